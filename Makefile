@@ -1,0 +1,142 @@
+# One Makefile for everything; products go to build/ (build/sanitize/ with SANITIZE=1).
+#   make run     packages, build, ./harness run scenarios/pfc-bidir.json, report
+#   make check   packages, build, every test that this machine can run
+# Others: all deps lint bench fuzz soft-lab install clean
+
+VERSION := 0.1.0
+PREFIX  ?= /usr/local
+DESTDIR ?=
+CC      ?= cc
+ROOT    := $(abspath $(dir $(lastword $(MAKEFILE_LIST))))
+
+B := build
+ifeq ($(SANITIZE),1)
+B := build/sanitize
+SANITIZERS := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+OPTIMISE   := -O1
+endif
+OPTIMISE ?= -O2
+
+CFLAGS   ?= $(OPTIMISE) -g
+WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wwrite-strings \
+            -Wpointer-arith -Wvla -Werror
+CPPFLAGS += -D_GNU_SOURCE -DHARNESS_VERSION='"$(VERSION)"' -DHARNESS_PREFIX='"$(PREFIX)"' -I. -I/usr/include/libxml2
+override CFLAGS += -std=c11 $(WARNINGS) $(SANITIZERS) -fstack-protector-strong -pthread
+LDFLAGS  += $(SANITIZERS) -pthread
+
+# ---- what is built -------------------------------------------------------------------------------------------------
+# A folder is an archive of all its .c files but the mains of programs.
+PROGRAMS := harness virt-provision nic-config nic-sampler host-facts roce-traffic
+
+harness_MAIN        := harness/main.c
+virt-provision_MAIN := guest-setup/virt-provision/main.c
+nic-config_MAIN     := guest-setup/nic-config/main.c
+nic-sampler_MAIN    := collectors/nic-sampler.c
+host-facts_MAIN     := collectors/host-facts.c
+roce-traffic_MAIN   := traffic/main.c
+
+# archives a program links, in order
+harness_ARCHIVES        := harness reports sim guest-setup/virt lib
+virt-provision_ARCHIVES := guest-setup/virt-provision guest-setup/virt lib
+nic-config_ARCHIVES     := guest-setup/nic-config lib
+nic-sampler_ARCHIVES    := collectors lib
+host-facts_ARCHIVES     := collectors guest-setup/nic-config lib
+roce-traffic_ARCHIVES   := traffic lib
+
+harness_LIBS        := -lvirt -lxml2 -ljansson -lm
+virt-provision_LIBS := -lvirt -lxml2 -ljansson -lm
+nic-config_LIBS     := -lmnl -ljansson -lm
+nic-sampler_LIBS    := -lmnl -ljansson -ldl -lm
+host-facts_LIBS     := -lmnl -ljansson -ldl -lm
+roce-traffic_LIBS   := -libverbs -lrdmacm -ljansson -ldl -lm
+roce-traffic_LDFLAGS := -rdynamic
+
+MAINS    := $(foreach p,$(PROGRAMS),$($(p)_MAIN))
+FOLDERS  := lib sim reports harness guest-setup/virt guest-setup/virt-provision guest-setup/nic-config collectors traffic
+SOURCES  := $(foreach f,$(FOLDERS),$(wildcard $(f)/*.c))
+archive   = $(B)/lib$(subst /,-,$(1)).a
+present   = $(foreach f,$(1),$(if $(filter-out $(MAINS),$(wildcard $(f)/*.c)),$(call archive,$(f))))
+BUILT    := $(foreach p,$(PROGRAMS),$(if $(wildcard $($(p)_MAIN)),$(B)/$(p)))
+
+UNIT     := $(patsubst tests/unit/%.c,$(B)/tests/%,$(wildcard tests/unit/test_*.c))
+BENCHES  := $(patsubst bench/%.c,$(B)/bench/%,$(wildcard bench/bench_*.c))
+FUZZERS  := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
+
+all: $(BUILT) links
+
+links: | $(B)
+	@ln -sfn $(ROOT)/scenarios $(B)/scenarios
+	@ln -sfn $(ROOT)/labs $(B)/labs
+
+$(B):
+	@mkdir -p $@
+
+$(B)/%.o: %.c Makefile
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(CFLAGS) $($(subst /,-,$*)_CFLAGS) -MMD -MP -c -o $@ $<
+
+define archive_rule
+$(call archive,$(1)): $(patsubst %.c,$(B)/%.o,$(filter-out $(MAINS),$(wildcard $(1)/*.c)))
+	@rm -f $$@
+	$(AR) rcs $$@ $$^
+endef
+$(foreach f,$(FOLDERS),$(eval $(call archive_rule,$(f))))
+
+define program_rule
+$(B)/$(1): $(patsubst %.c,$(B)/%.o,$($(1)_MAIN)) $(call present,$($(1)_ARCHIVES))
+	$(CC) $(LDFLAGS) $$($(1)_LDFLAGS) -o $$@ $$^ $$($(1)_LIBS)
+endef
+$(foreach p,$(PROGRAMS),$(eval $(call program_rule,$(p))))
+
+# A unit test links every archive; cmocka prints TAP.
+ALL_ARCHIVES := $(call present,harness reports sim guest-setup/virt-provision guest-setup/virt collectors guest-setup/nic-config traffic lib)
+ALL_LIBS     := -lvirt -lxml2 -lmnl -libverbs -lrdmacm -ljansson -ldl -lm
+$(B)/tests/%: $(B)/tests/unit/%.o $(ALL_ARCHIVES)
+	@mkdir -p $(@D)
+	$(CC) $(LDFLAGS) -o $@ $< -Wl,--start-group $(ALL_ARCHIVES) -Wl,--end-group -lcmocka $(ALL_LIBS)
+$(B)/bench/%: $(B)/bench/%.o $(ALL_ARCHIVES)
+	@mkdir -p $(@D)
+	$(CC) $(LDFLAGS) -o $@ $< -Wl,--start-group $(ALL_ARCHIVES) -Wl,--end-group $(ALL_LIBS)
+# A fuzzer is a LLVMFuzzerTestOneInput; fuzz/replay.c drives it over files with any compiler.
+$(B)/fuzz/%: $(B)/tests/fuzz/%.o $(B)/tests/fuzz/replay.o $(ALL_ARCHIVES)
+	@mkdir -p $(@D)
+	$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) -Wl,--start-group $(ALL_ARCHIVES) -Wl,--end-group $(ALL_LIBS)
+
+unit: $(UNIT)
+fuzzers: $(FUZZERS)
+.SECONDARY:
+
+-include $(wildcard $(B)/*/*.d $(B)/*/*/*.d)
+
+# ---- what is done with it ------------------------------------------------------------------------------------------
+deps:
+	@deps/install-packages build
+
+deps-check:
+	@deps/install-packages build check
+
+run: deps
+	@$(MAKE) --no-print-directory all
+	@cd $(B) && ./harness run scenarios/pfc-bidir.json
+
+check: deps-check
+	@tests/run
+
+lint:
+	@deps/install-packages build lint
+	@tests/lint
+
+bench: deps
+	@$(MAKE) --no-print-directory all $(BENCHES)
+	@bench/run
+
+soft-lab: deps
+	@deps/install-packages soft-lab
+	@$(MAKE) --no-print-directory all
+	@guest-setup/soft-lab
+
+clean:
+	rm -rf build
+
+.DEFAULT_GOAL := all
+.PHONY: all links unit fuzzers deps deps-check run check lint bench soft-lab clean install

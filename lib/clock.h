@@ -1,0 +1,18 @@
+/* Time in integer nanoseconds. */
+#ifndef LIB_CLOCK_H
+#define LIB_CLOCK_H
+
+#include <stdint.h>
+
+#define NS_PER_US 1000LL
+#define NS_PER_MS 1000000LL
+#define NS_PER_S  1000000000LL
+
+int64_t clock_realtime_ns(void);
+int64_t clock_monotonic_ns(void);
+/* CPU time of this process, user and system together. */
+int64_t clock_process_cpu_ns(void);
+/* Sleep until an absolute CLOCK_MONOTONIC time. Returns -1 when a signal came first. */
+int clock_sleep_until_ns(int64_t monotonic_ns);
+
+#endif

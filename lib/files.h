@@ -1,0 +1,25 @@
+/* Files and folders. */
+#ifndef LIB_FILES_H
+#define LIB_FILES_H
+
+#include "error.h"
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Read a whole file of at most `limit` bytes (sysfs and procfs too). The caller frees; *length may be NULL. */
+char *files_read(const char *path, size_t limit, size_t *length, struct error *e);
+/* As files_read, without the trailing white space; NULL without a sentence when it is missing is the caller's case. */
+char *files_read_line(const char *path, struct error *e);
+/* Replace path atomically (temporary file beside it, fsync, rename). */
+int files_write_atomic(const char *path, const char *data, size_t length, struct error *e);
+/* Write to an existing file in place (sysfs). */
+int files_write(const char *path, const char *data, struct error *e);
+/* mkdir -p. */
+int files_make_folders(const char *path, struct error *e);
+/* rm -r, following no links. Missing is fine. */
+int files_remove_tree(const char *path, struct error *e);
+bool files_exist(const char *path);
+/* Join with one slash into a new string. The caller frees. */
+char *files_join(const char *folder, const char *name);
+
+#endif

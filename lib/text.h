@@ -1,0 +1,24 @@
+/* A growable string. */
+#ifndef LIB_TEXT_H
+#define LIB_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct text {
+    char *data; /* always terminated once anything was added; NULL before */
+    size_t length;
+    size_t capacity;
+    bool failed; /* memory ran out: what was added since is missing */
+};
+
+void text_add(struct text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void text_add_bytes(struct text *t, const char *bytes, size_t length);
+/* The string, never NULL. Owned by t. */
+const char *text_string(const struct text *t);
+/* Give the string to the caller, who frees it; t is empty after. NULL when memory ran out. */
+char *text_take(struct text *t);
+void text_clear(struct text *t);
+void text_free(struct text *t);
+
+#endif

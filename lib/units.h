@@ -1,0 +1,26 @@
+/* Quantities as people write them ("10ms", "64KiB", "25Gb/s", "1m") and as programs keep them (int64_t). */
+#ifndef LIB_UNITS_H
+#define LIB_UNITS_H
+
+#include "error.h"
+#include <stddef.h>
+#include <stdint.h>
+
+enum unit {
+    UNIT_TIME_NS,   /* ns us ms s min h      kept in nanoseconds  */
+    UNIT_TIME_PS,   /* ps ns us ms           kept in picoseconds (the simulator's physics) */
+    UNIT_BYTES,     /* B kB KB MB GB KiB MiB GiB  kept in bytes   */
+    UNIT_RATE_BPS,  /* b/s kb/s Mb/s Gb/s B/s kB/s MB/s GB/s KiB/s MiB/s GiB/s  kept in bits per second */
+    UNIT_LENGTH_MM, /* mm cm m km            kept in millimetres  */
+    UNIT_PER_SECOND, /* /s k/s M/s           kept in events per second */
+    UNIT_PERCENT_MILLI, /* %                 kept in thousandths of a per cent */
+};
+
+/* Parse `string` ("0" needs no unit; decimals are allowed where the result is whole). */
+int units_parse(enum unit unit, const char *string, int64_t *value, struct error *e);
+/* Write the shortest exact form into buffer ("64KiB"); returns buffer. */
+char *units_format(enum unit unit, int64_t value, char *buffer, size_t size);
+/* "a time such as 10ms (ns, us, ms, s, min, h)": for error messages and documents. */
+const char *units_describe(enum unit unit);
+
+#endif
