@@ -6,9 +6,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Read a whole file of at most `limit` bytes (sysfs and procfs too). The caller frees; *length may be NULL. */
+/* Read a whole file of at most `limit` bytes (sysfs and procfs too). The caller frees; *length may be NULL.
+ */
 char *files_read(const char *path, size_t limit, size_t *length, struct error *e);
-/* As files_read, without the trailing white space; NULL without a sentence when it is missing is the caller's case. */
+/* As files_read, without the trailing white space; NULL without a sentence when it is missing is the caller's
+ * case. */
 char *files_read_line(const char *path, struct error *e);
 /* Replace path atomically (temporary file beside it, fsync, rename). */
 int files_write_atomic(const char *path, const char *data, size_t length, struct error *e);

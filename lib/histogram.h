@@ -1,4 +1,5 @@
-/* Latency histogram: log-linear buckets, 64 a power of two (relative error below 1.6 %), values 0..2^62 ns. */
+/* Latency histogram: log-linear buckets, 64 a power of two (relative error below 1.6 %), values 0..2^62 ns.
+ */
 #ifndef LIB_HISTOGRAM_H
 #define LIB_HISTOGRAM_H
 
@@ -18,12 +19,14 @@ struct histogram {
 void histogram_clear(struct histogram *h);
 void histogram_add(struct histogram *h, int64_t value);
 void histogram_merge(struct histogram *into, const struct histogram *from);
-/* The value below which the fraction q (0..1) lies: the upper edge of its bucket, no more than max; 0 when empty. */
+/* The value below which the fraction q (0..1) lies: the upper edge of its bucket, no more than max; 0 when
+ * empty. */
 int64_t histogram_quantile(const struct histogram *h, double q);
 /* The fullest bucket's middle: perftest's "typical" for latencies is the median; this is the mode. */
 int64_t histogram_mode(const struct histogram *h);
 double histogram_mean(const struct histogram *h);
-/* {"count","min","mean","p50","p90","p99","p99_9","p99_99","max"} in the histogram's unit. A new reference. */
+/* {"count","min","mean","p50","p90","p99","p99_9","p99_99","max"} in the histogram's unit. A new reference.
+ */
 json_t *histogram_json(const struct histogram *h);
 
 #endif

@@ -53,7 +53,8 @@ void lines_free_parsed(struct line *line);
 int lines_columns(const json_t *header, struct column **columns, size_t *count, struct error *e);
 void lines_free_columns(struct column *columns, size_t count);
 
-/* Write one sample line; values of LINES_NULL are written as null. No allocation. Returns -1 on a write error. */
+/* Write one sample line; values of LINES_NULL are written as null. No allocation. Returns -1 on a write
+ * error. */
 int lines_write_sample(FILE *out, int64_t time_ns, int64_t read_ns, const int64_t *values, size_t count);
 /* The header's "columns" array. A new reference. */
 json_t *lines_columns_json(const struct column *columns, size_t count);

@@ -35,10 +35,12 @@ struct option_spec {
     const char *const *choices;
 };
 
-/* Parse argv[1..]; values go to `target` (set defaults before), the rest to *arguments (pointing into argv, in order;
- * "--" ends options). Unknown options name the nearest known one. Free target's option_strings with options_free. */
-int options_parse(const struct option_spec *specs, int argc, char **argv, void *target, const char ***arguments,
-                  size_t *argument_count, struct error *e);
+/* Parse argv[1..]; values go to `target` (set defaults before), the rest to *arguments (pointing into argv,
+ * in order;
+ * "--" ends options). Unknown options name the nearest known one. Free target's option_strings with
+ * options_free. */
+int options_parse(const struct option_spec *specs, int argc, char **argv, void *target,
+                  const char ***arguments, size_t *argument_count, struct error *e);
 void options_free(const struct option_spec *specs, void *target, const char **arguments);
 /* "usage: PROGRAM SYNOPSIS", then a line an option. */
 void options_help(FILE *out, const char *program, const char *synopsis, const char *about,

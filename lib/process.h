@@ -21,17 +21,18 @@ enum process_pipes {
     PROCESS_ERR = 4, /* else inherited */
 };
 
-/* Start argv[0] (searched in PATH). The child dies with SIGTERM when this process dies; it has a process group of its
- * own and default signals. */
+/* Start argv[0] (searched in PATH). The child dies with SIGTERM when this process dies; it has a process
+ * group of its own and default signals. */
 int process_start(struct process *p, const char *const argv[], int pipes, struct error *e);
-/* Wait up to timeout_ns (negative: for ever). *status is as waitpid's. Returns 1 when ended, 0 when it still runs. */
+/* Wait up to timeout_ns (negative: for ever). *status is as waitpid's. Returns 1 when ended, 0 when it still
+ * runs. */
 int process_wait(struct process *p, int64_t timeout_ns, int *status, struct error *e);
 /* SIGTERM, then SIGKILL after grace_ns; reaps and closes the pipes. Safe on a process that has ended. */
 void process_stop(struct process *p, int64_t grace_ns);
-/* Run to the end: input may be NULL; out and err (each may be NULL: inherited) receive at most 16 MiB each. Returns the exit code,
- * 128+signal, or -1 with a sentence (could not start, timed out). */
-int process_run(const char *const argv[], const char *input, struct text *out, struct text *err, int64_t timeout_ns,
-                struct error *e);
+/* Run to the end: input may be NULL; out and err (each may be NULL: inherited) receive at most 16 MiB each.
+ * Returns the exit code, 128+signal, or -1 with a sentence (could not start, timed out). */
+int process_run(const char *const argv[], const char *input, struct text *out, struct text *err,
+                int64_t timeout_ns, struct error *e);
 /* "exited with 3" / "was killed by signal 9 (Killed)". */
 void process_describe(int status, struct text *out);
 

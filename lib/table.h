@@ -1,6 +1,6 @@
 /*
- * One table a document type: it drives parsing, defaults, ranges, error sentences, the JSON Schema and the man page.
- * A table describes a C struct; table_parse fills the struct from a JSON object.
+ * One table a document type: it drives parsing, defaults, ranges, error sentences, the JSON Schema and the
+ * man page. A table describes a C struct; table_parse fills the struct from a JSON object.
  */
 #ifndef LIB_TABLE_H
 #define LIB_TABLE_H
@@ -52,25 +52,25 @@ struct field {
     const char *help;     /* one sentence, for schema and man page */
     const char *fallback; /* the default as JSON text, e.g. "\"10ms\"" or "128"; NULL: none */
     bool required;
-    enum unit unit;             /* FIELD_QUANTITY, or items of that kind */
-    int64_t min, max;           /* FIELD_INTEGER and FIELD_QUANTITY when max > min; list and map: number of items */
+    enum unit unit;   /* FIELD_QUANTITY, or items of that kind */
+    int64_t min, max; /* FIELD_INTEGER and FIELD_QUANTITY when max > min; list and map: number of items */
     double min_number, max_number; /* FIELD_NUMBER when max > min */
-    const char *const *choices; /* FIELD_CHOICE, or items of that kind; ended by NULL */
-    enum field_kind item;       /* FIELD_LIST, FIELD_MAP */
-    const struct table *sub;    /* FIELD_OBJECT, FIELD_OPTIONAL, lists and maps of objects */
+    const char *const *choices;    /* FIELD_CHOICE, or items of that kind; ended by NULL */
+    enum field_kind item;          /* FIELD_LIST, FIELD_MAP */
+    const struct table *sub;       /* FIELD_OBJECT, FIELD_OPTIONAL, lists and maps of objects */
 };
 
 struct table {
     const char *name; /* "scenario.flow" */
     const char *help;
-    size_t size; /* sizeof the struct */
+    size_t size;                /* sizeof the struct */
     const struct field *fields; /* ended by a field without name */
     /* What one field's range cannot say; path is where the object stands ("flows[1]"). May be NULL. */
     int (*check)(const void *object, const char *path, struct error *e);
 };
 
-/* Fill *object (of table->size bytes) from json. On error nothing is left allocated and the sentence names path, value
- * and what is allowed; an unknown key names the nearest known one. */
+/* Fill *object (of table->size bytes) from json. On error nothing is left allocated and the sentence names
+ * path, value and what is allowed; an unknown key names the nearest known one. */
 int table_parse(const struct table *table, const json_t *json, void *object, struct error *e);
 /* Free what table_parse allocated inside object (not object itself) and zero it. */
 void table_free(const struct table *table, void *object);

@@ -7,12 +7,12 @@
 #include <stdint.h>
 
 enum unit {
-    UNIT_TIME_NS,   /* ns us ms s min h      kept in nanoseconds  */
-    UNIT_TIME_PS,   /* ps ns us ms           kept in picoseconds (the simulator's physics) */
-    UNIT_BYTES,     /* B kB KB MB GB KiB MiB GiB  kept in bytes   */
-    UNIT_RATE_BPS,  /* b/s kb/s Mb/s Gb/s B/s kB/s MB/s GB/s KiB/s MiB/s GiB/s  kept in bits per second */
-    UNIT_LENGTH_MM, /* mm cm m km            kept in millimetres  */
-    UNIT_PER_SECOND, /* /s k/s M/s           kept in events per second */
+    UNIT_TIME_NS,       /* ns us ms s min h      kept in nanoseconds  */
+    UNIT_TIME_PS,       /* ps ns us ms           kept in picoseconds (the simulator's physics) */
+    UNIT_BYTES,         /* B kB KB MB GB KiB MiB GiB  kept in bytes   */
+    UNIT_RATE_BPS,      /* b/s kb/s Mb/s Gb/s B/s kB/s MB/s GB/s KiB/s MiB/s GiB/s  kept in bits per second */
+    UNIT_LENGTH_MM,     /* mm cm m km            kept in millimetres  */
+    UNIT_PER_SECOND,    /* /s k/s M/s           kept in events per second */
     UNIT_PERCENT_MILLI, /* %                 kept in thousandths of a per cent */
 };
 

@@ -1,0 +1,202 @@
+#include "lib/files.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+char *files_join(const char *folder, const char *name)
+{
+    char *path = NULL;
+    size_t length = strlen(folder);
+    const char *slash = length && folder[length - 1] == '/' ? "" : "/";
+    return asprintf(&path, "%s%s%s", folder, slash, name) < 0 ? NULL : path;
+}
+
+bool files_exist(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0;
+}
+
+/* Read to the end: sizes that stat gives are wrong for sysfs and procfs. */
+static char *read_descriptor(int fd, const char *path, size_t limit, size_t *length, struct error *e)
+{
+    size_t used = 0, capacity = 4096;
+    char *data = malloc(capacity + 1);
+    while (data) {
+        ssize_t got = read(fd, data + used, capacity - used);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0) {
+            error_set_errno(e, errno, "reading %s", path);
+            break;
+        }
+        used += (size_t)got;
+        if (used > limit) {
+            error_set(e, "reading %s: it is larger than the %zu bytes allowed", path, limit);
+            break;
+        }
+        if (got == 0) {
+            data[used] = '\0';
+            if (length)
+                *length = used;
+            return data;
+        }
+        if (used == capacity) {
+            capacity *= 2;
+            char *larger = realloc(data, capacity + 1);
+            if (!larger) {
+                error_set(e, "reading %s: out of memory", path);
+                break;
+            }
+            data = larger;
+        }
+    }
+    if (!data)
+        error_set(e, "reading %s: out of memory", path);
+    free(data);
+    return NULL;
+}
+
+char *files_read(const char *path, size_t limit, size_t *length, struct error *e)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    if (fd < 0) {
+        error_set_errno(e, errno, "opening %s", path);
+        return NULL;
+    }
+    char *data = read_descriptor(fd, path, limit, length, e);
+    close(fd);
+    return data;
+}
+
+char *files_read_line(const char *path, struct error *e)
+{
+    size_t length;
+    char *data = files_read(path, 1 << 16, &length, e);
+    if (!data)
+        return NULL;
+    while (length && isspace((unsigned char)data[length - 1]))
+        data[--length] = '\0';
+    return data;
+}
+
+static int write_all(int fd, const char *data, size_t length)
+{
+    while (length) {
+        ssize_t written = write(fd, data, length);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written < 0)
+            return -1;
+        data += written;
+        length -= (size_t)written;
+    }
+    return 0;
+}
+
+int files_write(const char *path, const char *data, struct error *e)
+{
+    int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+    if (fd < 0)
+        return error_set_errno(e, errno, "opening %s for writing", path);
+    int result = write_all(fd, data, strlen(data));
+    int number = errno;
+    if (close(fd) != 0 && result == 0) {
+        result = -1;
+        number = errno;
+    }
+    return result == 0 ? 0 : error_set_errno(e, number, "writing \"%.60s\" to %s", data, path);
+}
+
+/* The folder of a file that was renamed must be synced too, or the rename may be lost with the power. */
+static void sync_folder_of(const char *path)
+{
+    char *folder = strdup(path);
+    char *slash = folder ? strrchr(folder, '/') : NULL;
+    if (slash)
+        slash[slash == folder] = '\0';
+    int fd = open(slash ? folder : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd >= 0) {
+        fsync(fd);
+        close(fd);
+    }
+    free(folder);
+}
+
+int files_write_atomic(const char *path, const char *data, size_t length, struct error *e)
+{
+    char *temporary = NULL;
+    if (asprintf(&temporary, "%s.XXXXXX", path) < 0)
+        return error_set(e, "writing %s: out of memory", path);
+    int fd = mkostemp(temporary, O_CLOEXEC);
+    if (fd < 0) {
+        error_set_errno(e, errno, "creating %s", temporary);
+        free(temporary);
+        return -1;
+    }
+    mode_t mask = umask(0);
+    umask(mask);
+    int failed = write_all(fd, data, length) != 0 || fchmod(fd, 0666 & ~mask) != 0 || fsync(fd) != 0;
+    int number = errno;
+    if (close(fd) != 0 && !failed) {
+        failed = 1;
+        number = errno;
+    }
+    if (!failed && rename(temporary, path) != 0) {
+        failed = 1;
+        number = errno;
+    }
+    if (failed) {
+        unlink(temporary);
+        error_set_errno(e, number, "writing %s", path);
+    } else {
+        sync_folder_of(path);
+    }
+    free(temporary);
+    return failed ? -1 : 0;
+}
+
+int files_make_folders(const char *path, struct error *e)
+{
+    char *copy = strdup(path);
+    if (!copy)
+        return error_set(e, "creating folder %s: out of memory", path);
+    int result = 0;
+    for (char *p = copy + 1; result == 0; p++) {
+        if (*p != '/' && *p != '\0')
+            continue;
+        char saved = *p;
+        *p = '\0';
+        struct stat status;
+        if (mkdir(copy, 0777) != 0 &&
+            (errno != EEXIST || stat(copy, &status) != 0 || !S_ISDIR(status.st_mode)))
+            result = error_set_errno(e, errno == EEXIST ? ENOTDIR : errno, "creating folder %s", copy);
+        *p = saved;
+        if (saved == '\0')
+            break;
+    }
+    free(copy);
+    return result;
+}
+
+static int remove_entry(const char *path, const struct stat *status, int flag, struct FTW *place)
+{
+    (void)status;
+    (void)flag;
+    (void)place;
+    return remove(path);
+}
+
+int files_remove_tree(const char *path, struct error *e)
+{
+    if (nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS) == 0 || errno == ENOENT)
+        return 0;
+    return error_set_errno(e, errno, "removing %s", path);
+}
