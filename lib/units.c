@@ -7,6 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Products of a number and a unit before the range is known. */
+__extension__ typedef __int128 int128;
+
 struct suffix {
     const char *name;
     int64_t factor;
@@ -122,7 +125,7 @@ int units_parse(enum unit unit, const char *string, int64_t *value, struct error
     if (!suffix)
         return error_set(e, "\"%.40s\" has the unknown unit \"%.20s\": expected %s", string, rest,
                          units_describe(unit));
-    __int128 scaled = (__int128)digits * suffix->factor;
+    int128 scaled = (int128)digits * suffix->factor;
     for (; decimals > 0; decimals--) {
         if (scaled % 10)
             return error_set(e, "\"%.40s\" is finer than one %s", string, families[unit].suffixes[0].name);
