@@ -27,15 +27,17 @@ union netlink_request {
     char bytes[NETLINK_REQUEST_SIZE];
 };
 
-/* A socket of a family (NETLINK_ROUTE, NETLINK_GENERIC, NETLINK_RDMA), with extended ACK and strict checking on. On error
- * NULL; errno is kept (EPROTONOSUPPORT: the kernel lacks the family). */
+/* A socket of a family (NETLINK_ROUTE, NETLINK_GENERIC, NETLINK_RDMA), with extended ACK and strict checking
+ * on. On error NULL; errno is kept (EPROTONOSUPPORT: the kernel lacks the family). */
 struct netlink *netlink_open(int family, struct error *e);
 void netlink_close(struct netlink *n);
 
-/* Begin a request in r; NLM_F_REQUEST is added to flags. Extra headers and attributes follow with libmnl's functions. */
+/* Begin a request in r; NLM_F_REQUEST is added to flags. Extra headers and attributes follow with libmnl's
+ * functions. */
 struct nlmsghdr *netlink_prepare(union netlink_request *r, uint16_t type, uint16_t flags);
 /* The same for a generic netlink family's command (version 1). */
-struct nlmsghdr *netlink_prepare_generic(union netlink_request *r, uint16_t family, uint8_t command, uint16_t flags);
+struct nlmsghdr *netlink_prepare_generic(union netlink_request *r, uint16_t family, uint8_t command,
+                                         uint16_t flags);
 /* Bytes that attributes may still take in a request of NETLINK_REQUEST_SIZE. */
 size_t netlink_room(const struct nlmsghdr *request);
 
@@ -43,17 +45,18 @@ size_t netlink_room(const struct nlmsghdr *request);
 int netlink_family(struct netlink *n, const char *name, uint16_t *id, struct error *e);
 
 /*
- * Send a request and hand every answer to `each` (may be NULL). It ends with the last part of a dump (NLM_F_DUMP), with
- * the acknowledgement (NLM_F_ACK), else with the one answer. When `each` returns less than MNL_CB_STOP, the rest is read
- * and dropped, and the sentence is what `each` put into e by its own means. A refusal by the kernel becomes a sentence
- * with the text of its extended ACK, and netlink_errno tells its number.
+ * Send a request and hand every answer to `each` (may be NULL). It ends with the last part of a dump
+ * (NLM_F_DUMP), with the acknowledgement (NLM_F_ACK), else with the one answer. When `each` returns less than
+ * MNL_CB_STOP, the rest is read and dropped, and the sentence is what `each` put into e by its own means. A
+ * refusal by the kernel becomes a sentence with the text of its extended ACK, and netlink_errno tells its
+ * number.
  */
 int netlink_call(struct netlink *n, struct nlmsghdr *request, mnl_cb_t each, void *data, struct error *e);
 /* The error number (positive) of the last netlink_call; 0 when it succeeded. */
 int netlink_errno(const struct netlink *n);
 
-/* Attributes by type: table[type] for type < count, NULL where absent; unknown types and what does not fit are left out.
- * `header` is the size of the family's own header before the attributes. */
+/* Attributes by type: table[type] for type < count, NULL where absent; unknown types and what does not fit
+ * are left out. `header` is the size of the family's own header before the attributes. */
 void netlink_parse(const struct nlmsghdr *message, size_t header, const struct nlattr **table, size_t count);
 void netlink_parse_nested(const struct nlattr *nest, const struct nlattr **table, size_t count);
 
@@ -69,7 +72,8 @@ const char *netlink_string(const struct nlattr *a);
 /* Copy a struct of `size` bytes; a kernel's longer struct is cut, a shorter one refused. */
 bool netlink_struct(const struct nlattr *a, void *to, size_t size);
 
-/* How one datagram of answers went; what netlink_call is made of, apart from the socket, so that it can be fuzzed. */
+/* How one datagram of answers went; what netlink_call is made of, apart from the socket, so that it can be
+ * fuzzed. */
 enum netlink_outcome { NETLINK_MORE, NETLINK_END, NETLINK_REFUSED };
 struct netlink_answer {
     uint32_t sequence;
