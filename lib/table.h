@@ -53,7 +53,8 @@ struct field {
     const char *fallback; /* the default as JSON text, e.g. "\"10ms\"" or "128"; NULL: none */
     bool required;
     enum unit unit;   /* FIELD_QUANTITY, or items of that kind */
-    int64_t min, max; /* FIELD_INTEGER and FIELD_QUANTITY when max > min; list and map: number of items */
+    int64_t min, max; /* when max > min: of FIELD_INTEGER and FIELD_QUANTITY, and of such items; of lists and
+                         maps of anything else, the number of items */
     double min_number, max_number; /* FIELD_NUMBER when max > min */
     const char *const *choices;    /* FIELD_CHOICE, or items of that kind; ended by NULL */
     enum field_kind item;          /* FIELD_LIST, FIELD_MAP */
