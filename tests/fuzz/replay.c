@@ -1,0 +1,120 @@
+/* Drives a fuzzer without libFuzzer: over the files and folders named, or else over inputs made from its seeds in
+ * tests/fuzz/seeds/NAME by a fixed number of random edits. Prints TAP. */
+#include <dirent.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define INPUT_LIMIT (1u << 20)
+#define EDITS_A_SEED 4000
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* xorshift64*: the same inputs on every machine. */
+static uint64_t next_random(uint64_t *state)
+{
+    *state ^= *state >> 12;
+    *state ^= *state << 25;
+    *state ^= *state >> 27;
+    return *state * 2685821657736338717u;
+}
+
+static size_t edit(uint8_t *data, size_t size, size_t room, uint64_t *state)
+{
+    uint64_t r = next_random(state);
+    size_t at = size ? (r >> 8) % size : 0;
+    switch (r % 6) {
+    case 0: /* flip */
+        if (size)
+            data[at] ^= (uint8_t)(1u << ((r >> 40) & 7));
+        break;
+    case 1: /* replace */
+        if (size)
+            data[at] = (uint8_t)(r >> 40);
+        break;
+    case 2: /* cut short */
+        size = at;
+        break;
+    case 3: /* take out */
+        if (size > 1) {
+            memmove(data + at, data + at + 1, size - at - 1);
+            size--;
+        }
+        break;
+    case 4: /* put in */
+        if (size < room) {
+            memmove(data + at + 1, data + at, size - at);
+            data[at] = (uint8_t)"{}[]\":,0919-.eE\n\\u \xff\x80"[(r >> 40) % 22];
+            size++;
+        }
+        break;
+    default: /* repeat a piece */
+        if (size && size * 2 <= room) {
+            memcpy(data + size, data, size - at);
+            size += size - at;
+        }
+    }
+    return size;
+}
+
+static size_t run_file(const char *path, int edits)
+{
+    static uint8_t original[INPUT_LIMIT], data[INPUT_LIMIT];
+    FILE *file = fopen(path, "rb");
+    if (!file)
+        return 0;
+    size_t size = fread(original, 1, INPUT_LIMIT / 2, file), runs = 0;
+    fclose(file);
+    uint64_t state = 88172645463325252u + size;
+    LLVMFuzzerTestOneInput(original, size);
+    for (; runs < (size_t)edits; runs++) {
+        size_t edited = size;
+        memcpy(data, original, size);
+        for (uint64_t i = 1 + next_random(&state) % 8; i; i--)
+            edited = edit(data, edited, INPUT_LIMIT, &state);
+        /* a copy of the exact size, so that the sanitizer sees a read past the end */
+        uint8_t *exact = malloc(edited ? edited : 1);
+        if (exact) {
+            memcpy(exact, data, edited);
+            LLVMFuzzerTestOneInput(exact, edited);
+            free(exact);
+        }
+    }
+    return runs + 1;
+}
+
+static size_t run_path(const char *path, int edits)
+{
+    struct stat status;
+    if (stat(path, &status) != 0)
+        return 0;
+    if (!S_ISDIR(status.st_mode))
+        return run_file(path, edits);
+    size_t runs = 0;
+    DIR *folder = opendir(path);
+    for (struct dirent *entry; folder && (entry = readdir(folder));) {
+        char *inner = NULL;
+        if (entry->d_name[0] != '.' && asprintf(&inner, "%s/%s", path, entry->d_name) > 0)
+            runs += run_path(inner, edits);
+        free(inner);
+    }
+    if (folder)
+        closedir(folder);
+    return runs;
+}
+
+int main(int argc, char **argv)
+{
+    const char *name = strrchr(argv[0], '/') ? strrchr(argv[0], '/') + 1 : argv[0];
+    char seeds[256];
+    size_t runs = 0;
+    snprintf(seeds, sizeof seeds, "tests/fuzz/seeds/%s", name);
+    for (int i = 1; i < argc; i++)
+        runs += run_path(argv[i], 0);
+    if (argc == 1)
+        runs = run_path(seeds, EDITS_A_SEED);
+    printf("%s 1 - %s: %zu inputs\n1..1\n", runs ? "ok" : "not ok", name, runs);
+    return runs == 0;
+}
