@@ -1,0 +1,309 @@
+/*
+ * Packet-level simulator of RoCE hosts, links and what lies between them. A library: it knows no files, labs
+ * or terminals.
+ *
+ * Fill a sim_config (sim_*_defaults give each part its defaults), sim_new, then sim_run_until again and
+ * again, reading counters and flow statistics in between. The same configuration and seed give the same
+ * numbers, bit by bit. Time is int64_t picoseconds since the start of the simulation. docs/simulator.md says
+ * what is modelled and what is not.
+ */
+#ifndef SIM_SIM_H
+#define SIM_SIM_H
+
+#include "lib/error.h"
+#include "lib/histogram.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define SIM_PRIORITIES 8
+#define SIM_BUFFERS    8
+#define SIM_PS_PER_NS  INT64_C(1000)
+#define SIM_PS_PER_US  INT64_C(1000000)
+#define SIM_PS_PER_S   INT64_C(1000000000000)
+#define SIM_FOREVER    INT64_MAX
+
+/* ---- framing: bytes that a packet occupies beside its payload
+ * ------------------------------------------------------ */
+
+struct sim_framing {
+    int32_t
+        gap_bytes; /* preamble, start delimiter, inter-packet gap: 20; occupy the wire, are in no counter */
+    int32_t data_bytes;    /* Ethernet 14, IPv4 20, UDP 8, BTH 12, ICRC 4, FCS 4: 62 */
+    int32_t reth_bytes;    /* more in the first packet of a write, and in a read request: 16 */
+    int32_t aeth_bytes;    /* more in a read's first and last response: 4 */
+    int32_t ack_bytes;     /* a whole ACK or NAK frame: 66 */
+    int32_t cnp_bytes;     /* a whole CNP frame (BTH and 16 bytes of payload): 78 */
+    int32_t pfc_bytes;     /* a whole PFC frame: 64 */
+    int32_t minimum_bytes; /* Ethernet's shortest frame: 64 */
+};
+void sim_framing_defaults(struct sim_framing *f);
+
+/* ---- settings: what nic-config changes on a real host
+ * ---------------------------------------------------------------- */
+
+/* Reaction point, under mlx5's names; units as there. */
+struct sim_dcqcn_rp {
+    int32_t clamp_tgt_rate;                /* bool */
+    int32_t clamp_tgt_rate_after_time_inc; /* bool */
+    int32_t rpg_time_reset;                /* us */
+    int32_t rpg_byte_reset;                /* bytes (of 64: see docs/simulator.md) */
+    int32_t rpg_threshold;                 /* stages */
+    int32_t rpg_ai_rate;                   /* Mb/s */
+    int32_t rpg_hai_rate;                  /* Mb/s */
+    int32_t rpg_max_rate;                  /* Mb/s, 0: line rate */
+    int32_t rpg_min_dec_fac;               /* per cent */
+    int32_t rpg_min_rate;                  /* Mb/s */
+    int32_t rpg_gd;                        /* log2 */
+    int32_t rate_to_set_on_first_cnp;      /* Mb/s, 0: the current rate */
+    int32_t dce_tcp_g;                     /* /1024 */
+    int32_t dce_tcp_rtt;                   /* us */
+    int32_t rate_reduce_monitor_period;    /* us */
+    int32_t initial_alpha_value;           /* /1024 */
+};
+
+/* Notification point. */
+struct sim_dcqcn_np {
+    int32_t min_time_between_cnps; /* us */
+    int32_t cnp_dscp;
+    int32_t cnp_802p_prio;
+};
+
+struct sim_settings {
+    int64_t mtu_bytes;                      /* link MTU: the InfiniBand MTU follows (4200 gives 4096) */
+    uint8_t pfc_mask;                       /* bit p: PFC on priority p, both ways */
+    uint8_t prio_to_buffer[SIM_PRIORITIES]; /* receive buffer of each priority */
+    int64_t buffer_bytes[SIM_BUFFERS];      /* sizes of the receive buffers */
+    int64_t cable_mm; /* cable length that the thresholds allow for: 7000 by default, as mlx5 */
+    uint8_t ecn_rp_mask, ecn_np_mask; /* bit p: reaction/notification point on priority p */
+    struct sim_dcqcn_rp rp;
+    struct sim_dcqcn_np np;
+};
+/* mlx5's defaults for a port whose buffers hold `port_buffer_bytes`: PFC off, all in buffer 0. */
+void sim_settings_defaults(struct sim_settings *s, int64_t port_buffer_bytes);
+
+/* XOFF and XON of a receive buffer, by the arithmetic of linux
+ * drivers/net/ethernet/mellanox/mlx5/core/en/port_buffer.c: x = (301 + 216 * cable_m / 100) * max(speed_Mbps,
+ * 40000) / 1000 + 272 * mtu / 100 xoff = size - x, xon = xoff - max(max_mtu, 9216), floored to cells. -1 when
+ * the buffer is too small for it. */
+struct sim_thresholds {
+    int64_t xoff_bytes, xon_bytes;
+};
+int sim_pfc_thresholds(int64_t size_bytes, int64_t cable_mm, int64_t rate_bps, int64_t mtu_bytes,
+                       int64_t max_mtu_bytes, int64_t cell_bytes, struct sim_thresholds *out,
+                       struct error *e);
+/* The largest of 256..4096 that fits a link MTU with RoCEv2's headers (linux include/rdma/ib_addr.h,
+ * iboe_get_mtu). */
+int32_t sim_infiniband_mtu(int64_t link_mtu_bytes);
+
+/* ---- hosts
+ * -----------------------------------------------------------------------------------------------------------
+ */
+
+/* The NIC's PCI Express link. generation 0: no such link, data is there when it is needed. */
+struct sim_pcie_config {
+    int32_t generation;             /* 1..5, 0: ideal */
+    int32_t lanes;                  /* 1..16 */
+    int32_t max_payload_bytes;      /* of a posted write */
+    int32_t max_read_request_bytes; /* of one tag */
+    int32_t completion_bytes;       /* payload of one completion (read completion boundary) */
+    int32_t tags;                   /* read requests in flight */
+    int32_t posted_header_credits;  /* posted writes that the root complex holds */
+    int32_t posted_data_credits;    /* their data, in units of 16 bytes */
+    int64_t latency_ps;             /* one way, NIC to memory */
+};
+
+enum sim_memory { SIM_MEMORY_HOST, SIM_MEMORY_GPU, SIM_MEMORIES };
+
+/* A memory as the NIC's DMA meets it: one service centre that reads and writes share. An access of n bytes
+ * occupies it for the larger of access_ps and n / bandwidth. */
+struct sim_memory_config {
+    int64_t write_bytes_per_s, read_bytes_per_s;
+    int64_t write_access_ps, read_access_ps;
+    int64_t write_latency_ps; /* from service to visible */
+    int64_t read_latency_ps;  /* from service to the first completion */
+    /* Interleaving: a block of interleave_bytes lies in one of `banks`; a write keeps its bank busy for
+     * bank_ps plus sector_ps for each 32 bytes. banks 0: none. */
+    int32_t banks;
+    int32_t interleave_bytes;
+    int64_t bank_ps, sector_ps;
+    /* Stalls: the path stops for writes and reads alike, stalls_per_s times a second of mixed load (reads and
+     * writes within stall_window_ps of each other), for an exponentially distributed time. */
+    double stalls_per_s;
+    int64_t stall_mean_ps;
+    int64_t stall_window_ps;
+    /* How the device's own PCIe link sees it (its rx and tx counters): payload and header bytes of one
+     * packet. */
+    int32_t device_write_bytes, device_read_bytes, device_completion_bytes;
+    int32_t device_request_header_bytes, device_completion_header_bytes;
+};
+
+struct sim_nic_config {
+    int64_t messages_per_s;    /* work requests that the NIC starts, 0: no limit */
+    int64_t tx_latency_ps;     /* doorbell or data to wire */
+    int64_t rx_latency_ps;     /* wire to DMA */
+    int64_t tx_buffer_bytes;   /* fetched and waiting for the wire */
+    int64_t port_buffer_bytes; /* receive buffer of the port */
+    int32_t cell_bytes;        /* its unit */
+    int32_t max_mtu_bytes;     /* of the device: in the XON formula */
+    int32_t pause_quanta;      /* in the PFC frames that it sends, 512 bit times each; 0: a pause lasts until
+                                  resumed */
+    int32_t pause_refresh_percent; /* of the quanta's time: a lasting XOFF is repeated */
+    int32_t ack_every_packets;     /* an ACK each so many packets, beside each message's end; 0: only there */
+    bool ack_coalescing;           /* an ACK that waits for the wire is overtaken by a later one */
+    bool ack_unpaused;             /* ACKs go before data and are not paused (as some simulators do) */
+    int64_t ack_timeout_ps;        /* local ACK timeout: 4.096 us * 2^timeout */
+    int32_t max_reads;             /* read requests outstanding on a queue pair */
+};
+
+/* The program that posts and polls. */
+struct sim_software_config {
+    int64_t post_ps;        /* call to doorbell */
+    int64_t poll_ps;        /* data visible to program knows */
+    int64_t jitter_ps;      /* mean of an exponential addition to each turn-around */
+    double spikes_per_turn; /* share of turn-arounds that something else delays */
+    int64_t spike_ps;       /* by how much, mean of an exponential */
+    int64_t spike_floor_ps; /* and at least */
+};
+
+struct sim_host_config {
+    const char *name; /* for error sentences */
+    struct sim_nic_config nic;
+    struct sim_pcie_config pcie;
+    struct sim_memory_config memories[SIM_MEMORIES];
+    struct sim_software_config software;
+    struct sim_settings settings;
+};
+/* An ideal host: no PCIe, no memory limits, PFC off. */
+void sim_host_defaults(struct sim_host_config *h);
+
+/* ---- links
+ * -----------------------------------------------------------------------------------------------------------
+ */
+
+enum sim_node_kind { SIM_HOST, SIM_SWITCH, SIM_BRIDGE };
+
+struct sim_node {
+    enum sim_node_kind kind;
+    uint32_t index; /* into the config's array of that kind */
+};
+
+/* A cable. Each end becomes the next free port of its node, in the order of the links; a host has one port.
+ */
+struct sim_link_config {
+    struct sim_node a, b;
+    int64_t rate_bps;
+    int64_t delay_ps;         /* propagation, one way */
+    int64_t loss_per_billion; /* frames lost at random (error injection), not PFC frames */
+};
+/* Light in fibre: 5 ns a metre. */
+int64_t sim_cable_delay_ps(int64_t length_mm);
+
+/* ---- flows
+ * -----------------------------------------------------------------------------------------------------------
+ */
+
+enum sim_operation { SIM_WRITE, SIM_READ, SIM_SEND };
+enum sim_flow_mode {
+    SIM_STREAM,    /* `depth` messages outstanding on each queue pair, as ib_write_bw */
+    SIM_PING_PONG, /* one message to and fro, latency is half the round trip, as ib_write_lat; writes and
+                      sends only */
+};
+
+struct sim_flow_config {
+    const char *name;
+    uint32_t from, to; /* hosts: requester and responder */
+    enum sim_operation operation;
+    enum sim_flow_mode mode;
+    enum sim_memory from_memory, to_memory;
+    int64_t message_bytes;
+    int64_t payload_bytes; /* of a packet; 0: the InfiniBand MTU of both hosts' settings */
+    int32_t queue_pairs;
+    int32_t depth;        /* messages outstanding on each */
+    int32_t inline_bytes; /* messages up to this size travel with the doorbell: no DMA read */
+    int32_t priority;
+    int64_t start_ps;
+    int64_t stop_ps;       /* posts nothing from then on; SIM_FOREVER */
+    int64_t message_count; /* on each queue pair; 0: endless */
+    int64_t rate_bps;      /* limit of each queue pair; 0: none */
+    bool record_latency;   /* keep the histogram (30 KB a flow) */
+};
+/* An endless stream of 64 KiB writes, one queue pair of depth 128, from host to host memory, priority 0. */
+void sim_flow_defaults(struct sim_flow_config *f);
+
+struct sim_flow_stats {
+    int64_t bytes;    /* payload of completed messages, as the requester knows */
+    int64_t messages; /* completed */
+    int64_t retransmitted_packets;
+    int64_t last_ps;     /* the latest completion; -1: none */
+    int64_t finished_ps; /* when message_count was reached on all queue pairs; -1: not yet */
+};
+
+/* ---- the whole
+ * ------------------------------------------------------------------------------------------------------- */
+
+struct sim_config {
+    uint64_t seed;
+    bool truncate_to_ns; /* durations are cut to whole nanoseconds (as the HPCC simulator's clock) */
+    struct sim_framing framing;
+    const struct sim_host_config *hosts;
+    size_t host_count;
+    const struct sim_link_config *links;
+    size_t link_count;
+    const struct sim_flow_config *flows;
+    size_t flow_count;
+    size_t pause_log_capacity; /* pauses kept for sim_pauses, 0: none */
+};
+void sim_config_defaults(struct sim_config *c);
+
+struct sim;
+
+/* Check the configuration and build it; nothing in it is needed after. The caller frees. */
+struct sim *sim_new(const struct sim_config *config, struct error *e);
+void sim_free(struct sim *sim);
+
+/* Run every event before `until_ps`; the clock then stands there. */
+int sim_run_until(struct sim *sim, int64_t until_ps, struct error *e);
+int64_t sim_now_ps(const struct sim *sim);
+
+/* Flows end early: nothing more is posted, what is under way completes. */
+void sim_flow_stop(struct sim *sim, size_t flow);
+void sim_flow_stats(const struct sim *sim, size_t flow, struct sim_flow_stats *out);
+/* Message latencies in picoseconds since the last clear; NULL unless record_latency. */
+const struct histogram *sim_flow_latency(const struct sim *sim, size_t flow);
+void sim_flow_latency_clear(struct sim *sim, size_t flow);
+
+/* Counters and gauges of a node's port, under mlx5's names where it has one. */
+struct sim_counter {
+    const char *name;  /* "rx_prio0_pause" */
+    const char *unit;  /* "frames", "bytes", "us", "packets", "events" */
+    const char *group; /* "pfc", "ecn", "throughput", "drops", "pcie", "buffer", "dcqcn" */
+    bool gauge;
+};
+/* The columns of a host: the same for the life of the simulation. */
+size_t sim_host_counters(const struct sim *sim, uint32_t host, const struct sim_counter **counters);
+/* Their values now, as many as there are columns. */
+void sim_host_values(const struct sim *sim, uint32_t host, int64_t *values);
+/* What the formula gave for a host's receive buffer; zeros for a buffer without PFC. */
+struct sim_thresholds sim_host_thresholds(const struct sim *sim, uint32_t host, unsigned buffer);
+
+/* Pauses that ended: the time that a host's port was kept from sending on a priority. */
+struct sim_pause {
+    int64_t start_ps, end_ps;
+    uint32_t host;
+    uint32_t priority;
+};
+size_t sim_pauses(const struct sim *sim, const struct sim_pause **pauses);
+
+/* What the engine did: for benchmarks. */
+struct sim_work {
+    uint64_t events;
+    uint64_t hops;            /* packets (data, ACK, PFC...) that crossed a link */
+    uint64_t pending_events;  /* now */
+    uint64_t packets_in_pool; /* the most ever in flight or queued, rounded up to the pool's steps */
+    uint64_t bytes;           /* of memory */
+    uint64_t allocations;     /* calls of malloc and the like since sim_new */
+};
+void sim_work(const struct sim *sim, struct sim_work *out);
+
+#endif
