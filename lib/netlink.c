@@ -105,8 +105,7 @@ int netlink_errno(const struct netlink *n)
     return n->error_number;
 }
 
-/* ---- answers
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- answers */
 
 /* Keep the kernel's text; it is for people, so only printable characters of it. */
 static void keep_text(struct netlink_answer *answer, const struct nlattr *attribute)
@@ -275,8 +274,7 @@ int netlink_family(struct netlink *n, const char *name, uint16_t *id, struct err
     return 0;
 }
 
-/* ---- attributes
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- attributes */
 
 static void keep(const struct nlattr *attribute, const struct nlattr **table, size_t count)
 {

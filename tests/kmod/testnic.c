@@ -276,8 +276,7 @@ module_param(flap_ms, int, 0644);
 module_param_cb(counter, &counter_ops, NULL, 0200);
 module_param_cb(fail, &failure_ops, NULL, 0200);
 
-/* ---- DCB
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- DCB */
 
 static void raise_link(struct work_struct *work)
 {
