@@ -7,6 +7,9 @@
 #define BITS(n) ((1LL << (n)) - 1)
 
 static const char *const trust_names[] = {"pcp", "dscp", NULL};
+static const char *const selection_names[] = {"strict", "credit", "ets", "vendor", NULL};
+static const char *const red_at_names[] = {"egress", "ingress", NULL};
+static const char *const kind_names[] = {"device", "bridge", "absent", NULL};
 
 /* Keys of a map of small numbers: "0".."7". */
 static int check_keys(const struct list_of *map, int64_t limit, const char *path, const char *field,
@@ -133,6 +136,8 @@ static const struct field ets_fields[] = {
      .help = "Traffic class of each priority."},
     {"weights", FIELD_LIST, AT(weights), .item = FIELD_INTEGER, .min = 0, .max = 100,
      .help = "Share of each traffic class, in per cent; 0: strict priority."},
+    {"selection", FIELD_LIST, AT(selection), .item = FIELD_CHOICE, .choices = selection_names,
+     .help = "Transmission selection of each traffic class; unset: ets where it has a weight, else strict."},
     {0},
 };
 #undef AT
@@ -141,6 +146,8 @@ static const struct table ets_table = {"settings.ets", "Enhanced transmission se
 
 #define AT(member) .offset = offsetof(struct settings_red, member)
 static const struct field red_fields[] = {
+    {"at", FIELD_CHOICE, AT(at), .choices = red_at_names, .fallback = "\"egress\"",
+     .help = "Which way: what the interface sends, or what it receives (through an ifb interface)."},
     {"limit", FIELD_QUANTITY, AT(limit_bytes), .unit = UNIT_BYTES, .min = 1, .max = BITS(31),
      .required = true, .help = "Hard limit of the queue."},
     {"min", FIELD_QUANTITY, AT(min_bytes), .unit = UNIT_BYTES, .min = 1, .max = BITS(31), .required = true,
@@ -184,7 +191,11 @@ static const struct table ecn_threshold_table = {
 
 #define AT(member) .offset = offsetof(struct settings, member)
 static const struct field settings_fields[] = {
-    {"mtu", FIELD_INTEGER, AT(mtu), .min = 68, .max = 9978, .help = "MTU of the link, in bytes."},
+    {"kind", FIELD_CHOICE, AT(kind), .choices = kind_names,
+     .help = "bridge: an interface that nic-config makes; absent: one that it takes away."},
+    {"up", FIELD_BOOL, AT(up), .help = "Whether the interface is up."},
+    {"bridge", FIELD_STRING, AT(bridge), .help = "The bridge it is a port of; \"\": none."},
+    {"mtu", FIELD_INTEGER, AT(mtu), .min = 68, .max = 65536, .help = "MTU of the link, in bytes."},
     {"pfc", FIELD_LIST, AT(pfc), .item = FIELD_INTEGER, .min = 0, .max = 7,
      .help = "Priorities with priority flow control on; the others have it off."},
     {"prio_to_buffer", FIELD_MAP, AT(prio_to_buffer), .item = FIELD_INTEGER, .min = 0, .max = 7,
@@ -201,11 +212,11 @@ static const struct field settings_fields[] = {
     {"ecn", FIELD_LIST, AT(ecn), .item = FIELD_INTEGER, .min = 0, .max = 7,
      .help = "Priorities with DCQCN's reaction and notification point on; the others have them off."},
     {"dcqcn", FIELD_OBJECT, AT(dcqcn), .sub = &dcqcn_table, .help = "DCQCN parameters."},
-    {"rx_ring", FIELD_INTEGER, AT(rx_ring), .min = 1, .max = 65536, .help = "Entries of the RX ring."},
-    {"tx_ring", FIELD_INTEGER, AT(tx_ring), .min = 1, .max = 65536, .help = "Entries of the TX ring."},
-    {"rx_coalesce_us", FIELD_INTEGER, AT(rx_coalesce_us), .min = 0, .max = 65535,
+    {"rx_ring", FIELD_INTEGER, AT(rx_ring), .min = 0, .max = BITS(32), .help = "Entries of the RX ring."},
+    {"tx_ring", FIELD_INTEGER, AT(tx_ring), .min = 0, .max = BITS(32), .help = "Entries of the TX ring."},
+    {"rx_coalesce_us", FIELD_INTEGER, AT(rx_coalesce_us), .min = 0, .max = BITS(32),
      .help = "Interrupt coalescing of RX: time, in microseconds."},
-    {"rx_coalesce_frames", FIELD_INTEGER, AT(rx_coalesce_frames), .min = 0, .max = 65535,
+    {"rx_coalesce_frames", FIELD_INTEGER, AT(rx_coalesce_frames), .min = 0, .max = BITS(32),
      .help = "Interrupt coalescing of RX: frames."},
     {"rx_pause", FIELD_BOOL, AT(rx_pause), .help = "Obey 802.3x global pause."},
     {"tx_pause", FIELD_BOOL, AT(tx_pause), .help = "Send 802.3x global pause."},

@@ -8,6 +8,10 @@
 #include "table.h"
 
 enum settings_trust { TRUST_PCP, TRUST_DSCP };
+/* Transmission selection of a traffic class (IEEE 802.1Qaz). */
+enum settings_selection { SELECTION_STRICT, SELECTION_CREDIT, SELECTION_ETS, SELECTION_VENDOR };
+enum settings_red_at { RED_AT_EGRESS, RED_AT_INGRESS };
+enum settings_kind { KIND_DEVICE, KIND_BRIDGE, KIND_ABSENT };
 
 /* DCQCN reaction point: names, units and ranges of mlx5 (MLNX_OFED roce_rp/, upstream debugfs
  * cc_params/rp_*). */
@@ -46,10 +50,12 @@ struct settings_dcqcn {
 struct settings_ets {
     struct list_of prio_to_tc; /* struct named_integer: priority -> traffic class */
     struct list_of weights;    /* int64_t, per cent a traffic class; 0: strict priority */
+    struct list_of selection;  /* int, enum settings_selection by traffic class; unset: as weights say */
 };
 
 /* A kernel RED qdisc on a forwarding host (tc-red's names). */
 struct settings_red {
+    int at; /* enum settings_red_at */
     int64_t limit_bytes;
     int64_t min_bytes;
     int64_t max_bytes;
@@ -70,7 +76,10 @@ struct settings_ecn_threshold {
 };
 
 struct settings {
-    char *name; /* the role, where settings stand in a map; else NULL */
+    char *name; /* the role or interface, where settings stand in a map; else NULL */
+    int kind;   /* enum settings_kind */
+    int up;
+    char *bridge; /* that it is a port of; "": none */
     int64_t mtu;
     struct list_of pfc;            /* int64_t: priorities with PFC on */
     struct list_of prio_to_buffer; /* struct named_integer */
