@@ -2,8 +2,8 @@
 #ifndef LIB_SCENARIO_H
 #define LIB_SCENARIO_H
 
-#include "settings.h"
-#include "table.h"
+#include "lib/settings.h"
+#include "lib/table.h"
 
 enum flow_op { OP_WRITE, OP_WRITE_IMM, OP_READ, OP_SEND };
 enum flow_mode { MODE_BANDWIDTH, MODE_LATENCY };

@@ -5,7 +5,7 @@
 #ifndef LIB_SETTINGS_H
 #define LIB_SETTINGS_H
 
-#include "table.h"
+#include "lib/table.h"
 
 enum settings_trust { TRUST_PCP, TRUST_DSCP };
 /* Transmission selection of a traffic class (IEEE 802.1Qaz). */

@@ -1,0 +1,108 @@
+/*
+ * A lab: where things are done - hosts, NICs, GPUs, links, and the driver that reaches them. docs/lab.md.
+ * The table of a lab's hosts depends on its driver; the physics of a simulated lab are in lib/lab_sim.h.
+ */
+#ifndef LIB_LAB_H
+#define LIB_LAB_H
+
+#include "lib/table.h"
+
+enum lab_driver_kind { LAB_SIM, LAB_LIBVIRT, LAB_SSH };
+extern const char *const lab_driver_names[];
+
+/* A NIC of a real host. */
+struct lab_nic {
+    char *pci;         /* "0000:41:00.0": passed through to the guest; NULL: a link's virtual NIC */
+    char *netdev;      /* inside the host; NULL: found by its address, MAC or PCI device */
+    char *rdma;        /* RDMA device; NULL: found by its netdev */
+    char *address;     /* "10.0.0.1/24" */
+    char *mac;         /* NULL: made from the lab's and host's name */
+    int64_t gid_index; /* unset: chosen by type and address */
+};
+
+struct lab_gpu {
+    char *pci;
+    int64_t index; /* inside the host */
+};
+
+/* Placement of a guest on its machine. */
+struct lab_pin {
+    char *vcpus;            /* "2-15,34-47": virtual CPU i runs on the i-th of these */
+    char *emulator;         /* CPUs of the emulator's threads */
+    char *memory;           /* NUMA nodes, strictly: "0,2" */
+    int64_t hugepage_bytes; /* unset: none */
+};
+
+/* A host that is reached over ssh: one that libvirt runs, or one that is simply there. */
+struct lab_host {
+    char *name; /* in the lab: the role, unless the lab's "roles" bind it */
+    /* libvirt */
+    char *domain;
+    char *profile;
+    int64_t vcpus;
+    int64_t memory_bytes;
+    int64_t disk_bytes;
+    struct lab_pin pin;
+    /* ssh */
+    char *ssh; /* "user@host" or a name of the user's ssh configuration */
+    int64_t port;
+    char *identity; /* file with the private key */
+    char *known_hosts;
+    /* both */
+    char *programs; /* folder of nic-sampler, roce-traffic, nic-config, host-facts there */
+    int sudo;       /* run them through sudo -n */
+    struct lab_nic nic;
+    struct list_of extra_nics; /* struct lab_nic: a forwarding host's other ports */
+    struct lab_gpu *gpu;
+};
+
+/* A cable between two hosts or switches. */
+struct lab_link {
+    struct list_of between; /* char *: two names */
+    int64_t rate_bps;
+    int64_t length_mm;
+    int64_t delay_ps; /* unset: by the length */
+    int64_t mtu;
+};
+
+/* Many nodes by a helper: names are h0.., s0.., leaf0.., spine0.., edge0.., agg0.., core0... */
+enum lab_topology_kind { TOPOLOGY_DUMBBELL, TOPOLOGY_LEAF_SPINE, TOPOLOGY_FAT_TREE };
+struct lab_topology {
+    int kind;               /* enum lab_topology_kind */
+    int64_t hosts;          /* dumbbell: a side; leaf_spine: a leaf */
+    int64_t leaves, spines; /* leaf_spine */
+    int64_t k;              /* fat_tree: ports of a switch */
+};
+
+struct lab {
+    int64_t schema;
+    char *name;
+    char *title;
+    int driver; /* enum lab_driver_kind */
+    char *uri;  /* libvirt */
+    struct list_of
+        roles; /* struct named_string: role -> host; without an entry a role is the host of its name */
+    struct list_of hosts;          /* struct lab_host, or struct lab_sim_host with LAB_SIM */
+    struct list_of switches;       /* struct lab_sim_switch: LAB_SIM */
+    struct list_of links;          /* struct lab_link */
+    struct lab_topology *topology; /* written out by lab_expand, as are the defaults */
+    json_t *defaults;
+    json_t *sources; /* path pattern -> where the values come from */
+};
+
+extern const struct table lab_topology_table;
+/* The table for a driver ("sim", "libvirt", "ssh"). */
+const struct table *lab_table(enum lab_driver_kind driver);
+
+/* Parse a lab document and check what tables cannot say. The document has its topology and defaults written
+ * out already (lab_expand). On error nothing is left allocated. */
+int lab_parse(const json_t *json, struct lab *lab, struct error *e);
+void lab_free(struct lab *lab);
+/* A copy of the document with "topology" drawn as hosts, switches and links, and "defaults" merged into each.
+ */
+json_t *lab_expand(const json_t *json, struct error *e);
+/* The host that plays a role: an index into lab->hosts, or -1. */
+int lab_host_of(const struct lab *lab, const char *role);
+const struct lab_host *lab_real_host(const struct lab *lab, const char *role);
+
+#endif
