@@ -1,0 +1,65 @@
+/*
+ * Commands on other machines over the system's ssh: one multiplexed connection a host (the user's
+ * configuration, agent and jump hosts count for hosts that we did not make; guests of ours are trusted by the
+ * key pinned when they were made).
+ */
+#ifndef GUEST_SETUP_VIRT_SSH_H
+#define GUEST_SETUP_VIRT_SSH_H
+
+#include "lib/process.h"
+
+/* How a host is reached. All strings are owned; NULL means ssh's own choice. */
+struct ssh_target {
+    char *host; /* address, "user@host", or a name of the user's ssh configuration */
+    char *user;
+    int64_t port;      /* 0: ssh's own choice */
+    char *identity;    /* file with the private key; no other is offered */
+    char *known_hosts; /* file with the host's key; nothing else is believed */
+    char *key_alias;   /* the name under which known_hosts holds the key */
+    char *jump;        /* "user@machine": a host on the way */
+    bool own_config;   /* leave the user's ssh configuration out */
+    bool sudo;         /* run every command through sudo -n */
+};
+void ssh_target_free(struct ssh_target *target);
+
+/* Add `word` to a command line so that a POSIX shell reads exactly it. The one place where quoting is done.
+ */
+void ssh_quote(struct text *line, const char *word);
+/* All of argv (ended by NULL), quoted, with spaces between. */
+void ssh_quote_all(struct text *line, const char *const argv[]);
+
+struct ssh_session;
+
+/* Connect within timeout_ns; `name` is the host's name in messages. The connection's process dies with this
+ * process. */
+struct ssh_session *ssh_open(const char *name, const struct ssh_target *target, int64_t timeout_ns,
+                             struct error *e);
+/* Is the connection still there? When not, `e` says how it ended. */
+bool ssh_alive(struct ssh_session *s, struct error *e);
+void ssh_close(struct ssh_session *s);
+
+/* Run argv on the host to its end: input may be NULL; out and err as in process_run. Returns the command's
+ * exit status, or -1 with a sentence: could not start, timed out, connection lost. */
+int ssh_run(struct ssh_session *s, const char *const argv[], const char *input, struct text *out,
+            struct text *err, int64_t timeout_ns, struct error *e);
+/* As ssh_run, but anything other than exit status 0 is an error whose sentence ends with the command's last
+ * line on stderr. */
+int ssh_must(struct ssh_session *s, const char *const argv[], const char *input, struct text *out,
+             int64_t timeout_ns, struct error *e);
+/* Start argv on the host; pipes as in process_start. process_stop ends the local ssh, the remote command then
+ * reads end of file or gets SIGPIPE/SIGHUP; a program that must end at once is told through its standard
+ * input or a signal. */
+int ssh_start(struct ssh_session *s, const char *const argv[], int pipes, struct process *process,
+              struct error *e);
+/* Put a local file on the host (by a temporary name, then renamed), with this mode. */
+int ssh_put(struct ssh_session *s, const char *local, const char *remote, int mode, int64_t timeout_ns,
+            struct error *e);
+/* Put bytes into a file on the host, in the same way. */
+int ssh_put_bytes(struct ssh_session *s, const void *bytes, size_t length, const char *remote, int mode,
+                  int64_t timeout_ns, struct error *e);
+/* ssh's own argument vector up to and with the host, for a caller that execs it (an interactive shell). Ended
+ * by NULL; free with ssh_arguments_free. */
+char **ssh_arguments(const struct ssh_target *target, bool terminal);
+void ssh_arguments_free(char **arguments);
+
+#endif
