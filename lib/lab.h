@@ -62,6 +62,7 @@ struct lab_link {
     int64_t rate_bps;
     int64_t length_mm;
     int64_t delay_ps; /* unset: by the length */
+    double loss;      /* share of frames lost at random */
     int64_t mtu;
 };
 
@@ -82,10 +83,12 @@ struct lab {
     char *uri;  /* libvirt */
     struct list_of
         roles; /* struct named_string: role -> host; without an entry a role is the host of its name */
-    struct list_of hosts;          /* struct lab_host, or struct lab_sim_host with LAB_SIM */
-    struct list_of switches;       /* struct lab_sim_switch: LAB_SIM */
-    struct list_of links;          /* struct lab_link */
-    struct lab_topology *topology; /* written out by lab_expand, as are the defaults */
+    struct list_of hosts;            /* struct lab_host, or struct lab_sim_host with LAB_SIM */
+    struct list_of switches;         /* struct lab_sim_switch: LAB_SIM */
+    struct lab_sim_framing *framing; /* LAB_SIM */
+    int truncate_to_ns;              /* LAB_SIM */
+    struct list_of links;            /* struct lab_link */
+    struct lab_topology *topology;   /* written out by lab_expand, as are the defaults */
     json_t *defaults;
     json_t *sources; /* path pattern -> where the values come from */
 };
