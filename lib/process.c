@@ -219,8 +219,8 @@ static bool transfer_all(struct transfer *t, int64_t deadline_ns)
     return true;
 }
 
-int process_run(const char *const argv[], const char *input, struct text *out, struct text *err,
-                int64_t timeout_ns, struct error *e)
+int process_run_bytes(const char *const argv[], const void *input, size_t length, struct text *out,
+                      struct text *err, int64_t timeout_ns, struct error *e)
 {
     struct process p;
     int status = 0;
@@ -230,7 +230,7 @@ int process_run(const char *const argv[], const char *input, struct text *out, s
     if (p.in >= 0)
         fcntl(p.in, F_SETFL, O_NONBLOCK);
     int64_t deadline = timeout_ns < 0 ? INT64_MAX : clock_monotonic_ns() + timeout_ns;
-    struct transfer t = {&p, input, input ? strlen(input) : 0, out, err};
+    struct transfer t = {&p, input, length, out, err};
     sigset_t pipe_signal, old;
     sigemptyset(&pipe_signal);
     sigaddset(&pipe_signal, SIGPIPE);
@@ -247,6 +247,12 @@ int process_run(const char *const argv[], const char *input, struct text *out, s
     if (waited < 0)
         return -1;
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+int process_run(const char *const argv[], const char *input, struct text *out, struct text *err,
+                int64_t timeout_ns, struct error *e)
+{
+    return process_run_bytes(argv, input, input ? strlen(input) : 0, out, err, timeout_ns, e);
 }
 
 void process_describe(int status, struct text *out)

@@ -33,6 +33,9 @@ void process_stop(struct process *p, int64_t grace_ns);
  * Returns the exit code, 128+signal, or -1 with a sentence (could not start, timed out). */
 int process_run(const char *const argv[], const char *input, struct text *out, struct text *err,
                 int64_t timeout_ns, struct error *e);
+/* As process_run, with an input of any bytes. */
+int process_run_bytes(const char *const argv[], const void *input, size_t length, struct text *out,
+                      struct text *err, int64_t timeout_ns, struct error *e);
 /* "exited with 3" / "was killed by signal 9 (Killed)". */
 void process_describe(int status, struct text *out);
 
