@@ -42,8 +42,8 @@ void ssh_close(struct ssh_session *s);
  * exit status, or -1 with a sentence: could not start, timed out, connection lost. */
 int ssh_run(struct ssh_session *s, const char *const argv[], const char *input, struct text *out,
             struct text *err, int64_t timeout_ns, struct error *e);
-/* As ssh_run, but anything other than exit status 0 is an error whose sentence ends with the command's last
- * line on stderr. */
+/* As ssh_run (out NULL: not wanted), but anything other than exit status 0 is an error whose sentence ends
+ * with the command's last line on stderr. */
 int ssh_must(struct ssh_session *s, const char *const argv[], const char *input, struct text *out,
              int64_t timeout_ns, struct error *e);
 /* Start argv on the host; pipes as in process_start. process_stop ends the local ssh, the remote command then
