@@ -167,6 +167,12 @@ static const struct field red_fields[] = {
      .help = "Only RoCE (UDP port 4791) goes through it."},
     {"shape", FIELD_QUANTITY, AT(shape_bps), .unit = UNIT_RATE_BPS, .min = 8000, .max = 1LL << 43,
      .help = "Rate of an htb class around it."},
+    {"wlog", FIELD_INTEGER, AT(wlog), .min = 0, .max = 31,
+     .help = "Weight of the average as a power of two: computed from min, avpkt and burst, not to be given."},
+    {"plog", FIELD_INTEGER, AT(plog), .min = 0, .max = 31,
+     .help = "Slope of the probability as a power of two: computed, not to be given."},
+    {"scell_log", FIELD_INTEGER, AT(scell_log), .min = 0, .max = 31,
+     .help = "Step of the idle time as a power of two: computed from avpkt and bandwidth, not to be given."},
     {0},
 };
 #undef AT

@@ -64,8 +64,9 @@ struct settings_red {
     int64_t bandwidth_bps;
     double probability;
     int ecn;
-    int roce_only;     /* mark UDP port 4791 alone */
-    int64_t shape_bps; /* an htb class of this rate around it; unset: none */
+    int roce_only;                 /* mark UDP port 4791 alone */
+    int64_t shape_bps;             /* an htb class of this rate around it; unset: none */
+    int64_t wlog, plog, scell_log; /* as the kernel keeps them, computed from the others */
 };
 
 /* WRED/ECN of a switch's egress queues. */
