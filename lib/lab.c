@@ -29,6 +29,8 @@ static const struct table nic_table = {"lab.nic", "A host's NIC.", sizeof(struct
 static const struct field gpu_fields[] = {
     {"pci", FIELD_STRING, AT(pci),
      .help = "PCI address on the machine; all its functions are passed through."},
+    {"functions", FIELD_INTEGER, AT(functions), .min = 1, .max = 8,
+     .help = "PCI functions it has (graphics, audio); unset: as many as the machine shows."},
     {"index", FIELD_INTEGER, AT(index), .min = 0, .max = 63, .fallback = "0",
      .help = "Number inside the host."},
     {0},
@@ -61,6 +63,14 @@ static const struct table pin_table = {"lab.pin", "Where a guest runs on its mac
     {                                                                                                 \
         "gpu", FIELD_OPTIONAL, AT(gpu), .sub = &gpu_table, .help = "The GPU of the experiment."       \
     }
+#define BY_SSH                                                                                           \
+    {"port", FIELD_INTEGER, AT(port), .min = 1, .max = 65535, .help = "Port; unset: ssh's own choice."}, \
+        {"identity", FIELD_STRING, AT(identity),                                                         \
+         .help = "File with the private key; unset: ssh's own choice."},                                 \
+    {                                                                                                    \
+        "known_hosts", FIELD_STRING, AT(known_hosts),                                                    \
+            .help = "File with the host key; unset: ssh's own choice."                                   \
+    }
 static const struct field libvirt_host_fields[] = {
     {"domain", FIELD_STRING, AT(domain), .required = true, .help = "Name of the libvirt domain."},
     {"profile", FIELD_STRING, AT(profile), .required = true,
@@ -80,14 +90,12 @@ static const struct table libvirt_host_table = {"lab.libvirt.host", "A guest.", 
 static const struct field ssh_host_fields[] = {
     {"ssh", FIELD_STRING, AT(ssh), .required = true,
      .help = "user@host, or a name of your ssh configuration."},
-    {"port", FIELD_INTEGER, AT(port), .min = 1, .max = 65535, .help = "Port; unset: ssh's own choice."},
-    {"identity", FIELD_STRING, AT(identity), .help = "File with the private key; unset: ssh's own choice."},
-    {"known_hosts", FIELD_STRING, AT(known_hosts),
-     .help = "File with the host key; unset: ssh's own choice."},
+    BY_SSH,
     REACHED,
     {0},
 };
 #undef REACHED
+#undef BY_SSH
 #undef AT
 static const struct table ssh_host_table = {"lab.ssh.host", "A host that is there already.",
                                             sizeof(struct lab_host), ssh_host_fields, NULL};
@@ -109,6 +117,18 @@ static const struct field link_fields[] = {
 };
 #undef AT
 static const struct table link_table = {"lab.link", "A cable.", sizeof(struct lab_link), link_fields, NULL};
+
+#define AT(member) .offset = offsetof(struct lab_management, member)
+static const struct field management_fields[] = {
+    {"network", FIELD_STRING, AT(network),
+     .help = "A network that libvirt has, where guests get addresses by DHCP."},
+    {"subnet", FIELD_STRING, AT(subnet),
+     .help = "A network of the lab's own, 198.51.100.0/26: the machine gets .1, guests .11 and on."},
+    {0},
+};
+#undef AT
+static const struct table management_table = {"lab.management", "The network over which guests are reached.",
+                                              sizeof(struct lab_management), management_fields, NULL};
 
 #define AT(member) .offset = offsetof(struct lab, member)
 #define COMMON                                                                                 \
@@ -156,6 +176,11 @@ static const struct field sim_fields[] = {
 static const struct field libvirt_fields[] = {
     COMMON,
     {"uri", FIELD_STRING, AT(uri), .fallback = "\"qemu:///system\"", .help = "URI of libvirt."},
+    {"pool", FIELD_STRING, AT(pool),
+     .help = "Folder of disks on the machine; unset: /var/lib/libvirt/images/harness-NAME, or its like in "
+             "your home."},
+    {"management", FIELD_OBJECT, AT(management), .sub = &management_table,
+     .help = "How guests are reached; unset: libvirt's network \"default\"."},
     {"hosts", FIELD_MAP, AT(hosts), .item = FIELD_OBJECT, .sub = &libvirt_host_table, .min = 1, .max = 1000,
      .required = true, .help = "Hosts by name."},
     {0},
@@ -268,6 +293,35 @@ static int check_links(const struct lab *lab, const json_t *names, struct error 
     return 0;
 }
 
+/* A host of a libvirt lab is a guest (domain and profile), or is reached by ssh alone. */
+static int check_libvirt_host(const struct lab_host *h, struct error *e)
+{
+    if (h->ssh && (h->domain || h->profile))
+        return error_set(
+            e, "hosts.%s: has ssh and a %s: a guest has domain and profile, any other host ssh alone",
+            h->name, h->domain ? "domain" : "profile");
+    if (!h->ssh && !(h->domain && h->profile))
+        return error_set(e, "hosts.%s: %s is missing: a guest needs domain and profile", h->name,
+                         h->domain ? "profile" : "domain");
+    return 0;
+}
+
+static int check_libvirt(const struct lab *lab, struct error *e)
+{
+    const struct lab_host *hosts = lab->hosts.items;
+    if (lab->management.network && lab->management.subnet)
+        return error_set(e, "management: has both network and subnet: expected one");
+    for (size_t i = 0; i < lab->hosts.count; i++) {
+        if (check_libvirt_host(&hosts[i], e) != 0)
+            return -1;
+        for (size_t k = 0; k < i; k++)
+            if (hosts[i].domain && hosts[k].domain && strcmp(hosts[i].domain, hosts[k].domain) == 0)
+                return error_set(e, "hosts.%s.domain: %s is the domain of host %s already", hosts[i].name,
+                                 hosts[i].domain, hosts[k].name);
+    }
+    return 0;
+}
+
 static int check_lab(const struct lab *lab, struct error *e)
 {
     const struct named_string *roles = lab->roles.items;
@@ -283,6 +337,8 @@ static int check_lab(const struct lab *lab, struct error *e)
         }
     if (result == 0)
         result = check_links(lab, names, e);
+    if (result == 0 && lab->driver == LAB_LIBVIRT)
+        result = check_libvirt(lab, e);
     json_decref(names);
     return result;
 }

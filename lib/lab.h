@@ -21,8 +21,9 @@ struct lab_nic {
 };
 
 struct lab_gpu {
-    char *pci;
-    int64_t index; /* inside the host */
+    char *pci;         /* its first function */
+    int64_t functions; /* unset: as many as the machine shows */
+    int64_t index;     /* inside the host */
 };
 
 /* Placement of a guest on its machine. */
@@ -36,7 +37,7 @@ struct lab_pin {
 /* A host that is reached over ssh: one that libvirt runs, or one that is simply there. */
 struct lab_host {
     char *name; /* in the lab: the role, unless the lab's "roles" bind it */
-    /* libvirt */
+    /* libvirt: guests; the machine itself is reached by ssh */
     char *domain;
     char *profile;
     int64_t vcpus;
@@ -75,12 +76,21 @@ struct lab_topology {
     int64_t k;              /* fat_tree: ports of a switch */
 };
 
+/* The network over which guests are reached: one that libvirt has (addresses by DHCP), or a network of the
+ * lab's own. */
+struct lab_management {
+    char *network; /* name of a libvirt network; NULL with a subnet */
+    char *subnet;  /* "198.51.100.0/26": the machine gets .1, guests .11, .12, ... in the lab's order */
+};
+
 struct lab {
     int64_t schema;
     char *name;
     char *title;
     int driver; /* enum lab_driver_kind */
     char *uri;  /* libvirt */
+    char *pool; /* libvirt: folder of disks on the machine; NULL: chosen by the lab's name */
+    struct lab_management management; /* libvirt */
     struct list_of
         roles; /* struct named_string: role -> host; without an entry a role is the host of its name */
     struct list_of hosts;            /* struct lab_host, or struct lab_sim_host with LAB_SIM */
