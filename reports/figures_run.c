@@ -1,0 +1,271 @@
+/* Drawings of one run over time. */
+#include "reports/figures.h"
+
+#include "lib/clock.h"
+#include <fnmatch.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BINS       240 /* points of a rate over the run: finer than that is noise on a page */
+#define MAX_CURVES 12  /* in one panel */
+
+static double seconds(int64_t ns)
+{
+    return (double)ns / NS_PER_S;
+}
+
+static bool in_measure(const struct run *run, int64_t time_ns)
+{
+    return time_ns >= 0 && time_ns <= run->end_ns - run->start_ns;
+}
+
+static void limit_x(const struct run *run, struct plot *plot)
+{
+    plot->x_min = 0;
+    plot->x_max = seconds(run->end_ns - run->start_ns);
+}
+
+/* The counter's rise per second times `scale`, over bins of the measure phase. */
+static void add_rate(const struct run *run, const struct series *s, double scale, struct plot_series *out)
+{
+    int64_t bin = (run->end_ns - run->start_ns) / BINS;
+    size_t from = 0;
+    while (from < s->count && !in_measure(run, s->time_ns[from]))
+        from++;
+    for (size_t i = from + 1; i < s->count && in_measure(run, s->time_ns[i]); i++) {
+        int64_t passed = s->time_ns[i] - s->time_ns[from];
+        if (passed < bin || passed <= 0)
+            continue;
+        double middle = seconds(s->time_ns[from] + passed / 2);
+        plot_add_point(out, middle, (double)(s->value[i] - s->value[from]) * scale / seconds(passed));
+        from = i;
+    }
+}
+
+static void add_gauge(const struct run *run, const struct series *s, double scale, struct plot_series *out)
+{
+    for (size_t i = 0; i < s->count; i++)
+        if (in_measure(run, s->time_ns[i]))
+            plot_add_point(out, seconds(s->time_ns[i]), (double)s->value[i] * scale);
+}
+
+static bool changes(const struct series *s)
+{
+    for (size_t i = 1; i < s->count; i++)
+        if (s->value[i] != s->value[0])
+            return true;
+    return false;
+}
+
+struct selection {
+    const char *pattern; /* of the counter's name */
+    const char *group;   /* or NULL */
+    enum column_kind kind;
+    const char *unit; /* or NULL */
+    bool even_flat;   /* also those that never change */
+};
+
+static bool selected(const struct series *s, const struct selection *wanted)
+{
+    return fnmatch(wanted->pattern, s->name, 0) == 0 && s->kind == wanted->kind &&
+           (!wanted->group || strcmp(wanted->group, s->group) == 0) &&
+           (!wanted->unit || strcmp(wanted->unit, s->unit) == 0) && (wanted->even_flat || changes(s));
+}
+
+/* Every series that is selected becomes a curve "host name". Returns how many there are. */
+static size_t add_curves(const struct run *run, const struct selection *wanted, double scale,
+                         enum plot_style style, struct plot_panel *panel)
+{
+    size_t n = 0;
+    for (const struct series *s = run->series; s < run->series + run->series_count && n < MAX_CURVES; s++) {
+        char label[160];
+        if (!selected(s, wanted))
+            continue;
+        snprintf(label, sizeof label, "%s %s", s->host, s->name);
+        struct plot_series *curve = plot_add_series(panel, label, style, (int)n++);
+        if (s->kind == COLUMN_COUNTER)
+            add_rate(run, s, scale, curve);
+        else
+            add_gauge(run, s, scale, curve);
+    }
+    return n;
+}
+
+/* ---- the drawings
+ * ------------------------------------------------------------------------------------------------- */
+
+static void fill_throughput(const struct run *run, struct plot *plot)
+{
+    static const struct selection sent = {"tx_prio[0-7]_bytes", NULL, COLUMN_COUNTER, NULL, false};
+    static const struct selection sent_soft = {"tx_bytes", NULL, COLUMN_COUNTER, NULL, false};
+    static const struct selection pauses = {"[rt]x_prio[0-7]_pause", NULL, COLUMN_COUNTER, NULL, false};
+    static const struct selection all_pauses = {"rx_prio[0-7]_pause", NULL, COLUMN_COUNTER, NULL, true};
+    limit_x(run, plot);
+    struct plot_panel *panel = plot_add_panel(plot, "sent, Gb/s");
+    if (!add_curves(run, &sent, 8e-9, PLOT_LINES, panel))
+        add_curves(run, &sent_soft, 8e-9, PLOT_LINES, panel);
+    bool moves = run_moves(run, "[rt]x_prio[0-7]_pause");
+    if (!moves && !run_find(run, NULL, "rx_prio[0-7]_pause"))
+        return;
+    panel = plot_add_panel(plot, "PFC frames/s");
+    add_curves(run, moves ? &pauses : &all_pauses, 1, PLOT_STEPS, panel);
+    if (!moves)
+        panel->y_max = 1;
+}
+
+static void fill_paused(const struct run *run, struct plot *plot)
+{
+    /* microseconds a second, so 1e-4 makes it per cent */
+    static const struct selection durations = {"[rt]x_prio[0-7]_pause_duration", NULL, COLUMN_COUNTER, NULL,
+                                               false};
+    limit_x(run, plot);
+    struct plot_panel *panel = plot_add_panel(plot, "share of time paused, %");
+    add_curves(run, &durations, 1e-4, PLOT_STEPS, panel);
+}
+
+/* Horizontal lines at the thresholds, once each. */
+static void add_thresholds(const struct run *run, struct plot_panel *panel)
+{
+    const char *role;
+    json_t *host;
+    double seen[16];
+    size_t count = 0;
+    json_object_foreach((json_t *)(uintptr_t)run_get(run, "hosts"), role, host)
+    {
+        size_t i;
+        json_t *buffer;
+        json_array_foreach(json_object_get(host, "buffers"), i, buffer)
+        {
+            static const char *const keys[] = {"xoff_bytes", "xon_bytes"};
+            for (size_t k = 0; k < 2; k++) {
+                double bytes = json_number_value(json_object_get(buffer, keys[k]));
+                bool known = bytes <= 0 || count == sizeof seen / sizeof *seen;
+                for (size_t j = 0; j < count; j++)
+                    known |= seen[j] == bytes;
+                if (known || !json_array_size(json_object_get(buffer, "priorities")))
+                    continue;
+                char label[48];
+                seen[count++] = bytes;
+                snprintf(label, sizeof label, "%s %.0f B", k ? "xon" : "xoff", bytes);
+                plot_add_level(panel, bytes / 1024, label);
+            }
+        }
+    }
+}
+
+static void fill_buffer(const struct run *run, struct plot *plot)
+{
+    static const struct selection fill = {"rx_buffer*_bytes", NULL, COLUMN_GAUGE, NULL, false};
+    limit_x(run, plot);
+    struct plot_panel *panel = plot_add_panel(plot, "receive buffer, KiB");
+    if (add_curves(run, &fill, 1.0 / 1024, PLOT_LINES, panel))
+        add_thresholds(run, panel);
+}
+
+static void fill_pcie(const struct run *run, struct plot *plot)
+{
+    static const struct selection rates = {"*", "pcie", COLUMN_COUNTER, "bytes", false};
+    static const struct selection gauges = {"*", "pcie", COLUMN_GAUGE, "bytes/s", false};
+    limit_x(run, plot);
+    struct plot_panel *panel = plot_add_panel(plot, "PCIe, GB/s");
+    if (!add_curves(run, &rates, 1e-9, PLOT_LINES, panel))
+        add_curves(run, &gauges, 1e-9, PLOT_LINES, panel);
+}
+
+static int by_duration(const void *left, const void *right)
+{
+    const struct pause *a = left, *b = right;
+    return (a->duration_ns > b->duration_ns) - (a->duration_ns < b->duration_ns);
+}
+
+/* The pauses of one host, sorted by length, as a cumulative share. */
+static void add_pause_cdf(const struct run *run, const char *host, struct plot_panel *panel, int colour)
+{
+    struct pause *sorted = calloc(run->pause_count + 1, sizeof *sorted);
+    size_t n = 0;
+    for (size_t i = 0; sorted && i < run->pause_count; i++)
+        if (strcmp(run->pauses[i].host, host) == 0 && in_measure(run, run->pauses[i].start_ns))
+            sorted[n++] = run->pauses[i];
+    if (n) {
+        char label[128];
+        size_t step = n > 1000 ? n / 1000 : 1;
+        qsort(sorted, n, sizeof *sorted, by_duration);
+        snprintf(label, sizeof label, "%s is held (%zu pauses)", host, n);
+        struct plot_series *curve = plot_add_series(panel, label, PLOT_STEPS, colour);
+        for (size_t i = 0; i < n; i += step)
+            plot_add_point(curve, (double)sorted[i].duration_ns / NS_PER_US,
+                           100.0 * (double)(i + 1) / (double)n);
+        plot_add_point(curve, (double)sorted[n - 1].duration_ns / NS_PER_US, 100);
+    }
+    free(sorted);
+}
+
+static void fill_pause_cdf(const struct run *run, struct plot *plot)
+{
+    struct plot_panel *panel = plot_add_panel(plot, "pauses no longer than that, %");
+    int colour = 0;
+    panel->y_max = 105;
+    for (size_t i = 0; i < run->pause_count && panel->series_count < MAX_CURVES; i++) {
+        bool seen = false;
+        for (size_t j = 0; j < i && !seen; j++)
+            seen = strcmp(run->pauses[j].host, run->pauses[i].host) == 0;
+        if (!seen)
+            add_pause_cdf(run, run->pauses[i].host, panel, colour++);
+    }
+}
+
+static void fill_queues(const struct run *run, struct plot *plot)
+{
+    static const struct selection queues = {"*", "queue", COLUMN_GAUGE, "bytes", false};
+    limit_x(run, plot);
+    add_curves(run, &queues, 1.0 / 1024, PLOT_LINES, plot_add_panel(plot, "queue, KiB"));
+}
+
+static void fill_dcqcn(const struct run *run, struct plot *plot)
+{
+    static const struct selection rates = {"*rate*", "dcqcn", COLUMN_GAUGE, NULL, true};
+    static const struct selection alphas = {"*alpha*", "dcqcn", COLUMN_GAUGE, NULL, true};
+    bool mega = false;
+    for (const struct series *s = NULL; (s = run_find(run, s, "*rate*"));)
+        mega |= strcmp(s->unit, "Mb/s") == 0;
+    limit_x(run, plot);
+    struct plot_panel *panel = plot_add_panel(plot, "rate, Gb/s");
+    if (!add_curves(run, &rates, mega ? 1e-3 : 1e-9, PLOT_LINES, panel))
+        return;
+    panel = plot_add_panel(plot, "alpha, of 1024");
+    if (!add_curves(run, &alphas, 1, PLOT_LINES, panel))
+        plot->panel_count--;
+}
+
+static void fill_ecn(const struct run *run, struct plot *plot)
+{
+    static const struct selection marks = {"*", "ecn", COLUMN_COUNTER, NULL, false};
+    limit_x(run, plot);
+    add_curves(run, &marks, 1, PLOT_STEPS, plot_add_panel(plot, "packets/s"));
+}
+
+const struct figure run_figures[] = {
+    {"throughput", "Throughput and PFC frames", "time, s",
+     "What each host sends on the wire, and the PFC frames it receives (rx) and sends (tx), on one time "
+     "axis.",
+     fill_throughput},
+    {"paused", "Share of time paused", "time, s",
+     "rx: the host was told not to send; tx: it told its peer. From the pause-duration counters.",
+     fill_paused},
+    {"buffer", "Receive buffer against xoff and xon", "time, s",
+     "A pause is asked for when the fill rises to xoff, and taken back when it falls to xon.", fill_buffer},
+    {"pcie", "PCIe rates", "time, s",
+     "The receiving GPU's rx near the wire rate, with no tx, is the proof that no copy through the host "
+     "happens.",
+     fill_pcie},
+    {"pause-cdf", "How long pauses last", "length of a pause, us", "Cumulative share of the single pauses.",
+     fill_pause_cdf},
+    {"queues", "Queues", "time, s", "Egress queues of switches and forwarding hosts.", fill_queues},
+    {"dcqcn", "DCQCN reaction point", "time, s", "The rate each flow is allowed, and its alpha.", fill_dcqcn},
+    {"ecn", "ECN marks and CNPs", "time, s",
+     "Marked packets seen by the notification point, notifications sent, and handled by the reaction point.",
+     fill_ecn},
+    {0},
+};

@@ -1,0 +1,18 @@
+/* The page: one index.html that opens offline, beside its plots. */
+#ifndef REPORTS_PAGE_H
+#define REPORTS_PAGE_H
+
+#include "lib/text.h"
+#include "reports/run.h"
+
+/* A drawing that was made: NAME.svg, NAME.png, NAME.tsv, NAME.gp lie beside the page. */
+struct drawing {
+    char *name;
+    char *title;
+    const char *caption;
+    size_t run; /* which run it belongs to; SIZE_MAX: to all */
+};
+
+void page_write(const struct runs *runs, const struct drawing *drawings, size_t count, struct text *out);
+
+#endif

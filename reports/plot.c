@@ -1,0 +1,328 @@
+#include "reports/plot.h"
+
+#include "lib/clock.h"
+#include "lib/files.h"
+#include "lib/process.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WIDTH        960
+#define HEIGHT_ONE   420
+#define HEIGHT_PANEL 270
+#define DRAW_LIMIT   (300 * NS_PER_S)
+
+/* Okabe and Ito's colours, told apart by colour-blind readers too, darkest first. */
+static const char *const palette[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
+                                      "#56b4e9", "#e69f00", "#555555", "#8a6d00"};
+#define PALETTE_SIZE (sizeof palette / sizeof *palette)
+
+/* ---- building
+ * ----------------------------------------------------------------------------------------------------- */
+
+void plot_init(struct plot *plot, const char *name, const char *title, const char *x_label)
+{
+    *plot = (struct plot){.name = strdup(name), .title = strdup(title), .x_label = strdup(x_label)};
+}
+
+static void free_panel(struct plot_panel *panel)
+{
+    for (size_t i = 0; i < panel->series_count; i++) {
+        free(panel->series[i].label);
+        text_free(&panel->series[i].data);
+    }
+    for (size_t i = 0; i < panel->level_count; i++)
+        free(panel->levels[i].label);
+    free(panel->series);
+    free(panel->levels);
+    free(panel->y_label);
+}
+
+void plot_free(struct plot *plot)
+{
+    for (size_t i = 0; i < plot->panel_count; i++)
+        free_panel(&plot->panels[i]);
+    free(plot->panels);
+    free(plot->name);
+    free(plot->title);
+    free(plot->caption);
+    free(plot->x_label);
+    text_free(&plot->x_names);
+    *plot = (struct plot){0};
+}
+
+/* One more zeroed item at the end of an array; a drawing that runs out of memory has nothing better than to
+ * stop. */
+static void *grow(void *items, size_t *count, size_t size)
+{
+    char *larger = realloc(items, (*count + 1) * size);
+    if (!larger)
+        abort();
+    memset(larger + *count * size, 0, size);
+    ++*count;
+    return larger;
+}
+
+struct plot_panel *plot_add_panel(struct plot *plot, const char *y_label)
+{
+    plot->panels = grow(plot->panels, &plot->panel_count, sizeof *plot->panels);
+    struct plot_panel *panel = &plot->panels[plot->panel_count - 1];
+    panel->y_label = strdup(y_label);
+    return panel;
+}
+
+struct plot_series *plot_add_series(struct plot_panel *panel, const char *label, enum plot_style style,
+                                    int colour)
+{
+    panel->series = grow(panel->series, &panel->series_count, sizeof *panel->series);
+    struct plot_series *series = &panel->series[panel->series_count - 1];
+    series->label = strdup(label);
+    series->style = style;
+    series->colour = colour;
+    return series;
+}
+
+void plot_add_point(struct plot_series *series, double x, double y)
+{
+    if (!isfinite(x) || !isfinite(y))
+        return;
+    text_add(&series->data, "%.9g\t%.9g\n", x, y);
+    series->points++;
+}
+
+void plot_add_gap(struct plot_series *series)
+{
+    text_add(&series->data, "\n");
+}
+
+void plot_add_level(struct plot_panel *panel, double y, const char *label)
+{
+    panel->levels = grow(panel->levels, &panel->level_count, sizeof *panel->levels);
+    panel->levels[panel->level_count - 1] = (struct plot_level){.label = strdup(label), .y = y};
+}
+
+bool plot_has_points(const struct plot *plot)
+{
+    for (size_t i = 0; i < plot->panel_count; i++)
+        for (size_t j = 0; j < plot->panels[i].series_count; j++)
+            if (plot->panels[i].series[j].points)
+                return true;
+    return false;
+}
+
+/* Text inside gnuplot's double quotes: labels come from files. */
+static void add_quoted(struct text *out, const char *words)
+{
+    text_add(out, "\"");
+    for (; *words; words++) {
+        if (*words == '"' || *words == '\\')
+            text_add(out, "\\");
+        if ((unsigned char)*words >= ' ')
+            text_add(out, "%c", *words);
+    }
+    text_add(out, "\"");
+}
+
+void plot_name_x(struct plot *plot, double x, const char *name)
+{
+    if (plot->x_names.length)
+        text_add(&plot->x_names, ", ");
+    add_quoted(&plot->x_names, name);
+    text_add(&plot->x_names, " %g", x);
+}
+
+/* ---- data
+ * ---------------------------------------------------------------------------------------------------------
+ */
+
+static int write_text(const char *folder, const char *name, const char *ending, const struct text *words,
+                      struct error *e)
+{
+    char *path = NULL;
+    if (asprintf(&path, "%s/%s.%s", folder, name, ending) < 0)
+        return error_set(e, "out of memory for plot %s", name);
+    int result = words->failed ? error_set(e, "out of memory for %s", path)
+                               : files_write_atomic(path, text_string(words), words->length, e);
+    free(path);
+    return result;
+}
+
+/* A block a series, two empty lines between them: gnuplot's "index". */
+static void add_data(const struct plot *plot, struct text *out)
+{
+    for (size_t i = 0; i < plot->panel_count; i++) {
+        const struct plot_panel *panel = &plot->panels[i];
+        for (size_t j = 0; j < panel->series_count; j++) {
+            const struct plot_series *s = &panel->series[j];
+            text_add(out, "# %s: %s\n# %s\t%s\n", panel->y_label, s->label, plot->x_label, panel->y_label);
+            if (s->points)
+                text_add_bytes(out, s->data.data, s->data.length);
+            else
+                text_add(out, "nan\tnan\n");
+            text_add(out, "\n\n");
+        }
+    }
+}
+
+/* ---- script
+ * ------------------------------------------------------------------------------------------------------- */
+
+static void add_head(const struct plot *plot, struct text *out)
+{
+    text_add(out, "set encoding utf8\n"
+                  "set datafile separator tab\n"
+                  "set border 3 lc rgb '#777777'\n"
+                  "set tics nomirror textcolor rgb '#333333'\n"
+                  "set grid back lc rgb '#e3e3e3' lt 1 lw 1\n"
+                  "set style fill solid 0.85 noborder\n"
+                  "set lmargin 11\nset rmargin 4\n");
+    if (plot->bytes_x)
+        text_add(out, "set logscale x 2\n"
+                      "set xtics (\"2 B\" 2, \"8 B\" 8, \"32 B\" 32, \"128 B\" 128, \"512 B\" 512, \"2 KiB\" "
+                      "2048, \"8 KiB\" 8192, "
+                      "\"32 KiB\" 32768, \"128 KiB\" 131072, \"512 KiB\" 524288, \"2 MiB\" 2097152, \"8 "
+                      "MiB\" 8388608)\n");
+    else if (plot->log_x)
+        text_add(out, "set logscale x\n");
+    if (plot->x_names.length)
+        text_add(out, "set xtics (%s)\n", text_string(&plot->x_names));
+    if (plot->bar_width > 0)
+        text_add(out, "set boxwidth %g\n", plot->bar_width);
+    if (plot->x_max > plot->x_min)
+        text_add(out, "set xrange [%.9g:%.9g]\n", plot->x_min, plot->x_max);
+}
+
+static const char *style_words(enum plot_style style)
+{
+    static const char *const words[] = {
+        [PLOT_LINES] = "lines lw 1.6",
+        [PLOT_STEPS] = "steps lw 1.6",
+        [PLOT_POINTS_LINES] = "linespoints lw 1.8 pt 7 ps 0.55",
+        [PLOT_BARS] = "boxes",
+        [PLOT_MARKS] = "points pt 2 ps 1.3 lw 2.2",
+    };
+    return words[style];
+}
+
+static void add_curve(const struct plot *plot, const struct plot_series *s, size_t index, struct text *out)
+{
+    text_add(out, "'%s.tsv' index %zu using 1:2 with %s lc rgb '%s'%s ", plot->name, index,
+             style_words(s->style), palette[(size_t)s->colour % PALETTE_SIZE], s->dashed ? " dt 2" : "");
+    if (*s->label) {
+        text_add(out, "title ");
+        add_quoted(out, s->label);
+    } else {
+        text_add(out, "notitle");
+    }
+}
+
+static void add_levels(const struct plot_panel *panel, struct text *out)
+{
+    for (size_t i = 0; i < panel->level_count; i++) {
+        text_add(out,
+                 "set arrow %zu from graph 0, first %.9g to graph 1, first %.9g nohead lc rgb '#999999' dt 3 "
+                 "lw 1.4\n",
+                 i + 1, panel->levels[i].y, panel->levels[i].y);
+        text_add(out, "set label %zu ", i + 1);
+        add_quoted(out, panel->levels[i].label);
+        text_add(out, " at graph 0.995, first %.9g right offset 0,0.45 textcolor rgb '#666666' font ',10'\n",
+                 panel->levels[i].y);
+    }
+}
+
+static void add_panel(const struct plot *plot, size_t number, size_t *index, struct text *out)
+{
+    const struct plot_panel *panel = &plot->panels[number];
+    bool first = number == 0, last = number + 1 == plot->panel_count;
+    text_add(out, "unset arrow\nunset label\nunset title\nset ylabel ");
+    add_quoted(out, panel->y_label);
+    text_add(out, " textcolor rgb '#333333'\n");
+    if (first) {
+        text_add(out, "set title ");
+        add_quoted(out, plot->title);
+        text_add(out, " left at graph 0, graph 1 offset 0,1.6 font ',14' textcolor rgb '#111111'\n");
+    }
+    if (first && plot->simulated)
+        text_add(out, "set label 90 'simulated' at graph 1, graph 1 right offset 0,2.6 textcolor rgb "
+                      "'#b35900' font ',11'\n");
+    if (last)
+        text_add(out, "set format x\nset xlabel ");
+    else
+        text_add(out, "set format x ''\nunset xlabel\n");
+    if (last) {
+        add_quoted(out, plot->x_label);
+        text_add(out, " textcolor rgb '#333333'\n");
+    }
+    if (panel->log_y)
+        text_add(out, "set logscale y\nset yrange [*:*]\n");
+    else if (panel->y_max > 0)
+        text_add(out, "unset logscale y\nset yrange [0:%.9g]\n", panel->y_max);
+    else
+        text_add(out, "unset logscale y\nset yrange [0:*<*]\nset offsets 0, 0, graph 0.08, 0\n");
+    text_add(out, "set key above right horizontal samplen 1.6 font ',11' textcolor rgb '#222222'\n");
+    add_levels(panel, out);
+    text_add(out, "plot ");
+    for (size_t i = 0; i < panel->series_count; i++) {
+        text_add(out, "%s", i ? ", \\\n     " : "");
+        add_curve(plot, &panel->series[i], (*index)++, out);
+    }
+    text_add(out, "\n");
+}
+
+static void add_script(const struct plot *plot, struct text *out)
+{
+    size_t panels = plot->panel_count;
+    int height = panels == 1 ? HEIGHT_ONE : (int)panels * HEIGHT_PANEL;
+    static const char *const terminals[] = {"svg dynamic font 'sans-serif,12'", "pngcairo font 'sans,12'"};
+    static const char *const endings[] = {"svg", "png"};
+    text_add(out, "# Draws %s.svg and %s.png from %s.tsv: run gnuplot on this file in its folder.\n",
+             plot->name, plot->name, plot->name);
+    for (size_t t = 0; t < 2; t++) {
+        size_t index = 0;
+        text_add(out, "reset\nset terminal %s size %d,%d background rgb 'white'\nset output '%s.%s'\n",
+                 terminals[t], WIDTH, height, plot->name, endings[t]);
+        add_head(plot, out);
+        if (panels > 1)
+            text_add(out, "set multiplot layout %zu,1 margins 0.09,0.97,%.3f,%.3f spacing 0.07\n", panels,
+                     46.0 / height, 1 - 62.0 / height);
+        else
+            text_add(out, "set tmargin 5\n");
+        for (size_t i = 0; i < panels; i++)
+            add_panel(plot, i, &index, out);
+        text_add(out, "%sset output\n", panels > 1 ? "unset multiplot\n" : "");
+    }
+}
+
+int plot_write(const struct plot *plot, const char *folder, struct error *e)
+{
+    struct text data = {0}, script = {0};
+    add_data(plot, &data);
+    add_script(plot, &script);
+    int result = write_text(folder, plot->name, "tsv", &data, e);
+    if (result == 0)
+        result = write_text(folder, plot->name, "gp", &script, e);
+    text_free(&data);
+    text_free(&script);
+    return result;
+}
+
+int plot_draw(const char *folder, char *const *names, size_t count, struct error *e)
+{
+    struct text input = {0}, said = {0};
+    const char *const argv[] = {"gnuplot", NULL};
+    text_add(&input, "cd ");
+    add_quoted(&input, folder);
+    text_add(&input, "\n");
+    for (size_t i = 0; i < count; i++)
+        text_add(&input, "load '%s.gp'\n", names[i]);
+    int code = count ? process_run(argv, text_string(&input), NULL, &said, DRAW_LIMIT, e) : 0;
+    if (code < 0)
+        error_prefix(e, "drawing with gnuplot (package gnuplot-nox on Debian, gnuplot on Rocky)");
+    else if (code > 0)
+        error_set(e, "gnuplot ended with %d in %s: %.400s", code, folder, text_string(&said));
+    text_free(&input);
+    text_free(&said);
+    return code == 0 ? 0 : -1;
+}

@@ -1,0 +1,72 @@
+/* A drawing: panels of series under one x axis, written as data (TSV), a gnuplot script, and by gnuplot as
+ * SVG and PNG. */
+#ifndef REPORTS_PLOT_H
+#define REPORTS_PLOT_H
+
+#include "lib/error.h"
+#include "lib/text.h"
+#include <stdbool.h>
+#include <stddef.h>
+
+enum plot_style { PLOT_LINES, PLOT_STEPS, PLOT_POINTS_LINES, PLOT_BARS, PLOT_MARKS };
+
+struct plot_series {
+    char *label;
+    enum plot_style style;
+    int colour; /* index into the palette */
+    bool dashed;
+    struct text data; /* "x\ty\n" lines */
+    size_t points;
+};
+
+struct plot_level {
+    char *label;
+    double y;
+};
+
+struct plot_panel {
+    char *y_label;
+    bool log_y;
+    double y_max; /* 0: as the data wants */
+    struct plot_series *series;
+    size_t series_count;
+    struct plot_level *levels; /* horizontal lines */
+    size_t level_count;
+};
+
+struct plot {
+    char *name; /* of the files */
+    char *title;
+    char *caption; /* a sentence under it */
+    char *x_label;
+    bool log_x;
+    bool bytes_x;        /* log2 with B, KiB, MiB */
+    struct text x_names; /* bars: gnuplot's tick list, empty: numbers */
+    double bar_width;    /* of bars, in x */
+    double x_min, x_max; /* equal: as the data wants */
+    bool simulated;      /* said in the picture */
+    struct plot_panel *panels;
+    size_t panel_count;
+};
+
+void plot_init(struct plot *plot, const char *name, const char *title, const char *x_label);
+void plot_free(struct plot *plot);
+struct plot_panel *plot_add_panel(struct plot *plot, const char *y_label);
+/* Valid until the next series is added to the panel. */
+struct plot_series *plot_add_series(struct plot_panel *panel, const char *label, enum plot_style style,
+                                    int colour);
+void plot_add_point(struct plot_series *series, double x, double y);
+/* A gap in the line. */
+void plot_add_gap(struct plot_series *series);
+void plot_add_level(struct plot_panel *panel, double y, const char *label);
+/* Is there anything to see? */
+bool plot_has_points(const struct plot *plot);
+/* A bar's name on the x axis. */
+void plot_name_x(struct plot *plot, double x, const char *name);
+
+/* Write FOLDER/NAME.tsv and FOLDER/NAME.gp. */
+int plot_write(const struct plot *plot, const char *folder, struct error *e);
+/* Run gnuplot once over the scripts NAME.gp in folder; each makes NAME.svg and NAME.png there. */
+int plot_draw(const char *folder, char *const *names, size_t count, struct error *e);
+
+#endif

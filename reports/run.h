@@ -1,0 +1,69 @@
+/* One run as a report sees it: result.json, and the samples and pauses behind it. */
+#ifndef REPORTS_RUN_H
+#define REPORTS_RUN_H
+
+#include "lib/error.h"
+#include "lib/lines.h"
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A column of samples.jsonl over time; times are since the start of the measure phase. */
+struct series {
+    char *host; /* role */
+    char *name;
+    char *unit;
+    char *group;
+    enum column_kind kind;
+    int64_t *time_ns;
+    int64_t *value;
+    size_t count, capacity;
+};
+
+/* A line of pauses.jsonl. */
+struct pause {
+    char host[64];
+    int priority;
+    int64_t start_ns;
+    int64_t duration_ns;
+};
+
+struct run {
+    char *folder;
+    char *label;              /* what tells this run from its neighbours: "memory gpu" */
+    json_t *result;           /* result.json */
+    int64_t start_ns, end_ns; /* of the measure phase, on the result's clock */
+    struct series *series;
+    size_t series_count;
+    struct pause *pauses;
+    size_t pause_count;
+};
+
+struct runs {
+    struct run *items;
+    size_t count;
+    char *title;
+    json_t *index; /* index.json of the first sweep among the results, or NULL */
+};
+
+/* Load the folders (of runs, or of sweeps: all their cells). Nothing is left allocated on failure. */
+int runs_load(const char *const *folders, size_t count, struct runs *runs, struct error *e);
+void runs_free(struct runs *runs);
+
+/* Read samples.jsonl and pauses.jsonl, which only drawings over time need. */
+int run_load_samples(struct run *run, struct error *e);
+void run_free_samples(struct run *run);
+
+/* By path: "scenario.title". NULL when it is not there. */
+const json_t *run_get(const struct run *run, const char *path);
+/* As run_get for texts; "" when it is not there. */
+const char *run_text(const struct run *run, const char *path);
+bool run_is_simulated(const struct run *run);
+
+/* The next series after `from` (NULL: first) whose name matches the shell pattern; NULL at the end. */
+const struct series *run_find(const struct run *run, const struct series *from, const char *pattern);
+/* Does any of the pattern's series change? */
+bool run_moves(const struct run *run, const char *pattern);
+
+#endif
