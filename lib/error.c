@@ -4,11 +4,17 @@
 #include <stdio.h>
 #include <string.h>
 
-static void append_errno(struct error *e, int number)
+/* Add ": words" as far as there is room. */
+static void append(struct error *e, const char *words)
 {
-    char buffer[128];
-    size_t length = strlen(e->text);
-    snprintf(e->text + length, sizeof e->text - length, ": %s", strerror_r(number, buffer, sizeof buffer));
+    size_t length = strlen(e->text), room = sizeof e->text - 1 - length, more = strlen(words);
+    if (room < 3)
+        return;
+    if (more > room - 2)
+        more = room - 2;
+    memcpy(e->text + length, ": ", 2);
+    memcpy(e->text + length + 2, words, more);
+    e->text[length + 2 + more] = '\0';
 }
 
 int error_set(struct error *e, const char *format, ...)
@@ -29,7 +35,8 @@ int error_set_errno(struct error *e, int number, const char *format, ...)
         va_start(arguments, format);
         vsnprintf(e->text, sizeof e->text, format, arguments);
         va_end(arguments);
-        append_errno(e, number);
+        char buffer[128];
+        append(e, strerror_r(number, buffer, sizeof buffer));
     }
     return -1;
 }
@@ -41,10 +48,9 @@ int error_prefix(struct error *e, const char *format, ...)
         memcpy(old, e->text, sizeof old);
         va_list arguments;
         va_start(arguments, format);
-        int length = vsnprintf(e->text, sizeof e->text, format, arguments);
+        vsnprintf(e->text, sizeof e->text, format, arguments);
         va_end(arguments);
-        if (length >= 0 && (size_t)length < sizeof e->text)
-            snprintf(e->text + length, sizeof e->text - (size_t)length, ": %s", old);
+        append(e, old);
     }
     return -1;
 }

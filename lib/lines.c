@@ -107,10 +107,10 @@ int lines_parse(const char *text, size_t length, struct line *line, struct error
     const char *type = json_string_value(json_object_get(json, "type"));
     int kind = type ? kind_of(type) : -1;
     if (kind < 0) {
+        error_set(e, "a line has the type \"%.40s\": expected header, event, interval, summary, error or end",
+                  type ? type : "none");
         json_decref(json);
-        return error_set(
-            e, "a line has the type \"%.40s\": expected header, event, interval, summary, error or end",
-            type ? type : "none");
+        return -1;
     }
     line->kind = (enum line_kind)kind;
     line->json = json;
