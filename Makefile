@@ -135,8 +135,31 @@ soft-lab: deps
 	@$(MAKE) --no-print-directory all
 	@guest-setup/soft-lab
 
+# Coverage-guided fuzzing with clang's libFuzzer: make fuzz FUZZER=fuzz_units SECONDS=60
+FUZZ_SOURCES = $(foreach f,$(FOLDERS),$(filter-out $(MAINS),$(wildcard $(f)/*.c)))
+fuzz:
+	@mkdir -p build/libfuzzer build/corpus/$(FUZZER)
+	clang $(CPPFLAGS) -std=c11 -g -O1 -fsanitize=fuzzer,address,undefined -pthread -o build/libfuzzer/$(FUZZER) \
+		tests/fuzz/$(FUZZER).c $(FUZZ_SOURCES) $(ALL_LIBS)
+	build/libfuzzer/$(FUZZER) -max_total_time=$(or $(SECONDS),60) -timeout=10 build/corpus/$(FUZZER) tests/fuzz/seeds/$(FUZZER)
+
+INSTALL ?= install
+SHARE    = $(DESTDIR)$(PREFIX)/share
+install: all
+	$(INSTALL) -d $(DESTDIR)$(PREFIX)/bin $(SHARE)/harness/scenarios $(SHARE)/harness/labs $(SHARE)/man/man1 \
+		$(SHARE)/bash-completion/completions
+	$(INSTALL) -m 755 $(BUILT) $(DESTDIR)$(PREFIX)/bin
+	$(INSTALL) -m 644 scenarios/*.json $(SHARE)/harness/scenarios
+	$(INSTALL) -m 644 labs/*.json $(SHARE)/harness/labs
+	cp -R guest-setup $(SHARE)/harness/
+	cp -R patches $(SHARE)/harness/
+	find $(SHARE)/harness -name '*.[ch]' -delete
+	find $(SHARE)/harness -type d -empty -delete
+	$(INSTALL) -m 644 $(wildcard docs/*.1) $(SHARE)/man/man1
+	$(INSTALL) -m 644 harness/completion.bash $(SHARE)/bash-completion/completions/harness
+
 clean:
 	rm -rf build
 
 .DEFAULT_GOAL := all
-.PHONY: all links unit fuzzers deps deps-check run check lint bench soft-lab clean install
+.PHONY: all links unit fuzzers fuzz deps deps-check run check lint bench soft-lab clean install
