@@ -93,8 +93,7 @@ static size_t add_curves(const struct run *run, const struct selection *wanted, 
     return n;
 }
 
-/* ---- the drawings
- * ------------------------------------------------------------------------------------------------- */
+/* ---- the drawings --------------------------------------------------------------------------------------- */
 
 static void fill_throughput(const struct run *run, struct plot *plot)
 {

@@ -49,8 +49,7 @@ static double latency_us(const struct run *run, const char *quantile)
     return NAN;
 }
 
-/* ---- what the sweep goes over
- * ------------------------------------------------------------------------------------- */
+/* ---- what the sweep goes over --------------------------------------------------------------------------- */
 
 /* A choice of the cell as a number: a bare one, or a quantity with unit; the unit goes to *unit. */
 static bool as_number(const json_t *value, double *number, bool *is_bytes)

@@ -41,8 +41,7 @@ static const char style[] =
     "--good:#4ac26b;--bad:#ff7b72;--skip:#d8b13c;--mark:#f0a34f}a{color:#6cb0ff}figure "
     "img{background:#fff}}\n";
 
-/* ---- words
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- words ---------------------------------------------------------------------------------------------- */
 
 static void add_escaped(struct text *out, const char *words)
 {
@@ -132,8 +131,7 @@ static const char *label_of(const struct run *run)
     return *run->label ? run->label : "this run";
 }
 
-/* ---- sums over a run
- * ---------------------------------------------------------------------------------------------- */
+/* ---- sums over a run ------------------------------------------------------------------------------------ */
 
 static double sum_flows(const struct run *run, const char *key)
 {
@@ -191,8 +189,7 @@ static double sum_counters(const struct run *run, bool (*picks)(const char *name
     return any ? sum : NAN;
 }
 
-/* ---- parts of the page
- * -------------------------------------------------------------------------------------------- */
+/* ---- parts of the page ---------------------------------------------------------------------------------- */
 
 static void add_heading(const struct runs *runs, struct text *out)
 {
@@ -380,8 +377,7 @@ static void add_drawings(const struct runs *runs, const struct drawing *drawings
     }
 }
 
-/* ---- details
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- details -------------------------------------------------------------------------------------------- */
 
 static void add_counter_rows(const char *role, const json_t *counters, bool still, struct text *out)
 {

@@ -19,8 +19,7 @@ static const char *const palette[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7"
                                       "#56b4e9", "#e69f00", "#555555", "#8a6d00"};
 #define PALETTE_SIZE (sizeof palette / sizeof *palette)
 
-/* ---- building
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- building ------------------------------------------------------------------------------------------- */
 
 void plot_init(struct plot *plot, const char *name, const char *title, const char *x_label)
 {
@@ -166,8 +165,7 @@ static void add_data(const struct plot *plot, struct text *out)
     }
 }
 
-/* ---- script
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- script --------------------------------------------------------------------------------------------- */
 
 static void add_head(const struct plot *plot, struct text *out)
 {

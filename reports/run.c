@@ -10,8 +10,7 @@
 
 #define PAUSE_LIMIT 5000000 /* lines of pauses.jsonl that a drawing takes */
 
-/* ---- result.json
- * -------------------------------------------------------------------------------------------------- */
+/* ---- result.json ---------------------------------------------------------------------------------------- */
 
 const json_t *run_get(const struct run *run, const char *path)
 {
@@ -192,8 +191,7 @@ void runs_free(struct runs *runs)
     *runs = (struct runs){0};
 }
 
-/* ---- samples.jsonl
- * ------------------------------------------------------------------------------------------------ */
+/* ---- samples.jsonl -------------------------------------------------------------------------------------- */
 
 /* The columns of one host as its latest header has them: indices into run->series. */
 struct layout {
