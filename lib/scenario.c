@@ -205,15 +205,15 @@ const struct table scenario_table = {"scenario",
                                      "What is done: flows, settings, phases, samples, expectations, sweep.",
                                      sizeof(struct scenario), scenario_fields, NULL};
 
-/* ---- references between names
- * --------------------------------------------------------------------------------- */
+/* ---- references between names --------------------------------------------------------------------------- */
 
-static bool is_name(const char *name)
+/* Names of roles and flows have no dots: paths and expressions separate by them. */
+static bool is_name(const char *name, const char *also)
 {
     if (!*name || strlen(name) > 100 || *name == '.' || *name == '-')
         return false;
     for (const char *c = name; *c; c++)
-        if (!isalnum((unsigned char)*c) && !strchr("._-", *c))
+        if (!isalnum((unsigned char)*c) && !strchr(also, *c))
             return false;
     return true;
 }
@@ -271,10 +271,10 @@ static int collect_roles(const struct scenario *scenario, struct names *roles, s
 {
     char *const *items = scenario->roles.items;
     for (size_t i = 0; i < scenario->roles.count; i++) {
-        if (!is_name(items[i]))
-            return error_set(
-                e, "roles[%zu]: \"%.60s\" is no name: expected letters, digits, dot, dash, underscore", i,
-                items[i]);
+        if (!is_name(items[i], "_-"))
+            return error_set(e,
+                             "roles[%zu]: \"%.60s\" is no name: expected letters, digits, dash, underscore",
+                             i, items[i]);
         if (strcmp(items[i], "flows") == 0)
             return error_set(e, "roles[%zu]: \"flows\" cannot be a role: expressions use the word", i);
         if (names_add(roles, items[i]) != 0)
@@ -295,10 +295,10 @@ static int check_flow_names(const struct scenario *scenario, const struct names 
         snprintf(at, sizeof at, "flows[%zu].to", i);
         if (!names_have(roles, items[i].to))
             return unknown_role(&scenario->roles, at, items[i].to, e);
-        if (!is_name(items[i].name))
+        if (!is_name(items[i].name, "_-"))
             return error_set(
-                e, "flows[%zu].name: \"%.60s\" is no name: expected letters, digits, dot, dash, underscore",
-                i, items[i].name);
+                e, "flows[%zu].name: \"%.60s\" is no name: expected letters, digits, dash, underscore", i,
+                items[i].name);
         if (names_add(flows, items[i].name) != 0)
             return error_set(e, "flows[%zu].name: \"%s\" is there twice", i, items[i].name);
     }
@@ -317,10 +317,10 @@ static int check_traffic_names(const struct scenario *scenario, const struct nam
         snprintf(at, sizeof at, "traffic[%zu].to", i);
         if (check_roles(&items[i].to, roles, scenario, at, e) != 0)
             return -1;
-        if (!is_name(items[i].name))
+        if (!is_name(items[i].name, "_-"))
             return error_set(
-                e, "traffic[%zu].name: \"%.60s\" is no name: expected letters, digits, dot, dash, underscore",
-                i, items[i].name);
+                e, "traffic[%zu].name: \"%.60s\" is no name: expected letters, digits, dash, underscore", i,
+                items[i].name);
         if (names_add(flows, items[i].name) != 0)
             return error_set(e, "traffic[%zu].name: \"%s\" is there twice", i, items[i].name);
     }
@@ -351,7 +351,7 @@ static int check_references(const struct scenario *scenario, struct names *roles
                             struct error *e)
 {
     const struct settings *of = scenario->settings_of.items;
-    if (!is_name(scenario->name))
+    if (!is_name(scenario->name, "._-"))
         return error_set(e, "name: \"%.60s\" is no name: expected letters, digits, dot, dash, underscore",
                          scenario->name);
     if (scenario->schema != 1)
@@ -387,8 +387,7 @@ void scenario_free(struct scenario *scenario)
     table_free(&scenario_table, scenario);
 }
 
-/* ---- patterns of roles
- * ---------------------------------------------------------------------------------------- */
+/* ---- patterns of roles ---------------------------------------------------------------------------------- */
 
 /* Append what one word stands for: "h[0-3]" is h0 h1 h2 h3, anything without brackets is itself. */
 static int expand_word(const char *word, json_t *into, const char *path, struct error *e)
@@ -447,8 +446,7 @@ failed:
     return NULL;
 }
 
-/* ---- settings of a role
- * --------------------------------------------------------------------------------------- */
+/* ---- settings of a role --------------------------------------------------------------------------------- */
 
 void json_merge_deep(json_t *into, const json_t *over)
 {

@@ -1,0 +1,42 @@
+#include "harness/interrupt.h"
+#include <errno.h>
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+static void wanted(sigset_t *set)
+{
+    sigemptyset(set);
+    sigaddset(set, SIGINT);
+    sigaddset(set, SIGTERM);
+    sigaddset(set, SIGHUP);
+}
+
+int interrupt_open(struct interrupt *i, struct error *e)
+{
+    sigset_t set;
+    wanted(&set);
+    *i = (struct interrupt){.fd = -1};
+    if (sigprocmask(SIG_BLOCK, &set, NULL) != 0 ||
+        (i->fd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC)) < 0)
+        return error_set_errno(e, errno, "preparing for Ctrl-C");
+    return 0;
+}
+
+int interrupt_count(struct interrupt *i)
+{
+    struct signalfd_siginfo info;
+    while (i->fd >= 0 && read(i->fd, &info, sizeof info) == (ssize_t)sizeof info)
+        i->count++;
+    return i->count;
+}
+
+void interrupt_close(struct interrupt *i)
+{
+    sigset_t set;
+    wanted(&set);
+    if (i->fd >= 0)
+        close(i->fd);
+    i->fd = -1;
+    sigprocmask(SIG_UNBLOCK, &set, NULL);
+}

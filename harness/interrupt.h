@@ -1,0 +1,19 @@
+/* Ctrl-C and its kin (SIGINT, SIGTERM, SIGHUP) as something to ask about, so that a run always puts the hosts back. */
+#ifndef HARNESS_INTERRUPT_H
+#define HARNESS_INTERRUPT_H
+
+#include "lib/error.h"
+
+struct interrupt {
+    int fd;    /* readable when a signal came: for poll */
+    int count; /* how many came */
+};
+
+/* From here on these signals do not end the program. */
+int interrupt_open(struct interrupt *i, struct error *e);
+/* Take what came since; returns how many came in all. */
+int interrupt_count(struct interrupt *i);
+/* The signals have their old meaning again. */
+void interrupt_close(struct interrupt *i);
+
+#endif

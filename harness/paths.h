@@ -1,0 +1,20 @@
+/*
+ * Paths into documents: "phases.measure", "flows.*.memory", "flows.a-to-b.depth", "expect.0.check". A part is
+ * a key or a glob of keys; in a list it is an index, a glob, or the "name" of an item.
+ */
+#ifndef HARNESS_PATHS_H
+#define HARNESS_PATHS_H
+
+#include "lib/error.h"
+#include <jansson.h>
+#include <stdbool.h>
+
+/* Set the value at every place that path matches (objects on the way are made where no glob asks for what is
+ * there). Fails when nothing matches. */
+int paths_set(json_t *document, const char *path, const json_t *value, struct error *e);
+/* Is there a place, and have all places this value? */
+bool paths_all_equal(const json_t *document, const char *path, const json_t *value);
+/* "KEY=VALUE": VALUE is JSON, or else a string. *path and *value are the caller's. */
+int paths_assignment(const char *text, char **path, json_t **value, struct error *e);
+
+#endif
