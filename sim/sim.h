@@ -23,8 +23,7 @@
 #define SIM_PS_PER_S   INT64_C(1000000000000)
 #define SIM_FOREVER    INT64_MAX
 
-/* ---- framing: bytes that a packet occupies beside its payload
- * ------------------------------------------------------ */
+/* ---- framing: bytes that a packet occupies beside its payload --------------------------------------- */
 
 struct sim_framing {
     int32_t
@@ -39,8 +38,7 @@ struct sim_framing {
 };
 void sim_framing_defaults(struct sim_framing *f);
 
-/* ---- settings: what nic-config changes on a real host
- * ---------------------------------------------------------------- */
+/* ---- settings: what nic-config changes on a real host ----------------------------------------------- */
 
 /* Reaction point, under mlx5's names; units as there. */
 struct sim_dcqcn_rp {
@@ -239,8 +237,7 @@ struct sim_flow_stats {
     int64_t finished_ps; /* when message_count was reached on all queue pairs; -1: not yet */
 };
 
-/* ---- the whole
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- the whole -------------------------------------------------------------------------------------- */
 
 struct sim_config {
     uint64_t seed;

@@ -1,0 +1,540 @@
+/* From a configuration to a simulation: check, lay out, connect. */
+#include "sim/counters.h"
+#include "sim/model.h"
+#include <stdlib.h>
+#include <string.h>
+
+static void *take(struct sim *sim, size_t count, size_t size)
+{
+    sim->bytes += count * size;
+    return calloc(count ? count : 1, size);
+}
+
+static uint64_t ps_per_byte_q20(int64_t bytes_per_s)
+{
+    return ((uint64_t)SIM_PS_PER_S << 20) / (uint64_t)bytes_per_s;
+}
+
+static int within(const char *of, const char *what, int64_t value, int64_t least, int64_t most,
+                  struct error *e)
+{
+    if (value >= least && value <= most)
+        return 0;
+    return error_set(e, "simulator: %s: %s is %lld, it must be within %lld..%lld", of, what, (long long)value,
+                     (long long)least, (long long)most);
+}
+
+/* ---- checks ----------------------------------------------------------------------------------------- */
+
+#define MOST_PS    (INT64_C(1000) * SIM_PS_PER_S)
+#define MOST_BYTES (INT64_C(1) << 40)
+
+static int check_pcie(const struct sim_host_config *h, struct error *e)
+{
+    const struct sim_pcie_config *p = &h->pcie;
+    if (within(h->name, "PCIe generation", p->generation, 0, 5, e))
+        return -1;
+    if (p->generation == 0)
+        return 0;
+    if (within(h->name, "PCIe lanes", p->lanes, 1, 16, e) ||
+        within(h->name, "PCIe maximum payload", p->max_payload_bytes, 64, 4096, e) ||
+        within(h->name, "PCIe maximum read request", p->max_read_request_bytes, 64, 4096, e) ||
+        within(h->name, "PCIe completion payload", p->completion_bytes, 32, 4096, e) ||
+        within(h->name, "PCIe tags", p->tags, 1, 1024, e) ||
+        within(h->name, "PCIe posted header credits", p->posted_header_credits, 1, 4096, e) ||
+        within(h->name, "PCIe posted data credits", p->posted_data_credits, 1, 65536, e))
+        return -1;
+    return within(h->name, "PCIe latency in ps", p->latency_ps, 0, MOST_PS, e);
+}
+
+static int check_memory(const char *host, const struct sim_memory_config *m, struct error *e)
+{
+    const int64_t times[] = {m->write_access_ps, m->read_access_ps, m->write_latency_ps, m->read_latency_ps,
+                             m->bank_ps,         m->sector_ps,      m->stall_mean_ps,    m->stall_window_ps};
+    for (size_t i = 0; i < sizeof times / sizeof times[0]; i++)
+        if (within(host, "a memory's time in ps", times[i], 0, MOST_PS, e))
+            return -1;
+    if (within(host, "memory write bandwidth in bytes/s", m->write_bytes_per_s, 1000000, MOST_BYTES * 8, e) ||
+        within(host, "memory read bandwidth in bytes/s", m->read_bytes_per_s, 1000000, MOST_BYTES * 8, e) ||
+        within(host, "memory banks", m->banks, 0, 65536, e) ||
+        within(host, "memory interleave in bytes", m->interleave_bytes, m->banks ? 32 : 0, 1 << 20, e) ||
+        within(host, "payload of a write to the device", m->device_write_bytes, 1, 4096, e) ||
+        within(host, "payload of a read request to the device", m->device_read_bytes, 1, 4096, e) ||
+        within(host, "payload of a completion of the device", m->device_completion_bytes, 1, 4096, e))
+        return -1;
+    if (!(m->stalls_per_s >= 0 && m->stalls_per_s <= 1e6))
+        return error_set(e, "simulator: %s: %g stalls a second, it must be within 0..1000000", host,
+                         m->stalls_per_s);
+    return 0;
+}
+
+static int check_settings(const struct sim_host_config *h, struct error *e)
+{
+    int64_t sum = 0;
+    for (int i = 0; i < SIM_BUFFERS; i++) {
+        if (within(h->name, "size of a receive buffer", h->settings.buffer_bytes[i], 0, MOST_BYTES, e))
+            return -1;
+        sum += h->settings.buffer_bytes[i];
+    }
+    if (sum > h->nic.port_buffer_bytes)
+        return error_set(e, "simulator: %s: the receive buffers add up to %lld B, the port has %lld B",
+                         h->name, (long long)sum, (long long)h->nic.port_buffer_bytes);
+    for (int i = 0; i < SIM_PRIORITIES; i++)
+        if (within(h->name, "receive buffer of a priority", h->settings.prio_to_buffer[i], 0, SIM_BUFFERS - 1,
+                   e))
+            return -1;
+    return within(h->name, "MTU", h->settings.mtu_bytes, 352, 10000, e);
+}
+
+static int check_host(const struct sim_host_config *h, struct error *e)
+{
+    const struct sim_nic_config *n = &h->nic;
+    if (within(h->name, "messages a second", n->messages_per_s, 0, INT64_C(1000000000), e) ||
+        within(h->name, "NIC send latency in ps", n->tx_latency_ps, 0, MOST_PS, e) ||
+        within(h->name, "NIC receive latency in ps", n->rx_latency_ps, 0, MOST_PS, e) ||
+        within(h->name, "send buffer", n->tx_buffer_bytes, 1, 1 << 30, e) ||
+        within(h->name, "port buffer", n->port_buffer_bytes, 0, MOST_BYTES, e) ||
+        within(h->name, "cell", n->cell_bytes, 1, 65536, e) ||
+        within(h->name, "largest MTU", n->max_mtu_bytes, 1, 65535, e) ||
+        within(h->name, "pause quanta", n->pause_quanta, 0, 65535, e) ||
+        within(h->name, "pause refresh in per cent", n->pause_refresh_percent, 1, 100, e) ||
+        within(h->name, "packets between ACKs", n->ack_every_packets, 0, 1 << 30, e) ||
+        within(h->name, "ACK timeout in ps", n->ack_timeout_ps, SIM_PS_PER_US, MOST_PS, e) ||
+        within(h->name, "read requests outstanding", n->max_reads, 1, 65536, e) || check_pcie(h, e) ||
+        check_settings(h, e))
+        return -1;
+    for (int i = 0; i < SIM_MEMORIES; i++)
+        if (check_memory(h->name, &h->memories[i], e))
+            return -1;
+    return 0;
+}
+
+static int check_flow(const struct sim_config *c, const struct sim_flow_config *f, struct error *e)
+{
+    if (f->from >= c->host_count || f->to >= c->host_count || f->from == f->to)
+        return error_set(
+            e, "simulator: flow %s goes from host %u to host %u; there are %zu hosts and they must differ",
+            f->name, f->from, f->to, c->host_count);
+    if (within(f->name, "message size", f->message_bytes, 0, INT64_C(1) << 31, e) ||
+        within(f->name, "packet payload", f->payload_bytes, 0, 16384, e) ||
+        within(f->name, "queue pairs", f->queue_pairs, 1, 65536, e) ||
+        within(f->name, "depth", f->depth, 1, 65536, e) ||
+        within(f->name, "priority", f->priority, 0, 7, e) ||
+        within(f->name, "message count", f->message_count, 0, INT64_MAX, e) ||
+        within(f->name, "rate in b/s", f->rate_bps, 0, INT64_C(10000000000000), e) ||
+        within(f->name, "start in ps", f->start_ps, 0, SIM_FOREVER, e))
+        return -1;
+    if (f->mode == SIM_PING_PONG && f->operation == SIM_READ)
+        return error_set(e, "simulator: flow %s: a ping-pong is made of writes or sends, not reads", f->name);
+    return 0;
+}
+
+static int check(const struct sim_config *c, struct error *e)
+{
+    if (within("configuration", "number of hosts", (int64_t)c->host_count, 1, 65535, e) ||
+        within("configuration", "number of links", (int64_t)c->link_count, 1, 1000000, e) ||
+        within("configuration", "number of flows", (int64_t)c->flow_count, 0, 10000000, e) ||
+        within("framing", "gap", c->framing.gap_bytes, 0, 1000, e) ||
+        within("framing", "bytes beside the payload", c->framing.data_bytes, 0, 1000, e))
+        return -1;
+    for (size_t i = 0; i < c->host_count; i++)
+        if (check_host(&c->hosts[i], e))
+            return -1;
+    for (size_t i = 0; i < c->link_count; i++)
+        if (within("link", "rate in b/s", c->links[i].rate_bps, 1000000, INT64_C(10000000000000), e) ||
+            within("link", "delay in ps", c->links[i].delay_ps, 0, MOST_PS, e) ||
+            within("link", "loss per billion", c->links[i].loss_per_billion, 0, 1000000000, e))
+            return -1;
+    for (size_t i = 0; i < c->flow_count; i++)
+        if (check_flow(c, &c->flows[i], e))
+            return -1;
+    return 0;
+}
+
+/* ---- ports ------------------------------------------------------------------------------------------ */
+
+static void clear_list(struct packet_list *list)
+{
+    list->head = list->tail = NONE;
+}
+
+static int build_port(struct sim *sim, uint32_t index, const struct sim_link_config *link, struct sim_node at)
+{
+    struct port *port = &sim->ports[index];
+    port->ps_per_byte_q20 = ((uint64_t)SIM_PS_PER_S * 8 << 20) / (uint64_t)link->rate_bps;
+    port->delay_ps = link->delay_ps;
+    port->peer = index ^ 1;
+    port->node_kind = (uint8_t)at.kind;
+    port->node = at.index;
+    port->loss_threshold = (uint64_t)((double)link->loss_per_billion / 1e9 * 0x1p64 * (1 - 0x1p-53));
+    clear_list(&port->flight);
+    for (int i = 0; i < QUEUES; i++)
+        clear_list(&port->queues[i]);
+    port->arrive_event = events_add(&sim->events, EVENT_ARRIVE, index);
+    port->transmit_event = events_add(&sim->events, EVENT_TRANSMIT, index);
+    port->unpause_event = events_add(&sim->events, EVENT_UNPAUSE, index);
+    port->refresh_event = events_add(&sim->events, EVENT_REFRESH, index);
+    return port->refresh_event == EVENT_NONE ? -1 : 0;
+}
+
+static int connect_node(struct sim *sim, const struct sim_config *c, uint32_t port, struct sim_node at,
+                        struct error *e)
+{
+    if (at.kind != SIM_HOST || at.index >= c->host_count)
+        return error_set(e, "simulator: link %u ends at node %u of kind %d, which is not there", port / 2,
+                         at.index, (int)at.kind);
+    struct host *h = &sim->hosts[at.index];
+    if (h->port != NONE)
+        return error_set(e, "simulator: host %s has more than one link", c->hosts[at.index].name);
+    h->port = port;
+    return 0;
+}
+
+static int build_ports(struct sim *sim, const struct sim_config *c, struct error *e)
+{
+    for (uint32_t i = 0; i < c->link_count; i++) {
+        const struct sim_link_config *link = &c->links[i];
+        if (connect_node(sim, c, 2 * i, link->a, e) || connect_node(sim, c, 2 * i + 1, link->b, e))
+            return -1;
+        if (build_port(sim, 2 * i, link, link->a) || build_port(sim, 2 * i + 1, link, link->b))
+            return error_set(e, "simulator: no memory for %zu links", c->link_count);
+    }
+    for (size_t i = 0; i < c->host_count; i++)
+        if (sim->hosts[i].port == NONE)
+            return error_set(e, "simulator: host %s has no link", c->hosts[i].name);
+    return 0;
+}
+
+/* ---- hosts ------------------------------------------------------------------------------------------ */
+
+/* Bytes a second of one direction: transfers a second, lanes, and the line code (PCI Express Base Specification). */
+static int64_t pcie_bytes_per_s(const struct sim_pcie_config *p)
+{
+    static const int64_t lane_bytes_per_s[] = {0, 250000000, 500000000, 984615385, 1969230769, 3938461538};
+    return lane_bytes_per_s[p->generation] * p->lanes;
+}
+
+static int build_pcie(struct sim *sim, struct pcie *link, const struct sim_pcie_config *p)
+{
+    link->ideal = p->generation == 0;
+    link->read_stall.since_ps = link->write_stall.since_ps = -1;
+    if (link->ideal)
+        return 0;
+    link->ps_per_byte_q20 = ps_per_byte_q20(pcie_bytes_per_s(p));
+    link->latency_ps = p->latency_ps;
+    link->max_payload_bytes = p->max_payload_bytes;
+    link->max_read_request_bytes = p->max_read_request_bytes;
+    link->completion_bytes = p->completion_bytes;
+    link->tags = p->tags;
+    link->headers = p->posted_header_credits;
+    link->data = p->posted_data_credits;
+    link->return_capacity = (uint32_t)p->posted_header_credits + 1;
+    link->returns = take(sim, link->return_capacity, sizeof *link->returns);
+    return link->returns ? 0 : -1;
+}
+
+static int build_memory(struct sim *sim, struct memory *m, const struct sim_memory_config *c)
+{
+    m->write_ps_per_byte_q20 = ps_per_byte_q20(c->write_bytes_per_s);
+    m->read_ps_per_byte_q20 = ps_per_byte_q20(c->read_bytes_per_s);
+    m->write_access_ps = c->write_access_ps;
+    m->read_access_ps = c->read_access_ps;
+    m->write_latency_ps = c->write_latency_ps;
+    m->read_latency_ps = c->read_latency_ps;
+    m->banks = (uint32_t)c->banks;
+    m->interleave_bytes = (uint32_t)c->interleave_bytes;
+    m->bank_ps = c->bank_ps;
+    m->sector_ps = c->sector_ps;
+    m->stalls_per_ps = c->stalls_per_s / (double)SIM_PS_PER_S;
+    m->stall_mean_ps = c->stall_mean_ps;
+    m->stall_window_ps = c->stall_window_ps;
+    m->last_read_ps = m->last_write_ps = INT64_MIN / 2;
+    if (m->stalls_per_ps > 0)
+        m->next_stall_ps = (int64_t)random_exponential(&sim->random, 1 / m->stalls_per_ps);
+    m->device_write_bytes = c->device_write_bytes;
+    m->device_read_bytes = c->device_read_bytes;
+    m->device_completion_bytes = c->device_completion_bytes;
+    m->device_request_header_bytes = c->device_request_header_bytes;
+    m->device_completion_header_bytes = c->device_completion_header_bytes;
+    m->bank_free_ps = take(sim, m->banks, sizeof *m->bank_free_ps);
+    return m->bank_free_ps ? 0 : -1;
+}
+
+static int build_host(struct sim *sim, uint32_t index, const struct sim_host_config *c)
+{
+    struct host *h = &sim->hosts[index];
+    h->port = h->ring = NONE;
+    h->message_ps = c->nic.messages_per_s ? SIM_PS_PER_S / c->nic.messages_per_s : 0;
+    h->tx_latency_ps = c->nic.tx_latency_ps;
+    h->rx_latency_ps = c->nic.rx_latency_ps;
+    h->tx_buffer_left = (int32_t)c->nic.tx_buffer_bytes;
+    h->cell_bytes = c->nic.cell_bytes;
+    h->ack_coalescing = c->nic.ack_coalescing;
+    h->ack_unpaused = c->nic.ack_unpaused;
+    h->ack_every_packets = c->nic.ack_every_packets;
+    h->ack_timeout_ps = c->nic.ack_timeout_ps;
+    h->max_reads = c->nic.max_reads;
+    h->software = c->software;
+    h->settings = c->settings;
+    for (int i = 0; i < QUEUES; i++)
+        clear_list(&h->fetched[i]);
+    clear_list(&h->writing);
+    h->schedule_event = events_add(&sim->events, EVENT_SCHEDULE, index);
+    h->write_event = events_add(&sim->events, EVENT_WRITE, index);
+    for (uint32_t i = 0; i < SIM_MEMORIES; i++) {
+        clear_list(&h->fetching[i]);
+        h->fetched_event[i] = events_add(&sim->events, EVENT_FETCHED, index * SIM_MEMORIES + i);
+        if (h->fetched_event[i] == EVENT_NONE || build_memory(sim, &h->memories[i], &c->memories[i]))
+            return -1;
+    }
+    return build_pcie(sim, &h->pcie, &c->pcie);
+}
+
+/* Sizes and thresholds of the receive buffers, and the port's part in PFC. */
+static int build_buffers(struct sim *sim, uint32_t index, const struct sim_config *c, struct error *e)
+{
+    struct host *h = &sim->hosts[index];
+    const struct sim_host_config *config = &c->hosts[index];
+    const struct sim_settings *s = &config->settings;
+    struct port *port = &sim->ports[h->port];
+    port->quanta = config->nic.pause_quanta;
+    port->refresh_ps = (int64_t)((uint64_t)port->quanta * 64 * port->ps_per_byte_q20 >> 20) / 100 *
+                       config->nic.pause_refresh_percent;
+    for (int i = 0; i < SIM_BUFFERS; i++) {
+        struct receive_buffer *buffer = &h->buffers[i];
+        buffer->size_bytes = s->buffer_bytes[i];
+        for (int p = 0; p < SIM_PRIORITIES; p++)
+            if ((s->pfc_mask >> p & 1) && s->prio_to_buffer[p] == i)
+                buffer->classes |= (uint8_t)(1u << p);
+        if (!buffer->classes || h->pcie.ideal)
+            continue;
+        struct sim_thresholds t;
+        if (sim_pfc_thresholds(buffer->size_bytes, s->cable_mm, c->links[h->port / 2].rate_bps, s->mtu_bytes,
+                               config->nic.max_mtu_bytes, config->nic.cell_bytes, &t, e))
+            return error_prefix(e, "host %s, receive buffer %d: ", config->name, i);
+        buffer->xoff_bytes = t.xoff_bytes;
+        buffer->xon_bytes = t.xon_bytes;
+    }
+    return 0;
+}
+
+static int build_hosts(struct sim *sim, const struct sim_config *c, struct error *e)
+{
+    for (uint32_t i = 0; i < c->host_count; i++)
+        if (build_host(sim, i, &c->hosts[i]))
+            return error_set(e, "simulator: no memory for %zu hosts", c->host_count);
+    return 0;
+}
+
+/* ---- flows ------------------------------------------------------------------------------------------ */
+
+static void build_qp(struct sim *sim, const struct sim_config *c, uint32_t index, uint32_t flow, bool back)
+{
+    const struct sim_flow_config *f = &c->flows[flow];
+    struct queue_pair *qp = &sim->qps[index];
+    bool from_responder = (f->operation == SIM_READ) != back;
+    int32_t mtu = sim_infiniband_mtu(c->hosts[f->from].settings.mtu_bytes);
+    int32_t other = sim_infiniband_mtu(c->hosts[f->to].settings.mtu_bytes);
+    int64_t payload = f->payload_bytes ? f->payload_bytes : mtu < other ? mtu : other;
+    int64_t packets = f->message_bytes ? (f->message_bytes + payload - 1) / payload : 1;
+    qp->flow = flow;
+    qp->operation = (uint8_t)f->operation;
+    qp->sender = (uint16_t)(from_responder ? f->to : f->from);
+    qp->receiver = (uint16_t)(from_responder ? f->from : f->to);
+    qp->sender_memory = (uint8_t)(from_responder ? f->to_memory : f->from_memory);
+    qp->receiver_memory = (uint8_t)(from_responder ? f->from_memory : f->to_memory);
+    qp->priority = (uint8_t)f->priority;
+    qp->queue = (uint8_t)queue_of((unsigned)f->priority);
+    qp->flags = f->message_bytes <= f->inline_bytes ? PACKET_INLINE : 0;
+    qp->message_bytes = f->message_bytes;
+    qp->payload_bytes = (uint32_t)payload;
+    qp->packets_per_message = (uint32_t)packets;
+    qp->last_payload_bytes = (uint32_t)(f->message_bytes - (packets - 1) * payload);
+    qp->complete_psn = (uint64_t)packets;
+    qp->depth = (uint32_t)f->depth;
+    qp->message_limit = (uint64_t)f->message_count;
+    qp->ps_per_byte_q20 = f->rate_bps ? ((uint64_t)SIM_PS_PER_S * 8 << 20) / (uint64_t)f->rate_bps : 0;
+    qp->ring_next = qp->ring_previous = qp->waiting_ack = NONE;
+    struct pcie *link = &sim->hosts[qp->sender].pcie;
+    if (!link->ideal) {
+        int32_t tags = (int32_t)((payload + link->max_read_request_bytes - 1) / link->max_read_request_bytes);
+        link->tags_of_packet = tags > link->tags_of_packet ? tags : link->tags_of_packet;
+    }
+}
+
+/* One packet must fit what is lent in pieces. */
+static int check_qp(const struct sim *sim, const struct sim_config *c, const struct queue_pair *qp,
+                    struct error *e)
+{
+    const struct pcie *from = &sim->hosts[qp->sender].pcie, *to = &sim->hosts[qp->receiver].pcie;
+    uint32_t payload = qp->payload_bytes;
+    if (!payload)
+        return error_set(e, "simulator: flow %s: the hosts' MTUs leave no room for payload",
+                         c->flows[qp->flow].name);
+    if (!from->ideal && from->tags_of_packet > from->tags)
+        return error_set(e, "simulator: host %s: %d PCIe tags cannot fetch a packet of %u B, %d are needed",
+                         c->hosts[qp->sender].name, from->tags, payload, from->tags_of_packet);
+    if (!to->ideal &&
+        ((int64_t)to->headers * to->max_payload_bytes < payload || to->data * 16 < (int64_t)payload))
+        return error_set(
+            e, "simulator: host %s: %d posted header and %d data credits cannot hold a packet of %u B",
+            c->hosts[qp->receiver].name, to->headers, to->data, payload);
+    return 0;
+}
+
+static int build_flow(struct sim *sim, const struct sim_config *c, uint32_t index, uint32_t first_qp,
+                      struct error *e)
+{
+    const struct sim_flow_config *f = &c->flows[index];
+    struct flow *flow = &sim->flows[index];
+    *flow = (struct flow){.first_qp = first_qp,
+                          .qp_count = (uint32_t)f->queue_pairs,
+                          .open_qps = (uint32_t)f->queue_pairs,
+                          .start_ps = f->start_ps,
+                          .stop_ps = f->stop_ps,
+                          .ping_pong = f->mode == SIM_PING_PONG,
+                          .stats = {.last_ps = -1, .finished_ps = -1}};
+    if (flow->ping_pong)
+        flow->qp_count = 2;
+    if (f->record_latency && !(flow->latency = take(sim, 1, sizeof *flow->latency)))
+        return error_set(e, "simulator: no memory for a histogram");
+    if (flow->latency)
+        histogram_clear(flow->latency);
+    for (uint32_t i = 0; i < flow->qp_count; i++) {
+        uint32_t q = first_qp + i;
+        struct queue_pair *qp = &sim->qps[q];
+        build_qp(sim, c, q, index, flow->ping_pong && i == 1);
+        qp->partner = flow->ping_pong ? first_qp + 1 - i : NONE;
+        qp->timeout_event = events_add(&sim->events, EVENT_TIMEOUT, q);
+        qp->turn_event = flow->ping_pong ? events_add(&sim->events, EVENT_TURN, q) : EVENT_NONE;
+        qp->post_ps = take(sim, qp->depth, sizeof *qp->post_ps);
+        if (qp->timeout_event == EVENT_NONE || !qp->post_ps)
+            return error_set(e, "simulator: no memory for %u queue pairs", sim->qp_count);
+        if (check_qp(sim, c, qp, e))
+            return -1;
+    }
+    flow->start_event = events_add(&sim->events, EVENT_START, index);
+    if (flow->start_event == EVENT_NONE)
+        return error_set(e, "simulator: no memory for %zu flows", c->flow_count);
+    if (f->start_ps < SIM_FOREVER)
+        event_schedule(&sim->events, flow->start_event, f->start_ps);
+    return 0;
+}
+
+static uint32_t count_qps(const struct sim_config *c)
+{
+    uint64_t count = 0;
+    for (size_t i = 0; i < c->flow_count; i++)
+        count += c->flows[i].mode == SIM_PING_PONG ? 2u : (uint32_t)c->flows[i].queue_pairs;
+    return count < NONE ? (uint32_t)count : NONE - 1;
+}
+
+static int build_flows(struct sim *sim, const struct sim_config *c, struct error *e)
+{
+    uint32_t q = 0;
+    for (uint32_t i = 0; i < c->flow_count; i++) {
+        if (build_flow(sim, c, i, q, e))
+            return -1;
+        q += sim->flows[i].qp_count;
+    }
+    return 0;
+}
+
+/* ---- the whole -------------------------------------------------------------------------------------- */
+
+/* A slot of the event wheel holds about one event when all ports send packets of 1 KB, yet the wheel spans a packet's way. */
+static int64_t slot_ps(const struct sim_config *c)
+{
+    double events_per_ps = 0, way_ps = 0;
+    for (size_t i = 0; i < c->link_count; i++) {
+        double packet_ps = 8e15 / (double)c->links[i].rate_bps;
+        events_per_ps += 4 / packet_ps;
+        way_ps = fmax(way_ps, packet_ps + (double)c->links[i].delay_ps);
+    }
+    return (int64_t)fmin(fmax(1 / events_per_ps, 2 * way_ps / WHEEL_SLOTS), 1e6);
+}
+
+static int allocate(struct sim *sim, const struct sim_config *c, struct error *e)
+{
+    sim->port_count = (uint32_t)c->link_count * 2;
+    sim->host_count = (uint32_t)c->host_count;
+    sim->flow_count = (uint32_t)c->flow_count;
+    sim->qp_count = count_qps(c);
+    sim->pause_capacity = c->pause_log_capacity;
+    sim->ports = take(sim, sim->port_count, sizeof *sim->ports);
+    sim->counters = take(sim, sim->port_count, sizeof *sim->counters);
+    sim->hosts = take(sim, sim->host_count, sizeof *sim->hosts);
+    sim->flows = take(sim, sim->flow_count, sizeof *sim->flows);
+    sim->qps = take(sim, sim->qp_count, sizeof *sim->qps);
+    sim->pauses = take(sim, sim->pause_capacity, sizeof *sim->pauses);
+    if (!sim->ports || !sim->counters || !sim->hosts || !sim->flows || !sim->qps || !sim->pauses ||
+        packets_grow(sim))
+        return error_set(e, "simulator: no memory for %zu hosts, %zu links, %u queue pairs", c->host_count,
+                         c->link_count, sim->qp_count);
+    return 0;
+}
+
+static int build(struct sim *sim, const struct sim_config *c, struct error *e)
+{
+    if (allocate(sim, c, e) || build_hosts(sim, c, e) || build_ports(sim, c, e))
+        return -1;
+    for (uint32_t i = 0; i < sim->host_count; i++)
+        if (build_buffers(sim, i, c, e))
+            return -1;
+    if (build_flows(sim, c, e))
+        return -1;
+    for (uint32_t i = 0; i < sim->host_count; i++)
+        if (counters_build(sim, i))
+            return error_set(e, "simulator: no memory for the names of counters");
+    sim->bytes +=
+        sizeof *sim + sim->events.capacity * (sizeof *sim->events.events + sizeof *sim->events.heap);
+    sim->allocations = 0;
+    return 0;
+}
+
+struct sim *sim_new(const struct sim_config *config, struct error *e)
+{
+    if (check(config, e))
+        return NULL;
+    struct sim *sim = calloc(1, sizeof *sim);
+    if (!sim) {
+        error_set(e, "simulator: no memory");
+        return NULL;
+    }
+    sim->framing = config->framing;
+    sim->truncate_to_ns = config->truncate_to_ns;
+    sim->free_packet = NONE;
+    random_seed(&sim->random, config->seed);
+    events_open(&sim->events, slot_ps(config));
+    if (build(sim, config, e)) {
+        sim_free(sim);
+        return NULL;
+    }
+    return sim;
+}
+
+void sim_free(struct sim *sim)
+{
+    if (!sim)
+        return;
+    for (uint32_t i = 0; sim->hosts && i < sim->host_count; i++) {
+        free(sim->hosts[i].pcie.returns);
+        free(sim->hosts[i].columns);
+        free(sim->hosts[i].column_names);
+        for (int k = 0; k < SIM_MEMORIES; k++)
+            free(sim->hosts[i].memories[k].bank_free_ps);
+    }
+    for (uint32_t i = 0; sim->flows && i < sim->flow_count; i++)
+        free(sim->flows[i].latency);
+    for (uint32_t i = 0; sim->qps && i < sim->qp_count; i++)
+        free(sim->qps[i].post_ps);
+    free(sim->packets);
+    free(sim->ports);
+    free(sim->counters);
+    free(sim->hosts);
+    free(sim->flows);
+    free(sim->qps);
+    free(sim->pauses);
+    events_close(&sim->events);
+    free(sim);
+}

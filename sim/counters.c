@@ -1,0 +1,177 @@
+/* What a host's port and NIC count, under mlx5's names. One table of sources; columns exist for the priorities that have them. */
+#include "sim/model.h"
+#include "sim/counters.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum scope { EACH_PRIORITY, EACH_PFC_PRIORITY, EACH_BUFFER, HOST, GAUGE_READ_STALL, GAUGE_WRITE_STALL };
+enum scale { AS_IT_IS, PS_TO_US };
+
+struct source {
+    const char *name; /* with %u for the priority or buffer */
+    const char *unit, *group;
+    enum scope scope;
+    size_t offset; /* in priority_counters, receive_buffer or host */
+    enum scale scale;
+    bool gauge;
+};
+
+#define PRIORITY(field) offsetof(struct priority_counters, field)
+#define BUFFER(field)   offsetof(struct receive_buffer, field)
+#define COUNT(field)    offsetof(struct host, counters.field)
+#define GPU(field)                                                              \
+    (offsetof(struct host, memories) + SIM_MEMORY_GPU * sizeof(struct memory) + \
+     offsetof(struct memory, field))
+
+static const struct source sources[] = {
+    {"rx_prio%u_bytes", "bytes", "throughput", EACH_PRIORITY, PRIORITY(rx_bytes), AS_IT_IS, false},
+    {"rx_prio%u_packets", "packets", "throughput", EACH_PRIORITY, PRIORITY(rx_packets), AS_IT_IS, false},
+    {"tx_prio%u_bytes", "bytes", "throughput", EACH_PRIORITY, PRIORITY(tx_bytes), AS_IT_IS, false},
+    {"tx_prio%u_packets", "packets", "throughput", EACH_PRIORITY, PRIORITY(tx_packets), AS_IT_IS, false},
+    {"rx_prio%u_discards", "packets", "drops", EACH_PRIORITY, PRIORITY(rx_discards), AS_IT_IS, false},
+    {"rx_prio%u_pause", "frames", "pfc", EACH_PFC_PRIORITY, PRIORITY(rx_pause), AS_IT_IS, false},
+    {"rx_prio%u_pause_duration", "us", "pfc", EACH_PFC_PRIORITY, PRIORITY(rx_pause_ps), PS_TO_US, false},
+    {"rx_prio%u_pause_transition", "events", "pfc", EACH_PFC_PRIORITY, PRIORITY(rx_transitions), AS_IT_IS,
+     false},
+    {"tx_prio%u_pause", "frames", "pfc", EACH_PFC_PRIORITY, PRIORITY(tx_pause), AS_IT_IS, false},
+    {"tx_prio%u_pause_duration", "us", "pfc", EACH_PFC_PRIORITY, PRIORITY(tx_pause_ps), PS_TO_US, false},
+    {"rx_discards_phy", "packets", "drops", HOST, COUNT(rx_discards), AS_IT_IS, false},
+    {"rx_vport_rdma_unicast_packets", "packets", "throughput", HOST, COUNT(rx_rdma_packets), AS_IT_IS, false},
+    {"rx_vport_rdma_unicast_bytes", "bytes", "throughput", HOST, COUNT(rx_rdma_bytes), AS_IT_IS, false},
+    {"tx_vport_rdma_unicast_packets", "packets", "throughput", HOST, COUNT(tx_rdma_packets), AS_IT_IS, false},
+    {"tx_vport_rdma_unicast_bytes", "bytes", "throughput", HOST, COUNT(tx_rdma_bytes), AS_IT_IS, false},
+    {"out_of_sequence", "events", "drops", HOST, COUNT(out_of_sequence), AS_IT_IS, false},
+    {"packet_seq_err", "events", "drops", HOST, COUNT(packet_seq_err), AS_IT_IS, false},
+    {"duplicate_request", "events", "drops", HOST, COUNT(duplicate_request), AS_IT_IS, false},
+    {"implied_nak_seq_err", "events", "drops", HOST, COUNT(implied_nak_seq_err), AS_IT_IS, false},
+    {"local_ack_timeout_err", "events", "drops", HOST, COUNT(local_ack_timeout_err), AS_IT_IS, false},
+    {"rx_write_requests", "events", "throughput", HOST, COUNT(rx_write_requests), AS_IT_IS, false},
+    {"rx_read_requests", "events", "throughput", HOST, COUNT(rx_read_requests), AS_IT_IS, false},
+    {"np_ecn_marked_roce_packets", "packets", "ecn", HOST, COUNT(np_ecn_marked), AS_IT_IS, false},
+    {"np_cnp_sent", "packets", "ecn", HOST, COUNT(np_cnp_sent), AS_IT_IS, false},
+    {"rp_cnp_handled", "packets", "ecn", HOST, COUNT(rp_cnp_handled), AS_IT_IS, false},
+    {"rp_cnp_ignored", "packets", "ecn", HOST, COUNT(rp_cnp_ignored), AS_IT_IS, false},
+    {"outbound_pci_stalled_rd", "percent", "pcie", GAUGE_READ_STALL, offsetof(struct stall_gauge, percent),
+     AS_IT_IS, true},
+    {"outbound_pci_stalled_wr", "percent", "pcie", GAUGE_WRITE_STALL, offsetof(struct stall_gauge, percent),
+     AS_IT_IS, true},
+    {"outbound_pci_stalled_rd_events", "events", "pcie", GAUGE_READ_STALL,
+     offsetof(struct stall_gauge, events), AS_IT_IS, false},
+    {"outbound_pci_stalled_wr_events", "events", "pcie", GAUGE_WRITE_STALL,
+     offsetof(struct stall_gauge, events), AS_IT_IS, false},
+    {"nic_pcie_tx_bytes", "bytes", "pcie", HOST, offsetof(struct host, pcie.up_bytes), AS_IT_IS, false},
+    {"nic_pcie_rx_bytes", "bytes", "pcie", HOST, offsetof(struct host, pcie.down_bytes), AS_IT_IS, false},
+    {"gpu_pcie_rx_bytes", "bytes", "pcie", HOST, GPU(device_rx_bytes), AS_IT_IS, false},
+    {"gpu_pcie_tx_bytes", "bytes", "pcie", HOST, GPU(device_tx_bytes), AS_IT_IS, false},
+    {"gpu_stalls", "events", "pcie", HOST, GPU(stalls), AS_IT_IS, false},
+    {"gpu_stalled_duration", "us", "pcie", HOST, GPU(stalled_ps), PS_TO_US, false},
+    {"rx_buffer%u_bytes", "bytes", "buffer", EACH_BUFFER, BUFFER(used_bytes), AS_IT_IS, true},
+    {"rx_buffer%u_peak_bytes", "bytes", "buffer", EACH_BUFFER, BUFFER(peak_bytes), AS_IT_IS, true},
+};
+#define SOURCES    (sizeof sources / sizeof sources[0])
+#define NAME_BYTES 40
+
+static unsigned copies(const struct source *s)
+{
+    switch (s->scope) {
+    case EACH_PRIORITY:
+    case EACH_PFC_PRIORITY:
+        return SIM_PRIORITIES;
+    case EACH_BUFFER:
+        return SIM_BUFFERS;
+    default:
+        return 1;
+    }
+}
+
+static bool has(const struct host *h, const struct source *s, unsigned i)
+{
+    if (s->scope == EACH_PFC_PRIORITY)
+        return h->settings.pfc_mask >> i & 1;
+    if (s->scope == EACH_BUFFER)
+        return h->buffers[i].size_bytes > 0;
+    return true;
+}
+
+int counters_build(struct sim *sim, uint32_t host)
+{
+    struct host *h = &sim->hosts[host];
+    size_t most = 0;
+    for (size_t k = 0; k < SOURCES; k++)
+        most += copies(&sources[k]);
+    h->columns = calloc(most, sizeof *h->columns);
+    h->column_names = calloc(most, NAME_BYTES);
+    if (!h->columns || !h->column_names)
+        return -1;
+    for (size_t k = 0; k < SOURCES; k++) {
+        for (unsigned i = 0; i < copies(&sources[k]); i++) {
+            if (!has(h, &sources[k], i))
+                continue;
+            char *name = h->column_names + h->column_count * NAME_BYTES;
+            const char *number = strstr(sources[k].name, "%u");
+            if (number)
+                snprintf(name, NAME_BYTES, "%.*s%u%s", (int)(number - sources[k].name), sources[k].name, i,
+                         number + 2);
+            else
+                snprintf(name, NAME_BYTES, "%s", sources[k].name);
+            h->columns[h->column_count++] = (struct sim_counter){
+                .name = name, .unit = sources[k].unit, .group = sources[k].group, .gauge = sources[k].gauge};
+        }
+    }
+    return 0;
+}
+
+size_t sim_host_counters(const struct sim *sim, uint32_t host, const struct sim_counter **counters)
+{
+    *counters = sim->hosts[host].columns;
+    return sim->hosts[host].column_count;
+}
+
+/* A pause that lasts counts up to now. */
+static struct priority_counters until_now(const struct sim *sim, uint32_t port, unsigned priority)
+{
+    const struct port *at = &sim->ports[port];
+    struct priority_counters c = sim->counters[port][priority];
+    if (at->paused >> queue_of(priority) & 1)
+        c.rx_pause_ps += sim->now_ps - at->pause_start_ps[priority];
+    if (at->xoff >> priority & 1)
+        c.tx_pause_ps += sim->now_ps - at->xoff_start_ps[priority];
+    return c;
+}
+
+static int64_t read_source(const struct sim *sim, const struct host *h, const struct source *s, unsigned i)
+{
+    struct priority_counters c;
+    struct stall_gauge g = s->scope == GAUGE_READ_STALL ? h->pcie.read_stall : h->pcie.write_stall;
+    const void *base = h;
+    switch (s->scope) {
+    case EACH_PRIORITY:
+    case EACH_PFC_PRIORITY:
+        c = until_now(sim, h->port, i);
+        base = &c;
+        break;
+    case EACH_BUFFER:
+        base = &h->buffers[i];
+        break;
+    case GAUGE_READ_STALL:
+    case GAUGE_WRITE_STALL:
+        stall_gauge_roll(&g, sim->now_ps);
+        base = &g;
+        break;
+    case HOST:
+        break;
+    }
+    int64_t value;
+    memcpy(&value, (const char *)base + s->offset, sizeof value);
+    return s->scale == PS_TO_US ? value / SIM_PS_PER_US : value;
+}
+
+void sim_host_values(const struct sim *sim, uint32_t host, int64_t *values)
+{
+    const struct host *h = &sim->hosts[host];
+    for (size_t k = 0; k < SOURCES; k++)
+        for (unsigned i = 0; i < copies(&sources[k]); i++)
+            if (has(h, &sources[k], i))
+                *values++ = read_source(sim, h, &sources[k], i);
+}

@@ -1,0 +1,225 @@
+/*
+ * The NIC's PCI Express link: reads of data to send (tags), posted writes of data received (credits), both at the granularity of a
+ * packet; the bytes of its transaction layer packets and their overhead are counted one by one.
+ */
+#include "sim/model.h"
+
+/* Beside the payload of a transaction layer packet (PCI Express Base Specification 3.0, 4.2.2 and 2.2): start token and
+ * sequence number 4, header 16 (64-bit address) or 12 (completion), LCRC 4. */
+#define REQUEST_BYTES     24
+#define COMPLETION_BYTES  20
+#define DATA_CREDIT_BYTES 16
+
+static uint32_t parts(uint32_t bytes, int32_t part)
+{
+    return (bytes + (uint32_t)part - 1) / (uint32_t)part;
+}
+
+static int64_t latest(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* ---- stalls for want of credits or tags ------------------------------------------------------------- */
+
+/* mlx5 shows the share of the last second, and counts the seconds above 30 %. */
+void stall_gauge_roll(struct stall_gauge *g, int64_t now_ps)
+{
+    int64_t second = now_ps / SIM_PS_PER_S;
+    while (g->second < second) {
+        int64_t end_ps = (g->second + 1) * SIM_PS_PER_S;
+        if (g->since_ps >= 0) {
+            g->waited_ps += end_ps - g->since_ps;
+            g->since_ps = end_ps;
+        }
+        g->percent = g->waited_ps / (SIM_PS_PER_S / 100);
+        g->events += g->percent > 30;
+        g->waited_ps = 0;
+        g->second++;
+    }
+}
+
+static void stall_begins(struct stall_gauge *g, int64_t now_ps)
+{
+    if (g->since_ps >= 0)
+        return;
+    stall_gauge_roll(g, now_ps);
+    g->since_ps = now_ps;
+}
+
+static void stall_ends(struct stall_gauge *g, int64_t now_ps)
+{
+    if (g->since_ps < 0)
+        return;
+    stall_gauge_roll(g, now_ps);
+    g->waited_ps += now_ps - g->since_ps;
+    g->since_ps = -1;
+}
+
+/* ---- reads ------------------------------------------------------------------------------------------ */
+
+/* When the packet's data has come. Completions share the way down by rate: a read that waits for its memory does not hold up
+ * those of another memory. */
+static int64_t read_data(struct sim *sim, struct host *h, enum sim_memory memory, uint32_t bytes)
+{
+    struct pcie *link = &h->pcie;
+    uint32_t requests = parts(bytes, link->max_read_request_bytes);
+    uint32_t completion_bytes = bytes + parts(bytes, link->completion_bytes) * COMPLETION_BYTES;
+    link->tags -= (int32_t)requests;
+    link->up_free_ps = latest(link->up_free_ps, sim->now_ps) +
+                       (int64_t)(requests * REQUEST_BYTES * link->ps_per_byte_q20 >> 20);
+    link->up_bytes += requests * REQUEST_BYTES;
+    link->down_bytes += completion_bytes;
+    int64_t served_ps;
+    int64_t ready_ps =
+        memory_read(sim, &h->memories[memory], link->up_free_ps + link->latency_ps, bytes, &served_ps);
+    int64_t down_ps = (int64_t)(completion_bytes * link->ps_per_byte_q20 >> 20);
+    link->down_free_ps = latest(link->down_free_ps, sim->now_ps) + down_ps;
+    return latest(ready_ps + link->latency_ps + down_ps, link->down_free_ps);
+}
+
+static void fetch_packet(struct sim *sim, uint32_t host, uint32_t q)
+{
+    struct host *h = &sim->hosts[host];
+    uint32_t p = qp_build_packet(sim, q);
+    struct packet *packet = &sim->packets[p];
+    enum sim_memory memory = sim->qps[q].sender_memory;
+    int64_t ready_ps = sim->now_ps;
+    h->tx_buffer_left -= packet->bytes;
+    if (packet->payload_bytes && !(packet->flags & PACKET_INLINE))
+        ready_ps = read_data(sim, h, memory, packet->payload_bytes);
+    ready_ps += h->tx_latency_ps;
+    struct packet_list *list = &h->fetching[memory];
+    bool first = list->head == NONE;
+    if (!first)
+        ready_ps = latest(ready_ps, sim->packets[list->tail].time_ps);
+    packet->time_ps = ready_ps;
+    list_append(sim, list, p);
+    if (first)
+        event_schedule(&sim->events, h->fetched_event[memory], ready_ps);
+}
+
+/* Start reads while there is something to send, room for it and tags. */
+void dma_fetch(struct sim *sim, uint32_t host)
+{
+    struct host *h = &sim->hosts[host];
+    int64_t wake_ps = SIM_FOREVER;
+    while (h->ring != NONE && h->tx_buffer_left > 0) {
+        if (h->pcie.tags < h->pcie.tags_of_packet) {
+            stall_begins(&h->pcie.read_stall, sim->now_ps);
+            return;
+        }
+        uint32_t q = host_next_qp(sim, h, sim->ports[h->port].paused, &wake_ps);
+        if (q == NONE)
+            break;
+        fetch_packet(sim, host, q);
+    }
+    if (wake_ps != SIM_FOREVER && h->tx_buffer_left > 0)
+        event_reschedule(&sim->events, h->schedule_event, wake_ps);
+}
+
+/* The first read of a memory is complete: its packet waits for the wire. */
+void dma_fetched(struct sim *sim, uint32_t object)
+{
+    uint32_t host = object / SIM_MEMORIES;
+    struct host *h = &sim->hosts[host];
+    struct packet_list *list = &h->fetching[object % SIM_MEMORIES];
+    uint32_t p = list_take(sim, list);
+    const struct packet *packet = &sim->packets[p];
+    if (list->head != NONE)
+        event_schedule(&sim->events, h->fetched_event[object % SIM_MEMORIES],
+                       sim->packets[list->head].time_ps);
+    if (packet->payload_bytes && !(packet->flags & PACKET_INLINE))
+        h->pcie.tags += (int32_t)parts(packet->payload_bytes, h->pcie.max_read_request_bytes);
+    stall_ends(&h->pcie.read_stall, sim->now_ps);
+    unsigned queue = sim->qps[packet->qp].queue;
+    list_append(sim, &h->fetched[queue], p);
+    h->fetched_ready |= (uint16_t)(1u << queue);
+    dma_fetch(sim, host);
+    port_kick(sim, h->port);
+}
+
+/* ---- writes ----------------------------------------------------------------------------------------- */
+
+static void take_back_credits(struct sim *sim, struct pcie *link)
+{
+    while (link->return_count && link->returns[link->return_first].time_ps <= sim->now_ps) {
+        link->headers += link->returns[link->return_first].headers;
+        link->data += link->returns[link->return_first].data;
+        link->return_first = (link->return_first + 1) % link->return_capacity;
+        link->return_count--;
+    }
+}
+
+static void lend_credits(struct pcie *link, int32_t headers, int32_t data, int64_t back_ps)
+{
+    uint32_t last =
+        (link->return_first + link->return_count + link->return_capacity - 1) % link->return_capacity;
+    if (link->return_count)
+        back_ps = latest(back_ps, link->returns[last].time_ps);
+    link->headers -= headers;
+    link->data -= data;
+    link->returns[(last + 1) % link->return_capacity] = (struct credit_return){back_ps, headers, data};
+    link->return_count++;
+}
+
+/* perftest walks small messages through a page, a cache line each; larger ones begin where they began before. */
+static uint64_t address_of(const struct queue_pair *qp, const struct packet *packet)
+{
+    uint64_t stride = ((uint64_t)qp->message_bytes + 63) / 64 * 64;
+    uint64_t message = packet->psn / qp->packets_per_message;
+    uint64_t start = stride < 4096 ? message * stride % (4096 / stride * stride) : 0;
+    return start + (uint64_t)packet->index * qp->payload_bytes;
+}
+
+/* Give the packet's data to PCIe; returns when it can be seen in memory. */
+static int64_t write_data(struct sim *sim, struct host *h, const struct packet *packet, int32_t headers,
+                          int32_t data)
+{
+    struct pcie *link = &h->pcie;
+    const struct queue_pair *qp = &sim->qps[packet->qp];
+    uint32_t bytes = packet->payload_bytes + (uint32_t)headers * REQUEST_BYTES;
+    link->up_free_ps = latest(link->up_free_ps, sim->now_ps + h->rx_latency_ps) +
+                       (int64_t)(bytes * link->ps_per_byte_q20 >> 20);
+    link->up_bytes += bytes;
+    int64_t served_ps;
+    int64_t visible_ps =
+        memory_write(sim, &h->memories[qp->receiver_memory], link->up_free_ps + link->latency_ps,
+                     address_of(qp, packet), packet->payload_bytes, &served_ps);
+    lend_credits(link, headers, data, served_ps + link->latency_ps);
+    return visible_ps;
+}
+
+static void leave_buffer(struct sim *sim, struct host *h, const struct packet *packet)
+{
+    struct receive_buffer *buffer = &h->buffers[h->settings.prio_to_buffer[packet->priority]];
+    buffer->used_bytes -= (int64_t)parts(packet->bytes, h->cell_bytes) * h->cell_bytes;
+    if (buffer->full && buffer->used_bytes <= buffer->xon_bytes) {
+        buffer->full = false;
+        pfc_xon(sim, h->port, buffer->classes);
+    }
+}
+
+void dma_write(struct sim *sim, uint32_t host)
+{
+    struct host *h = &sim->hosts[host];
+    struct pcie *link = &h->pcie;
+    while (h->writing.head != NONE) {
+        const struct packet *packet = &sim->packets[h->writing.head];
+        int32_t headers = (int32_t)parts(packet->payload_bytes, link->max_payload_bytes);
+        int32_t data = (int32_t)parts(packet->payload_bytes, DATA_CREDIT_BYTES);
+        take_back_credits(sim, link);
+        if (link->headers < headers || link->data < data) {
+            stall_begins(&link->write_stall, sim->now_ps);
+            event_reschedule(&sim->events, h->write_event, link->returns[link->return_first].time_ps);
+            return;
+        }
+        int64_t visible_ps = sim->now_ps + h->rx_latency_ps;
+        if (headers)
+            visible_ps = write_data(sim, h, packet, headers, data);
+        uint32_t p = list_take(sim, &h->writing);
+        leave_buffer(sim, h, &sim->packets[p]);
+        qp_delivered(sim, host, p, visible_ps);
+    }
+    stall_ends(&link->write_stall, sim->now_ps);
+}

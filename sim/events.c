@@ -1,0 +1,130 @@
+#include "sim/events.h"
+#include <stdlib.h>
+#include <string.h>
+
+void events_open(struct event_queue *q, int64_t slot_ps)
+{
+    memset(q, 0, sizeof *q);
+    memset(q->heads, 0xff, sizeof q->heads);
+    memset(q->tails, 0xff, sizeof q->tails);
+    while (slot_ps > 1) {
+        slot_ps >>= 1;
+        q->slot_shift++;
+    }
+}
+
+void events_close(struct event_queue *q)
+{
+    free(q->events);
+    free(q->heap);
+}
+
+uint32_t events_add(struct event_queue *q, uint8_t kind, uint32_t object)
+{
+    if (q->count == q->capacity) {
+        uint32_t capacity = q->capacity ? q->capacity * 2 : 256;
+        struct event *events = realloc(q->events, capacity * sizeof *events);
+        if (!events)
+            return EVENT_NONE;
+        q->events = events;
+        uint32_t *heap = realloc(q->heap, capacity * sizeof *heap);
+        if (!heap)
+            return EVENT_NONE;
+        q->heap = heap;
+        q->capacity = capacity;
+    }
+    q->events[q->count] =
+        (struct event){.next = EVENT_NONE, .prev = EVENT_NONE, .kind = kind, .object = object};
+    return q->count++;
+}
+
+static void heap_put(struct event_queue *q, uint32_t position, uint32_t id)
+{
+    q->heap[position] = id;
+    q->events[id].next = position;
+}
+
+static void heap_up(struct event_queue *q, uint32_t position, uint32_t id)
+{
+    int64_t time_ps = q->events[id].time_ps;
+    while (position) {
+        uint32_t parent = (position - 1) / 2;
+        if (q->events[q->heap[parent]].time_ps <= time_ps)
+            break;
+        heap_put(q, position, q->heap[parent]);
+        position = parent;
+    }
+    heap_put(q, position, id);
+}
+
+static void heap_down(struct event_queue *q, uint32_t position, uint32_t id)
+{
+    int64_t time_ps = q->events[id].time_ps;
+    for (;;) {
+        uint32_t child = position * 2 + 1;
+        if (child >= q->heap_count)
+            break;
+        if (child + 1 < q->heap_count &&
+            q->events[q->heap[child + 1]].time_ps < q->events[q->heap[child]].time_ps)
+            child++;
+        if (q->events[q->heap[child]].time_ps >= time_ps)
+            break;
+        heap_put(q, position, q->heap[child]);
+        position = child;
+    }
+    heap_put(q, position, id);
+}
+
+void events_heap_insert(struct event_queue *q, uint32_t id)
+{
+    q->events[id].place = EVENT_IN_HEAP;
+    heap_up(q, q->heap_count++, id);
+}
+
+void events_heap_remove(struct event_queue *q, uint32_t id)
+{
+    uint32_t position = q->events[id].next;
+    uint32_t last = q->heap[--q->heap_count];
+    q->events[id].place = EVENT_IDLE;
+    if (last == id)
+        return;
+    if (position && q->events[q->heap[(position - 1) / 2]].time_ps > q->events[last].time_ps)
+        heap_up(q, position, last);
+    else
+        heap_down(q, position, last);
+}
+
+void events_migrate(struct event_queue *q)
+{
+    while (q->heap_count) {
+        uint32_t id = q->heap[0];
+        int64_t slot = q->events[id].time_ps >> q->slot_shift;
+        if (slot - q->base_slot >= WHEEL_SLOTS)
+            return;
+        events_heap_remove(q, id);
+        events_wheel_insert(q, id, slot);
+    }
+}
+
+/* The first slot in use at or after the base, going round; EVENT_NONE when the wheel is empty. */
+uint32_t events_find(const struct event_queue *q)
+{
+    uint32_t start = (uint32_t)q->base_slot & (WHEEL_SLOTS - 1);
+    uint32_t word = start >> 6;
+    uint64_t bits = q->words[word] & (~UINT64_C(0) << (start & 63));
+    if (bits)
+        return word << 6 | (uint32_t)__builtin_ctzll(bits);
+    /* The words after this one, then those before it: once round the groups, the first one masked. */
+    uint32_t group = word >> 6;
+    uint64_t mask = (word & 63) == 63 ? 0 : ~UINT64_C(0) << ((word & 63) + 1);
+    for (uint32_t i = 0; i <= WHEEL_GROUPS; i++) {
+        uint64_t words = q->groups[group] & mask;
+        if (words) {
+            word = group << 6 | (uint32_t)__builtin_ctzll(words);
+            return word << 6 | (uint32_t)__builtin_ctzll(q->words[word]);
+        }
+        mask = ~UINT64_C(0);
+        group = (group + 1) % WHEEL_GROUPS;
+    }
+    return EVENT_NONE;
+}

@@ -1,0 +1,168 @@
+/*
+ * Event queue: a wheel of time slots with a bitmap over them, and a heap for what lies beyond the wheel's span.
+ *
+ * An event is owned by what it happens to (a link's next arrival, a port's next transmission, a timer) and exists once;
+ * scheduling moves it. So nothing is allocated after the build, and the queue holds few events: packets in flight wait in
+ * their link's FIFO. Events of one time happen in the order in which they were scheduled.
+ */
+#ifndef SIM_EVENTS_H
+#define SIM_EVENTS_H
+
+#include "lib/error.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+#define EVENT_NONE      UINT32_MAX
+#define WHEEL_SLOT_BITS 14
+#define WHEEL_SLOTS     (1u << WHEEL_SLOT_BITS)
+#define WHEEL_WORDS     (WHEEL_SLOTS / 64)
+#define WHEEL_GROUPS    (WHEEL_WORDS / 64)
+
+enum event_place { EVENT_IDLE, EVENT_IN_WHEEL, EVENT_IN_HEAP };
+
+struct event {
+    int64_t time_ps;
+    uint32_t next, prev; /* in its slot; `next` is the position when it lies in the heap */
+    uint32_t object;     /* the index of what it happens to */
+    uint8_t kind;        /* enum event_kind of model.h */
+    uint8_t place;
+};
+
+struct event_queue {
+    struct event *events;
+    uint32_t count, capacity;
+    uint32_t pending;
+    int slot_shift;    /* a slot is 2^slot_shift picoseconds */
+    int64_t base_slot; /* of the latest event: no pending event lies before it */
+    uint32_t heads[WHEEL_SLOTS], tails[WHEEL_SLOTS];
+    uint64_t words[WHEEL_WORDS];   /* bit: slot in use */
+    uint64_t groups[WHEEL_GROUPS]; /* bit: word not zero */
+    uint32_t *heap;
+    uint32_t heap_count;
+};
+
+/* slot_ps is rounded down to a power of two. */
+void events_open(struct event_queue *q, int64_t slot_ps);
+void events_close(struct event_queue *q);
+/* A new event of this kind and object, idle. Returns its index, EVENT_NONE when memory ran out. Only while building. */
+uint32_t events_add(struct event_queue *q, uint8_t kind, uint32_t object);
+
+void events_heap_insert(struct event_queue *q, uint32_t id);
+void events_heap_remove(struct event_queue *q, uint32_t id);
+/* Move what the wheel's span has reached from the heap to the wheel. */
+void events_migrate(struct event_queue *q);
+uint32_t events_find(const struct event_queue *q);
+
+static inline void events_wheel_insert(struct event_queue *q, uint32_t id, int64_t slot)
+{
+    struct event *events = q->events, *event = &events[id];
+    uint32_t index = (uint32_t)slot & (WHEEL_SLOTS - 1);
+    event->place = EVENT_IN_WHEEL;
+    uint64_t bit = UINT64_C(1) << (index & 63);
+    if (!(q->words[index >> 6] & bit)) {
+        q->words[index >> 6] |= bit;
+        q->groups[index >> 12] |= UINT64_C(1) << ((index >> 6) & 63);
+        event->next = event->prev = EVENT_NONE;
+        q->heads[index] = q->tails[index] = id;
+        return;
+    }
+    uint32_t before = q->tails[index];
+    while (before != EVENT_NONE && events[before].time_ps > event->time_ps)
+        before = events[before].prev;
+    event->prev = before;
+    if (before == EVENT_NONE) {
+        event->next = q->heads[index];
+        q->heads[index] = id;
+    } else {
+        event->next = events[before].next;
+        events[before].next = id;
+    }
+    if (event->next == EVENT_NONE)
+        q->tails[index] = id;
+    else
+        events[event->next].prev = id;
+}
+
+static inline void events_wheel_remove(struct event_queue *q, uint32_t id, uint32_t index)
+{
+    struct event *event = &q->events[id];
+    if (event->prev == EVENT_NONE)
+        q->heads[index] = event->next;
+    else
+        q->events[event->prev].next = event->next;
+    if (event->next == EVENT_NONE)
+        q->tails[index] = event->prev;
+    else
+        q->events[event->next].prev = event->prev;
+    event->place = EVENT_IDLE;
+    if (q->heads[index] != EVENT_NONE)
+        return;
+    uint64_t left = q->words[index >> 6] &= ~(UINT64_C(1) << (index & 63));
+    if (!left)
+        q->groups[index >> 12] &= ~(UINT64_C(1) << ((index >> 6) & 63));
+}
+
+static inline bool event_is_pending(const struct event_queue *q, uint32_t id)
+{
+    return q->events[id].place != EVENT_IDLE;
+}
+
+static inline void event_cancel(struct event_queue *q, uint32_t id)
+{
+    struct event *event = &q->events[id];
+    if (event->place == EVENT_IDLE)
+        return;
+    q->pending--;
+    if (event->place == EVENT_IN_HEAP)
+        events_heap_remove(q, id);
+    else
+        events_wheel_remove(q, id, (uint32_t)(event->time_ps >> q->slot_shift) & (WHEEL_SLOTS - 1));
+}
+
+/* Let an idle event happen at time_ps, which is not before the latest event. */
+static inline void event_schedule(struct event_queue *q, uint32_t id, int64_t time_ps)
+{
+    struct event *event = &q->events[id];
+    event->time_ps = time_ps;
+    q->pending++;
+    int64_t slot = time_ps >> q->slot_shift;
+    if (slot - q->base_slot < WHEEL_SLOTS)
+        events_wheel_insert(q, id, slot);
+    else
+        events_heap_insert(q, id);
+}
+
+/* Move an event to time_ps, pending or not. */
+static inline void event_reschedule(struct event_queue *q, uint32_t id, int64_t time_ps)
+{
+    event_cancel(q, id);
+    event_schedule(q, id, time_ps);
+}
+
+/* Take the earliest event before until_ps; EVENT_NONE when there is none. */
+static inline uint32_t events_pop(struct event_queue *q, int64_t until_ps)
+{
+    uint32_t index = (uint32_t)q->base_slot & (WHEEL_SLOTS - 1);
+    if (!(q->words[index >> 6] >> (index & 63) & 1)) {
+        index = events_find(q);
+        if (index == EVENT_NONE) {
+            if (!q->heap_count || q->events[q->heap[0]].time_ps >= until_ps)
+                return EVENT_NONE;
+            q->base_slot = q->events[q->heap[0]].time_ps >> q->slot_shift;
+            events_migrate(q);
+            index = (uint32_t)q->base_slot & (WHEEL_SLOTS - 1);
+        }
+    }
+    uint32_t id = q->heads[index];
+    int64_t time_ps = q->events[id].time_ps;
+    if (time_ps >= until_ps)
+        return EVENT_NONE;
+    events_wheel_remove(q, id, index);
+    q->pending--;
+    q->base_slot = time_ps >> q->slot_shift;
+    if (q->heap_count)
+        events_migrate(q);
+    return id;
+}
+
+#endif

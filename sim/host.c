@@ -1,0 +1,132 @@
+/* A host's NIC: the round robin of its queue pairs, what comes out of the wire and what goes onto it. */
+#include "sim/model.h"
+
+/* The next queue pair that may send now; else NONE, and the earliest time at which one may in *wake_ps (never later than it is).
+ * `paused`: queues from which nothing may be taken. */
+uint32_t host_next_qp(struct sim *sim, struct host *h, uint16_t paused, int64_t *wake_ps)
+{
+    uint32_t q = h->ring;
+    if (q == NONE)
+        return NONE;
+    do {
+        const struct queue_pair *qp = &sim->qps[q];
+        int64_t may_ps = qp->next_send_ps;
+        if (qp->packet_in_message == 0 && h->next_message_ps > may_ps)
+            may_ps = h->next_message_ps;
+        if (paused >> qp->queue & 1) {
+            /* its time comes with the resume */
+        } else if (may_ps <= sim->now_ps) {
+            h->ring = qp->ring_next;
+            return q;
+        } else if (may_ps < *wake_ps) {
+            *wake_ps = may_ps;
+        }
+        q = qp->ring_next;
+    } while (q != h->ring);
+    return NONE;
+}
+
+static uint32_t pull_ideal(struct sim *sim, uint32_t host)
+{
+    struct host *h = &sim->hosts[host];
+    int64_t wake_ps = SIM_FOREVER;
+    uint32_t q = host_next_qp(sim, h, sim->ports[h->port].paused, &wake_ps);
+    if (q != NONE)
+        return qp_build_packet(sim, q);
+    if (wake_ps != SIM_FOREVER)
+        event_reschedule(&sim->events, h->schedule_event, wake_ps);
+    return NONE;
+}
+
+static uint32_t pull_fetched(struct sim *sim, uint32_t host)
+{
+    struct host *h = &sim->hosts[host];
+    unsigned queues = h->fetched_ready & ~(unsigned)sim->ports[h->port].paused;
+    uint32_t p = NONE;
+    if (queues) {
+        unsigned queue = (unsigned)__builtin_ctz(queues);
+        p = list_take(sim, &h->fetched[queue]);
+        if (h->fetched[queue].head == NONE)
+            h->fetched_ready &= (uint16_t) ~(1u << queue);
+        h->tx_buffer_left += sim->packets[p].bytes;
+    }
+    dma_fetch(sim, host);
+    return p;
+}
+
+uint32_t host_pull(struct sim *sim, uint32_t port)
+{
+    uint32_t host = sim->ports[port].node;
+    return sim->hosts[host].pcie.ideal ? pull_ideal(sim, host) : pull_fetched(sim, host);
+}
+
+void host_wake(struct sim *sim, uint32_t host)
+{
+    if (sim->hosts[host].pcie.ideal)
+        port_kick(sim, sim->hosts[host].port);
+    else
+        dma_fetch(sim, host);
+}
+
+static struct receive_buffer *buffer_of(struct host *h, const struct packet *packet)
+{
+    return &h->buffers[h->settings.prio_to_buffer[packet->priority]];
+}
+
+static int64_t in_cells(const struct host *h, const struct packet *packet)
+{
+    uint32_t cell = (uint32_t)h->cell_bytes;
+    return (packet->bytes + cell - 1) / cell * cell;
+}
+
+static bool has_room(struct sim *sim, struct host *h, const struct packet *packet)
+{
+    const struct receive_buffer *buffer = buffer_of(h, packet);
+    if (buffer->used_bytes + in_cells(h, packet) <= buffer->size_bytes)
+        return true;
+    sim->counters[h->port][packet->priority].rx_discards++;
+    h->counters.rx_discards++;
+    return false;
+}
+
+/* Above XOFF the other end is paused. */
+static void enter_buffer(struct sim *sim, struct host *h, const struct packet *packet)
+{
+    struct receive_buffer *buffer = buffer_of(h, packet);
+    buffer->used_bytes += in_cells(h, packet);
+    if (buffer->used_bytes > buffer->peak_bytes)
+        buffer->peak_bytes = buffer->used_bytes;
+    if (buffer->xoff_bytes && buffer->used_bytes >= buffer->xoff_bytes && !buffer->full) {
+        buffer->full = true;
+        pfc_xoff(sim, h->port, buffer->classes);
+    }
+}
+
+static void receive_data(struct sim *sim, uint32_t host, uint32_t p)
+{
+    struct host *h = &sim->hosts[host];
+    h->counters.rx_rdma_packets++;
+    h->counters.rx_rdma_bytes += sim->packets[p].bytes;
+    /* A packet out of order takes no room; one that finds none was never seen by the transport. */
+    if ((!h->pcie.ideal && !has_room(sim, h, &sim->packets[p])) || !qp_accept(sim, host, p)) {
+        packet_give(sim, p);
+        return;
+    }
+    if (h->pcie.ideal) {
+        qp_delivered(sim, host, p, sim->now_ps);
+        return;
+    }
+    enter_buffer(sim, h, &sim->packets[p]);
+    list_append(sim, &h->writing, p);
+    if (!event_is_pending(&sim->events, h->write_event))
+        dma_write(sim, host);
+}
+
+void host_receive(struct sim *sim, uint32_t port, uint32_t p)
+{
+    uint32_t host = sim->ports[port].node;
+    if (sim->packets[p].kind == PACKET_DATA)
+        receive_data(sim, host, p);
+    else
+        qp_receive(sim, host, p);
+}

@@ -1,0 +1,344 @@
+/*
+ * What the simulator's files share: packets, ports, hosts, queue pairs. Everything lies in flat arrays and refers to each other
+ * by index; packets come from a pool and wait in linked lists.
+ */
+#ifndef SIM_MODEL_H
+#define SIM_MODEL_H
+
+#include "sim/events.h"
+#include "sim/random.h"
+#include "sim/sim.h"
+
+#define NONE UINT32_MAX
+
+enum event_kind {
+    EVENT_ARRIVE,   /* port: its first frame in flight reaches the other end */
+    EVENT_TRANSMIT, /* port: may send again */
+    EVENT_UNPAUSE,  /* port: a received pause may have run out */
+    EVENT_REFRESH,  /* port: a sent pause must be repeated */
+    EVENT_SCHEDULE, /* host: a queue pair may go on (message rate, pacing) */
+    EVENT_FETCHED,  /* host * SIM_MEMORIES + memory: the first DMA read under way is complete */
+    EVENT_WRITE,    /* host: PCIe credits came back */
+    EVENT_START,    /* flow: posts its first messages */
+    EVENT_TURN,     /* queue pair: the program saw a message and posts its own */
+    EVENT_TIMEOUT,  /* queue pair: no acknowledgement came */
+};
+
+/* ---- packets ---------------------------------------------------------------------------------------- */
+
+enum packet_kind { PACKET_DATA, PACKET_ACK, PACKET_NAK, PACKET_READ_REQUEST, PACKET_CNP, PACKET_PFC };
+
+enum packet_flags {
+    PACKET_FIRST = 1,   /* of its message */
+    PACKET_LAST = 2,    /* of its message */
+    PACKET_ECT = 4,     /* may be marked */
+    PACKET_CE = 8,      /* was marked */
+    PACKET_ECHO = 16,   /* an ACK that carries congestion back */
+    PACKET_INLINE = 32, /* needs no DMA read */
+};
+
+struct packet {
+    int64_t time_ps; /* in flight: arrival; in DMA: completion */
+    uint32_t next;   /* in its list */
+    uint32_t qp;
+    uint32_t psn;     /* low half; of an ACK or NAK: the next one expected; of a PFC frame: quanta */
+    uint32_t ingress; /* the port through which it came into this node */
+    uint16_t bytes;   /* the frame, without gap */
+    uint16_t payload_bytes;
+    uint16_t destination; /* host */
+    uint16_t index;       /* in its message, low half */
+    uint8_t kind;
+    uint8_t priority;
+    uint8_t flags;
+    uint8_t classes; /* of a PFC frame */
+};
+
+struct packet_list {
+    uint32_t head, tail;
+};
+
+/* ---- ports ------------------------------------------------------------------------------------------ */
+
+/* Egress queues, the lowest bit goes first: PFC frames, unpaused control, then priority 7 down to 0. */
+enum { QUEUE_PFC, QUEUE_CONTROL, QUEUE_OF_PRIORITY_7, QUEUES = QUEUE_OF_PRIORITY_7 + SIM_PRIORITIES };
+
+static inline unsigned queue_of(unsigned priority)
+{
+    return QUEUE_OF_PRIORITY_7 + (SIM_PRIORITIES - 1 - priority);
+}
+
+struct port {
+    int64_t busy_until_ps;
+    uint64_t ps_per_byte_q20;
+    int64_t delay_ps;
+    struct packet_list flight;
+    uint32_t arrive_event, transmit_event;
+    uint32_t peer;
+    uint32_t node; /* index of its host, switch or bridge */
+    uint8_t node_kind;
+    uint16_t ready;  /* bit: queue not empty */
+    uint16_t paused; /* bit: queue paused */
+    struct packet_list queues[QUEUES];
+    uint32_t queued_bytes[QUEUES];
+
+    /* pauses that the other end asked for */
+    uint32_t unpause_event;
+    int64_t pause_start_ps[SIM_PRIORITIES], pause_until_ps[SIM_PRIORITIES];
+    /* pauses that this end asks for */
+    uint8_t xoff; /* bit: priority is XOFF */
+    uint32_t refresh_event;
+    int32_t quanta;
+    int64_t refresh_ps;
+    int64_t xoff_start_ps[SIM_PRIORITIES], xoff_sent_ps[SIM_PRIORITIES];
+
+    uint64_t loss_threshold; /* of 2^64, 0: none */
+};
+
+struct priority_counters {
+    int64_t tx_packets, tx_bytes, rx_packets, rx_bytes;
+    int64_t rx_pause, tx_pause, rx_pause_ps, tx_pause_ps, rx_transitions, rx_discards;
+};
+
+/* ---- hosts ------------------------------------------------------------------------------------------ */
+
+struct memory {
+    int64_t free_ps; /* when the service centre has done what it was given */
+    uint64_t write_ps_per_byte_q20, read_ps_per_byte_q20;
+    int64_t write_access_ps, read_access_ps, write_latency_ps, read_latency_ps;
+    uint32_t banks, interleave_bytes;
+    int64_t bank_ps, sector_ps;
+    int64_t *bank_free_ps;
+    /* stalls */
+    double stalls_per_ps;
+    int64_t stall_mean_ps, stall_window_ps;
+    int64_t last_read_ps, last_write_ps;
+    int64_t mixed_ps, next_stall_ps; /* on the clock that runs under mixed load only */
+    int64_t stalls, stalled_ps;
+    /* as the device's own PCIe link sees it */
+    int32_t device_write_bytes, device_read_bytes, device_completion_bytes;
+    int32_t device_request_header_bytes, device_completion_header_bytes;
+    int64_t device_rx_bytes, device_tx_bytes;
+};
+
+struct credit_return {
+    int64_t time_ps;
+    int32_t headers, data;
+};
+
+struct pcie {
+    bool ideal;
+    uint64_t ps_per_byte_q20;
+    int64_t latency_ps;
+    int32_t tags_of_packet; /* the most that one packet's read takes */
+    int32_t max_payload_bytes, max_read_request_bytes, completion_bytes;
+    int64_t up_free_ps, down_free_ps;
+    int32_t tags, headers, data;   /* left */
+    struct credit_return *returns; /* ring */
+    uint32_t return_capacity, return_first, return_count;
+    int64_t up_bytes, down_bytes;
+    /* share of the last whole second without credits, as outbound_pci_stalled_* say it */
+    struct stall_gauge {
+        int64_t since_ps; /* waiting since, or -1 */
+        int64_t second, waited_ps;
+        int64_t percent, events;
+    } read_stall, write_stall;
+};
+
+struct receive_buffer {
+    int64_t used_bytes, peak_bytes;
+    int64_t size_bytes, xoff_bytes, xon_bytes; /* xoff 0: no PFC */
+    uint8_t classes;                           /* priorities to pause */
+    bool full;                                 /* above XOFF, not yet below XON */
+};
+
+struct host_counters {
+    int64_t rx_discards;
+    int64_t out_of_sequence, packet_seq_err, duplicate_request, implied_nak_seq_err, local_ack_timeout_err;
+    int64_t rx_write_requests, rx_read_requests;
+    int64_t np_ecn_marked, np_cnp_sent, rp_cnp_handled, rp_cnp_ignored;
+    int64_t rx_rdma_packets, rx_rdma_bytes, tx_rdma_packets, tx_rdma_bytes;
+    int64_t rx_payload_bytes;
+};
+
+struct host {
+    uint32_t port;
+    uint32_t ring; /* the next queue pair in the round robin of those that have something to send */
+    uint32_t schedule_event, fetched_event[SIM_MEMORIES], write_event;
+    int64_t message_ps; /* between starts of messages */
+    int64_t next_message_ps;
+    int64_t tx_latency_ps, rx_latency_ps;
+    int32_t tx_buffer_left;
+    bool ack_coalescing, ack_unpaused;
+    int32_t ack_every_packets, max_reads;
+    int64_t ack_timeout_ps;
+    struct packet_list fetching[SIM_MEMORIES]; /* DMA reads under way, and inline data on its way */
+    struct packet_list fetched[QUEUES];        /* waiting for the wire */
+    uint16_t fetched_ready;                    /* bit: list not empty */
+    struct packet_list writing;                /* in the receive buffer, waiting for PCIe */
+    struct pcie pcie;
+    struct memory memories[SIM_MEMORIES];
+    struct receive_buffer buffers[SIM_BUFFERS];
+    int32_t cell_bytes;
+    struct sim_software_config software;
+    struct sim_settings settings;
+    struct host_counters counters;
+    struct sim_counter *columns; /* what sim_host_counters shows */
+    char *column_names;
+    size_t column_count;
+};
+
+/* ---- flows and queue pairs -------------------------------------------------------------------------- */
+
+/* "Sender" and "receiver" mean the data: of a read the sender is the responder. PSNs count packets from 0 in 64 bits. */
+struct queue_pair {
+    /* sender */
+    uint64_t send_psn, limit_psn, acked_psn, highest_psn;
+    int64_t next_send_ps;
+    uint64_t ps_per_byte_q20;          /* pacing, 0: none */
+    uint32_t ring_next, ring_previous; /* in the host's round robin; NONE: not there */
+    uint32_t packet_in_message, packets_per_message;
+    uint32_t payload_bytes, last_payload_bytes;
+    uint16_t sender, receiver;
+    uint8_t priority, queue, operation, flags; /* flags: of every data packet */
+    /* receiver */
+    uint64_t expected_psn;
+    uint32_t received_in_message;
+    uint32_t unacknowledged;
+    uint32_t waiting_ack; /* an ACK that is still in the port's queue */
+    bool nak_sent;
+    uint8_t sender_memory, receiver_memory;
+    /* requester */
+    bool stopped;
+    uint32_t depth;
+    uint64_t message_limit, posted, completed;
+    uint64_t complete_psn;  /* when this is acknowledged, one more message is complete */
+    uint64_t requested_psn; /* of reads */
+    int64_t message_bytes;
+    int64_t *post_ps; /* ring of depth */
+    int64_t progress_ps;
+    uint32_t timeout_event, turn_event, partner; /* partner: the other way of a ping-pong */
+    uint32_t flow;
+    int64_t retransmitted;
+};
+
+struct flow {
+    uint32_t first_qp, qp_count;
+    uint32_t open_qps; /* not yet finished */
+    uint32_t start_event;
+    int64_t start_ps, stop_ps;
+    bool ping_pong;
+    int64_t turn_ps; /* of a ping-pong: when the program of the first host last posted */
+    struct sim_flow_stats stats;
+    struct histogram *latency;
+};
+
+/* ---- the whole -------------------------------------------------------------------------------------- */
+
+struct sim {
+    int64_t now_ps;
+    struct packet *packets;
+    uint32_t free_packet;
+    uint32_t packet_capacity;
+    struct port *ports;
+    struct priority_counters (*counters)[SIM_PRIORITIES]; /* of ports */
+    struct host *hosts;
+    struct queue_pair *qps;
+    struct flow *flows;
+    struct sim_framing framing;
+    bool truncate_to_ns;
+    bool out_of_memory;
+    struct random random;
+    uint32_t port_count, host_count, qp_count, flow_count;
+    uint64_t event_count, hops, allocations, bytes;
+    struct sim_pause *pauses;
+    size_t pause_count, pause_capacity;
+    struct event_queue events;
+};
+
+/* Time that `bytes` take. */
+static inline int64_t sim_duration(const struct sim *sim, uint64_t bytes, uint64_t ps_per_byte_q20)
+{
+    int64_t ps = (int64_t)(bytes * ps_per_byte_q20 >> 20);
+    return sim->truncate_to_ns ? ps - ps % SIM_PS_PER_NS : ps;
+}
+
+/* packet.c */
+int packets_grow(struct sim *sim);
+
+/* A packet of the pool; index 0, which nobody looks at, when memory ran out (the run then ends with an error). */
+static inline uint32_t packet_take(struct sim *sim)
+{
+    if (sim->free_packet == NONE && packets_grow(sim))
+        return 0;
+    uint32_t p = sim->free_packet;
+    sim->free_packet = sim->packets[p].next;
+    return p;
+}
+
+static inline void packet_give(struct sim *sim, uint32_t p)
+{
+    sim->packets[p].next = sim->free_packet;
+    sim->free_packet = p;
+}
+
+static inline void list_append(struct sim *sim, struct packet_list *list, uint32_t p)
+{
+    sim->packets[p].next = NONE;
+    if (list->head == NONE)
+        list->head = p;
+    else
+        sim->packets[list->tail].next = p;
+    list->tail = p;
+}
+
+static inline uint32_t list_take(struct sim *sim, struct packet_list *list)
+{
+    uint32_t p = list->head;
+    list->head = sim->packets[p].next;
+    return p;
+}
+
+/* port.c */
+void port_enqueue(struct sim *sim, uint32_t port, unsigned queue, uint32_t p); /* and send when it can */
+void port_kick(struct sim *sim, uint32_t port);     /* something may be there to send */
+void port_transmit(struct sim *sim, uint32_t port); /* EVENT_TRANSMIT */
+void port_arrive(struct sim *sim, uint32_t port);   /* EVENT_ARRIVE */
+
+/* pfc.c */
+void pfc_xoff(struct sim *sim, uint32_t port, uint8_t classes);
+void pfc_xon(struct sim *sim, uint32_t port, uint8_t classes);
+void pfc_receive(struct sim *sim, uint32_t port, uint32_t p);
+void pfc_unpause(struct sim *sim, uint32_t port); /* EVENT_UNPAUSE */
+void pfc_refresh(struct sim *sim, uint32_t port); /* EVENT_REFRESH */
+
+/* host.c */
+void host_wake(struct sim *sim, uint32_t host); /* a queue pair has got something to do */
+void host_receive(struct sim *sim, uint32_t port, uint32_t p);
+uint32_t host_pull(struct sim *sim, uint32_t port); /* the next data frame for the wire, or NONE */
+void host_schedule(struct sim *sim, uint32_t host); /* EVENT_SCHEDULE: queue pairs may have something to do */
+uint32_t host_next_qp(struct sim *sim, struct host *h, uint16_t paused, int64_t *wake_ps);
+
+/* dma.c */
+void dma_fetch(struct sim *sim, uint32_t host);     /* start what reads can be started */
+void dma_fetched(struct sim *sim, uint32_t object); /* EVENT_FETCHED */
+void dma_write(struct sim *sim, uint32_t host);     /* EVENT_WRITE: start what writes can be started */
+void stall_gauge_roll(struct stall_gauge *g, int64_t now_ps);
+
+/* memory.c */
+/* An access that reaches the memory at arrive_ps, not before earlier ones: when its data is there (read) or in place (write);
+ * *served_ps is when the centre is done with it. */
+int64_t memory_write(struct sim *sim, struct memory *m, int64_t arrive_ps, uint64_t address, uint32_t bytes,
+                     int64_t *served_ps);
+int64_t memory_read(struct sim *sim, struct memory *m, int64_t arrive_ps, uint32_t bytes, int64_t *served_ps);
+
+/* transport.c */
+uint32_t qp_build_packet(struct sim *sim, uint32_t qp); /* the next data packet of a queue pair in the ring */
+void qp_receive(struct sim *sim, uint32_t host, uint32_t p); /* ACK, NAK, read request */
+bool qp_accept(struct sim *sim, uint32_t host, uint32_t p);  /* data: in order, and to be written? */
+void qp_delivered(struct sim *sim, uint32_t host, uint32_t p,
+                  int64_t visible_ps);         /* data: on its way to memory */
+void qp_start(struct sim *sim, uint32_t flow); /* EVENT_START */
+void qp_turn(struct sim *sim, uint32_t qp);    /* EVENT_TURN */
+void qp_timeout(struct sim *sim, uint32_t qp); /* EVENT_TIMEOUT */
+
+#endif

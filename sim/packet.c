@@ -1,0 +1,23 @@
+#include "sim/model.h"
+#include <stdlib.h>
+
+/* Double the pool. Packets move: nobody keeps a pointer to one across packet_take. */
+int packets_grow(struct sim *sim)
+{
+    uint32_t capacity = sim->packet_capacity ? sim->packet_capacity * 2 : 1024;
+    struct packet *packets =
+        capacity > sim->packet_capacity ? realloc(sim->packets, capacity * sizeof *packets) : NULL;
+    if (!packets) {
+        sim->out_of_memory = true;
+        return -1;
+    }
+    for (uint32_t i = capacity; i-- > sim->packet_capacity;) {
+        packets[i].next = sim->free_packet;
+        sim->free_packet = i;
+    }
+    sim->bytes += (capacity - sim->packet_capacity) * sizeof *packets;
+    sim->allocations++;
+    sim->packets = packets;
+    sim->packet_capacity = capacity;
+    return 0;
+}

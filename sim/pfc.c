@@ -1,0 +1,186 @@
+/*
+ * Priority flow control (IEEE 802.1Qbb) at a port, both ways, and mlx5's thresholds.
+ *
+ * A pause frame names priorities and a time in quanta of 512 bit times. The sender of a pause repeats it while the reason
+ * lasts; time 0 resumes. Quanta 0 in the configuration: a pause lasts until it is resumed, as some simulators have it.
+ */
+#include "sim/model.h"
+
+#define QUANTUM_BYTES 64
+
+/* ---- pauses that this end asks for ------------------------------------------------------------------ */
+
+static void send_pause(struct sim *sim, uint32_t port, uint8_t classes, uint32_t quanta)
+{
+    uint32_t p = packet_take(sim);
+    sim->packets[p] = (struct packet){.kind = PACKET_PFC,
+                                      .classes = classes,
+                                      .psn = quanta,
+                                      .bytes = (uint16_t)sim->framing.pfc_bytes,
+                                      .qp = NONE};
+    for (unsigned i = 0; i < SIM_PRIORITIES; i++)
+        if (classes >> i & 1)
+            sim->counters[port][i].tx_pause++;
+    port_enqueue(sim, port, QUEUE_PFC, p);
+}
+
+static uint32_t quanta_of(const struct port *port)
+{
+    return port->quanta ? (uint32_t)port->quanta : UINT32_MAX;
+}
+
+void pfc_xoff(struct sim *sim, uint32_t port, uint8_t classes)
+{
+    struct port *at = &sim->ports[port];
+    classes &= (uint8_t)~at->xoff;
+    if (!classes)
+        return;
+    at->xoff |= classes;
+    for (unsigned i = 0; i < SIM_PRIORITIES; i++)
+        if (classes >> i & 1)
+            at->xoff_start_ps[i] = at->xoff_sent_ps[i] = sim->now_ps;
+    if (at->quanta && !event_is_pending(&sim->events, at->refresh_event))
+        event_schedule(&sim->events, at->refresh_event, sim->now_ps + at->refresh_ps);
+    send_pause(sim, port, classes, quanta_of(at));
+}
+
+void pfc_xon(struct sim *sim, uint32_t port, uint8_t classes)
+{
+    struct port *at = &sim->ports[port];
+    classes &= at->xoff;
+    if (!classes)
+        return;
+    at->xoff &= (uint8_t)~classes;
+    for (unsigned i = 0; i < SIM_PRIORITIES; i++)
+        if (classes >> i & 1)
+            sim->counters[port][i].tx_pause_ps += sim->now_ps - at->xoff_start_ps[i];
+    send_pause(sim, port, classes, 0);
+}
+
+/* Repeat the pauses that are old enough. The timer looks again when the next one may be. */
+void pfc_refresh(struct sim *sim, uint32_t port)
+{
+    struct port *at = &sim->ports[port];
+    uint8_t due = 0;
+    int64_t next_ps = SIM_FOREVER;
+    for (unsigned i = 0; i < SIM_PRIORITIES; i++) {
+        if (!(at->xoff >> i & 1))
+            continue;
+        if (at->xoff_sent_ps[i] + at->refresh_ps <= sim->now_ps) {
+            due |= (uint8_t)(1u << i);
+            at->xoff_sent_ps[i] = sim->now_ps;
+        }
+        if (at->xoff_sent_ps[i] + at->refresh_ps < next_ps)
+            next_ps = at->xoff_sent_ps[i] + at->refresh_ps;
+    }
+    if (next_ps != SIM_FOREVER)
+        event_schedule(&sim->events, at->refresh_event, next_ps);
+    if (due)
+        send_pause(sim, port, due, quanta_of(at));
+}
+
+/* ---- pauses that the other end asks for ------------------------------------------------------------- */
+
+static void log_pause(struct sim *sim, const struct port *at, unsigned priority)
+{
+    if (sim->pause_count == sim->pause_capacity || at->node_kind != SIM_HOST)
+        return;
+    sim->pauses[sim->pause_count++] = (struct sim_pause){.start_ps = at->pause_start_ps[priority],
+                                                         .end_ps = sim->now_ps,
+                                                         .host = at->node,
+                                                         .priority = priority};
+}
+
+static void resume(struct sim *sim, uint32_t port, unsigned priority)
+{
+    struct port *at = &sim->ports[port];
+    at->paused &= (uint16_t) ~(1u << queue_of(priority));
+    struct priority_counters *c = &sim->counters[port][priority];
+    c->rx_pause_ps += sim->now_ps - at->pause_start_ps[priority];
+    c->rx_transitions++;
+    log_pause(sim, at, priority);
+}
+
+static void pause(struct sim *sim, uint32_t port, unsigned priority, uint32_t quanta)
+{
+    struct port *at = &sim->ports[port];
+    if (!(at->paused >> queue_of(priority) & 1)) {
+        at->paused |= (uint16_t)(1u << queue_of(priority));
+        at->pause_start_ps[priority] = sim->now_ps;
+    }
+    if (quanta == UINT32_MAX) {
+        at->pause_until_ps[priority] = SIM_FOREVER;
+        return;
+    }
+    at->pause_until_ps[priority] =
+        sim->now_ps + sim_duration(sim, (uint64_t)quanta * QUANTUM_BYTES, at->ps_per_byte_q20);
+    const struct event *event = &sim->events.events[at->unpause_event];
+    if (event->place == EVENT_IDLE || event->time_ps > at->pause_until_ps[priority])
+        event_reschedule(&sim->events, at->unpause_event, at->pause_until_ps[priority]);
+}
+
+void pfc_receive(struct sim *sim, uint32_t port, uint32_t p)
+{
+    struct port *at = &sim->ports[port];
+    uint8_t classes = sim->packets[p].classes;
+    uint32_t quanta = sim->packets[p].psn;
+    uint16_t before = at->paused;
+    packet_give(sim, p);
+    for (unsigned i = 0; i < SIM_PRIORITIES; i++) {
+        if (!(classes >> i & 1))
+            continue;
+        sim->counters[port][i].rx_pause++;
+        if (quanta)
+            pause(sim, port, i, quanta);
+        else if (at->paused >> queue_of(i) & 1)
+            resume(sim, port, i);
+    }
+    if (before & ~(unsigned)at->paused)
+        port_kick(sim, port);
+}
+
+/* A pause may have run out; extensions did not move the timer. */
+void pfc_unpause(struct sim *sim, uint32_t port)
+{
+    struct port *at = &sim->ports[port];
+    int64_t next_ps = SIM_FOREVER;
+    uint16_t before = at->paused;
+    for (unsigned i = 0; i < SIM_PRIORITIES; i++) {
+        if (!(at->paused >> queue_of(i) & 1))
+            continue;
+        if (at->pause_until_ps[i] <= sim->now_ps)
+            resume(sim, port, i);
+        else if (at->pause_until_ps[i] < next_ps)
+            next_ps = at->pause_until_ps[i];
+    }
+    if (next_ps != SIM_FOREVER)
+        event_schedule(&sim->events, at->unpause_event, next_ps);
+    if (before & ~(unsigned)at->paused)
+        port_kick(sim, port);
+}
+
+/* ---- thresholds ------------------------------------------------------------------------------------- */
+
+int sim_pfc_thresholds(int64_t size_bytes, int64_t cable_mm, int64_t rate_bps, int64_t mtu_bytes,
+                       int64_t max_mtu_bytes, int64_t cell_bytes, struct sim_thresholds *out, struct error *e)
+{
+    if (cell_bytes < 1 || cable_mm < 0 || cable_mm > 10000000 || rate_bps < 1 || mtu_bytes < 1)
+        return error_set(
+            e, "PFC thresholds: cell %lld B, cable %lld mm, rate %lld b/s, MTU %lld: out of range",
+            (long long)cell_bytes, (long long)cable_mm, (long long)rate_bps, (long long)mtu_bytes);
+    int64_t cable_m = cable_mm / 1000;
+    int64_t speed_mbps = rate_bps / 1000000 > 40000 ? rate_bps / 1000000 : 40000;
+    int64_t reserve = (301 + 216 * cable_m / 100) * speed_mbps / 1000 + 272 * mtu_bytes / 100;
+    int64_t hysteresis = max_mtu_bytes > 9216 ? max_mtu_bytes : 9216;
+    int64_t xoff = (size_bytes - reserve) / cell_bytes * cell_bytes;
+    int64_t xon = (size_bytes - reserve - hysteresis) / cell_bytes * cell_bytes;
+    if (size_bytes - reserve - hysteresis <= 0)
+        return error_set(
+            e,
+            "PFC thresholds: a buffer of %lld B is too small: XOFF needs %lld B above it, XON %lld B below; "
+            "give it more than %lld B",
+            (long long)size_bytes, (long long)reserve, (long long)hysteresis,
+            (long long)(reserve + hysteresis));
+    *out = (struct sim_thresholds){.xoff_bytes = xoff, .xon_bytes = xon};
+    return 0;
+}

@@ -1,0 +1,112 @@
+/* The loop: the earliest event happens, until there is none before the given time. */
+#include "sim/model.h"
+
+static void dispatch(struct sim *sim, const struct event *event)
+{
+    uint32_t object = event->object;
+    switch ((enum event_kind)event->kind) {
+    case EVENT_ARRIVE:
+        port_arrive(sim, object);
+        break;
+    case EVENT_TRANSMIT:
+        port_transmit(sim, object);
+        break;
+    case EVENT_UNPAUSE:
+        pfc_unpause(sim, object);
+        break;
+    case EVENT_REFRESH:
+        pfc_refresh(sim, object);
+        break;
+    case EVENT_SCHEDULE:
+        host_wake(sim, object);
+        break;
+    case EVENT_FETCHED:
+        dma_fetched(sim, object);
+        break;
+    case EVENT_WRITE:
+        dma_write(sim, object);
+        break;
+    case EVENT_START:
+        qp_start(sim, object);
+        break;
+    case EVENT_TURN:
+        qp_turn(sim, object);
+        break;
+    case EVENT_TIMEOUT:
+        qp_timeout(sim, object);
+        break;
+    }
+}
+
+int sim_run_until(struct sim *sim, int64_t until_ps, struct error *e)
+{
+    if (until_ps < sim->now_ps)
+        return error_set(e, "simulator: cannot run until %lld ps, it is %lld ps already", (long long)until_ps,
+                         (long long)sim->now_ps);
+    uint32_t id;
+    uint64_t count = 0;
+    while ((id = events_pop(&sim->events, until_ps)) != EVENT_NONE) {
+        const struct event *event = &sim->events.events[id];
+        sim->now_ps = event->time_ps;
+        count++;
+        dispatch(sim, event);
+        if (__builtin_expect(sim->out_of_memory, 0))
+            return error_set(e, "simulator: no memory for more than %u packets", sim->packet_capacity);
+    }
+    sim->event_count += count;
+    sim->now_ps = until_ps;
+    return 0;
+}
+
+int64_t sim_now_ps(const struct sim *sim)
+{
+    return sim->now_ps;
+}
+
+void sim_work(const struct sim *sim, struct sim_work *out)
+{
+    *out = (struct sim_work){.events = sim->event_count,
+                             .hops = sim->hops,
+                             .pending_events = sim->events.pending,
+                             .packets_in_pool = sim->packet_capacity,
+                             .bytes = sim->bytes,
+                             .allocations = sim->allocations};
+}
+
+void sim_flow_stop(struct sim *sim, size_t flow)
+{
+    if (sim->flows[flow].stop_ps > sim->now_ps)
+        sim->flows[flow].stop_ps = sim->now_ps;
+}
+
+void sim_flow_stats(const struct sim *sim, size_t f, struct sim_flow_stats *out)
+{
+    const struct flow *flow = &sim->flows[f];
+    *out = flow->stats;
+    out->retransmitted_packets = 0;
+    for (uint32_t q = flow->first_qp; q < flow->first_qp + flow->qp_count; q++)
+        out->retransmitted_packets += sim->qps[q].retransmitted;
+}
+
+const struct histogram *sim_flow_latency(const struct sim *sim, size_t flow)
+{
+    return sim->flows[flow].latency;
+}
+
+void sim_flow_latency_clear(struct sim *sim, size_t flow)
+{
+    if (sim->flows[flow].latency)
+        histogram_clear(sim->flows[flow].latency);
+}
+
+size_t sim_pauses(const struct sim *sim, const struct sim_pause **pauses)
+{
+    *pauses = sim->pauses;
+    return sim->pause_count;
+}
+
+struct sim_thresholds sim_host_thresholds(const struct sim *sim, uint32_t host, unsigned buffer)
+{
+    const struct receive_buffer *b = &sim->hosts[host].buffers[buffer];
+    return (struct sim_thresholds){.xoff_bytes = b->xoff_bytes, .xon_bytes = b->xon_bytes};
+}

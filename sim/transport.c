@@ -1,0 +1,455 @@
+/*
+ * RoCEv2 reliable connections: segmentation, windows of messages, acknowledgements, go-back-N.
+ *
+ * Writes and sends go from requester to responder and are acknowledged. A read is a request that lets the responder send one
+ * more message; its responses acknowledge themselves. PSNs are 64 bits here; packets carry the low half.
+ */
+#include "sim/model.h"
+
+/* ---- the sender's round robin ----------------------------------------------------------------------- */
+
+static void ring_join(struct sim *sim, uint32_t q)
+{
+    struct queue_pair *qp = &sim->qps[q];
+    struct host *h = &sim->hosts[qp->sender];
+    if (qp->ring_next != NONE || qp->send_psn == qp->limit_psn)
+        return;
+    if (h->ring == NONE) {
+        h->ring = qp->ring_next = qp->ring_previous = q;
+        return;
+    }
+    struct queue_pair *next = &sim->qps[h->ring];
+    qp->ring_next = h->ring;
+    qp->ring_previous = next->ring_previous;
+    sim->qps[next->ring_previous].ring_next = q;
+    next->ring_previous = q;
+}
+
+static void ring_leave(struct sim *sim, uint32_t q)
+{
+    struct queue_pair *qp = &sim->qps[q];
+    struct host *h = &sim->hosts[qp->sender];
+    if (qp->ring_next == NONE)
+        return;
+    if (qp->ring_next == q) {
+        h->ring = NONE;
+    } else {
+        sim->qps[qp->ring_previous].ring_next = qp->ring_next;
+        sim->qps[qp->ring_next].ring_previous = qp->ring_previous;
+        if (h->ring == q)
+            h->ring = qp->ring_next;
+    }
+    qp->ring_next = qp->ring_previous = NONE;
+}
+
+/* ---- packets ---------------------------------------------------------------------------------------- */
+
+static uint64_t whole_psn(uint64_t near, uint32_t low)
+{
+    return near + (uint64_t)(int64_t)(int32_t)(low - (uint32_t)near);
+}
+
+static uint16_t frame_bytes(const struct sim *sim, int32_t bytes)
+{
+    return (uint16_t)(bytes > sim->framing.minimum_bytes ? bytes : sim->framing.minimum_bytes);
+}
+
+static uint16_t data_frame_bytes(const struct sim *sim, const struct queue_pair *qp, uint32_t payload,
+                                 unsigned place)
+{
+    int32_t bytes = (int32_t)payload + sim->framing.data_bytes;
+    if (qp->operation == SIM_WRITE && (place & PACKET_FIRST))
+        bytes += sim->framing.reth_bytes;
+    else if (qp->operation == SIM_READ && place)
+        bytes += sim->framing.aeth_bytes;
+    return frame_bytes(sim, bytes);
+}
+
+uint32_t qp_build_packet(struct sim *sim, uint32_t q)
+{
+    uint32_t p = packet_take(sim);
+    struct queue_pair *qp = &sim->qps[q];
+    struct host *h = &sim->hosts[qp->sender];
+    struct packet *packet = &sim->packets[p];
+    bool last = qp->packet_in_message + 1 == qp->packets_per_message;
+    unsigned place = (qp->packet_in_message == 0 ? PACKET_FIRST : 0u) | (last ? PACKET_LAST : 0u);
+    packet->qp = q;
+    packet->psn = (uint32_t)qp->send_psn;
+    packet->index = (uint16_t)qp->packet_in_message;
+    packet->payload_bytes = (uint16_t)(last ? qp->last_payload_bytes : qp->payload_bytes);
+    packet->bytes = data_frame_bytes(sim, qp, packet->payload_bytes, place);
+    packet->destination = qp->receiver;
+    packet->kind = PACKET_DATA;
+    packet->priority = qp->priority;
+    packet->flags = (uint8_t)(qp->flags | place);
+
+    if (qp->packet_in_message == 0 && h->message_ps)
+        h->next_message_ps = sim->now_ps + h->message_ps;
+    if (qp->ps_per_byte_q20)
+        qp->next_send_ps = sim->now_ps + sim_duration(sim, packet->bytes, qp->ps_per_byte_q20);
+    qp->packet_in_message = last ? 0 : qp->packet_in_message + 1;
+    if (qp->send_psn == qp->highest_psn)
+        qp->highest_psn++;
+    else
+        qp->retransmitted++;
+    if (++qp->send_psn == qp->limit_psn)
+        ring_leave(sim, q);
+    h->counters.tx_rdma_packets++;
+    h->counters.tx_rdma_bytes += packet->bytes;
+    if (qp->operation != SIM_READ && !event_is_pending(&sim->events, qp->timeout_event)) {
+        qp->progress_ps = sim->now_ps;
+        event_schedule(&sim->events, qp->timeout_event, sim->now_ps + h->ack_timeout_ps);
+    }
+    return p;
+}
+
+/* A frame without payload from `from` on the queue pair: ACK, NAK or read request. */
+static uint32_t control_packet(struct sim *sim, uint32_t q, enum packet_kind kind, uint16_t destination,
+                               uint64_t psn)
+{
+    uint32_t p = packet_take(sim);
+    const struct queue_pair *qp = &sim->qps[q];
+    int32_t bytes = kind == PACKET_READ_REQUEST ? sim->framing.data_bytes + sim->framing.reth_bytes
+                                                : sim->framing.ack_bytes;
+    sim->packets[p] = (struct packet){.qp = q,
+                                      .psn = (uint32_t)psn,
+                                      .bytes = frame_bytes(sim, bytes),
+                                      .destination = destination,
+                                      .kind = (uint8_t)kind,
+                                      .priority = qp->priority};
+    return p;
+}
+
+static void send_control(struct sim *sim, uint32_t host, uint32_t p)
+{
+    const struct host *h = &sim->hosts[host];
+    unsigned queue = h->ack_unpaused ? (unsigned)QUEUE_CONTROL : sim->qps[sim->packets[p].qp].queue;
+    port_enqueue(sim, h->port, queue, p);
+}
+
+/* ---- requester: posting and completing -------------------------------------------------------------- */
+
+static void request_reads(struct sim *sim, uint32_t q)
+{
+    struct queue_pair *qp = &sim->qps[q];
+    uint32_t requester = qp->receiver;
+    uint64_t most = qp->expected_psn - qp->received_in_message +
+                    (uint64_t)sim->hosts[requester].max_reads * qp->packets_per_message;
+    while (qp->requested_psn < qp->posted * qp->packets_per_message && qp->requested_psn < most) {
+        uint32_t p = control_packet(sim, q, PACKET_READ_REQUEST, qp->sender, qp->requested_psn);
+        qp = &sim->qps[q];
+        qp->requested_psn += qp->packets_per_message;
+        if (!event_is_pending(&sim->events, qp->timeout_event)) {
+            qp->progress_ps = sim->now_ps;
+            event_schedule(&sim->events, qp->timeout_event,
+                           sim->now_ps + sim->hosts[requester].ack_timeout_ps);
+        }
+        send_control(sim, requester, p);
+    }
+}
+
+static void post(struct sim *sim, uint32_t q)
+{
+    struct queue_pair *qp = &sim->qps[q];
+    qp->post_ps[qp->posted % qp->depth] = sim->now_ps;
+    qp->posted++;
+    if (qp->operation != SIM_READ)
+        qp->limit_psn += qp->packets_per_message;
+}
+
+static bool may_post(const struct sim *sim, const struct queue_pair *qp)
+{
+    return !qp->stopped && (!qp->message_limit || qp->posted < qp->message_limit) &&
+           sim->now_ps < sim->flows[qp->flow].stop_ps;
+}
+
+static void go_on(struct sim *sim, uint32_t q)
+{
+    if (sim->qps[q].operation == SIM_READ) {
+        request_reads(sim, q);
+    } else {
+        ring_join(sim, q);
+        host_wake(sim, sim->qps[q].sender);
+    }
+}
+
+/* From data in the responder's memory to the requester's program knowing, and posting again. */
+static int64_t completion_lag_ps(const struct sim *sim, const struct queue_pair *qp)
+{
+    const struct host *requester = &sim->hosts[qp->operation == SIM_READ ? qp->receiver : qp->sender];
+    if (requester->pcie.ideal)
+        return 0;
+    return requester->rx_latency_ps + requester->pcie.latency_ps + requester->software.poll_ps;
+}
+
+static void complete_message(struct sim *sim, uint32_t q, int64_t lag_ps)
+{
+    struct queue_pair *qp = &sim->qps[q];
+    struct flow *flow = &sim->flows[qp->flow];
+    int64_t known_ps = sim->now_ps + lag_ps;
+    flow->stats.messages++;
+    flow->stats.bytes += qp->message_bytes;
+    flow->stats.last_ps = known_ps;
+    if (flow->latency)
+        histogram_add(flow->latency, known_ps - qp->post_ps[qp->completed % qp->depth]);
+    if (++qp->completed == qp->message_limit && --flow->open_qps == 0)
+        flow->stats.finished_ps = known_ps;
+}
+
+/* Messages below done_psn are complete: count them and post as many again. */
+static void complete_messages(struct sim *sim, uint32_t q, uint64_t done_psn)
+{
+    struct queue_pair *qp = &sim->qps[q];
+    if (done_psn < qp->complete_psn)
+        return;
+    bool stream = !sim->flows[qp->flow].ping_pong;
+    bool idle = qp->send_psn == qp->limit_psn;
+    int64_t lag_ps = completion_lag_ps(sim, qp);
+    while (done_psn >= qp->complete_psn) {
+        if (stream)
+            complete_message(sim, q, lag_ps);
+        else
+            qp->completed++;
+        qp->complete_psn += qp->packets_per_message;
+        if (stream && may_post(sim, qp))
+            post(sim, q);
+    }
+    /* A window that was not exhausted hides the program's turn-around. */
+    int64_t turn_ps = sim->now_ps + lag_ps + sim->hosts[qp->sender].software.post_ps;
+    if (idle && lag_ps && qp->next_send_ps < turn_ps)
+        qp->next_send_ps = turn_ps;
+    if (stream)
+        go_on(sim, q);
+}
+
+void qp_start(struct sim *sim, uint32_t f)
+{
+    const struct flow *flow = &sim->flows[f];
+    if (flow->ping_pong) {
+        sim->flows[f].turn_ps = -1;
+        qp_turn(sim, flow->first_qp);
+        return;
+    }
+    for (uint32_t q = flow->first_qp; q < flow->first_qp + flow->qp_count; q++) {
+        while (sim->qps[q].posted < sim->qps[q].depth && may_post(sim, &sim->qps[q]))
+            post(sim, q);
+        go_on(sim, q);
+    }
+}
+
+/* ---- ping-pong -------------------------------------------------------------------------------------- */
+
+static int64_t turn_around_ps(struct sim *sim, uint32_t host)
+{
+    const struct sim_software_config *s = &sim->hosts[host].software;
+    double ps = (double)(s->poll_ps + s->post_ps);
+    if (s->jitter_ps)
+        ps += random_exponential(&sim->random, (double)s->jitter_ps);
+    if (s->spikes_per_turn > 0 && random_unit(&sim->random) < s->spikes_per_turn)
+        ps += (double)s->spike_floor_ps + random_exponential(&sim->random, (double)s->spike_ps);
+    return (int64_t)ps;
+}
+
+/* The program of the queue pair's sender saw the other side's message and posts. On the first host that ends a round trip. */
+void qp_turn(struct sim *sim, uint32_t q)
+{
+    struct queue_pair *qp = &sim->qps[q];
+    struct flow *flow = &sim->flows[qp->flow];
+    bool first_host = q == flow->first_qp;
+    if (first_host && flow->turn_ps >= 0) {
+        flow->stats.messages++;
+        flow->stats.bytes += qp->message_bytes;
+        flow->stats.last_ps = sim->now_ps;
+        if (flow->latency)
+            histogram_add(flow->latency, (sim->now_ps - flow->turn_ps) / 2);
+        if (qp->message_limit && (uint64_t)flow->stats.messages == qp->message_limit)
+            flow->stats.finished_ps = sim->now_ps;
+    }
+    if (first_host)
+        flow->turn_ps = sim->now_ps;
+    if (first_host && !may_post(sim, qp))
+        return;
+    post(sim, q);
+    go_on(sim, q);
+}
+
+/* ---- receiver --------------------------------------------------------------------------------------- */
+
+static void acknowledge(struct sim *sim, uint32_t host, uint32_t q, uint8_t flags)
+{
+    struct queue_pair *qp = &sim->qps[q];
+    qp->unacknowledged = 0;
+    if (qp->waiting_ack != NONE) {
+        sim->packets[qp->waiting_ack].psn = (uint32_t)qp->expected_psn;
+        sim->packets[qp->waiting_ack].flags |= flags;
+        return;
+    }
+    uint32_t p = control_packet(sim, q, PACKET_ACK, qp->sender, qp->expected_psn);
+    sim->packets[p].flags = flags;
+    /* It may leave at once: then it no longer waits when port_enqueue returns. */
+    if (sim->hosts[host].ack_coalescing)
+        sim->qps[q].waiting_ack = p;
+    send_control(sim, host, p);
+}
+
+/* Something is missing: ask once for the packet that is expected. */
+static void ask_again(struct sim *sim, uint32_t host, uint32_t q)
+{
+    struct queue_pair *qp = &sim->qps[q];
+    if (qp->nak_sent)
+        return;
+    qp->nak_sent = true;
+    struct host_counters *c = &sim->hosts[host].counters;
+    if (qp->operation == SIM_READ) {
+        c->implied_nak_seq_err++;
+        send_control(sim, host, control_packet(sim, q, PACKET_READ_REQUEST, qp->sender, qp->expected_psn));
+    } else {
+        c->out_of_sequence++;
+        send_control(sim, host, control_packet(sim, q, PACKET_NAK, qp->sender, qp->expected_psn));
+    }
+}
+
+/* Is this the packet that is expected? If so the next one is. */
+bool qp_accept(struct sim *sim, uint32_t host, uint32_t p)
+{
+    const struct packet *packet = &sim->packets[p];
+    struct queue_pair *qp = &sim->qps[packet->qp];
+    int32_t ahead = (int32_t)(packet->psn - (uint32_t)qp->expected_psn);
+    if (ahead > 0) {
+        ask_again(sim, host, packet->qp);
+        return false;
+    }
+    if (ahead < 0) {
+        sim->hosts[host].counters.duplicate_request++;
+        if (qp->operation != SIM_READ)
+            acknowledge(sim, host, packet->qp, 0);
+        return false;
+    }
+    qp->expected_psn++;
+    qp->received_in_message = packet->flags & PACKET_LAST ? 0 : qp->received_in_message + 1;
+    qp->nak_sent = false;
+    if ((packet->flags & PACKET_FIRST) && qp->operation == SIM_WRITE)
+        sim->hosts[host].counters.rx_write_requests++;
+    return true;
+}
+
+/* Data is on its way to memory, where it is visible at visible_ps: acknowledge, complete a read, wake a ping-pong's program. */
+void qp_delivered(struct sim *sim, uint32_t host, uint32_t p, int64_t visible_ps)
+{
+    const struct packet packet = sim->packets[p];
+    uint32_t q = packet.qp;
+    struct queue_pair *qp = &sim->qps[q];
+    struct host *h = &sim->hosts[host];
+    packet_give(sim, p);
+    h->counters.rx_payload_bytes += packet.payload_bytes;
+    if (qp->operation == SIM_READ) {
+        qp->progress_ps = sim->now_ps;
+        if (packet.flags & PACKET_LAST)
+            complete_messages(sim, q, whole_psn(qp->expected_psn, packet.psn) + 1);
+        return;
+    }
+    if ((packet.flags & PACKET_LAST) ||
+        (h->ack_every_packets && ++qp->unacknowledged >= (uint32_t)h->ack_every_packets))
+        acknowledge(sim, host, q, packet.flags & PACKET_CE ? PACKET_ECHO : 0);
+    if ((packet.flags & PACKET_LAST) && sim->flows[qp->flow].ping_pong)
+        event_schedule(&sim->events, sim->qps[sim->qps[q].partner].turn_event,
+                       visible_ps + turn_around_ps(sim, host));
+}
+
+/* ---- sender: acknowledgements ----------------------------------------------------------------------- */
+
+static void go_back(struct sim *sim, uint32_t q, uint64_t psn)
+{
+    struct queue_pair *qp = &sim->qps[q];
+    qp->send_psn = psn;
+    qp->packet_in_message = (uint32_t)(psn % qp->packets_per_message);
+    if (qp->send_psn == qp->limit_psn)
+        ring_leave(sim, q);
+    else
+        ring_join(sim, q);
+}
+
+static void acknowledged(struct sim *sim, uint32_t q, uint64_t psn)
+{
+    struct queue_pair *qp = &sim->qps[q];
+    if (psn <= qp->acked_psn)
+        return;
+    qp->acked_psn = psn;
+    qp->progress_ps = sim->now_ps;
+    if (qp->send_psn < psn)
+        go_back(sim, q, psn);
+    complete_messages(sim, q, psn);
+}
+
+static void receive_nak(struct sim *sim, uint32_t host, uint32_t q, uint64_t psn)
+{
+    sim->hosts[host].counters.packet_seq_err++;
+    acknowledged(sim, q, psn);
+    if (psn < sim->qps[q].acked_psn)
+        return;
+    go_back(sim, q, psn);
+    host_wake(sim, host);
+}
+
+/* A read request grants one more message, or asks again from where something was lost. */
+static void receive_read_request(struct sim *sim, uint32_t host, uint32_t q, uint64_t psn)
+{
+    struct queue_pair *qp = &sim->qps[q];
+    sim->hosts[host].counters.rx_read_requests++;
+    uint64_t end_psn = (psn / qp->packets_per_message + 1) * qp->packets_per_message;
+    if (end_psn > qp->limit_psn)
+        qp->limit_psn = end_psn;
+    if (psn < qp->send_psn)
+        go_back(sim, q, psn);
+    else
+        ring_join(sim, q);
+    host_wake(sim, host);
+}
+
+void qp_receive(struct sim *sim, uint32_t host, uint32_t p)
+{
+    const struct packet packet = sim->packets[p];
+    uint32_t q = packet.qp;
+    packet_give(sim, p);
+    switch ((enum packet_kind)packet.kind) {
+    case PACKET_ACK:
+        acknowledged(sim, q, whole_psn(sim->qps[q].acked_psn, packet.psn));
+        break;
+    case PACKET_NAK:
+        receive_nak(sim, host, q, whole_psn(sim->qps[q].acked_psn, packet.psn));
+        break;
+    case PACKET_READ_REQUEST:
+        receive_read_request(sim, host, q, whole_psn(sim->qps[q].send_psn, packet.psn));
+        break;
+    case PACKET_CNP:
+    case PACKET_DATA:
+    case PACKET_PFC:
+        break;
+    }
+}
+
+/* The timer is not moved at every ACK: it looks when it runs out whether there was progress. */
+void qp_timeout(struct sim *sim, uint32_t q)
+{
+    struct queue_pair *qp = &sim->qps[q];
+    bool read = qp->operation == SIM_READ;
+    uint32_t requester = read ? qp->receiver : qp->sender;
+    struct host *h = &sim->hosts[requester];
+    if (read ? qp->expected_psn == qp->requested_psn : qp->acked_psn == qp->highest_psn)
+        return;
+    if (qp->progress_ps + h->ack_timeout_ps > sim->now_ps) {
+        event_schedule(&sim->events, qp->timeout_event, qp->progress_ps + h->ack_timeout_ps);
+        return;
+    }
+    h->counters.local_ack_timeout_err++;
+    qp->progress_ps = sim->now_ps;
+    event_schedule(&sim->events, qp->timeout_event, sim->now_ps + h->ack_timeout_ps);
+    if (read) {
+        qp->nak_sent = false;
+        send_control(sim, requester,
+                     control_packet(sim, q, PACKET_READ_REQUEST, qp->sender, qp->expected_psn));
+    } else {
+        go_back(sim, q, qp->acked_psn);
+        host_wake(sim, requester);
+    }
+}
