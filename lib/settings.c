@@ -224,6 +224,8 @@ static const struct field settings_fields[] = {
      .help = "Interrupt coalescing of RX: time, in microseconds."},
     {"rx_coalesce_frames", FIELD_INTEGER, AT(rx_coalesce_frames), .min = 0, .max = BITS(32),
      .help = "Interrupt coalescing of RX: frames."},
+    {"pause_autoneg", FIELD_BOOL, AT(pause_autoneg),
+     .help = "Negotiate 802.3x global pause; false where rx_pause or tx_pause is given."},
     {"rx_pause", FIELD_BOOL, AT(rx_pause), .help = "Obey 802.3x global pause."},
     {"tx_pause", FIELD_BOOL, AT(tx_pause), .help = "Send 802.3x global pause."},
     {"pfc_stall_ms", FIELD_INTEGER, AT(pfc_stall_ms), .min = 0, .max = 65535,

@@ -93,11 +93,11 @@ struct settings {
     struct settings_dcqcn dcqcn;
     int64_t rx_ring, tx_ring;
     int64_t rx_coalesce_us, rx_coalesce_frames;
-    int rx_pause, tx_pause;           /* 802.3x global pause */
-    int64_t pfc_stall_ms;             /* PFC stall prevention time-out; 0: off */
-    int64_t traffic_class;            /* default of RoCE traffic */
-    int roce;                         /* devlink enable_roce */
-    struct list_of optional_counters; /* char *: RDMA optional counters to switch on */
+    int pause_autoneg, rx_pause, tx_pause; /* 802.3x global pause */
+    int64_t pfc_stall_ms;                  /* PFC stall prevention time-out; 0: off */
+    int64_t traffic_class;                 /* default of RoCE traffic */
+    int roce;                              /* devlink enable_roce */
+    struct list_of optional_counters;      /* char *: RDMA optional counters to switch on */
     struct settings_red *red;
     struct settings_ecn_threshold *ecn_threshold;
 };
