@@ -1,0 +1,673 @@
+#include "traffic/command.h"
+
+#include "lib/clock.h"
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const gid_type_names[] = {"roce-v2", "roce-v1", "infiniband", NULL};
+static const char *const output_names[] = {"auto", "json", "table", NULL};
+/* --ecn: the two bits beside the DSCP, RFC 3168 section 5. */
+static const char *const ecn_names[] = {"not-ect", "ect1", "ect0", "ce", NULL};
+
+#define ECN_UNSET  (-1)
+#define DSCP_UNSET (-1)
+
+/* ---- tables ------------------------------------------------------------------------------------------------------ */
+
+#define LOCAL(member) offsetof(struct traffic_options, flow.local.member)
+#define FLOW(member)  offsetof(struct traffic_options, flow.member)
+#define TOP(member)   offsetof(struct traffic_options, member)
+
+#define LOCAL_OPTIONS                                                                              \
+    {.name = "device",                                                                             \
+     .letter = 'd',                                                                                \
+     .kind = OPTION_STRING,                                                                        \
+     .offset = LOCAL(device),                                                                      \
+     .argument = "NAME",                                                                           \
+     .help = "RDMA device here (default: the one that has the address)"},                          \
+        {.name = "device-port",                                                                    \
+         .kind = OPTION_INTEGER,                                                                   \
+         .offset = LOCAL(device_port),                                                             \
+         .argument = "N",                                                                          \
+         .help = "its port (default: the first active one)",                                       \
+         .min = 0,                                                                                 \
+         .max = 255},                                                                              \
+        {.name = "address",                                                                        \
+         .kind = OPTION_STRING,                                                                    \
+         .offset = LOCAL(address),                                                                 \
+         .argument = "IP",                                                                         \
+         .help = "IP address here on the RDMA network (default: that of the control connection)"}, \
+        {.name = "gid-index",                                                                      \
+         .kind = OPTION_INTEGER,                                                                   \
+         .offset = LOCAL(gid_index),                                                               \
+         .argument = "N",                                                                          \
+         .help = "GID index (default: chosen by type and address)",                                \
+         .min = 0,                                                                                 \
+         .max = 65535},                                                                            \
+        {.name = "gid-type",                                                                       \
+         .kind = OPTION_CHOICE,                                                                    \
+         .offset = LOCAL(gid_type),                                                                \
+         .argument = "TYPE",                                                                       \
+         .help = "roce-v2 (default), roce-v1 or infiniband",                                       \
+         .choices = gid_type_names},                                                               \
+        {.name = "gpu",                                                                            \
+         .kind = OPTION_STRING,                                                                    \
+         .offset = LOCAL(gpu),                                                                     \
+         .argument = "GPU",                                                                        \
+         .help = "GPU here: number or PCI address (default: 0)"},                                  \
+        {.name = "numa-node",                                                                      \
+         .kind = OPTION_INTEGER,                                                                   \
+         .offset = LOCAL(numa_node),                                                               \
+         .argument = "N",                                                                          \
+         .help = "take host memory from this NUMA node",                                           \
+         .min = 0,                                                                                 \
+         .max = 1023},                                                                             \
+    {                                                                                              \
+        .name = "huge-pages", .kind = OPTION_FLAG, .offset = LOCAL(huge_pages),                    \
+        .help = "take host memory from huge pages"                                                 \
+    }
+
+#define PROCESS_OPTIONS                                                                              \
+    {.name = "port",                                                                                 \
+     .letter = 'p',                                                                                  \
+     .kind = OPTION_INTEGER,                                                                         \
+     .offset = TOP(port),                                                                            \
+     .argument = "N",                                                                                \
+     .help = "TCP port of the control connection (default: 18525)",                                  \
+     .min = 0,                                                                                       \
+     .max = 65535},                                                                                  \
+        {.name = "output",                                                                           \
+         .kind = OPTION_CHOICE,                                                                      \
+         .offset = TOP(output),                                                                      \
+         .argument = "KIND",                                                                         \
+         .help = "json, table, or auto: a table on a terminal, else JSON lines",                     \
+         .choices = output_names},                                                                   \
+        {.name = "while-stdin",                                                                      \
+         .kind = OPTION_FLAG,                                                                        \
+         .offset = TOP(while_stdin),                                                                 \
+         .help = "end, as by SIGINT, when standard input is closed"},                                \
+    {                                                                                                \
+        .name = "help", .letter = 'h', .kind = OPTION_FLAG, .offset = TOP(help), .help = "show this" \
+    }
+
+static const struct option_spec serve_specs[] = {
+    PROCESS_OPTIONS,
+    {.name = "listen",
+     .kind = OPTION_STRING,
+     .offset = TOP(listen),
+     .argument = "IP",
+     .help = "listen on this address only (default: all)"},
+    {.name = "once", .kind = OPTION_FLAG, .offset = TOP(once), .help = "end after the first driver has gone"},
+    LOCAL_OPTIONS,
+    {0},
+};
+
+static const struct option_spec drive_specs[] = {
+    PROCESS_OPTIONS,
+    {.name = "flow",
+     .letter = 'f',
+     .kind = OPTION_STRINGS,
+     .offset = TOP(flows),
+     .argument = "\"KEY=VALUE ...\"",
+     .help = "a flow of its own, with these option values over the others; several may be given"},
+    {.name = "name",
+     .kind = OPTION_STRING,
+     .offset = FLOW(name),
+     .argument = "NAME",
+     .help = "name of the flow in the lines printed (default: flow)"},
+    {.name = "reverse",
+     .kind = OPTION_STRING,
+     .offset = FLOW(reverse),
+     .argument = "NAME",
+     .help = "name of the other direction (default: NAME-reverse)"},
+    {.name = "op",
+     .letter = 'o',
+     .kind = OPTION_CHOICE,
+     .offset = FLOW(operation),
+     .argument = "OPERATION",
+     .help = "write (default), write-imm, read or send",
+     .choices = operation_names},
+    {.name = "mode",
+     .kind = OPTION_CHOICE,
+     .offset = FLOW(mode),
+     .argument = "MODE",
+     .help = "stream (default), or ping-pong: half round trips",
+     .choices = mode_names},
+    {.name = "bidirectional",
+     .letter = 'b',
+     .kind = OPTION_FLAG,
+     .offset = FLOW(bidirectional),
+     .help = "the server sends as well, on the same queue pairs"},
+    {.name = "message",
+     .letter = 's',
+     .kind = OPTION_STRING,
+     .offset = FLOW(message),
+     .argument = "SIZES",
+     .help = "message size (default: 64KiB), a list 2B,1KiB, or a doubling sweep 2B..8MiB"},
+    {.name = "queue-pairs",
+     .letter = 'q',
+     .kind = OPTION_INTEGER,
+     .offset = FLOW(queue_pairs),
+     .argument = "N",
+     .help = "queue pairs (default: 1)",
+     .min = 1,
+     .max = PLAN_MAX_QUEUE_PAIRS},
+    {.name = "depth",
+     .kind = OPTION_INTEGER,
+     .offset = FLOW(depth),
+     .argument = "N",
+     .help = "messages under way on a queue pair (default: 128)",
+     .min = 1,
+     .max = PLAN_MAX_DEPTH},
+    {.name = "receive-depth",
+     .kind = OPTION_INTEGER,
+     .offset = FLOW(receive_depth),
+     .argument = "N",
+     .help = "receives posted on a queue pair (default: 512)",
+     .min = 1,
+     .max = PLAN_MAX_DEPTH},
+    {.name = "moderation",
+     .kind = OPTION_INTEGER,
+     .offset = FLOW(moderation),
+     .argument = "N",
+     .help = "signal every Nth completion (default: 64 up to 8 KiB, 1 above)",
+     .min = 0,
+     .max = PLAN_MAX_DEPTH},
+    {.name = "post-list",
+     .kind = OPTION_INTEGER,
+     .offset = FLOW(post_list),
+     .argument = "N",
+     .help = "work requests posted with one doorbell (default: 1)",
+     .min = 1,
+     .max = PLAN_MAX_DEPTH},
+    {.name = "inline",
+     .kind = OPTION_QUANTITY,
+     .offset = FLOW(inline_bytes),
+     .argument = "BYTES",
+     .help = "send messages up to this size inline (default: 0B; ping-pong 220B)",
+     .unit = UNIT_BYTES,
+     .min = 0,
+     .max = 4096},
+    {.name = "slots",
+     .kind = OPTION_INTEGER,
+     .offset = FLOW(slots),
+     .argument = "N",
+     .help = "message buffers that a queue pair cycles through (default: 1)",
+     .min = 1,
+     .max = PLAN_MAX_SLOTS},
+    {.name = "relaxed-ordering",
+     .kind = OPTION_FLAG,
+     .offset = FLOW(relaxed_ordering),
+     .help = "let the PCIe fabric reorder the NIC's writes"},
+    {.name = "connection",
+     .letter = 'c',
+     .kind = OPTION_CHOICE,
+     .offset = FLOW(connection),
+     .argument = "HOW",
+     .help = "tcp: exchange queue pairs over the control connection (default); rdma: rdma_cm",
+     .choices = connection_names},
+    {.name = "memory",
+     .letter = 'm',
+     .kind = OPTION_CHOICE,
+     .offset = FLOW(memory),
+     .argument = "KIND",
+     .help = "host (default), gpu (the first route that works), or a route: rm-dmabuf, cuda-dmabuf, "
+             "cuda-peermem, cuda-nv503c",
+     .choices = memory_names},
+    {.name = "peer-memory",
+     .kind = OPTION_CHOICE,
+     .offset = FLOW(peer_memory),
+     .argument = "KIND",
+     .help = "the server's memory (default: as --memory)",
+     .choices = memory_names},
+    {.name = "dscp",
+     .kind = OPTION_INTEGER,
+     .offset = FLOW(dscp),
+     .argument = "N",
+     .help = "differentiated services code point",
+     .min = 0,
+     .max = 63},
+    {.name = "ecn",
+     .kind = OPTION_CHOICE,
+     .offset = FLOW(ecn),
+     .argument = "BITS",
+     .help = "not-ect, ect0, ect1 or ce",
+     .choices = ecn_names},
+    {.name = "traffic-class",
+     .kind = OPTION_INTEGER,
+     .offset = FLOW(traffic_class),
+     .argument = "N",
+     .help = "both at once: DSCP times 4 plus the ECN bits (default: 0)",
+     .min = 0,
+     .max = 255},
+    {.name = "service-level",
+     .kind = OPTION_INTEGER,
+     .offset = FLOW(service_level),
+     .argument = "N",
+     .help = "service level: the priority on a VLAN (default: 0)",
+     .min = 0,
+     .max = 15},
+    {.name = "mtu",
+     .kind = OPTION_INTEGER,
+     .offset = FLOW(mtu_bytes),
+     .argument = "BYTES",
+     .help = "path MTU: 256, 512, 1024, 2048 or 4096 (default: the smaller active one)",
+     .min = 256,
+     .max = 4096},
+    {.name = "ack-timeout",
+     .kind = OPTION_INTEGER,
+     .offset = FLOW(ack_timeout),
+     .argument = "N",
+     .help = "local ACK timeout, 4.096 us times 2 to the N (default: 14)",
+     .min = 0,
+     .max = 31},
+    {.name = "retries",
+     .kind = OPTION_INTEGER,
+     .offset = FLOW(retries),
+     .argument = "N",
+     .help = "transport retries (default: 7)",
+     .min = 0,
+     .max = 7},
+    {.name = "rnr-retries",
+     .kind = OPTION_INTEGER,
+     .offset = FLOW(rnr_retries),
+     .argument = "N",
+     .help = "retries when the receiver is not ready; 7 is without end (default: 7)",
+     .min = 0,
+     .max = 7},
+    {.name = "rnr-timer",
+     .kind = OPTION_INTEGER,
+     .offset = FLOW(rnr_timer),
+     .argument = "N",
+     .help = "minimum RNR NAK timer code (default: 12, 0.64 ms)",
+     .min = 0,
+     .max = 31},
+    {.name = "rate",
+     .kind = OPTION_QUANTITY,
+     .offset = FLOW(rate_bps),
+     .argument = "RATE",
+     .help = "limit to this payload rate, e.g. 10Gb/s",
+     .unit = UNIT_RATE_BPS,
+     .min = 1,
+     .max = INT64_MAX / 1000},
+    {.name = "burst",
+     .kind = OPTION_INTEGER,
+     .offset = FLOW(burst),
+     .argument = "N",
+     .help = "messages that may go at once under --rate (default: 1)",
+     .min = 1,
+     .max = PLAN_MAX_DEPTH},
+    {.name = "pacing",
+     .kind = OPTION_CHOICE,
+     .offset = FLOW(pacing),
+     .argument = "HOW",
+     .help = "auto: in hardware where the device can (default), hardware, or software",
+     .choices = pacing_names},
+    {.name = "duration",
+     .letter = 'D',
+     .kind = OPTION_QUANTITY,
+     .offset = FLOW(duration_ns),
+     .argument = "TIME",
+     .help = "measure for this long",
+     .unit = UNIT_TIME_NS,
+     .min = 1000000,
+     .max = INT64_MAX / 4},
+    {.name = "count",
+     .letter = 'n',
+     .kind = OPTION_INTEGER,
+     .offset = FLOW(count),
+     .argument = "N",
+     .help = "or for so many messages a size (default: until told)",
+     .min = 1,
+     .max = INT64_MAX},
+    {.name = "warmup",
+     .kind = OPTION_QUANTITY,
+     .offset = FLOW(warmup_ns),
+     .argument = "TIME",
+     .help = "send for this long before measuring",
+     .unit = UNIT_TIME_NS,
+     .min = 0,
+     .max = INT64_MAX / 4},
+    {.name = "interval",
+     .letter = 'i',
+     .kind = OPTION_QUANTITY,
+     .offset = FLOW(interval_ns),
+     .argument = "TIME",
+     .help = "print a line this often (default: 1s)",
+     .unit = UNIT_TIME_NS,
+     .min = 1000000,
+     .max = 3600 * NS_PER_S},
+    {.name = "start-at",
+     .kind = OPTION_INTEGER,
+     .offset = FLOW(start_at_ns),
+     .argument = "NS",
+     .help = "start at this time, nanoseconds since 1970",
+     .min = 1,
+     .max = INT64_MAX},
+    {.name = "latency",
+     .letter = 'l',
+     .kind = OPTION_FLAG,
+     .offset = FLOW(latency),
+     .help = "measure from post to completion of signalled messages"},
+    {.name = "validate",
+     .letter = 'v',
+     .kind = OPTION_FLAG,
+     .offset = FLOW(validate),
+     .help = "send a pattern, check it at the far end"},
+    {.name = "flip",
+     .kind = OPTION_INTEGER,
+     .offset = FLOW(flip),
+     .argument = "OFFSET",
+     .help = "spoil this byte of what is sent, to see that --validate finds it",
+     .min = 0,
+     .max = INT64_MAX},
+    {.name = "peer-timeout",
+     .kind = OPTION_QUANTITY,
+     .offset = FLOW(peer_timeout_ns),
+     .argument = "TIME",
+     .help = "give up when the other side says nothing for this long (default: 4s)",
+     .unit = UNIT_TIME_NS,
+     .min = 100000000,
+     .max = 3600 * NS_PER_S},
+    LOCAL_OPTIONS,
+    {0},
+};
+
+static const struct traffic_options defaults = {
+    .port = TRAFFIC_PORT,
+    .flow = {.local = {.gid_index = -1, .numa_node = -1},
+             .message = "64KiB",
+             .name = "flow",
+             .peer_memory = -1,
+             .queue_pairs = 1,
+             .depth = 128,
+             .receive_depth = 512,
+             .inline_bytes = -1,
+             .post_list = 1,
+             .slots = 1,
+             .dscp = DSCP_UNSET,
+             .traffic_class = -1,
+             .ecn = ECN_UNSET,
+             .ack_timeout = 14,
+             .retries = 7,
+             .rnr_retries = 7,
+             .rnr_timer = 12,
+             .burst = 1,
+             .interval_ns = NS_PER_S,
+             .peer_timeout_ns = 4 * NS_PER_S,
+             .flip = -1},
+};
+
+int command_parse(int argc, char **argv, bool driving, struct traffic_options *options,
+                  const char ***arguments, size_t *argument_count, struct error *e)
+{
+    *options = defaults;
+    return options_parse(driving ? drive_specs : serve_specs, argc, argv, options, arguments, argument_count,
+                         e);
+}
+
+void command_free(bool driving, struct traffic_options *options, const char **arguments)
+{
+    options_free(driving ? drive_specs : serve_specs, options, arguments);
+}
+
+void command_help(const char *subcommand, const char *synopsis, const char *about, bool driving)
+{
+    char usage[200];
+    snprintf(usage, sizeof usage, "%s [OPTION]...%s%s", subcommand, *synopsis ? " " : "", synopsis);
+    options_help(stdout, "roce-traffic", usage, about, driving ? drive_specs : serve_specs);
+}
+
+/* ---- message sizes ----------------------------------------------------------------------------------------------- */
+
+static int add_size(int64_t size, int64_t *sizes, size_t *count, struct error *e)
+{
+    if (size < 1 || size > PLAN_MAX_MESSAGE_BYTES)
+        return error_set(e, "--message: %" PRId64 " bytes is out of range: expected 1B to 1GiB", size);
+    if (*count == TRAFFIC_MAX_SIZES)
+        return error_set(e, "--message: more than %d sizes", TRAFFIC_MAX_SIZES);
+    sizes[(*count)++] = size;
+    return 0;
+}
+
+/* One item of the list: a size, or "from..to" in doublings, the last one included when it is not a doubling. */
+static int add_sizes(char *item, int64_t *sizes, size_t *count, struct error *e)
+{
+    char *dots = strstr(item, "..");
+    int64_t from, to;
+    if (dots)
+        *dots = '\0';
+    if (units_parse(UNIT_BYTES, item, &from, e) != 0)
+        return error_prefix(e, "--message");
+    if (!dots)
+        return add_size(from, sizes, count, e);
+    if (units_parse(UNIT_BYTES, dots + 2, &to, e) != 0)
+        return error_prefix(e, "--message");
+    if (from < 1 || to < from)
+        return error_set(e, "--message %s..%s: expected a range that rises", item, dots + 2);
+    for (; from < to; from *= 2)
+        if (add_size(from, sizes, count, e) != 0)
+            return -1;
+    return add_size(to, sizes, count, e);
+}
+
+int command_sizes(const char *text, int64_t *sizes, size_t *count, struct error *e)
+{
+    char *copy = strdup(text), *rest = copy, *item;
+    int result = copy ? 0 : error_set(e, "out of memory");
+    *count = 0;
+    while (result == 0 && (item = strsep(&rest, ",")) != NULL)
+        result = add_sizes(item, sizes, count, e);
+    free(copy);
+    return result;
+}
+
+/* ---- from options to plans --------------------------------------------------------------------------------------- */
+
+static int traffic_class_of(const struct flow_options *o, int64_t *traffic_class, struct error *e)
+{
+    bool parts = o->dscp != DSCP_UNSET || o->ecn != ECN_UNSET;
+    if (o->traffic_class >= 0 && parts)
+        return error_set(e, "--traffic-class says the DSCP and ECN bits already: leave out --dscp and --ecn");
+    *traffic_class = o->traffic_class >= 0 ? o->traffic_class : 0;
+    if (parts) /* ecn_names[] is in the order of the bits' values */
+        *traffic_class = (o->dscp != DSCP_UNSET ? o->dscp * 4 : 0) + (o->ecn != ECN_UNSET ? o->ecn : 0);
+    return 0;
+}
+
+static int check_mtu(int64_t mtu_bytes, int connection, struct error *e)
+{
+    if (mtu_bytes && connection == CONNECTION_RDMA)
+        return error_set(e, "--mtu: rdma_cm takes the path MTU from the interfaces; use --connection tcp, or "
+                            "set the interface's MTU");
+    if (mtu_bytes && (mtu_bytes & (mtu_bytes - 1)))
+        return error_set(e, "--mtu %" PRId64 ": expected 256, 512, 1024, 2048 or 4096", mtu_bytes);
+    return 0;
+}
+
+static int check_flow(const struct flow_options *o, struct error *e)
+{
+    if (o->duration_ns && o->count)
+        return error_set(e, "--duration and --count: give one of them");
+    if (o->count && o->warmup_ns)
+        return error_set(e, "--count and --warmup: a count is measured from its first message");
+    if (o->flip >= 0 && !o->validate)
+        return error_set(e, "--flip spoils a byte of --validate's pattern: give both");
+    if (o->mode == MODE_PING_PONG && o->rate_bps)
+        return error_set(e, "--rate is for --mode stream");
+    if (o->mode == MODE_PING_PONG && o->operation == OPERATION_WRITE &&
+        (o->memory != MEMORY_HOST || (o->peer_memory > MEMORY_HOST)))
+        return error_set(e, "--mode ping-pong --op write watches memory with the CPU, which cannot see the "
+                            "GPU's: use --op write-imm or send");
+    return check_mtu(o->mtu_bytes, o->connection, e);
+}
+
+#define PING_PONG_INLINE_BYTES 220 /* perftest's default for latencies */
+
+static int make_plan(const struct flow_options *o, struct plan *p, struct error *e)
+{
+    char reverse[PLAN_MAX_NAME + 20];
+    bool ping_pong = o->mode == MODE_PING_PONG;
+    snprintf(reverse, sizeof reverse, "%.*s-reverse", PLAN_MAX_NAME, o->name);
+    *p = (struct plan){
+        .flow = strdup(o->name),
+        .reverse = strdup(o->reverse ? o->reverse : reverse),
+        .operation = o->operation,
+        .mode = o->mode,
+        .connection = o->connection,
+        .memory = o->peer_memory >= 0 ? o->peer_memory : o->memory,
+        .pacing = o->pacing,
+        .bidirectional = o->bidirectional > 0,
+        .validate = o->validate > 0,
+        .latency = o->latency > 0 || ping_pong,
+        .relaxed_ordering = o->relaxed_ordering > 0,
+        .queue_pairs = o->queue_pairs,
+        .depth = ping_pong ? 1 : o->depth,
+        .receive_depth = o->receive_depth,
+        .moderation = o->moderation,
+        .inline_bytes = o->inline_bytes >= 0 ? o->inline_bytes
+                        : ping_pong          ? PING_PONG_INLINE_BYTES
+                                             : 0,
+        .post_list = ping_pong ? 1 : o->post_list,
+        .slots = o->slots,
+        .service_level = o->service_level,
+        .mtu_bytes = o->mtu_bytes,
+        .ack_timeout = o->ack_timeout,
+        .retries = o->retries,
+        .rnr_retries = o->rnr_retries,
+        .rnr_timer = o->rnr_timer,
+        .rate_bps = o->rate_bps,
+        .burst = o->burst,
+        .interval_ns = o->interval_ns,
+        .peer_timeout_ns = o->peer_timeout_ns,
+    };
+    return p->flow && p->reverse ? traffic_class_of(o, &p->traffic_class, e) : error_set(e, "out of memory");
+}
+
+static int copy_string(const char *from, const char **to, struct error *e)
+{
+    *to = from ? strdup(from) : NULL;
+    return from && !*to ? error_set(e, "out of memory") : 0;
+}
+
+static int make_flow(const struct flow_options *o, struct drive_plan *flow, struct error *e)
+{
+    *flow = (struct drive_plan){.local = {.device_port = o->local.device_port,
+                                          .gid_index = o->local.gid_index,
+                                          .gid_type = o->local.gid_type,
+                                          .numa_node = o->local.numa_node,
+                                          .huge_pages = o->local.huge_pages},
+                                .memory = o->memory,
+                                .duration_ns = o->duration_ns,
+                                .count = o->count,
+                                .warmup_ns = o->warmup_ns,
+                                .start_at_ns = o->start_at_ns,
+                                .flip = o->flip};
+    if (copy_string(o->local.device, &flow->local.device, e) != 0 ||
+        copy_string(o->local.address, &flow->local.address, e) != 0 ||
+        copy_string(o->local.gpu, &flow->local.gpu, e) != 0)
+        return -1;
+    if (check_flow(o, e) != 0 || command_sizes(o->message, flow->sizes, &flow->size_count, e) != 0)
+        return -1;
+    if (flow->size_count > 1 && !o->duration_ns && !o->count)
+        return error_set(e, "--message %s: several sizes need --duration or --count for each", o->message);
+    if (make_plan(o, &flow->plan, e) != 0)
+        return -1;
+    for (size_t i = 0; i < flow->size_count; i++)
+        if (flow->sizes[i] > flow->plan.max_message_bytes)
+            flow->plan.max_message_bytes = flow->sizes[i];
+    return plan_table.check(&flow->plan, "", e);
+}
+
+/* ---- flows ------------------------------------------------------------------------------------------------------- */
+
+#define FLOW_MAX_WORDS 64
+
+/* "name=x op=read" as the words of a command line: "--name=x", "--op=read", so that there is one table of names, ranges
+ * and sentences. The words lie in *memory, which the caller frees. */
+static int flow_words(const char *text, char **argv, char **memory, struct error *e)
+{
+    char *out = malloc(strlen(text) * 3 + 4);
+    int argc = 1;
+    *memory = out;
+    if (!out)
+        return error_set(e, "out of memory");
+    for (const char *word = text; *(word += strspn(word, " \t"));) {
+        size_t length = strcspn(word, " \t");
+        if (argc == FLOW_MAX_WORDS)
+            return error_set(e, "more than %d words", FLOW_MAX_WORDS - 1);
+        argv[argc++] = out;
+        out += sprintf(out, "--%.*s", (int)length, word) + 1;
+        word += length;
+    }
+    argv[argc] = NULL;
+    return argc;
+}
+
+static bool same_process(const struct traffic_options *a, const struct traffic_options *b)
+{
+    return a->port == b->port && a->output == b->output && a->while_stdin == b->while_stdin &&
+           a->help == b->help && a->flows.count == b->flows.count;
+}
+
+static int make_named_flow(const struct traffic_options *options, const char *text, struct drive_plan *flow,
+                           struct error *e)
+{
+    struct traffic_options own = *options;
+    char flow_word[] = "flow";
+    char *argv[FLOW_MAX_WORDS + 1] = {flow_word}, *memory;
+    const char **arguments = NULL;
+    size_t argument_count = 0;
+    own.flows = (struct option_strings){0};
+    int argc = flow_words(text, argv, &memory, e);
+    int result = argc < 0 ? -1 : options_parse(drive_specs, argc, argv, &own, &arguments, &argument_count, e);
+    if (result == 0) {
+        own.flows.count += options->flows.count;
+        if (!same_process(&own, options))
+            result = error_set(e, "port, output, while-stdin, help and flow are for the whole process");
+        else
+            result = make_flow(&own.flow, flow, e);
+        options_free(drive_specs, &own, arguments);
+    }
+    free(memory);
+    return result == 0 ? 0 : error_prefix(e, "--flow \"%.80s\"", text);
+}
+
+void drive_plan_free(struct drive_plan *flow)
+{
+    table_free(&plan_table, &flow->plan);
+    free((void *)(uintptr_t)flow->local.device);
+    free((void *)(uintptr_t)flow->local.address);
+    free((void *)(uintptr_t)flow->local.gpu);
+    *flow = (struct drive_plan){0};
+}
+
+static int check_names(const struct drive_plan *flows, size_t count, struct error *e)
+{
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = 0; j < i; j++)
+            if (strcmp(flows[i].plan.flow, flows[j].plan.flow) == 0)
+                return error_set(e, "two flows have the name \"%s\"", flows[i].plan.flow);
+    return 0;
+}
+
+int command_flows(const struct traffic_options *options, struct drive_plan *flows, size_t *count,
+                  struct error *e)
+{
+    size_t wanted = options->flows.count;
+    *count = 0;
+    if (wanted > TRAFFIC_MAX_FLOWS)
+        return error_set(e, "%zu flows: at most %d are expected", wanted, TRAFFIC_MAX_FLOWS);
+    int result = 0;
+    if (wanted == 0)
+        result = make_flow(&options->flow, &flows[(*count)++], e);
+    for (size_t i = 0; result == 0 && i < wanted; i++)
+        result = make_named_flow(options, options->flows.items[i], &flows[(*count)++], e);
+    if (result == 0)
+        result = check_names(flows, *count, e);
+    if (result != 0)
+        while (*count)
+            drive_plan_free(&flows[--*count]);
+    return result;
+}

@@ -1,0 +1,40 @@
+/* Which RDMA device, port and GID a flow uses. */
+#ifndef TRAFFIC_DEVICE_H
+#define TRAFFIC_DEVICE_H
+
+#include "lib/error.h"
+#include "traffic/command.h"
+#include <infiniband/verbs.h>
+#include <netinet/in.h>
+
+#define GID_TEXT_MAX INET6_ADDRSTRLEN
+
+struct device {
+    struct ibv_context **list; /* all contexts, from rdma_cm or opened here */
+    bool list_from_rdma_cm;
+    size_t list_count;
+
+    struct ibv_context *context; /* the chosen one */
+    const char *name;
+    uint8_t port;
+    uint16_t lid;
+    bool ethernet;
+    int mtu_bytes; /* active */
+    int gid_index;
+    union ibv_gid gid;
+    struct ibv_device_attr attributes;
+};
+
+/* Open the device that the options name, or the one whose GID is the address (options, else `control_address`: this
+ * side's address of the control connection), or the only one with an active port. */
+int device_open(struct device *device, const struct local_options *options, int connection,
+                const char *control_address, struct error *e);
+void device_close(struct device *device);
+
+/* "10.0.0.1" for an IPv4-mapped GID, else as an IPv6 address. */
+char *gid_text(const union ibv_gid *gid, char *text, size_t size);
+int gid_parse(const char *text, union ibv_gid *gid, struct error *e);
+enum ibv_mtu mtu_code(int bytes); /* 0 when there is no such path MTU */
+int mtu_bytes(enum ibv_mtu mtu);
+
+#endif
