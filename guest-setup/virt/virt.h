@@ -17,8 +17,7 @@ virConnectPtr virt_connection(struct virt *v);
 /* Fill e with "CONTEXT: what libvirt said last in this thread"; returns -1. */
 int virt_error(struct error *e, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* ---- domains
- * -------------------------------------------------------------------------------------------------- */
+/* ---- domains -------------------------------------------------------------------------------------------- */
 
 enum virt_state { VIRT_ABSENT, VIRT_OFF, VIRT_RUNNING, VIRT_PAUSED, VIRT_CRASHED };
 extern const char *const virt_state_names[];
@@ -30,9 +29,9 @@ int virt_domain_start(struct virt *v, const char *domain, struct error *e);
  * absent, is fine. */
 int virt_domain_stop(struct virt *v, const char *domain, int64_t grace_ns, struct error *e);
 
-/* How to reach a lab's host over ssh: user, pinned key and the lab's key pair, and the address - that of its
- * management interface in our metadata, else what the agent, a DHCP lease or ARP says. -1 when it has none
- * (yet). Free with ssh_target_free. */
+/* How to reach a lab's host over ssh: user, pinned key, the lab's key pair, and the address - that in our metadata, else what a
+ * DHCP lease, the agent or ARP says of its management interface. A host without a domain is reached as the lab says. Returns 0; 1 with a
+ * sentence when the guest has no address yet; -1. Free with ssh_target_free. */
 int virt_domain_target(struct virt *v, const struct lab *lab, const struct lab_host *host,
                        struct ssh_target *target, struct error *e);
 /* Start the host when it is off, wait for its address and for ssh, and open a session: what "bring up" needs,
@@ -40,8 +39,7 @@ int virt_domain_target(struct virt *v, const struct lab *lab, const struct lab_h
 struct ssh_session *virt_host_open(struct virt *v, const struct lab *lab, const struct lab_host *host,
                                    int64_t timeout_ns, struct error *e);
 
-/* ---- events
- * --------------------------------------------------------------------------------------------------- */
+/* ---- events --------------------------------------------------------------------------------------------- */
 
 struct virt_event {
     char domain[128];

@@ -1,0 +1,25 @@
+/* The mark of what virt-provision has made: an element in a domain's or network's metadata. What lacks it is never touched. */
+#ifndef GUEST_SETUP_VIRT_MARK_H
+#define GUEST_SETUP_VIRT_MARK_H
+
+#include "lib/error.h"
+#include <libvirt/libvirt.h>
+
+#define MARK_URI "urn:pfc-dcqcn-harness:guest:1"
+
+struct mark {
+    char lab[80];
+    char host[80];
+    char user[40];    /* to log in as */
+    char mac[18];     /* of the management interface */
+    char address[64]; /* its address, when it is fixed; else empty */
+};
+
+/* The mark as XML, for <metadata>; values are escaped. The caller frees. */
+char *mark_xml(const struct mark *mark);
+/* Read a mark from XML text. 1: read; 0: there is none; -1: it cannot be read. */
+int mark_parse(const char *xml, struct mark *mark, struct error *e);
+/* The mark of a domain: as mark_parse. */
+int mark_read(virDomainPtr domain, struct mark *mark, struct error *e);
+
+#endif
