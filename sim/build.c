@@ -1,4 +1,5 @@
 /* From a configuration to a simulation: check, lay out, connect. */
+#include "lib/thresholds.h"
 #include "sim/counters.h"
 #include "sim/model.h"
 #include <stdlib.h>
@@ -22,6 +23,13 @@ static int within(const char *of, const char *what, int64_t value, int64_t least
         return 0;
     return error_set(e, "simulator: %s: %s is %lld, it must be within %lld..%lld", of, what, (long long)value,
                      (long long)least, (long long)most);
+}
+
+static int power_of_two(const char *of, const char *what, int32_t value, struct error *e)
+{
+    if ((value & (value - 1)) == 0)
+        return 0;
+    return error_set(e, "simulator: %s: %s is %d, it must be a power of two", of, what, value);
 }
 
 /* ---- checks ----------------------------------------------------------------------------------------- */
@@ -58,6 +66,8 @@ static int check_memory(const char *host, const struct sim_memory_config *m, str
         within(host, "memory read bandwidth in bytes/s", m->read_bytes_per_s, 1000000, MOST_BYTES * 8, e) ||
         within(host, "memory banks", m->banks, 0, 65536, e) ||
         within(host, "memory interleave in bytes", m->interleave_bytes, m->banks ? 32 : 0, 1 << 20, e) ||
+        power_of_two(host, "memory banks", m->banks, e) ||
+        power_of_two(host, "memory interleave in bytes", m->interleave_bytes, e) ||
         within(host, "payload of a write to the device", m->device_write_bytes, 1, 4096, e) ||
         within(host, "payload of a read request to the device", m->device_read_bytes, 1, 4096, e) ||
         within(host, "payload of a completion of the device", m->device_completion_bytes, 1, 4096, e))
@@ -241,8 +251,8 @@ static int build_memory(struct sim *sim, struct memory *m, const struct sim_memo
     m->read_access_ps = c->read_access_ps;
     m->write_latency_ps = c->write_latency_ps;
     m->read_latency_ps = c->read_latency_ps;
-    m->banks = (uint32_t)c->banks;
-    m->interleave_bytes = (uint32_t)c->interleave_bytes;
+    m->bank_mask = (uint32_t)c->banks - 1;
+    m->interleave_shift = (unsigned)__builtin_ctz((uint32_t)c->interleave_bytes | 1u << 31);
     m->bank_ps = c->bank_ps;
     m->sector_ps = c->sector_ps;
     m->stalls_per_ps = c->stalls_per_s / (double)SIM_PS_PER_S;
@@ -256,8 +266,9 @@ static int build_memory(struct sim *sim, struct memory *m, const struct sim_memo
     m->device_completion_bytes = c->device_completion_bytes;
     m->device_request_header_bytes = c->device_request_header_bytes;
     m->device_completion_header_bytes = c->device_completion_header_bytes;
-    m->bank_free_ps = take(sim, m->banks, sizeof *m->bank_free_ps);
-    return m->bank_free_ps ? 0 : -1;
+    if (c->banks && !(m->bank_free_ps = take(sim, (size_t)c->banks, sizeof *m->bank_free_ps)))
+        return -1;
+    return 0;
 }
 
 static int build_host(struct sim *sim, uint32_t index, const struct sim_host_config *c)
@@ -308,9 +319,13 @@ static int build_buffers(struct sim *sim, uint32_t index, const struct sim_confi
                 buffer->classes |= (uint8_t)(1u << p);
         if (!buffer->classes || h->pcie.ideal)
             continue;
-        struct sim_thresholds t;
-        if (sim_pfc_thresholds(buffer->size_bytes, s->cable_mm, c->links[h->port / 2].rate_bps, s->mtu_bytes,
-                               config->nic.max_mtu_bytes, config->nic.cell_bytes, &t, e))
+        struct thresholds_port formula = {.cable_m = s->cable_mm / 1000,
+                                          .speed_Mbps = c->links[h->port / 2].rate_bps / 1000000,
+                                          .mtu = s->mtu_bytes,
+                                          .max_mtu = config->nic.max_mtu_bytes,
+                                          .cell_bytes = config->nic.cell_bytes};
+        struct thresholds t;
+        if (thresholds_mlx5(&formula, buffer->size_bytes, &t, e))
             return error_prefix(e, "host %s, receive buffer %d: ", config->name, i);
         buffer->xoff_bytes = t.xoff_bytes;
         buffer->xon_bytes = t.xon_bytes;

@@ -58,10 +58,20 @@ static void stall_ends(struct stall_gauge *g, int64_t now_ps)
 
 /* ---- reads ------------------------------------------------------------------------------------------ */
 
+/* perftest walks small messages through a page, a cache line each; larger ones begin where they began before. */
+static uint64_t address_of(const struct queue_pair *qp, const struct packet *packet)
+{
+    uint64_t stride = ((uint64_t)qp->message_bytes + 63) / 64 * 64;
+    uint64_t message = packet->psn / qp->packets_per_message;
+    uint64_t start = stride < 4096 ? message * stride % (4096 / stride * stride) : 0;
+    return start + (uint64_t)packet->index * qp->payload_bytes;
+}
+
 /* When the packet's data has come. Completions share the way down by rate: a read that waits for its memory does not hold up
  * those of another memory. */
-static int64_t read_data(struct sim *sim, struct host *h, enum sim_memory memory, uint32_t bytes)
+static int64_t read_data(struct sim *sim, struct host *h, enum sim_memory memory, const struct packet *packet)
 {
+    uint32_t bytes = packet->payload_bytes;
     struct pcie *link = &h->pcie;
     uint32_t requests = parts(bytes, link->max_read_request_bytes);
     uint32_t completion_bytes = bytes + parts(bytes, link->completion_bytes) * COMPLETION_BYTES;
@@ -70,9 +80,9 @@ static int64_t read_data(struct sim *sim, struct host *h, enum sim_memory memory
                        (int64_t)(requests * REQUEST_BYTES * link->ps_per_byte_q20 >> 20);
     link->up_bytes += requests * REQUEST_BYTES;
     link->down_bytes += completion_bytes;
-    int64_t served_ps;
+    uint64_t address = address_of(&sim->qps[packet->qp], packet);
     int64_t ready_ps =
-        memory_read(sim, &h->memories[memory], link->up_free_ps + link->latency_ps, bytes, &served_ps);
+        memory_read(sim, &h->memories[memory], link->up_free_ps + link->latency_ps, address, bytes);
     int64_t down_ps = (int64_t)(completion_bytes * link->ps_per_byte_q20 >> 20);
     link->down_free_ps = latest(link->down_free_ps, sim->now_ps) + down_ps;
     return latest(ready_ps + link->latency_ps + down_ps, link->down_free_ps);
@@ -87,7 +97,7 @@ static void fetch_packet(struct sim *sim, uint32_t host, uint32_t q)
     int64_t ready_ps = sim->now_ps;
     h->tx_buffer_left -= packet->bytes;
     if (packet->payload_bytes && !(packet->flags & PACKET_INLINE))
-        ready_ps = read_data(sim, h, memory, packet->payload_bytes);
+        ready_ps = read_data(sim, h, memory, packet);
     ready_ps += h->tx_latency_ps;
     struct packet_list *list = &h->fetching[memory];
     bool first = list->head == NONE;
@@ -163,15 +173,6 @@ static void lend_credits(struct pcie *link, int32_t headers, int32_t data, int64
     link->return_count++;
 }
 
-/* perftest walks small messages through a page, a cache line each; larger ones begin where they began before. */
-static uint64_t address_of(const struct queue_pair *qp, const struct packet *packet)
-{
-    uint64_t stride = ((uint64_t)qp->message_bytes + 63) / 64 * 64;
-    uint64_t message = packet->psn / qp->packets_per_message;
-    uint64_t start = stride < 4096 ? message * stride % (4096 / stride * stride) : 0;
-    return start + (uint64_t)packet->index * qp->payload_bytes;
-}
-
 /* Give the packet's data to PCIe; returns when it can be seen in memory. */
 static int64_t write_data(struct sim *sim, struct host *h, const struct packet *packet, int32_t headers,
                           int32_t data)
@@ -183,9 +184,8 @@ static int64_t write_data(struct sim *sim, struct host *h, const struct packet *
                        (int64_t)(bytes * link->ps_per_byte_q20 >> 20);
     link->up_bytes += bytes;
     int64_t served_ps;
-    int64_t visible_ps =
-        memory_write(sim, &h->memories[qp->receiver_memory], link->up_free_ps + link->latency_ps,
-                     address_of(qp, packet), packet->payload_bytes, &served_ps);
+    int64_t visible_ps = memory_write(sim, &h->memories[qp->receiver_memory],
+                                      link->up_free_ps + link->latency_ps, packet->payload_bytes, &served_ps);
     lend_credits(link, headers, data, served_ps + link->latency_ps);
     return visible_ps;
 }

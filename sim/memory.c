@@ -28,21 +28,21 @@ static void maybe_stall(struct sim *sim, struct memory *m, int64_t arrive_ps, bo
     m->stalled_ps += length_ps;
 }
 
-/* A write waits until the banks that it falls in are free, and keeps them busy. Returns its start. */
+/* A read waits until the banks that it falls in are free, and keeps them busy. Returns its start. */
 static int64_t take_banks(struct memory *m, int64_t start_ps, uint64_t address, uint32_t bytes)
 {
-    uint64_t end = address + bytes;
-    for (uint64_t at = address / m->interleave_bytes; at * m->interleave_bytes < end; at++) {
-        int64_t free_ps = m->bank_free_ps[at % m->banks];
+    uint64_t first = address >> m->interleave_shift, last = (address + bytes - 1) >> m->interleave_shift;
+    for (uint64_t block = first; block <= last; block++) {
+        int64_t free_ps = m->bank_free_ps[block & m->bank_mask];
         if (free_ps > start_ps)
             start_ps = free_ps;
     }
-    while (address < end) {
-        uint64_t block = address / m->interleave_bytes;
-        uint64_t next = (block + 1) * m->interleave_bytes;
+    uint64_t end = address + bytes;
+    for (uint64_t block = first; block <= last; block++) {
+        uint64_t next = (block + 1) << m->interleave_shift;
         uint64_t part = (next < end ? next : end) - address;
         uint64_t sectors = (part + SECTOR_BYTES - 1) / SECTOR_BYTES;
-        m->bank_free_ps[block % m->banks] = start_ps + m->bank_ps + (int64_t)sectors * m->sector_ps;
+        m->bank_free_ps[block & m->bank_mask] = start_ps + m->bank_ps + (int64_t)sectors * m->sector_ps;
         address += part;
     }
     return start_ps;
@@ -61,27 +61,25 @@ static int32_t parts(uint32_t bytes, int32_t part)
     return (int32_t)((bytes + (uint32_t)part - 1) / (uint32_t)part);
 }
 
-int64_t memory_write(struct sim *sim, struct memory *m, int64_t arrive_ps, uint64_t address, uint32_t bytes,
-                     int64_t *served_ps)
+int64_t memory_write(struct sim *sim, struct memory *m, int64_t arrive_ps, uint32_t bytes, int64_t *served_ps)
 {
     if (m->stalls_per_ps > 0)
         maybe_stall(sim, m, arrive_ps, true);
     int64_t start_ps = m->free_ps > arrive_ps ? m->free_ps : arrive_ps;
-    if (m->banks)
-        start_ps = take_banks(m, start_ps, address, bytes);
     m->device_rx_bytes += bytes + parts(bytes, m->device_write_bytes) * m->device_request_header_bytes;
     *served_ps = serve(m, start_ps, bytes, m->write_ps_per_byte_q20, m->write_access_ps);
     return *served_ps + m->write_latency_ps;
 }
 
-int64_t memory_read(struct sim *sim, struct memory *m, int64_t arrive_ps, uint32_t bytes, int64_t *served_ps)
+int64_t memory_read(struct sim *sim, struct memory *m, int64_t arrive_ps, uint64_t address, uint32_t bytes)
 {
     if (m->stalls_per_ps > 0)
         maybe_stall(sim, m, arrive_ps, false);
     int64_t start_ps = m->free_ps > arrive_ps ? m->free_ps : arrive_ps;
+    if (m->bank_free_ps)
+        start_ps = take_banks(m, start_ps, address, bytes);
     m->device_rx_bytes += parts(bytes, m->device_read_bytes) * m->device_request_header_bytes;
     m->device_tx_bytes +=
         bytes + parts(bytes, m->device_completion_bytes) * m->device_completion_header_bytes;
-    *served_ps = serve(m, start_ps, bytes, m->read_ps_per_byte_q20, m->read_access_ps);
-    return *served_ps + m->read_latency_ps;
+    return serve(m, start_ps, bytes, m->read_ps_per_byte_q20, m->read_access_ps) + m->read_latency_ps;
 }

@@ -5,6 +5,7 @@
 #ifndef SIM_MODEL_H
 #define SIM_MODEL_H
 
+#include "sim/dcqcn.h"
 #include "sim/events.h"
 #include "sim/random.h"
 #include "sim/sim.h"
@@ -22,6 +23,11 @@ enum event_kind {
     EVENT_START,    /* flow: posts its first messages */
     EVENT_TURN,     /* queue pair: the program saw a message and posts its own */
     EVENT_TIMEOUT,  /* queue pair: no acknowledgement came */
+    EVENT_FORWARD,  /* switch: a packet is through its pipeline */
+    EVENT_WATCHDOG, /* switch: look for queues that stay paused */
+    EVENT_INTERRUPT, /* bridge's port: interrupt moderation has run out */
+    EVENT_SOFTIRQ,  /* bridge: its CPU is done with a frame */
+    EVENT_STORM,    /* storm: begins or ends */
 };
 
 /* ---- packets ---------------------------------------------------------------------------------------- */
@@ -43,6 +49,7 @@ struct packet {
     uint32_t qp;
     uint32_t psn;     /* low half; of an ACK or NAK: the next one expected; of a PFC frame: quanta */
     uint32_t ingress; /* the port through which it came into this node */
+    uint32_t path;    /* where its next egress port stands in sim->paths */
     uint16_t bytes;   /* the frame, without gap */
     uint16_t payload_bytes;
     uint16_t destination; /* host */
@@ -76,6 +83,8 @@ struct port {
     uint32_t peer;
     uint32_t node; /* index of its host, switch or bridge */
     uint8_t node_kind;
+    uint8_t ignored; /* bit: priority on which pauses are not obeyed */
+    uint16_t number; /* among its node's ports */
     uint16_t ready;  /* bit: queue not empty */
     uint16_t paused; /* bit: queue paused */
     struct packet_list queues[QUEUES];
@@ -92,6 +101,7 @@ struct port {
     int64_t xoff_start_ps[SIM_PRIORITIES], xoff_sent_ps[SIM_PRIORITIES];
 
     uint64_t loss_threshold; /* of 2^64, 0: none */
+    int64_t rate_bps;
 };
 
 struct priority_counters {
@@ -105,9 +115,10 @@ struct memory {
     int64_t free_ps; /* when the service centre has done what it was given */
     uint64_t write_ps_per_byte_q20, read_ps_per_byte_q20;
     int64_t write_access_ps, read_access_ps, write_latency_ps, read_latency_ps;
-    uint32_t banks, interleave_bytes;
+    int64_t *bank_free_ps; /* NULL: no banks */
+    uint32_t bank_mask;
+    unsigned interleave_shift;
     int64_t bank_ps, sector_ps;
-    int64_t *bank_free_ps;
     /* stalls */
     double stalls_per_ps;
     int64_t stall_mean_ps, stall_window_ps;
@@ -181,6 +192,9 @@ struct host {
     int32_t cell_bytes;
     struct sim_software_config software;
     struct sim_settings settings;
+    struct dcqcn_params reaction;
+    int64_t next_cnp_ps; /* with pacing of the port */
+    bool congestion_on_ack, cnp_pacing_of_port;
     struct host_counters counters;
     struct sim_counter *columns; /* what sim_host_counters shows */
     char *column_names;
@@ -195,6 +209,7 @@ struct queue_pair {
     uint64_t send_psn, limit_psn, acked_psn, highest_psn;
     int64_t next_send_ps;
     uint64_t ps_per_byte_q20;          /* pacing, 0: none */
+    bool reacts;                       /* has a reaction point: sim->reactions of the same index */
     uint32_t ring_next, ring_previous; /* in the host's round robin; NONE: not there */
     uint32_t packet_in_message, packets_per_message;
     uint32_t payload_bytes, last_payload_bytes;
@@ -205,7 +220,8 @@ struct queue_pair {
     uint32_t received_in_message;
     uint32_t unacknowledged;
     uint32_t waiting_ack; /* an ACK that is still in the port's queue */
-    bool nak_sent;
+    bool nak_sent, echo; /* echo: the next ACK carries congestion back */
+    int64_t next_cnp_ps;
     uint8_t sender_memory, receiver_memory;
     /* requester */
     bool stopped;
@@ -219,6 +235,7 @@ struct queue_pair {
     uint32_t timeout_event, turn_event, partner; /* partner: the other way of a ping-pong */
     uint32_t flow;
     int64_t retransmitted;
+    uint32_t data_path, ack_path; /* from sender to receiver and back, in sim->paths */
 };
 
 struct flow {
@@ -244,11 +261,18 @@ struct sim {
     struct host *hosts;
     struct queue_pair *qps;
     struct flow *flows;
+    uint32_t *paths; /* egress ports, a packet's one after the other */
+    struct dcqcn *reactions; /* of queue pairs; NULL: no host reacts */
+    struct fabric_switch *switches;
+    struct switch_port *switch_ports; /* beside ports; NULL: no switch */
+    struct bridge *bridges;
+    struct bridge_port *bridge_ports; /* beside ports; NULL: no bridge */
+    struct storm *storms;
     struct sim_framing framing;
     bool truncate_to_ns;
     bool out_of_memory;
     struct random random;
-    uint32_t port_count, host_count, qp_count, flow_count;
+    uint32_t port_count, host_count, qp_count, flow_count, switch_count, bridge_count, storm_count;
     uint64_t event_count, hops, allocations, bytes;
     struct sim_pause *pauses;
     size_t pause_count, pause_capacity;
@@ -310,6 +334,8 @@ void pfc_xon(struct sim *sim, uint32_t port, uint8_t classes);
 void pfc_receive(struct sim *sim, uint32_t port, uint32_t p);
 void pfc_unpause(struct sim *sim, uint32_t port); /* EVENT_UNPAUSE */
 void pfc_refresh(struct sim *sim, uint32_t port); /* EVENT_REFRESH */
+/* Obey pauses of this priority no longer, or again. */
+void pfc_ignore(struct sim *sim, uint32_t port, unsigned priority, bool ignore);
 
 /* host.c */
 void host_wake(struct sim *sim, uint32_t host); /* a queue pair has got something to do */
@@ -325,11 +351,19 @@ void dma_write(struct sim *sim, uint32_t host);     /* EVENT_WRITE: start what w
 void stall_gauge_roll(struct stall_gauge *g, int64_t now_ps);
 
 /* memory.c */
-/* An access that reaches the memory at arrive_ps, not before earlier ones: when its data is there (read) or in place (write);
- * *served_ps is when the centre is done with it. */
-int64_t memory_write(struct sim *sim, struct memory *m, int64_t arrive_ps, uint64_t address, uint32_t bytes,
+/* An access that reaches the memory at arrive_ps, not before earlier ones: when its data is there (read) or in
+ * place (write); *served_ps is when the centre is done with it. */
+int64_t memory_write(struct sim *sim, struct memory *m, int64_t arrive_ps, uint32_t bytes,
                      int64_t *served_ps);
-int64_t memory_read(struct sim *sim, struct memory *m, int64_t arrive_ps, uint32_t bytes, int64_t *served_ps);
+int64_t memory_read(struct sim *sim, struct memory *m, int64_t arrive_ps, uint64_t address, uint32_t bytes);
+
+/* congestion.c */
+void congestion_marked(struct sim *sim, uint32_t host, uint32_t p); /* data with CE: notification point */
+void congestion_notified(struct sim *sim, uint32_t host, uint32_t qp); /* CNP or ACK with ECHO: reaction point */
+int64_t congestion_gap_ps(struct sim *sim, const struct host *h, uint32_t qp, uint32_t bytes); /* until it may send again */
+
+/* storm.c */
+void storm_turn(struct sim *sim, uint32_t storm); /* EVENT_STORM */
 
 /* transport.c */
 uint32_t qp_build_packet(struct sim *sim, uint32_t qp); /* the next data packet of a queue pair in the ring */

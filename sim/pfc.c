@@ -1,5 +1,5 @@
 /*
- * Priority flow control (IEEE 802.1Qbb) at a port, both ways, and mlx5's thresholds.
+ * Priority flow control (IEEE 802.1Qbb) at a port, both ways.
  *
  * A pause frame names priorities and a time in quanta of 512 bit times. The sender of a pause repeats it while the reason
  * lasts; time 0 resumes. Quanta 0 in the configuration: a pause lasts until it is resumed, as some simulators have it.
@@ -83,11 +83,12 @@ void pfc_refresh(struct sim *sim, uint32_t port)
 
 static void log_pause(struct sim *sim, const struct port *at, unsigned priority)
 {
-    if (sim->pause_count == sim->pause_capacity || at->node_kind != SIM_HOST)
+    if (sim->pause_count == sim->pause_capacity)
         return;
     sim->pauses[sim->pause_count++] = (struct sim_pause){.start_ps = at->pause_start_ps[priority],
                                                          .end_ps = sim->now_ps,
-                                                         .host = at->node,
+                                                         .node = {(enum sim_node_kind)at->node_kind, at->node},
+                                                         .port = at->number,
                                                          .priority = priority};
 }
 
@@ -104,6 +105,8 @@ static void resume(struct sim *sim, uint32_t port, unsigned priority)
 static void pause(struct sim *sim, uint32_t port, unsigned priority, uint32_t quanta)
 {
     struct port *at = &sim->ports[port];
+    if (at->ignored >> priority & 1)
+        return;
     if (!(at->paused >> queue_of(priority) & 1)) {
         at->paused |= (uint16_t)(1u << queue_of(priority));
         at->pause_start_ps[priority] = sim->now_ps;
@@ -139,6 +142,17 @@ void pfc_receive(struct sim *sim, uint32_t port, uint32_t p)
         port_kick(sim, port);
 }
 
+void pfc_ignore(struct sim *sim, uint32_t port, unsigned priority, bool ignore)
+{
+    struct port *at = &sim->ports[port];
+    uint8_t bit = (uint8_t)(1u << priority);
+    at->ignored = ignore ? at->ignored | bit : at->ignored & (uint8_t)~bit;
+    if (!ignore || !(at->paused >> queue_of(priority) & 1))
+        return;
+    resume(sim, port, priority);
+    port_kick(sim, port);
+}
+
 /* A pause may have run out; extensions did not move the timer. */
 void pfc_unpause(struct sim *sim, uint32_t port)
 {
@@ -157,30 +171,4 @@ void pfc_unpause(struct sim *sim, uint32_t port)
         event_schedule(&sim->events, at->unpause_event, next_ps);
     if (before & ~(unsigned)at->paused)
         port_kick(sim, port);
-}
-
-/* ---- thresholds ------------------------------------------------------------------------------------- */
-
-int sim_pfc_thresholds(int64_t size_bytes, int64_t cable_mm, int64_t rate_bps, int64_t mtu_bytes,
-                       int64_t max_mtu_bytes, int64_t cell_bytes, struct sim_thresholds *out, struct error *e)
-{
-    if (cell_bytes < 1 || cable_mm < 0 || cable_mm > 10000000 || rate_bps < 1 || mtu_bytes < 1)
-        return error_set(
-            e, "PFC thresholds: cell %lld B, cable %lld mm, rate %lld b/s, MTU %lld: out of range",
-            (long long)cell_bytes, (long long)cable_mm, (long long)rate_bps, (long long)mtu_bytes);
-    int64_t cable_m = cable_mm / 1000;
-    int64_t speed_mbps = rate_bps / 1000000 > 40000 ? rate_bps / 1000000 : 40000;
-    int64_t reserve = (301 + 216 * cable_m / 100) * speed_mbps / 1000 + 272 * mtu_bytes / 100;
-    int64_t hysteresis = max_mtu_bytes > 9216 ? max_mtu_bytes : 9216;
-    int64_t xoff = (size_bytes - reserve) / cell_bytes * cell_bytes;
-    int64_t xon = (size_bytes - reserve - hysteresis) / cell_bytes * cell_bytes;
-    if (size_bytes - reserve - hysteresis <= 0)
-        return error_set(
-            e,
-            "PFC thresholds: a buffer of %lld B is too small: XOFF needs %lld B above it, XON %lld B below; "
-            "give it more than %lld B",
-            (long long)size_bytes, (long long)reserve, (long long)hysteresis,
-            (long long)(reserve + hysteresis));
-    *out = (struct sim_thresholds){.xoff_bytes = xoff, .xon_bytes = xon};
-    return 0;
 }

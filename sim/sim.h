@@ -80,16 +80,6 @@ struct sim_settings {
 /* mlx5's defaults for a port whose buffers hold `port_buffer_bytes`: PFC off, all in buffer 0. */
 void sim_settings_defaults(struct sim_settings *s, int64_t port_buffer_bytes);
 
-/* XOFF and XON of a receive buffer, by the arithmetic of linux
- * drivers/net/ethernet/mellanox/mlx5/core/en/port_buffer.c: x = (301 + 216 * cable_m / 100) * max(speed_Mbps,
- * 40000) / 1000 + 272 * mtu / 100 xoff = size - x, xon = xoff - max(max_mtu, 9216), floored to cells. -1 when
- * the buffer is too small for it. */
-struct sim_thresholds {
-    int64_t xoff_bytes, xon_bytes;
-};
-int sim_pfc_thresholds(int64_t size_bytes, int64_t cable_mm, int64_t rate_bps, int64_t mtu_bytes,
-                       int64_t max_mtu_bytes, int64_t cell_bytes, struct sim_thresholds *out,
-                       struct error *e);
 /* The largest of 256..4096 that fits a link MTU with RoCEv2's headers (linux include/rdma/ib_addr.h,
  * iboe_get_mtu). */
 int32_t sim_infiniband_mtu(int64_t link_mtu_bytes);
@@ -120,8 +110,8 @@ struct sim_memory_config {
     int64_t write_access_ps, read_access_ps;
     int64_t write_latency_ps; /* from service to visible */
     int64_t read_latency_ps;  /* from service to the first completion */
-    /* Interleaving: a block of interleave_bytes lies in one of `banks`; a write keeps its bank busy for
-     * bank_ps plus sector_ps for each 32 bytes. banks 0: none. */
+    /* Interleaving: a block of interleave_bytes lies in one of `banks` (both powers of two). A read keeps its
+     * bank busy for bank_ps plus sector_ps for each 32 bytes. banks 0: none. */
     int32_t banks;
     int32_t interleave_bytes;
     int64_t bank_ps, sector_ps;
@@ -152,6 +142,8 @@ struct sim_nic_config {
     bool ack_unpaused;             /* ACKs go before data and are not paused (as some simulators do) */
     int64_t ack_timeout_ps;        /* local ACK timeout: 4.096 us * 2^timeout */
     int32_t max_reads;             /* read requests outstanding on a queue pair */
+    bool congestion_on_ack;        /* a marked packet's ACK says so, and no CNP is sent (as some simulators do) */
+    bool cnp_pacing_of_port;       /* min_time_between_cnps holds for the port, else for each queue pair */
 };
 
 /* The program that posts and polls. */
@@ -249,7 +241,15 @@ struct sim_config {
     size_t link_count;
     const struct sim_flow_config *flows;
     size_t flow_count;
-    size_t pause_log_capacity; /* pauses kept for sim_pauses, 0: none */
+    /* sim/fabric.h */
+    const struct sim_switch_config *switches;
+    size_t switch_count;
+    const struct sim_bridge_config *bridges;
+    size_t bridge_count;
+    const struct sim_storm_config *storms;
+    size_t storm_count;
+    uint16_t udp_destination_port; /* of all connections, for ECMP; source ports count up from 10000 per pair of hosts */
+    size_t pause_log_capacity;     /* pauses kept for sim_pauses, 0: none */
 };
 void sim_config_defaults(struct sim_config *c);
 
@@ -281,13 +281,17 @@ struct sim_counter {
 size_t sim_host_counters(const struct sim *sim, uint32_t host, const struct sim_counter **counters);
 /* Their values now, as many as there are columns. */
 void sim_host_values(const struct sim *sim, uint32_t host, int64_t *values);
-/* What the formula gave for a host's receive buffer; zeros for a buffer without PFC. */
+/* XOFF and XON of a host's receive buffer, as mlx5 derives them (lib/thresholds.h); zeros without PFC. */
+struct sim_thresholds {
+    int64_t xoff_bytes, xon_bytes;
+};
 struct sim_thresholds sim_host_thresholds(const struct sim *sim, uint32_t host, unsigned buffer);
 
-/* Pauses that ended: the time that a host's port was kept from sending on a priority. */
+/* Pauses that ended: the time that a port was kept from sending on a priority. */
 struct sim_pause {
     int64_t start_ps, end_ps;
-    uint32_t host;
+    struct sim_node node;
+    uint32_t port; /* of the node, in the order of the links */
     uint32_t priority;
 };
 size_t sim_pauses(const struct sim *sim, const struct sim_pause **pauses);
