@@ -1,7 +1,11 @@
 /* From a configuration to a simulation: check, lay out, connect. */
 #include "lib/thresholds.h"
+#include "sim/bridge.h"
 #include "sim/counters.h"
 #include "sim/model.h"
+#include "sim/routing.h"
+#include "sim/storm.h"
+#include "sim/switch.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -119,6 +123,29 @@ static int check_host(const struct sim_host_config *h, struct error *e)
     return 0;
 }
 
+static int check_reaction(const struct sim_host_config *h, struct error *e)
+{
+    const struct sim_dcqcn_rp *rp = &h->settings.rp;
+    const struct sim_dcqcn_np *np = &h->settings.np;
+    if (within(h->name, "rpg_time_reset in us", rp->rpg_time_reset, 1, 131071, e) ||
+        within(h->name, "rpg_byte_reset", rp->rpg_byte_reset, 0, 1 << 30, e) ||
+        within(h->name, "rpg_threshold", rp->rpg_threshold, 0, 31, e) ||
+        within(h->name, "rpg_ai_rate in Mb/s", rp->rpg_ai_rate, 0, 1000000, e) ||
+        within(h->name, "rpg_hai_rate in Mb/s", rp->rpg_hai_rate, 0, 1000000, e) ||
+        within(h->name, "rpg_max_rate in Mb/s", rp->rpg_max_rate, 0, 10000000, e) ||
+        within(h->name, "rpg_min_dec_fac in per cent", rp->rpg_min_dec_fac, 0, 100, e) ||
+        within(h->name, "rpg_min_rate in Mb/s", rp->rpg_min_rate, 1, 10000000, e) ||
+        within(h->name, "rpg_gd", rp->rpg_gd, 10, 11, e) ||
+        within(h->name, "rate_to_set_on_first_cnp in Mb/s", rp->rate_to_set_on_first_cnp, 0, 10000000, e) ||
+        within(h->name, "dce_tcp_g of 1024", rp->dce_tcp_g, 0, 1024, e) ||
+        within(h->name, "dce_tcp_rtt in us", rp->dce_tcp_rtt, 1, 131071, e) ||
+        within(h->name, "rate_reduce_monitor_period in us", rp->rate_reduce_monitor_period, 1, 131071, e) ||
+        within(h->name, "initial_alpha_value of 1024", rp->initial_alpha_value, 1, 1024, e) ||
+        within(h->name, "min_time_between_cnps in us", np->min_time_between_cnps, 0, 131071, e))
+        return -1;
+    return within(h->name, "cnp_802p_prio", np->cnp_802p_prio, 0, 7, e);
+}
+
 static int check_flow(const struct sim_config *c, const struct sim_flow_config *f, struct error *e)
 {
     if (f->from >= c->host_count || f->to >= c->host_count || f->from == f->to)
@@ -144,6 +171,8 @@ static int check(const struct sim_config *c, struct error *e)
     if (within("configuration", "number of hosts", (int64_t)c->host_count, 1, 65535, e) ||
         within("configuration", "number of links", (int64_t)c->link_count, 1, 1000000, e) ||
         within("configuration", "number of flows", (int64_t)c->flow_count, 0, 10000000, e) ||
+        within("configuration", "number of switches", (int64_t)c->switch_count, 0, 65535, e) ||
+        within("configuration", "number of bridges", (int64_t)c->bridge_count, 0, 65535, e) ||
         within("framing", "gap", c->framing.gap_bytes, 0, 1000, e) ||
         within("framing", "bytes beside the payload", c->framing.data_bytes, 0, 1000, e))
         return -1;
@@ -172,6 +201,7 @@ static int build_port(struct sim *sim, uint32_t index, const struct sim_link_con
 {
     struct port *port = &sim->ports[index];
     port->ps_per_byte_q20 = ((uint64_t)SIM_PS_PER_S * 8 << 20) / (uint64_t)link->rate_bps;
+    port->rate_bps = link->rate_bps;
     port->delay_ps = link->delay_ps;
     port->peer = index ^ 1;
     port->node_kind = (uint8_t)at.kind;
@@ -190,9 +220,12 @@ static int build_port(struct sim *sim, uint32_t index, const struct sim_link_con
 static int connect_node(struct sim *sim, const struct sim_config *c, uint32_t port, struct sim_node at,
                         struct error *e)
 {
-    if (at.kind != SIM_HOST || at.index >= c->host_count)
+    const size_t counts[] = {c->host_count, c->switch_count, c->bridge_count};
+    if ((unsigned)at.kind > SIM_BRIDGE || at.index >= counts[at.kind])
         return error_set(e, "simulator: link %u ends at node %u of kind %d, which is not there", port / 2,
                          at.index, (int)at.kind);
+    if (at.kind != SIM_HOST)
+        return 0;
     struct host *h = &sim->hosts[at.index];
     if (h->port != NONE)
         return error_set(e, "simulator: host %s has more than one link", c->hosts[at.index].name);
@@ -285,6 +318,8 @@ static int build_host(struct sim *sim, uint32_t index, const struct sim_host_con
     h->ack_every_packets = c->nic.ack_every_packets;
     h->ack_timeout_ps = c->nic.ack_timeout_ps;
     h->max_reads = c->nic.max_reads;
+    h->congestion_on_ack = c->nic.congestion_on_ack;
+    h->cnp_pacing_of_port = c->nic.cnp_pacing_of_port;
     h->software = c->software;
     h->settings = c->settings;
     for (int i = 0; i < QUEUES; i++)
@@ -360,7 +395,9 @@ static void build_qp(struct sim *sim, const struct sim_config *c, uint32_t index
     qp->receiver_memory = (uint8_t)(from_responder ? f->from_memory : f->to_memory);
     qp->priority = (uint8_t)f->priority;
     qp->queue = (uint8_t)queue_of((unsigned)f->priority);
-    qp->flags = f->message_bytes <= f->inline_bytes ? PACKET_INLINE : 0;
+    /* A program cannot put what lies in a GPU into the doorbell. */
+    qp->flags =
+        f->message_bytes <= f->inline_bytes && qp->sender_memory == SIM_MEMORY_HOST ? PACKET_INLINE : 0;
     qp->message_bytes = f->message_bytes;
     qp->payload_bytes = (uint32_t)payload;
     qp->packets_per_message = (uint32_t)packets;
@@ -473,6 +510,8 @@ static int allocate(struct sim *sim, const struct sim_config *c, struct error *e
 {
     sim->port_count = (uint32_t)c->link_count * 2;
     sim->host_count = (uint32_t)c->host_count;
+    sim->switch_count = (uint32_t)c->switch_count;
+    sim->bridge_count = (uint32_t)c->bridge_count;
     sim->flow_count = (uint32_t)c->flow_count;
     sim->qp_count = count_qps(c);
     sim->pause_capacity = c->pause_log_capacity;
@@ -489,14 +528,57 @@ static int allocate(struct sim *sim, const struct sim_config *c, struct error *e
     return 0;
 }
 
+/* Reaction points of the senders that have them on; ECN-capable packets where the priority has either point on. */
+static int build_reactions(struct sim *sim, const struct sim_config *c, struct error *e)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < sim->host_count; i++) {
+        struct host *h = &sim->hosts[i];
+        if (check_reaction(&c->hosts[i], e))
+            return -1;
+        dcqcn_params_init(&h->reaction, &h->settings.rp, sim->ports[h->port].rate_bps);
+        any |= h->settings.ecn_rp_mask != 0;
+    }
+    if (any && !(sim->reactions = take(sim, sim->qp_count, sizeof *sim->reactions)))
+        return error_set(e, "simulator: no memory for %u queue pairs", sim->qp_count);
+    for (uint32_t q = 0; q < sim->qp_count; q++) {
+        struct queue_pair *qp = &sim->qps[q];
+        const struct host *h = &sim->hosts[qp->sender];
+        if ((h->settings.ecn_rp_mask | h->settings.ecn_np_mask) >> qp->priority & 1)
+            qp->flags |= PACKET_ECT;
+        qp->reacts = h->settings.ecn_rp_mask >> qp->priority & 1;
+        if (qp->reacts)
+            dcqcn_init(&sim->reactions[q], &h->reaction);
+    }
+    return 0;
+}
+
+/* Ports are numbered within their node in the order of the links. */
+static int number_ports(struct sim *sim, struct error *e)
+{
+    uint32_t nodes = sim->host_count + sim->switch_count + sim->bridge_count;
+    uint32_t *counts = calloc(nodes, sizeof *counts);
+    if (!counts)
+        return error_set(e, "simulator: no memory");
+    for (uint32_t p = 0; p < sim->port_count; p++) {
+        uint32_t node = routing_node(sim, sim->ports[p].node_kind, sim->ports[p].node);
+        sim->ports[p].number = (uint16_t)counts[node]++;
+    }
+    free(counts);
+    return 0;
+}
+
 static int build(struct sim *sim, const struct sim_config *c, struct error *e)
 {
     if (allocate(sim, c, e) || build_hosts(sim, c, e) || build_ports(sim, c, e))
         return -1;
+    if (number_ports(sim, e))
+        return -1;
     for (uint32_t i = 0; i < sim->host_count; i++)
         if (build_buffers(sim, i, c, e))
             return -1;
-    if (build_flows(sim, c, e))
+    if (build_flows(sim, c, e) || build_reactions(sim, c, e) || switches_build(sim, c, e) ||
+        bridges_build(sim, c, e) || storms_build(sim, c, e) || routing_build(sim, c, e))
         return -1;
     for (uint32_t i = 0; i < sim->host_count; i++)
         if (counters_build(sim, i))
@@ -544,6 +626,11 @@ void sim_free(struct sim *sim)
     for (uint32_t i = 0; sim->qps && i < sim->qp_count; i++)
         free(sim->qps[i].post_ps);
     free(sim->packets);
+    switches_free(sim);
+    bridges_free(sim);
+    free(sim->storms);
+    free(sim->reactions);
+    free(sim->paths);
     free(sim->ports);
     free(sim->counters);
     free(sim->hosts);

@@ -142,8 +142,8 @@ struct sim_nic_config {
     bool ack_unpaused;             /* ACKs go before data and are not paused (as some simulators do) */
     int64_t ack_timeout_ps;        /* local ACK timeout: 4.096 us * 2^timeout */
     int32_t max_reads;             /* read requests outstanding on a queue pair */
-    bool congestion_on_ack;        /* a marked packet's ACK says so, and no CNP is sent (as some simulators do) */
-    bool cnp_pacing_of_port;       /* min_time_between_cnps holds for the port, else for each queue pair */
+    bool congestion_on_ack;  /* a marked packet's ACK says so, and no CNP is sent (as some simulators do) */
+    bool cnp_pacing_of_port; /* min_time_between_cnps holds for the port, else for each queue pair */
 };
 
 /* The program that posts and polls. */
@@ -210,7 +210,7 @@ struct sim_flow_config {
     int64_t payload_bytes; /* of a packet; 0: the InfiniBand MTU of both hosts' settings */
     int32_t queue_pairs;
     int32_t depth;        /* messages outstanding on each */
-    int32_t inline_bytes; /* messages up to this size travel with the doorbell: no DMA read */
+    int32_t inline_bytes; /* messages up to this size in host memory travel with the doorbell: no DMA read */
     int32_t priority;
     int64_t start_ps;
     int64_t stop_ps;       /* posts nothing from then on; SIM_FOREVER */
@@ -248,8 +248,9 @@ struct sim_config {
     size_t bridge_count;
     const struct sim_storm_config *storms;
     size_t storm_count;
-    uint16_t udp_destination_port; /* of all connections, for ECMP; source ports count up from 10000 per pair of hosts */
-    size_t pause_log_capacity;     /* pauses kept for sim_pauses, 0: none */
+    uint16_t
+        udp_destination_port; /* of all connections, for ECMP; source ports count up from 10000 per pair of hosts */
+    size_t pause_log_capacity; /* pauses kept for sim_pauses, 0: none */
 };
 void sim_config_defaults(struct sim_config *c);
 
