@@ -1,0 +1,15 @@
+/* Hears of changes to an interface: its link, its DCB settings. */
+#ifndef COLLECTORS_WATCH_H
+#define COLLECTORS_WATCH_H
+
+#include <stdbool.h>
+
+struct watch;
+
+/* NULL when the kernel does not let us listen; the sampler then goes by the clock alone. */
+struct watch *watch_open(const char *netdev);
+/* Has anything been said about the interface since the last call? Does not wait. */
+bool watch_changed(struct watch *w);
+void watch_close(struct watch *w);
+
+#endif
