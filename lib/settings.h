@@ -39,6 +39,7 @@ struct settings_np {
     int64_t min_time_between_cnps; /* us */
     int64_t cnp_dscp;
     int64_t cnp_802p_prio;
+    int64_t cnp_prio_mode; /* 1: cnp_802p_prio is not used */
 };
 
 struct settings_dcqcn {
@@ -89,7 +90,8 @@ struct settings {
     int trust;                   /* enum settings_trust */
     struct list_of dscp_to_prio; /* struct named_integer */
     struct settings_ets *ets;
-    struct list_of ecn; /* int64_t: priorities with the reaction and notification point on */
+    struct list_of ecn;            /* int64_t: priorities with the reaction and notification point on */
+    struct list_of ecn_rp, ecn_np; /* int64_t: the same, one of the points alone */
     struct settings_dcqcn dcqcn;
     int64_t rx_ring, tx_ring;
     int64_t rx_coalesce_us, rx_coalesce_frames;
