@@ -81,7 +81,7 @@ void sim_flow_defaults(struct sim_flow_config *f)
 
 void sim_config_defaults(struct sim_config *c)
 {
-    *c = (struct sim_config){.seed = 1};
+    *c = (struct sim_config){.seed = 1, .udp_destination_port = 4791};
     sim_framing_defaults(&c->framing);
 }
 

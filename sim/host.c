@@ -107,6 +107,8 @@ static void receive_data(struct sim *sim, uint32_t host, uint32_t p)
     struct host *h = &sim->hosts[host];
     h->counters.rx_rdma_packets++;
     h->counters.rx_rdma_bytes += sim->packets[p].bytes;
+    if (sim->packets[p].flags & PACKET_CE)
+        congestion_marked(sim, host, p);
     /* A packet out of order takes no room; one that finds none was never seen by the transport. */
     if ((!h->pcie.ideal && !has_room(sim, h, &sim->packets[p])) || !qp_accept(sim, host, p)) {
         packet_give(sim, p);

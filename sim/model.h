@@ -13,21 +13,21 @@
 #define NONE UINT32_MAX
 
 enum event_kind {
-    EVENT_ARRIVE,   /* port: its first frame in flight reaches the other end */
-    EVENT_TRANSMIT, /* port: may send again */
-    EVENT_UNPAUSE,  /* port: a received pause may have run out */
-    EVENT_REFRESH,  /* port: a sent pause must be repeated */
-    EVENT_SCHEDULE, /* host: a queue pair may go on (message rate, pacing) */
-    EVENT_FETCHED,  /* host * SIM_MEMORIES + memory: the first DMA read under way is complete */
-    EVENT_WRITE,    /* host: PCIe credits came back */
-    EVENT_START,    /* flow: posts its first messages */
-    EVENT_TURN,     /* queue pair: the program saw a message and posts its own */
-    EVENT_TIMEOUT,  /* queue pair: no acknowledgement came */
-    EVENT_FORWARD,  /* switch: a packet is through its pipeline */
-    EVENT_WATCHDOG, /* switch: look for queues that stay paused */
+    EVENT_ARRIVE,    /* port: its first frame in flight reaches the other end */
+    EVENT_TRANSMIT,  /* port: may send again */
+    EVENT_UNPAUSE,   /* port: a received pause may have run out */
+    EVENT_REFRESH,   /* port: a sent pause must be repeated */
+    EVENT_SCHEDULE,  /* host: a queue pair may go on (message rate, pacing) */
+    EVENT_FETCHED,   /* host * SIM_MEMORIES + memory: the first DMA read under way is complete */
+    EVENT_WRITE,     /* host: PCIe credits came back */
+    EVENT_START,     /* flow: posts its first messages */
+    EVENT_TURN,      /* queue pair: the program saw a message and posts its own */
+    EVENT_TIMEOUT,   /* queue pair: no acknowledgement came */
+    EVENT_FORWARD,   /* switch: a packet is through its pipeline */
+    EVENT_WATCHDOG,  /* switch: look for queues that stay paused */
     EVENT_INTERRUPT, /* bridge's port: interrupt moderation has run out */
-    EVENT_SOFTIRQ,  /* bridge: its CPU is done with a frame */
-    EVENT_STORM,    /* storm: begins or ends */
+    EVENT_SOFTIRQ,   /* bridge: its CPU is done with a frame */
+    EVENT_STORM,     /* storm: begins or ends */
 };
 
 /* ---- packets ---------------------------------------------------------------------------------------- */
@@ -220,7 +220,7 @@ struct queue_pair {
     uint32_t received_in_message;
     uint32_t unacknowledged;
     uint32_t waiting_ack; /* an ACK that is still in the port's queue */
-    bool nak_sent, echo; /* echo: the next ACK carries congestion back */
+    bool nak_sent, echo;  /* echo: the next ACK carries congestion back */
     int64_t next_cnp_ps;
     uint8_t sender_memory, receiver_memory;
     /* requester */
@@ -261,7 +261,7 @@ struct sim {
     struct host *hosts;
     struct queue_pair *qps;
     struct flow *flows;
-    uint32_t *paths; /* egress ports, a packet's one after the other */
+    uint32_t *paths;         /* egress ports, a packet's one after the other */
     struct dcqcn *reactions; /* of queue pairs; NULL: no host reacts */
     struct fabric_switch *switches;
     struct switch_port *switch_ports; /* beside ports; NULL: no switch */
@@ -359,8 +359,10 @@ int64_t memory_read(struct sim *sim, struct memory *m, int64_t arrive_ps, uint64
 
 /* congestion.c */
 void congestion_marked(struct sim *sim, uint32_t host, uint32_t p); /* data with CE: notification point */
-void congestion_notified(struct sim *sim, uint32_t host, uint32_t qp); /* CNP or ACK with ECHO: reaction point */
-int64_t congestion_gap_ps(struct sim *sim, const struct host *h, uint32_t qp, uint32_t bytes); /* until it may send again */
+void congestion_notified(struct sim *sim, uint32_t host,
+                         uint32_t qp); /* CNP or ACK with ECHO: reaction point */
+int64_t congestion_gap_ps(struct sim *sim, const struct host *h, uint32_t qp,
+                          uint32_t bytes); /* until it may send again */
 
 /* storm.c */
 void storm_turn(struct sim *sim, uint32_t storm); /* EVENT_STORM */

@@ -85,11 +85,12 @@ static void log_pause(struct sim *sim, const struct port *at, unsigned priority)
 {
     if (sim->pause_count == sim->pause_capacity)
         return;
-    sim->pauses[sim->pause_count++] = (struct sim_pause){.start_ps = at->pause_start_ps[priority],
-                                                         .end_ps = sim->now_ps,
-                                                         .node = {(enum sim_node_kind)at->node_kind, at->node},
-                                                         .port = at->number,
-                                                         .priority = priority};
+    sim->pauses[sim->pause_count++] =
+        (struct sim_pause){.start_ps = at->pause_start_ps[priority],
+                           .end_ps = sim->now_ps,
+                           .node = {(enum sim_node_kind)at->node_kind, at->node},
+                           .port = at->number,
+                           .priority = priority};
 }
 
 static void resume(struct sim *sim, uint32_t port, unsigned priority)

@@ -1,5 +1,6 @@
 /* A port's sending side: egress queues, serialisation, and the link to its peer. */
-#include "sim/model.h"
+#include "sim/bridge.h"
+#include "sim/switch.h"
 
 /* Put a frame on the wire; the port is free. */
 static void send_frame(struct sim *sim, uint32_t port, uint32_t p)
@@ -28,12 +29,17 @@ void port_transmit(struct sim *sim, uint32_t port)
     unsigned queues = out->ready & ~(unsigned)out->paused;
     uint32_t p;
     if (queues) {
-        unsigned queue = (unsigned)__builtin_ctz(queues);
+        unsigned queue = out->node_kind == SIM_SWITCH ? switch_pick_queue(sim, port, queues)
+                                                      : (unsigned)__builtin_ctz(queues);
         p = list_take(sim, &out->queues[queue]);
         out->queued_bytes[queue] -= sim->packets[p].bytes;
         if (out->queues[queue].head == NONE)
             out->ready &= (uint16_t) ~(1u << queue);
-        if (out->node_kind == SIM_HOST && sim->packets[p].kind == PACKET_ACK)
+        if (out->node_kind == SIM_SWITCH)
+            switch_departed(sim, port, queue, p);
+        else if (out->node_kind == SIM_BRIDGE)
+            bridge_departed(sim, port, p);
+        else if (sim->packets[p].kind == PACKET_ACK)
             sim->qps[sim->packets[p].qp].waiting_ack = NONE;
         send_frame(sim, port, p);
     } else if (out->node_kind == SIM_HOST && (p = host_pull(sim, port)) != NONE) {
@@ -93,8 +99,10 @@ void port_arrive(struct sim *sim, uint32_t port)
         host_receive(sim, out->peer, p);
         break;
     case SIM_SWITCH:
+        switch_receive(sim, out->peer, p);
+        break;
     case SIM_BRIDGE:
-        packet_give(sim, p);
+        bridge_receive(sim, out->peer, p);
         break;
     }
 }

@@ -1,5 +1,6 @@
 /* The loop: the earliest event happens, until there is none before the given time. */
-#include "sim/model.h"
+#include "sim/bridge.h"
+#include "sim/switch.h"
 
 static void dispatch(struct sim *sim, const struct event *event)
 {
@@ -34,6 +35,21 @@ static void dispatch(struct sim *sim, const struct event *event)
         break;
     case EVENT_TIMEOUT:
         qp_timeout(sim, object);
+        break;
+    case EVENT_FORWARD:
+        switch_forward(sim, object);
+        break;
+    case EVENT_WATCHDOG:
+        switch_watchdog(sim, object);
+        break;
+    case EVENT_INTERRUPT:
+        bridge_interrupt(sim, object);
+        break;
+    case EVENT_SOFTIRQ:
+        bridge_softirq(sim, object);
+        break;
+    case EVENT_STORM:
+        storm_turn(sim, object);
         break;
     }
 }

@@ -81,12 +81,18 @@ uint32_t qp_build_packet(struct sim *sim, uint32_t q)
     packet->destination = qp->receiver;
     packet->kind = PACKET_DATA;
     packet->priority = qp->priority;
+    packet->path = qp->data_path;
     packet->flags = (uint8_t)(qp->flags | place);
 
     if (qp->packet_in_message == 0 && h->message_ps)
         h->next_message_ps = sim->now_ps + h->message_ps;
     if (qp->ps_per_byte_q20)
         qp->next_send_ps = sim->now_ps + sim_duration(sim, packet->bytes, qp->ps_per_byte_q20);
+    if (qp->reacts) {
+        int64_t next_ps = sim->now_ps + congestion_gap_ps(sim, h, q, packet->bytes);
+        if (next_ps > qp->next_send_ps)
+            qp->next_send_ps = next_ps;
+    }
     qp->packet_in_message = last ? 0 : qp->packet_in_message + 1;
     if (qp->send_psn == qp->highest_psn)
         qp->highest_psn++;
@@ -116,6 +122,7 @@ static uint32_t control_packet(struct sim *sim, uint32_t q, enum packet_kind kin
                                       .bytes = frame_bytes(sim, bytes),
                                       .destination = destination,
                                       .kind = (uint8_t)kind,
+                                      .path = qp->ack_path,
                                       .priority = qp->priority};
     return p;
 }
@@ -275,9 +282,11 @@ void qp_turn(struct sim *sim, uint32_t q)
 
 /* ---- receiver --------------------------------------------------------------------------------------- */
 
-static void acknowledge(struct sim *sim, uint32_t host, uint32_t q, uint8_t flags)
+static void acknowledge(struct sim *sim, uint32_t host, uint32_t q)
 {
     struct queue_pair *qp = &sim->qps[q];
+    uint8_t flags = qp->echo ? PACKET_ECHO : 0;
+    qp->echo = false;
     qp->unacknowledged = 0;
     if (qp->waiting_ack != NONE) {
         sim->packets[qp->waiting_ack].psn = (uint32_t)qp->expected_psn;
@@ -322,7 +331,7 @@ bool qp_accept(struct sim *sim, uint32_t host, uint32_t p)
     if (ahead < 0) {
         sim->hosts[host].counters.duplicate_request++;
         if (qp->operation != SIM_READ)
-            acknowledge(sim, host, packet->qp, 0);
+            acknowledge(sim, host, packet->qp);
         return false;
     }
     qp->expected_psn++;
@@ -350,7 +359,7 @@ void qp_delivered(struct sim *sim, uint32_t host, uint32_t p, int64_t visible_ps
     }
     if ((packet.flags & PACKET_LAST) ||
         (h->ack_every_packets && ++qp->unacknowledged >= (uint32_t)h->ack_every_packets))
-        acknowledge(sim, host, q, packet.flags & PACKET_CE ? PACKET_ECHO : 0);
+        acknowledge(sim, host, q);
     if ((packet.flags & PACKET_LAST) && sim->flows[qp->flow].ping_pong)
         event_schedule(&sim->events, sim->qps[sim->qps[q].partner].turn_event,
                        visible_ps + turn_around_ps(sim, host));
@@ -411,6 +420,8 @@ void qp_receive(struct sim *sim, uint32_t host, uint32_t p)
     const struct packet packet = sim->packets[p];
     uint32_t q = packet.qp;
     packet_give(sim, p);
+    if (packet.kind == PACKET_CNP || (packet.flags & PACKET_ECHO))
+        congestion_notified(sim, host, q);
     switch ((enum packet_kind)packet.kind) {
     case PACKET_ACK:
         acknowledged(sim, q, whole_psn(sim->qps[q].acked_psn, packet.psn));

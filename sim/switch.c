@@ -1,0 +1,285 @@
+#include "sim/switch.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static unsigned priority_of(unsigned queue)
+{
+    return SIM_PRIORITIES - 1 - (queue - QUEUE_OF_PRIORITY_7);
+}
+
+/* ---- the shared buffer: dynamic thresholds (Choudhury and Hahne, 1998) over what ingress ports hold ------------------- */
+
+static int64_t xoff_threshold(const struct fabric_switch *s, const struct switch_port *at)
+{
+    if (s->static_xoff_bytes)
+        return s->static_xoff_bytes;
+    int64_t free_bytes = s->shared_bytes - s->shared_used;
+    return free_bytes > 0 ? (int64_t)((uint64_t)free_bytes * at->xoff_q16 >> 16) : 0;
+}
+
+static int64_t shared_use(const struct fabric_switch *s, const struct switch_port *at, unsigned priority)
+{
+    int64_t over = at->used[priority] - s->reserve_bytes;
+    return over > 0 ? over : 0;
+}
+
+/* Take a frame of a lossless priority in: into the reserve, the shared part, or the headroom. */
+static bool admit_lossless(struct fabric_switch *s, struct switch_port *at, unsigned priority, int32_t bytes)
+{
+    int64_t used = at->used[priority] + bytes;
+    if (used > s->reserve_bytes) {
+        int64_t threshold = xoff_threshold(s, at), over = used - s->reserve_bytes;
+        if (shared_use(s, at, priority) + bytes > threshold &&
+            at->headroom_used[priority] + bytes > at->headroom)
+            return false;
+        if (over > threshold) {
+            at->headroom_used[priority] += bytes;
+            if (at->headroom_used[priority] > s->headroom_peak)
+                s->headroom_peak = at->headroom_used[priority];
+            return true;
+        }
+        s->shared_used += over < bytes ? over : bytes;
+    }
+    at->used[priority] = (int32_t)used;
+    return true;
+}
+
+static bool admit_lossy(struct fabric_switch *s, struct switch_port *at, const struct port *out,
+                        unsigned priority, int32_t bytes)
+{
+    int64_t free_bytes = s->shared_bytes - s->shared_used;
+    if (bytes > free_bytes || (double)(out->queued_bytes[queue_of(priority)] + (uint32_t)bytes) >
+                                  s->lossy_alpha * (double)free_bytes)
+        return false;
+    s->shared_used += bytes;
+    at->used[priority] += bytes;
+    return true;
+}
+
+static void release(struct fabric_switch *s, struct switch_port *at, unsigned priority, int32_t bytes)
+{
+    if (!(s->pfc_mask >> priority & 1)) {
+        at->used[priority] -= bytes;
+        s->shared_used -= bytes;
+        return;
+    }
+    int32_t from_headroom = at->headroom_used[priority] < bytes ? at->headroom_used[priority] : bytes;
+    at->headroom_used[priority] -= from_headroom;
+    bytes -= from_headroom;
+    int64_t shared = shared_use(s, at, priority);
+    s->shared_used -= shared < bytes ? shared : bytes;
+    at->used[priority] -= bytes;
+}
+
+static void check_xoff(struct sim *sim, struct fabric_switch *s, uint32_t in, unsigned priority)
+{
+    const struct switch_port *at = &sim->switch_ports[in];
+    if (sim->ports[in].xoff >> priority & 1)
+        return;
+    if (at->headroom_used[priority] || shared_use(s, at, priority) >= xoff_threshold(s, at))
+        pfc_xoff(sim, in, (uint8_t)(1u << priority));
+}
+
+static void check_xon(struct sim *sim, struct fabric_switch *s, uint32_t in, unsigned priority)
+{
+    const struct switch_port *at = &sim->switch_ports[in];
+    if (!(sim->ports[in].xoff >> priority & 1) || at->headroom_used[priority])
+        return;
+    int64_t use = shared_use(s, at, priority);
+    if (use == 0 || use + s->xon_offset_bytes <= xoff_threshold(s, at))
+        pfc_xon(sim, in, (uint8_t)(1u << priority));
+}
+
+/* ---- marking -------------------------------------------------------------------------------------------------------- */
+
+static void mark(struct sim *sim, struct switch_port *at, struct packet *packet, uint32_t queued)
+{
+    if (queued <= at->kmin || !(packet->flags & PACKET_ECT))
+        return;
+    if (queued <= at->kmax && random_next(&sim->random) >> 16 >= (queued - at->kmin) * at->mark_slope)
+        return;
+    packet->flags |= PACKET_CE;
+    at->marked++;
+}
+
+/* ---- the way through ------------------------------------------------------------------------------------------------ */
+
+static void enqueue(struct sim *sim, struct fabric_switch *s, uint32_t p)
+{
+    struct packet *packet = &sim->packets[p];
+    uint32_t out = sim->paths[packet->path++];
+    unsigned priority = packet->priority, queue = queue_of(priority);
+    struct switch_port *at = &sim->switch_ports[out];
+    uint32_t queued = sim->ports[out].queued_bytes[queue];
+    if (at->storm >> priority & 1 && s->watchdog.action == SIM_WATCHDOG_DROP) {
+        at->watchdog_dropped++;
+        release(s, &sim->switch_ports[packet->ingress], priority, packet->bytes);
+        packet_give(sim, p);
+        return;
+    }
+    if (s->mark_at_enqueue && s->ecn_mask >> priority & 1)
+        mark(sim, at, packet, queued);
+    if (queued + packet->bytes > at->peak[priority])
+        at->peak[priority] = queued + packet->bytes;
+    port_enqueue(sim, out, queue, p);
+}
+
+void switch_receive(struct sim *sim, uint32_t in, uint32_t p)
+{
+    struct packet *packet = &sim->packets[p];
+    struct fabric_switch *s = &sim->switches[sim->ports[in].node];
+    struct switch_port *at = &sim->switch_ports[in];
+    unsigned priority = packet->priority;
+    bool lossless = s->pfc_mask >> priority & 1;
+    if (lossless ? !admit_lossless(s, at, priority, packet->bytes)
+                 : !admit_lossy(s, at, &sim->ports[sim->paths[packet->path]], priority, packet->bytes)) {
+        at->dropped++;
+        packet_give(sim, p);
+        return;
+    }
+    packet->ingress = in;
+    if (s->shared_used > s->peak_bytes)
+        s->peak_bytes = s->shared_used;
+    if (lossless)
+        check_xoff(sim, s, in, priority); /* may move the packets */
+    if (!s->latency_ps) {
+        enqueue(sim, s, p);
+        return;
+    }
+    sim->packets[p].time_ps = sim->now_ps + s->latency_ps;
+    if (s->pipeline.head == NONE)
+        event_schedule(&sim->events, s->forward_event, sim->packets[p].time_ps);
+    list_append(sim, &s->pipeline, p);
+}
+
+void switch_forward(struct sim *sim, uint32_t index)
+{
+    struct fabric_switch *s = &sim->switches[index];
+    uint32_t p = list_take(sim, &s->pipeline);
+    if (s->pipeline.head != NONE)
+        event_schedule(&sim->events, s->forward_event, sim->packets[s->pipeline.head].time_ps);
+    enqueue(sim, s, p);
+}
+
+void switch_departed(struct sim *sim, uint32_t out, unsigned queue, uint32_t p)
+{
+    if (queue < QUEUE_OF_PRIORITY_7)
+        return;
+    struct packet *packet = &sim->packets[p];
+    struct fabric_switch *s = &sim->switches[sim->ports[out].node];
+    unsigned priority = priority_of(queue);
+    uint32_t in = packet->ingress;
+    release(s, &sim->switch_ports[in], priority, packet->bytes);
+    if (!s->mark_at_enqueue && s->ecn_mask >> priority & 1)
+        mark(sim, &sim->switch_ports[out], packet, sim->ports[out].queued_bytes[queue]);
+    check_xon(sim, s, in, priority);
+}
+
+/* ---- ETS (IEEE 802.1Qaz): strict classes first, then deficit round robin (Shreedhar and Varghese, 1995) --------------- */
+
+#define QUANTUM_PER_WEIGHT 128 /* bytes a round: 1 % of a class is less than a frame, 100 % some frames */
+
+unsigned switch_pick_queue(struct sim *sim, uint32_t out, unsigned queues)
+{
+    const struct fabric_switch *s = &sim->switches[sim->ports[out].node];
+    unsigned first = (unsigned)__builtin_ctz(queues);
+    if (!s->ets || first < QUEUE_OF_PRIORITY_7)
+        return first;
+    unsigned queue_of_tc[SIM_PRIORITIES], waiting = 0;
+    int strict = -1;
+    for (unsigned left = queues; left; left &= left - 1) {
+        unsigned queue = (unsigned)__builtin_ctz(left), tc = s->prio_to_tc[priority_of(queue)];
+        if (!(waiting >> tc & 1))
+            queue_of_tc[tc] = queue;
+        waiting |= 1u << tc;
+        if (!s->tc_weight[tc] && (int)tc > strict)
+            strict = (int)tc;
+    }
+    if (strict >= 0)
+        return queue_of_tc[strict];
+    struct switch_port *at = &sim->switch_ports[out];
+    for (;;) {
+        unsigned tc = at->turn;
+        int32_t bytes =
+            waiting >> tc & 1 ? sim->packets[sim->ports[out].queues[queue_of_tc[tc]].head].bytes : 0;
+        if (bytes && bytes <= at->deficit[tc]) {
+            at->deficit[tc] -= bytes;
+            return queue_of_tc[tc];
+        }
+        if (!bytes)
+            at->deficit[tc] = 0;
+        at->turn = (uint8_t)((tc + 1) % SIM_PRIORITIES);
+        if (waiting >> at->turn & 1)
+            at->deficit[at->turn] += s->tc_weight[at->turn] * QUANTUM_PER_WEIGHT;
+    }
+}
+
+/* ---- PFC watchdog --------------------------------------------------------------------------------------------------- */
+
+static void drop_queue(struct sim *sim, struct fabric_switch *s, uint32_t out, unsigned priority)
+{
+    struct port *port = &sim->ports[out];
+    unsigned queue = queue_of(priority);
+    while (port->queues[queue].head != NONE) {
+        uint32_t p = list_take(sim, &port->queues[queue]);
+        uint32_t in = sim->packets[p].ingress;
+        port->queued_bytes[queue] -= sim->packets[p].bytes;
+        release(s, &sim->switch_ports[in], priority, sim->packets[p].bytes);
+        sim->switch_ports[out].watchdog_dropped++;
+        packet_give(sim, p);
+        check_xon(sim, s, in, priority);
+    }
+    port->ready &= (uint16_t) ~(1u << queue);
+}
+
+static void detect(struct sim *sim, struct fabric_switch *s, uint32_t out, unsigned priority)
+{
+    struct port *port = &sim->ports[out];
+    struct switch_port *at = &sim->switch_ports[out];
+    unsigned bit = 1u << queue_of(priority);
+    if (!(port->paused & bit) || !(port->ready & bit) ||
+        sim->now_ps - port->pause_start_ps[priority] < s->watchdog.detect_ps)
+        return;
+    at->storm |= (uint8_t)(1u << priority);
+    at->calm_since_ps[priority] = sim->now_ps;
+    at->pauses_seen[priority] = sim->counters[out][priority].rx_pause;
+    s->storms++;
+    if (s->watchdog.action == SIM_WATCHDOG_DROP) {
+        drop_queue(sim, s, out, priority);
+    } else {
+        pfc_ignore(sim, out, priority, true);
+    }
+}
+
+/* Only XOFF keeps a storm alive; a lone XON is the end of a pause. */
+static void restore(struct sim *sim, struct fabric_switch *s, uint32_t out, unsigned priority)
+{
+    struct port *port = &sim->ports[out];
+    struct switch_port *at = &sim->switch_ports[out];
+    unsigned bit = 1u << queue_of(priority);
+    int64_t pauses = sim->counters[out][priority].rx_pause;
+    if (pauses != at->pauses_seen[priority] || port->paused & bit) {
+        at->pauses_seen[priority] = pauses;
+        at->calm_since_ps[priority] = sim->now_ps;
+    } else if (sim->now_ps - at->calm_since_ps[priority] >= s->watchdog.restore_ps) {
+        at->storm &= (uint8_t) ~(1u << priority);
+        pfc_ignore(sim, out, priority, false);
+        s->restores++;
+    }
+}
+
+void switch_watchdog(struct sim *sim, uint32_t index)
+{
+    struct fabric_switch *s = &sim->switches[index];
+    for (uint32_t i = 0; i < s->port_count; i++) {
+        uint32_t out = s->ports[i];
+        for (unsigned priority = 0; priority < SIM_PRIORITIES; priority++) {
+            if (sim->switch_ports[out].storm >> priority & 1)
+                restore(sim, s, out, priority);
+            else
+                detect(sim, s, out, priority);
+        }
+    }
+    event_schedule(&sim->events, s->watchdog_event, sim->now_ps + s->watchdog.detect_ps / 4);
+}
