@@ -1,0 +1,384 @@
+#include "guest-setup/virt/domain_xml.h"
+
+#include "guest-setup/virt/mark.h"
+#include "lib/text.h"
+#include <libxml/parser.h>
+#include <libxml/tree.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_CPU 4096u
+#define X(text) ((const xmlChar *)(text))
+
+/* ---- building ----------------------------------------------------------------------------------------------------- */
+
+/* A child element with attributes (name, value, ..., NULL); a NULL value leaves its attribute out. */
+static xmlNodePtr element(xmlNodePtr parent, const char *name, ...) __attribute__((sentinel));
+static xmlNodePtr element(xmlNodePtr parent, const char *name, ...)
+{
+    xmlNodePtr node = xmlNewChild(parent, NULL, X(name), NULL);
+    va_list pairs;
+    va_start(pairs, name);
+    for (const char *key; (key = va_arg(pairs, const char *));) {
+        const char *value = va_arg(pairs, const char *);
+        if (value)
+            xmlNewProp(node, X(key), X(value));
+    }
+    va_end(pairs);
+    return node;
+}
+
+/* A child element with text. */
+static xmlNodePtr leaf(xmlNodePtr parent, const char *name, const char *content)
+{
+    return xmlNewTextChild(parent, NULL, X(name), X(content));
+}
+
+static const char *number(char buffer[24], long long value)
+{
+    snprintf(buffer, 24, "%lld", value);
+    return buffer;
+}
+
+static char *dump(xmlDocPtr document, struct error *e)
+{
+    xmlChar *bytes = NULL;
+    int length = 0;
+    char *text = NULL;
+    xmlDocDumpFormatMemory(document, &bytes, &length, 1);
+    if (bytes)
+        text = strdup((const char *)bytes);
+    if (!text)
+        error_set(e, "out of memory");
+    xmlFree(bytes);
+    return text;
+}
+
+static int add_mark(xmlNodePtr root, const struct mark *mark, struct error *e)
+{
+    char *xml = mark_xml(mark);
+    xmlDocPtr document = xml ? xmlReadMemory(xml, (int)strlen(xml), NULL, NULL, XML_PARSE_NONET) : NULL;
+    free(xml);
+    if (!document)
+        return error_set(e, "out of memory");
+    xmlAddChild(element(root, "metadata", NULL),
+                xmlDocCopyNode(xmlDocGetRootElement(document), root->doc, 1));
+    xmlFreeDoc(document);
+    return 0;
+}
+
+/* ---- placement ---------------------------------------------------------------------------------------------------- */
+
+static bool read_number(const char **at, unsigned *value)
+{
+    const char *start = *at;
+    *value = 0;
+    for (; **at >= '0' && **at <= '9'; (*at)++)
+        if ((*value = *value * 10 + (unsigned)(**at - '0')) >= MAX_CPU)
+            return false;
+    return *at > start;
+}
+
+int cpu_list_parse(const char *text, unsigned **cpus, size_t *count, struct error *e)
+{
+    const char *at = text;
+    *count = 0;
+    *cpus = calloc(MAX_CPU, sizeof **cpus);
+    while (*cpus) {
+        unsigned from, to;
+        if (!read_number(&at, &from))
+            break;
+        to = from;
+        if (*at == '-' && (at++, !read_number(&at, &to)))
+            break;
+        if (to < from || to >= MAX_CPU || *count + (to - from) >= MAX_CPU)
+            break;
+        for (unsigned cpu = from; cpu <= to; cpu++)
+            (*cpus)[(*count)++] = cpu;
+        if (*at == '\0')
+            return 0;
+        if (*at++ != ',')
+            break;
+    }
+    if (*cpus)
+        error_set(e, "\"%.60s\" is not a list of CPUs: expected one such as 2-15,34-47 (below %u)", text,
+                  MAX_CPU);
+    else
+        error_set(e, "out of memory");
+    free(*cpus);
+    *cpus = NULL;
+    *count = 0;
+    return -1;
+}
+
+static int add_pins(xmlNodePtr tune, const struct lab_host *host, struct error *e)
+{
+    unsigned *cpus;
+    size_t count;
+    if (cpu_list_parse(host->pin.vcpus, &cpus, &count, e) != 0)
+        return error_prefix(e, "hosts.%s.pin.vcpus", host->name);
+    int result = 0;
+    if ((int64_t)count != host->vcpus)
+        result =
+            error_set(e, "hosts.%s.pin.vcpus: \"%s\" are %zu CPUs: expected %lld, one for each virtual CPU",
+                      host->name, host->pin.vcpus, count, (long long)host->vcpus);
+    for (size_t i = 0; result == 0 && i < count; i++) {
+        char vcpu[24], cpu[24];
+        element(tune, "vcpupin", "vcpu", number(vcpu, (long long)i), "cpuset", number(cpu, cpus[i]), NULL);
+    }
+    free(cpus);
+    return result;
+}
+
+/* A list is handed on as it stands, but only when it is one. */
+static int check_list(const char *list, const struct lab_host *host, const char *key, struct error *e)
+{
+    unsigned *cpus;
+    size_t count;
+    if (cpu_list_parse(list, &cpus, &count, e) != 0)
+        return error_prefix(e, "hosts.%s.pin.%s", host->name, key);
+    free(cpus);
+    return 0;
+}
+
+static int add_placement(xmlNodePtr root, const struct lab_host *host, struct error *e)
+{
+    const struct lab_pin *pin = &host->pin;
+    char size[24];
+    if (pin->hugepage_bytes != FIELD_UNSET) {
+        xmlNodePtr pages = element(element(root, "memoryBacking", NULL), "hugepages", NULL);
+        element(pages, "page", "size", number(size, pin->hugepage_bytes / 1024), "unit", "KiB", NULL);
+    }
+    if (pin->vcpus || pin->emulator) {
+        xmlNodePtr tune = element(root, "cputune", NULL);
+        if (pin->vcpus && add_pins(tune, host, e) != 0)
+            return -1;
+        if (pin->emulator && check_list(pin->emulator, host, "emulator", e) != 0)
+            return -1;
+        if (pin->emulator)
+            element(tune, "emulatorpin", "cpuset", pin->emulator, NULL);
+    }
+    if (pin->memory) {
+        if (check_list(pin->memory, host, "memory", e) != 0)
+            return -1;
+        element(element(root, "numatune", NULL), "memory", "mode", "strict", "nodeset", pin->memory, NULL);
+    }
+    return 0;
+}
+
+/* ---- machine ------------------------------------------------------------------------------------------------------ */
+
+static void add_boot(xmlNodePtr root, const struct domain_parts *parts)
+{
+    xmlNodePtr os = element(root, "os", NULL);
+    if (parts->boot == BOOT_EFI)
+        xmlNewProp(os, X("firmware"), X("efi"));
+    xmlNodePtr type = leaf(os, "type", "hvm");
+    xmlNewProp(type, X("arch"), X("x86_64"));
+    xmlNewProp(type, X("machine"), X("q35"));
+    if (parts->boot == BOOT_KERNEL) {
+        leaf(os, "kernel", parts->kernel);
+        leaf(os, "initrd", parts->initrd);
+        leaf(os, "cmdline", parts->cmdline);
+    } else {
+        element(os, "boot", "dev", "hd", NULL);
+    }
+}
+
+static void add_machine(xmlNodePtr root, const struct lab_host *host, const struct domain_parts *parts)
+{
+    char cores[24];
+    bool kvm = strcmp(parts->type, "kvm") == 0;
+    xmlNodePtr features = element(root, "features", NULL);
+    element(features, "acpi", NULL);
+    element(features, "apic", NULL);
+    xmlNodePtr cpu = element(root, "cpu", "mode", kvm ? "host-passthrough" : "maximum", NULL);
+    if (kvm) {
+        xmlNewProp(cpu, X("check"), X("none"));
+        xmlNewProp(cpu, X("migratable"), X("off"));
+    }
+    element(cpu, "topology", "sockets", "1", "dies", "1", "cores", number(cores, host->vcpus), "threads", "1",
+            NULL);
+    element(root, "clock", "offset", "utc", NULL);
+    leaf(root, "on_poweroff", "destroy");
+    leaf(root, "on_reboot", "restart");
+    leaf(root, "on_crash", "destroy");
+}
+
+/* ---- devices ------------------------------------------------------------------------------------------------------- */
+
+static void add_disks(xmlNodePtr devices, const struct domain_parts *parts)
+{
+    xmlNodePtr disk = element(devices, "disk", "type", "file", "device", "disk", NULL);
+    element(disk, "driver", "name", "qemu", "type", "qcow2", "cache", parts->safe_disk ? "none" : "unsafe",
+            "discard", "unmap", NULL);
+    element(disk, "source", "file", parts->disk, NULL);
+    element(disk, "target", "dev", "vda", "bus", "virtio", NULL);
+    xmlNodePtr seed = element(devices, "disk", "type", "file", "device", "disk", NULL);
+    element(seed, "driver", "name", "qemu", "type", "raw", NULL);
+    element(seed, "source", "file", parts->seed, NULL);
+    element(seed, "target", "dev", "vdb", "bus", "virtio", NULL);
+    element(seed, "readonly", NULL);
+}
+
+static void add_port(xmlNodePtr devices, const struct plan_port *port)
+{
+    char mtu[24];
+    xmlNodePtr interface = element(devices, "interface", "type", "network", NULL);
+    element(interface, "mac", "address", port->mac, NULL);
+    element(interface, "source", "network", port->network, NULL);
+    element(interface, "model", "type", "virtio", NULL);
+    if (port->mtu)
+        element(interface, "mtu", "size", number(mtu, port->mtu), NULL);
+}
+
+static void add_small_devices(xmlNodePtr devices, const struct domain_parts *parts)
+{
+    xmlNodePtr serial = element(devices, "serial", "type", "pty", NULL);
+    element(serial, "log", "file", parts->console, "append", "off", NULL);
+    element(serial, "target", "port", "0", NULL);
+    xmlNodePtr channel = element(devices, "channel", "type", "unix", NULL);
+    element(channel, "target", "type", "virtio", "name", "org.qemu.guest_agent.0", NULL);
+    xmlNodePtr rng = element(devices, "rng", "model", "virtio", NULL);
+    xmlNodePtr backend = leaf(rng, "backend", "/dev/urandom");
+    xmlNewProp(backend, X("model"), X("random"));
+    /* a balloon would take back memory that devices write to */
+    element(devices, "memballoon", "model", "none", NULL);
+    element(devices, "controller", "type", "usb", "model", "none", NULL);
+}
+
+static void hex(char buffer[16], unsigned value, int digits)
+{
+    snprintf(buffer, 16, "0x%0*x", digits, value & 0xffffff);
+}
+
+/* One function of a device of the machine, at `bus`:0.`function` of the guest. managed: libvirt gives it to vfio-pci when the guest starts, and
+ * back when it ends. */
+static void add_function(xmlNodePtr devices, const struct pci_address *a, unsigned bus, unsigned function,
+                         bool several)
+{
+    char part[4][16], guest_bus[16], guest_function[16];
+    hex(part[0], a->domain, 4);
+    hex(part[1], a->bus, 2);
+    hex(part[2], a->slot, 2);
+    hex(part[3], a->function, 1);
+    hex(guest_bus, bus, 2);
+    hex(guest_function, function, 1);
+    xmlNodePtr device =
+        element(devices, "hostdev", "mode", "subsystem", "type", "pci", "managed", "yes", NULL);
+    element(device, "driver", "name", "vfio", NULL);
+    element(element(device, "source", NULL), "address", "domain", part[0], "bus", part[1], "slot", part[2],
+            "function", part[3], NULL);
+    element(device, "address", "type", "pci", "domain", "0x0000", "bus", guest_bus, "slot", "0x00",
+            "function", guest_function, "multifunction", several && function == 0 ? "on" : NULL, NULL);
+}
+
+/* A root port of its own for each card: bus `bus` of the guest. A card's functions stay functions of one device. */
+static void add_card(xmlNodePtr devices, const struct pci_address *functions, size_t count, unsigned bus)
+{
+    char index[24];
+    element(devices, "controller", "type", "pci", "index", number(index, bus), "model", "pcie-root-port",
+            NULL);
+    for (size_t i = 0; i < count; i++)
+        add_function(devices, &functions[i], bus, (unsigned)i, count > 1);
+}
+
+static void add_passthrough(xmlNodePtr devices, const struct domain_parts *parts)
+{
+    unsigned bus = 1;
+    if (parts->nic_count + parts->gpu_count == 0)
+        return;
+    element(devices, "controller", "type", "pci", "index", "0", "model", "pcie-root", NULL);
+    for (size_t i = 0; i < parts->nic_count; i++)
+        add_card(devices, &parts->nic[i], 1, bus++);
+    if (parts->gpu_count)
+        add_card(devices, parts->gpu, parts->gpu_count, bus);
+}
+
+/* ---- domain -------------------------------------------------------------------------------------------------------- */
+
+static void fill_mark(const struct lab *lab, const struct lab_host *host, const struct domain_parts *parts,
+                      const struct plan *plan, struct mark *mark)
+{
+    *mark = (struct mark){{0}, {0}, {0}, {0}, {0}};
+    snprintf(mark->lab, sizeof mark->lab, "%s", lab->name);
+    snprintf(mark->host, sizeof mark->host, "%s", host->name);
+    snprintf(mark->user, sizeof mark->user, "%s", parts->user);
+    snprintf(mark->mac, sizeof mark->mac, "%s", plan->ports[0].mac);
+    snprintf(mark->address, sizeof mark->address, "%s", plan->ports[0].address);
+    mark->address[strcspn(mark->address, "/")] = '\0';
+}
+
+static int fill_domain(xmlNodePtr root, const struct lab *lab, const struct lab_host *host,
+                       const struct domain_parts *parts, const struct plan *plan, struct error *e)
+{
+    char value[24];
+    struct mark mark;
+    fill_mark(lab, host, parts, plan, &mark);
+    xmlNewProp(root, X("type"), X(parts->type));
+    leaf(root, "name", host->domain);
+    if (lab->title)
+        leaf(root, "title", lab->title);
+    if (add_mark(root, &mark, e) != 0)
+        return -1;
+    xmlNodePtr memory = leaf(root, "memory", number(value, host->memory_bytes / 1024));
+    xmlNewProp(memory, X("unit"), X("KiB"));
+    leaf(root, "vcpu", number(value, host->vcpus));
+    if (add_placement(root, host, e) != 0)
+        return -1;
+    add_boot(root, parts);
+    add_machine(root, host, parts);
+    xmlNodePtr devices = element(root, "devices", NULL);
+    add_disks(devices, parts);
+    for (size_t i = 0; i < plan->count; i++)
+        add_port(devices, &plan->ports[i]);
+    add_passthrough(devices, parts);
+    add_small_devices(devices, parts);
+    return 0;
+}
+
+char *domain_xml(const struct lab *lab, const struct lab_host *host, const struct domain_parts *parts,
+                 struct error *e)
+{
+    struct plan plan;
+    char *text = NULL;
+    if (plan_guest(lab, host, &plan, e) != 0)
+        return NULL;
+    xmlDocPtr document = xmlNewDoc(X("1.0"));
+    xmlNodePtr root = xmlNewNode(NULL, X("domain"));
+    xmlDocSetRootElement(document, root);
+    if (fill_domain(root, lab, host, parts, &plan, e) == 0)
+        text = dump(document, e);
+    xmlFreeDoc(document);
+    return text;
+}
+
+/* ---- network ------------------------------------------------------------------------------------------------------- */
+
+/* A bridge without spanning tree, DHCP, DNS or packet filter: a cable; for the management network, with the machine at one end. */
+char *network_xml(const struct lab *lab, const struct plan_network *network, struct error *e)
+{
+    char value[24], *text = NULL;
+    struct mark mark = {{0}, {0}, {0}, {0}, {0}};
+    xmlDocPtr document = xmlNewDoc(X("1.0"));
+    xmlNodePtr root = xmlNewNode(NULL, X("network"));
+    xmlDocSetRootElement(document, root);
+    snprintf(mark.lab, sizeof mark.lab, "%s", lab->name);
+    leaf(root, "name", network->name);
+    int result = add_mark(root, &mark, e);
+    if (network->address[0])
+        element(root, "forward", "mode", "open", NULL);
+    element(root, "bridge", "stp", "off", "delay", "0", NULL);
+    if (network->mtu)
+        element(root, "mtu", "size", number(value, network->mtu), NULL);
+    if (network->address[0]) {
+        element(root, "dns", "enable", "no", NULL);
+        element(root, "ip", "address", network->address, "prefix", number(value, network->prefix), NULL);
+    }
+    if (result == 0)
+        text = dump(document, e);
+    xmlFreeDoc(document);
+    return text;
+}

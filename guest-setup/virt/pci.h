@@ -1,0 +1,34 @@
+/* PCI devices that are to be passed through: their functions, IOMMU group, driver, and what the machine uses them for. */
+#ifndef GUEST_SETUP_VIRT_PCI_H
+#define GUEST_SETUP_VIRT_PCI_H
+
+#include "lib/error.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct pci_address {
+    unsigned domain, bus, slot, function;
+};
+
+/* "0000:41:00.0" or "41:00.0". */
+int pci_parse(const char *text, struct pci_address *address, struct error *e);
+/* Write "0000:41:00.0" into buffer (of at least 16 bytes); returns it. */
+char *pci_format(const struct pci_address *address, char *buffer);
+
+/* All functions of the device in this slot that the machine shows, in order; returns how many (at most 8). `sysfs` is "/sys". */
+size_t pci_functions(const char *sysfs, const struct pci_address *address, struct pci_address functions[8]);
+
+/* May this function be given to a guest? It exists, has an IOMMU group, nothing else in the group is in the machine's hands, and the machine
+ * does not use it itself (an interface that is up, a display that shows something, a disk). `ours` are the functions that go to the guest
+ * together. Already bound to vfio-pci is fine. */
+int pci_check(const char *sysfs, const struct pci_address *address, const struct pci_address *ours,
+              size_t count, struct error *e);
+/* The driver that holds it ("mlx5_core", "vfio-pci"), or NULL when none does. The caller frees. */
+char *pci_driver(const char *sysfs, const struct pci_address *address);
+
+/* Give the function to vfio-pci (driver_override, unbind, probe), and back to the driver that claims it by itself. */
+int pci_bind_vfio(const char *sysfs, const struct pci_address *address, struct error *e);
+int pci_unbind_vfio(const char *sysfs, const struct pci_address *address, struct error *e);
+
+#endif
