@@ -5,7 +5,7 @@
 #ifndef HARNESS_LAB_DRIVER_H
 #define HARNESS_LAB_DRIVER_H
 
-#include "harness/interrupt.h"
+#include "lib/interrupt.h"
 #include "harness/plan.h"
 #include "harness/recorder.h"
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 #include "harness/plan.h"
-#include "harness/find.h"
+#include "lib/find.h"
 #include "harness/paths.h"
 #include "lib/json_file.h"
 #include "lib/lab_sim.h"

@@ -1,4 +1,4 @@
-#include "harness/interrupt.h"
+#include "lib/interrupt.h"
 #include <errno.h>
 #include <signal.h>
 #include <sys/signalfd.h>

@@ -1,6 +1,6 @@
 /* Where scenarios and labs are, and which lab is taken. */
-#ifndef HARNESS_FIND_H
-#define HARNESS_FIND_H
+#ifndef LIB_FIND_H
+#define LIB_FIND_H
 
 #include "lib/error.h"
 #include <stddef.h>

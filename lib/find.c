@@ -1,4 +1,4 @@
-#include "harness/find.h"
+#include "lib/find.h"
 #include "lib/files.h"
 #include "lib/json_file.h"
 #include "lib/table.h"

@@ -1,6 +1,6 @@
 /* Ctrl-C and its kin (SIGINT, SIGTERM, SIGHUP) as something to ask about, so that a run always puts the hosts back. */
-#ifndef HARNESS_INTERRUPT_H
-#define HARNESS_INTERRUPT_H
+#ifndef LIB_INTERRUPT_H
+#define LIB_INTERRUPT_H
 
 #include "lib/error.h"
 
