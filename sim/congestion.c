@@ -88,6 +88,19 @@ double sim_flow_alpha(const struct sim *sim, size_t f)
     return sum / flow->qp_count;
 }
 
+int64_t sim_flow_acked_bytes(const struct sim *sim, size_t f)
+{
+    const struct flow *flow = &sim->flows[f];
+    int64_t sum = 0;
+    for (uint32_t q = flow->first_qp; q < flow->first_qp + flow->qp_count; q++) {
+        const struct queue_pair *qp = &sim->qps[q];
+        int64_t whole = (int64_t)(qp->acked_psn / qp->packets_per_message);
+        int64_t rest = (int64_t)(qp->acked_psn % qp->packets_per_message);
+        sum += whole * qp->message_bytes + rest * (int64_t)qp->payload_bytes;
+    }
+    return sum;
+}
+
 void sim_flow_steps(const struct sim *sim, size_t f, int64_t *decreases, int64_t *increases)
 {
     const struct flow *flow = &sim->flows[f];

@@ -38,6 +38,14 @@ uint32_t events_add(struct event_queue *q, uint8_t kind, uint32_t object)
     return q->count++;
 }
 
+/* Of equal times the one that was scheduled first. */
+static bool before(const struct event *a, const struct event *b)
+{
+    if (a->time_ps != b->time_ps)
+        return a->time_ps < b->time_ps;
+    return (int32_t)(a->prev - b->prev) < 0;
+}
+
 static void heap_put(struct event_queue *q, uint32_t position, uint32_t id)
 {
     q->heap[position] = id;
@@ -46,10 +54,9 @@ static void heap_put(struct event_queue *q, uint32_t position, uint32_t id)
 
 static void heap_up(struct event_queue *q, uint32_t position, uint32_t id)
 {
-    int64_t time_ps = q->events[id].time_ps;
     while (position) {
         uint32_t parent = (position - 1) / 2;
-        if (q->events[q->heap[parent]].time_ps <= time_ps)
+        if (!before(&q->events[id], &q->events[q->heap[parent]]))
             break;
         heap_put(q, position, q->heap[parent]);
         position = parent;
@@ -59,15 +66,13 @@ static void heap_up(struct event_queue *q, uint32_t position, uint32_t id)
 
 static void heap_down(struct event_queue *q, uint32_t position, uint32_t id)
 {
-    int64_t time_ps = q->events[id].time_ps;
     for (;;) {
         uint32_t child = position * 2 + 1;
         if (child >= q->heap_count)
             break;
-        if (child + 1 < q->heap_count &&
-            q->events[q->heap[child + 1]].time_ps < q->events[q->heap[child]].time_ps)
+        if (child + 1 < q->heap_count && before(&q->events[q->heap[child + 1]], &q->events[q->heap[child]]))
             child++;
-        if (q->events[q->heap[child]].time_ps >= time_ps)
+        if (!before(&q->events[q->heap[child]], &q->events[id]))
             break;
         heap_put(q, position, q->heap[child]);
         position = child;
@@ -78,6 +83,7 @@ static void heap_down(struct event_queue *q, uint32_t position, uint32_t id)
 void events_heap_insert(struct event_queue *q, uint32_t id)
 {
     q->events[id].place = EVENT_IN_HEAP;
+    q->events[id].prev = q->heap_order++;
     heap_up(q, q->heap_count++, id);
 }
 
@@ -88,7 +94,7 @@ void events_heap_remove(struct event_queue *q, uint32_t id)
     q->events[id].place = EVENT_IDLE;
     if (last == id)
         return;
-    if (position && q->events[q->heap[(position - 1) / 2]].time_ps > q->events[last].time_ps)
+    if (position && before(&q->events[last], &q->events[q->heap[(position - 1) / 2]]))
         heap_up(q, position, last);
     else
         heap_down(q, position, last);

@@ -22,7 +22,7 @@ enum event_place { EVENT_IDLE, EVENT_IN_WHEEL, EVENT_IN_HEAP };
 
 struct event {
     int64_t time_ps;
-    uint32_t next, prev; /* in its slot; `next` is the position when it lies in the heap */
+    uint32_t next, prev; /* in its slot; in the heap: its position, and its order of scheduling */
     uint32_t object;     /* the index of what it happens to */
     uint8_t kind;        /* enum event_kind of model.h */
     uint8_t place;
@@ -38,7 +38,7 @@ struct event_queue {
     uint64_t words[WHEEL_WORDS];   /* bit: slot in use */
     uint64_t groups[WHEEL_GROUPS]; /* bit: word not zero */
     uint32_t *heap;
-    uint32_t heap_count;
+    uint32_t heap_count, heap_order;
 };
 
 /* slot_ps is rounded down to a power of two. */

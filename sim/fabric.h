@@ -110,6 +110,8 @@ int64_t sim_switch_queue_peak_bytes(const struct sim *sim, uint32_t index, uint3
 double sim_flow_rate_bps(const struct sim *sim, size_t flow);
 double sim_flow_alpha(const struct sim *sim, size_t flow);
 
+/* Payload that a flow's receivers have acknowledged, whole messages or not. */
+int64_t sim_flow_acked_bytes(const struct sim *sim, size_t flow);
 /* Rate decreases and increases that its reaction points made. */
 void sim_flow_steps(const struct sim *sim, size_t flow, int64_t *decreases, int64_t *increases);
 
