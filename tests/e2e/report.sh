@@ -1,0 +1,84 @@
+#!/usr/bin/env bash
+# The report of a real (simulated) run: page, plots and data are there, say the run's numbers, and damaged results are refused.
+# shellcheck source=tests/e2e/lib.sh
+source "$(dirname "$0")/lib.sh"
+cd "$BUILD" || exit 2
+
+check_exit 0 "a short sweep runs" ./harness run scenarios/pfc-bidir.json --duration 1s --out "$SCRATCH/results"
+result=$(readlink -f "$SCRATCH/results/pfc-bidir/latest")
+report=$result/report
+check_says "run prints where the page is" 'report/index\.html' "$SCRATCH/out"
+
+for name in sweep-goodput 02-throughput 02-paused 02-buffer 02-pcie 02-pause-cdf; do
+    if [ -s "$report/$name.svg" ] && [ -s "$report/$name.png" ] && [ -s "$report/$name.tsv" ]; then
+        ok "$name is drawn as SVG and PNG with its data"
+    else
+        nok "$name is drawn as SVG and PNG with its data" "$(ls "$report")"
+    fi
+done
+check "every SVG is well-formed XML" xmllint --noout "$report"/*.svg
+silent=$(grep -L simulated "$report"/*.svg)
+if [ -z "$silent" ]; then ok "every picture says simulated"; else nok "every picture says simulated" "$silent"; fi
+if grep -qE '(src|href)="(https?:|/)' "$report/index.html"; then
+    nok "the page refers to nothing outside its folder"
+else
+    ok "the page refers to nothing outside its folder"
+fi
+missing=$(grep -oE '(src|href)="[^"#]+"' "$report/index.html" | sed -E 's/^[a-z]+="(.*)"$/\1/' | while read -r f; do
+    [ -e "$report/$f" ] || echo "$f"
+done)
+if [ -z "$missing" ]; then ok "everything the page refers to is there"; else nok "everything the page refers to is there" "$missing"; fi
+check_says "the page says simulated" 'class="pill simulated"' "$report/index.html"
+check_says "the page sets published figures beside the run" '5[^0-9]*296|5295\.75' "$report/index.html"
+check_says "the page lists what is fitted" '<td>fitted' "$report/index.html"
+check_says "the page shows the thresholds" '91.{0,8}392' "$report/index.html"
+
+# The throughput curve is the samples' counters differenced: its mean is the counter's rise over the time.
+mean=$(awk -F '\t' '/^# .*a tx_prio0_bytes/ { on = 1; next } on && /^$/ { exit } on && !/^#/ { s += $2; n++ } END { printf "%.3f", s / n }' \
+    "$report/02-throughput.tsv")
+wanted=$(jq '.hosts.a.counters.tx_prio0_bytes | .rate_per_s * 8 / 1e9' "$result/02/result.json")
+if awk -v a="$mean" -v b="$wanted" 'BEGIN { exit !(b > 0 && a / b > 0.98 && a / b < 1.02) }'; then
+    ok "the throughput curve agrees with the counters ($mean Gb/s)"
+else
+    nok "the throughput curve agrees with the counters" "curve $mean, counters $wanted"
+fi
+pauses=$(jq -s 'map(select(.[0] == "a")) | length' "$result/02/pauses.jsonl")
+if [ "$pauses" -gt 0 ] && grep -q "a is held" "$report/02-pause-cdf.tsv"; then
+    ok "the pause lengths come from $pauses single pauses"
+else
+    nok "the pause lengths come from single pauses" "$pauses"
+fi
+
+# Again, of one cell, elsewhere.
+check_exit 0 "one cell can be reported elsewhere" ./harness report "$result/02" --out "$SCRATCH/elsewhere"
+check "and lies there" test -s "$SCRATCH/elsewhere/index.html"
+
+# Hostile names end up as text.
+cp -r "$result/02" "$SCRATCH/hostile"
+jq '.scenario.title = "<script>alert(1)</script>\" & co" | .warnings = ["<img src=x>"]' "$result/02/result.json" >"$SCRATCH/hostile/result.json"
+check_exit 0 "hostile words are drawn" ./harness report "$SCRATCH/hostile"
+if grep -qE '<script|<img src=x' "$SCRATCH/hostile/report/index.html"; then
+    nok "hostile words are escaped"
+else
+    ok "hostile words are escaped"
+fi
+
+# Damaged results.
+refused() { # what, pattern
+    check_exit 2 "$1" ./harness report "$SCRATCH/damaged"
+    check_says "and says why: $2" "$2" "$SCRATCH/err"
+}
+mkdir "$SCRATCH/damaged"
+refused "a folder without result is refused" 'not a result'
+echo '{"schema":1,' >"$SCRATCH/damaged/result.json"
+refused "a result cut short is refused" 'result\.json:[0-9]+:[0-9]+'
+echo '{"schema":7,"scenario":{}}' >"$SCRATCH/damaged/result.json"
+refused "a result of another schema is refused" 'schema'
+cp "$result/02/result.json" "$SCRATCH/damaged/"
+printf '["a",1,2,3]\n[garbage\n' >"$SCRATCH/damaged/samples.jsonl"
+refused "damaged samples are refused" 'samples\.jsonl:2'
+head -c 20000 "$result/02/samples.jsonl" >"$SCRATCH/damaged/samples.jsonl"
+check_exit 0 "samples cut short in the last line are drawn" ./harness report "$SCRATCH/damaged"
+check_exit 2 "no result at all is refused" ./harness report "$SCRATCH/nothing"
+check_exit 3 "a folder that cannot be written is refused" ./harness report "$result/02" --out /proc/nothing
+finish
