@@ -113,7 +113,7 @@ deps:
 	@deps/install-packages build
 
 deps-check:
-	@deps/install-packages build check
+	@deps/install-packages build check soft-lab
 
 run: deps
 	@$(MAKE) --no-print-directory all
