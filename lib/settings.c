@@ -115,7 +115,7 @@ static const struct field np_fields[] = {
     {"cnp_dscp", FIELD_INTEGER, AT(cnp_dscp), .min = 0, .max = 63, .help = "DSCP of CNPs."},
     {"cnp_802p_prio", FIELD_INTEGER, AT(cnp_802p_prio), .min = 0, .max = 7, .help = "Priority of CNPs."},
     {"cnp_prio_mode", FIELD_INTEGER, AT(cnp_prio_mode), .min = 0, .max = 1,
-     .help = "0: CNPs have cnp_802p_prio; 1: that of the packet they answer (upstream driver only)."},
+     .help = "0: CNPs have cnp_802p_prio; 1: it is not used (upstream driver only)."},
     {0},
 };
 #undef AT
