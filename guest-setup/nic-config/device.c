@@ -32,8 +32,7 @@ bool device_name_valid(const char *name)
     return true;
 }
 
-/* ---- what rtnetlink says
- * -------------------------------------------------------------------------------------------- */
+/* ---- what rtnetlink says -------------------------------------------------------------------------------- */
 
 static void read_address(const struct nlattr *a, char *to)
 {
@@ -154,8 +153,7 @@ json_t *device_list(struct host *host, struct error *e)
     return NULL;
 }
 
-/* ---- what sysfs says
- * ------------------------------------------------------------------------------------------------ */
+/* ---- what sysfs says ------------------------------------------------------------------------------------ */
 
 /* The last part of where a link points, or "". */
 static void link_target(const struct host *host, const char *name, const char *link, char *to, size_t size)
@@ -310,8 +308,7 @@ json_t *device_facts(const struct device *d)
     return facts;
 }
 
-/* ---- waiting
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- waiting -------------------------------------------------------------------------------------------- */
 
 static void pause_until_next_look(void)
 {

@@ -61,8 +61,7 @@ char *host_path(const struct host *host, const char *format, ...)
     return path;
 }
 
-/* ---- changes
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- changes -------------------------------------------------------------------------------------------- */
 
 /* The error number that this write is to be answered with; 0: do it. */
 static int ask_fault(struct fault *fault)
