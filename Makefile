@@ -71,19 +71,21 @@ links: | $(B)
 $(B):
 	@mkdir -p $@
 
-$(B)/%.o: %.c Makefile
+# Objects have a folder of their own: build/harness is a program.
+O := $(B)/o
+$(O)/%.o: %.c Makefile
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) $($(subst /,-,$*)_CFLAGS) -MMD -MP -c -o $@ $<
 
 define archive_rule
-$(call archive,$(1)): $(patsubst %.c,$(B)/%.o,$(filter-out $(MAINS),$(wildcard $(1)/*.c)))
+$(call archive,$(1)): $(patsubst %.c,$(O)/%.o,$(filter-out $(MAINS),$(wildcard $(1)/*.c)))
 	@rm -f $$@
 	$(AR) rcs $$@ $$^
 endef
 $(foreach f,$(FOLDERS),$(eval $(call archive_rule,$(f))))
 
 define program_rule
-$(B)/$(1): $(patsubst %.c,$(B)/%.o,$($(1)_MAIN)) $(call present,$($(1)_ARCHIVES))
+$(B)/$(1): $(patsubst %.c,$(O)/%.o,$($(1)_MAIN)) $(call present,$($(1)_ARCHIVES))
 	$(CC) $(LDFLAGS) $$($(1)_LDFLAGS) -o $$@ $$^ $$($(1)_LIBS)
 endef
 $(foreach p,$(PROGRAMS),$(eval $(call program_rule,$(p))))
@@ -91,14 +93,14 @@ $(foreach p,$(PROGRAMS),$(eval $(call program_rule,$(p))))
 # A unit test links every archive; cmocka prints TAP.
 ALL_ARCHIVES := $(call present,harness reports sim guest-setup/virt-provision guest-setup/virt collectors guest-setup/nic-config traffic lib)
 ALL_LIBS     := -lvirt -lxml2 -lmnl -libverbs -lrdmacm -ljansson -ldl -lm
-$(B)/tests/%: $(B)/tests/unit/%.o $(ALL_ARCHIVES)
+$(B)/tests/%: $(O)/tests/unit/%.o $(ALL_ARCHIVES)
 	@mkdir -p $(@D)
 	$(CC) $(LDFLAGS) -o $@ $< -Wl,--start-group $(ALL_ARCHIVES) -Wl,--end-group -lcmocka $(ALL_LIBS)
-$(B)/bench/%: $(B)/bench/%.o $(ALL_ARCHIVES)
+$(B)/bench/%: $(O)/bench/%.o $(ALL_ARCHIVES)
 	@mkdir -p $(@D)
 	$(CC) $(LDFLAGS) -o $@ $< -Wl,--start-group $(ALL_ARCHIVES) -Wl,--end-group $(ALL_LIBS)
 # A fuzzer is a LLVMFuzzerTestOneInput; fuzz/replay.c drives it over files with any compiler.
-$(B)/fuzz/%: $(B)/tests/fuzz/%.o $(B)/tests/fuzz/replay.o $(ALL_ARCHIVES)
+$(B)/fuzz/%: $(O)/tests/fuzz/%.o $(O)/tests/fuzz/replay.o $(ALL_ARCHIVES)
 	@mkdir -p $(@D)
 	$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) -Wl,--start-group $(ALL_ARCHIVES) -Wl,--end-group $(ALL_LIBS)
 
@@ -106,7 +108,7 @@ unit: $(UNIT)
 fuzzers: $(FUZZERS)
 .SECONDARY:
 
--include $(wildcard $(B)/*/*.d $(B)/*/*/*.d)
+-include $(wildcard $(O)/*/*.d $(O)/*/*/*.d)
 
 # ---- what is done with it ------------------------------------------------------------------------------------------
 deps:
