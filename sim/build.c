@@ -407,6 +407,7 @@ static void build_qp(struct sim *sim, const struct sim_config *c, uint32_t index
     qp->message_limit = (uint64_t)f->message_count;
     qp->ps_per_byte_q20 = f->rate_bps ? ((uint64_t)SIM_PS_PER_S * 8 << 20) / (uint64_t)f->rate_bps : 0;
     qp->ring_next = qp->ring_previous = qp->waiting_ack = NONE;
+    qp->follows = qp->follower = NONE;
     struct pcie *link = &sim->hosts[qp->sender].pcie;
     if (!link->ideal) {
         int32_t tags = (int32_t)((payload + link->max_read_request_bytes - 1) / link->max_read_request_bytes);
@@ -528,6 +529,33 @@ static int allocate(struct sim *sim, const struct sim_config *c, struct error *e
     return 0;
 }
 
+/* Flows that wait for others' messages. */
+static int build_order(struct sim *sim, const struct sim_config *c, struct error *e)
+{
+    for (uint32_t i = 0; i < sim->flow_count; i++) {
+        const struct sim_flow_config *f = &c->flows[i], *after;
+        if (f->after < 0)
+            continue;
+        if (f->after >= sim->flow_count || f->after == i)
+            return error_set(e, "simulator: flow %s is to come after flow %lld, which is not there", f->name,
+                             (long long)f->after);
+        after = &c->flows[f->after];
+        struct queue_pair *qp = &sim->qps[sim->flows[i].first_qp];
+        struct queue_pair *first = &sim->qps[sim->flows[f->after].first_qp];
+        if (f->queue_pairs != 1 || after->queue_pairs != 1 || f->operation == SIM_READ ||
+            after->operation == SIM_READ || f->mode == SIM_PING_PONG || after->mode == SIM_PING_PONG ||
+            first->receiver != qp->sender || first->follower != NONE)
+            return error_set(
+                e,
+                "simulator: flow %s cannot come after %s: that wants streams of writes or sends on one "
+                "queue pair, the other's receiver as its sender, and no third flow after the same",
+                f->name, after->name);
+        qp->follows = sim->flows[f->after].first_qp;
+        first->follower = sim->flows[i].first_qp;
+    }
+    return 0;
+}
+
 /* Reaction points of the senders that have them on; ECN-capable packets where the priority has either point on. */
 static int build_reactions(struct sim *sim, const struct sim_config *c, struct error *e)
 {
@@ -577,8 +605,9 @@ static int build(struct sim *sim, const struct sim_config *c, struct error *e)
     for (uint32_t i = 0; i < sim->host_count; i++)
         if (build_buffers(sim, i, c, e))
             return -1;
-    if (build_flows(sim, c, e) || build_reactions(sim, c, e) || switches_build(sim, c, e) ||
-        bridges_build(sim, c, e) || storms_build(sim, c, e) || routing_build(sim, c, e))
+    if (build_flows(sim, c, e) || build_order(sim, c, e) || build_reactions(sim, c, e) ||
+        switches_build(sim, c, e) || bridges_build(sim, c, e) || storms_build(sim, c, e) ||
+        routing_build(sim, c, e))
         return -1;
     for (uint32_t i = 0; i < sim->host_count; i++)
         if (counters_build(sim, i))

@@ -75,8 +75,12 @@ void sim_host_defaults(struct sim_host_config *h)
 
 void sim_flow_defaults(struct sim_flow_config *f)
 {
-    *f = (struct sim_flow_config){
-        .name = "flow", .message_bytes = 65536, .queue_pairs = 1, .depth = 128, .stop_ps = SIM_FOREVER};
+    *f = (struct sim_flow_config){.name = "flow",
+                                  .message_bytes = 65536,
+                                  .queue_pairs = 1,
+                                  .depth = 128,
+                                  .stop_ps = SIM_FOREVER,
+                                  .after = -1};
 }
 
 void sim_config_defaults(struct sim_config *c)

@@ -235,6 +235,9 @@ struct queue_pair {
     uint32_t timeout_event, turn_event, partner; /* partner: the other way of a ping-pong */
     uint32_t flow;
     int64_t retransmitted;
+    uint32_t follows,
+        follower; /* queue pairs: this one's messages wait for the first's, the second's for its; NONE */
+    uint64_t delivered;           /* messages at the receiver */
     uint32_t data_path, ack_path; /* from sender to receiver and back, in sim->paths */
 };
 

@@ -216,7 +216,10 @@ struct sim_flow_config {
     int64_t stop_ps;       /* posts nothing from then on; SIM_FOREVER */
     int64_t message_count; /* on each queue pair; 0: endless */
     int64_t rate_bps;      /* limit of each queue pair; 0: none */
-    bool record_latency;   /* keep the histogram (30 KB a flow) */
+    /* This flow's message k, from 1 on, is posted once the flow of this index has brought k messages to this flow's `from` (one
+     * queue pair each, no reads); -1: none. */
+    int64_t after;
+    bool record_latency; /* keep the histogram (30 KB a flow) */
 };
 /* An endless stream of 64 KiB writes, one queue pair of depth 128, from host to host memory, priority 0. */
 void sim_flow_defaults(struct sim_flow_config *f);

@@ -167,6 +167,7 @@ static void post(struct sim *sim, uint32_t q)
 static bool may_post(const struct sim *sim, const struct queue_pair *qp)
 {
     return !qp->stopped && (!qp->message_limit || qp->posted < qp->message_limit) &&
+           (qp->follows == NONE || qp->posted <= sim->qps[qp->follows].delivered) &&
            sim->now_ps < sim->flows[qp->flow].stop_ps;
 }
 
@@ -229,6 +230,13 @@ static void complete_messages(struct sim *sim, uint32_t q, uint64_t done_psn)
         go_on(sim, q);
 }
 
+static void post_all(struct sim *sim, uint32_t q)
+{
+    while (sim->qps[q].posted < sim->qps[q].completed + sim->qps[q].depth && may_post(sim, &sim->qps[q]))
+        post(sim, q);
+    go_on(sim, q);
+}
+
 void qp_start(struct sim *sim, uint32_t f)
 {
     const struct flow *flow = &sim->flows[f];
@@ -237,11 +245,8 @@ void qp_start(struct sim *sim, uint32_t f)
         qp_turn(sim, flow->first_qp);
         return;
     }
-    for (uint32_t q = flow->first_qp; q < flow->first_qp + flow->qp_count; q++) {
-        while (sim->qps[q].posted < sim->qps[q].depth && may_post(sim, &sim->qps[q]))
-            post(sim, q);
-        go_on(sim, q);
-    }
+    for (uint32_t q = flow->first_qp; q < flow->first_qp + flow->qp_count; q++)
+        post_all(sim, q);
 }
 
 /* ---- ping-pong -------------------------------------------------------------------------------------- */
@@ -342,6 +347,15 @@ bool qp_accept(struct sim *sim, uint32_t host, uint32_t p)
     return true;
 }
 
+/* A whole message is there: it may be what another queue pair waits for. */
+static void message_arrived(struct sim *sim, uint32_t q)
+{
+    struct queue_pair *qp = &sim->qps[q];
+    qp->delivered++;
+    if (qp->follower != NONE && sim->now_ps >= sim->flows[sim->qps[qp->follower].flow].start_ps)
+        post_all(sim, qp->follower);
+}
+
 /* Data is on its way to memory, where it is visible at visible_ps: acknowledge, complete a read, wake a ping-pong's program. */
 void qp_delivered(struct sim *sim, uint32_t host, uint32_t p, int64_t visible_ps)
 {
@@ -360,6 +374,8 @@ void qp_delivered(struct sim *sim, uint32_t host, uint32_t p, int64_t visible_ps
     if ((packet.flags & PACKET_LAST) ||
         (h->ack_every_packets && ++qp->unacknowledged >= (uint32_t)h->ack_every_packets))
         acknowledge(sim, host, q);
+    if (packet.flags & PACKET_LAST)
+        message_arrived(sim, q);
     if ((packet.flags & PACKET_LAST) && sim->flows[qp->flow].ping_pong)
         event_schedule(&sim->events, sim->qps[sim->qps[q].partner].turn_event,
                        visible_ps + turn_around_ps(sim, host));

@@ -1,0 +1,211 @@
+#include "sim/workload.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_FLOWS 10000000
+
+struct point {
+    double bytes, share; /* so many flows are up to this size; between points the share grows linearly */
+};
+
+static const struct point web_search[] = {
+    {0, 0},      {10e3, .15},  {20e3, .2}, {30e3, .3}, {50e3, .4},  {80e3, .53},
+    {200e3, .6}, {1000e3, .7}, {2e6, .8},  {5e6, .9},  {10e6, .97}, {30e6, 1},
+};
+static const struct point data_mining[] = {
+    {1, 0},           {1460, .5},         {2 * 1460, .6},       {3 * 1460, .7},      {7 * 1460, .8},
+    {267 * 1460, .9}, {2107 * 1460, .95}, {66667. * 1460, .99}, {666667. * 1460, 1},
+};
+
+static const struct point *points_of(enum sim_sizes sizes, size_t *count)
+{
+    bool web = sizes == SIM_SIZES_WEB_SEARCH;
+    *count = web ? sizeof web_search / sizeof *web_search : sizeof data_mining / sizeof *data_mining;
+    return web ? web_search : data_mining;
+}
+
+double sim_sizes_mean(enum sim_sizes sizes)
+{
+    size_t count;
+    const struct point *p = points_of(sizes, &count);
+    double mean = 0;
+    for (size_t i = 1; i < count; i++)
+        mean += (p[i].share - p[i - 1].share) * (p[i].bytes + p[i - 1].bytes) / 2;
+    return mean;
+}
+
+int64_t sim_sizes_draw(enum sim_sizes sizes, struct random *random)
+{
+    size_t count, i = 1;
+    const struct point *p = points_of(sizes, &count);
+    double u = random_unit(random);
+    while (i + 1 < count && p[i].share < u)
+        i++;
+    double part = (u - p[i - 1].share) / (p[i].share - p[i - 1].share);
+    int64_t bytes = (int64_t)(p[i - 1].bytes + part * (p[i].bytes - p[i - 1].bytes));
+    return bytes > 0 ? bytes : 1;
+}
+
+/* ---- growing the list ----------------------------------------------------------------------------------- */
+
+struct making {
+    const struct sim_workload_config *w;
+    struct random random;
+    struct sim_flow_config *flows;
+    size_t count, capacity;
+    uint32_t first;
+};
+
+static int add(struct making *m, uint32_t from, uint32_t to, int64_t bytes, int64_t start_ps, struct error *e)
+{
+    if (m->count == m->capacity) {
+        size_t capacity = m->capacity ? m->capacity * 2 : 64;
+        struct sim_flow_config *flows =
+            capacity <= 2 * MOST_FLOWS ? realloc(m->flows, capacity * sizeof *flows) : NULL;
+        if (!flows)
+            return error_set(e, "workload: %zu flows are too many", m->count);
+        m->flows = flows;
+        m->capacity = capacity;
+    }
+    struct sim_flow_config *flow = &m->flows[m->count++];
+    *flow = m->w->flow;
+    flow->from = from;
+    flow->to = to;
+    flow->start_ps = start_ps;
+    if (bytes) {
+        flow->message_bytes = bytes;
+        flow->depth = 1;
+        flow->message_count = m->w->rounds;
+    }
+    return 0;
+}
+
+static int64_t size_of(struct making *m)
+{
+    return m->w->sizes == SIM_SIZES_FIXED ? m->w->size_bytes : sim_sizes_draw(m->w->sizes, &m->random);
+}
+
+static const uint32_t *receivers(const struct sim_workload_config *w, size_t *count)
+{
+    *count = w->to_count ? w->to_count : w->from_count;
+    return w->to_count ? w->to : w->from;
+}
+
+/* ---- patterns ------------------------------------------------------------------------------------------- */
+
+static int make_poisson(struct making *m, struct error *e)
+{
+    const struct sim_workload_config *w = m->w;
+    double mean = w->sizes == SIM_SIZES_FIXED ? (double)w->size_bytes : sim_sizes_mean(w->sizes);
+    if (!(w->load > 0 && w->load <= 10) || w->link_bps <= 0 || mean < 1)
+        return error_set(e, "workload: Poisson arrivals want a load above 0, a link rate and a size");
+    if (w->flow.stop_ps == SIM_FOREVER && !w->most_flows)
+        return error_set(e, "workload: Poisson arrivals want an end: a stop or a number of flows");
+    double gap_ps = mean * 8e12 / (w->load * (double)w->link_bps) / (double)w->from_count;
+    size_t to_count;
+    const uint32_t *to = receivers(w, &to_count);
+    double at_ps = (double)w->flow.start_ps;
+    for (;;) {
+        at_ps += random_exponential(&m->random, gap_ps);
+        if (at_ps >= (double)w->flow.stop_ps || (w->most_flows && (int64_t)m->count == w->most_flows))
+            return 0;
+        uint32_t from = w->from[random_next(&m->random) % w->from_count], other;
+        size_t tries = 0;
+        do
+            other = to[random_next(&m->random) % to_count];
+        while (other == from && ++tries < 1000);
+        if (other == from)
+            return error_set(e, "workload: host %u has nobody else to send to", from);
+        if (add(m, from, other, size_of(m), (int64_t)at_ps, e))
+            return -1;
+    }
+}
+
+static int make_pairs(struct making *m, struct error *e)
+{
+    size_t to_count;
+    const uint32_t *to = receivers(m->w, &to_count);
+    for (size_t t = 0; t < to_count; t++)
+        for (size_t f = 0; f < m->w->from_count; f++)
+            if (m->w->from[f] != to[t] && add(m, m->w->from[f], to[t], size_of(m), m->w->flow.start_ps, e))
+                return -1;
+    return 0;
+}
+
+/* A random permutation without fixed points: one cycle through all (Sattolo, 1986). */
+static int make_permutation(struct making *m, struct error *e)
+{
+    const struct sim_workload_config *w = m->w;
+    size_t n;
+    const uint32_t *to = receivers(w, &n);
+    if (n != w->from_count)
+        return error_set(e, "workload: a permutation wants as many receivers as senders");
+    size_t *place = malloc(n * sizeof *place);
+    if (!place)
+        return error_set(e, "workload: no memory for %zu hosts", n);
+    for (size_t i = 0; i < n; i++)
+        place[i] = w->shift ? (size_t)((int64_t)i + w->shift % (int64_t)n + (int64_t)n) % n : i;
+    for (size_t i = n - 1; i > 0 && !w->shift; i--) {
+        size_t k = random_next(&m->random) % i, swap = place[i];
+        place[i] = place[k];
+        place[k] = swap;
+    }
+    int rc = 0;
+    for (size_t i = 0; i < n && !rc; i++) {
+        if (to[place[i]] == w->from[i])
+            rc = error_set(e, "workload: the permutation would send host %u to itself", w->from[i]);
+        else
+            rc = add(m, w->from[i], to[place[i]], size_of(m), w->flow.start_ps, e);
+    }
+    free(place);
+    return rc;
+}
+
+/* Reduce-scatter, then all-gather: in each of 2(n-1) steps every host hands one n-th on, as soon as it has what it got in the
+ * step before. (Patarasuk and Yuan, "Bandwidth optimal all-reduce algorithms", 2009) */
+static int make_ring(struct making *m, struct error *e)
+{
+    const struct sim_workload_config *w = m->w;
+    size_t n = w->from_count;
+    if (n < 2 || w->size_bytes < (int64_t)n || w->sizes != SIM_SIZES_FIXED)
+        return error_set(e, "workload: a ring wants at least two hosts and a size of a byte for each");
+    for (size_t i = 0; i < n; i++) {
+        if (add(m, w->from[i], w->from[(i + 1) % n], (w->size_bytes + (int64_t)n - 1) / (int64_t)n,
+                w->flow.start_ps, e))
+            return -1;
+        m->flows[i].message_count = 2 * (int64_t)(n - 1) * w->rounds;
+        m->flows[i].after = (int64_t)(m->first + (i + n - 1) % n);
+    }
+    return 0;
+}
+
+int sim_workload_make(const struct sim_workload_config *w, uint32_t first, struct sim_flow_config **flows,
+                      size_t *count, struct error *e)
+{
+    struct making m = {.w = w, .first = first};
+    int rc;
+    if (!w->from_count || w->rounds < 1 || w->size_bytes < 0)
+        return error_set(e, "workload: wants senders, at least one round, and a size that is not negative");
+    random_seed(&m.random, w->seed);
+    switch (w->pattern) {
+    case SIM_POISSON:
+        rc = make_poisson(&m, e);
+        break;
+    case SIM_PERMUTATION:
+        rc = make_permutation(&m, e);
+        break;
+    case SIM_RING_ALL_REDUCE:
+        rc = make_ring(&m, e);
+        break;
+    default:
+        rc = make_pairs(&m, e);
+        break;
+    }
+    if (rc) {
+        free(m.flows);
+        return -1;
+    }
+    *flows = m.flows;
+    *count = m.count;
+    return 0;
+}

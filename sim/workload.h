@@ -1,0 +1,45 @@
+/* Many flows by a pattern. */
+#ifndef SIM_WORKLOAD_H
+#define SIM_WORKLOAD_H
+
+#include "sim/random.h"
+#include "sim/sim.h"
+
+/* Distributions of flow sizes that papers use. */
+enum sim_sizes {
+    SIM_SIZES_FIXED,
+    SIM_SIZES_WEB_SEARCH, /* Alizadeh et al., "Data Center TCP", SIGCOMM 2010, as the HPCC simulator tabulates it */
+    SIM_SIZES_DATA_MINING, /* Greenberg et al., "VL2", SIGCOMM 2009, as Alizadeh et al., "pFabric", 2013 tabulate it */
+};
+double sim_sizes_mean(enum sim_sizes sizes);
+/* A size drawn from it, at least 1. Not for SIM_SIZES_FIXED. */
+int64_t sim_sizes_draw(enum sim_sizes sizes, struct random *random);
+
+enum sim_pattern {
+    SIM_POISSON,         /* flows arrive at random times, from a random sender to a random receiver */
+    SIM_INCAST,          /* every sender to every receiver */
+    SIM_PERMUTATION,     /* every host sends to one and receives from one */
+    SIM_ALL_TO_ALL,      /* every host to every other */
+    SIM_RING_ALL_REDUCE, /* 2(n-1) steps round the ring, each waits for the one before */
+};
+
+struct sim_workload_config {
+    enum sim_pattern pattern;
+    struct sim_flow_config flow; /* what all flows share: memories, priority, payload, start and stop */
+    const uint32_t *from, *to;   /* hosts; `to` empty: the same as from */
+    size_t from_count, to_count;
+    enum sim_sizes sizes;
+    int64_t size_bytes; /* of a flow, of all reduced data with a ring; 0: endless */
+    int64_t rounds;     /* how often the size is sent, one after the other; at least 1 */
+    double load;        /* Poisson: share of each sender's link, headers not counted */
+    int64_t link_bps;   /* Poisson: rate of a sender's link */
+    int64_t most_flows; /* Poisson: no more than these; 0: until flow.stop_ps */
+    int64_t shift;      /* permutation: host i sends to i + shift; 0: drawn */
+    uint64_t seed;
+};
+
+/* The flows, in the order of their start. Indices in `after` count from `first`. The caller frees *flows. */
+int sim_workload_make(const struct sim_workload_config *w, uint32_t first, struct sim_flow_config **flows,
+                      size_t *count, struct error *e);
+
+#endif
