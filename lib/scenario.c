@@ -139,7 +139,8 @@ static const struct field sample_fields[] = {
     {"every", FIELD_QUANTITY, AT(every_ns), .unit = UNIT_TIME_NS, .min = 1000, .max = 60 * NS_PER_S,
      .fallback = "\"10ms\"", .help = "Time between samples."},
     {"groups", FIELD_LIST, AT(groups), .item = FIELD_STRING, .min = 0, .max = 32,
-     .help = "Groups of counters: pfc, ecn, throughput, drops, pcie, dcqcn, queue, errors, all; unset: all."},
+     .help = "Groups of counters: pfc, ecn, throughput, drops, pcie, buffer, dcqcn, queue, link, errors, "
+             "all; unset: all."},
     {0},
 };
 #undef AT
@@ -329,8 +330,8 @@ static int check_traffic_names(const struct scenario *scenario, const struct nam
 
 static int check_groups(const struct scenario *scenario, struct error *e)
 {
-    static const char *const known[] = {"pfc",   "ecn",   "throughput", "drops", "pcie",
-                                        "dcqcn", "queue", "errors",     "all",   NULL};
+    static const char *const known[] = {"pfc",   "ecn",  "throughput", "drops", "pcie", "buffer", "dcqcn",
+                                        "queue", "link", "errors",     "other", "all",  NULL};
     char *const *items = scenario->sample.groups.items;
     for (size_t i = 0; i < scenario->sample.groups.count; i++) {
         size_t k = 0;
@@ -341,7 +342,7 @@ static int check_groups(const struct scenario *scenario, struct error *e)
         const char *near = options_nearest(items[i], known);
         return error_set(e,
                          "sample.groups[%zu]: \"%.60s\" is no group%s%s%s: expected pfc, ecn, throughput, "
-                         "drops, pcie, dcqcn, queue, errors or all",
+                         "drops, pcie, buffer, dcqcn, queue, link, errors or all",
                          i, items[i], near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
     }
     return 0;

@@ -1,0 +1,74 @@
+#include "harness/commands.h"
+#include "lib/lab.h"
+#include "lib/log.h"
+#include "lib/scenario.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* A lab's schema depends on its driver. */
+static json_t *lab_schema(void)
+{
+    json_t *any = json_array();
+    for (int i = 0; lab_driver_names[i]; i++) {
+        json_t *schema = table_schema(lab_table((enum lab_driver_kind)i));
+        json_object_set_new(json_object_get(json_object_get(schema, "properties"), "driver"), "const",
+                            json_string(lab_driver_names[i]));
+        json_object_del(schema, "$schema");
+        json_array_append_new(any, schema);
+    }
+    return json_pack("{s:s,s:s,s:o}", "$schema", "https://json-schema.org/draft/2020-12/schema", "title",
+                     "lab", "oneOf", any);
+}
+
+static void print_manual(bool lab)
+{
+    struct text out = {0};
+    if (lab) {
+        for (int i = 0; lab_driver_names[i]; i++)
+            table_manual(lab_table((enum lab_driver_kind)i), &out);
+    } else {
+        table_manual(&scenario_table, &out);
+    }
+    fputs(text_string(&out), stdout);
+    text_free(&out);
+}
+
+struct schema_options {
+    int manual;
+};
+
+static const struct option_spec options[] = {
+    {.name = "manual",
+     .kind = OPTION_FLAG,
+     .offset = offsetof(struct schema_options, manual),
+     .help = "The fields as mdoc lists, for the man pages, instead of a JSON Schema."},
+    {0},
+};
+
+static int run_schema(int argc, char **argv)
+{
+    const char **arguments;
+    size_t count;
+    struct schema_options said = {0};
+    int status = command_parse(&command_schema, argc, argv, &said, &arguments, &count, 1, 1);
+    if (status >= 0)
+        return status;
+    bool scenario = strcmp(arguments[0], "scenario") == 0, lab = strcmp(arguments[0], "lab") == 0,
+         settings = strcmp(arguments[0], "settings") == 0;
+    status = scenario || lab || settings ? EXIT_PASSED : EXIT_USAGE;
+    if (status != EXIT_PASSED) {
+        log_error("schema: \"%s\" is no document type: expected scenario, lab or settings", arguments[0]);
+    } else if (said.manual && !settings) {
+        print_manual(lab);
+    } else {
+        json_t *schema = lab ? lab_schema() : table_schema(scenario ? &scenario_table : &settings_table);
+        json_dumpf(schema, stdout, JSON_INDENT(2));
+        fputc('\n', stdout);
+        json_decref(schema);
+    }
+    options_free(options, &said, arguments);
+    return status;
+}
+
+const struct command command_schema = {"schema", "schema scenario|lab|settings [--manual]",
+                                       "Print the JSON Schema of a document type.", options, run_schema};

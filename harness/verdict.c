@@ -1,0 +1,143 @@
+#include "harness/verdict.h"
+#include <math.h>
+#include <string.h>
+
+const char *const verdict_names[] = {"skipped", "passed", "failed", "incomplete"};
+
+static bool host_can(const json_t *host, const char *capability)
+{
+    size_t i;
+    json_t *name;
+    json_array_foreach(json_object_get(host, "capabilities"), i, name)
+    {
+        if (strcmp(json_string_value(name), capability) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Some capabilities are those of one place in the lab, the others every sending and receiving host must have. */
+static bool lab_can(const json_t *result, const char *capability)
+{
+    bool one_is_enough = strcmp(capability, "ecn-mark") == 0 || strcmp(capability, "switch") == 0;
+    const char *role;
+    json_t *host;
+    size_t can = 0, all = 0;
+    json_object_foreach(json_object_get(result, "hosts"), role, host)
+    {
+        if (!one_is_enough && host_can(host, "switch") && !host_can(host, "rdma"))
+            continue;
+        all++;
+        can += host_can(host, capability);
+    }
+    return one_is_enough ? can > 0 : all > 0 && can == all;
+}
+
+const char *verdict_lacking(const struct scenario_expect *expect, const json_t *result)
+{
+    const int *needs = expect->needs.items;
+    for (size_t i = 0; i < expect->needs.count; i++)
+        if (!lab_can(result, capability_names[needs[i]]))
+            return capability_names[needs[i]];
+    return NULL;
+}
+
+static json_t *number(double value)
+{
+    if (isnan(value))
+        return json_null();
+    return value == floor(value) && fabs(value) < 9e15 ? json_integer((json_int_t)value) : json_real(value);
+}
+
+static json_t *when_words(const json_t *when)
+{
+    char *shown = json_dumps(when, JSON_COMPACT | JSON_ENCODE_ANY);
+    json_t *words = json_sprintf("only when %s", shown ? shown : "?");
+    free(shown);
+    return words;
+}
+
+static void skip(json_t *entry, json_t *reason)
+{
+    json_object_set_new(entry, "verdict", json_string("skipped"));
+    json_object_set_new(entry, "reason", reason);
+}
+
+static void decide(const struct expr *check, const json_t *result, json_t *entry)
+{
+    struct expr_result r;
+    enum expr_outcome outcome = expr_evaluate(check, result, &r);
+    json_object_set_new(entry, "left", number(r.left));
+    json_object_set_new(entry, "right", number(r.right));
+    json_object_set_new(entry, "unit", json_string(r.unit));
+    if (outcome == EXPR_UNKNOWN) {
+        skip(entry, json_string(r.reason));
+        return;
+    }
+    json_object_set_new(entry, "verdict", json_string(outcome == EXPR_TRUE ? "passed" : "failed"));
+    json_object_set_new(entry, "reason",
+                        json_sprintf("%.10g%s%s against %.10g%s%s", r.left, *r.unit ? " " : "", r.unit,
+                                     r.right, *r.unit ? " " : "", r.unit));
+}
+
+static json_t *judge_one(const struct cell *cell, size_t i, const json_t *result, const char *why_not)
+{
+    const struct scenario_expect *expect = (const struct scenario_expect *)cell->scenario.expect.items + i;
+    json_t *entry = json_pack("{s:s,s:s}", "name", expect->name, "check", expect->check);
+    const char *lacking = verdict_lacking(expect, result);
+    const char *lab = json_string_value(json_object_get(json_object_get(result, "lab"), "name"));
+    if (!plan_when(cell, expect->when))
+        skip(entry, when_words(expect->when));
+    else if (lacking)
+        skip(entry, json_sprintf("lab %s lacks %s", lab ? lab : "?", lacking));
+    else if (why_not)
+        skip(entry, json_string(why_not));
+    else
+        decide(cell->checks[i], result, entry);
+    return entry;
+}
+
+static json_t *publish_one(const struct cell *cell, size_t i, const json_t *result, const char *why_not)
+{
+    const struct scenario_published *p =
+        (const struct scenario_published *)cell->scenario.published.items + i;
+    struct expr_result r = {.left = NAN, .unit = ""};
+    json_t *entry = json_pack("{s:s,s:s,s:f,s:s,s:s}", "name", p->name, "of", p->of, "published", p->value,
+                              "unit", p->unit ? p->unit : "", "source", p->source);
+    if (why_not)
+        json_object_set_new(entry, "reason", json_string(why_not));
+    else if (expr_evaluate(cell->published[i], result, &r) == EXPR_UNKNOWN)
+        json_object_set_new(entry, "reason", json_string(r.reason));
+    json_object_set_new(entry, "measured", isnan(r.left) ? json_null() : json_real(r.left));
+    if (!isnan(r.left) && p->value != 0)
+        json_object_set_new(entry, "difference_percent",
+                            json_real((r.left - p->value) / fabs(p->value) * 100));
+    return entry;
+}
+
+enum verdict verdict_judge(const struct cell *cell, json_t *result, const char *why_not)
+{
+    const struct scenario_published *published = cell->scenario.published.items;
+    json_t *expectations = json_array(), *figures = json_array();
+    enum verdict verdict = VERDICT_SKIPPED;
+    for (size_t i = 0; i < cell->scenario.expect.count; i++) {
+        json_t *entry = judge_one(cell, i, result, why_not);
+        const char *said = json_string_value(json_object_get(entry, "verdict"));
+        json_array_append_new(expectations, entry);
+        if (strcmp(said, "failed") == 0)
+            verdict = VERDICT_FAILED;
+        else if (strcmp(said, "passed") == 0 && verdict == VERDICT_SKIPPED)
+            verdict = VERDICT_PASSED;
+    }
+    if (cell->scenario.expect.count == 0 && !why_not)
+        verdict = VERDICT_PASSED; /* it ran, and nothing more was asked */
+    for (size_t i = 0; i < cell->scenario.published.count; i++)
+        if (plan_when(cell, published[i].when))
+            json_array_append_new(figures, publish_one(cell, i, result, why_not));
+    if (json_is_false(json_object_get(result, "complete")))
+        verdict = VERDICT_INCOMPLETE;
+    json_object_set_new(result, "expectations", expectations);
+    json_object_set_new(result, "published", figures);
+    json_object_set_new(result, "verdict", json_string(verdict_names[verdict]));
+    return verdict;
+}
