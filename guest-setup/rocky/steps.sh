@@ -1,0 +1,65 @@
+# shellcheck shell=bash disable=SC2034 # steps use the names that are set here
+# What the steps of the Rocky profiles share. A step sources this, defines `check` and `apply`, and ends with `step "$@"`.
+# Steps read the versions that they install from the folder that the controller serves (guest-setup/host/packages).
+set -euo pipefail
+export LC_ALL=C
+
+SERVED=${LAB_FILES:-/usr/local/share/lab}/packages
+STAMPS=/var/lib/lab
+KERNEL=$(uname -r)
+REBOOT=100
+
+say() { printf '%s\n' "$*" >&2; }
+fail() {
+    say "$*"
+    exit 1
+}
+
+step() {
+    case ${1-} in
+    check) check ;;
+    apply) apply ;;
+    *) fail "usage: ${0##*/} check|apply" ;;
+    esac
+}
+
+# ---- the bundle of versions
+bundle() { awk -v key="$1" '$1 == key { sub("^[^ ]* ", ""); print }' "$SERVED/bundle"; }
+# The items of the bundle's list $1, one a line.
+bundle_list() { awk -v key="$1." 'index($1, key) == 1 { print $2 }' "$SERVED/bundle"; }
+
+# ---- packages
+# NAME, or NAME-EPOCH:VERSION-RELEASE.ARCH, or NAME-VERSION-RELEASE.ARCH, is installed exactly so.
+is_installed() {
+    if [[ $1 == *-[0-9]*:* ]]; then
+        rpm -q --queryformat '%{NAME}-%{EPOCH}:%{VERSION}-%{RELEASE}.%{ARCH}\n' "${1%%-[0-9]*:*}" 2>/dev/null | grep -qxF "$1"
+    else
+        rpm -q --quiet "$1"
+    fi
+}
+# Those of group $1 that are not installed.
+missing_packages() {
+    local name
+    for name in $(bundle_list "packages.$1.names"); do is_installed "$name" || echo "$name"; done
+}
+# dnf with the served repositories only, signatures checked (lab.repo says so).
+lab_dnf() { dnf --assumeyes --quiet --disablerepo='*' --enablerepo='lab-*' --setopt=install_weak_deps=False "$@"; }
+
+# ---- modules
+is_loaded() { [[ -d /sys/module/${1//-/_} ]]; }
+# Field $1 of module $2 on disk; nothing when there is none.
+of_module() { modinfo -k "$KERNEL" -F "$1" "$2" 2>/dev/null || true; }
+# The loaded module $1 is the one on disk.
+is_current() {
+    local loaded=/sys/module/${1//-/_}/srcversion
+    [[ -f $loaded && $(cat "$loaded") == "$(of_module srcversion "$1")" ]]
+}
+
+# ---- files
+# Is file $1 exactly the standard input? / Make it so.
+is_file() { cmp -s - "$1"; }
+put_file() {
+    mkdir -p "$(dirname "$1")"
+    cat >"$1.new"
+    mv "$1.new" "$1"
+}
