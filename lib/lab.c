@@ -7,8 +7,7 @@
 
 const char *const lab_driver_names[] = {"sim", "libvirt", "ssh", NULL};
 
-/* ---- tables
- * --------------------------------------------------------------------------------------------------- */
+/* ---- tables --------------------------------------------------------------------------------------------- */
 
 #define AT(member) .offset = offsetof(struct lab_nic, member)
 static const struct field nic_fields[] = {
@@ -177,8 +176,7 @@ static const struct field libvirt_fields[] = {
     COMMON,
     {"uri", FIELD_STRING, AT(uri), .fallback = "\"qemu:///system\"", .help = "URI of libvirt."},
     {"pool", FIELD_STRING, AT(pool),
-     .help = "Folder of disks on the machine; unset: /var/lib/libvirt/images/harness-NAME, or its like in "
-             "your home."},
+     .help = "Folder below which the lab makes its own for disks; unset: /var/lib/libvirt/images."},
     {"management", FIELD_OBJECT, AT(management), .sub = &management_table,
      .help = "How guests are reached; unset: libvirt's network \"default\"."},
     {"hosts", FIELD_MAP, AT(hosts), .item = FIELD_OBJECT, .sub = &libvirt_host_table, .min = 1, .max = 1000,
@@ -205,8 +203,7 @@ const struct table *lab_table(enum lab_driver_kind driver)
     return &tables[driver];
 }
 
-/* ---- parsing
- * -------------------------------------------------------------------------------------------------- */
+/* ---- parsing -------------------------------------------------------------------------------------------- */
 
 static int driver_of(const json_t *json, enum lab_driver_kind *driver, struct error *e)
 {
