@@ -15,8 +15,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* A flap begins some time after the call that causes it, and a port trains within seconds. */
-#define FLAP_BEGINS_NS   (1000 * NS_PER_MS)
+/* A port trains within seconds. */
 #define CARRIER_STAYS_NS (300 * NS_PER_MS)
 #define COMES_BACK_NS    (30 * NS_PER_S)
 #define LOOK_EVERY_NS    (20 * NS_PER_MS)
@@ -315,7 +314,7 @@ static void pause_until_next_look(void)
     clock_sleep_until_ns(clock_monotonic_ns() + LOOK_EVERY_NS);
 }
 
-static int settle_carrier(struct device *d, const struct device *before, struct error *e)
+static int settle_carrier(struct device *d, const struct device *before, int64_t flap_ns, struct error *e)
 {
     int64_t began = clock_monotonic_ns(), steady_since = began;
     uint32_t changes = before->carrier_changes;
@@ -329,7 +328,7 @@ static int settle_carrier(struct device *d, const struct device *before, struct 
             changes = d->carrier_changes;
             steady_since = now;
         }
-        if (d->carrier && now - steady_since >= (flapped ? CARRIER_STAYS_NS : FLAP_BEGINS_NS))
+        if (d->carrier && now - steady_since >= (flapped ? CARRIER_STAYS_NS : flap_ns))
             return 0;
         if (now - began > COMES_BACK_NS)
             return error_set(e, "%s: the link went down and is not back after %d s", d->name,
@@ -338,11 +337,12 @@ static int settle_carrier(struct device *d, const struct device *before, struct 
     }
 }
 
-int device_settle(struct device *d, const struct device *before, int gids_before, struct error *e)
+int device_settle(struct device *d, const struct device *before, int gids_before, int64_t flap_ns,
+                  struct error *e)
 {
     if (!before->up || !before->carrier)
         return 0;
-    if (settle_carrier(d, before, e) == -1)
+    if (settle_carrier(d, before, flap_ns, e) == -1)
         return -1;
     int64_t began = clock_monotonic_ns();
     while (device_gid_count(d) < gids_before) {

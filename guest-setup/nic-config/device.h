@@ -49,9 +49,10 @@ json_t *device_facts(const struct device *d);
 
 /*
  * After a write that may take the link down: wait until the carrier is back and stays, and the GIDs are
- * there, when they were before. `before` is the device as it was.
+ * there, when they were before. `before` is the device as it was; a flap that has not begun after flap_ns does not come.
  */
-int device_settle(struct device *d, const struct device *before, int gids_before, struct error *e);
+int device_settle(struct device *d, const struct device *before, int gids_before, int64_t flap_ns,
+                  struct error *e);
 /* After a reload: wait until the interface is there again. */
 int device_wait_back(struct device *d, struct error *e);
 

@@ -6,9 +6,14 @@
 #define NIC_CONFIG_KNOB_H
 
 #include "guest-setup/nic-config/device.h"
+#include "lib/clock.h"
 #include "lib/settings.h"
 #include "lib/text.h"
 #include <jansson.h>
+
+/* Drivers that reopen their queues drop the carrier within the call; a port that trains anew does so some time after. */
+#define FLAP_SOON_NS  (100 * NS_PER_MS)
+#define FLAP_LATER_NS (1000 * NS_PER_MS)
 
 enum knob_answer {
     KNOB_READ,    /* the values are in */
@@ -19,8 +24,9 @@ enum knob_answer {
 struct knob {
     const char *name;
     const char *const *keys; /* of the settings document that it reads and writes; ended by NULL */
-    bool follows;    /* the driver moves it along with other settings: only restore puts it back unasked */
-    bool drops_link; /* after a write wait for the carrier and the GIDs */
+    bool follows; /* the driver moves it along with other settings: only restore puts it back unasked */
+    int64_t
+        flap_ns; /* a write may take the link down within this time: wait, then for carrier and GIDs; 0: never */
     /* Put every one of `keys` into settings, in the document's canonical form, and say where it was read. */
     enum knob_answer (*read)(struct device *d, json_t *settings, struct text *place, struct error *e);
     /* Fill in what `wanted` leaves open, in target (what is in force, with `wanted` laid over it). May be NULL. */

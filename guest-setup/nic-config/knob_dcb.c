@@ -424,7 +424,7 @@ static const char *const pfc_keys[] = {"pfc", NULL}, *const cable_keys[] = {"cab
 
 const struct knob knob_pfc = {.name = "pfc",
                               .keys = pfc_keys,
-                              .drops_link = true,
+                              .flap_ns = FLAP_LATER_NS,
                               .read = read_pfc,
                               .complete = complete_pfc,
                               .check = check_pfc,

@@ -345,7 +345,7 @@ static const char *const ring_keys[] = {"rx_ring", "tx_ring", NULL},
 
 const struct knob knob_ring = {.name = "ring",
                                .keys = ring_keys,
-                               .drops_link = true,
+                               .flap_ns = FLAP_SOON_NS,
                                .read = read_ring,
                                .check = check_ring,
                                .write = write_ring};
@@ -353,7 +353,7 @@ const struct knob knob_coalesce = {
     .name = "coalesce", .keys = coalesce_keys, .read = read_coalesce, .write = write_coalesce};
 const struct knob knob_pause = {.name = "pause",
                                 .keys = pause_keys,
-                                .drops_link = true,
+                                .flap_ns = FLAP_LATER_NS,
                                 .read = read_pause,
                                 .complete = complete_pause,
                                 .write = write_pause};

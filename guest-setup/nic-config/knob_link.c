@@ -202,7 +202,7 @@ const struct knob knob_kind = {
     .name = "kind", .keys = kind_keys, .read = read_kind, .check = check_kind, .write = write_kind};
 const struct knob knob_mtu = {.name = "mtu",
                               .keys = mtu_keys,
-                              .drops_link = true,
+                              .flap_ns = FLAP_SOON_NS,
                               .read = read_mtu,
                               .check = check_mtu,
                               .write = write_mtu};

@@ -1,0 +1,53 @@
+/* Applying a document as a whole or not at all, and putting back what was. */
+#ifndef NIC_CONFIG_TRANSACTION_H
+#define NIC_CONFIG_TRANSACTION_H
+
+#include "guest-setup/nic-config/document.h"
+#include "guest-setup/nic-config/journal.h"
+#include "guest-setup/nic-config/knob.h"
+
+/* One interface of a transaction. */
+struct subject {
+    struct device device;
+    bool to_be_made;          /* it does not exist yet: its settings can be read only after */
+    json_t *before;           /* settings in force */
+    json_t *places;           /* setting -> where it was read */
+    json_t *missing;          /* setting -> why it cannot be had */
+    json_t *wanted;           /* as asked, or NULL */
+    json_t *target;           /* before with wanted laid over it, completed */
+    struct settings recalled; /* what the journal says of RED */
+    bool has_recalled;
+};
+
+struct transaction {
+    struct host *host;
+    struct journal *journal; /* NULL: nothing will be written */
+    bool skip_missing;
+    struct subject *subjects;
+    size_t count;
+    bool wrote; /* something was, or may have been, changed */
+    /* what to tell: lists of the output, see docs/nic-config.1 */
+    json_t *changes, *skipped, *warnings, *thresholds, *restored, *failed, *gone;
+    json_t *asked, *read; /* of a mismatch; NULL without one */
+};
+
+void transaction_init(struct transaction *t, struct host *host, struct journal *journal);
+void transaction_free(struct transaction *t);
+
+/* Read interfaces: a list of names. */
+int transaction_read(struct transaction *t, const json_t *names, struct error *e);
+/* Read what a document (interfaces -> settings) names, complete and check it. Nothing is written. */
+int transaction_prepare(struct transaction *t, const json_t *interfaces, struct error *e);
+/* What would be written, into changes. */
+void transaction_compare(struct transaction *t);
+/* Write, read back, compare. On error the caller undoes. 0 done, 1 interrupted, -1 error. */
+int transaction_apply(struct transaction *t, struct error *e);
+/* Put every subject back to its `before`; -1 when something could not be, see failed. */
+int transaction_undo(struct transaction *t, struct error *e);
+/* Take the subjects from the journal, and undo. */
+int transaction_restore(struct transaction *t, struct error *e);
+
+/* Interfaces -> settings: 'b' before, 'w' wanted, 'r' read now. A new reference. */
+json_t *transaction_document(struct transaction *t, char which);
+
+#endif
