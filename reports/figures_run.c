@@ -99,13 +99,13 @@ static void fill_throughput(const struct run *run, struct plot *plot)
 {
     static const struct selection sent = {"tx_prio[0-7]_bytes", NULL, COLUMN_COUNTER, NULL, false};
     static const struct selection sent_soft = {"tx_bytes", NULL, COLUMN_COUNTER, NULL, false};
-    static const struct selection pauses = {"[rt]x_prio[0-7]_pause", NULL, COLUMN_COUNTER, NULL, false};
+    static const struct selection pauses = {"rx_prio[0-7]_pause", NULL, COLUMN_COUNTER, NULL, false};
     static const struct selection all_pauses = {"rx_prio[0-7]_pause", NULL, COLUMN_COUNTER, NULL, true};
     limit_x(run, plot);
     struct plot_panel *panel = plot_add_panel(plot, "sent, Gb/s");
     if (!add_curves(run, &sent, 8e-9, PLOT_LINES, panel))
         add_curves(run, &sent_soft, 8e-9, PLOT_LINES, panel);
-    bool moves = run_moves(run, "[rt]x_prio[0-7]_pause");
+    bool moves = run_moves(run, "rx_prio[0-7]_pause");
     if (!moves && !run_find(run, NULL, "rx_prio[0-7]_pause"))
         return;
     panel = plot_add_panel(plot, "PFC frames/s");
@@ -117,7 +117,7 @@ static void fill_throughput(const struct run *run, struct plot *plot)
 static void fill_paused(const struct run *run, struct plot *plot)
 {
     /* microseconds a second, so 1e-4 makes it per cent */
-    static const struct selection durations = {"[rt]x_prio[0-7]_pause_duration", NULL, COLUMN_COUNTER, NULL,
+    static const struct selection durations = {"rx_prio[0-7]_pause_duration", NULL, COLUMN_COUNTER, NULL,
                                                false};
     limit_x(run, plot);
     struct plot_panel *panel = plot_add_panel(plot, "share of time paused, %");
@@ -156,21 +156,29 @@ static void add_thresholds(const struct run *run, struct plot_panel *panel)
 
 static void fill_buffer(const struct run *run, struct plot *plot)
 {
-    static const struct selection fill = {"rx_buffer*_bytes", NULL, COLUMN_GAUGE, NULL, false};
+    static const struct selection fill = {"rx_buffer[0-7]_bytes", NULL, COLUMN_GAUGE, NULL, false};
     limit_x(run, plot);
     struct plot_panel *panel = plot_add_panel(plot, "receive buffer, KiB");
-    if (add_curves(run, &fill, 1.0 / 1024, PLOT_LINES, panel))
+    if (add_curves(run, &fill, 1.0 / 1024, PLOT_IMPULSES, panel))
         add_thresholds(run, panel);
+}
+
+/* Byte counters as rates, or else gauges that are rates already. */
+static void add_pcie_panel(const struct run *run, const char *pattern, const char *y_label, struct plot *plot)
+{
+    const struct selection rates = {pattern, "pcie", COLUMN_COUNTER, "bytes", false};
+    const struct selection gauges = {pattern, "pcie", COLUMN_GAUGE, "bytes/s", false};
+    struct plot_panel *panel = plot_add_panel(plot, y_label);
+    if (!add_curves(run, &rates, 1e-9, PLOT_LINES, panel) &&
+        !add_curves(run, &gauges, 1e-9, PLOT_LINES, panel))
+        plot_drop_panel(plot);
 }
 
 static void fill_pcie(const struct run *run, struct plot *plot)
 {
-    static const struct selection rates = {"*", "pcie", COLUMN_COUNTER, "bytes", false};
-    static const struct selection gauges = {"*", "pcie", COLUMN_GAUGE, "bytes/s", false};
     limit_x(run, plot);
-    struct plot_panel *panel = plot_add_panel(plot, "PCIe, GB/s");
-    if (!add_curves(run, &rates, 1e-9, PLOT_LINES, panel))
-        add_curves(run, &gauges, 1e-9, PLOT_LINES, panel);
+    add_pcie_panel(run, "gpu*", "GPU, GB/s", plot);
+    add_pcie_panel(run, "[!g]*", "NIC, GB/s", plot);
 }
 
 static int by_duration(const void *left, const void *right)
@@ -235,7 +243,7 @@ static void fill_dcqcn(const struct run *run, struct plot *plot)
         return;
     panel = plot_add_panel(plot, "alpha, of 1024");
     if (!add_curves(run, &alphas, 1, PLOT_LINES, panel))
-        plot->panel_count--;
+        plot_drop_panel(plot);
 }
 
 static void fill_ecn(const struct run *run, struct plot *plot)
@@ -247,12 +255,9 @@ static void fill_ecn(const struct run *run, struct plot *plot)
 
 const struct figure run_figures[] = {
     {"throughput", "Throughput and PFC frames", "time, s",
-     "What each host sends on the wire, and the PFC frames it receives (rx) and sends (tx), on one time "
-     "axis.",
-     fill_throughput},
+     "What each host sends on the wire, and the PFC frames it receives, on one time axis.", fill_throughput},
     {"paused", "Share of time paused", "time, s",
-     "rx: the host was told not to send; tx: it told its peer. From the pause-duration counters.",
-     fill_paused},
+     "The share of time in which a host was told not to send, from its pause-duration counter.", fill_paused},
     {"buffer", "Receive buffer against xoff and xon", "time, s",
      "A pause is asked for when the fill rises to xoff, and taken back when it falls to xon.", fill_buffer},
     {"pcie", "PCIe rates", "time, s",

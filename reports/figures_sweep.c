@@ -195,7 +195,7 @@ static void add_published(const struct runs *runs, const struct axis *axis, stru
             if (axis->key)
                 as_number(json_object_get(run_get(&runs->items[i], "cell"), axis->key), &x, &is_bytes);
             if (!marks)
-                marks = plot_add_series(panel, "published", PLOT_MARKS, 6);
+                marks = plot_add_series(panel, "published", PLOT_MARKS, 1);
             plot_add_point(marks, x, json_number_value(json_object_get(item, "published")) * factor);
         }
     }
@@ -265,7 +265,7 @@ static void fill_latency(const struct runs *runs, struct plot *plot)
             if (!panel)
                 panel = plot_add_panel(plot, "latency, us");
             if (!marks)
-                marks = plot_add_series(panel, quantiles[q].label, PLOT_POINTS_LINES, (int)q);
+                marks = plot_add_series(panel, quantiles[q].label, PLOT_DOTS, (int)q);
             plot_add_point(marks, (double)i + 1, value);
         }
     }
@@ -284,6 +284,8 @@ const struct sweep_figure sweep_figures[] = {
     {"goodput", "Goodput", "Payload that arrived, all flows together, with the published figures beside it.",
      fill_goodput},
     {"messages", "Message rate", "All flows together.", fill_messages},
-    {"latency", "Latency", "Half a round trip of the first flow that measures latency.", fill_latency},
+    {"latency", "Latency",
+     "Of the first flow that measures it: from posting to completion, or half a round trip in latency mode.",
+     fill_latency},
     {0},
 };

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define RUNS_SIDE_BY_SIDE 4 /* columns of the table of expectations */
+
 static const char style[] =
     ":root{--ink:#1b1f24;--soft:#5b6470;--line:#e1e4e8;--back:#fff;--panel:#f7f8fa;--good:#1a7f37;--bad:#"
     "c62828;--skip:#8a6d00;"
@@ -285,19 +287,65 @@ static bool any_of(const struct runs *runs, const char *list)
     return false;
 }
 
-static void add_expectations(const struct runs *runs, struct text *out)
+/* The item of this name in a run's expectations, or NULL. */
+static const json_t *expectation(const struct run *run, const char *name)
 {
-    if (!any_of(runs, "expectations"))
-        return;
-    text_add(out, "<h2>Expectations</h2>\n<div "
-                  "class=scroll><table><tr><th>run<th>expectation<th>verdict<th>rule and numbers</tr>\n");
-    for (size_t i = 0; i < runs->count; i++) {
-        size_t j;
+    size_t i;
+    json_t *item;
+    json_array_foreach(run_get(run, "expectations"), i, item)
+    {
+        if (strcmp(member(item, "name"), name) == 0)
+            return item;
+    }
+    return NULL;
+}
+
+/* One row an expectation, one column a run. */
+static void add_expectation_matrix(const struct runs *runs, struct text *out)
+{
+    size_t i;
+    json_t *item;
+    text_add(out, "<tr><th>expectation");
+    for (size_t r = 0; r < runs->count; r++) {
+        text_add(out, "<th>");
+        add_escaped(out, label_of(&runs->items[r]));
+    }
+    text_add(out, "</tr>\n");
+    json_array_foreach(run_get(&runs->items[0], "expectations"), i, item)
+    {
+        text_add(out, "<tr><td>");
+        add_escaped(out, member(item, "name"));
+        text_add(out, "<br><code>");
+        add_escaped(out, member(item, "check"));
+        text_add(out, "</code></td>");
+        for (size_t r = 0; r < runs->count; r++) {
+            const json_t *here = expectation(&runs->items[r], member(item, "name"));
+            text_add(out, "<td>");
+            add_verdict(out, here ? member(here, "verdict") : "skipped");
+            text_add(out, "<br><span class=soft>");
+            add_escaped(out, here ? member(here, "reason") : "");
+            text_add(out, "</span></td>");
+        }
+        text_add(out, "</tr>\n");
+    }
+}
+
+/* Too many runs for columns: what did not pass, and how many did. */
+static void add_expectation_list(const struct runs *runs, struct text *out)
+{
+    size_t passed = 0;
+    text_add(out, "<tr><th>run<th>expectation<th>verdict<th>rule and numbers</tr>\n");
+    for (size_t r = 0; r < runs->count; r++) {
+        size_t i;
         json_t *item;
-        json_array_foreach(run_get(&runs->items[i], "expectations"), j, item)
+        json_array_foreach(run_get(&runs->items[r], "expectations"), i, item)
         {
+            if (strcmp(member(item, "verdict"), "passed") == 0) {
+                passed++;
+                continue;
+            }
             text_add(out, "<tr>");
-            add_cell(out, label_of(&runs->items[i]));
+            add_cell(out, label_of(&runs->items[r]));
             add_cell(out, member(item, "name"));
             text_add(out, "<td>");
             add_verdict(out, member(item, "verdict"));
@@ -308,6 +356,18 @@ static void add_expectations(const struct runs *runs, struct text *out)
             text_add(out, "</span></td></tr>\n");
         }
     }
+    text_add(out, "<tr><td colspan=4>%zu passed</td></tr>\n", passed);
+}
+
+static void add_expectations(const struct runs *runs, struct text *out)
+{
+    if (!any_of(runs, "expectations"))
+        return;
+    text_add(out, "<h2>Expectations</h2>\n<div class=scroll><table>");
+    if (runs->count <= RUNS_SIDE_BY_SIDE)
+        add_expectation_matrix(runs, out);
+    else
+        add_expectation_list(runs, out);
     text_add(out, "</table></div>\n");
 }
 
@@ -542,8 +602,8 @@ void page_write(const struct runs *runs, const struct drawing *drawings, size_t 
     text_add(out, "</title>\n<style>\n%s</style>\n<main>\n", style);
     add_heading(runs, out);
     add_summary(runs, out);
-    add_expectations(runs, out);
     add_published(runs, out);
+    add_expectations(runs, out);
     add_drawings(runs, drawings, count, out);
     add_details(runs, out);
     text_add(out, "</main>\n</html>\n");

@@ -111,6 +111,11 @@ bool plot_has_points(const struct plot *plot)
     return false;
 }
 
+void plot_drop_panel(struct plot *plot)
+{
+    free_panel(&plot->panels[--plot->panel_count]);
+}
+
 /* Text inside gnuplot's double quotes: labels come from files. */
 static void add_quoted(struct text *out, const char *words)
 {
@@ -175,7 +180,9 @@ static void add_head(const struct plot *plot, struct text *out)
                   "set tics nomirror textcolor rgb '#333333'\n"
                   "set grid back lc rgb '#e3e3e3' lt 1 lw 1\n"
                   "set style fill solid 0.85 noborder\n"
-                  "set lmargin 11\nset rmargin 4\n");
+                  "set key at graph 1.015, graph 1.02 left top vertical Left reverse samplen 1.2 spacing "
+                  "1.15 font ',11' "
+                  "textcolor rgb '#222222'\n");
     if (plot->bytes_x)
         text_add(out, "set logscale x 2\n"
                       "set xtics (\"2 B\" 2, \"8 B\" 8, \"32 B\" 32, \"128 B\" 128, \"512 B\" 512, \"2 KiB\" "
@@ -199,7 +206,9 @@ static const char *style_words(enum plot_style style)
         [PLOT_STEPS] = "steps lw 1.6",
         [PLOT_POINTS_LINES] = "linespoints lw 1.8 pt 7 ps 0.55",
         [PLOT_BARS] = "boxes",
-        [PLOT_MARKS] = "points pt 2 ps 1.3 lw 2.2",
+        [PLOT_MARKS] = "points pt 2 ps 1.4 lw 2.6",
+        [PLOT_DOTS] = "points pt 7 ps 1.2",
+        [PLOT_IMPULSES] = "impulses lw 1",
     };
     return words[style];
 }
@@ -234,16 +243,16 @@ static void add_panel(const struct plot *plot, size_t number, size_t *index, str
 {
     const struct plot_panel *panel = &plot->panels[number];
     bool first = number == 0, last = number + 1 == plot->panel_count;
-    text_add(out, "unset arrow\nunset label\nunset title\nset ylabel ");
+    text_add(out, "unset arrow\nunset label\nset ylabel ");
     add_quoted(out, panel->y_label);
     text_add(out, " textcolor rgb '#333333'\n");
     if (first) {
-        text_add(out, "set title ");
+        text_add(out, "set label 91 ");
         add_quoted(out, plot->title);
-        text_add(out, " left at graph 0, graph 1 offset 0,1.6 font ',14' textcolor rgb '#111111'\n");
+        text_add(out, " at graph 0, graph 1 left offset 0,1.4 font ',14' textcolor rgb '#111111'\n");
     }
     if (first && plot->simulated)
-        text_add(out, "set label 90 'simulated' at graph 1, graph 1 right offset 0,2.6 textcolor rgb "
+        text_add(out, "set label 90 'simulated' at graph 1, graph 1 right offset 0,1.4 textcolor rgb "
                       "'#b35900' font ',11'\n");
     if (last)
         text_add(out, "set format x\nset xlabel ");
@@ -258,8 +267,7 @@ static void add_panel(const struct plot *plot, size_t number, size_t *index, str
     else if (panel->y_max > 0)
         text_add(out, "unset logscale y\nset yrange [0:%.9g]\n", panel->y_max);
     else
-        text_add(out, "unset logscale y\nset yrange [0:*<*]\nset offsets 0, 0, graph 0.08, 0\n");
-    text_add(out, "set key above right horizontal samplen 1.6 font ',11' textcolor rgb '#222222'\n");
+        text_add(out, "unset logscale y\nset yrange [0:*]\nset offsets 0, 0, graph 0.08, 0\n");
     add_levels(panel, out);
     text_add(out, "plot ");
     for (size_t i = 0; i < panel->series_count; i++) {
@@ -273,7 +281,8 @@ static void add_script(const struct plot *plot, struct text *out)
 {
     size_t panels = plot->panel_count;
     int height = panels == 1 ? HEIGHT_ONE : (int)panels * HEIGHT_PANEL;
-    static const char *const terminals[] = {"svg dynamic font 'sans-serif,12'", "pngcairo font 'sans,12'"};
+    static const char *const terminals[] = {"svg noenhanced dynamic font 'sans-serif,12'",
+                                            "pngcairo noenhanced font 'sans,12'"};
     static const char *const endings[] = {"svg", "png"};
     text_add(out, "# Draws %s.svg and %s.png from %s.tsv: run gnuplot on this file in its folder.\n",
              plot->name, plot->name, plot->name);
@@ -283,10 +292,10 @@ static void add_script(const struct plot *plot, struct text *out)
                  terminals[t], WIDTH, height, plot->name, endings[t]);
         add_head(plot, out);
         if (panels > 1)
-            text_add(out, "set multiplot layout %zu,1 margins 0.09,0.97,%.3f,%.3f spacing 0.07\n", panels,
-                     46.0 / height, 1 - 62.0 / height);
+            text_add(out, "set multiplot layout %zu,1 margins 0.085,0.80,%.3f,%.3f spacing 0.07\n", panels,
+                     64.0 / height, 1 - 62.0 / height);
         else
-            text_add(out, "set tmargin 5\n");
+            text_add(out, "set margins screen 0.085, screen 0.80, screen 0.15, screen 0.87\n");
         for (size_t i = 0; i < panels; i++)
             add_panel(plot, i, &index, out);
         text_add(out, "%sset output\n", panels > 1 ? "unset multiplot\n" : "");

@@ -8,7 +8,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum plot_style { PLOT_LINES, PLOT_STEPS, PLOT_POINTS_LINES, PLOT_BARS, PLOT_MARKS };
+enum plot_style {
+    PLOT_LINES,
+    PLOT_STEPS,
+    PLOT_POINTS_LINES,
+    PLOT_BARS,
+    PLOT_MARKS,
+    PLOT_DOTS,
+    PLOT_IMPULSES
+};
 
 struct plot_series {
     char *label;
@@ -52,6 +60,8 @@ struct plot {
 void plot_init(struct plot *plot, const char *name, const char *title, const char *x_label);
 void plot_free(struct plot *plot);
 struct plot_panel *plot_add_panel(struct plot *plot, const char *y_label);
+/* Take the last panel away again. */
+void plot_drop_panel(struct plot *plot);
 /* Valid until the next series is added to the panel. */
 struct plot_series *plot_add_series(struct plot_panel *panel, const char *label, enum plot_style style,
                                     int colour);
