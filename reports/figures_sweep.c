@@ -156,11 +156,10 @@ static void add_axis_label(struct plot *plot, const struct axis *axis)
     plot->bytes_x = axis->is_bytes;
 }
 
-/* A panel of curves over the axis, one for each combination of the other choices. */
-static void add_curves(const struct runs *runs, const struct axis *axis, const char *y_label,
-                       const char *suffix, double (*measure)(const struct run *), struct plot *plot)
+/* Curves over the axis, one for each combination of the other choices. */
+static void add_curves(const struct runs *runs, const struct axis *axis, const char *suffix,
+                       double (*measure)(const struct run *), struct plot_panel *panel)
 {
-    struct plot_panel *panel = plot_add_panel(plot, y_label);
     for (size_t i = 0; i < runs->count; i++) {
         struct text label = {0};
         double x;
@@ -195,7 +194,7 @@ static void add_published(const struct runs *runs, const struct axis *axis, stru
             if (axis->key)
                 as_number(json_object_get(run_get(&runs->items[i], "cell"), axis->key), &x, &is_bytes);
             if (!marks)
-                marks = plot_add_series(panel, "published", PLOT_MARKS, 1);
+                marks = plot_add_series(panel, "published", PLOT_MARKS, 6);
             plot_add_point(marks, x, json_number_value(json_object_get(item, "published")) * factor);
         }
     }
@@ -208,8 +207,9 @@ static void fill_goodput(const struct runs *runs, struct plot *plot)
         return;
     if (find_axis(runs, &axis)) {
         add_axis_label(plot, &axis);
-        add_curves(runs, &axis, "goodput, Gb/s", "", total_goodput_gbps, plot);
-        add_published(runs, &axis, &plot->panels[0]);
+        struct plot_panel *curves = plot_add_panel(plot, "goodput, Gb/s");
+        add_curves(runs, &axis, "", total_goodput_gbps, curves);
+        add_published(runs, &axis, curves);
         return;
     }
     struct plot_panel *panel = plot_add_panel(plot, "goodput of all flows, Gb/s");
@@ -219,8 +219,6 @@ static void fill_goodput(const struct runs *runs, struct plot *plot)
         plot_name_x(plot, (double)i + 1, runs->items[i].label);
     }
     add_published(runs, &axis, panel);
-    free(plot->x_label);
-    plot->x_label = strdup("");
     plot->bar_width = 0.5;
     plot->x_min = 0.25;
     plot->x_max = (double)runs->count + 0.75;
@@ -232,8 +230,9 @@ static void fill_messages(const struct runs *runs, struct plot *plot)
     if (runs->count < 2 || !find_axis(runs, &axis) || !axis.is_bytes)
         return;
     add_axis_label(plot, &axis);
-    add_curves(runs, &axis, "messages, M/s", "", total_messages_per_us, plot);
-    plot->panels[0].log_y = true;
+    struct plot_panel *panel = plot_add_panel(plot, "messages, M/s");
+    panel->log_y = true;
+    add_curves(runs, &axis, "", total_messages_per_us, panel);
 }
 
 static double p50(const struct run *run)
@@ -249,35 +248,47 @@ static double p99_9(const struct run *run)
     return latency_us(run, "p99_9");
 }
 
-static void fill_latency(const struct runs *runs, struct plot *plot)
+struct quantile {
+    const char *label;
+    double (*measure)(const struct run *);
+};
+static const struct quantile quantiles[] = {{"p50", p50}, {"p99", p99}, {"p99.9", p99_9}};
+#define QUANTILES (sizeof quantiles / sizeof *quantiles)
+
+/* Without an axis: a place a run, a dot a quantile. */
+static void add_latency_dots(const struct runs *runs, struct plot_panel *panel, struct plot *plot)
 {
-    static const struct {
-        const char *label;
-        double (*measure)(const struct run *);
-    } quantiles[] = {{"p50", p50}, {"p99", p99}, {"p99.9", p99_9}};
-    struct plot_panel *panel = NULL;
-    for (size_t q = 0; q < 3; q++) {
-        struct plot_series *marks = NULL;
-        for (size_t i = 0; i < runs->count; i++) {
-            double value = quantiles[q].measure(&runs->items[i]);
-            if (!isfinite(value))
-                continue;
-            if (!panel)
-                panel = plot_add_panel(plot, "latency, us");
-            if (!marks)
-                marks = plot_add_series(panel, quantiles[q].label, PLOT_DOTS, (int)q);
-            plot_add_point(marks, (double)i + 1, value);
-        }
+    for (size_t q = 0; q < QUANTILES; q++) {
+        struct plot_series *dots = plot_add_series(panel, quantiles[q].label, PLOT_DOTS, (int)q);
+        for (size_t i = 0; i < runs->count; i++)
+            plot_add_point(dots, (double)i + 1, quantiles[q].measure(&runs->items[i]));
     }
-    if (!panel)
-        return;
     for (size_t i = 0; i < runs->count; i++)
         plot_name_x(plot, (double)i + 1, *runs->items[i].label ? runs->items[i].label : "this run");
-    free(plot->x_label);
-    plot->x_label = strdup("");
     plot->x_min = 0.5;
     plot->x_max = (double)runs->count + 0.5;
+}
+
+static void fill_latency(const struct runs *runs, struct plot *plot)
+{
+    struct axis axis;
+    bool any = false;
+    for (size_t i = 0; i < runs->count; i++)
+        any |= isfinite(p50(&runs->items[i]));
+    if (!any)
+        return;
+    struct plot_panel *panel = plot_add_panel(plot, "latency, us");
     panel->log_y = true;
+    if (!find_axis(runs, &axis)) {
+        add_latency_dots(runs, panel, plot);
+        return;
+    }
+    add_axis_label(plot, &axis);
+    for (size_t q = 0; q < QUANTILES; q += 2) { /* the median and the tail: more curves hide each other */
+        char suffix[24];
+        snprintf(suffix, sizeof suffix, ", %s", quantiles[q].label);
+        add_curves(runs, &axis, suffix, quantiles[q].measure, panel);
+    }
 }
 
 const struct sweep_figure sweep_figures[] = {

@@ -206,7 +206,7 @@ static const char *style_words(enum plot_style style)
         [PLOT_STEPS] = "steps lw 1.6",
         [PLOT_POINTS_LINES] = "linespoints lw 1.8 pt 7 ps 0.55",
         [PLOT_BARS] = "boxes",
-        [PLOT_MARKS] = "points pt 2 ps 1.4 lw 2.6",
+        [PLOT_MARKS] = "points pt 4 ps 1.3 lw 1.8",
         [PLOT_DOTS] = "points pt 7 ps 1.2",
         [PLOT_IMPULSES] = "impulses lw 1",
     };
@@ -292,10 +292,10 @@ static void add_script(const struct plot *plot, struct text *out)
                  terminals[t], WIDTH, height, plot->name, endings[t]);
         add_head(plot, out);
         if (panels > 1)
-            text_add(out, "set multiplot layout %zu,1 margins 0.085,0.80,%.3f,%.3f spacing 0.07\n", panels,
+            text_add(out, "set multiplot layout %zu,1 margins 0.085,0.78,%.3f,%.3f spacing 0.07\n", panels,
                      64.0 / height, 1 - 62.0 / height);
         else
-            text_add(out, "set margins screen 0.085, screen 0.80, screen 0.15, screen 0.87\n");
+            text_add(out, "set margins screen 0.085, screen 0.78, screen 0.15, screen 0.87\n");
         for (size_t i = 0; i < panels; i++)
             add_panel(plot, i, &index, out);
         text_add(out, "%sset output\n", panels > 1 ? "unset multiplot\n" : "");
