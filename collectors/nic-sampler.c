@@ -10,6 +10,7 @@
 #include "lib/sysfs.h"
 #include <errno.h>
 #include <net/if.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +25,7 @@ enum { EXIT_DONE = 0, EXIT_USAGE = 2, EXIT_LAB = 3 };
 struct arguments {
     const char *netdev, *rdma, *groups, *prometheus, *root;
     int64_t gpu, every_ns, count;
-    int optional_counters, help, version;
+    int optional_counters, realtime, help, version;
 };
 
 static const struct option_spec specs[] = {
@@ -69,6 +70,10 @@ static const struct option_spec specs[] = {
      .kind = OPTION_FLAG,
      .offset = offsetof(struct arguments, optional_counters),
      .help = "switch the RDMA device's optional counters on, and off again at the end"},
+    {.name = "realtime",
+     .kind = OPTION_FLAG,
+     .offset = offsetof(struct arguments, realtime),
+     .help = "run before ordinary processes (SCHED_FIFO), for fast sampling on a busy host"},
     {.name = "prometheus",
      .kind = OPTION_STRING,
      .offset = offsetof(struct arguments, prometheus),
@@ -433,8 +438,18 @@ static void tell_missing(const struct sampler *sampler)
         log_info("not read: %s: %s", name, reason);
 }
 
+/* Wanted, not needed: without the right to it, sampling goes on at ordinary priority. */
+static void go_first(void)
+{
+    const struct sched_param first = {.sched_priority = 1};
+    if (sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &first) == -1)
+        log_warning("--realtime: no right to it (%s); sampling at ordinary priority", strerror(errno));
+}
+
 static int open_program(struct program *p, struct error *e)
 {
+    if (p->arguments.realtime)
+        go_first();
     p->sampler = sampler_open(&p->target, p->groups, put_event, p, e);
     if (p->sampler == NULL || take_signals(p, e) == -1)
         return -1;

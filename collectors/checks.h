@@ -1,0 +1,19 @@
+/* Judging a host's facts: what has to hold before GPUDirect RDMA and lossless RoCE can be trusted. */
+#ifndef COLLECTORS_CHECKS_H
+#define COLLECTORS_CHECKS_H
+
+#include <jansson.h>
+#include <stdint.h>
+
+struct checks_wanted {
+    int64_t buffer_bytes; /* how much GPU memory will be registered with the NIC */
+    const json_t *bundle; /* versions that belong together, NULL when none was named */
+    const json_t
+        *traffic; /* what the GPU's and the NIC's counters showed meanwhile, NULL when not measured */
+};
+
+/* A list of {"check","subject","verdict","reason","fix"}; verdicts: ok, warning, failure, unknown; fix is null when there is nothing
+ * to do. `facts` is a document of facts_gather, perhaps one that was kept: anything in it may be missing. A new reference. */
+json_t *checks_run(const json_t *facts, const struct checks_wanted *wanted);
+
+#endif

@@ -1,0 +1,194 @@
+/* host-facts: what a host is made of, and whether GPUDirect RDMA and lossless RoCE can be trusted on it. */
+#include "collectors/checks.h"
+#include "collectors/facts.h"
+#include "collectors/nccl.h"
+#include "collectors/traffic_probe.h"
+#include "lib/clock.h"
+#include "lib/json_file.h"
+#include "lib/log.h"
+#include "lib/options.h"
+#include "lib/sysfs.h"
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { EXIT_DONE = 0, EXIT_FAILED_CHECK = 1, EXIT_USAGE = 2, EXIT_LAB = 3 };
+
+struct arguments {
+    const char *root, *netdev, *bundle;
+    int64_t buffer_bytes, gpu;
+    int check, nccl_env, measure, help, version;
+};
+
+static const struct option_spec specs[] = {
+    {.name = "netdev",
+     .kind = OPTION_STRING,
+     .offset = offsetof(struct arguments, netdev),
+     .argument = "IF",
+     .help = "only this network interface"},
+    {.name = "check",
+     .kind = OPTION_FLAG,
+     .offset = offsetof(struct arguments, check),
+     .help = "print the verdicts as a table; exit code 1 when one is failure"},
+    {.name = "nccl-env",
+     .kind = OPTION_FLAG,
+     .offset = offsetof(struct arguments, nccl_env),
+     .help = "print the NCCL settings that follow, as shell"},
+    {.name = "buffer",
+     .kind = OPTION_QUANTITY,
+     .offset = offsetof(struct arguments, buffer_bytes),
+     .argument = "SIZE",
+     .help = "GPU memory that will be registered (64MiB)",
+     .unit = UNIT_BYTES,
+     .min = 4096,
+     .max = INT64_C(1) << 40},
+    {.name = "bundle",
+     .kind = OPTION_STRING,
+     .offset = offsetof(struct arguments, bundle),
+     .argument = "FILE",
+     .help = "versions that belong together, to compare with"},
+    {.name = "measure",
+     .kind = OPTION_FLAG,
+     .offset = offsetof(struct arguments, measure),
+     .help = "watch the counters of NIC and GPU for a second (needs --netdev and --gpu)"},
+    {.name = "gpu",
+     .kind = OPTION_INTEGER,
+     .offset = offsetof(struct arguments, gpu),
+     .argument = "N",
+     .help = "GPU for --measure, by NVML's number",
+     .min = 0,
+     .max = 255},
+    {.name = "root",
+     .kind = OPTION_STRING,
+     .offset = offsetof(struct arguments, root),
+     .argument = "DIR",
+     .help = "read /sys, /proc and /etc below DIR instead of the running host"},
+    {.name = "help",
+     .letter = 'h',
+     .kind = OPTION_FLAG,
+     .offset = offsetof(struct arguments, help),
+     .help = "show this"},
+    {.name = "version",
+     .kind = OPTION_FLAG,
+     .offset = offsetof(struct arguments, version),
+     .help = "show the version"},
+    {0},
+};
+
+static int print_json(const json_t *document)
+{
+    if (json_dumpf(document, stdout, JSON_INDENT(2)) == 0 && fputc('\n', stdout) != EOF &&
+        fflush(stdout) == 0)
+        return EXIT_DONE;
+    log_error("the document could not be written to standard output");
+    return EXIT_LAB;
+}
+
+static int print_table(const json_t *checks)
+{
+    size_t i;
+    const json_t *check;
+    int status = EXIT_DONE;
+    json_array_foreach(checks, i, check)
+    {
+        const char *verdict = json_string_value(json_object_get(check, "verdict"));
+        const char *fix = json_string_value(json_object_get(check, "fix"));
+        printf("%-8s %-14s %s: %s\n", verdict, json_string_value(json_object_get(check, "check")),
+               json_string_value(json_object_get(check, "subject")),
+               json_string_value(json_object_get(check, "reason")));
+        if (fix != NULL)
+            printf("%-8s %-14s -> %s\n", "", "", fix);
+        if (strcmp(verdict, "failure") == 0)
+            status = EXIT_FAILED_CHECK;
+    }
+    return status;
+}
+
+static int print_environment(const json_t *facts, const char *netdev)
+{
+    struct text out = {0};
+    struct error e = {0};
+    int status = EXIT_DONE;
+    if (nccl_environment(facts, netdev, &out, &e) == -1) {
+        log_error("%s", e.text);
+        status = EXIT_LAB;
+    } else {
+        fputs(text_string(&out), stdout);
+    }
+    text_free(&out);
+    return status;
+}
+
+static int run(const struct arguments *a, const json_t *bundle)
+{
+    struct facts_source source = {.root = a->root != NULL ? a->root : "", .live = a->root == NULL};
+    json_t *traffic = a->measure ? traffic_probe(a->netdev, (int)a->gpu, NS_PER_S) : NULL;
+    json_t *facts = facts_gather(&source, a->netdev);
+    struct checks_wanted wanted = {.buffer_bytes = a->buffer_bytes, .bundle = bundle, .traffic = traffic};
+    json_t *checks = checks_run(facts, &wanted);
+    int status;
+    if (traffic != NULL)
+        json_object_set(facts, "traffic", traffic);
+    json_object_set(facts, "checks", checks);
+    if (a->nccl_env)
+        status = print_environment(facts, a->netdev);
+    else
+        status = a->check ? print_table(checks) : print_json(facts);
+    json_decref(checks);
+    json_decref(facts);
+    json_decref(traffic);
+    return status;
+}
+
+static int validate(const struct arguments *a, struct error *e)
+{
+    const char *root = a->root != NULL ? a->root : "";
+    if (!sysfs_exists(root, "/sys"))
+        return error_set(e, "there is no folder %s/sys to read", root);
+    if (a->netdev != NULL &&
+        (!sysfs_safe_name(a->netdev) || !sysfs_exists(root, "/sys/class/net/%s", a->netdev)))
+        return error_set(e, "there is no network interface %.60s in %s/sys/class/net", a->netdev, root);
+    if (a->measure && (a->netdev == NULL || a->gpu < 0 || a->root != NULL))
+        return error_set(e, "--measure needs --netdev and --gpu, and the running host");
+    return 0;
+}
+
+static int gather(const struct arguments *a)
+{
+    struct error e = {0};
+    json_t *bundle = NULL;
+    if (validate(a, &e) == -1 || (a->bundle != NULL && (bundle = json_file_load(a->bundle, &e)) == NULL)) {
+        log_error("%s", e.text);
+        return EXIT_USAGE;
+    }
+    int status = run(a, bundle);
+    json_decref(bundle);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    struct arguments a = {.buffer_bytes = INT64_C(64) << 20, .gpu = -1};
+    struct error e = {0};
+    const char **rest = NULL;
+    size_t count = 0;
+    if (options_parse(specs, argc, argv, &a, &rest, &count, &e) == -1) {
+        log_error("%s", e.text);
+        return EXIT_USAGE;
+    }
+    int status = EXIT_DONE;
+    if (a.help) {
+        options_help(stdout, "host-facts", "[OPTION...]",
+                     "Prints what this host is made of as one JSON document, with a verdict on every check.",
+                     specs);
+    } else if (a.version) {
+        printf("host-facts %s\n", HARNESS_VERSION);
+    } else if (count > 0) {
+        log_error("\"%s\" is not expected: options only, see --help", rest[0]);
+        status = EXIT_USAGE;
+    } else {
+        status = gather(&a);
+    }
+    options_free(specs, &a, rest);
+    return status;
+}

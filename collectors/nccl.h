@@ -1,0 +1,12 @@
+/* The NCCL settings that follow from a host's facts. */
+#ifndef COLLECTORS_NCCL_H
+#define COLLECTORS_NCCL_H
+
+#include "lib/error.h"
+#include "lib/text.h"
+#include <jansson.h>
+
+/* Lines of shell: a comment with the reason, then the export. For the NIC `netdev` (NULL: the first with RDMA). */
+int nccl_environment(const json_t *facts, const char *netdev, struct text *out, struct error *e);
+
+#endif

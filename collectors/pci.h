@@ -1,0 +1,61 @@
+/* PCI devices as sysfs shows them: where they hang, how wide their link is, what their configuration space says. */
+#ifndef COLLECTORS_PCI_H
+#define COLLECTORS_PCI_H
+
+#include "lib/error.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define PCI_ADDRESS 16 /* "0000:41:00.0", with room for longer domains */
+#define PCI_DEPTH   16
+#define PCI_BARS    6
+
+/* From the host bridge down: the bridges that a device hangs from, and the device itself as the last. */
+struct pci_chain {
+    char host_bridge[32]; /* "pci0000:40" */
+    char addresses[PCI_DEPTH][PCI_ADDRESS];
+    size_t count;
+};
+
+struct pci_link {
+    int64_t speed_mtps, width; /* as trained; -1 unknown */
+    int64_t max_speed_mtps, max_width;
+};
+
+struct pci_device {
+    char address[PCI_ADDRESS];
+    struct pci_chain chain;
+    int64_t vendor, device, class; /* -1 unknown */
+    int64_t numa_node;             /* -1 unknown */
+    char driver[64];               /* "" when none is bound */
+    struct pci_link link;
+    uint64_t bar_bytes[PCI_BARS];
+};
+
+/* "0000:41:00.0" and nothing else. */
+bool pci_address_valid(const char *address);
+/* A path such as /sys/devices/pci0000:40/0000:40:01.1/0000:41:00.0; what follows the last device is ignored. */
+int pci_chain_parse(const char *path, struct pci_chain *chain, struct error *e);
+/* Sizes of the first six resources in the text of a device's `resource` file. */
+void pci_bars_parse(const char *text, uint64_t bytes[PCI_BARS]);
+
+int pci_device_read(const char *root, const char *address, struct pci_device *device, struct error *e);
+
+/* How near two devices are, in the words of `nvidia-smi topo -m`. */
+enum pci_relation {
+    PCI_SAME,    /* one device */
+    PCI_PIX,     /* at most one PCIe switch between them */
+    PCI_PXB,     /* several switches, no host bridge */
+    PCI_PHB,     /* through one host bridge */
+    PCI_NODE,    /* through host bridges of one NUMA node */
+    PCI_SYS,     /* through the link between NUMA nodes */
+    PCI_UNKNOWN, /* through different host bridges of unknown NUMA nodes */
+};
+const char *pci_relation_name(enum pci_relation relation);
+/* `nodes` is how many NUMA nodes the host has. */
+enum pci_relation pci_relation(const struct pci_device *a, const struct pci_device *b, size_t nodes);
+/* How many leading bridges two chains share. */
+size_t pci_chain_common(const struct pci_chain *a, const struct pci_chain *b);
+
+#endif

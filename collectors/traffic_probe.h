@@ -1,0 +1,11 @@
+/* Does what the NIC receives by RDMA reach the GPU over PCIe? */
+#ifndef COLLECTORS_TRAFFIC_PROBE_H
+#define COLLECTORS_TRAFFIC_PROBE_H
+
+#include <jansson.h>
+#include <stdint.h>
+
+/* {"rdma_rx_bytes_per_s", "gpu_rx_bytes_per_s"} over a while, or {"missing": "why"}. A new reference. */
+json_t *traffic_probe(const char *netdev, int gpu, int64_t duration_ns);
+
+#endif
