@@ -16,6 +16,18 @@ static double seconds(int64_t ns)
     return (double)ns / NS_PER_S;
 }
 
+/* Runs of less than a second are shown in milliseconds. */
+static bool is_short(const struct run *run)
+{
+    return run->end_ns - run->start_ns < NS_PER_S;
+}
+
+/* A time as the x axis shows it. */
+static double on_axis(const struct run *run, int64_t ns)
+{
+    return is_short(run) ? (double)ns / NS_PER_MS : seconds(ns);
+}
+
 static bool in_measure(const struct run *run, int64_t time_ns)
 {
     return time_ns >= 0 && time_ns <= run->end_ns - run->start_ns;
@@ -24,7 +36,9 @@ static bool in_measure(const struct run *run, int64_t time_ns)
 static void limit_x(const struct run *run, struct plot *plot)
 {
     plot->x_min = 0;
-    plot->x_max = seconds(run->end_ns - run->start_ns);
+    plot->x_max = on_axis(run, run->end_ns - run->start_ns);
+    free(plot->x_label);
+    plot->x_label = strdup(is_short(run) ? "time, ms" : "time, s");
 }
 
 /* The counter's rise per second times `scale`, over bins of the measure phase. */
@@ -38,7 +52,7 @@ static void add_rate(const struct run *run, const struct series *s, double scale
         int64_t passed = s->time_ns[i] - s->time_ns[from];
         if (passed < bin || passed <= 0)
             continue;
-        double middle = seconds(s->time_ns[from] + passed / 2);
+        double middle = on_axis(run, s->time_ns[from] + passed / 2);
         plot_add_point(out, middle, (double)(s->value[i] - s->value[from]) * scale / seconds(passed));
         from = i;
     }
@@ -48,7 +62,7 @@ static void add_gauge(const struct run *run, const struct series *s, double scal
 {
     for (size_t i = 0; i < s->count; i++)
         if (in_measure(run, s->time_ns[i]))
-            plot_add_point(out, seconds(s->time_ns[i]), (double)s->value[i] * scale);
+            plot_add_point(out, on_axis(run, s->time_ns[i]), (double)s->value[i] * scale);
 }
 
 static bool changes(const struct series *s)
@@ -159,7 +173,7 @@ static void fill_buffer(const struct run *run, struct plot *plot)
     static const struct selection fill = {"rx_buffer[0-7]_bytes", NULL, COLUMN_GAUGE, NULL, false};
     limit_x(run, plot);
     struct plot_panel *panel = plot_add_panel(plot, "receive buffer, KiB");
-    if (add_curves(run, &fill, 1.0 / 1024, PLOT_IMPULSES, panel))
+    if (add_curves(run, &fill, 1.0 / 1024, is_short(run) ? PLOT_STEPS : PLOT_IMPULSES, panel))
         add_thresholds(run, panel);
 }
 

@@ -292,10 +292,10 @@ static void add_script(const struct plot *plot, struct text *out)
                  terminals[t], WIDTH, height, plot->name, endings[t]);
         add_head(plot, out);
         if (panels > 1)
-            text_add(out, "set multiplot layout %zu,1 margins 0.085,0.78,%.3f,%.3f spacing 0.07\n", panels,
+            text_add(out, "set multiplot layout %zu,1 margins 0.085,0.765,%.3f,%.3f spacing 0.07\n", panels,
                      64.0 / height, 1 - 62.0 / height);
         else
-            text_add(out, "set margins screen 0.085, screen 0.78, screen 0.15, screen 0.87\n");
+            text_add(out, "set margins screen 0.085, screen 0.765, screen 0.15, screen 0.87\n");
         for (size_t i = 0; i < panels; i++)
             add_panel(plot, i, &index, out);
         text_add(out, "%sset output\n", panels > 1 ? "unset multiplot\n" : "");
