@@ -494,6 +494,10 @@ static int check_flow(const struct flow_options *o, struct error *e)
         return error_set(e, "--count and --warmup: a count is measured from its first message");
     if (o->flip >= 0 && !o->validate)
         return error_set(e, "--flip spoils a byte of --validate's pattern: give both");
+    if (o->mode == MODE_PING_PONG && o->operation == OPERATION_WRITE && o->validate)
+        return error_set(
+            e, "--mode ping-pong --op write counts in the last byte of its messages: --validate is for the "
+               "others");
     if (o->mode == MODE_PING_PONG && o->rate_bps)
         return error_set(e, "--rate is for --mode stream");
     if (o->mode == MODE_PING_PONG && o->operation == OPERATION_WRITE &&

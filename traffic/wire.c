@@ -36,6 +36,12 @@ static const struct field endpoint_fields[] = {
      .required = true,
      .min = 256,
      .max = 4096},
+    {.name = "responder_reads",
+     .kind = FIELD_INTEGER,
+     .offset = AT(responder_reads),
+     .required = true,
+     .min = 0,
+     .max = 255},
     {.name = "outgoing_address",
      .kind = FIELD_INTEGER,
      .offset = AT(outgoing_address),
@@ -77,6 +83,17 @@ static const struct field endpoint_fields[] = {
     {0},
 };
 #undef AT
+
+static const struct field sent_fields[] = {
+    {.name = "counts",
+     .kind = FIELD_LIST,
+     .offset = offsetof(struct sent, counts),
+     .required = true,
+     .item = FIELD_INTEGER,
+     .min = 0,
+     .max = INT64_MAX},
+    {0},
+};
 
 static const struct field phase_fields[] = {
     {.name = "message_bytes",
@@ -175,6 +192,8 @@ static const struct table line_table = {
     .name = "line", .help = "A flow line.", .size = sizeof(struct message_line), .fields = line_fields};
 static const struct table error_table = {
     .name = "error", .help = "Why it ends.", .size = sizeof(struct message_error), .fields = error_fields};
+static const struct table sent_table = {
+    .name = "sent", .help = "What was sent.", .size = sizeof(struct sent), .fields = sent_fields};
 static const struct table empty_table = {
     .name = "message", .help = "Nothing more.", .size = 0, .fields = no_fields};
 
@@ -186,8 +205,8 @@ static const struct {
     [MESSAGE_ENDPOINT] = {"endpoint", &endpoint_table}, [MESSAGE_CONNECTED] = {"connected", &empty_table},
     [MESSAGE_PHASE] = {"phase", &phase_table},          [MESSAGE_READY] = {"ready", &empty_table},
     [MESSAGE_START] = {"start", &start_table},          [MESSAGE_LINE] = {"line", &line_table},
-    [MESSAGE_ALIVE] = {"alive", &empty_table},          [MESSAGE_STOP] = {"stop", &empty_table},
-    [MESSAGE_DRAINED] = {"drained", &empty_table},      [MESSAGE_RESULT] = {"result", &result_table},
+    [MESSAGE_ALIVE] = {"alive", &empty_table},          [MESSAGE_STOP] = {"stop", &sent_table},
+    [MESSAGE_DRAINED] = {"drained", &sent_table},       [MESSAGE_RESULT] = {"result", &result_table},
     [MESSAGE_FINISH] = {"finish", &empty_table},        [MESSAGE_ERROR] = {"error", &error_table},
 };
 

@@ -58,11 +58,17 @@ struct endpoint {
     char *address; /* rdma_cm: where to connect to (empty otherwise) */
     int64_t rdma_port;
     int64_t lid, mtu_bytes;
+    int64_t responder_reads;                    /* RDMA reads that it answers at once on a queue pair */
     int64_t outgoing_address, incoming_address; /* of its memory, as the remote key addresses it */
     int64_t remote_key;
     int64_t token;               /* rdma_cm: proves that a connection belongs to this session */
     struct list_of queue_pairs;  /* int64_t numbers; empty with rdma_cm */
     struct list_of packet_start; /* int64_t first packet sequence number of each queue pair */
+};
+
+/* Messages sent on each queue pair since it was made, so that the receiver knows what to check. */
+struct sent {
+    struct list_of counts; /* int64_t; empty from a side that sends nothing */
 };
 
 struct phase {
@@ -96,6 +102,7 @@ struct message {
         struct plan offer;
         struct endpoint endpoint;
         struct phase phase;
+        struct sent sent; /* of stop and drained */
         struct start start;
         struct result result;
         struct message_line line;

@@ -1,0 +1,215 @@
+#include "traffic/drive.h"
+
+#include "lib/clock.h"
+#include "lib/log.h"
+#include "traffic/session.h"
+#include <poll.h>
+#include <stdlib.h>
+
+#define FINISH_NS \
+    (60LL * NS_PER_S) /* for the other side to complete what is under way, or to check its memory */
+#define BARRIER_NS (50 * NS_PER_MS)
+
+/* What the flows of a process share. */
+struct group {
+    const char *host;
+    int64_t port;
+    struct output *output;
+    int stop_fd;
+    size_t count;
+    atomic_size_t ready; /* flows that may start */
+    atomic_bool failed;  /* one of them did: the others need not wait for it */
+};
+
+struct flow {
+    struct group *group;
+    const struct drive_plan *drive;
+    struct session session;
+    pthread_t thread;
+    bool started;
+    bool wrong_data;
+    enum drive_result result;
+};
+
+/* ---- before traffic ---------------------------------------------------------------------------------------------- */
+
+/* The server takes memory and makes queue pairs while this side does. */
+static int set_up(struct flow *f, struct error *e)
+{
+    struct session *s = &f->session;
+    struct message message = {.type = MESSAGE_OFFER, .offer = f->drive->plan};
+    if (control_connect(&s->control, f->group->host, f->group->port, s->stop_fd, e) != 0 ||
+        control_greet(&s->control, s->stop_fd, e) != 0 || control_send(&s->control, &message, e) != 0 ||
+        session_open(s, &f->drive->local, f->drive->memory, e) != 0 ||
+        control_expect(&s->control, MESSAGE_ENDPOINT, CONTROL_SETUP_NS, s->stop_fd, &message, e) != 0)
+        return -1;
+    s->peer = message.endpoint;
+    message = (struct message){.type = MESSAGE_ENDPOINT, .endpoint = s->mine};
+    if (control_send(&s->control, &message, e) != 0 || session_connect(s, e) != 0)
+        return -1;
+    return control_expect(&s->control, MESSAGE_CONNECTED, CONTROL_SETUP_NS, s->stop_fd, &message, e);
+}
+
+/* All flows begin together. */
+static int wait_for_others(struct flow *f, struct error *e)
+{
+    struct group *g = f->group;
+    atomic_fetch_add(&g->ready, 1);
+    while (atomic_load(&g->ready) < g->count && !atomic_load(&g->failed) && !f->session.stopping)
+        if (session_pump(&f->session, clock_monotonic_ns() + BARRIER_NS, e) != 0)
+            return -1;
+    return atomic_load(&g->failed) ? error_set(e, "another flow of this process failed before the start") : 0;
+}
+
+/* ---- a message size ---------------------------------------------------------------------------------------------- */
+
+static bool phase_over(const struct session *s)
+{
+    return s->meter.done || s->stopping || atomic_load(&s->engine.finished);
+}
+
+static void report_wrong(struct flow *f, const char *flow, const struct result *result)
+{
+    struct session *s = &f->session;
+    if (result->wrong_bytes == 0)
+        return;
+    f->wrong_data = true;
+    s->errors++;
+    output_line(s->output, output_error(flow, "VALIDATION", result->text));
+    log_error("flow %s: %s", flow, result->text);
+}
+
+/* Nobody posts any more; both sides see what is under way completed, then look at what arrived. */
+static int wind_up(struct flow *f, struct error *e)
+{
+    struct session *s = &f->session;
+    struct result mine;
+    if (session_drain(s, e) != 0 || session_say_sent(s, MESSAGE_STOP, e) != 0 ||
+        session_await(s, &s->got_drained, FINISH_NS, "drained", e) != 0)
+        return -1;
+    session_quit(s);
+    if (session_check(s, &mine, e) != 0)
+        return -1;
+    report_wrong(f, s->plan->reverse, &mine);
+    free(mine.text);
+    if (session_await(s, &s->got_result, FINISH_NS, "done checking", e) != 0)
+        return -1;
+    report_wrong(f, s->plan->flow, &s->result);
+    return 0;
+}
+
+static int run_phase(struct flow *f, size_t index, struct error *e)
+{
+    struct session *s = &f->session;
+    const struct drive_plan *d = f->drive;
+    struct message phase = {.type = MESSAGE_PHASE, .phase = {.message_bytes = d->sizes[index]}};
+    struct message start = {.type = MESSAGE_START,
+                            .start = {.start_at_ns = index == 0 ? d->start_at_ns : 0,
+                                      .warmup_ns = d->warmup_ns,
+                                      .duration_ns = d->duration_ns,
+                                      .count = d->count}};
+    if (session_prepare(s, d->sizes[index], d->count, d->flip, e) != 0 ||
+        control_send(&s->control, &phase, e) != 0 ||
+        session_await(s, &s->got_ready, FINISH_NS, "ready", e) != 0)
+        return -1;
+    if (index == 0 && wait_for_others(f, e) != 0)
+        return -1;
+    if (control_send(&s->control, &start, e) != 0 || session_begin(s, &start.start, e) != 0)
+        return -1;
+    while (!phase_over(s))
+        if (session_pump(s, METER_NEVER, e) != 0)
+            return -1;
+    bool complete = !s->stopping || d->duration_ns + d->count == 0 || s->meter.done;
+    session_close_window(s);
+    if (wind_up(f, e) != 0)
+        return -1;
+    session_report(s, complete);
+    if (!complete)
+        f->result = DRIVE_INTERRUPTED;
+    return 0;
+}
+
+/* ---- a flow ------------------------------------------------------------------------------------------------------ */
+
+static int run_flow(struct flow *f, struct error *e)
+{
+    struct session *s = &f->session;
+    if (set_up(f, e) != 0)
+        return -1;
+    session_line(s, session_header(s));
+    for (size_t i = 0; i < f->drive->size_count && !s->stopping; i++)
+        if (run_phase(f, i, e) != 0)
+            return -1;
+    return control_say(&s->control, MESSAGE_FINISH, e);
+}
+
+static bool told_to_stop(int stop_fd)
+{
+    struct pollfd fd = {.fd = stop_fd, .events = POLLIN};
+    return poll(&fd, 1, 0) > 0;
+}
+
+static void *flow_thread(void *argument)
+{
+    struct flow *f = argument;
+    struct session *s = &f->session;
+    struct error e = {{0}};
+    if (run_flow(f, &e) != 0) {
+        atomic_store(&f->group->failed, true);
+        bool stopped = !s->engine.plan && told_to_stop(s->stop_fd);
+        f->result = stopped ? DRIVE_INTERRUPTED : DRIVE_FAILED;
+        log_error("flow %s: %s", f->drive->plan.flow, e.text);
+        session_failed(s, &e);
+        control_say_error(&s->control, e.text);
+    } else if (f->wrong_data) {
+        f->result = DRIVE_WRONG_DATA;
+    }
+    session_close(s);
+    return NULL;
+}
+
+static enum drive_result worst(const struct flow *flows, size_t count)
+{
+    static const enum drive_result order[] = {DRIVE_FAILED, DRIVE_WRONG_DATA, DRIVE_INTERRUPTED};
+    for (size_t k = 0; k < sizeof order / sizeof *order; k++)
+        for (size_t i = 0; i < count; i++)
+            if (flows[i].result == order[k])
+                return order[k];
+    return DRIVE_DONE;
+}
+
+enum drive_result drive_run(const struct drive_plan *plans, size_t count, const char *host, int64_t port,
+                            struct output *output, int stop_fd)
+{
+    struct group group = {.host = host, .port = port, .output = output, .stop_fd = stop_fd, .count = count};
+    struct flow *flows = calloc(count, sizeof *flows);
+    if (!flows) {
+        log_error("out of memory");
+        return DRIVE_FAILED;
+    }
+    for (size_t i = 0; i < count; i++) {
+        struct flow *f = &flows[i];
+        f->group = &group;
+        f->drive = &plans[i];
+        f->session = (struct session){.plan = &plans[i].plan,
+                                      .driver = true,
+                                      .output = output,
+                                      .control = {.fd = -1},
+                                      .stop_fd = stop_fd,
+                                      .heed_stop = true,
+                                      .connection = {.stop_fd = -1},
+                                      .engine = {.event_fd = -1}};
+        f->started = pthread_create(&f->thread, NULL, flow_thread, f) == 0;
+        if (!f->started) {
+            log_error("flow %s: no thread could be started for it", plans[i].plan.flow);
+            f->result = DRIVE_FAILED;
+            atomic_store(&group.failed, true);
+        }
+    }
+    for (size_t i = 0; i < count; i++)
+        if (flows[i].started)
+            pthread_join(flows[i].thread, NULL);
+    enum drive_result result = worst(flows, count);
+    free(flows);
+    return result;
+}

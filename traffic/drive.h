@@ -1,0 +1,20 @@
+/* The driving side: one thread a flow, each with a session of its own at the server. */
+#ifndef TRAFFIC_DRIVE_H
+#define TRAFFIC_DRIVE_H
+
+#include "traffic/command.h"
+#include "traffic/output.h"
+
+/* How it ended; the exit codes of the program. */
+enum drive_result {
+    DRIVE_DONE = 0,
+    DRIVE_WRONG_DATA = 1, /* --validate found differences */
+    DRIVE_FAILED = 3,
+    DRIVE_INTERRUPTED = 130, /* told to stop before the end that was asked for */
+};
+
+/* Run the flows against the server at host and port until they are done or stop_fd is readable. */
+enum drive_result drive_run(const struct drive_plan *flows, size_t count, const char *host, int64_t port,
+                            struct output *output, int stop_fd);
+
+#endif

@@ -1,0 +1,200 @@
+#include "traffic/serve.h"
+
+#include "lib/clock.h"
+#include "lib/log.h"
+#include "traffic/session.h"
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#define START_NS \
+    (24LL * 3600 * NS_PER_S) /* a driver may wait for its start time, and says that it is alive */
+
+/* One driver's thread. */
+struct client {
+    struct server *server;
+    struct session session;
+    struct plan plan;
+    pthread_t thread;
+    bool used;
+    atomic_bool ended;
+};
+
+static void say(struct server *server, const char *what, const char *format, const char *peer)
+{
+    char text[200];
+    snprintf(text, sizeof text, "%s %s", format, peer);
+    output_line(server->output, output_event(what, text));
+}
+
+/* ---- one session ------------------------------------------------------------------------------------------------- */
+
+static int set_up(struct client *c, struct error *e)
+{
+    struct session *s = &c->session;
+    struct message message;
+    if (control_greet(&s->control, s->stop_fd, e) != 0 ||
+        control_expect(&s->control, MESSAGE_OFFER, CONTROL_SETUP_NS, s->stop_fd, &message, e) != 0)
+        return -1;
+    c->plan = message.offer; /* freed with the client */
+    s->plan = &c->plan;
+    if (session_open(s, c->server->local, c->plan.memory, e) != 0)
+        return -1;
+    message = (struct message){.type = MESSAGE_ENDPOINT, .endpoint = s->mine};
+    if (control_send(&s->control, &message, e) != 0 ||
+        control_expect(&s->control, MESSAGE_ENDPOINT, CONTROL_SETUP_NS, s->stop_fd, &message, e) != 0)
+        return -1;
+    s->peer = message.endpoint;
+    if (session_connect(s, e) != 0)
+        return -1;
+    return control_say(&s->control, MESSAGE_CONNECTED, e);
+}
+
+/* The window is this side's own, but it sends on until the driver says stop: load is from both sides all the time. */
+static int send_until_told(struct session *s, struct error *e)
+{
+    while (!s->got_stop)
+        if (session_pump(s, METER_NEVER, e) != 0)
+            return -1;
+    while (session_sends(s) && s->engine.target && !atomic_load(&s->engine.finished))
+        if (session_pump(s, METER_NEVER, e) != 0)
+            return -1;
+    return 0;
+}
+
+static int run_phase(struct session *s, struct error *e)
+{
+    struct message result = {.type = MESSAGE_RESULT};
+    if (session_await(s, &s->got_start, START_NS, "starting", e) != 0)
+        return -1;
+    /* a count is known with the start only */
+    if (session_sends(s))
+        s->engine.target = (uint64_t)s->start.count;
+    if (session_begin(s, &s->start, e) != 0 || send_until_told(s, e) != 0)
+        return -1;
+    bool complete = s->metered && (s->meter.done || (s->engine.target && atomic_load(&s->engine.finished)) ||
+                                   s->start.duration_ns + s->start.count == 0);
+    session_report(s, complete);
+    if (session_drain(s, e) != 0)
+        return -1;
+    session_quit(s);
+    if (session_say_sent(s, MESSAGE_DRAINED, e) != 0 || session_check(s, &result.result, e) != 0)
+        return -1;
+    int status = control_send(&s->control, &result, e);
+    wire_free(&result);
+    return status;
+}
+
+static int run_phases(struct session *s, struct error *e)
+{
+    if (session_sends(s))
+        session_line(s, session_header(s));
+    for (;;) {
+        while (!s->got_phase && !s->got_finish)
+            if (session_pump(s, METER_NEVER, e) != 0)
+                return -1;
+        if (s->got_finish)
+            return 0;
+        if (s->phase.message_bytes > s->plan->max_message_bytes)
+            return error_set(e, "%s asks for messages of %lld bytes, above the %lld it announced",
+                             s->control.peer, (long long)s->phase.message_bytes,
+                             (long long)s->plan->max_message_bytes);
+        if (session_prepare(s, s->phase.message_bytes, 0, -1, e) != 0 ||
+            control_say(&s->control, MESSAGE_READY, e) != 0 || run_phase(s, e) != 0)
+            return -1;
+    }
+}
+
+static void *client_thread(void *argument)
+{
+    struct client *c = argument;
+    struct session *s = &c->session;
+    struct error e = {{0}};
+    say(c->server, "session", "driver", s->control.peer);
+    int result = set_up(c, &e);
+    if (result == 0)
+        result = run_phases(s, &e);
+    if (result != 0) {
+        log_error("session with %s: %s", s->control.peer, e.text);
+        control_say_error(&s->control, e.text);
+        output_line(s->output,
+                    output_error(s->plan ? s->plan->flow : "", s->plan ? "ERROR" : "REFUSED", e.text));
+    }
+    say(c->server, "session-end", "driver", s->control.peer);
+    session_close(s);
+    table_free(&plan_table, &c->plan);
+    atomic_store(&c->ended, true);
+    return NULL;
+}
+
+/* ---- all sessions ------------------------------------------------------------------------------------------------ */
+
+static void reap(struct client *clients, bool all)
+{
+    for (size_t i = 0; i < SERVE_MAX_SESSIONS; i++) {
+        if (clients[i].used && (all || atomic_load(&clients[i].ended))) {
+            pthread_join(clients[i].thread, NULL);
+            clients[i].used = false;
+        }
+    }
+}
+
+static struct client *free_client(struct client *clients)
+{
+    for (size_t i = 0; i < SERVE_MAX_SESSIONS; i++)
+        if (!clients[i].used)
+            return &clients[i];
+    return NULL;
+}
+
+/* Begin a session with a driver that has connected. */
+static bool begin(struct server *server, struct client *clients)
+{
+    struct error e;
+    struct control control;
+    struct client *c = free_client(clients);
+    if (control_accept(&control, server->listener, &e) != 0)
+        return false;
+    if (!c) {
+        control_say_error(&control, "this server has as many sessions as it takes");
+        control_close(&control);
+        return false;
+    }
+    memset(c, 0, sizeof *c);
+    c->server = server;
+    c->session = (struct session){.control = control,
+                                  .output = server->output,
+                                  .stop_fd = server->stop_fd,
+                                  .heed_stop = true,
+                                  .connection = {.stop_fd = -1},
+                                  .engine = {.event_fd = -1}};
+    c->used = pthread_create(&c->thread, NULL, client_thread, c) == 0;
+    if (!c->used)
+        control_close(&c->session.control);
+    return c->used;
+}
+
+int serve_run(struct server *server, struct error *e)
+{
+    struct client *clients = calloc(SERVE_MAX_SESSIONS, sizeof *clients);
+    bool stop = false, served = false;
+    if (!clients)
+        return error_set(e, "out of memory");
+    while (!stop) {
+        struct pollfd fds[2] = {{.fd = server->once && served ? -1 : server->listener, .events = POLLIN},
+                                {.fd = server->stop_fd, .events = POLLIN}};
+        poll(fds, 2, 200); /* ended threads are joined meanwhile */
+        stop = fds[1].revents != 0;
+        if (!stop && fds[0].revents)
+            served |= begin(server, clients);
+        reap(clients, false);
+        if (server->once && served && free_client(clients) == clients)
+            break;
+    }
+    reap(clients, true);
+    free(clients);
+    return 0;
+}
