@@ -18,6 +18,7 @@
  */
 #include <linux/dcbnl.h>
 #include <linux/ethtool.h>
+#include <linux/log2.h>
 #include <linux/module.h>
 #include <linux/netdevice.h>
 #include <linux/rtnetlink.h>
@@ -62,7 +63,9 @@ static struct ieee_ets ets = {.ets_cap = PRIORITIES};
 static struct ieee_maxrate maxrate;
 static struct dcbnl_buffer buffer = {.buffer_size = {131072}, .total_size = TOTAL_BUFFER};
 static struct ethtool_pauseparam pause;
-static u16 stall_ms = 8000; /* mlx5: MLX5E_PFC_PREVEN_TOUT_MAX */
+static u32 rings[2] = {1024, 1024}; /* rx, tx: mlx5's defaults */
+static u32 coalesce[2] = {8, 128};  /* rx time in us, rx frames */
+static u16 stall_ms = 8000;         /* mlx5: MLX5E_PFC_PREVEN_TOUT_MAX */
 
 /* ---- counters */
 
@@ -524,6 +527,47 @@ static int set_tunable(struct net_device *d, const struct ethtool_tunable *what,
     return 0;
 }
 
+static void get_ring(struct net_device *d, struct ethtool_ringparam *to,
+                     struct kernel_ethtool_ringparam *kernel, struct netlink_ext_ack *ack)
+{
+    to->rx_max_pending = to->tx_max_pending = 8192;
+    to->rx_pending = rings[0];
+    to->tx_pending = rings[1];
+}
+
+/* mlx5e_ethtool_set_ringparam: rings are powers of two, others are rounded up. */
+static int set_ring(struct net_device *d, struct ethtool_ringparam *from,
+                    struct kernel_ethtool_ringparam *kernel, struct netlink_ext_ack *ack)
+{
+    int result = wanted_failure("set_ringparam");
+
+    if (result)
+        return result;
+    rings[0] = roundup_pow_of_two(from->rx_pending);
+    rings[1] = roundup_pow_of_two(from->tx_pending);
+    return 0;
+}
+
+static int get_coalesce(struct net_device *d, struct ethtool_coalesce *to,
+                        struct kernel_ethtool_coalesce *kernel, struct netlink_ext_ack *ack)
+{
+    to->rx_coalesce_usecs = coalesce[0];
+    to->rx_max_coalesced_frames = coalesce[1];
+    return wanted_failure("get_coalesce");
+}
+
+static int set_coalesce(struct net_device *d, struct ethtool_coalesce *from,
+                        struct kernel_ethtool_coalesce *kernel, struct netlink_ext_ack *ack)
+{
+    int result = wanted_failure("set_coalesce");
+
+    if (result)
+        return result;
+    coalesce[0] = from->rx_coalesce_usecs;
+    coalesce[1] = from->rx_max_coalesced_frames;
+    return 0;
+}
+
 static void overlay_ethtool(void)
 {
     ethtool = *old_ethtool;
@@ -537,6 +581,11 @@ static void overlay_ethtool(void)
     ethtool.get_eth_ctrl_stats = get_ctrl_stats;
     ethtool.get_tunable = get_tunable;
     ethtool.set_tunable = set_tunable;
+    ethtool.get_ringparam = get_ring;
+    ethtool.set_ringparam = set_ring;
+    ethtool.supported_coalesce_params = ETHTOOL_COALESCE_RX_USECS | ETHTOOL_COALESCE_RX_MAX_FRAMES;
+    ethtool.get_coalesce = get_coalesce;
+    ethtool.set_coalesce = set_coalesce;
 }
 
 /* ---- coming and going */
