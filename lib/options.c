@@ -224,7 +224,9 @@ int options_parse(const struct option_spec *specs, int argc, char **argv, void *
     const char **rest = calloc((size_t)argc + 1, sizeof *rest);
     size_t count = 0;
     bool ended = false;
-    int result = rest ? 0 : error_set(e, "out of memory for the command line");
+    int result = 0;
+    if (!rest)
+        return error_set(e, "out of memory for the command line");
     for (scan.at = 1; result == 0 && scan.at < argc; scan.at++) {
         const char *word = argv[scan.at];
         if (ended || word[0] != '-' || !word[1])

@@ -210,9 +210,9 @@ static bool transfer_all(struct transfer *t, int64_t deadline_ns)
             return false;
         if (fds[0].revents)
             feed(t);
-        if (fds[1].revents)
+        if (fds[1].revents && t->out)
             drain(&p->out, t->out);
-        if (fds[2].revents)
+        if (fds[2].revents && t->err)
             drain(&p->err, t->err);
     }
     return true;

@@ -23,7 +23,7 @@ enum process_pipes {
 
 /* Start argv[0] (searched in PATH). The child dies with SIGTERM when this process dies; it has a process
  * group of its own and default signals. */
-int process_start(struct process *p, const char *const argv[], int pipes, struct error *e);
+int process_start(struct process *process, const char *const argv[], int wanted, struct error *e);
 /* Wait up to timeout_ns (negative: for ever). *status is as waitpid's. Returns 1 when ended, 0 when it still
  * runs. */
 int process_wait(struct process *p, int64_t timeout_ns, int *status, struct error *e);
