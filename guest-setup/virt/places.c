@@ -54,7 +54,7 @@ char *places_lab(const struct lab *lab, struct error *e)
     return places_in_lab(lab, NULL, e);
 }
 
-char *places_guest_setup(const char *name, struct error *e)
+char *places_project(const char *name, struct error *e)
 {
     char self[4096];
     ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
@@ -66,16 +66,16 @@ char *places_guest_setup(const char *name, struct error *e)
             break;
         *slash = '\0';
         struct text path = {0};
-        text_add(&path, "%s/guest-setup/%s", self, name);
+        text_add(&path, "%s/%s", self, name);
         if (files_exist(text_string(&path)))
             return text_take(&path);
         text_free(&path);
     }
     struct text path = {0};
-    text_add(&path, "%s/share/harness/guest-setup/%s", HARNESS_PREFIX, name);
+    text_add(&path, "%s/share/harness/%s", HARNESS_PREFIX, name);
     if (files_exist(text_string(&path)))
         return text_take(&path);
-    error_set(e, "guest-setup/%s is neither beside this program nor at %s", name, text_string(&path));
+    error_set(e, "%s is neither beside this program nor at %s", name, text_string(&path));
     text_free(&path);
     return NULL;
 }

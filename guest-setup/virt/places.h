@@ -11,7 +11,7 @@ char *places_lab(const struct lab *lab, struct error *e);
 char *places_in_lab(const struct lab *lab, const char *name, struct error *e);
 /* A guest-setup folder ("profiles", "build-image"): beside the program's source tree, or installed. The
  * caller frees. */
-char *places_guest_setup(const char *name, struct error *e);
+char *places_project(const char *name, struct error *e);
 
 /* Locks: one program at a time works on a host, whichever lab names it. Held by flock, so that what a killed
  * program leaves is never in the way. */

@@ -411,8 +411,8 @@ int ssh_run(struct ssh_session *s, const char *const argv[], const char *input, 
     return run_bytes(s, argv, input, input ? strlen(input) : 0, out, err, timeout_ns, e);
 }
 
-static int must_bytes(struct ssh_session *s, const char *const argv[], const void *input, size_t length,
-                      struct text *out, int64_t timeout_ns, struct error *e)
+int ssh_must_bytes(struct ssh_session *s, const char *const argv[], const void *input, size_t length,
+                   struct text *out, int64_t timeout_ns, struct error *e)
 {
     struct text err = {0}, unwanted = {0};
     char line[400];
@@ -429,7 +429,7 @@ static int must_bytes(struct ssh_session *s, const char *const argv[], const voi
 int ssh_must(struct ssh_session *s, const char *const argv[], const char *input, struct text *out,
              int64_t timeout_ns, struct error *e)
 {
-    return must_bytes(s, argv, input, input ? strlen(input) : 0, out, timeout_ns, e);
+    return ssh_must_bytes(s, argv, input, input ? strlen(input) : 0, out, timeout_ns, e);
 }
 
 int ssh_put_bytes(struct ssh_session *s, const void *bytes, size_t length, const char *remote, int mode,
@@ -440,7 +440,7 @@ int ssh_put_bytes(struct ssh_session *s, const void *bytes, size_t length, const
     char octal[8];
     snprintf(octal, sizeof octal, "%o", (unsigned)mode & 07777);
     const char *const argv[] = {"sh", "-c", script, "put", remote, octal, NULL};
-    if (must_bytes(s, argv, length ? bytes : "", length, NULL, timeout_ns, e) != 0)
+    if (ssh_must_bytes(s, argv, length ? bytes : "", length, NULL, timeout_ns, e) != 0)
         return error_prefix(e, "putting %s on host %s", remote, s->name);
     return 0;
 }

@@ -46,6 +46,9 @@ int ssh_run(struct ssh_session *s, const char *const argv[], const char *input, 
  * with the command's last line on stderr. */
 int ssh_must(struct ssh_session *s, const char *const argv[], const char *input, struct text *out,
              int64_t timeout_ns, struct error *e);
+/* As ssh_must, with an input of any bytes. */
+int ssh_must_bytes(struct ssh_session *s, const char *const argv[], const void *input, size_t length,
+                   struct text *out, int64_t timeout_ns, struct error *e);
 /* Start argv on the host; pipes as in process_start. process_stop ends the local ssh, the remote command then
  * reads end of file or gets SIGPIPE/SIGHUP; a program that must end at once is told through its standard
  * input or a signal. */

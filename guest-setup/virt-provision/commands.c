@@ -1,0 +1,299 @@
+#include "guest-setup/virt-provision/commands.h"
+
+#include "guest-setup/virt-provision/rebuild.h"
+#include "guest-setup/virt-provision/record.h"
+#include "guest-setup/virt/places.h"
+#include "lib/clock.h"
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define STOP_NS  (30 * NS_PER_S)
+#define START_NS (180 * NS_PER_S)
+
+/* ---- what changes guests: under the lab's lock, interruptible ------------------------------------------------------ */
+
+static int locked(struct context *c, const char *const *words, size_t count, const char *purpose,
+                  int (*work)(struct context *c, struct error *e), struct error *e)
+{
+    if (context_load(c, words, count, e) != 0)
+        return -1;
+    struct lab_lock *lock = lab_lock(&c->lab, purpose, e);
+    if (!lock)
+        return -1;
+    int result = interrupt_open(&c->interrupt, e);
+    if (result == 0)
+        result = context_connect(c, e);
+    if (result == 0)
+        result = work(c, e);
+    interrupt_close(&c->interrupt);
+    lab_unlock(lock);
+    return result;
+}
+
+int cmd_rebuild(struct context *c, const char *const *words, size_t count, struct error *e)
+{
+    return locked(c, words, count, "rebuild", rebuild_hosts, e);
+}
+
+int cmd_reset(struct context *c, const char *const *words, size_t count, struct error *e)
+{
+    return locked(c, words, count, "reset", reset_hosts, e);
+}
+
+int cmd_destroy(struct context *c, const char *const *words, size_t count, struct error *e)
+{
+    return locked(c, words, count, "destroy", destroy_hosts, e);
+}
+
+static int start_hosts(struct context *c, struct error *e)
+{
+    for (size_t i = 0; i < c->host_count; i++)
+        if (virt_domain_start(c->virt, c->hosts[i]->domain, e) != 0)
+            return -1;
+    for (size_t i = 0; i < c->host_count; i++) {
+        struct ssh_session *s = virt_host_open(c->virt, &c->lab, c->hosts[i], START_NS, e);
+        if (!s)
+            return -1;
+        ssh_close(s);
+        say(c, c->hosts[i], "answers ssh after %.1f s",
+            (double)(clock_monotonic_ns() - c->begin_ns) / NS_PER_S);
+    }
+    return 0;
+}
+
+int cmd_start(struct context *c, const char *const *words, size_t count, struct error *e)
+{
+    return locked(c, words, count, "start", start_hosts, e);
+}
+
+static int stop_hosts(struct context *c, struct error *e)
+{
+    for (size_t i = 0; i < c->host_count; i++) {
+        if (virt_domain_stop(c->virt, c->hosts[i]->domain, STOP_NS, e) != 0)
+            return -1;
+        say(c, c->hosts[i], "is off");
+    }
+    return 0;
+}
+
+int cmd_stop(struct context *c, const char *const *words, size_t count, struct error *e)
+{
+    return locked(c, words, count, "stop", stop_hosts, e);
+}
+
+/* ---- status --------------------------------------------------------------------------------------------------------- */
+
+static json_t *step_status(const struct record *r, const struct profile_step *step)
+{
+    double seconds;
+    const char *found = record_step_found(r, step, &seconds);
+    if (!found)
+        return json_pack("{s:s, s:b}", "name", step->name, "done", 0);
+    return json_pack("{s:s, s:b, s:f, s:s}", "name", step->name, "done", 1, "seconds", seconds, "found",
+                     found);
+}
+
+static json_t *host_status(struct context *c, const struct lab_host *host, struct error *e)
+{
+    enum virt_state state;
+    struct profile profile;
+    struct record record;
+    struct ssh_target target = {0};
+    if (virt_domain_state(c->virt, host->domain, &state, e) != 0 ||
+        profile_load(host->profile, &profile, e) != 0)
+        return NULL;
+    if (record_open(&c->lab, host, &record, e) != 0) {
+        profile_free(&profile);
+        return NULL;
+    }
+    bool reachable = state == VIRT_RUNNING && virt_domain_target(c->virt, &c->lab, host, &target, NULL) == 0;
+    json_t *steps = json_array();
+    for (size_t i = 0; i < profile.step_count; i++)
+        json_array_append_new(steps, step_status(&record, &profile.steps[i]));
+    json_t *status = json_pack(
+        "{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:s, s:o}", "host", host->name, "domain", host->domain,
+        "state", virt_state_names[state], "address", reachable ? target.host : "", "profile", host->profile,
+        "image", record_string(&record, "image"), "type", record_string(&record, "type"), "complete",
+        record_complete(&record), "finished", record_string(&record, "finished"), "steps", steps);
+    ssh_target_free(&target);
+    record_free(&record);
+    profile_free(&profile);
+    if (!status)
+        error_set(e, "the status of host %s cannot be put into words", host->name);
+    return status;
+}
+
+static const char *word(const json_t *status, const char *key)
+{
+    const char *text = json_string_value(json_object_get(status, key));
+    return text && *text ? text : "-";
+}
+
+static void print_status(const json_t *status)
+{
+    size_t i;
+    const json_t *step;
+    bool complete = json_is_true(json_object_get(status, "complete"));
+    printf("%s  domain %s  %s  address %s\n", word(status, "host"), word(status, "domain"),
+           word(status, "state"), word(status, "address"));
+    printf("    profile %s, image %s, %s%s%s\n", word(status, "profile"), word(status, "image"),
+           complete ? "complete since " : "not complete", complete ? word(status, "finished") : "",
+           strcmp(word(status, "type"), "qemu") == 0 ? ", emulated" : "");
+    json_array_foreach(json_object_get(status, "steps"), i, step)
+        printf("    %-24s %s  %s\n", word(step, "name"),
+               json_is_true(json_object_get(step, "done")) ? "done" : "to do",
+               json_object_get(step, "found") ? word(step, "found") : "");
+}
+
+int cmd_status(struct context *c, const char *const *words, size_t count, struct error *e)
+{
+    if (context_load(c, words, count, e) != 0 || context_connect(c, e) != 0)
+        return -1;
+    json_t *all = json_array();
+    int result = 0;
+    for (size_t i = 0; result == 0 && i < c->host_count; i++) {
+        json_t *status = host_status(c, c->hosts[i], e);
+        result = status ? json_array_append_new(all, status) : -1;
+        if (status && !c->options.json)
+            print_status(status);
+    }
+    if (result == 0 && c->options.json) {
+        json_t *document = json_pack("{s:i, s:s, s:O}", "schema", 1, "lab", c->lab.name, "hosts", all);
+        json_dumpf(document, stdout, JSON_INDENT(2));
+        putchar('\n');
+        json_decref(document);
+    }
+    json_decref(all);
+    return result;
+}
+
+/* ---- ssh, console: become the program that does it ------------------------------------------------------------------- */
+
+static int one_host(struct context *c, const char *const *words, size_t count, const char *usage,
+                    struct error *e)
+{
+    if (count < 1)
+        return error_set(e, "usage: virt-provision %s", usage);
+    return context_load(c, words, 1, e);
+}
+
+static char **ssh_with_command(const struct ssh_target *target, const char *const *command, size_t count)
+{
+    char **arguments = ssh_arguments(target, count == 0 && isatty(0));
+    struct text line = {0};
+    size_t n = 0;
+    if (!arguments || count == 0)
+        return arguments;
+    if (target->sudo)
+        text_add(&line, "sudo -n -- ");
+    for (size_t i = 0; i < count; i++) {
+        text_add(&line, "%s", i ? " " : "");
+        ssh_quote(&line, command[i]);
+    }
+    while (arguments[n])
+        n++;
+    char **more = realloc(arguments, (n + 2) * sizeof *arguments);
+    if (!more) {
+        ssh_arguments_free(arguments);
+        text_free(&line);
+        return NULL;
+    }
+    more[n] = text_take(&line);
+    more[n + 1] = NULL;
+    return more;
+}
+
+int cmd_ssh(struct context *c, const char *const *words, size_t count, struct error *e)
+{
+    struct ssh_target target;
+    if (one_host(c, words, count, "ssh HOST [-- CMD...]", e) != 0 || context_connect(c, e) != 0)
+        return -1;
+    enum virt_state state;
+    if (virt_domain_state(c->virt, c->hosts[0]->domain, &state, e) != 0)
+        return -1;
+    if (state == VIRT_OFF)
+        return error_set(e, "host %s is off: virt-provision start %s", c->hosts[0]->name, c->hosts[0]->name);
+    if (virt_domain_target(c->virt, &c->lab, c->hosts[0], &target, e) != 0)
+        return -1;
+    char **arguments = ssh_with_command(&target, words + 1, count - 1);
+    ssh_target_free(&target);
+    if (!arguments)
+        return error_set(e, "out of memory");
+    execvp(arguments[0], arguments);
+    error_set_errno(e, errno, "starting ssh");
+    ssh_arguments_free(arguments);
+    return -1;
+}
+
+int cmd_console(struct context *c, const char *const *words, size_t count, struct error *e)
+{
+    if (one_host(c, words, count, "console HOST", e) != 0)
+        return -1;
+    execlp("virsh", "virsh", "-q", "-c", c->lab.uri, "console", c->hosts[0]->domain, "--safe", (char *)NULL);
+    return error_set_errno(e, errno, "starting virsh (it has the console)");
+}
+
+/* ---- xml, devices ------------------------------------------------------------------------------------------------------ */
+
+int cmd_xml(struct context *c, const char *const *words, size_t count, struct error *e)
+{
+    struct storage storage = {0};
+    struct record record = {0};
+    struct making m;
+    if (one_host(c, words, count, "xml HOST", e) != 0 || storage_plan(&c->lab, &storage, e) != 0)
+        return -1;
+    int result = making_open(c, c->hosts[0], &storage, &m, e);
+    if (result == 0)
+        result = record_open(&c->lab, c->hosts[0], &record, e);
+    if (result == 0) {
+        /* what was found out at the last rebuild, else what is hoped for */
+        const char *image = record_string(&record, "image");
+        m.type = strcmp(record_string(&record, "type"), "qemu") == 0 ? "qemu" : "kvm";
+        m.image_id = *image ? strdup(image) : NULL;
+        char *disk = volume_of_host(&m, record_complete(&record) ? ".work.qcow2" : ".qcow2");
+        char *xml = disk ? making_xml(&m, disk, e) : NULL;
+        result = xml ? 0 : -1;
+        if (xml)
+            fputs(xml, stdout);
+        free(xml);
+        free(disk);
+        record_free(&record);
+    }
+    making_free(&m);
+    storage_close(&storage);
+    return result;
+}
+
+static int devices_of_host(struct context *c, const struct lab_host *host, const char *what, struct error *e)
+{
+    struct storage storage = {0};
+    struct making m;
+    if (making_open(c, host, &storage, &m, e) != 0)
+        return -1;
+    int result = strcmp(what, "release") == 0 ? 0 : making_check_devices(&m, e);
+    if (result == 0 && strcmp(what, "check") != 0)
+        result = making_bind_devices(&m, strcmp(what, "bind") == 0, e);
+    if (result == 0)
+        say(c, host, "%zu functions %s", m.nic_count + m.gpu_count,
+            strcmp(what, "check") == 0  ? "can be passed through"
+            : strcmp(what, "bind") == 0 ? "belong to vfio-pci"
+                                        : "belong to the machine");
+    making_free(&m);
+    return result;
+}
+
+int cmd_devices(struct context *c, const char *const *words, size_t count, struct error *e)
+{
+    if (count < 1 ||
+        (strcmp(words[0], "check") != 0 && strcmp(words[0], "bind") != 0 && strcmp(words[0], "release") != 0))
+        return error_set(e, "usage: virt-provision devices check|bind|release [HOST...]");
+    if (context_load(c, words + 1, count - 1, e) != 0)
+        return -1;
+    for (size_t i = 0; i < c->host_count; i++)
+        if (devices_of_host(c, c->hosts[i], words[0], e) != 0)
+            return -1;
+    return 0;
+}

@@ -1,0 +1,105 @@
+#include "guest-setup/virt-provision/context.h"
+
+#include "lib/find.h"
+#include "lib/json_file.h"
+#include "lib/log.h"
+#include "lib/options.h"
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int load_lab(struct context *c, struct error *e)
+{
+    const char *why;
+    char *path = find_lab(c->options.lab, "soft-pair", &why, e);
+    if (!path)
+        return -1;
+    json_t *written = json_file_load(path, e), *json = written ? lab_expand(written, e) : NULL;
+    int result = json ? lab_parse(json, &c->lab, e) : -1;
+    if (written && result != 0)
+        error_prefix(e, "%s", path);
+    c->has_lab = result == 0;
+    if (result == 0 && !c->options.lab)
+        say(c, NULL, "the lab is %s", path);
+    if (result == 0 && c->lab.driver != LAB_LIBVIRT)
+        result = error_set(
+            e, "lab %s is reached by \"%s\": virt-provision makes guests of labs whose driver is \"libvirt\"",
+            path, lab_driver_names[c->lab.driver]);
+    json_decref(written);
+    json_decref(json);
+    free(path);
+    return result;
+}
+
+static const struct lab_host *guest_named(const struct lab *lab, const char *name)
+{
+    int i = lab_host_of(lab, name);
+    const struct lab_host *hosts = lab->hosts.items;
+    if (i >= 0 && hosts[i].domain)
+        return &hosts[i];
+    for (size_t k = 0; k < lab->hosts.count; k++)
+        if (hosts[k].domain && strcmp(hosts[k].domain, name) == 0)
+            return &hosts[k];
+    return NULL;
+}
+
+static int unknown_host(const struct lab *lab, const char *name, struct error *e)
+{
+    const struct lab_host *hosts = lab->hosts.items;
+    struct text known = {0};
+    for (size_t i = 0; i < lab->hosts.count; i++)
+        if (hosts[i].domain)
+            text_add(&known, "%s%s", known.length ? ", " : "", hosts[i].name);
+    error_set(e, "lab %s has no guest \"%.60s\": it has %s", lab->name, name, text_string(&known));
+    text_free(&known);
+    return -1;
+}
+
+int context_load(struct context *c, const char *const *names, size_t count, struct error *e)
+{
+    if (load_lab(c, e) != 0)
+        return -1;
+    const struct lab_host *hosts = c->lab.hosts.items;
+    c->hosts = calloc(c->lab.hosts.count + count + 1, sizeof *c->hosts);
+    if (!c->hosts)
+        return error_set(e, "out of memory");
+    for (size_t i = 0; i < count; i++) {
+        c->hosts[c->host_count] = guest_named(&c->lab, names[i]);
+        if (!c->hosts[c->host_count++])
+            return unknown_host(&c->lab, names[i], e);
+    }
+    for (size_t i = 0; count == 0 && i < c->lab.hosts.count; i++)
+        if (hosts[i].domain)
+            c->hosts[c->host_count++] = &hosts[i];
+    return 0;
+}
+
+int context_connect(struct context *c, struct error *e)
+{
+    c->virt = virt_open(c->lab.uri, e);
+    return c->virt ? 0 : -1;
+}
+
+void context_free(struct context *c)
+{
+    virt_close(c->virt);
+    free(c->hosts);
+    if (c->has_lab)
+        lab_free(&c->lab);
+}
+
+void say(const struct context *c, const struct lab_host *host, const char *format, ...)
+{
+    char text[600];
+    va_list values;
+    if (c->options.quiet)
+        return;
+    va_start(values, format);
+    vsnprintf(text, sizeof text, format, values);
+    va_end(values);
+    if (host)
+        log_info("%s: %s", host->name, text);
+    else
+        log_info("%s", text);
+}

@@ -1,0 +1,43 @@
+/* What every subcommand works with: the lab, the hosts it is about, libvirt, what the command line said. */
+#ifndef VIRT_PROVISION_CONTEXT_H
+#define VIRT_PROVISION_CONTEXT_H
+
+#include "guest-setup/virt/virt.h"
+#include "lib/interrupt.h"
+#include "lib/lab.h"
+#include <pthread.h>
+#include <stdatomic.h>
+
+struct options {
+    const char *lab;
+    const char *from;
+    int fresh;
+    int adopt;
+    int json;
+    int quiet;
+    int help;
+    int version;
+};
+
+struct context {
+    struct options options;
+    struct lab lab;
+    bool has_lab;
+    const struct lab_host **hosts; /* the guests that the command is about */
+    size_t host_count;
+    struct virt *virt;
+    struct interrupt interrupt;
+    atomic_bool cancelled; /* hosts' threads look at it between and during steps */
+    int64_t begin_ns;
+};
+
+/* Load the lab and pick its guests by `names` (all when there are none). Does not connect. */
+int context_load(struct context *c, const char *const *names, size_t count, struct error *e);
+int context_connect(struct context *c, struct error *e);
+void context_free(struct context *c);
+
+/* "virt-provision: HOST: TEXT" on stderr unless --quiet. Threads may call it. */
+void say(const struct context *c, const struct lab_host *host, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+#endif

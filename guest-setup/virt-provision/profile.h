@@ -1,0 +1,56 @@
+/* A profile: what is put on a guest. docs/profiles.md. */
+#ifndef VIRT_PROVISION_PROFILE_H
+#define VIRT_PROVISION_PROFILE_H
+
+#include "guest-setup/virt/domain_xml.h"
+#include "lib/table.h"
+
+enum seed_kind { SEED_TAR, SEED_CLOUD_INIT };
+
+struct profile_image {
+    char *url;    /* NULL: built by image/build */
+    char *sha256; /* of what is fetched */
+};
+
+struct profile_put {
+    char *from; /* file or folder of this project */
+    char *to;   /* folder on the guest */
+};
+
+struct profile_step {
+    char *name; /* "10-programs" */
+    char *path;
+    char hash[17]; /* of its text */
+};
+
+struct profile {
+    int64_t schema;
+    char *name;
+    char *title;
+    struct profile_image image;
+    int boot; /* enum boot_kind */
+    char *cmdline;
+    int seed; /* enum seed_kind */
+    char *user;
+    struct list_of programs; /* char * */
+    struct list_of put;      /* struct profile_put */
+    int64_t ready_ns, step_ns;
+    struct list_of needs; /* char *: capabilities it is for */
+    /* not in the head */
+    char *folder;
+    struct profile_step *steps; /* in order */
+    size_t step_count;
+};
+
+extern const struct table profile_table;
+
+/* Load guest-setup/profiles/NAME and list its steps. Free with profile_free. */
+int profile_load(const char *name, struct profile *profile, struct error *e);
+void profile_free(struct profile *profile);
+/* The index of a step by its name, or of the only step whose name has this after its number ("links"); -1 with a sentence. */
+int profile_find_step(const struct profile *profile, const char *name, struct error *e);
+
+/* 64 bits of FNV-1a as 16 hex digits: it tells changed from unchanged, no more. */
+void content_hash(const void *bytes, size_t length, char hash[17]);
+
+#endif

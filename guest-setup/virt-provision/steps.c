@@ -1,0 +1,365 @@
+#include "guest-setup/virt-provision/steps.h"
+
+#include "guest-setup/virt/places.h"
+#include "guest-setup/virt/plan.h"
+#include "lib/clock.h"
+#include "lib/files.h"
+#include <errno.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define ON_GUEST    "/usr/local/share/lab"
+#define REBOOT_ME   100 /* exit status of apply: reboot, then check */
+#define MAX_REBOOTS 4   /* of one step: more is a loop */
+#define SHORT_NS    (60 * NS_PER_S)
+
+static bool cancelled(const struct guest *g, struct error *e)
+{
+    if (!atomic_load(&g->context->cancelled))
+        return false;
+    error_set(e, "interrupted: rebuild goes on from here");
+    return true;
+}
+
+void guest_log(struct guest *g, const char *format, ...)
+{
+    char when[32];
+    time_t now = time(NULL);
+    struct tm local;
+    va_list values;
+    strftime(when, sizeof when, "%F %T", localtime_r(&now, &local));
+    fprintf(g->log, "%s ", when);
+    va_start(values, format);
+    vfprintf(g->log, format, values);
+    va_end(values);
+    fputc('\n', g->log);
+    fflush(g->log);
+}
+
+/* ---- connection --------------------------------------------------------------------------------------------------- */
+
+int guest_connect(struct guest *g, struct error *e)
+{
+    int64_t deadline_ns = clock_monotonic_ns() + g->profile->ready_ns;
+    struct error why = {""};
+    while (clock_monotonic_ns() < deadline_ns) {
+        if (cancelled(g, e))
+            return -1;
+        g->ssh = virt_host_open(g->context->virt, &g->context->lab, g->host, 3 * NS_PER_S, &why);
+        if (g->ssh)
+            return 0;
+        /* the guest is coming up: refused, no route, time-outs; a wrong key or a guest that died stays wrong */
+        if (strstr(why.text, "verification failed") || strstr(why.text, "Permission denied") ||
+            strstr(why.text, "while it was to boot"))
+            break;
+    }
+    return error_set(e, "host %s did not answer ssh within %lld s of its start: %s", g->host->name,
+                     (long long)(g->profile->ready_ns / NS_PER_S), why.text);
+}
+
+static int read_boot_id(struct guest *g, char id[64], struct error *e)
+{
+    static const char *const argv[] = {"cat", "/proc/sys/kernel/random/boot_id", NULL};
+    struct text out = {0};
+    int result = ssh_must(g->ssh, argv, NULL, &out, SHORT_NS, e);
+    snprintf(id, 64, "%.63s", text_string(&out));
+    text_free(&out);
+    return result;
+}
+
+int guest_reboot(struct guest *g, struct error *e)
+{
+    static const char *const argv[] = {"sh", "-c", "sync; (sleep 0.3; reboot) > /dev/null 2>&1 < /dev/null &",
+                                       NULL};
+    char before[64], after[64];
+    int64_t deadline_ns = clock_monotonic_ns() + g->profile->ready_ns;
+    guest_log(g, "rebooting");
+    if (read_boot_id(g, before, e) != 0 || ssh_must(g->ssh, argv, NULL, NULL, SHORT_NS, e) != 0)
+        return error_prefix(e, "rebooting");
+    do {
+        clock_sleep_until_ns(clock_monotonic_ns() + NS_PER_S);
+        ssh_close(g->ssh);
+        g->ssh = NULL;
+        if (guest_connect(g, e) != 0 || cancelled(g, e))
+            return -1;
+        if (read_boot_id(g, after, NULL) == 0 && strcmp(before, after) != 0)
+            return 0;
+    } while (clock_monotonic_ns() < deadline_ns);
+    return error_set(e, "host %s did not reboot within %lld s", g->host->name,
+                     (long long)(g->profile->ready_ns / NS_PER_S));
+}
+
+/* ---- files ---------------------------------------------------------------------------------------------------------- */
+
+/* Archive members of a local folder, and unpack them in a folder on the guest. */
+static int put_members(struct guest *g, const char *folder, const char *const members[], size_t count,
+                       const char *to, struct error *e)
+{
+    const char **pack = calloc(count + 12, sizeof *pack);
+    struct text archive = {0};
+    size_t n = 0;
+    if (!pack)
+        return error_set(e, "out of memory");
+    const char *const begin[] = {
+        "tar",           "--create", "--file=-", "--owner=0", "--group=0", "--numeric-owner",
+        "--dereference", "-C",       folder,     "--"};
+    for (size_t i = 0; i < sizeof begin / sizeof *begin; i++)
+        pack[n++] = begin[i];
+    for (size_t i = 0; i < count; i++)
+        pack[n++] = members[i];
+    int status = process_run(pack, NULL, &archive, NULL, SHORT_NS, e), result = status < 0 ? -1 : 0;
+    free(pack);
+    if (status > 0)
+        result =
+            error_set(e, "packing files of %s for host %s: tar ended with %d", folder, g->host->name, status);
+    const char *const unpack[] = {"sh",  "-c", "mkdir -p \"$1\" && tar -C \"$1\" --no-same-owner -xf -",
+                                  "put", to,   NULL};
+    if (result == 0)
+        result = ssh_must_bytes(g->ssh, unpack, archive.data, archive.length, NULL, g->profile->step_ns, e);
+    text_free(&archive);
+    return result;
+}
+
+/* Programs lie beside this one, built or installed. */
+static int put_programs(struct guest *g, struct error *e)
+{
+    char self[4096];
+    const struct list_of *programs = &g->profile->programs;
+    if (programs->count == 0)
+        return 0;
+    ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+    self[length < 0 ? 0 : length] = '\0';
+    char *slash = strrchr(self, '/');
+    if (!slash)
+        return error_set(e, "/proc is not there: cannot find the programs that go on host %s", g->host->name);
+    *slash = '\0';
+    for (size_t i = 0; i < programs->count; i++) {
+        const char *name = ((char *const *)programs->items)[i];
+        char *path = files_join(self, name);
+        bool there = path && files_exist(path);
+        free(path);
+        if (!there)
+            return error_set(e, "%s is not in %s: build it (make)", name, self);
+    }
+    return put_members(g, self, programs->items, programs->count, g->host->programs, e);
+}
+
+static int put_profile(struct guest *g, struct error *e)
+{
+    const char *members[2];
+    size_t count = 0;
+    for (size_t i = 0; i < 2; i++) {
+        static const char *const names[] = {"steps", "files"};
+        char *path = files_join(g->profile->folder, names[i]);
+        if (path && files_exist(path))
+            members[count++] = names[i];
+        free(path);
+    }
+    return count ? put_members(g, g->profile->folder, members, count, ON_GUEST, e) : 0;
+}
+
+/* "patches" to /usr/local/share/lab/patches: what is in a folder goes into `to`, a file by its name. */
+static int put_one(struct guest *g, const struct profile_put *put, struct error *e)
+{
+    char *path = places_project(put->from, e), *slash = path ? strrchr(path, '/') : NULL;
+    int result = -1;
+    if (slash && access(path, R_OK) == 0) {
+        char *below = files_join(path, ".");
+        const char *members[1] = {"."};
+        if (below && files_exist(below)) {
+            result = put_members(g, path, members, 1, put->to, e);
+        } else {
+            *slash = '\0';
+            members[0] = slash + 1;
+            result = put_members(g, path, members, 1, put->to, e);
+        }
+        free(below);
+    }
+    free(path);
+    return result;
+}
+
+int guest_put(struct guest *g, struct error *e)
+{
+    const struct profile_put *put = g->profile->put.items;
+    if (put_programs(g, e) != 0 || put_profile(g, e) != 0)
+        return -1;
+    for (size_t i = 0; i < g->profile->put.count; i++)
+        if (put_one(g, &put[i], e) != 0)
+            return -1;
+    guest_log(g, "programs and files are there");
+    return 0;
+}
+
+/* ---- running a step --------------------------------------------------------------------------------------------------- */
+
+/* The environment of a step, as arguments of env(1). */
+static void step_environment(const struct guest *g, struct text variables[9])
+{
+    const struct lab_host *h = g->host;
+    struct plan plan;
+    size_t ports = plan_guest(&g->context->lab, h, &plan, NULL) == 0 ? plan.count - 1 : 0;
+    text_add(&variables[0], "LAB=%s", g->context->lab.name);
+    text_add(&variables[1], "LAB_HOST=%s", h->name);
+    text_add(&variables[2], "LAB_PROFILE=%s", g->profile->name);
+    text_add(&variables[3], "LAB_PROGRAMS=%s", h->programs);
+    text_add(&variables[4], "LAB_NIC_ADDRESS=%s", h->nic.address ? h->nic.address : "");
+    text_add(&variables[5], "LAB_NIC_PCI=%s", h->nic.pci ? h->nic.pci : "");
+    text_add(&variables[6], "LAB_GPU_PCI=%s", h->gpu && h->gpu->pci ? h->gpu->pci : "");
+    text_add(&variables[7], "LAB_DATA_PORTS=%zu", ports);
+    text_add(&variables[8], "LAB_FILES=" ON_GUEST);
+}
+
+/* What a step prints: all into the log, the last line kept. */
+struct output {
+    struct guest *guest;
+    char line[400]; /* the one being printed */
+    char last[400]; /* the last that was not empty */
+    size_t length;
+};
+
+static void take_output(struct output *o, const char *bytes, size_t count)
+{
+    fwrite(bytes, 1, count, o->guest->log);
+    for (size_t i = 0; i < count; i++) {
+        unsigned char c = (unsigned char)bytes[i];
+        if (c == '\n') {
+            o->line[o->length] = '\0';
+            if (o->length)
+                memcpy(o->last, o->line, o->length + 1);
+            o->length = 0;
+        } else if (c >= 0x20 && c != 0x7f && o->length + 1 < sizeof o->line) {
+            o->line[o->length++] = (char)c;
+        }
+    }
+}
+
+/* Read until the step closes its output. 0; -1 with a sentence: time is up, or the user is. */
+static int follow(struct guest *g, struct process *p, struct output *o, const char *name, struct error *e)
+{
+    int64_t deadline_ns = clock_monotonic_ns() + g->profile->step_ns;
+    char buffer[4096];
+    for (;;) {
+        struct pollfd ready = {.fd = p->out, .events = POLLIN};
+        poll(&ready, 1, 200);
+        ssize_t got = read(p->out, buffer, sizeof buffer);
+        if (got > 0)
+            take_output(o, buffer, (size_t)got);
+        else if (got == 0 || (errno != EAGAIN && errno != EINTR))
+            return 0;
+        if (cancelled(g, e))
+            return -1;
+        if (clock_monotonic_ns() > deadline_ns)
+            return error_set(e, "step %s on host %s did not end within %lld s", name, g->host->name,
+                             (long long)(g->profile->step_ns / NS_PER_S));
+    }
+}
+
+/* Run "STEP WHAT" on the guest; its exit status, or -1. */
+static int run_step(struct guest *g, const struct profile_step *step, const char *what, char last[400],
+                    struct error *e)
+{
+    struct text variables[9] = {{0}}, path = {0};
+    struct output output = {.guest = g};
+    struct process p;
+    int status = -1, result = -1;
+    const char *argv[20] = {"env"};
+    size_t n = 1;
+    step_environment(g, variables);
+    text_add(&path, ON_GUEST "/steps/%s", step->name);
+    for (size_t i = 0; i < 9; i++)
+        argv[n++] = text_string(&variables[i]);
+    const char *const rest[] = {"sh", "-c", "exec \"$@\" 2>&1 < /dev/null", "step", text_string(&path), what};
+    for (size_t i = 0; i < sizeof rest / sizeof *rest; i++)
+        argv[n++] = rest[i];
+    guest_log(g, "%s %s", step->name, what);
+    if (ssh_start(g->ssh, argv, PROCESS_OUT, &p, e) == 0) {
+        result = follow(g, &p, &output, step->name, e);
+        if (result == 0 && process_wait(&p, 5 * NS_PER_S, &status, e) != 1)
+            result = -1;
+        process_stop(&p, NS_PER_S);
+    }
+    for (size_t i = 0; i < 9; i++)
+        text_free(&variables[i]);
+    text_free(&path);
+    take_output(&output, "\n", 1);
+    memcpy(last, output.last, sizeof output.last);
+    if (result != 0)
+        return -1;
+    int code = WIFEXITED(status) ? WEXITSTATUS(status) : 255;
+    if (code == 255 && !ssh_alive(g->ssh, e))
+        return error_prefix(e, "step %s", step->name);
+    return code;
+}
+
+/* apply; when it asks for a reboot, that, and check - and apply again as long as check fails and it asks for more. */
+static int apply_step(struct guest *g, const struct profile_step *step, char found[400], struct error *e)
+{
+    for (int reboots = 0;; reboots++) {
+        char last[400];
+        int applied = run_step(g, step, "apply", last, e);
+        if (applied < 0)
+            return -1;
+        if (applied != 0 && applied != REBOOT_ME)
+            return error_set(e, "step %s failed on host %s (exit status %d)%s%s", step->name, g->host->name,
+                             applied, *last ? ": " : "", last);
+        if (applied == REBOOT_ME) {
+            say(g->context, g->host, "%s asks for a reboot", step->name);
+            if (guest_reboot(g, e) != 0)
+                return -1;
+        }
+        int checked = run_step(g, step, "check", found, e);
+        if (checked <= 0)
+            return checked;
+        if (applied != REBOOT_ME || reboots == MAX_REBOOTS)
+            return error_set(e, "step %s was applied on host %s, but its check fails%s%s", step->name,
+                             g->host->name, *found ? ": " : "", found);
+    }
+}
+
+static int do_step(struct guest *g, const struct profile_step *step, struct error *e)
+{
+    char found[400];
+    int64_t begin_ns = clock_monotonic_ns();
+    int status = run_step(g, step, "check", found, e);
+    bool was_there = status == 0;
+    if (status < 0 || (status > 0 && apply_step(g, step, found, e) != 0))
+        return -1;
+    double seconds = (double)(clock_monotonic_ns() - begin_ns) / NS_PER_S;
+    record_step(g->record, step, seconds, found);
+    say(g->context, g->host, "%s: %s in %.1f s%s%s", step->name, was_there ? "was there" : "done", seconds,
+        *found ? ": " : "", found);
+    return record_save(g->record, e);
+}
+
+int guest_run_steps(struct guest *g, int from, struct error *e)
+{
+    const struct profile *p = g->profile;
+    for (size_t i = 0; i < p->step_count; i++) {
+        bool forced = from >= 0 && i >= (size_t)from;
+        if (!forced && record_step_done(g->record, &p->steps[i]))
+            continue;
+        if (cancelled(g, e) || do_step(g, &p->steps[i], e) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+int guest_verify(struct guest *g, struct error *e)
+{
+    const struct profile *p = g->profile;
+    for (size_t i = 0; i < p->step_count; i++) {
+        char found[400];
+        int status = run_step(g, &p->steps[i], "check", found, e);
+        if (status < 0)
+            return -1;
+        if (status > 0)
+            return error_set(e, "step %s no longer holds on host %s now that all steps are done%s%s",
+                             p->steps[i].name, g->host->name, *found ? ": " : "", found);
+    }
+    return 0;
+}

@@ -1,0 +1,33 @@
+/* Putting a profile's files on a guest and running its steps there, with reboots. */
+#ifndef VIRT_PROVISION_STEPS_H
+#define VIRT_PROVISION_STEPS_H
+
+#include "guest-setup/virt-provision/context.h"
+#include "guest-setup/virt-provision/profile.h"
+#include "guest-setup/virt-provision/record.h"
+#include <stdio.h>
+
+/* A guest that is being provisioned. */
+struct guest {
+    struct context *context;
+    const struct lab_host *host;
+    const struct profile *profile;
+    struct record *record;
+    struct ssh_session *ssh; /* NULL until guest_connect */
+    FILE *log;
+};
+
+/* Wait for ssh for as long as the profile allows; gives up when the context is cancelled. */
+int guest_connect(struct guest *g, struct error *e);
+/* Programs, steps and files onto the guest. */
+int guest_put(struct guest *g, struct error *e);
+/* Run the steps that are not done; `from`: the first that is run whatever the record says (-1: none). */
+int guest_run_steps(struct guest *g, int from, struct error *e);
+/* Every check once more. */
+int guest_verify(struct guest *g, struct error *e);
+/* Reboot and connect again. */
+int guest_reboot(struct guest *g, struct error *e);
+/* A line with the time into the host's log. */
+void guest_log(struct guest *g, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+#endif
