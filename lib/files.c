@@ -103,7 +103,7 @@ static int write_all(int fd, const char *data, size_t length)
 
 int files_write(const char *path, const char *data, struct error *e)
 {
-    int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+    int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC | O_NOCTTY);
     if (fd < 0)
         return error_set_errno(e, errno, "opening %s for writing", path);
     int result = write_all(fd, data, strlen(data));
