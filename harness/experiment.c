@@ -430,7 +430,7 @@ struct outcome experiment_run(const struct experiment *x, struct error *e)
 const struct lab_driver *lab_driver_of(const struct lab *lab)
 {
     static const struct lab_driver *const drivers[] = {
-        [LAB_SIM] = &driver_sim};
+        [LAB_SIM] = &driver_sim, [LAB_LIBVIRT] = &driver_libvirt, [LAB_SSH] = &driver_ssh};
     return drivers[lab->driver];
 }
 

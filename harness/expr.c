@@ -415,6 +415,24 @@ void expr_free(struct expr *expr)
     free(expr);
 }
 
+static void each_counter(const struct node *node, void (*each)(void *, const char *, const char *),
+                         void *context)
+{
+    if (!node)
+        return;
+    if (node->kind == STATISTIC && !node->flow)
+        each(context, node->group, node->name);
+    each_counter(node->left, each, context);
+    each_counter(node->right, each, context);
+}
+
+void expr_each_counter(const struct expr *expr,
+                       void (*each)(void *context, const char *role, const char *counter), void *context)
+{
+    each_counter(expr->left, each, context);
+    each_counter(expr->right, each, context);
+}
+
 /* ---- validation
  * ----------------------------------------------------------------------------------------------- */
 

@@ -24,6 +24,10 @@ void expr_free(struct expr *expr);
 /* Are the roles, flows, values and counters known, and do the units go together? */
 int expr_validate(const struct expr *expr, const struct scenario *scenario, struct error *e);
 
+/* Call `each` for every counter (not flow value) that the expression reads; role and counter are globs. */
+void expr_each_counter(const struct expr *expr,
+                       void (*each)(void *context, const char *role, const char *counter), void *context);
+
 enum expr_outcome { EXPR_TRUE, EXPR_FALSE, EXPR_UNKNOWN };
 struct expr_result {
     double left, right; /* NAN where it could not be had; a value's is left */

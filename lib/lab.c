@@ -1,5 +1,6 @@
 #include "lib/lab.h"
 #include "lib/lab_sim.h"
+#include "lib/json_file.h"
 #include "lib/options.h"
 #include "lib/scenario.h"
 #include <string.h>
@@ -166,6 +167,8 @@ static const struct field sim_fields[] = {
      .help = "Sizes of headers; unset: RoCE v2 over IPv4."},
     {"truncate_to_ns", FIELD_BOOL, AT(truncate_to_ns), .fallback = "false",
      .help = "Cut durations to whole nanoseconds, as some simulators do."},
+    {"udp_port", FIELD_INTEGER, AT(udp_port), .min = 1, .max = 65535, .fallback = "4791",
+     .help = "Destination port of all connections, in the hash that chooses among equal paths."},
     {"topology", FIELD_OPTIONAL, AT(topology), .sub = &lab_topology_table,
      .help = "Nodes and links by a helper."},
     {"defaults", FIELD_JSON, AT(defaults),
@@ -351,6 +354,18 @@ int lab_parse(const json_t *json, struct lab *lab, struct error *e)
         return -1;
     }
     return 0;
+}
+
+int lab_load(const char *path, struct lab *lab, struct error *e)
+{
+    json_t *written = json_file_load(path, e);
+    if (!written)
+        return -1;
+    json_t *json = lab_expand(written, e);
+    int result = json ? lab_parse(json, lab, e) : -1;
+    json_decref(json);
+    json_decref(written);
+    return result == 0 ? 0 : error_prefix(e, "%s", path);
 }
 
 void lab_free(struct lab *lab)

@@ -97,6 +97,7 @@ struct lab {
     struct list_of switches;         /* struct lab_sim_switch: LAB_SIM */
     struct lab_sim_framing *framing; /* LAB_SIM */
     int truncate_to_ns;              /* LAB_SIM */
+    int64_t udp_port;                /* LAB_SIM */
     struct list_of links;            /* struct lab_link */
     struct lab_topology *topology;   /* written out by lab_expand, as are the defaults */
     json_t *defaults;
@@ -110,6 +111,8 @@ const struct table *lab_table(enum lab_driver_kind driver);
 /* Parse a lab document and check what tables cannot say. The document has its topology and defaults written
  * out already (lab_expand). On error nothing is left allocated. */
 int lab_parse(const json_t *json, struct lab *lab, struct error *e);
+/* Load, expand and parse a file; sentences begin with its path. */
+int lab_load(const char *path, struct lab *lab, struct error *e);
 void lab_free(struct lab *lab);
 /* A copy of the document with "topology" drawn as hosts, switches and links, and "defaults" merged into each.
  */

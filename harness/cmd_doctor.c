@@ -1,0 +1,287 @@
+#include "guest-setup/virt/places.h"
+#include "harness/commands.h"
+#include "harness/judge.h"
+#include "harness/remote.h"
+#include "harness/remote_traffic.h"
+#include "lib/clock.h"
+#include "lib/find.h"
+#include "lib/lines.h"
+#include "lib/log.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CLOCK_BOUND_NS \
+    (10 * NS_PER_MS) /* worse than a sample's distance: curves of two hosts no longer fit together */
+
+struct doctor_options {
+    const char *lab, *scenario;
+    int json;
+};
+
+static const struct option_spec options[] = {
+    {.name = "lab",
+     .letter = 'l',
+     .kind = OPTION_STRING,
+     .offset = offsetof(struct doctor_options, lab),
+     .argument = "LAB",
+     .help = "The lab to examine; else HARNESS_LAB, else the config file's."},
+    {.name = "for",
+     .kind = OPTION_STRING,
+     .offset = offsetof(struct doctor_options, scenario),
+     .argument = "SCENARIO",
+     .help = "Judge the lab together with this scenario."},
+    {.name = "json",
+     .kind = OPTION_FLAG,
+     .offset = offsetof(struct doctor_options, json),
+     .help = "One JSON document."},
+    {0},
+};
+
+/* What is being examined. */
+struct examination {
+    const struct lab *lab;
+    const struct cell *cell; /* NULL without a scenario */
+    struct virt *virt;
+    json_t *entries, *in_force, *columns; /* the latter two by role */
+};
+
+/* ---- one host ------------------------------------------------------------------------------------------- */
+
+/* host-facts' own checks. */
+static void take_checks(struct examination *x, const char *host, const json_t *facts)
+{
+    size_t i;
+    json_t *check;
+    json_array_foreach(json_object_get(facts, "checks"), i, check)
+    {
+        const char *name = json_string_value(json_object_get(check, "check"));
+        const char *verdict = json_string_value(json_object_get(check, "verdict"));
+        const char *subject = json_string_value(json_object_get(check, "subject"));
+        const char *reason = json_string_value(json_object_get(check, "reason"));
+        judge_say(x->entries, host, name ? name : "?", verdict ? verdict : "unknown",
+                  json_string_value(json_object_get(check, "fix")), "%s%s%s", subject ? subject : "",
+                  subject ? ": " : "", reason ? reason : "");
+    }
+}
+
+static void examine_clock(struct examination *x, struct remote_host *h)
+{
+    struct error e;
+    int64_t offset_ns, error_ns;
+    if (remote_clock(h, &offset_ns, &error_ns, &e) != 0)
+        judge_say(x->entries, h->lab->name, "clock", "failure", NULL, "%s", e.text);
+    else
+        judge_say(x->entries, h->lab->name, "clock", error_ns > CLOCK_BOUND_NS ? "warning" : "ok", NULL,
+                  "offset %+.3f ms, known to %.3f ms", (double)offset_ns / 1e6, (double)error_ns / 1e6);
+}
+
+/* Names of the columns that the sampler gives there. */
+static json_t *sample_columns(struct remote_host *h, const struct cell *cell, struct error *e)
+{
+    struct words w = {0};
+    struct text out = {0};
+    json_t *names = NULL;
+    remote_sampler_words(cell, h, &w);
+    words_add(&w, "--count");
+    words_add(&w, "1");
+    if (ssh_must(h->ssh, (const char *const *)w.items, NULL, &out, REMOTE_COMMAND_NS, e) == 0) {
+        json_t *header = json_loadb(text_string(&out), strcspn(text_string(&out), "\n"), 0, NULL), *column;
+        size_t i;
+        names = json_array();
+        json_array_foreach(json_object_get(header, "columns"), i, column)
+        {
+            json_t *name = json_object_get(column, "name");
+            if (json_is_string(name))
+                json_array_append(names, name);
+        }
+        json_decref(header);
+    }
+    text_free(&out);
+    words_free(&w);
+    return names;
+}
+
+static void examine_for_scenario(struct examination *x, struct remote_host *h, const char *role,
+                                 const json_t *settings)
+{
+    struct error e;
+    json_t *names = sample_columns(h, x->cell, &e);
+    json_t *wanted = scenario_role_settings(x->cell->scenario_json, role);
+    json_t *mine = json_object_get(settings, h->netdev);
+    if (mine)
+        json_object_set(x->in_force, role, mine);
+    if (names)
+        json_object_set_new(x->columns, role, names);
+    else
+        judge_say(x->entries, h->lab->name, "sampler", "failure", NULL, "%s", e.text);
+    remote_settings_plan(h, wanted, x->entries);
+    json_decref(wanted);
+}
+
+static void examine_host(struct examination *x, const struct lab_host *host, const char *role)
+{
+    struct remote_host h;
+    struct error e;
+    if (remote_host_open(&h, x->virt, x->lab, host, 60 * NS_PER_S, &e) != 0) {
+        judge_say(x->entries, host->name, "connection", "failure", NULL, "%s", e.text);
+        return;
+    }
+    judge_say(x->entries, host->name, "connection", "ok", NULL, "ssh answers");
+    examine_clock(x, &h);
+    json_t *facts = remote_facts(&h, &e);
+    if (facts)
+        take_checks(x, host->name, facts);
+    else
+        judge_say(x->entries, host->name, "facts", "failure", NULL, "%s", e.text);
+    if (remote_find_nic(&h, &e) != 0) {
+        judge_say(x->entries, host->name, "nic", "failure", NULL, "%s", e.text);
+    } else {
+        judge_say(x->entries, host->name, "nic", h.rdma ? "ok" : "failure",
+                  h.rdma ? NULL : "load the NIC's RDMA driver", "network device %s, RDMA device %s", h.netdev,
+                  h.rdma ? h.rdma : "none");
+        if (remote_journal_open(&h))
+            judge_say(x->entries, host->name, "settings", "warning", "harness restore",
+                      "an earlier run left settings that were not put back");
+        json_t *settings = remote_settings_get(&h, &e);
+        if (x->cell && role)
+            examine_for_scenario(x, &h, role, settings);
+        json_decref(settings);
+    }
+    json_decref(facts);
+    remote_host_close(&h);
+}
+
+/* ---- the lab -------------------------------------------------------------------------------------------- */
+
+static const char *role_of(const struct examination *x, size_t host)
+{
+    char *const *roles = x->cell ? x->cell->scenario.roles.items : NULL;
+    for (size_t i = 0; roles && i < x->cell->scenario.roles.count; i++)
+        if (lab_host_of(x->lab, roles[i]) == (int)host)
+            return roles[i];
+    return NULL;
+}
+
+static int examine_hosts(struct examination *x, struct error *e)
+{
+    const struct lab_host *hosts = x->lab->hosts.items;
+    struct lab_lock *lock = lab_lock(x->lab, "doctor", e);
+    if (!lock || (x->lab->driver == LAB_LIBVIRT && !(x->virt = virt_open(x->lab->uri, e)))) {
+        lab_unlock(lock);
+        return -1;
+    }
+    for (size_t i = 0; i < x->lab->hosts.count; i++)
+        examine_host(x, &hosts[i], role_of(x, i));
+    if (x->virt)
+        virt_close(x->virt);
+    lab_unlock(lock);
+    return 0;
+}
+
+static int print_entries(const json_t *entries)
+{
+    size_t i;
+    json_t *entry;
+    int status = EXIT_PASSED;
+    json_array_foreach(entries, i, entry)
+    {
+        const char *verdict = json_string_value(json_object_get(entry, "verdict"));
+        const char *fix = json_string_value(json_object_get(entry, "fix"));
+        printf("%-8s %-10s %-12s %s\n", verdict, json_string_value(json_object_get(entry, "host")),
+               json_string_value(json_object_get(entry, "check")),
+               json_string_value(json_object_get(entry, "reason")));
+        if (fix)
+            printf("%-8s %-10s %-12s -> %s\n", "", "", "", fix);
+        if (strcmp(verdict, "failure") == 0)
+            status = EXIT_LAB;
+    }
+    return status;
+}
+
+static int examine(struct examination *x, bool as_json)
+{
+    struct error e;
+    if (x->lab->driver == LAB_SIM) {
+        judge_say(x->entries, x->lab->name, "lab", "ok", NULL, "simulated: there are no hosts to examine");
+    } else if (examine_hosts(x, &e) != 0) {
+        log_error("%s", e.text);
+        return EXIT_LAB;
+    }
+    if (x->cell) {
+        judge_settings(x->cell, x->in_force, x->entries);
+        if (x->lab->driver != LAB_SIM)
+            judge_counters(x->cell, x->columns, x->entries);
+    }
+    if (!as_json)
+        return print_entries(x->entries);
+    int status = EXIT_PASSED;
+    for (size_t i = 0; i < json_array_size(x->entries); i++)
+        if (strcmp(json_string_value(json_object_get(json_array_get(x->entries, i), "verdict")), "failure") ==
+            0)
+            status = EXIT_LAB;
+    json_dumpf(x->entries, stdout, JSON_INDENT(2));
+    printf("\n");
+    return status;
+}
+
+static int examine_lab(const struct lab *lab, const struct cell *cell, bool as_json)
+{
+    struct examination x = {.lab = lab,
+                            .cell = cell,
+                            .entries = json_array(),
+                            .in_force = json_object(),
+                            .columns = json_object()};
+    int status = examine(&x, as_json);
+    json_decref(x.entries);
+    json_decref(x.in_force);
+    json_decref(x.columns);
+    return status;
+}
+
+static int doctor_for_scenario(const struct doctor_options *said, struct error *e)
+{
+    struct plan plan;
+    struct plan_request request = {.scenario = said->scenario, .lab = said->lab, .duration_ns = FIELD_UNSET};
+    if (plan_load(&request, &plan, e) != 0)
+        return -1;
+    int status = examine_lab(&plan.cells[0].lab, &plan.cells[0], said->json);
+    plan_free(&plan);
+    return status;
+}
+
+static int doctor_alone(const struct doctor_options *said, struct error *e)
+{
+    const char *why;
+    struct lab lab;
+    int status = -1;
+    char *path = find_lab(said->lab, NULL, &why, e);
+    if (path && lab_load(path, &lab, e) == 0) {
+        status = examine_lab(&lab, NULL, said->json);
+        lab_free(&lab);
+    }
+    free(path);
+    return status;
+}
+
+static int run_doctor(int argc, char **argv)
+{
+    const char **arguments;
+    size_t count;
+    struct doctor_options said = {0};
+    struct error e;
+    int status = command_parse(&command_doctor, argc, argv, &said, &arguments, &count, 0, 0);
+    if (status >= 0)
+        return status;
+    status = said.scenario ? doctor_for_scenario(&said, &e) : doctor_alone(&said, &e);
+    if (status < 0) {
+        log_error("%s", e.text);
+        status = EXIT_USAGE;
+    }
+    options_free(options, &said, arguments);
+    return status;
+}
+
+const struct command command_doctor = {"doctor", "doctor [--lab LAB] [--for SCENARIO] [--json]",
+                                       "Examine a lab's hosts, alone or for a scenario.", options,
+                                       run_doctor};

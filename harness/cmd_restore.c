@@ -1,0 +1,130 @@
+#include "guest-setup/virt/places.h"
+#include "harness/commands.h"
+#include "harness/remote.h"
+#include "lib/find.h"
+#include "lib/log.h"
+#include "lib/clock.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct restore_options {
+    const char *lab;
+};
+
+static const struct option_spec options[] = {
+    {.name = "lab",
+     .letter = 'l',
+     .kind = OPTION_STRING,
+     .offset = offsetof(struct restore_options, lab),
+     .argument = "LAB",
+     .help = "The lab whose hosts are put back; else HARNESS_LAB, else the config file's."},
+    {0},
+};
+
+static void print_answer(const char *host, const json_t *answer)
+{
+    size_t i;
+    json_t *entry;
+    const json_t *restored = json_object_get(answer, "restored");
+    if (json_array_size(restored) == 0 && json_array_size(json_object_get(answer, "gone")) == 0)
+        printf("%s: nothing to put back\n", host);
+    json_array_foreach(restored, i, entry)
+    {
+        char *put = json_dumps(json_object_get(entry, "put_back"), JSON_ENCODE_ANY | JSON_COMPACT);
+        const char *interface = json_string_value(json_object_get(entry, "interface"));
+        const char *setting = json_string_value(json_object_get(entry, "setting"));
+        printf("%s: %s %s is %s again\n", host, interface ? interface : "?", setting ? setting : "?",
+               put ? put : "?");
+        free(put);
+    }
+    json_array_foreach(json_object_get(answer, "gone"), i, entry)
+    {
+        char *what = json_dumps(entry, JSON_ENCODE_ANY | JSON_COMPACT);
+        printf("%s: %s is no longer there\n", host, what ? what : "?");
+        free(what);
+    }
+}
+
+/* A guest that is off keeps its journal; it is put back when it is started again. */
+static bool is_off(struct virt *virt, const struct lab_host *host)
+{
+    enum virt_state state;
+    struct error e;
+    if (!virt || virt_domain_state(virt, host->domain, &state, &e) != 0 || state == VIRT_RUNNING)
+        return false;
+    printf("%s: guest %s is %s: nothing to put back now\n", host->name, host->domain,
+           virt_state_names[state]);
+    return true;
+}
+
+static int restore_host(struct virt *virt, const struct lab *lab, const struct lab_host *host,
+                        struct error *e)
+{
+    struct remote_host h;
+    if (is_off(virt, host))
+        return 0;
+    if (remote_host_open(&h, virt, lab, host, 60 * NS_PER_S, e) != 0)
+        return -1;
+    json_t *answer = remote_settings_restore(&h, e);
+    if (answer)
+        print_answer(host->name, answer);
+    json_decref(answer);
+    remote_host_close(&h);
+    return answer ? 0 : -1;
+}
+
+/* Every host is tried; the exit status tells whether all went well. */
+static int restore_lab(const struct lab *lab)
+{
+    struct error e;
+    struct virt *virt = NULL;
+    const struct lab_host *hosts = lab->hosts.items;
+    int status = EXIT_PASSED;
+    if (lab->driver == LAB_SIM) {
+        printf("lab %s is simulated: nothing to put back\n", lab->name);
+        return EXIT_PASSED;
+    }
+    struct lab_lock *lock = lab_lock(lab, "restore", &e);
+    if (!lock || (lab->driver == LAB_LIBVIRT && !(virt = virt_open(lab->uri, &e)))) {
+        log_error("%s", e.text);
+        lab_unlock(lock);
+        return EXIT_LAB;
+    }
+    for (size_t i = 0; i < lab->hosts.count; i++)
+        if (restore_host(virt, lab, &hosts[i], &e) != 0) {
+            log_error("%s", e.text);
+            status = EXIT_LAB;
+        }
+    if (virt)
+        virt_close(virt);
+    lab_unlock(lock);
+    return status;
+}
+
+static int run_restore(int argc, char **argv)
+{
+    const char **arguments, *why;
+    size_t count;
+    struct restore_options said = {0};
+    struct lab lab;
+    struct error e;
+    int status = command_parse(&command_restore, argc, argv, &said, &arguments, &count, 0, 0);
+    if (status >= 0)
+        return status;
+    char *path = find_lab(said.lab, NULL, &why, &e);
+    if (path && lab_load(path, &lab, &e) == 0) {
+        status = restore_lab(&lab);
+        lab_free(&lab);
+    } else {
+        log_error("%s", e.text);
+        status = EXIT_USAGE;
+    }
+    free(path);
+    options_free(options, &said, arguments);
+    return status;
+}
+
+const struct command command_restore = {"restore", "restore [--lab LAB]",
+                                        "Put back the settings that an interrupted run left on hosts.",
+                                        options, run_restore};

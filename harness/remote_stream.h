@@ -1,0 +1,40 @@
+/* Programs that run on hosts during a run, and the lines they print. */
+#ifndef HARNESS_REMOTE_STREAM_H
+#define HARNESS_REMOTE_STREAM_H
+
+#include "harness/remote.h"
+#include <poll.h>
+
+enum stream_kind { STREAM_SAMPLER, STREAM_SERVER, STREAM_TRAFFIC };
+
+struct stream {
+    enum stream_kind kind;
+    size_t role; /* whose clock its times are by */
+    struct remote_host *host;
+    struct process process;
+    struct text line; /* what came of a line so far */
+    struct text said; /* the last whole line on stderr */
+    struct text saying;
+    int64_t heard_ns; /* when something last came, monotonic */
+    uint64_t lines;
+    bool running; /* its output is open */
+    bool reaped;
+    int status; /* as waitpid's, once reaped */
+};
+
+/* Start argv on the host. It ends when its standard input is closed, and so when the connection or this program ends. */
+int stream_start(struct stream *s, enum stream_kind kind, size_t role, struct remote_host *host,
+                 const char *const argv[], struct error *e);
+/* The descriptors to poll: two, negative ones where there is nothing more. */
+void stream_poll(const struct stream *s, struct pollfd fds[2]);
+/* Take what has come: lines go to the recorder, messages to the log. -1: the recorder could not write, or a line never ended. */
+int stream_take(struct stream *s, const struct lab_run *run, struct error *e);
+/* Tell it to end: closes its standard input. */
+void stream_tell_end(struct stream *s);
+/* Once it runs no more: how it ended; 0 when well. */
+int stream_outcome(struct stream *s, struct error *e);
+void stream_close(struct stream *s);
+
+const char *stream_program(const struct stream *s);
+
+#endif
