@@ -59,17 +59,19 @@ static void draw_dumbbell(struct drawing *d, const struct lab_topology *t)
 
 static void draw_leaf_spine(struct drawing *d, const struct lab_topology *t)
 {
+    for (int64_t leaf = 0; leaf < t->leaves; leaf++)
+        draw_node(d->switches, "leaf", leaf);
     for (int64_t spine = 0; spine < t->spines; spine++)
         draw_node(d->switches, "spine", spine);
     for (int64_t leaf = 0; leaf < t->leaves; leaf++) {
-        draw_node(d->switches, "leaf", leaf);
         for (int64_t h = 0; h < t->hosts; h++) {
             draw_node(d->hosts, "h", leaf * t->hosts + h);
             draw_link(d, "h", leaf * t->hosts + h, "leaf", leaf);
         }
+    }
+    for (int64_t leaf = 0; leaf < t->leaves; leaf++)
         for (int64_t spine = 0; spine < t->spines; spine++)
             draw_link(d, "leaf", leaf, "spine", spine);
-    }
 }
 
 /* Al-Fares et al., SIGCOMM 2008: k pods of k/2 edge and k/2 aggregation switches, (k/2)^2 core switches,

@@ -5,6 +5,8 @@
 #define RATE  FIELD_QUANTITY, .unit = UNIT_RATE_BPS, .min = 1000, .max = 1LL << 50
 #define COUNT FIELD_QUANTITY, .unit = UNIT_PER_SECOND, .min = 1, .max = 10000000000
 
+static const char *const pacing_names[] = {"queue-pair", "port", NULL};
+
 #define AT(member) .offset = offsetof(struct lab_sim_nic, member)
 static const struct field nic_fields[] = {
     {"model", FIELD_STRING, AT(model), .help = "What is modelled, for people."},
@@ -31,6 +33,16 @@ static const struct field nic_fields[] = {
     {"max_reads", FIELD_INTEGER, .min = 1, .max = 1024, AT(max_reads),
      .help = "Read requests outstanding on a queue pair."},
     {"inline", BYTES, AT(inline_bytes), .help = "Messages up to this size travel with the doorbell."},
+    {"payload", BYTES, AT(payload_bytes),
+     .help = "Payload of a packet; unset: the InfiniBand MTU that fits the MTU."},
+    {"congestion_on_ack", FIELD_BOOL, AT(congestion_on_ack),
+     .help = "A marked packet's ACK says so and no CNP is sent, as some simulators have it."},
+    {"cnp_pacing", FIELD_CHOICE, AT(cnp_pacing), .choices = pacing_names,
+     .help = "What min_time_between_cnps holds for."},
+    {"dcqcn", FIELD_OBJECT, AT(dcqcn), .sub = &settings_dcqcn_table,
+     .help = "Parameters of DCQCN where a scenario's settings do not say; unset: mlx5's defaults."},
+    {"byte_reset", BYTES, AT(byte_reset_bytes),
+     .help = "Bytes between rate increases where rpg_byte_reset's 15 bits do not suffice."},
     {0},
 };
 #undef AT
@@ -139,12 +151,86 @@ static const struct field host_fields[] = {
 const struct table lab_sim_host_table = {"lab.sim.host", "A simulated host.", sizeof(struct lab_sim_host),
                                          host_fields, NULL};
 
+static const char *const ecn_at_names[] = {"dequeue", "enqueue", NULL};
+#define AT(member) .offset = offsetof(struct lab_sim_ecn, member)
+static const struct field ecn_fields[] = {
+    {"kmin", BYTES, AT(kmin_bytes), .help = "Queue above which packets are marked now and then."},
+    {"kmax", BYTES, AT(kmax_bytes), .help = "Queue above which every packet is marked."},
+    {"pmax", FIELD_NUMBER, .min_number = 0, .max_number = 1, AT(pmax),
+     .help = "Probability of marking just below kmax."},
+    {"reference", RATE, AT(reference_bps),
+     .help =
+         "Rate of a port that kmin and kmax hold for; others scale with theirs; unset: the same for all."},
+    {"at", FIELD_CHOICE, AT(at), .choices = ecn_at_names, .fallback = "\"dequeue\"",
+     .help = "When it is decided."},
+    {0},
+};
+#undef AT
+static const struct table ecn_table = {
+    "lab.sim.switch.ecn", "ECN marking, on every priority; a scenario's ecn_threshold goes over it.",
+    sizeof(struct lab_sim_ecn), ecn_fields, NULL};
+
+static const char *const watchdog_action_names[] = {"drop", "forward", NULL};
+#define AT(member) .offset = offsetof(struct lab_sim_watchdog, member)
+static const struct field watchdog_fields[] = {
+    {"detect", TIME, AT(detect_ps), .help = "Paused so long: a storm; unset: no watchdog."},
+    {"restore", TIME, AT(restore_ps), .help = "Without a pause so long: over."},
+    {"action", FIELD_CHOICE, AT(action), .choices = watchdog_action_names, .fallback = "\"drop\"",
+     .help = "Meanwhile the queue's packets are dropped, or sent in spite of the pause."},
+    {0},
+};
+#undef AT
+static const struct table watchdog_table = {"lab.sim.switch.watchdog", "PFC watchdog.",
+                                            sizeof(struct lab_sim_watchdog), watchdog_fields, NULL};
+
+#define AT(member) .offset = offsetof(struct lab_sim_forwarding, member)
+static const struct field forwarding_fields[] = {
+    {"rx_ring", FIELD_INTEGER, .min = 1, .max = 65536, AT(rx_ring), .help = "Descriptors of a port."},
+    {"coalesce", TIME, AT(coalesce_ps), .help = "Interrupt so long after the first frame"},
+    {"coalesce_frames", FIELD_INTEGER, .min = 1, .max = 65536, AT(coalesce_frames),
+     .help = "or with so many waiting."},
+    {"adaptive", FIELD_BOOL, AT(adaptive),
+     .help = "Instead of these two, the kernel's adaptive moderation: 2 us to 64 us, by load."},
+    {"interrupt", TIME, AT(interrupt_ps), .help = "From interrupt to the first frame's processing."},
+    {"frame", TIME, AT(frame_ps), .help = "CPU time of a frame."},
+    {"budget", FIELD_INTEGER, .min = 1, .max = 65536, AT(budget), .help = "Frames of one NAPI poll."},
+    {"tx_limit", BYTES, AT(tx_limit_bytes), .help = "Byte queue limit of a device."},
+    {"fifo", BYTES, AT(fifo_bytes), .help = "Length of the queue where there is no RED."},
+    {0},
+};
+#undef AT
+static const struct table forwarding_table = {
+    "lab.sim.switch.software", "A host that forwards in software, with one softirq CPU for all ports.",
+    sizeof(struct lab_sim_forwarding), forwarding_fields, NULL};
+
 #define AT(member) .offset = offsetof(struct lab_sim_switch, member)
 static const struct field switch_fields[] = {
-    {"buffer", BYTES, AT(buffer_bytes), .help = "Shared buffer."},
+    {"buffer", BYTES, AT(buffer_bytes), .help = "All of the buffer: reserves, headroom, shared part."},
+    {"reserve", BYTES, AT(reserve_bytes), .help = "Each lossless priority of a port has so much of its own."},
+    {"xoff_alpha", FIELD_NUMBER, .min_number = 0, .max_number = 1024, AT(xoff_alpha),
+     .help = "Beyond it, XOFF at this share of what is free of the shared part."},
+    {"xoff", BYTES, AT(xoff_bytes),
+     .help = "XOFF at this use of the shared part instead: a static threshold."},
+    {"alpha_follows_rate", FIELD_BOOL, AT(alpha_follows_rate),
+     .help = "Double xoff_alpha for each doubling of a port's rate over the slowest host's, up to 1."},
+    {"xon_offset", BYTES, AT(xon_offset_bytes), .help = "XON this much below XOFF."},
     {"headroom", BYTES, AT(headroom_bytes),
-     .help = "Headroom of a port and priority; unset: by rate and delay of the link."},
-    {"latency", TIME, AT(latency_ps), .help = "Of forwarding."},
+     .help = "Headroom of a port and lossless priority; unset: by rate and delay of the link."},
+    {"headroom_delays", FIELD_NUMBER, .min_number = 0, .max_number = 1000, AT(headroom_delays),
+     .help = "Headroom in propagation delays at the port's rate, where headroom is unset."},
+    {"pause_quanta", FIELD_INTEGER, .min = 0, .max = 65535, AT(pause_quanta),
+     .help = "Quanta of 512 bit times in the PFC frames it sends; 0: a pause lasts until resumed."},
+    {"pause_refresh_percent", FIELD_INTEGER, .min = 1, .max = 100, AT(pause_refresh_percent),
+     .help = "A lasting XOFF is repeated after this share of the quanta."},
+    {"lossy_alpha", FIELD_NUMBER, .min_number = 0, .max_number = 1024, AT(lossy_alpha),
+     .help = "Queues of other priorities are at most this share of what is free."},
+    {"ecn", FIELD_OBJECT, AT(ecn), .sub = &ecn_table, .help = "ECN marking."},
+    {"latency", TIME, AT(latency_ps), .help = "From the last bit in to the egress queue."},
+    {"ecmp_seed", FIELD_INTEGER, .min = 1, .max = UINT32_MAX, AT(ecmp_seed),
+     .help = "Of the hash that chooses among equal paths; unset: the number of the node, hosts first."},
+    {"watchdog", FIELD_OBJECT, AT(watchdog), .sub = &watchdog_table, .help = "PFC watchdog."},
+    {"software", FIELD_OPTIONAL, AT(software), .sub = &forwarding_table,
+     .help = "It is a host that forwards in software: a Linux bridge, with RED where its settings say."},
     {0},
 };
 #undef AT

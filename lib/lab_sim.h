@@ -6,6 +6,7 @@
 #ifndef LIB_LAB_SIM_H
 #define LIB_LAB_SIM_H
 
+#include "lib/settings.h"
 #include "lib/table.h"
 
 /* A simulated NIC. */
@@ -27,7 +28,13 @@ struct lab_sim_nic {
     int64_t ack_timeout_ps;
     int64_t max_reads;
     int64_t inline_bytes;
+    int64_t payload_bytes;
+    int64_t byte_reset_bytes;
+    int congestion_on_ack;
+    int cnp_pacing; /* enum lab_sim_pacing */
+    struct settings_dcqcn dcqcn;
 };
+enum lab_sim_pacing { PACING_QUEUE_PAIR, PACING_PORT };
 
 /* The NIC's PCI Express link. */
 struct lab_sim_pcie {
@@ -95,11 +102,49 @@ struct lab_sim_host {
     struct lab_sim_software software;
 };
 
+/* ECN marking of a switch's queues; kmin, kmax and pmax where a scenario's settings do not say. */
+struct lab_sim_ecn {
+    int64_t kmin_bytes, kmax_bytes;
+    double pmax;
+    int64_t reference_bps;
+    int at; /* enum lab_sim_ecn_at */
+};
+enum lab_sim_ecn_at { ECN_AT_DEQUEUE, ECN_AT_ENQUEUE };
+
+struct lab_sim_watchdog {
+    int64_t detect_ps, restore_ps;
+    int action; /* enum lab_sim_watchdog_action */
+};
+enum lab_sim_watchdog_action { WATCHDOG_DROP, WATCHDOG_FORWARD };
+
+/* What makes a switch a host that forwards in software. */
+struct lab_sim_forwarding {
+    int64_t rx_ring;
+    int64_t coalesce_ps;
+    int64_t coalesce_frames;
+    int adaptive;
+    int64_t interrupt_ps, frame_ps;
+    int64_t budget;
+    int64_t tx_limit_bytes, fifo_bytes;
+};
+
 struct lab_sim_switch {
     char *name;
     int64_t buffer_bytes;
+    int64_t reserve_bytes;
+    double xoff_alpha;
+    int64_t xoff_bytes;
+    int alpha_follows_rate;
+    int64_t xon_offset_bytes;
     int64_t headroom_bytes; /* a port and priority; unset: by rate and delay of the link */
+    double headroom_delays;
+    int64_t pause_quanta, pause_refresh_percent;
+    double lossy_alpha;
+    struct lab_sim_ecn ecn;
     int64_t latency_ps;
+    int64_t ecmp_seed;
+    struct lab_sim_watchdog watchdog;
+    struct lab_sim_forwarding *software; /* NULL: a switch */
 };
 
 extern const struct table lab_sim_host_table;

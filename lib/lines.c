@@ -195,26 +195,44 @@ static char *put_number(char *end, int64_t value)
     return end;
 }
 
-static void write_number(FILE *out, char before, int64_t value)
+/* A line is put together here and handed to stdio in large pieces. */
+struct piece {
+    FILE *out;
+    size_t used;
+    char data[4096];
+};
+
+static void write_piece(struct piece *piece)
 {
-    char buffer[24], *end = buffer + sizeof buffer, *start;
-    if (value == LINES_NULL) {
-        fputc(before, out);
-        fputs("null", out);
-        return;
-    }
-    start = put_number(end, value);
+    fwrite(piece->data, 1, piece->used, piece->out);
+    piece->used = 0;
+}
+
+static void add_number(struct piece *piece, char before, int64_t value)
+{
+    char buffer[24], *end = buffer + sizeof buffer, *start = end - 4;
+    if (value == LINES_NULL)
+        memcpy(start, "null", 4);
+    else
+        start = put_number(end, value);
     *--start = before;
-    fwrite(start, 1, (size_t)(end - start), out);
+    if (piece->used + sizeof buffer > sizeof piece->data)
+        write_piece(piece);
+    memcpy(piece->data + piece->used, start, (size_t)(end - start));
+    piece->used += (size_t)(end - start);
 }
 
 int lines_write_sample(FILE *out, int64_t time_ns, int64_t read_ns, const int64_t *values, size_t count)
 {
+    struct piece piece;
+    piece.out = out;
+    piece.used = 0;
     flockfile(out);
-    write_number(out, '[', time_ns);
-    write_number(out, ',', read_ns);
+    add_number(&piece, '[', time_ns);
+    add_number(&piece, ',', read_ns);
     for (size_t i = 0; i < count; i++)
-        write_number(out, ',', values[i]);
+        add_number(&piece, ',', values[i]);
+    write_piece(&piece);
     fputs("]\n", out);
     funlockfile(out);
     return ferror(out) ? -1 : 0;

@@ -120,6 +120,30 @@ static const struct field traffic_fields[] = {
 static const struct table traffic_table = {"scenario.traffic", "Many flows by a pattern.",
                                            sizeof(struct scenario_traffic), traffic_fields, check_traffic};
 
+#define AT(member) .offset = offsetof(struct scenario_storm, member)
+static int check_storm(const void *object, const char *path, struct error *e)
+{
+    const struct scenario_storm *storm = object;
+    if (storm->stop_ns <= storm->start_ns)
+        return error_set(e, "%s.stop: the storm would end before it starts", path);
+    return 0;
+}
+
+static const struct field storm_fields[] = {
+    {"role", FIELD_STRING, AT(role), .required = true, .help = "The broken host."},
+    {"priority", FIELD_INTEGER, AT(priority), .min = 0, .max = 7, .fallback = "0",
+     .help = "Priority that it pauses."},
+    {"start", FIELD_QUANTITY, AT(start_ns), .unit = UNIT_TIME_NS, .min = 0, .max = 86400 * NS_PER_S,
+     .fallback = "\"0\"", .help = "Begin after the beginning of the warm-up."},
+    {"stop", FIELD_QUANTITY, AT(stop_ns), .unit = UNIT_TIME_NS, .min = 1, .max = 86400 * NS_PER_S,
+     .required = true, .help = "End after the beginning of the warm-up."},
+    {0},
+};
+#undef AT
+static const struct table storm_table = {
+    "scenario.storm", "A fault: a host that pauses its peer without a reason. Simulated labs only.",
+    sizeof(struct scenario_storm), storm_fields, check_storm};
+
 #define AT(member) .offset = offsetof(struct scenario_phases, member)
 static const struct field phases_fields[] = {
     {"warmup", FIELD_QUANTITY, AT(warmup_ns), .unit = UNIT_TIME_NS, .min = 0, .max = 3600 * NS_PER_S,
@@ -192,6 +216,8 @@ static const struct field scenario_fields[] = {
      .help = "Flows."},
     {"traffic", FIELD_LIST, AT(traffic), .item = FIELD_OBJECT, .sub = &traffic_table, .min = 0, .max = 1000,
      .help = "Flows by a pattern."},
+    {"storms", FIELD_LIST, AT(storms), .item = FIELD_OBJECT, .sub = &storm_table, .min = 0, .max = 1000,
+     .help = "Faults: hosts that pause their peers without a reason (simulated)."},
     {"sample", FIELD_OBJECT, AT(sample), .sub = &sample_table, .help = "What is sampled."},
     {"sweep", FIELD_JSON, AT(sweep), .help = "Path to a list of values; every combination is run."},
     {"expect", FIELD_LIST, AT(expect), .item = FIELD_OBJECT, .sub = &expect_table, .min = 0, .max = 1000,
@@ -361,6 +387,10 @@ static int check_references(const struct scenario *scenario, struct names *roles
     if (collect_roles(scenario, roles, e) != 0 || check_flow_names(scenario, roles, flows, e) != 0 ||
         check_traffic_names(scenario, roles, flows, e) != 0 || check_groups(scenario, e) != 0)
         return -1;
+    const struct scenario_storm *storms = scenario->storms.items;
+    for (size_t i = 0; i < scenario->storms.count; i++)
+        if (!names_have(roles, storms[i].role))
+            return unknown_role(&scenario->roles, "storms", storms[i].role, e);
     for (size_t i = 0; i < scenario->settings_of.count; i++)
         if (!names_have(roles, of[i].name))
             return unknown_role(&scenario->roles, "settings_of", of[i].name, e);

@@ -56,6 +56,13 @@ struct scenario_traffic {
     int64_t start_ns, stop_ns;
 };
 
+/* A fault: a host that pauses its peer without a reason (simulated labs). */
+struct scenario_storm {
+    char *role;
+    int64_t priority;
+    int64_t start_ns, stop_ns;
+};
+
 struct scenario_phases {
     int64_t warmup_ns, measure_ns, cooldown_ns;
 };
@@ -92,6 +99,7 @@ struct scenario {
     struct list_of settings_of; /* struct settings: by role, over the common ones */
     struct list_of flows;       /* struct scenario_flow */
     struct list_of traffic;     /* struct scenario_traffic */
+    struct list_of storms;      /* struct scenario_storm */
     struct scenario_sample sample;
     json_t *sweep;            /* path -> list of values */
     struct list_of expect;    /* struct scenario_expect */

@@ -129,8 +129,8 @@ static const struct field dcqcn_fields[] = {
     {0},
 };
 #undef AT
-static const struct table dcqcn_table = {"settings.dcqcn", "DCQCN parameters under mlx5's names.",
-                                         sizeof(struct settings_dcqcn), dcqcn_fields, NULL};
+const struct table settings_dcqcn_table = {"settings.dcqcn", "DCQCN parameters under mlx5's names.",
+                                           sizeof(struct settings_dcqcn), dcqcn_fields, NULL};
 
 #define AT(member) .offset = offsetof(struct settings_ets, member)
 static const struct field ets_fields[] = {
@@ -223,7 +223,7 @@ static const struct field settings_fields[] = {
      .help = "Priorities with the reaction point (sender) on, where it differs from ecn."},
     {"ecn_np", FIELD_LIST, AT(ecn_np), .item = FIELD_INTEGER, .min = 0, .max = 7,
      .help = "Priorities with the notification point (receiver) on, where it differs from ecn."},
-    {"dcqcn", FIELD_OBJECT, AT(dcqcn), .sub = &dcqcn_table, .help = "DCQCN parameters."},
+    {"dcqcn", FIELD_OBJECT, AT(dcqcn), .sub = &settings_dcqcn_table, .help = "DCQCN parameters."},
     {"rx_ring", FIELD_INTEGER, AT(rx_ring), .min = 0, .max = BITS(32), .help = "Entries of the RX ring."},
     {"tx_ring", FIELD_INTEGER, AT(tx_ring), .min = 0, .max = BITS(32), .help = "Entries of the TX ring."},
     {"rx_coalesce_us", FIELD_INTEGER, AT(rx_coalesce_us), .min = 0, .max = BITS(32),

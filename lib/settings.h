@@ -104,6 +104,6 @@ struct settings {
     struct settings_ecn_threshold *ecn_threshold;
 };
 
-extern const struct table settings_table;
+extern const struct table settings_table, settings_dcqcn_table;
 
 #endif
