@@ -216,16 +216,27 @@ static int hand_on_flow(struct sim_lab *lab, json_t *object, struct error *e)
     return recorder_flow(lab->run->recorder, 0, line, length, e);
 }
 
+static bool is_wanted(const struct sim_lab *lab, const char *group)
+{
+    char *const *groups = lab->run->cell->scenario.sample.groups.items;
+    size_t count = lab->run->cell->scenario.sample.groups.count;
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(groups[i], group) == 0 || strcmp(groups[i], "all") == 0)
+            return true;
+    return count == 0;
+}
+
 static int write_header(struct sim_lab *lab, size_t role, struct error *e)
 {
     const struct sim_counter *counters;
     size_t count = sim_host_counters(lab->sim, lab->setup.host_of_role[role], &counters);
     json_t *columns = json_array();
     for (size_t i = 0; i < count; i++)
-        json_array_append_new(columns,
-                              json_pack("{s:s,s:s,s:s,s:s,s:s}", "name", counters[i].name, "unit",
-                                        counters[i].unit, "kind", counters[i].gauge ? "gauge" : "counter",
-                                        "source", "sim", "group", counters[i].group));
+        if (is_wanted(lab, counters[i].group))
+            json_array_append_new(columns,
+                                  json_pack("{s:s,s:s,s:s,s:s,s:s}", "name", counters[i].name, "unit",
+                                            counters[i].unit, "kind", counters[i].gauge ? "gauge" : "counter",
+                                            "source", "sim", "group", counters[i].group));
     return hand_on_sample_object(lab, role,
                                  json_pack("{s:s,s:i,s:s,s:s,s:I,s:o}", "type", "header", "schema", 1,
                                            "program", "sim", "version", HARNESS_VERSION, "every_ns",
@@ -254,13 +265,16 @@ static int write_samples(struct sim_lab *lab, struct error *e)
 {
     for (size_t role = 0; role < lab->run->cell->scenario.roles.count; role++) {
         const struct sim_counter *counters;
-        size_t length;
+        size_t length, kept = 0;
         if (!is_host(lab, role))
             continue;
         uint32_t host = lab->setup.host_of_role[role];
         size_t count = sim_host_counters(lab->sim, host, &counters);
         sim_host_values(lab->sim, host, lab->values);
-        lines_write_sample(lab->writer, lab->now_ns, 0, lab->values, count);
+        for (size_t i = 0; i < count; i++)
+            if (is_wanted(lab, counters[i].group))
+                lab->values[kept++] = lab->values[i];
+        lines_write_sample(lab->writer, lab->now_ns, 0, lab->values, kept);
         const char *line = take_line(lab, &length);
         if (recorder_sample(lab->run->recorder, role, line, length, e) != 0)
             return -1;

@@ -81,12 +81,14 @@ static void print_expectations(const json_t *result)
     json_array_foreach(json_object_get(result, "published"), i, entry)
     {
         const json_t *difference = json_object_get(entry, "difference_percent");
+        double percent = json_number_value(difference);
         if (difference)
             printf("  published %s: %.6g %s, here %.6g (%+.1f %%)\n",
                    json_string_value(json_object_get(entry, "name")),
                    json_number_value(json_object_get(entry, "published")),
                    json_string_value(json_object_get(entry, "unit")),
-                   json_number_value(json_object_get(entry, "measured")), json_number_value(difference));
+                   json_number_value(json_object_get(entry, "measured")),
+                   fabs(percent) < 0.05 ? 0.0 : percent);
     }
 }
 
