@@ -4,6 +4,7 @@
  * it comes round. So queues build in the RX ring when the CPU is too slow, and in the qdisc while a long poll keeps the
  * device's byte queue limit used up.
  */
+#include "sim/counters.h"
 #include "sim/bridge.h"
 #include <stdlib.h>
 #include <stdio.h>
@@ -347,7 +348,7 @@ void sim_bridge_values(const struct sim *sim, uint32_t index, int64_t *values)
         const struct bridge_port *at = &sim->bridge_ports[b->ports[i]];
         int64_t marks = (int64_t)(at->red.prob_mark + at->red.forced_mark);
         for (unsigned priority = 0; priority < SIM_PRIORITIES; priority++)
-            rx_bytes += sim->counters[b->ports[i]][priority].rx_bytes;
+            rx_bytes += counters_of(sim, b->ports[i], priority).rx_bytes;
         lost += at->rx_out_of_buffer;
         marked += marks;
         early += (int64_t)(at->red.prob_drop + at->red.forced_drop);

@@ -207,14 +207,14 @@ static int build_port(struct sim *sim, uint32_t index, const struct sim_link_con
     port->node_kind = (uint8_t)at.kind;
     port->node = at.index;
     port->loss_threshold = (uint64_t)((double)link->loss_per_billion / 1e9 * 0x1p64 * (1 - 0x1p-53));
-    clear_list(&port->flight);
     for (int i = 0; i < QUEUES; i++)
         clear_list(&port->queues[i]);
-    port->arrive_event = events_add(&sim->events, EVENT_ARRIVE, index);
-    port->transmit_event = events_add(&sim->events, EVENT_TRANSMIT, index);
-    port->unpause_event = events_add(&sim->events, EVENT_UNPAUSE, index);
-    port->refresh_event = events_add(&sim->events, EVENT_REFRESH, index);
-    return port->refresh_event == EVENT_NONE ? -1 : 0;
+    static const uint8_t kinds[PORT_EVENTS] = {EVENT_ARRIVE, EVENT_TRANSMIT, EVENT_UNPAUSE, EVENT_REFRESH};
+    port->events = sim->events.count;
+    for (int i = 0; i < PORT_EVENTS; i++)
+        if (events_add(&sim->events, kinds[i], index) == EVENT_NONE)
+            return -1;
+    return 0;
 }
 
 static int connect_node(struct sim *sim, const struct sim_config *c, uint32_t port, struct sim_node at,
@@ -328,7 +328,6 @@ static int build_host(struct sim *sim, uint32_t index, const struct sim_host_con
     h->schedule_event = events_add(&sim->events, EVENT_SCHEDULE, index);
     h->write_event = events_add(&sim->events, EVENT_WRITE, index);
     for (uint32_t i = 0; i < SIM_MEMORIES; i++) {
-        clear_list(&h->fetching[i]);
         h->fetched_event[i] = events_add(&sim->events, EVENT_FETCHED, index * SIM_MEMORIES + i);
         if (h->fetched_event[i] == EVENT_NONE || build_memory(sim, &h->memories[i], &c->memories[i]))
             return -1;
@@ -517,13 +516,14 @@ static int allocate(struct sim *sim, const struct sim_config *c, struct error *e
     sim->qp_count = count_qps(c);
     sim->pause_capacity = c->pause_log_capacity;
     sim->ports = take(sim, sim->port_count, sizeof *sim->ports);
+    sim->sent = take(sim, sim->port_count, sizeof *sim->sent);
     sim->counters = take(sim, sim->port_count, sizeof *sim->counters);
     sim->hosts = take(sim, sim->host_count, sizeof *sim->hosts);
     sim->flows = take(sim, sim->flow_count, sizeof *sim->flows);
     sim->qps = take(sim, sim->qp_count, sizeof *sim->qps);
     sim->pauses = take(sim, sim->pause_capacity, sizeof *sim->pauses);
-    if (!sim->ports || !sim->counters || !sim->hosts || !sim->flows || !sim->qps || !sim->pauses ||
-        packets_grow(sim))
+    if (!sim->ports || !sim->sent || !sim->counters || !sim->hosts || !sim->flows || !sim->qps ||
+        !sim->pauses || packets_grow(sim))
         return error_set(e, "simulator: no memory for %zu hosts, %zu links, %u queue pairs", c->host_count,
                          c->link_count, sim->qp_count);
     return 0;
@@ -647,8 +647,10 @@ void sim_free(struct sim *sim)
         free(sim->hosts[i].pcie.returns);
         free(sim->hosts[i].columns);
         free(sim->hosts[i].column_names);
-        for (int k = 0; k < SIM_MEMORIES; k++)
+        for (int k = 0; k < SIM_MEMORIES; k++) {
             free(sim->hosts[i].memories[k].bank_free_ps);
+            free(sim->hosts[i].fetching[k].entries);
+        }
     }
     for (uint32_t i = 0; sim->flows && i < sim->flow_count; i++)
         free(sim->flows[i].latency);
@@ -660,7 +662,10 @@ void sim_free(struct sim *sim)
     free(sim->storms);
     free(sim->reactions);
     free(sim->paths);
+    for (uint32_t i = 0; sim->ports && i < sim->port_count; i++)
+        free(sim->ports[i].flight.entries);
     free(sim->ports);
+    free(sim->sent);
     free(sim->counters);
     free(sim->hosts);
     free(sim->flows);

@@ -30,7 +30,6 @@ void congestion_marked(struct sim *sim, uint32_t host, uint32_t p)
     uint8_t priority = (uint8_t)h->settings.np.cnp_802p_prio;
     sim->packets[cnp] = (struct packet){.qp = q,
                                         .bytes = (uint16_t)sim->framing.cnp_bytes,
-                                        .destination = qp->sender,
                                         .kind = PACKET_CNP,
                                         .priority = priority,
                                         .path = qp->ack_path};

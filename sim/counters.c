@@ -128,11 +128,30 @@ size_t sim_host_counters(const struct sim *sim, uint32_t host, const struct sim_
     return sim->hosts[host].column_count;
 }
 
-/* A pause that lasts counts up to now. */
-static struct priority_counters until_now(const struct sim *sim, uint32_t port, unsigned priority)
+static void count_received(const struct sim *sim, uint32_t port, unsigned priority,
+                           struct priority_counters *c)
+{
+    uint32_t peer = sim->ports[port].peer;
+    const struct delay_line *flight = &sim->ports[peer].flight;
+    c->rx_packets = sim->sent[peer][priority].packets - sim->counters[peer][priority].lost_packets;
+    c->rx_bytes = sim->sent[peer][priority].bytes - sim->counters[peer][priority].lost_bytes;
+    for (uint32_t i = 0; i < flight->count; i++) {
+        const struct packet *packet =
+            &sim->packets[flight->entries[(flight->first + i) & flight->mask].packet];
+        if (packet->kind == PACKET_PFC || packet->priority != priority)
+            continue;
+        c->rx_packets--;
+        c->rx_bytes -= packet->bytes;
+    }
+}
+
+struct priority_counters counters_of(const struct sim *sim, uint32_t port, unsigned priority)
 {
     const struct port *at = &sim->ports[port];
     struct priority_counters c = sim->counters[port][priority];
+    c.tx_packets = sim->sent[port][priority].packets;
+    c.tx_bytes = sim->sent[port][priority].bytes;
+    count_received(sim, port, priority, &c);
     if (at->paused >> queue_of(priority) & 1)
         c.rx_pause_ps += sim->now_ps - at->pause_start_ps[priority];
     if (at->xoff >> priority & 1)
@@ -148,7 +167,7 @@ static int64_t read_source(const struct sim *sim, const struct host *h, const st
     switch (s->scope) {
     case EACH_PRIORITY:
     case EACH_PFC_PRIORITY:
-        c = until_now(sim, h->port, i);
+        c = counters_of(sim, h->port, i);
         base = &c;
         break;
     case EACH_BUFFER:

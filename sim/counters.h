@@ -6,4 +6,7 @@
 /* Name a host's columns; -1 when memory ran out. */
 int counters_build(struct sim *sim, uint32_t host);
 
+/* A port's counters on a priority as they are now, pauses that last included. */
+struct priority_counters counters_of(const struct sim *sim, uint32_t port, unsigned priority);
+
 #endif

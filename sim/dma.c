@@ -99,13 +99,11 @@ static void fetch_packet(struct sim *sim, uint32_t host, uint32_t q)
     if (packet->payload_bytes && !(packet->flags & PACKET_INLINE))
         ready_ps = read_data(sim, h, memory, packet);
     ready_ps += h->tx_latency_ps;
-    struct packet_list *list = &h->fetching[memory];
-    bool first = list->head == NONE;
-    if (!first)
-        ready_ps = latest(ready_ps, sim->packets[list->tail].time_ps);
-    packet->time_ps = ready_ps;
-    list_append(sim, list, p);
-    if (first)
+    struct delay_line *line = &h->fetching[memory];
+    if (line->count)
+        ready_ps = latest(ready_ps, delay_line_last_ps(line));
+    delay_line_append(sim, line, ready_ps, p);
+    if (line->count == 1)
         event_schedule(&sim->events, h->fetched_event[memory], ready_ps);
 }
 
@@ -133,12 +131,11 @@ void dma_fetched(struct sim *sim, uint32_t object)
 {
     uint32_t host = object / SIM_MEMORIES;
     struct host *h = &sim->hosts[host];
-    struct packet_list *list = &h->fetching[object % SIM_MEMORIES];
-    uint32_t p = list_take(sim, list);
+    struct delay_line *line = &h->fetching[object % SIM_MEMORIES];
+    uint32_t p = delay_line_take(line);
     const struct packet *packet = &sim->packets[p];
-    if (list->head != NONE)
-        event_schedule(&sim->events, h->fetched_event[object % SIM_MEMORIES],
-                       sim->packets[list->head].time_ps);
+    if (line->count)
+        event_schedule(&sim->events, h->fetched_event[object % SIM_MEMORIES], delay_line_next(line)->time_ps);
     if (packet->payload_bytes && !(packet->flags & PACKET_INLINE))
         h->pcie.tags += (int32_t)parts(packet->payload_bytes, h->pcie.max_read_request_bytes);
     stall_ends(&h->pcie.read_stall, sim->now_ps);

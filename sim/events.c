@@ -5,8 +5,8 @@
 void events_open(struct event_queue *q, int64_t slot_ps)
 {
     memset(q, 0, sizeof *q);
-    memset(q->heads, 0xff, sizeof q->heads);
-    memset(q->tails, 0xff, sizeof q->tails);
+    memset(q->slots, 0xff, sizeof q->slots);
+    q->heap_slot = INT64_MAX;
     while (slot_ps > 1) {
         slot_ps >>= 1;
         q->slot_shift++;
@@ -80,11 +80,17 @@ static void heap_down(struct event_queue *q, uint32_t position, uint32_t id)
     heap_put(q, position, id);
 }
 
+static void note_first(struct event_queue *q)
+{
+    q->heap_slot = q->heap_count ? q->events[q->heap[0]].time_ps >> q->slot_shift : INT64_MAX;
+}
+
 void events_heap_insert(struct event_queue *q, uint32_t id)
 {
     q->events[id].place = EVENT_IN_HEAP;
     q->events[id].prev = q->heap_order++;
     heap_up(q, q->heap_count++, id);
+    note_first(q);
 }
 
 void events_heap_remove(struct event_queue *q, uint32_t id)
@@ -92,21 +98,22 @@ void events_heap_remove(struct event_queue *q, uint32_t id)
     uint32_t position = q->events[id].next;
     uint32_t last = q->heap[--q->heap_count];
     q->events[id].place = EVENT_IDLE;
-    if (last == id)
+    if (last == id) {
+        note_first(q);
         return;
+    }
     if (position && before(&q->events[last], &q->events[q->heap[(position - 1) / 2]]))
         heap_up(q, position, last);
     else
         heap_down(q, position, last);
+    note_first(q);
 }
 
 void events_migrate(struct event_queue *q)
 {
-    while (q->heap_count) {
+    while (q->heap_slot - q->base_slot < WHEEL_SLOTS) {
         uint32_t id = q->heap[0];
-        int64_t slot = q->events[id].time_ps >> q->slot_shift;
-        if (slot - q->base_slot >= WHEEL_SLOTS)
-            return;
+        int64_t slot = q->heap_slot;
         events_heap_remove(q, id);
         events_wheel_insert(q, id, slot);
     }

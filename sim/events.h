@@ -24,7 +24,8 @@ struct event {
     int64_t time_ps;
     uint32_t next, prev; /* in its slot; in the heap: its position, and its order of scheduling */
     uint32_t object;     /* the index of what it happens to */
-    uint8_t kind;        /* enum event_kind of model.h */
+    uint32_t hint; /* the packet that it will probably touch: may be fetched into the cache beforehand */
+    uint8_t kind;  /* enum event_kind of model.h */
     uint8_t place;
 };
 
@@ -34,11 +35,14 @@ struct event_queue {
     uint32_t pending;
     int slot_shift;    /* a slot is 2^slot_shift picoseconds */
     int64_t base_slot; /* of the latest event: no pending event lies before it */
-    uint32_t heads[WHEEL_SLOTS], tails[WHEEL_SLOTS];
+    struct slot {
+        uint32_t head, tail;
+    } slots[WHEEL_SLOTS];
     uint64_t words[WHEEL_WORDS];   /* bit: slot in use */
     uint64_t groups[WHEEL_GROUPS]; /* bit: word not zero */
     uint32_t *heap;
     uint32_t heap_count, heap_order;
+    int64_t heap_slot; /* of the heap's earliest event; INT64_MAX: empty */
 };
 
 /* slot_ps is rounded down to a power of two. */
@@ -63,22 +67,22 @@ static inline void events_wheel_insert(struct event_queue *q, uint32_t id, int64
         q->words[index >> 6] |= bit;
         q->groups[index >> 12] |= UINT64_C(1) << ((index >> 6) & 63);
         event->next = event->prev = EVENT_NONE;
-        q->heads[index] = q->tails[index] = id;
+        q->slots[index].head = q->slots[index].tail = id;
         return;
     }
-    uint32_t before = q->tails[index];
+    uint32_t before = q->slots[index].tail;
     while (before != EVENT_NONE && events[before].time_ps > event->time_ps)
         before = events[before].prev;
     event->prev = before;
     if (before == EVENT_NONE) {
-        event->next = q->heads[index];
-        q->heads[index] = id;
+        event->next = q->slots[index].head;
+        q->slots[index].head = id;
     } else {
         event->next = events[before].next;
         events[before].next = id;
     }
     if (event->next == EVENT_NONE)
-        q->tails[index] = id;
+        q->slots[index].tail = id;
     else
         events[event->next].prev = id;
 }
@@ -87,15 +91,15 @@ static inline void events_wheel_remove(struct event_queue *q, uint32_t id, uint3
 {
     struct event *event = &q->events[id];
     if (event->prev == EVENT_NONE)
-        q->heads[index] = event->next;
+        q->slots[index].head = event->next;
     else
         q->events[event->prev].next = event->next;
     if (event->next == EVENT_NONE)
-        q->tails[index] = event->prev;
+        q->slots[index].tail = event->prev;
     else
         q->events[event->next].prev = event->prev;
     event->place = EVENT_IDLE;
-    if (q->heads[index] != EVENT_NONE)
+    if (q->slots[index].head != EVENT_NONE)
         return;
     uint64_t left = q->words[index >> 6] &= ~(UINT64_C(1) << (index & 63));
     if (!left)
@@ -139,6 +143,14 @@ static inline void event_reschedule(struct event_queue *q, uint32_t id, int64_t 
     event_schedule(q, id, time_ps);
 }
 
+/* An event that is likely to be the next; EVENT_NONE when that is not seen at once. */
+static inline uint32_t events_peek(const struct event_queue *q)
+{
+    uint32_t index = (uint32_t)q->base_slot & (WHEEL_SLOTS - 1);
+    uint64_t bits = q->words[index >> 6] >> (index & 63);
+    return bits ? q->slots[index + (uint32_t)__builtin_ctzll(bits)].head : EVENT_NONE;
+}
+
 /* Take the earliest event before until_ps; EVENT_NONE when there is none. */
 static inline uint32_t events_pop(struct event_queue *q, int64_t until_ps)
 {
@@ -153,14 +165,14 @@ static inline uint32_t events_pop(struct event_queue *q, int64_t until_ps)
             index = (uint32_t)q->base_slot & (WHEEL_SLOTS - 1);
         }
     }
-    uint32_t id = q->heads[index];
+    uint32_t id = q->slots[index].head;
     int64_t time_ps = q->events[id].time_ps;
     if (time_ps >= until_ps)
         return EVENT_NONE;
     events_wheel_remove(q, id, index);
     q->pending--;
     q->base_slot = time_ps >> q->slot_shift;
-    if (q->heap_count)
+    if (q->heap_slot - q->base_slot < WHEEL_SLOTS)
         events_migrate(q);
     return id;
 }

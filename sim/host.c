@@ -60,6 +60,18 @@ uint32_t host_pull(struct sim *sim, uint32_t port)
     return sim->hosts[host].pcie.ideal ? pull_ideal(sim, host) : pull_fetched(sim, host);
 }
 
+/* When host_pull may have something, as far as can be said without searching; SIM_FOREVER: host_wake or a resume will tell. */
+int64_t host_next_pull_ps(const struct sim *sim, uint32_t host)
+{
+    const struct host *h = &sim->hosts[host];
+    if (!h->pcie.ideal)
+        return h->fetched_ready ? 0 : SIM_FOREVER;
+    if (h->ring == NONE)
+        return SIM_FOREVER;
+    const struct queue_pair *qp = &sim->qps[h->ring];
+    return qp->ring_next == h->ring ? qp->next_send_ps : 0;
+}
+
 void host_wake(struct sim *sim, uint32_t host)
 {
     if (sim->hosts[host].pcie.ideal)

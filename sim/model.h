@@ -44,16 +44,14 @@ enum packet_flags {
 };
 
 struct packet {
-    int64_t time_ps; /* in flight: arrival; in DMA: completion */
-    uint32_t next;   /* in its list */
+    uint32_t next; /* in its list */
     uint32_t qp;
     uint32_t psn;     /* low half; of an ACK or NAK: the next one expected; of a PFC frame: quanta */
     uint32_t ingress; /* the port through which it came into this node */
     uint32_t path;    /* where its next egress port stands in sim->paths */
     uint16_t bytes;   /* the frame, without gap */
     uint16_t payload_bytes;
-    uint16_t destination; /* host */
-    uint16_t index;       /* in its message, low half */
+    uint16_t index; /* in its message, low half */
     uint8_t kind;
     uint8_t priority;
     uint8_t flags;
@@ -64,38 +62,50 @@ struct packet_list {
     uint32_t head, tail;
 };
 
+/* Packets that come out in the order in which they went in, each at its time: a ring that grows when it must. */
+struct delay_line {
+    struct delayed {
+        int64_t time_ps;
+        uint32_t packet;
+    } * entries;
+    uint32_t first, count, mask;
+};
+
 /* ---- ports ------------------------------------------------------------------------------------------ */
 
 /* Egress queues, the lowest bit goes first: PFC frames, unpaused control, then priority 7 down to 0. */
 enum { QUEUE_PFC, QUEUE_CONTROL, QUEUE_OF_PRIORITY_7, QUEUES = QUEUE_OF_PRIORITY_7 + SIM_PRIORITIES };
+
+/* A port's events lie one after the other. */
+enum { PORT_ARRIVE, PORT_TRANSMIT, PORT_UNPAUSE, PORT_REFRESH, PORT_EVENTS };
 
 static inline unsigned queue_of(unsigned priority)
 {
     return QUEUE_OF_PRIORITY_7 + (SIM_PRIORITIES - 1 - priority);
 }
 
+/* What every packet touches comes first, a cache line of it. */
 struct port {
     int64_t busy_until_ps;
     uint64_t ps_per_byte_q20;
     int64_t delay_ps;
-    struct packet_list flight;
-    uint32_t arrive_event, transmit_event;
+    struct delay_line flight;
+    uint32_t events; /* the first of PORT_EVENTS */
     uint32_t peer;
-    uint32_t node; /* index of its host, switch or bridge */
+    uint32_t node;   /* index of its host, switch or bridge */
+    uint16_t ready;  /* bit: queue not empty */
+    uint16_t paused; /* bit: queue paused */
+
+    struct packet_list queues[QUEUES];
+    uint32_t queued_bytes[QUEUES];
     uint8_t node_kind;
     uint8_t ignored; /* bit: priority on which pauses are not obeyed */
     uint16_t number; /* among its node's ports */
-    uint16_t ready;  /* bit: queue not empty */
-    uint16_t paused; /* bit: queue paused */
-    struct packet_list queues[QUEUES];
-    uint32_t queued_bytes[QUEUES];
 
     /* pauses that the other end asked for */
-    uint32_t unpause_event;
     int64_t pause_start_ps[SIM_PRIORITIES], pause_until_ps[SIM_PRIORITIES];
     /* pauses that this end asks for */
     uint8_t xoff; /* bit: priority is XOFF */
-    uint32_t refresh_event;
     int32_t quanta;
     int64_t refresh_ps;
     int64_t xoff_start_ps[SIM_PRIORITIES], xoff_sent_ps[SIM_PRIORITIES];
@@ -104,8 +114,15 @@ struct port {
     int64_t rate_bps;
 };
 
+/* What a port sent on a priority, PFC frames not counted. */
+struct sent_counters {
+    int64_t packets, bytes;
+};
+
+/* The rest, and sums that counters_of fills: what a port received is what its peer sent, less what is in flight or was lost. */
 struct priority_counters {
     int64_t tx_packets, tx_bytes, rx_packets, rx_bytes;
+    int64_t lost_packets, lost_bytes; /* sent, and lost on the link */
     int64_t rx_pause, tx_pause, rx_pause_ps, tx_pause_ps, rx_transitions, rx_discards;
 };
 
@@ -182,10 +199,10 @@ struct host {
     bool ack_coalescing, ack_unpaused;
     int32_t ack_every_packets, max_reads;
     int64_t ack_timeout_ps;
-    struct packet_list fetching[SIM_MEMORIES]; /* DMA reads under way, and inline data on its way */
-    struct packet_list fetched[QUEUES];        /* waiting for the wire */
-    uint16_t fetched_ready;                    /* bit: list not empty */
-    struct packet_list writing;                /* in the receive buffer, waiting for PCIe */
+    struct delay_line fetching[SIM_MEMORIES]; /* DMA reads under way, and inline data on its way */
+    struct packet_list fetched[QUEUES];       /* waiting for the wire */
+    uint16_t fetched_ready;                   /* bit: list not empty */
+    struct packet_list writing;               /* in the receive buffer, waiting for PCIe */
     struct pcie pcie;
     struct memory memories[SIM_MEMORIES];
     struct receive_buffer buffers[SIM_BUFFERS];
@@ -260,6 +277,7 @@ struct sim {
     uint32_t free_packet;
     uint32_t packet_capacity;
     struct port *ports;
+    struct sent_counters (*sent)[SIM_PRIORITIES];         /* of ports */
     struct priority_counters (*counters)[SIM_PRIORITIES]; /* of ports */
     struct host *hosts;
     struct queue_pair *qps;
@@ -325,6 +343,33 @@ static inline uint32_t list_take(struct sim *sim, struct packet_list *list)
     return p;
 }
 
+int delay_line_grow(struct sim *sim, struct delay_line *line);
+
+static inline void delay_line_append(struct sim *sim, struct delay_line *line, int64_t time_ps, uint32_t p)
+{
+    if ((line->count > line->mask || !line->entries) && delay_line_grow(sim, line))
+        return;
+    line->entries[(line->first + line->count++) & line->mask] = (struct delayed){time_ps, p};
+}
+
+static inline uint32_t delay_line_take(struct delay_line *line)
+{
+    uint32_t p = line->entries[line->first].packet;
+    line->first = (line->first + 1) & line->mask;
+    line->count--;
+    return p;
+}
+
+static inline const struct delayed *delay_line_next(const struct delay_line *line)
+{
+    return &line->entries[line->first];
+}
+
+static inline int64_t delay_line_last_ps(const struct delay_line *line)
+{
+    return line->entries[(line->first + line->count - 1) & line->mask].time_ps;
+}
+
 /* port.c */
 void port_enqueue(struct sim *sim, uint32_t port, unsigned queue, uint32_t p); /* and send when it can */
 void port_kick(struct sim *sim, uint32_t port);     /* something may be there to send */
@@ -344,6 +389,7 @@ void pfc_ignore(struct sim *sim, uint32_t port, unsigned priority, bool ignore);
 void host_wake(struct sim *sim, uint32_t host); /* a queue pair has got something to do */
 void host_receive(struct sim *sim, uint32_t port, uint32_t p);
 uint32_t host_pull(struct sim *sim, uint32_t port); /* the next data frame for the wire, or NONE */
+int64_t host_next_pull_ps(const struct sim *sim, uint32_t host);
 void host_schedule(struct sim *sim, uint32_t host); /* EVENT_SCHEDULE: queue pairs may have something to do */
 uint32_t host_next_qp(struct sim *sim, struct host *h, uint16_t paused, int64_t *wake_ps);
 

@@ -2,6 +2,13 @@
 #include "sim/bridge.h"
 #include "sim/switch.h"
 
+static void schedule_arrival(struct sim *sim, const struct port *out)
+{
+    uint32_t event = out->events + PORT_ARRIVE;
+    sim->events.events[event].hint = delay_line_next(&out->flight)->packet;
+    event_schedule(&sim->events, event, delay_line_next(&out->flight)->time_ps);
+}
+
 /* Put a frame on the wire; the port is free. */
 static void send_frame(struct sim *sim, uint32_t port, uint32_t p)
 {
@@ -10,16 +17,23 @@ static void send_frame(struct sim *sim, uint32_t port, uint32_t p)
     uint32_t bytes = packet->bytes;
     out->busy_until_ps =
         sim->now_ps + sim_duration(sim, bytes + (uint32_t)sim->framing.gap_bytes, out->ps_per_byte_q20);
-    packet->time_ps = out->busy_until_ps + out->delay_ps;
     if (packet->kind != PACKET_PFC) {
-        struct priority_counters *c = &sim->counters[port][packet->priority];
-        c->tx_packets++;
-        c->tx_bytes += bytes;
+        struct sent_counters *c = &sim->sent[port][packet->priority];
+        c->packets++;
+        c->bytes += bytes;
     }
-    bool first = out->flight.head == NONE;
-    list_append(sim, &out->flight, p);
-    if (first)
-        event_schedule(&sim->events, out->arrive_event, packet->time_ps);
+    int64_t arrival_ps = out->busy_until_ps + out->delay_ps;
+    delay_line_append(sim, &out->flight, arrival_ps, p);
+    if (out->flight.count == 1)
+        schedule_arrival(sim, out);
+}
+
+/* The port's next chance to send is when it is free, and not before at_ps. */
+static void send_next_at(struct sim *sim, struct port *out, int64_t at_ps)
+{
+    if (at_ps != SIM_FOREVER)
+        event_reschedule(&sim->events, out->events + PORT_TRANSMIT,
+                         at_ps > out->busy_until_ps ? at_ps : out->busy_until_ps);
 }
 
 /* Send the next frame, if there is one that may go. */
@@ -48,19 +62,23 @@ void port_transmit(struct sim *sim, uint32_t port)
         return;
     }
     out = &sim->ports[port];
-    if ((out->ready & ~(unsigned)out->paused) || out->node_kind == SIM_HOST)
-        event_reschedule(&sim->events, out->transmit_event, out->busy_until_ps);
+    queues = out->ready & ~(unsigned)out->paused;
+    if (queues) {
+        sim->events.events[out->events + PORT_TRANSMIT].hint = out->queues[__builtin_ctz(queues)].head;
+        event_reschedule(&sim->events, out->events + PORT_TRANSMIT, out->busy_until_ps);
+    } else if (out->node_kind == SIM_HOST)
+        send_next_at(sim, out, host_next_pull_ps(sim, out->node));
 }
 
 void port_kick(struct sim *sim, uint32_t port)
 {
     struct port *out = &sim->ports[port];
-    struct event *event = &sim->events.events[out->transmit_event];
+    struct event *event = &sim->events.events[out->events + PORT_TRANSMIT];
     if (sim->now_ps >= out->busy_until_ps) {
-        event_cancel(&sim->events, out->transmit_event);
+        event_cancel(&sim->events, out->events + PORT_TRANSMIT);
         port_transmit(sim, port);
     } else if (event->place == EVENT_IDLE || event->time_ps > out->busy_until_ps) {
-        event_reschedule(&sim->events, out->transmit_event, out->busy_until_ps);
+        event_reschedule(&sim->events, out->events + PORT_TRANSMIT, out->busy_until_ps);
     }
 }
 
@@ -77,9 +95,9 @@ void port_enqueue(struct sim *sim, uint32_t port, unsigned queue, uint32_t p)
 void port_arrive(struct sim *sim, uint32_t port)
 {
     struct port *out = &sim->ports[port];
-    uint32_t p = list_take(sim, &out->flight);
-    if (out->flight.head != NONE)
-        event_schedule(&sim->events, out->arrive_event, sim->packets[out->flight.head].time_ps);
+    uint32_t p = delay_line_take(&out->flight);
+    if (out->flight.count)
+        schedule_arrival(sim, out);
     sim->hops++;
     struct packet *packet = &sim->packets[p];
     struct port *in = &sim->ports[out->peer];
@@ -88,12 +106,11 @@ void port_arrive(struct sim *sim, uint32_t port)
         return;
     }
     if (out->loss_threshold && random_next(&sim->random) < out->loss_threshold) {
+        sim->counters[port][packet->priority].lost_packets++;
+        sim->counters[port][packet->priority].lost_bytes += packet->bytes;
         packet_give(sim, p);
         return;
     }
-    struct priority_counters *c = &sim->counters[out->peer][packet->priority];
-    c->rx_packets++;
-    c->rx_bytes += packet->bytes;
     switch ((enum sim_node_kind)in->node_kind) {
     case SIM_HOST:
         host_receive(sim, out->peer, p);

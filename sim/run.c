@@ -54,6 +54,18 @@ static void dispatch(struct sim *sim, const struct event *event)
     }
 }
 
+/* Fetch what the coming event will touch into the cache while this one happens. */
+static void look_ahead(const struct sim *sim)
+{
+    uint32_t id = events_peek(&sim->events);
+    if (id == EVENT_NONE)
+        return;
+    const struct event *coming = &sim->events.events[id];
+    __builtin_prefetch(&sim->packets[coming->hint]);
+    if (coming->kind == EVENT_ARRIVE || coming->kind == EVENT_TRANSMIT)
+        __builtin_prefetch(&sim->ports[coming->object]);
+}
+
 int sim_run_until(struct sim *sim, int64_t until_ps, struct error *e)
 {
     if (until_ps < sim->now_ps)
@@ -65,6 +77,7 @@ int sim_run_until(struct sim *sim, int64_t until_ps, struct error *e)
         const struct event *event = &sim->events.events[id];
         sim->now_ps = event->time_ps;
         count++;
+        look_ahead(sim);
         dispatch(sim, event);
         if (__builtin_expect(sim->out_of_memory, 0))
             return error_set(e, "simulator: no memory for more than %u packets", sim->packet_capacity);

@@ -147,18 +147,17 @@ void switch_receive(struct sim *sim, uint32_t in, uint32_t p)
         enqueue(sim, s, p);
         return;
     }
-    sim->packets[p].time_ps = sim->now_ps + s->latency_ps;
-    if (s->pipeline.head == NONE)
-        event_schedule(&sim->events, s->forward_event, sim->packets[p].time_ps);
-    list_append(sim, &s->pipeline, p);
+    delay_line_append(sim, &s->pipeline, sim->now_ps + s->latency_ps, p);
+    if (s->pipeline.count == 1)
+        event_schedule(&sim->events, s->forward_event, sim->now_ps + s->latency_ps);
 }
 
 void switch_forward(struct sim *sim, uint32_t index)
 {
     struct fabric_switch *s = &sim->switches[index];
-    uint32_t p = list_take(sim, &s->pipeline);
-    if (s->pipeline.head != NONE)
-        event_schedule(&sim->events, s->forward_event, sim->packets[s->pipeline.head].time_ps);
+    uint32_t p = delay_line_take(&s->pipeline);
+    if (s->pipeline.count)
+        event_schedule(&sim->events, s->forward_event, delay_line_next(&s->pipeline)->time_ps);
     enqueue(sim, s, p);
 }
 

@@ -34,7 +34,7 @@ struct fabric_switch {
     uint8_t prio_to_tc[SIM_PRIORITIES];
     int32_t tc_weight[SIM_PRIORITIES];
     int64_t latency_ps;
-    struct packet_list pipeline; /* admitted, not yet in their queues; time_ps says when */
+    struct delay_line pipeline; /* admitted, not yet in their queues */
     uint32_t forward_event, watchdog_event;
     struct sim_watchdog_config watchdog;
     uint32_t *ports; /* global index by own index */

@@ -1,4 +1,5 @@
 /* Switches from their configuration, and their counters. */
+#include "sim/counters.h"
 #include "sim/switch.h"
 #include <math.h>
 #include <stdio.h>
@@ -186,7 +187,6 @@ static int build_switch(struct sim *sim, uint32_t index, const struct sim_switch
                                 .ecn_mask = c->ecn.kmax_bytes ? c->ecn_mask : 0,
                                 .mark_at_enqueue = c->ecn.at_enqueue,
                                 .latency_ps = c->latency_ps,
-                                .pipeline = {.head = NONE, .tail = NONE},
                                 .watchdog = c->watchdog};
     for (unsigned i = 0; i < SIM_PRIORITIES; i++) {
         s->prio_to_tc[i] = c->prio_to_tc[i];
@@ -237,6 +237,7 @@ void switches_free(struct sim *sim)
 {
     for (uint32_t i = 0; sim->switches && i < sim->switch_count; i++) {
         free(sim->switches[i].ports);
+        free(sim->switches[i].pipeline.entries);
         free(sim->switches[i].columns);
         free(sim->switches[i].column_names);
     }
@@ -256,7 +257,7 @@ static int64_t *queue_values(const struct sim *sim, uint32_t port, unsigned prio
 {
     const struct port *p = &sim->ports[port];
     const struct switch_port *at = &sim->switch_ports[port];
-    const struct priority_counters *c = &sim->counters[port][priority];
+    const struct priority_counters now = counters_of(sim, port, priority), *c = &now;
     unsigned queue = queue_of(priority);
     bool paused = p->paused >> queue & 1, xoff = p->xoff >> priority & 1;
     *value++ = p->queued_bytes[queue];
@@ -279,7 +280,7 @@ void sim_switch_values(const struct sim *sim, uint32_t index, int64_t *values)
         const struct switch_port *at = &sim->switch_ports[port];
         int64_t tx_bytes = 0, rx_bytes = 0;
         for (unsigned priority = 0; priority < SIM_PRIORITIES; priority++) {
-            const struct priority_counters *c = &sim->counters[port][priority];
+            const struct priority_counters now = counters_of(sim, port, priority), *c = &now;
             tx_bytes += c->tx_bytes;
             rx_bytes += c->rx_bytes;
             rx_pause += c->rx_pause;

@@ -78,7 +78,6 @@ uint32_t qp_build_packet(struct sim *sim, uint32_t q)
     packet->index = (uint16_t)qp->packet_in_message;
     packet->payload_bytes = (uint16_t)(last ? qp->last_payload_bytes : qp->payload_bytes);
     packet->bytes = data_frame_bytes(sim, qp, packet->payload_bytes, place);
-    packet->destination = qp->receiver;
     packet->kind = PACKET_DATA;
     packet->priority = qp->priority;
     packet->path = qp->data_path;
@@ -110,8 +109,7 @@ uint32_t qp_build_packet(struct sim *sim, uint32_t q)
 }
 
 /* A frame without payload from `from` on the queue pair: ACK, NAK or read request. */
-static uint32_t control_packet(struct sim *sim, uint32_t q, enum packet_kind kind, uint16_t destination,
-                               uint64_t psn)
+static uint32_t control_packet(struct sim *sim, uint32_t q, enum packet_kind kind, uint64_t psn)
 {
     uint32_t p = packet_take(sim);
     const struct queue_pair *qp = &sim->qps[q];
@@ -120,7 +118,6 @@ static uint32_t control_packet(struct sim *sim, uint32_t q, enum packet_kind kin
     sim->packets[p] = (struct packet){.qp = q,
                                       .psn = (uint32_t)psn,
                                       .bytes = frame_bytes(sim, bytes),
-                                      .destination = destination,
                                       .kind = (uint8_t)kind,
                                       .path = qp->ack_path,
                                       .priority = qp->priority};
@@ -143,7 +140,7 @@ static void request_reads(struct sim *sim, uint32_t q)
     uint64_t most = qp->expected_psn - qp->received_in_message +
                     (uint64_t)sim->hosts[requester].max_reads * qp->packets_per_message;
     while (qp->requested_psn < qp->posted * qp->packets_per_message && qp->requested_psn < most) {
-        uint32_t p = control_packet(sim, q, PACKET_READ_REQUEST, qp->sender, qp->requested_psn);
+        uint32_t p = control_packet(sim, q, PACKET_READ_REQUEST, qp->requested_psn);
         qp = &sim->qps[q];
         qp->requested_psn += qp->packets_per_message;
         if (!event_is_pending(&sim->events, qp->timeout_event)) {
@@ -298,7 +295,7 @@ static void acknowledge(struct sim *sim, uint32_t host, uint32_t q)
         sim->packets[qp->waiting_ack].flags |= flags;
         return;
     }
-    uint32_t p = control_packet(sim, q, PACKET_ACK, qp->sender, qp->expected_psn);
+    uint32_t p = control_packet(sim, q, PACKET_ACK, qp->expected_psn);
     sim->packets[p].flags = flags;
     /* It may leave at once: then it no longer waits when port_enqueue returns. */
     if (sim->hosts[host].ack_coalescing)
@@ -316,10 +313,10 @@ static void ask_again(struct sim *sim, uint32_t host, uint32_t q)
     struct host_counters *c = &sim->hosts[host].counters;
     if (qp->operation == SIM_READ) {
         c->implied_nak_seq_err++;
-        send_control(sim, host, control_packet(sim, q, PACKET_READ_REQUEST, qp->sender, qp->expected_psn));
+        send_control(sim, host, control_packet(sim, q, PACKET_READ_REQUEST, qp->expected_psn));
     } else {
         c->out_of_sequence++;
-        send_control(sim, host, control_packet(sim, q, PACKET_NAK, qp->sender, qp->expected_psn));
+        send_control(sim, host, control_packet(sim, q, PACKET_NAK, qp->expected_psn));
     }
 }
 
@@ -473,8 +470,7 @@ void qp_timeout(struct sim *sim, uint32_t q)
     event_schedule(&sim->events, qp->timeout_event, sim->now_ps + h->ack_timeout_ps);
     if (read) {
         qp->nak_sent = false;
-        send_control(sim, requester,
-                     control_packet(sim, q, PACKET_READ_REQUEST, qp->sender, qp->expected_psn));
+        send_control(sim, requester, control_packet(sim, q, PACKET_READ_REQUEST, qp->expected_psn));
     } else {
         go_back(sim, q, qp->acked_psn);
         host_wake(sim, requester);
