@@ -85,19 +85,13 @@ static void take_pair(struct span heads, struct span numbers, const char *const 
         take(names, prefix, word, next_word(&numbers), values);
 }
 
-void ip_text_values(enum ip_text_layout layout, const char *text, size_t length, const char *const *names,
-                    int64_t *values)
+void ip_text_values(const char *text, size_t length, const char *const *names, int64_t *values)
 {
     for (size_t i = 0; names[i] != NULL; i++)
         values[i] = LINES_NULL;
     struct span rest = {.at = text, .end = text + length};
     while (rest.at < rest.end) {
-        struct span line = next_line(&rest);
-        if (layout == IP_TEXT_PAIRS) {
-            take_pair(line, next_line(&rest), names, values);
-            continue;
-        }
-        struct span word = next_word(&line);
-        take(names, (struct span){.at = text, .end = text}, word, next_word(&line), values);
+        struct span heads = next_line(&rest);
+        take_pair(heads, next_line(&rest), names, values);
     }
 }

@@ -112,7 +112,6 @@ static const struct rule rules[] = {
     {"*buffer_overflow*", {"packets", "drops", COUNTER, false}},
     {"*_missed*", {"packets", "drops", COUNTER, false}},
     {"*nohandler*", {"packets", "drops", COUNTER, false}},
-    {"Udp*Errors", {"packets", "drops", COUNTER, false}},
 
     /* Gauges that other drivers show among their statistics */
     {"peer_ifindex", {"index", "other", GAUGE, false}},
@@ -139,7 +138,6 @@ static const struct rule rules[] = {
     {"*packets*", {"packets", "throughput", COUNTER, false}},
     {"*_pkts", {"packets", "throughput", COUNTER, false}},
     {"Frames*OK", {"frames", "throughput", COUNTER, false}},
-    {"Udp*Datagrams", {"packets", "throughput", COUNTER, false}},
     {"rx_*_requests", {"requests", "throughput", COUNTER, false}},
     {"rdma_sends", {"requests", "throughput", COUNTER, false}},
     {"rdma_recvs", {"requests", "throughput", COUNTER, false}},

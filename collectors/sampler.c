@@ -342,7 +342,7 @@ static int64_t next_value(struct sampler *s, struct source *source, size_t i, si
 static size_t fill(struct sampler *s, struct source *source, int64_t *values)
 {
     size_t at = 0, resets = 0;
-    struct error first = {0};
+    struct error first; /* filled with the first reset */
     for (size_t i = 0; i < source->columns.count; i++) {
         if (!source->tracked[i].selected)
             continue;
@@ -360,7 +360,7 @@ static bool read_all(struct sampler *s)
     bool whole = true;
     for (size_t i = 0; i < s->source_count; i++) {
         struct source *source = &s->sources[i];
-        struct error why = {0};
+        struct error why; /* filled when it is gone */
         if (source->state != OPEN)
             continue;
         enum source_outcome outcome = source->kind->read(source->handle, source->raw, &why);
@@ -385,7 +385,7 @@ bool sampler_take(struct sampler *s, struct sample *sample)
         sample->read_ns = clock_monotonic_ns() - began_ns;
         changed |= !whole;
     }
-    struct error e = {0};
+    struct error e;
     if (changed && lay_out(s, &e) == -1)
         log_error("%s", e.text);
     size_t at = 0;

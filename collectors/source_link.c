@@ -1,10 +1,14 @@
-/* State and 64-bit statistics of the interface: RTM_GETLINK. Every interface has them. */
+/*
+ * State and 64-bit statistics of the interface, and the ECN code points of the IPv6 packets it received: RTM_GETLINK. Every
+ * interface has the first two, those with IPv6 the last.
+ */
 #include "collectors/source.h"
 
 #include "lib/netlink.h"
 #include <errno.h>
 #include <linux/if_link.h>
 #include <linux/rtnetlink.h>
+#include <linux/snmp.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,6 +37,18 @@ static const struct {
 };
 #define STATISTICS (sizeof(statistics) / sizeof(statistics[0]))
 
+/* Places in IFLA_INET6_STATS (linux include/uapi/linux/snmp.h, IPSTATS_MIB_*). */
+static const struct {
+    const char *name;
+    size_t index;
+} six[] = {
+    {"Ip6InNoECTPkts", IPSTATS_MIB_NOECTPKTS},
+    {"Ip6InECT1Pkts", IPSTATS_MIB_ECT1PKTS},
+    {"Ip6InECT0Pkts", IPSTATS_MIB_ECT0PKTS},
+    {"Ip6InCEPkts", IPSTATS_MIB_CEPKTS},
+};
+#define SIX (sizeof(six) / sizeof(six[0]))
+
 static const char *const states[] = {"link_carrier", "link_carrier_changes", "link_mtu"};
 enum { CARRIER, CARRIER_CHANGES, MTU, STATES };
 
@@ -45,23 +61,35 @@ static void take_states(const struct nlattr *const *table, int64_t *values)
     values[MTU] = netlink_u32(table[IFLA_MTU], &number) ? number : LINES_NULL;
 }
 
-/* Kernels differ in the length of the struct: take each field that is there. */
+/* A 64-bit number at a place of an array or struct; kernels differ in their length. */
+static int64_t number_at(const struct nlattr *a, size_t offset)
+{
+    uint64_t number;
+    if (a == NULL || offset + sizeof(number) > mnl_attr_get_payload_len(a))
+        return LINES_NULL;
+    memcpy(&number, (const char *)mnl_attr_get_payload(a) + offset, sizeof(number));
+    return source_value(number);
+}
+
+static const struct nlattr *find_six(const struct nlattr *families)
+{
+    const struct nlattr *family[AF_INET6 + 1], *table[IFLA_INET6_STATS + 1];
+    netlink_parse_nested(families, family, AF_INET6 + 1);
+    netlink_parse_nested(family[AF_INET6], table, IFLA_INET6_STATS + 1);
+    return table[IFLA_INET6_STATS];
+}
+
 static int each_answer(const struct nlmsghdr *message, void *data)
 {
     int64_t *values = data;
-    const struct nlattr *table[IFLA_MAX + 1];
-    netlink_parse(message, sizeof(struct ifinfomsg), table, IFLA_MAX + 1);
+    const struct nlattr *table[IFLA_CARRIER_CHANGES + 1];
+    netlink_parse(message, sizeof(struct ifinfomsg), table, IFLA_CARRIER_CHANGES + 1);
     take_states(table, values);
-    const struct nlattr *stats = table[IFLA_STATS64];
-    size_t length = stats != NULL ? mnl_attr_get_payload_len(stats) : 0;
-    for (size_t i = 0; i < STATISTICS; i++) {
-        uint64_t number;
-        values[STATES + i] = LINES_NULL;
-        if (statistics[i].offset + sizeof(number) > length)
-            continue;
-        memcpy(&number, (const char *)mnl_attr_get_payload(stats) + statistics[i].offset, sizeof(number));
-        values[STATES + i] = source_value(number);
-    }
+    for (size_t i = 0; i < STATISTICS; i++)
+        values[STATES + i] = number_at(table[IFLA_STATS64], statistics[i].offset);
+    const struct nlattr *stats = find_six(table[IFLA_AF_SPEC]);
+    for (size_t i = 0; i < SIX; i++)
+        values[STATES + STATISTICS + i] = number_at(stats, six[i].index * sizeof(uint64_t));
     return MNL_CB_OK;
 }
 
@@ -90,6 +118,9 @@ static int add_columns(struct column_set *columns, struct error *e)
     for (size_t i = 0; i < STATISTICS; i++)
         if (column_set_add(columns, statistics[i].name, e) == -1)
             return -1;
+    for (size_t i = 0; i < SIX; i++)
+        if (column_set_add(columns, six[i].name, e) == -1)
+            return -1;
     return 0;
 }
 
@@ -104,7 +135,7 @@ static void *link_open(const struct target *target, struct column_set *columns, 
     struct nlmsghdr *m = netlink_prepare(&s->get, RTM_GETLINK, 0);
     struct ifinfomsg *header = mnl_nlmsg_put_extra_header(m, sizeof(*header));
     header->ifi_index = (int)target->ifindex;
-    int64_t values[STATES + STATISTICS];
+    int64_t values[STATES + STATISTICS + SIX];
     s->netlink = netlink_open(NETLINK_ROUTE, e);
     if (s->netlink != NULL && link_read(s, values, e) == SOURCE_OK && add_columns(columns, e) == 0)
         return s;

@@ -185,12 +185,25 @@ static u64 counter_value(const char *name)
     return c ? c->value : 0;
 }
 
-static u64 priority_value(const char *format, int priority)
+/* The pause frames that DCB shows; found once, a read of the statistics must not search. */
+static const struct counter *pause_sent[PRIORITIES], *pause_received[PRIORITIES];
+
+static const struct counter *find_priority_counter(const char *format, int priority)
 {
     char name[ETH_GSTRING_LEN];
 
     snprintf(name, sizeof(name), format, priority);
-    return counter_value(name);
+    return find_counter(name);
+}
+
+static void find_pause_counters(void)
+{
+    int i;
+
+    for (i = 0; i < PRIORITIES; i++) {
+        pause_sent[i] = find_priority_counter("tx_prio%d_pause", i);
+        pause_received[i] = find_priority_counter("rx_prio%d_pause", i);
+    }
 }
 
 /* ---- what the test writes */
@@ -452,8 +465,8 @@ static void get_stats(struct net_device *d, struct ethtool_stats *stats, u64 *to
         if (present(&counters[i]))
             *to++ = counters[i].value;
     for (i = 0; i < PRIORITIES; i++) {
-        pfc.requests[i] = priority_value("tx_prio%d_pause", i);
-        pfc.indications[i] = priority_value("rx_prio%d_pause", i);
+        pfc.requests[i] = pause_sent[i]->value;
+        pfc.indications[i] = pause_received[i]->value;
     }
     spin_unlock(&lock);
 }
@@ -635,6 +648,7 @@ static int __init testnic_init(void)
     if (!counters)
         return -ENOMEM;
     make_counters();
+    find_pause_counters();
     result = attach();
     if (result) {
         kvfree(counters);
