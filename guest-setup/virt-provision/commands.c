@@ -228,6 +228,32 @@ int cmd_ssh(struct context *c, const char *const *words, size_t count, struct er
     return -1;
 }
 
+static void print_ssh_option(const char *name, const char *value)
+{
+    if (value)
+        printf("    %s \"%s\"\n", name, value);
+}
+
+int cmd_ssh_config(struct context *c, const char *const *words, size_t count, struct error *e)
+{
+    if (context_load(c, words, count, e) != 0 || context_connect(c, e) != 0)
+        return -1;
+    for (size_t i = 0; i < c->host_count; i++) {
+        struct ssh_target t;
+        if (virt_domain_target(c->virt, &c->lab, c->hosts[i], &t, e) != 0)
+            return -1;
+        printf("Host %s\n    HostName %s\n", c->hosts[i]->name, t.host);
+        print_ssh_option("User", t.user);
+        print_ssh_option("IdentityFile", t.identity);
+        print_ssh_option("UserKnownHostsFile", t.known_hosts);
+        print_ssh_option("HostKeyAlias", t.key_alias);
+        print_ssh_option("ProxyJump", t.jump);
+        printf("    IdentitiesOnly yes\n    GlobalKnownHostsFile /dev/null\n    StrictHostKeyChecking yes\n");
+        ssh_target_free(&t);
+    }
+    return 0;
+}
+
 int cmd_console(struct context *c, const char *const *words, size_t count, struct error *e)
 {
     if (one_host(c, words, count, "console HOST", e) != 0)

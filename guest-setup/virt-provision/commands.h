@@ -11,6 +11,7 @@ int cmd_start(struct context *c, const char *const *words, size_t count, struct 
 int cmd_stop(struct context *c, const char *const *words, size_t count, struct error *e);
 int cmd_destroy(struct context *c, const char *const *words, size_t count, struct error *e);
 int cmd_ssh(struct context *c, const char *const *words, size_t count, struct error *e);
+int cmd_ssh_config(struct context *c, const char *const *words, size_t count, struct error *e);
 int cmd_console(struct context *c, const char *const *words, size_t count, struct error *e);
 int cmd_image(struct context *c, const char *const *words, size_t count, struct error *e);
 int cmd_xml(struct context *c, const char *const *words, size_t count, struct error *e);

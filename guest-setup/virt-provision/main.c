@@ -33,6 +33,7 @@ static const char about[] =
     "  start, stop [HOST...]\n"
     "  destroy [HOST...]      domains, disks, keys; with the last host the lab's networks\n"
     "  ssh HOST [-- CMD...]   a shell, or a command\n"
+    "  ssh-config [HOST...]   the hosts as a file for ssh -F\n"
     "  console HOST           the serial console\n"
     "  xml HOST               the domain's XML as it would be defined\n"
     "  devices check|bind|release [HOST...]   the devices that are passed through\n"
@@ -42,8 +43,9 @@ static const struct command {
     const char *name;
     int (*run)(struct context *c, const char *const *words, size_t count, struct error *e);
 } commands[] = {
-    {"rebuild", cmd_rebuild}, {"reset", cmd_reset},     {"status", cmd_status}, {"start", cmd_start},
-    {"stop", cmd_stop},       {"destroy", cmd_destroy}, {"ssh", cmd_ssh},       {"console", cmd_console},
+    {"rebuild", cmd_rebuild}, {"reset", cmd_reset},     {"status", cmd_status},
+    {"start", cmd_start},     {"stop", cmd_stop},       {"destroy", cmd_destroy},
+    {"ssh", cmd_ssh},         {"console", cmd_console}, {"ssh-config", cmd_ssh_config},
     {"xml", cmd_xml},         {"devices", cmd_devices}, {"image", cmd_image},
 };
 #define COMMANDS (sizeof commands / sizeof *commands)
