@@ -1,6 +1,7 @@
 /* The simulated lab: runs the simulator and hands over the lines that samplers and traffic generators would print. */
 #include "harness/lab_driver.h"
-#include "harness/sim_config.h"
+#include "harness/sim_completion.h"
+#include "harness/sim_series.h"
 #include "lib/clock.h"
 #include "lib/histogram.h"
 #include "lib/lab_sim.h"
@@ -10,11 +11,13 @@
 
 #define PS_PER_NS      1000
 #define PAUSE_CAPACITY (1u << 20)
+#define PATTERN_LINES  256 /* a traffic pattern of more flows has lines of its own only */
 
 /* A flow's figures between two moments. */
 struct flow_state {
     struct sim_flow_stats interval_base, measure_base;
-    struct histogram *measured;              /* ps, over the measure phase */
+    struct histogram *measured;              /* ps, over the measure phase; NULL: of a traffic pattern */
+    bool lines;                              /* has lines of its own */
     int64_t stopped_bytes, stopped_messages; /* inside the measure phase, once it has ended */
 };
 
@@ -23,7 +26,8 @@ struct sim_lab {
     struct sim_setup setup;
     struct sim *sim;
     struct flow_state *flows;
-    int64_t *values; /* of one host */
+    struct sim_series *series; /* by role */
+    int64_t *values;           /* of one role */
     int64_t measure_start_ns, measure_end_ns, end_ns;
     int64_t next_sample_ns, next_interval_ns, interval_ns, interval_start_ns;
     int64_t now_ns, last_sample_ns;
@@ -44,12 +48,12 @@ static const char *role_name(const struct sim_lab *lab, size_t role)
 
 static const struct lab_sim_host *host_of(const struct sim_lab *lab, size_t role)
 {
-    return (const struct lab_sim_host *)lab->run->cell->lab.hosts.items + lab->setup.host_of_role[role];
+    return (const struct lab_sim_host *)lab->run->cell->lab.hosts.items + lab->setup.node_of_role[role].index;
 }
 
 static bool is_host(const struct sim_lab *lab, size_t role)
 {
-    return lab->setup.host_of_role[role] != UINT32_MAX;
+    return lab->setup.node_of_role[role].kind == SIM_HOST;
 }
 
 /* ---- before the run ------------------------------------------------------------------------------------------- */
@@ -61,6 +65,9 @@ static void sim_lab_close(void *state)
         return;
     for (size_t i = 0; lab->flows && i < lab->setup.config.flow_count; i++)
         free(lab->flows[i].measured);
+    for (size_t i = 0; lab->series && i < lab->run->cell->scenario.roles.count; i++)
+        sim_series_close(&lab->series[i]);
+    free(lab->series);
     sim_free(lab->sim);
     sim_setup_free(&lab->setup);
     if (lab->writer)
@@ -112,7 +119,7 @@ static json_t *capabilities_of(const struct sim_lab *lab, size_t role)
     json_array_append_new(names, json_string("cnp"));
     if (is_host(lab, role) && host_of(lab, role)->gpu)
         json_array_append_new(names, json_string("gpu"));
-    if (is_host(lab, role) && lab->setup.hosts[lab->setup.host_of_role[role]].pcie.generation > 0)
+    if (is_host(lab, role) && lab->setup.hosts[lab->setup.node_of_role[role].index].pcie.generation > 0)
         json_array_append_new(names, json_string("pcie"));
     if (lab->run->cell->lab.switches.count) {
         json_array_append_new(names, json_string("ecn-mark"));
@@ -133,7 +140,7 @@ static int sim_lab_describe(void *state, size_t role, struct host_description *o
         if (host->nic.model)
             json_object_set_new(out->facts, "nic", json_pack("{s:s}", "model", host->nic.model));
     } else {
-        out->name = strdup(role_name(lab, role));
+        out->name = strdup(sim_setup_node_name(lab->run->cell, &lab->setup, lab->setup.node_of_role[role]));
     }
     return out->name ? 0 : error_set(e, "out of memory");
 }
@@ -174,7 +181,7 @@ static json_t *sim_lab_apply_settings(void *state, size_t role, const json_t *wa
     warn_of_unmodelled(lab, role, wanted);
     if (!is_host(lab, role))
         return json_deep_copy(wanted);
-    return sim_setup_settings_json(&lab->setup.hosts[lab->setup.host_of_role[role]].settings);
+    return sim_setup_settings_json(&lab->setup.hosts[lab->setup.node_of_role[role].index].settings);
 }
 
 static json_t *sim_lab_restore_settings(void *state, size_t role, const json_t *saved, struct error *e)
@@ -216,46 +223,29 @@ static int hand_on_flow(struct sim_lab *lab, json_t *object, struct error *e)
     return recorder_flow(lab->run->recorder, 0, line, length, e);
 }
 
-static bool is_wanted(const struct sim_lab *lab, const char *group)
-{
-    char *const *groups = lab->run->cell->scenario.sample.groups.items;
-    size_t count = lab->run->cell->scenario.sample.groups.count;
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(groups[i], group) == 0 || strcmp(groups[i], "all") == 0)
-            return true;
-    return count == 0;
-}
-
 static int write_header(struct sim_lab *lab, size_t role, struct error *e)
 {
-    const struct sim_counter *counters;
-    size_t count = sim_host_counters(lab->sim, lab->setup.host_of_role[role], &counters);
-    json_t *columns = json_array();
-    for (size_t i = 0; i < count; i++)
-        if (is_wanted(lab, counters[i].group))
-            json_array_append_new(columns,
-                                  json_pack("{s:s,s:s,s:s,s:s,s:s}", "name", counters[i].name, "unit",
-                                            counters[i].unit, "kind", counters[i].gauge ? "gauge" : "counter",
-                                            "source", "sim", "group", counters[i].group));
     return hand_on_sample_object(lab, role,
                                  json_pack("{s:s,s:i,s:s,s:s,s:I,s:o}", "type", "header", "schema", 1,
                                            "program", "sim", "version", HARNESS_VERSION, "every_ns",
                                            (json_int_t)lab->run->cell->scenario.sample.every_ns, "columns",
-                                           columns),
+                                           sim_series_columns(&lab->series[role], lab->sim, &lab->setup)),
                                  e);
 }
 
 static int write_headers(struct sim_lab *lab, struct error *e)
 {
-    size_t most = 0;
-    for (size_t role = 0; role < lab->run->cell->scenario.roles.count; role++) {
-        const struct sim_counter *counters;
-        if (!is_host(lab, role))
-            continue;
-        size_t count = sim_host_counters(lab->sim, lab->setup.host_of_role[role], &counters);
-        most = count > most ? count : most;
-        if (write_header(lab, role, e) != 0)
+    size_t most = 0, roles = lab->run->cell->scenario.roles.count;
+    lab->series = calloc(roles + 1, sizeof *lab->series);
+    if (!lab->series)
+        return error_set(e, "out of memory");
+    for (size_t role = 0; role < roles; role++) {
+        struct sim_series *series = &lab->series[role];
+        if (sim_series_open(series, lab->sim, &lab->setup, lab->setup.node_of_role[role],
+                            &lab->run->cell->scenario.sample.groups, e) != 0 ||
+            write_header(lab, role, e) != 0)
             return -1;
+        most = sim_series_room(series) > most ? sim_series_room(series) : most;
     }
     lab->values = calloc(most + 1, sizeof *lab->values);
     return lab->values ? 0 : error_set(e, "out of memory");
@@ -264,17 +254,9 @@ static int write_headers(struct sim_lab *lab, struct error *e)
 static int write_samples(struct sim_lab *lab, struct error *e)
 {
     for (size_t role = 0; role < lab->run->cell->scenario.roles.count; role++) {
-        const struct sim_counter *counters;
-        size_t length, kept = 0;
-        if (!is_host(lab, role))
-            continue;
-        uint32_t host = lab->setup.host_of_role[role];
-        size_t count = sim_host_counters(lab->sim, host, &counters);
-        sim_host_values(lab->sim, host, lab->values);
-        for (size_t i = 0; i < count; i++)
-            if (is_wanted(lab, counters[i].group))
-                lab->values[kept++] = lab->values[i];
-        lines_write_sample(lab->writer, lab->now_ns, 0, lab->values, kept);
+        size_t length;
+        sim_series_values(&lab->series[role], lab->sim, lab->values);
+        lines_write_sample(lab->writer, lab->now_ns, 0, lab->values, lab->series[role].count);
         const char *line = take_line(lab, &length);
         if (recorder_sample(lab->run->recorder, role, line, length, e) != 0)
             return -1;
@@ -284,15 +266,26 @@ static int write_samples(struct sim_lab *lab, struct error *e)
     return 0;
 }
 
+/* docs/result.md: a host, or SWITCH:PORT. */
+static void name_of_port(const struct sim_lab *lab, const struct sim_pause *p, char *name, size_t size)
+{
+    const char *node = sim_setup_node_name(lab->run->cell, &lab->setup, p->node);
+    if (p->node.kind == SIM_HOST)
+        snprintf(name, size, "%s", node);
+    else
+        snprintf(name, size, "%s:%u", node, p->port);
+}
+
 static int hand_on_pauses(struct sim_lab *lab, struct error *e)
 {
     const struct sim_pause *pauses;
     size_t count = sim_pauses(lab->sim, &pauses);
-    const struct lab_sim_host *hosts = lab->run->cell->lab.hosts.items;
     for (; lab->pauses_seen < count; lab->pauses_seen++) {
         const struct sim_pause *p = &pauses[lab->pauses_seen];
-        if (recorder_pause(lab->run->recorder, hosts[p->node.index].name, p->priority,
-                           p->start_ps / PS_PER_NS, (p->end_ps - p->start_ps) / PS_PER_NS, e) != 0)
+        char name[160];
+        name_of_port(lab, p, name, sizeof name);
+        if (recorder_pause(lab->run->recorder, name, p->priority, p->start_ps / PS_PER_NS,
+                           (p->end_ps - p->start_ps) / PS_PER_NS, e) != 0)
             return -1;
     }
     if (count == PAUSE_CAPACITY && json_array_size(lab->warnings) < 1000)
@@ -357,7 +350,7 @@ static int write_intervals(struct sim_lab *lab, struct error *e)
     if (lab->now_ns == lab->interval_start_ns)
         return 0;
     for (size_t i = 0; i < lab->setup.config.flow_count; i++)
-        if (write_interval(lab, i, e) != 0)
+        if (lab->flows[i].lines && write_interval(lab, i, e) != 0)
             return -1;
     lab->interval_start_ns = lab->now_ns;
     lab->next_interval_ns = lab->now_ns + lab->interval_ns;
@@ -389,7 +382,7 @@ static int write_summary(struct sim_lab *lab, size_t i, struct error *e)
                              (json_int_t)config->message_bytes, "time_ns", (json_int_t)lab->now_ns);
     add_rates(line, flow->stopped_bytes, flow->stopped_messages, duration);
     json_object_set_new(line, "retransmitted_packets", json_integer(stats.retransmitted_packets));
-    if (flow->measured->count)
+    if (flow->measured && flow->measured->count)
         json_object_set_new(line, "latency_ns", latency_json(flow->measured));
     if (config->message_count && stats.finished_ps >= 0) {
         double took = (double)(stats.finished_ps - config->start_ps) / PS_PER_NS;
@@ -401,7 +394,50 @@ static int write_summary(struct sim_lab *lab, size_t i, struct error *e)
     return hand_on_flow(lab, line, e);
 }
 
+/* A line for all flows of a traffic pattern together, under the pattern's name. */
+static int write_traffic_summary(struct sim_lab *lab, size_t t, struct error *e)
+{
+    const struct scenario_traffic *traffic = lab->run->cell->scenario.traffic.items;
+    int64_t end_ns = lab->now_ns < lab->measure_end_ns ? lab->now_ns : lab->measure_end_ns;
+    int64_t bytes = 0, messages = 0, resent = 0;
+    size_t first = lab->setup.first_of_traffic[t], end = lab->setup.first_of_traffic[t + 1];
+    for (size_t i = first; i < end; i++) {
+        struct sim_flow_stats stats;
+        sim_flow_stats(lab->sim, i, &stats);
+        bytes += lab->flows[i].stopped_bytes;
+        messages += lab->flows[i].stopped_messages;
+        resent += stats.retransmitted_packets;
+    }
+    json_t *line = json_pack("{s:s,s:s,s:I}", "type", "summary", "flow", traffic[t].name, "time_ns",
+                             (json_int_t)lab->now_ns);
+    add_rates(line, bytes, messages, end_ns > lab->measure_start_ns ? end_ns - lab->measure_start_ns : 0);
+    json_object_set_new(line, "retransmitted_packets", json_integer(resent));
+    json_t *completion =
+        sim_completion_json(lab->sim, &lab->setup, first, end, lab->measure_start_ns * PS_PER_NS);
+    json_object_update(line, completion);
+    json_decref(completion);
+    json_object_set_new(line, "complete", json_boolean(lab->whole));
+    return hand_on_flow(lab, line, e);
+}
+
 /* ---- the run -------------------------------------------------------------------------------------------------- */
+
+/* The scenario's own flows have lines and latencies each, those of a small traffic pattern lines. */
+static int prepare_flows(struct sim_lab *lab, struct error *e)
+{
+    const size_t *first = lab->setup.first_of_traffic;
+    for (size_t t = 0; t < lab->run->cell->scenario.traffic.count; t++)
+        for (size_t i = first[t]; i < first[t + 1]; i++)
+            lab->flows[i].lines = first[t + 1] - first[t] <= PATTERN_LINES;
+    for (size_t i = 0; i < lab->run->cell->scenario.flows.count; i++) {
+        lab->flows[i].lines = true;
+        lab->flows[i].measured = calloc(1, sizeof *lab->flows[i].measured);
+        if (!lab->flows[i].measured)
+            return error_set(e, "out of memory");
+        histogram_clear(lab->flows[i].measured);
+    }
+    return 0;
+}
 
 static int sim_lab_start(void *state, int64_t *start_ns, struct error *e)
 {
@@ -410,12 +446,8 @@ static int sim_lab_start(void *state, int64_t *start_ns, struct error *e)
     lab->flows = calloc(lab->setup.config.flow_count + 1, sizeof *lab->flows);
     if (!lab->flows)
         return error_set(e, "out of memory");
-    for (size_t i = 0; i < lab->setup.config.flow_count; i++) {
-        lab->flows[i].measured = calloc(1, sizeof *lab->flows[i].measured);
-        if (!lab->flows[i].measured)
-            return error_set(e, "out of memory");
-        histogram_clear(lab->flows[i].measured);
-    }
+    if (prepare_flows(lab, e) != 0)
+        return -1;
     lab->sim = sim_new(&lab->setup.config, e);
     if (!lab->sim)
         return error_prefix(e, "lab %s", lab->run->cell->lab.name);
@@ -482,11 +514,13 @@ static int sim_lab_finish(void *state, struct error *e)
     if ((lab->last_sample_ns != lab->now_ns && write_samples(lab, e) != 0) || write_intervals(lab, e) != 0)
         return -1;
     for (size_t i = 0; i < lab->setup.config.flow_count; i++)
-        if (write_summary(lab, i, e) != 0)
+        if (lab->flows[i].lines && write_summary(lab, i, e) != 0)
+            return -1;
+    for (size_t t = 0; t < lab->run->cell->scenario.traffic.count; t++)
+        if (write_traffic_summary(lab, t, e) != 0)
             return -1;
     for (size_t role = 0; role < lab->run->cell->scenario.roles.count; role++)
-        if (is_host(lab, role) &&
-            hand_on_sample_object(lab, role,
+        if (hand_on_sample_object(lab, role,
                                   json_pack("{s:s,s:I,s:I,s:i,s:i,s:s}", "type", "end", "time_ns",
                                             (json_int_t)lab->now_ns, "samples", (json_int_t)lab->samples,
                                             "overruns", 0, "cpu_ns", 0, "reason",
@@ -538,7 +572,7 @@ static void sim_lab_add_to_result(void *state, json_t *result)
     for (size_t role = 0; role < lab->run->cell->scenario.roles.count; role++)
         if (is_host(lab, role))
             json_object_set_new(json_object_get(json_object_get(result, "hosts"), role_name(lab, role)),
-                                "buffers", buffers_json(lab, lab->setup.host_of_role[role]));
+                                "buffers", buffers_json(lab, lab->setup.node_of_role[role].index));
 }
 
 const struct lab_driver driver_sim = {

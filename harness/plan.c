@@ -118,20 +118,11 @@ static int take_lab(struct cell *cell, const json_t *document, struct error *e)
     return result;
 }
 
-static bool is_switch(const struct lab *lab, const char *role)
-{
-    const struct lab_sim_switch *switches = lab->switches.items;
-    for (size_t i = 0; i < lab->switches.count; i++)
-        if (strcmp(switches[i].name, role) == 0)
-            return true;
-    return false;
-}
-
 static int bind_roles(const struct cell *cell, struct error *e)
 {
     char *const *roles = cell->scenario.roles.items;
     for (size_t i = 0; i < cell->scenario.roles.count; i++)
-        if (lab_host_of(&cell->lab, roles[i]) < 0 && !is_switch(&cell->lab, roles[i]))
+        if (lab_host_of(&cell->lab, roles[i]) < 0 && lab_switch_of(&cell->lab, roles[i]) < 0)
             return error_set(e,
                              "role \"%s\" of the scenario has no host in lab %s: name a host so, or bind it "
                              "with \"roles\": {\"%s\": HOST}",

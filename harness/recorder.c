@@ -558,6 +558,7 @@ static json_t *flow_summary(const struct flow *flow)
                                        "retransmitted_packets",
                                        "completion_ns",
                                        "slowdown",
+                                       "by_size",
                                        "flows",
                                        "from",
                                        "to",

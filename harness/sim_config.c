@@ -1,4 +1,5 @@
 #include "harness/sim_config.h"
+#include "harness/sim_setup.h"
 #include "lib/clock.h"
 #include "lib/lab_sim.h"
 #include <math.h>
@@ -55,6 +56,9 @@ static void take_nic(struct sim_nic_config *to, const struct lab_sim_nic *from)
     take_bool(&to->ack_unpaused, from->ack_unpaused);
     take(&to->ack_timeout_ps, from->ack_timeout_ps);
     take32(&to->max_reads, from->max_reads);
+    take_bool(&to->congestion_on_ack, from->congestion_on_ack);
+    if (from->cnp_pacing >= 0)
+        to->cnp_pacing_of_port = from->cnp_pacing == PACING_PORT;
 }
 
 static void take_pcie(struct sim_pcie_config *to, const struct lab_sim_pcie *from)
@@ -102,6 +106,36 @@ static void take_software(struct sim_software_config *to, const struct lab_sim_s
     take(&to->spike_floor_ps, from->spike_floor_ps);
 }
 
+static void take_rp(struct sim_dcqcn_rp *to, const struct settings_rp *from)
+{
+    if (from->clamp_tgt_rate >= 0)
+        to->clamp_tgt_rate = from->clamp_tgt_rate;
+    if (from->clamp_tgt_rate_after_time_inc >= 0)
+        to->clamp_tgt_rate_after_time_inc = from->clamp_tgt_rate_after_time_inc;
+    take32(&to->rpg_time_reset, from->rpg_time_reset);
+    take32(&to->rpg_byte_reset, from->rpg_byte_reset);
+    take32(&to->rpg_threshold, from->rpg_threshold);
+    take32(&to->rpg_ai_rate, from->rpg_ai_rate);
+    take32(&to->rpg_hai_rate, from->rpg_hai_rate);
+    take32(&to->rpg_max_rate, from->rpg_max_rate);
+    take32(&to->rpg_min_dec_fac, from->rpg_min_dec_fac);
+    take32(&to->rpg_min_rate, from->rpg_min_rate);
+    take32(&to->rpg_gd, from->rpg_gd);
+    take32(&to->rate_to_set_on_first_cnp, from->rate_to_set_on_first_cnp);
+    take32(&to->dce_tcp_g, from->dce_tcp_g);
+    take32(&to->dce_tcp_rtt, from->dce_tcp_rtt);
+    take32(&to->rate_reduce_monitor_period, from->rate_reduce_monitor_period);
+    take32(&to->initial_alpha_value, from->initial_alpha_value);
+}
+
+static void take_dcqcn(struct sim_settings *to, const struct settings_dcqcn *from)
+{
+    take_rp(&to->rp, &from->rp);
+    take32(&to->np.min_time_between_cnps, from->np.min_time_between_cnps);
+    take32(&to->np.cnp_dscp, from->np.cnp_dscp);
+    take32(&to->np.cnp_802p_prio, from->np.cnp_802p_prio);
+}
+
 static void take_host(struct sim_host_config *to, const struct lab_sim_host *from)
 {
     sim_host_defaults(to);
@@ -113,6 +147,8 @@ static void take_host(struct sim_host_config *to, const struct lab_sim_host *fro
         take_memory(&to->memories[SIM_MEMORY_GPU], from->gpu);
     take_software(&to->software, &from->software);
     sim_settings_defaults(&to->settings, to->nic.port_buffer_bytes);
+    take_dcqcn(&to->settings, &from->nic.dcqcn);
+    take32(&to->settings.rp.rpg_byte_reset, from->nic.byte_reset_bytes);
 }
 
 static void take_framing(struct sim_framing *to, const struct lab_sim_framing *from)
@@ -139,28 +175,6 @@ static void take_mask(uint8_t *mask, const struct list_of *priorities)
         *mask |= (uint8_t)(1u << (items[i] & 7));
 }
 
-static void take_rp(struct sim_dcqcn_rp *to, const struct settings_rp *from)
-{
-    if (from->clamp_tgt_rate >= 0)
-        to->clamp_tgt_rate = from->clamp_tgt_rate;
-    if (from->clamp_tgt_rate_after_time_inc >= 0)
-        to->clamp_tgt_rate_after_time_inc = from->clamp_tgt_rate_after_time_inc;
-    take32(&to->rpg_time_reset, from->rpg_time_reset);
-    take32(&to->rpg_byte_reset, from->rpg_byte_reset);
-    take32(&to->rpg_threshold, from->rpg_threshold);
-    take32(&to->rpg_ai_rate, from->rpg_ai_rate);
-    take32(&to->rpg_hai_rate, from->rpg_hai_rate);
-    take32(&to->rpg_max_rate, from->rpg_max_rate);
-    take32(&to->rpg_min_dec_fac, from->rpg_min_dec_fac);
-    take32(&to->rpg_min_rate, from->rpg_min_rate);
-    take32(&to->rpg_gd, from->rpg_gd);
-    take32(&to->rate_to_set_on_first_cnp, from->rate_to_set_on_first_cnp);
-    take32(&to->dce_tcp_g, from->dce_tcp_g);
-    take32(&to->dce_tcp_rtt, from->dce_tcp_rtt);
-    take32(&to->rate_reduce_monitor_period, from->rate_reduce_monitor_period);
-    take32(&to->initial_alpha_value, from->initial_alpha_value);
-}
-
 void sim_setup_settings(const struct settings *from, struct sim_settings *to)
 {
     const struct named_integer *map = from->prio_to_buffer.items;
@@ -174,10 +188,9 @@ void sim_setup_settings(const struct settings *from, struct sim_settings *to)
     take(&to->cable_mm, from->cable_mm);
     take_mask(&to->ecn_rp_mask, &from->ecn);
     take_mask(&to->ecn_np_mask, &from->ecn);
-    take_rp(&to->rp, &from->dcqcn.rp);
-    take32(&to->np.min_time_between_cnps, from->dcqcn.np.min_time_between_cnps);
-    take32(&to->np.cnp_dscp, from->dcqcn.np.cnp_dscp);
-    take32(&to->np.cnp_802p_prio, from->dcqcn.np.cnp_802p_prio);
+    take_mask(&to->ecn_rp_mask, &from->ecn_rp);
+    take_mask(&to->ecn_np_mask, &from->ecn_np);
+    take_dcqcn(to, &from->dcqcn);
 }
 
 static json_t *mask_json(uint8_t mask)
@@ -251,20 +264,20 @@ static json_t *index_nodes(const struct lab *lab)
     return index;
 }
 
-static struct sim_node node_of(const json_t *index, const char *name)
+static struct sim_node node_of(const struct sim_setup *setup, const json_t *index, const char *name)
 {
     json_int_t i = json_integer_value(json_object_get(index, name));
-    return i >= 0 ? (struct sim_node){SIM_HOST, (uint32_t)i}
-                  : (struct sim_node){SIM_SWITCH, (uint32_t)(-1 - i)};
+    return i >= 0 ? (struct sim_node){SIM_HOST, (uint32_t)i} : setup->node_of_switch[-1 - i];
 }
 
-static void take_links(const struct lab *lab, const json_t *index, struct sim_link_config *to)
+static void take_links(const struct lab *lab, const json_t *index, struct sim_setup *setup)
 {
+    struct sim_link_config *to = setup->links;
     const struct lab_link *links = lab->links.items;
     for (size_t i = 0; i < lab->links.count; i++) {
         char *const *ends = links[i].between.items;
-        to[i] = (struct sim_link_config){.a = node_of(index, ends[0]),
-                                         .b = node_of(index, ends[1]),
+        to[i] = (struct sim_link_config){.a = node_of(setup, index, ends[0]),
+                                         .b = node_of(setup, index, ends[1]),
                                          .rate_bps = links[i].rate_bps,
                                          .loss_per_billion = (int64_t)llround(links[i].loss * 1e9)};
         if (links[i].delay_ps != FIELD_UNSET)
@@ -303,6 +316,8 @@ static void take_flow(const struct cell *cell, const struct scenario_flow *from,
     to->queue_pairs = (int32_t)from->queue_pairs;
     to->depth = from->mode == MODE_LATENCY ? 1 : (int32_t)from->depth;
     take32(&to->inline_bytes, hosts[ends[0]].nic.inline_bytes);
+    if (hosts[ends[0]].nic.payload_bytes != FIELD_UNSET)
+        to->payload_bytes = hosts[ends[0]].nic.payload_bytes;
     to->priority = (int32_t)from->priority;
     to->start_ps = from->start_ns * PS_PER_NS;
     to->stop_ps =
@@ -317,104 +332,195 @@ static int check_ends(const struct cell *cell, const struct scenario_flow *flow,
                       struct error *e)
 {
     const struct lab_sim_host *hosts = cell->lab.hosts.items;
-    for (int i = 0; i < 2; i++) {
-        const char *role = i ? flow->to : flow->from;
-        if (ends[i] == UINT32_MAX)
-            return error_set(e, "flow %s: role \"%s\" is a switch in lab %s: traffic goes between hosts",
-                             flow->name, role, cell->lab.name);
+    for (int i = 0; i < 2; i++)
         if (flow->memory == MEMORY_GPU && !hosts[ends[i]].gpu)
             return error_set(e, "flow %s uses GPU memory, but host %s of lab %s has no gpu", flow->name,
                              hosts[ends[i]].name, cell->lab.name);
-    }
     if (flow->mode == MODE_LATENCY && flow->op == OP_READ)
         return error_set(e, "flow %s: the simulator measures latency of writes and sends, not of reads",
                          flow->name);
     return 0;
 }
 
-static int take_flows(const struct cell *cell, struct sim_setup *setup, struct error *e)
+int sim_setup_host(const struct cell *cell, const struct sim_setup *setup, const json_t *roles,
+                   const char *role, const char *of, uint32_t *host, struct error *e)
 {
-    const struct scenario_flow *flows = cell->scenario.flows.items;
-    char *const *roles = cell->scenario.roles.items;
-    json_t *index = json_object();
-    int result = 0;
-    for (size_t i = 0; i < cell->scenario.roles.count; i++)
-        json_object_set_new(index, roles[i], json_integer((json_int_t)i));
-    for (size_t i = 0; result == 0 && i < cell->scenario.flows.count; i++) {
-        uint32_t ends[2] = {
-            setup->host_of_role[json_integer_value(json_object_get(index, flows[i].from))],
-            setup->host_of_role[json_integer_value(json_object_get(index, flows[i].to))],
-        };
-        result = check_ends(cell, &flows[i], ends, e);
-        if (result == 0)
-            take_flow(cell, &flows[i], ends, &setup->flows[i]);
-    }
-    json_decref(index);
-    return result;
+    struct sim_node node = setup->node_of_role[json_integer_value(json_object_get(roles, role))];
+    *host = node.index;
+    if (node.kind == SIM_HOST)
+        return 0;
+    return error_set(e, "%s: role \"%s\" is a switch in lab %s: traffic goes between hosts", of, role,
+                     cell->lab.name);
 }
 
-static int take_roles(const struct cell *cell, struct sim_setup *setup, struct error *e)
+static int take_flows(const struct cell *cell, const json_t *roles, struct sim_setup *setup, struct error *e)
 {
-    char *const *roles = cell->scenario.roles.items;
-    for (size_t i = 0; i < cell->scenario.roles.count; i++) {
-        struct settings settings;
-        int host = lab_host_of(&cell->lab, roles[i]);
-        setup->host_of_role[i] = host < 0 ? UINT32_MAX : (uint32_t)host;
-        if (host < 0)
-            continue;
-        json_t *document = scenario_role_settings(cell->scenario_json, roles[i]);
-        int result = table_parse(&settings_table, document, &settings, e);
-        json_decref(document);
-        if (result != 0)
-            return error_prefix(e, "settings of %s", roles[i]);
-        sim_setup_settings(&settings, &setup->hosts[host].settings);
-        table_free(&settings_table, &settings);
+    const struct scenario_flow *flows = cell->scenario.flows.items;
+    for (size_t i = 0; i < cell->scenario.flows.count; i++) {
+        uint32_t ends[2];
+        char of[160];
+        snprintf(of, sizeof of, "flow %.100s", flows[i].name);
+        if (sim_setup_host(cell, setup, roles, flows[i].from, of, &ends[0], e) != 0 ||
+            sim_setup_host(cell, setup, roles, flows[i].to, of, &ends[1], e) != 0 ||
+            check_ends(cell, &flows[i], ends, e) != 0)
+            return -1;
+        take_flow(cell, &flows[i], ends, &setup->flows[i]);
+    }
+    setup->config.flow_count = cell->scenario.flows.count;
+    return 0;
+}
+
+static int take_storms(const struct cell *cell, const json_t *roles, struct sim_setup *setup, struct error *e)
+{
+    const struct scenario_storm *storms = cell->scenario.storms.items;
+    for (size_t i = 0; i < cell->scenario.storms.count; i++) {
+        struct sim_storm_config *to = &setup->storms[i];
+        if (sim_setup_host(cell, setup, roles, storms[i].role, "storms", &to->host, e) != 0)
+            return -1;
+        to->priority = (uint8_t)storms[i].priority;
+        to->start_ps = storms[i].start_ns * PS_PER_NS;
+        to->stop_ps = storms[i].stop_ns * PS_PER_NS;
     }
     return 0;
 }
 
-int sim_setup_make(const struct cell *cell, uint64_t seed, struct sim_setup *setup, struct error *e)
+/* ---- roles ---------------------------------------------------------------------------------------------------- */
+
+static int take_settings(const struct cell *cell, const char *role, struct sim_node node,
+                         struct sim_setup *setup, struct error *e)
+{
+    struct settings settings;
+    json_t *document = scenario_role_settings(cell->scenario_json, role);
+    int result = table_parse(&settings_table, document, &settings, e);
+    json_decref(document);
+    if (result != 0)
+        return error_prefix(e, "settings of %s", role);
+    if (node.kind == SIM_HOST)
+        sim_setup_settings(&settings, &setup->hosts[node.index].settings);
+    else if (node.kind == SIM_SWITCH)
+        sim_setup_switch_settings(&settings, &setup->switches[node.index]);
+    else
+        sim_setup_bridge_settings(&settings, &setup->bridges[node.index]);
+    table_free(&settings_table, &settings);
+    return 0;
+}
+
+/* The common settings go to every node, a role's own to its node. */
+static int take_roles(const struct cell *cell, struct sim_setup *setup, struct error *e)
+{
+    char *const *roles = cell->scenario.roles.items;
+    for (size_t i = 0; i < cell->lab.switches.count; i++) {
+        struct sim_node node = setup->node_of_switch[i];
+        if (node.kind == SIM_SWITCH)
+            sim_setup_switch_settings(&cell->scenario.settings, &setup->switches[node.index]);
+        else
+            sim_setup_bridge_settings(&cell->scenario.settings, &setup->bridges[node.index]);
+    }
+    for (size_t i = 0; i < cell->lab.hosts.count; i++)
+        sim_setup_settings(&cell->scenario.settings, &setup->hosts[i].settings);
+    for (size_t i = 0; i < cell->scenario.roles.count; i++) {
+        int host = lab_host_of(&cell->lab, roles[i]);
+        setup->node_of_role[i] = host >= 0 ? (struct sim_node){SIM_HOST, (uint32_t)host}
+                                           : setup->node_of_switch[lab_switch_of(&cell->lab, roles[i])];
+        if (take_settings(cell, roles[i], setup->node_of_role[i], setup, e) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+const char *sim_setup_node_name(const struct cell *cell, const struct sim_setup *setup, struct sim_node node)
+{
+    const struct lab_sim_host *hosts = cell->lab.hosts.items;
+    const struct lab_sim_switch *switches = cell->lab.switches.items;
+    if (node.kind == SIM_HOST)
+        return hosts[node.index].name;
+    for (size_t i = 0; i < cell->lab.switches.count; i++)
+        if (setup->node_of_switch[i].kind == node.kind && setup->node_of_switch[i].index == node.index)
+            return switches[i].name;
+    return "?";
+}
+
+/* ---- the whole ------------------------------------------------------------------------------------------------ */
+
+static int allocate(const struct cell *cell, struct sim_setup *setup, struct error *e)
 {
     const struct lab *lab = &cell->lab;
-    const struct lab_sim_host *hosts = lab->hosts.items;
     memset(setup, 0, sizeof *setup);
     setup->hosts = calloc(lab->hosts.count + 1, sizeof *setup->hosts);
+    setup->switches = calloc(lab->switches.count + 1, sizeof *setup->switches);
+    setup->bridges = calloc(lab->switches.count + 1, sizeof *setup->bridges);
+    setup->node_of_switch = calloc(lab->switches.count + 1, sizeof *setup->node_of_switch);
     setup->links = calloc(lab->links.count + 1, sizeof *setup->links);
+    setup->storms = calloc(cell->scenario.storms.count + 1, sizeof *setup->storms);
     setup->flows = calloc(cell->scenario.flows.count + 1, sizeof *setup->flows);
-    setup->host_of_role = calloc(cell->scenario.roles.count + 1, sizeof *setup->host_of_role);
-    json_t *index = index_nodes(lab);
-    if (!setup->hosts || !setup->links || !setup->flows || !setup->host_of_role || !index) {
-        json_decref(index);
-        sim_setup_free(setup);
+    setup->node_of_role = calloc(cell->scenario.roles.count + 1, sizeof *setup->node_of_role);
+    setup->first_of_traffic = calloc(cell->scenario.traffic.count + 1, sizeof *setup->first_of_traffic);
+    setup->names = json_array();
+    if (!setup->hosts || !setup->switches || !setup->bridges || !setup->node_of_switch || !setup->links ||
+        !setup->storms || !setup->flows || !setup->node_of_role || !setup->first_of_traffic || !setup->names)
         return error_set(e, "out of memory");
-    }
-    sim_config_defaults(&setup->config);
-    setup->config.seed = seed;
+    return 0;
+}
+
+static void take_lab(const struct lab *lab, struct sim_setup *setup)
+{
+    const struct lab_sim_host *hosts = lab->hosts.items;
     setup->config.truncate_to_ns = lab->truncate_to_ns == 1;
+    setup->config.udp_destination_port = (uint16_t)lab->udp_port;
     if (lab->framing)
         take_framing(&setup->config.framing, lab->framing);
     for (size_t i = 0; i < lab->hosts.count; i++)
         take_host(&setup->hosts[i], &hosts[i]);
-    take_links(lab, index, setup->links);
+    sim_setup_take_switches(lab, setup);
+    json_t *index = index_nodes(lab);
+    take_links(lab, index, setup);
     json_decref(index);
-    if (take_roles(cell, setup, e) != 0 || take_flows(cell, setup, e) != 0) {
-        sim_setup_free(setup);
-        return -1;
-    }
     setup->config.hosts = setup->hosts;
     setup->config.host_count = lab->hosts.count;
     setup->config.links = setup->links;
     setup->config.link_count = lab->links.count;
+    setup->config.switches = setup->switches;
+    setup->config.bridges = setup->bridges;
+}
+
+int sim_setup_make(const struct cell *cell, uint64_t seed, struct sim_setup *setup, struct error *e)
+{
+    char *const *names = cell->scenario.roles.items;
+    if (allocate(cell, setup, e) != 0) {
+        sim_setup_free(setup);
+        return -1;
+    }
+    sim_config_defaults(&setup->config);
+    setup->config.seed = seed;
+    take_lab(&cell->lab, setup);
+    json_t *roles = json_object();
+    for (size_t i = 0; i < cell->scenario.roles.count; i++)
+        json_object_set_new(roles, names[i], json_integer((json_int_t)i));
+    int result = take_roles(cell, setup, e) != 0 || take_flows(cell, roles, setup, e) != 0 ||
+                         take_storms(cell, roles, setup, e) != 0 ||
+                         sim_setup_take_traffic(cell, roles, setup, e) != 0
+                     ? -1
+                     : 0;
+    json_decref(roles);
     setup->config.flows = setup->flows;
-    setup->config.flow_count = cell->scenario.flows.count;
-    return 0;
+    setup->config.storms = setup->storms;
+    setup->config.storm_count = cell->scenario.storms.count;
+    if (result != 0)
+        sim_setup_free(setup);
+    return result;
 }
 
 void sim_setup_free(struct sim_setup *setup)
 {
     free(setup->hosts);
+    free(setup->switches);
+    free(setup->bridges);
+    free(setup->node_of_switch);
     free(setup->links);
+    free(setup->storms);
     free(setup->flows);
-    free(setup->host_of_role);
+    free(setup->node_of_role);
+    free(setup->first_of_traffic);
+    json_decref(setup->names);
     memset(setup, 0, sizeof *setup);
 }

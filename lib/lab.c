@@ -373,14 +373,23 @@ void lab_free(struct lab *lab)
     table_free(&tables[lab->driver], lab);
 }
 
-int lab_host_of(const struct lab *lab, const char *role)
+static const char *node_of_role(const struct lab *lab, const char *role)
 {
     const struct named_string *roles = lab->roles.items;
-    const char *name = role;
     for (size_t i = 0; i < lab->roles.count; i++)
         if (strcmp(roles[i].name, role) == 0)
-            name = roles[i].value;
-    return find_name(&lab->hosts, host_size(lab), name);
+            return roles[i].value;
+    return role;
+}
+
+int lab_host_of(const struct lab *lab, const char *role)
+{
+    return find_name(&lab->hosts, host_size(lab), node_of_role(lab, role));
+}
+
+int lab_switch_of(const struct lab *lab, const char *role)
+{
+    return find_name(&lab->switches, sizeof(struct lab_sim_switch), node_of_role(lab, role));
 }
 
 const struct lab_host *lab_real_host(const struct lab *lab, const char *role)

@@ -119,6 +119,8 @@ void lab_free(struct lab *lab);
 json_t *lab_expand(const json_t *json, struct error *e);
 /* The host that plays a role: an index into lab->hosts, or -1. */
 int lab_host_of(const struct lab *lab, const char *role);
+/* The switch that plays a role in a simulated lab: an index into lab->switches, or -1. */
+int lab_switch_of(const struct lab *lab, const char *role);
 const struct lab_host *lab_real_host(const struct lab *lab, const char *role);
 
 #endif

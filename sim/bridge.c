@@ -7,6 +7,7 @@
 #include "sim/counters.h"
 #include "sim/bridge.h"
 #include <stdlib.h>
+#include <string.h>
 #include <stdio.h>
 
 /* Interrupt moderation as linux lib/dim/net_dim.c has it for completion-timed receive queues. */
@@ -76,8 +77,6 @@ static void forward(struct sim *sim, uint32_t p)
         return;
     }
     at->backlog_bytes += packet->bytes;
-    if (at->backlog_bytes > at->backlog_peak)
-        at->backlog_peak = at->backlog_bytes;
     list_append(sim, &at->backlog, p);
     run_qdisc(sim, out);
 }
@@ -231,19 +230,24 @@ void sim_bridge_defaults(struct sim_bridge_config *b)
 }
 
 static const struct sim_counter sums[] = {
-    {"softirq_busy", "us", "cpu", false},     {"rx_out_of_buffer", "packets", "drops", false},
-    {"red_marked", "packets", "ecn", false},  {"red_early", "packets", "drops", false},
-    {"red_pdrop", "packets", "drops", false}, {"rx_bytes", "bytes", "throughput", false},
+    {"softirq_busy", "us", "other", false},
+    {"rx_out_of_buffer", "packets", "drops", false},
+    {"rx_bytes", "bytes", "throughput", false},
 };
+/* The names that nic-sampler gives a qdisc's statistics. */
 static const struct sim_counter of_port[] = {
-    {"port%u_ring_frames", "packets", "queue", true},
-    {"port%u_backlog_bytes", "bytes", "queue", true},
-    {"port%u_backlog_peak_bytes", "bytes", "queue", true},
-    {"port%u_rx_out_of_buffer", "packets", "drops", false},
-    {"port%u_red_marked", "packets", "ecn", false},
+    {"port%u_ring_frames", "packets", "queue", true},  {"port%u_rx_out_of_buffer", "packets", "drops", false},
+    {"qdisc_port%u_backlog", "bytes", "queue", true},  {"qdisc_port%u_marked", "packets", "ecn", false},
+    {"qdisc_port%u_early", "packets", "drops", false}, {"qdisc_port%u_pdrop", "packets", "drops", false},
 };
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 #define NAME_BYTES   40
+
+static void name_column(char *name, const char *pattern, size_t port)
+{
+    const char *number = strstr(pattern, "%u");
+    snprintf(name, NAME_BYTES, "%.*s%zu%s", (int)(number - pattern), pattern, port, number + 2);
+}
 
 static int build_columns(struct bridge *b)
 {
@@ -258,8 +262,7 @@ static int build_columns(struct bridge *b)
         size_t of = i - COUNT(sums);
         b->columns[i] = of_port[of % COUNT(of_port)];
         b->columns[i].name = b->column_names + i * NAME_BYTES;
-        snprintf(b->column_names + i * NAME_BYTES, NAME_BYTES, "port%u%s", (unsigned)(of / COUNT(of_port)),
-                 of_port[of % COUNT(of_port)].name + sizeof "port%u" - 1);
+        name_column(b->column_names + i * NAME_BYTES, of_port[of % COUNT(of_port)].name, of / COUNT(of_port));
     }
     return 0;
 }
@@ -343,24 +346,21 @@ size_t sim_bridge_counters(const struct sim *sim, uint32_t index, const struct s
 void sim_bridge_values(const struct sim *sim, uint32_t index, int64_t *values)
 {
     const struct bridge *b = &sim->bridges[index];
-    int64_t *value = values + COUNT(sums), lost = 0, marked = 0, early = 0, pdrop = 0, rx_bytes = 0;
+    int64_t *value = values + COUNT(sums), lost = 0, rx_bytes = 0;
     for (uint32_t i = 0; i < b->port_count; i++) {
         const struct bridge_port *at = &sim->bridge_ports[b->ports[i]];
-        int64_t marks = (int64_t)(at->red.prob_mark + at->red.forced_mark);
         for (unsigned priority = 0; priority < SIM_PRIORITIES; priority++)
-            rx_bytes += counters_of(sim, b->ports[i], priority).rx_bytes;
+            rx_bytes += sim->counters[b->ports[i]][priority].rx_bytes;
         lost += at->rx_out_of_buffer;
-        marked += marks;
-        early += (int64_t)(at->red.prob_drop + at->red.forced_drop);
-        pdrop += (int64_t)at->red.pdrop + at->fifo_drops;
         *value++ = at->ring_count;
-        *value++ = at->backlog_bytes;
-        *value++ = at->backlog_peak;
         *value++ = at->rx_out_of_buffer;
-        *value++ = marks;
+        *value++ = at->backlog_bytes;
+        *value++ = (int64_t)(at->red.prob_mark + at->red.forced_mark);
+        *value++ = (int64_t)(at->red.prob_drop + at->red.forced_drop);
+        *value++ = (int64_t)at->red.pdrop + at->fifo_drops;
     }
     int64_t busy_ps = b->busy_ps + (b->busy ? sim->now_ps - b->busy_since_ps : 0);
-    const int64_t first[COUNT(sums)] = {busy_ps / SIM_PS_PER_US, lost, marked, early, pdrop, rx_bytes};
+    const int64_t first[COUNT(sums)] = {busy_ps / SIM_PS_PER_US, lost, rx_bytes};
     for (size_t i = 0; i < COUNT(sums); i++)
         values[i] = first[i];
 }

@@ -16,7 +16,7 @@ struct bridge_port {
     uint32_t next_poll; /* port; NONE */
     /* transmit */
     struct packet_list backlog; /* the qdisc */
-    int64_t backlog_bytes, backlog_peak;
+    int64_t backlog_bytes;
     int64_t in_hand_bytes; /* given to the device and not taken back */
     int64_t sent_bytes;    /* of those, on the wire already */
     struct red red;

@@ -127,7 +127,7 @@ static int check_reaction(const struct sim_host_config *h, struct error *e)
 {
     const struct sim_dcqcn_rp *rp = &h->settings.rp;
     const struct sim_dcqcn_np *np = &h->settings.np;
-    if (within(h->name, "rpg_time_reset in us", rp->rpg_time_reset, 1, 131071, e) ||
+    if (within(h->name, "rpg_time_reset in us", rp->rpg_time_reset, 0, 131071, e) ||
         within(h->name, "rpg_byte_reset", rp->rpg_byte_reset, 0, 1 << 30, e) ||
         within(h->name, "rpg_threshold", rp->rpg_threshold, 0, 31, e) ||
         within(h->name, "rpg_ai_rate in Mb/s", rp->rpg_ai_rate, 0, 1000000, e) ||
@@ -135,7 +135,7 @@ static int check_reaction(const struct sim_host_config *h, struct error *e)
         within(h->name, "rpg_max_rate in Mb/s", rp->rpg_max_rate, 0, 10000000, e) ||
         within(h->name, "rpg_min_dec_fac in per cent", rp->rpg_min_dec_fac, 0, 100, e) ||
         within(h->name, "rpg_min_rate in Mb/s", rp->rpg_min_rate, 1, 10000000, e) ||
-        within(h->name, "rpg_gd", rp->rpg_gd, 10, 11, e) ||
+        within(h->name, "rpg_gd", rp->rpg_gd, 0, 15, e) ||
         within(h->name, "rate_to_set_on_first_cnp in Mb/s", rp->rate_to_set_on_first_cnp, 0, 10000000, e) ||
         within(h->name, "dce_tcp_g of 1024", rp->dce_tcp_g, 0, 1024, e) ||
         within(h->name, "dce_tcp_rtt in us", rp->dce_tcp_rtt, 1, 131071, e) ||

@@ -23,7 +23,7 @@ void dcqcn_params_init(struct dcqcn_params *p, const struct sim_dcqcn_rp *rp, in
     p->least_factor = rp->rpg_min_dec_fac / 100.0;
     p->alpha_ps = rp->dce_tcp_rtt * SIM_PS_PER_US;
     p->decrease_ps = rp->rate_reduce_monitor_period * SIM_PS_PER_US;
-    p->increase_ps = rp->rpg_time_reset * SIM_PS_PER_US;
+    p->increase_ps = rp->rpg_time_reset ? rp->rpg_time_reset * SIM_PS_PER_US : SIM_FOREVER / 2; /* 0: never */
     p->byte_reset = rp->rpg_byte_reset;
     p->threshold = (uint32_t)rp->rpg_threshold;
     p->clamp = rp->clamp_tgt_rate;

@@ -125,7 +125,7 @@ static const struct sim_counter of_queue[] = {
     {"port%u_prio%u_queue_bytes", "bytes", "queue", true},
     {"port%u_prio%u_queue_peak_bytes", "bytes", "queue", true},
     {"port%u_prio%u_ingress_bytes", "bytes", "queue", true},
-    {"port%u_prio%u_paused", "bool", "pfc", true},
+    {"port%u_prio%u_paused", "state", "pfc", true},
     {"port%u_rx_prio%u_pause", "frames", "pfc", false},
     {"port%u_tx_prio%u_pause", "frames", "pfc", false},
     {"port%u_rx_prio%u_pause_duration", "us", "pfc", false},
