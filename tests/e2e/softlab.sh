@@ -25,7 +25,8 @@ softlab_require() {
     [ -z "${SOFT_LAB:-}" ] || { softlab_enter; return 0; }
     why=$("$SOFTLAB_ROOT/guest-setup/soft-lab" --check)
     if [ -n "$why" ]; then
-        echo "1..0 # SKIP no soft lab here: $why"
+        echo "ok 1 - the soft lab # SKIP none can be made here: $why"
+        echo "1..1"
         exit 0
     fi
     rm -rf "${SCRATCH:-}"
