@@ -148,7 +148,7 @@ fuzz:
 INSTALL ?= install
 SHARE    = $(DESTDIR)$(PREFIX)/share
 install: all
-	$(INSTALL) -d $(DESTDIR)$(PREFIX)/bin $(SHARE)/harness/scenarios $(SHARE)/harness/labs $(SHARE)/man/man1 \
+	$(INSTALL) -d $(DESTDIR)$(PREFIX)/bin $(SHARE)/harness/scenarios $(SHARE)/harness/labs $(SHARE)/man/man1 $(SHARE)/man/man5 \
 		$(SHARE)/bash-completion/completions
 	$(INSTALL) -m 755 $(BUILT) $(DESTDIR)$(PREFIX)/bin
 	$(INSTALL) -m 644 scenarios/*.json $(SHARE)/harness/scenarios
@@ -158,6 +158,8 @@ install: all
 	find $(SHARE)/harness -name '*.[ch]' -delete
 	find $(SHARE)/harness -type d -empty -delete
 	$(INSTALL) -m 644 $(wildcard docs/*.1) $(SHARE)/man/man1
+	$(B)/harness schema scenario --manual >$(SHARE)/man/man5/harness-scenario.5
+	$(B)/harness schema lab --manual >$(SHARE)/man/man5/harness-lab.5
 	$(INSTALL) -m 644 harness/completion.bash $(SHARE)/bash-completion/completions/harness
 
 clean:

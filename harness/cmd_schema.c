@@ -20,15 +20,22 @@ static json_t *lab_schema(void)
                      "lab", "oneOf", any);
 }
 
-static void print_manual(bool lab)
+/* A whole manual page of section 5; the fields come from the tables. */
+static void print_manual(const char *type, bool lab)
 {
     struct text out = {0};
-    if (lab) {
+    text_add(&out,
+             ".Dd November 20, 2026\n.Dt HARNESS-%s 5\n.Os\n.Sh NAME\n.Nm harness-%s\n.Nd fields of a %s "
+             "file of\n.Xr harness 1\n"
+             ".Sh DESCRIPTION\nA JSON document.\nQuantities are strings with a unit.\nUnknown keys are "
+             "errors.\n.Sh FIELDS\n",
+             lab ? "LAB" : "SCENARIO", type, type);
+    if (lab)
         for (int i = 0; lab_driver_names[i]; i++)
             table_manual(lab_table((enum lab_driver_kind)i), &out);
-    } else {
+    else
         table_manual(&scenario_table, &out);
-    }
+    text_add(&out, ".Sh SEE ALSO\n.Xr harness 1\n");
     fputs(text_string(&out), stdout);
     text_free(&out);
 }
@@ -41,7 +48,7 @@ static const struct option_spec options[] = {
     {.name = "manual",
      .kind = OPTION_FLAG,
      .offset = offsetof(struct schema_options, manual),
-     .help = "The fields as mdoc lists, for the man pages, instead of a JSON Schema."},
+     .help = "A manual page (mdoc) instead of a JSON Schema."},
     {0},
 };
 
@@ -59,7 +66,7 @@ static int run_schema(int argc, char **argv)
     if (status != EXIT_PASSED) {
         log_error("schema: \"%s\" is no document type: expected scenario, lab or settings", arguments[0]);
     } else if (said.manual && !settings) {
-        print_manual(lab);
+        print_manual(arguments[0], lab);
     } else {
         json_t *schema = lab ? lab_schema() : table_schema(scenario ? &scenario_table : &settings_table);
         json_dumpf(schema, stdout, JSON_INDENT(2));
