@@ -72,9 +72,11 @@ static const struct table pin_table = {"lab.pin", "Where a guest runs on its mac
             .help = "File with the host key; unset: ssh's own choice."                                   \
     }
 static const struct field libvirt_host_fields[] = {
-    {"domain", FIELD_STRING, AT(domain), .required = true, .help = "Name of the libvirt domain."},
-    {"profile", FIELD_STRING, AT(profile), .required = true,
-     .help = "What is put on it: guest-setup/profiles."},
+    {"domain", FIELD_STRING, AT(domain), .help = "Name of the libvirt domain."},
+    {"profile", FIELD_STRING, AT(profile), .help = "What is put on it: guest-setup/profiles."},
+    {"ssh", FIELD_STRING, AT(ssh),
+     .help = "Instead of a domain: a host that is no guest (the machine itself)."},
+    BY_SSH,
     {"vcpus", FIELD_INTEGER, AT(vcpus), .min = 1, .max = 1024, .fallback = "1", .help = "Virtual CPUs."},
     {"memory", FIELD_QUANTITY, AT(memory_bytes), .unit = UNIT_BYTES, .min = 64 << 20, .max = 1LL << 42,
      .fallback = "\"256MiB\"", .help = "Memory."},
