@@ -366,7 +366,7 @@ static const struct option_spec drive_specs[] = {
      .kind = OPTION_QUANTITY,
      .offset = FLOW(peer_timeout_ns),
      .argument = "TIME",
-     .help = "give up when the other side says nothing for this long (default: 4s)",
+     .help = "give up when the other side says nothing for this long (default: 10s)",
      .unit = UNIT_TIME_NS,
      .min = 100000000,
      .max = 3600 * NS_PER_S},
@@ -395,7 +395,7 @@ static const struct traffic_options defaults = {
              .rnr_timer = 12,
              .burst = 1,
              .interval_ns = NS_PER_S,
-             .peer_timeout_ns = 4 * NS_PER_S,
+             .peer_timeout_ns = 10 * NS_PER_S,
              .flip = -1},
 };
 
@@ -545,6 +545,7 @@ static int make_plan(const struct flow_options *o, struct plan *p, struct error 
         .burst = o->burst,
         .interval_ns = o->interval_ns,
         .peer_timeout_ns = o->peer_timeout_ns,
+        .flip = o->flip,
     };
     return p->flow && p->reverse ? traffic_class_of(o, &p->traffic_class, e) : error_set(e, "out of memory");
 }
@@ -566,8 +567,7 @@ static int make_flow(const struct flow_options *o, struct drive_plan *flow, stru
                                 .duration_ns = o->duration_ns,
                                 .count = o->count,
                                 .warmup_ns = o->warmup_ns,
-                                .start_at_ns = o->start_at_ns,
-                                .flip = o->flip};
+                                .start_at_ns = o->start_at_ns};
     if (copy_string(o->local.device, &flow->local.device, e) != 0 ||
         copy_string(o->local.address, &flow->local.address, e) != 0 ||
         copy_string(o->local.gpu, &flow->local.gpu, e) != 0)

@@ -30,7 +30,8 @@ struct flow_options {
     int operation, mode, connection, memory, peer_memory, pacing;
     int bidirectional, validate, latency, relaxed_ordering;
     int64_t queue_pairs, depth, receive_depth, moderation, inline_bytes, post_list, slots;
-    int64_t dscp, ecn, traffic_class, service_level, mtu_bytes;
+    int ecn; /* index into ecn_names: the two bits; -1: not given */
+    int64_t dscp, traffic_class, service_level, mtu_bytes;
     int64_t ack_timeout, retries, rnr_retries, rnr_timer;
     int64_t rate_bps, burst;
     int64_t duration_ns, count, warmup_ns, interval_ns, start_at_ns, peer_timeout_ns;
@@ -53,7 +54,7 @@ struct drive_plan {
     int memory; /* this side's */
     int64_t sizes[TRAFFIC_MAX_SIZES];
     size_t size_count;
-    int64_t duration_ns, count, warmup_ns, start_at_ns, flip;
+    int64_t duration_ns, count, warmup_ns, start_at_ns;
 };
 
 extern const char *const gid_type_names[];

@@ -266,8 +266,8 @@ int control_next(struct control *control, struct message *message, struct error 
 }
 
 /* The next message that is not "alive", waiting for it. */
-static int next_message(struct control *control, int64_t deadline_ns, int stop_fd, struct message *message,
-                        struct error *e)
+static int next_message(struct control *control, enum message_type type, int64_t deadline_ns, int stop_fd,
+                        struct message *message, struct error *e)
 {
     for (;;) {
         int got = control_next(control, message, e);
@@ -281,7 +281,8 @@ static int next_message(struct control *control, int64_t deadline_ns, int stop_f
         if (ready < 0)
             return error_set(e, "told to stop");
         if (ready == 0)
-            return error_set(e, "the other side (%s) does not answer", control->peer);
+            return error_set(e, "the other side (%s) does not answer: \"%s\" is awaited", control->peer,
+                             wire_name(type));
         /* What it said before it went is still to be read: an error message, say. */
         if (control_fill(control, e) != 0 && !memchr(control->buffer, '\n', control->used))
             return -1;
@@ -291,8 +292,8 @@ static int next_message(struct control *control, int64_t deadline_ns, int stop_f
 int control_expect(struct control *control, enum message_type type, int64_t timeout_ns, int stop_fd,
                    struct message *message, struct error *e)
 {
-    if (next_message(control, clock_monotonic_ns() + timeout_ns, stop_fd, message, e) != 0)
-        return error_prefix(e, "waiting for \"%s\"", wire_name(type));
+    if (next_message(control, type, clock_monotonic_ns() + timeout_ns, stop_fd, message, e) != 0)
+        return -1;
     if (message->type == type)
         return 0;
     error_set(e, "%s says \"%s\" where \"%s\" is expected", control->peer, wire_name(message->type),

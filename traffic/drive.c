@@ -6,8 +6,6 @@
 #include <poll.h>
 #include <stdlib.h>
 
-#define FINISH_NS \
-    (60LL * NS_PER_S) /* for the other side to complete what is under way, or to check its memory */
 #define BARRIER_NS (50 * NS_PER_MS)
 
 /* What the flows of a process share. */
@@ -85,14 +83,14 @@ static int wind_up(struct flow *f, struct error *e)
     struct session *s = &f->session;
     struct result mine;
     if (session_drain(s, e) != 0 || session_say_sent(s, MESSAGE_STOP, e) != 0 ||
-        session_await(s, &s->got_drained, FINISH_NS, "drained", e) != 0)
+        session_await(s, &s->got_drained, SESSION_PATIENCE_NS, "drained", e) != 0)
         return -1;
     session_quit(s);
     if (session_check(s, &mine, e) != 0)
         return -1;
     report_wrong(f, s->plan->reverse, &mine);
     free(mine.text);
-    if (session_await(s, &s->got_result, FINISH_NS, "done checking", e) != 0)
+    if (session_await(s, &s->got_result, SESSION_PATIENCE_NS, "done checking", e) != 0)
         return -1;
     report_wrong(f, s->plan->flow, &s->result);
     return 0;
@@ -108,9 +106,8 @@ static int run_phase(struct flow *f, size_t index, struct error *e)
                                       .warmup_ns = d->warmup_ns,
                                       .duration_ns = d->duration_ns,
                                       .count = d->count}};
-    if (session_prepare(s, d->sizes[index], d->count, d->flip, e) != 0 ||
-        control_send(&s->control, &phase, e) != 0 ||
-        session_await(s, &s->got_ready, FINISH_NS, "ready", e) != 0)
+    if (session_prepare(s, d->sizes[index], d->count, e) != 0 || control_send(&s->control, &phase, e) != 0 ||
+        session_await(s, &s->got_ready, SESSION_PATIENCE_NS, "ready", e) != 0)
         return -1;
     if (index == 0 && wait_for_others(f, e) != 0)
         return -1;

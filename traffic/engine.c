@@ -154,15 +154,22 @@ static int fill_receives(struct engine *g, struct queue *q, struct error *e)
 
 /* ---- a phase ----------------------------------------------------------------------------------------------------- */
 
+void engine_set_target(struct engine *g, uint64_t target)
+{
+    g->target = target;
+    for (uint32_t i = 0; i < g->count; i++) {
+        uint64_t share = target / g->count + (i < target % g->count);
+        g->queues[i].limit = target ? g->queues[i].sent_before + share : UINT64_MAX;
+    }
+}
+
 int engine_prepare(struct engine *g, int64_t message_bytes, uint64_t target, bool pace, struct error *e)
 {
     bool inlined = g->plan->operation != OPERATION_READ && message_bytes <= g->plan->inline_bytes &&
                    g->plan->inline_bytes;
     g->message_bytes = message_bytes;
     g->moderation = (uint32_t)plan_moderation(g->plan, message_bytes);
-    g->target = target;
     g->pace = pace && g->plan->rate_bps > 0;
-    g->posted = 0;
     g->status = IBV_WC_SUCCESS;
     atomic_store(&g->command, ENGINE_RUN);
     atomic_store(&g->messages, 0);
@@ -182,6 +189,7 @@ int engine_prepare(struct engine *g, int64_t message_bytes, uint64_t target, boo
         if (g->receives && fill_receives(g, q, e) != 0)
             return -1;
     }
+    engine_set_target(g, target);
     return 0;
 }
 

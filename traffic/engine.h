@@ -33,6 +33,7 @@ struct queue {
     uint32_t unsignalled;           /* of these, since the last signalled one */
     uint32_t to_repost;             /* receives taken and not posted again */
     uint64_t sent, posted_receives; /* ever, for the slots */
+    uint64_t limit;                 /* sent may rise to this: its share of the target */
     uint64_t sent_before;           /* of these, in earlier phases */
     int64_t *post_times_ns;         /* ring of signalled posts, when latency is measured */
     uint32_t times_head, times_tail;
@@ -64,7 +65,6 @@ struct engine {
     int64_t finished_ns; /* CLOCK_MONOTONIC, valid once finished */
 
     /* the thread's own */
-    uint64_t posted;
     struct histogram *filling, *spare;
     struct error error;        /* valid once failed */
     enum ibv_wc_status status; /* of the completion that failed, or success */
@@ -78,6 +78,8 @@ int engine_open(struct engine *engine, struct connection *connection, struct mem
 void engine_close(struct engine *engine);
 /* Set up for messages of this size: receives are posted. Not while it runs. */
 int engine_prepare(struct engine *engine, int64_t message_bytes, uint64_t target, bool pace, struct error *e);
+/* The number of messages to send, shared among the queue pairs; 0: until told. engine_prepare does it too. */
+void engine_set_target(struct engine *engine, uint64_t target);
 /* Start the thread. */
 int engine_start(struct engine *engine, struct error *e);
 void engine_tell(struct engine *engine, enum engine_command command);

@@ -63,6 +63,7 @@ static bool serve_ball(struct rally *r)
         engine_fail_post(g, number, "a work request");
         return false;
     }
+    r->q->sent++;
     r->q->outstanding++;
     return true;
 }
@@ -130,8 +131,10 @@ static bool drive(struct rally *r)
     bool reads = g->plan->operation == OPERATION_READ;
     int64_t begin_ns = clock_monotonic_ns();
     while (!told(g, ENGINE_STOP)) {
-        if (g->target && atomic_load_explicit(&g->messages, memory_order_relaxed) == g->target)
-            continue; /* done; the session says when to stop */
+        if (atomic_load_explicit(&g->finished, memory_order_relaxed)) {
+            engine_offer_histogram(g); /* done; the session says when to stop */
+            continue;
+        }
         r->ball++;
         if (!serve_ball(r))
             return false;

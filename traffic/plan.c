@@ -14,7 +14,8 @@ const char *const memory_names[] = {"host",         "gpu",         "rm-dmabuf", 
 
 /* Above this size a completion a message costs nothing that matters; perftest draws the same line (8192). */
 #define MODERATE_UP_TO_BYTES 8192
-#define MODERATE_MESSAGES    64
+#define MODERATE_MESSAGES    64 /* of a flow that may be completed without its counters showing it */
+#define MODERATE_AT_LEAST    4
 
 bool operation_is_two_sided(int operation)
 {
@@ -53,14 +54,19 @@ bool plan_has_incoming(const struct plan *plan, bool driver)
     return plan_has_outgoing(plan, !driver);
 }
 
+static int64_t smaller(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
 int64_t plan_moderation(const struct plan *plan, int64_t message_bytes)
 {
-    int64_t half = plan->depth / 2 > 0 ? plan->depth / 2 : 1;
+    int64_t half = plan->depth / 2 > 0 ? plan->depth / 2 : 1, share = MODERATE_MESSAGES / plan->queue_pairs;
     if (plan->moderation)
-        return plan->moderation < plan->depth ? plan->moderation : plan->depth;
-    if (message_bytes > MODERATE_UP_TO_BYTES)
+        return smaller(plan->moderation, plan->depth);
+    if (message_bytes > MODERATE_UP_TO_BYTES || plan->rate_bps)
         return 1;
-    return half < MODERATE_MESSAGES ? half : MODERATE_MESSAGES;
+    return smaller(half, share > MODERATE_AT_LEAST ? share : MODERATE_AT_LEAST);
 }
 
 /* What the ranges of single fields cannot say. The serving side trusts nothing else of an offer. */
@@ -216,6 +222,12 @@ static const struct field plan_fields[] = {
      .required = true,
      .min = 100000000,
      .max = 3600000000000LL},
+    {.name = "flip",
+     .kind = FIELD_INTEGER,
+     .offset = AT(flip),
+     .required = true,
+     .min = -1,
+     .max = INT64_MAX},
     {0},
 };
 

@@ -50,6 +50,7 @@ struct plan {
     int64_t ack_timeout, retries, rnr_retries, rnr_timer;
     int64_t rate_bps, burst; /* 0: not paced; burst in messages */
     int64_t interval_ns, peer_timeout_ns;
+    int64_t flip; /* offset of a byte of the driver's direction to spoil before it is sent; -1: none */
 };
 
 extern const struct table plan_table;
@@ -64,7 +65,7 @@ bool plan_receives(const struct plan *plan, bool driver);
 /* Which halves of its memory a side needs: data leaves from the outgoing half and lands in the incoming one. */
 bool plan_has_outgoing(const struct plan *plan, bool driver);
 bool plan_has_incoming(const struct plan *plan, bool driver);
-/* Completions are signalled every so many messages; 0 in the options means: chosen by size. */
+/* Completions are signalled every so many messages of a queue pair; 0 in the options means: chosen here. */
 int64_t plan_moderation(const struct plan *plan, int64_t message_bytes);
 bool operation_is_two_sided(int operation);
 

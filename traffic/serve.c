@@ -70,9 +70,8 @@ static int run_phase(struct session *s, struct error *e)
     struct message result = {.type = MESSAGE_RESULT};
     if (session_await(s, &s->got_start, START_NS, "starting", e) != 0)
         return -1;
-    /* a count is known with the start only */
-    if (session_sends(s))
-        s->engine.target = (uint64_t)s->start.count;
+    if (session_sends(s)) /* known with the start only */
+        engine_set_target(&s->engine, (uint64_t)s->start.count);
     if (session_begin(s, &s->start, e) != 0 || send_until_told(s, e) != 0)
         return -1;
     bool complete = s->metered && (s->meter.done || (s->engine.target && atomic_load(&s->engine.finished)) ||
@@ -102,7 +101,7 @@ static int run_phases(struct session *s, struct error *e)
             return error_set(e, "%s asks for messages of %lld bytes, above the %lld it announced",
                              s->control.peer, (long long)s->phase.message_bytes,
                              (long long)s->plan->max_message_bytes);
-        if (session_prepare(s, s->phase.message_bytes, 0, -1, e) != 0 ||
+        if (session_prepare(s, s->phase.message_bytes, 0, e) != 0 ||
             control_say(&s->control, MESSAGE_READY, e) != 0 || run_phase(s, e) != 0)
             return -1;
     }
@@ -120,8 +119,11 @@ static void *client_thread(void *argument)
     if (result != 0) {
         log_error("session with %s: %s", s->control.peer, e.text);
         control_say_error(&s->control, e.text);
-        output_line(s->output,
-                    output_error(s->plan ? s->plan->flow : "", s->plan ? "ERROR" : "REFUSED", e.text));
+        output_line(s->output, output_error(s->plan ? s->plan->flow : "",
+                                            s->peer_gone ? "PEER"
+                                            : s->plan    ? "ERROR"
+                                                         : "REFUSED",
+                                            e.text));
     }
     say(c->server, "session-end", "driver", s->control.peer);
     session_close(s);

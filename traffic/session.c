@@ -165,18 +165,25 @@ void session_close(struct session *s)
 
 /* ---- a phase ----------------------------------------------------------------------------------------------------- */
 
-static int write_patterns(struct session *s, int64_t flip, struct error *e)
+/* --flip: the byte is spoilt where the driver's direction leaves from, which for reads is the server. */
+static int spoil(struct session *s, struct error *e)
+{
+    bool source = s->plan->operation == OPERATION_READ ? !s->driver : s->driver;
+    if (s->plan->flip < 0 || !source)
+        return 0;
+    if (s->plan->flip >= plan_half_bytes(s->plan))
+        return error_set(e, "--flip %" PRId64 ": only %" PRId64 " bytes are sent from", s->plan->flip,
+                         plan_half_bytes(s->plan));
+    return pattern_flip(&s->memory, s->outgoing + s->plan->flip, e);
+}
+
+static int write_patterns(struct session *s, struct error *e)
 {
     bool out = plan_has_outgoing(s->plan, s->driver), in = plan_has_incoming(s->plan, s->driver);
     if (out && pattern_write(&s->memory, s->outgoing, s->plan, pattern_seed(s->driver), e) != 0)
         return -1;
-    if (out && flip >= 0) {
-        if (flip >= plan_half_bytes(s->plan))
-            return error_set(e, "--flip %" PRId64 ": only %" PRId64 " bytes are sent from", flip,
-                             plan_half_bytes(s->plan));
-        if (pattern_flip(&s->memory, s->outgoing + flip, e) != 0)
-            return -1;
-    }
+    if (out && spoil(s, e) != 0)
+        return -1;
     return in ? pattern_erase(&s->memory, s->incoming, s->plan, pattern_seed(!s->driver), e) : 0;
 }
 
@@ -189,13 +196,13 @@ static int clear_ball(struct session *s, int64_t message_bytes, struct error *e)
     return s->memory.back_end->put(&s->memory, s->incoming + message_bytes - 1, &nothing, 1, e);
 }
 
-int session_prepare(struct session *s, int64_t message_bytes, int64_t count, int64_t flip, struct error *e)
+int session_prepare(struct session *s, int64_t message_bytes, int64_t count, struct error *e)
 {
     s->got_ready = s->got_start = s->got_stop = s->got_drained = s->got_result = s->got_phase = false;
     s->errors = 0;
     s->metered = s->phase_reported = false;
     memcpy(s->arrived_before, s->arrived, (size_t)s->plan->queue_pairs * sizeof *s->arrived);
-    if ((s->plan->validate && write_patterns(s, flip, e) != 0) || clear_ball(s, message_bytes, e) != 0)
+    if ((s->plan->validate && write_patterns(s, e) != 0) || clear_ball(s, message_bytes, e) != 0)
         return -1;
     return engine_prepare(&s->engine, message_bytes, session_sends(s) ? (uint64_t)count : 0,
                           !s->hardware_pacing, e);
@@ -278,13 +285,21 @@ static int take_messages(struct session *s, struct error *e)
     }
     if (got < 0)
         return -1;
-    return ended == 0 || s->got_finish ? 0 : error_set(e, "%s", gone.text);
+    if (ended == 0 || s->got_finish)
+        return 0;
+    s->peer_gone = true;
+    return error_set(e, "%s", gone.text);
 }
 
-/* Say and expect signs of life. */
+/* Say and expect signs of life. A side that writes or checks patterns is silent meanwhile, so the limit is for running
+ * traffic; outside of it patience is longer. */
 static int keep_alive(struct session *s, int64_t now_ns, struct error *e)
 {
-    if (now_ns - s->control.heard_ns > s->plan->peer_timeout_ns)
+    int64_t limit_ns = s->plan->peer_timeout_ns;
+    if (!s->metered && !s->engine.running && limit_ns < SESSION_PATIENCE_NS)
+        limit_ns = SESSION_PATIENCE_NS;
+    s->peer_gone = now_ns - s->control.heard_ns > limit_ns;
+    if (s->peer_gone)
         return error_set(
             e, "the other side (%s) has said nothing for %.1f s: its host is down, or the network between is",
             s->control.peer, (double)(now_ns - s->control.heard_ns) / (double)NS_PER_S);
@@ -372,7 +387,11 @@ int session_drain(struct session *s, struct error *e)
     engine_tell(&s->engine, ENGINE_STOP);
     while (!atomic_load(&s->engine.drained)) {
         if (clock_monotonic_ns() >= deadline_ns)
-            return error_set(e, "messages under way are not completed after %lld s", DRAIN_NS / NS_PER_S);
+            return error_set(e,
+                             "messages under way are not completed after %lld s: nothing comes back from the "
+                             "other side (is a "
+                             "link down, are packets dropped?)",
+                             DRAIN_NS / NS_PER_S);
         if (session_pump(s, deadline_ns, e) != 0)
             return -1;
     }
@@ -455,12 +474,11 @@ int session_check(struct session *s, struct result *result, struct error *e)
 void session_failed(struct session *s, struct error *e)
 {
     bool completion = s->engine.plan && s->engine.status != IBV_WC_SUCCESS;
-    bool gone = strstr(e->text, "the other side") != NULL;
     s->errors++;
     output_line(s->output, output_error(s->plan->flow,
-                                        completion ? completion_name(s->engine.status)
-                                        : gone     ? "PEER"
-                                                   : "ERROR",
+                                        completion     ? completion_name(s->engine.status)
+                                        : s->peer_gone ? "PEER"
+                                                       : "ERROR",
                                         e->text));
     session_quit(s);
     session_report(s, false);

@@ -10,6 +10,9 @@
 #include "traffic/meter.h"
 #include "traffic/output.h"
 
+/* For the other side to get ready, to complete what is under way, or to check its memory. */
+#define SESSION_PATIENCE_NS (120LL * 1000000000)
+
 struct session {
     const struct plan *plan;
     bool driver;
@@ -31,6 +34,7 @@ struct session {
     bool metered;        /* the meter runs */
     int64_t errors;      /* of the phase, for the summary */
     bool stopping;       /* told to stop */
+    bool peer_gone;      /* the control connection ended, or nothing is heard */
     bool phase_reported; /* the phase has its summary line */
 
     /* what the other side said and nobody has dealt with yet */
@@ -49,7 +53,7 @@ int session_connect(struct session *s, struct error *e);
 void session_close(struct session *s);
 
 /* Ready for messages of this size: the pattern is written, receives are posted. */
-int session_prepare(struct session *s, int64_t message_bytes, int64_t count, int64_t flip, struct error *e);
+int session_prepare(struct session *s, int64_t message_bytes, int64_t count, struct error *e);
 /* Sleep until `start_at_ns` (CLOCK_REALTIME; 0: at once), then run the engine. */
 int session_begin(struct session *s, const struct start *start, struct error *e);
 /* Wait for one thing to happen (at most until deadline_ns, CLOCK_MONOTONIC): heartbeats, lines, messages, failures. A

@@ -1,5 +1,6 @@
 #include "traffic/stop.h"
 
+#include "lib/clock.h"
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -9,6 +10,7 @@
 #include <unistd.h>
 
 #define EXIT_INTERRUPTED 130
+#define SAME_SIGNAL_NS   NS_PER_S /* timeout(1) and terminals may send one twice */
 
 static void raise_flag(int fd)
 {
@@ -27,24 +29,24 @@ static bool stdin_ended(void)
 static void *watch(void *argument)
 {
     struct stop *stop = argument;
-    bool told = false;
+    int64_t told_ns = 0;
     for (;;) {
         struct pollfd fds[3] = {{.fd = stop->end_fd, .events = POLLIN},
                                 {.fd = stop->signal_fd, .events = POLLIN},
-                                {.fd = stop->watch_stdin && !told ? STDIN_FILENO : -1, .events = POLLIN}};
+                                {.fd = stop->watch_stdin && !told_ns ? STDIN_FILENO : -1, .events = POLLIN}};
         struct signalfd_siginfo info;
         if (poll(fds, 3, -1) < 0 && errno != EINTR)
             return NULL;
         if (fds[0].revents)
             return NULL;
         if (fds[1].revents && read(stop->signal_fd, &info, sizeof info) == (ssize_t)sizeof info) {
-            if (told)
+            if (told_ns && clock_monotonic_ns() - told_ns > SAME_SIGNAL_NS)
                 _exit(EXIT_INTERRUPTED);
-            told = true;
+            told_ns = clock_monotonic_ns();
             raise_flag(stop->fd);
         }
         if (fds[2].revents && stdin_ended()) {
-            told = true;
+            told_ns = clock_monotonic_ns();
             raise_flag(stop->fd);
         }
     }

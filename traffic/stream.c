@@ -50,7 +50,6 @@ static int post(struct engine *g, struct queue *q, uint32_t messages, bool signa
     last->send_flags = flags;
     q->sent += messages;
     q->outstanding += messages;
-    g->posted += messages;
     return number;
 }
 
@@ -58,18 +57,15 @@ static int post(struct engine *g, struct queue *q, uint32_t messages, bool signa
 static bool fill(struct engine *g, struct queue *q)
 {
     while (q->outstanding + g->list <= g->depth) {
-        uint32_t messages = g->list;
-        if (g->target) {
-            if (g->posted >= g->target)
-                return true;
-            if (g->target - g->posted < messages)
-                messages = (uint32_t)(g->target - g->posted);
-        }
+        uint64_t left = q->limit - q->sent;
+        uint32_t messages = left < g->list ? (uint32_t)left : g->list;
+        if (messages == 0)
+            return true;
         if (g->pace && !pacing_take(&g->pacing, clock_monotonic_ns()))
             return true;
-        /* Signalled: every so often, the last one of all, and whenever no further list fits: else nothing would report that
+        /* Signalled: every so often, the last one of a count, and whenever no further list fits: else nothing would report that
          * the window is free again. */
-        bool signal = q->unsignalled + messages >= g->moderation || g->posted + messages == g->target ||
+        bool signal = q->unsignalled + messages >= g->moderation || messages == left ||
                       q->outstanding + messages + g->list > g->depth;
         int number = post(g, q, messages, signal);
         if (UNLIKELY(number)) {
