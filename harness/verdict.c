@@ -1,5 +1,8 @@
 #include "harness/verdict.h"
+
+#include "lib/text.h"
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 const char *const verdict_names[] = {"skipped", "passed", "failed", "incomplete"};
@@ -49,12 +52,43 @@ static json_t *number(double value)
     return value == floor(value) && fabs(value) < 9e15 ? json_integer((json_int_t)value) : json_real(value);
 }
 
+/* "only when flows.*.memory is gpu, and flows.*.message is 64KiB" */
 static json_t *when_words(const json_t *when)
 {
-    char *shown = json_dumps(when, JSON_COMPACT | JSON_ENCODE_ANY);
-    json_t *words = json_sprintf("only when %s", shown ? shown : "?");
-    free(shown);
-    return words;
+    struct text words = {0};
+    const char *path;
+    json_t *value;
+    json_object_foreach((json_t *)(uintptr_t)when, path, value)
+    {
+        char *shown = json_is_string(value) ? strdup(json_string_value(value))
+                                            : json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
+        text_add(&words, "%s%s is %s", words.length ? ", and " : "only when ", path, shown ? shown : "?");
+        free(shown);
+    }
+    json_t *result = json_string(text_string(&words));
+    text_free(&words);
+    return result;
+}
+
+/* A number as people read it: whole where it is, no exponent, bits per second in Gb/s. */
+static void add_number(struct text *out, double value, const char *unit)
+{
+    bool rate = strcmp(unit, "b/s") == 0 && fabs(value) >= 1e6;
+    double shown = rate ? value / 1e9 : value;
+    bool whole = shown == floor(shown) && fabs(shown) < 9e15;
+    text_add(out, whole ? "%.0f" : fabs(shown) >= 1e6 ? "%.1f" : "%.6g", shown);
+    text_add(out, "%s%s", *unit ? " " : "", rate ? "Gb/s" : unit);
+}
+
+static json_t *against(const struct expr_result *r)
+{
+    struct text words = {0};
+    add_number(&words, r->left, r->unit);
+    text_add(&words, " against ");
+    add_number(&words, r->right, r->unit);
+    json_t *result = json_string(text_string(&words));
+    text_free(&words);
+    return result;
 }
 
 static void skip(json_t *entry, json_t *reason)
@@ -75,9 +109,7 @@ static void decide(const struct expr *check, const json_t *result, json_t *entry
         return;
     }
     json_object_set_new(entry, "verdict", json_string(outcome == EXPR_TRUE ? "passed" : "failed"));
-    json_object_set_new(entry, "reason",
-                        json_sprintf("%.10g%s%s against %.10g%s%s", r.left, *r.unit ? " " : "", r.unit,
-                                     r.right, *r.unit ? " " : "", r.unit));
+    json_object_set_new(entry, "reason", against(&r));
 }
 
 static json_t *judge_one(const struct cell *cell, size_t i, const json_t *result, const char *why_not)
