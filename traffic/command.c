@@ -309,7 +309,7 @@ static const struct option_spec drive_specs[] = {
      .kind = OPTION_QUANTITY,
      .offset = FLOW(duration_ns),
      .argument = "TIME",
-     .help = "measure for this long",
+     .help = "measure for this long; with --count at most",
      .unit = UNIT_TIME_NS,
      .min = 1000000,
      .max = INT64_MAX / 4},
@@ -318,7 +318,7 @@ static const struct option_spec drive_specs[] = {
      .kind = OPTION_INTEGER,
      .offset = FLOW(count),
      .argument = "N",
-     .help = "or for so many messages a size (default: until told)",
+     .help = "send so many messages a size, without warm-up (neither: until told)",
      .min = 1,
      .max = INT64_MAX},
     {.name = "warmup",
@@ -488,10 +488,6 @@ static int check_mtu(int64_t mtu_bytes, int connection, struct error *e)
 
 static int check_flow(const struct flow_options *o, struct error *e)
 {
-    if (o->duration_ns && o->count)
-        return error_set(e, "--duration and --count: give one of them");
-    if (o->count && o->warmup_ns)
-        return error_set(e, "--count and --warmup: a count is measured from its first message");
     if (o->flip >= 0 && !o->validate)
         return error_set(e, "--flip spoils a byte of --validate's pattern: give both");
     if (o->mode == MODE_PING_PONG && o->operation == OPERATION_WRITE && o->validate)
@@ -566,7 +562,7 @@ static int make_flow(const struct flow_options *o, struct drive_plan *flow, stru
                                 .memory = o->memory,
                                 .duration_ns = o->duration_ns,
                                 .count = o->count,
-                                .warmup_ns = o->warmup_ns,
+                                .warmup_ns = o->count ? 0 : o->warmup_ns, /* a count is whole */
                                 .start_at_ns = o->start_at_ns};
     if (copy_string(o->local.device, &flow->local.device, e) != 0 ||
         copy_string(o->local.address, &flow->local.address, e) != 0 ||
