@@ -163,29 +163,53 @@ static int cut_torn_line(struct journal *j, const char *text, size_t length, str
     return error_set_errno(e, errno, "taking the torn last line off %s", j->path);
 }
 
+static void clear(struct journal *j, const char *path)
+{
+    *j = (struct journal){.path = strdup(path), .fd = -1, .before = json_object(), .written = json_object()};
+}
+
+static char *read_records(struct journal *j, size_t *length, struct error *e)
+{
+    char *text = files_read(j->path, JOURNAL_LIMIT, length, e);
+    if (text != NULL && journal_parse(j, text, *length, e) == 0)
+        return text;
+    free(text);
+    error_prefix(e, "the journal %s", j->path);
+    return NULL;
+}
+
 int journal_open(struct journal *j, const char *path, bool create, struct error *e)
 {
     size_t length = 0;
-    *j = (struct journal){.path = strdup(path), .fd = -1, .before = json_object(), .written = json_object()};
+    clear(j, path);
     if (create && make_folder_of(path, e) != 0)
         return error_prefix(e, "making the journal's folder");
     int result = open_locked(j, create, e);
     if (result != 0)
         return result == 1 ? 0 : -1;
-    char *text = files_read(path, JOURNAL_LIMIT, &length, e);
+    char *text = read_records(j, &length, e);
     if (text == NULL)
         return -1;
-    result = journal_parse(j, text, length, e) == 0 ? cut_torn_line(j, text, length, e)
-                                                    : error_prefix(e, "the journal %s", path);
+    result = cut_torn_line(j, text, length, e);
     free(text);
     return result;
+}
+
+int journal_peek(struct journal *j, const char *path, struct error *e)
+{
+    size_t length = 0;
+    clear(j, path);
+    if (!files_exist(path))
+        return 0;
+    char *text = read_records(j, &length, e);
+    free(text);
+    return text != NULL ? 0 : -1;
 }
 
 void journal_close(struct journal *j)
 {
     if (j->fd >= 0)
         close(j->fd);
-    /* one that was made and not begun holds nothing */
     free(j->path);
     json_decref(j->before);
     json_decref(j->written);

@@ -23,6 +23,8 @@ struct journal {
 
 /* Open and lock; with `create` make it when it is not there. Without it a missing journal is one that has not begun. */
 int journal_open(struct journal *j, const char *path, bool create, struct error *e);
+/* Read only, without the lock: a set may be at work. */
+int journal_peek(struct journal *j, const char *path, struct error *e);
 void journal_close(struct journal *j);
 /* Remove the file; the journal is empty after. */
 int journal_remove(struct journal *j, struct error *e);

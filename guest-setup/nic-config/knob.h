@@ -13,7 +13,7 @@
 
 /* Drivers that reopen their queues drop the carrier within the call; a port that trains anew does so some time after. */
 #define FLAP_SOON_NS  (100 * NS_PER_MS)
-#define FLAP_LATER_NS (1000 * NS_PER_MS)
+#define FLAP_LATER_NS (500 * NS_PER_MS)
 
 enum knob_answer {
     KNOB_READ,    /* the values are in */

@@ -97,12 +97,17 @@ static json_t *describe(const struct view *v)
     return red;
 }
 
+static bool is_as_written(const struct qdisc_state *tree, const struct settings_red *written)
+{
+    return written != NULL && tree->has_red && tree->red.limit == written->limit_bytes &&
+           tree->red.qth_min == written->min_bytes && tree->red.qth_max == written->max_bytes &&
+           tree->red.Wlog == written->wlog && tree->red.Scell_log == written->scell_log;
+}
+
 /* The kernel does not keep what its parameters were computed from; the journal does. */
 static void recall(json_t *red, const struct settings_red *written)
 {
     char text[32];
-    if (written == NULL)
-        return;
     json_object_set_new(red, "avpkt",
                         json_string(units_format(UNIT_BYTES, written->avpkt_bytes, text, sizeof(text))));
     json_object_set_new(red, "bandwidth",
@@ -121,7 +126,7 @@ static enum knob_answer read_red(struct device *d, json_t *settings, struct text
     if (look(d, &v, e) != 0)
         return KNOB_FAILED;
     json_t *red = v.ours ? describe(&v) : json_null();
-    if (v.ours)
+    if (v.ours && is_as_written(v.ifb.index ? &v.at_ifb : &v.own, d->red_written))
         recall(red, d->red_written);
     json_object_set_new(settings, "red", red);
     text_add(place, "rtnetlink, qdisc");

@@ -275,15 +275,6 @@ static int parse_fault(const char *text, struct fault *fault, struct error *e)
                      text);
 }
 
-/* The journal of others is looked at, not locked: a set may be at work. */
-static int peek_journal(struct journal *j, const char *path, struct error *e)
-{
-    *j = (struct journal){.path = strdup(path), .fd = -1, .before = json_object(), .written = json_object()};
-    j->begun = access(path, F_OK) == 0;
-    (void)e;
-    return 0;
-}
-
 static void block_signals(void)
 {
     sigset_t set;
@@ -309,7 +300,7 @@ static enum status run(struct job *job, const struct command *command)
     struct error e = {""};
     const char *path = job->arguments->journal ? job->arguments->journal : DEFAULT_JOURNAL;
     int opened = command->journal ? journal_open(&job->journal, path, command->create, &e)
-                                  : peek_journal(&job->journal, path, &e);
+                                  : journal_peek(&job->journal, path, &e);
     enum status status = REFUSED;
     transaction_init(&job->transaction, &job->host, &job->journal);
     job->transaction.skip_missing = job->arguments->skip_missing;
