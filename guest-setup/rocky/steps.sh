@@ -1,5 +1,6 @@
 # shellcheck shell=bash disable=SC2034 # steps use the names that are set here
 # What the steps of the Rocky profiles share. A step sources this, defines `check` and `apply`, and ends with `step "$@"`.
+# A pipe fails with any of its commands: no `grep -q` at its end, which stops reading and lets the writer fail.
 # Steps read the versions that they install from the folder that the controller serves (guest-setup/host/packages).
 set -euo pipefail
 export LC_ALL=C
@@ -32,7 +33,7 @@ bundle_list() { awk -v key="$1." 'index($1, key) == 1 { print $2 }' "$SERVED/bun
 # NAME, or NAME-EPOCH:VERSION-RELEASE.ARCH, or NAME-VERSION-RELEASE.ARCH, is installed exactly so.
 is_installed() {
     if [[ $1 == *-[0-9]*:* ]]; then
-        rpm -q --queryformat '%{NAME}-%{EPOCH}:%{VERSION}-%{RELEASE}.%{ARCH}\n' "${1%%-[0-9]*:*}" 2>/dev/null | grep -qxF "$1"
+        rpm -q --queryformat '%{NAME}-%{EPOCH}:%{VERSION}-%{RELEASE}.%{ARCH}\n' "${1%%-[0-9]*:*}" 2>/dev/null | grep -xF "$1" >/dev/null
     else
         rpm -q --quiet "$1"
     fi
