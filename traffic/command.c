@@ -399,20 +399,20 @@ static const struct traffic_options defaults = {
              .flip = -1},
 };
 
-int command_parse(int argc, char **argv, bool driving, struct traffic_options *options,
-                  const char ***arguments, size_t *argument_count, struct error *e)
+int traffic_options_parse(int argc, char **argv, bool driving, struct traffic_options *options,
+                          const char ***arguments, size_t *argument_count, struct error *e)
 {
     *options = defaults;
     return options_parse(driving ? drive_specs : serve_specs, argc, argv, options, arguments, argument_count,
                          e);
 }
 
-void command_free(bool driving, struct traffic_options *options, const char **arguments)
+void traffic_options_free(bool driving, struct traffic_options *options, const char **arguments)
 {
     options_free(driving ? drive_specs : serve_specs, options, arguments);
 }
 
-void command_help(const char *subcommand, const char *synopsis, const char *about, bool driving)
+void traffic_options_help(const char *subcommand, const char *synopsis, const char *about, bool driving)
 {
     char usage[200];
     snprintf(usage, sizeof usage, "%s [OPTION]...%s%s", subcommand, *synopsis ? " " : "", synopsis);
@@ -452,7 +452,7 @@ static int add_sizes(char *item, int64_t *sizes, size_t *count, struct error *e)
     return add_size(to, sizes, count, e);
 }
 
-int command_sizes(const char *text, int64_t *sizes, size_t *count, struct error *e)
+int traffic_sizes(const char *text, int64_t *sizes, size_t *count, struct error *e)
 {
     char *copy = strdup(text), *rest = copy, *item;
     int result = copy ? 0 : error_set(e, "out of memory");
@@ -568,7 +568,7 @@ static int make_flow(const struct flow_options *o, struct drive_plan *flow, stru
         copy_string(o->local.address, &flow->local.address, e) != 0 ||
         copy_string(o->local.gpu, &flow->local.gpu, e) != 0)
         return -1;
-    if (check_flow(o, e) != 0 || command_sizes(o->message, flow->sizes, &flow->size_count, e) != 0)
+    if (check_flow(o, e) != 0 || traffic_sizes(o->message, flow->sizes, &flow->size_count, e) != 0)
         return -1;
     if (flow->size_count > 1 && !o->duration_ns && !o->count)
         return error_set(e, "--message %s: several sizes need --duration or --count for each", o->message);
@@ -652,7 +652,7 @@ static int check_names(const struct drive_plan *flows, size_t count, struct erro
     return 0;
 }
 
-int command_flows(const struct traffic_options *options, struct drive_plan *flows, size_t *count,
+int traffic_flows(const struct traffic_options *options, struct drive_plan *flows, size_t *count,
                   struct error *e)
 {
     size_t wanted = options->flows.count;

@@ -60,16 +60,16 @@ struct drive_plan {
 extern const char *const gid_type_names[];
 
 /* Parse argv of a subcommand (argv[0] is its name); `driving`: with the flow options. arguments as in options_parse. */
-int command_parse(int argc, char **argv, bool driving, struct traffic_options *options,
-                  const char ***arguments, size_t *argument_count, struct error *e);
-void command_free(bool driving, struct traffic_options *options, const char **arguments);
-void command_help(const char *subcommand, const char *synopsis, const char *about, bool driving);
+int traffic_options_parse(int argc, char **argv, bool driving, struct traffic_options *options,
+                          const char ***arguments, size_t *argument_count, struct error *e);
+void traffic_options_free(bool driving, struct traffic_options *options, const char **arguments);
+void traffic_options_help(const char *subcommand, const char *synopsis, const char *about, bool driving);
 
 /* The flows that the options ask for: one, or one a --flow. At most TRAFFIC_MAX_FLOWS. */
-int command_flows(const struct traffic_options *options, struct drive_plan *flows, size_t *count,
+int traffic_flows(const struct traffic_options *options, struct drive_plan *flows, size_t *count,
                   struct error *e);
 void drive_plan_free(struct drive_plan *flow);
 /* "64KiB", "2B..8MiB" (doubling), "2B,64B,1KiB". */
-int command_sizes(const char *text, int64_t *sizes, size_t *count, struct error *e);
+int traffic_sizes(const char *text, int64_t *sizes, size_t *count, struct error *e);
 
 #endif

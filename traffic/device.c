@@ -90,7 +90,7 @@ static int open_all_of_rdma_cm(struct device *device, struct error *e)
     return error_set_errno(e, errno ? errno : ENODEV, "rdma_cm finds no RDMA device (is rdma_ucm loaded?)");
 }
 
-void device_close(struct device *device)
+void rdma_device_close(struct device *device)
 {
     if (device->list_from_rdma_cm) {
         rdma_free_devices(device->list);
@@ -230,14 +230,14 @@ static int choose(struct device *device, const struct local_options *options, co
     return 0;
 }
 
-int device_open(struct device *device, const struct local_options *options, int connection,
-                const char *control_address, struct error *e)
+int rdma_device_open(struct device *device, const struct local_options *options, int connection,
+                     const char *control_address, struct error *e)
 {
     *device = (struct device){0};
     int result = connection == CONNECTION_RDMA ? open_all_of_rdma_cm(device, e) : open_all(device, e);
     if (result == 0)
         result = choose(device, options, control_address, e);
     if (result != 0)
-        device_close(device);
+        rdma_device_close(device);
     return result;
 }

@@ -27,9 +27,9 @@ struct device {
 
 /* Open the device that the options name, or the one whose GID is the address (options, else `control_address`: this
  * side's address of the control connection), or the only one with an active port. */
-int device_open(struct device *device, const struct local_options *options, int connection,
-                const char *control_address, struct error *e);
-void device_close(struct device *device);
+int rdma_device_open(struct device *device, const struct local_options *options, int connection,
+                     const char *control_address, struct error *e);
+void rdma_device_close(struct device *device);
 
 /* "10.0.0.1" for an IPv4-mapped GID, else as an IPv6 address. */
 char *gid_text(const union ibv_gid *gid, char *text, size_t size);

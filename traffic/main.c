@@ -71,7 +71,7 @@ static int drive_flows(struct context *c, const char *host, int64_t port)
     struct error e;
     size_t count = 0;
     int result = EXIT_USAGE;
-    if (!flows || command_flows(&c->options, flows, &count, &e) != 0)
+    if (!flows || traffic_flows(&c->options, flows, &count, &e) != 0)
         log_error("%s", flows ? e.text : "out of memory");
     else
         result = (int)drive_run(flows, count, host, port, &c->output, c->stop.fd);
@@ -116,7 +116,7 @@ static int loop(struct context *c)
         log_error("%s", listener < 0 ? e.text : "no more descriptors");
         return EXIT_LAB;
     }
-    output_open(&quiet, nowhere, OUTPUT_JSON, c->stop.fd);
+    traffic_output_open(&quiet, nowhere, OUTPUT_JSON, c->stop.fd);
     struct server server = {
         .local = &c->options.flow.local, .output = &quiet, .listener = listener, .stop_fd = end.fds[0]};
     int result = EXIT_LAB;
@@ -126,7 +126,7 @@ static int loop(struct context *c)
         pthread_join(thread, NULL);
         close(end.fds[0]);
     }
-    output_close(&quiet);
+    traffic_output_close(&quiet);
     fclose(nowhere);
     close(listener);
     return result;
@@ -164,13 +164,13 @@ static int run_subcommand(const struct subcommand *s, int argc, char **argv)
 {
     struct context c;
     struct error e;
-    if (command_parse(argc, argv, s->driving, &c.options, &c.arguments, &c.argument_count, &e) != 0) {
+    if (traffic_options_parse(argc, argv, s->driving, &c.options, &c.arguments, &c.argument_count, &e) != 0) {
         log_error("%s: %s", s->name, e.text);
         return EXIT_USAGE;
     }
     int result = EXIT_LAB;
     if (c.options.help) {
-        command_help(s->name, s->synopsis, s->about, s->driving);
+        traffic_options_help(s->name, s->synopsis, s->about, s->driving);
         result = 0;
     } else if (!s->driving && c.argument_count) {
         log_error("%s takes no argument: \"%s\"", s->name, c.arguments[0]);
@@ -178,12 +178,12 @@ static int run_subcommand(const struct subcommand *s, int argc, char **argv)
     } else if (stop_open(&c.stop, c.options.while_stdin > 0, &e) != 0) {
         log_error("%s", e.text);
     } else {
-        output_open(&c.output, stdout, c.options.output, c.stop.fd);
+        traffic_output_open(&c.output, stdout, c.options.output, c.stop.fd);
         result = s->run(&c);
-        output_close(&c.output);
+        traffic_output_close(&c.output);
         stop_close(&c.stop);
     }
-    command_free(s->driving, &c.options, c.arguments);
+    traffic_options_free(s->driving, &c.options, c.arguments);
     return result;
 }
 

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-void output_open(struct output *output, FILE *file, int kind, int stop_fd)
+void traffic_output_open(struct output *output, FILE *file, int kind, int stop_fd)
 {
     *output = (struct output){.file = file,
                               .stop_fd = stop_fd,
@@ -15,7 +15,7 @@ void output_open(struct output *output, FILE *file, int kind, int stop_fd)
     pthread_mutex_init(&output->lock, NULL);
 }
 
-void output_close(struct output *output)
+void traffic_output_close(struct output *output)
 {
     fflush(output->file);
     pthread_mutex_destroy(&output->lock);

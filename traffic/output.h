@@ -16,13 +16,13 @@ struct output {
 };
 
 /* kind: enum output_kind (command.h). */
-void output_open(struct output *output, FILE *file, int kind, int stop_fd);
+void traffic_output_open(struct output *output, FILE *file, int kind, int stop_fd);
 /* Print an object line and release it. */
 void output_line(struct output *output, json_t *line);
 /* {"type":"event","time_ns","source":"roce-traffic","what","text"} */
 json_t *output_event(const char *what, const char *text);
 /* {"type":"error","flow","time_ns","status","text"} */
 json_t *output_error(const char *flow, const char *status, const char *text);
-void output_close(struct output *output);
+void traffic_output_close(struct output *output);
 
 #endif

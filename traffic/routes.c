@@ -81,7 +81,7 @@ int routes_run(const struct local_options *local, struct output *output)
         return 4;
     }
     report_driver(output);
-    bool nic = device_open(&device, local, CONNECTION_TCP, NULL, &e) == 0;
+    bool nic = rdma_device_open(&device, local, CONNECTION_TCP, NULL, &e) == 0;
     if (nic)
         pd = ibv_alloc_pd(device.context);
     output_line(output, output_event("nic", nic ? device.name : e.text));
@@ -91,6 +91,6 @@ int routes_run(const struct local_options *local, struct output *output)
     if (pd)
         ibv_dealloc_pd(pd);
     if (nic)
-        device_close(&device);
+        rdma_device_close(&device);
     return works ? 0 : 3;
 }

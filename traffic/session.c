@@ -67,7 +67,7 @@ static int check_memory(const struct session *s, struct error *e)
 
 int session_open(struct session *s, const struct local_options *local, int memory_kind, struct error *e)
 {
-    if (device_open(&s->device, local, s->plan->connection, s->control.local, e) != 0)
+    if (rdma_device_open(&s->device, local, s->plan->connection, s->control.local, e) != 0)
         return -1;
     if (!(s->pd = ibv_alloc_pd(s->device.context)))
         return error_set_errno(e, errno, "making a protection domain on %s", s->device.name);
@@ -151,7 +151,7 @@ void session_close(struct session *s)
     if (s->pd)
         ibv_dealloc_pd(s->pd);
     if (s->device.list)
-        device_close(&s->device);
+        rdma_device_close(&s->device);
     control_close(&s->control);
     free_endpoint(&s->mine);
     free_endpoint(&s->peer);

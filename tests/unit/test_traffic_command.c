@@ -1,0 +1,226 @@
+#include "tests/unit/unit.h"
+
+#include "traffic/command.h"
+
+#define MAX_WORDS 40
+
+/* Parse words as `drive`'s options and make the flows; 0, or -1 with the sentence. */
+static int flows_of(const char *const *words, struct drive_plan *flows, size_t *count, struct error *e)
+{
+    struct traffic_options options;
+    const char **arguments;
+    size_t argument_count;
+    char *argv[MAX_WORDS] = {(char *)(uintptr_t) "drive"};
+    int argc = 1;
+    for (; words[argc - 1]; argc++)
+        argv[argc] = (char *)(uintptr_t)words[argc - 1];
+    *count = 0;
+    if (traffic_options_parse(argc, argv, true, &options, &arguments, &argument_count, e) != 0)
+        return -1;
+    int result = traffic_flows(&options, flows, count, e);
+    traffic_options_free(true, &options, arguments);
+    return result;
+}
+
+#define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+static void free_flows(struct drive_plan *flows, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        drive_plan_free(&flows[i]);
+}
+
+static void sizes_are_lists_and_sweeps(void **state)
+{
+    int64_t sizes[TRAFFIC_MAX_SIZES];
+    size_t count;
+    struct error e = {{0}};
+    (void)state;
+    assert_int_equal(traffic_sizes("64KiB", sizes, &count, &e), 0);
+    assert_int_equal(count, 1);
+    assert_int_equal(sizes[0], 65536);
+    assert_int_equal(traffic_sizes("2B..8MiB", sizes, &count, &e), 0);
+    assert_int_equal(count, 23);
+    assert_int_equal(sizes[0], 2);
+    assert_int_equal(sizes[22], 8 << 20);
+    assert_int_equal(traffic_sizes("3B..10B,1KiB", sizes, &count, &e), 0);
+    assert_int_equal(count, 4);
+    assert_int_equal(sizes[1], 6);
+    assert_int_equal(sizes[2], 10); /* the end is in the sweep */
+    assert_int_equal(sizes[3], 1024);
+}
+
+static void bad_sizes_are_refused(void **state)
+{
+    static const struct {
+        const char *text, *says;
+    } cases[] = {
+        {"", "--message"},        {"64", "--message"},         {"0B", "out of range"},
+        {"2GiB", "out of range"}, {"8B..2B", "that rises"},    {"1B..", "--message"},
+        {"..8B", "--message"},    {"1KiB,,2KiB", "--message"}, {"0B..8B", "that rises"},
+    };
+    int64_t sizes[TRAFFIC_MAX_SIZES];
+    size_t count;
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct error e = {{0}};
+        assert_int_equal(traffic_sizes(cases[i].text, sizes, &count, &e), -1);
+        if (!strstr(e.text, cases[i].says))
+            fail_msg("\"%s\": %s", cases[i].text, e.text);
+    }
+}
+
+static void traffic_class_comes_whole_or_in_parts(void **state)
+{
+    struct drive_plan flows[TRAFFIC_MAX_FLOWS];
+    size_t count;
+    struct error e = {{0}};
+    (void)state;
+    assert_int_equal(flows_of(WORDS("--traffic-class", "106"), flows, &count, &e), 0);
+    assert_int_equal(flows[0].plan.traffic_class, 106);
+    free_flows(flows, count);
+    assert_int_equal(flows_of(WORDS("--dscp", "26", "--ecn", "ect0"), flows, &count, &e), 0);
+    assert_int_equal(flows[0].plan.traffic_class, 106);
+    free_flows(flows, count);
+    assert_int_equal(flows_of(WORDS("--ecn", "ce"), flows, &count, &e), 0);
+    assert_int_equal(flows[0].plan.traffic_class, 3);
+    free_flows(flows, count);
+    assert_int_equal(flows_of(WORDS("--ecn", "ce", "--traffic-class", "1"), flows, &count, &e), -1);
+    assert_non_null(strstr(e.text, "leave out --dscp and --ecn"));
+}
+
+static void a_flow_text_overrides_the_options(void **state)
+{
+    struct drive_plan flows[TRAFFIC_MAX_FLOWS];
+    size_t count;
+    struct error e = {{0}};
+    (void)state;
+    assert_int_equal(
+        flows_of(WORDS("--depth", "32", "-D", "2s", "--flow", " name=x  op=read queue-pairs=4 ", "--flow",
+                       "name=y bidirectional message=2B..8B duration=3s gpu=0000:06:00.0"),
+                 flows, &count, &e),
+        0);
+    assert_int_equal(count, 2);
+    assert_string_equal(flows[0].plan.flow, "x");
+    assert_int_equal(flows[0].plan.operation, OPERATION_READ);
+    assert_int_equal(flows[0].plan.queue_pairs, 4);
+    assert_int_equal(flows[0].plan.depth, 32);
+    assert_int_equal(flows[0].duration_ns, 2000000000);
+    assert_false(flows[0].plan.bidirectional);
+    assert_string_equal(flows[1].plan.flow, "y");
+    assert_string_equal(flows[1].plan.reverse, "y-reverse");
+    assert_true(flows[1].plan.bidirectional);
+    assert_int_equal(flows[1].size_count, 3);
+    assert_int_equal(flows[1].plan.max_message_bytes, 8);
+    assert_int_equal(flows[1].duration_ns, 3000000000);
+    assert_string_equal(flows[1].local.gpu, "0000:06:00.0");
+    free_flows(flows, count);
+}
+
+static void contradictions_are_refused(void **state)
+{
+    static const struct {
+        const char *words[5];
+        const char *says;
+    } cases[] = {
+        {{"--flip", "3"}, "--validate"},
+        {{"--mode", "ping-pong", "--queue-pairs", "2"}, "one queue pair"},
+        {{"--mode", "ping-pong", "--bidirectional"}, "both ways by itself"},
+        {{"--mode", "ping-pong", "--rate", "1Gb/s"}, "--mode stream"},
+        {{"--mode", "ping-pong", "--memory", "gpu"}, "cannot see the GPU's"},
+        {{"--mode", "ping-pong", "--validate"}, "last byte"},
+        {{"--mtu", "1000"}, "expected 256"},
+        {{"--mtu", "1024", "--connection", "rdma"}, "rdma_cm takes the path MTU"},
+        {{"--message", "2B..8B"}, "need --duration or --count"},
+        {{"--post-list", "200"}, "longer than the depth"},
+        {{"--queue-pairs=1024", "--slots=1024", "--message=1MiB"}, "more than 64 GiB"},
+        {{"--flow", "name=a", "--flow", "name=a"}, "two flows have the name"},
+        {{"--flow", "port=3"}, "whole process"},
+        {{"--flow", "flow=name=b"}, "whole process"},
+        {{"--flow", "oop=read"}, "did you mean --op"},
+        {{"--op", "atomic"}, "write-imm"},
+        {{"--depth", "0"}, "expected 1 to"},
+    };
+    struct drive_plan flows[TRAFFIC_MAX_FLOWS];
+    size_t count;
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct error e = {{0}};
+        if (flows_of(cases[i].words, flows, &count, &e) == 0)
+            fail_msg("%s %s was taken", cases[i].words[0], cases[i].words[1]);
+        if (!strstr(e.text, cases[i].says))
+            fail_msg("%s %s: \"%s\" does not say \"%s\"", cases[i].words[0], cases[i].words[1], e.text,
+                     cases[i].says);
+        assert_int_equal(count, 0);
+    }
+}
+
+static void ping_pong_has_one_message_under_way(void **state)
+{
+    struct drive_plan flows[TRAFFIC_MAX_FLOWS];
+    size_t count;
+    struct error e = {{0}};
+    (void)state;
+    assert_int_equal(flows_of(WORDS("--mode", "ping-pong", "--depth", "64"), flows, &count, &e), 0);
+    assert_int_equal(flows[0].plan.depth, 1);
+    assert_int_equal(flows[0].plan.inline_bytes, 220);
+    assert_true(flows[0].plan.latency);
+    free_flows(flows, count);
+}
+
+/* Which side sends, receives, and needs which half of memory. */
+static void the_plan_knows_who_does_what(void **state)
+{
+    struct plan write = {.operation = OPERATION_WRITE}, read = {.operation = OPERATION_READ},
+                both = {.operation = OPERATION_SEND, .bidirectional = 1},
+                rally = {.operation = OPERATION_READ, .mode = MODE_PING_PONG};
+    (void)state;
+    assert_true(plan_sends(&write, true));
+    assert_false(plan_sends(&write, false));
+    assert_false(plan_receives(&write, false)); /* nobody is told of a write */
+    assert_true(plan_has_outgoing(&write, true));
+    assert_false(plan_has_incoming(&write, true));
+    assert_true(plan_has_incoming(&write, false));
+    assert_true(plan_has_outgoing(&read, false)); /* a read's bytes leave from the server */
+    assert_false(plan_has_outgoing(&read, true));
+    assert_true(plan_has_incoming(&read, true));
+    assert_true(plan_receives(&both, true));
+    assert_true(plan_receives(&both, false));
+    assert_true(plan_sends(&both, false));
+    assert_true(plan_has_outgoing(&both, true) && plan_has_incoming(&both, true));
+    assert_false(plan_sends(&rally, false));
+    assert_true(plan_has_outgoing(&rally, false));
+}
+
+static void moderation_follows_size_pairs_and_rate(void **state)
+{
+    struct plan plan = {.depth = 128, .queue_pairs = 1};
+    (void)state;
+    assert_int_equal(plan_moderation(&plan, 2), 64);
+    assert_int_equal(plan_moderation(&plan, 65536), 1);
+    plan.queue_pairs = 8;
+    assert_int_equal(plan_moderation(&plan, 2), 8);
+    plan.queue_pairs = 512;
+    assert_int_equal(plan_moderation(&plan, 2), 4);
+    plan.rate_bps = 1;
+    assert_int_equal(plan_moderation(&plan, 2), 1);
+    plan.moderation = 1000;
+    assert_int_equal(plan_moderation(&plan, 2), 128);
+    plan = (struct plan){.depth = 1, .queue_pairs = 1};
+    assert_int_equal(plan_moderation(&plan, 2), 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sizes_are_lists_and_sweeps),
+        cmocka_unit_test(bad_sizes_are_refused),
+        cmocka_unit_test(traffic_class_comes_whole_or_in_parts),
+        cmocka_unit_test(a_flow_text_overrides_the_options),
+        cmocka_unit_test(contradictions_are_refused),
+        cmocka_unit_test(ping_pong_has_one_message_under_way),
+        cmocka_unit_test(the_plan_knows_who_does_what),
+        cmocka_unit_test(moderation_follows_size_pairs_and_rate),
+    };
+    return cmocka_run_group_tests_name("traffic_command", tests, NULL, NULL);
+}
