@@ -115,20 +115,35 @@ static size_t role_index(const struct run *run, const char *name)
     return 0;
 }
 
+/* Does this role lack the GPU that traffic `name` needs? */
+static bool lacks_gpu(const struct run *run, const char *role, const char *name, struct text *why)
+{
+    size_t i = role_index(run, role);
+    if (role_can(run, i, "gpu"))
+        return false;
+    text_add(why, "lab %s lacks gpu: flow %s uses GPU memory, and host %s has none that can be used",
+             run->x->cell->lab.name, name, run->hosts[i].name);
+    return true;
+}
+
 /* A cell that the lab cannot do is skipped, never silently changed into another experiment. */
 static bool cannot_run(const struct run *run, struct text *why)
 {
-    const struct scenario_flow *flows = run->x->cell->scenario.flows.items;
-    for (size_t i = 0; i < run->x->cell->scenario.flows.count; i++) {
-        size_t ends[2] = {role_index(run, flows[i].from), role_index(run, flows[i].to)};
-        for (size_t k = 0; k < 2; k++)
-            if (flows[i].memory == MEMORY_GPU && !role_can(run, ends[k], "gpu")) {
-                text_add(why,
-                         "lab %s lacks gpu: flow %s uses GPU memory, and host %s has none that can be used",
-                         run->x->cell->lab.name, flows[i].name, run->hosts[ends[k]].name);
+    const struct scenario *scenario = &run->x->cell->scenario;
+    const struct scenario_flow *flows = scenario->flows.items;
+    const struct scenario_traffic *traffic = scenario->traffic.items;
+    for (size_t i = 0; i < scenario->flows.count; i++)
+        if (flows[i].memory == MEMORY_GPU && (lacks_gpu(run, flows[i].from, flows[i].name, why) ||
+                                              lacks_gpu(run, flows[i].to, flows[i].name, why)))
+            return true;
+    for (size_t i = 0; i < scenario->traffic.count; i++)
+        for (size_t k = 0; traffic[i].memory == MEMORY_GPU && k < traffic[i].from.count + traffic[i].to.count;
+             k++) {
+            char *const *from = traffic[i].from.items, *const *to = traffic[i].to.items;
+            if (lacks_gpu(run, k < traffic[i].from.count ? from[k] : to[k - traffic[i].from.count],
+                          traffic[i].name, why))
                 return true;
-            }
-    }
+        }
     return false;
 }
 

@@ -500,7 +500,7 @@ static json_t *pause_summary(const struct pauses *pauses)
 {
     json_t *json = json_object();
     for (size_t p = 0; p < PRIORITIES; p++) {
-        char key[4];
+        char key[24];
         snprintf(key, sizeof key, "%zu", p);
         if (pauses->priorities[p])
             json_object_set_new(json, key, histogram_json(pauses->priorities[p]));
@@ -554,16 +554,11 @@ static void rates(json_t *json, int64_t bytes, int64_t messages, int64_t duratio
 /* From the generator's summary, or, when it never came, from the intervals that lie inside the measure phase. */
 static json_t *flow_summary(const struct flow *flow)
 {
-    static const char *const kept[] = {"latency_ns",
-                                       "retransmitted_packets",
-                                       "completion_ns",
-                                       "slowdown",
-                                       "by_size",
-                                       "flows",
-                                       "from",
-                                       "to",
-                                       "memory_used",
-                                       NULL};
+    static const char *const kept[] = {"latency_ns",    "retransmitted_packets",
+                                       "completion_ns", "slowdown",
+                                       "by_size",       "flows",
+                                       "from",          "to",
+                                       "memory_used",   NULL};
     json_t *json = json_object();
     const json_t *s = flow->summary;
     if (flow->of)

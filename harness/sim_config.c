@@ -235,7 +235,7 @@ json_t *sim_setup_settings_json(const struct sim_settings *s)
     json_t *prio_to_buffer = json_object(), *buffers = json_array();
     char cable[40];
     for (int p = 0; p < SIM_PRIORITIES; p++) {
-        char key[4];
+        char key[16];
         snprintf(key, sizeof key, "%d", p);
         json_object_set_new(prio_to_buffer, key, json_integer(s->prio_to_buffer[p]));
     }
@@ -328,14 +328,8 @@ static void take_flow(const struct cell *cell, const struct scenario_flow *from,
     take_amount(from, to);
 }
 
-static int check_ends(const struct cell *cell, const struct scenario_flow *flow, const uint32_t ends[2],
-                      struct error *e)
+static int check_mode(const struct scenario_flow *flow, struct error *e)
 {
-    const struct lab_sim_host *hosts = cell->lab.hosts.items;
-    for (int i = 0; i < 2; i++)
-        if (flow->memory == MEMORY_GPU && !hosts[ends[i]].gpu)
-            return error_set(e, "flow %s uses GPU memory, but host %s of lab %s has no gpu", flow->name,
-                             hosts[ends[i]].name, cell->lab.name);
     if (flow->mode == MODE_LATENCY && flow->op == OP_READ)
         return error_set(e, "flow %s: the simulator measures latency of writes and sends, not of reads",
                          flow->name);
@@ -362,7 +356,7 @@ static int take_flows(const struct cell *cell, const json_t *roles, struct sim_s
         snprintf(of, sizeof of, "flow %.100s", flows[i].name);
         if (sim_setup_host(cell, setup, roles, flows[i].from, of, &ends[0], e) != 0 ||
             sim_setup_host(cell, setup, roles, flows[i].to, of, &ends[1], e) != 0 ||
-            check_ends(cell, &flows[i], ends, e) != 0)
+            check_mode(&flows[i], e) != 0)
             return -1;
         take_flow(cell, &flows[i], ends, &setup->flows[i]);
     }

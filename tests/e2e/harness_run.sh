@@ -1,0 +1,119 @@
+#!/bin/bash
+# harness run in the simulated lab, through the program: folders, exit codes, options, Ctrl-C, where files are found.
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/lib.sh"
+H=$BUILD/harness
+OUT=$SCRATCH/results
+cd "$BUILD" || exit 1
+
+# ---- the command as it stands in the README, from build/
+check_exit 0 "./harness run scenarios/pfc-bidir.json, in build/" ./harness run scenarios/pfc-bidir.json --duration 200ms --out "$OUT" --no-report
+check_says "it says which lab it took, and that it is simulated" 'lab sim-geforce-pair .*simulated' "$SCRATCH/err"
+check_says "it says what came out" 'pfc-bidir, flows.*memory gpu: passed \(simulated\)' "$SCRATCH/out"
+LATEST=$OUT/pfc-bidir/latest
+check "latest points at it" test -f "$LATEST/index.json"
+check "the index names both cells" test "$(jq -r '[.cells[] | .cell["flows.*.memory"] + " " + .verdict] | join(",")' "$LATEST/index.json")" = "host passed,gpu passed"
+for file in result.json samples.jsonl flows.jsonl pauses.jsonl settings.json run.log; do
+    check "a cell has $file" test -s "$LATEST/02/$file" -o "$file" = pauses.jsonl
+done
+check "every sample line is JSON" jq -es 'length > 40' "$LATEST/02/samples.jsonl"
+check "every flow line is JSON" jq -es 'length > 10' "$LATEST/02/flows.jsonl"
+check "the result says it is simulated and complete" jq -e '.simulated and .complete and .schema == 1' "$LATEST/02/result.json"
+check "thresholds are computed: xoff 91392, xon 81408" jq -e '.hosts.a.buffers[] | select(.buffer == 1) | .xoff_bytes == 91392 and .xon_bytes == 81408' "$LATEST/02/result.json"
+check "sources of the lab's values travel along" jq -e '.sources | length > 10' "$LATEST/02/result.json"
+check "phases have their times" jq -e '[.phases[] | .end_ns - .start_ns] == [1000000000, 200000000, 500000000]' "$LATEST/02/result.json"
+
+# ---- determinism and seeds
+run_seed() { "$H" run pfc-bidir --set 'sweep={}' --duration 100ms --set phases.warmup=50ms --seed "$1" --out "$SCRATCH/$2" --quiet --no-report; }
+run_seed 7 one; run_seed 7 two; run_seed 8 three
+check "the same seed gives the same bytes" cmp "$SCRATCH/one/pfc-bidir/latest/samples.jsonl" "$SCRATCH/two/pfc-bidir/latest/samples.jsonl"
+if cmp -s "$SCRATCH/one/pfc-bidir/latest/samples.jsonl" "$SCRATCH/three/pfc-bidir/latest/samples.jsonl"; then nok "another seed gives others"; else ok "another seed gives others"; fi
+check "a run without a sweep lies in its folder itself" test -f "$SCRATCH/one/pfc-bidir/latest/result.json" -a ! -e "$SCRATCH/one/pfc-bidir/latest/index.json"
+
+# ---- options
+check_exit 0 "--repeat and --json" "$H" run write-latency --repeat 3 --duration 5ms --json --no-report --out "$OUT"
+check "one JSON document on standard output, with three runs" jq -e '.cells | length == 3 and ([.[].repeat] == [1,2,3])' "$SCRATCH/out"
+check "repeated runs have their own seeds" test "$(jq -s '[.[].seed] | unique | length' "$OUT"/write-latency/latest/*/result.json)" = 3
+check_exit 0 "--dry-run" "$H" run pfc-bidir --dry-run --out "$SCRATCH/dry"
+check "... makes nothing" test ! -e "$SCRATCH/dry"
+check_exit 0 "--quiet" "$H" run write-latency --quiet --duration 5ms --no-report --out "$OUT"
+check "... says nothing" test ! -s "$SCRATCH/out" -a ! -s "$SCRATCH/err"
+check_exit 0 "--set reaches the lab" "$H" run write-latency --lab sim-geforce-pair --set lab.links.0.length=20m --duration 5ms --no-report --out "$OUT"
+check "... as the result says" test "$(jq -r '.lab.links[0].length' "$OUT/write-latency/latest/result.json")" = 20m
+HARNESS_LAB=sim-geforce-pair check_exit 0 "HARNESS_LAB" "$H" run write-latency --duration 5ms --no-report --out "$OUT"
+check_says "... is named as the choice's reason" 'chosen by HARNESS_LAB' "$SCRATCH/err"
+
+# ---- verdicts and exit codes
+expectation() { jq --arg c "$1" '.expect=[{"name":"x","check":$c,"needs":$n}]' --argjson n "$2" "$ROOT/scenarios/write-latency.json" >"$SCRATCH/x.json"; }
+expectation 'sum(flows.*.messages) == 0' '[]'
+check_exit 1 "a failed expectation: exit code 1" "$H" run "$SCRATCH/x.json" --lab sim-geforce-pair --duration 5ms --no-report --out "$OUT"
+expectation 'sum(flows.*.messages) > 0' '["switch"]'
+check_exit 4 "everything skipped: exit code 4" "$H" run "$SCRATCH/x.json" --lab sim-geforce-pair --duration 5ms --no-report --out "$OUT"
+check_says "... by name" 'lab sim-geforce-pair lacks switch' "$SCRATCH/out"
+jq 'del(.defaults.host.gpu, .hosts.a.gpu, .hosts.b.gpu)' "$ROOT/labs/sim-geforce-pair.json" >"$SCRATCH/no-gpu.json"
+check_exit 0 "a cell that the lab cannot do is skipped" "$H" run pfc-bidir --lab "$SCRATCH/no-gpu.json" --duration 50ms --no-report --out "$OUT"
+check_says "... by name, and never run as something else" 'lacks gpu: flow a-to-b uses GPU memory' "$SCRATCH/out"
+
+# ---- Ctrl-C
+sampling() { # wait until a run has sampled something
+    for _ in $(seq 100); do
+        [ -z "$(find "$1" -name samples.jsonl -size +0 2>/dev/null)" ] || return 0
+        sleep 0.1
+    done
+}
+"$H" run pfc-bidir --duration 600s --out "$SCRATCH/interrupted" --no-report >"$SCRATCH/out" 2>"$SCRATCH/err" &
+victim=$!
+sampling "$SCRATCH/interrupted"
+sleep 0.5
+kill -INT $victim
+wait $victim
+check "Ctrl-C: exit code 130" test $? = 130
+R=$SCRATCH/interrupted/pfc-bidir/latest
+check "... the result is incomplete and says why" jq -e '(.complete | not) and .verdict == "incomplete" and (.reason | test("interrupted"))' "$R/01/result.json"
+check "... the index too" jq -e '(.complete | not) and .verdict == "incomplete" and (.cells | length == 1)' "$R/index.json"
+check "... samples are whole lines" jq -es 'length > 5' "$R/01/samples.jsonl"
+check "... flows have what they had" jq -e '.flows["a-to-b"].complete == false' "$R/01/result.json"
+"$H" run pfc-bidir --duration 600s --out "$SCRATCH/killed" --no-report >/dev/null 2>&1 &
+victim=$!
+sampling "$SCRATCH/killed"
+kill -KILL $victim
+wait $victim 2>/dev/null
+check "kill -9: nothing is taken for a result" test ! -e "$SCRATCH/killed/pfc-bidir/latest" -a -z "$(find "$SCRATCH/killed" -name result.json)"
+
+# ---- progress is for terminals
+if command -v script >/dev/null; then
+    script -qec "$H run write-latency --duration 200ms --no-report --out $OUT" /dev/null >"$SCRATCH/tty" 2>&1 </dev/null
+    check_says "a terminal sees the phase, the time left and rates" 'measure +[0-9]+%, [0-9.]+ s left +[0-9.]+ Gb/s' "$SCRATCH/tty"
+else
+    skip "progress on a terminal" "script(1) is not installed"
+fi
+
+# ---- other commands
+check_exit 0 "check" "$H" check "$ROOT"/scenarios/*.json "$ROOT"/labs/*.json
+check_exit 0 "list --json" "$H" list --json
+check "... is JSON and has the scenario" jq -e '.scenarios[] | select(.name == "pfc-bidir")' "$SCRATCH/out"
+for type in scenario lab settings; do
+    check_exit 0 "schema $type" "$H" schema $type
+    check "... is a JSON Schema" jq -e 'to_entries[] | select(.key | test("schema")) | .value | test("2020-12")' "$SCRATCH/out"
+done
+check_exit 0 "schema scenario --manual" "$H" schema scenario --manual
+check_says "... names every field of a flow" 'It Cm queue_pairs' "$SCRATCH/out"
+check_exit 0 "doctor on a simulated lab" "$H" doctor --lab sim-geforce-pair --for pfc-bidir
+check_exit 0 "restore on a simulated lab" "$H" restore --lab sim-geforce-pair
+check_exit 0 "version" "$H" version
+
+# ---- where it finds things when installed
+mkdir -p "$SCRATCH/prefix/bin" "$SCRATCH/prefix/share/harness"
+cp "$H" "$SCRATCH/prefix/bin/"
+cp -R "$ROOT/scenarios" "$ROOT/labs" "$SCRATCH/prefix/share/harness/"
+cd "$SCRATCH" || exit 1
+check_exit 0 "an installed copy finds scenarios and labs" prefix/bin/harness run scenarios/write-latency.json --duration 5ms --no-report
+
+# ---- completion asks the program
+complete_words() { # WORD...: what is offered for the last word
+    bash -c '. "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _harness; printf "%s\n" "${COMPREPLY[@]}"' - "$ROOT/harness/completion.bash" "$@"
+}
+check "completion of commands" test "$(complete_words "$H" "doc")" = doctor
+check "completion of options" test "$(complete_words "$H" run --dur)" = --duration
+check "completion of scenarios" test "$(complete_words "$H" run pfc-b)" = pfc-bidir
+finish
