@@ -67,8 +67,8 @@ static uint64_t address_of(const struct queue_pair *qp, const struct packet *pac
     return start + (uint64_t)packet->index * qp->payload_bytes;
 }
 
-/* When the packet's data has come. Completions share the way down by rate: a read that waits for its memory does not hold up
- * those of another memory. */
+/* When the packet's data has come. Completions of a memory come one after the other; those of both share the
+ * way down by rate, so that a read that waits for its memory does not hold up those of the other. */
 static int64_t read_data(struct sim *sim, struct host *h, enum sim_memory memory, const struct packet *packet)
 {
     uint32_t bytes = packet->payload_bytes;
@@ -85,7 +85,9 @@ static int64_t read_data(struct sim *sim, struct host *h, enum sim_memory memory
         memory_read(sim, &h->memories[memory], link->up_free_ps + link->latency_ps, address, bytes);
     int64_t down_ps = (int64_t)(completion_bytes * link->ps_per_byte_q20 >> 20);
     link->down_free_ps = latest(link->down_free_ps, sim->now_ps) + down_ps;
-    return latest(ready_ps + link->latency_ps + down_ps, link->down_free_ps);
+    int64_t *done_ps = &link->read_done_ps[memory];
+    *done_ps = latest(latest(ready_ps + link->latency_ps, *done_ps) + down_ps, link->down_free_ps);
+    return *done_ps;
 }
 
 static void fetch_packet(struct sim *sim, uint32_t host, uint32_t q)

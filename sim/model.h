@@ -160,8 +160,9 @@ struct pcie {
     int32_t tags_of_packet; /* the most that one packet's read takes */
     int32_t max_payload_bytes, max_read_request_bytes, completion_bytes;
     int64_t up_free_ps, down_free_ps;
-    int32_t tags, headers, data;   /* left */
-    struct credit_return *returns; /* ring */
+    int64_t read_done_ps[SIM_MEMORIES]; /* when the last completion of each has come */
+    int32_t tags, headers, data;        /* left */
+    struct credit_return *returns;      /* ring */
     uint32_t return_capacity, return_first, return_count;
     int64_t up_bytes, down_bytes;
     /* share of the last whole second without credits, as outbound_pci_stalled_* say it */
@@ -233,7 +234,7 @@ struct queue_pair {
     uint16_t sender, receiver;
     uint8_t priority, queue, operation, flags; /* flags: of every data packet */
     /* receiver */
-    uint64_t expected_psn;
+    uint64_t expected_psn, delivered_psn; /* what came in order, and what went on to memory */
     uint32_t received_in_message;
     uint32_t unacknowledged;
     uint32_t waiting_ack; /* an ACK that is still in the port's queue */

@@ -291,11 +291,11 @@ static void acknowledge(struct sim *sim, uint32_t host, uint32_t q)
     qp->echo = false;
     qp->unacknowledged = 0;
     if (qp->waiting_ack != NONE) {
-        sim->packets[qp->waiting_ack].psn = (uint32_t)qp->expected_psn;
+        sim->packets[qp->waiting_ack].psn = (uint32_t)qp->delivered_psn;
         sim->packets[qp->waiting_ack].flags |= flags;
         return;
     }
-    uint32_t p = control_packet(sim, q, PACKET_ACK, qp->expected_psn);
+    uint32_t p = control_packet(sim, q, PACKET_ACK, qp->delivered_psn);
     sim->packets[p].flags = flags;
     /* It may leave at once: then it no longer waits when port_enqueue returns. */
     if (sim->hosts[host].ack_coalescing)
@@ -361,11 +361,12 @@ void qp_delivered(struct sim *sim, uint32_t host, uint32_t p, int64_t visible_ps
     struct queue_pair *qp = &sim->qps[q];
     struct host *h = &sim->hosts[host];
     packet_give(sim, p);
+    qp->delivered_psn = whole_psn(qp->expected_psn, packet.psn) + 1;
     h->counters.rx_payload_bytes += packet.payload_bytes;
     if (qp->operation == SIM_READ) {
         qp->progress_ps = sim->now_ps;
         if (packet.flags & PACKET_LAST)
-            complete_messages(sim, q, whole_psn(qp->expected_psn, packet.psn) + 1);
+            complete_messages(sim, q, qp->delivered_psn);
         return;
     }
     if ((packet.flags & PACKET_LAST) ||
