@@ -13,7 +13,7 @@ static int make_image(struct context *c, const char *name, bool fetch, struct er
 {
     struct profile profile;
     struct image image;
-    if (profile_load(name, &profile, e) != 0)
+    if (profile_load(name, NULL, &profile, e) != 0)
         return -1;
     int result = 0;
     if (fetch != (profile.image.url != NULL))

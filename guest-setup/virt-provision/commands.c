@@ -1,5 +1,6 @@
 #include "guest-setup/virt-provision/commands.h"
 
+#include "guest-setup/virt-provision/dry_run.h"
 #include "guest-setup/virt-provision/rebuild.h"
 #include "guest-setup/virt-provision/record.h"
 #include "guest-setup/virt/places.h"
@@ -20,6 +21,7 @@ static int locked(struct context *c, const char *const *words, size_t count, con
 {
     if (context_load(c, words, count, e) != 0)
         return -1;
+    c->reached = true;
     struct lab_lock *lock = lab_lock(&c->lab, purpose, e);
     if (!lock)
         return -1;
@@ -35,6 +37,8 @@ static int locked(struct context *c, const char *const *words, size_t count, con
 
 int cmd_rebuild(struct context *c, const char *const *words, size_t count, struct error *e)
 {
+    if (c->options.dry_run)
+        return context_load(c, words, count, e) == 0 ? dry_run(c, e) : -1;
     return locked(c, words, count, "rebuild", rebuild_hosts, e);
 }
 
@@ -103,7 +107,7 @@ static json_t *host_status(struct context *c, const struct lab_host *host, struc
     struct record record;
     struct ssh_target target = {0};
     if (virt_domain_state(c->virt, host->domain, &state, e) != 0 ||
-        profile_load(host->profile, &profile, e) != 0)
+        profile_load(host->profile, host->bundle, &profile, e) != 0)
         return NULL;
     if (record_open(&c->lab, host, &record, e) != 0) {
         profile_free(&profile);
@@ -318,6 +322,7 @@ int cmd_devices(struct context *c, const char *const *words, size_t count, struc
         return error_set(e, "usage: virt-provision devices check|bind|release [HOST...]");
     if (context_load(c, words + 1, count - 1, e) != 0)
         return -1;
+    c->reached = true;
     for (size_t i = 0; i < c->host_count; i++)
         if (devices_of_host(c, c->hosts[i], words[0], e) != 0)
             return -1;

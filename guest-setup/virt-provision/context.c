@@ -1,5 +1,6 @@
 #include "guest-setup/virt-provision/context.h"
 
+#include "guest-setup/virt/places.h"
 #include "lib/find.h"
 #include "lib/json_file.h"
 #include "lib/log.h"
@@ -61,6 +62,10 @@ int context_load(struct context *c, const char *const *names, size_t count, stru
     if (load_lab(c, e) != 0)
         return -1;
     const struct lab_host *hosts = c->lab.hosts.items;
+    char *place = places_lab(&c->lab, e); /* is its name fit for one? */
+    free(place);
+    if (!place)
+        return -1;
     c->hosts = calloc(c->lab.hosts.count + count + 1, sizeof *c->hosts);
     if (!c->hosts)
         return error_set(e, "out of memory");
@@ -77,6 +82,7 @@ int context_load(struct context *c, const char *const *names, size_t count, stru
 
 int context_connect(struct context *c, struct error *e)
 {
+    c->reached = true;
     c->virt = virt_open(c->lab.uri, e);
     return c->virt ? 0 : -1;
 }

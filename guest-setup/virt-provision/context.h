@@ -12,6 +12,7 @@ struct options {
     const char *lab;
     const char *from;
     int fresh;
+    int dry_run;
     int adopt;
     int json;
     int quiet;
@@ -23,6 +24,8 @@ struct context {
     struct options options;
     struct lab lab;
     bool has_lab;
+    bool
+        reached; /* the machine was turned to: what fails from then on is the lab's failure, no wrong input */
     const struct lab_host **hosts; /* the guests that the command is about */
     size_t host_count;
     struct virt *virt;

@@ -14,6 +14,8 @@ static const struct option_spec specs[] = {
     {"from", 0, OPTION_STRING, AT(from), "STEP", "rebuild: keep the disk, run this step and all after it"},
     {"fresh", 0, OPTION_FLAG, AT(fresh), NULL,
      "rebuild: begin anew even after an interrupted one; image: make it anew"},
+    {"dry-run", 0, OPTION_FLAG, AT(dry_run), NULL,
+     "rebuild: print every action, version, checksum and the domains' XML, and do nothing"},
     {"adopt", 0, OPTION_FLAG, AT(adopt), NULL,
      "take over domains of these names that virt-provision did not make"},
     {"json", 0, OPTION_FLAG, AT(json), NULL, "status: print JSON"},
@@ -84,7 +86,7 @@ static int run(struct context *c, const char *const *words, size_t count, struct
     if (status >= 0)
         return status;
     log_error("%s", e->text);
-    return atomic_load(&c->cancelled) ? 130 : c->has_lab ? 3 : 2;
+    return atomic_load(&c->cancelled) ? 130 : c->reached ? 3 : 2;
 }
 
 int main(int argc, char **argv)

@@ -92,7 +92,7 @@ int making_open(struct context *c, const struct lab_host *host, struct storage *
                 struct error *e)
 {
     *m = (struct making){.context = c, .host = host, .storage = storage, .type = "qemu"};
-    if (profile_load(host->profile, &m->profile, e) != 0)
+    if (profile_load(host->profile, host->bundle, &m->profile, e) != 0)
         return error_prefix(e, "host %s", host->name);
     if (find_devices(m, e) == 0)
         return 0;

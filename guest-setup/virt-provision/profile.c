@@ -1,5 +1,6 @@
 #include "guest-setup/virt-provision/profile.h"
 
+#include "guest-setup/virt-provision/bundle.h"
 #include "guest-setup/virt/places.h"
 #include "lib/files.h"
 #include "lib/json_file.h"
@@ -38,6 +39,16 @@ static const struct field image_fields[] = {
 static const struct table image_table = {"profile.image", "The guest's first disk.",
                                          sizeof(struct profile_image), image_fields, check_image};
 
+#define AT(member) .offset = offsetof(struct profile_bundle, member)
+static const struct field bundle_fields[] = {
+    {"name", FIELD_STRING, AT(name), .help = "One of guest-setup/bundles."},
+    {"rdma_only", FIELD_BOOL, AT(rdma_only), .fallback = "false", .help = "Without what only a GPU needs."},
+    {0},
+};
+#undef AT
+static const struct table bundle_table = {"profile.bundle", "Versions that are installed together.",
+                                          sizeof(struct profile_bundle), bundle_fields, NULL};
+
 #define AT(member) .offset = offsetof(struct profile_put, member)
 static const struct field put_fields[] = {
     {"from", FIELD_STRING, AT(from), .required = true, .help = "File or folder of this project."},
@@ -68,6 +79,8 @@ static const struct field profile_fields[] = {
     {"name", FIELD_STRING, AT(name), .required = true, .help = "The folder's name."},
     {"title", FIELD_STRING, AT(title), .help = "Title for people."},
     {"image", FIELD_OBJECT, AT(image), .sub = &image_table, .help = "The guest's first disk."},
+    {"bundle", FIELD_OBJECT, AT(bundle), .sub = &bundle_table,
+     .help = "Versions that are installed together; the image is theirs then."},
     {"boot", FIELD_CHOICE, AT(boot), .choices = boots, .required = true,
      .help = "The image's kernel directly, or the disk's boot loader under BIOS (disk) or UEFI (efi)."},
     {"cmdline", FIELD_STRING, AT(cmdline), .help = "Kernel arguments, with boot \"kernel\"."},
@@ -179,7 +192,25 @@ static int read_head(const char *folder, const char *name, struct profile *p, st
     return result;
 }
 
-int profile_load(const char *name, struct profile *p, struct error *e)
+/* The bundle's image is the profile's; a lab may choose another bundle for a profile that has one. */
+static int use_bundle(struct profile *p, const char *other, struct error *e)
+{
+    if (other && !p->bundle.name)
+        return error_set(e, "profile %s installs no bundle of versions: leave \"bundle\" out", p->name);
+    if (other) {
+        free(p->bundle.name);
+        p->bundle.name = strdup(other);
+        if (!p->bundle.name)
+            return error_set(e, "out of memory");
+    }
+    if (!p->bundle.name)
+        return 0;
+    if (bundle_image(p->bundle.name, &p->image, e) != 0)
+        return -1;
+    return check_image(&p->image, "image", e);
+}
+
+int profile_load(const char *name, const char *bundle, struct profile *p, struct error *e)
 {
     struct text below = {0};
     memset(p, 0, sizeof *p);
@@ -195,6 +226,8 @@ int profile_load(const char *name, struct profile *p, struct error *e)
     int result = read_head(folder, name, p, e);
     p->folder = folder;
     if (result == 0)
+        result = use_bundle(p, bundle, e);
+    if (result == 0)
         result = load_steps(p, e);
     if (result != 0)
         profile_free(p);
@@ -209,5 +242,6 @@ void profile_free(struct profile *p)
     }
     free(p->steps);
     free(p->folder);
+    free(p->served);
     table_free(&profile_table, p);
 }

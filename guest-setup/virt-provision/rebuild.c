@@ -1,6 +1,7 @@
 #include "guest-setup/virt-provision/rebuild.h"
 
 #include "guest-setup/virt-provision/accelerator.h"
+#include "guest-setup/virt-provision/bundle.h"
 #include "guest-setup/virt-provision/image.h"
 #include "guest-setup/virt-provision/networks.h"
 #include "guest-setup/virt-provision/record.h"
@@ -451,7 +452,8 @@ static int prepare_all(struct context *c, struct making *makings, struct storage
         networks_make(c->virt, &c->lab, e) != 0 || seed_lab_key(&c->lab, e) != 0)
         return -1;
     for (size_t i = 0; i < c->host_count; i++)
-        if (prepare_image(&makings[i], e) != 0 || prepare_key(&makings[i], e) != 0)
+        if ((makings[i].profile.bundle.name && bundle_fetch(&makings[i].profile, e) != 0) ||
+            prepare_image(&makings[i], e) != 0 || prepare_key(&makings[i], e) != 0)
             return -1;
     return seed_pin(&c->lab, e);
 }

@@ -1,5 +1,6 @@
 #include "guest-setup/virt-provision/steps.h"
 
+#include "guest-setup/virt-provision/bundle.h"
 #include "guest-setup/virt/places.h"
 #include "guest-setup/virt/plan.h"
 #include "lib/clock.h"
@@ -191,6 +192,8 @@ int guest_put(struct guest *g, struct error *e)
     for (size_t i = 0; i < g->profile->put.count; i++)
         if (put_one(g, &put[i], e) != 0)
             return -1;
+    if (g->profile->served && bundle_serve(g, e) != 0)
+        return -1;
     guest_log(g, "programs and files are there");
     return 0;
 }

@@ -63,7 +63,7 @@ static char *folder_of(const struct lab *lab, struct error *e)
         text_add(&folder, "%s/.local/share/libvirt/images/harness-%s", home, lab->name);
     else
         error_set(e, "HOME is not set: give the lab a \"pool\", a folder for its disks");
-    return text_take(&folder);
+    return folder.length ? text_take(&folder) : NULL;
 }
 
 static int make_pool(virConnectPtr connection, struct storage *s, struct error *e)

@@ -24,7 +24,7 @@ static char *state_folder(const char *below, struct error *e)
         text_add(&path, "%s/.local/state/harness/%s", home, below);
     else
         error_set(e, "neither XDG_STATE_HOME nor HOME is set: no place to keep the lab's keys and states");
-    return text_take(&path);
+    return path.length ? text_take(&path) : NULL;
 }
 
 /* A lab's name becomes a folder, and part of the names of domains, networks and pools. */
