@@ -1,0 +1,105 @@
+/* What rebuild would do, printed: nothing is asked of libvirt, fetched or changed. */
+#include "guest-setup/virt-provision/dry_run.h"
+
+#include "guest-setup/virt-provision/bundle.h"
+#include "guest-setup/virt-provision/rebuild.h"
+#include "lib/files.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define INDENT     "        "
+#define STEP_BYTES (1u << 20)
+
+/* A step says in its first comment after #! what it is for. */
+static void print_step(const struct profile_step *step)
+{
+    char *text = files_read(step->path, STEP_BYTES, NULL, NULL);
+    const char *line = text && strncmp(text, "#!", 2) == 0 ? strchr(text, '\n') : NULL;
+    int length = line && strncmp(line, "\n# ", 3) == 0 ? (int)strcspn(line + 3, "\n") : 0;
+    printf(INDENT "%-20s %.*s\n", step->name, length, length ? line + 3 : "");
+    free(text);
+}
+
+static void print_puts(const struct making *m)
+{
+    const struct profile *p = &m->profile;
+    const struct profile_put *put = p->put.items;
+    for (size_t i = 0; i < p->programs.count; i++)
+        printf(INDENT "%s -> %s\n", ((char *const *)p->programs.items)[i], m->host->programs);
+    for (size_t i = 0; i < p->put.count; i++)
+        printf(INDENT "%s -> %s\n", put[i].from, put[i].to);
+    printf(INDENT "steps of %s -> /usr/local/share/lab/steps\n", p->name);
+    if (p->bundle.name)
+        printf(INDENT "packages of %s -> /usr/local/share/lab/packages\n", p->bundle.name);
+}
+
+static int print_xml(struct making *m, struct error *e)
+{
+    char *disk = volume_of_host(m, ".qcow2"), *xml = disk ? making_xml(m, disk, e) : NULL;
+    for (const char *line = xml; line && *line;) {
+        size_t length = strcspn(line, "\n");
+        printf(INDENT "%.*s\n", (int)length, line);
+        line += length + (line[length] == '\n');
+    }
+    free(xml);
+    free(disk);
+    return xml ? 0 : -1;
+}
+
+static void print_image(const struct making *m)
+{
+    const struct profile_image *image = &m->profile.image;
+    if (image->url)
+        printf("    image: fetch %s\n" INDENT "and check its SHA-256: %s\n", image->url, image->sha256);
+    else
+        printf("    image: built here by guest-setup/profiles/%s/image/build, or found in the cache\n",
+               m->profile.name);
+}
+
+static int print_host(struct making *m, struct error *e)
+{
+    const struct profile *p = &m->profile;
+    printf("\nhost %s: domain %s, profile %s\n", m->host->name, m->host->domain, p->name);
+    print_image(m);
+    if (p->bundle.name) {
+        printf("    packages: fetch, check signatures and checksums, keep\n");
+        if (bundle_print(p, INDENT, e) != 0)
+            return -1;
+    }
+    printf("    domain %s: stop and forget the one there is, if virt-provision made it; fresh disk over the "
+           "image,\n"
+           "    first-boot seed; then define and start\n",
+           m->host->domain);
+    if (print_xml(m, e) != 0)
+        return -1;
+    printf("    put on the guest, once ssh answers with the key that was made for it\n");
+    print_puts(m);
+    printf("    steps, each checked, applied when its check fails, and checked again; with reboots where one "
+           "asks\n");
+    for (size_t i = 0; i < p->step_count; i++)
+        print_step(&p->steps[i]);
+    printf("    every check once more, then a snapshot for reset\n");
+    return 0;
+}
+
+int dry_run(struct context *c, struct error *e)
+{
+    struct storage storage = {0};
+    if (storage_plan(&c->lab, &storage, e) != 0)
+        return -1;
+    printf("rebuild of lab %s through %s; nothing is done now\n", c->lab.name, c->lab.uri);
+    printf("disks: %s\n", storage.folder);
+    int result = 0;
+    for (size_t i = 0; result == 0 && i < c->host_count; i++) {
+        struct making m;
+        result = making_open(c, c->hosts[i], &storage, &m, e);
+        if (result != 0)
+            break;
+        m.type = "kvm";
+        result = print_host(&m, e);
+        making_free(&m);
+    }
+    storage_close(&storage);
+    return result;
+}
