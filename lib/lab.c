@@ -74,6 +74,8 @@ static const struct table pin_table = {"lab.pin", "Where a guest runs on its mac
 static const struct field libvirt_host_fields[] = {
     {"domain", FIELD_STRING, AT(domain), .help = "Name of the libvirt domain."},
     {"profile", FIELD_STRING, AT(profile), .help = "What is put on it: guest-setup/profiles."},
+    {"bundle", FIELD_STRING, AT(bundle),
+     .help = "Versions that the profile installs: guest-setup/bundles; unset: the profile's own."},
     {"ssh", FIELD_STRING, AT(ssh),
      .help = "Instead of a domain: a host that is no guest (the machine itself)."},
     BY_SSH,

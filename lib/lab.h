@@ -40,6 +40,7 @@ struct lab_host {
     /* libvirt: guests; the machine itself is reached by ssh */
     char *domain;
     char *profile;
+    char *bundle; /* versions that the profile installs; NULL: the profile's own */
     int64_t vcpus;
     int64_t memory_bytes;
     int64_t disk_bytes;
