@@ -145,7 +145,8 @@ static int remote_lab_describe(void *state, size_t role, struct host_description
     }
     out->capabilities = remote_capabilities(h, out->facts);
     out->name = strdup(h->lab->domain ? h->lab->domain : h->lab->name);
-    out->address = h->lab->nic.address ? strdup(h->lab->nic.address) : NULL;
+    out->address =
+        h->lab->nic.address ? strndup(h->lab->nic.address, strcspn(h->lab->nic.address, "/")) : NULL;
     out->clock_offset_ns = h->offset_ns;
     out->clock_error_ns = h->error_ns;
     return out->name && out->capabilities ? 0 : error_set(e, "out of memory");

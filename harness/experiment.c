@@ -365,8 +365,10 @@ static enum verdict write_result(struct run *run, const char *why_not)
     enum verdict verdict = VERDICT_INCOMPLETE;
     if (result && path) {
         verdict = verdict_judge(run->x->cell, result, why_not);
-        if (why_not)
+        if (why_not) { /* nothing ran: no figures rather than zeros */
             json_object_set_new(result, "reason", json_string(why_not));
+            json_object_set_new(result, "flows", json_object());
+        }
     }
     if (!result || !path) {
         error_set(&e, "out of memory while writing the result");

@@ -94,9 +94,9 @@ static enum dimension dimension_of_unit(const char *unit, double *scale)
         const char *unit;
         enum dimension dimension;
         double scale;
-    } known[] = {{"ns", TIME_NS, 1},        {"us", TIME_NS, 1e3}, {"ms", TIME_NS, 1e6},
-                 {"seconds", TIME_NS, 1e9}, {"bytes", BYTES, 1},  {"bytes/s", RATE_BPS, 8}, {"b/s", RATE_BPS, 1},
-                 {"Mb/s", RATE_BPS, 1e6}};
+    } known[] = {{"ns", TIME_NS, 1},        {"us", TIME_NS, 1e3},   {"ms", TIME_NS, 1e6},
+                 {"seconds", TIME_NS, 1e9}, {"bytes", BYTES, 1},    {"bytes/s", RATE_BPS, 8},
+                 {"b/s", RATE_BPS, 1},      {"Mb/s", RATE_BPS, 1e6}};
     *scale = 1;
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strcmp(known[i].unit, unit) == 0) {

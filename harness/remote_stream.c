@@ -51,7 +51,7 @@ static void take_message(struct stream *s, const struct lab_run *run)
     text_clear(&s->said);
     text_add_bytes(&s->said, s->saying.data, s->saying.length);
     if (run->log)
-        fprintf(run->log, "%s: %s: %s\n", s->host->lab->name, stream_program(s), text_string(&s->saying));
+        fprintf(run->log, "%s: %s\n", s->host->lab->name, text_string(&s->saying));
     text_clear(&s->saying);
 }
 
