@@ -114,7 +114,7 @@ static int each_stats(const struct nlmsghdr *message, void *data)
     const struct nlattr *entry;
     if (mnl_nlmsg_get_payload_len(message) < sizeof(struct genlmsghdr))
         return MNL_CB_OK;
-    mnl_attr_for_each(entry, message, sizeof(struct genlmsghdr))
+    netlink_for_each(entry, message, sizeof(struct genlmsghdr))
     {
         if (mnl_attr_get_type(entry) == ETHTOOL_A_STATS_GRP)
             take_group(data, entry);

@@ -69,7 +69,7 @@ bool watch_changed(struct watch *w)
             /* ENOBUFS: so much was said that some of it was lost. */
             return changed || (length == -1 && errno == ENOBUFS);
         int left = (int)length;
-        for (const struct nlmsghdr *m = (const void *)w->buffer; mnl_nlmsg_ok(m, left);
+        for (const struct nlmsghdr *m = (const void *)w->buffer; netlink_whole(m, left);
              m = mnl_nlmsg_next(m, &left))
             changed |= concerns(w, m);
     }

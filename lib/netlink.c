@@ -179,7 +179,7 @@ enum netlink_outcome netlink_deliver(struct netlink_answer *answer, const void *
 {
     const struct nlmsghdr *message = datagram;
     int left = length > INT32_MAX ? 0 : (int)length;
-    for (; mnl_nlmsg_ok(message, left); message = mnl_nlmsg_next(message, &left)) {
+    for (; netlink_whole(message, left); message = mnl_nlmsg_next(message, &left)) {
         /* What a call before this one left behind. */
         if (message->nlmsg_seq != answer->sequence)
             continue;
@@ -289,7 +289,10 @@ void netlink_parse(const struct nlmsghdr *message, size_t header, const struct n
     if (mnl_nlmsg_get_payload_len(message) < header)
         return;
     const struct nlattr *attribute;
-    mnl_attr_for_each(attribute, message, (unsigned int)header) keep(attribute, table, count);
+    netlink_for_each(attribute, message, header)
+    {
+        keep(attribute, table, count);
+    }
 }
 
 void netlink_parse_nested(const struct nlattr *nest, const struct nlattr **table, size_t count)
@@ -298,7 +301,10 @@ void netlink_parse_nested(const struct nlattr *nest, const struct nlattr **table
     if (nest == NULL)
         return;
     const struct nlattr *attribute;
-    mnl_attr_for_each_nested(attribute, nest) keep(attribute, table, count);
+    mnl_attr_for_each_nested(attribute, nest)
+    {
+        keep(attribute, table, count);
+    }
 }
 
 bool netlink_struct(const struct nlattr *a, void *to, size_t size)

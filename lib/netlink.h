@@ -60,6 +60,21 @@ int netlink_errno(const struct netlink *n);
 void netlink_parse(const struct nlmsghdr *message, size_t header, const struct nlattr **table, size_t count);
 void netlink_parse_nested(const struct nlattr *nest, const struct nlattr **table, size_t count);
 
+/* Walk a message's attributes behind a family's header of `header` bytes. libmnl's own mnl_attr_for_each goes up to three bytes
+ * beyond a message whose length is no multiple of four. */
+#define netlink_for_each(attribute, message, header)                                                     \
+    for ((attribute) = mnl_nlmsg_get_payload_offset((message), (header));                                \
+         mnl_attr_ok((attribute),                                                                        \
+                     (int)((const char *)(message) + (message)->nlmsg_len - (const char *)(attribute))); \
+         (attribute) = mnl_attr_next(attribute))
+
+/* Is the message whole within `left` bytes? libmnl's mnl_nlmsg_ok takes lengths of 2 GiB and more for negative ones. */
+static inline bool netlink_whole(const struct nlmsghdr *message, int left)
+{
+    return left >= (int)sizeof(*message) && message->nlmsg_len <= (uint32_t)left &&
+           mnl_nlmsg_ok(message, left);
+}
+
 /* Values of attributes: false (NULL) when the attribute is absent or has another length. */
 bool netlink_u8(const struct nlattr *a, uint8_t *value);
 bool netlink_u16(const struct nlattr *a, uint16_t *value);
