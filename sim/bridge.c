@@ -19,19 +19,13 @@ static const struct {
 #define BUSY_POLL 8 /* frames an interrupt that move the moderation up; 2 or fewer move it down */
 #define IDLE_POLL 2
 
+/* mlx5's moderation of send completions. */
+#define SENT_PS     (16 * SIM_PS_PER_US)
+#define SENT_FRAMES 32
+
 static struct bridge *bridge_of(struct sim *sim, uint32_t port)
 {
     return &sim->bridges[sim->ports[port].node];
-}
-
-static int64_t moderation_ps(const struct bridge *b, const struct bridge_port *at)
-{
-    return b->config.adaptive ? moderation[at->level].us * SIM_PS_PER_US : b->config.coalesce_ps;
-}
-
-static uint32_t moderation_frames(const struct bridge *b, const struct bridge_port *at)
-{
-    return b->config.adaptive ? moderation[at->level].frames : (uint32_t)b->config.coalesce_frames;
 }
 
 /* ---- transmit ------------------------------------------------------------------------------------------------------- */
@@ -39,13 +33,12 @@ static uint32_t moderation_frames(const struct bridge *b, const struct bridge_po
 /* Feed the device from the qdisc while its byte queue limit allows. */
 static void run_qdisc(struct sim *sim, uint32_t out)
 {
-    struct bridge *b = bridge_of(sim, out);
     struct bridge_port *at = &sim->bridge_ports[out];
-    while (at->backlog.head != NONE && at->in_hand_bytes < b->config.tx_limit_bytes) {
+    while (at->backlog.head != NONE && byte_queue_open(&at->device)) {
         uint32_t p = list_take(sim, &at->backlog);
         uint32_t bytes = sim->packets[p].bytes;
         at->backlog_bytes -= bytes;
-        at->in_hand_bytes += bytes;
+        byte_queue_add(&at->device, bytes);
         port_enqueue(sim, out, queue_of(sim->packets[p].priority), p);
     }
     if (at->backlog.head == NONE)
@@ -89,7 +82,7 @@ static void raise_interrupt(struct sim *sim, uint32_t port)
     struct bridge_port *at = &sim->bridge_ports[port];
     event_cancel(&sim->events, at->interrupt_event);
     at->polling = true;
-    at->found = at->waiting = 0;
+    at->found = at->received = at->sent = 0;
     at->next_poll = NONE;
     if (b->first_poll == NONE)
         b->first_poll = port;
@@ -104,17 +97,38 @@ static void raise_interrupt(struct sim *sim, uint32_t port)
     event_schedule(&sim->events, b->softirq_event, sim->now_ps + b->config.interrupt_ps);
 }
 
-/* A frame was received or sent: an interrupt is due, after moderation. */
-static void want_interrupt(struct sim *sim, uint32_t port)
+static void interrupt_within(struct sim *sim, struct bridge_port *at, int64_t ps)
 {
-    struct bridge *b = bridge_of(sim, port);
+    const struct event *event = &sim->events.events[at->interrupt_event];
+    if (event->place == EVENT_IDLE || event->time_ps > sim->now_ps + ps)
+        event_reschedule(&sim->events, at->interrupt_event, sim->now_ps + ps);
+}
+
+/* A frame was received: an interrupt is due, after moderation. */
+static void received_one(struct sim *sim, uint32_t port)
+{
+    const struct bridge *b = bridge_of(sim, port);
     struct bridge_port *at = &sim->bridge_ports[port];
     if (at->polling)
         return;
-    if (++at->waiting >= moderation_frames(b, at))
+    uint32_t frames = b->config.adaptive ? moderation[at->level].frames : (uint32_t)b->config.coalesce_frames;
+    if (++at->received >= frames)
         raise_interrupt(sim, port);
-    else if (at->waiting == 1)
-        event_schedule(&sim->events, at->interrupt_event, sim->now_ps + moderation_ps(b, at));
+    else if (at->received == 1)
+        interrupt_within(
+            sim, at, b->config.adaptive ? moderation[at->level].us * SIM_PS_PER_US : b->config.coalesce_ps);
+}
+
+/* A frame was sent: likewise. */
+static void sent_one(struct sim *sim, uint32_t port)
+{
+    struct bridge_port *at = &sim->bridge_ports[port];
+    if (at->polling)
+        return;
+    if (++at->sent >= SENT_FRAMES)
+        raise_interrupt(sim, port);
+    else if (at->sent == 1)
+        interrupt_within(sim, at, SENT_PS);
 }
 
 void bridge_interrupt(struct sim *sim, uint32_t port)
@@ -132,13 +146,13 @@ void bridge_receive(struct sim *sim, uint32_t in, uint32_t p)
     }
     list_append(sim, &at->ring, p);
     at->ring_count++;
-    want_interrupt(sim, in);
+    received_one(sim, in);
 }
 
 void bridge_departed(struct sim *sim, uint32_t out, uint32_t p)
 {
     sim->bridge_ports[out].sent_bytes += sim->packets[p].bytes;
-    want_interrupt(sim, out);
+    sent_one(sim, out);
 }
 
 /* ---- the softirq CPU ------------------------------------------------------------------------------------------------- */
@@ -146,7 +160,8 @@ void bridge_departed(struct sim *sim, uint32_t out, uint32_t p)
 static void take_back_sent(struct sim *sim, uint32_t port)
 {
     struct bridge_port *at = &sim->bridge_ports[port];
-    at->in_hand_bytes -= at->sent_bytes;
+    if (at->sent_bytes)
+        byte_queue_complete(&at->device, at->sent_bytes, sim->now_ps);
     at->sent_bytes = 0;
     run_qdisc(sim, port);
 }
@@ -177,7 +192,7 @@ static void next_port(struct sim *sim, struct bridge *b)
         at->polling = false;
         moderate(at);
         if (at->sent_bytes)
-            want_interrupt(sim, port);
+            sent_one(sim, port);
     }
 }
 
@@ -225,7 +240,7 @@ void sim_bridge_defaults(struct sim_bridge_config *b)
                                     .coalesce_frames = 128,
                                     .adaptive = true,
                                     .budget = 64,
-                                    .tx_limit_bytes = 1 << 20,
+                                    .tx_limit_bytes = 1879048192,
                                     .fifo_bytes = 16 << 20};
 }
 
@@ -284,6 +299,7 @@ static int build_port(struct sim *sim, const struct bridge *b, uint32_t p, struc
     at->interrupt_event = events_add(&sim->events, EVENT_INTERRUPT, p);
     if (at->interrupt_event == EVENT_NONE)
         return error_set(e, "simulator: out of memory");
+    byte_queue_init(&at->device, b->config.tx_limit_bytes);
     if (b->config.red.limit_bytes && red_init(&at->red, &b->config.red, e))
         return error_prefix(e, "bridge %s", b->config.name);
     return 0;

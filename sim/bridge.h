@@ -2,14 +2,16 @@
 #ifndef SIM_BRIDGE_H
 #define SIM_BRIDGE_H
 
+#include "sim/byte_queue.h"
 #include "sim/fabric.h"
 #include "sim/model.h"
 
 struct bridge_port {
     /* receive */
     struct packet_list ring;
-    uint32_t ring_count, waiting; /* waiting: since interrupts were switched on */
-    uint32_t found;               /* frames that this interrupt's polls have found */
+    uint32_t ring_count;
+    uint32_t received, sent; /* frames since interrupts were switched on, or the CPU looked */
+    uint32_t found;          /* frames that this interrupt's polls have found */
     uint32_t interrupt_event;
     uint8_t level;      /* of interrupt moderation */
     bool polling;       /* interrupts are off, the port is in the CPU's list */
@@ -17,8 +19,8 @@ struct bridge_port {
     /* transmit */
     struct packet_list backlog; /* the qdisc */
     int64_t backlog_bytes;
-    int64_t in_hand_bytes; /* given to the device and not taken back */
-    int64_t sent_bytes;    /* of those, on the wire already */
+    struct byte_queue device; /* what it was given */
+    int64_t sent_bytes;       /* of that, on the wire and not taken back */
     struct red red;
     int64_t rx_out_of_buffer, fifo_drops;
 };

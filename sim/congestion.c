@@ -51,7 +51,7 @@ int64_t congestion_gap_ps(struct sim *sim, const struct host *h, uint32_t q, uin
 {
     struct dcqcn *d = &sim->reactions[q];
     dcqcn_advance(d, &h->reaction, sim->now_ps);
-    int64_t ps = (int64_t)(bytes * 8e12 / d->rate_bps);
+    int64_t ps = dcqcn_gap_ps(d, &h->reaction, sim->now_ps, bytes);
     dcqcn_sent(d, &h->reaction, bytes);
     return sim->truncate_to_ns ? ps - ps % SIM_PS_PER_NS : ps;
 }

@@ -141,6 +141,22 @@ void dcqcn_count_bytes(struct dcqcn *d, const struct dcqcn_params *p, int64_t by
     }
 }
 
+int64_t dcqcn_gap_over_ticks(const struct dcqcn *d, const struct dcqcn_params *p, int64_t now_ps,
+                             int64_t bytes)
+{
+    struct dcqcn ahead = *d;
+    double bits = (double)bytes * 8;
+    int64_t at_ps = now_ps;
+    for (;;) {
+        double until_tick = ahead.rate_bps * (double)(ahead.next_ps - at_ps) / 1e12;
+        if (ahead.next_ps == SIM_FOREVER || bits <= until_tick)
+            return at_ps - now_ps + (int64_t)(bits / ahead.rate_bps * 1e12);
+        bits -= until_tick;
+        at_ps = ahead.next_ps;
+        dcqcn_run_ticks(&ahead, p, at_ps);
+    }
+}
+
 double dcqcn_alpha(const struct dcqcn *d, const struct dcqcn_params *p, int64_t now_ps)
 {
     struct dcqcn copy = *d;

@@ -78,7 +78,7 @@ struct sim_bridge_config {
     int64_t interrupt_ps;    /* interrupt to the first frame's processing */
     int64_t frame_ps;        /* CPU time of a frame */
     int32_t budget;          /* NAPI: frames of one poll */
-    int64_t tx_limit_bytes;  /* byte queue limit of a device */
+    int64_t tx_limit_bytes;  /* what a device's byte queue limit grows to at most */
     struct red_config red;   /* of every port; limit_bytes 0: a plain FIFO of fifo_bytes */
     int64_t fifo_bytes;
 };
