@@ -45,7 +45,7 @@ struct sim_dcqcn_rp {
     int32_t clamp_tgt_rate;                /* bool */
     int32_t clamp_tgt_rate_after_time_inc; /* bool */
     int32_t rpg_time_reset;                /* us */
-    int32_t rpg_byte_reset;                /* bytes (of 64: see docs/simulator.md) */
+    int32_t rpg_byte_reset;                /* bytes, 0: no byte counter */
     int32_t rpg_threshold;                 /* stages */
     int32_t rpg_ai_rate;                   /* Mb/s */
     int32_t rpg_hai_rate;                  /* Mb/s */
