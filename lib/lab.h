@@ -69,12 +69,13 @@ struct lab_link {
 };
 
 /* Many nodes by a helper: names are h0.., s0.., leaf0.., spine0.., edge0.., agg0.., core0... */
-enum lab_topology_kind { TOPOLOGY_DUMBBELL, TOPOLOGY_LEAF_SPINE, TOPOLOGY_FAT_TREE };
+enum lab_topology_kind { TOPOLOGY_STAR, TOPOLOGY_DUMBBELL, TOPOLOGY_LEAF_SPINE, TOPOLOGY_FAT_TREE };
 struct lab_topology {
     int kind;               /* enum lab_topology_kind */
-    int64_t hosts;          /* dumbbell: a side; leaf_spine: a leaf */
+    int64_t hosts;          /* star; dumbbell: a side; leaf_spine: a leaf */
     int64_t leaves, spines; /* leaf_spine */
     int64_t k;              /* fat_tree: ports of a switch */
+    char *uplink;           /* rate of links between switches; unset: as the others */
 };
 
 /* The network over which guests are reached: one that libvirt has (addresses by DHCP), or a network of the

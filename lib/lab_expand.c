@@ -4,31 +4,34 @@
 #include "lib/scenario.h"
 #include <string.h>
 
-static const char *const topology_names[] = {"dumbbell", "leaf_spine", "fat_tree", NULL};
+static const char *const topology_names[] = {"star", "dumbbell", "leaf_spine", "fat_tree", NULL};
 
 #define AT(member) .offset = offsetof(struct lab_topology, member)
 static const struct field topology_fields[] = {
     {"kind", FIELD_CHOICE, AT(kind), .choices = topology_names, .required = true, .help = "Its shape."},
     {"hosts", FIELD_INTEGER, AT(hosts), .min = 1, .max = 10000, .fallback = "8",
-     .help = "dumbbell: hosts a side; leaf_spine: hosts a leaf."},
+     .help = "star: hosts; dumbbell: hosts a side; leaf_spine: hosts a leaf."},
     {"leaves", FIELD_INTEGER, AT(leaves), .min = 1, .max = 1000, .fallback = "4",
      .help = "leaf_spine: leaves."},
     {"spines", FIELD_INTEGER, AT(spines), .min = 1, .max = 1000, .fallback = "4",
      .help = "leaf_spine: spines."},
     {"k", FIELD_INTEGER, AT(k), .min = 2, .max = 32, .fallback = "4",
      .help = "fat_tree: ports of a switch, even."},
+    {"uplink", FIELD_STRING, AT(uplink),
+     .help = "Rate of the links between switches; unset: that of all links."},
     {0},
 };
 #undef AT
 const struct table lab_topology_table = {
     "lab.topology",
-    "Nodes and links by a helper: hosts h0, h1, ...; switches s0, s1 (dumbbell), leaf0, spine0 "
+    "Nodes and links by a helper: hosts h0, h1, ...; switches s0 (star), s0, s1 (dumbbell), leaf0, spine0 "
     "(leaf_spine), edge0, agg0, core0 (fat_tree).",
     sizeof(struct lab_topology), topology_fields, NULL};
 
 /* What is being drawn. */
 struct drawing {
     json_t *hosts, *switches, *links;
+    const char *uplink;
 };
 
 static void draw_node(json_t *nodes, const char *kind, int64_t i)
@@ -41,8 +44,20 @@ static void draw_node(json_t *nodes, const char *kind, int64_t i)
 
 static void draw_link(struct drawing *d, const char *a, int64_t i, const char *b, int64_t k)
 {
-    json_array_append_new(d->links, json_pack("{s:[o,o]}", "between", json_sprintf("%s%lld", a, (long long)i),
-                                              json_sprintf("%s%lld", b, (long long)k)));
+    json_t *link = json_pack("{s:[o,o]}", "between", json_sprintf("%s%lld", a, (long long)i),
+                             json_sprintf("%s%lld", b, (long long)k));
+    if (d->uplink && strcmp(a, "h") != 0)
+        json_object_set_new(link, "rate", json_string(d->uplink));
+    json_array_append_new(d->links, link);
+}
+
+static void draw_star(struct drawing *d, const struct lab_topology *t)
+{
+    draw_node(d->switches, "s", 0);
+    for (int64_t h = 0; h < t->hosts; h++) {
+        draw_node(d->hosts, "h", h);
+        draw_link(d, "h", h, "s", 0);
+    }
 }
 
 static void draw_dumbbell(struct drawing *d, const struct lab_topology *t)
@@ -116,12 +131,14 @@ static int draw(json_t *document, const json_t *topology, struct error *e)
     if (table_parse(&lab_topology_table, topology, &t, e) != 0)
         return error_prefix(e, "topology");
     struct drawing d = {child(document, "hosts", json_object()), child(document, "switches", json_object()),
-                        child(document, "links", json_array())};
+                        child(document, "links", json_array()), t.uplink};
     int result = 0;
     if (!json_is_object(d.hosts) || !json_is_object(d.switches) || !json_is_array(d.links))
         result = error_set(e, "topology: hosts and switches must be objects, links a list");
     else if (t.kind == TOPOLOGY_FAT_TREE && t.k % 2)
         result = error_set(e, "topology.k: %lld is odd: expected an even number of ports", (long long)t.k);
+    else if (t.kind == TOPOLOGY_STAR)
+        draw_star(&d, &t);
     else if (t.kind == TOPOLOGY_DUMBBELL)
         draw_dumbbell(&d, &t);
     else if (t.kind == TOPOLOGY_LEAF_SPINE)
