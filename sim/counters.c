@@ -74,15 +74,9 @@ static const struct source sources[] = {
 
 static unsigned copies(const struct source *s)
 {
-    switch (s->scope) {
-    case EACH_PRIORITY:
-    case EACH_PFC_PRIORITY:
+    if (s->scope == EACH_PRIORITY || s->scope == EACH_PFC_PRIORITY)
         return SIM_PRIORITIES;
-    case EACH_BUFFER:
-        return SIM_BUFFERS;
-    default:
-        return 1;
-    }
+    return s->scope == EACH_BUFFER ? SIM_BUFFERS : 1;
 }
 
 static bool has(const struct host *h, const struct source *s, unsigned i)

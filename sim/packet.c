@@ -10,7 +10,7 @@ int delay_line_grow(struct sim *sim, struct delay_line *line)
         sim->out_of_memory = true;
         return -1;
     }
-    for (uint32_t i = 0; i < line->count; i++)
+    for (uint32_t i = 0; line->entries && i < line->count; i++)
         entries[i] = line->entries[(line->first + i) & line->mask];
     free(line->entries);
     sim->bytes += (capacity - line->count) * sizeof *entries;

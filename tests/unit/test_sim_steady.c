@@ -39,16 +39,16 @@ void *malloc(size_t size)
     return __libc_malloc(size);
 }
 
-void *calloc(size_t count, size_t size)
+void *calloc(size_t nmemb, size_t size)
 {
     atomic_fetch_add(&allocations, 1);
-    return __libc_calloc(count, size);
+    return __libc_calloc(nmemb, size);
 }
 
-void *realloc(void *p, size_t size)
+void *realloc(void *ptr, size_t size)
 {
     atomic_fetch_add(&allocations, 1);
-    return __libc_realloc(p, size);
+    return __libc_realloc(ptr, size);
 }
 
 static int count_allocations(void **state)
