@@ -1,0 +1,313 @@
+#!/bin/bash
+# roce-traffic between two guests with Soft-RoCE: real verbs, real rdma_cm, the kernel's own counters.
+# Guests are slow and noisy: completed work, counters and exit codes are asserted, never a bandwidth.
+# shellcheck disable=SC2016 # what is quoted is for the guests' shells
+here=$(cd "$(dirname "$0")" && pwd)
+# shellcheck source=tests/e2e/lib.sh
+. "$here/lib.sh"
+# shellcheck source=tests/e2e/softlab.sh
+. "$here/softlab.sh"
+softlab_require "$0" "$@"
+
+# shellcheck disable=SC2317 # called at the end
+clean_up() {
+    local host
+    for host in a b; do
+        softlab_ssh "$host" 'pkill -9 roce-traffic; tc qdisc del dev data0 clsact; ip link set data0 up
+            sysctl -qw net.ipv6.conf.data0.disable_ipv6=1' >/dev/null 2>&1 </dev/null
+    done
+    softlab_down
+}
+
+# Start the server on b with the RDMA address $1, and wait for its "ready" line.
+serve() {
+    softlab_ssh b "rm -f /tmp/serve.*; (exec roce-traffic serve --address $1 >/tmp/serve.out 2>/tmp/serve.err </dev/null &)
+        for i in \$(seq 100); do grep -qs '\"what\":\"ready\"' /tmp/serve.out && break; sleep 0.1; done" </dev/null
+}
+
+# Drive from a; lines to $SCRATCH/out, messages to $SCRATCH/err, the exit code is drive's.
+SERVER=10.0.0.2
+drive() {
+    softlab_ssh a "roce-traffic drive $SERVER $*" >"$SCRATCH/out" 2>"$SCRATCH/err" </dev/null
+}
+
+# A field of the summaries, a line each: summaries FLOW EXPRESSION
+summaries() { jq -r "select(.type == \"summary\" and .flow == \"$1\") | $2" "$SCRATCH/out"; }
+
+shown() { tail -n 3 "$SCRATCH/out" "$SCRATCH/err" | cut -c1-300; }
+
+# Every operation over both connection managers, both directions at once, sweeps, validated.
+every_operation() {
+    local how operation pairs=1 want got
+    for how in tcp rdma; do
+        for operation in write write-imm read send; do
+            drive "-c $how -o $operation -b -v -n 24 -q $pairs -s 2B,3000B..12000B --slots 3 --post-list 2"
+            got="$? $(summaries flow '"\(.message_bytes):\(.messages):\(.errors):\(.complete)"' | xargs) / $(summaries flow-reverse .messages | xargs)"
+            want="0 2:24:0:true 3000:24:0:true 6000:24:0:true 12000:24:0:true / 24 24 24 24"
+            if [ "$got" = "$want" ]; then
+                ok "$operation over $how, both ways, $pairs queue pairs, four sizes, every byte checked"
+            else
+                nok "$operation over $how, both ways, $pairs queue pairs" "$got, expected $want: $(shown)"
+            fi
+            pairs=$((pairs == 16 ? 1 : pairs * 2))
+        done
+    done
+}
+
+flipped_bytes() {
+    local operation
+    for operation in write write-imm read send; do
+        drive "-o $operation -v -n 8 -q 2 -s 1KiB --flip 1100"
+        if [ $? = 1 ] && grep -q '"status":"VALIDATION".*1 of 2048 bytes checked are wrong in host memory; the first is byte 76 of connection 1' \
+            "$SCRATCH/out"; then
+            ok "$operation: a flipped byte is found, with its connection and offset"
+        else
+            nok "$operation: a flipped byte is found" "$(shown)"
+        fi
+    done
+}
+
+ping_pong() {
+    local operation
+    for operation in write write-imm read send; do
+        drive "-o $operation --mode ping-pong -n 30 -s 2B,1KiB"
+        if [ "$(summaries flow '.messages == 30 and .latency_ns.count == 30 and .latency_ns.min > 0 and
+            .latency_ns.p50 <= .latency_ns.p99 and .latency_ns.p99 <= .latency_ns.p99_99 and .latency_ns.p99_99 <= .latency_ns.max' | xargs)" \
+            = "true true" ]; then
+            ok "ping-pong of ${operation}s: a latency for each of 30 messages, two sizes"
+        else
+            nok "ping-pong of ${operation}s" "$(shown)"
+        fi
+    done
+}
+
+several_flows() {
+    local start
+    start=$(softlab_ssh a 'echo $(($(date +%s%N) + 3000000000))' </dev/null)
+    drive "-D 1s -i 300ms --warmup 200ms --latency --start-at $start --flow 'name=x op=read message=1KiB' \
+        --flow 'name=y op=send bidirectional queue-pairs=4 message=512B' --flow 'name=z rate=1Mb/s message=1000B'"
+    check "three flows in one process end well" test $? = 0
+    if [ "$(jq -s --argjson start "$start" '[.[] | select(.type == "summary") | .flow] | sort == ["x","y","y-reverse","z"]' "$SCRATCH/out")" \
+        = true ]; then
+        ok "one summary a direction, each line names its flow"
+    else
+        nok "one summary a direction" "$(shown)"
+    fi
+    # no interval can end before the start, warm-up and interval have passed
+    if [ "$(jq -s --argjson start "$start" '[.[] | select(.type == "interval") | .time_ns] | length > 3 and min >= $start + 400000000' \
+        "$SCRATCH/out")" = true ]; then
+        ok "traffic starts at the time that was asked for, the warm-up is left out"
+    else
+        nok "traffic starts at the time that was asked for" "$start: $(shown)"
+    fi
+    if [ "$(jq -s '[.[] | select(.flow == "z")] | (map(select(.type == "interval") | .messages) | add) == (map(select(.type == "summary"))[0].messages)' \
+        "$SCRATCH/out")" = true ]; then
+        ok "intervals add up to the summary"
+    else
+        nok "intervals add up to the summary" "$(shown)"
+    fi
+    # 1 Mb/s of 1000-byte messages is 125 a second; a slow guest may do less, never more
+    if [ "$(summaries z '.messages >= 1 and .messages <= 130 * .duration_ns / 1e9 + 3')" = true ]; then
+        ok "the rate limit is kept"
+    else
+        nok "the rate limit is kept" "$(shown)"
+    fi
+}
+
+# IpExt counters of b by name.
+ip_counter() {
+    softlab_ssh b 'grep ^IpExt: /proc/net/netstat' </dev/null |
+        awk -v name="$1" 'NR == 1 { for (i = 2; i <= NF; i++) if ($i == name) at = i } NR == 2 { print $at }'
+}
+
+traffic_class() {
+    local how before ect0 counted
+    softlab_ssh b 'modprobe -a cls_flower sch_ingress act_gact; tc qdisc add dev data0 clsact' </dev/null
+    for how in tcp rdma; do
+        softlab_ssh b 'tc filter del dev data0 ingress 2>/dev/null
+            tc filter add dev data0 ingress protocol ip pref 1 flower ip_proto udp dst_port 4791 ip_tos 0x68/0xfc action pass' </dev/null
+        before=$(ip_counter InECT0Pkts)
+        drive "-c $how --dscp 26 --ecn ect0 -s 4KiB -n 20 -q 2"
+        ect0=$(($(ip_counter InECT0Pkts) - before))
+        counted=$(softlab_ssh b 'tc -s filter show dev data0 ingress' </dev/null | sed -n 's/.* bytes \([0-9]*\) pkt.*/\1/p')
+        if [ "$ect0" -ge 80 ] && [ "$ect0" = "$counted" ]; then
+            ok "traffic class over $how: the kernel saw $ect0 packets with ECT(0), all of them DSCP 26"
+        else
+            nok "traffic class over $how" "ECT(0) $ect0, DSCP 26 ${counted:-none}, expected the same number, at least 80: $(shown)"
+        fi
+    done
+    before=$(ip_counter InECT0Pkts)
+    drive "--traffic-class 104 -s 4KiB -n 20"
+    ect0=$(($(ip_counter InECT0Pkts) - before))
+    check "traffic class 104 is not ECN-capable: no ECT(0) seen" test "$ect0" = 0
+    softlab_ssh b 'tc qdisc del dev data0 clsact' </dev/null
+}
+
+# Milliseconds from a kill to the end of the other side.
+dead_peer() {
+    local how took
+    for how in tcp rdma; do
+        softlab_ssh a "(exec roce-traffic drive 10.0.0.2 -c $how -s 4KiB -b -D 60s >/tmp/drive.out 2>/tmp/drive.err </dev/null &)" </dev/null
+        sleep 2
+        softlab_ssh b 'pkill -9 roce-traffic' </dev/null
+        took=$(softlab_ssh a 's=$(date +%s%N); while pgrep -x roce-traffic >/dev/null; do sleep 0.05; done; echo $((($(date +%s%N) - s) / 1000000))' </dev/null)
+        softlab_ssh a 'cat /tmp/drive.out' </dev/null >"$SCRATCH/out"
+        if [ "$took" -lt 5000 ] && grep -q '"status":"PEER".*the other side (10.0.0.2).* has gone' "$SCRATCH/out" &&
+            [ "$(summaries flow .complete)" = false ]; then
+            ok "kill -9 of the server over $how: the driver says so after $took ms"
+        else
+            nok "kill -9 of the server over $how" "$took ms: $(shown)"
+        fi
+        serve 10.0.0.2
+        softlab_ssh a "(exec roce-traffic drive 10.0.0.2 -c $how -s 4KiB -b -D 60s >/tmp/drive.out 2>/tmp/drive.err </dev/null &)" </dev/null
+        sleep 2
+        softlab_ssh a 'pkill -9 roce-traffic' </dev/null
+        took=$(softlab_ssh b 's=$(date +%s%N); for i in $(seq 100); do grep -q session-end /tmp/serve.out && break; sleep 0.05; done; echo $((($(date +%s%N) - s) / 1000000))' </dev/null)
+        softlab_ssh b 'cat /tmp/serve.out' </dev/null >"$SCRATCH/out"
+        if [ "$took" -lt 5000 ] && grep -q '"status":"PEER".*the other side (10.0.0.1).* has gone' "$SCRATCH/out"; then
+            ok "kill -9 of the driver over $how: the server says so after $took ms"
+        else
+            nok "kill -9 of the driver over $how" "$took ms: $(shown)"
+        fi
+        drive "-c $how -s 1KiB -n 3"
+        check "and the server serves the next driver" test $? = 0
+    done
+}
+
+link_down_and_up() {
+    local before
+    # the control connection goes over the management network, so only RDMA meets the broken link
+    softlab_ssh a "roce-traffic drive 198.51.100.12 --address 10.0.0.1 -s 1KiB -D 7s -i 500ms" >"$SCRATCH/out" 2>"$SCRATCH/err" </dev/null &
+    sleep 3
+    softlab_ssh b 'ip link set data0 down; sleep 1; ip link set data0 up' </dev/null
+    before=$(grep -c interval "$SCRATCH/out")
+    if wait $! && [ "$(jq -s --argjson n "$before" '[.[] | select(.type == "interval")][$n + 2:] | map(.messages) | add > 0' "$SCRATCH/out")" = true ]; then
+        ok "a link that goes down and comes up: traffic goes on"
+    else
+        nok "a link that goes down and comes up" "$(shown)"
+    fi
+    softlab_ssh b 'ip link set data0 down' </dev/null
+    softlab_ssh a "roce-traffic drive 198.51.100.12 --address 10.0.0.1 -n 1" >"$SCRATCH/out" 2>"$SCRATCH/err" </dev/null
+    check "a port that is down at the start ends the driver with 3" test $? = 3
+    check_says "and is named, from the other side" 'the other side \(198.51.100.12\).*rxe0 port 1 down' "$SCRATCH/err"
+    softlab_ssh b 'ip link set data0 up' </dev/null
+    softlab_ssh a 'for i in $(seq 50); do ping -c1 -W1 10.0.0.2 >/dev/null && break; done' </dev/null
+}
+
+failures_explained() {
+    drive '-s 1KiB -o send --rnr-retries 0 --receive-depth 1 -n 500'
+    check "a receiver that is not ready ends with 3" test $? = 3
+    check_says "RNR: the status by name and what helps" 'IBV_WC_RNR_RETRY_EXC_ERR.*raise --receive-depth' "$SCRATCH/out"
+    softlab_ssh b 'tc qdisc add dev data0 clsact
+        (sleep 2; tc filter add dev data0 ingress protocol ip pref 1 flower ip_proto udp dst_port 4791 action drop) >/dev/null 2>&1 &' </dev/null
+    drive '-s 1KiB -D 30s --retries 2 --ack-timeout 10'
+    check "packets that are dropped for good end with 3" test $? = 3
+    check_says "retries exceeded: the status by name and what to look at" 'IBV_WC_RETRY_EXC_ERR.*no acknowledgement after all retries' "$SCRATCH/out"
+    softlab_ssh b 'tc qdisc del dev data0 clsact' </dev/null
+    drive '--gid-index 999 -n 1'
+    check_says "a wrong GID index is named" 'no active port with a GID|no RDMA device has an active port with a GID.*index 999' "$SCRATCH/err"
+    drive '--address 192.0.2.9 -n 1'
+    check_says "an address that is no GID here is named" 'address 192.0.2.9.*rxe0 port 1 active' "$SCRATCH/err"
+    drive '--mtu 4096 -n 1'
+    check_says "a path MTU above the active one is named" 'path MTU mismatch: 4096 bytes are asked for, device rxe0 here has 1024' "$SCRATCH/err"
+    drive '-m gpu -n 1'
+    check "GPU memory where there is no GPU ends with 3, never on host memory" test $? = 3
+    check_says "and every route says why" 'rm-dmabuf: no NVIDIA driver.*cuda-dmabuf: no CUDA driver.*cuda-peermem: .*cuda-nv503c: ' "$SCRATCH/err"
+    drive '--peer-memory gpu -n 1'
+    check_says "the server's too" 'the other side \(10.0.0.2\): no route to GPU memory works' "$SCRATCH/err"
+    drive '--rate 1Gb/s --pacing hardware -n 1'
+    check_says "pacing in hardware is refused where there is none" 'rxe0 cannot pace' "$SCRATCH/err"
+}
+
+told_to_stop() {
+    softlab_ssh a 'roce-traffic drive 10.0.0.2 -s 1KiB >/tmp/drive.out 2>/tmp/drive.err & sleep 2; kill -INT $!; wait $!; echo $?' \
+        >"$SCRATCH/code" </dev/null
+    softlab_ssh a 'cat /tmp/drive.out' </dev/null >"$SCRATCH/out"
+    if [ "$(cat "$SCRATCH/code") $(summaries flow '.complete and .messages > 0')" = "0 true" ]; then
+        ok "until told: SIGINT ends with the summary and 0"
+    else
+        nok "until told: SIGINT ends with the summary and 0" "$(cat "$SCRATCH/code") $(shown)"
+    fi
+    softlab_ssh a 'sleep 2 | roce-traffic drive 10.0.0.2 -s 1KiB -D 60s --while-stdin >/tmp/drive.out; echo $?' >"$SCRATCH/code" </dev/null
+    softlab_ssh a 'cat /tmp/drive.out' </dev/null >"$SCRATCH/out"
+    if [ "$(cat "$SCRATCH/code") $(summaries flow .complete)" = "130 false" ]; then
+        ok "a closed standard input ends a run early, with 130 and a summary marked incomplete"
+    else
+        nok "a closed standard input ends a run early" "$(cat "$SCRATCH/code") $(shown)"
+    fi
+}
+
+both_ends_in_one_process() {
+    if softlab_ssh a 'roce-traffic loop -b -v -n 10 -q 2 -s 8KiB' >"$SCRATCH/out" 2>"$SCRATCH/err" </dev/null &&
+        [ "$(summaries flow .messages)/$(summaries flow-reverse .messages)" = 10/10 ]; then
+        ok "loop: both ends in one process"
+    else
+        nok "loop: both ends in one process" "$(shown)"
+    fi
+}
+
+# The guests have IPv6 turned off; it is on for this only.
+ipv6() { # on | off
+    local host off
+    off=$([ "$1" = on ] && echo 0 || echo 1)
+    for host in a:2001:db8::1 b:2001:db8::2; do
+        softlab_ssh "${host%%:*}" "sysctl -qw net.ipv6.conf.data0.disable_ipv6=$off
+            [ $off = 1 ] || ip -6 addr add ${host#*:}/64 dev data0 nodad" </dev/null
+    done
+}
+
+over_ipv6() {
+    local how
+    softlab_ssh b 'pkill -x roce-traffic' </dev/null
+    ipv6 on
+    softlab_ssh a 'for i in $(seq 50); do ping -c1 -W1 2001:db8::2 >/dev/null 2>&1 && break; sleep 0.1; done' </dev/null
+    serve 2001:db8::2
+    SERVER=2001:db8::2
+    for how in tcp rdma; do
+        drive "-c $how -b -v -n 10 -s 4KiB"
+        if [ "$? $(jq -r 'select(.type == "header") | .gid + ">" + .peer_gid' "$SCRATCH/out" | sort | xargs) $(summaries flow .messages)" = \
+            "0 2001:db8::1>2001:db8::2 2001:db8::2>2001:db8::1 10" ]; then
+            ok "over IPv6 and $how: the GIDs are the IPv6 addresses"
+        else
+            nok "over IPv6 and $how" "$(shown)"
+        fi
+    done
+    SERVER=10.0.0.2
+    softlab_ssh b 'pkill -x roce-traffic' </dev/null
+    ipv6 off
+    serve 10.0.0.2
+}
+
+nothing_left_behind() {
+    local host left
+    for host in a b; do
+        # the device's own pair for management (GSI) shows that the list is one
+        left=$(softlab_ssh "$host" 'rdma resource show qp; rdma resource show mr; rdma resource show cq' </dev/null |
+            awk '/type GSI/ { gsi = 1 } /comm roce-traffic/ { left++ } END { print gsi + 0 "/" left + 0 }')
+        check "no queue pair, registration or completion queue of roce-traffic is left on $host" test "$left" = 1/0
+    done
+}
+
+at_exit clean_up
+softlab_up soft-pair || {
+    nok "the soft pair comes up"
+    finish
+}
+softlab_put a "$BUILD/roce-traffic"
+softlab_put b "$BUILD/roce-traffic"
+serve 10.0.0.2
+every_operation
+flipped_bytes
+ping_pong
+several_flows
+traffic_class
+failures_explained
+told_to_stop
+both_ends_in_one_process
+over_ipv6
+link_down_and_up
+dead_peer
+nothing_left_behind
+softlab_ssh b 'pkill -INT -x roce-traffic; sleep 0.5; tail -n 1 /tmp/serve.out' </dev/null >"$SCRATCH/out"
+check_says "SIGINT ends the server with its last line" '"type":"end".*"reason":"signal"' "$SCRATCH/out"
+finish
