@@ -1,7 +1,10 @@
 #!/bin/bash
 # nic-sampler and host-facts in a guest: every source is read from the real kernel and compared with the tool that people use,
 # in the same guest. testnic (tests/kmod) gives the guest's interface mlx5's names; it counts nothing itself.
+# shellcheck disable=SC2016,SC2317 # jq, awk and the guest expand what stands in single quotes; functions are called by name
+# shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
+# shellcheck source=tests/e2e/softlab.sh
 . "$(dirname "$0")/softlab.sh"
 softlab_require "$0" "$@"
 softlab_up soft-pair || { nok "guests are up"; finish; }
@@ -35,7 +38,7 @@ fi
 guest 'cat > /tmp/testnic.ko && insmod /tmp/testnic.ko netdev=data0 channels=20' < "$SCRATCH/kmod/testnic.ko" ||
     { nok "testnic loads" "$(guest dmesg | tail -n 5)"; finish; }
 clean_guest() {
-    guest 'pkill -x nic-sampler; tc qdisc del dev data0 root 2> /dev/null; rmmod testnic; rm -f /tmp/testnic.ko /tmp/*.jsonl
+    guest 'pkill -x nic-sampler; tc qdisc del dev data0 root 2> /dev/null; rmmod testnic; rm -rf /tmp/testnic.ko /tmp/change.jsonl /tmp/look
         rdma link show rxe0/1 > /dev/null 2>&1 || rdma link add rxe0 type rxe netdev data0' 2> /dev/null
 }
 at_exit clean_guest
