@@ -16,11 +16,9 @@
 
 /* ---- what changes guests: under the lab's lock, interruptible ------------------------------------------------------ */
 
-static int locked(struct context *c, const char *const *words, size_t count, const char *purpose,
-                  int (*work)(struct context *c, struct error *e), struct error *e)
+static int locked(struct context *c, const char *purpose, int (*work)(struct context *c, struct error *e),
+                  struct error *e)
 {
-    if (context_load(c, words, count, e) != 0)
-        return -1;
     c->reached = true;
     struct lab_lock *lock = lab_lock(&c->lab, purpose, e);
     if (!lock)
@@ -35,21 +33,34 @@ static int locked(struct context *c, const char *const *words, size_t count, con
     return result;
 }
 
+static int check_from(struct context *c, struct error *e)
+{
+    int result = 0;
+    for (size_t i = 0; result == 0 && c->options.from && i < c->host_count; i++) {
+        struct profile profile;
+        result = profile_load(c->hosts[i]->profile, c->hosts[i]->bundle, &profile, e);
+        if (result == 0 && profile_find_step(&profile, c->options.from, e) < 0)
+            result = -1;
+        profile_free(&profile);
+    }
+    return result;
+}
+
 int cmd_rebuild(struct context *c, const char *const *words, size_t count, struct error *e)
 {
-    if (c->options.dry_run)
-        return context_load(c, words, count, e) == 0 ? dry_run(c, e) : -1;
-    return locked(c, words, count, "rebuild", rebuild_hosts, e);
+    if (context_load(c, words, count, e) != 0 || check_from(c, e) != 0)
+        return -1;
+    return c->options.dry_run ? dry_run(c, e) : locked(c, "rebuild", rebuild_hosts, e);
 }
 
 int cmd_reset(struct context *c, const char *const *words, size_t count, struct error *e)
 {
-    return locked(c, words, count, "reset", reset_hosts, e);
+    return context_load(c, words, count, e) == 0 ? locked(c, "reset", reset_hosts, e) : -1;
 }
 
 int cmd_destroy(struct context *c, const char *const *words, size_t count, struct error *e)
 {
-    return locked(c, words, count, "destroy", destroy_hosts, e);
+    return context_load(c, words, count, e) == 0 ? locked(c, "destroy", destroy_hosts, e) : -1;
 }
 
 static int start_hosts(struct context *c, struct error *e)
@@ -70,7 +81,7 @@ static int start_hosts(struct context *c, struct error *e)
 
 int cmd_start(struct context *c, const char *const *words, size_t count, struct error *e)
 {
-    return locked(c, words, count, "start", start_hosts, e);
+    return context_load(c, words, count, e) == 0 ? locked(c, "start", start_hosts, e) : -1;
 }
 
 static int stop_hosts(struct context *c, struct error *e)
@@ -85,7 +96,7 @@ static int stop_hosts(struct context *c, struct error *e)
 
 int cmd_stop(struct context *c, const char *const *words, size_t count, struct error *e)
 {
-    return locked(c, words, count, "stop", stop_hosts, e);
+    return context_load(c, words, count, e) == 0 ? locked(c, "stop", stop_hosts, e) : -1;
 }
 
 /* ---- status --------------------------------------------------------------------------------------------------------- */

@@ -4,7 +4,6 @@
 #include "guest-setup/virt/places.h"
 #include "lib/files.h"
 #include "lib/json_file.h"
-#include "lib/options.h"
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -159,21 +158,17 @@ static int load_steps(struct profile *p, struct error *e)
 
 int profile_find_step(const struct profile *p, const char *name, struct error *e)
 {
-    const char **names = calloc(p->step_count + 1, sizeof *names);
-    int found = -1;
-    if (!names)
-        return error_set(e, "out of memory");
+    struct text known = {0};
     for (size_t i = 0; i < p->step_count; i++) {
-        names[i] = p->steps[i].name;
-        if (strcmp(names[i], name) == 0 || strcmp(names[i] + 3, name) == 0)
-            found = (int)i;
+        if (strcmp(p->steps[i].name, name) == 0 || strcmp(p->steps[i].name + 3, name) == 0) {
+            text_free(&known);
+            return (int)i;
+        }
+        text_add(&known, "%s%s", i ? ", " : "", p->steps[i].name);
     }
-    const char *near = options_nearest(name, names);
-    if (found < 0)
-        error_set(e, "profile %s has no step \"%.60s\"%s%s%s", p->name, name, near ? "; did you mean \"" : "",
-                  near ? near : "", near ? "\"?" : "");
-    free(names);
-    return found;
+    error_set(e, "profile %s has no step \"%.60s\": it has %s", p->name, name, text_string(&known));
+    text_free(&known);
+    return -1;
 }
 
 /* ---- profiles ------------------------------------------------------------------------------------------------------ */
