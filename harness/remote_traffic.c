@@ -167,6 +167,8 @@ static void add_flow(const struct scenario *scenario, const struct scenario_flow
              flow->depth);
     text_add(&line, " traffic-class=%" PRId64 " service-level=%" PRId64, traffic_class(scenario, flow),
              flow->priority);
+    if (flow->validate == 1)
+        text_add(&line, " validate");
     if (flow->rate_bps != FIELD_UNSET)
         text_add(&line, " rate=%s", units_format(UNIT_RATE_BPS, flow->rate_bps, bytes, sizeof bytes));
     if (flow->size_bytes != FIELD_UNSET)

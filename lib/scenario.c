@@ -57,6 +57,8 @@ static const struct field flow_fields[] = {
      .help = "Priority of its packets."},
     {"traffic_class", FIELD_INTEGER, AT(traffic_class), .min = 0, .max = 255,
      .help = "The IP header's DSCP and ECN bits; unset: the priority's DSCP, and ECT(0) where ECN is on."},
+    {"validate", FIELD_BOOL, AT(validate), .fallback = "false",
+     .help = "Fill messages with a pattern and check at the far end what arrived."},
     {"rate", FIELD_QUANTITY, AT(rate_bps), .unit = UNIT_RATE_BPS, .min = 1000, .max = 1LL << 43,
      .help = "Limit of the payload rate."},
     {"size", FIELD_QUANTITY, AT(size_bytes), .unit = UNIT_BYTES, .min = 1, .max = 1LL << 50,

@@ -34,6 +34,7 @@ struct scenario_flow {
     int64_t priority;
     int64_t traffic_class;     /* the IP header's byte, DSCP and ECN bits; unset: DSCP of the priority, ECT(0)
                                   where ECN is on */
+    int validate;              /* fill with a pattern, check it at the far end */
     int64_t rate_bps;          /* limit; unset: none */
     int64_t size_bytes;        /* ends after so much; unset: endless */
     int64_t start_ns, stop_ns; /* since the beginning of the warm-up; stop unset: with the cool-down */
