@@ -57,53 +57,60 @@ void events_heap_remove(struct event_queue *q, uint32_t id);
 void events_migrate(struct event_queue *q);
 uint32_t events_find(const struct event_queue *q);
 
-static inline void events_wheel_insert(struct event_queue *q, uint32_t id, int64_t slot)
+/* Of a slot's list the first event's `prev` and the last one's `next` are not looked at. */
+static inline void events_wheel_insert(struct event_queue *q, uint32_t id, int64_t slot_number)
 {
     struct event *events = q->events, *event = &events[id];
-    uint32_t index = (uint32_t)slot & (WHEEL_SLOTS - 1);
+    uint32_t index = (uint32_t)slot_number & (WHEEL_SLOTS - 1);
+    struct slot *slot = &q->slots[index];
+    uint64_t bit = UINT64_C(1) << (index & 63), word = q->words[index >> 6];
     event->place = EVENT_IN_WHEEL;
-    uint64_t bit = UINT64_C(1) << (index & 63);
-    if (!(q->words[index >> 6] & bit)) {
-        q->words[index >> 6] |= bit;
+    if (!(word & bit)) {
+        q->words[index >> 6] = word | bit;
         q->groups[index >> 12] |= UINT64_C(1) << ((index >> 6) & 63);
-        event->next = event->prev = EVENT_NONE;
-        q->slots[index].head = q->slots[index].tail = id;
+        slot->head = slot->tail = id;
         return;
     }
-    uint32_t before = q->slots[index].tail;
-    while (before != EVENT_NONE && events[before].time_ps > event->time_ps)
-        before = events[before].prev;
-    event->prev = before;
-    if (before == EVENT_NONE) {
-        event->next = q->slots[index].head;
-        q->slots[index].head = id;
-    } else {
-        event->next = events[before].next;
-        events[before].next = id;
+    if (events[slot->tail].time_ps <= event->time_ps) {
+        event->prev = slot->tail;
+        events[slot->tail].next = id;
+        slot->tail = id;
+        return;
     }
-    if (event->next == EVENT_NONE)
-        q->slots[index].tail = id;
+    uint32_t after = slot->tail;
+    while (after != slot->head && events[events[after].prev].time_ps > event->time_ps)
+        after = events[after].prev;
+    event->next = after;
+    event->prev = events[after].prev;
+    events[after].prev = id;
+    if (after == slot->head)
+        slot->head = id;
     else
-        events[event->next].prev = id;
+        events[event->prev].next = id;
+}
+
+static inline void events_wheel_clear(struct event_queue *q, uint32_t index)
+{
+    uint64_t left = q->words[index >> 6] &= ~(UINT64_C(1) << (index & 63));
+    if (!left)
+        q->groups[index >> 12] &= ~(UINT64_C(1) << ((index >> 6) & 63));
 }
 
 static inline void events_wheel_remove(struct event_queue *q, uint32_t id, uint32_t index)
 {
     struct event *event = &q->events[id];
-    if (event->prev == EVENT_NONE)
-        q->slots[index].head = event->next;
-    else
-        q->events[event->prev].next = event->next;
-    if (event->next == EVENT_NONE)
-        q->slots[index].tail = event->prev;
-    else
-        q->events[event->next].prev = event->prev;
+    struct slot *slot = &q->slots[index];
     event->place = EVENT_IDLE;
-    if (q->slots[index].head != EVENT_NONE)
-        return;
-    uint64_t left = q->words[index >> 6] &= ~(UINT64_C(1) << (index & 63));
-    if (!left)
-        q->groups[index >> 12] &= ~(UINT64_C(1) << ((index >> 6) & 63));
+    if (slot->head == slot->tail) {
+        events_wheel_clear(q, index);
+    } else if (slot->head == id) {
+        slot->head = event->next;
+    } else if (slot->tail == id) {
+        slot->tail = event->prev;
+    } else {
+        q->events[event->prev].next = event->next;
+        q->events[event->next].prev = event->prev;
+    }
 }
 
 static inline bool event_is_pending(const struct event_queue *q, uint32_t id)
@@ -151,27 +158,37 @@ static inline uint32_t events_peek(const struct event_queue *q)
     return bits ? q->slots[index + (uint32_t)__builtin_ctzll(bits)].head : EVENT_NONE;
 }
 
+/* The first slot in use; the base's word nearly always has it. EVENT_NONE: the wheel is empty. */
+static inline uint32_t events_first_slot(const struct event_queue *q)
+{
+    uint32_t index = (uint32_t)q->base_slot & (WHEEL_SLOTS - 1);
+    uint64_t bits = q->words[index >> 6] >> (index & 63);
+    return bits ? index + (uint32_t)__builtin_ctzll(bits) : events_find(q);
+}
+
 /* Take the earliest event before until_ps; EVENT_NONE when there is none. */
 static inline uint32_t events_pop(struct event_queue *q, int64_t until_ps)
 {
-    uint32_t index = (uint32_t)q->base_slot & (WHEEL_SLOTS - 1);
-    if (!(q->words[index >> 6] >> (index & 63) & 1)) {
-        index = events_find(q);
-        if (index == EVENT_NONE) {
-            if (!q->heap_count || q->events[q->heap[0]].time_ps >= until_ps)
-                return EVENT_NONE;
-            q->base_slot = q->events[q->heap[0]].time_ps >> q->slot_shift;
-            events_migrate(q);
-            index = (uint32_t)q->base_slot & (WHEEL_SLOTS - 1);
-        }
+    uint32_t index = events_first_slot(q);
+    if (index == EVENT_NONE) {
+        if (!q->heap_count || q->events[q->heap[0]].time_ps >= until_ps)
+            return EVENT_NONE;
+        q->base_slot = q->heap_slot;
+        events_migrate(q);
+        index = (uint32_t)q->base_slot & (WHEEL_SLOTS - 1);
     }
-    uint32_t id = q->slots[index].head;
-    int64_t time_ps = q->events[id].time_ps;
-    if (time_ps >= until_ps)
+    struct slot *slot = &q->slots[index];
+    uint32_t id = slot->head;
+    struct event *event = &q->events[id];
+    if (event->time_ps >= until_ps)
         return EVENT_NONE;
-    events_wheel_remove(q, id, index);
+    if (id == slot->tail)
+        events_wheel_clear(q, index);
+    else
+        slot->head = event->next;
+    event->place = EVENT_IDLE;
     q->pending--;
-    q->base_slot = time_ps >> q->slot_shift;
+    q->base_slot = event->time_ps >> q->slot_shift;
     if (q->heap_slot - q->base_slot < WHEEL_SLOTS)
         events_migrate(q);
     return id;
