@@ -13,8 +13,8 @@ const struct source_kind *const source_kinds[] = {
 
 int column_set_add(struct column_set *set, const char *name, struct error *e)
 {
-    if (set->count == LINES_MAX_COLUMNS)
-        return error_set(e, "it has more than %d counters", LINES_MAX_COLUMNS);
+    if (set->count == SOURCE_MAX_COLUMNS)
+        return error_set(e, "it has more than %d counters", SOURCE_MAX_COLUMNS);
     /* Grown by doubling: the capacity is the next power of two. */
     if ((set->count & (set->count - 1)) == 0) {
         size_t capacity = set->count == 0 ? 1 : 2 * set->count;

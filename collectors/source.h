@@ -12,6 +12,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Drivers with many queues have many thousands of statistics; a line of values holds LINES_MAX_COLUMNS of those asked for. */
+#define SOURCE_MAX_COLUMNS 65536
+
 /* What is sampled. */
 struct target {
     const char *root;      /* where sys/ and proc/ are: "" or a folder laid out by a test */
