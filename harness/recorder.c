@@ -4,11 +4,13 @@
 #include "lib/histogram.h"
 #include "lib/lines.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define PRIORITIES 8
 
@@ -53,6 +55,7 @@ struct flow {
 };
 
 struct recorder {
+    char *folder;
     const struct scenario *scenario;
     FILE *samples, *flows_file, *pauses_file;
     struct host *hosts;
@@ -101,6 +104,7 @@ struct recorder *recorder_open(const char *folder, const struct scenario *scenar
         error_set(e, "out of memory");
         return NULL;
     }
+    r->folder = strdup(folder);
     r->scenario = scenario;
     r->start_ns = r->end_ns = INT64_MAX;
     r->flow_index = json_object();
@@ -151,14 +155,35 @@ static void free_host(struct host *host)
     free(host->end_reason);
 }
 
+/* After a write that failed the last line may have been cut: what stays are whole lines. */
+static void keep_whole_lines(const char *folder, const char *name)
+{
+    char *path = files_join(folder, name), byte = '\n';
+    int fd = path ? open(path, O_RDWR | O_CLOEXEC) : -1;
+    off_t end = fd >= 0 ? lseek(fd, 0, SEEK_END) : 0;
+    while (end > 0 && pread(fd, &byte, 1, end - 1) == 1 && byte != '\n')
+        end--;
+    if (fd >= 0 && ftruncate(fd, end) == 0)
+        close(fd);
+    free(path);
+}
+
+static void close_file(const struct recorder *r, FILE *file, const char *name)
+{
+    if (!file)
+        return;
+    bool failed = ferror(file) != 0;
+    if ((fclose(file) != 0 || failed) && r->folder)
+        keep_whole_lines(r->folder, name);
+}
+
 void recorder_close(struct recorder *r)
 {
     if (!r)
         return;
-    FILE *const files[] = {r->samples, r->flows_file, r->pauses_file};
-    for (size_t i = 0; i < 3; i++)
-        if (files[i])
-            fclose(files[i]);
+    close_file(r, r->samples, "samples.jsonl");
+    close_file(r, r->flows_file, "flows.jsonl");
+    close_file(r, r->pauses_file, "pauses.jsonl");
     for (size_t i = 0; r->hosts && i < r->host_count; i++)
         free_host(&r->hosts[i]);
     for (size_t i = 0; i < r->flow_count; i++) {
@@ -170,6 +195,7 @@ void recorder_close(struct recorder *r)
             free(r->pauses[i].priorities[p]);
         free(r->pauses[i].where);
     }
+    free(r->folder);
     free(r->hosts);
     free(r->flows);
     free(r->pauses);

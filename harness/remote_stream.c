@@ -154,7 +154,10 @@ int stream_outcome(struct stream *s, struct error *e)
     if (WIFEXITED(status) && WEXITSTATUS(status) == 255 && !ssh_alive(s->host->ssh, &gone))
         return error_set(e, "%s", gone.text);
     struct text how = {0};
-    process_describe(status, &how);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 255) /* ssh's own: the program had no exit status */
+        text_add(&how, "was killed there");
+    else
+        process_describe(status, &how);
     error_set(e, "host %s: %s %s%s%.500s", s->host->lab->name, stream_program(s), text_string(&how),
               s->said.length ? ": " : "", text_string(&s->said));
     text_free(&how);

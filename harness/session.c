@@ -246,12 +246,22 @@ static void run_cells(struct session *s)
         }
 }
 
+/* Only what was written to its end is pointed at. */
+static bool is_result(const char *folder)
+{
+    char *result = files_join(folder, "result.json"), *index = files_join(folder, "index.json");
+    bool is = (result && files_exist(result)) || (index && files_exist(index));
+    free(result);
+    free(index);
+    return is;
+}
+
 static void report(struct session *s)
 {
     struct error e;
     struct text page = {0};
     const char *folders[] = {s->folder};
-    if (s->request->no_report || s->ending == ENDING_NOT_STARTED)
+    if (s->request->no_report || s->ending == ENDING_NOT_STARTED || !is_result(s->folder))
         return;
     progress_say(&s->progress, "drawing the report");
     int result = report_make(folders, 1, &(struct report_options){0}, &page, &e);
@@ -289,7 +299,7 @@ static int run_all(struct session *s)
     if (s->ending == ENDING_NOT_STARTED && json_array_size(json_object_get(s->index, "cells")) == 1) {
         files_remove_tree(s->folder, NULL); /* nothing was done, so nothing is left */
     } else {
-        if (results_point_latest(s->folder, &e) != 0)
+        if (is_result(s->folder) && results_point_latest(s->folder, &e) != 0)
             log_warning("%s", e.text);
         report(s);
         json_object_set_new(s->index, "result", json_string(s->folder));
