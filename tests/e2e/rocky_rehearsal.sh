@@ -26,16 +26,25 @@ serve() {
     guest_put "$folder" /usr/local/share/lab/packages
 }
 
-# Our own programs' sources: four programs that say their version, so that the step can be rehearsed without our libraries.
+# Our own programs' sources, by the profile's list; with the objects of this build beside them make has only to link.
 put_programs() {
-    local folder=$SCRATCH/programs
-    mkdir -p "$folder"
-    # shellcheck disable=SC2016
-    printf 'build/%%: program.c\n\tmkdir -p build && cc -DNAME=\\"$*\\" -o $@ $<\n' >"$folder/Makefile"
-    # shellcheck disable=SC2028
-    echo '#include <stdio.h>
-int main(void) { puts(NAME " 0.1.0"); return 0; }' >"$folder/program.c"
-    guest_put "$folder" /usr/local/src/harness
+    local from to
+    while read -r from to; do
+        [[ $to == /usr/local/src/harness* ]] || continue
+        if [[ -d $ROOT/$from ]]; then guest_put "$ROOT/$from" "$to"; else guest bash -c "mkdir -p '$to' && cat >'$to/$from'" <"$ROOT/$from"; fi
+    done < <(jq -r '.put[] | "\(.from) \(.to)"' "$ROOT/guest-setup/profiles/rocky-9.5-gpudirect/profile.json")
+    if [[ -d $BUILD/o ]]; then guest_put "$BUILD/o" /usr/local/src/harness/build/o; fi
+}
+
+# host-facts would judge the machine under these namespaces: its answer is a stand-in's, which says what /run/verdict holds.
+put_host_facts() {
+    guest bash -c 'echo "ok bundle nvidia: 570.133.20, as the bundle says" >/run/verdict'
+    guest bash -c 'mkdir -p /usr/local/judge && cat >/usr/local/judge/host-facts && chmod 755 /usr/local/judge/host-facts' <<'END'
+#!/bin/bash
+[[ $1 == --check && $2 == --bundle && -f $3 ]] || exit 2
+cat /run/verdict
+! grep -q ^failure /run/verdict
+END
 }
 
 put_project() {
@@ -55,11 +64,13 @@ step() {
 says() { check_says "  $1" "$2" "$SCRATCH/step.log"; }
 # fails NAME WHAT PATTERN: apply must fail and say so.
 fails() {
+    [[ $1 != 95-facts ]] || local STEP_PROGRAMS=/usr/local/judge
     if guest "/usr/local/share/lab/steps/$1" apply >"$SCRATCH/step.log" 2>&1; then nok "$1: $2"; else ok "$1: $2"; fi
     says "and says so" "$3"
 }
 # not_there NAME WHAT: the step's check fails, and does not say that all is well.
 not_there() {
+    [[ $1 != 95-facts ]] || local STEP_PROGRAMS=/usr/local/judge
     if guest "/usr/local/share/lab/steps/$1" check >"$SCRATCH/step.log" 2>&1; then nok "$1 notices: $2" "$(cat "$SCRATCH/step.log")"; else ok "$1 notices: $2"; fi
 }
 
@@ -89,6 +100,10 @@ first_time() {
     says "that the peer memory client is there" 'nvidia 570.133.20 loaded, peer memory client: 570.133.20'
     step 85-nic applied
     step 90-programs applied
+    says "by their version" 'nic-sampler 0'
+    put_host_facts
+    step 95-facts there
+    says "how many checks" '1 checks ok, 0 warnings, 0 unknown'
 }
 
 # shellcheck disable=SC2016 # $basearch is dnf's, $1 the inner shell's
@@ -109,10 +124,10 @@ second_time() {
     local name before
     before=$(state)
     for name in "$STEPS"/*; do step "$(basename "$name")" there; done
-    for name in "$STEPS"/*; do
+    for name in "$STEPS"/[1-8]*; do
         guest "/usr/local/share/lab/steps/$(basename "$name")" apply >"$SCRATCH/step.log" 2>&1 || nok "$(basename "$name"): apply once more" "$(cat "$SCRATCH/step.log")"
     done
-    # the modules and programs are built again when told to, from the same sources: their stamps stay
+    # the modules are built again when told to, from the same sources: their stamps stay
     check "a second run of everything changes nothing" test "$before" = "$(state)"
     guest_boot
     for name in "$STEPS"/*; do step "$(basename "$name")" there; done
@@ -198,6 +213,11 @@ faults() {
     guest rm -r /sys/class/infiniband/mlx5_0
     fails 85-nic "no NIC" 'no mlx5 NIC is here'
     guest_boot
+    guest bash -c 'echo "failure acs bridge 0000:00:01.0: redirects requests" >>/run/verdict'
+    not_there 95-facts "a check of host-facts fails"
+    fails 95-facts "nothing a step can mend" 'host-facts finds failures: acs bridge 0000:00:01.0: redirects requests'
+    guest sed -i /failure/d /run/verdict
+    step 95-facts there
     check_exit 1 "a step that is asked for something else" guest /usr/local/share/lab/steps/10-system remove
 }
 

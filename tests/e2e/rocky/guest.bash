@@ -35,7 +35,7 @@ guest_start() {
 guest() {
     nsenter --target "$GUEST_PID" --mount --net --pid chroot "$GUEST/root" /usr/bin/env -i \
         PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LAB=rehearsal LAB_HOST=a LAB_PROFILE=rocky-9.5-gpudirect \
-        LAB_FILES=/usr/local/share/lab LAB_PROGRAMS=/usr/local/bin LAB_NIC_ADDRESS=10.0.0.1/24 LAB_NIC_PCI=0000:41:00.0 \
+        LAB_FILES=/usr/local/share/lab LAB_PROGRAMS="${STEP_PROGRAMS:-/usr/local/bin}" LAB_NIC_ADDRESS=10.0.0.1/24 LAB_NIC_PCI=0000:41:00.0 \
         LAB_GPU_PCI=0000:06:00.0 LAB_DATA_PORTS=0 "$@"
 }
 # Copy files in: FROM TO_FOLDER.
@@ -140,6 +140,7 @@ guest_boot() {
 # One step as virt-provision runs it: check; if not there, apply, with a reboot where it asks for one; check.
 # Prints "there", "applied" or "applied after N reboots"; what the step says is in $SCRATCH/step.log.
 run_step() {
+    [[ $1 != 95-facts ]] || local STEP_PROGRAMS=/usr/local/judge
     local step=/usr/local/share/lab/steps/$1 reboots=0 code
     if guest "$step" check >"$SCRATCH/step.log" 2>&1; then echo there && return; fi
     while true; do
