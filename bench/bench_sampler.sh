@@ -1,0 +1,88 @@
+#!/bin/bash
+# What a sample costs: nic-sampler beside the processes that people run instead (ethtool -S, rdma statistic, dcb pfc, tc -s qdisc).
+# On this machine's kernel a veth with many queues has some 400 counters; in a guest every source is there (tests/kmod).
+#   bench_sampler.sh [--namespace | --guest]    a part alone; those are how it calls itself
+# Exit code 1 when a figure is worse than it has to be.
+set -uo pipefail
+ROOT=$(cd "$(dirname "$0")/.." && pwd)
+SAMPLER=$ROOT/build/nic-sampler
+QUEUES=48
+status=0
+
+hold() { # what, figure, comparison, limit
+    if awk -v a="$2" -v b="$4" "BEGIN {exit !(a $3 b)}"; then echo "   $1: $2 (has to be $3 $4)"; else echo "   $1: $2 - NOT $3 $4" && status=1; fi
+}
+end_of() { tail -n 1 "$1"; }
+cost_us() { end_of "$1" | jq '.cpu_ns / .samples / 1000 * 10 | round / 10'; }
+# microseconds of CPU that the children of a shell took, by the last line of `times`, over N rounds
+children_us() { tail -n 1 "$1" | awk -v n="$2" '{for (i = 1; i <= 2; i++) {split($i, t, /[ms]/); sum += t[1] * 60 + t[2]} printf "%d", sum / n * 1e6}'; }
+
+# Instructions in user space of one sample: the difference of two counted runs, so that start and end fall out.
+instructions() {
+    local count
+    for count in 1 201; do
+        valgrind --tool=none --log-file=/dev/null true 2> /dev/null || return 1
+        valgrind --tool=callgrind --callgrind-out-file="$SCRATCH/callgrind.$count" "$SAMPLER" --netdev v0 --every 1ms --count $count > /dev/null 2>&1 || return 1
+    done
+    echo $((($(sed -n 's/^totals: //p' "$SCRATCH/callgrind.201") - $(sed -n 's/^totals: //p' "$SCRATCH/callgrind.1")) / 200))
+}
+
+namespace() {
+    local columns figure processes
+    mount -t sysfs sysfs /sys 2> /dev/null
+    ip link add v0 numrxqueues $QUEUES numtxqueues $QUEUES type veth peer name v1 && ip link set v0 up && ip link set v1 up
+    tc qdisc add dev v0 root handle 1: htb default 1 2> /dev/null
+    "$SAMPLER" --netdev v0 --every 1ms --count 5000 --realtime > "$SCRATCH/khz" 2> /dev/null
+    columns=$(head -n 1 "$SCRATCH/khz" | jq '.columns | length')
+    echo "   this kernel ($(uname -r)), veth: $columns counters, 1 kHz for 5 s"
+    hold "samples left out at 1 kHz" "$(end_of "$SCRATCH/khz" | jq .overruns)" "<=" 0
+    echo "   CPU of one sample, kernel and user: $(cost_us "$SCRATCH/khz") us"
+    bash -c 'for i in $(seq 20); do ethtool -S v0; tc -s -j qdisc show dev v0; done > /dev/null; times' > "$SCRATCH/times"
+    processes=$(children_us "$SCRATCH/times" 20)
+    hold "ethtool -S and tc -s -j qdisc take $processes us; that is, times as much" "$(awk -v a="$processes" -v b="$(cost_us "$SCRATCH/khz")" 'BEGIN {printf "%.0f", a / b}')" ">=" 20
+    if figure=$(instructions); then
+        # a core that does no more than one instruction a nanosecond is slower than any that such NICs are put beside
+        hold "instructions of one sample in user space, $columns counters" "$figure" "<=" 100000
+    else
+        echo "   instructions of one sample: not counted, valgrind is not installed"
+    fi
+}
+
+guest() {
+    local cost processes
+    # shellcheck source=tests/e2e/softlab.sh
+    . "$ROOT/tests/e2e/softlab.sh"
+    softlab_enter
+    softlab_up soft-pair || return 1
+    softlab_put a "$SAMPLER"
+    make -s -C "$ROOT/tests/kmod" OUT="$SCRATCH/kmod" KDIR="/usr/src/linux-headers-$(softlab_ssh a uname -r)" > "$SCRATCH/kmod.log" 2>&1 ||
+        { echo "   in a guest: not measured, no headers of its kernel here" && return 0; }
+    softlab_ssh a 'cat > /tmp/testnic.ko && insmod /tmp/testnic.ko netdev=data0 channels=20 && dcb pfc set dev data0 prio-pfc 3:on &&
+        tc qdisc add dev data0 root handle 1: red limit 1000000 min 30000 max 150000 avpkt 1000 burst 50 probability 0.2 bandwidth 20mbit ecn' < "$SCRATCH/kmod/testnic.ko"
+    softlab_ssh a 'nic-sampler --netdev data0 --every 10ms --count 500 --realtime 2> /dev/null' > "$SCRATCH/guest"
+    # shellcheck disable=SC2016 # the guest expands it
+    softlab_ssh a 'for i in $(seq 10); do ethtool -S data0; rdma -j statistic; dcb -j -s pfc show dev data0; tc -s -j qdisc show dev data0; done > /dev/null; times' > "$SCRATCH/times"
+    cost=$(cost_us "$SCRATCH/guest")
+    processes=$(children_us "$SCRATCH/times" 10)
+    echo "   an emulated guest, every source: $(head -n 1 "$SCRATCH/guest" | jq '.columns | length') counters, 100 Hz for 5 s, $(end_of "$SCRATCH/guest" | jq .overruns) left out"
+    echo "   CPU of one sample: $cost us; ethtool -S, rdma -j statistic, dcb -j pfc, tc -s -j qdisc: $processes us"
+    hold "times as much" "$(awk -v a="$processes" -v b="$cost" 'BEGIN {printf "%.0f", a / b}')" ">=" 50
+    softlab_down
+}
+
+SCRATCH=$(mktemp -d)
+trap 'rm -rf "$SCRATCH"' EXIT
+case ${1:-} in
+--namespace) namespace ;;
+--guest) guest ;;
+*)
+    if unshare --net true 2> /dev/null; then
+        unshare --net --mount "$0" --namespace || status=1
+    else
+        echo "   on this kernel: not measured, network namespaces cannot be made here"
+    fi
+    why=$("$ROOT/guest-setup/soft-lab" --check)
+    if [ -z "$why" ]; then "$ROOT/guest-setup/soft-lab" "$0" --guest || status=1; else echo "   in a guest: not measured, $why"; fi
+    ;;
+esac
+exit $status
