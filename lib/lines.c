@@ -211,13 +211,18 @@ static void write_piece(struct piece *piece)
 static void add_number(struct piece *piece, char before, int64_t value)
 {
     char buffer[24], *end = buffer + sizeof buffer, *start = end - 4;
+    if (piece->used + sizeof buffer > sizeof piece->data)
+        write_piece(piece);
+    if (value >= 0 && value < 10) { /* most counters of a NIC are zero */
+        piece->data[piece->used++] = before;
+        piece->data[piece->used++] = (char)('0' + value);
+        return;
+    }
     if (value == LINES_NULL)
         memcpy(start, "null", 4);
     else
         start = put_number(end, value);
     *--start = before;
-    if (piece->used + sizeof buffer > sizeof piece->data)
-        write_piece(piece);
     memcpy(piece->data + piece->used, start, (size_t)(end - start));
     piece->used += (size_t)(end - start);
 }
