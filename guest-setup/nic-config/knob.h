@@ -25,6 +25,8 @@ struct knob {
     const char *name;
     const char *const *keys; /* of the settings document that it reads and writes; ended by NULL */
     bool follows; /* the driver moves it along with other settings: only restore puts it back unasked */
+    /* What is read is what will be after the next reload: a write that was begun and not noted as done is done again. */
+    bool deferred;
     int64_t
         flap_ns; /* a write may take the link down within this time: wait, then for carrier and GIDs; 0: never */
     /* Put every one of `keys` into settings, in the document's canonical form, and say where it was read. */

@@ -175,5 +175,9 @@ static int write_roce(struct device *d, const struct settings *now, const struct
 
 static const char *const keys[] = {"roce", NULL};
 
-const struct knob knob_roce = {
-    .name = "roce", .keys = keys, .read = read_roce, .check = check_roce, .write = write_roce};
+const struct knob knob_roce = {.name = "roce",
+                               .keys = keys,
+                               .deferred = true,
+                               .read = read_roce,
+                               .check = check_roce,
+                               .write = write_roce};

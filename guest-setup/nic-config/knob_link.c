@@ -84,9 +84,6 @@ static int write_kind(struct device *d, const struct settings *now, const struct
 {
     union netlink_request r;
     char what[64];
-    /* the write that an interrupted set began was not done, or was done whole */
-    if (target->kind == now->kind)
-        return 0;
     if (target->kind == KIND_BRIDGE && now->kind == KIND_ABSENT)
         return make_bridge(d, e);
     if (target->kind != KIND_ABSENT || now->kind != KIND_BRIDGE)

@@ -374,7 +374,7 @@ static enum step bring(struct transaction *t, struct subject *s, const struct kn
         return answer == KNOB_MISSING ? STEP_MISSING : STEP_FAILED;
     if (same_slices(knob, *now, target, &same, e) != 0)
         return STEP_FAILED;
-    if (same && !journal_unfinished(t->journal, s->device.name, knob->name))
+    if (same && !(knob->deferred && journal_unfinished(t->journal, s->device.name, knob->name)))
         return STEP_SAME;
     if (write_slice(t, s, knob, *now, target, e) != 0)
         return STEP_FAILED;
