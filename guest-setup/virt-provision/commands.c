@@ -1,6 +1,7 @@
 #include "guest-setup/virt-provision/commands.h"
 
 #include "guest-setup/virt-provision/dry_run.h"
+#include "guest-setup/virt-provision/prove.h"
 #include "guest-setup/virt-provision/rebuild.h"
 #include "guest-setup/virt-provision/record.h"
 #include "guest-setup/virt/places.h"
@@ -50,7 +51,10 @@ int cmd_rebuild(struct context *c, const char *const *words, size_t count, struc
 {
     if (context_load(c, words, count, e) != 0 || check_from(c, e) != 0)
         return -1;
-    return c->options.dry_run ? dry_run(c, e) : locked(c, "rebuild", rebuild_hosts, e);
+    if (c->options.dry_run)
+        return dry_run(c, e);
+    int result = locked(c, "rebuild", rebuild_hosts, e);
+    return result == 0 ? prove_lab(c, e) : result;
 }
 
 int cmd_reset(struct context *c, const char *const *words, size_t count, struct error *e)

@@ -80,6 +80,8 @@ static int print_host(struct making *m, struct error *e)
     for (size_t i = 0; i < p->step_count; i++)
         print_step(&p->steps[i]);
     printf("    every check once more, then a snapshot for reset\n");
+    if (p->prove)
+        printf("    when all guests are built: %s run --lab, once\n", p->prove);
     return 0;
 }
 

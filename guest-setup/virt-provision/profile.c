@@ -94,6 +94,8 @@ static const struct field profile_fields[] = {
      .help = "How long a boot may take until ssh answers."},
     {"step", FIELD_QUANTITY, AT(step_ns), .unit = UNIT_TIME_NS, .fallback = "\"10min\"",
      .help = "How long one step may take."},
+    {"prove", FIELD_STRING, AT(prove),
+     .help = "Program of this project, run as \"PROGRAM run --lab FILE\" when all guests are built."},
     {"needs", FIELD_LIST, AT(needs), .item = FIELD_STRING, .min = 0, .max = 64,
      .help = "Capabilities that it is for."},
     {0},

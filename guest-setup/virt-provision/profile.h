@@ -42,6 +42,7 @@ struct profile {
     struct list_of programs; /* char * */
     struct list_of put;      /* struct profile_put */
     int64_t ready_ns, step_ns;
+    char *prove;          /* program of this project that proves the guests together; NULL: none */
     struct list_of needs; /* char *: capabilities it is for */
     /* not in the head */
     char *folder;
