@@ -100,6 +100,7 @@ struct port {
     uint32_t queued_bytes[QUEUES];
     uint8_t node_kind;
     uint8_t ignored; /* bit: priority on which pauses are not obeyed */
+    bool ets;        /* of a switch, with weights: switch_pick_queue chooses */
     uint16_t number; /* among its node's ports */
 
     /* pauses that the other end asked for */

@@ -43,8 +43,7 @@ void port_transmit(struct sim *sim, uint32_t port)
     unsigned queues = out->ready & ~(unsigned)out->paused;
     uint32_t p;
     if (queues) {
-        unsigned queue = out->node_kind == SIM_SWITCH ? switch_pick_queue(sim, port, queues)
-                                                      : (unsigned)__builtin_ctz(queues);
+        unsigned queue = out->ets ? switch_pick_queue(sim, port, queues) : (unsigned)__builtin_ctz(queues);
         p = list_take(sim, &out->queues[queue]);
         out->queued_bytes[queue] -= sim->packets[p].bytes;
         if (out->queues[queue].head == NONE)

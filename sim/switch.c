@@ -20,28 +20,28 @@ static int64_t xoff_threshold(const struct fabric_switch *s, const struct switch
 
 static int64_t shared_use(const struct fabric_switch *s, const struct switch_port *at, unsigned priority)
 {
-    int64_t over = at->used[priority] - s->reserve_bytes;
+    int64_t over = at->ingress[priority].used - s->reserve_bytes;
     return over > 0 ? over : 0;
 }
 
 /* Take a frame of a lossless priority in: into the reserve, the shared part, or the headroom. */
 static bool admit_lossless(struct fabric_switch *s, struct switch_port *at, unsigned priority, int32_t bytes)
 {
-    int64_t used = at->used[priority] + bytes;
+    int64_t used = at->ingress[priority].used + bytes;
     if (used > s->reserve_bytes) {
         int64_t threshold = xoff_threshold(s, at), over = used - s->reserve_bytes;
         if (shared_use(s, at, priority) + bytes > threshold &&
-            at->headroom_used[priority] + bytes > at->headroom)
+            at->ingress[priority].headroom_used + bytes > at->headroom)
             return false;
         if (over > threshold) {
-            at->headroom_used[priority] += bytes;
-            if (at->headroom_used[priority] > s->headroom_peak)
-                s->headroom_peak = at->headroom_used[priority];
+            at->ingress[priority].headroom_used += bytes;
+            if (at->ingress[priority].headroom_used > s->headroom_peak)
+                s->headroom_peak = at->ingress[priority].headroom_used;
             return true;
         }
         s->shared_used += over < bytes ? over : bytes;
     }
-    at->used[priority] = (int32_t)used;
+    at->ingress[priority].used = (int32_t)used;
     return true;
 }
 
@@ -53,42 +53,47 @@ static bool admit_lossy(struct fabric_switch *s, struct switch_port *at, const s
                                   s->lossy_alpha * (double)free_bytes)
         return false;
     s->shared_used += bytes;
-    at->used[priority] += bytes;
+    at->ingress[priority].used += bytes;
     return true;
 }
 
 static void release(struct fabric_switch *s, struct switch_port *at, unsigned priority, int32_t bytes)
 {
     if (!(s->pfc_mask >> priority & 1)) {
-        at->used[priority] -= bytes;
+        at->ingress[priority].used -= bytes;
         s->shared_used -= bytes;
         return;
     }
-    int32_t from_headroom = at->headroom_used[priority] < bytes ? at->headroom_used[priority] : bytes;
-    at->headroom_used[priority] -= from_headroom;
+    int32_t from_headroom =
+        at->ingress[priority].headroom_used < bytes ? at->ingress[priority].headroom_used : bytes;
+    at->ingress[priority].headroom_used -= from_headroom;
     bytes -= from_headroom;
     int64_t shared = shared_use(s, at, priority);
     s->shared_used -= shared < bytes ? shared : bytes;
-    at->used[priority] -= bytes;
+    at->ingress[priority].used -= bytes;
 }
 
 static void check_xoff(struct sim *sim, struct fabric_switch *s, uint32_t in, unsigned priority)
 {
-    const struct switch_port *at = &sim->switch_ports[in];
-    if (sim->ports[in].xoff >> priority & 1)
+    struct switch_port *at = &sim->switch_ports[in];
+    if (at->xoff >> priority & 1)
         return;
-    if (at->headroom_used[priority] || shared_use(s, at, priority) >= xoff_threshold(s, at))
-        pfc_xoff(sim, in, (uint8_t)(1u << priority));
+    if (!at->ingress[priority].headroom_used && shared_use(s, at, priority) < xoff_threshold(s, at))
+        return;
+    at->xoff |= (uint8_t)(1u << priority);
+    pfc_xoff(sim, in, (uint8_t)(1u << priority));
 }
 
 static void check_xon(struct sim *sim, struct fabric_switch *s, uint32_t in, unsigned priority)
 {
-    const struct switch_port *at = &sim->switch_ports[in];
-    if (!(sim->ports[in].xoff >> priority & 1) || at->headroom_used[priority])
+    struct switch_port *at = &sim->switch_ports[in];
+    if (!(at->xoff >> priority & 1) || at->ingress[priority].headroom_used)
         return;
     int64_t use = shared_use(s, at, priority);
-    if (use == 0 || use + s->xon_offset_bytes <= xoff_threshold(s, at))
-        pfc_xon(sim, in, (uint8_t)(1u << priority));
+    if (use != 0 && use + s->xon_offset_bytes > xoff_threshold(s, at))
+        return;
+    at->xoff &= (uint8_t) ~(1u << priority);
+    pfc_xon(sim, in, (uint8_t)(1u << priority));
 }
 
 /* ---- marking -------------------------------------------------------------------------------------------------------- */
@@ -183,7 +188,7 @@ unsigned switch_pick_queue(struct sim *sim, uint32_t out, unsigned queues)
 {
     const struct fabric_switch *s = &sim->switches[sim->ports[out].node];
     unsigned first = (unsigned)__builtin_ctz(queues);
-    if (!s->ets || first < QUEUE_OF_PRIORITY_7)
+    if (first < QUEUE_OF_PRIORITY_7)
         return first;
     unsigned queue_of_tc[SIM_PRIORITIES], waiting = 0;
     int strict = -1;

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 void sim_switch_defaults(struct sim_switch_config *s)
 {
@@ -188,10 +189,11 @@ static int build_switch(struct sim *sim, uint32_t index, const struct sim_switch
                                 .mark_at_enqueue = c->ecn.at_enqueue,
                                 .latency_ps = c->latency_ps,
                                 .watchdog = c->watchdog};
+    bool ets = false;
     for (unsigned i = 0; i < SIM_PRIORITIES; i++) {
         s->prio_to_tc[i] = c->prio_to_tc[i];
         s->tc_weight[i] = c->tc_weight[i];
-        s->ets |= c->tc_weight[i] > 0;
+        ets |= c->tc_weight[i] > 0;
     }
     uint32_t count = 0;
     for (uint32_t p = 0; p < sim->port_count; p++)
@@ -203,6 +205,7 @@ static int build_switch(struct sim *sim, uint32_t index, const struct sim_switch
         if (sim->ports[p].node_kind != SIM_SWITCH || sim->ports[p].node != index)
             continue;
         s->ports[s->port_count++] = p;
+        sim->ports[p].ets = ets;
         build_port(sim, s, c, p);
     }
     if (s->shared_bytes < 0)
@@ -223,9 +226,11 @@ int switches_build(struct sim *sim, const struct sim_config *config, struct erro
     if (!config->switch_count)
         return 0;
     sim->switches = calloc(config->switch_count, sizeof *sim->switches);
-    sim->switch_ports = calloc(sim->port_count, sizeof *sim->switch_ports);
+    sim->switch_ports =
+        aligned_alloc(_Alignof(struct switch_port), sim->port_count * sizeof *sim->switch_ports);
     if (!sim->switches || !sim->switch_ports)
         return error_set(e, "simulator: out of memory");
+    memset(sim->switch_ports, 0, sim->port_count * sizeof *sim->switch_ports);
     sim->bytes += config->switch_count * sizeof *sim->switches + sim->port_count * sizeof *sim->switch_ports;
     for (uint32_t i = 0; i < config->switch_count; i++)
         if (build_switch(sim, i, &config->switches[i], e))
@@ -262,7 +267,7 @@ static int64_t *queue_values(const struct sim *sim, uint32_t port, unsigned prio
     bool paused = p->paused >> queue & 1, xoff = p->xoff >> priority & 1;
     *value++ = p->queued_bytes[queue];
     *value++ = at->peak[priority];
-    *value++ = at->used[priority] + at->headroom_used[priority];
+    *value++ = at->ingress[priority].used + at->ingress[priority].headroom_used;
     *value++ = paused;
     *value++ = c->rx_pause;
     *value++ = c->tx_pause;
