@@ -27,23 +27,28 @@ struct private_data {
 
 /* ---- events ------------------------------------------------------------------------------------------------------ */
 
-/* Wait for the channel to have an event. */
-static int wait_event(struct connection *c, int64_t deadline_ns, struct rdma_cm_event **event,
-                      struct error *e)
+/* Wait for the channel's next event; NULL with a sentence when there is none in time. */
+static struct rdma_cm_event *wait_event(struct connection *c, int64_t deadline_ns, struct error *e)
 {
-    for (;;) {
+    struct rdma_cm_event *event = NULL;
+    while (!event) {
         struct pollfd fds[2] = {{.fd = c->channel->fd, .events = POLLIN},
                                 {.fd = c->stop_fd, .events = POLLIN}};
         int64_t left_ns = deadline_ns - clock_monotonic_ns();
-        if (left_ns <= 0)
-            return error_set(e, "rdma_cm: the other side does not answer");
-        if (poll(fds, 2, (int)(left_ns / NS_PER_MS) + 1) > 0 && fds[1].revents)
-            return error_set(e, "told to stop");
-        if (rdma_get_cm_event(c->channel, event) == 0)
-            return 0;
-        if (errno != EAGAIN && errno != EINTR)
-            return error_set_errno(e, errno, "rdma_cm");
+        if (left_ns <= 0) {
+            error_set(e, "rdma_cm: the other side does not answer");
+            return NULL;
+        }
+        if (poll(fds, 2, (int)(left_ns / NS_PER_MS) + 1) > 0 && fds[1].revents) {
+            error_set(e, "told to stop");
+            return NULL;
+        }
+        if (rdma_get_cm_event(c->channel, &event) != 0 && errno != EAGAIN && errno != EINTR) {
+            error_set_errno(e, errno, "rdma_cm");
+            return NULL;
+        }
     }
+    return event;
 }
 
 static const char *event_cause(enum rdma_cm_event_type type)
@@ -66,8 +71,8 @@ static const char *event_cause(enum rdma_cm_event_type type)
 /* The next event of this id must be of this type. */
 static int expect_event(struct connection *c, enum rdma_cm_event_type type, struct error *e)
 {
-    struct rdma_cm_event *event;
-    if (wait_event(c, clock_monotonic_ns() + STEP_NS, &event, e) != 0)
+    struct rdma_cm_event *event = wait_event(c, clock_monotonic_ns() + STEP_NS, e);
+    if (!event)
         return -1;
     enum rdma_cm_event_type got = event->event;
     int status = event->status;
@@ -217,8 +222,8 @@ static int accept_all(struct connection *c, struct error *e)
 {
     int64_t established = 0;
     while (established < c->plan->queue_pairs) {
-        struct rdma_cm_event *event;
-        if (wait_event(c, clock_monotonic_ns() + STEP_NS, &event, e) != 0)
+        struct rdma_cm_event *event = wait_event(c, clock_monotonic_ns() + STEP_NS, e);
+        if (!event)
             return -1;
         if (event->event == RDMA_CM_EVENT_CONNECT_REQUEST) {
             if (accept_one(c, event, e) != 0)

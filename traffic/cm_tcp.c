@@ -31,9 +31,9 @@ static struct ibv_qp *make_pair(struct connection *c, struct error *e)
 static int prepare(struct connection *c, struct endpoint *mine, struct error *e)
 {
     size_t count = (size_t)c->plan->queue_pairs;
-    int64_t *numbers = calloc(count, sizeof *numbers), *starts = calloc(count, sizeof *starts);
-    mine->queue_pairs = (struct list_of){numbers, count};
-    mine->packet_start = (struct list_of){starts, count};
+    mine->queue_pairs = (struct list_of){calloc(count, sizeof(int64_t)), count};
+    mine->packet_start = (struct list_of){calloc(count, sizeof(int64_t)), count};
+    int64_t *numbers = mine->queue_pairs.items, *starts = mine->packet_start.items;
     c->packet_start = calloc(count, sizeof *c->packet_start);
     if (!numbers || !starts || !c->packet_start)
         return error_set(e, "out of memory");

@@ -25,7 +25,8 @@ static int set_option(int fd, int level, int option, int value)
 
 static struct addrinfo *look_up(const char *host, int64_t port, bool listening, struct error *e)
 {
-    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = listening ? AI_PASSIVE : 0}, *found;
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = listening ? AI_PASSIVE : 0},
+                    *found = NULL;
     char service[20];
     snprintf(service, sizeof service, "%" PRId64, port);
     int code = getaddrinfo(host, service, &hints, &found);
@@ -54,12 +55,14 @@ static int listen_on(const struct addrinfo *a)
 
 static int64_t bound_port(int fd)
 {
-    struct sockaddr_storage address = {0};
+    struct sockaddr_in6 address = {0};
     socklen_t length = sizeof address;
     getsockname(fd, (struct sockaddr *)&address, &length);
-    return ntohs(address.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&address)->sin6_port
-                                               : ((struct sockaddr_in *)&address)->sin_port);
+    return ntohs(address.sin6_port); /* an IPv4 address has its port at the same place */
 }
+
+_Static_assert(offsetof(struct sockaddr_in, sin_port) == offsetof(struct sockaddr_in6, sin6_port),
+               "ports' place");
 
 int control_listen(const char *address, int64_t *port, struct error *e)
 {
@@ -246,6 +249,7 @@ int control_fill(struct control *control, struct error *e)
 
 int control_next(struct control *control, struct message *message, struct error *e)
 {
+    *message = (struct message){.type = MESSAGE_TYPES}; /* none */
     char *end = memchr(control->buffer, '\n', control->used);
     if (!end && control->used == WIRE_MAX_LENGTH)
         return error_set(e, "%s sends a line of more than %d bytes: is that a roce-traffic?", control->peer,

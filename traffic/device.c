@@ -84,8 +84,8 @@ static int open_all_of_rdma_cm(struct device *device, struct error *e)
     errno = 0;
     device->list = rdma_get_devices(&count);
     device->list_from_rdma_cm = device->list != NULL;
-    device->list_count = (size_t)count;
-    if (count > 0)
+    device->list_count = device->list ? (size_t)count : 0;
+    if (device->list_count)
         return 0;
     return error_set_errno(e, errno ? errno : ENODEV, "rdma_cm finds no RDMA device (is rdma_ucm loaded?)");
 }
@@ -95,7 +95,7 @@ void rdma_device_close(struct device *device)
     if (device->list_from_rdma_cm) {
         rdma_free_devices(device->list);
     } else {
-        for (size_t i = 0; i < device->list_count; i++)
+        for (size_t i = 0; device->list && i < device->list_count; i++)
             ibv_close_device(device->list[i]);
         free(device->list);
     }
@@ -161,7 +161,7 @@ static void consider_device(struct ibv_context *context, const struct local_opti
 /* What there is, for the sentence that says why nothing was chosen: "rxe0 port 1 DOWN; mlx5_0 port 1 ACTIVE". */
 static void describe_ports(const struct device *device, struct text *text)
 {
-    for (size_t i = 0; i < device->list_count; i++) {
+    for (size_t i = 0; device->list && i < device->list_count; i++) {
         struct ibv_device_attr attributes;
         struct ibv_port_attr port_attributes;
         if (ibv_query_device(device->list[i], &attributes) != 0)
@@ -210,7 +210,7 @@ static int choose(struct device *device, const struct local_options *options, co
     bool known = wanted && gid_parse(wanted, &address, NULL) == 0;
     if (options->address && !known)
         return error_set(e, "--address %.60s: expected an IPv4 or IPv6 address", options->address);
-    for (size_t i = 0; i < device->list_count; i++)
+    for (size_t i = 0; device->list && i < device->list_count; i++)
         consider_device(device->list[i], options, known ? &address : NULL, &best);
     if (best.score == 0 || (options->address && options->gid_index < 0 && best.score < SCORE_ADDRESS))
         return nothing_found(device, options, options->address, e);

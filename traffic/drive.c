@@ -5,6 +5,7 @@
 #include "traffic/session.h"
 #include <poll.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define BARRIER_NS (50 * NS_PER_MS)
 
@@ -20,9 +21,9 @@ struct group {
 };
 
 struct flow {
+    struct session session; /* first: it is aligned for its engine */
     struct group *group;
     const struct drive_plan *drive;
-    struct session session;
     pthread_t thread;
     bool started;
     bool wrong_data;
@@ -179,13 +180,14 @@ enum drive_result drive_run(const struct drive_plan *plans, size_t count, const 
                             struct output *output, int stop_fd)
 {
     struct group group = {.host = host, .port = port, .output = output, .stop_fd = stop_fd, .count = count};
-    struct flow *flows = calloc(count, sizeof *flows);
+    struct flow *flows = aligned_alloc(_Alignof(struct flow), count * sizeof *flows);
     if (!flows) {
         log_error("out of memory");
         return DRIVE_FAILED;
     }
     for (size_t i = 0; i < count; i++) {
         struct flow *f = &flows[i];
+        memset(f, 0, sizeof *f);
         f->group = &group;
         f->drive = &plans[i];
         f->session = (struct session){.plan = &plans[i].plan,

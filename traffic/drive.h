@@ -13,8 +13,8 @@ enum drive_result {
     DRIVE_INTERRUPTED = 130, /* told to stop before the end that was asked for */
 };
 
-/* Run the flows against the server at host and port until they are done or stop_fd is readable. */
-enum drive_result drive_run(const struct drive_plan *flows, size_t count, const char *host, int64_t port,
+/* Run the flows of these plans against the server at host and port until they are done or stop_fd is readable. */
+enum drive_result drive_run(const struct drive_plan *plans, size_t count, const char *host, int64_t port,
                             struct output *output, int stop_fd);
 
 #endif

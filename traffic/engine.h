@@ -73,41 +73,41 @@ struct engine {
 };
 
 /* Work requests for connected queue pairs; `peer` says where its memory is. */
-int engine_open(struct engine *engine, struct connection *connection, struct memory *memory,
-                uint64_t outgoing, uint64_t incoming, const struct endpoint *peer, struct error *e);
-void engine_close(struct engine *engine);
+int engine_open(struct engine *g, struct connection *connection, struct memory *memory, uint64_t outgoing,
+                uint64_t incoming, const struct endpoint *peer, struct error *e);
+void engine_close(struct engine *g);
 /* Set up for messages of this size: receives are posted. Not while it runs. */
-int engine_prepare(struct engine *engine, int64_t message_bytes, uint64_t target, bool pace, struct error *e);
+int engine_prepare(struct engine *g, int64_t message_bytes, uint64_t target, bool pace, struct error *e);
 /* The number of messages to send, shared among the queue pairs; 0: until told. engine_prepare does it too. */
-void engine_set_target(struct engine *engine, uint64_t target);
+void engine_set_target(struct engine *g, uint64_t target);
 /* Start the thread. */
-int engine_start(struct engine *engine, struct error *e);
-void engine_tell(struct engine *engine, enum engine_command command);
+int engine_start(struct engine *g, struct error *e);
+void engine_tell(struct engine *g, enum engine_command command);
 /* Wait for the thread to end after ENGINE_QUIT or a failure. */
-void engine_join(struct engine *engine);
+void engine_join(struct engine *g);
 
 /* Add what was measured since the last call to *total (may be NULL) and to *latest, which is cleared before. */
-void engine_take_latency(struct engine *engine, struct histogram *latest, struct histogram *total);
+void engine_take_latency(struct engine *g, struct histogram *latest, struct histogram *total);
 /* CPU time of the thread, while it runs or after. */
-int64_t engine_cpu_ns(const struct engine *engine);
+int64_t engine_cpu_ns(const struct engine *g);
 
 /* The two loops: thread functions. */
-void *engine_stream(void *engine);
-void *engine_ping_pong(void *engine);
+void *engine_stream(void *argument);
+void *engine_ping_pong(void *argument);
 
 /* For the loops. */
-void engine_notify(struct engine *engine);
-void engine_fail_completion(struct engine *engine, const struct ibv_wc *wc, const char *queue_name);
-void engine_fail_post(struct engine *engine, int number, const char *what);
-int engine_post_receives(struct engine *engine, struct queue *queue, uint32_t count);
+void engine_notify(struct engine *g);
+void engine_fail_completion(struct engine *g, const struct ibv_wc *wc, const char *queue_name);
+void engine_fail_post(struct engine *g, int number, const char *what);
+int engine_post_receives(struct engine *g, struct queue *q, uint32_t count);
 /* To be called where latencies are added: hands over the filling histogram when the session wants it. */
-static inline void engine_offer_histogram(struct engine *engine)
+static inline void engine_offer_histogram(struct engine *g)
 {
-    if (__builtin_expect(atomic_load_explicit(&engine->swap, memory_order_relaxed), 0)) {
-        struct histogram *full = engine->filling;
-        engine->filling = engine->spare;
-        engine->spare = full;
-        atomic_store_explicit(&engine->swap, 0, memory_order_release);
+    if (__builtin_expect(atomic_load_explicit(&g->swap, memory_order_relaxed), 0)) {
+        struct histogram *full = g->filling;
+        g->filling = g->spare;
+        g->spare = full;
+        atomic_store_explicit(&g->swap, 0, memory_order_release);
     }
 }
 

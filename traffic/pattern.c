@@ -40,7 +40,9 @@ static int fill_half(struct memory *memory, int64_t base, const struct plan *pla
 {
     int64_t each = plan_stride(plan) * plan->slots;
     unsigned char *chunk = malloc(CHUNK_BYTES);
-    int result = chunk ? 0 : error_set(e, "out of memory");
+    int result = 0;
+    if (!chunk)
+        return error_set(e, "out of memory");
     for (int64_t c = 0; result == 0 && c < plan->queue_pairs; c++) {
         for (int64_t at = 0; result == 0 && at < each; at += CHUNK_BYTES) {
             size_t part = (size_t)(each - at < CHUNK_BYTES ? each - at : CHUNK_BYTES);
@@ -114,7 +116,9 @@ int pattern_check(struct memory *memory, int64_t base, const struct plan *plan, 
 {
     int64_t stride = plan_stride(plan), slots = count < plan->slots ? count : plan->slots;
     unsigned char *chunks = malloc((size_t)2 * CHUNK_BYTES);
-    int status = chunks ? 0 : error_set(e, "out of memory");
+    int status = 0;
+    if (!chunks)
+        return error_set(e, "out of memory");
     for (int64_t i = 0; status == 0 && i < slots; i++) {
         int64_t offset = (first + i) % plan->slots * stride; /* in the connection's part of the half */
         status = check_slot(memory, base + connection * stride * plan->slots + offset, seed, connection,

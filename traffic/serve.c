@@ -15,8 +15,8 @@
 
 /* One driver's thread. */
 struct client {
+    struct session session; /* first: it is aligned for its engine */
     struct server *server;
-    struct session session;
     struct plan plan;
     pthread_t thread;
     bool used;
@@ -181,10 +181,11 @@ static bool begin(struct server *server, struct client *clients)
 
 int serve_run(struct server *server, struct error *e)
 {
-    struct client *clients = calloc(SERVE_MAX_SESSIONS, sizeof *clients);
+    struct client *clients = aligned_alloc(_Alignof(struct client), SERVE_MAX_SESSIONS * sizeof *clients);
     bool stop = false, served = false;
     if (!clients)
         return error_set(e, "out of memory");
+    memset(clients, 0, SERVE_MAX_SESSIONS * sizeof *clients);
     while (!stop) {
         struct pollfd fds[2] = {{.fd = server->once && served ? -1 : server->listener, .events = POLLIN},
                                 {.fd = server->stop_fd, .events = POLLIN}};

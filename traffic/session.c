@@ -492,7 +492,8 @@ void session_line(struct session *s, json_t *line)
         output_line(s->output, line);
         return;
     }
-    struct message message = {.type = MESSAGE_LINE, .line = {.line = line}};
+    struct message message = {.type = MESSAGE_LINE};
+    message.line.line = line;
     control_send(&s->control, &message, NULL); /* a connection that is gone is noticed where it is read */
     json_decref(line);
 }

@@ -172,9 +172,11 @@ static void without_a_driver_every_route_says_why(void **state)
                                         "cuda-dmabuf: no CUDA driver", "cuda-peermem: no CUDA driver",
                                         "cuda-nv503c: no NVIDIA driver is loaded"};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) { /* in the order of the document */
-        at = strstr(at, parts[i]);
-        if (!at)
+        const char *found = strstr(at, parts[i]);
+        if (!found)
             fail_msg("\"%s\" is missing or out of order in: %s", parts[i], e.text);
+        else
+            at = found;
     }
 }
 
