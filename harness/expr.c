@@ -18,9 +18,9 @@ static const char *const dimension_words[] = {"a plain number", "a time",       
                                               "a rate",         "events a second", "zero"};
 
 enum node_kind { NUMBER, STATISTIC, ADD, SUBTRACT, MULTIPLY, DIVIDE, NEGATE };
-enum function { DELTA, RATE, FIRST, LAST, MIN, MAX, MEAN, SUM, COUNT_OF };
-static const char *const function_names[] = {"delta", "rate", "first", "last",  "min",
-                                             "max",   "mean", "sum",   "count", NULL};
+enum function { DELTA, RATE, FIRST, LAST, MIN, MAX, MEAN, SUM, COUNT_OF, TOTAL };
+static const char *const function_names[] = {"delta", "rate", "first", "last",  "min", "max",
+                                             "mean",  "sum",  "count", "total", NULL};
 enum comparison { LESS, LESS_EQUAL, GREATER, GREATER_EQUAL, EQUAL, NOT_EQUAL };
 static const struct {
     const char *sign;
@@ -280,8 +280,9 @@ static struct node *parse_statistic(struct parser *p)
         char word[32], expected[160];
         snprintf(word, sizeof word, "%.*s", (int)(length < 31 ? length : 31), p->at);
         const char *near = options_nearest(word, function_names);
-        snprintf(expected, sizeof expected, "%s%s%sdelta, rate, first, last, min, max, mean, sum or count",
-                 near ? "\"" : "", near ? near : "", near ? "\", or one of " : "");
+        snprintf(expected, sizeof expected,
+                 "%s%s%sdelta, total, rate, first, last, min, max, mean, sum or count", near ? "\"" : "",
+                 near ? near : "", near ? "\", or one of " : "");
         return fail(p, expected);
     }
     struct node *node = new_node(p, STATISTIC, NULL, NULL);
@@ -519,7 +520,8 @@ static int validate_counter(const struct node *node, enum dimension *dimension, 
                          "column %d: sum is for values of flows: expected delta or rate for a counter, min, "
                          "max, mean or last for a gauge",
                          node->column);
-    if (entry && !glob && entry->gauge && (node->function == DELTA || node->function == RATE))
+    if (entry && !glob && entry->gauge &&
+        (node->function == DELTA || node->function == RATE || node->function == TOTAL))
         return error_set(e, "column %d: %s is a gauge: expected min, max, mean, first or last, not %s",
                          node->column, node->name, function_names[node->function]);
     if (entry && !glob && !entry->gauge &&
@@ -622,7 +624,7 @@ static void gather(struct gathered *g, double value)
 static void gather_counter(const struct node *node, const json_t *counter, struct gathered *g)
 {
     static const char *const keys[] = {"delta", "rate_per_s", "first", "last", "min",
-                                       "max",   "mean",       "",      "last"};
+                                       "max",   "mean",       "",      "last", "total"};
     const json_t *value = json_object_get(counter, keys[node->function]);
     const char *unit = json_string_value(json_object_get(counter, "unit"));
     double scale;

@@ -67,8 +67,12 @@ bool plan_when(const struct cell *cell, const json_t *when)
     json_t *value;
     json_object_foreach((json_t *)(uintptr_t)when, path, value)
     {
+        const json_t *chosen = json_object_get(cell->choice, path);
         bool lab = strncmp(path, "lab.", 4) == 0;
-        if (!paths_all_equal(lab ? cell->lab_json : cell->scenario_json, lab ? path + 4 : path, value))
+        bool fits = chosen ? json_equal(chosen, value)
+                           : paths_all_equal(lab ? cell->lab_json : cell->scenario_json,
+                                             lab ? path + 4 : path, value);
+        if (!fits)
             return false;
     }
     return true;
@@ -169,6 +173,49 @@ static json_t *choice_of(const json_t *sweep, size_t i, size_t cells)
     return choice;
 }
 
+static bool has_role(const json_t *scenario, const char *role)
+{
+    size_t i;
+    json_t *name;
+    json_array_foreach(json_object_get(scenario, "roles"), i, name)
+    {
+        if (json_is_string(name) && strcmp(json_string_value(name), role) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* A lab may replace what a scenario asks of a role (RED's thresholds on a link a thousand times slower), but adds nothing that it does
+ * not ask. */
+static void scale_settings(json_t *scenario, const json_t *lab)
+{
+    const char *role, *key;
+    json_t *scaled, *value;
+    json_object_foreach(json_object_get(lab, "scaled_settings"), role, scaled)
+    {
+        if (!has_role(scenario, role))
+            continue;
+        json_t *asked = scenario_role_settings(scenario, role);
+        json_t *all = json_object_get(scenario, "settings_of");
+        if (!json_is_object(all))
+            json_object_set_new(scenario, "settings_of", all = json_object());
+        if (!json_is_object(json_object_get(all, role)))
+            json_object_set_new(all, role, json_object());
+        json_object_foreach(scaled, key, value)
+        {
+            json_t *changed = json_object_get(asked, key);
+            if (!changed)
+                continue;
+            if (json_is_object(changed) && json_is_object(value))
+                json_merge_deep(changed, value);
+            else
+                changed = value;
+            json_object_set(json_object_get(all, role), key, changed);
+        }
+        json_decref(asked);
+    }
+}
+
 struct documents {
     json_t *scenario, *lab;
     const char *scenario_path, *lab_path;
@@ -185,6 +232,8 @@ static int make_cell(const struct documents *d, json_t *choice, struct cell *cel
         if (result == 0 && assign(scenario, lab, path, value, e) != 0)
             result = error_prefix(e, "%s: sweep", d->scenario_path);
     }
+    if (result == 0 && lab)
+        scale_settings(scenario, lab);
     if (result == 0 && take_scenario(cell, scenario, e) != 0)
         result = error_prefix(e, "%s", d->scenario_path);
     if (result == 0 && lab && take_lab(cell, lab, e) != 0)

@@ -20,6 +20,8 @@ struct gathered {
     struct column column;
     bool any, closed, moved_back;
     int64_t first, last, previous, delta;
+    bool seen; /* over the whole run: from the first sample to the last */
+    int64_t seen_last, total;
     int64_t first_ns, last_ns;
     uint64_t inside;
     int64_t min, max;
@@ -264,6 +266,10 @@ static int take_header(struct host *host, const json_t *header, struct error *e)
 static void gather_counter(struct recorder *r, const struct host *host, struct gathered *g, int64_t time_ns,
                            int64_t value)
 {
+    if (g->seen)
+        g->total += value >= g->seen_last ? value - g->seen_last : value;
+    g->seen = true;
+    g->seen_last = value;
     if (time_ns <= r->start_ns || !g->any) {
         g->any = true;
         g->first = g->last = g->previous = value;
@@ -511,6 +517,7 @@ static json_t *counter_summary(const struct gathered *g)
         if (duration > 0)
             json_object_set_new(json, "rate_per_s", json_real((double)g->delta * 1e9 / (double)duration));
         json_object_set_new(json, "first", json_integer(g->first));
+        json_object_set_new(json, "total", json_integer(g->total));
     } else {
         json_object_set_new(json, "min", json_integer(g->min));
         json_object_set_new(json, "mean", json_real(g->sum / (double)g->inside));

@@ -97,6 +97,10 @@ check_says "... and told who works there" 'host a is in use by harness \(process
 kill "$(cat /run/libvirtd.pid)"
 while pgrep -x libvirtd >/dev/null; do sleep 0.1; done
 libvirtd -d -p /run/libvirtd.pid
+for _ in $(seq 100); do
+    ! virsh -q -c qemu:///system version >/dev/null 2>&1 || break
+    sleep 0.1
+done
 wait "$RUN"
 check "libvirtd restarted: the run goes on to its end" test $? = 0
 check "... with a warning" jq -e '.complete and ([.warnings[] | select(test("libvirt"))] | length == 1)' "$R/result.json"
