@@ -72,7 +72,7 @@ static int listen_at(const struct addrinfo *a)
 
 static int open_listener(const char *where, struct error *e)
 {
-    char host[256];
+    char host[256] = "";
     const char *port = "";
     if (split_address(where, host, sizeof(host), &port, e) == -1)
         return -1;
@@ -128,7 +128,7 @@ void http_server_close(struct http_server *s)
 
 int http_server_port(const struct http_server *s)
 {
-    struct sockaddr_storage a;
+    struct sockaddr_storage a = {0};
     socklen_t length = sizeof(a);
     if (getsockname(s->listener, (struct sockaddr *)&a, &length) == -1)
         return -1;

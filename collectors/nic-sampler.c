@@ -384,7 +384,7 @@ static int find_netdev(const char *name, struct target *target, struct error *e)
 {
     if (strlen(name) >= sizeof(target->netdev) || !sysfs_safe_name(name))
         return error_set(e, "--netdev %.80s: this cannot be the name of a network interface", name);
-    strcpy(target->netdev, name);
+    snprintf(target->netdev, sizeof(target->netdev), "%s", name);
     target->ifindex = if_nametoindex(name);
     if (target->ifindex != 0)
         return 0;

@@ -70,7 +70,10 @@ static int load(struct nvml *n, struct error *e)
 /* What a call returned, as a sentence. */
 static int judge(const struct nvml *n, int code, const char *what, struct error *e)
 {
-    return code == 0 ? 0 : error_set(e, "NVML, %s: %s (%d)", what, n->error_string(code), code);
+    if (code == 0)
+        return 0;
+    const char *text = n->error_string != NULL ? n->error_string(code) : NULL;
+    return error_set(e, "NVML, %s: %s (%d)", what, text != NULL ? text : "error", code);
 }
 
 struct nvml *nvml_open(struct error *e)

@@ -60,7 +60,7 @@ static void spell_out(char *name, size_t size)
 {
     size_t length = strlen(name);
     if (length > 5 && strcmp(name + length - 5, "_pkts") == 0 && length + 4 < size)
-        strcpy(name + length - 4, "packets");
+        snprintf(name + length - 4, size - length + 4, "packets");
 }
 
 static bool has_word(const char *name, const char *word)

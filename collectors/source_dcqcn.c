@@ -93,7 +93,7 @@ static int add_enables(struct slow_files *s, const struct place *place, struct c
 
 static void *dcqcn_open(const struct target *target, struct column_set *columns, struct error *e)
 {
-    struct place place;
+    struct place place = {0};
     if (find_place(target, &place, e) == -1)
         return NULL;
     struct slow_files *s = slow_files_new(target, e);

@@ -77,6 +77,7 @@ static int count_strings(const struct ethtool *s, uint32_t *count, struct error 
 /* The names as a new block of *count strings of ETH_GSTRING_LEN bytes each. */
 static char *read_names(const struct ethtool *s, uint32_t *count, struct error *e)
 {
+    *count = 0;
     if (count_strings(s, count, e) == -1)
         return NULL;
     /* As with values, the kernel may write more than announced: leave as much room again. */

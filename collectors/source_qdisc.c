@@ -80,7 +80,7 @@ static bool identify(const struct nlmsghdr *message, unsigned int ifindex, const
     if (kind == NULL || strlen(kind) >= sizeof(q->kind))
         return false;
     *q = (struct qdisc){.handle = t->tcm_handle, .parent = t->tcm_parent, .red = strcmp(kind, "red") == 0};
-    strcpy(q->kind, kind);
+    snprintf(q->kind, sizeof(q->kind), "%s", kind);
     return is_shown(q);
 }
 
@@ -207,6 +207,7 @@ static void *qdisc_open(const struct target *target, struct column_set *columns,
     return NULL;
 }
 
+/* The type is that of struct source_kind. NOLINTNEXTLINE(readability-non-const-parameter) */
 static enum source_outcome qdisc_read(void *state, int64_t *values, struct error *e)
 {
     struct qdiscs *s = state;

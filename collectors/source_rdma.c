@@ -197,6 +197,7 @@ static void *rdma_open(const struct target *target, struct column_set *columns, 
     return NULL;
 }
 
+/* The type is that of struct source_kind. NOLINTNEXTLINE(readability-non-const-parameter) */
 static enum source_outcome rdma_read(void *state, int64_t *values, struct error *e)
 {
     struct rdma *s = state;

@@ -289,6 +289,7 @@ static void *standard_open(const struct target *target, struct column_set *colum
     return NULL;
 }
 
+/* The type is that of struct source_kind. NOLINTNEXTLINE(readability-non-const-parameter) */
 static enum source_outcome standard_read(void *state, int64_t *values, struct error *e)
 {
     struct standard *s = state;

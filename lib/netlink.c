@@ -114,7 +114,7 @@ static void keep_text(struct netlink_answer *answer, const struct nlattr *attrib
     if (text == NULL)
         return;
     size_t i = 0;
-    for (; text[i] != '\0' && i < sizeof(answer->text) - 1; i++)
+    for (; i < sizeof(answer->text) - 1 && text[i] != '\0'; i++)
         answer->text[i] = (char)(text[i] >= ' ' && text[i] < 0x7f ? text[i] : '?');
     answer->text[i] = '\0';
 }
