@@ -1,7 +1,6 @@
 #include "collectors/http_server.h"
 
 #include "lib/clock.h"
-#include <arpa/inet.h>
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -130,10 +129,11 @@ int http_server_port(const struct http_server *s)
 {
     struct sockaddr_storage a = {0};
     socklen_t length = sizeof(a);
-    if (getsockname(s->listener, (struct sockaddr *)&a, &length) == -1)
+    char port[8];
+    if (getsockname(s->listener, (struct sockaddr *)&a, &length) == -1 ||
+        getnameinfo((struct sockaddr *)&a, length, NULL, 0, port, sizeof(port), NI_NUMERICSERV) != 0)
         return -1;
-    return ntohs(a.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&a)->sin6_port
-                                         : ((struct sockaddr_in *)&a)->sin_port);
+    return (int)strtol(port, NULL, 10);
 }
 
 /* ---- requests and answers */

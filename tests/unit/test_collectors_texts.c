@@ -95,7 +95,7 @@ static struct pci_device device(const char *path, int64_t node)
 {
     struct pci_device d = {.numa_node = node};
     assert_int_equal(pci_chain_parse(path, &d.chain, NULL), 0);
-    strcpy(d.address, d.chain.addresses[d.chain.count - 1]);
+    snprintf(d.address, sizeof(d.address), "%s", d.chain.addresses[d.chain.count - 1]);
     return d;
 }
 
@@ -118,8 +118,8 @@ static void chains_are_taken_from_paths(void **state)
     assert_int_equal(pci_chain_parse("/sys/devices/platform/serial8250", &c, &e), -1);
     assert_int_equal(pci_chain_parse("/sys/devices/pci0000:00", &c, &e), -1);
     char deep[1024] = "/sys/devices/pci0000:00";
-    for (int i = 0; i < 40; i++)
-        strcat(deep, "/0000:00:01.0");
+    for (size_t length = strlen(deep), i = 0; i < 40; i++)
+        length += (size_t)snprintf(deep + length, sizeof(deep) - length, "/0000:00:01.0");
     assert_int_equal(pci_chain_parse(deep, &c, &e), -1);
 }
 
