@@ -6,15 +6,17 @@
 #include "lib/json_file.h"
 #include <errno.h>
 #include <poll.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define SERVED   "/usr/local/share/lab/packages"
 #define FETCH_NS (4 * 3600 * NS_PER_S)
 #define PRINT_NS (60 * NS_PER_S)
+#define PIECE    (1 << 16)
 #define SUMS_MAX (1u << 20)
 
 /* ---- the document --------------------------------------------------------------------------------------------------- */
@@ -126,9 +128,9 @@ int bundle_print(const struct profile *p, const char *indent, struct error *e)
 /* ---- onto a guest ---------------------------------------------------------------------------------------------------- */
 
 /* The guest has these very packages: its list of checksums is the same as ours. */
-static bool is_served(struct guest *g)
+static bool is_served(struct guest *g, const char *to)
 {
-    static const char *const argv[] = {"cat", SERVED "/SHA256SUMS", NULL};
+    const char *const argv[] = {"sh", "-c", "cat \"$1/SHA256SUMS\"", "sums", to, NULL};
     struct text theirs = {0};
     char *path = files_join(g->profile->served, "SHA256SUMS");
     char *ours = path ? files_read(path, SUMS_MAX, NULL, NULL) : NULL;
@@ -157,64 +159,80 @@ static int write_all(int fd, const char *bytes, size_t count)
     return 0;
 }
 
-/* From the packer's output to the unpacker's input, until the packer ends. Packages are more than fits into memory at once. */
+/* From the packer's output to the unpacker's input, until one of them ends: which of them failed is asked after. Packages are
+ * more than fits into memory at once. */
 static int pump(struct guest *g, struct process *from, struct process *to, struct error *e)
 {
-    char *buffer = malloc(1 << 16);
+    char *buffer = malloc(PIECE);
     int result = buffer ? 0 : error_set(e, "out of memory");
     while (result == 0) {
         struct pollfd ready = {.fd = from->out, .events = POLLIN};
         poll(&ready, 1, 200);
-        ssize_t got = read(from->out, buffer, 1 << 16);
-        if (got == 0)
+        ssize_t got = read(from->out, buffer, PIECE);
+        if (got == 0 || (got > 0 && write_all(to->in, buffer, (size_t)got) != 0))
             break;
         if (got < 0 && errno != EAGAIN && errno != EINTR)
             result = error_set_errno(e, errno, "reading the packages for host %s", g->host->name);
-        else if (got > 0 && write_all(to->in, buffer, (size_t)got) != 0)
-            result = error_set_errno(e, errno, "sending the packages to host %s", g->host->name);
-        if (result == 0 && atomic_load(&g->context->cancelled))
+        else if (atomic_load(&g->context->cancelled))
             result = error_set(e, "interrupted: rebuild goes on from here");
     }
     free(buffer);
     return result;
 }
 
-static int must_end_well(struct guest *g, struct process *p, const char *what, struct error *e)
+/* An unpacker that ended early must not end us. */
+static int pump_quietly(struct guest *g, struct process *from, struct process *to, struct error *e)
+{
+    sigset_t pipe_signal, old;
+    struct timespec now = {0};
+    sigemptyset(&pipe_signal);
+    sigaddset(&pipe_signal, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &pipe_signal, &old);
+    int result = pump(g, from, to, e);
+    sigtimedwait(&pipe_signal, NULL, &now); /* one that a write has left pending */
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    return result;
+}
+
+static int must_end_well(struct guest *g, struct process *p, const char *what, const char *where,
+                         struct error *e)
 {
     int status = 0, ended = process_wait(p, g->profile->step_ns, &status, e);
     if (ended < 0)
         return -1;
     if (ended == 0)
         return error_set(e, "%s the packages for host %s does not end", what, g->host->name);
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+    /* a packer whose reader ended early: that one says why */
+    if ((WIFEXITED(status) && WEXITSTATUS(status) == 0) ||
+        (WIFSIGNALED(status) && WTERMSIG(status) == SIGPIPE))
         return 0;
-    return error_set(e, "%s the packages for host %s failed: is there room in %s?", what, g->host->name,
-                     SERVED);
+    return error_set(e, "%s the packages for host %s failed: look at %s", what, g->host->name, where);
 }
 
-int bundle_serve(struct guest *g, struct error *e)
+int bundle_serve(struct guest *g, const char *to, struct error *e)
 {
-    static const char *const unpack[] = {
-        "sh", "-c", "rm -rf " SERVED " && mkdir -p " SERVED " && tar -C " SERVED " --no-same-owner -xf -",
-        NULL};
+    const char *const unpack[] = {
+        "sh",    "-c", "rm -rf \"$1\" && mkdir -p \"$1\" && tar -C \"$1\" --no-same-owner -xf -",
+        "serve", to,   NULL};
     const char *const pack[] = {"tar", "--create", "--file=-", "-C", g->profile->served, "--", ".", NULL};
     struct process packer, unpacker;
-    if (is_served(g))
+    if (is_served(g, to))
         return 0;
     guest_log(g, "serving %s", g->profile->served);
     if (process_start(&packer, pack, PROCESS_OUT, e) != 0)
         return -1;
     int result = ssh_start(g->ssh, unpack, PROCESS_IN, &unpacker, e);
     if (result == 0) {
-        result = pump(g, &packer, &unpacker, e);
+        result = pump_quietly(g, &packer, &unpacker, e);
+        close(packer.out);
         close(unpacker.in);
-        unpacker.in = -1;
-        if (result == 0 && must_end_well(g, &unpacker, "unpacking", e) != 0)
-            result = -1;
+        packer.out = unpacker.in = -1;
+        if (result == 0)
+            result = must_end_well(g, &packer, "packing", g->profile->served, e);
+        if (result == 0)
+            result = must_end_well(g, &unpacker, "unpacking", to, e);
         process_stop(&unpacker, NS_PER_S);
     }
-    if (result == 0)
-        result = must_end_well(g, &packer, "packing", e);
     process_stop(&packer, NS_PER_S);
     return result;
 }

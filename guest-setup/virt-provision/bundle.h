@@ -13,7 +13,7 @@ int bundle_image(const char *name, struct profile_image *image, struct error *e)
 int bundle_fetch(struct profile *profile, struct error *e);
 /* Print what would be fetched, each line after `indent`. */
 int bundle_print(const struct profile *profile, const char *indent, struct error *e);
-/* Put profile->served on the guest, unless it is there already. */
-int bundle_serve(struct guest *g, struct error *e);
+/* Put what is in profile->served into folder `to` on the guest, unless it is there already. */
+int bundle_serve(struct guest *g, const char *to, struct error *e);
 
 #endif

@@ -192,7 +192,7 @@ int guest_put(struct guest *g, struct error *e)
     for (size_t i = 0; i < g->profile->put.count; i++)
         if (put_one(g, &put[i], e) != 0)
             return -1;
-    if (g->profile->served && bundle_serve(g, e) != 0)
+    if (g->profile->served && bundle_serve(g, ON_GUEST "/packages", e) != 0)
         return -1;
     guest_log(g, "programs and files are there");
     return 0;
