@@ -317,9 +317,10 @@ static int park_pfc(struct device *d, const struct buffers *b, const struct sett
     for (int i = 0; i < PRIORITIES; i++)
         if (knob_map_value(&target->prio_to_buffer, i, b->of_priority[i]) != b->of_priority[i])
             moving |= (uint8_t)(1u << i);
-    if (dcb_read(d, &dcb, &number, e) != 0 || !dcb.has_pfc)
-        return number == EOPNOTSUPP || number == 0 ? 0 : -1;
-    return dcb.pfc.pfc_en & moving ? write_mask(d, (uint8_t)(dcb.pfc.pfc_en & ~moving), e) : 0;
+    if (dcb_read(d, &dcb, &number, e) != 0)
+        return knob_answer_of(number) == KNOB_MISSING ? 0 : -1;
+    return dcb.has_pfc && (dcb.pfc.pfc_en & moving) ? write_mask(d, (uint8_t)(dcb.pfc.pfc_en & ~moving), e)
+                                                    : 0;
 }
 
 static int write_buffers(struct device *d, const struct settings *now, const struct settings *target,

@@ -300,7 +300,7 @@ static enum knob_answer read_stall_file(const char *path, json_t *settings, stru
 
 static enum knob_answer read_stall(struct device *d, json_t *settings, struct text *place, struct error *e)
 {
-    uint16_t ms;
+    uint16_t ms = 0;
     int number = read_tunable(d, &ms);
     if (number == 0) {
         json_object_set_new(settings, "pfc_stall_ms", json_integer(ms));
@@ -327,7 +327,7 @@ static int write_stall_file(struct device *d, const char *path, int64_t ms, stru
 static int write_stall(struct device *d, const struct settings *now, const struct settings *target,
                        struct error *e)
 {
-    uint16_t ms;
+    uint16_t ms = 0;
     (void)now;
     if (read_tunable(d, &ms) == 0)
         return write_tunable(d, (uint16_t)target->pfc_stall_ms, e);

@@ -338,9 +338,30 @@ static enum status run_job(const struct command *command, const struct arguments
     return status;
 }
 
-static enum status wrong_use(const struct error *e)
+/* The command line's command and its arguments; NULL with a sentence. */
+static const struct command *choose(const char **words, size_t count, struct error *e)
 {
-    log_error("%s; see nic-config --help", e->text);
+    if (count == 0) {
+        error_set(e, "a command is missing: get, plan, diff, set, restore, keep");
+        return NULL;
+    }
+    const struct command *command = find_command(words[0], e);
+    if (command == NULL || (count - 1 >= command->least && count - 1 <= command->most))
+        return command;
+    error_set(e, "%s takes %s", command->name,
+              command->most == 0   ? "no argument"
+              : command->most == 1 ? "one document (a file, or - for standard input)"
+                                   : "interfaces");
+    return NULL;
+}
+
+static enum status run_words(const struct arguments *arguments, const char **words, size_t count)
+{
+    struct error e = {""};
+    const struct command *command = choose(words, count, &e);
+    if (command != NULL)
+        return run_job(command, arguments, words + 1, count - 1);
+    log_error("%s; see nic-config --help", e.text);
     return WRONG_USE;
 }
 
@@ -348,30 +369,21 @@ int main(int argc, char **argv)
 {
     struct error e = {""};
     struct arguments arguments = {0};
-    const char **names = NULL;
+    const char **words = NULL;
     size_t count = 0;
-    if (options_parse(specs, argc, argv, &arguments, &names, &count, &e) != 0)
-        return wrong_use(&e);
     enum status status = DONE;
-    const struct command *command;
+    if (options_parse(specs, argc, argv, &arguments, &words, &count, &e) != 0) {
+        log_error("%s; see nic-config --help", e.text);
+        return WRONG_USE;
+    }
     if (arguments.help)
         options_help(stdout, "nic-config", "get [INTERFACE...] | plan|diff|set DOCUMENT | restore | keep",
                      "Read, apply, compare and put back the settings of this host's network interfaces.",
                      specs);
     else if (arguments.version)
         puts("nic-config " HARNESS_VERSION);
-    else if (count == 0 && error_set(&e, "a command is missing: get, plan, diff, set, restore, keep"))
-        status = wrong_use(&e);
-    else if ((command = find_command(names[0], &e)) == NULL)
-        status = wrong_use(&e);
-    else if (count - 1 < command->least || count - 1 > command->most) {
-        error_set(&e, "%s takes %s", command->name,
-                  command->most == 0   ? "no argument"
-                  : command->most == 1 ? "one document (a file, or - for standard input)"
-                                       : "interfaces");
-        status = wrong_use(&e);
-    } else
-        status = run_job(command, &arguments, names + 1, count - 1);
-    options_free(specs, &arguments, names);
+    else
+        status = run_words(&arguments, words, count);
+    options_free(specs, &arguments, words);
     return (int)status;
 }
