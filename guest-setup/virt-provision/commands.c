@@ -262,6 +262,8 @@ int cmd_ssh_config(struct context *c, const char *const *words, size_t count, st
         if (virt_domain_target(c->virt, &c->lab, c->hosts[i], &t, e) != 0)
             return -1;
         printf("Host %s\n    HostName %s\n", c->hosts[i]->name, t.host);
+        if (t.port)
+            printf("    Port %lld\n", (long long)t.port);
         print_ssh_option("User", t.user);
         print_ssh_option("IdentityFile", t.identity);
         print_ssh_option("UserKnownHostsFile", t.known_hosts);

@@ -13,6 +13,8 @@
 
 char *mark_xml(const struct mark *mark)
 {
+    char port[16];
+    snprintf(port, sizeof port, "%d", mark->port);
     xmlNodePtr node = xmlNewNode(NULL, X("guest"));
     xmlBufferPtr buffer = xmlBufferCreate();
     char *text = NULL;
@@ -23,6 +25,8 @@ char *mark_xml(const struct mark *mark)
         xmlNewProp(node, X("user"), X(mark->user));
         xmlNewProp(node, X("mac"), X(mark->mac));
         xmlNewProp(node, X("address"), X(mark->address));
+        if (mark->port)
+            xmlNewProp(node, X("port"), X(port));
         if (xmlNodeDump(buffer, NULL, node, 0, 0) > 0)
             text = strdup((const char *)xmlBufferContent(buffer));
     }
@@ -55,7 +59,8 @@ static xmlNodePtr find_mark(xmlNodePtr node)
 int mark_parse(const char *xml, struct mark *mark, struct error *e)
 {
     size_t length = strlen(xml);
-    *mark = (struct mark){{0}, {0}, {0}, {0}, {0}};
+    char port[16];
+    memset(mark, 0, sizeof *mark);
     if (length > MARK_LIMIT)
         return error_set(e, "a description of %zu bytes came from libvirt: expected at most %d", length,
                          MARK_LIMIT);
@@ -70,6 +75,9 @@ int mark_parse(const char *xml, struct mark *mark, struct error *e)
         copy(node, "user", mark->user, sizeof mark->user);
         copy(node, "mac", mark->mac, sizeof mark->mac);
         copy(node, "address", mark->address, sizeof mark->address);
+        copy(node, "port", port, sizeof port);
+        long number = strtol(port, NULL, 10);
+        mark->port = number > 0 && number < 65536 ? (int)number : 0;
     }
     xmlFreeDoc(document);
     return node ? 1 : 0;

@@ -12,7 +12,8 @@ struct mark {
     char host[80];
     char user[40];    /* to log in as */
     char mac[18];     /* of the management interface */
-    char address[64]; /* its address, when it is fixed; else empty */
+    char address[64]; /* where ssh is, when that is fixed; else empty */
+    int port;         /* of ssh there; 0: 22 */
 };
 
 /* The mark as XML, for <metadata>; values are escaped. The caller frees. */

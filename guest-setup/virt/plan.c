@@ -10,16 +10,34 @@
 
 /* ---- names ------------------------------------------------------------------------------------------------------ */
 
-/* A locally steady MAC address below QEMU's prefix: the same lab, host and port always have the same. FNV-1a, 24 bits of it. */
+/* FNV-1a over words: what is made from names is the same every time. */
+static uint32_t hash_words(const char *const words[], size_t count)
+{
+    uint32_t hash = 2166136261u;
+    for (size_t i = 0; i < count; i++)
+        for (const char *c = words[i]; *c; c++)
+            hash = (hash ^ (unsigned char)*c) * 16777619u;
+    return hash ^ hash >> 24;
+}
+
+/* A MAC address below QEMU's prefix. */
 static void make_mac(const struct lab *lab, const struct lab_host *host, const char *port, char mac[18])
 {
-    const char *const parts[] = {lab->name, "/", host->name, "/", port};
-    uint32_t hash = 2166136261u;
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        for (const char *c = parts[i]; *c; c++)
-            hash = (hash ^ (unsigned char)*c) * 16777619u;
-    hash ^= hash >> 24;
+    const char *const words[] = {lab->name, "/", host->name, "/", port};
+    uint32_t hash = hash_words(words, sizeof words / sizeof *words);
     snprintf(mac, 18, "52:54:00:%02x:%02x:%02x", (hash >> 16) & 255, (hash >> 8) & 255, hash & 255);
+}
+
+/* A port of the machine's loopback, below the kernel's ephemeral ones (32768 and on). */
+static int make_socket_port(const struct lab *lab, const char *what, const char *host)
+{
+    const char *const words[] = {lab->name, "/", what, "/", host};
+    return 20000 + (int)(hash_words(words, sizeof words / sizeof *words) % 12000);
+}
+
+bool plan_is_session(const struct lab *lab)
+{
+    return strstr(lab->uri, "/session");
 }
 
 static void network_name(const struct lab *lab, const char *what, char *name, size_t size)
@@ -79,6 +97,12 @@ static int management_port(const struct lab *lab, const struct lab_host *host, s
     size_t index = (size_t)(host - (const struct lab_host *)lab->hosts.items);
     *port = (struct plan_port){.name = "mgmt0"};
     make_mac(lab, host, "mgmt0", port->mac);
+    if (plan_is_session(lab)) {
+        port->plug = PLUG_FORWARD;
+        port->local_port = make_socket_port(lab, "ssh", host->name);
+        snprintf(port->address, sizeof port->address, "10.0.2.15/24"); /* where QEMU forwards to */
+        return 0;
+    }
     if (!lab->management.subnet) {
         snprintf(port->network, sizeof port->network, "%s",
                  lab->management.network ? lab->management.network : "default");
@@ -148,6 +172,12 @@ static void data_port(const struct lab *lab, const struct lab_host *host, size_t
     snprintf(port->name, sizeof port->name, "data%zu", number % 1000);
     link_name(lab, link, port->network, sizeof port->network);
     make_mac(lab, host, port->name, port->mac);
+    if (plan_is_session(lab)) {
+        char *const *ends = links[link].between.items;
+        port->plug = PLUG_UDP;
+        port->local_port = make_socket_port(lab, port->network, host->name);
+        port->peer_port = make_socket_port(lab, port->network, ends[strcmp(ends[0], host->name) == 0]);
+    }
     const struct lab_nic *nic = nic_of(host, port->name, number);
     if (nic && nic->address)
         snprintf(port->address, sizeof port->address, "%s", nic->address);
@@ -180,6 +210,8 @@ int plan_networks(const struct lab *lab, struct plan_network **networks, size_t 
     *networks = calloc(lab->links.count + 1, sizeof **networks);
     if (!*networks)
         return error_set(e, "out of memory");
+    if (plan_is_session(lab))
+        return 0;
     if (lab->management.subnet) {
         struct plan_network *n = &(*networks)[(*count)++];
         if (parse_subnet(lab->management.subnet, &subnet, e) != 0) {

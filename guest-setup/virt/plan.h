@@ -4,14 +4,21 @@
 
 #include "lib/error.h"
 #include "lib/lab.h"
+#include <stdbool.h>
 
 #define PLAN_MAX_PORTS 66
 
+/* How an interface is plugged in. In a user's own libvirt (qemu:///session), which may make no bridges, ssh comes through a forwarded
+ * port of the machine's loopback, and a link is a pair of UDP sockets there. */
+enum plug { PLUG_NETWORK, PLUG_FORWARD, PLUG_UDP };
+
 /* A virtual interface of a guest. */
 struct plan_port {
-    char name[16]; /* in the guest: mgmt0, data0, data1... */
+    enum plug plug;
+    int local_port, peer_port; /* PLUG_FORWARD: the machine's port; PLUG_UDP: ours and the other end's */
+    char name[16];             /* in the guest: mgmt0, data0, data1... */
     char mac[18];
-    char network[96]; /* the libvirt network it is plugged into */
+    char network[96]; /* PLUG_NETWORK: the libvirt network */
     char address[64]; /* "10.0.0.1/24"; empty: none, or DHCP for mgmt0 */
     int64_t mtu;      /* 0: the network's own */
 };
@@ -21,6 +28,8 @@ struct plan {
     size_t count;
 };
 
+/* Is the lab run by a user's own libvirt? */
+bool plan_is_session(const struct lab *lab);
 /* Fill the plan of a guest (a host with a domain). */
 int plan_guest(const struct lab *lab, const struct lab_host *host, struct plan *plan, struct error *e);
 

@@ -376,6 +376,7 @@ static int fill_target(struct virt *v, const struct lab *lab, const struct lab_h
     t->identity = places_in_lab(lab, "id_ed25519", e);
     t->known_hosts = places_in_lab(lab, "known_hosts", e);
     t->jump = jump_of(v->uri);
+    t->port = mark->port;
     t->own_config = true;
     t->sudo = host->sudo == 1 || (t->user && strcmp(t->user, "root") != 0);
     if (!t->identity || !t->known_hosts)

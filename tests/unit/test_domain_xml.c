@@ -380,7 +380,7 @@ static void subnets(void **state)
 static void marks_survive_the_way_through_xml(void **state)
 {
     (void)state;
-    struct mark in = {"a<b>&\"'", "h", "root", "52:54:00:00:00:01", "198.51.100.11"}, out;
+    struct mark in = {"a<b>&\"'", "h", "root", "52:54:00:00:00:01", "198.51.100.11", 0}, out;
     char *xml = mark_xml(&in), whole[1000];
     struct error e;
     snprintf(whole, sizeof whole,

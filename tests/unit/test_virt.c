@@ -156,7 +156,7 @@ static void a_marked_domain_is_reached(void **state)
     struct virt *v = open_test();
     struct lab_host host = guest_host("ours");
     struct lab lab = {.name = (char *)(uintptr_t) "l", .driver = LAB_LIBVIRT, .hosts = {&host, 1}};
-    struct mark mark = {"l", "a", "root", "52:54:00:00:00:01", "198.51.100.11"};
+    struct mark mark = {"l", "a", "root", "52:54:00:00:00:01", "198.51.100.11", 0};
     struct ssh_target target;
     struct error e = {""};
     char *xml = mark_xml(&mark), whole[1000], *key = places_in_lab(&lab, "id_ed25519", &e);
