@@ -12,7 +12,7 @@
 static void *take(struct sim *sim, size_t count, size_t size)
 {
     sim->bytes += count * size;
-    return calloc(count ? count : 1, size);
+    return array_grow(NULL, 0, count * size);
 }
 
 static uint64_t ps_per_byte_q20(int64_t bytes_per_s)
@@ -197,7 +197,8 @@ static void clear_list(struct packet_list *list)
     list->head = list->tail = NONE;
 }
 
-static int build_port(struct sim *sim, uint32_t index, const struct sim_link_config *link, struct sim_node at)
+static void build_port(struct sim *sim, uint32_t index, const struct sim_link_config *link,
+                       struct sim_node at)
 {
     struct port *port = &sim->ports[index];
     port->ps_per_byte_q20 = ((uint64_t)SIM_PS_PER_S * 8 << 20) / (uint64_t)link->rate_bps;
@@ -206,15 +207,10 @@ static int build_port(struct sim *sim, uint32_t index, const struct sim_link_con
     port->peer = index ^ 1;
     port->node_kind = (uint8_t)at.kind;
     port->node = at.index;
+    port->flags = link->loss_per_billion ? PORT_LOSES : 0;
     port->loss_threshold = (uint64_t)((double)link->loss_per_billion / 1e9 * 0x1p64 * (1 - 0x1p-53));
     for (int i = 0; i < QUEUES; i++)
-        clear_list(&port->queues[i]);
-    static const uint8_t kinds[PORT_EVENTS] = {EVENT_ARRIVE, EVENT_TRANSMIT, EVENT_UNPAUSE, EVENT_REFRESH};
-    port->events = sim->events.count;
-    for (int i = 0; i < PORT_EVENTS; i++)
-        if (events_add(&sim->events, kinds[i], index) == EVENT_NONE)
-            return -1;
-    return 0;
+        clear_list(&port->queues[i].packets);
 }
 
 static int connect_node(struct sim *sim, const struct sim_config *c, uint32_t port, struct sim_node at,
@@ -233,14 +229,25 @@ static int connect_node(struct sim *sim, const struct sim_config *c, uint32_t po
     return 0;
 }
 
+/* Before all others: port_event counts on it. */
+static int build_port_events(struct sim *sim)
+{
+    static const uint8_t kinds[PORT_EVENTS] = {EVENT_ARRIVE, EVENT_TRANSMIT, EVENT_UNPAUSE, EVENT_REFRESH};
+    for (uint32_t port = 0; port < sim->port_count; port++)
+        for (unsigned i = 0; i < PORT_EVENTS; i++)
+            if (events_add(&sim->events, kinds[i], port) != port_event(port, i))
+                return -1;
+    return 0;
+}
+
 static int build_ports(struct sim *sim, const struct sim_config *c, struct error *e)
 {
     for (uint32_t i = 0; i < c->link_count; i++) {
         const struct sim_link_config *link = &c->links[i];
         if (connect_node(sim, c, 2 * i, link->a, e) || connect_node(sim, c, 2 * i + 1, link->b, e))
             return -1;
-        if (build_port(sim, 2 * i, link, link->a) || build_port(sim, 2 * i + 1, link, link->b))
-            return error_set(e, "simulator: no memory for %zu links", c->link_count);
+        build_port(sim, 2 * i, link, link->a);
+        build_port(sim, 2 * i + 1, link, link->b);
     }
     for (size_t i = 0; i < c->host_count; i++)
         if (sim->hosts[i].port == NONE)
@@ -516,14 +523,13 @@ static int allocate(struct sim *sim, const struct sim_config *c, struct error *e
     sim->qp_count = count_qps(c);
     sim->pause_capacity = c->pause_log_capacity;
     sim->ports = take(sim, sim->port_count, sizeof *sim->ports);
-    sim->sent = take(sim, sim->port_count, sizeof *sim->sent);
     sim->counters = take(sim, sim->port_count, sizeof *sim->counters);
     sim->hosts = take(sim, sim->host_count, sizeof *sim->hosts);
     sim->flows = take(sim, sim->flow_count, sizeof *sim->flows);
     sim->qps = take(sim, sim->qp_count, sizeof *sim->qps);
     sim->pauses = take(sim, sim->pause_capacity, sizeof *sim->pauses);
-    if (!sim->ports || !sim->sent || !sim->counters || !sim->hosts || !sim->flows || !sim->qps ||
-        !sim->pauses || packets_grow(sim))
+    if (!sim->ports || !sim->counters || !sim->hosts || !sim->flows || !sim->qps || !sim->pauses ||
+        packets_grow(sim) || build_port_events(sim))
         return error_set(e, "simulator: no memory for %zu hosts, %zu links, %u queue pairs", c->host_count,
                          c->link_count, sim->qp_count);
     return 0;
@@ -665,7 +671,6 @@ void sim_free(struct sim *sim)
     for (uint32_t i = 0; sim->ports && i < sim->port_count; i++)
         free(sim->ports[i].flight.entries);
     free(sim->ports);
-    free(sim->sent);
     free(sim->counters);
     free(sim->hosts);
     free(sim->flows);

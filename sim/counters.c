@@ -127,8 +127,9 @@ static void count_received(const struct sim *sim, uint32_t port, unsigned priori
 {
     uint32_t peer = sim->ports[port].peer;
     const struct delay_line *flight = &sim->ports[peer].flight;
-    c->rx_packets = sim->sent[peer][priority].packets - sim->counters[peer][priority].lost_packets;
-    c->rx_bytes = sim->sent[peer][priority].bytes - sim->counters[peer][priority].lost_bytes;
+    const struct queue *sent = &sim->ports[peer].queues[queue_of(priority)];
+    c->rx_packets = sent->sent_packets - sim->counters[peer][priority].lost_packets;
+    c->rx_bytes = sent->sent_bytes - sim->counters[peer][priority].lost_bytes;
     for (uint32_t i = 0; i < flight->count; i++) {
         const struct packet *packet =
             &sim->packets[flight->entries[(flight->first + i) & flight->mask].packet];
@@ -143,8 +144,8 @@ struct priority_counters counters_of(const struct sim *sim, uint32_t port, unsig
 {
     const struct port *at = &sim->ports[port];
     struct priority_counters c = sim->counters[port][priority];
-    c.tx_packets = sim->sent[port][priority].packets;
-    c.tx_bytes = sim->sent[port][priority].bytes;
+    c.tx_packets = at->queues[queue_of(priority)].sent_packets;
+    c.tx_bytes = at->queues[queue_of(priority)].sent_bytes;
     count_received(sim, port, priority, &c);
     if (at->paused >> queue_of(priority) & 1)
         c.rx_pause_ps += sim->now_ps - at->pause_start_ps[priority];

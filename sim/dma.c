@@ -145,7 +145,7 @@ void dma_fetched(struct sim *sim, uint32_t object)
     list_append(sim, &h->fetched[queue], p);
     h->fetched_ready |= (uint16_t)(1u << queue);
     dma_fetch(sim, host);
-    port_kick(sim, h->port);
+    port_kick(sim, h->port, 0);
 }
 
 /* ---- writes ----------------------------------------------------------------------------------------- */

@@ -1,4 +1,5 @@
 #include "sim/events.h"
+#include "sim/array.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,7 +24,7 @@ uint32_t events_add(struct event_queue *q, uint8_t kind, uint32_t object)
 {
     if (q->count == q->capacity) {
         uint32_t capacity = q->capacity ? q->capacity * 2 : 256;
-        struct event *events = realloc(q->events, capacity * sizeof *events);
+        struct event *events = array_grow(q->events, q->count * sizeof *events, capacity * sizeof *events);
         if (!events)
             return EVENT_NONE;
         q->events = events;

@@ -75,7 +75,7 @@ int64_t host_next_pull_ps(const struct sim *sim, uint32_t host)
 void host_wake(struct sim *sim, uint32_t host)
 {
     if (sim->hosts[host].pcie.ideal)
-        port_kick(sim, sim->hosts[host].port);
+        port_kick(sim, sim->hosts[host].port, 0);
     else
         dma_fetch(sim, host);
 }

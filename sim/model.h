@@ -5,6 +5,7 @@
 #ifndef SIM_MODEL_H
 #define SIM_MODEL_H
 
+#include "sim/array.h"
 #include "sim/dcqcn.h"
 #include "sim/events.h"
 #include "sim/random.h"
@@ -76,48 +77,57 @@ struct delay_line {
 /* Egress queues, the lowest bit goes first: PFC frames, unpaused control, then priority 7 down to 0. */
 enum { QUEUE_PFC, QUEUE_CONTROL, QUEUE_OF_PRIORITY_7, QUEUES = QUEUE_OF_PRIORITY_7 + SIM_PRIORITIES };
 
-/* A port's events lie one after the other. */
+/* A port's events; those of all ports come first in the queue, in the order of the ports. */
 enum { PORT_ARRIVE, PORT_TRANSMIT, PORT_UNPAUSE, PORT_REFRESH, PORT_EVENTS };
+
+static inline uint32_t port_event(uint32_t port, unsigned which)
+{
+    return port * PORT_EVENTS + which;
+}
 
 static inline unsigned queue_of(unsigned priority)
 {
     return QUEUE_OF_PRIORITY_7 + (SIM_PRIORITIES - 1 - priority);
 }
 
-/* What every packet touches comes first, a cache line of it. */
+/* An egress queue, and what left the port on its priority (PFC frames are not counted). */
+struct queue {
+    struct packet_list packets;
+    uint32_t bytes, peak_bytes;
+    int64_t sent_packets, sent_bytes;
+};
+
+enum port_flags {
+    PORT_LOSES = 1, /* frames are lost at random on its link */
+    PORT_ETS = 2,   /* its switch does not serve by strict priority */
+};
+
+/* What every packet touches is in the first cache line, and in that of its queue. */
 struct port {
-    int64_t busy_until_ps;
+    _Alignas(CACHE_LINE) int64_t busy_until_ps;
     uint64_t ps_per_byte_q20;
     int64_t delay_ps;
     struct delay_line flight;
-    uint32_t events; /* the first of PORT_EVENTS */
     uint32_t peer;
-    uint32_t node;   /* index of its host, switch or bridge */
-    uint16_t ready;  /* bit: queue not empty */
-    uint16_t paused; /* bit: queue paused */
-
-    struct packet_list queues[QUEUES];
-    uint32_t queued_bytes[QUEUES];
+    uint32_t node; /* index of its host, switch or bridge */
     uint8_t node_kind;
+    uint8_t flags;
+    uint8_t xoff;    /* bit: this end pauses the priority */
     uint8_t ignored; /* bit: priority on which pauses are not obeyed */
-    bool ets;        /* of a switch, with weights: switch_pick_queue chooses */
-    uint16_t number; /* among its node's ports */
+    uint16_t ready;  /* bit: queue not empty */
+    uint16_t paused; /* bit: queue paused by the other end */
 
+    _Alignas(CACHE_LINE) struct queue queues[QUEUES];
+
+    uint16_t number; /* among its node's ports */
+    int64_t rate_bps;
+    uint64_t loss_threshold; /* of 2^64 */
     /* pauses that the other end asked for */
     int64_t pause_start_ps[SIM_PRIORITIES], pause_until_ps[SIM_PRIORITIES];
     /* pauses that this end asks for */
-    uint8_t xoff; /* bit: priority is XOFF */
     int32_t quanta;
     int64_t refresh_ps;
     int64_t xoff_start_ps[SIM_PRIORITIES], xoff_sent_ps[SIM_PRIORITIES];
-
-    uint64_t loss_threshold; /* of 2^64, 0: none */
-    int64_t rate_bps;
-};
-
-/* What a port sent on a priority, PFC frames not counted. */
-struct sent_counters {
-    int64_t packets, bytes;
 };
 
 /* The rest, and sums that counters_of fills: what a port received is what its peer sent, less what is in flight or was lost. */
@@ -279,7 +289,6 @@ struct sim {
     uint32_t free_packet;
     uint32_t packet_capacity;
     struct port *ports;
-    struct sent_counters (*sent)[SIM_PRIORITIES];         /* of ports */
     struct priority_counters (*counters)[SIM_PRIORITIES]; /* of ports */
     struct host *hosts;
     struct queue_pair *qps;
@@ -373,10 +382,42 @@ static inline int64_t delay_line_last_ps(const struct delay_line *line)
 }
 
 /* port.c */
-void port_enqueue(struct sim *sim, uint32_t port, unsigned queue, uint32_t p); /* and send when it can */
-void port_kick(struct sim *sim, uint32_t port);     /* something may be there to send */
 void port_transmit(struct sim *sim, uint32_t port); /* EVENT_TRANSMIT */
 void port_arrive(struct sim *sim, uint32_t port);   /* EVENT_ARRIVE */
+
+/* Let the port send when it is free, its head packet being `hint`. */
+static inline void port_schedule(struct sim *sim, uint32_t port, int64_t at_ps, uint32_t hint)
+{
+    uint32_t event = port_event(port, PORT_TRANSMIT);
+    sim->events.events[event].hint = hint;
+    event_reschedule(&sim->events, event, at_ps);
+}
+
+/* Something may be there to send. */
+static inline void port_kick(struct sim *sim, uint32_t port, uint32_t hint)
+{
+    int64_t busy_until_ps = sim->ports[port].busy_until_ps;
+    const struct event *event = &sim->events.events[port_event(port, PORT_TRANSMIT)];
+    if (sim->now_ps >= busy_until_ps) {
+        event_cancel(&sim->events, port_event(port, PORT_TRANSMIT));
+        port_transmit(sim, port);
+    } else if (event->place == EVENT_IDLE || event->time_ps > busy_until_ps) {
+        port_schedule(sim, port, busy_until_ps, hint);
+    }
+}
+
+/* Put a packet into an egress queue, and send when that can be. */
+static inline void port_enqueue(struct sim *sim, uint32_t port, unsigned queue, uint32_t p)
+{
+    struct port *out = &sim->ports[port];
+    struct queue *q = &out->queues[queue];
+    list_append(sim, &q->packets, p);
+    q->bytes += sim->packets[p].bytes;
+    if (q->bytes > q->peak_bytes)
+        q->peak_bytes = q->bytes;
+    out->ready |= (uint16_t)(1u << queue);
+    port_kick(sim, port, p);
+}
 
 /* pfc.c */
 void pfc_xoff(struct sim *sim, uint32_t port, uint8_t classes);

@@ -25,8 +25,10 @@ int delay_line_grow(struct sim *sim, struct delay_line *line)
 int packets_grow(struct sim *sim)
 {
     uint32_t capacity = sim->packet_capacity ? sim->packet_capacity * 2 : 1024;
-    struct packet *packets =
-        capacity > sim->packet_capacity ? realloc(sim->packets, capacity * sizeof *packets) : NULL;
+    struct packet *packets = NULL;
+    if (capacity > sim->packet_capacity)
+        packets =
+            array_grow(sim->packets, sim->packet_capacity * sizeof *packets, capacity * sizeof *packets);
     if (!packets) {
         sim->out_of_memory = true;
         return -1;

@@ -39,8 +39,8 @@ void pfc_xoff(struct sim *sim, uint32_t port, uint8_t classes)
     for (unsigned i = 0; i < SIM_PRIORITIES; i++)
         if (classes >> i & 1)
             at->xoff_start_ps[i] = at->xoff_sent_ps[i] = sim->now_ps;
-    if (at->quanta && !event_is_pending(&sim->events, at->events + PORT_REFRESH))
-        event_schedule(&sim->events, at->events + PORT_REFRESH, sim->now_ps + at->refresh_ps);
+    if (at->quanta && !event_is_pending(&sim->events, port_event(port, PORT_REFRESH)))
+        event_schedule(&sim->events, port_event(port, PORT_REFRESH), sim->now_ps + at->refresh_ps);
     send_pause(sim, port, classes, quanta_of(at));
 }
 
@@ -74,7 +74,7 @@ void pfc_refresh(struct sim *sim, uint32_t port)
             next_ps = at->xoff_sent_ps[i] + at->refresh_ps;
     }
     if (next_ps != SIM_FOREVER)
-        event_schedule(&sim->events, at->events + PORT_REFRESH, next_ps);
+        event_schedule(&sim->events, port_event(port, PORT_REFRESH), next_ps);
     if (due)
         send_pause(sim, port, due, quanta_of(at));
 }
@@ -118,9 +118,9 @@ static void pause(struct sim *sim, uint32_t port, unsigned priority, uint32_t qu
     }
     at->pause_until_ps[priority] =
         sim->now_ps + sim_duration(sim, (uint64_t)quanta * QUANTUM_BYTES, at->ps_per_byte_q20);
-    const struct event *event = &sim->events.events[at->events + PORT_UNPAUSE];
+    const struct event *event = &sim->events.events[port_event(port, PORT_UNPAUSE)];
     if (event->place == EVENT_IDLE || event->time_ps > at->pause_until_ps[priority])
-        event_reschedule(&sim->events, at->events + PORT_UNPAUSE, at->pause_until_ps[priority]);
+        event_reschedule(&sim->events, port_event(port, PORT_UNPAUSE), at->pause_until_ps[priority]);
 }
 
 void pfc_receive(struct sim *sim, uint32_t port, uint32_t p)
@@ -140,7 +140,7 @@ void pfc_receive(struct sim *sim, uint32_t port, uint32_t p)
             resume(sim, port, i);
     }
     if (before & ~(unsigned)at->paused)
-        port_kick(sim, port);
+        port_kick(sim, port, 0);
 }
 
 void pfc_ignore(struct sim *sim, uint32_t port, unsigned priority, bool ignore)
@@ -151,7 +151,7 @@ void pfc_ignore(struct sim *sim, uint32_t port, unsigned priority, bool ignore)
     if (!ignore || !(at->paused >> queue_of(priority) & 1))
         return;
     resume(sim, port, priority);
-    port_kick(sim, port);
+    port_kick(sim, port, 0);
 }
 
 /* A pause may have run out; extensions did not move the timer. */
@@ -169,7 +169,7 @@ void pfc_unpause(struct sim *sim, uint32_t port)
             next_ps = at->pause_until_ps[i];
     }
     if (next_ps != SIM_FOREVER)
-        event_schedule(&sim->events, at->events + PORT_UNPAUSE, next_ps);
+        event_schedule(&sim->events, port_event(port, PORT_UNPAUSE), next_ps);
     if (before & ~(unsigned)at->paused)
-        port_kick(sim, port);
+        port_kick(sim, port, 0);
 }

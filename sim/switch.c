@@ -3,14 +3,14 @@
 #include <math.h>
 #include <stdlib.h>
 
-static unsigned priority_of(unsigned queue)
+static inline unsigned priority_of(unsigned queue)
 {
     return SIM_PRIORITIES - 1 - (queue - QUEUE_OF_PRIORITY_7);
 }
 
 /* ---- the shared buffer: dynamic thresholds (Choudhury and Hahne, 1998) over what ingress ports hold ------------------- */
 
-static int64_t xoff_threshold(const struct fabric_switch *s, const struct switch_port *at)
+static inline int64_t xoff_threshold(const struct fabric_switch *s, const struct switch_port *at)
 {
     if (s->static_xoff_bytes)
         return s->static_xoff_bytes;
@@ -18,14 +18,16 @@ static int64_t xoff_threshold(const struct fabric_switch *s, const struct switch
     return free_bytes > 0 ? (int64_t)((uint64_t)free_bytes * at->xoff_q16 >> 16) : 0;
 }
 
-static int64_t shared_use(const struct fabric_switch *s, const struct switch_port *at, unsigned priority)
+static inline int64_t shared_use(const struct fabric_switch *s, const struct switch_port *at,
+                                 unsigned priority)
 {
     int64_t over = at->ingress[priority].used - s->reserve_bytes;
     return over > 0 ? over : 0;
 }
 
 /* Take a frame of a lossless priority in: into the reserve, the shared part, or the headroom. */
-static bool admit_lossless(struct fabric_switch *s, struct switch_port *at, unsigned priority, int32_t bytes)
+static inline bool admit_lossless(struct fabric_switch *s, struct switch_port *at, unsigned priority,
+                                  int32_t bytes)
 {
     int64_t used = at->ingress[priority].used + bytes;
     if (used > s->reserve_bytes) {
@@ -49,7 +51,7 @@ static bool admit_lossy(struct fabric_switch *s, struct switch_port *at, const s
                         unsigned priority, int32_t bytes)
 {
     int64_t free_bytes = s->shared_bytes - s->shared_used;
-    if (bytes > free_bytes || (double)(out->queued_bytes[queue_of(priority)] + (uint32_t)bytes) >
+    if (bytes > free_bytes || (double)(out->queues[queue_of(priority)].bytes + (uint32_t)bytes) >
                                   s->lossy_alpha * (double)free_bytes)
         return false;
     s->shared_used += bytes;
@@ -57,7 +59,7 @@ static bool admit_lossy(struct fabric_switch *s, struct switch_port *at, const s
     return true;
 }
 
-static void release(struct fabric_switch *s, struct switch_port *at, unsigned priority, int32_t bytes)
+static inline void release(struct fabric_switch *s, struct switch_port *at, unsigned priority, int32_t bytes)
 {
     if (!(s->pfc_mask >> priority & 1)) {
         at->ingress[priority].used -= bytes;
@@ -73,7 +75,7 @@ static void release(struct fabric_switch *s, struct switch_port *at, unsigned pr
     at->ingress[priority].used -= bytes;
 }
 
-static void check_xoff(struct sim *sim, struct fabric_switch *s, uint32_t in, unsigned priority)
+static inline void check_xoff(struct sim *sim, struct fabric_switch *s, uint32_t in, unsigned priority)
 {
     struct switch_port *at = &sim->switch_ports[in];
     if (at->xoff >> priority & 1)
@@ -84,7 +86,7 @@ static void check_xoff(struct sim *sim, struct fabric_switch *s, uint32_t in, un
     pfc_xoff(sim, in, (uint8_t)(1u << priority));
 }
 
-static void check_xon(struct sim *sim, struct fabric_switch *s, uint32_t in, unsigned priority)
+static inline void check_xon(struct sim *sim, struct fabric_switch *s, uint32_t in, unsigned priority)
 {
     struct switch_port *at = &sim->switch_ports[in];
     if (!(at->xoff >> priority & 1) || at->ingress[priority].headroom_used)
@@ -98,7 +100,7 @@ static void check_xon(struct sim *sim, struct fabric_switch *s, uint32_t in, uns
 
 /* ---- marking -------------------------------------------------------------------------------------------------------- */
 
-static void mark(struct sim *sim, struct switch_port *at, struct packet *packet, uint32_t queued)
+static inline void mark(struct sim *sim, struct switch_port *at, struct packet *packet, uint32_t queued)
 {
     if (queued <= at->kmin || !(packet->flags & PACKET_ECT))
         return;
@@ -110,13 +112,13 @@ static void mark(struct sim *sim, struct switch_port *at, struct packet *packet,
 
 /* ---- the way through ------------------------------------------------------------------------------------------------ */
 
-static void enqueue(struct sim *sim, struct fabric_switch *s, uint32_t p)
+static inline void enqueue(struct sim *sim, struct fabric_switch *s, uint32_t p)
 {
     struct packet *packet = &sim->packets[p];
     uint32_t out = sim->paths[packet->path++];
     unsigned priority = packet->priority, queue = queue_of(priority);
     struct switch_port *at = &sim->switch_ports[out];
-    uint32_t queued = sim->ports[out].queued_bytes[queue];
+    uint32_t queued = sim->ports[out].queues[queue].bytes;
     if (at->storm >> priority & 1 && s->watchdog.action == SIM_WATCHDOG_DROP) {
         at->watchdog_dropped++;
         release(s, &sim->switch_ports[packet->ingress], priority, packet->bytes);
@@ -125,8 +127,6 @@ static void enqueue(struct sim *sim, struct fabric_switch *s, uint32_t p)
     }
     if (s->mark_at_enqueue && s->ecn_mask >> priority & 1)
         mark(sim, at, packet, queued);
-    if (queued + packet->bytes > at->peak[priority])
-        at->peak[priority] = queued + packet->bytes;
     port_enqueue(sim, out, queue, p);
 }
 
@@ -176,7 +176,7 @@ void switch_departed(struct sim *sim, uint32_t out, unsigned queue, uint32_t p)
     uint32_t in = packet->ingress;
     release(s, &sim->switch_ports[in], priority, packet->bytes);
     if (!s->mark_at_enqueue && s->ecn_mask >> priority & 1)
-        mark(sim, &sim->switch_ports[out], packet, sim->ports[out].queued_bytes[queue]);
+        mark(sim, &sim->switch_ports[out], packet, sim->ports[out].queues[queue].bytes);
     check_xon(sim, s, in, priority);
 }
 
@@ -206,7 +206,7 @@ unsigned switch_pick_queue(struct sim *sim, uint32_t out, unsigned queues)
     for (;;) {
         unsigned tc = at->turn;
         int32_t bytes =
-            waiting >> tc & 1 ? sim->packets[sim->ports[out].queues[queue_of_tc[tc]].head].bytes : 0;
+            waiting >> tc & 1 ? sim->packets[sim->ports[out].queues[queue_of_tc[tc]].packets.head].bytes : 0;
         if (bytes && bytes <= at->deficit[tc]) {
             at->deficit[tc] -= bytes;
             return queue_of_tc[tc];
@@ -225,10 +225,10 @@ static void drop_queue(struct sim *sim, struct fabric_switch *s, uint32_t out, u
 {
     struct port *port = &sim->ports[out];
     unsigned queue = queue_of(priority);
-    while (port->queues[queue].head != NONE) {
-        uint32_t p = list_take(sim, &port->queues[queue]);
+    while (port->queues[queue].packets.head != NONE) {
+        uint32_t p = list_take(sim, &port->queues[queue].packets);
         uint32_t in = sim->packets[p].ingress;
-        port->queued_bytes[queue] -= sim->packets[p].bytes;
+        port->queues[queue].bytes -= sim->packets[p].bytes;
         release(s, &sim->switch_ports[in], priority, sim->packets[p].bytes);
         sim->switch_ports[out].watchdog_dropped++;
         packet_give(sim, p);

@@ -19,7 +19,6 @@ struct switch_port {
     uint32_t kmin, kmax;
     uint8_t storm;       /* bit: the watchdog has taken this priority's queue out */
     uint64_t mark_slope; /* probability / byte above kmin, times 2^48 */
-    uint32_t peak[SIM_PRIORITIES];
 
     uint8_t turn;                    /* the class whose turn it is */
     int32_t deficit[SIM_PRIORITIES]; /* of traffic classes */

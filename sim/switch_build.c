@@ -4,7 +4,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 void sim_switch_defaults(struct sim_switch_config *s)
 {
@@ -205,7 +204,7 @@ static int build_switch(struct sim *sim, uint32_t index, const struct sim_switch
         if (sim->ports[p].node_kind != SIM_SWITCH || sim->ports[p].node != index)
             continue;
         s->ports[s->port_count++] = p;
-        sim->ports[p].ets = ets;
+        sim->ports[p].flags |= ets ? PORT_ETS : 0;
         build_port(sim, s, c, p);
     }
     if (s->shared_bytes < 0)
@@ -226,11 +225,9 @@ int switches_build(struct sim *sim, const struct sim_config *config, struct erro
     if (!config->switch_count)
         return 0;
     sim->switches = calloc(config->switch_count, sizeof *sim->switches);
-    sim->switch_ports =
-        aligned_alloc(_Alignof(struct switch_port), sim->port_count * sizeof *sim->switch_ports);
+    sim->switch_ports = array_grow(NULL, 0, sim->port_count * sizeof *sim->switch_ports);
     if (!sim->switches || !sim->switch_ports)
         return error_set(e, "simulator: out of memory");
-    memset(sim->switch_ports, 0, sim->port_count * sizeof *sim->switch_ports);
     sim->bytes += config->switch_count * sizeof *sim->switches + sim->port_count * sizeof *sim->switch_ports;
     for (uint32_t i = 0; i < config->switch_count; i++)
         if (build_switch(sim, i, &config->switches[i], e))
@@ -265,8 +262,8 @@ static int64_t *queue_values(const struct sim *sim, uint32_t port, unsigned prio
     const struct priority_counters now = counters_of(sim, port, priority), *c = &now;
     unsigned queue = queue_of(priority);
     bool paused = p->paused >> queue & 1, xoff = p->xoff >> priority & 1;
-    *value++ = p->queued_bytes[queue];
-    *value++ = at->peak[priority];
+    *value++ = p->queues[queue].bytes;
+    *value++ = p->queues[queue].peak_bytes;
     *value++ = at->ingress[priority].used + at->ingress[priority].headroom_used;
     *value++ = paused;
     *value++ = c->rx_pause;
@@ -310,10 +307,10 @@ void sim_switch_values(const struct sim *sim, uint32_t index, int64_t *values)
 
 int64_t sim_switch_queue_bytes(const struct sim *sim, uint32_t index, uint32_t port, unsigned priority)
 {
-    return sim->ports[sim->switches[index].ports[port]].queued_bytes[queue_of(priority)];
+    return sim->ports[sim->switches[index].ports[port]].queues[queue_of(priority)].bytes;
 }
 
 int64_t sim_switch_queue_peak_bytes(const struct sim *sim, uint32_t index, uint32_t port, unsigned priority)
 {
-    return sim->switch_ports[sim->switches[index].ports[port]].peak[priority];
+    return sim->ports[sim->switches[index].ports[port]].queues[queue_of(priority)].peak_bytes;
 }
