@@ -168,6 +168,9 @@ install: all
 	cp -R patches $(SHARE)/harness/
 	find $(SHARE)/harness -name '*.[ch]' -delete
 	find $(SHARE)/harness -type d -empty -delete
+	# what guests build their own programs from
+	cp -R Makefile lib collectors traffic $(SHARE)/harness/
+	cp -R guest-setup/nic-config $(SHARE)/harness/guest-setup/
 	$(INSTALL) -m 644 $(wildcard docs/*.1) $(SHARE)/man/man1
 	$(B)/harness schema scenario --manual >$(SHARE)/man/man5/harness-scenario.5
 	$(B)/harness schema lab --manual >$(SHARE)/man/man5/harness-lab.5

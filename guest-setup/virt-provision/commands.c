@@ -4,6 +4,7 @@
 #include "guest-setup/virt-provision/prove.h"
 #include "guest-setup/virt-provision/rebuild.h"
 #include "guest-setup/virt-provision/record.h"
+#include "guest-setup/virt-provision/steps.h"
 #include "guest-setup/virt/places.h"
 #include "lib/clock.h"
 #include <errno.h>
@@ -14,6 +15,7 @@
 
 #define STOP_NS  (30 * NS_PER_S)
 #define START_NS (180 * NS_PER_S)
+#define ASK_NS   (20 * NS_PER_S)
 
 /* ---- what changes guests: under the lab's lock, interruptible ------------------------------------------------------ */
 
@@ -115,6 +117,30 @@ static json_t *step_status(const struct record *r, const struct profile_step *st
                      found);
 }
 
+/* Ask the running guest whether its steps still hold: "holds" and what its checks find now. */
+static int check_steps(struct context *c, const struct lab_host *host, const struct profile *profile,
+                       json_t *steps, struct error *e)
+{
+    FILE *nowhere = fopen("/dev/null", "we");
+    struct guest guest = {.context = c, .host = host, .profile = profile, .log = nowhere};
+    int holds = nowhere ? 0 : error_set_errno(e, errno, "opening /dev/null");
+    if (nowhere)
+        guest.ssh = virt_host_open(c->virt, &c->lab, host, ASK_NS, e);
+    for (size_t i = 0; guest.ssh && holds >= 0 && i < profile->step_count; i++) {
+        char found[400] = "";
+        json_t *step = json_array_get(steps, i);
+        holds = guest_check_step(&guest, &profile->steps[i], found, e);
+        json_object_set_new(step, "holds", json_boolean(holds == 0));
+        json_object_set_new(step, "found", json_string(found));
+    }
+    if (nowhere && !guest.ssh)
+        holds = -1;
+    ssh_close(guest.ssh);
+    if (nowhere)
+        fclose(nowhere);
+    return holds < 0 ? -1 : 0;
+}
+
 static json_t *host_status(struct context *c, const struct lab_host *host, struct error *e)
 {
     enum virt_state state;
@@ -132,6 +158,7 @@ static json_t *host_status(struct context *c, const struct lab_host *host, struc
     json_t *steps = json_array();
     for (size_t i = 0; i < profile.step_count; i++)
         json_array_append_new(steps, step_status(&record, &profile.steps[i]));
+    int asked = c->options.check && reachable ? check_steps(c, host, &profile, steps, e) : 0;
     json_t *status = json_pack(
         "{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:s, s:o}", "host", host->name, "domain", host->domain,
         "state", virt_state_names[state], "address", reachable ? target.host : "", "profile", host->profile,
@@ -140,6 +167,10 @@ static json_t *host_status(struct context *c, const struct lab_host *host, struc
     ssh_target_free(&target);
     record_free(&record);
     profile_free(&profile);
+    if (asked != 0) {
+        json_decref(status);
+        return NULL;
+    }
     if (!status)
         error_set(e, "the status of host %s cannot be put into words", host->name);
     return status;
@@ -149,6 +180,24 @@ static const char *word(const json_t *status, const char *key)
 {
     const char *text = json_string_value(json_object_get(status, key));
     return text && *text ? text : "-";
+}
+
+static const char *step_word(const json_t *step)
+{
+    if (json_is_false(json_object_get(step, "holds")))
+        return "DRIFTED";
+    return json_is_true(json_object_get(step, "done")) ? "done" : "to do";
+}
+
+/* Steps that were done and hold no longer. */
+static bool has_drifted(const json_t *status)
+{
+    size_t i;
+    const json_t *step;
+    json_array_foreach(json_object_get(status, "steps"), i,
+                       step) if (json_is_true(json_object_get(step, "done")) &&
+                                 json_is_false(json_object_get(step, "holds"))) return true;
+    return false;
 }
 
 static void print_status(const json_t *status)
@@ -162,8 +211,7 @@ static void print_status(const json_t *status)
            complete ? "complete since " : "not complete", complete ? word(status, "finished") : "",
            strcmp(word(status, "type"), "qemu") == 0 ? ", emulated" : "");
     json_array_foreach(json_object_get(status, "steps"), i, step)
-        printf("    %-24s %s  %s\n", word(step, "name"),
-               json_is_true(json_object_get(step, "done")) ? "done" : "to do",
+        printf("    %-24s %s  %s\n", word(step, "name"), step_word(step),
                json_object_get(step, "found") ? word(step, "found") : "");
 }
 
@@ -172,10 +220,12 @@ int cmd_status(struct context *c, const char *const *words, size_t count, struct
     if (context_load(c, words, count, e) != 0 || context_connect(c, e) != 0)
         return -1;
     json_t *all = json_array();
+    bool drifted = false;
     int result = 0;
     for (size_t i = 0; result == 0 && i < c->host_count; i++) {
         json_t *status = host_status(c, c->hosts[i], e);
         result = status ? json_array_append_new(all, status) : -1;
+        drifted = drifted || has_drifted(status);
         if (status && !c->options.json)
             print_status(status);
     }
@@ -186,7 +236,7 @@ int cmd_status(struct context *c, const char *const *words, size_t count, struct
         json_decref(document);
     }
     json_decref(all);
-    return result;
+    return result == 0 && drifted ? 1 : result;
 }
 
 /* ---- ssh, console: become the program that does it ------------------------------------------------------------------- */

@@ -15,6 +15,7 @@ struct options {
     int dry_run;
     int adopt;
     int json;
+    int check;
     int quiet;
     int help;
     int version;

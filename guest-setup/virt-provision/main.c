@@ -18,6 +18,7 @@ static const struct option_spec specs[] = {
      "rebuild: print every action, version, checksum and the domains' XML, and do nothing"},
     {"adopt", 0, OPTION_FLAG, AT(adopt), NULL,
      "take over domains of these names that virt-provision did not make"},
+    {"check", 0, OPTION_FLAG, AT(check), NULL, "status: ask running guests whether their steps still hold"},
     {"json", 0, OPTION_FLAG, AT(json), NULL, "status: print JSON"},
     {"quiet", 'q', OPTION_FLAG, AT(quiet), NULL, "no progress on stderr"},
     {"help", 'h', OPTION_FLAG, AT(help), NULL, "print this"},

@@ -352,6 +352,11 @@ int guest_run_steps(struct guest *g, int from, struct error *e)
     return 0;
 }
 
+int guest_check_step(struct guest *g, const struct profile_step *step, char found[400], struct error *e)
+{
+    return run_step(g, step, "check", found, e);
+}
+
 int guest_verify(struct guest *g, struct error *e)
 {
     const struct profile *p = g->profile;

@@ -23,6 +23,8 @@ int guest_connect(struct guest *g, struct error *e);
 int guest_put(struct guest *g, struct error *e);
 /* Run the steps that are not done; `from`: the first that is run whatever the record says (-1: none). */
 int guest_run_steps(struct guest *g, int from, struct error *e);
+/* Does a step still hold? Its exit status, 0 when it does; what it printed last is in `found`. -1: it could not be asked. */
+int guest_check_step(struct guest *g, const struct profile_step *step, char found[400], struct error *e);
 /* Every check once more. */
 int guest_verify(struct guest *g, struct error *e);
 /* Reboot and connect again. */
