@@ -104,6 +104,7 @@ int engine_post_receives(struct engine *g, struct queue *q, uint32_t count);
 static inline void engine_offer_histogram(struct engine *g)
 {
     if (__builtin_expect(atomic_load_explicit(&g->swap, memory_order_relaxed), 0)) {
+        atomic_thread_fence(memory_order_acquire); /* what the session cleared is clear here too */
         struct histogram *full = g->filling;
         g->filling = g->spare;
         g->spare = full;

@@ -54,6 +54,38 @@ every_operation() {
     done
 }
 
+whole_sweep() {
+    drive "-s 2B..8MiB -n 1 -v"
+    if [ "$? $(summaries flow '.message_bytes' | wc -l) $(summaries flow '.message_bytes' | tail -n 1) $(summaries flow .errors | sort -u)" = \
+        "0 23 8388608 0" ]; then
+        ok "a sweep from 2 B to 8 MiB: a checked summary for each of 23 sizes"
+    else
+        nok "a sweep from 2 B to 8 MiB" "$(shown)"
+    fi
+}
+
+# Options that change how work is posted and where memory comes from, not what arrives.
+ways_to_post() {
+    local options
+    softlab_ssh b 'sysctl -qw vm.nr_hugepages=4' </dev/null
+    softlab_ssh a 'sysctl -qw vm.nr_hugepages=4' </dev/null
+    for options in '--inline 64B -s 64B' '--post-list 8 --depth 32 --moderation 16 -s 2B' '--depth 1 -s 1KiB' '--relaxed-ordering -s 1KiB' \
+        '--numa-node 0 -s 1KiB' '--huge-pages -s 1KiB' '-o send --receive-depth 1 -s 1KiB'; do
+        drive "$options -v -b -n 50"
+        if [ "$? $(summaries flow .messages)/$(summaries flow-reverse .messages) $(summaries flow .errors)" = "0 50/50 0" ]; then
+            ok "with $options every message arrives whole"
+        else
+            nok "with $options every message arrives whole" "$(shown)"
+        fi
+    done
+    softlab_ssh b 'sysctl -qw vm.nr_hugepages=0' </dev/null
+    softlab_ssh a 'sysctl -qw vm.nr_hugepages=0' </dev/null
+    drive '--huge-pages -n 1'
+    check_says "huge pages that are not there are named, with how to reserve them" 'sysctl vm.nr_hugepages=1' "$SCRATCH/err"
+    drive '-n 3 -s 1KiB --output table'
+    check_says "a table for people" '^flow +1024 +[0-9.]+ +3 .* total$' "$SCRATCH/out"
+}
+
 flipped_bytes() {
     local operation
     for operation in write write-imm read send; do
@@ -297,6 +329,8 @@ softlab_put a "$BUILD/roce-traffic"
 softlab_put b "$BUILD/roce-traffic"
 serve 10.0.0.2
 every_operation
+whole_sweep
+ways_to_post
 flipped_bytes
 ping_pong
 several_flows
