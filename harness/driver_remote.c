@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BRING_UP_NS (5 * 60 * NS_PER_S)
-#define READY_NS    (30 * NS_PER_S) /* samplers print their header, servers listen */
-#define LEAD_NS \
-    (3 * NS_PER_S) /* from starting the traffic generators to the first packet: they register memory */
+#define BRING_UP_NS    (5 * 60 * NS_PER_S)
+#define READY_NS       (30 * NS_PER_S) /* samplers print their header, servers listen */
+#define LEAD_NS        (2 * NS_PER_S)  /* from starting the traffic generators to the first packet */
+#define LEAD_GPU_NS    (5 * NS_PER_S)  /* the same with GPU memory, whose driver takes its time to start */
 #define SILENCE_NS     (15 * NS_PER_S) /* a host that says nothing for so long hangs */
 #define SUMMARY_NS     (15 * NS_PER_S) /* summaries come after the measure phase, at most so late */
 #define LAST_LINES_NS  (5 * NS_PER_S)  /* programs that were told to end */
@@ -115,7 +115,7 @@ static int bring_up_host(struct remote_lab *lab, size_t role, struct error *e)
         lab->warnings,
         json_sprintf("%s: settings that an earlier run had left were put back first", role_name(lab, role)));
     json_decref(answer);
-    return 0;
+    return remote_find_nic(h, e);
 }
 
 static int remote_lab_bring_up(void *state, struct error *e)
@@ -158,7 +158,9 @@ static json_t *remote_lab_save_settings(void *state, size_t role, const json_t *
 {
     struct remote_lab *lab = state;
     (void)wanted;
-    return remote_settings_get(&lab->hosts[role], e);
+    (void)e;
+    /* read when the NIC was found, and nothing was changed since */
+    return json_deep_copy(json_object_get(lab->hosts[role].nic, "interfaces"));
 }
 
 static json_t *remote_lab_apply_settings(void *state, size_t role, const json_t *wanted, struct error *e)
@@ -372,13 +374,22 @@ static int start_traffic(struct remote_lab *lab, int64_t start_ns, struct error 
     return 0;
 }
 
+static bool uses_gpu(const struct scenario *scenario)
+{
+    const struct scenario_flow *flows = scenario->flows.items;
+    for (size_t i = 0; i < scenario->flows.count; i++)
+        if (flows[i].memory == MEMORY_GPU)
+            return true;
+    return false;
+}
+
 static int remote_lab_start(void *state, int64_t *start_ns, struct error *e)
 {
     struct remote_lab *lab = state;
     lab->started = true;
     if (start_samplers(lab, e) != 0 || start_servers(lab, e) != 0 || wait_ready(lab, e) != 0)
         return -1;
-    *start_ns = clock_realtime_ns() + LEAD_NS;
+    *start_ns = clock_realtime_ns() + (uses_gpu(&lab->run->cell->scenario) ? LEAD_GPU_NS : LEAD_NS);
     return start_traffic(lab, *start_ns, e);
 }
 

@@ -1,7 +1,9 @@
 #!/bin/bash
 # harness on real guests: pfc-bidir between two, dcqcn-red-bridge through a forwarding one; doctor before it.
 # shellcheck source=tests/e2e/lib.sh
+# shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
+# shellcheck source=tests/e2e/softlab.sh
 # shellcheck source=tests/e2e/softlab.sh
 . "$(dirname "$0")/softlab.sh"
 softlab_require "$0" "$@"
