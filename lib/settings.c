@@ -203,6 +203,8 @@ static const struct field settings_fields[] = {
      .help = "bridge: an interface that nic-config makes; absent: one that it takes away."},
     {"up", FIELD_BOOL, AT(up), .help = "Whether the interface is up."},
     {"bridge", FIELD_STRING, AT(bridge), .help = "The bridge it is a port of; \"\": none."},
+    {"addresses", FIELD_LIST, AT(addresses), .item = FIELD_STRING, .min = 0, .max = 256,
+     .help = "Addresses that the interface has (\"10.0.0.1/24\"); others are left alone."},
     {"mtu", FIELD_INTEGER, AT(mtu), .min = 68, .max = 65536, .help = "MTU of the link, in bytes."},
     {"pfc", FIELD_LIST, AT(pfc), .item = FIELD_INTEGER, .min = 0, .max = 7,
      .help = "Priorities with priority flow control on; the others have it off."},

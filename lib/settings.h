@@ -81,7 +81,8 @@ struct settings {
     char *name; /* the role or interface, where settings stand in a map; else NULL */
     int kind;   /* enum settings_kind */
     int up;
-    char *bridge; /* that it is a port of; "": none */
+    struct list_of addresses; /* char *: "10.0.0.1/24" */
+    char *bridge;             /* that it is a port of; "": none */
     int64_t mtu;
     struct list_of pfc;            /* int64_t: priorities with PFC on */
     struct list_of prio_to_buffer; /* struct named_integer */

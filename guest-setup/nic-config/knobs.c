@@ -7,9 +7,9 @@
 #include <stdlib.h>
 
 const struct knob *const knobs[] = {
-    &knob_kind,   &knob_roce,  &knob_mtu,           &knob_ring,     &knob_coalesce, &knob_pause, &knob_up,
-    &knob_bridge, &knob_ets,   &knob_cable,         &knob_buffers,  &knob_pfc,      &knob_trust, &knob_stall,
-    &knob_ecn,    &knob_dcqcn, &knob_traffic_class, &knob_counters, &knob_red,      NULL,
+    &knob_kind,   &knob_roce,    &knob_mtu,   &knob_ring,          &knob_coalesce, &knob_pause, &knob_up,
+    &knob_bridge, &knob_address, &knob_ets,   &knob_cable,         &knob_buffers,  &knob_pfc,   &knob_trust,
+    &knob_stall,  &knob_ecn,     &knob_dcqcn, &knob_traffic_class, &knob_counters, &knob_red,   NULL,
 };
 
 enum knob_answer knob_answer_of(int number)

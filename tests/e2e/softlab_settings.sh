@@ -40,6 +40,7 @@ picture() {
     for d in data0 data1 br-cp ifb-data1; do
         ip -d link show $d 2>&1 | sed 's/^[0-9]*: //; s/qdisc .* state/state/; s/ bridge_id.*//; s/ bridge_slave.*//'
         [ -d /sys/class/net/$d ] || continue
+        ip -o addr show dev $d scope global | sed 's/^[0-9]*: //; s/ valid_lft.*//'
         tc -d qdisc show dev $d | sed 's/refcnt [0-9]*//'
         tc class show dev $d; tc filter show dev $d
     done
@@ -54,11 +55,12 @@ SH
 load_modules() {
     local name
     for name in testnic testdevlink; do to_sw "$MODULES/$name.ko" $name.ko; done
-    softlab_ssh sw 'insmod /tmp/testnic.ko netdev=data0 && insmod /tmp/testdevlink.ko netdev=data1 && modprobe ifb numifbs=0'
+    softlab_ssh sw 'insmod /tmp/testnic.ko netdev=data0 && insmod /tmp/testdevlink.ko netdev=data1 && modprobe ifb numifbs=0 &&
+        ip addr add 192.0.2.9/24 dev data1 && ip addr add 2001:db8::9/64 dev data1 nodad'
 }
 
 # shellcheck disable=SC2317  # called at exit
-unload_modules() { softlab_ssh sw 'nic-config restore > /dev/null; rmmod testdevlink testnic ifb 2>/dev/null; rm -f /tmp/*.ko'; }
+unload_modules() { softlab_ssh sw 'nic-config restore > /dev/null; ip addr flush dev data1 scope global; rmmod testdevlink testnic ifb 2>/dev/null; rm -f /tmp/*.ko'; }
 
 ask_tools() {
     softlab_ssh sw 'cd /tmp
@@ -66,8 +68,8 @@ ask_tools() {
         for d in br-cp data0 data1; do ip -j -d link show $d > ip-$d; done
         tc -j -d qdisc show dev data1 > qdisc; tc -j filter show dev data1 > filter; tc class show dev data1 > class
         ethtool --json -a data0 > pause; ethtool -g data0 > ring; ethtool -c data0 > coalesce; ethtool -a data0 > pause-text
-        ethtool --get-tunable data0 pfc-prevention-tout > stall; devlink -j dev param show > devlink; cat /sys/module/testdevlink/parameters/roce > roce
-        tar -cf - dcb-* ip-* qdisc filter class pause ring coalesce pause-text stall devlink roce' | tar -C "$SCRATCH" -xf -
+        ethtool --get-tunable data0 pfc-prevention-tout > stall; devlink -j dev param show > devlink; cat /sys/module/testdevlink/parameters/roce > roce; ip -j addr show dev data1 > addresses
+        tar -cf - dcb-* ip-* qdisc filter class pause ring coalesce pause-text stall devlink roce addresses' | tar -C "$SCRATCH" -xf -
 }
 
 compare_with_tools() {
@@ -83,6 +85,8 @@ compare_with_tools() {
     check_says "ethtool: PFC stall prevention" "100" "$SCRATCH/stall"
     check "devlink: enable_roce" jq -e '[.. | .values? // empty | .[].value] == [false]' "$SCRATCH/devlink"
     check_says "and the reload took it over" N "$SCRATCH/roce"
+    check "what the reload took is there again: up, addresses" jq -es '.[0][0] | (.flags | index("UP")) and ([.addr_info[] | select(.scope == "global") | .local] |
+        sort == ["192.0.2.9", "2001:db8::9"])' "$SCRATCH/addresses"
     check "tc: htb with red below" jq -e 'map(select(.kind == "red"))[0] | .handle == "4792:" and .parent == "4791:10" and
         .options.limit == 1000000 and .options.min == 30000 and .options.max == 150000 and .options.ecn == true and
         .options.ewma == 5 and .options.Scell_log == 14' "$SCRATCH/qdisc"

@@ -2,7 +2,7 @@
 /*
  * testdevlink: gives an existing network interface (a guest's virtio_net) a devlink device with mlx5's enable_roce, so that a
  * program which changes it can be tried through a real kernel. A reload takes the value over and, as a driver that begins anew,
- * sets the MTU back to 1500. There is no RoCE behind it.
+ * sets the MTU back to 1500 and the interface down. There is no RoCE behind it.
  *
  *   insmod testdevlink.ko netdev=data1
  *   cat /sys/module/testdevlink/parameters/roce          what the last reload took over
@@ -45,6 +45,7 @@ static int reload_up(struct devlink *d, enum devlink_reload_action action, enum 
     *performed = BIT(DEVLINK_RELOAD_ACTION_DRIVER_REINIT);
     rtnl_lock();
     dev_set_mtu(device, ETH_DATA_LEN);
+    dev_close(device);
     rtnl_unlock();
     return 0;
 }
