@@ -10,8 +10,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define KEY_LIMIT 8192
-#define HOST_KEY  "ssh_host_ed25519_key"
+#define KEY_LIMIT        8192
+#define HOST_KEY         "ssh_host_ed25519_key"
+#define GUEST_KEY        "etc/ssh/ssh_host_ed25519_key"
+#define GUEST_KEY_PUBLIC GUEST_KEY ".pub"
 
 char *host_place(const struct lab *lab, const struct lab_host *host, const char *name, struct error *e)
 {
@@ -132,12 +134,13 @@ static void forget(struct seed *s)
 static int put_file(const struct seed *s, const char *name, const char *text, mode_t mode, struct error *e)
 {
     char *path = files_join(s->folder, name), *slash = path ? strrchr(path, '/') : NULL;
-    int result = slash ? 0 : error_set(e, "out of memory");
-    if (result == 0) {
-        *slash = '\0';
-        result = files_make_folders(path, e);
-        *slash = '/';
+    if (!slash) {
+        free(path);
+        return error_set(e, "out of memory");
     }
+    *slash = '\0';
+    int result = files_make_folders(path, e);
+    *slash = '/';
     if (result == 0)
         result = files_write_atomic(path, text, strlen(text), e);
     if (result == 0 && chmod(path, mode) != 0)
@@ -186,9 +189,9 @@ static int lay_out_tar(const struct seed *s, struct error *e)
     if (result == 0)
         result = put_file(s, "etc/lab/network", network, 0644, e);
     if (result == 0)
-        result = put_file(s, "etc/ssh/" HOST_KEY, s->host_private, 0600, e);
+        result = put_file(s, GUEST_KEY, s->host_private, 0600, e);
     if (result == 0)
-        result = put_file(s, "etc/ssh/" HOST_KEY ".pub", s->host_public, 0644, e);
+        result = put_file(s, GUEST_KEY_PUBLIC, s->host_public, 0644, e);
     if (result == 0)
         result = put_file(s, "root/.ssh/authorized_keys", s->lab_public, 0600, e);
     text_free(&name);
@@ -198,22 +201,10 @@ static int lay_out_tar(const struct seed *s, struct error *e)
 
 static int make_tar(const struct seed *s, const char *path, struct error *e)
 {
-    const char *const argv[] = {"tar",
-                                "--create",
-                                "--file",
-                                path,
-                                "--owner=0",
-                                "--group=0",
-                                "--numeric-owner",
-                                "--mode=go-w",
-                                "-C",
-                                s->folder,
-                                "etc/hostname",
-                                "etc/lab",
-                                "etc/ssh/" HOST_KEY,
-                                "etc/ssh/" HOST_KEY ".pub",
-                                "root/.ssh",
-                                NULL};
+    const char *const argv[] = {"tar",       "--create",       "--file",          path,
+                                "--owner=0", "--group=0",      "--numeric-owner", "--mode=go-w",
+                                "-C",        s->folder,        "etc/hostname",    "etc/lab",
+                                GUEST_KEY,   GUEST_KEY_PUBLIC, "root/.ssh",       NULL};
     return lay_out_tar(s, e) == 0 ? pack(s, argv, e) : -1;
 }
 

@@ -326,7 +326,7 @@ static int apply_step(struct guest *g, const struct profile_step *step, char fou
 
 static int do_step(struct guest *g, const struct profile_step *step, bool forced, struct error *e)
 {
-    char found[400];
+    char found[400] = "";
     int64_t begin_ns = clock_monotonic_ns();
     int status = forced ? 1 : run_step(g, step, "check", found, e);
     bool was_there = status == 0;

@@ -4,7 +4,6 @@
 #include "lib/text.h"
 #include <libxml/parser.h>
 #include <libxml/tree.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,21 +13,16 @@
 
 /* ---- building ----------------------------------------------------------------------------------------------------- */
 
-/* A child element with attributes (name, value, ..., NULL); a NULL value leaves its attribute out. */
-static xmlNodePtr element(xmlNodePtr parent, const char *name, ...) __attribute__((sentinel));
-static xmlNodePtr element(xmlNodePtr parent, const char *name, ...)
+/* A child element of a name with attributes: name, key, value, key, value, ..., NULL. A NULL value leaves its attribute out. */
+static xmlNodePtr add_element(xmlNodePtr parent, const char *const words[])
 {
-    xmlNodePtr node = xmlNewChild(parent, NULL, X(name), NULL);
-    va_list pairs;
-    va_start(pairs, name);
-    for (const char *key; (key = va_arg(pairs, const char *));) {
-        const char *value = va_arg(pairs, const char *);
-        if (value)
-            xmlNewProp(node, X(key), X(value));
-    }
-    va_end(pairs);
+    xmlNodePtr node = xmlNewChild(parent, NULL, X(words[0]), NULL);
+    for (size_t i = 1; words[i]; i += 2)
+        if (words[i + 1])
+            xmlNewProp(node, X(words[i]), X(words[i + 1]));
     return node;
 }
+#define ELEMENT(parent, ...) add_element(parent, (const char *const[]){__VA_ARGS__, NULL})
 
 /* A child element with text. */
 static xmlNodePtr leaf(xmlNodePtr parent, const char *name, const char *content)
@@ -63,8 +57,7 @@ static int add_mark(xmlNodePtr root, const struct mark *mark, struct error *e)
     free(xml);
     if (!document)
         return error_set(e, "out of memory");
-    xmlAddChild(element(root, "metadata", NULL),
-                xmlDocCopyNode(xmlDocGetRootElement(document), root->doc, 1));
+    xmlAddChild(ELEMENT(root, "metadata"), xmlDocCopyNode(xmlDocGetRootElement(document), root->doc, 1));
     xmlFreeDoc(document);
     return 0;
 }
@@ -126,7 +119,7 @@ static int add_pins(xmlNodePtr tune, const struct lab_host *host, struct error *
                       host->name, host->pin.vcpus, count, (long long)host->vcpus);
     for (size_t i = 0; result == 0 && i < count; i++) {
         char vcpu[24], cpu[24];
-        element(tune, "vcpupin", "vcpu", number(vcpu, (long long)i), "cpuset", number(cpu, cpus[i]), NULL);
+        ELEMENT(tune, "vcpupin", "vcpu", number(vcpu, (long long)i), "cpuset", number(cpu, cpus[i]));
     }
     free(cpus);
     return result;
@@ -148,22 +141,22 @@ static int add_placement(xmlNodePtr root, const struct lab_host *host, struct er
     const struct lab_pin *pin = &host->pin;
     char size[24];
     if (pin->hugepage_bytes != FIELD_UNSET) {
-        xmlNodePtr pages = element(element(root, "memoryBacking", NULL), "hugepages", NULL);
-        element(pages, "page", "size", number(size, pin->hugepage_bytes / 1024), "unit", "KiB", NULL);
+        xmlNodePtr pages = ELEMENT(ELEMENT(root, "memoryBacking"), "hugepages");
+        ELEMENT(pages, "page", "size", number(size, pin->hugepage_bytes / 1024), "unit", "KiB");
     }
     if (pin->vcpus || pin->emulator) {
-        xmlNodePtr tune = element(root, "cputune", NULL);
+        xmlNodePtr tune = ELEMENT(root, "cputune");
         if (pin->vcpus && add_pins(tune, host, e) != 0)
             return -1;
         if (pin->emulator && check_list(pin->emulator, host, "emulator", e) != 0)
             return -1;
         if (pin->emulator)
-            element(tune, "emulatorpin", "cpuset", pin->emulator, NULL);
+            ELEMENT(tune, "emulatorpin", "cpuset", pin->emulator);
     }
     if (pin->memory) {
         if (check_list(pin->memory, host, "memory", e) != 0)
             return -1;
-        element(element(root, "numatune", NULL), "memory", "mode", "strict", "nodeset", pin->memory, NULL);
+        ELEMENT(ELEMENT(root, "numatune"), "memory", "mode", "strict", "nodeset", pin->memory);
     }
     return 0;
 }
@@ -172,7 +165,7 @@ static int add_placement(xmlNodePtr root, const struct lab_host *host, struct er
 
 static void add_boot(xmlNodePtr root, const struct domain_parts *parts)
 {
-    xmlNodePtr os = element(root, "os", NULL);
+    xmlNodePtr os = ELEMENT(root, "os");
     if (parts->boot == BOOT_EFI)
         xmlNewProp(os, X("firmware"), X("efi"));
     xmlNodePtr type = leaf(os, "type", "hvm");
@@ -183,7 +176,7 @@ static void add_boot(xmlNodePtr root, const struct domain_parts *parts)
         leaf(os, "initrd", parts->initrd);
         leaf(os, "cmdline", parts->cmdline);
     } else {
-        element(os, "boot", "dev", "hd", NULL);
+        ELEMENT(os, "boot", "dev", "hd");
     }
 }
 
@@ -191,17 +184,17 @@ static void add_machine(xmlNodePtr root, const struct lab_host *host, const stru
 {
     char cores[24];
     bool kvm = strcmp(parts->type, "kvm") == 0;
-    xmlNodePtr features = element(root, "features", NULL);
-    element(features, "acpi", NULL);
-    element(features, "apic", NULL);
-    xmlNodePtr cpu = element(root, "cpu", "mode", kvm ? "host-passthrough" : "maximum", NULL);
+    xmlNodePtr features = ELEMENT(root, "features");
+    ELEMENT(features, "acpi");
+    ELEMENT(features, "apic");
+    xmlNodePtr cpu = ELEMENT(root, "cpu", "mode", kvm ? "host-passthrough" : "maximum");
     if (kvm) {
         xmlNewProp(cpu, X("check"), X("none"));
         xmlNewProp(cpu, X("migratable"), X("off"));
     }
-    element(cpu, "topology", "sockets", "1", "dies", "1", "cores", number(cores, host->vcpus), "threads", "1",
-            NULL);
-    element(root, "clock", "offset", "utc", NULL);
+    ELEMENT(cpu, "topology", "sockets", "1", "dies", "1", "cores", number(cores, host->vcpus), "threads",
+            "1");
+    ELEMENT(root, "clock", "offset", "utc");
     leaf(root, "on_poweroff", "destroy");
     leaf(root, "on_reboot", "restart");
     leaf(root, "on_crash", "destroy");
@@ -211,25 +204,25 @@ static void add_machine(xmlNodePtr root, const struct lab_host *host, const stru
 
 static void add_disks(xmlNodePtr devices, const struct domain_parts *parts)
 {
-    xmlNodePtr disk = element(devices, "disk", "type", "file", "device", "disk", NULL);
-    element(disk, "driver", "name", "qemu", "type", "qcow2", "cache", parts->safe_disk ? "none" : "unsafe",
-            "discard", "unmap", NULL);
-    element(disk, "source", "file", parts->disk, NULL);
-    element(disk, "target", "dev", "vda", "bus", "virtio", NULL);
-    xmlNodePtr seed = element(devices, "disk", "type", "file", "device", "disk", NULL);
-    element(seed, "driver", "name", "qemu", "type", "raw", NULL);
-    element(seed, "source", "file", parts->seed, NULL);
-    element(seed, "target", "dev", "vdb", "bus", "virtio", NULL);
-    element(seed, "readonly", NULL);
+    xmlNodePtr disk = ELEMENT(devices, "disk", "type", "file", "device", "disk");
+    ELEMENT(disk, "driver", "name", "qemu", "type", "qcow2", "cache", parts->safe_disk ? "none" : "unsafe",
+            "discard", "unmap");
+    ELEMENT(disk, "source", "file", parts->disk);
+    ELEMENT(disk, "target", "dev", "vda", "bus", "virtio");
+    xmlNodePtr seed = ELEMENT(devices, "disk", "type", "file", "device", "disk");
+    ELEMENT(seed, "driver", "name", "qemu", "type", "raw");
+    ELEMENT(seed, "source", "file", parts->seed);
+    ELEMENT(seed, "target", "dev", "vdb", "bus", "virtio");
+    ELEMENT(seed, "readonly");
 }
 
 /* One end of a cable between two guests of the same user. */
 static void add_udp_source(xmlNodePtr interface, const struct plan_port *port)
 {
     char number_text[24];
-    xmlNodePtr source = element(interface, "source", "address", "127.0.0.1", "port",
-                                number(number_text, port->peer_port), NULL);
-    element(source, "local", "address", "127.0.0.1", "port", number(number_text, port->local_port), NULL);
+    xmlNodePtr source =
+        ELEMENT(interface, "source", "address", "127.0.0.1", "port", number(number_text, port->peer_port));
+    ELEMENT(source, "local", "address", "127.0.0.1", "port", number(number_text, port->local_port));
 }
 
 static void add_port(xmlNodePtr devices, const struct plan_port *port)
@@ -237,31 +230,30 @@ static void add_port(xmlNodePtr devices, const struct plan_port *port)
     char mtu[24];
     if (port->plug == PLUG_FORWARD)
         return; /* add_forward */
-    xmlNodePtr interface =
-        element(devices, "interface", "type", port->plug == PLUG_UDP ? "udp" : "network", NULL);
-    element(interface, "mac", "address", port->mac, NULL);
+    xmlNodePtr interface = ELEMENT(devices, "interface", "type", port->plug == PLUG_UDP ? "udp" : "network");
+    ELEMENT(interface, "mac", "address", port->mac);
     if (port->plug == PLUG_UDP)
         add_udp_source(interface, port);
     else
-        element(interface, "source", "network", port->network, NULL);
-    element(interface, "model", "type", "virtio", NULL);
+        ELEMENT(interface, "source", "network", port->network);
+    ELEMENT(interface, "model", "type", "virtio");
     if (port->mtu && port->plug == PLUG_NETWORK) /* sockets carry frames of any length */
-        element(interface, "mtu", "size", number(mtu, port->mtu), NULL);
+        ELEMENT(interface, "mtu", "size", number(mtu, port->mtu));
 }
 
 static void add_small_devices(xmlNodePtr devices, const struct domain_parts *parts)
 {
-    xmlNodePtr serial = element(devices, "serial", "type", "pty", NULL);
-    element(serial, "log", "file", parts->console, "append", "off", NULL);
-    element(serial, "target", "port", "0", NULL);
-    xmlNodePtr channel = element(devices, "channel", "type", "unix", NULL);
-    element(channel, "target", "type", "virtio", "name", "org.qemu.guest_agent.0", NULL);
-    xmlNodePtr rng = element(devices, "rng", "model", "virtio", NULL);
+    xmlNodePtr serial = ELEMENT(devices, "serial", "type", "pty");
+    ELEMENT(serial, "log", "file", parts->console, "append", "off");
+    ELEMENT(serial, "target", "port", "0");
+    xmlNodePtr channel = ELEMENT(devices, "channel", "type", "unix");
+    ELEMENT(channel, "target", "type", "virtio", "name", "org.qemu.guest_agent.0");
+    xmlNodePtr rng = ELEMENT(devices, "rng", "model", "virtio");
     xmlNodePtr backend = leaf(rng, "backend", "/dev/urandom");
     xmlNewProp(backend, X("model"), X("random"));
     /* a balloon would take back memory that devices write to */
-    element(devices, "memballoon", "model", "none", NULL);
-    element(devices, "controller", "type", "usb", "model", "none", NULL);
+    ELEMENT(devices, "memballoon", "model", "none");
+    ELEMENT(devices, "controller", "type", "usb", "model", "none");
 }
 
 static void hex(char buffer[16], unsigned value, int digits)
@@ -281,21 +273,19 @@ static void add_function(xmlNodePtr devices, const struct pci_address *a, unsign
     hex(part[3], a->function, 1);
     hex(guest_bus, bus, 2);
     hex(guest_function, function, 1);
-    xmlNodePtr device =
-        element(devices, "hostdev", "mode", "subsystem", "type", "pci", "managed", "yes", NULL);
-    element(device, "driver", "name", "vfio", NULL);
-    element(element(device, "source", NULL), "address", "domain", part[0], "bus", part[1], "slot", part[2],
-            "function", part[3], NULL);
-    element(device, "address", "type", "pci", "domain", "0x0000", "bus", guest_bus, "slot", "0x00",
-            "function", guest_function, "multifunction", several && function == 0 ? "on" : NULL, NULL);
+    xmlNodePtr device = ELEMENT(devices, "hostdev", "mode", "subsystem", "type", "pci", "managed", "yes");
+    ELEMENT(device, "driver", "name", "vfio");
+    ELEMENT(ELEMENT(device, "source"), "address", "domain", part[0], "bus", part[1], "slot", part[2],
+            "function", part[3]);
+    ELEMENT(device, "address", "type", "pci", "domain", "0x0000", "bus", guest_bus, "slot", "0x00",
+            "function", guest_function, "multifunction", several && function == 0 ? "on" : NULL);
 }
 
 /* A root port of its own for each card: bus `bus` of the guest. A card's functions stay functions of one device. */
 static void add_card(xmlNodePtr devices, const struct pci_address *functions, size_t count, unsigned bus)
 {
     char index[24];
-    element(devices, "controller", "type", "pci", "index", number(index, bus), "model", "pcie-root-port",
-            NULL);
+    ELEMENT(devices, "controller", "type", "pci", "index", number(index, bus), "model", "pcie-root-port");
     for (size_t i = 0; i < count; i++)
         add_function(devices, &functions[i], bus, (unsigned)i, count > 1);
 }
@@ -305,7 +295,7 @@ static void add_passthrough(xmlNodePtr devices, const struct domain_parts *parts
     unsigned bus = 1;
     if (parts->nic_count + parts->gpu_count == 0)
         return;
-    element(devices, "controller", "type", "pci", "index", "0", "model", "pcie-root", NULL);
+    ELEMENT(devices, "controller", "type", "pci", "index", "0", "model", "pcie-root");
     for (size_t i = 0; i < parts->nic_count; i++)
         add_card(devices, &parts->nic[i], 1, bus++);
     if (parts->gpu_count)
@@ -382,7 +372,7 @@ static int fill_domain(xmlNodePtr root, const struct lab *lab, const struct lab_
         return -1;
     add_boot(root, parts);
     add_machine(root, host, parts);
-    xmlNodePtr devices = element(root, "devices", NULL);
+    xmlNodePtr devices = ELEMENT(root, "devices");
     add_disks(devices, parts);
     for (size_t i = 0; i < plan->count; i++)
         add_port(devices, &plan->ports[i]);
@@ -424,13 +414,13 @@ char *network_xml(const struct lab *lab, const struct plan_network *network, str
     leaf(root, "name", network->name);
     int result = add_mark(root, &mark, e);
     if (network->address[0])
-        element(root, "forward", "mode", "open", NULL);
-    element(root, "bridge", "stp", "off", "delay", "0", NULL);
+        ELEMENT(root, "forward", "mode", "open");
+    ELEMENT(root, "bridge", "stp", "off", "delay", "0");
     if (network->mtu)
-        element(root, "mtu", "size", number(value, network->mtu), NULL);
+        ELEMENT(root, "mtu", "size", number(value, network->mtu));
     if (network->address[0]) {
-        element(root, "dns", "enable", "no", NULL);
-        element(root, "ip", "address", network->address, "prefix", number(value, network->prefix), NULL);
+        ELEMENT(root, "dns", "enable", "no");
+        ELEMENT(root, "ip", "address", network->address, "prefix", number(value, network->prefix));
     }
     if (result == 0)
         text = dump(document, e);

@@ -224,7 +224,7 @@ static int check_group(const char *sysfs, const struct pci_address *a, const str
             "PCI device %s has no IOMMU group: the IOMMU is off; switch it on in the firmware (VT-d, "
             "AMD-Vi) and boot with intel_iommu=on on Intel, iommu=pt on both",
             pci_format(a, address));
-    DIR *entries = result == 0 ? opendir(path) : NULL;
+    DIR *entries = result == 0 && path ? opendir(path) : NULL;
     for (struct dirent *entry; entries && result == 0 && (entry = readdir(entries));)
         if (entry->d_name[0] != '.')
             result = check_neighbour(sysfs, a, entry->d_name, group, ours, count, e);

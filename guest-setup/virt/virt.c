@@ -453,11 +453,12 @@ static int start_and_find(struct virt *v, const struct lab *lab, const struct la
 struct ssh_session *virt_host_open(struct virt *v, const struct lab *lab, const struct lab_host *host,
                                    int64_t timeout_ns, struct error *e)
 {
-    struct ssh_target target;
+    struct ssh_target target = {0};
     struct error inner;
     int64_t deadline_ns = clock_monotonic_ns() + timeout_ns;
     if (start_and_find(v, lab, host, &target, deadline_ns, &inner) != 0) {
         error_set(e, "host %s: %s", host->name, inner.text);
+        ssh_target_free(&target);
         return NULL;
     }
     struct ssh_session *s = ssh_open(host->name, &target, deadline_ns - clock_monotonic_ns(), e);

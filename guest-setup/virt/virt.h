@@ -22,12 +22,12 @@ int virt_error(struct error *e, const char *format, ...) __attribute__((format(p
 enum virt_state { VIRT_ABSENT, VIRT_OFF, VIRT_RUNNING, VIRT_PAUSED, VIRT_CRASHED };
 extern const char *const virt_state_names[];
 /* VIRT_ABSENT is not an error. Returns -1 when libvirt cannot be asked. */
-int virt_domain_state(struct virt *v, const char *domain, enum virt_state *state, struct error *e);
+int virt_domain_state(struct virt *v, const char *name, enum virt_state *state, struct error *e);
 /* Start a defined domain; one that runs is fine. When there is none, the sentence says to rebuild it. */
-int virt_domain_start(struct virt *v, const char *domain, struct error *e);
+int virt_domain_start(struct virt *v, const char *name, struct error *e);
 /* Ask the guest to shut down (agent, then ACPI); power off after grace_ns. One that does not run, or is
  * absent, is fine. */
-int virt_domain_stop(struct virt *v, const char *domain, int64_t grace_ns, struct error *e);
+int virt_domain_stop(struct virt *v, const char *name, int64_t grace_ns, struct error *e);
 
 /* How to reach a lab's host over ssh: user, pinned key, the lab's key pair, and the address - that in our metadata, else what a
  * DHCP lease, the agent or ARP says of its management interface. A host without a domain is reached as the lab says. Returns 0; 1 with a

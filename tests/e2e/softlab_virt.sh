@@ -1,6 +1,8 @@
 #!/bin/bash
 # virt-provision on a guest of its own: steps with failure, interruption and reboot, snapshot, trust, foreign domains, errors.
+# shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
+# shellcheck source=tests/e2e/softlab.sh
 . "$(dirname "$0")/softlab.sh"
 softlab_require "$0" "$@"
 
@@ -19,6 +21,7 @@ vp() { "$TREE/build/virt-provision" --lab "$LAB" "$@"; }
 guest() { vp --quiet ssh a -- sh -c "$1"; }
 # The words of a domain's XML that both libvirt and we write, in order.
 virsh_words() { sed "/<backingStore/,/<.backingStore>/d" | grep -oE "<name>.*</name>|<uuid>.*</uuid>|mac address=.*/>|source (file|network)=.*/>|<(kernel|initrd|cmdline)>.*<" | tr -d "'\""; }
+# shellcheck disable=SC2317 # at_exit calls it
 put_away() { vp --quiet --adopt destroy 2> /dev/null || virsh -q destroy one-a; }
 at_exit put_away
 
@@ -76,6 +79,7 @@ check "status tells the state and every step" jq -e '.hosts[0] | .complete and .
 check "the domain is what xml prints" test "$(virsh dumpxml one-a --inactive | virsh_words)" = "$(vp -q xml a | virsh_words)"
 
 # ---- words, and reset
+# shellcheck disable=SC2016 # they are not to be expanded
 check "words arrive as they are" test "$(vp -q ssh a -- printf '%s|' "it's" 'a  b' '$HOME')" = "it's|a  b|\$HOME|"
 guest 'touch /etc/lab/dirt; sync'
 began=$(date +%s%N)

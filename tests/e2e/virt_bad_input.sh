@@ -1,5 +1,6 @@
 #!/bin/bash
 # virt-provision given what cannot be: a sentence with the thing, the reason and what to do; nothing is changed.
+# shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 # a tree of its own, so that profiles can be wrong; the program finds it beside itself
