@@ -34,38 +34,48 @@ static void invert(unsigned char *bytes, size_t count)
         bytes[i] = (unsigned char)~bytes[i];
 }
 
-/* The whole half, connection by connection. */
-static int fill_half(struct memory *memory, int64_t base, const struct plan *plan, uint32_t seed,
-                     bool inverted, struct error *e)
+/* A piece of memory that lies at `offset` of its connection's part, in chunks. */
+static int fill_piece(struct memory *memory, int64_t place, uint32_t seed, int64_t connection, int64_t offset,
+                      int64_t bytes, bool inverted, unsigned char *chunk, struct error *e)
 {
-    int64_t each = plan_stride(plan) * plan->slots;
+    for (int64_t at = 0; at < bytes; at += CHUNK_BYTES) {
+        size_t part = (size_t)(bytes - at < CHUNK_BYTES ? bytes - at : CHUNK_BYTES);
+        pattern_fill(chunk, part, seed, (uint32_t)connection, (uint64_t)(offset + at));
+        if (inverted)
+            invert(chunk, part);
+        if (memory->back_end->put(memory, place + at, chunk, part, e) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Every slot of every connection, as far as messages of this size reach. */
+static int fill_half(struct memory *memory, int64_t base, const struct plan *plan, uint32_t seed,
+                     int64_t message_bytes, bool inverted, struct error *e)
+{
+    int64_t stride = plan_stride(plan), each = stride * plan->slots;
     unsigned char *chunk = malloc(CHUNK_BYTES);
     int result = 0;
     if (!chunk)
         return error_set(e, "out of memory");
-    for (int64_t c = 0; result == 0 && c < plan->queue_pairs; c++) {
-        for (int64_t at = 0; result == 0 && at < each; at += CHUNK_BYTES) {
-            size_t part = (size_t)(each - at < CHUNK_BYTES ? each - at : CHUNK_BYTES);
-            pattern_fill(chunk, part, seed, (uint32_t)c, (uint64_t)at);
-            if (inverted)
-                invert(chunk, part);
-            result = memory->back_end->put(memory, base + c * each + at, chunk, part, e);
-        }
-    }
+    for (int64_t c = 0; result == 0 && c < plan->queue_pairs; c++)
+        for (int64_t offset = 0; result == 0 && offset < each; offset += stride)
+            result = fill_piece(memory, base + c * each + offset, seed, c, offset, message_bytes, inverted,
+                                chunk, e);
     free(chunk);
     return result;
 }
 
 int pattern_write(struct memory *memory, int64_t base, const struct plan *plan, uint32_t seed,
-                  struct error *e)
+                  int64_t message_bytes, struct error *e)
 {
-    return fill_half(memory, base, plan, seed, false, e);
+    return fill_half(memory, base, plan, seed, message_bytes, false, e);
 }
 
 int pattern_erase(struct memory *memory, int64_t base, const struct plan *plan, uint32_t seed,
-                  struct error *e)
+                  int64_t message_bytes, struct error *e)
 {
-    return fill_half(memory, base, plan, seed, true, e);
+    return fill_half(memory, base, plan, seed, message_bytes, true, e);
 }
 
 int pattern_flip(struct memory *memory, int64_t offset, struct error *e)

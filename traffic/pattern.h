@@ -12,12 +12,13 @@
 /* The pattern of connection `connection` from byte `offset` on. `seed` tells directions apart. */
 void pattern_fill(void *bytes, size_t count, uint32_t seed, uint32_t connection, uint64_t offset);
 
-/* Write the pattern of every connection into the half of memory that starts at `base`. */
+/* Write the pattern of every connection into the half of memory that starts at `base`, as far as messages of message_bytes
+ * reach. */
 int pattern_write(struct memory *memory, int64_t base, const struct plan *plan, uint32_t seed,
-                  struct error *e);
+                  int64_t message_bytes, struct error *e);
 /* Write what is in no pattern there, so that what never arrives is seen. */
 int pattern_erase(struct memory *memory, int64_t base, const struct plan *plan, uint32_t seed,
-                  struct error *e);
+                  int64_t message_bytes, struct error *e);
 /* Flip the lowest bit of one byte. */
 int pattern_flip(struct memory *memory, int64_t offset, struct error *e);
 

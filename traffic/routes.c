@@ -17,7 +17,7 @@ static int try_pattern(struct memory *memory, struct error *e)
 {
     struct plan plan = {.queue_pairs = 1, .slots = 1, .max_message_bytes = TRY_BYTES};
     struct pattern_result clean = {0}, spoilt = {0};
-    if (pattern_write(memory, 0, &plan, 1, e) != 0 ||
+    if (pattern_write(memory, 0, &plan, 1, TRY_BYTES, e) != 0 ||
         pattern_check(memory, 0, &plan, 1, 0, 0, 1, TRY_BYTES, &clean, e) != 0 ||
         pattern_flip(memory, TRY_BYTES - 5, e) != 0 ||
         pattern_check(memory, 0, &plan, 1, 0, 0, 1, TRY_BYTES, &spoilt, e) != 0)

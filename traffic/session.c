@@ -177,14 +177,16 @@ static int spoil(struct session *s, struct error *e)
     return pattern_flip(&s->memory, s->outgoing + s->plan->flip, e);
 }
 
-static int write_patterns(struct session *s, struct error *e)
+static int write_patterns(struct session *s, int64_t message_bytes, struct error *e)
 {
     bool out = plan_has_outgoing(s->plan, s->driver), in = plan_has_incoming(s->plan, s->driver);
-    if (out && pattern_write(&s->memory, s->outgoing, s->plan, pattern_seed(s->driver), e) != 0)
+    if (out &&
+        pattern_write(&s->memory, s->outgoing, s->plan, pattern_seed(s->driver), message_bytes, e) != 0)
         return -1;
     if (out && spoil(s, e) != 0)
         return -1;
-    return in ? pattern_erase(&s->memory, s->incoming, s->plan, pattern_seed(!s->driver), e) : 0;
+    return in ? pattern_erase(&s->memory, s->incoming, s->plan, pattern_seed(!s->driver), message_bytes, e)
+              : 0;
 }
 
 /* A ping-pong with writes waits for the last byte of a message to change: it must not look arrived already. */
@@ -202,7 +204,8 @@ int session_prepare(struct session *s, int64_t message_bytes, int64_t count, str
     s->errors = 0;
     s->metered = s->phase_reported = false;
     memcpy(s->arrived_before, s->arrived, (size_t)s->plan->queue_pairs * sizeof *s->arrived);
-    if ((s->plan->validate && write_patterns(s, e) != 0) || clear_ball(s, message_bytes, e) != 0)
+    if ((s->plan->validate && write_patterns(s, message_bytes, e) != 0) ||
+        clear_ball(s, message_bytes, e) != 0)
         return -1;
     return engine_prepare(&s->engine, message_bytes, session_sends(s) ? (uint64_t)count : 0,
                           !s->hardware_pacing, e);

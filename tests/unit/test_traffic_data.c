@@ -49,7 +49,7 @@ static void a_flipped_byte_is_found_where_it_is(void **state)
     int64_t stride = plan_stride(&plan), half = plan_half_bytes(&plan);
     (void)state;
     open_host(&memory, 2 * half);
-    assert_int_equal(pattern_write(&memory, half, &plan, 1, &e), 0);
+    assert_int_equal(pattern_write(&memory, half, &plan, 1, 3000, &e), 0);
     for (int64_t c = 0; c < 3; c++)
         assert_int_equal(pattern_check(&memory, half, &plan, 1, c, 0, 100, 3000, &result, &e), 0);
     assert_int_equal(result.checked_bytes, 3 * 2 * 3000);
@@ -73,11 +73,11 @@ static void only_slots_that_were_sent_are_checked(void **state)
     struct pattern_result result = {0};
     (void)state;
     open_host(&memory, plan_half_bytes(&plan));
-    assert_int_equal(pattern_erase(&memory, 0, &plan, 1, &e), 0);
+    assert_int_equal(pattern_erase(&memory, 0, &plan, 1, 64, &e), 0);
     assert_int_equal(pattern_check(&memory, 0, &plan, 1, 0, 7, 0, 64, &result, &e), 0);
     assert_int_equal(result.checked_bytes, 0);
     /* messages 7 and 8 lie in slots 3 and 0 */
-    assert_int_equal(pattern_write(&memory, 0, &plan, 1, &e), 0);
+    assert_int_equal(pattern_write(&memory, 0, &plan, 1, 64, &e), 0);
     assert_int_equal(pattern_flip(&memory, 64 + 5, &e), 0); /* slot 1: not sent */
     assert_int_equal(pattern_check(&memory, 0, &plan, 1, 0, 7, 2, 64, &result, &e), 0);
     assert_int_equal(result.checked_bytes, 128);
@@ -95,7 +95,7 @@ static void what_never_arrived_is_wrong_everywhere(void **state)
     struct pattern_result result = {0};
     (void)state;
     open_host(&memory, plan_half_bytes(&plan));
-    assert_int_equal(pattern_erase(&memory, 0, &plan, 1, &e), 0);
+    assert_int_equal(pattern_erase(&memory, 0, &plan, 1, 3 << 20, &e), 0);
     assert_int_equal(pattern_check(&memory, 0, &plan, 1, 0, 0, 1, 3 << 20, &result, &e), 0);
     assert_int_equal(result.wrong_bytes, 3 << 20);
     assert_int_equal(result.first_offset, 0);
