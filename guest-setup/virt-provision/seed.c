@@ -13,7 +13,7 @@
 #define KEY_LIMIT        8192
 #define HOST_KEY         "ssh_host_ed25519_key"
 #define GUEST_KEY        "etc/ssh/ssh_host_ed25519_key"
-#define GUEST_KEY_PUBLIC GUEST_KEY ".pub"
+#define GUEST_KEY_PUBLIC "etc/ssh/ssh_host_ed25519_key.pub"
 
 char *host_place(const struct lab *lab, const struct lab_host *host, const char *name, struct error *e)
 {
@@ -134,7 +134,7 @@ static void forget(struct seed *s)
 static int put_file(const struct seed *s, const char *name, const char *text, mode_t mode, struct error *e)
 {
     char *path = files_join(s->folder, name), *slash = path ? strrchr(path, '/') : NULL;
-    if (!slash) {
+    if (!slash || !text) {
         free(path);
         return error_set(e, "out of memory");
     }

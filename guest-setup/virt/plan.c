@@ -93,7 +93,7 @@ static void format_address(uint32_t address, char *text)
 static int management_port(const struct lab *lab, const struct lab_host *host, struct plan_port *port,
                            struct error *e)
 {
-    struct subnet subnet = {0};
+    struct subnet subnet = {.prefix = 24};
     size_t index = (size_t)(host - (const struct lab_host *)lab->hosts.items);
     *port = (struct plan_port){.name = "mgmt0"};
     make_mac(lab, host, "mgmt0", port->mac);
@@ -205,7 +205,7 @@ int plan_guest(const struct lab *lab, const struct lab_host *host, struct plan *
 int plan_networks(const struct lab *lab, struct plan_network **networks, size_t *count, struct error *e)
 {
     const struct lab_link *links = lab->links.items;
-    struct subnet subnet = {0};
+    struct subnet subnet = {.prefix = 24};
     *count = 0;
     *networks = calloc(lab->links.count + 1, sizeof **networks);
     if (!*networks)
