@@ -177,14 +177,14 @@ faults() {
     local served=/usr/local/share/lab/packages rpm=nvidia-driver-cuda-libs-570.133.20-1.el9.x86_64.rpm
     guest bash -c 'printf X >>/usr/local/share/lab/packages/modules.tar; rm /var/lib/lab/served-checked'
     fails 10-system "a file that was damaged on its way" 'is damaged: serve it again'
-    guest bash -c "echo 5.14.0-503.40.1.el9_5.x86_64 >/run/kernel"
+    guest bash -c "echo 5.14.0-503.40.1.el9_5.x86_64 >/var/lib/stand-ins/kernel"
     fails 30-build-tools "a kernel without its kernel-devel" 'kernel 5.14.0-503.40.1.el9_5.x86_64 runs, and the bundle has no kernel-devel for it'
     serve '.patches = ["bar1-p2p", "peermem-persistent"]'
     step 10-system "applied after 1 reboots"
     says "which kernel it goes back to" "going back to kernel $KERNEL from 5.14.0-503.40.1"
-    guest bash -c "echo 5.14.0-503.40.1.el9_5.x86_64 >/run/kernel; rm /boot/vmlinuz-$KERNEL"
+    guest bash -c "echo 5.14.0-503.40.1.el9_5.x86_64 >/var/lib/stand-ins/kernel; rm /boot/vmlinuz-$KERNEL"
     fails 10-system "a guest that has not the bundle's kernel" 'rebuild it from the bundle'
-    guest bash -c "echo $KERNEL >/run/kernel; touch /boot/vmlinuz-$KERNEL"
+    guest bash -c "echo $KERNEL >/var/lib/stand-ins/kernel; touch /boot/vmlinuz-$KERNEL"
     guest sed -i 's/^VERSION_ID=.*/VERSION_ID="9.6"/' /etc/os-release
     fails 10-system "another release of the system" 'this is rocky 9.6, the bundle .* is for rocky 9.5'
     guest sed -i 's/^VERSION_ID=.*/VERSION_ID="9.5"/' /etc/os-release
