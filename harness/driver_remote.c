@@ -258,18 +258,33 @@ static int look_at_events(struct remote_lab *lab, struct error *e)
     return 0;
 }
 
+/* A stream whose output is closed: traffic may be at its end, samplers and servers must not be. */
+static int look_at_closed(struct stream *s, struct error *e)
+{
+    switch (stream_outcome(s, 0, e)) {
+    case STREAM_BADLY:
+        return -1;
+    case STREAM_WELL:
+        return s->kind == STREAM_TRAFFIC
+                   ? 0
+                   : error_set(e, "host %s: %s ended by itself%s%s", s->host->lab->name, stream_program(s),
+                               s->said.length ? ": " : "", text_string(&s->said));
+    case STREAM_NOT_YET:
+        break;
+    }
+    return clock_monotonic_ns() - s->heard_ns < SILENCE_NS
+               ? 0
+               : error_set(e, "host %s: %s closed its output but does not end", s->host->lab->name,
+                           stream_program(s));
+}
+
 static int look_at_streams(struct remote_lab *lab, struct error *e)
 {
     for (size_t i = 0; i < lab->stream_count; i++) {
         struct stream *s = &lab->streams[i];
-        if (!s->running && s->kind == STREAM_TRAFFIC && stream_outcome(s, e) == 0)
-            continue; /* its flows came to their end */
-        if (!s->running)
-            return s->kind != STREAM_TRAFFIC && stream_outcome(s, e) == 0
-                       ? error_set(e, "host %s: %s ended by itself%s%s", s->host->lab->name,
-                                   stream_program(s), s->said.length ? ": " : "", text_string(&s->said))
-                       : -1;
-        if (s->kind == STREAM_SAMPLER &&
+        if (!s->running && look_at_closed(s, e) != 0)
+            return -1;
+        if (s->running && s->kind == STREAM_SAMPLER &&
             clock_monotonic_ns() - s->heard_ns > SILENCE_NS + 10 * lab->run->cell->scenario.sample.every_ns)
             return error_set(e, "host %s: nothing came from it for %lld s: it hangs, or the connection does",
                              s->host->lab->name, SILENCE_NS / NS_PER_S);
@@ -446,6 +461,15 @@ static int end_streams(struct remote_lab *lab, enum stream_kind kind, int64_t gr
     return result;
 }
 
+/* How traffic ended, once it was given its time. */
+static int end_of(struct stream *s, struct error *e)
+{
+    enum stream_outcome outcome = stream_outcome(s, SUMMARY_NS, e);
+    if (outcome == STREAM_NOT_YET)
+        error_set(e, "host %s: %s does not end", s->host->lab->name, stream_program(s));
+    return outcome == STREAM_WELL ? 0 : -1;
+}
+
 static int remote_lab_finish(void *state, struct error *e)
 {
     struct remote_lab *lab = state;
@@ -459,7 +483,7 @@ static int remote_lab_finish(void *state, struct error *e)
         result = -1;
     for (size_t i = 0; result == 0 && whole && i < lab->stream_count; i++)
         if (lab->streams[i].kind == STREAM_TRAFFIC)
-            result = stream_outcome(&lab->streams[i], e);
+            result = end_of(&lab->streams[i], e);
     struct error later;
     if (end_streams(lab, STREAM_SERVER, 0, &later) != 0 || end_streams(lab, STREAM_SAMPLER, 0, &later) != 0)
         result = result == 0 ? error_set(e, "%s", later.text) : -1;

@@ -139,20 +139,20 @@ void stream_tell_end(struct stream *s)
     s->process.in = -1;
 }
 
-int stream_outcome(struct stream *s, struct error *e)
+enum stream_outcome stream_outcome(struct stream *s, int64_t wait_ns, struct error *e)
 {
     struct error gone;
-    int ended = s->reaped ? 1 : process_wait(&s->process, 2 * NS_PER_S, &s->status, e);
+    int ended = s->reaped ? 1 : process_wait(&s->process, wait_ns, &s->status, e);
     if (ended <= 0)
-        return ended < 0 ? -1
-                         : error_set(e, "host %s: %s closed its output but does not end", s->host->lab->name,
-                                     stream_program(s));
+        return ended < 0 ? STREAM_BADLY : STREAM_NOT_YET;
     s->reaped = true;
     int status = s->status;
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
-        return 0;
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 255 && !ssh_alive(s->host->ssh, &gone))
-        return error_set(e, "%s", gone.text);
+        return STREAM_WELL;
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 255 && !ssh_alive(s->host->ssh, &gone)) {
+        error_set(e, "%s", gone.text);
+        return STREAM_BADLY;
+    }
     struct text how = {0};
     if (WIFEXITED(status) && WEXITSTATUS(status) == 255) /* ssh's own: the program had no exit status */
         text_add(&how, "was killed there");
@@ -161,7 +161,7 @@ int stream_outcome(struct stream *s, struct error *e)
     error_set(e, "host %s: %s %s%s%.500s", s->host->lab->name, stream_program(s), text_string(&how),
               s->said.length ? ": " : "", text_string(&s->said));
     text_free(&how);
-    return -1;
+    return STREAM_BADLY;
 }
 
 void stream_close(struct stream *s)

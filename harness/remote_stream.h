@@ -31,8 +31,9 @@ void stream_poll(const struct stream *s, struct pollfd fds[2]);
 int stream_take(struct stream *s, const struct lab_run *run, struct error *e);
 /* Tell it to end: closes its standard input. */
 void stream_tell_end(struct stream *s);
-/* Once it runs no more: how it ended; 0 when well. */
-int stream_outcome(struct stream *s, struct error *e);
+/* Once its output is closed: how it ended, waiting at most wait_ns for it. */
+enum stream_outcome { STREAM_WELL, STREAM_BADLY, STREAM_NOT_YET };
+enum stream_outcome stream_outcome(struct stream *s, int64_t wait_ns, struct error *e);
 void stream_close(struct stream *s);
 
 const char *stream_program(const struct stream *s);
