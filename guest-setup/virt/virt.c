@@ -22,11 +22,14 @@ const char *const virt_state_names[] = {"absent", "off", "running", "paused", "c
 
 struct virt {
     char *uri;
-    atomic_int references; /* the owner's, and one a callback that libvirt may still be about to call */
-    pthread_mutex_t lock;  /* of what follows */
+    atomic_int references; /* the owner's, and one while lifecycle events may come */
+    pthread_mutex_t lock;  /* of the connection */
     virConnectPtr connection;
     int callback; /* of lifecycle events, or -1 */
     bool watching;
+    /* of what waits. The only lock that callbacks take: libvirt may hold its own while it calls them, and taking
+     * them back needs that. */
+    pthread_mutex_t queue_lock;
     int event_fd;
     struct virt_event queue[QUEUE];
     size_t first, waiting;
@@ -111,6 +114,7 @@ static void release(void *data)
     if (atomic_fetch_sub(&v->references, 1) > 1)
         return;
     pthread_mutex_destroy(&v->lock);
+    pthread_mutex_destroy(&v->queue_lock);
     if (v->event_fd >= 0)
         close(v->event_fd);
     free(v->uri);
@@ -124,6 +128,7 @@ static int watch_locked(struct virt *v, struct error *e);
 static void add_event(struct virt *v, const char *domain, const char *what, bool gone)
 {
     uint64_t one = 1;
+    pthread_mutex_lock(&v->queue_lock);
     if (v->waiting == QUEUE) {
         v->first = (v->first + 1) % QUEUE;
         v->waiting--;
@@ -134,21 +139,16 @@ static void add_event(struct virt *v, const char *domain, const char *what, bool
     snprintf(event->what, sizeof event->what, "%s", what);
     ssize_t written = write(v->event_fd, &one, sizeof one);
     (void)written; /* it can only be full, and then it is readable */
+    pthread_mutex_unlock(&v->queue_lock);
 }
 
 static void closed(virConnectPtr connection, int reason, void *data)
 {
-    struct virt *v = data;
     (void)connection;
-    if (reason == VIR_CONNECT_CLOSE_REASON_CLIENT)
-        return;
-    pthread_mutex_lock(&v->lock);
-    if (v->watching)
-        add_event(v, "",
-                  reason == VIR_CONNECT_CLOSE_REASON_KEEPALIVE ? "libvirtd does not answer any more"
-                                                               : "libvirtd went away",
-                  false);
-    pthread_mutex_unlock(&v->lock);
+    if (reason == VIR_CONNECT_CLOSE_REASON_KEEPALIVE)
+        add_event(data, "", "libvirtd does not answer any more", false);
+    else if (reason != VIR_CONNECT_CLOSE_REASON_CLIENT)
+        add_event(data, "", "libvirtd went away", false);
 }
 
 static int connect_locked(struct virt *v, struct error *e)
@@ -157,9 +157,8 @@ static int connect_locked(struct virt *v, struct error *e)
     if (!v->connection)
         return explain_open(v->uri, e);
     virConnectSetKeepAlive(v->connection, 5, 3); /* not every driver has it */
-    atomic_fetch_add(&v->references, 1);
-    if (virConnectRegisterCloseCallback(v->connection, closed, v, release) < 0)
-        atomic_fetch_sub(&v->references, 1);
+    /* not every driver has this one either; unregistering waits for a call under way */
+    virConnectRegisterCloseCallback(v->connection, closed, v, NULL);
     return v->watching ? watch_locked(v, e) : 0;
 }
 
@@ -199,6 +198,7 @@ struct virt *virt_open(const char *uri, struct error *e)
     }
     pthread_once(&once, start_events);
     pthread_mutex_init(&v->lock, NULL);
+    pthread_mutex_init(&v->queue_lock, NULL);
     atomic_init(&v->references, 1);
     v->callback = -1;
     v->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -527,9 +527,7 @@ static int on_lifecycle(virConnectPtr connection, virDomainPtr domain, int event
     default:
         return 0;
     }
-    pthread_mutex_lock(&v->lock);
     add_event(v, virDomainGetName(domain), what, gone);
-    pthread_mutex_unlock(&v->lock);
     return 0;
 }
 
@@ -564,7 +562,7 @@ int virt_event_fd(const struct virt *v)
 bool virt_next_event(struct virt *v, struct virt_event *event)
 {
     uint64_t count;
-    pthread_mutex_lock(&v->lock);
+    pthread_mutex_lock(&v->queue_lock);
     bool any = v->waiting > 0;
     if (any) {
         *event = v->queue[v->first];
@@ -575,6 +573,6 @@ bool virt_next_event(struct virt *v, struct virt_event *event)
         ssize_t got = read(v->event_fd, &count, sizeof count);
         (void)got;
     }
-    pthread_mutex_unlock(&v->lock);
+    pthread_mutex_unlock(&v->queue_lock);
     return any;
 }
