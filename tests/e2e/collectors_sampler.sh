@@ -28,8 +28,8 @@ value() { jq -s --arg c "$2" --argjson n "$3" '(first(.[] | select(.type? == "he
 end_of() { tail -n 1 "$1"; }
 # From first to last sample as many intervals passed as there were deadlines, to less than one: what adds up would show.
 steady() { # file, interval
-    jq -e -s --argjson every "$2" '.[-1] as $end | [.[] | arrays | .[0]] |
-        (.[-1] - .[0] - ($end.samples + $end.overruns - 1) * $every) | fabs < $every' "$1"
+    jq -e -s --argjson every "$2" '.[-1] as $stop | [.[] | arrays | .[0]] |
+        (.[-1] - .[0] - ($stop.samples + $stop.overruns - 1) * $every) | fabs < $every' "$1"
 }
 
 # ---- values

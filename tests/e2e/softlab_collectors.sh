@@ -179,8 +179,8 @@ fi
 
 # From first to last sample as many intervals passed as there were deadlines, to less than one: what adds up would show.
 steady() { # file, interval
-    jq -e -s --argjson every "$2" '.[-1] as $end | [.[] | arrays | .[0]] |
-        (.[-1] - .[0] - ($end.samples + $end.overruns - 1) * $every) | fabs < $every' "$1"
+    jq -e -s --argjson every "$2" '.[-1] as $stop | [.[] | arrays | .[0]] |
+        (.[-1] - .[0] - ($stop.samples + $stop.overruns - 1) * $every) | fabs < $every' "$1"
 }
 
 # ---- pace: 100 Hz of everything. Other work on this machine takes the emulated processor away: the best of five.
