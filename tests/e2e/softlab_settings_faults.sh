@@ -17,6 +17,8 @@ softlab_put sw "$BUILD/nic-config"
 softlab_put b "$BUILD/nic-config"
 say() { echo "{\"schema\":1,\"interfaces\":$1}"; }
 MODULES=$SOFTLAB_DIR/faults-modules
+KERNEL=$(softlab_ssh sw uname -r)
+HEADERS=/usr/src/linux-headers-$KERNEL
 
 host_part='"mtu": 4200, "rx_ring": 8192, "tx_ring": 2048, "rx_coalesce_us": 32, "rx_coalesce_frames": 64,
     "rx_pause": false, "tx_pause": false, "pfc": [0, 3], "prio_to_buffer": {"0": 1, "3": 1}, "buffer_bytes": [65536, 114944],
@@ -78,7 +80,7 @@ test_walks() {
 }
 
 load_modules() {
-    make -C "$ROOT/tests/kmod" OUT="$MODULES" >"$SCRATCH/make" 2>&1 || return 1
+    make -C "$ROOT/tests/kmod" OUT="$MODULES" KDIR="$HEADERS" >"$SCRATCH/make" 2>&1 || { tail "$SCRATCH/make"; return 1; }
     softlab_ssh b 'cat > /tmp/testnic.ko; insmod /tmp/testnic.ko netdev=data0' <"$MODULES/testnic.ko" &&
         softlab_ssh sw 'cat > /tmp/testdevlink.ko; insmod /tmp/testdevlink.ko netdev=data1' <"$MODULES/testdevlink.ko"
 }
@@ -89,10 +91,11 @@ clean_guests() {
     softlab_ssh sw 'nic-config restore > /dev/null; rmmod testdevlink; rm -f /tmp/testdevlink.ko /tmp/walk*'
 }
 
-if load_modules; then
-    at_exit clean_guests
-    test_walks
-else
-    skip "a fault at every write in guests" "the test modules do not build or load for the guests' kernel (linux-headers-amd64): $(tail -1 "$SCRATCH/make")"
+if [ ! -d "$HEADERS" ]; then
+    skip "a fault at every write in guests" "no headers of the guest's kernel $KERNEL here (linux-headers-amd64) to build the test modules"
+    finish
 fi
+at_exit clean_guests
+if load_modules >"$SCRATCH/load" 2>&1; then ok "the test modules are loaded"; else nok "the test modules are loaded" "$(cat "$SCRATCH/load")"; fi
+test_walks
 finish
