@@ -95,7 +95,7 @@ static struct pci_device device(const char *path, int64_t node)
 {
     struct pci_device d = {.numa_node = node};
     assert_int_equal(pci_chain_parse(path, &d.chain, NULL), 0);
-    snprintf(d.address, sizeof(d.address), "%s", d.chain.addresses[d.chain.count - 1]);
+    memcpy(d.address, d.chain.addresses[d.chain.count - 1], PCI_ADDRESS);
     return d;
 }
 
