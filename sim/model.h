@@ -390,6 +390,7 @@ static inline void port_schedule(struct sim *sim, uint32_t port, int64_t at_ps, 
 {
     uint32_t event = port_event(port, PORT_TRANSMIT);
     sim->events.events[event].hint = hint;
+    __builtin_prefetch(&sim->packets[hint], 1, 2);
     event_reschedule(&sim->events, event, at_ps);
 }
 

@@ -6,6 +6,7 @@ static inline void schedule_arrival(struct sim *sim, uint32_t port, const struct
 {
     const struct delayed *next = delay_line_next(&out->flight);
     sim->events.events[port_event(port, PORT_ARRIVE)].hint = next->packet;
+    __builtin_prefetch(&sim->packets[next->packet], 1, 2); /* until then it is near enough */
     event_schedule(&sim->events, port_event(port, PORT_ARRIVE), next->time_ps);
 }
 
