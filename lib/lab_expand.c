@@ -4,6 +4,8 @@
 #include "lib/scenario.h"
 #include <string.h>
 
+#define LINK_LIMIT 100000 /* as many as a lab may have */
+
 static const char *const topology_names[] = {"star", "dumbbell", "leaf_spine", "fat_tree", NULL};
 
 #define AT(member) .offset = offsetof(struct lab_topology, member)
@@ -139,6 +141,9 @@ static int draw(json_t *document, const json_t *topology, struct error *e)
         result = error_set(e, "topology.k: %lld is odd: expected an even number of ports", (long long)t.k);
     else if (t.kind == TOPOLOGY_STAR)
         draw_star(&d, &t);
+    else if (t.kind == TOPOLOGY_LEAF_SPINE && t.leaves * (t.hosts + t.spines) > LINK_LIMIT)
+        result = error_set(e, "topology: %lld leaves with %lld hosts and %lld spines are more than %d links",
+                           (long long)t.leaves, (long long)t.hosts, (long long)t.spines, LINK_LIMIT);
     else if (t.kind == TOPOLOGY_DUMBBELL)
         draw_dumbbell(&d, &t);
     else if (t.kind == TOPOLOGY_LEAF_SPINE)

@@ -152,6 +152,7 @@ lab "a role bound to nobody" 'roles.a: the lab has no host or switch "z"' '.role
 lab "a role that the lab lacks" 'role "b" of the scenario has no host' 'del(.hosts.b,.links)'
 lab "defaults of what does not exist" 'defaults: unknown key "hosts"' '.defaults.hosts={}'
 lab "a topology that does not exist" 'topology.*"ring" is unknown' '.topology={"kind":"ring"}'
+lab "a topology beyond all bounds" 'topology: 1000 leaves .* more than 100000 links' '.topology={"kind":"leaf_spine","hosts":10000,"leaves":1000,"spines":1000}'
 lab "a fat tree of odd switches" 'topology.k: 5 is odd' '.topology={"kind":"fat_tree","k":5}'
 
 # ---- the command line
