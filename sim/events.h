@@ -150,14 +150,6 @@ static inline void event_reschedule(struct event_queue *q, uint32_t id, int64_t 
     event_schedule(q, id, time_ps);
 }
 
-/* An event that is likely to be the next; EVENT_NONE when that is not seen at once. */
-static inline uint32_t events_peek(const struct event_queue *q)
-{
-    uint32_t index = (uint32_t)q->base_slot & (WHEEL_SLOTS - 1);
-    uint64_t bits = q->words[index >> 6] >> (index & 63);
-    return bits ? q->slots[index + (uint32_t)__builtin_ctzll(bits)].head : EVENT_NONE;
-}
-
 /* The first slot in use; the base's word nearly always has it. EVENT_NONE: the wheel is empty. */
 static inline uint32_t events_first_slot(const struct event_queue *q)
 {

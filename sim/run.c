@@ -1,5 +1,6 @@
 /* The loop: the earliest event happens, until there is none before the given time. */
 #include "sim/bridge.h"
+#include "sim/look_ahead.h"
 #include "sim/switch.h"
 
 static void dispatch(struct sim *sim, const struct event *event)
@@ -52,18 +53,6 @@ static void dispatch(struct sim *sim, const struct event *event)
         storm_turn(sim, object);
         break;
     }
-}
-
-/* Fetch what the coming event will touch into the cache while this one happens. */
-static void look_ahead(const struct sim *sim)
-{
-    uint32_t id = events_peek(&sim->events);
-    if (id == EVENT_NONE)
-        return;
-    const struct event *coming = &sim->events.events[id];
-    __builtin_prefetch(&sim->packets[coming->hint]);
-    if (coming->kind == EVENT_ARRIVE || coming->kind == EVENT_TRANSMIT)
-        __builtin_prefetch(&sim->ports[coming->object]);
 }
 
 int sim_run_until(struct sim *sim, int64_t until_ps, struct error *e)

@@ -1,0 +1,90 @@
+/*
+ * What coming events will touch is fetched into the cache while earlier ones happen. A packet's arrival is a chain of four
+ * dependent looks (event, port, packet, the port it goes out of); on a large network each of them misses the nearer caches,
+ * and three events of warning hide nearly all of it (432 hosts: 125 instead of 200 ns a hop). It changes no result.
+ */
+#ifndef SIM_LOOK_AHEAD_H
+#define SIM_LOOK_AHEAD_H
+
+#include "sim/switch.h"
+
+/* Ports whose state fits the nearer caches: there the short look is cheaper. */
+#define LOOK_AHEAD_PORTS 512
+
+/* The next but two: its packet and its port. */
+static inline void look_at_third(const struct sim *sim, const struct event *coming)
+{
+    __builtin_prefetch(&sim->packets[coming->hint]);
+    __builtin_prefetch(&sim->ports[coming->object]);
+}
+
+/* The next but one: what its port and packet lead to. */
+static inline void look_at_second(const struct sim *sim, const struct event *coming)
+{
+    const struct port *port = &sim->ports[coming->object];
+    const struct packet *packet = &sim->packets[coming->hint];
+    uint32_t in = coming->kind == EVENT_ARRIVE ? port->peer : packet->ingress;
+    uint32_t entry = port->flight.first + (coming->kind == EVENT_ARRIVE ? 0 : port->flight.count);
+    __builtin_prefetch(&port->flight.entries[entry & port->flight.mask]);
+    if (sim->switch_ports)
+        __builtin_prefetch(&sim->switch_ports[in]);
+    if (coming->kind == EVENT_ARRIVE)
+        __builtin_prefetch(&sim->ports[in]);
+    else
+        __builtin_prefetch(&port->queues[queue_of(packet->priority)]);
+}
+
+/* The next: where its packet will go out. */
+static inline void look_at_first(const struct sim *sim, const struct event *coming)
+{
+    const struct packet *packet = &sim->packets[coming->hint];
+    if (coming->kind != EVENT_ARRIVE || packet->kind == PACKET_PFC)
+        return;
+    const struct port *port = &sim->ports[coming->object];
+    if (sim->ports[port->peer].node_kind != SIM_SWITCH)
+        return;
+    uint32_t out = sim->paths[packet->path];
+    __builtin_prefetch(&sim->ports[out]);
+    __builtin_prefetch(&sim->ports[out].queues[queue_of(packet->priority)]);
+    __builtin_prefetch(&sim->events.events[port_event(out, PORT_TRANSMIT)]);
+}
+
+static inline bool is_of_port(const struct event *event)
+{
+    return event->kind == EVENT_ARRIVE || event->kind == EVENT_TRANSMIT;
+}
+
+/* Only events of the first slot in use are seen: on a large network it nearly always holds several. */
+static inline void look_ahead(const struct sim *sim)
+{
+    const struct event_queue *q = &sim->events;
+    uint32_t index = events_first_slot(q);
+    if (index == EVENT_NONE)
+        return;
+    const struct slot *slot = &q->slots[index];
+    uint32_t id = slot->head;
+    const struct event *event = &q->events[id];
+    if (sim->port_count <= LOOK_AHEAD_PORTS) {
+        if (is_of_port(event))
+            look_at_third(sim, event);
+        return;
+    }
+    if (is_of_port(event))
+        look_at_first(sim, event);
+    if (id == slot->tail)
+        return;
+    id = event->next;
+    event = &q->events[id];
+    if (is_of_port(event))
+        look_at_second(sim, event);
+    if (id == slot->tail)
+        return;
+    id = event->next;
+    event = &q->events[id];
+    if (is_of_port(event))
+        look_at_third(sim, event);
+    if (id != slot->tail)
+        __builtin_prefetch(&q->events[event->next]);
+}
+
+#endif
