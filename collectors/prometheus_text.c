@@ -140,9 +140,9 @@ static int compare(const void *a, const void *b)
 
 static void write_head(struct text *out, const struct entry *entry, const struct column *column)
 {
-    text_add(out, "# HELP %s %s of source %s, group %s.\n# TYPE %s %s\n", entry->metric.family,
-             entry->metric.labels[0] != '\0' ? "Counters by priority or GPU" : column->name, column->source,
-             column->group, entry->metric.family, column->kind == COLUMN_COUNTER ? "counter" : "gauge");
+    text_add(out, "# HELP %s From %s, group %s, in %s before conversion.\n# TYPE %s %s\n",
+             entry->metric.family, column->source, column->group, column->unit, entry->metric.family,
+             column->kind == COLUMN_COUNTER ? "counter" : "gauge");
 }
 
 static void write_series(struct text *out, const struct entry *entry, const struct column *column,
