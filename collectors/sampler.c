@@ -107,8 +107,10 @@ static int adopt(struct source *source, struct column_set *columns, uint32_t gro
         return error_set(e, "out of memory for %zu columns", columns->count);
     }
     inherit(tracked, columns, source);
-    for (size_t i = 0; i < columns->count; i++)
+    for (size_t i = 0; i < columns->count; i++) {
         tracked[i].selected = (group_bit(columns->items[i].group) & groups) != 0;
+        raw[i] = LINES_NULL; /* until it is read */
+    }
     column_set_free(&source->columns);
     free(source->tracked);
     free(source->raw);
