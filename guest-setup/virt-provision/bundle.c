@@ -58,6 +58,10 @@ int bundle_image(const char *name, struct profile_image *image, struct error *e)
     if (!json)
         return error_prefix(e, "bundle \"%.60s\"", name);
     const json_t *from = json_object_get(json, "image");
+    if (!from) { /* the profile's own */
+        json_decref(json);
+        return 0;
+    }
     const char *url = json_string_value(json_object_get(from, "url")),
                *sum = json_string_value(json_object_get(from, "sha256"));
     int result = 0;

@@ -7,7 +7,7 @@
 
 #include "guest-setup/virt-provision/steps.h"
 
-/* The image that a bundle names: fills url and sha256 of *image. */
+/* The image that a bundle names, where it names one: fills url and sha256 of *image. */
 int bundle_image(const char *name, struct profile_image *image, struct error *e);
 /* Have everything that the profile's bundle names in the cache; profile->served is the folder then. Takes minutes the first time. */
 int bundle_fetch(struct profile *profile, struct error *e);
