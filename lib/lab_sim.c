@@ -194,7 +194,8 @@ static const struct field forwarding_fields[] = {
     {"interrupt", TIME, AT(interrupt_ps), .help = "From interrupt to the first frame's processing."},
     {"frame", TIME, AT(frame_ps), .help = "CPU time of a frame."},
     {"budget", FIELD_INTEGER, .min = 1, .max = 65536, AT(budget), .help = "Frames of one NAPI poll."},
-    {"tx_limit", BYTES, AT(tx_limit_bytes), .help = "What the byte queue limit of a device grows to at most."},
+    {"tx_limit", BYTES, AT(tx_limit_bytes),
+     .help = "What the byte queue limit of a device grows to at most."},
     {"fifo", BYTES, AT(fifo_bytes), .help = "Length of the queue where there is no RED."},
     {0},
 };
