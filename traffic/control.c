@@ -169,6 +169,8 @@ int control_connect(struct control *control, const char *host, int64_t port, int
     for (struct addrinfo *a = found; a && fd < 0; a = a->ai_next)
         fd = connect_one(a, stop_fd);
     freeaddrinfo(found);
+    if (fd < 0 && errno == ECANCELED)
+        return error_set(e, "told to stop");
     if (fd < 0)
         return error_set_errno(e, errno, "connecting to roce-traffic serve at %.100s port %" PRId64, host,
                                port);

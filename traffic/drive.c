@@ -3,7 +3,9 @@
 #include "lib/clock.h"
 #include "lib/log.h"
 #include "traffic/session.h"
+#include <inttypes.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -78,22 +80,41 @@ static void report_wrong(struct flow *f, const char *flow, const struct result *
     log_error("flow %s: %s", flow, result->text);
 }
 
+/* A receiver sees every message that its sender saw completed. */
+static void report_lost(struct flow *f, const char *flow, int64_t sent, int64_t received)
+{
+    char text[200];
+    if (!operation_is_two_sided(f->session.plan->operation) || f->session.plan->mode != MODE_STREAM ||
+        sent == received)
+        return;
+    f->wrong_data = true;
+    f->session.errors++;
+    snprintf(text, sizeof text, "%" PRId64 " messages were sent and completed, %" PRId64 " were received",
+             sent, received);
+    output_line(f->session.output, output_error(flow, "LOST", text));
+    log_error("flow %s: %s", flow, text);
+}
+
 /* Nobody posts any more; both sides see what is under way completed, then look at what arrived. */
 static int wind_up(struct flow *f, struct error *e)
 {
     struct session *s = &f->session;
     struct result mine;
+    int64_t sent, arrived;
     if (session_drain(s, e) != 0 || session_say_sent(s, MESSAGE_STOP, e) != 0 ||
         session_await(s, &s->got_drained, SESSION_PATIENCE_NS, "drained", e) != 0)
         return -1;
     session_quit(s);
     if (session_check(s, &mine, e) != 0)
         return -1;
+    session_counts(s, &sent, &arrived);
     report_wrong(f, s->plan->reverse, &mine);
+    report_lost(f, s->plan->reverse, arrived, mine.received);
     free(mine.text);
     if (session_await(s, &s->got_result, SESSION_PATIENCE_NS, "done checking", e) != 0)
         return -1;
     report_wrong(f, s->plan->flow, &s->result);
+    report_lost(f, s->plan->flow, sent, s->result.received);
     return 0;
 }
 

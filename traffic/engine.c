@@ -166,7 +166,7 @@ void engine_set_target(struct engine *g, uint64_t target)
 int engine_prepare(struct engine *g, int64_t message_bytes, uint64_t target, bool pace, struct error *e)
 {
     bool inlined = g->plan->operation != OPERATION_READ && message_bytes <= g->plan->inline_bytes &&
-                   g->plan->inline_bytes;
+                   g->plan->inline_bytes && memory_pointer(g->memory); /* the CPU copies it */
     g->message_bytes = message_bytes;
     g->moderation = (uint32_t)plan_moderation(g->plan, message_bytes);
     g->pace = pace && g->plan->rate_bps > 0;

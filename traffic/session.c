@@ -12,7 +12,7 @@
 
 #define ALIVE_NS      (500 * NS_PER_MS) /* between signs of life */
 #define DRAIN_NS      (30LL * NS_PER_S) /* all retries of a queue pair take less, by default */
-#define LAST_WORDS_NS (1LL * NS_PER_S)  /* after a failed work request, for the other side to say why */
+#define LAST_WORDS_NS (3LL * NS_PER_S)  /* after a failed work request, for the other side to say why */
 
 /* Directions have patterns of their own. */
 static uint32_t pattern_seed(bool from_driver)
@@ -239,6 +239,17 @@ static int take_sent(struct session *s, const struct sent *sent, struct error *e
     return 0;
 }
 
+/* A line of the server's direction, with the time on this host's clock: the other's may be anything. */
+static int pass_on(const struct session *s, json_t *line, struct error *e)
+{
+    const char *flow = json_string_value(json_object_get(line, "flow"));
+    if (!json_is_string(json_object_get(line, "type")) || !flow || strcmp(flow, s->plan->reverse) != 0)
+        return error_set(e, "%s sends a line that is not of flow \"%s\"", s->control.peer, s->plan->reverse);
+    json_object_set_new(line, "time_ns", json_integer(clock_realtime_ns()));
+    output_line(s->output, json_incref(line));
+    return 0;
+}
+
 static int take_message(struct session *s, struct message *m, struct error *e)
 {
     bool *flags[MESSAGE_TYPES] = {
@@ -251,12 +262,8 @@ static int take_message(struct session *s, struct message *m, struct error *e)
                        m->type == MESSAGE_PHASE;
     if (m->type == MESSAGE_ALIVE)
         return 0;
-    if (m->type == MESSAGE_LINE && s->driver) {
-        /* times on this host's clock: the other's may be anything */
-        json_object_set_new(m->line.line, "time_ns", json_integer(clock_realtime_ns()));
-        output_line(s->output, json_incref(m->line.line));
-        return 0;
-    }
+    if (m->type == MESSAGE_LINE && s->driver)
+        return pass_on(s, m->line.line, e);
     if (!flags[m->type] || (from_driver ? s->driver : !s->driver && m->type != MESSAGE_DRAINED))
         return error_set(e, "%s says \"%s\" at the wrong time", s->control.peer, wire_name(m->type));
     *flags[m->type] = true;
@@ -309,15 +316,16 @@ static int keep_alive(struct session *s, int64_t now_ns, struct error *e)
     return now_ns - s->control.said_ns >= ALIVE_NS ? control_say(&s->control, MESSAGE_ALIVE, e) : 0;
 }
 
-/* An engine that failed because the other side went should say so: its last words may be on the way. */
+/* An engine that failed because the other side went should say so: its last words may be on the way. When it is heard of well
+ * after the failure it is alive, and the failure is all there is to say. */
 static int engine_failure(struct session *s, struct error *e)
 {
-    int64_t end_ns = clock_monotonic_ns() + LAST_WORDS_NS;
+    int64_t begin_ns = clock_monotonic_ns();
     struct error words = {{0}};
     session_quit(s);
-    while (clock_monotonic_ns() < end_ns) {
+    while (clock_monotonic_ns() < begin_ns + LAST_WORDS_NS && s->control.heard_ns < begin_ns + ALIVE_NS) {
         struct pollfd fd = {.fd = s->control.fd, .events = POLLIN};
-        if (poll(&fd, 1, (int)(LAST_WORDS_NS / NS_PER_MS / 10)) > 0 && take_messages(s, &words) != 0)
+        if (poll(&fd, 1, (int)(ALIVE_NS / NS_PER_MS)) > 0 && take_messages(s, &words) != 0)
             return error_set(e, "%.400s [%.500s]", words.text, s->engine.error.text);
     }
     return error_set(e, "%s", s->engine.error.text);
@@ -442,6 +450,15 @@ int session_say_sent(struct session *s, enum message_type type, struct error *e)
     return result;
 }
 
+void session_counts(const struct session *s, int64_t *sent, int64_t *arrived)
+{
+    *sent = *arrived = 0;
+    for (int64_t i = 0; i < s->plan->queue_pairs; i++) {
+        *sent += (int64_t)(s->engine.queues[i].sent - s->engine.queues[i].sent_before);
+        *arrived += s->arrived[i] - s->arrived_before[i];
+    }
+}
+
 static int check_pattern(struct session *s, struct pattern_result *found, struct error *e)
 {
     for (int64_t c = 0; c < s->plan->queue_pairs; c++) {
@@ -474,15 +491,12 @@ int session_check(struct session *s, struct result *result, struct error *e)
     return result->text ? 0 : error_set(e, "out of memory");
 }
 
-void session_failed(struct session *s, struct error *e)
+void session_failed(struct session *s, const struct error *e)
 {
     bool completion = s->engine.plan && s->engine.status != IBV_WC_SUCCESS;
+    const char *status = s->peer_gone ? "PEER" : completion ? completion_name(s->engine.status) : "ERROR";
     s->errors++;
-    output_line(s->output, output_error(s->plan->flow,
-                                        completion     ? completion_name(s->engine.status)
-                                        : s->peer_gone ? "PEER"
-                                                       : "ERROR",
-                                        e->text));
+    output_line(s->output, output_error(s->plan->flow, status, e->text));
     session_quit(s);
     session_report(s, false);
 }

@@ -65,6 +65,8 @@ int session_await(struct session *s, const bool *flag, int64_t timeout_ns, const
 int session_drain(struct session *s, struct error *e);
 /* Tell the other side (stop or drained) what was sent on each queue pair. */
 int session_say_sent(struct session *s, enum message_type type, struct error *e);
+/* Messages of this phase: sent by this side, and by the other as it said. */
+void session_counts(const struct session *s, int64_t *sent, int64_t *arrived);
 /* End the engine's thread. */
 void session_quit(struct session *s);
 /* Measure no longer: the last interval's line. */
@@ -73,8 +75,8 @@ void session_close_window(struct session *s);
 void session_report(struct session *s, bool complete);
 /* Compare what arrived with the pattern. */
 int session_check(struct session *s, struct result *result, struct error *e);
-/* An error line, and the summary of a phase that was cut short. `e` gets the better of two explanations first. */
-void session_failed(struct session *s, struct error *e);
+/* An error line, and the summary of a phase that was cut short. */
+void session_failed(struct session *s, const struct error *e);
 
 /* A line to stdout, or to the driver when this is the server. Releases it. */
 void session_line(struct session *s, json_t *line);
