@@ -39,6 +39,14 @@ uint32_t events_add(struct event_queue *q, uint8_t kind, uint32_t object)
     return q->count++;
 }
 
+uint32_t events_pending(const struct event_queue *q)
+{
+    uint32_t pending = 0;
+    for (uint32_t i = 0; i < q->count; i++)
+        pending += q->events[i].place != EVENT_IDLE;
+    return pending;
+}
+
 /* Of equal times the one that was scheduled first. */
 static bool before(const struct event *a, const struct event *b)
 {

@@ -32,7 +32,6 @@ struct event {
 struct event_queue {
     struct event *events;
     uint32_t count, capacity;
-    uint32_t pending;
     int slot_shift;    /* a slot is 2^slot_shift picoseconds */
     int64_t base_slot; /* of the latest event: no pending event lies before it */
     struct slot {
@@ -51,6 +50,9 @@ void events_close(struct event_queue *q);
 /* A new event of this kind and object, idle. Returns its index, EVENT_NONE when memory ran out. Only while building. */
 uint32_t events_add(struct event_queue *q, uint8_t kind, uint32_t object);
 
+/* How many are scheduled: a walk over all, for reports. */
+uint32_t events_pending(const struct event_queue *q);
+
 void events_heap_insert(struct event_queue *q, uint32_t id);
 void events_heap_remove(struct event_queue *q, uint32_t id);
 /* Move what the wheel's span has reached from the heap to the wheel. */
@@ -67,7 +69,8 @@ static inline void events_wheel_insert(struct event_queue *q, uint32_t id, int64
     event->place = EVENT_IN_WHEEL;
     if (!(word & bit)) {
         q->words[index >> 6] = word | bit;
-        q->groups[index >> 12] |= UINT64_C(1) << ((index >> 6) & 63);
+        if (!word)
+            q->groups[index >> 12] |= UINT64_C(1) << ((index >> 6) & 63);
         slot->head = slot->tail = id;
         return;
     }
@@ -123,7 +126,6 @@ static inline void event_cancel(struct event_queue *q, uint32_t id)
     struct event *event = &q->events[id];
     if (event->place == EVENT_IDLE)
         return;
-    q->pending--;
     if (event->place == EVENT_IN_HEAP)
         events_heap_remove(q, id);
     else
@@ -135,7 +137,6 @@ static inline void event_schedule(struct event_queue *q, uint32_t id, int64_t ti
 {
     struct event *event = &q->events[id];
     event->time_ps = time_ps;
-    q->pending++;
     int64_t slot = time_ps >> q->slot_shift;
     if (slot - q->base_slot < WHEEL_SLOTS)
         events_wheel_insert(q, id, slot);
@@ -179,7 +180,6 @@ static inline uint32_t events_pop(struct event_queue *q, int64_t until_ps)
     else
         slot->head = event->next;
     event->place = EVENT_IDLE;
-    q->pending--;
     q->base_slot = event->time_ps >> q->slot_shift;
     if (q->heap_slot - q->base_slot < WHEEL_SLOTS)
         events_migrate(q);

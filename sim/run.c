@@ -85,7 +85,7 @@ void sim_work(const struct sim *sim, struct sim_work *out)
 {
     *out = (struct sim_work){.events = sim->event_count,
                              .hops = sim->hops,
-                             .pending_events = sim->events.pending,
+                             .pending_events = events_pending(&sim->events),
                              .packets_in_pool = sim->packet_capacity,
                              .bytes = sim->bytes,
                              .allocations = sim->allocations};

@@ -76,12 +76,12 @@ static void cancelled_events_do_not_happen(void **state)
     event_cancel(q, 4);
     event_reschedule(q, 0, 2000);
     assert_false(event_is_pending(q, 1));
-    assert_int_equal(q->pending, 3);
+    assert_int_equal(events_pending(q), 3);
     assert_int_equal(events_pop(q, INT64_MAX), 2);
     assert_int_equal(events_pop(q, INT64_MAX), 3);
     assert_int_equal(events_pop(q, INT64_MAX), 0);
     assert_int_equal(events_pop(q, INT64_MAX), EVENT_NONE);
-    assert_int_equal(q->pending, 0);
+    assert_int_equal(events_pending(q), 0);
     close_queue(q);
 }
 
