@@ -33,7 +33,8 @@ for seed in 1 7; do
     done
 done
 
-# within LIMIT_PERCENT RESULT: every published figure.
+# within LIMIT_PERCENT RESULT: every published figure. shellcheck does not see that check calls it.
+# shellcheck disable=SC2317
 within() {
     jq -e --argjson limit "$1" '[.published[] | select((.difference_percent // 1e9) | fabs > $limit)] == []' "$2"
 }
