@@ -83,6 +83,7 @@ static json_t *facts_of(const struct transaction *t)
                *thresholds = json_object_get(t->thresholds, s->device.name);
         json_object_set(facts, "places", s->places);
         json_object_set(facts, "missing", s->missing);
+        json_object_set(facts, "unread", s->unread);
         if (thresholds)
             json_object_set(facts, "thresholds", thresholds);
         json_object_set_new(all, s->device.name, facts);

@@ -28,7 +28,7 @@ void transaction_free(struct transaction *t)
 {
     for (size_t i = 0; i < t->count; i++) {
         struct subject *s = &t->subjects[i];
-        json_t *all[] = {s->before, s->places, s->missing, s->wanted, s->target};
+        json_t *all[] = {s->before, s->places, s->missing, s->unread, s->wanted, s->target};
         for (size_t k = 0; k < sizeof(all) / sizeof(all[0]); k++)
             json_decref(all[k]);
         if (s->has_recalled)
@@ -70,6 +70,7 @@ static struct subject *add_subject(struct transaction *t, const char *name, stru
     s->before = json_object();
     s->places = json_object();
     s->missing = json_object();
+    s->unread = json_object();
     t->count++;
     recall(t, s);
     return s;
@@ -98,12 +99,13 @@ static enum knob_answer read_knob(struct subject *s, const struct knob *knob, js
     return answer;
 }
 
-static int read_before(struct subject *s, struct error *e)
+/* What could not be read is in the way only of who asks for it. */
+static void read_before(struct subject *s)
 {
+    struct error e = {""};
     for (const struct knob *const *knob = knobs; *knob; knob++)
-        if (read_knob(s, *knob, s->before, s->places, s->missing, e) == KNOB_FAILED)
-            return error_prefix(e, "%s: %s", s->device.name, (*knob)->name);
-    return 0;
+        if (read_knob(s, *knob, s->before, s->places, s->missing, &e) == KNOB_FAILED)
+            note_all_keys(s->unread, *knob, e.text);
 }
 
 static int add_thresholds(struct transaction *t, const struct subject *s, const struct settings *target,
@@ -124,8 +126,9 @@ int transaction_read(struct transaction *t, const json_t *names, struct error *e
     {
         struct subject *s = add_subject(t, json_string_value(name), e);
         struct settings settings;
-        if (s == NULL || read_before(s, e) != 0)
+        if (s == NULL)
             return -1;
+        read_before(s);
         if (s->device.index == 0)
             return error_set(e, "there is no interface %s", s->device.name);
         if (document_settings(s->before, &settings, e) != 0)
@@ -182,6 +185,9 @@ static int settle_missing(struct transaction *t, struct subject *s, struct error
         return error_set(e, "there is no interface %s", s->device.name);
     json_object_foreach_safe(s->wanted, next, key, value)
     {
+        const char *unread = json_string_value(json_object_get(s->unread, key));
+        if (unread != NULL)
+            return error_set(e, "%s: %s could not be read: %s", s->device.name, key, unread);
         const char *why = why_missing(s, key);
         if (why == NULL)
             continue;
@@ -239,8 +245,9 @@ int transaction_prepare(struct transaction *t, const json_t *interfaces, struct 
     json_object_foreach((json_t *)(uintptr_t)interfaces, name, wanted)
     {
         struct subject *s = add_subject(t, name, e);
-        if (s == NULL || read_before(s, e) != 0)
+        if (s == NULL)
             return -1;
+        read_before(s);
         s->wanted = json_deep_copy(wanted);
         if (settle_missing(t, s, e) != 0)
             return -1;

@@ -13,6 +13,7 @@ struct subject {
     json_t *before;           /* settings in force */
     json_t *places;           /* setting -> where it was read */
     json_t *missing;          /* setting -> why it cannot be had */
+    json_t *unread;           /* setting -> why it could not be read, though it should be there */
     json_t *wanted;           /* as asked, or NULL */
     json_t *target;           /* before with wanted laid over it, completed */
     struct settings recalled; /* what the journal says of RED */
