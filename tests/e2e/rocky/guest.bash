@@ -14,6 +14,7 @@ guest_possible() {
 # Start one; it ends with the test.
 guest_start() {
     mkdir -p "$GUEST"/{store,root}
+    # shellcheck disable=SC2016 # $1 is the inner shell's
     unshare --mount --net --pid --fork --kill-child bash -c '
         mount --make-rprivate / && mount -t tmpfs tmpfs "$1/store" && mkdir "$1"/store/{upper,work} &&
         mount -t overlay overlay -o lowerdir=/,upperdir="$1/store/upper",workdir="$1/store/work" "$1/root" &&
