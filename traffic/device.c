@@ -119,11 +119,12 @@ static int score_gid(const struct local_options *options, const union ibv_gid *a
                      const struct ibv_gid_entry *entry)
 {
     char text[GID_TEXT_MAX];
-    if (options->gid_index >= 0)
-        return (int64_t)entry->gid_index == options->gid_index ? SCORE_TOLD : 0;
+    bool same = address && memcmp(entry->gid.raw, address->raw, sizeof address->raw) == 0;
+    if (options->gid_index >= 0) /* of several devices the one that has the address, too */
+        return (int64_t)entry->gid_index == options->gid_index ? SCORE_TOLD + (same ? SCORE_ADDRESS : 0) : 0;
     if (entry->gid_type != wanted_gid_type(options->gid_type) && entry->gid_type != IBV_GID_TYPE_IB)
         return 0;
-    if (address && memcmp(entry->gid.raw, address->raw, sizeof address->raw) == 0)
+    if (same)
         return SCORE_ADDRESS + SCORE_ACTIVE;
     /* An IPv4 address is more often reachable than a link-local one. */
     return strchr(gid_text(&entry->gid, text, sizeof text), '.') ? SCORE_IPV4 + SCORE_ACTIVE : SCORE_ACTIVE;

@@ -2,7 +2,10 @@
 #include "tests/unit/unit.h"
 
 #include "lib/clock.h"
+#include "lib/lines.h"
+#include "traffic/command.h"
 #include "traffic/meter.h"
+#include "traffic/output.h"
 #include "traffic/pacing.h"
 #include "traffic/pattern.h"
 
@@ -270,6 +273,44 @@ static void latencies_of_the_warm_up_are_dropped(void **state)
     close_counters(&engine);
 }
 
+/* ---- lines ------------------------------------------------------------------------------------------------------- */
+
+/* What is printed is what lib/lines reads: one parser for real and simulated traffic. */
+static void every_line_is_one_that_lines_parse_reads(void **state)
+{
+    static struct engine engine;
+    static struct meter m;
+    static const enum line_kind kinds[] = {LINE_INTERVAL, LINE_SUMMARY, LINE_ERROR, LINE_EVENT};
+    struct plan plan = {.latency = 1};
+    struct output output;
+    char *text = NULL;
+    size_t size = 0, count = 0;
+    FILE *file = open_memstream(&text, &size);
+    (void)state;
+    open_counters(&engine, &plan);
+    meter_start(&m, &engine, "a-to-b", NS_PER_S, 0, NS_PER_S, NS_PER_S);
+    traffic_output_open(&output, file, OUTPUT_JSON, -1);
+    output_line(&output, meter_tick(&m, 2 * NS_PER_S));
+    output_line(&output, meter_summary(&m, true, 0));
+    output_line(&output, output_error("a-to-b", "IBV_WC_RETRY_EXC_ERR", "no acknowledgement"));
+    output_line(&output, output_event("ready", "listening"));
+    traffic_output_close(&output);
+    fclose(file);
+    for (char *rest = text, *one; (one = strsep(&rest, "\n")) != NULL && *one; count++) {
+        struct line line;
+        struct error e = {{0}};
+        if (lines_parse(one, strlen(one), &line, &e) != 0)
+            fail_msg("%s", e.text);
+        assert_true(count < 4);
+        assert_int_equal(line.kind, kinds[count]);
+        assert_true(line.time_ns > 0);
+        lines_free_parsed(&line);
+    }
+    assert_int_equal(count, 4);
+    free(text);
+    close_counters(&engine);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -284,6 +325,7 @@ int main(void)
         cmocka_unit_test(a_count_has_its_own_times),
         cmocka_unit_test(cut_short_in_the_warm_up_nothing_was_measured),
         cmocka_unit_test(latencies_of_the_warm_up_are_dropped),
+        cmocka_unit_test(every_line_is_one_that_lines_parse_reads),
     };
     return cmocka_run_group_tests_name("traffic_data", tests, NULL, NULL);
 }
