@@ -7,10 +7,9 @@
 #include <linux/pkt_sched.h>
 
 /* Our own qdiscs are known by their handles, after RoCE's UDP port. */
-#define QDISC_ROOT          0x47910000u /* 4791: */
-#define QDISC_RED           0x47920000u /* 4792: under a class of the root */
-#define ROCE_PORT           4791
-#define QDISC_MINOR(handle) ((handle)&0xffffu)
+#define QDISC_ROOT 0x47910000u /* 4791: */
+#define QDISC_RED  0x47920000u /* 4792: under a class of the root */
+#define ROCE_PORT  4791
 
 /* What stands on an interface, as far as it matters here. */
 struct qdisc_state {

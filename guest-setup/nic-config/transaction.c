@@ -307,7 +307,6 @@ static void note_change(struct transaction *t, const struct subject *s, const st
         json_array_append_new(t->changes, json_pack("{s:s,s:s,s:O*,s:O*,s:O}", "interface", s->device.name,
                                                     "setting", key, "place", place, "from", from, "to", to));
     }
-    (void)knob;
 }
 
 void transaction_compare(struct transaction *t)
@@ -321,7 +320,7 @@ void transaction_compare(struct transaction *t)
                 (json_object_size(now) == 0 || same_slices(*knob, now, target, &same, NULL) != 0))
                 same = false;
             if (!same)
-                note_change(t, s, *knob, now, target);
+                note_change(t, s, now, target);
             json_decref(now);
             json_decref(target);
         }
@@ -435,7 +434,7 @@ static enum step apply_step(struct transaction *t, struct subject *s, const stru
     json_t *target = document_slice(s->target, knob), *now, *after;
     enum step step = bring(t, s, knob, target, &now, &after, e);
     if (step == STEP_WROTE)
-        note_change(t, s, knob, now, target);
+        note_change(t, s, now, target);
     if (step == STEP_MISMATCH)
         say_mismatch(t, s, knob, target, after, e);
     if (step == STEP_MISSING && !wants(s, knob))
