@@ -294,8 +294,8 @@ static int same_slices(const struct knob *knob, const json_t *now, const json_t 
     return result;
 }
 
-static void note_change(struct transaction *t, const struct subject *s, const struct knob *knob,
-                        const json_t *now, const json_t *target)
+static void note_change(struct transaction *t, const struct subject *s, const json_t *now,
+                        const json_t *target)
 {
     const char *key;
     json_t *to;
