@@ -58,13 +58,19 @@ static void stall_ends(struct stall_gauge *g, int64_t now_ps)
 
 /* ---- reads ------------------------------------------------------------------------------------------ */
 
-/* perftest walks small messages through a page, a cache line each; larger ones begin where they began before. */
-static uint64_t address_of(const struct queue_pair *qp, const struct packet *packet)
+/* perftest walks small messages through a page, a cache line each; larger ones begin where they began before. Each queue
+ * pair has its own pages, an odd number of them from the next one's, so that their packets in turn fall into different banks. */
+#define PAGE_BYTES       4096
+#define QUEUE_PAIR_PAGES 37
+
+static uint64_t address_of(const struct sim *sim, const struct packet *packet)
 {
+    const struct queue_pair *qp = &sim->qps[packet->qp];
     uint64_t stride = ((uint64_t)qp->message_bytes + 63) / 64 * 64;
     uint64_t message = packet->psn / qp->packets_per_message;
-    uint64_t start = stride < 4096 ? message * stride % (4096 / stride * stride) : 0;
-    return start + (uint64_t)packet->index * qp->payload_bytes;
+    uint64_t start = stride && stride < PAGE_BYTES ? message * stride % (PAGE_BYTES / stride * stride) : 0;
+    return (uint64_t)packet->qp * QUEUE_PAIR_PAGES * PAGE_BYTES + start +
+           (uint64_t)packet->index * qp->payload_bytes;
 }
 
 /* When the packet's data has come. Completions of a memory come one after the other; those of both share the
@@ -80,7 +86,7 @@ static int64_t read_data(struct sim *sim, struct host *h, enum sim_memory memory
                        (int64_t)(requests * REQUEST_BYTES * link->ps_per_byte_q20 >> 20);
     link->up_bytes += requests * REQUEST_BYTES;
     link->down_bytes += completion_bytes;
-    uint64_t address = address_of(&sim->qps[packet->qp], packet);
+    uint64_t address = address_of(sim, packet);
     int64_t ready_ps =
         memory_read(sim, &h->memories[memory], link->up_free_ps + link->latency_ps, address, bytes);
     int64_t down_ps = (int64_t)(completion_bytes * link->ps_per_byte_q20 >> 20);

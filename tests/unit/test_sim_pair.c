@@ -240,13 +240,28 @@ static void gpu_memory_both_directions(void **state)
     }
 }
 
+/* One pause a stall, however many queue pairs there are: they do not slow each other down in the GPU's banks. */
+static void many_queue_pairs(void **state)
+{
+    (void)state;
+    struct pair pair;
+    open_pair(&pair, BOTH("gpu\",\"queue_pairs\":16,\"op\":\"write"), 1);
+    run(&pair, 2);
+    double stalls = value(&pair, 1, "gpu_stalls"), transitions = value(&pair, 0, "rx_prio0_pause_transition");
+    assert_true(stalls > 300);
+    if (transitions > stalls || transitions < 0.85 * stalls)
+        fail_msg("%g transitions for %g stalls", transitions, stalls);
+    nothing_is_lost(&pair);
+    close_pair(&pair);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(host_memory_one_direction),  cmocka_unit_test(gpu_memory_one_direction),
         cmocka_unit_test(gpu_pcie_counters),          cmocka_unit_test(latency_of_small_writes),
         cmocka_unit_test(thresholds_of_the_driver),   cmocka_unit_test(host_memory_both_directions),
-        cmocka_unit_test(gpu_memory_both_directions),
+        cmocka_unit_test(gpu_memory_both_directions), cmocka_unit_test(many_queue_pairs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
