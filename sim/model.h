@@ -458,7 +458,7 @@ int64_t congestion_gap_ps(struct sim *sim, const struct host *h, uint32_t qp,
                           uint32_t bytes); /* until it may send again */
 
 /* storm.c */
-void storm_turn(struct sim *sim, uint32_t storm); /* EVENT_STORM */
+void storm_turn(struct sim *sim, uint32_t storm_index); /* EVENT_STORM */
 
 /* transport.c */
 uint32_t qp_build_packet(struct sim *sim, uint32_t qp); /* the next data packet of a queue pair in the ring */

@@ -139,6 +139,8 @@ static int walk(struct network *n, uint32_t from, uint32_t to, uint32_t ports_wo
         uint32_t choices = 0, first = n->first_port[node], end = n->first_port[node + 1];
         for (uint32_t i = first; i < end; i++)
             choices += distance[port_node(n->sim, n->sim->ports[n->ports[i]].peer)] + 1 == distance[node];
+        if (!choices)
+            return -1;
         uint32_t pick = routing_hash(key, ecmp_seed(n, node)) % choices;
         for (uint32_t i = first; i < end; i++) {
             uint32_t next = port_node(n->sim, n->sim->ports[n->ports[i]].peer);

@@ -25,9 +25,9 @@ int storms_build(struct sim *sim, const struct sim_config *config, struct error 
     return 0;
 }
 
-void storm_turn(struct sim *sim, uint32_t index)
+void storm_turn(struct sim *sim, uint32_t storm_index)
 {
-    const struct storm *storm = &sim->storms[index];
+    const struct storm *storm = &sim->storms[storm_index];
     if (sim->now_ps >= storm->stop_ps) {
         pfc_xon(sim, storm->port, storm->classes);
         return;

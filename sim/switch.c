@@ -190,7 +190,7 @@ unsigned switch_pick_queue(struct sim *sim, uint32_t out, unsigned queues)
     unsigned first = (unsigned)__builtin_ctz(queues);
     if (first < QUEUE_OF_PRIORITY_7)
         return first;
-    unsigned queue_of_tc[SIM_PRIORITIES], waiting = 0;
+    unsigned queue_of_tc[SIM_PRIORITIES] = {0}, waiting = 0;
     int strict = -1;
     for (unsigned left = queues; left; left &= left - 1) {
         unsigned queue = (unsigned)__builtin_ctz(left), tc = s->prio_to_tc[priority_of(queue)];

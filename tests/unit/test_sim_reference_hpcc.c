@@ -205,7 +205,8 @@ static void queue_figures(uint32_t *samples, size_t ports, size_t count, struct 
     }
     qsort(samples + worst * count, count, sizeof *samples, compare);
     sum->queue_mean_kb += longest / (double)count / 1000;
-    sum->queue_p90_kb += samples[worst * count + count * 9 / 10] / 1000.0;
+    size_t at = worst * count + count * 9 / 10;
+    sum->queue_p90_kb += samples[at] / 1000.0;
 }
 
 static size_t sample_queues(const struct fixture *f, const struct sim *sim, const size_t *ports_of,
