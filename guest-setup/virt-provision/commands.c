@@ -17,7 +17,7 @@
 #define START_NS (180 * NS_PER_S)
 #define ASK_NS   (20 * NS_PER_S)
 
-/* ---- what changes guests: under the lab's lock, interruptible ------------------------------------------------------ */
+/* ---- what changes guests: under the lab's lock ------------------------------------------------------ */
 
 static int locked(struct context *c, const char *purpose, int (*work)(struct context *c, struct error *e),
                   struct error *e)
@@ -26,12 +26,9 @@ static int locked(struct context *c, const char *purpose, int (*work)(struct con
     struct lab_lock *lock = lab_lock(&c->lab, purpose, e);
     if (!lock)
         return -1;
-    int result = interrupt_open(&c->interrupt, e);
-    if (result == 0)
-        result = context_connect(c, e);
+    int result = context_connect(c, e);
     if (result == 0)
         result = work(c, e);
-    interrupt_close(&c->interrupt);
     lab_unlock(lock);
     return result;
 }

@@ -345,10 +345,16 @@ static int side_by_side(struct context *c, struct making *makings, void *(*work)
     int result = 0;
     if (!threads)
         return error_set(e, "out of memory");
+    /* only here: before, when images are fetched, Ctrl-C simply ends the program */
+    if (interrupt_open(&c->interrupt, e) != 0) {
+        free(threads);
+        return -1;
+    }
     for (; started < c->host_count; started++)
         if (pthread_create(&threads[started], NULL, work, &makings[started]) != 0)
             break;
     wait_for(c, threads, started);
+    interrupt_close(&c->interrupt);
     free(threads);
     if (started < c->host_count)
         return error_set(e, "cannot start a thread for host %s", makings[started].host->name);

@@ -187,6 +187,8 @@ static void add_machine(xmlNodePtr root, const struct lab_host *host, const stru
     xmlNodePtr features = ELEMENT(root, "features");
     ELEMENT(features, "acpi");
     ELEMENT(features, "apic");
+    if (!kvm) /* else QEMU takes up to 1 GiB for code it has translated */
+        xmlNodeAddContent(ELEMENT(ELEMENT(features, "tcg"), "tb-cache", "unit", "MiB"), X("512"));
     xmlNodePtr cpu = ELEMENT(root, "cpu", "mode", kvm ? "host-passthrough" : "maximum");
     if (kvm) {
         xmlNewProp(cpu, X("check"), X("none"));
