@@ -46,11 +46,13 @@ void guest_log(struct guest *g, const char *format, ...)
 int guest_connect(struct guest *g, struct error *e)
 {
     int64_t deadline_ns = clock_monotonic_ns() + g->profile->ready_ns;
+    int64_t patience_ns = 3 * NS_PER_S; /* an emulated guest on a busy machine needs more for one handshake */
     struct error why = {""};
     while (clock_monotonic_ns() < deadline_ns) {
         if (cancelled(g, e))
             return -1;
-        g->ssh = virt_host_open(g->context->virt, &g->context->lab, g->host, 3 * NS_PER_S, &why);
+        g->ssh = virt_host_open(g->context->virt, &g->context->lab, g->host, patience_ns, &why);
+        patience_ns = patience_ns < 20 * NS_PER_S ? patience_ns + NS_PER_S : patience_ns;
         if (g->ssh)
             return 0;
         /* the guest is coming up: refused, no route, time-outs; a wrong key or a guest that died stays wrong */
