@@ -163,6 +163,38 @@ json_t *document_slice(const json_t *settings, const struct knob *knob)
     return slice;
 }
 
+/* Every key that is there now is as it is to be. */
+static bool same_json(const json_t *now, const json_t *target)
+{
+    const char *key;
+    json_t *value;
+    json_object_foreach((json_t *)(uintptr_t)now, key, value)
+    {
+        json_t *other = json_object_get(target, key);
+        if (other && !json_equal(value, other))
+            return false;
+    }
+    return true;
+}
+
+int document_same(const struct knob *knob, const json_t *now, const json_t *target, bool *same,
+                  struct error *e)
+{
+    struct settings a, b;
+    *same = same_json(now, target);
+    if (knob->same == NULL)
+        return 0;
+    if (document_settings(now, &a, e) != 0)
+        return -1;
+    int result = document_settings(target, &b, e);
+    if (result == 0) {
+        *same = knob->same(&a, &b);
+        table_free(&settings_table, &b);
+    }
+    table_free(&settings_table, &a);
+    return result;
+}
+
 json_t *document_merge(const json_t *before, const json_t *wanted)
 {
     json_t *target = json_deep_copy(before), *red = json_object_get(wanted, "red");

@@ -17,6 +17,9 @@ json_t *document_interfaces(const json_t *document, const char *where, struct er
 int document_settings(const json_t *json, struct settings *settings, struct error *e);
 /* What of the settings belongs to a knob. A new reference. */
 json_t *document_slice(const json_t *settings, const struct knob *knob);
+/* Whether two slices say the same to the knob: every key that `now` has is in `target` the same. */
+int document_same(const struct knob *knob, const json_t *now, const json_t *target, bool *same,
+                  struct error *e);
 /* `wanted` laid over `before`: maps are merged, lists, single values and RED replaced. A new reference. */
 json_t *document_merge(const json_t *before, const json_t *wanted);
 

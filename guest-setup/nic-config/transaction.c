@@ -1,6 +1,5 @@
 #include "guest-setup/nic-config/transaction.h"
 
-#include "guest-setup/nic-config/headroom.h"
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,14 +25,8 @@ void transaction_init(struct transaction *t, struct host *host, struct journal *
 
 void transaction_free(struct transaction *t)
 {
-    for (size_t i = 0; i < t->count; i++) {
-        struct subject *s = &t->subjects[i];
-        json_t *all[] = {s->before, s->places, s->missing, s->unread, s->wanted, s->target};
-        for (size_t k = 0; k < sizeof(all) / sizeof(all[0]); k++)
-            json_decref(all[k]);
-        if (s->has_recalled)
-            table_free(&settings_table, &s->recalled);
-    }
+    for (size_t i = 0; i < t->count; i++)
+        subject_close(&t->subjects[i]);
     free(t->subjects);
     json_t *all[] = {t->changes, t->skipped, t->warnings, t->thresholds, t->restored,
                      t->failed,  t->gone,    t->asked,    t->read};
@@ -42,17 +35,7 @@ void transaction_free(struct transaction *t)
     memset(t, 0, sizeof(*t));
 }
 
-/* Tell the device how RED was last written. Called anew after each write, because the journal has changed. */
-static void recall(const struct transaction *t, struct subject *s)
-{
-    const json_t *last = t->journal ? journal_last(t->journal, s->device.name, knob_red.name) : NULL;
-    if (s->has_recalled)
-        table_free(&settings_table, &s->recalled);
-    s->has_recalled = last && document_settings(last, &s->recalled, NULL) == 0;
-    s->device.red_written = s->has_recalled ? s->recalled.red : NULL;
-}
-
-static struct subject *add_subject(struct transaction *t, const char *name, struct error *e)
+struct subject *transaction_add(struct transaction *t, const char *name, struct error *e)
 {
     struct subject *larger = realloc(t->subjects, (t->count + 1) * sizeof(*larger));
     if (larger == NULL) {
@@ -60,242 +43,13 @@ static struct subject *add_subject(struct transaction *t, const char *name, stru
         return NULL;
     }
     t->subjects = larger;
-    /* the array may have moved, and devices point into their subjects */
-    for (size_t i = 0; i < t->count; i++)
-        larger[i].device.red_written = larger[i].has_recalled ? larger[i].recalled.red : NULL;
-    struct subject *s = &larger[t->count];
-    memset(s, 0, sizeof(*s));
-    if (device_open(&s->device, t->host, name, e) != 0)
+    if (subject_open(&larger[t->count], t->host, t->journal, name, e) != 0)
         return NULL;
-    s->before = json_object();
-    s->places = json_object();
-    s->missing = json_object();
-    s->unread = json_object();
-    t->count++;
-    recall(t, s);
-    return s;
+    return &larger[t->count++];
 }
 
-static void note_all_keys(json_t *object, const struct knob *knob, const char *text)
-{
-    for (const char *const *key = knob->keys; *key; key++)
-        json_object_set_new(object, *key, json_string(text));
-}
-
-/* Read one knob into settings; its place or the reason of its absence is noted when there is room for it. */
-static enum knob_answer read_knob(struct subject *s, const struct knob *knob, json_t *settings,
-                                  json_t *places, json_t *missing, struct error *e)
-{
-    struct text place = {0};
-    struct error why = {""};
-    enum knob_answer answer = knob->read(&s->device, settings, &place, &why);
-    if (answer == KNOB_READ && places)
-        note_all_keys(places, knob, text_string(&place));
-    if (answer == KNOB_MISSING && missing)
-        note_all_keys(missing, knob, why.text);
-    if (answer != KNOB_READ && e)
-        *e = why;
-    text_free(&place);
-    return answer;
-}
-
-/* What could not be read is in the way only of who asks for it. */
-static void read_before(struct subject *s)
-{
-    struct error e = {""};
-    for (const struct knob *const *knob = knobs; *knob; knob++)
-        if (read_knob(s, *knob, s->before, s->places, s->missing, &e) == KNOB_FAILED)
-            note_all_keys(s->unread, *knob, e.text);
-}
-
-static int add_thresholds(struct transaction *t, const struct subject *s, const struct settings *target,
-                          struct error *e)
-{
-    bool refused;
-    json_t *list = headroom_thresholds(&s->device, target, t->warnings, &refused, e);
-    if (list)
-        json_object_set_new(t->thresholds, s->device.name, list);
-    return refused ? -1 : 0;
-}
-
-int transaction_read(struct transaction *t, const json_t *names, struct error *e)
-{
-    size_t i;
-    const json_t *name;
-    json_array_foreach(names, i, name)
-    {
-        struct subject *s = add_subject(t, json_string_value(name), e);
-        struct settings settings;
-        if (s == NULL)
-            return -1;
-        read_before(s);
-        if (s->device.index == 0)
-            return error_set(e, "there is no interface %s", s->device.name);
-        if (document_settings(s->before, &settings, e) != 0)
-            return error_prefix(e, "%s: what is in force", s->device.name);
-        int result = add_thresholds(t, s, &settings, e);
-        table_free(&settings_table, &settings);
-        if (result != 0)
-            return -1;
-    }
-    return 0;
-}
-
-/* ---- preparing
- * -------------------------------------------------------------------------------------------------- */
-
-static const struct knob *knob_of(const char *key)
-{
-    for (const struct knob *const *knob = knobs; *knob; knob++)
-        for (const char *const *k = (*knob)->keys; *k; k++)
-            if (strcmp(*k, key) == 0)
-                return *knob;
-    return NULL;
-}
-
-static bool wants(const struct subject *s, const struct knob *knob)
-{
-    for (const char *const *key = knob->keys; *key; key++)
-        if (json_object_get(s->wanted, *key))
-            return true;
-    return false;
-}
-
-/* Why a key cannot be set here, or NULL. */
-static const char *why_missing(const struct subject *s, const char *key)
-{
-    const char *why = json_string_value(json_object_get(s->missing, key));
-    if (knob_of(key) == NULL)
-        return "it is no setting of a Linux interface";
-    if (why)
-        return why;
-    return json_object_get(s->before, key) ? NULL : "the driver does not show it";
-}
-
-/* Take out of wanted what this machine has no place for, or refuse. */
-static int settle_missing(struct transaction *t, struct subject *s, struct error *e)
-{
-    const char *key;
-    json_t *value;
-    void *next;
-    s->to_be_made = s->device.index == 0 && json_object_get(s->wanted, "kind");
-    if (s->to_be_made)
-        return 0;
-    if (s->device.index == 0)
-        return error_set(e, "there is no interface %s", s->device.name);
-    json_object_foreach_safe(s->wanted, next, key, value)
-    {
-        const char *unread = json_string_value(json_object_get(s->unread, key));
-        if (unread != NULL)
-            return error_set(e, "%s: %s could not be read: %s", s->device.name, key, unread);
-        const char *why = why_missing(s, key);
-        if (why == NULL)
-            continue;
-        if (!t->skip_missing)
-            return error_set(e, "%s: %s cannot be set: %s (--skip-missing leaves it out)", s->device.name,
-                             key, why);
-        json_array_append_new(
-            t->skipped, json_pack("{s:s,s:s,s:s}", "interface", s->device.name, "setting", key, "why", why));
-        json_object_del(s->wanted, key);
-    }
-    return 0;
-}
-
-static int complete(struct subject *s, struct error *e)
-{
-    const char *key;
-    json_t *value;
-    for (const struct knob *const *knob = knobs; *knob; knob++)
-        if ((*knob)->complete && wants(s, *knob) &&
-            (*knob)->complete(&s->device, s->wanted, s->target, e) != 0)
-            return -1;
-    /* what was asked, in the words that it will be compared in; of maps only what was asked */
-    json_object_foreach(s->wanted, key, value)
-    {
-        if (!json_is_object(value) || strcmp(key, "red") == 0)
-            json_object_set(s->wanted, key, json_object_get(s->target, key));
-    }
-    return 0;
-}
-
-static int check(struct transaction *t, struct subject *s, struct error *e)
-{
-    struct settings now, target;
-    int result = 0;
-    if (document_settings(s->before, &now, e) != 0)
-        return error_prefix(e, "%s: what is in force", s->device.name);
-    if (document_settings(s->target, &target, e) != 0) {
-        table_free(&settings_table, &now);
-        return error_prefix(e, "%s", s->device.name);
-    }
-    for (const struct knob *const *knob = knobs; result == 0 && *knob; knob++)
-        if ((*knob)->check && wants(s, *knob))
-            result = (*knob)->check(&s->device, &now, &target, t->warnings, e);
-    if (result == 0)
-        result = add_thresholds(t, s, &target, e);
-    table_free(&settings_table, &now);
-    table_free(&settings_table, &target);
-    return result;
-}
-
-int transaction_prepare(struct transaction *t, const json_t *interfaces, struct error *e)
-{
-    const char *name;
-    json_t *wanted;
-    json_object_foreach((json_t *)(uintptr_t)interfaces, name, wanted)
-    {
-        struct subject *s = add_subject(t, name, e);
-        if (s == NULL)
-            return -1;
-        read_before(s);
-        s->wanted = json_deep_copy(wanted);
-        if (settle_missing(t, s, e) != 0)
-            return -1;
-        s->target = document_merge(s->before, s->wanted);
-        if ((!s->to_be_made && complete(s, e) != 0) || check(t, s, e) != 0)
-            return -1;
-    }
-    return 0;
-}
-
-/* ---- comparing
- * -------------------------------------------------------------------------------------------------- */
-
-/* Every key that is there now is as it is to be. */
-static bool same_json(const json_t *now, const json_t *target)
-{
-    const char *key;
-    json_t *value;
-    json_object_foreach((json_t *)(uintptr_t)now, key, value)
-    {
-        json_t *other = json_object_get(target, key);
-        if (other && !json_equal(value, other))
-            return false;
-    }
-    return true;
-}
-
-/* Whether a knob's slices say the same; an error means that one of them cannot be read as settings. */
-static int same_slices(const struct knob *knob, const json_t *now, const json_t *target, bool *same,
-                       struct error *e)
-{
-    struct settings a, b;
-    *same = same_json(now, target);
-    if (knob->same == NULL)
-        return 0;
-    if (document_settings(now, &a, e) != 0)
-        return -1;
-    int result = document_settings(target, &b, e);
-    if (result == 0) {
-        *same = knob->same(&a, &b);
-        table_free(&settings_table, &b);
-    }
-    table_free(&settings_table, &a);
-    return result;
-}
-
-static void note_change(struct transaction *t, const struct subject *s, const json_t *now,
-                        const json_t *target)
+void transaction_note_change(struct transaction *t, const struct subject *s, const json_t *now,
+                             const json_t *target)
 {
     const char *key;
     json_t *to;
@@ -307,23 +61,6 @@ static void note_change(struct transaction *t, const struct subject *s, const js
         json_array_append_new(t->changes, json_pack("{s:s,s:s,s:O*,s:O*,s:O}", "interface", s->device.name,
                                                     "setting", key, "place", place, "from", from, "to", to));
     }
-}
-
-void transaction_compare(struct transaction *t)
-{
-    for (const struct knob *const *knob = knobs; *knob; knob++)
-        for (size_t i = 0; i < t->count; i++) {
-            struct subject *s = &t->subjects[i];
-            json_t *now = document_slice(s->before, *knob), *target = document_slice(s->target, *knob);
-            bool same = true;
-            if (wants(s, *knob) &&
-                (json_object_size(now) == 0 || same_slices(*knob, now, target, &same, NULL) != 0))
-                same = false;
-            if (!same)
-                note_change(t, s, now, target);
-            json_decref(now);
-            json_decref(target);
-        }
 }
 
 /* ---- one step
@@ -362,7 +99,7 @@ static int write_slice(struct transaction *t, struct subject *s, const struct kn
     table_free(&settings_table, &a);
     if (result == 0)
         result = journal_note_written(t->journal, s->device.name, knob->name, e);
-    recall(t, s);
+    subject_recall(s, t->journal);
     return result;
 }
 
@@ -375,18 +112,18 @@ static enum step bring(struct transaction *t, struct subject *s, const struct kn
     *after = NULL;
     if (device_refresh(&s->device, e) != 0)
         return STEP_FAILED;
-    enum knob_answer answer = read_knob(s, knob, *now, NULL, NULL, e);
+    enum knob_answer answer = subject_read(s, knob, *now, NULL, NULL, e);
     if (answer != KNOB_READ)
         return answer == KNOB_MISSING ? STEP_MISSING : STEP_FAILED;
-    if (same_slices(knob, *now, target, &same, e) != 0)
+    if (document_same(knob, *now, target, &same, e) != 0)
         return STEP_FAILED;
     if (same && !(knob->deferred && journal_unfinished(t->journal, s->device.name, knob->name)))
         return STEP_SAME;
     if (write_slice(t, s, knob, *now, target, e) != 0)
         return STEP_FAILED;
     *after = json_object();
-    if (device_refresh(&s->device, e) != 0 || read_knob(s, knob, *after, NULL, NULL, e) == KNOB_FAILED ||
-        same_slices(knob, *after, target, &same, e) != 0)
+    if (device_refresh(&s->device, e) != 0 || subject_read(s, knob, *after, NULL, NULL, e) == KNOB_FAILED ||
+        document_same(knob, *after, target, &same, e) != 0)
         return STEP_FAILED;
     return same ? STEP_WROTE : STEP_MISMATCH;
 }
@@ -420,7 +157,7 @@ static bool interrupted(void)
 /* A setting that was not asked for is written when a write of ours has moved it, unless the driver means to move it. */
 static bool concerns_apply(const struct transaction *t, const struct subject *s, const struct knob *knob)
 {
-    if (wants(s, knob))
+    if (subject_wants(s, knob))
         return true;
     json_t *slice = document_slice(s->before, knob);
     bool there = json_object_size(slice) > 0;
@@ -434,10 +171,10 @@ static enum step apply_step(struct transaction *t, struct subject *s, const stru
     json_t *target = document_slice(s->target, knob), *now, *after;
     enum step step = bring(t, s, knob, target, &now, &after, e);
     if (step == STEP_WROTE)
-        note_change(t, s, now, target);
+        transaction_note_change(t, s, now, target);
     if (step == STEP_MISMATCH)
         say_mismatch(t, s, knob, target, after, e);
-    if (step == STEP_MISSING && !wants(s, knob))
+    if (step == STEP_MISSING && !subject_wants(s, knob))
         step = STEP_SAME;
     if (step == STEP_MISSING || step == STEP_FAILED)
         error_prefix(e, "%s: %s", s->device.name, knob->name);
@@ -596,7 +333,7 @@ int transaction_restore(struct transaction *t, struct error *e)
     json_t *record;
     json_object_foreach(t->journal->before, name, record)
     {
-        struct subject *s = add_subject(t, name, e);
+        struct subject *s = transaction_add(t, name, e);
         if (s == NULL)
             return -1;
         json_decref(s->before);
@@ -619,7 +356,7 @@ static json_t *read_now(struct subject *s)
     json_t *settings = json_object();
     if (device_refresh(&s->device, NULL) == 0)
         for (const struct knob *const *knob = knobs; *knob; knob++)
-            (void)read_knob(s, *knob, settings, NULL, NULL, NULL);
+            (void)subject_read(s, *knob, settings, NULL, NULL, NULL);
     return settings;
 }
 

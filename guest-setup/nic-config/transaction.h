@@ -1,24 +1,10 @@
-/* Applying a document as a whole or not at all, and putting back what was. */
+/* Applying a document as a whole or not at all, and putting back what was. prepare.c does what comes before the first write. */
 #ifndef NIC_CONFIG_TRANSACTION_H
 #define NIC_CONFIG_TRANSACTION_H
 
 #include "guest-setup/nic-config/document.h"
 #include "guest-setup/nic-config/journal.h"
-#include "guest-setup/nic-config/knob.h"
-
-/* One interface of a transaction. */
-struct subject {
-    struct device device;
-    bool to_be_made;          /* it does not exist yet: its settings can be read only after */
-    json_t *before;           /* settings in force */
-    json_t *places;           /* setting -> where it was read */
-    json_t *missing;          /* setting -> why it cannot be had */
-    json_t *unread;           /* setting -> why it could not be read, though it should be there */
-    json_t *wanted;           /* as asked, or NULL */
-    json_t *target;           /* before with wanted laid over it, completed */
-    struct settings recalled; /* what the journal says of RED */
-    bool has_recalled;
-};
+#include "guest-setup/nic-config/subject.h"
 
 struct transaction {
     struct host *host;
@@ -34,6 +20,12 @@ struct transaction {
 
 void transaction_init(struct transaction *t, struct host *host, struct journal *journal);
 void transaction_free(struct transaction *t);
+
+/* One more interface; NULL with a sentence. */
+struct subject *transaction_add(struct transaction *t, const char *name, struct error *e);
+/* Into changes: every key of the target that is not so now. */
+void transaction_note_change(struct transaction *t, const struct subject *s, const json_t *now,
+                             const json_t *target);
 
 /* Read interfaces: a list of names. */
 int transaction_read(struct transaction *t, const json_t *names, struct error *e);
