@@ -103,8 +103,7 @@ int engine_post_receives(struct engine *g, struct queue *q, uint32_t count);
 /* To be called where latencies are added: hands over the filling histogram when the session wants it. */
 static inline void engine_offer_histogram(struct engine *g)
 {
-    if (__builtin_expect(atomic_load_explicit(&g->swap, memory_order_relaxed), 0)) {
-        atomic_thread_fence(memory_order_acquire); /* what the session cleared is clear here too */
+    if (__builtin_expect(atomic_load_explicit(&g->swap, memory_order_acquire), 0)) {
         struct histogram *full = g->filling;
         g->filling = g->spare;
         g->spare = full;
