@@ -19,7 +19,7 @@ static void help(FILE *out)
 static int unknown_command(const char *word)
 {
     const char *names[32] = {0};
-    for (size_t i = 0; commands[i] && i < 31; i++)
+    for (size_t i = 0; i < 31 && commands[i]; i++)
         names[i] = commands[i]->name;
     const char *near = options_nearest(word, names);
     if (near)

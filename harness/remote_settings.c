@@ -92,7 +92,7 @@ static json_t *ask(struct remote_host *h, const char *const words[], const char 
     char program[512];
     const char *argv[72] = {remote_program(h, "nic-config", program, sizeof program)};
     int status;
-    for (size_t i = 0; words[i] && i < 70; i++)
+    for (size_t i = 0; i < 70 && words[i]; i++)
         argv[i + 1] = words[i];
     json_t *answer = remote_json(h, argv, input, &status, e);
     if (!answer || json_is_true(json_object_get(answer, "ok")))

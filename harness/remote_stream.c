@@ -27,7 +27,7 @@ int stream_start(struct stream *s, enum stream_kind kind, size_t role, struct re
                  const char *const argv[], struct error *e)
 {
     const char *words[128] = {"sh", "-c", until_closed, "sh"};
-    for (size_t i = 0; argv[i] && i < 120; i++)
+    for (size_t i = 0; i < 120 && argv[i]; i++)
         words[i + 4] = argv[i];
     *s = (struct stream){.kind = kind, .role = role, .host = host, .heard_ns = clock_monotonic_ns()};
     if (ssh_start(host->ssh, words, PROCESS_IN | PROCESS_OUT | PROCESS_ERR, &s->process, e) != 0)

@@ -212,6 +212,10 @@ size_t remote_drive_words(const struct cell *cell, size_t from, size_t to,
             words_add(w, "json");
             words_add(w, "--latency");
             add_local(from_host, w);
+            if (from_host->lab->nic.ack_timeout != FIELD_UNSET) {
+                words_add(w, "--ack-timeout");
+                words_add(w, "%" PRId64, from_host->lab->nic.ack_timeout);
+            }
             add_times(&cell->scenario, start_ns, w);
         }
         add_flow(&cell->scenario, &flows[i], w);

@@ -99,7 +99,7 @@ static void skip(json_t *entry, json_t *reason)
 
 static void decide(const struct expr *check, const json_t *result, json_t *entry)
 {
-    struct expr_result r;
+    struct expr_result r = {.unit = ""};
     enum expr_outcome outcome = expr_evaluate(check, result, &r);
     json_object_set_new(entry, "left", number(r.left));
     json_object_set_new(entry, "right", number(r.right));

@@ -21,6 +21,8 @@ static const struct field nic_fields[] = {
     {"mac", FIELD_STRING, AT(mac), .help = "MAC address; unset: made from the names of lab and host."},
     {"gid_index", FIELD_INTEGER, AT(gid_index), .min = 0, .max = 65535,
      .help = "GID index; unset: the RoCE v2 one of the address."},
+    {"ack_timeout", FIELD_INTEGER, AT(ack_timeout), .min = 1, .max = 31,
+     .help = "Local ACK timeout, 4.096 us times 2 to this power; unset: 14. Slow labs need more."},
     {0},
 };
 #undef AT

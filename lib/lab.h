@@ -12,12 +12,13 @@ extern const char *const lab_driver_names[];
 
 /* A NIC of a real host. */
 struct lab_nic {
-    char *pci;         /* "0000:41:00.0": passed through to the guest; NULL: a link's virtual NIC */
-    char *netdev;      /* inside the host; NULL: found by its address, MAC or PCI device */
-    char *rdma;        /* RDMA device; NULL: found by its netdev */
-    char *address;     /* "10.0.0.1/24" */
-    char *mac;         /* NULL: made from the lab's and host's name */
-    int64_t gid_index; /* unset: chosen by type and address */
+    char *pci;           /* "0000:41:00.0": passed through to the guest; NULL: a link's virtual NIC */
+    char *netdev;        /* inside the host; NULL: found by its address, MAC or PCI device */
+    char *rdma;          /* RDMA device; NULL: found by its netdev */
+    char *address;       /* "10.0.0.1/24" */
+    char *mac;           /* NULL: made from the lab's and host's name */
+    int64_t gid_index;   /* unset: chosen by type and address */
+    int64_t ack_timeout; /* local ACK timeout of its queue pairs, 4.096 us * 2^n; unset: roce-traffic's */
 };
 
 struct lab_gpu {

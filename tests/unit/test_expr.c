@@ -31,7 +31,7 @@ static json_t *result;
 
 static int set_up(void **state)
 {
-    struct error e;
+    struct error e = {""};
     json_t *json = json_loads(scenario_text, 0, NULL);
     (void)state;
     result = json_loads(result_text, 0, NULL);
@@ -87,8 +87,8 @@ static void values_are_computed(void **state)
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct error e;
-        struct expr_result r;
+        struct error e = {""};
+        struct expr_result r = {.unit = ""};
         struct expr *x = expr_compile(cases[i].text, false, &e);
         if (!x || expr_validate(x, &scenario, &e) != 0)
             fail_msg("%s: %s", cases[i].text, e.text);
@@ -125,8 +125,8 @@ static void checks_are_decided(void **state)
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct error e;
-        struct expr_result r;
+        struct error e = {""};
+        struct expr_result r = {.unit = ""};
         struct expr *x = expr_compile(cases[i].text, true, &e);
         if (!x || expr_validate(x, &scenario, &e) != 0)
             fail_msg("%s: %s", cases[i].text, e.text);
@@ -159,7 +159,7 @@ static void errors_point_at_the_column(void **state)
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct error e;
+        struct error e = {""};
         struct expr *x = expr_compile(cases[i].text, true, &e);
         assert_null(x);
         if (!strstr(e.text, cases[i].says))
@@ -176,7 +176,7 @@ static void units_must_go_together(void **state)
     };
     (void)state;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        struct error e;
+        struct error e = {""};
         struct expr *x = expr_compile(wrong[i], true, &e);
         assert_non_null(x);
         if (expr_validate(x, &scenario, &e) == 0)
@@ -194,7 +194,7 @@ static void count_counter(void *context, const char *role, const char *counter)
 
 static void counters_are_visited(void **state)
 {
-    struct error e;
+    struct error e = {""};
     int count = 0;
     struct expr *x =
         expr_compile("delta(a.rx_prio0_pause) + 2 * delta(b.tx_prio0_pause) > sum(flows.*.errors)", true, &e);
