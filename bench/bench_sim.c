@@ -139,7 +139,7 @@ static double run(struct sim *sim, int64_t warm_ps, int64_t until_ps, struct sim
     return (double)(clock_process_cpu_ns() - start_ns);
 }
 
-/* The figures of a network over `us` microseconds, the first tenth of which is not counted. Returns nanoseconds a hop. */
+/* The figures of a network over `us` microseconds, the first third of which is not counted. Returns nanoseconds a hop. */
 static double measure(const struct network *n, int64_t us, const char *floor)
 {
     double best_ns = 0;
@@ -149,7 +149,7 @@ static double measure(const struct network *n, int64_t us, const char *floor)
         struct sim *sim = sim_new(&n->config, &e);
         if (!sim)
             stop(&e);
-        double ns = run(sim, us * SIM_PS_PER_US / 10, us * SIM_PS_PER_US, &before);
+        double ns = run(sim, us * SIM_PS_PER_US / 3, us * SIM_PS_PER_US, &before);
         sim_work(sim, &work);
         if (best_ns == 0 || ns < best_ns)
             best_ns = ns;

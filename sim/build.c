@@ -197,8 +197,18 @@ static void clear_list(struct packet_list *list)
     list->head = list->tail = NONE;
 }
 
-static void build_port(struct sim *sim, uint32_t index, const struct sim_link_config *link,
-                       struct sim_node at)
+/* Room for twice the frames of 1000 bytes that the link holds: it seldom has to grow. */
+static int build_flight(struct sim *sim, struct port *port)
+{
+    int64_t frames = port->delay_ps / (int64_t)(1000 * port->ps_per_byte_q20 >> 20);
+    int64_t wanted = 2 * (frames < 1000 ? frames : 1000) + 8;
+    while (!port->flight.entries || port->flight.mask + 1 < wanted)
+        if (delay_line_grow(sim, &port->flight))
+            return -1;
+    return 0;
+}
+
+static int build_port(struct sim *sim, uint32_t index, const struct sim_link_config *link, struct sim_node at)
 {
     struct port *port = &sim->ports[index];
     port->ps_per_byte_q20 = ((uint64_t)SIM_PS_PER_S * 8 << 20) / (uint64_t)link->rate_bps;
@@ -211,6 +221,7 @@ static void build_port(struct sim *sim, uint32_t index, const struct sim_link_co
     port->loss_threshold = (uint64_t)((double)link->loss_per_billion / 1e9 * 0x1p64 * (1 - 0x1p-53));
     for (int i = 0; i < QUEUES; i++)
         clear_list(&port->queues[i].packets);
+    return build_flight(sim, port);
 }
 
 static int connect_node(struct sim *sim, const struct sim_config *c, uint32_t port, struct sim_node at,
@@ -246,8 +257,8 @@ static int build_ports(struct sim *sim, const struct sim_config *c, struct error
         const struct sim_link_config *link = &c->links[i];
         if (connect_node(sim, c, 2 * i, link->a, e) || connect_node(sim, c, 2 * i + 1, link->b, e))
             return -1;
-        build_port(sim, 2 * i, link, link->a);
-        build_port(sim, 2 * i + 1, link, link->b);
+        if (build_port(sim, 2 * i, link, link->a) || build_port(sim, 2 * i + 1, link, link->b))
+            return error_set(e, "simulator: no memory for %zu links", c->link_count);
     }
     for (size_t i = 0; i < c->host_count; i++)
         if (sim->hosts[i].port == NONE)
