@@ -43,16 +43,28 @@ void guest_log(struct guest *g, const char *format, ...)
 
 /* ---- connection --------------------------------------------------------------------------------------------------- */
 
+/* One attempt, at most `limit_ns` long. Attempts are long: on a crowded machine an emulated guest takes its time over the keys, and each new
+ * attempt would take more of it. */
+static struct ssh_session *connect_once(struct guest *g, int64_t limit_ns, struct error *e)
+{
+    struct ssh_target target = {0};
+    struct ssh_session *s = NULL;
+    if (virt_host_target(g->context->virt, &g->context->lab, g->host, 3 * NS_PER_S, &target, e) == 0) {
+        target.cancelled = &g->context->cancelled;
+        s = ssh_open(g->host->name, &target, limit_ns, e);
+    }
+    ssh_target_free(&target);
+    return s;
+}
+
 int guest_connect(struct guest *g, struct error *e)
 {
-    int64_t deadline_ns = clock_monotonic_ns() + g->profile->ready_ns;
-    int64_t patience_ns = 3 * NS_PER_S; /* an emulated guest on a busy machine needs more for one handshake */
+    int64_t deadline_ns = clock_monotonic_ns() + g->profile->ready_ns, left;
     struct error why = {""};
-    while (clock_monotonic_ns() < deadline_ns) {
+    while ((left = deadline_ns - clock_monotonic_ns()) > 0) {
         if (cancelled(g, e))
             return -1;
-        g->ssh = virt_host_open(g->context->virt, &g->context->lab, g->host, patience_ns, &why);
-        patience_ns = patience_ns < 20 * NS_PER_S ? patience_ns + NS_PER_S : patience_ns;
+        g->ssh = connect_once(g, left < SHORT_NS ? left : SHORT_NS, &why);
         if (g->ssh)
             return 0;
         /* the guest is coming up: refused, no route, time-outs; a wrong key or a guest that died stays wrong */
@@ -60,8 +72,9 @@ int guest_connect(struct guest *g, struct error *e)
             strstr(why.text, "while it was to boot"))
             break;
     }
-    return error_set(e, "host %s did not answer ssh within %lld s of its start: %s", g->host->name,
-                     (long long)(g->profile->ready_ns / NS_PER_S), why.text);
+    return cancelled(g, e) ? -1
+                           : error_set(e, "host %s did not answer ssh within %lld s of its start: %s",
+                                       g->host->name, (long long)(g->profile->ready_ns / NS_PER_S), why.text);
 }
 
 static int read_boot_id(struct guest *g, char id[64], struct error *e)

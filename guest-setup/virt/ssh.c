@@ -233,7 +233,7 @@ static int start_master(struct ssh_session *s, struct error *e)
     argument(&a, "-oControlMaster=yes");
     argument(&a, "-oControlPersist=no");
     path_option(&a, "ControlPath", s->socket);
-    argument(&a, "-oConnectTimeout=10");
+    argument(&a, "-oConnectTimeout=30");
     /* a guest that hangs is noticed after 15 s; one that dies usually at once */
     argument(&a, "-oServerAliveInterval=5");
     argument(&a, "-oServerAliveCountMax=3");
@@ -253,6 +253,8 @@ static int wait_for_master(struct ssh_session *s, int64_t deadline_ns, struct er
     while (access(s->socket, F_OK) != 0) {
         if (!ssh_alive(s, e))
             return -1;
+        if (s->target.cancelled && atomic_load(s->target.cancelled))
+            return error_set(e, "interrupted while connecting to host %s", s->name);
         if (clock_monotonic_ns() > deadline_ns)
             return error_set(e, "host %s (%s) did not answer ssh in time", s->name, s->target.host);
         clock_sleep_until_ns(clock_monotonic_ns() + 10 * NS_PER_MS);
@@ -280,7 +282,8 @@ static int connect_session(struct ssh_session *s, int64_t timeout_ns, struct err
             return -1;
         if (wait_for_master(s, deadline_ns, e) == 0)
             return 0;
-        bool final = s->why && is_final(s->why);
+        bool final =
+            (s->why && is_final(s->why)) || (s->target.cancelled && atomic_load(s->target.cancelled));
         process_stop(&s->master, NS_PER_S);
         if (final || clock_monotonic_ns() + NS_PER_S / 4 > deadline_ns)
             return error_prefix(e, "connecting to host %s", s->name);

@@ -7,18 +7,20 @@
 #define GUEST_SETUP_VIRT_SSH_H
 
 #include "lib/process.h"
+#include <stdatomic.h>
 
 /* How a host is reached. All strings are owned; NULL means ssh's own choice. */
 struct ssh_target {
     char *host; /* address, "user@host", or a name of the user's ssh configuration */
     char *user;
-    int64_t port;      /* 0: ssh's own choice */
-    char *identity;    /* file with the private key; no other is offered */
-    char *known_hosts; /* file with the host's key; nothing else is believed */
-    char *key_alias;   /* the name under which known_hosts holds the key */
-    char *jump;        /* "user@machine": a host on the way */
-    bool own_config;   /* leave the user's ssh configuration out */
-    bool sudo;         /* run every command through sudo -n */
+    int64_t port;                 /* 0: ssh's own choice */
+    char *identity;               /* file with the private key; no other is offered */
+    char *known_hosts;            /* file with the host's key; nothing else is believed */
+    char *key_alias;              /* the name under which known_hosts holds the key */
+    char *jump;                   /* "user@machine": a host on the way */
+    bool own_config;              /* leave the user's ssh configuration out */
+    bool sudo;                    /* run every command through sudo -n */
+    const atomic_bool *cancelled; /* NULL, or: connecting is given up when it becomes true */
 };
 void ssh_target_free(struct ssh_target *target);
 

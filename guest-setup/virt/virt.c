@@ -432,9 +432,10 @@ int virt_domain_target(struct virt *v, const struct lab *lab, const struct lab_h
     return result;
 }
 
-static int start_and_find(struct virt *v, const struct lab *lab, const struct lab_host *host,
-                          struct ssh_target *target, int64_t deadline_ns, struct error *e)
+int virt_host_target(struct virt *v, const struct lab *lab, const struct lab_host *host, int64_t timeout_ns,
+                     struct ssh_target *target, struct error *e)
 {
+    int64_t deadline_ns = clock_monotonic_ns() + timeout_ns;
     enum virt_state state = VIRT_RUNNING;
     int found;
     if (host->domain && virt_domain_start(v, host->domain, e) != 0)
@@ -456,7 +457,7 @@ struct ssh_session *virt_host_open(struct virt *v, const struct lab *lab, const 
     struct ssh_target target = {0};
     struct error inner;
     int64_t deadline_ns = clock_monotonic_ns() + timeout_ns;
-    if (start_and_find(v, lab, host, &target, deadline_ns, &inner) != 0) {
+    if (virt_host_target(v, lab, host, timeout_ns, &target, &inner) != 0) {
         error_set(e, "host %s: %s", host->name, inner.text);
         ssh_target_free(&target);
         return NULL;

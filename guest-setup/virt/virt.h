@@ -34,6 +34,9 @@ int virt_domain_stop(struct virt *v, const char *name, int64_t grace_ns, struct 
  * sentence when the guest has no address yet; -1. Free with ssh_target_free. */
 int virt_domain_target(struct virt *v, const struct lab *lab, const struct lab_host *host,
                        struct ssh_target *target, struct error *e);
+/* Start the host when it is off, and wait until it can be said how to reach it. */
+int virt_host_target(struct virt *v, const struct lab *lab, const struct lab_host *host, int64_t timeout_ns,
+                     struct ssh_target *target, struct error *e);
 /* Start the host when it is off, wait for its address and for ssh, and open a session: what "bring up" needs,
  * in one call. */
 struct ssh_session *virt_host_open(struct virt *v, const struct lab *lab, const struct lab_host *host,
