@@ -108,6 +108,13 @@ static void compare_at(const json_t *at, const char *path, const json_t *value, 
     }
 }
 
+bool paths_exist(const json_t *document, const char *path)
+{
+    size_t equal = 0, other = 0;
+    compare_at(document, path, NULL, &equal, &other);
+    return equal + other > 0;
+}
+
 bool paths_all_equal(const json_t *document, const char *path, const json_t *value)
 {
     size_t equal = 0, other = 0;

@@ -12,6 +12,8 @@
 /* Set the value at every place that path matches (objects on the way are made where no glob asks for what is
  * there). Fails when nothing matches. */
 int paths_set(json_t *document, const char *path, const json_t *value, struct error *e);
+/* Is there a place that path matches? */
+bool paths_exist(const json_t *document, const char *path);
 /* Is there a place, and have all places this value? */
 bool paths_all_equal(const json_t *document, const char *path, const json_t *value);
 /* "KEY=VALUE": VALUE is JSON, or else a string. *path and *value are the caller's. */

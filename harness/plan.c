@@ -173,47 +173,20 @@ static json_t *choice_of(const json_t *sweep, size_t i, size_t cells)
     return choice;
 }
 
-static bool has_role(const json_t *scenario, const char *role)
+/* A lab may replace what a scenario asks (RED's thresholds on a link a thousand times slower), but adds nothing that it does not ask. */
+static int scale(json_t *scenario, const json_t *lab, struct error *e)
 {
-    size_t i;
-    json_t *name;
-    json_array_foreach(json_object_get(scenario, "roles"), i, name)
+    const json_t *scaled = json_object_get(lab, "scaled");
+    const char *path;
+    json_t *value;
+    if (scaled && !json_is_object(scaled))
+        return error_set(e, "scaled: expected an object of path and value");
+    json_object_foreach((json_t *)(uintptr_t)scaled, path, value)
     {
-        if (json_is_string(name) && strcmp(json_string_value(name), role) == 0)
-            return true;
+        if (paths_exist(scenario, path) && paths_set(scenario, path, value, e) != 0)
+            return error_prefix(e, "scaled");
     }
-    return false;
-}
-
-/* A lab may replace what a scenario asks of a role (RED's thresholds on a link a thousand times slower), but adds nothing that it does
- * not ask. */
-static void scale_settings(json_t *scenario, const json_t *lab)
-{
-    const char *role, *key;
-    json_t *scaled, *value;
-    json_object_foreach(json_object_get(lab, "scaled_settings"), role, scaled)
-    {
-        if (!has_role(scenario, role))
-            continue;
-        json_t *asked = scenario_role_settings(scenario, role);
-        json_t *all = json_object_get(scenario, "settings_of");
-        if (!json_is_object(all))
-            json_object_set_new(scenario, "settings_of", all = json_object());
-        if (!json_is_object(json_object_get(all, role)))
-            json_object_set_new(all, role, json_object());
-        json_object_foreach(scaled, key, value)
-        {
-            json_t *changed = json_object_get(asked, key);
-            if (!changed)
-                continue;
-            if (json_is_object(changed) && json_is_object(value))
-                json_merge_deep(changed, value);
-            else
-                changed = value;
-            json_object_set(json_object_get(all, role), key, changed);
-        }
-        json_decref(asked);
-    }
+    return 0;
 }
 
 struct documents {
@@ -232,8 +205,8 @@ static int make_cell(const struct documents *d, json_t *choice, struct cell *cel
         if (result == 0 && assign(scenario, lab, path, value, e) != 0)
             result = error_prefix(e, "%s: sweep", d->scenario_path);
     }
-    if (result == 0 && lab)
-        scale_settings(scenario, lab);
+    if (result == 0 && lab && scale(scenario, lab, e) != 0)
+        result = error_prefix(e, "%s", d->lab_path);
     if (result == 0 && take_scenario(cell, scenario, e) != 0)
         result = error_prefix(e, "%s", d->scenario_path);
     if (result == 0 && lab && take_lab(cell, lab, e) != 0)

@@ -138,39 +138,34 @@ static const struct table management_table = {"lab.management", "The network ove
                                               sizeof(struct lab_management), management_fields, NULL};
 
 #define AT(member) .offset = offsetof(struct lab, member)
-#define COMMON                                                                                  \
-    {"schema",                                                                                  \
-     FIELD_INTEGER,                                                                             \
-     AT(schema),                                                                                \
-     .min = 1,                                                                                  \
-     .max = 2,                                                                                  \
-     .required = true,                                                                          \
-     .help = "Version of the format: 1."},                                                      \
-        {"name", FIELD_STRING, AT(name), .required = true, .help = "Name of the lab."},         \
-        {"title", FIELD_STRING, AT(title), .help = "Title for people."},                        \
-        {"driver",         FIELD_CHOICE,                                                        \
-         AT(driver),       .choices = lab_driver_names,                                         \
-         .required = true, .help = "How it is reached."},                                       \
-        {"roles",                                                                               \
-         FIELD_MAP,                                                                             \
-         AT(roles),                                                                             \
-         .item = FIELD_STRING,                                                                  \
-         .min = 0,                                                                              \
-         .max = 100000,                                                                         \
-         .help = "Role to host; a role without an entry is the host of its own name."},         \
-        {"links",  FIELD_LIST,    AT(links),        .item = FIELD_OBJECT, .sub = &link_table,   \
-         .min = 0, .max = 100000, .help = "Cables."},                                           \
-        {"scaled_settings",                                                                     \
-         FIELD_MAP,                                                                             \
-         AT(scaled_settings),                                                                   \
-         .item = FIELD_OBJECT,                                                                  \
-         .sub = &settings_table,                                                                \
-         .min = 0,                                                                              \
-         .max = 100000,                                                                         \
-         .help = "By role: replaces what a scenario asks of it, because of this lab's speed."}, \
-    {                                                                                           \
-        "sources", FIELD_JSON, AT(sources),                                                     \
-            .help = "Path pattern to where the values come from; \"fitted: ...\" marks a fit."  \
+#define COMMON                                                                                             \
+    {"schema",                                                                                             \
+     FIELD_INTEGER,                                                                                        \
+     AT(schema),                                                                                           \
+     .min = 1,                                                                                             \
+     .max = 2,                                                                                             \
+     .required = true,                                                                                     \
+     .help = "Version of the format: 1."},                                                                 \
+        {"name", FIELD_STRING, AT(name), .required = true, .help = "Name of the lab."},                    \
+        {"title", FIELD_STRING, AT(title), .help = "Title for people."},                                   \
+        {"driver",         FIELD_CHOICE,                                                                   \
+         AT(driver),       .choices = lab_driver_names,                                                    \
+         .required = true, .help = "How it is reached."},                                                  \
+        {"roles",                                                                                          \
+         FIELD_MAP,                                                                                        \
+         AT(roles),                                                                                        \
+         .item = FIELD_STRING,                                                                             \
+         .min = 0,                                                                                         \
+         .max = 100000,                                                                                    \
+         .help = "Role to host; a role without an entry is the host of its own name."},                    \
+        {"links",  FIELD_LIST,    AT(links),        .item = FIELD_OBJECT, .sub = &link_table,              \
+         .min = 0, .max = 100000, .help = "Cables."},                                                      \
+        {"scaled", FIELD_JSON, AT(scaled),                                                                 \
+         .help = "Path into a scenario to what replaces the value there, where there is one: this lab is " \
+                 "slower."},                                                                               \
+    {                                                                                                      \
+        "sources", FIELD_JSON, AT(sources),                                                                \
+            .help = "Path pattern to where the values come from; \"fitted: ...\" marks a fit."             \
     }
 static const struct field sim_fields[] = {
     COMMON,

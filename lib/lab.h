@@ -104,9 +104,8 @@ struct lab {
     struct list_of links;            /* struct lab_link */
     struct lab_topology *topology;   /* written out by lab_expand, as are the defaults */
     json_t *defaults;
-    struct list_of
-        scaled_settings; /* struct settings, by role: what stands here replaces what a scenario asks */
-    json_t *sources;     /* path pattern -> where the values come from */
+    json_t *scaled;  /* path into a scenario -> what replaces the value there, where there is one */
+    json_t *sources; /* path pattern -> where the values come from */
 };
 
 extern const struct table lab_topology_table;
