@@ -213,8 +213,8 @@ static struct column made(const char *name, const char *unit, enum column_kind k
 {
     return (struct column){.name = (char *)(uintptr_t)name,
                            .unit = (char *)(uintptr_t)unit,
-                           .source = (char *)(uintptr_t)"s",
-                           .group = (char *)(uintptr_t)"g",
+                           .source = (char *)(uintptr_t) "s",
+                           .group = (char *)(uintptr_t) "g",
                            .kind = kind};
 }
 
