@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define BINS       240 /* points of a rate over the run: finer than that is noise on a page */
-#define MAX_CURVES 12  /* in one panel */
+#define MAX_CURVES 10  /* in one panel */
 
 static double seconds(int64_t ns)
 {
@@ -88,21 +88,61 @@ static bool selected(const struct series *s, const struct selection *wanted)
            (!wanted->unit || strcmp(wanted->unit, s->unit) == 0) && (wanted->even_flat || changes(s));
 }
 
-/* Every series that is selected becomes a curve "host name". Returns how many there are. */
+/* How much there is to see of a series: a gauge's largest value, a counter's rise. */
+static double weight(const struct series *s)
+{
+    double most = 0;
+    for (size_t i = 0; i < s->count; i++) {
+        double value = (double)(s->kind == COLUMN_COUNTER ? s->value[i] - s->value[0] : s->value[i]);
+        most = value > most ? value : most;
+    }
+    return most;
+}
+
+/* The selected series, at most MAX_CURVES: those with the most to see, in the order of the columns. */
+static size_t select_series(const struct run *run, const struct selection *wanted,
+                            const struct series **chosen)
+{
+    double weights[MAX_CURVES];
+    size_t n = 0;
+    for (const struct series *s = run->series; s < run->series + run->series_count; s++) {
+        if (!selected(s, wanted))
+            continue;
+        if (n == MAX_CURVES) { /* the lightest leaves, if it is lighter than this one */
+            size_t least = 0;
+            for (size_t i = 1; i < n; i++)
+                least = weights[i] < weights[least] ? i : least;
+            if (weight(s) <= weights[least])
+                continue;
+            memmove(&chosen[least], &chosen[least + 1], (n - least - 1) * sizeof(const struct series *));
+            memmove(&weights[least], &weights[least + 1], (n - least - 1) * sizeof *weights);
+            n--;
+        }
+        weights[n] = weight(s);
+        chosen[n++] = s;
+    }
+    return n;
+}
+
+/* Every series that is selected becomes a curve "host name", or "host" where all have the same name. Returns how many
+ * there are. */
 static size_t add_curves(const struct run *run, const struct selection *wanted, double scale,
                          enum plot_style style, struct plot_panel *panel)
 {
-    size_t n = 0;
-    for (const struct series *s = run->series; s < run->series + run->series_count && n < MAX_CURVES; s++) {
+    const struct series *chosen[MAX_CURVES];
+    size_t n = select_series(run, wanted, chosen);
+    bool same = n > 4;
+    for (size_t i = 1; i < n; i++)
+        same &= strcmp(chosen[i]->name, chosen[0]->name) == 0;
+    for (size_t i = 0; i < n; i++) {
         char label[160];
-        if (!selected(s, wanted))
-            continue;
-        snprintf(label, sizeof label, "%s %s", s->host, s->name);
-        struct plot_series *curve = plot_add_series(panel, label, style, (int)n++);
-        if (s->kind == COLUMN_COUNTER)
-            add_rate(run, s, scale, curve);
+        snprintf(label, sizeof label, "%s%s%s", chosen[i]->host, same ? "" : " ",
+                 same ? "" : chosen[i]->name);
+        struct plot_series *curve = plot_add_series(panel, label, style, (int)i);
+        if (chosen[i]->kind == COLUMN_COUNTER)
+            add_rate(run, chosen[i], scale, curve);
         else
-            add_gauge(run, s, scale, curve);
+            add_gauge(run, chosen[i], scale, curve);
     }
     return n;
 }
@@ -237,9 +277,87 @@ static void fill_pause_cdf(const struct run *run, struct plot *plot)
     }
 }
 
+#define MAX_PLACES    48  /* rows of the drawing of pauses by port */
+#define PAUSE_COLUMNS 400 /* pauses closer than one of so many columns are drawn as one */
+
+/* The row of a host or port, made on first sight; -1 when there are too many. */
+static int row_of(const char *const places[], size_t count, const char *name)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(places[i], name) == 0)
+            return (int)i;
+    return -1;
+}
+
+/* Hosts first, then switches' ports; numbers in names count as numbers. */
+static int by_place(const void *left, const void *right)
+{
+    const char *a = *(const char *const *)left, *b = *(const char *const *)right;
+    bool port_a = strchr(a, ':') != NULL, port_b = strchr(b, ':') != NULL;
+    return port_a != port_b ? port_a - port_b : strverscmp(a, b);
+}
+
+static int by_place_and_start(const void *left, const void *right)
+{
+    const struct pause *a = left, *b = right;
+    int order = strcmp(a->host, b->host);
+    return order ? order : (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
+}
+
+/* One row's pauses as segments; those that nearly touch are drawn as one. */
+static void add_segments(const struct run *run, const struct pause *pauses, size_t count, int row,
+                         struct plot_series *out)
+{
+    int64_t gap = (run->end_ns - run->start_ns) / PAUSE_COLUMNS;
+    for (size_t i = 0; i < count;) {
+        int64_t start = pauses[i].start_ns, end = start + pauses[i].duration_ns;
+        for (i++; i < count && pauses[i].start_ns <= end + gap; i++)
+            end = pauses[i].start_ns + pauses[i].duration_ns > end
+                      ? pauses[i].start_ns + pauses[i].duration_ns
+                      : end;
+        if (end > 0 && in_measure(run, start < 0 ? 0 : start))
+            plot_add_segment(out, on_axis(run, start < 0 ? 0 : start), row,
+                             on_axis(run, end - (start < 0 ? 0 : start)));
+    }
+}
+
+/* Who is held when: a storm's way through the network. Only where more than two places are. */
+static void fill_spread(const struct run *run, struct plot *plot)
+{
+    const char *places[MAX_PLACES];
+    size_t count = 0, from = 0;
+    struct pause *sorted = calloc(run->pause_count + 1, sizeof *sorted);
+    if (!sorted)
+        return;
+    if (run->pause_count)
+        memcpy(sorted, run->pauses, run->pause_count * sizeof *sorted);
+    qsort(sorted, run->pause_count, sizeof *sorted, by_place_and_start);
+    for (size_t i = 0; i < run->pause_count && count < MAX_PLACES; i++)
+        if (row_of(places, count, sorted[i].host) < 0)
+            places[count++] = sorted[i].host;
+    qsort(places, count, sizeof *places, by_place);
+    if (count > 2) {
+        limit_x(run, plot);
+        struct plot_panel *panel = plot_add_panel(plot, "");
+        panel->rows = count;
+        struct plot_series *segments = plot_add_series(panel, "", PLOT_SEGMENTS, 1);
+        for (size_t i = 0; i < count; i++)
+            plot_name_row(panel, (int)i, places[i]);
+        for (size_t i = 1; i <= run->pause_count; i++) {
+            if (i < run->pause_count && strcmp(sorted[i].host, sorted[from].host) == 0)
+                continue;
+            int row = row_of(places, count, sorted[from].host);
+            if (row >= 0)
+                add_segments(run, sorted + from, i - from, row, segments);
+            from = i;
+        }
+    }
+    free(sorted);
+}
+
 static void fill_queues(const struct run *run, struct plot *plot)
 {
-    static const struct selection queues = {"*", "queue", COLUMN_GAUGE, "bytes", false};
+    static const struct selection queues = {"*queue_bytes", "queue", COLUMN_GAUGE, "bytes", false};
     limit_x(run, plot);
     add_curves(run, &queues, 1.0 / 1024, PLOT_LINES, plot_add_panel(plot, "queue, KiB"));
 }
@@ -280,6 +398,10 @@ const struct figure run_figures[] = {
      fill_pcie},
     {"pause-cdf", "How long pauses last", "length of a pause, us", "Cumulative share of the single pauses.",
      fill_pause_cdf},
+    {"spread", "Where pauses hold the network", "time, s",
+     "Each row is a host or a switch's port, coloured while it is kept from sending: a storm's way through "
+     "the network.",
+     fill_spread},
     {"queues", "Queues", "time, s", "Egress queues of switches and forwarding hosts.", fill_queues},
     {"dcqcn", "DCQCN reaction point", "time, s", "The rate each flow is allowed, and its alpha.", fill_dcqcn},
     {"ecn", "ECN marks and CNPs", "time, s",

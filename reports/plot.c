@@ -37,6 +37,7 @@ static void free_panel(struct plot_panel *panel)
     free(panel->series);
     free(panel->levels);
     free(panel->y_label);
+    text_free(&panel->row_names);
 }
 
 void plot_free(struct plot *plot)
@@ -91,6 +92,12 @@ void plot_add_point(struct plot_series *series, double x, double y)
     series->points++;
 }
 
+void plot_add_segment(struct plot_series *series, double x, double y, double width)
+{
+    text_add(&series->data, "%.9g\t%.9g\t%.9g\n", x, y, width);
+    series->points++;
+}
+
 void plot_add_gap(struct plot_series *series)
 {
     text_add(&series->data, "\n");
@@ -140,6 +147,14 @@ void plot_name_x(struct plot *plot, double x, const char *name)
 /* ---- data
  * ---------------------------------------------------------------------------------------------------------
  */
+
+void plot_name_row(struct plot_panel *panel, int row, const char *name)
+{
+    if (panel->row_names.length)
+        text_add(&panel->row_names, ", ");
+    add_quoted(&panel->row_names, name);
+    text_add(&panel->row_names, " %d", row);
+}
 
 static int write_text(const char *folder, const char *name, const char *ending, const struct text *words,
                       struct error *e)
@@ -209,14 +224,16 @@ static const char *style_words(enum plot_style style)
         [PLOT_MARKS] = "points pt 4 ps 1.3 lw 1.8",
         [PLOT_DOTS] = "points pt 7 ps 1.2",
         [PLOT_IMPULSES] = "impulses lw 1",
+        [PLOT_SEGMENTS] = "vectors nohead lw 5",
     };
     return words[style];
 }
 
 static void add_curve(const struct plot *plot, const struct plot_series *s, size_t index, struct text *out)
 {
-    text_add(out, "'%s.tsv' index %zu using 1:2 with %s lc rgb '%s'%s ", plot->name, index,
-             style_words(s->style), palette[(size_t)s->colour % PALETTE_SIZE], s->dashed ? " dt 2" : "");
+    text_add(out, "'%s.tsv' index %zu using %s with %s lc rgb '%s'%s ", plot->name, index,
+             s->style == PLOT_SEGMENTS ? "1:2:3:(0)" : "1:2", style_words(s->style),
+             palette[(size_t)s->colour % PALETTE_SIZE], s->dashed ? " dt 2" : "");
     if (*s->label) {
         text_add(out, "title ");
         add_quoted(out, s->label);
@@ -262,7 +279,10 @@ static void add_panel(const struct plot *plot, size_t number, size_t *index, str
         add_quoted(out, plot->x_label);
         text_add(out, " textcolor rgb '#333333'\n");
     }
-    if (panel->log_y)
+    if (panel->rows)
+        text_add(out, "set ytics (%s) font ',9'\nset yrange [-0.7:%.1f]\n", text_string(&panel->row_names),
+                 (double)panel->rows - 0.3);
+    else if (panel->log_y)
         text_add(out, "set logscale y\nset yrange [*:*]\n");
     else if (panel->y_max > 0)
         text_add(out, "unset logscale y\nset yrange [0:%.9g]\n", panel->y_max);
@@ -280,7 +300,10 @@ static void add_panel(const struct plot *plot, size_t number, size_t *index, str
 static void add_script(const struct plot *plot, struct text *out)
 {
     size_t panels = plot->panel_count;
-    int height = panels == 1 ? HEIGHT_ONE : (int)panels * HEIGHT_PANEL;
+    int rows = panels ? (int)plot->panels[0].rows : 0;
+    int height = rows > 24     ? HEIGHT_ONE + (rows - 24) * 14
+                 : panels == 1 ? HEIGHT_ONE
+                               : (int)panels * HEIGHT_PANEL;
     static const char *const terminals[] = {"svg noenhanced dynamic font 'sans-serif,12'",
                                             "pngcairo noenhanced font 'sans,12'"};
     static const char *const endings[] = {"svg", "png"};

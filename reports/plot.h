@@ -15,7 +15,8 @@ enum plot_style {
     PLOT_BARS,
     PLOT_MARKS,
     PLOT_DOTS,
-    PLOT_IMPULSES
+    PLOT_IMPULSES,
+    PLOT_SEGMENTS
 };
 
 struct plot_series {
@@ -36,6 +37,8 @@ struct plot_panel {
     char *y_label;
     bool log_y;
     double y_max; /* 0: as the data wants */
+    size_t rows;  /* named rows instead of a scale; 0: none */
+    struct text row_names;
     struct plot_series *series;
     size_t series_count;
     struct plot_level *levels; /* horizontal lines */
@@ -66,6 +69,9 @@ void plot_drop_panel(struct plot *plot);
 struct plot_series *plot_add_series(struct plot_panel *panel, const char *label, enum plot_style style,
                                     int colour);
 void plot_add_point(struct plot_series *series, double x, double y);
+/* From x to x + width at height y. */
+void plot_add_segment(struct plot_series *series, double x, double y, double width);
+void plot_name_row(struct plot_panel *panel, int row, const char *name);
 /* A gap in the line. */
 void plot_add_gap(struct plot_series *series);
 void plot_add_level(struct plot_panel *panel, double y, const char *label);

@@ -44,7 +44,7 @@ static void describe_cell(const struct run *run, struct text *out)
         const char *dot = strrchr(key, '.');
         char *shown = json_is_string(value) ? strdup(json_string_value(value))
                                             : json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
-        text_add(out, "%s%s %s", out->length ? ", " : "", dot ? dot + 1 : key, shown ? shown : "?");
+        text_add(out, "%s%s %.20s", out->length ? ", " : "", dot ? dot + 1 : key, shown ? shown : "?");
         free(shown);
     }
     json_int_t repeat = json_integer_value(run_get(run, "repeat"));
