@@ -2,11 +2,16 @@
 
 #include "lib/clock.h"
 #include "lib/files.h"
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #define PUT_LIMIT (64u << 20) /* bytes in a file that is put on a host: programs are a few hundred KiB */
@@ -17,6 +22,7 @@ struct ssh_session {
     char folder[64];       /* of the control socket, ours alone */
     char socket[80];       /* short: a socket's path has 108 bytes at most */
     struct process master; /* the connection */
+    int held;              /* the folder, locked: it is no stale one */
     char *why;             /* how the connection ended, once it has */
 };
 
@@ -293,11 +299,34 @@ static int connect_session(struct ssh_session *s, int64_t timeout_ns, struct err
     }
 }
 
+/* Folders of sessions whose program was killed: old ones of ours that nobody holds the lock of. */
+static void remove_stale(const char *runtime)
+{
+    DIR *entries = opendir(runtime);
+    time_t now = time(NULL);
+    for (struct dirent *entry; entries && (entry = readdir(entries));) {
+        struct stat status;
+        if (strncmp(entry->d_name, "harness-ssh.", 12) != 0)
+            continue;
+        int fd = openat(dirfd(entries), entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (fd >= 0 && fstat(fd, &status) == 0 && status.st_uid == geteuid() && now - status.st_mtime > 60 &&
+            flock(fd, LOCK_EX | LOCK_NB) == 0) {
+            unlinkat(fd, "c", 0);
+            unlinkat(dirfd(entries), entry->d_name, AT_REMOVEDIR);
+        }
+        if (fd >= 0)
+            close(fd);
+    }
+    if (entries)
+        closedir(entries);
+}
+
 static int make_session(struct ssh_session *s, const char *name, const struct ssh_target *target,
                         struct error *e)
 {
     const char *runtime = getenv("XDG_RUNTIME_DIR");
     s->master = (struct process){.pid = -1, .in = -1, .out = -1, .err = -1};
+    s->held = -1;
     s->name = strdup(name);
     if (!copy_target(&s->target, target) || !s->name)
         return error_set(e, "out of memory");
@@ -305,6 +334,7 @@ static int make_session(struct ssh_session *s, const char *name, const struct ss
         return error_set(e, "host %s: \"%s\" is not a name or address that ssh takes", name, target->host);
     if (!runtime || strlen(runtime) > 32 || access(runtime, W_OK) != 0)
         runtime = "/tmp";
+    remove_stale(runtime);
     snprintf(s->folder, sizeof s->folder, "%s/harness-ssh.XXXXXX", runtime);
     if (!mkdtemp(s->folder)) {
         int number = errno;
@@ -312,6 +342,9 @@ static int make_session(struct ssh_session *s, const char *name, const struct ss
         return error_set_errno(e, number, "making a folder for the ssh connection in %s", runtime);
     }
     snprintf(s->socket, sizeof s->socket, "%s/c", s->folder);
+    s->held = open(s->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (s->held >= 0)
+        flock(s->held, LOCK_EX | LOCK_NB);
     return 0;
 }
 
@@ -338,6 +371,8 @@ void ssh_close(struct ssh_session *s)
         unlink(s->socket);
         rmdir(s->folder);
     }
+    if (s->held >= 0)
+        close(s->held);
     ssh_target_free(&s->target);
     free(s->name);
     free(s->why);
