@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define INPUT_LIMIT (1u << 20)
+#define INPUT_LIMIT  (1u << 20)
 #define EDITS_A_SEED 4000
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -46,7 +46,7 @@ static size_t edit(uint8_t *data, size_t size, size_t room, uint64_t *state)
     case 4: /* put in */
         if (size < room) {
             memmove(data + at + 1, data + at, size - at);
-            data[at] = (uint8_t)"{}[]\":,0919-.eE\n\\u \xff\x80"[(r >> 40) % 22];
+            data[at] = (uint8_t) "{}[]\":,0919-.eE\n\\u \xff\x80"[(r >> 40) % 22];
             size++;
         }
         break;
