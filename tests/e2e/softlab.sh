@@ -65,6 +65,15 @@ softlab_up() {
     softlab_provision rebuild --quiet && softlab_provision ssh-config > "$SOFTLAB_DIR/$1/ssh_config"
 }
 
+# softlab_mtu MTU HOST...: the MTU of the hosts' data interfaces. The labs' links carry 4200; tests that count packets want 1500.
+softlab_mtu() { # MTU HOST...
+    local mtu=$1 host
+    shift
+    for host in "$@"; do
+        # shellcheck disable=SC2016  # the guest expands it
+        softlab_ssh "$host" "for d in /sys/class/net/data*; do ip link set \${d##*/} mtu $mtu; done" || return 1
+    done
+}
 softlab_provision() { # COMMAND...: virt-provision on the lab
     "${BUILD:-$SOFTLAB_ROOT/build}/virt-provision" --lab "$SOFTLAB_FILE" "$@"
 }

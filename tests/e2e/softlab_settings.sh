@@ -13,6 +13,8 @@ if ! softlab_up soft-switch; then
     nok "the guests come up"
     finish
 fi
+softlab_mtu 1500 a sw b || nok "the links have an MTU of 1500"
+at_exit softlab_mtu 4200 a sw b
 softlab_put sw "$BUILD/nic-config"
 
 MODULES=$SOFTLAB_DIR/settings-modules
@@ -40,7 +42,7 @@ picture() {
     for d in data0 data1 br-cp ifb-data1; do
         ip -d link show $d 2>&1 | sed 's/^[0-9]*: //; s/qdisc .* state/state/; s/ bridge_id.*//; s/ bridge_slave.*//'
         [ -d /sys/class/net/$d ] || continue
-        ip -o addr show dev $d scope global | sed 's/^[0-9]*: //; s/ valid_lft.*//'
+        ip -o addr show dev $d scope global | sed 's/^[0-9]*: //; s/ valid_lft.*//; s/ tentative//'
         tc -d qdisc show dev $d | sed 's/refcnt [0-9]*//'
         tc class show dev $d; tc filter show dev $d
     done

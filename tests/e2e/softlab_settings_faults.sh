@@ -13,6 +13,8 @@ if ! softlab_up soft-switch; then
     nok "the guests come up"
     finish
 fi
+softlab_mtu 1500 a sw b || nok "the links have an MTU of 1500"
+at_exit softlab_mtu 4200 a sw b
 softlab_put sw "$BUILD/nic-config"
 softlab_put b "$BUILD/nic-config"
 say() { echo "{\"schema\":1,\"interfaces\":$1}"; }

@@ -43,6 +43,8 @@ softlab_up soft-pair || {
     nok "the soft pair comes up"
     finish
 }
+softlab_mtu 1500 a b || nok "the links have an MTU of 1500"
+at_exit softlab_mtu 4200 a b
 softlab_put a "$BUILD/roce-traffic"
 softlab_put b "$BUILD/roce-traffic"
 serve 10.0.0.2
