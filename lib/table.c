@@ -732,7 +732,7 @@ static void manual_table(const struct table *table, struct text *out, const stru
 
 void table_manual(const struct table *table, struct text *out)
 {
-    const struct table *seen[128];
+    const struct table *seen[128] = {0};
     size_t count = 0;
     manual_table(table, out, seen, &count, sizeof seen / sizeof *seen);
 }

@@ -183,7 +183,7 @@ static void add_thresholds(const struct run *run, struct plot_panel *panel)
 {
     const char *role;
     json_t *host;
-    double seen[16];
+    double seen[16] = {0};
     size_t count = 0;
     json_object_foreach((json_t *)(uintptr_t)run_get(run, "hosts"), role, host)
     {
