@@ -183,11 +183,11 @@ const struct counter_name *counters_find(const char *name)
 bool counters_match(const char *glob)
 {
     for (size_t i = 0; i < COUNT; i++)
-        for (char digit = '0'; digit <= '7'; digit++) {
+        for (int digit = '0'; digit <= '7'; digit++) {
             char name[128];
             size_t n = 0;
             for (const char *c = names[i].pattern; *c && n + 1 < sizeof name; c++)
-                name[n++] = *c == '#' ? digit : *c;
+                name[n++] = *c == '#' ? (char)digit : *c;
             name[n] = '\0';
             if (fnmatch(glob, name, 0) == 0 || fnmatch(name, glob, 0) == 0)
                 return true;

@@ -197,8 +197,8 @@ static json_t *remote_lab_restore_settings(void *state, size_t role, const json_
 static int add_stream(struct remote_lab *lab, enum stream_kind kind, size_t role, const struct words *w,
                       struct error *e)
 {
-    struct stream *grown = realloc(lab->streams, (lab->stream_count + 1) * sizeof *grown);
-    if (!grown || !w->items)
+    struct stream *grown = w->items ? realloc(lab->streams, (lab->stream_count + 1) * sizeof *grown) : NULL;
+    if (!grown)
         return error_set(e, "out of memory");
     lab->streams = grown;
     if (stream_start(&grown[lab->stream_count], kind, role, &lab->hosts[role], (const char *const *)w->items,
@@ -513,7 +513,7 @@ static void remote_lab_add_to_result(void *state, json_t *result)
 
 #define REMOTE_LAB(NAME)                                                                                  \
     {                                                                                                     \
-        .name = NAME, .open = remote_lab_open, .bring_up = remote_lab_bring_up,                           \
+        .name = (NAME), .open = remote_lab_open, .bring_up = remote_lab_bring_up,                         \
         .describe = remote_lab_describe, .save_settings = remote_lab_save_settings,                       \
         .apply_settings = remote_lab_apply_settings, .restore_settings = remote_lab_restore_settings,     \
         .start = remote_lab_start, .advance = remote_lab_advance, .now_ns = remote_lab_now,               \

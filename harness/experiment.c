@@ -453,6 +453,8 @@ const struct lab_driver *lab_driver_of(const struct lab *lab)
 
 void host_description_free(struct host_description *d)
 {
+    if (!d)
+        return;
     free(d->name);
     free(d->address);
     json_decref(d->facts);

@@ -584,7 +584,7 @@ static int dimension_of(const struct node *node, const struct scenario *scenario
 
 int expr_validate(const struct expr *expr, const struct scenario *scenario, struct error *e)
 {
-    enum dimension left, right;
+    enum dimension left = PLAIN, right = PLAIN;
     if (dimension_of(expr->left, scenario, &left, e) != 0)
         return -1;
     if (!expr->right)

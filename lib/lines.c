@@ -219,7 +219,7 @@ static void add_number(struct piece *piece, char before, int64_t value)
         return;
     }
     if (value == LINES_NULL)
-        memcpy(start, "null", 4);
+        memcpy(start, "null", 4); /* NOLINT(bugprone-not-null-terminated-result): its length goes along */
     else
         start = put_number(end, value);
     *--start = before;

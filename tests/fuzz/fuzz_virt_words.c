@@ -7,6 +7,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+/* NOLINTNEXTLINE(readability-non-const-parameter): the struct's words are not const */
 static void plan_with(char *subnet)
 {
     struct lab_host host = {.name = subnet, .domain = subnet, .nic = {.gid_index = FIELD_UNSET}};
