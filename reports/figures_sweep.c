@@ -10,29 +10,14 @@
 
 #define MIB 1048576.0
 
-/* What one run says of all its flows together. */
 static double total_goodput_gbps(const struct run *run)
 {
-    const char *name;
-    json_t *flow;
-    double sum = 0;
-    json_object_foreach((json_t *)(uintptr_t)run_get(run, "flows"), name, flow)
-    {
-        sum += json_number_value(json_object_get(flow, "goodput_bps"));
-    }
-    return sum / 1e9;
+    return run_sum_flows(run, "goodput_bps") / 1e9;
 }
 
 static double total_messages_per_us(const struct run *run)
 {
-    const char *name;
-    json_t *flow;
-    double sum = 0;
-    json_object_foreach((json_t *)(uintptr_t)run_get(run, "flows"), name, flow)
-    {
-        sum += json_number_value(json_object_get(flow, "messages_per_s"));
-    }
-    return sum / 1e6;
+    return run_sum_flows(run, "messages_per_s") / 1e6;
 }
 
 /* A latency quantile of the first flow that measured any, in us; NAN without. */

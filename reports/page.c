@@ -135,18 +135,6 @@ static const char *label_of(const struct run *run)
 
 /* ---- sums over a run ------------------------------------------------------------------------------------ */
 
-static double sum_flows(const struct run *run, const char *key)
-{
-    const char *name;
-    json_t *flow;
-    double sum = 0;
-    json_object_foreach((json_t *)(uintptr_t)run_get(run, "flows"), name, flow)
-    {
-        sum += json_number_value(json_object_get(flow, key));
-    }
-    return sum;
-}
-
 static bool ends_with(const char *name, const char *ending)
 {
     size_t a = strlen(name), b = strlen(ending);
@@ -240,8 +228,8 @@ static void add_summary(const struct runs *runs, struct text *out)
         text_add(out, "<td>");
         add_verdict(out, run_text(run, "verdict"));
         text_add(out, "</td>");
-        add_number_cell(out, sum_flows(run, "goodput_MiBps"));
-        add_number_cell(out, sum_flows(run, "messages_per_s"));
+        add_number_cell(out, run_sum_flows(run, "goodput_MiBps"));
+        add_number_cell(out, run_sum_flows(run, "messages_per_s"));
         add_number_cell(out, sum_counters(run, is_pause, "delta"));
         add_number_cell(out, sum_counters(run, is_pause, "rate_per_s"));
         add_number_cell(out, sum_counters(run, is_loss, "delta"));

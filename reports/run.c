@@ -29,6 +29,18 @@ const char *run_text(const struct run *run, const char *path)
     return text ? text : "";
 }
 
+double run_sum_flows(const struct run *run, const char *key)
+{
+    const char *name;
+    json_t *flow;
+    double sum = 0;
+    json_object_foreach((json_t *)(uintptr_t)run_get(run, "flows"), name, flow)
+    {
+        sum += json_number_value(json_object_get(flow, key));
+    }
+    return sum;
+}
+
 bool run_is_simulated(const struct run *run)
 {
     return json_is_true(run_get(run, "simulated"));

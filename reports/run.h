@@ -59,6 +59,8 @@ void run_free_samples(struct run *run);
 const json_t *run_get(const struct run *run, const char *path);
 /* As run_get for texts; "" when it is not there. */
 const char *run_text(const struct run *run, const char *path);
+/* The sum of a number over all flows of the run; a flow without it counts as 0. */
+double run_sum_flows(const struct run *run, const char *key);
 bool run_is_simulated(const struct run *run);
 
 /* The next series after `from` (NULL: first) whose name matches the shell pattern; NULL at the end. */

@@ -47,7 +47,7 @@ static const struct {
 static int load_symbols(struct cuda *cuda, const char *library, struct error *e)
 {
     for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
-        void *symbol = dlsym(cuda->library, symbols[i].name);
+        void *symbol = dlsym(cuda->handle, symbols[i].name);
         if (!symbol && !symbols[i].optional)
             return error_set(e, "%s has no %s: is it the CUDA driver's library?", library, symbols[i].name);
         memcpy((char *)cuda + symbols[i].offset, &symbol, sizeof symbol);
@@ -76,8 +76,8 @@ static int find_device(struct cuda *cuda, const char *gpu, struct error *e)
 
 int cuda_open(struct cuda *cuda, const char *library, const char *gpu, struct error *e)
 {
-    *cuda = (struct cuda){.library = dlopen(library, RTLD_NOW | RTLD_LOCAL)};
-    if (!cuda->library)
+    *cuda = (struct cuda){.handle = dlopen(library, RTLD_NOW | RTLD_LOCAL)};
+    if (!cuda->handle)
         return error_set(e, "no CUDA driver: %s", dlerror());
     if (load_symbols(cuda, library, e) != 0 || cuda_check(cuda, cuda->init(0), "starting CUDA", e) != 0 ||
         cuda_check(cuda, cuda->driver_get_version(&cuda->driver_version), "asking for CUDA's version", e) !=
@@ -96,8 +96,8 @@ void cuda_close(struct cuda *cuda)
 {
     if (cuda->context)
         cuda->context_release(cuda->device);
-    if (cuda->library)
-        dlclose(cuda->library);
+    if (cuda->handle)
+        dlclose(cuda->handle);
     *cuda = (struct cuda){0};
 }
 

@@ -38,7 +38,7 @@ struct cuda_access { /* CUmemAccessDesc */
 };
 
 struct cuda {
-    void *library;
+    void *handle;
     void *context;
     cuda_device device;
     int driver_version; /* 12080: CUDA 12.8 */
