@@ -11,7 +11,6 @@
 
 #define VENDOR_NVIDIA 0x10de
 #define CLASS_DISPLAY 0x03
-#define BAR1          1
 
 static void read_config(const char *root, const char *address, struct pci_config *config)
 {
@@ -42,9 +41,15 @@ static json_t *information(const char *root, const char *address, const char *na
     return json_null();
 }
 
-static json_t *resizable_json(const struct pci_config *config)
+/* What NVIDIA calls BAR1 is the second memory region: number 1 where BAR0 has 32 bits (GeForce), 2 where it has 64 (H100). */
+static size_t bar1_region(const struct pci_device *device)
 {
-    const struct pci_resizable_bar *bar = &config->bars[BAR1];
+    return device->bar_bytes[1] > 0 ? 1 : 2;
+}
+
+static json_t *resizable_json(const struct pci_config *config, size_t region)
+{
+    const struct pci_resizable_bar *bar = &config->bars[region];
     if (!config->extended)
         return json_null();
     if (!bar->present)
@@ -77,6 +82,7 @@ static void add_nvml(const struct nvml *n, const char *address, json_t *o)
 static json_t *gpu_json(const struct facts_source *s, const struct nvml *n, const struct pci_device *device)
 {
     struct pci_config config;
+    size_t region = bar1_region(device);
     read_config(s->root, device->address, &config);
     json_t *o = json_object();
     json_object_set_new(o, "index", json_null());
@@ -84,10 +90,10 @@ static json_t *gpu_json(const struct facts_source *s, const struct nvml *n, cons
     json_object_set_new(o, "vbios", information(s->root, device->address, "Video BIOS"));
     json_object_set_new(o, "pci", facts_pci(device));
     json_object_set_new(o, "bar1_bytes",
-                        device->bar_bytes[BAR1] > 0 ? json_integer((json_int_t)device->bar_bytes[BAR1])
-                                                    : json_null());
+                        device->bar_bytes[region] > 0 ? json_integer((json_int_t)device->bar_bytes[region])
+                                                      : json_null());
     json_object_set_new(o, "bar1_used_bytes", json_null());
-    json_object_set_new(o, "resizable_bar", resizable_json(&config));
+    json_object_set_new(o, "resizable_bar", resizable_json(&config, region));
     add_nvml(n, device->address, o);
     return o;
 }

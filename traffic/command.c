@@ -213,7 +213,7 @@ static const struct option_spec drive_specs[] = {
      .offset = FLOW(memory),
      .argument = "KIND",
      .help = "host (default), gpu (the first route that works), or a route: rm-dmabuf, cuda-dmabuf, "
-             "cuda-peermem, cuda-nv503c",
+             "cuda-peermem, rm-peermem, cuda-nv503c",
      .choices = memory_names},
     {.name = "peer-memory",
      .kind = OPTION_CHOICE,

@@ -118,21 +118,27 @@ static int wind_up(struct flow *f, struct error *e)
     return 0;
 }
 
+/* From a time of day on this host's clock to a time from now, which both ends wait. */
+static int64_t time_until(int64_t realtime_ns)
+{
+    int64_t wait_ns = realtime_ns ? realtime_ns - clock_realtime_ns() : 0;
+    return wait_ns > 0 ? wait_ns : 0;
+}
+
 static int run_phase(struct flow *f, size_t index, struct error *e)
 {
     struct session *s = &f->session;
     const struct drive_plan *d = f->drive;
     struct message phase = {.type = MESSAGE_PHASE, .phase = {.message_bytes = d->sizes[index]}};
-    struct message start = {.type = MESSAGE_START,
-                            .start = {.start_at_ns = index == 0 ? d->start_at_ns : 0,
-                                      .warmup_ns = d->warmup_ns,
-                                      .duration_ns = d->duration_ns,
-                                      .count = d->count}};
+    struct message start = {
+        .type = MESSAGE_START,
+        .start = {.warmup_ns = d->warmup_ns, .duration_ns = d->duration_ns, .count = d->count}};
     if (session_prepare(s, d->sizes[index], d->count, e) != 0 || control_send(&s->control, &phase, e) != 0 ||
         session_await(s, &s->got_ready, SESSION_PATIENCE_NS, "ready", e) != 0)
         return -1;
     if (index == 0 && wait_for_others(f, e) != 0)
         return -1;
+    start.start.start_in_ns = time_until(index == 0 ? d->start_at_ns : 0);
     if (control_send(&s->control, &start, e) != 0 || session_begin(s, &start.start, e) != 0)
         return -1;
     while (!phase_over(s))

@@ -8,7 +8,13 @@
 const struct memory_system memory_system_default = {.root = "", .libcuda = "libcuda.so.1"};
 
 const struct memory_back_end *const memory_back_ends[] = {
-    &memory_host, &memory_rm_dmabuf, &memory_cuda_dmabuf, &memory_cuda_peermem, &memory_cuda_nv503c, NULL,
+    &memory_host,
+    &memory_rm_dmabuf,
+    &memory_cuda_dmabuf,
+    &memory_cuda_peermem,
+    &memory_rm_peermem,
+    &memory_cuda_nv503c,
+    NULL,
 };
 
 /* One back end from allocation to registration. */
@@ -62,8 +68,8 @@ int memory_open(struct memory *memory, const struct memory_request *request, str
     int result = -1;
     *memory = (struct memory){.tried = json_array(),
                               .system = request->system ? request->system : &memory_system_default};
-    bool watch = request->kind == MEMORY_GPU || request->kind == MEMORY_CUDA_NV503C;
-    if (watch) /* before any route starts CUDA */
+    bool watch = request->kind != MEMORY_HOST; /* CUDA makes its client once, whichever route starts it */
+    if (watch)
         hook_arm();
     for (size_t i = 0; result != 0 && memory_back_ends[i]; i++)
         if (memory_back_ends[i]->kind == request->kind ||

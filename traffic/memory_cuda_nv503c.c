@@ -1,16 +1,18 @@
 /*
  * Route cuda-nv503c: as cuda-peermem, for GPUs whose CUDA creates no third-party P2P object (class 0x503C) - GeForce. The
  * program makes that object itself, under CUDA's own client, and registers with it the address space and the memory that
- * CUDA made; then nvidia-peermem finds them. Handles are seen through the ioctl hook (nvidia_hook.h).
+ * CUDA made; then nvidia-peermem finds them. Where CUDA has such an object (data-centre GPUs: cuInit makes it), the memory is
+ * registered with that one, for a subdevice takes no second. Handles are seen through the ioctl hook (nvidia_hook.h).
  *
  * Memory comes from cuMemCreate, whose one allocation in the resource manager can be told from others. The flag
  * gpuDirectRDMACapable stays unset (GeForce refuses it), and SYNC_MEMOPS is not set (it fails on mapped memory there).
  */
+#include "lib/log.h"
 #include "traffic/cuda.h"
 #include "traffic/explain.h"
 #include "traffic/memory.h"
 #include "traffic/nvidia_hook.h"
-#include "traffic/nvidia_rm.h"
+#include "traffic/third_party_p2p.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -23,7 +25,8 @@ struct nv503c {
     size_t bytes;
     bool mapped;
     struct hook_object memory, subdevice, va_space;
-    uint32_t p2p; /* the third-party P2P object */
+    struct p2p p2p;
+    bool registered;
 };
 
 /* ---- what CUDA made ---------------------------------------------------------------------------------------------- */
@@ -42,10 +45,21 @@ static bool find_object(const struct hook_object *objects, size_t count, uint32_
     return false;
 }
 
+/* The first one, as above. CUDA makes two address spaces under a device; the first, which is managed by nvidia-uvm, is the one
+ * that it registers itself where it makes the P2P object (seen with driver 580.159.04 on an H200). */
+static bool find_va_space(const struct hook_object *objects, size_t count, struct nv503c *n)
+{
+    for (size_t i = 0; i < count; i++)
+        if (find_object(objects + i, 1, RM_CLASS_VASPACE, n->memory.client, n->memory.parent, &n->va_space))
+            return true;
+    return false;
+}
+
 /* The newest memory object is what cuMemCreate made; it says which client and device are CUDA's. */
 static int find_handles(struct nv503c *n, const struct hook_object *objects, size_t before, size_t count,
                         struct error *e)
 {
+    struct hook_object cudas;
     if (before == 0)
         return error_set(
             e, "CUDA's calls to the driver were not seen: the program must export its ioctl (-rdynamic)");
@@ -54,8 +68,12 @@ static int find_handles(struct nv503c *n, const struct hook_object *objects, siz
                          count - before);
     if (!find_object(objects, count, RM_CLASS_SUBDEVICE, n->memory.client, n->memory.parent, &n->subdevice))
         return error_set(e, "no subdevice was seen under the memory's device");
-    if (!find_object(objects, count, RM_CLASS_VASPACE, n->memory.client, n->memory.parent, &n->va_space))
+    if (!find_va_space(objects, count, n))
         return error_set(e, "no address space was seen under the memory's device");
+    n->p2p = (struct p2p){
+        .fd = n->memory.fd, .client = n->memory.client, .subdevice = n->subdevice.object, .own = false};
+    if (find_object(objects, count, RM_CLASS_THIRD_PARTY_P2P, n->memory.client, n->subdevice.object, &cudas))
+        n->p2p.object = cudas.object;
     return 0;
 }
 
@@ -92,21 +110,14 @@ static int create_memory(struct nv503c *n, int64_t bytes, struct error *e)
                       "taking GPU memory with cuMemCreate", e);
 }
 
-static int make_p2p(struct nv503c *n, struct error *e)
+static int join_p2p(struct nv503c *n, struct error *e)
 {
-    uint32_t flags = RM_P2P_TYPE_BAR1;
-    struct rm_register_va_space space = {.va_space = n->va_space.object};
-    struct rm_register_vidmem vidmem = {.memory = n->memory.object, .address = n->address, .size = n->bytes};
-    int fd = n->memory.fd;
-    uint32_t client = n->memory.client;
-    if (rm_alloc_object(fd, client, n->subdevice.object, RM_CLASS_THIRD_PARTY_P2P, &flags, sizeof flags,
-                        &n->p2p, "making a third-party P2P object (class 0x503C)", e) != 0)
+    if (n->p2p.object)
+        log_info("CUDA has a third-party P2P object of its own on this GPU: the memory goes to that one");
+    else if (p2p_make(&n->p2p, n->va_space.object, e) != 0)
         return -1;
-    if (rm_control(fd, client, n->p2p, RM_CONTROL_P2P_REGISTER_VA_SPACE, &space, sizeof space,
-                   "registering the address space with it", e) != 0)
-        return -1;
-    return rm_control(fd, client, n->p2p, RM_CONTROL_P2P_REGISTER_VIDMEM, &vidmem, sizeof vidmem,
-                      "registering the memory with it", e);
+    n->registered = p2p_register(&n->p2p, n->memory.object, n->address, n->bytes, e) == 0;
+    return n->registered ? 0 : -1;
 }
 
 /* ---- the back end ------------------------------------------------------------------------------------------------ */
@@ -114,8 +125,9 @@ static int make_p2p(struct nv503c *n, struct error *e)
 static void release(struct memory *memory)
 {
     struct nv503c *n = memory->state;
-    if (n->p2p) /* unregisters what it holds */
-        rm_free_object(n->memory.fd, n->memory.client, n->subdevice.object, n->p2p);
+    if (n->registered)
+        p2p_unregister(&n->p2p, n->memory.object);
+    p2p_release(&n->p2p);
     if (n->cuda.context)
         n->cuda.context_set(n->cuda.context);
     if (n->mapped)
@@ -139,7 +151,7 @@ static int make(struct nv503c *n, const struct memory *memory, const struct memo
         find_handles(n, objects, before, hook_objects(objects, HOOK_MAX_OBJECTS), e) != 0 ||
         map_memory(n, e) != 0)
         return -1;
-    return make_p2p(n, e);
+    return join_p2p(n, e);
 }
 
 static int allocate(struct memory *memory, const struct memory_request *request, struct error *e)

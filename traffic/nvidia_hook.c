@@ -21,7 +21,7 @@ static struct {
 static bool wanted(uint32_t class)
 {
     return class == RM_CLASS_DEVICE || class == RM_CLASS_SUBDEVICE || class == RM_CLASS_VASPACE ||
-           class == RM_CLASS_LOCAL_MEMORY;
+           class == RM_CLASS_LOCAL_MEMORY || class == RM_CLASS_THIRD_PARTY_P2P;
 }
 
 /* When there is no more room the oldest go: they are the likeliest to have been freed since. */

@@ -20,7 +20,7 @@ struct hook_object {
  * and devices once in a process. */
 void hook_arm(void);
 void hook_disarm(void);
-/* Copy what was noted so far: devices, subdevices, address spaces and local memory; at most `room`. Returns the number. */
+/* Copy what was noted so far: devices, subdevices, address spaces, local memory and third-party P2P objects; at most `room`. Returns the number. */
 size_t hook_objects(struct hook_object *objects, size_t room);
 
 #endif

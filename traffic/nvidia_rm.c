@@ -4,11 +4,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 /* ---- layouts are checked when this is compiled ------------------------------------------------------------------- */
@@ -44,6 +44,10 @@ OFFSET_IS(rm_memory_params, attr, 24);
 OFFSET_IS(rm_memory_params, size, 64);
 OFFSET_IS(rm_memory_params, alignment, 72);
 OFFSET_IS(rm_memory_params, numa_node, 120); /* 535 ends before it */
+SIZE_IS(rm_va_space_params, 56);
+OFFSET_IS(rm_va_space_params, big_page_bytes, 32);
+OFFSET_IS(rm_va_space_params, va_base, 40);
+OFFSET_IS(rm_va_space_params, pasid, 48); /* 570 and before end before it */
 SIZE_IS(rm_gpu_id_info, 32);
 OFFSET_IS(rm_gpu_id_info, device_instance, 8);
 OFFSET_IS(rm_gpu_id_info, subdevice_instance, 12);
@@ -201,12 +205,12 @@ static int status_error(struct error *e, const char *what, uint32_t status)
 
 #define RM_IOCTL(escape, bytes) _IOC(_IOC_READ | _IOC_WRITE, RM_IOCTL_TYPE, escape, bytes)
 
-/* The ioctl itself. */
+/* The ioctl itself; not by the name that nvidia_hook.c listens to, which is for what CUDA makes. */
 static int call(int fd, unsigned escape, void *argument, size_t bytes, const char *what, struct error *e)
 {
     int result;
     do
-        result = ioctl(fd, RM_IOCTL(escape, bytes), argument);
+        result = (int)syscall(SYS_ioctl, fd, RM_IOCTL(escape, bytes), argument);
     while (result < 0 && errno == EINTR);
     return result < 0 ? error_set_errno(e, errno, "%s", what) : 0;
 }
@@ -366,6 +370,13 @@ int rm_allocate_memory(struct rm *rm, uint64_t bytes, uint32_t *memory, struct e
                                       .alignment = RM_P2P_ALIGN_BYTES};
     return rm_alloc_object(rm->control_fd, rm->client, rm->device, RM_CLASS_LOCAL_MEMORY, &params,
                            rm->family->memory_params_bytes, memory, "taking video memory", e);
+}
+
+int rm_allocate_va_space(const struct rm *rm, uint32_t *va_space, struct error *e)
+{
+    struct rm_va_space_params params = {.index = 0}; /* a new one */
+    return rm_alloc_object(rm->control_fd, rm->client, rm->device, RM_CLASS_VASPACE, &params,
+                           rm->family->va_space_params_bytes, va_space, "making an address space", e);
 }
 
 static const char export_what[] = "exporting video memory as a dma-buf";

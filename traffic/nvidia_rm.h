@@ -10,6 +10,7 @@
 #define TRAFFIC_NVIDIA_RM_H
 
 #include "lib/error.h"
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/ioctl.h>
@@ -100,6 +101,14 @@ struct rm_memory_params { /* NV_MEMORY_ALLOCATION_PARAMS; the last member is mis
     uint32_t padding1;
 };
 
+struct rm_va_space_params { /* NV_VASPACE_ALLOCATION_PARAMETERS; the last member came with 580 */
+    uint32_t index, flags;
+    uint64_t va_size, va_start, va_limit;
+    uint32_t big_page_bytes, padding0;
+    uint64_t va_base;
+    uint32_t pasid, padding1;
+};
+
 struct rm_gpu_id_info { /* NV0000_CTRL_GPU_GET_ID_INFO_V2_PARAMS */
     uint32_t gpu_id, gpu_flags, device_instance, subdevice_instance, sli_status, board_id, gpu_instance;
     int32_t numa_id;
@@ -185,6 +194,8 @@ void rm_close(struct rm *rm);
 int rm_allocate_memory(struct rm *rm, uint64_t bytes, uint32_t *memory, struct error *e);
 /* A dma-buf of the whole memory object: a file descriptor, or -1. */
 int rm_export_dmabuf(struct rm *rm, uint32_t memory, uint64_t bytes, struct error *e);
+/* An address space of the driver's own size, in which nothing is mapped. */
+int rm_allocate_va_space(const struct rm *rm, uint32_t *va_space, struct error *e);
 /* The CPU's view through BAR1. */
 void *rm_map(struct rm *rm, uint32_t memory, uint64_t bytes, struct error *e);
 

@@ -7,8 +7,8 @@ const char *const operation_names[] = {"write", "write-imm", "read", "send", NUL
 const char *const mode_names[] = {"stream", "ping-pong", NULL};
 const char *const connection_names[] = {"tcp", "rdma", NULL};
 const char *const pacing_names[] = {"auto", "hardware", "software", NULL};
-const char *const memory_names[] = {"host",         "gpu",         "rm-dmabuf", "cuda-dmabuf",
-                                    "cuda-peermem", "cuda-nv503c", NULL};
+const char *const memory_names[] = {"host",         "gpu",        "rm-dmabuf",   "cuda-dmabuf",
+                                    "cuda-peermem", "rm-peermem", "cuda-nv503c", NULL};
 
 #define CACHE_LINE 64
 

@@ -213,8 +213,7 @@ int session_prepare(struct session *s, int64_t message_bytes, int64_t count, str
 
 int session_begin(struct session *s, const struct start *start, struct error *e)
 {
-    int64_t wait_ns = start->start_at_ns ? start->start_at_ns - clock_realtime_ns() : 0;
-    int64_t begin_ns = clock_monotonic_ns() + (wait_ns > 0 ? wait_ns : 0);
+    int64_t begin_ns = clock_monotonic_ns() + start->start_in_ns;
     while (clock_monotonic_ns() < begin_ns && !s->stopping && !s->got_stop)
         if (session_pump(s, begin_ns, e) != 0)
             return -1;

@@ -54,7 +54,7 @@ void session_close(struct session *s);
 
 /* Ready for messages of this size: the pattern is written, receives are posted. */
 int session_prepare(struct session *s, int64_t message_bytes, int64_t count, struct error *e);
-/* Sleep until `start_at_ns` (CLOCK_REALTIME; 0: at once), then run the engine. */
+/* Sleep for `start_in_ns`, then run the engine. */
 int session_begin(struct session *s, const struct start *start, struct error *e);
 /* Wait for one thing to happen (at most until deadline_ns, CLOCK_MONOTONIC): heartbeats, lines, messages, failures. A
  * message sets its got_... */

@@ -107,12 +107,12 @@ static const struct field phase_fields[] = {
 
 #define AT(member) offsetof(struct start, member)
 static const struct field start_fields[] = {
-    {.name = "start_at_ns",
+    {.name = "start_in_ns",
      .kind = FIELD_INTEGER,
-     .offset = AT(start_at_ns),
+     .offset = AT(start_in_ns),
      .required = true,
      .min = 0,
-     .max = INT64_MAX},
+     .max = INT64_MAX / 4},
     {.name = "warmup_ns",
      .kind = FIELD_INTEGER,
      .offset = AT(warmup_ns),

@@ -76,7 +76,7 @@ struct phase {
 };
 
 struct start {
-    int64_t start_at_ns; /* CLOCK_REALTIME; 0: at once */
+    int64_t start_in_ns; /* from now; 0: at once. Not a time of day: the other host's clock may be anything */
     int64_t warmup_ns, duration_ns, count;
 };
 

@@ -62,7 +62,7 @@ head -c 400000 /dev/zero | tr '\0' x | say 2>/dev/null
 check_says "a line without end is refused" 'a line of more than' "$SCRATCH/answer"
 printf '%s\n' '{"type":"hello","protocol":99,"version":"9"}' | say
 check_says "another protocol version is refused by name" 'speaks control protocol 99' "$SCRATCH/answer"
-printf '%s\n' '{"type":"hello","protocol":1,"version":"0"}' '{"type":"start","start_at_ns":0,"warmup_ns":0,"duration_ns":0,"count":0}' | say
+printf '%s\n' '{"type":"hello","protocol":1,"version":"0"}' '{"type":"start","start_in_ns":0,"warmup_ns":0,"duration_ns":0,"count":0}' | say
 check_says "a message out of turn is refused" 'says \\"start\\" where \\"offer\\" is expected' "$SCRATCH/answer"
 check_exit 3 "a second server on the same port ends with 3" "$traffic" serve --port "$PORT" --listen 127.0.0.1
 check "the server is still there" kill -0 "$SERVER"

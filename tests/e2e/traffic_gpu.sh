@@ -7,7 +7,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 traffic=$BUILD/roce-traffic
 
 if ! [ -e /dev/nvidia0 ]; then
-    skip "routes to GPU memory: rm-dmabuf, cuda-dmabuf, cuda-peermem, cuda-nv503c" "there is no NVIDIA GPU here (/dev/nvidia0 is missing)"
+    skip "routes to GPU memory: rm-dmabuf, cuda-dmabuf, cuda-peermem, rm-peermem, cuda-nv503c" "there is no NVIDIA GPU here (/dev/nvidia0 is missing)"
     finish
 fi
 
@@ -17,7 +17,7 @@ jq -r '"# \(.what) \(.route // ""): \(.text)"' "$SCRATCH/out"
 route() { jq -r "select(.route == \"$1\") | .$2" "$SCRATCH/out"; }
 
 check "at least one route works" test $code = 0
-for name in rm-dmabuf cuda-dmabuf cuda-peermem cuda-nv503c; do
+for name in rm-dmabuf cuda-dmabuf cuda-peermem rm-peermem cuda-nv503c; do
     if [ "$(route $name allocated)" = true ]; then
         # memory that was had must hold a pattern, whatever the driver says of the rest
         check "$name: memory is taken, a pattern written and checked, a flipped byte found" test "$(route $name pattern)" = true

@@ -169,7 +169,9 @@ static void without_a_driver_every_route_says_why(void **state)
     const char *at = e.text;
     static const char *const parts[] = {"no route to GPU memory works",
                                         "rm-dmabuf: no NVIDIA driver is loaded",
-                                        "cuda-dmabuf: no CUDA driver", "cuda-peermem: no CUDA driver",
+                                        "cuda-dmabuf: no CUDA driver",
+                                        "cuda-peermem: no CUDA driver",
+                                        "rm-peermem: no NVIDIA driver is loaded",
                                         "cuda-nv503c: no NVIDIA driver is loaded"};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) { /* in the order of the document */
         const char *found = strstr(at, parts[i]);
@@ -312,14 +314,15 @@ static void handles_belong_to_the_memory_s_client_and_device(void **state)
     see(1, 1, 10, RM_CLASS_DEVICE, 0);
     see(1, 10, 11, RM_CLASS_SUBDEVICE, 0);
     see(1, 10, 12, RM_CLASS_VASPACE, 0);
-    see(1, 1, 20, RM_CLASS_DEVICE, 0); /* another GPU of the same client */
+    see(1, 10, 15, RM_CLASS_VASPACE, 0); /* CUDA's second, not the one that it registers */
+    see(1, 1, 20, RM_CLASS_DEVICE, 0);   /* another GPU of the same client */
     see(1, 20, 21, RM_CLASS_SUBDEVICE, 0);
     see(1, 20, 22, RM_CLASS_VASPACE, 0);
     see(2, 10, 31, RM_CLASS_SUBDEVICE, 0);  /* another client with the same device handle */
     see(1, 10, 13, RM_CLASS_VASPACE, 0x56); /* refused: not noted */
     see(1, 10, 14, 0x9070, 0);              /* another class: not noted */
     size_t before = hook_objects(objects, HOOK_MAX_OBJECTS);
-    assert_int_equal(before, 7);
+    assert_int_equal(before, 8);
     assert_int_equal(find_handles(&n, objects, before, before, &e), -1);
     assert_non_null(strstr(e.text, "cuMemCreate made no object"));
     see(1, 10, 40, RM_CLASS_LOCAL_MEMORY, 0);
@@ -329,6 +332,14 @@ static void handles_belong_to_the_memory_s_client_and_device(void **state)
     assert_int_equal(n.subdevice.object, 11);
     assert_int_equal(n.va_space.object, 12);
     assert_int_equal(n.memory.fd, 9);
+    assert_int_equal(n.p2p.object, 0);           /* GeForce: to be made */
+    see(2, 31, 50, RM_CLASS_THIRD_PARTY_P2P, 0); /* another client's */
+    see(1, 11, 51, RM_CLASS_THIRD_PARTY_P2P, 0);
+    see(1, 10, 41, RM_CLASS_LOCAL_MEMORY, 0);
+    count = hook_objects(objects, HOOK_MAX_OBJECTS);
+    assert_int_equal(find_handles(&n, objects, before, count, &e), 0);
+    assert_int_equal(n.p2p.object, 51); /* a data-centre GPU: CUDA's */
+    assert_false(n.p2p.own);
     for (uint32_t i = 0; i < 2 * HOOK_MAX_OBJECTS; i++) /* the oldest go */
         see(1, 10, 1000 + i, RM_CLASS_LOCAL_MEMORY, 0);
     count = hook_objects(objects, HOOK_MAX_OBJECTS);
