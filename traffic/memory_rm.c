@@ -23,8 +23,9 @@ static int need_view(struct rm_memory *m, struct error *e)
     return m->view ? 0 : -1;
 }
 
-int rm_memory_put(struct rm_memory *m, int64_t offset, const void *from, size_t bytes, struct error *e)
+int rm_memory_put(struct memory *memory, int64_t offset, const void *from, size_t bytes, struct error *e)
 {
+    struct rm_memory *m = memory->state;
     if (need_view(m, e) != 0)
         return -1;
     memcpy(m->view + offset, from, bytes);
@@ -32,8 +33,9 @@ int rm_memory_put(struct rm_memory *m, int64_t offset, const void *from, size_t 
     return 0;
 }
 
-int rm_memory_get(struct rm_memory *m, int64_t offset, void *to, size_t bytes, struct error *e)
+int rm_memory_get(struct memory *memory, int64_t offset, void *to, size_t bytes, struct error *e)
 {
+    struct rm_memory *m = memory->state;
     if (need_view(m, e) != 0)
         return -1;
     memcpy(to, m->view + offset, bytes);

@@ -5,6 +5,7 @@
 #include "traffic/memory.h"
 #include "traffic/nvidia_rm.h"
 
+/* The first member of a back end's state. */
 struct rm_memory {
     struct rm rm;
     uint32_t object;
@@ -15,8 +16,8 @@ struct rm_memory {
 /* Video memory of whole 64 KiB pages. On failure nothing is left. */
 int rm_memory_open(struct rm_memory *m, const struct memory *memory, const struct memory_request *request,
                    struct error *e);
-int rm_memory_put(struct rm_memory *m, int64_t offset, const void *from, size_t bytes, struct error *e);
-int rm_memory_get(struct rm_memory *m, int64_t offset, void *to, size_t bytes, struct error *e);
+int rm_memory_put(struct memory *memory, int64_t offset, const void *from, size_t bytes, struct error *e);
+int rm_memory_get(struct memory *memory, int64_t offset, void *to, size_t bytes, struct error *e);
 void rm_memory_close(struct rm_memory *m);
 
 #endif

@@ -51,25 +51,13 @@ static int enrol(struct memory *memory, struct ibv_pd *pd, int access, struct er
     return memory->mr ? 0 : explain_registration(e, errno, memory, "ibv_reg_dmabuf_mr");
 }
 
-static int put(struct memory *memory, int64_t offset, const void *from, size_t bytes, struct error *e)
-{
-    struct rm_dmabuf *d = memory->state;
-    return rm_memory_put(&d->memory, offset, from, bytes, e);
-}
-
-static int get(struct memory *memory, int64_t offset, void *to, size_t bytes, struct error *e)
-{
-    struct rm_dmabuf *d = memory->state;
-    return rm_memory_get(&d->memory, offset, to, bytes, e);
-}
-
 const struct memory_back_end memory_rm_dmabuf = {
     .kind = MEMORY_RM_DMABUF,
     .name = "rm-dmabuf",
     .gpu = true,
     .allocate = allocate,
     .enrol = enrol,
-    .put = put,
-    .get = get,
+    .put = rm_memory_put,
+    .get = rm_memory_get,
     .release = release,
 };

@@ -74,25 +74,13 @@ static int enrol(struct memory *memory, struct ibv_pd *pd, int access, struct er
     return memory->mr ? 0 : explain_registration(e, errno, memory, "ibv_reg_mr");
 }
 
-static int put(struct memory *memory, int64_t offset, const void *from, size_t bytes, struct error *e)
-{
-    struct rm_peermem *p = memory->state;
-    return rm_memory_put(&p->memory, offset, from, bytes, e);
-}
-
-static int get(struct memory *memory, int64_t offset, void *to, size_t bytes, struct error *e)
-{
-    struct rm_peermem *p = memory->state;
-    return rm_memory_get(&p->memory, offset, to, bytes, e);
-}
-
 const struct memory_back_end memory_rm_peermem = {
     .kind = MEMORY_RM_PEERMEM,
     .name = "rm-peermem",
     .gpu = true,
     .allocate = allocate,
     .enrol = enrol,
-    .put = put,
-    .get = get,
+    .put = rm_memory_put,
+    .get = rm_memory_get,
     .release = release,
 };
