@@ -22,8 +22,8 @@ enum function { DELTA, RATE, FIRST, LAST, MIN, MAX, MEAN, SUM, COUNT_OF, TOTAL }
 static const char *const function_names[] = {"delta", "rate", "first", "last",  "min", "max",
                                              "mean",  "sum",  "count", "total", NULL};
 enum comparison { LESS, LESS_EQUAL, GREATER, GREATER_EQUAL, EQUAL, NOT_EQUAL };
-static const struct {
-    const char *sign;
+static const struct sign {
+    const char *text;
     enum comparison comparison;
 } signs[] = {{"<=", LESS_EQUAL}, {">=", GREATER_EQUAL}, {"==", EQUAL},
              {"!=", NOT_EQUAL},  {"<", LESS},           {">", GREATER}};
@@ -42,7 +42,7 @@ struct node {
 
 struct expr {
     struct node *left, *right; /* right only in a check */
-    enum comparison comparison;
+    const struct sign *sign;
     int column; /* of the comparison */
 };
 
@@ -374,12 +374,12 @@ static int parse_check(struct parser *p, struct expr *expr)
 {
     size_t i = 0;
     expr->column = column(p);
-    while (i < sizeof signs / sizeof *signs && strncmp(signs[i].sign, p->at, strlen(signs[i].sign)) != 0)
+    while (i < sizeof signs / sizeof *signs && strncmp(signs[i].text, p->at, strlen(signs[i].text)) != 0)
         i++;
     if (i == sizeof signs / sizeof *signs)
         return fail(p, "a comparison (< <= > >= == !=)"), -1;
-    expr->comparison = signs[i].comparison;
-    p->at += strlen(signs[i].sign);
+    expr->sign = &signs[i];
+    p->at += strlen(expr->sign->text);
     expr->right = parse_sum(p);
     return expr->right ? 0 : -1;
 }
@@ -763,7 +763,7 @@ enum expr_outcome expr_evaluate(const struct expr *expr, const json_t *result, s
 {
     struct evaluation v = {result, out};
     enum dimension left, right = ANY;
-    *out = (struct expr_result){.right = NAN, .unit = ""};
+    *out = (struct expr_result){.right = NAN, .unit = "", .sign = expr->sign ? expr->sign->text : ""};
     out->left = evaluate(expr->left, &v, &left);
     if (expr->right)
         out->right = evaluate(expr->right, &v, &right);
@@ -771,5 +771,5 @@ enum expr_outcome expr_evaluate(const struct expr *expr, const json_t *result, s
     out->unit = dimension_units[both == ANY ? PLAIN : both];
     if (isnan(out->left) || (expr->right && isnan(out->right)))
         return EXPR_UNKNOWN;
-    return !expr->right || compare(expr->comparison, out->left, out->right) ? EXPR_TRUE : EXPR_FALSE;
+    return !expr->right || compare(expr->sign->comparison, out->left, out->right) ? EXPR_TRUE : EXPR_FALSE;
 }

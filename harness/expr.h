@@ -31,6 +31,7 @@ void expr_each_counter(const struct expr *expr,
 enum expr_outcome { EXPR_TRUE, EXPR_FALSE, EXPR_UNKNOWN };
 struct expr_result {
     double left, right; /* NAN where it could not be had; a value's is left */
+    const char *sign;   /* of a check: "<" */
     const char *unit;   /* of both: "", "ns", "bytes", "b/s", "/s" */
     char reason[256];   /* EXPR_UNKNOWN: what is missing */
 };

@@ -70,21 +70,24 @@ static json_t *when_words(const json_t *when)
     return result;
 }
 
-/* A number as people read it: whole where it is, no exponent, bits per second in Gb/s. */
+/* A number as people read it: whole where it is, no exponent, large rates in Gb/s, many bytes in GiB. */
 static void add_number(struct text *out, double value, const char *unit)
 {
     bool rate = strcmp(unit, "b/s") == 0 && fabs(value) >= 1e6;
-    double shown = rate ? value / 1e9 : value;
+    bool many = strcmp(unit, "bytes") == 0 && fabs(value) >= 1e9;
+    double shown = rate ? value / 1e9 : many ? value / (1 << 30) : value;
     bool whole = shown == floor(shown) && fabs(shown) < 9e15;
-    text_add(out, whole ? "%.0f" : fabs(shown) >= 1e6 ? "%.1f" : "%.6g", shown);
-    text_add(out, "%s%s", *unit ? " " : "", rate ? "Gb/s" : unit);
+    text_add(out, whole ? "%.0f" : fabs(shown) >= 1e6 ? "%.1f" : many ? "%.2f" : "%.6g", shown);
+    if (value != 0)
+        text_add(out, "%s%s", *unit ? " " : "", rate ? "Gb/s" : many ? "GiB" : unit);
 }
 
-static json_t *against(const struct expr_result *r)
+/* "25, expected < 210.6" */
+static json_t *beside_expected(const struct expr_result *r)
 {
     struct text words = {0};
     add_number(&words, r->left, r->unit);
-    text_add(&words, " against ");
+    text_add(&words, ", expected %s ", r->sign);
     add_number(&words, r->right, r->unit);
     json_t *result = json_string(text_string(&words));
     text_free(&words);
@@ -109,7 +112,7 @@ static void decide(const struct expr *check, const json_t *result, json_t *entry
         return;
     }
     json_object_set_new(entry, "verdict", json_string(outcome == EXPR_TRUE ? "passed" : "failed"));
-    json_object_set_new(entry, "reason", against(&r));
+    json_object_set_new(entry, "reason", beside_expected(&r));
 }
 
 static json_t *judge_one(const struct cell *cell, size_t i, const json_t *result, const char *why_not)
