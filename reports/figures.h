@@ -27,4 +27,7 @@ struct sweep_figure {
 
 extern const struct sweep_figure sweep_figures[]; /* ended by one without name */
 
+/* Completion time over that on an empty network, by the size of flows (figures_completion.c). */
+void figure_slowdown(const struct runs *runs, struct plot *plot);
+
 #endif

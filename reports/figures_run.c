@@ -37,8 +37,7 @@ static void limit_x(const struct run *run, struct plot *plot)
 {
     plot->x_min = 0;
     plot->x_max = on_axis(run, run->end_ns - run->start_ns);
-    free(plot->x_label);
-    plot->x_label = strdup(is_short(run) ? "time, ms" : "time, s");
+    plot_relabel_x(plot, is_short(run) ? "time, ms" : "time, s");
 }
 
 /* The counter's rise per second times `scale`, over bins of the measure phase. */

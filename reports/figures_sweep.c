@@ -136,8 +136,7 @@ static struct plot_series *curve_named(struct plot_panel *panel, const char *lab
 static void add_axis_label(struct plot *plot, const struct axis *axis)
 {
     const char *dot = strrchr(axis->key, '.');
-    free(plot->x_label);
-    plot->x_label = strdup(dot ? dot + 1 : axis->key);
+    plot_relabel_x(plot, dot ? dot + 1 : axis->key);
     plot->bytes_x = axis->is_bytes;
 }
 
@@ -262,9 +261,12 @@ static void fill_latency(const struct runs *runs, struct plot *plot)
         any |= isfinite(p50(&runs->items[i]));
     if (!any)
         return;
+    bool curves = find_axis(runs, &axis);
+    if (!curves && runs->count < 2)
+        return; /* three dots: the table of flows has them */
     struct plot_panel *panel = plot_add_panel(plot, "latency, us");
     panel->log_y = true;
-    if (!find_axis(runs, &axis)) {
+    if (!curves) {
         add_latency_dots(runs, panel, plot);
         return;
     }
@@ -283,5 +285,8 @@ const struct sweep_figure sweep_figures[] = {
     {"latency", "Latency",
      "Of the first flow that measures it: from posting to completion, or half a round trip in latency mode.",
      fill_latency},
+    {"slowdown", "Slowdown of flows by size",
+     "Time to completion over that on an empty network; each point is a tenth of the flows, by size.",
+     figure_slowdown},
     {0},
 };

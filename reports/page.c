@@ -267,6 +267,55 @@ static void add_flows(const struct runs *runs, struct text *out)
     text_add(out, "</table></div>\n");
 }
 
+static bool any_completes(const struct runs *runs)
+{
+    for (size_t i = 0; i < runs->count; i++) {
+        const char *name;
+        json_t *flow;
+        json_object_foreach((json_t *)(uintptr_t)run_get(&runs->items[i], "flows"), name, flow)
+        {
+            if (json_object_get(flow, "slowdown"))
+                return true;
+        }
+    }
+    return false;
+}
+
+/* Patterns whose flows end: how many did, in what time, and how much slower than on an empty network. */
+static void add_completions(const struct runs *runs, struct text *out)
+{
+    if (!any_completes(runs))
+        return;
+    text_add(out,
+             "<h3>Flows that end</h3><div class=scroll><table><tr><th>run<th>pattern<th class=number>started"
+             "<th class=number>finished<th class=number>time p50, us<th class=number>p99, us"
+             "<th class=number>slowdown mean<th class=number>p50<th class=number>p99</tr>\n");
+    for (size_t i = 0; i < runs->count; i++) {
+        const char *name;
+        json_t *flow;
+        json_object_foreach((json_t *)(uintptr_t)run_get(&runs->items[i], "flows"), name, flow)
+        {
+            const json_t *slowdown = json_object_get(flow, "slowdown");
+            const json_t *time = json_object_get(flow, "completion_ns");
+            const json_t *flows = json_object_get(flow, "flows");
+            if (!slowdown)
+                continue;
+            text_add(out, "<tr>");
+            add_cell(out, label_of(&runs->items[i]));
+            add_cell(out, name);
+            add_number_cell(out, number_or_nan(json_object_get(flows, "started")));
+            add_number_cell(out, number_or_nan(json_object_get(flows, "finished")));
+            add_number_cell(out, number_or_nan(json_object_get(time, "p50")) / 1e3);
+            add_number_cell(out, number_or_nan(json_object_get(time, "p99")) / 1e3);
+            add_number_cell(out, number_or_nan(json_object_get(slowdown, "mean")));
+            add_number_cell(out, number_or_nan(json_object_get(slowdown, "p50")));
+            add_number_cell(out, number_or_nan(json_object_get(slowdown, "p99")));
+            text_add(out, "</tr>\n");
+        }
+    }
+    text_add(out, "</table></div>\n");
+}
+
 static bool any_of(const struct runs *runs, const char *list)
 {
     for (size_t i = 0; i < runs->count; i++)
@@ -414,13 +463,13 @@ static void add_drawings(const struct runs *runs, const struct drawing *drawings
 {
     size_t last = SIZE_MAX - 1;
     for (size_t i = 0; i < count; i++) {
-        if (drawings[i].run != last) {
+        size_t run = runs->count == 1 ? 0 : drawings[i].run; /* all runs are this one */
+        if (run != last) {
             text_add(out, "<h2>");
-            add_escaped(out,
-                        drawings[i].run == SIZE_MAX ? "All runs" : label_of(&runs->items[drawings[i].run]));
+            add_escaped(out, run == SIZE_MAX ? "All runs" : label_of(&runs->items[run]));
             text_add(out, "</h2>\n");
         }
-        last = drawings[i].run;
+        last = run;
         add_drawing(&drawings[i], out);
     }
 }
@@ -517,32 +566,70 @@ static void add_sources(const struct run *run, struct text *out)
     text_add(out, "</table></div></details>\n");
 }
 
+/* Does PFC guard it? A buffer that never pauses has no thresholds. */
+static bool has_thresholds(const json_t *buffer)
+{
+    return json_array_size(json_object_get(buffer, "priorities")) &&
+           number_or_nan(json_object_get(buffer, "xoff_bytes")) > 0;
+}
+
+static void add_buffer_row(const struct text *hosts, const json_t *buffer, struct text *out)
+{
+    text_add(out, "<tr>");
+    add_cell(out, text_string(hosts));
+    text_add(out, "<td>%" JSON_INTEGER_FORMAT "</td>", json_integer_value(json_object_get(buffer, "buffer")));
+    add_number_cell(out, number_or_nan(json_object_get(buffer, "size_bytes")));
+    add_number_cell(out, number_or_nan(json_object_get(buffer, "xoff_bytes")));
+    add_number_cell(out, number_or_nan(json_object_get(buffer, "xon_bytes")));
+    text_add(out, "</tr>\n");
+}
+
+/* Hosts that have this very buffer, from `first` on: "a, b". False when an earlier host has it: it is in a row already. */
+static bool name_hosts_with(const json_t *hosts, const char *first, const json_t *wanted, struct text *out)
+{
+    const char *role;
+    json_t *host;
+    bool reached = false;
+    json_object_foreach((json_t *)(uintptr_t)hosts, role, host)
+    {
+        size_t i;
+        json_t *buffer;
+        reached |= strcmp(role, first) == 0;
+        json_array_foreach(json_object_get(host, "buffers"), i, buffer)
+        {
+            if (!json_equal(buffer, wanted))
+                continue;
+            if (!reached)
+                return false;
+            text_add(out, "%s%s", out->length ? ", " : "", role);
+        }
+    }
+    return true;
+}
+
+/* A row for every different buffer, with all hosts that have it. */
 static void add_buffers(const struct run *run, struct text *out)
 {
     const char *role;
     json_t *host;
+    const json_t *hosts = run_get(run, "hosts");
     bool any = false;
-    json_object_foreach((json_t *)(uintptr_t)run_get(run, "hosts"), role, host)
+    json_object_foreach((json_t *)(uintptr_t)hosts, role, host)
     {
         size_t i;
         json_t *buffer;
         json_array_foreach(json_object_get(host, "buffers"), i, buffer)
         {
-            if (!json_array_size(json_object_get(buffer, "priorities")))
-                continue;
-            if (!any)
-                text_add(out, "<h3>Receive buffers with PFC</h3><div "
-                              "class=scroll><table><tr><th>host<th>buffer<th class=number>size, B"
-                              "<th class=number>xoff, B<th class=number>xon, B</tr>\n");
-            any = true;
-            text_add(out, "<tr>");
-            add_cell(out, role);
-            text_add(out, "<td>%" JSON_INTEGER_FORMAT "</td>",
-                     json_integer_value(json_object_get(buffer, "buffer")));
-            add_number_cell(out, number_or_nan(json_object_get(buffer, "size_bytes")));
-            add_number_cell(out, number_or_nan(json_object_get(buffer, "xoff_bytes")));
-            add_number_cell(out, number_or_nan(json_object_get(buffer, "xon_bytes")));
-            text_add(out, "</tr>\n");
+            struct text names = {0};
+            if (has_thresholds(buffer) && name_hosts_with(hosts, role, buffer, &names)) {
+                if (!any)
+                    text_add(out, "<h3>Receive buffers with PFC</h3><div "
+                                  "class=scroll><table><tr><th>host<th>buffer<th class=number>size, B"
+                                  "<th class=number>xoff, B<th class=number>xon, B</tr>\n");
+                any = true;
+                add_buffer_row(&names, buffer, out);
+            }
+            text_free(&names);
         }
     }
     if (any)
@@ -573,6 +660,7 @@ static void add_details(const struct runs *runs, struct text *out)
 {
     text_add(out, "<h2>Details</h2>\n");
     add_flows(runs, out);
+    add_completions(runs, out);
     add_buffers(&runs->items[0], out);
     add_warnings(runs, out);
     for (size_t i = 0; i < runs->count; i++)

@@ -12,6 +12,7 @@
 #define WIDTH        960
 #define HEIGHT_ONE   420
 #define HEIGHT_PANEL 270
+#define LABEL_FITS   26 /* characters of a legend at its usual size */
 #define DRAW_LIMIT   (300 * NS_PER_S)
 
 /* Okabe and Ito's colours, told apart by colour-blind readers too, darkest first. */
@@ -38,6 +39,12 @@ static void free_panel(struct plot_panel *panel)
     free(panel->levels);
     free(panel->y_label);
     text_free(&panel->row_names);
+}
+
+void plot_relabel_x(struct plot *plot, const char *label)
+{
+    free(plot->x_label);
+    plot->x_label = strdup(label);
 }
 
 void plot_free(struct plot *plot)
@@ -89,6 +96,7 @@ void plot_add_point(struct plot_series *series, double x, double y)
     if (!isfinite(x) || !isfinite(y))
         return;
     text_add(&series->data, "%.9g\t%.9g\n", x, y);
+    series->highest = fmax(series->highest, y);
     series->points++;
 }
 
@@ -187,17 +195,38 @@ static void add_data(const struct plot *plot, struct text *out)
 
 /* ---- script --------------------------------------------------------------------------------------------- */
 
+static size_t longest_label(const struct plot *plot)
+{
+    size_t longest = 0;
+    for (size_t i = 0; i < plot->panel_count; i++)
+        for (size_t j = 0; j < plot->panels[i].series_count; j++)
+            if (strlen(plot->panels[i].series[j].label) > longest)
+                longest = strlen(plot->panels[i].series[j].label);
+    return longest;
+}
+
+/* Large numbers as 1.5 M, which 1.5e+06 is not for everybody. */
+static const char *y_format(const struct plot_panel *panel)
+{
+    double highest = 0;
+    for (size_t i = 0; i < panel->series_count; i++)
+        highest = fmax(highest, panel->series[i].highest);
+    return highest >= 1e5 ? "%.1s %c" : "% h";
+}
+
 static void add_head(const struct plot *plot, struct text *out)
 {
-    text_add(out, "set encoding utf8\n"
-                  "set datafile separator tab\n"
-                  "set border 3 lc rgb '#777777'\n"
-                  "set tics nomirror textcolor rgb '#333333'\n"
-                  "set grid back lc rgb '#e3e3e3' lt 1 lw 1\n"
-                  "set style fill solid 0.85 noborder\n"
-                  "set key at graph 1.015, graph 1.02 left top vertical Left reverse samplen 1.2 spacing "
-                  "1.15 font ',11' "
-                  "textcolor rgb '#222222'\n");
+    text_add(out,
+             "set encoding utf8\n"
+             "set datafile separator tab\n"
+             "set border 3 lc rgb '#777777'\n"
+             "set tics nomirror textcolor rgb '#333333'\n"
+             "set grid back lc rgb '#e3e3e3' lt 1 lw 1\n"
+             "set style fill solid 0.85 noborder\n"
+             "set key at graph 1.015, graph 1.02 left top vertical Left reverse samplen 1.2 spacing "
+             "1.15 font ',%d' "
+             "textcolor rgb '#222222'\n",
+             longest_label(plot) > LABEL_FITS ? 9 : 11);
     if (plot->bytes_x)
         text_add(out, "set logscale x 2\n"
                       "set xtics (\"2 B\" 2, \"8 B\" 8, \"32 B\" 32, \"128 B\" 128, \"512 B\" 512, \"2 KiB\" "
@@ -251,7 +280,7 @@ static void add_levels(const struct plot_panel *panel, struct text *out)
                  i + 1, panel->levels[i].y, panel->levels[i].y);
         text_add(out, "set label %zu ", i + 1);
         add_quoted(out, panel->levels[i].label);
-        text_add(out, " at graph 0.995, first %.9g right offset 0,0.45 textcolor rgb '#666666' font ',10'\n",
+        text_add(out, " at graph 1.015, first %.9g left textcolor rgb '#666666' font ',10'\n",
                  panel->levels[i].y);
     }
 }
@@ -262,7 +291,7 @@ static void add_panel(const struct plot *plot, size_t number, size_t *index, str
     bool first = number == 0, last = number + 1 == plot->panel_count;
     text_add(out, "unset arrow\nunset label\nset ylabel ");
     add_quoted(out, panel->y_label);
-    text_add(out, " textcolor rgb '#333333'\n");
+    text_add(out, " textcolor rgb '#333333'\nset format y '%s'\n", y_format(panel));
     if (first) {
         text_add(out, "set label 91 ");
         add_quoted(out, plot->title);

@@ -26,6 +26,7 @@ struct plot_series {
     bool dashed;
     struct text data; /* "x\ty\n" lines */
     size_t points;
+    double highest; /* y */
 };
 
 struct plot_level {
@@ -62,6 +63,7 @@ struct plot {
 
 void plot_init(struct plot *plot, const char *name, const char *title, const char *x_label);
 void plot_free(struct plot *plot);
+void plot_relabel_x(struct plot *plot, const char *label);
 struct plot_panel *plot_add_panel(struct plot *plot, const char *y_label);
 /* Take the last panel away again. */
 void plot_drop_panel(struct plot *plot);

@@ -53,6 +53,17 @@ fi
 check_exit 0 "one cell can be reported elsewhere" ./harness report "$result/02" --out "$SCRATCH/elsewhere"
 check "and lies there" test -s "$SCRATCH/elsewhere/index.html"
 
+# Flows that end: a curve of ten points for each quantile, the same numbers as in the result; two runs are set beside each other.
+check_exit 0 "flows of many sizes" ./harness run scenarios/web-search.json --out "$SCRATCH/results"
+web=$SCRATCH/results/web-search/latest
+check_says "the page counts flows that end" '<h3>Flows that end' "$web/report/index.html"
+wanted=$(jq -r '.flows.web.by_size[] | .up_to_bytes, .slowdown.p99' "$web/result.json" | paste - - | awk '{printf "%.4g %.4g\n", $1, $2}')
+drawn=$(awk -F '\t' '/^# slowdown: web, p99/ {on = 1} NF == 2 && on && !/^#/ {printf "%.4g %.4g\n", $1, $2}' "$web/report/sweep-slowdown.tsv")
+check "slowdown by size is drawn as it was computed" test "$(wc -l <<<"$wanted") $drawn" = "10 $wanted"
+check_exit 0 "another run beside it" ./harness run scenarios/web-search.json --seed 2 --no-report --out "$SCRATCH/other"
+check_exit 0 "two runs on one page" ./harness report "$web" "$SCRATCH/other/web-search/latest" --out "$SCRATCH/both"
+check "have two curves each" test "$(grep -c '^# slowdown: ' "$SCRATCH/both/sweep-slowdown.tsv")" = 4
+
 # Hostile names end up as text.
 cp -r "$result/02" "$SCRATCH/hostile"
 jq '.scenario.title = "<script>alert(1)</script>\" & co" | .warnings = ["<img src=x>"]' "$result/02/result.json" >"$SCRATCH/hostile/result.json"
