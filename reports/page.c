@@ -1,5 +1,6 @@
 #include "reports/page.h"
 
+#include "reports/differences.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdint.h>
@@ -238,6 +239,50 @@ static void add_summary(const struct runs *runs, struct text *out)
     text_add(out, "</table></div>\n");
 }
 
+static void add_run_headings(const struct runs *runs, struct text *out)
+{
+    for (size_t r = 0; r < runs->count; r++) {
+        text_add(out, "<th>");
+        add_escaped(out, label_of(&runs->items[r]));
+    }
+    text_add(out, "</tr>\n");
+}
+
+/* Results that are set beside each other: what was set differently. */
+static void add_differences(const struct runs *runs, struct text *out)
+{
+    const json_t *results[RUNS_SIDE_BY_SIDE];
+    if (runs->results < 2 || runs->count > RUNS_SIDE_BY_SIDE)
+        return;
+    for (size_t i = 0; i < runs->count; i++)
+        results[i] = runs->items[i].result;
+    json_t *differences = differences_between(results, runs->count), *row;
+    const char *path;
+    text_add(out, "<h2>What was set differently</h2>\n");
+    if (!json_object_size(differences)) {
+        text_add(out, "<p>Nothing: scenario, lab, seed and program are the same.</p>\n");
+        json_decref(differences);
+        return;
+    }
+    text_add(out, "<div class=scroll><table><tr><th>setting");
+    add_run_headings(runs, out);
+    json_object_foreach(differences, path, row)
+    {
+        size_t i;
+        json_t *value;
+        text_add(out, "<tr><td><code>");
+        add_escaped(out, path);
+        text_add(out, "</code></td>");
+        json_array_foreach(row, i, value)
+        {
+            add_cell(out, json_is_string(value) ? json_string_value(value) : "unset");
+        }
+        text_add(out, "</tr>\n");
+    }
+    text_add(out, "</table></div>\n");
+    json_decref(differences);
+}
+
 static void add_flows(const struct runs *runs, struct text *out)
 {
     text_add(out, "<div class=scroll><table><tr><th>run<th>flow<th>op<th>memory<th class=number>message, "
@@ -343,11 +388,7 @@ static void add_expectation_matrix(const struct runs *runs, struct text *out)
     size_t i;
     json_t *item;
     text_add(out, "<tr><th>expectation");
-    for (size_t r = 0; r < runs->count; r++) {
-        text_add(out, "<th>");
-        add_escaped(out, label_of(&runs->items[r]));
-    }
-    text_add(out, "</tr>\n");
+    add_run_headings(runs, out);
     json_array_foreach(run_get(&runs->items[0], "expectations"), i, item)
     {
         text_add(out, "<tr><td>");
@@ -678,6 +719,7 @@ void page_write(const struct runs *runs, const struct drawing *drawings, size_t 
     text_add(out, "</title>\n<style>\n%s</style>\n<main>\n", style);
     add_heading(runs, out);
     add_summary(runs, out);
+    add_differences(runs, out);
     add_published(runs, out);
     add_expectations(runs, out);
     add_drawings(runs, drawings, count, out);

@@ -3,6 +3,7 @@
 #include "lib/files.h"
 #include "lib/json_file.h"
 #include "lib/text.h"
+#include "reports/differences.h"
 #include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -152,21 +153,51 @@ static int add_result(struct runs *runs, const char *folder, struct error *e)
     return result;
 }
 
-/* Runs of different results with the same label are told apart by their folders. */
+/* ---- labels --------------------------------------------------------------------------------------------- */
+
+static void add_to_label(struct run *run, const char *more)
+{
+    char *longer = NULL;
+    if (asprintf(&longer, "%s%s%s", run->label, *run->label && *more ? ", " : "", more) < 0)
+        return;
+    free(run->label);
+    run->label = longer;
+}
+
+/* The runs from `first` on that have its label: what was set differently tells them apart, else when they were started. */
+static void tell_apart_those_like(struct runs *runs, size_t first)
+{
+    const json_t **results = calloc(runs->count, sizeof *results);
+    struct run **same = calloc(runs->count, sizeof *same);
+    size_t count = 0;
+    for (size_t i = first; results && same && i < runs->count; i++) {
+        if (strcmp(runs->items[i].label, runs->items[first].label) != 0)
+            continue;
+        same[count] = &runs->items[i];
+        results[count++] = runs->items[i].result;
+    }
+    json_t *differences = count > 1 ? differences_between(results, count) : NULL;
+    for (size_t i = 0; differences && i < count; i++) {
+        char *label = differences_label(differences, i);
+        add_to_label(same[i], label && *label ? label : run_text(same[i], "started"));
+        free(label);
+    }
+    json_decref(differences);
+    free(results);
+    free(same);
+}
+
+/* Every run gets a label of its own; where nothing else is left, its folder. */
 static void tell_apart(struct runs *runs)
 {
+    for (size_t i = 0; i < runs->count; i++)
+        tell_apart_those_like(runs, i);
     for (size_t i = 0; i < runs->count; i++) {
-        struct run *run = &runs->items[i];
-        bool taken = runs->count > 1 && !*run->label;
+        bool taken = runs->count > 1 && !*runs->items[i].label;
         for (size_t j = 0; j < runs->count; j++)
-            taken |= j != i && strcmp(runs->items[j].label, run->label) == 0;
-        if (!taken)
-            continue;
-        char *longer = NULL;
-        if (asprintf(&longer, "%s%s%s", run->label, *run->label ? ", " : "", run->folder) < 0)
-            continue;
-        free(run->label);
-        run->label = longer;
+            taken |= j != i && strcmp(runs->items[j].label, runs->items[i].label) == 0;
+        if (taken)
+            add_to_label(&runs->items[i], runs->items[i].folder);
     }
 }
 
@@ -183,6 +214,7 @@ int runs_load(const char *const *folders, size_t count, struct runs *runs, struc
         runs_free(runs);
         return error_set(e, "there is no finished run in %s", count ? folders[0] : "nothing");
     }
+    runs->results = count;
     tell_apart(runs);
     const char *title = run_text(&runs->items[0], "scenario.title");
     runs->title = strdup(*title ? title : run_text(&runs->items[0], "scenario.name"));

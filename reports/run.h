@@ -43,6 +43,7 @@ struct run {
 struct runs {
     struct run *items;
     size_t count;
+    size_t results; /* folders that were named */
     char *title;
     json_t *index; /* index.json of the first sweep among the results, or NULL */
 };

@@ -62,6 +62,8 @@ drawn=$(awk -F '\t' '/^# slowdown: web, p99/ {on = 1} NF == 2 && on && !/^#/ {pr
 check "slowdown by size is drawn as it was computed" test "$(wc -l <<<"$wanted") $drawn" = "10 $wanted"
 check_exit 0 "another run beside it" ./harness run scenarios/web-search.json --seed 2 --no-report --out "$SCRATCH/other"
 check_exit 0 "two runs on one page" ./harness report "$web" "$SCRATCH/other/web-search/latest" --out "$SCRATCH/both"
+check_says "which says what was set differently" '<code>seed</code></td><td>1</td><td>2</td></tr>' "$SCRATCH/both/index.html"
+check_says "and names the curves by it" '^# slowdown: seed 2 web, p99' "$SCRATCH/both/sweep-slowdown.tsv"
 check "have two curves each" test "$(grep -c '^# slowdown: ' "$SCRATCH/both/sweep-slowdown.tsv")" = 4
 
 # Hostile names end up as text.
