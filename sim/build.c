@@ -197,18 +197,8 @@ static void clear_list(struct packet_list *list)
     list->head = list->tail = NONE;
 }
 
-/* Room for twice the frames of 1000 bytes that the link holds: it seldom has to grow. */
-static int build_flight(struct sim *sim, struct port *port)
-{
-    int64_t frames = port->delay_ps / (int64_t)(1000 * port->ps_per_byte_q20 >> 20);
-    int64_t wanted = 2 * (frames < 1000 ? frames : 1000) + 8;
-    while (!port->flight.entries || port->flight.mask + 1 < wanted)
-        if (delay_line_grow(sim, &port->flight))
-            return -1;
-    return 0;
-}
-
-static int build_port(struct sim *sim, uint32_t index, const struct sim_link_config *link, struct sim_node at)
+static void build_port(struct sim *sim, uint32_t index, const struct sim_link_config *link,
+                       struct sim_node at)
 {
     struct port *port = &sim->ports[index];
     port->ps_per_byte_q20 = ((uint64_t)SIM_PS_PER_S * 8 << 20) / (uint64_t)link->rate_bps;
@@ -221,7 +211,7 @@ static int build_port(struct sim *sim, uint32_t index, const struct sim_link_con
     port->loss_threshold = (uint64_t)((double)link->loss_per_billion / 1e9 * 0x1p64 * (1 - 0x1p-53));
     for (int i = 0; i < QUEUES; i++)
         clear_list(&port->queues[i].packets);
-    return build_flight(sim, port);
+    port->flight.first = NONE;
 }
 
 static int connect_node(struct sim *sim, const struct sim_config *c, uint32_t port, struct sim_node at,
@@ -251,15 +241,26 @@ static int build_port_events(struct sim *sim)
     return 0;
 }
 
+/* The two kinds that nearly all arrivals are of have a short way. */
+static uint8_t kind_of_arrival(const struct sim *sim, uint32_t port)
+{
+    unsigned to = sim->ports[sim->ports[port].peer].node_kind;
+    if (sim->ports[port].flags & PORT_LOSES || to == SIM_BRIDGE)
+        return EVENT_ARRIVE;
+    return to == SIM_HOST ? EVENT_AT_HOST : EVENT_AT_SWITCH;
+}
+
 static int build_ports(struct sim *sim, const struct sim_config *c, struct error *e)
 {
     for (uint32_t i = 0; i < c->link_count; i++) {
         const struct sim_link_config *link = &c->links[i];
         if (connect_node(sim, c, 2 * i, link->a, e) || connect_node(sim, c, 2 * i + 1, link->b, e))
             return -1;
-        if (build_port(sim, 2 * i, link, link->a) || build_port(sim, 2 * i + 1, link, link->b))
-            return error_set(e, "simulator: no memory for %zu links", c->link_count);
+        build_port(sim, 2 * i, link, link->a);
+        build_port(sim, 2 * i + 1, link, link->b);
     }
+    for (uint32_t p = 0; p < sim->port_count; p++)
+        sim->events.events[port_event(p, PORT_ARRIVE)].kind = kind_of_arrival(sim, p);
     for (size_t i = 0; i < c->host_count; i++)
         if (sim->hosts[i].port == NONE)
             return error_set(e, "simulator: host %s has no link", c->hosts[i].name);
@@ -343,6 +344,8 @@ static int build_host(struct sim *sim, uint32_t index, const struct sim_host_con
     for (int i = 0; i < QUEUES; i++)
         clear_list(&h->fetched[i]);
     clear_list(&h->writing);
+    for (int i = 0; i < SIM_MEMORIES; i++)
+        h->fetching[i].first = NONE;
     h->schedule_event = events_add(&sim->events, EVENT_SCHEDULE, index);
     h->write_event = events_add(&sim->events, EVENT_WRITE, index);
     for (uint32_t i = 0; i < SIM_MEMORIES; i++) {
@@ -664,10 +667,8 @@ void sim_free(struct sim *sim)
         free(sim->hosts[i].pcie.returns);
         free(sim->hosts[i].columns);
         free(sim->hosts[i].column_names);
-        for (int k = 0; k < SIM_MEMORIES; k++) {
+        for (int k = 0; k < SIM_MEMORIES; k++)
             free(sim->hosts[i].memories[k].bank_free_ps);
-            free(sim->hosts[i].fetching[k].entries);
-        }
     }
     for (uint32_t i = 0; sim->flows && i < sim->flow_count; i++)
         free(sim->flows[i].latency);
@@ -679,8 +680,6 @@ void sim_free(struct sim *sim)
     free(sim->storms);
     free(sim->reactions);
     free(sim->paths);
-    for (uint32_t i = 0; sim->ports && i < sim->port_count; i++)
-        free(sim->ports[i].flight.entries);
     free(sim->ports);
     free(sim->counters);
     free(sim->hosts);

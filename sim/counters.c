@@ -130,9 +130,8 @@ static void count_received(const struct sim *sim, uint32_t port, unsigned priori
     const struct queue *sent = &sim->ports[peer].queues[queue_of(priority)];
     c->rx_packets = sent->sent_packets - sim->counters[peer][priority].lost_packets;
     c->rx_bytes = sent->sent_bytes - sim->counters[peer][priority].lost_bytes;
-    for (uint32_t i = 0; i < flight->count; i++) {
-        const struct packet *packet =
-            &sim->packets[flight->entries[(flight->first + i) & flight->mask].packet];
+    for (uint32_t p = flight->first; p != NONE; p = p == flight->last ? NONE : sim->packets[p].next) {
+        const struct packet *packet = &sim->packets[p];
         if (packet->kind == PACKET_PFC || packet->priority != priority)
             continue;
         c->rx_packets--;

@@ -68,16 +68,16 @@ static uint64_t address_of(const struct sim *sim, const struct packet *packet)
     const struct queue_pair *qp = &sim->qps[packet->qp];
     uint64_t stride = ((uint64_t)qp->message_bytes + 63) / 64 * 64;
     uint64_t message = packet->psn / qp->packets_per_message;
+    uint64_t index = packet->psn % qp->packets_per_message;
     uint64_t start = stride && stride < PAGE_BYTES ? message * stride % (PAGE_BYTES / stride * stride) : 0;
-    return (uint64_t)packet->qp * QUEUE_PAIR_PAGES * PAGE_BYTES + start +
-           (uint64_t)packet->index * qp->payload_bytes;
+    return (uint64_t)packet->qp * QUEUE_PAIR_PAGES * PAGE_BYTES + start + index * qp->payload_bytes;
 }
 
 /* When the packet's data has come. Completions of a memory come one after the other; those of both share the
  * way down by rate, so that a read that waits for its memory does not hold up those of the other. */
 static int64_t read_data(struct sim *sim, struct host *h, enum sim_memory memory, const struct packet *packet)
 {
-    uint32_t bytes = packet->payload_bytes;
+    uint32_t bytes = packet_payload(sim, packet);
     struct pcie *link = &h->pcie;
     uint32_t requests = parts(bytes, link->max_read_request_bytes);
     uint32_t completion_bytes = bytes + parts(bytes, link->completion_bytes) * COMPLETION_BYTES;
@@ -104,14 +104,14 @@ static void fetch_packet(struct sim *sim, uint32_t host, uint32_t q)
     enum sim_memory memory = sim->qps[q].sender_memory;
     int64_t ready_ps = sim->now_ps;
     h->tx_buffer_left -= packet->bytes;
-    if (packet->payload_bytes && !(packet->flags & PACKET_INLINE))
+    if (packet_payload(sim, packet) && !(packet->flags & PACKET_INLINE))
         ready_ps = read_data(sim, h, memory, packet);
     ready_ps += h->tx_latency_ps;
     struct delay_line *line = &h->fetching[memory];
-    if (line->count)
-        ready_ps = latest(ready_ps, delay_line_last_ps(line));
-    delay_line_append(sim, line, ready_ps, p);
-    if (line->count == 1)
+    if (line->first != NONE)
+        ready_ps = latest(ready_ps, h->last_fetched_ps[memory]);
+    h->last_fetched_ps[memory] = ready_ps;
+    if (delay_line_append(sim, line, ready_ps, p))
         event_schedule(&sim->events, h->fetched_event[memory], ready_ps);
 }
 
@@ -140,12 +140,13 @@ void dma_fetched(struct sim *sim, uint32_t object)
     uint32_t host = object / SIM_MEMORIES;
     struct host *h = &sim->hosts[host];
     struct delay_line *line = &h->fetching[object % SIM_MEMORIES];
-    uint32_t p = delay_line_take(line);
+    uint32_t p = delay_line_take(sim, line);
     const struct packet *packet = &sim->packets[p];
-    if (line->count)
-        event_schedule(&sim->events, h->fetched_event[object % SIM_MEMORIES], delay_line_next(line)->time_ps);
-    if (packet->payload_bytes && !(packet->flags & PACKET_INLINE))
-        h->pcie.tags += (int32_t)parts(packet->payload_bytes, h->pcie.max_read_request_bytes);
+    uint32_t payload = packet_payload(sim, packet);
+    if (line->first != NONE)
+        event_schedule(&sim->events, h->fetched_event[object % SIM_MEMORIES], line->first_ps);
+    if (payload && !(packet->flags & PACKET_INLINE))
+        h->pcie.tags += (int32_t)parts(payload, h->pcie.max_read_request_bytes);
     stall_ends(&h->pcie.read_stall, sim->now_ps);
     unsigned queue = sim->qps[packet->qp].queue;
     list_append(sim, &h->fetched[queue], p);
@@ -184,13 +185,14 @@ static int64_t write_data(struct sim *sim, struct host *h, const struct packet *
 {
     struct pcie *link = &h->pcie;
     const struct queue_pair *qp = &sim->qps[packet->qp];
-    uint32_t bytes = packet->payload_bytes + (uint32_t)headers * REQUEST_BYTES;
+    uint32_t payload = packet_payload(sim, packet);
+    uint32_t bytes = payload + (uint32_t)headers * REQUEST_BYTES;
     link->up_free_ps = latest(link->up_free_ps, sim->now_ps + h->rx_latency_ps) +
                        (int64_t)(bytes * link->ps_per_byte_q20 >> 20);
     link->up_bytes += bytes;
     int64_t served_ps;
     int64_t visible_ps = memory_write(sim, &h->memories[qp->receiver_memory],
-                                      link->up_free_ps + link->latency_ps, packet->payload_bytes, &served_ps);
+                                      link->up_free_ps + link->latency_ps, payload, &served_ps);
     lend_credits(link, headers, data, served_ps + link->latency_ps);
     return visible_ps;
 }
@@ -211,8 +213,9 @@ void dma_write(struct sim *sim, uint32_t host)
     struct pcie *link = &h->pcie;
     while (h->writing.head != NONE) {
         const struct packet *packet = &sim->packets[h->writing.head];
-        int32_t headers = (int32_t)parts(packet->payload_bytes, link->max_payload_bytes);
-        int32_t data = (int32_t)parts(packet->payload_bytes, DATA_CREDIT_BYTES);
+        uint32_t payload = packet_payload(sim, packet);
+        int32_t headers = (int32_t)parts(payload, link->max_payload_bytes);
+        int32_t data = (int32_t)parts(payload, DATA_CREDIT_BYTES);
         take_back_credits(sim, link);
         if (link->headers < headers || link->data < data) {
             stall_begins(&link->write_stall, sim->now_ps);

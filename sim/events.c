@@ -7,7 +7,7 @@ void events_open(struct event_queue *q, int64_t slot_ps)
 {
     memset(q, 0, sizeof *q);
     memset(q->slots, 0xff, sizeof q->slots);
-    q->heap_slot = INT64_MAX;
+    q->heap_slot = q->first_slot = INT64_MAX;
     while (slot_ps > 1) {
         slot_ps >>= 1;
         q->slot_shift++;
@@ -128,25 +128,24 @@ void events_migrate(struct event_queue *q)
     }
 }
 
-/* The first slot in use at or after the base, going round; EVENT_NONE when the wheel is empty. */
-uint32_t events_find(const struct event_queue *q)
+int64_t events_find(const struct event_queue *q, int64_t from_slot)
 {
-    uint32_t start = (uint32_t)q->base_slot & (WHEEL_SLOTS - 1);
-    uint32_t word = start >> 6;
+    uint32_t start = (uint32_t)from_slot & (WHEEL_SLOTS - 1), word = start >> 6;
     uint64_t bits = q->words[word] & (~UINT64_C(0) << (start & 63));
-    if (bits)
-        return word << 6 | (uint32_t)__builtin_ctzll(bits);
     /* The words after this one, then those before it: once round the groups, the first one masked. */
     uint32_t group = word >> 6;
     uint64_t mask = (word & 63) == 63 ? 0 : ~UINT64_C(0) << ((word & 63) + 1);
-    for (uint32_t i = 0; i <= WHEEL_GROUPS; i++) {
+    for (uint32_t i = 0; i <= WHEEL_GROUPS && !bits; i++) {
         uint64_t words = q->groups[group] & mask;
         if (words) {
             word = group << 6 | (uint32_t)__builtin_ctzll(words);
-            return word << 6 | (uint32_t)__builtin_ctzll(q->words[word]);
+            bits = q->words[word];
         }
         mask = ~UINT64_C(0);
         group = (group + 1) % WHEEL_GROUPS;
     }
-    return EVENT_NONE;
+    if (!bits)
+        return INT64_MAX;
+    uint32_t index = word << 6 | (uint32_t)__builtin_ctzll(bits);
+    return from_slot + ((index - start) & (WHEEL_SLOTS - 1));
 }

@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #define EVENT_NONE      UINT32_MAX
-#define WHEEL_SLOT_BITS 14
+#define WHEEL_SLOT_BITS 12
 #define WHEEL_SLOTS     (1u << WHEEL_SLOT_BITS)
 #define WHEEL_WORDS     (WHEEL_SLOTS / 64)
 #define WHEEL_GROUPS    (WHEEL_WORDS / 64)
@@ -32,8 +32,9 @@ struct event {
 struct event_queue {
     struct event *events;
     uint32_t count, capacity;
-    int slot_shift;    /* a slot is 2^slot_shift picoseconds */
-    int64_t base_slot; /* of the latest event: no pending event lies before it */
+    int slot_shift;     /* a slot is 2^slot_shift picoseconds */
+    int64_t base_slot;  /* of the latest event: no pending event lies before it */
+    int64_t first_slot; /* the first one in use; INT64_MAX: the wheel is empty */
     struct slot {
         uint32_t head, tail;
     } slots[WHEEL_SLOTS];
@@ -57,7 +58,8 @@ void events_heap_insert(struct event_queue *q, uint32_t id);
 void events_heap_remove(struct event_queue *q, uint32_t id);
 /* Move what the wheel's span has reached from the heap to the wheel. */
 void events_migrate(struct event_queue *q);
-uint32_t events_find(const struct event_queue *q);
+/* The first slot in use at or after this one, which lies within the wheel's span; INT64_MAX when the wheel is empty. */
+int64_t events_find(const struct event_queue *q, int64_t from_slot);
 
 /* Of a slot's list the first event's `prev` and the last one's `next` are not looked at. */
 static inline void events_wheel_insert(struct event_queue *q, uint32_t id, int64_t slot_number)
@@ -68,6 +70,8 @@ static inline void events_wheel_insert(struct event_queue *q, uint32_t id, int64
     uint64_t bit = UINT64_C(1) << (index & 63), word = q->words[index >> 6];
     event->place = EVENT_IN_WHEEL;
     if (!(word & bit)) {
+        if (slot_number < q->first_slot)
+            q->first_slot = slot_number;
         q->words[index >> 6] = word | bit;
         if (!word)
             q->groups[index >> 12] |= UINT64_C(1) << ((index >> 6) & 63);
@@ -92,20 +96,27 @@ static inline void events_wheel_insert(struct event_queue *q, uint32_t id, int64
         events[event->prev].next = id;
 }
 
-static inline void events_wheel_clear(struct event_queue *q, uint32_t index)
+/* A slot has become empty. If it was the first, find the next; its word nearly always has it. */
+static inline void events_wheel_clear(struct event_queue *q, int64_t slot_number)
 {
+    uint32_t index = (uint32_t)slot_number & (WHEEL_SLOTS - 1);
     uint64_t left = q->words[index >> 6] &= ~(UINT64_C(1) << (index & 63));
     if (!left)
         q->groups[index >> 12] &= ~(UINT64_C(1) << ((index >> 6) & 63));
+    if (slot_number != q->first_slot)
+        return;
+    uint64_t after = left >> (index & 63);
+    q->first_slot = after ? slot_number + __builtin_ctzll(after) : events_find(q, slot_number);
 }
 
-static inline void events_wheel_remove(struct event_queue *q, uint32_t id, uint32_t index)
+static inline void events_wheel_remove(struct event_queue *q, uint32_t id)
 {
     struct event *event = &q->events[id];
-    struct slot *slot = &q->slots[index];
+    int64_t slot_number = event->time_ps >> q->slot_shift;
+    struct slot *slot = &q->slots[(uint32_t)slot_number & (WHEEL_SLOTS - 1)];
     event->place = EVENT_IDLE;
     if (slot->head == slot->tail) {
-        events_wheel_clear(q, index);
+        events_wheel_clear(q, slot_number);
     } else if (slot->head == id) {
         slot->head = event->next;
     } else if (slot->tail == id) {
@@ -129,7 +140,7 @@ static inline void event_cancel(struct event_queue *q, uint32_t id)
     if (event->place == EVENT_IN_HEAP)
         events_heap_remove(q, id);
     else
-        events_wheel_remove(q, id, (uint32_t)(event->time_ps >> q->slot_shift) & (WHEEL_SLOTS - 1));
+        events_wheel_remove(q, id);
 }
 
 /* Let an idle event happen at time_ps, which is not before the latest event. */
@@ -151,38 +162,47 @@ static inline void event_reschedule(struct event_queue *q, uint32_t id, int64_t 
     event_schedule(q, id, time_ps);
 }
 
-/* The first slot in use; the base's word nearly always has it. EVENT_NONE: the wheel is empty. */
-static inline uint32_t events_first_slot(const struct event_queue *q)
+/* The earliest event of the wheel; EVENT_NONE when the wheel is empty. */
+static inline uint32_t events_coming(const struct event_queue *q)
 {
-    uint32_t index = (uint32_t)q->base_slot & (WHEEL_SLOTS - 1);
-    uint64_t bits = q->words[index >> 6] >> (index & 63);
-    return bits ? index + (uint32_t)__builtin_ctzll(bits) : events_find(q);
+    if (q->first_slot == INT64_MAX)
+        return EVENT_NONE;
+    return q->slots[(uint32_t)q->first_slot & (WHEEL_SLOTS - 1)].head;
+}
+
+/* The earliest event of all, if it comes before until_ps; else EVENT_NONE, or one that does not. */
+static inline uint32_t events_first(struct event_queue *q, int64_t until_ps)
+{
+    uint32_t id = events_coming(q);
+    if (id != EVENT_NONE || !q->heap_count || q->events[q->heap[0]].time_ps >= until_ps)
+        return id;
+    q->base_slot = q->heap_slot;
+    events_migrate(q);
+    return events_coming(q);
+}
+
+/* Take that one, which is known to be this, out. */
+static inline void events_take(struct event_queue *q, uint32_t id)
+{
+    struct event *event = &q->events[id];
+    struct slot *slot = &q->slots[(uint32_t)q->first_slot & (WHEEL_SLOTS - 1)];
+    event->place = EVENT_IDLE;
+    q->base_slot = q->first_slot;
+    if (id == slot->tail)
+        events_wheel_clear(q, q->first_slot);
+    else
+        slot->head = event->next;
+    if (q->heap_slot - q->base_slot < WHEEL_SLOTS)
+        events_migrate(q);
 }
 
 /* Take the earliest event before until_ps; EVENT_NONE when there is none. */
 static inline uint32_t events_pop(struct event_queue *q, int64_t until_ps)
 {
-    uint32_t index = events_first_slot(q);
-    if (index == EVENT_NONE) {
-        if (!q->heap_count || q->events[q->heap[0]].time_ps >= until_ps)
-            return EVENT_NONE;
-        q->base_slot = q->heap_slot;
-        events_migrate(q);
-        index = (uint32_t)q->base_slot & (WHEEL_SLOTS - 1);
-    }
-    struct slot *slot = &q->slots[index];
-    uint32_t id = slot->head;
-    struct event *event = &q->events[id];
-    if (event->time_ps >= until_ps)
+    uint32_t id = events_first(q, until_ps);
+    if (id == EVENT_NONE || q->events[id].time_ps >= until_ps)
         return EVENT_NONE;
-    if (id == slot->tail)
-        events_wheel_clear(q, index);
-    else
-        slot->head = event->next;
-    event->place = EVENT_IDLE;
-    q->base_slot = event->time_ps >> q->slot_shift;
-    if (q->heap_slot - q->base_slot < WHEEL_SLOTS)
-        events_migrate(q);
+    events_take(q, id);
     return id;
 }
 

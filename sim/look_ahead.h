@@ -23,12 +23,10 @@ static inline void look_at_second(const struct sim *sim, const struct event *com
 {
     const struct port *port = &sim->ports[coming->object];
     const struct packet *packet = &sim->packets[coming->hint];
-    uint32_t in = coming->kind == EVENT_ARRIVE ? port->peer : packet->ingress;
-    uint32_t entry = port->flight.first + (coming->kind == EVENT_ARRIVE ? 0 : port->flight.count);
-    __builtin_prefetch(&port->flight.entries[entry & port->flight.mask]);
+    uint32_t in = coming->kind == EVENT_TRANSMIT ? packet->ingress : port->peer;
     if (sim->switch_ports)
         __builtin_prefetch(&sim->switch_ports[in]);
-    if (coming->kind == EVENT_ARRIVE)
+    if (coming->kind != EVENT_TRANSMIT)
         __builtin_prefetch(&sim->ports[in]);
     else
         __builtin_prefetch(&port->queues[queue_of(packet->priority)]);
@@ -38,7 +36,7 @@ static inline void look_at_second(const struct sim *sim, const struct event *com
 static inline void look_at_first(const struct sim *sim, const struct event *coming)
 {
     const struct packet *packet = &sim->packets[coming->hint];
-    if (coming->kind != EVENT_ARRIVE || packet->kind == PACKET_PFC)
+    if (coming->kind == EVENT_TRANSMIT || packet->kind == PACKET_PFC)
         return;
     const struct port *port = &sim->ports[coming->object];
     if (sim->ports[port->peer].node_kind != SIM_SWITCH)
@@ -51,17 +49,16 @@ static inline void look_at_first(const struct sim *sim, const struct event *comi
 
 static inline bool is_of_port(const struct event *event)
 {
-    return event->kind == EVENT_ARRIVE || event->kind == EVENT_TRANSMIT;
+    return event->kind <= EVENT_TRANSMIT;
 }
 
 /* Only events of the first slot in use are seen: on a large network it nearly always holds several. */
 static inline void look_ahead(const struct sim *sim)
 {
     const struct event_queue *q = &sim->events;
-    uint32_t index = events_first_slot(q);
-    if (index == EVENT_NONE)
+    if (q->first_slot == INT64_MAX)
         return;
-    const struct slot *slot = &q->slots[index];
+    const struct slot *slot = &q->slots[(uint32_t)q->first_slot & (WHEEL_SLOTS - 1)];
     uint32_t id = slot->head;
     const struct event *event = &q->events[id];
     if (sim->port_count <= LOOK_AHEAD_PORTS) {

@@ -15,6 +15,8 @@
 
 enum event_kind {
     EVENT_ARRIVE,    /* port: its first frame in flight reaches the other end */
+    EVENT_AT_SWITCH, /* the same where that is a switch and the link loses nothing */
+    EVENT_AT_HOST,   /* the same where that is a host */
     EVENT_TRANSMIT,  /* port: may send again */
     EVENT_UNPAUSE,   /* port: a received pause may have run out */
     EVENT_REFRESH,   /* port: a sent pause must be repeated */
@@ -44,32 +46,27 @@ enum packet_flags {
     PACKET_INLINE = 32, /* needs no DMA read */
 };
 
+/* Half a cache line. */
 struct packet {
-    uint32_t next; /* in its list */
+    int64_t next_ps; /* in a delay line: when the next one comes out */
+    uint32_t next;   /* in its list or delay line */
     uint32_t qp;
-    uint32_t psn;     /* low half; of an ACK or NAK: the next one expected; of a PFC frame: quanta */
-    uint32_t ingress; /* the port through which it came into this node */
-    uint32_t path;    /* where its next egress port stands in sim->paths */
-    uint16_t bytes;   /* the frame, without gap */
-    uint16_t payload_bytes;
-    uint16_t index; /* in its message, low half */
-    uint8_t kind;
-    uint8_t priority;
-    uint8_t flags;
-    uint8_t classes; /* of a PFC frame */
+    uint32_t psn;        /* low half; of an ACK or NAK: the next one expected; of a PFC frame: quanta */
+    uint32_t ingress;    /* the port through which it came into this node */
+    uint32_t path;       /* where its next egress port stands in sim->paths */
+    uint32_t bytes : 16; /* the frame, without gap */
+    uint32_t flags : 8;  /* of a PFC frame: its priorities */
+    uint32_t kind : 4, priority : 4;
 };
 
 struct packet_list {
     uint32_t head, tail;
 };
 
-/* Packets that come out in the order in which they went in, each at its time: a ring that grows when it must. */
+/* Packets that come out in the order in which they went in, each at its time. */
 struct delay_line {
-    struct delayed {
-        int64_t time_ps;
-        uint32_t packet;
-    } * entries;
-    uint32_t first, count, mask;
+    int64_t first_ps;     /* when the first one comes out */
+    uint32_t first, last; /* first NONE: empty */
 };
 
 /* ---- ports ------------------------------------------------------------------------------------------ */
@@ -100,6 +97,7 @@ struct queue {
 enum port_flags {
     PORT_LOSES = 1, /* frames are lost at random on its link */
     PORT_ETS = 2,   /* its switch does not serve by strict priority */
+    PORT_STORM = 4, /* the watchdog of its switch has taken a queue out */
 };
 
 /* What every packet touches is in the first cache line, and in that of its queue. */
@@ -116,6 +114,7 @@ struct port {
     uint8_t ignored; /* bit: priority on which pauses are not obeyed */
     uint16_t ready;  /* bit: queue not empty */
     uint16_t paused; /* bit: queue paused by the other end */
+    uint32_t kmin;   /* of a switch's: no ECN mark at or below so many bytes */
 
     _Alignas(CACHE_LINE) struct queue queues[QUEUES];
 
@@ -212,6 +211,7 @@ struct host {
     int32_t ack_every_packets, max_reads;
     int64_t ack_timeout_ps;
     struct delay_line fetching[SIM_MEMORIES]; /* DMA reads under way, and inline data on its way */
+    int64_t last_fetched_ps[SIM_MEMORIES];    /* of the last of these */
     struct packet_list fetched[QUEUES];       /* waiting for the wire */
     uint16_t fetched_ready;                   /* bit: list not empty */
     struct packet_list writing;               /* in the receive buffer, waiting for PCIe */
@@ -347,6 +347,13 @@ static inline void list_append(struct sim *sim, struct packet_list *list, uint32
     list->tail = p;
 }
 
+/* Of a data packet. */
+static inline uint32_t packet_payload(const struct sim *sim, const struct packet *packet)
+{
+    const struct queue_pair *qp = &sim->qps[packet->qp];
+    return packet->flags & PACKET_LAST ? qp->last_payload_bytes : qp->payload_bytes;
+}
+
 static inline uint32_t list_take(struct sim *sim, struct packet_list *list)
 {
     uint32_t p = list->head;
@@ -354,36 +361,34 @@ static inline uint32_t list_take(struct sim *sim, struct packet_list *list)
     return p;
 }
 
-int delay_line_grow(struct sim *sim, struct delay_line *line);
-
-static inline void delay_line_append(struct sim *sim, struct delay_line *line, int64_t time_ps, uint32_t p)
+/* Was it empty? */
+static inline bool delay_line_append(struct sim *sim, struct delay_line *line, int64_t time_ps, uint32_t p)
 {
-    if ((line->count > line->mask || !line->entries) && delay_line_grow(sim, line))
-        return;
-    line->entries[(line->first + line->count++) & line->mask] = (struct delayed){time_ps, p};
+    bool empty = line->first == NONE;
+    if (empty) {
+        line->first = p;
+        line->first_ps = time_ps;
+    } else {
+        sim->packets[line->last].next = p;
+        sim->packets[line->last].next_ps = time_ps;
+    }
+    line->last = p;
+    return empty;
 }
 
-static inline uint32_t delay_line_take(struct delay_line *line)
+static inline uint32_t delay_line_take(const struct sim *sim, struct delay_line *line)
 {
-    uint32_t p = line->entries[line->first].packet;
-    line->first = (line->first + 1) & line->mask;
-    line->count--;
+    uint32_t p = line->first;
+    line->first = p == line->last ? NONE : sim->packets[p].next;
+    line->first_ps = sim->packets[p].next_ps;
     return p;
-}
-
-static inline const struct delayed *delay_line_next(const struct delay_line *line)
-{
-    return &line->entries[line->first];
-}
-
-static inline int64_t delay_line_last_ps(const struct delay_line *line)
-{
-    return line->entries[(line->first + line->count - 1) & line->mask].time_ps;
 }
 
 /* port.c */
 void port_transmit(struct sim *sim, uint32_t port); /* EVENT_TRANSMIT */
 void port_arrive(struct sim *sim, uint32_t port);   /* EVENT_ARRIVE */
+void port_arrive_at_switch(struct sim *sim, uint32_t port);
+void port_arrive_at_host(struct sim *sim, uint32_t port);
 
 /* Let the port send when it is free, its head packet being `hint`. */
 static inline void port_schedule(struct sim *sim, uint32_t port, int64_t at_ps, uint32_t hint)
@@ -406,6 +411,16 @@ static inline void port_kick(struct sim *sim, uint32_t port, uint32_t hint)
         port_schedule(sim, port, busy_until_ps, hint);
     }
 }
+
+/* Would a frame of this queue leave at once? Not told of ports that keep accounts (ETS) or take no frames (storms). */
+static inline bool port_is_idle(const struct sim *sim, uint32_t port, unsigned queue)
+{
+    const struct port *out = &sim->ports[port];
+    return sim->now_ps >= out->busy_until_ps && !out->ready && !(out->paused >> queue & 1) &&
+           !(out->flags & (PORT_ETS | PORT_STORM));
+}
+/* On an idle port of a switch. */
+void port_send_at_once(struct sim *sim, uint32_t port, unsigned queue, uint32_t p);
 
 /* Put a packet into an egress queue, and send when that can be. */
 static inline void port_enqueue(struct sim *sim, uint32_t port, unsigned queue, uint32_t p)

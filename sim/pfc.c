@@ -14,7 +14,7 @@ static void send_pause(struct sim *sim, uint32_t port, uint8_t classes, uint32_t
 {
     uint32_t p = packet_take(sim);
     sim->packets[p] = (struct packet){.kind = PACKET_PFC,
-                                      .classes = classes,
+                                      .flags = classes,
                                       .psn = quanta,
                                       .bytes = (uint16_t)sim->framing.pfc_bytes,
                                       .qp = NONE};
@@ -126,7 +126,7 @@ static void pause(struct sim *sim, uint32_t port, unsigned priority, uint32_t qu
 void pfc_receive(struct sim *sim, uint32_t port, uint32_t p)
 {
     struct port *at = &sim->ports[port];
-    uint8_t classes = sim->packets[p].classes;
+    uint8_t classes = (uint8_t)sim->packets[p].flags;
     uint32_t quanta = sim->packets[p].psn;
     uint16_t before = at->paused;
     packet_give(sim, p);

@@ -4,10 +4,9 @@
 
 static inline void schedule_arrival(struct sim *sim, uint32_t port, const struct port *out)
 {
-    const struct delayed *next = delay_line_next(&out->flight);
-    sim->events.events[port_event(port, PORT_ARRIVE)].hint = next->packet;
-    __builtin_prefetch(&sim->packets[next->packet], 1, 2); /* until then it is near enough */
-    event_schedule(&sim->events, port_event(port, PORT_ARRIVE), next->time_ps);
+    sim->events.events[port_event(port, PORT_ARRIVE)].hint = out->flight.first;
+    __builtin_prefetch(&sim->packets[out->flight.first], 1, 2); /* until then it is near enough */
+    event_schedule(&sim->events, port_event(port, PORT_ARRIVE), out->flight.first_ps);
 }
 
 /* Put a frame on the wire; the port is free. */
@@ -22,9 +21,19 @@ static inline void send_frame(struct sim *sim, uint32_t port, struct port *out, 
     }
     out->busy_until_ps =
         sim->now_ps + sim_duration(sim, bytes + (uint32_t)sim->framing.gap_bytes, out->ps_per_byte_q20);
-    delay_line_append(sim, &out->flight, out->busy_until_ps + out->delay_ps, p);
-    if (out->flight.count == 1)
+    if (delay_line_append(sim, &out->flight, out->busy_until_ps + out->delay_ps, p))
         schedule_arrival(sim, port, out);
+}
+
+void port_send_at_once(struct sim *sim, uint32_t port, unsigned queue, uint32_t p)
+{
+    struct port *out = &sim->ports[port];
+    struct queue *q = &out->queues[queue];
+    uint32_t bytes = sim->packets[p].bytes;
+    if (bytes > q->peak_bytes)
+        q->peak_bytes = bytes;
+    event_cancel(&sim->events, port_event(port, PORT_TRANSMIT));
+    send_frame(sim, port, out, p);
 }
 
 /* The head of a queue leaves it. */
@@ -72,14 +81,40 @@ void port_transmit(struct sim *sim, uint32_t port)
     }
 }
 
+static inline uint32_t take_arrived(struct sim *sim, uint32_t port, struct port *out)
+{
+    uint32_t p = delay_line_take(sim, &out->flight);
+    if (out->flight.first != NONE)
+        schedule_arrival(sim, port, out);
+    sim->hops++;
+    return p;
+}
+
+void port_arrive_at_switch(struct sim *sim, uint32_t port)
+{
+    struct port *out = &sim->ports[port];
+    uint32_t p = take_arrived(sim, port, out);
+    if (sim->packets[p].kind == PACKET_PFC)
+        pfc_receive(sim, out->peer, p);
+    else
+        switch_receive(sim, out->peer, p);
+}
+
+void port_arrive_at_host(struct sim *sim, uint32_t port)
+{
+    struct port *out = &sim->ports[port];
+    uint32_t p = take_arrived(sim, port, out);
+    if (sim->packets[p].kind == PACKET_PFC)
+        pfc_receive(sim, out->peer, p);
+    else
+        host_receive(sim, out->peer, p);
+}
+
 /* The first frame in flight from this port reaches its peer. */
 void port_arrive(struct sim *sim, uint32_t port)
 {
     struct port *out = &sim->ports[port];
-    uint32_t p = delay_line_take(&out->flight);
-    if (out->flight.count)
-        schedule_arrival(sim, port, out);
-    sim->hops++;
+    uint32_t p = take_arrived(sim, port, out);
     struct packet *packet = &sim->packets[p];
     struct port *in = &sim->ports[out->peer];
     if (packet->kind == PACKET_PFC) {

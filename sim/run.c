@@ -3,12 +3,17 @@
 #include "sim/look_ahead.h"
 #include "sim/switch.h"
 
-static void dispatch(struct sim *sim, const struct event *event)
+static inline void dispatch(struct sim *sim, uint32_t kind, uint32_t object)
 {
-    uint32_t object = event->object;
-    switch ((enum event_kind)event->kind) {
+    switch ((enum event_kind)kind) {
     case EVENT_ARRIVE:
         port_arrive(sim, object);
+        break;
+    case EVENT_AT_SWITCH:
+        port_arrive_at_switch(sim, object);
+        break;
+    case EVENT_AT_HOST:
+        port_arrive_at_host(sim, object);
         break;
     case EVENT_TRANSMIT:
         port_transmit(sim, object);
@@ -55,19 +60,50 @@ static void dispatch(struct sim *sim, const struct event *event)
     }
 }
 
+/*
+ * What comes next is looked up before the present event happens, and is nearly always right. So the branch to its handler, which no
+ * processor can predict, is decided early and not after four dependent loads (32 hosts: 5 %, 432 hosts: 8 % less time).
+ */
+struct coming {
+    uint32_t id, kind;
+};
+
+static inline void foresee(const struct event_queue *q, struct coming *coming)
+{
+    coming->id = events_coming(q);
+    if (coming->id != EVENT_NONE)
+        coming->kind = q->events[coming->id].kind;
+}
+
+static inline bool confirm(struct event_queue *q, struct coming *coming, int64_t until_ps)
+{
+    uint32_t id = events_first(q, until_ps);
+    if (id != coming->id)
+        *coming = (struct coming){id, id == EVENT_NONE ? 0 : q->events[id].kind};
+    /* The compiler must not take id, known late, for coming->id, known early. */
+    __asm__("" : "+r"(coming->id), "+r"(coming->kind));
+    return id != EVENT_NONE;
+}
+
 int sim_run_until(struct sim *sim, int64_t until_ps, struct error *e)
 {
     if (until_ps < sim->now_ps)
         return error_set(e, "simulator: cannot run until %lld ps, it is %lld ps already", (long long)until_ps,
                          (long long)sim->now_ps);
-    uint32_t id;
+    struct event_queue *q = &sim->events;
+    struct coming coming = {EVENT_NONE, 0};
     uint64_t count = 0;
-    while ((id = events_pop(&sim->events, until_ps)) != EVENT_NONE) {
-        const struct event *event = &sim->events.events[id];
+    while (confirm(q, &coming, until_ps)) {
+        const struct event *event = &q->events[coming.id];
+        if (event->time_ps >= until_ps)
+            break;
+        uint32_t object = event->object, kind = coming.kind;
         sim->now_ps = event->time_ps;
+        events_take(q, coming.id);
         count++;
         look_ahead(sim);
-        dispatch(sim, event);
+        foresee(q, &coming);
+        dispatch(sim, kind, object);
         if (__builtin_expect(sim->out_of_memory, 0))
             return error_set(e, "simulator: no memory for more than %u packets", sim->packet_capacity);
     }

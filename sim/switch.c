@@ -100,11 +100,13 @@ static inline void check_xon(struct sim *sim, struct fabric_switch *s, uint32_t 
 
 /* ---- marking -------------------------------------------------------------------------------------------------------- */
 
-static inline void mark(struct sim *sim, struct switch_port *at, struct packet *packet, uint32_t queued)
+static inline void mark(struct sim *sim, uint32_t out, struct packet *packet, uint32_t queued)
 {
-    if (queued <= at->kmin || !(packet->flags & PACKET_ECT))
+    uint32_t kmin = sim->ports[out].kmin;
+    if (queued <= kmin || !(packet->flags & PACKET_ECT))
         return;
-    if (queued <= at->kmax && random_next(&sim->random) >> 16 >= (queued - at->kmin) * at->mark_slope)
+    struct switch_port *at = &sim->switch_ports[out];
+    if (queued <= at->kmax && random_next(&sim->random) >> 16 >= (queued - kmin) * at->mark_slope)
         return;
     packet->flags |= PACKET_CE;
     at->marked++;
@@ -117,17 +119,48 @@ static inline void enqueue(struct sim *sim, struct fabric_switch *s, uint32_t p)
     struct packet *packet = &sim->packets[p];
     uint32_t out = sim->paths[packet->path++];
     unsigned priority = packet->priority, queue = queue_of(priority);
-    struct switch_port *at = &sim->switch_ports[out];
     uint32_t queued = sim->ports[out].queues[queue].bytes;
-    if (at->storm >> priority & 1 && s->watchdog.action == SIM_WATCHDOG_DROP) {
-        at->watchdog_dropped++;
+    if (sim->ports[out].flags & PORT_STORM && sim->switch_ports[out].storm >> priority & 1 &&
+        s->watchdog.action == SIM_WATCHDOG_DROP) {
+        sim->switch_ports[out].watchdog_dropped++;
         release(s, &sim->switch_ports[packet->ingress], priority, packet->bytes);
         packet_give(sim, p);
         return;
     }
     if (s->mark_at_enqueue && s->ecn_mask >> priority & 1)
-        mark(sim, at, packet, queued);
+        mark(sim, out, packet, queued);
     port_enqueue(sim, out, queue, p);
+}
+
+/* With that much more in the shared part, `use` of it this port's, is there neither XOFF nor anything to do about headroom? */
+static inline bool far_from_xoff(const struct fabric_switch *s, const struct switch_port *at, int64_t use,
+                                 int64_t shared_used)
+{
+    if (s->static_xoff_bytes)
+        return use < s->static_xoff_bytes;
+    int64_t free_bytes = s->shared_bytes - shared_used;
+    return free_bytes > 0 && use < (int64_t)((uint64_t)free_bytes * at->xoff_q16 >> 16);
+}
+
+/* A frame that finds its way out idle leaves as it comes: it is in the buffer for no time, and there is no queue to mark it for.
+ * Nothing changes but the peaks. */
+static inline bool pass_through(struct sim *sim, struct fabric_switch *s, const struct switch_port *at,
+                                struct packet *packet, uint32_t p)
+{
+    unsigned priority = packet->priority;
+    uint32_t out = sim->paths[packet->path];
+    if (!port_is_idle(sim, out, queue_of(priority)) || s->latency_ps || at->ingress[priority].headroom_used ||
+        at->xoff >> priority & 1)
+        return false;
+    int64_t bytes = packet->bytes, over = at->ingress[priority].used + bytes - s->reserve_bytes;
+    int64_t shared = over < 0 ? 0 : over < bytes ? over : bytes;
+    if (!far_from_xoff(s, at, shared_use(s, at, priority) + bytes, s->shared_used + shared))
+        return false;
+    if (s->shared_used + shared > s->peak_bytes)
+        s->peak_bytes = s->shared_used + shared;
+    packet->path++;
+    port_send_at_once(sim, out, queue_of(priority), p);
+    return true;
 }
 
 void switch_receive(struct sim *sim, uint32_t in, uint32_t p)
@@ -137,6 +170,8 @@ void switch_receive(struct sim *sim, uint32_t in, uint32_t p)
     struct switch_port *at = &sim->switch_ports[in];
     unsigned priority = packet->priority;
     bool lossless = s->pfc_mask >> priority & 1;
+    if (lossless && pass_through(sim, s, at, packet, p))
+        return;
     if (lossless ? !admit_lossless(s, at, priority, packet->bytes)
                  : !admit_lossy(s, at, &sim->ports[sim->paths[packet->path]], priority, packet->bytes)) {
         at->dropped++;
@@ -152,17 +187,16 @@ void switch_receive(struct sim *sim, uint32_t in, uint32_t p)
         enqueue(sim, s, p);
         return;
     }
-    delay_line_append(sim, &s->pipeline, sim->now_ps + s->latency_ps, p);
-    if (s->pipeline.count == 1)
+    if (delay_line_append(sim, &s->pipeline, sim->now_ps + s->latency_ps, p))
         event_schedule(&sim->events, s->forward_event, sim->now_ps + s->latency_ps);
 }
 
 void switch_forward(struct sim *sim, uint32_t index)
 {
     struct fabric_switch *s = &sim->switches[index];
-    uint32_t p = delay_line_take(&s->pipeline);
-    if (s->pipeline.count)
-        event_schedule(&sim->events, s->forward_event, delay_line_next(&s->pipeline)->time_ps);
+    uint32_t p = delay_line_take(sim, &s->pipeline);
+    if (s->pipeline.first != NONE)
+        event_schedule(&sim->events, s->forward_event, s->pipeline.first_ps);
     enqueue(sim, s, p);
 }
 
@@ -176,7 +210,7 @@ void switch_departed(struct sim *sim, uint32_t out, unsigned queue, uint32_t p)
     uint32_t in = packet->ingress;
     release(s, &sim->switch_ports[in], priority, packet->bytes);
     if (!s->mark_at_enqueue && s->ecn_mask >> priority & 1)
-        mark(sim, &sim->switch_ports[out], packet, sim->ports[out].queues[queue].bytes);
+        mark(sim, out, packet, sim->ports[out].queues[queue].bytes);
     check_xon(sim, s, in, priority);
 }
 
@@ -246,6 +280,7 @@ static void detect(struct sim *sim, struct fabric_switch *s, uint32_t out, unsig
         sim->now_ps - port->pause_start_ps[priority] < s->watchdog.detect_ps)
         return;
     at->storm |= (uint8_t)(1u << priority);
+    port->flags |= PORT_STORM;
     at->calm_since_ps[priority] = sim->now_ps;
     at->pauses_seen[priority] = sim->counters[out][priority].rx_pause;
     s->storms++;
@@ -268,6 +303,8 @@ static void restore(struct sim *sim, struct fabric_switch *s, uint32_t out, unsi
         at->calm_since_ps[priority] = sim->now_ps;
     } else if (sim->now_ps - at->calm_since_ps[priority] >= s->watchdog.restore_ps) {
         at->storm &= (uint8_t) ~(1u << priority);
+        if (!at->storm)
+            port->flags &= (uint8_t)~PORT_STORM;
         pfc_ignore(sim, out, priority, false);
         s->restores++;
     }

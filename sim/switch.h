@@ -16,7 +16,7 @@ struct switch_port {
         int32_t headroom_used;
     } ingress[SIM_PRIORITIES];
     int32_t headroom;
-    uint32_t kmin, kmax;
+    uint32_t kmax;       /* kmin is in struct port */
     uint8_t storm;       /* bit: the watchdog has taken this priority's queue out */
     uint64_t mark_slope; /* probability / byte above kmin, times 2^48 */
 

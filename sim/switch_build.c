@@ -60,15 +60,15 @@ static int64_t headroom_of(const struct sim *sim, const struct sim_switch_config
            sim->framing.pfc_bytes;
 }
 
-static void build_ecn(struct switch_port *at, const struct sim_ecn_config *ecn, int64_t rate_bps)
+static void build_ecn(struct port *port, struct switch_port *at, const struct sim_ecn_config *ecn)
 {
     if (!ecn->kmax_bytes) {
-        at->kmin = at->kmax = UINT32_MAX;
+        port->kmin = at->kmax = UINT32_MAX;
         return;
     }
-    double scale = ecn->reference_bps > 0 ? (double)rate_bps / (double)ecn->reference_bps : 1;
+    double scale = ecn->reference_bps > 0 ? (double)port->rate_bps / (double)ecn->reference_bps : 1;
     double kmin = (double)ecn->kmin_bytes * scale, kmax = (double)ecn->kmax_bytes * scale;
-    at->kmin = (uint32_t)fmin(kmin, UINT32_MAX);
+    port->kmin = (uint32_t)fmin(kmin, UINT32_MAX);
     at->kmax = (uint32_t)fmin(kmax, UINT32_MAX);
     at->mark_slope = kmax > kmin ? (uint64_t)(ecn->pmax * 0x1p48 / (kmax - kmin)) : 0;
 }
@@ -94,7 +94,7 @@ static void build_port(struct sim *sim, struct fabric_switch *s, const struct si
     struct switch_port *at = &sim->switch_ports[p];
     at->headroom = (int32_t)headroom_of(sim, c, port);
     at->xoff_q16 = (uint32_t)(alpha_of(sim, c, port->rate_bps) * 65536);
-    build_ecn(at, &c->ecn, port->rate_bps);
+    build_ecn(port, at, &c->ecn);
     int classes = __builtin_popcount(c->pfc_mask);
     s->shared_bytes -= classes * (at->headroom + c->reserve_bytes);
     port->quanta = c->pause_quanta;
@@ -187,6 +187,7 @@ static int build_switch(struct sim *sim, uint32_t index, const struct sim_switch
                                 .ecn_mask = c->ecn.kmax_bytes ? c->ecn_mask : 0,
                                 .mark_at_enqueue = c->ecn.at_enqueue,
                                 .latency_ps = c->latency_ps,
+                                .pipeline.first = NONE,
                                 .watchdog = c->watchdog};
     bool ets = false;
     for (unsigned i = 0; i < SIM_PRIORITIES; i++) {
@@ -239,7 +240,6 @@ void switches_free(struct sim *sim)
 {
     for (uint32_t i = 0; sim->switches && i < sim->switch_count; i++) {
         free(sim->switches[i].ports);
-        free(sim->switches[i].pipeline.entries);
         free(sim->switches[i].columns);
         free(sim->switches[i].column_names);
     }

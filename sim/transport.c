@@ -75,9 +75,7 @@ uint32_t qp_build_packet(struct sim *sim, uint32_t q)
     unsigned place = (qp->packet_in_message == 0 ? PACKET_FIRST : 0u) | (last ? PACKET_LAST : 0u);
     packet->qp = q;
     packet->psn = (uint32_t)qp->send_psn;
-    packet->index = (uint16_t)qp->packet_in_message;
-    packet->payload_bytes = (uint16_t)(last ? qp->last_payload_bytes : qp->payload_bytes);
-    packet->bytes = data_frame_bytes(sim, qp, packet->payload_bytes, place);
+    packet->bytes = data_frame_bytes(sim, qp, last ? qp->last_payload_bytes : qp->payload_bytes, place);
     packet->kind = PACKET_DATA;
     packet->priority = qp->priority;
     packet->path = qp->data_path;
@@ -362,7 +360,7 @@ void qp_delivered(struct sim *sim, uint32_t host, uint32_t p, int64_t visible_ps
     struct host *h = &sim->hosts[host];
     packet_give(sim, p);
     qp->delivered_psn = whole_psn(qp->expected_psn, packet.psn) + 1;
-    h->counters.rx_payload_bytes += packet.payload_bytes;
+    h->counters.rx_payload_bytes += packet_payload(sim, &packet);
     if (qp->operation == SIM_READ) {
         qp->progress_ps = sim->now_ps;
         if (packet.flags & PACKET_LAST)
