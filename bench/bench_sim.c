@@ -3,8 +3,9 @@
  * measured on, and simulated seconds a second for the PFC experiment's pair. It runs on one core, and the time is that
  * core's: what else the machine does disturbs less.
  */
+#include "harness/plan.h"
+#include "harness/sim_config.h"
 #include "lib/clock.h"
-#include "sim/fabric.h"
 #include "sim/topology.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,100 +29,27 @@ static void *array(size_t count, size_t size)
     return a;
 }
 
-/* ---- the physics of the HPCC simulator (state of March 2021) at 100 Gb/s --------------------------------- */
+/* ---- what is run: scenarios, as `harness run` has them and as the tests of accuracy do -------------------------------- */
 
-#define PRIORITY 3
-
-static void set_host(struct sim_host_config *h)
-{
-    sim_host_defaults(h);
-    h->nic.ack_every_packets = 1;
-    h->nic.ack_coalescing = false;
-    h->nic.pause_quanta = 0;
-    h->nic.congestion_on_ack = true;
-    h->nic.ack_timeout_ps = SIM_PS_PER_S;
-    h->settings.pfc_mask = h->settings.ecn_rp_mask = h->settings.ecn_np_mask = 1 << PRIORITY;
-    h->settings.rp.rpg_byte_reset = 0;
-    h->settings.rp.rpg_ai_rate = 20;
-    h->settings.rp.rpg_hai_rate = 200;
-    h->settings.rp.rpg_min_rate = 1000;
-    h->settings.rp.dce_tcp_g = 1020;
-}
-
-static void set_switch(struct sim_switch_config *s)
-{
-    sim_switch_defaults(s);
-    s->pfc_mask = 1 << PRIORITY;
-    s->buffer_bytes = 32 << 20;
-    s->pause_quanta = 0;
-    s->headroom_delays = 3;
-    s->alpha_follows_rate = true;
-    s->ecn = (struct sim_ecn_config){.kmin_bytes = 400000, .kmax_bytes = 1600000, .pmax = 0.2};
-}
-
-/* Host h sends to host to(h) without an end, or not at all. */
 struct network {
-    const char *name;
-    struct sim_topology topology;
-    struct sim_config config;
+    struct plan plan;
+    struct sim_setup setup;
 };
 
-static void open_network(struct network *n, const char *name,
-                         int64_t (*to)(const struct network *n, uint32_t host))
+static void open_network(struct network *n, const char *scenario)
 {
-    uint32_t hosts = n->topology.host_count, switches = n->topology.switch_count;
-    struct sim_host_config *h = array(hosts, sizeof *h);
-    struct sim_switch_config *s = array(switches, sizeof *s);
-    struct sim_flow_config *f = array(hosts, sizeof *f);
-    n->name = name;
-    sim_config_defaults(&n->config);
-    n->config.truncate_to_ns = true;
-    n->config.udp_destination_port = 100;
-    n->config.framing =
-        (struct sim_framing){.data_bytes = 48, .ack_bytes = 60, .cnp_bytes = 60, .pfc_bytes = 43};
-    for (uint32_t i = 0; i < hosts; i++)
-        set_host(&h[i]);
-    for (uint32_t i = 0; i < switches; i++)
-        set_switch(&s[i]);
-    for (uint32_t i = 0; i < hosts; i++) {
-        if (to(n, i) < 0)
-            continue;
-        struct sim_flow_config *flow = &f[n->config.flow_count++];
-        sim_flow_defaults(flow);
-        flow->from = i;
-        flow->to = (uint32_t)to(n, i);
-        flow->priority = PRIORITY;
-        flow->operation = SIM_SEND;
-        flow->payload_bytes = 1000;
-        flow->message_bytes = 1000000;
-        flow->depth = 1000;
-    }
-    n->config.links = n->topology.links;
-    n->config.link_count = n->topology.link_count;
-    n->config.hosts = h;
-    n->config.host_count = hosts;
-    n->config.switches = s;
-    n->config.switch_count = switches;
-    n->config.flows = f;
+    struct error e = {""};
+    const struct plan_request request = {.scenario = scenario, .duration_ns = FIELD_UNSET};
+    if (plan_load(&request, &n->plan, &e) || sim_setup_make(&n->plan.cells[0], 1, &n->setup, &e))
+        stop(&e);
+    for (size_t i = 0; i < n->setup.config.flow_count; i++)
+        n->setup.flows[i].stop_ps = SIM_FOREVER;
 }
 
 static void close_network(struct network *n)
 {
-    free((void *)n->config.hosts);
-    free((void *)n->config.switches);
-    free((void *)n->config.flows);
-    sim_topology_free(&n->topology);
-}
-
-static int64_t all_to_the_last(const struct network *n, uint32_t host)
-{
-    uint32_t last = n->topology.host_count - 1;
-    return host == last ? -1 : (int64_t)last;
-}
-
-static int64_t eight_further(const struct network *n, uint32_t host)
-{
-    return (host + 8) % n->topology.host_count;
+    sim_setup_free(&n->setup);
+    plan_free(&n->plan);
 }
 
 /* ---- measuring ------------------------------------------------------------------------------------------- */
@@ -140,13 +68,13 @@ static double run(struct sim *sim, int64_t warm_ps, int64_t until_ps, struct sim
 }
 
 /* The figures of a network over `us` microseconds, the first third of which is not counted. Returns nanoseconds a hop. */
-static double measure(const struct network *n, int64_t us, const char *floor)
+static double measure(const char *name, const struct sim_config *config, int64_t us, const char *floor)
 {
     double best_ns = 0;
     struct sim_work work = {0}, before = {0};
     for (int i = 0; i < RUNS; i++) {
         struct error e = {""};
-        struct sim *sim = sim_new(&n->config, &e);
+        struct sim *sim = sim_new(config, &e);
         if (!sim)
             stop(&e);
         double ns = run(sim, us * SIM_PS_PER_US / 3, us * SIM_PS_PER_US, &before);
@@ -157,45 +85,55 @@ static double measure(const struct network *n, int64_t us, const char *floor)
     }
     double hops = (double)(work.hops - before.hops), events = (double)(work.events - before.events);
     printf("%-24s %5.1f M hops/s%s, %5.1f ns/hop, %.2f events/hop, %llu pending events, %.1f MB, %llu "
-           "allocations\n",
-           n->name, hops / best_ns * 1e3, floor, best_ns / hops, events / hops,
+           "allocations after the warm-up\n",
+           name, hops / best_ns * 1e3, floor, best_ns / hops, events / hops,
            (unsigned long long)work.pending_events, (double)work.bytes / 1e6,
            (unsigned long long)(work.allocations - before.allocations));
     return best_ns / hops;
 }
 
-static double measure_leaf_spine(const char *name, uint32_t leaves, uint32_t each, uint32_t spines,
-                                 int64_t us, const char *floor)
+static double measure_scenario(const char *name, const char *scenario, int64_t us, const char *floor)
 {
-    struct network n = {0};
-    struct error e = {""};
-    if (sim_topology_leaf_spine(&n.topology, leaves, each, spines, LINK_BPS, SIM_PS_PER_US, &e) != 0)
-        stop(&e);
-    open_network(&n, name, eight_further);
-    double ns = measure(&n, us, floor);
+    struct network n;
+    open_network(&n, scenario);
+    double ns = measure(name, &n.setup.config, us, floor);
     close_network(&n);
     return ns;
 }
 
-static void measure_star(const char *name, uint32_t hosts, int64_t us, const char *floor)
+/* A scenario's hosts, switches and flows on a fat tree: host h sends to the eighth after it. */
+static double measure_fat_tree(const char *name, const char *scenario, uint32_t k, int64_t us)
 {
-    struct network n = {0};
+    struct network n;
+    struct sim_topology t;
     struct error e = {""};
-    if (sim_topology_star(&n.topology, hosts, LINK_BPS, SIM_PS_PER_US, &e) != 0)
+    open_network(&n, scenario);
+    if (sim_topology_fat_tree(&t, k, LINK_BPS, SIM_PS_PER_US, &e))
         stop(&e);
-    open_network(&n, name, all_to_the_last);
-    measure(&n, us, floor);
-    close_network(&n);
-}
-
-static double measure_fat_tree(const char *name, uint32_t k, int64_t us)
-{
-    struct network n = {0};
-    struct error e = {""};
-    if (sim_topology_fat_tree(&n.topology, k, LINK_BPS, SIM_PS_PER_US, &e) != 0)
-        stop(&e);
-    open_network(&n, name, eight_further);
-    double ns = measure(&n, us, "");
+    struct sim_config config = n.setup.config;
+    struct sim_host_config *hosts = array(t.host_count, sizeof *hosts);
+    struct sim_switch_config *switches = array(t.switch_count, sizeof *switches);
+    struct sim_flow_config *flows = array(t.host_count, sizeof *flows);
+    for (uint32_t i = 0; i < t.host_count; i++) {
+        hosts[i] = n.setup.hosts[0];
+        flows[i] = n.setup.flows[0];
+        flows[i].from = i;
+        flows[i].to = (i + 8) % t.host_count;
+    }
+    for (uint32_t i = 0; i < t.switch_count; i++)
+        switches[i] = n.setup.switches[0];
+    config.hosts = hosts;
+    config.switches = switches;
+    config.flows = flows;
+    config.links = t.links;
+    config.host_count = config.flow_count = t.host_count;
+    config.switch_count = t.switch_count;
+    config.link_count = t.link_count;
+    double ns = measure(name, &config, us, "");
+    free(hosts);
+    free(switches);
+    free(flows);
+    sim_topology_free(&t);
     close_network(&n);
     return ns;
 }
@@ -235,7 +173,7 @@ static void measure_pair(void)
         stop(&e);
     double ns = run(sim, SIM_PS_PER_S / 10, SIM_PS_PER_S / 10 + 10 * SIM_PS_PER_S, &before);
     sim_work(sim, &work);
-    printf("%-24s %5.1f simulated seconds a second (floor 1), %.1f MB, %llu allocations\n",
+    printf("%-24s %5.1f simulated seconds a second (floor 1), %.1f MB, %llu allocations after the warm-up\n",
            "pair, GPU both ways", 10e9 / ns, (double)work.bytes / 1e6,
            (unsigned long long)(work.allocations - before.allocations));
     sim_free(sim);
@@ -244,13 +182,14 @@ static void measure_pair(void)
 int main(void)
 {
     measure_pair();
-    measure_star("one switch, 2 to 1", 3, 20000, " (floor 15)");
-    measure_star("one switch, 16 to 1", 17, 10000, "");
-    double small = measure_leaf_spine("leaf-spine, 32 hosts", 4, 8, 8, 3000, " (floor 10)");
+    measure_scenario("A: one switch, 2 to 1", "scenarios/hpcc-two-to-one.json", 20000, " (floor 15)");
+    measure_scenario("B: one switch, 16 to 1", "scenarios/hpcc-incast-dcqcn.json", 10000, "");
+    const char *c = "scenarios/hpcc-leaf-spine.json";
+    double small = measure_scenario("C: leaf-spine, 32 hosts", c, 5000, " (floor 10)");
     struct rusage usage;
     getrusage(RUSAGE_SELF, &usage);
     printf("%-24s %5.1f MB (ceiling 30)\n", "resident so far", (double)usage.ru_maxrss / 1e3);
-    double large = measure_fat_tree("fat tree, 432 hosts", 12, 300);
+    double large = measure_fat_tree("fat tree, 432 hosts", c, 12, 300);
     printf("%-24s %5.2f times as much for a hop (ceiling 1.5)\n", "432 hosts against 32", large / small);
     return 0;
 }

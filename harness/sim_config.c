@@ -57,6 +57,7 @@ static void take_nic(struct sim_nic_config *to, const struct lab_sim_nic *from)
     take(&to->ack_timeout_ps, from->ack_timeout_ps);
     take32(&to->max_reads, from->max_reads);
     take_bool(&to->congestion_on_ack, from->congestion_on_ack);
+    take_bool(&to->gap_held, from->gap_held);
     if (from->cnp_pacing >= 0)
         to->cnp_pacing_of_port = from->cnp_pacing == PACING_PORT;
 }

@@ -31,6 +31,7 @@ struct lab_sim_nic {
     int64_t payload_bytes;
     int64_t byte_reset_bytes;
     int congestion_on_ack;
+    int gap_held;
     int cnp_pacing; /* enum lab_sim_pacing */
     struct settings_dcqcn dcqcn;
 };

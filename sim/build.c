@@ -338,6 +338,7 @@ static int build_host(struct sim *sim, uint32_t index, const struct sim_host_con
     h->ack_timeout_ps = c->nic.ack_timeout_ps;
     h->max_reads = c->nic.max_reads;
     h->congestion_on_ack = c->nic.congestion_on_ack;
+    h->gap_held = c->nic.gap_held;
     h->cnp_pacing_of_port = c->nic.cnp_pacing_of_port;
     h->software = c->software;
     h->settings = c->settings;

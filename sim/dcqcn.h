@@ -62,13 +62,19 @@ static inline void dcqcn_sent(struct dcqcn *d, const struct dcqcn_params *p, int
         dcqcn_count_bytes(d, p, bytes);
 }
 
-/* Time that `bytes` take at the rate as it is now and as it will change unless another CNP comes. After dcqcn_advance. */
+/* Time that `bytes` take at the rate as it is now. After dcqcn_advance, as the next one. */
+static inline int64_t dcqcn_gap_at_rate(const struct dcqcn *d, int64_t bytes)
+{
+    return (int64_t)((double)bytes * 8e12 / d->rate_bps);
+}
+
+/* Time that `bytes` take at the rate as it is now and as it will change unless another CNP comes. */
 int64_t dcqcn_gap_over_ticks(const struct dcqcn *d, const struct dcqcn_params *p, int64_t now_ps,
                              int64_t bytes);
 static inline int64_t dcqcn_gap_ps(const struct dcqcn *d, const struct dcqcn_params *p, int64_t now_ps,
                                    int64_t bytes)
 {
-    int64_t ps = (int64_t)((double)bytes * 8e12 / d->rate_bps);
+    int64_t ps = dcqcn_gap_at_rate(d, bytes);
     return now_ps + ps <= d->next_ps ? ps : dcqcn_gap_over_ticks(d, p, now_ps, bytes);
 }
 

@@ -223,7 +223,7 @@ struct host {
     struct sim_settings settings;
     struct dcqcn_params reaction;
     int64_t next_cnp_ps; /* with pacing of the port */
-    bool congestion_on_ack, cnp_pacing_of_port;
+    bool congestion_on_ack, gap_held, cnp_pacing_of_port;
     struct host_counters counters;
     struct sim_counter *columns; /* what sim_host_counters shows */
     char *column_names;

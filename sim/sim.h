@@ -143,6 +143,8 @@ struct sim_nic_config {
     int64_t ack_timeout_ps;        /* local ACK timeout: 4.096 us * 2^timeout */
     int32_t max_reads;             /* read requests outstanding on a queue pair */
     bool congestion_on_ack;  /* a marked packet's ACK says so, and no CNP is sent (as some simulators do) */
+    bool gap_held; /* the gap to a queue pair's next packet stays what the rate was at the last one's start (as some
+                      simulators have it); else it follows the rate */
     bool cnp_pacing_of_port; /* min_time_between_cnps holds for the port, else for each queue pair */
 };
 

@@ -5,7 +5,7 @@
 . "$(dirname "$0")/lib.sh"
 H=$BUILD/harness
 scenarios=(dcqcn-red-bridge red-bridge-latency incast-pfc incast-dcqcn victim-flow pfc-storm-watchdog dcqcn-fairness
-    leaf-spine-permutation headroom-sweep hpcc-incast hpcc-leaf-spine web-search ring-all-reduce)
+    leaf-spine-permutation headroom-sweep hpcc-incast hpcc-two-to-one hpcc-incast-dcqcn hpcc-leaf-spine web-search ring-all-reduce)
 
 one() {
     "$H" run "$2" --seed "$1" --out "$SCRATCH/$1" --quiet --no-report > "$SCRATCH/$1/$2.out" 2>&1
@@ -40,8 +40,10 @@ within() {
 }
 latest() { echo "$SCRATCH/1/$1/latest/result.json"; }
 check "the HPCC simulator's incast: every figure within 1.5 %" within 1.5 "$(latest hpcc-incast)"
-check "the HPCC simulator's leaf-spine: goodput within 1.5 %" \
-    jq -e '.published[] | select(.name == "goodput") | .difference_percent | fabs <= 1.5' "$(latest hpcc-leaf-spine)"
+for name in hpcc-two-to-one hpcc-incast-dcqcn hpcc-leaf-spine; do
+    check "$name: goodput within 1.5 % of the HPCC simulator's" \
+        jq -e '.published[] | select(.name == "goodput") | .difference_percent | fabs <= 1.5' "$(latest $name)"
+done
 check "latencies of the software bridge within 20 %" within 20 "$(latest red-bridge-latency)"
 
 DCQCN=$(latest incast-dcqcn)

@@ -137,6 +137,7 @@ static inline void fixture_hpcc(struct fixture *f, bool ecn)
         h->nic.ack_every_packets = 1;
         h->nic.ack_coalescing = false;
         h->nic.congestion_on_ack = true;
+        h->nic.gap_held = true;
         h->nic.pause_quanta = 0;
         h->nic.ack_timeout_ps = SIM_PS_PER_S;
         h->settings.ecn_rp_mask = h->settings.ecn_np_mask = ecn ? 1u << LOSSLESS : 0;

@@ -2,7 +2,7 @@
  * The simulator against the HPCC simulator, with its physics (sim_fixture.h). Figures: runs of that simulator, for the
  * statistics means over its seeds 1 to 8 (A), 1 to 6 (B), 1 to 4 (C). docs/simulator-reference.md has the table.
  */
-#include "tests/unit/sim_fixture.h"
+#include "tests/unit/sim_scenario.h"
 #include "sim/routing.h"
 #include <math.h>
 
@@ -276,6 +276,10 @@ static void check_figures(struct fixture *f, int64_t duration_ps, const struct f
     struct figures sum = {0};
     for (uint64_t seed = 1; seed <= SEEDS; seed++)
         run_seed(f, seed, duration_ps, &sum);
+    print_message(
+        "goodput %.2f, 2nd half %.2f, Jain %.4f, queue %.1f, 90 %% %.0f, marked %.0f, decreases %.0f\n",
+        sum.goodput_gbps / SEEDS, sum.second_half_gbps / SEEDS, sum.jain / SEEDS, sum.queue_mean_kb / SEEDS,
+        sum.queue_p90_kb / SEEDS, sum.marked / SEEDS, sum.decreases / SEEDS);
     assert_within("goodput", sum.goodput_gbps / SEEDS, expected->goodput_gbps, 0.015);
     assert_within("goodput of the second half", sum.second_half_gbps / SEEDS, expected->second_half_gbps,
                   0.015);
@@ -284,7 +288,15 @@ static void check_figures(struct fixture *f, int64_t duration_ps, const struct f
     assert_within("90 % of queue", sum.queue_p90_kb / SEEDS, expected->queue_p90_kb, 0.2);
     assert_within("marked ACKs", sum.marked / SEEDS, expected->marked, 0.2);
     assert_within("decreases", sum.decreases / SEEDS, expected->decreases, 0.2);
-    fixture_close(f);
+}
+
+/* A, B and C are what bench_sim measures the speed of. */
+static void check_scenario(const char *path, int64_t duration_ps, const struct figures *expected, double jain)
+{
+    struct scenario_fixture s;
+    scenario_open(&s, path);
+    check_figures(&s.f, duration_ps, expected, jain);
+    scenario_close(&s);
 }
 
 static void test_a(void **state)
@@ -297,32 +309,22 @@ static void test_a(void **state)
     fixture_flow(&f, 0, 2, ENDLESS);
     fixture_flow(&f, 1, 2, ENDLESS);
     check_figures(&f, 20 * MS, &at_25g, 0.01);
-    open_star(&f, 3, GBPS(100), true);
-    fixture_flow(&f, 0, 2, ENDLESS);
-    fixture_flow(&f, 1, 2, ENDLESS);
-    check_figures(&f, 20 * MS, &at_100g, 0.01);
+    fixture_close(&f);
+    check_scenario("scenarios/hpcc-two-to-one.json", 20 * MS, &at_100g, 0.01);
 }
 
 static void test_b(void **state)
 {
     (void)state;
-    struct fixture f;
     static const struct figures expected = {86.72, 93.60, 0.9946, 692, 1700, 16097, 6740};
-    open_star(&f, 17, GBPS(100), true);
-    for (uint32_t h = 0; h < 16; h++)
-        fixture_flow(&f, h, 16, ENDLESS);
-    check_figures(&f, 10 * MS, &expected, 0.01);
+    check_scenario("scenarios/hpcc-incast-dcqcn.json", 10 * MS, &expected, 0.01);
 }
 
 static void test_c(void **state)
 {
     (void)state;
-    struct fixture f;
     static const struct figures expected = {1494.5, 1592.1, 0.755, 301, 705, 7137, 2895};
-    open_leaf_spine(&f);
-    for (uint32_t h = 0; h < 32; h++)
-        fixture_flow(&f, h, (h + 8) % 32, ENDLESS);
-    check_figures(&f, 5 * MS, &expected, 0.05);
+    check_scenario("scenarios/hpcc-leaf-spine.json", 5 * MS, &expected, 0.05);
 }
 
 int main(void)

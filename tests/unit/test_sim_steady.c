@@ -1,4 +1,5 @@
-/* The simulator allocates while it is built and, rarely, when more packets are under way than ever before; never for a packet. */
+/* The simulator allocates while it is built and while the number of packets under way grows; never in the steady state. */
+#include "tests/unit/sim_scenario.h"
 #include "tests/unit/sim_two_hosts.h"
 
 #include <stdatomic.h>
@@ -98,11 +99,67 @@ static void none_in_the_steady_state(void **state)
     }
 }
 
+/* From a third of the way to its end, as bench_sim counts them. */
+static void expect_none(const struct sim_config *config, int64_t until_ps, uint64_t hops, uint64_t most_bytes)
+{
+    struct sim_work before, after;
+    struct error e = {""};
+    struct sim *sim = sim_new(config, &e);
+    if (!sim)
+        fail_msg("%s", e.text);
+    fixture_run(sim, until_ps / 3);
+    sim_work(sim, &before);
+    long count = atomic_load(&allocations);
+    fixture_run(sim, until_ps);
+    assert_int_equal(atomic_load(&allocations) - count, 0);
+    sim_work(sim, &after);
+    assert_int_equal(after.allocations, before.allocations);
+    assert_true(after.hops > before.hops + hops);
+    assert_true(after.bytes < most_bytes);
+    sim_free(sim);
+}
+
+static void none_on_networks(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *scenario;
+        int64_t ms;
+        uint64_t hops;
+    } rows[] = {{"scenarios/hpcc-two-to-one.json", 20, 600000},
+                {"scenarios/hpcc-incast-dcqcn.json", 10, 250000},
+                {"scenarios/hpcc-incast.json", 10, 250000}, /* PFC alone: pauses come and go */
+                {"scenarios/hpcc-leaf-spine.json", 5, 4000000}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct scenario_fixture s;
+        scenario_open(&s, rows[i].scenario);
+        expect_none(&s.setup.config, rows[i].ms * MS, rows[i].hops, 4 << 20);
+        scenario_close(&s);
+    }
+}
+
+static void none_on_a_fat_tree(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct sim_topology t;
+    struct error e;
+    assert_int_equal(sim_topology_fat_tree(&t, 8, INT64_C(100000000000), SIM_PS_PER_US, &e), 0);
+    fixture_open(&f, &t);
+    fixture_hpcc(&f, true);
+    for (uint32_t h = 0; h < t.host_count; h++)
+        fixture_flow(&f, h, (h + 8) % t.host_count, 0);
+    expect_none(&f.config, MS * 6 / 10, 1000000, 16 << 20);
+    fixture_close(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_counter_counts),
         cmocka_unit_test(none_in_the_steady_state),
+        cmocka_unit_test(none_on_networks),
+        cmocka_unit_test(none_on_a_fat_tree),
     };
     return cmocka_run_group_tests(tests, count_allocations, NULL);
 }
