@@ -1,4 +1,5 @@
 #include "harness/commands.h"
+#include "harness/ecn.h"
 #include "lib/find.h"
 #include "harness/plan.h"
 #include "lib/json_file.h"
@@ -51,8 +52,10 @@ static int check_one(const struct check_options *said, const char *word, struct 
                                        .set_count = said->sets.count,
                                        .duration_ns = FIELD_UNSET};
         result = plan_load(&request, &plan, e);
-        if (result == 0)
+        if (result == 0) {
+            ecn_warn(&plan);
             plan_free(&plan);
+        }
     } else if (result == 0) {
         result = plan_check_scenario(path, e);
     }

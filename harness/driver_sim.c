@@ -115,8 +115,8 @@ static int sim_lab_bring_up(void *state, struct error *e)
 
 static json_t *capabilities_of(const struct sim_lab *lab, size_t role)
 {
-    json_t *names = json_pack("[s,s,s,s,s]", "rdma", "pfc", "pfc-duration", "hw-counters", "lossless");
-    json_array_append_new(names, json_string("cnp"));
+    json_t *names = json_pack("[s,s,s,s,s,s,s]", "rdma", "roce-nic", "pfc", "pfc-duration", "hw-counters",
+                              "lossless", "cnp");
     if (is_host(lab, role) && host_of(lab, role)->gpu)
         json_array_append_new(names, json_string("gpu"));
     if (is_host(lab, role) && lab->setup.hosts[lab->setup.node_of_role[role].index].pcie.generation > 0)
@@ -154,20 +154,26 @@ static json_t *sim_lab_save_settings(void *state, size_t role, const json_t *wan
     return json_object();
 }
 
+static bool is_one_of(const char *key, const char *const *keys)
+{
+    while (*keys && strcmp(*keys, key) != 0)
+        keys++;
+    return *keys != NULL;
+}
+
 /* Settings that the simulator has no model for are named, not silently left out. */
 static void warn_of_unmodelled(struct sim_lab *lab, size_t role, const json_t *wanted)
 {
-    static const char *const modelled[] = {"mtu",   "pfc", "prio_to_buffer", "buffer_bytes", "cable",
-                                           "trust", "ecn", "dcqcn",          "red",          "ecn_threshold",
-                                           NULL};
+    static const char *const everywhere[] = {"mtu",   "pfc", "prio_to_buffer", "buffer_bytes", "cable",
+                                             "trust", "ecn", "ecn_rp",         "ecn_np",       "dcqcn",
+                                             "red",   NULL};
+    static const char *const forwarding[] = {"ecn_threshold",      "ets", "rx_ring", "rx_coalesce_us",
+                                             "rx_coalesce_frames", NULL};
     const char *key;
     json_t *value;
     json_object_foreach((json_t *)(uintptr_t)wanted, key, value)
     {
-        size_t i = 0;
-        while (modelled[i] && strcmp(modelled[i], key) != 0)
-            i++;
-        if (!modelled[i])
+        if (!is_one_of(key, everywhere) && (is_host(lab, role) || !is_one_of(key, forwarding)))
             json_array_append_new(
                 lab->warnings,
                 json_sprintf("%s: the simulator does not model the setting %s", role_name(lab, role), key));

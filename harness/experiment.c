@@ -1,4 +1,5 @@
 #include "harness/experiment.h"
+#include "harness/ecn.h"
 #include "harness/results.h"
 #include "lib/clock.h"
 #include "lib/files.h"
@@ -29,6 +30,8 @@ struct run {
     size_t phases_reached;
     char *started;
     json_t *warnings;
+    struct ecn_finding *findings;
+    size_t finding_count;
     bool restored;
     enum ending ending;
     struct error why; /* of the first thing that went wrong */
@@ -171,7 +174,7 @@ static int prepare(struct run *run, struct error *e)
     if (run->driver->open(&run->context, &run->lab, e) != 0 || run->driver->bring_up(run->lab, e) != 0)
         return -1;
     progress_say(x->progress, "gathering facts");
-    return describe_hosts(run, e);
+    return describe_hosts(run, e) != 0 ? -1 : ecn_find(x->cell, NULL, &run->findings, &run->finding_count, e);
 }
 
 /* ---- settings ------------------------------------------------------------------------------------------------- */
@@ -333,13 +336,42 @@ static json_t *hosts_json(const struct run *run)
     return hosts;
 }
 
+/* What is not ECN-capable stands first among the warnings, with what was counted. */
+static json_t *warnings_json(const struct run *run, const json_t *hosts)
+{
+    json_t *warnings = json_array();
+    for (size_t i = 0; i < run->finding_count; i++) {
+        struct text words = {0}, counted = {0};
+        ecn_say(&run->findings[i], &words);
+        ecn_say_counted(&run->findings[i], hosts, &counted);
+        text_add(&words, "%s%s; ", counted.length ? "; " : "", text_string(&counted));
+        ecn_say_remedy(&run->findings[i], &words);
+        json_array_append_new(warnings, json_string(text_string(&words)));
+        text_free(&words);
+        text_free(&counted);
+    }
+    json_array_extend(warnings, run->warnings);
+    recorder_warnings(run->context.recorder, warnings);
+    return warnings;
+}
+
+static json_t *flows_json(const struct run *run)
+{
+    const struct scenario *scenario = &run->x->cell->scenario;
+    const struct scenario_flow *flows = scenario->flows.items;
+    json_t *json = recorder_flow_summary(run->context.recorder);
+    for (size_t i = 0; i < scenario->flows.count; i++)
+        json_object_set_new(json_object_get(json, flows[i].name), "traffic_class",
+                            json_integer(ecn_traffic_class(scenario, &flows[i])));
+    return json;
+}
+
 static json_t *result_json(const struct run *run)
 {
     const struct experiment *x = run->x;
     char *finished = results_time();
     const json_t *sources = json_object_get(x->cell->lab_json, "sources");
-    json_t *warnings = json_deep_copy(run->warnings);
-    recorder_warnings(run->context.recorder, warnings);
+    json_t *hosts = hosts_json(run), *warnings = warnings_json(run, hosts);
     json_t *result = json_pack(
         "{s:i,s:s,s:s,s:b,s:b,s:s?,s:s?,s:I,s:I,s:O,s:O,s:s,s:s,s:O,s:o,s:o,s:o,s:o,s:o}", "schema", 1,
         "program", "harness", "version", HARNESS_VERSION, "simulated", run->driver->simulated, "complete",
@@ -347,8 +379,7 @@ static json_t *result_json(const struct run *run)
         (json_int_t)x->seed, "repeat", (json_int_t)x->repeat, "cell", x->cell->choice, "scenario",
         x->cell->scenario_json, "scenario_file", x->plan->scenario_path, "lab_file", x->plan->lab_path, "lab",
         x->cell->lab_json, "sources", sources ? json_deep_copy(sources) : json_object(), "phases",
-        phases_json(run), "hosts", hosts_json(run), "flows", recorder_flow_summary(run->context.recorder),
-        "warnings", warnings);
+        phases_json(run), "hosts", hosts, "flows", flows_json(run), "warnings", warnings);
     free(finished);
     if (result && run->ending != ENDING_WHOLE)
         json_object_set_new(result, "reason", json_string(run->why.text));
@@ -408,6 +439,7 @@ static void close_run(struct run *run)
         fclose(run->context.log);
     json_decref(run->settings);
     json_decref(run->warnings);
+    free(run->findings);
     free(run->started);
 }
 

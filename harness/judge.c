@@ -1,4 +1,5 @@
 #include "harness/judge.h"
+#include "harness/ecn.h"
 #include <fnmatch.h>
 #include <stdarg.h>
 #include <string.h>
@@ -149,12 +150,35 @@ static void judge_flow(const struct cell *cell, const struct scenario_flow *flow
     json_decref(to);
 }
 
+/* Packets that are not ECN-capable where something waits for marks. */
+static void judge_ect(const struct cell *cell, const json_t *in_force, json_t *entries)
+{
+    struct ecn_finding *findings;
+    size_t count;
+    struct error e;
+    if (ecn_find(cell, in_force, &findings, &count, &e) != 0)
+        judge_say(entries, cell->lab.name, "ect", "unknown", NULL, "%s", e.text);
+    for (size_t i = 0; i < count; i++) {
+        const struct scenario_flow *flow = findings[i].flows[0];
+        struct text words = {0}, remedy = {0};
+        char label[220];
+        snprintf(label, sizeof label, "%.100s->%.100s", flow->from, flow->to);
+        ecn_say(&findings[i], &words);
+        ecn_say_remedy(&findings[i], &remedy);
+        judge_say(entries, label, "ect", "warning", text_string(&remedy), "%s", text_string(&words));
+        text_free(&words);
+        text_free(&remedy);
+    }
+    free(findings);
+}
+
 void judge_settings(const struct cell *cell, const json_t *in_force, json_t *entries)
 {
     const struct scenario_flow *flows = cell->scenario.flows.items;
     struct interest interest = interest_of(cell);
     for (size_t i = 0; i < cell->scenario.flows.count; i++)
         judge_flow(cell, &flows[i], in_force, interest, entries);
+    judge_ect(cell, in_force, entries);
 }
 
 /* ---- counters ------------------------------------------------------------------------------------------- */

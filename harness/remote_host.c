@@ -118,6 +118,21 @@ static bool has_gpu(const struct remote_host *h, const json_t *facts)
     return h->lab->gpu && json_array_size(gpus) > (size_t)h->lab->gpu->index;
 }
 
+/* A NIC that does RoCE itself has a firmware; Soft-RoCE and Soft-iWARP have none. */
+static bool has_roce_nic(const struct remote_host *h, const json_t *facts)
+{
+    size_t i;
+    json_t *nic;
+    json_array_foreach(json_object_get(facts, "nics"), i, nic)
+    {
+        const char *netdev = json_string_value(json_object_get(nic, "netdev"));
+        const char *firmware = json_string_value(json_object_get(json_object_get(nic, "rdma"), "firmware"));
+        if (netdev && h->netdev && strcmp(netdev, h->netdev) == 0)
+            return h->rdma && firmware && *firmware;
+    }
+    return false;
+}
+
 json_t *remote_capabilities(const struct remote_host *h, const json_t *facts)
 {
     bool mlx5 = strcmp(driver_of(h), "mlx5_core") == 0;
@@ -126,6 +141,7 @@ json_t *remote_capabilities(const struct remote_host *h, const json_t *facts)
         bool there;
     } all[] = {
         {"rdma", h->rdma != NULL},
+        {"roce-nic", has_roce_nic(h, facts)},
         {"lossless", h->rdma != NULL},
         {"pfc", mlx5 && has_setting(h, h->netdev, "pfc")},
         {"pfc-duration", mlx5 && has_setting(h, h->netdev, "pfc")},

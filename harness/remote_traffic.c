@@ -1,11 +1,10 @@
 #include "harness/remote_traffic.h"
+#include "harness/ecn.h"
 #include "lib/clock.h"
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define ECT0 2 /* RFC 3168, section 5 */
 
 void words_add(struct words *w, const char *format, ...)
 {
@@ -116,45 +115,6 @@ void remote_server_words(const struct remote_host *h, struct words *w)
     add_local(h, w);
 }
 
-static bool lists(const struct list_of *list, int64_t value)
-{
-    const int64_t *items = list->items;
-    for (size_t i = 0; i < list->count; i++)
-        if (items[i] == value)
-            return true;
-    return false;
-}
-
-/* Somebody marks: a role has RED or ECN thresholds. */
-static bool marks_somewhere(const struct scenario *scenario)
-{
-    const struct settings *of = scenario->settings_of.items;
-    for (size_t i = 0; i < scenario->settings_of.count; i++)
-        if (of[i].red || of[i].ecn_threshold)
-            return true;
-    return scenario->settings.red || scenario->settings.ecn_threshold;
-}
-
-/* The DSCP that the settings map to the priority; 8 times the priority is the kernel's and mlx5's default map. */
-static int64_t dscp_of(const struct settings *settings, int64_t priority)
-{
-    const struct named_integer *map = settings->dscp_to_prio.items;
-    if (settings->trust != TRUST_DSCP)
-        return 0;
-    for (size_t i = 0; i < settings->dscp_to_prio.count; i++)
-        if (map[i].value == priority)
-            return strtol(map[i].name, NULL, 10);
-    return priority * 8;
-}
-
-static int64_t traffic_class(const struct scenario *scenario, const struct scenario_flow *flow)
-{
-    if (flow->traffic_class != FIELD_UNSET)
-        return flow->traffic_class;
-    bool ect = lists(&scenario->settings.ecn, flow->priority) || marks_somewhere(scenario);
-    return dscp_of(&scenario->settings, flow->priority) << 2 | (ect ? ECT0 : 0);
-}
-
 /* "key=value ..." for --flow: what differs from flow to flow. */
 static void add_flow(const struct scenario *scenario, const struct scenario_flow *flow, struct words *w)
 {
@@ -165,7 +125,7 @@ static void add_flow(const struct scenario *scenario, const struct scenario_flow
              flow_memory_names[flow->memory],
              units_format(UNIT_BYTES, flow->message_bytes, bytes, sizeof bytes), flow->queue_pairs,
              flow->depth);
-    text_add(&line, " traffic-class=%" PRId64 " service-level=%" PRId64, traffic_class(scenario, flow),
+    text_add(&line, " traffic-class=%" PRId64 " service-level=%" PRId64, ecn_traffic_class(scenario, flow),
              flow->priority);
     if (flow->validate == 1)
         text_add(&line, " validate");

@@ -1,5 +1,6 @@
 #include "harness/session.h"
 #include "harness/commands.h"
+#include "harness/ecn.h"
 #include "harness/experiment.h"
 #include "harness/results.h"
 #include "lib/files.h"
@@ -81,8 +82,12 @@ static void print_expectations(const json_t *result)
     json_array_foreach(json_object_get(result, "published"), i, entry)
     {
         const json_t *difference = json_object_get(entry, "difference_percent");
+        const char *reason = json_string_value(json_object_get(entry, "reason"));
         double percent = json_number_value(difference);
-        if (difference)
+        if (reason)
+            printf("  published %s: not compared (%s)\n", json_string_value(json_object_get(entry, "name")),
+                   reason);
+        else if (difference)
             printf("  published %s: %.6g %s, here %.6g (%+.1f %%)\n",
                    json_string_value(json_object_get(entry, "name")),
                    json_number_value(json_object_get(entry, "published")),
@@ -329,6 +334,7 @@ int session_run(const struct session_request *request)
         return EXIT_USAGE;
     }
     progress_open(&s.progress, request->quiet != 0);
+    ecn_warn(&s.plan);
     if (request->dry_run)
         print_dry_run(&s);
     else

@@ -1,4 +1,5 @@
 #include "harness/sim_config.h"
+#include "harness/ecn.h"
 #include "harness/sim_setup.h"
 #include "lib/clock.h"
 #include "lib/lab_sim.h"
@@ -320,6 +321,7 @@ static void take_flow(const struct cell *cell, const struct scenario_flow *from,
     if (hosts[ends[0]].nic.payload_bytes != FIELD_UNSET)
         to->payload_bytes = hosts[ends[0]].nic.payload_bytes;
     to->priority = (int32_t)from->priority;
+    to->ect = ecn_capable(ecn_traffic_class(&cell->scenario, from)) ? SIM_ECT_ALWAYS : SIM_ECT_NEVER;
     to->start_ps = from->start_ns * PS_PER_NS;
     to->stop_ps =
         (from->stop_ns != FIELD_UNSET && from->stop_ns < end_ns ? from->stop_ns : end_ns) * PS_PER_NS;

@@ -36,13 +36,19 @@ static bool lab_can(const json_t *result, const char *capability)
     return one_is_enough ? can > 0 : all > 0 && can == all;
 }
 
-const char *verdict_lacking(const struct scenario_expect *expect, const json_t *result)
+const char *verdict_lacking(const struct list_of *needs, const json_t *result)
 {
-    const int *needs = expect->needs.items;
-    for (size_t i = 0; i < expect->needs.count; i++)
-        if (!lab_can(result, capability_names[needs[i]]))
-            return capability_names[needs[i]];
+    const int *items = needs->items;
+    for (size_t i = 0; i < needs->count; i++)
+        if (!lab_can(result, capability_names[items[i]]))
+            return capability_names[items[i]];
     return NULL;
+}
+
+static json_t *lacking_words(const json_t *result, const char *lacking)
+{
+    const char *lab = json_string_value(json_object_get(json_object_get(result, "lab"), "name"));
+    return json_sprintf("lab %s lacks %s", lab ? lab : "?", lacking);
 }
 
 static json_t *number(double value)
@@ -119,12 +125,11 @@ static json_t *judge_one(const struct cell *cell, size_t i, const json_t *result
 {
     const struct scenario_expect *expect = (const struct scenario_expect *)cell->scenario.expect.items + i;
     json_t *entry = json_pack("{s:s,s:s}", "name", expect->name, "check", expect->check);
-    const char *lacking = verdict_lacking(expect, result);
-    const char *lab = json_string_value(json_object_get(json_object_get(result, "lab"), "name"));
+    const char *lacking = verdict_lacking(&expect->needs, result);
     if (!plan_when(cell, expect->when))
         skip(entry, when_words(expect->when));
     else if (lacking)
-        skip(entry, json_sprintf("lab %s lacks %s", lab ? lab : "?", lacking));
+        skip(entry, lacking_words(result, lacking));
     else if (why_not)
         skip(entry, json_string(why_not));
     else
@@ -139,7 +144,10 @@ static json_t *publish_one(const struct cell *cell, size_t i, const json_t *resu
     struct expr_result r = {.left = NAN, .unit = ""};
     json_t *entry = json_pack("{s:s,s:s,s:f,s:s,s:s}", "name", p->name, "of", p->of, "published", p->value,
                               "unit", p->unit ? p->unit : "", "source", p->source);
-    if (why_not)
+    const char *lacking = verdict_lacking(&p->needs, result);
+    if (lacking)
+        json_object_set_new(entry, "reason", lacking_words(result, lacking));
+    else if (why_not)
         json_object_set_new(entry, "reason", json_string(why_not));
     else if (expr_evaluate(cell->published[i], result, &r) == EXPR_UNKNOWN)
         json_object_set_new(entry, "reason", json_string(r.reason));

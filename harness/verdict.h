@@ -11,7 +11,7 @@ extern const char *const verdict_names[];
  * this reason; NULL otherwise. Returns the verdict. */
 enum verdict verdict_judge(const struct cell *cell, json_t *result, const char *why_not);
 
-/* Of what the expectation needs, the first that no host of the result has; NULL when nothing lacks. */
-const char *verdict_lacking(const struct scenario_expect *expect, const json_t *result);
+/* Of the capabilities that are needed (scenario_expect.needs), the first that the result's hosts lack; NULL: none. */
+const char *verdict_lacking(const struct list_of *needs, const json_t *result);
 
 #endif

@@ -14,6 +14,7 @@ static const char *const sizes_names[] = {"fixed", "web-search", "data-mining", 
 
 const char *const capability_names[] = {
     "rdma",         /* traffic over verbs, or its simulation     */
+    "roce-nic",     /* RoCE is the NIC's work, not the kernel's: figures of hardware may stand beside it */
     "gpu",          /* flows may use GPU memory                  */
     "pfc",          /* priority flow control, with its counters  */
     "pfc-duration", /* and pause durations                      */
@@ -194,6 +195,8 @@ static const struct field published_fields[] = {
     {"value", FIELD_NUMBER, AT(value), .required = true, .help = "The published figure."},
     {"unit", FIELD_STRING, AT(unit), .help = "Its unit."},
     {"source", FIELD_STRING, AT(source), .required = true, .help = "Where it was published."},
+    {"needs", FIELD_LIST, AT(needs), .item = FIELD_CHOICE, .choices = capability_names, .min = 0, .max = 16,
+     .help = "What the lab must be able to do for the comparison to say something; else it is not made."},
     {0},
 };
 #undef AT

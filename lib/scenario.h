@@ -77,7 +77,7 @@ struct scenario_expect {
     char *name;
     json_t *when;         /* path -> value; NULL: always */
     char *check;          /* docs/scenario.md, Expressions */
-    struct list_of needs; /* char *: capabilities */
+    struct list_of needs; /* int: capability_names */
 };
 
 struct scenario_published {
@@ -87,6 +87,7 @@ struct scenario_published {
     double value;
     char *unit;
     char *source;
+    struct list_of needs; /* as an expectation's; else the figure is not compared */
 };
 
 struct scenario {
@@ -109,7 +110,7 @@ struct scenario {
 
 extern const struct table scenario_table;
 
-/* What expectations may need and labs may have; ended by NULL. */
+/* What expectations and published figures may need and labs may have; ended by NULL. */
 extern const char *const capability_names[];
 
 /* Parse and check what tables cannot say: roles and names that refer to each other. `json` has its role

@@ -73,7 +73,7 @@ static bool changes(const struct series *s)
 }
 
 struct selection {
-    const char *pattern; /* of the counter's name */
+    const char *pattern; /* of the counter's name, with @(a|b) */
     const char *group;   /* or NULL */
     enum column_kind kind;
     const char *unit; /* or NULL */
@@ -82,7 +82,7 @@ struct selection {
 
 static bool selected(const struct series *s, const struct selection *wanted)
 {
-    return fnmatch(wanted->pattern, s->name, 0) == 0 && s->kind == wanted->kind &&
+    return fnmatch(wanted->pattern, s->name, FNM_EXTMATCH) == 0 && s->kind == wanted->kind &&
            (!wanted->group || strcmp(wanted->group, s->group) == 0) &&
            (!wanted->unit || strcmp(wanted->unit, s->unit) == 0) && (wanted->even_flat || changes(s));
 }
@@ -356,7 +356,8 @@ static void fill_spread(const struct run *run, struct plot *plot)
 
 static void fill_queues(const struct run *run, struct plot *plot)
 {
-    static const struct selection queues = {"*queue_bytes", "queue", COLUMN_GAUGE, "bytes", false};
+    static const struct selection queues = {"@(*queue_bytes|qdisc_*_backlog)", "queue", COLUMN_GAUGE, "bytes",
+                                            false};
     limit_x(run, plot);
     add_curves(run, &queues, 1.0 / 1024, PLOT_LINES, plot_add_panel(plot, "queue, KiB"));
 }
@@ -380,8 +381,12 @@ static void fill_dcqcn(const struct run *run, struct plot *plot)
 static void fill_ecn(const struct run *run, struct plot *plot)
 {
     static const struct selection marks = {"*", "ecn", COLUMN_COUNTER, NULL, false};
+    static const struct selection drops = {"qdisc_*_@(early|pdrop)", NULL, COLUMN_COUNTER, NULL, false};
     limit_x(run, plot);
-    add_curves(run, &marks, 1, PLOT_STEPS, plot_add_panel(plot, "packets/s"));
+    if (!add_curves(run, &marks, 1, PLOT_STEPS, plot_add_panel(plot, "packets/s")))
+        plot_drop_panel(plot);
+    if (!add_curves(run, &drops, 1, PLOT_STEPS, plot_add_panel(plot, "dropped, packets/s")))
+        plot_drop_panel(plot);
 }
 
 const struct figure run_figures[] = {
@@ -404,7 +409,9 @@ const struct figure run_figures[] = {
     {"queues", "Queues", "time, s", "Egress queues of switches and forwarding hosts.", fill_queues},
     {"dcqcn", "DCQCN reaction point", "time, s", "The rate each flow is allowed, and its alpha.", fill_dcqcn},
     {"ecn", "ECN marks and CNPs", "time, s",
-     "Marked packets seen by the notification point, notifications sent, and handled by the reaction point.",
+     "Marked packets, as set and as seen by the notification point, notifications sent, and handled by the "
+     "reaction "
+     "point; and what RED dropped instead.",
      fill_ecn},
     {0},
 };

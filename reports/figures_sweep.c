@@ -115,11 +115,7 @@ static void curve_label(const struct run *run, const struct axis *axis, struct t
     {
         if (strcmp(key, axis->key) == 0)
             continue;
-        const char *dot = strrchr(key, '.');
-        char *shown = json_is_string(value) ? strdup(json_string_value(value))
-                                            : json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
-        text_add(out, "%s%s %s", out->length ? ", " : "", dot ? dot + 1 : key, shown ? shown : "?");
-        free(shown);
+        run_describe_choice(key, value, out);
     }
     if (!out->length)
         text_add(out, "this run");
@@ -173,7 +169,7 @@ static void add_published(const struct runs *runs, const struct axis *axis, stru
                                                          : 0;
             double x = (double)i + 1;
             bool is_bytes;
-            if (factor == 0)
+            if (factor == 0 || !json_is_number(json_object_get(item, "measured")))
                 continue;
             if (axis->key)
                 as_number(json_object_get(run_get(&runs->items[i], "cell"), axis->key), &x, &is_bytes);

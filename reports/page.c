@@ -9,6 +9,7 @@
 #include <string.h>
 
 #define RUNS_SIDE_BY_SIDE 4 /* columns of the table of expectations */
+#define WARNINGS_IN_SIGHT 6
 
 static const char style[] =
     ":root{--ink:#1b1f24;--soft:#5b6470;--line:#e1e4e8;--back:#fff;--panel:#f7f8fa;--good:#1a7f37;--bad:#"
@@ -34,6 +35,9 @@ static const char style[] =
     "figure{margin:14px 0 22px}figure img{width:100%;height:auto;border:1px solid "
     "var(--line);border-radius:6px}\n"
     "figcaption{color:var(--soft);font-size:13.5px;padding:4px 2px}a{color:#0b5cad}\n"
+    ".notice{margin:18px 0;padding:10px 16px;border-left:4px solid "
+    "var(--mark);background:var(--panel);border-radius:0 6px 6px 0}"
+    ".notice ul{margin:6px 0;padding-left:20px}.notice li{margin:4px 0}\n"
     "details{margin:10px 0;border:1px solid var(--line);border-radius:6px;background:var(--panel)}\n"
     "summary{cursor:pointer;padding:8px 12px;font-weight:600}details>div{padding:0 12px "
     "12px;background:var(--back)}\n"
@@ -283,6 +287,60 @@ static void add_differences(const struct runs *runs, struct text *out)
     json_decref(differences);
 }
 
+/* Each warning once, with the runs that have it. */
+static json_t *distinct_warnings(const struct runs *runs)
+{
+    json_t *distinct = json_object();
+    for (size_t i = 0; i < runs->count; i++) {
+        size_t j;
+        json_t *item;
+        json_array_foreach(run_get(&runs->items[i], "warnings"), j, item)
+        {
+            const char *words = json_string_value(item);
+            json_t *labels = words ? json_object_get(distinct, words) : NULL;
+            if (words && !labels)
+                json_object_set_new(distinct, words, labels = json_array());
+            if (words)
+                json_array_append_new(labels, json_string(label_of(&runs->items[i])));
+        }
+    }
+    return distinct;
+}
+
+static void add_warning(const char *words, const json_t *labels, size_t run_count, struct text *out)
+{
+    text_add(out, "<li>");
+    add_escaped(out, words);
+    if (json_array_size(labels) < run_count) {
+        text_add(out, " <span class=soft>(");
+        add_escaped(out, json_string_value(json_array_get(labels, 0)));
+        if (json_array_size(labels) > 1)
+            text_add(out, " and %zu more", json_array_size(labels) - 1);
+        text_add(out, ")</span>");
+    }
+    text_add(out, "</li>\n");
+}
+
+/* In the reader's way: what is warned of changes what the figures mean. */
+static void add_warnings(const struct runs *runs, struct text *out)
+{
+    json_t *distinct = distinct_warnings(runs), *labels;
+    const char *words;
+    size_t shown = 0, all = json_object_size(distinct);
+    if (all)
+        text_add(out, "<div class=notice><b>Warnings</b><ul>\n");
+    json_object_foreach(distinct, words, labels)
+    {
+        if (shown++ == WARNINGS_IN_SIGHT)
+            text_add(out, "</ul><details><summary>and %zu more</summary><div><ul>\n",
+                     all - WARNINGS_IN_SIGHT);
+        add_warning(words, labels, runs->count, out);
+    }
+    if (all)
+        text_add(out, all > WARNINGS_IN_SIGHT ? "</ul></div></details></div>\n" : "</ul></div>\n");
+    json_decref(distinct);
+}
+
 static void add_flows(const struct runs *runs, struct text *out)
 {
     text_add(out, "<div class=scroll><table><tr><th>run<th>flow<th>op<th>memory<th class=number>message, "
@@ -472,13 +530,15 @@ static void add_published(const struct runs *runs, struct text *out)
             add_escaped(out, member(item, "unit"));
             text_add(out, "</span></td>");
             add_number_cell(out, number_or_nan(json_object_get(item, "published")));
-            add_number_cell(out, number_or_nan(json_object_get(item, "measured")));
-            text_add(out, "<td class=number>");
-            if (isfinite(difference))
-                text_add(out, "%+.1f %%", difference);
-            else
+            if (json_is_number(json_object_get(item, "measured"))) {
+                add_number_cell(out, number_or_nan(json_object_get(item, "measured")));
+                text_add(out, isfinite(difference) ? "<td class=number>%+.1f %%</td>" : "<td></td>",
+                         difference);
+            } else {
+                text_add(out, "<td colspan=2 class=soft>not compared: ");
                 add_escaped(out, member(item, "reason"));
-            text_add(out, "</td>");
+                text_add(out, "</td>");
+            }
             add_cell(out, member(item, "source"));
             text_add(out, "</tr>\n");
         }
@@ -677,33 +737,12 @@ static void add_buffers(const struct run *run, struct text *out)
         text_add(out, "</table></div>\n");
 }
 
-static void add_warnings(const struct runs *runs, struct text *out)
-{
-    if (!any_of(runs, "warnings"))
-        return;
-    text_add(out, "<h3>Warnings</h3><ul>\n");
-    for (size_t i = 0; i < runs->count; i++) {
-        size_t j;
-        json_t *item;
-        json_array_foreach(run_get(&runs->items[i], "warnings"), j, item)
-        {
-            text_add(out, "<li>");
-            add_escaped(out, label_of(&runs->items[i]));
-            text_add(out, ": ");
-            add_escaped(out, json_string_value(item));
-            text_add(out, "</li>\n");
-        }
-    }
-    text_add(out, "</ul>\n");
-}
-
 static void add_details(const struct runs *runs, struct text *out)
 {
     text_add(out, "<h2>Details</h2>\n");
     add_flows(runs, out);
     add_completions(runs, out);
     add_buffers(&runs->items[0], out);
-    add_warnings(runs, out);
     for (size_t i = 0; i < runs->count; i++)
         add_counters(&runs->items[i], out);
     add_sources(&runs->items[0], out);
@@ -719,6 +758,7 @@ void page_write(const struct runs *runs, const struct drawing *drawings, size_t 
     text_add(out, "</title>\n<style>\n%s</style>\n<main>\n", style);
     add_heading(runs, out);
     add_summary(runs, out);
+    add_warnings(runs, out);
     add_differences(runs, out);
     add_published(runs, out);
     add_expectations(runs, out);

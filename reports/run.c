@@ -47,6 +47,39 @@ bool run_is_simulated(const struct run *run)
     return json_is_true(run_get(run, "simulated"));
 }
 
+/* "64KiB"; of an object its values, and of objects in it the names alone: "(rx_ring 8192, red)". */
+static void describe_value(const json_t *value, struct text *out)
+{
+    const char *key;
+    json_t *member;
+    bool first = true;
+    if (!json_is_object(value)) {
+        char *shown = json_is_string(value) ? strdup(json_string_value(value))
+                                            : json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
+        text_add(out, "%.40s", shown ? shown : "?");
+        free(shown);
+        return;
+    }
+    text_add(out, "(");
+    json_object_foreach((json_t *)(uintptr_t)value, key, member)
+    {
+        text_add(out, "%s%.40s", first ? "" : ", ", key);
+        if (!json_is_object(member)) {
+            text_add(out, " ");
+            describe_value(member, out);
+        }
+        first = false;
+    }
+    text_add(out, ")");
+}
+
+void run_describe_choice(const char *path, const json_t *value, struct text *out)
+{
+    const char *dot = strrchr(path, '.');
+    text_add(out, "%s%s ", out->length ? ", " : "", dot ? dot + 1 : path);
+    describe_value(value, out);
+}
+
 /* "memory gpu, message 64KiB": the cell's choices by the last part of their paths. */
 static void describe_cell(const struct run *run, struct text *out)
 {
@@ -54,11 +87,7 @@ static void describe_cell(const struct run *run, struct text *out)
     json_t *value;
     json_object_foreach((json_t *)(uintptr_t)run_get(run, "cell"), key, value)
     {
-        const char *dot = strrchr(key, '.');
-        char *shown = json_is_string(value) ? strdup(json_string_value(value))
-                                            : json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
-        text_add(out, "%s%s %.20s", out->length ? ", " : "", dot ? dot + 1 : key, shown ? shown : "?");
-        free(shown);
+        run_describe_choice(key, value, out);
     }
     json_int_t repeat = json_integer_value(run_get(run, "repeat"));
     if (repeat > 1)

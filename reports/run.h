@@ -4,6 +4,7 @@
 
 #include "lib/error.h"
 #include "lib/lines.h"
+#include "lib/text.h"
 #include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -55,6 +56,9 @@ void runs_free(struct runs *runs);
 /* Read samples.jsonl and pauses.jsonl, which only drawings over time need. */
 int run_load_samples(struct run *run, struct error *e);
 void run_free_samples(struct run *run);
+
+/* A choice of a sweep in words, by the last part of its path: "memory gpu", with a comma before it where something stands. */
+void run_describe_choice(const char *path, const json_t *value, struct text *out);
 
 /* By path: "scenario.title". NULL when it is not there. */
 const json_t *run_get(const struct run *run, const char *path);

@@ -577,7 +577,7 @@ static int build_order(struct sim *sim, const struct sim_config *c, struct error
     return 0;
 }
 
-/* Reaction points of the senders that have them on; ECN-capable packets where the priority has either point on. */
+/* Reaction points of the senders that have them on; ECN-capable packets where the flow, else the priority, has them. */
 static int build_reactions(struct sim *sim, const struct sim_config *c, struct error *e)
 {
     bool any = false;
@@ -593,7 +593,9 @@ static int build_reactions(struct sim *sim, const struct sim_config *c, struct e
     for (uint32_t q = 0; q < sim->qp_count; q++) {
         struct queue_pair *qp = &sim->qps[q];
         const struct host *h = &sim->hosts[qp->sender];
-        if ((h->settings.ecn_rp_mask | h->settings.ecn_np_mask) >> qp->priority & 1)
+        bool points = (h->settings.ecn_rp_mask | h->settings.ecn_np_mask) >> qp->priority & 1;
+        enum sim_ect ect = c->flows[qp->flow].ect;
+        if (ect == SIM_ECT_ALWAYS || (ect == SIM_ECT_BY_PRIORITY && points))
             qp->flags |= PACKET_ECT;
         qp->reacts = h->settings.ecn_rp_mask >> qp->priority & 1;
         if (qp->reacts)

@@ -202,6 +202,13 @@ enum sim_flow_mode {
                       sends only */
 };
 
+/* Whether a flow's packets may be marked. */
+enum sim_ect {
+    SIM_ECT_BY_PRIORITY, /* where its sender has a reaction or notification point on */
+    SIM_ECT_ALWAYS,
+    SIM_ECT_NEVER,
+};
+
 struct sim_flow_config {
     const char *name;
     uint32_t from, to; /* hosts: requester and responder */
@@ -214,6 +221,7 @@ struct sim_flow_config {
     int32_t depth;        /* messages outstanding on each */
     int32_t inline_bytes; /* messages up to this size in host memory travel with the doorbell: no DMA read */
     int32_t priority;
+    enum sim_ect ect;
     int64_t start_ps;
     int64_t stop_ps;       /* posts nothing from then on; SIM_FOREVER */
     int64_t message_count; /* on each queue pair; 0: endless */

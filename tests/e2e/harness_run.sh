@@ -56,6 +56,38 @@ check_says "... by name" 'lab sim-geforce-pair lacks switch' "$SCRATCH/out"
 jq 'del(.defaults.host.gpu, .hosts.a.gpu, .hosts.b.gpu)' "$ROOT/labs/sim-geforce-pair.json" >"$SCRATCH/no-gpu.json"
 check_exit 0 "a cell that the lab cannot do is skipped" "$H" run pfc-bidir --lab "$SCRATCH/no-gpu.json" --duration 50ms --no-report --out "$OUT"
 check_says "... by name, and never run as something else" 'lacks gpu: flow a-to-b uses GPU memory' "$SCRATCH/out"
+check_says "a published figure whose needs the lab lacks is not compared, and says why" 'published GPU memory, both directions: not compared \(lab sim-geforce-pair lacks gpu\)' "$SCRATCH/out"
+check_says "... the others are" 'published host memory, both directions: .*%' "$SCRATCH/out"
+check "... nor has it a difference in the result" holds '.published | length == 4 and all(.measured == null and (.difference_percent | not) and .reason == "lab sim-geforce-pair lacks gpu")' "$OUT/pfc-bidir/latest/02/result.json"
+
+# ---- packets that are not ECN-capable where something marks
+red_cell() { # TRAFFIC_CLASS OPTION...: one run through the bridge with RED
+    local class=$1
+    shift
+    "$H" run dcqcn-red-bridge --set 'sweep={}' --set "flows.*.traffic_class=$class" --set \
+        'settings_of={"switch":{"red":{"limit":"2MB","min":"50kB","max":"200kB","avpkt":"1500B","bandwidth":"25Gb/s","probability":0.5,"roce_only":true}}}' \
+        --duration 200ms --no-report --out "$OUT" "$@"
+}
+red_cell 104 >"$SCRATCH/out" 2>"$SCRATCH/err"
+check_says "a traffic class that is not ECT: RED drops, as is said before the run" \
+    'warning: flow a-to-b is not ECN-capable \(traffic class 104: DSCP 26, ECN bits 00\): RED at switch drops its packets .* traffic_class 106 in flows' "$SCRATCH/err"
+R=$OUT/dcqcn-red-bridge/latest/result.json
+check "... and does: nothing is marked" holds '.hosts.switch.counters | .qdisc_port1_marked.total == 0 and .qdisc_port1_early.total > 0' "$R"
+# shellcheck disable=SC2016 # jq's variable
+check "... the result says so, with the counters' figures" jq -e '(.hosts.switch.counters.qdisc_port1_early.total | tostring) as $early | .warnings[0] |
+    test("not ECN-capable.*counted at switch in the whole run: 0 packets marked, \($early) dropped early, .*; 0 CNPs sent by b")' "$R"
+check "... and the flow's class" holds '.flows["a-to-b"].traffic_class == 104' "$R"
+red_cell 106 >"$SCRATCH/out" 2>"$SCRATCH/err"
+check "with ECT(0) nothing is said, and all is marked" holds '.hosts.switch.counters.qdisc_port1_marked.total > 0 and .hosts.switch.counters.qdisc_port1_early.total == 0 and ([.warnings[] | select(test("ECN"))] == [])' "$R"
+check "... on the terminal neither" test -z "$(grep ECN "$SCRATCH/err")"
+check_exit 0 "doctor" "$H" doctor --lab sim-red-bridge --for <(jq '.flows[0].traffic_class = 0 | .sweep = {} | .settings_of = {switch: {red: {limit: "2MB", min: "50kB", max: "200kB"}}}' "$ROOT/scenarios/dcqcn-red-bridge.json")
+check_says "... says it too, with the remedy" '^warning +a->b +ect .*not ECN-capable' "$SCRATCH/out"
+said() { { "$H" run "$@" --dry-run >/dev/null; } 2>&1; }
+check "a switch that marks others: all flows of the class in one sentence" grep -q \
+    'flows flow-0, flow-1, flow-2 and 1 other are not ECN-capable (traffic class 0: .*): s0 does not mark their packets' <<<"$(said dcqcn-fairness --set 'flows.*.traffic_class=0')"
+check "RED that a flow does not come by is not blamed" grep -q 'flow direct is not .*: switches do not mark its packets, so that DCQCN' <<<"$(said red-bridge-throughput --set flows.direct.traffic_class=0)"
+check "without RED and DCQCN any class is good" test -z "$(said pfc-bidir --set 'flows.*.traffic_class=0')"
+check "scenarios as they stand are warned of nothing" test -z "$(for s in "$ROOT"/scenarios/*.json; do said "$s"; done)"
 
 # ---- Ctrl-C
 sampling() { # wait until a run has sampled something

@@ -66,6 +66,16 @@ check_says "which says what was set differently" '<code>seed</code></td><td>1</t
 check_says "and names the curves by it" '^# slowdown: seed 2 web, p99' "$SCRATCH/both/sweep-slowdown.tsv"
 check "have two curves each" test "$(grep -c '^# slowdown: ' "$SCRATCH/both/sweep-slowdown.tsv")" = 4
 
+# What the figures mean is changed by a warning: it stands before them.
+"$BUILD/harness" run dcqcn-red-bridge --set 'flows.*.traffic_class=104' --duration 100ms --out "$SCRATCH/results" --quiet 2>/dev/null
+red=$(readlink -f "$SCRATCH/results/dcqcn-red-bridge/latest")
+early=$(jq '.hosts.switch.counters.qdisc_port1_early.total' "$red/02/result.json")
+check "a traffic class that is not ECT: the page says so, and how many were dropped instead ($early)" \
+    grep -q "<li>flow a-to-b is not ECN-capable (traffic class 104.*RED at switch drops.*: 0 packets marked, $early dropped early" "$red/report/index.html"
+check "above the published figures and expectations" awk '/class=notice/ { seen = 1 } /<h2>(Beside|Expectations)/ { exit !seen }' "$red/report/index.html"
+check "and the drops are drawn" grep -q 'qdisc_port1_early' "$red/report/02-ecn.tsv"
+check_says "a cell's choice is named in words" 'switch \(rx_ring 8192, red\)' "$red/report/index.html"
+
 # Hostile names end up as text.
 cp -r "$result/02" "$SCRATCH/hostile"
 jq '.scenario.title = "<script>alert(1)</script>\" & co" | .warnings = ["<img src=x>"]' "$result/02/result.json" >"$SCRATCH/hostile/result.json"

@@ -1,9 +1,7 @@
 #!/bin/bash
 # harness on real guests: pfc-bidir between two, dcqcn-red-bridge through a forwarding one; doctor before it.
 # shellcheck source=tests/e2e/lib.sh
-# shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
-# shellcheck source=tests/e2e/softlab.sh
 # shellcheck source=tests/e2e/softlab.sh
 . "$(dirname "$0")/softlab.sh"
 softlab_require "$0" "$@"
@@ -44,6 +42,8 @@ check "settings are saved, read back, put back" holds '[.[] | select(.before.dat
 check "what a guest has no place for is named" holds '[.warnings[] | select(test("setting pfc was left out"))] | length == 2' "$R/01/result.json"
 check "facts of the guests are there" holds '[.hosts[].facts.system] | length == 2' "$R/01/result.json"
 check "a report was made" test -s "$R/report/index.html"
+check "figures of a ConnectX are not compared with Soft-RoCE's" holds '.published | length == 1 and all((.difference_percent | not) and .reason == "lab soft-pair lacks roce-nic")' "$R/01/result.json"
+check_says "... as the page says" 'not compared: lab soft-pair lacks roce-nic' "$R/report/index.html"
 
 # ---- a forwarding guest with RED
 softlab_up soft-switch || {
@@ -62,8 +62,13 @@ check "nothing was dropped instead" holds '[.expectations[] | select(.name == "a
 check "CNP expectations are skipped by name" holds '[.expectations[] | select((.check | test("cnp")) and .verdict == "skipped" and (.reason | test("lacks cnp")))] | length == 2' "$R"
 check "bridge and RED are taken away again" test "$(bridges)" = "$BEFORE"
 # without ECT the packets are dropped; the flow suffers, the expectations are decided all the same
-"$H" run "$ROOT/scenarios/dcqcn-red-bridge.json" --lab "$LAB" --duration 3s --out "$OUT" --no-report --quiet --set 'sweep={}' \
+"$H" run "$ROOT/scenarios/dcqcn-red-bridge.json" --lab "$LAB" --duration 3s --out "$OUT" --quiet --set 'sweep={}' \
     --set 'settings_of={"switch":{"red":{"limit":"1MB","min":"30kB","max":"150kB"}}}' --set 'flows.*.traffic_class=0' \
-    --set 'expect=[{"name":"drops","check":"total(switch.qdisc_*_early) + total(switch.qdisc_*_pdrop) > 0"},{"name":"marks nothing","check":"total(switch.qdisc_*_marked) == 0"}]'
-check "a traffic class that is not ECT: dropped, not marked" holds '[.expectations[].verdict] == ["passed", "passed"]' "$OUT/dcqcn-red-bridge/latest/result.json"
+    --set 'expect=[{"name":"drops","check":"total(switch.qdisc_*_early) + total(switch.qdisc_*_pdrop) > 0"},{"name":"marks nothing","check":"total(switch.qdisc_*_marked) == 0"}]' 2>"$SCRATCH/err"
+R=$OUT/dcqcn-red-bridge/latest
+check "a traffic class that is not ECT: dropped, not marked" holds '[.expectations[].verdict] == ["passed", "passed"]' "$R/result.json"
+check_says "... as was said before" 'warning: flow a-to-b is not ECN-capable \(traffic class 0: .*RED at switch drops its packets' "$SCRATCH/err"
+early=$(jq '[.hosts.switch.counters | to_entries[] | select(.key | test("^qdisc_.*_early$")) | .value.total] | add' "$R/result.json")
+check_says "... and as the page says: 0 marked, $early dropped early" "<li>flow a-to-b is not ECN-capable.*: 0 packets marked, $early dropped early" "$R/report/index.html"
+check "no CE reached the receiver" holds '.hosts.b.counters.IpExtInCEPkts.total == 0' "$R/result.json"
 finish
