@@ -4,9 +4,11 @@
 #include "lib/find.h"
 #include "lib/log.h"
 #include "lib/clock.h"
+#include "lib/text.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 struct restore_options {
     const char *lab;
@@ -22,27 +24,66 @@ static const struct option_spec options[] = {
     {0},
 };
 
+/* A value as people read it, without JSON's quotes, and not all of a long one. */
+static void add_value(struct text *out, const json_t *value)
+{
+    char *whole = json_is_string(value) ? NULL : json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
+    const char *words = whole ? whole : json_string_value(value);
+    text_add(out, "%.80s%s", words ? words : "?", words && strlen(words) > 80 ? "..." : "");
+    free(whole);
+}
+
+/* "data0 mtu is 4200 again (found 4000)" */
+static void print_restored(const char *host, const json_t *entry)
+{
+    const char *interface = json_string_value(json_object_get(entry, "interface"));
+    const char *setting = json_string_value(json_object_get(entry, "setting"));
+    const json_t *put_back = json_object_get(entry, "put_back");
+    struct text words = {0};
+    const char *text = json_string_value(put_back);
+    if (text && strcmp(text, "absent") == 0) {
+        text_add(&words, "is taken away again");
+    } else if (json_is_null(put_back) || (text && !*text)) {
+        text_add(&words, "has no %s again", setting ? setting : "?");
+    } else {
+        text_add(&words, "%s is ", setting ? setting : "?");
+        add_value(&words, put_back);
+        text_add(&words, " again (found ");
+        add_value(&words, json_object_get(entry, "found"));
+        text_add(&words, ")");
+    }
+    printf("%s: %s %s\n", host, interface ? interface : "?", text_string(&words));
+    text_free(&words);
+}
+
+static void print_since(const char *host, const json_t *answer)
+{
+    time_t since = (time_t)(json_integer_value(json_object_get(answer, "since_ns")) / NS_PER_S);
+    struct tm utc;
+    char when[40];
+    if (since <= 0 || !gmtime_r(&since, &utc) || !strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", &utc))
+        return;
+    printf("%s: settings were left since %s%s\n", host, when,
+           json_is_true(json_object_get(answer, "rebooted")) ? "; the host was rebooted since" : "");
+}
+
 static void print_answer(const char *host, const json_t *answer)
 {
     size_t i;
     json_t *entry;
-    const json_t *restored = json_object_get(answer, "restored");
-    if (json_array_size(restored) == 0 && json_array_size(json_object_get(answer, "gone")) == 0)
+    const json_t *restored = json_object_get(answer, "restored"), *gone = json_object_get(answer, "gone");
+    print_since(host, answer);
+    if (json_array_size(restored) == 0 && json_array_size(gone) == 0)
         printf("%s: nothing to put back\n", host);
     json_array_foreach(restored, i, entry)
     {
-        char *put = json_dumps(json_object_get(entry, "put_back"), JSON_ENCODE_ANY | JSON_COMPACT);
-        const char *interface = json_string_value(json_object_get(entry, "interface"));
-        const char *setting = json_string_value(json_object_get(entry, "setting"));
-        printf("%s: %s %s is %s again\n", host, interface ? interface : "?", setting ? setting : "?",
-               put ? put : "?");
-        free(put);
+        print_restored(host, entry);
     }
-    json_array_foreach(json_object_get(answer, "gone"), i, entry)
+    json_array_foreach(gone, i, entry)
     {
-        char *what = json_dumps(entry, JSON_ENCODE_ANY | JSON_COMPACT);
-        printf("%s: %s is no longer there\n", host, what ? what : "?");
-        free(what);
+        const char *interface = json_string_value(json_object_get(entry, "interface"));
+        const char *why = json_string_value(json_object_get(entry, "why"));
+        printf("%s: %s is left as it is: %s\n", host, interface ? interface : "?", why ? why : "?");
     }
 }
 

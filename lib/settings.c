@@ -244,6 +244,10 @@ static const struct field settings_fields[] = {
      .help = "Whether the NIC takes RoCE packets itself (devlink enable_roce)."},
     {"optional_counters", FIELD_LIST, AT(optional_counters), .item = FIELD_STRING, .min = 0, .max = 64,
      .help = "RDMA optional counters to switch on."},
+    {"qdisc_quantum", FIELD_INTEGER, AT(qdisc_quantum), .min = 0, .max = UINT32_MAX,
+     .help = "Quantum of the kernel's default root qdisc, in bytes: that of the MTU at which it was made. 0: "
+             "none is "
+             "made yet."},
     {"red", FIELD_OPTIONAL, AT(red), .sub = &red_table, .help = "RED on a forwarding host."},
     {"ecn_threshold", FIELD_OPTIONAL, AT(ecn_threshold), .sub = &ecn_threshold_table,
      .help = "ECN on a switch."},

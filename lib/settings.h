@@ -101,6 +101,7 @@ struct settings {
     int64_t traffic_class;                 /* default of RoCE traffic */
     int roce;                              /* devlink enable_roce */
     struct list_of optional_counters;      /* char *: RDMA optional counters to switch on */
+    int64_t qdisc_quantum;                 /* of the default root qdisc; 0: the kernel has made none yet */
     struct settings_red *red;
     struct settings_ecn_threshold *ecn_threshold;
 };

@@ -47,7 +47,7 @@ extern const struct knob *const knobs[];
 
 extern const struct knob knob_kind, knob_roce, knob_mtu, knob_ring, knob_coalesce, knob_pause, knob_up,
     knob_bridge, knob_address, knob_ets, knob_cable, knob_buffers, knob_pfc, knob_trust, knob_stall, knob_ecn,
-    knob_dcqcn, knob_traffic_class, knob_counters, knob_red;
+    knob_dcqcn, knob_traffic_class, knob_counters, knob_quantum, knob_red;
 
 /* MISSING for errors that mean "not on this device" (EOPNOTSUPP, ENODEV, ENOENT, ...), else FAILED. */
 enum knob_answer knob_answer_of(int number);

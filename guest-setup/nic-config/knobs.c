@@ -1,5 +1,6 @@
 /* The order: what makes or reloads an interface first, then what may take its link down, PFC after its buffers (the driver
- * refuses a lossless buffer that is too small), RED last, when packets already take their way. */
+ * refuses a lossless buffer that is too small), RED last, when packets already take their way. What is put back goes the other way:
+ * RED's going leaves a default qdisc whose quantum is looked at once the MTU is as it was. */
 #include "guest-setup/nic-config/knob.h"
 
 #include <errno.h>
@@ -7,9 +8,10 @@
 #include <stdlib.h>
 
 const struct knob *const knobs[] = {
-    &knob_kind,   &knob_roce,    &knob_mtu,   &knob_ring,          &knob_coalesce, &knob_pause, &knob_up,
-    &knob_bridge, &knob_address, &knob_ets,   &knob_cable,         &knob_buffers,  &knob_pfc,   &knob_trust,
-    &knob_stall,  &knob_ecn,     &knob_dcqcn, &knob_traffic_class, &knob_counters, &knob_red,   NULL,
+    &knob_kind,          &knob_roce,     &knob_quantum, &knob_mtu,     &knob_ring, &knob_coalesce,
+    &knob_pause,         &knob_up,       &knob_bridge,  &knob_address, &knob_ets,  &knob_cable,
+    &knob_buffers,       &knob_pfc,      &knob_trust,   &knob_stall,   &knob_ecn,  &knob_dcqcn,
+    &knob_traffic_class, &knob_counters, &knob_red,     NULL,
 };
 
 enum knob_answer knob_answer_of(int number)

@@ -39,6 +39,21 @@ static void keep_red(const struct nlattr *options, struct qdisc_state *state)
         state->red.flags = (unsigned char)flags.value;
 }
 
+/* The kernel's own qdiscs have no handle. */
+static void keep_default(const char *kind, const struct nlattr *options, struct qdisc_state *state)
+{
+    const struct nlattr *fq_codel[TCA_FQ_CODEL_QUANTUM + 1], *fq[TCA_FQ_QUANTUM + 1];
+    if (strcmp(kind, "fq_codel") == 0) {
+        netlink_parse_nested(options, fq_codel, TCA_FQ_CODEL_QUANTUM + 1);
+        state->default_packets = 1;
+        (void)netlink_u32(fq_codel[TCA_FQ_CODEL_QUANTUM], &state->default_quantum);
+    } else if (strcmp(kind, "fq") == 0) {
+        netlink_parse_nested(options, fq, TCA_FQ_QUANTUM + 1);
+        state->default_packets = 2;
+        (void)netlink_u32(fq[TCA_FQ_QUANTUM], &state->default_quantum);
+    }
+}
+
 static int keep_qdisc(const struct nlmsghdr *message, void *data)
 {
     const struct reading *reading = data;
@@ -55,6 +70,8 @@ static int keep_qdisc(const struct nlmsghdr *message, void *data)
         snprintf(state->root_kind, sizeof(state->root_kind), "%s", kind);
         state->root_handle = tc.tcm_handle;
     }
+    if (tc.tcm_handle == 0)
+        keep_default(kind, table[TCA_OPTIONS], state);
     if (tc.tcm_parent == TC_H_INGRESS)
         state->has_ingress = true;
     if (strcmp(kind, "red") == 0 && (tc.tcm_handle == QDISC_ROOT || tc.tcm_handle == QDISC_RED))
@@ -223,6 +240,13 @@ int qdisc_add_htb_class(struct host *host, const struct device *d, uint16_t mino
     mnl_attr_put(m, TCA_HTB_PARMS, sizeof(parameters), &parameters);
     mnl_attr_nest_end(m, options);
     return send_change(host, m, "htb", d, e);
+}
+
+int qdisc_add_fifo(struct host *host, const struct device *d, struct error *e)
+{
+    union netlink_request r;
+    return send_change(host, prepare(&r, RTM_NEWQDISC, CREATE, d, TC_H_ROOT, QDISC_ROOT, "pfifo"), "pfifo", d,
+                       e);
 }
 
 int qdisc_add_ingress(struct host *host, const struct device *d, struct error *e)

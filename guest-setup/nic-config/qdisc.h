@@ -15,8 +15,10 @@
 struct qdisc_state {
     char root_kind[32];
     uint32_t root_handle; /* 0: the kernel's default */
-    bool has_ingress;     /* an ingress or clsact qdisc */
-    bool has_red;         /* a RED that is our root, or our RED under it */
+    /* of the kernel's default qdisc; 0: it has none, or is not there */
+    uint32_t default_quantum, default_packets; /* bytes; packets of the MTU that it is */
+    bool has_ingress;                          /* an ingress or clsact qdisc */
+    bool has_red;                              /* a RED that is our root, or our RED under it */
     struct tc_red_qopt red;
     uint32_t red_max_p;
     uint64_t class_rate_Bps; /* of class 4791:10 of an htb; 0: none */
@@ -33,6 +35,8 @@ int qdisc_add_prio(struct host *host, const struct device *d, struct error *e);
 int qdisc_add_htb(struct host *host, const struct device *d, uint16_t default_class, struct error *e);
 int qdisc_add_htb_class(struct host *host, const struct device *d, uint16_t minor, uint64_t rate_Bps,
                         struct error *e);
+/* A plain queue as root, in the place of the kernel's own. */
+int qdisc_add_fifo(struct host *host, const struct device *d, struct error *e);
 int qdisc_add_ingress(struct host *host, const struct device *d, struct error *e);
 int qdisc_remove(struct host *host, const struct device *d, uint32_t parent, const char *name,
                  struct error *e);

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # nic-config's transactions on this machine's kernel: interfaces in a network namespace, mlx5's places in a tree laid out after
-# MLNX_OFED (drivers/net/ethernet/mellanox/mlx5/core/en_sysfs.c). Every write fails once with each error, and is followed once by
+# MLNX_OFED (drivers/net/ethernet/mellanox/mlx5/core/en_sysfs.c) at one, upstream's at the other. Every write fails once with each error, and is followed once by
 # SIGKILL; the machine must be as before.
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -40,6 +40,21 @@ lay_out_tree() {
     ln -s ../../../devices/0000:41:00.0 "$SCRATCH/root/$net/device"
     ln -s ../../bus/pci/drivers/mlx5_core "$SCRATCH/root/sys/devices/0000:41:00.0/driver"
     put sys/class/net/mlx1/speed 25000
+    lay_out_upstream
+}
+
+# The other interface as upstream's drivers show it: linux drivers/infiniband/hw/mlx5/cong.c, drivers/infiniband/core/cma_configfs.c.
+lay_out_upstream() {
+    local net=sys/class/net/mlx1 pair
+    mkdir -p "$SCRATCH/root/sys/devices/0000:61:00.0/infiniband/mlx5_1"
+    ln -s ../../../devices/0000:61:00.0 "$SCRATCH/root/$net/device"
+    ln -s ../../bus/pci/drivers/mlx5_core "$SCRATCH/root/sys/devices/0000:61:00.0/driver"
+    for pair in rp_clamp_tgt_rate=0 rp_clamp_tgt_rate_ati=1 rp_time_reset=300 rp_byte_reset=32767 rp_threshold=1 rp_ai_rate=5 rp_hai_rate=50 \
+        rp_max_rate=0 rp_min_dec_fac=50 rp_min_rate=1 rp_gd=11 rp_rate_to_set_on_first_cnp=0 rp_dce_tcp_g=1019 rp_dce_tcp_rtt=1 \
+        rp_rate_reduce_monitor_period=4 rp_initial_alpha_value=1023 np_min_time_between_cnps=2 np_cnp_dscp=48 np_cnp_prio_mode=0 np_cnp_prio=6; do
+        put "sys/kernel/debug/mlx5/0000:61:00.0/cc_params/${pair%=*}" "${pair#*=}"
+    done
+    put sys/kernel/config/rdma_cm/mlx5_1/ports/1/default_roce_tos 0
 }
 
 make_machine() {
@@ -67,7 +82,8 @@ document() {
     "mlx0": { "mtu": 4200, "up": true, "bridge": "br-cp", "ecn": [0],
               "dcqcn": { "rp": { "clamp_tgt_rate": true, "rpg_ai_rate": 40, "rpg_min_rate": 100 },
                          "np": { "min_time_between_cnps": 50, "cnp_dscp": 40 } } },
-    "mlx1": { "mtu": 4200 } } }
+    "mlx1": { "mtu": 4200, "traffic_class": 106,
+              "dcqcn": { "rp": { "rpg_ai_rate": 20, "dce_tcp_g": 1000 }, "np": { "min_time_between_cnps": 0, "cnp_802p_prio": 7 } } } } }
 JSON
 }
 
@@ -135,7 +151,11 @@ test_applies() {
     # shellcheck disable=SC2016  # jq's variables
     check "every value is read back as wanted" jq -e '. as $o | [$o.wanted.interfaces | paths(scalars)] |
         all(. as $p | ($o.wanted.interfaces | getpath($p)) == ($o.read_back.interfaces | getpath($p)))' "$SCRATCH/out"
-    check "OFED's places are named" jq -e '[.changes[] | select(.setting == "dcqcn") | .place] | all(contains("MLNX_OFED"))' "$SCRATCH/out"
+    check "OFED's and upstream's places are named" jq -e '[.changes[] | select(.setting == "dcqcn") | .interface + " " + .place] | length == 2 and
+        any(test("mlx0 .*MLNX_OFED")) and any(test("mlx1 .*debug/mlx5/0000:61:00.0/cc_params .upstream"))' "$SCRATCH/out"
+    check "upstream's files hold it" test "$(cd "$SCRATCH/root/sys/kernel" &&
+        grep -h '' debug/mlx5/0000:61:00.0/cc_params/{rp_ai_rate,rp_dce_tcp_g,np_min_time_between_cnps,np_cnp_prio} \
+            config/rdma_cm/mlx5_1/ports/1/default_roce_tos | paste -sd,)" = 20,1000,0,7,106
     check "the bridge forwards at once" bash -c "ip -j -d link show br-cp | jq -e '.[0].linkinfo.info_data.stp_state == 0'"
     check "ip sees port and MTU" bash -c "ip -j link show mlx0 | jq -e '.[0].mtu == 4200 and .[0].master == \"br-cp\"'"
     check "ECN is on for priority 0 alone" test "$(cat "$SCRATCH"/root/sys/class/net/mlx0/ecn/roce_np/enable/? | tr -d '\n')" = 10000000

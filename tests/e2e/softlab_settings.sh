@@ -8,30 +8,12 @@ here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=tests/e2e/softlab.sh
 . "$here/softlab.sh"
 softlab_require "$0" "$@"
-at_exit softlab_down
-if ! softlab_up soft-switch; then
-    nok "the guests come up"
-    finish
-fi
-softlab_mtu 1500 a sw b || nok "the links have an MTU of 1500"
-at_exit softlab_mtu 4200 a sw b
-softlab_put sw "$BUILD/nic-config"
+# shellcheck source=tests/e2e/settings_guests.bash
+. "$here/settings_guests.bash"
+settings_guests_up sw
 
-MODULES=$SOFTLAB_DIR/settings-modules
-KERNEL=$(softlab_ssh sw uname -r)
-HEADERS=/usr/src/linux-headers-$KERNEL
-
-to_sw() { softlab_ssh sw "cat > /tmp/$2" <"$1"; }
-say() { echo "{\"schema\":1,\"interfaces\":$1}"; }
+to_sw() { hand_to sw "$1" "$2"; }
 get() { softlab_ssh sw "cat /tmp/$1" >"$SCRATCH/$1"; }
-
-# The settings of a host, and those of a congestion point.
-host_part='"mtu": 4200, "rx_ring": 8192, "tx_ring": 2048, "rx_coalesce_us": 32, "rx_coalesce_frames": 64,
-    "rx_pause": false, "tx_pause": false, "pfc": [0, 3], "prio_to_buffer": {"0": 1, "3": 1}, "buffer_bytes": [65536, 114944],
-    "cable": "1m", "dscp_to_prio": {"26": 3, "48": 6}, "pfc_stall_ms": 100, "ets": {"prio_to_tc": {"3": 1}, "weights": [40, 60]}'
-switch_part='"mtu": 4200, "roce": false, "bridge": "br-cp", "red": {"limit": "1000000B", "min": "30000B", "max": "150000B",
-    "avpkt": "1000B", "burst": 50, "bandwidth": "20Mb/s", "probability": 0.2, "roce_only": true, "shape": "20Mb/s"}'
-bridge_part='"br-cp": {"kind": "bridge", "mtu": 4200, "up": true}'
 
 # ---- everything at once -----------------------------------------------------------------------------------------------
 
@@ -55,11 +37,9 @@ SH
 }
 
 load_modules() {
-    local name
-    make -C "$ROOT/tests/kmod" OUT="$MODULES" KDIR="$HEADERS" >"$SCRATCH/make" 2>&1 || { tail "$SCRATCH/make"; return 1; }
-    for name in testnic testdevlink; do to_sw "$MODULES/$name.ko" "$name.ko"; done
-    softlab_ssh sw 'insmod /tmp/testnic.ko netdev=data0 && insmod /tmp/testdevlink.ko netdev=data1 && modprobe ifb numifbs=0 && echo 0 > /proc/sys/net/ipv6/conf/data1/disable_ipv6 &&
-        ip addr add 192.0.2.9/24 dev data1 && ip addr add 2001:db8::9/64 dev data1'
+    load_module sw testnic data0 && load_module sw testdevlink data1 &&
+        softlab_ssh sw 'modprobe ifb numifbs=0 && echo 0 > /proc/sys/net/ipv6/conf/data1/disable_ipv6 &&
+            ip addr add 192.0.2.9/24 dev data1 && ip addr add 2001:db8::9/64 dev data1'
 }
 
 # shellcheck disable=SC2317  # called at exit
@@ -136,6 +116,56 @@ test_red() {
         length == 4 and all(.actions[0].kind == "mirred" and .actions[0].to_dev == "ifb-data1")' "$SCRATCH/ingress-filter"
     check "ingress: RED is there" jq -e '.[0].kind == "red" and .[0].options.ewma == 5' "$SCRATCH/ingress-ours"
     check "nothing of it stays" test "$(cat "$SCRATCH/after-red")" = 0
+}
+
+# ---- the kernel's own qdisc -------------------------------------------------------------------------------------------
+
+# In the guest: the default qdisc was made at one MTU, another is in force, a third is set together with RED; restore, also killed after
+# each of its writes, brings MTU and quantum back.
+default_qdisc_script() {
+    cat <<'SH'
+before=$(cat /proc/sys/net/core/default_qdisc)
+look() { cat /sys/class/net/data1/mtu /sys/class/net/data1/flags; tc -d qdisc show dev data1; }
+make_at() { ip link set data1 mtu $1; tc qdisc add dev data1 root handle 9: pfifo; tc qdisc del dev data1 root; }
+for kind in fq_codel fq; do
+    echo $kind > /proc/sys/net/core/default_qdisc 2> /dev/null || { echo "no $kind"; continue; }
+    for case in '1500 1500 4200' '4200 4200 1500' '4200 1500 4200' '3000 1500 4200'; do
+        set -- $case
+        make_at $2
+        ip link set data1 mtu $1
+        look > /tmp/qdisc-first
+        echo '{"schema":1,"interfaces":{"data1":{"mtu":'$3',"red":{"limit":"400000B","min":"30000B","max":"90000B","bandwidth":"10Mb/s"}}}}' > /tmp/qdisc.json
+        kills=0
+        while :; do
+            nic-config set /tmp/qdisc.json > /dev/null || echo "$kind, $case: set failed"
+            { nic-config restore --fault $((kills + 1)):kill > /tmp/qdisc-out 2>&1; } 2> /dev/null
+            [ $? = 137 ] && [ $kills -lt 20 ] || break
+            kills=$((kills + 1))
+            nic-config restore > /dev/null || echo "$kind, $case: restore after $kills failed"
+            look | diff /tmp/qdisc-first - || echo "$kind, $case: differs after a kill at $kills"
+        done
+        look | diff /tmp/qdisc-first - || echo "$kind, $case: differs"
+        echo "$kind: restored, $kills kills, quantum $(tc -d qdisc show dev data1 | sed -n 's/.* quantum \([0-9]*\).*/\1/p' | sort -u | paste -sd,)"
+    done
+done
+echo $before > /proc/sys/net/core/default_qdisc
+make_at 1500
+rm -f /tmp/qdisc*
+SH
+}
+
+test_default_qdisc() {
+    local kind
+    default_qdisc_script | softlab_ssh sw 'cat > /tmp/default.sh; bash /tmp/default.sh 2>&1; rm /tmp/default.sh' >"$SCRATCH/default"
+    for kind in fq_codel fq; do
+        if grep -q "^no $kind" "$SCRATCH/default"; then
+            skip "$kind as the default qdisc comes back as it was" "the guest's kernel has no $kind"
+        elif [ "$(grep -c "^$kind: restored" "$SCRATCH/default")" = 4 ] && ! grep -vqE '^(fq_codel|fq): restored, [0-9]+ kills|^no ' "$SCRATCH/default"; then
+            ok "$kind as the default qdisc comes back as it was: $(sed -n "s/^$kind: restored, //p" "$SCRATCH/default" | paste -sd';')"
+        else
+            nok "$kind as the default qdisc comes back as it was" "$(cat "$SCRATCH/default")"
+        fi
+    done
 }
 
 # ---- the published PFC set-up -----------------------------------------------------------------------------------------
@@ -229,11 +259,9 @@ test_marking() {
     check "not ECN-capable: $marked marked, $ce CE, $early dropped early" test "$marked" = 0 -a "$ce" = 0 -a "$early" -gt 0
 }
 
+test_default_qdisc
 test_marking
-if [ ! -d "$HEADERS" ]; then
-    skip "DCB, ETS, buffers, rings, coalescing, devlink" "no headers of the guest's kernel $KERNEL here (linux-headers-amd64) to build the test modules"
-    finish
-fi
+modules_or_skip "DCB, ETS, buffers, rings, coalescing, devlink"
 at_exit unload_modules
 if load_modules >"$SCRATCH/load" 2>&1; then ok "the test modules are loaded"; else nok "the test modules are loaded" "$(cat "$SCRATCH/load")"; fi
 test_published

@@ -8,26 +8,9 @@ here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=tests/e2e/softlab.sh
 . "$here/softlab.sh"
 softlab_require "$0" "$@"
-at_exit softlab_down
-if ! softlab_up soft-switch; then
-    nok "the guests come up"
-    finish
-fi
-softlab_mtu 1500 a sw b || nok "the links have an MTU of 1500"
-at_exit softlab_mtu 4200 a sw b
-softlab_put sw "$BUILD/nic-config"
-softlab_put b "$BUILD/nic-config"
-say() { echo "{\"schema\":1,\"interfaces\":$1}"; }
-MODULES=$SOFTLAB_DIR/faults-modules
-KERNEL=$(softlab_ssh sw uname -r)
-HEADERS=/usr/src/linux-headers-$KERNEL
-
-host_part='"mtu": 4200, "rx_ring": 8192, "tx_ring": 2048, "rx_coalesce_us": 32, "rx_coalesce_frames": 64,
-    "rx_pause": false, "tx_pause": false, "pfc": [0, 3], "prio_to_buffer": {"0": 1, "3": 1}, "buffer_bytes": [65536, 114944],
-    "cable": "1m", "dscp_to_prio": {"26": 3, "48": 6}, "pfc_stall_ms": 100, "ets": {"prio_to_tc": {"3": 1}, "weights": [40, 60]}'
-switch_part='"mtu": 4200, "roce": false, "bridge": "br-cp", "red": {"limit": "1000000B", "min": "30000B", "max": "150000B",
-    "avpkt": "1000B", "burst": 50, "bandwidth": "20Mb/s", "probability": 0.2, "roce_only": true, "shape": "20Mb/s"}'
-bridge_part='"br-cp": {"kind": "bridge", "mtu": 4200, "up": true}'
+# shellcheck source=tests/e2e/settings_guests.bash
+. "$here/settings_guests.bash"
+settings_guests_up sw b
 
 # In the guest: errors in turn at every write, and SIGKILL after every write. Looks with nic-config itself, which was compared with
 # the other programs above, and with tc: all of them at every step would take minutes here.
@@ -81,23 +64,15 @@ test_walks() {
     judge_walk sw 14 "a congestion point"
 }
 
-load_modules() {
-    make -C "$ROOT/tests/kmod" OUT="$MODULES" KDIR="$HEADERS" >"$SCRATCH/make" 2>&1 || { tail "$SCRATCH/make"; return 1; }
-    softlab_ssh b 'cat > /tmp/testnic.ko; insmod /tmp/testnic.ko netdev=data0' <"$MODULES/testnic.ko" &&
-        softlab_ssh sw 'cat > /tmp/testdevlink.ko; insmod /tmp/testdevlink.ko netdev=data1' <"$MODULES/testdevlink.ko"
-}
-
 # shellcheck disable=SC2317  # called at exit
 clean_guests() {
     softlab_ssh b 'nic-config restore > /dev/null; rmmod testnic; rm -f /tmp/testnic.ko /tmp/walk*'
     softlab_ssh sw 'nic-config restore > /dev/null; rmmod testdevlink; rm -f /tmp/testdevlink.ko /tmp/walk*'
 }
 
-if [ ! -d "$HEADERS" ]; then
-    skip "a fault at every write in guests" "no headers of the guest's kernel $KERNEL here (linux-headers-amd64) to build the test modules"
-    finish
-fi
+modules_or_skip "a fault at every write in guests"
 at_exit clean_guests
-if load_modules >"$SCRATCH/load" 2>&1; then ok "the test modules are loaded"; else nok "the test modules are loaded" "$(cat "$SCRATCH/load")"; fi
+check "a host's module is loaded" load_module b testnic data0
+check "a congestion point's module is loaded" load_module sw testdevlink data1
 test_walks
 finish
