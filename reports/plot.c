@@ -117,13 +117,26 @@ void plot_add_level(struct plot_panel *panel, double y, const char *label)
     panel->levels[panel->level_count - 1] = (struct plot_level){.label = strdup(label), .y = y};
 }
 
-bool plot_has_points(const struct plot *plot)
+static bool has_points(const struct plot_panel *panel)
 {
-    for (size_t i = 0; i < plot->panel_count; i++)
-        for (size_t j = 0; j < plot->panels[i].series_count; j++)
-            if (plot->panels[i].series[j].points)
-                return true;
+    for (size_t i = 0; i < panel->series_count; i++)
+        if (panel->series[i].points)
+            return true;
     return false;
+}
+
+/* gnuplot takes a panel without points for an error. */
+bool plot_prune(struct plot *plot)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < plot->panel_count; i++) {
+        if (has_points(&plot->panels[i]))
+            plot->panels[kept++] = plot->panels[i];
+        else
+            free_panel(&plot->panels[i]);
+    }
+    plot->panel_count = kept;
+    return kept > 0;
 }
 
 void plot_drop_panel(struct plot *plot)

@@ -77,8 +77,8 @@ void plot_name_row(struct plot_panel *panel, int row, const char *name);
 /* A gap in the line. */
 void plot_add_gap(struct plot_series *series);
 void plot_add_level(struct plot_panel *panel, double y, const char *label);
-/* Is there anything to see? */
-bool plot_has_points(const struct plot *plot);
+/* Take away panels in which there is nothing to see. Is anything left? */
+bool plot_prune(struct plot *plot);
 /* A bar's name on the x axis. */
 void plot_name_x(struct plot *plot, double x, const char *name);
 

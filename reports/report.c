@@ -44,7 +44,7 @@ static int finish_plot(struct plot *plot, const char *folder, const char *captio
                        struct drawings *made, struct error *e)
 {
     int result = 0;
-    if (plot_has_points(plot)) {
+    if (plot_prune(plot)) {
         result = plot_write(plot, folder, e);
         if (result == 0 && keep(made, plot, caption, run) != 0)
             result = error_set(e, "out of memory for the drawings");

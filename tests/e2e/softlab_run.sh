@@ -68,6 +68,7 @@ check "bridge and RED are taken away again" test "$(bridges)" = "$BEFORE"
 R=$OUT/dcqcn-red-bridge/latest
 check "a traffic class that is not ECT: dropped, not marked" holds '[.expectations[].verdict] == ["passed", "passed"]' "$R/result.json"
 check_says "... as was said before" 'warning: flow a-to-b is not ECN-capable \(traffic class 0: .*RED at switch drops its packets' "$SCRATCH/err"
+check "... the report was drawn" test -s "$R/report/index.html" -a -z "$(grep 'no report' "$SCRATCH/err")"
 early=$(jq '[.hosts.switch.counters | to_entries[] | select(.key | test("^qdisc_.*_early$")) | .value.total] | add' "$R/result.json")
 check_says "... and as the page says: 0 marked, $early dropped early" "<li>flow a-to-b is not ECN-capable.*: 0 packets marked, $early dropped early" "$R/report/index.html"
 check "no CE reached the receiver" holds '.hosts.b.counters.IpExtInCEPkts.total == 0' "$R/result.json"
