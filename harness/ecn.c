@@ -137,14 +137,17 @@ static json_int_t total(const json_t *hosts, const char *role, const char *patte
 {
     const char *name;
     json_t *counter;
-    json_int_t sum = -1;
+    json_int_t sum = 0;
+    bool any = false;
     json_object_foreach(json_object_get(json_object_get(hosts, role), "counters"), name, counter)
     {
         const json_t *rise = json_object_get(counter, "total");
-        if (json_is_number(rise) && fnmatch(pattern, name, 0) == 0)
-            sum = (sum < 0 ? 0 : sum) + (json_int_t)json_number_value(rise);
+        if (!json_is_number(rise) || fnmatch(pattern, name, 0) != 0)
+            continue;
+        any = true;
+        sum += (json_int_t)json_number_value(rise);
     }
-    return sum;
+    return any ? sum : -1;
 }
 
 static void add_count(const char *label, json_int_t count, struct text *out)

@@ -191,18 +191,19 @@ static int add_flow(struct survey *s, const struct ecn_finding *found, const str
     return 0;
 }
 
+/* A flow's roles are roles of the scenario. */
 static const struct settings *sender_settings(const struct survey *s, const struct scenario_flow *flow)
 {
-    for (size_t role = 0; role < s->parsed; role++)
-        if (strcmp(role_name(s->cell, role), ecn_sender(flow)) == 0)
-            return &s->settings[role];
-    return NULL;
+    size_t role = 0;
+    while (role + 1 < s->parsed && strcmp(role_name(s->cell, role), ecn_sender(flow)) != 0)
+        role++;
+    return &s->settings[role];
 }
 
 static int look_at_flow(struct survey *s, const struct scenario_flow *flow, struct error *e)
 {
     const struct settings *sender = sender_settings(s, flow);
-    bool forced = s->cell->lab.driver != LAB_SIM && sender && sender->traffic_class >= 0;
+    bool forced = s->cell->lab.driver != LAB_SIM && sender->traffic_class >= 0;
     struct ecn_finding found = {.forced = forced,
                                 .traffic_class = forced ? sender->traffic_class : flow->traffic_class};
     if ((!forced && flow->traffic_class == FIELD_UNSET) || ecn_capable(found.traffic_class))
@@ -211,8 +212,7 @@ static int look_at_flow(struct survey *s, const struct scenario_flow *flow, stru
     if (place) {
         found.consequence = place->consequence;
         found.place = place->name;
-    } else if (sender &&
-               (ecn_lists(&sender->ecn, flow->priority) || ecn_lists(&sender->ecn_rp, flow->priority))) {
+    } else if (ecn_lists(&sender->ecn, flow->priority) || ecn_lists(&sender->ecn_rp, flow->priority)) {
         found.consequence = ECN_UNNOTICED;
         found.place = ecn_sender(flow);
     } else {
