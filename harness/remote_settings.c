@@ -147,18 +147,37 @@ static json_t *interfaces_of(const struct remote_host *h, const json_t *wanted)
     return interfaces;
 }
 
+/* "a: setting pfc was left out: ...", and of settings with one reason in one sentence. */
 static void warn_of_skipped(const struct remote_host *h, const json_t *answer, json_t *warnings)
 {
     size_t i;
-    json_t *entry;
+    json_t *entry, *by_reason = json_object(), *settings;
+    const char *why;
     json_array_foreach(json_object_get(answer, "skipped"), i, entry)
     {
         const char *setting = json_string_value(json_object_get(entry, "setting"));
-        const char *why = json_string_value(json_object_get(entry, "why"));
-        json_array_append_new(warnings, json_sprintf("%s: setting %s was left out: %s", h->lab->name,
-                                                     setting ? setting : "?",
-                                                     why ? why : "the host has no place for it"));
+        why = json_string_value(json_object_get(entry, "why"));
+        why = why ? why : "the host has no place for it";
+        if (!json_object_get(by_reason, why))
+            json_object_set_new(by_reason, why, json_object());
+        json_object_set_new(json_object_get(by_reason, why), setting ? setting : "?", json_true());
     }
+    json_object_foreach(by_reason, why, settings)
+    {
+        struct text names = {0};
+        const char *name;
+        json_t *there;
+        json_object_foreach(settings, name, there)
+        {
+            text_add(&names, "%s%s", names.length ? ", " : "", name);
+        }
+        bool one = json_object_size(settings) == 1;
+        json_array_append_new(warnings,
+                              json_sprintf("%s: setting%s %s %s left out: %s", h->lab->name, one ? "" : "s",
+                                           text_string(&names), one ? "was" : "were", why));
+        text_free(&names);
+    }
+    json_decref(by_reason);
     json_array_foreach(json_object_get(answer, "warnings"), i, entry)
     {
         if (json_is_string(entry))
