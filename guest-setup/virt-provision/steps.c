@@ -16,6 +16,8 @@
 #define ON_GUEST    "/usr/local/share/lab"
 #define REBOOT_ME   100 /* exit status of apply: reboot, then check */
 #define MAX_REBOOTS 4   /* of one step: more is a loop */
+#define MAX_LOST    5   /* connections lost while one step runs: more is no accident */
+#define SSH_FAILED  255 /* exit status of ssh itself: the command's was not learnt */
 #define SHORT_NS    (60 * NS_PER_S)
 
 static bool cancelled(const struct guest *g, struct error *e)
@@ -291,9 +293,27 @@ static int follow(struct guest *g, struct process *p, struct output *o, const ch
     }
 }
 
-/* Run "STEP WHAT" on the guest; its exit status, or -1. */
-static int run_step(struct guest *g, const struct profile_step *step, const char *what, char last[400],
-                    struct error *e)
+/* A check is asked; it changes nothing, and `status --check` may ask while a rebuild goes on. */
+static const char ask[] = "shift; exec \"$@\" 2>&1 < /dev/null";
+/* An apply outlives the connection that it was started over. What is left of one is waited for when this program started it, else
+ * ended (a package manager puts SIGTERM off until its transaction is whole). The process group says who it is: sshd makes one a command. */
+static const char apply_alone[] = "running=/run/lab-apply\n"
+                                  "read -r _ _ _ _ group _ < /proc/$$/stat\n"
+                                  "if [ -s $running ] && read -r left < $running; then\n"
+                                  "    [ \"$1\" = wait ] || kill -s TERM -- \"-$left\" 2> /dev/null\n"
+                                  "    while kill -s 0 -- \"-$left\" 2> /dev/null; do sleep 0.2; done\n"
+                                  "fi\n"
+                                  "shift\n"
+                                  "echo \"$group\" > $running\n"
+                                  "\"$@\" 2>&1 < /dev/null\n"
+                                  "status=$?\n"
+                                  "rm -f $running\n"
+                                  "exit $status\n";
+
+/* Run "STEP WHAT" on the guest once; its exit status, SSH_FAILED when the connection was lost (`e` says how), or -1. `left`: what is
+ * done about an apply that is left: "wait" or "end". */
+static int run_once(struct guest *g, const struct profile_step *step, const char *what, const char *left,
+                    char last[400], struct error *e)
 {
     struct text variables[9] = {{0}}, path = {0};
     struct output output = {.guest = g};
@@ -305,7 +325,8 @@ static int run_step(struct guest *g, const struct profile_step *step, const char
     text_add(&path, ON_GUEST "/steps/%s", step->name);
     for (size_t i = 0; i < 9; i++)
         argv[n++] = text_string(&variables[i]);
-    const char *const rest[] = {"sh", "-c", "exec \"$@\" 2>&1 < /dev/null", "step", text_string(&path), what};
+    const char *script = strcmp(what, "apply") == 0 ? apply_alone : ask;
+    const char *const rest[] = {"sh", "-c", script, "step", left, text_string(&path), what};
     for (size_t i = 0; i < sizeof rest / sizeof *rest; i++)
         argv[n++] = rest[i];
     guest_log(g, "%s %s", step->name, what);
@@ -321,11 +342,38 @@ static int run_step(struct guest *g, const struct profile_step *step, const char
     take_output(&output, "\n", 1);
     memcpy(last, output.last, sizeof output.last);
     if (result != 0)
-        return -1;
-    int code = WIFEXITED(status) ? WEXITSTATUS(status) : 255;
-    if (code == 255 && !ssh_alive(g->ssh, e))
-        return error_prefix(e, "step %s", step->name);
+        return ssh_alive(g->ssh, NULL) ? -1 : SSH_FAILED;
+    int code = WIFEXITED(status) ? WEXITSTATUS(status) : SSH_FAILED;
+    if (code == SSH_FAILED && ssh_alive(g->ssh, e))
+        error_set(e, "ssh ended with exit status %d", SSH_FAILED);
     return code;
+}
+
+/* Run "STEP WHAT" on the guest; its exit status, or -1. A lost connection is not the step's verdict: it is made again and the step run
+ * again (check and apply both may be, after being cut off). */
+static int run_step(struct guest *g, const struct profile_step *step, const char *what, char last[400],
+                    struct error *e)
+{
+    for (int lost = 0;; lost++) {
+        struct error why = {""};
+        int status = run_once(g, step, what, lost ? "wait" : "end", last, &why);
+        if (status < 0) {
+            *e = why;
+            return -1;
+        }
+        if (status != SSH_FAILED)
+            return status;
+        if (lost == MAX_LOST)
+            return error_set(e, "step %s: connection lost for the %dth time: %s", step->name, lost + 1,
+                             why.text);
+        guest_log(g, "%s %s: %s", step->name, what, why.text);
+        say(g->context, g->host, "%s %s: connection lost (%s): connecting and asking again", step->name, what,
+            why.text);
+        ssh_close(g->ssh);
+        g->ssh = NULL;
+        if (guest_connect(g, e) != 0)
+            return -1;
+    }
 }
 
 /* apply; when it asks for a reboot, that, and check - and apply again as long as check fails and it asks for more. */

@@ -61,15 +61,30 @@ done
 kill -9 $victim
 wait $victim 2> /dev/null
 check_says "an interrupted rebuild goes on where it was" 'a: going on where it was interrupted' "$SCRATCH/killed"
+
+# ---- continued, and the connection is lost in the middle of the step (it alone: the guest goes on)
 cat > "$STEPS/40-late" << 'END'
 #!/bin/sh
 case $1 in
 check) [ -e /etc/lab/late ] && echo "late indeed" ;;
-apply) touch /etc/lab/late ;;
+apply) mkdir /etc/lab/alone && sleep 5 && echo once >> /etc/lab/late && rmdir /etc/lab/alone ;;
 esac
 END
-vp rebuild 2> "$SCRATCH/continued"
+: > "$STATE/hosts/a/log"
+"$TREE/build/virt-provision" --lab "$LAB" rebuild 2> "$SCRATCH/continued" &
+victim=$!
+tries=0
+until grep -q '40-late apply' "$STATE/hosts/a/log" || [ $tries -gt 900 ]; do
+    tries=$((tries + 1))
+    sleep 0.1
+done
+sleep 1
+pkill -P $victim -f ControlMaster=yes
+wait $victim
 check_says "also after kill -9" 'a: ready after' "$SCRATCH/continued"
+check_says "a lost connection is made again" '40-late apply: connection lost .*connecting and asking again' "$SCRATCH/continued"
+check "what it left running was waited for" test "$(guest 'cat /etc/lab/late | tr -d "\n"; ls /etc/lab/alone' 2> /dev/null)" = onceonce
+check "what kill -9 left running was ended" guest '! grep -qsx sleep /proc/[0-9]*/comm'
 check "steps that were done are not done again" test -z "$(grep -E '10-programs|20-links|30-reboot' "$SCRATCH/continued")"
 
 # ---- status
