@@ -61,6 +61,10 @@ keys() {
     check_says "with how to accept it" "packages --accept mellanox=$(fingerprint "$SCRATCH/mellanox.asc")" "$SCRATCH/err"
     check_exit 3 "accepting another fingerprint does not help" packages --accept mellanox=0123456789ABCDEF0123456789ABCDEF01234567
     check_says "and the key is put aside" 'mellanox.asc.rejected' "$SCRATCH/err"
+    cat "$SCRATCH/mellanox.asc" "$SCRATCH/nvidia.asc" >"$MIRROR/www.mellanox.com/downloads/ofed/RPM-GPG-KEY-Mellanox-SHA256"
+    check_exit 3 "a file with a second key in it" packages --accept "mellanox=$(fingerprint "$SCRATCH/mellanox.asc")"
+    check_says "is refused with both" "fingerprint $(fingerprint "$SCRATCH/mellanox.asc"),$(fingerprint "$SCRATCH/nvidia.asc"), expected" "$SCRATCH/err"
+    cp "$SCRATCH/mellanox.asc" "$MIRROR/www.mellanox.com/downloads/ofed/RPM-GPG-KEY-Mellanox-SHA256"
     jq '.keys.rocky.fingerprint = "0000000000000000000000000000000000000000"' "$BUNDLE" >"$SCRATCH/edited.json"
     rm -rf "$HARNESS_PACKAGES"
     check_exit 3 "a key with another fingerprint than the bundle's" plain_packages --bundle "$SCRATCH/edited.json" --mirror "file://$MIRROR"

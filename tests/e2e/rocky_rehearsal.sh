@@ -148,6 +148,11 @@ drift() {
     guest rm /etc/modprobe.d/lab-nouveau.conf
     not_there 40-nouveau "nouveau may load again"
     step 40-nouveau applied
+    guest bash -c "echo search updates built-in extra >/etc/depmod.d/dist.conf && depmod $KERNEL"
+    not_there 50-ofed "the kernel's own mlx5_core is found before OFED's"
+    fails 50-ofed "which installing OFED again would not mend" "kernel/mlx5_core.ko is what is found as mlx5_core"
+    guest bash -c "echo search updates extra built-in weak-updates >/etc/depmod.d/dist.conf && depmod $KERNEL"
+    step 50-ofed there
     uninstall nvidia-persistenced
     not_there 60-driver-libraries "a driver package is gone"
     step 60-driver-libraries applied
@@ -176,7 +181,8 @@ module_replaced() {
 faults() {
     local served=/usr/local/share/lab/packages rpm=nvidia-driver-cuda-libs-570.133.20-1.el9.x86_64.rpm
     guest bash -c 'printf X >>/usr/local/share/lab/packages/modules.tar; rm /var/lib/lab/served-checked'
-    fails 10-system "a file that was damaged on its way" 'is damaged: serve it again'
+    fails 10-system "a file that was damaged on its way" 'is damaged: the next rebuild serves it again'
+    check "so that the next rebuild does" guest test ! -e /usr/local/share/lab/packages/SHA256SUMS
     guest bash -c "echo 5.14.0-503.40.1.el9_5.x86_64 >/var/lib/stand-ins/kernel"
     fails 30-build-tools "a kernel without its kernel-devel" 'kernel 5.14.0-503.40.1.el9_5.x86_64 runs, and the bundle has no kernel-devel for it'
     serve '.patches = ["bar1-p2p", "peermem-persistent"]'

@@ -124,7 +124,7 @@ make_mirror() {
     mkdir -p "$MIRROR/dl.rockylinux.org/pub/rocky" "$MIRROR/www.mellanox.com/downloads/ofed"
     cp "$SCRATCH/rocky.asc" "$MIRROR/dl.rockylinux.org/pub/rocky/RPM-GPG-KEY-Rocky-9"
     cp "$SCRATCH/nvidia.asc" "$MIRROR/developer.download.nvidia.com/compute/cuda/repos/rhel9/x86_64/D42D0685.pub"
-    cp "$SCRATCH/mellanox.asc" "$MIRROR/www.mellanox.com/downloads/ofed/RPM-GPG-KEY-Mellanox"
+    cp "$SCRATCH/mellanox.asc" "$MIRROR/www.mellanox.com/downloads/ofed/RPM-GPG-KEY-Mellanox-SHA256"
 }
 
 # The project's bundle $1 with nothing replaced but whose keys sign and which commit the sources are.
