@@ -90,6 +90,36 @@ if command -v curl > /dev/null; then
     check "after its check" cmp "$SCRATCH/disk.qcow2" "$(cat "$SCRATCH/out")"
     profile fetched ".boot = \"disk\" | .image = {url: \"file://$SCRATCH/absent\", sha256: \"$wrong\"}"
     says 2 "an image that is not there" "fetching file://$SCRATCH/absent: " image fetch fetched
+    if command -v python3 > /dev/null; then
+        "$ROOT/tests/e2e/rocky/cutting-server" "$SCRATCH" disk.qcow2 "$SCRATCH/requests" > "$SCRATCH/port" &
+        at_exit kill $!
+        until [ -s "$SCRATCH/port" ]; do sleep 0.1; done
+        sum=$(sha256sum "$SCRATCH/disk.qcow2" | cut -d' ' -f1)
+        profile cut ".boot = \"disk\" | .image = {url: \"https://$(basename "$SCRATCH").example.org/disk.qcow2\", sha256: \"$sum\"}"
+        ln -s . "$SCRATCH/$(basename "$SCRATCH").example.org"
+        HARNESS_MIRROR=http://127.0.0.1:$(cat "$SCRATCH/port")/
+        export HARNESS_MIRROR
+        says 2 "an image that is cut off on its way" "fetching $HARNESS_MIRROR.*/disk.qcow2: .*; what came is kept and continued next time" image fetch cut
+        check_exit 0 "is fetched on" "$TREE/build/virt-provision" image fetch cut
+        check "and whole" cmp "$SCRATCH/disk.qcow2" "$(cat "$SCRATCH/out")"
+        check_says "from where it was cut" '^206 .*/disk.qcow2' "$SCRATCH/requests"
+        rm "$(cat "$SCRATCH/out")"
+        cp "$SCRATCH/disk.qcow2" "$(cat "$SCRATCH/out").part"
+        : > "$SCRATCH/requests"
+        check_exit 0 "one that came whole before its program was killed" "$TREE/build/virt-provision" image fetch cut
+        check "is not fetched again" test ! -s "$SCRATCH/requests"
+        rm "$(cat "$SCRATCH/out")"
+        head -c 200000 /dev/urandom > "$(cat "$SCRATCH/out").part"
+        check_exit 0 "a part that is longer than the whole is fetched afresh" "$TREE/build/virt-provision" image fetch cut
+        check "and right" cmp "$SCRATCH/disk.qcow2" "$(cat "$SCRATCH/out")"
+        rm "$(cat "$SCRATCH/out")"
+        head -c 50000 /dev/urandom > "$(cat "$SCRATCH/out").part"
+        says 2 "a part that is no part of it" 'the checksum \(SHA-256\) of the image is .*it was removed' image fetch cut
+        check_exit 0 "is removed, and the image fetched afresh" "$TREE/build/virt-provision" image fetch cut
+        unset HARNESS_MIRROR
+    else
+        skip "an image that is cut off on its way" "python3 is missing"
+    fi
 else
     skip "fetching images" "curl is not installed"
 fi
