@@ -216,7 +216,7 @@ static int must_end_well(struct guest *g, struct process *p, const char *what, c
 int bundle_serve(struct guest *g, const char *to, struct error *e)
 {
     const char *const unpack[] = {
-        "sh",    "-c", "rm -rf \"$1\" && mkdir -p \"$1\" && tar -C \"$1\" --no-same-owner -xf -",
+        "sh",    "-c", "rm -rf \"$1\" && mkdir -p \"$1\" && tar -C \"$1\" --no-same-owner -xf - && sync",
         "serve", to,   NULL};
     const char *const pack[] = {"tar", "--create", "--file=-", "-C", g->profile->served, "--", ".", NULL};
     struct process packer, unpacker;

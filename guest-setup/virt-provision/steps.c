@@ -127,7 +127,8 @@ int guest_reboot(struct guest *g, struct error *e)
 
 /* ---- files ---------------------------------------------------------------------------------------------------------- */
 
-/* Archive members of a local folder, and unpack them in a folder on the guest. */
+/* Archive members of a local folder, and unpack them in a folder on the guest. They are on its disk then: an empty step script, as a
+ * power cut may leave one that is not, would "succeed". */
 static int put_members(struct guest *g, const char *folder, const char *const members[], size_t count,
                        const char *to, struct error *e)
 {
@@ -148,8 +149,8 @@ static int put_members(struct guest *g, const char *folder, const char *const me
     if (status > 0)
         result =
             error_set(e, "packing files of %s for host %s: tar ended with %d", folder, g->host->name, status);
-    const char *const unpack[] = {"sh",  "-c", "mkdir -p \"$1\" && tar -C \"$1\" --no-same-owner -xf -",
-                                  "put", to,   NULL};
+    const char *const unpack[] = {
+        "sh", "-c", "mkdir -p \"$1\" && tar -C \"$1\" --no-same-owner -xf - && sync", "put", to, NULL};
     if (result == 0)
         result = ssh_must_bytes(g->ssh, unpack, archive.data, archive.length, NULL, g->profile->step_ns, e);
     text_free(&archive);
@@ -296,7 +297,8 @@ static int follow(struct guest *g, struct process *p, struct output *o, const ch
 /* A check is asked; it changes nothing, and `status --check` may ask while a rebuild goes on. */
 static const char ask[] = "shift; exec \"$@\" 2>&1 < /dev/null";
 /* An apply outlives the connection that it was started over. What is left of one is waited for when this program started it, else
- * ended (a package manager puts SIGTERM off until its transaction is whole). The process group says who it is: sshd makes one a command. */
+ * ended (a package manager puts SIGTERM off until its transaction is whole). The process group says who it is: sshd makes one a command.
+ * What was done is on the disk before it is called done. */
 static const char apply_alone[] = "running=/run/lab-apply\n"
                                   "read -r _ _ _ _ group _ < /proc/$$/stat\n"
                                   "if [ -s $running ] && read -r left < $running; then\n"
@@ -307,6 +309,7 @@ static const char apply_alone[] = "running=/run/lab-apply\n"
                                   "echo \"$group\" > $running\n"
                                   "\"$@\" 2>&1 < /dev/null\n"
                                   "status=$?\n"
+                                  "sync\n"
                                   "rm -f $running\n"
                                   "exit $status\n";
 
