@@ -15,14 +15,25 @@
 #define PATIENCE_NS (10 * NS_PER_S)
 
 #define PIPE_WANTED (1 << 20)
+#define PIPE_PAGE   4096
 
 struct output {
     int descriptor;
-    bool is_pipe, is_socket;
+    bool is_pipe, is_socket, is_file;
+    size_t pipe_pages;
     FILE *stream; /* on data and length */
     char *data;
     size_t length;
 };
+
+/* A reader who is late for a moment must not hold sampling up; without privilege at most pipe-max-size is given. */
+static void measure_pipe(struct output *o)
+{
+    (void)fcntl(o->descriptor, F_SETPIPE_SZ, PIPE_WANTED);
+    int size = fcntl(o->descriptor, F_GETPIPE_SZ);
+    o->is_pipe = size > 0; /* otherwise it is waited for like anything else */
+    o->pipe_pages = o->is_pipe ? (size_t)size / PIPE_PAGE : 0;
+}
 
 struct output *output_open(int descriptor, struct error *e)
 {
@@ -36,9 +47,9 @@ struct output *output_open(int descriptor, struct error *e)
     o->descriptor = descriptor;
     o->is_pipe = S_ISFIFO(status.st_mode);
     o->is_socket = S_ISSOCK(status.st_mode);
-    /* A reader who is late for a moment must not hold sampling up; without privilege at most pipe-max-size is given. */
+    o->is_file = S_ISREG(status.st_mode);
     if (o->is_pipe)
-        (void)fcntl(descriptor, F_SETPIPE_SZ, PIPE_WANTED);
+        measure_pipe(o);
     o->stream = open_memstream(&o->data, &o->length);
     if (o->stream == NULL) {
         error_set_errno(e, errno, "no memory for lines");
@@ -69,15 +80,20 @@ FILE *output_stream(struct output *o)
  * together, since a write that fits is put behind the one before (linux fs/pipe.c): so twice the bytes is as much as
  * they can occupy.
  */
-static bool pipe_has_room(int descriptor, size_t length)
+static bool pipe_has_room(const struct output *o, size_t length)
 {
-    int held = 0, size = fcntl(descriptor, F_GETPIPE_SZ);
-    if (length <= PIPE_BUF || size <= 0 || ioctl(descriptor, FIONREAD, &held) == -1)
-        return true;
-    size_t page = 4096;
-    size_t occupied = 2 * (size_t)held / page + 1, needed = length / page + 2;
+    int held = 0;
+    if (ioctl(o->descriptor, FIONREAD, &held) == -1)
+        return false;
+    size_t occupied = 2 * (size_t)held / PIPE_PAGE + 1, needed = length / PIPE_PAGE + 2;
     /* What can never fit is written in parts. */
-    return held == 0 || occupied + needed <= (size_t)size / page;
+    return held == 0 || occupied + needed <= o->pipe_pages;
+}
+
+/* Can it be written without waiting, for all that is known? A socket says so itself when not. */
+static bool takes_at_once(const struct output *o, size_t length)
+{
+    return o->is_file || o->is_socket || (o->is_pipe && pipe_has_room(o, length));
 }
 
 /* Wait until something can be written. */
@@ -92,7 +108,7 @@ static enum output_result wait_for_room(const struct output *o, size_t length, i
                       (long long)(PATIENCE_NS / NS_PER_S));
             return OUTPUT_FAILED;
         }
-        bool room = !o->is_pipe || pipe_has_room(o->descriptor, length);
+        bool room = !o->is_pipe || length <= PIPE_BUF || pipe_has_room(o, length);
         /* Room in a pipe for more than a page cannot be waited for: look again soon. */
         p[0].events = room ? POLLOUT : 0;
         int ready = poll(p, 2, room ? (int)(left_ns / NS_PER_MS) + 1 : 5);
@@ -112,10 +128,14 @@ static enum output_result wait_for_room(const struct output *o, size_t length, i
 static enum output_result write_out(const struct output *o, int wake, struct error *e)
 {
     int64_t until_ns = clock_monotonic_ns() + PATIENCE_NS;
+    bool full = false;
     for (size_t at = 0; at < o->length;) {
-        enum output_result room = wait_for_room(o, o->length - at, wake, until_ns, e);
-        if (room != OUTPUT_DONE)
-            return room;
+        if (full || !takes_at_once(o, o->length - at)) {
+            enum output_result room = wait_for_room(o, o->length - at, wake, until_ns, e);
+            if (room != OUTPUT_DONE)
+                return room;
+        }
+        full = false;
         const char *rest = o->data + at;
         ssize_t written = o->is_socket
                               ? send(o->descriptor, rest, o->length - at, MSG_DONTWAIT | MSG_NOSIGNAL)
@@ -124,7 +144,9 @@ static enum output_result write_out(const struct output *o, int wake, struct err
             at += (size_t)written;
         } else if (errno == EPIPE || errno == ECONNRESET) {
             return OUTPUT_CLOSED;
-        } else if (errno != EINTR && errno != EAGAIN) {
+        } else if (errno == EAGAIN) {
+            full = true;
+        } else if (errno != EINTR) {
             error_set_errno(e, errno, "writing to standard output");
             return OUTPUT_FAILED;
         }

@@ -25,6 +25,7 @@ enum state {
 struct tracked {
     struct unwrap unwrap;
     bool selected;
+    size_t place; /* in the row, when selected */
 };
 
 struct source {
@@ -33,16 +34,16 @@ struct source {
     void *handle;
     struct column_set columns; /* of the last time it was open */
     struct tracked *tracked;   /* one a column */
-    int64_t *raw;              /* one a column, as read */
+    int64_t *raw, *before;     /* one a column each: as read, and what the row was made of */
     int64_t retry_ns;          /* when to try again (monotonic) */
     bool reopened;             /* since the last sample */
+    bool renewed;              /* the whole of it must go into the row again */
     struct error why;          /* it is missing or gone */
 };
 
 struct sampler {
     struct target target;
     uint32_t groups;
-    bool without_other; /* the group "other" was left out because of its size */
     sampler_event event;
     void *context;
     struct watch *watch;
@@ -82,7 +83,7 @@ static bool same_columns(const struct column_set *a, const struct column_set *b)
     return true;
 }
 
-/* A counter that was there before counts on. */
+/* A counter that was there before counts on, and keeps its place as long as the row keeps its columns. */
 static void inherit(struct tracked *tracked, const struct column_set *columns, const struct source *old)
 {
     for (size_t i = 0, j = 0; i < columns->count && old->columns.count > 0; i++) {
@@ -91,6 +92,7 @@ static void inherit(struct tracked *tracked, const struct column_set *columns, c
             if (strcmp(columns->items[i].name, old->columns.items[j].name) != 0)
                 continue;
             tracked[i].unwrap = old->tracked[j].unwrap;
+            tracked[i].place = old->tracked[j].place;
             break;
         }
     }
@@ -100,7 +102,7 @@ static void inherit(struct tracked *tracked, const struct column_set *columns, c
 static int adopt(struct source *source, struct column_set *columns, uint32_t groups, struct error *e)
 {
     struct tracked *tracked = calloc(columns->count + 1, sizeof(*tracked));
-    int64_t *raw = calloc(columns->count + 1, sizeof(*raw));
+    int64_t *raw = calloc(2 * columns->count + 1, sizeof(*raw));
     if (tracked == NULL || raw == NULL) {
         free(tracked);
         free(raw);
@@ -118,6 +120,8 @@ static int adopt(struct source *source, struct column_set *columns, uint32_t gro
     *columns = (struct column_set){0};
     source->tracked = tracked;
     source->raw = raw;
+    source->before = raw + source->columns.count;
+    source->renewed = true;
     return 0;
 }
 
@@ -154,6 +158,7 @@ static void lose(struct sampler *s, struct source *source, const struct error *w
 {
     shut(source);
     source->state = GONE;
+    source->renewed = true;
     source->why = *why;
     source->retry_ns = clock_monotonic_ns() + RETRY_GONE_NS;
     s->event(s->context, source->kind->name, "gone", why->text);
@@ -265,10 +270,11 @@ static char *unique_name(json_t *taken, const char *source, const char *name)
     return unique;
 }
 
-static bool add_column(struct sampler *s, json_t *taken, const struct source *source,
-                       const struct source_column *from)
+static bool add_column(struct sampler *s, json_t *taken, struct source *source, size_t i)
 {
+    const struct source_column *from = &source->columns.items[i];
     struct column *column = &s->columns[s->count];
+    source->tracked[i].place = s->count;
     *column = (struct column){.name = unique_name(taken, source->kind->name, from->name),
                               .unit = (char *)(uintptr_t)from->unit,
                               .source = (char *)(uintptr_t)source->kind->name,
@@ -286,10 +292,10 @@ static size_t count_all(const struct sampler *s)
     return count;
 }
 
-/* Per-queue figures of a NIC with many queues may be more than a line holds: leave the group "other" out. */
+/* Per-queue figures of a NIC with many queues may be more than a line holds: leave the group "other" out, for good. */
 static void drop_other(struct sampler *s)
 {
-    s->without_other = true;
+    s->groups &= ~group_bit("other");
     for (size_t i = 0; i < s->source_count; i++)
         for (size_t j = 0; j < s->sources[i].columns.count; j++)
             if (strcmp(s->sources[i].columns.items[j].group, "other") == 0)
@@ -301,10 +307,9 @@ static int lay_out(struct sampler *s, struct error *e)
 {
     free_columns(s);
     size_t wanted = count_all(s);
-    if (s->without_other || wanted > LINES_MAX_COLUMNS) {
-        if (!s->without_other)
-            log_warning("%zu columns are more than the %d that a line holds: the group \"other\" is left out",
-                        wanted, LINES_MAX_COLUMNS);
+    if (wanted > LINES_MAX_COLUMNS && (s->groups & group_bit("other")) != 0) {
+        log_warning("%zu columns are more than the %d that a line holds: the group \"other\" is left out",
+                    wanted, LINES_MAX_COLUMNS);
         drop_other(s);
         wanted = count_all(s);
     }
@@ -315,45 +320,60 @@ static int lay_out(struct sampler *s, struct error *e)
     s->columns = calloc(wanted + 1, sizeof(*s->columns));
     s->values = calloc(wanted + 1, sizeof(*s->values));
     bool whole = taken != NULL && s->columns != NULL && s->values != NULL;
-    for (size_t i = 0; whole && i < s->source_count; i++)
+    for (size_t i = 0; whole && i < s->source_count; i++) {
+        s->sources[i].renewed = true;
         for (size_t j = 0; whole && j < s->sources[i].columns.count; j++)
             if (s->sources[i].tracked[j].selected)
-                whole = add_column(s, taken, &s->sources[i], &s->sources[i].columns.items[j]);
+                whole = add_column(s, taken, &s->sources[i], j);
+    }
     json_decref(taken);
-    return whole ? 0 : error_set(e, "out of memory for %zu columns", wanted);
+    if (whole)
+        return 0;
+    free_columns(s);
+    return error_set(e, "out of memory for %zu columns", wanted);
 }
 
-static int64_t next_value(struct sampler *s, struct source *source, size_t i, size_t *resets,
-                          struct error *first)
+/* Resets of a source in one sample: how many, and what the first of them was. */
+struct resets {
+    size_t count;
+    struct error first;
+};
+
+static int64_t next_value(struct source *source, size_t i, struct resets *resets)
 {
     const struct source_column *column = &source->columns.items[i];
     struct unwrap *u = &source->tracked[i].unwrap;
     int64_t raw = source->raw[i], before = u->raw;
     bool reset = false;
-    if (raw == LINES_NULL || column->kind == COLUMN_GAUGE)
+    if (source->state != OPEN || raw == LINES_NULL)
+        return LINES_NULL;
+    if (column->kind == COLUMN_GAUGE)
         return raw;
     int64_t value = unwrap_next(u, raw, column->wraps32 || source->kind->wraps32, source->reopened, &reset);
-    if (reset && (*resets)++ == 0)
-        error_set(first, "%s went back from %lld to %lld: it counts on from where it was", column->name,
-                  (long long)before, (long long)raw);
-    (void)s;
+    if (reset && resets->count++ == 0)
+        error_set(&resets->first, "%s went back from %lld to %lld: it counts on from where it was",
+                  column->name, (long long)before, (long long)raw);
     return value;
 }
 
-/* The source's part of the row; its length. */
-static size_t fill(struct sampler *s, struct source *source, int64_t *values)
+/* The source's part of the row. Most counters stand still from one sample to the next: only what moved is worked on. */
+static void fill(struct sampler *s, struct source *source)
 {
-    size_t at = 0, resets = 0;
-    struct error first; /* filled with the first reset */
-    for (size_t i = 0; i < source->columns.count; i++) {
-        if (!source->tracked[i].selected)
+    struct resets resets; /* `first` is filled with the first */
+    const struct tracked *tracked = source->tracked;
+    int64_t *raw = source->raw, *before = source->before;
+    resets.count = 0;
+    for (size_t i = 0, count = source->columns.count; i < count; i++) {
+        if (raw[i] == before[i] && !source->renewed)
             continue;
-        values[at++] = source->state == OPEN ? next_value(s, source, i, &resets, &first) : LINES_NULL;
+        before[i] = raw[i];
+        if (tracked[i].selected)
+            s->values[tracked[i].place] = next_value(source, i, &resets);
     }
+    source->renewed = false;
     source->reopened = source->state != OPEN && source->reopened;
-    if (resets > 0)
-        s->event(s->context, source->kind->name, "reset", first.text);
-    return at;
+    if (resets.count > 0)
+        s->event(s->context, source->kind->name, "reset", resets.first.text);
 }
 
 /* Read every source. Returns false when one has changed its columns and was opened again. */
@@ -390,9 +410,8 @@ bool sampler_take(struct sampler *s, struct sample *sample)
     struct error e;
     if (changed && lay_out(s, &e) == -1)
         log_error("%s", e.text);
-    size_t at = 0;
     for (size_t i = 0; i < s->source_count && s->count > 0; i++)
-        at += fill(s, &s->sources[i], s->values + at);
+        fill(s, &s->sources[i]);
     sample->values = s->values;
     return changed;
 }

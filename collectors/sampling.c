@@ -104,7 +104,7 @@ static void put_sample(struct program *p)
     bool changed = sampler_take(p->sampler, &sample);
     p->samples++;
     p->read_ns = sample.read_ns;
-    if (changed || p->samples == 1)
+    if (changed)
         put_header(p);
     put_overruns(p);
     (void)sampler_columns(p->sampler, &count);
@@ -184,6 +184,34 @@ static int take_signals(struct program *p, struct error *e)
 
 enum step { STEP_GO_ON, STEP_COUNT, STEP_SIGNAL, STEP_PIPE, STEP_FAILED };
 
+static enum step send_lines(struct program *p, struct error *e)
+{
+    switch (output_send(p->output, p->signals, e)) {
+    case OUTPUT_CLOSED:
+        return STEP_PIPE;
+    case OUTPUT_STOPPED:
+        return STEP_SIGNAL;
+    case OUTPUT_FAILED:
+        return STEP_FAILED;
+    case OUTPUT_DONE:
+        break;
+    }
+    return STEP_GO_ON;
+}
+
+/* Before the first deadline: the header, which takes many samples' time to put together, and one reading whose values nobody
+ * sees, so that the first sample does not find everything cold and miss the second one's deadline. */
+static enum step warm_up(struct program *p, struct error *e)
+{
+    struct sample unseen;
+    if (p->output == NULL)
+        return STEP_GO_ON;
+    put_header(p);
+    if (sampler_take(p->sampler, &unseen))
+        put_header(p);
+    return send_lines(p, e);
+}
+
 /* Every deadline that passed while the one before was being served is an overrun. */
 static enum step tick(struct program *p, struct error *e)
 {
@@ -199,17 +227,8 @@ static enum step tick(struct program *p, struct error *e)
     bool last = p->plan->count > 0 && p->samples == p->plan->count;
     if (last)
         put_end(p, "count");
-    switch (output_send(p->output, p->signals, e)) {
-    case OUTPUT_CLOSED:
-        return STEP_PIPE;
-    case OUTPUT_STOPPED:
-        return STEP_SIGNAL;
-    case OUTPUT_FAILED:
-        return STEP_FAILED;
-    case OUTPUT_DONE:
-        break;
-    }
-    return last ? STEP_COUNT : STEP_GO_ON;
+    enum step step = send_lines(p, e);
+    return last && step == STEP_GO_ON ? STEP_COUNT : step;
 }
 
 static enum step wait_and_step(struct program *p, struct error *e)
@@ -248,9 +267,9 @@ static int finish(struct program *p, enum step step)
 
 static int run(struct program *p, struct error *e)
 {
-    if (start_timer(p, e) == -1)
+    enum step step = warm_up(p, e);
+    if (step == STEP_GO_ON && start_timer(p, e) == -1)
         return -1;
-    enum step step = STEP_GO_ON;
     while (step == STEP_GO_ON)
         step = wait_and_step(p, e);
     return finish(p, step);

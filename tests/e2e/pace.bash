@@ -1,0 +1,51 @@
+# shellcheck shell=bash
+# Did nic-sampler keep its deadlines? Other work on the machine takes the processor away, so each try has a witness (witness.c): samples
+# that were left out while it saw the processor all the time are nic-sampler's own fault, others say nothing. Source it after lib.sh:
+#
+#   pace_witness                        builds $SCRATCH/witness; false where there is no compiler
+#   pace_begin EVERY_NS
+#   pace_try LINES WITNESS              of a run `witness EVERY_NS WITNESS nic-sampler ... > LINES`; true when nothing was left out
+#   pace_verdict "what"                 ok, nok or skip: by all tries since pace_begin, with their figures
+#   pace_accounted LINES WITNESS        every deadline that passed was a sample or an overrun, and none drifted
+
+PACE_HERE=$(dirname "${BASH_SOURCE[0]}")
+
+pace_witness() { ${CC:-cc} -std=c11 -O2 -D_GNU_SOURCE -o "$SCRATCH/witness" "$PACE_HERE/witness.c"; }
+
+pace_begin() {
+    PACE_EVERY=$1
+    PACE_CLEAN=
+    PACE_OWN=0 # tries with overruns that nothing but nic-sampler explains
+    PACE_STORY=
+}
+
+pace_try() {
+    local overruns samples away
+    read -r samples overruns < <(tail -n 1 "$1" | jq -r '"\(.samples) \(.overruns)"')
+    away=$(jq .worst_ns "$2") || return 1
+    PACE_STORY="${PACE_STORY:+$PACE_STORY; }$overruns of $((samples + overruns)) left out, the processor away for up to $((away / 1000)) us"
+    if [ "$overruns" = 0 ]; then
+        PACE_CLEAN=1
+        return 0
+    fi
+    # Half an interval is left for reading.
+    [ "$away" -ge $((PACE_EVERY / 2)) ] || PACE_OWN=$((PACE_OWN + 1))
+    return 1
+}
+
+pace_verdict() {
+    if [ -n "$PACE_CLEAN" ]; then
+        ok "$1"
+    elif [ "$PACE_OWN" -ge 2 ]; then
+        nok "$1" "$PACE_STORY"
+    else
+        skip "$1" "this machine was too busy: $PACE_STORY"
+    fi
+}
+
+# From the first sample to the last, as many intervals passed as deadlines were served or counted as overruns, to less than one
+# interval and the time for which the processor was away: each error that adds up shows.
+pace_accounted() {
+    jq -e -s --argjson every "$PACE_EVERY" --argjson away "$(jq .worst_ns "$2")" '.[-1] as $stop | [.[] | arrays | .[0]] |
+        (.[-1] - .[0] - ($stop.samples + $stop.overruns - 1) * $every) | fabs < $every + $away' "$1"
+}
