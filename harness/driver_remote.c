@@ -4,6 +4,7 @@
 #include "harness/remote_traffic.h"
 #include "lib/clock.h"
 #include "lib/text.h"
+#include <inttypes.h>
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -143,6 +144,12 @@ static int remote_lab_describe(void *state, size_t role, struct host_description
         json_array_append_new(lab->warnings, json_sprintf("no facts: %s", why.text));
         out->facts = json_object();
     }
+    if (h->lab->gpu && !h->nvml_answers)
+        json_array_append_new(lab->warnings,
+                              json_sprintf("GPU %" PRId64
+                                           " of %s is not sampled: NVIDIA's management library (NVML) "
+                                           "does not know it there; is the driver loaded?",
+                                           h->lab->gpu->index, h->lab->name));
     out->capabilities = remote_capabilities(h, out->facts);
     out->name = strdup(h->lab->domain ? h->lab->domain : h->lab->name);
     out->address =

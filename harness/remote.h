@@ -17,6 +17,7 @@ struct remote_host {
     json_t *nic;        /* nic-config's last answer to get */
     json_t *thresholds; /* nic-config's, after settings were applied */
     int64_t offset_ns, error_ns;
+    bool nvml_answers; /* for the lab's GPU, by the last facts */
 };
 
 /* Connect: start the guest when it is one, wait for ssh. `virt` is NULL in an ssh lab. */

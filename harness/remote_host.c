@@ -90,11 +90,27 @@ json_t *remote_json(struct remote_host *h, const char *const argv[], const char 
 
 /* ---- facts ---------------------------------------------------------------------------------------------- */
 
+/* Only GPUs that NVML knows have its index. */
+static bool has_nvml_index(const json_t *facts, int64_t index)
+{
+    size_t i;
+    const json_t *gpu;
+    json_array_foreach(json_object_get(facts, "gpus"), i, gpu)
+    {
+        const json_t *known = json_object_get(gpu, "index");
+        if (json_is_integer(known) && json_integer_value(known) == index)
+            return true;
+    }
+    return false;
+}
+
 json_t *remote_facts(struct remote_host *h, struct error *e)
 {
     char program[512];
     const char *argv[] = {remote_program(h, "host-facts", program, sizeof program), NULL};
-    return remote_json(h, argv, NULL, NULL, e);
+    json_t *facts = remote_json(h, argv, NULL, NULL, e);
+    h->nvml_answers = h->lab->gpu && has_nvml_index(facts, h->lab->gpu->index);
+    return facts;
 }
 
 /* A setting counts as there when nic-config could read it. */

@@ -43,6 +43,10 @@ static void add_program(const struct remote_host *h, const char *name, struct wo
 
 /* ---- nic-sampler ---------------------------------------------------------------------------------------- */
 
+/* An ordinary process on a busy host may wait this long for a processor (linux kernel/sched/fair.c, sysctl_sched_latency: 6 ms
+ * times 1 + log2 of at most 8 processors). */
+#define FAST_SAMPLING_NS (20 * NS_PER_MS)
+
 /* The groups that nic-sampler has: "all" and the simulator's own are not among them. */
 static void add_groups(const struct cell *cell, struct words *w)
 {
@@ -73,12 +77,14 @@ void remote_sampler_words(const struct cell *cell, const struct remote_host *h, 
         words_add(w, "--rdma");
         words_add(w, "%s", h->rdma);
     }
-    if (h->lab->gpu) {
+    if (h->nvml_answers) {
         words_add(w, "--gpu");
         words_add(w, "%" PRId64, h->lab->gpu->index);
     }
     words_add(w, "--every");
     words_add(w, "%s", units_format(UNIT_TIME_NS, cell->scenario.sample.every_ns, every, sizeof every));
+    if (cell->scenario.sample.every_ns <= FAST_SAMPLING_NS)
+        words_add(w, "--realtime");
     add_groups(cell, w);
 }
 
