@@ -41,12 +41,24 @@ char *image_cache(struct error *e)
 
 /* ---- built -------------------------------------------------------------------------------------------------------- */
 
+/* build-image removes old images, but none that is locked. */
+static int hold(const char *folder)
+{
+    char *marker = files_join(folder, "complete");
+    int fd = marker ? open(marker, O_RDONLY | O_CLOEXEC) : -1;
+    if (fd >= 0)
+        flock(fd, LOCK_SH);
+    free(marker);
+    return fd;
+}
+
 static int use_built(const struct profile *p, bool fresh, struct image *image, struct error *e)
 {
     char *folder = run_builder(fresh ? "--fresh" : p->name, fresh ? p->name : NULL, e);
     if (!folder)
         return -1;
     const char *slash = strrchr(folder, '/');
+    image->held = hold(folder);
     image->id = strdup(slash ? slash + 1 : folder);
     image->disk = files_join(folder, "base.qcow2");
     if (p->boot == BOOT_KERNEL) {
@@ -188,7 +200,7 @@ static int use_fetched(const struct profile *p, bool fresh, struct image *image,
 
 int image_prepare(const struct profile *p, bool fresh, struct image *image, struct error *e)
 {
-    *image = (struct image){0};
+    *image = (struct image){.held = -1};
     int result = p->image.url ? use_fetched(p, fresh, image, e) : use_built(p, fresh, image, e);
     if (result == 0 &&
         (!image->id || !image->disk || (p->boot == BOOT_KERNEL && (!image->kernel || !image->initrd))))
@@ -202,9 +214,11 @@ int image_prepare(const struct profile *p, bool fresh, struct image *image, stru
 
 void image_free(struct image *image)
 {
+    if (image->held >= 0)
+        close(image->held);
     free(image->id);
     free(image->disk);
     free(image->kernel);
     free(image->initrd);
-    *image = (struct image){0};
+    *image = (struct image){.held = -1};
 }

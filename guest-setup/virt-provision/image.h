@@ -9,6 +9,7 @@ struct image {
     char *disk;   /* qcow2 */
     char *kernel; /* NULL unless the profile boots it directly */
     char *initrd;
+    int held; /* a lock that keeps it in the cache until it is freed, or -1 */
 };
 
 /* Find the profile's image in the cache, or make it; `fresh`: make it anew. Takes minutes. Free with image_free. */
