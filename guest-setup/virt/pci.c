@@ -306,9 +306,13 @@ int pci_bind_vfio(const char *sysfs, const struct pci_address *a, struct error *
 int pci_unbind_vfio(const char *sysfs, const struct pci_address *a, struct error *e)
 {
     char address[16];
-    /* a lone newline clears the override: the device's own driver claims it again */
-    if (write_device(sysfs, a, "driver_override", "\n", e) != 0 || unbind(sysfs, a, e) != 0 ||
-        probe(sysfs, a, e) != 0)
+    char *driver = pci_driver(sysfs, a);
+    bool with_vfio = driver && strcmp(driver, "vfio-pci") == 0;
+    free(driver);
+    /* a lone newline clears the override: the device's own driver claims it again. One that the machine has already is not taken
+     * from it for a moment. */
+    if (write_device(sysfs, a, "driver_override", "\n", e) != 0 ||
+        (with_vfio && (unbind(sysfs, a, e) != 0 || probe(sysfs, a, e) != 0)))
         return error_prefix(e, "giving PCI device %s back", pci_format(a, address));
     return 0;
 }

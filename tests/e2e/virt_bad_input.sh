@@ -62,6 +62,35 @@ says 3 "a device that is absent" 'host a: this machine has no PCI device 0000:ee
 lab '.hosts.a.nic.pci = "41:00"'
 says 3 "an address that is none" 'hosts.a.nic.pci: "41:00" is not a PCI address: expected one such as 0000:41:00.0' devices check a
 
+
+# the published machine's devices, as its sysfs would show them
+export HARNESS_SYSFS=$SCRATCH/sys
+pci_function() { # ADDRESS CLASS GROUP DRIVER
+    local at=$HARNESS_SYSFS/bus/pci/devices/$1
+    mkdir -p "$at" "$HARNESS_SYSFS/kernel/iommu_groups/$3/devices/$1" "$HARNESS_SYSFS/bus/pci/drivers/$4"
+    echo "$2" > "$at/class"
+    ln -sfn "../../../../kernel/iommu_groups/$3" "$at/iommu_group"
+    ln -sfn "../../../../bus/pci/drivers/$4" "$at/driver"
+}
+pci_function 0000:41:00.0 0x020000 30 mlx5_core
+pci_function 0000:06:00.0 0x030000 13 nouveau
+pci_function 0000:06:00.1 0x040300 13 snd_hda_intel
+mkdir -p "$HARNESS_SYSFS/bus/pci/devices/0000:41:00.0/net/enp65s0f0np0"
+echo down > "$HARNESS_SYSFS/bus/pci/devices/0000:41:00.0/net/enp65s0f0np0/operstate"
+jq . "$ROOT/labs/geforce-pair.json" > "$LAB"
+cp -r "$ROOT"/guest-setup/{profiles,bundles,rocky} "$TREE/guest-setup/"
+check_exit 0 "devices that are free" "$TREE/build/virt-provision" --lab "$LAB" devices check a
+check_says "... are counted: the port and both functions of the GPU" 'a: 3 functions can be passed through' "$SCRATCH/err"
+echo up > "$HARNESS_SYSFS/bus/pci/devices/0000:41:00.0/net/enp65s0f0np0/operstate"
+says 3 "a port that the machine uses" '0000:41:00.0 is in use by the machine itself, its interface enp65s0f0np0 is up: take the interface down' devices check a
+echo down > "$HARNESS_SYSFS/bus/pci/devices/0000:41:00.0/net/enp65s0f0np0/operstate"
+pci_function 0000:06:00.2 0x0c0330 13 xhci_hcd
+says 3 "a GPU with fewer functions in the lab than it has" 'hosts.a.gpu.functions: 2, but the machine shows 3 at 0000:06:00.0' devices check a
+pci_function 0000:05:00.0 0x010802 30 nvme
+rm -r "$HARNESS_SYSFS/bus/pci/devices/0000:06:00.2" "$HARNESS_SYSFS/kernel/iommu_groups/13/devices/0000:06:00.2"
+says 3 "a port in a group with something that the machine uses" '0000:41:00.0 shares IOMMU group 30 with 0000:05:00.0, which the machine uses \(driver nvme\)' devices check a
+unset HARNESS_SYSFS
+
 # ---- profiles
 lab '.hosts.a.profile = "bad"'
 profile bad '.boott = "disk"'

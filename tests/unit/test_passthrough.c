@@ -224,9 +224,28 @@ static void binding_writes_what_the_kernel_reads(void **state)
     written = read_back("bus/pci/drivers_probe");
     assert_string_equal(written, "0000:41:00.1");
     free(written);
+    /* a device that the machine has is left to it */
+    put("bus/pci/drivers/mlx5_core/unbind");
     assert_int_equal(pci_unbind_vfio(root, &a, &e), 0);
+    written = read_back("bus/pci/drivers/mlx5_core/unbind");
+    assert_string_equal(written, "");
+    free(written);
     link_to("0000:41:00.1", "driver", "../../../../bus/pci/drivers/vfio-pci");
     assert_int_equal(pci_bind_vfio(root, &a, &e), 0);
+    /* and given back: override cleared, vfio-pci told to let go, drivers asked */
+    folder("bus/pci/drivers/%s", "vfio-pci");
+    put("bus/pci/drivers/vfio-pci/unbind");
+    put("bus/pci/drivers_probe");
+    assert_int_equal(pci_unbind_vfio(root, &a, &e), 0);
+    written = read_back("bus/pci/devices/0000:41:00.1/driver_override");
+    assert_string_equal(written, "\n");
+    free(written);
+    written = read_back("bus/pci/drivers/vfio-pci/unbind");
+    assert_string_equal(written, "0000:41:00.1");
+    free(written);
+    written = read_back("bus/pci/drivers_probe");
+    assert_string_equal(written, "0000:41:00.1");
+    free(written);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, lay_out, clear)
