@@ -37,6 +37,9 @@ softlab_enter() {
     SOFTLAB_DIR=${SOFTLAB_DIR:-$SOFT_LAB_STATE/test}
     export XDG_STATE_HOME=$SOFT_LAB_STATE/state # shared between parts: it has the lab's keys
     mkdir -p "$SOFTLAB_DIR"
+    # KVM is tried once, by the first part that makes guests
+    [ ! -s "$SOFTLAB_DIR/accelerator" ] || HARNESS_ACCELERATOR=$(cat "$SOFTLAB_DIR/accelerator")
+    export HARNESS_ACCELERATOR
 }
 
 softlab_ssh() {
@@ -62,7 +65,8 @@ softlab_up() {
     SOFTLAB_FILE=$SOFTLAB_ROOT/labs/$1.json
     [ ! -e "$SOFTLAB_DIR/$1/ssh_config" ] || return 0
     mkdir -p "$SOFTLAB_DIR/$1"
-    softlab_provision rebuild --quiet && softlab_provision ssh-config > "$SOFTLAB_DIR/$1/ssh_config"
+    softlab_provision rebuild --quiet && softlab_provision ssh-config > "$SOFTLAB_DIR/$1/ssh_config" || return 1
+    softlab_provision status --quiet --json | jq -r '.hosts[0].type' > "$SOFTLAB_DIR/accelerator"
 }
 
 # softlab_mtu MTU HOST...: the MTU of the hosts' data interfaces. The labs' links carry 4200; tests that count packets want 1500.
