@@ -315,7 +315,10 @@ int cmd_ssh_config(struct context *c, const char *const *words, size_t count, st
         print_ssh_option("IdentityFile", t.identity);
         print_ssh_option("UserKnownHostsFile", t.known_hosts);
         print_ssh_option("HostKeyAlias", t.key_alias);
-        print_ssh_option("ProxyJump", t.jump);
+        char *proxy = t.jump ? ssh_proxy_command(t.jump) : NULL;
+        if (proxy)
+            printf("    ProxyCommand %s\n", proxy);
+        free(proxy);
         printf("    IdentitiesOnly yes\n    GlobalKnownHostsFile /dev/null\n    StrictHostKeyChecking yes\n");
         ssh_target_free(&t);
     }
@@ -387,6 +390,9 @@ int cmd_devices(struct context *c, const char *const *words, size_t count, struc
     if (context_load(c, words + 1, count - 1, e) != 0)
         return -1;
     c->reached = true;
+    if (!making_is_local(&c->lab))
+        return error_set(e, "the devices of lab %s are another machine's (%s): run this there", c->lab.name,
+                         c->lab.uri);
     for (size_t i = 0; i < c->host_count; i++)
         if (devices_of_host(c, c->hosts[i], words[0], e) != 0)
             return -1;

@@ -12,7 +12,7 @@ static const char *sysfs(void)
     return root ? root : "/sys";
 }
 
-static bool is_local(const struct lab *lab)
+bool making_is_local(const struct lab *lab)
 {
     return !strstr(lab->uri, "://") || strstr(lab->uri, ":///");
 }
@@ -35,7 +35,7 @@ static int add_gpu(struct making *m, struct error *e)
     if (pci_parse(gpu->pci, &first, e) != 0)
         return error_prefix(e, "hosts.%s.gpu.pci", m->host->name);
     first.function = 0;
-    size_t shown = is_local(&m->context->lab) ? pci_functions(sysfs(), &first, m->gpu) : 0;
+    size_t shown = making_is_local(&m->context->lab) ? pci_functions(sysfs(), &first, m->gpu) : 0;
     size_t said = gpu->functions == FIELD_UNSET ? 0 : (size_t)gpu->functions;
     if (said && shown && said != shown)
         return error_set(e, "hosts.%s.gpu.functions: %zu, but the machine shows %zu at %s", m->host->name,
@@ -63,7 +63,7 @@ int making_check_devices(const struct making *m, struct error *e)
 {
     struct pci_address ours[PLAN_MAX_PORTS + 8];
     size_t count = 0;
-    if (!is_local(&m->context->lab))
+    if (!making_is_local(&m->context->lab))
         return 0;
     for (size_t i = 0; i < m->nic_count; i++)
         ours[count++] = m->nics[i];

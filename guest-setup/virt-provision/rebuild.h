@@ -29,6 +29,8 @@ void making_free(struct making *m);
 /* The XML that the host's domain is defined with; `disk`: the volume it runs on ("a.qcow2"). The caller frees. */
 char *making_xml(const struct making *m, const char *disk, struct error *e);
 
+/* Is the lab on this machine? */
+bool making_is_local(const struct lab *lab);
 /* May the devices be passed through? (Of this machine only; libvirt checks those of another when the guest starts.) */
 int making_check_devices(const struct making *m, struct error *e);
 /* Give them to vfio-pci, or back to the machine. */

@@ -91,7 +91,7 @@ struct lab_lock {
 static char *lock_path(const struct lab *lab, const struct lab_host *host, struct error *e)
 {
     struct text name = {0};
-    if (lab->driver == LAB_LIBVIRT)
+    if (lab->driver == LAB_LIBVIRT && host->domain)
         text_add(&name, "locks/libvirt %s %s", lab->uri, host->domain);
     else
         text_add(&name, "locks/ssh %s", host->ssh);

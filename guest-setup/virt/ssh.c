@@ -14,7 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define PUT_LIMIT (64u << 20) /* bytes in a file that is put on a host: programs are a few hundred KiB */
+#define RETRY_NS  (5 * NS_PER_S) /* a host that is no guest and does not answer is tried again for so long */
+#define PUT_LIMIT (64u << 20)    /* bytes in a file that is put on a host: programs are a few hundred KiB */
 
 struct ssh_session {
     char *name;
@@ -106,6 +107,21 @@ static void path_option(struct arguments *a, const char *option, const char *pat
     text_free(&escaped);
 }
 
+/* Not ProxyJump: the ssh that it starts reads the configuration of this one, which is none for guests, while the machine on the
+ * way is the user's to configure. */
+char *ssh_proxy_command(const char *jump)
+{
+    struct text line = {0}, place = {0}, escaped = {0};
+    text_add(&place, "ssh://%s", jump);
+    text_add(&line, "ssh -oBatchMode=yes -oLogLevel=ERROR -W '[%%h]:%%p' -- ");
+    ssh_quote(&escaped, text_string(&place));
+    for (const char *c = text_string(&escaped); *c; c++) /* ssh reads tokens in all of it */
+        text_add(&line, *c == '%' ? "%%%%" : "%c", *c);
+    text_free(&place);
+    text_free(&escaped);
+    return text_take(&line);
+}
+
 static void trust_options(struct arguments *a, const struct ssh_target *t)
 {
     if (t->identity) {
@@ -133,8 +149,10 @@ static struct arguments arguments_of(const struct ssh_target *t, bool terminal)
         argument(&a, "-oUser=%s", t->user);
     if (t->port)
         argument(&a, "-oPort=%lld", (long long)t->port);
+    char *proxy = t->jump ? ssh_proxy_command(t->jump) : NULL;
     if (t->jump)
-        argument(&a, "-oProxyJump=%s", t->jump);
+        argument(&a, "-oProxyCommand=%s", proxy ? proxy : "false");
+    free(proxy);
     argument(&a, terminal ? "-t" : "-T");
     if (!terminal)
         argument(&a, "-oBatchMode=yes");
@@ -280,9 +298,11 @@ static bool is_final(const char *why)
     return false;
 }
 
+/* A host that is there answers at once, or a moment later when its network is shaky. */
 static int connect_session(struct ssh_session *s, int64_t timeout_ns, struct error *e)
 {
-    int64_t deadline_ns = clock_monotonic_ns() + timeout_ns;
+    int64_t now_ns = clock_monotonic_ns(), deadline_ns = now_ns + timeout_ns;
+    int64_t retries_end_ns = s->target.boots ? deadline_ns : now_ns + RETRY_NS;
     for (;;) {
         if (start_master(s, e) != 0)
             return -1;
@@ -291,8 +311,10 @@ static int connect_session(struct ssh_session *s, int64_t timeout_ns, struct err
         bool final =
             (s->why && is_final(s->why)) || (s->target.cancelled && atomic_load(s->target.cancelled));
         process_stop(&s->master, NS_PER_S);
-        if (final || clock_monotonic_ns() + NS_PER_S / 4 > deadline_ns)
-            return error_prefix(e, "connecting to host %s", s->name);
+        now_ns = clock_monotonic_ns();
+        if (final || now_ns + NS_PER_S / 4 > deadline_ns || now_ns > retries_end_ns)
+            return s->why ? error_set(e, "connecting to host %s (%s): %s", s->name, s->target.host, s->why)
+                          : -1;
         free(s->why);
         s->why = NULL;
         clock_sleep_until_ns(clock_monotonic_ns() + NS_PER_S / 4);

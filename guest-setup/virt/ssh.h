@@ -17,8 +17,9 @@ struct ssh_target {
     char *identity;               /* file with the private key; no other is offered */
     char *known_hosts;            /* file with the host's key; nothing else is believed */
     char *key_alias;              /* the name under which known_hosts holds the key */
-    char *jump;                   /* "user@machine": a host on the way */
+    char *jump;                   /* "user@machine:port" on the way: the user's to configure */
     bool own_config;              /* leave the user's ssh configuration out */
+    bool boots;                   /* it may be booting: while it does not answer, it is tried again */
     bool sudo;                    /* run every command through sudo -n */
     const atomic_bool *cancelled; /* NULL, or: connecting is given up when it becomes true */
 };
@@ -29,6 +30,9 @@ void ssh_target_free(struct ssh_target *target);
 void ssh_quote(struct text *line, const char *word);
 /* All of argv (ended by NULL), quoted, with spaces between. */
 void ssh_quote_all(struct text *line, const char *const argv[]);
+
+/* The ProxyCommand that goes through `jump`. The caller frees; NULL when memory ran out. */
+char *ssh_proxy_command(const char *jump);
 
 struct ssh_session;
 

@@ -55,11 +55,39 @@ static void keep_quiet(void *data, virErrorPtr error)
     (void)error;
 }
 
+/* "user@machine:port" of a URI such as qemu+ssh://user@machine:port/system: guests are reached through that machine. */
+static char *jump_of(const char *uri)
+{
+    const char *start = strstr(uri, "+ssh://");
+    if (!start)
+        return NULL;
+    start += strlen("+ssh://");
+    size_t length = strcspn(start, "/?");
+    return length ? strndup(start, length) : NULL;
+}
+
+/* libvirt reaches another machine by the user's ssh, whose own words are in what it says. */
+#define PIPE_ENDED "Cannot recv data: "
+static int explain_ssh(const char *uri, const char *said, struct error *e)
+{
+    char *machine = jump_of(uri);
+    const char *end = strstr(said, ": Connection reset by peer");
+    said += strlen(PIPE_ENDED);
+    error_set(e,
+              "libvirt at %s cannot be reached: %.*s: `ssh %s%s virsh version` must work without a question",
+              uri, end > said ? (int)(end - said) : 300, said,
+              machine && strchr(machine, ':') ? "ssh://" : "", machine ? machine : "MACHINE");
+    free(machine);
+    return -1;
+}
+
 static int explain_open(const char *uri, struct error *e)
 {
     const virError *last = virGetLastError();
     const char *said = last && last->message ? last->message : "no reason given";
     int code = last ? last->code : 0;
+    if (strstr(uri, "+ssh://") && strncmp(said, PIPE_ENDED, strlen(PIPE_ENDED)) == 0)
+        return explain_ssh(uri, said, e);
     if (strstr(said, "ermission denied") || code == VIR_ERR_AUTH_FAILED || code == VIR_ERR_ACCESS_DENIED)
         return error_set(
             e, "no permission to use libvirt at %s (%s): become a member of the group libvirt, or use sudo",
@@ -355,17 +383,6 @@ static char *find_address(virDomainPtr domain, const struct mark *mark)
     return address;
 }
 
-/* "user@machine" of a URI such as qemu+ssh://user@machine/system: guests are reached through that machine. */
-static char *jump_of(const char *uri)
-{
-    const char *start = strstr(uri, "+ssh://");
-    if (!start)
-        return NULL;
-    start += strlen("+ssh://");
-    size_t length = strcspn(start, "/?");
-    return length ? strndup(start, length) : NULL;
-}
-
 static int fill_target(struct virt *v, const struct lab *lab, const struct lab_host *host,
                        const struct mark *mark, struct ssh_target *t, struct error *e)
 {
@@ -378,6 +395,7 @@ static int fill_target(struct virt *v, const struct lab *lab, const struct lab_h
     t->jump = jump_of(v->uri);
     t->port = mark->port;
     t->own_config = true;
+    t->boots = true;
     t->sudo = host->sudo == 1 || (t->user && strcmp(t->user, "root") != 0);
     if (!t->identity || !t->known_hosts)
         return -1;

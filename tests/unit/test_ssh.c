@@ -78,6 +78,16 @@ static void guests_are_pinned(void **state)
     ssh_arguments_free(arguments);
 }
 
+static void a_machine_on_the_way_is_the_users(void **state)
+{
+    (void)state;
+    struct ssh_target t = {.host = S("192.0.2.7"), .jump = S("me@rack's%7:2222"), .own_config = true};
+    char **arguments = ssh_arguments(&t, false);
+    assert_true(has(arguments, "-oProxyCommand=ssh -oBatchMode=yes -oLogLevel=ERROR -W '[%h]:%p' -- "
+                               "'ssh://me@rack'\\''s%%7:2222'"));
+    ssh_arguments_free(arguments);
+}
+
 static void hosts_of_the_user_keep_his_configuration(void **state)
 {
     (void)state;
@@ -252,11 +262,9 @@ static void a_wrong_host_key_is_refused_at_once(void **state)
     NEEDS_SSHD(lab);
     struct ssh_target t = target_of(lab);
     struct error e;
-    int64_t begin = clock_monotonic_ns();
     t.known_hosts = lab->path[WRONG];
-    assert_null(ssh_open("a", &t, 10 * NS_PER_S, &e));
+    assert_null(ssh_open("a", &t, 3600 * NS_PER_S, &e)); /* waiting would take the hour */
     assert_non_null(strstr(e.text, "Host key verification failed"));
-    assert_true(clock_monotonic_ns() - begin < 5 * NS_PER_S);
 }
 
 static void nobody_there_is_said(void **state)
@@ -302,6 +310,7 @@ int main(void)
         cmocka_unit_test(shell_reads_what_was_quoted),
         cmocka_unit_test(command_words_stay_words),
         cmocka_unit_test(guests_are_pinned),
+        cmocka_unit_test(a_machine_on_the_way_is_the_users),
         cmocka_unit_test(hosts_of_the_user_keep_his_configuration),
         cmocka_unit_test(commands_run_with_their_words),
         cmocka_unit_test(files_arrive_whole_with_their_mode),

@@ -218,6 +218,25 @@ static void one_at_a_time_also_across_labs(void **state)
     lab_unlock(held);
 }
 
+static void a_plain_host_is_one_in_every_lab(void **state)
+{
+    struct lab_host plain[2] = {guest_host(NULL), guest_host(NULL)};
+    struct error e = {""};
+    (void)state;
+    plain[0].ssh = (char *)(uintptr_t) "root@localhost";
+    plain[1].ssh = (char *)(uintptr_t) "root@rack7";
+    struct lab guests = lab_with(&plain[0], 1, "guests"), other = lab_with(&plain[1], 1, "other"),
+               rack = lab_with(&plain[0], 1, "rack");
+    rack.driver = LAB_SSH;
+    struct lab_lock *held = lab_lock(&guests, "run x", &e);
+    assert_non_null(held);
+    assert_null(lab_lock(&rack, "run y", &e));
+    struct lab_lock *another = lab_lock(&other, "run z", &e);
+    assert_non_null(another);
+    lab_unlock(another);
+    lab_unlock(held);
+}
+
 static void a_killed_program_holds_nothing(void **state)
 {
     struct lab_host hosts[1] = {guest_host("vm00")};
@@ -284,6 +303,7 @@ int main(void)
         cmocka_unit_test(a_foreign_domain_is_not_trusted),
         cmocka_unit_test(a_marked_domain_is_reached),
         cmocka_unit_test(one_at_a_time_also_across_labs),
+        cmocka_unit_test(a_plain_host_is_one_in_every_lab),
         cmocka_unit_test(a_killed_program_holds_nothing),
         cmocka_unit_test(odd_lab_names_leave_no_folder),
     };

@@ -1,0 +1,12 @@
+# shellcheck shell=bash
+# The ssh of a user who has a rack already: his own ~/.ssh, which ssh finds by the password database and not by HOME. Source it
+# after lib.sh and softlab.sh, inside the soft lab, where mounts are nobody else's:
+#   softlab_home               ~/.ssh is an empty folder, $DOT_SSH, with a key pair
+DOT_SSH=$(getent passwd "$(id -u)" | cut -d: -f6)/.ssh
+
+softlab_home() {
+    local made
+    mkdir -p "$SCRATCH/ssh" "$DOT_SSH" && chmod 700 "$SCRATCH/ssh" && mount --bind "$SCRATCH/ssh" "$DOT_SSH" || return 1
+    at_exit umount "$DOT_SSH"
+    made=$(ssh-keygen -q -t ed25519 -N '' -C rack -f "$DOT_SSH/id_ed25519" 2>&1) || echo "$made" >&2
+}
