@@ -1,7 +1,7 @@
 #include "guest-setup/virt/places.h"
 #include "harness/commands.h"
 #include "harness/judge.h"
-#include "harness/remote.h"
+#include "harness/remote_programs.h"
 #include "harness/remote_traffic.h"
 #include "lib/clock.h"
 #include "lib/find.h"
@@ -119,6 +119,46 @@ static void examine_for_scenario(struct examination *x, struct remote_host *h, c
     json_decref(wanted);
 }
 
+/* Can anything be asked of the host by our programs? */
+static bool examine_programs(struct examination *x, struct remote_host *h)
+{
+    struct error e;
+    int result = remote_programs_check(h, &e);
+    if (result == 0)
+        judge_say(x->entries, h->lab->name, "programs", "ok", NULL, "%s in %s", HARNESS_VERSION,
+                  h->lab->programs);
+    else
+        judge_say(x->entries, h->lab->name, "programs", result > 0 ? "warning" : "failure",
+                  "harness install copies them there", "%s", e.text);
+    return result >= 0;
+}
+
+/* What host-facts and nic-config find. */
+static void examine_nic(struct examination *x, struct remote_host *h, const char *role)
+{
+    struct error e;
+    json_t *facts = remote_facts(h, &e);
+    if (facts)
+        take_checks(x, h->lab->name, facts);
+    else
+        judge_say(x->entries, h->lab->name, "facts", "failure", NULL, "%s", e.text);
+    if (remote_find_nic(h, &e) != 0) {
+        judge_say(x->entries, h->lab->name, "nic", "failure", NULL, "%s", e.text);
+    } else {
+        judge_say(x->entries, h->lab->name, "nic", h->rdma ? "ok" : "failure",
+                  h->rdma ? NULL : "load the NIC's RDMA driver", "network device %s, RDMA device %s",
+                  h->netdev, h->rdma ? h->rdma : "none");
+        if (remote_journal_open(h))
+            judge_say(x->entries, h->lab->name, "settings", "warning", "harness restore",
+                      "an earlier run left settings that were not put back");
+        json_t *settings = remote_settings_get(h, &e);
+        if (x->cell && role)
+            examine_for_scenario(x, h, role, settings);
+        json_decref(settings);
+    }
+    json_decref(facts);
+}
+
 static void examine_host(struct examination *x, const struct lab_host *host, const char *role)
 {
     struct remote_host h;
@@ -129,26 +169,8 @@ static void examine_host(struct examination *x, const struct lab_host *host, con
     }
     judge_say(x->entries, host->name, "connection", "ok", NULL, "ssh answers");
     examine_clock(x, &h);
-    json_t *facts = remote_facts(&h, &e);
-    if (facts)
-        take_checks(x, host->name, facts);
-    else
-        judge_say(x->entries, host->name, "facts", "failure", NULL, "%s", e.text);
-    if (remote_find_nic(&h, &e) != 0) {
-        judge_say(x->entries, host->name, "nic", "failure", NULL, "%s", e.text);
-    } else {
-        judge_say(x->entries, host->name, "nic", h.rdma ? "ok" : "failure",
-                  h.rdma ? NULL : "load the NIC's RDMA driver", "network device %s, RDMA device %s", h.netdev,
-                  h.rdma ? h.rdma : "none");
-        if (remote_journal_open(&h))
-            judge_say(x->entries, host->name, "settings", "warning", "harness restore",
-                      "an earlier run left settings that were not put back");
-        json_t *settings = remote_settings_get(&h, &e);
-        if (x->cell && role)
-            examine_for_scenario(x, &h, role, settings);
-        json_decref(settings);
-    }
-    json_decref(facts);
+    if (examine_programs(x, &h))
+        examine_nic(x, &h, role);
     remote_host_close(&h);
 }
 

@@ -87,12 +87,13 @@ static void print_answer(const char *host, const json_t *answer)
     }
 }
 
-/* A guest that is off keeps its journal; it is put back when it is started again. */
+/* A guest that is off keeps its journal; it is put back when it is started again. A paused one goes on when it is reached. */
 static bool is_off(struct virt *virt, const struct lab_host *host)
 {
     enum virt_state state;
     struct error e;
-    if (!virt || virt_domain_state(virt, host->domain, &state, &e) != 0 || state == VIRT_RUNNING)
+    if (!virt || !host->domain || virt_domain_state(virt, host->domain, &state, &e) != 0 ||
+        state == VIRT_RUNNING || state == VIRT_PAUSED)
         return false;
     printf("%s: guest %s is %s: nothing to put back now\n", host->name, host->domain,
            virt_state_names[state]);

@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
-const struct command *const commands[] = {&command_run,     &command_check,   &command_list,
-                                          &command_report,  &command_schema,  &command_doctor,
-                                          &command_restore, &command_version, NULL};
+const struct command *const commands[] = {
+    &command_run,     &command_check,  &command_list,    &command_report,  &command_schema,
+    &command_install, &command_doctor, &command_restore, &command_version, NULL};
 
 static const struct option_spec no_options[] = {{0}};
 

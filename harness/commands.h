@@ -23,7 +23,7 @@ struct command {
 };
 
 extern const struct command command_run, command_check, command_list, command_report, command_schema,
-    command_doctor, command_restore, command_version;
+    command_install, command_doctor, command_restore, command_version;
 /* All, ended by NULL. */
 extern const struct command *const commands[];
 

@@ -10,13 +10,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BRING_UP_NS    (5 * 60 * NS_PER_S)
-#define READY_NS       (30 * NS_PER_S) /* samplers print their header, servers listen */
-#define LEAD_NS        (2 * NS_PER_S)  /* from starting the traffic generators to the first packet */
+#define BRING_UP_NS    (5 * 60 * NS_PER_S) /* a guest boots; a host that is there is tried for less */
+#define READY_NS       (30 * NS_PER_S)     /* samplers print their header, servers listen */
+#define LEAD_NS        (2 * NS_PER_S)      /* from starting the traffic generators to the first packet */
 #define LEAD_GPU_NS    (5 * NS_PER_S)  /* the same with GPU memory, whose driver takes its time to start */
 #define SILENCE_NS     (15 * NS_PER_S) /* a host that says nothing for so long hangs */
 #define SUMMARY_NS     (15 * NS_PER_S) /* summaries come after the measure phase, at most so late */
 #define LAST_LINES_NS  (5 * NS_PER_S)  /* programs that were told to end */
+#define QUIET_NS       (1 * NS_PER_S)  /* a host quiet for so long is worth a word when another one fails */
+#define RECONNECT_NS   (60 * NS_PER_S) /* to a host whose connection was cut, to put its settings back */
+#define SILENT_NS      (10 * NS_PER_S) /* the same when it has been silent already */
 #define LOOK_AROUND_NS (200 * NS_PER_MS)
 
 struct remote_lab {
@@ -27,7 +30,7 @@ struct remote_lab {
     size_t host_count;
     struct stream *streams;
     size_t stream_count;
-    bool started, virt_lost;
+    bool started, failed, virt_lost;
     json_t *warnings;
 };
 
@@ -176,22 +179,43 @@ static json_t *remote_lab_apply_settings(void *state, size_t role, const json_t 
     return remote_settings_set(&lab->hosts[role], wanted, lab->warnings, e);
 }
 
-/* The journal on the host knows better than we what was changed. A guest that is gone took its settings along. */
+/* A guest that is gone took its settings along; one that is paused has them still. */
+static int look_at_guest(const struct remote_lab *lab, const struct remote_host *h, enum virt_state *now,
+                         struct error *e)
+{
+    *now = VIRT_RUNNING;
+    if (!lab->virt || !h->lab->domain || virt_domain_state(lab->virt, h->lab->domain, now, NULL) != 0)
+        *now = VIRT_RUNNING;
+    return *now == VIRT_PAUSED ? error_set(e, "guest %s (host %s) is paused", h->lab->domain, h->lab->name)
+                               : 0;
+}
+
+static int reconnect(const struct remote_lab *lab, struct remote_host *h, struct error *e)
+{
+    struct remote_host again;
+    if (ssh_alive(h->ssh, NULL))
+        return 0;
+    if (remote_host_open(&again, lab->virt, &lab->run->cell->lab, h->lab,
+                         h->silent ? SILENT_NS : RECONNECT_NS, e) != 0)
+        return -1;
+    ssh_close(h->ssh);
+    h->ssh = again.ssh;
+    return 0;
+}
+
+/* The journal on the host knows better than we what was changed. */
 static json_t *remote_lab_restore_settings(void *state, size_t role, const json_t *saved, struct error *e)
 {
     struct remote_lab *lab = state;
     struct remote_host *h = &lab->hosts[role];
-    enum virt_state now = VIRT_RUNNING;
+    enum virt_state now;
     (void)saved;
-    if (lab->virt && virt_domain_state(lab->virt, h->lab->domain, &now, NULL) == 0 && now != VIRT_RUNNING)
+    if (look_at_guest(lab, h, &now, e) != 0)
+        return NULL;
+    if (now != VIRT_RUNNING)
         return json_pack("{s:s}", "guest", virt_state_names[now]);
-    if (!ssh_alive(h->ssh, NULL)) {
-        struct remote_host again;
-        if (remote_host_open(&again, lab->virt, &lab->run->cell->lab, h->lab, 60 * NS_PER_S, e) != 0)
-            return NULL;
-        ssh_close(h->ssh);
-        h->ssh = again.ssh;
-    }
+    if (reconnect(lab, h, e) != 0)
+        return NULL;
     json_t *answer = remote_settings_restore(h, e);
     if (!answer)
         return NULL;
@@ -258,9 +282,11 @@ static int look_at_events(struct remote_lab *lab, struct error *e)
                                   json_sprintf("libvirt: %s: guests are no longer watched", event.what));
         }
         for (size_t role = 0; event.gone && role < lab->host_count; role++)
-            if (strcmp(lab->hosts[role].lab->domain, event.domain) == 0)
+            if (lab->hosts[role].lab->domain && strcmp(lab->hosts[role].lab->domain, event.domain) == 0) {
+                lab->hosts[role].silent = true;
                 return error_set(e, "guest %s (host %s) %s", event.domain, lab->hosts[role].lab->name,
                                  event.what);
+            }
     }
     return 0;
 }
@@ -285,28 +311,59 @@ static int look_at_closed(struct stream *s, struct error *e)
                            stream_program(s));
 }
 
+/* How long a host that should be sampling has said nothing, beyond the distance of its samples. */
+static int64_t silence_ns(const struct remote_lab *lab, const struct stream *s)
+{
+    if (s->kind != STREAM_SAMPLER || !s->running || !s->lines)
+        return 0;
+    return clock_monotonic_ns() - s->heard_ns - 10 * lab->run->cell->scenario.sample.every_ns;
+}
+
 static int look_at_streams(struct remote_lab *lab, struct error *e)
 {
     for (size_t i = 0; i < lab->stream_count; i++) {
         struct stream *s = &lab->streams[i];
         if (!s->running && look_at_closed(s, e) != 0)
             return -1;
-        if (s->running && s->kind == STREAM_SAMPLER &&
-            clock_monotonic_ns() - s->heard_ns > SILENCE_NS + 10 * lab->run->cell->scenario.sample.every_ns)
+        if (silence_ns(lab, s) > SILENCE_NS)
             return error_set(e, "host %s: nothing came from it for %lld s: it hangs, or the connection does",
                              s->host->lab->name, SILENCE_NS / NS_PER_S);
     }
     return 0;
 }
 
+/* A host that hangs makes the traffic of others fail first: say who has been silent, and expect nothing more of it. */
+static void note_silent(struct remote_lab *lab, struct error *e)
+{
+    struct text quiet = {0};
+    for (size_t i = 0; i < lab->stream_count; i++) {
+        struct stream *s = &lab->streams[i];
+        int64_t quiet_ns = silence_ns(lab, s);
+        if (quiet_ns < QUIET_NS)
+            continue;
+        s->host->silent = true;
+        if (quiet_ns < SILENCE_NS)
+            text_add(&quiet, "; host %s has said nothing for %lld s", s->host->lab->name,
+                     (long long)(quiet_ns / NS_PER_S));
+    }
+    if (quiet.length) {
+        struct error told = *e;
+        error_set(e, "%s%s", told.text, text_string(&quiet));
+    }
+    text_free(&quiet);
+}
+
 /* Events first: a guest that was destroyed explains why its programs ended. */
 static int look_around(struct remote_lab *lab, struct error *e)
 {
+    lab->failed = true; /* unless all is well */
     if (look_at_events(lab, e) != 0)
         return -1;
     struct error first;
-    if (look_at_streams(lab, &first) == 0)
+    if (look_at_streams(lab, &first) == 0) {
+        lab->failed = false;
         return 0;
+    }
     /* the event of what ended the programs may still be on its way */
     for (int i = 0; i < 5; i++) {
         if (lab->virt &&
@@ -314,6 +371,7 @@ static int look_around(struct remote_lab *lab, struct error *e)
             look_at_events(lab, e) != 0)
             return -1;
     }
+    note_silent(lab, &first);
     return error_set(e, "%s", first.text);
 }
 
@@ -439,26 +497,30 @@ static enum advance remote_lab_advance(void *state, int64_t until_ns, struct err
 
 /* ---- the end -------------------------------------------------------------------------------------------- */
 
-static bool any_runs(const struct remote_lab *lab, enum stream_kind kind)
+#define KIND(kind) (1u << (kind))
+#define ALL_KINDS  (KIND(STREAM_SAMPLER) | KIND(STREAM_SERVER) | KIND(STREAM_TRAFFIC))
+
+/* Nothing is expected of a host that hangs, or is gone. */
+static bool any_runs(const struct remote_lab *lab, unsigned kinds)
 {
     for (size_t i = 0; i < lab->stream_count; i++)
-        if (lab->streams[i].kind == kind && lab->streams[i].running)
+        if (kinds & KIND(lab->streams[i].kind) && lab->streams[i].running && !lab->streams[i].host->silent)
             return true;
     return false;
 }
 
-/* Let programs of a kind come to their end by themselves for `grace_ns`, then tell them, then end them. A second Ctrl-C cuts
- * the waiting short; what has come is kept. */
-static int end_streams(struct remote_lab *lab, enum stream_kind kind, int64_t grace_ns, struct error *e)
+/* Let programs of these kinds come to their end by themselves for `grace_ns`, then tell them. A second Ctrl-C cuts the waiting
+ * short; what has come is kept. */
+static int end_streams(struct remote_lab *lab, unsigned kinds, int64_t grace_ns, struct error *e)
 {
     int patience = interrupt_count(lab->run->interrupt) + 1, result = 0;
     struct error known; /* what ended the run has been told already */
     for (int told = 0; told < 2; told++) {
         int64_t deadline_ns = clock_monotonic_ns() + (told ? LAST_LINES_NS : grace_ns);
         for (size_t i = 0; told && i < lab->stream_count; i++)
-            if (lab->streams[i].kind == kind)
+            if (kinds & KIND(lab->streams[i].kind))
                 stream_tell_end(&lab->streams[i]);
-        while (result == 0 && any_runs(lab, kind) && clock_monotonic_ns() < deadline_ns &&
+        while (result == 0 && any_runs(lab, kinds) && clock_monotonic_ns() < deadline_ns &&
                interrupt_count(lab->run->interrupt) < patience) {
             result = pump_once(lab, deadline_ns, e);
             if (look_at_events(lab, &known) != 0)
@@ -477,24 +539,28 @@ static int end_of(struct stream *s, struct error *e)
     return outcome == STREAM_WELL ? 0 : -1;
 }
 
+/* Traffic first: its summaries come at its end, and samplers see it out. */
+static int finish_whole(struct remote_lab *lab, struct error *e)
+{
+    struct error later;
+    int result = end_streams(lab, KIND(STREAM_TRAFFIC), SUMMARY_NS, e);
+    for (size_t i = 0; result == 0 && i < lab->stream_count; i++)
+        if (lab->streams[i].kind == STREAM_TRAFFIC)
+            result = end_of(&lab->streams[i], e);
+    if (end_streams(lab, ALL_KINDS, 0, &later) != 0)
+        result = result == 0 ? error_set(e, "%s", later.text) : -1;
+    return result;
+}
+
 static int remote_lab_finish(void *state, struct error *e)
 {
     struct remote_lab *lab = state;
-    bool whole = interrupt_count(lab->run->interrupt) == 0;
-    int result = 0;
     if (!lab->started)
         return 0;
+    bool whole = !lab->failed && interrupt_count(lab->run->interrupt) == 0;
     for (size_t i = 0; whole && i < lab->stream_count; i++)
         whole = lab->streams[i].running || lab->streams[i].kind == STREAM_TRAFFIC;
-    if (end_streams(lab, STREAM_TRAFFIC, whole ? SUMMARY_NS : 0, e) != 0)
-        result = -1;
-    for (size_t i = 0; result == 0 && whole && i < lab->stream_count; i++)
-        if (lab->streams[i].kind == STREAM_TRAFFIC)
-            result = end_of(&lab->streams[i], e);
-    struct error later;
-    if (end_streams(lab, STREAM_SERVER, 0, &later) != 0 || end_streams(lab, STREAM_SAMPLER, 0, &later) != 0)
-        result = result == 0 ? error_set(e, "%s", later.text) : -1;
-    return result;
+    return whole ? finish_whole(lab, e) : end_streams(lab, ALL_KINDS, 0, e);
 }
 
 static void remote_lab_add_to_result(void *state, json_t *result)

@@ -9,15 +9,20 @@
 #define REMOTE_COMMAND_NS \
     (60 * 1000000000LL) /* a command on a host: nic-config waits for links, GIDs and firmware */
 
+#define REMOTE_EXTRA_NICS 64 /* as many as a lab may give a host */
+
 /* A host while it is worked with. */
 struct remote_host {
     const struct lab_host *lab; /* NULL: unused */
     struct ssh_session *ssh;
     char *netdev, *rdma;
-    json_t *nic;        /* nic-config's last answer to get */
-    json_t *thresholds; /* nic-config's, after settings were applied */
+    char *extra
+        [REMOTE_EXTRA_NICS]; /* network devices of a forwarding host's other ports; NULL after the last */
+    json_t *nic;             /* nic-config's last answer to get */
+    json_t *thresholds;      /* nic-config's, after settings were applied */
     int64_t offset_ns, error_ns;
     bool nvml_answers; /* for the lab's GPU, by the last facts */
+    bool silent; /* it is gone, or had said nothing for a while when the run failed */
 };
 
 /* Connect: start the guest when it is one, wait for ssh. `virt` is NULL in an ssh lab. */

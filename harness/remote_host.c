@@ -42,6 +42,8 @@ void remote_host_close(struct remote_host *h)
         ssh_close(h->ssh);
     free(h->netdev);
     free(h->rdma);
+    for (size_t i = 0; i < REMOTE_EXTRA_NICS; i++)
+        free(h->extra[i]);
     json_decref(h->nic);
     json_decref(h->thresholds);
     *h = (struct remote_host){0};
@@ -72,8 +74,8 @@ json_t *remote_json(struct remote_host *h, const char *const argv[], const char 
     int code = ssh_run(h->ssh, argv, input, &out, &err, REMOTE_COMMAND_NS, e);
     json_t *json = code >= 0 ? json_loads(text_string(&out), 0, &wrong) : NULL;
     if (code == 127)
-        error_set(e, "host %s has no %s: rebuild it with virt-provision, or install the programs there",
-                  h->lab->name, argv[0]);
+        error_set(e, "host %s has no %s (%.200s): `harness install` copies the programs there", h->lab->name,
+                  argv[0], last_line(&err));
     else if (code >= 0 && !json_is_object(json))
         error_set(e, "host %s: %s printed no JSON object (status %d): %.300s", h->lab->name, argv[0], code,
                   err.length ? last_line(&err) : "it said nothing");

@@ -34,16 +34,34 @@ static bool carries(const json_t *interface, const struct lab_nic *nic)
     return false;
 }
 
-/* By name, else by MAC or IP address. The caller frees. */
-static char *find_netdev(struct remote_host *h, const struct lab_nic *nic, struct error *e)
+/* The network device of a PCI device, also behind virtio. A guest's devices have other addresses inside than the lab's. */
+static const char name_of_pci[] =
+    "for d in /sys/bus/pci/devices/\"$1\"/net/* /sys/bus/pci/devices/\"$1\"/virtio*/net/*; do "
+    "[ ! -e \"$d\" ] || { echo \"${d##*/}\"; exit; }; done";
+
+static char *netdev_of_pci(struct remote_host *h, const char *pci, struct error *e)
+{
+    const char *const argv[] = {"sh", "-c", name_of_pci, "sh", pci, NULL};
+    struct text out = {0};
+    int result = ssh_must(h->ssh, argv, NULL, &out, REMOTE_COMMAND_NS, e);
+    char *found = NULL;
+    if (result == 0 && out.length > 1)
+        found = strndup(out.data, strcspn(out.data, "\n"));
+    else if (result == 0)
+        error_set(e, "host %s: PCI device %s has no network device there: is its driver loaded?",
+                  h->lab->name, pci);
+    text_free(&out);
+    return found;
+}
+
+/* By MAC or IP address. */
+static char *netdev_of_addresses(struct remote_host *h, const struct lab_nic *nic, struct error *e)
 {
     static const char *const argv[] = {"ip", "-json", "address", "show", NULL};
     struct text out = {0};
     size_t i;
     json_t *interface;
     char *found = NULL;
-    if (nic->netdev)
-        return strdup(nic->netdev);
     if (ssh_must(h->ssh, argv, NULL, &out, REMOTE_COMMAND_NS, e) != 0) {
         text_free(&out);
         return NULL;
@@ -56,21 +74,50 @@ static char *find_netdev(struct remote_host *h, const struct lab_nic *nic, struc
             found = strdup(name);
     }
     if (!found)
-        error_set(e,
-                  "host %s: no network device there has %s%s%s%s: give the NIC's netdev, mac or address in "
-                  "the lab file",
-                  h->lab->name, nic->mac ? "MAC " : "", nic->mac ? nic->mac : "",
-                  nic->address ? " address " : "", nic->address ? nic->address : "");
+        error_set(
+            e,
+            "host %s: no network device there has %s %s: give the NIC's netdev, mac or address in the lab "
+            "file",
+            h->lab->name, nic->mac ? "MAC" : "address", nic->mac ? nic->mac : nic->address);
     json_decref(list);
     text_free(&out);
     return found;
+}
+
+/* By name, else by PCI, MAC or IP address. The caller frees. */
+static char *find_netdev(struct remote_host *h, const struct lab_nic *nic, struct error *e)
+{
+    if (nic->netdev)
+        return strdup(nic->netdev);
+    if (nic->pci && !h->lab->domain)
+        return netdev_of_pci(h, nic->pci, e);
+    if (nic->mac || nic->address)
+        return netdev_of_addresses(h, nic, e);
+    error_set(
+        e,
+        "host %s: the lab file does not say which network device is meant: give the NIC's netdev, mac%s "
+        "or address",
+        h->lab->name, h->lab->domain ? "" : ", pci");
+    return NULL;
+}
+
+static int find_extra_nics(struct remote_host *h, struct error *e)
+{
+    const struct lab_nic *extra = h->lab->extra_nics.items;
+    for (size_t i = 0; i < h->lab->extra_nics.count && i < REMOTE_EXTRA_NICS; i++) {
+        free(h->extra[i]);
+        h->extra[i] = find_netdev(h, &extra[i], e);
+        if (!h->extra[i])
+            return -1;
+    }
+    return 0;
 }
 
 int remote_find_nic(struct remote_host *h, struct error *e)
 {
     free(h->netdev);
     h->netdev = find_netdev(h, &h->lab->nic, e);
-    if (!h->netdev)
+    if (!h->netdev || find_extra_nics(h, e) != 0)
         return -1;
     json_t *settings = remote_settings_get(h, e);
     if (!settings)
@@ -105,10 +152,9 @@ static json_t *ask(struct remote_host *h, const char *const words[], const char 
 
 json_t *remote_settings_get(struct remote_host *h, struct error *e)
 {
-    const struct lab_nic *extra = h->lab->extra_nics.items;
-    const char *words[68] = {"get", h->netdev};
-    for (size_t i = 0; i < h->lab->extra_nics.count && i < 64; i++)
-        words[i + 2] = extra[i].netdev; /* NULL ends the list early: such a NIC is left alone */
+    const char *words[REMOTE_EXTRA_NICS + 3] = {"get", h->netdev};
+    for (size_t i = 0; i < REMOTE_EXTRA_NICS; i++)
+        words[i + 2] = h->extra[i];
     json_t *answer = ask(h, words, NULL, e);
     if (!answer)
         return NULL;
@@ -126,7 +172,6 @@ bool remote_journal_open(const struct remote_host *h)
  * through them, and each has the role's queue. */
 static json_t *interfaces_of(const struct remote_host *h, const json_t *wanted)
 {
-    const struct lab_nic *extra = h->lab->extra_nics.items;
     json_t *interfaces = json_object(), *port = json_deep_copy(wanted);
     json_object_del(port, "ecn_threshold");
     if (h->lab->extra_nics.count == 0) {
@@ -140,9 +185,8 @@ static json_t *interfaces_of(const struct remote_host *h, const json_t *wanted)
     json_object_set_new(port, "bridge", json_string(BRIDGE));
     json_object_set_new(port, "up", json_true());
     json_object_set(interfaces, h->netdev, port);
-    for (size_t i = 0; i < h->lab->extra_nics.count; i++)
-        if (extra[i].netdev)
-            json_object_set_new(interfaces, extra[i].netdev, json_deep_copy(port));
+    for (size_t i = 0; i < REMOTE_EXTRA_NICS && h->extra[i]; i++)
+        json_object_set_new(interfaces, h->extra[i], json_deep_copy(port));
     json_decref(port);
     return interfaces;
 }
@@ -209,7 +253,7 @@ json_t *remote_settings_set(struct remote_host *h, const json_t *wanted, json_t 
     warn_of_skipped(h, answer, warnings);
     json_decref(h->thresholds);
     h->thresholds = json_incref(json_object_get(answer, "thresholds"));
-    json_t *read_back = json_object_get(answer, "read_back");
+    json_t *read_back = json_object_get(json_object_get(answer, "read_back"), "interfaces");
     read_back = read_back ? json_incref(read_back) : json_object();
     json_decref(answer);
     return read_back;

@@ -278,6 +278,18 @@ static void report(struct session *s)
     text_free(&page);
 }
 
+/* The folder of a run, and that of the scenario when it holds no other. */
+static void remove_folder(char *folder)
+{
+    char *slash = strrchr(folder, '/');
+    files_remove_tree(folder, NULL);
+    if (!slash)
+        return;
+    *slash = '\0';
+    rmdir(folder);
+    *slash = '/';
+}
+
 static int exit_status(const struct session *s)
 {
     if (s->ending == ENDING_INTERRUPTED)
@@ -302,7 +314,7 @@ static int run_all(struct session *s)
     if (s->ending != ENDING_WHOLE)
         log_error("%s", s->why.text);
     if (s->ending == ENDING_NOT_STARTED && json_array_size(json_object_get(s->index, "cells")) == 1) {
-        files_remove_tree(s->folder, NULL); /* nothing was done, so nothing is left */
+        remove_folder(s->folder); /* nothing was done, so nothing is left */
     } else {
         if (is_result(s->folder) && results_point_latest(s->folder, &e) != 0)
             log_warning("%s", e.text);

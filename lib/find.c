@@ -199,7 +199,9 @@ char *find_lab(const char *said, const char *fallback, const char **why, struct 
         return NULL;
     *why = configured ? "the config file" : "the scenario";
     if (!configured && !fallback) {
-        error_set(e, "no lab: give --lab, set HARNESS_LAB, or write \"lab\" into the scenario");
+        error_set(e, "no lab: give --lab, set HARNESS_LAB, or write \"lab\" into "
+                     "$XDG_CONFIG_HOME/harness/config.json; a "
+                     "run takes its scenario's, too");
         return NULL;
     }
     char *found = find_file(FIND_LAB, configured ? configured : fallback, e);
