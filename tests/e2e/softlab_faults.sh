@@ -11,48 +11,8 @@ softlab_up soft-pair || {
     nok "soft-pair is up"
     finish
 }
-H=$BUILD/harness
-OUT=$SCRATCH/results
-LAB=$ROOT/labs/soft-pair.json
-ONE=(pfc-bidir --lab "$LAB" --set 'sweep={}' --set 'flows.*.memory=host' --set settings.mtu=4000 --set phases.warmup=1s
-    --set phases.cooldown=200ms --set sample.every=50ms --no-report --out "$OUT")
-
-mtu() { softlab_ssh "$1" cat /sys/class/net/data0/mtu; }
-MTU=$(mtu a)
-
-# start DURATION: a run in the background; its folder is $R
-start() {
-    local before
-    before=$(find "$OUT" -name run.log 2>/dev/null | wc -l)
-    "$H" run "${ONE[@]}" --duration "$1" >"$SCRATCH/out" 2>"$SCRATCH/err" &
-    RUN=$!
-    for _ in $(seq 100); do
-        [ "$(find "$OUT" -name run.log 2>/dev/null | wc -l)" -le "$before" ] || break
-        sleep 0.1
-    done
-    R=$(find "$OUT" -mindepth 2 -maxdepth 2 -type d -printf '%T@ %p\n' | sort -n | tail -n 1 | cut -d' ' -f2)
-}
-reach() { # PHASE
-    for _ in $(seq 600); do
-        ! grep -q "phase $1" "$R/run.log" || return 0
-        kill -0 "$RUN" 2>/dev/null || return 1
-        sleep 0.1
-    done
-    return 1
-}
-# ended WHAT CODE REASON: the run ended so, with its samples and a reason
-ended() {
-    local code began=$SECONDS
-    wait "$RUN"
-    code=$?
-    if [ $code = "$2" ]; then ok "$1: exit code $2"; else nok "$1: exit code $2" "exit code $code; $(cat "$SCRATCH/err")"; fi
-    check "$1: the result is incomplete" jq -e '(.complete | not) and .verdict == "incomplete"' "$R/result.json"
-    jq -r .reason "$R/result.json" >"$SCRATCH/reason"
-    check_says "$1: ... and says why" "$3" "$SCRATCH/reason"
-    check "$1: samples before it are there and whole" jq -es '[.[] | select(type == "array")] | length > 10' "$R/samples.jsonl"
-    echo "# $1: ended after $((SECONDS - began)) s; $(cat "$SCRATCH/reason")"
-    check "$1: host a is as before" test "$(mtu a)" = "$MTU"
-}
+# shellcheck source=tests/e2e/softlab_runs.bash
+. "$(dirname "$0")/softlab_runs.bash"
 
 # ---- a guest is destroyed in the warm-up, and in the measure phase
 for phase in warmup measure; do
@@ -63,6 +23,29 @@ for phase in warmup measure; do
     ended "guest destroyed in $phase" 3 'soft-pair-b .*was destroyed'
     check "... and it can be started again" softlab_provision start b
 done
+
+# ---- a guest is paused; one hangs: no event tells of it, it only says nothing any more
+start 30s
+reach measure
+sleep 1
+virsh -q -c qemu:///system suspend soft-pair-b
+ended "guest paused" 3 'soft-pair-b .*was paused'
+check "... its settings are still to be put back" jq -e '[.warnings[] | select(test("settings of b were not put back: guest soft-pair-b .* is paused"))] | length == 1' "$R/result.json"
+check_exit 0 "... which harness restore does" "$H" restore --lab "$LAB"
+check_says "... for it goes on then" "b: data0 mtu is $MTU again" "$SCRATCH/out"
+
+start 60s
+reach measure
+sleep 1
+QEMU=$(pgrep -f 'qemu-system.*guest=soft-pair-b')
+kill -STOP "$QEMU"
+ended "guest hangs" 3 'host b(: nothing came from it for 15 s| has said nothing for [0-9]+ s|.*not responding)'
+check "... its settings are still to be put back" jq -e '[.warnings[] | select(test("settings of b were not put back"))] | length == 1' "$R/result.json"
+check "... nothing runs on the other any more" test -z "$(softlab_ssh a 'pgrep -x nic-sampler; pgrep -x roce-traffic')"
+kill -CONT "$QEMU"
+check_exit 0 "... and the next run puts them back first" "$H" run "${ONE[@]}" --duration 1s
+check "... and says so" jq -e '[.warnings[] | select(test("b: settings that an earlier run had left were put back first"))] | length == 1' "$OUT/pfc-bidir/latest/result.json"
+check "... and they are" test "$(mtu b)" = "$MTU"
 
 # ---- the ssh connection is cut
 start 30s

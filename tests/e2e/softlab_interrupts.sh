@@ -11,48 +11,8 @@ softlab_up soft-pair || {
     nok "soft-pair is up"
     finish
 }
-H=$BUILD/harness
-OUT=$SCRATCH/results
-LAB=$ROOT/labs/soft-pair.json
-ONE=(pfc-bidir --lab "$LAB" --set 'sweep={}' --set 'flows.*.memory=host' --set settings.mtu=4000 --set phases.warmup=1s
-    --set phases.cooldown=200ms --set sample.every=50ms --no-report --out "$OUT")
-
-mtu() { softlab_ssh "$1" cat /sys/class/net/data0/mtu; }
-MTU=$(mtu a)
-
-# start DURATION: a run in the background; its folder is $R
-start() {
-    local before
-    before=$(find "$OUT" -name run.log 2>/dev/null | wc -l)
-    "$H" run "${ONE[@]}" --duration "$1" >"$SCRATCH/out" 2>"$SCRATCH/err" &
-    RUN=$!
-    for _ in $(seq 100); do
-        [ "$(find "$OUT" -name run.log 2>/dev/null | wc -l)" -le "$before" ] || break
-        sleep 0.1
-    done
-    R=$(find "$OUT" -mindepth 2 -maxdepth 2 -type d -printf '%T@ %p\n' | sort -n | tail -n 1 | cut -d' ' -f2)
-}
-reach() { # PHASE
-    for _ in $(seq 600); do
-        ! grep -q "phase $1" "$R/run.log" || return 0
-        kill -0 "$RUN" 2>/dev/null || return 1
-        sleep 0.1
-    done
-    return 1
-}
-# ended WHAT CODE REASON: the run ended so, with its samples and a reason
-ended() {
-    local code began=$SECONDS
-    wait "$RUN"
-    code=$?
-    if [ $code = "$2" ]; then ok "$1: exit code $2"; else nok "$1: exit code $2" "exit code $code; $(cat "$SCRATCH/err")"; fi
-    check "$1: the result is incomplete" jq -e '(.complete | not) and .verdict == "incomplete"' "$R/result.json"
-    jq -r .reason "$R/result.json" >"$SCRATCH/reason"
-    check_says "$1: ... and says why" "$3" "$SCRATCH/reason"
-    check "$1: samples before it are there and whole" jq -es '[.[] | select(type == "array")] | length > 10' "$R/samples.jsonl"
-    echo "# $1: ended after $((SECONDS - began)) s; $(cat "$SCRATCH/reason")"
-    check "$1: host a is as before" test "$(mtu a)" = "$MTU"
-}
+# shellcheck source=tests/e2e/softlab_runs.bash
+. "$(dirname "$0")/softlab_runs.bash"
 
 # ---- Ctrl-C twice
 start 30s
@@ -62,11 +22,9 @@ sleep 0.5
 kill -INT "$RUN"
 ended "Ctrl-C twice" 130 'interrupted'
 
-# ---- a second run at the same time; libvirtd restarted meanwhile
+# ---- libvirtd restarted meanwhile
 start 6s
 reach warmup
-check_exit 3 "a second run on the lab is refused" "$H" run "${ONE[@]}" --duration 1s
-check_says "... and told who works there" 'host a is in use by harness \(process [0-9]+, run pfc-bidir' "$SCRATCH/err"
 kill "$(cat /run/libvirtd.pid)"
 while pgrep -x libvirtd >/dev/null; do sleep 0.1; done
 libvirtd -d -p /run/libvirtd.pid
@@ -78,9 +36,11 @@ wait "$RUN"
 check "libvirtd restarted: the run goes on to its end" test $? = 0
 check "... with a warning" jq -e '.complete and ([.warnings[] | select(test("libvirt"))] | length == 1)' "$R/result.json"
 
-# ---- killed with -9: nothing runs on, restore puts back; so does the next run
-start 30s
+# ---- a second run at the same time; killed with -9: nothing runs on, restore puts back; so does the next run
+start 60s
 reach measure
+check_exit 3 "a second run on the lab is refused" "$H" run "${ONE[@]}" --duration 1s
+check_says "... and told who works there" 'host a is in use by harness \(process [0-9]+, run pfc-bidir' "$SCRATCH/err"
 kill -KILL "$RUN"
 wait "$RUN" 2>/dev/null
 check "kill -9: nothing is taken for a result" test ! -e "$R/result.json"

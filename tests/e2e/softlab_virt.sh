@@ -113,11 +113,11 @@ check "no password would do" test "$(ssh -F none -o BatchMode=yes -o UserKnownHo
     -o PreferredAuthentications=password,keyboard-interactive root@198.51.100.139 true 2>&1 | grep -c 'Permission denied')" = 1
 
 # ---- one at a time
-flock "$XDG_STATE_HOME/harness/locks/libvirt_qemu____system_one-a" sleep 3 &
-sleep 0.3
+exec 8< "$XDG_STATE_HOME/harness/locks/libvirt_qemu____system_one-a"
+flock 8
 check_exit 3 "a second program must wait" vp stop
 check_says "it is said" 'host a is in use by' "$SCRATCH/err"
-wait $!
+exec 8<&-
 
 # ---- one step again
 vp rebuild --from late 2> "$SCRATCH/from"
