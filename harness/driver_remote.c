@@ -17,7 +17,9 @@
 #define SILENCE_NS     (15 * NS_PER_S) /* a host that says nothing for so long hangs */
 #define SUMMARY_NS     (15 * NS_PER_S) /* summaries come after the measure phase, at most so late */
 #define LAST_LINES_NS  (5 * NS_PER_S)  /* programs that were told to end */
-#define QUIET_NS       (1 * NS_PER_S)  /* a host quiet for so long is worth a word when another one fails */
+#define EVENT_NS       (1 * NS_PER_S)  /* libvirt's events come so late after what they tell of */
+#define CAUSE_NS       (3 * NS_PER_S)  /* to find out why a program ended */
+#define QUIET_NS       (1 * NS_PER_S)  /* a host quiet for so long is worth a word then */
 #define RECONNECT_NS   (60 * NS_PER_S) /* to a host whose connection was cut, to put its settings back */
 #define SILENT_NS      (10 * NS_PER_S) /* the same when it has been silent already */
 #define LOOK_AROUND_NS (200 * NS_PER_MS)
@@ -30,7 +32,8 @@ struct remote_lab {
     size_t host_count;
     struct stream *streams;
     size_t stream_count;
-    bool started, failed, virt_lost;
+    bool started, failed; /* failed: nothing comes to its end by itself */
+    bool virt_lost;
     json_t *warnings;
 };
 
@@ -332,47 +335,56 @@ static int look_at_streams(struct remote_lab *lab, struct error *e)
     return 0;
 }
 
-/* A host that hangs makes the traffic of others fail first: say who has been silent, and expect nothing more of it. */
+/* Has every host that should be sampling said something since? */
+static bool all_heard(const struct remote_lab *lab, int64_t since_ns)
+{
+    for (size_t i = 0; i < lab->stream_count; i++)
+        if (lab->streams[i].kind == STREAM_SAMPLER && lab->streams[i].running &&
+            lab->streams[i].heard_ns < since_ns)
+            return false;
+    return true;
+}
+
+/* Say who has been silent, and expect nothing more of it. */
 static void note_silent(struct remote_lab *lab, struct error *e)
 {
-    struct text quiet = {0};
     for (size_t i = 0; i < lab->stream_count; i++) {
         struct stream *s = &lab->streams[i];
-        int64_t quiet_ns = silence_ns(lab, s);
-        if (quiet_ns < QUIET_NS)
+        struct error told = *e;
+        if (silence_ns(lab, s) < QUIET_NS)
             continue;
         s->host->silent = true;
-        if (quiet_ns < SILENCE_NS)
-            text_add(&quiet, "; host %s has said nothing for %lld s", s->host->lab->name,
-                     (long long)(quiet_ns / NS_PER_S));
+        if (silence_ns(lab, s) < SILENCE_NS)
+            error_set(e, "%.700s; host %s has said nothing since", told.text, s->host->lab->name);
     }
-    if (quiet.length) {
-        struct error told = *e;
-        error_set(e, "%s%s", told.text, text_string(&quiet));
+}
+
+/* A program ended badly: is it that a guest was stopped, or that another host hangs? The event may still be on its way, and silence
+ * takes a moment to be told from slowness. */
+static int find_cause(struct remote_lab *lab, const struct error *first, struct error *e)
+{
+    struct error ignored;
+    int64_t begin_ns = clock_monotonic_ns(), now_ns = begin_ns;
+    while (now_ns < begin_ns + CAUSE_NS && (now_ns < begin_ns + EVENT_NS || !all_heard(lab, begin_ns))) {
+        if (pump_once(lab, now_ns + LOOK_AROUND_NS, &ignored) != 0)
+            break;
+        if (look_at_events(lab, e) != 0)
+            return -1;
+        now_ns = clock_monotonic_ns();
     }
-    text_free(&quiet);
+    error_set(e, "%s", first->text);
+    note_silent(lab, e);
+    return -1;
 }
 
 /* Events first: a guest that was destroyed explains why its programs ended. */
 static int look_around(struct remote_lab *lab, struct error *e)
 {
-    lab->failed = true; /* unless all is well */
-    if (look_at_events(lab, e) != 0)
-        return -1;
     struct error first;
-    if (look_at_streams(lab, &first) == 0) {
-        lab->failed = false;
-        return 0;
-    }
-    /* the event of what ended the programs may still be on its way */
-    for (int i = 0; i < 5; i++) {
-        if (lab->virt &&
-            poll(&(struct pollfd){.fd = virt_event_fd(lab->virt), .events = POLLIN}, 1, 200) > 0 &&
-            look_at_events(lab, e) != 0)
-            return -1;
-    }
-    note_silent(lab, &first);
-    return error_set(e, "%s", first.text);
+    int result = look_at_events(lab, e);
+    if (result == 0 && look_at_streams(lab, &first) != 0)
+        result = find_cause(lab, &first, e);
+    return result;
 }
 
 /* ---- the run -------------------------------------------------------------------------------------------- */
@@ -466,11 +478,14 @@ static bool uses_gpu(const struct scenario *scenario)
 static int remote_lab_start(void *state, int64_t *start_ns, struct error *e)
 {
     struct remote_lab *lab = state;
-    lab->started = true;
+    lab->started = lab->failed = true;
     if (start_samplers(lab, e) != 0 || start_servers(lab, e) != 0 || wait_ready(lab, e) != 0)
         return -1;
     *start_ns = clock_realtime_ns() + (uses_gpu(&lab->run->cell->scenario) ? LEAD_GPU_NS : LEAD_NS);
-    return start_traffic(lab, *start_ns, e);
+    if (start_traffic(lab, *start_ns, e) != 0)
+        return -1;
+    lab->failed = false;
+    return 0;
 }
 
 static int64_t remote_lab_now(void *state)
@@ -486,11 +501,11 @@ static enum advance remote_lab_advance(void *state, int64_t until_ns, struct err
         int64_t left_ns = until_ns - clock_realtime_ns();
         if (left_ns <= 0)
             return ADVANCE_DONE;
-        if (pump_once(lab, clock_monotonic_ns() + left_ns, e) != 0)
-            return ADVANCE_FAILED;
-        if (interrupt_count(lab->run->interrupt) > 0)
+        lab->failed = pump_once(lab, clock_monotonic_ns() + left_ns, e) != 0;
+        if (!lab->failed && interrupt_count(lab->run->interrupt) > 0)
             return ADVANCE_INTERRUPTED;
-        if (look_around(lab, e) != 0)
+        lab->failed = lab->failed || look_around(lab, e) != 0;
+        if (lab->failed)
             return ADVANCE_FAILED;
     }
 }
