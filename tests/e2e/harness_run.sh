@@ -134,6 +134,9 @@ done
 check_exit 0 "schema scenario --manual" "$H" schema scenario --manual
 check_says "... names every field of a flow" 'It Cm queue_pairs' "$SCRATCH/out"
 check_exit 0 "doctor on a simulated lab" "$H" doctor --lab sim-geforce-pair --for pfc-bidir
+check_exit 2 "programs cannot be put on simulated hosts" "$H" install --lab sim-geforce-pair
+check_exit 2 "nor on hosts that are not in the lab" "$H" install c --lab ssh-pair.example
+check_says "... which is said" 'lab ssh-pair has no host "c"' "$SCRATCH/err"
 check_exit 0 "restore on a simulated lab" "$H" restore --lab sim-geforce-pair
 check_exit 0 "version" "$H" version
 

@@ -1,13 +1,24 @@
 #!/bin/bash
 # Every softlab_*.sh part, one after another on the same guests: namespaces, libvirtd and guests are made once. One TAP stream.
-# softlab_all.sh [PART...] runs the named parts only (softlab_all.sh softlab_sampler.sh).
+# softlab_all.sh [PART...] runs the named parts only (softlab_all.sh softlab_sampler.sh); softlab_all.sh guests runs those about
+# guests and runs that are upset, softlab_all.sh programs the others: two labs beside each other, for much of it is waiting.
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=tests/e2e/softlab.sh
 . "$here/softlab.sh"
 softlab_require "$here/softlab_all.sh" "$@"
 export SOFTLAB_DIR SOFTLAB_SHARED=1
 
-[ $# -gt 0 ] || set -- "$here"/softlab_*.sh
+guests=("$here"/softlab_{virt,session,remote,ssh,faults,interrupts}.sh)
+case ${1:-} in
+'') set -- "$here"/softlab_*.sh ;;
+guests) set -- "${guests[@]}" ;;
+programs)
+    set --
+    for part in "$here"/softlab_*.sh; do
+        case " ${guests[*]} " in *" $part "*) ;; *) set -- "$@" "$part" ;; esac
+    done
+    ;;
+esac
 count=0
 failed=0
 for part in "$@"; do
