@@ -20,7 +20,6 @@ LAB=$SCRATCH/far.json
 jq '.name = "far" | .uri = "qemu+ssh://rack7/system" | .management.subnet = "203.0.113.0/26" | .hosts = {a: (.hosts.a + {domain: "far-a"})} | .links = []' \
     "$ROOT/labs/soft-pair.json" > "$LAB"
 vp() { "$BUILD/virt-provision" --lab "$LAB" "$@"; }
-at_exit vp --quiet destroy
 
 # ---- the machine: it takes nobody's key yet
 ssh-keygen -q -t ed25519 -N '' -f "$SCRATCH/machine"
@@ -38,6 +37,7 @@ printf 'Host rack7\n    HostName 127.0.0.1\n    Port 2222\n' > "$DOT_SSH/config"
 told "a machine where nobody listens" 'ssh: connect to host 127.0.0.1 port 2222: Connection refused'
 /usr/sbin/sshd -f "$SCRATCH/sshd_config"
 at_exit eval "kill \$(cat '$SCRATCH/sshd.pid')"
+at_exit vp --quiet destroy
 told "a machine whose key nobody knows" 'Host key verification failed'
 echo "[127.0.0.1]:2222 $(cut -d' ' -f1,2 "$SCRATCH/machine.pub")" > "$DOT_SSH/known_hosts"
 told "a machine that refuses the login" '.*Permission denied'
@@ -55,7 +55,7 @@ vp -q ssh-config > "$SCRATCH/ssh_config"
 check "... by the file for ssh, too" test "$(ssh -F "$SCRATCH/ssh_config" -o BatchMode=yes a hostname)" = a
 check_exit 0 "status asks it" vp status --check
 check_says "... and its steps hold" '10-programs +done +nic-sampler' "$SCRATCH/out"
-check_exit 0 "harness reaches it" "$BUILD/harness" doctor --lab "$LAB"
+check_exit 0 "harness reaches it" "$BUILD/harness" install --lab "$LAB"
 : > "$SCRATCH/authorized"
 check_exit 3 "the machine refuses, all of a sudden" "$BUILD/harness" restore --lab "$LAB"
 cp "$DOT_SSH/id_ed25519.pub" "$SCRATCH/authorized"
