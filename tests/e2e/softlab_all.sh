@@ -26,7 +26,7 @@ for part in "$@"; do
     [ "$name" != softlab_all ] || continue
     started=$SECONDS
     output=$SOFTLAB_DIR/$name.tap
-    timeout 300 bash "$here/$name.sh" > "$output" 2> >(sed "s/^/# $name: /" >&2)
+    timeout 600 bash "$here/$name.sh" > "$output" 2> >(sed "s/^/# $name: /" >&2)
     status=$?
     # the part's lines under one numbering
     while IFS= read -r line; do
