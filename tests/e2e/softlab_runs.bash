@@ -12,6 +12,14 @@ ONE=(pfc-bidir --lab "$LAB" --set 'sweep={}' --set 'flows.*.memory=host' --set s
 mtu() { softlab_ssh "$1" cat /sys/class/net/data0/mtu; }
 MTU=$(mtu a)
 
+# A test that is ended leaves no run behind, nor its settings to the parts that follow.
+RUN=
+# shellcheck disable=SC2317 # at_exit calls it
+end_run() {
+    [ -z "$RUN" ] || ! kill -TERM "$RUN" 2>/dev/null || wait "$RUN"
+}
+at_exit end_run
+
 # start DURATION: a run in the background; its folder is $R
 start() {
     local before
