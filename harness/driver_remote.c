@@ -365,7 +365,8 @@ static int find_cause(struct remote_lab *lab, const struct error *first, struct 
 {
     struct error ignored;
     int64_t begin_ns = clock_monotonic_ns(), now_ns = begin_ns;
-    while (now_ns < begin_ns + CAUSE_NS && (now_ns < begin_ns + EVENT_NS || !all_heard(lab, begin_ns))) {
+    while (now_ns < begin_ns + CAUSE_NS && interrupt_count(lab->run->interrupt) == 0 &&
+           (now_ns < begin_ns + EVENT_NS || !all_heard(lab, begin_ns))) {
         if (pump_once(lab, now_ns + LOOK_AROUND_NS, &ignored) != 0)
             break;
         if (look_at_events(lab, e) != 0)
