@@ -5,8 +5,9 @@
 DOT_SSH=$(getent passwd "$(id -u)" | cut -d: -f6)/.ssh
 
 softlab_home() {
-    local made
-    mkdir -p "$SCRATCH/ssh" "$DOT_SSH" && chmod 700 "$SCRATCH/ssh" && mount --bind "$SCRATCH/ssh" "$DOT_SSH" || return 1
+    # the mount is the lab's alone, the folder that it needs is not
+    [ -d "$DOT_SSH" ] || { mkdir -m 700 "$DOT_SSH" && at_exit rmdir "$DOT_SSH"; }
+    mkdir -m 700 "$SCRATCH/ssh" && mount --bind "$SCRATCH/ssh" "$DOT_SSH" || return 1
     at_exit umount "$DOT_SSH"
-    made=$(ssh-keygen -q -t ed25519 -N '' -C rack -f "$DOT_SSH/id_ed25519" 2>&1) || echo "$made" >&2
+    ssh-keygen -q -t ed25519 -N '' -C rack -f "$DOT_SSH/id_ed25519"
 }
