@@ -80,11 +80,11 @@ refused() { # WHAT FILTER PATTERN
 }
 ssh-keygen -q -t ed25519 -N '' -f "$SCRATCH/stranger"
 echo "$B $(cut -d' ' -f1,2 "$SCRATCH/stranger.pub")" > "$SCRATCH/known_wrong"
-refused "a host with another key than is known" ".hosts.b.known_hosts = \"$SCRATCH/known_wrong\"" 'connecting to host b: .*Host key verification failed'
-refused "a host whose key nobody knows" ".hosts.b.known_hosts = \"/dev/null\"" 'connecting to host b: .*Host key verification failed'
-refused "a host that refuses the login" ".hosts.b.identity = \"$SCRATCH/stranger\"" "connecting to host b: .*root@$B: Permission denied"
-refused "a host that is not known" '.hosts.b.ssh = "root@rack-b.invalid"' 'connecting to host b: .*Could not resolve hostname rack-b.invalid'
-refused "a host where nobody listens" '.hosts.b += {ssh: "root@127.0.0.1", port: 9}' 'connecting to host b: .*port 9: Connection refused'
+refused "a host with another key than is known" ".hosts.b.known_hosts = \"$SCRATCH/known_wrong\"" 'connecting to host b \(.*\): .*Host key verification failed'
+refused "a host whose key nobody knows" ".hosts.b.known_hosts = \"/dev/null\"" 'connecting to host b \(.*\): .*Host key verification failed'
+refused "a host that refuses the login" ".hosts.b.identity = \"$SCRATCH/stranger\"" "connecting to host b \(.*\): .*root@$B: Permission denied"
+refused "a host that is not known" '.hosts.b.ssh = "root@rack-b.invalid"' 'connecting to host b \(.*\): .*Could not resolve hostname rack-b.invalid'
+refused "a host where nobody listens" '.hosts.b += {ssh: "root@127.0.0.1", port: 9}' 'connecting to host b \(.*\): .*port 9: Connection refused'
 refused "a host without sudo" '.hosts.b.sudo = true' 'on host b: .*sudo: .*not found'
 refused "a host whose NIC is another" '.hosts.b.nic.address = "10.0.0.9/24"' 'host b: no network device there has address 10.0.0.9/24: give the NIC.s netdev, mac or address'
 finish
