@@ -138,7 +138,7 @@ static void trust_options(struct arguments *a, const struct ssh_target *t)
         argument(a, "-oHostKeyAlias=%s", t->key_alias);
 }
 
-static struct arguments arguments_of(const struct ssh_target *t, bool terminal)
+static struct arguments arguments_of(const struct ssh_target *t, bool terminal, const char *log_level)
 {
     struct arguments a = {0};
     argument(&a, "ssh");
@@ -156,13 +156,13 @@ static struct arguments arguments_of(const struct ssh_target *t, bool terminal)
     argument(&a, terminal ? "-t" : "-T");
     if (!terminal)
         argument(&a, "-oBatchMode=yes");
-    argument(&a, "-oLogLevel=ERROR");
+    argument(&a, "-oLogLevel=%s", log_level);
     return a;
 }
 
 char **ssh_arguments(const struct ssh_target *target, bool terminal)
 {
-    struct arguments a = arguments_of(target, terminal);
+    struct arguments a = arguments_of(target, terminal, "ERROR");
     argument(&a, "--");
     argument(&a, "%s", target->host);
     if (!a.failed)
@@ -253,7 +253,8 @@ bool ssh_alive(struct ssh_session *s, struct error *e)
 
 static int start_master(struct ssh_session *s, struct error *e)
 {
-    struct arguments a = arguments_of(&s->target, false);
+    struct arguments a =
+        arguments_of(&s->target, false, "INFO"); /* ERROR hides "Timeout, server not responding" */
     argument(&a, "-oControlMaster=yes");
     argument(&a, "-oControlPersist=no");
     path_option(&a, "ControlPath", s->socket);
