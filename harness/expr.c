@@ -771,5 +771,5 @@ enum expr_outcome expr_evaluate(const struct expr *expr, const json_t *result, s
     out->unit = dimension_units[both == ANY ? PLAIN : both];
     if (isnan(out->left) || (expr->right && isnan(out->right)))
         return EXPR_UNKNOWN;
-    return !expr->right || compare(expr->sign->comparison, out->left, out->right) ? EXPR_TRUE : EXPR_FALSE;
+    return !expr->sign || compare(expr->sign->comparison, out->left, out->right) ? EXPR_TRUE : EXPR_FALSE;
 }
