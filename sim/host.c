@@ -5,9 +5,9 @@
  * `paused`: queues from which nothing may be taken. */
 uint32_t host_next_qp(struct sim *sim, struct host *h, uint16_t paused, int64_t *wake_ps)
 {
-    uint32_t q = h->ring;
-    if (q == NONE)
+    if (h->ring == NONE)
         return NONE;
+    uint32_t first = sim->qps[h->ring].ring_next, q = first;
     do {
         const struct queue_pair *qp = &sim->qps[q];
         int64_t may_ps = qp->next_send_ps;
@@ -16,13 +16,13 @@ uint32_t host_next_qp(struct sim *sim, struct host *h, uint16_t paused, int64_t 
         if (paused >> qp->queue & 1) {
             /* its time comes with the resume */
         } else if (may_ps <= sim->now_ps) {
-            h->ring = qp->ring_next;
+            h->ring = q;
             return q;
         } else if (may_ps < *wake_ps) {
             *wake_ps = may_ps;
         }
         q = qp->ring_next;
-    } while (q != h->ring);
+    } while (q != first);
     return NONE;
 }
 

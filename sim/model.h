@@ -201,7 +201,8 @@ struct host_counters {
 
 struct host {
     uint32_t port;
-    uint32_t ring; /* the next queue pair in the round robin of those that have something to send */
+    /* The round robin of queue pairs that have something to send: the one served last, and the one that joined last. */
+    uint32_t ring, ring_joined;
     uint32_t schedule_event, fetched_event[SIM_MEMORIES], write_event;
     int64_t message_ps; /* between starts of messages */
     int64_t next_message_ps;

@@ -8,6 +8,7 @@
 
 /* ---- the sender's round robin ----------------------------------------------------------------------- */
 
+/* Behind the one that joined last: those that stay keep their places, and none is served twice in a round. */
 static void ring_join(struct sim *sim, uint32_t q)
 {
     struct queue_pair *qp = &sim->qps[q];
@@ -15,14 +16,15 @@ static void ring_join(struct sim *sim, uint32_t q)
     if (qp->ring_next != NONE || qp->send_psn == qp->limit_psn)
         return;
     if (h->ring == NONE) {
-        h->ring = qp->ring_next = qp->ring_previous = q;
+        h->ring = h->ring_joined = qp->ring_next = qp->ring_previous = q;
         return;
     }
-    struct queue_pair *next = &sim->qps[h->ring];
-    qp->ring_next = h->ring;
-    qp->ring_previous = next->ring_previous;
-    sim->qps[next->ring_previous].ring_next = q;
-    next->ring_previous = q;
+    struct queue_pair *before = &sim->qps[h->ring_joined];
+    qp->ring_previous = h->ring_joined;
+    qp->ring_next = before->ring_next;
+    sim->qps[before->ring_next].ring_previous = q;
+    before->ring_next = q;
+    h->ring_joined = q;
 }
 
 static void ring_leave(struct sim *sim, uint32_t q)
@@ -37,7 +39,9 @@ static void ring_leave(struct sim *sim, uint32_t q)
         sim->qps[qp->ring_previous].ring_next = qp->ring_next;
         sim->qps[qp->ring_next].ring_previous = qp->ring_previous;
         if (h->ring == q)
-            h->ring = qp->ring_next;
+            h->ring = qp->ring_previous;
+        if (h->ring_joined == q)
+            h->ring_joined = qp->ring_previous;
     }
     qp->ring_next = qp->ring_previous = NONE;
 }
