@@ -2,6 +2,7 @@
 #include "harness/lab_driver.h"
 #include "harness/sim_completion.h"
 #include "harness/sim_series.h"
+#include "harness/sim_topology.h"
 #include "lib/clock.h"
 #include "lib/histogram.h"
 #include "lib/lab_sim.h"
@@ -28,6 +29,7 @@ struct sim_lab {
     struct flow_state *flows;
     struct sim_series *series; /* by role */
     int64_t *values;           /* of one role */
+    int64_t *holds[2];         /* sim_topology.h, at the measure phase's start (NULL: the run's) and end */
     int64_t measure_start_ns, measure_end_ns, end_ns;
     int64_t next_sample_ns, next_interval_ns, interval_ns, interval_start_ns;
     int64_t now_ns, last_sample_ns;
@@ -75,6 +77,8 @@ static void sim_lab_close(void *state)
     free(lab->line);
     free(lab->flows);
     free(lab->values);
+    free(lab->holds[0]);
+    free(lab->holds[1]);
     json_decref(lab->warnings);
     free(lab);
 }
@@ -473,6 +477,16 @@ static int64_t earliest(const struct sim_lab *lab, int64_t until_ns)
     return until_ns;
 }
 
+static int note_holds(struct sim_lab *lab, struct error *e)
+{
+    int64_t **holds = &lab->holds[lab->now_ns == lab->measure_end_ns];
+    if (lab->now_ns == lab->measure_start_ns)
+        sim_longest_holds_begin(lab->sim);
+    free(*holds);
+    *holds = sim_topology_holds(lab->sim, &lab->setup);
+    return *holds ? 0 : error_set(e, "out of memory");
+}
+
 static int step(struct sim_lab *lab, int64_t until_ns, struct error *e)
 {
     int64_t begun = clock_monotonic_ns();
@@ -484,6 +498,8 @@ static int step(struct sim_lab *lab, int64_t until_ns, struct error *e)
     lab->wall_ns += clock_monotonic_ns() - begun;
     if (lab->now_ns <= lab->measure_end_ns)
         note_measured(lab);
+    if (mark && note_holds(lab, e) != 0)
+        return -1;
     if ((mark || next_ns == lab->next_interval_ns) && write_intervals(lab, e) != 0)
         return -1;
     if (mark || next_ns == lab->next_sample_ns || next_ns == lab->end_ns) {
@@ -519,6 +535,8 @@ static int sim_lab_finish(void *state, struct error *e)
         return 0;
     if ((lab->last_sample_ns != lab->now_ns && write_samples(lab, e) != 0) || write_intervals(lab, e) != 0)
         return -1;
+    if (!lab->holds[1] && !(lab->holds[1] = sim_topology_holds(lab->sim, &lab->setup))) /* it ended early */
+        return error_set(e, "out of memory");
     for (size_t i = 0; i < lab->setup.config.flow_count; i++)
         if (lab->flows[i].lines && write_summary(lab, i, e) != 0)
             return -1;
@@ -575,6 +593,9 @@ static void sim_lab_add_to_result(void *state, json_t *result)
                         json_pack("{s:I,s:I,s:I,s:I,s:I}", "events", (json_int_t)work.events, "hops",
                                   (json_int_t)work.hops, "wall_ns", (json_int_t)lab->wall_ns, "memory_bytes",
                                   (json_int_t)work.bytes, "allocations", (json_int_t)work.allocations));
+    json_object_set_new(
+        result, "topology",
+        sim_topology_json(lab->run->cell, lab->sim, &lab->setup, lab->holds[0], lab->holds[1]));
     for (size_t role = 0; role < lab->run->cell->scenario.roles.count; role++)
         if (is_host(lab, role))
             json_object_set_new(json_object_get(json_object_get(result, "hosts"), role_name(lab, role)),

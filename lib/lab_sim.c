@@ -39,7 +39,8 @@ static const struct field nic_fields[] = {
     {"congestion_on_ack", FIELD_BOOL, AT(congestion_on_ack),
      .help = "A marked packet's ACK says so and no CNP is sent, as some simulators have it."},
     {"gap_held", FIELD_BOOL, AT(gap_held),
-     .help = "The gap to the next packet stays what the rate was when a packet was sent, as some simulators have it; "
+     .help = "The gap to the next packet stays what the rate was when a packet was sent, as some simulators "
+             "have it; "
              "else it follows the rate."},
     {"cnp_pacing", FIELD_CHOICE, AT(cnp_pacing), .choices = pacing_names,
      .help = "What min_time_between_cnps holds for."},

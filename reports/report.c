@@ -2,6 +2,7 @@
 
 #include "lib/files.h"
 #include "reports/figures.h"
+#include "reports/map.h"
 #include "reports/page.h"
 #include "reports/plot.h"
 #include "reports/run.h"
@@ -20,13 +21,14 @@ struct drawings {
     size_t count;
 };
 
-static int keep(struct drawings *drawings, const struct plot *plot, const char *caption, size_t run)
+static int keep(struct drawings *drawings, const char *name, const char *title, const char *caption,
+                size_t run)
 {
     struct drawing *items = realloc(drawings->items, (drawings->count + 1) * sizeof *items);
     if (!items)
         return -1;
     drawings->items = items;
-    items[drawings->count++] = (struct drawing){strdup(plot->name), strdup(plot->title), caption, run};
+    items[drawings->count++] = (struct drawing){strdup(name), strdup(title), caption, run};
     return 0;
 }
 
@@ -46,7 +48,7 @@ static int finish_plot(struct plot *plot, const char *folder, const char *captio
     int result = 0;
     if (plot_prune(plot)) {
         result = plot_write(plot, folder, e);
-        if (result == 0 && keep(made, plot, caption, run) != 0)
+        if (result == 0 && keep(made, plot->name, plot->title, caption, run) != 0)
             result = error_set(e, "out of memory for the drawings");
     }
     plot_free(plot);
@@ -68,6 +70,25 @@ static int draw_sweep(const struct runs *runs, const char *folder, struct drawin
     return 0;
 }
 
+static int draw_map(const struct run *run, size_t index, const char *folder, struct drawings *made,
+                    struct error *e)
+{
+    struct text title = {0};
+    char name[64];
+    bool drawn;
+    snprintf(name, sizeof name, "%02zu-map", index + 1);
+    text_add(&title, "Pauses over the network%s%s", *run->label ? ": " : "", run->label);
+    int result = map_write(run, name, text_string(&title), folder, &drawn, e);
+    if (result == 0 && drawn &&
+        keep(made, name, text_string(&title),
+             "The half of a link beside a node is coloured by how long that node was kept from sending on "
+             "it, an arrow the way that was held; below, by when a pause first came: a storm's spread.",
+             index) != 0)
+        result = error_set(e, "out of memory for the drawings");
+    text_free(&title);
+    return result;
+}
+
 static int draw_run(struct runs *runs, size_t index, const char *folder, struct drawings *made,
                     struct error *e)
 {
@@ -87,6 +108,8 @@ static int draw_run(struct runs *runs, size_t index, const char *folder, struct 
         text_free(&title);
         result = finish_plot(&plot, folder, f->caption, index, made, e);
     }
+    if (result == 0)
+        result = draw_map(run, index, folder, made, e);
     run_free_samples(run);
     return result;
 }

@@ -51,8 +51,8 @@ int64_t congestion_gap_ps(struct sim *sim, const struct host *h, uint32_t q, uin
 {
     struct dcqcn *d = &sim->reactions[q];
     dcqcn_advance(d, &h->reaction, sim->now_ps);
-    int64_t ps = h->gap_held ? dcqcn_gap_at_rate(d, bytes)
-                             : dcqcn_gap_ps(d, &h->reaction, sim->now_ps, bytes);
+    int64_t ps =
+        h->gap_held ? dcqcn_gap_at_rate(d, bytes) : dcqcn_gap_ps(d, &h->reaction, sim->now_ps, bytes);
     dcqcn_sent(d, &h->reaction, bytes);
     return sim->truncate_to_ns ? ps - ps % SIM_PS_PER_NS : ps;
 }

@@ -153,6 +153,26 @@ struct priority_counters counters_of(const struct sim *sim, uint32_t port, unsig
     return c;
 }
 
+void sim_longest_holds_begin(struct sim *sim)
+{
+    for (uint32_t port = 0; port < sim->port_count; port++)
+        for (unsigned p = 0; p < SIM_PRIORITIES; p++)
+            sim->counters[port][p].longest_pause_ps = 0;
+}
+
+struct sim_hold sim_link_hold(const struct sim *sim, size_t link, unsigned end, unsigned priority)
+{
+    uint32_t port = (uint32_t)(2 * link + end);
+    struct priority_counters c = counters_of(sim, port, priority);
+    struct sim_hold hold = {.held_ps = c.rx_pause_ps,
+                            .first_ps = c.first_pause_ps ? c.first_pause_ps : -1,
+                            .longest_ps = c.longest_pause_ps ? c.longest_start_ps : -1};
+    int64_t start_ps = sim->ports[port].pause_start_ps[priority];
+    if (sim->ports[port].paused >> queue_of(priority) & 1 && sim->now_ps - start_ps > c.longest_pause_ps)
+        hold.longest_ps = start_ps;
+    return hold;
+}
+
 static int64_t read_source(const struct sim *sim, const struct host *h, const struct source *s, unsigned i)
 {
     struct priority_counters c;

@@ -134,6 +134,8 @@ struct priority_counters {
     int64_t tx_packets, tx_bytes, rx_packets, rx_bytes;
     int64_t lost_packets, lost_bytes; /* sent, and lost on the link */
     int64_t rx_pause, tx_pause, rx_pause_ps, tx_pause_ps, rx_transitions, rx_discards;
+    /* of pauses obeyed: when the first began (0: none yet); the longest that has ended since sim_longest_holds_begin */
+    int64_t first_pause_ps, longest_pause_ps, longest_start_ps;
 };
 
 /* ---- hosts ------------------------------------------------------------------------------------------ */

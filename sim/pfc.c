@@ -98,7 +98,12 @@ static void resume(struct sim *sim, uint32_t port, unsigned priority)
     struct port *at = &sim->ports[port];
     at->paused &= (uint16_t) ~(1u << queue_of(priority));
     struct priority_counters *c = &sim->counters[port][priority];
-    c->rx_pause_ps += sim->now_ps - at->pause_start_ps[priority];
+    int64_t length_ps = sim->now_ps - at->pause_start_ps[priority];
+    c->rx_pause_ps += length_ps;
+    if (length_ps > c->longest_pause_ps) {
+        c->longest_pause_ps = length_ps;
+        c->longest_start_ps = at->pause_start_ps[priority];
+    }
     c->rx_transitions++;
     log_pause(sim, at, priority);
 }
@@ -111,6 +116,9 @@ static void pause(struct sim *sim, uint32_t port, unsigned priority, uint32_t qu
     if (!(at->paused >> queue_of(priority) & 1)) {
         at->paused |= (uint16_t)(1u << queue_of(priority));
         at->pause_start_ps[priority] = sim->now_ps;
+        struct priority_counters *c = &sim->counters[port][priority];
+        if (!c->first_pause_ps)
+            c->first_pause_ps = sim->now_ps ? sim->now_ps : 1;
     }
     if (quanta == UINT32_MAX) {
         at->pause_until_ps[priority] = SIM_FOREVER;

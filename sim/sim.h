@@ -142,8 +142,9 @@ struct sim_nic_config {
     bool ack_unpaused;             /* ACKs go before data and are not paused (as some simulators do) */
     int64_t ack_timeout_ps;        /* local ACK timeout: 4.096 us * 2^timeout */
     int32_t max_reads;             /* read requests outstanding on a queue pair */
-    bool congestion_on_ack;  /* a marked packet's ACK says so, and no CNP is sent (as some simulators do) */
-    bool gap_held; /* the gap to a queue pair's next packet stays what the rate was at the last one's start (as some
+    bool congestion_on_ack; /* a marked packet's ACK says so, and no CNP is sent (as some simulators do) */
+    bool
+        gap_held; /* the gap to a queue pair's next packet stays what the rate was at the last one's start (as some
                       simulators have it); else it follows the rate */
     bool cnp_pacing_of_port; /* min_time_between_cnps holds for the port, else for each queue pair */
 };
@@ -309,6 +310,14 @@ struct sim_pause {
     uint32_t priority;
 };
 size_t sim_pauses(const struct sim *sim, const struct sim_pause **pauses);
+
+/* How pauses have kept end `end` (0: a, 1: b) of a link from sending on a priority: for how long, when the first of all began, and
+ * when the longest did of those that ended after sim_longest_holds_begin or have not ended; -1: there was none. */
+struct sim_hold {
+    int64_t held_ps, first_ps, longest_ps;
+};
+void sim_longest_holds_begin(struct sim *sim);
+struct sim_hold sim_link_hold(const struct sim *sim, size_t link, unsigned end, unsigned priority);
 
 /* What the engine did: for benchmarks. */
 struct sim_work {

@@ -76,6 +76,35 @@ check "above the published figures and expectations" awk '/class=notice/ { seen 
 check "and the drops are drawn" grep -q 'qdisc_port1_early' "$red/report/02-ecn.tsv"
 check_says "a cell's choice is named in words" 'switch \(rx_ring 8192, red\)' "$red/report/index.html"
 
+# A storm on the map of its network: the broken host's port is held all the time, and the switches' and hosts' further away later.
+check_exit 0 "a storm spreads" ./harness run scenarios/pfc-storm-watchdog.json --out "$SCRATCH/results"
+storm=$(readlink -f "$SCRATCH/results/pfc-storm-watchdog/latest")
+map=$storm/report/01-map
+check "its map is drawn" test -s "$map.svg" -a -s "$map.png" -a -s "$map.tsv"
+check "as well-formed XML" xmllint --noout "$map.svg"
+check_says "which says simulated" simulated "$map.svg"
+for name in h0 h31 leaf3 spine7; do check_says "and names $name" ">$name<" "$map.svg"; done
+for side in a b; do # a line for each end of a link that was held, with what the result says of it
+    jq -r --arg side $side '(.phases[] | select(.name == "measure") | .end_ns - .start_ns) as $time | .topology.links[] |
+        .[$side + "_held"]["3"] as $held | select($held) |
+        "\(.[$side]) \(if $side == "a" then .b else .a end) \($held.held_ns / $time * 100)"' "$storm/01/result.json"
+done | awk '{printf "%s %s %.4g\n", $1, $2, $3}' | sort >"$SCRATCH/held"
+awk -F '\t' 'NF == 9 && !/^#/ {printf "%s %s %s\n", $8, $9, $5}' "$map.tsv" | sort >"$SCRATCH/drawn"
+check "every end of a link that was held is on it with its share" diff "$SCRATCH/held" "$SCRATCH/drawn"
+check "there are more than 40 of them" test "$(wc -l <"$SCRATCH/drawn")" -gt 40
+check_says "the port of the broken host is held all the time" '^leaf3 h31 (99\.[5-9]|100)' "$SCRATCH/drawn"
+rank() { awk -F '\t' -v from="$1" -v to="$2" 'NF == 9 && $8 == from && $9 == to {print $7}' "$map.tsv"; }
+check "the storm reaches its neighbours' port first, then other leaves' hosts" test "$(rank leaf3 h31)" -lt "$(rank h0 leaf0)"
+check "hosts and switches are all there" \
+    test "$(awk -F '\t' 'NF == 2 && !/^#/ && $1 != "nan"' "$map.tsv" | wc -l)" = 44
+check "two hosts on a cable have no map" test ! -e "$report/02-map.svg"
+cp -r "$storm/01" "$SCRATCH/strange"
+jq '.topology.nodes[0].name = "h\"0\t\n'"'"'; system \"touch '"$SCRATCH"'/broken\"" | .topology.nodes[1].kind = 7 |
+    .topology.links[2] = {"a": "nobody", "b": "leaf0"} | .topology.links[3].a_held = {"3": {"held_ns": "x", "first_ns": {}, "longest_ns": -1}} |
+    .topology.links[4].b = .topology.links[4].a' "$storm/01/result.json" >"$SCRATCH/strange/result.json"
+check_exit 0 "a damaged topology is drawn as far as it goes" ./harness report "$SCRATCH/strange"
+check "and its words stay words" test ! -e "$SCRATCH/broken" -a -s "$SCRATCH/strange/report/01-map.svg"
+
 # Hostile names end up as text.
 cp -r "$result/02" "$SCRATCH/hostile"
 jq '.scenario.title = "<script>alert(1)</script>\" & co" | .warnings = ["<img src=x>"]' "$result/02/result.json" >"$SCRATCH/hostile/result.json"

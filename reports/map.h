@@ -1,0 +1,15 @@
+/*
+ * The network of a run as a map: where pauses held it, and in which order they came. Nodes lie in layers by their distance from
+ * the hosts, which draws stars, dumbbells, leaves and spines, and fat trees as one expects them.
+ */
+#ifndef REPORTS_MAP_H
+#define REPORTS_MAP_H
+
+#include "reports/run.h"
+
+/* Write FOLDER/NAME.tsv and FOLDER/NAME.gp, as plot_write does; *drawn is false when the run has no topology, no switches or no
+ * pauses: then nothing is written. */
+int map_write(const struct run *run, const char *name, const char *title, const char *folder, bool *drawn,
+              struct error *e);
+
+#endif

@@ -1,0 +1,49 @@
+/* The network of a run as a drawing needs it: nodes in layers, links with how pauses held their ends. */
+#ifndef REPORTS_MAP_LAYOUT_H
+#define REPORTS_MAP_LAYOUT_H
+
+#include "reports/run.h"
+
+/* In order of their names. */
+struct map_node {
+    const char *name;
+    bool host;
+    uint32_t layer;  /* hosts 0, switches by their distance from the nearest one */
+    double x;        /* 0..1 */
+    double sum;      /* of the neighbours a layer below, that it is placed over */
+    uint32_t number; /* of those */
+    uint32_t index;  /* in the result */
+};
+
+/* A link as one end sees it: `from` was kept from sending on it. */
+struct map_end {
+    double share;    /* of the measured time, in per cent */
+    int64_t time_ns; /* of order: INT64_MAX: never held */
+    uint32_t rank;   /* of time_ns among all, from 1; the same time has the same; 0: never held */
+};
+
+struct map_link {
+    uint32_t node[2];
+    struct map_end end[2];
+};
+
+struct map {
+    struct map_node *nodes;
+    struct map_link *links;
+    uint32_t node_count, link_count, layers, held;
+    bool
+        by_longest; /* the order is that in which the longest pauses began, as it is for storms; else the first ones */
+    int64_t *times_ns; /* by rank, from the second element on */
+    uint32_t ranks;
+};
+
+/* From result.json's "topology"; without one there are no nodes. Names belong to the result. -1: no memory. */
+int map_load(struct map *map, const struct run *run);
+void map_free(struct map *map);
+
+/* 0 at the bottom, 1 at the top. */
+double map_height(const struct map *map, uint32_t layer);
+/* Where the halves of a link meet. */
+void map_middle(const struct map *map, const struct map_link *link, double *x, double *y);
+
+#endif
