@@ -120,8 +120,8 @@ test_red() {
 
 # ---- the kernel's own qdisc -------------------------------------------------------------------------------------------
 
-# In the guest: the default qdisc was made at one MTU, another is in force, a third is set together with RED; restore, also killed after
-# each of its writes, brings MTU and quantum back.
+# In the guest: the default qdisc was made at one MTU, another is in force, a third is set together with RED; restore brings MTU and
+# quantum back, where the MTUs all differ also when it was killed after each of its writes.
 default_qdisc_script() {
     cat <<'SH'
 before=$(cat /proc/sys/net/core/default_qdisc)
@@ -136,10 +136,11 @@ for kind in fq_codel fq; do
         look > /tmp/qdisc-first
         echo '{"schema":1,"interfaces":{"data1":{"mtu":'$3',"red":{"limit":"400000B","min":"30000B","max":"90000B","bandwidth":"10Mb/s"}}}}' > /tmp/qdisc.json
         kills=0
+        [ "$kind $case" = 'fq_codel 3000 1500 4200' ] || kills=99
         while :; do
             nic-config set /tmp/qdisc.json > /dev/null || echo "$kind, $case: set failed"
             { nic-config restore --fault $((kills + 1)):kill > /tmp/qdisc-out 2>&1; } 2> /dev/null
-            [ $? = 137 ] && [ $kills -lt 20 ] || break
+            [ $? = 137 ] && [ $kills -lt 20 ] || { [ $kills != 99 ] || kills=0; break; }
             kills=$((kills + 1))
             nic-config restore > /dev/null || echo "$kind, $case: restore after $kills failed"
             look | diff /tmp/qdisc-first - || echo "$kind, $case: differs after a kill at $kills"
