@@ -7,6 +7,7 @@
 #include "lib/find.h"
 #include "lib/lines.h"
 #include "lib/log.h"
+#include "lib/text.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,7 +42,9 @@ static const struct option_spec options[] = {
 /* What is being examined. */
 struct examination {
     const struct lab *lab;
-    const struct cell *cell; /* NULL without a scenario */
+    const char *lab_path;
+    const struct cell *cells; /* none without a scenario */
+    size_t cell_count;
     struct virt *virt;
     json_t *entries, *in_force, *columns; /* the latter two by role */
 };
@@ -102,12 +105,45 @@ static json_t *sample_columns(struct remote_host *h, const struct cell *cell, st
     return names;
 }
 
+/* What is not there yet: cells of a sweep find much the same. */
+static void add_new(json_t *entries, json_t *found)
+{
+    size_t i, k;
+    json_t *entry, *there;
+    json_array_foreach(found, i, entry)
+    {
+        bool known = false;
+        json_array_foreach(entries, k, there)
+        {
+            known = known || json_equal(there, entry);
+        }
+        if (!known)
+            json_array_append(entries, entry);
+    }
+    json_decref(found);
+}
+
+/* What the settings of each cell would do on the host. */
+static void plan_settings(struct examination *x, struct remote_host *h, const char *role)
+{
+    json_t *planned = json_array();
+    for (size_t i = 0; i < x->cell_count; i++) {
+        json_t *wanted = scenario_role_settings(x->cells[i].scenario_json, role), *found = json_array();
+        size_t before = json_array_size(planned);
+        add_new(planned, json_pack("[O]", wanted));
+        if (json_array_size(planned) > before)
+            remote_settings_plan(h, wanted, found);
+        add_new(x->entries, found);
+        json_decref(wanted);
+    }
+    json_decref(planned);
+}
+
 static void examine_for_scenario(struct examination *x, struct remote_host *h, const char *role,
                                  const json_t *settings)
 {
     struct error e;
-    json_t *names = sample_columns(h, x->cell, &e);
-    json_t *wanted = scenario_role_settings(x->cell->scenario_json, role);
+    json_t *names = sample_columns(h, &x->cells[0], &e);
     json_t *mine = json_object_get(settings, h->netdev);
     if (mine)
         json_object_set(x->in_force, role, mine);
@@ -115,8 +151,7 @@ static void examine_for_scenario(struct examination *x, struct remote_host *h, c
         json_object_set_new(x->columns, role, names);
     else
         judge_say(x->entries, h->lab->name, "sampler", "failure", NULL, "%s", e.text);
-    remote_settings_plan(h, wanted, x->entries);
-    json_decref(wanted);
+    plan_settings(x, h, role);
 }
 
 /* Can anything be asked of the host by our programs? */
@@ -133,6 +168,21 @@ static bool examine_programs(struct examination *x, struct remote_host *h)
     return result >= 0;
 }
 
+/* A host whose ports are bridged needs no RDMA device: RoCE passes through. */
+static bool forwards(const struct lab_host *host)
+{
+    return host->extra_nics.count > 0;
+}
+
+static void say_left(struct examination *x, const char *host)
+{
+    struct text fix = {0};
+    text_add(&fix, "harness restore --lab %s", x->lab_path);
+    judge_say(x->entries, host, "settings", "warning", text_string(&fix),
+              "an earlier run left settings that were not put back");
+    text_free(&fix);
+}
+
 /* What host-facts and nic-config find. */
 static void examine_nic(struct examination *x, struct remote_host *h, const char *role)
 {
@@ -145,14 +195,14 @@ static void examine_nic(struct examination *x, struct remote_host *h, const char
     if (remote_find_nic(h, &e) != 0) {
         judge_say(x->entries, h->lab->name, "nic", "failure", NULL, "%s", e.text);
     } else {
-        judge_say(x->entries, h->lab->name, "nic", h->rdma ? "ok" : "failure",
-                  h->rdma ? NULL : "load the NIC's RDMA driver", "network device %s, RDMA device %s",
-                  h->netdev, h->rdma ? h->rdma : "none");
+        bool good = h->rdma || forwards(h->lab);
+        judge_say(x->entries, h->lab->name, "nic", good ? "ok" : "failure",
+                  good ? NULL : "load the NIC's RDMA driver", "network device %s, RDMA device %s%s",
+                  h->netdev, h->rdma ? h->rdma : "none", forwards(h->lab) ? "; it forwards" : "");
         if (remote_journal_open(h))
-            judge_say(x->entries, h->lab->name, "settings", "warning", "harness restore",
-                      "an earlier run left settings that were not put back");
+            say_left(x, h->lab->name);
         json_t *settings = remote_settings_get(h, &e);
-        if (x->cell && role)
+        if (x->cell_count && role)
             examine_for_scenario(x, h, role, settings);
         json_decref(settings);
     }
@@ -178,8 +228,8 @@ static void examine_host(struct examination *x, const struct lab_host *host, con
 
 static const char *role_of(const struct examination *x, size_t host)
 {
-    char *const *roles = x->cell ? x->cell->scenario.roles.items : NULL;
-    for (size_t i = 0; roles && i < x->cell->scenario.roles.count; i++)
+    char *const *roles = x->cell_count ? x->cells[0].scenario.roles.items : NULL;
+    for (size_t i = 0; roles && i < x->cells[0].scenario.roles.count; i++)
         if (lab_host_of(x->lab, roles[i]) == (int)host)
             return roles[i];
     return NULL;
@@ -230,10 +280,12 @@ static int examine(struct examination *x, bool as_json)
         log_error("%s", e.text);
         return EXIT_LAB;
     }
-    if (x->cell) {
-        judge_settings(x->cell, x->in_force, x->entries);
+    for (size_t i = 0; i < x->cell_count; i++) {
+        json_t *found = json_array();
+        judge_settings(&x->cells[i], x->in_force, found);
         if (x->lab->driver != LAB_SIM)
-            judge_counters(x->cell, x->columns, x->entries);
+            judge_counters(&x->cells[i], x->columns, found);
+        add_new(x->entries, found);
     }
     if (!as_json)
         return print_entries(x->entries);
@@ -247,10 +299,12 @@ static int examine(struct examination *x, bool as_json)
     return status;
 }
 
-static int examine_lab(const struct lab *lab, const struct cell *cell, bool as_json)
+static int examine_lab(const struct lab *lab, const char *path, const struct plan *plan, bool as_json)
 {
     struct examination x = {.lab = lab,
-                            .cell = cell,
+                            .lab_path = path,
+                            .cells = plan ? plan->cells : NULL,
+                            .cell_count = plan ? plan->cell_count : 0,
                             .entries = json_array(),
                             .in_force = json_object(),
                             .columns = json_object()};
@@ -267,7 +321,7 @@ static int doctor_for_scenario(const struct doctor_options *said, struct error *
     struct plan_request request = {.scenario = said->scenario, .lab = said->lab, .duration_ns = FIELD_UNSET};
     if (plan_load(&request, &plan, e) != 0)
         return -1;
-    int status = examine_lab(&plan.cells[0].lab, &plan.cells[0], said->json);
+    int status = examine_lab(&plan.cells[0].lab, plan.lab_path, &plan, said->json);
     plan_free(&plan);
     return status;
 }
@@ -279,7 +333,7 @@ static int doctor_alone(const struct doctor_options *said, struct error *e)
     int status = -1;
     char *path = find_lab(said->lab, NULL, &why, e);
     if (path && lab_load(path, &lab, e) == 0) {
-        status = examine_lab(&lab, NULL, said->json);
+        status = examine_lab(&lab, path, NULL, said->json);
         lab_free(&lab);
     }
     free(path);

@@ -295,9 +295,9 @@ static int look_at_events(struct remote_lab *lab, struct error *e)
 }
 
 /* A stream whose output is closed: traffic may be at its end, samplers and servers must not be. */
-static int look_at_closed(struct stream *s, struct error *e)
+static int look_at_closed(const struct remote_lab *lab, struct stream *s, struct error *e)
 {
-    switch (stream_outcome(s, 0, e)) {
+    switch (stream_outcome(s, lab->run, 0, e)) {
     case STREAM_BADLY:
         return -1;
     case STREAM_WELL:
@@ -326,7 +326,7 @@ static int look_at_streams(struct remote_lab *lab, struct error *e)
 {
     for (size_t i = 0; i < lab->stream_count; i++) {
         struct stream *s = &lab->streams[i];
-        if (!s->running && look_at_closed(s, e) != 0)
+        if (!s->running && look_at_closed(lab, s, e) != 0)
             return -1;
         if (silence_ns(lab, s) > SILENCE_NS)
             return error_set(e, "host %s: nothing came from it for %lld s: it hangs, or the connection does",
@@ -547,9 +547,9 @@ static int end_streams(struct remote_lab *lab, unsigned kinds, int64_t grace_ns,
 }
 
 /* How traffic ended, once it was given its time. */
-static int end_of(struct stream *s, struct error *e)
+static int end_of(const struct remote_lab *lab, struct stream *s, struct error *e)
 {
-    enum stream_outcome outcome = stream_outcome(s, SUMMARY_NS, e);
+    enum stream_outcome outcome = stream_outcome(s, lab->run, SUMMARY_NS, e);
     if (outcome == STREAM_NOT_YET)
         error_set(e, "host %s: %s does not end", s->host->lab->name, stream_program(s));
     return outcome == STREAM_WELL ? 0 : -1;
@@ -562,7 +562,7 @@ static int finish_whole(struct remote_lab *lab, struct error *e)
     int result = end_streams(lab, KIND(STREAM_TRAFFIC), SUMMARY_NS, e);
     for (size_t i = 0; result == 0 && i < lab->stream_count; i++)
         if (lab->streams[i].kind == STREAM_TRAFFIC)
-            result = end_of(&lab->streams[i], e);
+            result = end_of(lab, &lab->streams[i], e);
     if (end_streams(lab, ALL_KINDS, 0, &later) != 0)
         result = result == 0 ? error_set(e, "%s", later.text) : -1;
     return result;

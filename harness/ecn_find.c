@@ -47,6 +47,19 @@ static const char *node_of(const struct lab *lab, const char *role)
     return host >= 0 ? host_name(lab, (size_t)host) : forwarding >= 0 ? switches[forwarding].name : role;
 }
 
+/* What a host has not ("red": null) is as if it were not named. */
+static void drop_nulls(json_t *document)
+{
+    const char *key;
+    json_t *value;
+    void *next;
+    json_object_foreach_safe(document, next, key, value)
+    {
+        if (json_is_null(value))
+            json_object_del(document, key);
+    }
+}
+
 static int parse_settings(struct survey *s, const json_t *in_force, struct error *e)
 {
     for (size_t i = 0; i < s->cell->scenario.roles.count; i++) {
@@ -55,6 +68,7 @@ static int parse_settings(struct survey *s, const json_t *in_force, struct error
                *document = there ? json_deep_copy(there) : json_object();
         json_t *wanted = scenario_role_settings(s->cell->scenario_json, role);
         json_merge_deep(document, wanted);
+        drop_nulls(document);
         int result = table_parse(&settings_table, document, &s->settings[i], e);
         json_decref(wanted);
         json_decref(document);

@@ -184,9 +184,21 @@ void judge_settings(const struct cell *cell, const json_t *in_force, json_t *ent
 /* ---- counters ------------------------------------------------------------------------------------------- */
 
 struct search {
+    const struct cell *cell;
     const json_t *columns;
     const char *missing_role, *missing;
 };
+
+/* Counters that the settings bring: a qdisc's where RED is put, pauses where PFC is switched on. */
+static bool comes_with_settings(const struct search *search, const char *role, const char *counter)
+{
+    json_t *wanted = scenario_role_settings(search->cell->scenario_json, role);
+    bool comes = fnmatch("qdisc_*", counter, 0) == 0    ? json_is_object(json_object_get(wanted, "red"))
+                 : fnmatch("*_pause*", counter, 0) == 0 ? json_array_size(json_object_get(wanted, "pfc")) > 0
+                                                        : false;
+    json_decref(wanted);
+    return comes;
+}
 
 static void look_for(void *context, const char *role_glob, const char *counter_glob)
 {
@@ -198,6 +210,8 @@ static void look_for(void *context, const char *role_glob, const char *counter_g
     {
         if (fnmatch(role_glob, role, 0) != 0)
             continue;
+        if (comes_with_settings(search, role, counter_glob))
+            return;
         json_array_foreach(names, i, name)
         {
             if (fnmatch(counter_glob, json_string_value(name), 0) == 0)
@@ -212,8 +226,9 @@ void judge_counters(const struct cell *cell, const json_t *columns, json_t *entr
 {
     const struct scenario_expect *expect = cell->scenario.expect.items;
     for (size_t i = 0; i < cell->scenario.expect.count; i++) {
-        struct search search = {.columns = columns};
-        expr_each_counter(cell->checks[i], look_for, &search);
+        struct search search = {.cell = cell, .columns = columns};
+        if (plan_when(cell, expect[i].when))
+            expr_each_counter(cell->checks[i], look_for, &search);
         if (search.missing)
             judge_say(entries, search.missing_role, "counters", "warning", NULL,
                       "there is no counter %s: \"%s\" will be skipped", search.missing, expect[i].name);

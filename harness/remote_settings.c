@@ -273,7 +273,9 @@ void remote_settings_plan(struct remote_host *h, const json_t *wanted, json_t *e
     warn_of_skipped(h, answer, warnings);
     json_array_foreach(warnings, i, entry)
     {
-        judge_say(entries, h->lab->name, "settings", "warning", NULL, "%s", json_string_value(entry));
+        const char *words =
+            strchr(json_string_value(entry), ' '); /* behind the host's name, which has a column */
+        judge_say(entries, h->lab->name, "settings", "warning", NULL, "%s", words ? words + 1 : "");
     }
     json_array_foreach(json_object_get(json_object_get(answer, "thresholds"), h->netdev), i, entry)
     {

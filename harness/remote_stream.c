@@ -139,13 +139,16 @@ void stream_tell_end(struct stream *s)
     s->process.in = -1;
 }
 
-enum stream_outcome stream_outcome(struct stream *s, int64_t wait_ns, struct error *e)
+enum stream_outcome stream_outcome(struct stream *s, const struct lab_run *run, int64_t wait_ns,
+                                   struct error *e)
 {
     struct error gone;
     int ended = s->reaped ? 1 : process_wait(&s->process, wait_ns, &s->status, e);
     if (ended <= 0)
         return ended < 0 ? STREAM_BADLY : STREAM_NOT_YET;
     s->reaped = true;
+    take_messages(s, run); /* its last words may come behind the end of its output */
+    take_message(s, run);
     int status = s->status;
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
         return STREAM_WELL;

@@ -33,7 +33,8 @@ int stream_take(struct stream *s, const struct lab_run *run, struct error *e);
 void stream_tell_end(struct stream *s);
 /* Once its output is closed: how it ended, waiting at most wait_ns for it. */
 enum stream_outcome { STREAM_WELL, STREAM_BADLY, STREAM_NOT_YET };
-enum stream_outcome stream_outcome(struct stream *s, int64_t wait_ns, struct error *e);
+enum stream_outcome stream_outcome(struct stream *s, const struct lab_run *run, int64_t wait_ns,
+                                   struct error *e);
 void stream_close(struct stream *s);
 
 const char *stream_program(const struct stream *s);

@@ -53,6 +53,9 @@ softlab_up soft-switch || {
 LAB=$ROOT/labs/soft-switch.json
 bridges() { softlab_ssh sw 'ip -o link show type bridge; tc qdisc show dev data1' | sed 's/^[0-9]*: //'; }
 BEFORE=$(bridges)
+check_exit 0 "doctor finds nothing wrong there" "$H" doctor --lab "$LAB" --for dcqcn-red-bridge
+check_says "... a forwarding host needs no RDMA device" '^ok +sw +nic .*RDMA device none; it forwards' "$SCRATCH/out"
+check "... nor counters before RED is there that counts" test -z "$(grep 'no counter qdisc_' "$SCRATCH/out")"
 check_exit 0 "harness run scenarios/dcqcn-red-bridge.json --lab labs/soft-switch.json" \
     "$H" run "$ROOT/scenarios/dcqcn-red-bridge.json" --lab "$LAB" --duration 3s --out "$OUT" --no-report
 R=$OUT/dcqcn-red-bridge/latest/02/result.json
