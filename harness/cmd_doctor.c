@@ -51,8 +51,8 @@ struct examination {
 
 /* ---- one host ------------------------------------------------------------------------------------------- */
 
-/* host-facts' own checks. */
-static void take_checks(struct examination *x, const char *host, const json_t *facts)
+/* host-facts' own checks. That there is no GPU where the lab has none is not worth a line for each of a GPU's checks. */
+static void take_checks(struct examination *x, const struct lab_host *host, const json_t *facts)
 {
     size_t i;
     json_t *check;
@@ -62,7 +62,9 @@ static void take_checks(struct examination *x, const char *host, const json_t *f
         const char *verdict = json_string_value(json_object_get(check, "verdict"));
         const char *subject = json_string_value(json_object_get(check, "subject"));
         const char *reason = json_string_value(json_object_get(check, "reason"));
-        judge_say(x->entries, host, name ? name : "?", verdict ? verdict : "unknown",
+        if (!host->gpu && subject && strcmp(subject, "gpu") == 0)
+            continue;
+        judge_say(x->entries, host->name, name ? name : "?", verdict ? verdict : "unknown",
                   json_string_value(json_object_get(check, "fix")), "%s%s%s", subject ? subject : "",
                   subject ? ": " : "", reason ? reason : "");
     }
@@ -189,7 +191,7 @@ static void examine_nic(struct examination *x, struct remote_host *h, const char
     struct error e;
     json_t *facts = remote_facts(h, &e);
     if (facts)
-        take_checks(x, h->lab->name, facts);
+        take_checks(x, h->lab, facts);
     else
         judge_say(x->entries, h->lab->name, "facts", "failure", NULL, "%s", e.text);
     if (remote_find_nic(h, &e) != 0) {

@@ -56,6 +56,10 @@ mtus() { echo "$(ip -n a -j link show data0 | jq '.[0].mtu') $(ip -n b -j link s
 check_exit 0 "programs are put on hosts" "$H" install --lab "$LAB"
 check_says "... on both" '^b: nic-sampler, host-facts, nic-config, roce-traffic [0-9.]+ in ' "$SCRATCH/out"
 
+check_exit 3 "doctor on hosts without RDMA" "$H" doctor --lab "$LAB"
+check_says "... says so" 'failure +b +nic +network device data0, RDMA device none' "$SCRATCH/out"
+check "... and nothing of GPUs, which this lab has none of" test -z "$(grep gpu "$SCRATCH/out")"
+
 # ---- hosts that cannot be reached; each is told at once, not waited for
 refused() { # WHAT FILTER PATTERN
     jq "$2" "$LAB" > "$SCRATCH/wrong.json"
