@@ -182,6 +182,8 @@ json_t *remote_capabilities(const struct remote_host *h, const json_t *facts)
 /* Answers each line with the time: bash reads the clock without starting another program. */
 static const char answer_times[] = "while read -r _; do echo \"$EPOCHREALTIME\"; done";
 
+#define NO_TIMES "it needs bash 5, which answers with $EPOCHREALTIME"
+
 /* One line of the answers, within the time left. */
 static int read_answer(struct process *p, struct text *line, int64_t deadline_ns)
 {
@@ -248,11 +250,14 @@ int remote_clock(struct remote_host *h, int64_t *offset_ns, int64_t *error_ns, s
             *offset_ns = offset;
         }
     }
+    char said[200];
+    ssize_t length = shortest_ns == INT64_MAX ? read(p.err, said, sizeof said - 1) : 0;
+    said[length > 0 ? length : 0] = '\0';
     process_stop(&p, 0);
     text_free(&line);
     if (shortest_ns == INT64_MAX)
-        return error_set(e, "host %s: its clock could not be read (bash 5 answers with $EPOCHREALTIME)",
-                         h->lab->name);
+        return error_set(e, "host %s: its clock could not be read: %.*s", h->lab->name,
+                         (int)strcspn(*said ? said : NO_TIMES, "\n"), *said ? said : NO_TIMES);
     *error_ns = shortest_ns / 2 + NS_PER_US;
     return 0;
 }
