@@ -588,7 +588,7 @@ static void remote_lab_add_to_result(void *state, json_t *result)
         int64_t offset_ns, error_ns;
         json_object_set_new(host, "buffers", remote_buffers(&lab->hosts[role]));
         /* clocks drift: the second look widens the bound */
-        if (!lab->started || !ssh_alive(lab->hosts[role].ssh, NULL) ||
+        if (!lab->started || lab->hosts[role].silent || !ssh_alive(lab->hosts[role].ssh, NULL) ||
             remote_clock(&lab->hosts[role], &offset_ns, &error_ns, NULL) != 0)
             continue;
         int64_t drift_ns = llabs(offset_ns - lab->hosts[role].offset_ns);
