@@ -59,6 +59,7 @@ if [[ -z ${SOFT_LAB:-} ]]; then
     why=$("$ROOT/guest-setup/soft-lab" --check)
     [[ -z $why ]] || { skip "$what" "no soft lab can be made here: $why" && finish; }
     TREE=$(mktemp -d "${TMPDIR:-/tmp}/harness-rocky.XXXXXX")
+    rmdir "$SCRATCH"
     SCRATCH=$TREE/scratch
     mkdir "$SCRATCH"
     # shellcheck source=tests/e2e/rocky/stand-ins.bash

@@ -8,7 +8,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 softlab_require "$here/softlab_all.sh" "$@"
 export SOFTLAB_DIR SOFTLAB_SHARED=1
 
-guests=("$here"/softlab_{virt,session,remote,ssh,faults,interrupts}.sh)
+guests=("$here"/softlab_{ssh,faults,interrupts,virt,session,remote}.sh)
 case ${1:-} in
 '') set -- "$here"/softlab_*.sh ;;
 guests) set -- "${guests[@]}" ;;
