@@ -47,7 +47,7 @@ bool run_is_simulated(const struct run *run)
     return json_is_true(run_get(run, "simulated"));
 }
 
-/* "64KiB"; of an object its values, and of objects in it the names alone: "(rx_ring 8192, red)". */
+/* "64KiB"; of an object its values, and of objects in it the names alone: "(rx_ring 8192, red)"; of an empty one "none". */
 static void describe_value(const json_t *value, struct text *out)
 {
     const char *key;
@@ -58,6 +58,10 @@ static void describe_value(const json_t *value, struct text *out)
                                             : json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
         text_add(out, "%.40s", shown ? shown : "?");
         free(shown);
+        return;
+    }
+    if (!json_object_size(value)) {
+        text_add(out, "none");
         return;
     }
     text_add(out, "(");

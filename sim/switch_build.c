@@ -261,15 +261,15 @@ static int64_t *queue_values(const struct sim *sim, uint32_t port, unsigned prio
     const struct switch_port *at = &sim->switch_ports[port];
     const struct priority_counters now = counters_of(sim, port, priority), *c = &now;
     unsigned queue = queue_of(priority);
-    bool paused = p->paused >> queue & 1, xoff = p->xoff >> priority & 1;
+    bool paused = p->paused >> queue & 1;
     *value++ = p->queues[queue].bytes;
     *value++ = p->queues[queue].peak_bytes;
     *value++ = at->ingress[priority].used + at->ingress[priority].headroom_used;
     *value++ = paused;
     *value++ = c->rx_pause;
     *value++ = c->tx_pause;
-    *value++ = (c->rx_pause_ps + (paused ? sim->now_ps - p->pause_start_ps[priority] : 0)) / SIM_PS_PER_US;
-    *value++ = (c->tx_pause_ps + (xoff ? sim->now_ps - p->xoff_start_ps[priority] : 0)) / SIM_PS_PER_US;
+    *value++ = c->rx_pause_ps / SIM_PS_PER_US;
+    *value++ = c->tx_pause_ps / SIM_PS_PER_US;
     return value;
 }
 
