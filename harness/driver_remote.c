@@ -304,7 +304,7 @@ static int look_at_closed(const struct remote_lab *lab, struct stream *s, struct
         return s->kind == STREAM_TRAFFIC
                    ? 0
                    : error_set(e, "host %s: %s ended by itself%s%s", s->host->lab->name, stream_program(s),
-                               s->said.length ? ": " : "", text_string(&s->said));
+                               *stream_complaint(s) ? ": " : "", stream_complaint(s));
     case STREAM_NOT_YET:
         break;
     }

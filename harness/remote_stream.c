@@ -16,6 +16,14 @@ const char *stream_program(const struct stream *s)
     return programs[s->kind];
 }
 
+const char *stream_complaint(const struct stream *s)
+{
+    const char *said = text_string(&s->said), *error = strstr(said, ": error: ");
+    if (error)
+        return error + strlen(": error: ");
+    return strstr(said, ": warning: ") ? "" : said;
+}
+
 /*
  * A remote program has no terminal, so no signal reaches it when the connection ends. The shell gives its standard input to a
  * watcher, which ends the program (the shell becomes it and keeps its process id) when that is closed.
@@ -162,7 +170,7 @@ enum stream_outcome stream_outcome(struct stream *s, const struct lab_run *run, 
     else
         process_describe(status, &how);
     error_set(e, "host %s: %s %s%s%.500s", s->host->lab->name, stream_program(s), text_string(&how),
-              s->said.length ? ": " : "", text_string(&s->said));
+              *stream_complaint(s) ? ": " : "", stream_complaint(s));
     text_free(&how);
     return STREAM_BADLY;
 }

@@ -38,5 +38,7 @@ enum stream_outcome stream_outcome(struct stream *s, const struct lab_run *run, 
 void stream_close(struct stream *s);
 
 const char *stream_program(const struct stream *s);
+/* The last thing that the program said, without "PROGRAM: error:"; "" when it was a warning or nothing. */
+const char *stream_complaint(const struct stream *s);
 
 #endif

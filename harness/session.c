@@ -111,7 +111,7 @@ static void print_run(const struct session *s, const struct cell *cell, const ch
     print_flows(result);
     print_expectations(result);
     const char *reason = json_string_value(json_object_get(result, "reason"));
-    if (reason)
+    if (reason && verdict != VERDICT_INCOMPLETE) /* that one's ends the session, and is told then */
         printf("  %s\n", reason);
     fflush(stdout);
     json_decref(result);
