@@ -429,25 +429,26 @@ static int start_servers(struct remote_lab *lab, struct error *e)
 }
 
 /* A sampler has given its header and a sample, a server has said that it listens. */
-static bool all_ready(const struct remote_lab *lab)
+static const struct stream *not_ready(const struct remote_lab *lab)
 {
     for (size_t i = 0; i < lab->stream_count; i++)
         if (lab->streams[i].lines < (lab->streams[i].kind == STREAM_SAMPLER ? 2 : 1))
-            return false;
-    return true;
+            return &lab->streams[i];
+    return NULL;
 }
 
 static int wait_ready(struct remote_lab *lab, struct error *e)
 {
     int64_t deadline_ns = clock_monotonic_ns() + READY_NS;
-    while (!all_ready(lab)) {
+    const struct stream *late;
+    while ((late = not_ready(lab)) != NULL) {
         if (pump_once(lab, clock_monotonic_ns() + LOOK_AROUND_NS, e) != 0 || look_around(lab, e) != 0)
             return -1;
         if (interrupt_count(lab->run->interrupt) > 0)
             return error_set(e, "interrupted");
         if (clock_monotonic_ns() > deadline_ns)
-            return error_set(e, "samplers and traffic servers were not ready within %lld s",
-                             READY_NS / NS_PER_S);
+            return error_set(e, "host %s: %s was not ready within %lld s", late->host->lab->name,
+                             stream_program(late), READY_NS / NS_PER_S);
     }
     return 0;
 }
