@@ -121,52 +121,65 @@ test_red() {
 # ---- the kernel's own qdisc -------------------------------------------------------------------------------------------
 
 # In the guest: the default qdisc was made at one MTU, another is in force, a third is set together with RED; restore brings MTU and
-# quantum back, where the MTUs all differ also when it was killed after each of its writes.
+# quantum back, also when it was killed after each of its writes. With one queue, and with mq over four.
 default_qdisc_script() {
     cat <<'SH'
 before=$(cat /proc/sys/net/core/default_qdisc)
-look() { cat /sys/class/net/data1/mtu /sys/class/net/data1/flags; tc -d qdisc show dev data1; }
-make_at() { ip link set data1 mtu $1; tc qdisc add dev data1 root handle 9: pfifo; tc qdisc del dev data1 root; }
-for kind in fq_codel fq; do
-    echo $kind > /proc/sys/net/core/default_qdisc 2> /dev/null || { echo "no $kind"; continue; }
-    for case in '1500 1500 4200' '4200 4200 1500' '4200 1500 4200' '3000 1500 4200'; do
-        set -- $case
-        make_at $2
-        ip link set data1 mtu $1
-        look > /tmp/qdisc-first
-        echo '{"schema":1,"interfaces":{"data1":{"mtu":'$3',"red":{"limit":"400000B","min":"30000B","max":"90000B","bandwidth":"10Mb/s"}}}}' > /tmp/qdisc.json
-        kills=0
-        [ "$kind $case" = 'fq_codel 3000 1500 4200' ] || kills=99
-        while :; do
-            nic-config set /tmp/qdisc.json > /dev/null || echo "$kind, $case: set failed"
-            { nic-config restore --fault $((kills + 1)):kill > /tmp/qdisc-out 2>&1; } 2> /dev/null
-            [ $? = 137 ] && [ $kills -lt 20 ] || { [ $kills != 99 ] || kills=0; break; }
-            kills=$((kills + 1))
-            nic-config restore > /dev/null || echo "$kind, $case: restore after $kills failed"
-            look | diff /tmp/qdisc-first - || echo "$kind, $case: differs after a kill at $kills"
-        done
-        look | diff /tmp/qdisc-first - || echo "$kind, $case: differs"
-        echo "$kind: restored, $kills kills, quantum $(tc -d qdisc show dev data1 | sed -n 's/.* quantum \([0-9]*\).*/\1/p' | sort -u | paste -sd,)"
+look() { cat /sys/class/net/$1/mtu /sys/class/net/$1/flags; tc -d qdisc show dev $1; }
+make_at() { ip link set $1 mtu $2; tc qdisc add dev $1 root handle 9: pfifo; tc qdisc del dev $1 root; }
+kill_each() { # DEVICE: set, restore killed after its 1st, 2nd, ... write, restore
+    step=0
+    while :; do
+        step=$((step + 1))
+        nic-config set /tmp/qdisc.json > /dev/null
+        { nic-config restore --fault $step:kill > /tmp/qdisc-out 2>&1; } 2> /dev/null
+        [ $? = 137 ] && [ $step -lt 20 ] || break
+        nic-config restore > /dev/null || echo "restore after kill $step failed"
+        look $1 | diff /tmp/qdisc-first - || echo "differs after kill $step"
     done
-done
+    echo "($((step - 1)) kills)"
+}
+try() { # DEVICE MADE-AT IN-FORCE SET
+    make_at $1 $2
+    ip link set $1 mtu $3
+    look $1 > /tmp/qdisc-first
+    echo '{"schema":1,"interfaces":{"'$1'":{"mtu":'$4',"red":{"limit":"400000B","min":"30000B","max":"90000B","bandwidth":"10Mb/s"}}}}' > /tmp/qdisc.json
+    nic-config set /tmp/qdisc.json > /dev/null && nic-config restore > /dev/null || echo "failed"
+    look $1 | diff /tmp/qdisc-first - && echo "same: $(tc -d qdisc show dev $1 | grep -o 'quantum [0-9]*' | uniq -c | xargs)"
+}
+use() { echo $1 > /proc/sys/net/core/default_qdisc 2> /dev/null || { echo "no $1"; exit; }; }
+case $1 in
+one) use $2; shift 2; try data1 "$@" ;;
+kills) use fq_codel; try data1 1500 3000 4200; kill_each data1 ;;
+many) use fq_codel; modprobe ifb numifbs=0; ip link add ifbmq numtxqueues 4 type ifb; ip link set ifbmq up
+    try ifbmq 1500 1400 1300; ip link del ifbmq; rmmod ifb ;;
+esac
 echo $before > /proc/sys/net/core/default_qdisc
-make_at 1500
+make_at data1 1500
 rm -f /tmp/qdisc*
 SH
 }
 
+# comes_back WHAT EXPECTED ARGUMENT...: what the script says of the case
+comes_back() {
+    local what=$1 expected=$2 said
+    shift 2
+    said=$(softlab_ssh sw "bash /tmp/default.sh $*" 2>&1 | paste -sd' ')
+    case $said in
+    "no "*) skip "$what comes back as it was" "the guest's kernel has ${said}" ;;
+    *) check "$what comes back as it was: $said" grep -qxE "$expected" <<<"$said" ;;
+    esac
+}
+
 test_default_qdisc() {
-    local kind
-    default_qdisc_script | softlab_ssh sw 'cat > /tmp/default.sh; bash /tmp/default.sh 2>&1; rm /tmp/default.sh' >"$SCRATCH/default"
-    for kind in fq_codel fq; do
-        if grep -q "^no $kind" "$SCRATCH/default"; then
-            skip "$kind as the default qdisc comes back as it was" "the guest's kernel has no $kind"
-        elif [ "$(grep -c "^$kind: restored" "$SCRATCH/default")" = 4 ] && ! grep -vqE '^(fq_codel|fq): restored, [0-9]+ kills|^no ' "$SCRATCH/default"; then
-            ok "$kind as the default qdisc comes back as it was: $(sed -n "s/^$kind: restored, //p" "$SCRATCH/default" | paste -sd';')"
-        else
-            nok "$kind as the default qdisc comes back as it was" "$(cat "$SCRATCH/default")"
-        fi
-    done
+    default_qdisc_script | softlab_ssh sw 'cat > /tmp/default.sh'
+    comes_back "fq_codel, made at the MTU in force," "same: 1 quantum 1514" one fq_codel 1500 1500 4200
+    comes_back "fq_codel, made at a larger MTU than is set," "same: 1 quantum 4214" one fq_codel 4200 4200 1500
+    comes_back "fq_codel, made before the MTU was changed," "same: 1 quantum 1514" one fq_codel 1500 4200 4200
+    comes_back "fq, whose quantum is two packets," "same: 1 quantum 3028" one fq 1500 3000 4200
+    comes_back "the default qdisc, restore killed after each of its writes," "same: 1 quantum 1514 \([5-9] kills\)" kills
+    comes_back "mq over four queues" "same: 4 quantum 1514" many
+    softlab_ssh sw 'rm /tmp/default.sh'
 }
 
 # ---- the published PFC set-up -----------------------------------------------------------------------------------------
