@@ -50,7 +50,8 @@ ask_tools() {
         for part in pfc buffer ets app; do dcb -j $part show dev data0 > dcb-$part; done
         for d in br-cp data0 data1; do ip -j -d link show $d > ip-$d; done
         tc -j -d qdisc show dev data1 > qdisc; tc -j filter show dev data1 > filter; tc class show dev data1 > class
-        ethtool --json -a data0 > pause; ethtool -g data0 > ring; ethtool -c data0 > coalesce # no JSON of these in ethtool 6.1
+        # ethtool 6.1 has no JSON of -g and -c, and that of -a says true whatever it is
+        ethtool -a data0 > pause; ethtool -g data0 > ring; ethtool -c data0 > coalesce
         ethtool --get-tunable data0 pfc-prevention-tout > stall; devlink -j dev param show > devlink; cat /sys/module/testdevlink/parameters/roce > roce; ip -j addr show dev data1 > addresses
         tar -cf - dcb-* ip-* qdisc filter class pause ring coalesce stall devlink roce addresses' | tar -C "$SCRATCH" -xf -
 }
@@ -64,7 +65,7 @@ compare_with_tools() {
     check "ip: ports and MTU" jq -es 'map(.[0]) | all(.master == "br-cp" and .mtu == 4200)' "$SCRATCH/ip-data0" "$SCRATCH/ip-data1"
     check "ethtool: rings" test "$(awk '/^(RX|TX):/ {print $2}' "$SCRATCH/ring" | tail -2 | paste -sd,)" = 8192,2048
     check "ethtool: coalescing" test "$(awk '/^rx-(usecs|frames):/ {print $2}' "$SCRATCH/coalesce" | paste -sd,)" = 32,64
-    check "ethtool: pause" jq -e '.[0] | [.autonegotiate, .rx, .tx] == [false, false, false]' "$SCRATCH/pause"
+    check "ethtool: pause" test "$(awk '/^(Autoneg|RX|TX)/ {print $2}' "$SCRATCH/pause" | paste -sd,)" = off,off,off
     check_says "ethtool: PFC stall prevention" "100" "$SCRATCH/stall"
     check "devlink: enable_roce" jq -e '[.. | .values? // empty | .[].value] == [false]' "$SCRATCH/devlink"
     check_says "and the reload took it over" N "$SCRATCH/roce"
@@ -145,7 +146,7 @@ try() { # DEVICE MADE-AT IN-FORCE SET
     look $1 > /tmp/qdisc-first
     echo '{"schema":1,"interfaces":{"'$1'":{"mtu":'$4',"red":{"limit":"400000B","min":"30000B","max":"90000B","bandwidth":"10Mb/s"}}}}' > /tmp/qdisc.json
     nic-config set /tmp/qdisc.json > /dev/null && nic-config restore > /dev/null || echo "failed"
-    look $1 | diff /tmp/qdisc-first - && echo "same: $(tc -d qdisc show dev $1 | grep -o 'quantum [0-9]*' | uniq -c | xargs)"
+    look $1 | diff /tmp/qdisc-first - && echo "same: $(tc -d qdisc show dev $1 | grep -oE '(^| )quantum [0-9]+' | uniq -c | xargs)"
 }
 use() { echo $1 > /proc/sys/net/core/default_qdisc 2> /dev/null || { echo "no $1"; exit; }; }
 case $1 in
