@@ -11,7 +11,7 @@ static const char *const names[] = {"nic-sampler", "host-facts", "nic-config", "
 #define COUNT (sizeof names / sizeof *names)
 
 /* For each word a line: exit status, and the last line that "WORD --version" said. A program that is not there gives 127. */
-static const char ask_versions[] = "for p do said=$(\"$p\" --version 2>&1); code=$?; "
+static const char ask_versions[] = "export LC_ALL=C; for p do said=$(\"$p\" --version 2>&1); code=$?; "
                                    "printf '%d %s\\n' $code \"$(printf '%s' \"$said\" | tail -n 1)\"; done";
 
 /* What the host answered about one program: 0 when it is this version; 1 when it is another; else -1, with a sentence. */
