@@ -2,22 +2,21 @@
 #include "collectors/checks.h"
 #include "collectors/facts.h"
 #include "collectors/nccl.h"
+#include "collectors/program.h"
 #include "collectors/traffic_probe.h"
 #include "lib/clock.h"
 #include "lib/json_file.h"
 #include "lib/log.h"
-#include "lib/options.h"
 #include "lib/sysfs.h"
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { EXIT_DONE = 0, EXIT_FAILED_CHECK = 1, EXIT_USAGE = 2, EXIT_LAB = 3 };
-
 struct arguments {
-    const char *root, *netdev, *bundle;
+    struct program_arguments common;
+    const char *netdev, *bundle;
     int64_t buffer_bytes, gpu;
-    int check, nccl_env, measure, help, version;
+    int check, nccl_env, measure;
 };
 
 static const struct option_spec specs[] = {
@@ -58,21 +57,7 @@ static const struct option_spec specs[] = {
      .help = "GPU for --measure, by NVML's number",
      .min = 0,
      .max = 255},
-    {.name = "root",
-     .kind = OPTION_STRING,
-     .offset = offsetof(struct arguments, root),
-     .argument = "DIR",
-     .help = "read /sys, /proc and /etc below DIR instead of the running host"},
-    {.name = "help",
-     .letter = 'h',
-     .kind = OPTION_FLAG,
-     .offset = offsetof(struct arguments, help),
-     .help = "show this"},
-    {.name = "version",
-     .kind = OPTION_FLAG,
-     .offset = offsetof(struct arguments, version),
-     .help = "show the version"},
-    {0},
+    PROGRAM_OPTIONS("/sys, /proc and /etc"),
 };
 
 static int print_json(const json_t *document)
@@ -121,7 +106,8 @@ static int print_environment(const json_t *facts, const char *netdev)
 
 static int run(const struct arguments *a, const json_t *bundle)
 {
-    struct facts_source source = {.root = a->root != NULL ? a->root : "", .live = a->root == NULL};
+    struct facts_source source = {.root = a->common.root != NULL ? a->common.root : "",
+                                  .live = a->common.root == NULL};
     json_t *traffic = a->measure ? traffic_probe(a->netdev, (int)a->gpu, NS_PER_S) : NULL;
     json_t *facts = facts_gather(&source, a->netdev);
     struct checks_wanted wanted = {.buffer_bytes = a->buffer_bytes, .bundle = bundle, .traffic = traffic};
@@ -142,25 +128,24 @@ static int run(const struct arguments *a, const json_t *bundle)
 
 static int validate(const struct arguments *a, struct error *e)
 {
-    const char *root = a->root != NULL ? a->root : "";
+    const char *root = a->common.root != NULL ? a->common.root : "";
     if (!sysfs_exists(root, "/sys"))
         return error_set(e, "there is no folder %s/sys to read", root);
     if (a->netdev != NULL &&
         (!sysfs_safe_name(a->netdev) || !sysfs_exists(root, "/sys/class/net/%s", a->netdev)))
         return error_set(e, "there is no network interface %.60s in %s/sys/class/net", a->netdev, root);
-    if (a->measure && (a->netdev == NULL || a->gpu < 0 || a->root != NULL))
+    if (a->measure && (a->netdev == NULL || a->gpu < 0 || a->common.root != NULL))
         return error_set(e, "--measure needs --netdev and --gpu, and the running host");
     return 0;
 }
 
-static int gather(const struct arguments *a)
+static int gather(const void *arguments)
 {
+    const struct arguments *a = arguments;
     struct error e = {0};
     json_t *bundle = NULL;
-    if (validate(a, &e) == -1 || (a->bundle != NULL && (bundle = json_file_load(a->bundle, &e)) == NULL)) {
-        log_error("%s", e.text);
-        return EXIT_USAGE;
-    }
+    if (validate(a, &e) == -1 || (a->bundle != NULL && (bundle = json_file_load(a->bundle, &e)) == NULL))
+        return program_fail(EXIT_USAGE, &e);
     int status = run(a, bundle);
     json_decref(bundle);
     return status;
@@ -168,27 +153,13 @@ static int gather(const struct arguments *a)
 
 int main(int argc, char **argv)
 {
+    static const struct program_spec program = {
+        .name = "host-facts",
+        .synopsis = "[OPTION...]",
+        .about = "Prints what this host is made of as one JSON document, with a verdict on every check.",
+        .specs = specs,
+        .work = gather,
+    };
     struct arguments a = {.buffer_bytes = INT64_C(64) << 20, .gpu = -1};
-    struct error e = {0};
-    const char **rest = NULL;
-    size_t count = 0;
-    if (options_parse(specs, argc, argv, &a, &rest, &count, &e) == -1) {
-        log_error("%s", e.text);
-        return EXIT_USAGE;
-    }
-    int status = EXIT_DONE;
-    if (a.help) {
-        options_help(stdout, "host-facts", "[OPTION...]",
-                     "Prints what this host is made of as one JSON document, with a verdict on every check.",
-                     specs);
-    } else if (a.version) {
-        printf("host-facts %s\n", HARNESS_VERSION);
-    } else if (count > 0) {
-        log_error("\"%s\" is not expected: options only, see --help", rest[0]);
-        status = EXIT_USAGE;
-    } else {
-        status = gather(&a);
-    }
-    options_free(specs, &a, rest);
-    return status;
+    return program_run(&program, argc, argv, &a.common);
 }

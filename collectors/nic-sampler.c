@@ -1,8 +1,8 @@
 /* nic-sampler: the counters of a NIC, its RDMA device, qdiscs, links and GPU, as lines (docs/lines.md) or for Prometheus. */
 #include "collectors/names.h"
+#include "collectors/program.h"
 #include "collectors/sampling.h"
 #include "lib/clock.h"
-#include "lib/log.h"
 #include "lib/options.h"
 #include "lib/sysfs.h"
 #include "lib/text.h"
@@ -10,12 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { EXIT_DONE = 0, EXIT_USAGE = 2, EXIT_LAB = 3 };
-
 struct arguments {
-    const char *netdev, *rdma, *groups, *prometheus, *root;
+    struct program_arguments common;
+    const char *netdev, *rdma, *groups, *prometheus;
     int64_t gpu, every_ns, count;
-    int optional_counters, realtime, help, version;
+    int optional_counters, realtime;
 };
 
 static const struct option_spec specs[] = {
@@ -69,21 +68,7 @@ static const struct option_spec specs[] = {
      .offset = offsetof(struct arguments, prometheus),
      .argument = "[ADDRESS]:PORT",
      .help = "serve the values over HTTP instead of printing lines"},
-    {.name = "root",
-     .kind = OPTION_STRING,
-     .offset = offsetof(struct arguments, root),
-     .argument = "DIR",
-     .help = "read /sys and /proc below DIR"},
-    {.name = "help",
-     .letter = 'h',
-     .kind = OPTION_FLAG,
-     .offset = offsetof(struct arguments, help),
-     .help = "show this"},
-    {.name = "version",
-     .kind = OPTION_FLAG,
-     .offset = offsetof(struct arguments, version),
-     .help = "show the version"},
-    {0},
+    PROGRAM_OPTIONS("/sys and /proc"),
 };
 
 static int parse_groups(const char *list, uint32_t *groups, struct error *e)
@@ -144,7 +129,7 @@ static int find_netdev(const char *name, struct target *target, struct error *e)
 
 static int make_target(const struct arguments *a, struct target *target, struct error *e)
 {
-    *target = (struct target){.root = a->root != NULL ? a->root : "",
+    *target = (struct target){.root = a->common.root != NULL ? a->common.root : "",
                               .gpu = (int)a->gpu,
                               .optional_counters = a->optional_counters > 0,
                               .every_ns = a->every_ns};
@@ -168,44 +153,27 @@ static int make_plan(const struct arguments *a, struct sampling_plan *plan, stru
     return a->groups != NULL ? parse_groups(a->groups, &plan->groups, e) : 0;
 }
 
-static int sample(struct arguments *a)
+static int sample(const void *arguments)
 {
+    struct arguments a = *(const struct arguments *)arguments;
     struct sampling_plan plan;
     struct error e = {0};
-    if (a->every_ns == 0)
-        a->every_ns = a->prometheus != NULL ? NS_PER_S : 10 * NS_PER_MS;
-    if (make_plan(a, &plan, &e) == -1) {
-        log_error("%s", e.text);
-        return EXIT_USAGE;
-    }
-    if (sampling_run(&plan, &e) == 0)
-        return EXIT_DONE;
-    log_error("%s", e.text);
-    return EXIT_LAB;
+    if (a.every_ns == 0)
+        a.every_ns = a.prometheus != NULL ? NS_PER_S : 10 * NS_PER_MS;
+    if (make_plan(&a, &plan, &e) == -1)
+        return program_fail(EXIT_USAGE, &e);
+    return sampling_run(&plan, &e) == 0 ? EXIT_DONE : program_fail(EXIT_LAB, &e);
 }
 
 int main(int argc, char **argv)
 {
+    static const struct program_spec program = {
+        .name = "nic-sampler",
+        .synopsis = "--netdev IF [OPTION...]",
+        .about = "Prints the counters of a NIC and what belongs to it as JSON lines.",
+        .specs = specs,
+        .work = sample,
+    };
     struct arguments a = {.gpu = -1};
-    struct error e = {0};
-    const char **rest = NULL;
-    size_t count = 0;
-    if (options_parse(specs, argc, argv, &a, &rest, &count, &e) == -1) {
-        log_error("%s", e.text);
-        return EXIT_USAGE;
-    }
-    int status = EXIT_DONE;
-    if (a.help) {
-        options_help(stdout, "nic-sampler", "--netdev IF [OPTION...]",
-                     "Prints the counters of a NIC and what belongs to it as JSON lines.", specs);
-    } else if (a.version) {
-        printf("nic-sampler %s\n", HARNESS_VERSION);
-    } else if (count > 0) {
-        log_error("\"%s\" is not expected: options only, see --help", rest[0]);
-        status = EXIT_USAGE;
-    } else {
-        status = sample(&a);
-    }
-    options_free(specs, &a, rest);
-    return status;
+    return program_run(&program, argc, argv, &a.common);
 }

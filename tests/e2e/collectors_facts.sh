@@ -38,6 +38,9 @@ verdict peer-memory nvidia_peermem ok
 verdict bundle versions unknown
 verdict gpu-counters gpu unknown
 verdict pcie-link "gpu 0000:07:00.0" warning
+verdict resizable-bar 0000:07:00.0 ok
+verdict numa numa ok
+verdict governor cpus unknown
 verdict roce-gid mlx5_0 ok
 host geforce-guest --buffer 512MiB
 verdict bar1 0000:07:00.0 failure
@@ -67,6 +70,9 @@ fixes peer-memory "modprobe -r nv_peer_mem"
 verdict resizable-bar 0000:3d:00.0 ok
 verdict pcie-link "nic 0000:3e:00.0" warning
 verdict numa 0000:af:00.0 failure
+verdict numa 0000:3e:00.0 ok
+verdict bar1 0000:3d:00.0 ok
+verdict pcie-link "gpu 0000:3d:00.0" ok
 verdict roce-gid mlx5_0 failure
 fixes roce-gid "ip address add"
 verdict governor cpus warning
@@ -90,14 +96,31 @@ verdict governor cpus ok
 fact "CUDA's version" '.versions.cuda == "12.8.1"'
 check_exit 0 "--check is content" "$FACTS" --root "$SCRATCH/dgx-like" --check
 
+verdict gpu-nic-path 0000:1b:00.0 ok
+verdict bar1 0000:1b:00.0 ok
+verdict resizable-bar 0000:1b:00.0 ok
+verdict pcie-link "gpu 0000:1b:00.0" ok
+verdict numa 0000:1b:00.0 ok
+verdict roce-gid mlx5_0 ok
+
 # ---- no GPU
 host no-gpu
+verdict numa numa ok
+verdict pcie-link nic ok
+verdict roce-gid mlx5_0 ok
+verdict governor cpus ok
 for check in gpu-nic-path acs bar1 peer-memory gpu-counters resizable-bar; do verdict $check gpu unknown; done
 verdict iommu machine ok
 fact "DCQCN from upstream's debugfs" '.nics[0].settings.dcqcn | .rp.rpg_ai_rate == 7 and .np.cnp_dscp == 48'
 
 # ---- what no host looks like
 host hostile
+verdict acs 0000:00:01.0 failure
+verdict bar1 0000:01:00.0 unknown
+verdict iommu machine unknown
+verdict pcie-link "gpu 0000:01:00.0" unknown
+verdict roce-gid mlx5_0 failure
+verdict governor cpus warning
 fact "is still one document with every check" '[.checks[].check] | unique | length == 12'
 fact "nothing is read out of the tree" '[.gpus[].pci.address] == ["0000:00:02.0", "0000:01:00.0"]'
 fact "numbers that do not fit are unknown" '.gpus[] | select(.pci.address == "0000:01:00.0") | .bar1_bytes == null and .pci.link.width_lanes == null and .pci.link.speed_MTps == null'

@@ -6,6 +6,8 @@
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=tests/e2e/softlab.sh
 . "$(dirname "$0")/softlab.sh"
+# shellcheck source=tests/e2e/pace.bash
+. "$(dirname "$0")/pace.bash"
 softlab_require "$0" "$@"
 softlab_up soft-pair || { nok "guests are up"; finish; }
 at_exit softlab_down
@@ -38,7 +40,7 @@ fi
 guest 'cat > /tmp/testnic.ko && insmod /tmp/testnic.ko netdev=data0 channels=20' < "$SCRATCH/kmod/testnic.ko" ||
     { nok "testnic loads" "$(guest dmesg | tail -n 5)"; finish; }
 clean_guest() {
-    guest 'pkill -x nic-sampler; tc qdisc del dev data0 root 2> /dev/null; rmmod testnic; rm -rf /tmp/testnic.ko /tmp/change.jsonl /tmp/look
+    guest 'pkill -x nic-sampler; tc qdisc del dev data0 root 2> /dev/null; rmmod testnic; rm -rf /tmp/testnic.ko /tmp/change.jsonl /tmp/look /tmp/away /usr/local/bin/witness
         rdma link show rxe0/1 > /dev/null 2>&1 || rdma link add rxe0 type rxe netdev data0' 2> /dev/null
 }
 at_exit clean_guest
@@ -177,35 +179,35 @@ if ${CC:-cc} -shared -fPIC -o "$SCRATCH/libnvidia-ml.so.1" "$ROOT/tests/data/nvm
     check "throughput of NIC and GPU is measured" jq -e '.traffic | .gpu_rx_bytes_per_s == 2893000000 and .rdma_rx_bytes_per_s > 1e8 and .rdma_rx_bytes_per_s < 1.3e9' "$SCRATCH/facts"
 fi
 
-# From first to last sample as many intervals passed as there were deadlines, to less than one: what adds up would show.
-steady() { # file, interval
-    jq -e -s --argjson every "$2" '.[-1] as $stop | [.[] | arrays | .[0]] |
-        (.[-1] - .[0] - ($stop.samples + $stop.overruns - 1) * $every) | fabs < $every' "$1"
-}
-
-# ---- pace: 100 Hz of everything. Other work on this machine takes the emulated processor away: the best of five.
-best=
-for _ in 1 2 3 4 5; do
-    guest 'nic-sampler --netdev data0 --every 10ms --count 100 --realtime' > "$SCRATCH/pace" 2> /dev/null
-    tail -n 1 "$SCRATCH/pace" > "$SCRATCH/pace.end"
-    overruns=$(jq .overruns "$SCRATCH/pace.end")
-    if [ -z "$best" ] || [ "$overruns" -lt "$best" ]; then best=$overruns && cp "$SCRATCH/pace" "$SCRATCH/pace.best"; fi
-    [ "$best" != 0 ] || break
-done
-what="100 Hz of all sources in an emulated guest, without overruns"
-if [ "$best" != 0 ] && awk -v n="$(nproc)" '{exit !($1 > n)}' /proc/loadavg; then
-    skip "$what" "this machine is busy (load $(cut -d' ' -f1 /proc/loadavg)): at best $best of 100 were left out"
+# ---- pace: 100 Hz of everything, beside a witness (pace.bash) in the guest
+if pace_witness && softlab_put a "$SCRATCH/witness"; then
+    pace_begin 10000000
+    costs=()
+    for _ in 1 2 3 4 5; do
+        guest 'witness 10000000 /tmp/away nic-sampler --netdev data0 --every 10ms --count 200 --realtime' > "$SCRATCH/pace" 2> /dev/null
+        guest 'cat /tmp/away' > "$SCRATCH/away"
+        costs+=("$(tail -n 1 "$SCRATCH/pace" | jq '.cpu_ns / .samples / 1000 | floor')")
+        pace_try "$SCRATCH/pace" "$SCRATCH/away" && break
+    done
+    pace_verdict "100 Hz of all sources in an emulated guest, without overruns"
+    check "every deadline is accounted for, and none drifts" pace_accounted "$SCRATCH/pace" "$SCRATCH/away"
 else
-    check "$what" [ "$best" = 0 ]
+    skip "100 Hz of all sources in an emulated guest, without overruns" "no compiler for its witness"
+    guest 'nic-sampler --netdev data0 --every 10ms --count 200' > "$SCRATCH/pace" 2> /dev/null
+    costs=("$(tail -n 1 "$SCRATCH/pace" | jq '.cpu_ns / .samples / 1000 | floor')")
 fi
-check "deadlines do not drift" steady "$SCRATCH/pace.best" 10000000
-cost=$(tail -n 1 "$SCRATCH/pace.best" | jq '.cpu_ns / .samples / 1000 | floor')
-echo "# one sample of $(head -n 1 "$SCRATCH/pace.best" | jq '.columns | length') columns: $cost us of CPU"
 
-# the same by the processes that people run: children's user and system time of five rounds
-guest 'for i in 1 2 3 4 5; do ethtool -S data0; rdma -j statistic; dcb -j -s pfc show dev data0; tc -s -j qdisc show dev data0; done > /dev/null; times' > "$SCRATCH/times"
-processes=$(tail -n 1 "$SCRATCH/times" | awk '{for (i = 1; i <= 2; i++) {split($i, t, /[ms]/); sum += t[1] * 60 + t[2]} printf "%d", sum / 5 * 1e6}')
-echo "# the same by ethtool, rdma, dcb and tc: $processes us of CPU, $((processes / cost)) times as much"
+# Its CPU time beside that of the processes that people run, its start included in both. What else the machine does makes either look
+# dearer, so the least of some rounds counts.
+least() { printf '%s\n' "$@" | sort -n | head -n 1; }
+cost=$(least "${costs[@]}")
+rounds=()
+for _ in 1 2 3 4 5; do
+    guest 'for i in 1 2; do ethtool -S data0; rdma -j statistic; dcb -j -s pfc show dev data0; tc -s -j qdisc show dev data0; done > /dev/null; times' > "$SCRATCH/times"
+    rounds+=("$(tail -n 1 "$SCRATCH/times" | awk '{for (i = 1; i <= 2; i++) {split($i, t, /[ms]/); sum += t[1] * 60 + t[2]} printf "%d", sum / 2 * 1e6}')")
+done
+processes=$(least "${rounds[@]}")
+echo "# one sample of $(head -n 1 "$SCRATCH/pace" | jq '.columns | length') columns: $cost us of CPU; the same by ethtool, rdma, dcb and tc: $processes us, $((processes / cost)) times as much"
 check "at least 50 times less CPU than the processes take" [ "$processes" -ge $((50 * cost)) ]
 
 # ---- host-facts

@@ -120,6 +120,42 @@ static void gpu_counters(void **state)
     expect(facts, NULL, "{'rdma_rx_bytes_per_s':2.9e9,'gpu_rx_bytes_per_s':1e6}", check, "failure", true);
 }
 
+static void resizable_bar(void **state)
+{
+    (void)state;
+    const char *check = "resizable-bar";
+    expect("{'gpus':[]}", NULL, NULL, check, "unknown", false);
+    expect("{'gpus':[{'pci':{'address':'x'},'resizable_bar':null}]}", NULL, NULL, check, "unknown", true);
+    expect("{'gpus':[{'pci':{'address':'x'},'resizable_bar':{'supported':false}}]}", NULL, NULL, check, "ok",
+           false);
+    expect("{'gpus':[{'pci':{'address':'x'},'resizable_bar':{'supported':true,'current_bytes':268435456,"
+           "'largest_bytes':34359738368}}]}",
+           NULL, NULL, check, "warning", true);
+    expect("{'gpus':[{'pci':{'address':'x'},'resizable_bar':{'supported':true,'current_bytes':34359738368,"
+           "'largest_bytes':34359738368}}]}",
+           NULL, NULL, check, "ok", false);
+}
+
+static void numa_nodes(void **state)
+{
+    (void)state;
+    const char *check = "numa";
+    expect("{'system':{'numa_nodes':1},'pairs':[{'relation':'SYS'}]}", NULL, NULL, check, "ok", false);
+    expect("{'system':{'numa_nodes':2},'pairs':[{'nic':'x','gpu':'y','relation':'NODE'}]}", NULL, NULL, check,
+           "ok", false);
+    expect("{'system':{'numa_nodes':2},'pairs':[{'nic':'x','gpu':'y','relation':'SYS'}]}", NULL, NULL, check,
+           "failure", true);
+}
+
+static void governors(void **state)
+{
+    (void)state;
+    const char *check = "governor";
+    expect("{'system':{'governors':{}}}", NULL, NULL, check, "unknown", false);
+    expect("{'system':{'governors':{'performance':8}}}", NULL, NULL, check, "ok", false);
+    expect("{'system':{'governors':{'performance':7,'powersave':1}}}", NULL, NULL, check, "warning", true);
+}
+
 static void acs(void **state)
 {
     (void)state;
@@ -229,6 +265,9 @@ int main(void)
         cmocka_unit_test(bar1),
         cmocka_unit_test(bundle),
         cmocka_unit_test(gpu_counters),
+        cmocka_unit_test(resizable_bar),
+        cmocka_unit_test(numa_nodes),
+        cmocka_unit_test(governors),
         cmocka_unit_test(acs),
         cmocka_unit_test(path),
         cmocka_unit_test(nonsense_is_judged_too),
