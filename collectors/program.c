@@ -9,7 +9,8 @@ int program_fail(int status, const struct error *e)
     return status;
 }
 
-static int answer(const struct program_spec *program, const struct program_arguments *arguments, const char *extra)
+static int answer(const struct program_spec *program, const struct program_arguments *arguments,
+                  const char *extra)
 {
     if (arguments->help) {
         options_help(stdout, program->name, program->synopsis, program->about, program->specs);
@@ -26,7 +27,8 @@ static int answer(const struct program_spec *program, const struct program_argum
     return program->work(arguments);
 }
 
-int program_run(const struct program_spec *program, int argc, char **argv, struct program_arguments *arguments)
+int program_run(const struct program_spec *program, int argc, char **argv,
+                struct program_arguments *arguments)
 {
     struct error e = {0};
     const char **rest = NULL;

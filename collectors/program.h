@@ -39,7 +39,8 @@ struct program_spec {
 };
 
 /* main's work: `arguments` begins with a struct program_arguments and holds the defaults. Returns the exit status. */
-int program_run(const struct program_spec *program, int argc, char **argv, struct program_arguments *arguments);
+int program_run(const struct program_spec *program, int argc, char **argv,
+                struct program_arguments *arguments);
 /* Say what went wrong, and pass the exit status on. */
 int program_fail(int status, const struct error *e);
 
