@@ -136,7 +136,7 @@ if pace_witness; then
     run --netdev v0 --every 1ms --count 500 > "$SCRATCH/cost" 2> /dev/null
     check "the cost is told" jq -e -s '.[-1].cpu_ns > 0 and all(.[] | arrays; .[1] > 0)' "$SCRATCH/cost"
     echo "# $(jq -s '.[0].columns | length' "$SCRATCH/cost") columns: $(end_of "$SCRATCH/cost" | jq '.cpu_ns / .samples / 1000 | floor') us of CPU a sample"
-    if ! ldd "$SAMPLER" | grep -q asan && ${CC:-cc} -std=c11 -O2 -D_GNU_SOURCE -shared -fPIC -o "$SCRATCH/slow.so" "$ROOT/tests/e2e/slow_read.c"; then
+    if [[ $(ldd "$SAMPLER") != *asan* ]] && ${CC:-cc} -std=c11 -O2 -D_GNU_SOURCE -shared -fPIC -o "$SCRATCH/slow.so" "$ROOT/tests/e2e/slow_read.c"; then
         slow_is_found
     else
         skip "a source that is too slow for 1 kHz fails that check" "nothing can be preloaded into a program with sanitizers"

@@ -21,8 +21,11 @@ pace_begin() {
 
 pace_try() {
     local overruns samples away
-    read -r samples overruns < <(tail -n 1 "$1" | jq -r '"\(.samples) \(.overruns)"')
-    away=$(jq .worst_ns "$2") || return 1
+    if ! read -r samples overruns < <(tail -n 1 "$1" | jq -r 'select(.type == "end") | "\(.samples) \(.overruns)"') || ! away=$(jq -e .worst_ns "$2"); then
+        PACE_STORY="${PACE_STORY:+$PACE_STORY; }it did not run to its end"
+        PACE_OWN=2
+        return 1
+    fi
     PACE_STORY="${PACE_STORY:+$PACE_STORY; }$overruns of $((samples + overruns)) left out, the processor away for up to $((away / 1000)) us"
     if [ "$overruns" = 0 ]; then
         PACE_CLEAN=1
