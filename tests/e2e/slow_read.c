@@ -13,6 +13,7 @@ static int64_t now_us(void)
     return t.tv_sec * INT64_C(1000000) + t.tv_nsec / 1000;
 }
 
+/* NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name): the C library's are reserved */
 ssize_t pread(int descriptor, void *buffer, size_t size, off_t offset)
 {
     const char *us = getenv("SLOW_READ_US");
@@ -22,4 +23,5 @@ ssize_t pread(int descriptor, void *buffer, size_t size, off_t offset)
     return syscall(SYS_pread64, descriptor, buffer, size, offset);
 }
 
+/* NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name) */
 ssize_t pread64(int descriptor, void *buffer, size_t size, off_t offset) __attribute__((alias("pread")));
