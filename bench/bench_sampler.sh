@@ -42,7 +42,7 @@ namespace() {
     pace_witness || return 1
     pace_begin 1000000
     for _ in 1 2 3 4 5; do
-        "$SCRATCH/witness" 1000000 "$SCRATCH/away" "$SAMPLER" --netdev v0 --every 1ms --count 2000 --realtime > "$SCRATCH/khz" 2> /dev/null
+        "$SCRATCH/witness" 1000000 "$SCRATCH/away" "$SAMPLER" --netdev v0 --every 1ms --count 2000 --realtime 2> /dev/null | cat > "$SCRATCH/khz" # a disk may take its time
         pace_try "$SCRATCH/khz" "$SCRATCH/away" && break
     done
     "$SAMPLER" --netdev v0 --every 1ms --count 2000 > "$SCRATCH/cost" 2> /dev/null

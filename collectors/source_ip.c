@@ -4,8 +4,7 @@
  * InTruncatedPkts ..." and "IpExt: 0 0 ...".
  *
  * To give these four the kernel formats some 200 numbers with their names, which takes longer than all other sources together. So the file is
- * read when the interface has received packets since the last time, and otherwise ten times a second, for those of other
- * interfaces.
+ * read while the interface receives packets, and otherwise ten times a second, for those of other interfaces.
  */
 #include "collectors/source.h"
 
@@ -25,6 +24,8 @@
 #define FILE_NAME "/proc/net/netstat"
 
 #define RENEW_NS (100 * NS_PER_MS)
+/* A driver may count a packet before the IP layer gets it. */
+#define SETTLE_NS (20 * NS_PER_MS)
 
 static const char *const names[] = {"IpExtInNoECTPkts", "IpExtInECT1Pkts", "IpExtInECT0Pkts", "IpExtInCEPkts",
                                     NULL};
@@ -35,8 +36,8 @@ struct ip {
     struct netlink *netlink; /* NULL without an interface */
     char netdev[IFNAMSIZ];
     union netlink_request get;
-    uint64_t received; /* packets of the interface when the file was read */
-    int64_t read_ns;
+    uint64_t received; /* packets of the interface, when last asked */
+    int64_t received_ns, read_ns;
     int64_t values[NAMES];
     char buffer[32768];
 };
@@ -71,17 +72,18 @@ static int each_answer(const struct nlmsghdr *message, void *data)
     return MNL_CB_OK;
 }
 
-/* Has the interface received nothing since the file was read? Where that cannot be known, the answer is no. */
-static bool is_quiet(struct ip *s)
+/* Has the interface received nothing of late? Where that cannot be known, the answer is no. */
+static bool is_quiet(struct ip *s, int64_t now_ns)
 {
     uint64_t received = UINT64_MAX;
     if (s->netlink == NULL)
         return false;
     if (netlink_call(s->netlink, &s->get.header, each_answer, &received, NULL) == -1)
         prepare(s, if_nametoindex(s->netdev)); /* it may have been made anew */
-    bool quiet = received != UINT64_MAX && received == s->received;
+    if (received == UINT64_MAX || received != s->received)
+        s->received_ns = now_ns;
     s->received = received;
-    return quiet;
+    return now_ns - s->received_ns > SETTLE_NS;
 }
 
 /* ---- the source */
@@ -90,7 +92,7 @@ static enum source_outcome ip_read(void *state, int64_t *values, struct error *e
 {
     struct ip *s = state;
     int64_t now_ns = clock_monotonic_ns();
-    if (!is_quiet(s) || now_ns - s->read_ns >= RENEW_NS) {
+    if (!is_quiet(s, now_ns) || now_ns - s->read_ns >= RENEW_NS) {
         ssize_t length = pread(s->descriptor, s->buffer, sizeof(s->buffer), 0);
         if (length == -1) {
             error_set_errno(e, errno, "reading %s", FILE_NAME);

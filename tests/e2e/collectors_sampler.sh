@@ -82,7 +82,7 @@ kill -TERM $pid && wait $pid
 kill $peer && wait $peer 2> /dev/null
 # the numbers of the samples in which a column rose
 rises='def rises($name): (map(select(.columns?))[0].columns | map(.name) | index($name) + 2) as $i | [.[] | arrays | .[$i]] | [range(60; length) as $n | select(.[$n] > .[$n - 1]) | $n];'
-check "a packet that the interface received shows at once" jq -e -s "$rises"' rises("IpExtInNoECTPkts")[0] as $n | any(rises("link_rx_packets")[]; . - $n | fabs <= 1)' "$SCRATCH/lines"
+check "a packet that the interface received shows at once" jq -e -s "$rises"' rises("IpExtInNoECTPkts")[0] as $n | any(rises("link_rx_packets")[]; . - $n | fabs <= 4)' "$SCRATCH/lines"
 check "one of another interface within a tenth of a second: 20 samples" jq -e -s --argjson taken "$taken" "$rises"' rises("IpExtInNoECTPkts")[-1] - $taken <= 20' "$SCRATCH/lines"
 
 # ---- parameters of mlx5, from trees laid out after both kinds of driver
@@ -113,7 +113,7 @@ pace() { # how many tries, how many samples, PROGRAM...: 1 kHz
     shift 2
     pace_begin 1000000
     for ((try = 0; try < tries; try++)); do
-        timeout 100 "$SCRATCH/witness" 1000000 "$SCRATCH/away" "$@" --netdev v0 --every 1ms --count "$count" --realtime > "$SCRATCH/pace" 2> /dev/null
+        timeout 100 "$SCRATCH/witness" 1000000 "$SCRATCH/away" "$@" --netdev v0 --every 1ms --count "$count" --realtime 2> /dev/null | cat > "$SCRATCH/pace" # a disk may take its time
         pace_try "$SCRATCH/pace" "$SCRATCH/away" && break
     done
 }

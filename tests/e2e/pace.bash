@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# Did nic-sampler keep its deadlines? Other work on the machine takes the processor away, so each try has a witness (witness.c): samples
-# that were left out while it saw the processor all the time are nic-sampler's own fault, others say nothing. Source it after lib.sh:
+# Did nic-sampler keep its deadlines? Other work on the machine takes the processor away, so each try has a witness (witness.c): more
+# samples left out than twice what it explains are nic-sampler's own fault, fewer say nothing. Source it after lib.sh:
 #
 #   pace_witness                        builds $SCRATCH/witness; false where there is no compiler
 #   pace_begin EVERY_NS
@@ -20,19 +20,18 @@ pace_begin() {
 }
 
 pace_try() {
-    local overruns samples away
-    if ! read -r samples overruns < <(tail -n 1 "$1" | jq -r 'select(.type == "end") | "\(.samples) \(.overruns)"') || ! away=$(jq -e .worst_ns "$2"); then
+    local overruns samples away missed
+    if ! read -r samples overruns < <(tail -n 1 "$1" | jq -r 'select(.type == "end") | "\(.samples) \(.overruns)"') || ! read -r away missed < <(jq -r '"\(.worst_ns) \(.missed)"' "$2"); then
         PACE_STORY="${PACE_STORY:+$PACE_STORY; }it did not run to its end"
         PACE_OWN=2
         return 1
     fi
-    PACE_STORY="${PACE_STORY:+$PACE_STORY; }$overruns of $((samples + overruns)) left out, the processor away for up to $((away / 1000)) us"
+    PACE_STORY="${PACE_STORY:+$PACE_STORY; }$overruns of $((samples + overruns)) left out where the witness explains $missed, the processor away for up to $((away / 1000)) us"
     if [ "$overruns" = 0 ]; then
         PACE_CLEAN=1
         return 0
     fi
-    # Half an interval is left for reading.
-    [ "$away" -ge $((PACE_EVERY / 2)) ] || PACE_OWN=$((PACE_OWN + 1))
+    [ "$overruns" -le $((2 * missed)) ] || PACE_OWN=$((PACE_OWN + 1))
     return 1
 }
 
