@@ -149,7 +149,9 @@ soft-lab: deps
 	@guest-setup/soft-lab
 
 # Coverage-guided fuzzing with clang's libFuzzer: make fuzz FUZZER=fuzz_units SECONDS=60
-FUZZ_SOURCES = $(foreach f,$(FOLDERS),$(filter-out $(MAINS),$(wildcard $(f)/*.c)))
+# Some fuzzers include the source whose insides they try; it is not linked a second time.
+FUZZ_INCLUDED = $(shell sed -n 's/^.include "\(.*\.c\)"$$/\1/p' tests/fuzz/$(FUZZER).c)
+FUZZ_SOURCES = $(filter-out $(MAINS) $(FUZZ_INCLUDED),$(foreach f,$(FOLDERS),$(wildcard $(f)/*.c)))
 fuzz:
 	@mkdir -p build/libfuzzer build/corpus/$(FUZZER)
 	clang $(CPPFLAGS) -std=c11 -g -O1 -fsanitize=fuzzer,address,undefined -pthread -o build/libfuzzer/$(FUZZER) \
