@@ -82,7 +82,8 @@ kill -TERM $pid && wait $pid
 kill $peer && wait $peer 2> /dev/null
 # the numbers of the samples in which a column rose
 rises='def rises($name): (map(select(.columns?))[0].columns | map(.name) | index($name) + 2) as $i | [.[] | arrays | .[$i]] | [range(60; length) as $n | select(.[$n] > .[$n - 1]) | $n];'
-check "a packet that the interface received shows at once" jq -e -s "$rises"' rises("IpExtInNoECTPkts")[0] as $n | any(rises("link_rx_packets")[]; . - $n | fabs <= 4)' "$SCRATCH/lines"
+# (an unreachable address of before may count here too, by way of the loopback interface)
+check "a packet that the interface received shows at once" jq -e -s "$rises"' rises("IpExtInNoECTPkts") as $counted | any(rises("link_rx_packets")[]; . as $n | any($counted[]; . - $n | fabs <= 4))' "$SCRATCH/lines"
 check "one of another interface within a tenth of a second: 20 samples" jq -e -s --argjson taken "$taken" "$rises"' rises("IpExtInNoECTPkts")[-1] - $taken <= 20' "$SCRATCH/lines"
 
 # ---- parameters of mlx5, from trees laid out after both kinds of driver
