@@ -259,8 +259,12 @@ static int build_ports(struct sim *sim, const struct sim_config *c, struct error
         build_port(sim, 2 * i, link, link->a);
         build_port(sim, 2 * i + 1, link, link->b);
     }
-    for (uint32_t p = 0; p < sim->port_count; p++)
+    for (uint32_t p = 0; p < sim->port_count; p++) {
         sim->events.events[port_event(p, PORT_ARRIVE)].kind = kind_of_arrival(sim, p);
+        /* On a clock of whole nanoseconds much happens at one time: what arrives then is there when a port looks what to send. */
+        if (sim->truncate_to_ns)
+            sim->events.events[port_event(p, PORT_TRANSMIT)].late_ps = SIM_PS_PER_NS / 2;
+    }
     for (size_t i = 0; i < c->host_count; i++)
         if (sim->hosts[i].port == NONE)
             return error_set(e, "simulator: host %s has no link", c->hosts[i].name);

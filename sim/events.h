@@ -27,6 +27,8 @@ struct event {
     uint32_t hint; /* the packet that it will probably touch: may be fetched into the cache beforehand */
     uint8_t kind;  /* enum event_kind of model.h */
     uint8_t place;
+    uint16_t
+        late_ps; /* time_ps is so much after the time that it is scheduled for: of equal times it is behind the others */
 };
 
 struct event_queue {
@@ -127,6 +129,12 @@ static inline void events_wheel_remove(struct event_queue *q, uint32_t id)
     }
 }
 
+/* The time that it is scheduled for. */
+static inline int64_t event_time_ps(const struct event *event)
+{
+    return event->time_ps - event->late_ps;
+}
+
 static inline bool event_is_pending(const struct event_queue *q, uint32_t id)
 {
     return q->events[id].place != EVENT_IDLE;
@@ -147,7 +155,7 @@ static inline void event_cancel(struct event_queue *q, uint32_t id)
 static inline void event_schedule(struct event_queue *q, uint32_t id, int64_t time_ps)
 {
     struct event *event = &q->events[id];
-    event->time_ps = time_ps;
+    event->time_ps = time_ps += event->late_ps;
     int64_t slot = time_ps >> q->slot_shift;
     if (slot - q->base_slot < WHEEL_SLOTS)
         events_wheel_insert(q, id, slot);

@@ -402,15 +402,24 @@ static inline void port_schedule(struct sim *sim, uint32_t port, int64_t at_ps, 
     event_reschedule(&sim->events, event, at_ps);
 }
 
+/* Does the port look for a frame at this very moment, once all that arrives at this moment is there? */
+static inline bool port_is_about_to_send(const struct sim *sim, uint32_t port)
+{
+    const struct event *event = &sim->events.events[port_event(port, PORT_TRANSMIT)];
+    return event->place != EVENT_IDLE && event_time_ps(event) == sim->now_ps;
+}
+
 /* Something may be there to send. */
 static inline void port_kick(struct sim *sim, uint32_t port, uint32_t hint)
 {
     int64_t busy_until_ps = sim->ports[port].busy_until_ps;
     const struct event *event = &sim->events.events[port_event(port, PORT_TRANSMIT)];
+    if (port_is_about_to_send(sim, port))
+        return;
     if (sim->now_ps >= busy_until_ps) {
         event_cancel(&sim->events, port_event(port, PORT_TRANSMIT));
         port_transmit(sim, port);
-    } else if (event->place == EVENT_IDLE || event->time_ps > busy_until_ps) {
+    } else if (event->place == EVENT_IDLE || event_time_ps(event) > busy_until_ps) {
         port_schedule(sim, port, busy_until_ps, hint);
     }
 }
@@ -419,8 +428,8 @@ static inline void port_kick(struct sim *sim, uint32_t port, uint32_t hint)
 static inline bool port_is_idle(const struct sim *sim, uint32_t port, unsigned queue)
 {
     const struct port *out = &sim->ports[port];
-    return sim->now_ps >= out->busy_until_ps && !out->ready && !(out->paused >> queue & 1) &&
-           !(out->flags & (PORT_ETS | PORT_STORM));
+    return sim->now_ps >= out->busy_until_ps && !port_is_about_to_send(sim, port) && !out->ready &&
+           !(out->paused >> queue & 1) && !(out->flags & (PORT_ETS | PORT_STORM));
 }
 /* On an idle port of a switch. */
 void port_send_at_once(struct sim *sim, uint32_t port, unsigned queue, uint32_t p);

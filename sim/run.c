@@ -98,7 +98,8 @@ int sim_run_until(struct sim *sim, int64_t until_ps, struct error *e)
         if (event->time_ps >= until_ps)
             break;
         uint32_t object = event->object, kind = coming.kind;
-        sim->now_ps = event->time_ps;
+        if (event_time_ps(event) > sim->now_ps)
+            sim->now_ps = event_time_ps(event);
         events_take(q, coming.id);
         count++;
         look_ahead(sim);

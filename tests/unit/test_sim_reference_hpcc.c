@@ -1,6 +1,6 @@
 /*
  * The simulator against the HPCC simulator, with its physics (sim_fixture.h). Figures: runs of that simulator, for the
- * statistics means over its seeds 1 to 8 (A), 1 to 6 (B), 1 to 4 (C). docs/simulator-reference.md has the table.
+ * statistics means over its seeds 1 to 8 (A), 1 to 6 (B), 1 to 4 (C), 4 to 16 of them in the other cases. docs/simulator-reference.md has the table.
  */
 #include "tests/unit/sim_scenario.h"
 #include "sim/routing.h"
@@ -398,7 +398,7 @@ static void test_three_tiers(void **state)
 {
     (void)state;
     struct fixture f;
-    static const struct figures expected = {727.1, 776.4, 0.833, 220, 589, 3515, 1637, 0};
+    static const struct figures expected = {731.1, 785.0, 0.836, 213, 581, 3603, 1635, 0};
     open_fat_tree(&f, true);
     for (uint32_t h = 0; h < 16; h++)
         fixture_flow(&f, h, (h + 5) % 16, ENDLESS);
