@@ -67,6 +67,13 @@ struct ends {
     char label[220];
 };
 
+/* A host whose settings are known, and have no place for PFC. */
+static bool lacks_pfc(const json_t *in_force, const char *role)
+{
+    const json_t *there = json_object_get(in_force, role);
+    return there && !json_object_get(there, "pfc");
+}
+
 static void judge_pfc(const struct ends *x, bool wanted, json_t *entries)
 {
     long long p = x->flow->priority;
@@ -139,7 +146,11 @@ static void judge_flow(const struct cell *cell, const struct scenario_flow *flow
     json_t *from = effective(cell, in_force, flow->from), *to = effective(cell, in_force, flow->to);
     struct ends x = {flow, from, to, ""};
     snprintf(x.label, sizeof x.label, "%.100s->%.100s", flow->from, flow->to);
-    judge_pfc(&x, interest.pauses, entries);
+    if (lacks_pfc(in_force, flow->from) || lacks_pfc(in_force, flow->to))
+        judge_say(entries, x.label, "pfc", "unknown", NULL,
+                  "PFC cannot be had at both ends: what counts pauses is skipped");
+    else
+        judge_pfc(&x, interest.pauses, entries);
     judge_ecn(&x, interest.cnps, entries);
     judge_same(&x, "mtu", "MTUs", entries);
     judge_same(&x, "trust", "trust modes", entries);

@@ -260,7 +260,8 @@ static size_t failures(const json_t *entries, const char *check)
 static void both_ends_are_judged_together(void **state)
 {
     struct fixture *f = *state;
-    json_t *in_force = json_pack("{s:{s:s},s:{s:s}}", "a", "trust", "pcp", "b", "trust", "dscp"),
+    json_t *in_force = json_pack("{s:{s:s,s:[]},s:{s:s,s:[]}}", "a", "trust", "pcp", "pfc", "b", "trust",
+                                 "dscp", "pfc"),
            *entries = json_array();
     judge_settings(&f->cell, in_force, entries);
     assert_int_equal(failures(entries, "pfc"), 0);
