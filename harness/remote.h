@@ -22,7 +22,7 @@ struct remote_host {
     json_t *thresholds;      /* nic-config's, after settings were applied */
     int64_t offset_ns, error_ns;
     bool nvml_answers; /* for the lab's GPU, by the last facts */
-    bool silent; /* it is gone, or had said nothing for a while when the run failed */
+    bool silent;       /* it is gone, or had said nothing for a while when the run failed */
 };
 
 /* Connect: start the guest when it is one, wait for ssh. `virt` is NULL in an ssh lab. */
