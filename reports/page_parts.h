@@ -1,0 +1,23 @@
+/* The parts of the page, each of which adds itself to `out` where the runs have something for it. */
+#ifndef REPORTS_PAGE_PARTS_H
+#define REPORTS_PAGE_PARTS_H
+
+#include "lib/text.h"
+#include "reports/run.h"
+
+/* page_results.c */
+void page_add_summary(const struct runs *runs, struct text *out);
+void page_add_warnings(const struct runs *runs, struct text *out);
+/* Results that are set beside each other: what was set differently. */
+void page_add_differences(const struct runs *runs, struct text *out);
+void page_add_published(const struct runs *runs, struct text *out);
+void page_add_expectations(const struct runs *runs, struct text *out);
+
+/* page_details.c */
+void page_add_details(const struct runs *runs, struct text *out);
+
+/* A text of an object; "" where there is none. */
+const char *page_member(const json_t *object, const char *key);
+const char *page_label(const struct run *run);
+
+#endif
