@@ -109,6 +109,9 @@ int nvml_device_count(const struct nvml *n, unsigned int *count, struct error *e
 int nvml_device_by_index(const struct nvml *n, unsigned int index, nvml_device *device, struct error *e)
 {
     char what[40];
+    unsigned int count = 0;
+    if (n->get_count(&count) == 0 && index >= count)
+        return error_set(e, "there is no GPU %u: NVML knows %u, counted from 0", index, count);
     snprintf(what, sizeof(what), "opening GPU %u", index);
     return judge(n, n->get_by_index(index, device), what, e);
 }
