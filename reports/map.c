@@ -1,17 +1,16 @@
 #include "reports/map.h"
 
 #include "lib/clock.h"
-#include "lib/files.h"
 #include "lib/text.h"
+#include "reports/gnuplot.h"
 #include "reports/map_layout.h"
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define NAMES_FIT   26 /* names in a layer that can be read beside each other */
-#define UPRIGHT_FIT 12 /* hosts' names that need not be turned */
-#define WIDTH       960
+#define NAMES_FIT   26  /* names in a layer that can be read beside each other */
+#define UPRIGHT_FIT 12  /* hosts' names that need not be turned */
 #define LAYER       118 /* pixels */
 #define MARGIN      150
 
@@ -129,14 +128,6 @@ static void add_names(const struct map *map, bool hosts, struct text *out)
 
 /* ---- script --------------------------------------------------------------------------------------------- */
 
-static void add_text(struct text *out, const char *words)
-{
-    text_add(out, "'");
-    for (; *words; words++)
-        text_add(out, *words == '\'' ? "''" : "%c", *words);
-    text_add(out, "'");
-}
-
 struct panel {
     const char *words, *palette, *colours; /* colours: the colour bar's words */
     int column;
@@ -146,7 +137,7 @@ static void add_panel(const struct map *map, const char *name, const struct pane
 {
     bool turned = count_layer(map, 0) > UPRIGHT_FIT, many = map->node_count > 100;
     text_add(out, "set label 1 ");
-    add_text(out, panel->words);
+    gnuplot_quoted(out, panel->words);
     text_add(
         out,
         " at graph 0, graph 1 left offset 0,0.6 font ',11' textcolor rgb '#333333'\n"
@@ -183,9 +174,6 @@ static void add_colours_of_order(const struct map *map, const struct unit *unit,
 static void add_script(const struct map *map, const struct run *run, const char *name, const char *title,
                        struct text *out)
 {
-    static const char *const terminals[] = {"svg noenhanced dynamic font 'sans-serif,12'",
-                                            "pngcairo noenhanced font 'sans,12'"};
-    static const char *const endings[] = {"svg", "png"};
     int height = 2 * ((int)(map->layers > 1 ? map->layers - 1 : 1) * LAYER + MARGIN) + 30;
     struct unit unit = unit_of(map);
     struct text order = {0};
@@ -201,20 +189,17 @@ static void add_script(const struct map *map, const struct run *run, const char 
         5};
     const struct panel spread = {words, "0 '#4b0055', 0.35 '#006290', 0.7 '#00ac8e', 1 '#e2d84a'",
                                  text_string(&order), 7};
-    text_add(out, "# Draws %s.svg and %s.png from %s.tsv: run gnuplot on this file in its folder.\n", name,
-             name, name);
-    for (size_t t = 0; t < 2; t++) {
-        text_add(out,
-                 "reset\nset terminal %s size %d,%d background rgb 'white'\nset output '%s.%s'\n"
-                 "set encoding utf8\nset datafile separator tab\nunset border\nunset tics\nunset key\n"
-                 "set cbtics nomirror textcolor rgb '#333333' font ',10'\n"
-                 "set style textbox opaque noborder fillcolor rgb 'white' margins 0.4,0.4\n"
-                 "set xrange [-0.01:1.01]\nset yrange [-0.28:1.24]\n",
-                 terminals[t], WIDTH, height, name, endings[t]);
+    gnuplot_begin(out, name);
+    for (size_t i = 0; i < GNUPLOT_OUTPUTS; i++) {
+        gnuplot_output(out, i, name, height);
+        text_add(out, "unset border\nunset tics\nunset key\n"
+                      "set cbtics nomirror textcolor rgb '#333333' font ',10'\n"
+                      "set style textbox opaque noborder fillcolor rgb 'white' margins 0.4,0.4\n"
+                      "set xrange [-0.01:1.01]\nset yrange [-0.28:1.24]\n");
         text_add(out, "set multiplot layout 2,1 margins 0.02,0.85,0.01,%.3f spacing 0.06\n",
                  1 - 62.0 / height);
         text_add(out, "set label 91 ");
-        add_text(out, title);
+        gnuplot_quoted(out, title);
         text_add(out, " at screen 0.02, screen %.4f left font ',14' textcolor rgb '#111111'\n",
                  1 - 16.0 / height);
         if (run_is_simulated(run))
@@ -231,18 +216,6 @@ static void add_script(const struct map *map, const struct run *run, const char 
 }
 
 /* ---- the whole ------------------------------------------------------------------------------------------ */
-
-static int write_file(const char *folder, const char *name, const char *ending, const struct text *words,
-                      struct error *e)
-{
-    char *path = NULL;
-    if (asprintf(&path, "%s/%s.%s", folder, name, ending) < 0)
-        return error_set(e, "out of memory for the map %s", name);
-    int result = words->failed ? error_set(e, "out of memory for %s", path)
-                               : files_write_atomic(path, text_string(words), words->length, e);
-    free(path);
-    return result;
-}
 
 int map_write(const struct run *run, const char *name, const char *title, const char *folder, bool *drawn,
               struct error *e)
@@ -262,9 +235,7 @@ int map_write(const struct run *run, const char *name, const char *title, const 
         add_names(&map, true, &data);
         add_names(&map, false, &data);
         add_script(&map, run, name, title, &script);
-        result = write_file(folder, name, "tsv", &data, e);
-        if (result == 0)
-            result = write_file(folder, name, "gp", &script, e);
+        result = gnuplot_write(folder, name, &data, &script, e);
         *drawn = result == 0;
     }
     text_free(&data);

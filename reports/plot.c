@@ -1,19 +1,15 @@
 #include "reports/plot.h"
 
-#include "lib/clock.h"
-#include "lib/files.h"
-#include "lib/process.h"
+#include "reports/gnuplot.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define WIDTH        960
 #define HEIGHT_ONE   420
 #define HEIGHT_PANEL 270
 #define LABEL_FITS   26 /* characters of a legend at its usual size */
-#define DRAW_LIMIT   (300 * NS_PER_S)
 
 /* Okabe and Ito's colours, told apart by colour-blind readers too, darkest first. */
 static const char *const palette[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
@@ -144,50 +140,23 @@ void plot_drop_panel(struct plot *plot)
     free_panel(&plot->panels[--plot->panel_count]);
 }
 
-/* Text inside gnuplot's double quotes: labels come from files. */
-static void add_quoted(struct text *out, const char *words)
-{
-    text_add(out, "\"");
-    for (; *words; words++) {
-        if (*words == '"' || *words == '\\')
-            text_add(out, "\\");
-        if ((unsigned char)*words >= ' ')
-            text_add(out, "%c", *words);
-    }
-    text_add(out, "\"");
-}
-
 void plot_name_x(struct plot *plot, double x, const char *name)
 {
     if (plot->x_names.length)
         text_add(&plot->x_names, ", ");
-    add_quoted(&plot->x_names, name);
+    gnuplot_quoted(&plot->x_names, name);
     text_add(&plot->x_names, " %g", x);
 }
-
-/* ---- data
- * ---------------------------------------------------------------------------------------------------------
- */
 
 void plot_name_row(struct plot_panel *panel, int row, const char *name)
 {
     if (panel->row_names.length)
         text_add(&panel->row_names, ", ");
-    add_quoted(&panel->row_names, name);
+    gnuplot_quoted(&panel->row_names, name);
     text_add(&panel->row_names, " %d", row);
 }
 
-static int write_text(const char *folder, const char *name, const char *ending, const struct text *words,
-                      struct error *e)
-{
-    char *path = NULL;
-    if (asprintf(&path, "%s/%s.%s", folder, name, ending) < 0)
-        return error_set(e, "out of memory for plot %s", name);
-    int result = words->failed ? error_set(e, "out of memory for %s", path)
-                               : files_write_atomic(path, text_string(words), words->length, e);
-    free(path);
-    return result;
-}
+/* ---- data -------------------------------------------------------------------------------------------- */
 
 /* A block a series, two empty lines between them: gnuplot's "index". */
 static void add_data(const struct plot *plot, struct text *out)
@@ -278,7 +247,7 @@ static void add_curve(const struct plot *plot, const struct plot_series *s, size
              palette[(size_t)s->colour % PALETTE_SIZE], s->dashed ? " dt 2" : "");
     if (*s->label) {
         text_add(out, "title ");
-        add_quoted(out, s->label);
+        gnuplot_quoted(out, s->label);
     } else {
         text_add(out, "notitle");
     }
@@ -292,7 +261,7 @@ static void add_levels(const struct plot_panel *panel, struct text *out)
                  "lw 1.4\n",
                  i + 1, panel->levels[i].y, panel->levels[i].y);
         text_add(out, "set label %zu ", i + 1);
-        add_quoted(out, panel->levels[i].label);
+        gnuplot_quoted(out, panel->levels[i].label);
         text_add(out, " at graph 1.015, first %.9g left textcolor rgb '#666666' font ',10'\n",
                  panel->levels[i].y);
     }
@@ -303,11 +272,11 @@ static void add_panel(const struct plot *plot, size_t number, size_t *index, str
     const struct plot_panel *panel = &plot->panels[number];
     bool first = number == 0, last = number + 1 == plot->panel_count;
     text_add(out, "unset arrow\nunset label\nset ylabel ");
-    add_quoted(out, panel->y_label);
+    gnuplot_quoted(out, panel->y_label);
     text_add(out, " textcolor rgb '#333333'\nset format y '%s'\n", y_format(panel));
     if (first) {
         text_add(out, "set label 91 ");
-        add_quoted(out, plot->title);
+        gnuplot_quoted(out, plot->title);
         text_add(out, " at graph 0, graph 1 left offset 0,1.4 font ',14' textcolor rgb '#111111'\n");
     }
     if (first && plot->simulated)
@@ -318,7 +287,7 @@ static void add_panel(const struct plot *plot, size_t number, size_t *index, str
     else
         text_add(out, "set format x ''\nunset xlabel\n");
     if (last) {
-        add_quoted(out, plot->x_label);
+        gnuplot_quoted(out, plot->x_label);
         text_add(out, " textcolor rgb '#333333'\n");
     }
     if (panel->rows)
@@ -346,23 +315,18 @@ static void add_script(const struct plot *plot, struct text *out)
     int height = rows > 24     ? HEIGHT_ONE + (rows - 24) * 14
                  : panels == 1 ? HEIGHT_ONE
                                : (int)panels * HEIGHT_PANEL;
-    static const char *const terminals[] = {"svg noenhanced dynamic font 'sans-serif,12'",
-                                            "pngcairo noenhanced font 'sans,12'"};
-    static const char *const endings[] = {"svg", "png"};
-    text_add(out, "# Draws %s.svg and %s.png from %s.tsv: run gnuplot on this file in its folder.\n",
-             plot->name, plot->name, plot->name);
-    for (size_t t = 0; t < 2; t++) {
+    gnuplot_begin(out, plot->name);
+    for (size_t i = 0; i < GNUPLOT_OUTPUTS; i++) {
         size_t index = 0;
-        text_add(out, "reset\nset terminal %s size %d,%d background rgb 'white'\nset output '%s.%s'\n",
-                 terminals[t], WIDTH, height, plot->name, endings[t]);
+        gnuplot_output(out, i, plot->name, height);
         add_head(plot, out);
         if (panels > 1)
             text_add(out, "set multiplot layout %zu,1 margins 0.085,0.765,%.3f,%.3f spacing 0.07\n", panels,
                      64.0 / height, 1 - 62.0 / height);
         else
             text_add(out, "set margins screen 0.085, screen 0.765, screen 0.15, screen 0.87\n");
-        for (size_t i = 0; i < panels; i++)
-            add_panel(plot, i, &index, out);
+        for (size_t number = 0; number < panels; number++)
+            add_panel(plot, number, &index, out);
         text_add(out, "%sset output\n", panels > 1 ? "unset multiplot\n" : "");
     }
 }
@@ -372,29 +336,8 @@ int plot_write(const struct plot *plot, const char *folder, struct error *e)
     struct text data = {0}, script = {0};
     add_data(plot, &data);
     add_script(plot, &script);
-    int result = write_text(folder, plot->name, "tsv", &data, e);
-    if (result == 0)
-        result = write_text(folder, plot->name, "gp", &script, e);
+    int result = gnuplot_write(folder, plot->name, &data, &script, e);
     text_free(&data);
     text_free(&script);
     return result;
-}
-
-int plot_draw(const char *folder, char *const *names, size_t count, struct error *e)
-{
-    struct text input = {0}, said = {0};
-    const char *const argv[] = {"gnuplot", NULL};
-    text_add(&input, "cd ");
-    add_quoted(&input, folder);
-    text_add(&input, "\n");
-    for (size_t i = 0; i < count; i++)
-        text_add(&input, "load '%s.gp'\n", names[i]);
-    int code = count ? process_run(argv, text_string(&input), NULL, &said, DRAW_LIMIT, e) : 0;
-    if (code < 0)
-        error_prefix(e, "drawing with gnuplot (package gnuplot-nox on Debian, gnuplot on Rocky)");
-    else if (code > 0)
-        error_set(e, "gnuplot ended with %d in %s: %.400s", code, folder, text_string(&said));
-    text_free(&input);
-    text_free(&said);
-    return code == 0 ? 0 : -1;
 }

@@ -84,7 +84,5 @@ void plot_name_x(struct plot *plot, double x, const char *name);
 
 /* Write FOLDER/NAME.tsv and FOLDER/NAME.gp. */
 int plot_write(const struct plot *plot, const char *folder, struct error *e);
-/* Run gnuplot once over the scripts NAME.gp in folder; each makes NAME.svg and NAME.png there. */
-int plot_draw(const char *folder, char *const *names, size_t count, struct error *e);
 
 #endif

@@ -2,6 +2,7 @@
 
 #include "lib/files.h"
 #include "reports/figures.h"
+#include "reports/gnuplot.h"
 #include "reports/map.h"
 #include "reports/page.h"
 #include "reports/plot.h"
@@ -126,7 +127,7 @@ static int draw_all(struct runs *runs, const char *folder, struct drawings *made
         return error_set(e, "out of memory for the drawings");
     for (size_t i = 0; i < made->count; i++)
         names[i] = made->items[i].name;
-    int result = plot_draw(folder, names, made->count, e);
+    int result = gnuplot_draw(folder, names, made->count, e);
     free(names);
     return result;
 }

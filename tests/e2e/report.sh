@@ -108,7 +108,12 @@ check "and its words stay words" test ! -e "$SCRATCH/broken" -a -s "$SCRATCH/str
 # Hostile names end up as text.
 cp -r "$result/02" "$SCRATCH/hostile"
 jq '.scenario.title = "<script>alert(1)</script>\" & co" | .warnings = ["<img src=x>"]' "$result/02/result.json" >"$SCRATCH/hostile/result.json"
+# shellcheck disable=SC2016 # none of it is for a shell
+jq --arg run '`touch ran` "`touch ran`" it'"'"'s' '.cell = {"flows.*.note": $run}' "$SCRATCH/hostile/result.json" >"$SCRATCH/cell" &&
+    mv "$SCRATCH/cell" "$SCRATCH/hostile/result.json"
 check_exit 0 "hostile words are drawn" ./harness report "$SCRATCH/hostile"
+check "and none of them is run" test ! -e "$SCRATCH/hostile/report/ran"
+check "but drawn as it is" grep -q "touch ran.* it's" "$SCRATCH/hostile/report/01-throughput.svg"
 if grep -qE '<script|<img src=x' "$SCRATCH/hostile/report/index.html"; then
     nok "hostile words are escaped"
 else
