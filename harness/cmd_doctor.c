@@ -1,10 +1,9 @@
-#include "guest-setup/virt/places.h"
 #include "harness/commands.h"
 #include "harness/judge.h"
+#include "harness/lab_hosts.h"
 #include "harness/remote_programs.h"
 #include "harness/remote_traffic.h"
 #include "lib/clock.h"
-#include "lib/find.h"
 #include "lib/lines.h"
 #include "lib/log.h"
 #include "lib/text.h"
@@ -45,7 +44,6 @@ struct examination {
     const char *lab_path;
     const struct cell *cells; /* none without a scenario */
     size_t cell_count;
-    struct virt *virt;
     json_t *entries, *in_force, *columns; /* the latter two by role */
 };
 
@@ -211,21 +209,6 @@ static void examine_nic(struct examination *x, struct remote_host *h, const char
     json_decref(facts);
 }
 
-static void examine_host(struct examination *x, const struct lab_host *host, const char *role)
-{
-    struct remote_host h;
-    struct error e;
-    if (remote_host_open(&h, x->virt, x->lab, host, 60 * NS_PER_S, &e) != 0) {
-        judge_say(x->entries, host->name, "connection", "failure", NULL, "%s", e.text);
-        return;
-    }
-    judge_say(x->entries, host->name, "connection", "ok", NULL, "ssh answers");
-    examine_clock(x, &h);
-    if (examine_programs(x, &h))
-        examine_nic(x, &h, role);
-    remote_host_close(&h);
-}
-
 /* ---- the lab -------------------------------------------------------------------------------------------- */
 
 static const char *role_of(const struct examination *x, size_t host)
@@ -237,20 +220,21 @@ static const char *role_of(const struct examination *x, size_t host)
     return NULL;
 }
 
-static int examine_hosts(struct examination *x, struct error *e)
+static void examine_host(void *context, struct virt *virt, size_t i)
 {
-    const struct lab_host *hosts = x->lab->hosts.items;
-    struct lab_lock *lock = lab_lock(x->lab, "doctor", e);
-    if (!lock || (x->lab->driver == LAB_LIBVIRT && !(x->virt = virt_open(x->lab->uri, e)))) {
-        lab_unlock(lock);
-        return -1;
+    struct examination *x = context;
+    const struct lab_host *host = (const struct lab_host *)x->lab->hosts.items + i;
+    struct remote_host h;
+    struct error e;
+    if (remote_host_open(&h, virt, x->lab, host, 60 * NS_PER_S, &e) != 0) {
+        judge_say(x->entries, host->name, "connection", "failure", NULL, "%s", e.text);
+        return;
     }
-    for (size_t i = 0; i < x->lab->hosts.count; i++)
-        examine_host(x, &hosts[i], role_of(x, i));
-    if (x->virt)
-        virt_close(x->virt);
-    lab_unlock(lock);
-    return 0;
+    judge_say(x->entries, host->name, "connection", "ok", NULL, "ssh answers");
+    examine_clock(x, &h);
+    if (examine_programs(x, &h))
+        examine_nic(x, &h, role_of(x, i));
+    remote_host_close(&h);
 }
 
 static int print_entries(const json_t *entries)
@@ -278,7 +262,7 @@ static int examine(struct examination *x, bool as_json)
     struct error e;
     if (x->lab->driver == LAB_SIM) {
         judge_say(x->entries, x->lab->name, "lab", "ok", NULL, "simulated: there are no hosts to examine");
-    } else if (examine_hosts(x, &e) != 0) {
+    } else if (lab_hosts_visit(x->lab, "doctor", examine_host, x, &e) != 0) {
         log_error("%s", e.text);
         return EXIT_LAB;
     }
@@ -330,14 +314,12 @@ static int doctor_for_scenario(const struct doctor_options *said, struct error *
 
 static int doctor_alone(const struct doctor_options *said, struct error *e)
 {
-    const char *why;
     struct lab lab;
-    int status = -1;
-    char *path = find_lab(said->lab, NULL, &why, e);
-    if (path && lab_load(path, &lab, e) == 0) {
-        status = examine_lab(&lab, path, NULL, said->json);
-        lab_free(&lab);
-    }
+    char *path = lab_hosts_load(said->lab, &lab, e);
+    if (!path)
+        return -1;
+    int status = examine_lab(&lab, path, NULL, said->json);
+    lab_free(&lab);
     free(path);
     return status;
 }

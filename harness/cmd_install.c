@@ -1,8 +1,7 @@
-#include "guest-setup/virt/places.h"
 #include "harness/commands.h"
+#include "harness/lab_hosts.h"
 #include "harness/remote_programs.h"
 #include "lib/clock.h"
-#include "lib/find.h"
 #include "lib/log.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,20 +21,22 @@ static const struct option_spec options[] = {
     {0},
 };
 
-static int install_on(struct virt *virt, const struct lab *lab, const struct lab_host *host)
+struct installing {
+    const struct lab *lab;
+    const char *const *names; /* none: all hosts */
+    size_t count;
+    int status;
+};
+
+static int install_on(struct virt *virt, const struct lab *lab, const struct lab_host *host, struct error *e)
 {
     struct remote_host h;
-    struct error e;
-    if (remote_host_open(&h, virt, lab, host, 60 * NS_PER_S, &e) != 0) {
-        log_error("%s", e.text);
+    if (remote_host_open(&h, virt, lab, host, 60 * NS_PER_S, e) != 0)
         return -1;
-    }
-    int result = remote_programs_put(&h, &e);
+    int result = remote_programs_put(&h, e);
     if (result == 0)
         printf("%s: nic-sampler, host-facts, nic-config, roce-traffic %s in %s\n", host->name,
                HARNESS_VERSION, host->programs);
-    else
-        log_error("%s", e.text);
     remote_host_close(&h);
     return result;
 }
@@ -46,6 +47,18 @@ static bool is_named(const char *name, const char *const *names, size_t count)
         if (strcmp(names[i], name) == 0)
             return true;
     return count == 0;
+}
+
+/* Every host is tried; the exit status tells whether all went well. */
+static void visit(void *context, struct virt *virt, size_t i)
+{
+    struct installing *x = context;
+    const struct lab_host *host = (const struct lab_host *)x->lab->hosts.items + i;
+    struct error e;
+    if (!is_named(host->name, x->names, x->count) || install_on(virt, x->lab, host, &e) == 0)
+        return;
+    log_error("%s", e.text);
+    x->status = EXIT_LAB;
 }
 
 static int check_names(const struct lab *lab, const char *const *names, size_t count)
@@ -63,37 +76,25 @@ static int check_names(const struct lab *lab, const char *const *names, size_t c
     return 0;
 }
 
-/* Every host is tried; the exit status tells whether all went well. */
 static int install(const struct lab *lab, const char *const *names, size_t count)
 {
+    struct installing x = {lab, names, count, EXIT_PASSED};
     struct error e;
-    struct virt *virt = NULL;
-    const struct lab_host *hosts = lab->hosts.items;
-    int status = EXIT_PASSED;
     if (lab->driver == LAB_SIM) {
         log_error("lab %s is simulated: it has no hosts to put programs on", lab->name);
         return EXIT_USAGE;
     }
     if (check_names(lab, names, count) != 0)
         return EXIT_USAGE;
-    struct lab_lock *lock = lab_lock(lab, "install", &e);
-    if (!lock || (lab->driver == LAB_LIBVIRT && !(virt = virt_open(lab->uri, &e)))) {
-        log_error("%s", e.text);
-        lab_unlock(lock);
-        return EXIT_LAB;
-    }
-    for (size_t i = 0; i < lab->hosts.count; i++)
-        if (is_named(hosts[i].name, names, count) && install_on(virt, lab, &hosts[i]) != 0)
-            status = EXIT_LAB;
-    if (virt)
-        virt_close(virt);
-    lab_unlock(lock);
-    return status;
+    if (lab_hosts_visit(lab, "install", visit, &x, &e) == 0)
+        return x.status;
+    log_error("%s", e.text);
+    return EXIT_LAB;
 }
 
 static int run_install(int argc, char **argv)
 {
-    const char **arguments, *why;
+    const char **arguments;
     size_t count;
     struct install_options said = {0};
     struct lab lab;
@@ -101,8 +102,8 @@ static int run_install(int argc, char **argv)
     int status = command_parse(&command_install, argc, argv, &said, &arguments, &count, 0, 1000);
     if (status >= 0)
         return status;
-    char *path = find_lab(said.lab, NULL, &why, &e);
-    if (path && lab_load(path, &lab, &e) == 0) {
+    char *path = lab_hosts_load(said.lab, &lab, &e);
+    if (path) {
         status = install(&lab, arguments, count);
         lab_free(&lab);
     } else {

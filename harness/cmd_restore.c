@@ -1,7 +1,6 @@
-#include "guest-setup/virt/places.h"
 #include "harness/commands.h"
+#include "harness/lab_hosts.h"
 #include "harness/remote.h"
-#include "lib/find.h"
 #include "lib/log.h"
 #include "lib/clock.h"
 #include "lib/text.h"
@@ -100,6 +99,11 @@ static bool is_off(struct virt *virt, const struct lab_host *host)
     return true;
 }
 
+struct restoring {
+    const struct lab *lab;
+    int status;
+};
+
 static int restore_host(struct virt *virt, const struct lab *lab, const struct lab_host *host,
                         struct error *e)
 {
@@ -117,36 +121,32 @@ static int restore_host(struct virt *virt, const struct lab *lab, const struct l
 }
 
 /* Every host is tried; the exit status tells whether all went well. */
+static void visit(void *context, struct virt *virt, size_t i)
+{
+    struct restoring *r = context;
+    struct error e;
+    if (restore_host(virt, r->lab, (const struct lab_host *)r->lab->hosts.items + i, &e) == 0)
+        return;
+    log_error("%s", e.text);
+    r->status = EXIT_LAB;
+}
+
 static int restore_lab(const struct lab *lab)
 {
+    struct restoring r = {lab, EXIT_PASSED};
     struct error e;
-    struct virt *virt = NULL;
-    const struct lab_host *hosts = lab->hosts.items;
-    int status = EXIT_PASSED;
     if (lab->driver == LAB_SIM) {
         printf("lab %s is simulated: nothing to put back\n", lab->name);
-        return EXIT_PASSED;
-    }
-    struct lab_lock *lock = lab_lock(lab, "restore", &e);
-    if (!lock || (lab->driver == LAB_LIBVIRT && !(virt = virt_open(lab->uri, &e)))) {
+    } else if (lab_hosts_visit(lab, "restore", visit, &r, &e) != 0) {
         log_error("%s", e.text);
-        lab_unlock(lock);
         return EXIT_LAB;
     }
-    for (size_t i = 0; i < lab->hosts.count; i++)
-        if (restore_host(virt, lab, &hosts[i], &e) != 0) {
-            log_error("%s", e.text);
-            status = EXIT_LAB;
-        }
-    if (virt)
-        virt_close(virt);
-    lab_unlock(lock);
-    return status;
+    return r.status;
 }
 
 static int run_restore(int argc, char **argv)
 {
-    const char **arguments, *why;
+    const char **arguments;
     size_t count;
     struct restore_options said = {0};
     struct lab lab;
@@ -154,8 +154,8 @@ static int run_restore(int argc, char **argv)
     int status = command_parse(&command_restore, argc, argv, &said, &arguments, &count, 0, 0);
     if (status >= 0)
         return status;
-    char *path = find_lab(said.lab, NULL, &why, &e);
-    if (path && lab_load(path, &lab, &e) == 0) {
+    char *path = lab_hosts_load(said.lab, &lab, &e);
+    if (path) {
         status = restore_lab(&lab);
         lab_free(&lab);
     } else {
