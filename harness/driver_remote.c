@@ -186,7 +186,6 @@ static json_t *remote_lab_apply_settings(void *state, size_t role, const json_t 
 static int look_at_guest(const struct remote_lab *lab, const struct remote_host *h, enum virt_state *now,
                          struct error *e)
 {
-    *now = VIRT_RUNNING;
     if (!lab->virt || !h->lab->domain || virt_domain_state(lab->virt, h->lab->domain, now, NULL) != 0)
         *now = VIRT_RUNNING;
     return *now == VIRT_PAUSED ? error_set(e, "guest %s (host %s) is paused", h->lab->domain, h->lab->name)
