@@ -31,23 +31,23 @@ Q := $(if $(V),,@)
 say = $(if $(V),,@printf '  %-4s %s\n' $(1) $(2))
 
 # ---- what is built -------------------------------------------------------------------------------------------------
-# A folder is an archive of all its .c files but the mains of programs.
+# A room is a folder with all that is below it, and an archive of its .c files but the mains of programs.
 PROGRAMS := harness virt-provision nic-config nic-sampler host-facts roce-traffic
 
 harness_MAIN        := harness/main.c
 virt-provision_MAIN := guest-setup/virt-provision/main.c
-nic-config_MAIN     := guest-setup/nic-config/main.c
+nic-config_MAIN     := nic-config/main.c
 nic-sampler_MAIN    := collectors/nic-sampler.c
 host-facts_MAIN     := collectors/host-facts.c
 roce-traffic_MAIN   := traffic/main.c
 
-# archives a program links, in order
-harness_ARCHIVES        := harness reports sim guest-setup/virt lib
-virt-provision_ARCHIVES := guest-setup/virt-provision guest-setup/virt lib
-nic-config_ARCHIVES     := guest-setup/nic-config lib
-nic-sampler_ARCHIVES    := collectors lib
-host-facts_ARCHIVES     := collectors guest-setup/nic-config lib
-roce-traffic_ARCHIVES   := traffic lib
+# rooms that a program links, in order
+harness_ROOMS        := harness reports sim remote lib
+virt-provision_ROOMS := guest-setup remote lib
+nic-config_ROOMS     := nic-config lib
+nic-sampler_ROOMS    := collectors lib
+host-facts_ROOMS     := collectors nic-config lib
+roce-traffic_ROOMS   := traffic lib
 
 harness_LIBS        := -lvirt -lxml2 -ljansson -lm
 virt-provision_LIBS := -lvirt -lxml2 -ljansson -lm
@@ -58,13 +58,15 @@ roce-traffic_LIBS   := -libverbs -lrdmacm -ljansson -ldl -lm
 roce-traffic_LDFLAGS := -rdynamic
 
 MAINS    := $(foreach p,$(PROGRAMS),$($(p)_MAIN))
-FOLDERS  := lib sim reports harness guest-setup/virt guest-setup/virt-provision guest-setup/nic-config collectors traffic
-SOURCES  := $(foreach f,$(FOLDERS),$(wildcard $(f)/*.c))
-archive   = $(B)/lib$(subst /,-,$(1)).a
-present   = $(foreach f,$(1),$(if $(filter-out $(MAINS),$(wildcard $(f)/*.c)),$(call archive,$(f))))
+ROOMS    := lib sim reports harness remote guest-setup nic-config collectors traffic
+# a guest has only the rooms that its programs need
+SOURCES  := $(sort $(shell find $(wildcard $(ROOMS)) -name '*.c'))
+of_room   = $(filter-out $(MAINS),$(filter $(1)/%,$(SOURCES)))
+archive   = $(B)/lib$(1).a
+present   = $(foreach r,$(1),$(if $(call of_room,$(r)),$(call archive,$(r))))
 BUILT    := $(foreach p,$(PROGRAMS),$(if $(wildcard $($(p)_MAIN)),$(B)/$(p)))
 
-UNIT     := $(patsubst tests/unit/%.c,$(B)/tests/%,$(wildcard tests/unit/test_*.c))
+UNIT     := $(addprefix $(B)/tests/,$(notdir $(basename $(wildcard tests/unit/*/test_*.c))))
 BENCHES  := $(patsubst bench/%.c,$(B)/bench/%,$(wildcard bench/bench_*.c))
 FUZZERS  := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 
@@ -85,26 +87,29 @@ $(O)/%.o: %.c Makefile
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $($(subst /,-,$*)_CFLAGS) -MMD -MP -c -o $@ $<
 
 define archive_rule
-$(call archive,$(1)): $(patsubst %.c,$(O)/%.o,$(filter-out $(MAINS),$(wildcard $(1)/*.c)))
+$(call archive,$(1)): $(patsubst %.c,$(O)/%.o,$(call of_room,$(1)))
 	@rm -f $$@
 	$(Q)$(AR) rcs $$@ $$^
 endef
-$(foreach f,$(FOLDERS),$(eval $(call archive_rule,$(f))))
+$(foreach r,$(ROOMS),$(eval $(call archive_rule,$(r))))
 
 define program_rule
-$(B)/$(1): $(patsubst %.c,$(O)/%.o,$($(1)_MAIN)) $(call present,$($(1)_ARCHIVES))
+$(B)/$(1): $(patsubst %.c,$(O)/%.o,$($(1)_MAIN)) $(call present,$($(1)_ROOMS))
 	$$(call say,LD,$$@)
 	$(Q)$(CC) $(LDFLAGS) $$($(1)_LDFLAGS) -o $$@ $$^ $$($(1)_LIBS)
 endef
 $(foreach p,$(PROGRAMS),$(eval $(call program_rule,$(p))))
 
 # A unit test links every archive; cmocka prints TAP.
-ALL_ARCHIVES := $(call present,harness reports sim guest-setup/virt-provision guest-setup/virt collectors guest-setup/nic-config traffic lib)
+ALL_ARCHIVES := $(call present,harness reports sim guest-setup remote collectors nic-config traffic lib)
 ALL_LIBS     := -lvirt -lxml2 -lmnl -libverbs -lrdmacm -ljansson -ldl -lm
-$(B)/tests/%: $(O)/tests/unit/%.o $(ALL_ARCHIVES)
-	@mkdir -p $(@D)
-	$(call say,LD,$@)
-	$(Q)$(CC) $(LDFLAGS) -o $@ $< -Wl,--start-group $(ALL_ARCHIVES) -Wl,--end-group -lcmocka $(ALL_LIBS)
+define unit_rule
+$(B)/tests/$(notdir $(basename $(1))): $(O)/$(basename $(1)).o $(ALL_ARCHIVES)
+	@mkdir -p $$(@D)
+	$$(call say,LD,$$@)
+	$(Q)$(CC) $(LDFLAGS) -o $$@ $$< -Wl,--start-group $(ALL_ARCHIVES) -Wl,--end-group -lcmocka $(ALL_LIBS)
+endef
+$(foreach t,$(wildcard tests/unit/*/test_*.c),$(eval $(call unit_rule,$(t))))
 $(B)/bench/%: $(O)/bench/%.o $(ALL_ARCHIVES)
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
@@ -119,7 +124,7 @@ unit: $(UNIT)
 fuzzers: $(FUZZERS)
 .SECONDARY:
 
--include $(wildcard $(O)/*/*.d $(O)/*/*/*.d)
+-include $(wildcard $(O)/*/*.d $(O)/*/*/*.d $(O)/*/*/*/*.d)
 
 # ---- what is done with it ------------------------------------------------------------------------------------------
 deps:
@@ -151,7 +156,7 @@ soft-lab: deps
 # Coverage-guided fuzzing with clang's libFuzzer: make fuzz FUZZER=fuzz_units SECONDS=60
 # Some fuzzers include the source whose insides they try; it is not linked a second time.
 FUZZ_INCLUDED = $(shell sed -n 's/^.include "\(.*\.c\)"$$/\1/p' tests/fuzz/$(FUZZER).c)
-FUZZ_SOURCES = $(filter-out $(MAINS) $(FUZZ_INCLUDED),$(foreach f,$(FOLDERS),$(wildcard $(f)/*.c)))
+FUZZ_SOURCES = $(filter-out $(MAINS) $(FUZZ_INCLUDED),$(SOURCES))
 fuzz:
 	@mkdir -p build/libfuzzer build/corpus/$(FUZZER)
 	clang $(CPPFLAGS) -std=c11 -g -O1 -fsanitize=fuzzer,address,undefined -pthread -o build/libfuzzer/$(FUZZER) \
@@ -171,8 +176,7 @@ install: all
 	find $(SHARE)/harness -name '*.[ch]' -delete
 	find $(SHARE)/harness -type d -empty -delete
 	# what guests build their own programs from
-	cp -R Makefile lib collectors traffic $(SHARE)/harness/
-	cp -R guest-setup/nic-config $(SHARE)/harness/guest-setup/
+	cp -R Makefile lib nic-config collectors traffic $(SHARE)/harness/
 	$(INSTALL) -m 644 $(wildcard docs/*.1) $(SHARE)/man/man1
 	$(B)/harness schema scenario --manual >$(SHARE)/man/man5/harness-scenario.5
 	$(B)/harness schema lab --manual >$(SHARE)/man/man5/harness-lab.5

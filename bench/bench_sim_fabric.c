@@ -3,7 +3,7 @@
  * tree, a software bridge. Processor time, the best of three runs.
  */
 #include "lib/clock.h"
-#include "sim/fabric.h"
+#include "sim/fabric/fabric.h"
 #include "sim/topology.h"
 #include "sim/workload.h"
 #include <stdio.h>

@@ -4,7 +4,7 @@
  * the loop must stay well below that to leave the NIC the limit.
  */
 #include "lib/clock.h"
-#include "traffic/engine.h"
+#include "traffic/engine/engine.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,13 +1,13 @@
 /* host-facts: what a host is made of, and whether GPUDirect RDMA and lossless RoCE can be trusted on it. */
-#include "collectors/checks.h"
-#include "collectors/facts.h"
-#include "collectors/nccl.h"
+#include "collectors/facts/checks.h"
+#include "collectors/facts/facts.h"
+#include "collectors/facts/nccl.h"
 #include "collectors/program.h"
-#include "collectors/traffic_probe.h"
+#include "collectors/facts/traffic_probe.h"
 #include "lib/clock.h"
-#include "lib/json_file.h"
+#include "lib/document/json_file.h"
 #include "lib/log.h"
-#include "lib/sysfs.h"
+#include "lib/kernel/sysfs.h"
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>

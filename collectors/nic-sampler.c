@@ -1,10 +1,10 @@
 /* nic-sampler: the counters of a NIC, its RDMA device, qdiscs, links and GPU, as lines (docs/lines.md) or for Prometheus. */
-#include "collectors/names.h"
+#include "collectors/sources/names.h"
 #include "collectors/program.h"
-#include "collectors/sampling.h"
+#include "collectors/sampler/sampling.h"
 #include "lib/clock.h"
-#include "lib/options.h"
-#include "lib/sysfs.h"
+#include "lib/document/options.h"
+#include "lib/kernel/sysfs.h"
 #include "lib/text.h"
 #include <net/if.h>
 #include <stdlib.h>

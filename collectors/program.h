@@ -2,7 +2,7 @@
 #ifndef COLLECTORS_PROGRAM_H
 #define COLLECTORS_PROGRAM_H
 
-#include "lib/options.h"
+#include "lib/document/options.h"
 
 enum program_exit { EXIT_DONE = 0, EXIT_FAILED_CHECK = 1, EXIT_USAGE = 2, EXIT_LAB = 3 };
 

@@ -1,7 +1,7 @@
 /* harness: runs experiments on a lab. docs/harness.1. */
-#include "harness/commands.h"
+#include "harness/commands/commands.h"
 #include "lib/log.h"
-#include "lib/table.h"
+#include "lib/document/table.h"
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #ifndef LIB_FILES_H
 #define LIB_FILES_H
 
-#include "error.h"
+#include "lib/error.h"
 #include <stdbool.h>
 #include <stddef.h>
 

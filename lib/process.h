@@ -2,8 +2,8 @@
 #ifndef LIB_PROCESS_H
 #define LIB_PROCESS_H
 
-#include "error.h"
-#include "text.h"
+#include "lib/error.h"
+#include "lib/text.h"
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>

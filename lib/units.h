@@ -2,7 +2,7 @@
 #ifndef LIB_UNITS_H
 #define LIB_UNITS_H
 
-#include "error.h"
+#include "lib/error.h"
 #include <stddef.h>
 #include <stdint.h>
 

@@ -1,11 +1,11 @@
 #include "reports/reports.h"
 
 #include "lib/files.h"
-#include "reports/figures.h"
-#include "reports/gnuplot.h"
-#include "reports/map.h"
-#include "reports/page.h"
-#include "reports/plot.h"
+#include "reports/drawing/figures.h"
+#include "reports/drawing/gnuplot.h"
+#include "reports/drawing/map.h"
+#include "reports/page/page.h"
+#include "reports/drawing/plot.h"
 #include "reports/run.h"
 #include <errno.h>
 #include <stdint.h>

@@ -1,9 +1,9 @@
 #include "reports/run.h"
 
 #include "lib/files.h"
-#include "lib/json_file.h"
+#include "lib/document/json_file.h"
 #include "lib/text.h"
-#include "reports/differences.h"
+#include "reports/page/differences.h"
 #include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>

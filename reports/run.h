@@ -3,7 +3,7 @@
 #define REPORTS_RUN_H
 
 #include "lib/error.h"
-#include "lib/lines.h"
+#include "lib/formats/lines.h"
 #include "lib/text.h"
 #include <jansson.h>
 #include <stdbool.h>

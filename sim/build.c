@@ -1,11 +1,11 @@
 /* From a configuration to a simulation: check, lay out, connect. */
-#include "lib/thresholds.h"
-#include "sim/bridge.h"
+#include "lib/roce/thresholds.h"
+#include "sim/fabric/bridge.h"
 #include "sim/counters.h"
 #include "sim/model.h"
-#include "sim/routing.h"
-#include "sim/storm.h"
-#include "sim/switch.h"
+#include "sim/fabric/routing.h"
+#include "sim/fabric/storm.h"
+#include "sim/fabric/switch.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* How long a flow's first message would take on an empty network: what slowdowns are measured against. */
-#include "sim/fabric.h"
+#include "sim/fabric/fabric.h"
 #include "sim/model.h"
 
 #define MOST_HOPS 66

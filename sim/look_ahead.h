@@ -6,7 +6,7 @@
 #ifndef SIM_LOOK_AHEAD_H
 #define SIM_LOOK_AHEAD_H
 
-#include "sim/switch.h"
+#include "sim/fabric/switch.h"
 
 /* Ports whose state fits the nearer caches: there the short look is cheaper. */
 #define LOOK_AHEAD_PORTS 512

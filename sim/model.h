@@ -6,7 +6,7 @@
 #define SIM_MODEL_H
 
 #include "sim/array.h"
-#include "sim/dcqcn.h"
+#include "sim/congestion/dcqcn.h"
 #include "sim/events.h"
 #include "sim/random.h"
 #include "sim/sim.h"

@@ -1,7 +1,7 @@
 /* The loop: the earliest event happens, until there is none before the given time. */
-#include "sim/bridge.h"
+#include "sim/fabric/bridge.h"
 #include "sim/look_ahead.h"
-#include "sim/switch.h"
+#include "sim/fabric/switch.h"
 
 static inline void dispatch(struct sim *sim, uint32_t kind, uint32_t object)
 {

@@ -255,7 +255,7 @@ struct sim_config {
     size_t link_count;
     const struct sim_flow_config *flows;
     size_t flow_count;
-    /* sim/fabric.h */
+    /* sim/fabric/fabric.h */
     const struct sim_switch_config *switches;
     size_t switch_count;
     const struct sim_bridge_config *bridges;
@@ -296,7 +296,7 @@ struct sim_counter {
 size_t sim_host_counters(const struct sim *sim, uint32_t host, const struct sim_counter **counters);
 /* Their values now, as many as there are columns. */
 void sim_host_values(const struct sim *sim, uint32_t host, int64_t *values);
-/* XOFF and XON of a host's receive buffer, as mlx5 derives them (lib/thresholds.h); zeros without PFC. */
+/* XOFF and XON of a host's receive buffer, as mlx5 derives them (lib/roce/thresholds.h); zeros without PFC. */
 struct sim_thresholds {
     int64_t xoff_bytes, xon_bytes;
 };

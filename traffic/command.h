@@ -2,8 +2,8 @@
 #ifndef TRAFFIC_COMMAND_H
 #define TRAFFIC_COMMAND_H
 
-#include "lib/options.h"
-#include "traffic/plan.h"
+#include "lib/document/options.h"
+#include "traffic/flow_plan.h"
 
 #define TRAFFIC_PORT      18525
 #define TRAFFIC_MAX_FLOWS 64

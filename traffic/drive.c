@@ -2,7 +2,7 @@
 
 #include "lib/clock.h"
 #include "lib/log.h"
-#include "traffic/session.h"
+#include "traffic/flow_side.h"
 #include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>

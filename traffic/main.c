@@ -2,9 +2,9 @@
 #include "lib/clock.h"
 #include "lib/log.h"
 #include "traffic/command.h"
-#include "traffic/control.h"
+#include "traffic/connection/control.h"
 #include "traffic/drive.h"
-#include "traffic/routes.h"
+#include "traffic/memory/routes.h"
 #include "traffic/serve.h"
 #include "traffic/stop.h"
 #include <inttypes.h>

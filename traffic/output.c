@@ -1,7 +1,7 @@
 #include "traffic/output.h"
 
 #include "lib/clock.h"
-#include "lib/lines.h"
+#include "lib/formats/lines.h"
 #include "traffic/command.h"
 #include <inttypes.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 
 #include "lib/clock.h"
 #include "lib/log.h"
-#include "traffic/session.h"
+#include "traffic/flow_side.h"
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>

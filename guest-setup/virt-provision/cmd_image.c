@@ -1,7 +1,7 @@
 /* virt-provision image: the cache of guest images. */
 #include "guest-setup/virt-provision/commands.h"
 
-#include "guest-setup/virt-provision/image.h"
+#include "guest-setup/guest/image.h"
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 #include "guest-setup/virt-provision/rebuild.h"
 #include "guest-setup/virt-provision/record.h"
 #include "guest-setup/virt-provision/steps.h"
-#include "guest-setup/virt/places.h"
+#include "remote/places.h"
 #include "lib/clock.h"
 #include <errno.h>
 #include <stdio.h>

@@ -1,10 +1,10 @@
 #include "guest-setup/virt-provision/context.h"
 
-#include "guest-setup/virt/places.h"
-#include "lib/find.h"
-#include "lib/json_file.h"
+#include "remote/places.h"
+#include "lib/formats/find.h"
+#include "lib/document/json_file.h"
 #include "lib/log.h"
-#include "lib/options.h"
+#include "lib/document/options.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,9 +2,9 @@
 #ifndef VIRT_PROVISION_CONTEXT_H
 #define VIRT_PROVISION_CONTEXT_H
 
-#include "guest-setup/virt/virt.h"
+#include "remote/virt.h"
 #include "lib/interrupt.h"
-#include "lib/lab.h"
+#include "lib/formats/lab.h"
 #include <pthread.h>
 #include <stdatomic.h>
 

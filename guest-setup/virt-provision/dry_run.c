@@ -1,7 +1,7 @@
 /* What rebuild would do, printed: nothing is asked of libvirt, fetched or changed. */
 #include "guest-setup/virt-provision/dry_run.h"
 
-#include "guest-setup/virt-provision/bundle.h"
+#include "guest-setup/guest/bundle.h"
 #include "guest-setup/virt-provision/rebuild.h"
 #include "lib/files.h"
 #include <stdio.h>

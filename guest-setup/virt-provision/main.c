@@ -3,7 +3,7 @@
 
 #include "lib/clock.h"
 #include "lib/log.h"
-#include "lib/options.h"
+#include "lib/document/options.h"
 #include <stdio.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* What a host's domain is made of. */
-#include "guest-setup/virt-provision/image.h"
+#include "guest-setup/guest/image.h"
 #include "guest-setup/virt-provision/rebuild.h"
 
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 #include "guest-setup/virt-provision/prove.h"
 
-#include "guest-setup/virt-provision/profile.h"
-#include "guest-setup/virt/places.h"
+#include "guest-setup/guest/profile.h"
+#include "remote/places.h"
 #include "lib/clock.h"
-#include "lib/find.h"
+#include "lib/formats/find.h"
 #include "lib/process.h"
 #include <stdlib.h>
 #include <string.h>

@@ -1,17 +1,17 @@
 #include "guest-setup/virt-provision/rebuild.h"
 
-#include "guest-setup/virt-provision/accelerator.h"
-#include "guest-setup/virt-provision/bundle.h"
-#include "guest-setup/virt-provision/image.h"
-#include "guest-setup/virt-provision/networks.h"
+#include "guest-setup/guest/accelerator.h"
+#include "guest-setup/guest/bundle.h"
+#include "guest-setup/guest/image.h"
+#include "guest-setup/guest/networks.h"
 #include "guest-setup/virt-provision/record.h"
-#include "guest-setup/virt-provision/seed.h"
+#include "guest-setup/guest/seed.h"
 #include "guest-setup/virt-provision/steps.h"
-#include "guest-setup/virt/mark.h"
-#include "guest-setup/virt/places.h"
+#include "remote/mark.h"
+#include "remote/places.h"
 #include "lib/clock.h"
 #include "lib/files.h"
-#include "lib/json_file.h"
+#include "lib/document/json_file.h"
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>

@@ -3,8 +3,8 @@
 #define VIRT_PROVISION_REBUILD_H
 
 #include "guest-setup/virt-provision/context.h"
-#include "guest-setup/virt-provision/profile.h"
-#include "guest-setup/virt-provision/storage.h"
+#include "guest-setup/guest/profile.h"
+#include "guest-setup/guest/storage.h"
 
 /* What a host's domain is made of; volumes are named by host and image. */
 struct making {

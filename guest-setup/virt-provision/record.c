@@ -1,8 +1,8 @@
 #include "guest-setup/virt-provision/record.h"
 
-#include "guest-setup/virt-provision/seed.h"
+#include "guest-setup/guest/seed.h"
 #include "lib/files.h"
-#include "lib/json_file.h"
+#include "lib/document/json_file.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,8 +2,8 @@
 #ifndef VIRT_PROVISION_RECORD_H
 #define VIRT_PROVISION_RECORD_H
 
-#include "guest-setup/virt-provision/profile.h"
-#include "lib/lab.h"
+#include "guest-setup/guest/profile.h"
+#include "lib/formats/lab.h"
 
 struct record {
     char *path;

@@ -1,8 +1,8 @@
 #include "guest-setup/virt-provision/steps.h"
 
-#include "guest-setup/virt-provision/bundle.h"
-#include "guest-setup/virt/places.h"
-#include "guest-setup/virt/plan.h"
+#include "guest-setup/guest/bundle.h"
+#include "remote/places.h"
+#include "guest-setup/guest/guest_plan.h"
 #include "lib/clock.h"
 #include "lib/files.h"
 #include <errno.h>

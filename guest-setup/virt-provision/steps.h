@@ -3,7 +3,7 @@
 #define VIRT_PROVISION_STEPS_H
 
 #include "guest-setup/virt-provision/context.h"
-#include "guest-setup/virt-provision/profile.h"
+#include "guest-setup/guest/profile.h"
 #include "guest-setup/virt-provision/record.h"
 #include <stdio.h>
 

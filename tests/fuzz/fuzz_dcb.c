@@ -1,5 +1,5 @@
 /* Answers of RTM_GETDCB. */
-#include "collectors/source_dcb.c"
+#include "collectors/sources/source_dcb.c"
 #include "tests/fuzz/netlink_input.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -1,5 +1,5 @@
 /* Names of driver statistics: any 32 bytes may stand there. */
-#include "collectors/source_ethtool.c"
+#include "collectors/sources/source_ethtool.c"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

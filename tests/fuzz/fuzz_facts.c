@@ -1,6 +1,6 @@
 /* Documents of host-facts that are judged again: any JSON. */
-#include "collectors/checks.h"
-#include "collectors/nccl.h"
+#include "collectors/facts/checks.h"
+#include "collectors/facts/nccl.h"
 #include <stdint.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -1,5 +1,5 @@
 /* Requests to nic-sampler --prometheus. */
-#include "collectors/http_server.h"
+#include "collectors/sampler/http_server.h"
 #include <stdint.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -1,5 +1,5 @@
 /* A lab's text: drawn, parsed, checked. */
-#include "lib/lab.h"
+#include "lib/formats/lab.h"
 #include <stdint.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

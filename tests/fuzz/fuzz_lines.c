@@ -1,5 +1,5 @@
 /* Lines of samplers and traffic generators, through the recorder. */
-#include "harness/recorder.h"
+#include "harness/run/recorder.h"
 #include "lib/files.h"
 #include <stdint.h>
 #include <stdio.h>

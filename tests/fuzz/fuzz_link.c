@@ -1,5 +1,5 @@
 /* Answers of RTM_GETLINK. */
-#include "collectors/source_link.c"
+#include "collectors/sources/source_link.c"
 #include "tests/fuzz/netlink_input.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -1,5 +1,5 @@
 /* Descriptions of domains and networks that come from libvirt: the mark in them. */
-#include "guest-setup/virt/mark.h"
+#include "remote/mark.h"
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

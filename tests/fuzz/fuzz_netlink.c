@@ -1,5 +1,5 @@
 /* Datagrams of answers, as netlink_call takes them apart. */
-#include "lib/netlink.h"
+#include "lib/kernel/netlink.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* /proc/net/netstat. */
-#include "collectors/ip_text.h"
+#include "collectors/sources/ip_text.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

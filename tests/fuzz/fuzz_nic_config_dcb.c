@@ -1,5 +1,5 @@
 /* Answers of RTM_GETDCB, as nic-config reads them. */
-#include "guest-setup/nic-config/dcb.h"
+#include "nic-config/device/dcb.h"
 #include "tests/fuzz/netlink_input.h"
 #include <linux/rtnetlink.h>
 

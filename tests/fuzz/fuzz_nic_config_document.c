@@ -1,5 +1,5 @@
 /* Documents that nic-config is given, and what it makes of them before it touches anything. */
-#include "guest-setup/nic-config/document.h"
+#include "nic-config/document.h"
 #include <stddef.h>
 #include <stdint.h>
 

@@ -1,5 +1,5 @@
 /* Journals that a run left behind. */
-#include "guest-setup/nic-config/journal.h"
+#include "nic-config/journal.h"
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>

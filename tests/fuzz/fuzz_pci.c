@@ -1,7 +1,7 @@
 /* What sysfs shows of PCI devices: configuration space, paths, resources, link speeds, error counts. */
-#include "collectors/pci.h"
-#include "collectors/pci_config.h"
-#include "collectors/slow_files.h"
+#include "collectors/facts/pci.h"
+#include "collectors/facts/pci_config.h"
+#include "collectors/sources/slow_files.h"
 #include <stdlib.h>
 #include <string.h>
 

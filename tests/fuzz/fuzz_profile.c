@@ -1,5 +1,5 @@
 /* Profiles' heads. */
-#include "guest-setup/virt-provision/profile.h"
+#include "guest-setup/guest/profile.h"
 #include <stdint.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -1,5 +1,5 @@
 /* Answers of RTM_GETQDISC. */
-#include "collectors/source_qdisc.c"
+#include "collectors/sources/source_qdisc.c"
 #include "tests/fuzz/netlink_input.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -1,5 +1,5 @@
 /* Answers of RDMA_NLDEV_CMD_STAT_GET and RDMA_NLDEV_CMD_STAT_GET_STATUS. */
-#include "collectors/source_rdma.c"
+#include "collectors/sources/source_rdma.c"
 #include "tests/fuzz/netlink_input.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

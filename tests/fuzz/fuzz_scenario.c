@@ -1,5 +1,5 @@
 /* A scenario's text: parsed, written out, checked. */
-#include "lib/scenario.h"
+#include "lib/formats/scenario.h"
 #include <stdint.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -1,5 +1,5 @@
 /* Answers of ETHTOOL_MSG_PAUSE_GET, ETHTOOL_MSG_STATS_GET and ETHTOOL_MSG_STRSET_GET. */
-#include "collectors/source_standard.c"
+#include "collectors/sources/source_standard.c"
 #include "tests/fuzz/netlink_input.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -1,5 +1,5 @@
 /* Control messages of roce-traffic: any line may come from the network. What is taken must survive a second trip. */
-#include "traffic/wire.h"
+#include "traffic/connection/wire.h"
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* What people write in labs about a machine: lists of CPUs, PCI addresses, subnets; and words for a shell. */
-#include "guest-setup/virt/domain_xml.h"
-#include "guest-setup/virt/ssh.h"
+#include "guest-setup/guest/domain_xml.h"
+#include "remote/ssh.h"
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,0 +1,41 @@
+/*
+ * What a host is made of, as JSON: facts_*.c gather, checks.c judges. docs/host-facts.1 describes the document.
+ * Everything is read below `root` ("" on a running host); only there netlink, ioctl and NVML are asked as well.
+ */
+#ifndef COLLECTORS_FACTS_H
+#define COLLECTORS_FACTS_H
+
+#include "collectors/facts/pci.h"
+#include "lib/error.h"
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+struct facts_source {
+    const char *root;
+    bool live; /* root is the running host */
+};
+
+/* Each gives a new reference; what cannot be read is null or absent. */
+json_t *facts_system(const struct facts_source *s);
+json_t *facts_iommu(const struct facts_source *s);
+json_t *facts_modules(const struct facts_source *s);
+json_t *facts_versions(const struct facts_source *s);
+/* NICs: those that have a device or RDMA; with netdev, only that one. */
+json_t *facts_nics(const struct facts_source *s, const char *netdev);
+json_t *facts_gpus(const struct facts_source *s);
+/* Settings in force of one interface, as nic-config writes them, with what it cannot read. */
+void facts_settings(const struct facts_source *s, const char *netdev, json_t *nic);
+/* Every GPU with every NIC. */
+json_t *facts_pairs(const struct facts_source *s, const json_t *nics, const json_t *gpus);
+
+/* All of it together. */
+json_t *facts_gather(const struct facts_source *s, const char *netdev);
+
+/* For the gatherers. */
+json_t *facts_pci(const struct pci_device *device);
+size_t facts_numa_nodes(const char *root);
+/* A file's line as a JSON string, null when it cannot be read. */
+json_t *facts_line(const char *root, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+#endif

@@ -1,0 +1,253 @@
+/* Network interfaces and their RDMA devices. */
+#include "collectors/facts/facts.h"
+
+#include "lib/kernel/sysfs.h"
+#include <arpa/inet.h>
+#include <ctype.h>
+#include <linux/ethtool.h>
+#include <linux/sockios.h>
+#include <net/if.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define MAX_GIDS 256
+
+static json_t *link_json(const struct pci_link *link)
+{
+    json_t *o = json_object();
+    const struct {
+        const char *name;
+        int64_t value;
+    } fields[] = {{"speed_MTps", link->speed_mtps},
+                  {"width_lanes", link->width},
+                  {"max_speed_MTps", link->max_speed_mtps},
+                  {"max_width_lanes", link->max_width}};
+    for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
+        json_object_set_new(o, fields[i].name,
+                            fields[i].value < 0 ? json_null() : json_integer(fields[i].value));
+    return o;
+}
+
+json_t *facts_pci(const struct pci_device *device)
+{
+    char id[16], class[16];
+    json_t *o = json_object(), *path = json_array();
+    snprintf(id, sizeof(id), "%04x:%04x", (unsigned int)device->vendor & 0xffff,
+             (unsigned int)device->device & 0xffff);
+    snprintf(class, sizeof(class), "%06x", (unsigned int)device->class & 0xffffff);
+    json_array_append_new(path, json_string(device->chain.host_bridge));
+    for (size_t i = 0; i < device->chain.count; i++)
+        json_array_append_new(path, json_string(device->chain.addresses[i]));
+    json_object_set_new(o, "address", json_string(device->address));
+    json_object_set_new(o, "path", path);
+    json_object_set_new(o, "id", device->vendor < 0 ? json_null() : json_string(id));
+    json_object_set_new(o, "class", device->class < 0 ? json_null() : json_string(class));
+    json_object_set_new(o, "numa_node",
+                        device->numa_node < 0 ? json_null() : json_integer(device->numa_node));
+    json_object_set_new(o, "driver", device->driver[0] != '\0' ? json_string(device->driver) : json_null());
+    json_object_set_new(o, "link", link_json(&device->link));
+    return o;
+}
+
+/* ---- RDMA */
+
+/* "0000:0000:0000:0000:0000:ffff:0a00:0001" as the kernel writes a GID; false for one that is all zero or none at all. */
+static bool parse_gid(const char *text, struct in6_addr *gid)
+{
+    return inet_pton(AF_INET6, text, gid) == 1 && !IN6_IS_ADDR_UNSPECIFIED(gid);
+}
+
+static json_t *gid_json(const char *root, const char *device, const char *port, const char *index)
+{
+    char text[64], address[INET6_ADDRSTRLEN] = "";
+    struct in6_addr gid;
+    if (sysfs_text(text, sizeof(text), root, "/sys/class/infiniband/%s/ports/%s/gids/%s", device, port,
+                   index) <= 0 ||
+        !parse_gid(text, &gid))
+        return NULL;
+    inet_ntop(AF_INET6, &gid, address, sizeof(address));
+    json_t *o = json_object();
+    json_object_set_new(o, "index", json_integer(strtol(index, NULL, 10)));
+    json_object_set_new(o, "gid", json_string(text));
+    json_object_set_new(o, "address",
+                        json_string(IN6_IS_ADDR_V4MAPPED(&gid) ? strrchr(address, ':') + 1 : address));
+    json_object_set_new(
+        o, "type",
+        facts_line(root, "/sys/class/infiniband/%s/ports/%s/gid_attrs/types/%s", device, port, index));
+    json_object_set_new(
+        o, "netdev",
+        facts_line(root, "/sys/class/infiniband/%s/ports/%s/gid_attrs/ndevs/%s", device, port, index));
+    return o;
+}
+
+static json_t *gids_json(const char *root, const char *device, const char *port)
+{
+    json_t *list = json_array();
+    struct sysfs_names names = sysfs_list(root, "/sys/class/infiniband/%s/ports/%s/gids", device, port);
+    for (size_t i = 0; i < names.count && json_array_size(list) < MAX_GIDS; i++) {
+        if (!isdigit((unsigned char)names.items[i][0]))
+            continue;
+        json_t *gid = gid_json(root, device, port, names.items[i]);
+        if (gid != NULL)
+            json_array_append_new(list, gid);
+    }
+    sysfs_names_free(&names);
+    return list;
+}
+
+/* Does a port belong to the interface? By its GIDs' interface, else (Soft-RoCE without an address) by its parent. */
+static bool belongs(const char *root, const char *device, const char *port, const char *netdev)
+{
+    char name[64];
+    struct sysfs_names names =
+        sysfs_list(root, "/sys/class/infiniband/%s/ports/%s/gid_attrs/ndevs", device, port);
+    bool found = false;
+    for (size_t i = 0; i < names.count && !found; i++)
+        found = sysfs_text(name, sizeof(name), root, "/sys/class/infiniband/%s/ports/%s/gid_attrs/ndevs/%s",
+                           device, port, names.items[i]) > 0 &&
+                strcmp(name, netdev) == 0;
+    sysfs_names_free(&names);
+    return found || (sysfs_text(name, sizeof(name), root, "/sys/class/infiniband/%s/parent", device) > 0 &&
+                     strcmp(name, netdev) == 0);
+}
+
+/* The largest of InfiniBand's MTUs that fits into an Ethernet one, as the kernel chooses it (linux include/rdma/ib_addr.h,
+ * iboe_get_mtu). */
+static json_t *path_mtu(int64_t mtu)
+{
+    const int64_t headers = 40 + 8 + 12 + 4 + 28 + 4; /* GRH, UDP, BTH, XRC, atomic, ICRC */
+    for (int64_t step = 4096; step >= 256; step /= 2)
+        if (mtu - headers >= step)
+            return json_integer(step);
+    return json_null();
+}
+
+static json_t *rdma_json(const char *root, const char *device, const char *port, int64_t mtu)
+{
+    json_t *o = json_object();
+    json_object_set_new(o, "device", json_string(device));
+    json_object_set_new(o, "port", json_integer(strtol(port, NULL, 10)));
+    json_object_set_new(o, "firmware", facts_line(root, "/sys/class/infiniband/%s/fw_ver", device));
+    json_object_set_new(o, "board", facts_line(root, "/sys/class/infiniband/%s/board_id", device));
+    json_object_set_new(o, "type", facts_line(root, "/sys/class/infiniband/%s/hca_type", device));
+    json_object_set_new(o, "state",
+                        facts_line(root, "/sys/class/infiniband/%s/ports/%s/state", device, port));
+    json_object_set_new(o, "rate", facts_line(root, "/sys/class/infiniband/%s/ports/%s/rate", device, port));
+    json_object_set_new(o, "traffic_class",
+                        facts_line(root, "/sys/class/infiniband/%s/tc/%s/traffic_class", device, port));
+    json_object_set_new(o, "path_mtu_bytes", path_mtu(mtu));
+    json_object_set_new(o, "gids", gids_json(root, device, port));
+    return o;
+}
+
+static json_t *find_rdma(const char *root, const char *netdev, int64_t mtu)
+{
+    json_t *found = NULL;
+    struct sysfs_names devices = sysfs_list(root, "/sys/class/infiniband");
+    for (size_t i = 0; i < devices.count && found == NULL; i++) {
+        struct sysfs_names ports = sysfs_list(root, "/sys/class/infiniband/%s/ports", devices.items[i]);
+        for (size_t j = 0; j < ports.count && found == NULL; j++)
+            if (belongs(root, devices.items[i], ports.items[j], netdev))
+                found = rdma_json(root, devices.items[i], ports.items[j], mtu);
+        sysfs_names_free(&ports);
+    }
+    sysfs_names_free(&devices);
+    return found != NULL ? found : json_null();
+}
+
+/* ---- the interface */
+
+static void copy_printable(json_t *o, const char *name, const char *text, size_t size)
+{
+    char copy[64] = "";
+    for (size_t i = 0; i < size && i + 1 < sizeof(copy) && isprint((unsigned char)text[i]); i++) {
+        copy[i] = text[i];
+        copy[i + 1] = '\0';
+    }
+    json_object_set_new(o, name, copy[0] != '\0' ? json_string(copy) : json_null());
+}
+
+static void add_driver(const struct facts_source *s, const char *netdev, json_t *o)
+{
+    struct ethtool_drvinfo info = {.cmd = ETHTOOL_GDRVINFO};
+    struct ifreq r = {.ifr_data = (void *)&info};
+    int descriptor = s->live ? socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0) : -1;
+    snprintf(r.ifr_name, sizeof(r.ifr_name), "%s", netdev);
+    if (descriptor != -1 && ioctl(descriptor, SIOCETHTOOL, &r) == 0) {
+        copy_printable(o, "driver", info.driver, sizeof(info.driver));
+        copy_printable(o, "driver_version", info.version, sizeof(info.version));
+        copy_printable(o, "firmware", info.fw_version, sizeof(info.fw_version));
+    } else {
+        char driver[64] = "";
+        (void)sysfs_link(driver, sizeof(driver), s->root, "/sys/class/net/%s/device/driver", netdev);
+        json_object_set_new(o, "driver", driver[0] != '\0' ? json_string(driver) : json_null());
+        json_object_set_new(o, "driver_version",
+                            driver[0] != '\0' && sysfs_safe_name(driver)
+                                ? facts_line(s->root, "/sys/module/%s/version", driver)
+                                : json_null());
+        json_object_set_new(o, "firmware", json_null());
+    }
+    if (descriptor != -1)
+        close(descriptor);
+}
+
+/* virtio's devices hang below a PCI function: go up until one is found. */
+static json_t *find_pci(const char *root, const char *netdev)
+{
+    struct pci_chain chain;
+    struct pci_device device;
+    char *path = sysfs_resolve(root, "/sys/class/net/%s/device", netdev);
+    bool found = path != NULL && pci_chain_parse(path, &chain, NULL) == 0 &&
+                 pci_device_read(root, chain.addresses[chain.count - 1], &device, NULL) == 0;
+    free(path);
+    return found ? facts_pci(&device) : json_null();
+}
+
+static json_t *number_json(const char *root, const char *netdev, const char *file)
+{
+    int64_t value;
+    return sysfs_number(&value, root, "/sys/class/net/%s/%s", netdev, file) && value >= 0
+               ? json_integer(value)
+               : json_null();
+}
+
+static json_t *nic_json(const struct facts_source *s, const char *netdev)
+{
+    json_t *o = json_object();
+    int64_t mtu = 0;
+    (void)sysfs_number(&mtu, s->root, "/sys/class/net/%s/mtu", netdev);
+    json_object_set_new(o, "netdev", json_string(netdev));
+    add_driver(s, netdev, o);
+    json_object_set_new(o, "mac", facts_line(s->root, "/sys/class/net/%s/address", netdev));
+    json_object_set_new(o, "state", facts_line(s->root, "/sys/class/net/%s/operstate", netdev));
+    json_object_set_new(o, "mtu_bytes", number_json(s->root, netdev, "mtu"));
+    json_object_set_new(o, "speed_Mbps", number_json(s->root, netdev, "speed"));
+    json_object_set_new(o, "pci", find_pci(s->root, netdev));
+    json_t *rdma = find_rdma(s->root, netdev, mtu);
+    /* Every driver with RDMA tells the firmware there; some only there. */
+    const json_t *firmware = json_object_get(rdma, "firmware");
+    if (json_is_string(firmware) && json_is_null(json_object_get(o, "firmware")))
+        json_object_set_new(o, "firmware", json_string(json_string_value(firmware)));
+    json_object_set_new(o, "rdma", rdma);
+    facts_settings(s, netdev, o);
+    return o;
+}
+
+json_t *facts_nics(const struct facts_source *s, const char *netdev)
+{
+    json_t *list = json_array();
+    struct sysfs_names names = sysfs_list(s->root, "/sys/class/net");
+    for (size_t i = 0; i < names.count; i++) {
+        if (strlen(names.items[i]) >= IFNAMSIZ || (netdev != NULL && strcmp(netdev, names.items[i]) != 0))
+            continue;
+        if (netdev == NULL && !sysfs_exists(s->root, "/sys/class/net/%s/device", names.items[i]))
+            continue;
+        json_array_append_new(list, nic_json(s, names.items[i]));
+    }
+    sysfs_names_free(&names);
+    return list;
+}

@@ -1,0 +1,183 @@
+#include "collectors/facts/pci.h"
+
+#include "collectors/sources/slow_files.h"
+#include "lib/kernel/sysfs.h"
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- names and paths */
+
+static bool is_hex(const char *text, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!isxdigit((unsigned char)text[i]))
+            return false;
+    return true;
+}
+
+/* Length of an address at the start of text: domains have four digits, or more behind some host bridges. 0: none. */
+static size_t address_length(const char *text)
+{
+    size_t domain = strspn(text, "0123456789abcdefABCDEF");
+    const char *rest = text + domain;
+    if (domain < 4 || domain > 8 || strnlen(rest, 8) < 8 || rest[0] != ':' || !is_hex(rest + 1, 2) ||
+        rest[3] != ':' || !is_hex(rest + 4, 2) || rest[6] != '.' || rest[7] < '0' || rest[7] > '7')
+        return 0;
+    return domain + 8;
+}
+
+bool pci_address_valid(const char *address)
+{
+    size_t length = address_length(address);
+    return length > 0 && length < PCI_ADDRESS && address[length] == '\0';
+}
+
+/* The host bridge's folder: the last part of the path that is "pciDDDD:BB". */
+static const char *find_host_bridge(const char *path, size_t *length)
+{
+    const char *found = NULL;
+    for (const char *at = strstr(path, "/pci"); at != NULL; at = strstr(at + 1, "/pci")) {
+        size_t size = strcspn(at + 1, "/");
+        if (size < 10 || size > 14 || !isxdigit((unsigned char)at[4]) || at[1 + size - 3] != ':')
+            continue;
+        found = at + 1;
+        *length = size;
+    }
+    return found;
+}
+
+int pci_chain_parse(const char *path, struct pci_chain *chain, struct error *e)
+{
+    size_t length = 0;
+    const char *at = find_host_bridge(path, &length);
+    *chain = (struct pci_chain){0};
+    if (at == NULL)
+        return error_set(e, "%.200s is no path below a PCI host bridge", path);
+    memcpy(chain->host_bridge, at, length);
+    for (at += length; *at == '/'; at += length) {
+        at++;
+        length = address_length(at);
+        if (length == 0 || length >= PCI_ADDRESS || (at[length] != '/' && at[length] != '\0'))
+            break;
+        if (chain->count == PCI_DEPTH)
+            return error_set(e, "%.200s is deeper than %d PCI bridges", path, PCI_DEPTH);
+        memcpy(chain->addresses[chain->count], at, length);
+        chain->addresses[chain->count++][length] = '\0';
+    }
+    return chain->count > 0 ? 0 : error_set(e, "%.200s names no PCI device", path);
+}
+
+void pci_bars_parse(const char *text, uint64_t bytes[PCI_BARS])
+{
+    memset(bytes, 0, PCI_BARS * sizeof(bytes[0]));
+    for (int i = 0; i < PCI_BARS && *text != '\0'; i++) {
+        char *end;
+        unsigned long long first = strtoull(text, &end, 16);
+        unsigned long long last = *end == ' ' ? strtoull(end, &end, 16) : 0;
+        if (*end == ' ' && last > first)
+            bytes[i] = last - first + 1;
+        text = strchr(text, '\n');
+        if (text == NULL)
+            return;
+        text++;
+    }
+}
+
+/* ---- reading */
+
+static int64_t number_of(const char *root, const char *address, const char *file)
+{
+    int64_t value;
+    return sysfs_number(&value, root, "/sys/bus/pci/devices/%s/%s", address, file) ? value : -1;
+}
+
+static int64_t speed_of(const char *root, const char *address, const char *file)
+{
+    char text[64];
+    ssize_t length = sysfs_text(text, sizeof(text), root, "/sys/bus/pci/devices/%s/%s", address, file);
+    int64_t speed = length > 0 ? slow_text_value(SLOW_LINK_SPEED, text, (size_t)length) : LINES_NULL;
+    return speed == LINES_NULL ? -1 : speed;
+}
+
+static void read_link(const char *root, struct pci_device *d)
+{
+    d->link.speed_mtps = speed_of(root, d->address, "current_link_speed");
+    d->link.max_speed_mtps = speed_of(root, d->address, "max_link_speed");
+    d->link.width = number_of(root, d->address, "current_link_width");
+    d->link.max_width = number_of(root, d->address, "max_link_width");
+    /* 255 and 0 stand for unknown (drivers/pci/pci-sysfs.c shows what the registers say). */
+    if (d->link.width <= 0 || d->link.width > 32)
+        d->link.width = -1;
+    if (d->link.max_width <= 0 || d->link.max_width > 32)
+        d->link.max_width = -1;
+}
+
+int pci_device_read(const char *root, const char *address, struct pci_device *device, struct error *e)
+{
+    char resources[4096];
+    *device = (struct pci_device){.numa_node = -1};
+    if (!pci_address_valid(address))
+        return error_set(e, "\"%.40s\" is no PCI address: expected one such as 0000:41:00.0", address);
+    snprintf(device->address, sizeof(device->address), "%s", address);
+    char *path = sysfs_resolve(root, "/sys/bus/pci/devices/%s", address);
+    if (path == NULL)
+        return error_set(e, "there is no PCI device %s", address);
+    int result = pci_chain_parse(path, &device->chain, e);
+    free(path);
+    if (result == -1)
+        return -1;
+    device->vendor = number_of(root, address, "vendor");
+    device->device = number_of(root, address, "device");
+    device->class = number_of(root, address, "class");
+    device->numa_node = number_of(root, address, "numa_node");
+    (void)sysfs_link(device->driver, sizeof(device->driver), root, "/sys/bus/pci/devices/%s/driver", address);
+    read_link(root, device);
+    ssize_t length =
+        sysfs_bytes(resources, sizeof(resources) - 1, root, "/sys/bus/pci/devices/%s/resource", address);
+    resources[length > 0 ? length : 0] = '\0';
+    pci_bars_parse(resources, device->bar_bytes);
+    return 0;
+}
+
+/* ---- relations */
+
+const char *pci_relation_name(enum pci_relation relation)
+{
+    static const char *const names[] = {
+        [PCI_SAME] = "X",    [PCI_PIX] = "PIX", [PCI_PXB] = "PXB",         [PCI_PHB] = "PHB",
+        [PCI_NODE] = "NODE", [PCI_SYS] = "SYS", [PCI_UNKNOWN] = "unknown",
+    };
+    return names[relation];
+}
+
+size_t pci_chain_common(const struct pci_chain *a, const struct pci_chain *b)
+{
+    size_t i = 0;
+    if (strcmp(a->host_bridge, b->host_bridge) != 0)
+        return 0;
+    while (i < a->count && i < b->count && strcmp(a->addresses[i], b->addresses[i]) == 0)
+        i++;
+    return i;
+}
+
+enum pci_relation pci_relation(const struct pci_device *a, const struct pci_device *b, size_t nodes)
+{
+    size_t common = pci_chain_common(&a->chain, &b->chain);
+    if (strcmp(a->address, b->address) == 0)
+        return PCI_SAME;
+    if (common > 0) {
+        /* Below what they share stand the bridges of each side, then the device. One switch leaves one downstream port a
+         * side; more are further switches. */
+        size_t left = a->chain.count - common, right = b->chain.count - common;
+        return left <= 2 && right <= 2 ? PCI_PIX : PCI_PXB;
+    }
+    if (strcmp(a->chain.host_bridge, b->chain.host_bridge) == 0)
+        return PCI_PHB;
+    if (nodes == 1)
+        return PCI_NODE;
+    if (a->numa_node < 0 || b->numa_node < 0)
+        return PCI_UNKNOWN;
+    return a->numa_node == b->numa_node ? PCI_NODE : PCI_SYS;
+}

@@ -1,0 +1,62 @@
+#include "collectors/facts/pci_config.h"
+
+#include <string.h>
+
+#define EXTENDED_START   0x100
+#define CAPABILITY_ACS   0x000d
+#define CAPABILITY_REBAR 0x0015
+
+static uint32_t word_at(const uint8_t *bytes, size_t at)
+{
+    return (uint32_t)bytes[at] | (uint32_t)bytes[at + 1] << 8 | (uint32_t)bytes[at + 2] << 16 |
+           (uint32_t)bytes[at + 3] << 24;
+}
+
+static void parse_acs(const uint8_t *bytes, size_t length, size_t at, struct pci_acs *acs)
+{
+    if (at + 8 > length)
+        return;
+    uint32_t registers = word_at(bytes, at + 4);
+    *acs = (struct pci_acs){
+        .present = true, .capability = (uint16_t)registers, .control = (uint16_t)(registers >> 16)};
+}
+
+/* Sizes are powers of two from 1 MiB; bits 4 to 31 of the capability register tell which, bits 8 to 12 of the control
+ * register the one in force, its bits 5 to 7 how many BARs there are. */
+static void parse_resizable(const uint8_t *bytes, size_t length, size_t at, struct pci_resizable_bar *bars)
+{
+    size_t count = at + 12 <= length ? word_at(bytes, at + 8) >> 5 & 7 : 0;
+    for (size_t i = 0; i < count && at + 12 + 8 * i <= length; i++) {
+        uint32_t sizes = word_at(bytes, at + 4 + 8 * i) >> 4, control = word_at(bytes, at + 8 + 8 * i);
+        size_t index = control & 7, exponent = control >> 8 & 0x3f;
+        if (index >= 6 || sizes == 0 || exponent > 40)
+            continue;
+        bars[index] = (struct pci_resizable_bar){
+            .present = true,
+            .current_bytes = UINT64_C(1) << (20 + exponent),
+            .largest_bytes = UINT64_C(1) << (20 + 31 - __builtin_clz(sizes)),
+        };
+    }
+}
+
+void pci_config_parse(const uint8_t *bytes, size_t length, struct pci_config *config)
+{
+    memset(config, 0, sizeof(*config));
+    if (length > PCI_CONFIG_BYTES)
+        length = PCI_CONFIG_BYTES;
+    config->extended = length > EXTENDED_START;
+    size_t at = EXTENDED_START;
+    /* A list that runs in circles is left after as many steps as there can be capabilities. */
+    for (int steps = 0;
+         steps < (PCI_CONFIG_BYTES - EXTENDED_START) / 4 && at >= EXTENDED_START && at + 4 <= length;
+         steps++) {
+        uint32_t header = word_at(bytes, at);
+        if (header == 0 || header == UINT32_MAX)
+            return;
+        if ((header & 0xffff) == CAPABILITY_ACS)
+            parse_acs(bytes, length, at, &config->acs);
+        if ((header & 0xffff) == CAPABILITY_REBAR)
+            parse_resizable(bytes, length, at, config->bars);
+        at = header >> 20 & ~3U;
+    }
+}

@@ -1,0 +1,192 @@
+#include "collectors/sampler/prometheus_text.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+    const char *unit;
+    const char *suffix; /* the base unit's word */
+    int64_t multiply, divide;
+} units[] = {
+    {"us", "seconds", 1, 1000000},
+    {"seconds", "seconds", 1, 1},
+    {"bytes", "bytes", 1, 1},
+    {"packets", "packets", 1, 1},
+    {"frames", "frames", 1, 1},
+    {"percent", "ratio", 1, 100},
+    {"bytes/s", "bytes_per_second", 1, 1},
+    {"Mb/s", "bytes_per_second", 125000, 1},
+    {"MT/s", "transfers_per_second", 1000000, 1},
+    {"celsius", "celsius", 1, 1},
+};
+
+/* "IpExtInCEPkts" is ip_ext_in_ce_packets; what a metric's name may not hold becomes an underscore. */
+static void snake_case(const char *name, char *out, size_t size)
+{
+    size_t at = 0;
+    for (size_t i = 0; name[i] != '\0' && at + 3 < size; i++) {
+        unsigned char c = (unsigned char)name[i], before = i > 0 ? (unsigned char)name[i - 1] : '_';
+        bool boundary = isupper(c) && (islower(before) || isdigit(before) ||
+                                       (isupper(before) && islower((unsigned char)name[i + 1])));
+        if (boundary)
+            out[at++] = '_';
+        out[at++] = (char)(isalnum(c) && c < 0x80 ? tolower(c) : '_');
+    }
+    out[at] = '\0';
+}
+
+/* Take the number behind `word` out of the name and into a label: "rx_prio0_pause" is rx_prio_pause with prio="0". */
+static void number_to_label(char *name, const char *word, const char *label, char *labels, size_t size)
+{
+    size_t length = strlen(word);
+    for (char *at = strstr(name, word); at != NULL; at = strstr(at + 1, word)) {
+        char *digits = at + length, *end = digits;
+        bool begins = at == name || at[-1] == '_';
+        while (isdigit((unsigned char)*end))
+            end++;
+        if (!begins || end == digits || end - digits > 4 || (*end != '_' && *end != '\0'))
+            continue;
+        snprintf(labels, size, "%s=\"%.*s\"", label, (int)(end - digits), digits);
+        memmove(digits, end, strlen(end) + 1);
+        return;
+    }
+}
+
+/* "pkts" at the end of a name is the kernel's way to write packets. */
+static void spell_out(char *name, size_t size)
+{
+    size_t length = strlen(name);
+    if (length > 5 && strcmp(name + length - 5, "_pkts") == 0 && length + 4 < size)
+        snprintf(name + length - 4, size - length + 4, "packets");
+}
+
+static bool has_word(const char *name, const char *word)
+{
+    size_t length = strlen(word);
+    for (const char *at = strstr(name, word); at != NULL; at = strstr(at + 1, word))
+        if ((at == name || at[-1] == '_') && (at[length] == '_' || at[length] == '\0'))
+            return true;
+    return false;
+}
+
+void prometheus_metric(const struct column *column, struct prometheus_metric *metric)
+{
+    char name[96];
+    const char *suffix = "";
+    *metric = (struct prometheus_metric){.multiply = 1, .divide = 1};
+    snake_case(column->name, name, sizeof(name) - 8);
+    number_to_label(name, "prio", "prio", metric->labels, sizeof(metric->labels));
+    if (metric->labels[0] == '\0')
+        number_to_label(name, "gpu", "gpu", metric->labels, sizeof(metric->labels));
+    spell_out(name, sizeof(name));
+    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+        if (strcmp(units[i].unit, column->unit) != 0)
+            continue;
+        suffix = units[i].suffix;
+        metric->multiply = units[i].multiply;
+        metric->divide = units[i].divide;
+    }
+    bool needed = suffix[0] != '\0' && !has_word(name, suffix);
+    const char *total = column->kind == COLUMN_COUNTER && !has_word(name, "total") ? "_total" : "";
+    snprintf(metric->family, sizeof(metric->family), "nic_%s%s%s%s", name, needed ? "_" : "",
+             needed ? suffix : "", total);
+}
+
+void prometheus_label(struct text *out, const char *name, const char *value)
+{
+    text_add(out, "%s=\"", name);
+    for (; *value != '\0'; value++) {
+        if (*value == '\\' || *value == '"')
+            text_add(out, "\\%c", *value);
+        else if (*value == '\n')
+            text_add(out, "\\n");
+        else
+            text_add(out, "%c", *value);
+    }
+    text_add(out, "\"");
+}
+
+/* Exact: 64-bit counts do not fit a double. */
+static void write_value(struct text *out, const struct prometheus_metric *m, int64_t value)
+{
+    int64_t scaled;
+    if (m->divide == 1 && !__builtin_mul_overflow(value, m->multiply, &scaled)) {
+        text_add(out, "%" PRId64, scaled);
+        return;
+    }
+    if (m->divide == 1) {
+        text_add(out, "%.17g", (double)value * (double)m->multiply);
+        return;
+    }
+    int digits = m->divide == 100 ? 2 : 6;
+    text_add(out, "%s%" PRId64 ".%0*" PRId64, value < 0 ? "-" : "", (int64_t)llabs(value / m->divide), digits,
+             (int64_t)llabs(value % m->divide));
+}
+
+struct entry {
+    struct prometheus_metric metric;
+    size_t column;
+};
+
+static int compare(const void *a, const void *b)
+{
+    const struct entry *x = a, *y = b;
+    int order = strcmp(x->metric.family, y->metric.family);
+    return order != 0 ? order : (x->column > y->column) - (x->column < y->column);
+}
+
+static void write_head(struct text *out, const struct entry *entry, const struct column *column)
+{
+    text_add(out, "# HELP %s From %s, group %s, in %s before conversion.\n# TYPE %s %s\n",
+             entry->metric.family, column->source, column->group, column->unit, entry->metric.family,
+             column->kind == COLUMN_COUNTER ? "counter" : "gauge");
+}
+
+static void write_series(struct text *out, const struct entry *entry, const struct column *column,
+                         int64_t value, const char *labels)
+{
+    text_add(out, "%s{%s%s", entry->metric.family, labels, labels[0] != '\0' ? "," : "");
+    if (entry->metric.labels[0] != '\0')
+        text_add(out, "%s,", entry->metric.labels);
+    /* The kernel's name keeps series apart whose names become the same. */
+    prometheus_label(out, "counter", column->name);
+    text_add(out, "} ");
+    write_value(out, &entry->metric, value);
+    text_add(out, "\n");
+}
+
+void prometheus_write(struct text *out, const struct column *columns, const int64_t *values, size_t count,
+                      const char *labels)
+{
+    struct entry *entries = calloc(count + 1, sizeof(*entries));
+    if (entries == NULL) {
+        out->failed = true;
+        return;
+    }
+    size_t used = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (values[i] == LINES_NULL)
+            continue;
+        prometheus_metric(&columns[i], &entries[used].metric);
+        entries[used++].column = i;
+    }
+    if (used > 1)
+        qsort(entries, used, sizeof(*entries), compare);
+    for (size_t i = 0; i < used; i++) {
+        const struct column *column = &columns[entries[i].column];
+        if (i == 0 || strcmp(entries[i].metric.family, entries[i - 1].metric.family) != 0)
+            write_head(out, &entries[i], column);
+        write_series(out, &entries[i], column, values[entries[i].column], labels);
+    }
+    free(entries);
+}
+
+void prometheus_write_one(struct text *out, const char *family, const char *type, const char *help,
+                          const char *labels, double value)
+{
+    text_add(out, "# HELP %s %s\n# TYPE %s %s\n%s%s%s%s %.9g\n", family, help, family, type, family,
+             labels[0] != '\0' ? "{" : "", labels, labels[0] != '\0' ? "}" : "", value);
+}

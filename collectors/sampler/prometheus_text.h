@@ -1,0 +1,29 @@
+/* The text format that Prometheus scrapes (exposition format 0.0.4), with its naming conventions: base units, unit and
+ * _total at the end of the name, snake case, priority and GPU as labels. */
+#ifndef COLLECTORS_PROMETHEUS_TEXT_H
+#define COLLECTORS_PROMETHEUS_TEXT_H
+
+#include "lib/formats/lines.h"
+#include "lib/text.h"
+
+#define PROMETHEUS_NAME 128
+
+/* How one column is shown. The value is multiplied, then divided. */
+struct prometheus_metric {
+    char family[PROMETHEUS_NAME]; /* "nic_rx_prio_pause_duration_seconds_total" */
+    char labels[64];              /* "prio=\"0\"", or "" */
+    int64_t multiply, divide;
+};
+
+void prometheus_metric(const struct column *column, struct prometheus_metric *metric);
+
+/* All columns, families together. `labels` stand in every series ("netdev=\"eth1\""); values of LINES_NULL are left out. */
+void prometheus_write(struct text *out, const struct column *columns, const int64_t *values, size_t count,
+                      const char *labels);
+/* One series of the program's own. */
+void prometheus_write_one(struct text *out, const char *family, const char *type, const char *help,
+                          const char *labels, double value);
+/* A label's value with what must be escaped escaped. */
+void prometheus_label(struct text *out, const char *name, const char *value);
+
+#endif

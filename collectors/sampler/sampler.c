@@ -1,0 +1,520 @@
+#include "collectors/sampler/sampler.h"
+
+#include "collectors/sources/names.h"
+#include "collectors/sampler/unwrap.h"
+#include "collectors/sampler/watch.h"
+#include "lib/clock.h"
+#include "lib/log.h"
+#include <net/if.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define VERIFY_NS        NS_PER_S
+#define RETRY_GONE_NS    (250 * NS_PER_MS)
+#define RETRY_MISSING_NS (5 * NS_PER_S)
+#define MAX_SOURCES      16
+
+enum state {
+    UNUSED,  /* nothing of it is asked for */
+    MISSING, /* could not be opened yet */
+    OPEN,
+    GONE, /* was open, and will be again */
+};
+
+struct tracked {
+    struct unwrap unwrap;
+    bool selected;
+    size_t place; /* in the row, when selected */
+};
+
+struct source {
+    const struct source_kind *kind;
+    enum state state;
+    void *handle;
+    struct column_set columns; /* of the last time it was open */
+    struct tracked *tracked;   /* one a column */
+    int64_t *raw, *before;     /* one a column each: as read, and what the row was made of */
+    int64_t retry_ns;          /* when to try again (monotonic) */
+    bool reopened;             /* since the last sample */
+    bool renewed;              /* the whole of it must go into the row again */
+    struct error why;          /* it is missing or gone */
+};
+
+struct sampler {
+    struct target target;
+    uint32_t groups;
+    sampler_event event;
+    void *context;
+    struct watch *watch;
+    int64_t verify_ns;
+    struct source sources[MAX_SOURCES];
+    size_t source_count;
+    struct column *columns; /* names are owned here; the other words are constants */
+    int64_t *values;
+    size_t count;
+};
+
+/* ---- columns of one source */
+
+static uint32_t group_bit(const char *group)
+{
+    for (uint32_t i = 0; names_groups[i] != NULL; i++)
+        if (strcmp(names_groups[i], group) == 0)
+            return 1U << i;
+    return 0;
+}
+
+static size_t count_selected(const struct source *source)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < source->columns.count; i++)
+        count += source->tracked[i].selected;
+    return count;
+}
+
+static bool same_columns(const struct column_set *a, const struct column_set *b)
+{
+    if (a->count != b->count)
+        return false;
+    for (size_t i = 0; i < a->count; i++)
+        if (strcmp(a->items[i].name, b->items[i].name) != 0)
+            return false;
+    return true;
+}
+
+/* A counter that was there before counts on, and keeps its place as long as the row keeps its columns. */
+static void inherit(struct tracked *tracked, const struct column_set *columns, const struct source *old)
+{
+    for (size_t i = 0, j = 0; i < columns->count && old->columns.count > 0; i++) {
+        /* Most keep their order: look from where the last one was found. */
+        for (size_t tries = 0; tries < old->columns.count; tries++, j = (j + 1) % old->columns.count) {
+            if (strcmp(columns->items[i].name, old->columns.items[j].name) != 0)
+                continue;
+            tracked[i].unwrap = old->tracked[j].unwrap;
+            tracked[i].place = old->tracked[j].place;
+            break;
+        }
+    }
+}
+
+/* Take over the columns of a source that was just opened; they become the source's. */
+static int adopt(struct source *source, struct column_set *columns, uint32_t groups, struct error *e)
+{
+    struct tracked *tracked = calloc(columns->count + 1, sizeof(*tracked));
+    int64_t *raw = calloc(2 * columns->count + 1, sizeof(*raw));
+    if (tracked == NULL || raw == NULL) {
+        free(tracked);
+        free(raw);
+        return error_set(e, "out of memory for %zu columns", columns->count);
+    }
+    inherit(tracked, columns, source);
+    for (size_t i = 0; i < columns->count; i++) {
+        tracked[i].selected = (group_bit(columns->items[i].group) & groups) != 0;
+        raw[i] = LINES_NULL; /* until it is read */
+    }
+    column_set_free(&source->columns);
+    free(source->tracked);
+    free(source->raw);
+    source->columns = *columns;
+    *columns = (struct column_set){0};
+    source->tracked = tracked;
+    source->raw = raw;
+    source->before = raw + source->columns.count;
+    source->renewed = true;
+    return 0;
+}
+
+/* ---- opening and losing sources */
+
+static void shut(struct source *source)
+{
+    if (source->handle != NULL)
+        source->kind->close(source->handle);
+    source->handle = NULL;
+}
+
+/* Open a source. Returns 1 when its columns are others than before, 0 when the same, -1 when it cannot be opened. */
+static int open_source(struct sampler *s, struct source *source)
+{
+    struct column_set columns = {0};
+    struct error why = {0};
+    void *handle = source->kind->open(&s->target, &columns, &why);
+    bool same = handle != NULL && same_columns(&columns, &source->columns);
+    if (handle != NULL && adopt(source, &columns, s->groups, &why) == 0) {
+        source->handle = handle;
+        source->state = OPEN;
+        source->reopened = true;
+        return same ? 0 : 1;
+    }
+    if (handle != NULL)
+        source->kind->close(handle);
+    column_set_free(&columns);
+    source->why = why;
+    return -1;
+}
+
+static void lose(struct sampler *s, struct source *source, const struct error *why)
+{
+    shut(source);
+    source->state = GONE;
+    source->renewed = true;
+    source->why = *why;
+    source->retry_ns = clock_monotonic_ns() + RETRY_GONE_NS;
+    s->event(s->context, source->kind->name, "gone", why->text);
+}
+
+/* Open again what changed under our hands. */
+static void reopen_changed(struct sampler *s, struct source *source)
+{
+    shut(source);
+    if (open_source(s, source) == -1) {
+        struct error why = source->why;
+        lose(s, source, &why);
+        return;
+    }
+    s->event(s->context, source->kind->name, "changed", "its columns are others now");
+}
+
+/* Try what is not there. Returns true when columns changed. */
+static bool retry(struct sampler *s, struct source *source, int64_t now_ns)
+{
+    if (now_ns < source->retry_ns)
+        return false;
+    source->retry_ns = now_ns + (source->state == GONE ? RETRY_GONE_NS : RETRY_MISSING_NS);
+    int outcome = open_source(s, source);
+    if (outcome == -1)
+        return false;
+    s->event(s->context, source->kind->name, "back", source->kind->about);
+    return outcome == 1;
+}
+
+/* The interface may have gone, or have been made anew under the same name. */
+static void check_interface(struct sampler *s)
+{
+    unsigned int index = s->target.netdev[0] != '\0' ? if_nametoindex(s->target.netdev) : 0;
+    if (index == s->target.ifindex)
+        return;
+    struct error why = {0};
+    error_set(&why, "the interface %s %s", s->target.netdev, index == 0 ? "was removed" : "was made anew");
+    s->target.ifindex = index;
+    for (size_t i = 0; i < s->source_count; i++) {
+        struct source *source = &s->sources[i];
+        if (source->kind->needs_netdev && source->state == OPEN)
+            lose(s, source, &why);
+        if (index != 0)
+            source->retry_ns = 0;
+    }
+}
+
+static bool verify_sources(struct sampler *s)
+{
+    bool changed = false;
+    for (size_t i = 0; i < s->source_count; i++) {
+        struct source *source = &s->sources[i];
+        struct error why = {0};
+        if (source->state != OPEN || source->kind->verify == NULL)
+            continue;
+        enum source_outcome outcome = source->kind->verify(source->handle, &why);
+        if (outcome == SOURCE_GONE)
+            lose(s, source, &why);
+        if (outcome == SOURCE_CHANGED) {
+            reopen_changed(s, source);
+            changed = true;
+        }
+    }
+    return changed;
+}
+
+/* What has to be looked after between samples. Returns true when columns changed. */
+static bool look_after(struct sampler *s)
+{
+    int64_t now_ns = clock_monotonic_ns();
+    bool changed = false;
+    bool heard = s->watch != NULL && watch_changed(s->watch);
+    if (heard || now_ns >= s->verify_ns) {
+        s->verify_ns = now_ns + VERIFY_NS;
+        check_interface(s);
+        changed = verify_sources(s);
+    }
+    for (size_t i = 0; i < s->source_count; i++)
+        if (s->sources[i].state == GONE || s->sources[i].state == MISSING)
+            changed |= retry(s, &s->sources[i], now_ns);
+    return changed;
+}
+
+/* ---- the row */
+
+static void free_columns(struct sampler *s)
+{
+    for (size_t i = 0; i < s->count; i++)
+        free(s->columns[i].name);
+    free(s->columns);
+    free(s->values);
+    s->columns = NULL;
+    s->values = NULL;
+    s->count = 0;
+}
+
+/* A name that no column has yet: its own, else with the source before it, else with a number behind. */
+static char *unique_name(json_t *taken, const char *source, const char *name)
+{
+    char *unique = strdup(name);
+    for (int i = 1; unique != NULL && json_object_get(taken, unique) != NULL; i++) {
+        free(unique);
+        if (asprintf(&unique, i == 1 ? "%s_%s" : "%s_%s_%d", source, name, i) == -1)
+            unique = NULL;
+    }
+    if (unique != NULL)
+        json_object_set_new(taken, unique, json_true());
+    return unique;
+}
+
+static bool add_column(struct sampler *s, json_t *taken, struct source *source, size_t i)
+{
+    const struct source_column *from = &source->columns.items[i];
+    struct column *column = &s->columns[s->count];
+    source->tracked[i].place = s->count;
+    *column = (struct column){.name = unique_name(taken, source->kind->name, from->name),
+                              .unit = (char *)(uintptr_t)from->unit,
+                              .source = (char *)(uintptr_t)source->kind->name,
+                              .group = (char *)(uintptr_t)from->group,
+                              .kind = from->kind};
+    s->count += column->name != NULL;
+    return column->name != NULL;
+}
+
+static size_t count_all(const struct sampler *s)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < s->source_count; i++)
+        count += count_selected(&s->sources[i]);
+    return count;
+}
+
+/* Per-queue figures of a NIC with many queues may be more than a line holds: leave the group "other" out, for good. */
+static void drop_other(struct sampler *s)
+{
+    s->groups &= ~group_bit("other");
+    for (size_t i = 0; i < s->source_count; i++)
+        for (size_t j = 0; j < s->sources[i].columns.count; j++)
+            if (strcmp(s->sources[i].columns.items[j].group, "other") == 0)
+                s->sources[i].tracked[j].selected = false;
+}
+
+/* Lay the row out anew: the columns of every source that is or was open. */
+static int lay_out(struct sampler *s, struct error *e)
+{
+    free_columns(s);
+    size_t wanted = count_all(s);
+    if (wanted > LINES_MAX_COLUMNS && (s->groups & group_bit("other")) != 0) {
+        log_warning("%zu columns are more than the %d that a line holds: the group \"other\" is left out",
+                    wanted, LINES_MAX_COLUMNS);
+        drop_other(s);
+        wanted = count_all(s);
+    }
+    if (wanted > LINES_MAX_COLUMNS)
+        return error_set(e, "%zu columns are more than the %d that a line holds: choose with --groups",
+                         wanted, LINES_MAX_COLUMNS);
+    json_t *taken = json_object();
+    s->columns = calloc(wanted + 1, sizeof(*s->columns));
+    s->values = calloc(wanted + 1, sizeof(*s->values));
+    bool whole = taken != NULL && s->columns != NULL && s->values != NULL;
+    for (size_t i = 0; whole && i < s->source_count; i++) {
+        s->sources[i].renewed = true;
+        for (size_t j = 0; whole && j < s->sources[i].columns.count; j++)
+            if (s->sources[i].tracked[j].selected)
+                whole = add_column(s, taken, &s->sources[i], j);
+    }
+    json_decref(taken);
+    if (whole)
+        return 0;
+    free_columns(s);
+    return error_set(e, "out of memory for %zu columns", wanted);
+}
+
+/* Resets of a source in one sample: how many, and what the first of them was. */
+struct resets {
+    size_t count;
+    struct error first;
+};
+
+static int64_t next_value(struct source *source, size_t i, struct resets *resets)
+{
+    const struct source_column *column = &source->columns.items[i];
+    struct unwrap *u = &source->tracked[i].unwrap;
+    int64_t raw = source->raw[i], before = u->raw;
+    bool reset = false;
+    if (source->state != OPEN || raw == LINES_NULL)
+        return LINES_NULL;
+    if (column->kind == COLUMN_GAUGE)
+        return raw;
+    int64_t value = unwrap_next(u, raw, column->wraps32 || source->kind->wraps32, source->reopened, &reset);
+    if (reset && resets->count++ == 0)
+        error_set(&resets->first, "%s went back from %lld to %lld: it counts on from where it was",
+                  column->name, (long long)before, (long long)raw);
+    return value;
+}
+
+/* The source's part of the row. Most counters stand still from one sample to the next: only what moved is worked on. */
+static void fill(struct sampler *s, struct source *source)
+{
+    struct resets resets; /* `first` is filled with the first */
+    const struct tracked *tracked = source->tracked;
+    int64_t *raw = source->raw, *before = source->before;
+    resets.count = 0;
+    for (size_t i = 0, count = source->columns.count; i < count; i++) {
+        if (raw[i] == before[i] && !source->renewed)
+            continue;
+        before[i] = raw[i];
+        if (tracked[i].selected)
+            s->values[tracked[i].place] = next_value(source, i, &resets);
+    }
+    source->renewed = false;
+    source->reopened = source->state != OPEN && source->reopened;
+    if (resets.count > 0)
+        s->event(s->context, source->kind->name, "reset", resets.first.text);
+}
+
+/* Read every source. Returns false when one has changed its columns and was opened again. */
+static bool read_all(struct sampler *s)
+{
+    bool whole = true;
+    for (size_t i = 0; i < s->source_count; i++) {
+        struct source *source = &s->sources[i];
+        struct error why; /* filled when it is gone */
+        if (source->state != OPEN)
+            continue;
+        enum source_outcome outcome = source->kind->read(source->handle, source->raw, &why);
+        if (outcome == SOURCE_GONE)
+            lose(s, source, &why);
+        if (outcome == SOURCE_CHANGED) {
+            reopen_changed(s, source);
+            whole = false;
+        }
+    }
+    return whole;
+}
+
+bool sampler_take(struct sampler *s, struct sample *sample)
+{
+    bool changed = look_after(s), whole = false;
+    /* A source that changes faster than it can be read keeps its old values for this time. */
+    for (int tries = 0; !whole && tries < 4; tries++) {
+        int64_t began_ns = clock_monotonic_ns();
+        sample->time_ns = clock_realtime_ns();
+        whole = read_all(s);
+        sample->read_ns = clock_monotonic_ns() - began_ns;
+        changed |= !whole;
+    }
+    struct error e;
+    if (changed && lay_out(s, &e) == -1)
+        log_error("%s", e.text);
+    for (size_t i = 0; i < s->source_count && s->count > 0; i++)
+        fill(s, &s->sources[i]);
+    sample->values = s->values;
+    return changed;
+}
+
+/* ---- coming and going */
+
+static bool applies(const struct source_kind *kind, const struct target *target)
+{
+    if (kind->needs_netdev && target->netdev[0] == '\0')
+        return false;
+    if (kind == &source_nvml)
+        return target->gpu >= 0;
+    if (kind == &source_rdma)
+        return target->rdma[0] != '\0' || target->netdev[0] != '\0';
+    return true;
+}
+
+static bool is_named(const struct source_kind *kind, const struct target *target)
+{
+    return kind == &source_nvml ||
+           (kind == &source_rdma && (target->rdma[0] != '\0' || target->optional_counters));
+}
+
+/* A source of which nothing is asked for need not be read. */
+static void open_first(struct sampler *s, struct source *source)
+{
+    if (open_source(s, source) == -1) {
+        source->state = MISSING;
+        source->retry_ns = clock_monotonic_ns() + RETRY_MISSING_NS;
+    } else if (count_selected(source) == 0) {
+        shut(source);
+        source->state = UNUSED;
+    }
+}
+
+static int open_all(struct sampler *s, struct error *e)
+{
+    size_t open = 0;
+    for (size_t i = 0; source_kinds[i] != NULL; i++) {
+        if (!applies(source_kinds[i], &s->target))
+            continue;
+        struct source *source = &s->sources[s->source_count++];
+        source->kind = source_kinds[i];
+        open_first(s, source);
+        open += source->state == OPEN;
+        if (source->state == MISSING && is_named(source->kind, &s->target))
+            return error_set(e, "%s", source->why.text);
+    }
+    if (open == 0)
+        return error_set(e, "nothing of what was asked for can be read here");
+    return lay_out(s, e);
+}
+
+struct sampler *sampler_open(const struct target *target, uint32_t groups, sampler_event event, void *context,
+                             struct error *e)
+{
+    struct sampler *s = calloc(1, sizeof(*s));
+    if (s == NULL) {
+        error_set(e, "out of memory for the sampler");
+        return NULL;
+    }
+    s->target = *target;
+    s->groups = groups;
+    s->event = event;
+    s->context = context;
+    if (target->netdev[0] != '\0')
+        s->watch = watch_open(target->netdev);
+    s->verify_ns = clock_monotonic_ns() + VERIFY_NS;
+    if (open_all(s, e) == 0)
+        return s;
+    sampler_close(s);
+    return NULL;
+}
+
+void sampler_close(struct sampler *s)
+{
+    if (s == NULL)
+        return;
+    for (size_t i = 0; i < s->source_count; i++) {
+        shut(&s->sources[i]);
+        column_set_free(&s->sources[i].columns);
+        free(s->sources[i].tracked);
+        free(s->sources[i].raw);
+    }
+    watch_close(s->watch);
+    free_columns(s);
+    free(s);
+}
+
+const struct column *sampler_columns(const struct sampler *s, size_t *count)
+{
+    *count = s->count;
+    return s->columns;
+}
+
+const char *sampler_missing(const struct sampler *s, size_t i, const char **reason)
+{
+    for (size_t j = 0; j < s->source_count; j++) {
+        const struct source *source = &s->sources[j];
+        if (source->state != MISSING || i-- > 0)
+            continue;
+        *reason = source->why.text;
+        return source->kind->name;
+    }
+    return NULL;
+}

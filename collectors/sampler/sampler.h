@@ -1,0 +1,35 @@
+/*
+ * All sources together: one row of values at a time, whatever comes and goes underneath.
+ * A source that fails gives nulls, is reported, and is opened again as soon as it can be.
+ */
+#ifndef COLLECTORS_SAMPLER_H
+#define COLLECTORS_SAMPLER_H
+
+#include "collectors/sources/source.h"
+#include <stdint.h>
+
+struct sampler;
+
+struct sample {
+    int64_t time_ns; /* CLOCK_REALTIME when its reading began */
+    int64_t read_ns; /* how long that took */
+    const int64_t *values;
+};
+
+/* Something that happened to a source: "gone", "back", "changed", "reset" (docs/lines.md). */
+typedef void (*sampler_event)(void *context, const char *source, const char *what, const char *text);
+
+/* `groups` is a set of bits by names_groups. Sources of which no column is in a group asked for are left closed. NULL when
+ * nothing at all can be read, or a source that the target names (an RDMA device, a GPU) cannot. */
+struct sampler *sampler_open(const struct target *target, uint32_t groups, sampler_event event, void *context,
+                             struct error *e);
+void sampler_close(struct sampler *s);
+
+/* Read everything once. Returns true when the columns are others than before. */
+bool sampler_take(struct sampler *s, struct sample *sample);
+
+const struct column *sampler_columns(const struct sampler *s, size_t *count);
+/* The i-th source that cannot be read here, with the reason; NULL at the end. */
+const char *sampler_missing(const struct sampler *s, size_t i, const char **reason);
+
+#endif

@@ -1,0 +1,347 @@
+#include "collectors/sampler/sampling.h"
+
+#include "collectors/sampler/http_server.h"
+#include "collectors/sampler/output.h"
+#include "collectors/sampler/prometheus_text.h"
+#include "collectors/sampler/sampler.h"
+#include "lib/clock.h"
+#include "lib/log.h"
+#include <errno.h>
+#include <net/if.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+struct program {
+    const struct sampling_plan *plan;
+    struct sampler *sampler;
+    struct output *output;      /* NULL with Prometheus */
+    struct http_server *server; /* only with Prometheus */
+    int timer, signals;
+    int64_t samples, overruns;
+    int64_t overruns_told, told_ns; /* overruns already told, and when */
+    int64_t read_ns;                /* of the last sample */
+};
+
+/* ---- lines */
+
+static void put_event(void *context, const char *source, const char *what, const char *text)
+{
+    const struct program *p = context;
+    log_warning("%s: %s: %s", source, what, text);
+    if (p->output == NULL)
+        return;
+    json_t *line =
+        json_pack("{s:s,s:I,s:s,s:s,s:s%}", "type", "event", "time_ns", (json_int_t)clock_realtime_ns(),
+                  "source", source, "what", what, "text", text, strlen(text));
+    if (line != NULL)
+        lines_write_object(output_stream(p->output), line);
+    json_decref(line);
+}
+
+static json_t *missing_json(const struct sampler *sampler)
+{
+    json_t *list = json_array();
+    const char *name, *reason;
+    for (size_t i = 0; (name = sampler_missing(sampler, i, &reason)) != NULL; i++)
+        json_array_append_new(list, json_pack("{s:s,s:s}", "source", name, "text", reason));
+    return list;
+}
+
+static void put_header(const struct program *p)
+{
+    char host[256] = "";
+    size_t count;
+    const struct column *columns = sampler_columns(p->sampler, &count);
+    (void)gethostname(host, sizeof(host) - 1);
+    json_t *line =
+        json_pack("{s:s,s:i,s:s,s:s,s:I,s:s,s:s,s:o,s:o}", "type", "header", "schema", 1, "program",
+                  "nic-sampler", "version", HARNESS_VERSION, "every_ns", (json_int_t)p->plan->every_ns,
+                  "host", host, "netdev", p->plan->target.netdev, "missing", missing_json(p->sampler),
+                  "columns", lines_columns_json(columns, count));
+    if (line != NULL)
+        lines_write_object(output_stream(p->output), line);
+    json_decref(line);
+}
+
+static void put_end(const struct program *p, const char *reason)
+{
+    json_t *line =
+        json_pack("{s:s,s:I,s:I,s:I,s:I,s:s}", "type", "end", "time_ns", (json_int_t)clock_realtime_ns(),
+                  "samples", (json_int_t)p->samples, "overruns", (json_int_t)p->overruns, "cpu_ns",
+                  (json_int_t)clock_process_cpu_ns(), "reason", reason);
+    if (line != NULL)
+        lines_write_object(output_stream(p->output), line);
+    json_decref(line);
+}
+
+/* Late ones are told at most once a second. */
+static void put_overruns(struct program *p)
+{
+    int64_t now_ns = clock_monotonic_ns();
+    if (p->overruns == p->overruns_told || (p->told_ns != 0 && now_ns - p->told_ns < NS_PER_S))
+        return;
+    char text[120];
+    snprintf(text, sizeof(text), "%lld samples left out, %lld in all: reading takes %lld us",
+             (long long)(p->overruns - p->overruns_told), (long long)p->overruns,
+             (long long)(p->read_ns / NS_PER_US));
+    p->overruns_told = p->overruns;
+    p->told_ns = now_ns;
+    put_event(p, "timer", "overrun", text);
+}
+
+static void put_sample(struct program *p)
+{
+    struct sample sample;
+    size_t count;
+    /* Events of this sample stand before it, and a new header before both the values and their events' meaning. */
+    bool changed = sampler_take(p->sampler, &sample);
+    p->samples++;
+    p->read_ns = sample.read_ns;
+    if (changed)
+        put_header(p);
+    put_overruns(p);
+    (void)sampler_columns(p->sampler, &count);
+    lines_write_sample(output_stream(p->output), sample.time_ns, sample.read_ns, sample.values, count);
+}
+
+/* ---- Prometheus */
+
+static void put_labels(const struct program *p, struct text *labels)
+{
+    if (p->plan->target.netdev[0] != '\0')
+        prometheus_label(labels, "netdev", p->plan->target.netdev);
+    if (p->plan->target.rdma[0] != '\0') {
+        text_add(labels, "%s", labels->length > 0 ? "," : "");
+        prometheus_label(labels, "rdma", p->plan->target.rdma);
+    }
+}
+
+static void put_metrics(void *context, struct text *out)
+{
+    struct program *p = context;
+    struct sample sample;
+    struct text labels = {0};
+    size_t count;
+    (void)sampler_take(p->sampler, &sample);
+    p->samples++;
+    const struct column *columns = sampler_columns(p->sampler, &count);
+    put_labels(p, &labels);
+    prometheus_write(out, columns, sample.values, count, text_string(&labels));
+    prometheus_write_one(out, "nic_sampler_read_seconds", "gauge", "How long reading all sources took.",
+                         text_string(&labels), (double)sample.read_ns / 1e9);
+    prometheus_write_one(out, "nic_sampler_samples_total", "counter", "Samples taken.", text_string(&labels),
+                         (double)p->samples);
+    prometheus_write_one(out, "nic_sampler_overruns_total", "counter", "Samples left out for lack of time.",
+                         text_string(&labels), (double)p->overruns);
+    prometheus_write_one(out, "process_cpu_seconds_total", "counter",
+                         "Total user and system CPU time spent in seconds.", "",
+                         (double)clock_process_cpu_ns() / 1e9);
+    text_free(&labels);
+}
+
+/* Nobody may have asked for a long time: counters of 32 bits must be followed nevertheless. */
+static void follow(struct program *p)
+{
+    struct sample sample;
+    (void)sampler_take(p->sampler, &sample);
+    p->samples++;
+    p->read_ns = sample.read_ns;
+}
+
+/* ---- the loop */
+
+/* Deadlines are the kernel's: start + n * every, absolute, so that nothing adds up. */
+static int start_timer(struct program *p, struct error *e)
+{
+    int64_t now_ns = clock_monotonic_ns(), every_ns = p->plan->every_ns;
+    struct itimerspec times = {.it_value = {now_ns / NS_PER_S, now_ns % NS_PER_S},
+                               .it_interval = {every_ns / NS_PER_S, every_ns % NS_PER_S}};
+    p->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    if (p->timer == -1 || timerfd_settime(p->timer, TFD_TIMER_ABSTIME, &times, NULL) == -1)
+        return error_set_errno(e, errno, "cannot make a timer");
+    return 0;
+}
+
+static int take_signals(struct program *p, struct error *e)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGHUP);
+    signal(SIGPIPE, SIG_IGN);
+    if (sigprocmask(SIG_BLOCK, &set, NULL) == -1 || (p->signals = signalfd(-1, &set, SFD_CLOEXEC)) == -1)
+        return error_set_errno(e, errno, "cannot take signals");
+    return 0;
+}
+
+enum step { STEP_GO_ON, STEP_COUNT, STEP_SIGNAL, STEP_PIPE, STEP_FAILED };
+
+static enum step send_lines(struct program *p, struct error *e)
+{
+    switch (output_send(p->output, p->signals, e)) {
+    case OUTPUT_CLOSED:
+        return STEP_PIPE;
+    case OUTPUT_STOPPED:
+        return STEP_SIGNAL;
+    case OUTPUT_FAILED:
+        return STEP_FAILED;
+    case OUTPUT_DONE:
+        break;
+    }
+    return STEP_GO_ON;
+}
+
+/* Before the first deadline: the header, which takes many samples' time to put together, and one reading whose values nobody
+ * sees, so that the first sample does not find everything cold and miss the second one's deadline. */
+static enum step warm_up(struct program *p, struct error *e)
+{
+    struct sample unseen;
+    if (p->output == NULL)
+        return STEP_GO_ON;
+    put_header(p);
+    if (sampler_take(p->sampler, &unseen))
+        put_header(p);
+    return send_lines(p, e);
+}
+
+/* Every deadline that passed while the one before was being served is an overrun. */
+static enum step tick(struct program *p, struct error *e)
+{
+    uint64_t expirations;
+    if (read(p->timer, &expirations, sizeof(expirations)) != sizeof(expirations))
+        return STEP_GO_ON;
+    p->overruns += (int64_t)expirations - 1;
+    if (p->output == NULL) {
+        follow(p);
+        return STEP_GO_ON;
+    }
+    put_sample(p);
+    bool last = p->plan->count > 0 && p->samples == p->plan->count;
+    if (last)
+        put_end(p, "count");
+    enum step step = send_lines(p, e);
+    return last && step == STEP_GO_ON ? STEP_COUNT : step;
+}
+
+static enum step wait_and_step(struct program *p, struct error *e)
+{
+    /* Standard output is watched for its reader's going only (no events asked for: POLLERR). */
+    struct pollfd fds[3 + HTTP_POLL_FDS] = {
+        {.fd = p->timer, .events = POLLIN},
+        {.fd = p->signals, .events = POLLIN},
+        {.fd = p->output != NULL ? STDOUT_FILENO : -1},
+    };
+    size_t count = 3, served = p->server != NULL ? http_server_poll(p->server, fds + count) : 0;
+    if (poll(fds, count + served, -1) == -1) {
+        if (errno == EINTR)
+            return STEP_GO_ON;
+        error_set_errno(e, errno, "waiting for the next sample");
+        return STEP_FAILED;
+    }
+    if (fds[1].revents != 0)
+        return STEP_SIGNAL;
+    if (fds[2].revents & POLLERR)
+        return STEP_PIPE;
+    if (served > 0)
+        http_server_handle(p->server, fds + count, served);
+    return fds[0].revents != 0 ? tick(p, e) : STEP_GO_ON;
+}
+
+/* The last line, where there is still a reader. A line that stopped half-way is not followed by another. */
+static int finish(struct program *p, enum step step)
+{
+    if (step == STEP_SIGNAL && p->output != NULL) {
+        put_end(p, "signal");
+        (void)output_send(p->output, -1, NULL);
+    }
+    return step == STEP_FAILED ? -1 : 0;
+}
+
+static int run(struct program *p, struct error *e)
+{
+    enum step step = warm_up(p, e);
+    if (step == STEP_GO_ON && start_timer(p, e) == -1)
+        return -1;
+    while (step == STEP_GO_ON)
+        step = wait_and_step(p, e);
+    return finish(p, step);
+}
+
+/* ---- coming and going */
+
+/* Counters stand still on an interface that is down; that is worth a word, not an error. */
+static void warn_when_down(const struct target *target)
+{
+    struct ifreq r = {0};
+    int s = target->ifindex != 0 ? socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0) : -1;
+    if (s == -1)
+        return;
+    memcpy(r.ifr_name, target->netdev, sizeof(r.ifr_name));
+    if (ioctl(s, SIOCGIFFLAGS, &r) == 0 && !(r.ifr_flags & IFF_UP))
+        log_warning("%s is down: its counters stand still until `ip link set %s up`", target->netdev,
+                    target->netdev);
+    close(s);
+}
+
+static void tell_missing(const struct sampler *sampler)
+{
+    const char *name, *reason;
+    for (size_t i = 0; (name = sampler_missing(sampler, i, &reason)) != NULL; i++)
+        log_info("not read: %s: %s", name, reason);
+}
+
+/* Wanted, not needed: without the right to it, sampling goes on at ordinary priority. */
+static void go_first(void)
+{
+    const struct sched_param first = {.sched_priority = 1};
+    if (sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &first) == -1)
+        log_warning("--realtime: no right to it (%s); sampling at ordinary priority", strerror(errno));
+}
+
+static int open_program(struct program *p, struct error *e)
+{
+    if (p->plan->realtime)
+        go_first();
+    p->sampler = sampler_open(&p->plan->target, p->plan->groups, put_event, p, e);
+    if (p->sampler == NULL || take_signals(p, e) == -1)
+        return -1;
+    if (p->plan->prometheus != NULL)
+        p->server = http_server_open(p->plan->prometheus, put_metrics, p, e);
+    else
+        p->output = output_open(STDOUT_FILENO, e);
+    return p->server != NULL || p->output != NULL ? 0 : -1;
+}
+
+static void close_program(struct program *p)
+{
+    http_server_close(p->server);
+    output_close(p->output);
+    sampler_close(p->sampler);
+    if (p->timer != -1)
+        close(p->timer);
+    if (p->signals != -1)
+        close(p->signals);
+}
+
+int sampling_run(const struct sampling_plan *plan, struct error *e)
+{
+    struct program p = {.plan = plan, .timer = -1, .signals = -1};
+    int result = open_program(&p, e);
+    if (result == 0) {
+        tell_missing(p.sampler);
+        warn_when_down(&plan->target);
+        if (p.server != NULL)
+            log_info("serving /metrics at port %d", http_server_port(p.server));
+        result = run(&p, e);
+    }
+    close_program(&p);
+    return result;
+}

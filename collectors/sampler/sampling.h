@@ -1,0 +1,19 @@
+/* Sampling at a steady pace: lines on standard output, or values for Prometheus. */
+#ifndef COLLECTORS_SAMPLING_H
+#define COLLECTORS_SAMPLING_H
+
+#include "collectors/sources/source.h"
+
+struct sampling_plan {
+    struct target target;
+    uint32_t groups; /* bits by names_groups */
+    int64_t every_ns;
+    int64_t count;          /* samples; 0: until a signal comes or the reader goes */
+    const char *prometheus; /* address to serve at instead of printing lines, or NULL */
+    bool realtime;          /* before ordinary processes */
+};
+
+/* Until the plan is done, a signal comes or the reader goes: 0. Otherwise -1 with a sentence. */
+int sampling_run(const struct sampling_plan *plan, struct error *e);
+
+#endif

@@ -1,0 +1,45 @@
+#include "collectors/sources/source.h"
+
+#include "collectors/sources/names.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* The driver's full statistics come first: reading them refreshes what the driver caches for DCB
+ * (linux mlx5/core/en_dcbnl.c, mlx5e_dcbnl_ieee_getpfc). */
+const struct source_kind *const source_kinds[] = {
+    &source_ethtool, &source_rdma, &source_dcb,   &source_standard, &source_qdisc, &source_link,
+    &source_ip,      &source_pcie, &source_dcqcn, &source_nvml,     NULL,
+};
+
+int column_set_add(struct column_set *set, const char *name, struct error *e)
+{
+    if (set->count == SOURCE_MAX_COLUMNS)
+        return error_set(e, "it has more than %d counters", SOURCE_MAX_COLUMNS);
+    /* Grown by doubling: the capacity is the next power of two. */
+    if ((set->count & (set->count - 1)) == 0) {
+        size_t capacity = set->count == 0 ? 1 : 2 * set->count;
+        struct source_column *larger = realloc(set->items, capacity * sizeof(*larger));
+        if (larger == NULL)
+            return error_set(e, "out of memory for its columns");
+        set->items = larger;
+    }
+    struct name_meaning meaning = names_meaning(name);
+    struct source_column *column = &set->items[set->count];
+    *column = (struct source_column){.name = strdup(name),
+                                     .unit = meaning.unit,
+                                     .group = meaning.group,
+                                     .kind = meaning.kind,
+                                     .wraps32 = meaning.wraps32};
+    if (column->name == NULL)
+        return error_set(e, "out of memory for its columns");
+    set->count++;
+    return 0;
+}
+
+void column_set_free(struct column_set *set)
+{
+    for (size_t i = 0; i < set->count; i++)
+        free(set->items[i].name);
+    free(set->items);
+    *set = (struct column_set){0};
+}

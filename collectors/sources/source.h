@@ -1,0 +1,80 @@
+/*
+ * A source of counters: one file each (source_*.c), all behind this interface.
+ * A source gives its columns when it is opened, and their values at every read.
+ */
+#ifndef COLLECTORS_SOURCE_H
+#define COLLECTORS_SOURCE_H
+
+#include "lib/error.h"
+#include "lib/formats/lines.h"
+#include <net/if.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Drivers with many queues have many thousands of statistics; a line of values holds LINES_MAX_COLUMNS of those asked for. */
+#define SOURCE_MAX_COLUMNS 65536
+
+/* What is sampled. */
+struct target {
+    const char *root;      /* where sys/ and proc/ are: "" or a folder laid out by a test */
+    char netdev[IFNAMSIZ]; /* "" when no interface was named */
+    unsigned int ifindex;  /* of netdev; 0: none */
+    char rdma[64];         /* RDMA device, "" to take the one of netdev */
+    unsigned int rdma_port;
+    int gpu;                /* NVML index, -1: none */
+    bool optional_counters; /* switch the RDMA device's optional counters on */
+    int64_t every_ns;
+};
+
+/* A column and what only the sampler knows of it. Names are owned by the set; the other words are constants. */
+struct source_column {
+    char *name;
+    const char *unit;
+    const char *group;
+    enum column_kind kind;
+    bool wraps32; /* 32 bits wide in hardware or in the kernel */
+};
+
+struct column_set {
+    struct source_column *items;
+    size_t count;
+};
+
+/* Add a column whose unit, group and kind follow from its name (names.h). */
+int column_set_add(struct column_set *set, const char *name, struct error *e);
+void column_set_free(struct column_set *set);
+
+enum source_outcome {
+    SOURCE_OK,
+    SOURCE_CHANGED, /* its columns are no longer those of open: open it again */
+    SOURCE_GONE,    /* it cannot be read any more; the sentence says why */
+};
+
+struct source_kind {
+    const char *name;  /* "ethtool": the column's `source` */
+    const char *about; /* for people: "driver statistics" */
+    bool needs_netdev; /* pointless when no interface was named */
+    bool wraps32;      /* all its counters are 32 bits wide, or may be */
+    void *(*open)(const struct target *target, struct column_set *columns, struct error *e);
+    /* One value a column, in the order of open; LINES_NULL where one could not be read. */
+    enum source_outcome (*read)(void *state, int64_t *values, struct error *e);
+    /* Are the columns still those of open? Asked about once a second and after every change of the interface. May be
+     * NULL: read itself notices. */
+    enum source_outcome (*verify)(void *state, struct error *e);
+    void (*close)(void *state);
+};
+
+extern const struct source_kind source_ethtool, source_standard, source_rdma, source_dcb, source_qdisc,
+    source_ip, source_link, source_dcqcn, source_pcie, source_nvml;
+
+/* All of them in the order in which they are read, ended by NULL. */
+extern const struct source_kind *const source_kinds[];
+
+/* A kernel's unsigned number as a value; what does not fit is not a count. */
+static inline int64_t source_value(uint64_t number)
+{
+    return number > INT64_MAX ? LINES_NULL : (int64_t)number;
+}
+
+#endif

@@ -1,0 +1,153 @@
+/*
+ * State and 64-bit statistics of the interface, and the ECN code points of the IPv6 packets it received: RTM_GETLINK. Every
+ * interface has the first two, those with IPv6 the last.
+ */
+#include "collectors/sources/source.h"
+
+#include "lib/kernel/netlink.h"
+#include <errno.h>
+#include <linux/if_link.h>
+#include <linux/rtnetlink.h>
+#include <linux/snmp.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct link {
+    struct netlink *netlink;
+    char netdev[IFNAMSIZ];
+    union netlink_request get;
+};
+
+static const struct {
+    const char *name;
+    size_t offset;
+} statistics[] = {
+    {"link_rx_packets", offsetof(struct rtnl_link_stats64, rx_packets)},
+    {"link_tx_packets", offsetof(struct rtnl_link_stats64, tx_packets)},
+    {"link_rx_bytes", offsetof(struct rtnl_link_stats64, rx_bytes)},
+    {"link_tx_bytes", offsetof(struct rtnl_link_stats64, tx_bytes)},
+    {"link_rx_errors", offsetof(struct rtnl_link_stats64, rx_errors)},
+    {"link_tx_errors", offsetof(struct rtnl_link_stats64, tx_errors)},
+    {"link_rx_dropped", offsetof(struct rtnl_link_stats64, rx_dropped)},
+    {"link_tx_dropped", offsetof(struct rtnl_link_stats64, tx_dropped)},
+    {"link_rx_missed", offsetof(struct rtnl_link_stats64, rx_missed_errors)},
+    {"link_rx_crc_errors", offsetof(struct rtnl_link_stats64, rx_crc_errors)},
+};
+#define STATISTICS (sizeof(statistics) / sizeof(statistics[0]))
+
+/* Places in IFLA_INET6_STATS (linux include/uapi/linux/snmp.h, IPSTATS_MIB_*). */
+static const struct {
+    const char *name;
+    size_t index;
+} six[] = {
+    {"Ip6InNoECTPkts", IPSTATS_MIB_NOECTPKTS},
+    {"Ip6InECT1Pkts", IPSTATS_MIB_ECT1PKTS},
+    {"Ip6InECT0Pkts", IPSTATS_MIB_ECT0PKTS},
+    {"Ip6InCEPkts", IPSTATS_MIB_CEPKTS},
+};
+#define SIX (sizeof(six) / sizeof(six[0]))
+
+static const char *const states[] = {"link_carrier", "link_carrier_changes", "link_mtu"};
+enum { CARRIER, CARRIER_CHANGES, MTU, STATES };
+
+static void take_states(const struct nlattr *const *table, int64_t *values)
+{
+    uint8_t carrier;
+    uint32_t number;
+    values[CARRIER] = netlink_u8(table[IFLA_CARRIER], &carrier) ? carrier : LINES_NULL;
+    values[CARRIER_CHANGES] = netlink_u32(table[IFLA_CARRIER_CHANGES], &number) ? number : LINES_NULL;
+    values[MTU] = netlink_u32(table[IFLA_MTU], &number) ? number : LINES_NULL;
+}
+
+/* A 64-bit number at a place of an array or struct; kernels differ in their length. */
+static int64_t number_at(const struct nlattr *a, size_t offset)
+{
+    uint64_t number;
+    if (a == NULL || offset + sizeof(number) > mnl_attr_get_payload_len(a))
+        return LINES_NULL;
+    memcpy(&number, (const char *)mnl_attr_get_payload(a) + offset, sizeof(number));
+    return source_value(number);
+}
+
+static const struct nlattr *find_six(const struct nlattr *families)
+{
+    const struct nlattr *family[AF_INET6 + 1], *table[IFLA_INET6_STATS + 1];
+    netlink_parse_nested(families, family, AF_INET6 + 1);
+    netlink_parse_nested(family[AF_INET6], table, IFLA_INET6_STATS + 1);
+    return table[IFLA_INET6_STATS];
+}
+
+static int each_answer(const struct nlmsghdr *message, void *data)
+{
+    int64_t *values = data;
+    const struct nlattr *table[IFLA_CARRIER_CHANGES + 1];
+    netlink_parse(message, sizeof(struct ifinfomsg), table, IFLA_CARRIER_CHANGES + 1);
+    take_states(table, values);
+    for (size_t i = 0; i < STATISTICS; i++)
+        values[STATES + i] = number_at(table[IFLA_STATS64], statistics[i].offset);
+    const struct nlattr *stats = find_six(table[IFLA_AF_SPEC]);
+    for (size_t i = 0; i < SIX; i++)
+        values[STATES + STATISTICS + i] = number_at(stats, six[i].index * sizeof(uint64_t));
+    return MNL_CB_OK;
+}
+
+static void link_close(void *state)
+{
+    struct link *s = state;
+    if (s != NULL)
+        netlink_close(s->netlink);
+    free(s);
+}
+
+static enum source_outcome link_read(void *state, int64_t *values, struct error *e)
+{
+    struct link *s = state;
+    if (netlink_call(s->netlink, &s->get.header, each_answer, values, e) == 0)
+        return SOURCE_OK;
+    error_prefix(e, "%s: reading the state of the link", s->netdev);
+    return SOURCE_GONE;
+}
+
+static int add_columns(struct column_set *columns, struct error *e)
+{
+    for (size_t i = 0; i < STATES; i++)
+        if (column_set_add(columns, states[i], e) == -1)
+            return -1;
+    for (size_t i = 0; i < STATISTICS; i++)
+        if (column_set_add(columns, statistics[i].name, e) == -1)
+            return -1;
+    for (size_t i = 0; i < SIX; i++)
+        if (column_set_add(columns, six[i].name, e) == -1)
+            return -1;
+    return 0;
+}
+
+static void *link_open(const struct target *target, struct column_set *columns, struct error *e)
+{
+    struct link *s = calloc(1, sizeof(*s));
+    if (s == NULL) {
+        error_set(e, "out of memory for the link");
+        return NULL;
+    }
+    snprintf(s->netdev, sizeof(s->netdev), "%s", target->netdev);
+    struct nlmsghdr *m = netlink_prepare(&s->get, RTM_GETLINK, 0);
+    struct ifinfomsg *header = mnl_nlmsg_put_extra_header(m, sizeof(*header));
+    header->ifi_index = (int)target->ifindex;
+    int64_t values[STATES + STATISTICS + SIX];
+    s->netlink = netlink_open(NETLINK_ROUTE, e);
+    if (s->netlink != NULL && link_read(s, values, e) == SOURCE_OK && add_columns(columns, e) == 0)
+        return s;
+    link_close(s);
+    return NULL;
+}
+
+const struct source_kind source_link = {
+    .name = "link",
+    .about = "state and statistics of the link",
+    .needs_netdev = true,
+    .open = link_open,
+    .read = link_read,
+    .close = link_close,
+};

@@ -1,0 +1,144 @@
+/*
+ * A GPU's PCIe throughput, BAR1 use and PCIe link, through NVML. The library measures throughput over 20 ms and waits for
+ * it, so a thread reads and the sampler takes what is newest.
+ */
+#include "collectors/sources/source.h"
+
+#include "collectors/sources/nvml.h"
+#include "lib/clock.h"
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* Each round waits for the library twice 20 ms. */
+#define ROUND_NS (100 * NS_PER_MS)
+
+enum value { RX, TX, BAR1_USED, BAR1_TOTAL, REPLAYS, GENERATION, WIDTH, VALUES };
+
+static const char *const names[VALUES] = {"pcie_rx",      "pcie_tx",         "bar1_used", "bar1_total",
+                                          "pcie_replays", "pcie_generation", "pcie_width"};
+
+struct gpu {
+    struct nvml *nvml;
+    nvml_device device;
+    pthread_t thread;
+    bool running;
+    atomic_bool stop;
+    atomic_bool failed; /* `error` was written before and is not written again */
+    struct error error;
+    _Atomic int64_t values[VALUES];
+};
+
+/* One round; false when nothing at all could be read: the GPU has fallen off. */
+static bool renew(struct gpu *s, struct error *e)
+{
+    int64_t v[VALUES];
+    struct nvml_bar1 bar1;
+    for (int i = 0; i < VALUES; i++)
+        v[i] = LINES_NULL;
+    bool alive = nvml_pcie_throughput(s->nvml, s->device, NVML_RECEIVED, &v[RX], e) == 0;
+    alive |= nvml_pcie_throughput(s->nvml, s->device, NVML_TRANSMITTED, &v[TX], e) == 0;
+    if (nvml_bar1_memory(s->nvml, s->device, &bar1, e) == 0) {
+        v[BAR1_USED] = source_value(bar1.used_bytes);
+        v[BAR1_TOTAL] = source_value(bar1.total_bytes);
+        alive = true;
+    }
+    alive |= nvml_pcie_replays(s->nvml, s->device, &v[REPLAYS], e) == 0;
+    alive |= nvml_pcie_generation(s->nvml, s->device, &v[GENERATION], e) == 0;
+    alive |= nvml_pcie_width(s->nvml, s->device, &v[WIDTH], e) == 0;
+    for (int i = 0; i < VALUES; i++)
+        atomic_store_explicit(&s->values[i], v[i], memory_order_relaxed);
+    return alive;
+}
+
+static void *run(void *state)
+{
+    struct gpu *s = state;
+    while (!atomic_load(&s->stop)) {
+        int64_t next = clock_monotonic_ns() + ROUND_NS;
+        if (!renew(s, &s->error)) {
+            atomic_store(&s->failed, true);
+            break;
+        }
+        (void)clock_sleep_until_ns(next);
+    }
+    return NULL;
+}
+
+/* Signals are the sampler's. */
+static int start_thread(struct gpu *s, struct error *e)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int number = pthread_create(&s->thread, NULL, run, s);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    s->running = number == 0;
+    return number == 0 ? 0 : error_set_errno(e, number, "cannot start the thread that reads the GPU");
+}
+
+static void nvml_source_close(void *state)
+{
+    struct gpu *s = state;
+    if (s == NULL)
+        return;
+    atomic_store(&s->stop, true);
+    if (s->running)
+        pthread_join(s->thread, NULL);
+    nvml_close(s->nvml);
+    free(s);
+}
+
+static int add_columns(int gpu, struct column_set *columns, struct error *e)
+{
+    for (int i = 0; i < VALUES; i++) {
+        char name[48];
+        snprintf(name, sizeof(name), "gpu%d_%s", gpu, names[i]);
+        if (column_set_add(columns, name, e) == -1)
+            return -1;
+    }
+    return 0;
+}
+
+static void *nvml_source_open(const struct target *target, struct column_set *columns, struct error *e)
+{
+    struct gpu *s = calloc(1, sizeof(*s));
+    if (s == NULL) {
+        error_set(e, "out of memory for the GPU");
+        return NULL;
+    }
+    s->nvml = nvml_open(e);
+    if (s->nvml != NULL && nvml_device_by_index(s->nvml, (unsigned int)target->gpu, &s->device, e) == 0) {
+        if (!renew(s, e))
+            error_prefix(e, "GPU %d tells nothing", target->gpu);
+        else if (add_columns(target->gpu, columns, e) == 0 && start_thread(s, e) == 0)
+            return s;
+    }
+    nvml_source_close(s);
+    return NULL;
+}
+
+static enum source_outcome nvml_source_read(void *state, int64_t *values, struct error *e)
+{
+    struct gpu *s = state;
+    if (atomic_load(&s->failed)) {
+        if (e != NULL)
+            *e = s->error;
+        return SOURCE_GONE;
+    }
+    for (int i = 0; i < VALUES; i++)
+        values[i] = atomic_load_explicit(&s->values[i], memory_order_relaxed);
+    return SOURCE_OK;
+}
+
+const struct source_kind source_nvml = {
+    .name = "nvml",
+    .about = "PCIe and BAR1 of the GPU",
+    .open = nvml_source_open,
+    .read = nvml_source_read,
+    .close = nvml_source_close,
+};

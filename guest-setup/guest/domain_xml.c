@@ -1,0 +1,431 @@
+#include "guest-setup/guest/domain_xml.h"
+
+#include "remote/mark.h"
+#include "lib/text.h"
+#include <libxml/parser.h>
+#include <libxml/tree.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_CPU 4096u
+#define X(text) ((const xmlChar *)(text))
+
+/* ---- building ----------------------------------------------------------------------------------------------------- */
+
+/* A child element of a name with attributes: name, key, value, key, value, ..., NULL. A NULL value leaves its attribute out. */
+static xmlNodePtr add_element(xmlNodePtr parent, const char *const words[])
+{
+    xmlNodePtr node = xmlNewChild(parent, NULL, X(words[0]), NULL);
+    for (size_t i = 1; words[i]; i += 2)
+        if (words[i + 1])
+            xmlNewProp(node, X(words[i]), X(words[i + 1]));
+    return node;
+}
+#define ELEMENT(parent, ...) add_element(parent, (const char *const[]){__VA_ARGS__, NULL})
+
+/* A child element with text. */
+static xmlNodePtr leaf(xmlNodePtr parent, const char *name, const char *content)
+{
+    return xmlNewTextChild(parent, NULL, X(name), X(content));
+}
+
+static const char *number(char buffer[24], long long value)
+{
+    snprintf(buffer, 24, "%lld", value);
+    return buffer;
+}
+
+static char *dump(xmlDocPtr document, struct error *e)
+{
+    xmlChar *bytes = NULL;
+    int length = 0;
+    char *text = NULL;
+    xmlDocDumpFormatMemory(document, &bytes, &length, 1);
+    if (bytes)
+        text = strdup((const char *)bytes);
+    if (!text)
+        error_set(e, "out of memory");
+    xmlFree(bytes);
+    return text;
+}
+
+static int add_mark(xmlNodePtr root, const struct mark *mark, struct error *e)
+{
+    char *xml = mark_xml(mark);
+    xmlDocPtr document = xml ? xmlReadMemory(xml, (int)strlen(xml), NULL, NULL, XML_PARSE_NONET) : NULL;
+    free(xml);
+    if (!document)
+        return error_set(e, "out of memory");
+    xmlAddChild(ELEMENT(root, "metadata"), xmlDocCopyNode(xmlDocGetRootElement(document), root->doc, 1));
+    xmlFreeDoc(document);
+    return 0;
+}
+
+/* ---- placement ---------------------------------------------------------------------------------------------------- */
+
+static bool read_number(const char **at, unsigned *value)
+{
+    const char *start = *at;
+    *value = 0;
+    for (; **at >= '0' && **at <= '9'; (*at)++)
+        if ((*value = *value * 10 + (unsigned)(**at - '0')) >= MAX_CPU)
+            return false;
+    return *at > start;
+}
+
+int cpu_list_parse(const char *text, unsigned **cpus, size_t *count, struct error *e)
+{
+    const char *at = text;
+    *count = 0;
+    *cpus = calloc(MAX_CPU, sizeof **cpus);
+    while (*cpus) {
+        unsigned from, to;
+        if (!read_number(&at, &from))
+            break;
+        to = from;
+        if (*at == '-' && (at++, !read_number(&at, &to)))
+            break;
+        if (to < from || to >= MAX_CPU || *count + (to - from) >= MAX_CPU)
+            break;
+        for (unsigned cpu = from; cpu <= to; cpu++)
+            (*cpus)[(*count)++] = cpu;
+        if (*at == '\0')
+            return 0;
+        if (*at++ != ',')
+            break;
+    }
+    if (*cpus)
+        error_set(e, "\"%.60s\" is not a list of CPUs: expected one such as 2-15,34-47 (below %u)", text,
+                  MAX_CPU);
+    else
+        error_set(e, "out of memory");
+    free(*cpus);
+    *cpus = NULL;
+    *count = 0;
+    return -1;
+}
+
+static int add_pins(xmlNodePtr tune, const struct lab_host *host, struct error *e)
+{
+    unsigned *cpus;
+    size_t count;
+    if (cpu_list_parse(host->pin.vcpus, &cpus, &count, e) != 0)
+        return error_prefix(e, "hosts.%s.pin.vcpus", host->name);
+    int result = 0;
+    if ((int64_t)count != host->vcpus)
+        result =
+            error_set(e, "hosts.%s.pin.vcpus: \"%s\" are %zu CPUs: expected %lld, one for each virtual CPU",
+                      host->name, host->pin.vcpus, count, (long long)host->vcpus);
+    for (size_t i = 0; result == 0 && i < count; i++) {
+        char vcpu[24], cpu[24];
+        ELEMENT(tune, "vcpupin", "vcpu", number(vcpu, (long long)i), "cpuset", number(cpu, cpus[i]));
+    }
+    free(cpus);
+    return result;
+}
+
+/* A list is handed on as it stands, but only when it is one. */
+static int check_list(const char *list, const struct lab_host *host, const char *key, struct error *e)
+{
+    unsigned *cpus;
+    size_t count;
+    if (cpu_list_parse(list, &cpus, &count, e) != 0)
+        return error_prefix(e, "hosts.%s.pin.%s", host->name, key);
+    free(cpus);
+    return 0;
+}
+
+static int add_placement(xmlNodePtr root, const struct lab_host *host, struct error *e)
+{
+    const struct lab_pin *pin = &host->pin;
+    char size[24];
+    if (pin->hugepage_bytes != FIELD_UNSET) {
+        xmlNodePtr pages = ELEMENT(ELEMENT(root, "memoryBacking"), "hugepages");
+        ELEMENT(pages, "page", "size", number(size, pin->hugepage_bytes / 1024), "unit", "KiB");
+    }
+    if (pin->vcpus || pin->emulator) {
+        xmlNodePtr tune = ELEMENT(root, "cputune");
+        if (pin->vcpus && add_pins(tune, host, e) != 0)
+            return -1;
+        if (pin->emulator && check_list(pin->emulator, host, "emulator", e) != 0)
+            return -1;
+        if (pin->emulator)
+            ELEMENT(tune, "emulatorpin", "cpuset", pin->emulator);
+    }
+    if (pin->memory) {
+        if (check_list(pin->memory, host, "memory", e) != 0)
+            return -1;
+        ELEMENT(ELEMENT(root, "numatune"), "memory", "mode", "strict", "nodeset", pin->memory);
+    }
+    return 0;
+}
+
+/* ---- machine ------------------------------------------------------------------------------------------------------ */
+
+static void add_boot(xmlNodePtr root, const struct domain_parts *parts)
+{
+    xmlNodePtr os = ELEMENT(root, "os");
+    if (parts->boot == BOOT_EFI)
+        xmlNewProp(os, X("firmware"), X("efi"));
+    xmlNodePtr type = leaf(os, "type", "hvm");
+    xmlNewProp(type, X("arch"), X("x86_64"));
+    xmlNewProp(type, X("machine"), X("q35"));
+    if (parts->boot == BOOT_KERNEL) {
+        leaf(os, "kernel", parts->kernel);
+        leaf(os, "initrd", parts->initrd);
+        leaf(os, "cmdline", parts->cmdline);
+    } else {
+        ELEMENT(os, "boot", "dev", "hd");
+    }
+}
+
+static void add_machine(xmlNodePtr root, const struct lab_host *host, const struct domain_parts *parts)
+{
+    char cores[24];
+    bool kvm = strcmp(parts->type, "kvm") == 0;
+    xmlNodePtr features = ELEMENT(root, "features");
+    ELEMENT(features, "acpi");
+    ELEMENT(features, "apic");
+    if (!kvm) /* else QEMU takes up to 1 GiB for code it has translated */
+        xmlNodeAddContent(ELEMENT(ELEMENT(features, "tcg"), "tb-cache", "unit", "MiB"), X("512"));
+    xmlNodePtr cpu = ELEMENT(root, "cpu", "mode", kvm ? "host-passthrough" : "maximum");
+    if (kvm) {
+        xmlNewProp(cpu, X("check"), X("none"));
+        xmlNewProp(cpu, X("migratable"), X("off"));
+    }
+    ELEMENT(cpu, "topology", "sockets", "1", "dies", "1", "cores", number(cores, host->vcpus), "threads",
+            "1");
+    ELEMENT(root, "clock", "offset", "utc");
+    leaf(root, "on_poweroff", "destroy");
+    leaf(root, "on_reboot", "restart");
+    leaf(root, "on_crash", "destroy");
+}
+
+/* ---- devices ------------------------------------------------------------------------------------------------------- */
+
+static void add_disks(xmlNodePtr devices, const struct domain_parts *parts)
+{
+    xmlNodePtr disk = ELEMENT(devices, "disk", "type", "file", "device", "disk");
+    ELEMENT(disk, "driver", "name", "qemu", "type", "qcow2", "cache", parts->safe_disk ? "none" : "unsafe",
+            "discard", "unmap");
+    ELEMENT(disk, "source", "file", parts->disk);
+    ELEMENT(disk, "target", "dev", "vda", "bus", "virtio");
+    xmlNodePtr seed = ELEMENT(devices, "disk", "type", "file", "device", "disk");
+    ELEMENT(seed, "driver", "name", "qemu", "type", "raw");
+    ELEMENT(seed, "source", "file", parts->seed);
+    ELEMENT(seed, "target", "dev", "vdb", "bus", "virtio");
+    ELEMENT(seed, "readonly");
+}
+
+/* One end of a cable between two guests of the same user. */
+static void add_udp_source(xmlNodePtr interface, const struct plan_port *port)
+{
+    char number_text[24];
+    xmlNodePtr source =
+        ELEMENT(interface, "source", "address", "127.0.0.1", "port", number(number_text, port->peer_port));
+    ELEMENT(source, "local", "address", "127.0.0.1", "port", number(number_text, port->local_port));
+}
+
+static void add_port(xmlNodePtr devices, const struct plan_port *port)
+{
+    char mtu[24];
+    if (port->plug == PLUG_FORWARD)
+        return; /* add_forward */
+    xmlNodePtr interface = ELEMENT(devices, "interface", "type", port->plug == PLUG_UDP ? "udp" : "network");
+    ELEMENT(interface, "mac", "address", port->mac);
+    if (port->plug == PLUG_UDP)
+        add_udp_source(interface, port);
+    else
+        ELEMENT(interface, "source", "network", port->network);
+    ELEMENT(interface, "model", "type", "virtio");
+    if (port->mtu && port->plug == PLUG_NETWORK) /* sockets carry frames of any length */
+        ELEMENT(interface, "mtu", "size", number(mtu, port->mtu));
+}
+
+static void add_small_devices(xmlNodePtr devices, const struct domain_parts *parts)
+{
+    xmlNodePtr serial = ELEMENT(devices, "serial", "type", "pty");
+    ELEMENT(serial, "log", "file", parts->console, "append", "off");
+    ELEMENT(serial, "target", "port", "0");
+    xmlNodePtr channel = ELEMENT(devices, "channel", "type", "unix");
+    ELEMENT(channel, "target", "type", "virtio", "name", "org.qemu.guest_agent.0");
+    xmlNodePtr rng = ELEMENT(devices, "rng", "model", "virtio");
+    xmlNodePtr backend = leaf(rng, "backend", "/dev/urandom");
+    xmlNewProp(backend, X("model"), X("random"));
+    /* a balloon would take back memory that devices write to */
+    ELEMENT(devices, "memballoon", "model", "none");
+    ELEMENT(devices, "controller", "type", "usb", "model", "none");
+}
+
+static void hex(char buffer[16], unsigned value, int digits)
+{
+    snprintf(buffer, 16, "0x%0*x", digits, value & 0xffffff);
+}
+
+/* One function of a device of the machine, at `bus`:0.`function` of the guest. managed: libvirt gives it to vfio-pci when the guest starts, and
+ * back when it ends. */
+static void add_function(xmlNodePtr devices, const struct pci_address *a, unsigned bus, unsigned function,
+                         bool several)
+{
+    char part[4][16], guest_bus[16], guest_function[16];
+    hex(part[0], a->domain, 4);
+    hex(part[1], a->bus, 2);
+    hex(part[2], a->slot, 2);
+    hex(part[3], a->function, 1);
+    hex(guest_bus, bus, 2);
+    hex(guest_function, function, 1);
+    xmlNodePtr device = ELEMENT(devices, "hostdev", "mode", "subsystem", "type", "pci", "managed", "yes");
+    ELEMENT(device, "driver", "name", "vfio");
+    ELEMENT(ELEMENT(device, "source"), "address", "domain", part[0], "bus", part[1], "slot", part[2],
+            "function", part[3]);
+    ELEMENT(device, "address", "type", "pci", "domain", "0x0000", "bus", guest_bus, "slot", "0x00",
+            "function", guest_function, "multifunction", several && function == 0 ? "on" : NULL);
+}
+
+/* A root port of its own for each card: bus `bus` of the guest. A card's functions stay functions of one device. */
+static void add_card(xmlNodePtr devices, const struct pci_address *functions, size_t count, unsigned bus)
+{
+    char index[24];
+    ELEMENT(devices, "controller", "type", "pci", "index", number(index, bus), "model", "pcie-root-port");
+    for (size_t i = 0; i < count; i++)
+        add_function(devices, &functions[i], bus, (unsigned)i, count > 1);
+}
+
+static void add_passthrough(xmlNodePtr devices, const struct domain_parts *parts)
+{
+    unsigned bus = 1;
+    if (parts->nic_count + parts->gpu_count == 0)
+        return;
+    ELEMENT(devices, "controller", "type", "pci", "index", "0", "model", "pcie-root");
+    for (size_t i = 0; i < parts->nic_count; i++)
+        add_card(devices, &parts->nic[i], 1, bus++);
+    if (parts->gpu_count)
+        add_card(devices, parts->gpu, parts->gpu_count, bus);
+}
+
+#define QEMU_URI "http://libvirt.org/schemas/domain/qemu/1.0"
+
+/* QEMU's own network with a port forwarded to the guest's ssh. libvirt has no element for the forwarding before 9.0 with passt, so
+ * it is handed to QEMU; at a slot of the root complex that libvirt gives to nothing by itself. */
+static void add_forward(xmlNodePtr root, const struct plan_port *port)
+{
+    char netdev[120], device[120];
+    const char *const words[] = {"-netdev", netdev, "-device", device};
+    snprintf(netdev, sizeof netdev, "user,id=mgmt0,restrict=on,hostfwd=tcp:127.0.0.1:%d-10.0.2.15:22",
+             port->local_port);
+    snprintf(device, sizeof device, "virtio-net-pci,netdev=mgmt0,mac=%s,bus=pcie.0,addr=0x10", port->mac);
+    xmlNsPtr ns = xmlNewNs(root, X(QEMU_URI), X("qemu"));
+    xmlNodePtr line = xmlNewChild(root, ns, X("commandline"), NULL);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        xmlNewProp(xmlNewChild(line, ns, X("arg"), NULL), X("value"), X(words[i]));
+}
+
+/* ---- domain -------------------------------------------------------------------------------------------------------- */
+
+static void fill_mark(const struct lab *lab, const struct lab_host *host, const struct domain_parts *parts,
+                      const struct plan *plan, struct mark *mark)
+{
+    memset(mark, 0, sizeof *mark);
+    snprintf(mark->lab, sizeof mark->lab, "%s", lab->name);
+    snprintf(mark->host, sizeof mark->host, "%s", host->name);
+    snprintf(mark->user, sizeof mark->user, "%s", parts->user);
+    snprintf(mark->mac, sizeof mark->mac, "%s", plan->ports[0].mac);
+    snprintf(mark->address, sizeof mark->address, "%s", plan->ports[0].address);
+    mark->address[strcspn(mark->address, "/")] = '\0';
+    if (plan->ports[0].plug == PLUG_FORWARD) {
+        snprintf(mark->address, sizeof mark->address, "127.0.0.1");
+        mark->port = plan->ports[0].local_port;
+    }
+}
+
+/* The same lab and host have the same UUID, so that a definition replaces the one before. Version 8: made by our own rule (RFC 9562). */
+static void make_uuid(const struct lab *lab, const struct lab_host *host, char uuid[37])
+{
+    uint64_t half[2] = {14695981039346656037u, 1099511628211u};
+    const char *const parts[] = {MARK_URI, "/", lab->name, "/", host->name};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        for (const char *c = parts[i]; *c; c++)
+            for (size_t k = 0; k < 2; k++)
+                half[k] = (half[k] ^ (unsigned char)*c) * 1099511628211u; /* FNV-1a from two starts */
+    snprintf(uuid, 37, "%08x-%04x-8%03x-%04x-%012llx", (unsigned)(half[0] >> 32),
+             (unsigned)(half[0] >> 16) & 0xffff, (unsigned)half[0] & 0xfff,
+             0x8000u | ((unsigned)(half[1] >> 48) & 0x3fff), (unsigned long long)(half[1] & 0xffffffffffffu));
+}
+
+static int fill_domain(xmlNodePtr root, const struct lab *lab, const struct lab_host *host,
+                       const struct domain_parts *parts, const struct plan *plan, struct error *e)
+{
+    char value[24], uuid[37];
+    struct mark mark;
+    fill_mark(lab, host, parts, plan, &mark);
+    xmlNewProp(root, X("type"), X(parts->type));
+    leaf(root, "name", host->domain);
+    make_uuid(lab, host, uuid);
+    leaf(root, "uuid", uuid);
+    if (lab->title)
+        leaf(root, "title", lab->title);
+    if (add_mark(root, &mark, e) != 0)
+        return -1;
+    xmlNodePtr memory = leaf(root, "memory", number(value, host->memory_bytes / 1024));
+    xmlNewProp(memory, X("unit"), X("KiB"));
+    leaf(root, "vcpu", number(value, host->vcpus));
+    if (add_placement(root, host, e) != 0)
+        return -1;
+    add_boot(root, parts);
+    add_machine(root, host, parts);
+    xmlNodePtr devices = ELEMENT(root, "devices");
+    add_disks(devices, parts);
+    for (size_t i = 0; i < plan->count; i++)
+        add_port(devices, &plan->ports[i]);
+    add_passthrough(devices, parts);
+    add_small_devices(devices, parts);
+    if (plan->ports[0].plug == PLUG_FORWARD)
+        add_forward(root, &plan->ports[0]);
+    return 0;
+}
+
+char *domain_xml(const struct lab *lab, const struct lab_host *host, const struct domain_parts *parts,
+                 struct error *e)
+{
+    struct plan plan;
+    char *text = NULL;
+    if (plan_guest(lab, host, &plan, e) != 0)
+        return NULL;
+    xmlDocPtr document = xmlNewDoc(X("1.0"));
+    xmlNodePtr root = xmlNewNode(NULL, X("domain"));
+    xmlDocSetRootElement(document, root);
+    if (fill_domain(root, lab, host, parts, &plan, e) == 0)
+        text = dump(document, e);
+    xmlFreeDoc(document);
+    return text;
+}
+
+/* ---- network ------------------------------------------------------------------------------------------------------- */
+
+/* A bridge without spanning tree, DHCP, DNS or packet filter: a cable; for the management network, with the machine at one end. */
+char *network_xml(const struct lab *lab, const struct plan_network *network, struct error *e)
+{
+    char value[24], *text = NULL;
+    struct mark mark;
+    memset(&mark, 0, sizeof mark);
+    xmlDocPtr document = xmlNewDoc(X("1.0"));
+    xmlNodePtr root = xmlNewNode(NULL, X("network"));
+    xmlDocSetRootElement(document, root);
+    snprintf(mark.lab, sizeof mark.lab, "%s", lab->name);
+    leaf(root, "name", network->name);
+    int result = add_mark(root, &mark, e);
+    if (network->address[0])
+        ELEMENT(root, "forward", "mode", "open");
+    ELEMENT(root, "bridge", "stp", "off", "delay", "0");
+    if (network->mtu)
+        ELEMENT(root, "mtu", "size", number(value, network->mtu));
+    if (network->address[0]) {
+        ELEMENT(root, "dns", "enable", "no");
+        ELEMENT(root, "ip", "address", network->address, "prefix", number(value, network->prefix));
+    }
+    if (result == 0)
+        text = dump(document, e);
+    xmlFreeDoc(document);
+    return text;
+}

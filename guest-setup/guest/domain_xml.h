@@ -1,0 +1,39 @@
+/* The XML that a lab's guests, networks and volumes are defined with. */
+#ifndef GUEST_SETUP_VIRT_DOMAIN_XML_H
+#define GUEST_SETUP_VIRT_DOMAIN_XML_H
+
+#include "guest-setup/guest/passthrough.h"
+#include "guest-setup/guest/guest_plan.h"
+#include "lib/error.h"
+#include "lib/formats/lab.h"
+
+/* How a guest boots. */
+enum boot_kind { BOOT_KERNEL, BOOT_DISK, BOOT_EFI };
+
+/* What the lab alone does not say about a guest. All strings are the caller's. */
+struct domain_parts {
+    const char *type; /* "kvm" or "qemu" */
+    const char *user; /* to log in as */
+    enum boot_kind boot;
+    const char *kernel, *initrd, *cmdline; /* BOOT_KERNEL */
+    const char *disk;                      /* path of its qcow2 on the machine */
+    const char *seed;                      /* path of its seed */
+    const char *console;                   /* path of its serial log */
+    bool
+        safe_disk; /* false: the host's cache is trusted not to be lost, as for a guest that can be rebuilt */
+    const struct pci_address *nic; /* NULL: none; more follow for the lab's extra_nics with a pci address */
+    size_t nic_count;
+    const struct pci_address *gpu; /* functions of the GPU */
+    size_t gpu_count;
+};
+
+/* The domain's XML. The caller frees. */
+char *domain_xml(const struct lab *lab, const struct lab_host *host, const struct domain_parts *parts,
+                 struct error *e);
+/* The XML of one of the lab's networks. The caller frees. */
+char *network_xml(const struct lab *lab, const struct plan_network *network, struct error *e);
+
+/* A list of CPUs or nodes such as "2-15,34-47": *cpus is to be freed. */
+int cpu_list_parse(const char *text, unsigned **cpus, size_t *count, struct error *e);
+
+#endif

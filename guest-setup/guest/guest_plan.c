@@ -1,0 +1,234 @@
+#include "guest-setup/guest/guest_plan.h"
+
+#include <arpa/inet.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FIRST_GUEST 11 /* of the management subnet: .1 is the machine's */
+
+/* ---- names ------------------------------------------------------------------------------------------------------ */
+
+/* FNV-1a over words: what is made from names is the same every time. */
+static uint32_t hash_words(const char *const words[], size_t count)
+{
+    uint32_t hash = 2166136261u;
+    for (size_t i = 0; i < count; i++)
+        for (const char *c = words[i]; *c; c++)
+            hash = (hash ^ (unsigned char)*c) * 16777619u;
+    return hash ^ hash >> 24;
+}
+
+/* A MAC address below QEMU's prefix. */
+static void make_mac(const struct lab *lab, const struct lab_host *host, const char *port, char mac[18])
+{
+    const char *const words[] = {lab->name, "/", host->name, "/", port};
+    uint32_t hash = hash_words(words, sizeof words / sizeof *words);
+    snprintf(mac, 18, "52:54:00:%02x:%02x:%02x", (hash >> 16) & 255, (hash >> 8) & 255, hash & 255);
+}
+
+/* A port of the machine's loopback, below the kernel's ephemeral ones (32768 and on). */
+static int make_socket_port(const struct lab *lab, const char *what, const char *host)
+{
+    const char *const words[] = {lab->name, "/", what, "/", host};
+    return 20000 + (int)(hash_words(words, sizeof words / sizeof *words) % 12000);
+}
+
+bool plan_is_session(const struct lab *lab)
+{
+    return strstr(lab->uri, "/session");
+}
+
+static void network_name(const struct lab *lab, const char *what, char *name, size_t size)
+{
+    snprintf(name, size, "harness-%.64s-%.20s", lab->name, what);
+}
+
+static void link_name(const struct lab *lab, size_t link, char *name, size_t size)
+{
+    char what[32];
+    snprintf(what, sizeof what, "link%zu", link % 100000);
+    network_name(lab, what, name, size);
+}
+
+/* ---- the management subnet -------------------------------------------------------------------------------------- */
+
+struct subnet {
+    uint32_t base; /* host byte order */
+    int prefix;
+};
+
+static int parse_subnet(const char *text, struct subnet *subnet, struct error *e)
+{
+    char address[INET_ADDRSTRLEN + 4], rest;
+    struct in_addr base;
+    int prefix;
+    const char *slash = strchr(text, '/');
+    size_t length = slash ? (size_t)(slash - text) : 0;
+    if (slash && length < sizeof address) {
+        memcpy(address, text, length);
+        address[length] = '\0';
+        if (sscanf(slash, "/%2d%c", &prefix, &rest) == 1 && prefix >= 8 && prefix <= 28 &&
+            inet_pton(AF_INET, address, &base) == 1) {
+            subnet->base = ntohl(base.s_addr);
+            subnet->prefix = prefix;
+            if ((subnet->base & ((1u << (32 - prefix)) - 1)) == 0)
+                return 0;
+        }
+    }
+    return error_set(
+        e,
+        "management.subnet: \"%.60s\" is not an IPv4 network with a prefix length of 8 to 28, such as "
+        "198.51.100.0/26",
+        text);
+}
+
+static void format_address(uint32_t address, char *text)
+{
+    struct in_addr in = {.s_addr = htonl(address)};
+    inet_ntop(AF_INET, &in, text, INET_ADDRSTRLEN);
+}
+
+static int management_port(const struct lab *lab, const struct lab_host *host, struct plan_port *port,
+                           struct error *e)
+{
+    struct subnet subnet = {.prefix = 24};
+    size_t index = (size_t)(host - (const struct lab_host *)lab->hosts.items);
+    *port = (struct plan_port){.name = "mgmt0"};
+    make_mac(lab, host, "mgmt0", port->mac);
+    if (plan_is_session(lab)) {
+        port->plug = PLUG_FORWARD;
+        port->local_port = make_socket_port(lab, "ssh", host->name);
+        snprintf(port->address, sizeof port->address, "10.0.2.15/24"); /* where QEMU forwards to */
+        return 0;
+    }
+    if (!lab->management.subnet) {
+        snprintf(port->network, sizeof port->network, "%s",
+                 lab->management.network ? lab->management.network : "default");
+        return 0;
+    }
+    if (parse_subnet(lab->management.subnet, &subnet, e) != 0)
+        return -1;
+    if (index + FIRST_GUEST >= (1u << (32 - subnet.prefix)) - 1)
+        return error_set(e, "management.subnet: %s has no address left for host %s (number %zu)",
+                         lab->management.subnet, host->name, index + 1);
+    char address[INET_ADDRSTRLEN];
+    format_address(subnet.base + FIRST_GUEST + (uint32_t)index, address);
+    snprintf(port->address, sizeof port->address, "%s/%d", address, subnet.prefix);
+    network_name(lab, "mgmt", port->network, sizeof port->network);
+    return 0;
+}
+
+/* ---- links ------------------------------------------------------------------------------------------------------ */
+
+static const struct lab_host *host_named(const struct lab *lab, const char *name)
+{
+    const struct lab_host *hosts = lab->hosts.items;
+    for (size_t i = 0; i < lab->hosts.count; i++)
+        if (strcmp(hosts[i].name, name) == 0)
+            return &hosts[i];
+    return NULL;
+}
+
+/* A link is virtual when a guest's end of it is no PCI device; ends[0] and ends[1] are then both virtual. */
+static bool is_virtual_end(const struct lab_host *host)
+{
+    return host && host->domain && !host->nic.pci;
+}
+
+static bool is_virtual(const struct lab *lab, const struct lab_link *link)
+{
+    char *const *ends = link->between.items;
+    return is_virtual_end(host_named(lab, ends[0])) && is_virtual_end(host_named(lab, ends[1]));
+}
+
+static bool touches(const struct lab_link *link, const char *host)
+{
+    char *const *ends = link->between.items;
+    return strcmp(ends[0], host) == 0 || strcmp(ends[1], host) == 0;
+}
+
+/* The NIC in the lab that a data interface stands for: the one that names it, else the nic, then the extra ones in order. */
+static const struct lab_nic *nic_of(const struct lab_host *host, const char *name, size_t number)
+{
+    const struct lab_nic *extra = host->extra_nics.items;
+    if (host->nic.netdev && strcmp(host->nic.netdev, name) == 0)
+        return &host->nic;
+    for (size_t i = 0; i < host->extra_nics.count; i++)
+        if (extra[i].netdev && strcmp(extra[i].netdev, name) == 0)
+            return &extra[i];
+    if (number == 0 && !host->nic.netdev)
+        return &host->nic;
+    return number > 0 && number <= host->extra_nics.count && !extra[number - 1].netdev ? &extra[number - 1]
+                                                                                       : NULL;
+}
+
+static void data_port(const struct lab *lab, const struct lab_host *host, size_t link, size_t number,
+                      struct plan_port *port)
+{
+    const struct lab_link *links = lab->links.items;
+    *port = (struct plan_port){.mtu = links[link].mtu == FIELD_UNSET ? 0 : links[link].mtu};
+    snprintf(port->name, sizeof port->name, "data%zu", number % 1000);
+    link_name(lab, link, port->network, sizeof port->network);
+    make_mac(lab, host, port->name, port->mac);
+    if (plan_is_session(lab)) {
+        char *const *ends = links[link].between.items;
+        port->plug = PLUG_UDP;
+        port->local_port = make_socket_port(lab, port->network, host->name);
+        port->peer_port = make_socket_port(lab, port->network, ends[strcmp(ends[0], host->name) == 0]);
+    }
+    const struct lab_nic *nic = nic_of(host, port->name, number);
+    if (nic && nic->address)
+        snprintf(port->address, sizeof port->address, "%s", nic->address);
+    if (nic && nic->mac)
+        snprintf(port->mac, sizeof port->mac, "%s", nic->mac);
+}
+
+int plan_guest(const struct lab *lab, const struct lab_host *host, struct plan *plan, struct error *e)
+{
+    const struct lab_link *links = lab->links.items;
+    *plan = (struct plan){.count = 1};
+    if (management_port(lab, host, &plan->ports[0], e) != 0)
+        return -1;
+    for (size_t i = 0; i < lab->links.count; i++) {
+        if (!touches(&links[i], host->name) || !is_virtual(lab, &links[i]))
+            continue;
+        if (plan->count == PLAN_MAX_PORTS)
+            return error_set(e, "hosts.%s: has more than %d links", host->name, PLAN_MAX_PORTS - 1);
+        data_port(lab, host, i, plan->count - 1, &plan->ports[plan->count]);
+        plan->count++;
+    }
+    return 0;
+}
+
+int plan_networks(const struct lab *lab, struct plan_network **networks, size_t *count, struct error *e)
+{
+    const struct lab_link *links = lab->links.items;
+    struct subnet subnet = {.prefix = 24};
+    *count = 0;
+    *networks = calloc(lab->links.count + 1, sizeof **networks);
+    if (!*networks)
+        return error_set(e, "out of memory");
+    if (plan_is_session(lab))
+        return 0;
+    if (lab->management.subnet) {
+        struct plan_network *n = &(*networks)[(*count)++];
+        if (parse_subnet(lab->management.subnet, &subnet, e) != 0) {
+            free(*networks);
+            *networks = NULL;
+            return -1;
+        }
+        network_name(lab, "mgmt", n->name, sizeof n->name);
+        format_address(subnet.base + 1, n->address);
+        n->prefix = subnet.prefix;
+    }
+    for (size_t i = 0; i < lab->links.count; i++) {
+        if (!is_virtual(lab, &links[i]))
+            continue;
+        struct plan_network *n = &(*networks)[(*count)++];
+        link_name(lab, i, n->name, sizeof n->name);
+        n->mtu = links[i].mtu == FIELD_UNSET ? 0 : links[i].mtu;
+    }
+    return 0;
+}

@@ -1,0 +1,95 @@
+#include "guest-setup/guest/networks.h"
+
+#include "guest-setup/guest/domain_xml.h"
+#include "remote/mark.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* Is this network of ours? 1, 0, or -1. */
+static int is_ours(virNetworkPtr network, const struct lab *lab, struct error *e)
+{
+    struct mark mark;
+    char *xml = virNetworkGetXMLDesc(network, 0);
+    if (!xml)
+        return virt_error(e, "reading the network %s", virNetworkGetName(network));
+    int result = mark_parse(xml, &mark, e);
+    free(xml);
+    return result == 1 ? strcmp(mark.lab, lab->name) == 0 : result;
+}
+
+static int start(virNetworkPtr network, struct error *e)
+{
+    if (virNetworkIsActive(network) != 1 && virNetworkCreate(network) < 0)
+        return virt_error(e, "starting the network %s", virNetworkGetName(network));
+    virNetworkSetAutostart(network, 1);
+    return 0;
+}
+
+static virNetworkPtr define(virConnectPtr connection, const struct lab *lab,
+                            const struct plan_network *planned, struct error *e)
+{
+    char *xml = network_xml(lab, planned, e);
+    virNetworkPtr network = xml ? virNetworkDefineXML(connection, xml) : NULL;
+    if (xml && !network)
+        virt_error(e, "defining the network %s", planned->name);
+    free(xml);
+    return network;
+}
+
+static int make_one(virConnectPtr connection, const struct lab *lab, const struct plan_network *planned,
+                    struct error *e)
+{
+    virNetworkPtr network = virNetworkLookupByName(connection, planned->name);
+    int ours = network ? is_ours(network, lab, e) : 1, result = -1;
+    if (!network)
+        network = define(connection, lab, planned, e);
+    if (ours == 0)
+        error_set(e, "libvirt has a network %s that virt-provision did not make: rename it, or the lab",
+                  planned->name);
+    if (network && ours == 1)
+        result = start(network, e);
+    if (network)
+        virNetworkFree(network);
+    return result;
+}
+
+int networks_make(struct virt *v, const struct lab *lab, struct error *e)
+{
+    struct plan_network *planned;
+    size_t count;
+    virConnectPtr connection = virt_connection(v);
+    if (!connection)
+        return error_set(e, "the connection to libvirt is gone");
+    if (plan_networks(lab, &planned, &count, e) != 0)
+        return -1;
+    int result = 0;
+    for (size_t i = 0; result == 0 && i < count; i++)
+        result = make_one(connection, lab, &planned[i], e);
+    free(planned);
+    return result;
+}
+
+static int remove_one(virNetworkPtr network, struct error *e)
+{
+    if (virNetworkIsActive(network) == 1 && virNetworkDestroy(network) < 0)
+        return virt_error(e, "stopping the network %s", virNetworkGetName(network));
+    if (virNetworkIsPersistent(network) == 1 && virNetworkUndefine(network) < 0)
+        return virt_error(e, "forgetting the network %s", virNetworkGetName(network));
+    return 0;
+}
+
+int networks_remove(struct virt *v, const struct lab *lab, struct error *e)
+{
+    virNetworkPtr *all = NULL;
+    virConnectPtr connection = virt_connection(v);
+    int count = connection ? virConnectListAllNetworks(connection, &all, 0) : 0, result = 0;
+    if (count < 0)
+        return virt_error(e, "listing libvirt's networks");
+    for (int i = 0; i < count; i++) {
+        if (is_ours(all[i], lab, NULL) == 1 && remove_one(all[i], e) != 0)
+            result = -1;
+        virNetworkFree(all[i]);
+    }
+    free(all);
+    return result;
+}

@@ -1,0 +1,11 @@
+/* The networks that a lab brings along: made with its first guest, deleted with its last. */
+#ifndef VIRT_PROVISION_NETWORKS_H
+#define VIRT_PROVISION_NETWORKS_H
+
+#include "remote/virt.h"
+
+int networks_make(struct virt *v, const struct lab *lab, struct error *e);
+/* Delete those that carry our mark. */
+int networks_remove(struct virt *v, const struct lab *lab, struct error *e);
+
+#endif

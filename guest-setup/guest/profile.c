@@ -1,0 +1,244 @@
+#include "guest-setup/guest/profile.h"
+
+#include "guest-setup/guest/bundle.h"
+#include "remote/places.h"
+#include "lib/files.h"
+#include "lib/document/json_file.h"
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define STEP_LIMIT (1u << 20) /* bytes in a step script */
+
+static const char *const boots[] = {"kernel", "disk", "efi", NULL};
+static const char *const seeds[] = {"tar", "cloud-init", NULL};
+
+static int check_image(const void *object, const char *path, struct error *e)
+{
+    const struct profile_image *image = object;
+    if (image->url && !image->sha256)
+        return error_set(e, "%s.sha256 is missing: what is fetched must be checked", path);
+    if (image->url && strncmp(image->url, "https://", 8) != 0 && strncmp(image->url, "http://", 7) != 0 &&
+        strncmp(image->url, "file://", 7) != 0)
+        return error_set(e, "%s.url: \"%.80s\" is no https, http or file URL", path, image->url);
+    if (image->sha256 && (strlen(image->sha256) != 64 || strspn(image->sha256, "0123456789abcdef") != 64))
+        return error_set(e, "%s.sha256: \"%.80s\" is not 64 hex digits in lower case", path, image->sha256);
+    return 0;
+}
+
+#define AT(member) .offset = offsetof(struct profile_image, member)
+static const struct field image_fields[] = {
+    {"url", FIELD_STRING, AT(url), .help = "Where the image is fetched from; unset: image/build makes it."},
+    {"sha256", FIELD_STRING, AT(sha256), .help = "Checksum of what is fetched."},
+    {0},
+};
+#undef AT
+static const struct table image_table = {"profile.image", "The guest's first disk.",
+                                         sizeof(struct profile_image), image_fields, check_image};
+
+#define AT(member) .offset = offsetof(struct profile_bundle, member)
+static const struct field bundle_fields[] = {
+    {"name", FIELD_STRING, AT(name), .help = "One of guest-setup/bundles."},
+    {"rdma_only", FIELD_BOOL, AT(rdma_only), .fallback = "false", .help = "Without what only a GPU needs."},
+    {0},
+};
+#undef AT
+static const struct table bundle_table = {"profile.bundle", "Versions that are installed together.",
+                                          sizeof(struct profile_bundle), bundle_fields, NULL};
+
+#define AT(member) .offset = offsetof(struct profile_put, member)
+static const struct field put_fields[] = {
+    {"from", FIELD_STRING, AT(from), .required = true, .help = "File or folder of this project."},
+    {"to", FIELD_STRING, AT(to), .required = true, .help = "Folder on the guest."},
+    {0},
+};
+#undef AT
+static const struct table put_table = {"profile.put", "What is put on the guest.", sizeof(struct profile_put),
+                                       put_fields, NULL};
+
+static int check_profile(const void *object, const char *path, struct error *e)
+{
+    const struct profile *p = object;
+    (void)path;
+    if (p->schema != 1)
+        return error_set(e, "schema: %lld is unknown: this program reads schema 1", (long long)p->schema);
+    if (p->boot == BOOT_KERNEL && !p->cmdline)
+        return error_set(e, "cmdline is missing: boot is \"kernel\"");
+    if (p->boot == BOOT_KERNEL && p->image.url)
+        return error_set(e, "boot: \"kernel\" needs an image that image/build makes");
+    return 0;
+}
+
+#define AT(member) .offset = offsetof(struct profile, member)
+static const struct field profile_fields[] = {
+    {"schema", FIELD_INTEGER, AT(schema), .min = 1, .max = 2, .required = true,
+     .help = "Version of the format: 1."},
+    {"name", FIELD_STRING, AT(name), .required = true, .help = "The folder's name."},
+    {"title", FIELD_STRING, AT(title), .help = "Title for people."},
+    {"image", FIELD_OBJECT, AT(image), .sub = &image_table, .help = "The guest's first disk."},
+    {"bundle", FIELD_OBJECT, AT(bundle), .sub = &bundle_table,
+     .help = "Versions that are installed together; the image is theirs then."},
+    {"boot", FIELD_CHOICE, AT(boot), .choices = boots, .required = true,
+     .help = "The image's kernel directly, or the disk's boot loader under BIOS (disk) or UEFI (efi)."},
+    {"cmdline", FIELD_STRING, AT(cmdline), .help = "Kernel arguments, with boot \"kernel\"."},
+    {"seed", FIELD_CHOICE, AT(seed), .choices = seeds, .required = true,
+     .help = "What a guest learns on its first boot."},
+    {"user", FIELD_STRING, AT(user), .fallback = "\"root\"", .help = "Who to log in as."},
+    {"programs", FIELD_LIST, AT(programs), .item = FIELD_STRING, .min = 0, .max = 16,
+     .help = "Programs built here that are put on it."},
+    {"put", FIELD_LIST, AT(put), .item = FIELD_OBJECT, .sub = &put_table, .min = 0, .max = 64,
+     .help = "Files and folders that are put on it."},
+    {"ready", FIELD_QUANTITY, AT(ready_ns), .unit = UNIT_TIME_NS, .fallback = "\"3min\"",
+     .help = "How long a boot may take until ssh answers."},
+    {"step", FIELD_QUANTITY, AT(step_ns), .unit = UNIT_TIME_NS, .fallback = "\"10min\"",
+     .help = "How long one step may take."},
+    {"prove", FIELD_STRING, AT(prove),
+     .help = "Program of this project, run as \"PROGRAM run --lab FILE\" when all guests are built."},
+    {"needs", FIELD_LIST, AT(needs), .item = FIELD_STRING, .min = 0, .max = 64,
+     .help = "Capabilities that it is for."},
+    {0},
+};
+#undef AT
+const struct table profile_table = {"profile", "What is put on a guest.", sizeof(struct profile),
+                                    profile_fields, check_profile};
+
+/* ---- steps -------------------------------------------------------------------------------------------------------- */
+
+void content_hash(const void *bytes, size_t length, char hash[17])
+{
+    uint64_t h = 14695981039346656037u;
+    const unsigned char *b = bytes;
+    for (size_t i = 0; i < length; i++)
+        h = (h ^ b[i]) * 1099511628211u;
+    snprintf(hash, 17, "%016llx", (unsigned long long)h);
+}
+
+/* "NN-NAME", and safe to put into a command and a path. */
+static int is_step(const struct dirent *entry)
+{
+    const char *n = entry->d_name;
+    return n[0] >= '0' && n[0] <= '9' && n[1] >= '0' && n[1] <= '9' && n[2] == '-' && n[3] &&
+           strspn(n, "abcdefghijklmnopqrstuvwxyz0123456789-") == strlen(n);
+}
+
+static int load_step(struct profile *p, const char *folder, const char *name, struct error *e)
+{
+    struct profile_step *s = &p->steps[p->step_count];
+    size_t length;
+    s->name = strdup(name);
+    s->path = files_join(folder, name);
+    p->step_count++;
+    if (!s->name || !s->path)
+        return error_set(e, "out of memory");
+    char *text = files_read(s->path, STEP_LIMIT, &length, e);
+    if (!text)
+        return -1;
+    content_hash(text, length, s->hash);
+    free(text);
+    return access(s->path, X_OK) == 0 ? 0 : error_set(e, "%s is not executable: chmod +x it", s->path);
+}
+
+static int load_steps(struct profile *p, struct error *e)
+{
+    struct dirent **entries = NULL;
+    char *folder = files_join(p->folder, "steps");
+    int count = folder ? scandir(folder, &entries, is_step, alphasort) : 0, result = 0;
+    p->steps = calloc((size_t)(count > 0 ? count : 0) + 1, sizeof *p->steps);
+    if (!folder || !p->steps)
+        result = error_set(e, "out of memory");
+    for (int i = 0; i < count; i++) {
+        if (result == 0)
+            result = load_step(p, folder, entries[i]->d_name, e);
+        free(entries[i]);
+    }
+    free(entries);
+    free(folder);
+    return result;
+}
+
+int profile_find_step(const struct profile *p, const char *name, struct error *e)
+{
+    struct text known = {0};
+    for (size_t i = 0; i < p->step_count; i++) {
+        if (strcmp(p->steps[i].name, name) == 0 || strcmp(p->steps[i].name + 3, name) == 0) {
+            text_free(&known);
+            return (int)i;
+        }
+        text_add(&known, "%s%s", i ? ", " : "", p->steps[i].name);
+    }
+    error_set(e, "profile %s has no step \"%.60s\": it has %s", p->name, name, text_string(&known));
+    text_free(&known);
+    return -1;
+}
+
+/* ---- profiles ------------------------------------------------------------------------------------------------------ */
+
+static int read_head(const char *folder, const char *name, struct profile *p, struct error *e)
+{
+    char *path = files_join(folder, "profile.json");
+    json_t *json = path ? json_file_load(path, e) : NULL;
+    int result = json ? table_parse(&profile_table, json, p, e) : -1;
+    if (json && result != 0)
+        error_prefix(e, "%s", path);
+    json_decref(json);
+    if (result == 0 && strcmp(p->name, name) != 0)
+        result = error_set(e, "%s: name is \"%.60s\": expected \"%s\", the folder's", path, p->name, name);
+    free(path);
+    return result;
+}
+
+/* The bundle's image is the profile's; a lab may choose another bundle for a profile that has one. */
+static int use_bundle(struct profile *p, const char *other, struct error *e)
+{
+    if (other && !p->bundle.name)
+        return error_set(e, "profile %s installs no bundle of versions: leave \"bundle\" out", p->name);
+    if (other) {
+        free(p->bundle.name);
+        p->bundle.name = strdup(other);
+        if (!p->bundle.name)
+            return error_set(e, "out of memory");
+    }
+    if (!p->bundle.name)
+        return 0;
+    if (bundle_image(p->bundle.name, &p->image, e) != 0)
+        return -1;
+    return check_image(&p->image, "image", e);
+}
+
+int profile_load(const char *name, const char *bundle, struct profile *p, struct error *e)
+{
+    struct text below = {0};
+    memset(p, 0, sizeof *p);
+    if (strchr(name, '/') || name[0] == '.')
+        return error_set(
+            e, "\"%.60s\" is not the name of a profile: expected a folder's name in guest-setup/profiles",
+            name);
+    text_add(&below, "guest-setup/profiles/%s", name);
+    char *folder = places_project(text_string(&below), e);
+    text_free(&below);
+    if (!folder)
+        return error_prefix(e, "there is no profile \"%.60s\"", name);
+    int result = read_head(folder, name, p, e);
+    p->folder = folder;
+    if (result == 0)
+        result = use_bundle(p, bundle, e);
+    if (result == 0)
+        result = load_steps(p, e);
+    if (result != 0)
+        profile_free(p);
+    return result;
+}
+
+void profile_free(struct profile *p)
+{
+    for (size_t i = 0; i < p->step_count; i++) {
+        free(p->steps[i].name);
+        free(p->steps[i].path);
+    }
+    free(p->steps);
+    free(p->folder);
+    free(p->served);
+    table_free(&profile_table, p);
+}

@@ -1,0 +1,20 @@
+/* What a guest learns on its first boot: name, keys, interfaces. Keys are made here and pinned before the first connection. */
+#ifndef VIRT_PROVISION_SEED_H
+#define VIRT_PROVISION_SEED_H
+
+#include "guest-setup/guest/profile.h"
+#include "guest-setup/guest/guest_plan.h"
+
+/* The lab's key pair, made when it is not there. */
+int seed_lab_key(const struct lab *lab, struct error *e);
+/* A new host key for a host. */
+int seed_host_key(const struct lab *lab, const struct lab_host *host, struct error *e);
+/* Write known_hosts from the keys of all the lab's hosts. */
+int seed_pin(const struct lab *lab, struct error *e);
+/* Make the host's seed as a disk image in the lab's state folder; returns its path. The caller frees. */
+char *seed_make(const struct lab *lab, const struct lab_host *host, const struct profile *profile,
+                struct error *e);
+/* A host's file or folder in the lab's state: LAB/hosts/HOST/NAME. The caller frees. */
+char *host_place(const struct lab *lab, const struct lab_host *host, const char *name, struct error *e);
+
+#endif

@@ -1,0 +1,91 @@
+#include "harness/commands/commands.h"
+#include "harness/preflight/ecn.h"
+#include "lib/formats/find.h"
+#include "harness/run/plan.h"
+#include "lib/document/json_file.h"
+#include "lib/log.h"
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+struct check_options {
+    const char *lab;
+    struct option_strings sets;
+    int quiet;
+};
+
+static const struct option_spec options[] = {
+    {.name = "lab",
+     .letter = 'l',
+     .kind = OPTION_STRING,
+     .offset = offsetof(struct check_options, lab),
+     .argument = "LAB",
+     .help = "Check scenarios together with this lab."},
+    {.name = "set",
+     .kind = OPTION_STRINGS,
+     .offset = offsetof(struct check_options, sets),
+     .argument = "KEY=VALUE",
+     .help = "Change a value first, such as phases.measure=2s; lab.KEY addresses the lab."},
+    {.name = "quiet",
+     .letter = 'q',
+     .kind = OPTION_FLAG,
+     .offset = offsetof(struct check_options, quiet),
+     .help = "Say nothing when all is well."},
+    {0},
+};
+
+/* A document with a driver is a lab. */
+static int check_one(const struct check_options *said, const char *word, struct error *e)
+{
+    char *path = find_file(FIND_SCENARIO, word, NULL);
+    if (!path)
+        path = find_file(FIND_LAB, word, e);
+    json_t *document = path ? json_file_load(path, e) : NULL;
+    int result = document ? 0 : -1;
+    if (result == 0 && json_object_get(document, "driver")) {
+        result = plan_check_lab(path, e);
+    } else if (result == 0 && (said->lab || said->sets.count)) {
+        struct plan plan;
+        struct plan_request request = {.scenario = path,
+                                       .lab = said->lab,
+                                       .sets = said->sets.items,
+                                       .set_count = said->sets.count,
+                                       .duration_ns = FIELD_UNSET};
+        result = plan_load(&request, &plan, e);
+        if (result == 0) {
+            ecn_warn(&plan);
+            plan_free(&plan);
+        }
+    } else if (result == 0) {
+        result = plan_check_scenario(path, e);
+    }
+    json_decref(document);
+    free(path);
+    return result;
+}
+
+static int run_check(int argc, char **argv)
+{
+    const char **arguments;
+    size_t count;
+    struct check_options said = {0};
+    int status = command_parse(&command_check, argc, argv, &said, &arguments, &count, 1, SIZE_MAX);
+    if (status >= 0)
+        return status;
+    status = EXIT_PASSED;
+    for (size_t i = 0; i < count; i++) {
+        struct error e;
+        if (check_one(&said, arguments[i], &e) != 0) {
+            log_error("%s", e.text);
+            status = EXIT_USAGE;
+        } else if (!said.quiet) {
+            printf("%s: good\n", arguments[i]);
+        }
+    }
+    options_free(options, &said, arguments);
+    return status;
+}
+
+const struct command command_check = {"check", "check FILE... [--lab LAB] [--set KEY=VALUE]",
+                                      "Check scenarios and labs without running anything.", options,
+                                      run_check};

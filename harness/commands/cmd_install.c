@@ -1,0 +1,121 @@
+#include "harness/commands/commands.h"
+#include "harness/labs/hosts/lab_hosts.h"
+#include "harness/labs/hosts/remote_programs.h"
+#include "lib/clock.h"
+#include "lib/log.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct install_options {
+    const char *lab;
+};
+
+static const struct option_spec options[] = {
+    {.name = "lab",
+     .letter = 'l',
+     .kind = OPTION_STRING,
+     .offset = offsetof(struct install_options, lab),
+     .argument = "LAB",
+     .help = "The lab whose hosts get the programs; else HARNESS_LAB, else the config file's."},
+    {0},
+};
+
+struct installing {
+    const struct lab *lab;
+    const char *const *names; /* none: all hosts */
+    size_t count;
+    int status;
+};
+
+static int install_on(struct virt *virt, const struct lab *lab, const struct lab_host *host, struct error *e)
+{
+    struct remote_host h;
+    if (remote_host_open(&h, virt, lab, host, 60 * NS_PER_S, e) != 0)
+        return -1;
+    int result = remote_programs_put(&h, e);
+    if (result == 0)
+        printf("%s: nic-sampler, host-facts, nic-config, roce-traffic %s in %s\n", host->name,
+               HARNESS_VERSION, host->programs);
+    remote_host_close(&h);
+    return result;
+}
+
+static bool is_named(const char *name, const char *const *names, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(names[i], name) == 0)
+            return true;
+    return count == 0;
+}
+
+/* Every host is tried; the exit status tells whether all went well. */
+static void visit(void *context, struct virt *virt, size_t i)
+{
+    struct installing *x = context;
+    const struct lab_host *host = (const struct lab_host *)x->lab->hosts.items + i;
+    struct error e;
+    if (!is_named(host->name, x->names, x->count) || install_on(virt, x->lab, host, &e) == 0)
+        return;
+    log_error("%s", e.text);
+    x->status = EXIT_LAB;
+}
+
+static int check_names(const struct lab *lab, const char *const *names, size_t count)
+{
+    const struct lab_host *hosts = lab->hosts.items;
+    for (size_t i = 0; i < count; i++) {
+        bool known = false;
+        for (size_t k = 0; k < lab->hosts.count; k++)
+            known = known || strcmp(hosts[k].name, names[i]) == 0;
+        if (!known) {
+            log_error("lab %s has no host \"%.60s\"", lab->name, names[i]);
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static int install(const struct lab *lab, const char *const *names, size_t count)
+{
+    struct installing x = {lab, names, count, EXIT_PASSED};
+    struct error e;
+    if (lab->driver == LAB_SIM) {
+        log_error("lab %s is simulated: it has no hosts to put programs on", lab->name);
+        return EXIT_USAGE;
+    }
+    if (check_names(lab, names, count) != 0)
+        return EXIT_USAGE;
+    if (lab_hosts_visit(lab, "install", visit, &x, &e) == 0)
+        return x.status;
+    log_error("%s", e.text);
+    return EXIT_LAB;
+}
+
+static int run_install(int argc, char **argv)
+{
+    const char **arguments;
+    size_t count;
+    struct install_options said = {0};
+    struct lab lab;
+    struct error e;
+    int status = command_parse(&command_install, argc, argv, &said, &arguments, &count, 0, 1000);
+    if (status >= 0)
+        return status;
+    char *path = lab_hosts_load(said.lab, &lab, &e);
+    if (path) {
+        status = install(&lab, arguments, count);
+        lab_free(&lab);
+    } else {
+        log_error("%s", e.text);
+        status = EXIT_USAGE;
+    }
+    free(path);
+    options_free(options, &said, arguments);
+    return status;
+}
+
+const struct command command_install = {
+    "install", "install [HOST...] [--lab LAB]",
+    "Copy the programs that run on hosts (nic-sampler, nic-config...) onto a lab's hosts.", options,
+    run_install};

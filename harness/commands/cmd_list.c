@@ -1,0 +1,105 @@
+#include "harness/commands/commands.h"
+#include "lib/formats/find.h"
+#include "lib/document/json_file.h"
+#include "lib/log.h"
+#include <stdio.h>
+#include <string.h>
+
+struct list_options {
+    int json;
+};
+
+static const struct option_spec options[] = {
+    {.name = "json",
+     .kind = OPTION_FLAG,
+     .offset = offsetof(struct list_options, json),
+     .help = "One JSON document."},
+    {0},
+};
+
+static const char *text_of(const json_t *document, const char *key)
+{
+    const char *text = json_string_value(json_object_get(document, key));
+    return text ? text : "";
+}
+
+/* Append what is known of one file; what cannot be read is listed with its error. */
+static void add(json_t *list, enum find_kind kind, const char *path)
+{
+    struct error e;
+    json_t *document = json_file_load(path, &e);
+    json_t *entry = json_pack("{s:s}", "path", path);
+    if (!document) {
+        json_object_set_new(entry, "error", json_string(e.text));
+    } else {
+        json_object_set_new(entry, "name", json_string(text_of(document, "name")));
+        json_object_set_new(entry, "title", json_string(text_of(document, "title")));
+        if (kind == FIND_LAB)
+            json_object_set_new(entry, "driver", json_string(text_of(document, "driver")));
+    }
+    json_array_append_new(list, entry);
+    json_decref(document);
+}
+
+static json_t *list_kind(enum find_kind kind)
+{
+    char **paths;
+    size_t count;
+    json_t *list = json_array();
+    if (find_all(kind, &paths, &count, NULL) != 0)
+        return list;
+    for (size_t i = 0; i < count; i++)
+        add(list, kind, paths[i]);
+    find_free(paths, count);
+    return list;
+}
+
+static void print_kind(const char *title, const json_t *list)
+{
+    size_t i;
+    json_t *entry;
+    printf("%s\n", title);
+    json_array_foreach(list, i, entry)
+    {
+        const char *error = json_string_value(json_object_get(entry, "error")),
+                   *driver = text_of(entry, "driver");
+        printf("  %-24s %s%s%s\n", *text_of(entry, "name") ? text_of(entry, "name") : text_of(entry, "path"),
+               *driver ? driver : "", *driver ? "  " : "", error ? error : text_of(entry, "title"));
+    }
+}
+
+static int run_list(int argc, char **argv)
+{
+    const char **arguments;
+    size_t count;
+    struct list_options said = {0};
+    int status = command_parse(&command_list, argc, argv, &said, &arguments, &count, 0, 1);
+    if (status >= 0)
+        return status;
+    status = EXIT_PASSED;
+    const char *what = count ? arguments[0] : "";
+    if (*what && strcmp(what, "scenarios") != 0 && strcmp(what, "labs") != 0) {
+        log_error("list: \"%s\" is nothing to list: expected scenarios or labs", what);
+        status = EXIT_USAGE;
+    } else {
+        json_t *all = json_object();
+        if (strcmp(what, "labs") != 0)
+            json_object_set_new(all, "scenarios", list_kind(FIND_SCENARIO));
+        if (strcmp(what, "scenarios") != 0)
+            json_object_set_new(all, "labs", list_kind(FIND_LAB));
+        const char *title;
+        json_t *list;
+        if (said.json) {
+            json_dumpf(all, stdout, JSON_INDENT(2));
+            fputc('\n', stdout);
+        } else {
+            json_object_foreach(all, title, list) print_kind(title, list);
+        }
+        json_decref(all);
+    }
+    options_free(options, &said, arguments);
+    return status;
+}
+
+const struct command command_list = {"list", "list [scenarios|labs] [--json]", "List scenarios and labs.",
+                                     options, run_list};

@@ -1,0 +1,172 @@
+#include "harness/commands/commands.h"
+#include "harness/labs/hosts/lab_hosts.h"
+#include "harness/labs/hosts/remote.h"
+#include "lib/log.h"
+#include "lib/clock.h"
+#include "lib/text.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+struct restore_options {
+    const char *lab;
+};
+
+static const struct option_spec options[] = {
+    {.name = "lab",
+     .letter = 'l',
+     .kind = OPTION_STRING,
+     .offset = offsetof(struct restore_options, lab),
+     .argument = "LAB",
+     .help = "The lab whose hosts are put back; else HARNESS_LAB, else the config file's."},
+    {0},
+};
+
+/* A value as people read it, without JSON's quotes, and not all of a long one. */
+static void add_value(struct text *out, const json_t *value)
+{
+    char *whole = json_is_string(value) ? NULL : json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
+    const char *words = whole ? whole : json_string_value(value);
+    text_add(out, "%.80s%s", words ? words : "?", words && strlen(words) > 80 ? "..." : "");
+    free(whole);
+}
+
+/* "data0 mtu is 4200 again (found 4000)" */
+static void print_restored(const char *host, const json_t *entry)
+{
+    const char *interface = json_string_value(json_object_get(entry, "interface"));
+    const char *setting = json_string_value(json_object_get(entry, "setting"));
+    const json_t *put_back = json_object_get(entry, "put_back");
+    struct text words = {0};
+    const char *text = json_string_value(put_back);
+    if (text && strcmp(text, "absent") == 0) {
+        text_add(&words, "is taken away again");
+    } else if (json_is_null(put_back) || (text && !*text)) {
+        text_add(&words, "has no %s again", setting ? setting : "?");
+    } else {
+        text_add(&words, "%s is ", setting ? setting : "?");
+        add_value(&words, put_back);
+        text_add(&words, " again (found ");
+        add_value(&words, json_object_get(entry, "found"));
+        text_add(&words, ")");
+    }
+    printf("%s: %s %s\n", host, interface ? interface : "?", text_string(&words));
+    text_free(&words);
+}
+
+static void print_since(const char *host, const json_t *answer)
+{
+    time_t since = (time_t)(json_integer_value(json_object_get(answer, "since_ns")) / NS_PER_S);
+    struct tm utc;
+    char when[40];
+    if (since <= 0 || !gmtime_r(&since, &utc) || !strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", &utc))
+        return;
+    printf("%s: settings were left since %s%s\n", host, when,
+           json_is_true(json_object_get(answer, "rebooted")) ? "; the host was rebooted since" : "");
+}
+
+static void print_answer(const char *host, const json_t *answer)
+{
+    size_t i;
+    json_t *entry;
+    const json_t *restored = json_object_get(answer, "restored"), *gone = json_object_get(answer, "gone");
+    print_since(host, answer);
+    if (json_array_size(restored) == 0 && json_array_size(gone) == 0)
+        printf("%s: nothing to put back\n", host);
+    json_array_foreach(restored, i, entry)
+    {
+        print_restored(host, entry);
+    }
+    json_array_foreach(gone, i, entry)
+    {
+        const char *interface = json_string_value(json_object_get(entry, "interface"));
+        const char *why = json_string_value(json_object_get(entry, "why"));
+        printf("%s: %s is left as it is: %s\n", host, interface ? interface : "?", why ? why : "?");
+    }
+}
+
+/* A guest that is off keeps its journal; it is put back when it is started again. A paused one goes on when it is reached. */
+static bool is_off(struct virt *virt, const struct lab_host *host)
+{
+    enum virt_state state;
+    struct error e;
+    if (!virt || !host->domain || virt_domain_state(virt, host->domain, &state, &e) != 0 ||
+        state == VIRT_RUNNING || state == VIRT_PAUSED)
+        return false;
+    printf("%s: guest %s is %s: nothing to put back now\n", host->name, host->domain,
+           virt_state_names[state]);
+    return true;
+}
+
+struct restoring {
+    const struct lab *lab;
+    int status;
+};
+
+static int restore_host(struct virt *virt, const struct lab *lab, const struct lab_host *host,
+                        struct error *e)
+{
+    struct remote_host h;
+    if (is_off(virt, host))
+        return 0;
+    if (remote_host_open(&h, virt, lab, host, 60 * NS_PER_S, e) != 0)
+        return -1;
+    json_t *answer = remote_settings_restore(&h, e);
+    if (answer)
+        print_answer(host->name, answer);
+    json_decref(answer);
+    remote_host_close(&h);
+    return answer ? 0 : -1;
+}
+
+/* Every host is tried; the exit status tells whether all went well. */
+static void visit(void *context, struct virt *virt, size_t i)
+{
+    struct restoring *r = context;
+    struct error e;
+    if (restore_host(virt, r->lab, (const struct lab_host *)r->lab->hosts.items + i, &e) == 0)
+        return;
+    log_error("%s", e.text);
+    r->status = EXIT_LAB;
+}
+
+static int restore_lab(const struct lab *lab)
+{
+    struct restoring r = {lab, EXIT_PASSED};
+    struct error e;
+    if (lab->driver == LAB_SIM) {
+        printf("lab %s is simulated: nothing to put back\n", lab->name);
+    } else if (lab_hosts_visit(lab, "restore", visit, &r, &e) != 0) {
+        log_error("%s", e.text);
+        return EXIT_LAB;
+    }
+    return r.status;
+}
+
+static int run_restore(int argc, char **argv)
+{
+    const char **arguments;
+    size_t count;
+    struct restore_options said = {0};
+    struct lab lab;
+    struct error e;
+    int status = command_parse(&command_restore, argc, argv, &said, &arguments, &count, 0, 0);
+    if (status >= 0)
+        return status;
+    char *path = lab_hosts_load(said.lab, &lab, &e);
+    if (path) {
+        status = restore_lab(&lab);
+        lab_free(&lab);
+    } else {
+        log_error("%s", e.text);
+        status = EXIT_USAGE;
+    }
+    free(path);
+    options_free(options, &said, arguments);
+    return status;
+}
+
+const struct command command_restore = {"restore", "restore [--lab LAB]",
+                                        "Put back the settings that an interrupted run left on hosts.",
+                                        options, run_restore};

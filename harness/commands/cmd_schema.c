@@ -1,0 +1,81 @@
+#include "harness/commands/commands.h"
+#include "lib/formats/lab.h"
+#include "lib/log.h"
+#include "lib/formats/scenario.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* A lab's schema depends on its driver. */
+static json_t *lab_schema(void)
+{
+    json_t *any = json_array();
+    for (int i = 0; lab_driver_names[i]; i++) {
+        json_t *schema = table_schema(lab_table((enum lab_driver_kind)i));
+        json_object_set_new(json_object_get(json_object_get(schema, "properties"), "driver"), "const",
+                            json_string(lab_driver_names[i]));
+        json_object_del(schema, "$schema");
+        json_array_append_new(any, schema);
+    }
+    return json_pack("{s:s,s:s,s:o}", "$schema", "https://json-schema.org/draft/2020-12/schema", "title",
+                     "lab", "oneOf", any);
+}
+
+/* A whole manual page of section 5; the fields come from the tables. */
+static void print_manual(const char *type, bool lab)
+{
+    struct text out = {0};
+    text_add(&out,
+             ".Dd November 20, 2026\n.Dt HARNESS-%s 5\n.Os\n.Sh NAME\n.Nm harness-%s\n.Nd fields of a %s "
+             "file of\n.Xr harness 1\n"
+             ".Sh DESCRIPTION\nA JSON document.\nQuantities are strings with a unit.\nUnknown keys are "
+             "errors.\n.Sh FIELDS\n",
+             lab ? "LAB" : "SCENARIO", type, type);
+    if (lab)
+        for (int i = 0; lab_driver_names[i]; i++)
+            table_manual(lab_table((enum lab_driver_kind)i), &out);
+    else
+        table_manual(&scenario_table, &out);
+    text_add(&out, ".Sh SEE ALSO\n.Xr harness 1\n");
+    fputs(text_string(&out), stdout);
+    text_free(&out);
+}
+
+struct schema_options {
+    int manual;
+};
+
+static const struct option_spec options[] = {
+    {.name = "manual",
+     .kind = OPTION_FLAG,
+     .offset = offsetof(struct schema_options, manual),
+     .help = "A manual page (mdoc) instead of a JSON Schema."},
+    {0},
+};
+
+static int run_schema(int argc, char **argv)
+{
+    const char **arguments;
+    size_t count;
+    struct schema_options said = {0};
+    int status = command_parse(&command_schema, argc, argv, &said, &arguments, &count, 1, 1);
+    if (status >= 0)
+        return status;
+    bool scenario = strcmp(arguments[0], "scenario") == 0, lab = strcmp(arguments[0], "lab") == 0,
+         settings = strcmp(arguments[0], "settings") == 0;
+    status = scenario || lab || settings ? EXIT_PASSED : EXIT_USAGE;
+    if (status != EXIT_PASSED) {
+        log_error("schema: \"%s\" is no document type: expected scenario, lab or settings", arguments[0]);
+    } else if (said.manual && !settings) {
+        print_manual(arguments[0], lab);
+    } else {
+        json_t *schema = lab ? lab_schema() : table_schema(scenario ? &scenario_table : &settings_table);
+        json_dumpf(schema, stdout, JSON_INDENT(2));
+        fputc('\n', stdout);
+        json_decref(schema);
+    }
+    options_free(options, &said, arguments);
+    return status;
+}
+
+const struct command command_schema = {"schema", "schema scenario|lab|settings [--manual]",
+                                       "Print the JSON Schema of a document type.", options, run_schema};

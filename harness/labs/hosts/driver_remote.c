@@ -1,0 +1,612 @@
+/* The libvirt and the ssh lab: real hosts, reached over ssh. */
+#include "remote/places.h"
+#include "harness/labs/hosts/remote_stream.h"
+#include "harness/labs/hosts/remote_traffic.h"
+#include "lib/clock.h"
+#include "lib/text.h"
+#include <inttypes.h>
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BRING_UP_NS    (5 * 60 * NS_PER_S) /* a guest boots; a host that is there is tried for less */
+#define READY_NS       (30 * NS_PER_S)     /* samplers print their header, servers listen */
+#define LEAD_NS        (2 * NS_PER_S)      /* from starting the traffic generators to the first packet */
+#define LEAD_GPU_NS    (5 * NS_PER_S)  /* the same with GPU memory, whose driver takes its time to start */
+#define SILENCE_NS     (15 * NS_PER_S) /* a host that says nothing for so long hangs */
+#define SUMMARY_NS     (15 * NS_PER_S) /* summaries come after the measure phase, at most so late */
+#define LAST_LINES_NS  (5 * NS_PER_S)  /* programs that were told to end */
+#define EVENT_NS       (1 * NS_PER_S)  /* libvirt's events come so late after what they tell of */
+#define CAUSE_NS       (3 * NS_PER_S)  /* to find out why a program ended */
+#define QUIET_NS       (1 * NS_PER_S)  /* a host quiet for so long is worth a word then */
+#define RECONNECT_NS   (60 * NS_PER_S) /* to a host whose connection was cut, to put its settings back */
+#define SILENT_NS      (10 * NS_PER_S) /* the same when it has been silent already */
+#define LOOK_AROUND_NS (200 * NS_PER_MS)
+
+struct remote_lab {
+    const struct lab_run *run;
+    struct lab_lock *lock;
+    struct virt *virt;
+    struct remote_host *hosts; /* one a role */
+    size_t host_count;
+    struct stream *streams;
+    size_t stream_count;
+    bool started, failed; /* failed: nothing comes to its end by itself */
+    bool virt_lost;
+    json_t *warnings;
+};
+
+static const char *role_name(const struct remote_lab *lab, size_t role)
+{
+    return ((char *const *)lab->run->cell->scenario.roles.items)[role];
+}
+
+/* ---- before the run ------------------------------------------------------------------------------------- */
+
+static void remote_lab_close(void *state)
+{
+    struct remote_lab *lab = state;
+    if (!lab)
+        return;
+    for (size_t i = 0; i < lab->stream_count; i++)
+        stream_close(&lab->streams[i]);
+    for (size_t i = 0; lab->hosts && i < lab->host_count; i++)
+        remote_host_close(&lab->hosts[i]);
+    if (lab->virt)
+        virt_close(lab->virt);
+    lab_unlock(lab->lock);
+    free(lab->streams);
+    free(lab->hosts);
+    json_decref(lab->warnings);
+    free(lab);
+}
+
+static int check_traffic(const struct cell *cell, struct error *e)
+{
+    const struct scenario_flow *flows = cell->scenario.flows.items;
+    if (cell->scenario.traffic.count)
+        return error_set(
+            e, "scenario %s has traffic patterns, which only the simulator runs: lab %s needs flows",
+            cell->scenario.name, cell->lab.name);
+    for (size_t i = 0; i < cell->scenario.flows.count; i++) {
+        const struct lab_host *to = lab_real_host(&cell->lab, flows[i].to);
+        if (!to->nic.address)
+            return error_set(e, "host %s of lab %s has no nic.address: flow %s is sent to it", to->name,
+                             cell->lab.name, flows[i].name);
+        if (flows[i].start_ns || flows[i].stop_ns != FIELD_UNSET)
+            return error_set(e, "flow %s has a start or stop of its own, which only the simulator does",
+                             flows[i].name);
+    }
+    return 0;
+}
+
+static int remote_lab_open(const struct lab_run *run, void **state, struct error *e)
+{
+    struct remote_lab *lab = calloc(1, sizeof *lab);
+    char purpose[160];
+    if (!lab)
+        return error_set(e, "out of memory");
+    lab->run = run;
+    lab->warnings = json_array();
+    lab->host_count = run->cell->scenario.roles.count;
+    lab->hosts = calloc(lab->host_count + 1, sizeof *lab->hosts);
+    snprintf(purpose, sizeof purpose, "run %.100s", run->cell->scenario.name);
+    if (!lab->hosts || !lab->warnings) {
+        error_set(e, "out of memory");
+        goto failed;
+    }
+    if (check_traffic(run->cell, e) != 0 || !(lab->lock = lab_lock(&run->cell->lab, purpose, e)))
+        goto failed;
+    *state = lab;
+    return 0;
+failed:
+    remote_lab_close(lab);
+    return -1;
+}
+
+static int bring_up_host(struct remote_lab *lab, size_t role, struct error *e)
+{
+    const struct lab *where = &lab->run->cell->lab;
+    struct remote_host *h = &lab->hosts[role];
+    if (remote_host_open(h, lab->virt, where, lab_real_host(where, role_name(lab, role)), BRING_UP_NS, e) !=
+            0 ||
+        remote_find_nic(h, e) != 0)
+        return -1;
+    if (!remote_journal_open(h))
+        return 0;
+    json_t *answer = remote_settings_restore(h, e);
+    if (!answer)
+        return error_prefix(e, "putting back what an earlier run left");
+    json_array_append_new(
+        lab->warnings,
+        json_sprintf("%s: settings that an earlier run had left were put back first", role_name(lab, role)));
+    json_decref(answer);
+    return remote_find_nic(h, e);
+}
+
+static int remote_lab_bring_up(void *state, struct error *e)
+{
+    struct remote_lab *lab = state;
+    const struct lab *where = &lab->run->cell->lab;
+    if (where->driver == LAB_LIBVIRT && !(lab->virt = virt_open(where->uri, e)))
+        return -1;
+    for (size_t role = 0; role < lab->host_count; role++)
+        if (bring_up_host(lab, role, e) != 0)
+            return -1;
+    return lab->virt ? virt_watch(lab->virt, e) : 0;
+}
+
+static int remote_lab_describe(void *state, size_t role, struct host_description *out, struct error *e)
+{
+    struct remote_lab *lab = state;
+    struct remote_host *h = &lab->hosts[role];
+    struct error why;
+    *out = (struct host_description){0};
+    if (remote_clock(h, &h->offset_ns, &h->error_ns, e) != 0)
+        return -1;
+    out->facts = remote_facts(h, &why);
+    if (!out->facts) {
+        json_array_append_new(lab->warnings, json_sprintf("no facts: %s", why.text));
+        out->facts = json_object();
+    }
+    if (h->lab->gpu && !h->nvml_answers)
+        json_array_append_new(lab->warnings,
+                              json_sprintf("GPU %" PRId64
+                                           " of %s is not sampled: NVIDIA's management library (NVML) "
+                                           "does not know it there; is the driver loaded?",
+                                           h->lab->gpu->index, h->lab->name));
+    out->capabilities = remote_capabilities(h, out->facts);
+    out->name = strdup(h->lab->domain ? h->lab->domain : h->lab->name);
+    out->address =
+        h->lab->nic.address ? strndup(h->lab->nic.address, strcspn(h->lab->nic.address, "/")) : NULL;
+    out->clock_offset_ns = h->offset_ns;
+    out->clock_error_ns = h->error_ns;
+    return out->name && out->capabilities ? 0 : error_set(e, "out of memory");
+}
+
+/* ---- settings ------------------------------------------------------------------------------------------- */
+
+static json_t *remote_lab_save_settings(void *state, size_t role, const json_t *wanted, struct error *e)
+{
+    struct remote_lab *lab = state;
+    (void)wanted;
+    (void)e;
+    /* read when the NIC was found, and nothing was changed since */
+    return json_deep_copy(json_object_get(lab->hosts[role].nic, "interfaces"));
+}
+
+static json_t *remote_lab_apply_settings(void *state, size_t role, const json_t *wanted, struct error *e)
+{
+    struct remote_lab *lab = state;
+    return remote_settings_set(&lab->hosts[role], wanted, lab->warnings, e);
+}
+
+/* A guest that is gone took its settings along; one that is paused has them still. */
+static int look_at_guest(const struct remote_lab *lab, const struct remote_host *h, enum virt_state *now,
+                         struct error *e)
+{
+    if (!lab->virt || !h->lab->domain || virt_domain_state(lab->virt, h->lab->domain, now, NULL) != 0)
+        *now = VIRT_RUNNING;
+    return *now == VIRT_PAUSED ? error_set(e, "guest %s (host %s) is paused", h->lab->domain, h->lab->name)
+                               : 0;
+}
+
+static int reconnect(const struct remote_lab *lab, struct remote_host *h, struct error *e)
+{
+    struct remote_host again;
+    if (ssh_alive(h->ssh, NULL))
+        return 0;
+    if (remote_host_open(&again, lab->virt, &lab->run->cell->lab, h->lab,
+                         h->silent ? SILENT_NS : RECONNECT_NS, e) != 0)
+        return -1;
+    ssh_close(h->ssh);
+    h->ssh = again.ssh;
+    return 0;
+}
+
+/* The journal on the host knows better than we what was changed. */
+static json_t *remote_lab_restore_settings(void *state, size_t role, const json_t *saved, struct error *e)
+{
+    struct remote_lab *lab = state;
+    struct remote_host *h = &lab->hosts[role];
+    enum virt_state now;
+    (void)saved;
+    if (look_at_guest(lab, h, &now, e) != 0)
+        return NULL;
+    if (now != VIRT_RUNNING)
+        return json_pack("{s:s}", "guest", virt_state_names[now]);
+    if (reconnect(lab, h, e) != 0)
+        return NULL;
+    json_t *answer = remote_settings_restore(h, e);
+    if (!answer)
+        return NULL;
+    json_decref(answer);
+    return remote_settings_get(h, e);
+}
+
+/* ---- streams -------------------------------------------------------------------------------------------- */
+
+static int add_stream(struct remote_lab *lab, enum stream_kind kind, size_t role, const struct words *w,
+                      struct error *e)
+{
+    struct stream *grown = w->items ? realloc(lab->streams, (lab->stream_count + 1) * sizeof *grown) : NULL;
+    if (!grown)
+        return error_set(e, "out of memory");
+    lab->streams = grown;
+    if (stream_start(&grown[lab->stream_count], kind, role, &lab->hosts[role], (const char *const *)w->items,
+                     e) != 0)
+        return -1;
+    lab->stream_count++;
+    if (lab->run->log) {
+        struct text line = {0};
+        ssh_quote_all(&line, (const char *const *)w->items);
+        fprintf(lab->run->log, "%s: %s\n", lab->hosts[role].lab->name, text_string(&line));
+        text_free(&line);
+    }
+    return 0;
+}
+
+/* Wait until something comes, at most until the deadline; take it all. */
+static int pump_once(struct remote_lab *lab, int64_t deadline_ns, struct error *e)
+{
+    size_t count = 2 * lab->stream_count + 2;
+    struct pollfd *fds = calloc(count, sizeof *fds);
+    if (!fds)
+        return error_set(e, "out of memory");
+    for (size_t i = 0; i < lab->stream_count; i++)
+        stream_poll(&lab->streams[i], &fds[2 * i]);
+    fds[count - 2] =
+        (struct pollfd){.fd = lab->run->interrupt ? lab->run->interrupt->fd : -1, .events = POLLIN};
+    fds[count - 1] = (struct pollfd){.fd = lab->virt ? virt_event_fd(lab->virt) : -1, .events = POLLIN};
+    int64_t left_ns = deadline_ns - clock_monotonic_ns();
+    left_ns = left_ns > LOOK_AROUND_NS ? LOOK_AROUND_NS : left_ns > 0 ? left_ns : 0;
+    int ready = poll(fds, count, (int)((left_ns + NS_PER_MS - 1) / NS_PER_MS));
+    free(fds);
+    if (ready < 0 && errno != EINTR)
+        return error_set_errno(e, errno, "waiting for lines");
+    for (size_t i = 0; i < lab->stream_count; i++)
+        if (stream_take(&lab->streams[i], lab->run, e) != 0)
+            return -1;
+    return 0;
+}
+
+/* libvirt's daemon may be restarted without harm to guests; a guest that stops ends the run. */
+static int look_at_events(struct remote_lab *lab, struct error *e)
+{
+    struct virt_event event;
+    while (lab->virt && virt_next_event(lab->virt, &event)) {
+        if (lab->run->log)
+            fprintf(lab->run->log, "libvirt: %s %s\n", event.domain, event.what);
+        if (!*event.domain && !lab->virt_lost) {
+            lab->virt_lost = true;
+            json_array_append_new(lab->warnings,
+                                  json_sprintf("libvirt: %s: guests are no longer watched", event.what));
+        }
+        for (size_t role = 0; event.gone && role < lab->host_count; role++)
+            if (lab->hosts[role].lab->domain && strcmp(lab->hosts[role].lab->domain, event.domain) == 0) {
+                lab->hosts[role].silent = true;
+                return error_set(e, "guest %s (host %s) %s", event.domain, lab->hosts[role].lab->name,
+                                 event.what);
+            }
+    }
+    return 0;
+}
+
+/* A stream whose output is closed: traffic may be at its end, samplers and servers must not be. */
+static int look_at_closed(const struct remote_lab *lab, struct stream *s, struct error *e)
+{
+    switch (stream_outcome(s, lab->run, 0, e)) {
+    case STREAM_BADLY:
+        return -1;
+    case STREAM_WELL:
+        return s->kind == STREAM_TRAFFIC
+                   ? 0
+                   : error_set(e, "host %s: %s ended by itself%s%s", s->host->lab->name, stream_program(s),
+                               *stream_complaint(s) ? ": " : "", stream_complaint(s));
+    case STREAM_NOT_YET:
+        break;
+    }
+    return clock_monotonic_ns() - s->heard_ns < SILENCE_NS
+               ? 0
+               : error_set(e, "host %s: %s closed its output but does not end", s->host->lab->name,
+                           stream_program(s));
+}
+
+/* How long a host that should be sampling has said nothing, beyond the distance of its samples. */
+static int64_t silence_ns(const struct remote_lab *lab, const struct stream *s)
+{
+    if (s->kind != STREAM_SAMPLER || !s->running || !s->lines)
+        return 0;
+    return clock_monotonic_ns() - s->heard_ns - 10 * lab->run->cell->scenario.sample.every_ns;
+}
+
+static int look_at_streams(struct remote_lab *lab, struct error *e)
+{
+    for (size_t i = 0; i < lab->stream_count; i++) {
+        struct stream *s = &lab->streams[i];
+        if (!s->running && look_at_closed(lab, s, e) != 0)
+            return -1;
+        if (silence_ns(lab, s) > SILENCE_NS)
+            return error_set(e, "host %s: nothing came from it for %lld s: it hangs, or the connection does",
+                             s->host->lab->name, SILENCE_NS / NS_PER_S);
+    }
+    return 0;
+}
+
+/* Has every host that should be sampling said something since? */
+static bool all_heard(const struct remote_lab *lab, int64_t since_ns)
+{
+    for (size_t i = 0; i < lab->stream_count; i++)
+        if (lab->streams[i].kind == STREAM_SAMPLER && lab->streams[i].running &&
+            lab->streams[i].heard_ns < since_ns)
+            return false;
+    return true;
+}
+
+/* Say who has been silent, and expect nothing more of it. */
+static void note_silent(struct remote_lab *lab, struct error *e)
+{
+    for (size_t i = 0; i < lab->stream_count; i++) {
+        struct stream *s = &lab->streams[i];
+        struct error told = *e;
+        if (silence_ns(lab, s) < QUIET_NS)
+            continue;
+        s->host->silent = true;
+        if (silence_ns(lab, s) < SILENCE_NS)
+            error_set(e, "%.700s; host %s has said nothing since", told.text, s->host->lab->name);
+    }
+}
+
+/* A program ended badly: is it that a guest was stopped, or that another host hangs? The event may still be on its way, and silence
+ * takes a moment to be told from slowness. */
+static int find_cause(struct remote_lab *lab, const struct error *first, struct error *e)
+{
+    struct error ignored;
+    int64_t begin_ns = clock_monotonic_ns(), now_ns = begin_ns;
+    while (now_ns < begin_ns + CAUSE_NS && interrupt_count(lab->run->interrupt) == 0 &&
+           (now_ns < begin_ns + EVENT_NS || !all_heard(lab, begin_ns))) {
+        if (pump_once(lab, now_ns + LOOK_AROUND_NS, &ignored) != 0)
+            break;
+        if (look_at_events(lab, e) != 0)
+            return -1;
+        now_ns = clock_monotonic_ns();
+    }
+    error_set(e, "%s", first->text);
+    note_silent(lab, e);
+    return -1;
+}
+
+/* Events first: a guest that was destroyed explains why its programs ended. */
+static int look_around(struct remote_lab *lab, struct error *e)
+{
+    struct error first;
+    int result = look_at_events(lab, e);
+    if (result == 0 && look_at_streams(lab, &first) != 0)
+        result = find_cause(lab, &first, e);
+    return result;
+}
+
+/* ---- the run -------------------------------------------------------------------------------------------- */
+
+static int start_samplers(struct remote_lab *lab, struct error *e)
+{
+    for (size_t role = 0; role < lab->host_count; role++) {
+        struct words w = {0};
+        remote_sampler_words(lab->run->cell, &lab->hosts[role], &w);
+        int result = add_stream(lab, STREAM_SAMPLER, role, &w, e);
+        words_free(&w);
+        if (result != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static bool receives(const struct remote_lab *lab, size_t role)
+{
+    const struct scenario *scenario = &lab->run->cell->scenario;
+    const struct scenario_flow *flows = scenario->flows.items;
+    for (size_t i = 0; i < scenario->flows.count; i++)
+        if (strcmp(flows[i].to, role_name(lab, role)) == 0)
+            return true;
+    return false;
+}
+
+static int start_servers(struct remote_lab *lab, struct error *e)
+{
+    for (size_t role = 0; role < lab->host_count; role++) {
+        struct words w = {0};
+        if (!receives(lab, role))
+            continue;
+        remote_server_words(&lab->hosts[role], &w);
+        int result = add_stream(lab, STREAM_SERVER, role, &w, e);
+        words_free(&w);
+        if (result != 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* A sampler has given its header and a sample, a server has said that it listens. */
+static const struct stream *not_ready(const struct remote_lab *lab)
+{
+    for (size_t i = 0; i < lab->stream_count; i++)
+        if (lab->streams[i].lines < (lab->streams[i].kind == STREAM_SAMPLER ? 2 : 1))
+            return &lab->streams[i];
+    return NULL;
+}
+
+static int wait_ready(struct remote_lab *lab, struct error *e)
+{
+    int64_t deadline_ns = clock_monotonic_ns() + READY_NS;
+    const struct stream *late;
+    while ((late = not_ready(lab)) != NULL) {
+        if (pump_once(lab, clock_monotonic_ns() + LOOK_AROUND_NS, e) != 0 || look_around(lab, e) != 0)
+            return -1;
+        if (interrupt_count(lab->run->interrupt) > 0)
+            return error_set(e, "interrupted");
+        if (clock_monotonic_ns() > deadline_ns)
+            return error_set(e, "host %s: %s was not ready within %lld s", late->host->lab->name,
+                             stream_program(late), READY_NS / NS_PER_S);
+    }
+    return 0;
+}
+
+static int start_traffic(struct remote_lab *lab, int64_t start_ns, struct error *e)
+{
+    for (size_t from = 0; from < lab->host_count; from++)
+        for (size_t to = 0; to < lab->host_count; to++) {
+            struct words w = {0};
+            size_t flows = remote_drive_words(lab->run->cell, from, to, &lab->hosts[from], &lab->hosts[to],
+                                              start_ns + lab->hosts[from].offset_ns, &w);
+            int result = flows ? add_stream(lab, STREAM_TRAFFIC, from, &w, e) : 0;
+            words_free(&w);
+            if (result != 0)
+                return -1;
+        }
+    return 0;
+}
+
+static bool uses_gpu(const struct scenario *scenario)
+{
+    const struct scenario_flow *flows = scenario->flows.items;
+    for (size_t i = 0; i < scenario->flows.count; i++)
+        if (flows[i].memory == MEMORY_GPU)
+            return true;
+    return false;
+}
+
+static int remote_lab_start(void *state, int64_t *start_ns, struct error *e)
+{
+    struct remote_lab *lab = state;
+    lab->started = lab->failed = true;
+    if (start_samplers(lab, e) != 0 || start_servers(lab, e) != 0 || wait_ready(lab, e) != 0)
+        return -1;
+    *start_ns = clock_realtime_ns() + (uses_gpu(&lab->run->cell->scenario) ? LEAD_GPU_NS : LEAD_NS);
+    if (start_traffic(lab, *start_ns, e) != 0)
+        return -1;
+    lab->failed = false;
+    return 0;
+}
+
+static int64_t remote_lab_now(void *state)
+{
+    (void)state;
+    return clock_realtime_ns();
+}
+
+static enum advance remote_lab_advance(void *state, int64_t until_ns, struct error *e)
+{
+    struct remote_lab *lab = state;
+    for (;;) {
+        int64_t left_ns = until_ns - clock_realtime_ns();
+        if (left_ns <= 0)
+            return ADVANCE_DONE;
+        lab->failed = pump_once(lab, clock_monotonic_ns() + left_ns, e) != 0;
+        if (!lab->failed && interrupt_count(lab->run->interrupt) > 0)
+            return ADVANCE_INTERRUPTED;
+        lab->failed = lab->failed || look_around(lab, e) != 0;
+        if (lab->failed)
+            return ADVANCE_FAILED;
+    }
+}
+
+/* ---- the end -------------------------------------------------------------------------------------------- */
+
+#define KIND(kind) (1u << (kind))
+#define ALL_KINDS  (KIND(STREAM_SAMPLER) | KIND(STREAM_SERVER) | KIND(STREAM_TRAFFIC))
+
+/* Nothing is expected of a host that hangs, or is gone. */
+static bool any_runs(const struct remote_lab *lab, unsigned kinds)
+{
+    for (size_t i = 0; i < lab->stream_count; i++)
+        if (kinds & KIND(lab->streams[i].kind) && lab->streams[i].running && !lab->streams[i].host->silent)
+            return true;
+    return false;
+}
+
+/* Let programs of these kinds come to their end by themselves for `grace_ns`, then tell them. A second Ctrl-C cuts the waiting
+ * short; what has come is kept. */
+static int end_streams(struct remote_lab *lab, unsigned kinds, int64_t grace_ns, struct error *e)
+{
+    int patience = interrupt_count(lab->run->interrupt) + 1, result = 0;
+    struct error known; /* what ended the run has been told already */
+    for (int told = 0; told < 2; told++) {
+        int64_t deadline_ns = clock_monotonic_ns() + (told ? LAST_LINES_NS : grace_ns);
+        for (size_t i = 0; told && i < lab->stream_count; i++)
+            if (kinds & KIND(lab->streams[i].kind))
+                stream_tell_end(&lab->streams[i]);
+        while (result == 0 && any_runs(lab, kinds) && clock_monotonic_ns() < deadline_ns &&
+               interrupt_count(lab->run->interrupt) < patience) {
+            result = pump_once(lab, deadline_ns, e);
+            if (look_at_events(lab, &known) != 0)
+                deadline_ns = clock_monotonic_ns(); /* a guest that is gone says nothing more */
+        }
+    }
+    return result;
+}
+
+/* How traffic ended, once it was given its time. */
+static int end_of(const struct remote_lab *lab, struct stream *s, struct error *e)
+{
+    enum stream_outcome outcome = stream_outcome(s, lab->run, SUMMARY_NS, e);
+    if (outcome == STREAM_NOT_YET)
+        error_set(e, "host %s: %s does not end", s->host->lab->name, stream_program(s));
+    return outcome == STREAM_WELL ? 0 : -1;
+}
+
+/* Traffic first: its summaries come at its end, and samplers see it out. */
+static int finish_whole(struct remote_lab *lab, struct error *e)
+{
+    struct error later;
+    int result = end_streams(lab, KIND(STREAM_TRAFFIC), SUMMARY_NS, e);
+    for (size_t i = 0; result == 0 && i < lab->stream_count; i++)
+        if (lab->streams[i].kind == STREAM_TRAFFIC)
+            result = end_of(lab, &lab->streams[i], e);
+    if (end_streams(lab, ALL_KINDS, 0, &later) != 0)
+        result = result == 0 ? error_set(e, "%s", later.text) : -1;
+    return result;
+}
+
+static int remote_lab_finish(void *state, struct error *e)
+{
+    struct remote_lab *lab = state;
+    if (!lab->started)
+        return 0;
+    bool whole = !lab->failed && interrupt_count(lab->run->interrupt) == 0;
+    for (size_t i = 0; whole && i < lab->stream_count; i++)
+        whole = lab->streams[i].running || lab->streams[i].kind == STREAM_TRAFFIC;
+    return whole ? finish_whole(lab, e) : end_streams(lab, ALL_KINDS, 0, e);
+}
+
+static void remote_lab_add_to_result(void *state, json_t *result)
+{
+    struct remote_lab *lab = state;
+    json_array_extend(json_object_get(result, "warnings"), lab->warnings);
+    for (size_t role = 0; role < lab->host_count; role++) {
+        json_t *host = json_object_get(json_object_get(result, "hosts"), role_name(lab, role));
+        int64_t offset_ns, error_ns;
+        json_object_set_new(host, "buffers", remote_buffers(&lab->hosts[role]));
+        /* clocks drift: the second look widens the bound */
+        if (!lab->started || lab->hosts[role].silent || !ssh_alive(lab->hosts[role].ssh, NULL) ||
+            remote_clock(&lab->hosts[role], &offset_ns, &error_ns, NULL) != 0)
+            continue;
+        int64_t drift_ns = llabs(offset_ns - lab->hosts[role].offset_ns);
+        int64_t bound_ns = lab->hosts[role].error_ns > error_ns ? lab->hosts[role].error_ns : error_ns;
+        json_object_set_new(host, "clock",
+                            json_pack("{s:I,s:I,s:I}", "offset_ns", (json_int_t)lab->hosts[role].offset_ns,
+                                      "error_ns", (json_int_t)(bound_ns + drift_ns), "drift_ns",
+                                      (json_int_t)drift_ns));
+    }
+}
+
+#define REMOTE_LAB(NAME)                                                                                  \
+    {                                                                                                     \
+        .name = (NAME), .open = remote_lab_open, .bring_up = remote_lab_bring_up,                         \
+        .describe = remote_lab_describe, .save_settings = remote_lab_save_settings,                       \
+        .apply_settings = remote_lab_apply_settings, .restore_settings = remote_lab_restore_settings,     \
+        .start = remote_lab_start, .advance = remote_lab_advance, .now_ns = remote_lab_now,               \
+        .finish = remote_lab_finish, .add_to_result = remote_lab_add_to_result, .close = remote_lab_close \
+    }
+const struct lab_driver driver_libvirt = REMOTE_LAB("libvirt");
+const struct lab_driver driver_ssh = REMOTE_LAB("ssh");

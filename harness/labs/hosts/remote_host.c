@@ -1,0 +1,263 @@
+#include "harness/labs/hosts/remote.h"
+#include "lib/clock.h"
+#include "lib/text.h"
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define CLOCK_PROBES     24
+#define CLOCK_TIMEOUT_NS (10 * NS_PER_S)
+
+/* ---- connection ----------------------------------------------------------------------------------------- */
+
+static char *copy(const char *text)
+{
+    return text ? strdup(text) : NULL;
+}
+
+static struct ssh_session *open_ssh(const struct lab_host *host, int64_t timeout_ns, struct error *e)
+{
+    struct ssh_target target = {.host = copy(host->ssh),
+                                .port = host->port == FIELD_UNSET ? 0 : host->port,
+                                .identity = copy(host->identity),
+                                .known_hosts = copy(host->known_hosts),
+                                .sudo = host->sudo == 1};
+    struct ssh_session *session = ssh_open(host->name, &target, timeout_ns, e);
+    ssh_target_free(&target);
+    return session;
+}
+
+int remote_host_open(struct remote_host *h, struct virt *virt, const struct lab *lab,
+                     const struct lab_host *host, int64_t timeout_ns, struct error *e)
+{
+    *h = (struct remote_host){.lab = host};
+    h->ssh = virt ? virt_host_open(virt, lab, host, timeout_ns, e) : open_ssh(host, timeout_ns, e);
+    return h->ssh ? 0 : -1;
+}
+
+void remote_host_close(struct remote_host *h)
+{
+    if (h->ssh)
+        ssh_close(h->ssh);
+    free(h->netdev);
+    free(h->rdma);
+    for (size_t i = 0; i < REMOTE_EXTRA_NICS; i++)
+        free(h->extra[i]);
+    json_decref(h->nic);
+    json_decref(h->thresholds);
+    *h = (struct remote_host){0};
+}
+
+/* ---- programs ------------------------------------------------------------------------------------------- */
+
+const char *remote_program(const struct remote_host *h, const char *name, char *buffer, size_t size)
+{
+    snprintf(buffer, size, "%s/%s", h->lab->programs ? h->lab->programs : "/usr/local/bin", name);
+    return buffer;
+}
+
+/* The last line of what a program said on stderr. */
+static const char *last_line(struct text *text)
+{
+    while (text->length && text->data[text->length - 1] == '\n')
+        text->data[--text->length] = '\0';
+    const char *all = text_string(text), *newline = strrchr(all, '\n');
+    return newline ? newline + 1 : all;
+}
+
+json_t *remote_json(struct remote_host *h, const char *const argv[], const char *input, int *status,
+                    struct error *e)
+{
+    struct text out = {0}, err = {0};
+    json_error_t wrong;
+    int code = ssh_run(h->ssh, argv, input, &out, &err, REMOTE_COMMAND_NS, e);
+    json_t *json = code >= 0 ? json_loads(text_string(&out), 0, &wrong) : NULL;
+    if (code == 127)
+        error_set(e, "host %s has no %s (%.200s): `harness install` copies the programs there", h->lab->name,
+                  argv[0], last_line(&err));
+    else if (code >= 0 && !json_is_object(json))
+        error_set(e, "host %s: %s printed no JSON object (status %d): %.300s", h->lab->name, argv[0], code,
+                  err.length ? last_line(&err) : "it said nothing");
+    if (!json_is_object(json)) {
+        json_decref(json);
+        json = NULL;
+    }
+    if (status)
+        *status = code;
+    text_free(&out);
+    text_free(&err);
+    return json;
+}
+
+/* ---- facts ---------------------------------------------------------------------------------------------- */
+
+/* Only GPUs that NVML knows have its index. */
+static bool has_nvml_index(const json_t *facts, int64_t index)
+{
+    size_t i;
+    const json_t *gpu;
+    json_array_foreach(json_object_get(facts, "gpus"), i, gpu)
+    {
+        const json_t *known = json_object_get(gpu, "index");
+        if (json_is_integer(known) && json_integer_value(known) == index)
+            return true;
+    }
+    return false;
+}
+
+json_t *remote_facts(struct remote_host *h, struct error *e)
+{
+    char program[512];
+    const char *argv[] = {remote_program(h, "host-facts", program, sizeof program), NULL};
+    json_t *facts = remote_json(h, argv, NULL, NULL, e);
+    h->nvml_answers = h->lab->gpu && has_nvml_index(facts, h->lab->gpu->index);
+    return facts;
+}
+
+/* A setting counts as there when nic-config could read it. */
+static bool has_setting(const struct remote_host *h, const char *netdev, const char *key)
+{
+    const json_t *interfaces = json_object_get(h->nic, "interfaces");
+    return json_object_get(json_object_get(interfaces, netdev), key) != NULL;
+}
+
+static const char *driver_of(const struct remote_host *h)
+{
+    const json_t *facts = json_object_get(json_object_get(h->nic, "facts"), h->netdev);
+    const char *driver = json_string_value(json_object_get(facts, "driver"));
+    return driver ? driver : "";
+}
+
+/* The lab says that the host has a GPU for the experiment, and the host sees one. */
+static bool has_gpu(const struct remote_host *h, const json_t *facts)
+{
+    const json_t *gpus = json_object_get(facts, "gpus");
+    return h->lab->gpu && json_array_size(gpus) > (size_t)h->lab->gpu->index;
+}
+
+/* A NIC that does RoCE itself has a firmware; Soft-RoCE and Soft-iWARP have none. */
+static bool has_roce_nic(const struct remote_host *h, const json_t *facts)
+{
+    size_t i;
+    json_t *nic;
+    json_array_foreach(json_object_get(facts, "nics"), i, nic)
+    {
+        const char *netdev = json_string_value(json_object_get(nic, "netdev"));
+        const char *firmware = json_string_value(json_object_get(json_object_get(nic, "rdma"), "firmware"));
+        if (netdev && h->netdev && strcmp(netdev, h->netdev) == 0)
+            return h->rdma && firmware && *firmware;
+    }
+    return false;
+}
+
+json_t *remote_capabilities(const struct remote_host *h, const json_t *facts)
+{
+    bool mlx5 = strcmp(driver_of(h), "mlx5_core") == 0;
+    const struct {
+        const char *name;
+        bool there;
+    } all[] = {
+        {"rdma", h->rdma != NULL},
+        {"roce-nic", has_roce_nic(h, facts)},
+        {"lossless", h->rdma != NULL},
+        {"pfc", mlx5 && has_setting(h, h->netdev, "pfc")},
+        {"pfc-duration", mlx5 && has_setting(h, h->netdev, "pfc")},
+        {"hw-counters", mlx5 && h->rdma != NULL},
+        {"cnp", mlx5 && has_setting(h, h->netdev, "ecn")},
+        {"pcie", mlx5},
+        {"gpu", has_gpu(h, facts)},
+        {"switch", h->lab->extra_nics.count > 0},
+        {"ecn-mark", h->lab->extra_nics.count > 0},
+    };
+    json_t *names = json_array();
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (all[i].there)
+            json_array_append_new(names, json_string(all[i].name));
+    return names;
+}
+
+/* ---- clock ---------------------------------------------------------------------------------------------- */
+
+/* Answers each line with the time: bash reads the clock without starting another program. */
+static const char answer_times[] = "while read -r _; do echo \"$EPOCHREALTIME\"; done";
+
+#define NO_TIMES "it needs bash 5, which answers with $EPOCHREALTIME"
+
+/* One line of the answers, within the time left. */
+static int read_answer(struct process *p, struct text *line, int64_t deadline_ns)
+{
+    text_clear(line);
+    for (;;) {
+        char c;
+        ssize_t got = read(p->out, &c, 1);
+        if (got == 1 && c == '\n')
+            return 0;
+        if (got == 1 && line->length < 64) {
+            text_add_bytes(line, &c, 1);
+            continue;
+        }
+        struct pollfd fd = {.fd = p->out, .events = POLLIN};
+        int64_t left_ns = deadline_ns - clock_monotonic_ns();
+        if (got >= 0 || left_ns <= 0 || poll(&fd, 1, (int)(left_ns / NS_PER_MS) + 1) < 0)
+            return -1;
+    }
+}
+
+/* "1700000000.123456": seconds and microseconds. */
+static int parse_time(const char *text, int64_t *time_ns)
+{
+    long long seconds, microseconds;
+    int used = 0;
+    if (sscanf(text, "%12lld%*1[.,]%6lld%n", &seconds, &microseconds, &used) != 2 || text[used])
+        return -1;
+    *time_ns = seconds * NS_PER_S + microseconds * NS_PER_US;
+    return 0;
+}
+
+static int probe(struct process *p, struct text *line, int64_t deadline_ns, int64_t *offset_ns,
+                 int64_t *round_ns)
+{
+    int64_t there_ns, sent_ns = clock_realtime_ns();
+    if (write(p->in, "\n", 1) != 1 || read_answer(p, line, deadline_ns) != 0)
+        return -1;
+    int64_t back_ns = clock_realtime_ns();
+    if (parse_time(text_string(line), &there_ns) != 0)
+        return -1;
+    *round_ns = back_ns - sent_ns;
+    *offset_ns = there_ns - (sent_ns + *round_ns / 2);
+    return 0;
+}
+
+/*
+ * Cristian's method (Distributed Computing 3, 1989): of many probes the one with the shortest round trip is best; the answer
+ * was given somewhere within it, so half of it bounds the error, plus the microsecond that the answer is rounded to.
+ */
+int remote_clock(struct remote_host *h, int64_t *offset_ns, int64_t *error_ns, struct error *e)
+{
+    const char *const argv[] = {"env", "LC_ALL=C", "bash", "-c", answer_times, NULL};
+    struct process p;
+    struct text line = {0};
+    int64_t deadline_ns = clock_monotonic_ns() + CLOCK_TIMEOUT_NS, shortest_ns = INT64_MAX;
+    if (ssh_start(h->ssh, argv, PROCESS_IN | PROCESS_OUT | PROCESS_ERR, &p, e) != 0)
+        return -1;
+    for (int i = 0; i < CLOCK_PROBES; i++) {
+        int64_t offset, round;
+        if (probe(&p, &line, deadline_ns, &offset, &round) != 0)
+            break;
+        if (round < shortest_ns) {
+            shortest_ns = round;
+            *offset_ns = offset;
+        }
+    }
+    char said[200];
+    ssize_t length = shortest_ns == INT64_MAX ? read(p.err, said, sizeof said - 1) : 0;
+    said[length > 0 ? length : 0] = '\0';
+    process_stop(&p, 0);
+    text_free(&line);
+    if (shortest_ns == INT64_MAX)
+        return error_set(e, "host %s: its clock could not be read: %.*s", h->lab->name,
+                         (int)strcspn(*said ? said : NO_TIMES, "\n"), *said ? said : NO_TIMES);
+    *error_ns = shortest_ns / 2 + NS_PER_US;
+    return 0;
+}

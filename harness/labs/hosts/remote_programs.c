@@ -1,0 +1,86 @@
+/* The programs that run on a host: are they there, and putting them there. */
+#include "harness/labs/hosts/remote_programs.h"
+#include "remote/places.h"
+#include "lib/text.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define PUT_NS (300 * 1000000000LL) /* a few MiB, also over a slow connection */
+
+static const char *const names[] = {"nic-sampler", "host-facts", "nic-config", "roce-traffic"};
+#define COUNT (sizeof names / sizeof *names)
+
+/* For each word a line: exit status, and the last line that "WORD --version" said. A program that is not there gives 127. */
+static const char ask_versions[] = "export LC_ALL=C; for p do said=$(\"$p\" --version 2>&1); code=$?; "
+                                   "printf '%d %s\\n' $code \"$(printf '%s' \"$said\" | tail -n 1)\"; done";
+
+/* What the host answered about one program: 0 when it is this version; 1 when it is another; else -1, with a sentence. */
+static int judge_answer(const struct remote_host *h, const char *name, const char *answer,
+                        struct text *absent, struct error *e)
+{
+    char wanted[80];
+    int code = -1, used = 0;
+    if (sscanf(answer, "%d %n", &code, &used) != 1)
+        return error_set(e, "host %s did not say which %s it has", h->lab->name, name);
+    snprintf(wanted, sizeof wanted, "%s %s", name, HARNESS_VERSION);
+    if (code == 127 && !strstr(answer, "shared librar"))
+        text_add(absent, "%s%s", absent->length ? ", " : "", name);
+    else if (code != 0)
+        return error_set(e,
+                         "host %s: %s/%s does not start there: %.300s; it needs jansson, libmnl, libibverbs, "
+                         "librdmacm, and a C library no older than that of the machine that built it",
+                         h->lab->name, h->lab->programs, name, answer + used);
+    else if (strcmp(answer + used, wanted) != 0) {
+        error_set(e, "host %s has %.60s, this is harness %s", h->lab->name, answer + used, HARNESS_VERSION);
+        return 1;
+    }
+    return 0;
+}
+
+static int judge_answers(const struct remote_host *h, char *answers, struct error *e)
+{
+    struct text absent = {0};
+    char *rest = answers;
+    int worst = 0;
+    for (size_t i = 0; i < COUNT && worst >= 0; i++) {
+        char *line = strsep(&rest, "\n");
+        int judged = judge_answer(h, names[i], line ? line : "", &absent, e);
+        worst = judged < 0 ? -1 : judged > worst ? judged : worst;
+    }
+    if (worst >= 0 && absent.length)
+        worst = error_set(e, "host %s has no %s in %s", h->lab->name, text_string(&absent), h->lab->programs);
+    text_free(&absent);
+    return worst;
+}
+
+int remote_programs_check(struct remote_host *h, struct error *e)
+{
+    char paths[COUNT][512];
+    const char *argv[COUNT + 5] = {"sh", "-c", ask_versions, "sh"};
+    struct text out = {0};
+    for (size_t i = 0; i < COUNT; i++)
+        argv[i + 4] = remote_program(h, names[i], paths[i], sizeof paths[i]);
+    int result = ssh_must(h->ssh, argv, NULL, &out, REMOTE_COMMAND_NS, e);
+    char *answers = result == 0 ? text_take(&out) : NULL;
+    if (answers)
+        result = judge_answers(h, answers, e);
+    else if (result == 0)
+        result = error_set(e, "host %s did not say which programs it has", h->lab->name);
+    free(answers);
+    text_free(&out);
+    return result;
+}
+
+int remote_programs_put(struct remote_host *h, struct error *e)
+{
+    const char *const make_folder[] = {"mkdir", "-p", "--", h->lab->programs, NULL};
+    int result = ssh_must(h->ssh, make_folder, NULL, NULL, REMOTE_COMMAND_NS, e);
+    for (size_t i = 0; result == 0 && i < COUNT; i++) {
+        char there[512], *here = places_project(names[i], e);
+        result =
+            here ? ssh_put(h->ssh, here, remote_program(h, names[i], there, sizeof there), 0755, PUT_NS, e)
+                 : -1;
+        free(here);
+    }
+    return result == 0 ? remote_programs_check(h, e) : -1;
+}

@@ -1,0 +1,184 @@
+#include "harness/labs/hosts/remote_stream.h"
+#include "lib/clock.h"
+#include "lib/formats/lines.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define CHUNK      65536
+#define SAID_LIMIT 4096
+
+const char *stream_program(const struct stream *s)
+{
+    static const char *const programs[] = {"nic-sampler", "roce-traffic serve", "roce-traffic drive"};
+    return programs[s->kind];
+}
+
+const char *stream_complaint(const struct stream *s)
+{
+    const char *said = text_string(&s->said), *error = strstr(said, ": error: ");
+    if (error)
+        return error + strlen(": error: ");
+    return strstr(said, ": warning: ") ? "" : said;
+}
+
+/*
+ * A remote program has no terminal, so no signal reaches it when the connection ends. The shell gives its standard input to a
+ * watcher, which ends the program (the shell becomes it and keeps its process id) when that is closed.
+ */
+static const char until_closed[] =
+    "exec 3<&0; (cat <&3; kill -TERM $$) >/dev/null 2>&1 & exec \"$@\" 3<&- </dev/null";
+
+int stream_start(struct stream *s, enum stream_kind kind, size_t role, struct remote_host *host,
+                 const char *const argv[], struct error *e)
+{
+    const char *words[128] = {"sh", "-c", until_closed, "sh"};
+    for (size_t i = 0; i < 120 && argv[i]; i++)
+        words[i + 4] = argv[i];
+    *s = (struct stream){.kind = kind, .role = role, .host = host, .heard_ns = clock_monotonic_ns()};
+    if (ssh_start(host->ssh, words, PROCESS_IN | PROCESS_OUT | PROCESS_ERR, &s->process, e) != 0)
+        return -1;
+    s->running = true;
+    return 0;
+}
+
+void stream_poll(const struct stream *s, struct pollfd fds[2])
+{
+    fds[0] = (struct pollfd){.fd = s->running ? s->process.out : -1, .events = POLLIN};
+    fds[1] = (struct pollfd){.fd = s->running ? s->process.err : -1, .events = POLLIN};
+}
+
+/* ---- messages ------------------------------------------------------------------------------------------- */
+
+static void take_message(struct stream *s, const struct lab_run *run)
+{
+    if (!s->saying.length)
+        return;
+    text_clear(&s->said);
+    text_add_bytes(&s->said, s->saying.data, s->saying.length);
+    if (run->log)
+        fprintf(run->log, "%s: %s\n", s->host->lab->name, text_string(&s->saying));
+    text_clear(&s->saying);
+}
+
+static void take_messages(struct stream *s, const struct lab_run *run)
+{
+    char chunk[1024];
+    ssize_t got;
+    while (s->process.err >= 0 && (got = read(s->process.err, chunk, sizeof chunk)) > 0)
+        for (ssize_t i = 0; i < got; i++) {
+            bool control = (unsigned char)chunk[i] < ' ' && chunk[i] != '\t';
+            if (chunk[i] == '\n')
+                take_message(s, run);
+            else if (!control && s->saying.length < SAID_LIMIT)
+                text_add_bytes(&s->saying, &chunk[i], 1);
+        }
+}
+
+/* ---- lines ---------------------------------------------------------------------------------------------- */
+
+/* A damaged line is worth a word in the log, a full disk ends the run. */
+static int take_line(struct stream *s, const struct lab_run *run, const char *line, size_t length,
+                     struct error *e)
+{
+    struct error wrong;
+    int result = 0;
+    s->lines++;
+    if (s->kind == STREAM_SAMPLER)
+        result = recorder_sample(run->recorder, s->role, line, length, &wrong);
+    else if (s->kind == STREAM_TRAFFIC)
+        result = recorder_flow(run->recorder, s->role, line, length, &wrong);
+    if (result == 0)
+        return 0;
+    if (run->log)
+        fprintf(run->log, "%s\n", wrong.text);
+    return recorder_flush(run->recorder, e);
+}
+
+static int take_chunk(struct stream *s, const struct lab_run *run, const char *chunk, size_t length,
+                      struct error *e)
+{
+    while (length) {
+        const char *newline = memchr(chunk, '\n', length);
+        size_t part = newline ? (size_t)(newline - chunk) : length;
+        text_add_bytes(&s->line, chunk, part);
+        if (s->line.length > LINES_MAX_LENGTH)
+            return error_set(e, "host %s: %s printed a line of more than %d bytes", s->host->lab->name,
+                             stream_program(s), LINES_MAX_LENGTH);
+        if (!newline)
+            return 0;
+        if (s->line.length && take_line(s, run, s->line.data, s->line.length, e) != 0)
+            return -1;
+        text_clear(&s->line);
+        chunk += part + 1;
+        length -= part + 1;
+    }
+    return 0;
+}
+
+int stream_take(struct stream *s, const struct lab_run *run, struct error *e)
+{
+    char chunk[CHUNK];
+    ssize_t got;
+    if (!s->running)
+        return 0;
+    take_messages(s, run);
+    while ((got = read(s->process.out, chunk, sizeof chunk)) > 0) {
+        s->heard_ns = clock_monotonic_ns();
+        if (take_chunk(s, run, chunk, (size_t)got, e) != 0)
+            return -1;
+    }
+    if (got == 0 || (errno != EAGAIN && errno != EINTR)) {
+        take_messages(s, run);
+        take_message(s, run);
+        s->running = false; /* a line that was cut is left out */
+    }
+    return 0;
+}
+
+/* ---- the end -------------------------------------------------------------------------------------------- */
+
+void stream_tell_end(struct stream *s)
+{
+    if (s->process.in >= 0)
+        close(s->process.in);
+    s->process.in = -1;
+}
+
+enum stream_outcome stream_outcome(struct stream *s, const struct lab_run *run, int64_t wait_ns,
+                                   struct error *e)
+{
+    struct error gone;
+    int ended = s->reaped ? 1 : process_wait(&s->process, wait_ns, &s->status, e);
+    if (ended <= 0)
+        return ended < 0 ? STREAM_BADLY : STREAM_NOT_YET;
+    s->reaped = true;
+    take_messages(s, run); /* its last words may come behind the end of its output */
+    take_message(s, run);
+    int status = s->status;
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+        return STREAM_WELL;
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 255 && !ssh_alive(s->host->ssh, &gone)) {
+        error_set(e, "%s", gone.text);
+        return STREAM_BADLY;
+    }
+    struct text how = {0};
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 255) /* ssh's own: the program had no exit status */
+        text_add(&how, "was killed there");
+    else
+        process_describe(status, &how);
+    error_set(e, "host %s: %s %s%s%.500s", s->host->lab->name, stream_program(s), text_string(&how),
+              *stream_complaint(s) ? ": " : "", stream_complaint(s));
+    text_free(&how);
+    return STREAM_BADLY;
+}
+
+void stream_close(struct stream *s)
+{
+    process_stop(&s->process, NS_PER_S);
+    text_free(&s->line);
+    text_free(&s->said);
+    text_free(&s->saying);
+}

@@ -1,0 +1,72 @@
+/*
+ * The seam between the phases of a run and the kinds of lab. The experiment walks phases and knows no driver; a driver
+ * reaches hosts and knows no phases. All times are on the run's clock (docs/result.md).
+ */
+#ifndef HARNESS_LAB_DRIVER_H
+#define HARNESS_LAB_DRIVER_H
+
+#include "lib/interrupt.h"
+#include "harness/run/plan.h"
+#include "harness/run/recorder.h"
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/* What a driver works with; all of it outlives the driver's state. */
+struct lab_run {
+    const struct cell *cell;
+    const char *lab_path;
+    struct recorder *recorder; /* NULL while no run takes place (doctor, restore) */
+    struct interrupt *interrupt;
+    uint64_t seed;
+    FILE *log; /* run.log; may be NULL */
+};
+
+/* What is known of a role's host before anything is changed. */
+struct host_description {
+    char *name;           /* "vm00" */
+    char *address;        /* of the experiment's NIC; may be NULL */
+    json_t *facts;        /* host-facts' document */
+    json_t *capabilities; /* names, see capability_names */
+    int64_t clock_offset_ns, clock_error_ns;
+};
+
+enum advance { ADVANCE_DONE, ADVANCE_INTERRUPTED, ADVANCE_FAILED };
+
+struct lab_driver {
+    const char *name;
+    bool simulated;
+
+    /* Get ready to reach the lab; nothing is changed. */
+    int (*open)(const struct lab_run *run, void **state, struct error *e);
+    /* Hosts run and answer. */
+    int (*bring_up)(void *state, struct error *e);
+    /* Facts of one role. The caller frees what is in `out` with host_description_free. */
+    int (*describe)(void *state, size_t role, struct host_description *out, struct error *e);
+
+    /* Settings documents of one role (a new reference, or NULL). `save` is as they are, in the form that restore takes;
+     * `apply` makes the wanted ones and reads back. */
+    json_t *(*save_settings)(void *state, size_t role, const json_t *wanted, struct error *e);
+    json_t *(*apply_settings)(void *state, size_t role, const json_t *wanted, struct error *e);
+    json_t *(*restore_settings)(void *state, size_t role, const json_t *saved, struct error *e);
+
+    /* Start samplers and traffic; *start_ns is when the warm-up begins. */
+    int (*start)(void *state, int64_t *start_ns, struct error *e);
+    /* Hand lines on to the recorder until the run's clock shows until_ns. */
+    enum advance (*advance)(void *state, int64_t until_ns, struct error *e);
+    int64_t (*now_ns)(void *state);
+    /* Stop what still runs and hand on the rest. Called after every start, successful or not. */
+    int (*finish)(void *state, struct error *e);
+
+    /* Add what only the driver knows to the result ("simulator") and to its hosts ("buffers"). May be NULL. */
+    void (*add_to_result)(void *state, json_t *result);
+    void (*close)(void *state);
+};
+
+extern const struct lab_driver driver_sim, driver_libvirt, driver_ssh;
+
+/* The driver for a lab. */
+const struct lab_driver *lab_driver_of(const struct lab *lab);
+void host_description_free(struct host_description *d);
+
+#endif

@@ -1,0 +1,620 @@
+/* The simulated lab: runs the simulator and hands over the lines that samplers and traffic generators would print. */
+#include "harness/labs/lab_driver.h"
+#include "harness/labs/sim/sim_completion.h"
+#include "harness/labs/sim/sim_series.h"
+#include "harness/labs/sim/sim_topology.h"
+#include "lib/clock.h"
+#include "lib/histogram.h"
+#include "lib/formats/lab_sim.h"
+#include "lib/formats/lines.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define PS_PER_NS      1000
+#define PAUSE_CAPACITY (1u << 20)
+#define PATTERN_LINES  256 /* a traffic pattern of more flows has lines of its own only */
+
+/* A flow's figures between two moments. */
+struct flow_state {
+    struct sim_flow_stats interval_base, measure_base;
+    struct histogram *measured;              /* ps, over the measure phase; NULL: of a traffic pattern */
+    bool lines;                              /* has lines of its own */
+    int64_t stopped_bytes, stopped_messages; /* inside the measure phase, once it has ended */
+};
+
+struct sim_lab {
+    const struct lab_run *run;
+    struct sim_setup setup;
+    struct sim *sim;
+    struct flow_state *flows;
+    struct sim_series *series; /* by role */
+    int64_t *values;           /* of one role */
+    int64_t *holds[2];         /* sim_topology.h, at the measure phase's start (NULL: the run's) and end */
+    int64_t measure_start_ns, measure_end_ns, end_ns;
+    int64_t next_sample_ns, next_interval_ns, interval_ns, interval_start_ns;
+    int64_t now_ns, last_sample_ns;
+    int64_t wall_ns;
+    size_t pauses_seen;
+    size_t samples;
+    bool whole; /* the measure phase was reached to its end */
+    json_t *warnings;
+    char *line; /* a line that is being written */
+    size_t line_length;
+    FILE *writer;
+};
+
+static const char *role_name(const struct sim_lab *lab, size_t role)
+{
+    return ((char *const *)lab->run->cell->scenario.roles.items)[role];
+}
+
+static const struct lab_sim_host *host_of(const struct sim_lab *lab, size_t role)
+{
+    return (const struct lab_sim_host *)lab->run->cell->lab.hosts.items + lab->setup.node_of_role[role].index;
+}
+
+static bool is_host(const struct sim_lab *lab, size_t role)
+{
+    return lab->setup.node_of_role[role].kind == SIM_HOST;
+}
+
+/* ---- before the run ------------------------------------------------------------------------------------------- */
+
+static void sim_lab_close(void *state)
+{
+    struct sim_lab *lab = state;
+    if (!lab)
+        return;
+    for (size_t i = 0; lab->flows && i < lab->setup.config.flow_count; i++)
+        free(lab->flows[i].measured);
+    for (size_t i = 0; lab->series && i < lab->run->cell->scenario.roles.count; i++)
+        sim_series_close(&lab->series[i]);
+    free(lab->series);
+    sim_free(lab->sim);
+    sim_setup_free(&lab->setup);
+    if (lab->writer)
+        fclose(lab->writer);
+    free(lab->line);
+    free(lab->flows);
+    free(lab->values);
+    free(lab->holds[0]);
+    free(lab->holds[1]);
+    json_decref(lab->warnings);
+    free(lab);
+}
+
+static int sim_lab_open(const struct lab_run *run, void **state, struct error *e)
+{
+    struct sim_lab *lab = calloc(1, sizeof *lab);
+    const struct scenario_phases *phases = &run->cell->scenario.phases;
+    if (!lab)
+        return error_set(e, "out of memory");
+    lab->run = run;
+    lab->warnings = json_array();
+    lab->measure_start_ns = phases->warmup_ns;
+    lab->measure_end_ns = phases->warmup_ns + phases->measure_ns;
+    lab->end_ns = lab->measure_end_ns + phases->cooldown_ns;
+    lab->interval_ns = phases->measure_ns / 100;
+    if (lab->interval_ns < run->cell->scenario.sample.every_ns)
+        lab->interval_ns = run->cell->scenario.sample.every_ns;
+    lab->writer = open_memstream(&lab->line, &lab->line_length);
+    if (!lab->writer || !lab->warnings) {
+        sim_lab_close(lab);
+        return error_set(e, "out of memory");
+    }
+    if (sim_setup_make(run->cell, run->seed, &lab->setup, e) != 0) {
+        sim_lab_close(lab);
+        return -1;
+    }
+    *state = lab;
+    return 0;
+}
+
+static int sim_lab_bring_up(void *state, struct error *e)
+{
+    (void)state;
+    (void)e;
+    return 0;
+}
+
+static json_t *capabilities_of(const struct sim_lab *lab, size_t role)
+{
+    json_t *names = json_pack("[s,s,s,s,s,s,s]", "rdma", "roce-nic", "pfc", "pfc-duration", "hw-counters",
+                              "lossless", "cnp");
+    if (is_host(lab, role) && host_of(lab, role)->gpu)
+        json_array_append_new(names, json_string("gpu"));
+    if (is_host(lab, role) && lab->setup.hosts[lab->setup.node_of_role[role].index].pcie.generation > 0)
+        json_array_append_new(names, json_string("pcie"));
+    if (lab->run->cell->lab.switches.count) {
+        json_array_append_new(names, json_string("ecn-mark"));
+        json_array_append_new(names, json_string("switch"));
+    }
+    return names;
+}
+
+static int sim_lab_describe(void *state, size_t role, struct host_description *out, struct error *e)
+{
+    const struct sim_lab *lab = state;
+    *out = (struct host_description){.capabilities = capabilities_of(lab, role), .facts = json_object()};
+    json_object_set_new(out->facts, "simulated", json_true());
+    if (is_host(lab, role)) {
+        const struct lab_sim_host *host = host_of(lab, role);
+        out->name = strdup(host->name);
+        out->address = host->nic.address ? strdup(host->nic.address) : NULL;
+        if (host->nic.model)
+            json_object_set_new(out->facts, "nic", json_pack("{s:s}", "model", host->nic.model));
+    } else {
+        out->name = strdup(sim_setup_node_name(lab->run->cell, &lab->setup, lab->setup.node_of_role[role]));
+    }
+    return out->name ? 0 : error_set(e, "out of memory");
+}
+
+static json_t *sim_lab_save_settings(void *state, size_t role, const json_t *wanted, struct error *e)
+{
+    (void)state;
+    (void)role;
+    (void)wanted;
+    (void)e;
+    return json_object();
+}
+
+static bool is_one_of(const char *key, const char *const *keys)
+{
+    while (*keys && strcmp(*keys, key) != 0)
+        keys++;
+    return *keys != NULL;
+}
+
+/* Settings that the simulator has no model for are named, not silently left out. */
+static void warn_of_unmodelled(struct sim_lab *lab, size_t role, const json_t *wanted)
+{
+    static const char *const everywhere[] = {"mtu",   "pfc", "prio_to_buffer", "buffer_bytes", "cable",
+                                             "trust", "ecn", "ecn_rp",         "ecn_np",       "dcqcn",
+                                             "red",   NULL};
+    static const char *const forwarding[] = {"ecn_threshold",      "ets", "rx_ring", "rx_coalesce_us",
+                                             "rx_coalesce_frames", NULL};
+    const char *key;
+    json_t *value;
+    json_object_foreach((json_t *)(uintptr_t)wanted, key, value)
+    {
+        if (!is_one_of(key, everywhere) && (is_host(lab, role) || !is_one_of(key, forwarding)))
+            json_array_append_new(
+                lab->warnings,
+                json_sprintf("%s: the simulator does not model the setting %s", role_name(lab, role), key));
+    }
+}
+
+static json_t *sim_lab_apply_settings(void *state, size_t role, const json_t *wanted, struct error *e)
+{
+    struct sim_lab *lab = state;
+    (void)e;
+    warn_of_unmodelled(lab, role, wanted);
+    if (!is_host(lab, role))
+        return json_deep_copy(wanted);
+    return sim_setup_settings_json(&lab->setup.hosts[lab->setup.node_of_role[role].index].settings);
+}
+
+static json_t *sim_lab_restore_settings(void *state, size_t role, const json_t *saved, struct error *e)
+{
+    (void)state;
+    (void)role;
+    (void)e;
+    return json_deep_copy(saved);
+}
+
+/* ---- lines ---------------------------------------------------------------------------------------------------- */
+
+/* The line that was written since the last call, without its newline. */
+static const char *take_line(struct sim_lab *lab, size_t *length)
+{
+    fflush(lab->writer);
+    *length = lab->line_length;
+    while (*length && lab->line[*length - 1] == '\n')
+        (*length)--;
+    rewind(lab->writer);
+    return lab->line;
+}
+
+static int hand_on_sample_object(struct sim_lab *lab, size_t role, json_t *object, struct error *e)
+{
+    size_t length;
+    lines_write_object(lab->writer, object);
+    json_decref(object);
+    const char *line = take_line(lab, &length);
+    return recorder_sample(lab->run->recorder, role, line, length, e);
+}
+
+static int hand_on_flow(struct sim_lab *lab, json_t *object, struct error *e)
+{
+    size_t length;
+    lines_write_object(lab->writer, object);
+    json_decref(object);
+    const char *line = take_line(lab, &length);
+    return recorder_flow(lab->run->recorder, 0, line, length, e);
+}
+
+static int write_header(struct sim_lab *lab, size_t role, struct error *e)
+{
+    return hand_on_sample_object(lab, role,
+                                 json_pack("{s:s,s:i,s:s,s:s,s:I,s:o}", "type", "header", "schema", 1,
+                                           "program", "sim", "version", HARNESS_VERSION, "every_ns",
+                                           (json_int_t)lab->run->cell->scenario.sample.every_ns, "columns",
+                                           sim_series_columns(&lab->series[role], lab->sim, &lab->setup)),
+                                 e);
+}
+
+static int write_headers(struct sim_lab *lab, struct error *e)
+{
+    size_t most = 0, roles = lab->run->cell->scenario.roles.count;
+    lab->series = calloc(roles + 1, sizeof *lab->series);
+    if (!lab->series)
+        return error_set(e, "out of memory");
+    for (size_t role = 0; role < roles; role++) {
+        struct sim_series *series = &lab->series[role];
+        if (sim_series_open(series, lab->sim, &lab->setup, lab->setup.node_of_role[role],
+                            &lab->run->cell->scenario.sample.groups, e) != 0 ||
+            write_header(lab, role, e) != 0)
+            return -1;
+        most = sim_series_room(series) > most ? sim_series_room(series) : most;
+    }
+    lab->values = calloc(most + 1, sizeof *lab->values);
+    return lab->values ? 0 : error_set(e, "out of memory");
+}
+
+static int write_samples(struct sim_lab *lab, struct error *e)
+{
+    for (size_t role = 0; role < lab->run->cell->scenario.roles.count; role++) {
+        size_t length;
+        sim_series_values(&lab->series[role], lab->sim, lab->values);
+        lines_write_sample(lab->writer, lab->now_ns, 0, lab->values, lab->series[role].count);
+        const char *line = take_line(lab, &length);
+        if (recorder_sample(lab->run->recorder, role, line, length, e) != 0)
+            return -1;
+    }
+    lab->last_sample_ns = lab->now_ns;
+    lab->samples++;
+    return 0;
+}
+
+/* docs/result.md: a host, or SWITCH:PORT. */
+static void name_of_port(const struct sim_lab *lab, const struct sim_pause *p, char *name, size_t size)
+{
+    const char *node = sim_setup_node_name(lab->run->cell, &lab->setup, p->node);
+    if (p->node.kind == SIM_HOST)
+        snprintf(name, size, "%s", node);
+    else
+        snprintf(name, size, "%s:%u", node, p->port);
+}
+
+static int hand_on_pauses(struct sim_lab *lab, struct error *e)
+{
+    const struct sim_pause *pauses;
+    size_t count = sim_pauses(lab->sim, &pauses);
+    for (; lab->pauses_seen < count; lab->pauses_seen++) {
+        const struct sim_pause *p = &pauses[lab->pauses_seen];
+        char name[160];
+        name_of_port(lab, p, name, sizeof name);
+        if (recorder_pause(lab->run->recorder, name, p->priority, p->start_ps / PS_PER_NS,
+                           (p->end_ps - p->start_ps) / PS_PER_NS, e) != 0)
+            return -1;
+    }
+    if (count == PAUSE_CAPACITY && json_array_size(lab->warnings) < 1000)
+        json_array_append_new(lab->warnings,
+                              json_sprintf("only the first %u pauses were kept", PAUSE_CAPACITY));
+    return 0;
+}
+
+/* ---- flows ---------------------------------------------------------------------------------------------------- */
+
+/* The simulator counts picoseconds, lines have nanoseconds. */
+static json_t *latency_json(const struct histogram *h)
+{
+    json_t *json = histogram_json(h), *value;
+    const char *key;
+    json_object_foreach(json, key, value)
+    {
+        if (strcmp(key, "count") != 0)
+            json_object_set_new(json, key, json_real(json_number_value(value) / PS_PER_NS));
+    }
+    return json;
+}
+
+static void add_rates(json_t *line, int64_t bytes, int64_t messages, int64_t duration_ns)
+{
+    double seconds = (double)duration_ns / 1e9;
+    json_object_set_new(line, "bytes", json_integer(bytes));
+    json_object_set_new(line, "messages", json_integer(messages));
+    json_object_set_new(line, "duration_ns", json_integer(duration_ns));
+    json_object_set_new(line, "goodput_bps", json_real(seconds > 0 ? (double)bytes * 8 / seconds : 0));
+    json_object_set_new(line, "messages_per_s", json_real(seconds > 0 ? (double)messages / seconds : 0));
+    json_object_set_new(line, "errors", json_integer(0));
+}
+
+static bool is_measuring(const struct sim_lab *lab)
+{
+    return lab->now_ns > lab->measure_start_ns && lab->now_ns <= lab->measure_end_ns;
+}
+
+static int write_interval(struct sim_lab *lab, size_t i, struct error *e)
+{
+    struct flow_state *flow = &lab->flows[i];
+    struct sim_flow_stats stats;
+    const struct histogram *latency = sim_flow_latency(lab->sim, i);
+    sim_flow_stats(lab->sim, i, &stats);
+    json_t *line = json_pack("{s:s,s:s,s:I}", "type", "interval", "flow", lab->setup.flows[i].name, "time_ns",
+                             (json_int_t)lab->now_ns);
+    add_rates(line, stats.bytes - flow->interval_base.bytes, stats.messages - flow->interval_base.messages,
+              lab->now_ns - lab->interval_start_ns);
+    if (latency && latency->count)
+        json_object_set_new(line, "latency_ns", latency_json(latency));
+    if (latency && is_measuring(lab))
+        histogram_merge(flow->measured, latency);
+    sim_flow_latency_clear(lab->sim, i);
+    flow->interval_base = stats;
+    return hand_on_flow(lab, line, e);
+}
+
+/* An interval of every flow; intervals end where phases do, so that latencies fall into one phase. */
+static int write_intervals(struct sim_lab *lab, struct error *e)
+{
+    if (lab->now_ns == lab->interval_start_ns)
+        return 0;
+    for (size_t i = 0; i < lab->setup.config.flow_count; i++)
+        if (lab->flows[i].lines && write_interval(lab, i, e) != 0)
+            return -1;
+    lab->interval_start_ns = lab->now_ns;
+    lab->next_interval_ns = lab->now_ns + lab->interval_ns;
+    return hand_on_pauses(lab, e);
+}
+
+static void note_measured(struct sim_lab *lab)
+{
+    for (size_t i = 0; i < lab->setup.config.flow_count; i++) {
+        struct sim_flow_stats stats;
+        sim_flow_stats(lab->sim, i, &stats);
+        if (lab->now_ns <= lab->measure_start_ns)
+            lab->flows[i].measure_base = stats;
+        lab->flows[i].stopped_bytes = stats.bytes - lab->flows[i].measure_base.bytes;
+        lab->flows[i].stopped_messages = stats.messages - lab->flows[i].measure_base.messages;
+    }
+    lab->whole = lab->now_ns >= lab->measure_end_ns;
+}
+
+static int write_summary(struct sim_lab *lab, size_t i, struct error *e)
+{
+    const struct sim_flow_config *config = &lab->setup.flows[i];
+    struct flow_state *flow = &lab->flows[i];
+    struct sim_flow_stats stats;
+    int64_t end_ns = lab->now_ns < lab->measure_end_ns ? lab->now_ns : lab->measure_end_ns;
+    int64_t duration = end_ns > lab->measure_start_ns ? end_ns - lab->measure_start_ns : 0;
+    sim_flow_stats(lab->sim, i, &stats);
+    json_t *line = json_pack("{s:s,s:s,s:I,s:I}", "type", "summary", "flow", config->name, "message_bytes",
+                             (json_int_t)config->message_bytes, "time_ns", (json_int_t)lab->now_ns);
+    add_rates(line, flow->stopped_bytes, flow->stopped_messages, duration);
+    json_object_set_new(line, "retransmitted_packets", json_integer(stats.retransmitted_packets));
+    if (flow->measured && flow->measured->count)
+        json_object_set_new(line, "latency_ns", latency_json(flow->measured));
+    if (config->message_count && stats.finished_ps >= 0) {
+        double took = (double)(stats.finished_ps - config->start_ps) / PS_PER_NS;
+        json_object_set_new(line, "completion_ns",
+                            json_pack("{s:i,s:f,s:f,s:f,s:f,s:f}", "count", 1, "min", took, "mean", took,
+                                      "p50", took, "p99", took, "max", took));
+    }
+    json_object_set_new(line, "complete", json_boolean(lab->whole));
+    return hand_on_flow(lab, line, e);
+}
+
+/* A line for all flows of a traffic pattern together, under the pattern's name. */
+static int write_traffic_summary(struct sim_lab *lab, size_t t, struct error *e)
+{
+    const struct scenario_traffic *traffic = lab->run->cell->scenario.traffic.items;
+    int64_t end_ns = lab->now_ns < lab->measure_end_ns ? lab->now_ns : lab->measure_end_ns;
+    int64_t bytes = 0, messages = 0, resent = 0;
+    size_t first = lab->setup.first_of_traffic[t], end = lab->setup.first_of_traffic[t + 1];
+    for (size_t i = first; i < end; i++) {
+        struct sim_flow_stats stats;
+        sim_flow_stats(lab->sim, i, &stats);
+        bytes += lab->flows[i].stopped_bytes;
+        messages += lab->flows[i].stopped_messages;
+        resent += stats.retransmitted_packets;
+    }
+    json_t *line = json_pack("{s:s,s:s,s:I}", "type", "summary", "flow", traffic[t].name, "time_ns",
+                             (json_int_t)lab->now_ns);
+    add_rates(line, bytes, messages, end_ns > lab->measure_start_ns ? end_ns - lab->measure_start_ns : 0);
+    json_object_set_new(line, "retransmitted_packets", json_integer(resent));
+    json_t *completion =
+        sim_completion_json(lab->sim, &lab->setup, first, end, lab->measure_start_ns * PS_PER_NS);
+    json_object_update(line, completion);
+    json_decref(completion);
+    json_object_set_new(line, "complete", json_boolean(lab->whole));
+    return hand_on_flow(lab, line, e);
+}
+
+/* ---- the run -------------------------------------------------------------------------------------------------- */
+
+/* The scenario's own flows have lines and latencies each, those of a small traffic pattern lines. */
+static int prepare_flows(struct sim_lab *lab, struct error *e)
+{
+    const size_t *first = lab->setup.first_of_traffic;
+    for (size_t t = 0; t < lab->run->cell->scenario.traffic.count; t++)
+        for (size_t i = first[t]; i < first[t + 1]; i++)
+            lab->flows[i].lines = first[t + 1] - first[t] <= PATTERN_LINES;
+    for (size_t i = 0; i < lab->run->cell->scenario.flows.count; i++) {
+        lab->flows[i].lines = true;
+        lab->flows[i].measured = calloc(1, sizeof *lab->flows[i].measured);
+        if (!lab->flows[i].measured)
+            return error_set(e, "out of memory");
+        histogram_clear(lab->flows[i].measured);
+    }
+    return 0;
+}
+
+static int sim_lab_start(void *state, int64_t *start_ns, struct error *e)
+{
+    struct sim_lab *lab = state;
+    lab->setup.config.pause_log_capacity = PAUSE_CAPACITY;
+    lab->flows = calloc(lab->setup.config.flow_count + 1, sizeof *lab->flows);
+    if (!lab->flows)
+        return error_set(e, "out of memory");
+    if (prepare_flows(lab, e) != 0)
+        return -1;
+    lab->sim = sim_new(&lab->setup.config, e);
+    if (!lab->sim)
+        return error_prefix(e, "lab %s", lab->run->cell->lab.name);
+    *start_ns = 0;
+    lab->next_sample_ns = lab->run->cell->scenario.sample.every_ns;
+    lab->next_interval_ns = lab->interval_ns;
+    return write_headers(lab, e) == 0 && write_samples(lab, e) == 0 ? 0 : -1;
+}
+
+static int64_t earliest(const struct sim_lab *lab, int64_t until_ns)
+{
+    const int64_t marks[] = {lab->next_sample_ns, lab->next_interval_ns, lab->measure_start_ns,
+                             lab->measure_end_ns};
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
+        if (marks[i] > lab->now_ns && marks[i] < until_ns)
+            until_ns = marks[i];
+    return until_ns;
+}
+
+static int note_holds(struct sim_lab *lab, struct error *e)
+{
+    int64_t **holds = &lab->holds[lab->now_ns == lab->measure_end_ns];
+    if (lab->now_ns == lab->measure_start_ns)
+        sim_longest_holds_begin(lab->sim);
+    free(*holds);
+    *holds = sim_topology_holds(lab->sim, &lab->setup);
+    return *holds ? 0 : error_set(e, "out of memory");
+}
+
+static int step(struct sim_lab *lab, int64_t until_ns, struct error *e)
+{
+    int64_t begun = clock_monotonic_ns();
+    int64_t next_ns = earliest(lab, until_ns);
+    bool mark = next_ns == lab->measure_start_ns || next_ns == lab->measure_end_ns;
+    if (sim_run_until(lab->sim, next_ns * PS_PER_NS, e) != 0)
+        return -1;
+    lab->now_ns = next_ns;
+    lab->wall_ns += clock_monotonic_ns() - begun;
+    if (lab->now_ns <= lab->measure_end_ns)
+        note_measured(lab);
+    if (mark && note_holds(lab, e) != 0)
+        return -1;
+    if ((mark || next_ns == lab->next_interval_ns) && write_intervals(lab, e) != 0)
+        return -1;
+    if (mark || next_ns == lab->next_sample_ns || next_ns == lab->end_ns) {
+        if (next_ns == lab->next_sample_ns)
+            lab->next_sample_ns += lab->run->cell->scenario.sample.every_ns;
+        return write_samples(lab, e);
+    }
+    return 0;
+}
+
+static enum advance sim_lab_advance(void *state, int64_t until_ns, struct error *e)
+{
+    struct sim_lab *lab = state;
+    while (lab->now_ns < until_ns) {
+        if (interrupt_count(lab->run->interrupt) > 0)
+            return ADVANCE_INTERRUPTED;
+        if (step(lab, until_ns, e) != 0)
+            return ADVANCE_FAILED;
+    }
+    return ADVANCE_DONE;
+}
+
+static int64_t sim_lab_now(void *state)
+{
+    const struct sim_lab *lab = state;
+    return lab->now_ns;
+}
+
+static int sim_lab_finish(void *state, struct error *e)
+{
+    struct sim_lab *lab = state;
+    if (!lab->sim || !lab->values)
+        return 0;
+    if ((lab->last_sample_ns != lab->now_ns && write_samples(lab, e) != 0) || write_intervals(lab, e) != 0)
+        return -1;
+    if (!lab->holds[1] && !(lab->holds[1] = sim_topology_holds(lab->sim, &lab->setup))) /* it ended early */
+        return error_set(e, "out of memory");
+    for (size_t i = 0; i < lab->setup.config.flow_count; i++)
+        if (lab->flows[i].lines && write_summary(lab, i, e) != 0)
+            return -1;
+    for (size_t t = 0; t < lab->run->cell->scenario.traffic.count; t++)
+        if (write_traffic_summary(lab, t, e) != 0)
+            return -1;
+    for (size_t role = 0; role < lab->run->cell->scenario.roles.count; role++)
+        if (hand_on_sample_object(lab, role,
+                                  json_pack("{s:s,s:I,s:I,s:i,s:i,s:s}", "type", "end", "time_ns",
+                                            (json_int_t)lab->now_ns, "samples", (json_int_t)lab->samples,
+                                            "overruns", 0, "cpu_ns", 0, "reason",
+                                            lab->now_ns >= lab->end_ns ? "count" : "signal"),
+                                  e) != 0)
+            return -1;
+    return 0;
+}
+
+/* ---- what only the simulator knows ---------------------------------------------------------------------------- */
+
+static json_t *priorities_of(const struct sim_settings *settings, int buffer)
+{
+    json_t *list = json_array();
+    for (int p = 0; p < SIM_PRIORITIES; p++)
+        if (settings->prio_to_buffer[p] == buffer)
+            json_array_append_new(list, json_integer(p));
+    return list;
+}
+
+static json_t *buffers_json(const struct sim_lab *lab, uint32_t host)
+{
+    const struct sim_settings *settings = &lab->setup.hosts[host].settings;
+    json_t *buffers = json_array();
+    for (int b = 0; b < SIM_BUFFERS; b++) {
+        struct sim_thresholds t = sim_host_thresholds(lab->sim, host, (unsigned)b);
+        if (settings->buffer_bytes[b])
+            json_array_append_new(buffers,
+                                  json_pack("{s:i,s:I,s:I,s:I,s:o}", "buffer", b, "size_bytes",
+                                            (json_int_t)settings->buffer_bytes[b], "xoff_bytes",
+                                            (json_int_t)t.xoff_bytes, "xon_bytes", (json_int_t)t.xon_bytes,
+                                            "priorities", priorities_of(settings, b)));
+    }
+    return buffers;
+}
+
+static void sim_lab_add_to_result(void *state, json_t *result)
+{
+    const struct sim_lab *lab = state;
+    struct sim_work work;
+    json_array_extend(json_object_get(result, "warnings"), lab->warnings);
+    if (!lab->sim)
+        return;
+    sim_work(lab->sim, &work);
+    json_object_set_new(result, "simulator",
+                        json_pack("{s:I,s:I,s:I,s:I,s:I}", "events", (json_int_t)work.events, "hops",
+                                  (json_int_t)work.hops, "wall_ns", (json_int_t)lab->wall_ns, "memory_bytes",
+                                  (json_int_t)work.bytes, "allocations", (json_int_t)work.allocations));
+    json_object_set_new(
+        result, "topology",
+        sim_topology_json(lab->run->cell, lab->sim, &lab->setup, lab->holds[0], lab->holds[1]));
+    for (size_t role = 0; role < lab->run->cell->scenario.roles.count; role++)
+        if (is_host(lab, role))
+            json_object_set_new(json_object_get(json_object_get(result, "hosts"), role_name(lab, role)),
+                                "buffers", buffers_json(lab, lab->setup.node_of_role[role].index));
+}
+
+const struct lab_driver driver_sim = {
+    .name = "sim",
+    .simulated = true,
+    .open = sim_lab_open,
+    .bring_up = sim_lab_bring_up,
+    .describe = sim_lab_describe,
+    .save_settings = sim_lab_save_settings,
+    .apply_settings = sim_lab_apply_settings,
+    .restore_settings = sim_lab_restore_settings,
+    .start = sim_lab_start,
+    .advance = sim_lab_advance,
+    .now_ns = sim_lab_now,
+    .finish = sim_lab_finish,
+    .add_to_result = sim_lab_add_to_result,
+    .close = sim_lab_close,
+};

@@ -1,0 +1,34 @@
+/* A lab's physics and a scenario's flows as the simulator takes them. */
+#ifndef HARNESS_SIM_CONFIG_H
+#define HARNESS_SIM_CONFIG_H
+
+#include "harness/run/plan.h"
+#include "sim/fabric/fabric.h"
+
+/* Everything that a struct sim_config points at. Names belong to the cell. */
+struct sim_setup {
+    struct sim_config config;
+    struct sim_host_config *hosts; /* in the order of the lab's */
+    struct sim_link_config *links;
+    struct sim_switch_config *switches;
+    struct sim_bridge_config *bridges;
+    struct sim_storm_config *storms;
+    struct sim_flow_config *flows; /* the scenario's in order, then those of its traffic */
+    struct sim_node *node_of_role;
+    struct sim_node *node_of_switch; /* of the lab's switches: one that forwards in software is a bridge */
+    size_t *first_of_traffic;        /* index of the first flow of each traffic; one more at the end */
+    json_t *names;                   /* of the flows of traffic */
+};
+
+int sim_setup_make(const struct cell *cell, uint64_t seed, struct sim_setup *setup, struct error *e);
+void sim_setup_free(struct sim_setup *setup);
+
+/* The name of a node in the lab. */
+const char *sim_setup_node_name(const struct cell *cell, const struct sim_setup *setup, struct sim_node node);
+
+/* Settings of a host, from a parsed document: what is unset stays. */
+void sim_setup_settings(const struct settings *from, struct sim_settings *to);
+/* As a document (docs/result.md). A new reference. */
+json_t *sim_setup_settings_json(const struct sim_settings *settings);
+
+#endif

@@ -1,0 +1,128 @@
+#include "harness/labs/sim/sim_series.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FLOW_LIMIT 64 /* of one host: more make no readable picture */
+
+static size_t own_columns(const struct sim *sim, struct sim_node node, const struct sim_counter **columns)
+{
+    switch (node.kind) {
+    case SIM_SWITCH:
+        return sim_switch_counters(sim, node.index, columns);
+    case SIM_BRIDGE:
+        return sim_bridge_counters(sim, node.index, columns);
+    default:
+        return sim_host_counters(sim, node.index, columns);
+    }
+}
+
+/* The host whose reaction point holds a flow's rate: where the data comes from. */
+static uint32_t data_sender(const struct sim_flow_config *flow)
+{
+    return flow->operation == SIM_READ ? flow->to : flow->from;
+}
+
+/* Without a list every group is wanted. */
+static bool is_wanted(const struct list_of *groups, const char *group)
+{
+    char *const *items = groups->items;
+    for (size_t i = 0; i < groups->count; i++)
+        if (strcmp(items[i], group) == 0 || strcmp(items[i], "all") == 0)
+            return true;
+    return groups->count == 0;
+}
+
+static void choose_flows(struct sim_series *s, const struct sim *sim, const struct sim_setup *setup)
+{
+    for (size_t i = 0; i < setup->config.flow_count && s->flow_count < FLOW_LIMIT; i++)
+        if (data_sender(&setup->flows[i]) == s->node.index && sim_flow_rate_bps(sim, i) >= 0)
+            s->flows[s->flow_count++] = i;
+}
+
+int sim_series_open(struct sim_series *s, const struct sim *sim, const struct sim_setup *setup,
+                    struct sim_node node, const struct list_of *groups, struct error *e)
+{
+    const struct sim_counter *columns;
+    *s = (struct sim_series){.node = node, .own_count = own_columns(sim, node, &columns)};
+    s->flows = calloc(FLOW_LIMIT, sizeof *s->flows);
+    s->kept = calloc(s->own_count + 1, sizeof *s->kept);
+    if (!s->flows || !s->kept)
+        return error_set(e, "out of memory");
+    for (size_t i = 0; i < s->own_count; i++) {
+        s->kept[i] = is_wanted(groups, columns[i].group);
+        s->count += s->kept[i];
+    }
+    if (node.kind == SIM_HOST && is_wanted(groups, "dcqcn"))
+        choose_flows(s, sim, setup);
+    s->count += 2 * s->flow_count;
+    return 0;
+}
+
+void sim_series_close(struct sim_series *s)
+{
+    free(s->flows);
+    free(s->kept);
+    s->flows = NULL;
+    s->kept = NULL;
+}
+
+size_t sim_series_room(const struct sim_series *s)
+{
+    return s->own_count + 2 * s->flow_count;
+}
+
+static void add(json_t *columns, const char *name, const char *unit, bool gauge, const char *group)
+{
+    json_array_append_new(columns, json_pack("{s:s,s:s,s:s,s:s,s:s}", "name", name, "unit", unit, "kind",
+                                             gauge ? "gauge" : "counter", "source", "sim", "group", group));
+}
+
+/* Expressions take a slash for a division. */
+static void add_flow(json_t *columns, const char *flow, const char *what, const char *unit)
+{
+    char name[160];
+    snprintf(name, sizeof name, "dcqcn_%.120s_%s", flow, what);
+    for (char *c = name; *c; c++)
+        if (*c == '/')
+            *c = '-';
+    add(columns, name, unit, true, "dcqcn");
+}
+
+json_t *sim_series_columns(const struct sim_series *s, const struct sim *sim, const struct sim_setup *setup)
+{
+    const struct sim_counter *own;
+    json_t *columns = json_array();
+    own_columns(sim, s->node, &own);
+    for (size_t i = 0; i < s->own_count; i++)
+        if (s->kept[i])
+            add(columns, own[i].name, own[i].unit, own[i].gauge, own[i].group);
+    for (size_t i = 0; i < s->flow_count; i++) {
+        add_flow(columns, setup->flows[s->flows[i]].name, "rate", "b/s");
+        add_flow(columns, setup->flows[s->flows[i]].name, "alpha", "of 1024");
+    }
+    return columns;
+}
+
+void sim_series_values(const struct sim_series *s, const struct sim *sim, int64_t *values)
+{
+    switch (s->node.kind) {
+    case SIM_SWITCH:
+        sim_switch_values(sim, s->node.index, values);
+        break;
+    case SIM_BRIDGE:
+        sim_bridge_values(sim, s->node.index, values);
+        break;
+    case SIM_HOST:
+        sim_host_values(sim, s->node.index, values);
+        break;
+    }
+    int64_t *value = values;
+    for (size_t i = 0; i < s->own_count; i++)
+        if (s->kept[i])
+            *value++ = values[i];
+    for (size_t i = 0; i < s->flow_count; i++) {
+        *value++ = llround(sim_flow_rate_bps(sim, s->flows[i]));
+        *value++ = llround(sim_flow_alpha(sim, s->flows[i]) * 1024);
+    }
+}

@@ -1,0 +1,26 @@
+/* Columns of a simulated node's samples: the simulator's own, and rate and alpha of the flows that a host sends. */
+#ifndef HARNESS_SIM_SERIES_H
+#define HARNESS_SIM_SERIES_H
+
+#include "harness/labs/sim/sim_config.h"
+
+struct sim_series {
+    struct sim_node node;
+    size_t count;     /* of columns */
+    size_t own_count; /* columns that the simulator has */
+    bool *kept;       /* of those, the ones in groups that are asked for */
+    size_t *flows;    /* flows with two columns each */
+    size_t flow_count;
+};
+
+/* The caller closes it. */
+int sim_series_open(struct sim_series *s, const struct sim *sim, const struct sim_setup *setup,
+                    struct sim_node node, const struct list_of *groups, struct error *e);
+/* How many values sim_series_values needs room for. */
+size_t sim_series_room(const struct sim_series *s);
+void sim_series_close(struct sim_series *s);
+/* The header's "columns". A new reference. */
+json_t *sim_series_columns(const struct sim_series *s, const struct sim *sim, const struct sim_setup *setup);
+void sim_series_values(const struct sim_series *s, const struct sim *sim, int64_t *values);
+
+#endif

@@ -1,0 +1,310 @@
+/* Flows that are not ECN-capable although a place in their way marks, or their sender waits for CNPs. */
+#include "harness/preflight/ecn.h"
+
+#include "lib/formats/lab_sim.h"
+#include "lib/log.h"
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- places that mark ----------------------------------------------------------------------------------- */
+
+struct place {
+    const char *name; /* its role, else that of its node */
+    const char *node; /* in the lab */
+    enum ecn_consequence consequence;
+    bool ingress; /* RED on what comes in */
+};
+
+/* What is looked at while findings are made. */
+struct survey {
+    const struct cell *cell;
+    struct settings *settings; /* in force, by role */
+    size_t parsed;             /* of them */
+    struct place *places;
+    size_t place_count;
+    json_t *node_index;
+    int *from_hops, *to_hops; /* of one flow, by node */
+    struct ecn_finding *findings;
+    size_t finding_count;
+};
+
+static const char *role_name(const struct cell *cell, size_t role)
+{
+    return ((char *const *)cell->scenario.roles.items)[role];
+}
+
+static const char *host_name(const struct lab *lab, size_t i)
+{
+    return lab->driver == LAB_SIM ? ((const struct lab_sim_host *)lab->hosts.items)[i].name
+                                  : ((const struct lab_host *)lab->hosts.items)[i].name;
+}
+
+static const char *node_of(const struct lab *lab, const char *role)
+{
+    const struct lab_sim_switch *switches = lab->switches.items;
+    int host = lab_host_of(lab, role), forwarding = lab_switch_of(lab, role);
+    return host >= 0 ? host_name(lab, (size_t)host) : forwarding >= 0 ? switches[forwarding].name : role;
+}
+
+/* What a host has not ("red": null) is as if it were not named. */
+static void drop_nulls(json_t *document)
+{
+    const char *key;
+    json_t *value;
+    void *next;
+    json_object_foreach_safe(document, next, key, value)
+    {
+        if (json_is_null(value))
+            json_object_del(document, key);
+    }
+}
+
+static int parse_settings(struct survey *s, const json_t *in_force, struct error *e)
+{
+    for (size_t i = 0; i < s->cell->scenario.roles.count; i++) {
+        const char *role = role_name(s->cell, i);
+        json_t *there = json_object_get(in_force, role),
+               *document = there ? json_deep_copy(there) : json_object();
+        json_t *wanted = scenario_role_settings(s->cell->scenario_json, role);
+        json_merge_deep(document, wanted);
+        drop_nulls(document);
+        int result = table_parse(&settings_table, document, &s->settings[i], e);
+        json_decref(wanted);
+        json_decref(document);
+        if (result != 0)
+            return error_prefix(e, "settings of %s", role);
+        s->parsed++;
+    }
+    return 0;
+}
+
+static void add_place(struct survey *s, const char *name, const char *node, enum ecn_consequence consequence,
+                      bool ingress)
+{
+    s->places[s->place_count++] = (struct place){name, node, consequence, ingress};
+}
+
+static bool has_red(const struct settings *settings)
+{
+    return settings->red && settings->red->ecn == 1;
+}
+
+static void add_simulated(struct survey *s)
+{
+    const struct lab *lab = &s->cell->lab;
+    const struct lab_sim_switch *switches = lab->switches.items;
+    for (size_t i = 0; i < lab->switches.count; i++) {
+        const char *name = switches[i].name;
+        bool red = false, thresholds = switches[i].ecn.kmax_bytes > 0;
+        for (size_t role = 0; role < s->parsed; role++) {
+            if (lab_switch_of(lab, role_name(s->cell, role)) != (int)i)
+                continue;
+            name = role_name(s->cell, role);
+            red = has_red(&s->settings[role]);
+            thresholds = thresholds || s->settings[role].ecn_threshold;
+        }
+        if (switches[i].software ? red : thresholds)
+            add_place(s, name, switches[i].name, switches[i].software ? ECN_DROPPED : ECN_UNMARKED, false);
+    }
+}
+
+static void add_real(struct survey *s)
+{
+    for (size_t role = 0; role < s->parsed; role++)
+        if (has_red(&s->settings[role]))
+            add_place(s, role_name(s->cell, role), node_of(&s->cell->lab, role_name(s->cell, role)),
+                      ECN_DROPPED, s->settings[role].red->at == RED_AT_INGRESS);
+}
+
+/* ---- the way of a flow ---------------------------------------------------------------------------------- */
+
+static int index_of(const struct survey *s, const char *node)
+{
+    const json_t *index = json_object_get(s->node_index, node);
+    return index ? (int)json_integer_value(index) : -1;
+}
+
+/* Hops from a node to each other one over the lab's links; -1: none lead there. */
+static void count_hops(const struct survey *s, const char *node, int *hops)
+{
+    const struct lab_link *links = s->cell->lab.links.items;
+    size_t nodes = json_object_size(s->node_index);
+    int from = index_of(s, node);
+    bool moved = from >= 0;
+    for (size_t i = 0; i < nodes; i++)
+        hops[i] = (int)i == from ? 0 : -1;
+    while (moved) {
+        moved = false;
+        for (size_t i = 0; i < s->cell->lab.links.count; i++) {
+            char *const *ends = links[i].between.items;
+            for (int way = 0; way < 2; way++) {
+                int a = index_of(s, ends[way]), b = index_of(s, ends[1 - way]);
+                if (a < 0 || b < 0 || hops[a] < 0 || (hops[b] >= 0 && hops[b] <= hops[a] + 1))
+                    continue;
+                hops[b] = hops[a] + 1;
+                moved = true;
+            }
+        }
+    }
+}
+
+/* On a shortest way between the two ends; where the lab's links do not tell, it is. */
+static bool in_the_way(const struct survey *s, const struct scenario_flow *flow, const struct place *place)
+{
+    const struct lab *lab = &s->cell->lab;
+    int at = index_of(s, place->node), to = index_of(s, node_of(lab, ecn_receiver(flow)));
+    bool at_sender = strcmp(place->node, node_of(lab, ecn_sender(flow))) == 0;
+    if (at_sender || at == to)
+        return at_sender != place->ingress;
+    if (at < 0 || to < 0 || s->from_hops[to] < 0 || s->from_hops[at] < 0 || s->to_hops[at] < 0)
+        return s->cell->lab.links.count == 0;
+    return s->from_hops[at] + s->to_hops[at] == s->from_hops[to];
+}
+
+static int distance(const struct survey *s, const struct place *place)
+{
+    int at = index_of(s, place->node);
+    return at < 0 ? INT_MAX : s->from_hops[at];
+}
+
+static const struct place *first_in_the_way(const struct survey *s, const struct scenario_flow *flow)
+{
+    const struct place *first = NULL;
+    count_hops(s, node_of(&s->cell->lab, ecn_sender(flow)), s->from_hops);
+    count_hops(s, node_of(&s->cell->lab, ecn_receiver(flow)), s->to_hops);
+    for (size_t i = 0; i < s->place_count; i++) {
+        const struct place *place = &s->places[i];
+        if (in_the_way(s, flow, place) && (!first || distance(s, place) < distance(s, first)))
+            first = place;
+    }
+    return first;
+}
+
+/* ---- findings ------------------------------------------------------------------------------------------- */
+
+static int add_flow(struct survey *s, const struct ecn_finding *found, const struct scenario_flow *flow,
+                    struct error *e)
+{
+    struct ecn_finding *at = NULL;
+    for (size_t i = 0; i < s->finding_count; i++)
+        if (s->findings[i].consequence == found->consequence && s->findings[i].forced == found->forced &&
+            s->findings[i].traffic_class == found->traffic_class)
+            at = &s->findings[i];
+    if (!at) {
+        struct ecn_finding *grown = realloc(s->findings, (s->finding_count + 1) * sizeof *grown);
+        if (!grown)
+            return error_set(e, "out of memory");
+        s->findings = grown;
+        at = &grown[s->finding_count++];
+        *at = *found;
+    }
+    if (at->count < ECN_NAMED)
+        at->flows[at->count] = flow;
+    at->count++;
+    return 0;
+}
+
+/* A flow's roles are roles of the scenario. */
+static const struct settings *sender_settings(const struct survey *s, const struct scenario_flow *flow)
+{
+    size_t role = 0;
+    while (role + 1 < s->parsed && strcmp(role_name(s->cell, role), ecn_sender(flow)) != 0)
+        role++;
+    return &s->settings[role];
+}
+
+static int look_at_flow(struct survey *s, const struct scenario_flow *flow, struct error *e)
+{
+    const struct settings *sender = sender_settings(s, flow);
+    bool forced = s->cell->lab.driver != LAB_SIM && sender->traffic_class >= 0;
+    struct ecn_finding found = {.forced = forced,
+                                .traffic_class = forced ? sender->traffic_class : flow->traffic_class};
+    if ((!forced && flow->traffic_class == FIELD_UNSET) || ecn_capable(found.traffic_class))
+        return 0;
+    const struct place *place = first_in_the_way(s, flow);
+    if (place) {
+        found.consequence = place->consequence;
+        found.place = place->name;
+    } else if (ecn_lists(&sender->ecn, flow->priority) || ecn_lists(&sender->ecn_rp, flow->priority)) {
+        found.consequence = ECN_UNNOTICED;
+        found.place = ecn_sender(flow);
+    } else {
+        return 0;
+    }
+    return add_flow(s, &found, flow, e);
+}
+
+static int survey_cell(struct survey *s, const json_t *in_force, struct error *e)
+{
+    const struct cell *cell = s->cell;
+    const struct lab_sim_switch *switches = cell->lab.switches.items;
+    const struct scenario_flow *flows = cell->scenario.flows.items;
+    size_t nodes = cell->lab.hosts.count + cell->lab.switches.count;
+    s->settings = calloc(cell->scenario.roles.count + 1, sizeof *s->settings);
+    s->places = calloc(cell->scenario.roles.count + cell->lab.switches.count + 1, sizeof *s->places);
+    s->node_index = json_object();
+    s->from_hops = calloc(nodes + 1, sizeof *s->from_hops);
+    s->to_hops = calloc(nodes + 1, sizeof *s->to_hops);
+    if (!s->settings || !s->places || !s->node_index || !s->from_hops || !s->to_hops)
+        return error_set(e, "out of memory");
+    for (size_t i = 0; i < nodes; i++)
+        json_object_set_new(s->node_index,
+                            i < cell->lab.hosts.count ? host_name(&cell->lab, i)
+                                                      : switches[i - cell->lab.hosts.count].name,
+                            json_integer((json_int_t)i));
+    if (parse_settings(s, in_force, e) != 0)
+        return -1;
+    cell->lab.driver == LAB_SIM ? add_simulated(s) : add_real(s);
+    for (size_t i = 0; i < cell->scenario.flows.count; i++)
+        if (look_at_flow(s, &flows[i], e) != 0)
+            return -1;
+    return 0;
+}
+
+int ecn_find(const struct cell *cell, const json_t *in_force, struct ecn_finding **findings, size_t *count,
+             struct error *e)
+{
+    struct survey s = {.cell = cell};
+    int result = survey_cell(&s, in_force, e);
+    *findings = result == 0 ? s.findings : NULL;
+    *count = result == 0 ? s.finding_count : 0;
+    if (result != 0)
+        free(s.findings);
+    for (size_t i = 0; i < s.parsed; i++)
+        table_free(&settings_table, &s.settings[i]);
+    free(s.settings);
+    free(s.places);
+    free(s.from_hops);
+    free(s.to_hops);
+    json_decref(s.node_index);
+    return result;
+}
+
+static void warn_of_cell(const struct cell *cell, json_t *said)
+{
+    struct ecn_finding *findings;
+    size_t count;
+    struct error e;
+    if (ecn_find(cell, NULL, &findings, &count, &e) != 0)
+        log_warning("%s", e.text);
+    for (size_t i = 0; i < count; i++) {
+        struct text words = {0};
+        ecn_say(&findings[i], &words);
+        text_add(&words, "; ");
+        ecn_say_remedy(&findings[i], &words);
+        if (!json_object_get(said, text_string(&words)))
+            log_warning("%s", text_string(&words));
+        json_object_set_new(said, text_string(&words), json_true());
+        text_free(&words);
+    }
+    free(findings);
+}
+
+void ecn_warn(const struct plan *plan)
+{
+    json_t *said = json_object();
+    for (size_t i = 0; i < plan->cell_count; i++)
+        warn_of_cell(&plan->cells[i], said);
+    json_decref(said);
+}

@@ -1,0 +1,495 @@
+#include "harness/run/experiment.h"
+#include "harness/preflight/ecn.h"
+#include "harness/run/results.h"
+#include "lib/clock.h"
+#include "lib/files.h"
+#include "lib/document/json_file.h"
+#include "lib/log.h"
+#include "lib/text.h"
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PROGRESS_STEP_NS (200 * NS_PER_MS)
+
+struct phase {
+    const char *name;
+    int64_t start_ns, end_ns;
+};
+
+/* A run while it takes place. */
+struct run {
+    const struct experiment *x;
+    const struct lab_driver *driver;
+    struct lab_run context;
+    void *lab;
+    struct host_description *hosts; /* one a role */
+    json_t *settings;               /* settings.json */
+    struct phase phases[3];
+    size_t phases_reached;
+    char *started;
+    json_t *warnings;
+    struct ecn_finding *findings;
+    size_t finding_count;
+    bool restored;
+    enum ending ending;
+    struct error why; /* of the first thing that went wrong */
+};
+
+static size_t role_count(const struct run *run)
+{
+    return run->x->cell->scenario.roles.count;
+}
+
+static const char *role_name(const struct run *run, size_t role)
+{
+    return ((char *const *)run->x->cell->scenario.roles.items)[role];
+}
+
+static void say(struct run *run, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void say(struct run *run, const char *format, ...)
+{
+    char *now = results_time();
+    va_list arguments;
+    if (run->context.log) {
+        fprintf(run->context.log, "%s ", now ? now : "");
+        va_start(arguments, format);
+        vfprintf(run->context.log, format, arguments);
+        va_end(arguments);
+        fputc('\n', run->context.log);
+        fflush(run->context.log);
+    }
+    free(now);
+}
+
+/* Remember the first failure; later ones are consequences and go to the log alone. */
+static int failed(struct run *run, enum ending ending, const struct error *e)
+{
+    say(run, "%s", e->text);
+    if (run->ending == ENDING_WHOLE) {
+        run->ending = ending;
+        run->why = *e;
+    }
+    return -1;
+}
+
+static int interrupted(struct run *run)
+{
+    struct error e;
+    if (interrupt_count(run->x->interrupt) == 0)
+        return 0;
+    error_set(&e, "interrupted");
+    return failed(run, ENDING_INTERRUPTED, &e);
+}
+
+/* ---- before anything is changed ------------------------------------------------------------------------------- */
+
+static int describe_hosts(struct run *run, struct error *e)
+{
+    for (size_t role = 0; role < role_count(run); role++) {
+        if (run->driver->describe(run->lab, role, &run->hosts[role], e) != 0)
+            return -1;
+        recorder_clock(run->context.recorder, role, run->hosts[role].clock_offset_ns);
+        say(run, "%s: host %s, address %s, clock %+lld ns, give or take %lld ns", role_name(run, role),
+            run->hosts[role].name, run->hosts[role].address ? run->hosts[role].address : "unknown",
+            (long long)run->hosts[role].clock_offset_ns, (long long)run->hosts[role].clock_error_ns);
+    }
+    return 0;
+}
+
+static bool role_can(const struct run *run, size_t role, const char *capability)
+{
+    size_t i;
+    json_t *name;
+    json_array_foreach(run->hosts[role].capabilities, i, name)
+    {
+        if (strcmp(json_string_value(name), capability) == 0)
+            return true;
+    }
+    return false;
+}
+
+static size_t role_index(const struct run *run, const char *name)
+{
+    for (size_t role = 0; role < role_count(run); role++)
+        if (strcmp(role_name(run, role), name) == 0)
+            return role;
+    return 0;
+}
+
+/* Does this role lack the GPU that traffic `name` needs? */
+static bool lacks_gpu(const struct run *run, const char *role, const char *name, struct text *why)
+{
+    size_t i = role_index(run, role);
+    if (role_can(run, i, "gpu"))
+        return false;
+    text_add(why, "lab %s lacks gpu: flow %s uses GPU memory, and host %s has none that can be used",
+             run->x->cell->lab.name, name, run->hosts[i].name);
+    return true;
+}
+
+/* A cell that the lab cannot do is skipped, never silently changed into another experiment. */
+static bool cannot_run(const struct run *run, struct text *why)
+{
+    const struct scenario *scenario = &run->x->cell->scenario;
+    const struct scenario_flow *flows = scenario->flows.items;
+    const struct scenario_traffic *traffic = scenario->traffic.items;
+    for (size_t i = 0; i < scenario->flows.count; i++)
+        if (flows[i].memory == MEMORY_GPU && (lacks_gpu(run, flows[i].from, flows[i].name, why) ||
+                                              lacks_gpu(run, flows[i].to, flows[i].name, why)))
+            return true;
+    for (size_t i = 0; i < scenario->traffic.count; i++)
+        for (size_t k = 0; traffic[i].memory == MEMORY_GPU && k < traffic[i].from.count + traffic[i].to.count;
+             k++) {
+            char *const *from = traffic[i].from.items, *const *to = traffic[i].to.items;
+            if (lacks_gpu(run, k < traffic[i].from.count ? from[k] : to[k - traffic[i].from.count],
+                          traffic[i].name, why))
+                return true;
+        }
+    return false;
+}
+
+static int open_log(struct run *run, struct error *e)
+{
+    char *path = files_join(run->x->folder, "run.log");
+    run->context.log = path ? fopen(path, "we") : NULL;
+    if (!run->context.log)
+        error_set_errno(e, path ? errno : ENOMEM, "creating %s/run.log", run->x->folder);
+    free(path);
+    return run->context.log ? 0 : -1;
+}
+
+static int prepare(struct run *run, struct error *e)
+{
+    const struct experiment *x = run->x;
+    if (open_log(run, e) != 0)
+        return -1;
+    say(run, "scenario %s, lab %s (%s), seed %llu", x->plan->scenario_path, x->plan->lab_path,
+        run->driver->name, (unsigned long long)x->seed);
+    run->context.recorder = recorder_open(x->folder, &x->cell->scenario, run->driver->simulated, e);
+    if (!run->context.recorder)
+        return -1;
+    progress_say(x->progress, "bringing up");
+    if (run->driver->open(&run->context, &run->lab, e) != 0 || run->driver->bring_up(run->lab, e) != 0)
+        return -1;
+    progress_say(x->progress, "gathering facts");
+    return describe_hosts(run, e) != 0 ? -1 : ecn_find(x->cell, NULL, &run->findings, &run->finding_count, e);
+}
+
+/* ---- settings ------------------------------------------------------------------------------------------------- */
+
+static json_t *settings_of(const struct run *run, size_t role)
+{
+    return json_object_get(run->settings, role_name(run, role));
+}
+
+static int write_settings(const struct run *run, struct error *e)
+{
+    char *path = files_join(run->x->folder, "settings.json");
+    int result = path ? json_file_save(path, run->settings, e) : error_set(e, "out of memory");
+    free(path);
+    return result;
+}
+
+/* Old settings are on disk before the first change. */
+static int save_settings(struct run *run, struct error *e)
+{
+    for (size_t role = 0; role < role_count(run); role++) {
+        json_t *wanted = scenario_role_settings(run->x->cell->scenario_json, role_name(run, role));
+        json_t *before = run->driver->save_settings(run->lab, role, wanted, e);
+        json_object_set_new(run->settings, role_name(run, role),
+                            json_pack("{s:o*,s:o}", "before", before, "wanted", wanted));
+        if (!before)
+            return -1;
+    }
+    return write_settings(run, e);
+}
+
+static int apply_settings(struct run *run, struct error *e)
+{
+    for (size_t role = 0; role < role_count(run); role++) {
+        json_t *mine = settings_of(run, role);
+        json_t *read_back = run->driver->apply_settings(run->lab, role, json_object_get(mine, "wanted"), e);
+        if (!read_back)
+            return -1;
+        json_object_set_new(mine, "read_back", read_back);
+        if (interrupted(run))
+            return error_set(e, "interrupted");
+    }
+    return write_settings(run, e);
+}
+
+static void restore_settings(struct run *run)
+{
+    struct error e;
+    progress_say(run->x->progress, "putting settings back");
+    for (size_t role = 0; role < role_count(run); role++) {
+        json_t *mine = settings_of(run, role), *before = json_object_get(mine, "before");
+        if (!before)
+            continue;
+        json_t *after = run->driver->restore_settings(run->lab, role, before, &e);
+        json_object_set_new(mine, "restored", json_boolean(after != NULL));
+        if (after) {
+            json_object_set_new(mine, "after", after);
+            continue;
+        }
+        failed(run, ENDING_LAB_FAILED, &e);
+        json_array_append_new(
+            run->warnings,
+            json_sprintf("settings of %s were not put back: %s; `harness restore --lab %s` tries again",
+                         role_name(run, role), e.text, run->x->plan->lab_path));
+    }
+    if (write_settings(run, &e) != 0)
+        failed(run, ENDING_LAB_FAILED, &e);
+}
+
+/* ---- the phases in time --------------------------------------------------------------------------------------- */
+
+static void lay_out_phases(struct run *run, int64_t start_ns)
+{
+    const struct scenario_phases *p = &run->x->cell->scenario.phases;
+    int64_t measure = start_ns + p->warmup_ns, cooldown = measure + p->measure_ns;
+    run->phases[0] = (struct phase){"warmup", start_ns, measure};
+    run->phases[1] = (struct phase){"measure", measure, cooldown};
+    run->phases[2] = (struct phase){"cooldown", cooldown, cooldown + p->cooldown_ns};
+    recorder_window(run->context.recorder, measure, cooldown);
+}
+
+static int walk_phase(struct run *run, const struct phase *phase)
+{
+    struct error e;
+    /* a simulated second may take many real ones, or few: small steps keep the display alive */
+    int64_t step_ns = run->driver->simulated ? (phase->end_ns - phase->start_ns) / 200 + 1 : PROGRESS_STEP_NS;
+    for (int64_t at_ns = phase->start_ns; at_ns < phase->end_ns;) {
+        at_ns = at_ns + step_ns < phase->end_ns ? at_ns + step_ns : phase->end_ns;
+        switch (run->driver->advance(run->lab, at_ns, &e)) {
+        case ADVANCE_DONE:
+            break;
+        case ADVANCE_INTERRUPTED:
+            error_set(&e, "interrupted while in phase %s", phase->name);
+            return failed(run, ENDING_INTERRUPTED, &e);
+        case ADVANCE_FAILED:
+            error_prefix(&e, "phase %s", phase->name);
+            return failed(run, ENDING_LAB_FAILED, &e);
+        }
+        progress_show(run->x->progress, phase->name, at_ns, phase->start_ns, phase->end_ns,
+                      run->context.recorder);
+    }
+    if (recorder_flush(run->context.recorder, &e) != 0)
+        return failed(run, ENDING_LAB_FAILED, &e);
+    return 0;
+}
+
+static void measure(struct run *run)
+{
+    struct error e;
+    int64_t start_ns;
+    progress_say(run->x->progress, "starting samplers and traffic");
+    if (run->driver->start(run->lab, &start_ns, &e) != 0) {
+        failed(run, interrupt_count(run->x->interrupt) ? ENDING_INTERRUPTED : ENDING_LAB_FAILED, &e);
+    } else {
+        lay_out_phases(run, start_ns);
+        for (size_t i = 0; i < 3; i++) {
+            say(run, "phase %s", run->phases[i].name);
+            run->phases_reached = i + 1;
+            if (walk_phase(run, &run->phases[i]) != 0) {
+                run->phases[i].end_ns = run->driver->now_ns(run->lab);
+                break;
+            }
+        }
+    }
+    progress_say(run->x->progress, "collecting");
+    if (run->driver->finish(run->lab, &e) != 0)
+        failed(run, ENDING_LAB_FAILED, &e);
+    if (recorder_flush(run->context.recorder, &e) != 0)
+        failed(run, ENDING_LAB_FAILED, &e);
+}
+
+/* ---- the result ----------------------------------------------------------------------------------------------- */
+
+static json_t *phases_json(const struct run *run)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < run->phases_reached; i++)
+        json_array_append_new(list, json_pack("{s:s,s:I,s:I}", "name", run->phases[i].name, "start_ns",
+                                              (json_int_t)run->phases[i].start_ns, "end_ns",
+                                              (json_int_t)run->phases[i].end_ns));
+    return list;
+}
+
+static json_t *host_json(const struct run *run, size_t role)
+{
+    const struct host_description *d = &run->hosts[role];
+    json_t *host = json_pack("{s:s?,s:s*,s:O?,s:O?,s:{s:I,s:I}}", "name", d->name, "address", d->address,
+                             "capabilities", d->capabilities, "facts", d->facts, "clock", "offset_ns",
+                             (json_int_t)d->clock_offset_ns, "error_ns", (json_int_t)d->clock_error_ns);
+    recorder_host_summary(run->context.recorder, role, host);
+    return host;
+}
+
+static json_t *hosts_json(const struct run *run)
+{
+    json_t *hosts = json_object();
+    for (size_t role = 0; role < role_count(run); role++)
+        json_object_set_new(hosts, role_name(run, role), host_json(run, role));
+    return hosts;
+}
+
+/* What is not ECN-capable stands first among the warnings, with what was counted. */
+static json_t *warnings_json(const struct run *run, const json_t *hosts)
+{
+    json_t *warnings = json_array();
+    for (size_t i = 0; i < run->finding_count; i++) {
+        struct text words = {0}, counted = {0};
+        ecn_say(&run->findings[i], &words);
+        ecn_say_counted(&run->findings[i], hosts, &counted);
+        text_add(&words, "%s%s; ", counted.length ? "; " : "", text_string(&counted));
+        ecn_say_remedy(&run->findings[i], &words);
+        json_array_append_new(warnings, json_string(text_string(&words)));
+        text_free(&words);
+        text_free(&counted);
+    }
+    json_array_extend(warnings, run->warnings);
+    recorder_warnings(run->context.recorder, warnings);
+    return warnings;
+}
+
+static json_t *flows_json(const struct run *run)
+{
+    const struct scenario *scenario = &run->x->cell->scenario;
+    const struct scenario_flow *flows = scenario->flows.items;
+    json_t *json = recorder_flow_summary(run->context.recorder);
+    for (size_t i = 0; i < scenario->flows.count; i++)
+        json_object_set_new(json_object_get(json, flows[i].name), "traffic_class",
+                            json_integer(ecn_traffic_class(scenario, &flows[i])));
+    return json;
+}
+
+static json_t *result_json(const struct run *run)
+{
+    const struct experiment *x = run->x;
+    char *finished = results_time();
+    const json_t *sources = json_object_get(x->cell->lab_json, "sources");
+    json_t *hosts = hosts_json(run), *warnings = warnings_json(run, hosts);
+    json_t *result = json_pack(
+        "{s:i,s:s,s:s,s:b,s:b,s:s?,s:s?,s:I,s:I,s:O,s:O,s:s,s:s,s:O,s:o,s:o,s:o,s:o,s:o}", "schema", 1,
+        "program", "harness", "version", HARNESS_VERSION, "simulated", run->driver->simulated, "complete",
+        run->ending == ENDING_WHOLE, "started", run->started, "finished", finished, "seed",
+        (json_int_t)x->seed, "repeat", (json_int_t)x->repeat, "cell", x->cell->choice, "scenario",
+        x->cell->scenario_json, "scenario_file", x->plan->scenario_path, "lab_file", x->plan->lab_path, "lab",
+        x->cell->lab_json, "sources", sources ? json_deep_copy(sources) : json_object(), "phases",
+        phases_json(run), "hosts", hosts, "flows", flows_json(run), "warnings", warnings);
+    free(finished);
+    if (result && run->ending != ENDING_WHOLE)
+        json_object_set_new(result, "reason", json_string(run->why.text));
+    if (result && run->driver->add_to_result)
+        run->driver->add_to_result(run->lab, result);
+    return result;
+}
+
+static enum verdict write_result(struct run *run, const char *why_not)
+{
+    struct error e;
+    json_t *result = result_json(run);
+    char *path = files_join(run->x->folder, "result.json");
+    enum verdict verdict = VERDICT_INCOMPLETE;
+    if (result && path) {
+        verdict = verdict_judge(run->x->cell, result, why_not);
+        if (why_not) { /* nothing ran: no figures rather than zeros */
+            json_object_set_new(result, "reason", json_string(why_not));
+            json_object_set_new(result, "flows", json_object());
+        }
+    }
+    if (!result || !path) {
+        error_set(&e, "out of memory while writing the result");
+        failed(run, ENDING_LAB_FAILED, &e);
+    } else if (json_file_save(path, result, &e) != 0) {
+        failed(run, ENDING_LAB_FAILED, &e);
+        verdict = VERDICT_INCOMPLETE;
+    }
+    say(run, "%s", verdict_names[verdict]);
+    json_decref(result);
+    free(path);
+    return verdict;
+}
+
+/* From here on hosts are changed, and put back. */
+static enum verdict change_and_measure(struct run *run)
+{
+    struct error e;
+    progress_say(run->x->progress, "applying settings");
+    if (save_settings(run, &e) != 0 || apply_settings(run, &e) != 0)
+        failed(run, interrupt_count(run->x->interrupt) ? ENDING_INTERRUPTED : ENDING_LAB_FAILED, &e);
+    else if (!interrupted(run))
+        measure(run);
+    restore_settings(run);
+    return write_result(run, NULL);
+}
+
+static void close_run(struct run *run)
+{
+    if (run->lab)
+        run->driver->close(run->lab);
+    for (size_t role = 0; role < role_count(run); role++)
+        host_description_free(&run->hosts[role]);
+    free(run->hosts);
+    recorder_close(run->context.recorder);
+    if (run->context.log)
+        fclose(run->context.log);
+    json_decref(run->settings);
+    json_decref(run->warnings);
+    free(run->findings);
+    free(run->started);
+}
+
+struct outcome experiment_run(const struct experiment *x, struct error *e)
+{
+    struct run run = {.x = x,
+                      .driver = lab_driver_of(&x->cell->lab),
+                      .context = {.cell = x->cell,
+                                  .lab_path = x->plan->lab_path,
+                                  .interrupt = x->interrupt,
+                                  .seed = x->seed},
+                      .hosts = calloc(x->cell->scenario.roles.count, sizeof(struct host_description)),
+                      .settings = json_object(),
+                      .warnings = json_array(),
+                      .started = results_time()};
+    struct outcome outcome = {ENDING_NOT_STARTED, VERDICT_INCOMPLETE};
+    struct text why_not = {0};
+    if (!run.hosts) {
+        error_set(e, "out of memory");
+    } else if (prepare(&run, e) != 0) {
+        say(&run, "%s", e->text);
+    } else {
+        if (cannot_run(&run, &why_not))
+            outcome.verdict = write_result(&run, text_string(&why_not));
+        else
+            outcome.verdict = change_and_measure(&run);
+        outcome.ending = run.ending;
+        *e = run.why;
+    }
+    text_free(&why_not);
+    close_run(&run);
+    return outcome;
+}
+
+/* ---- drivers -------------------------------------------------------------------------------------------------- */
+
+const struct lab_driver *lab_driver_of(const struct lab *lab)
+{
+    static const struct lab_driver *const drivers[] = {
+        [LAB_SIM] = &driver_sim, [LAB_LIBVIRT] = &driver_libvirt, [LAB_SSH] = &driver_ssh};
+    return drivers[lab->driver];
+}
+
+void host_description_free(struct host_description *d)
+{
+    if (!d)
+        return;
+    free(d->name);
+    free(d->address);
+    json_decref(d->facts);
+    json_decref(d->capabilities);
+    *d = (struct host_description){0};
+}

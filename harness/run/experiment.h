@@ -1,0 +1,31 @@
+/* One run: the phases from bringing hosts up to the written result. */
+#ifndef HARNESS_EXPERIMENT_H
+#define HARNESS_EXPERIMENT_H
+
+#include "harness/labs/lab_driver.h"
+#include "harness/run/progress.h"
+#include "harness/verdict/verdict.h"
+
+struct experiment {
+    const struct plan *plan;
+    const struct cell *cell;
+    const char *folder; /* of this run; exists, empty */
+    uint64_t seed;
+    size_t repeat; /* from 1 */
+    struct interrupt *interrupt;
+    struct progress *progress;
+};
+
+/* How a run ended, beside its verdict. */
+enum ending { ENDING_WHOLE, ENDING_LAB_FAILED, ENDING_INTERRUPTED, ENDING_NOT_STARTED };
+
+struct outcome {
+    enum ending ending;
+    enum verdict verdict;
+};
+
+/* Walk the phases. Once something was changed it is put back, whatever happens, and what was sampled is kept. The sentence is
+ * for everything but ENDING_WHOLE. ENDING_NOT_STARTED: nothing was changed and no result is written. */
+struct outcome experiment_run(const struct experiment *x, struct error *e);
+
+#endif

@@ -1,0 +1,140 @@
+#include "harness/run/paths.h"
+#include <fnmatch.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PART_LIMIT 128
+
+/* Take the first part off a path; the rest, or NULL when it was the last. */
+static const char *take_part(const char *path, char part[PART_LIMIT])
+{
+    size_t length = strcspn(path, ".");
+    snprintf(part, PART_LIMIT, "%.*s", (int)(length < PART_LIMIT - 1 ? length : PART_LIMIT - 1), path);
+    return path[length] ? path + length + 1 : NULL;
+}
+
+static bool is_glob(const char *part)
+{
+    return strpbrk(part, "*?[") != NULL;
+}
+
+static bool item_matches(const json_t *item, size_t index, const char *part)
+{
+    const char *name = json_string_value(json_object_get(item, "name"));
+    char number[24];
+    snprintf(number, sizeof number, "%zu", index);
+    return strcmp(part, number) == 0 || fnmatch(part, name ? name : number, 0) == 0;
+}
+
+static size_t set_at(json_t *at, const char *path, const json_t *value);
+
+static size_t set_in_list(json_t *list, const char *part, const char *rest, const json_t *value)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        json_t *item = json_array_get(list, i);
+        if (!item_matches(item, i, part))
+            continue;
+        if (rest)
+            count += set_at(item, rest, value);
+        else
+            count += json_array_set_new(list, i, json_deep_copy(value)) == 0;
+    }
+    return count;
+}
+
+static size_t set_in_object(json_t *object, const char *part, const char *rest, const json_t *value)
+{
+    const char *key;
+    json_t *child;
+    void *next;
+    size_t count = 0;
+    if (!is_glob(part)) {
+        if (!rest)
+            return json_object_set_new(object, part, json_deep_copy(value)) == 0;
+        child = json_object_get(object, part);
+        if (!child) {
+            child = json_object();
+            json_object_set_new(object, part, child);
+        }
+        return set_at(child, rest, value);
+    }
+    json_object_foreach_safe(object, next, key, child)
+    {
+        if (fnmatch(part, key, 0) == 0)
+            count += rest ? set_at(child, rest, value)
+                          : (size_t)(json_object_set_new(object, key, json_deep_copy(value)) == 0);
+    }
+    return count;
+}
+
+static size_t set_at(json_t *at, const char *path, const json_t *value)
+{
+    char part[PART_LIMIT];
+    const char *rest = take_part(path, part);
+    if (json_is_array(at))
+        return set_in_list(at, part, rest, value);
+    return json_is_object(at) ? set_in_object(at, part, rest, value) : 0;
+}
+
+int paths_set(json_t *document, const char *path, const json_t *value, struct error *e)
+{
+    if (!*path || *path == '.' || path[strlen(path) - 1] == '.' || strstr(path, ".."))
+        return error_set(e, "\"%.100s\" is no path: expected keys with dots between, such as phases.measure",
+                         path);
+    if (set_at(document, path, value) == 0)
+        return error_set(e, "%.100s: nothing in the document matches this path", path);
+    return 0;
+}
+
+static void compare_at(const json_t *at, const char *path, const json_t *value, size_t *equal, size_t *other)
+{
+    char part[PART_LIMIT];
+    if (!path) {
+        *(json_equal(at, value) ? equal : other) += 1;
+        return;
+    }
+    const char *rest = take_part(path, part), *key;
+    json_t *child;
+    for (size_t i = 0; i < json_array_size(at); i++)
+        if (item_matches(json_array_get(at, i), i, part))
+            compare_at(json_array_get(at, i), rest, value, equal, other);
+    json_object_foreach((json_t *)(uintptr_t)at, key, child)
+    {
+        if (fnmatch(part, key, 0) == 0)
+            compare_at(child, rest, value, equal, other);
+    }
+}
+
+bool paths_exist(const json_t *document, const char *path)
+{
+    size_t equal = 0, other = 0;
+    compare_at(document, path, NULL, &equal, &other);
+    return equal + other > 0;
+}
+
+bool paths_all_equal(const json_t *document, const char *path, const json_t *value)
+{
+    size_t equal = 0, other = 0;
+    compare_at(document, path, value, &equal, &other);
+    return equal > 0 && other == 0;
+}
+
+int paths_assignment(const char *text, char **path, json_t **value, struct error *e)
+{
+    const char *sign = strchr(text, '=');
+    if (!sign || sign == text)
+        return error_set(e, "\"%.100s\" is no assignment: expected KEY=VALUE, such as phases.measure=2s",
+                         text);
+    *path = strndup(text, (size_t)(sign - text));
+    *value = json_loads(sign + 1, JSON_DECODE_ANY, NULL);
+    if (!*value)
+        *value = json_string(sign + 1);
+    if (*path && *value)
+        return 0;
+    free(*path);
+    json_decref(*value);
+    return error_set(e, "\"%.100s\": the value is not valid UTF-8", text);
+}

@@ -1,0 +1,23 @@
+/* Phase, time left and live rates, on a terminal's stderr and nowhere else. */
+#ifndef HARNESS_PROGRESS_H
+#define HARNESS_PROGRESS_H
+
+#include "harness/run/recorder.h"
+#include <stdbool.h>
+
+struct progress {
+    bool on;
+    int64_t shown_ns; /* when a line was last drawn */
+    size_t cell, cells;
+    const char *label; /* of the cell; may be NULL */
+};
+
+void progress_open(struct progress *p, bool quiet);
+/* A phase without a known end. */
+void progress_say(struct progress *p, const char *phase);
+/* A phase on the run's clock: now between start and end; live figures when recorder is not NULL. */
+void progress_show(struct progress *p, const char *phase, int64_t now_ns, int64_t start_ns, int64_t end_ns,
+                   const struct recorder *recorder);
+void progress_clear(struct progress *p);
+
+#endif

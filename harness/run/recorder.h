@@ -1,0 +1,51 @@
+/*
+ * Takes the lines of samplers and traffic generators as they come: brings their times onto the run's clock, writes them
+ * into the result folder, and keeps what the summary needs. Memory does not grow with the length of a run.
+ */
+#ifndef HARNESS_RECORDER_H
+#define HARNESS_RECORDER_H
+
+#include "lib/error.h"
+#include "lib/formats/scenario.h"
+#include <jansson.h>
+#include <stdint.h>
+
+struct recorder;
+
+/* Writes samples.jsonl, flows.jsonl and, when asked, pauses.jsonl in `folder`. */
+struct recorder *recorder_open(const char *folder, const struct scenario *scenario, bool pauses,
+                               struct error *e);
+/* Flush; says when something could not be written (full disk). The recorder stays readable. */
+int recorder_flush(struct recorder *r, struct error *e);
+void recorder_close(struct recorder *r);
+
+/* host minus controller, taken off every time of this role from now on. */
+void recorder_clock(struct recorder *r, size_t role, int64_t offset_ns);
+/* The measure phase. Before it is set nothing is inside. */
+void recorder_window(struct recorder *r, int64_t start_ns, int64_t end_ns);
+
+/* One line of a role's sampler. -1: not a line, or it could not be written. */
+int recorder_sample(struct recorder *r, size_t role, const char *text, size_t length, struct error *e);
+/* One line of a traffic generator; times are by the clock of `role`. */
+int recorder_flow(struct recorder *r, size_t role, const char *text, size_t length, struct error *e);
+int recorder_pause(struct recorder *r, const char *where, unsigned priority, int64_t start_ns,
+                   int64_t duration_ns, struct error *e);
+
+/* Live figures, for progress. */
+struct recorder_live {
+    double goodput_bps; /* all flows together, over their latest interval */
+    double pauses_per_s;
+    uint64_t samples;
+    uint64_t errors;
+};
+void recorder_live(const struct recorder *r, struct recorder_live *live);
+/* Has this flow given its summary? Is this role's sampler at its end? */
+bool recorder_flow_done(const struct recorder *r, const char *flow);
+bool recorder_samples_done(const struct recorder *r, size_t role);
+
+/* Parts of result.json: hosts.ROLE's counters, sampling and pauses into `host`; all flows; warnings appended. */
+void recorder_host_summary(const struct recorder *r, size_t role, json_t *host);
+json_t *recorder_flow_summary(const struct recorder *r);
+void recorder_warnings(const struct recorder *r, json_t *warnings);
+
+#endif

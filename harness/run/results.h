@@ -1,0 +1,17 @@
+/* Result folders: made, indexed, and pointed at by `latest`. docs/result.md. */
+#ifndef HARNESS_RESULTS_H
+#define HARNESS_RESULTS_H
+
+#include "harness/verdict/verdict.h"
+#include <time.h>
+
+/* OUT/SCENARIO/TIME, new. The caller frees. */
+char *results_make_folder(const char *out, const char *scenario, struct error *e);
+/* FOLDER/NN for a cell. The caller frees. */
+char *results_make_cell(const char *folder, size_t number, struct error *e);
+/* Point OUT/SCENARIO/latest at the folder. */
+int results_point_latest(const char *folder, struct error *e);
+/* "2026-03-01T12:00:00Z" for now. The caller frees. */
+char *results_time(void);
+
+#endif

@@ -1,0 +1,358 @@
+#include "harness/run/sweep.h"
+#include "harness/commands/commands.h"
+#include "harness/preflight/ecn.h"
+#include "harness/run/experiment.h"
+#include "harness/run/results.h"
+#include "lib/files.h"
+#include "lib/document/json_file.h"
+#include "lib/log.h"
+#include "lib/text.h"
+#include "reports/reports.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct session {
+    const struct session_request *request;
+    struct plan plan;
+    struct interrupt interrupt;
+    struct progress progress;
+    char *folder;
+    json_t *index;
+    enum verdict verdict;
+    enum ending ending;
+    struct error why;
+};
+
+static size_t run_count(const struct session *s)
+{
+    return s->plan.cell_count * (size_t)s->request->repeats;
+}
+
+/* ---- what people read ----------------------------------------------------------------------------------------- */
+
+/* "flows.*.memory gpu, phases.measure 2s" */
+static void describe_choice(const json_t *choice, struct text *out)
+{
+    const char *path;
+    json_t *value;
+    json_object_foreach((json_t *)(uintptr_t)choice, path, value)
+    {
+        char *shown = json_is_string(value) ? NULL : json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
+        text_add(out, "%s%s %s", out->length ? ", " : "", path, shown ? shown : json_string_value(value));
+        free(shown);
+    }
+}
+
+static void print_flows(const json_t *result)
+{
+    const char *name;
+    json_t *flow;
+    size_t shown = 0;
+    json_object_foreach(json_object_get(result, "flows"), name, flow)
+    {
+        const json_t *latency = json_object_get(flow, "latency_ns");
+        if (shown++ == 8) {
+            printf("  ... and %zu more flows\n", json_object_size(json_object_get(result, "flows")) - 8);
+            break;
+        }
+        printf("  %-12s %10.2f MiB/s", name, json_number_value(json_object_get(flow, "goodput_MiBps")));
+        if (json_object_get(latency, "p50"))
+            printf("   latency %.2f us, p99 %.2f us",
+                   json_number_value(json_object_get(latency, "p50")) / 1e3,
+                   json_number_value(json_object_get(latency, "p99")) / 1e3);
+        printf("\n");
+    }
+}
+
+static void print_expectations(const json_t *result)
+{
+    size_t i;
+    json_t *entry;
+    json_array_foreach(json_object_get(result, "expectations"), i, entry)
+    {
+        const char *verdict = json_string_value(json_object_get(entry, "verdict"));
+        const char *reason = json_string_value(json_object_get(entry, "reason"));
+        if (reason && strncmp(reason, "only when", 9) == 0)
+            continue;
+        printf("  %-8s %s (%s)\n", verdict, json_string_value(json_object_get(entry, "name")),
+               reason ? reason : "");
+    }
+    json_array_foreach(json_object_get(result, "published"), i, entry)
+    {
+        const json_t *difference = json_object_get(entry, "difference_percent");
+        const char *reason = json_string_value(json_object_get(entry, "reason"));
+        double percent = json_number_value(difference);
+        if (reason)
+            printf("  published %s: not compared (%s)\n", json_string_value(json_object_get(entry, "name")),
+                   reason);
+        else if (difference)
+            printf("  published %s: %.6g %s, here %.6g (%+.1f %%)\n",
+                   json_string_value(json_object_get(entry, "name")),
+                   json_number_value(json_object_get(entry, "published")),
+                   json_string_value(json_object_get(entry, "unit")),
+                   json_number_value(json_object_get(entry, "measured")),
+                   fabs(percent) < 0.05 ? 0.0 : percent);
+    }
+}
+
+static void print_run(const struct session *s, const struct cell *cell, const char *folder,
+                      enum verdict verdict)
+{
+    struct text label = {0};
+    struct error e;
+    char *path = files_join(folder, "result.json");
+    json_t *result = path ? json_file_load(path, &e) : NULL;
+    describe_choice(cell->choice, &label);
+    progress_clear((struct progress *)(uintptr_t)&s->progress);
+    printf("%s%s%s: %s%s\n", cell->scenario.name, label.length ? ", " : "", text_string(&label),
+           verdict_names[verdict], json_is_true(json_object_get(result, "simulated")) ? " (simulated)" : "");
+    print_flows(result);
+    print_expectations(result);
+    const char *reason = json_string_value(json_object_get(result, "reason"));
+    if (reason && verdict != VERDICT_INCOMPLETE) /* that one's ends the session, and is told then */
+        printf("  %s\n", reason);
+    fflush(stdout);
+    json_decref(result);
+    free(path);
+    text_free(&label);
+}
+
+static void print_dry_run(const struct session *s)
+{
+    printf("scenario %s\nlab %s (%s, chosen by %s)\n", s->plan.scenario_path, s->plan.lab_path,
+           lab_driver_names[s->plan.cells[0].lab.driver], s->plan.lab_why);
+    printf("%zu run%s into %s/%s\n", run_count(s), run_count(s) == 1 ? "" : "s", s->request->out,
+           s->plan.cells[0].scenario.name);
+    for (size_t i = 0; i < s->plan.cell_count; i++) {
+        struct text label = {0};
+        describe_choice(s->plan.cells[i].choice, &label);
+        printf("  %02zu %s\n", i * (size_t)s->request->repeats + 1,
+               label.length ? text_string(&label) : "as it stands");
+        text_free(&label);
+    }
+    json_t *shown =
+        json_pack("{s:O,s:O}", "scenario", s->plan.cells[0].scenario_json, "lab", s->plan.cells[0].lab_json);
+    if (s->request->json)
+        json_dumpf(shown, stdout, JSON_INDENT(2));
+    json_decref(shown);
+}
+
+static void say_lab(const struct session *s)
+{
+    const struct lab *lab = &s->plan.cells[0].lab;
+    if (s->request->quiet || strcmp(s->plan.lab_why, "--lab") == 0)
+        return;
+    log_info("lab %s (chosen by %s)%s", lab->name, s->plan.lab_why,
+             lab->driver == LAB_SIM ? ": the results are simulated" : "");
+}
+
+/* ---- the index ------------------------------------------------------------------------------------------------ */
+
+static bool has_index(const struct session *s)
+{
+    return run_count(s) > 1 || json_object_size(s->plan.sweep) > 0;
+}
+
+static json_t *new_index(const struct session *s)
+{
+    const struct cell *first = &s->plan.cells[0];
+    char *started = results_time();
+    json_t *index = json_pack("{s:i,s:s,s:s,s:s,s:s?,s:b,s:b,s:s,s:s?,s:O,s:I,s:[]}", "schema", 1, "program",
+                              "harness", "version", HARNESS_VERSION, "scenario", first->scenario.name,
+                              "title", first->scenario.title, "simulated", first->lab.driver == LAB_SIM,
+                              "complete", 0, "verdict", "incomplete", "started", started, "sweep",
+                              s->plan.sweep, "repeats", (json_int_t)s->request->repeats, "cells");
+    free(started);
+    return index;
+}
+
+static int write_index(struct session *s, bool whole, struct error *e)
+{
+    char *finished = results_time(), *path = files_join(s->folder, "index.json");
+    json_object_set_new(s->index, "complete", json_boolean(whole && s->ending == ENDING_WHOLE));
+    json_object_set_new(s->index, "verdict",
+                        json_string(verdict_names[whole ? s->verdict : VERDICT_INCOMPLETE]));
+    json_object_set_new(s->index, "finished", json_string(finished ? finished : ""));
+    if (s->ending != ENDING_WHOLE)
+        json_object_set_new(s->index, "reason", json_string(s->why.text));
+    int result = !path ? error_set(e, "out of memory") : has_index(s) ? json_file_save(path, s->index, e) : 0;
+    free(finished);
+    free(path);
+    return result;
+}
+
+static void add_to_index(struct session *s, const struct cell *cell, const char *name, size_t repeat,
+                         struct outcome outcome)
+{
+    json_array_append_new(json_object_get(s->index, "cells"),
+                          json_pack("{s:s,s:O,s:I,s:s,s:b}", "folder", name, "cell", cell->choice, "repeat",
+                                    (json_int_t)repeat, "verdict", verdict_names[outcome.verdict], "complete",
+                                    outcome.ending == ENDING_WHOLE));
+    if (outcome.verdict > s->verdict)
+        s->verdict = outcome.verdict;
+}
+
+/* ---- running -------------------------------------------------------------------------------------------------- */
+
+static int fail(struct session *s, enum ending ending, const struct error *e)
+{
+    if (s->ending == ENDING_WHOLE) {
+        s->ending = ending;
+        s->why = *e;
+    }
+    return -1;
+}
+
+static int run_cell(struct session *s, const struct cell *cell, size_t number, size_t repeat)
+{
+    struct error e;
+    struct text label = {0};
+    char *folder = has_index(s) ? results_make_cell(s->folder, number, &e) : strdup(s->folder);
+    if (!folder)
+        return fail(s, ENDING_LAB_FAILED, &e);
+    describe_choice(cell->choice, &label);
+    s->progress.cell = number;
+    s->progress.cells = run_count(s);
+    s->progress.label = text_string(&label);
+    struct experiment x = {.plan = &s->plan,
+                           .cell = cell,
+                           .folder = folder,
+                           .seed = (uint64_t)s->request->seed + repeat - 1,
+                           .repeat = repeat,
+                           .interrupt = &s->interrupt,
+                           .progress = &s->progress};
+    struct outcome outcome = experiment_run(&x, &e);
+    progress_clear(&s->progress);
+    if (outcome.ending != ENDING_WHOLE)
+        fail(s, outcome.ending, &e);
+    const char *slash = strrchr(folder, '/');
+    add_to_index(s, cell, slash ? slash + 1 : folder, repeat, outcome);
+    if (!s->request->quiet && !s->request->json && outcome.ending != ENDING_NOT_STARTED)
+        print_run(s, cell, folder, outcome.verdict);
+    text_free(&label);
+    free(folder);
+    return s->ending == ENDING_WHOLE ? 0 : -1;
+}
+
+static void run_cells(struct session *s)
+{
+    struct error e;
+    size_t number = 0;
+    bool whole = true;
+    for (size_t i = 0; whole && i < s->plan.cell_count; i++)
+        for (size_t repeat = 1; whole && repeat <= (size_t)s->request->repeats; repeat++) {
+            whole = run_cell(s, &s->plan.cells[i], ++number, repeat) == 0;
+            if (write_index(s, whole && number == run_count(s), &e) != 0) {
+                fail(s, ENDING_LAB_FAILED, &e);
+                whole = false;
+            }
+        }
+}
+
+/* Only what was written to its end is pointed at. */
+static bool is_result(const char *folder)
+{
+    char *result = files_join(folder, "result.json"), *index = files_join(folder, "index.json");
+    bool is = (result && files_exist(result)) || (index && files_exist(index));
+    free(result);
+    free(index);
+    return is;
+}
+
+static void report(struct session *s)
+{
+    struct error e;
+    struct text page = {0};
+    const char *folders[] = {s->folder};
+    if (s->request->no_report || s->ending == ENDING_NOT_STARTED || !is_result(s->folder))
+        return;
+    progress_say(&s->progress, "drawing the report");
+    int result = report_make(folders, 1, &(struct report_options){0}, &page, &e);
+    progress_clear(&s->progress);
+    if (result != 0)
+        log_warning("no report: %s", e.text);
+    else if (!s->request->quiet && !s->request->json)
+        printf("report: %s\n", text_string(&page));
+    text_free(&page);
+}
+
+/* The folder of a run, and that of the scenario when it holds no other. */
+static void remove_folder(char *folder)
+{
+    char *slash = strrchr(folder, '/');
+    files_remove_tree(folder, NULL);
+    if (!slash)
+        return;
+    *slash = '\0';
+    rmdir(folder);
+    *slash = '/';
+}
+
+static int exit_status(const struct session *s)
+{
+    if (s->ending == ENDING_INTERRUPTED)
+        return EXIT_INTERRUPTED;
+    if (s->ending != ENDING_WHOLE)
+        return EXIT_LAB;
+    static const int statuses[] = {EXIT_SKIPPED, EXIT_PASSED, EXIT_EXPECTATION, EXIT_LAB};
+    return statuses[s->verdict];
+}
+
+static int run_all(struct session *s)
+{
+    struct error e;
+    s->folder = results_make_folder(s->request->out, s->plan.cells[0].scenario.name, &e);
+    if (!s->folder || interrupt_open(&s->interrupt, &e) != 0) {
+        log_error("%s", e.text);
+        return EXIT_USAGE;
+    }
+    say_lab(s);
+    s->index = new_index(s);
+    run_cells(s);
+    if (s->ending != ENDING_WHOLE)
+        log_error("%s", s->why.text);
+    if (s->ending == ENDING_NOT_STARTED && json_array_size(json_object_get(s->index, "cells")) == 1) {
+        remove_folder(s->folder); /* nothing was done, so nothing is left */
+    } else {
+        if (is_result(s->folder) && results_point_latest(s->folder, &e) != 0)
+            log_warning("%s", e.text);
+        report(s);
+        json_object_set_new(s->index, "result", json_string(s->folder));
+        if (s->request->json) {
+            json_dumpf(s->index, stdout, JSON_INDENT(2));
+            printf("\n");
+        } else if (!s->request->quiet) {
+            printf("result: %s\n", s->folder);
+        }
+    }
+    interrupt_close(&s->interrupt);
+    return exit_status(s);
+}
+
+int session_run(const struct session_request *request)
+{
+    struct session s = {.request = request, .interrupt.fd = -1};
+    struct error e;
+    struct plan_request plan = {.scenario = request->scenario,
+                                .lab = request->lab,
+                                .sets = request->sets.items,
+                                .set_count = request->sets.count,
+                                .duration_ns = request->duration_ns};
+    int status = EXIT_PASSED;
+    if (plan_load(&plan, &s.plan, &e) != 0) {
+        log_error("%s", e.text);
+        return EXIT_USAGE;
+    }
+    progress_open(&s.progress, request->quiet != 0);
+    ecn_warn(&s.plan);
+    if (request->dry_run)
+        print_dry_run(&s);
+    else
+        status = run_all(&s);
+    free(s.folder);
+    json_decref(s.index);
+    plan_free(&s.plan);
+    return status;
+}

@@ -1,0 +1,20 @@
+/* What `harness run` does: every cell of a scenario's sweep, an index, a summary, a report. */
+#ifndef HARNESS_SESSION_H
+#define HARNESS_SESSION_H
+
+#include "lib/document/options.h"
+
+struct session_request {
+    const char *scenario;
+    const char *lab;
+    struct option_strings sets;
+    const char *out;
+    int64_t duration_ns;
+    int64_t repeats, seed;
+    int dry_run, json, no_report, quiet;
+};
+
+/* Returns the program's exit status; messages have been written. */
+int session_run(const struct session_request *request);
+
+#endif

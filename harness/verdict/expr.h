@@ -1,0 +1,41 @@
+/*
+ * Expressions of expectations and published figures: a statistic over counters of roles or over values of
+ * flows, arithmetic, and with checks one comparison. docs/scenario.md has the grammar.
+ *
+ *     delta(b.tx_prio0_pause) > 0
+ *     rate(a.rx_prio0_pause_duration) < 10%
+ *     sum(flows.*.goodput_bps) >= 40Gb/s
+ */
+#ifndef HARNESS_EXPR_H
+#define HARNESS_EXPR_H
+
+#include "lib/error.h"
+#include "lib/formats/scenario.h"
+#include <jansson.h>
+#include <stdbool.h>
+
+struct expr;
+
+/* Compile; sentences point at the column (from 1). A check is a comparison, otherwise a value is meant. The
+ * caller frees. */
+struct expr *expr_compile(const char *text, bool check, struct error *e);
+void expr_free(struct expr *expr);
+
+/* Are the roles, flows, values and counters known, and do the units go together? */
+int expr_validate(const struct expr *expr, const struct scenario *scenario, struct error *e);
+
+/* Call `each` for every counter (not flow value) that the expression reads; role and counter are globs. */
+void expr_each_counter(const struct expr *expr,
+                       void (*each)(void *context, const char *role, const char *counter), void *context);
+
+enum expr_outcome { EXPR_TRUE, EXPR_FALSE, EXPR_UNKNOWN };
+struct expr_result {
+    double left, right; /* NAN where it could not be had; a value's is left */
+    const char *sign;   /* of a check: "<" */
+    const char *unit;   /* of both: "", "ns", "bytes", "b/s", "/s" */
+    char reason[256];   /* EXPR_UNKNOWN: what is missing */
+};
+/* Evaluate over a result document (docs/result.md). A value is EXPR_TRUE when it could be had. */
+enum expr_outcome expr_evaluate(const struct expr *expr, const json_t *result, struct expr_result *out);
+
+#endif

@@ -1,0 +1,186 @@
+#include "harness/verdict/verdict.h"
+
+#include "lib/text.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const verdict_names[] = {"skipped", "passed", "failed", "incomplete"};
+
+static bool host_can(const json_t *host, const char *capability)
+{
+    size_t i;
+    json_t *name;
+    json_array_foreach(json_object_get(host, "capabilities"), i, name)
+    {
+        if (strcmp(json_string_value(name), capability) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Some capabilities are those of one place in the lab, the others every sending and receiving host must have. */
+static bool lab_can(const json_t *result, const char *capability)
+{
+    bool one_is_enough = strcmp(capability, "ecn-mark") == 0 || strcmp(capability, "switch") == 0;
+    const char *role;
+    json_t *host;
+    size_t can = 0, all = 0;
+    json_object_foreach(json_object_get(result, "hosts"), role, host)
+    {
+        if (!one_is_enough && host_can(host, "switch") && !host_can(host, "rdma"))
+            continue;
+        all++;
+        can += host_can(host, capability);
+    }
+    return one_is_enough ? can > 0 : all > 0 && can == all;
+}
+
+const char *verdict_lacking(const struct list_of *needs, const json_t *result)
+{
+    const int *items = needs->items;
+    for (size_t i = 0; i < needs->count; i++)
+        if (!lab_can(result, capability_names[items[i]]))
+            return capability_names[items[i]];
+    return NULL;
+}
+
+static json_t *lacking_words(const json_t *result, const char *lacking)
+{
+    const char *lab = json_string_value(json_object_get(json_object_get(result, "lab"), "name"));
+    return json_sprintf("lab %s lacks %s", lab ? lab : "?", lacking);
+}
+
+static json_t *number(double value)
+{
+    if (isnan(value))
+        return json_null();
+    return value == floor(value) && fabs(value) < 9e15 ? json_integer((json_int_t)value) : json_real(value);
+}
+
+/* "only when flows.*.memory is gpu, and flows.*.message is 64KiB" */
+static json_t *when_words(const json_t *when)
+{
+    struct text words = {0};
+    const char *path;
+    json_t *value;
+    json_object_foreach((json_t *)(uintptr_t)when, path, value)
+    {
+        char *shown = json_is_string(value) ? strdup(json_string_value(value))
+                                            : json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
+        text_add(&words, "%s%s is %s", words.length ? ", and " : "only when ", path, shown ? shown : "?");
+        free(shown);
+    }
+    json_t *result = json_string(text_string(&words));
+    text_free(&words);
+    return result;
+}
+
+/* A number as people read it: whole where it is, no exponent, large rates in Gb/s, many bytes in GiB. */
+static void add_number(struct text *out, double value, const char *unit)
+{
+    bool rate = strcmp(unit, "b/s") == 0 && fabs(value) >= 1e6;
+    bool many = strcmp(unit, "bytes") == 0 && fabs(value) >= 1e9;
+    double shown = rate ? value / 1e9 : many ? value / (1 << 30) : value;
+    bool whole = shown == floor(shown) && fabs(shown) < 9e15;
+    text_add(out, whole ? "%.0f" : fabs(shown) >= 1e6 ? "%.1f" : many ? "%.2f" : "%.6g", shown);
+    if (value != 0)
+        text_add(out, "%s%s", *unit ? " " : "", rate ? "Gb/s" : many ? "GiB" : unit);
+}
+
+/* "25, expected < 210.6" */
+static json_t *beside_expected(const struct expr_result *r)
+{
+    struct text words = {0};
+    add_number(&words, r->left, r->unit);
+    text_add(&words, ", expected %s ", r->sign);
+    add_number(&words, r->right, r->unit);
+    json_t *result = json_string(text_string(&words));
+    text_free(&words);
+    return result;
+}
+
+static void skip(json_t *entry, json_t *reason)
+{
+    json_object_set_new(entry, "verdict", json_string("skipped"));
+    json_object_set_new(entry, "reason", reason);
+}
+
+static void decide(const struct expr *check, const json_t *result, json_t *entry)
+{
+    struct expr_result r = {.unit = ""};
+    enum expr_outcome outcome = expr_evaluate(check, result, &r);
+    json_object_set_new(entry, "left", number(r.left));
+    json_object_set_new(entry, "right", number(r.right));
+    json_object_set_new(entry, "unit", json_string(r.unit));
+    if (outcome == EXPR_UNKNOWN) {
+        skip(entry, json_string(r.reason));
+        return;
+    }
+    json_object_set_new(entry, "verdict", json_string(outcome == EXPR_TRUE ? "passed" : "failed"));
+    json_object_set_new(entry, "reason", beside_expected(&r));
+}
+
+static json_t *judge_one(const struct cell *cell, size_t i, const json_t *result, const char *why_not)
+{
+    const struct scenario_expect *expect = (const struct scenario_expect *)cell->scenario.expect.items + i;
+    json_t *entry = json_pack("{s:s,s:s}", "name", expect->name, "check", expect->check);
+    const char *lacking = verdict_lacking(&expect->needs, result);
+    if (!plan_when(cell, expect->when))
+        skip(entry, when_words(expect->when));
+    else if (lacking)
+        skip(entry, lacking_words(result, lacking));
+    else if (why_not)
+        skip(entry, json_string(why_not));
+    else
+        decide(cell->checks[i], result, entry);
+    return entry;
+}
+
+static json_t *publish_one(const struct cell *cell, size_t i, const json_t *result, const char *why_not)
+{
+    const struct scenario_published *p =
+        (const struct scenario_published *)cell->scenario.published.items + i;
+    struct expr_result r = {.left = NAN, .unit = ""};
+    json_t *entry = json_pack("{s:s,s:s,s:f,s:s,s:s}", "name", p->name, "of", p->of, "published", p->value,
+                              "unit", p->unit ? p->unit : "", "source", p->source);
+    const char *lacking = verdict_lacking(&p->needs, result);
+    if (lacking)
+        json_object_set_new(entry, "reason", lacking_words(result, lacking));
+    else if (why_not)
+        json_object_set_new(entry, "reason", json_string(why_not));
+    else if (expr_evaluate(cell->published[i], result, &r) == EXPR_UNKNOWN)
+        json_object_set_new(entry, "reason", json_string(r.reason));
+    json_object_set_new(entry, "measured", isnan(r.left) ? json_null() : json_real(r.left));
+    if (!isnan(r.left) && p->value != 0)
+        json_object_set_new(entry, "difference_percent",
+                            json_real((r.left - p->value) / fabs(p->value) * 100));
+    return entry;
+}
+
+enum verdict verdict_judge(const struct cell *cell, json_t *result, const char *why_not)
+{
+    const struct scenario_published *published = cell->scenario.published.items;
+    json_t *expectations = json_array(), *figures = json_array();
+    enum verdict verdict = VERDICT_SKIPPED;
+    for (size_t i = 0; i < cell->scenario.expect.count; i++) {
+        json_t *entry = judge_one(cell, i, result, why_not);
+        const char *said = json_string_value(json_object_get(entry, "verdict"));
+        json_array_append_new(expectations, entry);
+        if (strcmp(said, "failed") == 0)
+            verdict = VERDICT_FAILED;
+        else if (strcmp(said, "passed") == 0 && verdict == VERDICT_SKIPPED)
+            verdict = VERDICT_PASSED;
+    }
+    if (cell->scenario.expect.count == 0 && !why_not)
+        verdict = VERDICT_PASSED; /* it ran, and nothing more was asked */
+    for (size_t i = 0; i < cell->scenario.published.count; i++)
+        if (plan_when(cell, published[i].when))
+            json_array_append_new(figures, publish_one(cell, i, result, why_not));
+    if (json_is_false(json_object_get(result, "complete")))
+        verdict = VERDICT_INCOMPLETE;
+    json_object_set_new(result, "expectations", expectations);
+    json_object_set_new(result, "published", figures);
+    json_object_set_new(result, "verdict", json_string(verdict_names[verdict]));
+    return verdict;
+}

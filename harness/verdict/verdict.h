@@ -1,0 +1,17 @@
+/* Judging a result: expectations and published figures. Works on the result document alone. */
+#ifndef HARNESS_VERDICT_H
+#define HARNESS_VERDICT_H
+
+#include "harness/run/plan.h"
+
+enum verdict { VERDICT_SKIPPED, VERDICT_PASSED, VERDICT_FAILED, VERDICT_INCOMPLETE }; /* from best to worst */
+extern const char *const verdict_names[];
+
+/* Add "expectations", "published" and "verdict" to the result. `why_not`: the cell did not run, everything is skipped with
+ * this reason; NULL otherwise. Returns the verdict. */
+enum verdict verdict_judge(const struct cell *cell, json_t *result, const char *why_not);
+
+/* Of the capabilities that are needed (scenario_expect.needs), the first that the result's hosts lack; NULL: none. */
+const char *verdict_lacking(const struct list_of *needs, const json_t *result);
+
+#endif

@@ -1,0 +1,33 @@
+#include "lib/document/json_file.h"
+
+#include "lib/files.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define DOCUMENT_LIMIT (16u << 20)
+
+json_t *json_file_load(const char *path, struct error *e)
+{
+    size_t length;
+    char *data = files_read(path, DOCUMENT_LIMIT, &length, e);
+    if (!data)
+        return NULL;
+    json_error_t where;
+    json_t *value = json_loadb(data, length, JSON_REJECT_DUPLICATES, &where);
+    if (!value)
+        error_set(e, "%s:%d:%d: %s", path, where.line, where.column, where.text);
+    free(data);
+    return value;
+}
+
+int json_file_save(const char *path, const json_t *value, struct error *e)
+{
+    char *data = json_dumps(value, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
+    if (!data)
+        return error_set(e, "writing %s: the document cannot be put into words", path);
+    size_t length = strlen(data);
+    data[length] = '\n'; /* in place of the terminator: the length goes along */
+    int result = files_write_atomic(path, data, length + 1, e);
+    free(data);
+    return result;
+}

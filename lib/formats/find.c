@@ -1,0 +1,210 @@
+#include "lib/formats/find.h"
+#include "lib/files.h"
+#include "lib/document/json_file.h"
+#include "lib/document/table.h"
+#include "lib/text.h"
+#include <dirent.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char *const folders[] = {[FIND_SCENARIO] = "scenarios", [FIND_LAB] = "labs"};
+static const char *const words[] = {[FIND_SCENARIO] = "scenario", [FIND_LAB] = "lab"};
+
+/* Roots to look under: the current folder, the program's, its source tree, and where it is installed. */
+#define ROOTS 5
+static void roots(struct text out[ROOTS])
+{
+    char self[PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+    char *slash = NULL;
+    text_add(&out[0], ".");
+    if (length > 0) {
+        self[length] = '\0';
+        slash = strrchr(self, '/');
+    }
+    if (slash) {
+        *slash = '\0';
+        text_add(&out[1], "%s", self);
+        text_add(&out[2], "%s/..", self);
+        text_add(&out[3], "%s/../share/harness", self);
+    }
+    text_add(&out[4], "%s/share/harness", HARNESS_PREFIX);
+}
+
+static bool is_file(const char *path)
+{
+    struct stat s;
+    return stat(path, &s) == 0 && !S_ISDIR(s.st_mode);
+}
+
+/* The first of the ways to write `word` under a root that is a file. */
+static char *try_root(enum find_kind kind, const char *root, const char *word)
+{
+    for (int form = 0; form < 4; form++) {
+        struct text path = {0};
+        text_add(&path, "%s/", root);
+        if (form >= 2)
+            text_add(&path, "%s/", folders[kind]);
+        text_add(&path, "%s%s", word, form % 2 ? ".json" : "");
+        if (is_file(text_string(&path)))
+            return text_take(&path);
+        text_free(&path);
+    }
+    return NULL;
+}
+
+char *find_file(enum find_kind kind, const char *word, struct error *e)
+{
+    struct text all[ROOTS] = {0};
+    char *found = NULL;
+    if (is_file(word))
+        found = strdup(word);
+    roots(all);
+    for (size_t i = 0; !found && *word != '/' && i < ROOTS; i++)
+        if (all[i].data)
+            found = try_root(kind, text_string(&all[i]), word);
+    for (size_t i = 0; i < ROOTS; i++)
+        text_free(&all[i]);
+    if (!found && files_exist(word))
+        error_set(e, "%s is a folder: expected a %s file", word, words[kind]);
+    else if (!found)
+        error_set(
+            e, "there is no %s \"%s\", neither as a file nor under %s/: `harness list` shows what there is",
+            words[kind], word, folders[kind]);
+    return found;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    const char *left = *(char *const *)a, *right = *(char *const *)b;
+    const char *l = strrchr(left, '/'), *r = strrchr(right, '/');
+    return strcmp(l ? l : left, r ? r : right);
+}
+
+static bool have_name(char *const *paths, size_t count, const char *name)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(strrchr(paths[i], '/') + 1, name) == 0)
+            return true;
+    return false;
+}
+
+static void add_folder(const char *root, enum find_kind kind, char ***paths, size_t *count)
+{
+    struct text folder = {0};
+    const struct dirent *entry;
+    text_add(&folder, "%s/%s", root, folders[kind]);
+    DIR *open = opendir(text_string(&folder));
+    while (open && (entry = readdir(open))) {
+        size_t length = strlen(entry->d_name);
+        if (length < 6 || strcmp(entry->d_name + length - 5, ".json") != 0 ||
+            have_name(*paths, *count, entry->d_name))
+            continue;
+        char **grown = realloc(*paths, (*count + 1) * sizeof **paths);
+        if (!grown)
+            break;
+        *paths = grown;
+        grown[*count] = files_join(text_string(&folder), entry->d_name);
+        if (grown[*count])
+            (*count)++;
+    }
+    if (open)
+        closedir(open);
+    text_free(&folder);
+}
+
+int find_all(enum find_kind kind, char ***paths, size_t *count, struct error *e)
+{
+    struct text all[ROOTS] = {0};
+    *paths = NULL;
+    *count = 0;
+    roots(all);
+    for (size_t i = 0; i < ROOTS; i++) {
+        if (all[i].data)
+            add_folder(text_string(&all[i]), kind, paths, count);
+        text_free(&all[i]);
+    }
+    if (!*count)
+        return error_set(e,
+                         "there are no %s/ in the current folder, beside the program, or in " HARNESS_PREFIX,
+                         folders[kind]);
+    qsort(*paths, *count, sizeof **paths, by_name);
+    return 0;
+}
+
+void find_free(char **paths, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        free(paths[i]);
+    free(paths);
+}
+
+/* ---- which lab ------------------------------------------------------------------------------------------------ */
+
+struct user_config {
+    int64_t schema;
+    char *lab;
+};
+static const struct field config_fields[] = {
+    {"schema", FIELD_INTEGER, .offset = offsetof(struct user_config, schema), .min = 1, .max = 2,
+     .fallback = "1", .help = "Version of the format: 1."},
+    {"lab", FIELD_STRING, .offset = offsetof(struct user_config, lab),
+     .help = "The lab that is taken when none is given."},
+    {0},
+};
+static const struct table config_table = {"config", "Your own defaults.", sizeof(struct user_config),
+                                          config_fields, NULL};
+
+/* The config file's lab, or NULL; -1 when there is a file that cannot be read. */
+static int configured_lab(char **lab, struct error *e)
+{
+    const char *base = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
+    struct text path = {0};
+    struct user_config config;
+    int result = 0;
+    *lab = NULL;
+    if (base && *base == '/')
+        text_add(&path, "%s/harness/config.json", base);
+    else if (home)
+        text_add(&path, "%s/.config/harness/config.json", home);
+    if (path.data && files_exist(path.data)) {
+        json_t *json = json_file_load(path.data, e);
+        result = json ? table_parse(&config_table, json, &config, e) : -1;
+        if (json && result != 0)
+            error_prefix(e, "%s", path.data);
+        if (result == 0 && config.lab)
+            *lab = strdup(config.lab);
+        if (result == 0)
+            table_free(&config_table, &config);
+        json_decref(json);
+    }
+    text_free(&path);
+    return result;
+}
+
+char *find_lab(const char *said, const char *fallback, const char **why, struct error *e)
+{
+    const char *variable = getenv("HARNESS_LAB");
+    char *configured = NULL;
+    *why = "--lab";
+    if (said)
+        return find_file(FIND_LAB, said, e);
+    *why = "HARNESS_LAB";
+    if (variable && *variable)
+        return find_file(FIND_LAB, variable, e);
+    if (configured_lab(&configured, e) != 0)
+        return NULL;
+    *why = configured ? "the config file" : "the scenario";
+    if (!configured && !fallback) {
+        error_set(e, "no lab: give --lab, set HARNESS_LAB, or write \"lab\" into "
+                     "$XDG_CONFIG_HOME/harness/config.json; a "
+                     "run takes its scenario's, too");
+        return NULL;
+    }
+    char *found = find_file(FIND_LAB, configured ? configured : fallback, e);
+    free(configured);
+    return found;
+}

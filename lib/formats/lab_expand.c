@@ -1,0 +1,219 @@
+/* Writes a lab out: the helper topologies as hosts, switches and links, and the shared values into each of
+ * them. */
+#include "lib/formats/lab.h"
+#include "lib/formats/scenario.h"
+#include <string.h>
+
+#define LINK_LIMIT 100000 /* as many as a lab may have */
+
+static const char *const topology_names[] = {"star", "dumbbell", "leaf_spine", "fat_tree", NULL};
+
+#define AT(member) .offset = offsetof(struct lab_topology, member)
+static const struct field topology_fields[] = {
+    {"kind", FIELD_CHOICE, AT(kind), .choices = topology_names, .required = true, .help = "Its shape."},
+    {"hosts", FIELD_INTEGER, AT(hosts), .min = 1, .max = 10000, .fallback = "8",
+     .help = "star: hosts; dumbbell: hosts a side; leaf_spine: hosts a leaf."},
+    {"leaves", FIELD_INTEGER, AT(leaves), .min = 1, .max = 1000, .fallback = "4",
+     .help = "leaf_spine: leaves."},
+    {"spines", FIELD_INTEGER, AT(spines), .min = 1, .max = 1000, .fallback = "4",
+     .help = "leaf_spine: spines."},
+    {"k", FIELD_INTEGER, AT(k), .min = 2, .max = 32, .fallback = "4",
+     .help = "fat_tree: ports of a switch, even."},
+    {"uplink", FIELD_STRING, AT(uplink),
+     .help = "Rate of the links between switches; unset: that of all links."},
+    {0},
+};
+#undef AT
+const struct table lab_topology_table = {
+    "lab.topology",
+    "Nodes and links by a helper: hosts h0, h1, ...; switches s0 (star), s0, s1 (dumbbell), leaf0, spine0 "
+    "(leaf_spine), edge0, agg0, core0 (fat_tree).",
+    sizeof(struct lab_topology), topology_fields, NULL};
+
+/* What is being drawn. */
+struct drawing {
+    json_t *hosts, *switches, *links;
+    const char *uplink;
+};
+
+static void draw_node(json_t *nodes, const char *kind, int64_t i)
+{
+    char name[32];
+    snprintf(name, sizeof name, "%s%lld", kind, (long long)i);
+    if (!json_object_get(nodes, name))
+        json_object_set_new(nodes, name, json_object());
+}
+
+static void draw_link(struct drawing *d, const char *a, int64_t i, const char *b, int64_t k)
+{
+    json_t *link = json_pack("{s:[o,o]}", "between", json_sprintf("%s%lld", a, (long long)i),
+                             json_sprintf("%s%lld", b, (long long)k));
+    if (d->uplink && strcmp(a, "h") != 0)
+        json_object_set_new(link, "rate", json_string(d->uplink));
+    json_array_append_new(d->links, link);
+}
+
+static void draw_star(struct drawing *d, const struct lab_topology *t)
+{
+    draw_node(d->switches, "s", 0);
+    for (int64_t h = 0; h < t->hosts; h++) {
+        draw_node(d->hosts, "h", h);
+        draw_link(d, "h", h, "s", 0);
+    }
+}
+
+static void draw_dumbbell(struct drawing *d, const struct lab_topology *t)
+{
+    for (int64_t s = 0; s < 2; s++) {
+        draw_node(d->switches, "s", s);
+        for (int64_t h = 0; h < t->hosts; h++) {
+            draw_node(d->hosts, "h", s * t->hosts + h);
+            draw_link(d, "h", s * t->hosts + h, "s", s);
+        }
+    }
+    draw_link(d, "s", 0, "s", 1);
+}
+
+static void draw_leaf_spine(struct drawing *d, const struct lab_topology *t)
+{
+    for (int64_t leaf = 0; leaf < t->leaves; leaf++)
+        draw_node(d->switches, "leaf", leaf);
+    for (int64_t spine = 0; spine < t->spines; spine++)
+        draw_node(d->switches, "spine", spine);
+    for (int64_t leaf = 0; leaf < t->leaves; leaf++) {
+        for (int64_t h = 0; h < t->hosts; h++) {
+            draw_node(d->hosts, "h", leaf * t->hosts + h);
+            draw_link(d, "h", leaf * t->hosts + h, "leaf", leaf);
+        }
+    }
+    for (int64_t leaf = 0; leaf < t->leaves; leaf++)
+        for (int64_t spine = 0; spine < t->spines; spine++)
+            draw_link(d, "leaf", leaf, "spine", spine);
+}
+
+/* Al-Fares et al., SIGCOMM 2008: k pods of k/2 edge and k/2 aggregation switches, (k/2)^2 core switches,
+ * k^3/4 hosts. */
+static void draw_fat_tree(struct drawing *d, const struct lab_topology *t)
+{
+    int64_t half = t->k / 2;
+    for (int64_t core = 0; core < half * half; core++)
+        draw_node(d->switches, "core", core);
+    for (int64_t pod = 0; pod < t->k; pod++) {
+        for (int64_t i = 0; i < half; i++) {
+            int64_t edge = pod * half + i;
+            draw_node(d->switches, "edge", edge);
+            draw_node(d->switches, "agg", edge);
+            for (int64_t h = 0; h < half; h++) {
+                draw_node(d->hosts, "h", edge * half + h);
+                draw_link(d, "h", edge * half + h, "edge", edge);
+            }
+        }
+        for (int64_t i = 0; i < half; i++)
+            for (int64_t k = 0; k < half; k++) {
+                draw_link(d, "edge", pod * half + i, "agg", pod * half + k);
+                draw_link(d, "agg", pod * half + i, "core", i * half + k);
+            }
+    }
+}
+
+static json_t *child(json_t *document, const char *key, json_t *empty)
+{
+    json_t *there = json_object_get(document, key);
+    if (there) {
+        json_decref(empty);
+        return there;
+    }
+    json_object_set_new(document, key, empty);
+    return empty;
+}
+
+static int draw(json_t *document, const json_t *topology, struct error *e)
+{
+    struct lab_topology t;
+    if (table_parse(&lab_topology_table, topology, &t, e) != 0)
+        return error_prefix(e, "topology");
+    struct drawing d = {child(document, "hosts", json_object()), child(document, "switches", json_object()),
+                        child(document, "links", json_array()), t.uplink};
+    int result = 0;
+    if (!json_is_object(d.hosts) || !json_is_object(d.switches) || !json_is_array(d.links))
+        result = error_set(e, "topology: hosts and switches must be objects, links a list");
+    else if (t.kind == TOPOLOGY_FAT_TREE && t.k % 2)
+        result = error_set(e, "topology.k: %lld is odd: expected an even number of ports", (long long)t.k);
+    else if (t.kind == TOPOLOGY_STAR)
+        draw_star(&d, &t);
+    else if (t.kind == TOPOLOGY_LEAF_SPINE && t.leaves * (t.hosts + t.spines) > LINK_LIMIT)
+        result = error_set(e, "topology: %lld leaves with %lld hosts and %lld spines are more than %d links",
+                           (long long)t.leaves, (long long)t.hosts, (long long)t.spines, LINK_LIMIT);
+    else if (t.kind == TOPOLOGY_DUMBBELL)
+        draw_dumbbell(&d, &t);
+    else if (t.kind == TOPOLOGY_LEAF_SPINE)
+        draw_leaf_spine(&d, &t);
+    else
+        draw_fat_tree(&d, &t);
+    table_free(&lab_topology_table, &t);
+    return result;
+}
+
+/* A node's own values over the shared ones. */
+static json_t *over(const json_t *shared, const json_t *own)
+{
+    if (!json_is_object(own))
+        return json_deep_copy(own);
+    json_t *merged = json_deep_copy(shared);
+    json_merge_deep(merged, own);
+    return merged;
+}
+
+static void share_in_object(json_t *nodes, const json_t *shared)
+{
+    const char *name;
+    json_t *node;
+    void *next;
+    json_object_foreach_safe(nodes, next, name, node)
+    {
+        json_object_set_new(nodes, name, over(shared, node));
+    }
+}
+
+static int share(json_t *document, json_t *defaults, struct error *e)
+{
+    static const struct {
+        const char *key, *nodes;
+    } kinds[] = {{"host", "hosts"}, {"switch", "switches"}, {"link", "links"}};
+    const char *key;
+    json_t *shared;
+    if (!json_is_object(defaults))
+        return error_set(e, "defaults: expected an object with host, switch and link");
+    json_object_foreach(defaults, key, shared)
+    {
+        size_t k = 0;
+        while (k < 3 && strcmp(kinds[k].key, key) != 0)
+            k++;
+        if (k == 3)
+            return error_set(e, "defaults: unknown key \"%.60s\": expected host, switch or link", key);
+        if (!json_is_object(shared))
+            return error_set(e, "defaults.%s: expected an object", key);
+        json_t *nodes = json_object_get(document, kinds[k].nodes);
+        if (json_is_object(nodes))
+            share_in_object(nodes, shared);
+        for (size_t i = 0; i < json_array_size(nodes); i++)
+            json_array_set_new(nodes, i, over(shared, json_array_get(nodes, i)));
+    }
+    return 0;
+}
+
+json_t *lab_expand(const json_t *json, struct error *e)
+{
+    json_t *document = json_deep_copy(json);
+    json_t *topology = json_incref(json_object_get(document, "topology"));
+    json_t *defaults = json_incref(json_object_get(document, "defaults"));
+    json_object_del(document, "topology");
+    json_object_del(document, "defaults");
+    if ((topology && draw(document, topology, e) != 0) || (defaults && share(document, defaults, e) != 0)) {
+        json_decref(document);
+        document = NULL;
+    }
+    json_decref(topology);
+    json_decref(defaults);
+    return document;
+}

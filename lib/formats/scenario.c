@@ -1,0 +1,507 @@
+#include "lib/formats/scenario.h"
+#include "lib/document/options.h"
+#include "lib/clock.h"
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const flow_op_names[] = {"write", "write-imm", "read", "send", NULL};
+const char *const flow_mode_names[] = {"bandwidth", "latency", NULL};
+const char *const flow_memory_names[] = {"host", "gpu", NULL};
+static const char *const pattern_names[] = {"poisson",    "incast",          "permutation",
+                                            "all-to-all", "ring-all-reduce", NULL};
+static const char *const sizes_names[] = {"fixed", "web-search", "data-mining", NULL};
+
+const char *const capability_names[] = {
+    "rdma",         /* traffic over verbs, or its simulation     */
+    "roce-nic",     /* RoCE is the NIC's work, not the kernel's: figures of hardware may stand beside it */
+    "gpu",          /* flows may use GPU memory                  */
+    "pfc",          /* priority flow control, with its counters  */
+    "pfc-duration", /* and pause durations                      */
+    "ecn-mark",     /* somewhere packets are marked CE           */
+    "cnp",          /* DCQCN: CNPs are sent and handled          */
+    "hw-counters",  /* mlx5's RDMA hw_counters                   */
+    "lossless",     /* drops and retransmissions are counted     */
+    "pcie",         /* PCIe stall counters or GPU PCIe rates     */
+    "switch",       /* a forwarding role                         */
+    NULL,
+};
+
+#define AT(member) .offset = offsetof(struct scenario_flow, member)
+static int check_flow(const void *object, const char *path, struct error *e)
+{
+    const struct scenario_flow *flow = object;
+    if (strcmp(flow->from, flow->to) == 0)
+        return error_set(e, "%s: goes from \"%s\" to itself: expected two different roles", path, flow->from);
+    if (flow->stop_ns != FIELD_UNSET && flow->stop_ns <= flow->start_ns)
+        return error_set(e, "%s.stop: the flow would end before it starts", path);
+    return 0;
+}
+
+static const struct field flow_fields[] = {
+    {"name", FIELD_STRING, AT(name), .required = true, .help = "Name of the flow, unique."},
+    {"from", FIELD_STRING, AT(from), .required = true, .help = "Role that starts the operations."},
+    {"to", FIELD_STRING, AT(to), .required = true, .help = "Role at the other end."},
+    {"op", FIELD_CHOICE, AT(op), .choices = flow_op_names, .fallback = "\"write\"",
+     .help = "RDMA operation."},
+    {"mode", FIELD_CHOICE, AT(mode), .choices = flow_mode_names, .fallback = "\"bandwidth\"",
+     .help = "Keep the queue full, or send one message at a time and measure half the round trip."},
+    {"memory", FIELD_CHOICE, AT(memory), .choices = flow_memory_names, .fallback = "\"host\"",
+     .help = "Where the buffers are, at both ends."},
+    {"message", FIELD_QUANTITY, AT(message_bytes), .unit = UNIT_BYTES, .min = 1, .max = 1LL << 31,
+     .fallback = "\"64KiB\"", .help = "Size of a message."},
+    {"queue_pairs", FIELD_INTEGER, AT(queue_pairs), .min = 1, .max = 16384, .fallback = "1",
+     .help = "Queue pairs of the flow."},
+    {"depth", FIELD_INTEGER, AT(depth), .min = 1, .max = 32768, .fallback = "128",
+     .help = "Messages in flight on each queue pair."},
+    {"priority", FIELD_INTEGER, AT(priority), .min = 0, .max = 7, .fallback = "0",
+     .help = "Priority of its packets."},
+    {"traffic_class", FIELD_INTEGER, AT(traffic_class), .min = 0, .max = 255,
+     .help = "The IP header's DSCP and ECN bits; unset: the priority's DSCP, and ECT(0) where ECN is on."},
+    {"validate", FIELD_BOOL, AT(validate), .fallback = "false",
+     .help = "Fill messages with a pattern and check at the far end what arrived."},
+    {"rate", FIELD_QUANTITY, AT(rate_bps), .unit = UNIT_RATE_BPS, .min = 1000, .max = 1LL << 43,
+     .help = "Limit of the payload rate."},
+    {"size", FIELD_QUANTITY, AT(size_bytes), .unit = UNIT_BYTES, .min = 1, .max = 1LL << 50,
+     .help = "The flow ends after so much payload; unset: endless."},
+    {"start", FIELD_QUANTITY, AT(start_ns), .unit = UNIT_TIME_NS, .min = 0, .max = 86400 * NS_PER_S,
+     .fallback = "\"0\"", .help = "Start after the beginning of the warm-up."},
+    {"stop", FIELD_QUANTITY, AT(stop_ns), .unit = UNIT_TIME_NS, .min = 0, .max = 86400 * NS_PER_S,
+     .help = "End after the beginning of the warm-up; unset: the end of the measurement."},
+    {0},
+};
+#undef AT
+static const struct table flow_table = {"scenario.flow", "A flow between two roles.",
+                                        sizeof(struct scenario_flow), flow_fields, check_flow};
+
+#define AT(member) .offset = offsetof(struct scenario_traffic, member)
+static int check_traffic(const void *object, const char *path, struct error *e)
+{
+    const struct scenario_traffic *traffic = object;
+    if (traffic->pattern == PATTERN_INCAST && traffic->to.count != 1)
+        return error_set(e, "%s.to: an incast has %zu receivers, expected one role", path, traffic->to.count);
+    if (traffic->stop_ns != FIELD_UNSET && traffic->stop_ns <= traffic->start_ns)
+        return error_set(e, "%s.stop: the traffic would end before it starts", path);
+    return 0;
+}
+
+static const struct field traffic_fields[] = {
+    {"name", FIELD_STRING, AT(name), .required = true,
+     .help = "Name of the traffic, unique; its flows are NAME/0, NAME/1, ..."},
+    {"pattern", FIELD_CHOICE, AT(pattern), .choices = pattern_names, .required = true,
+     .help = "Who sends to whom."},
+    {"from", FIELD_LIST, AT(from), .item = FIELD_STRING, .min = 1, .max = 100000, .required = true,
+     .help = "Sending roles."},
+    {"to", FIELD_LIST, AT(to), .item = FIELD_STRING, .min = 0, .max = 100000,
+     .help = "Receiving roles; unset: the senders themselves."},
+    {"size", FIELD_QUANTITY, AT(size_bytes), .unit = UNIT_BYTES, .min = 1, .max = 1LL << 50,
+     .help = "Payload of a flow (with sizes \"fixed\"); unset: endless."},
+    {"sizes", FIELD_CHOICE, AT(sizes), .choices = sizes_names, .fallback = "\"fixed\"",
+     .help = "Distribution of flow sizes: that of web search (DCTCP, SIGCOMM 2010) or of data mining (VL2, "
+             "SIGCOMM 2009)."},
+    {"load", FIELD_NUMBER, AT(load), .min_number = 0.0001, .max_number = 1, .fallback = "0.5",
+     .help = "Poisson arrivals: share of each sender's link."},
+    {"count", FIELD_INTEGER, AT(count), .min = 1, .max = 100000000, .fallback = "1",
+     .help = "Rounds; with Poisson arrivals the number of flows at most."},
+    {"shift", FIELD_INTEGER, AT(shift), .min = 1, .max = 100000,
+     .help = "Permutation: role i sends to role i+shift; unset: drawn by the seed."},
+    {"memory", FIELD_CHOICE, AT(memory), .choices = flow_memory_names, .fallback = "\"host\"",
+     .help = "Where the buffers are."},
+    {"message", FIELD_QUANTITY, AT(message_bytes), .unit = UNIT_BYTES, .min = 1, .max = 1LL << 31,
+     .fallback = "\"64KiB\"", .help = "Size of a message."},
+    {"depth", FIELD_INTEGER, AT(depth), .min = 1, .max = 32768, .fallback = "128",
+     .help = "Messages in flight a flow."},
+    {"priority", FIELD_INTEGER, AT(priority), .min = 0, .max = 7, .fallback = "0",
+     .help = "Priority of its packets."},
+    {"start", FIELD_QUANTITY, AT(start_ns), .unit = UNIT_TIME_NS, .min = 0, .max = 86400 * NS_PER_S,
+     .fallback = "\"0\"", .help = "First flow after the beginning of the warm-up."},
+    {"stop", FIELD_QUANTITY, AT(stop_ns), .unit = UNIT_TIME_NS, .min = 0, .max = 86400 * NS_PER_S,
+     .help = "No new flow after this; unset: the end of the measurement."},
+    {0},
+};
+#undef AT
+static const struct table traffic_table = {"scenario.traffic", "Many flows by a pattern.",
+                                           sizeof(struct scenario_traffic), traffic_fields, check_traffic};
+
+#define AT(member) .offset = offsetof(struct scenario_storm, member)
+static int check_storm(const void *object, const char *path, struct error *e)
+{
+    const struct scenario_storm *storm = object;
+    if (storm->stop_ns <= storm->start_ns)
+        return error_set(e, "%s.stop: the storm would end before it starts", path);
+    return 0;
+}
+
+static const struct field storm_fields[] = {
+    {"role", FIELD_STRING, AT(role), .required = true, .help = "The broken host."},
+    {"priority", FIELD_INTEGER, AT(priority), .min = 0, .max = 7, .fallback = "0",
+     .help = "Priority that it pauses."},
+    {"start", FIELD_QUANTITY, AT(start_ns), .unit = UNIT_TIME_NS, .min = 0, .max = 86400 * NS_PER_S,
+     .fallback = "\"0\"", .help = "Begin after the beginning of the warm-up."},
+    {"stop", FIELD_QUANTITY, AT(stop_ns), .unit = UNIT_TIME_NS, .min = 1, .max = 86400 * NS_PER_S,
+     .required = true, .help = "End after the beginning of the warm-up."},
+    {0},
+};
+#undef AT
+static const struct table storm_table = {
+    "scenario.storm", "A fault: a host that pauses its peer without a reason. Simulated labs only.",
+    sizeof(struct scenario_storm), storm_fields, check_storm};
+
+#define AT(member) .offset = offsetof(struct scenario_phases, member)
+static const struct field phases_fields[] = {
+    {"warmup", FIELD_QUANTITY, AT(warmup_ns), .unit = UNIT_TIME_NS, .min = 0, .max = 3600 * NS_PER_S,
+     .fallback = "\"1s\"", .help = "Traffic runs, nothing counts yet."},
+    {"measure", FIELD_QUANTITY, AT(measure_ns), .unit = UNIT_TIME_NS, .min = 1000, .max = 86400 * NS_PER_S,
+     .fallback = "\"10s\"", .help = "What every figure is taken over."},
+    {"cooldown", FIELD_QUANTITY, AT(cooldown_ns), .unit = UNIT_TIME_NS, .min = 0, .max = 3600 * NS_PER_S,
+     .fallback = "\"500ms\"", .help = "Traffic has stopped, sampling goes on."},
+    {0},
+};
+#undef AT
+static const struct table phases_table = {"scenario.phases", "How long.", sizeof(struct scenario_phases),
+                                          phases_fields, NULL};
+
+#define AT(member) .offset = offsetof(struct scenario_sample, member)
+static const struct field sample_fields[] = {
+    {"every", FIELD_QUANTITY, AT(every_ns), .unit = UNIT_TIME_NS, .min = 1000, .max = 60 * NS_PER_S,
+     .fallback = "\"10ms\"", .help = "Time between samples."},
+    {"groups", FIELD_LIST, AT(groups), .item = FIELD_STRING, .min = 0, .max = 32,
+     .help = "Groups of counters: pfc, ecn, throughput, drops, pcie, buffer, dcqcn, queue, link, errors, "
+             "all; unset: all."},
+    {0},
+};
+#undef AT
+static const struct table sample_table = {"scenario.sample", "What is sampled.",
+                                          sizeof(struct scenario_sample), sample_fields, NULL};
+
+#define AT(member) .offset = offsetof(struct scenario_expect, member)
+static const struct field expect_fields[] = {
+    {"name", FIELD_STRING, AT(name), .required = true, .help = "What is expected, in words."},
+    {"when", FIELD_JSON, AT(when), .help = "Only in cells where each path has this value."},
+    {"check", FIELD_STRING, AT(check), .required = true, .help = "An expression that must hold."},
+    {"needs", FIELD_LIST, AT(needs), .item = FIELD_CHOICE, .choices = capability_names, .min = 0, .max = 16,
+     .help = "What the lab must be able to do; else the expectation is skipped."},
+    {0},
+};
+#undef AT
+static const struct table expect_table = {"scenario.expect", "An expectation.",
+                                          sizeof(struct scenario_expect), expect_fields, NULL};
+
+#define AT(member) .offset = offsetof(struct scenario_published, member)
+static const struct field published_fields[] = {
+    {"name", FIELD_STRING, AT(name), .required = true, .help = "What the figure is."},
+    {"when", FIELD_JSON, AT(when), .help = "Only in cells where each path has this value."},
+    {"of", FIELD_STRING, AT(of), .required = true, .help = "The expression whose value stands beside it."},
+    {"value", FIELD_NUMBER, AT(value), .required = true, .help = "The published figure."},
+    {"unit", FIELD_STRING, AT(unit), .help = "Its unit."},
+    {"source", FIELD_STRING, AT(source), .required = true, .help = "Where it was published."},
+    {"needs", FIELD_LIST, AT(needs), .item = FIELD_CHOICE, .choices = capability_names, .min = 0, .max = 16,
+     .help = "What the lab must be able to do for the comparison to say something; else it is not made."},
+    {0},
+};
+#undef AT
+static const struct table published_table = {"scenario.published", "A figure from elsewhere.",
+                                             sizeof(struct scenario_published), published_fields, NULL};
+
+#define AT(member) .offset = offsetof(struct scenario, member)
+static const struct field scenario_fields[] = {
+    {"schema", FIELD_INTEGER, AT(schema), .min = 1, .max = 2, .required = true,
+     .help = "Version of the format: 1."},
+    {"name", FIELD_STRING, AT(name), .required = true,
+     .help = "Name: letters, digits, dot, dash and underscore."},
+    {"title", FIELD_STRING, AT(title), .help = "Title for people."},
+    {"lab", FIELD_STRING, AT(lab), .help = "The simulated lab that is taken when no lab is given."},
+    {"roles", FIELD_LIST, AT(roles), .item = FIELD_STRING, .min = 1, .max = 100000, .required = true,
+     .help = "Names of the hosts; \"h[0-31]\" stands for h0 to h31."},
+    {"phases", FIELD_OBJECT, AT(phases), .sub = &phases_table, .help = "How long."},
+    {"settings", FIELD_OBJECT, AT(settings), .sub = &settings_table, .help = "Settings of every role."},
+    {"settings_of", FIELD_MAP, AT(settings_of), .item = FIELD_OBJECT, .sub = &settings_table, .min = 0,
+     .max = 100000, .help = "Settings of single roles, over the common ones."},
+    {"flows", FIELD_LIST, AT(flows), .item = FIELD_OBJECT, .sub = &flow_table, .min = 0, .max = 100000,
+     .help = "Flows."},
+    {"traffic", FIELD_LIST, AT(traffic), .item = FIELD_OBJECT, .sub = &traffic_table, .min = 0, .max = 1000,
+     .help = "Flows by a pattern."},
+    {"storms", FIELD_LIST, AT(storms), .item = FIELD_OBJECT, .sub = &storm_table, .min = 0, .max = 1000,
+     .help = "Faults: hosts that pause their peers without a reason (simulated)."},
+    {"sample", FIELD_OBJECT, AT(sample), .sub = &sample_table, .help = "What is sampled."},
+    {"sweep", FIELD_JSON, AT(sweep), .help = "Path to a list of values; every combination is run."},
+    {"expect", FIELD_LIST, AT(expect), .item = FIELD_OBJECT, .sub = &expect_table, .min = 0, .max = 1000,
+     .help = "Expectations."},
+    {"published", FIELD_LIST, AT(published), .item = FIELD_OBJECT, .sub = &published_table, .min = 0,
+     .max = 1000, .help = "Figures from elsewhere to set beside this run's."},
+    {0},
+};
+#undef AT
+
+const struct table scenario_table = {"scenario",
+                                     "What is done: flows, settings, phases, samples, expectations, sweep.",
+                                     sizeof(struct scenario), scenario_fields, NULL};
+
+/* ---- references between names --------------------------------------------------------------------------- */
+
+/* Names of roles and flows have no dots: paths and expressions separate by them. */
+static bool is_name(const char *name, const char *also)
+{
+    if (!*name || strlen(name) > 100 || *name == '.' || *name == '-')
+        return false;
+    for (const char *c = name; *c; c++)
+        if (!isalnum((unsigned char)*c) && !strchr(also, *c))
+            return false;
+    return true;
+}
+
+/* A hash set of names, so that 100000 roles cost no quadratic time. */
+struct names {
+    json_t *set;
+};
+
+static int names_add(struct names *names, const char *name)
+{
+    if (json_object_get(names->set, name))
+        return -1;
+    return json_object_set_new(names->set, name, json_true());
+}
+
+static bool names_have(const struct names *names, const char *name)
+{
+    return json_object_get(names->set, name) != NULL;
+}
+
+static int unknown_role(const struct list_of *roles, const char *path, const char *role, struct error *e)
+{
+    const char **words = calloc(roles->count + 1, sizeof *words);
+    struct text known = {0};
+    if (!words)
+        return error_set(e, "%s: out of memory", path);
+    memcpy(words, roles->items, roles->count * sizeof *words);
+    for (size_t i = 0; i < roles->count && i < 20; i++)
+        text_add(&known, "%s%s", i ? ", " : "", words[i]);
+    if (roles->count > 20)
+        text_add(&known, ", ... (%zu)", roles->count);
+    const char *near = options_nearest(role, words);
+    error_set(e, "%s: there is no role \"%.60s\"%s%s%s: expected one of %s", path, role,
+              near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "", text_string(&known));
+    free(words);
+    text_free(&known);
+    return -1;
+}
+
+static int check_roles(const struct list_of *list, const struct names *roles, const struct scenario *scenario,
+                       const char *path, struct error *e)
+{
+    char *const *items = list->items;
+    for (size_t i = 0; i < list->count; i++) {
+        char at[160];
+        snprintf(at, sizeof at, "%s[%zu]", path, i);
+        if (!names_have(roles, items[i]))
+            return unknown_role(&scenario->roles, at, items[i], e);
+    }
+    return 0;
+}
+
+static int collect_roles(const struct scenario *scenario, struct names *roles, struct error *e)
+{
+    char *const *items = scenario->roles.items;
+    for (size_t i = 0; i < scenario->roles.count; i++) {
+        if (!is_name(items[i], "_-"))
+            return error_set(e,
+                             "roles[%zu]: \"%.60s\" is no name: expected letters, digits, dash, underscore",
+                             i, items[i]);
+        if (strcmp(items[i], "flows") == 0)
+            return error_set(e, "roles[%zu]: \"flows\" cannot be a role: expressions use the word", i);
+        if (names_add(roles, items[i]) != 0)
+            return error_set(e, "roles[%zu]: \"%s\" is there twice", i, items[i]);
+    }
+    return 0;
+}
+
+static int check_flow_names(const struct scenario *scenario, const struct names *roles, struct names *flows,
+                            struct error *e)
+{
+    const struct scenario_flow *items = scenario->flows.items;
+    for (size_t i = 0; i < scenario->flows.count; i++) {
+        char at[64];
+        snprintf(at, sizeof at, "flows[%zu].from", i);
+        if (!names_have(roles, items[i].from))
+            return unknown_role(&scenario->roles, at, items[i].from, e);
+        snprintf(at, sizeof at, "flows[%zu].to", i);
+        if (!names_have(roles, items[i].to))
+            return unknown_role(&scenario->roles, at, items[i].to, e);
+        if (!is_name(items[i].name, "_-"))
+            return error_set(
+                e, "flows[%zu].name: \"%.60s\" is no name: expected letters, digits, dash, underscore", i,
+                items[i].name);
+        if (names_add(flows, items[i].name) != 0)
+            return error_set(e, "flows[%zu].name: \"%s\" is there twice", i, items[i].name);
+    }
+    return 0;
+}
+
+static int check_traffic_names(const struct scenario *scenario, const struct names *roles,
+                               struct names *flows, struct error *e)
+{
+    const struct scenario_traffic *items = scenario->traffic.items;
+    for (size_t i = 0; i < scenario->traffic.count; i++) {
+        char at[64];
+        snprintf(at, sizeof at, "traffic[%zu].from", i);
+        if (check_roles(&items[i].from, roles, scenario, at, e) != 0)
+            return -1;
+        snprintf(at, sizeof at, "traffic[%zu].to", i);
+        if (check_roles(&items[i].to, roles, scenario, at, e) != 0)
+            return -1;
+        if (!is_name(items[i].name, "_-"))
+            return error_set(
+                e, "traffic[%zu].name: \"%.60s\" is no name: expected letters, digits, dash, underscore", i,
+                items[i].name);
+        if (names_add(flows, items[i].name) != 0)
+            return error_set(e, "traffic[%zu].name: \"%s\" is there twice", i, items[i].name);
+    }
+    return 0;
+}
+
+static int check_groups(const struct scenario *scenario, struct error *e)
+{
+    static const char *const known[] = {"pfc",   "ecn",  "throughput", "drops", "pcie", "buffer", "dcqcn",
+                                        "queue", "link", "errors",     "other", "all",  NULL};
+    char *const *items = scenario->sample.groups.items;
+    for (size_t i = 0; i < scenario->sample.groups.count; i++) {
+        size_t k = 0;
+        while (known[k] && strcmp(known[k], items[i]) != 0)
+            k++;
+        if (known[k])
+            continue;
+        const char *near = options_nearest(items[i], known);
+        return error_set(e,
+                         "sample.groups[%zu]: \"%.60s\" is no group%s%s%s: expected pfc, ecn, throughput, "
+                         "drops, pcie, buffer, dcqcn, queue, link, errors or all",
+                         i, items[i], near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
+    }
+    return 0;
+}
+
+static int check_references(const struct scenario *scenario, struct names *roles, struct names *flows,
+                            struct error *e)
+{
+    const struct settings *of = scenario->settings_of.items;
+    if (!is_name(scenario->name, "._-"))
+        return error_set(e, "name: \"%.60s\" is no name: expected letters, digits, dot, dash, underscore",
+                         scenario->name);
+    if (scenario->schema != 1)
+        return error_set(e, "schema: %lld is unknown: this program reads schema 1",
+                         (long long)scenario->schema);
+    if (collect_roles(scenario, roles, e) != 0 || check_flow_names(scenario, roles, flows, e) != 0 ||
+        check_traffic_names(scenario, roles, flows, e) != 0 || check_groups(scenario, e) != 0)
+        return -1;
+    const struct scenario_storm *storms = scenario->storms.items;
+    for (size_t i = 0; i < scenario->storms.count; i++)
+        if (!names_have(roles, storms[i].role))
+            return unknown_role(&scenario->roles, "storms", storms[i].role, e);
+    for (size_t i = 0; i < scenario->settings_of.count; i++)
+        if (!names_have(roles, of[i].name))
+            return unknown_role(&scenario->roles, "settings_of", of[i].name, e);
+    if (scenario->flows.count + scenario->traffic.count == 0)
+        return error_set(e, "flows: there are none: expected at least one flow, or traffic");
+    return 0;
+}
+
+int scenario_parse(const json_t *json, struct scenario *scenario, struct error *e)
+{
+    if (table_parse(&scenario_table, json, scenario, e) != 0)
+        return -1;
+    struct names roles = {json_object()}, flows = {json_object()};
+    int result = roles.set && flows.set ? check_references(scenario, &roles, &flows, e)
+                                        : error_set(e, "out of memory");
+    json_decref(roles.set);
+    json_decref(flows.set);
+    if (result != 0)
+        scenario_free(scenario);
+    return result;
+}
+
+void scenario_free(struct scenario *scenario)
+{
+    table_free(&scenario_table, scenario);
+}
+
+/* ---- patterns of roles ---------------------------------------------------------------------------------- */
+
+/* Append what one word stands for: "h[0-3]" is h0 h1 h2 h3, anything without brackets is itself. */
+static int expand_word(const char *word, json_t *into, const char *path, struct error *e)
+{
+    const char *open = strchr(word, '['), *close = open ? strchr(open, ']') : NULL;
+    if (!open)
+        return json_array_append_new(into, json_string(word));
+    long first, last;
+    int used = 0;
+    if (!close || sscanf(open, "[%6ld-%6ld]%n", &first, &last, &used) != 2 || open + used != close + 1 ||
+        first < 0 || last < first)
+        return error_set(e, "%s: \"%.60s\" is no pattern of roles: expected one such as h[0-31]", path, word);
+    if (json_array_size(into) + (size_t)(last - first) > 100000)
+        return error_set(e, "%s: \"%.60s\" makes more than 100000 roles", path, word);
+    for (long i = first; i <= last; i++)
+        json_array_append_new(into, json_sprintf("%.*s%ld%s", (int)(open - word), word, i, close + 1));
+    return 0;
+}
+
+/* Replace the list under key by its expansion; anything else is left for the table to judge. */
+static int expand_list(json_t *object, const char *key, const char *path, struct error *e)
+{
+    json_t *list = json_object_get(object, key), *expanded, *item;
+    size_t i;
+    if (!json_is_array(list))
+        return 0;
+    expanded = json_array();
+    json_array_foreach(list, i, item)
+    {
+        if (!json_is_string(item)) {
+            json_array_append(expanded, item);
+        } else if (expand_word(json_string_value(item), expanded, path, e) != 0) {
+            json_decref(expanded);
+            return -1;
+        }
+    }
+    return json_object_set_new(object, key, expanded);
+}
+
+json_t *scenario_expand(const json_t *json, struct error *e)
+{
+    json_t *copy = json_deep_copy(json), *traffic;
+    size_t i;
+    if (expand_list(copy, "roles", "roles", e) != 0)
+        goto failed;
+    json_array_foreach(json_object_get(copy, "traffic"), i, traffic)
+    {
+        char path[64];
+        snprintf(path, sizeof path, "traffic[%zu]", i);
+        if (expand_list(traffic, "from", path, e) != 0 || expand_list(traffic, "to", path, e) != 0)
+            goto failed;
+    }
+    return copy;
+failed:
+    json_decref(copy);
+    return NULL;
+}
+
+/* ---- settings of a role --------------------------------------------------------------------------------- */
+
+void json_merge_deep(json_t *into, const json_t *over)
+{
+    const char *key;
+    json_t *value;
+    json_object_foreach((json_t *)(uintptr_t)over, key, value)
+    {
+        json_t *there = json_object_get(into, key);
+        if (json_is_object(there) && json_is_object(value))
+            json_merge_deep(there, value);
+        else
+            json_object_set_new(into, key, json_deep_copy(value));
+    }
+}
+
+json_t *scenario_role_settings(const json_t *json, const char *role)
+{
+    json_t *common = json_object_get(json, "settings");
+    json_t *merged = json_is_object(common) ? json_deep_copy(common) : json_object();
+    json_merge_deep(merged, json_object_get(json_object_get(json, "settings_of"), role));
+    return merged;
+}

@@ -1,0 +1,129 @@
+/* A scenario: what is done - flows, settings, phases, samples, expectations, sweep. docs/scenario.md. */
+#ifndef LIB_SCENARIO_H
+#define LIB_SCENARIO_H
+
+#include "lib/formats/settings.h"
+#include "lib/document/table.h"
+
+enum flow_op { OP_WRITE, OP_WRITE_IMM, OP_READ, OP_SEND };
+enum flow_mode { MODE_BANDWIDTH, MODE_LATENCY };
+enum flow_memory { MEMORY_HOST, MEMORY_GPU };
+enum traffic_pattern {
+    PATTERN_POISSON,
+    PATTERN_INCAST,
+    PATTERN_PERMUTATION,
+    PATTERN_ALL_TO_ALL,
+    PATTERN_RING_ALL_REDUCE
+};
+enum traffic_sizes { SIZES_FIXED, SIZES_WEB_SEARCH, SIZES_DATA_MINING };
+
+extern const char *const flow_op_names[];
+extern const char *const flow_mode_names[];
+extern const char *const flow_memory_names[];
+
+/* One flow between two roles, endless unless it has a size or a stop. */
+struct scenario_flow {
+    char *name;
+    char *from, *to;
+    int op;     /* enum flow_op */
+    int mode;   /* enum flow_mode: latency is ping-pong, half a round trip is reported */
+    int memory; /* enum flow_memory */
+    int64_t message_bytes;
+    int64_t queue_pairs;
+    int64_t depth; /* messages in flight a queue pair */
+    int64_t priority;
+    int64_t traffic_class;     /* the IP header's byte, DSCP and ECN bits; unset: DSCP of the priority, ECT(0)
+                                  where ECN is on */
+    int validate;              /* fill with a pattern, check it at the far end */
+    int64_t rate_bps;          /* limit; unset: none */
+    int64_t size_bytes;        /* ends after so much; unset: endless */
+    int64_t start_ns, stop_ns; /* since the beginning of the warm-up; stop unset: with the cool-down */
+};
+
+/* Many flows by a pattern. */
+struct scenario_traffic {
+    char *name;
+    int pattern;             /* enum traffic_pattern */
+    struct list_of from, to; /* char *: roles; to empty: the same as from */
+    int64_t size_bytes;
+    int sizes;     /* enum traffic_sizes */
+    double load;   /* poisson: share of each sender's link rate, 0..1 */
+    int64_t count; /* poisson: flows at most; others: rounds */
+    int64_t shift; /* permutation: role i sends to i+shift; unset: drawn by the seed */
+    int memory;
+    int64_t message_bytes;
+    int64_t depth;
+    int64_t priority;
+    int64_t start_ns, stop_ns;
+};
+
+/* A fault: a host that pauses its peer without a reason (simulated labs). */
+struct scenario_storm {
+    char *role;
+    int64_t priority;
+    int64_t start_ns, stop_ns;
+};
+
+struct scenario_phases {
+    int64_t warmup_ns, measure_ns, cooldown_ns;
+};
+
+struct scenario_sample {
+    int64_t every_ns;
+    struct list_of groups; /* char * */
+};
+
+struct scenario_expect {
+    char *name;
+    json_t *when;         /* path -> value; NULL: always */
+    char *check;          /* docs/scenario.md, Expressions */
+    struct list_of needs; /* int: capability_names */
+};
+
+struct scenario_published {
+    char *name;
+    json_t *when;
+    char *of;
+    double value;
+    char *unit;
+    char *source;
+    struct list_of needs; /* as an expectation's; else the figure is not compared */
+};
+
+struct scenario {
+    int64_t schema;
+    char *name;
+    char *title;
+    char *lab;            /* the simulated lab it takes when no lab is given */
+    struct list_of roles; /* char * */
+    struct scenario_phases phases;
+    struct settings settings;   /* of every role */
+    struct list_of settings_of; /* struct settings: by role, over the common ones */
+    struct list_of flows;       /* struct scenario_flow */
+    struct list_of traffic;     /* struct scenario_traffic */
+    struct list_of storms;      /* struct scenario_storm */
+    struct scenario_sample sample;
+    json_t *sweep;            /* path -> list of values */
+    struct list_of expect;    /* struct scenario_expect */
+    struct list_of published; /* struct scenario_published */
+};
+
+extern const struct table scenario_table;
+
+/* What expectations and published figures may need and labs may have; ended by NULL. */
+extern const char *const capability_names[];
+
+/* Parse and check what tables cannot say: roles and names that refer to each other. `json` has its role
+ * patterns expanded already (scenario_expand). On error nothing is left allocated. */
+int scenario_parse(const json_t *json, struct scenario *scenario, struct error *e);
+void scenario_free(struct scenario *scenario);
+/* A copy of the document with role patterns written out: "h[0-3]" in roles, from and to. */
+json_t *scenario_expand(const json_t *json, struct error *e);
+/* The settings document of one role: the common ones with the role's own merged over them. A new reference.
+ */
+json_t *scenario_role_settings(const json_t *json, const char *role);
+
+/* Merge `over` into `into`, objects key by key, anything else replaced. */
+void json_merge_deep(json_t *into, const json_t *over);
+
+#endif

@@ -1,0 +1,259 @@
+#include "lib/formats/settings.h"
+#include <stdlib.h>
+
+/* Ranges of the DCQCN parameters: widths of the fields in the mlx5 firmware interface (linux
+ * include/linux/mlx5/mlx5_ifc.h, cong_control_r_roce_ecn_rp/np) and NVIDIA's description of roce_rp and
+ * roce_np. */
+#define BITS(n) ((1LL << (n)) - 1)
+
+static const char *const trust_names[] = {"pcp", "dscp", NULL};
+static const char *const selection_names[] = {"strict", "credit", "ets", "vendor", NULL};
+static const char *const red_at_names[] = {"egress", "ingress", NULL};
+static const char *const kind_names[] = {"device", "bridge", "absent", NULL};
+
+/* Keys of a map of small numbers: "0".."7". */
+static int check_keys(const struct list_of *map, int64_t limit, const char *path, const char *field,
+                      const char *what, struct error *e)
+{
+    const struct named_integer *items = map->items;
+    for (size_t i = 0; i < map->count; i++) {
+        char *end;
+        long key = strtol(items[i].name, &end, 10);
+        if (end == items[i].name || *end || items[i].name[0] < '0' || items[i].name[0] > '9' || key > limit)
+            return error_set(e, "%s%s%s: \"%s\" is not %s: expected a number from 0 to %lld", path,
+                             *path ? "." : "", field, items[i].name, what, (long long)limit);
+    }
+    return 0;
+}
+
+static int check_red(const void *object, const char *path, struct error *e)
+{
+    const struct settings_red *red = object;
+    if (red->min_bytes >= red->max_bytes)
+        return error_set(e, "%s: min %lld is not below max %lld (bytes of average queue)", path,
+                         (long long)red->min_bytes, (long long)red->max_bytes);
+    if (red->limit_bytes < red->max_bytes)
+        return error_set(e, "%s: limit %lld is below max %lld: RED would never mark at its full probability",
+                         path, (long long)red->limit_bytes, (long long)red->max_bytes);
+    return 0;
+}
+
+static int check_ecn_threshold(const void *object, const char *path, struct error *e)
+{
+    const struct settings_ecn_threshold *ecn = object;
+    if (ecn->kmin_bytes > ecn->kmax_bytes)
+        return error_set(e, "%s: kmin %lld is above kmax %lld", path, (long long)ecn->kmin_bytes,
+                         (long long)ecn->kmax_bytes);
+    return 0;
+}
+
+static int check_settings(const void *object, const char *path, struct error *e)
+{
+    const struct settings *settings = object;
+    if (check_keys(&settings->prio_to_buffer, 7, path, "prio_to_buffer", "a priority", e) ||
+        check_keys(&settings->dscp_to_prio, 63, path, "dscp_to_prio", "a DSCP", e))
+        return -1;
+    return 0;
+}
+
+static int check_ets(const void *object, const char *path, struct error *e)
+{
+    const struct settings_ets *ets = object;
+    const int64_t *weights = ets->weights.items;
+    int64_t sum = 0;
+    for (size_t i = 0; i < ets->weights.count; i++)
+        sum += weights[i];
+    if (sum != 0 && sum != 100)
+        return error_set(e, "%s.weights: they add up to %lld, expected 100 (or all 0: strict priority)", path,
+                         (long long)sum);
+    return check_keys(&ets->prio_to_tc, 7, path, "prio_to_tc", "a priority", e);
+}
+
+#define AT(member) .offset = offsetof(struct settings_rp, member)
+static const struct field rp_fields[] = {
+    {"clamp_tgt_rate", FIELD_BOOL, AT(clamp_tgt_rate), .help = "Lower the target rate at every CNP."},
+    {"clamp_tgt_rate_after_time_inc", FIELD_BOOL, AT(clamp_tgt_rate_after_time_inc),
+     .help = "Lower it also after an increase by the timer."},
+    {"rpg_time_reset", FIELD_INTEGER, AT(rpg_time_reset), .min = 0, .max = BITS(17),
+     .help = "Time between rate increases, in microseconds."},
+    {"rpg_byte_reset", FIELD_INTEGER, AT(rpg_byte_reset), .min = 0, .max = BITS(15),
+     .help = "Bytes between rate increases."},
+    {"rpg_threshold", FIELD_INTEGER, AT(rpg_threshold), .min = 0, .max = BITS(5),
+     .help = "Stages of fast recovery before additive increase."},
+    {"rpg_ai_rate", FIELD_INTEGER, AT(rpg_ai_rate), .min = 0, .max = BITS(17),
+     .help = "Additive increase, in Mb/s."},
+    {"rpg_hai_rate", FIELD_INTEGER, AT(rpg_hai_rate), .min = 0, .max = BITS(17),
+     .help = "Hyper increase, in Mb/s."},
+    {"rpg_max_rate", FIELD_INTEGER, AT(rpg_max_rate), .min = 0, .max = BITS(32),
+     .help = "Highest rate, in Mb/s; 0: that of the link."},
+    {"rpg_min_dec_fac", FIELD_INTEGER, AT(rpg_min_dec_fac), .min = 0, .max = 100,
+     .help = "The least a rate is lowered to, in per cent of itself."},
+    {"rpg_min_rate", FIELD_INTEGER, AT(rpg_min_rate), .min = 1, .max = BITS(17),
+     .help = "Lowest rate, in Mb/s."},
+    {"rpg_gd", FIELD_INTEGER, AT(rpg_gd), .min = 0, .max = BITS(4),
+     .help = "Divisor of alpha at a decrease, as a power of two."},
+    {"rate_to_set_on_first_cnp", FIELD_INTEGER, AT(rate_to_set_on_first_cnp), .min = 0, .max = BITS(32),
+     .help = "Rate after a flow's first CNP, in Mb/s; 0: by alpha as later."},
+    {"dce_tcp_g", FIELD_INTEGER, AT(dce_tcp_g), .min = 0, .max = BITS(10),
+     .help = "Weight of the old alpha, of 1024."},
+    {"dce_tcp_rtt", FIELD_INTEGER, AT(dce_tcp_rtt), .min = 1, .max = BITS(17),
+     .help = "Time between updates of alpha, in microseconds."},
+    {"rate_reduce_monitor_period", FIELD_INTEGER, AT(rate_reduce_monitor_period), .min = 1, .max = BITS(17),
+     .help = "Shortest time between rate decreases, in microseconds."},
+    {"initial_alpha_value", FIELD_INTEGER, AT(initial_alpha_value), .min = 1, .max = BITS(10),
+     .help = "Alpha of a new flow, of 1024."},
+    {0},
+};
+#undef AT
+static const struct table rp_table = {"settings.dcqcn.rp", "DCQCN reaction point (the sender's side).",
+                                      sizeof(struct settings_rp), rp_fields, NULL};
+
+#define AT(member) .offset = offsetof(struct settings_np, member)
+static const struct field np_fields[] = {
+    {"min_time_between_cnps", FIELD_INTEGER, AT(min_time_between_cnps), .min = 0, .max = BITS(17),
+     .help = "Shortest time between CNPs of a flow, in microseconds."},
+    {"cnp_dscp", FIELD_INTEGER, AT(cnp_dscp), .min = 0, .max = 63, .help = "DSCP of CNPs."},
+    {"cnp_802p_prio", FIELD_INTEGER, AT(cnp_802p_prio), .min = 0, .max = 7, .help = "Priority of CNPs."},
+    {"cnp_prio_mode", FIELD_INTEGER, AT(cnp_prio_mode), .min = 0, .max = 1,
+     .help = "0: CNPs have cnp_802p_prio; 1: it is not used (upstream driver only)."},
+    {0},
+};
+#undef AT
+static const struct table np_table = {"settings.dcqcn.np", "DCQCN notification point (the receiver's side).",
+                                      sizeof(struct settings_np), np_fields, NULL};
+
+#define AT(member) .offset = offsetof(struct settings_dcqcn, member)
+static const struct field dcqcn_fields[] = {
+    {"rp", FIELD_OBJECT, AT(rp), .sub = &rp_table, .help = "Reaction point."},
+    {"np", FIELD_OBJECT, AT(np), .sub = &np_table, .help = "Notification point."},
+    {0},
+};
+#undef AT
+const struct table settings_dcqcn_table = {"settings.dcqcn", "DCQCN parameters under mlx5's names.",
+                                           sizeof(struct settings_dcqcn), dcqcn_fields, NULL};
+
+#define AT(member) .offset = offsetof(struct settings_ets, member)
+static const struct field ets_fields[] = {
+    {"prio_to_tc", FIELD_MAP, AT(prio_to_tc), .item = FIELD_INTEGER, .min = 0, .max = 7,
+     .help = "Traffic class of each priority."},
+    {"weights", FIELD_LIST, AT(weights), .item = FIELD_INTEGER, .min = 0, .max = 100,
+     .help = "Share of each traffic class, in per cent; 0: strict priority."},
+    {"selection", FIELD_LIST, AT(selection), .item = FIELD_CHOICE, .choices = selection_names,
+     .help = "Transmission selection of each traffic class; unset: ets where it has a weight, else strict."},
+    {0},
+};
+#undef AT
+static const struct table ets_table = {"settings.ets", "Enhanced transmission selection (IEEE 802.1Qaz).",
+                                       sizeof(struct settings_ets), ets_fields, check_ets};
+
+#define AT(member) .offset = offsetof(struct settings_red, member)
+static const struct field red_fields[] = {
+    {"at", FIELD_CHOICE, AT(at), .choices = red_at_names, .fallback = "\"egress\"",
+     .help = "Which way: what the interface sends, or what it receives (through an ifb interface)."},
+    {"limit", FIELD_QUANTITY, AT(limit_bytes), .unit = UNIT_BYTES, .min = 1, .max = BITS(31),
+     .required = true, .help = "Hard limit of the queue."},
+    {"min", FIELD_QUANTITY, AT(min_bytes), .unit = UNIT_BYTES, .min = 1, .max = BITS(31), .required = true,
+     .help = "Average queue at which marking begins."},
+    {"max", FIELD_QUANTITY, AT(max_bytes), .unit = UNIT_BYTES, .min = 1, .max = BITS(31), .required = true,
+     .help = "Average queue at which the probability is reached."},
+    {"avpkt", FIELD_QUANTITY, AT(avpkt_bytes), .unit = UNIT_BYTES, .min = 1, .max = 65535,
+     .fallback = "\"1000B\"", .help = "Average packet."},
+    {"burst", FIELD_INTEGER, AT(burst), .min = 1, .max = 65535,
+     .help = "Packets let through in a burst; unset: (2*min + max) / (3*avpkt), as tc does."},
+    {"bandwidth", FIELD_QUANTITY, AT(bandwidth_bps), .unit = UNIT_RATE_BPS, .min = 8000, .max = 1LL << 43,
+     .fallback = "\"10Mb/s\"", .help = "Rate the queue drains at, for the average while it is idle."},
+    {"probability", FIELD_NUMBER, AT(probability), .min_number = 0, .max_number = 1, .fallback = "0.02",
+     .help = "Marking probability at max."},
+    {"ecn", FIELD_BOOL, AT(ecn), .fallback = "true", .help = "Mark instead of dropping."},
+    {"roce_only", FIELD_BOOL, AT(roce_only), .fallback = "false",
+     .help = "Only RoCE (UDP port 4791) goes through it."},
+    {"shape", FIELD_QUANTITY, AT(shape_bps), .unit = UNIT_RATE_BPS, .min = 8000, .max = 1LL << 43,
+     .help = "Rate of an htb class around it."},
+    {"wlog", FIELD_INTEGER, AT(wlog), .min = 0, .max = 31,
+     .help = "Weight of the average as a power of two: computed from min, avpkt and burst, not to be given."},
+    {"plog", FIELD_INTEGER, AT(plog), .min = 0, .max = 31,
+     .help = "Slope of the probability as a power of two: computed, not to be given."},
+    {"scell_log", FIELD_INTEGER, AT(scell_log), .min = 0, .max = 31,
+     .help = "Step of the idle time as a power of two: computed from avpkt and bandwidth, not to be given."},
+    {0},
+};
+#undef AT
+static const struct table red_table = {"settings.red",
+                                       "Kernel RED on the egress of a forwarding host (tc-red).",
+                                       sizeof(struct settings_red), red_fields, check_red};
+
+#define AT(member) .offset = offsetof(struct settings_ecn_threshold, member)
+static const struct field ecn_threshold_fields[] = {
+    {"kmin", FIELD_QUANTITY, AT(kmin_bytes), .unit = UNIT_BYTES, .min = 0, .max = BITS(40), .required = true,
+     .help = "Queue above which packets are marked now and then."},
+    {"kmax", FIELD_QUANTITY, AT(kmax_bytes), .unit = UNIT_BYTES, .min = 0, .max = BITS(40), .required = true,
+     .help = "Queue above which every packet is marked."},
+    {"pmax", FIELD_NUMBER, AT(pmax), .min_number = 0, .max_number = 1, .required = true,
+     .help = "Marking probability at kmax."},
+    {0},
+};
+#undef AT
+static const struct table ecn_threshold_table = {
+    "settings.ecn_threshold", "ECN marking of a switch's egress queues.",
+    sizeof(struct settings_ecn_threshold), ecn_threshold_fields, check_ecn_threshold};
+
+#define AT(member) .offset = offsetof(struct settings, member)
+static const struct field settings_fields[] = {
+    {"kind", FIELD_CHOICE, AT(kind), .choices = kind_names,
+     .help = "bridge: an interface that nic-config makes; absent: one that it takes away."},
+    {"up", FIELD_BOOL, AT(up), .help = "Whether the interface is up."},
+    {"bridge", FIELD_STRING, AT(bridge), .help = "The bridge it is a port of; \"\": none."},
+    {"addresses", FIELD_LIST, AT(addresses), .item = FIELD_STRING, .min = 0, .max = 256,
+     .help = "Addresses that the interface has (\"10.0.0.1/24\"); others are left alone."},
+    {"mtu", FIELD_INTEGER, AT(mtu), .min = 68, .max = 65536, .help = "MTU of the link, in bytes."},
+    {"pfc", FIELD_LIST, AT(pfc), .item = FIELD_INTEGER, .min = 0, .max = 7,
+     .help = "Priorities with priority flow control on; the others have it off."},
+    {"prio_to_buffer", FIELD_MAP, AT(prio_to_buffer), .item = FIELD_INTEGER, .min = 0, .max = 7,
+     .help = "Receive buffer of each priority."},
+    {"buffer_bytes", FIELD_LIST, AT(buffer_bytes), .item = FIELD_INTEGER, .min = 0, .max = UINT32_MAX,
+     .help = "Size of each receive buffer, in bytes; those left out are 0."},
+    {"cable", FIELD_QUANTITY, AT(cable_mm), .unit = UNIT_LENGTH_MM, .min = 0, .max = 100000000,
+     .help = "Length of the cable, from which the driver computes xoff."},
+    {"trust", FIELD_CHOICE, AT(trust), .choices = trust_names,
+     .help = "What tells a frame's priority: the VLAN tag's PCP or the IP header's DSCP."},
+    {"dscp_to_prio", FIELD_MAP, AT(dscp_to_prio), .item = FIELD_INTEGER, .min = 0, .max = 7,
+     .help = "Priority of each DSCP."},
+    {"ets", FIELD_OPTIONAL, AT(ets), .sub = &ets_table, .help = "How traffic classes share the port."},
+    {"ecn", FIELD_LIST, AT(ecn), .item = FIELD_INTEGER, .min = 0, .max = 7,
+     .help = "Priorities with DCQCN's reaction and notification point on; the others have them off."},
+    {"ecn_rp", FIELD_LIST, AT(ecn_rp), .item = FIELD_INTEGER, .min = 0, .max = 7,
+     .help = "Priorities with the reaction point (sender) on, where it differs from ecn."},
+    {"ecn_np", FIELD_LIST, AT(ecn_np), .item = FIELD_INTEGER, .min = 0, .max = 7,
+     .help = "Priorities with the notification point (receiver) on, where it differs from ecn."},
+    {"dcqcn", FIELD_OBJECT, AT(dcqcn), .sub = &settings_dcqcn_table, .help = "DCQCN parameters."},
+    {"rx_ring", FIELD_INTEGER, AT(rx_ring), .min = 0, .max = BITS(32), .help = "Entries of the RX ring."},
+    {"tx_ring", FIELD_INTEGER, AT(tx_ring), .min = 0, .max = BITS(32), .help = "Entries of the TX ring."},
+    {"rx_coalesce_us", FIELD_INTEGER, AT(rx_coalesce_us), .min = 0, .max = BITS(32),
+     .help = "Interrupt coalescing of RX: time, in microseconds."},
+    {"rx_coalesce_frames", FIELD_INTEGER, AT(rx_coalesce_frames), .min = 0, .max = BITS(32),
+     .help = "Interrupt coalescing of RX: frames."},
+    {"pause_autoneg", FIELD_BOOL, AT(pause_autoneg),
+     .help = "Negotiate 802.3x global pause; false where rx_pause or tx_pause is given."},
+    {"rx_pause", FIELD_BOOL, AT(rx_pause), .help = "Obey 802.3x global pause."},
+    {"tx_pause", FIELD_BOOL, AT(tx_pause), .help = "Send 802.3x global pause."},
+    {"pfc_stall_ms", FIELD_INTEGER, AT(pfc_stall_ms), .min = 0, .max = 65535,
+     .help = "PFC stall prevention, in milliseconds; 0: off."},
+    {"traffic_class", FIELD_INTEGER, AT(traffic_class), .min = -1, .max = 255,
+     .help = "Traffic class of RoCE packets that ask for none (DSCP and ECN bits); -1: none is forced."},
+    {"roce", FIELD_BOOL, AT(roce),
+     .help = "Whether the NIC takes RoCE packets itself (devlink enable_roce)."},
+    {"optional_counters", FIELD_LIST, AT(optional_counters), .item = FIELD_STRING, .min = 0, .max = 64,
+     .help = "RDMA optional counters to switch on."},
+    {"qdisc_quantum", FIELD_INTEGER, AT(qdisc_quantum), .min = 0, .max = UINT32_MAX,
+     .help = "Quantum of the kernel's default root qdisc, in bytes: that of the MTU at which it was made. 0: "
+             "none is "
+             "made yet."},
+    {"red", FIELD_OPTIONAL, AT(red), .sub = &red_table, .help = "RED on a forwarding host."},
+    {"ecn_threshold", FIELD_OPTIONAL, AT(ecn_threshold), .sub = &ecn_threshold_table,
+     .help = "ECN on a switch."},
+    {0},
+};
+#undef AT
+
+const struct table settings_table = {"settings", "Settings of a host. What is not there is left as it is.",
+                                     sizeof(struct settings), settings_fields, check_settings};

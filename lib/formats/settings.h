@@ -1,0 +1,111 @@
+/*
+ * Settings of a host: what a scenario asks for and nic-config applies. One table serves both.
+ * A setting that is not there is left as it is on the host.
+ */
+#ifndef LIB_SETTINGS_H
+#define LIB_SETTINGS_H
+
+#include "lib/document/table.h"
+
+enum settings_trust { TRUST_PCP, TRUST_DSCP };
+/* Transmission selection of a traffic class (IEEE 802.1Qaz). */
+enum settings_selection { SELECTION_STRICT, SELECTION_CREDIT, SELECTION_ETS, SELECTION_VENDOR };
+enum settings_red_at { RED_AT_EGRESS, RED_AT_INGRESS };
+enum settings_kind { KIND_DEVICE, KIND_BRIDGE, KIND_ABSENT };
+
+/* DCQCN reaction point: names, units and ranges of mlx5 (MLNX_OFED roce_rp/, upstream debugfs
+ * cc_params/rp_*). */
+struct settings_rp {
+    int clamp_tgt_rate;
+    int clamp_tgt_rate_after_time_inc;
+    int64_t rpg_time_reset;             /* us */
+    int64_t rpg_byte_reset;             /* bytes */
+    int64_t rpg_threshold;              /* stages */
+    int64_t rpg_ai_rate;                /* Mb/s */
+    int64_t rpg_hai_rate;               /* Mb/s */
+    int64_t rpg_max_rate;               /* Mb/s, 0: line rate */
+    int64_t rpg_min_dec_fac;            /* % */
+    int64_t rpg_min_rate;               /* Mb/s */
+    int64_t rpg_gd;                     /* log2 */
+    int64_t rate_to_set_on_first_cnp;   /* Mb/s, 0: off */
+    int64_t dce_tcp_g;                  /* of 1024 */
+    int64_t dce_tcp_rtt;                /* us */
+    int64_t rate_reduce_monitor_period; /* us */
+    int64_t initial_alpha_value;        /* of 1024 */
+};
+
+/* DCQCN notification point. */
+struct settings_np {
+    int64_t min_time_between_cnps; /* us */
+    int64_t cnp_dscp;
+    int64_t cnp_802p_prio;
+    int64_t cnp_prio_mode; /* 1: cnp_802p_prio is not used */
+};
+
+struct settings_dcqcn {
+    struct settings_rp rp;
+    struct settings_np np;
+};
+
+/* ETS: how traffic classes share the port. */
+struct settings_ets {
+    struct list_of prio_to_tc; /* struct named_integer: priority -> traffic class */
+    struct list_of weights;    /* int64_t, per cent a traffic class; 0: strict priority */
+    struct list_of selection;  /* int, enum settings_selection by traffic class; unset: as weights say */
+};
+
+/* A kernel RED qdisc on a forwarding host (tc-red's names). */
+struct settings_red {
+    int at; /* enum settings_red_at */
+    int64_t limit_bytes;
+    int64_t min_bytes;
+    int64_t max_bytes;
+    int64_t avpkt_bytes;
+    int64_t burst; /* packets */
+    int64_t bandwidth_bps;
+    double probability;
+    int ecn;
+    int roce_only;                 /* mark UDP port 4791 alone */
+    int64_t shape_bps;             /* an htb class of this rate around it; unset: none */
+    int64_t wlog, plog, scell_log; /* as the kernel keeps them, computed from the others */
+};
+
+/* WRED/ECN of a switch's egress queues. */
+struct settings_ecn_threshold {
+    int64_t kmin_bytes;
+    int64_t kmax_bytes;
+    double pmax;
+};
+
+struct settings {
+    char *name; /* the role or interface, where settings stand in a map; else NULL */
+    int kind;   /* enum settings_kind */
+    int up;
+    struct list_of addresses; /* char *: "10.0.0.1/24" */
+    char *bridge;             /* that it is a port of; "": none */
+    int64_t mtu;
+    struct list_of pfc;            /* int64_t: priorities with PFC on */
+    struct list_of prio_to_buffer; /* struct named_integer */
+    struct list_of buffer_bytes;   /* int64_t, by receive buffer */
+    int64_t cable_mm;
+    int trust;                   /* enum settings_trust */
+    struct list_of dscp_to_prio; /* struct named_integer */
+    struct settings_ets *ets;
+    struct list_of ecn;            /* int64_t: priorities with the reaction and notification point on */
+    struct list_of ecn_rp, ecn_np; /* int64_t: the same, one of the points alone */
+    struct settings_dcqcn dcqcn;
+    int64_t rx_ring, tx_ring;
+    int64_t rx_coalesce_us, rx_coalesce_frames;
+    int pause_autoneg, rx_pause, tx_pause; /* 802.3x global pause */
+    int64_t pfc_stall_ms;                  /* PFC stall prevention time-out; 0: off */
+    int64_t traffic_class;                 /* default of RoCE traffic */
+    int roce;                              /* devlink enable_roce */
+    struct list_of optional_counters;      /* char *: RDMA optional counters to switch on */
+    int64_t qdisc_quantum;                 /* of the default root qdisc; 0: the kernel has made none yet */
+    struct settings_red *red;
+    struct settings_ecn_threshold *ecn_threshold;
+};
+
+extern const struct table settings_table, settings_dcqcn_table;
+
+#endif

@@ -1,0 +1,31 @@
+/* The PFC thresholds that the mlx5 driver derives from a receive buffer's size. */
+#ifndef LIB_THRESHOLDS_H
+#define LIB_THRESHOLDS_H
+
+#include "lib/error.h"
+#include <stdint.h>
+
+/* Largest MTU of a ConnectX-4 Lx port, and the size of a buffer cell; both fit the thresholds printed by
+ * remote-lab.net (March/April 2026 series): 114944 bytes, 1 m, MTU 4200 -> xoff 91392, xon 81408. */
+#define THRESHOLDS_MLX5_MAX_MTU 9978
+#define THRESHOLDS_MLX5_CELL    128
+
+struct thresholds_port {
+    int64_t cable_m;
+    int64_t speed_Mbps; /* 0 or less: unknown, taken as 40 Gb/s as the driver does */
+    int64_t mtu;
+    int64_t max_mtu; /* of the interface */
+    int64_t cell_bytes;
+};
+
+struct thresholds {
+    int64_t xoff_bytes, xon_bytes; /* whole cells */
+    int64_t headroom_bytes;        /* kept free above xoff for what is still on its way */
+};
+
+/* Thresholds of a lossless buffer of size_bytes. Fails, naming the least size, when the driver would refuse
+ * it. */
+int thresholds_mlx5(const struct thresholds_port *port, int64_t size_bytes, struct thresholds *out,
+                    struct error *e);
+
+#endif

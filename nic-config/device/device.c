@@ -1,0 +1,369 @@
+#include "nic-config/device/device.h"
+
+#include "lib/clock.h"
+#include "lib/files.h"
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <libgen.h>
+#include <limits.h>
+#include <linux/if_link.h>
+#include <linux/rtnetlink.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* A port trains within seconds. */
+#define CARRIER_STAYS_NS (300 * NS_PER_MS)
+#define COMES_BACK_NS    (30 * NS_PER_S)
+#define LOOK_EVERY_NS    (20 * NS_PER_MS)
+
+bool device_name_valid(const char *name)
+{
+    size_t length = strlen(name);
+    if (length == 0 || length >= IFNAMSIZ || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+        return false;
+    for (; *name; name++)
+        if (*name == '/' || *name == ':' || isspace((unsigned char)*name) || !isprint((unsigned char)*name))
+            return false;
+    return true;
+}
+
+/* ---- what rtnetlink says -------------------------------------------------------------------------------- */
+
+static void read_address(const struct nlattr *a, char *to)
+{
+    size_t length = a == NULL ? 0 : mnl_attr_get_payload_len(a);
+    const uint8_t *bytes = a == NULL ? NULL : mnl_attr_get_payload(a);
+    char *end = to;
+    to[0] = '\0';
+    for (size_t i = 0; i < length && i < DEVICE_ADDRESS / 3; i++)
+        end += sprintf(end, "%s%02x", i ? ":" : "", bytes[i]);
+}
+
+static void read_kind(const struct nlattr *info, char *kind, size_t size)
+{
+    const struct nlattr *table[IFLA_INFO_KIND + 1];
+    netlink_parse_nested(info, table, IFLA_INFO_KIND + 1);
+    const char *text = netlink_string(table[IFLA_INFO_KIND]);
+    snprintf(kind, size, "%s", text == NULL ? "" : text);
+}
+
+static int keep_link(const struct nlmsghdr *message, void *data)
+{
+    struct device *d = data;
+    const struct nlattr *table[IFLA_MAX + 1];
+    struct ifinfomsg link;
+    if (mnl_nlmsg_get_payload_len(message) < sizeof(link))
+        return MNL_CB_OK;
+    memcpy(&link, mnl_nlmsg_get_payload(message), sizeof(link));
+    netlink_parse(message, sizeof(link), table, IFLA_MAX + 1);
+    uint32_t master = 0;
+    uint8_t carrier = 0;
+    d->index = link.ifi_index;
+    d->up = link.ifi_flags & IFF_UP;
+    d->carrier = netlink_u8(table[IFLA_CARRIER], &carrier) && carrier != 0;
+    d->bridge = netlink_u32(table[IFLA_MASTER], &master) ? (int)master : 0;
+    (void)netlink_u32(table[IFLA_MTU], &d->mtu);
+    (void)netlink_u32(table[IFLA_MIN_MTU], &d->min_mtu);
+    (void)netlink_u32(table[IFLA_MAX_MTU], &d->max_mtu);
+    (void)netlink_u32(table[IFLA_CARRIER_CHANGES], &d->carrier_changes);
+    read_address(table[IFLA_ADDRESS], d->address);
+    read_kind(table[IFLA_LINKINFO], d->kind, sizeof(d->kind));
+    return MNL_CB_OK;
+}
+
+/* Ask for one link, by index or by name; 0 found, 1 there is none, -1 error. */
+static int ask_link(struct host *host, int index, const char *name, mnl_cb_t each, void *data,
+                    struct error *e)
+{
+    struct netlink *n = host_route(host, e);
+    union netlink_request r;
+    if (n == NULL)
+        return -1;
+    struct nlmsghdr *m = netlink_prepare(&r, RTM_GETLINK, 0);
+    struct ifinfomsg *link = mnl_nlmsg_put_extra_header(m, sizeof(*link));
+    link->ifi_family = AF_UNSPEC;
+    link->ifi_index = index;
+    if (name != NULL)
+        mnl_attr_put_strz(m, IFLA_IFNAME, name);
+    if (netlink_call(n, m, each, data, e) == 0)
+        return 0;
+    return netlink_errno(n) == ENODEV ? 1 : -1;
+}
+
+int device_refresh(struct device *d, struct error *e)
+{
+    d->index = 0;
+    d->mtu = d->min_mtu = d->max_mtu = d->carrier_changes = 0;
+    d->bridge = 0;
+    d->up = d->carrier = false;
+    d->kind[0] = d->address[0] = '\0';
+    if (ask_link(d->host, 0, d->name, keep_link, d, e) == -1)
+        return error_prefix(e, "reading the interface %s", d->name);
+    return 0;
+}
+
+static int keep_name(const struct nlmsghdr *message, void *data)
+{
+    const struct nlattr *table[IFLA_IFNAME + 1];
+    netlink_parse(message, sizeof(struct ifinfomsg), table, IFLA_IFNAME + 1);
+    const char *name = netlink_string(table[IFLA_IFNAME]);
+    if (name != NULL)
+        snprintf(data, IFNAMSIZ, "%s", name);
+    return MNL_CB_OK;
+}
+
+int device_name_of(struct host *host, int index, char *name, struct error *e)
+{
+    name[0] = '\0';
+    return ask_link(host, index, NULL, keep_name, name, e) == -1 ? -1 : 0;
+}
+
+static int keep_in_list(const struct nlmsghdr *message, void *data)
+{
+    struct ifinfomsg link;
+    char name[IFNAMSIZ] = "";
+    if (mnl_nlmsg_get_payload_len(message) < sizeof(link))
+        return MNL_CB_OK;
+    memcpy(&link, mnl_nlmsg_get_payload(message), sizeof(link));
+    keep_name(message, name);
+    if (!(link.ifi_flags & IFF_LOOPBACK) && name[0] != '\0')
+        json_array_append_new(data, json_string(name));
+    return MNL_CB_OK;
+}
+
+json_t *device_list(struct host *host, struct error *e)
+{
+    struct netlink *n = host_route(host, e);
+    union netlink_request r;
+    if (n == NULL)
+        return NULL;
+    struct nlmsghdr *m = netlink_prepare(&r, RTM_GETLINK, NLM_F_DUMP);
+    struct ifinfomsg *link = mnl_nlmsg_put_extra_header(m, sizeof(*link));
+    link->ifi_family = AF_UNSPEC;
+    json_t *names = json_array();
+    if (netlink_call(n, m, keep_in_list, names, e) == 0)
+        return names;
+    json_decref(names);
+    error_prefix(e, "listing the interfaces");
+    return NULL;
+}
+
+/* ---- what sysfs says ------------------------------------------------------------------------------------ */
+
+/* The last part of where a link points, or "". */
+static void link_target(const struct host *host, const char *name, const char *link, char *to, size_t size)
+{
+    char *path = host_path(host, "/sys/class/net/%s/%s", name, link);
+    char target[PATH_MAX];
+    ssize_t length = path ? readlink(path, target, sizeof(target) - 1) : -1;
+    to[0] = '\0';
+    if (length > 0) {
+        target[length] = '\0';
+        snprintf(to, size, "%s", basename(target));
+    }
+    free(path);
+}
+
+/* Only a PCI device's name counts: "0000:41:00.0". */
+static void keep_pci(char *pci)
+{
+    unsigned int domain, bus, slot, function;
+    char rest;
+    if (sscanf(pci, "%x:%x:%x.%x%c", &domain, &bus, &slot, &function, &rest) != 4)
+        pci[0] = '\0';
+}
+
+/* The first entry of a folder, or "". */
+static void first_entry(char *path, char *to, size_t size)
+{
+    DIR *folder = path ? opendir(path) : NULL;
+    struct dirent *entry;
+    to[0] = '\0';
+    while (folder && to[0] == '\0' && (entry = readdir(folder)) != NULL)
+        if (entry->d_name[0] != '.')
+            snprintf(to, size, "%.*s", (int)size - 1, entry->d_name);
+    if (folder)
+        closedir(folder);
+    free(path);
+}
+
+/* Whether a port of an RDMA device belongs to the interface; Soft-RoCE names it in `parent`, others at their
+ * GIDs. */
+static bool port_is_of(const struct device *d, const char *rdma, int port)
+{
+    char *paths[2] = {host_path(d->host, "/sys/class/infiniband/%s/ports/%d/gid_attrs/ndevs/0", rdma, port),
+                      host_path(d->host, "/sys/class/infiniband/%s/parent", rdma)};
+    bool found = false;
+    for (int i = 0; i < 2; i++) {
+        char *line = paths[i] ? files_read_line(paths[i], NULL) : NULL;
+        found = found || (line && strcmp(line, d->name) == 0);
+        free(line);
+        free(paths[i]);
+    }
+    return found;
+}
+
+static bool find_port(struct device *d, const char *rdma)
+{
+    for (int port = 1; port <= 2; port++)
+        if (port_is_of(d, rdma, port)) {
+            snprintf(d->rdma, sizeof(d->rdma), "%.*s", (int)sizeof(d->rdma) - 1, rdma);
+            d->rdma_port = port;
+            return true;
+        }
+    return false;
+}
+
+/* The RDMA device of the interface: below its device in sysfs, else any that names it. */
+static void find_rdma(struct device *d)
+{
+    d->rdma_port = 1;
+    first_entry(host_path(d->host, "/sys/class/net/%s/device/infiniband", d->name), d->rdma, sizeof(d->rdma));
+    if (d->rdma[0] != '\0')
+        return;
+    char *path = host_path(d->host, "/sys/class/infiniband");
+    DIR *folder = path ? opendir(path) : NULL;
+    struct dirent *entry;
+    while (folder && (entry = readdir(folder)) != NULL)
+        if (entry->d_name[0] != '.' && find_port(d, entry->d_name))
+            break;
+    if (folder)
+        closedir(folder);
+    free(path);
+}
+
+int device_open(struct device *d, struct host *host, const char *name, struct error *e)
+{
+    *d = (struct device){.host = host};
+    if (!device_name_valid(name))
+        return error_set(e,
+                         "\"%.40s\" cannot be the name of an interface (1 to %d characters, no / or space)",
+                         name, IFNAMSIZ - 1);
+    snprintf(d->name, sizeof(d->name), "%s", name);
+    link_target(host, name, "device", d->pci, sizeof(d->pci));
+    keep_pci(d->pci);
+    link_target(host, name, "device/driver", d->driver, sizeof(d->driver));
+    find_rdma(d);
+    return device_refresh(d, e);
+}
+
+int64_t device_speed_Mbps(const struct device *d)
+{
+    char *path = host_path(d->host, "/sys/class/net/%s/speed", d->name);
+    char *line = path ? files_read_line(path, NULL) : NULL;
+    long long speed = line ? strtoll(line, NULL, 10) : 0;
+    free(line);
+    free(path);
+    return speed > 0 ? speed : 0;
+}
+
+static bool gid_in_use(const struct device *d, const char *index)
+{
+    char *path =
+        host_path(d->host, "/sys/class/infiniband/%s/ports/%d/gids/%s", d->rdma, d->rdma_port, index);
+    char *gid = path ? files_read_line(path, NULL) : NULL;
+    bool used = gid && strspn(gid, "0:") != strlen(gid);
+    free(gid);
+    free(path);
+    return used;
+}
+
+int device_gid_count(const struct device *d)
+{
+    char *path = d->rdma[0]
+                     ? host_path(d->host, "/sys/class/infiniband/%s/ports/%d/gids", d->rdma, d->rdma_port)
+                     : NULL;
+    DIR *folder = path ? opendir(path) : NULL;
+    struct dirent *entry;
+    int count = 0;
+    while (folder && (entry = readdir(folder)) != NULL)
+        count += isdigit((unsigned char)entry->d_name[0]) && gid_in_use(d, entry->d_name);
+    if (folder)
+        closedir(folder);
+    free(path);
+    return count;
+}
+
+static void add_string(json_t *object, const char *key, const char *value)
+{
+    if (value[0] != '\0')
+        json_object_set_new(object, key, json_string(value));
+}
+
+json_t *device_facts(const struct device *d)
+{
+    json_t *facts = json_object();
+    int64_t speed = device_speed_Mbps(d);
+    add_string(facts, "driver", d->driver);
+    add_string(facts, "pci", d->pci);
+    add_string(facts, "rdma", d->rdma);
+    add_string(facts, "address", d->address);
+    if (speed > 0)
+        json_object_set_new(facts, "speed_Mbps", json_integer(speed));
+    return facts;
+}
+
+/* ---- waiting -------------------------------------------------------------------------------------------- */
+
+static void pause_until_next_look(void)
+{
+    clock_sleep_until_ns(clock_monotonic_ns() + LOOK_EVERY_NS);
+}
+
+static int settle_carrier(struct device *d, const struct device *before, int64_t flap_ns, struct error *e)
+{
+    int64_t began = clock_monotonic_ns(), steady_since = began;
+    uint32_t changes = before->carrier_changes;
+    bool flapped = false;
+    for (;;) {
+        if (device_refresh(d, e) == -1)
+            return -1;
+        int64_t now = clock_monotonic_ns();
+        if (d->carrier_changes != changes || !d->carrier) {
+            flapped = true;
+            changes = d->carrier_changes;
+            steady_since = now;
+        }
+        if (d->carrier && now - steady_since >= (flapped ? CARRIER_STAYS_NS : flap_ns))
+            return 0;
+        if (now - began > COMES_BACK_NS)
+            return error_set(e, "%s: the link went down and is not back after %d s", d->name,
+                             (int)(COMES_BACK_NS / NS_PER_S));
+        pause_until_next_look();
+    }
+}
+
+int device_settle(struct device *d, const struct device *before, int gids_before, int64_t flap_ns,
+                  struct error *e)
+{
+    if (!before->up || !before->carrier)
+        return 0;
+    if (settle_carrier(d, before, flap_ns, e) == -1)
+        return -1;
+    int64_t began = clock_monotonic_ns();
+    while (device_gid_count(d) < gids_before) {
+        if (clock_monotonic_ns() - began > COMES_BACK_NS)
+            return error_set(e, "%s: %s had %d GIDs and has %d, %d s after the link came back", d->name,
+                             d->rdma, gids_before, device_gid_count(d), (int)(COMES_BACK_NS / NS_PER_S));
+        pause_until_next_look();
+    }
+    return 0;
+}
+
+int device_wait_back(struct device *d, struct error *e)
+{
+    int64_t began = clock_monotonic_ns();
+    do {
+        if (device_refresh(d, e) == -1)
+            return -1;
+        if (d->index != 0)
+            return 0;
+        pause_until_next_look();
+    } while (clock_monotonic_ns() - began < COMES_BACK_NS);
+    return error_set(e, "%s did not come back within %d s after the reload", d->name,
+                     (int)(COMES_BACK_NS / NS_PER_S));
+}

@@ -1,0 +1,59 @@
+/* One network interface as the kernel shows it now. */
+#ifndef NIC_CONFIG_DEVICE_H
+#define NIC_CONFIG_DEVICE_H
+
+#include "nic-config/device/host.h"
+#include "lib/formats/settings.h"
+#include <jansson.h>
+#include <net/if.h>
+
+#define DEVICE_ADDRESS 96 /* a hardware address in text: up to 32 bytes */
+
+struct device {
+    struct host *host;
+    char name[IFNAMSIZ];
+    /* read anew by device_refresh */
+    int index; /* 0: there is no such interface */
+    char kind[32];
+    char address[DEVICE_ADDRESS];
+    uint32_t mtu, min_mtu, max_mtu;
+    int bridge; /* index of the interface it is a port of, or 0 */
+    bool up, carrier;
+    uint32_t carrier_changes;
+    /* found once by device_open */
+    char driver[64]; /* "mlx5_core"; "" for a virtual interface */
+    char pci[64];    /* "0000:41:00.0" or "" */
+    char rdma[64];   /* "mlx5_0", "rxe0" or "" */
+    int rdma_port;
+    /* RED as the journal says it was last written (its bandwidth and packet size cannot be read back), or
+     * NULL */
+    const struct settings_red *red_written;
+};
+
+/* True when the name can be one of an interface. */
+bool device_name_valid(const char *name);
+/* An interface that does not exist is opened too (index 0): it may be about to be made. */
+int device_open(struct device *d, struct host *host, const char *name, struct error *e);
+int device_refresh(struct device *d, struct error *e);
+/* The name of an interface by its index, "" when unknown; into a buffer of IFNAMSIZ. */
+int device_name_of(struct host *host, int index, char *name, struct error *e);
+/* Names of all interfaces but the loopback: a JSON list, a new reference. */
+json_t *device_list(struct host *host, struct error *e);
+
+/* Mb/s, or 0 when unknown. */
+int64_t device_speed_Mbps(const struct device *d);
+/* GIDs of the RDMA device's port that are in use; 0 without one. */
+int device_gid_count(const struct device *d);
+/* What is known about it: driver, pci, rdma, address, speed_Mbps. A new reference. */
+json_t *device_facts(const struct device *d);
+
+/*
+ * After a write that may take the link down: wait until the carrier is back and stays, and the GIDs are
+ * there, when they were before. `before` is the device as it was; a flap that has not begun after flap_ns does not come.
+ */
+int device_settle(struct device *d, const struct device *before, int gids_before, int64_t flap_ns,
+                  struct error *e);
+/* After a reload: wait until the interface is there again. */
+int device_wait_back(struct device *d, struct error *e);
+
+#endif

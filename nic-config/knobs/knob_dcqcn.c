@@ -1,0 +1,298 @@
+/*
+ * DCQCN of mlx5: which priorities take part, and the parameters. MLNX_OFED has both in sysfs (ecn/roce_rp and ecn/roce_np of the
+ * interface); upstream has the parameters alone, in debugfs (linux drivers/infiniband/hw/mlx5/cong.c).
+ */
+#include "nic-config/knobs/knob.h"
+
+#include "lib/files.h"
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PRIORITIES 8
+
+/* ---- which priorities
+ * --------------------------------------------------------------------------------------------- */
+
+static char *enable_path(const struct device *d, const char *point, int priority)
+{
+    return host_path(d->host, "/sys/class/net/%s/ecn/%s/enable/%d", d->name, point, priority);
+}
+
+static bool path_exists(char *path)
+{
+    bool there = path && files_exist(path);
+    free(path);
+    return there;
+}
+
+static bool has_ofed(const struct device *d)
+{
+    return path_exists(host_path(d->host, "/sys/class/net/%s/ecn/roce_rp", d->name));
+}
+
+static bool has_upstream(const struct device *d)
+{
+    return d->pci[0] != '\0' &&
+           path_exists(host_path(d->host, "/sys/kernel/debug/mlx5/%s/cc_params", d->pci));
+}
+
+/* A file with one number. */
+static int read_number(char *path, int64_t *value, struct error *e)
+{
+    char *line = path ? files_read_line(path, e) : NULL, *end = NULL;
+    int result = -1;
+    if (line) {
+        *value = strtoll(line, &end, 10);
+        result = end != line && *end == '\0' ? 0 : error_set(e, "%s: \"%.40s\" is not a number", path, line);
+    }
+    free(line);
+    free(path);
+    return result;
+}
+
+static int read_point(const struct device *d, const char *point, uint8_t *mask, struct error *e)
+{
+    *mask = 0;
+    for (int priority = 0; priority < PRIORITIES; priority++) {
+        int64_t on;
+        if (read_number(enable_path(d, point, priority), &on, e) != 0)
+            return -1;
+        if (on != 0)
+            *mask |= (uint8_t)(1u << priority);
+    }
+    return 0;
+}
+
+static enum knob_answer read_ecn(struct device *d, json_t *settings, struct text *place, struct error *e)
+{
+    uint8_t rp, np;
+    if (!has_ofed(d)) {
+        error_set(e,
+                  "%s has no /sys/class/net/%s/ecn (MLNX_OFED); upstream's mlx5 cannot switch ECN points, "
+                  "its firmware does "
+                  "(mlxconfig ROCE_CC_PRIO_MASK_P1)",
+                  d->name, d->name);
+        return KNOB_MISSING;
+    }
+    if (read_point(d, "roce_rp", &rp, e) != 0 || read_point(d, "roce_np", &np, e) != 0)
+        return KNOB_FAILED;
+    json_object_set_new(settings, "ecn", knob_mask_list(rp & np));
+    json_object_set_new(settings, "ecn_rp", knob_mask_list(rp));
+    json_object_set_new(settings, "ecn_np", knob_mask_list(np));
+    text_add(place, "/sys/class/net/%s/ecn (MLNX_OFED)", d->name);
+    return KNOB_READ;
+}
+
+static uint8_t mask_of(const json_t *list)
+{
+    uint8_t mask = 0;
+    size_t i;
+    const json_t *item;
+    json_array_foreach(list, i, item) mask |= (uint8_t)(1u << (json_integer_value(item) & 7));
+    return mask;
+}
+
+/* ecn is both points; one that is given for itself has the last word. */
+static int complete_ecn(struct device *d, const json_t *wanted, json_t *target, struct error *e)
+{
+    const json_t *both = json_object_get(wanted, "ecn");
+    (void)d;
+    (void)e;
+    uint8_t rp =
+        mask_of(both && !json_object_get(wanted, "ecn_rp") ? both : json_object_get(target, "ecn_rp"));
+    uint8_t np =
+        mask_of(both && !json_object_get(wanted, "ecn_np") ? both : json_object_get(target, "ecn_np"));
+    json_object_set_new(target, "ecn_rp", knob_mask_list(rp));
+    json_object_set_new(target, "ecn_np", knob_mask_list(np));
+    json_object_set_new(target, "ecn", knob_mask_list(rp & np));
+    return 0;
+}
+
+static int write_point(struct device *d, const char *point, uint8_t now, uint8_t target, struct error *e)
+{
+    int result = 0;
+    for (int priority = 0; result == 0 && priority < PRIORITIES; priority++) {
+        if (!((now ^ target) & (1u << priority)))
+            continue;
+        char *path = enable_path(d, point, priority);
+        result = path ? host_change_file(d->host, path, target & (1u << priority) ? "1" : "0", e) : -1;
+        free(path);
+    }
+    return result;
+}
+
+static int write_ecn(struct device *d, const struct settings *now, const struct settings *target,
+                     struct error *e)
+{
+    if (write_point(d, "roce_np", knob_mask(&now->ecn_np), knob_mask(&target->ecn_np), e) != 0)
+        return -1;
+    return write_point(d, "roce_rp", knob_mask(&now->ecn_rp), knob_mask(&target->ecn_rp), e);
+}
+
+/* ---- parameters
+ * --------------------------------------------------------------------------------------------------- */
+
+enum place { OFED, UPSTREAM };
+
+/* One parameter: its names, and where it stands in struct settings. */
+struct parameter {
+    const char *point; /* "rp" or "np" */
+    const char *ofed;  /* also the document's name; NULL: not there */
+    const char *upstream;
+    size_t offset;
+    bool boolean;
+};
+
+#define RP(name, upstream)                                                           \
+    {                                                                                \
+        "rp", #name, "rp_" upstream, offsetof(struct settings, dcqcn.rp.name), false \
+    }
+#define RP_BOOL(name, upstream)                                                     \
+    {                                                                               \
+        "rp", #name, "rp_" upstream, offsetof(struct settings, dcqcn.rp.name), true \
+    }
+#define NP(name, upstream)                                                           \
+    {                                                                                \
+        "np", #name, "np_" upstream, offsetof(struct settings, dcqcn.np.name), false \
+    }
+static const struct parameter parameters[] = {
+    RP_BOOL(clamp_tgt_rate, "clamp_tgt_rate"),
+    RP_BOOL(clamp_tgt_rate_after_time_inc, "clamp_tgt_rate_ati"),
+    RP(rpg_time_reset, "time_reset"),
+    RP(rpg_byte_reset, "byte_reset"),
+    RP(rpg_threshold, "threshold"),
+    RP(rpg_ai_rate, "ai_rate"),
+    RP(rpg_hai_rate, "hai_rate"),
+    RP(rpg_max_rate, "max_rate"),
+    RP(rpg_min_dec_fac, "min_dec_fac"),
+    RP(rpg_min_rate, "min_rate"),
+    RP(rpg_gd, "gd"),
+    RP(rate_to_set_on_first_cnp, "rate_to_set_on_first_cnp"),
+    RP(dce_tcp_g, "dce_tcp_g"),
+    RP(dce_tcp_rtt, "dce_tcp_rtt"),
+    RP(rate_reduce_monitor_period, "rate_reduce_monitor_period"),
+    RP(initial_alpha_value, "initial_alpha_value"),
+    NP(min_time_between_cnps, "min_time_between_cnps"),
+    NP(cnp_dscp, "cnp_dscp"),
+    NP(cnp_802p_prio, "cnp_prio"),
+    /* after the priority: writing that sets the mode to 0 */
+    NP(cnp_prio_mode, "cnp_prio_mode"),
+};
+#define PARAMETERS (sizeof(parameters) / sizeof(parameters[0]))
+
+/* NULL when the parameter is not in this place. */
+static char *parameter_path(const struct device *d, const struct parameter *p, enum place place)
+{
+    char *path = place == OFED
+                     ? host_path(d->host, "/sys/class/net/%s/ecn/roce_%s/%s", d->name, p->point, p->ofed)
+                     : host_path(d->host, "/sys/kernel/debug/mlx5/%s/cc_params/%s", d->pci, p->upstream);
+    if (path && files_exist(path))
+        return path;
+    free(path);
+    return NULL;
+}
+
+static int read_parameter(const struct device *d, const struct parameter *p, enum place place, json_t *dcqcn,
+                          struct error *e)
+{
+    char *path = parameter_path(d, p, place);
+    int64_t value;
+    if (path == NULL)
+        return 0;
+    if (read_number(path, &value, e) != 0)
+        return -1;
+    json_t *point = json_object_get(dcqcn, p->point);
+    json_object_set_new(point, p->ofed, p->boolean ? json_boolean(value != 0) : json_integer(value));
+    return 0;
+}
+
+static enum knob_answer read_dcqcn(struct device *d, json_t *settings, struct text *place, struct error *e)
+{
+    if (!has_ofed(d) && !has_upstream(d)) {
+        error_set(e,
+                  "%s has neither /sys/class/net/%s/ecn (MLNX_OFED) nor /sys/kernel/debug/mlx5/%s/cc_params "
+                  "(upstream mlx5_ib; "
+                  "is debugfs mounted?)",
+                  d->name, d->name, d->pci[0] ? d->pci : "PCI");
+        return KNOB_MISSING;
+    }
+    enum place where = has_ofed(d) ? OFED : UPSTREAM;
+    json_t *dcqcn = json_pack("{s:{},s:{}}", "rp", "np");
+    for (size_t i = 0; i < PARAMETERS; i++)
+        if (read_parameter(d, &parameters[i], where, dcqcn, e) != 0) {
+            json_decref(dcqcn);
+            return KNOB_FAILED;
+        }
+    json_object_set_new(settings, "dcqcn", dcqcn);
+    if (where == OFED)
+        text_add(place, "/sys/class/net/%s/ecn (MLNX_OFED)", d->name);
+    else
+        text_add(place, "/sys/kernel/debug/mlx5/%s/cc_params (upstream)", d->pci);
+    return KNOB_READ;
+}
+
+static int64_t value_of(const struct settings *settings, const struct parameter *p)
+{
+    const char *at = (const char *)settings + p->offset;
+    return p->boolean ? *(const int *)(const void *)at : *(const int64_t *)(const void *)at;
+}
+
+static bool is_unset(const struct parameter *p, int64_t value)
+{
+    return p->boolean ? value < 0 : value == FIELD_UNSET;
+}
+
+/* A parameter that this driver does not have cannot be asked for. */
+static int check_dcqcn(struct device *d, const struct settings *now, const struct settings *target,
+                       json_t *warnings, struct error *e)
+{
+    (void)warnings;
+    for (size_t i = 0; i < PARAMETERS; i++) {
+        const struct parameter *p = &parameters[i];
+        if (!is_unset(p, value_of(target, p)) && is_unset(p, value_of(now, p)))
+            return error_set(e, "%s: dcqcn.%s.%s: the driver has no such parameter (looked in %s)", d->name,
+                             p->point, p->ofed, has_ofed(d) ? "MLNX_OFED's sysfs" : "upstream's debugfs");
+    }
+    return 0;
+}
+
+static int write_parameter(struct device *d, const struct parameter *p, enum place place, int64_t value,
+                           struct error *e)
+{
+    char *path = parameter_path(d, p, place);
+    char text[24];
+    if (path == NULL)
+        return error_set(e, "%s: dcqcn.%s.%s is no longer there", d->name, p->point, p->ofed);
+    snprintf(text, sizeof(text), "%lld", (long long)value);
+    int result = host_change_file(d->host, path, text, e);
+    free(path);
+    return result;
+}
+
+static int write_dcqcn(struct device *d, const struct settings *now, const struct settings *target,
+                       struct error *e)
+{
+    enum place place = has_ofed(d) ? OFED : UPSTREAM;
+    bool priority_written = false;
+    for (size_t i = 0; i < PARAMETERS; i++) {
+        const struct parameter *p = &parameters[i];
+        int64_t value = value_of(target, p);
+        bool mode = strcmp(p->ofed, "cnp_prio_mode") == 0;
+        if (is_unset(p, value) || (value == value_of(now, p) && !(mode && priority_written)))
+            continue;
+        if (write_parameter(d, p, place, value, e) != 0)
+            return -1;
+        priority_written = priority_written || strcmp(p->ofed, "cnp_802p_prio") == 0;
+    }
+    return 0;
+}
+
+static const char *const ecn_keys[] = {"ecn", "ecn_rp", "ecn_np", NULL}, *const dcqcn_keys[] = {"dcqcn",
+                                                                                                NULL};
+
+const struct knob knob_ecn = {
+    .name = "ecn", .keys = ecn_keys, .read = read_ecn, .complete = complete_ecn, .write = write_ecn};
+const struct knob knob_dcqcn = {
+    .name = "dcqcn", .keys = dcqcn_keys, .read = read_dcqcn, .check = check_dcqcn, .write = write_dcqcn};

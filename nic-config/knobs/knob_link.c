@@ -1,0 +1,211 @@
+/* What rtnetlink says of the interface itself: whether it is there, up, its MTU, and the bridge it is a port of. */
+#include "nic-config/knobs/knob.h"
+
+#include <errno.h>
+#include <linux/if_link.h>
+#include <linux/rtnetlink.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+
+static bool here(const struct device *d, enum knob_answer *answer, struct error *e)
+{
+    *answer = d->index != 0 ? KNOB_READ : KNOB_MISSING;
+    if (d->index == 0)
+        error_set(e, "there is no interface %s", d->name);
+    return d->index != 0;
+}
+
+static struct nlmsghdr *prepare(union netlink_request *r, uint16_t type, uint16_t flags, int index,
+                                unsigned int set, unsigned int change)
+{
+    struct nlmsghdr *m = netlink_prepare(r, type, NLM_F_ACK | flags);
+    struct ifinfomsg *link = mnl_nlmsg_put_extra_header(m, sizeof(*link));
+    link->ifi_family = AF_UNSPEC;
+    link->ifi_index = index;
+    link->ifi_flags = set;
+    link->ifi_change = change;
+    return m;
+}
+
+static int send_change(struct device *d, struct nlmsghdr *m, const char *what, struct error *e)
+{
+    struct netlink *n = host_route(d->host, e);
+    return n == NULL ? -1 : host_change(d->host, n, m, NULL, NULL, what, NULL, e);
+}
+
+/* ---- kind
+ * ------------------------------------------------------------------------------------------------------- */
+
+static enum knob_answer read_kind(struct device *d, json_t *settings, struct text *place, struct error *e)
+{
+    (void)e;
+    const char *kind = d->index == 0 ? "absent" : strcmp(d->kind, "bridge") == 0 ? "bridge" : "device";
+    json_object_set_new(settings, "kind", json_string(kind));
+    text_add(place, "rtnetlink");
+    return KNOB_READ;
+}
+
+static int check_kind(struct device *d, const struct settings *now, const struct settings *target,
+                      json_t *warnings, struct error *e)
+{
+    (void)warnings;
+    if (target->kind == now->kind || (target->kind == KIND_BRIDGE && now->kind == KIND_ABSENT))
+        return 0;
+    if (target->kind == KIND_ABSENT && now->kind == KIND_BRIDGE)
+        return error_set(e, "%s: a bridge that nic-config did not make is not taken away", d->name);
+    return error_set(e, "%s: %s", d->name,
+                     now->kind == KIND_ABSENT
+                         ? "there is no such interface, and only a bridge can be made (\"kind\": \"bridge\")"
+                         : "an interface of this name is there and is no bridge");
+}
+
+/* A bridge that forwards at once and never holds RoCE's multicast back. */
+static int make_bridge(struct device *d, struct error *e)
+{
+    union netlink_request r;
+    char what[64];
+    struct nlmsghdr *m = prepare(&r, RTM_NEWLINK, NLM_F_CREATE | NLM_F_EXCL, 0, 0, 0);
+    mnl_attr_put_strz(m, IFLA_IFNAME, d->name);
+    struct nlattr *info = mnl_attr_nest_start(m, IFLA_LINKINFO);
+    mnl_attr_put_strz(m, IFLA_INFO_KIND, "bridge");
+    struct nlattr *data = mnl_attr_nest_start(m, IFLA_INFO_DATA);
+    mnl_attr_put_u32(m, IFLA_BR_STP_STATE, 0);
+    mnl_attr_put_u32(m, IFLA_BR_FORWARD_DELAY, 0);
+    mnl_attr_put_u8(m, IFLA_BR_MCAST_SNOOPING, 0);
+    mnl_attr_nest_end(m, data);
+    mnl_attr_nest_end(m, info);
+    snprintf(what, sizeof(what), "making the bridge %s", d->name);
+    return send_change(d, m, what, e);
+}
+
+static int write_kind(struct device *d, const struct settings *now, const struct settings *target,
+                      struct error *e)
+{
+    union netlink_request r;
+    char what[64];
+    if (target->kind == KIND_BRIDGE && now->kind == KIND_ABSENT)
+        return make_bridge(d, e);
+    if (target->kind != KIND_ABSENT || now->kind != KIND_BRIDGE)
+        return error_set(e, "%s: only bridges are made and taken away", d->name);
+    snprintf(what, sizeof(what), "taking the bridge %s away", d->name);
+    return send_change(d, prepare(&r, RTM_DELLINK, 0, d->index, 0, 0), what, e);
+}
+
+/* ---- MTU, up, port of a bridge
+ * ------------------------------------------------------------------------------------ */
+
+static enum knob_answer read_mtu(struct device *d, json_t *settings, struct text *place, struct error *e)
+{
+    enum knob_answer answer;
+    if (here(d, &answer, e)) {
+        json_object_set_new(settings, "mtu", json_integer(d->mtu));
+        text_add(place, "rtnetlink");
+    }
+    return answer;
+}
+
+static int check_mtu(struct device *d, const struct settings *now, const struct settings *target,
+                     json_t *warnings, struct error *e)
+{
+    (void)now;
+    (void)warnings;
+    if (d->max_mtu > 0 && (target->mtu < d->min_mtu || target->mtu > d->max_mtu))
+        return error_set(e, "%s: mtu %lld: the device takes %u to %u", d->name, (long long)target->mtu,
+                         d->min_mtu, d->max_mtu);
+    return 0;
+}
+
+static int write_mtu(struct device *d, const struct settings *now, const struct settings *target,
+                     struct error *e)
+{
+    union netlink_request r;
+    char what[64];
+    struct nlmsghdr *m = prepare(&r, RTM_NEWLINK, 0, d->index, 0, 0);
+    (void)now;
+    mnl_attr_put_u32(m, IFLA_MTU, (uint32_t)target->mtu);
+    snprintf(what, sizeof(what), "setting the MTU of %s to %lld", d->name, (long long)target->mtu);
+    return send_change(d, m, what, e);
+}
+
+static enum knob_answer read_up(struct device *d, json_t *settings, struct text *place, struct error *e)
+{
+    enum knob_answer answer;
+    if (here(d, &answer, e)) {
+        json_object_set_new(settings, "up", json_boolean(d->up));
+        text_add(place, "rtnetlink");
+    }
+    return answer;
+}
+
+static int write_up(struct device *d, const struct settings *now, const struct settings *target,
+                    struct error *e)
+{
+    union netlink_request r;
+    char what[64];
+    (void)now;
+    snprintf(what, sizeof(what), "taking %s %s", d->name, target->up == 1 ? "up" : "down");
+    return send_change(d, prepare(&r, RTM_NEWLINK, 0, d->index, target->up == 1 ? IFF_UP : 0, IFF_UP), what,
+                       e);
+}
+
+static enum knob_answer read_bridge(struct device *d, json_t *settings, struct text *place, struct error *e)
+{
+    enum knob_answer answer;
+    char name[IFNAMSIZ] = "";
+    if (!here(d, &answer, e))
+        return answer;
+    if (d->bridge != 0 && device_name_of(d->host, d->bridge, name, e) != 0)
+        return KNOB_FAILED;
+    json_object_set_new(settings, "bridge", json_string(name));
+    text_add(place, "rtnetlink, master");
+    return KNOB_READ;
+}
+
+static int check_bridge(struct device *d, const struct settings *now, const struct settings *target,
+                        json_t *warnings, struct error *e)
+{
+    (void)now;
+    (void)warnings;
+    if (target->bridge[0] != '\0' && !device_name_valid(target->bridge))
+        return error_set(e, "%s: bridge \"%.40s\" cannot be the name of an interface", d->name,
+                         target->bridge);
+    return 0;
+}
+
+static int write_bridge(struct device *d, const struct settings *now, const struct settings *target,
+                        struct error *e)
+{
+    union netlink_request r;
+    struct device bridge = {.host = d->host};
+    char what[96];
+    (void)now;
+    if (target->bridge[0] != '\0') {
+        snprintf(bridge.name, sizeof(bridge.name), "%s", target->bridge);
+        if (device_refresh(&bridge, e) != 0)
+            return -1;
+        if (bridge.index == 0)
+            return error_set(e,
+                             "%s: there is no bridge %s: name it under interfaces with \"kind\": \"bridge\"",
+                             d->name, target->bridge);
+    }
+    struct nlmsghdr *m = prepare(&r, RTM_NEWLINK, 0, d->index, 0, 0);
+    mnl_attr_put_u32(m, IFLA_MASTER, (uint32_t)bridge.index);
+    snprintf(what, sizeof(what), "making %s a port of %s", d->name, bridge.index ? bridge.name : "no bridge");
+    return send_change(d, m, what, e);
+}
+
+static const char *const kind_keys[] = {"kind", NULL}, *const mtu_keys[] = {"mtu", NULL},
+                         *const up_keys[] = {"up", NULL}, *const bridge_keys[] = {"bridge", NULL};
+
+const struct knob knob_kind = {
+    .name = "kind", .keys = kind_keys, .read = read_kind, .check = check_kind, .write = write_kind};
+const struct knob knob_mtu = {.name = "mtu",
+                              .keys = mtu_keys,
+                              .flap_ns = FLAP_SOON_NS,
+                              .read = read_mtu,
+                              .check = check_mtu,
+                              .write = write_mtu};
+const struct knob knob_up = {.name = "up", .keys = up_keys, .read = read_up, .write = write_up};
+const struct knob knob_bridge = {
+    .name = "bridge", .keys = bridge_keys, .read = read_bridge, .check = check_bridge, .write = write_bridge};

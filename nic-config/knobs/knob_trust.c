@@ -1,0 +1,227 @@
+/*
+ * Trust and the DSCP map. Upstream has no word for trust: a driver such as mlx5 trusts DSCP from the first DSCP entry of the
+ * application table to the last (linux drivers/net/ethernet/mellanox/mlx5/core/en_dcbnl.c, mlx5e_dcbnl_ieee_setapp and
+ * _delapp). MLNX_OFED also has qos/trust and qos/dscp2prio in sysfs; where they are, they are used.
+ */
+#include "nic-config/device/dcb.h"
+#include "nic-config/knobs/knob.h"
+
+#include "lib/files.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DSCPS 64
+#define NONE  0xff
+
+struct trust {
+    bool sysfs;
+    bool dscp;
+    uint8_t priority[DSCPS]; /* NONE: no entry */
+};
+
+static char *sysfs_path(const struct device *d, const char *file)
+{
+    return host_path(d->host, "/sys/class/net/%s/qos/%s", d->name, file);
+}
+
+/* Lines "dscp priority" after a heading. */
+static void read_sysfs_map(const struct device *d, struct trust *t)
+{
+    char *path = sysfs_path(d, "dscp2prio");
+    char *all = path ? files_read(path, 65536, NULL, NULL) : NULL;
+    char *rest = all, *line;
+    while (rest && (line = strsep(&rest, "\n")) != NULL) {
+        unsigned int dscp, priority;
+        if (sscanf(line, "%u %u", &dscp, &priority) == 2 && dscp < DSCPS && priority < 8)
+            t->priority[dscp] = (uint8_t)priority;
+    }
+    free(all);
+    free(path);
+}
+
+static bool read_sysfs(const struct device *d, struct trust *t)
+{
+    char *path = sysfs_path(d, "trust");
+    char *line = path ? files_read_line(path, NULL) : NULL;
+    t->sysfs = line != NULL;
+    t->dscp = line && strcmp(line, "dscp") == 0;
+    if (t->sysfs)
+        read_sysfs_map(d, t);
+    free(line);
+    free(path);
+    return t->sysfs;
+}
+
+static void read_apps(const struct dcb *dcb, struct trust *t)
+{
+    for (size_t i = 0; i < dcb->app_count; i++) {
+        const struct dcb_app *app = &dcb->apps[i];
+        if (app->selector != IEEE_8021QAZ_APP_SEL_DSCP || app->protocol >= DSCPS)
+            continue;
+        uint8_t *priority = &t->priority[app->protocol];
+        t->dscp = true;
+        /* several entries of one DSCP: the highest priority counts (IEEE 802.1Qaz) */
+        if (*priority == NONE || (app->priority & 7) > *priority)
+            *priority = app->priority & 7;
+    }
+}
+
+static enum knob_answer read_all(const struct device *d, struct trust *t, struct error *e)
+{
+    struct dcb dcb;
+    int number;
+    memset(t, 0, sizeof(*t));
+    memset(t->priority, NONE, sizeof(t->priority));
+    if (read_sysfs(d, t))
+        return KNOB_READ;
+    if (dcb_read(d, &dcb, &number, e) != 0)
+        return knob_answer_of(number);
+    read_apps(&dcb, t);
+    return KNOB_READ;
+}
+
+static enum knob_answer read_trust(struct device *d, json_t *settings, struct text *place, struct error *e)
+{
+    struct trust t;
+    enum knob_answer answer = read_all(d, &t, e);
+    if (answer != KNOB_READ)
+        return answer;
+    json_t *map = json_object();
+    for (int dscp = 0; dscp < DSCPS; dscp++) {
+        char key[4];
+        snprintf(key, sizeof(key), "%d", dscp);
+        if (t.priority[dscp] != NONE)
+            json_object_set_new(map, key, json_integer(t.priority[dscp]));
+    }
+    json_object_set_new(settings, "trust", json_string(t.dscp ? "dscp" : "pcp"));
+    json_object_set_new(settings, "dscp_to_prio", map);
+    if (t.sysfs)
+        text_add(place, "/sys/class/net/%s/qos/trust and dscp2prio (MLNX_OFED)", d->name);
+    else
+        text_add(place, "DCB netlink, application table (upstream)");
+    return KNOB_READ;
+}
+
+/* Without sysfs the two say the same thing: trust pcp is an empty map, and trust dscp needs one. The map that is taken when
+ * none is given is mlx5's own: the upper three bits of the DSCP. */
+static int complete_trust(struct device *d, const json_t *wanted, json_t *target, struct error *e)
+{
+    struct trust t;
+    json_t *map = json_object_get(target, "dscp_to_prio");
+    const char *trust = json_string_value(json_object_get(wanted, "trust"));
+    if (read_all(d, &t, e) != KNOB_READ)
+        return -1;
+    if (t.sysfs)
+        return 0;
+    if (trust && strcmp(trust, "pcp") == 0) {
+        if (json_object_size(json_object_get(wanted, "dscp_to_prio")) > 0)
+            return error_set(
+                e,
+                "%s: dscp_to_prio with trust pcp: this driver trusts DSCP as soon as its table has an entry; "
+                "leave one of them out",
+                d->name);
+        json_object_clear(map);
+    }
+    for (int dscp = 0; trust && strcmp(trust, "dscp") == 0 && dscp < DSCPS && json_object_size(map) < DSCPS;
+         dscp++) {
+        char key[4];
+        snprintf(key, sizeof(key), "%d", dscp);
+        if (!json_object_get(wanted, "dscp_to_prio") && !json_object_get(map, key))
+            json_object_set_new(map, key, json_integer(dscp >> 3));
+    }
+    json_object_set_new(target, "trust", json_string(json_object_size(map) > 0 ? "dscp" : "pcp"));
+    return 0;
+}
+
+/* ---- writing
+ * ---------------------------------------------------------------------------------------------------- */
+
+static int write_sysfs(struct device *d, const struct trust *t, const struct settings *target,
+                       struct error *e)
+{
+    char *map_path = sysfs_path(d, "dscp2prio"), *trust_path = sysfs_path(d, "trust");
+    int result = map_path && trust_path ? 0 : error_set(e, "out of memory");
+    for (int dscp = 0; result == 0 && dscp < DSCPS; dscp++) {
+        int64_t priority = knob_map_value(&target->dscp_to_prio, dscp, t->priority[dscp]);
+        char pair[16];
+        snprintf(pair, sizeof(pair), "%d %d", dscp, (int)priority);
+        if (priority != t->priority[dscp])
+            result = host_change_file(d->host, map_path, pair, e);
+    }
+    if (result == 0 && (target->trust == TRUST_DSCP) != t->dscp)
+        result = host_change_file(d->host, trust_path, target->trust == TRUST_DSCP ? "dscp" : "pcp", e);
+    free(map_path);
+    free(trust_path);
+    return result;
+}
+
+static bool is_wanted(const struct dcb_app *app, const struct settings *target)
+{
+    return knob_map_value(&target->dscp_to_prio, app->protocol, NONE) == app->priority;
+}
+
+static bool is_there(const struct dcb *dcb, int dscp, int64_t priority)
+{
+    for (size_t i = 0; i < dcb->app_count; i++)
+        if (dcb->apps[i].selector == IEEE_8021QAZ_APP_SEL_DSCP && dcb->apps[i].protocol == dscp &&
+            dcb->apps[i].priority == priority)
+            return true;
+    return false;
+}
+
+static int add_wanted(struct device *d, const struct dcb *dcb, const struct settings *target, struct error *e)
+{
+    struct dcb_app apps[DSCPS];
+    size_t count = 0;
+    char what[96];
+    for (int dscp = 0; dscp < DSCPS; dscp++) {
+        int64_t priority = knob_map_value(&target->dscp_to_prio, dscp, NONE);
+        if (priority != NONE && !is_there(dcb, dscp, priority))
+            apps[count++] = (struct dcb_app){.selector = IEEE_8021QAZ_APP_SEL_DSCP,
+                                             .priority = (uint8_t)priority,
+                                             .protocol = (uint16_t)dscp};
+    }
+    snprintf(what, sizeof(what), "setting %zu DSCP entries of %s", count, d->name);
+    return count > 0 ? dcb_write_apps(d, DCB_CMD_IEEE_SET, apps, count, what, e) : 0;
+}
+
+static int remove_others(struct device *d, const struct dcb *dcb, const struct settings *target,
+                         struct error *e)
+{
+    struct dcb_app apps[DCB_MAX_APPS];
+    size_t count = 0;
+    char what[96];
+    for (size_t i = 0; i < dcb->app_count; i++)
+        if (dcb->apps[i].selector == IEEE_8021QAZ_APP_SEL_DSCP && !is_wanted(&dcb->apps[i], target))
+            apps[count++] = dcb->apps[i];
+    snprintf(what, sizeof(what), "removing %zu DSCP entries of %s", count, d->name);
+    return count > 0 ? dcb_write_apps(d, DCB_CMD_IEEE_DEL, apps, count, what, e) : 0;
+}
+
+/* New entries first: trust would change for a moment when the last one goes. What is to go is read anew in between, because
+ * mlx5 lets a new entry take the place of an old one of the same DSCP, where others keep both. */
+static int write_netlink(struct device *d, const struct settings *target, struct error *e)
+{
+    struct dcb dcb;
+    int number;
+    if (dcb_read(d, &dcb, &number, e) != 0 || add_wanted(d, &dcb, target, e) != 0 ||
+        dcb_read(d, &dcb, &number, e) != 0)
+        return -1;
+    return remove_others(d, &dcb, target, e);
+}
+
+static int write_trust(struct device *d, const struct settings *now, const struct settings *target,
+                       struct error *e)
+{
+    struct trust t;
+    (void)now;
+    if (read_all(d, &t, e) != KNOB_READ)
+        return -1;
+    return t.sysfs ? write_sysfs(d, &t, target, e) : write_netlink(d, target, e);
+}
+
+static const char *const keys[] = {"trust", "dscp_to_prio", NULL};
+
+const struct knob knob_trust = {
+    .name = "trust", .keys = keys, .read = read_trust, .complete = complete_trust, .write = write_trust};

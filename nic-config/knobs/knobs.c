@@ -1,0 +1,66 @@
+/* The order: what makes or reloads an interface first, then what may take its link down, PFC after its buffers (the driver
+ * refuses a lossless buffer that is too small), RED last, when packets already take their way. What is put back goes the other way:
+ * RED's going leaves a default qdisc whose quantum is looked at once the MTU is as it was. */
+#include "nic-config/knobs/knob.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+const struct knob *const knobs[] = {
+    &knob_kind,          &knob_roce,     &knob_quantum, &knob_mtu,     &knob_ring, &knob_coalesce,
+    &knob_pause,         &knob_up,       &knob_bridge,  &knob_address, &knob_ets,  &knob_cable,
+    &knob_buffers,       &knob_pfc,      &knob_trust,   &knob_stall,   &knob_ecn,  &knob_dcqcn,
+    &knob_traffic_class, &knob_counters, &knob_red,     NULL,
+};
+
+enum knob_answer knob_answer_of(int number)
+{
+    switch (number) {
+    case EOPNOTSUPP:
+    case ENOSYS:
+    case ENODEV:
+    case ENOENT:
+    case EPROTONOSUPPORT:
+    case EAFNOSUPPORT:
+    case ENOTDIR:
+        return KNOB_MISSING;
+    default:
+        return KNOB_FAILED;
+    }
+}
+
+json_t *knob_list(const int64_t *values, size_t count)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < count; i++)
+        json_array_append_new(list, json_integer(values[i]));
+    return list;
+}
+
+int64_t knob_map_value(const struct list_of *map, int key, int64_t otherwise)
+{
+    const struct named_integer *items = map->items;
+    for (size_t i = 0; i < map->count; i++)
+        if (strtol(items[i].name, NULL, 10) == key)
+            return items[i].value;
+    return otherwise;
+}
+
+uint8_t knob_mask(const struct list_of *priorities)
+{
+    const int64_t *items = priorities->items;
+    uint8_t mask = 0;
+    for (size_t i = 0; i < priorities->count; i++)
+        mask |= (uint8_t)(1u << (items[i] & 7));
+    return mask;
+}
+
+json_t *knob_mask_list(uint8_t mask)
+{
+    json_t *list = json_array();
+    for (int priority = 0; priority < 8; priority++)
+        if (mask & (1u << priority))
+            json_array_append_new(list, json_integer(priority));
+    return list;
+}

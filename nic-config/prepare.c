@@ -1,0 +1,166 @@
+/* What comes before the first write: reading, completing and checking what a document asks for, and comparing. */
+#include "nic-config/device/headroom.h"
+#include "nic-config/transaction.h"
+#include <string.h>
+
+static int add_thresholds(struct transaction *t, const struct subject *s, const struct settings *target,
+                          struct error *e)
+{
+    bool refused;
+    json_t *list = headroom_thresholds(&s->device, target, t->warnings, &refused, e);
+    if (list)
+        json_object_set_new(t->thresholds, s->device.name, list);
+    return refused ? -1 : 0;
+}
+
+int transaction_read(struct transaction *t, const json_t *names, struct error *e)
+{
+    size_t i;
+    const json_t *name;
+    json_array_foreach(names, i, name)
+    {
+        struct subject *s = transaction_add(t, json_string_value(name), e);
+        struct settings settings;
+        if (s == NULL)
+            return -1;
+        subject_read_before(s);
+        if (s->device.index == 0)
+            return error_set(e, "there is no interface %s", s->device.name);
+        if (document_settings(s->before, &settings, e) != 0)
+            return error_prefix(e, "%s: what is in force", s->device.name);
+        int result = add_thresholds(t, s, &settings, e);
+        table_free(&settings_table, &settings);
+        if (result != 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* ---- preparing
+ * -------------------------------------------------------------------------------------------------- */
+
+static const struct knob *knob_of(const char *key)
+{
+    for (const struct knob *const *knob = knobs; *knob; knob++)
+        for (const char *const *k = (*knob)->keys; *k; k++)
+            if (strcmp(*k, key) == 0)
+                return *knob;
+    return NULL;
+}
+
+/* Why a key cannot be set here, or NULL. */
+static const char *why_missing(const struct subject *s, const char *key)
+{
+    const char *why = json_string_value(json_object_get(s->missing, key));
+    if (knob_of(key) == NULL)
+        return "it is no setting of a Linux interface";
+    if (why)
+        return why;
+    return json_object_get(s->before, key) ? NULL : "the driver does not show it";
+}
+
+/* Take out of wanted what this machine has no place for, or refuse. */
+static int settle_missing(struct transaction *t, struct subject *s, struct error *e)
+{
+    const char *key;
+    json_t *value;
+    void *next;
+    s->to_be_made = s->device.index == 0 && json_object_get(s->wanted, "kind");
+    if (s->to_be_made)
+        return 0;
+    if (s->device.index == 0)
+        return error_set(e, "there is no interface %s", s->device.name);
+    json_object_foreach_safe(s->wanted, next, key, value)
+    {
+        const char *unread = json_string_value(json_object_get(s->unread, key));
+        if (unread != NULL)
+            return error_set(e, "%s: %s could not be read: %s", s->device.name, key, unread);
+        const char *why = why_missing(s, key);
+        if (why == NULL)
+            continue;
+        if (!t->skip_missing)
+            return error_set(e, "%s: %s cannot be set: %s (--skip-missing leaves it out)", s->device.name,
+                             key, why);
+        json_array_append_new(
+            t->skipped, json_pack("{s:s,s:s,s:s}", "interface", s->device.name, "setting", key, "why", why));
+        json_object_del(s->wanted, key);
+    }
+    return 0;
+}
+
+static int complete(struct subject *s, struct error *e)
+{
+    const char *key;
+    json_t *value;
+    for (const struct knob *const *knob = knobs; *knob; knob++)
+        if ((*knob)->complete && subject_wants(s, *knob) &&
+            (*knob)->complete(&s->device, s->wanted, s->target, e) != 0)
+            return -1;
+    /* what was asked, in the words that it will be compared in; of maps only what was asked */
+    json_object_foreach(s->wanted, key, value)
+    {
+        if (!json_is_object(value) || strcmp(key, "red") == 0)
+            json_object_set(s->wanted, key, json_object_get(s->target, key));
+    }
+    return 0;
+}
+
+static int check(struct transaction *t, struct subject *s, struct error *e)
+{
+    struct settings now, target;
+    int result = 0;
+    if (document_settings(s->before, &now, e) != 0)
+        return error_prefix(e, "%s: what is in force", s->device.name);
+    if (document_settings(s->target, &target, e) != 0) {
+        table_free(&settings_table, &now);
+        return error_prefix(e, "%s", s->device.name);
+    }
+    for (const struct knob *const *knob = knobs; result == 0 && *knob; knob++)
+        if ((*knob)->check && subject_wants(s, *knob))
+            result = (*knob)->check(&s->device, &now, &target, t->warnings, e);
+    if (result == 0)
+        result = add_thresholds(t, s, &target, e);
+    table_free(&settings_table, &now);
+    table_free(&settings_table, &target);
+    return result;
+}
+
+int transaction_prepare(struct transaction *t, const json_t *interfaces, struct error *e)
+{
+    const char *name;
+    json_t *wanted;
+    json_object_foreach((json_t *)(uintptr_t)interfaces, name, wanted)
+    {
+        struct subject *s = transaction_add(t, name, e);
+        if (s == NULL)
+            return -1;
+        subject_read_before(s);
+        s->wanted = json_deep_copy(wanted);
+        if (settle_missing(t, s, e) != 0)
+            return -1;
+        s->target = document_merge(s->before, s->wanted);
+        if ((!s->to_be_made && complete(s, e) != 0) || check(t, s, e) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* ---- comparing
+ * -------------------------------------------------------------------------------------------------- */
+
+void transaction_compare(struct transaction *t)
+{
+    for (const struct knob *const *knob = knobs; *knob; knob++)
+        for (size_t i = 0; i < t->count; i++) {
+            struct subject *s = &t->subjects[i];
+            json_t *now = document_slice(s->before, *knob), *target = document_slice(s->target, *knob);
+            bool same = true;
+            if (subject_wants(s, *knob) &&
+                (json_object_size(now) == 0 || document_same(*knob, now, target, &same, NULL) != 0))
+                same = false;
+            if (!same)
+                transaction_note_change(t, s, now, target);
+            json_decref(now);
+            json_decref(target);
+        }
+}

@@ -1,0 +1,374 @@
+#include "nic-config/transaction.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A setting that another one moved is written again; three rounds settle all that can be settled. */
+#define ROUNDS 3
+
+/* ---- subjects
+ * --------------------------------------------------------------------------------------------------- */
+
+void transaction_init(struct transaction *t, struct host *host, struct journal *journal)
+{
+    *t = (struct transaction){.host = host,
+                              .journal = journal,
+                              .changes = json_array(),
+                              .skipped = json_array(),
+                              .warnings = json_array(),
+                              .thresholds = json_object(),
+                              .restored = json_array(),
+                              .failed = json_array(),
+                              .gone = json_array()};
+}
+
+void transaction_free(struct transaction *t)
+{
+    for (size_t i = 0; i < t->count; i++)
+        subject_close(&t->subjects[i]);
+    free(t->subjects);
+    json_t *all[] = {t->changes, t->skipped, t->warnings, t->thresholds, t->restored,
+                     t->failed,  t->gone,    t->asked,    t->read};
+    for (size_t k = 0; k < sizeof(all) / sizeof(all[0]); k++)
+        json_decref(all[k]);
+    memset(t, 0, sizeof(*t));
+}
+
+struct subject *transaction_add(struct transaction *t, const char *name, struct error *e)
+{
+    struct subject *larger = realloc(t->subjects, (t->count + 1) * sizeof(*larger));
+    if (larger == NULL) {
+        error_set(e, "out of memory");
+        return NULL;
+    }
+    t->subjects = larger;
+    if (subject_open(&larger[t->count], t->host, t->journal, name, e) != 0)
+        return NULL;
+    return &larger[t->count++];
+}
+
+void transaction_note_change(struct transaction *t, const struct subject *s, const json_t *now,
+                             const json_t *target)
+{
+    const char *key;
+    json_t *to;
+    json_object_foreach((json_t *)(uintptr_t)target, key, to)
+    {
+        json_t *from = json_object_get(now, key), *place = json_object_get(s->places, key);
+        if (from && json_equal(from, to))
+            continue;
+        json_array_append_new(t->changes, json_pack("{s:s,s:s,s:O*,s:O*,s:O}", "interface", s->device.name,
+                                                    "setting", key, "place", place, "from", from, "to", to));
+    }
+}
+
+/* ---- one step
+ * --------------------------------------------------------------------------------------------------- */
+
+enum step { STEP_SAME, STEP_WROTE, STEP_MISMATCH, STEP_MISSING, STEP_FAILED };
+
+/* Write, and wait for what the write may have upset. */
+static int write_and_settle(struct subject *s, const struct knob *knob, const struct settings *now,
+                            const struct settings *target, struct error *e)
+{
+    struct device before = s->device;
+    int gids = knob->flap_ns > 0 ? device_gid_count(&s->device) : 0;
+    if (knob->write(&s->device, now, target, e) != 0)
+        return -1;
+    if (knob->flap_ns > 0 && device_settle(&s->device, &before, gids, knob->flap_ns, e) != 0)
+        return -1;
+    return 0;
+}
+
+static int write_slice(struct transaction *t, struct subject *s, const struct knob *knob, const json_t *now,
+                       const json_t *target, struct error *e)
+{
+    struct settings a, b;
+    if (document_settings(now, &a, e) != 0)
+        return -1;
+    int result = document_settings(target, &b, e);
+    if (result == 0) {
+        result = journal_note_write(t->journal, s->device.name, knob->name, target, e);
+        if (result == 0) {
+            t->wrote = true;
+            result = write_and_settle(s, knob, &a, &b, e);
+        }
+        table_free(&settings_table, &b);
+    }
+    table_free(&settings_table, &a);
+    if (result == 0)
+        result = journal_note_written(t->journal, s->device.name, knob->name, e);
+    subject_recall(s, t->journal);
+    return result;
+}
+
+/* Bring one knob of one interface to its target. *now receives what it was before, a new reference (NULL: not read). */
+static enum step bring(struct transaction *t, struct subject *s, const struct knob *knob,
+                       const json_t *target, json_t **now, json_t **after, struct error *e)
+{
+    bool same;
+    *now = json_object();
+    *after = NULL;
+    if (device_refresh(&s->device, e) != 0)
+        return STEP_FAILED;
+    enum knob_answer answer = subject_read(s, knob, *now, NULL, NULL, e);
+    if (answer != KNOB_READ)
+        return answer == KNOB_MISSING ? STEP_MISSING : STEP_FAILED;
+    if (document_same(knob, *now, target, &same, e) != 0)
+        return STEP_FAILED;
+    if (same && !(knob->deferred && journal_unfinished(t->journal, s->device.name, knob->name)))
+        return STEP_SAME;
+    if (write_slice(t, s, knob, *now, target, e) != 0)
+        return STEP_FAILED;
+    *after = json_object();
+    if (device_refresh(&s->device, e) != 0 || subject_read(s, knob, *after, NULL, NULL, e) == KNOB_FAILED ||
+        document_same(knob, *after, target, &same, e) != 0)
+        return STEP_FAILED;
+    return same ? STEP_WROTE : STEP_MISMATCH;
+}
+
+static void say_mismatch(struct transaction *t, const struct subject *s, const struct knob *knob,
+                         const json_t *target, const json_t *after, struct error *e)
+{
+    char *asked = json_dumps(target, JSON_COMPACT | JSON_SORT_KEYS),
+         *read = json_dumps(after, JSON_COMPACT | JSON_SORT_KEYS);
+    json_decref(t->asked);
+    json_decref(t->read);
+    t->asked = json_deep_copy(target);
+    t->read = json_deep_copy(after);
+    error_set(e, "%s: %s was written and reads back as another value: asked for %.300s, read %.300s",
+              s->device.name, knob->name, asked ? asked : "?", read ? read : "?");
+    free(asked);
+    free(read);
+}
+
+/* ---- applying
+ * --------------------------------------------------------------------------------------------------- */
+
+static bool interrupted(void)
+{
+    sigset_t pending;
+    return sigpending(&pending) == 0 &&
+           (sigismember(&pending, SIGINT) == 1 || sigismember(&pending, SIGTERM) == 1 ||
+            sigismember(&pending, SIGHUP) == 1);
+}
+
+/* A setting that was not asked for is written when a write of ours has moved it, unless the driver means to move it. */
+static bool concerns_apply(const struct transaction *t, const struct subject *s, const struct knob *knob)
+{
+    if (subject_wants(s, knob))
+        return true;
+    json_t *slice = document_slice(s->before, knob);
+    bool there = json_object_size(slice) > 0;
+    json_decref(slice);
+    return there && t->wrote && !knob->follows && !s->to_be_made;
+}
+
+static enum step apply_step(struct transaction *t, struct subject *s, const struct knob *knob,
+                            struct error *e)
+{
+    json_t *target = document_slice(s->target, knob), *now, *after;
+    enum step step = bring(t, s, knob, target, &now, &after, e);
+    if (step == STEP_WROTE)
+        transaction_note_change(t, s, now, target);
+    if (step == STEP_MISMATCH)
+        say_mismatch(t, s, knob, target, after, e);
+    if (step == STEP_MISSING && !subject_wants(s, knob))
+        step = STEP_SAME;
+    if (step == STEP_MISSING || step == STEP_FAILED)
+        error_prefix(e, "%s: %s", s->device.name, knob->name);
+    json_decref(target);
+    json_decref(now);
+    json_decref(after);
+    return step;
+}
+
+/* One round over all knobs; *wrote counts. 0, 1 interrupted, -1 error. */
+static int apply_round(struct transaction *t, int *wrote, struct error *e)
+{
+    for (const struct knob *const *knob = knobs; *knob; knob++)
+        for (size_t i = 0; i < t->count; i++) {
+            if (!concerns_apply(t, &t->subjects[i], *knob))
+                continue;
+            if (interrupted())
+                return 1;
+            enum step step = apply_step(t, &t->subjects[i], *knob, e);
+            if (step != STEP_SAME && step != STEP_WROTE)
+                return -1;
+            *wrote += step == STEP_WROTE;
+        }
+    return 0;
+}
+
+int transaction_apply(struct transaction *t, struct error *e)
+{
+    if (journal_begin(t->journal, e) != 0)
+        return -1;
+    for (size_t i = 0; i < t->count; i++) {
+        struct subject *s = &t->subjects[i];
+        if (journal_note_before(t->journal, s->device.name, s->device.pci, s->before, e) != 0)
+            return -1;
+    }
+    for (int round = 0; round < ROUNDS; round++) {
+        int wrote = 0, result = apply_round(t, &wrote, e);
+        if (result != 0)
+            return result;
+        if (wrote == 0)
+            return journal_note_done(t->journal, e);
+    }
+    return error_set(e, "settings keep moving each other: after %d rounds some still had to be written",
+                     ROUNDS);
+}
+
+/* ---- putting back
+ * ----------------------------------------------------------------------------------------------- */
+
+/* The last knob first, but what reloads an interface before all: after it the others are the driver's defaults. */
+static size_t undo_order(const struct knob *order[])
+{
+    size_t count = 0, total = 0;
+    while (knobs[total])
+        total++;
+    order[count++] = &knob_roce;
+    while (total-- > 0)
+        if (knobs[total] != &knob_roce)
+            order[count++] = knobs[total];
+    return count;
+}
+
+static void note_failure(struct transaction *t, const struct subject *s, const struct knob *knob,
+                         const struct error *e)
+{
+    json_array_append_new(t->failed, json_pack("{s:s,s:s,s:s}", "interface", s->device.name, "setting",
+                                               knob->name, "why", e->text));
+}
+
+static void note_restored(struct transaction *t, const struct subject *s, const json_t *found,
+                          const json_t *put_back)
+{
+    const char *key;
+    json_t *to;
+    json_object_foreach((json_t *)(uintptr_t)put_back, key, to)
+    {
+        json_t *from = json_object_get(found, key);
+        if (from && !json_equal(from, to))
+            json_array_append_new(t->restored, json_pack("{s:s,s:s,s:O,s:O}", "interface", s->device.name,
+                                                         "setting", key, "found", from, "put_back", to));
+    }
+}
+
+/* An interface that is not to be there has no other settings. */
+static bool concerns_undo(const struct subject *s, const struct knob *knob)
+{
+    json_t *slice = document_slice(s->before, knob);
+    bool there = json_object_size(slice) > 0;
+    json_decref(slice);
+    return there;
+}
+
+/* True when it wrote something. */
+static bool undo_step(struct transaction *t, struct subject *s, const struct knob *knob)
+{
+    struct error e = {""};
+    json_t *target = document_slice(s->before, knob), *now, *after;
+    enum step step = bring(t, s, knob, target, &now, &after, &e);
+    if (step == STEP_MISMATCH)
+        say_mismatch(t, s, knob, target, after, &e);
+    if (step == STEP_WROTE)
+        note_restored(t, s, now, target);
+    else if (step != STEP_SAME)
+        note_failure(t, s, knob, &e);
+    json_decref(target);
+    json_decref(now);
+    json_decref(after);
+    return step == STEP_WROTE;
+}
+
+static int undo_round(struct transaction *t)
+{
+    const struct knob *order[64];
+    size_t count = undo_order(order);
+    int wrote = 0;
+    json_array_clear(t->failed);
+    for (size_t k = 0; k < count; k++)
+        for (size_t i = t->count; i-- > 0;)
+            if (concerns_undo(&t->subjects[i], order[k]))
+                wrote += undo_step(t, &t->subjects[i], order[k]);
+    return wrote;
+}
+
+int transaction_undo(struct transaction *t, struct error *e)
+{
+    for (int round = 0; round < ROUNDS; round++)
+        if (undo_round(t) == 0)
+            break;
+    if (json_array_size(t->failed) == 0)
+        return 0;
+    const json_t *first = json_array_get(t->failed, 0);
+    return error_set(e, "%zu settings could not be put back, the first is %s of %s: %s",
+                     json_array_size(t->failed), json_string_value(json_object_get(first, "setting")),
+                     json_string_value(json_object_get(first, "interface")),
+                     json_string_value(json_object_get(first, "why")));
+}
+
+/* An interface that went away took our settings with it, and so did one whose name another device has now. */
+static bool is_gone(struct transaction *t, const struct subject *s, const json_t *record)
+{
+    const char *pci = json_string_value(json_object_get(record, "pci"));
+    bool was_there = strcmp(json_string_value(json_object_get(s->before, "kind")), "absent") != 0;
+    const char *why = NULL;
+    if (was_there && s->device.index == 0)
+        why = "there is no interface of this name";
+    else if (pci && pci[0] && strcmp(pci, s->device.pci) != 0)
+        why = "the interface of this name is another device now";
+    if (why)
+        json_array_append_new(t->gone, json_pack("{s:s,s:s}", "interface", s->device.name, "why", why));
+    return why != NULL;
+}
+
+int transaction_restore(struct transaction *t, struct error *e)
+{
+    const char *name;
+    json_t *record;
+    json_object_foreach(t->journal->before, name, record)
+    {
+        struct subject *s = transaction_add(t, name, e);
+        if (s == NULL)
+            return -1;
+        json_decref(s->before);
+        s->before = json_incref(json_object_get(record, "settings"));
+        if (!json_is_string(json_object_get(s->before, "kind")))
+            return error_set(e, "the journal does not say whether %s was there", name);
+        if (is_gone(t, s, record)) {
+            json_decref(s->before);
+            s->before = json_object();
+        }
+    }
+    return transaction_undo(t, e);
+}
+
+/* ---- telling
+ * ---------------------------------------------------------------------------------------------------- */
+
+static json_t *read_now(struct subject *s)
+{
+    json_t *settings = json_object();
+    if (device_refresh(&s->device, NULL) == 0)
+        for (const struct knob *const *knob = knobs; *knob; knob++)
+            (void)subject_read(s, *knob, settings, NULL, NULL, NULL);
+    return settings;
+}
+
+json_t *transaction_document(struct transaction *t, char which)
+{
+    json_t *interfaces = json_object();
+    for (size_t i = 0; i < t->count; i++) {
+        struct subject *s = &t->subjects[i];
+        json_t *settings = which == 'r'   ? read_now(s)
+                           : which == 'b' ? json_incref(s->before)
+                                          : json_incref(s->wanted);
+        json_object_set_new(interfaces, s->device.name, settings);
+    }
+    return interfaces;
+}

@@ -1,0 +1,519 @@
+#include "remote/ssh.h"
+
+#include "lib/clock.h"
+#include "lib/files.h"
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define RETRY_NS  (5 * NS_PER_S) /* a host that is no guest and does not answer is tried again for so long */
+#define PUT_LIMIT (64u << 20)    /* bytes in a file that is put on a host: programs are a few hundred KiB */
+
+struct ssh_session {
+    char *name;
+    struct ssh_target target;
+    char folder[64];       /* of the control socket, ours alone */
+    char socket[80];       /* short: a socket's path has 108 bytes at most */
+    struct process master; /* the connection */
+    int held;              /* the folder, locked: it is no stale one */
+    char *why;             /* how the connection ended, once it has */
+};
+
+/* ---- quoting -------------------------------------------------------------------------------------------- */
+
+/* Words of these alone mean themselves to every POSIX shell ("=" is not among them: NAME=x before a command
+ * assigns). */
+static bool is_plain(const char *word)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:,+@%-";
+    return *word && strspn(word, plain) == strlen(word);
+}
+
+void ssh_quote(struct text *line, const char *word)
+{
+    if (is_plain(word)) {
+        text_add(line, "%s", word);
+        return;
+    }
+    text_add(line, "'");
+    for (const char *c = word; *c; c++)
+        if (*c == '\'')
+            text_add(line, "'\\''");
+        else
+            text_add_bytes(line, c, 1);
+    text_add(line, "'");
+}
+
+void ssh_quote_all(struct text *line, const char *const argv[])
+{
+    for (size_t i = 0; argv[i]; i++) {
+        text_add(line, "%s", i ? " " : "");
+        ssh_quote(line, argv[i]);
+    }
+}
+
+/* ---- ssh's own arguments -------------------------------------------------------------------------------- */
+
+struct arguments {
+    char **items;
+    size_t count;
+    bool failed;
+};
+
+static void argument(struct arguments *a, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void argument(struct arguments *a, const char *format, ...)
+{
+    char *item = NULL;
+    va_list values;
+    va_start(values, format);
+    if (vasprintf(&item, format, values) < 0)
+        item = NULL;
+    va_end(values);
+    char **items = realloc(a->items, (a->count + 2) * sizeof *items);
+    if (items)
+        a->items = items;
+    if (!items || !item) {
+        a->failed = true;
+        free(item);
+        return;
+    }
+    a->items[a->count++] = item;
+    a->items[a->count] = NULL;
+}
+
+void ssh_arguments_free(char **arguments)
+{
+    for (size_t i = 0; arguments && arguments[i]; i++)
+        free(arguments[i]);
+    free(arguments);
+}
+
+/* A path in an option of ssh's: tokens (%h) and blanks would be read. */
+static void path_option(struct arguments *a, const char *option, const char *path)
+{
+    struct text escaped = {0};
+    for (const char *c = path; *c; c++)
+        text_add(&escaped, *c == '%' ? "%%%%" : *c == '"' || *c == '\\' ? "\\%c" : "%c", *c);
+    argument(a, "-o");
+    argument(a, "%s=\"%s\"", option, text_string(&escaped));
+    text_free(&escaped);
+}
+
+/* Not ProxyJump: the ssh that it starts reads the configuration of this one, which is none for guests, while the machine on the
+ * way is the user's to configure. */
+char *ssh_proxy_command(const char *jump)
+{
+    struct text line = {0}, place = {0}, escaped = {0};
+    text_add(&place, "ssh://%s", jump);
+    text_add(&line, "ssh -oBatchMode=yes -oLogLevel=ERROR -W '[%%h]:%%p' -- ");
+    ssh_quote(&escaped, text_string(&place));
+    for (const char *c = text_string(&escaped); *c; c++) /* ssh reads tokens in all of it */
+        text_add(&line, *c == '%' ? "%%%%" : "%c", *c);
+    text_free(&place);
+    text_free(&escaped);
+    return text_take(&line);
+}
+
+static void trust_options(struct arguments *a, const struct ssh_target *t)
+{
+    if (t->identity) {
+        path_option(a, "IdentityFile", t->identity);
+        argument(a, "-oIdentitiesOnly=yes");
+    }
+    if (t->known_hosts) {
+        path_option(a, "UserKnownHostsFile", t->known_hosts);
+        argument(a, "-oGlobalKnownHostsFile=/dev/null");
+        argument(a, "-oStrictHostKeyChecking=yes");
+        argument(a, "-oUpdateHostKeys=no");
+    }
+    if (t->key_alias)
+        argument(a, "-oHostKeyAlias=%s", t->key_alias);
+}
+
+static struct arguments arguments_of(const struct ssh_target *t, bool terminal, const char *log_level)
+{
+    struct arguments a = {0};
+    argument(&a, "ssh");
+    if (t->own_config)
+        argument(&a, "-Fnone");
+    trust_options(&a, t);
+    if (t->user)
+        argument(&a, "-oUser=%s", t->user);
+    if (t->port)
+        argument(&a, "-oPort=%lld", (long long)t->port);
+    char *proxy = t->jump ? ssh_proxy_command(t->jump) : NULL;
+    if (t->jump)
+        argument(&a, "-oProxyCommand=%s", proxy ? proxy : "false");
+    free(proxy);
+    argument(&a, terminal ? "-t" : "-T");
+    if (!terminal)
+        argument(&a, "-oBatchMode=yes");
+    argument(&a, "-oLogLevel=%s", log_level);
+    return a;
+}
+
+char **ssh_arguments(const struct ssh_target *target, bool terminal)
+{
+    struct arguments a = arguments_of(target, terminal, "ERROR");
+    argument(&a, "--");
+    argument(&a, "%s", target->host);
+    if (!a.failed)
+        return a.items;
+    ssh_arguments_free(a.items);
+    return NULL;
+}
+
+void ssh_target_free(struct ssh_target *t)
+{
+    char *const owned[] = {t->host, t->user, t->identity, t->known_hosts, t->key_alias, t->jump};
+    for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
+        free(owned[i]);
+    *t = (struct ssh_target){0};
+}
+
+/* A copy; every string of it is owned. Returns false when memory ran out. */
+static bool copy_target(struct ssh_target *to, const struct ssh_target *from)
+{
+    const char *const sources[] = {from->host,        from->user,      from->identity,
+                                   from->known_hosts, from->key_alias, from->jump};
+    char **const copies[] = {&to->host,        &to->user,      &to->identity,
+                             &to->known_hosts, &to->key_alias, &to->jump};
+    bool whole = true;
+    *to = *from;
+    for (size_t i = 0; i < sizeof copies / sizeof *copies; i++) {
+        *copies[i] = sources[i] ? strdup(sources[i]) : NULL;
+        whole = whole && (!sources[i] || *copies[i]);
+    }
+    return whole;
+}
+
+/* ---- the connection ------------------------------------------------------------------------------------- */
+
+/* The last line of what a program said on stderr, without control characters: it comes from another machine.
+ */
+static void last_line(const struct text *said, char *line, size_t size)
+{
+    const char *start = text_string(said), *end = start + strlen(start);
+    while (end > start && (end[-1] == '\n' || end[-1] == '\r'))
+        end--;
+    const char *from = end;
+    while (from > start && from[-1] != '\n')
+        from--;
+    size_t n = 0;
+    for (; from < end && n + 1 < size; from++)
+        if ((unsigned char)*from >= 0x20 && *from != 0x7f)
+            line[n++] = *from;
+    line[n] = '\0';
+}
+
+/* What the master wrote on stderr so far. */
+static void read_said(const struct process *p, struct text *said)
+{
+    char buffer[4096];
+    ssize_t got;
+    while (p->err >= 0 && said->length < 65536 && (got = read(p->err, buffer, sizeof buffer)) > 0)
+        text_add_bytes(said, buffer, (size_t)got);
+}
+
+static void note_end(struct ssh_session *s, int status)
+{
+    struct text said = {0}, why = {0};
+    char line[400];
+    read_said(&s->master, &said);
+    last_line(&said, line, sizeof line);
+    if (*line)
+        text_add(&why, "%s", line);
+    else
+        process_describe(status, &why);
+    s->why = text_take(&why);
+    text_free(&said);
+}
+
+bool ssh_alive(struct ssh_session *s, struct error *e)
+{
+    int status;
+    if (!s->why) {
+        int ended = process_wait(&s->master, 0, &status, NULL);
+        if (ended == 0)
+            return true;
+        note_end(s, ended == 1 ? status : 0);
+    }
+    error_set(e, "the ssh connection to host %s (%s) has ended: %s", s->name, s->target.host,
+              s->why ? s->why : "out of memory");
+    return false;
+}
+
+static int start_master(struct ssh_session *s, struct error *e)
+{
+    struct arguments a =
+        arguments_of(&s->target, false, "INFO"); /* ERROR hides "Timeout, server not responding" */
+    argument(&a, "-oControlMaster=yes");
+    argument(&a, "-oControlPersist=no");
+    path_option(&a, "ControlPath", s->socket);
+    argument(&a, "-oConnectTimeout=30");
+    /* a guest that hangs is noticed after 15 s; one that dies usually at once */
+    argument(&a, "-oServerAliveInterval=5");
+    argument(&a, "-oServerAliveCountMax=3");
+    argument(&a, "-N");
+    argument(&a, "--");
+    argument(&a, "%s", s->target.host);
+    int result = a.failed ? error_set(e, "out of memory")
+                          : process_start(&s->master, (const char *const *)a.items, PROCESS_ERR, e);
+    ssh_arguments_free(a.items);
+    return result;
+}
+
+/* Until the master listens. Attempts end by themselves (ConnectTimeout) with a reason; the caller tries
+ * again. */
+static int wait_for_master(struct ssh_session *s, int64_t deadline_ns, struct error *e)
+{
+    while (access(s->socket, F_OK) != 0) {
+        if (!ssh_alive(s, e))
+            return -1;
+        if (s->target.cancelled && atomic_load(s->target.cancelled))
+            return error_set(e, "interrupted while connecting to host %s", s->name);
+        if (clock_monotonic_ns() > deadline_ns)
+            return error_set(e, "host %s (%s) did not answer ssh in time", s->name, s->target.host);
+        clock_sleep_until_ns(clock_monotonic_ns() + 10 * NS_PER_MS);
+    }
+    return 0;
+}
+
+/* Refusals that no waiting mends: the wrong key on either side, a name that is not there. */
+static bool is_final(const char *why)
+{
+    static const char *const reasons[] = {"Host key verification failed", "Permission denied",
+                                          "REMOTE HOST IDENTIFICATION",   "Could not resolve hostname",
+                                          "Bad configuration option",     "host key is known"};
+    for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
+        if (strstr(why, reasons[i]))
+            return true;
+    return false;
+}
+
+/* A host that is there answers at once, or a moment later when its network is shaky. */
+static int connect_session(struct ssh_session *s, int64_t timeout_ns, struct error *e)
+{
+    int64_t now_ns = clock_monotonic_ns(), deadline_ns = now_ns + timeout_ns;
+    int64_t retries_end_ns = s->target.boots ? deadline_ns : now_ns + RETRY_NS;
+    for (;;) {
+        if (start_master(s, e) != 0)
+            return -1;
+        if (wait_for_master(s, deadline_ns, e) == 0)
+            return 0;
+        bool final =
+            (s->why && is_final(s->why)) || (s->target.cancelled && atomic_load(s->target.cancelled));
+        process_stop(&s->master, NS_PER_S);
+        now_ns = clock_monotonic_ns();
+        if (final || now_ns + NS_PER_S / 4 > deadline_ns || now_ns > retries_end_ns)
+            return s->why ? error_set(e, "connecting to host %s (%s): %s", s->name, s->target.host, s->why)
+                          : -1;
+        free(s->why);
+        s->why = NULL;
+        clock_sleep_until_ns(clock_monotonic_ns() + NS_PER_S / 4);
+    }
+}
+
+/* Folders of sessions whose program was killed: old ones of ours that nobody holds the lock of. */
+static void remove_stale(const char *runtime)
+{
+    DIR *entries = opendir(runtime);
+    time_t now = time(NULL);
+    for (struct dirent *entry; entries && (entry = readdir(entries));) {
+        struct stat status;
+        if (strncmp(entry->d_name, "harness-ssh.", 12) != 0)
+            continue;
+        int fd = openat(dirfd(entries), entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (fd >= 0 && fstat(fd, &status) == 0 && status.st_uid == geteuid() && now - status.st_mtime > 60 &&
+            flock(fd, LOCK_EX | LOCK_NB) == 0) {
+            unlinkat(fd, "c", 0);
+            unlinkat(dirfd(entries), entry->d_name, AT_REMOVEDIR);
+        }
+        if (fd >= 0)
+            close(fd);
+    }
+    if (entries)
+        closedir(entries);
+}
+
+static int make_session(struct ssh_session *s, const char *name, const struct ssh_target *target,
+                        struct error *e)
+{
+    const char *runtime = getenv("XDG_RUNTIME_DIR");
+    s->master = (struct process){.pid = -1, .in = -1, .out = -1, .err = -1};
+    s->held = -1;
+    s->name = strdup(name);
+    if (!copy_target(&s->target, target) || !s->name)
+        return error_set(e, "out of memory");
+    if (target->host[0] == '-' || !*target->host)
+        return error_set(e, "host %s: \"%s\" is not a name or address that ssh takes", name, target->host);
+    if (!runtime || strlen(runtime) > 32 || access(runtime, W_OK) != 0)
+        runtime = "/tmp";
+    remove_stale(runtime);
+    snprintf(s->folder, sizeof s->folder, "%s/harness-ssh.XXXXXX", runtime);
+    if (!mkdtemp(s->folder)) {
+        int number = errno;
+        s->folder[0] = '\0';
+        return error_set_errno(e, number, "making a folder for the ssh connection in %s", runtime);
+    }
+    snprintf(s->socket, sizeof s->socket, "%s/c", s->folder);
+    s->held = open(s->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (s->held >= 0)
+        flock(s->held, LOCK_EX | LOCK_NB);
+    return 0;
+}
+
+struct ssh_session *ssh_open(const char *name, const struct ssh_target *target, int64_t timeout_ns,
+                             struct error *e)
+{
+    struct ssh_session *s = calloc(1, sizeof *s);
+    if (!s) {
+        error_set(e, "out of memory");
+        return NULL;
+    }
+    if (make_session(s, name, target, e) == 0 && connect_session(s, timeout_ns, e) == 0)
+        return s;
+    ssh_close(s);
+    return NULL;
+}
+
+void ssh_close(struct ssh_session *s)
+{
+    if (!s)
+        return;
+    process_stop(&s->master, 2 * NS_PER_S);
+    if (s->folder[0]) {
+        unlink(s->socket);
+        rmdir(s->folder);
+    }
+    if (s->held >= 0)
+        close(s->held);
+    ssh_target_free(&s->target);
+    free(s->name);
+    free(s->why);
+    free(s);
+}
+
+/* ---- commands ------------------------------------------------------------------------------------------- */
+
+static char **command_arguments(const struct ssh_session *s, const char *const argv[])
+{
+    struct text line = {0};
+    struct arguments a = {0};
+    if (s->target.sudo)
+        text_add(&line, "sudo -n -- ");
+    ssh_quote_all(&line, argv);
+    /* everything goes through the master: no configuration is read, nothing connects by itself */
+    argument(&a, "ssh");
+    argument(&a, "-Fnone");
+    argument(&a, "-T");
+    path_option(&a, "ControlPath", s->socket);
+    argument(&a, "-oControlMaster=no");
+    argument(&a, "-oProxyCommand=false");
+    argument(&a, "-oBatchMode=yes");
+    argument(&a, "-oLogLevel=ERROR");
+    argument(&a, "--");
+    argument(&a, "%s", s->target.host);
+    argument(&a, "%s", text_string(&line));
+    bool failed = a.failed || line.failed;
+    text_free(&line);
+    if (!failed)
+        return a.items;
+    ssh_arguments_free(a.items);
+    return NULL;
+}
+
+int ssh_start(struct ssh_session *s, const char *const argv[], int pipes, struct process *process,
+              struct error *e)
+{
+    if (!ssh_alive(s, e))
+        return -1;
+    char **arguments = command_arguments(s, argv);
+    int result = arguments ? process_start(process, (const char *const *)arguments, pipes, e)
+                           : error_set(e, "out of memory");
+    ssh_arguments_free(arguments);
+    return result;
+}
+
+static int run_bytes(struct ssh_session *s, const char *const argv[], const void *input, size_t length,
+                     struct text *out, struct text *err, int64_t timeout_ns, struct error *e)
+{
+    if (!ssh_alive(s, e))
+        return -1;
+    char **arguments = command_arguments(s, argv);
+    if (!arguments)
+        return error_set(e, "out of memory");
+    struct error inner;
+    int status =
+        process_run_bytes((const char *const *)arguments, input, length, out, err, timeout_ns, &inner);
+    ssh_arguments_free(arguments);
+    if (status < 0)
+        return error_set(e, "running %s on host %s: %s", argv[0], s->name, inner.text);
+    /* 255 is ssh's own: the connection broke - or the command's exit status */
+    if (status == 255) {
+        clock_sleep_until_ns(clock_monotonic_ns() + 50 * NS_PER_MS);
+        if (!ssh_alive(s, e))
+            return error_prefix(e, "running %s on host %s", argv[0], s->name);
+    }
+    return status;
+}
+
+int ssh_run(struct ssh_session *s, const char *const argv[], const char *input, struct text *out,
+            struct text *err, int64_t timeout_ns, struct error *e)
+{
+    return run_bytes(s, argv, input, input ? strlen(input) : 0, out, err, timeout_ns, e);
+}
+
+int ssh_must_bytes(struct ssh_session *s, const char *const argv[], const void *input, size_t length,
+                   struct text *out, int64_t timeout_ns, struct error *e)
+{
+    struct text err = {0}, unwanted = {0};
+    char line[400];
+    int status = run_bytes(s, argv, input, length, out ? out : &unwanted, &err, timeout_ns, e);
+    last_line(&err, line, sizeof line);
+    text_free(&err);
+    text_free(&unwanted);
+    if (status > 0)
+        return error_set(e, "running %s on host %s: exit status %d%s%s", argv[0], s->name, status,
+                         *line ? ": " : "", line);
+    return status;
+}
+
+int ssh_must(struct ssh_session *s, const char *const argv[], const char *input, struct text *out,
+             int64_t timeout_ns, struct error *e)
+{
+    return ssh_must_bytes(s, argv, input, input ? strlen(input) : 0, out, timeout_ns, e);
+}
+
+int ssh_put_bytes(struct ssh_session *s, const void *bytes, size_t length, const char *remote, int mode,
+                  int64_t timeout_ns, struct error *e)
+{
+    static const char script[] =
+        "umask 077 && cat > \"$1.new\" && chmod \"$2\" \"$1.new\" && mv -f \"$1.new\" \"$1\"";
+    char octal[8];
+    snprintf(octal, sizeof octal, "%o", (unsigned)mode & 07777);
+    const char *const argv[] = {"sh", "-c", script, "put", remote, octal, NULL};
+    if (ssh_must_bytes(s, argv, length ? bytes : "", length, NULL, timeout_ns, e) != 0)
+        return error_prefix(e, "putting %s on host %s", remote, s->name);
+    return 0;
+}
+
+int ssh_put(struct ssh_session *s, const char *local, const char *remote, int mode, int64_t timeout_ns,
+            struct error *e)
+{
+    size_t length;
+    char *bytes = files_read(local, PUT_LIMIT, &length, e);
+    if (!bytes)
+        return -1;
+    int result = ssh_put_bytes(s, bytes, length, remote, mode, timeout_ns, e);
+    free(bytes);
+    return result;
+}

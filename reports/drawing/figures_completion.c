@@ -1,0 +1,62 @@
+/* Flow completion times: what a flow's size costs it, as papers on congestion control draw it. */
+#include "reports/drawing/figures.h"
+
+#include <stdio.h>
+
+#define MAX_CURVES 10
+
+static const struct quantile {
+    const char *key, *label;
+} quantiles[] = {{"p50", "p50"}, {"p95", "p95"}, {"p99", "p99"}};
+#define QUANTILES (sizeof quantiles / sizeof *quantiles)
+
+/* One quantile of the slowdown over the tenths of a pattern's flows by size. */
+static void add_curve(const json_t *by_size, const char *label, const struct quantile *quantile, bool dashed,
+                      int colour, struct plot_panel *panel)
+{
+    size_t i;
+    json_t *tenth;
+    struct plot_series *curve = plot_add_series(panel, label, PLOT_POINTS_LINES, colour);
+    curve->dashed = dashed;
+    json_array_foreach(by_size, i, tenth)
+    {
+        const json_t *value = json_object_get(json_object_get(tenth, "slowdown"), quantile->key);
+        if (json_is_number(value))
+            plot_add_point(curve, json_number_value(json_object_get(tenth, "up_to_bytes")),
+                           json_number_value(value));
+    }
+}
+
+/* Several runs: a colour each, the median and, dashed, the 99th percentile. One: a colour each quantile. */
+static void add_flow(const struct runs *runs, const struct run *run, const char *name, const json_t *by_size,
+                     struct plot_panel *panel)
+{
+    bool many = runs->count > 1;
+    for (size_t q = 0; q < QUANTILES && panel->series_count < MAX_CURVES; q++) {
+        char label[160];
+        if (many && q == 1)
+            continue;
+        snprintf(label, sizeof label, "%s%s%s, %s", many ? run->label : "", many ? " " : "", name,
+                 quantiles[q].label);
+        add_curve(by_size, label, &quantiles[q], many && q > 0, many ? (int)(run - runs->items) : (int)q,
+                  panel);
+    }
+}
+
+void figure_slowdown(const struct runs *runs, struct plot *plot)
+{
+    struct plot_panel *panel = plot_add_panel(plot, "slowdown");
+    plot_relabel_x(plot, "flows up to this size");
+    plot->bytes_x = true;
+    panel->log_y = true;
+    for (size_t i = 0; i < runs->count; i++) {
+        const char *name;
+        json_t *flow;
+        json_object_foreach((json_t *)(uintptr_t)run_get(&runs->items[i], "flows"), name, flow)
+        {
+            const json_t *by_size = json_object_get(flow, "by_size");
+            if (json_array_size(by_size))
+                add_flow(runs, &runs->items[i], name, by_size, panel);
+        }
+    }
+}

@@ -1,0 +1,288 @@
+/* Drawings over all runs of a sweep. */
+#include "reports/drawing/figures.h"
+
+#include "lib/text.h"
+#include "lib/units.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MIB 1048576.0
+
+static double total_goodput_gbps(const struct run *run)
+{
+    return run_sum_flows(run, "goodput_bps") / 1e9;
+}
+
+static double total_messages_per_us(const struct run *run)
+{
+    return run_sum_flows(run, "messages_per_s") / 1e6;
+}
+
+/* A latency quantile of the first flow that measured any, in us; NAN without. */
+static double latency_us(const struct run *run, const char *quantile)
+{
+    const char *name;
+    json_t *flow;
+    json_object_foreach((json_t *)(uintptr_t)run_get(run, "flows"), name, flow)
+    {
+        const json_t *value = json_object_get(json_object_get(flow, "latency_ns"), quantile);
+        if (value)
+            return json_number_value(value) / 1e3;
+    }
+    return NAN;
+}
+
+/* ---- what the sweep goes over --------------------------------------------------------------------------- */
+
+/* A choice of the cell as a number: a bare one, or a quantity with unit; the unit goes to *unit. */
+static bool as_number(const json_t *value, double *number, bool *is_bytes)
+{
+    int64_t parsed;
+    *is_bytes = false;
+    if (json_is_number(value)) {
+        *number = json_number_value(value);
+        return true;
+    }
+    if (!json_is_string(value))
+        return false;
+    if (units_parse(UNIT_BYTES, json_string_value(value), &parsed, NULL) == 0) {
+        *is_bytes = true;
+        *number = (double)parsed;
+        return true;
+    }
+    static const struct {
+        enum unit unit;
+        double scale;
+    } others[] = {
+        {UNIT_TIME_NS, 1e-3}, {UNIT_RATE_BPS, 1e-9}, {UNIT_LENGTH_MM, 1e-3}, {UNIT_PERCENT_MILLI, 1e-3}};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        if (units_parse(others[i].unit, json_string_value(value), &parsed, NULL) == 0) {
+            *number = (double)parsed * others[i].scale;
+            return true;
+        }
+    }
+    return false;
+}
+
+struct axis {
+    const char *key; /* the path that has three or more different numbers */
+    bool is_bytes;
+};
+
+static size_t count_numbers(const struct runs *runs, const char *key, bool *is_bytes)
+{
+    double seen[256], number;
+    size_t count = 0;
+    for (size_t i = 0; i < runs->count && count < 256; i++) {
+        const json_t *value = json_object_get(run_get(&runs->items[i], "cell"), key);
+        bool known = false;
+        if (!value || !as_number(value, &number, is_bytes))
+            return 0;
+        for (size_t j = 0; j < count; j++)
+            known |= seen[j] == number;
+        if (!known)
+            seen[count++] = number;
+    }
+    return count;
+}
+
+static bool find_axis(const struct runs *runs, struct axis *axis)
+{
+    const char *key;
+    json_t *value;
+    size_t most = 2;
+    axis->key = NULL;
+    json_object_foreach((json_t *)(uintptr_t)run_get(&runs->items[0], "cell"), key, value)
+    {
+        bool is_bytes;
+        size_t count = count_numbers(runs, key, &is_bytes);
+        if (count > most) {
+            most = count;
+            *axis = (struct axis){key, is_bytes};
+        }
+    }
+    return axis->key != NULL;
+}
+
+/* The cell without the axis: what makes one curve. */
+static void curve_label(const struct run *run, const struct axis *axis, struct text *out)
+{
+    const char *key;
+    json_t *value;
+    json_object_foreach((json_t *)(uintptr_t)run_get(run, "cell"), key, value)
+    {
+        if (strcmp(key, axis->key) == 0)
+            continue;
+        run_describe_choice(key, value, out);
+    }
+    if (!out->length)
+        text_add(out, "this run");
+}
+
+static struct plot_series *curve_named(struct plot_panel *panel, const char *label, enum plot_style style)
+{
+    for (size_t i = 0; i < panel->series_count; i++)
+        if (strcmp(panel->series[i].label, label) == 0)
+            return &panel->series[i];
+    return plot_add_series(panel, label, style, (int)panel->series_count);
+}
+
+static void add_axis_label(struct plot *plot, const struct axis *axis)
+{
+    const char *dot = strrchr(axis->key, '.');
+    plot_relabel_x(plot, dot ? dot + 1 : axis->key);
+    plot->bytes_x = axis->is_bytes;
+}
+
+/* Curves over the axis, one for each combination of the other choices. */
+static void add_curves(const struct runs *runs, const struct axis *axis, const char *suffix,
+                       double (*measure)(const struct run *), struct plot_panel *panel)
+{
+    for (size_t i = 0; i < runs->count; i++) {
+        struct text label = {0};
+        double x;
+        bool is_bytes;
+        curve_label(&runs->items[i], axis, &label);
+        text_add(&label, "%s", suffix);
+        as_number(json_object_get(run_get(&runs->items[i], "cell"), axis->key), &x, &is_bytes);
+        plot_add_point(curve_named(panel, text_string(&label), PLOT_POINTS_LINES), x,
+                       measure(&runs->items[i]));
+        text_free(&label);
+    }
+}
+
+/* The published figures that this run is set beside, when they are bandwidths: in Gb/s. */
+static void add_published(const struct runs *runs, const struct axis *axis, struct plot_panel *panel)
+{
+    struct plot_series *marks = NULL;
+    for (size_t i = 0; i < runs->count; i++) {
+        size_t j;
+        json_t *item;
+        json_array_foreach(run_get(&runs->items[i], "published"), j, item)
+        {
+            const char *unit = json_string_value(json_object_get(item, "unit"));
+            double factor = !unit                        ? 0
+                            : strcmp(unit, "MiB/s") == 0 ? 8 * MIB / 1e9
+                            : strcmp(unit, "Gb/s") == 0  ? 1
+                                                         : 0;
+            double x = (double)i + 1;
+            bool is_bytes;
+            if (factor == 0 || !json_is_number(json_object_get(item, "measured")))
+                continue;
+            if (axis->key)
+                as_number(json_object_get(run_get(&runs->items[i], "cell"), axis->key), &x, &is_bytes);
+            if (!marks)
+                marks = plot_add_series(panel, "published", PLOT_MARKS, 6);
+            plot_add_point(marks, x, json_number_value(json_object_get(item, "published")) * factor);
+        }
+    }
+}
+
+static void fill_goodput(const struct runs *runs, struct plot *plot)
+{
+    struct axis axis;
+    if (runs->count < 2)
+        return;
+    if (find_axis(runs, &axis)) {
+        add_axis_label(plot, &axis);
+        struct plot_panel *curves = plot_add_panel(plot, "goodput, Gb/s");
+        add_curves(runs, &axis, "", total_goodput_gbps, curves);
+        add_published(runs, &axis, curves);
+        return;
+    }
+    struct plot_panel *panel = plot_add_panel(plot, "goodput of all flows, Gb/s");
+    struct plot_series *bars = plot_add_series(panel, "this run", PLOT_BARS, 0);
+    for (size_t i = 0; i < runs->count; i++) {
+        plot_add_point(bars, (double)i + 1, total_goodput_gbps(&runs->items[i]));
+        plot_name_x(plot, (double)i + 1, runs->items[i].label);
+    }
+    add_published(runs, &axis, panel);
+    plot->bar_width = 0.5;
+    plot->x_min = 0.25;
+    plot->x_max = (double)runs->count + 0.75;
+}
+
+static void fill_messages(const struct runs *runs, struct plot *plot)
+{
+    struct axis axis;
+    if (runs->count < 2 || !find_axis(runs, &axis) || !axis.is_bytes)
+        return;
+    add_axis_label(plot, &axis);
+    struct plot_panel *panel = plot_add_panel(plot, "messages, M/s");
+    panel->log_y = true;
+    add_curves(runs, &axis, "", total_messages_per_us, panel);
+}
+
+static double p50(const struct run *run)
+{
+    return latency_us(run, "p50");
+}
+static double p99(const struct run *run)
+{
+    return latency_us(run, "p99");
+}
+static double p99_9(const struct run *run)
+{
+    return latency_us(run, "p99_9");
+}
+
+struct quantile {
+    const char *label;
+    double (*measure)(const struct run *);
+};
+static const struct quantile quantiles[] = {{"p50", p50}, {"p99", p99}, {"p99.9", p99_9}};
+#define QUANTILES (sizeof quantiles / sizeof *quantiles)
+
+/* Without an axis: a place a run, a dot a quantile. */
+static void add_latency_dots(const struct runs *runs, struct plot_panel *panel, struct plot *plot)
+{
+    for (size_t q = 0; q < QUANTILES; q++) {
+        struct plot_series *dots = plot_add_series(panel, quantiles[q].label, PLOT_DOTS, (int)q);
+        for (size_t i = 0; i < runs->count; i++)
+            plot_add_point(dots, (double)i + 1, quantiles[q].measure(&runs->items[i]));
+    }
+    for (size_t i = 0; i < runs->count; i++)
+        plot_name_x(plot, (double)i + 1, *runs->items[i].label ? runs->items[i].label : "this run");
+    plot->x_min = 0.5;
+    plot->x_max = (double)runs->count + 0.5;
+}
+
+static void fill_latency(const struct runs *runs, struct plot *plot)
+{
+    struct axis axis;
+    bool any = false;
+    for (size_t i = 0; i < runs->count; i++)
+        any |= isfinite(p50(&runs->items[i]));
+    if (!any)
+        return;
+    bool curves = find_axis(runs, &axis);
+    if (!curves && runs->count < 2)
+        return; /* three dots: the table of flows has them */
+    struct plot_panel *panel = plot_add_panel(plot, "latency, us");
+    panel->log_y = true;
+    if (!curves) {
+        add_latency_dots(runs, panel, plot);
+        return;
+    }
+    add_axis_label(plot, &axis);
+    for (size_t q = 0; q < QUANTILES; q += 2) { /* the median and the tail: more curves hide each other */
+        char suffix[24];
+        snprintf(suffix, sizeof suffix, ", %s", quantiles[q].label);
+        add_curves(runs, &axis, suffix, quantiles[q].measure, panel);
+    }
+}
+
+const struct sweep_figure sweep_figures[] = {
+    {"goodput", "Goodput", "Payload that arrived, all flows together, with the published figures beside it.",
+     fill_goodput},
+    {"messages", "Message rate", "All flows together.", fill_messages},
+    {"latency", "Latency",
+     "Of the first flow that measures it: from posting to completion, or half a round trip in latency mode.",
+     fill_latency},
+    {"slowdown", "Slowdown of flows by size",
+     "Time to completion over that on an empty network; each point is a tenth of the flows, by size.",
+     figure_slowdown},
+    {0},
+};

@@ -1,0 +1,166 @@
+#include "reports/page/differences.h"
+
+#include "lib/text.h"
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LABEL_PARTS 3
+#define MAX_DEPTH   16 /* of documents that come from files */
+#define MAX_SCALARS 20000
+
+static json_t *scalar_text(const json_t *value)
+{
+    char *words = json_is_string(value)
+                      ? NULL
+                      : json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(9));
+    json_t *text = json_string_nocheck(words ? words : json_string_value(value));
+    free(words);
+    return text;
+}
+
+/* Words about a document, and what is expected of it, change nothing in a run. */
+static bool left_out(const char *key)
+{
+    static const char *const keys[] = {"title", "expect", "published", "sources", "name", "schema"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (strcmp(keys[i], key) == 0)
+            return true;
+    return false;
+}
+
+static void flatten(const json_t *value, const char *path, int depth, json_t *out);
+
+static void flatten_member(const json_t *value, const char *path, const char *key, int depth, json_t *out)
+{
+    struct text longer = {0};
+    text_add(&longer, "%s.%s", path, key);
+    if (!longer.failed)
+        flatten(value, text_string(&longer), depth + 1, out);
+    text_free(&longer);
+}
+
+/* An item of a list by its name where it has one, else by its number. */
+static void flatten_item(const json_t *item, const char *path, size_t index, int depth, json_t *out)
+{
+    char number[24];
+    const char *name = json_string_value(json_object_get(item, "name"));
+    snprintf(number, sizeof number, "%zu", index);
+    flatten_member(item, path, name ? name : number, depth, out);
+}
+
+/* Every scalar below a value, under its path. */
+static void flatten(const json_t *value, const char *path, int depth, json_t *out)
+{
+    const char *key;
+    json_t *member;
+    size_t i;
+    if (depth > MAX_DEPTH || json_object_size(out) >= MAX_SCALARS)
+        return;
+    if (json_is_object(value)) {
+        json_object_foreach((json_t *)(uintptr_t)value, key, member)
+        {
+            if (!left_out(key))
+                flatten_member(member, path, key, depth, out);
+        }
+    } else if (json_is_array(value)) {
+        json_array_foreach(value, i, member)
+        {
+            flatten_item(member, path, i, depth, out);
+        }
+    } else if (value) {
+        json_object_set_new(out, path, scalar_text(value));
+    }
+}
+
+static const char *name_of(const json_t *result, const char *document)
+{
+    const char *name = json_string_value(json_object_get(json_object_get(result, document), "name"));
+    return name ? name : "";
+}
+
+static bool same_name(const json_t *const *results, size_t count, const char *document)
+{
+    for (size_t i = 1; i < count; i++)
+        if (strcmp(name_of(results[i], document), name_of(results[0], document)) != 0)
+            return false;
+    return true;
+}
+
+/* All that was set in a result. */
+static json_t *settings_of(const json_t *result, bool same_scenario, bool same_lab)
+{
+    static const char *const plain[] = {"seed", "version"};
+    json_t *out = json_object();
+    if (!same_scenario)
+        json_object_set_new(out, "scenario", json_string(name_of(result, "scenario")));
+    if (!same_lab)
+        json_object_set_new(out, "lab", json_string(name_of(result, "lab")));
+    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
+        if (json_object_get(result, plain[i]))
+            json_object_set_new(out, plain[i], scalar_text(json_object_get(result, plain[i])));
+    if (same_scenario)
+        flatten(json_object_get(result, "scenario"), "scenario", 0, out);
+    if (same_lab)
+        flatten(json_object_get(result, "lab"), "lab", 0, out);
+    return out;
+}
+
+/* The row of one path, unless it is the same everywhere. */
+static void compare(json_t *const *settings, size_t count, const char *path, json_t *out)
+{
+    json_t *row = json_array();
+    bool differs = false;
+    for (size_t i = 0; i < count; i++) {
+        json_t *value = json_object_get(settings[i], path);
+        differs |= !value != !json_object_get(settings[0], path) ||
+                   (value && !json_equal(value, json_object_get(settings[0], path)));
+        json_array_append(row, value ? value : json_null());
+    }
+    if (differs)
+        json_object_set(out, path, row);
+    json_decref(row);
+}
+
+json_t *differences_between(const json_t *const *results, size_t count)
+{
+    json_t **settings = calloc(count + 1, sizeof *settings);
+    json_t *out = json_object();
+    if (!settings || !out) {
+        free(settings);
+        json_decref(out);
+        return NULL;
+    }
+    bool same_scenario = same_name(results, count, "scenario"), same_lab = same_name(results, count, "lab");
+    for (size_t i = 0; i < count; i++)
+        settings[i] = settings_of(results[i], same_scenario, same_lab);
+    for (size_t i = 0; i < count; i++) {
+        const char *path;
+        json_t *value;
+        json_object_foreach(settings[i], path, value)
+        {
+            if (!json_object_get(out, path))
+                compare(settings, count, path, out);
+        }
+    }
+    for (size_t i = 0; i < count; i++)
+        json_decref(settings[i]);
+    free(settings);
+    return out;
+}
+
+char *differences_label(const json_t *differences, size_t i)
+{
+    struct text out = {0};
+    const char *path;
+    json_t *row;
+    if (json_object_size(differences) <= LABEL_PARTS) {
+        json_object_foreach((json_t *)(uintptr_t)differences, path, row)
+        {
+            const char *dot = strrchr(path, '.'), *value = json_string_value(json_array_get(row, i));
+            text_add(&out, "%s%s %.20s", out.length ? ", " : "", dot ? dot + 1 : path,
+                     value ? value : "unset");
+        }
+    }
+    return text_take(&out);
+}

@@ -1,0 +1,82 @@
+#include "reports/page/html.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+void html_escaped(struct text *out, const char *words)
+{
+    for (; words && *words; words++) {
+        switch (*words) {
+        case '&':
+            text_add(out, "&amp;");
+            break;
+        case '<':
+            text_add(out, "&lt;");
+            break;
+        case '>':
+            text_add(out, "&gt;");
+            break;
+        case '"':
+            text_add(out, "&quot;");
+            break;
+        default:
+            text_add_bytes(out, words, 1);
+        }
+    }
+}
+
+void html_cell(struct text *out, const char *words)
+{
+    text_add(out, "<td>");
+    html_escaped(out, words);
+    text_add(out, "</td>");
+}
+
+/* As many digits as say something, thousands apart. */
+void html_number(struct text *out, double value)
+{
+    char digits[64];
+    double size = fabs(value);
+    if (!isfinite(value)) {
+        text_add(out, "&ndash;");
+        return;
+    }
+    bool whole = value == floor(value) && size < 1e15;
+    snprintf(digits, sizeof digits, "%.*f",
+             whole || size >= 1000 ? 0
+             : size >= 100         ? 1
+             : size >= 1           ? 2
+                                   : 4,
+             value);
+    size_t length = strcspn(digits, "."), start = digits[0] == '-';
+    for (size_t i = 0; digits[i]; i++) {
+        if (i > start && i < length && (length - i) % 3 == 0)
+            text_add(out, "&#8239;");
+        text_add_bytes(out, &digits[i], 1);
+    }
+}
+
+void html_number_cell(struct text *out, double value)
+{
+    text_add(out, "<td class=number>");
+    html_number(out, value);
+    text_add(out, "</td>");
+}
+
+double html_value(const json_t *value)
+{
+    return json_is_number(value) ? json_number_value(value) : NAN;
+}
+
+void html_verdict(struct text *out, const char *verdict)
+{
+    static const char *const known[] = {"passed", "failed", "skipped", "incomplete"};
+    const char *class = "";
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (verdict && strcmp(verdict, known[i]) == 0)
+            class = known[i];
+    text_add(out, "<span class=\"pill %s\">", class);
+    html_escaped(out, verdict ? verdict : "unknown");
+    text_add(out, "</span>");
+}

@@ -1,0 +1,134 @@
+#include "reports/page/page.h"
+
+#include "reports/page/html.h"
+#include "reports/page/page_parts.h"
+#include <stdint.h>
+#include <string.h>
+
+static const char style[] =
+    ":root{--ink:#1b1f24;--soft:#5b6470;--line:#e1e4e8;--back:#fff;--panel:#f7f8fa;--good:#1a7f37;--bad:#"
+    "c62828;--skip:#8a6d00;"
+    "--mark:#b35900}\n"
+    "*{box-sizing:border-box}body{margin:0;background:var(--back);color:var(--ink);font:15px/1.5 "
+    "system-ui,sans-serif}\n"
+    "main{max-width:1040px;margin:0 auto;padding:28px 20px 60px}\n"
+    "h1{font-size:26px;margin:0 0 4px}h2{font-size:19px;margin:34px 0 10px;padding-top:10px;border-top:1px "
+    "solid var(--line)}\n"
+    "h3{font-size:16px;margin:22px 0 8px}p{margin:6px 0}.soft{color:var(--soft)}\n"
+    ".pill{display:inline-block;padding:1px "
+    "10px;border-radius:11px;font-size:13px;font-weight:600;border:1px solid}\n"
+    ".passed{color:var(--good)}.failed,.incomplete{color:var(--bad)}.skipped{color:var(--skip)}.simulated{"
+    "color:var(--mark)}\n"
+    ".scroll{overflow-x:auto}table{border-collapse:collapse;width:100%;font-size:14px}\n"
+    "th{text-align:left;font-weight:600;color:var(--soft);border-bottom:2px solid var(--line);padding:5px "
+    "10px}\n"
+    "td{border-bottom:1px solid var(--line);padding:5px 10px;vertical-align:top}\n"
+    ".number{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}\n"
+    "code{font:13px ui-monospace,monospace;background:var(--panel);padding:0 "
+    "4px;border-radius:3px;overflow-wrap:anywhere}\n"
+    "figure{margin:14px 0 22px}figure img{width:100%;height:auto;border:1px solid "
+    "var(--line);border-radius:6px}\n"
+    "figcaption{color:var(--soft);font-size:13.5px;padding:4px 2px}a{color:#0b5cad}\n"
+    ".notice{margin:18px 0;padding:10px 16px;border-left:4px solid "
+    "var(--mark);background:var(--panel);border-radius:0 6px 6px 0}"
+    ".notice ul{margin:6px 0;padding-left:20px}.notice li{margin:4px 0}\n"
+    "details{margin:10px 0;border:1px solid var(--line);border-radius:6px;background:var(--panel)}\n"
+    "summary{cursor:pointer;padding:8px 12px;font-weight:600}details>div{padding:0 12px "
+    "12px;background:var(--back)}\n"
+    "pre{overflow:auto;font:12.5px/1.45 "
+    "ui-monospace,monospace;background:var(--panel);padding:10px;margin:0}\n"
+    "@media(prefers-color-scheme:dark){:root{--ink:#e6e8eb;--soft:#9aa4b0;--line:#333a44;--back:#14171b;--"
+    "panel:#1c2127;"
+    "--good:#4ac26b;--bad:#ff7b72;--skip:#d8b13c;--mark:#f0a34f}a{color:#6cb0ff}figure "
+    "img{background:#fff}}\n";
+
+const char *page_member(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+    return text ? text : "";
+}
+
+const char *page_label(const struct run *run)
+{
+    return *run->label ? run->label : "this run";
+}
+
+static void add_heading(const struct runs *runs, struct text *out)
+{
+    const struct run *first = &runs->items[0];
+    const char *verdict = runs->index ? page_member(runs->index, "verdict") : run_text(first, "verdict");
+    text_add(out, "<h1>");
+    html_escaped(out, runs->title);
+    text_add(out, "</h1>\n<p>");
+    html_verdict(out, verdict);
+    if (run_is_simulated(first))
+        text_add(out, " <span class=\"pill simulated\">simulated</span>");
+    text_add(out, " <span class=soft>scenario <code>");
+    html_escaped(out, run_text(first, "scenario.name"));
+    text_add(out, "</code>, lab <code>");
+    html_escaped(out, run_text(first, "lab.name"));
+    text_add(out, "</code>, ");
+    html_escaped(out, run_text(first, "started"));
+    text_add(out, ", harness ");
+    html_escaped(out, run_text(first, "version"));
+    text_add(out, "</span></p>\n");
+    if (run_is_simulated(first))
+        text_add(out, "<p class=simulated><strong>Every figure of this run was computed by the embedded "
+                      "simulator; nothing here was "
+                      "measured on hardware.</strong></p>\n");
+    for (size_t i = 0; i < runs->count; i++) {
+        if (!json_is_false(run_get(&runs->items[i], "complete")))
+            continue;
+        text_add(out, "<p class=incomplete><strong>");
+        html_escaped(out, page_label(&runs->items[i]));
+        text_add(out, " is incomplete:</strong> ");
+        html_escaped(out, run_text(&runs->items[i], "reason"));
+        text_add(out, "</p>\n");
+    }
+}
+
+static void add_drawing(const struct drawing *drawing, struct text *out)
+{
+    text_add(out, "<figure><img loading=lazy src=\"%s.svg\" alt=\"", drawing->name);
+    html_escaped(out, drawing->title);
+    text_add(out, "\"><figcaption>");
+    html_escaped(out, drawing->caption);
+    text_add(out,
+             " <a href=\"%s.svg\">SVG</a> <a href=\"%s.png\">PNG</a> <a href=\"%s.tsv\">data</a> <a "
+             "href=\"%s.gp\">script</a>"
+             "</figcaption></figure>\n",
+             drawing->name, drawing->name, drawing->name, drawing->name);
+}
+
+static void add_drawings(const struct runs *runs, const struct drawing *drawings, size_t count,
+                         struct text *out)
+{
+    size_t last = SIZE_MAX - 1;
+    for (size_t i = 0; i < count; i++) {
+        size_t run = runs->count == 1 ? 0 : drawings[i].run; /* all runs are this one */
+        if (run != last) {
+            text_add(out, "<h2>");
+            html_escaped(out, run == SIZE_MAX ? "All runs" : page_label(&runs->items[run]));
+            text_add(out, "</h2>\n");
+        }
+        last = run;
+        add_drawing(&drawings[i], out);
+    }
+}
+
+void page_write(const struct runs *runs, const struct drawing *drawings, size_t count, struct text *out)
+{
+    text_add(out, "<!doctype html>\n<html lang=en><meta charset=utf-8><meta name=viewport "
+                  "content=\"width=device-width\">\n<title>");
+    html_escaped(out, runs->title);
+    text_add(out, "</title>\n<style>\n%s</style>\n<main>\n", style);
+    add_heading(runs, out);
+    page_add_summary(runs, out);
+    page_add_warnings(runs, out);
+    page_add_differences(runs, out);
+    page_add_published(runs, out);
+    page_add_expectations(runs, out);
+    add_drawings(runs, drawings, count, out);
+    page_add_details(runs, out);
+    text_add(out, "</main>\n</html>\n");
+}

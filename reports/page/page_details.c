@@ -1,0 +1,258 @@
+/* Flows, buffers, counters, and the documents as they were used: for who wants to know it exactly. */
+#include "reports/page/page_parts.h"
+
+#include "reports/page/html.h"
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void add_flows(const struct runs *runs, struct text *out)
+{
+    text_add(out, "<div class=scroll><table><tr><th>run<th>flow<th>op<th>memory<th class=number>message, "
+                  "B<th class=number>goodput, MiB/s"
+                  "<th class=number>Gb/s<th class=number>messages/s<th class=number>p50, us<th "
+                  "class=number>p99, us</tr>\n");
+    for (size_t i = 0; i < runs->count; i++) {
+        const char *name;
+        json_t *flow;
+        json_object_foreach((json_t *)(uintptr_t)run_get(&runs->items[i], "flows"), name, flow)
+        {
+            const json_t *latency = json_object_get(flow, "latency_ns");
+            text_add(out, "<tr>");
+            html_cell(out, page_label(&runs->items[i]));
+            html_cell(out, name);
+            html_cell(out, page_member(flow, "op"));
+            html_cell(out, page_member(flow, "memory"));
+            html_number_cell(out, html_value(json_object_get(flow, "message_bytes")));
+            html_number_cell(out, html_value(json_object_get(flow, "goodput_MiBps")));
+            html_number_cell(out, html_value(json_object_get(flow, "goodput_bps")) / 1e9);
+            html_number_cell(out, html_value(json_object_get(flow, "messages_per_s")));
+            html_number_cell(out, html_value(json_object_get(latency, "p50")) / 1e3);
+            html_number_cell(out, html_value(json_object_get(latency, "p99")) / 1e3);
+            text_add(out, "</tr>\n");
+        }
+    }
+    text_add(out, "</table></div>\n");
+}
+
+static bool any_completes(const struct runs *runs)
+{
+    for (size_t i = 0; i < runs->count; i++) {
+        const char *name;
+        json_t *flow;
+        json_object_foreach((json_t *)(uintptr_t)run_get(&runs->items[i], "flows"), name, flow)
+        {
+            if (json_object_get(flow, "slowdown"))
+                return true;
+        }
+    }
+    return false;
+}
+
+/* Patterns whose flows end: how many did, in what time, and how much slower than on an empty network. */
+static void add_completions(const struct runs *runs, struct text *out)
+{
+    if (!any_completes(runs))
+        return;
+    text_add(out,
+             "<h3>Flows that end</h3><div class=scroll><table><tr><th>run<th>pattern<th class=number>started"
+             "<th class=number>finished<th class=number>time p50, us<th class=number>p99, us"
+             "<th class=number>slowdown mean<th class=number>p50<th class=number>p99</tr>\n");
+    for (size_t i = 0; i < runs->count; i++) {
+        const char *name;
+        json_t *flow;
+        json_object_foreach((json_t *)(uintptr_t)run_get(&runs->items[i], "flows"), name, flow)
+        {
+            const json_t *slowdown = json_object_get(flow, "slowdown");
+            const json_t *time = json_object_get(flow, "completion_ns");
+            const json_t *flows = json_object_get(flow, "flows");
+            if (!slowdown)
+                continue;
+            text_add(out, "<tr>");
+            html_cell(out, page_label(&runs->items[i]));
+            html_cell(out, name);
+            html_number_cell(out, html_value(json_object_get(flows, "started")));
+            html_number_cell(out, html_value(json_object_get(flows, "finished")));
+            html_number_cell(out, html_value(json_object_get(time, "p50")) / 1e3);
+            html_number_cell(out, html_value(json_object_get(time, "p99")) / 1e3);
+            html_number_cell(out, html_value(json_object_get(slowdown, "mean")));
+            html_number_cell(out, html_value(json_object_get(slowdown, "p50")));
+            html_number_cell(out, html_value(json_object_get(slowdown, "p99")));
+            text_add(out, "</tr>\n");
+        }
+    }
+    text_add(out, "</table></div>\n");
+}
+
+static void add_counter_rows(const char *role, const json_t *counters, bool still, struct text *out)
+{
+    const char *name;
+    json_t *counter;
+    json_object_foreach((json_t *)(uintptr_t)counters, name, counter)
+    {
+        bool gauge = strcmp(page_member(counter, "kind"), "gauge") == 0;
+        double delta = html_value(json_object_get(counter, gauge ? "max" : "delta"));
+        if ((delta == 0) != still)
+            continue;
+        text_add(out, "<tr>");
+        html_cell(out, role);
+        html_cell(out, name);
+        html_cell(out, page_member(counter, "unit"));
+        if (gauge) {
+            text_add(out, "<td class=number colspan=2>min ");
+            html_number(out, html_value(json_object_get(counter, "min")));
+            text_add(out, ", mean ");
+            html_number(out, html_value(json_object_get(counter, "mean")));
+            text_add(out, ", max ");
+            html_number(out, delta);
+            text_add(out, "</td>");
+        } else {
+            html_number_cell(out, delta);
+            html_number_cell(out, html_value(json_object_get(counter, "rate_per_s")));
+        }
+        text_add(out, "</tr>\n");
+    }
+}
+
+static void add_counters(const struct run *run, struct text *out)
+{
+    const char *role;
+    json_t *host;
+    text_add(out, "<details><summary>Counters: ");
+    html_escaped(out, page_label(run));
+    text_add(out, "</summary><div class=scroll><table><tr><th>host<th>counter<th>unit<th "
+                  "class=number>rise<th class=number>per second</tr>\n");
+    for (int still = 0; still < 2; still++) {
+        json_object_foreach((json_t *)(uintptr_t)run_get(run, "hosts"), role, host)
+        {
+            add_counter_rows(role, json_object_get(host, "counters"), still != 0, out);
+        }
+    }
+    text_add(out, "</table></div></details>\n");
+}
+
+static void add_document(const char *title, const json_t *document, struct text *out)
+{
+    char *words = document ? json_dumps(document, JSON_INDENT(2) | JSON_REAL_PRECISION(12)) : NULL;
+    if (words) {
+        text_add(out, "<details><summary>");
+        html_escaped(out, title);
+        text_add(out, "</summary><div><pre>");
+        html_escaped(out, words);
+        text_add(out, "</pre></div></details>\n");
+    }
+    free(words);
+}
+
+static void add_source_rows(const json_t *sources, bool fitted, struct text *out)
+{
+    const char *path;
+    json_t *words;
+    json_object_foreach((json_t *)(uintptr_t)sources, path, words)
+    {
+        const char *text = json_string_value(words);
+        if (!text || (strncmp(text, "fitted", 6) == 0) != fitted)
+            continue;
+        text_add(out, "<tr><td><code>");
+        html_escaped(out, path);
+        text_add(out, "</code></td>");
+        html_cell(out, text);
+        text_add(out, "</tr>\n");
+    }
+}
+
+static void add_sources(const struct run *run, struct text *out)
+{
+    const json_t *sources = run_get(run, "sources");
+    if (!json_object_size(sources))
+        return;
+    text_add(out, "<details><summary>What is fitted, and where the lab's other values come "
+                  "from</summary><div class=scroll>"
+                  "<table><tr><th>value<th>source</tr>\n");
+    add_source_rows(sources, true, out);
+    add_source_rows(sources, false, out);
+    text_add(out, "</table></div></details>\n");
+}
+
+/* Does PFC guard it? A buffer that never pauses has no thresholds. */
+static bool has_thresholds(const json_t *buffer)
+{
+    return json_array_size(json_object_get(buffer, "priorities")) &&
+           html_value(json_object_get(buffer, "xoff_bytes")) > 0;
+}
+
+static void add_buffer_row(const struct text *hosts, const json_t *buffer, struct text *out)
+{
+    text_add(out, "<tr>");
+    html_cell(out, text_string(hosts));
+    text_add(out, "<td>%" JSON_INTEGER_FORMAT "</td>", json_integer_value(json_object_get(buffer, "buffer")));
+    html_number_cell(out, html_value(json_object_get(buffer, "size_bytes")));
+    html_number_cell(out, html_value(json_object_get(buffer, "xoff_bytes")));
+    html_number_cell(out, html_value(json_object_get(buffer, "xon_bytes")));
+    text_add(out, "</tr>\n");
+}
+
+/* Hosts that have this very buffer, from `first` on: "a, b". False when an earlier host has it: it is in a row already. */
+static bool name_hosts_with(const json_t *hosts, const char *first, const json_t *wanted, struct text *out)
+{
+    const char *role;
+    json_t *host;
+    bool reached = false;
+    json_object_foreach((json_t *)(uintptr_t)hosts, role, host)
+    {
+        size_t i;
+        json_t *buffer;
+        reached |= strcmp(role, first) == 0;
+        json_array_foreach(json_object_get(host, "buffers"), i, buffer)
+        {
+            if (!json_equal(buffer, wanted))
+                continue;
+            if (!reached)
+                return false;
+            text_add(out, "%s%s", out->length ? ", " : "", role);
+        }
+    }
+    return true;
+}
+
+/* A row for every different buffer, with all hosts that have it. */
+static void add_buffers(const struct run *run, struct text *out)
+{
+    const char *role;
+    json_t *host;
+    const json_t *hosts = run_get(run, "hosts");
+    bool any = false;
+    json_object_foreach((json_t *)(uintptr_t)hosts, role, host)
+    {
+        size_t i;
+        json_t *buffer;
+        json_array_foreach(json_object_get(host, "buffers"), i, buffer)
+        {
+            struct text names = {0};
+            if (has_thresholds(buffer) && name_hosts_with(hosts, role, buffer, &names)) {
+                if (!any)
+                    text_add(out, "<h3>Receive buffers with PFC</h3><div "
+                                  "class=scroll><table><tr><th>host<th>buffer<th class=number>size, B"
+                                  "<th class=number>xoff, B<th class=number>xon, B</tr>\n");
+                any = true;
+                add_buffer_row(&names, buffer, out);
+            }
+            text_free(&names);
+        }
+    }
+    if (any)
+        text_add(out, "</table></div>\n");
+}
+
+void page_add_details(const struct runs *runs, struct text *out)
+{
+    text_add(out, "<h2>Details</h2>\n");
+    add_flows(runs, out);
+    add_completions(runs, out);
+    add_buffers(&runs->items[0], out);
+    for (size_t i = 0; i < runs->count; i++)
+        add_counters(&runs->items[i], out);
+    add_sources(&runs->items[0], out);
+    add_document("Scenario as run", run_get(&runs->items[0], "scenario"), out);
+    add_document("Lab as used", run_get(&runs->items[0], "lab"), out);
+}

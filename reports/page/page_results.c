@@ -1,0 +1,307 @@
+/* What was measured and what is to be thought of it: the tables that come first. */
+#include "reports/page/page_parts.h"
+
+#include "reports/page/differences.h"
+#include "reports/page/html.h"
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#define RUNS_SIDE_BY_SIDE 4 /* columns of a table */
+#define WARNINGS_IN_SIGHT 6
+
+/* ---- sums over a run ------------------------------------------------------------------------------------ */
+
+static bool ends_with(const char *name, const char *ending)
+{
+    size_t a = strlen(name), b = strlen(ending);
+    return a >= b && strcmp(name + a - b, ending) == 0;
+}
+
+static bool is_pause(const char *name)
+{
+    return strncmp(name, "rx_prio", 7) == 0 && ends_with(name, "_pause");
+}
+
+static bool is_loss(const char *name)
+{
+    static const char *const names[] = {"out_of_sequence",     "packet_seq_err",     "local_ack_timeout_err",
+                                        "out_of_buffer",       "rx_discards_phy",    "tx_discards_phy",
+                                        "rx_out_of_buffer",    "rnr_nak_retry_err",  "rcvd_seq_err",
+                                        "implied_nak_seq_err", "out_of_seq_request", "retry_exceeded_err"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(names[i], name) == 0)
+            return true;
+    return (strncmp(name, "rx_prio", 7) == 0 && ends_with(name, "_discards")) ||
+           (strncmp(name, "rx_prio", 7) == 0 && ends_with(name, "_buf_discard"));
+}
+
+/* The sum of `key` over all hosts' counters that the test picks; NAN when there is none. */
+static double sum_counters(const struct run *run, bool (*picks)(const char *name), const char *key)
+{
+    const char *role, *name;
+    json_t *host, *counter;
+    double sum = 0;
+    bool any = false;
+    json_object_foreach((json_t *)(uintptr_t)run_get(run, "hosts"), role, host)
+    {
+        json_object_foreach(json_object_get(host, "counters"), name, counter)
+        {
+            if (!picks(name) || !json_is_number(json_object_get(counter, key)))
+                continue;
+            any = true;
+            sum += json_number_value(json_object_get(counter, key));
+        }
+    }
+    return any ? sum : NAN;
+}
+
+/* ---- tables --------------------------------------------------------------------------------------------- */
+
+void page_add_summary(const struct runs *runs, struct text *out)
+{
+    text_add(out, "<h2>What was measured</h2>\n<div class=scroll><table><tr><th>run<th>verdict<th "
+                  "class=number>goodput, MiB/s"
+                  "<th class=number>messages/s<th class=number>pauses received<th class=number>pauses/s"
+                  "<th class=number>lost or sent again</tr>\n");
+    for (size_t i = 0; i < runs->count; i++) {
+        const struct run *run = &runs->items[i];
+        text_add(out, "<tr>");
+        html_cell(out, page_label(run));
+        text_add(out, "<td>");
+        html_verdict(out, run_text(run, "verdict"));
+        text_add(out, "</td>");
+        html_number_cell(out, run_sum_flows(run, "goodput_MiBps"));
+        html_number_cell(out, run_sum_flows(run, "messages_per_s"));
+        html_number_cell(out, sum_counters(run, is_pause, "delta"));
+        html_number_cell(out, sum_counters(run, is_pause, "rate_per_s"));
+        html_number_cell(out, sum_counters(run, is_loss, "delta"));
+        text_add(out, "</tr>\n");
+    }
+    text_add(out, "</table></div>\n");
+}
+
+static void add_run_headings(const struct runs *runs, struct text *out)
+{
+    for (size_t r = 0; r < runs->count; r++) {
+        text_add(out, "<th>");
+        html_escaped(out, page_label(&runs->items[r]));
+    }
+    text_add(out, "</tr>\n");
+}
+
+/* Results that are set beside each other: what was set differently. */
+void page_add_differences(const struct runs *runs, struct text *out)
+{
+    const json_t *results[RUNS_SIDE_BY_SIDE];
+    if (runs->results < 2 || runs->count > RUNS_SIDE_BY_SIDE)
+        return;
+    for (size_t i = 0; i < runs->count; i++)
+        results[i] = runs->items[i].result;
+    json_t *differences = differences_between(results, runs->count), *row;
+    const char *path;
+    text_add(out, "<h2>What was set differently</h2>\n");
+    if (!json_object_size(differences)) {
+        text_add(out, "<p>Nothing: scenario, lab, seed and program are the same.</p>\n");
+        json_decref(differences);
+        return;
+    }
+    text_add(out, "<div class=scroll><table><tr><th>setting");
+    add_run_headings(runs, out);
+    json_object_foreach(differences, path, row)
+    {
+        size_t i;
+        json_t *value;
+        text_add(out, "<tr><td><code>");
+        html_escaped(out, path);
+        text_add(out, "</code></td>");
+        json_array_foreach(row, i, value)
+        {
+            html_cell(out, json_is_string(value) ? json_string_value(value) : "unset");
+        }
+        text_add(out, "</tr>\n");
+    }
+    text_add(out, "</table></div>\n");
+    json_decref(differences);
+}
+
+/* Each warning once, with the runs that have it. */
+static json_t *distinct_warnings(const struct runs *runs)
+{
+    json_t *distinct = json_object();
+    for (size_t i = 0; i < runs->count; i++) {
+        size_t j;
+        json_t *item;
+        json_array_foreach(run_get(&runs->items[i], "warnings"), j, item)
+        {
+            const char *words = json_string_value(item);
+            json_t *labels = words ? json_object_get(distinct, words) : NULL;
+            if (words && !labels)
+                json_object_set_new(distinct, words, labels = json_array());
+            if (words)
+                json_array_append_new(labels, json_string(page_label(&runs->items[i])));
+        }
+    }
+    return distinct;
+}
+
+static void add_warning(const char *words, const json_t *labels, size_t run_count, struct text *out)
+{
+    text_add(out, "<li>");
+    html_escaped(out, words);
+    if (json_array_size(labels) < run_count) {
+        text_add(out, " <span class=soft>(");
+        html_escaped(out, json_string_value(json_array_get(labels, 0)));
+        if (json_array_size(labels) > 1)
+            text_add(out, " and %zu more", json_array_size(labels) - 1);
+        text_add(out, ")</span>");
+    }
+    text_add(out, "</li>\n");
+}
+
+/* In the reader's way: what is warned of changes what the figures mean. */
+void page_add_warnings(const struct runs *runs, struct text *out)
+{
+    json_t *distinct = distinct_warnings(runs), *labels;
+    const char *words;
+    size_t shown = 0, all = json_object_size(distinct);
+    if (all)
+        text_add(out, "<div class=notice><b>Warnings</b><ul>\n");
+    json_object_foreach(distinct, words, labels)
+    {
+        if (shown++ == WARNINGS_IN_SIGHT)
+            text_add(out, "</ul><details><summary>and %zu more</summary><div><ul>\n",
+                     all - WARNINGS_IN_SIGHT);
+        add_warning(words, labels, runs->count, out);
+    }
+    if (all)
+        text_add(out, all > WARNINGS_IN_SIGHT ? "</ul></div></details></div>\n" : "</ul></div>\n");
+    json_decref(distinct);
+}
+
+static bool any_of(const struct runs *runs, const char *list)
+{
+    for (size_t i = 0; i < runs->count; i++)
+        if (json_array_size(run_get(&runs->items[i], list)))
+            return true;
+    return false;
+}
+
+/* The item of this name in a run's expectations, or NULL. */
+static const json_t *expectation(const struct run *run, const char *name)
+{
+    size_t i;
+    json_t *item;
+    json_array_foreach(run_get(run, "expectations"), i, item)
+    {
+        if (strcmp(page_member(item, "name"), name) == 0)
+            return item;
+    }
+    return NULL;
+}
+
+/* One row an expectation, one column a run. */
+static void add_expectation_matrix(const struct runs *runs, struct text *out)
+{
+    size_t i;
+    json_t *item;
+    text_add(out, "<tr><th>expectation");
+    add_run_headings(runs, out);
+    json_array_foreach(run_get(&runs->items[0], "expectations"), i, item)
+    {
+        text_add(out, "<tr><td>");
+        html_escaped(out, page_member(item, "name"));
+        text_add(out, "<br><code>");
+        html_escaped(out, page_member(item, "check"));
+        text_add(out, "</code></td>");
+        for (size_t r = 0; r < runs->count; r++) {
+            const json_t *here = expectation(&runs->items[r], page_member(item, "name"));
+            text_add(out, "<td>");
+            html_verdict(out, here ? page_member(here, "verdict") : "skipped");
+            text_add(out, "<br><span class=soft>");
+            html_escaped(out, here ? page_member(here, "reason") : "");
+            text_add(out, "</span></td>");
+        }
+        text_add(out, "</tr>\n");
+    }
+}
+
+/* Too many runs for columns: what did not pass, and how many did. */
+static void add_expectation_list(const struct runs *runs, struct text *out)
+{
+    size_t passed = 0;
+    text_add(out, "<tr><th>run<th>expectation<th>verdict<th>rule and numbers</tr>\n");
+    for (size_t r = 0; r < runs->count; r++) {
+        size_t i;
+        json_t *item;
+        json_array_foreach(run_get(&runs->items[r], "expectations"), i, item)
+        {
+            if (strcmp(page_member(item, "verdict"), "passed") == 0) {
+                passed++;
+                continue;
+            }
+            text_add(out, "<tr>");
+            html_cell(out, page_label(&runs->items[r]));
+            html_cell(out, page_member(item, "name"));
+            text_add(out, "<td>");
+            html_verdict(out, page_member(item, "verdict"));
+            text_add(out, "</td><td><code>");
+            html_escaped(out, page_member(item, "check"));
+            text_add(out, "</code><br><span class=soft>");
+            html_escaped(out, page_member(item, "reason"));
+            text_add(out, "</span></td></tr>\n");
+        }
+    }
+    text_add(out, "<tr><td colspan=4>%zu passed</td></tr>\n", passed);
+}
+
+void page_add_expectations(const struct runs *runs, struct text *out)
+{
+    if (!any_of(runs, "expectations"))
+        return;
+    text_add(out, "<h2>Expectations</h2>\n<div class=scroll><table>");
+    if (runs->count <= RUNS_SIDE_BY_SIDE)
+        add_expectation_matrix(runs, out);
+    else
+        add_expectation_list(runs, out);
+    text_add(out, "</table></div>\n");
+}
+
+void page_add_published(const struct runs *runs, struct text *out)
+{
+    if (!any_of(runs, "published"))
+        return;
+    text_add(out,
+             "<h2>Beside published figures</h2>\n<div class=scroll><table><tr><th>run<th>figure<th "
+             "class=number>published"
+             "<th class=number>%s<th class=number>difference<th>source</tr>\n",
+             run_is_simulated(&runs->items[0]) ? "this run, simulated" : "this run");
+    for (size_t i = 0; i < runs->count; i++) {
+        size_t j;
+        json_t *item;
+        json_array_foreach(run_get(&runs->items[i], "published"), j, item)
+        {
+            double difference = html_value(json_object_get(item, "difference_percent"));
+            text_add(out, "<tr>");
+            html_cell(out, page_label(&runs->items[i]));
+            text_add(out, "<td>");
+            html_escaped(out, page_member(item, "name"));
+            text_add(out, " <span class=soft>%s", *page_member(item, "unit") ? "in " : "");
+            html_escaped(out, page_member(item, "unit"));
+            text_add(out, "</span></td>");
+            html_number_cell(out, html_value(json_object_get(item, "published")));
+            if (json_is_number(json_object_get(item, "measured"))) {
+                html_number_cell(out, html_value(json_object_get(item, "measured")));
+                text_add(out, isfinite(difference) ? "<td class=number>%+.1f %%</td>" : "<td></td>",
+                         difference);
+            } else {
+                text_add(out, "<td colspan=2 class=soft>not compared: ");
+                html_escaped(out, page_member(item, "reason"));
+                text_add(out, "</td>");
+            }
+            html_cell(out, page_member(item, "source"));
+            text_add(out, "</tr>\n");
+        }
+    }
+    text_add(out, "</table></div>\n");
+}

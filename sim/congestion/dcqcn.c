@@ -1,0 +1,165 @@
+#include "sim/congestion/dcqcn.h"
+
+#include <math.h>
+
+#define BPS_PER_MBPS 1e6
+
+/* The decrease clock runs one nanosecond behind the alpha clock, so that a decrease sees alpha after the
+ * update of the same instant. */
+#define DECREASE_LAG_PS SIM_PS_PER_NS
+
+void dcqcn_params_init(struct dcqcn_params *p, const struct sim_dcqcn_rp *rp, int64_t line_bps)
+{
+    p->line_bps = (double)line_bps;
+    p->max_bps = rp->rpg_max_rate > 0 ? fmin(rp->rpg_max_rate * BPS_PER_MBPS, p->line_bps) : p->line_bps;
+    p->min_bps = fmin(rp->rpg_min_rate * BPS_PER_MBPS, p->max_bps);
+    p->ai_bps = rp->rpg_ai_rate * BPS_PER_MBPS;
+    p->hai_bps = rp->rpg_hai_rate * BPS_PER_MBPS;
+    p->first_bps = fmin(rp->rate_to_set_on_first_cnp * BPS_PER_MBPS, p->max_bps);
+    p->keep = rp->dce_tcp_g / 1024.0;
+    /* The register's largest value stands for one. */
+    p->initial_alpha = rp->initial_alpha_value >= 1023 ? 1.0 : rp->initial_alpha_value / 1024.0;
+    p->decrease = ldexp(1024.0, -rp->rpg_gd);
+    p->least_factor = rp->rpg_min_dec_fac / 100.0;
+    p->alpha_ps = rp->dce_tcp_rtt * SIM_PS_PER_US;
+    p->decrease_ps = rp->rate_reduce_monitor_period * SIM_PS_PER_US;
+    p->increase_ps = rp->rpg_time_reset ? rp->rpg_time_reset * SIM_PS_PER_US : SIM_FOREVER / 2; /* 0: never */
+    p->byte_reset = rp->rpg_byte_reset;
+    p->threshold = (uint32_t)rp->rpg_threshold;
+    p->clamp = rp->clamp_tgt_rate;
+    p->clamp_after_timer = rp->clamp_tgt_rate_after_time_inc;
+}
+
+void dcqcn_init(struct dcqcn *d, const struct dcqcn_params *p)
+{
+    *d = (struct dcqcn){
+        .rate_bps = p->max_bps,
+        .target_bps = p->max_bps,
+        .alpha = p->initial_alpha,
+        .alpha_tick_ps = SIM_FOREVER,
+        .decrease_tick_ps = SIM_FOREVER,
+        .increase_tick_ps = SIM_FOREVER,
+        .next_ps = SIM_FOREVER,
+        .bytes_left = p->byte_reset,
+    };
+}
+
+/* Alpha's ticks up to `at`: the first may have seen a CNP, the rest have not (dcqcn_cnp comes here before it
+ * sets the flag), so they are one power. */
+static void run_alpha_clock(struct dcqcn *d, const struct dcqcn_params *p, int64_t at_ps)
+{
+    if (d->alpha_tick_ps > at_ps)
+        return;
+    int64_t ticks = (at_ps - d->alpha_tick_ps) / p->alpha_ps + 1;
+    d->alpha = d->alpha * p->keep + (d->cnp_since_alpha_tick ? 1 - p->keep : 0);
+    if (ticks > 1)
+        d->alpha *= pow(p->keep, (double)(ticks - 1));
+    d->cnp_since_alpha_tick = false;
+    d->alpha_tick_ps += ticks * p->alpha_ps;
+}
+
+static void note_next(struct dcqcn *d)
+{
+    d->next_ps = d->decrease_tick_ps < d->increase_tick_ps ? d->decrease_tick_ps : d->increase_tick_ps;
+}
+
+static void decrease(struct dcqcn *d, const struct dcqcn_params *p, int64_t at_ps)
+{
+    run_alpha_clock(d, p, at_ps);
+    if (p->clamp || d->byte_stage > 0 || (p->clamp_after_timer && d->timer_stage > 0))
+        d->target_bps = d->rate_bps;
+    double factor = fmax(1 - d->alpha * p->decrease, p->least_factor);
+    d->rate_bps = fmax(d->rate_bps * factor, p->min_bps);
+    d->timer_stage = 0;
+    d->byte_stage = 0;
+    d->bytes_left = p->byte_reset;
+    d->increase_tick_ps = at_ps + p->increase_ps;
+    d->decrease_base_ps = at_ps;
+    d->decrease_tick_ps = SIM_FOREVER;
+    d->decreases++;
+}
+
+/* Fast recovery until a stage counter reaches F, additive from there, hyper once all counters in use are
+ * above F. */
+static void increase(struct dcqcn *d, const struct dcqcn_params *p)
+{
+    uint32_t most = d->timer_stage > d->byte_stage ? d->timer_stage : d->byte_stage;
+    uint32_t least = d->timer_stage < d->byte_stage ? d->timer_stage : d->byte_stage;
+    if (!p->byte_reset)
+        least = d->timer_stage;
+    if (least > p->threshold)
+        d->target_bps += p->hai_bps;
+    else if (most >= p->threshold)
+        d->target_bps += p->ai_bps;
+    d->target_bps = fmin(d->target_bps, p->max_bps);
+    d->rate_bps = (d->rate_bps + d->target_bps) / 2;
+    d->increases++;
+}
+
+void dcqcn_run_ticks(struct dcqcn *d, const struct dcqcn_params *p, int64_t now_ps)
+{
+    while (d->next_ps <= now_ps) {
+        if (d->decrease_tick_ps <= d->increase_tick_ps) {
+            decrease(d, p, d->decrease_tick_ps);
+        } else {
+            increase(d, p);
+            d->timer_stage++;
+            d->increase_tick_ps += p->increase_ps;
+        }
+        note_next(d);
+    }
+}
+
+void dcqcn_cnp(struct dcqcn *d, const struct dcqcn_params *p, int64_t now_ps)
+{
+    dcqcn_advance(d, p, now_ps);
+    if (d->alpha_tick_ps == SIM_FOREVER) {
+        d->alpha = p->initial_alpha;
+        d->alpha_tick_ps = now_ps + p->alpha_ps;
+        d->decrease_base_ps = now_ps + DECREASE_LAG_PS;
+        if (p->first_bps > 0)
+            d->rate_bps = d->target_bps = p->first_bps;
+    } else {
+        run_alpha_clock(d, p, now_ps);
+        d->cnp_since_alpha_tick = true;
+    }
+    if (d->decrease_tick_ps != SIM_FOREVER)
+        return;
+    int64_t since = now_ps - d->decrease_base_ps;
+    int64_t ticks = since < 0 ? 1 : since / p->decrease_ps + 1;
+    d->decrease_tick_ps = d->decrease_base_ps + ticks * p->decrease_ps;
+    note_next(d);
+}
+
+void dcqcn_count_bytes(struct dcqcn *d, const struct dcqcn_params *p, int64_t bytes)
+{
+    d->bytes_left -= bytes;
+    while (d->bytes_left <= 0) {
+        increase(d, p);
+        d->byte_stage++;
+        d->bytes_left += p->byte_reset;
+    }
+}
+
+int64_t dcqcn_gap_over_ticks(const struct dcqcn *d, const struct dcqcn_params *p, int64_t now_ps,
+                             int64_t bytes)
+{
+    struct dcqcn ahead = *d;
+    double bits = (double)bytes * 8;
+    int64_t at_ps = now_ps;
+    for (;;) {
+        double until_tick = ahead.rate_bps * (double)(ahead.next_ps - at_ps) / 1e12;
+        if (ahead.next_ps == SIM_FOREVER || bits <= until_tick)
+            return at_ps - now_ps + (int64_t)(bits / ahead.rate_bps * 1e12);
+        bits -= until_tick;
+        at_ps = ahead.next_ps;
+        dcqcn_run_ticks(&ahead, p, at_ps);
+    }
+}
+
+double dcqcn_alpha(const struct dcqcn *d, const struct dcqcn_params *p, int64_t now_ps)
+{
+    struct dcqcn copy = *d;
+    run_alpha_clock(&copy, p, now_ps);
+    return copy.alpha_tick_ps == SIM_FOREVER ? 0 : copy.alpha;
+}

@@ -1,0 +1,326 @@
+#include "sim/fabric/switch.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static inline unsigned priority_of(unsigned queue)
+{
+    return SIM_PRIORITIES - 1 - (queue - QUEUE_OF_PRIORITY_7);
+}
+
+/* ---- the shared buffer: dynamic thresholds (Choudhury and Hahne, 1998) over what ingress ports hold ------------------- */
+
+static inline int64_t xoff_threshold(const struct fabric_switch *s, const struct switch_port *at)
+{
+    if (s->static_xoff_bytes)
+        return s->static_xoff_bytes;
+    int64_t free_bytes = s->shared_bytes - s->shared_used;
+    return free_bytes > 0 ? (int64_t)((uint64_t)free_bytes * at->xoff_q16 >> 16) : 0;
+}
+
+static inline int64_t shared_use(const struct fabric_switch *s, const struct switch_port *at,
+                                 unsigned priority)
+{
+    int64_t over = at->ingress[priority].used - s->reserve_bytes;
+    return over > 0 ? over : 0;
+}
+
+/* Take a frame of a lossless priority in: into the reserve, the shared part, or the headroom. */
+static inline bool admit_lossless(struct fabric_switch *s, struct switch_port *at, unsigned priority,
+                                  int32_t bytes)
+{
+    int64_t used = at->ingress[priority].used + bytes;
+    if (used > s->reserve_bytes) {
+        int64_t threshold = xoff_threshold(s, at), over = used - s->reserve_bytes;
+        if (shared_use(s, at, priority) + bytes > threshold &&
+            at->ingress[priority].headroom_used + bytes > at->headroom)
+            return false;
+        if (over > threshold) {
+            at->ingress[priority].headroom_used += bytes;
+            if (at->ingress[priority].headroom_used > s->headroom_peak)
+                s->headroom_peak = at->ingress[priority].headroom_used;
+            return true;
+        }
+        s->shared_used += over < bytes ? over : bytes;
+    }
+    at->ingress[priority].used = (int32_t)used;
+    return true;
+}
+
+static bool admit_lossy(struct fabric_switch *s, struct switch_port *at, const struct port *out,
+                        unsigned priority, int32_t bytes)
+{
+    int64_t free_bytes = s->shared_bytes - s->shared_used;
+    if (bytes > free_bytes || (double)(out->queues[queue_of(priority)].bytes + (uint32_t)bytes) >
+                                  s->lossy_alpha * (double)free_bytes)
+        return false;
+    s->shared_used += bytes;
+    at->ingress[priority].used += bytes;
+    return true;
+}
+
+static inline void release(struct fabric_switch *s, struct switch_port *at, unsigned priority, int32_t bytes)
+{
+    if (!(s->pfc_mask >> priority & 1)) {
+        at->ingress[priority].used -= bytes;
+        s->shared_used -= bytes;
+        return;
+    }
+    int32_t from_headroom =
+        at->ingress[priority].headroom_used < bytes ? at->ingress[priority].headroom_used : bytes;
+    at->ingress[priority].headroom_used -= from_headroom;
+    bytes -= from_headroom;
+    int64_t shared = shared_use(s, at, priority);
+    s->shared_used -= shared < bytes ? shared : bytes;
+    at->ingress[priority].used -= bytes;
+}
+
+static inline void check_xoff(struct sim *sim, struct fabric_switch *s, uint32_t in, unsigned priority)
+{
+    struct switch_port *at = &sim->switch_ports[in];
+    if (at->xoff >> priority & 1)
+        return;
+    if (!at->ingress[priority].headroom_used && shared_use(s, at, priority) < xoff_threshold(s, at))
+        return;
+    at->xoff |= (uint8_t)(1u << priority);
+    pfc_xoff(sim, in, (uint8_t)(1u << priority));
+}
+
+static inline void check_xon(struct sim *sim, struct fabric_switch *s, uint32_t in, unsigned priority)
+{
+    struct switch_port *at = &sim->switch_ports[in];
+    if (!(at->xoff >> priority & 1) || at->ingress[priority].headroom_used)
+        return;
+    int64_t use = shared_use(s, at, priority);
+    if (use != 0 && use + s->xon_offset_bytes > xoff_threshold(s, at))
+        return;
+    at->xoff &= (uint8_t) ~(1u << priority);
+    pfc_xon(sim, in, (uint8_t)(1u << priority));
+}
+
+/* ---- marking -------------------------------------------------------------------------------------------------------- */
+
+static inline void mark(struct sim *sim, uint32_t out, struct packet *packet, uint32_t queued)
+{
+    uint32_t kmin = sim->ports[out].kmin;
+    if (queued <= kmin || !(packet->flags & PACKET_ECT))
+        return;
+    struct switch_port *at = &sim->switch_ports[out];
+    if (queued <= at->kmax && random_next(&sim->random) >> 16 >= (queued - kmin) * at->mark_slope)
+        return;
+    packet->flags |= PACKET_CE;
+    at->marked++;
+}
+
+/* ---- the way through ------------------------------------------------------------------------------------------------ */
+
+static inline void enqueue(struct sim *sim, struct fabric_switch *s, uint32_t p)
+{
+    struct packet *packet = &sim->packets[p];
+    uint32_t out = sim->paths[packet->path++];
+    unsigned priority = packet->priority, queue = queue_of(priority);
+    uint32_t queued = sim->ports[out].queues[queue].bytes;
+    if (sim->ports[out].flags & PORT_STORM && sim->switch_ports[out].storm >> priority & 1 &&
+        s->watchdog.action == SIM_WATCHDOG_DROP) {
+        sim->switch_ports[out].watchdog_dropped++;
+        release(s, &sim->switch_ports[packet->ingress], priority, packet->bytes);
+        packet_give(sim, p);
+        return;
+    }
+    if (s->mark_at_enqueue && s->ecn_mask >> priority & 1)
+        mark(sim, out, packet, queued);
+    port_enqueue(sim, out, queue, p);
+}
+
+/* With that much more in the shared part, `use` of it this port's, is there neither XOFF nor anything to do about headroom? */
+static inline bool far_from_xoff(const struct fabric_switch *s, const struct switch_port *at, int64_t use,
+                                 int64_t shared_used)
+{
+    if (s->static_xoff_bytes)
+        return use < s->static_xoff_bytes;
+    int64_t free_bytes = s->shared_bytes - shared_used;
+    return free_bytes > 0 && use < (int64_t)((uint64_t)free_bytes * at->xoff_q16 >> 16);
+}
+
+/* A frame that finds its way out idle leaves as it comes: it is in the buffer for no time, and there is no queue to mark it for.
+ * Nothing changes but the peaks. */
+static inline bool pass_through(struct sim *sim, struct fabric_switch *s, const struct switch_port *at,
+                                struct packet *packet, uint32_t p)
+{
+    unsigned priority = packet->priority;
+    uint32_t out = sim->paths[packet->path];
+    if (!port_is_idle(sim, out, queue_of(priority)) || s->latency_ps || at->ingress[priority].headroom_used ||
+        at->xoff >> priority & 1)
+        return false;
+    int64_t bytes = packet->bytes, over = at->ingress[priority].used + bytes - s->reserve_bytes;
+    int64_t shared = over < 0 ? 0 : over < bytes ? over : bytes;
+    if (!far_from_xoff(s, at, shared_use(s, at, priority) + bytes, s->shared_used + shared))
+        return false;
+    if (s->shared_used + shared > s->peak_bytes)
+        s->peak_bytes = s->shared_used + shared;
+    packet->path++;
+    port_send_at_once(sim, out, queue_of(priority), p);
+    return true;
+}
+
+void switch_receive(struct sim *sim, uint32_t in, uint32_t p)
+{
+    struct packet *packet = &sim->packets[p];
+    struct fabric_switch *s = &sim->switches[sim->ports[in].node];
+    struct switch_port *at = &sim->switch_ports[in];
+    unsigned priority = packet->priority;
+    bool lossless = s->pfc_mask >> priority & 1;
+    if (lossless && pass_through(sim, s, at, packet, p))
+        return;
+    if (lossless ? !admit_lossless(s, at, priority, packet->bytes)
+                 : !admit_lossy(s, at, &sim->ports[sim->paths[packet->path]], priority, packet->bytes)) {
+        at->dropped++;
+        packet_give(sim, p);
+        return;
+    }
+    packet->ingress = in;
+    if (s->shared_used > s->peak_bytes)
+        s->peak_bytes = s->shared_used;
+    if (lossless)
+        check_xoff(sim, s, in, priority); /* may move the packets */
+    if (!s->latency_ps) {
+        enqueue(sim, s, p);
+        return;
+    }
+    if (delay_line_append(sim, &s->pipeline, sim->now_ps + s->latency_ps, p))
+        event_schedule(&sim->events, s->forward_event, sim->now_ps + s->latency_ps);
+}
+
+void switch_forward(struct sim *sim, uint32_t index)
+{
+    struct fabric_switch *s = &sim->switches[index];
+    uint32_t p = delay_line_take(sim, &s->pipeline);
+    if (s->pipeline.first != NONE)
+        event_schedule(&sim->events, s->forward_event, s->pipeline.first_ps);
+    enqueue(sim, s, p);
+}
+
+void switch_departed(struct sim *sim, uint32_t out, unsigned queue, uint32_t p)
+{
+    if (queue < QUEUE_OF_PRIORITY_7)
+        return;
+    struct packet *packet = &sim->packets[p];
+    struct fabric_switch *s = &sim->switches[sim->ports[out].node];
+    unsigned priority = priority_of(queue);
+    uint32_t in = packet->ingress;
+    release(s, &sim->switch_ports[in], priority, packet->bytes);
+    if (!s->mark_at_enqueue && s->ecn_mask >> priority & 1)
+        mark(sim, out, packet, sim->ports[out].queues[queue].bytes);
+    check_xon(sim, s, in, priority);
+}
+
+/* ---- ETS (IEEE 802.1Qaz): strict classes first, then deficit round robin (Shreedhar and Varghese, 1995) --------------- */
+
+#define QUANTUM_PER_WEIGHT 128 /* bytes a round: 1 % of a class is less than a frame, 100 % some frames */
+
+unsigned switch_pick_queue(struct sim *sim, uint32_t out, unsigned queues)
+{
+    const struct fabric_switch *s = &sim->switches[sim->ports[out].node];
+    unsigned first = (unsigned)__builtin_ctz(queues);
+    if (first < QUEUE_OF_PRIORITY_7)
+        return first;
+    unsigned queue_of_tc[SIM_PRIORITIES] = {0}, waiting = 0;
+    int strict = -1;
+    for (unsigned left = queues; left; left &= left - 1) {
+        unsigned queue = (unsigned)__builtin_ctz(left), tc = s->prio_to_tc[priority_of(queue)];
+        if (!(waiting >> tc & 1))
+            queue_of_tc[tc] = queue;
+        waiting |= 1u << tc;
+        if (!s->tc_weight[tc] && (int)tc > strict)
+            strict = (int)tc;
+    }
+    if (strict >= 0)
+        return queue_of_tc[strict];
+    struct switch_port *at = &sim->switch_ports[out];
+    for (;;) {
+        unsigned tc = at->turn;
+        int32_t bytes =
+            waiting >> tc & 1 ? sim->packets[sim->ports[out].queues[queue_of_tc[tc]].packets.head].bytes : 0;
+        if (bytes && bytes <= at->deficit[tc]) {
+            at->deficit[tc] -= bytes;
+            return queue_of_tc[tc];
+        }
+        if (!bytes)
+            at->deficit[tc] = 0;
+        at->turn = (uint8_t)((tc + 1) % SIM_PRIORITIES);
+        if (waiting >> at->turn & 1)
+            at->deficit[at->turn] += s->tc_weight[at->turn] * QUANTUM_PER_WEIGHT;
+    }
+}
+
+/* ---- PFC watchdog --------------------------------------------------------------------------------------------------- */
+
+static void drop_queue(struct sim *sim, struct fabric_switch *s, uint32_t out, unsigned priority)
+{
+    struct port *port = &sim->ports[out];
+    unsigned queue = queue_of(priority);
+    while (port->queues[queue].packets.head != NONE) {
+        uint32_t p = list_take(sim, &port->queues[queue].packets);
+        uint32_t in = sim->packets[p].ingress;
+        port->queues[queue].bytes -= sim->packets[p].bytes;
+        release(s, &sim->switch_ports[in], priority, sim->packets[p].bytes);
+        sim->switch_ports[out].watchdog_dropped++;
+        packet_give(sim, p);
+        check_xon(sim, s, in, priority);
+    }
+    port->ready &= (uint16_t) ~(1u << queue);
+}
+
+static void detect(struct sim *sim, struct fabric_switch *s, uint32_t out, unsigned priority)
+{
+    struct port *port = &sim->ports[out];
+    struct switch_port *at = &sim->switch_ports[out];
+    unsigned bit = 1u << queue_of(priority);
+    if (!(port->paused & bit) || !(port->ready & bit) ||
+        sim->now_ps - port->pause_start_ps[priority] < s->watchdog.detect_ps)
+        return;
+    at->storm |= (uint8_t)(1u << priority);
+    port->flags |= PORT_STORM;
+    at->calm_since_ps[priority] = sim->now_ps;
+    at->pauses_seen[priority] = sim->counters[out][priority].rx_pause;
+    s->storms++;
+    if (s->watchdog.action == SIM_WATCHDOG_DROP) {
+        drop_queue(sim, s, out, priority);
+    } else {
+        pfc_ignore(sim, out, priority, true);
+    }
+}
+
+/* Only XOFF keeps a storm alive; a lone XON is the end of a pause. */
+static void restore(struct sim *sim, struct fabric_switch *s, uint32_t out, unsigned priority)
+{
+    struct port *port = &sim->ports[out];
+    struct switch_port *at = &sim->switch_ports[out];
+    unsigned bit = 1u << queue_of(priority);
+    int64_t pauses = sim->counters[out][priority].rx_pause;
+    if (pauses != at->pauses_seen[priority] || port->paused & bit) {
+        at->pauses_seen[priority] = pauses;
+        at->calm_since_ps[priority] = sim->now_ps;
+    } else if (sim->now_ps - at->calm_since_ps[priority] >= s->watchdog.restore_ps) {
+        at->storm &= (uint8_t) ~(1u << priority);
+        if (!at->storm)
+            port->flags &= (uint8_t)~PORT_STORM;
+        pfc_ignore(sim, out, priority, false);
+        s->restores++;
+    }
+}
+
+void switch_watchdog(struct sim *sim, uint32_t index)
+{
+    struct fabric_switch *s = &sim->switches[index];
+    for (uint32_t i = 0; i < s->port_count; i++) {
+        uint32_t out = s->ports[i];
+        for (unsigned priority = 0; priority < SIM_PRIORITIES; priority++) {
+            if (sim->switch_ports[out].storm >> priority & 1)
+                restore(sim, s, out, priority);
+            else
+                detect(sim, s, out, priority);
+        }
+    }
+    event_schedule(&sim->events, s->watchdog_event, sim->now_ps + s->watchdog.detect_ps / 4);
+}

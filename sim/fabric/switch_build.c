@@ -1,0 +1,316 @@
+/* Switches from their configuration, and their counters. */
+#include "sim/counters.h"
+#include "sim/fabric/switch.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+void sim_switch_defaults(struct sim_switch_config *s)
+{
+    *s = (struct sim_switch_config){
+        .name = "switch",
+        .buffer_bytes = 16 << 20,
+        .reserve_bytes = 4096,
+        .xoff_alpha = 0.125,
+        .xon_offset_bytes = 3072,
+        .headroom_bytes = -1,
+        .pause_quanta = 65535,
+        .pause_refresh_percent = 50,
+        .lossy_alpha = 1,
+        .ecn_mask = 0xff,
+        .prio_to_tc = {0, 1, 2, 3, 4, 5, 6, 7},
+    };
+}
+
+static int check(const struct sim_switch_config *c, struct error *e)
+{
+    if (c->buffer_bytes < 1024 || c->buffer_bytes > INT32_MAX)
+        return error_set(e, "switch %s: a buffer of %lld B, wanted 1 KiB to 2 GiB", c->name,
+                         (long long)c->buffer_bytes);
+    if (c->reserve_bytes < 0 || c->xoff_bytes < 0 || c->xon_offset_bytes < 0 || c->headroom_bytes < -1 ||
+        c->headroom_bytes > INT32_MAX || c->latency_ps < 0)
+        return error_set(e, "switch %s: reserve, thresholds, headroom and latency cannot be negative",
+                         c->name);
+    if (!(c->xoff_alpha >= 0 && c->xoff_alpha <= 1024) || !(c->lossy_alpha >= 0 && c->lossy_alpha <= 1024))
+        return error_set(e, "switch %s: a threshold's share of the free buffer is 0 to 1024", c->name);
+    const struct sim_ecn_config *ecn = &c->ecn;
+    if (ecn->kmin_bytes < 0 || (ecn->kmax_bytes && ecn->kmax_bytes < ecn->kmin_bytes) ||
+        !(ecn->pmax >= 0 && ecn->pmax <= 1))
+        return error_set(e, "switch %s: ECN wants 0 <= kmin <= kmax and pmax 0 to 1", c->name);
+    if (c->watchdog.detect_ps < 0 || c->watchdog.restore_ps < 0 ||
+        (c->watchdog.detect_ps && c->watchdog.detect_ps < 4))
+        return error_set(e, "switch %s: the watchdog's times cannot be negative", c->name);
+    for (unsigned i = 0; i < SIM_PRIORITIES; i++)
+        if (c->prio_to_tc[i] >= SIM_PRIORITIES || c->tc_weight[i] < 0 || c->tc_weight[i] > 100)
+            return error_set(e, "switch %s: traffic classes are 0 to 7, their weights 0 to 100", c->name);
+    return 0;
+}
+
+/* What arrives after XOFF was decided: what is on the wire both ways, a frame that the peer has begun, one of ours that the
+ * pause frame waits for, and the pause frame itself. */
+static int64_t headroom_of(const struct sim *sim, const struct sim_switch_config *c, const struct port *port)
+{
+    if (c->headroom_bytes >= 0)
+        return c->headroom_bytes;
+    double bytes_per_delay = (double)port->delay_ps * (double)port->rate_bps / 8e12;
+    if (c->headroom_delays > 0)
+        return (int64_t)floor(bytes_per_delay * c->headroom_delays + 1e-6);
+    const int64_t longest_frame = 9216 + 100;
+    return (int64_t)ceil(2 * bytes_per_delay) + 2 * longest_frame + 2 * sim->framing.gap_bytes +
+           sim->framing.pfc_bytes;
+}
+
+static void build_ecn(struct port *port, struct switch_port *at, const struct sim_ecn_config *ecn)
+{
+    if (!ecn->kmax_bytes) {
+        port->kmin = at->kmax = UINT32_MAX;
+        return;
+    }
+    double scale = ecn->reference_bps > 0 ? (double)port->rate_bps / (double)ecn->reference_bps : 1;
+    double kmin = (double)ecn->kmin_bytes * scale, kmax = (double)ecn->kmax_bytes * scale;
+    port->kmin = (uint32_t)fmin(kmin, UINT32_MAX);
+    at->kmax = (uint32_t)fmin(kmax, UINT32_MAX);
+    at->mark_slope = kmax > kmin ? (uint64_t)(ecn->pmax * 0x1p48 / (kmax - kmin)) : 0;
+}
+
+static double alpha_of(const struct sim *sim, const struct sim_switch_config *c, int64_t rate_bps)
+{
+    double alpha = c->xoff_alpha;
+    if (!c->alpha_follows_rate)
+        return alpha;
+    int64_t slowest = INT64_MAX;
+    for (uint32_t i = 0; i < sim->host_count; i++)
+        if (sim->ports[sim->hosts[i].port].rate_bps < slowest)
+            slowest = sim->ports[sim->hosts[i].port].rate_bps;
+    for (; rate_bps > slowest && alpha < 1; rate_bps /= 2)
+        alpha = fmin(alpha * 2, 1);
+    return alpha;
+}
+
+static void build_port(struct sim *sim, struct fabric_switch *s, const struct sim_switch_config *c,
+                       uint32_t p)
+{
+    struct port *port = &sim->ports[p];
+    struct switch_port *at = &sim->switch_ports[p];
+    at->headroom = (int32_t)headroom_of(sim, c, port);
+    at->xoff_q16 = (uint32_t)(alpha_of(sim, c, port->rate_bps) * 65536);
+    build_ecn(port, at, &c->ecn);
+    int classes = __builtin_popcount(c->pfc_mask);
+    s->shared_bytes -= classes * (at->headroom + c->reserve_bytes);
+    port->quanta = c->pause_quanta;
+    port->refresh_ps =
+        (int64_t)((double)c->pause_quanta * 512e12 / (double)port->rate_bps * c->pause_refresh_percent / 100);
+}
+
+/* A column a sum, and for each port its counters, and for each priority in use its queue. */
+static const struct sim_counter sums[] = {
+    {"shared_bytes", "bytes", "queue", true},
+    {"shared_peak_bytes", "bytes", "queue", true},
+    {"headroom_peak_bytes", "bytes", "queue", true},
+    {"ecn_marked", "packets", "ecn", false},
+    {"buffer_discards", "packets", "drops", false},
+    {"watchdog_storms", "events", "pfc", false},
+    {"watchdog_restores", "events", "pfc", false},
+    {"watchdog_discards", "packets", "drops", false},
+    {"rx_pause", "frames", "pfc", false},
+    {"tx_pause", "frames", "pfc", false},
+};
+static const struct sim_counter of_port[] = {
+    {"port%u_ecn_marked", "packets", "ecn", false},
+    {"port%u_discards", "packets", "drops", false},
+    {"port%u_tx_bytes", "bytes", "throughput", false},
+    {"port%u_rx_bytes", "bytes", "throughput", false},
+};
+static const struct sim_counter of_queue[] = {
+    {"port%u_prio%u_queue_bytes", "bytes", "queue", true},
+    {"port%u_prio%u_queue_peak_bytes", "bytes", "queue", true},
+    {"port%u_prio%u_ingress_bytes", "bytes", "queue", true},
+    {"port%u_prio%u_paused", "state", "pfc", true},
+    {"port%u_rx_prio%u_pause", "frames", "pfc", false},
+    {"port%u_tx_prio%u_pause", "frames", "pfc", false},
+    {"port%u_rx_prio%u_pause_duration", "us", "pfc", false},
+    {"port%u_tx_prio%u_pause_duration", "us", "pfc", false},
+};
+#define COUNT(array)     (sizeof(array) / sizeof *(array))
+#define NAME_BYTES       40
+#define COLUMNS_PER_PORT (COUNT(of_port) + COUNT(of_queue) * SIM_PRIORITIES)
+
+/* Priorities that have columns: lossless ones, and 0. */
+static uint8_t shown(const struct fabric_switch *s)
+{
+    return s->pfc_mask | 1;
+}
+
+static void add_column(struct fabric_switch *s, const struct sim_counter *pattern, uint32_t port,
+                       unsigned priority)
+{
+    struct sim_counter *column = &s->columns[s->column_count];
+    char *name = s->column_names + s->column_count++ * NAME_BYTES;
+    *column = *pattern;
+    column->name = name;
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+    snprintf(name, NAME_BYTES, pattern->name, port, priority);
+#pragma GCC diagnostic pop
+}
+
+static int build_columns(struct fabric_switch *s)
+{
+    size_t most = COUNT(sums) + s->port_count * COLUMNS_PER_PORT;
+    s->columns = calloc(most, sizeof *s->columns);
+    s->column_names = calloc(most, NAME_BYTES);
+    if (!s->columns || !s->column_names)
+        return -1;
+    for (size_t i = 0; i < COUNT(sums); i++)
+        add_column(s, &sums[i], 0, 0);
+    for (uint32_t p = 0; p < s->port_count; p++) {
+        for (size_t i = 0; i < COUNT(of_port); i++)
+            add_column(s, &of_port[i], p, 0);
+        for (unsigned priority = 0; priority < SIM_PRIORITIES; priority++)
+            for (size_t i = 0; i < COUNT(of_queue) && shown(s) >> priority & 1; i++)
+                add_column(s, &of_queue[i], p, priority);
+    }
+    return 0;
+}
+
+static int build_switch(struct sim *sim, uint32_t index, const struct sim_switch_config *c, struct error *e)
+{
+    if (check(c, e))
+        return -1;
+    struct fabric_switch *s = &sim->switches[index];
+    *s = (struct fabric_switch){.shared_bytes = c->buffer_bytes,
+                                .reserve_bytes = (int32_t)c->reserve_bytes,
+                                .xon_offset_bytes = (int32_t)c->xon_offset_bytes,
+                                .static_xoff_bytes = c->xoff_bytes,
+                                .lossy_alpha = c->lossy_alpha,
+                                .pfc_mask = c->pfc_mask,
+                                .ecn_mask = c->ecn.kmax_bytes ? c->ecn_mask : 0,
+                                .mark_at_enqueue = c->ecn.at_enqueue,
+                                .latency_ps = c->latency_ps,
+                                .pipeline.first = NONE,
+                                .watchdog = c->watchdog};
+    bool ets = false;
+    for (unsigned i = 0; i < SIM_PRIORITIES; i++) {
+        s->prio_to_tc[i] = c->prio_to_tc[i];
+        s->tc_weight[i] = c->tc_weight[i];
+        ets |= c->tc_weight[i] > 0;
+    }
+    uint32_t count = 0;
+    for (uint32_t p = 0; p < sim->port_count; p++)
+        count += sim->ports[p].node_kind == SIM_SWITCH && sim->ports[p].node == index;
+    s->ports = calloc(count + 1, sizeof *s->ports);
+    if (!s->ports)
+        return error_set(e, "simulator: out of memory");
+    for (uint32_t p = 0; p < sim->port_count; p++) {
+        if (sim->ports[p].node_kind != SIM_SWITCH || sim->ports[p].node != index)
+            continue;
+        s->ports[s->port_count++] = p;
+        sim->ports[p].flags |= ets ? PORT_ETS : 0;
+        build_port(sim, s, c, p);
+    }
+    if (s->shared_bytes < 0)
+        return error_set(e,
+                         "switch %s: reserves and headroom of %u ports need %lld B more than its buffer has",
+                         c->name, s->port_count, (long long)-s->shared_bytes);
+    s->forward_event = events_add(&sim->events, EVENT_FORWARD, index);
+    s->watchdog_event = events_add(&sim->events, EVENT_WATCHDOG, index);
+    if (build_columns(s) || s->forward_event == EVENT_NONE || s->watchdog_event == EVENT_NONE)
+        return error_set(e, "simulator: out of memory");
+    if (s->watchdog.detect_ps)
+        event_schedule(&sim->events, s->watchdog_event, s->watchdog.detect_ps / 4);
+    return 0;
+}
+
+int switches_build(struct sim *sim, const struct sim_config *config, struct error *e)
+{
+    if (!config->switch_count)
+        return 0;
+    sim->switches = calloc(config->switch_count, sizeof *sim->switches);
+    sim->switch_ports = array_grow(NULL, 0, sim->port_count * sizeof *sim->switch_ports);
+    if (!sim->switches || !sim->switch_ports)
+        return error_set(e, "simulator: out of memory");
+    sim->bytes += config->switch_count * sizeof *sim->switches + sim->port_count * sizeof *sim->switch_ports;
+    for (uint32_t i = 0; i < config->switch_count; i++)
+        if (build_switch(sim, i, &config->switches[i], e))
+            return -1;
+    return 0;
+}
+
+void switches_free(struct sim *sim)
+{
+    for (uint32_t i = 0; sim->switches && i < sim->switch_count; i++) {
+        free(sim->switches[i].ports);
+        free(sim->switches[i].columns);
+        free(sim->switches[i].column_names);
+    }
+    free(sim->switches);
+    free(sim->switch_ports);
+}
+
+/* ---- reading -------------------------------------------------------------------------------------------------------- */
+
+size_t sim_switch_counters(const struct sim *sim, uint32_t index, const struct sim_counter **counters)
+{
+    *counters = sim->switches[index].columns;
+    return sim->switches[index].column_count;
+}
+
+static int64_t *queue_values(const struct sim *sim, uint32_t port, unsigned priority, int64_t *value)
+{
+    const struct port *p = &sim->ports[port];
+    const struct switch_port *at = &sim->switch_ports[port];
+    const struct priority_counters now = counters_of(sim, port, priority), *c = &now;
+    unsigned queue = queue_of(priority);
+    bool paused = p->paused >> queue & 1;
+    *value++ = p->queues[queue].bytes;
+    *value++ = p->queues[queue].peak_bytes;
+    *value++ = at->ingress[priority].used + at->ingress[priority].headroom_used;
+    *value++ = paused;
+    *value++ = c->rx_pause;
+    *value++ = c->tx_pause;
+    *value++ = c->rx_pause_ps / SIM_PS_PER_US;
+    *value++ = c->tx_pause_ps / SIM_PS_PER_US;
+    return value;
+}
+
+void sim_switch_values(const struct sim *sim, uint32_t index, int64_t *values)
+{
+    const struct fabric_switch *s = &sim->switches[index];
+    int64_t *value = values + COUNT(sums), marked = 0, dropped = 0, watchdog = 0, rx_pause = 0, tx_pause = 0;
+    for (uint32_t i = 0; i < s->port_count; i++) {
+        uint32_t port = s->ports[i];
+        const struct switch_port *at = &sim->switch_ports[port];
+        int64_t tx_bytes = 0, rx_bytes = 0;
+        for (unsigned priority = 0; priority < SIM_PRIORITIES; priority++) {
+            const struct priority_counters now = counters_of(sim, port, priority), *c = &now;
+            tx_bytes += c->tx_bytes;
+            rx_bytes += c->rx_bytes;
+            rx_pause += c->rx_pause;
+            tx_pause += c->tx_pause;
+        }
+        marked += at->marked;
+        dropped += at->dropped;
+        watchdog += at->watchdog_dropped;
+        *value++ = at->marked;
+        *value++ = at->dropped + at->watchdog_dropped;
+        *value++ = tx_bytes;
+        *value++ = rx_bytes;
+        for (unsigned priority = 0; priority < SIM_PRIORITIES; priority++)
+            if (shown(s) >> priority & 1)
+                value = queue_values(sim, port, priority, value);
+    }
+    const int64_t first[COUNT(sums)] = {s->shared_used, s->peak_bytes, s->headroom_peak, marked,   dropped,
+                                        s->storms,      s->restores,   watchdog,         rx_pause, tx_pause};
+    for (size_t i = 0; i < COUNT(sums); i++)
+        values[i] = first[i];
+}
+
+int64_t sim_switch_queue_bytes(const struct sim *sim, uint32_t index, uint32_t port, unsigned priority)
+{
+    return sim->ports[sim->switches[index].ports[port]].queues[queue_of(priority)].bytes;
+}
+
+int64_t sim_switch_queue_peak_bytes(const struct sim *sim, uint32_t index, uint32_t port, unsigned priority)
+{
+    return sim->ports[sim->switches[index].ports[port]].queues[queue_of(priority)].peak_bytes;
+}

@@ -1,0 +1,260 @@
+/* What names mean, how counters are unwrapped, and how both are shown to Prometheus. */
+#include "tests/unit/unit.h"
+
+#include "collectors/sources/names.h"
+#include "collectors/sampler/prometheus_text.h"
+#include "collectors/sources/source.h"
+#include "collectors/sampler/unwrap.h"
+
+struct meaning {
+    const char *name, *unit, *group;
+    enum column_kind kind;
+    bool wraps32;
+};
+
+#define C COLUMN_COUNTER
+#define G COLUMN_GAUGE
+
+/* Every counter that matters for PFC and DCQCN, with the unit of the kernel's own description. */
+static const struct meaning meanings[] = {
+    {"rx_prio0_pause", "frames", "pfc", C, false},
+    {"tx_prio7_pause", "frames", "pfc", C, false},
+    {"rx_prio3_pause_duration", "us", "pfc", C, false},
+    {"tx_prio3_pause_duration", "us", "pfc", C, false},
+    {"rx_prio3_pause_transition", "events", "pfc", C, false},
+    {"rx_global_pause", "frames", "pfc", C, false},
+    {"rx_global_pause_duration", "us", "pfc", C, false},
+    {"rx_global_pause_transition", "events", "pfc", C, false},
+    {"tx_pause_storm_warning_events", "events", "pfc", C, false},
+    {"tx_pause_storm_error_events", "events", "pfc", C, false},
+    {"rx_pause_ctrl_phy", "frames", "pfc", C, false},
+    {"tx_mac_control_phy", "frames", "pfc", C, false},
+    {"rx_buffer_passed_thres_phy", "events", "pfc", C, false},
+    {"pfc_prio5_requests", "frames", "pfc", C, false},
+    {"rx_pause_frames", "frames", "pfc", C, false},
+    {"rx_prio0_bytes", "bytes", "throughput", C, false},
+    {"rx_prio0_packets", "packets", "throughput", C, false},
+    {"rx_prio0_discards", "packets", "drops", C, false},
+    {"rx_prio0_buf_discard", "packets", "drops", C, false},
+    {"rx_prio0_cong_discard", "packets", "drops", C, false},
+    {"rx_prio0_marked", "packets", "ecn", C, false},
+    {"rx_discards_phy", "packets", "drops", C, false},
+    {"outbound_pci_stalled_rd", "percent", "pcie", G, false},
+    {"outbound_pci_stalled_wr", "percent", "pcie", G, false},
+    {"outbound_pci_stalled_rd_events", "seconds", "pcie", C, false},
+    {"outbound_pci_buffer_overflow", "packets", "pcie", C, false},
+    {"rx_pci_signal_integrity", "events", "pcie", C, false},
+    {"link_down_events_phy", "events", "link", C, false},
+    {"rx_out_of_buffer", "packets", "drops", C, true},
+    {"rx_if_down_packets", "packets", "drops", C, true},
+    {"rx_vport_rdma_unicast_bytes", "bytes", "throughput", C, false},
+    {"tx_vport_rdma_unicast_packets", "packets", "throughput", C, false},
+    {"rp_cnp_handled", "packets", "ecn", C, false},
+    {"rp_cnp_ignored", "packets", "ecn", C, false},
+    {"np_cnp_sent", "packets", "ecn", C, false},
+    {"np_ecn_marked_roce_packets", "packets", "ecn", C, false},
+    {"cc_rx_ce_pkts", "packets", "ecn", C, false},
+    {"cc_tx_cnp_pkts", "packets", "ecn", C, false},
+    {"roce_slow_restart_cnps", "events", "ecn", C, false},
+    {"roce_adp_retrans_to", "events", "drops", C, false},
+    {"out_of_buffer", "packets", "drops", C, false},
+    {"out_of_sequence", "packets", "drops", C, false},
+    {"packet_seq_err", "events", "drops", C, false},
+    {"local_ack_timeout_err", "events", "drops", C, false},
+    {"resp_cqe_flush_error", "events", "errors", C, false},
+    {"req_transport_retries_exceeded", "events", "errors", C, false},
+    {"rx_write_requests", "requests", "throughput", C, false},
+    {"sent_pkts", "packets", "throughput", C, false},
+    {"rcvd_seq_err", "events", "drops", C, false},
+    {"rdma_sends", "requests", "throughput", C, false},
+    {"IpExtInCEPkts", "packets", "ecn", C, false},
+    {"Ip6InECT0Pkts", "packets", "ecn", C, false},
+    {"qdisc_red_marked", "packets", "ecn", C, false},
+    {"qdisc_red_1_early", "packets", "drops", C, false},
+    {"qdisc_red_pdrop", "packets", "drops", C, false},
+    {"qdisc_htb_backlog", "bytes", "queue", G, false},
+    {"qdisc_htb_bytes", "bytes", "throughput", C, false},
+    {"link_carrier", "state", "link", G, false},
+    {"link_carrier_changes", "events", "link", C, true},
+    {"gpu0_pcie_rx", "bytes/s", "pcie", G, false},
+    {"gpu1_bar1_used", "bytes", "pcie", G, false},
+    {"dcqcn_rp_rpg_ai_rate", "Mb/s", "dcqcn", G, false},
+    {"dcqcn_np_min_time_between_cnps", "us", "dcqcn", G, false},
+    {"dcqcn_rp_enable_prio3", "state", "dcqcn", G, false},
+    {"rx0_bytes", "bytes", "other", C, false},
+    {"rx12_csum_complete", "events", "other", C, false},
+    {"something_else", "events", "other", C, false},
+};
+
+static void names_have_their_meaning(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(meanings) / sizeof(meanings[0]); i++) {
+        struct name_meaning m = names_meaning(meanings[i].name);
+        if (strcmp(m.unit, meanings[i].unit) != 0 || strcmp(m.group, meanings[i].group) != 0 ||
+            m.kind != meanings[i].kind || m.wraps32 != meanings[i].wraps32)
+            fail_msg("%s: %s, %s, %d, %d", meanings[i].name, m.unit, m.group, (int)m.kind, m.wraps32);
+    }
+}
+
+static void every_group_is_listed(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(meanings) / sizeof(meanings[0]); i++) {
+        bool listed = false;
+        for (size_t g = 0; names_groups[g] != NULL; g++)
+            listed |= strcmp(names_groups[g], meanings[i].group) == 0;
+        assert_true(listed);
+    }
+}
+
+static void columns_grow(void **state)
+{
+    (void)state;
+    struct column_set set = {0};
+    struct error e;
+    char name[32];
+    for (int i = 0; i < SOURCE_MAX_COLUMNS; i++) {
+        snprintf(name, sizeof(name), "counter_%d", i);
+        assert_int_equal(column_set_add(&set, name, &e), 0);
+    }
+    assert_string_equal(set.items[1000].name, "counter_1000");
+    assert_int_equal(column_set_add(&set, "one more", &e), -1);
+    column_set_free(&set);
+    assert_int_equal(set.count, 0);
+}
+
+/* ---- unwrapping */
+
+static void a_counter_of_32_bits_wraps(void **state)
+{
+    (void)state;
+    struct unwrap u = {0};
+    bool reset = false;
+    assert_int_equal(unwrap_next(&u, 4294967290, true, false, &reset), 4294967290);
+    assert_int_equal(unwrap_next(&u, 4, true, false, &reset), 4294967300);
+    assert_int_equal(unwrap_next(&u, 4294967295, true, false, &reset), 2 * 4294967296 - 1);
+    assert_int_equal(unwrap_next(&u, 0, true, false, &reset), 2 * 4294967296);
+    assert_false(reset);
+}
+
+static void a_reset_counts_on(void **state)
+{
+    (void)state;
+    struct unwrap u = {0};
+    bool reset = false;
+    /* 64 bits wide: going back is a reset, however near to 2^32 */
+    assert_int_equal(unwrap_next(&u, 4294967290, false, false, &reset), 4294967290);
+    assert_int_equal(unwrap_next(&u, 3, false, false, &reset), 4294967293);
+    assert_true(reset);
+    /* 32 bits wide, but the way round is longer than the way back */
+    u = (struct unwrap){0};
+    reset = false;
+    assert_int_equal(unwrap_next(&u, 1000, true, false, &reset), 1000);
+    assert_int_equal(unwrap_next(&u, 10, true, false, &reset), 1010);
+    assert_true(reset);
+    /* beyond 32 bits it cannot wrap at 32 */
+    u = (struct unwrap){0};
+    reset = false;
+    assert_int_equal(unwrap_next(&u, 8589934592, true, false, &reset), 8589934592);
+    assert_int_equal(unwrap_next(&u, 1, true, false, &reset), 8589934593);
+    assert_true(reset);
+    /* after the driver was away, lower means reset */
+    u = (struct unwrap){0};
+    reset = false;
+    assert_int_equal(unwrap_next(&u, 4294967290, true, false, &reset), 4294967290);
+    assert_int_equal(unwrap_next(&u, 4, true, true, &reset), 4294967294);
+    assert_true(reset);
+}
+
+static void a_counter_that_lies_does_not_overflow(void **state)
+{
+    (void)state;
+    struct unwrap u = {0};
+    bool reset = false;
+    for (int i = 0; i < 10; i++) {
+        assert_true(unwrap_next(&u, INT64_MAX, false, false, &reset) >= 0);
+        assert_true(unwrap_next(&u, 0, false, false, &reset) >= 0);
+    }
+}
+
+/* ---- Prometheus */
+
+static void check_metric(const char *name, const char *unit, enum column_kind kind, const char *family,
+                         const char *labels)
+{
+    struct column column = {.name = (char *)(uintptr_t)name, .unit = (char *)(uintptr_t)unit, .kind = kind};
+    struct prometheus_metric m;
+    prometheus_metric(&column, &m);
+    assert_string_equal(m.family, family);
+    assert_string_equal(m.labels, labels);
+}
+
+static void metrics_follow_conventions(void **state)
+{
+    (void)state;
+    check_metric("rx_prio3_pause", "frames", C, "nic_rx_prio_pause_frames_total", "prio=\"3\"");
+    check_metric("rx_prio3_pause_duration", "us", C, "nic_rx_prio_pause_duration_seconds_total",
+                 "prio=\"3\"");
+    check_metric("rx_bytes", "bytes", C, "nic_rx_bytes_total", "");
+    check_metric("rx_packets_phy", "packets", C, "nic_rx_packets_phy_total", "");
+    check_metric("IpExtInCEPkts", "packets", C, "nic_ip_ext_in_ce_packets_total", "");
+    check_metric("IpExtInECT0Pkts", "packets", C, "nic_ip_ext_in_ect0_packets_total", "");
+    check_metric("FramesTransmittedOK", "frames", C, "nic_frames_transmitted_ok_total", "");
+    check_metric("outbound_pci_stalled_rd", "percent", G, "nic_outbound_pci_stalled_rd_ratio", "");
+    check_metric("gpu12_pcie_rx", "bytes/s", G, "nic_gpu_pcie_rx_bytes_per_second", "gpu=\"12\"");
+    check_metric("link_speed", "Mb/s", G, "nic_link_speed_bytes_per_second", "");
+    check_metric("a-b c\"d\n", "events", C, "nic_a_b_c_d__total", "");
+    check_metric("priority_x", "events", C, "nic_priority_x_total", "");
+}
+
+/* A column of words that nobody frees. */
+static struct column made(const char *name, const char *unit, enum column_kind kind)
+{
+    return (struct column){.name = (char *)(uintptr_t)name,
+                           .unit = (char *)(uintptr_t)unit,
+                           .source = (char *)(uintptr_t) "s",
+                           .group = (char *)(uintptr_t) "g",
+                           .kind = kind};
+}
+
+static void values_are_exact(void **state)
+{
+    (void)state;
+    const struct column columns[] = {
+        made("rx_prio0_pause_duration", "us", C),
+        made("rx_bytes", "bytes", C),
+        made("outbound_pci_stalled_rd", "percent", G),
+        made("rx_prio1_pause_duration", "us", C),
+        made("link_speed", "Mb/s", G),
+    };
+    const int64_t values[] = {1234567, 9007199254740993, 37, LINES_NULL, INT64_MAX};
+    struct text out = {0};
+    prometheus_write(&out, columns, values, 5, "netdev=\"e\"");
+    const char *text = text_string(&out);
+    assert_non_null(strstr(text,
+                           "nic_rx_prio_pause_duration_seconds_total{netdev=\"e\",prio=\"0\",counter=\"rx_"
+                           "prio0_pause_duration\"} 1.234567\n"));
+    assert_non_null(strstr(text, "} 9007199254740993\n"));
+    assert_non_null(strstr(text, "} 0.37\n"));
+    assert_null(strstr(text, "prio=\"1\"")); /* a null has no series */
+    text_free(&out);
+    prometheus_label(&out, "n", "a\"b\\c\nd");
+    assert_string_equal(text_string(&out), "n=\"a\\\"b\\\\c\\nd\"");
+    text_free(&out);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names_have_their_meaning),
+        cmocka_unit_test(every_group_is_listed),
+        cmocka_unit_test(columns_grow),
+        cmocka_unit_test(a_counter_of_32_bits_wraps),
+        cmocka_unit_test(a_reset_counts_on),
+        cmocka_unit_test(a_counter_that_lies_does_not_overflow),
+        cmocka_unit_test(metrics_follow_conventions),
+        cmocka_unit_test(values_are_exact),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

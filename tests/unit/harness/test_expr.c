@@ -1,0 +1,216 @@
+/* Expressions: grammar, units, statistics over a result, and sentences that point at the column. */
+#include "harness/verdict/expr.h"
+#include "lib/document/json_file.h"
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+static const char scenario_text[] = "{\"schema\":1,\"name\":\"x\",\"roles\":[\"a\",\"b\"],"
+                                    "\"flows\":[{\"name\":\"a-to-b\",\"from\":\"a\",\"to\":\"b\"},{\"name\":"
+                                    "\"b-to-a\",\"from\":\"b\",\"to\":\"a\"}]}";
+
+static const char result_text[] =
+    "{\"hosts\":{"
+    "\"a\":{\"counters\":{\"rx_prio0_pause\":{\"unit\":\"frames\",\"delta\":100,\"rate_per_s\":10.0,"
+    "\"first\":5,\"last\":105},"
+    "\"rx_prio0_pause_duration\":{\"unit\":\"us\",\"delta\":500000,\"rate_per_s\":50000.0},"
+    "\"tx_prio0_bytes\":{\"unit\":\"bytes\",\"delta\":1250000000,\"rate_per_s\":125000000.0},"
+    "\"rx_buffer1_bytes\":{\"unit\":\"bytes\",\"min\":0,\"mean\":1000.5,\"max\":91000}}},"
+    "\"b\":{\"counters\":{\"rx_prio0_pause\":{\"unit\":\"frames\",\"delta\":7,\"rate_per_s\":0.7,\"first\":0,"
+    "\"last\":7}}}},"
+    "\"flows\":{\"a-to-b\":{\"goodput_bps\":2e10,\"goodput_MiBps\":2384.2,\"bytes\":25000000000,\"errors\":0,"
+    "\"latency_ns\":{\"p50\":1410,\"p99_9\":5220}},\"b-to-a\":{\"goodput_bps\":1e10,\"bytes\":12500000000,"
+    "\"errors\":3}}}";
+
+static struct scenario scenario;
+static json_t *result;
+
+static int set_up(void **state)
+{
+    struct error e = {""};
+    json_t *json = json_loads(scenario_text, 0, NULL);
+    (void)state;
+    result = json_loads(result_text, 0, NULL);
+    int outcome = json && result ? scenario_parse(json, &scenario, &e) : -1;
+    json_decref(json);
+    return outcome;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    scenario_free(&scenario);
+    json_decref(result);
+    return 0;
+}
+
+static void values_are_computed(void **state)
+{
+    static const struct {
+        const char *text, *unit;
+        double value;
+    } cases[] = {
+        {"1 + 2 * 3", "", 7},
+        {"(1 + 2) * 3", "", 9},
+        {"10 - 4 - 3", "", 3},
+        {"-2 * -3", "", 6},
+        {"100 / 10 / 5", "", 2},
+        {"5%", "", 0.05},
+        {"1.5e3", "", 1500},
+        {"10ms", "ns", 1e7},
+        {"64KiB", "bytes", 65536},
+        {"25Gb/s", "b/s", 25e9},
+        {"100/s", "/s", 100},
+        {"delta(a.rx_prio0_pause)", "", 100},
+        {"delta(*.rx_prio0_pause)", "", 107},
+        {"rate(a.rx_prio0_pause)", "/s", 10},
+        {"first(a.rx_prio0_pause)", "", 5},
+        {"last(*.rx_prio0_pause)", "", 112},
+        {"count(*.rx_prio0_pause)", "", 2},
+        {"delta(a.rx_prio0_pause_duration)", "ns", 5e8},
+        {"rate(a.rx_prio0_pause_duration)", "", 0.05}, /* the share of time paused */
+        {"rate(a.tx_prio0_bytes)", "b/s", 1e9},
+        {"max(a.rx_buffer1_bytes)", "bytes", 91000},
+        {"mean(a.rx_buffer1_bytes)", "bytes", 1000.5},
+        {"sum(flows.*.goodput_bps)", "b/s", 3e10},
+        {"min(flows.*.goodput_bps)", "b/s", 1e10},
+        {"max(flows.*.goodput_bps)", "b/s", 2e10},
+        {"mean(flows.*.goodput_bps)", "b/s", 1.5e10},
+        {"sum(flows.*.goodput_bps) / 1Gb/s", "", 30},
+        {"max(flows.*.latency_p50_ns)", "ns", 1410},
+        {"max(flows.a-to-b.latency_p99_9_ns) / 1us", "", 5.22},
+        {"delta(a.rx_prio0_pause) / delta(b.rx_prio0_pause)", "", 100.0 / 7},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct error e = {""};
+        struct expr_result r = {.unit = ""};
+        struct expr *x = expr_compile(cases[i].text, false, &e);
+        if (!x || expr_validate(x, &scenario, &e) != 0)
+            fail_msg("%s: %s", cases[i].text, e.text);
+        assert_int_equal(expr_evaluate(x, result, &r), EXPR_TRUE);
+        if (fabs(r.left - cases[i].value) > 1e-9 * fabs(cases[i].value) || strcmp(r.unit, cases[i].unit) != 0)
+            fail_msg("%s gave %.12g %s, expected %.12g %s", cases[i].text, r.left, r.unit, cases[i].value,
+                     cases[i].unit);
+        expr_free(x);
+    }
+}
+
+static void checks_are_decided(void **state)
+{
+    static const struct {
+        const char *text;
+        enum expr_outcome outcome;
+    } cases[] = {
+        {"delta(a.rx_prio0_pause) > 99", EXPR_TRUE},
+        {"delta(a.rx_prio0_pause) > 100", EXPR_FALSE},
+        {"delta(a.rx_prio0_pause) >= 100", EXPR_TRUE},
+        {"delta(a.rx_prio0_pause) < 100", EXPR_FALSE},
+        {"delta(a.rx_prio0_pause) <= 100", EXPR_TRUE},
+        {"delta(a.rx_prio0_pause) == 100", EXPR_TRUE},
+        {"delta(a.rx_prio0_pause) != 100", EXPR_FALSE},
+        {"sum(flows.*.errors) == 0", EXPR_FALSE},
+        {"rate(a.rx_prio0_pause_duration) < 10%", EXPR_TRUE},
+        {"sum(flows.*.goodput_bps) >= 30Gb/s", EXPR_TRUE},
+        {"max(a.rx_buffer1_bytes) < 90KiB", EXPR_TRUE},
+        {"min(flows.*.bytes) > 0", EXPR_TRUE},
+        {"delta(a.rx_discards_phy) == 0", EXPR_UNKNOWN}, /* no host has it */
+        {"1 / delta(a.rx_discards_phy) == 0", EXPR_UNKNOWN},
+        {"1 / 0 > 5", EXPR_UNKNOWN},
+        {"max(flows.b-to-a.latency_p50_ns) < 1ms", EXPR_UNKNOWN},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct error e = {""};
+        struct expr_result r = {.unit = ""};
+        struct expr *x = expr_compile(cases[i].text, true, &e);
+        if (!x || expr_validate(x, &scenario, &e) != 0)
+            fail_msg("%s: %s", cases[i].text, e.text);
+        if (expr_evaluate(x, result, &r) != cases[i].outcome)
+            fail_msg("%s: outcome is not %d", cases[i].text, cases[i].outcome);
+        if (cases[i].outcome == EXPR_UNKNOWN)
+            assert_true(*r.reason != '\0');
+        expr_free(x);
+    }
+}
+
+static void errors_point_at_the_column(void **state)
+{
+    static const struct {
+        const char *text, *says;
+    } cases[] = {
+        {"", "column 1: expected a number"},
+        {"1 >", "column 4: expected a number"},
+        {"1 > 2 3", "column 7: expected the end"},
+        {"delta(a.x", "column 10: expected \")\""},
+        {"delta a.x > 1", "column 7: expected \"(\""},
+        {"delta(.x) > 1", "column 7: expected a role"},
+        {"delta(a) > 1", "column 8: expected a dot"},
+        {"sum(flows.a) > 1", "column 12: expected a dot"},
+        {"rtae(a.x) > 1", "column 1: expected \"rate\""},
+        {"1 ? 2", "column 3: expected a comparison"},
+        {"1 > 3parsec", "column 6: expected a unit"},
+        {"1.2.3 > 1", "column 1: expected a number"},
+        {"(1 > 2)", "column 4: expected \")\""},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct error e = {""};
+        struct expr *x = expr_compile(cases[i].text, true, &e);
+        assert_null(x);
+        if (!strstr(e.text, cases[i].says))
+            fail_msg("\"%s\" says: %s", cases[i].text, e.text);
+    }
+}
+
+static void units_must_go_together(void **state)
+{
+    static const char *const wrong[] = {
+        "delta(a.rx_prio0_pause_duration) > 5", "sum(flows.*.bytes) > 10",
+        "sum(flows.*.goodput_bps) > 10ms",      "rate(a.tx_prio0_bytes) > 10KiB",
+        "sum(flows.*.bytes) + 1ms > 0",         "delta(a.rx_prio0_pause) > 10ms",
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        struct error e = {""};
+        struct expr *x = expr_compile(wrong[i], true, &e);
+        assert_non_null(x);
+        if (expr_validate(x, &scenario, &e) == 0)
+            fail_msg("%s was taken", wrong[i]);
+        expr_free(x);
+    }
+}
+
+static void count_counter(void *context, const char *role, const char *counter)
+{
+    (void)role;
+    (void)counter;
+    ++*(int *)context;
+}
+
+static void counters_are_visited(void **state)
+{
+    struct error e = {""};
+    int count = 0;
+    struct expr *x =
+        expr_compile("delta(a.rx_prio0_pause) + 2 * delta(b.tx_prio0_pause) > sum(flows.*.errors)", true, &e);
+    (void)state;
+    assert_non_null(x);
+    expr_each_counter(x, count_counter, &count);
+    assert_int_equal(count, 2);
+    expr_free(x);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(values_are_computed),        cmocka_unit_test(checks_are_decided),
+        cmocka_unit_test(errors_point_at_the_column), cmocka_unit_test(units_must_go_together),
+        cmocka_unit_test(counters_are_visited),
+    };
+    return cmocka_run_group_tests_name("expr", tests, set_up, tear_down);
+}

@@ -1,0 +1,301 @@
+/* The recorder (lines in, summaries out), verdicts and judgements of settings. */
+#include "harness/preflight/preflight.h"
+#include "harness/run/recorder.h"
+#include "harness/verdict/verdict.h"
+#include "lib/files.h"
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+static const char scenario_text[] =
+    "{\"schema\":1,\"name\":\"x\",\"roles\":[\"a\",\"b\"],\"settings\":{\"pfc\":[0],\"mtu\":4200},"
+    "\"flows\":[{\"name\":\"f\",\"from\":\"a\",\"to\":\"b\"}],"
+    "\"expect\":[{\"name\":\"pauses\",\"check\":\"delta(a.rx_prio0_pause) > 10\",\"needs\":[\"pfc\"]},"
+    "{\"name\":\"gpu\",\"check\":\"delta(a.rx_prio0_pause) > 10\",\"needs\":[\"gpu\"]},"
+    "{\"name\":\"drops\",\"check\":\"delta(b.rx_discards_phy) == 0\"},"
+    "{\"name\":\"other cell\",\"when\":{\"flows.f.depth\":7},\"check\":\"delta(a.rx_prio0_pause) > 10\"}],"
+    "\"published\":[{\"name\":\"p\",\"of\":\"delta(a.rx_prio0_pause)\",\"value\":40,\"source\":\"s\"}]}";
+
+struct fixture {
+    char folder[64];
+    struct cell cell;
+    struct recorder *recorder;
+};
+
+static int set_up(void **state)
+{
+    struct error e;
+    struct fixture *f = calloc(1, sizeof *f);
+    strcpy(f->folder, "/tmp/test-recorder.XXXXXX");
+    f->cell.scenario_json = json_loads(scenario_text, 0, NULL);
+    if (!mkdtemp(f->folder) || scenario_parse(f->cell.scenario_json, &f->cell.scenario, &e) != 0)
+        return -1;
+    f->cell.checks = calloc(5, sizeof(struct expr *));
+    f->cell.published = calloc(2, sizeof(struct expr *));
+    const struct scenario_expect *expect = f->cell.scenario.expect.items;
+    for (size_t i = 0; i < f->cell.scenario.expect.count; i++)
+        f->cell.checks[i] = expr_compile(expect[i].check, true, &e);
+    f->cell.published[0] = expr_compile("delta(a.rx_prio0_pause)", false, &e);
+    f->recorder = recorder_open(f->folder, &f->cell.scenario, true, &e);
+    *state = f;
+    return f->recorder ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *f = *state;
+    recorder_close(f->recorder);
+    for (size_t i = 0; i < f->cell.scenario.expect.count; i++)
+        expr_free(f->cell.checks[i]);
+    expr_free(f->cell.published[0]);
+    free(f->cell.checks);
+    free(f->cell.published);
+    scenario_free(&f->cell.scenario);
+    json_decref(f->cell.scenario_json);
+    files_remove_tree(f->folder, NULL);
+    free(f);
+    return 0;
+}
+
+static void sample(struct fixture *f, size_t role, const char *line)
+{
+    struct error e;
+    if (recorder_sample(f->recorder, role, line, strlen(line), &e) != 0)
+        fail_msg("%s: %s", line, e.text);
+}
+
+static void flow(struct fixture *f, const char *line)
+{
+    struct error e;
+    if (recorder_flow(f->recorder, 0, line, strlen(line), &e) != 0)
+        fail_msg("%s: %s", line, e.text);
+}
+
+#define HEADER                                                                                           \
+    "{\"type\":\"header\",\"schema\":1,\"program\":\"nic-sampler\",\"version\":\"0\",\"every_ns\":10,"   \
+    "\"columns\":["                                                                                      \
+    "{\"name\":\"rx_prio0_pause\",\"unit\":\"frames\",\"kind\":\"counter\",\"source\":\"ethtool\","      \
+    "\"group\":\"pfc\"},"                                                                                \
+    "{\"name\":\"rx_buffer1_bytes\",\"unit\":\"bytes\",\"kind\":\"gauge\",\"source\":\"sim\",\"group\":" \
+    "\"buffer\"}]}"
+
+static const json_t *counter(const json_t *host, const char *name)
+{
+    return json_object_get(json_object_get(host, "counters"), name);
+}
+
+static json_int_t integer(const json_t *object, const char *key)
+{
+    assert_true(json_is_integer(json_object_get(object, key)));
+    return json_integer_value(json_object_get(object, key));
+}
+
+/* The window is 100..200: from the last sample at or before its start to the first at or after its end. */
+static void counters_are_taken_over_the_measure_phase(void **state)
+{
+    struct fixture *f = *state;
+    recorder_window(f->recorder, 100, 200);
+    sample(f, 0, HEADER);
+    sample(f, 0, "[80,2,5,900]");
+    sample(f, 0, "[95,2,10,800]");
+    sample(f, 0, "[120,4,20,100]");
+    sample(f, 0, "[160,2,null,300]");
+    sample(f, 0, "[205,2,52,700]");
+    sample(f, 0, "[300,2,99,0]");
+    json_t *host = json_object();
+    recorder_host_summary(f->recorder, 0, host);
+    const json_t *c = counter(host, "rx_prio0_pause"), *g = counter(host, "rx_buffer1_bytes");
+    assert_int_equal(integer(c, "delta"), 42);
+    assert_int_equal(integer(c, "first"), 10);
+    assert_int_equal(integer(c, "last"), 52);
+    assert_int_equal(integer(c, "duration_ns"), 110);
+    assert_true(fabs(json_real_value(json_object_get(c, "rate_per_s")) - 42e9 / 110) < 1);
+    assert_int_equal(integer(g, "min"), 100);
+    assert_int_equal(integer(g, "max"), 300);
+    const json_t *sampling = json_object_get(host, "sampling");
+    assert_int_equal(integer(sampling, "samples"), 6);
+    assert_int_equal(integer(sampling, "read_ns_max"), 4);
+    json_decref(host);
+}
+
+static void a_counter_that_was_reset_counts_on_and_is_told(void **state)
+{
+    struct fixture *f = *state;
+    json_t *host = json_object(), *warnings = json_array();
+    recorder_window(f->recorder, 0, 100);
+    sample(f, 0, HEADER);
+    sample(f, 0, "[0,1,1000,0]");
+    sample(f, 0, "[50,1,1010,0]");
+    sample(f, 0, "[70,1,3,0]");
+    sample(f, 0, "[100,1,5,0]");
+    recorder_host_summary(f->recorder, 0, host);
+    recorder_warnings(f->recorder, warnings);
+    assert_int_equal(integer(counter(host, "rx_prio0_pause"), "delta"), 15);
+    assert_int_equal(json_array_size(warnings), 1);
+    assert_non_null(strstr(json_string_value(json_array_get(warnings, 0)), "went back from 1010 to 3"));
+    json_decref(host);
+    json_decref(warnings);
+}
+
+static void times_are_brought_onto_one_clock(void **state)
+{
+    struct fixture *f = *state;
+    struct error e;
+    recorder_clock(f->recorder, 1, 1000);
+    recorder_window(f->recorder, 0, 100);
+    sample(f, 1, HEADER);
+    sample(f, 1, "[1010,1,1,2]");
+    assert_int_equal(recorder_flush(f->recorder, &e), 0);
+    char *path = files_join(f->folder, "samples.jsonl"), *text = files_read(path, 1 << 20, NULL, &e);
+    assert_non_null(strstr(text, "[\"b\",10,1,1,2]\n"));
+    assert_non_null(strstr(text, "\"host\":\"b\""));
+    free(text);
+    free(path);
+}
+
+static void damaged_lines_are_refused(void **state)
+{
+    static const char *const wrong[] = {
+        "", "[", "[1,2,3", "{}", "{\"type\":\"header\"}", "[1,2,3,4,5,6]", "[1.5,2,3,4]", "x"};
+    struct fixture *f = *state;
+    sample(f, 0, HEADER);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        struct error e;
+        if (recorder_sample(f->recorder, 0, wrong[i], strlen(wrong[i]), &e) == 0)
+            fail_msg("\"%s\" was taken", wrong[i]);
+    }
+    sample(f, 0, "[1,2,3,4]");
+}
+
+static void a_flow_without_summary_is_summed_from_its_intervals(void **state)
+{
+    struct fixture *f = *state;
+    recorder_window(f->recorder, 1000000000, 3000000000);
+    flow(f, "{\"type\":\"interval\",\"flow\":\"f\",\"time_ns\":1000000000,\"duration_ns\":1000000000,"
+            "\"bytes\":99,\"messages\":9,"
+            "\"goodput_bps\":792,\"errors\":0}");
+    flow(f, "{\"type\":\"interval\",\"flow\":\"f\",\"time_ns\":2000000000,\"duration_ns\":1000000000,"
+            "\"bytes\":1048576,"
+            "\"messages\":16,\"goodput_bps\":8388608,\"errors\":0}");
+    json_t *flows = recorder_flow_summary(f->recorder), *one = json_object_get(flows, "f");
+    assert_int_equal(integer(one, "bytes"), 1048576);
+    assert_int_equal(integer(one, "messages"), 16);
+    assert_true(json_is_false(json_object_get(one, "complete")));
+    assert_true(fabs(json_number_value(json_object_get(one, "goodput_MiBps")) - 1) < 1e-9);
+    json_decref(flows);
+    flow(f, "{\"type\":\"summary\",\"flow\":\"f\",\"message_bytes\":65536,\"time_ns\":3000000000,\"duration_"
+            "ns\":2000000000,"
+            "\"bytes\":4194304,\"messages\":64,\"goodput_bps\":16777216,\"messages_per_s\":32,\"errors\":0,"
+            "\"complete\":true}");
+    flows = recorder_flow_summary(f->recorder);
+    one = json_object_get(flows, "f");
+    assert_int_equal(integer(one, "bytes"), 4194304);
+    assert_true(json_is_true(json_object_get(one, "complete")));
+    json_decref(flows);
+}
+
+static const char *verdict_of(const json_t *result, size_t i)
+{
+    return json_string_value(
+        json_object_get(json_array_get(json_object_get(result, "expectations"), i), "verdict"));
+}
+
+static json_t *result_with(const char *capabilities, int pauses)
+{
+    json_t *result =
+        json_pack("{s:b,s:{s:s},s:{s:{s:o,s:{s:{s:s,s:i}}},s:{s:o,s:{}}},s:{}}", "complete", 1, "lab", "name",
+                  "l", "hosts", "a", "capabilities", json_loads(capabilities, 0, NULL), "counters",
+                  "rx_prio0_pause", "unit", "frames", "delta", pauses, "b", "capabilities",
+                  json_loads(capabilities, 0, NULL), "counters", "flows");
+    assert_non_null(result);
+    return result;
+}
+
+static void what_cannot_be_decided_is_skipped_by_name(void **state)
+{
+    struct fixture *f = *state;
+    json_t *result = result_with("[\"pfc\"]", 42);
+    assert_int_equal(verdict_judge(&f->cell, result, NULL), VERDICT_PASSED);
+    assert_string_equal(verdict_of(result, 0), "passed");
+    assert_string_equal(verdict_of(result, 1), "skipped"); /* lacks gpu */
+    assert_string_equal(verdict_of(result, 2), "skipped"); /* no such counter */
+    assert_string_equal(verdict_of(result, 3), "skipped"); /* another cell */
+    const json_t *figure = json_array_get(json_object_get(result, "published"), 0);
+    assert_true(fabs(json_number_value(json_object_get(figure, "difference_percent")) - 5) < 1e-9);
+    json_decref(result);
+
+    result = result_with("[\"pfc\"]", 3);
+    assert_int_equal(verdict_judge(&f->cell, result, NULL), VERDICT_FAILED);
+    json_decref(result);
+    result = result_with("[]", 3);
+    assert_int_equal(verdict_judge(&f->cell, result, NULL), VERDICT_SKIPPED);
+    json_decref(result);
+    result = result_with("[\"pfc\"]", 42);
+    assert_int_equal(verdict_judge(&f->cell, result, "no gpu"), VERDICT_SKIPPED);
+    json_decref(result);
+    result = result_with("[\"pfc\"]", 42);
+    json_object_set_new(result, "complete", json_false());
+    assert_int_equal(verdict_judge(&f->cell, result, NULL), VERDICT_INCOMPLETE);
+    json_decref(result);
+}
+
+static size_t failures(const json_t *entries, const char *check)
+{
+    size_t i, count = 0;
+    json_t *entry;
+    json_array_foreach(entries, i, entry)
+    {
+        count += strcmp(json_string_value(json_object_get(entry, "verdict")), "failure") == 0 &&
+                 strcmp(json_string_value(json_object_get(entry, "check")), check) == 0;
+    }
+    return count;
+}
+
+static void both_ends_are_judged_together(void **state)
+{
+    struct fixture *f = *state;
+    json_t *in_force = json_pack("{s:{s:s,s:[]},s:{s:s,s:[]}}", "a", "trust", "pcp", "pfc", "b", "trust",
+                                 "dscp", "pfc"),
+           *entries = json_array();
+    judge_settings(&f->cell, in_force, entries);
+    assert_int_equal(failures(entries, "pfc"), 0);
+    assert_int_equal(failures(entries, "trust"), 1);
+    json_decref(entries);
+    /* the receiver turns PFC off: pauses would be ignored */
+    json_object_set_new(f->cell.scenario_json, "settings_of",
+                        json_pack("{s:{s:[],s:i}}", "b", "pfc", "mtu", 1500));
+    entries = json_array();
+    judge_settings(&f->cell, in_force, entries);
+    assert_int_equal(failures(entries, "pfc"), 1);
+    assert_int_equal(failures(entries, "mtu"), 1);
+    json_decref(entries);
+    json_decref(in_force);
+
+    json_t *columns = json_pack("{s:[s],s:[]}", "a", "rx_prio0_pause", "b");
+    entries = json_array();
+    judge_counters(&f->cell, columns, entries);
+    assert_int_equal(json_array_size(entries), 1); /* rx_discards_phy of b */
+    json_decref(entries);
+    json_decref(columns);
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(counters_are_taken_over_the_measure_phase),
+        TEST(a_counter_that_was_reset_counts_on_and_is_told),
+        TEST(times_are_brought_onto_one_clock),
+        TEST(damaged_lines_are_refused),
+        TEST(a_flow_without_summary_is_summed_from_its_intervals),
+        TEST(what_cannot_be_decided_is_skipped_by_name),
+        TEST(both_ends_are_judged_together),
+    };
+    return cmocka_run_group_tests_name("recorder", tests, NULL, NULL);
+}

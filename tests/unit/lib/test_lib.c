@@ -1,0 +1,328 @@
+/* lines, histogram, options, process, files, text. */
+#include "tests/unit/unit.h"
+
+#include "lib/clock.h"
+#include "lib/files.h"
+#include "lib/histogram.h"
+#include "lib/document/json_file.h"
+#include "lib/formats/lines.h"
+#include "lib/document/options.h"
+#include "lib/process.h"
+#include "lib/text.h"
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* ---- lines ---------------------------------------------------------------------------------------------- */
+
+static void a_sample_survives_the_wire(void **state)
+{
+    static const int64_t values[] = {0, -1, 42, LINES_NULL, INT64_MAX, INT64_MIN + 1};
+    char *buffer = NULL;
+    size_t size = 0;
+    struct line line;
+    (void)state;
+    FILE *out = open_memstream(&buffer, &size);
+    assert_int_equal(lines_write_sample(out, 1700000000000000000, 41000, values, 6), 0);
+    fclose(out);
+    assert_string_equal(
+        buffer, "[1700000000000000000,41000,0,-1,42,null,9223372036854775807,-9223372036854775807]\n");
+    assert_int_equal(lines_parse(buffer, size - 1, &line, NULL), 0);
+    assert_int_equal(line.kind, LINE_SAMPLE);
+    assert_int_equal(line.count, 6);
+    assert_memory_equal(line.values, values, sizeof values);
+    lines_free_parsed(&line);
+    free(buffer);
+}
+
+static void damaged_lines_are_refused(void **state)
+{
+    static const char *const cases[] = {"",
+                                        "[",
+                                        "[]",
+                                        "[1]",
+                                        "[1,2",
+                                        "[1,2,]",
+                                        "[1,2,3]]",
+                                        "[1,2,x]",
+                                        "[null,2]",
+                                        "[1,2,1.5]",
+                                        "[1,2,99999999999999999999]",
+                                        "{",
+                                        "{}",
+                                        "{\"type\":\"other\"}",
+                                        "nonsense",
+                                        "[1,2,-]",
+                                        "[-9223372036854775808]"};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct line line;
+        struct error e = {""};
+        if (lines_parse(cases[i], strlen(cases[i]), &line, &e) == 0)
+            fail_msg("accepted: %s", cases[i]);
+        assert_true(strlen(e.text) > 10);
+    }
+}
+
+static void columns_survive_the_wire(void **state)
+{
+    struct column columns[] = {
+        {(char *)"rx_prio0_pause", (char *)"frames", (char *)"ethtool", (char *)"pfc", COLUMN_COUNTER},
+        {(char *)"fill", (char *)"bytes", (char *)"sim", (char *)"queue", COLUMN_GAUGE}};
+    json_t *header = json_pack("{s:s,s:o}", "type", "header", "columns", lines_columns_json(columns, 2));
+    struct column *back;
+    size_t count;
+    (void)state;
+    assert_int_equal(lines_columns(header, &back, &count, NULL), 0);
+    assert_int_equal(count, 2);
+    assert_string_equal(back[0].name, "rx_prio0_pause");
+    assert_int_equal(back[1].kind, COLUMN_GAUGE);
+    lines_free_columns(back, count);
+    json_object_del(json_array_get(json_object_get(header, "columns"), 1), "unit");
+    assert_int_equal(lines_columns(header, &back, &count, NULL), -1);
+    json_decref(header);
+}
+
+/* ---- histogram ------------------------------------------------------------------------------------------ */
+
+static void quantiles_are_within_a_bucket(void **state)
+{
+    struct histogram *h = calloc(1, sizeof *h);
+    (void)state;
+    assert_int_equal(histogram_quantile(h, 0.5), 0);
+    for (int64_t i = 1; i <= 100000; i++)
+        histogram_add(h, i * 10);
+    static const double wanted[] = {0.5, 0.9, 0.99, 0.999, 0.9999};
+    for (size_t i = 0; i < 5; i++) {
+        double exact = wanted[i] * 1000000, got = (double)histogram_quantile(h, wanted[i]);
+        assert_true(got >= exact * 0.999 && got <= exact * 1.017);
+    }
+    assert_int_equal(histogram_quantile(h, 1), 1000000);
+    assert_int_equal(h->min, 10);
+    assert_true(histogram_mean(h) == 500005.0);
+    struct histogram *other = calloc(1, sizeof *other);
+    histogram_add(other, 5);
+    histogram_merge(h, other);
+    assert_int_equal(h->min, 5);
+    assert_int_equal(h->count, 100001);
+    free(other);
+    free(h);
+}
+
+/* ---- options -------------------------------------------------------------------------------------------- */
+
+struct values {
+    int flag;
+    const char *name;
+    struct option_strings sets;
+    int64_t count, every_ns;
+    int colour;
+};
+static const char *const colours[] = {"red", "blue", NULL};
+static const struct option_spec specs[] = {
+    {.name = "flag", .letter = 'f', .kind = OPTION_FLAG, .offset = offsetof(struct values, flag)},
+    {.name = "name",
+     .letter = 'n',
+     .kind = OPTION_STRING,
+     .offset = offsetof(struct values, name),
+     .argument = "NAME"},
+    {.name = "set", .kind = OPTION_STRINGS, .offset = offsetof(struct values, sets), .argument = "KEY=VALUE"},
+    {.name = "count",
+     .kind = OPTION_INTEGER,
+     .offset = offsetof(struct values, count),
+     .argument = "N",
+     .min = 1,
+     .max = 9},
+    {.name = "every",
+     .kind = OPTION_QUANTITY,
+     .offset = offsetof(struct values, every_ns),
+     .argument = "TIME",
+     .unit = UNIT_TIME_NS,
+     .min = 1000,
+     .max = 1000000000},
+    {.name = "colour",
+     .kind = OPTION_CHOICE,
+     .offset = offsetof(struct values, colour),
+     .argument = "C",
+     .choices = colours},
+    {0},
+};
+
+static void command_lines_are_read(void **state)
+{
+    char *argv[] = {(char *)"p",        (char *)"one",   (char *)"-ffnx",     (char *)"--set=a=1",
+                    (char *)"--set",    (char *)"b=2",   (char *)"--every",   (char *)"10ms",
+                    (char *)"--colour", (char *)"blue",  (char *)"--count=9", (char *)"-",
+                    (char *)"--",       (char *)"--flag"};
+    struct values v = {0};
+    const char **rest;
+    size_t count;
+    struct error e;
+    (void)state;
+    if (options_parse(specs, 14, argv, &v, &rest, &count, &e) != 0)
+        fail_msg("%s", e.text);
+    assert_int_equal(v.flag, 2);
+    assert_string_equal(v.name, "x");
+    assert_int_equal(v.sets.count, 2);
+    assert_string_equal(v.sets.items[1], "b=2");
+    assert_int_equal(v.every_ns, 10000000);
+    assert_int_equal(v.colour, 1);
+    assert_int_equal(v.count, 9);
+    assert_int_equal(count, 3);
+    assert_string_equal(rest[0], "one");
+    assert_string_equal(rest[1], "-");
+    assert_string_equal(rest[2], "--flag");
+    options_free(specs, &v, rest);
+}
+
+static void wrong_command_lines_are_explained(void **state)
+{
+    static const char *const cases[][3] = {
+        {"--nam", "x", "did you mean --name"},       {"--name", NULL, "--name needs a value: NAME"},
+        {"--flag=1", NULL, "--flag takes no value"}, {"--count", "10", "expected 1 to 9"},
+        {"--count", "x", "expected a whole number"}, {"--every", "10", "has no unit"},
+        {"--every", "2s", "expected 1us to 1s"},     {"--colour", "green", "expected one of red, blue"},
+        {"-x", NULL, "unknown option -x"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char *argv[] = {(char *)"p", (char *)(uintptr_t)cases[i][0], (char *)(uintptr_t)cases[i][1]};
+        struct values v = {0};
+        const char **rest;
+        size_t count;
+        struct error e = {""};
+        assert_int_equal(options_parse(specs, cases[i][1] ? 3 : 2, argv, &v, &rest, &count, &e), -1);
+        if (!strstr(e.text, cases[i][2]))
+            fail_msg("\"%s\" does not say \"%s\"", e.text, cases[i][2]);
+    }
+}
+
+/* ---- processes ------------------------------------------------------------------------------------------ */
+
+static void runs_a_command_to_its_end(void **state)
+{
+    const char *const argv[] = {"sh", "-c", "cat; echo oops >&2; exit 3", NULL};
+    struct text out = {0}, err = {0};
+    struct error e;
+    (void)state;
+    assert_int_equal(process_run(argv, "hello", &out, &err, 10 * NS_PER_S, &e), 3);
+    assert_string_equal(text_string(&out), "hello");
+    assert_string_equal(text_string(&err), "oops\n");
+    text_free(&out);
+    text_free(&err);
+}
+
+static void input_that_nobody_reads_is_no_harm(void **state)
+{
+    const char *const argv[] = {"true", NULL};
+    char *much = malloc(300000);
+    (void)state;
+    memset(much, 'x', 299999);
+    much[299999] = '\0';
+    assert_int_equal(process_run(argv, much, NULL, NULL, 10 * NS_PER_S, NULL), 0);
+    free(much);
+}
+
+static void says_what_could_not_start_or_end(void **state)
+{
+    const char *const missing[] = {"/nonexistent/program", NULL}, *const slow[] = {"sleep", "60", NULL};
+    struct error e = {""};
+    (void)state;
+    assert_int_equal(process_run(missing, NULL, NULL, NULL, NS_PER_S, &e), -1);
+    assert_non_null(strstr(e.text, "/nonexistent/program"));
+    int64_t begin = clock_monotonic_ns();
+    assert_int_equal(process_run(slow, NULL, NULL, NULL, 100 * NS_PER_MS, &e), -1);
+    assert_non_null(strstr(e.text, "did not end within 100 ms"));
+    assert_true(clock_monotonic_ns() - begin < 30 * NS_PER_S);
+}
+
+static void stops_the_whole_group(void **state)
+{
+    const char *const argv[] = {"sh", "-c", "trap '' TERM; sleep 600 & echo $!; wait", NULL};
+    struct process p;
+    char line[32] = "";
+    (void)state;
+    assert_int_equal(process_start(&p, argv, PROCESS_OUT, NULL), 0);
+    for (int i = 0; i < 500 && read(p.out, line, sizeof line - 1) <= 0; i++)
+        usleep(10000);
+    pid_t child = (pid_t)strtol(line, NULL, 10);
+    assert_true(child > 1);
+    process_stop(&p, 50 * NS_PER_MS);
+    assert_int_equal(p.pid, -1);
+    for (int i = 0; i < 500 && kill(child, 0) == 0; i++)
+        usleep(10000); /* its new parent reaps it, or nobody: then it is a zombie that still answers */
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)child);
+    char *stat = files_read_line(path, NULL);
+    assert_true(!stat || strstr(stat, ") Z "));
+    free(stat);
+}
+
+/* ---- files ---------------------------------------------------------------------------------------------- */
+
+static void files_are_replaced_whole(void **state)
+{
+    char folder[] = "/tmp/harness-unit.XXXXXX";
+    struct error e;
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    char *deep = files_join(folder, "a/b/c"), *path = files_join(folder, "a/b/c/x.json");
+    assert_int_equal(files_make_folders(deep, &e), 0);
+    assert_int_equal(files_make_folders(deep, &e), 0);
+    json_t *value = json_pack("{s:i}", "one", 1);
+    assert_int_equal(json_file_save(path, value, &e), 0);
+    json_t *back = json_file_load(path, &e);
+    assert_true(json_equal(back, value));
+    json_decref(back);
+    json_decref(value);
+    assert_int_equal(files_write_atomic(path, "{\n \"a\" 1}", 9, &e), 0);
+    assert_null(json_file_load(path, &e));
+    assert_non_null(strstr(e.text, "x.json:2:"));
+    assert_null(files_read(path, 4, NULL, &e));
+    assert_non_null(strstr(e.text, "larger than the 4 bytes"));
+    assert_int_equal(files_write_atomic("/proc/nothing", "x", 1, &e), -1);
+    assert_int_equal(files_make_folders("/dev/null/x", &e), -1);
+    assert_int_equal(files_remove_tree(folder, &e), 0);
+    assert_false(files_exist(folder));
+    free(deep);
+    free(path);
+}
+
+static void texts_grow(void **state)
+{
+    struct text t = {0};
+    (void)state;
+    assert_string_equal(text_string(&t), "");
+    for (int i = 0; i < 1000; i++)
+        text_add(&t, "%d,", i);
+    assert_int_equal(t.length, 3890);
+    text_clear(&t);
+    text_add_bytes(&t, "a\0b", 3);
+    assert_int_equal(t.length, 3);
+    char *taken = text_take(&t);
+    assert_memory_equal(taken, "a\0b", 4);
+    free(taken);
+    taken = text_take(&t);
+    assert_string_equal(taken, "");
+    free(taken);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_sample_survives_the_wire),
+        cmocka_unit_test(damaged_lines_are_refused),
+        cmocka_unit_test(columns_survive_the_wire),
+        cmocka_unit_test(quantiles_are_within_a_bucket),
+        cmocka_unit_test(command_lines_are_read),
+        cmocka_unit_test(wrong_command_lines_are_explained),
+        cmocka_unit_test(runs_a_command_to_its_end),
+        cmocka_unit_test(input_that_nobody_reads_is_no_harm),
+        cmocka_unit_test(says_what_could_not_start_or_end),
+        cmocka_unit_test(stops_the_whole_group),
+        cmocka_unit_test(files_are_replaced_whole),
+        cmocka_unit_test(texts_grow),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,192 @@
+/* Scenarios, settings and labs: parsing, defaults, references, patterns of roles, helper topologies; paths into documents. */
+#include "harness/run/paths.h"
+#include "lib/formats/lab.h"
+#include "lib/formats/lab_sim.h"
+#include "lib/formats/scenario.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+static json_t *parse(const char *text)
+{
+    json_error_t wrong;
+    json_t *json = json_loads(text, 0, &wrong);
+    if (!json)
+        fail_msg("%s: %s", text, wrong.text);
+    return json;
+}
+
+static void defaults_are_filled_in(void **state)
+{
+    struct scenario s;
+    struct error e;
+    json_t *json = parse("{\"schema\":1,\"name\":\"x\",\"roles\":[\"a\",\"b\"],\"settings\":{\"pfc\":[3]},"
+                         "\"flows\":[{\"name\":\"f\",\"from\":\"a\",\"to\":\"b\",\"rate\":\"10Gb/s\"}]}");
+    (void)state;
+    assert_int_equal(scenario_parse(json, &s, &e), 0);
+    const struct scenario_flow *flow = s.flows.items;
+    assert_int_equal(s.phases.warmup_ns, 1000000000);
+    assert_int_equal(s.phases.measure_ns, 10000000000);
+    assert_int_equal(s.sample.every_ns, 10000000);
+    assert_int_equal(flow->message_bytes, 65536);
+    assert_int_equal(flow->depth, 128);
+    assert_int_equal(flow->op, OP_WRITE);
+    assert_int_equal(flow->rate_bps, 10000000000);
+    assert_int_equal(flow->size_bytes, FIELD_UNSET);
+    assert_int_equal(s.settings.mtu, FIELD_UNSET);
+    assert_int_equal(s.settings.pfc.count, 1);
+    assert_int_equal(((int64_t *)s.settings.pfc.items)[0], 3);
+    assert_null(s.settings.red);
+    scenario_free(&s);
+    json_decref(json);
+}
+
+static void a_role_has_its_settings_over_the_common_ones(void **state)
+{
+    json_t *json = parse("{\"settings\":{\"mtu\":4200,\"dcqcn\":{\"rp\":{\"rpg_gd\":11}}},"
+                         "\"settings_of\":{\"b\":{\"mtu\":1500,\"dcqcn\":{\"rp\":{\"rpg_ai_rate\":5}}}}}");
+    json_t *a = scenario_role_settings(json, "a"), *b = scenario_role_settings(json, "b");
+    json_t *wanted = parse("{\"mtu\":1500,\"dcqcn\":{\"rp\":{\"rpg_gd\":11,\"rpg_ai_rate\":5}}}");
+    (void)state;
+    assert_true(json_equal(a, json_object_get(json, "settings")));
+    assert_true(json_equal(b, wanted));
+    json_decref(a);
+    json_decref(b);
+    json_decref(wanted);
+    json_decref(json);
+}
+
+static void patterns_of_roles_are_written_out(void **state)
+{
+    struct error e;
+    json_t *json =
+        parse("{\"roles\":[\"h[8-11]\",\"sw\"],\"traffic\":[{\"from\":[\"h[8-9]\"],\"to\":[\"h11\"]}]}");
+    json_t *expanded = scenario_expand(json, &e);
+    json_t *wanted = parse("{\"roles\":[\"h8\",\"h9\",\"h10\",\"h11\",\"sw\"],\"traffic\":[{\"from\":[\"h8\","
+                           "\"h9\"],\"to\":[\"h11\"]}]}");
+    (void)state;
+    assert_non_null(expanded);
+    assert_true(json_equal(expanded, wanted));
+    json_decref(json);
+    json_decref(expanded);
+    json_decref(wanted);
+    json = parse("{\"roles\":[\"h[3-1]\"]}");
+    assert_null(scenario_expand(json, &e));
+    json_decref(json);
+}
+
+static void expect_topology(const char *topology, size_t hosts, size_t switches, size_t links)
+{
+    struct error e;
+    struct lab lab;
+    json_t *json = parse("{\"schema\":1,\"name\":\"t\",\"driver\":\"sim\",\"defaults\":{\"host\":{\"nic\":{"
+                         "\"messages\":\"1M/s\"}},"
+                         "\"link\":{\"rate\":\"100Gb/s\",\"delay\":\"1us\"}}}");
+    json_object_set_new(json, "topology", parse(topology));
+    json_t *expanded = lab_expand(json, &e);
+    assert_non_null(expanded);
+    if (lab_parse(expanded, &lab, &e) != 0)
+        fail_msg("%s: %s", topology, e.text);
+    assert_int_equal(lab.hosts.count, hosts);
+    assert_int_equal(lab.switches.count, switches);
+    assert_int_equal(lab.links.count, links);
+    const struct lab_sim_host *host = lab.hosts.items;
+    const struct lab_link *link = lab.links.items;
+    assert_int_equal(host->nic.messages_per_s, 1000000);
+    assert_int_equal(link->rate_bps, 100000000000);
+    assert_int_equal(link->delay_ps, 1000000);
+    lab_free(&lab);
+    json_decref(json);
+    json_decref(expanded);
+}
+
+static void topologies_are_drawn(void **state)
+{
+    (void)state;
+    expect_topology("{\"kind\":\"dumbbell\",\"hosts\":3}", 6, 2, 7);
+    expect_topology("{\"kind\":\"leaf_spine\",\"hosts\":8,\"leaves\":4,\"spines\":8}", 32, 12, 64);
+    /* k = 4: 16 hosts, 8 edge, 8 aggregation and 4 core switches; 16 + 16 + 16 links */
+    expect_topology("{\"kind\":\"fat_tree\",\"k\":4}", 16, 20, 48);
+}
+
+static void roles_are_bound_to_hosts(void **state)
+{
+    struct error e;
+    struct lab lab;
+    json_t *json = parse("{\"schema\":1,\"name\":\"l\",\"driver\":\"ssh\",\"roles\":{\"a\":\"left\"},"
+                         "\"hosts\":{\"left\":{\"ssh\":\"root@left\",\"sudo\":true},\"b\":{\"ssh\":\"b\"}}}");
+    (void)state;
+    assert_int_equal(lab_parse(json, &lab, &e), 0);
+    assert_string_equal(lab_real_host(&lab, "a")->name, "left");
+    assert_string_equal(lab_real_host(&lab, "b")->ssh, "b");
+    assert_string_equal(lab_real_host(&lab, "b")->programs, "/usr/local/bin");
+    assert_null(lab_real_host(&lab, "c"));
+    lab_free(&lab);
+    json_decref(json);
+}
+
+static void paths_set_and_compare(void **state)
+{
+    struct error e;
+    json_t *json = parse("{\"flows\":[{\"name\":\"x\",\"memory\":\"host\"},{\"name\":\"y\",\"memory\":"
+                         "\"host\"}],\"n\":{\"a\":1}}");
+    json_t *gpu = json_string("gpu"), *host = json_string("host"), *two = json_integer(2);
+    (void)state;
+    assert_true(paths_all_equal(json, "flows.*.memory", host));
+    assert_int_equal(paths_set(json, "flows.y.memory", gpu, &e), 0);
+    assert_false(paths_all_equal(json, "flows.*.memory", host));
+    assert_true(paths_all_equal(json, "flows.x.memory", host));
+    assert_true(paths_all_equal(json, "flows.1.memory", gpu));
+    assert_int_equal(paths_set(json, "settings.dcqcn.rp.rpg_gd", two, &e), 0); /* made on the way */
+    assert_true(paths_all_equal(json, "settings.dcqcn.rp.rpg_gd", two));
+    assert_int_equal(paths_set(json, "n.*", two, &e), 0);
+    assert_true(paths_all_equal(json, "n.a", two));
+    assert_int_equal(paths_set(json, "flows.z.memory", gpu, &e), -1);
+    assert_int_equal(paths_set(json, "n.a.b", gpu, &e), -1);
+    assert_int_equal(paths_set(json, "", gpu, &e), -1);
+    assert_false(paths_all_equal(json, "nothing.here", gpu));
+    json_decref(gpu);
+    json_decref(host);
+    json_decref(two);
+    json_decref(json);
+}
+
+static void assignments_are_read(void **state)
+{
+    struct error e;
+    char *path;
+    json_t *value;
+    (void)state;
+    assert_int_equal(paths_assignment("a.b=10ms", &path, &value, &e), 0);
+    assert_string_equal(path, "a.b");
+    assert_string_equal(json_string_value(value), "10ms");
+    free(path);
+    json_decref(value);
+    assert_int_equal(paths_assignment("a=[1,2]", &path, &value, &e), 0);
+    assert_int_equal(json_array_size(value), 2);
+    free(path);
+    json_decref(value);
+    assert_int_equal(paths_assignment("a=b=c", &path, &value, &e), 0);
+    assert_string_equal(json_string_value(value), "b=c");
+    free(path);
+    json_decref(value);
+    assert_int_equal(paths_assignment("novalue", &path, &value, &e), -1);
+    assert_int_equal(paths_assignment("=x", &path, &value, &e), -1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(defaults_are_filled_in),
+        cmocka_unit_test(a_role_has_its_settings_over_the_common_ones),
+        cmocka_unit_test(patterns_of_roles_are_written_out),
+        cmocka_unit_test(topologies_are_drawn),
+        cmocka_unit_test(roles_are_bound_to_hosts),
+        cmocka_unit_test(paths_set_and_compare),
+        cmocka_unit_test(assignments_are_read),
+    };
+    return cmocka_run_group_tests_name("scenario", tests, NULL, NULL);
+}

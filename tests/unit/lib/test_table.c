@@ -1,0 +1,216 @@
+#include "tests/unit/unit.h"
+
+#include "lib/document/table.h"
+#include <math.h>
+
+struct leg {
+    char *name; /* map key */
+    int64_t length_mm;
+    int side;
+};
+
+struct animal {
+    char *name;
+    int tame;
+    int64_t age;
+    double weight;
+    int64_t sleep_ns;
+    struct leg head;
+    struct leg *tail;
+    struct list_of legs;
+    struct list_of names;
+    struct list_of ages;
+    struct list_of scores;
+    json_t *note;
+};
+
+static const char *const sides[] = {"left", "right", NULL};
+
+static const struct field leg_fields[] = {
+    {.name = "length",
+     .kind = FIELD_QUANTITY,
+     .offset = offsetof(struct leg, length_mm),
+     .unit = UNIT_LENGTH_MM,
+     .min = 1,
+     .max = 5000,
+     .fallback = "\"1m\"",
+     .help = "How long"},
+    {.name = "side", .kind = FIELD_CHOICE, .offset = offsetof(struct leg, side), .choices = sides},
+    {0},
+};
+static const struct table leg_table = {
+    .name = "animal.leg", .size = sizeof(struct leg), .fields = leg_fields};
+
+static const struct field animal_fields[] = {
+    {.name = "name", .kind = FIELD_STRING, .offset = offsetof(struct animal, name), .required = true},
+    {.name = "tame", .kind = FIELD_BOOL, .offset = offsetof(struct animal, tame)},
+    {.name = "age", .kind = FIELD_INTEGER, .offset = offsetof(struct animal, age), .min = 0, .max = 150},
+    {.name = "weight",
+     .kind = FIELD_NUMBER,
+     .offset = offsetof(struct animal, weight),
+     .min_number = 0,
+     .max_number = 1},
+    {.name = "sleep",
+     .kind = FIELD_QUANTITY,
+     .offset = offsetof(struct animal, sleep_ns),
+     .unit = UNIT_TIME_NS,
+     .fallback = "\"8h\""},
+    {.name = "head", .kind = FIELD_OBJECT, .offset = offsetof(struct animal, head), .sub = &leg_table},
+    {.name = "tail", .kind = FIELD_OPTIONAL, .offset = offsetof(struct animal, tail), .sub = &leg_table},
+    {.name = "legs",
+     .kind = FIELD_MAP,
+     .item = FIELD_OBJECT,
+     .offset = offsetof(struct animal, legs),
+     .sub = &leg_table,
+     .min = 0,
+     .max = 3},
+    {.name = "names", .kind = FIELD_LIST, .item = FIELD_STRING, .offset = offsetof(struct animal, names)},
+    {.name = "ages",
+     .kind = FIELD_LIST,
+     .item = FIELD_INTEGER,
+     .offset = offsetof(struct animal, ages),
+     .min = 0,
+     .max = 7},
+    {.name = "scores", .kind = FIELD_MAP, .item = FIELD_INTEGER, .offset = offsetof(struct animal, scores)},
+    {.name = "note", .kind = FIELD_JSON, .offset = offsetof(struct animal, note)},
+    {0},
+};
+static const struct table animal_table = {
+    .name = "animal", .size = sizeof(struct animal), .fields = animal_fields};
+
+static int parse(const char *text, struct animal *animal, struct error *e)
+{
+    json_t *json = json_loads(text, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
+    assert_non_null(json);
+    int result = table_parse(&animal_table, json, animal, e);
+    json_decref(json);
+    return result;
+}
+
+static void fills_the_struct(void **state)
+{
+    struct animal a;
+    struct error e = {""};
+    (void)state;
+    if (parse("{\"name\":\"cat\",\"tame\":true,\"age\":3,\"weight\":0.5,\"tail\":{\"length\":\"30cm\","
+              "\"side\":\"right\"},"
+              "\"legs\":{\"fore\":{},\"hind\":{\"length\":\"2m\"}},\"names\":[\"a\",\"b\"],\"ages\":[1,2,7],"
+              "\"scores\":{\"x\":4,\"y\":-5},\"note\":{\"any\":[1]}}",
+              &a, &e) != 0)
+        fail_msg("%s", e.text);
+    assert_string_equal(a.name, "cat");
+    assert_int_equal(a.tame, 1);
+    assert_int_equal(a.age, 3);
+    assert_true(a.weight == 0.5);
+    assert_int_equal(a.sleep_ns, 8LL * 3600 * 1000000000);
+    assert_int_equal(a.head.length_mm, 1000);
+    assert_int_equal(a.head.side, -1);
+    assert_int_equal(a.tail->length_mm, 300);
+    assert_int_equal(a.tail->side, 1);
+    const struct leg *legs = a.legs.items;
+    assert_int_equal(a.legs.count, 2);
+    assert_string_equal(legs[1].name, "hind");
+    assert_int_equal(legs[1].length_mm, 2000);
+    assert_string_equal(((char **)a.names.items)[1], "b");
+    assert_int_equal(((int64_t *)a.ages.items)[2], 7);
+    const struct named_integer *scores = a.scores.items;
+    assert_string_equal(scores[1].name, "y");
+    assert_int_equal(scores[1].value, -5);
+    assert_int_equal(json_object_size(a.note), 1);
+    table_free(&animal_table, &a);
+    assert_null(a.name);
+}
+
+static void marks_what_was_not_said(void **state)
+{
+    struct animal a;
+    (void)state;
+    assert_int_equal(parse("{\"name\":\"x\"}", &a, NULL), 0);
+    assert_int_equal(a.tame, -1);
+    assert_true(a.age == FIELD_UNSET);
+    assert_true(isnan(a.weight));
+    assert_null(a.tail);
+    assert_int_equal(a.legs.count, 0);
+    assert_null(a.note);
+    table_free(&animal_table, &a);
+}
+
+static void errors_name_path_value_and_what_is_allowed(void **state)
+{
+    static const struct {
+        const char *text, *says;
+    } cases[] = {
+        {"[]", "document: [] is a list: expected an object"},
+        {"{}", "name is missing"},
+        {"{\"name\":1}", "name: 1 is a number: expected a string"},
+        {"{\"name\":\"a\\u0000b\"}", "name: the string holds a zero byte"},
+        {"{\"name\":\"x\",\"agee\":1}", "unknown key \"agee\"; did you mean \"age\"?"},
+        {"{\"name\":\"x\",\"zzzzzzzz\":1}", "unknown key \"zzzzzzzz\": expected one of name, tame"},
+        {"{\"name\":\"x\",\"age\":151}", "age: 151 is out of range: expected a whole number from 0 to 150"},
+        {"{\"name\":\"x\",\"age\":1.5}", "age: 1.5 is a number: expected a whole number from 0 to 150"},
+        {"{\"name\":\"x\",\"weight\":2}", "weight: 2 is out of range: expected 0 to 1"},
+        {"{\"name\":\"x\",\"sleep\":8}", "sleep: 8 is a number: expected a time such as"},
+        {"{\"name\":\"x\",\"sleep\":\"8 hours\"}", "sleep: \"8 hours\" has the unknown unit \"hours\""},
+        {"{\"name\":\"x\",\"tail\":{\"length\":\"9m\"}}",
+         "tail.length: \"9m\" is out of range: expected 1mm to 5m"},
+        {"{\"name\":\"x\",\"legs\":{\"fore\":{\"side\":\"up\"}}}",
+         "legs.fore.side: \"up\" is unknown: expected one of \"left\", \"right\""},
+        {"{\"name\":\"x\",\"legs\":{\"a\":{},\"b\":{},\"c\":{},\"d\":{}}}", "legs: 4 items: expected 0 to 3"},
+        {"{\"name\":\"x\",\"ages\":[1,8]}",
+         "ages[1]: 8 is out of range: expected a whole number from 0 to 7"},
+        {"{\"name\":\"x\",\"names\":\"a\"}", "names: \"a\" is a string: expected a list"},
+        {"{\"name\":\"x\",\"scores\":[]}", "scores: [] is a list: expected an object"},
+        {"{\"name\":\"x\",\"tame\":\"yes\"}", "tame: \"yes\" is a string: expected true or false"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct animal a;
+        struct error e = {""};
+        assert_int_equal(parse(cases[i].text, &a, &e), -1);
+        if (!strstr(e.text, cases[i].says))
+            fail_msg("%s: \"%s\" does not say \"%s\"", cases[i].text, e.text, cases[i].says);
+    }
+}
+
+static void defaults_are_written_out(void **state)
+{
+    json_t *json = json_loads("{\"name\":\"x\",\"legs\":{\"a\":{}}}", 0, NULL);
+    json_t *full = table_resolve(&animal_table, json);
+    char *text = json_dumps(full, JSON_COMPACT);
+    (void)state;
+    assert_string_equal(text, "{\"name\":\"x\",\"sleep\":\"8h\",\"head\":{\"length\":\"1m\"},\"legs\":{\"a\":"
+                              "{\"length\":\"1m\"}}}");
+    free(text);
+    json_decref(full);
+    json_decref(json);
+}
+
+static void schema_and_manual_know_every_field(void **state)
+{
+    json_t *schema = table_schema(&animal_table);
+    const json_t *properties = json_object_get(schema, "properties");
+    struct text manual = {0};
+    (void)state;
+    table_manual(&animal_table, &manual);
+    for (const struct field *f = animal_fields; f->name; f++) {
+        assert_non_null(json_object_get(properties, f->name));
+        assert_non_null(strstr(text_string(&manual), f->name));
+    }
+    assert_int_equal(json_integer_value(json_object_get(json_object_get(properties, "age"), "maximum")), 150);
+    assert_string_equal(json_string_value(json_array_get(json_object_get(schema, "required"), 0)), "name");
+    assert_true(json_is_false(json_object_get(schema, "additionalProperties")));
+    text_free(&manual);
+    json_decref(schema);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(fills_the_struct),
+        cmocka_unit_test(marks_what_was_not_said),
+        cmocka_unit_test(errors_name_path_value_and_what_is_allowed),
+        cmocka_unit_test(defaults_are_written_out),
+        cmocka_unit_test(schema_and_manual_know_every_field),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

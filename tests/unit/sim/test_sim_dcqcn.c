@@ -1,0 +1,250 @@
+/* The reaction point's rate machine: against one that really ticks, and step by step. */
+#include "sim/congestion/dcqcn.h"
+#include "sim/random.h"
+#include "tests/unit/unit.h"
+#include <math.h>
+
+#define US       SIM_PS_PER_US
+#define LINE_BPS 100e9
+
+static struct sim_dcqcn_rp defaults(void)
+{
+    struct sim_settings s;
+    sim_settings_defaults(&s, 0);
+    return s.rp;
+}
+
+static struct dcqcn_params params_of(const struct sim_dcqcn_rp *rp)
+{
+    struct dcqcn_params p;
+    dcqcn_params_init(&p, rp, (int64_t)LINE_BPS);
+    return p;
+}
+
+/* ---- a machine of clocks: every nanosecond is looked at ---------------------------------------------------- */
+
+struct clocks {
+    double rate, target, alpha;
+    bool started, alpha_cnp, decrease_cnp, increasing;
+    int64_t alpha_at, decrease_at, increase_at, bytes_left;
+    uint32_t timer_stage, byte_stage;
+};
+
+static void clocks_increase(struct clocks *c, const struct dcqcn_params *p)
+{
+    uint32_t least = c->timer_stage < c->byte_stage ? c->timer_stage : c->byte_stage;
+    if (!p->byte_reset)
+        least = c->timer_stage;
+    if (least > p->threshold)
+        c->target += p->hai_bps;
+    else if (c->timer_stage >= p->threshold || c->byte_stage >= p->threshold)
+        c->target += p->ai_bps;
+    if (c->target > p->max_bps)
+        c->target = p->max_bps;
+    c->rate = (c->rate + c->target) / 2;
+}
+
+static void clocks_decrease(struct clocks *c, const struct dcqcn_params *p, int64_t now_ps)
+{
+    if (p->clamp || c->byte_stage || (c->timer_stage && p->clamp_after_timer))
+        c->target = c->rate;
+    c->rate = fmax(c->rate * fmax(1 - c->alpha * p->decrease, p->least_factor), p->min_bps);
+    c->timer_stage = c->byte_stage = 0;
+    c->decrease_cnp = false;
+    c->increasing = true;
+    c->increase_at = now_ps + p->increase_ps;
+    c->bytes_left = p->byte_reset;
+}
+
+static void clocks_tick(struct clocks *c, const struct dcqcn_params *p, int64_t now_ps)
+{
+    if (!c->started)
+        return;
+    if (now_ps == c->alpha_at) {
+        c->alpha = p->keep * c->alpha + (c->alpha_cnp ? 1 - p->keep : 0);
+        c->alpha_cnp = false;
+        c->alpha_at += p->alpha_ps;
+    }
+    if (now_ps == c->decrease_at) {
+        c->decrease_at += p->decrease_ps;
+        if (c->decrease_cnp)
+            clocks_decrease(c, p, now_ps);
+    }
+    if (c->increasing && now_ps == c->increase_at) {
+        clocks_increase(c, p);
+        c->timer_stage++;
+        c->increase_at += p->increase_ps;
+    }
+}
+
+static void clocks_cnp(struct clocks *c, const struct dcqcn_params *p, int64_t now_ps)
+{
+    c->decrease_cnp = true;
+    if (c->started) {
+        c->alpha_cnp = true;
+        return;
+    }
+    c->started = true;
+    c->alpha = p->initial_alpha;
+    c->alpha_at = now_ps + p->alpha_ps;
+    c->decrease_at = now_ps + p->decrease_ps + 1000;
+    if (p->first_bps > 0)
+        c->rate = c->target = p->first_bps;
+}
+
+static void clocks_sent(struct clocks *c, const struct dcqcn_params *p, int64_t bytes)
+{
+    if (!p->byte_reset || !c->increasing)
+        return;
+    for (c->bytes_left -= bytes; c->bytes_left <= 0; c->bytes_left += p->byte_reset) {
+        clocks_increase(c, p);
+        c->byte_stage++;
+    }
+}
+
+static void assert_near(double a, double b)
+{
+    if (!(fabs(a - b) <= 1e-9 * fabs(b)))
+        fail_msg("%.17g is not %.17g", a, b);
+}
+
+/* CNPs and packets at random times; both machines must agree whenever a packet looks. */
+static void compare(struct sim_dcqcn_rp rp, uint64_t seed)
+{
+    struct dcqcn_params p = params_of(&rp);
+    struct clocks c = {.rate = p.max_bps, .target = p.max_bps, .bytes_left = p.byte_reset};
+    struct random random;
+    struct dcqcn d;
+    dcqcn_init(&d, &p);
+    random_seed(&random, seed);
+    for (int64_t now_ps = 0; now_ps < 20000 * US; now_ps += 1000) {
+        clocks_tick(&c, &p, now_ps);
+        uint64_t draw = random_next(&random);
+        bool busy = now_ps / (700 * US) % 2 == 0; /* bursts of CNPs, and quiet times */
+        if (busy && draw % 9000 == 0) {
+            clocks_cnp(&c, &p, now_ps);
+            dcqcn_cnp(&d, &p, now_ps);
+        }
+        if (draw >> 32 & 1023)
+            continue;
+        dcqcn_advance(&d, &p, now_ps);
+        assert_near(d.rate_bps, c.rate);
+        assert_near(d.target_bps, c.target);
+        if (c.started)
+            assert_near(dcqcn_alpha(&d, &p, now_ps), c.alpha);
+        clocks_sent(&c, &p, 1048);
+        dcqcn_sent(&d, &p, 1048);
+    }
+    assert_true(d.decreases > 10 && d.increases > 10);
+}
+
+static void same_as_ticking(void **state)
+{
+    (void)state;
+    struct sim_dcqcn_rp rp = defaults();
+    compare(rp, 1);
+    rp.rpg_byte_reset = 0;
+    compare(rp, 2);
+    rp.rpg_byte_reset = 100000;
+    rp.rpg_threshold = 5;
+    rp.rpg_time_reset = 55;
+    rp.dce_tcp_rtt = 55;
+    rp.rate_reduce_monitor_period = 50;
+    compare(rp, 3);
+    rp.clamp_tgt_rate = 1;
+    rp.rate_to_set_on_first_cnp = 40000;
+    rp.rpg_gd = 10;
+    rp.rpg_min_dec_fac = 80;
+    rp.rpg_min_rate = 20000;
+    compare(rp, 4);
+    rp.clamp_tgt_rate = rp.clamp_tgt_rate_after_time_inc = 0;
+    rp.initial_alpha_value = 512;
+    compare(rp, 5);
+}
+
+/* ---- step by step -------------------------------------------------------------------------------------------- */
+
+static void first_cnp_halves(void **state)
+{
+    (void)state;
+    struct sim_dcqcn_rp rp = defaults();
+    struct dcqcn_params p = params_of(&rp);
+    struct dcqcn d;
+    dcqcn_init(&d, &p);
+    assert_true(dcqcn_alpha(&d, &p, 0) == 0);
+    dcqcn_cnp(&d, &p, 10 * US);
+    dcqcn_advance(&d, &p, 14 * US);
+    assert_near(d.rate_bps, LINE_BPS);
+    dcqcn_advance(&d, &p, 14 * US + 1000);
+    /* four intervals without a CNP: alpha is (1019/1024)^4 */
+    assert_near(d.rate_bps, LINE_BPS * (1 - pow(1019.0 / 1024, 4) / 2));
+    assert_near(d.target_bps, LINE_BPS);
+    assert_int_equal(d.decreases, 1);
+}
+
+static void one_decrease_a_period(void **state)
+{
+    (void)state;
+    struct sim_dcqcn_rp rp = defaults();
+    struct dcqcn_params p = params_of(&rp);
+    struct dcqcn d;
+    dcqcn_init(&d, &p);
+    for (int64_t ns = 0; ns < 4000; ns += 100)
+        dcqcn_cnp(&d, &p, ns * 1000);
+    dcqcn_advance(&d, &p, 300 * US);
+    assert_int_equal(d.decreases, 1);
+}
+
+static void recovery_in_stages(void **state)
+{
+    (void)state;
+    struct sim_dcqcn_rp rp = defaults();
+    rp.rpg_byte_reset = 0;
+    rp.rpg_threshold = 2;
+    struct dcqcn_params p = params_of(&rp);
+    struct dcqcn d;
+    dcqcn_init(&d, &p);
+    d.target_bps = d.rate_bps = 50e9;
+    dcqcn_cnp(&d, &p, 0);
+    int64_t decrease_ps = 4 * US + 1000;
+    dcqcn_advance(&d, &p, decrease_ps);
+    double rate = d.rate_bps, target = d.target_bps;
+    static const double steps[] = {0, 0, 5e6, 50e6,
+                                   50e6}; /* fast recovery twice, additive once, hyper from there */
+    for (int i = 0; i < 5; i++) {
+        dcqcn_advance(&d, &p, decrease_ps + (i + 1) * 300 * US);
+        target += steps[i];
+        rate = (rate + target) / 2;
+        assert_near(d.target_bps, target);
+        assert_near(d.rate_bps, rate);
+    }
+}
+
+static void limits_hold(void **state)
+{
+    (void)state;
+    struct sim_dcqcn_rp rp = defaults();
+    rp.rpg_min_rate = 5000;
+    rp.rpg_max_rate = 40000;
+    struct dcqcn_params p = params_of(&rp);
+    struct dcqcn d;
+    dcqcn_init(&d, &p);
+    assert_near(d.rate_bps, 40e9);
+    for (int64_t t = 0; t < 1000; t++)
+        dcqcn_cnp(&d, &p, t * US);
+    assert_near(d.rate_bps, 5e9);
+    dcqcn_advance(&d, &p, 1000 * 1000 * US);
+    for (int i = 0; i < 100000; i++)
+        dcqcn_sent(&d, &p, 4096);
+    assert_true(d.rate_bps > 39.9e9 && d.rate_bps <= 40e9);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(same_as_ticking),       cmocka_unit_test(first_cnp_halves),
+        cmocka_unit_test(one_decrease_a_period), cmocka_unit_test(recovery_in_stages),
+        cmocka_unit_test(limits_hold),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,436 @@
+/* Switches: shared buffer, thresholds, headroom, marking, scheduling, watchdog, paths; and what a configuration must not say. */
+#include "tests/unit/sim/sim_fixture.h"
+#include <math.h>
+
+#define US      SIM_PS_PER_US
+#define MS      (1000 * US)
+#define GBPS(x) ((x)*INT64_C(1000000000))
+
+static void open_star(struct fixture *f, uint32_t hosts, int64_t rate_bps)
+{
+    struct sim_topology t;
+    struct error e;
+    assert_int_equal(sim_topology_star(&t, hosts, rate_bps, US, &e), 0);
+    fixture_open(f, &t);
+}
+
+static void incast(struct fixture *f, uint32_t senders)
+{
+    for (uint32_t h = 0; h < senders; h++)
+        fixture_flow(f, h, senders, 0);
+}
+
+static double goodput_gbps(const struct sim *sim, size_t flow)
+{
+    return (double)sim_flow_acked_bytes(sim, flow) * 8000 / (double)sim_now_ps(sim);
+}
+
+/* ---- thresholds and headroom --------------------------------------------------------------------------------- */
+
+/* n ports that fill share the free buffer: each stops at alpha * (shared - n * share). */
+static void dynamic_thresholds_share(void **state)
+{
+    (void)state;
+    struct fixture f;
+    open_star(&f, 9, GBPS(100));
+    incast(&f, 8);
+    f.switches[0].xoff_alpha = 0.5;
+    struct sim *sim = fixture_start(&f);
+    fixture_run(sim, 2 * MS);
+    const struct sim_switch_config *s = &f.switches[0];
+    double headroom = 2 * 12500 + 2 * (9216 + 100) + 2 * 20 + 64;
+    double shared = (double)s->buffer_bytes - 9 * (headroom + (double)s->reserve_bytes);
+    double expected = 8 * (0.5 * shared / (1 + 8 * 0.5));
+    double peak = (double)counter_of(sim, true, 0, "shared_peak_bytes");
+    if (fabs(peak / expected - 1) > 0.002)
+        fail_msg("peak %g, expected %g", peak, expected);
+    assert_int_equal(counter_of(sim, true, 0, "buffer_discards"), 0);
+    sim_free(sim);
+    fixture_close(&f);
+}
+
+static void static_threshold_holds(void **state)
+{
+    (void)state;
+    struct fixture f;
+    open_star(&f, 5, GBPS(100));
+    incast(&f, 4);
+    f.switches[0].xoff_bytes = 100000;
+    struct sim *sim = fixture_start(&f);
+    fixture_run(sim, 2 * MS);
+    int64_t peak = counter_of(sim, true, 0, "shared_peak_bytes");
+    assert_true(peak <= 4 * 100000 && peak > 4 * 98000);
+    assert_true(counter_of(sim, true, 0, "headroom_peak_bytes") > 0);
+    sim_free(sim);
+    fixture_close(&f);
+}
+
+static int64_t discards_with_headroom(int64_t headroom_bytes)
+{
+    struct fixture f;
+    open_star(&f, 9, GBPS(100));
+    incast(&f, 8);
+    f.switches[0].headroom_bytes = headroom_bytes;
+    struct sim *sim = fixture_start(&f);
+    fixture_run(sim, 2 * MS);
+    int64_t discards = counter_of(sim, true, 0, "buffer_discards");
+    sim_free(sim);
+    fixture_close(&f);
+    return discards;
+}
+
+/* Two propagation delays at line rate are 25000 bytes; frames under way come on top. */
+static void headroom_decides_over_loss(void **state)
+{
+    (void)state;
+    assert_true(discards_with_headroom(0) > 0);
+    assert_true(discards_with_headroom(20000) > 0);
+    assert_int_equal(discards_with_headroom(32000), 0);
+    assert_int_equal(discards_with_headroom(-1), 0);
+}
+
+static void lossy_queue_is_bounded(void **state)
+{
+    (void)state;
+    struct fixture f;
+    open_star(&f, 3, GBPS(100));
+    fixture_flow(&f, 0, 2, 0)->priority = 1;
+    fixture_flow(&f, 1, 2, 0)->priority = 1;
+    f.switches[0].lossy_alpha = 0.25;
+    f.hosts[0].nic.ack_timeout_ps = f.hosts[1].nic.ack_timeout_ps = 200 * US;
+    struct sim *sim = fixture_start(&f);
+    fixture_run(sim, 3 * MS);
+    assert_true(counter_of(sim, true, 0, "buffer_discards") > 0);
+    assert_true(sim_switch_queue_peak_bytes(sim, 0, 2, 1) < f.switches[0].buffer_bytes / 5 + 2000);
+    assert_int_equal(hosts_counter(&f, sim, "rx_prio3_pause"), 0);
+    sim_free(sim);
+    fixture_close(&f);
+}
+
+/* A pause with quanta that nobody repeats runs out. */
+static void quanta_run_out(void **state)
+{
+    (void)state;
+    struct fixture f;
+    open_star(&f, 3, GBPS(100));
+    fixture_flow(&f, 0, 2, 0);
+    struct sim_storm_config storm = {
+        .host = 0, .priority = LOSSLESS, .start_ps = 100 * US, .stop_ps = SIM_FOREVER};
+    f.config.storms = &storm;
+    f.config.storm_count = 1;
+    f.hosts[0].nic.pause_quanta = 1000;
+    f.hosts[0].nic.pause_refresh_percent = 100;
+    struct sim *sim = fixture_start(&f);
+    fixture_run(sim, 200 * US);
+    /* repeated at its end, the peer stays paused */
+    assert_int_equal(counter_of(sim, true, 0, "port0_prio3_paused"), 1);
+    assert_true(counter_of(sim, true, 0, "port0_rx_prio3_pause") >= 19);
+    sim_free(sim);
+    fixture_close(&f);
+}
+
+/* ---- marking --------------------------------------------------------------------------------------------------- */
+
+/* Between the thresholds a share of packets that grows with the queue, above all of them. */
+static void marks_by_queue(void **state)
+{
+    (void)state;
+    for (int at_enqueue = 0; at_enqueue < 2; at_enqueue++) {
+        struct fixture f;
+        open_star(&f, 3, GBPS(100));
+        fixture_flow(&f, 0, 2, 300000);
+        fixture_flow(&f, 1, 2, 300000);
+        for (int h = 0; h < 3; h++) {
+            f.hosts[h].settings.ecn_np_mask = 1u << LOSSLESS; /* senders do not react */
+            f.hosts[h].settings.np.min_time_between_cnps = 0;
+        }
+        f.switches[0].ecn = (struct sim_ecn_config){
+            .kmin_bytes = 100000, .kmax_bytes = 200000, .pmax = 0.2, .at_enqueue = at_enqueue};
+        struct sim *sim = fixture_start(&f);
+        fixture_run(sim, MS);
+        /* 300 times two frames come and one goes: the queue climbs to 300 frames of 1062 bytes, and falls again. Above kmax
+         * (188 frames) come 224, and go 112 on the way up and 112 on the way down; between the thresholds come 188 and
+         * go 94 and 94, marked at 10 % on average. */
+        int64_t marked = counter_of(sim, true, 0, "ecn_marked"), expected = 243;
+        assert_true(llabs(marked - expected) < expected / 10);
+        assert_int_equal(counter_of(sim, false, 2, "np_ecn_marked_roce_packets"), marked);
+        assert_int_equal(counter_of(sim, false, 2, "np_cnp_sent"), marked);
+        assert_int_equal(hosts_counter(&f, sim, "rp_cnp_ignored"), marked);
+        sim_free(sim);
+        fixture_close(&f);
+    }
+}
+
+static void cnps_are_paced(void **state)
+{
+    (void)state;
+    int64_t sent[3];
+    for (int i = 0; i < 3; i++) {
+        struct fixture f;
+        open_star(&f, 3, GBPS(100));
+        fixture_flow(&f, 0, 2, 0);
+        fixture_flow(&f, 1, 2, 0);
+        for (int h = 0; h < 3; h++) {
+            f.hosts[h].settings.ecn_np_mask = 1u << LOSSLESS;
+            f.hosts[h].settings.np.min_time_between_cnps = i ? 10 : 0;
+            f.hosts[h].nic.cnp_pacing_of_port = i == 2;
+        }
+        f.switches[0].ecn = (struct sim_ecn_config){.kmin_bytes = 1, .kmax_bytes = 1, .pmax = 1};
+        struct sim *sim = fixture_start(&f);
+        fixture_run(sim, MS);
+        sent[i] = counter_of(sim, false, 2, "np_cnp_sent");
+        sim_free(sim);
+        fixture_close(&f);
+    }
+    assert_true(sent[0] > 10000);
+    assert_true(sent[1] >= 198 && sent[1] <= 202); /* 100 for each queue pair */
+    assert_true(sent[2] >= 99 && sent[2] <= 101);
+}
+
+/* ---- scheduling -------------------------------------------------------------------------------------------------- */
+
+static void two_priorities(struct fixture *f, int32_t first, int32_t second)
+{
+    open_star(f, 3, GBPS(100));
+    fixture_flow(f, 0, 2, 0)->priority = first;
+    fixture_flow(f, 1, 2, 0)->priority = second;
+    f->switches[0].pfc_mask = (uint8_t)(1u << first | 1u << second);
+    for (int h = 0; h < 3; h++)
+        f->hosts[h].settings.pfc_mask = f->switches[0].pfc_mask;
+}
+
+static void higher_priority_goes_first(void **state)
+{
+    (void)state;
+    struct fixture f;
+    two_priorities(&f, 2, 5);
+    struct sim *sim = fixture_start(&f);
+    fixture_run(sim, 5 * MS);
+    assert_true(goodput_gbps(sim, 1) > 90 && goodput_gbps(sim, 0) < 4);
+    sim_free(sim);
+    fixture_close(&f);
+}
+
+static void weights_share_the_port(void **state)
+{
+    (void)state;
+    struct fixture f;
+    two_priorities(&f, 2, 5);
+    f.switches[0].tc_weight[2] = 70;
+    f.switches[0].tc_weight[5] = 30;
+    struct sim *sim = fixture_start(&f);
+    fixture_run(sim, 5 * MS);
+    assert_true(fabs(goodput_gbps(sim, 0) / goodput_gbps(sim, 1) / (70.0 / 30) - 1) < 0.03);
+    assert_true(goodput_gbps(sim, 0) + goodput_gbps(sim, 1) > 90);
+    sim_free(sim);
+    fixture_close(&f);
+}
+
+static void latency_adds_up(void **state)
+{
+    (void)state;
+    int64_t finished_ps[2];
+    for (int i = 0; i < 2; i++) {
+        struct fixture f;
+        struct sim_flow_stats stats;
+        open_star(&f, 2, GBPS(100));
+        fixture_flow(&f, 0, 1, 5000);
+        f.switches[0].latency_ps = i * 700 * SIM_PS_PER_NS;
+        struct sim *sim = fixture_start(&f);
+        fixture_run(sim, MS);
+        sim_flow_stats(sim, 0, &stats);
+        finished_ps[i] = stats.finished_ps;
+        sim_free(sim);
+        fixture_close(&f);
+    }
+    assert_int_equal(finished_ps[1] - finished_ps[0], 2 * 700 * SIM_PS_PER_NS); /* data and ACK */
+}
+
+/* ---- watchdog ----------------------------------------------------------------------------------------------------- */
+
+/* Host 2 pauses its port from 1 to 3 ms; hosts 0 and 1 send to it, and host 0 to host 3 as well. */
+static void open_storm(struct fixture *f, struct sim_storm_config *storm, int64_t detect_ps,
+                       enum sim_watchdog_action action)
+{
+    open_star(f, 4, GBPS(100));
+    fixture_flow(f, 0, 2, 0);
+    fixture_flow(f, 1, 2, 0);
+    fixture_flow(f, 0, 3, 0);
+    *storm = (struct sim_storm_config){.host = 2, .priority = LOSSLESS, .start_ps = MS, .stop_ps = 3 * MS};
+    f->config.storms = storm;
+    f->config.storm_count = 1;
+    f->switches[0].watchdog =
+        (struct sim_watchdog_config){.detect_ps = detect_ps, .restore_ps = 200 * US, .action = action};
+    for (int h = 0; h < 4; h++)
+        f->hosts[h].nic.ack_timeout_ps = MS;
+}
+
+static void storm_stops_bystanders(void **state)
+{
+    (void)state;
+    struct sim_storm_config storm;
+    struct fixture f;
+    open_storm(&f, &storm, 0, SIM_WATCHDOG_DROP);
+    struct sim *sim = fixture_start(&f);
+    fixture_run(sim, 2500 * US);
+    int64_t before = sim_flow_acked_bytes(sim, 2);
+    fixture_run(sim, 2900 * US);
+    assert_int_equal(sim_flow_acked_bytes(sim, 2), before); /* host 0 is paused for all it sends */
+    fixture_run(sim, 4 * MS);
+    assert_true(sim_flow_acked_bytes(sim, 2) > before); /* the storm is over */
+    assert_int_equal(counter_of(sim, true, 0, "watchdog_storms"), 0);
+    sim_free(sim);
+    fixture_close(&f);
+}
+
+static void watchdog_frees_bystanders(void **state)
+{
+    (void)state;
+    for (int action = 0; action < 2; action++) {
+        struct sim_storm_config storm;
+        struct fixture f;
+        open_storm(&f, &storm, 200 * US, (enum sim_watchdog_action)action);
+        struct sim *sim = fixture_start(&f);
+        fixture_run(sim, 2500 * US);
+        int64_t before = sim_flow_acked_bytes(sim, 2), victim = sim_flow_acked_bytes(sim, 0);
+        fixture_run(sim, 2900 * US);
+        assert_true(sim_flow_acked_bytes(sim, 2) > before);
+        assert_int_equal(counter_of(sim, true, 0, "watchdog_storms"), 1);
+        assert_int_equal(counter_of(sim, true, 0, "watchdog_restores"), 0);
+        if (action == SIM_WATCHDOG_DROP) {
+            assert_true(counter_of(sim, true, 0, "watchdog_discards") > 0);
+            assert_int_equal(sim_flow_acked_bytes(sim, 0), victim);
+        } else {
+            assert_int_equal(counter_of(sim, true, 0, "watchdog_discards"), 0);
+            assert_true(sim_flow_acked_bytes(sim, 0) > victim);
+        }
+        fixture_run(sim, 12 * MS);
+        assert_int_equal(counter_of(sim, true, 0, "watchdog_restores"), 1);
+        assert_true(sim_flow_acked_bytes(sim, 0) > victim); /* it goes on after the storm */
+        sim_free(sim);
+        fixture_close(&f);
+    }
+}
+
+/* ---- paths ---------------------------------------------------------------------------------------------------------- */
+
+/* In a fat tree flows between pods spread over the core; none is lost on the way and each takes one path. */
+static void paths_spread(void **state)
+{
+    (void)state;
+    struct sim_topology t;
+    struct fixture f;
+    struct error e;
+    assert_int_equal(sim_topology_fat_tree(&t, 8, GBPS(100), US, &e), 0);
+    assert_int_equal(t.host_count, 128);
+    assert_int_equal(t.switch_count, 80);
+    fixture_open(&f, &t);
+    for (uint32_t h = 0; h < 128; h++)
+        fixture_flow(&f, h, (h + 64) % 128, 20000);
+    struct sim *sim = fixture_start(&f);
+    fixture_run(sim, MS);
+    uint32_t cores_used = 0;
+    for (uint32_t s = 64; s < 80; s++)
+        cores_used +=
+            counter_of(sim, true, s, "port0_rx_bytes") > 0 || counter_of(sim, true, s, "port1_rx_bytes") > 0;
+    for (size_t i = 0; i < 128; i++) {
+        struct sim_flow_stats stats;
+        sim_flow_stats(sim, i, &stats);
+        assert_true(stats.finished_ps >= sim_flow_ideal_ps(sim, i) - SIM_PS_PER_NS);
+    }
+    assert_true(cores_used >= 12);
+    assert_int_equal(hosts_counter(&f, sim, "out_of_sequence"), 0);
+    sim_free(sim);
+    fixture_close(&f);
+}
+
+/* ---- what a configuration must not say --------------------------------------------------------------------------------- */
+
+static void refused(const struct fixture *f, const char *word)
+{
+    struct error e = {""};
+    struct sim *sim = sim_new(&f->config, &e);
+    if (sim)
+        fail_msg("accepted, expected a sentence with \"%s\"", word);
+    if (!strstr(e.text, word))
+        fail_msg("\"%s\" does not say \"%s\"", e.text, word);
+}
+
+static void bad_switches_are_refused(void **state)
+{
+    (void)state;
+    struct fixture f;
+    open_star(&f, 3, GBPS(100));
+    fixture_flow(&f, 0, 2, 0);
+    struct sim_switch_config *s = &f.switches[0], good = *s;
+    s->name = "leaf7";
+    s->buffer_bytes = 50000;
+    refused(&f, "leaf7");
+    *s = good;
+    s->buffer_bytes = 0;
+    refused(&f, "buffer");
+    *s = good;
+    s->xoff_alpha = NAN;
+    refused(&f, "threshold");
+    *s = good;
+    s->ecn = (struct sim_ecn_config){.kmin_bytes = 2000, .kmax_bytes = 1000, .pmax = 0.1};
+    refused(&f, "kmin");
+    *s = good;
+    s->ecn = (struct sim_ecn_config){.kmin_bytes = 2000, .kmax_bytes = 3000, .pmax = 1.5};
+    refused(&f, "pmax");
+    *s = good;
+    s->tc_weight[0] = 101;
+    refused(&f, "weights");
+    *s = good;
+    s->watchdog.detect_ps = -1;
+    refused(&f, "watchdog");
+    *s = good;
+    f.hosts[0].settings.rp.dce_tcp_rtt = 0;
+    refused(&f, "dce_tcp_rtt");
+    f.hosts[0].settings.rp.dce_tcp_rtt = 1;
+    f.topology.links[2].b.index = 1;
+    refused(&f, "link 2");
+    f.topology.links[2].b.index = 0;
+    struct sim_storm_config storm = {.host = 9, .stop_ps = 1};
+    f.config.storms = &storm;
+    f.config.storm_count = 1;
+    refused(&f, "storm");
+    fixture_close(&f);
+}
+
+static void unreachable_host_is_named(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct sim_topology t;
+    struct error e;
+    assert_int_equal(sim_topology_dumbbell(&t, 2, GBPS(100), US, &e), 0);
+    t.link_count--; /* the link between the switches */
+    fixture_open(&f, &t);
+    f.hosts[3].name = "island";
+    fixture_flow(&f, 0, 3, 0);
+    refused(&f, "island");
+    fixture_close(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(dynamic_thresholds_share),
+        cmocka_unit_test(static_threshold_holds),
+        cmocka_unit_test(headroom_decides_over_loss),
+        cmocka_unit_test(lossy_queue_is_bounded),
+        cmocka_unit_test(quanta_run_out),
+        cmocka_unit_test(marks_by_queue),
+        cmocka_unit_test(cnps_are_paced),
+        cmocka_unit_test(higher_priority_goes_first),
+        cmocka_unit_test(weights_share_the_port),
+        cmocka_unit_test(latency_adds_up),
+        cmocka_unit_test(storm_stops_bystanders),
+        cmocka_unit_test(watchdog_frees_bystanders),
+        cmocka_unit_test(paths_spread),
+        cmocka_unit_test(bad_switches_are_refused),
+        cmocka_unit_test(unreachable_host_is_named),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,337 @@
+/* The control messages, and the connection they go over: real sockets on loopback. */
+#include "tests/unit/unit.h"
+
+#include "lib/clock.h"
+#include "traffic/connection/control.h"
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* ---- a connected pair -------------------------------------------------------------------------------------------- */
+
+struct pair {
+    struct control a, b;
+    int listener;
+};
+
+static void open_pair(struct pair *p, const char *address)
+{
+    struct error e = {{0}};
+    int64_t port = 0;
+    p->listener = control_listen(address, &port, &e);
+    if (p->listener < 0)
+        fail_msg("%s", e.text);
+    assert_true(port > 0);
+    if (control_connect(&p->a, address ? address : "127.0.0.1", port, -1, &e) != 0)
+        fail_msg("%s", e.text);
+    usleep(1000);
+    if (control_accept(&p->b, p->listener, &e) != 0)
+        fail_msg("%s", e.text);
+}
+
+static void close_pair(struct pair *p)
+{
+    control_close(&p->a);
+    control_close(&p->b);
+    close(p->listener);
+}
+
+static void send_raw(struct control *control, const void *bytes, size_t length)
+{
+    const char *at = bytes;
+    while (length) {
+        ssize_t n = send(control->fd, at, length, MSG_NOSIGNAL);
+        if (n < 0) { /* the reader's side is full: it has had more than enough */
+            usleep(1000);
+            return;
+        }
+        at += n;
+        length -= (size_t)n;
+    }
+}
+
+/* ---- messages ---------------------------------------------------------------------------------------------------- */
+
+static void every_message_survives_the_wire(void **state)
+{
+    char flow[] = "x \"y\"", reverse[] = "z", gid[] = "10.0.0.1", device[] = "mlx5_0", route[] = "host",
+         none[] = "";
+    int64_t numbers[] = {1, 0xffffff}, starts[] = {0, 77};
+    struct message endpoint = {.type = MESSAGE_ENDPOINT,
+                               .endpoint = {.gid = gid,
+                                            .device = device,
+                                            .route = route,
+                                            .address = none,
+                                            .lid = 3,
+                                            .mtu_bytes = 4096,
+                                            .remote_key = UINT32_MAX,
+                                            .token = INT64_MAX,
+                                            .queue_pairs = {numbers, 2},
+                                            .packet_start = {starts, 2}}};
+    struct message offer = {.type = MESSAGE_OFFER,
+                            .offer = {.flow = flow,
+                                      .reverse = reverse,
+                                      .operation = OPERATION_SEND,
+                                      .memory = MEMORY_CUDA_NV503C,
+                                      .bidirectional = 1,
+                                      .max_message_bytes = 65536,
+                                      .queue_pairs = 2,
+                                      .depth = 128,
+                                      .receive_depth = 1,
+                                      .post_list = 1,
+                                      .slots = 3,
+                                      .burst = 1,
+                                      .interval_ns = 1000000,
+                                      .peer_timeout_ns = 100000000,
+                                      .flip = -1}};
+    struct message got;
+    struct error e = {{0}};
+    (void)state;
+    char *text = wire_encode(&endpoint);
+    if (wire_decode(text, strlen(text), &got, &e) != 0)
+        fail_msg("%s", e.text);
+    assert_int_equal(got.type, MESSAGE_ENDPOINT);
+    assert_string_equal(got.endpoint.gid, gid);
+    assert_int_equal(got.endpoint.remote_key, UINT32_MAX);
+    assert_int_equal(got.endpoint.queue_pairs.count, 2);
+    assert_int_equal(((int64_t *)got.endpoint.queue_pairs.items)[1], 0xffffff);
+    wire_free(&got);
+    free(text);
+    text = wire_encode(&offer);
+    if (wire_decode(text, strlen(text), &got, &e) != 0)
+        fail_msg("%s", e.text);
+    assert_string_equal(got.offer.flow, flow);
+    assert_int_equal(got.offer.memory, MEMORY_CUDA_NV503C);
+    assert_int_equal(got.offer.slots, 3);
+    assert_int_equal(got.offer.flip, -1);
+    wire_free(&got);
+    free(text);
+}
+
+static void what_is_no_message_is_refused(void **state)
+{
+    static const struct {
+        const char *text, *says;
+    } cases[] = {
+        {"", "not a control message"},
+        {"GET / HTTP/1.1", "not a control message"},
+        {"[1,2]", "not a control message"},
+        {"{}", "unknown type \"none\""},
+        {"{\"type\":\"shell\"}", "unknown type \"shell\""},
+        {"{\"type\":7}", "unknown type \"none\""},
+        {"{\"type\":\"phase\"}", "message_bytes is missing"},
+        {"{\"type\":\"phase\",\"message_bytes\":0}", "out of range"},
+        {"{\"type\":\"phase\",\"message_bytes\":\"64KiB\"}", "is a string"},
+        {"{\"type\":\"phase\",\"message_bytes\":64,\"size\":1}", "unknown key"},
+        {"{\"type\":\"phase\",\"type\":\"stop\"}", "not a control message"},
+        {"{\"type\":\"stop\",\"counts\":[-1]}", "out of range"},
+        {"{\"type\":\"hello\",\"protocol\":1}", "version is missing"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct message message;
+        struct error e = {{0}};
+        assert_int_equal(wire_decode(cases[i].text, strlen(cases[i].text), &message, &e), -1);
+        if (!strstr(e.text, cases[i].says))
+            fail_msg("%s: \"%s\" does not say \"%s\"", cases[i].text, e.text, cases[i].says);
+    }
+}
+
+/* An offer is checked for what single ranges cannot say, as the options are. */
+static void an_offer_that_asks_too_much_is_refused(void **state)
+{
+    char flow[] = "x";
+    struct message offer = {.type = MESSAGE_OFFER,
+                            .offer = {.flow = flow,
+                                      .reverse = flow,
+                                      .max_message_bytes = 1 << 30,
+                                      .queue_pairs = 1024,
+                                      .depth = 1,
+                                      .receive_depth = 1,
+                                      .post_list = 1,
+                                      .slots = 65536,
+                                      .burst = 1,
+                                      .interval_ns = 1000000,
+                                      .peer_timeout_ns = 100000000,
+                                      .flip = -1}};
+    struct message got;
+    struct error e = {{0}};
+    (void)state;
+    char *text = wire_encode(&offer);
+    assert_int_equal(wire_decode(text, strlen(text), &got, &e), -1);
+    assert_non_null(strstr(e.text, "GiB"));
+    free(text);
+}
+
+/* ---- the connection ---------------------------------------------------------------------------------------------- */
+
+static void sides_greet_each_other(const char *address)
+{
+    struct pair p;
+    struct error e = {{0}};
+    struct message message;
+    open_pair(&p, address);
+    /* each writes first, so one thread can do both */
+    char version[] = "9.9";
+    struct message hello = {.type = MESSAGE_HELLO, .hello = {.protocol = WIRE_PROTOCOL, .version = version}};
+    assert_int_equal(control_send(&p.b, &hello, &e), 0);
+    if (control_greet(&p.a, -1, &e) != 0)
+        fail_msg("%s", e.text);
+    assert_int_equal(control_expect(&p.b, MESSAGE_HELLO, NS_PER_S, -1, &message, &e), 0);
+    assert_string_equal(message.hello.version, HARNESS_VERSION);
+    wire_free(&message);
+    close_pair(&p);
+}
+
+static void sides_greet_over_ipv4_and_ipv6(void **state)
+{
+    struct error e = {{0}};
+    int64_t port = 0;
+    (void)state;
+    sides_greet_each_other("127.0.0.1");
+    sides_greet_each_other(NULL);
+    int probe = control_listen("::1", &port, &e);
+    if (probe < 0) /* a host without IPv6 */
+        return;
+    close(probe);
+    sides_greet_each_other("::1");
+}
+
+static void another_protocol_is_refused_by_name(void **state)
+{
+    struct pair p;
+    struct error e = {{0}};
+    (void)state;
+    open_pair(&p, "127.0.0.1");
+    static const char hello[] = "{\"type\":\"hello\",\"protocol\":7,\"version\":\"3.1\"}\n";
+    send_raw(&p.b, hello, sizeof hello - 1);
+    assert_int_equal(control_greet(&p.a, -1, &e), -1);
+    assert_non_null(strstr(e.text, "speaks control protocol 7 (roce-traffic 3.1)"));
+    close_pair(&p);
+}
+
+static void a_line_without_end_is_refused(void **state)
+{
+    struct pair p;
+    struct error e = {{0}};
+    struct message message;
+    char *garbage = calloc(1, 2 * WIRE_MAX_LENGTH);
+    int got = 0;
+    (void)state;
+    open_pair(&p, "127.0.0.1");
+    for (int i = 0; got == 0 && i < 100; i++) {
+        send_raw(&p.b, garbage, 64 * 1024);
+        assert_int_equal(control_fill(&p.a, &e), 0);
+        got = control_next(&p.a, &message, &e);
+    }
+    assert_int_equal(got, -1);
+    assert_non_null(strstr(e.text, "a line of more than"));
+    free(garbage);
+    close_pair(&p);
+}
+
+static void messages_come_whole_however_they_are_cut(void **state)
+{
+    static const char bytes[] =
+        "{\"type\":\"alive\"}\n{\"type\":\"phase\",\"message_bytes\":64}\n{\"type\":\"ready\"}\n";
+    struct pair p;
+    struct error e = {{0}};
+    struct message message;
+    (void)state;
+    open_pair(&p, "127.0.0.1");
+    enum message_type seen[3] = {MESSAGE_ERROR, MESSAGE_ERROR, MESSAGE_ERROR};
+    size_t count = 0;
+    for (size_t i = 0; i < sizeof bytes - 1; i++) {
+        send_raw(&p.b, bytes + i, 1);
+        for (int tries = 0; p.a.used == 0 && tries < 1000; tries++)
+            assert_int_equal(control_fill(&p.a, &e), 0);
+        assert_int_equal(control_fill(&p.a, &e), 0);
+        while (control_next(&p.a, &message, &e) > 0) {
+            assert_true(count < 3);
+            seen[count++] = message.type;
+            wire_free(&message);
+        }
+    }
+    for (int tries = 0; count < 3 && tries < 1000; tries++) {
+        assert_int_equal(control_fill(&p.a, &e), 0);
+        while (control_next(&p.a, &message, &e) > 0) {
+            seen[count++] = message.type;
+            wire_free(&message);
+        }
+    }
+    assert_int_equal(count, 3);
+    assert_int_equal(seen[0], MESSAGE_ALIVE);
+    assert_int_equal(seen[1], MESSAGE_PHASE);
+    assert_int_equal(seen[2], MESSAGE_READY);
+    close_pair(&p);
+}
+
+static void the_other_side_s_last_words_are_heard(void **state)
+{
+    struct pair p;
+    struct error e = {{0}};
+    struct message message;
+    (void)state;
+    open_pair(&p, "127.0.0.1");
+    control_say_error(&p.b, "no GPU here");
+    control_close(&p.b);
+    assert_int_equal(control_expect(&p.a, MESSAGE_READY, NS_PER_S, -1, &message, &e), -1);
+    assert_non_null(strstr(e.text, "no GPU here"));
+    assert_int_equal(control_expect(&p.a, MESSAGE_READY, NS_PER_S, -1, &message, &e), -1);
+    assert_non_null(strstr(e.text, "has gone: its process ended or was killed"));
+    close_pair(&p);
+}
+
+static void waiting_has_an_end(void **state)
+{
+    struct pair p;
+    struct error e = {{0}};
+    struct message message;
+    int stop = eventfd(1, 0);
+    (void)state;
+    open_pair(&p, "127.0.0.1");
+    int64_t begin_ns = clock_monotonic_ns();
+    assert_int_equal(control_expect(&p.a, MESSAGE_READY, 50 * NS_PER_MS, -1, &message, &e), -1);
+    assert_non_null(strstr(e.text, "does not answer"));
+    assert_true(clock_monotonic_ns() - begin_ns >= 50 * NS_PER_MS);
+    assert_int_equal(control_expect(&p.a, MESSAGE_READY, 60 * NS_PER_S, stop, &message, &e), -1);
+    assert_non_null(strstr(e.text, "told to stop"));
+    assert_int_equal(control_say(&p.b, MESSAGE_READY, &e), 0);
+    assert_int_equal(control_expect(&p.a, MESSAGE_CONNECTED, NS_PER_S, -1, &message, &e), -1);
+    assert_non_null(strstr(e.text, "says \"ready\" where \"connected\" is expected"));
+    close(stop);
+    close_pair(&p);
+}
+
+static void a_closed_port_is_named(void **state)
+{
+    struct control control;
+    struct error e = {{0}};
+    int64_t port = 0;
+    (void)state;
+    int listener = control_listen("127.0.0.1", &port, &e);
+    assert_true(listener >= 0);
+    int64_t taken = port;
+    assert_int_equal(control_listen("127.0.0.1", &taken, &e), -1);
+    assert_non_null(strstr(e.text, "is another roce-traffic there?"));
+    close(listener);
+    assert_int_equal(control_connect(&control, "127.0.0.1", port, -1, &e), -1);
+    assert_non_null(strstr(e.text, "refused"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_message_survives_the_wire),
+        cmocka_unit_test(what_is_no_message_is_refused),
+        cmocka_unit_test(an_offer_that_asks_too_much_is_refused),
+        cmocka_unit_test(sides_greet_over_ipv4_and_ipv6),
+        cmocka_unit_test(another_protocol_is_refused_by_name),
+        cmocka_unit_test(a_line_without_end_is_refused),
+        cmocka_unit_test(messages_come_whole_however_they_are_cut),
+        cmocka_unit_test(the_other_side_s_last_words_are_heard),
+        cmocka_unit_test(waiting_has_an_end),
+        cmocka_unit_test(a_closed_port_is_named),
+    };
+    return cmocka_run_group_tests_name("traffic_control", tests, NULL, NULL);
+}

@@ -1,0 +1,56 @@
+/*
+ * Reliable connections between the two sides of a flow. A connection manager makes the queue pairs and brings them to ready
+ * to send: cm_tcp.c with numbers exchanged over the control connection, cm_rdma.c with rdma_cm.
+ */
+#ifndef TRAFFIC_CONNECTION_H
+#define TRAFFIC_CONNECTION_H
+
+#include "traffic/connection/device.h"
+#include "traffic/flow_plan.h"
+#include "traffic/connection/wire.h"
+#include <rdma/rdma_cma.h>
+
+struct connection {
+    const struct connection_manager *manager;
+    const struct plan *plan;
+    bool driver;
+    int stop_fd; /* readable when it is to be given up */
+    struct device *device;
+    struct ibv_pd *pd;
+    struct ibv_cq *send_cq, *receive_cq;
+    struct ibv_qp **pairs; /* plan->queue_pairs of them, NULL until made */
+    uint32_t inline_bytes; /* what the device gave */
+    int mtu_bytes;         /* what was agreed */
+
+    uint32_t *packet_start; /* cm_tcp */
+
+    struct rdma_event_channel *channel; /* cm_rdma */
+    struct rdma_cm_id *listener, **ids;
+    int64_t token;
+};
+
+struct connection_manager {
+    const char *name;
+    /* Make what the peer must know, and put it into *mine (whose lists the caller frees). */
+    int (*prepare)(struct connection *c, struct endpoint *mine, struct error *e);
+    /* Bring every queue pair to ready to send. Both sides call it at the same time. */
+    int (*connect)(struct connection *c, const struct endpoint *peer, struct error *e);
+    /* Queue pairs and what belongs to them. */
+    void (*close)(struct connection *c);
+};
+
+extern const struct connection_manager cm_tcp, cm_rdma;
+
+/* Protection domain and completion queues, then prepare. */
+int connection_open(struct connection *c, struct endpoint *mine, struct error *e);
+int connection_connect(struct connection *c, const struct endpoint *peer, struct error *e);
+void connection_close(struct connection *c);
+
+/* For the managers: what a queue pair is made with. */
+struct ibv_qp_init_attr connection_pair_attributes(const struct connection *c);
+/* Reads that may be under way at once, from what the device can. */
+uint8_t connection_reads(int device_limit);
+/* The agreed path MTU, or -1 when the sides cannot agree. */
+int connection_agree_mtu(const struct connection *c, int64_t peer_mtu_bytes, struct error *e);
+
+#endif

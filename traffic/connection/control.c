@@ -1,0 +1,328 @@
+#include "traffic/connection/control.h"
+
+#include "lib/clock.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define CONNECT_NS (5LL * NS_PER_S)
+
+/* ---- sockets ----------------------------------------------------------------------------------------------------- */
+
+static int set_option(int fd, int level, int option, int value)
+{
+    return setsockopt(fd, level, option, &value, sizeof value);
+}
+
+static struct addrinfo *look_up(const char *host, int64_t port, bool listening, struct error *e)
+{
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = listening ? AI_PASSIVE : 0},
+                    *found = NULL;
+    char service[20];
+    snprintf(service, sizeof service, "%" PRId64, port);
+    int code = getaddrinfo(host, service, &hints, &found);
+    if (code == 0)
+        return found;
+    error_set(e, "\"%.100s\" is no host name or address known here: %s", host ? host : "any address",
+              gai_strerror(code));
+    return NULL;
+}
+
+static int listen_on(const struct addrinfo *a)
+{
+    int fd = socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0)
+        return -1;
+    set_option(fd, SOL_SOCKET, SO_REUSEADDR, 1);
+    if (a->ai_family == AF_INET6)
+        set_option(fd, IPPROTO_IPV6, IPV6_V6ONLY, 0); /* one socket for both families */
+    if (bind(fd, a->ai_addr, a->ai_addrlen) == 0 && listen(fd, 64) == 0)
+        return fd;
+    int number = errno;
+    close(fd);
+    errno = number;
+    return -1;
+}
+
+static int64_t bound_port(int fd)
+{
+    struct sockaddr_in6 address = {0};
+    socklen_t length = sizeof address;
+    getsockname(fd, (struct sockaddr *)&address, &length);
+    return ntohs(address.sin6_port); /* an IPv4 address has its port at the same place */
+}
+
+_Static_assert(offsetof(struct sockaddr_in, sin_port) == offsetof(struct sockaddr_in6, sin6_port),
+               "ports' place");
+
+int control_listen(const char *address, int64_t *port, struct error *e)
+{
+    int fd = -1;
+    /* "::" takes IPv4 as well; a host without IPv6 falls back to 0.0.0.0 */
+    struct addrinfo *found = look_up(address ? address : "::", *port, true, e);
+    if (!found)
+        return -1;
+    for (struct addrinfo *a = found; a && fd < 0; a = a->ai_next)
+        fd = listen_on(a);
+    freeaddrinfo(found);
+    if (fd < 0 && !address && (errno == EAFNOSUPPORT || errno == EADDRNOTAVAIL))
+        return control_listen("0.0.0.0", port, e);
+    if (fd < 0)
+        return error_set_errno(e, errno, "listening on %s port %" PRId64 " (is another roce-traffic there?)",
+                               address ? address : "any address", *port);
+    *port = bound_port(fd);
+    return fd;
+}
+
+/* The address as text, IPv4-mapped IPv6 addresses as IPv4. */
+static void name_of(const struct sockaddr_storage *address, socklen_t length, char *text, size_t size)
+{
+    if (getnameinfo((const struct sockaddr *)address, length, text, (socklen_t)size, NULL, 0,
+                    NI_NUMERICHOST) != 0)
+        snprintf(text, size, "unknown");
+    else if (strncmp(text, "::ffff:", 7) == 0 && strchr(text, '.'))
+        memmove(text, text + 7, strlen(text + 7) + 1);
+}
+
+static int set_up(struct control *control, int fd, struct error *e)
+{
+    struct sockaddr_storage address = {0};
+    socklen_t length = sizeof address;
+    *control = (struct control){.fd = fd, .buffer = malloc(WIRE_MAX_LENGTH + 1)};
+    if (!control->buffer) {
+        control_close(control);
+        return error_set(e, "out of memory");
+    }
+    set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+    control->heard_ns = control->said_ns = clock_monotonic_ns();
+    if (getpeername(fd, (struct sockaddr *)&address, &length) == 0)
+        name_of(&address, length, control->peer, sizeof control->peer);
+    length = sizeof address;
+    if (getsockname(fd, (struct sockaddr *)&address, &length) == 0)
+        name_of(&address, length, control->local, sizeof control->local);
+    return 0;
+}
+
+int control_accept(struct control *control, int listener, struct error *e)
+{
+    int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (fd < 0)
+        return error_set_errno(e, errno, "accepting a control connection");
+    return set_up(control, fd, e);
+}
+
+/* Wait until fd is ready for `events`. 1 ready, 0 out of time, -1 told to stop. */
+static int wait_for(int fd, short events, int stop_fd, int64_t deadline_ns)
+{
+    for (;;) {
+        struct pollfd fds[2] = {{.fd = fd, .events = events}, {.fd = stop_fd, .events = POLLIN}};
+        int64_t left_ns = deadline_ns - clock_monotonic_ns();
+        if (left_ns < 0)
+            left_ns = 0;
+        int ready = poll(fds, 2, (int)((left_ns + NS_PER_MS - 1) / NS_PER_MS));
+        if (ready > 0 && fds[1].revents)
+            return -1;
+        if (ready > 0)
+            return 1;
+        if (ready == 0)
+            return 0;
+    }
+}
+
+static int connect_one(const struct addrinfo *a, int stop_fd)
+{
+    int number, fd = socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    socklen_t length = sizeof number;
+    if (fd < 0)
+        return -1;
+    if (connect(fd, a->ai_addr, a->ai_addrlen) == 0)
+        return fd;
+    number = errno;
+    if (number == EINPROGRESS) {
+        int ready = wait_for(fd, POLLOUT, stop_fd, clock_monotonic_ns() + CONNECT_NS);
+        number = ready < 0 ? ECANCELED : ETIMEDOUT;
+        if (ready > 0)
+            getsockopt(fd, SOL_SOCKET, SO_ERROR, &number, &length);
+        if (ready > 0 && number == 0)
+            return fd;
+    }
+    close(fd);
+    errno = number;
+    return -1;
+}
+
+int control_connect(struct control *control, const char *host, int64_t port, int stop_fd, struct error *e)
+{
+    struct addrinfo *found = look_up(host, port, false, e);
+    int fd = -1;
+    if (!found)
+        return -1;
+    for (struct addrinfo *a = found; a && fd < 0; a = a->ai_next)
+        fd = connect_one(a, stop_fd);
+    freeaddrinfo(found);
+    if (fd < 0 && errno == ECANCELED)
+        return error_set(e, "told to stop");
+    if (fd < 0)
+        return error_set_errno(e, errno, "connecting to roce-traffic serve at %.100s port %" PRId64, host,
+                               port);
+    return set_up(control, fd, e);
+}
+
+void control_close(struct control *control)
+{
+    if (control->buffer && control->fd >= 0)
+        close(control->fd);
+    free(control->buffer);
+    *control = (struct control){.fd = -1};
+}
+
+/* ---- messages ---------------------------------------------------------------------------------------------------- */
+
+#define SEND_NS (4LL * NS_PER_S)
+
+int control_send(struct control *control, const struct message *message, struct error *e)
+{
+    char *text = wire_encode(message);
+    if (!text)
+        return error_set(e, "out of memory for a control message");
+    size_t length = strlen(text), sent = 0;
+    text[length++] = '\n'; /* in the terminator's place */
+    int64_t deadline_ns = clock_monotonic_ns() + SEND_NS;
+    int number = 0;
+    while (sent < length && !number) {
+        ssize_t n = send(control->fd, text + sent, length - sent, MSG_NOSIGNAL);
+        if (n > 0)
+            sent += (size_t)n;
+        else if (errno == EAGAIN)
+            number = wait_for(control->fd, POLLOUT, -1, deadline_ns) > 0 ? 0 : ETIMEDOUT;
+        else if (errno != EINTR)
+            number = errno;
+    }
+    free(text);
+    control->said_ns = clock_monotonic_ns();
+    return number ? error_set_errno(e, number, "the other side (%s) cannot be told \"%s\"", control->peer,
+                                    wire_name(message->type))
+                  : 0;
+}
+
+int control_say(struct control *control, enum message_type type, struct error *e)
+{
+    return control_send(control, &(struct message){.type = type}, e);
+}
+
+void control_say_error(struct control *control, const char *text)
+{
+    char copy[1024];
+    struct message message = {.type = MESSAGE_ERROR, .error = {.text = copy}};
+    snprintf(copy, sizeof copy, "%s", text);
+    if (control->buffer)
+        control_send(control, &message, NULL);
+}
+
+int control_fill(struct control *control, struct error *e)
+{
+    for (;;) {
+        size_t room = WIRE_MAX_LENGTH - control->used;
+        if (room == 0)
+            return 0; /* control_next says whether that is a message */
+        ssize_t n = recv(control->fd, control->buffer + control->used, room, 0);
+        if (n > 0) {
+            control->used += (size_t)n;
+            control->heard_ns = clock_monotonic_ns();
+        } else if (n == 0) {
+            return error_set(e, "the other side (%s) has gone: its process ended or was killed",
+                             control->peer);
+        } else if (errno == EAGAIN) {
+            return 0;
+        } else if (errno != EINTR) {
+            return error_set_errno(e, errno, "the other side (%s) has gone", control->peer);
+        }
+    }
+}
+
+int control_next(struct control *control, struct message *message, struct error *e)
+{
+    *message = (struct message){.type = MESSAGE_TYPES}; /* none */
+    char *end = memchr(control->buffer, '\n', control->used);
+    if (!end && control->used == WIRE_MAX_LENGTH)
+        return error_set(e, "%s sends a line of more than %d bytes: is that a roce-traffic?", control->peer,
+                         WIRE_MAX_LENGTH);
+    if (!end)
+        return 0;
+    size_t length = (size_t)(end - control->buffer);
+    int result = wire_decode(control->buffer, length, message, e);
+    control->used -= length + 1;
+    memmove(control->buffer, end + 1, control->used);
+    if (result != 0)
+        return error_prefix(e, "from %s", control->peer);
+    if (message->type != MESSAGE_ERROR)
+        return 1;
+    error_set(e, "the other side (%s): %.800s", control->peer, message->error.text);
+    wire_free(message);
+    return -1;
+}
+
+/* The next message that is not "alive", waiting for it. */
+static int next_message(struct control *control, enum message_type type, int64_t deadline_ns, int stop_fd,
+                        struct message *message, struct error *e)
+{
+    for (;;) {
+        int got = control_next(control, message, e);
+        if (got < 0)
+            return -1;
+        if (got > 0 && message->type != MESSAGE_ALIVE)
+            return 0;
+        if (got > 0)
+            continue;
+        int ready = wait_for(control->fd, POLLIN, stop_fd, deadline_ns);
+        if (ready < 0)
+            return error_set(e, "told to stop");
+        if (ready == 0)
+            return error_set(e, "the other side (%s) does not answer: \"%s\" is awaited", control->peer,
+                             wire_name(type));
+        /* What it said before it went is still to be read: an error message, say. */
+        if (control_fill(control, e) != 0 && !memchr(control->buffer, '\n', control->used))
+            return -1;
+    }
+}
+
+int control_expect(struct control *control, enum message_type type, int64_t timeout_ns, int stop_fd,
+                   struct message *message, struct error *e)
+{
+    if (next_message(control, type, clock_monotonic_ns() + timeout_ns, stop_fd, message, e) != 0)
+        return -1;
+    if (message->type == type)
+        return 0;
+    error_set(e, "%s says \"%s\" where \"%s\" is expected", control->peer, wire_name(message->type),
+              wire_name(type));
+    wire_free(message);
+    return -1;
+}
+
+int control_greet(struct control *control, int stop_fd, struct error *e)
+{
+    char version[] = HARNESS_VERSION;
+    struct message mine = {.type = MESSAGE_HELLO, .hello = {.protocol = WIRE_PROTOCOL, .version = version}};
+    struct message theirs;
+    if (control_send(control, &mine, e) != 0 ||
+        control_expect(control, MESSAGE_HELLO, CONTROL_HELLO_NS, stop_fd, &theirs, e) != 0)
+        return -1;
+    int result = 0;
+    if (theirs.hello.protocol != WIRE_PROTOCOL)
+        result = error_set(e,
+                           "%s speaks control protocol %" PRId64 " (roce-traffic %.40s), this is %d "
+                           "(roce-traffic %s): install the same version on both hosts",
+                           control->peer, theirs.hello.protocol, theirs.hello.version, WIRE_PROTOCOL,
+                           HARNESS_VERSION);
+    wire_free(&theirs);
+    return result;
+}

@@ -1,0 +1,37 @@
+/*
+ * What --validate sends: each byte depends on the flow's direction, the connection and the offset in its memory, so that a
+ * message that lands on the wrong queue pair, at the wrong place or not at all is found, not only a spoilt one.
+ */
+#ifndef TRAFFIC_PATTERN_H
+#define TRAFFIC_PATTERN_H
+
+#include "traffic/memory/memory.h"
+#include "traffic/flow_plan.h"
+#include <stdint.h>
+
+/* The pattern of connection `connection` from byte `offset` on. `seed` tells directions apart. */
+void pattern_fill(void *bytes, size_t count, uint32_t seed, uint32_t connection, uint64_t offset);
+
+/* Write the pattern of every connection into the half of memory that starts at `base`, as far as messages of message_bytes
+ * reach. */
+int pattern_write(struct memory *memory, int64_t base, const struct plan *plan, uint32_t seed,
+                  int64_t message_bytes, struct error *e);
+/* Write what is in no pattern there, so that what never arrives is seen. */
+int pattern_erase(struct memory *memory, int64_t base, const struct plan *plan, uint32_t seed,
+                  int64_t message_bytes, struct error *e);
+/* Flip the lowest bit of one byte. */
+int pattern_flip(struct memory *memory, int64_t offset, struct error *e);
+
+struct pattern_result {
+    int64_t checked_bytes, wrong_bytes;
+    int64_t first_connection, first_offset; /* of the first wrong byte, when there is one */
+    int expected, found;
+};
+
+/* Compare the messages of message_bytes that connection `connection` brought, the `first`th since it was made and those
+ * after it (`count`, of which only the last plan->slots are still there), adding to *result. */
+int pattern_check(struct memory *memory, int64_t base, const struct plan *plan, uint32_t seed,
+                  int64_t connection, int64_t first, int64_t count, int64_t message_bytes,
+                  struct pattern_result *result, struct error *e);
+
+#endif

@@ -1,0 +1,240 @@
+#include "traffic/flow_plan.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+const char *const operation_names[] = {"write", "write-imm", "read", "send", NULL};
+const char *const mode_names[] = {"stream", "ping-pong", NULL};
+const char *const connection_names[] = {"tcp", "rdma", NULL};
+const char *const pacing_names[] = {"auto", "hardware", "software", NULL};
+const char *const memory_names[] = {"host",         "gpu",        "rm-dmabuf",   "cuda-dmabuf",
+                                    "cuda-peermem", "rm-peermem", "cuda-nv503c", NULL};
+
+#define CACHE_LINE 64
+
+/* Above this size a completion a message costs nothing that matters; perftest draws the same line (8192). */
+#define MODERATE_UP_TO_BYTES 8192
+#define MODERATE_MESSAGES    64 /* of a flow that may be completed without its counters showing it */
+#define MODERATE_AT_LEAST    4
+
+bool operation_is_two_sided(int operation)
+{
+    return operation == OPERATION_SEND || operation == OPERATION_WRITE_IMM;
+}
+
+int64_t plan_stride(const struct plan *plan)
+{
+    return (plan->max_message_bytes + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
+}
+
+int64_t plan_half_bytes(const struct plan *plan)
+{
+    return plan_stride(plan) * plan->slots * plan->queue_pairs;
+}
+
+bool plan_sends(const struct plan *plan, bool driver)
+{
+    if (plan->mode == MODE_PING_PONG)
+        return driver || plan->operation != OPERATION_READ;
+    return driver || plan->bidirectional;
+}
+
+bool plan_receives(const struct plan *plan, bool driver)
+{
+    return operation_is_two_sided(plan->operation) && plan_sends(plan, !driver);
+}
+
+bool plan_has_outgoing(const struct plan *plan, bool driver)
+{
+    return plan_sends(plan, plan->operation == OPERATION_READ ? !driver : driver);
+}
+
+bool plan_has_incoming(const struct plan *plan, bool driver)
+{
+    return plan_has_outgoing(plan, !driver);
+}
+
+static int64_t smaller(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+int64_t plan_moderation(const struct plan *plan, int64_t message_bytes)
+{
+    int64_t half = plan->depth / 2 > 0 ? plan->depth / 2 : 1, share = MODERATE_MESSAGES / plan->queue_pairs;
+    if (plan->moderation)
+        return smaller(plan->moderation, plan->depth);
+    if (message_bytes > MODERATE_UP_TO_BYTES || plan->rate_bps)
+        return 1;
+    return smaller(half, share > MODERATE_AT_LEAST ? share : MODERATE_AT_LEAST);
+}
+
+/* What the ranges of single fields cannot say. The serving side trusts nothing else of an offer. */
+static int check(const void *object, const char *path, struct error *e)
+{
+    const struct plan *plan = object;
+    int64_t memory;
+    (void)path;
+    if (strlen(plan->flow) > PLAN_MAX_NAME || strlen(plan->reverse) > PLAN_MAX_NAME)
+        return error_set(e, "a flow's name is longer than %d bytes", PLAN_MAX_NAME);
+    if (plan->mode == MODE_PING_PONG && (plan->queue_pairs != 1 || plan->bidirectional))
+        return error_set(e, "ping-pong is for one queue pair and goes both ways by itself: leave out "
+                            "bidirectional and several queue pairs");
+    if (plan->post_list > plan->depth)
+        return error_set(e, "a post list of %" PRId64 " is longer than the depth %" PRId64, plan->post_list,
+                         plan->depth);
+    if (__builtin_mul_overflow(plan_stride(plan), plan->slots * plan->queue_pairs, &memory) ||
+        memory > PLAN_MAX_MEMORY_BYTES)
+        return error_set(
+            e, "%" PRId64 " queue pairs with %" PRId64 " slots of %" PRId64 " bytes need more than %lld GiB",
+            plan->queue_pairs, plan->slots, plan->max_message_bytes, PLAN_MAX_MEMORY_BYTES >> 30);
+    return 0;
+}
+
+#define AT(member) offsetof(struct plan, member)
+
+static const struct field plan_fields[] = {
+    {.name = "flow", .kind = FIELD_STRING, .offset = AT(flow), .required = true},
+    {.name = "reverse", .kind = FIELD_STRING, .offset = AT(reverse), .required = true},
+    {.name = "operation",
+     .kind = FIELD_CHOICE,
+     .offset = AT(operation),
+     .required = true,
+     .choices = operation_names},
+    {.name = "mode", .kind = FIELD_CHOICE, .offset = AT(mode), .required = true, .choices = mode_names},
+    {.name = "connection",
+     .kind = FIELD_CHOICE,
+     .offset = AT(connection),
+     .required = true,
+     .choices = connection_names},
+    {.name = "memory", .kind = FIELD_CHOICE, .offset = AT(memory), .required = true, .choices = memory_names},
+    {.name = "pacing", .kind = FIELD_CHOICE, .offset = AT(pacing), .required = true, .choices = pacing_names},
+    {.name = "bidirectional", .kind = FIELD_BOOL, .offset = AT(bidirectional), .required = true},
+    {.name = "validate", .kind = FIELD_BOOL, .offset = AT(validate), .required = true},
+    {.name = "latency", .kind = FIELD_BOOL, .offset = AT(latency), .required = true},
+    {.name = "relaxed_ordering", .kind = FIELD_BOOL, .offset = AT(relaxed_ordering), .required = true},
+    {.name = "max_message_bytes",
+     .kind = FIELD_INTEGER,
+     .offset = AT(max_message_bytes),
+     .required = true,
+     .min = 1,
+     .max = PLAN_MAX_MESSAGE_BYTES},
+    {.name = "queue_pairs",
+     .kind = FIELD_INTEGER,
+     .offset = AT(queue_pairs),
+     .required = true,
+     .min = 1,
+     .max = PLAN_MAX_QUEUE_PAIRS},
+    {.name = "depth",
+     .kind = FIELD_INTEGER,
+     .offset = AT(depth),
+     .required = true,
+     .min = 1,
+     .max = PLAN_MAX_DEPTH},
+    {.name = "receive_depth",
+     .kind = FIELD_INTEGER,
+     .offset = AT(receive_depth),
+     .required = true,
+     .min = 1,
+     .max = PLAN_MAX_DEPTH},
+    {.name = "moderation",
+     .kind = FIELD_INTEGER,
+     .offset = AT(moderation),
+     .required = true,
+     .min = 0,
+     .max = PLAN_MAX_DEPTH},
+    {.name = "inline_bytes",
+     .kind = FIELD_INTEGER,
+     .offset = AT(inline_bytes),
+     .required = true,
+     .min = 0,
+     .max = 4096},
+    {.name = "post_list",
+     .kind = FIELD_INTEGER,
+     .offset = AT(post_list),
+     .required = true,
+     .min = 1,
+     .max = PLAN_MAX_DEPTH},
+    {.name = "slots",
+     .kind = FIELD_INTEGER,
+     .offset = AT(slots),
+     .required = true,
+     .min = 1,
+     .max = PLAN_MAX_SLOTS},
+    {.name = "traffic_class",
+     .kind = FIELD_INTEGER,
+     .offset = AT(traffic_class),
+     .required = true,
+     .min = 0,
+     .max = 255},
+    {.name = "service_level",
+     .kind = FIELD_INTEGER,
+     .offset = AT(service_level),
+     .required = true,
+     .min = 0,
+     .max = 15},
+    {.name = "mtu_bytes",
+     .kind = FIELD_INTEGER,
+     .offset = AT(mtu_bytes),
+     .required = true,
+     .min = 0,
+     .max = 4096},
+    {.name = "ack_timeout",
+     .kind = FIELD_INTEGER,
+     .offset = AT(ack_timeout),
+     .required = true,
+     .min = 0,
+     .max = 31},
+    {.name = "retries", .kind = FIELD_INTEGER, .offset = AT(retries), .required = true, .min = 0, .max = 7},
+    {.name = "rnr_retries",
+     .kind = FIELD_INTEGER,
+     .offset = AT(rnr_retries),
+     .required = true,
+     .min = 0,
+     .max = 7},
+    {.name = "rnr_timer",
+     .kind = FIELD_INTEGER,
+     .offset = AT(rnr_timer),
+     .required = true,
+     .min = 0,
+     .max = 31},
+    {.name = "rate_bps",
+     .kind = FIELD_INTEGER,
+     .offset = AT(rate_bps),
+     .required = true,
+     .min = 0,
+     .max = INT64_MAX / 1000},
+    {.name = "burst",
+     .kind = FIELD_INTEGER,
+     .offset = AT(burst),
+     .required = true,
+     .min = 1,
+     .max = PLAN_MAX_DEPTH},
+    {.name = "interval_ns",
+     .kind = FIELD_INTEGER,
+     .offset = AT(interval_ns),
+     .required = true,
+     .min = 1000000,
+     .max = 3600000000000LL},
+    {.name = "peer_timeout_ns",
+     .kind = FIELD_INTEGER,
+     .offset = AT(peer_timeout_ns),
+     .required = true,
+     .min = 100000000,
+     .max = 3600000000000LL},
+    {.name = "flip",
+     .kind = FIELD_INTEGER,
+     .offset = AT(flip),
+     .required = true,
+     .min = -1,
+     .max = INT64_MAX},
+    {0},
+};
+
+const struct table plan_table = {
+    .name = "offer",
+    .help = "What a flow does.",
+    .size = sizeof(struct plan),
+    .fields = plan_fields,
+    .check = check,
+};

@@ -1,0 +1,73 @@
+/*
+ * What one flow does: everything that both ends must agree on. The driving side makes it from its options and offers it
+ * to the serving side as a control message (wire.h), which uses the same table to check it.
+ */
+#ifndef TRAFFIC_PLAN_H
+#define TRAFFIC_PLAN_H
+
+#include "lib/error.h"
+#include "lib/document/table.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum operation { OPERATION_WRITE, OPERATION_WRITE_IMM, OPERATION_READ, OPERATION_SEND };
+enum flow_mode { MODE_STREAM, MODE_PING_PONG };
+enum connection_kind { CONNECTION_TCP, CONNECTION_RDMA };
+enum pacing_kind { PACING_AUTO, PACING_HARDWARE, PACING_SOFTWARE };
+/* In the order of memory_back_ends[] (memory.c); MEMORY_GPU stands for the first GPU route that works. */
+enum memory_kind {
+    MEMORY_HOST,
+    MEMORY_GPU,
+    MEMORY_RM_DMABUF,
+    MEMORY_CUDA_DMABUF,
+    MEMORY_CUDA_PEERMEM,
+    MEMORY_RM_PEERMEM,
+    MEMORY_CUDA_NV503C
+};
+
+extern const char *const operation_names[];
+extern const char *const mode_names[];
+extern const char *const connection_names[];
+extern const char *const pacing_names[];
+extern const char *const memory_names[];
+
+#define PLAN_MAX_QUEUE_PAIRS   1024
+#define PLAN_MAX_DEPTH         16384
+#define PLAN_MAX_MESSAGE_BYTES (1 << 30)
+#define PLAN_MAX_SLOTS         65536
+#define PLAN_MAX_NAME          100
+#define PLAN_MAX_MEMORY_BYTES  (64LL << 30) /* one half of one side */
+
+/* Whole numbers are int64_t and choices int because a table fills them (lib/document/table.h). */
+struct plan {
+    char *flow;    /* name of the driver's direction */
+    char *reverse; /* name of the server's direction, when bidirectional */
+    int operation, mode, connection, memory, pacing;
+    int bidirectional, validate, latency, relaxed_ordering;
+    int64_t max_message_bytes; /* the largest of a sweep: sizes the memory */
+    int64_t queue_pairs, depth, receive_depth, moderation, inline_bytes, post_list, slots;
+    int64_t traffic_class, service_level, mtu_bytes; /* mtu 0: the smaller of both active ones */
+    int64_t ack_timeout, retries, rnr_retries, rnr_timer;
+    int64_t rate_bps, burst; /* 0: not paced; burst in messages */
+    int64_t interval_ns, peer_timeout_ns;
+    int64_t flip; /* offset of a byte of the driver's direction to spoil before it is sent; -1: none */
+};
+
+extern const struct table plan_table;
+
+/* A size at which messages lie apart in memory, so that each starts on its own cache line. */
+int64_t plan_stride(const struct plan *plan);
+/* Bytes of one half (outgoing or incoming) of a side's memory. */
+int64_t plan_half_bytes(const struct plan *plan);
+/* Does this side of the flow post work requests, receive into receive queues? `driver`: the side that drives. */
+bool plan_sends(const struct plan *plan, bool driver);
+bool plan_receives(const struct plan *plan, bool driver);
+/* Which halves of its memory a side needs: data leaves from the outgoing half and lands in the incoming one. */
+bool plan_has_outgoing(const struct plan *plan, bool driver);
+bool plan_has_incoming(const struct plan *plan, bool driver);
+/* Completions are signalled every so many messages of a queue pair; 0 in the options means: chosen here. */
+int64_t plan_moderation(const struct plan *plan, int64_t message_bytes);
+bool operation_is_two_sided(int operation);
+
+#endif

@@ -1,0 +1,88 @@
+/*
+ * One flow on one side: device, memory, queue pairs, engine and meter, and the control connection to the other side. drive.c
+ * and serve.c go through the steps of wire.h with it.
+ */
+#ifndef TRAFFIC_SESSION_H
+#define TRAFFIC_SESSION_H
+
+#include "traffic/connection/control.h"
+#include "traffic/engine/engine.h"
+#include "traffic/engine/meter.h"
+#include "traffic/output.h"
+
+/* For the other side to get ready, to complete what is under way, or to check its memory. */
+#define SESSION_PATIENCE_NS (120LL * 1000000000)
+
+struct session {
+    const struct plan *plan;
+    bool driver;
+    struct control control;
+    struct output *output; /* where own lines go; a server's go to the driver instead */
+    int stop_fd;           /* readable once the program is told to stop */
+    bool heed_stop;        /* whether waiting ends for it */
+
+    struct device device;
+    struct ibv_pd *pd;
+    struct memory memory;
+    int64_t outgoing, incoming; /* offsets of the halves in the memory */
+    struct connection connection;
+    struct engine engine;
+    bool hardware_pacing;
+    struct endpoint mine, peer;
+
+    struct meter meter;
+    bool metered;        /* the meter runs */
+    int64_t errors;      /* of the phase, for the summary */
+    bool stopping;       /* told to stop */
+    bool peer_gone;      /* the control connection ended, or nothing is heard */
+    bool phase_reported; /* the phase has its summary line */
+
+    /* what the other side said and nobody has dealt with yet */
+    bool got_ready, got_start, got_stop, got_drained, got_result, got_finish, got_phase;
+    struct start start;
+    struct phase phase;
+    struct result result;
+    int64_t *arrived,
+        *arrived_before; /* a queue pair: messages the other side sent ever, and before this phase */
+};
+
+/* Open device and memory, make queue pairs; `mine` is then what the other side needs. The control connection is there. */
+int session_open(struct session *s, const struct local_options *local, int memory_kind, struct error *e);
+/* Connect with what the other side said in `peer`. */
+int session_connect(struct session *s, struct error *e);
+void session_close(struct session *s);
+
+/* Ready for messages of this size: the pattern is written, receives are posted. */
+int session_prepare(struct session *s, int64_t message_bytes, int64_t count, struct error *e);
+/* Sleep for `start_in_ns`, then run the engine. */
+int session_begin(struct session *s, const struct start *start, struct error *e);
+/* Wait for one thing to happen (at most until deadline_ns, CLOCK_MONOTONIC): heartbeats, lines, messages, failures. A
+ * message sets its got_... */
+int session_pump(struct session *s, int64_t deadline_ns, struct error *e);
+/* Pump until *flag; `what` is for the sentence when it takes longer than timeout_ns. */
+int session_await(struct session *s, const bool *flag, int64_t timeout_ns, const char *what, struct error *e);
+/* Tell the engine to stop and pump until what is under way is completed. */
+int session_drain(struct session *s, struct error *e);
+/* Tell the other side (stop or drained) what was sent on each queue pair. */
+int session_say_sent(struct session *s, enum message_type type, struct error *e);
+/* Messages of this phase: sent by this side, and by the other as it said. */
+void session_counts(const struct session *s, int64_t *sent, int64_t *arrived);
+/* End the engine's thread. */
+void session_quit(struct session *s);
+/* Measure no longer: the last interval's line. */
+void session_close_window(struct session *s);
+/* The summary of the window, once a phase. */
+void session_report(struct session *s, bool complete);
+/* Compare what arrived with the pattern. */
+int session_check(struct session *s, struct result *result, struct error *e);
+/* An error line, and the summary of a phase that was cut short. */
+void session_failed(struct session *s, const struct error *e);
+
+/* A line to stdout, or to the driver when this is the server. Releases it. */
+void session_line(struct session *s, json_t *line);
+/* The header line of this side's direction. */
+json_t *session_header(const struct session *s);
+const char *session_flow(const struct session *s);
+bool session_sends(const struct session *s);
+
+#endif

@@ -1,0 +1,113 @@
+#include "traffic/memory/memory.h"
+
+#include "lib/log.h"
+#include "lib/text.h"
+#include "traffic/memory/nvidia_hook.h"
+#include <unistd.h>
+
+const struct memory_system memory_system_default = {.root = "", .libcuda = "libcuda.so.1"};
+
+const struct memory_back_end *const memory_back_ends[] = {
+    &memory_host,
+    &memory_rm_dmabuf,
+    &memory_cuda_dmabuf,
+    &memory_cuda_peermem,
+    &memory_rm_peermem,
+    &memory_cuda_nv503c,
+    NULL,
+};
+
+/* One back end from allocation to registration. */
+static int open_with(struct memory *memory, const struct memory_back_end *back_end,
+                     const struct memory_request *request, struct error *e)
+{
+    memory->back_end = back_end;
+    memory->bytes = request->bytes;
+    memory->state = NULL;
+    memory->mr = NULL;
+    if (back_end->allocate(memory, request, e) != 0)
+        return -1;
+    if (!request->pd || back_end->enrol(memory, request->pd, request->access, e) == 0)
+        return 0;
+    back_end->release(memory);
+    return -1;
+}
+
+static void note_failure(struct memory *memory, const char *route, const struct error *why, int log,
+                         struct text *all)
+{
+    char kernel[400];
+    json_t *entry = json_pack("{s:s,s:s}", "route", route, "error", why->text);
+    kernel_log_read(log, kernel, sizeof kernel);
+    if (*kernel)
+        json_object_set_new(entry, "kernel", json_string(kernel));
+    json_array_append_new(memory->tried, entry);
+    text_add(all, "%s%s: %s%s%s%s", all->length ? "; " : "", route, why->text, *kernel ? " [kernel: " : "",
+             kernel, *kernel ? "]" : "");
+}
+
+/* One back end, and what failed with it. */
+static int try_back_end(struct memory *memory, const struct memory_back_end *back_end,
+                        const struct memory_request *request, struct text *failures)
+{
+    struct error why = {{0}};
+    int log = back_end->gpu ? kernel_log_open() : -1;
+    int result = open_with(memory, back_end, request, &why);
+    if (result != 0)
+        note_failure(memory, back_end->name, &why, log, failures);
+    if (result != 0 && request->kind == MEMORY_GPU)
+        log_info("memory route %s does not work here: %s", back_end->name, why.text);
+    if (log >= 0)
+        close(log);
+    return result;
+}
+
+int memory_open(struct memory *memory, const struct memory_request *request, struct error *e)
+{
+    struct text failures = {0};
+    int result = -1;
+    *memory = (struct memory){.tried = json_array(),
+                              .system = request->system ? request->system : &memory_system_default};
+    bool watch = request->kind != MEMORY_HOST; /* CUDA makes its client once, whichever route starts it */
+    if (watch)
+        hook_arm();
+    for (size_t i = 0; result != 0 && memory_back_ends[i]; i++)
+        if (memory_back_ends[i]->kind == request->kind ||
+            (request->kind == MEMORY_GPU && memory_back_ends[i]->gpu))
+            result = try_back_end(memory, memory_back_ends[i], request, &failures);
+    if (watch)
+        hook_disarm();
+    if (result != 0) {
+        error_set(e, "%s%s", request->kind == MEMORY_GPU ? "no route to GPU memory works. " : "memory ",
+                  text_string(&failures));
+        json_decref(memory->tried);
+        *memory = (struct memory){0};
+    }
+    text_free(&failures);
+    return result;
+}
+
+void memory_close(struct memory *memory)
+{
+    if (memory->mr)
+        ibv_dereg_mr(memory->mr);
+    memory->mr = NULL;
+    if (memory->back_end)
+        memory->back_end->release(memory);
+    json_decref(memory->tried);
+    *memory = (struct memory){0};
+}
+
+json_t *memory_json(const struct memory *memory)
+{
+    json_t *json = json_pack("{s:s,s:s}", "kind", memory->back_end->gpu ? "gpu" : "host", "route",
+                             memory->back_end->name);
+    if (json_array_size(memory->tried))
+        json_object_set(json, "tried", memory->tried);
+    return json;
+}
+
+void *memory_pointer(const struct memory *memory)
+{
+    return memory->back_end->gpu ? NULL : (void *)(uintptr_t)memory->address;
+}
