@@ -29,7 +29,7 @@ static void *array(size_t count, size_t size)
     return a;
 }
 
-/* ---- what is run: scenarios, as `harness run` has them and as the tests of accuracy do -------------------------------- */
+/* ---- what is run: scenarios, as `harness run` has them and as the tests of accuracy do */
 
 struct network {
     struct plan plan;
@@ -52,7 +52,7 @@ static void close_network(struct network *n)
     plan_free(&n->plan);
 }
 
-/* ---- measuring ------------------------------------------------------------------------------------------- */
+/* ---- measuring */
 
 /* Run to until_ps after warm_ps; nanoseconds of CPU that the rest took. */
 static double run(struct sim *sim, int64_t warm_ps, int64_t until_ps, struct sim_work *before)

@@ -81,7 +81,7 @@ static int print_table(const json_t *checks)
         printf("%-8s %-14s %s: %s\n", verdict, json_string_value(json_object_get(check, "check")),
                json_string_value(json_object_get(check, "subject")),
                json_string_value(json_object_get(check, "reason")));
-        if (fix != NULL)
+        if (fix)
             printf("%-8s %-14s -> %s\n", "", "", fix);
         if (strcmp(verdict, "failure") == 0)
             status = EXIT_FAILED_CHECK;
@@ -106,14 +106,13 @@ static int print_environment(const json_t *facts, const char *netdev)
 
 static int run(const struct arguments *a, const json_t *bundle)
 {
-    struct facts_source source = {.root = a->common.root != NULL ? a->common.root : "",
-                                  .live = a->common.root == NULL};
+    struct facts_source source = {.root = a->common.root ? a->common.root : "", .live = !a->common.root};
     json_t *traffic = a->measure ? traffic_probe(a->netdev, (int)a->gpu, NS_PER_S) : NULL;
     json_t *facts = facts_gather(&source, a->netdev);
     struct checks_wanted wanted = {.buffer_bytes = a->buffer_bytes, .bundle = bundle, .traffic = traffic};
     json_t *checks = checks_run(facts, &wanted);
     int status;
-    if (traffic != NULL)
+    if (traffic)
         json_object_set(facts, "traffic", traffic);
     json_object_set(facts, "checks", checks);
     if (a->nccl_env)
@@ -128,13 +127,12 @@ static int run(const struct arguments *a, const json_t *bundle)
 
 static int validate(const struct arguments *a, struct error *e)
 {
-    const char *root = a->common.root != NULL ? a->common.root : "";
+    const char *root = a->common.root ? a->common.root : "";
     if (!sysfs_exists(root, "/sys"))
         return error_set(e, "there is no folder %s/sys to read", root);
-    if (a->netdev != NULL &&
-        (!sysfs_safe_name(a->netdev) || !sysfs_exists(root, "/sys/class/net/%s", a->netdev)))
+    if (a->netdev && (!sysfs_safe_name(a->netdev) || !sysfs_exists(root, "/sys/class/net/%s", a->netdev)))
         return error_set(e, "there is no network interface %.60s in %s/sys/class/net", a->netdev, root);
-    if (a->measure && (a->netdev == NULL || a->gpu < 0 || a->common.root != NULL))
+    if (a->measure && (!a->netdev || a->gpu < 0 || a->common.root))
         return error_set(e, "--measure needs --netdev and --gpu, and the running host");
     return 0;
 }
@@ -144,7 +142,7 @@ static int gather(const void *arguments)
     const struct arguments *a = arguments;
     struct error e = {0};
     json_t *bundle = NULL;
-    if (validate(a, &e) == -1 || (a->bundle != NULL && (bundle = json_file_load(a->bundle, &e)) == NULL))
+    if (validate(a, &e) == -1 || (a->bundle && !(bundle = json_file_load(a->bundle, &e))))
         return program_fail(EXIT_USAGE, &e);
     int status = run(a, bundle);
     json_decref(bundle);

@@ -77,15 +77,15 @@ static int parse_groups(const char *list, uint32_t *groups, struct error *e)
     while (*list != '\0') {
         size_t length = strcspn(list, ",");
         uint32_t bit = 0;
-        for (uint32_t i = 0; names_groups[i] != NULL; i++)
+        for (uint32_t i = 0; names_groups[i]; i++)
             if (strlen(names_groups[i]) == length && strncmp(names_groups[i], list, length) == 0)
                 bit = 1U << i;
         if (bit == 0) {
             char word[32];
-            snprintf(word, sizeof(word), "%.*s", (int)(length < 31 ? length : 31), list);
+            snprintf(word, sizeof word, "%.*s", (int)(length < 31 ? length : 31), list);
             const char *near = options_nearest(word, names_groups);
             return error_set(e, "--groups: there is no group \"%s\"%s%s; there are %s", word,
-                             near != NULL ? ", did you mean " : "", near != NULL ? near : "",
+                             near ? ", did you mean " : "", near ? near : "",
                              "pfc, ecn, throughput, drops, errors, pcie, queue, link, dcqcn, other");
         }
         *groups |= bit;
@@ -99,7 +99,7 @@ static int parse_rdma(const char *text, struct target *target, struct error *e)
 {
     size_t length = strcspn(text, "/");
     int64_t port = 1;
-    if (length == 0 || length >= sizeof(target->rdma) ||
+    if (length == 0 || length >= sizeof target->rdma ||
         (text[length] == '/' && (!sysfs_parse_number(text + length + 1, &port) || port < 1 || port > 255)))
         return error_set(e, "--rdma %.80s: expected a device and perhaps a port, such as mlx5_0/1", text);
     memcpy(target->rdma, text, length);
@@ -110,17 +110,17 @@ static int parse_rdma(const char *text, struct target *target, struct error *e)
 
 static int find_netdev(const char *name, struct target *target, struct error *e)
 {
-    if (strlen(name) >= sizeof(target->netdev) || !sysfs_safe_name(name))
+    if (strlen(name) >= sizeof target->netdev || !sysfs_safe_name(name))
         return error_set(e, "--netdev %.80s: this cannot be the name of a network interface", name);
-    snprintf(target->netdev, sizeof(target->netdev), "%s", name);
+    snprintf(target->netdev, sizeof target->netdev, "%s", name);
     target->ifindex = if_nametoindex(name);
     if (target->ifindex != 0)
         return 0;
     struct if_nameindex *names = if_nameindex();
     struct text there = {0};
-    for (size_t i = 0; names != NULL && names[i].if_index != 0 && i < 32; i++)
+    for (size_t i = 0; names && names[i].if_index != 0 && i < 32; i++)
         text_add(&there, "%s%s", i > 0 ? ", " : "", names[i].if_name);
-    if (names != NULL)
+    if (names)
         if_freenameindex(names);
     error_set(e, "there is no network interface %s; there are: %s", name, text_string(&there));
     text_free(&there);
@@ -129,16 +129,16 @@ static int find_netdev(const char *name, struct target *target, struct error *e)
 
 static int make_target(const struct arguments *a, struct target *target, struct error *e)
 {
-    *target = (struct target){.root = a->common.root != NULL ? a->common.root : "",
+    *target = (struct target){.root = a->common.root ? a->common.root : "",
                               .gpu = (int)a->gpu,
                               .optional_counters = a->optional_counters > 0,
                               .every_ns = a->every_ns};
-    if (a->netdev == NULL && a->rdma == NULL && a->gpu < 0)
+    if (!a->netdev && !a->rdma && a->gpu < 0)
         return error_set(e,
                          "nothing to sample: name an interface with --netdev, a device with --rdma or --gpu");
-    if (a->netdev != NULL && find_netdev(a->netdev, target, e) == -1)
+    if (a->netdev && find_netdev(a->netdev, target, e) == -1)
         return -1;
-    return a->rdma != NULL ? parse_rdma(a->rdma, target, e) : 0;
+    return a->rdma ? parse_rdma(a->rdma, target, e) : 0;
 }
 
 static int make_plan(const struct arguments *a, struct sampling_plan *plan, struct error *e)
@@ -150,7 +150,7 @@ static int make_plan(const struct arguments *a, struct sampling_plan *plan, stru
                                    .realtime = a->realtime > 0};
     if (make_target(a, &plan->target, e) == -1)
         return -1;
-    return a->groups != NULL ? parse_groups(a->groups, &plan->groups, e) : 0;
+    return a->groups ? parse_groups(a->groups, &plan->groups, e) : 0;
 }
 
 static int sample(const void *arguments)
@@ -159,7 +159,7 @@ static int sample(const void *arguments)
     struct sampling_plan plan;
     struct error e = {0};
     if (a.every_ns == 0)
-        a.every_ns = a.prometheus != NULL ? NS_PER_S : 10 * NS_PER_MS;
+        a.every_ns = a.prometheus ? NS_PER_S : 10 * NS_PER_MS;
     if (make_plan(&a, &plan, &e) == -1)
         return program_fail(EXIT_USAGE, &e);
     return sampling_run(&plan, &e) == 0 ? EXIT_DONE : program_fail(EXIT_LAB, &e);

@@ -20,7 +20,7 @@ static int answer(const struct program_spec *program, const struct program_argum
         printf("%s %s\n", program->name, HARNESS_VERSION);
         return EXIT_DONE;
     }
-    if (extra != NULL) {
+    if (extra) {
         log_error("\"%s\" is not expected: options only, see --help", extra);
         return EXIT_USAGE;
     }

@@ -159,7 +159,7 @@ void process_stop(struct process *p, int64_t grace_ns)
     close_pipe(&p->err);
 }
 
-/* ---- run to the end ------------------------------------------------------------------------------------- */
+/* ---- run to the end */
 
 struct transfer {
     struct process *process;

@@ -32,8 +32,7 @@ static const struct field fields[] = {
 static const struct table document_table = {"nic-config", "Settings of a host's interfaces.",
                                             sizeof(struct document), fields, NULL};
 
-/* ---- canonical form
- * --------------------------------------------------------------------------------------------- */
+/* ---- canonical form */
 
 static json_t *canonical(const struct table *table, const json_t *json);
 
@@ -44,7 +43,7 @@ static json_t *canonical_value(const struct field *f, const json_t *value)
     if (json_is_null(value))
         return json_null();
     if (f->kind == FIELD_QUANTITY && units_parse(f->unit, json_string_value(value), &number, NULL) == 0)
-        return json_string(units_format(f->unit, number, text, sizeof(text)));
+        return json_string(units_format(f->unit, number, text, sizeof text));
     if (f->kind == FIELD_NUMBER)
         return json_real(json_number_value(value));
     if (f->kind == FIELD_OBJECT)
@@ -80,8 +79,7 @@ static json_t *without_nulls(const json_t *settings)
     return copy;
 }
 
-/* ---- loading
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- loading */
 
 static json_t *strip_all(const json_t *interfaces)
 {
@@ -134,15 +132,14 @@ json_t *document_load(const char *path, struct error *e)
     bool input = strcmp(path, "-") == 0;
     json_error_t where;
     json_t *document = input ? json_loadf(stdin, JSON_REJECT_DUPLICATES, &where) : json_file_load(path, e);
-    if (document == NULL && input)
+    if (!document && input)
         error_set(e, "standard input:%d:%d: %s", where.line, where.column, where.text);
     json_t *interfaces = document ? document_interfaces(document, input ? "standard input" : path, e) : NULL;
     json_decref(document);
     return interfaces;
 }
 
-/* ---- parts
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- parts */
 
 int document_settings(const json_t *json, struct settings *settings, struct error *e)
 {
@@ -182,7 +179,7 @@ int document_same(const struct knob *knob, const json_t *now, const json_t *targ
 {
     struct settings a, b;
     *same = same_json(now, target);
-    if (knob->same == NULL)
+    if (!knob->same)
         return 0;
     if (document_settings(now, &a, e) != 0)
         return -1;

@@ -12,8 +12,7 @@
 
 #define JOURNAL_LIMIT (16 << 20)
 
-/* ---- records
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- records */
 
 /* Whether this is the boot that the record was written in. */
 static bool same_boot(const char *boot)
@@ -44,7 +43,7 @@ static void take_before(struct journal *j, const char *interface, const json_t *
 static json_t *knobs_of(struct journal *j, const char *interface)
 {
     json_t *knobs = json_object_get(j->written, interface);
-    if (knobs == NULL) {
+    if (!knobs) {
         knobs = json_object();
         json_object_set_new(j->written, interface, knobs);
     }
@@ -70,19 +69,19 @@ static int take(struct journal *j, const json_t *record, struct error *e)
     const char *type = json_string_value(json_object_get(record, "type"));
     const char *interface = json_string_value(json_object_get(record, "interface"));
     const char *knob = json_string_value(json_object_get(record, "knob"));
-    if (type == NULL)
+    if (!type)
         return error_set(e, "a record has no type");
     if (strcmp(type, "begin") == 0)
         take_begin(j, record);
     else if (strcmp(type, "done") == 0)
         j->done = true;
-    else if (interface == NULL)
+    else if (!interface)
         return error_set(e, "a record of type \"%.20s\" names no interface", type);
     else if (strcmp(type, "before") == 0)
         take_before(j, interface, record);
-    else if (knob != NULL && strcmp(type, "write") == 0)
+    else if (knob && strcmp(type, "write") == 0)
         take_write(j, interface, knob, json_object_get(record, "settings"));
-    else if (knob != NULL && strcmp(type, "written") == 0)
+    else if (knob && strcmp(type, "written") == 0)
         take_written(j, interface, knob);
     else
         return error_set(e, "unknown record \"%.20s\"", type);
@@ -92,7 +91,7 @@ static int take(struct journal *j, const json_t *record, struct error *e)
 int journal_parse(struct journal *j, const char *text, size_t length, struct error *e)
 {
     const char *end;
-    for (int line = 1; length > 0 && (end = memchr(text, '\n', length)) != NULL; line++) {
+    for (int line = 1; length > 0 && (end = memchr(text, '\n', length)); line++) {
         json_error_t where;
         json_t *record = json_loadb(text, (size_t)(end - text), JSON_REJECT_DUPLICATES, &where);
         int result = record ? take(j, record, e) : error_set(e, "%s", where.text);
@@ -105,8 +104,7 @@ int journal_parse(struct journal *j, const char *text, size_t length, struct err
     return 0;
 }
 
-/* ---- the file
- * --------------------------------------------------------------------------------------------------- */
+/* ---- the file */
 
 static int make_folder_of(const char *path, struct error *e)
 {
@@ -171,7 +169,7 @@ static void clear(struct journal *j, const char *path)
 static char *read_records(struct journal *j, size_t *length, struct error *e)
 {
     char *text = files_read(j->path, JOURNAL_LIMIT, length, e);
-    if (text != NULL && journal_parse(j, text, *length, e) == 0)
+    if (text && journal_parse(j, text, *length, e) == 0)
         return text;
     free(text);
     error_prefix(e, "the journal %s", j->path);
@@ -188,7 +186,7 @@ int journal_open(struct journal *j, const char *path, bool create, struct error 
     if (result != 0)
         return result == 1 ? 0 : -1;
     char *text = read_records(j, &length, e);
-    if (text == NULL)
+    if (!text)
         return -1;
     result = cut_torn_line(j, text, length, e);
     free(text);
@@ -203,7 +201,7 @@ int journal_peek(struct journal *j, const char *path, struct error *e)
         return 0;
     char *text = read_records(j, &length, e);
     free(text);
-    return text != NULL ? 0 : -1;
+    return text ? 0 : -1;
 }
 
 void journal_close(struct journal *j)
@@ -227,8 +225,7 @@ int journal_remove(struct journal *j, struct error *e)
     return 0;
 }
 
-/* ---- writing
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- writing */
 
 /* Append one record, wait for the disk, and take it over as if it had been read. */
 static int append(struct journal *j, json_t *record, struct error *e)
@@ -236,7 +233,7 @@ static int append(struct journal *j, json_t *record, struct error *e)
     char *text = json_dumps(record, JSON_COMPACT);
     size_t length = text ? strlen(text) : 0;
     int result = 0;
-    if (text == NULL) {
+    if (!text) {
         result = error_set(e, "out of memory for a record of the journal");
     } else {
         text[length++] = '\n';
@@ -295,8 +292,7 @@ int journal_note_done(struct journal *j, struct error *e)
     return append(j, json_pack("{s:s}", "type", "done"), e);
 }
 
-/* ---- asking
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- asking */
 
 static const json_t *write_of(const struct journal *j, const char *interface, const char *knob)
 {

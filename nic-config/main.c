@@ -45,8 +45,7 @@ struct job {
     json_t *output;
 };
 
-/* ---- output
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- output */
 
 static void tell(struct job *job, const char *key, json_t *value)
 {
@@ -71,8 +70,7 @@ static enum status fail(struct job *job, enum status status, const struct error 
     return status;
 }
 
-/* ---- commands
- * --------------------------------------------------------------------------------------------------- */
+/* ---- commands */
 
 static json_t *facts_of(const struct transaction *t)
 {
@@ -117,7 +115,7 @@ static enum status prepare(struct job *job)
 {
     struct error e = {""};
     json_t *interfaces = document_load(job->names[0], &e);
-    if (interfaces == NULL)
+    if (!interfaces)
         return fail(job, WRONG_USE, &e);
     int result = transaction_prepare(&job->transaction, interfaces, &e);
     json_decref(interfaces);
@@ -231,7 +229,7 @@ static const struct command commands[] = {
     {"diff", run_diff, 1, 1, false, false, WITH_LISTS},    {"set", run_set, 1, 1, true, true, WITH_LISTS},
     {"restore", run_restore, 0, 0, true, false, NO_LISTS}, {"keep", run_keep, 0, 0, true, false, NO_LISTS},
 };
-#define COMMANDS (sizeof(commands) / sizeof(commands[0]))
+#define COMMANDS (sizeof commands / sizeof commands[0])
 
 static const struct command *find_command(const char *name, struct error *e)
 {
@@ -248,8 +246,7 @@ static const struct command *find_command(const char *name, struct error *e)
     return NULL;
 }
 
-/* ---- the frame
- * -------------------------------------------------------------------------------------------------- */
+/* ---- the frame */
 
 /* "3:EBUSY", "3:kill" */
 static int parse_fault(const char *text, struct fault *fault, struct error *e)
@@ -261,10 +258,10 @@ static int parse_fault(const char *text, struct fault *fault, struct error *e)
                   {"ENOMEM", ENOMEM}, {"EBUSY", EBUSY},           {"EINVAL", EINVAL},
                   {"ERANGE", ERANGE}, {"EOPNOTSUPP", EOPNOTSUPP}, {"kill", 0}};
     char *end;
-    if (text == NULL)
+    if (!text)
         return 0;
     long at = strtol(text, &end, 10);
-    for (size_t i = 0; at > 0 && at < 100000 && *end == ':' && i < sizeof(errors) / sizeof(errors[0]); i++)
+    for (size_t i = 0; at > 0 && at < 100000 && *end == ':' && i < sizeof errors / sizeof errors[0]; i++)
         if (strcmp(end + 1, errors[i].name) == 0) {
             *fault = (struct fault){.at = (int)at, .error = errors[i].number};
             return 0;
@@ -346,7 +343,7 @@ static const struct command *choose(const char **words, size_t count, struct err
         return NULL;
     }
     const struct command *command = find_command(words[0], e);
-    if (command == NULL || (count - 1 >= command->least && count - 1 <= command->most))
+    if (!command || (count - 1 >= command->least && count - 1 <= command->most))
         return command;
     error_set(e, "%s takes %s", command->name,
               command->most == 0   ? "no argument"
@@ -359,7 +356,7 @@ static enum status run_words(const struct arguments *arguments, const char **wor
 {
     struct error e = {""};
     const struct command *command = choose(words, count, &e);
-    if (command != NULL)
+    if (command)
         return run_job(command, arguments, words + 1, count - 1);
     log_error("%s; see nic-config --help", e.text);
     return WRONG_USE;

@@ -21,7 +21,7 @@ int transaction_read(struct transaction *t, const json_t *names, struct error *e
     {
         struct subject *s = transaction_add(t, json_string_value(name), e);
         struct settings settings;
-        if (s == NULL)
+        if (!s)
             return -1;
         subject_read_before(s);
         if (s->device.index == 0)
@@ -36,8 +36,7 @@ int transaction_read(struct transaction *t, const json_t *names, struct error *e
     return 0;
 }
 
-/* ---- preparing
- * -------------------------------------------------------------------------------------------------- */
+/* ---- preparing */
 
 static const struct knob *knob_of(const char *key)
 {
@@ -52,7 +51,7 @@ static const struct knob *knob_of(const char *key)
 static const char *why_missing(const struct subject *s, const char *key)
 {
     const char *why = json_string_value(json_object_get(s->missing, key));
-    if (knob_of(key) == NULL)
+    if (!knob_of(key))
         return "it is no setting of a Linux interface";
     if (why)
         return why;
@@ -73,10 +72,10 @@ static int settle_missing(struct transaction *t, struct subject *s, struct error
     json_object_foreach_safe(s->wanted, next, key, value)
     {
         const char *unread = json_string_value(json_object_get(s->unread, key));
-        if (unread != NULL)
+        if (unread)
             return error_set(e, "%s: %s could not be read: %s", s->device.name, key, unread);
         const char *why = why_missing(s, key);
-        if (why == NULL)
+        if (!why)
             continue;
         if (!t->skip_missing)
             return error_set(e, "%s: %s cannot be set: %s (--skip-missing leaves it out)", s->device.name,
@@ -132,7 +131,7 @@ int transaction_prepare(struct transaction *t, const json_t *interfaces, struct 
     json_object_foreach((json_t *)(uintptr_t)interfaces, name, wanted)
     {
         struct subject *s = transaction_add(t, name, e);
-        if (s == NULL)
+        if (!s)
             return -1;
         subject_read_before(s);
         s->wanted = json_deep_copy(wanted);
@@ -145,8 +144,7 @@ int transaction_prepare(struct transaction *t, const json_t *interfaces, struct 
     return 0;
 }
 
-/* ---- comparing
- * -------------------------------------------------------------------------------------------------- */
+/* ---- comparing */
 
 void transaction_compare(struct transaction *t)
 {

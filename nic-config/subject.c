@@ -15,7 +15,7 @@ void subject_recall(struct subject *s, const struct journal *journal)
 int subject_open(struct subject *s, struct host *host, const struct journal *journal, const char *name,
                  struct error *e)
 {
-    memset(s, 0, sizeof(*s));
+    memset(s, 0, sizeof *s);
     if (device_open(&s->device, host, name, e) != 0)
         return -1;
     s->before = json_object();
@@ -29,7 +29,7 @@ int subject_open(struct subject *s, struct host *host, const struct journal *jou
 void subject_close(struct subject *s)
 {
     json_t *all[] = {s->before, s->places, s->missing, s->unread, s->wanted, s->target};
-    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         json_decref(all[i]);
     if (s->has_recalled)
         table_free(&settings_table, &s->recalled);

@@ -7,8 +7,7 @@
 /* A setting that another one moved is written again; three rounds settle all that can be settled. */
 #define ROUNDS 3
 
-/* ---- subjects
- * --------------------------------------------------------------------------------------------------- */
+/* ---- subjects */
 
 void transaction_init(struct transaction *t, struct host *host, struct journal *journal)
 {
@@ -30,15 +29,15 @@ void transaction_free(struct transaction *t)
     free(t->subjects);
     json_t *all[] = {t->changes, t->skipped, t->warnings, t->thresholds, t->restored,
                      t->failed,  t->gone,    t->asked,    t->read};
-    for (size_t k = 0; k < sizeof(all) / sizeof(all[0]); k++)
+    for (size_t k = 0; k < sizeof all / sizeof all[0]; k++)
         json_decref(all[k]);
-    memset(t, 0, sizeof(*t));
+    memset(t, 0, sizeof *t);
 }
 
 struct subject *transaction_add(struct transaction *t, const char *name, struct error *e)
 {
-    struct subject *larger = realloc(t->subjects, (t->count + 1) * sizeof(*larger));
-    if (larger == NULL) {
+    struct subject *larger = realloc(t->subjects, (t->count + 1) * sizeof *larger);
+    if (!larger) {
         error_set(e, "out of memory");
         return NULL;
     }
@@ -63,8 +62,7 @@ void transaction_note_change(struct transaction *t, const struct subject *s, con
     }
 }
 
-/* ---- one step
- * --------------------------------------------------------------------------------------------------- */
+/* ---- one step */
 
 enum step { STEP_SAME, STEP_WROTE, STEP_MISMATCH, STEP_MISSING, STEP_FAILED };
 
@@ -143,8 +141,7 @@ static void say_mismatch(struct transaction *t, const struct subject *s, const s
     free(read);
 }
 
-/* ---- applying
- * --------------------------------------------------------------------------------------------------- */
+/* ---- applying */
 
 static bool interrupted(void)
 {
@@ -221,8 +218,7 @@ int transaction_apply(struct transaction *t, struct error *e)
                      ROUNDS);
 }
 
-/* ---- putting back
- * ----------------------------------------------------------------------------------------------- */
+/* ---- putting back */
 
 /* The last knob first, but what reloads an interface before all: after it the others are the driver's defaults. */
 static size_t undo_order(const struct knob *order[])
@@ -324,7 +320,7 @@ static bool is_gone(struct transaction *t, const struct subject *s, const json_t
         why = "the interface of this name is another device now";
     if (why)
         json_array_append_new(t->gone, json_pack("{s:s,s:s}", "interface", s->device.name, "why", why));
-    return why != NULL;
+    return why;
 }
 
 int transaction_restore(struct transaction *t, struct error *e)
@@ -334,7 +330,7 @@ int transaction_restore(struct transaction *t, struct error *e)
     json_object_foreach(t->journal->before, name, record)
     {
         struct subject *s = transaction_add(t, name, e);
-        if (s == NULL)
+        if (!s)
             return -1;
         json_decref(s->before);
         s->before = json_incref(json_object_get(record, "settings"));
@@ -348,8 +344,7 @@ int transaction_restore(struct transaction *t, struct error *e)
     return transaction_undo(t, e);
 }
 
-/* ---- telling
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- telling */
 
 static json_t *read_now(struct subject *s)
 {

@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* ---- places --------------------------------------------------------------------------------------------- */
+/* ---- places */
 
 static char *state_folder(const char *below, struct error *e)
 {
@@ -80,7 +80,7 @@ char *places_project(const char *name, struct error *e)
     return NULL;
 }
 
-/* ---- locks ---------------------------------------------------------------------------------------------- */
+/* ---- locks */
 
 struct lab_lock {
     int *fds;

@@ -27,7 +27,7 @@ struct ssh_session {
     char *why;             /* how the connection ended, once it has */
 };
 
-/* ---- quoting -------------------------------------------------------------------------------------------- */
+/* ---- quoting */
 
 /* Words of these alone mean themselves to every POSIX shell ("=" is not among them: NAME=x before a command
  * assigns). */
@@ -60,7 +60,7 @@ void ssh_quote_all(struct text *line, const char *const argv[])
     }
 }
 
-/* ---- ssh's own arguments -------------------------------------------------------------------------------- */
+/* ---- ssh's own arguments */
 
 struct arguments {
     char **items;
@@ -195,7 +195,7 @@ static bool copy_target(struct ssh_target *to, const struct ssh_target *from)
     return whole;
 }
 
-/* ---- the connection ------------------------------------------------------------------------------------- */
+/* ---- the connection */
 
 /* The last line of what a program said on stderr, without control characters: it comes from another machine.
  */
@@ -402,7 +402,7 @@ void ssh_close(struct ssh_session *s)
     free(s);
 }
 
-/* ---- commands ------------------------------------------------------------------------------------------- */
+/* ---- commands */
 
 static char **command_arguments(const struct ssh_session *s, const char *const argv[])
 {

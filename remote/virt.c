@@ -35,7 +35,7 @@ struct virt {
     size_t first, waiting;
 };
 
-/* ---- errors ----------------------------------------------------------------------------------------------------- */
+/* ---- errors */
 
 int virt_error(struct error *e, const char *format, ...)
 {
@@ -103,7 +103,7 @@ static int explain_open(const char *uri, struct error *e)
     return error_set(e, "cannot connect to libvirt at %s: %s", uri, said);
 }
 
-/* ---- the event loop: one thread for the process ------------------------------------------------------------------ */
+/* ---- the event loop: one thread for the process */
 
 static void *run_events(void *data)
 {
@@ -149,7 +149,7 @@ static void release(void *data)
     free(v);
 }
 
-/* ---- connection -------------------------------------------------------------------------------------------------- */
+/* ---- connection */
 
 static int watch_locked(struct virt *v, struct error *e);
 
@@ -266,7 +266,7 @@ virConnectPtr virt_connection(struct virt *v)
     return connection_of(v, NULL);
 }
 
-/* ---- domains ------------------------------------------------------------------------------------------------------ */
+/* ---- domains */
 
 /* The domain, or NULL: absent (*absent is set) or an error. */
 static virDomainPtr find(struct virt *v, const char *name, bool *absent, struct error *e)
@@ -353,7 +353,7 @@ int virt_domain_stop(struct virt *v, const char *name, int64_t grace_ns, struct 
     return result;
 }
 
-/* ---- reaching a guest --------------------------------------------------------------------------------------------- */
+/* ---- reaching a guest */
 
 /* The first IPv4 address of the interface with this MAC that one source knows. */
 static char *address_from(virDomainPtr domain, unsigned source, const char *mac)
@@ -485,7 +485,7 @@ struct ssh_session *virt_host_open(struct virt *v, const struct lab *lab, const 
     return s;
 }
 
-/* ---- events ------------------------------------------------------------------------------------------------------- */
+/* ---- events */
 
 static const char *stopped_because(int detail)
 {

@@ -17,7 +17,7 @@ virConnectPtr virt_connection(struct virt *v);
 /* Fill e with "CONTEXT: what libvirt said last in this thread"; returns -1. */
 int virt_error(struct error *e, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* ---- domains -------------------------------------------------------------------------------------------- */
+/* ---- domains */
 
 enum virt_state { VIRT_ABSENT, VIRT_OFF, VIRT_RUNNING, VIRT_PAUSED, VIRT_CRASHED };
 extern const char *const virt_state_names[];
@@ -42,7 +42,7 @@ int virt_host_target(struct virt *v, const struct lab *lab, const struct lab_hos
 struct ssh_session *virt_host_open(struct virt *v, const struct lab *lab, const struct lab_host *host,
                                    int64_t timeout_ns, struct error *e);
 
-/* ---- events --------------------------------------------------------------------------------------------- */
+/* ---- events */
 
 struct virt_event {
     char domain[128];

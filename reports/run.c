@@ -11,7 +11,7 @@
 
 #define PAUSE_LIMIT 5000000 /* lines of pauses.jsonl that a drawing takes */
 
-/* ---- result.json ---------------------------------------------------------------------------------------- */
+/* ---- result.json */
 
 const json_t *run_get(const struct run *run, const char *path)
 {
@@ -186,7 +186,7 @@ static int add_result(struct runs *runs, const char *folder, struct error *e)
     return result;
 }
 
-/* ---- labels --------------------------------------------------------------------------------------------- */
+/* ---- labels */
 
 static void add_to_label(struct run *run, const char *more)
 {
@@ -268,7 +268,7 @@ void runs_free(struct runs *runs)
     *runs = (struct runs){0};
 }
 
-/* ---- samples.jsonl -------------------------------------------------------------------------------------- */
+/* ---- samples.jsonl */
 
 /* The columns of one host as its latest header has them: indices into run->series. */
 struct layout {

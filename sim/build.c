@@ -36,7 +36,7 @@ static int power_of_two(const char *of, const char *what, int32_t value, struct 
     return error_set(e, "simulator: %s: %s is %d, it must be a power of two", of, what, value);
 }
 
-/* ---- checks ----------------------------------------------------------------------------------------- */
+/* ---- checks */
 
 #define MOST_PS    (INT64_C(1000) * SIM_PS_PER_S)
 #define MOST_BYTES (INT64_C(1) << 40)
@@ -190,7 +190,7 @@ static int check(const struct sim_config *c, struct error *e)
     return 0;
 }
 
-/* ---- ports ------------------------------------------------------------------------------------------ */
+/* ---- ports */
 
 static void clear_list(struct packet_list *list)
 {
@@ -271,7 +271,7 @@ static int build_ports(struct sim *sim, const struct sim_config *c, struct error
     return 0;
 }
 
-/* ---- hosts ------------------------------------------------------------------------------------------ */
+/* ---- hosts */
 
 /* Bytes a second of one direction: transfers a second, lanes, and the line code (PCI Express Base Specification). */
 static int64_t pcie_bytes_per_s(const struct sim_pcie_config *p)
@@ -401,7 +401,7 @@ static int build_hosts(struct sim *sim, const struct sim_config *c, struct error
     return 0;
 }
 
-/* ---- flows ------------------------------------------------------------------------------------------ */
+/* ---- flows */
 
 static void build_qp(struct sim *sim, const struct sim_config *c, uint32_t index, uint32_t flow, bool back)
 {
@@ -518,7 +518,7 @@ static int build_flows(struct sim *sim, const struct sim_config *c, struct error
     return 0;
 }
 
-/* ---- the whole -------------------------------------------------------------------------------------- */
+/* ---- the whole */
 
 /* A slot of the event wheel holds about one event when all ports send packets of 1 KB, yet the wheel spans a packet's way. */
 static int64_t slot_ps(const struct sim_config *c)

@@ -33,7 +33,7 @@ enum event_kind {
     EVENT_STORM,     /* storm: begins or ends */
 };
 
-/* ---- packets ---------------------------------------------------------------------------------------- */
+/* ---- packets */
 
 enum packet_kind { PACKET_DATA, PACKET_ACK, PACKET_NAK, PACKET_READ_REQUEST, PACKET_CNP, PACKET_PFC };
 
@@ -69,7 +69,7 @@ struct delay_line {
     uint32_t first, last; /* first NONE: empty */
 };
 
-/* ---- ports ------------------------------------------------------------------------------------------ */
+/* ---- ports */
 
 /* Egress queues, the lowest bit goes first: PFC frames, unpaused control, then priority 7 down to 0. */
 enum { QUEUE_PFC, QUEUE_CONTROL, QUEUE_OF_PRIORITY_7, QUEUES = QUEUE_OF_PRIORITY_7 + SIM_PRIORITIES };
@@ -138,7 +138,7 @@ struct priority_counters {
     int64_t first_pause_ps, longest_pause_ps, longest_start_ps;
 };
 
-/* ---- hosts ------------------------------------------------------------------------------------------ */
+/* ---- hosts */
 
 struct memory {
     int64_t free_ps; /* when the service centre has done what it was given */
@@ -233,7 +233,7 @@ struct host {
     size_t column_count;
 };
 
-/* ---- flows and queue pairs -------------------------------------------------------------------------- */
+/* ---- flows and queue pairs */
 
 /* "Sender" and "receiver" mean the data: of a read the sender is the responder. PSNs count packets from 0 in 64 bits. */
 struct queue_pair {
@@ -284,7 +284,7 @@ struct flow {
     struct histogram *latency;
 };
 
-/* ---- the whole -------------------------------------------------------------------------------------- */
+/* ---- the whole */
 
 struct sim {
     int64_t now_ps;

@@ -23,7 +23,7 @@
 #define SIM_PS_PER_S   INT64_C(1000000000000)
 #define SIM_FOREVER    INT64_MAX
 
-/* ---- framing: bytes that a packet occupies beside its payload --------------------------------------- */
+/* ---- framing: bytes that a packet occupies beside its payload */
 
 struct sim_framing {
     int32_t
@@ -38,7 +38,7 @@ struct sim_framing {
 };
 void sim_framing_defaults(struct sim_framing *f);
 
-/* ---- settings: what nic-config changes on a real host ----------------------------------------------- */
+/* ---- settings: what nic-config changes on a real host */
 
 /* Reaction point, under mlx5's names; units as there. */
 struct sim_dcqcn_rp {
@@ -84,9 +84,7 @@ void sim_settings_defaults(struct sim_settings *s, int64_t port_buffer_bytes);
  * iboe_get_mtu). */
 int32_t sim_infiniband_mtu(int64_t link_mtu_bytes);
 
-/* ---- hosts
- * -----------------------------------------------------------------------------------------------------------
- */
+/* ---- hosts */
 
 /* The NIC's PCI Express link. generation 0: no such link, data is there when it is needed. */
 struct sim_pcie_config {
@@ -170,9 +168,7 @@ struct sim_host_config {
 /* An ideal host: no PCIe, no memory limits, PFC off. */
 void sim_host_defaults(struct sim_host_config *h);
 
-/* ---- links
- * -----------------------------------------------------------------------------------------------------------
- */
+/* ---- links */
 
 enum sim_node_kind { SIM_HOST, SIM_SWITCH, SIM_BRIDGE };
 
@@ -192,9 +188,7 @@ struct sim_link_config {
 /* Light in fibre: 5 ns a metre. */
 int64_t sim_cable_delay_ps(int64_t length_mm);
 
-/* ---- flows
- * -----------------------------------------------------------------------------------------------------------
- */
+/* ---- flows */
 
 enum sim_operation { SIM_WRITE, SIM_READ, SIM_SEND };
 enum sim_flow_mode {
@@ -243,7 +237,7 @@ struct sim_flow_stats {
     int64_t finished_ps; /* when message_count was reached on all queue pairs; -1: not yet */
 };
 
-/* ---- the whole -------------------------------------------------------------------------------------- */
+/* ---- the whole */
 
 struct sim_config {
     uint64_t seed;

@@ -46,7 +46,7 @@ int64_t sim_sizes_draw(enum sim_sizes sizes, struct random *random)
     return bytes > 0 ? bytes : 1;
 }
 
-/* ---- growing the list ----------------------------------------------------------------------------------- */
+/* ---- growing the list */
 
 struct making {
     const struct sim_workload_config *w;
@@ -91,7 +91,7 @@ static const uint32_t *receivers(const struct sim_workload_config *w, size_t *co
     return w->to_count ? w->to : w->from;
 }
 
-/* ---- patterns ------------------------------------------------------------------------------------------- */
+/* ---- patterns */
 
 static int make_poisson(struct making *m, struct error *e)
 {

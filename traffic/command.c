@@ -13,7 +13,7 @@ static const char *const ecn_names[] = {"not-ect", "ect1", "ect0", "ce", NULL};
 #define ECN_UNSET  (-1)
 #define DSCP_UNSET (-1)
 
-/* ---- tables ------------------------------------------------------------------------------------------------------ */
+/* ---- tables */
 
 #define LOCAL(member) offsetof(struct traffic_options, flow.local.member)
 #define FLOW(member)  offsetof(struct traffic_options, flow.member)
@@ -419,7 +419,7 @@ void traffic_options_help(const char *subcommand, const char *synopsis, const ch
     options_help(stdout, "roce-traffic", usage, about, driving ? drive_specs : serve_specs);
 }
 
-/* ---- message sizes ----------------------------------------------------------------------------------------------- */
+/* ---- message sizes */
 
 static int add_size(int64_t size, int64_t *sizes, size_t *count, struct error *e)
 {
@@ -457,13 +457,13 @@ int traffic_sizes(const char *text, int64_t *sizes, size_t *count, struct error 
     char *copy = strdup(text), *rest = copy, *item;
     int result = copy ? 0 : error_set(e, "out of memory");
     *count = 0;
-    while (result == 0 && (item = strsep(&rest, ",")) != NULL)
+    while (result == 0 && (item = strsep(&rest, ",")))
         result = add_sizes(item, sizes, count, e);
     free(copy);
     return result;
 }
 
-/* ---- from options to plans --------------------------------------------------------------------------------------- */
+/* ---- from options to plans */
 
 static int traffic_class_of(const struct flow_options *o, int64_t *traffic_class, struct error *e)
 {
@@ -580,7 +580,7 @@ static int make_flow(const struct flow_options *o, struct drive_plan *flow, stru
     return plan_table.check(&flow->plan, "", e);
 }
 
-/* ---- flows ------------------------------------------------------------------------------------------------------- */
+/* ---- flows */
 
 #define FLOW_MAX_WORDS 64
 

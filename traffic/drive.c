@@ -32,7 +32,7 @@ struct flow {
     enum drive_result result;
 };
 
-/* ---- before traffic ---------------------------------------------------------------------------------------------- */
+/* ---- before traffic */
 
 /* The server takes memory and makes queue pairs while this side does. */
 static int set_up(struct flow *f, struct error *e)
@@ -62,7 +62,7 @@ static int wait_for_others(struct flow *f, struct error *e)
     return atomic_load(&g->failed) ? error_set(e, "another flow of this process failed before the start") : 0;
 }
 
-/* ---- a message size ---------------------------------------------------------------------------------------------- */
+/* ---- a message size */
 
 static bool phase_over(const struct session *s)
 {
@@ -154,7 +154,7 @@ static int run_phase(struct flow *f, size_t index, struct error *e)
     return 0;
 }
 
-/* ---- a flow ------------------------------------------------------------------------------------------------------ */
+/* ---- a flow */
 
 static int run_flow(struct flow *f, struct error *e)
 {

@@ -31,7 +31,7 @@ bool session_sends(const struct session *s)
     return s->driver || s->plan->bidirectional;
 }
 
-/* ---- opening ----------------------------------------------------------------------------------------------------- */
+/* ---- opening */
 
 static int open_memory(struct session *s, const struct local_options *local, int kind, struct error *e)
 {
@@ -86,7 +86,7 @@ int session_open(struct session *s, const struct local_options *local, int memor
     return connection_open(&s->connection, &s->mine, e);
 }
 
-/* ---- rate limits in hardware ------------------------------------------------------------------------------------- */
+/* ---- rate limits in hardware */
 
 /* Can the device pace reliable connections at this rate (kbit/s)? ibv_query_device_ex: packet_pacing_caps. */
 static bool device_paces(const struct session *s, uint32_t rate_kbps)
@@ -163,7 +163,7 @@ void session_close(struct session *s)
     s->pd = NULL;
 }
 
-/* ---- a phase ----------------------------------------------------------------------------------------------------- */
+/* ---- a phase */
 
 /* --flip: the byte is spoilt where the driver's direction leaves from, which for reads is the server. */
 static int spoil(struct session *s, struct error *e)
@@ -225,7 +225,7 @@ int session_begin(struct session *s, const struct start *start, struct error *e)
     return s->engine.sends || s->engine.receives ? engine_start(&s->engine, e) : 0;
 }
 
-/* ---- waiting ----------------------------------------------------------------------------------------------------- */
+/* ---- waiting */
 
 static int take_sent(struct session *s, const struct sent *sent, struct error *e)
 {
@@ -387,7 +387,7 @@ int session_await(struct session *s, const bool *flag, int64_t timeout_ns, const
     return 0;
 }
 
-/* ---- the end of a phase ------------------------------------------------------------------------------------------ */
+/* ---- the end of a phase */
 
 int session_drain(struct session *s, struct error *e)
 {
@@ -500,7 +500,7 @@ void session_failed(struct session *s, const struct error *e)
     session_report(s, false);
 }
 
-/* ---- lines ------------------------------------------------------------------------------------------------------- */
+/* ---- lines */
 
 void session_line(struct session *s, json_t *line)
 {

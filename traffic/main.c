@@ -29,7 +29,7 @@ static void report_end(struct output *output, const char *reason)
                                   "reason", reason));
 }
 
-/* ---- serve ------------------------------------------------------------------------------------------------------- */
+/* ---- serve */
 
 static void report_ready(struct output *output, const char *address, int64_t port)
 {
@@ -63,7 +63,7 @@ static int serve(struct context *c)
     return result == 0 ? 0 : EXIT_LAB;
 }
 
-/* ---- drive ------------------------------------------------------------------------------------------------------- */
+/* ---- drive */
 
 static int drive_flows(struct context *c, const char *host, int64_t port)
 {
@@ -91,7 +91,7 @@ static int drive(struct context *c)
     return drive_flows(c, c->arguments[0], c->options.port);
 }
 
-/* ---- loop: both sides in one process ----------------------------------------------------------------------------- */
+/* ---- loop: both sides in one process */
 
 static void *serve_thread(void *argument)
 {
@@ -137,7 +137,7 @@ static int routes(struct context *c)
     return routes_run(&c->options.flow.local, &c->output);
 }
 
-/* ---- the table --------------------------------------------------------------------------------------------------- */
+/* ---- the table */
 
 static const struct subcommand {
     const char *name, *synopsis, *about;

@@ -33,7 +33,7 @@ json_t *output_error(const char *flow, const char *status, const char *text)
                      (json_int_t)clock_realtime_ns(), "status", status, "text", text);
 }
 
-/* ---- the table --------------------------------------------------------------------------------------------------- */
+/* ---- the table */
 
 #define MIB_PER_S (8.0 * 1024 * 1024)
 

@@ -30,7 +30,7 @@ static void say(struct server *server, const char *what, const char *format, con
     output_line(server->output, output_event(what, text));
 }
 
-/* ---- one session ------------------------------------------------------------------------------------------------- */
+/* ---- one session */
 
 static int set_up(struct client *c, struct error *e)
 {
@@ -132,7 +132,7 @@ static void *client_thread(void *argument)
     return NULL;
 }
 
-/* ---- all sessions ------------------------------------------------------------------------------------------------ */
+/* ---- all sessions */
 
 static void reap(struct client *clients, bool all)
 {

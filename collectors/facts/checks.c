@@ -31,7 +31,7 @@ static void say(struct judge *j, enum verdict verdict, const char *subject, cons
     char reason[512];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(reason, sizeof(reason), format, arguments);
+    vsnprintf(reason, sizeof reason, format, arguments);
     va_end(arguments);
     json_array_append_new(j->list, json_pack("{s:s,s:s,s:s,s:s,s:s?}", "check", j->check, "subject", subject,
                                              "verdict", names[verdict], "reason", reason, "fix", fix));
@@ -42,13 +42,13 @@ static void say(struct judge *j, enum verdict verdict, const char *subject, cons
 static const json_t *at(const json_t *from, const char *a, const char *b)
 {
     const json_t *found = json_object_get(from, a);
-    return b != NULL ? json_object_get(found, b) : found;
+    return b ? json_object_get(found, b) : found;
 }
 
 static const char *word(const json_t *from, const char *a, const char *b)
 {
     const char *text = json_string_value(at(from, a, b));
-    return text != NULL ? text : "";
+    return text ? text : "";
 }
 
 /* A number, or -1. */
@@ -60,7 +60,7 @@ static int64_t number(const json_t *from, const char *a, const char *b)
 
 static bool has_module(const struct judge *j, const char *name)
 {
-    return at(j->facts, "modules", name) != NULL;
+    return at(j->facts, "modules", name);
 }
 
 static bool in_guest(const struct judge *j)
@@ -100,7 +100,7 @@ static void judge_relation(struct judge *j, const json_t *pair)
 {
     const char *relation = word(pair, "relation", NULL);
     char subject[64];
-    subject_of_pair(pair, subject, sizeof(subject));
+    subject_of_pair(pair, subject, sizeof subject);
     if (strcmp(relation, "PIX") == 0 || strcmp(relation, "PXB") == 0)
         say(j, OK, subject, NULL, "%s: peer-to-peer traffic stays inside PCIe switches", relation);
     else if (strcmp(relation, "PHB") == 0)
@@ -134,7 +134,7 @@ static void judge_bridge(struct judge *j, const json_t *bridge)
     char fix[160];
     /* setpci can switch it off until the next boot; the firmware's setup does so for good. */
     snprintf(
-        fix, sizeof(fix),
+        fix, sizeof fix,
         "setpci -s %s ECAP_ACS+0x6.w=0000 (until reboot; for good: switch ACS off in the firmware's setup)",
         address);
     if (!json_is_object(acs))
@@ -166,7 +166,7 @@ static void check_acs(struct judge *j)
         json_array_foreach(json_object_get(pair, "bridges"), k, bridge)
         {
             const char *address = word(bridge, "address", NULL);
-            if (json_object_get(judged, address) == NULL)
+            if (!json_object_get(judged, address))
                 judge_bridge(j, bridge);
             json_object_set_new(judged, address, json_true());
         }
@@ -186,7 +186,7 @@ static bool has_parameter(const struct judge *j, const char *parameter)
     const json_t *value;
     json_array_foreach(at(j->facts, "iommu", "parameters"), i, value)
     {
-        if (strcmp(json_string_value(value) != NULL ? json_string_value(value) : "", parameter) == 0)
+        if (strcmp(json_string_value(value) ? json_string_value(value) : "", parameter) == 0)
             return true;
     }
     return false;
@@ -210,7 +210,7 @@ static void check_iommu(struct judge *j)
     else if (translating > 0)
         say(j, WARNING, where, fix, "%lld of %lld IOMMU groups translate addresses, which serialises traffic",
             (long long)translating, (long long)groups);
-    else if (json_object_get(types, "identity") != NULL || has_parameter(j, "iommu=pt") ||
+    else if (json_object_get(types, "identity") || has_parameter(j, "iommu=pt") ||
              has_parameter(j, "iommu.passthrough=1"))
         say(j, OK, where, NULL, "the IOMMU passes addresses through (%lld groups)", (long long)groups);
     else
@@ -242,8 +242,8 @@ static void judge_bar1(struct judge *j, const json_t *gpu)
         say(j, UNKNOWN, gpu_name(gpu), NULL, "the size of BAR1 is not known");
         return;
     }
-    human(size, have, sizeof(have));
-    human(wanted, need, sizeof(need));
+    human(size, have, sizeof have);
+    human(wanted, need, sizeof need);
     if (size < wanted)
         say(j, FAILURE, gpu_name(gpu), fix, "BAR1 has %s, registering takes %s: ibv_reg_mr will fail", have,
             need);
@@ -282,9 +282,9 @@ static void check_resizable_bar(struct judge *j)
         else if (now < largest)
             say(j, WARNING, gpu_name(gpu),
                 "switch \"Above 4G Decoding\" and \"Resizable BAR\" on in the firmware's setup",
-                "BAR1 has %s and could have %s", human(now, a, sizeof(a)), human(largest, b, sizeof(b)));
+                "BAR1 has %s and could have %s", human(now, a, sizeof a), human(largest, b, sizeof b));
         else
-            say(j, OK, gpu_name(gpu), NULL, "BAR1 has its full size, %s", human(now, a, sizeof(a)));
+            say(j, OK, gpu_name(gpu), NULL, "BAR1 has its full size, %s", human(now, a, sizeof a));
     }
 }
 
@@ -339,7 +339,7 @@ static bool same_version(const char *a, const char *b)
 {
     size_t n = strlen(a) < strlen(b) ? strlen(a) : strlen(b);
     char next = strlen(a) > n ? a[n] : b[n];
-    return n >= 3 && strncmp(a, b, n) == 0 && (next == '\0' || strchr(".-_+", next) != NULL);
+    return n >= 3 && strncmp(a, b, n) == 0 && (next == '\0' || strchr(".-_+", next));
 }
 
 static void compare_version(struct judge *j, const char *what, const char *wanted, const char *found)
@@ -360,10 +360,10 @@ static void check_bundle(struct judge *j)
 {
     const json_t *bundle = j->wanted->bundle, *versions = json_object_get(j->facts, "versions"), *nic;
     size_t i;
-    if (bundle == NULL) {
+    if (!bundle) {
         say(j, UNKNOWN, "versions", "name the versions that belong together: host-facts --bundle FILE",
             "kernel %s, MLNX_OFED %s, NVIDIA %s: no bundle to compare with", word(versions, "kernel", NULL),
-            at(versions, "mlnx_ofed", NULL) != NULL && word(versions, "mlnx_ofed", NULL)[0] != '\0'
+            at(versions, "mlnx_ofed", NULL) && word(versions, "mlnx_ofed", NULL)[0] != '\0'
                 ? word(versions, "mlnx_ofed", NULL)
                 : "none",
             word(versions, "nvidia", NULL)[0] != '\0' ? word(versions, "nvidia", NULL) : "none");
@@ -385,10 +385,10 @@ static void check_gpu_counters(struct judge *j)
     double gpu = json_number_value(json_object_get(t, "gpu_rx_bytes_per_s"));
     if (no_gpu(j))
         return;
-    if (t == NULL || json_is_string(json_object_get(t, "missing")))
+    if (!t || json_is_string(json_object_get(t, "missing")))
         say(j, UNKNOWN, "gpu",
             "run it on the receiver while traffic flows: host-facts --check --measure --netdev IF --gpu N",
-            "%s", t == NULL ? "not measured" : word(t, "missing", NULL));
+            "%s", !t ? "not measured" : word(t, "missing", NULL));
     else if (wire < 1e6)
         say(j, UNKNOWN, "gpu", "run it on the receiver while traffic flows",
             "no RDMA traffic was received while measuring");
@@ -411,7 +411,7 @@ static void judge_link(struct judge *j, const json_t *pci, const char *kind)
     char subject[64];
     int64_t speed = number(link, "speed_MTps", NULL), width = number(link, "width_lanes", NULL);
     int64_t most = number(link, "max_speed_MTps", NULL), widest = number(link, "max_width_lanes", NULL);
-    snprintf(subject, sizeof(subject), "%s %s", kind, word(pci, "address", NULL));
+    snprintf(subject, sizeof subject, "%s %s", kind, word(pci, "address", NULL));
     if (speed < 0 || width < 0 || most < 0 || widest < 0)
         say(j, UNKNOWN, subject, NULL, "its PCIe link is not shown%s", in_guest(j) ? " in this guest" : "");
     else if (width < widest)
@@ -463,7 +463,7 @@ static void check_gid(struct judge *j)
             continue;
         any = true;
         char fix[128];
-        snprintf(fix, sizeof(fix), "ip address add 10.0.0.1/24 dev %s; ip link set %s up",
+        snprintf(fix, sizeof fix, "ip address add 10.0.0.1/24 dev %s; ip link set %s up",
                  word(nic, "netdev", NULL), word(nic, "netdev", NULL));
         if (has_v2_gid(rdma))
             say(j, OK, word(rdma, "device", NULL), NULL, "it has a routable RoCE v2 GID");
@@ -508,7 +508,7 @@ static void check_numa(struct judge *j)
     json_array_foreach(pairs, i, pair)
     {
         char subject[64];
-        subject_of_pair(pair, subject, sizeof(subject));
+        subject_of_pair(pair, subject, sizeof subject);
         bool far = strcmp(word(pair, "relation", NULL), "SYS") == 0;
         say(j, far ? FAILURE : OK, subject, far ? "use a NIC and a GPU of one NUMA node" : NULL,
             far ? "they belong to different NUMA nodes" : "they belong to one NUMA node");
@@ -536,7 +536,7 @@ static const struct {
 json_t *checks_run(const json_t *facts, const struct checks_wanted *wanted)
 {
     struct judge j = {.facts = facts, .wanted = wanted, .list = json_array()};
-    for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {
+    for (size_t i = 0; i < sizeof checks / sizeof checks[0]; i++) {
         j.check = checks[i].name;
         checks[i].run(&j);
     }

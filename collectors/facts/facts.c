@@ -6,7 +6,7 @@
 json_t *facts_gather(const struct facts_source *s, const char *netdev)
 {
     char host[256] = "";
-    (void)gethostname(host, sizeof(host) - 1);
+    (void)gethostname(host, sizeof host - 1);
     json_t *o = json_object();
     json_object_set_new(o, "schema", json_integer(1));
     json_object_set_new(o, "program", json_string("host-facts"));

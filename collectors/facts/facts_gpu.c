@@ -15,7 +15,7 @@
 static void read_config(const char *root, const char *address, struct pci_config *config)
 {
     uint8_t bytes[PCI_CONFIG_BYTES];
-    ssize_t length = sysfs_bytes(bytes, sizeof(bytes), root, "/sys/bus/pci/devices/%s/config", address);
+    ssize_t length = sysfs_bytes(bytes, sizeof bytes, root, "/sys/bus/pci/devices/%s/config", address);
     pci_config_parse(bytes, length > 0 ? (size_t)length : 0, config);
 }
 
@@ -24,15 +24,15 @@ static json_t *information(const char *root, const char *address, const char *na
 {
     char text[4096], value[128] = "";
     ssize_t length =
-        sysfs_bytes(text, sizeof(text) - 1, root, "/proc/driver/nvidia/gpus/%s/information", address);
+        sysfs_bytes(text, sizeof text - 1, root, "/proc/driver/nvidia/gpus/%s/information", address);
     text[length > 0 ? length : 0] = '\0';
-    for (const char *line = text; line != NULL && *line != '\0'; line = strchr(line, '\n')) {
+    for (const char *line = text; line && *line != '\0'; line = strchr(line, '\n')) {
         line += *line == '\n';
         size_t size = strlen(name);
         if (strncmp(line, name, size) != 0 || line[size] != ':')
             continue;
         const char *at = line + size + 1 + strspn(line + size + 1, " \t");
-        for (size_t i = 0; i + 1 < sizeof(value) && isprint((unsigned char)at[i]); i++) {
+        for (size_t i = 0; i + 1 < sizeof value && isprint((unsigned char)at[i]); i++) {
             value[i] = at[i];
             value[i + 1] = '\0';
         }
@@ -65,14 +65,14 @@ static void add_nvml(const struct nvml *n, const char *address, json_t *o)
     nvml_device device;
     struct nvml_bar1 bar1;
     char other[32], name[96];
-    if (n == NULL || nvml_device_count(n, &count, NULL) == -1)
+    if (!n || nvml_device_count(n, &count, NULL) == -1)
         return;
     for (unsigned int i = 0; i < count; i++) {
         if (nvml_device_by_index(n, i, &device, NULL) == -1 ||
-            nvml_pci_address(n, device, other, sizeof(other), NULL) == -1 || strcmp(other, address) != 0)
+            nvml_pci_address(n, device, other, sizeof other, NULL) == -1 || strcmp(other, address) != 0)
             continue;
         json_object_set_new(o, "index", json_integer(i));
-        if (nvml_name(n, device, name, sizeof(name), NULL) == 0)
+        if (nvml_name(n, device, name, sizeof name, NULL) == 0)
             json_object_set_new(o, "model", json_string(name));
         if (nvml_bar1_memory(n, device, &bar1, NULL) == 0)
             json_object_set_new(o, "bar1_used_bytes", json_integer((json_int_t)bar1.used_bytes));
@@ -171,8 +171,8 @@ json_t *facts_pairs(const struct facts_source *s, const json_t *nics, const json
         json_array_foreach(gpus, j, gpu)
         {
             const char *b = json_string_value(json_object_get(json_object_get(gpu, "pci"), "address"));
-            json_t *pair = a != NULL && b != NULL ? pair_json(s->root, a, b) : NULL;
-            if (pair == NULL)
+            json_t *pair = a && b ? pair_json(s->root, a, b) : NULL;
+            if (!pair)
                 continue;
             json_object_set(pair, "netdev", json_object_get(nic, "netdev"));
             json_array_append_new(list, pair);

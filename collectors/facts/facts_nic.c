@@ -26,7 +26,7 @@ static json_t *link_json(const struct pci_link *link)
                   {"width_lanes", link->width},
                   {"max_speed_MTps", link->max_speed_mtps},
                   {"max_width_lanes", link->max_width}};
-    for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
+    for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++)
         json_object_set_new(o, fields[i].name,
                             fields[i].value < 0 ? json_null() : json_integer(fields[i].value));
     return o;
@@ -36,9 +36,9 @@ json_t *facts_pci(const struct pci_device *device)
 {
     char id[16], class[16];
     json_t *o = json_object(), *path = json_array();
-    snprintf(id, sizeof(id), "%04x:%04x", (unsigned int)device->vendor & 0xffff,
+    snprintf(id, sizeof id, "%04x:%04x", (unsigned int)device->vendor & 0xffff,
              (unsigned int)device->device & 0xffff);
-    snprintf(class, sizeof(class), "%06x", (unsigned int)device->class & 0xffffff);
+    snprintf(class, sizeof class, "%06x", (unsigned int)device->class & 0xffffff);
     json_array_append_new(path, json_string(device->chain.host_bridge));
     for (size_t i = 0; i < device->chain.count; i++)
         json_array_append_new(path, json_string(device->chain.addresses[i]));
@@ -65,11 +65,11 @@ static json_t *gid_json(const char *root, const char *device, const char *port, 
 {
     char text[64], address[INET6_ADDRSTRLEN] = "";
     struct in6_addr gid;
-    if (sysfs_text(text, sizeof(text), root, "/sys/class/infiniband/%s/ports/%s/gids/%s", device, port,
+    if (sysfs_text(text, sizeof text, root, "/sys/class/infiniband/%s/ports/%s/gids/%s", device, port,
                    index) <= 0 ||
         !parse_gid(text, &gid))
         return NULL;
-    inet_ntop(AF_INET6, &gid, address, sizeof(address));
+    inet_ntop(AF_INET6, &gid, address, sizeof address);
     json_t *o = json_object();
     json_object_set_new(o, "index", json_integer(strtol(index, NULL, 10)));
     json_object_set_new(o, "gid", json_string(text));
@@ -92,7 +92,7 @@ static json_t *gids_json(const char *root, const char *device, const char *port)
         if (!isdigit((unsigned char)names.items[i][0]))
             continue;
         json_t *gid = gid_json(root, device, port, names.items[i]);
-        if (gid != NULL)
+        if (gid)
             json_array_append_new(list, gid);
     }
     sysfs_names_free(&names);
@@ -107,11 +107,11 @@ static bool belongs(const char *root, const char *device, const char *port, cons
         sysfs_list(root, "/sys/class/infiniband/%s/ports/%s/gid_attrs/ndevs", device, port);
     bool found = false;
     for (size_t i = 0; i < names.count && !found; i++)
-        found = sysfs_text(name, sizeof(name), root, "/sys/class/infiniband/%s/ports/%s/gid_attrs/ndevs/%s",
+        found = sysfs_text(name, sizeof name, root, "/sys/class/infiniband/%s/ports/%s/gid_attrs/ndevs/%s",
                            device, port, names.items[i]) > 0 &&
                 strcmp(name, netdev) == 0;
     sysfs_names_free(&names);
-    return found || (sysfs_text(name, sizeof(name), root, "/sys/class/infiniband/%s/parent", device) > 0 &&
+    return found || (sysfs_text(name, sizeof name, root, "/sys/class/infiniband/%s/parent", device) > 0 &&
                      strcmp(name, netdev) == 0);
 }
 
@@ -148,15 +148,15 @@ static json_t *find_rdma(const char *root, const char *netdev, int64_t mtu)
 {
     json_t *found = NULL;
     struct sysfs_names devices = sysfs_list(root, "/sys/class/infiniband");
-    for (size_t i = 0; i < devices.count && found == NULL; i++) {
+    for (size_t i = 0; i < devices.count && !found; i++) {
         struct sysfs_names ports = sysfs_list(root, "/sys/class/infiniband/%s/ports", devices.items[i]);
-        for (size_t j = 0; j < ports.count && found == NULL; j++)
+        for (size_t j = 0; j < ports.count && !found; j++)
             if (belongs(root, devices.items[i], ports.items[j], netdev))
                 found = rdma_json(root, devices.items[i], ports.items[j], mtu);
         sysfs_names_free(&ports);
     }
     sysfs_names_free(&devices);
-    return found != NULL ? found : json_null();
+    return found ? found : json_null();
 }
 
 /* ---- the interface */
@@ -164,7 +164,7 @@ static json_t *find_rdma(const char *root, const char *netdev, int64_t mtu)
 static void copy_printable(json_t *o, const char *name, const char *text, size_t size)
 {
     char copy[64] = "";
-    for (size_t i = 0; i < size && i + 1 < sizeof(copy) && isprint((unsigned char)text[i]); i++) {
+    for (size_t i = 0; i < size && i + 1 < sizeof copy && isprint((unsigned char)text[i]); i++) {
         copy[i] = text[i];
         copy[i + 1] = '\0';
     }
@@ -176,14 +176,14 @@ static void add_driver(const struct facts_source *s, const char *netdev, json_t 
     struct ethtool_drvinfo info = {.cmd = ETHTOOL_GDRVINFO};
     struct ifreq r = {.ifr_data = (void *)&info};
     int descriptor = s->live ? socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0) : -1;
-    snprintf(r.ifr_name, sizeof(r.ifr_name), "%s", netdev);
+    snprintf(r.ifr_name, sizeof r.ifr_name, "%s", netdev);
     if (descriptor != -1 && ioctl(descriptor, SIOCETHTOOL, &r) == 0) {
-        copy_printable(o, "driver", info.driver, sizeof(info.driver));
-        copy_printable(o, "driver_version", info.version, sizeof(info.version));
-        copy_printable(o, "firmware", info.fw_version, sizeof(info.fw_version));
+        copy_printable(o, "driver", info.driver, sizeof info.driver);
+        copy_printable(o, "driver_version", info.version, sizeof info.version);
+        copy_printable(o, "firmware", info.fw_version, sizeof info.fw_version);
     } else {
         char driver[64] = "";
-        (void)sysfs_link(driver, sizeof(driver), s->root, "/sys/class/net/%s/device/driver", netdev);
+        (void)sysfs_link(driver, sizeof driver, s->root, "/sys/class/net/%s/device/driver", netdev);
         json_object_set_new(o, "driver", driver[0] != '\0' ? json_string(driver) : json_null());
         json_object_set_new(o, "driver_version",
                             driver[0] != '\0' && sysfs_safe_name(driver)
@@ -201,7 +201,7 @@ static json_t *find_pci(const char *root, const char *netdev)
     struct pci_chain chain;
     struct pci_device device;
     char *path = sysfs_resolve(root, "/sys/class/net/%s/device", netdev);
-    bool found = path != NULL && pci_chain_parse(path, &chain, NULL) == 0 &&
+    bool found = path && pci_chain_parse(path, &chain, NULL) == 0 &&
                  pci_device_read(root, chain.addresses[chain.count - 1], &device, NULL) == 0;
     free(path);
     return found ? facts_pci(&device) : json_null();
@@ -242,9 +242,9 @@ json_t *facts_nics(const struct facts_source *s, const char *netdev)
     json_t *list = json_array();
     struct sysfs_names names = sysfs_list(s->root, "/sys/class/net");
     for (size_t i = 0; i < names.count; i++) {
-        if (strlen(names.items[i]) >= IFNAMSIZ || (netdev != NULL && strcmp(netdev, names.items[i]) != 0))
+        if (strlen(names.items[i]) >= IFNAMSIZ || (netdev && strcmp(netdev, names.items[i]) != 0))
             continue;
-        if (netdev == NULL && !sysfs_exists(s->root, "/sys/class/net/%s/device", names.items[i]))
+        if (!netdev && !sysfs_exists(s->root, "/sys/class/net/%s/device", names.items[i]))
             continue;
         json_array_append_new(list, nic_json(s, names.items[i]));
     }

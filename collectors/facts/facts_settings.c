@@ -32,10 +32,10 @@ static int open_device(const struct facts_source *s, const char *netdev, struct 
     if (s->live)
         return device_open(device, host, netdev, e);
     *device = (struct device){.host = host};
-    snprintf(device->name, sizeof(device->name), "%s", netdev);
-    (void)sysfs_link(device->driver, sizeof(device->driver), s->root, "/sys/class/net/%s/device/driver",
+    snprintf(device->name, sizeof device->name, "%s", netdev);
+    (void)sysfs_link(device->driver, sizeof device->driver, s->root, "/sys/class/net/%s/device/driver",
                      netdev);
-    (void)sysfs_link(device->pci, sizeof(device->pci), s->root, "/sys/class/net/%s/device", netdev);
+    (void)sysfs_link(device->pci, sizeof device->pci, s->root, "/sys/class/net/%s/device", netdev);
     return 0;
 }
 
@@ -46,7 +46,7 @@ void facts_settings(const struct facts_source *s, const char *netdev, json_t *ni
     struct error e = {0};
     json_t *settings = json_object(), *from = json_object(), *missing = json_object();
     if (open_device(s, netdev, &host, &device, &e) == 0) {
-        for (const struct knob *const *knob = knobs; *knob != NULL; knob++)
+        for (const struct knob *const *knob = knobs; *knob; knob++)
             if (s->live || reads_files_only(*knob))
                 add_knob(*knob, &device, settings, from, missing);
     } else {

@@ -13,9 +13,9 @@ json_t *facts_line(const char *root, const char *format, ...)
     char path[512], text[1024];
     va_list arguments;
     va_start(arguments, format);
-    int length = vsnprintf(path, sizeof(path), format, arguments);
+    int length = vsnprintf(path, sizeof path, format, arguments);
     va_end(arguments);
-    if (length < 0 || length >= (int)sizeof(path) || sysfs_text(text, sizeof(text), root, "%s", path) <= 0)
+    if (length < 0 || length >= (int)sizeof path || sysfs_text(text, sizeof text, root, "%s", path) <= 0)
         return json_null();
     return json_string(text);
 }
@@ -24,14 +24,14 @@ json_t *facts_line(const char *root, const char *format, ...)
 static json_t *os_name(const char *root)
 {
     char text[4096], name[128] = "";
-    ssize_t length = sysfs_bytes(text, sizeof(text) - 1, root, "/etc/os-release");
+    ssize_t length = sysfs_bytes(text, sizeof text - 1, root, "/etc/os-release");
     text[length > 0 ? length : 0] = '\0';
     const char *at = strncmp(text, "PRETTY_NAME=", 12) == 0 ? text : strstr(text, "\nPRETTY_NAME=");
-    if (at == NULL)
+    if (!at)
         return json_null();
     at = strchr(at, '=') + 1;
     at += *at == '"';
-    for (size_t i = 0; i + 1 < sizeof(name) && isprint((unsigned char)at[i]) && at[i] != '"'; i++) {
+    for (size_t i = 0; i + 1 < sizeof name && isprint((unsigned char)at[i]) && at[i] != '"'; i++) {
         name[i] = at[i];
         name[i + 1] = '\0';
     }
@@ -42,7 +42,7 @@ static json_t *os_name(const char *root)
 static bool has_word(const char *line, const char *word)
 {
     size_t length = strlen(word);
-    for (const char *at = strstr(line, word); at != NULL; at = strstr(at + 1, word))
+    for (const char *at = strstr(line, word); at; at = strstr(at + 1, word))
         if ((at == line || at[-1] == ' ') && (at[length] == ' ' || at[length] == '\0'))
             return true;
     return false;
@@ -54,16 +54,16 @@ static json_t *hypervisor(const char *root)
     char vendor[128], processor[16384];
     static const char *const known[] = {
         "QEMU", "VMware", "Microsoft Corporation", "Xen", "KVM", "Amazon", "Google", "innotek", "Parallels"};
-    (void)sysfs_text(vendor, sizeof(vendor), root, "/sys/class/dmi/id/sys_vendor");
-    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+    (void)sysfs_text(vendor, sizeof vendor, root, "/sys/class/dmi/id/sys_vendor");
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
         if (strncmp(vendor, known[i], strlen(known[i])) == 0)
             return json_string(vendor);
-    ssize_t length = sysfs_bytes(processor, sizeof(processor) - 1, root, "/proc/cpuinfo");
+    ssize_t length = sysfs_bytes(processor, sizeof processor - 1, root, "/proc/cpuinfo");
     if (length <= 0)
         return json_null();
     processor[length] = '\0';
     char *flags = strstr(processor, "\nflags");
-    if (flags == NULL)
+    if (!flags)
         return json_null();
     flags[1 + strcspn(flags + 1, "\n")] = '\0';
     return has_word(flags, "hypervisor") ? json_string("unknown") : json_false();
@@ -77,8 +77,8 @@ static json_t *governors(const char *root)
     for (size_t i = 0; i < cpus.count; i++) {
         char governor[64];
         if (strncmp(cpus.items[i], "cpu", 3) != 0 || !isdigit((unsigned char)cpus.items[i][3]) ||
-            sysfs_text(governor, sizeof(governor), root,
-                       "/sys/devices/system/cpu/%s/cpufreq/scaling_governor", cpus.items[i]) <= 0)
+            sysfs_text(governor, sizeof governor, root, "/sys/devices/system/cpu/%s/cpufreq/scaling_governor",
+                       cpus.items[i]) <= 0)
             continue;
         json_int_t count = json_integer_value(json_object_get(counts, governor));
         json_object_set_new(counts, governor, json_integer(count + 1));
@@ -151,14 +151,14 @@ json_t *facts_iommu(const struct facts_source *s)
                                         "iommu.passthrough=0"};
     char line[4096];
     json_t *o = json_object(), *parameters = json_array(), *types = json_object();
-    (void)sysfs_text(line, sizeof(line), s->root, "/proc/cmdline");
-    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+    (void)sysfs_text(line, sizeof line, s->root, "/proc/cmdline");
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
         if (has_word(line, words[i]))
             json_array_append_new(parameters, json_string(words[i]));
     struct sysfs_names groups = sysfs_list(s->root, "/sys/kernel/iommu_groups");
     for (size_t i = 0; i < groups.count; i++) {
         char type[32];
-        if (sysfs_text(type, sizeof(type), s->root, "/sys/kernel/iommu_groups/%s/type", groups.items[i]) <= 0)
+        if (sysfs_text(type, sizeof type, s->root, "/sys/kernel/iommu_groups/%s/type", groups.items[i]) <= 0)
             strcpy(type, "unknown");
         json_int_t count = json_integer_value(json_object_get(types, type));
         json_object_set_new(types, type, json_integer(count + 1));
@@ -189,7 +189,7 @@ json_t *facts_modules(const struct facts_source *s)
                                         "ib_uverbs",   "rdma_rxe", "nvidia",     "nvidia_peermem",
                                         "nv_peer_mem", "gdrdrv",   "nvidia_uvm"};
     json_t *modules = json_object();
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         if (!sysfs_exists(s->root, "/sys/module/%s", names[i]))
             continue;
         json_t *o = json_object();
@@ -205,9 +205,9 @@ json_t *facts_modules(const struct facts_source *s)
 /* "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  570.133.20  Release Build ...": the number after two spaces. */
 static bool driver_version(const char *line, char *version, size_t size)
 {
-    for (const char *at = strstr(line, "  "); at != NULL; at = strstr(at + 1, "  ")) {
+    for (const char *at = strstr(line, "  "); at; at = strstr(at + 1, "  ")) {
         size_t length = strspn(at + 2, "0123456789.");
-        if (length < 3 || length >= size || memchr(at + 2, '.', length) == NULL)
+        if (length < 3 || length >= size || !memchr(at + 2, '.', length))
             continue;
         memcpy(version, at + 2, length);
         version[length] = '\0';
@@ -219,10 +219,10 @@ static bool driver_version(const char *line, char *version, size_t size)
 static json_t *cuda_version(const char *root)
 {
     char text[8192];
-    ssize_t length = sysfs_bytes(text, sizeof(text), root, "/usr/local/cuda/version.json");
+    ssize_t length = sysfs_bytes(text, sizeof text, root, "/usr/local/cuda/version.json");
     json_t *file = length > 0 ? json_loadb(text, (size_t)length, 0, NULL) : NULL;
     const char *version = json_string_value(json_object_get(json_object_get(file, "cuda"), "version"));
-    json_t *found = version != NULL ? json_string(version) : json_null();
+    json_t *found = version ? json_string(version) : json_null();
     json_decref(file);
     return found;
 }
@@ -236,11 +236,11 @@ json_t *facts_versions(const struct facts_source *s)
     bool ofed = sysfs_exists(s->root, "/sys/module/mlx_compat");
     json_object_set_new(o, "mlnx_ofed",
                         ofed ? facts_line(s->root, "/sys/module/mlx5_core/version") : json_null());
-    bool nvidia = sysfs_text(line, sizeof(line), s->root, "/proc/driver/nvidia/version") > 0 &&
-                  driver_version(line, version, sizeof(version));
+    bool nvidia = sysfs_text(line, sizeof line, s->root, "/proc/driver/nvidia/version") > 0 &&
+                  driver_version(line, version, sizeof version);
     json_object_set_new(o, "nvidia", nvidia ? json_string(version) : json_null());
     json_object_set_new(o, "nvidia_open",
-                        nvidia ? json_boolean(strstr(line, "Open Kernel Module") != NULL) : json_null());
+                        nvidia ? json_boolean(strstr(line, "Open Kernel Module")) : json_null());
     json_object_set_new(o, "cuda", cuda_version(s->root));
     return o;
 }

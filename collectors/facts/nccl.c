@@ -7,7 +7,7 @@
 static const char *word(const json_t *from, const char *name)
 {
     const char *text = json_string_value(json_object_get(from, name));
-    return text != NULL ? text : "";
+    return text ? text : "";
 }
 
 static const json_t *find_nic(const json_t *facts, const char *netdev)
@@ -17,7 +17,7 @@ static const json_t *find_nic(const json_t *facts, const char *netdev)
     json_array_foreach(json_object_get(facts, "nics"), i, nic)
     {
         if (json_is_object(json_object_get(nic, "rdma")) &&
-            (netdev == NULL || strcmp(word(nic, "netdev"), netdev) == 0))
+            (!netdev || strcmp(word(nic, "netdev"), netdev) == 0))
             return nic;
     }
     return NULL;
@@ -33,9 +33,9 @@ static const json_t *find_gid(const json_t *rdma)
         const char *address = word(gid, "address");
         if (strcmp(word(gid, "type"), "RoCE v2") != 0 || strncmp(address, "fe80", 4) == 0)
             continue;
-        if (strchr(address, ':') == NULL)
+        if (!strchr(address, ':'))
             return gid;
-        if (second == NULL)
+        if (!second)
             second = gid;
     }
     return second;
@@ -45,7 +45,7 @@ static const json_t *find_gid(const json_t *rdma)
 static const char *best_relation(const json_t *facts, const json_t *nic)
 {
     static const char *const order[] = {"PIX", "PXB", "PHB", "NODE", "SYS"};
-    size_t i, best = sizeof(order) / sizeof(order[0]);
+    size_t i, best = sizeof order / sizeof order[0];
     const json_t *pair;
     json_array_foreach(json_object_get(facts, "pairs"), i, pair)
     {
@@ -55,12 +55,12 @@ static const char *best_relation(const json_t *facts, const json_t *nic)
             if (strcmp(order[k], word(pair, "relation")) == 0)
                 best = k;
     }
-    return best < sizeof(order) / sizeof(order[0]) ? order[best] : NULL;
+    return best < sizeof order / sizeof order[0] ? order[best] : NULL;
 }
 
 static void put_level(const char *relation, struct text *out)
 {
-    if (relation == NULL) {
+    if (!relation) {
         text_add(out, "# no GPU beside this NIC: GPUDirect off\nexport NCCL_NET_GDR_LEVEL=LOC\n");
     } else if (strcmp(relation, "NODE") == 0 || strcmp(relation, "SYS") == 0) {
         text_add(out,
@@ -107,12 +107,12 @@ int nccl_environment(const json_t *facts, const char *netdev, struct text *out, 
 {
     const json_t *nic = find_nic(facts, netdev), *rdma = json_object_get(nic, "rdma"), *gid = find_gid(rdma);
     bool known;
-    if (nic == NULL)
+    if (!nic)
         return error_set(e,
-                         netdev != NULL ? "%s has no RDMA device: NCCL would use sockets"
-                                        : "no NIC%s here has an RDMA device: NCCL would use sockets",
-                         netdev != NULL ? netdev : "");
-    if (gid == NULL)
+                         netdev ? "%s has no RDMA device: NCCL would use sockets"
+                                : "no NIC%s here has an RDMA device: NCCL would use sockets",
+                         netdev ? netdev : "");
+    if (!gid)
         return error_set(e, "%s has no RoCE v2 GID: give %s an address", word(rdma, "device"),
                          word(nic, "netdev"));
     text_add(out, "# exactly this device and port\nexport NCCL_IB_HCA==%s:%lld\n", word(rdma, "device"),

@@ -38,7 +38,7 @@ bool pci_address_valid(const char *address)
 static const char *find_host_bridge(const char *path, size_t *length)
 {
     const char *found = NULL;
-    for (const char *at = strstr(path, "/pci"); at != NULL; at = strstr(at + 1, "/pci")) {
+    for (const char *at = strstr(path, "/pci"); at; at = strstr(at + 1, "/pci")) {
         size_t size = strcspn(at + 1, "/");
         if (size < 10 || size > 14 || !isxdigit((unsigned char)at[4]) || at[1 + size - 3] != ':')
             continue;
@@ -53,7 +53,7 @@ int pci_chain_parse(const char *path, struct pci_chain *chain, struct error *e)
     size_t length = 0;
     const char *at = find_host_bridge(path, &length);
     *chain = (struct pci_chain){0};
-    if (at == NULL)
+    if (!at)
         return error_set(e, "%.200s is no path below a PCI host bridge", path);
     memcpy(chain->host_bridge, at, length);
     for (at += length; *at == '/'; at += length) {
@@ -71,7 +71,7 @@ int pci_chain_parse(const char *path, struct pci_chain *chain, struct error *e)
 
 void pci_bars_parse(const char *text, uint64_t bytes[PCI_BARS])
 {
-    memset(bytes, 0, PCI_BARS * sizeof(bytes[0]));
+    memset(bytes, 0, PCI_BARS * sizeof bytes[0]);
     for (int i = 0; i < PCI_BARS && *text != '\0'; i++) {
         char *end;
         unsigned long long first = strtoull(text, &end, 16);
@@ -79,7 +79,7 @@ void pci_bars_parse(const char *text, uint64_t bytes[PCI_BARS])
         if (*end == ' ' && last > first)
             bytes[i] = last - first + 1;
         text = strchr(text, '\n');
-        if (text == NULL)
+        if (!text)
             return;
         text++;
     }
@@ -96,7 +96,7 @@ static int64_t number_of(const char *root, const char *address, const char *file
 static int64_t speed_of(const char *root, const char *address, const char *file)
 {
     char text[64];
-    ssize_t length = sysfs_text(text, sizeof(text), root, "/sys/bus/pci/devices/%s/%s", address, file);
+    ssize_t length = sysfs_text(text, sizeof text, root, "/sys/bus/pci/devices/%s/%s", address, file);
     int64_t speed = length > 0 ? slow_text_value(SLOW_LINK_SPEED, text, (size_t)length) : LINES_NULL;
     return speed == LINES_NULL ? -1 : speed;
 }
@@ -120,9 +120,9 @@ int pci_device_read(const char *root, const char *address, struct pci_device *de
     *device = (struct pci_device){.numa_node = -1};
     if (!pci_address_valid(address))
         return error_set(e, "\"%.40s\" is no PCI address: expected one such as 0000:41:00.0", address);
-    snprintf(device->address, sizeof(device->address), "%s", address);
+    snprintf(device->address, sizeof device->address, "%s", address);
     char *path = sysfs_resolve(root, "/sys/bus/pci/devices/%s", address);
-    if (path == NULL)
+    if (!path)
         return error_set(e, "there is no PCI device %s", address);
     int result = pci_chain_parse(path, &device->chain, e);
     free(path);
@@ -132,10 +132,10 @@ int pci_device_read(const char *root, const char *address, struct pci_device *de
     device->device = number_of(root, address, "device");
     device->class = number_of(root, address, "class");
     device->numa_node = number_of(root, address, "numa_node");
-    (void)sysfs_link(device->driver, sizeof(device->driver), root, "/sys/bus/pci/devices/%s/driver", address);
+    (void)sysfs_link(device->driver, sizeof device->driver, root, "/sys/bus/pci/devices/%s/driver", address);
     read_link(root, device);
     ssize_t length =
-        sysfs_bytes(resources, sizeof(resources) - 1, root, "/sys/bus/pci/devices/%s/resource", address);
+        sysfs_bytes(resources, sizeof resources - 1, root, "/sys/bus/pci/devices/%s/resource", address);
     resources[length > 0 ? length : 0] = '\0';
     pci_bars_parse(resources, device->bar_bytes);
     return 0;

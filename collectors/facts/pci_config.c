@@ -41,7 +41,7 @@ static void parse_resizable(const uint8_t *bytes, size_t length, size_t at, stru
 
 void pci_config_parse(const uint8_t *bytes, size_t length, struct pci_config *config)
 {
-    memset(config, 0, sizeof(*config));
+    memset(config, 0, sizeof *config);
     if (length > PCI_CONFIG_BYTES)
         length = PCI_CONFIG_BYTES;
     config->extended = length > EXTENDED_START;

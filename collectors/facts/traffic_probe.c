@@ -56,11 +56,11 @@ json_t *traffic_probe(const char *netdev, int gpu, int64_t duration_ns)
     struct target target = {.root = "", .gpu = gpu, .every_ns = 100 * NS_PER_MS, .rdma_port = 1};
     struct error e = {0};
     char column[32];
-    snprintf(target.netdev, sizeof(target.netdev), "%s", netdev);
-    snprintf(column, sizeof(column), "gpu%d_pcie_rx", gpu);
+    snprintf(target.netdev, sizeof target.netdev, "%s", netdev);
+    snprintf(column, sizeof column, "gpu%d_pcie_rx", gpu);
     target.ifindex = if_nametoindex(netdev);
     struct sampler *sampler = sampler_open(&target, UINT32_MAX, no_event, NULL, &e);
-    if (sampler == NULL)
+    if (!sampler)
         return json_pack("{s:s}", "missing", e.text);
     json_t *found = measure(sampler, column, duration_ns);
     sampler_close(sampler);

@@ -35,8 +35,8 @@ struct http_server {
 static int split_address(const char *where, char *host, size_t size, const char **port, struct error *e)
 {
     const char *colon = strrchr(where, ':');
-    size_t length = colon != NULL ? (size_t)(colon - where) : 0;
-    if (colon == NULL || colon[1] == '\0' || strspn(colon + 1, "0123456789") != strlen(colon + 1) ||
+    size_t length = colon ? (size_t)(colon - where) : 0;
+    if (!colon || colon[1] == '\0' || strspn(colon + 1, "0123456789") != strlen(colon + 1) ||
         strlen(colon + 1) > 5 || atol(colon + 1) > 65535)
         return error_set(e, "\"%.80s\" is no address to listen at: expected ADDRESS:PORT or :PORT", where);
     if (length >= 2 && where[0] == '[' && where[length - 1] == ']') {
@@ -57,10 +57,10 @@ static int listen_at(const struct addrinfo *a)
     int s = socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, a->ai_protocol);
     if (s == -1)
         return -1;
-    (void)setsockopt(s, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+    (void)setsockopt(s, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
     /* [::] serves IPv4 as well. */
     if (a->ai_family == AF_INET6)
-        (void)setsockopt(s, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
+        (void)setsockopt(s, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
     if (bind(s, a->ai_addr, a->ai_addrlen) == 0 && listen(s, 16) == 0)
         return s;
     int number = errno;
@@ -73,7 +73,7 @@ static int open_listener(const char *where, struct error *e)
 {
     char host[256] = "";
     const char *port = "";
-    if (split_address(where, host, sizeof(host), &port, e) == -1)
+    if (split_address(where, host, sizeof host, &port, e) == -1)
         return -1;
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE | AI_NUMERICSERV}, *list;
     int code = getaddrinfo(host[0] != '\0' ? host : NULL, port, &hints, &list);
@@ -82,7 +82,7 @@ static int open_listener(const char *where, struct error *e)
     int s = -1, number = 0;
     /* For every address, prefer IPv6: its socket takes both. */
     for (int pass = 0; pass < 2 && s == -1; pass++)
-        for (const struct addrinfo *a = list; a != NULL && s == -1; a = a->ai_next)
+        for (const struct addrinfo *a = list; a && s == -1; a = a->ai_next)
             if ((a->ai_family == AF_INET6) == (pass == 0) && (s = listen_at(a)) == -1)
                 number = errno;
     freeaddrinfo(list);
@@ -91,8 +91,8 @@ static int open_listener(const char *where, struct error *e)
 
 struct http_server *http_server_open(const char *where, http_body body, void *context, struct error *e)
 {
-    struct http_server *s = calloc(1, sizeof(*s));
-    if (s == NULL) {
+    struct http_server *s = calloc(1, sizeof *s);
+    if (!s) {
         error_set(e, "out of memory for the HTTP server");
         return NULL;
     }
@@ -117,7 +117,7 @@ static void hang_up(struct connection *c)
 
 void http_server_close(struct http_server *s)
 {
-    if (s == NULL)
+    if (!s)
         return;
     for (size_t i = 0; i < HTTP_CONNECTIONS; i++)
         hang_up(&s->connections[i]);
@@ -128,10 +128,10 @@ void http_server_close(struct http_server *s)
 int http_server_port(const struct http_server *s)
 {
     struct sockaddr_storage a = {0};
-    socklen_t length = sizeof(a);
+    socklen_t length = sizeof a;
     char port[8];
     if (getsockname(s->listener, (struct sockaddr *)&a, &length) == -1 ||
-        getnameinfo((struct sockaddr *)&a, length, NULL, 0, port, sizeof(port), NI_NUMERICSERV) != 0)
+        getnameinfo((struct sockaddr *)&a, length, NULL, 0, port, sizeof port, NI_NUMERICSERV) != 0)
         return -1;
     return (int)strtol(port, NULL, 10);
 }
@@ -148,13 +148,13 @@ static bool is_path(const char *from, const char *end, const char *path)
 enum http_request http_request_parse(const char *text, size_t length, bool *head_only)
 {
     *head_only = false;
-    if (memmem(text, length, "\r\n\r\n", 4) == NULL && memmem(text, length, "\n\n", 2) == NULL)
+    if (!memmem(text, length, "\r\n\r\n", 4) && !memmem(text, length, "\n\n", 2))
         return HTTP_INCOMPLETE;
     const char *line_end = memchr(text, '\n', length);
     const char *space = memchr(text, ' ', (size_t)(line_end - text));
-    const char *path = space != NULL ? space + 1 : line_end;
+    const char *path = space ? space + 1 : line_end;
     const char *path_end = memchr(path, ' ', (size_t)(line_end - path));
-    if (path_end == NULL || (size_t)(line_end - path_end) < 7 || memcmp(path_end, " HTTP/1", 7) != 0)
+    if (!path_end || (size_t)(line_end - path_end) < 7 || memcmp(path_end, " HTTP/1", 7) != 0)
         return HTTP_BAD;
     size_t method = (size_t)(space - text);
     *head_only = method == 4 && memcmp(text, "HEAD", 4) == 0;
@@ -196,7 +196,7 @@ static void answer(struct http_server *s, struct connection *c, enum http_reques
 
 static void receive(struct http_server *s, struct connection *c)
 {
-    ssize_t got = recv(c->descriptor, c->request + c->received, sizeof(c->request) - c->received, 0);
+    ssize_t got = recv(c->descriptor, c->request + c->received, sizeof c->request - c->received, 0);
     if (got == -1 && (errno == EAGAIN || errno == EINTR))
         return;
     if (got <= 0) {
@@ -206,7 +206,7 @@ static void receive(struct http_server *s, struct connection *c)
     c->received += (size_t)got;
     bool head_only;
     enum http_request what = http_request_parse(c->request, c->received, &head_only);
-    if (what == HTTP_INCOMPLETE && c->received == sizeof(c->request))
+    if (what == HTTP_INCOMPLETE && c->received == sizeof c->request)
         what = HTTP_BAD;
     if (what != HTTP_INCOMPLETE)
         answer(s, c, what, head_only);

@@ -38,8 +38,8 @@ static void measure_pipe(struct output *o)
 struct output *output_open(int descriptor, struct error *e)
 {
     struct stat status;
-    struct output *o = calloc(1, sizeof(*o));
-    if (o == NULL || fstat(descriptor, &status) == -1) {
+    struct output *o = calloc(1, sizeof *o);
+    if (!o || fstat(descriptor, &status) == -1) {
         error_set_errno(e, errno, "standard output cannot be used");
         free(o);
         return NULL;
@@ -51,7 +51,7 @@ struct output *output_open(int descriptor, struct error *e)
     if (o->is_pipe)
         measure_pipe(o);
     o->stream = open_memstream(&o->data, &o->length);
-    if (o->stream == NULL) {
+    if (!o->stream) {
         error_set_errno(e, errno, "no memory for lines");
         output_close(o);
         return NULL;
@@ -61,9 +61,9 @@ struct output *output_open(int descriptor, struct error *e)
 
 void output_close(struct output *o)
 {
-    if (o == NULL)
+    if (!o)
         return;
-    if (o->stream != NULL)
+    if (o->stream)
         fclose(o->stream);
     free(o->data);
     free(o);

@@ -42,7 +42,7 @@ static void snake_case(const char *name, char *out, size_t size)
 static void number_to_label(char *name, const char *word, const char *label, char *labels, size_t size)
 {
     size_t length = strlen(word);
-    for (char *at = strstr(name, word); at != NULL; at = strstr(at + 1, word)) {
+    for (char *at = strstr(name, word); at; at = strstr(at + 1, word)) {
         char *digits = at + length, *end = digits;
         bool begins = at == name || at[-1] == '_';
         while (isdigit((unsigned char)*end))
@@ -66,7 +66,7 @@ static void spell_out(char *name, size_t size)
 static bool has_word(const char *name, const char *word)
 {
     size_t length = strlen(word);
-    for (const char *at = strstr(name, word); at != NULL; at = strstr(at + 1, word))
+    for (const char *at = strstr(name, word); at; at = strstr(at + 1, word))
         if ((at == name || at[-1] == '_') && (at[length] == '_' || at[length] == '\0'))
             return true;
     return false;
@@ -77,12 +77,12 @@ void prometheus_metric(const struct column *column, struct prometheus_metric *me
     char name[96];
     const char *suffix = "";
     *metric = (struct prometheus_metric){.multiply = 1, .divide = 1};
-    snake_case(column->name, name, sizeof(name) - 8);
-    number_to_label(name, "prio", "prio", metric->labels, sizeof(metric->labels));
+    snake_case(column->name, name, sizeof name - 8);
+    number_to_label(name, "prio", "prio", metric->labels, sizeof metric->labels);
     if (metric->labels[0] == '\0')
-        number_to_label(name, "gpu", "gpu", metric->labels, sizeof(metric->labels));
-    spell_out(name, sizeof(name));
-    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+        number_to_label(name, "gpu", "gpu", metric->labels, sizeof metric->labels);
+    spell_out(name, sizeof name);
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
         if (strcmp(units[i].unit, column->unit) != 0)
             continue;
         suffix = units[i].suffix;
@@ -91,7 +91,7 @@ void prometheus_metric(const struct column *column, struct prometheus_metric *me
     }
     bool needed = suffix[0] != '\0' && !has_word(name, suffix);
     const char *total = column->kind == COLUMN_COUNTER && !has_word(name, "total") ? "_total" : "";
-    snprintf(metric->family, sizeof(metric->family), "nic_%s%s%s%s", name, needed ? "_" : "",
+    snprintf(metric->family, sizeof metric->family, "nic_%s%s%s%s", name, needed ? "_" : "",
              needed ? suffix : "", total);
 }
 
@@ -161,8 +161,8 @@ static void write_series(struct text *out, const struct entry *entry, const stru
 void prometheus_write(struct text *out, const struct column *columns, const int64_t *values, size_t count,
                       const char *labels)
 {
-    struct entry *entries = calloc(count + 1, sizeof(*entries));
-    if (entries == NULL) {
+    struct entry *entries = calloc(count + 1, sizeof *entries);
+    if (!entries) {
         out->failed = true;
         return;
     }
@@ -174,7 +174,7 @@ void prometheus_write(struct text *out, const struct column *columns, const int6
         entries[used++].column = i;
     }
     if (used > 1)
-        qsort(entries, used, sizeof(*entries), compare);
+        qsort(entries, used, sizeof *entries, compare);
     for (size_t i = 0; i < used; i++) {
         const struct column *column = &columns[entries[i].column];
         if (i == 0 || strcmp(entries[i].metric.family, entries[i - 1].metric.family) != 0)

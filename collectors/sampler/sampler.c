@@ -59,7 +59,7 @@ struct sampler {
 
 static uint32_t group_bit(const char *group)
 {
-    for (uint32_t i = 0; names_groups[i] != NULL; i++)
+    for (uint32_t i = 0; names_groups[i]; i++)
         if (strcmp(names_groups[i], group) == 0)
             return 1U << i;
     return 0;
@@ -101,9 +101,9 @@ static void inherit(struct tracked *tracked, const struct column_set *columns, c
 /* Take over the columns of a source that was just opened; they become the source's. */
 static int adopt(struct source *source, struct column_set *columns, uint32_t groups, struct error *e)
 {
-    struct tracked *tracked = calloc(columns->count + 1, sizeof(*tracked));
-    int64_t *raw = calloc(2 * columns->count + 1, sizeof(*raw));
-    if (tracked == NULL || raw == NULL) {
+    struct tracked *tracked = calloc(columns->count + 1, sizeof *tracked);
+    int64_t *raw = calloc(2 * columns->count + 1, sizeof *raw);
+    if (!tracked || !raw) {
         free(tracked);
         free(raw);
         return error_set(e, "out of memory for %zu columns", columns->count);
@@ -129,7 +129,7 @@ static int adopt(struct source *source, struct column_set *columns, uint32_t gro
 
 static void shut(struct source *source)
 {
-    if (source->handle != NULL)
+    if (source->handle)
         source->kind->close(source->handle);
     source->handle = NULL;
 }
@@ -140,14 +140,14 @@ static int open_source(struct sampler *s, struct source *source)
     struct column_set columns = {0};
     struct error why = {0};
     void *handle = source->kind->open(&s->target, &columns, &why);
-    bool same = handle != NULL && same_columns(&columns, &source->columns);
-    if (handle != NULL && adopt(source, &columns, s->groups, &why) == 0) {
+    bool same = handle && same_columns(&columns, &source->columns);
+    if (handle && adopt(source, &columns, s->groups, &why) == 0) {
         source->handle = handle;
         source->state = OPEN;
         source->reopened = true;
         return same ? 0 : 1;
     }
-    if (handle != NULL)
+    if (handle)
         source->kind->close(handle);
     column_set_free(&columns);
     source->why = why;
@@ -213,7 +213,7 @@ static bool verify_sources(struct sampler *s)
     for (size_t i = 0; i < s->source_count; i++) {
         struct source *source = &s->sources[i];
         struct error why = {0};
-        if (source->state != OPEN || source->kind->verify == NULL)
+        if (source->state != OPEN || !source->kind->verify)
             continue;
         enum source_outcome outcome = source->kind->verify(source->handle, &why);
         if (outcome == SOURCE_GONE)
@@ -231,7 +231,7 @@ static bool look_after(struct sampler *s)
 {
     int64_t now_ns = clock_monotonic_ns();
     bool changed = false;
-    bool heard = s->watch != NULL && watch_changed(s->watch);
+    bool heard = s->watch && watch_changed(s->watch);
     if (heard || now_ns >= s->verify_ns) {
         s->verify_ns = now_ns + VERIFY_NS;
         check_interface(s);
@@ -260,12 +260,12 @@ static void free_columns(struct sampler *s)
 static char *unique_name(json_t *taken, const char *source, const char *name)
 {
     char *unique = strdup(name);
-    for (int i = 1; unique != NULL && json_object_get(taken, unique) != NULL; i++) {
+    for (int i = 1; unique && json_object_get(taken, unique); i++) {
         free(unique);
         if (asprintf(&unique, i == 1 ? "%s_%s" : "%s_%s_%d", source, name, i) == -1)
             unique = NULL;
     }
-    if (unique != NULL)
+    if (unique)
         json_object_set_new(taken, unique, json_true());
     return unique;
 }
@@ -280,8 +280,8 @@ static bool add_column(struct sampler *s, json_t *taken, struct source *source, 
                               .source = (char *)(uintptr_t)source->kind->name,
                               .group = (char *)(uintptr_t)from->group,
                               .kind = from->kind};
-    s->count += column->name != NULL;
-    return column->name != NULL;
+    s->count += column->name ? 1 : 0;
+    return column->name;
 }
 
 static size_t count_all(const struct sampler *s)
@@ -317,9 +317,9 @@ static int lay_out(struct sampler *s, struct error *e)
         return error_set(e, "%zu columns are more than the %d that a line holds: choose with --groups",
                          wanted, LINES_MAX_COLUMNS);
     json_t *taken = json_object();
-    s->columns = calloc(wanted + 1, sizeof(*s->columns));
-    s->values = calloc(wanted + 1, sizeof(*s->values));
-    bool whole = taken != NULL && s->columns != NULL && s->values != NULL;
+    s->columns = calloc(wanted + 1, sizeof *s->columns);
+    s->values = calloc(wanted + 1, sizeof *s->values);
+    bool whole = taken && s->columns && s->values;
     for (size_t i = 0; whole && i < s->source_count; i++) {
         s->sources[i].renewed = true;
         for (size_t j = 0; whole && j < s->sources[i].columns.count; j++)
@@ -450,7 +450,7 @@ static void open_first(struct sampler *s, struct source *source)
 static int open_all(struct sampler *s, struct error *e)
 {
     size_t open = 0;
-    for (size_t i = 0; source_kinds[i] != NULL; i++) {
+    for (size_t i = 0; source_kinds[i]; i++) {
         if (!applies(source_kinds[i], &s->target))
             continue;
         struct source *source = &s->sources[s->source_count++];
@@ -468,8 +468,8 @@ static int open_all(struct sampler *s, struct error *e)
 struct sampler *sampler_open(const struct target *target, uint32_t groups, sampler_event event, void *context,
                              struct error *e)
 {
-    struct sampler *s = calloc(1, sizeof(*s));
-    if (s == NULL) {
+    struct sampler *s = calloc(1, sizeof *s);
+    if (!s) {
         error_set(e, "out of memory for the sampler");
         return NULL;
     }
@@ -488,7 +488,7 @@ struct sampler *sampler_open(const struct target *target, uint32_t groups, sampl
 
 void sampler_close(struct sampler *s)
 {
-    if (s == NULL)
+    if (!s)
         return;
     for (size_t i = 0; i < s->source_count; i++) {
         shut(&s->sources[i]);

@@ -35,12 +35,12 @@ static void put_event(void *context, const char *source, const char *what, const
 {
     const struct program *p = context;
     log_warning("%s: %s: %s", source, what, text);
-    if (p->output == NULL)
+    if (!p->output)
         return;
     json_t *line =
         json_pack("{s:s,s:I,s:s,s:s,s:s%}", "type", "event", "time_ns", (json_int_t)clock_realtime_ns(),
                   "source", source, "what", what, "text", text, strlen(text));
-    if (line != NULL)
+    if (line)
         lines_write_object(output_stream(p->output), line);
     json_decref(line);
 }
@@ -49,7 +49,7 @@ static json_t *missing_json(const struct sampler *sampler)
 {
     json_t *list = json_array();
     const char *name, *reason;
-    for (size_t i = 0; (name = sampler_missing(sampler, i, &reason)) != NULL; i++)
+    for (size_t i = 0; (name = sampler_missing(sampler, i, &reason)); i++)
         json_array_append_new(list, json_pack("{s:s,s:s}", "source", name, "text", reason));
     return list;
 }
@@ -59,13 +59,13 @@ static void put_header(const struct program *p)
     char host[256] = "";
     size_t count;
     const struct column *columns = sampler_columns(p->sampler, &count);
-    (void)gethostname(host, sizeof(host) - 1);
+    (void)gethostname(host, sizeof host - 1);
     json_t *line =
         json_pack("{s:s,s:i,s:s,s:s,s:I,s:s,s:s,s:o,s:o}", "type", "header", "schema", 1, "program",
                   "nic-sampler", "version", HARNESS_VERSION, "every_ns", (json_int_t)p->plan->every_ns,
                   "host", host, "netdev", p->plan->target.netdev, "missing", missing_json(p->sampler),
                   "columns", lines_columns_json(columns, count));
-    if (line != NULL)
+    if (line)
         lines_write_object(output_stream(p->output), line);
     json_decref(line);
 }
@@ -76,7 +76,7 @@ static void put_end(const struct program *p, const char *reason)
         json_pack("{s:s,s:I,s:I,s:I,s:I,s:s}", "type", "end", "time_ns", (json_int_t)clock_realtime_ns(),
                   "samples", (json_int_t)p->samples, "overruns", (json_int_t)p->overruns, "cpu_ns",
                   (json_int_t)clock_process_cpu_ns(), "reason", reason);
-    if (line != NULL)
+    if (line)
         lines_write_object(output_stream(p->output), line);
     json_decref(line);
 }
@@ -88,7 +88,7 @@ static void put_overruns(struct program *p)
     if (p->overruns == p->overruns_told || (p->told_ns != 0 && now_ns - p->told_ns < NS_PER_S))
         return;
     char text[120];
-    snprintf(text, sizeof(text), "%lld samples left out, %lld in all: reading takes %lld us",
+    snprintf(text, sizeof text, "%lld samples left out, %lld in all: reading takes %lld us",
              (long long)(p->overruns - p->overruns_told), (long long)p->overruns,
              (long long)(p->read_ns / NS_PER_US));
     p->overruns_told = p->overruns;
@@ -204,7 +204,7 @@ static enum step send_lines(struct program *p, struct error *e)
 static enum step warm_up(struct program *p, struct error *e)
 {
     struct sample unseen;
-    if (p->output == NULL)
+    if (!p->output)
         return STEP_GO_ON;
     put_header(p);
     if (sampler_take(p->sampler, &unseen))
@@ -216,10 +216,10 @@ static enum step warm_up(struct program *p, struct error *e)
 static enum step tick(struct program *p, struct error *e)
 {
     uint64_t expirations;
-    if (read(p->timer, &expirations, sizeof(expirations)) != sizeof(expirations))
+    if (read(p->timer, &expirations, sizeof expirations) != sizeof expirations)
         return STEP_GO_ON;
     p->overruns += (int64_t)expirations - 1;
-    if (p->output == NULL) {
+    if (!p->output) {
         follow(p);
         return STEP_GO_ON;
     }
@@ -237,9 +237,9 @@ static enum step wait_and_step(struct program *p, struct error *e)
     struct pollfd fds[3 + HTTP_POLL_FDS] = {
         {.fd = p->timer, .events = POLLIN},
         {.fd = p->signals, .events = POLLIN},
-        {.fd = p->output != NULL ? STDOUT_FILENO : -1},
+        {.fd = p->output ? STDOUT_FILENO : -1},
     };
-    size_t count = 3, served = p->server != NULL ? http_server_poll(p->server, fds + count) : 0;
+    size_t count = 3, served = p->server ? http_server_poll(p->server, fds + count) : 0;
     if (poll(fds, count + served, -1) == -1) {
         if (errno == EINTR)
             return STEP_GO_ON;
@@ -258,7 +258,7 @@ static enum step wait_and_step(struct program *p, struct error *e)
 /* The last line, where there is still a reader. A line that stopped half-way is not followed by another. */
 static int finish(struct program *p, enum step step)
 {
-    if (step == STEP_SIGNAL && p->output != NULL) {
+    if (step == STEP_SIGNAL && p->output) {
         put_end(p, "signal");
         (void)output_send(p->output, -1, NULL);
     }
@@ -284,7 +284,7 @@ static void warn_when_down(const struct target *target)
     int s = target->ifindex != 0 ? socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0) : -1;
     if (s == -1)
         return;
-    memcpy(r.ifr_name, target->netdev, sizeof(r.ifr_name));
+    memcpy(r.ifr_name, target->netdev, sizeof r.ifr_name);
     if (ioctl(s, SIOCGIFFLAGS, &r) == 0 && !(r.ifr_flags & IFF_UP))
         log_warning("%s is down: its counters stand still until `ip link set %s up`", target->netdev,
                     target->netdev);
@@ -294,7 +294,7 @@ static void warn_when_down(const struct target *target)
 static void tell_missing(const struct sampler *sampler)
 {
     const char *name, *reason;
-    for (size_t i = 0; (name = sampler_missing(sampler, i, &reason)) != NULL; i++)
+    for (size_t i = 0; (name = sampler_missing(sampler, i, &reason)); i++)
         log_info("not read: %s: %s", name, reason);
 }
 
@@ -311,13 +311,13 @@ static int open_program(struct program *p, struct error *e)
     if (p->plan->realtime)
         go_first();
     p->sampler = sampler_open(&p->plan->target, p->plan->groups, put_event, p, e);
-    if (p->sampler == NULL || take_signals(p, e) == -1)
+    if (!p->sampler || take_signals(p, e) == -1)
         return -1;
-    if (p->plan->prometheus != NULL)
+    if (p->plan->prometheus)
         p->server = http_server_open(p->plan->prometheus, put_metrics, p, e);
     else
         p->output = output_open(STDOUT_FILENO, e);
-    return p->server != NULL || p->output != NULL ? 0 : -1;
+    return p->server || p->output ? 0 : -1;
 }
 
 static void close_program(struct program *p)
@@ -338,7 +338,7 @@ int sampling_run(const struct sampling_plan *plan, struct error *e)
     if (result == 0) {
         tell_missing(p.sampler);
         warn_when_down(&plan->target);
-        if (p.server != NULL)
+        if (p.server)
             log_info("serving /metrics at port %d", http_server_port(p.server));
         result = run(&p, e);
     }

@@ -20,17 +20,17 @@ struct watch {
 static void join(struct watch *w, int group)
 {
     /* What cannot be joined is not heard; the clock notices it later. */
-    (void)mnl_socket_setsockopt(w->socket, NETLINK_ADD_MEMBERSHIP, &group, sizeof(group));
+    (void)mnl_socket_setsockopt(w->socket, NETLINK_ADD_MEMBERSHIP, &group, sizeof group);
 }
 
 struct watch *watch_open(const char *netdev)
 {
-    struct watch *w = calloc(1, sizeof(*w));
-    if (w == NULL)
+    struct watch *w = calloc(1, sizeof *w);
+    if (!w)
         return NULL;
-    snprintf(w->netdev, sizeof(w->netdev), "%s", netdev);
+    snprintf(w->netdev, sizeof w->netdev, "%s", netdev);
     w->socket = mnl_socket_open2(NETLINK_ROUTE, SOCK_CLOEXEC | SOCK_NONBLOCK);
-    if (w->socket == NULL || mnl_socket_bind(w->socket, 0, MNL_SOCKET_AUTOPID) == -1) {
+    if (!w->socket || mnl_socket_bind(w->socket, 0, MNL_SOCKET_AUTOPID) == -1) {
         watch_close(w);
         return NULL;
     }
@@ -41,7 +41,7 @@ struct watch *watch_open(const char *netdev)
 
 void watch_close(struct watch *w)
 {
-    if (w != NULL && w->socket != NULL)
+    if (w && w->socket)
         mnl_socket_close(w->socket);
     free(w);
 }
@@ -57,14 +57,14 @@ static bool concerns(const struct watch *w, const struct nlmsghdr *message)
         netlink_parse(message, sizeof(struct dcbmsg), table, DCB_ATTR_IFNAME + 1);
         name = netlink_string(table[DCB_ATTR_IFNAME]);
     }
-    return name != NULL && strcmp(name, w->netdev) == 0;
+    return name && strcmp(name, w->netdev) == 0;
 }
 
 bool watch_changed(struct watch *w)
 {
     bool changed = false;
     for (;;) {
-        ssize_t length = recv(mnl_socket_get_fd(w->socket), w->buffer, sizeof(w->buffer), MSG_DONTWAIT);
+        ssize_t length = recv(mnl_socket_get_fd(w->socket), w->buffer, sizeof w->buffer, MSG_DONTWAIT);
         if (length <= 0)
             /* ENOBUFS: so much was said that some of it was lost. */
             return changed || (length == -1 && errno == ENOBUFS);

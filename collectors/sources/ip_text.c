@@ -13,9 +13,9 @@ static struct span next_line(struct span *rest)
 {
     struct span line = {.at = rest->at, .end = rest->end};
     const char *newline = memchr(rest->at, '\n', (size_t)(rest->end - rest->at));
-    if (newline != NULL)
+    if (newline)
         line.end = newline;
-    rest->at = newline != NULL ? newline + 1 : rest->end;
+    rest->at = newline ? newline + 1 : rest->end;
     return line;
 }
 
@@ -53,7 +53,7 @@ static bool is_name(const char *name, struct span prefix, struct span word)
 static void take(const char *const *names, struct span prefix, struct span word, struct span value,
                  int64_t *values)
 {
-    for (size_t i = 0; names[i] != NULL; i++)
+    for (size_t i = 0; names[i]; i++)
         if (is_name(names[i], prefix, word))
             values[i] = number(value);
 }
@@ -67,7 +67,7 @@ static bool same(struct span a, struct span b)
 static bool wanted(const char *const *names, struct span prefix)
 {
     size_t length = (size_t)(prefix.end - prefix.at);
-    for (size_t i = 0; names[i] != NULL; i++)
+    for (size_t i = 0; names[i]; i++)
         if (strlen(names[i]) > length && memcmp(names[i], prefix.at, length) == 0)
             return true;
     return false;
@@ -87,7 +87,7 @@ static void take_pair(struct span heads, struct span numbers, const char *const 
 
 void ip_text_values(const char *text, size_t length, const char *const *names, int64_t *values)
 {
-    for (size_t i = 0; names[i] != NULL; i++)
+    for (size_t i = 0; names[i]; i++)
         values[i] = LINES_NULL;
     struct span rest = {.at = text, .end = text + length};
     while (rest.at < rest.end) {

@@ -148,9 +148,9 @@ static const struct rule rules[] = {
 /* A queue's figures have units as well. */
 static const char *unit_within(const char *name, const char *otherwise)
 {
-    if (strstr(name, "bytes") != NULL)
+    if (strstr(name, "bytes"))
         return "bytes";
-    if (strstr(name, "packets") != NULL)
+    if (strstr(name, "packets"))
         return "packets";
     return otherwise;
 }
@@ -179,7 +179,7 @@ static bool matches(const char *pattern, const char *name)
 struct name_meaning names_meaning(const char *name)
 {
     size_t i = 0;
-    while (!matches(rules[i].pattern, name) && i + 1 < sizeof(rules) / sizeof(rules[0]))
+    while (!matches(rules[i].pattern, name) && i + 1 < sizeof rules / sizeof rules[0])
         i++;
     struct name_meaning meaning = rules[i].meaning;
     if (meaning.group[0] == 'o' && meaning.kind == COLUMN_COUNTER)

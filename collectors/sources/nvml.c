@@ -55,14 +55,14 @@ static const struct {
 static int load(struct nvml *n, struct error *e)
 {
     n->library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
-    if (n->library == NULL)
+    if (!n->library)
         return error_set(e, "cannot open %s (part of NVIDIA's driver): %s", LIBRARY, dlerror());
-    for (size_t i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++) {
+    for (size_t i = 0; i < sizeof symbols / sizeof symbols[0]; i++) {
         void *symbol = dlsym(n->library, symbols[i].name);
-        if (symbol == NULL)
+        if (!symbol)
             return error_set(e, "%s lacks %s: expected that of driver 470 or newer", LIBRARY,
                              symbols[i].name);
-        memcpy((char *)n + symbols[i].offset, &symbol, sizeof(symbol));
+        memcpy((char *)n + symbols[i].offset, &symbol, sizeof symbol);
     }
     return 0;
 }
@@ -72,21 +72,21 @@ static int judge(const struct nvml *n, int code, const char *what, struct error 
 {
     if (code == 0)
         return 0;
-    const char *text = n->error_string != NULL ? n->error_string(code) : NULL;
-    return error_set(e, "NVML, %s: %s (%d)", what, text != NULL ? text : "error", code);
+    const char *text = n->error_string ? n->error_string(code) : NULL;
+    return error_set(e, "NVML, %s: %s (%d)", what, text ? text : "error", code);
 }
 
 struct nvml *nvml_open(struct error *e)
 {
-    struct nvml *n = calloc(1, sizeof(*n));
-    if (n == NULL) {
+    struct nvml *n = calloc(1, sizeof *n);
+    if (!n) {
         error_set(e, "out of memory for NVML");
         return NULL;
     }
     /* load has filled every call. NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage) */
     if (load(n, e) == 0 && judge(n, n->init(), "starting", e) == 0)
         return n;
-    if (n->library != NULL)
+    if (n->library)
         dlclose(n->library);
     free(n);
     return NULL;
@@ -94,7 +94,7 @@ struct nvml *nvml_open(struct error *e)
 
 void nvml_close(struct nvml *n)
 {
-    if (n == NULL)
+    if (!n)
         return;
     n->shutdown();
     dlclose(n->library);
@@ -112,7 +112,7 @@ int nvml_device_by_index(const struct nvml *n, unsigned int index, nvml_device *
     unsigned int count = 0;
     if (n->get_count(&count) == 0 && index >= count)
         return error_set(e, "there is no GPU %u: NVML knows %u, counted from 0", index, count);
-    snprintf(what, sizeof(what), "opening GPU %u", index);
+    snprintf(what, sizeof what, "opening GPU %u", index);
     return judge(n, n->get_by_index(index, device), what, e);
 }
 

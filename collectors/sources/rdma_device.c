@@ -14,8 +14,8 @@ struct collected {
 
 static void copy(char *to, size_t size, const char *from)
 {
-    size_t length = from != NULL ? strnlen(from, size - 1) : 0;
-    memcpy(to, from != NULL ? from : "", length);
+    size_t length = from ? strnlen(from, size - 1) : 0;
+    memcpy(to, from ? from : "", length);
     to[length] = '\0';
 }
 
@@ -23,8 +23,8 @@ static int add_port(struct rdma_ports *ports, const struct rdma_port *port)
 {
     if (ports->count == MAX_PORTS)
         return MNL_CB_ERROR;
-    struct rdma_port *larger = realloc(ports->items, (ports->count + 1) * sizeof(*larger));
-    if (larger == NULL)
+    struct rdma_port *larger = realloc(ports->items, (ports->count + 1) * sizeof *larger);
+    if (!larger)
         return MNL_CB_ERROR;
     ports->items = larger;
     larger[ports->count++] = *port;
@@ -37,10 +37,10 @@ static int keep_device(const struct nlmsghdr *message, void *data)
     netlink_parse(message, 0, table, RDMA_NLDEV_ATTR_MAX);
     struct rdma_port device = {0};
     const char *name = netlink_string(table[RDMA_NLDEV_ATTR_DEV_NAME]);
-    if (name == NULL || !netlink_u32(table[RDMA_NLDEV_ATTR_DEV_INDEX], &device.device_index))
+    if (!name || !netlink_u32(table[RDMA_NLDEV_ATTR_DEV_INDEX], &device.device_index))
         return MNL_CB_OK;
-    copy(device.device, sizeof(device.device), name);
-    copy(device.firmware, sizeof(device.firmware), netlink_string(table[RDMA_NLDEV_ATTR_FW_VERSION]));
+    copy(device.device, sizeof device.device, name);
+    copy(device.firmware, sizeof device.firmware, netlink_string(table[RDMA_NLDEV_ATTR_FW_VERSION]));
     return add_port(data, &device);
 }
 
@@ -54,7 +54,7 @@ static int keep_port(const struct nlmsghdr *message, void *data)
         return MNL_CB_OK;
     (void)netlink_u32(table[RDMA_NLDEV_ATTR_NDEV_INDEX], &port.netdev_index);
     (void)netlink_u8(table[RDMA_NLDEV_ATTR_PORT_STATE], &port.state);
-    copy(port.netdev, sizeof(port.netdev), netlink_string(table[RDMA_NLDEV_ATTR_NDEV_NAME]));
+    copy(port.netdev, sizeof port.netdev, netlink_string(table[RDMA_NLDEV_ATTR_NDEV_NAME]));
     return add_port(c->ports, &port);
 }
 

@@ -44,9 +44,9 @@ static int64_t link_speed(const char *text)
 static int64_t aer_total(const char *text)
 {
     const char *line = strstr(text, "TOTAL_ERR");
-    const char *space = line != NULL ? strchr(line, ' ') : NULL;
+    const char *space = line ? strchr(line, ' ') : NULL;
     char *end;
-    if (space == NULL || space[1] < '0' || space[1] > '9')
+    if (!space || space[1] < '0' || space[1] > '9')
         return LINES_NULL;
     errno = 0;
     long long total = strtoll(space + 1, &end, 10);
@@ -56,8 +56,8 @@ static int64_t aer_total(const char *text)
 int64_t slow_text_value(enum slow_text text, const char *data, size_t length)
 {
     char copy[1024];
-    if (length >= sizeof(copy))
-        length = sizeof(copy) - 1;
+    if (length >= sizeof copy)
+        length = sizeof copy - 1;
     memcpy(copy, data, length);
     copy[length] = '\0';
     int64_t value = LINES_NULL;
@@ -77,8 +77,8 @@ int64_t slow_text_value(enum slow_text text, const char *data, size_t length)
 
 struct slow_files *slow_files_new(const struct target *target, struct error *e)
 {
-    struct slow_files *s = calloc(1, sizeof(*s));
-    if (s == NULL) {
+    struct slow_files *s = calloc(1, sizeof *s);
+    if (!s) {
         error_set(e, "out of memory");
         return NULL;
     }
@@ -91,16 +91,16 @@ int slow_files_add(struct slow_files *s, struct column_set *columns, const char 
                    const char *path, struct error *e)
 {
     char whole[PATH_MAX];
-    if (snprintf(whole, sizeof(whole), "%s%s", s->root, path) >= (int)sizeof(whole))
+    if (snprintf(whole, sizeof whole, "%s%s", s->root, path) >= (int)sizeof whole)
         return 0;
     int descriptor = open(whole, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (descriptor == -1)
         return 0;
-    struct slow_file *larger = realloc(s->items, (s->count + 1) * sizeof(*larger));
-    if (larger != NULL)
+    struct slow_file *larger = realloc(s->items, (s->count + 1) * sizeof *larger);
+    if (larger)
         s->items = larger;
     char *copy = strdup(whole);
-    if (larger == NULL || copy == NULL || column_set_add(columns, name, e) == -1) {
+    if (!larger || !copy || column_set_add(columns, name, e) == -1) {
         free(copy);
         close(descriptor);
         return error_set(e, "out of memory for %s", path);
@@ -113,7 +113,7 @@ int slow_files_add(struct slow_files *s, struct column_set *columns, const char 
 static int renew(struct slow_file *f, struct error *e)
 {
     char buffer[1024];
-    ssize_t length = pread(f->descriptor, buffer, sizeof(buffer), 0);
+    ssize_t length = pread(f->descriptor, buffer, sizeof buffer, 0);
     f->value = LINES_NULL;
     if (length > 0)
         f->value = slow_text_value(f->text, buffer, (size_t)length);
@@ -142,7 +142,7 @@ enum source_outcome slow_files_read(void *state, int64_t *values, struct error *
 void slow_files_close(void *state)
 {
     struct slow_files *s = state;
-    if (s == NULL)
+    if (!s)
         return;
     for (size_t i = 0; i < s->count; i++) {
         close(s->items[i].descriptor);

@@ -18,8 +18,8 @@ int column_set_add(struct column_set *set, const char *name, struct error *e)
     /* Grown by doubling: the capacity is the next power of two. */
     if ((set->count & (set->count - 1)) == 0) {
         size_t capacity = set->count == 0 ? 1 : 2 * set->count;
-        struct source_column *larger = realloc(set->items, capacity * sizeof(*larger));
-        if (larger == NULL)
+        struct source_column *larger = realloc(set->items, capacity * sizeof *larger);
+        if (!larger)
             return error_set(e, "out of memory for its columns");
         set->items = larger;
     }
@@ -30,7 +30,7 @@ int column_set_add(struct column_set *set, const char *name, struct error *e)
                                      .group = meaning.group,
                                      .kind = meaning.kind,
                                      .wraps32 = meaning.wraps32};
-    if (column->name == NULL)
+    if (!column->name)
         return error_set(e, "out of memory for its columns");
     set->count++;
     return 0;

@@ -28,7 +28,7 @@ static int each_answer(const struct nlmsghdr *message, void *data)
     const struct nlattr *table[DCB_ATTR_IEEE + 1], *ieee[DCB_ATTR_IEEE_PFC + 1];
     netlink_parse(message, sizeof(struct dcbmsg), table, DCB_ATTR_IEEE + 1);
     netlink_parse_nested(table[DCB_ATTR_IEEE], ieee, DCB_ATTR_IEEE_PFC + 1);
-    r->found = netlink_struct(ieee[DCB_ATTR_IEEE_PFC], &r->pfc, sizeof(r->pfc));
+    r->found = netlink_struct(ieee[DCB_ATTR_IEEE_PFC], &r->pfc, sizeof r->pfc);
     return MNL_CB_OK;
 }
 
@@ -45,7 +45,7 @@ static int add_columns(struct column_set *columns, struct error *e)
 {
     for (int i = 0; i < 2 * IEEE_8021QAZ_MAX_TCS; i++) {
         char name[40];
-        snprintf(name, sizeof(name), "pfc_prio%d_%s", i % IEEE_8021QAZ_MAX_TCS,
+        snprintf(name, sizeof name, "pfc_prio%d_%s", i % IEEE_8021QAZ_MAX_TCS,
                  i < IEEE_8021QAZ_MAX_TCS ? "requests" : "indications");
         if (column_set_add(columns, name, e) == -1)
             return -1;
@@ -56,26 +56,26 @@ static int add_columns(struct column_set *columns, struct error *e)
 static void dcb_close(void *state)
 {
     struct dcb *s = state;
-    if (s != NULL)
+    if (s)
         netlink_close(s->netlink);
     free(s);
 }
 
 static void *dcb_open(const struct target *target, struct column_set *columns, struct error *e)
 {
-    struct dcb *s = calloc(1, sizeof(*s));
-    if (s == NULL) {
+    struct dcb *s = calloc(1, sizeof *s);
+    if (!s) {
         error_set(e, "out of memory for DCB");
         return NULL;
     }
-    snprintf(s->netdev, sizeof(s->netdev), "%s", target->netdev);
+    snprintf(s->netdev, sizeof s->netdev, "%s", target->netdev);
     struct nlmsghdr *m = netlink_prepare(&s->get, RTM_GETDCB, 0);
-    struct dcbmsg *header = mnl_nlmsg_put_extra_header(m, sizeof(*header));
+    struct dcbmsg *header = mnl_nlmsg_put_extra_header(m, sizeof *header);
     header->cmd = DCB_CMD_IEEE_GET;
     mnl_attr_put_strz(m, DCB_ATTR_IFNAME, s->netdev);
     struct reading r = {0};
     s->netlink = netlink_open(NETLINK_ROUTE, e);
-    if (s->netlink != NULL && ask(s, &r, e) == 0 && add_columns(columns, e) == 0)
+    if (s->netlink && ask(s, &r, e) == 0 && add_columns(columns, e) == 0)
         return s;
     dcb_close(s);
     return NULL;

@@ -48,12 +48,12 @@ struct place {
 static int find_place(const struct target *target, struct place *place, struct error *e)
 {
     char pci[64];
-    snprintf(place->folder, sizeof(place->folder), "/sys/class/net/%s/ecn", target->netdev);
+    snprintf(place->folder, sizeof place->folder, "/sys/class/net/%s/ecn", target->netdev);
     place->ofed = sysfs_exists(target->root, "%s/roce_rp", place->folder);
     if (place->ofed)
         return 0;
-    if (sysfs_link(pci, sizeof(pci), target->root, "/sys/class/net/%s/device", target->netdev) > 0) {
-        snprintf(place->folder, sizeof(place->folder), "/sys/kernel/debug/mlx5/%s/cc_params", pci);
+    if (sysfs_link(pci, sizeof pci, target->root, "/sys/class/net/%s/device", target->netdev) > 0) {
+        snprintf(place->folder, sizeof place->folder, "/sys/kernel/debug/mlx5/%s/cc_params", pci);
         if (sysfs_exists(target->root, "%s", place->folder))
             return 0;
     }
@@ -67,9 +67,9 @@ static int add_parameters(struct slow_files *s, const struct place *place, struc
                           struct error *e)
 {
     int result = 0;
-    for (size_t i = 0; result != -1 && i < sizeof(parameters) / sizeof(parameters[0]); i++) {
+    for (size_t i = 0; result != -1 && i < sizeof parameters / sizeof parameters[0]; i++) {
         char path[PATH_MAX + 64];
-        snprintf(path, sizeof(path), "%s/%s", place->folder,
+        snprintf(path, sizeof path, "%s/%s", place->folder,
                  place->ofed ? parameters[i].ofed : parameters[i].debugfs);
         result = slow_files_add(s, columns, parameters[i].column, SLOW_NUMBER, path, e);
     }
@@ -84,8 +84,8 @@ static int add_enables(struct slow_files *s, const struct place *place, struct c
     for (int i = 0; result != -1 && place->ofed && i < 16; i++) {
         char path[PATH_MAX + 64], name[40];
         const char *point = i < 8 ? "rp" : "np";
-        snprintf(path, sizeof(path), "%s/roce_%s/enable/%d", place->folder, point, i % 8);
-        snprintf(name, sizeof(name), "dcqcn_%s_enable_prio%d", point, i % 8);
+        snprintf(path, sizeof path, "%s/roce_%s/enable/%d", place->folder, point, i % 8);
+        snprintf(name, sizeof name, "dcqcn_%s_enable_prio%d", point, i % 8);
         result = slow_files_add(s, columns, name, SLOW_NUMBER, path, e);
     }
     return result;
@@ -97,8 +97,7 @@ static void *dcqcn_open(const struct target *target, struct column_set *columns,
     if (find_place(target, &place, e) == -1)
         return NULL;
     struct slow_files *s = slow_files_new(target, e);
-    if (s != NULL && add_parameters(s, &place, columns, e) != -1 &&
-        add_enables(s, &place, columns, e) != -1) {
+    if (s && add_parameters(s, &place, columns, e) != -1 && add_enables(s, &place, columns, e) != -1) {
         if (columns->count > 0)
             return s;
         error_set(e, "none of the DCQCN parameters in %s can be read; are you root?", place.folder);

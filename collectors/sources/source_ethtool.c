@@ -34,7 +34,7 @@ struct ethtool {
 static int request(const struct ethtool *s, void *data)
 {
     struct ifreq r = {.ifr_data = data};
-    memcpy(r.ifr_name, s->netdev, sizeof(r.ifr_name));
+    memcpy(r.ifr_name, s->netdev, sizeof r.ifr_name);
     return ioctl(s->socket, SIOCETHTOOL, &r);
 }
 
@@ -44,7 +44,7 @@ static int request(const struct ethtool *s, void *data)
 static int map_values(struct ethtool *s, struct error *e)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    size_t room = sizeof(*s->stats) + ((size_t)s->count + LINES_MAX_COLUMNS) * sizeof(uint64_t);
+    size_t room = sizeof *s->stats + ((size_t)s->count + LINES_MAX_COLUMNS) * sizeof(uint64_t);
     room = (room + page - 1) / page * page;
     void *memory = mmap(NULL, room + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED)
@@ -59,7 +59,7 @@ static int map_values(struct ethtool *s, struct error *e)
 static int count_strings(const struct ethtool *s, uint32_t *count, struct error *e)
 {
     /* The answer ends with one count for the one set asked for. */
-    char answer[sizeof(struct ethtool_sset_info) + sizeof(*count)] __attribute__((aligned(8))) = {0};
+    char answer[sizeof(struct ethtool_sset_info) + sizeof *count] __attribute__((aligned(8))) = {0};
     struct ethtool_sset_info *info = (struct ethtool_sset_info *)answer;
     info->cmd = ETHTOOL_GSSET_INFO;
     info->sset_mask = 1ULL << ETH_SS_STATS;
@@ -83,7 +83,7 @@ static char *read_names(const struct ethtool *s, uint32_t *count, struct error *
     /* As with values, the kernel may write more than announced: leave as much room again. */
     size_t room = sizeof(struct ethtool_gstrings) + 2 * ((size_t)*count + 512) * ETH_GSTRING_LEN;
     struct ethtool_gstrings *strings = calloc(1, room);
-    if (strings == NULL) {
+    if (!strings) {
         error_set(e, "out of memory for %u names of statistics", *count);
         return NULL;
     }
@@ -128,9 +128,9 @@ static int add_columns(const struct ethtool *s, struct column_set *columns, stru
 static void ethtool_close(void *state)
 {
     struct ethtool *s = state;
-    if (s == NULL)
+    if (!s)
         return;
-    if (s->stats != NULL)
+    if (s->stats)
         munmap(s->stats, s->mapped);
     if (s->socket >= 0)
         close(s->socket);
@@ -140,16 +140,16 @@ static void ethtool_close(void *state)
 
 static void *ethtool_open(const struct target *target, struct column_set *columns, struct error *e)
 {
-    struct ethtool *s = calloc(1, sizeof(*s));
-    if (s == NULL) {
+    struct ethtool *s = calloc(1, sizeof *s);
+    if (!s) {
         error_set(e, "out of memory for driver statistics");
         return NULL;
     }
-    memcpy(s->netdev, target->netdev, sizeof(s->netdev));
+    memcpy(s->netdev, target->netdev, sizeof s->netdev);
     s->socket = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (s->socket == -1) {
         error_set_errno(e, errno, "cannot open a socket for ethtool requests");
-    } else if ((s->names = read_names(s, &s->count, e)) != NULL && map_values(s, e) == 0 &&
+    } else if ((s->names = read_names(s, &s->count, e)) && map_values(s, e) == 0 &&
                add_columns(s, columns, e) == 0) {
         return s;
     }
@@ -180,7 +180,7 @@ static enum source_outcome ethtool_verify(void *state, struct error *e)
     struct ethtool *s = state;
     uint32_t count;
     char *names = read_names(s, &count, e);
-    if (names == NULL)
+    if (!names)
         return SOURCE_GONE;
     bool same = count == s->count && memcmp(names, s->names, (size_t)count * ETH_GSTRING_LEN) == 0;
     free(names);

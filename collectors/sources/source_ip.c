@@ -29,7 +29,7 @@
 
 static const char *const names[] = {"IpExtInNoECTPkts", "IpExtInECT1Pkts", "IpExtInECT0Pkts", "IpExtInCEPkts",
                                     NULL};
-#define NAMES (sizeof(names) / sizeof(names[0]) - 1)
+#define NAMES (sizeof names / sizeof names[0] - 1)
 
 struct ip {
     int descriptor;
@@ -45,7 +45,7 @@ struct ip {
 static void ip_close(void *state)
 {
     struct ip *s = state;
-    if (s == NULL)
+    if (!s)
         return;
     if (s->descriptor != -1)
         close(s->descriptor);
@@ -58,7 +58,7 @@ static void ip_close(void *state)
 static void prepare(struct ip *s, unsigned int ifindex)
 {
     struct nlmsghdr *m = netlink_prepare(&s->get, RTM_GETSTATS, 0);
-    struct if_stats_msg *header = mnl_nlmsg_put_extra_header(m, sizeof(*header));
+    struct if_stats_msg *header = mnl_nlmsg_put_extra_header(m, sizeof *header);
     header->ifindex = ifindex;
     header->filter_mask = IFLA_STATS_FILTER_BIT(IFLA_STATS_LINK_64);
 }
@@ -76,7 +76,7 @@ static int each_answer(const struct nlmsghdr *message, void *data)
 static bool is_quiet(struct ip *s, int64_t now_ns)
 {
     uint64_t received = UINT64_MAX;
-    if (s->netlink == NULL)
+    if (!s->netlink)
         return false;
     if (netlink_call(s->netlink, &s->get.header, each_answer, &received, NULL) == -1)
         prepare(s, if_nametoindex(s->netdev)); /* it may have been made anew */
@@ -93,7 +93,7 @@ static enum source_outcome ip_read(void *state, int64_t *values, struct error *e
     struct ip *s = state;
     int64_t now_ns = clock_monotonic_ns();
     if (!is_quiet(s, now_ns) || now_ns - s->read_ns >= RENEW_NS) {
-        ssize_t length = pread(s->descriptor, s->buffer, sizeof(s->buffer), 0);
+        ssize_t length = pread(s->descriptor, s->buffer, sizeof s->buffer, 0);
         if (length == -1) {
             error_set_errno(e, errno, "reading %s", FILE_NAME);
             return SOURCE_GONE;
@@ -101,21 +101,21 @@ static enum source_outcome ip_read(void *state, int64_t *values, struct error *e
         s->read_ns = now_ns;
         ip_text_values(s->buffer, (size_t)length, names, s->values);
     }
-    memcpy(values, s->values, sizeof(s->values));
+    memcpy(values, s->values, sizeof s->values);
     return SOURCE_OK;
 }
 
 static int open_file(struct ip *s, const char *root, struct error *e)
 {
     char path[PATH_MAX];
-    snprintf(path, sizeof(path), "%s%s", root, FILE_NAME);
+    snprintf(path, sizeof path, "%s%s", root, FILE_NAME);
     s->descriptor = open(path, O_RDONLY | O_CLOEXEC);
     return s->descriptor != -1 ? 0 : error_set_errno(e, errno, "opening %s", path);
 }
 
 static int add_columns(struct column_set *columns, struct error *e)
 {
-    for (size_t i = 0; names[i] != NULL; i++)
+    for (size_t i = 0; names[i]; i++)
         if (column_set_add(columns, names[i], e) == -1)
             return -1;
     return 0;
@@ -123,14 +123,14 @@ static int add_columns(struct column_set *columns, struct error *e)
 
 static void *ip_open(const struct target *target, struct column_set *columns, struct error *e)
 {
-    struct ip *s = calloc(1, sizeof(*s));
-    if (s == NULL) {
+    struct ip *s = calloc(1, sizeof *s);
+    if (!s) {
         error_set(e, "out of memory for IP counters");
         return NULL;
     }
     s->received = UINT64_MAX;
-    memcpy(s->netdev, target->netdev, sizeof(s->netdev));
-    if (s->netdev[0] != '\0' && (s->netlink = netlink_open(NETLINK_ROUTE, NULL)) != NULL)
+    memcpy(s->netdev, target->netdev, sizeof s->netdev);
+    if (s->netdev[0] != '\0' && (s->netlink = netlink_open(NETLINK_ROUTE, NULL)))
         prepare(s, target->ifindex);
     if (open_file(s, target->root, e) == 0 && add_columns(columns, e) == 0)
         return s;

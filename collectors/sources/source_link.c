@@ -35,7 +35,7 @@ static const struct {
     {"link_rx_missed", offsetof(struct rtnl_link_stats64, rx_missed_errors)},
     {"link_rx_crc_errors", offsetof(struct rtnl_link_stats64, rx_crc_errors)},
 };
-#define STATISTICS (sizeof(statistics) / sizeof(statistics[0]))
+#define STATISTICS (sizeof statistics / sizeof statistics[0])
 
 /* Places in IFLA_INET6_STATS (linux include/uapi/linux/snmp.h, IPSTATS_MIB_*). */
 static const struct {
@@ -47,7 +47,7 @@ static const struct {
     {"Ip6InECT0Pkts", IPSTATS_MIB_ECT0PKTS},
     {"Ip6InCEPkts", IPSTATS_MIB_CEPKTS},
 };
-#define SIX (sizeof(six) / sizeof(six[0]))
+#define SIX (sizeof six / sizeof six[0])
 
 static const char *const states[] = {"link_carrier", "link_carrier_changes", "link_mtu"};
 enum { CARRIER, CARRIER_CHANGES, MTU, STATES };
@@ -65,9 +65,9 @@ static void take_states(const struct nlattr *const *table, int64_t *values)
 static int64_t number_at(const struct nlattr *a, size_t offset)
 {
     uint64_t number;
-    if (a == NULL || offset + sizeof(number) > mnl_attr_get_payload_len(a))
+    if (!a || offset + sizeof number > mnl_attr_get_payload_len(a))
         return LINES_NULL;
-    memcpy(&number, (const char *)mnl_attr_get_payload(a) + offset, sizeof(number));
+    memcpy(&number, (const char *)mnl_attr_get_payload(a) + offset, sizeof number);
     return source_value(number);
 }
 
@@ -96,7 +96,7 @@ static int each_answer(const struct nlmsghdr *message, void *data)
 static void link_close(void *state)
 {
     struct link *s = state;
-    if (s != NULL)
+    if (s)
         netlink_close(s->netlink);
     free(s);
 }
@@ -126,18 +126,18 @@ static int add_columns(struct column_set *columns, struct error *e)
 
 static void *link_open(const struct target *target, struct column_set *columns, struct error *e)
 {
-    struct link *s = calloc(1, sizeof(*s));
-    if (s == NULL) {
+    struct link *s = calloc(1, sizeof *s);
+    if (!s) {
         error_set(e, "out of memory for the link");
         return NULL;
     }
-    snprintf(s->netdev, sizeof(s->netdev), "%s", target->netdev);
+    snprintf(s->netdev, sizeof s->netdev, "%s", target->netdev);
     struct nlmsghdr *m = netlink_prepare(&s->get, RTM_GETLINK, 0);
-    struct ifinfomsg *header = mnl_nlmsg_put_extra_header(m, sizeof(*header));
+    struct ifinfomsg *header = mnl_nlmsg_put_extra_header(m, sizeof *header);
     header->ifi_index = (int)target->ifindex;
     int64_t values[STATES + STATISTICS + SIX];
     s->netlink = netlink_open(NETLINK_ROUTE, e);
-    if (s->netlink != NULL && link_read(s, values, e) == SOURCE_OK && add_columns(columns, e) == 0)
+    if (s->netlink && link_read(s, values, e) == SOURCE_OK && add_columns(columns, e) == 0)
         return s;
     link_close(s);
     return NULL;

@@ -84,7 +84,7 @@ static int start_thread(struct gpu *s, struct error *e)
 static void nvml_source_close(void *state)
 {
     struct gpu *s = state;
-    if (s == NULL)
+    if (!s)
         return;
     atomic_store(&s->stop, true);
     if (s->running)
@@ -97,7 +97,7 @@ static int add_columns(int gpu, struct column_set *columns, struct error *e)
 {
     for (int i = 0; i < VALUES; i++) {
         char name[48];
-        snprintf(name, sizeof(name), "gpu%d_%s", gpu, names[i]);
+        snprintf(name, sizeof name, "gpu%d_%s", gpu, names[i]);
         if (column_set_add(columns, name, e) == -1)
             return -1;
     }
@@ -106,13 +106,13 @@ static int add_columns(int gpu, struct column_set *columns, struct error *e)
 
 static void *nvml_source_open(const struct target *target, struct column_set *columns, struct error *e)
 {
-    struct gpu *s = calloc(1, sizeof(*s));
-    if (s == NULL) {
+    struct gpu *s = calloc(1, sizeof *s);
+    if (!s) {
         error_set(e, "out of memory for the GPU");
         return NULL;
     }
     s->nvml = nvml_open(e);
-    if (s->nvml != NULL && nvml_device_by_index(s->nvml, (unsigned int)target->gpu, &s->device, e) == 0) {
+    if (s->nvml && nvml_device_by_index(s->nvml, (unsigned int)target->gpu, &s->device, e) == 0) {
         if (!renew(s, e))
             error_prefix(e, "GPU %d tells nothing", target->gpu);
         else if (add_columns(target->gpu, columns, e) == 0 && start_thread(s, e) == 0)
@@ -126,7 +126,7 @@ static enum source_outcome nvml_source_read(void *state, int64_t *values, struct
 {
     struct gpu *s = state;
     if (atomic_load(&s->failed)) {
-        if (e != NULL)
+        if (e)
             *e = s->error;
         return SOURCE_GONE;
     }

@@ -23,10 +23,10 @@ static const struct {
 static void *pcie_open(const struct target *target, struct column_set *columns, struct error *e)
 {
     struct slow_files *s = slow_files_new(target, e);
-    int result = s != NULL ? 0 : -1;
-    for (size_t i = 0; result != -1 && i < sizeof(files) / sizeof(files[0]); i++) {
+    int result = s ? 0 : -1;
+    for (size_t i = 0; result != -1 && i < sizeof files / sizeof files[0]; i++) {
         char path[PATH_MAX];
-        snprintf(path, sizeof(path), "/sys/class/net/%s/%s", target->netdev, files[i].file);
+        snprintf(path, sizeof path, "/sys/class/net/%s/%s", target->netdev, files[i].file);
         result = slow_files_add(s, columns, files[i].name, files[i].text, path, e);
     }
     if (result != -1 && columns->count == 0)

@@ -75,12 +75,12 @@ static bool identify(const struct nlmsghdr *message, unsigned int ifindex, const
     const struct tcmsg *t = mnl_nlmsg_get_payload(message);
     if (t->tcm_ifindex != (int)ifindex)
         return false;
-    netlink_parse(message, sizeof(*t), table, TCA_STATS2 + 1);
+    netlink_parse(message, sizeof *t, table, TCA_STATS2 + 1);
     const char *kind = netlink_string(table[TCA_KIND]);
-    if (kind == NULL || strlen(kind) >= sizeof(q->kind))
+    if (!kind || strlen(kind) >= sizeof q->kind)
         return false;
     *q = (struct qdisc){.handle = t->tcm_handle, .parent = t->tcm_parent, .red = strcmp(kind, "red") == 0};
-    snprintf(q->kind, sizeof(q->kind), "%s", kind);
+    snprintf(q->kind, sizeof q->kind, "%s", kind);
     return is_shown(q);
 }
 
@@ -97,7 +97,7 @@ static void take_basic(const struct nlattr *const *stats, int64_t *values)
     /* Sent when the count does not fit 32 bits (net/core/gen_stats.c). */
     if (netlink_u64(stats[TCA_STATS_PKT64], &packets))
         values[PACKETS] = source_value(packets);
-    if (netlink_struct(stats[TCA_STATS_QUEUE], &queue, sizeof(queue))) {
+    if (netlink_struct(stats[TCA_STATS_QUEUE], &queue, sizeof queue)) {
         values[DROPS] = queue.drops;
         values[OVERLIMITS] = queue.overlimits;
         values[REQUEUES] = queue.requeues;
@@ -115,7 +115,7 @@ static void take_values(const struct qdisc *q, const struct nlattr *nest, int64_
         values[i] = LINES_NULL;
     netlink_parse_nested(nest, stats, TCA_STATS_MAX + 1);
     take_basic(stats, values);
-    if (q->red && netlink_struct(stats[TCA_STATS_APP], &red, sizeof(red))) {
+    if (q->red && netlink_struct(stats[TCA_STATS_APP], &red, sizeof red)) {
         values[EARLY] = red.early;
         values[PDROP] = red.pdrop;
         values[OTHER] = red.other;
@@ -130,7 +130,7 @@ static int each_qdisc(const struct nlmsghdr *message, void *data)
     struct qdisc q;
     if (!identify(message, r->s->ifindex, table, &q))
         return MNL_CB_OK;
-    if (r->values == NULL) {
+    if (!r->values) {
         if (r->s->count < MAX_QDISCS)
             r->s->items[r->s->count++] = q;
         return MNL_CB_OK;
@@ -165,9 +165,9 @@ static int add_columns(const struct qdiscs *s, struct column_set *columns, struc
         for (size_t f = 0; f < (q->red ? ALL_FIELDS : COMMON_FIELDS); f++) {
             char name[64];
             if (several)
-                snprintf(name, sizeof(name), "qdisc_%s_%x_%s", q->kind, q->handle >> 16, field_names[f]);
+                snprintf(name, sizeof name, "qdisc_%s_%x_%s", q->kind, q->handle >> 16, field_names[f]);
             else
-                snprintf(name, sizeof(name), "qdisc_%s_%s", q->kind, field_names[f]);
+                snprintf(name, sizeof name, "qdisc_%s_%s", q->kind, field_names[f]);
             if (column_set_add(columns, name, e) == -1)
                 return -1;
         }
@@ -178,26 +178,26 @@ static int add_columns(const struct qdiscs *s, struct column_set *columns, struc
 static void qdisc_close(void *state)
 {
     struct qdiscs *s = state;
-    if (s != NULL)
+    if (s)
         netlink_close(s->netlink);
     free(s);
 }
 
 static void *qdisc_open(const struct target *target, struct column_set *columns, struct error *e)
 {
-    struct qdiscs *s = calloc(1, sizeof(*s));
-    if (s == NULL) {
+    struct qdiscs *s = calloc(1, sizeof *s);
+    if (!s) {
         error_set(e, "out of memory for qdiscs");
         return NULL;
     }
     s->ifindex = target->ifindex;
     struct nlmsghdr *m = netlink_prepare(&s->get, RTM_GETQDISC, NLM_F_DUMP);
-    struct tcmsg *t = mnl_nlmsg_put_extra_header(m, sizeof(*t));
+    struct tcmsg *t = mnl_nlmsg_put_extra_header(m, sizeof *t);
     t->tcm_family = AF_UNSPEC;
     t->tcm_ifindex = (int)s->ifindex;
     struct reading r = {.s = s};
     s->netlink = netlink_open(NETLINK_ROUTE, e);
-    if (s->netlink != NULL && netlink_call(s->netlink, m, each_qdisc, &r, e) == 0) {
+    if (s->netlink && netlink_call(s->netlink, m, each_qdisc, &r, e) == 0) {
         if (s->count == 0)
             error_set(e, "%s has no qdisc with statistics (noqueue)", target->netdev);
         else if (add_columns(s, columns, e) == 0)

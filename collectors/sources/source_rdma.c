@@ -37,7 +37,7 @@ struct reading {
 
 static int take_counter(struct reading *r, const char *name, uint64_t value)
 {
-    if (r->columns != NULL)
+    if (r->columns)
         return column_set_add(r->columns, name, r->e);
     if (r->at >= r->s->count || strcmp(r->s->names[r->at], name) != 0)
         r->changed = true;
@@ -52,7 +52,7 @@ static int each_answer(const struct nlmsghdr *message, void *data)
     const struct nlattr *table[RDMA_NLDEV_ATTR_STAT_HWCOUNTERS + 1];
     netlink_parse(message, 0, table, RDMA_NLDEV_ATTR_STAT_HWCOUNTERS + 1);
     const struct nlattr *list = table[RDMA_NLDEV_ATTR_STAT_HWCOUNTERS], *entry;
-    if (list == NULL)
+    if (!list)
         return MNL_CB_OK;
     mnl_attr_for_each_nested(entry, list)
     {
@@ -60,7 +60,7 @@ static int each_answer(const struct nlmsghdr *message, void *data)
         netlink_parse_nested(entry, part, RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY_VALUE + 1);
         const char *name = netlink_string(part[RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY_NAME]);
         uint64_t value;
-        if (name == NULL || !netlink_u64(part[RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY_VALUE], &value))
+        if (!name || !netlink_u64(part[RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY_VALUE], &value))
             continue;
         if (take_counter(r, name, value) == -1)
             return MNL_CB_ERROR;
@@ -90,7 +90,7 @@ static int each_status(const struct nlmsghdr *message, void *data)
     const struct nlattr *table[RDMA_NLDEV_ATTR_STAT_HWCOUNTERS + 1];
     netlink_parse(message, 0, table, RDMA_NLDEV_ATTR_STAT_HWCOUNTERS + 1);
     const struct nlattr *list = table[RDMA_NLDEV_ATTR_STAT_HWCOUNTERS], *entry;
-    if (list == NULL)
+    if (!list)
         return MNL_CB_OK;
     mnl_attr_for_each_nested(entry, list)
     {
@@ -130,7 +130,7 @@ static int switch_optional_on(struct rdma *s, struct error *e)
         return 0;
     if (set_optional(s, o.all, o.all_count, e) == -1)
         return error_prefix(e, "%s/%u: switching optional counters on", s->port.device, s->port.port);
-    memcpy(s->were_on, o.on, sizeof(o.on));
+    memcpy(s->were_on, o.on, sizeof o.on);
     s->were_on_count = o.on_count;
     s->switched = true;
     return 0;
@@ -141,7 +141,7 @@ static int switch_optional_on(struct rdma *s, struct error *e)
 static void rdma_close(void *state)
 {
     struct rdma *s = state;
-    if (s == NULL)
+    if (!s)
         return;
     if (s->switched)
         (void)set_optional(s, s->were_on, s->were_on_count, NULL);
@@ -159,10 +159,10 @@ static int find_port(struct rdma *s, const struct target *target, struct error *
         return -1;
     const struct rdma_port *port =
         rdma_ports_find(&ports, target->rdma, target->rdma_port, target->ifindex, e);
-    if (port != NULL)
+    if (port)
         s->port = *port;
     rdma_ports_free(&ports);
-    return port != NULL ? 0 : -1;
+    return port ? 0 : -1;
 }
 
 static int take_names(struct rdma *s, struct column_set *columns, struct error *e)
@@ -172,22 +172,22 @@ static int take_names(struct rdma *s, struct column_set *columns, struct error *
         return error_prefix(e, "%s/%u: reading the counters", s->port.device, s->port.port);
     if (columns->count == 0)
         return error_set(e, "%s/%u has no counters", s->port.device, s->port.port);
-    s->names = calloc(columns->count, sizeof(*s->names));
-    for (size_t i = 0; s->names != NULL && i < columns->count; i++, s->count++)
-        if ((s->names[i] = strdup(columns->items[i].name)) == NULL)
+    s->names = calloc(columns->count, sizeof *s->names);
+    for (size_t i = 0; s->names && i < columns->count; i++, s->count++)
+        if (!(s->names[i] = strdup(columns->items[i].name)))
             break;
     return s->count == columns->count ? 0 : error_set(e, "out of memory for RDMA counters");
 }
 
 static void *rdma_open(const struct target *target, struct column_set *columns, struct error *e)
 {
-    struct rdma *s = calloc(1, sizeof(*s));
-    if (s == NULL) {
+    struct rdma *s = calloc(1, sizeof *s);
+    if (!s) {
         error_set(e, "out of memory for RDMA counters");
         return NULL;
     }
     s->netlink = netlink_open(NETLINK_RDMA, e);
-    if (s->netlink != NULL && find_port(s, target, e) == 0 &&
+    if (s->netlink && find_port(s, target, e) == 0 &&
         (!target->optional_counters || switch_optional_on(s, e) == 0)) {
         prepare(s, &s->get, RDMA_NLDEV_CMD_STAT_GET, 0);
         if (take_names(s, columns, e) == 0)

@@ -46,14 +46,14 @@ struct reading {
 static void take(struct reading *r, struct key key, uint32_t upper, uint64_t value)
 {
     struct standard *s = r->s;
-    if (r->values == NULL) {
+    if (!r->values) {
         if (s->count < MAX_STATISTICS) {
             r->upper[s->count] = upper;
             s->keys[s->count++] = key;
         }
         return;
     }
-    if (r->at >= s->count || memcmp(&s->keys[r->at], &key, sizeof(key)) != 0)
+    if (r->at >= s->count || memcmp(&s->keys[r->at], &key, sizeof key) != 0)
         r->changed = true;
     else
         r->values[r->at++] = source_value(value);
@@ -63,7 +63,7 @@ static int each_pause(const struct nlmsghdr *message, void *data)
 {
     const struct nlattr *table[ETHTOOL_A_PAUSE_STATS + 1], *stat;
     netlink_parse(message, sizeof(struct genlmsghdr), table, ETHTOOL_A_PAUSE_STATS + 1);
-    if (table[ETHTOOL_A_PAUSE_STATS] == NULL)
+    if (!table[ETHTOOL_A_PAUSE_STATS])
         return MNL_CB_OK;
     mnl_attr_for_each_nested(stat, table[ETHTOOL_A_PAUSE_STATS])
     {
@@ -134,7 +134,7 @@ static void keep_string(struct strings *strings, const struct nlattr *nest)
     uint32_t index;
     netlink_parse_nested(nest, part, ETHTOOL_A_STRING_VALUE + 1);
     const char *text = netlink_string(part[ETHTOOL_A_STRING_VALUE]);
-    if (text == NULL || !netlink_u32(part[ETHTOOL_A_STRING_INDEX], &index) || index >= MAX_STRINGS)
+    if (!text || !netlink_u32(part[ETHTOOL_A_STRING_INDEX], &index) || index >= MAX_STRINGS)
         return;
     snprintf(strings->items[index], ETH_GSTRING_LEN, "%s", text);
 }
@@ -144,13 +144,13 @@ static int each_strings(const struct nlmsghdr *message, void *data)
 {
     const struct nlattr *table[ETHTOOL_A_STRSET_STRINGSETS + 1], *set, *string;
     netlink_parse(message, sizeof(struct genlmsghdr), table, ETHTOOL_A_STRSET_STRINGSETS + 1);
-    if (table[ETHTOOL_A_STRSET_STRINGSETS] == NULL)
+    if (!table[ETHTOOL_A_STRSET_STRINGSETS])
         return MNL_CB_OK;
     mnl_attr_for_each_nested(set, table[ETHTOOL_A_STRSET_STRINGSETS])
     {
         const struct nlattr *part[ETHTOOL_A_STRINGSET_STRINGS + 1];
         netlink_parse_nested(set, part, ETHTOOL_A_STRINGSET_STRINGS + 1);
-        if (part[ETHTOOL_A_STRINGSET_STRINGS] == NULL)
+        if (!part[ETHTOOL_A_STRINGSET_STRINGS])
             continue;
         mnl_attr_for_each_nested(string, part[ETHTOOL_A_STRINGSET_STRINGS]) keep_string(data, string);
     }
@@ -169,14 +169,14 @@ static int read_strings(struct standard *s, uint16_t family, uint32_t set, struc
     mnl_attr_put_u32(m, ETHTOOL_A_STRINGSET_ID, set);
     mnl_attr_nest_end(m, one);
     mnl_attr_nest_end(m, sets);
-    memset(strings, 0, sizeof(*strings));
+    memset(strings, 0, sizeof *strings);
     return netlink_call(s->netlink, m, each_strings, strings, e);
 }
 
 /* The kernel's set of names for each of its groups, in the order of ETHTOOL_STATS_ETH_PHY... */
 static const uint32_t string_sets[] = {ETH_SS_STATS_ETH_PHY, ETH_SS_STATS_ETH_MAC, ETH_SS_STATS_ETH_CTRL,
                                        ETH_SS_STATS_RMON};
-#define GROUPS (sizeof(string_sets) / sizeof(string_sets[0]))
+#define GROUPS (sizeof string_sets / sizeof string_sets[0])
 
 static void name_of(const struct key *key, uint32_t upper, const struct strings *strings, char *name,
                     size_t size)
@@ -204,7 +204,7 @@ static int add_columns(struct standard *s, uint16_t family, const struct reading
         if (s->keys[i].group >= GROUPS && s->keys[i].group != GROUP_PAUSE)
             return error_set(e, "the kernel answered with group %u of standard statistics, not asked for",
                              s->keys[i].group);
-        name_of(&s->keys[i], r->upper[i], strings, name, sizeof(name));
+        name_of(&s->keys[i], r->upper[i], strings, name, sizeof name);
         if (column_set_add(columns, name, e) == -1)
             return -1;
     }
@@ -244,7 +244,7 @@ static int ask(struct standard *s, bool *has, union netlink_request *request, mn
     if (netlink_call(s->netlink, &request->header, each, r, e) == 0)
         return 0;
     *has = false;
-    return netlink_errno(s->netlink) == EOPNOTSUPP && r->values == NULL
+    return netlink_errno(s->netlink) == EOPNOTSUPP && !r->values
                ? 0
                : error_prefix(e, "%s: reading standard statistics", s->netdev);
 }
@@ -259,24 +259,24 @@ static int ask_both(struct standard *s, struct reading *r, struct error *e)
 static void standard_close(void *state)
 {
     struct standard *s = state;
-    if (s != NULL)
+    if (s)
         netlink_close(s->netlink);
     free(s);
 }
 
 static void *standard_open(const struct target *target, struct column_set *columns, struct error *e)
 {
-    struct standard *s = calloc(1, sizeof(*s));
+    struct standard *s = calloc(1, sizeof *s);
     uint16_t family;
-    if (s == NULL) {
+    if (!s) {
         error_set(e, "out of memory for standard statistics");
         return NULL;
     }
-    snprintf(s->netdev, sizeof(s->netdev), "%s", target->netdev);
+    snprintf(s->netdev, sizeof s->netdev, "%s", target->netdev);
     s->has_pause = s->has_groups = true;
     struct reading r = {.s = s};
     s->netlink = netlink_open(NETLINK_GENERIC, e);
-    if (s->netlink != NULL && netlink_family(s->netlink, ETHTOOL_GENL_NAME, &family, e) == 0) {
+    if (s->netlink && netlink_family(s->netlink, ETHTOOL_GENL_NAME, &family, e) == 0) {
         prepare(s, family, target->ifindex);
         if (ask_both(s, &r, e) == 0) {
             if (s->count == 0)

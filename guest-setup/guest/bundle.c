@@ -19,7 +19,7 @@
 #define PIECE    (1 << 16)
 #define SUMS_MAX (1u << 20)
 
-/* ---- the document --------------------------------------------------------------------------------------------------- */
+/* ---- the document */
 
 static json_t *load(const char *name, struct error *e)
 {
@@ -77,7 +77,7 @@ int bundle_image(const char *name, struct profile_image *image, struct error *e)
     return result;
 }
 
-/* ---- the cache ------------------------------------------------------------------------------------------------------ */
+/* ---- the cache */
 
 /* Run guest-setup/host/packages for this profile; what it says goes to stderr, what it prints to *out. */
 static int run_packages(const struct profile *p, bool dry_run, struct text *out, int64_t timeout_ns,
@@ -129,7 +129,7 @@ int bundle_print(const struct profile *p, const char *indent, struct error *e)
     return result;
 }
 
-/* ---- onto a guest ---------------------------------------------------------------------------------------------------- */
+/* ---- onto a guest */
 
 /* The guest has these very packages: its list of checksums is the same as ours. */
 static bool is_served(struct guest *g, const char *to)

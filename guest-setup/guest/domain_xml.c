@@ -11,7 +11,7 @@
 #define MAX_CPU 4096u
 #define X(text) ((const xmlChar *)(text))
 
-/* ---- building ----------------------------------------------------------------------------------------------------- */
+/* ---- building */
 
 /* A child element of a name with attributes: name, key, value, key, value, ..., NULL. A NULL value leaves its attribute out. */
 static xmlNodePtr add_element(xmlNodePtr parent, const char *const words[])
@@ -62,7 +62,7 @@ static int add_mark(xmlNodePtr root, const struct mark *mark, struct error *e)
     return 0;
 }
 
-/* ---- placement ---------------------------------------------------------------------------------------------------- */
+/* ---- placement */
 
 static bool read_number(const char **at, unsigned *value)
 {
@@ -161,7 +161,7 @@ static int add_placement(xmlNodePtr root, const struct lab_host *host, struct er
     return 0;
 }
 
-/* ---- machine ------------------------------------------------------------------------------------------------------ */
+/* ---- machine */
 
 static void add_boot(xmlNodePtr root, const struct domain_parts *parts)
 {
@@ -202,7 +202,7 @@ static void add_machine(xmlNodePtr root, const struct lab_host *host, const stru
     leaf(root, "on_crash", "destroy");
 }
 
-/* ---- devices ------------------------------------------------------------------------------------------------------- */
+/* ---- devices */
 
 static void add_disks(xmlNodePtr devices, const struct domain_parts *parts)
 {
@@ -321,7 +321,7 @@ static void add_forward(xmlNodePtr root, const struct plan_port *port)
         xmlNewProp(xmlNewChild(line, ns, X("arg"), NULL), X("value"), X(words[i]));
 }
 
-/* ---- domain -------------------------------------------------------------------------------------------------------- */
+/* ---- domain */
 
 static void fill_mark(const struct lab *lab, const struct lab_host *host, const struct domain_parts *parts,
                       const struct plan *plan, struct mark *mark)
@@ -401,7 +401,7 @@ char *domain_xml(const struct lab *lab, const struct lab_host *host, const struc
     return text;
 }
 
-/* ---- network ------------------------------------------------------------------------------------------------------- */
+/* ---- network */
 
 /* A bridge without spanning tree, DHCP, DNS or packet filter: a cable; for the management network, with the machine at one end. */
 char *network_xml(const struct lab *lab, const struct plan_network *network, struct error *e)

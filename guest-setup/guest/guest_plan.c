@@ -8,7 +8,7 @@
 
 #define FIRST_GUEST 11 /* of the management subnet: .1 is the machine's */
 
-/* ---- names ------------------------------------------------------------------------------------------------------ */
+/* ---- names */
 
 /* FNV-1a over words: what is made from names is the same every time. */
 static uint32_t hash_words(const char *const words[], size_t count)
@@ -52,7 +52,7 @@ static void link_name(const struct lab *lab, size_t link, char *name, size_t siz
     network_name(lab, what, name, size);
 }
 
-/* ---- the management subnet -------------------------------------------------------------------------------------- */
+/* ---- the management subnet */
 
 struct subnet {
     uint32_t base; /* host byte order */
@@ -120,7 +120,7 @@ static int management_port(const struct lab *lab, const struct lab_host *host, s
     return 0;
 }
 
-/* ---- links ------------------------------------------------------------------------------------------------------ */
+/* ---- links */
 
 static const struct lab_host *host_named(const struct lab *lab, const char *name)
 {

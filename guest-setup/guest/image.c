@@ -39,7 +39,7 @@ char *image_cache(struct error *e)
     return run_builder("--cache", NULL, e);
 }
 
-/* ---- built -------------------------------------------------------------------------------------------------------- */
+/* ---- built */
 
 /* build-image removes old images, but none that is locked. */
 static int hold(const char *folder)
@@ -69,7 +69,7 @@ static int use_built(const struct profile *p, bool fresh, struct image *image, s
     return 0;
 }
 
-/* ---- fetched ------------------------------------------------------------------------------------------------------ */
+/* ---- fetched */
 
 static int check_sum(const char *path, const char *wanted, struct error *e)
 {

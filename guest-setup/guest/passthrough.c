@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ---- addresses ---------------------------------------------------------------------------------------------------- */
+/* ---- addresses */
 
 int pci_parse(const char *text, struct pci_address *a, struct error *e)
 {
@@ -60,7 +60,7 @@ size_t pci_functions(const char *sysfs, const struct pci_address *address, struc
     return count;
 }
 
-/* ---- what the machine does with a device --------------------------------------------------------------------------- */
+/* ---- what the machine does with a device */
 
 /* The last component of what a link in the device's folder points at, or NULL. */
 static char *link_name(const char *sysfs, const struct pci_address *a, const char *link)
@@ -171,7 +171,7 @@ static int check_unused(const char *sysfs, const struct pci_address *a, struct e
     return 0;
 }
 
-/* ---- IOMMU group --------------------------------------------------------------------------------------------------- */
+/* ---- IOMMU group */
 
 /* A PCI bridge belongs to its group but never to a guest. */
 static bool is_bridge(const char *sysfs, const struct pci_address *a)
@@ -253,7 +253,7 @@ int pci_check(const char *sysfs, const struct pci_address *a, const struct pci_a
     return check_group(sysfs, a, ours, count, e);
 }
 
-/* ---- binding -------------------------------------------------------------------------------------------------------- */
+/* ---- binding */
 
 static int write_device(const char *sysfs, const struct pci_address *a, const char *file, const char *value,
                         struct error *e)

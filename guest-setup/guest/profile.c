@@ -104,7 +104,7 @@ static const struct field profile_fields[] = {
 const struct table profile_table = {"profile", "What is put on a guest.", sizeof(struct profile),
                                     profile_fields, check_profile};
 
-/* ---- steps -------------------------------------------------------------------------------------------------------- */
+/* ---- steps */
 
 void content_hash(const void *bytes, size_t length, char hash[17])
 {
@@ -173,7 +173,7 @@ int profile_find_step(const struct profile *p, const char *name, struct error *e
     return -1;
 }
 
-/* ---- profiles ------------------------------------------------------------------------------------------------------ */
+/* ---- profiles */
 
 static int read_head(const char *folder, const char *name, struct profile *p, struct error *e)
 {

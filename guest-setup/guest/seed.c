@@ -28,7 +28,7 @@ char *host_place(const struct lab *lab, const struct lab_host *host, const char 
     return path;
 }
 
-/* ---- keys ---------------------------------------------------------------------------------------------------------- */
+/* ---- keys */
 
 static int make_key(const char *path, const char *comment, struct error *e)
 {
@@ -90,7 +90,7 @@ int seed_pin(const struct lab *lab, struct error *e)
     return result;
 }
 
-/* ---- what goes into a seed ------------------------------------------------------------------------------------------ */
+/* ---- what goes into a seed */
 
 struct seed {
     const struct lab *lab;
@@ -162,7 +162,7 @@ static int pack(const struct seed *s, const char *const argv[], struct error *e)
     return status == 0 ? 0 : -1;
 }
 
-/* ---- tar: files at their places --------------------------------------------------------------------------------------- */
+/* ---- tar: files at their places */
 
 static char *network_lines(const struct plan *plan)
 {
@@ -208,7 +208,7 @@ static int make_tar(const struct seed *s, const char *path, struct error *e)
     return lay_out_tar(s, e) == 0 ? pack(s, argv, e) : -1;
 }
 
-/* ---- cloud-init: NoCloud, JSON being YAML ------------------------------------------------------------------------------- */
+/* ---- cloud-init: NoCloud, JSON being YAML */
 
 static json_t *key_list(const struct seed *s)
 {

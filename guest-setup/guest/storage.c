@@ -12,7 +12,7 @@
 
 #define X(text) ((const xmlChar *)(text))
 
-/* ---- XML ---------------------------------------------------------------------------------------------------------- */
+/* ---- XML */
 
 /* A small document: paths and names may hold anything. */
 struct document {
@@ -43,7 +43,7 @@ static void add_format(xmlNodePtr parent, const char *format)
     xmlNewProp(xmlNewChild(parent, NULL, X("format"), NULL), X("type"), X(format));
 }
 
-/* ---- the pool ------------------------------------------------------------------------------------------------------ */
+/* ---- the pool */
 
 /* Always a folder of the lab's own: all that is in it is the lab's. Below the folder that the lab names, else beside libvirt's own
  * images, or in the home of whoever has a session of its own. */
@@ -157,7 +157,7 @@ char *storage_path(const struct storage *s, const char *volume)
     return text_take(&path);
 }
 
-/* ---- volumes ------------------------------------------------------------------------------------------------------- */
+/* ---- volumes */
 
 bool storage_has(const struct storage *s, const char *volume)
 {
@@ -229,7 +229,7 @@ int storage_overlay(const struct storage *s, const char *volume, const char *bas
     return made ? 0 : -1;
 }
 
-/* ---- upload -------------------------------------------------------------------------------------------------------- */
+/* ---- upload */
 
 static int send_file(virStreamPtr stream, char *data, size_t length, void *fd)
 {

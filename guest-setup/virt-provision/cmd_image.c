@@ -16,7 +16,7 @@ static int make_image(struct context *c, const char *name, bool fetch, struct er
     if (profile_load(name, NULL, &profile, e) != 0)
         return -1;
     int result = 0;
-    if (fetch != (profile.image.url != NULL))
+    if (fetch != !!profile.image.url)
         result = error_set(e, "the image of profile %s is %s: virt-provision image %s %s", name,
                            fetch ? "built" : "fetched", fetch ? "build" : "fetch", name);
     if (result == 0)

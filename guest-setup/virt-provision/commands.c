@@ -17,7 +17,7 @@
 #define START_NS (180 * NS_PER_S)
 #define ASK_NS   (20 * NS_PER_S)
 
-/* ---- what changes guests: under the lab's lock ------------------------------------------------------ */
+/* ---- what changes guests: under the lab's lock */
 
 static int locked(struct context *c, const char *purpose, int (*work)(struct context *c, struct error *e),
                   struct error *e)
@@ -102,7 +102,7 @@ int cmd_stop(struct context *c, const char *const *words, size_t count, struct e
     return context_load(c, words, count, e) == 0 ? locked(c, "stop", stop_hosts, e) : -1;
 }
 
-/* ---- status --------------------------------------------------------------------------------------------------------- */
+/* ---- status */
 
 static json_t *step_status(const struct record *r, const struct profile_step *step)
 {
@@ -236,7 +236,7 @@ int cmd_status(struct context *c, const char *const *words, size_t count, struct
     return result == 0 && drifted ? 1 : result;
 }
 
-/* ---- ssh, console: become the program that does it ------------------------------------------------------------------- */
+/* ---- ssh, console: become the program that does it */
 
 static int one_host(struct context *c, const char *const *words, size_t count, const char *usage,
                     struct error *e)
@@ -333,7 +333,7 @@ int cmd_console(struct context *c, const char *const *words, size_t count, struc
     return error_set_errno(e, errno, "starting virsh (it has the console)");
 }
 
-/* ---- xml, devices ------------------------------------------------------------------------------------------------------ */
+/* ---- xml, devices */
 
 int cmd_xml(struct context *c, const char *const *words, size_t count, struct error *e)
 {

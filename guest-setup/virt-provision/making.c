@@ -107,7 +107,7 @@ void making_free(struct making *m)
     m->image_id = NULL;
 }
 
-/* ---- names of volumes --------------------------------------------------------------------------------------------- */
+/* ---- names of volumes */
 
 static char *name(const char *first, const char *second)
 {

@@ -21,7 +21,7 @@
 #define BASE ".qcow2"
 #define WORK ".work.qcow2"
 
-/* ---- the domain ---------------------------------------------------------------------------------------------------- */
+/* ---- the domain */
 
 /* Nothing that virt-provision did not make for this host is touched, unless told so. 1: ours (or to be adopted), 0: there is none. */
 static int check_domain(struct making *m, struct error *e)
@@ -85,7 +85,7 @@ static int define_domain(struct making *m, const char *suffix, struct error *e)
     return domain ? 0 : -1;
 }
 
-/* ---- disks --------------------------------------------------------------------------------------------------------- */
+/* ---- disks */
 
 static int delete_volume(struct making *m, const char *suffix, struct error *e)
 {
@@ -124,7 +124,7 @@ static int fresh_disks(struct making *m, struct error *e)
     return upload_seed(m, e);
 }
 
-/* ---- snapshot ------------------------------------------------------------------------------------------------------ */
+/* ---- snapshot */
 
 /* From now on the guest writes to a layer of its own over the provisioned disk: reset throws that layer away. The guest goes on running. The agent
  * quiets its file systems first where there is one. */
@@ -178,7 +178,7 @@ static int take_snapshot(struct guest *g, struct making *m, struct error *e)
     return cold_layer(m, e);
 }
 
-/* ---- one host ------------------------------------------------------------------------------------------------------ */
+/* ---- one host */
 
 /* Everything that decides what the disk and the domain look like: when it changed, nothing is continued. */
 static char *definition_hash(const struct making *m, struct error *e)
@@ -319,7 +319,7 @@ static void *rebuild_thread(void *data)
     return NULL;
 }
 
-/* ---- all hosts ------------------------------------------------------------------------------------------------------ */
+/* ---- all hosts */
 
 /* Wait for the threads; Ctrl-C cancels them. */
 static void wait_for(struct context *c, pthread_t *threads, size_t count)
@@ -499,7 +499,7 @@ int rebuild_hosts(struct context *c, struct error *e)
     return result;
 }
 
-/* ---- reset ---------------------------------------------------------------------------------------------------------- */
+/* ---- reset */
 
 /* Throw the guest's layer away and start it on a new one over the provisioned disk. */
 static int reset_host(struct making *m, struct error *e)
@@ -550,7 +550,7 @@ int reset_hosts(struct context *c, struct error *e)
     return result;
 }
 
-/* ---- destroy -------------------------------------------------------------------------------------------------------- */
+/* ---- destroy */
 
 static int destroy_host(struct making *m, struct error *e)
 {

@@ -43,7 +43,7 @@ void guest_log(struct guest *g, const char *format, ...)
     fflush(g->log);
 }
 
-/* ---- connection --------------------------------------------------------------------------------------------------- */
+/* ---- connection */
 
 /* One attempt, at most `limit_ns` long. Attempts are long: on a crowded machine an emulated guest takes its time over the keys, and each new
  * attempt would take more of it. */
@@ -125,7 +125,7 @@ int guest_reboot(struct guest *g, struct error *e)
                      (long long)(g->profile->ready_ns / NS_PER_S));
 }
 
-/* ---- files ---------------------------------------------------------------------------------------------------------- */
+/* ---- files */
 
 /* Archive members of a local folder, and unpack them in a folder on the guest. They are on its disk then: an empty step script, as a
  * power cut may leave one that is not, would "succeed". */
@@ -230,7 +230,7 @@ int guest_put(struct guest *g, struct error *e)
     return 0;
 }
 
-/* ---- running a step --------------------------------------------------------------------------------------------------- */
+/* ---- running a step */
 
 /* The environment of a step, as arguments of env(1). */
 static void step_environment(const struct guest *g, struct text variables[9])

@@ -47,7 +47,7 @@ struct examination {
     json_t *entries, *in_force, *columns; /* the latter two by role */
 };
 
-/* ---- one host ------------------------------------------------------------------------------------------- */
+/* ---- one host */
 
 /* host-facts' own checks. That there is no GPU where the lab has none is not worth a line for each of a GPU's checks. */
 static void take_checks(struct examination *x, const struct lab_host *host, const json_t *facts)
@@ -209,7 +209,7 @@ static void examine_nic(struct examination *x, struct remote_host *h, const char
     json_decref(facts);
 }
 
-/* ---- the lab -------------------------------------------------------------------------------------------- */
+/* ---- the lab */
 
 static const char *role_of(const struct examination *x, size_t host)
 {

@@ -8,7 +8,7 @@
 #define ECN_BITS 3 /* RFC 3168, section 5 */
 #define ECT0     2
 
-/* ---- a flow's traffic class ----------------------------------------------------------------------------- */
+/* ---- a flow's traffic class */
 
 bool ecn_lists(const struct list_of *priorities, int64_t priority)
 {
@@ -86,7 +86,7 @@ bool ecn_capable(int64_t traffic_class)
     return (traffic_class & ECN_BITS) != 0;
 }
 
-/* ---- words ---------------------------------------------------------------------------------------------- */
+/* ---- words */
 
 /* "flow a-to-b", "flows a-to-b, b-to-a and 7 others" */
 static void add_flows(const struct ecn_finding *f, struct text *out)
@@ -130,7 +130,7 @@ void ecn_say_remedy(const struct ecn_finding *f, struct text *out)
              f->forced ? "settings" : "flows");
 }
 
-/* ---- what came of it ------------------------------------------------------------------------------------ */
+/* ---- what came of it */
 
 /* The rise over the whole run of a role's counters that match; -1: none was sampled. */
 static json_int_t total(const json_t *hosts, const char *role, const char *pattern)

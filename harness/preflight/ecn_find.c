@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- places that mark ----------------------------------------------------------------------------------- */
+/* ---- places that mark */
 
 struct place {
     const char *name; /* its role, else that of its node */
@@ -117,7 +117,7 @@ static void add_real(struct survey *s)
                       ECN_DROPPED, s->settings[role].red->at == RED_AT_INGRESS);
 }
 
-/* ---- the way of a flow ---------------------------------------------------------------------------------- */
+/* ---- the way of a flow */
 
 static int index_of(const struct survey *s, const char *node)
 {
@@ -181,7 +181,7 @@ static const struct place *first_in_the_way(const struct survey *s, const struct
     return first;
 }
 
-/* ---- findings ------------------------------------------------------------------------------------------- */
+/* ---- findings */
 
 static int add_flow(struct survey *s, const struct ecn_finding *found, const struct scenario_flow *flow,
                     struct error *e)

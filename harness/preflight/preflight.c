@@ -15,7 +15,7 @@ void judge_say(json_t *entries, const char *host, const char *check, const char 
                                              "verdict", verdict, "reason", words, "fix", fix));
 }
 
-/* ---- settings of both ends ------------------------------------------------------------------------------ */
+/* ---- settings of both ends */
 
 static json_t *effective(const struct cell *cell, const json_t *in_force, const char *role)
 {
@@ -192,7 +192,7 @@ void judge_settings(const struct cell *cell, const json_t *in_force, json_t *ent
     judge_ect(cell, in_force, entries);
 }
 
-/* ---- counters ------------------------------------------------------------------------------------------- */
+/* ---- counters */
 
 struct search {
     const struct cell *cell;

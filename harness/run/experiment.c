@@ -83,7 +83,7 @@ static int interrupted(struct run *run)
     return failed(run, ENDING_INTERRUPTED, &e);
 }
 
-/* ---- before anything is changed ------------------------------------------------------------------------------- */
+/* ---- before anything is changed */
 
 static int describe_hosts(struct run *run, struct error *e)
 {
@@ -177,7 +177,7 @@ static int prepare(struct run *run, struct error *e)
     return describe_hosts(run, e) != 0 ? -1 : ecn_find(x->cell, NULL, &run->findings, &run->finding_count, e);
 }
 
-/* ---- settings ------------------------------------------------------------------------------------------------- */
+/* ---- settings */
 
 static json_t *settings_of(const struct run *run, size_t role)
 {
@@ -229,7 +229,7 @@ static void restore_settings(struct run *run)
         if (!before)
             continue;
         json_t *after = run->driver->restore_settings(run->lab, role, before, &e);
-        json_object_set_new(mine, "restored", json_boolean(after != NULL));
+        json_object_set_new(mine, "restored", json_boolean(after));
         if (after) {
             json_object_set_new(mine, "after", after);
             continue;
@@ -244,7 +244,7 @@ static void restore_settings(struct run *run)
         failed(run, ENDING_LAB_FAILED, &e);
 }
 
-/* ---- the phases in time --------------------------------------------------------------------------------------- */
+/* ---- the phases in time */
 
 static void lay_out_phases(struct run *run, int64_t start_ns)
 {
@@ -306,7 +306,7 @@ static void measure(struct run *run)
         failed(run, ENDING_LAB_FAILED, &e);
 }
 
-/* ---- the result ----------------------------------------------------------------------------------------------- */
+/* ---- the result */
 
 static json_t *phases_json(const struct run *run)
 {
@@ -474,7 +474,7 @@ struct outcome experiment_run(const struct experiment *x, struct error *e)
     return outcome;
 }
 
-/* ---- drivers -------------------------------------------------------------------------------------------------- */
+/* ---- drivers */
 
 const struct lab_driver *lab_driver_of(const struct lab *lab)
 {

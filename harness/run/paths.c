@@ -17,7 +17,7 @@ static const char *take_part(const char *path, char part[PART_LIMIT])
 
 static bool is_glob(const char *part)
 {
-    return strpbrk(part, "*?[") != NULL;
+    return strpbrk(part, "*?[");
 }
 
 static bool item_matches(const json_t *item, size_t index, const char *part)

@@ -11,7 +11,7 @@
 
 #define CELL_LIMIT 10000
 
-/* ---- expressions ---------------------------------------------------------------------------------------------- */
+/* ---- expressions */
 
 static int compile(const char *text, bool check, const struct scenario *scenario, struct expr **into,
                    const char *path, size_t i, struct error *e)
@@ -78,7 +78,7 @@ bool plan_when(const struct cell *cell, const json_t *when)
     return true;
 }
 
-/* ---- a cell --------------------------------------------------------------------------------------------------- */
+/* ---- a cell */
 
 static void cell_free(struct cell *cell)
 {
@@ -134,7 +134,7 @@ static int bind_roles(const struct cell *cell, struct error *e)
     return 0;
 }
 
-/* ---- the sweep ------------------------------------------------------------------------------------------------ */
+/* ---- the sweep */
 
 static int check_sweep(const json_t *sweep, size_t *cells, struct error *e)
 {
@@ -236,7 +236,7 @@ static int make_cells(const struct documents *d, struct plan *plan, struct error
     return 0;
 }
 
-/* ---- documents ------------------------------------------------------------------------------------------------ */
+/* ---- documents */
 
 static json_t *load_object(const char *path, struct error *e)
 {

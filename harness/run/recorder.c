@@ -71,7 +71,7 @@ struct recorder {
     int64_t start_ns, end_ns;
 };
 
-/* ---- opening and closing -------------------------------------------------------------------------------------- */
+/* ---- opening and closing */
 
 static FILE *create(const char *folder, const char *name, struct error *e)
 {
@@ -228,7 +228,7 @@ static void warn(struct recorder *r, const char *format, ...)
     va_end(arguments);
 }
 
-/* ---- samples -------------------------------------------------------------------------------------------------- */
+/* ---- samples */
 
 static size_t find_column(struct host *host, struct column *column)
 {
@@ -394,7 +394,7 @@ int recorder_sample(struct recorder *r, size_t role, const char *text, size_t le
     return result;
 }
 
-/* ---- flows ---------------------------------------------------------------------------------------------------- */
+/* ---- flows */
 
 static void take_interval(const struct recorder *r, struct flow *flow, const json_t *json)
 {
@@ -438,7 +438,7 @@ int recorder_flow(struct recorder *r, size_t role, const char *text, size_t leng
     return 0;
 }
 
-/* ---- pauses --------------------------------------------------------------------------------------------------- */
+/* ---- pauses */
 
 static struct pauses *find_pauses(struct recorder *r, const char *where)
 {
@@ -473,7 +473,7 @@ int recorder_pause(struct recorder *r, const char *where, unsigned priority, int
     return 0;
 }
 
-/* ---- summaries ------------------------------------------------------------------------------------------------ */
+/* ---- summaries */
 
 void recorder_live(const struct recorder *r, struct recorder_live *live)
 {

@@ -30,7 +30,7 @@ static size_t run_count(const struct session *s)
     return s->plan.cell_count * (size_t)s->request->repeats;
 }
 
-/* ---- what people read ----------------------------------------------------------------------------------------- */
+/* ---- what people read */
 
 /* "flows.*.memory gpu, phases.measure 2s" */
 static void describe_choice(const json_t *choice, struct text *out)
@@ -148,7 +148,7 @@ static void say_lab(const struct session *s)
              lab->driver == LAB_SIM ? ": the results are simulated" : "");
 }
 
-/* ---- the index ------------------------------------------------------------------------------------------------ */
+/* ---- the index */
 
 static bool has_index(const struct session *s)
 {
@@ -194,7 +194,7 @@ static void add_to_index(struct session *s, const struct cell *cell, const char 
         s->verdict = outcome.verdict;
 }
 
-/* ---- running -------------------------------------------------------------------------------------------------- */
+/* ---- running */
 
 static int fail(struct session *s, enum ending ending, const struct error *e)
 {

@@ -46,8 +46,7 @@ struct expr {
     int column; /* of the comparison */
 };
 
-/* ---- what flows have
- * ------------------------------------------------------------------------------------------ */
+/* ---- what flows have */
 
 static const struct {
     const char *name;
@@ -120,8 +119,7 @@ static enum dimension dimension_of_rate(enum dimension d, double *scale)
     return PER_SECOND;
 }
 
-/* ---- parsing
- * -------------------------------------------------------------------------------------------------- */
+/* ---- parsing */
 
 struct parser {
     const char *text, *at;
@@ -325,7 +323,7 @@ static struct node *parse_factor(struct parser *p)
             free_node(node);
             return fail(p, "\")\"");
         }
-        p->at += node != NULL;
+        p->at += node ? 1 : 0;
     } else if (isalpha((unsigned char)*p->at)) {
         node = parse_statistic(p);
     } else {
@@ -434,8 +432,7 @@ void expr_each_counter(const struct expr *expr,
     each_counter(expr->right, each, context);
 }
 
-/* ---- validation
- * ----------------------------------------------------------------------------------------------- */
+/* ---- validation */
 
 static int unknown(const struct node *node, const char *what, const char *word, const char *near,
                    struct error *e)
@@ -509,10 +506,10 @@ static int validate_flow_value(const struct node *node, enum dimension *dimensio
 static int validate_counter(const struct node *node, enum dimension *dimension, struct error *e)
 {
     const struct counter_name *entry = counters_find(node->name);
-    bool glob = strpbrk(node->name, "*?[") != NULL;
+    bool glob = strpbrk(node->name, "*?[");
     double scale;
     char near[128];
-    if (!(glob ? counters_match(node->name) : entry != NULL))
+    if (glob ? !counters_match(node->name) : !entry)
         return unknown(node, "counter", node->name, counters_nearest(node->name, near, sizeof near), e);
     *dimension = entry ? dimension_of_unit(entry->unit, &scale) : PLAIN;
     if (node->function == SUM)
@@ -598,8 +595,7 @@ int expr_validate(const struct expr *expr, const struct scenario *scenario, stru
     return 0;
 }
 
-/* ---- evaluation
- * ----------------------------------------------------------------------------------------------- */
+/* ---- evaluation */
 
 struct evaluation {
     const json_t *result;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- nearest word --------------------------------------------------------------------------------------- */
+/* ---- nearest word */
 
 #define WORD_LIMIT 63
 
@@ -56,7 +56,7 @@ const char *options_nearest(const char *word, const char *const *words)
     return best;
 }
 
-/* ---- parsing -------------------------------------------------------------------------------------------- */
+/* ---- parsing */
 
 static size_t count_specs(const struct option_spec *specs)
 {
@@ -265,9 +265,7 @@ void options_free(const struct option_spec *specs, void *target, const char **ar
     free(arguments);
 }
 
-/* ---- help
- * ---------------------------------------------------------------------------------------------------------
- */
+/* ---- help */
 
 void options_help(FILE *out, const char *program, const char *synopsis, const char *about,
                   const struct option_spec *specs)

@@ -8,7 +8,7 @@
 
 #define LIST_LIMIT 100000 /* items in one list or map of a document */
 
-/* ---- small things --------------------------------------------------------------------------------------- */
+/* ---- small things */
 
 static void *slot_of(void *object, const struct field *field)
 {
@@ -102,7 +102,7 @@ static const char *type_name(const json_t *json)
     return "nothing";
 }
 
-/* ---- freeing -------------------------------------------------------------------------------------------- */
+/* ---- freeing */
 
 static void free_value(const struct field *field, void *slot);
 
@@ -161,7 +161,7 @@ void table_free(const struct table *table, void *object)
     memset(object, 0, table->size);
 }
 
-/* ---- parsing -------------------------------------------------------------------------------------------- */
+/* ---- parsing */
 
 /* The place in the document, for sentences: "flows[1].message". */
 struct place {
@@ -465,7 +465,7 @@ int table_parse(const struct table *table, const json_t *json, void *object, str
     return result;
 }
 
-/* ---- writing defaults out ------------------------------------------------------------------------------- */
+/* ---- writing defaults out */
 
 static json_t *resolve_value(const struct field *field, const json_t *json);
 
@@ -516,7 +516,7 @@ json_t *table_resolve(const struct table *table, const json_t *json)
     return resolved;
 }
 
-/* ---- JSON Schema ---------------------------------------------------------------------------------------- */
+/* ---- JSON Schema */
 
 static json_t *schema_of(const struct field *field);
 
@@ -638,7 +638,7 @@ json_t *table_schema(const struct table *table)
     return schema;
 }
 
-/* ---- man page ------------------------------------------------------------------------------------------- */
+/* ---- man page */
 
 static const char *kind_words(const struct field *field, struct text *buffer)
 {

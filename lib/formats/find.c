@@ -142,7 +142,7 @@ void find_free(char **paths, size_t count)
     free(paths);
 }
 
-/* ---- which lab ------------------------------------------------------------------------------------------------ */
+/* ---- which lab */
 
 struct user_config {
     int64_t schema;

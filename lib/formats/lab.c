@@ -9,7 +9,7 @@
 
 const char *const lab_driver_names[] = {"sim", "libvirt", "ssh", NULL};
 
-/* ---- tables --------------------------------------------------------------------------------------------- */
+/* ---- tables */
 
 #define AT(member) .offset = offsetof(struct lab_nic, member)
 static const struct field nic_fields[] = {
@@ -216,7 +216,7 @@ const struct table *lab_table(enum lab_driver_kind driver)
     return &tables[driver];
 }
 
-/* ---- parsing -------------------------------------------------------------------------------------------- */
+/* ---- parsing */
 
 static int driver_of(const json_t *json, enum lab_driver_kind *driver, struct error *e)
 {

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- reading -------------------------------------------------------------------------------------------- */
+/* ---- reading */
 
 /* A sample is by far the commonest line: an array of whole numbers and nulls, scanned in place. */
 static int parse_number(const char **at, const char *end, int64_t *value)
@@ -180,7 +180,7 @@ void lines_free_columns(struct column *columns, size_t count)
     free(columns);
 }
 
-/* ---- writing -------------------------------------------------------------------------------------------- */
+/* ---- writing */
 
 /* The decimal digits of value before `end`, two at a time; returns where they begin. printf would cost most of a sample's
  * time. */

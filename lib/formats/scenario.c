@@ -237,7 +237,7 @@ const struct table scenario_table = {"scenario",
                                      "What is done: flows, settings, phases, samples, expectations, sweep.",
                                      sizeof(struct scenario), scenario_fields, NULL};
 
-/* ---- references between names --------------------------------------------------------------------------- */
+/* ---- references between names */
 
 /* Names of roles and flows have no dots: paths and expressions separate by them. */
 static bool is_name(const char *name, const char *also)
@@ -264,7 +264,7 @@ static int names_add(struct names *names, const char *name)
 
 static bool names_have(const struct names *names, const char *name)
 {
-    return json_object_get(names->set, name) != NULL;
+    return json_object_get(names->set, name);
 }
 
 static int unknown_role(const struct list_of *roles, const char *path, const char *role, struct error *e)
@@ -423,7 +423,7 @@ void scenario_free(struct scenario *scenario)
     table_free(&scenario_table, scenario);
 }
 
-/* ---- patterns of roles ---------------------------------------------------------------------------------- */
+/* ---- patterns of roles */
 
 /* Append what one word stands for: "h[0-3]" is h0 h1 h2 h3, anything without brackets is itself. */
 static int expand_word(const char *word, json_t *into, const char *path, struct error *e)
@@ -482,7 +482,7 @@ failed:
     return NULL;
 }
 
-/* ---- settings of a role --------------------------------------------------------------------------------- */
+/* ---- settings of a role */
 
 void json_merge_deep(json_t *into, const json_t *over)
 {

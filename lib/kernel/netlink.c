@@ -39,8 +39,8 @@ static const char *family_name(int family)
 
 struct netlink *netlink_open(int family, struct error *e)
 {
-    struct netlink *n = malloc(sizeof(*n));
-    if (n == NULL) {
+    struct netlink *n = malloc(sizeof *n);
+    if (!n) {
         error_set(e, "out of memory for a netlink socket");
         errno = ENOMEM;
         return NULL;
@@ -48,7 +48,7 @@ struct netlink *netlink_open(int family, struct error *e)
     n->sequence = 0;
     n->error_number = 0;
     n->socket = mnl_socket_open2(family, SOCK_CLOEXEC);
-    if (n->socket == NULL || mnl_socket_bind(n->socket, 0, MNL_SOCKET_AUTOPID) == -1) {
+    if (!n->socket || mnl_socket_bind(n->socket, 0, MNL_SOCKET_AUTOPID) == -1) {
         int number = errno;
         error_set_errno(e, number, "cannot open a netlink socket of the %s family%s", family_name(family),
                         number == EPROTONOSUPPORT ? " (the kernel lacks it, or its module is not loaded)"
@@ -59,26 +59,26 @@ struct netlink *netlink_open(int family, struct error *e)
     }
     /* Older kernels lack some of these options; the socket works without them. */
     int on = 1;
-    (void)mnl_socket_setsockopt(n->socket, NETLINK_EXT_ACK, &on, sizeof(on));
-    (void)mnl_socket_setsockopt(n->socket, NETLINK_CAP_ACK, &on, sizeof(on));
-    (void)mnl_socket_setsockopt(n->socket, NETLINK_GET_STRICT_CHK, &on, sizeof(on));
+    (void)mnl_socket_setsockopt(n->socket, NETLINK_EXT_ACK, &on, sizeof on);
+    (void)mnl_socket_setsockopt(n->socket, NETLINK_CAP_ACK, &on, sizeof on);
+    (void)mnl_socket_setsockopt(n->socket, NETLINK_GET_STRICT_CHK, &on, sizeof on);
     const struct timeval timeout = {.tv_sec = TIMEOUT_S};
-    (void)setsockopt(mnl_socket_get_fd(n->socket), SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));
+    (void)setsockopt(mnl_socket_get_fd(n->socket), SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout);
     return n;
 }
 
 void netlink_close(struct netlink *n)
 {
-    if (n == NULL)
+    if (!n)
         return;
-    if (n->socket != NULL)
+    if (n->socket)
         mnl_socket_close(n->socket);
     free(n);
 }
 
 struct nlmsghdr *netlink_prepare(union netlink_request *r, uint16_t type, uint16_t flags)
 {
-    memset(r, 0, sizeof(*r));
+    memset(r, 0, sizeof *r);
     struct nlmsghdr *message = mnl_nlmsg_put_header(r->bytes);
     message->nlmsg_type = type;
     message->nlmsg_flags = NLM_F_REQUEST | flags;
@@ -89,7 +89,7 @@ struct nlmsghdr *netlink_prepare_generic(union netlink_request *r, uint16_t fami
                                          uint16_t flags)
 {
     struct nlmsghdr *message = netlink_prepare(r, family, flags);
-    struct genlmsghdr *generic = mnl_nlmsg_put_extra_header(message, sizeof(*generic));
+    struct genlmsghdr *generic = mnl_nlmsg_put_extra_header(message, sizeof *generic);
     generic->cmd = command;
     generic->version = 1;
     return message;
@@ -111,10 +111,10 @@ int netlink_errno(const struct netlink *n)
 static void keep_text(struct netlink_answer *answer, const struct nlattr *attribute)
 {
     const char *text = netlink_string(attribute);
-    if (text == NULL)
+    if (!text)
         return;
     size_t i = 0;
-    for (; i < sizeof(answer->text) - 1 && text[i] != '\0'; i++)
+    for (; i < sizeof answer->text - 1 && text[i] != '\0'; i++)
         answer->text[i] = (char)(text[i] >= ' ' && text[i] < 0x7f ? text[i] : '?');
     answer->text[i] = '\0';
 }
@@ -137,7 +137,7 @@ static enum netlink_outcome deliver_error(struct netlink_answer *answer, const s
     }
     const struct nlmsgerr *error = mnl_nlmsg_get_payload(message);
     /* Without NLM_F_CAPPED the whole request stands between the error and the attributes. */
-    size_t offset = sizeof(*error);
+    size_t offset = sizeof *error;
     if (!(message->nlmsg_flags & NLM_F_CAPPED) && error->msg.nlmsg_len > sizeof(struct nlmsghdr))
         offset += MNL_ALIGN(error->msg.nlmsg_len - sizeof(struct nlmsghdr));
     if (offset <= mnl_nlmsg_get_payload_len(message))
@@ -152,11 +152,11 @@ static enum netlink_outcome deliver_error(struct netlink_answer *answer, const s
 static enum netlink_outcome deliver_done(struct netlink_answer *answer, const struct nlmsghdr *message)
 {
     int number = 0;
-    if (mnl_nlmsg_get_payload_len(message) >= sizeof(number))
-        memcpy(&number, mnl_nlmsg_get_payload(message), sizeof(number));
+    if (mnl_nlmsg_get_payload_len(message) >= sizeof number)
+        memcpy(&number, mnl_nlmsg_get_payload(message), sizeof number);
     if (number >= 0)
         return NETLINK_END;
-    read_extended_ack(answer, message, sizeof(number));
+    read_extended_ack(answer, message, sizeof number);
     answer->number = number > -4096 ? -number : EBADMSG;
     return NETLINK_REFUSED;
 }
@@ -169,7 +169,7 @@ static enum netlink_outcome deliver_one(struct netlink_answer *answer, const str
         return deliver_done(answer, message);
     if (message->nlmsg_type < NLMSG_MIN_TYPE)
         return NETLINK_MORE;
-    if (answer->each != NULL && !answer->abandoned && answer->each(message, answer->data) < MNL_CB_STOP)
+    if (answer->each && !answer->abandoned && answer->each(message, answer->data) < MNL_CB_STOP)
         answer->abandoned = true;
     bool dump = (answer->flags & NLM_F_DUMP) == NLM_F_DUMP || (message->nlmsg_flags & NLM_F_MULTI);
     return dump || (answer->flags & NLM_F_ACK) ? NETLINK_MORE : NETLINK_END;
@@ -193,7 +193,7 @@ enum netlink_outcome netlink_deliver(struct netlink_answer *answer, const void *
 static int fail(struct netlink *n, int number, const char *text, struct error *e)
 {
     n->error_number = number;
-    if (text != NULL && text[0] != '\0')
+    if (text && text[0] != '\0')
         return error_set(e, "the kernel refused: %s (%s)", text, strerror(number));
     return error_set(e, "the kernel refused: %s", strerror(number));
 }
@@ -201,10 +201,9 @@ static int fail(struct netlink *n, int number, const char *text, struct error *e
 /* One datagram into the buffer; its length, or -1 with errno. */
 static ssize_t receive(struct netlink *n)
 {
-    struct iovec part = {.iov_base = n->buffer, .iov_len = sizeof(n->buffer)};
+    struct iovec part = {.iov_base = n->buffer, .iov_len = sizeof n->buffer};
     struct sockaddr_nl from;
-    struct msghdr header = {
-        .msg_name = &from, .msg_namelen = sizeof(from), .msg_iov = &part, .msg_iovlen = 1};
+    struct msghdr header = {.msg_name = &from, .msg_namelen = sizeof from, .msg_iov = &part, .msg_iovlen = 1};
     for (;;) {
         ssize_t length = recvmsg(mnl_socket_get_fd(n->socket), &header, 0);
         if (length == -1 && errno == EINTR)
@@ -214,8 +213,8 @@ static ssize_t receive(struct netlink *n)
             return -1;
         }
         /* Any process may send to this socket; only the kernel has port 0. */
-        if (length >= 0 && (header.msg_namelen < sizeof(from) || from.nl_pid != 0)) {
-            header.msg_namelen = sizeof(from);
+        if (length >= 0 && (header.msg_namelen < sizeof from || from.nl_pid != 0)) {
+            header.msg_namelen = sizeof from;
             continue;
         }
         return length;
@@ -285,7 +284,7 @@ static void keep(const struct nlattr *attribute, const struct nlattr **table, si
 
 void netlink_parse(const struct nlmsghdr *message, size_t header, const struct nlattr **table, size_t count)
 {
-    memset(table, 0, count * sizeof(table[0]));
+    memset(table, 0, count * sizeof table[0]);
     if (mnl_nlmsg_get_payload_len(message) < header)
         return;
     const struct nlattr *attribute;
@@ -297,8 +296,8 @@ void netlink_parse(const struct nlmsghdr *message, size_t header, const struct n
 
 void netlink_parse_nested(const struct nlattr *nest, const struct nlattr **table, size_t count)
 {
-    memset(table, 0, count * sizeof(table[0]));
-    if (nest == NULL)
+    memset(table, 0, count * sizeof table[0]);
+    if (!nest)
         return;
     const struct nlattr *attribute;
     mnl_attr_for_each_nested(attribute, nest)
@@ -309,7 +308,7 @@ void netlink_parse_nested(const struct nlattr *nest, const struct nlattr **table
 
 bool netlink_struct(const struct nlattr *a, void *to, size_t size)
 {
-    if (a == NULL || mnl_attr_get_payload_len(a) < size)
+    if (!a || mnl_attr_get_payload_len(a) < size)
         return false;
     memcpy(to, mnl_attr_get_payload(a), size);
     return true;
@@ -317,27 +316,27 @@ bool netlink_struct(const struct nlattr *a, void *to, size_t size)
 
 static bool exact(const struct nlattr *a, void *to, size_t size)
 {
-    return a != NULL && mnl_attr_get_payload_len(a) == size && netlink_struct(a, to, size);
+    return a && mnl_attr_get_payload_len(a) == size && netlink_struct(a, to, size);
 }
 
 bool netlink_u8(const struct nlattr *a, uint8_t *value)
 {
-    return exact(a, value, sizeof(*value));
+    return exact(a, value, sizeof *value);
 }
 
 bool netlink_u16(const struct nlattr *a, uint16_t *value)
 {
-    return exact(a, value, sizeof(*value));
+    return exact(a, value, sizeof *value);
 }
 
 bool netlink_u32(const struct nlattr *a, uint32_t *value)
 {
-    return exact(a, value, sizeof(*value));
+    return exact(a, value, sizeof *value);
 }
 
 bool netlink_u64(const struct nlattr *a, uint64_t *value)
 {
-    return exact(a, value, sizeof(*value));
+    return exact(a, value, sizeof *value);
 }
 
 bool netlink_number(const struct nlattr *a, uint64_t *value)
@@ -360,9 +359,9 @@ bool netlink_number(const struct nlattr *a, uint64_t *value)
 
 const char *netlink_string(const struct nlattr *a)
 {
-    if (a == NULL)
+    if (!a)
         return NULL;
     size_t length = mnl_attr_get_payload_len(a);
     const char *text = mnl_attr_get_payload(a);
-    return length > 0 && memchr(text, '\0', length) != NULL ? text : NULL;
+    return length > 0 && memchr(text, '\0', length) ? text : NULL;
 }

@@ -3,7 +3,7 @@
  *
  *     union netlink_request r;
  *     struct nlmsghdr *m = netlink_prepare(&r, RTM_GETQDISC, NLM_F_DUMP);
- *     struct tcmsg *t = mnl_nlmsg_put_extra_header(m, sizeof(*t));
+ *     struct tcmsg *t = mnl_nlmsg_put_extra_header(m, sizeof *t);
  *     if (netlink_call(n, m, each, data, e) == -1)
  *         ... netlink_errno(n) == EOPNOTSUPP ...
  *
@@ -71,7 +71,7 @@ void netlink_parse_nested(const struct nlattr *nest, const struct nlattr **table
 /* Is the message whole within `left` bytes? libmnl's mnl_nlmsg_ok takes lengths of 2 GiB and more for negative ones. */
 static inline bool netlink_whole(const struct nlmsghdr *message, int left)
 {
-    return left >= (int)sizeof(*message) && message->nlmsg_len <= (uint32_t)left &&
+    return left >= (int)sizeof *message && message->nlmsg_len <= (uint32_t)left &&
            mnl_nlmsg_ok(message, left);
 }
 

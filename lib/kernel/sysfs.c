@@ -111,7 +111,7 @@ bool sysfs_number(int64_t *value, const char *root, const char *format, ...)
     va_start(arguments, format);
     bool fits = make_path(path, root, format, arguments);
     va_end(arguments);
-    ssize_t length = fits ? read_path(path, text, sizeof(text) - 1) : -1;
+    ssize_t length = fits ? read_path(path, text, sizeof text - 1) : -1;
     if (length == -1)
         return false;
     clean_line(text, (size_t)length);
@@ -129,12 +129,12 @@ ssize_t sysfs_link(char *buffer, size_t size, const char *root, const char *form
     bool fits = make_path(path, root, format, arguments);
     va_end(arguments);
     buffer[0] = '\0';
-    ssize_t length = fits ? readlink(path, to, sizeof(to) - 1) : -1;
+    ssize_t length = fits ? readlink(path, to, sizeof to - 1) : -1;
     if (length == -1)
         return -1;
     to[length] = '\0';
     const char *slash = strrchr(to, '/');
-    const char *name = slash != NULL ? slash + 1 : to;
+    const char *name = slash ? slash + 1 : to;
     size_t used = strlen(name);
     if (used >= size) {
         errno = ENAMETOOLONG;
@@ -152,9 +152,9 @@ char *sysfs_resolve(const char *root, const char *format, ...)
     bool fits = make_path(path, root, format, arguments);
     va_end(arguments);
     char *found = fits ? realpath(path, NULL) : NULL;
-    char *base = found != NULL && root[0] != '\0' ? realpath(root, NULL) : NULL;
-    size_t length = base != NULL ? strlen(base) : 0;
-    if (found != NULL && base != NULL) {
+    char *base = found && root[0] != '\0' ? realpath(root, NULL) : NULL;
+    size_t length = base ? strlen(base) : 0;
+    if (found && base) {
         /* A link that leaves the tree points to nothing in it. */
         if (strncmp(found, base, length) == 0 && found[length] == '/') {
             memmove(found, found + length, strlen(found + length) + 1);
@@ -195,12 +195,12 @@ static int compare_names(const void *a, const void *b)
 
 static bool add_name(struct sysfs_names *names, const char *name)
 {
-    char **larger = realloc(names->items, (names->count + 1) * sizeof(*larger));
-    if (larger == NULL)
+    char **larger = realloc(names->items, (names->count + 1) * sizeof *larger);
+    if (!larger)
         return false;
     names->items = larger;
     larger[names->count] = strdup(name);
-    if (larger[names->count] == NULL)
+    if (!larger[names->count])
         return false;
     names->count++;
     return true;
@@ -215,15 +215,15 @@ struct sysfs_names sysfs_list(const char *root, const char *format, ...)
     bool fits = make_path(path, root, format, arguments);
     va_end(arguments);
     DIR *folder = fits ? opendir(path) : NULL;
-    if (folder == NULL)
+    if (!folder)
         return names;
     const struct dirent *entry;
-    while (names.count < MAX_NAMES && (entry = readdir(folder)) != NULL)
+    while (names.count < MAX_NAMES && (entry = readdir(folder)))
         if (sysfs_safe_name(entry->d_name) && !add_name(&names, entry->d_name))
             break;
     closedir(folder);
     if (names.count > 0)
-        qsort(names.items, names.count, sizeof(*names.items), compare_names);
+        qsort(names.items, names.count, sizeof *names.items, compare_names);
     return names;
 }
 

@@ -8,12 +8,12 @@
 static void parse_apps(const struct nlattr *table, struct dcb *dcb)
 {
     const struct nlattr *entry;
-    if (table == NULL)
+    if (!table)
         return;
     mnl_attr_for_each_nested(entry, table)
     {
         if (mnl_attr_get_type(entry) == DCB_ATTR_IEEE_APP && dcb->app_count < DCB_MAX_APPS &&
-            netlink_struct(entry, &dcb->apps[dcb->app_count], sizeof(dcb->apps[0])))
+            netlink_struct(entry, &dcb->apps[dcb->app_count], sizeof dcb->apps[0]))
             dcb->app_count++;
     }
 }
@@ -23,10 +23,10 @@ void dcb_parse(const struct nlmsghdr *message, struct dcb *dcb)
     const struct nlattr *top[DCB_ATTR_IEEE + 1], *ieee[DCB_ATTR_DCB_BUFFER + 1];
     netlink_parse(message, sizeof(struct dcbmsg), top, DCB_ATTR_IEEE + 1);
     netlink_parse_nested(top[DCB_ATTR_IEEE], ieee, DCB_ATTR_DCB_BUFFER + 1);
-    memset(dcb, 0, sizeof(*dcb));
-    dcb->has_pfc = netlink_struct(ieee[DCB_ATTR_IEEE_PFC], &dcb->pfc, sizeof(dcb->pfc));
-    dcb->has_ets = netlink_struct(ieee[DCB_ATTR_IEEE_ETS], &dcb->ets, sizeof(dcb->ets));
-    dcb->has_buffer = netlink_struct(ieee[DCB_ATTR_DCB_BUFFER], &dcb->buffer, sizeof(dcb->buffer));
+    memset(dcb, 0, sizeof *dcb);
+    dcb->has_pfc = netlink_struct(ieee[DCB_ATTR_IEEE_PFC], &dcb->pfc, sizeof dcb->pfc);
+    dcb->has_ets = netlink_struct(ieee[DCB_ATTR_IEEE_ETS], &dcb->ets, sizeof dcb->ets);
+    dcb->has_buffer = netlink_struct(ieee[DCB_ATTR_DCB_BUFFER], &dcb->buffer, sizeof dcb->buffer);
     parse_apps(ieee[DCB_ATTR_IEEE_APP_TABLE], dcb);
 }
 
@@ -39,7 +39,7 @@ static int keep_dcb(const struct nlmsghdr *message, void *data)
 static struct nlmsghdr *prepare(union netlink_request *r, uint16_t type, uint8_t command, const char *name)
 {
     struct nlmsghdr *m = netlink_prepare(r, type, 0);
-    struct dcbmsg *dcb = mnl_nlmsg_put_extra_header(m, sizeof(*dcb));
+    struct dcbmsg *dcb = mnl_nlmsg_put_extra_header(m, sizeof *dcb);
     dcb->dcb_family = AF_UNSPEC;
     dcb->cmd = command;
     mnl_attr_put_strz(m, DCB_ATTR_IFNAME, name);
@@ -51,10 +51,10 @@ int dcb_read(const struct device *d, struct dcb *dcb, int *number, struct error 
     struct netlink *n = host_route(d->host, e);
     union netlink_request r;
     *number = 0;
-    if (n == NULL)
+    if (!n)
         return -1;
     struct nlmsghdr *m = prepare(&r, RTM_GETDCB, DCB_CMD_IEEE_GET, d->name);
-    memset(dcb, 0, sizeof(*dcb));
+    memset(dcb, 0, sizeof *dcb);
     if (netlink_call(n, m, keep_dcb, dcb, e) == 0)
         return 0;
     *number = netlink_errno(n);
@@ -76,7 +76,7 @@ static int send_change(const struct device *d, struct nlmsghdr *m, const char *w
 {
     struct netlink *n = host_route(d->host, e);
     int status = 0;
-    if (n == NULL || host_change(d->host, n, m, keep_status, &status, what, NULL, e) != 0)
+    if (!n || host_change(d->host, n, m, keep_status, &status, what, NULL, e) != 0)
         return -1;
     return status == 0 ? 0 : error_set_errno(e, status, "%s: the driver refused", what);
 }
@@ -100,7 +100,7 @@ int dcb_write_apps(const struct device *d, uint8_t command, const struct dcb_app
     struct nlattr *ieee = mnl_attr_nest_start(m, DCB_ATTR_IEEE);
     struct nlattr *table = mnl_attr_nest_start(m, DCB_ATTR_IEEE_APP_TABLE);
     for (size_t i = 0; i < count; i++)
-        mnl_attr_put(m, DCB_ATTR_IEEE_APP, sizeof(apps[i]), &apps[i]);
+        mnl_attr_put(m, DCB_ATTR_IEEE_APP, sizeof apps[i], &apps[i]);
     mnl_attr_nest_end(m, table);
     mnl_attr_nest_end(m, ieee);
     return send_change(d, m, what, e);

@@ -31,12 +31,12 @@ bool device_name_valid(const char *name)
     return true;
 }
 
-/* ---- what rtnetlink says -------------------------------------------------------------------------------- */
+/* ---- what rtnetlink says */
 
 static void read_address(const struct nlattr *a, char *to)
 {
-    size_t length = a == NULL ? 0 : mnl_attr_get_payload_len(a);
-    const uint8_t *bytes = a == NULL ? NULL : mnl_attr_get_payload(a);
+    size_t length = !a ? 0 : mnl_attr_get_payload_len(a);
+    const uint8_t *bytes = !a ? NULL : mnl_attr_get_payload(a);
     char *end = to;
     to[0] = '\0';
     for (size_t i = 0; i < length && i < DEVICE_ADDRESS / 3; i++)
@@ -48,7 +48,7 @@ static void read_kind(const struct nlattr *info, char *kind, size_t size)
     const struct nlattr *table[IFLA_INFO_KIND + 1];
     netlink_parse_nested(info, table, IFLA_INFO_KIND + 1);
     const char *text = netlink_string(table[IFLA_INFO_KIND]);
-    snprintf(kind, size, "%s", text == NULL ? "" : text);
+    snprintf(kind, size, "%s", !text ? "" : text);
 }
 
 static int keep_link(const struct nlmsghdr *message, void *data)
@@ -56,10 +56,10 @@ static int keep_link(const struct nlmsghdr *message, void *data)
     struct device *d = data;
     const struct nlattr *table[IFLA_MAX + 1];
     struct ifinfomsg link;
-    if (mnl_nlmsg_get_payload_len(message) < sizeof(link))
+    if (mnl_nlmsg_get_payload_len(message) < sizeof link)
         return MNL_CB_OK;
-    memcpy(&link, mnl_nlmsg_get_payload(message), sizeof(link));
-    netlink_parse(message, sizeof(link), table, IFLA_MAX + 1);
+    memcpy(&link, mnl_nlmsg_get_payload(message), sizeof link);
+    netlink_parse(message, sizeof link, table, IFLA_MAX + 1);
     uint32_t master = 0;
     uint8_t carrier = 0;
     d->index = link.ifi_index;
@@ -71,7 +71,7 @@ static int keep_link(const struct nlmsghdr *message, void *data)
     (void)netlink_u32(table[IFLA_MAX_MTU], &d->max_mtu);
     (void)netlink_u32(table[IFLA_CARRIER_CHANGES], &d->carrier_changes);
     read_address(table[IFLA_ADDRESS], d->address);
-    read_kind(table[IFLA_LINKINFO], d->kind, sizeof(d->kind));
+    read_kind(table[IFLA_LINKINFO], d->kind, sizeof d->kind);
     return MNL_CB_OK;
 }
 
@@ -81,13 +81,13 @@ static int ask_link(struct host *host, int index, const char *name, mnl_cb_t eac
 {
     struct netlink *n = host_route(host, e);
     union netlink_request r;
-    if (n == NULL)
+    if (!n)
         return -1;
     struct nlmsghdr *m = netlink_prepare(&r, RTM_GETLINK, 0);
-    struct ifinfomsg *link = mnl_nlmsg_put_extra_header(m, sizeof(*link));
+    struct ifinfomsg *link = mnl_nlmsg_put_extra_header(m, sizeof *link);
     link->ifi_family = AF_UNSPEC;
     link->ifi_index = index;
-    if (name != NULL)
+    if (name)
         mnl_attr_put_strz(m, IFLA_IFNAME, name);
     if (netlink_call(n, m, each, data, e) == 0)
         return 0;
@@ -111,7 +111,7 @@ static int keep_name(const struct nlmsghdr *message, void *data)
     const struct nlattr *table[IFLA_IFNAME + 1];
     netlink_parse(message, sizeof(struct ifinfomsg), table, IFLA_IFNAME + 1);
     const char *name = netlink_string(table[IFLA_IFNAME]);
-    if (name != NULL)
+    if (name)
         snprintf(data, IFNAMSIZ, "%s", name);
     return MNL_CB_OK;
 }
@@ -126,9 +126,9 @@ static int keep_in_list(const struct nlmsghdr *message, void *data)
 {
     struct ifinfomsg link;
     char name[IFNAMSIZ] = "";
-    if (mnl_nlmsg_get_payload_len(message) < sizeof(link))
+    if (mnl_nlmsg_get_payload_len(message) < sizeof link)
         return MNL_CB_OK;
-    memcpy(&link, mnl_nlmsg_get_payload(message), sizeof(link));
+    memcpy(&link, mnl_nlmsg_get_payload(message), sizeof link);
     keep_name(message, name);
     if (!(link.ifi_flags & IFF_LOOPBACK) && name[0] != '\0')
         json_array_append_new(data, json_string(name));
@@ -139,10 +139,10 @@ json_t *device_list(struct host *host, struct error *e)
 {
     struct netlink *n = host_route(host, e);
     union netlink_request r;
-    if (n == NULL)
+    if (!n)
         return NULL;
     struct nlmsghdr *m = netlink_prepare(&r, RTM_GETLINK, NLM_F_DUMP);
-    struct ifinfomsg *link = mnl_nlmsg_put_extra_header(m, sizeof(*link));
+    struct ifinfomsg *link = mnl_nlmsg_put_extra_header(m, sizeof *link);
     link->ifi_family = AF_UNSPEC;
     json_t *names = json_array();
     if (netlink_call(n, m, keep_in_list, names, e) == 0)
@@ -152,14 +152,14 @@ json_t *device_list(struct host *host, struct error *e)
     return NULL;
 }
 
-/* ---- what sysfs says ------------------------------------------------------------------------------------ */
+/* ---- what sysfs says */
 
 /* The last part of where a link points, or "". */
 static void link_target(const struct host *host, const char *name, const char *link, char *to, size_t size)
 {
     char *path = host_path(host, "/sys/class/net/%s/%s", name, link);
     char target[PATH_MAX];
-    ssize_t length = path ? readlink(path, target, sizeof(target) - 1) : -1;
+    ssize_t length = path ? readlink(path, target, sizeof target - 1) : -1;
     to[0] = '\0';
     if (length > 0) {
         target[length] = '\0';
@@ -183,7 +183,7 @@ static void first_entry(char *path, char *to, size_t size)
     DIR *folder = path ? opendir(path) : NULL;
     struct dirent *entry;
     to[0] = '\0';
-    while (folder && to[0] == '\0' && (entry = readdir(folder)) != NULL)
+    while (folder && to[0] == '\0' && (entry = readdir(folder)))
         if (entry->d_name[0] != '.')
             snprintf(to, size, "%.*s", (int)size - 1, entry->d_name);
     if (folder)
@@ -211,7 +211,7 @@ static bool find_port(struct device *d, const char *rdma)
 {
     for (int port = 1; port <= 2; port++)
         if (port_is_of(d, rdma, port)) {
-            snprintf(d->rdma, sizeof(d->rdma), "%.*s", (int)sizeof(d->rdma) - 1, rdma);
+            snprintf(d->rdma, sizeof d->rdma, "%.*s", (int)sizeof d->rdma - 1, rdma);
             d->rdma_port = port;
             return true;
         }
@@ -222,13 +222,13 @@ static bool find_port(struct device *d, const char *rdma)
 static void find_rdma(struct device *d)
 {
     d->rdma_port = 1;
-    first_entry(host_path(d->host, "/sys/class/net/%s/device/infiniband", d->name), d->rdma, sizeof(d->rdma));
+    first_entry(host_path(d->host, "/sys/class/net/%s/device/infiniband", d->name), d->rdma, sizeof d->rdma);
     if (d->rdma[0] != '\0')
         return;
     char *path = host_path(d->host, "/sys/class/infiniband");
     DIR *folder = path ? opendir(path) : NULL;
     struct dirent *entry;
-    while (folder && (entry = readdir(folder)) != NULL)
+    while (folder && (entry = readdir(folder)))
         if (entry->d_name[0] != '.' && find_port(d, entry->d_name))
             break;
     if (folder)
@@ -243,10 +243,10 @@ int device_open(struct device *d, struct host *host, const char *name, struct er
         return error_set(e,
                          "\"%.40s\" cannot be the name of an interface (1 to %d characters, no / or space)",
                          name, IFNAMSIZ - 1);
-    snprintf(d->name, sizeof(d->name), "%s", name);
-    link_target(host, name, "device", d->pci, sizeof(d->pci));
+    snprintf(d->name, sizeof d->name, "%s", name);
+    link_target(host, name, "device", d->pci, sizeof d->pci);
     keep_pci(d->pci);
-    link_target(host, name, "device/driver", d->driver, sizeof(d->driver));
+    link_target(host, name, "device/driver", d->driver, sizeof d->driver);
     find_rdma(d);
     return device_refresh(d, e);
 }
@@ -280,7 +280,7 @@ int device_gid_count(const struct device *d)
     DIR *folder = path ? opendir(path) : NULL;
     struct dirent *entry;
     int count = 0;
-    while (folder && (entry = readdir(folder)) != NULL)
+    while (folder && (entry = readdir(folder)))
         count += isdigit((unsigned char)entry->d_name[0]) && gid_in_use(d, entry->d_name);
     if (folder)
         closedir(folder);
@@ -307,7 +307,7 @@ json_t *device_facts(const struct device *d)
     return facts;
 }
 
-/* ---- waiting -------------------------------------------------------------------------------------------- */
+/* ---- waiting */
 
 static void pause_until_next_look(void)
 {

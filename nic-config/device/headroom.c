@@ -31,7 +31,7 @@ json_t *headroom_thresholds(const struct device *d, const struct settings *setti
     bool mlx5 = strcmp(d->driver, "mlx5_core") == 0;
     const int64_t *bytes = settings->buffer_bytes.items;
     *refused = false;
-    if (settings->pfc.items == NULL || settings->buffer_bytes.count == 0 || settings->mtu == FIELD_UNSET)
+    if (!settings->pfc.items || settings->buffer_bytes.count == 0 || settings->mtu == FIELD_UNSET)
         return NULL;
     struct thresholds_port port = port_of(d, settings, mlx5);
     uint8_t lossless = lossless_buffers(settings);

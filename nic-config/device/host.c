@@ -12,7 +12,7 @@
 
 static struct netlink *open_once(struct netlink **n, int family, struct error *e)
 {
-    if (*n == NULL)
+    if (!*n)
         *n = netlink_open(family, e);
     return *n;
 }
@@ -30,7 +30,7 @@ struct netlink *host_rdma(struct host *host, struct error *e)
 struct netlink *host_family(struct host *host, const char *name, uint16_t *family, struct error *e)
 {
     uint16_t *known = strcmp(name, "ethtool") == 0 ? &host->ethtool_family : &host->devlink_family;
-    if (open_once(&host->generic, NETLINK_GENERIC, e) == NULL)
+    if (!open_once(&host->generic, NETLINK_GENERIC, e))
         return NULL;
     if (*known == 0 && netlink_family(host->generic, name, known, e) != 0)
         return NULL;
@@ -61,7 +61,7 @@ char *host_path(const struct host *host, const char *format, ...)
     return path;
 }
 
-/* ---- changes -------------------------------------------------------------------------------------------- */
+/* ---- changes */
 
 /* The error number that this write is to be answered with; 0: do it. */
 static int ask_fault(struct fault *fault)
@@ -80,12 +80,12 @@ int host_change(struct host *host, struct netlink *n, struct nlmsghdr *request, 
                 const char *what, int *number, struct error *e)
 {
     int asked = ask_fault(&host->fault);
-    if (number != NULL)
+    if (number)
         *number = asked;
     if (asked != 0)
         return error_set_errno(e, asked, "%s", what);
     int result = netlink_call(n, request, each, data, e);
-    if (number != NULL)
+    if (number)
         *number = netlink_errno(n);
     die_if_asked(&host->fault);
     return result == 0 ? 0 : error_prefix(e, "%s", what);

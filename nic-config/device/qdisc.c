@@ -11,8 +11,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-/* ---- reading
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- reading */
 
 struct reading {
     int ifindex;
@@ -22,9 +21,9 @@ struct reading {
 /* The header of a message about our interface, else false. */
 static bool about_us(const struct nlmsghdr *message, const struct reading *reading, struct tcmsg *tc)
 {
-    if (mnl_nlmsg_get_payload_len(message) < sizeof(*tc))
+    if (mnl_nlmsg_get_payload_len(message) < sizeof *tc)
         return false;
-    memcpy(tc, mnl_nlmsg_get_payload(message), sizeof(*tc));
+    memcpy(tc, mnl_nlmsg_get_payload(message), sizeof *tc);
     return tc->tcm_ifindex == reading->ifindex;
 }
 
@@ -33,9 +32,9 @@ static void keep_red(const struct nlattr *options, struct qdisc_state *state)
     const struct nlattr *table[TCA_RED_FLAGS + 1];
     struct nla_bitfield32 flags;
     netlink_parse_nested(options, table, TCA_RED_FLAGS + 1);
-    state->has_red = netlink_struct(table[TCA_RED_PARMS], &state->red, sizeof(state->red));
+    state->has_red = netlink_struct(table[TCA_RED_PARMS], &state->red, sizeof state->red);
     (void)netlink_u32(table[TCA_RED_MAX_P], &state->red_max_p);
-    if (netlink_struct(table[TCA_RED_FLAGS], &flags, sizeof(flags)))
+    if (netlink_struct(table[TCA_RED_FLAGS], &flags, sizeof flags))
         state->red.flags = (unsigned char)flags.value;
 }
 
@@ -62,12 +61,12 @@ static int keep_qdisc(const struct nlmsghdr *message, void *data)
     const struct nlattr *table[TCA_MAX + 1];
     if (!about_us(message, reading, &tc))
         return MNL_CB_OK;
-    netlink_parse(message, sizeof(tc), table, TCA_MAX + 1);
+    netlink_parse(message, sizeof tc, table, TCA_MAX + 1);
     const char *kind = netlink_string(table[TCA_KIND]);
-    if (kind == NULL)
+    if (!kind)
         return MNL_CB_OK;
     if (tc.tcm_parent == TC_H_ROOT) {
-        snprintf(state->root_kind, sizeof(state->root_kind), "%s", kind);
+        snprintf(state->root_kind, sizeof state->root_kind, "%s", kind);
         state->root_handle = tc.tcm_handle;
     }
     if (tc.tcm_handle == 0)
@@ -87,9 +86,9 @@ static int keep_class(const struct nlmsghdr *message, void *data)
     const struct nlattr *table[TCA_MAX + 1], *options[TCA_HTB_MAX + 1];
     if (!about_us(message, reading, &tc) || tc.tcm_handle != (QDISC_ROOT | 0x10))
         return MNL_CB_OK;
-    netlink_parse(message, sizeof(tc), table, TCA_MAX + 1);
+    netlink_parse(message, sizeof tc, table, TCA_MAX + 1);
     netlink_parse_nested(table[TCA_OPTIONS], options, TCA_HTB_MAX + 1);
-    if (netlink_struct(options[TCA_HTB_PARMS], &parameters, sizeof(parameters)))
+    if (netlink_struct(options[TCA_HTB_PARMS], &parameters, sizeof parameters))
         reading->state->class_rate_Bps = parameters.rate.rate;
     (void)netlink_u64(options[TCA_HTB_RATE64], &reading->state->class_rate_Bps);
     return MNL_CB_OK;
@@ -103,9 +102,9 @@ static int keep_filter(const struct nlmsghdr *message, void *data)
     const struct nlattr *table[TCA_MAX + 1];
     if (!about_us(message, reading, &tc))
         return MNL_CB_OK;
-    netlink_parse(message, sizeof(tc), table, TCA_MAX + 1);
+    netlink_parse(message, sizeof tc, table, TCA_MAX + 1);
     const char *kind = netlink_string(table[TCA_KIND]);
-    if (kind != NULL && strcmp(kind, "flower") == 0 && tc.tcm_handle != 0)
+    if (kind && strcmp(kind, "flower") == 0 && tc.tcm_handle != 0)
         reading->state->filters++;
     return MNL_CB_OK;
 }
@@ -115,10 +114,10 @@ static int dump(struct host *host, struct reading *reading, uint16_t type, uint3
 {
     union netlink_request r;
     struct netlink *n = host_route(host, e);
-    if (n == NULL)
+    if (!n)
         return -1;
     struct nlmsghdr *m = netlink_prepare(&r, type, NLM_F_DUMP);
-    struct tcmsg *tc = mnl_nlmsg_put_extra_header(m, sizeof(*tc));
+    struct tcmsg *tc = mnl_nlmsg_put_extra_header(m, sizeof *tc);
     tc->tcm_family = AF_UNSPEC;
     tc->tcm_ifindex = reading->ifindex;
     tc->tcm_parent = parent;
@@ -128,7 +127,7 @@ static int dump(struct host *host, struct reading *reading, uint16_t type, uint3
 int qdisc_read(struct host *host, int ifindex, struct qdisc_state *state, struct error *e)
 {
     struct reading reading = {.ifindex = ifindex, .state = state};
-    memset(state, 0, sizeof(*state));
+    memset(state, 0, sizeof *state);
     if (dump(host, &reading, RTM_GETQDISC, 0, keep_qdisc, e) != 0)
         return error_prefix(e, "reading the qdiscs");
     bool ours = state->root_handle == QDISC_ROOT, htb = ours && strcmp(state->root_kind, "htb") == 0;
@@ -142,19 +141,18 @@ int qdisc_read(struct host *host, int ifindex, struct qdisc_state *state, struct
     return 0;
 }
 
-/* ---- writing
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- writing */
 
 static struct nlmsghdr *prepare(union netlink_request *r, uint16_t type, uint16_t flags,
                                 const struct device *d, uint32_t parent, uint32_t handle, const char *kind)
 {
     struct nlmsghdr *m = netlink_prepare(r, type, NLM_F_ACK | flags);
-    struct tcmsg *tc = mnl_nlmsg_put_extra_header(m, sizeof(*tc));
+    struct tcmsg *tc = mnl_nlmsg_put_extra_header(m, sizeof *tc);
     tc->tcm_family = AF_UNSPEC;
     tc->tcm_ifindex = d->index;
     tc->tcm_parent = parent;
     tc->tcm_handle = handle;
-    if (kind != NULL)
+    if (kind)
         mnl_attr_put_strz(m, TCA_KIND, kind);
     return m;
 }
@@ -166,8 +164,8 @@ static int send_change(struct host *host, struct nlmsghdr *m, const char *kind, 
     struct netlink *n = host_route(host, e);
     char what[96];
     int number = 0;
-    snprintf(what, sizeof(what), "putting %s on %s", kind, d->name);
-    if (n == NULL)
+    snprintf(what, sizeof what, "putting %s on %s", kind, d->name);
+    if (!n)
         return -1;
     if (host_change(host, n, m, NULL, NULL, what, &number, e) == 0)
         return 0;
@@ -186,8 +184,8 @@ int qdisc_add_red(struct host *host, const struct device *d, uint32_t parent, ui
     union netlink_request r;
     struct nlmsghdr *m = prepare(&r, RTM_NEWQDISC, CREATE, d, parent, handle, "red");
     struct nlattr *options = mnl_attr_nest_start(m, TCA_OPTIONS);
-    mnl_attr_put(m, TCA_RED_PARMS, sizeof(red->qopt), &red->qopt);
-    mnl_attr_put(m, TCA_RED_STAB, sizeof(red->stab), red->stab);
+    mnl_attr_put(m, TCA_RED_PARMS, sizeof red->qopt, &red->qopt);
+    mnl_attr_put(m, TCA_RED_STAB, sizeof red->stab, red->stab);
     mnl_attr_put_u32(m, TCA_RED_MAX_P, red->max_p);
     mnl_attr_nest_end(m, options);
     return send_change(host, m, "red", d, e);
@@ -198,7 +196,7 @@ int qdisc_add_prio(struct host *host, const struct device *d, struct error *e)
     union netlink_request r;
     const struct tc_prio_qopt prio = {.bands = 2};
     struct nlmsghdr *m = prepare(&r, RTM_NEWQDISC, CREATE, d, TC_H_ROOT, QDISC_ROOT, "prio");
-    mnl_attr_put(m, TCA_OPTIONS, sizeof(prio), &prio);
+    mnl_attr_put(m, TCA_OPTIONS, sizeof prio, &prio);
     return send_change(host, m, "prio", d, e);
 }
 
@@ -208,7 +206,7 @@ int qdisc_add_htb(struct host *host, const struct device *d, uint16_t default_cl
     const struct tc_htb_glob htb = {.version = 3, .rate2quantum = 10, .defcls = default_class};
     struct nlmsghdr *m = prepare(&r, RTM_NEWQDISC, CREATE, d, TC_H_ROOT, QDISC_ROOT, "htb");
     struct nlattr *options = mnl_attr_nest_start(m, TCA_OPTIONS);
-    mnl_attr_put(m, TCA_HTB_INIT, sizeof(htb), &htb);
+    mnl_attr_put(m, TCA_HTB_INIT, sizeof htb, &htb);
     mnl_attr_nest_end(m, options);
     return send_change(host, m, "htb", d, e);
 }
@@ -237,7 +235,7 @@ int qdisc_add_htb_class(struct host *host, const struct device *d, uint16_t mino
         mnl_attr_put_u64(m, TCA_HTB_RATE64, rate_Bps);
         mnl_attr_put_u64(m, TCA_HTB_CEIL64, rate_Bps);
     }
-    mnl_attr_put(m, TCA_HTB_PARMS, sizeof(parameters), &parameters);
+    mnl_attr_put(m, TCA_HTB_PARMS, sizeof parameters, &parameters);
     mnl_attr_nest_end(m, options);
     return send_change(host, m, "htb", d, e);
 }
@@ -262,14 +260,13 @@ int qdisc_remove(struct host *host, const struct device *d, uint32_t parent, con
     union netlink_request r;
     char what[96];
     struct netlink *n = host_route(host, e);
-    snprintf(what, sizeof(what), "removing the %s qdisc of %s", name, d->name);
-    return n == NULL ? -1
-                     : host_change(host, n, prepare(&r, RTM_DELQDISC, 0, d, parent, 0, NULL), NULL, NULL,
-                                   what, NULL, e);
+    snprintf(what, sizeof what, "removing the %s qdisc of %s", name, d->name);
+    return !n ? -1
+              : host_change(host, n, prepare(&r, RTM_DELQDISC, 0, d, parent, 0, NULL), NULL, NULL, what, NULL,
+                            e);
 }
 
-/* ---- filters
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- filters */
 
 /* The protocols of filter 0..3, as the classifier sees a frame: outer, and behind a VLAN tag. */
 static const uint16_t outer[QDISC_ROCE_FILTERS] = {ETH_P_IP, ETH_P_IPV6, ETH_P_8021Q, ETH_P_8021Q};
@@ -316,7 +313,7 @@ static void put_redirect(struct nlmsghdr *m, int to_ifindex)
     struct nlattr *first = mnl_attr_nest_start(m, 1);
     mnl_attr_put_strz(m, TCA_ACT_KIND, "mirred");
     struct nlattr *options = mnl_attr_nest_start(m, TCA_ACT_OPTIONS);
-    mnl_attr_put(m, TCA_MIRRED_PARMS, sizeof(mirred), &mirred);
+    mnl_attr_put(m, TCA_MIRRED_PARMS, sizeof mirred, &mirred);
     mnl_attr_nest_end(m, options);
     mnl_attr_nest_end(m, first);
     mnl_attr_nest_end(m, actions);

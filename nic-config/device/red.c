@@ -73,7 +73,7 @@ static uint32_t probability_bits(double probability)
 int red_compute(const struct settings_red *red, struct red_parameters *out, struct error *e)
 {
     int64_t burst = red_burst(red);
-    memset(out, 0, sizeof(*out));
+    memset(out, 0, sizeof *out);
     int wlog = weight_log(red, burst);
     if (wlog < 0)
         return error_set(e,
@@ -104,7 +104,7 @@ int red_compute(const struct settings_red *red, struct red_parameters *out, stru
 
 bool red_same(const struct settings_red *a, const struct settings_red *b)
 {
-    if (a == NULL || b == NULL)
+    if (!a || !b)
         return a == b;
     return a->at == b->at && a->limit_bytes == b->limit_bytes && a->min_bytes == b->min_bytes &&
            a->max_bytes == b->max_bytes && (a->ecn == 1) == (b->ecn == 1) && a->roce_only == b->roce_only &&

@@ -25,19 +25,19 @@ static int keep_address(const struct nlmsghdr *message, void *data)
     const struct nlattr *table[IFA_FLAGS + 1];
     struct ifaddrmsg address;
     char text[INET6_ADDRSTRLEN];
-    if (mnl_nlmsg_get_payload_len(message) < sizeof(address))
+    if (mnl_nlmsg_get_payload_len(message) < sizeof address)
         return MNL_CB_OK;
-    memcpy(&address, mnl_nlmsg_get_payload(message), sizeof(address));
+    memcpy(&address, mnl_nlmsg_get_payload(message), sizeof address);
     bool known = address.ifa_family == AF_INET || address.ifa_family == AF_INET6;
     if (!known || (int)address.ifa_index != reading->ifindex || !(address.ifa_flags & IFA_F_PERMANENT) ||
         address.ifa_scope == RT_SCOPE_LINK)
         return MNL_CB_OK;
-    netlink_parse(message, sizeof(address), table, IFA_FLAGS + 1);
+    netlink_parse(message, sizeof address, table, IFA_FLAGS + 1);
     /* behind a point-to-point link IFA_ADDRESS is the other end */
     const struct nlattr *own = table[IFA_LOCAL] ? table[IFA_LOCAL] : table[IFA_ADDRESS];
     size_t size = address.ifa_family == AF_INET ? sizeof(struct in_addr) : sizeof(struct in6_addr);
-    if (own != NULL && mnl_attr_get_payload_len(own) == size &&
-        inet_ntop(address.ifa_family, mnl_attr_get_payload(own), text, sizeof(text)))
+    if (own && mnl_attr_get_payload_len(own) == size &&
+        inet_ntop(address.ifa_family, mnl_attr_get_payload(own), text, sizeof text))
         json_array_append_new(reading->list, json_sprintf("%s/%u", text, address.ifa_prefixlen));
     return MNL_CB_OK;
 }
@@ -54,9 +54,9 @@ static enum knob_answer read_addresses(struct device *d, json_t *settings, struc
         return KNOB_MISSING;
     }
     struct nlmsghdr *m = netlink_prepare(&r, RTM_GETADDR, NLM_F_DUMP);
-    struct ifaddrmsg *address = mnl_nlmsg_put_extra_header(m, sizeof(*address));
+    struct ifaddrmsg *address = mnl_nlmsg_put_extra_header(m, sizeof *address);
     address->ifa_family = AF_UNSPEC;
-    if (n == NULL || netlink_call(n, m, keep_address, &reading, e) != 0) {
+    if (!n || netlink_call(n, m, keep_address, &reading, e) != 0) {
         json_decref(reading.list);
         return KNOB_FAILED;
     }
@@ -71,9 +71,9 @@ static int parse_address(const char *text, uint8_t *bytes, uint8_t *prefix)
     char host[INET6_ADDRSTRLEN];
     const char *slash = strchr(text, '/');
     char *end;
-    if (slash == NULL || (size_t)(slash - text) >= sizeof(host))
+    if (!slash || (size_t)(slash - text) >= sizeof host)
         return 0;
-    snprintf(host, sizeof(host), "%.*s", (int)(slash - text), text);
+    snprintf(host, sizeof host, "%.*s", (int)(slash - text), text);
     int family = strchr(host, ':') ? AF_INET6 : AF_INET;
     unsigned long length = strtoul(slash + 1, &end, 10);
     if (end == slash + 1 || *end != '\0' || length > (family == AF_INET ? 32 : 128) ||
@@ -122,16 +122,16 @@ static int add_address(struct device *d, const char *text, struct error *e)
     uint8_t bytes[16], prefix;
     char what[128];
     int family = parse_address(text, bytes, &prefix);
-    if (n == NULL || family == 0)
+    if (!n || family == 0)
         return error_set(e, "%s: \"%.60s\" is no address with a prefix", d->name, text);
     struct nlmsghdr *m = netlink_prepare(&r, RTM_NEWADDR, NLM_F_ACK | NLM_F_CREATE | NLM_F_REPLACE);
-    struct ifaddrmsg *address = mnl_nlmsg_put_extra_header(m, sizeof(*address));
+    struct ifaddrmsg *address = mnl_nlmsg_put_extra_header(m, sizeof *address);
     size_t size = family == AF_INET ? sizeof(struct in_addr) : sizeof(struct in6_addr);
     *address = (struct ifaddrmsg){
         .ifa_family = (uint8_t)family, .ifa_prefixlen = prefix, .ifa_index = (uint32_t)d->index};
     mnl_attr_put(m, IFA_LOCAL, size, bytes);
     mnl_attr_put(m, IFA_ADDRESS, size, bytes);
-    snprintf(what, sizeof(what), "giving %s the address %.60s", d->name, text);
+    snprintf(what, sizeof what, "giving %s the address %.60s", d->name, text);
     return host_change(d->host, n, m, NULL, NULL, what, NULL, e);
 }
 

@@ -30,8 +30,7 @@ static enum knob_answer read_dcb(const struct device *d, struct dcb *dcb, size_t
     return KNOB_MISSING;
 }
 
-/* ---- PFC and cable: one struct ieee_pfc
- * ---------------------------------------------------------------------------- */
+/* ---- PFC and cable: one struct ieee_pfc */
 
 static enum knob_answer read_pfc(struct device *d, json_t *settings, struct text *place, struct error *e)
 {
@@ -84,9 +83,9 @@ static int write_mask(struct device *d, uint8_t mask, struct error *e)
     char what[96];
     if (dcb_read(d, &dcb, &number, e) != 0)
         return -1;
-    snprintf(what, sizeof(what), "setting PFC of %s to mask 0x%02x", d->name, mask);
+    snprintf(what, sizeof what, "setting PFC of %s to mask 0x%02x", d->name, mask);
     dcb.pfc.pfc_en = mask;
-    return dcb_write(d, DCB_ATTR_IEEE_PFC, &dcb.pfc, sizeof(dcb.pfc), what, e);
+    return dcb_write(d, DCB_ATTR_IEEE_PFC, &dcb.pfc, sizeof dcb.pfc, what, e);
 }
 
 static int write_pfc(struct device *d, const struct settings *now, const struct settings *target,
@@ -103,7 +102,7 @@ static enum knob_answer read_cable(struct device *d, json_t *settings, struct te
     enum knob_answer answer = read_dcb(d, &dcb, offsetof(struct dcb, has_pfc), "PFC", e);
     if (answer != KNOB_READ)
         return answer;
-    units_format(UNIT_LENGTH_MM, dcb.pfc.delay * 1000LL, length, sizeof(length));
+    units_format(UNIT_LENGTH_MM, dcb.pfc.delay * 1000LL, length, sizeof length);
     json_object_set_new(settings, "cable", json_string(length));
     text_add(place, "DCB netlink, ieee_pfc delay");
     return KNOB_READ;
@@ -134,12 +133,11 @@ static int write_cable(struct device *d, const struct settings *now, const struc
     if (dcb_read(d, &dcb, &number, e) != 0)
         return -1;
     dcb.pfc.delay = (uint16_t)(target->cable_mm / 1000);
-    snprintf(what, sizeof(what), "setting the cable length of %s to %u m", d->name, dcb.pfc.delay);
-    return dcb_write(d, DCB_ATTR_IEEE_PFC, &dcb.pfc, sizeof(dcb.pfc), what, e);
+    snprintf(what, sizeof what, "setting the cable length of %s to %u m", d->name, dcb.pfc.delay);
+    return dcb_write(d, DCB_ATTR_IEEE_PFC, &dcb.pfc, sizeof dcb.pfc, what, e);
 }
 
-/* ---- buffers
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- buffers */
 
 struct buffers {
     uint8_t of_priority[PRIORITIES];
@@ -156,7 +154,7 @@ static int read_table(const struct device *d, const char *file, uint32_t *values
     char *all = path ? files_read(path, 65536, NULL, e) : NULL;
     char *rest = all, *line;
     int found = 0;
-    while (rest && (line = strsep(&rest, "\n")) != NULL) {
+    while (rest && (line = strsep(&rest, "\n"))) {
         unsigned int index, value;
         if (sscanf(line, "%u %u", &index, &value) == 2 && index < PRIORITIES) {
             values[index] = value;
@@ -207,13 +205,13 @@ static enum knob_answer read_both(const struct device *d, struct buffers *b, str
 {
     struct dcb dcb;
     enum knob_answer answer = read_dcb(d, &dcb, offsetof(struct dcb, has_buffer), "receive buffers", e);
-    memset(b, 0, sizeof(*b));
+    memset(b, 0, sizeof *b);
     if (answer == KNOB_MISSING && has_sysfs_buffers(d))
         return read_sysfs_buffers(d, b, e) == 0 ? KNOB_READ : KNOB_FAILED;
     if (answer != KNOB_READ)
         return answer;
-    memcpy(b->of_priority, dcb.buffer.prio2buffer, sizeof(b->of_priority));
-    memcpy(b->bytes, dcb.buffer.buffer_size, sizeof(b->bytes));
+    memcpy(b->of_priority, dcb.buffer.prio2buffer, sizeof b->of_priority);
+    memcpy(b->bytes, dcb.buffer.buffer_size, sizeof b->bytes);
     b->total_bytes = dcb.buffer.total_size;
     return KNOB_READ;
 }
@@ -227,7 +225,7 @@ static enum knob_answer read_buffers(struct device *d, json_t *settings, struct 
     json_t *map = json_object(), *list = json_array();
     for (int i = 0; i < PRIORITIES; i++) {
         char key[4];
-        snprintf(key, sizeof(key), "%d", i);
+        snprintf(key, sizeof key, "%d", i);
         json_object_set_new(map, key, json_integer(b.of_priority[i]));
         json_array_append_new(list, json_integer(b.bytes[i]));
     }
@@ -340,12 +338,11 @@ static int write_buffers(struct device *d, const struct settings *now, const str
         buffer.buffer_size[i] = (uint32_t)bytes[i];
     }
     buffer.total_size = b.total_bytes;
-    snprintf(what, sizeof(what), "setting the receive buffers of %s", d->name);
-    return dcb_write(d, DCB_ATTR_DCB_BUFFER, &buffer, sizeof(buffer), what, e);
+    snprintf(what, sizeof what, "setting the receive buffers of %s", d->name);
+    return dcb_write(d, DCB_ATTR_DCB_BUFFER, &buffer, sizeof buffer, what, e);
 }
 
-/* ---- ETS
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- ETS */
 
 static const char *const selection_names[] = {"strict", "credit", "ets", "vendor"};
 static const uint8_t selection_codes[] = {IEEE_8021QAZ_TSA_STRICT, IEEE_8021QAZ_TSA_CB_SHAPER,
@@ -353,7 +350,7 @@ static const uint8_t selection_codes[] = {IEEE_8021QAZ_TSA_STRICT, IEEE_8021QAZ_
 
 static const char *selection_name(uint8_t code)
 {
-    for (size_t i = 0; i < sizeof(selection_codes); i++)
+    for (size_t i = 0; i < sizeof selection_codes; i++)
         if (selection_codes[i] == code)
             return selection_names[i];
     return "vendor";
@@ -369,7 +366,7 @@ static enum knob_answer read_ets(struct device *d, json_t *settings, struct text
     for (int i = 0; i < IEEE_8021QAZ_MAX_TCS; i++) {
         char key[4];
         bool shares = dcb.ets.tc_tsa[i] == IEEE_8021QAZ_TSA_ETS;
-        snprintf(key, sizeof(key), "%d", i);
+        snprintf(key, sizeof key, "%d", i);
         json_object_set_new(map, key, json_integer(dcb.ets.prio_tc[i] & 7));
         json_array_append_new(weights, json_integer(shares ? dcb.ets.tc_tx_bw[i] : 0));
         json_array_append_new(selection, json_string(selection_name(dcb.ets.tc_tsa[i])));
@@ -415,8 +412,8 @@ static int write_ets(struct device *d, const struct settings *now, const struct 
         dcb.ets.tc_tsa[i] = selection_codes[selection[i]];
         dcb.ets.tc_tx_bw[i] = (uint8_t)weights[i];
     }
-    snprintf(what, sizeof(what), "setting ETS of %s", d->name);
-    return dcb_write(d, DCB_ATTR_IEEE_ETS, &dcb.ets, sizeof(dcb.ets), what, e);
+    snprintf(what, sizeof what, "setting ETS of %s", d->name);
+    return dcb_write(d, DCB_ATTR_IEEE_ETS, &dcb.ets, sizeof dcb.ets, what, e);
 }
 
 static const char *const pfc_keys[] = {"pfc", NULL}, *const cable_keys[] = {"cable", NULL},

@@ -12,8 +12,7 @@
 
 #define PRIORITIES 8
 
-/* ---- which priorities
- * --------------------------------------------------------------------------------------------- */
+/* ---- which priorities */
 
 static char *enable_path(const struct device *d, const char *point, int priority)
 {
@@ -131,8 +130,7 @@ static int write_ecn(struct device *d, const struct settings *now, const struct 
     return write_point(d, "roce_rp", knob_mask(&now->ecn_rp), knob_mask(&target->ecn_rp), e);
 }
 
-/* ---- parameters
- * --------------------------------------------------------------------------------------------------- */
+/* ---- parameters */
 
 enum place { OFED, UPSTREAM };
 
@@ -180,7 +178,7 @@ static const struct parameter parameters[] = {
     /* after the priority: writing that sets the mode to 0 */
     NP(cnp_prio_mode, "cnp_prio_mode"),
 };
-#define PARAMETERS (sizeof(parameters) / sizeof(parameters[0]))
+#define PARAMETERS (sizeof parameters / sizeof parameters[0])
 
 /* NULL when the parameter is not in this place. */
 static char *parameter_path(const struct device *d, const struct parameter *p, enum place place)
@@ -199,7 +197,7 @@ static int read_parameter(const struct device *d, const struct parameter *p, enu
 {
     char *path = parameter_path(d, p, place);
     int64_t value;
-    if (path == NULL)
+    if (!path)
         return 0;
     if (read_number(path, &value, e) != 0)
         return -1;
@@ -263,9 +261,9 @@ static int write_parameter(struct device *d, const struct parameter *p, enum pla
 {
     char *path = parameter_path(d, p, place);
     char text[24];
-    if (path == NULL)
+    if (!path)
         return error_set(e, "%s: dcqcn.%s.%s is no longer there", d->name, p->point, p->ofed);
-    snprintf(text, sizeof(text), "%lld", (long long)value);
+    snprintf(text, sizeof text, "%lld", (long long)value);
     int result = host_change_file(d->host, path, text, e);
     free(path);
     return result;

@@ -30,11 +30,11 @@ static int keep_port(const struct nlmsghdr *message, void *data)
     netlink_parse(message, sizeof(struct genlmsghdr), table, TOP);
     const char *bus = netlink_string(table[DEVLINK_ATTR_BUS_NAME]),
                *name = netlink_string(table[DEVLINK_ATTR_DEV_NAME]);
-    if (bus == NULL || name == NULL || !netlink_u32(table[DEVLINK_ATTR_PORT_NETDEV_IFINDEX], &ifindex) ||
+    if (!bus || !name || !netlink_u32(table[DEVLINK_ATTR_PORT_NETDEV_IFINDEX], &ifindex) ||
         (int)ifindex != instance->ifindex)
         return MNL_CB_OK;
-    snprintf(instance->bus, sizeof(instance->bus), "%s", bus);
-    snprintf(instance->name, sizeof(instance->name), "%s", name);
+    snprintf(instance->bus, sizeof instance->bus, "%s", bus);
+    snprintf(instance->name, sizeof instance->name, "%s", name);
     instance->found = true;
     return MNL_CB_OK;
 }
@@ -46,7 +46,7 @@ static int keep_value(const struct nlmsghdr *message, void *data)
     const struct nlattr *table[TOP], *parameter[TOP], *entry;
     netlink_parse(message, sizeof(struct genlmsghdr), table, TOP);
     netlink_parse_nested(table[DEVLINK_ATTR_PARAM], parameter, TOP);
-    if (parameter[DEVLINK_ATTR_PARAM_VALUES_LIST] == NULL)
+    if (!parameter[DEVLINK_ATTR_PARAM_VALUES_LIST])
         return MNL_CB_OK;
     mnl_attr_for_each_nested(entry, parameter[DEVLINK_ATTR_PARAM_VALUES_LIST])
     {
@@ -57,7 +57,7 @@ static int keep_value(const struct nlmsghdr *message, void *data)
             mode != DEVLINK_PARAM_CMODE_DRIVERINIT)
             continue;
         instance->has_value = true;
-        instance->value = value[DEVLINK_ATTR_PARAM_VALUE_DATA] != NULL;
+        instance->value = value[DEVLINK_ATTR_PARAM_VALUE_DATA];
     }
     return MNL_CB_OK;
 }
@@ -76,15 +76,15 @@ static int find_instance(const struct device *d, struct netlink *n, uint16_t fam
                          struct instance *instance, struct error *e)
 {
     union netlink_request r;
-    memset(instance, 0, sizeof(*instance));
+    memset(instance, 0, sizeof *instance);
     instance->ifindex = d->index;
     if (d->index != 0 &&
         netlink_call(n, netlink_prepare_generic(&r, family, DEVLINK_CMD_PORT_GET, NLM_F_DUMP), keep_port,
                      instance, e) != 0)
         return -1;
     if (!instance->found && d->pci[0] != '\0') {
-        snprintf(instance->bus, sizeof(instance->bus), "pci");
-        snprintf(instance->name, sizeof(instance->name), "%s", d->pci);
+        snprintf(instance->bus, sizeof instance->bus, "pci");
+        snprintf(instance->name, sizeof instance->name, "%s", d->pci);
         instance->found = true;
     }
     return 0;
@@ -95,7 +95,7 @@ static enum knob_answer ask(const struct device *d, struct instance *instance, s
     uint16_t family;
     union netlink_request r;
     struct netlink *n = host_family(d->host, "devlink", &family, e);
-    if (n == NULL)
+    if (!n)
         return KNOB_MISSING;
     if (find_instance(d, n, family, instance, e) != 0)
         return knob_answer_of(netlink_errno(n));
@@ -148,7 +148,7 @@ static int set_parameter(struct device *d, struct netlink *n, uint16_t family,
     mnl_attr_put_u8(m, DEVLINK_ATTR_PARAM_VALUE_CMODE, DEVLINK_PARAM_CMODE_DRIVERINIT);
     if (on)
         mnl_attr_put(m, DEVLINK_ATTR_PARAM_VALUE_DATA, 0, NULL);
-    snprintf(what, sizeof(what), "setting %s of %s to %s", PARAMETER, d->name, on ? "true" : "false");
+    snprintf(what, sizeof what, "setting %s of %s to %s", PARAMETER, d->name, on ? "true" : "false");
     return host_change(d->host, n, m, NULL, NULL, what, NULL, e);
 }
 
@@ -163,9 +163,9 @@ static int write_roce(struct device *d, const struct settings *now, const struct
     if (ask(d, &instance, e) != KNOB_READ)
         return -1;
     struct netlink *n = host_family(d->host, "devlink", &family, e);
-    if (n == NULL || set_parameter(d, n, family, &instance, target->roce == 1, e) != 0)
+    if (!n || set_parameter(d, n, family, &instance, target->roce == 1, e) != 0)
         return -1;
-    snprintf(what, sizeof(what), "reloading the driver of %s", d->name);
+    snprintf(what, sizeof what, "reloading the driver of %s", d->name);
     if (host_change(d->host, n, prepare(&r, family, DEVLINK_CMD_RELOAD, NLM_F_ACK, &instance), NULL, NULL,
                     what, NULL, e) != 0)
         return -1;

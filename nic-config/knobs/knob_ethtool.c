@@ -86,8 +86,8 @@ static enum knob_answer ask(const struct device *d, const struct group *p, struc
     uint16_t family;
     union netlink_request r;
     struct netlink *n = host_family(d->host, "ethtool", &family, e);
-    memset(answer, 0, sizeof(*answer));
-    if (n == NULL)
+    memset(answer, 0, sizeof *answer);
+    if (!n)
         return KNOB_MISSING;
     if (netlink_call(n, prepare(&r, family, p->get, 0, p->header, d->name), keep_numbers, answer, e) == 0)
         return KNOB_READ;
@@ -137,7 +137,7 @@ static int write_group(struct device *d, const struct group *p, const int64_t *v
     union netlink_request r;
     char what[96];
     struct netlink *n = host_family(d->host, "ethtool", &family, e);
-    if (n == NULL)
+    if (!n)
         return -1;
     struct nlmsghdr *m = prepare(&r, family, p->set, NLM_F_ACK, p->header, d->name);
     for (int i = 0; i < p->count; i++) {
@@ -148,12 +148,11 @@ static int write_group(struct device *d, const struct group *p, const int64_t *v
         else
             mnl_attr_put_u32(m, p->attribute[i], (uint32_t)values[i]);
     }
-    snprintf(what, sizeof(what), "setting the %s of %s", p->what, d->name);
+    snprintf(what, sizeof what, "setting the %s of %s", p->what, d->name);
     return host_change(d->host, n, m, NULL, NULL, what, NULL, e);
 }
 
-/* ---- rings, coalescing, pause
- * ------------------------------------------------------------------------------------- */
+/* ---- rings, coalescing, pause */
 
 static enum knob_answer read_ring(struct device *d, json_t *settings, struct text *place, struct error *e)
 {
@@ -220,8 +219,7 @@ static int write_pause(struct device *d, const struct settings *now, const struc
         (const int64_t[]){target->pause_autoneg == 1, target->rx_pause == 1, target->tx_pause == 1}, e);
 }
 
-/* ---- PFC stall prevention
- * ----------------------------------------------------------------------------------------- */
+/* ---- PFC stall prevention */
 
 /* MLNX_OFED's settings/pfc_stall_prevention knows two words for two critical times (en_sysfs.c of mlnx-ofa_kernel). */
 #define STALL_DEFAULT_MS 8000
@@ -236,8 +234,8 @@ struct tunable {
 static int open_tunable(const struct device *d, struct tunable *tunable, struct ifreq *request,
                         uint32_t command)
 {
-    memset(request, 0, sizeof(*request));
-    snprintf(request->ifr_name, sizeof(request->ifr_name), "%s", d->name);
+    memset(request, 0, sizeof *request);
+    snprintf(request->ifr_name, sizeof request->ifr_name, "%s", d->name);
     *tunable = (struct tunable){.command = command,
                                 .id = ETHTOOL_PFC_PREVENTION_TOUT,
                                 .type = ETHTOOL_TUNABLE_U16,
@@ -267,7 +265,7 @@ static int write_tunable(struct device *d, uint16_t ms, struct error *e)
     char what[96];
     int fd = open_tunable(d, &tunable, &request, ETHTOOL_STUNABLE);
     tunable.value = ms;
-    snprintf(what, sizeof(what), "setting PFC stall prevention of %s to %u ms", d->name, ms);
+    snprintf(what, sizeof what, "setting PFC stall prevention of %s to %u ms", d->name, ms);
     if (fd < 0)
         return error_set_errno(e, errno, "%s", what);
     int result = host_change_ioctl(d->host, fd, SIOCETHTOOL, &request, what, e);
@@ -289,7 +287,7 @@ static enum knob_answer read_stall_file(const char *path, json_t *settings, stru
                                         struct error *e)
 {
     char *line = files_read_line(path, e);
-    if (line == NULL)
+    if (!line)
         return KNOB_FAILED;
     json_object_set_new(settings, "pfc_stall_ms",
                         json_integer(strcmp(line, "auto") == 0 ? STALL_AUTO_MS : STALL_DEFAULT_MS));

@@ -20,7 +20,7 @@ static struct nlmsghdr *prepare(union netlink_request *r, uint16_t type, uint16_
                                 unsigned int set, unsigned int change)
 {
     struct nlmsghdr *m = netlink_prepare(r, type, NLM_F_ACK | flags);
-    struct ifinfomsg *link = mnl_nlmsg_put_extra_header(m, sizeof(*link));
+    struct ifinfomsg *link = mnl_nlmsg_put_extra_header(m, sizeof *link);
     link->ifi_family = AF_UNSPEC;
     link->ifi_index = index;
     link->ifi_flags = set;
@@ -31,11 +31,10 @@ static struct nlmsghdr *prepare(union netlink_request *r, uint16_t type, uint16_
 static int send_change(struct device *d, struct nlmsghdr *m, const char *what, struct error *e)
 {
     struct netlink *n = host_route(d->host, e);
-    return n == NULL ? -1 : host_change(d->host, n, m, NULL, NULL, what, NULL, e);
+    return !n ? -1 : host_change(d->host, n, m, NULL, NULL, what, NULL, e);
 }
 
-/* ---- kind
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- kind */
 
 static enum knob_answer read_kind(struct device *d, json_t *settings, struct text *place, struct error *e)
 {
@@ -75,7 +74,7 @@ static int make_bridge(struct device *d, struct error *e)
     mnl_attr_put_u8(m, IFLA_BR_MCAST_SNOOPING, 0);
     mnl_attr_nest_end(m, data);
     mnl_attr_nest_end(m, info);
-    snprintf(what, sizeof(what), "making the bridge %s", d->name);
+    snprintf(what, sizeof what, "making the bridge %s", d->name);
     return send_change(d, m, what, e);
 }
 
@@ -88,12 +87,11 @@ static int write_kind(struct device *d, const struct settings *now, const struct
         return make_bridge(d, e);
     if (target->kind != KIND_ABSENT || now->kind != KIND_BRIDGE)
         return error_set(e, "%s: only bridges are made and taken away", d->name);
-    snprintf(what, sizeof(what), "taking the bridge %s away", d->name);
+    snprintf(what, sizeof what, "taking the bridge %s away", d->name);
     return send_change(d, prepare(&r, RTM_DELLINK, 0, d->index, 0, 0), what, e);
 }
 
-/* ---- MTU, up, port of a bridge
- * ------------------------------------------------------------------------------------ */
+/* ---- MTU, up, port of a bridge */
 
 static enum knob_answer read_mtu(struct device *d, json_t *settings, struct text *place, struct error *e)
 {
@@ -124,7 +122,7 @@ static int write_mtu(struct device *d, const struct settings *now, const struct 
     struct nlmsghdr *m = prepare(&r, RTM_NEWLINK, 0, d->index, 0, 0);
     (void)now;
     mnl_attr_put_u32(m, IFLA_MTU, (uint32_t)target->mtu);
-    snprintf(what, sizeof(what), "setting the MTU of %s to %lld", d->name, (long long)target->mtu);
+    snprintf(what, sizeof what, "setting the MTU of %s to %lld", d->name, (long long)target->mtu);
     return send_change(d, m, what, e);
 }
 
@@ -144,7 +142,7 @@ static int write_up(struct device *d, const struct settings *now, const struct s
     union netlink_request r;
     char what[64];
     (void)now;
-    snprintf(what, sizeof(what), "taking %s %s", d->name, target->up == 1 ? "up" : "down");
+    snprintf(what, sizeof what, "taking %s %s", d->name, target->up == 1 ? "up" : "down");
     return send_change(d, prepare(&r, RTM_NEWLINK, 0, d->index, target->up == 1 ? IFF_UP : 0, IFF_UP), what,
                        e);
 }
@@ -181,7 +179,7 @@ static int write_bridge(struct device *d, const struct settings *now, const stru
     char what[96];
     (void)now;
     if (target->bridge[0] != '\0') {
-        snprintf(bridge.name, sizeof(bridge.name), "%s", target->bridge);
+        snprintf(bridge.name, sizeof bridge.name, "%s", target->bridge);
         if (device_refresh(&bridge, e) != 0)
             return -1;
         if (bridge.index == 0)
@@ -191,7 +189,7 @@ static int write_bridge(struct device *d, const struct settings *now, const stru
     }
     struct nlmsghdr *m = prepare(&r, RTM_NEWLINK, 0, d->index, 0, 0);
     mnl_attr_put_u32(m, IFLA_MASTER, (uint32_t)bridge.index);
-    snprintf(what, sizeof(what), "making %s a port of %s", d->name, bridge.index ? bridge.name : "no bridge");
+    snprintf(what, sizeof what, "making %s a port of %s", d->name, bridge.index ? bridge.name : "no bridge");
     return send_change(d, m, what, e);
 }
 

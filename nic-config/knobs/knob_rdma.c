@@ -21,8 +21,7 @@ static bool has_rdma(const struct device *d, struct error *e)
     return d->rdma[0] != '\0';
 }
 
-/* ---- traffic class
- * ------------------------------------------------------------------------------------------------ */
+/* ---- traffic class */
 
 static char *ofed_path(const struct device *d)
 {
@@ -55,7 +54,7 @@ static char *open_configfs(const struct device *d, bool *made)
         free(path);
         path = NULL;
     }
-    if (path == NULL && *made) {
+    if (!path && *made) {
         rmdir(folder);
         *made = false;
     }
@@ -77,7 +76,7 @@ static enum knob_answer read_configfs(const struct device *d, json_t *settings, 
 {
     bool made;
     char *path = open_configfs(d, &made);
-    if (path == NULL) {
+    if (!path) {
         error_set(e,
                   "%s has neither /sys/class/infiniband/%s/tc (MLNX_OFED) nor a place in configfs (rdma_cm "
                   "loaded and configfs "
@@ -105,7 +104,7 @@ static enum knob_answer read_traffic_class(struct device *d, json_t *settings, s
     if (!has_rdma(d, e))
         return KNOB_MISSING;
     char *path = ofed_path(d);
-    if (path == NULL)
+    if (!path)
         return read_configfs(d, settings, place, e);
     char *all = files_read(path, 65536, NULL, e);
     if (all) {
@@ -126,8 +125,8 @@ static int write_traffic_class(struct device *d, const struct settings *now, con
     char *path = ofed ? ofed : open_configfs(d, &made);
     int result = -1;
     (void)now;
-    snprintf(value, sizeof(value), "%lld", (long long)target->traffic_class);
-    if (path == NULL)
+    snprintf(value, sizeof value, "%lld", (long long)target->traffic_class);
+    if (!path)
         error_set(e, "%s: the place of the traffic class is no longer there", d->name);
     else if (!ofed && target->traffic_class < 0)
         error_set(e, "%s: traffic_class -1: %s takes 0 to 255", d->name, path);
@@ -137,8 +136,7 @@ static int write_traffic_class(struct device *d, const struct settings *now, con
     return result;
 }
 
-/* ---- optional counters
- * -------------------------------------------------------------------------------------------- */
+/* ---- optional counters */
 
 #define MAX_COUNTERS 128
 
@@ -175,11 +173,11 @@ static void keep_counter(const struct nlattr *entry, struct counters *c)
     netlink_parse_nested(entry, table, RDMA_NLDEV_ATTR_MAX);
     const char *name = netlink_string(table[RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY_NAME]);
     struct counter *item = &c->items[c->count];
-    if (c->count == MAX_COUNTERS || name == NULL || strlen(name) >= sizeof(item->name) ||
+    if (c->count == MAX_COUNTERS || !name || strlen(name) >= sizeof item->name ||
         !netlink_u8(table[RDMA_NLDEV_ATTR_STAT_HWCOUNTER_DYNAMIC], &on) ||
         !netlink_u32(table[RDMA_NLDEV_ATTR_STAT_HWCOUNTER_INDEX], &item->index))
         return;
-    snprintf(item->name, sizeof(item->name), "%s", name);
+    snprintf(item->name, sizeof item->name, "%s", name);
     item->on = on != 0;
     c->count++;
 }
@@ -204,9 +202,9 @@ static enum knob_answer ask_counters(const struct device *d, struct counters *c,
     if (!has_rdma(d, e))
         return KNOB_MISSING;
     struct netlink *n = host_rdma(d->host, e);
-    if (n == NULL)
+    if (!n)
         return KNOB_MISSING;
-    memset(c, 0, sizeof(*c));
+    memset(c, 0, sizeof *c);
     c->device = d->rdma;
     if (netlink_call(n, prepare(&r, RDMA_NLDEV_CMD_GET, NLM_F_DUMP), keep_index, c, e) != 0)
         return KNOB_FAILED;
@@ -311,7 +309,7 @@ static int write_counters(struct device *d, const struct settings *now, const st
             mnl_attr_put_u32(m, RDMA_NLDEV_ATTR_STAT_HWCOUNTER_INDEX, counter->index);
     }
     mnl_attr_nest_end(m, nest);
-    snprintf(what, sizeof(what), "switching the optional counters of %s", d->rdma);
+    snprintf(what, sizeof what, "switching the optional counters of %s", d->rdma);
     return host_change(d->host, d->host->rdma, m, NULL, NULL, what, NULL, e);
 }
 

@@ -28,12 +28,11 @@
 static int open_ifb(const struct device *d, struct device *ifb, struct error *e)
 {
     *ifb = (struct device){.host = d->host};
-    snprintf(ifb->name, sizeof(ifb->name), "ifb-%.11s", d->name);
+    snprintf(ifb->name, sizeof ifb->name, "ifb-%.11s", d->name);
     return device_refresh(ifb, e);
 }
 
-/* ---- reading
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- reading */
 
 struct view {
     struct device ifb;         /* index 0: not there */
@@ -44,7 +43,7 @@ struct view {
 
 static int look(const struct device *d, struct view *v, struct error *e)
 {
-    memset(v, 0, sizeof(*v));
+    memset(v, 0, sizeof *v);
     if (qdisc_read(d->host, d->index, &v->own, e) != 0 || open_ifb(d, &v->ifb, e) != 0)
         return -1;
     if (v->ifb.index != 0 && qdisc_read(d->host, v->ifb.index, &v->at_ifb, e) != 0)
@@ -56,7 +55,7 @@ static int look(const struct device *d, struct view *v, struct error *e)
 static void add_bytes(json_t *red, const char *key, uint32_t bytes)
 {
     char text[32];
-    json_object_set_new(red, key, json_string(units_format(UNIT_BYTES, bytes, text, sizeof(text))));
+    json_object_set_new(red, key, json_string(units_format(UNIT_BYTES, bytes, text, sizeof text)));
 }
 
 /* Something of ours that is not finished: it equals no RED that can be asked for. */
@@ -91,7 +90,7 @@ static json_t *describe(const struct view *v)
     json_object_set_new(red, "scell_log", json_integer(tree->red.Scell_log));
     if (shaped) {
         char text[32];
-        units_format(UNIT_RATE_BPS, (int64_t)tree->class_rate_Bps * 8, text, sizeof(text));
+        units_format(UNIT_RATE_BPS, (int64_t)tree->class_rate_Bps * 8, text, sizeof text);
         json_object_set_new(red, "shape", json_string(text));
     }
     return red;
@@ -99,7 +98,7 @@ static json_t *describe(const struct view *v)
 
 static bool is_as_written(const struct qdisc_state *tree, const struct settings_red *written)
 {
-    return written != NULL && tree->has_red && tree->red.limit == written->limit_bytes &&
+    return written && tree->has_red && tree->red.limit == written->limit_bytes &&
            tree->red.qth_min == written->min_bytes && tree->red.qth_max == written->max_bytes &&
            tree->red.Wlog == written->wlog && tree->red.Scell_log == written->scell_log;
 }
@@ -109,9 +108,9 @@ static void recall(json_t *red, const struct settings_red *written)
 {
     char text[32];
     json_object_set_new(red, "avpkt",
-                        json_string(units_format(UNIT_BYTES, written->avpkt_bytes, text, sizeof(text))));
+                        json_string(units_format(UNIT_BYTES, written->avpkt_bytes, text, sizeof text)));
     json_object_set_new(red, "bandwidth",
-                        json_string(units_format(UNIT_RATE_BPS, written->bandwidth_bps, text, sizeof(text))));
+                        json_string(units_format(UNIT_RATE_BPS, written->bandwidth_bps, text, sizeof text)));
     if (written->burst != FIELD_UNSET)
         json_object_set_new(red, "burst", json_integer(written->burst));
 }
@@ -133,8 +132,7 @@ static enum knob_answer read_red(struct device *d, json_t *settings, struct text
     return KNOB_READ;
 }
 
-/* ---- completing and checking
- * -------------------------------------------------------------------------------------- */
+/* ---- completing and checking */
 
 /* Write out what follows: burst, and the parameters as the kernel keeps them. */
 static int complete_red(struct device *d, const json_t *wanted, json_t *target, struct error *e)
@@ -168,11 +166,11 @@ static int check_red(struct device *d, const struct settings *now, const struct 
                      json_t *warnings, struct error *e)
 {
     struct view v;
-    if (d->index == 0 || target->red == NULL)
+    if (d->index == 0 || !target->red)
         return 0;
     if (look(d, &v, e) != 0)
         return -1;
-    if (v.ours && d->red_written == NULL && now->red != NULL)
+    if (v.ours && !d->red_written && now->red)
         return error_set(e,
                          "%s: it has a RED of nic-config's whose journal is gone, so it could not be put "
                          "back; take it away "
@@ -199,20 +197,19 @@ static int check_red(struct device *d, const struct settings *now, const struct 
     return 0;
 }
 
-/* ---- writing
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- writing */
 
 static int link_change(struct device *d, struct nlmsghdr *m, const char *what, struct error *e)
 {
     struct netlink *n = host_route(d->host, e);
-    return n == NULL ? -1 : host_change(d->host, n, m, NULL, NULL, what, NULL, e);
+    return !n ? -1 : host_change(d->host, n, m, NULL, NULL, what, NULL, e);
 }
 
 static struct nlmsghdr *prepare_link(union netlink_request *r, uint16_t type, uint16_t flags, int index,
                                      unsigned int up)
 {
     struct nlmsghdr *m = netlink_prepare(r, type, NLM_F_ACK | flags);
-    struct ifinfomsg *link = mnl_nlmsg_put_extra_header(m, sizeof(*link));
+    struct ifinfomsg *link = mnl_nlmsg_put_extra_header(m, sizeof *link);
     link->ifi_family = AF_UNSPEC;
     link->ifi_index = index;
     link->ifi_flags = link->ifi_change = up;
@@ -228,7 +225,7 @@ static int make_ifb(struct device *ifb, struct error *e)
     struct nlattr *info = mnl_attr_nest_start(m, IFLA_LINKINFO);
     mnl_attr_put_strz(m, IFLA_INFO_KIND, "ifb");
     mnl_attr_nest_end(m, info);
-    snprintf(what, sizeof(what), "making the interface %s", ifb->name);
+    snprintf(what, sizeof what, "making the interface %s", ifb->name);
     if (link_change(ifb, m, what, e) != 0)
         return -1;
     return device_refresh(ifb, e);
@@ -245,7 +242,7 @@ static int remove_ours(struct device *d, struct view *v, struct error *e)
         return 0;
     if (v->own.has_ingress && qdisc_remove(d->host, d, TC_H_INGRESS, "ingress", e) != 0)
         return -1;
-    snprintf(what, sizeof(what), "taking the interface %s away", v->ifb.name);
+    snprintf(what, sizeof what, "taking the interface %s away", v->ifb.name);
     if (link_change(d, prepare_link(&r, RTM_DELLINK, 0, v->ifb.index, 0), what, e) != 0)
         return -1;
     v->ifb.index = 0;
@@ -307,7 +304,7 @@ static int write_red(struct device *d, const struct settings *now, const struct 
     (void)now;
     if (look(d, &v, e) != 0 || (v.ours && remove_ours(d, &v, e) != 0))
         return -1;
-    if (target->red == NULL)
+    if (!target->red)
         return 0;
     return target->red->at == RED_AT_INGRESS ? build_ingress(d, &v.ifb, target->red, e)
                                              : build_tree(d, target->red, target->red->roce_only == 1, e);

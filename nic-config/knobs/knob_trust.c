@@ -31,7 +31,7 @@ static void read_sysfs_map(const struct device *d, struct trust *t)
     char *path = sysfs_path(d, "dscp2prio");
     char *all = path ? files_read(path, 65536, NULL, NULL) : NULL;
     char *rest = all, *line;
-    while (rest && (line = strsep(&rest, "\n")) != NULL) {
+    while (rest && (line = strsep(&rest, "\n"))) {
         unsigned int dscp, priority;
         if (sscanf(line, "%u %u", &dscp, &priority) == 2 && dscp < DSCPS && priority < 8)
             t->priority[dscp] = (uint8_t)priority;
@@ -44,7 +44,7 @@ static bool read_sysfs(const struct device *d, struct trust *t)
 {
     char *path = sysfs_path(d, "trust");
     char *line = path ? files_read_line(path, NULL) : NULL;
-    t->sysfs = line != NULL;
+    t->sysfs = line;
     t->dscp = line && strcmp(line, "dscp") == 0;
     if (t->sysfs)
         read_sysfs_map(d, t);
@@ -71,8 +71,8 @@ static enum knob_answer read_all(const struct device *d, struct trust *t, struct
 {
     struct dcb dcb;
     int number;
-    memset(t, 0, sizeof(*t));
-    memset(t->priority, NONE, sizeof(t->priority));
+    memset(t, 0, sizeof *t);
+    memset(t->priority, NONE, sizeof t->priority);
     if (read_sysfs(d, t))
         return KNOB_READ;
     if (dcb_read(d, &dcb, &number, e) != 0)
@@ -90,7 +90,7 @@ static enum knob_answer read_trust(struct device *d, json_t *settings, struct te
     json_t *map = json_object();
     for (int dscp = 0; dscp < DSCPS; dscp++) {
         char key[4];
-        snprintf(key, sizeof(key), "%d", dscp);
+        snprintf(key, sizeof key, "%d", dscp);
         if (t.priority[dscp] != NONE)
             json_object_set_new(map, key, json_integer(t.priority[dscp]));
     }
@@ -126,7 +126,7 @@ static int complete_trust(struct device *d, const json_t *wanted, json_t *target
     for (int dscp = 0; trust && strcmp(trust, "dscp") == 0 && dscp < DSCPS && json_object_size(map) < DSCPS;
          dscp++) {
         char key[4];
-        snprintf(key, sizeof(key), "%d", dscp);
+        snprintf(key, sizeof key, "%d", dscp);
         if (!json_object_get(wanted, "dscp_to_prio") && !json_object_get(map, key))
             json_object_set_new(map, key, json_integer(dscp >> 3));
     }
@@ -134,8 +134,7 @@ static int complete_trust(struct device *d, const json_t *wanted, json_t *target
     return 0;
 }
 
-/* ---- writing
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- writing */
 
 static int write_sysfs(struct device *d, const struct trust *t, const struct settings *target,
                        struct error *e)
@@ -145,7 +144,7 @@ static int write_sysfs(struct device *d, const struct trust *t, const struct set
     for (int dscp = 0; result == 0 && dscp < DSCPS; dscp++) {
         int64_t priority = knob_map_value(&target->dscp_to_prio, dscp, t->priority[dscp]);
         char pair[16];
-        snprintf(pair, sizeof(pair), "%d %d", dscp, (int)priority);
+        snprintf(pair, sizeof pair, "%d %d", dscp, (int)priority);
         if (priority != t->priority[dscp])
             result = host_change_file(d->host, map_path, pair, e);
     }
@@ -182,7 +181,7 @@ static int add_wanted(struct device *d, const struct dcb *dcb, const struct sett
                                              .priority = (uint8_t)priority,
                                              .protocol = (uint16_t)dscp};
     }
-    snprintf(what, sizeof(what), "setting %zu DSCP entries of %s", count, d->name);
+    snprintf(what, sizeof what, "setting %zu DSCP entries of %s", count, d->name);
     return count > 0 ? dcb_write_apps(d, DCB_CMD_IEEE_SET, apps, count, what, e) : 0;
 }
 
@@ -195,7 +194,7 @@ static int remove_others(struct device *d, const struct dcb *dcb, const struct s
     for (size_t i = 0; i < dcb->app_count; i++)
         if (dcb->apps[i].selector == IEEE_8021QAZ_APP_SEL_DSCP && !is_wanted(&dcb->apps[i], target))
             apps[count++] = dcb->apps[i];
-    snprintf(what, sizeof(what), "removing %zu DSCP entries of %s", count, d->name);
+    snprintf(what, sizeof what, "removing %zu DSCP entries of %s", count, d->name);
     return count > 0 ? dcb_write_apps(d, DCB_CMD_IEEE_DEL, apps, count, what, e) : 0;
 }
 

@@ -146,7 +146,7 @@ static size_t add_curves(const struct run *run, const struct selection *wanted, 
     return n;
 }
 
-/* ---- the drawings --------------------------------------------------------------------------------------- */
+/* ---- the drawings */
 
 static void fill_throughput(const struct run *run, struct plot *plot)
 {
@@ -292,7 +292,7 @@ static int row_of(const char *const places[], size_t count, const char *name)
 static int by_place(const void *left, const void *right)
 {
     const char *a = *(const char *const *)left, *b = *(const char *const *)right;
-    bool port_a = strchr(a, ':') != NULL, port_b = strchr(b, ':') != NULL;
+    bool port_a = strchr(a, ':'), port_b = strchr(b, ':');
     return port_a != port_b ? port_a - port_b : strverscmp(a, b);
 }
 

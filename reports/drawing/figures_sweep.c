@@ -34,7 +34,7 @@ static double latency_us(const struct run *run, const char *quantile)
     return NAN;
 }
 
-/* ---- what the sweep goes over --------------------------------------------------------------------------- */
+/* ---- what the sweep goes over */
 
 /* A choice of the cell as a number: a bare one, or a quantity with unit; the unit goes to *unit. */
 static bool as_number(const json_t *value, double *number, bool *is_bytes)
@@ -103,7 +103,7 @@ static bool find_axis(const struct runs *runs, struct axis *axis)
             *axis = (struct axis){key, is_bytes};
         }
     }
-    return axis->key != NULL;
+    return axis->key;
 }
 
 /* The cell without the axis: what makes one curve. */

@@ -14,7 +14,7 @@
 #define LAYER       118 /* pixels */
 #define MARGIN      150
 
-/* ---- data ----------------------------------------------------------------------------------------------- */
+/* ---- data */
 
 /* In which times since the first pause are read easily. */
 struct unit {
@@ -126,7 +126,7 @@ static void add_names(const struct map *map, bool hosts, struct text *out)
     text_add(out, "\n\n");
 }
 
-/* ---- script --------------------------------------------------------------------------------------------- */
+/* ---- script */
 
 struct panel {
     const char *words, *palette, *colours; /* colours: the colour bar's words */
@@ -215,7 +215,7 @@ static void add_script(const struct map *map, const struct run *run, const char 
     text_free(&order);
 }
 
-/* ---- the whole ------------------------------------------------------------------------------------------ */
+/* ---- the whole */
 
 int map_write(const struct run *run, const char *name, const char *title, const char *folder, bool *drawn,
               struct error *e)

@@ -6,7 +6,7 @@
 #define MOST_NODES 20000
 #define UNKNOWN    UINT32_MAX
 
-/* ---- reading the result --------------------------------------------------------------------------------- */
+/* ---- reading the result */
 
 /* By the name; results list a link's nodes by name. Names are few, and sorted once. */
 static int by_name(const void *left, const void *right)
@@ -112,7 +112,7 @@ static int rank_ends(struct map *map)
     return 0;
 }
 
-/* ---- layout --------------------------------------------------------------------------------------------- */
+/* ---- layout */
 
 /* Hosts are layer 0; each round, what hangs on the layer before and has none yet is the next. */
 static void find_layers(struct map *map)
@@ -221,7 +221,7 @@ void map_middle(const struct map *map, const struct map_link *link, double *x, d
         }
 }
 
-/* ---- the whole ------------------------------------------------------------------------------------------ */
+/* ---- the whole */
 
 int map_load(struct map *map, const struct run *run)
 {

@@ -16,7 +16,7 @@ static const char *const palette[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7"
                                       "#56b4e9", "#e69f00", "#555555", "#8a6d00"};
 #define PALETTE_SIZE (sizeof palette / sizeof *palette)
 
-/* ---- building ------------------------------------------------------------------------------------------- */
+/* ---- building */
 
 void plot_init(struct plot *plot, const char *name, const char *title, const char *x_label)
 {
@@ -156,7 +156,7 @@ void plot_name_row(struct plot_panel *panel, int row, const char *name)
     text_add(&panel->row_names, " %d", row);
 }
 
-/* ---- data -------------------------------------------------------------------------------------------- */
+/* ---- data */
 
 /* A block a series, two empty lines between them: gnuplot's "index". */
 static void add_data(const struct plot *plot, struct text *out)
@@ -175,7 +175,7 @@ static void add_data(const struct plot *plot, struct text *out)
     }
 }
 
-/* ---- script --------------------------------------------------------------------------------------------- */
+/* ---- script */
 
 static size_t longest_label(const struct plot *plot)
 {

@@ -10,7 +10,7 @@
 #define RUNS_SIDE_BY_SIDE 4 /* columns of a table */
 #define WARNINGS_IN_SIGHT 6
 
-/* ---- sums over a run ------------------------------------------------------------------------------------ */
+/* ---- sums over a run */
 
 static bool ends_with(const char *name, const char *ending)
 {
@@ -56,7 +56,7 @@ static double sum_counters(const struct run *run, bool (*picks)(const char *name
     return any ? sum : NAN;
 }
 
-/* ---- tables --------------------------------------------------------------------------------------------- */
+/* ---- tables */
 
 void page_add_summary(const struct runs *runs, struct text *out)
 {

@@ -57,7 +57,7 @@ int64_t congestion_gap_ps(struct sim *sim, const struct host *h, uint32_t q, uin
     return sim->truncate_to_ns ? ps - ps % SIM_PS_PER_NS : ps;
 }
 
-/* ---- reading ---------------------------------------------------------------------------------------- */
+/* ---- reading */
 
 double sim_flow_rate_bps(const struct sim *sim, size_t f)
 {

@@ -28,7 +28,7 @@ static struct bridge *bridge_of(struct sim *sim, uint32_t port)
     return &sim->bridges[sim->ports[port].node];
 }
 
-/* ---- transmit ------------------------------------------------------------------------------------------------------- */
+/* ---- transmit */
 
 /* Feed the device from the qdisc while its byte queue limit allows. */
 static void run_qdisc(struct sim *sim, uint32_t out)
@@ -74,7 +74,7 @@ static void forward(struct sim *sim, uint32_t p)
     run_qdisc(sim, out);
 }
 
-/* ---- interrupts ----------------------------------------------------------------------------------------------------- */
+/* ---- interrupts */
 
 static void raise_interrupt(struct sim *sim, uint32_t port)
 {
@@ -155,7 +155,7 @@ void bridge_departed(struct sim *sim, uint32_t out, uint32_t p)
     sent_one(sim, out);
 }
 
-/* ---- the softirq CPU ------------------------------------------------------------------------------------------------- */
+/* ---- the softirq CPU */
 
 static void take_back_sent(struct sim *sim, uint32_t port)
 {
@@ -230,7 +230,7 @@ void bridge_softirq(struct sim *sim, uint32_t index)
     go_on(sim, b);
 }
 
-/* ---- building ------------------------------------------------------------------------------------------------------- */
+/* ---- building */
 
 void sim_bridge_defaults(struct sim_bridge_config *b)
 {
@@ -255,7 +255,7 @@ static const struct sim_counter of_port[] = {
     {"qdisc_port%u_backlog", "bytes", "queue", true},  {"qdisc_port%u_marked", "packets", "ecn", false},
     {"qdisc_port%u_early", "packets", "drops", false}, {"qdisc_port%u_pdrop", "packets", "drops", false},
 };
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+#define COUNT(array) (sizeof array / sizeof *(array))
 #define NAME_BYTES   40
 
 static void name_column(char *name, const char *pattern, size_t port)
@@ -351,7 +351,7 @@ void bridges_free(struct sim *sim)
     free(sim->bridge_ports);
 }
 
-/* ---- reading -------------------------------------------------------------------------------------------------------- */
+/* ---- reading */
 
 size_t sim_bridge_counters(const struct sim *sim, uint32_t index, const struct sim_counter **counters)
 {

@@ -8,7 +8,7 @@
 #include "sim/fabric/red.h"
 #include "sim/sim.h"
 
-/* ---- switches -------------------------------------------------------------------------------------------------------- */
+/* ---- switches */
 
 /* ECN marking of an egress queue: never up to kmin, with a probability that grows linearly to pmax at kmax, always above. */
 struct sim_ecn_config {
@@ -64,7 +64,7 @@ struct sim_switch_config {
 /* 16 MiB, PFC off, dynamic thresholds of 1/8, no ECN, no latency. */
 void sim_switch_defaults(struct sim_switch_config *s);
 
-/* ---- a host that forwards in software --------------------------------------------------------------------------------- */
+/* ---- a host that forwards in software */
 
 /* Frames wait in their port's RX ring for an interrupt, then for the one softirq CPU; that polls the ports in turn, a
  * budget of frames at a time, and gives each to the egress port's qdisc, which feeds the device as long as less than
@@ -85,7 +85,7 @@ struct sim_bridge_config {
 /* mlx5's usual values: ring 1024, 8 us or 128 frames, and a CPU that costs nothing. */
 void sim_bridge_defaults(struct sim_bridge_config *b);
 
-/* ---- faults ------------------------------------------------------------------------------------------------------------ */
+/* ---- faults */
 
 /* A broken host that pauses its peer from start to stop without a reason. */
 struct sim_storm_config {
@@ -94,7 +94,7 @@ struct sim_storm_config {
     int64_t start_ps, stop_ps;
 };
 
-/* ---- reading ----------------------------------------------------------------------------------------------------------- */
+/* ---- reading */
 
 /* Columns of a switch or bridge: sums over it, then per port and priority; ports count from 0 in the order of the links. */
 size_t sim_switch_counters(const struct sim *sim, uint32_t index, const struct sim_counter **counters);

@@ -8,7 +8,7 @@ static inline unsigned priority_of(unsigned queue)
     return SIM_PRIORITIES - 1 - (queue - QUEUE_OF_PRIORITY_7);
 }
 
-/* ---- the shared buffer: dynamic thresholds (Choudhury and Hahne, 1998) over what ingress ports hold ------------------- */
+/* ---- the shared buffer: dynamic thresholds (Choudhury and Hahne, 1998) over what ingress ports hold */
 
 static inline int64_t xoff_threshold(const struct fabric_switch *s, const struct switch_port *at)
 {
@@ -98,7 +98,7 @@ static inline void check_xon(struct sim *sim, struct fabric_switch *s, uint32_t 
     pfc_xon(sim, in, (uint8_t)(1u << priority));
 }
 
-/* ---- marking -------------------------------------------------------------------------------------------------------- */
+/* ---- marking */
 
 static inline void mark(struct sim *sim, uint32_t out, struct packet *packet, uint32_t queued)
 {
@@ -112,7 +112,7 @@ static inline void mark(struct sim *sim, uint32_t out, struct packet *packet, ui
     at->marked++;
 }
 
-/* ---- the way through ------------------------------------------------------------------------------------------------ */
+/* ---- the way through */
 
 static inline void enqueue(struct sim *sim, struct fabric_switch *s, uint32_t p)
 {
@@ -214,7 +214,7 @@ void switch_departed(struct sim *sim, uint32_t out, unsigned queue, uint32_t p)
     check_xon(sim, s, in, priority);
 }
 
-/* ---- ETS (IEEE 802.1Qaz): strict classes first, then deficit round robin (Shreedhar and Varghese, 1995) --------------- */
+/* ---- ETS (IEEE 802.1Qaz): strict classes first, then deficit round robin (Shreedhar and Varghese, 1995) */
 
 #define QUANTUM_PER_WEIGHT 128 /* bytes a round: 1 % of a class is less than a frame, 100 % some frames */
 
@@ -253,7 +253,7 @@ unsigned switch_pick_queue(struct sim *sim, uint32_t out, unsigned queues)
     }
 }
 
-/* ---- PFC watchdog --------------------------------------------------------------------------------------------------- */
+/* ---- PFC watchdog */
 
 static void drop_queue(struct sim *sim, struct fabric_switch *s, uint32_t out, unsigned priority)
 {

@@ -131,7 +131,7 @@ static const struct sim_counter of_queue[] = {
     {"port%u_rx_prio%u_pause_duration", "us", "pfc", false},
     {"port%u_tx_prio%u_pause_duration", "us", "pfc", false},
 };
-#define COUNT(array)     (sizeof(array) / sizeof *(array))
+#define COUNT(array)     (sizeof array / sizeof *(array))
 #define NAME_BYTES       40
 #define COLUMNS_PER_PORT (COUNT(of_port) + COUNT(of_queue) * SIM_PRIORITIES)
 
@@ -247,7 +247,7 @@ void switches_free(struct sim *sim)
     free(sim->switch_ports);
 }
 
-/* ---- reading -------------------------------------------------------------------------------------------------------- */
+/* ---- reading */
 
 size_t sim_switch_counters(const struct sim *sim, uint32_t index, const struct sim_counter **counters)
 {

@@ -20,7 +20,7 @@ static int64_t latest(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-/* ---- stalls for want of credits or tags ------------------------------------------------------------- */
+/* ---- stalls for want of credits or tags */
 
 /* mlx5 shows the share of the last second, and counts the seconds above 30 %. */
 void stall_gauge_roll(struct stall_gauge *g, int64_t now_ps)
@@ -56,7 +56,7 @@ static void stall_ends(struct stall_gauge *g, int64_t now_ps)
     g->since_ps = -1;
 }
 
-/* ---- reads ------------------------------------------------------------------------------------------ */
+/* ---- reads */
 
 /* perftest walks small messages through a page, a cache line each; larger ones begin where they began before. Each queue
  * pair has its own pages, an odd number of them from the next one's, so that their packets in turn fall into different banks. */
@@ -155,7 +155,7 @@ void dma_fetched(struct sim *sim, uint32_t object)
     port_kick(sim, h->port, 0);
 }
 
-/* ---- writes ----------------------------------------------------------------------------------------- */
+/* ---- writes */
 
 static void take_back_credits(struct sim *sim, struct pcie *link)
 {

@@ -8,7 +8,7 @@
 
 #define QUANTUM_BYTES 64
 
-/* ---- pauses that this end asks for ------------------------------------------------------------------ */
+/* ---- pauses that this end asks for */
 
 static void send_pause(struct sim *sim, uint32_t port, uint8_t classes, uint32_t quanta)
 {
@@ -79,7 +79,7 @@ void pfc_refresh(struct sim *sim, uint32_t port)
         send_pause(sim, port, due, quanta_of(at));
 }
 
-/* ---- pauses that the other end asks for ------------------------------------------------------------- */
+/* ---- pauses that the other end asks for */
 
 static void log_pause(struct sim *sim, const struct port *at, unsigned priority)
 {

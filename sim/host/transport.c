@@ -6,7 +6,7 @@
  */
 #include "sim/model.h"
 
-/* ---- the sender's round robin ----------------------------------------------------------------------- */
+/* ---- the sender's round robin */
 
 /* Behind the one that joined last: those that stay keep their places, and none is served twice in a round. */
 static void ring_join(struct sim *sim, uint32_t q)
@@ -46,7 +46,7 @@ static void ring_leave(struct sim *sim, uint32_t q)
     qp->ring_next = qp->ring_previous = NONE;
 }
 
-/* ---- packets ---------------------------------------------------------------------------------------- */
+/* ---- packets */
 
 static uint64_t whole_psn(uint64_t near, uint32_t low)
 {
@@ -133,7 +133,7 @@ static void send_control(struct sim *sim, uint32_t host, uint32_t p)
     port_enqueue(sim, h->port, queue, p);
 }
 
-/* ---- requester: posting and completing -------------------------------------------------------------- */
+/* ---- requester: posting and completing */
 
 static void request_reads(struct sim *sim, uint32_t q)
 {
@@ -248,7 +248,7 @@ void qp_start(struct sim *sim, uint32_t f)
         post_all(sim, q);
 }
 
-/* ---- ping-pong -------------------------------------------------------------------------------------- */
+/* ---- ping-pong */
 
 static int64_t turn_around_ps(struct sim *sim, uint32_t host)
 {
@@ -284,7 +284,7 @@ void qp_turn(struct sim *sim, uint32_t q)
     go_on(sim, q);
 }
 
-/* ---- receiver --------------------------------------------------------------------------------------- */
+/* ---- receiver */
 
 static void acknowledge(struct sim *sim, uint32_t host, uint32_t q)
 {
@@ -381,7 +381,7 @@ void qp_delivered(struct sim *sim, uint32_t host, uint32_t p, int64_t visible_ps
                        visible_ps + turn_around_ps(sim, host));
 }
 
-/* ---- sender: acknowledgements ----------------------------------------------------------------------- */
+/* ---- sender: acknowledgements */
 
 static void go_back(struct sim *sim, uint32_t q, uint64_t psn)
 {

@@ -17,7 +17,7 @@ static int64_t now_us(void)
 ssize_t pread(int descriptor, void *buffer, size_t size, off_t offset)
 {
     const char *us = getenv("SLOW_READ_US");
-    int64_t until = now_us() + (us != NULL ? atoll(us) : 0);
+    int64_t until = now_us() + (us ? atoll(us) : 0);
     while (now_us() < until)
         ;
     return syscall(SYS_pread64, descriptor, buffer, size, offset);

@@ -51,7 +51,7 @@ static void stay_here(void)
     cpu_set_t set;
     CPU_ZERO(&set);
     CPU_SET(sched_getcpu(), &set);
-    sched_setaffinity(0, sizeof(set), &set);
+    sched_setaffinity(0, sizeof set, &set);
 }
 
 static pid_t start(char **command)
@@ -118,7 +118,7 @@ int main(int argc, char **argv)
     if (pid > 0)
         watch(pid, strtoll(argv[1], NULL, 10), &away, &status);
     FILE *f = fopen(argv[2], "w");
-    if (pid == -1 || f == NULL) {
+    if (pid == -1 || !f) {
         perror("witness");
         return 2;
     }

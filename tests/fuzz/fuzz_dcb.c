@@ -7,7 +7,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct nlmsghdr *m = netlink_input(RTM_GETDCB, data, size);
-    if (m == NULL)
+    if (!m)
         return 0;
     struct reading r = {0};
     (void)each_answer(m, &r);

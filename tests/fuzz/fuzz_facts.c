@@ -8,7 +8,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     json_t *facts = json_loadb((const char *)data, size, 0, NULL);
-    if (facts == NULL)
+    if (!facts)
         return 0;
     struct checks_wanted wanted = {.buffer_bytes = 1 << 26,
                                    .bundle = json_object_get(facts, "bundle"),

@@ -16,9 +16,9 @@ static int each(const struct nlmsghdr *message, void *data)
     for (int i = 0; i < 16; i++) {
         if (netlink_number(table[i], &number))
             *sum += number;
-        if (netlink_string(table[i]) != NULL)
+        if (netlink_string(table[i]))
             *sum += strlen(netlink_string(table[i]));
-        if (netlink_struct(table[i], bytes, sizeof(bytes)))
+        if (netlink_struct(table[i], bytes, sizeof bytes))
             *sum += (unsigned char)bytes[11];
         netlink_parse_nested(table[i], inner, 16);
     }
@@ -34,10 +34,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         .sequence = 1, .flags = (uint16_t)(data[0] << 8 | data[1]), .each = each, .data = &sum};
     /* Aligned as a socket's buffer is, and no longer than the input. */
     void *copy = malloc(size - 2 + 1);
-    if (copy == NULL)
+    if (!copy)
         return 0;
     memcpy(copy, data + 2, size - 2);
     (void)netlink_deliver(&answer, copy, size - 2);
     free(copy);
-    return strlen(answer.text) >= sizeof(answer.text);
+    return strlen(answer.text) >= sizeof answer.text;
 }

@@ -9,7 +9,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct nlmsghdr *m = netlink_input(RTM_GETDCB, data, size);
     struct dcb dcb;
-    if (m == NULL)
+    if (!m)
         return 0;
     dcb_parse(m, &dcb);
     free(m);

@@ -13,7 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct error e;
     /* an allocation of its own, so that reading beyond the end is seen */
     char *text = malloc(size ? size : 1);
-    if (text == NULL)
+    if (!text)
         return 0;
     memcpy(text, data, size);
     (void)journal_parse(&j, text, size, &e);

@@ -13,7 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct pci_chain a, b = {0};
     uint64_t bars[PCI_BARS];
     uint8_t *bytes = malloc(size + 1);
-    if (bytes == NULL)
+    if (!bytes)
         return 0;
     memcpy(bytes, data, size);
     bytes[size] = '\0';

@@ -7,12 +7,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct nlmsghdr *m = netlink_input(NLMSG_MIN_TYPE, data, size);
-    if (m == NULL)
+    if (!m)
         return 0;
-    struct standard *s = calloc(1, sizeof(*s));
+    struct standard *s = calloc(1, sizeof *s);
     struct strings strings = {0};
     int64_t values[MAX_STATISTICS];
-    if (s != NULL) {
+    if (s) {
         struct reading first = {.s = s}, second = {.s = s, .values = values};
         (void)each_pause(m, &first);
         (void)each_stats(m, &first);
@@ -20,7 +20,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         for (size_t i = 0; i < s->count; i++) {
             char name[64];
             if (s->keys[i].group == 0 || s->keys[i].group == GROUP_PAUSE)
-                name_of(&s->keys[i], first.upper[i], &strings, name, sizeof(name));
+                name_of(&s->keys[i], first.upper[i], &strings, name, sizeof name);
         }
         (void)each_pause(m, &second);
         (void)each_stats(m, &second);

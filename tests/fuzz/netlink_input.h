@@ -13,7 +13,7 @@ static inline struct nlmsghdr *netlink_input(uint16_t type, const uint8_t *data,
     if (size > UINT16_MAX)
         return NULL;
     struct nlmsghdr *m = malloc(MNL_NLMSG_HDRLEN + size);
-    if (m == NULL)
+    if (!m)
         return NULL;
     *m = (struct nlmsghdr){.nlmsg_len = (uint32_t)(MNL_NLMSG_HDRLEN + size), .nlmsg_type = type};
     memcpy((char *)m + MNL_NLMSG_HDRLEN, data, size);

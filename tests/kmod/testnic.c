@@ -135,7 +135,7 @@ static void add_counter(enum presence presence, int number, const char *format)
     c = &counters[counter_count++];
     c->presence = presence;
     c->priority = number;
-    snprintf(c->name, sizeof(c->name), format, number);
+    snprintf(c->name, sizeof c->name, format, number);
 }
 
 #define ADD_ALL(presence, number, names)              \
@@ -192,7 +192,7 @@ static const struct counter *find_priority_counter(const char *format, int prior
 {
     char name[ETH_GSTRING_LEN];
 
-    snprintf(name, sizeof(name), format, priority);
+    snprintf(name, sizeof name, format, priority);
     return find_counter(name);
 }
 
@@ -213,11 +213,11 @@ static int split(const char *text, char *name, size_t size, u64 *value)
     const char *equals = strchr(text, '=');
     char number[32];
 
-    if (!equals || (size_t)(equals - text) >= size || strlen(equals + 1) >= sizeof(number))
+    if (!equals || (size_t)(equals - text) >= size || strlen(equals + 1) >= sizeof number)
         return -EINVAL;
     memcpy(name, text, equals - text);
     name[equals - text] = '\0';
-    strscpy(number, equals + 1, sizeof(number));
+    strscpy(number, equals + 1, sizeof number);
     return kstrtou64(strim(number), 0, value);
 }
 
@@ -227,7 +227,7 @@ static int set_counter(const char *text, const struct kernel_param *param)
     struct counter *c;
     unsigned int i;
     u64 value;
-    int result = split(text, name, sizeof(name), &value);
+    int result = split(text, name, sizeof name, &value);
 
     if (result)
         return result;
@@ -246,10 +246,10 @@ static int set_counter(const char *text, const struct kernel_param *param)
 
 static int set_failure(const char *text, const struct kernel_param *param)
 {
-    char call[sizeof(failures[0].call)];
+    char call[sizeof failures[0].call];
     int i, unused = -1;
     u64 number;
-    int result = split(text, call, sizeof(call), &number);
+    int result = split(text, call, sizeof call, &number);
 
     if (result || number > 4095)
         return result ? result : -ERANGE;
@@ -265,7 +265,7 @@ static int set_failure(const char *text, const struct kernel_param *param)
     if (i < 0) {
         result = -ENOSPC;
     } else {
-        strscpy(failures[i].call, number ? call : "", sizeof(failures[i].call));
+        strscpy(failures[i].call, number ? call : "", sizeof failures[i].call);
         failures[i].error = -(int)number;
     }
     spin_unlock(&lock);
@@ -380,8 +380,8 @@ static int set_buffer(struct net_device *d, struct dcbnl_buffer *from)
         result = -EINVAL;
     if (result)
         return result;
-    memcpy(buffer.prio2buffer, from->prio2buffer, sizeof(buffer.prio2buffer));
-    memcpy(buffer.buffer_size, from->buffer_size, sizeof(buffer.buffer_size));
+    memcpy(buffer.prio2buffer, from->prio2buffer, sizeof buffer.prio2buffer);
+    memcpy(buffer.buffer_size, from->buffer_size, sizeof buffer.buffer_size);
     return 0;
 }
 
@@ -644,7 +644,7 @@ static int __init testnic_init(void)
 {
     int result;
 
-    counters = kvcalloc(MAX_COUNTERS, sizeof(*counters), GFP_KERNEL);
+    counters = kvcalloc(MAX_COUNTERS, sizeof *counters, GFP_KERNEL);
     if (!counters)
         return -ENOMEM;
     make_counters();

@@ -25,7 +25,7 @@ struct private_data {
     uint64_t token;
 };
 
-/* ---- events ------------------------------------------------------------------------------------------------------ */
+/* ---- events */
 
 /* Wait for the channel's next event; NULL with a sentence when there is none in time. */
 static struct rdma_cm_event *wait_event(struct connection *c, int64_t deadline_ns, struct error *e)
@@ -94,7 +94,7 @@ static int open_channel(struct connection *c, struct error *e)
     return 0;
 }
 
-/* ---- addresses --------------------------------------------------------------------------------------------------- */
+/* ---- addresses */
 
 static int to_sockaddr(const char *text, int64_t port, struct sockaddr_storage *address, struct error *e)
 {
@@ -120,7 +120,7 @@ static int to_sockaddr(const char *text, int64_t port, struct sockaddr_storage *
     return 0;
 }
 
-/* ---- one connection ---------------------------------------------------------------------------------------------- */
+/* ---- one connection */
 
 static int make_pair(struct connection *c, struct rdma_cm_id *id, size_t i, struct error *e)
 {
@@ -240,7 +240,7 @@ static int accept_all(struct connection *c, struct error *e)
     return 0;
 }
 
-/* ---- the manager ------------------------------------------------------------------------------------------------- */
+/* ---- the manager */
 
 static int listen_here(struct connection *c, struct endpoint *mine, struct error *e)
 {

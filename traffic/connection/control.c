@@ -16,7 +16,7 @@
 
 #define CONNECT_NS (5LL * NS_PER_S)
 
-/* ---- sockets ----------------------------------------------------------------------------------------------------- */
+/* ---- sockets */
 
 static int set_option(int fd, int level, int option, int value)
 {
@@ -185,7 +185,7 @@ void control_close(struct control *control)
     *control = (struct control){.fd = -1};
 }
 
-/* ---- messages ---------------------------------------------------------------------------------------------------- */
+/* ---- messages */
 
 #define SEND_NS (4LL * NS_PER_S)
 

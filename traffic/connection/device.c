@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- small conversions ------------------------------------------------------------------------------------------- */
+/* ---- small conversions */
 
 char *gid_text(const union ibv_gid *gid, char *text, size_t size)
 {
@@ -51,7 +51,7 @@ static uint32_t wanted_gid_type(int type)
     return types[type];
 }
 
-/* ---- opening ----------------------------------------------------------------------------------------------------- */
+/* ---- opening */
 
 static int open_all(struct device *device, struct error *e)
 {
@@ -83,7 +83,7 @@ static int open_all_of_rdma_cm(struct device *device, struct error *e)
     int count = 0;
     errno = 0;
     device->list = rdma_get_devices(&count);
-    device->list_from_rdma_cm = device->list != NULL;
+    device->list_from_rdma_cm = device->list;
     device->list_count = device->list ? (size_t)count : 0;
     if (device->list_count)
         return 0;
@@ -102,7 +102,7 @@ void rdma_device_close(struct device *device)
     *device = (struct device){0};
 }
 
-/* ---- choosing ---------------------------------------------------------------------------------------------------- */
+/* ---- choosing */
 
 /* A port and GID of one device that would do. */
 struct candidate {

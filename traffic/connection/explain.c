@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
-/* ---- work completions -------------------------------------------------------------------------------------------- */
+/* ---- work completions */
 
 /* Meanings: InfiniBand Architecture Specification, volume 1, section 11.6.2 (completion return status). */
 static const struct {
@@ -66,7 +66,7 @@ const char *completion_cause(enum ibv_wc_status status)
     return (size_t)status < KNOWN_COMPLETIONS ? completions[status].cause : "look at dmesg";
 }
 
-/* ---- registration ------------------------------------------------------------------------------------------------ */
+/* ---- registration */
 
 static bool module_loaded(const struct memory *memory, const char *name)
 {
@@ -147,7 +147,7 @@ int explain_registration(struct error *e, int number, const struct memory *memor
                      memory->back_end->name, strerror(number), number, cause);
 }
 
-/* ---- queue pairs ------------------------------------------------------------------------------------------------- */
+/* ---- queue pairs */
 
 int explain_modify(struct error *e, int number, const char *state, const char *peer_gid)
 {

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* ---- tables ------------------------------------------------------------------------------------------------------ */
+/* ---- tables */
 
 #define MAX_ADDRESS INT64_MAX
 
@@ -215,7 +215,7 @@ const char *wire_name(enum message_type type)
     return kinds[type].name;
 }
 
-/* ---- decoding ---------------------------------------------------------------------------------------------------- */
+/* ---- decoding */
 
 static int find_type(const char *name)
 {
@@ -257,7 +257,7 @@ void wire_free(struct message *message)
     table_free(kinds[message->type].table, &message->hello);
 }
 
-/* ---- encoding ---------------------------------------------------------------------------------------------------- */
+/* ---- encoding */
 
 static json_t *encode_list(const struct list_of *list)
 {

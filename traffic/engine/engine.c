@@ -12,7 +12,7 @@
 
 #define RECEIVE_BATCH 16 /* receives posted again at a time */
 
-/* ---- work requests ----------------------------------------------------------------------------------------------- */
+/* ---- work requests */
 
 static enum ibv_wr_opcode opcode_of(int operation)
 {
@@ -120,7 +120,7 @@ void engine_close(struct engine *g)
     *g = (struct engine){.event_fd = -1};
 }
 
-/* ---- receives ---------------------------------------------------------------------------------------------------- */
+/* ---- receives */
 
 /* Slots are filled in the order in which receives were posted, as the sender goes through its own. */
 int engine_post_receives(struct engine *g, struct queue *q, uint32_t count)
@@ -152,7 +152,7 @@ static int fill_receives(struct engine *g, struct queue *q, struct error *e)
     return 0;
 }
 
-/* ---- a phase ----------------------------------------------------------------------------------------------------- */
+/* ---- a phase */
 
 void engine_set_target(struct engine *g, uint64_t target)
 {
@@ -223,7 +223,7 @@ void engine_notify(struct engine *g)
     (void)n; /* full means that it is readable already */
 }
 
-/* ---- failures ---------------------------------------------------------------------------------------------------- */
+/* ---- failures */
 
 void engine_fail_completion(struct engine *g, const struct ibv_wc *wc, const char *queue_name)
 {
@@ -241,7 +241,7 @@ void engine_fail_post(struct engine *g, int number, const char *what)
     engine_notify(g);
 }
 
-/* ---- what the session reads -------------------------------------------------------------------------------------- */
+/* ---- what the session reads */
 
 #define SWAP_WAIT_NS \
     (200 * NS_PER_MS) /* a loop that waits for a peer hands over late; its figures then come next time */

@@ -23,7 +23,7 @@ static bool told(const struct engine *g, enum engine_command command)
     return atomic_load_explicit(&g->command, memory_order_relaxed) >= (int)command;
 }
 
-/* ---- steps ------------------------------------------------------------------------------------------------------- */
+/* ---- steps */
 
 /* Take completions of the own sends, which only keep the queue from filling. 1: some came, 0: none, -1: failed. */
 static int take_sends(struct engine *g, struct queue *q)
@@ -109,7 +109,7 @@ static int await_ball(struct rally *r, enum engine_command command)
     }
 }
 
-/* ---- the two sides ----------------------------------------------------------------------------------------------- */
+/* ---- the two sides */
 
 static void count_message(struct engine *g, int64_t latency_ns)
 {

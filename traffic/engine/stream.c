@@ -10,7 +10,7 @@
 #define LIKELY(x)   __builtin_expect(!!(x), 1)
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
 
-/* ---- posting ----------------------------------------------------------------------------------------------------- */
+/* ---- posting */
 
 /* The work request id: which queue, and how many messages its completion covers. */
 static uint64_t request_id(uint32_t queue, uint32_t covered)
@@ -76,7 +76,7 @@ static bool fill(struct engine *g, struct queue *q)
     return true;
 }
 
-/* ---- completions ------------------------------------------------------------------------------------------------- */
+/* ---- completions */
 
 static void note_latency(struct engine *g, struct queue *q, int64_t now_ns)
 {
@@ -150,7 +150,7 @@ static bool poll_both(struct engine *g)
     return !g->receives || poll_receives(g, &taken);
 }
 
-/* ---- the phases of the loop -------------------------------------------------------------------------------------- */
+/* ---- the phases of the loop */
 
 static void finish_target(struct engine *g)
 {

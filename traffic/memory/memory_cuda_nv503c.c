@@ -29,7 +29,7 @@ struct nv503c {
     bool registered;
 };
 
-/* ---- what CUDA made ---------------------------------------------------------------------------------------------- */
+/* ---- what CUDA made */
 
 /* The last object of a class with this client and parent. */
 static bool find_object(const struct hook_object *objects, size_t count, uint32_t class, uint32_t client,
@@ -77,7 +77,7 @@ static int find_handles(struct nv503c *n, const struct hook_object *objects, siz
     return 0;
 }
 
-/* ---- making it --------------------------------------------------------------------------------------------------- */
+/* ---- making it */
 
 static int map_memory(struct nv503c *n, struct error *e)
 {
@@ -120,7 +120,7 @@ static int join_p2p(struct nv503c *n, struct error *e)
     return n->registered ? 0 : -1;
 }
 
-/* ---- the back end ------------------------------------------------------------------------------------------------ */
+/* ---- the back end */
 
 static void release(struct memory *memory)
 {

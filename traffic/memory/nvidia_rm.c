@@ -11,7 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* ---- layouts are checked when this is compiled ------------------------------------------------------------------- */
+/* ---- layouts are checked when this is compiled */
 
 #define SIZE_IS(type, bytes)        _Static_assert(sizeof(struct type) == (bytes), #type)
 #define OFFSET_IS(type, member, at) _Static_assert(offsetof(struct type, member) == (at), #type "." #member)
@@ -79,7 +79,7 @@ _Static_assert(_IOWR(RM_IOCTL_TYPE, RM_ESCAPE_CONTROL, struct rm_control_call) =
 _Static_assert(_IOWR(RM_IOCTL_TYPE, RM_ESCAPE_EXPORT_TO_DMABUF_FD, struct rm_export_570) == 0xCA3046D9,
                "EXPORT_TO_DMABUF_FD's number");
 
-/* ---- families ---------------------------------------------------------------------------------------------------- */
+/* ---- families */
 
 const struct rm_family rm_families[] = {
     {"535", (const int[]){535, 0}, 120, 48, sizeof(struct rm_export_535)},
@@ -139,7 +139,7 @@ int rm_identify(const char *root, char *version, size_t size, const struct rm_fa
     return result == 0 && *family ? 0 : -1;
 }
 
-/* ---- status ------------------------------------------------------------------------------------------------------ */
+/* ---- status */
 
 /* src/common/sdk/nvidia/inc/nvstatuscodes.h: those that the calls here can meet. */
 static const struct {
@@ -201,7 +201,7 @@ static int status_error(struct error *e, const char *what, uint32_t status)
     return error_set(e, "%s: the resource manager answers %s (0x%X)", what, rm_status_name(status), status);
 }
 
-/* ---- calls ------------------------------------------------------------------------------------------------------- */
+/* ---- calls */
 
 #define RM_IOCTL(escape, bytes) _IOC(_IOC_READ | _IOC_WRITE, RM_IOCTL_TYPE, escape, bytes)
 
@@ -250,7 +250,7 @@ void rm_free_object(int fd, uint32_t client, uint32_t parent, uint32_t object)
     call(fd, RM_ESCAPE_FREE, &f, sizeof f, "freeing an object", NULL);
 }
 
-/* ---- opening a GPU ----------------------------------------------------------------------------------------------- */
+/* ---- opening a GPU */
 
 /* /proc/driver/nvidia/gpus/0000:06:00.0/information has a line "Device Minor: \t 0". */
 static int minor_of_address(const char *root, const char *address, int *minor, struct error *e)
@@ -359,7 +359,7 @@ void rm_close(struct rm *rm)
     *rm = (struct rm){.control_fd = -1, .device_fd = -1};
 }
 
-/* ---- memory ------------------------------------------------------------------------------------------------------ */
+/* ---- memory */
 
 int rm_allocate_memory(struct rm *rm, uint64_t bytes, uint32_t *memory, struct error *e)
 {

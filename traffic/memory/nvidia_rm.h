@@ -15,7 +15,7 @@
 #include <stdint.h>
 #include <sys/ioctl.h>
 
-/* ---- ioctl numbers and structures -------------------------------------------------------------------------------- */
+/* ---- ioctl numbers and structures */
 
 #define RM_IOCTL_TYPE 'F'
 enum rm_escape {
@@ -155,7 +155,7 @@ struct rm_export_570 { /* the same with a mapping type, 570 on */
     uint32_t status, padding3;
 };
 
-/* ---- families of driver versions --------------------------------------------------------------------------------- */
+/* ---- families of driver versions */
 
 struct rm_family {
     const char *name;
@@ -172,7 +172,7 @@ int rm_parse_version(const char *text, char *version, size_t size, struct error 
 /* "NV_ERR_NOT_SUPPORTED", or "an unlisted status". */
 const char *rm_status_name(uint32_t status);
 
-/* ---- calls ------------------------------------------------------------------------------------------------------- */
+/* ---- calls */
 
 /* A client of the resource manager with one GPU opened. */
 struct rm {

@@ -42,7 +42,7 @@ static const char *role_name(const struct remote_lab *lab, size_t role)
     return ((char *const *)lab->run->cell->scenario.roles.items)[role];
 }
 
-/* ---- before the run ------------------------------------------------------------------------------------- */
+/* ---- before the run */
 
 static void remote_lab_close(void *state)
 {
@@ -165,7 +165,7 @@ static int remote_lab_describe(void *state, size_t role, struct host_description
     return out->name && out->capabilities ? 0 : error_set(e, "out of memory");
 }
 
-/* ---- settings ------------------------------------------------------------------------------------------- */
+/* ---- settings */
 
 static json_t *remote_lab_save_settings(void *state, size_t role, const json_t *wanted, struct error *e)
 {
@@ -225,7 +225,7 @@ static json_t *remote_lab_restore_settings(void *state, size_t role, const json_
     return remote_settings_get(h, e);
 }
 
-/* ---- streams -------------------------------------------------------------------------------------------- */
+/* ---- streams */
 
 static int add_stream(struct remote_lab *lab, enum stream_kind kind, size_t role, const struct words *w,
                       struct error *e)
@@ -387,7 +387,7 @@ static int look_around(struct remote_lab *lab, struct error *e)
     return result;
 }
 
-/* ---- the run -------------------------------------------------------------------------------------------- */
+/* ---- the run */
 
 static int start_samplers(struct remote_lab *lab, struct error *e)
 {
@@ -440,7 +440,7 @@ static int wait_ready(struct remote_lab *lab, struct error *e)
 {
     int64_t deadline_ns = clock_monotonic_ns() + READY_NS;
     const struct stream *late;
-    while ((late = not_ready(lab)) != NULL) {
+    while ((late = not_ready(lab))) {
         if (pump_once(lab, clock_monotonic_ns() + LOOK_AROUND_NS, e) != 0 || look_around(lab, e) != 0)
             return -1;
         if (interrupt_count(lab->run->interrupt) > 0)
@@ -511,7 +511,7 @@ static enum advance remote_lab_advance(void *state, int64_t until_ns, struct err
     }
 }
 
-/* ---- the end -------------------------------------------------------------------------------------------- */
+/* ---- the end */
 
 #define KIND(kind) (1u << (kind))
 #define ALL_KINDS  (KIND(STREAM_SAMPLER) | KIND(STREAM_SERVER) | KIND(STREAM_TRAFFIC))

@@ -9,7 +9,7 @@
 #define CLOCK_PROBES     24
 #define CLOCK_TIMEOUT_NS (10 * NS_PER_S)
 
-/* ---- connection ----------------------------------------------------------------------------------------- */
+/* ---- connection */
 
 static char *copy(const char *text)
 {
@@ -49,7 +49,7 @@ void remote_host_close(struct remote_host *h)
     *h = (struct remote_host){0};
 }
 
-/* ---- programs ------------------------------------------------------------------------------------------- */
+/* ---- programs */
 
 const char *remote_program(const struct remote_host *h, const char *name, char *buffer, size_t size)
 {
@@ -90,7 +90,7 @@ json_t *remote_json(struct remote_host *h, const char *const argv[], const char 
     return json;
 }
 
-/* ---- facts ---------------------------------------------------------------------------------------------- */
+/* ---- facts */
 
 /* Only GPUs that NVML knows have its index. */
 static bool has_nvml_index(const json_t *facts, int64_t index)
@@ -119,7 +119,7 @@ json_t *remote_facts(struct remote_host *h, struct error *e)
 static bool has_setting(const struct remote_host *h, const char *netdev, const char *key)
 {
     const json_t *interfaces = json_object_get(h->nic, "interfaces");
-    return json_object_get(json_object_get(interfaces, netdev), key) != NULL;
+    return json_object_get(json_object_get(interfaces, netdev), key);
 }
 
 static const char *driver_of(const struct remote_host *h)
@@ -158,12 +158,12 @@ json_t *remote_capabilities(const struct remote_host *h, const json_t *facts)
         const char *name;
         bool there;
     } all[] = {
-        {"rdma", h->rdma != NULL},
+        {"rdma", h->rdma},
         {"roce-nic", has_roce_nic(h, facts)},
-        {"lossless", h->rdma != NULL},
+        {"lossless", h->rdma},
         {"pfc", mlx5 && has_setting(h, h->netdev, "pfc")},
         {"pfc-duration", mlx5 && has_setting(h, h->netdev, "pfc")},
-        {"hw-counters", mlx5 && h->rdma != NULL},
+        {"hw-counters", mlx5 && h->rdma},
         {"cnp", mlx5 && has_setting(h, h->netdev, "ecn")},
         {"pcie", mlx5},
         {"gpu", has_gpu(h, facts)},
@@ -177,7 +177,7 @@ json_t *remote_capabilities(const struct remote_host *h, const json_t *facts)
     return names;
 }
 
-/* ---- clock ---------------------------------------------------------------------------------------------- */
+/* ---- clock */
 
 /* Answers each line with the time: bash reads the clock without starting another program. */
 static const char answer_times[] = "while read -r _; do echo \"$EPOCHREALTIME\"; done";

@@ -7,7 +7,7 @@
 
 #define BRIDGE "br-cp" /* the software congestion point's */
 
-/* ---- finding the NIC ------------------------------------------------------------------------------------ */
+/* ---- finding the NIC */
 
 /* "10.0.0.1/24" without its prefix length. */
 static void bare_address(const char *address, char *buffer, size_t size)
@@ -131,7 +131,7 @@ int remote_find_nic(struct remote_host *h, struct error *e)
     return 0;
 }
 
-/* ---- nic-config ----------------------------------------------------------------------------------------- */
+/* ---- nic-config */
 
 /* Ask nic-config; an answer that is not "ok" is an error with its sentence. */
 static json_t *ask(struct remote_host *h, const char *const words[], const char *input, struct error *e)

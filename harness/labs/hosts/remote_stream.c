@@ -50,7 +50,7 @@ void stream_poll(const struct stream *s, struct pollfd fds[2])
     fds[1] = (struct pollfd){.fd = s->running ? s->process.err : -1, .events = POLLIN};
 }
 
-/* ---- messages ------------------------------------------------------------------------------------------- */
+/* ---- messages */
 
 static void take_message(struct stream *s, const struct lab_run *run)
 {
@@ -77,7 +77,7 @@ static void take_messages(struct stream *s, const struct lab_run *run)
         }
 }
 
-/* ---- lines ---------------------------------------------------------------------------------------------- */
+/* ---- lines */
 
 /* A damaged line is worth a word in the log, a full disk ends the run. */
 static int take_line(struct stream *s, const struct lab_run *run, const char *line, size_t length,
@@ -138,7 +138,7 @@ int stream_take(struct stream *s, const struct lab_run *run, struct error *e)
     return 0;
 }
 
-/* ---- the end -------------------------------------------------------------------------------------------- */
+/* ---- the end */
 
 void stream_tell_end(struct stream *s)
 {

@@ -41,7 +41,7 @@ static void add_program(const struct remote_host *h, const char *name, struct wo
     words_add(w, "%s", remote_program(h, name, path, sizeof path));
 }
 
-/* ---- nic-sampler ---------------------------------------------------------------------------------------- */
+/* ---- nic-sampler */
 
 /* An ordinary process on a busy host may wait this long for a processor (linux kernel/sched/fair.c, sysctl_sched_latency: 6 ms
  * times 1 + log2 of at most 8 processors). */
@@ -88,7 +88,7 @@ void remote_sampler_words(const struct cell *cell, const struct remote_host *h, 
     add_groups(cell, w);
 }
 
-/* ---- roce-traffic --------------------------------------------------------------------------------------- */
+/* ---- roce-traffic */
 
 /* Which device, GID and GPU of a host. */
 static void add_local(const struct remote_host *h, struct words *w)

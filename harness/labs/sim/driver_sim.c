@@ -58,7 +58,7 @@ static bool is_host(const struct sim_lab *lab, size_t role)
     return lab->setup.node_of_role[role].kind == SIM_HOST;
 }
 
-/* ---- before the run ------------------------------------------------------------------------------------------- */
+/* ---- before the run */
 
 static void sim_lab_close(void *state)
 {
@@ -162,7 +162,7 @@ static bool is_one_of(const char *key, const char *const *keys)
 {
     while (*keys && strcmp(*keys, key) != 0)
         keys++;
-    return *keys != NULL;
+    return *keys;
 }
 
 /* Settings that the simulator has no model for are named, not silently left out. */
@@ -202,7 +202,7 @@ static json_t *sim_lab_restore_settings(void *state, size_t role, const json_t *
     return json_deep_copy(saved);
 }
 
-/* ---- lines ---------------------------------------------------------------------------------------------------- */
+/* ---- lines */
 
 /* The line that was written since the last call, without its newline. */
 static const char *take_line(struct sim_lab *lab, size_t *length)
@@ -304,7 +304,7 @@ static int hand_on_pauses(struct sim_lab *lab, struct error *e)
     return 0;
 }
 
-/* ---- flows ---------------------------------------------------------------------------------------------------- */
+/* ---- flows */
 
 /* The simulator counts picoseconds, lines have nanoseconds. */
 static json_t *latency_json(const struct histogram *h)
@@ -430,7 +430,7 @@ static int write_traffic_summary(struct sim_lab *lab, size_t t, struct error *e)
     return hand_on_flow(lab, line, e);
 }
 
-/* ---- the run -------------------------------------------------------------------------------------------------- */
+/* ---- the run */
 
 /* The scenario's own flows have lines and latencies each, those of a small traffic pattern lines. */
 static int prepare_flows(struct sim_lab *lab, struct error *e)
@@ -554,7 +554,7 @@ static int sim_lab_finish(void *state, struct error *e)
     return 0;
 }
 
-/* ---- what only the simulator knows ---------------------------------------------------------------------------- */
+/* ---- what only the simulator knows */
 
 static json_t *priorities_of(const struct sim_settings *settings, int buffer)
 {

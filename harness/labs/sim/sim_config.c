@@ -39,7 +39,7 @@ static void take_rate(int64_t *bytes_per_s, int64_t bps)
         *bytes_per_s = bps / 8;
 }
 
-/* ---- hosts ---------------------------------------------------------------------------------------------------- */
+/* ---- hosts */
 
 static void take_nic(struct sim_nic_config *to, const struct lab_sim_nic *from)
 {
@@ -165,7 +165,7 @@ static void take_framing(struct sim_framing *to, const struct lab_sim_framing *f
     take32(&to->minimum_bytes, from->minimum_bytes);
 }
 
-/* ---- settings ------------------------------------------------------------------------------------------------- */
+/* ---- settings */
 
 static void take_mask(uint8_t *mask, const struct list_of *priorities)
 {
@@ -251,7 +251,7 @@ json_t *sim_setup_settings_json(const struct sim_settings *s)
                      s->np.cnp_802p_prio);
 }
 
-/* ---- links and flows ------------------------------------------------------------------------------------------ */
+/* ---- links and flows */
 
 /* Name -> kind and index, for as many nodes as a lab may have. */
 static json_t *index_nodes(const struct lab *lab)
@@ -381,7 +381,7 @@ static int take_storms(const struct cell *cell, const json_t *roles, struct sim_
     return 0;
 }
 
-/* ---- roles ---------------------------------------------------------------------------------------------------- */
+/* ---- roles */
 
 static int take_settings(const struct cell *cell, const char *role, struct sim_node node,
                          struct sim_setup *setup, struct error *e)
@@ -437,7 +437,7 @@ const char *sim_setup_node_name(const struct cell *cell, const struct sim_setup 
     return "?";
 }
 
-/* ---- the whole ------------------------------------------------------------------------------------------------ */
+/* ---- the whole */
 
 static int allocate(const struct cell *cell, struct sim_setup *setup, struct error *e)
 {

@@ -27,7 +27,7 @@ static void take_bool(bool *to, int from)
         *to = from;
 }
 
-/* ---- the lab ---------------------------------------------------------------------------------------------------- */
+/* ---- the lab */
 
 static void take_ecn(struct sim_ecn_config *to, const struct lab_sim_ecn *from)
 {
@@ -101,7 +101,7 @@ void sim_setup_take_switches(const struct lab *lab, struct sim_setup *setup)
     }
 }
 
-/* ---- settings --------------------------------------------------------------------------------------------------- */
+/* ---- settings */
 
 static void take_ets(const struct settings_ets *from, struct sim_switch_config *to)
 {

@@ -23,7 +23,7 @@ typedef struct gpu *nvmlDevice_t;
 static int lost(void)
 {
     const char *file = getenv("NVML_STANDIN_LOST");
-    return file != NULL && access(file, F_OK) == 0 ? GPU_IS_LOST : SUCCESS;
+    return file && access(file, F_OK) == 0 ? GPU_IS_LOST : SUCCESS;
 }
 int nvmlInit_v2(void)
 {
@@ -50,7 +50,7 @@ int nvmlDeviceGetHandleByIndex_v2(unsigned int index, nvmlDevice_t *device)
 int nvmlDeviceGetPciInfo_v3(nvmlDevice_t device, nvmlPciInfo_t *info)
 {
     (void)device;
-    memset(info, 0, sizeof(*info));
+    memset(info, 0, sizeof *info);
     info->bus = 7;
     strcpy(info->busId, "00000000:07:00.0");
     return SUCCESS;

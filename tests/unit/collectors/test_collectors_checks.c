@@ -13,7 +13,7 @@ static json_t *parse(const char *text)
             *p = '"';
     json_error_t error;
     json_t *json = json_loads(copy, 0, &error);
-    if (json == NULL)
+    if (!json)
         fail_msg("%s at %d", error.text, error.position);
     free(copy);
     return json;
@@ -22,14 +22,14 @@ static json_t *parse(const char *text)
 static void expect(const char *facts_text, const char *bundle_text, const char *traffic_text,
                    const char *check, const char *verdict, bool fix)
 {
-    json_t *facts = parse(facts_text), *bundle = bundle_text != NULL ? parse(bundle_text) : NULL;
-    json_t *traffic = traffic_text != NULL ? parse(traffic_text) : NULL, *found = NULL, *entry;
+    json_t *facts = parse(facts_text), *bundle = bundle_text ? parse(bundle_text) : NULL;
+    json_t *traffic = traffic_text ? parse(traffic_text) : NULL, *found = NULL, *entry;
     struct checks_wanted wanted = {.buffer_bytes = 64 << 20, .bundle = bundle, .traffic = traffic};
     json_t *list = checks_run(facts, &wanted);
     size_t i;
     json_array_foreach(list, i, entry)
     {
-        if (found == NULL && strcmp(json_string_value(json_object_get(entry, "check")), check) == 0)
+        if (!found && strcmp(json_string_value(json_object_get(entry, "check")), check) == 0)
             found = entry;
     }
     assert_non_null(found);
@@ -173,8 +173,8 @@ static void acs(void **state)
         {"{'present':true,'source_validation':false}", "ok", false},
     };
     char facts[512];
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        snprintf(facts, sizeof(facts), format, "false", cases[i].acs);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        snprintf(facts, sizeof facts, format, "false", cases[i].acs);
         expect(facts, NULL, NULL, "acs", cases[i].verdict, cases[i].fix);
     }
 }
@@ -186,8 +186,8 @@ static void path(void **state)
                                                {"PHB", "ok"},      {"NODE", "failure"},
                                                {"SYS", "failure"}, {"unknown", "unknown"}};
     char facts[512];
-    for (size_t i = 0; i < sizeof(relations) / sizeof(relations[0]); i++) {
-        snprintf(facts, sizeof(facts), "{" GPU ",'pairs':[{'relation':'%s','nic':'a','gpu':'b'}]}",
+    for (size_t i = 0; i < sizeof relations / sizeof relations[0]; i++) {
+        snprintf(facts, sizeof facts, "{" GPU ",'pairs':[{'relation':'%s','nic':'a','gpu':'b'}]}",
                  relations[i][0]);
         expect(facts, NULL, NULL, "gpu-nic-path", relations[i][1], strcmp(relations[i][1], "ok") != 0);
     }
@@ -203,7 +203,7 @@ static void nonsense_is_judged_too(void **state)
         "{'gpus':[1,null,{}],'nics':[[],{'pci':5,'rdma':{'gids':[1,{}]}}],'pairs':[7,{'bridges':[3,{}]}]}",
         "{'iommu':{'groups':-4,'parameters':[1,null]},'system':{'governors':{'a':'b'},'numa_nodes':'two'}}",
     };
-    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         json_t *facts = parse(texts[i]);
         struct checks_wanted wanted = {.buffer_bytes = 1};
         struct text out = {0};
@@ -224,7 +224,7 @@ static void check_line(const char *facts_text, const char *line)
     struct error e;
     if (nccl_environment(facts, NULL, &out, &e) == -1)
         fail_msg("%s", e.text);
-    if (strstr(text_string(&out), line) == NULL)
+    if (!strstr(text_string(&out), line))
         fail_msg("no %s in\n%s", line, text_string(&out));
     text_free(&out);
     json_decref(facts);

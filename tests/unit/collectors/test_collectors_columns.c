@@ -89,7 +89,7 @@ static const struct meaning meanings[] = {
 static void names_have_their_meaning(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof(meanings) / sizeof(meanings[0]); i++) {
+    for (size_t i = 0; i < sizeof meanings / sizeof meanings[0]; i++) {
         struct name_meaning m = names_meaning(meanings[i].name);
         if (strcmp(m.unit, meanings[i].unit) != 0 || strcmp(m.group, meanings[i].group) != 0 ||
             m.kind != meanings[i].kind || m.wraps32 != meanings[i].wraps32)
@@ -100,9 +100,9 @@ static void names_have_their_meaning(void **state)
 static void every_group_is_listed(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof(meanings) / sizeof(meanings[0]); i++) {
+    for (size_t i = 0; i < sizeof meanings / sizeof meanings[0]; i++) {
         bool listed = false;
-        for (size_t g = 0; names_groups[g] != NULL; g++)
+        for (size_t g = 0; names_groups[g]; g++)
             listed |= strcmp(names_groups[g], meanings[i].group) == 0;
         assert_true(listed);
     }
@@ -115,7 +115,7 @@ static void columns_grow(void **state)
     struct error e;
     char name[32];
     for (int i = 0; i < SOURCE_MAX_COLUMNS; i++) {
-        snprintf(name, sizeof(name), "counter_%d", i);
+        snprintf(name, sizeof name, "counter_%d", i);
         assert_int_equal(column_set_add(&set, name, &e), 0);
     }
     assert_string_equal(set.items[1000].name, "counter_1000");

@@ -27,7 +27,7 @@ static struct target loopback(void)
 
 static uint32_t groups_named(const char *name)
 {
-    for (uint32_t i = 0; names_groups[i] != NULL; i++)
+    for (uint32_t i = 0; names_groups[i]; i++)
         if (strcmp(names_groups[i], name) == 0)
             return 1U << i;
     return 0;
@@ -58,7 +58,7 @@ static void loopback_is_sampled(void **state)
     /* loopback has neither DCB nor DCQCN: both are named */
     const char *name, *reason;
     int named = 0;
-    for (size_t i = 0; (name = sampler_missing(sampler, i, &reason)) != NULL; i++) {
+    for (size_t i = 0; (name = sampler_missing(sampler, i, &reason)); i++) {
         named += strcmp(name, "dcb") == 0 || strcmp(name, "dcqcn") == 0;
         assert_true(strlen(reason) > 10);
     }
@@ -122,7 +122,7 @@ static void lines_leave_whole_and_once(void **state)
     fputs("short\n", output_stream(o));
     assert_int_equal(output_send(o, -1, &e), OUTPUT_DONE);
     assert_int_equal(output_send(o, -1, &e), OUTPUT_DONE); /* nothing */
-    assert_int_equal(read(p[0], buffer, sizeof(buffer)), 20);
+    assert_int_equal(read(p[0], buffer, sizeof buffer), 20);
     assert_memory_equal(buffer, "a longer line\nshort\n", 20);
     output_close(o);
     close(p[0]);

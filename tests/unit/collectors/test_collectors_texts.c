@@ -20,7 +20,7 @@ static void netstat_pairs_are_matched(void **state)
         "TcpExt: SyncookiesSent InCEPkts\nTcpExt: 1 2\nIpExt: InNoRoutes InECT0Pkts InCEPkts\n"
         "IpExt: 5 18446744073709551615 77\nUdp: InDatagrams InErrors\nUdp: 9 3\n";
     int64_t values[3];
-    ip_text_values(text, sizeof(text) - 1, names, values);
+    ip_text_values(text, sizeof text - 1, names, values);
     assert_int_equal(values[0], 77);
     assert_int_equal(values[1], LINES_NULL); /* more than 63 bits */
     assert_int_equal(values[2], 3);
@@ -40,7 +40,7 @@ static void damaged_netstat_gives_nulls(void **state)
         "IpExt InCEPkts\nIpExt 5\n",      /* no colon */
         "IpExtIn: CEPkts2\nIpExtIn: 5\n", /* another name */
     };
-    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         int64_t values[3];
         ip_text_values(texts[i], strlen(texts[i]), names, values);
         assert_int_equal(values[0], LINES_NULL);
@@ -87,7 +87,7 @@ static void addresses_are_recognised(void **state)
                                       "0000:41:00.0/..",
                                       "0000:41:00.0 ",
                                       "../0000:41:00.0"};
-    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
         assert_false(pci_address_valid(bad[i]));
 }
 
@@ -119,7 +119,7 @@ static void chains_are_taken_from_paths(void **state)
     assert_int_equal(pci_chain_parse("/sys/devices/pci0000:00", &c, &e), -1);
     char deep[1024] = "/sys/devices/pci0000:00";
     for (size_t length = strlen(deep), i = 0; i < 40; i++)
-        length += (size_t)snprintf(deep + length, sizeof(deep) - length, "/0000:00:01.0");
+        length += (size_t)snprintf(deep + length, sizeof deep - length, "/0000:00:01.0");
     assert_int_equal(pci_chain_parse(deep, &c, &e), -1);
 }
 
@@ -162,7 +162,7 @@ static void capabilities_are_found(void **state)
     put32(bytes, 0x200, 0x00010015); /* resizable BAR, last */
     put32(bytes, 0x204, 0x0001ffc0); /* 64 MiB (bit 6) to 8 GiB... */
     put32(bytes, 0x208, 0x00000821); /* BAR 1, one BAR, size 8: 256 MiB */
-    pci_config_parse(bytes, sizeof(bytes), &c);
+    pci_config_parse(bytes, sizeof bytes, &c);
     assert_true(c.extended && c.acs.present);
     assert_int_equal(c.acs.control, PCI_ACS_SOURCE_VALIDATION | PCI_ACS_REQUEST_REDIRECT |
                                         PCI_ACS_COMPLETION_REDIRECT | PCI_ACS_UPSTREAM_FORWARDING);
@@ -180,11 +180,11 @@ static void capabilities_are_found(void **state)
     assert_false(c.extended);
     /* a list that bites its tail ends */
     put32(bytes, 0x200, 0x10010015);
-    pci_config_parse(bytes, sizeof(bytes), &c);
+    pci_config_parse(bytes, sizeof bytes, &c);
     assert_true(c.acs.present);
     /* registers of a device that is gone read as ones */
-    memset(bytes, 0xff, sizeof(bytes));
-    pci_config_parse(bytes, sizeof(bytes), &c);
+    memset(bytes, 0xff, sizeof bytes);
+    pci_config_parse(bytes, sizeof bytes, &c);
     assert_false(c.acs.present);
 }
 
@@ -232,7 +232,7 @@ static void requests_are_understood(void **state)
 static void put(const char *root, const char *name, const char *text, size_t length)
 {
     char path[512];
-    snprintf(path, sizeof(path), "%s/%s", root, name);
+    snprintf(path, sizeof path, "%s/%s", root, name);
     FILE *file = fopen(path, "w");
     assert_non_null(file);
     fwrite(text, 1, length, file);
@@ -254,29 +254,29 @@ static void files_are_read_below_a_root(void **state)
     assert_true(sysfs_number(&number, root, "/hex") && number == 0x10de);
     assert_false(sysfs_number(&number, root, "/two"));
     assert_int_equal(errno, EINVAL);
-    assert_int_equal(sysfs_text(text, sizeof(text), root, "/two"), 3);
+    assert_int_equal(sysfs_text(text, sizeof text, root, "/two"), 3);
     assert_string_equal(text, "a b");
-    assert_int_equal(sysfs_text(text, sizeof(text), root, "/binary"), 2);
+    assert_int_equal(sysfs_text(text, sizeof text, root, "/binary"), 2);
     assert_string_equal(text, "??");
-    assert_int_equal(sysfs_text(text, sizeof(text), root, "/long"), 15);
-    assert_int_equal(sysfs_text(text, sizeof(text), root, "/missing"), -1);
+    assert_int_equal(sysfs_text(text, sizeof text, root, "/long"), 15);
+    assert_int_equal(sysfs_text(text, sizeof text, root, "/missing"), -1);
     assert_int_equal(errno, ENOENT);
     assert_string_equal(text, "");
     /* links inside the tree and out of it */
-    snprintf(path, sizeof(path), "%s/inside", root);
+    snprintf(path, sizeof path, "%s/inside", root);
     assert_int_equal(symlink("n", path), 0);
     char *found = sysfs_resolve(root, "/inside");
     assert_string_equal(found, "/n");
     free(found);
-    snprintf(path, sizeof(path), "%s/outside", root);
+    snprintf(path, sizeof path, "%s/outside", root);
     assert_int_equal(symlink("/etc", path), 0);
     assert_null(sysfs_resolve(root, "/outside"));
-    assert_int_equal(sysfs_link(text, sizeof(text), root, "/outside"), 3);
+    assert_int_equal(sysfs_link(text, sizeof text, root, "/outside"), 3);
     struct sysfs_names list = sysfs_list(root, "/");
     assert_int_equal(list.count, 7);
     assert_string_equal(list.items[0], "binary");
     for (size_t i = 0; i < list.count; i++) {
-        snprintf(path, sizeof(path), "%s/%s", root, list.items[i]);
+        snprintf(path, sizeof path, "%s/%s", root, list.items[i]);
         unlink(path);
     }
     sysfs_names_free(&list);

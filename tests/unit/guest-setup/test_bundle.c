@@ -16,7 +16,7 @@
 
 #define BIG_BYTES (5 << 20) /* more than a pipe and ssh's windows hold */
 
-/* ---- the image ------------------------------------------------------------------------------------------------------ */
+/* ---- the image */
 
 static void a_bundle_names_its_image(void **state)
 {
@@ -68,7 +68,7 @@ static void a_profile_takes_its_bundles_image(void **state)
     assert_non_null(strstr(e.text, "installs no bundle"));
 }
 
-/* ---- packages onto a guest --------------------------------------------------------------------------------------------- */
+/* ---- packages onto a guest */
 
 struct place {
     char folder[40], served[64], to[64];

@@ -14,7 +14,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-/* ---- labs ----------------------------------------------------------------------------------------------- */
+/* ---- labs */
 
 /* vm00 of the published machine (remote-lab.net, March/April 2026): 28 virtual CPUs pinned one to one, 32 GiB in 1 GiB pages, memory
  * strictly from nodes 0 and 2, NIC 41:00.0, both functions of GPU 06:00. */
@@ -57,7 +57,7 @@ static const struct lab_host *host(const struct lab *lab, const char *name)
     return lab_real_host(lab, name);
 }
 
-/* ---- looking at XML --------------------------------------------------------------------------------------- */
+/* ---- looking at XML */
 
 struct look {
     xmlDocPtr document;
@@ -119,7 +119,7 @@ static struct domain_parts parts_of(void)
                                  .safe_disk = true};
 }
 
-/* ---- the published machine --------------------------------------------------------------------------------- */
+/* ---- the published machine */
 
 static char *published_xml(void)
 {
@@ -213,7 +213,7 @@ static void physical_links_make_no_networks(void **state)
     lab_free(&lab);
 }
 
-/* ---- the soft lab --------------------------------------------------------------------------------------------- */
+/* ---- the soft lab */
 
 static void links_become_ports(void **state)
 {
@@ -312,7 +312,7 @@ static void networks_are_cables(void **state)
     lab_free(&lab);
 }
 
-/* ---- what is refused -------------------------------------------------------------------------------------------- */
+/* ---- what is refused */
 
 static void wrong_pins_are_named(void **state)
 {
@@ -375,7 +375,7 @@ static void subnets(void **state)
     lab_free(&lab);
 }
 
-/* ---- the mark ----------------------------------------------------------------------------------------------------- */
+/* ---- the mark */
 
 static void marks_survive_the_way_through_xml(void **state)
 {

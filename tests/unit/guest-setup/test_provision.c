@@ -59,7 +59,7 @@ static char *output_of(const char *const argv[])
     return text_take(&out);
 }
 
-/* ---- keys -------------------------------------------------------------------------------------------------- */
+/* ---- keys */
 
 static void keys_are_kept_from_others(void **state)
 {
@@ -98,7 +98,7 @@ static void the_lab_key_stays_and_host_keys_change(void **state)
     free(lab_path);
 }
 
-/* ---- seeds --------------------------------------------------------------------------------------------------- */
+/* ---- seeds */
 
 static void a_tar_seed_has_files_at_their_places(void **state)
 {
@@ -178,7 +178,7 @@ static void a_cloud_init_seed_is_read_as_one(void **state)
     free(path);
 }
 
-/* ---- profiles and records ---------------------------------------------------------------------------------------- */
+/* ---- profiles and records */
 
 static void the_profile_has_its_steps_in_order(void **state)
 {

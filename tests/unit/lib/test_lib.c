@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* ---- lines ---------------------------------------------------------------------------------------------- */
+/* ---- lines */
 
 static void a_sample_survives_the_wire(void **state)
 {
@@ -84,7 +84,7 @@ static void columns_survive_the_wire(void **state)
     json_decref(header);
 }
 
-/* ---- histogram ------------------------------------------------------------------------------------------ */
+/* ---- histogram */
 
 static void quantiles_are_within_a_bucket(void **state)
 {
@@ -110,7 +110,7 @@ static void quantiles_are_within_a_bucket(void **state)
     free(h);
 }
 
-/* ---- options -------------------------------------------------------------------------------------------- */
+/* ---- options */
 
 struct values {
     int flag;
@@ -198,7 +198,7 @@ static void wrong_command_lines_are_explained(void **state)
     }
 }
 
-/* ---- processes ------------------------------------------------------------------------------------------ */
+/* ---- processes */
 
 static void runs_a_command_to_its_end(void **state)
 {
@@ -259,7 +259,7 @@ static void stops_the_whole_group(void **state)
     free(stat);
 }
 
-/* ---- files ---------------------------------------------------------------------------------------------- */
+/* ---- files */
 
 static void files_are_replaced_whole(void **state)
 {

@@ -67,7 +67,7 @@ static void refusals_carry_the_kernels_text(void **state)
         int count = 0;
         struct netlink_answer a = expect(NLM_F_REQUEST | NLM_F_ACK, &count);
         struct nlmsghdr *m = begin(0, NLMSG_ERROR, (uint16_t)(NLM_F_ACK_TLVS | (capped ? NLM_F_CAPPED : 0)));
-        struct nlmsgerr *error = mnl_nlmsg_put_extra_header(m, sizeof(*error));
+        struct nlmsgerr *error = mnl_nlmsg_put_extra_header(m, sizeof *error);
         error->error = -ENOENT;
         error->msg.nlmsg_len = sizeof(struct nlmsghdr) + 20;
         if (!capped)
@@ -100,7 +100,7 @@ static void a_dump_may_end_with_an_error(void **state)
     struct netlink_answer a = expect(NLM_F_REQUEST | NLM_F_DUMP, &count);
     struct nlmsghdr *m = begin(0, NLMSG_DONE, NLM_F_MULTI);
     assert_int_equal(netlink_deliver(&a, buffer, m->nlmsg_len), NETLINK_END);
-    memcpy(mnl_nlmsg_put_extra_header(m, sizeof(number)), &number, sizeof(number));
+    memcpy(mnl_nlmsg_put_extra_header(m, sizeof number), &number, sizeof number);
     assert_int_equal(netlink_deliver(&a, buffer, m->nlmsg_len), NETLINK_REFUSED);
     assert_int_equal(a.number, EMSGSIZE);
 }
@@ -132,7 +132,7 @@ static void lengths_are_not_believed(void **state)
     (void)state;
     int count = 0;
     static const uint32_t lengths[] = {0, 15, 0x7fffffff, 0x80000010, 0xffffffff};
-    for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+    for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
         struct netlink_answer a = expect(NLM_F_REQUEST, &count);
         begin(0, RTM_NEWLINK, 0)->nlmsg_len = lengths[i];
         assert_int_equal(netlink_deliver(&a, buffer, 64), NETLINK_MORE);
@@ -161,7 +161,7 @@ static void attributes_are_checked(void **state)
     assert_string_equal(netlink_string(table[4]), "text");
     assert_null(table[5]);
     assert_false(netlink_number(table[5], &number));
-    assert_false(netlink_struct(table[4], bytes, sizeof(bytes)));
+    assert_false(netlink_struct(table[4], bytes, sizeof bytes));
     assert_true(netlink_struct(table[2], bytes, 4));
     /* a header that is longer than the message */
     netlink_parse(m, 4096, table, 6);

@@ -57,7 +57,7 @@ static void refused_documents(void **state)
         {"[]", "expected an object"},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         struct error e = {""};
         assert_null(interfaces_of(bad[i][0], &e));
         if (!strstr(e.text, bad[i][1]))
@@ -185,7 +185,7 @@ static void strange_journals(void **state)
         {"{\"type\":\"erase\",\"interface\":\"eth1\"}\n", "unknown record \"erase\""},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         struct journal j = {.fd = -1, .before = json_object(), .written = json_object()};
         struct error e = {""};
         assert_int_equal(journal_parse(&j, bad[i][0], strlen(bad[i][0]), &e), -1);

@@ -43,8 +43,8 @@ static void assert_holds(const struct tree *t, const char *file, const char *con
 /* No interface has the name, so that netlink answers as for a driver without DCB. */
 static int set_up(void **state)
 {
-    struct tree *t = calloc(1, sizeof(*t));
-    snprintf(t->root, sizeof(t->root), "/tmp/nic-config-places.XXXXXX");
+    struct tree *t = calloc(1, sizeof *t);
+    snprintf(t->root, sizeof t->root, "/tmp/nic-config-places.XXXXXX");
     assert_non_null(mkdtemp(t->root));
     t->host.root = t->root;
     t->device = (struct device){.host = &t->host,
@@ -53,7 +53,7 @@ static int set_up(void **state)
                                 .pci = "0000:41:00.0",
                                 .driver = "mlx5_core",
                                 .rdma_port = 1};
-    snprintf(t->device.rdma, sizeof(t->device.rdma), "mlx5_0");
+    snprintf(t->device.rdma, sizeof t->device.rdma, "mlx5_0");
     *state = t;
     return 0;
 }
@@ -124,9 +124,9 @@ static void lay_out_ecn(const struct tree *t)
 {
     char file[128];
     for (int priority = 0; priority < 8; priority++) {
-        snprintf(file, sizeof(file), NET "/ecn/roce_rp/enable/%d", priority);
+        snprintf(file, sizeof file, NET "/ecn/roce_rp/enable/%d", priority);
         put(t, file, "1\n");
-        snprintf(file, sizeof(file), NET "/ecn/roce_np/enable/%d", priority);
+        snprintf(file, sizeof file, NET "/ecn/roce_np/enable/%d", priority);
         put(t, file, priority == 5 ? "0\n" : "1\n");
     }
 }
@@ -199,9 +199,9 @@ static void dcqcn_of_upstream(void **state)
 {
     struct tree *t = *state;
     struct error e;
-    for (size_t i = 0; i < sizeof(upstream_names) / sizeof(upstream_names[0]); i++) {
+    for (size_t i = 0; i < sizeof upstream_names / sizeof upstream_names[0]; i++) {
         char file[128];
-        snprintf(file, sizeof(file), CC_PARAMS "%s", upstream_names[i]);
+        snprintf(file, sizeof file, CC_PARAMS "%s", upstream_names[i]);
         put(t, file, "1\n");
     }
     char *text = read_text(t, &knob_dcqcn, KNOB_READ, "cc_params (upstream)");

@@ -76,18 +76,18 @@ static void one_case(const char *arguments, char lines[3][1024])
                                .burst = number_of(arguments, "burst ", FIELD_UNSET),
                                .bandwidth_bps = number_of(arguments, "bandwidth ", 0),
                                .probability = strtod(value_of(arguments, "probability "), NULL),
-                               .ecn = strstr(arguments, "ecn") != NULL};
+                               .ecn = !!strstr(arguments, "ecn")};
     struct red_parameters ours, theirs;
     struct error e;
-    from_hex(lines[0], &theirs.qopt, sizeof(theirs.qopt));
-    from_hex(lines[1], theirs.stab, sizeof(theirs.stab));
-    from_hex(lines[2], &theirs.max_p, sizeof(theirs.max_p));
+    from_hex(lines[0], &theirs.qopt, sizeof theirs.qopt);
+    from_hex(lines[1], theirs.stab, sizeof theirs.stab);
+    from_hex(lines[2], &theirs.max_p, sizeof theirs.max_p);
     assert_int_equal(red_compute(&red, &ours, &e), 0);
     /* tc sends flags in an attribute of their own; the historic place serves every kernel */
     assert_int_equal(ours.qopt.flags, red.ecn ? TC_RED_ECN : 0);
     ours.qopt.flags = 0;
-    assert_memory_equal(&ours.qopt, &theirs.qopt, sizeof(ours.qopt));
-    assert_memory_equal(ours.stab, theirs.stab, sizeof(ours.stab));
+    assert_memory_equal(&ours.qopt, &theirs.qopt, sizeof ours.qopt);
+    assert_memory_equal(ours.stab, theirs.stab, sizeof ours.stab);
     assert_int_equal(ours.max_p, theirs.max_p);
 }
 
@@ -98,10 +98,10 @@ static void equal_to_tc(void **state)
     int cases = 0;
     (void)state;
     assert_non_null(file);
-    assert_non_null(fgets(arguments, sizeof(arguments), file)); /* the comment */
-    while (fgets(arguments, sizeof(arguments), file)) {
+    assert_non_null(fgets(arguments, sizeof arguments, file)); /* the comment */
+    while (fgets(arguments, sizeof arguments, file)) {
         for (int i = 0; i < 3; i++)
-            assert_non_null(fgets(lines[i], sizeof(lines[i]), file));
+            assert_non_null(fgets(lines[i], sizeof lines[i], file));
         one_case(arguments, lines);
         cases++;
     }

@@ -16,7 +16,7 @@
 
 #define S(literal) (char *)(uintptr_t)(literal)
 
-/* ---- quoting -------------------------------------------------------------------------------------------- */
+/* ---- quoting */
 
 static void shell_reads_what_was_quoted(void **state)
 {
@@ -49,7 +49,7 @@ static void command_words_stay_words(void **state)
     text_free(&line);
 }
 
-/* ---- arguments ------------------------------------------------------------------------------------------ */
+/* ---- arguments */
 
 static bool has(char **arguments, const char *wanted)
 {
@@ -99,7 +99,7 @@ static void hosts_of_the_user_keep_his_configuration(void **state)
     ssh_arguments_free(arguments);
 }
 
-/* ---- sessions, against a real sshd ---------------------------------------------------------------------- */
+/* ---- sessions, against a real sshd */
 
 struct lab {
     char folder[64];

@@ -18,7 +18,7 @@
 
 static char scratch[64];
 
-/* ---- domains -------------------------------------------------------------------------------------------- */
+/* ---- domains */
 
 static struct virt *open_test(void)
 {
@@ -72,7 +72,7 @@ static void an_absent_domain_is_no_surprise(void **state)
     virt_close(v);
 }
 
-/* ---- events ----------------------------------------------------------------------------------------------- */
+/* ---- events */
 
 static bool wait_event(struct virt *v, struct virt_event *event)
 {
@@ -116,7 +116,7 @@ static void many_connections_come_and_go(void **state)
     }
 }
 
-/* ---- errors ------------------------------------------------------------------------------------------------- */
+/* ---- errors */
 
 static void wrong_uris_are_told_apart(void **state)
 {
@@ -186,7 +186,7 @@ static void a_marked_domain_is_reached(void **state)
     virt_close(v);
 }
 
-/* ---- locks --------------------------------------------------------------------------------------------------- */
+/* ---- locks */
 
 static struct lab lab_with(struct lab_host *hosts, size_t count, const char *name)
 {

@@ -21,7 +21,7 @@ static struct dcqcn_params params_of(const struct sim_dcqcn_rp *rp)
     return p;
 }
 
-/* ---- a machine of clocks: every nanosecond is looked at ---------------------------------------------------- */
+/* ---- a machine of clocks: every nanosecond is looked at */
 
 struct clocks {
     double rate, target, alpha;
@@ -162,7 +162,7 @@ static void same_as_ticking(void **state)
     compare(rp, 5);
 }
 
-/* ---- step by step -------------------------------------------------------------------------------------------- */
+/* ---- step by step */
 
 static void first_cnp_halves(void **state)
 {

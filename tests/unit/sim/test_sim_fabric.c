@@ -25,7 +25,7 @@ static double goodput_gbps(const struct sim *sim, size_t flow)
     return (double)sim_flow_acked_bytes(sim, flow) * 8000 / (double)sim_now_ps(sim);
 }
 
-/* ---- thresholds and headroom --------------------------------------------------------------------------------- */
+/* ---- thresholds and headroom */
 
 /* n ports that fill share the free buffer: each stops at alpha * (shared - n * share). */
 static void dynamic_thresholds_share(void **state)
@@ -129,7 +129,7 @@ static void quanta_run_out(void **state)
     fixture_close(&f);
 }
 
-/* ---- marking --------------------------------------------------------------------------------------------------- */
+/* ---- marking */
 
 /* Between the thresholds a share of packets that grows with the queue, above all of them. */
 static void marks_by_queue(void **state)
@@ -187,7 +187,7 @@ static void cnps_are_paced(void **state)
     assert_true(sent[2] >= 99 && sent[2] <= 101);
 }
 
-/* ---- scheduling -------------------------------------------------------------------------------------------------- */
+/* ---- scheduling */
 
 static void two_priorities(struct fixture *f, int32_t first, int32_t second)
 {
@@ -246,7 +246,7 @@ static void latency_adds_up(void **state)
     assert_int_equal(finished_ps[1] - finished_ps[0], 2 * 700 * SIM_PS_PER_NS); /* data and ACK */
 }
 
-/* ---- watchdog ----------------------------------------------------------------------------------------------------- */
+/* ---- watchdog */
 
 /* Host 2 pauses its port from 1 to 3 ms; hosts 0 and 1 send to it, and host 0 to host 3 as well. */
 static void open_storm(struct fixture *f, struct sim_storm_config *storm, int64_t detect_ps,
@@ -312,7 +312,7 @@ static void watchdog_frees_bystanders(void **state)
     }
 }
 
-/* ---- paths ---------------------------------------------------------------------------------------------------------- */
+/* ---- paths */
 
 /* In a fat tree flows between pods spread over the core; none is lost on the way and each takes one path. */
 static void paths_spread(void **state)
@@ -344,7 +344,7 @@ static void paths_spread(void **state)
     fixture_close(&f);
 }
 
-/* ---- what a configuration must not say --------------------------------------------------------------------------------- */
+/* ---- what a configuration must not say */
 
 static void refused(const struct fixture *f, const char *word)
 {

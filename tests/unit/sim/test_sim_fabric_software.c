@@ -26,7 +26,7 @@ static struct red opened(const struct red_config *config)
     return red;
 }
 
-/* ---- RED ------------------------------------------------------------------------------------------------------ */
+/* ---- RED */
 
 static void parameters_as_tc_derives_them(void **state)
 {
@@ -126,7 +126,7 @@ static void what_cannot_be_marked_is_dropped(void **state)
     assert_true(red.forced_drop > 500 && red.forced_mark == 0);
 }
 
-/* ---- byte queue limits ------------------------------------------------------------------------------------------ */
+/* ---- byte queue limits */
 
 /* A device that is handed back 40 packets at a time: the limit grows until it never runs dry, and no further. */
 static void limit_grows_to_what_is_needed(void **state)
@@ -150,7 +150,7 @@ static void limit_grows_to_what_is_needed(void **state)
     assert_int_equal(q.limit, 5000);
 }
 
-/* ---- a bridge ----------------------------------------------------------------------------------------------------- */
+/* ---- a bridge */
 
 struct pair {
     struct sim_config config;

@@ -44,7 +44,7 @@ static void refused(const struct sim_workload_config *w, const char *word)
     assert_non_null(strstr(e.text, word));
 }
 
-/* ---- sizes ------------------------------------------------------------------------------------------------------ */
+/* ---- sizes */
 
 static void sizes_follow_their_distribution(void **state)
 {
@@ -73,7 +73,7 @@ static void sizes_follow_their_distribution(void **state)
     assert_true(fabs(sim_sizes_mean(SIM_SIZES_WEB_SEARCH) / 1.71e6 - 1) < 0.01);
 }
 
-/* ---- patterns ----------------------------------------------------------------------------------------------------- */
+/* ---- patterns */
 
 static void poisson_brings_its_load(void **state)
 {
@@ -144,7 +144,7 @@ static void pairs_are_complete(void **state)
     free(flows);
 }
 
-/* ---- on a network ---------------------------------------------------------------------------------------------------- */
+/* ---- on a network */
 
 static struct sim *run_on_star(struct fixture *f, const struct sim_workload_config *w, int64_t until_ps)
 {

@@ -138,7 +138,7 @@ static void run_to_the_end(const struct fixture *f, struct sim *sim)
     fixture_run(sim, at_ps + 20 * MS);
 }
 
-/* ---- the invariants -------------------------------------------------------------------------------------- */
+/* ---- the invariants */
 
 static void all_bytes_arrive(const struct fixture *f, const struct sim *sim)
 {
@@ -216,7 +216,7 @@ static void hold_on_random_networks(void **state)
     assert_true(pauses > 1000 && marked > 1000);
 }
 
-/* ---- the same seed gives the same numbers ----------------------------------------------------------------- */
+/* ---- the same seed gives the same numbers */
 
 static uint64_t digest_of(uint64_t seed, int steps)
 {

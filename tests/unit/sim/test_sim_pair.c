@@ -104,7 +104,7 @@ static void nothing_is_lost(const struct pair *pair)
     }
 }
 
-/* ---- one direction: tables 1 and 3 ---------------------------------------------------------------------- */
+/* ---- one direction: tables 1 and 3 */
 
 static double one_direction_bytes_per_s(const char *memory, long message)
 {
@@ -169,7 +169,7 @@ static void gpu_pcie_counters(void **state)
     close_pair(&pair);
 }
 
-/* ---- latency -------------------------------------------------------------------------------------------- */
+/* ---- latency */
 
 static void latency_of_small_writes(void **state)
 {
@@ -185,7 +185,7 @@ static void latency_of_small_writes(void **state)
     close_pair(&pair);
 }
 
-/* ---- both directions: table 4 --------------------------------------------------------------------------- */
+/* ---- both directions: table 4 */
 
 #define BOTH(memory)                                                                                 \
     "{\"name\":\"ab\",\"from\":\"a\",\"to\":\"b\",\"memory\":\"" memory "\",\"message\":\"64KiB\"}," \

@@ -36,7 +36,7 @@ static void open_leaf_spine(struct fixture *f)
     fixture_hpcc(f, true);
 }
 
-/* ---- one flow alone ------------------------------------------------------------------------------------- */
+/* ---- one flow alone */
 
 static int64_t completion_ns(struct fixture *f, uint32_t from, uint32_t to, int64_t bytes)
 {
@@ -83,7 +83,7 @@ static void test_ecmp_hash(void **state)
     }
 }
 
-/* ---- B with ECN off: PFC alone ---------------------------------------------------------------------------- */
+/* ---- B with ECN off: PFC alone */
 
 static void check_queue_over_time(struct sim *sim)
 {
@@ -173,7 +173,7 @@ static void test_pfc_over_hops(void **state)
     fixture_close(&f);
 }
 
-/* ---- with DCQCN ------------------------------------------------------------------------------------------- */
+/* ---- with DCQCN */
 
 #define SEEDS      5
 #define MANY_SEEDS 20 /* where single runs differ much */
@@ -333,7 +333,7 @@ static void test_c(void **state)
     check_scenario("scenarios/hpcc-leaf-spine.json", 5 * MS, &expected, 0.05);
 }
 
-/* ---- other cases ------------------------------------------------------------------------------------------- */
+/* ---- other cases */
 
 /* Eight flows at 40 Gb/s, with timers of 50 us and more, five stages, and a least rate at which a gap outlasts the timers. */
 static void test_slow_timers(void **state)

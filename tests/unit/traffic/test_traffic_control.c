@@ -7,7 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* ---- a connected pair -------------------------------------------------------------------------------------------- */
+/* ---- a connected pair */
 
 struct pair {
     struct control a, b;
@@ -50,7 +50,7 @@ static void send_raw(struct control *control, const void *bytes, size_t length)
     }
 }
 
-/* ---- messages ---------------------------------------------------------------------------------------------------- */
+/* ---- messages */
 
 static void every_message_survives_the_wire(void **state)
 {
@@ -163,7 +163,7 @@ static void an_offer_that_asks_too_much_is_refused(void **state)
     free(text);
 }
 
-/* ---- the connection ---------------------------------------------------------------------------------------------- */
+/* ---- the connection */
 
 static void sides_greet_each_other(const char *address)
 {

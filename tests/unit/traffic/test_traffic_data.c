@@ -9,7 +9,7 @@
 #include "traffic/engine/pacing.h"
 #include "traffic/engine/pattern.h"
 
-/* ---- pattern ----------------------------------------------------------------------------------------------------- */
+/* ---- pattern */
 
 static void open_host(struct memory *memory, int64_t bytes)
 {
@@ -105,7 +105,7 @@ static void what_never_arrived_is_wrong_everywhere(void **state)
     memory_close(&memory);
 }
 
-/* ---- pacing ------------------------------------------------------------------------------------------------------ */
+/* ---- pacing */
 
 /* Messages that leave within a second when asked every step_ns. */
 static int64_t sent_in_a_second(int64_t rate_bps, int64_t burst, int64_t message_bytes, int64_t step_ns)
@@ -147,7 +147,7 @@ static void a_burst_is_what_may_go_at_once(void **state)
     assert_in_range(sent, 5, 6);
 }
 
-/* ---- the meter --------------------------------------------------------------------------------------------------- */
+/* ---- the meter */
 
 static int64_t number(const json_t *line, const char *key)
 {
@@ -273,7 +273,7 @@ static void latencies_of_the_warm_up_are_dropped(void **state)
     close_counters(&engine);
 }
 
-/* ---- lines ------------------------------------------------------------------------------------------------------- */
+/* ---- lines */
 
 /* What is printed is what lib/lines reads: one parser for real and simulated traffic. */
 static void every_line_is_one_that_lines_parse_reads(void **state)
@@ -296,7 +296,7 @@ static void every_line_is_one_that_lines_parse_reads(void **state)
     output_line(&output, output_event("ready", "listening"));
     traffic_output_close(&output);
     fclose(file);
-    for (char *rest = text, *one; (one = strsep(&rest, "\n")) != NULL && *one; count++) {
+    for (char *rest = text, *one; (one = strsep(&rest, "\n")) && *one; count++) {
         struct line line;
         struct error e = {{0}};
         if (lines_parse(one, strlen(one), &line, &e) != 0)

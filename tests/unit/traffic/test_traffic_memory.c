@@ -14,7 +14,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-/* ---- a host made for the test ------------------------------------------------------------------------------------ */
+/* ---- a host made for the test */
 
 struct host {
     char folder[64], root[80], libcuda[96];
@@ -91,7 +91,7 @@ static int open_kind(const struct host *h, int kind, struct memory *memory, stru
     return memory_open(memory, &request, e);
 }
 
-/* ---- versions ---------------------------------------------------------------------------------------------------- */
+/* ---- versions */
 
 static void known_branches_have_a_family(void **state)
 {
@@ -152,7 +152,7 @@ static void the_version_is_found_in_both_modules_texts(void **state)
         rm_parse_version("535.111111111111111111111111111111111111111", version, sizeof version, &e), -1);
 }
 
-/* ---- routes ------------------------------------------------------------------------------------------------------ */
+/* ---- routes */
 
 static const char *tried(const struct memory *memory, size_t i, const char *key)
 {
@@ -274,7 +274,7 @@ static void host_memory_is_never_taken_instead(void **state)
         assert_int_equal(open_kind(h, kind, &memory, &e), -1);
 }
 
-/* ---- the hook and the handles that it brings --------------------------------------------------------------------- */
+/* ---- the hook and the handles that it brings */
 
 static void the_hook_passes_everything_on(void **state)
 {
@@ -348,7 +348,7 @@ static void handles_belong_to_the_memory_s_client_and_device(void **state)
     hook.count = 0;
 }
 
-/* ---- sentences --------------------------------------------------------------------------------------------------- */
+/* ---- sentences */
 
 static const char *registration(struct host *h, const struct memory_back_end *back_end, int number,
                                 struct error *e)
