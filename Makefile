@@ -68,7 +68,7 @@ BUILT    := $(foreach p,$(PROGRAMS),$(if $(wildcard $($(p)_MAIN)),$(B)/$(p)))
 
 UNIT     := $(addprefix $(B)/tests/,$(notdir $(basename $(wildcard tests/unit/*/test_*.c))))
 BENCHES  := $(patsubst bench/%.c,$(B)/bench/%,$(wildcard bench/bench_*.c))
-FUZZERS  := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
+FUZZERS  := $(addprefix $(B)/fuzz/,$(notdir $(basename $(wildcard tests/fuzz/*/fuzz_*.c))))
 
 all: $(BUILT) links
 
@@ -115,10 +115,13 @@ $(B)/bench/%: $(O)/bench/%.o $(ALL_ARCHIVES)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $< -Wl,--start-group $(ALL_ARCHIVES) -Wl,--end-group $(ALL_LIBS)
 # A fuzzer is a LLVMFuzzerTestOneInput; fuzz/replay.c drives it over files with any compiler.
-$(B)/fuzz/%: $(O)/tests/fuzz/%.o $(O)/tests/fuzz/replay.o $(ALL_ARCHIVES)
-	@mkdir -p $(@D)
-	$(call say,LD,$@)
-	$(Q)$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) -Wl,--start-group $(ALL_ARCHIVES) -Wl,--end-group $(ALL_LIBS)
+define fuzz_rule
+$(B)/fuzz/$(notdir $(basename $(1))): $(O)/$(basename $(1)).o $(O)/tests/fuzz/replay.o $(ALL_ARCHIVES)
+	@mkdir -p $$(@D)
+	$$(call say,LD,$$@)
+	$(Q)$(CC) $(LDFLAGS) -o $$@ $$(filter %.o,$$^) -Wl,--start-group $(ALL_ARCHIVES) -Wl,--end-group $(ALL_LIBS)
+endef
+$(foreach t,$(wildcard tests/fuzz/*/fuzz_*.c),$(eval $(call fuzz_rule,$(t))))
 
 unit: $(UNIT)
 fuzzers: $(FUZZERS)
@@ -155,12 +158,13 @@ soft-lab: deps
 
 # Coverage-guided fuzzing with clang's libFuzzer: make fuzz FUZZER=fuzz_units SECONDS=60
 # Some fuzzers include the source whose insides they try; it is not linked a second time.
-FUZZ_INCLUDED = $(shell sed -n 's/^.include "\(.*\.c\)"$$/\1/p' tests/fuzz/$(FUZZER).c)
+FUZZ_SOURCE  = $(wildcard tests/fuzz/*/$(FUZZER).c)
+FUZZ_INCLUDED = $(shell sed -n 's/^.include "\(.*\.c\)"$$/\1/p' $(FUZZ_SOURCE))
 FUZZ_SOURCES = $(filter-out $(MAINS) $(FUZZ_INCLUDED),$(SOURCES))
 fuzz:
 	@mkdir -p build/libfuzzer build/corpus/$(FUZZER)
 	clang $(CPPFLAGS) -std=c11 -g -O1 -fsanitize=fuzzer,address,undefined -pthread -o build/libfuzzer/$(FUZZER) \
-		tests/fuzz/$(FUZZER).c $(FUZZ_SOURCES) $(ALL_LIBS)
+		$(FUZZ_SOURCE) $(FUZZ_SOURCES) $(ALL_LIBS)
 	build/libfuzzer/$(FUZZER) -max_total_time=$(or $(SECONDS),60) -timeout=10 build/corpus/$(FUZZER) tests/fuzz/seeds/$(FUZZER)
 
 INSTALL ?= install

@@ -16,8 +16,8 @@ hold() { # what, figure, comparison, limit
 ok() { echo "   $1: held"; }
 nok() { echo "   $1: NOT held, $2" && status=1; }
 skip() { echo "   $1: not judged, $2"; }
-# shellcheck source=tests/e2e/pace.bash
-. "$ROOT/tests/e2e/pace.bash"
+# shellcheck source=tests/e2e/collectors/pace.bash
+. "$ROOT/tests/e2e/collectors/pace.bash"
 
 end_of() { tail -n 1 "$1"; }
 cost_us() { end_of "$1" | jq '.cpu_ns / .samples / 1000 * 10 | round / 10'; }
@@ -63,8 +63,8 @@ namespace() {
 
 guest() {
     local cost processes
-    # shellcheck source=tests/e2e/softlab.sh
-    . "$ROOT/tests/e2e/softlab.sh"
+    # shellcheck source=tests/e2e/guests/softlab.bash
+    . "$ROOT/tests/e2e/guests/softlab.bash"
     softlab_enter
     softlab_up soft-pair || return 1
     pace_witness && softlab_put a "$SAMPLER" "$SCRATCH/witness" || return 1

@@ -6,8 +6,8 @@
 here=$(cd "$(dirname "$0")/../tests/e2e" && pwd)
 # shellcheck source=tests/e2e/lib.sh
 . "$here/lib.sh"
-# shellcheck source=tests/e2e/softlab.sh
-. "$here/softlab.sh"
+# shellcheck source=tests/e2e/guests/softlab.bash
+. "$here/guests/softlab.bash"
 softlab_require "$0" "$@"
 ROUNDS=${ROUNDS:-9}
 

@@ -1,6 +1,6 @@
 /*
  * The GPU routes as far as no GPU is needed: driver versions, families, the order of routes and the sentences, with a /proc and
- * /dev made for the test and a stand-in for libcuda. What drivers really answer is the business of tests/e2e/traffic_gpu.sh.
+ * /dev made for the test and a stand-in for libcuda. What drivers really answer is the business of tests/e2e/traffic/gpu.sh.
  */
 #include "tests/unit/unit.h"
 

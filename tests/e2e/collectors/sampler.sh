@@ -1,0 +1,321 @@
+#!/bin/bash
+# nic-sampler on this machine's own kernel: a veth pair in a network namespace of the test's own, a stand-in for NVML, and everything
+# that can go wrong.
+# shellcheck disable=SC2016,SC2317 # jq, awk and the guest expand what stands in single quotes; functions are called by name
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/../lib.sh"
+# shellcheck source=tests/e2e/collectors/pace.bash
+. "$(dirname "$0")/pace.bash"
+if [ -z "${SAMPLER_NAMESPACE:-}" ]; then
+    if ! unshare --net true 2> /dev/null; then
+        skip "nic-sampler on a veth pair" "network namespaces cannot be made here (root needed)"
+        finish
+    fi
+    rm -rf "$SCRATCH"
+    SAMPLER_NAMESPACE=1 exec unshare --net --mount "$0" "$@"
+fi
+mount -t sysfs sysfs /sys 2> /dev/null # of the new namespace
+SAMPLER=$BUILD/nic-sampler
+ip link set lo up
+ip link add v0 type veth peer name v1
+ip link set v0 up && ip link set v1 up && ip address add 192.0.2.1/24 dev v0
+tc qdisc add dev v0 root handle 1: htb default 1 2> /dev/null
+tc class add dev v0 parent 1: classid 1:1 htb rate 1mbit 2> /dev/null
+
+run() { timeout 100 "$SAMPLER" "$@"; }
+# every line of the file is one whole JSON value
+whole_lines() { [ -s "$1" ] && [ -z "$(tail -c 1 "$1" | tr -d '\n')" ] && jq -e -s 'length > 0' "$1"; }
+# value of a column in sample N (from 0) of a file with one header
+value() { jq -s --arg c "$2" --argjson n "$3" '(first(.[] | select(.type? == "header")).columns | map(.name) | index($c)) as $i | [.[] | arrays][$n][$i + 2]' "$1"; }
+end_of() { tail -n 1 "$1"; }
+samples_of() { grep -c '^\[' "$1"; }
+until_true() { # COMMAND...: wait for it, for half a minute of this machine's time
+    local i
+    for ((i = 0; i < 600; i++)); do "$@" > /dev/null 2>&1 && return 0; sleep 0.05; done
+    return 1
+}
+has_samples() { [ "$(samples_of "$1")" -ge "$2" ]; } # file, how many
+last_is() { [ "$(grep '^\[' "$1" | tail -n 1 | jq ".[$2]")" = "$3" ]; } # file, place in the line, value
+place() { head -n 1 "$1" | jq --arg c "$2" '.columns | map(.name) | index($c) + 2'; } # of a column in the lines of a file
+
+# ---- values
+for _ in 1 2 3; do echo x > /dev/udp/192.0.2.9/4791; done 2> /dev/null # nobody answers: ARP frames leave v0
+sleep 0.3
+htb_bytes() { tc -s -j qdisc show dev v0 | jq '.[0].bytes'; }
+before=$(htb_bytes)
+run --netdev v0 --count 2 > "$SCRATCH/lines" 2> "$SCRATCH/err"
+check "lines are whole, header first, end last" jq -e -s '.[0].type == "header" and ([.[] | arrays] | length) == 2 and .[-1].type == "end" and .[-1].samples == 2' "$SCRATCH/lines"
+check "a value for each column, with unit, kind, source and group" jq -e -s '(.[0].columns | length) == (first(.[] | arrays) | length) - 2 and all(.[0].columns[]; .name != "" and .unit != "" and .source != "" and .group != "" and (.kind == "counter" or .kind == "gauge"))' "$SCRATCH/lines"
+check "names are unique" jq -e -s '.[0].columns | map(.name) | length == (unique | length)' "$SCRATCH/lines"
+for source in rdma dcb standard dcqcn; do
+    check_says "$source, which a veth lacks, is named with the reason" "not read: $source: .{15}" "$SCRATCH/err"
+done
+ethtool -S v0 | sed -n 's/^ *\(.*\): \(.*\)$/{"key":"\1","value":\2}/p' | jq -s 'from_entries' > "$SCRATCH/ethtool"
+jq -s '.[0].columns as $c | first(.[] | arrays) as $v | [range($c | length) | select($c[.].source == "ethtool") | {key: $c[.].name, value: $v[. + 2]}] | from_entries' "$SCRATCH/lines" > "$SCRATCH/sampled"
+check "driver statistics equal ethtool -S" [ "$(jq -S . "$SCRATCH/ethtool")" = "$(jq -S . "$SCRATCH/sampled")" ]
+check "packets on the link were counted" [ "$(value "$SCRATCH/lines" link_tx_packets 0)" -gt 0 ]
+bytes=$(value "$SCRATCH/lines" qdisc_htb_bytes 0)
+check "htb lies between two looks of tc -s qdisc" [ "$before" -le "$bytes" -a "$bytes" -le "$(htb_bytes)" -a "$bytes" -gt 0 ]
+check "the MTU is ip link's" [ "$(value "$SCRATCH/lines" link_mtu 0)" = "$(ip -j link show v0 | jq '.[0].mtu')" ]
+run --netdev v0 --count 1 --groups link,ecn > "$SCRATCH/lines" 2> /dev/null
+check "--groups chooses columns" jq -e -s '.[0].columns | map(.group) | unique == ["ecn", "link"]' "$SCRATCH/lines"
+
+# ---- code points of IPv4: with the interface's packets, and ten times a second those of others
+ip link add p0 type veth peer name p1 && ip address add 198.51.100.1/24 dev p0 && ip link set p0 up
+unshare --net sleep 120 &
+peer=$!
+apart() { [ "$(readlink "/proc/$peer/ns/net")" != "$(readlink /proc/self/ns/net)" ]; }
+until_true apart && ip link set p1 netns "/proc/$peer/ns/net"
+nsenter --net="/proc/$peer/ns/net" bash -c 'sysctl -qw net.ipv6.conf.p1.disable_ipv6=1; ip address add 198.51.100.2/24 dev p1; ip link set p1 up' 2> /dev/null
+until_true ip -4 route get 198.51.100.2
+"$SAMPLER" --netdev p0 --groups ecn,throughput --every 5ms > "$SCRATCH/lines" 2> /dev/null &
+pid=$!
+until_true has_samples "$SCRATCH/lines" 60
+ecn=$(place "$SCRATCH/lines" IpExtInNoECTPkts)
+nsenter --net="/proc/$peer/ns/net" bash -c 'for i in $(seq 100); do echo x > /dev/udp/198.51.100.1/4791; sleep 0.01; done' 2> /dev/null
+grows() { [ "$(grep '^\[' "$SCRATCH/lines" | tail -n 1 | jq ".[$ecn]")" -gt "$1" ]; }
+sleep 0.3 # the last of them is counted
+after=$(grep '^\[' "$SCRATCH/lines" | tail -n 1 | jq ".[$ecn]")
+echo x > /dev/udp/127.0.0.1/4791
+taken=$(samples_of "$SCRATCH/lines")
+until_true grows "$after"
+kill -TERM $pid && wait $pid
+kill $peer && wait $peer 2> /dev/null
+# the numbers of the samples in which a column rose
+rises='def rises($name): (map(select(.columns?))[0].columns | map(.name) | index($name) + 2) as $i | [.[] | arrays | .[$i]] | [range(60; length) as $n | select(.[$n] > .[$n - 1]) | $n];'
+check "packets that the interface receives show as they come" jq -e -s "$rises"' (rises("link_rx_packets") | length) as $n | $n >= 10 and (rises("IpExtInNoECTPkts") | length) * 3 >= $n' "$SCRATCH/lines"
+check "one of another interface within a tenth of a second: 20 samples" jq -e -s --argjson taken "$taken" "$rises"' rises("IpExtInNoECTPkts")[-1] - $taken <= 20' "$SCRATCH/lines"
+
+# ---- parameters of mlx5, from trees laid out after both kinds of driver
+ip link add eth1 type veth peer name eth1p
+ip link add enp1s0 type veth peer name enp1s0p
+for host in geforce-guest no-gpu; do
+    mkdir "$SCRATCH/$host" && "$ROOT/tests/data/hosts/lay-out" "$ROOT/tests/data/hosts/$host.tree" "$SCRATCH/$host"
+done
+ecn=$SCRATCH/geforce-guest/sys/class/net/eth1/ecn
+"$SAMPLER" --root "$SCRATCH/geforce-guest" --netdev eth1 --groups dcqcn,pcie,link --every 20ms > "$SCRATCH/lines" 2> /dev/null &
+pid=$!
+until_true has_samples "$SCRATCH/lines" 1
+check "DCQCN parameters of MLNX_OFED, the PCIe link and the port's speed" [ "$(for c in dcqcn_rp_rpg_byte_reset dcqcn_np_cnp_dscp dcqcn_rp_enable_prio0 pcie_link_speed pcie_link_width link_speed dcqcn_rp_rpg_ai_rate; do value "$SCRATCH/lines" $c 0; done | tr '\n' ' ')" = "32767 48 1 8000 8 25000 5 " ]
+echo 9 > "$ecn/roce_rp/rpg_ai_rate"
+taken=$(samples_of "$SCRATCH/lines")
+until_true last_is "$SCRATCH/lines" "$(place "$SCRATCH/lines" dcqcn_rp_rpg_ai_rate)" 9
+kill -TERM $pid && wait $pid
+check "a parameter that changes shows within a second: 50 samples" jq -e -s --argjson taken "$taken" '(.[0].columns | map(.name) | index("dcqcn_rp_rpg_ai_rate") + 2) as $i |
+    [.[] | arrays | .[$i]] | index(9) != null and index(9) - $taken <= 50 and .[-1] == 9' "$SCRATCH/lines"
+run --root "$SCRATCH/no-gpu" --netdev enp1s0 --groups dcqcn --count 1 > "$SCRATCH/lines" 2> /dev/null
+check "DCQCN parameters of upstream, under the same names" [ "$(value "$SCRATCH/lines" dcqcn_rp_rpg_ai_rate 0) $(value "$SCRATCH/lines" dcqcn_rp_rpg_time_reset 0)" = "7 300" ]
+ip link delete eth1
+ip link delete enp1s0
+
+# ---- pace
+pace() { # how many tries, how many samples, PROGRAM...: 1 kHz
+    local tries=$1 count=$2 try
+    shift 2
+    pace_begin 1000000
+    for ((try = 0; try < tries; try++)); do
+        timeout 100 "$SCRATCH/witness" 1000000 "$SCRATCH/away" "$@" --netdev v0 --every 1ms --count "$count" --realtime 2> /dev/null | cat > "$SCRATCH/pace" # a disk may take its time
+        pace_try "$SCRATCH/pace" "$SCRATCH/away" && break
+    done
+}
+slow_is_found() { # a source that takes three intervals has to fail; here the verdict's words count
+    local verdict
+    pace 5 200 env LD_PRELOAD="$SCRATCH/slow.so" SLOW_READ_US=3000 "$SAMPLER"
+    verdict=$(pace_verdict "slow")
+    case $verdict in
+    "not ok "*) ok "a source that is too slow for 1 kHz fails that check" ;;
+    *SKIP*) skip "a source that is too slow for 1 kHz fails that check" "${verdict#*SKIP }" ;;
+    *) nok "a source that is too slow for 1 kHz fails that check" "$verdict" ;;
+    esac
+    check "and what it left out is accounted for" pace_accounted "$SCRATCH/pace" "$SCRATCH/away"
+    check "three of four deadlines" jq -e -s '.[-1] | .overruns >= 2 * .samples' "$SCRATCH/pace"
+}
+if pace_witness; then
+    pace 6 1500 "$SAMPLER"
+    pace_verdict "1 kHz without overruns"
+    check "every deadline is accounted for, and none drifts" pace_accounted "$SCRATCH/pace" "$SCRATCH/away"
+    run --netdev v0 --every 1ms --count 500 > "$SCRATCH/cost" 2> /dev/null
+    check "the cost is told" jq -e -s '.[-1].cpu_ns > 0 and all(.[] | arrays; .[1] > 0)' "$SCRATCH/cost"
+    echo "# $(jq -s '.[0].columns | length' "$SCRATCH/cost") columns: $(end_of "$SCRATCH/cost" | jq '.cpu_ns / .samples / 1000 | floor') us of CPU a sample"
+    if [[ $(ldd "$SAMPLER") != *asan* ]] && ${CC:-cc} -std=c11 -O2 -D_GNU_SOURCE -shared -fPIC -o "$SCRATCH/slow.so" "$ROOT/tests/e2e/collectors/slow_read.c"; then
+        slow_is_found
+    else
+        skip "a source that is too slow for 1 kHz fails that check" "nothing can be preloaded into a program with sanitizers"
+    fi
+else
+    skip "1 kHz without overruns" "no compiler for its witness"
+fi
+"$SAMPLER" --netdev v0 --every 1ms > "$SCRATCH/stopped" 2> /dev/null &
+pid=$!
+until_true has_samples "$SCRATCH/stopped" 50
+kill -STOP $pid && sleep 0.3 && kill -CONT $pid
+taken=$(samples_of "$SCRATCH/stopped")
+until_true has_samples "$SCRATCH/stopped" $((taken + 50))
+kill -TERM $pid && wait $pid
+check "samples that could not be taken are overruns" jq -e -s '.[-1].overruns >= 250 and any(.[]; .what? == "overrun")' "$SCRATCH/stopped"
+
+# ---- what comes and goes
+"$SAMPLER" --netdev v0 --every 20ms > "$SCRATCH/gone" 2> "$SCRATCH/err" &
+pid=$!
+until_true has_samples "$SCRATCH/gone" 5
+carrier=$(place "$SCRATCH/gone" link_carrier)
+ip link set v0 down && until_true last_is "$SCRATCH/gone" "$carrier" 0
+ip link set v0 up && until_true last_is "$SCRATCH/gone" "$carrier" 1
+ip link delete v0
+until_true last_is "$SCRATCH/gone" "$carrier" null
+ip link add v0 type veth peer name v1 && ip link set v0 up && ip link set v1 up
+until_true grep -q '"source":"link","what":"back"' "$SCRATCH/gone"
+until_true last_is "$SCRATCH/gone" "$carrier" 1
+kill -TERM $pid
+wait $pid
+code=$?
+check "an interface that is removed does not end it, a signal does, with 0" [ $code = 0 ]
+check "lines are whole" whole_lines "$SCRATCH/gone"
+check_says "a link flap shows" '"link_carrier"' "$SCRATCH/gone"
+check "as a gauge that was 0 between" jq -e -s '(.[0].columns | map(.name) | index("link_carrier") + 2) as $i | [.[] | arrays | select(length > $i) | .[$i]] | index([0]) and index([1])' "$SCRATCH/gone"
+check_says "removal is reported as gone" '"source":"link","what":"gone","text":".*v0' "$SCRATCH/gone"
+check_says "and its return as back" '"source":"link","what":"back"' "$SCRATCH/gone"
+check_says "in words for people too" 'warning: link: gone' "$SCRATCH/err"
+check "values are null meanwhile and numbers after" jq -e -s '(.[0].columns | map(.name) | index("link_mtu") + 2) as $i | [.[] | arrays | .[$i]] | (index([null]) != null) and (.[0] != null) and (.[-1] != null)' "$SCRATCH/gone"
+check "counters never fall" jq -e -s '(.[0].columns | map(.name) | index("link_tx_packets") + 2) as $i | [.[] | arrays | .[$i] | numbers] | . == sort' "$SCRATCH/gone"
+# more figures of queues than a line holds, also after the driver was away
+queues() { ip link add q0 numrxqueues 600 numtxqueues 600 type veth peer name q1; }
+queues
+"$SAMPLER" --netdev q0 --every 50ms > "$SCRATCH/queues" 2> "$SCRATCH/err" &
+pid=$!
+until_true has_samples "$SCRATCH/queues" 2
+check_says "more than a line holds: the queues' own figures are left out" 'are more than the 4096 that a line holds: the group "other" is left out' "$SCRATCH/err"
+ip link delete q0
+until_true grep -q '"source":"ethtool","what":"gone"' "$SCRATCH/queues"
+queues
+until_true grep -q '"source":"ethtool","what":"back"' "$SCRATCH/queues"
+taken=$(samples_of "$SCRATCH/queues")
+until_true has_samples "$SCRATCH/queues" $((taken + 2))
+kill -TERM $pid && wait $pid
+check "and stay out when the driver is back" jq -e -s '(.[0].columns | all(.group != "other") and length > 10) and ([.[] | arrays | length] | unique | length) == 1 and ([.[] | arrays][-1][2] != null)' "$SCRATCH/queues"
+ip link delete q0
+ip link set v0 down
+run --netdev v0 --count 1 > "$SCRATCH/down" 2> "$SCRATCH/err"
+check_says "an interface that is down is sampled, with a word" 'v0 is down' "$SCRATCH/err"
+ip link set v0 up
+
+# ---- readers
+set +o pipefail
+run --netdev v0 --every 1ms 2> "$SCRATCH/err" | head -n 3 > "$SCRATCH/head"
+check "a reader that goes ends it quietly" [ "${PIPESTATUS[0]}" = 0 ]
+set -o pipefail
+check "nothing is said about it" bash -c "! grep -qi pipe '$SCRATCH/err'"
+begun=$SECONDS
+{ run --netdev v0 --every 60s 2> /dev/null; echo $? > "$SCRATCH/code"; } | head -n 2 > /dev/null
+check "at once, also between samples" [ $((SECONDS - begun)) -lt 20 ]
+check "with exit code 0" [ "$(cat "$SCRATCH/code")" = 0 ]
+check_exit 3 "a full disk" bash -c "$SAMPLER --netdev v0 > /dev/full"
+check_says "is named" 'standard output: No space left' "$SCRATCH/err"
+mkfifo "$SCRATCH/fifo"
+# shellcheck disable=SC2217 # it is there to hold, not to read
+sleep 60 < "$SCRATCH/fifo" & # holds the pipe open and reads nothing
+holder=$!
+exec 9<> "$SCRATCH/fifo"
+timeout 40 "$SAMPLER" --netdev v0 --every 100us > "$SCRATCH/fifo" 2> "$SCRATCH/full.err" &
+full=$!
+
+# meanwhile: NVML
+if ${CC:-cc} -shared -fPIC -o "$SCRATCH/libnvidia-ml.so.1" "$ROOT/tests/data/nvml/standin.c" 2> "$SCRATCH/cc.err"; then
+    gpu() { LD_LIBRARY_PATH=$SCRATCH NVML_STANDIN_LOST=$SCRATCH/lost timeout 20 "$SAMPLER" --gpu "$@"; }
+    gpu 0 --count 10 --every 50ms > "$SCRATCH/gpu" 2> /dev/null
+    check "GPU figures in bytes" [ "$(value "$SCRATCH/gpu" gpu0_pcie_rx 0)/$(value "$SCRATCH/gpu" gpu0_pcie_tx 0)/$(value "$SCRATCH/gpu" gpu0_bar1_used 0)" = 2893000000/1234000/67108864 ]
+    check "a sample does not wait for the GPU's 20 ms" jq -e -s '[.[] | arrays | .[1]] | min < 15000000' "$SCRATCH/gpu"
+    LD_LIBRARY_PATH=$SCRATCH NVML_STANDIN_LOST=$SCRATCH/lost "$SAMPLER" --gpu 0 --every 20ms > "$SCRATCH/gpu" 2> /dev/null &
+    pid=$!
+    until_true has_samples "$SCRATCH/gpu" 2
+    touch "$SCRATCH/lost"
+    until_true grep -q '"what":"gone"' "$SCRATCH/gpu"
+    kill -TERM $pid && wait $pid
+    check_says "a GPU that falls off is gone" '"source":"nvml","what":"gone","text":".*GPU is lost' "$SCRATCH/gpu"
+    rm -f "$SCRATCH/lost"
+    gpu 7 > /dev/null 2> "$SCRATCH/err"
+    check "no such GPU: exit code 3" [ $? = 3 ]
+    check_says "which is named, with how many there are" 'there is no GPU 7: NVML knows [0-9]+, counted from 0' "$SCRATCH/err"
+else
+    nok "the stand-in for NVML builds" "$(cat "$SCRATCH/cc.err")"
+fi
+check_exit 3 "no library of NVIDIA's" "$SAMPLER" --netdev v0 --gpu 0
+check_says "is named" 'libnvidia-ml.so.1' "$SCRATCH/err"
+
+# ---- Prometheus
+timeout 40 "$SAMPLER" --netdev v0 --prometheus 127.0.0.1:0 > "$SCRATCH/out" 2> "$SCRATCH/prometheus" &
+server=$!
+until_true grep -q 'port [1-9]' "$SCRATCH/prometheus"
+port=$(sed -n 's/.*at port \([0-9]*\)$/\1/p' "$SCRATCH/prometheus")
+http() { # request line [header...]: the whole answer
+    exec 8<> "/dev/tcp/127.0.0.1/$port" || return 1
+    printf '%s\r\nHost: localhost\r\n\r\n' "$1" >&8
+    timeout 20 cat <&8
+    exec 8>&- 8<&-
+}
+exec 7<> "/dev/tcp/127.0.0.1/$port" # one that never asks must not hold up the others
+http 'GET /metrics HTTP/1.1' | tr -d '\r' > "$SCRATCH/scrape"
+check_says "a scrape is answered" '^HTTP/1.1 200 OK$' "$SCRATCH/scrape"
+check_says "with the format's version" '^Content-Type: text/plain; version=0.0.4' "$SCRATCH/scrape"
+sed '1,/^$/d' "$SCRATCH/scrape" > "$SCRATCH/metrics"
+check "the length is told" [ "$(sed -n 's/^Content-Length: //p' "$SCRATCH/scrape")" = "$(wc -c < "$SCRATCH/metrics")" ]
+check "every line is of the format" bash -c "! grep -vE '^(# (HELP|TYPE) nic_[a-z0-9_]+ .+|# (HELP|TYPE) process_cpu_seconds_total .+|[a-z0-9_]+(\{([a-z0-9_]+=\"[^\"]*\",?)*\})? -?[0-9.e+-]+)$' '$SCRATCH/metrics'"
+check "families stand together, HELP and TYPE before them, counters end in _total" awk '
+    /^# HELP/ {if (seen[$3]++) exit 1; help = $3; next}
+    /^# TYPE/ {if ($3 != help) exit 1; type = $4; family = $3; if (type == "counter" && family !~ /_total$/) exit 1; next}
+    {name = $1; sub(/\{.*/, "", name); if (name != family) exit 1; if (series[$1]++) exit 1; n++}
+    END {exit !(n > 30)}' "$SCRATCH/metrics"
+check_says "names carry base units" '^nic_link_rx_bytes_total\{netdev="v0",counter="link_rx_bytes"\} [0-9]+$' "$SCRATCH/metrics"
+check_says "camel case is gone" '^nic_ip_ext_in_ce_packets_total\{netdev="v0",counter="IpExtInCEPkts"\}' "$SCRATCH/metrics"
+check_says "its own cost is told" '^process_cpu_seconds_total [0-9.e-]+$' "$SCRATCH/metrics"
+check_says "HEAD has no body" 'Content-Length: [1-9]' <(http 'HEAD /metrics HTTP/1.1')
+check "really none" [ -z "$(http 'HEAD /metrics HTTP/1.1' | tr -d '\r' | sed '1,/^$/d')" ]
+check_says "another path" '^HTTP/1.1 404' <(http 'GET /metric HTTP/1.1')
+check_says "another method" '^HTTP/1.1 405' <(http 'POST /metrics HTTP/1.1')
+check_says "something else" '^HTTP/1.1 400' <(http 'nonsense')
+for _ in $(seq 40); do exec 6<> "/dev/tcp/127.0.0.1/$port"; done # more than it keeps: the oldest go
+check_says "after a crowd it still serves" '^HTTP/1.1 200' <(http 'GET /metrics HTTP/1.0')
+exec 7>&- 6>&-
+check_exit 3 "an address in use" "$SAMPLER" --netdev v0 --prometheus "127.0.0.1:$port"
+check_says "is named" "127.0.0.1:$port" "$SCRATCH/err"
+kill -TERM $server 2> /dev/null
+wait $server
+check "a signal ends it with 0" [ $? = 0 ]
+check "nothing went to standard output" [ ! -s "$SCRATCH/out" ]
+check_exit 2 "options are checked: interval" "$SAMPLER" --netdev v0 --every 1us
+
+# ---- wrong use
+check_exit 2 "no such interface" "$SAMPLER" --netdev nosuch0
+check_says "is named, with those that exist" 'nosuch0; there are: .*v0' "$SCRATCH/err"
+check_exit 2 "no interface is one" "$SAMPLER" --netdev ../v0
+check_exit 2 "nothing to sample" "$SAMPLER"
+check_exit 2 "no such group" "$SAMPLER" --netdev v0 --groups pfc,enc
+check_says "the nearest is named" 'did you mean ecn' "$SCRATCH/err"
+check_exit 2 "a device that is none" "$SAMPLER" --rdma mlx5_0/x
+check_exit 3 "no such RDMA device" "$SAMPLER" --rdma nosuch_0
+check_exit 3 "no address to listen at" "$SAMPLER" --netdev v0 --prometheus 9100
+check_exit 0 "help" "$SAMPLER" --help
+if id nobody > /dev/null 2>&1 && command -v setpriv > /dev/null; then
+    cp "$SAMPLER" "$SCRATCH/sampler" && chmod 755 "$SCRATCH" "$SCRATCH/sampler"
+    unprivileged() { setpriv --reuid nobody --clear-groups --inh-caps=-all --bounding-set=-all "$SCRATCH/sampler" "$@"; }
+    check_exit 0 "counters need no privilege" unprivileged --netdev v0 --count 2
+    check_exit 3 "a port that needs privilege" unprivileged --netdev v0 --prometheus 127.0.0.1:80
+    check_says "is named" '127.0.0.1:80: Permission denied' "$SCRATCH/err"
+    check_exit 0 "--realtime without the right to it goes on" unprivileged --netdev v0 --count 2 --realtime
+    check_says "with a word" 'realtime: no right' "$SCRATCH/err"
+else
+    skip "without privilege" "no user nobody, or no setpriv"
+fi
+
+# ---- the pipe that nobody reads
+wait $full
+check "a full pipe ends it with 3" [ $? = 3 ]
+check_says "with a sentence" 'standard output is full: nobody has read it for 10 s' "$SCRATCH/full.err"
+timeout 5 cat <&9 > "$SCRATCH/full" &
+reader=$!
+sleep 1
+exec 9>&-
+kill $holder
+wait $reader
+check "what it held are whole lines" bash -c "[ \$(wc -l < '$SCRATCH/full') -gt 100 ] && jq -s length '$SCRATCH/full'"
+finish

@@ -1,0 +1,78 @@
+#!/bin/bash
+# harness on real guests: pfc-bidir between two, dcqcn-red-bridge through a forwarding one; doctor before it.
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/../lib.sh"
+# shellcheck source=tests/e2e/guests/softlab.bash
+. "$(dirname "$0")/softlab.bash"
+softlab_require "$0" "$@"
+at_exit softlab_down
+H=$BUILD/harness
+OUT=$SCRATCH/results
+
+# holds FILTER FILE: the file is there, is JSON, and the filter holds (jq takes an empty file for well).
+# shellcheck disable=SC2317 # called through check
+holds() { [ -s "$2" ] && jq -e "$1" "$2"; }
+
+# ---- two guests
+softlab_up soft-pair || {
+    nok "soft-pair is up"
+    finish
+}
+LAB=$ROOT/labs/soft-pair.json
+check_exit 0 "doctor finds what the scenario lacks there" "$H" doctor --lab "$LAB" --for pfc-bidir --json
+check "... PFC cannot be had, by name" holds '[.[] | select(.check == "settings" and (.reason | test("settings? ([a-z_]+, )*pfc.* left out")))] | length == 2' "$SCRATCH/out"
+check "... clocks are known to a bound" holds '[.[] | select(.check == "clock" and (.reason | test("known to")))] | length == 2' "$SCRATCH/out"
+check "... the network and RDMA device are found" holds '[.[] | select(.check == "nic" and .verdict == "ok")] | length == 2' "$SCRATCH/out"
+
+check_exit 0 "harness run scenarios/pfc-bidir.json --lab labs/soft-pair.json" \
+    "$H" run "$ROOT/scenarios/pfc-bidir.json" --lab "$LAB" --duration 3s --out "$OUT"
+R=$OUT/pfc-bidir/latest
+verdicts() { jq -r '.expectations[] | .verdict + " " + .name + ": " + .reason' "$1" >"$SCRATCH/verdicts"; }
+verdicts "$R/01/result.json"
+check "it is not simulated" holds '.simulated | not' "$R/01/result.json"
+check "traffic flowed both ways over verbs" holds '[.flows[] | select(.bytes > 0 and .complete and .from != .to)] | length == 2' "$R/01/result.json"
+check "both hosts' counters were sampled" holds '[.hosts[] | select(.sampling.samples > 10 and .counters.rdma_sends)] | length == 2' "$R/01/result.json"
+check_says "PFC expectations are skipped by name" '^skipped host memory provokes none: lab soft-pair lacks pfc' "$SCRATCH/verdicts"
+check_says "losses are decided" '^(passed|failed) nothing arrives out of sequence' "$SCRATCH/verdicts"
+verdicts "$R/02/result.json"
+check_says "GPU expectations are skipped by name" '^skipped .*: lab soft-pair lacks gpu' "$SCRATCH/verdicts"
+check "the cell with GPU memory did not run as something else" holds '.verdict == "skipped" and .flows == {}' "$R/02/result.json"
+check "clock offsets and their bounds are stated" holds '[.hosts[].clock | select(.error_ns > 0 and .error_ns < 500000000 and (.offset_ns | type == "number"))] | length == 2' "$R/01/result.json"
+check "settings are saved, read back, put back" holds '[.[] | select(.before.data0.mtu and .restored)] | length == 2' "$R/01/settings.json"
+check "what a guest has no place for is named" holds '[.warnings[] | select(test("settings? ([a-z_]+, )*pfc.* left out"))] | length == 2' "$R/01/result.json"
+check "facts of the guests are there" holds '[.hosts[].facts.system] | length == 2' "$R/01/result.json"
+check "a report was made" test -s "$R/report/index.html"
+check "figures of a ConnectX are not compared with Soft-RoCE's" holds '.published | length == 1 and all((.difference_percent | not) and .reason == "lab soft-pair lacks roce-nic")' "$R/01/result.json"
+check_says "... as the page says" 'not compared: lab soft-pair lacks roce-nic' "$R/report/index.html"
+
+# ---- a forwarding guest with RED
+softlab_up soft-switch || {
+    nok "soft-switch is up"
+    finish
+}
+LAB=$ROOT/labs/soft-switch.json
+bridges() { softlab_ssh sw 'ip -o link show type bridge; tc qdisc show dev data1' | sed 's/^[0-9]*: //'; }
+BEFORE=$(bridges)
+check_exit 0 "doctor finds nothing wrong there" "$H" doctor --lab "$LAB" --for dcqcn-red-bridge
+check_says "... a forwarding host needs no RDMA device" '^ok +sw +nic .*RDMA device none; it forwards' "$SCRATCH/out"
+check "... nor counters before RED is there that counts" test -z "$(grep 'no counter qdisc_' "$SCRATCH/out")"
+check_exit 0 "harness run scenarios/dcqcn-red-bridge.json --lab labs/soft-switch.json" \
+    "$H" run "$ROOT/scenarios/dcqcn-red-bridge.json" --lab "$LAB" --duration 3s --out "$OUT" --no-report
+R=$OUT/dcqcn-red-bridge/latest/02/result.json
+check "RED marked packets in a real queueing discipline" holds '[.expectations[] | select(.name == "RED marks")][0].left > 0' "$R"
+check "its marks are the receiver's CE count" holds '[.expectations[] | select(.check | test("IpExtInCEPkts"))][0] | .verdict == "passed" and .left == .right and .left > 0' "$R"
+check "nothing was dropped instead" holds '[.expectations[] | select(.name == "and drops nothing")][0].verdict == "passed"' "$R"
+check "CNP expectations are skipped by name" holds '[.expectations[] | select((.check | test("cnp")) and .verdict == "skipped" and (.reason | test("lacks cnp")))] | length == 2' "$R"
+check "bridge and RED are taken away again" test "$(bridges)" = "$BEFORE"
+# without ECT the packets are dropped; the flow suffers, the expectations are decided all the same
+"$H" run "$ROOT/scenarios/dcqcn-red-bridge.json" --lab "$LAB" --duration 3s --out "$OUT" --quiet --set 'sweep={}' \
+    --set 'settings_of={"switch":{"red":{"limit":"1MB","min":"30kB","max":"150kB"}}}' --set 'flows.*.traffic_class=0' \
+    --set 'expect=[{"name":"drops","check":"total(switch.qdisc_*_early) + total(switch.qdisc_*_pdrop) > 0"},{"name":"marks nothing","check":"total(switch.qdisc_*_marked) == 0"}]' 2>"$SCRATCH/err"
+R=$OUT/dcqcn-red-bridge/latest
+check "a traffic class that is not ECT: dropped, not marked" holds '[.expectations[].verdict] == ["passed", "passed"]' "$R/result.json"
+check_says "... as was said before" 'warning: flow a-to-b is not ECN-capable \(traffic class 0: .*RED at switch drops its packets' "$SCRATCH/err"
+check "... the report was drawn" test -s "$R/report/index.html" -a -z "$(grep 'no report' "$SCRATCH/err")"
+early=$(jq '[.hosts.switch.counters | to_entries[] | select(.key | test("^qdisc_.*_early$")) | .value.total] | add' "$R/result.json")
+check_says "... and as the page says: 0 marked, $early dropped early" "<li>flow a-to-b is not ECN-capable.*: 0 packets marked, $early dropped early" "$R/report/index.html"
+check "no CE reached the receiver" holds '.hosts.b.counters.IpExtInCEPkts.total == 0' "$R/result.json"
+finish

@@ -1,0 +1,194 @@
+#!/bin/bash
+# Bad input never crashes and never runs: every case has its exit code, a sentence that names the thing, and leaves no result.
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/../lib.sh"
+cd "$SCRATCH" || exit 1
+H=$BUILD/harness
+GOOD=$ROOT/scenarios/pfc-bidir.json
+LAB=$ROOT/labs/sim-geforce-pair.json
+
+# expect CODE PATTERN WHAT ARG...: the program says a sentence like PATTERN, exits with CODE, and makes no result.
+expect() {
+    local wanted=$1 pattern=$2 what=$3 code
+    shift 3
+    timeout 20 "$H" "$@" >out 2>err </dev/null
+    code=$?
+    if [ "$code" != "$wanted" ]; then
+        nok "$what" "exit code $code, expected $wanted; $(cat err)"
+    elif ! grep -qE -- "$pattern" err; then
+        nok "$what" "no /$pattern/ in: $(cat err)"
+    elif [ -n "$(find . -name result.json -o -name index.json)" ]; then
+        nok "$what" "a result was made"
+    else
+        ok "$what"
+    fi
+}
+
+# The scenario (or lab) after a jq filter; checked with a run that must not begin.
+scenario() {
+    jq "$3" "$GOOD" >case.json || exit 1
+    expect 2 "case.json: $2" "$1" run case.json --lab "$LAB" --out results
+}
+lab() {
+    jq "$3" "$LAB" >lab.json || exit 1
+    expect 2 "lab.json: $2" "$1" run "$GOOD" --lab lab.json --out results
+}
+text() {
+    printf '%b' "$3" >case.json
+    expect 2 "$2" "$1" run case.json --lab "$LAB" --out results
+}
+check_of() {
+    jq --arg c "$3" '.expect=[{"name":"x","check":$c}]' "$GOOD" >case.json
+    expect 2 "case.json: expect\[0\].check: .*$2" "$1" run case.json --lab "$LAB" --out results
+}
+
+# ---- the text of a document
+text "syntax error: line and column" 'case.json:2:[0-9]+: ' '{ "schema": 1,\n "name": oops }'
+text "a document that ends early" 'case.json:1:[0-9]+: ' '{ "schema": 1'
+text "a comma too many" 'case.json:1:[0-9]+: ' '{ "schema": 1, }'
+text "an empty file" 'case.json' ''
+text "not an object" 'case.json: expected an object' '[1, 2]'
+text "not text" 'case.json' '\0377\0376\0001\0002'
+text "not UTF-8 inside a string" 'case.json' '{ "schema": 1, "name": "\0377" }'
+text "a zero byte in a name" 'case.json' '{ "schema": 1, "name": "a\\u0000b", "roles": ["a"] }'
+text "the same key twice" 'case.json.*duplicate' '{ "schema": 1, "schema": 1 }'
+head -c 17000000 /dev/zero | tr '\0' ' ' >case.json
+expect 2 'case.json.*(16 MiB|16777216|large)' "17 MiB of blanks" run case.json --lab "$LAB"
+python3 -c 'print("[" * 100000)' >case.json 2>/dev/null || printf '[%.0s' {1..100000} >case.json
+expect 2 'case.json' "a hundred thousand brackets" run case.json --lab "$LAB"
+expect 2 'no scenario "nowhere.json"' "a scenario that is not there" run nowhere.json
+expect 2 'is a folder' "a folder" run "$SCRATCH"
+
+# ---- keys, types, units, ranges
+scenario "unknown key, with the nearest" 'document: unknown key "flow"; did you mean "flows"' '.flow=[]'
+scenario "unknown key inside a list" 'flows\[0\]: unknown key "mesage"; did you mean "message"' '.flows[0].mesage="1KiB"'
+scenario "unknown key in settings" 'settings: unknown key "pcf"; did you mean "pfc"' '.settings.pcf=[0]'
+scenario "unknown DCQCN parameter" 'settings.dcqcn.rp: unknown key "rpg_ai_rte"; did you mean "rpg_ai_rate"' '.settings.dcqcn.rp.rpg_ai_rte=5'
+scenario "a required key is missing" 'roles is missing' 'del(.roles)'
+scenario "a flow without a name" 'flows\[1\].name is missing' 'del(.flows[1].name)'
+scenario "a number where a list belongs" 'settings.pfc: 0 is a number: expected a list' '.settings.pfc=0'
+scenario "a string where a number belongs" 'settings.mtu: "4200" is a string' '.settings.mtu="4200"'
+scenario "a fraction where a whole number belongs" 'flows\[0\].depth: 1.5' '.flows[0].depth=1.5'
+scenario "null" 'flows\[0\].op: null is null' '.flows[0].op=null'
+scenario "a number without its unit" 'phases.measure: 10 is a number: expected a time' '.phases.measure=10'
+scenario "a number in a string without its unit" 'phases.measure: "10"' '.phases.measure="10"'
+scenario "a unit of another kind" 'phases.measure: "10KiB"' '.phases.measure="10KiB"'
+scenario "a unit that does not exist" 'flows\[0\].message: "64Kib"' '.flows[0].message="64Kib"'
+scenario "a negative time" 'phases.warmup: "-1s"' '.phases.warmup="-1s"'
+scenario "a time of no length" 'phases.measure: "0" is out of range' '.phases.measure="0"'
+scenario "a time beyond all bounds" 'phases.measure: "99999999999999999999s"' '.phases.measure="99999999999999999999s"'
+scenario "depth 0" 'flows\[0\].depth: 0 is out of range: expected a whole number from 1 to' '.flows[0].depth=0'
+scenario "depth of a billion" 'flows\[0\].depth: 1000000000 is out of range' '.flows[0].depth=1000000000'
+scenario "priority 8" 'flows\[0\].priority: 8 is out of range: expected a whole number from 0 to 7' '.flows[0].priority=8'
+scenario "PFC on priority 8" 'settings.pfc\[0\]: 8 is out of range' '.settings.pfc=[8]'
+scenario "a buffer for priority 9" 'settings.prio_to_buffer: "9" is not a priority' '.settings.prio_to_buffer={"9":1}'
+scenario "buffer 8" 'settings.prio_to_buffer.0: 8 is out of range' '.settings.prio_to_buffer={"0":8}'
+scenario "a buffer of negative size" 'settings.buffer_bytes\[1\]: -1 is out of range' '.settings.buffer_bytes=[0,-1]'
+scenario "an operation that does not exist" 'flows\[0\].op: "wrote" is unknown: expected one of "write"' '.flows[0].op="wrote"'
+scenario "a memory that does not exist" 'flows\[0\].memory: "disk" is unknown' 'del(.sweep)|.flows[0].memory="disk"'
+scenario "a trust mode that does not exist" 'settings.trust: "vlan" is unknown: expected one of "pcp", "dscp"' '.settings.trust="vlan"'
+scenario "RED with min above max" 'settings.red: min 300000 is not below max 200000' '.settings.red={"limit":"2MB","min":"300000B","max":"200000B"}'
+scenario "ECN with kmin above kmax" 'settings.ecn_threshold: kmin' '.settings.ecn_threshold={"kmin":"2MB","kmax":"1MB","pmax":0.1}'
+scenario "a probability above 1" 'settings.ecn_threshold.pmax: 1.5 is out of range' '.settings.ecn_threshold={"kmin":"1KB","kmax":"1MB","pmax":1.5}'
+scenario "DCQCN parameter out of range" 'settings.dcqcn.rp.dce_tcp_g: 4096 is out of range' '.settings.dcqcn.rp.dce_tcp_g=4096'
+scenario "a format of the future" 'schema: 2 is' '.schema=2'
+scenario "a group of counters that does not exist" 'sample.groups\[0\]: "pcf" is no group; did you mean "pfc"' '.sample.groups=["pcf"]'
+scenario "a capability that does not exist" 'expect\[0\].needs\[0\]: "pfcc" is unknown' '.expect[0].needs=["pfcc"]'
+
+# ---- names and references
+scenario "a name with a slash" 'name: "a/b" is no name' '.name="a/b"'
+scenario "a name that climbs" 'name: "../../x" is no name' '.name="../../x"'
+scenario "a role twice" 'roles\[1\]: "a" is there twice' '.roles=["a","a"]'
+scenario "a role with a dot" 'roles\[0\]: "a.b" is no name' '.roles=["a.b","b"]'
+scenario "a role called flows" 'roles\[0\]: "flows" cannot be a role' '.roles=["flows","b"]'
+scenario "a pattern of roles that is none" 'roles: "h\[0-\]" is no pattern of roles' '.roles=["h[0-]"]'
+scenario "a pattern of a million roles" 'roles: .*more than 100000 roles' '.roles=["h[0-999999]"]'
+scenario "a flow from nobody" 'flows\[0\].from: there is no role "c"' '.flows[0].from="c"'
+scenario "a flow to nobody" 'flows\[1\].to: there is no role "bb"; did you mean "b"' '.flows[1].to="bb"'
+scenario "a flow to itself" 'flows\[0\]: goes from "a" to itself' '.flows[0].to="a"'
+scenario "two flows of a name" 'flows\[1\].name: "a-to-b" is there twice' '.flows[1].name="a-to-b"'
+scenario "no flows" 'flows: there are none' 'del(.flows,.sweep,.expect,.published)'
+scenario "settings of nobody" 'settings_of: there is no role "c"' '.settings_of={"c":{"mtu":1500}}'
+scenario "a sweep over nothing" 'sweep: flow.\*.memory' '.sweep={"flow.*.memory.x":["host"]}'
+scenario "a sweep without values" 'sweep.flows.\*.memory: expected a list' '.sweep={"flows.*.memory":[]}'
+scenario "a sweep with a wrong value" 'flows\[0\].memory: "disk" is unknown' '.sweep={"flows.*.memory":["host","disk"]}'
+scenario "a sweep that never ends" 'sweep: more than 10000 cells' '.sweep={"seed":[range(200)],"flows.*.depth":[range(200)]}'
+scenario "a condition on nothing" 'expect\[0\].when' '.expect[0].when={"flows.nope.memory":"gpu"}'
+scenario "a published figure without a source" 'published\[0\].source is missing' 'del(.published[0].source)'
+
+# ---- expressions
+check_of "an expression that ends early" 'column 1[0-9]: expected' 'delta(b.tx_pr'
+check_of "no comparison" 'expected a comparison' 'delta(b.tx_prio0_pause)'
+check_of "a comparison with nothing" 'but it ends here' 'delta(b.tx_prio0_pause) >'
+check_of "a statistic that does not exist" 'column 1: expected "delta"' 'dleta(b.tx_prio0_pause) > 0'
+check_of "a counter that does not exist" 'there is no counter "tx_prio0_pauses"; did you mean "tx_prio0_pause"' 'delta(b.tx_prio0_pauses) > 0'
+check_of "a role that does not exist" 'column 7: there is no role "c"' 'delta(c.tx_prio0_pause) > 0'
+check_of "a flow that does not exist" 'there is no flow "a-to-c"; did you mean "a-to-b"' 'sum(flows.a-to-c.bytes) > 0'
+check_of "a flow value that does not exist" 'there is no flow value "goodput"; did you mean "goodput_' 'sum(flows.*.goodput) > 0'
+check_of "a rate compared with a time" 'a rate is compared with a time' 'sum(flows.*.goodput_bps) > 10ms'
+check_of "a size compared with a plain number" 'a size is compared with a plain number: write the unit' 'sum(flows.*.bytes) > 10'
+check_of "a gauge that is counted" 'outbound_pci_stalled_wr is a gauge' 'delta(a.outbound_pci_stalled_wr) > 0'
+check_of "a unit that does not exist in an expression" 'expected a unit' 'delta(a.tx_prio0_pause) > 10parsecs'
+check_of "an expression nested without end" 'nested more than' "$(printf '(%.0s' {1..200})1 > 0"
+check_of "words after the end" 'expected the end' 'delta(a.tx_prio0_pause) > 0 or so'
+
+# ---- labs
+expect 2 'no lab "nowhere"' "a lab that is not there" run "$GOOD" --lab nowhere
+printf '{ "schema": 1, "name": "x", "driver": ' >lab.json
+expect 2 'lab.json:1:[0-9]+: ' "a lab that ends early" run "$GOOD" --lab lab.json
+chmod 0 lab.json
+if [ -r lab.json ]; then skip "a lab that may not be read" "this user may read everything"; else expect 2 'lab.json.*Permission denied' "a lab that may not be read" run "$GOOD" --lab lab.json; fi
+rm -f lab.json
+lab "a lab without a driver" 'driver is missing' 'del(.driver)'
+lab "a driver that does not exist" 'driver: "qemu" is unknown: expected "sim", "libvirt" or "ssh"' '.driver="qemu"'
+lab "an unknown key of a host" 'hosts.a.nic: unknown key "tx_latancy"; did you mean "tx_latency"' '.hosts.a.nic.tx_latancy="1ns"'
+lab "a host that is no object" 'hosts.a' '.hosts.a=1'
+lab "a link to nobody" 'links\[0\].between\[1\]: the lab has no host or switch "c"' '.links[0].between=["a","c"]'
+lab "a link with one end" 'links\[0\].between: 1 items' '.links[0].between=["a"]'
+lab "a link from a host to itself" 'links\[0\].between: both ends are "a"' '.links[0].between=["a","a"]'
+lab "a link without a rate" 'links\[0\].rate is missing' 'del(.defaults.link.rate)'
+lab "a rate of a wrong unit" 'links\[0\].rate: "25GiB"' '.links[0].rate="25GiB"'
+lab "a role bound to nobody" 'roles.a: the lab has no host or switch "z"' '.roles={"a":"z"}'
+lab "a role that the lab lacks" 'role "b" of the scenario has no host' 'del(.hosts.b,.links)'
+lab "defaults of what does not exist" 'defaults: unknown key "hosts"' '.defaults.hosts={}'
+lab "a topology that does not exist" 'topology.*"ring" is unknown' '.topology={"kind":"ring"}'
+lab "a topology beyond all bounds" 'topology: 1000 leaves .* more than 100000 links' '.topology={"kind":"leaf_spine","hosts":10000,"leaves":1000,"spines":1000}'
+lab "a fat tree of odd switches" 'topology.k: 5 is odd' '.topology={"kind":"fat_tree","k":5}'
+
+# ---- the command line
+expect 2 'unknown command "rnu"; did you mean "run"' "a command that does not exist" rnu
+expect 2 'unknown option --durtion; did you mean --duration' "an option that does not exist" run "$GOOD" --durtion 1s
+expect 2 'usage: harness run' "no scenario" run
+expect 2 'usage: harness run' "two scenarios" run "$GOOD" "$GOOD"
+expect 2 'repeat' "--repeat 0" run "$GOOD" --repeat 0
+expect 2 'duration' "--duration without a unit" run "$GOOD" --duration 5
+expect 2 'duration' "--duration of nothing" run "$GOOD" --duration
+expect 2 'is no assignment: expected KEY=VALUE' "--set without a value" run "$GOOD" --set phases.measure
+expect 2 '"a..b" is no path' "--set with a broken path" run "$GOOD" --set a..b=1
+expect 2 'nothing in the document matches' "--set of what is not there" run "$GOOD" --set flows.nope.depth=1
+expect 2 'unknown key "mesure"; did you mean "measure"' "--set of an unknown key" run "$GOOD" --set phases.mesure=1s
+expect 2 'phases.measure: "soon"' "--set to a wrong value" run "$GOOD" --set phases.measure=soon
+expect 2 'sim-geforce-pair.json: .*unknown key "x"' "--set of an unknown key of the lab" run "$GOOD" --lab "$LAB" --set lab.hosts.a.x=1
+expect 2 'no document type' "a schema that does not exist" schema result
+expect 2 'nothing to list' "a list that does not exist" list results
+expect 2 'harness: error: ' "a report of nothing" report nowhere
+mkdir half && : >half/samples.jsonl
+expect 2 'half' "a report of what is no result" report half
+HARNESS_LAB=nowhere expect 2 'no lab "nowhere"' "HARNESS_LAB names a lab that is not there" run "$GOOD"
+mkdir -p config/harness
+echo '{ "labb": "x" }' >config/harness/config.json
+expect 2 'config.json.*unknown key "labb"; did you mean "lab"' "a config file with an unknown key" run "$GOOD"
+rm -r config
+
+# ---- where results go
+: >file
+expect 2 'file' "an output folder that is a file" run "$GOOD" --out file --duration 1ms
+expect 2 'proc' "an output folder that cannot be written" run "$GOOD" --out /proc/nowhere --duration 1ms
+if [ "$(id -u)" = 0 ] && mkdir small && mount -t tmpfs -o size=64k none small 2>/dev/null; then
+    at_exit umount "$SCRATCH/small"
+    expect 3 'No space left on device' "a disk that is full" run "$GOOD" --out small --duration 100ms --no-report
+    check "... and nothing half-written is taken for a result" test -z "$(find small -name '*.json' -size 0)"
+else
+    skip "a disk that is full" "needs root, to mount a small file system"
+fi
+finish

@@ -1,0 +1,47 @@
+#!/bin/bash
+# The published figures, with one lab file for all of them: bandwidths within 5 %, typical latency within 10 %, pauses as described.
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/../lib.sh"
+H=$BUILD/harness
+LAB=$ROOT/labs/sim-geforce-pair.json
+for scenario in pfc-bidir write-sweep write-latency; do
+    "$H" run $scenario --lab "$LAB" --out "$SCRATCH" --quiet --no-report &
+done
+wait
+result() { echo "$SCRATCH/$1/latest/${2:-}${2:+/}result.json"; }
+
+# within LIMIT_PERCENT WHAT RESULT NAME-PATTERN: every published figure of that name is met.
+within() {
+    local off
+    off=$(jq -r --argjson limit "$1" --arg name "$4" '[.published[] | select(.name | test($name))] |
+        if length == 0 then "there is no such figure" else
+        .[] | select((.difference_percent // 1e9) | fabs > $limit) | "\(.name): published \(.published), here \(.measured)" end' "$3")
+    if [ -z "$off" ]; then ok "$2"; else nok "$2" "$off"; fi
+}
+
+count=0
+for cell in "$SCRATCH"/write-sweep/latest/[0-9]*/result.json; do
+    within 5 "$(jq -r '.published[0].name' "$cell"): bandwidth within 5 %" "$cell" .
+    count=$((count + 1))
+done
+check "seven sizes from host and GPU memory" test "$count" = 14
+
+LATENCY=$(result write-latency)
+within 10 "typical latency within 10 %" "$LATENCY" typical
+check "p99 and p99.9 are reported" jq -e '.flows["a-to-b"].latency_ns | .p99 > 0 and .p99_9 > .p99' "$LATENCY"
+
+HOST=$(result pfc-bidir 01) GPU=$(result pfc-bidir 02)
+within 5 "host memory, both directions, within 5 %" "$HOST" 'both directions'
+check "host memory: 0 pauses" jq -e '[.hosts[].counters.tx_prio0_pause.delta] == [0, 0]' "$HOST"
+within 5 "GPU memory, both directions, within 5 %" "$GPU" 'both directions'
+check "each direction within 5 % of the other" jq -e '[.flows[].goodput_bps] | min / max > 0.95' "$GPU"
+within 25 "pauses a second of the slow receiver within 25 %" "$GPU" 'slow receiver'
+check "the other receiver sends under 5 % of that" jq -e '.hosts.a.counters.tx_prio0_pause.delta < 0.05 * .hosts.b.counters.tx_prio0_pause.delta' "$GPU"
+within 40 "transitions a pause within 40 %" "$GPU" 'XOFF to XON'
+for cell in "$HOST" "$GPU"; do
+    check "nothing is dropped or sent again" jq -e '[.hosts[].counters | to_entries[] | select(.value.group == "drops") | .value.delta] | add == 0' "$cell"
+    check "xoff 91392 and xon 81408 are computed" jq -e '[.hosts[].buffers[] | select(.buffer == 1) | [.xoff_bytes, .xon_bytes]] == [[91392, 81408], [91392, 81408]]' "$cell"
+done
+check "what one pauses the other counts" jq -e '.hosts.a.counters.rx_prio0_pause.delta - .hosts.b.counters.tx_prio0_pause.delta | fabs <= 2' "$GPU"
+check "what was fitted says so" jq -e '[.sources[] | select(startswith("fitted:"))] | length > 0' "$GPU"
+finish

@@ -1,0 +1,111 @@
+#!/bin/bash
+# An ssh lab without guests: two hosts that are network namespaces with an sshd each, a cable between them. Hosts that cannot be reached
+# are told at once; a run in which traffic cannot flow, and one in which a host falls silent, end with the reason and put settings back.
+# There is no RDMA here: that traffic does flow is tests/e2e/guests/ssh.sh's.
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/../lib.sh"
+export PATH=$PATH:/usr/sbin:/sbin
+if [ -z "${HARNESS_SSH_INSIDE:-}" ]; then
+    why=
+    [ "$(id -u)" = 0 ] && unshare --mount --net --pid --fork true 2> /dev/null || why="it needs root and namespaces"
+    command -v sshd > /dev/null || why="sshd is not installed"
+    [ -z "$why" ] || {
+        skip "an ssh lab" "$why"
+        finish
+    }
+    rm -rf "$SCRATCH"
+    HARNESS_SSH_INSIDE=1 exec unshare --mount --net --pid --fork --kill-child --mount-proc "$0"
+fi
+H=$BUILD/harness
+LAB=$SCRATCH/pair.json
+OUT=$SCRATCH/results
+JOURNAL=/var/lib/nic-config
+mount -t tmpfs tmpfs /run && mkdir /run/sshd
+[ -d $JOURNAL ] || { mkdir -p $JOURNAL && at_exit rmdir $JOURNAL; }
+
+# ---- the hosts: what is theirs alone is the network, sysfs and nic-config's journal
+for key in host key stranger; do ssh-keygen -q -t ed25519 -N '' -f "$SCRATCH/$key"; done
+make_host() { # NAME ADDRESS
+    mkdir -p "$SCRATCH/$1/journal"
+    printf '%s\n' "ListenAddress $2" "HostKey $SCRATCH/host" 'PidFile none' "AuthorizedKeysFile $SCRATCH/key.pub" 'StrictModes no' 'UsePAM no' \
+        'PasswordAuthentication no' 'MaxSessions 64' > "$SCRATCH/$1/sshd_config"
+    ip netns add "$1"
+    ip link add "to-$1" type veth peer name mgmt0 netns "$1"
+    ip addr add 192.0.2.1 peer "$2" dev "to-$1"
+    ip link set "to-$1" up
+    ip -n "$1" addr add "$2" peer 192.0.2.1 dev mgmt0
+    ip -n "$1" link set mgmt0 up
+    # shellcheck disable=SC2016 # the inner shell expands it
+    ip netns exec "$1" bash -c 'mount --bind "$1/journal" "$2" && exec "$(command -v sshd)" -D -f "$1/sshd_config"' host "$SCRATCH/$1" $JOURNAL \
+        2> "$SCRATCH/$1/said" &
+    echo "$2 $(cut -d' ' -f1,2 "$SCRATCH/host.pub")" >> "$SCRATCH/known_hosts"
+}
+make_host a 192.0.2.11
+make_host b 192.0.2.12
+ip -n a link add data0 type veth peer name data0 netns b
+ip -n a addr add 10.9.0.1/24 dev data0
+ip -n b addr add 10.9.0.2/24 dev data0
+for host in a b; do ip -n $host link set data0 up; done
+jq -n --arg key "$SCRATCH/key" --arg known "$SCRATCH/known_hosts" --arg programs "$SCRATCH/bin" '
+    def host($n): {ssh: "root@192.0.2.1\($n)", identity: $key, known_hosts: $known, programs: $programs, nic: {address: "10.9.0.\($n)/24"}};
+    {schema: 1, name: "pair", driver: "ssh", hosts: {a: host(1), b: host(2)}, links: [{between: ["a", "b"]}]}' > "$LAB"
+RUN=(run pfc-bidir --set 'sweep={}' --set 'flows.*.memory=host' --set settings.mtu=1400 --set sample.every=50ms --no-report --out "$OUT")
+mtus() { echo "$(ip -n a -j link show data0 | jq '.[0].mtu') $(ip -n b -j link show data0 | jq '.[0].mtu')"; }
+
+# ---- programs
+check_exit 0 "programs are put on hosts" "$H" install --lab "$LAB"
+check_says "... on both" '^b: nic-sampler, host-facts, nic-config, roce-traffic [0-9.]+ in ' "$SCRATCH/out"
+
+check_exit 3 "doctor on hosts without RDMA" "$H" doctor --lab "$LAB"
+check_says "... says so" 'failure +b +nic +network device data0, RDMA device none' "$SCRATCH/out"
+check "... and nothing of GPUs, which this lab has none of" test -z "$(grep gpu "$SCRATCH/out")"
+
+# ---- hosts that cannot be reached; each is told at once, not waited for
+refused() { # WHAT FILTER PATTERN
+    jq "$2" "$LAB" > "$SCRATCH/wrong.json"
+    check_exit 3 "$1" "$H" "${RUN[@]}" --lab "$SCRATCH/wrong.json"
+    check_says "... is told" "$3" "$SCRATCH/err"
+}
+sed "s|[^ ]*$|$(cut -d' ' -f2 "$SCRATCH/stranger.pub")|" "$SCRATCH/known_hosts" > "$SCRATCH/known_wrong"
+refused "a host with another key than is known" ".hosts.b.known_hosts = \"$SCRATCH/known_wrong\"" 'connecting to host b \(.*\): .*Host key verification failed'
+refused "a host whose key nobody knows" '.hosts.b.known_hosts = "/dev/null"' 'connecting to host b \(.*\): .*Host key verification failed'
+refused "a host that refuses the login" ".hosts.b.identity = \"$SCRATCH/stranger\"" 'connecting to host b \(.*\): root@192.0.2.12: Permission denied'
+refused "a host that is not known" '.hosts.b.ssh = "root@rack-b.invalid"' 'connecting to host b \(.*\): .*Could not resolve hostname rack-b.invalid'
+refused "a host where nobody listens" '.hosts.b.port = 9' 'connecting to host b \(.*\): .*port 9: Connection refused'
+refused "a host whose NIC is another" '.hosts.b.nic.address = "10.9.0.9/24"' 'host b: no network device there has address 10.9.0.9/24: give the NIC.s netdev, mac or address'
+refused "a host whose NIC's PCI device is not there" '.hosts.b.nic = {pci: "0000:ee:1f.7", address: "10.9.0.2/24"}' 'host b: PCI device 0000:ee:1f.7 has no network device there'
+refused "a host without the programs" '.hosts.b.programs = "/nowhere"' 'host b has no /nowhere/nic-config .*harness install'
+check "none left a result" test -z "$(find "$OUT" -name '*.json')"
+
+# ---- traffic that cannot flow; a host that falls silent
+reason() { jq -r .reason "$OUT/pfc-bidir/latest/result.json" > "$SCRATCH/reason"; }
+check_exit 3 "a run whose traffic cannot flow" "$H" "${RUN[@]}" --lab "$LAB"
+reason
+check_says "... says why" 'host [ab]: roce-traffic drive exited with 3: .*RDMA' "$SCRATCH/reason"
+check "... settings are put back" test "$(mtus)" = "1500 1500"
+
+"$H" "${RUN[@]}" --lab "$LAB" > "$SCRATCH/out" 2> "$SCRATCH/err" &
+run=$!
+until grep -qs 'b: .*roce-traffic serve' "$OUT"/pfc-bidir/*/run.log && [ "$(grep -ls 'b: .*roce-traffic serve' "$OUT"/pfc-bidir/2*/run.log | wc -l)" = 2 ]; do
+    kill -0 $run 2> /dev/null || break
+    sleep 0.02
+done
+mapfile -t processes < <(ip netns pids b)
+kill -STOP "${processes[@]}"
+wait $run
+check "a run in which a host falls silent: exit code 3" test $? = 3
+kill -CONT "${processes[@]}"
+reason
+check_says "... says which" 'host b(: nothing came from it for 15 s| has said nothing since|: .* was not ready within|.*not responding)' "$SCRATCH/reason"
+jq -r '.warnings[]' "$OUT/pfc-bidir/latest/result.json" > "$SCRATCH/warnings"
+check_says "... and that its settings are still to be put back" '^settings of b were not put back: .*harness restore' "$SCRATCH/warnings"
+check "... the other's are" test "$(mtus)" = "1500 1400"
+check "... samples are there and whole" jq -es '[.[] | select(type == "array")] | length > 0' "$OUT/pfc-bidir/latest/samples.jsonl"
+check_exit 0 "harness restore, when it has come back" "$H" restore --lab "$LAB"
+check_says "... says what it did" 'b: data0 mtu is 1500 again' "$SCRATCH/out"
+check "... and it is so" test "$(mtus)" = "1500 1500"
+left() { for host in a b; do ip netns pids $host; done | xargs -r ps -o comm= -p | grep -vE '^sshd$'; }
+for _ in $(seq 100); do [ -n "$(left)" ] || break; sleep 0.1; done
+check "nothing of ours runs on either" test -z "$(left)"
+for host in a b; do ip netns pids $host | xargs -r kill; done
+finish

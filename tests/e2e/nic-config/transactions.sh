@@ -1,0 +1,301 @@
+#!/usr/bin/env bash
+# nic-config's transactions on this machine's kernel: interfaces in a network namespace, mlx5's places in a tree laid out after
+# MLNX_OFED (drivers/net/ethernet/mellanox/mlx5/core/en_sysfs.c) at one, upstream's at the other. Every write fails once with each error, and is followed once by
+# SIGKILL; the machine must be as before.
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/../lib.sh"
+
+if [ "${1:-}" != --inside ]; then
+    if ! why=$(unshare --net --mount true 2>&1); then
+        skip "transactions" "no namespaces here: $why"
+        finish
+    fi
+    trap - EXIT
+    rm -rf "$SCRATCH"
+    exec unshare --net --mount --fork --kill-child "$0" --inside
+fi
+
+nic_config() { "$BUILD/nic-config" --journal "$SCRATCH/state/journal" --root "$SCRATCH/root" "$@"; }
+
+# ---- the machine ------------------------------------------------------------------------------------------------------
+
+put() { # PATH VALUE
+    mkdir -p "$(dirname "$SCRATCH/root/$1")"
+    echo "$2" >"$SCRATCH/root/$1"
+}
+
+lay_out_tree() {
+    local net=sys/class/net/mlx0 point priority pair
+    rm -rf "$SCRATCH/root"
+    for point in roce_rp roce_np; do
+        for priority in 0 1 2 3 4 5 6 7; do put $net/ecn/$point/enable/$priority 1; done
+    done
+    for pair in clamp_tgt_rate=0 clamp_tgt_rate_after_time_inc=1 rpg_time_reset=300 rpg_byte_reset=32767 rpg_threshold=1 \
+        rpg_ai_rate=5 rpg_hai_rate=50 rpg_max_rate=0 rpg_min_dec_fac=50 rpg_min_rate=1 rpg_gd=11 rate_to_set_on_first_cnp=0 \
+        dce_tcp_g=1019 dce_tcp_rtt=1 rate_reduce_monitor_period=4 initial_alpha_value=1023; do
+        put "$net/ecn/roce_rp/${pair%=*}" "${pair#*=}"
+    done
+    for pair in min_time_between_cnps=4 cnp_dscp=48 cnp_802p_prio=6; do put "$net/ecn/roce_np/${pair%=*}" "${pair#*=}"; done
+    mkdir -p "$SCRATCH/root/sys/devices/0000:41:00.0" "$SCRATCH/root/sys/bus/pci/drivers/mlx5_core"
+    ln -s ../../../devices/0000:41:00.0 "$SCRATCH/root/$net/device"
+    ln -s ../../bus/pci/drivers/mlx5_core "$SCRATCH/root/sys/devices/0000:41:00.0/driver"
+    put sys/class/net/mlx1/speed 25000
+    lay_out_upstream
+}
+
+# The other interface as upstream's drivers show it: linux drivers/infiniband/hw/mlx5/cong.c, drivers/infiniband/core/cma_configfs.c.
+lay_out_upstream() {
+    local net=sys/class/net/mlx1 pair
+    mkdir -p "$SCRATCH/root/sys/devices/0000:61:00.0/infiniband/mlx5_1"
+    ln -s ../../../devices/0000:61:00.0 "$SCRATCH/root/$net/device"
+    ln -s ../../bus/pci/drivers/mlx5_core "$SCRATCH/root/sys/devices/0000:61:00.0/driver"
+    for pair in rp_clamp_tgt_rate=0 rp_clamp_tgt_rate_ati=1 rp_time_reset=300 rp_byte_reset=32767 rp_threshold=1 rp_ai_rate=5 rp_hai_rate=50 \
+        rp_max_rate=0 rp_min_dec_fac=50 rp_min_rate=1 rp_gd=11 rp_rate_to_set_on_first_cnp=0 rp_dce_tcp_g=1019 rp_dce_tcp_rtt=1 \
+        rp_rate_reduce_monitor_period=4 rp_initial_alpha_value=1023 np_min_time_between_cnps=2 np_cnp_dscp=48 np_cnp_prio_mode=0 np_cnp_prio=6; do
+        put "sys/kernel/debug/mlx5/0000:61:00.0/cc_params/${pair%=*}" "${pair#*=}"
+    done
+    put sys/kernel/config/rdma_cm/mlx5_1/ports/1/default_roce_tos 0
+}
+
+make_machine() {
+    lay_out_tree
+    ip link add mlx0 type veth peer name mlx1
+    ip link set mlx0 mtu 1600
+    # an interface that was never up has no qdisc yet
+    ip link set mlx0 up
+    ip link set mlx0 down
+    ip link set mlx1 up
+}
+
+# Everything that a set may change, as other programs see it. A file and what is written to it differ by a newline.
+picture() {
+    ip -j -d link show | jq -S '[.[] | {ifname, mtu, up: (.flags | index("UP") != null), master,
+        kind: .linkinfo.info_kind, stp: .linkinfo.info_data.stp_state}] | sort_by(.ifname)'
+    tc qdisc show | sed 's/refcnt [0-9]*//'
+    (cd "$SCRATCH/root" && find . -type f | LC_ALL=C sort | while read -r file; do echo "$file $(cat "$file")"; done)
+}
+
+document() {
+    cat <<'JSON'
+{ "schema": 1, "interfaces": {
+    "br-cp": { "kind": "bridge", "mtu": 4200, "up": true },
+    "mlx0": { "mtu": 4200, "up": true, "bridge": "br-cp", "ecn": [0],
+              "dcqcn": { "rp": { "clamp_tgt_rate": true, "rpg_ai_rate": 40, "rpg_min_rate": 100 },
+                         "np": { "min_time_between_cnps": 50, "cnp_dscp": 40 } } },
+    "mlx1": { "mtu": 4200, "traffic_class": 106,
+              "dcqcn": { "rp": { "rpg_ai_rate": 20, "dce_tcp_g": 1000 }, "np": { "min_time_between_cnps": 0, "cnp_802p_prio": 7 } } } } }
+JSON
+}
+
+same_picture() { picture | diff "$SCRATCH/first" -; }
+
+# ---- the walks --------------------------------------------------------------------------------------------------------
+
+# Every write in turn answered with an error.
+walk_errors() { # ERROR
+    local step=0 status bad=""
+    while :; do
+        step=$((step + 1))
+        nic_config set --fault "$step:$1" "$SCRATCH/doc.json" >"$SCRATCH/out" 2>"$SCRATCH/err"
+        status=$?
+        [ $status = 0 ] && break
+        [ $status = 3 ] && [ "$(jq .undone "$SCRATCH/out")" = true ] || bad+="step $step: exit $status, $(cat "$SCRATCH/err"); "
+        same_picture >"$SCRATCH/diff" || bad+="step $step: $(cat "$SCRATCH/diff"); "
+        [ ! -e "$SCRATCH/state/journal" ] || bad+="step $step: the journal is left; "
+        [ $step -lt 60 ] || break
+    done
+    nic_config restore >"$SCRATCH/out" 2>&1 || bad+="the restore after the walk failed; "
+    same_picture >"$SCRATCH/diff" || bad+="the restore after the walk left: $(cat "$SCRATCH/diff")"
+    STEPS=$((step - 1))
+    if [ -z "$bad" ] && [ $STEPS -ge 10 ]; then ok "$1 at each of $STEPS writes leaves the machine as it was"; else nok "$1 at each write leaves the machine as it was" "$STEPS steps; $bad"; fi
+}
+
+# SIGKILL after every write; then restore, which is killed after its first write, and run again.
+walk_kills() {
+    local step status bad=""
+    for ((step = 1; step <= STEPS; step++)); do
+        (nic_config set --fault "$step:kill" "$SCRATCH/doc.json") >"$SCRATCH/out" 2>&1
+        status=$?
+        [ $status = 137 ] || bad+="step $step: exit $status; "
+        nic_config restore >"$SCRATCH/out" 2>"$SCRATCH/err" || bad+="step $step: restore: $(cat "$SCRATCH/err"); "
+        same_picture >"$SCRATCH/diff" || bad+="step $step: $(cat "$SCRATCH/diff"); "
+    done
+    if [ -z "$bad" ]; then ok "SIGKILL after each of $STEPS writes, then restore: as it was"; else nok "SIGKILL after each write, then restore: as it was" "$bad"; fi
+}
+
+walk_killed_restores() {
+    local step=0 status bad=""
+    while :; do
+        step=$((step + 1))
+        nic_config set "$SCRATCH/doc.json" >/dev/null 2>&1 || bad+="step $step: the set failed; "
+        (nic_config restore --fault "$step:kill") >"$SCRATCH/out" 2>&1
+        status=$?
+        [ $status = 0 ] && break
+        [ $status = 137 ] || bad+="step $step: exit $status; "
+        nic_config restore >"$SCRATCH/out" 2>"$SCRATCH/err" || bad+="step $step: $(cat "$SCRATCH/err"); "
+        same_picture >"$SCRATCH/diff" || bad+="step $step: $(cat "$SCRATCH/diff"); "
+        [ $step -lt 60 ] || break
+    done
+    if [ -z "$bad" ] && [ $step -gt 10 ]; then ok "SIGKILL after each of $((step - 1)) writes of a restore, then restore again: as it was"; else nok "a killed restore is run again" "$bad"; fi
+}
+
+# ---- one by one -------------------------------------------------------------------------------------------------------
+
+say() { echo "{\"schema\":1,\"interfaces\":$1}"; }
+
+test_applies() {
+    check_exit 1 "diff says that the machine differs" nic_config diff "$SCRATCH/doc.json"
+    check_exit 0 "plan" nic_config plan "$SCRATCH/doc.json"
+    check "plan writes nothing" same_picture
+    check_exit 0 "set" nic_config set "$SCRATCH/doc.json"
+    # shellcheck disable=SC2016  # jq's variables
+    check "every value is read back as wanted" jq -e '. as $o | [$o.wanted.interfaces | paths(scalars)] |
+        all(. as $p | ($o.wanted.interfaces | getpath($p)) == ($o.read_back.interfaces | getpath($p)))' "$SCRATCH/out"
+    check "OFED's and upstream's places are named" jq -e '[.changes[] | select(.setting == "dcqcn") | .interface + " " + .place] | length == 2 and
+        any(test("mlx0 .*MLNX_OFED")) and any(test("mlx1 .*debug/mlx5/0000:61:00.0/cc_params .upstream"))' "$SCRATCH/out"
+    check "upstream's files hold it" test "$(cd "$SCRATCH/root/sys/kernel" &&
+        grep -h '' debug/mlx5/0000:61:00.0/cc_params/{rp_ai_rate,rp_dce_tcp_g,np_min_time_between_cnps,np_cnp_prio} \
+            config/rdma_cm/mlx5_1/ports/1/default_roce_tos | paste -sd,)" = 20,1000,0,7,106
+    check "the bridge forwards at once" bash -c "ip -j -d link show br-cp | jq -e '.[0].linkinfo.info_data.stp_state == 0'"
+    check "ip sees port and MTU" bash -c "ip -j link show mlx0 | jq -e '.[0].mtu == 4200 and .[0].master == \"br-cp\"'"
+    check "ECN is on for priority 0 alone" test "$(cat "$SCRATCH"/root/sys/class/net/mlx0/ecn/roce_np/enable/? | tr -d '\n')" = 10000000
+    check_exit 0 "diff says that there is no difference" nic_config diff "$SCRATCH/doc.json"
+    check_exit 3 "another set is refused while the journal is open" nic_config set "$SCRATCH/doc.json"
+    check_says "and says what to do" "restore .*or keep.* --continue" "$SCRATCH/err"
+}
+
+test_continues() {
+    say '{"mlx0":{"mtu":2000,"dcqcn":{"rp":{"rpg_ai_rate":80}}},"mlx1":{"up":false}}' >"$SCRATCH/cell.json"
+    check_exit 0 "a second cell goes on" nic_config set --continue "$SCRATCH/cell.json"
+    check_exit 3 "a third that fails" nic_config set --continue --fault 2:EIO "$SCRATCH/doc.json"
+    check "goes back to the second" bash -c "ip -j link show mlx0 | jq -e '.[0].mtu == 2000' && grep -qx 80 '$SCRATCH/root/sys/class/net/mlx0/ecn/roce_rp/rpg_ai_rate'"
+    check_exit 0 "restore" nic_config restore
+    check "goes back to the first state" same_picture
+    check "and says what it did" jq -e '.restored | length > 5 and all(has("interface") and has("setting") and has("found") and has("put_back"))' "$SCRATCH/out"
+    check_exit 0 "restore again has nothing to do" nic_config restore
+    check "and says so" jq -e '.restored == [] and (has("since_ns") | not)' "$SCRATCH/out"
+}
+
+# The journal after a reboot, torn, of a device that went.
+test_journals() {
+    local journal=$SCRATCH/state/journal
+    nic_config set "$SCRATCH/doc.json" >/dev/null
+    sed -i 's/"boot":"[^"]*"/"boot":"of-another-time"/' "$journal"
+    printf '{"type":"write","interface":"mlx0","kn' >>"$journal"
+    check_exit 0 "restore after a reboot, with the last line torn" nic_config restore
+    check "says that the machine was rebooted" jq -e '.rebooted == true' "$SCRATCH/out"
+    check "all is as it was" same_picture
+    nic_config set "$SCRATCH/doc.json" >/dev/null
+    sed -i 's/"pci":"0000:41:00.0"/"pci":"0000:61:00.0"/' "$journal"
+    check_exit 0 "restore when the name is another device's" nic_config restore
+    check "leaves that device alone and says so" jq -e '.gone[0].interface == "mlx0" and (.restored | all(.interface != "mlx0"))' "$SCRATCH/out"
+    ip link del mlx0
+    make_machine
+    check "(the machine is made anew)" same_picture
+    echo 'not a journal' >"$journal"
+    check_exit 3 "a broken journal is refused" nic_config restore
+    check_says "by its line" "journal.*line 1" "$SCRATCH/err"
+    check_exit 0 "and kept away from get" nic_config --journal "$SCRATCH/none" get mlx0
+    rm "$journal"
+    mkdir -p "$SCRATCH/state"
+    (flock 9 && check_exit 3 "two at a time are refused" nic_config set "$SCRATCH/doc.json") 9>"$journal"
+    TAP_COUNT=$((TAP_COUNT + 1))
+    check_says "with the reason" "another nic-config is at work" "$SCRATCH/err"
+}
+
+# A machine that really refuses: no RED in this kernel or no privilege.
+test_real_refusals() {
+    say '{"mlx0":{"mtu":3000,"red":{"limit":"2MB","min":"50kB","max":"200kB"}}}' >"$SCRATCH/red.json"
+    if nic_config set "$SCRATCH/red.json" >"$SCRATCH/out" 2>"$SCRATCH/err"; then
+        nic_config restore >/dev/null
+        skip "a qdisc that the kernel lacks" "this kernel has sch_red"
+    else
+        check "a qdisc that the kernel lacks: all is undone" jq -e '.undone == true and (.changes[0].setting == "mtu")' "$SCRATCH/out"
+    fi
+    check "and nothing is left" same_picture
+    check_exit 3 "without privilege the first write is refused" setpriv --bounding-set -net_admin --inh-caps -net_admin \
+        "$BUILD/nic-config" --journal "$SCRATCH/state/journal" --root "$SCRATCH/root" set "$SCRATCH/doc.json"
+    check_says "with the kernel's words" "Operation not permitted" "$SCRATCH/err"
+    check "and nothing is changed" same_picture
+}
+
+# With a carrier, a change of MTU is followed by a look at the link of some tenths of a second: time for a signal.
+test_interrupt() {
+    local pid
+    ip link set mlx0 up
+    say '{"mlx0":{"mtu":2000,"ecn":[3]},"mlx1":{"mtu":2000}}' >"$SCRATCH/slow.json"
+    "$BUILD/nic-config" --journal "$SCRATCH/state/journal" --root "$SCRATCH/root" set "$SCRATCH/slow.json" \
+        >"$SCRATCH/out" 2>"$SCRATCH/err" &
+    pid=$!
+    until grep -qs '"knob":"mtu"' "$SCRATCH/state/journal" || ! kill -0 $pid 2>/dev/null; do :; done
+    kill -TERM $pid
+    wait $pid
+    check "SIGTERM in the middle: exit code 130, undone" test "$? $(jq .undone "$SCRATCH/out")" = "130 true"
+    ip link set mlx0 down
+    check "and all is as it was" same_picture
+}
+
+test_documents() {
+    say '{"mlx0":{"mut":4200}}' >"$SCRATCH/bad.json"
+    check_exit 2 "a misspelt key is refused" nic_config set "$SCRATCH/bad.json"
+    check_says "with the nearest known one" 'interfaces.mlx0.*"mut".*mean "mtu"' "$SCRATCH/err"
+    say '{"mlx0":{"pfc":[8]}}' >"$SCRATCH/bad.json"
+    check_exit 2 "a priority out of range is refused" nic_config set "$SCRATCH/bad.json"
+    say '{"no/such":{"mtu":4200}}' >"$SCRATCH/bad.json"
+    check_exit 2 "a name that no interface can have is refused" nic_config set "$SCRATCH/bad.json"
+    say '{"mlx9":{"mtu":4200}}' >"$SCRATCH/bad.json"
+    check_exit 3 "an interface that is not there" nic_config set "$SCRATCH/bad.json"
+    check_says "is named" "there is no interface mlx9" "$SCRATCH/err"
+    say '{"mlx0":{"mtu":4200,"pfc":[0]}}' >"$SCRATCH/bad.json"
+    check_exit 3 "a setting without a place on this machine" nic_config set "$SCRATCH/bad.json"
+    check_says "is named with the reason" "mlx0: pfc cannot be set: .*Operation not supported.*--skip-missing" "$SCRATCH/err"
+    check_exit 0 "--skip-missing leaves it out" nic_config set --skip-missing "$SCRATCH/bad.json"
+    check "and names it" jq -e '.skipped == [.skipped[0]] and .skipped[0].setting == "pfc"' "$SCRATCH/out"
+    nic_config restore >/dev/null
+    say '{"mlx0":{"dcqcn":{"np":{"cnp_prio_mode":1}}}}' >"$SCRATCH/bad.json"
+    check_exit 3 "a parameter that only upstream has" nic_config set "$SCRATCH/bad.json"
+    check_says "is named" "dcqcn.np.cnp_prio_mode: the driver has no such parameter .*MLNX_OFED" "$SCRATCH/err"
+    say '{"mlx0":{"mtu":65536}}' >"$SCRATCH/bad.json"
+    check_exit 3 "an MTU that the device does not take" nic_config set "$SCRATCH/bad.json"
+    check_says "is named with its range" "mlx0: mtu 65536: the device takes 68 to 65535" "$SCRATCH/err"
+    echo broken >"$SCRATCH/root/sys/class/net/mlx0/ecn/roce_rp/rpg_gd"
+    say '{"mlx0":{"dcqcn":{"rp":{"rpg_ai_rate":9}}}}' >"$SCRATCH/bad.json"
+    check_exit 3 "a setting that cannot be read is not written" nic_config set --skip-missing "$SCRATCH/bad.json"
+    check_says "with the reason" 'dcqcn could not be read: .*rpg_gd: "broken" is not a number' "$SCRATCH/err"
+    say '{"mlx0":{"mtu":1800}}' >"$SCRATCH/bad.json"
+    check_exit 0 "but is not in the way of others" nic_config set "$SCRATCH/bad.json"
+    nic_config restore >/dev/null
+    echo 11 >"$SCRATCH/root/sys/class/net/mlx0/ecn/roce_rp/rpg_gd"
+    check_exit 2 "an unknown command" nic_config sett "$SCRATCH/bad.json"
+    check_says "is answered with the nearest" 'did you mean "set"' "$SCRATCH/err"
+    nic_config get mlx0 >"$SCRATCH/got.json"
+    check_exit 0 "what get prints, diff takes" nic_config diff "$SCRATCH/got.json"
+    check "none of these changed anything" same_picture
+}
+
+test_keep() {
+    say '{"mlx0":{"mtu":2500}}' >"$SCRATCH/keep.json"
+    nic_config set "$SCRATCH/keep.json" >/dev/null
+    check_exit 0 "keep" nic_config keep
+    check_exit 0 "restore after keep has nothing to do" nic_config restore
+    check "the setting stays" bash -c "ip -j link show mlx0 | jq -e '.[0].mtu == 2500'"
+}
+
+# the journal is synced often: a disk would only make that slow
+mkdir -p "$SCRATCH/state"
+mount -t tmpfs tmpfs "$SCRATCH/state"
+at_exit umount "$SCRATCH/state"
+make_machine
+picture >"$SCRATCH/first"
+document >"$SCRATCH/doc.json"
+test_applies
+test_continues
+for error in EOPNOTSUPP EPERM EBUSY ERANGE; do walk_errors $error; done
+walk_kills
+walk_killed_restores
+test_journals
+test_real_refusals
+test_interrupt
+test_documents
+test_keep
+finish

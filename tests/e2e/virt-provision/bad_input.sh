@@ -1,0 +1,158 @@
+#!/bin/bash
+# virt-provision given what cannot be: a sentence with the thing, the reason and what to do; nothing is changed.
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/../lib.sh"
+
+# a tree of its own, so that profiles can be wrong; the program finds it beside itself
+TREE=$SCRATCH/tree
+mkdir -p "$TREE/build" "$TREE/guest-setup/profiles" "$SCRATCH/images"
+cp "$BUILD/virt-provision" "$TREE/build/"
+cp -r "$ROOT/guest-setup/profiles/debian-12-softroce" "$TREE/guest-setup/profiles/"
+cp "$ROOT/guest-setup/build-image" "$TREE/guest-setup/"
+export HARNESS_IMAGES=$SCRATCH/images
+LAB=$SCRATCH/lab.json
+
+lab() { # JQ_FILTER: the soft pair, changed
+    jq "$1" "$ROOT/labs/soft-pair.json" > "$LAB"
+}
+
+profile() { # NAME JQ_FILTER: the soft profile, changed
+    rm -rf "$TREE/guest-setup/profiles/$1"
+    cp -r "$ROOT/guest-setup/profiles/debian-12-softroce" "$TREE/guest-setup/profiles/$1"
+    jq ".name = \"$1\" | $2" "$ROOT/guest-setup/profiles/debian-12-softroce/profile.json" > "$TREE/guest-setup/profiles/$1/profile.json"
+}
+
+says() { # EXIT WHAT PATTERN COMMAND...
+    local code=$1 what=$2 pattern=$3
+    shift 3
+    check_exit "$code" "$what: exit status $code" "$TREE/build/virt-provision" --lab "$LAB" "$@"
+    check_says "$what: it is said" "$pattern" "$SCRATCH/err"
+}
+
+lab .
+says 2 "an unknown command" 'unknown command "rebuidl": did you mean "rebuild"\?' rebuidl
+says 2 "an unknown option" 'unknown option --form' rebuild --form x
+says 2 "an unknown host" 'lab soft-pair has no guest "c": it has a, b' rebuild c
+says 3 "no daemon" 'libvirt at qemu\+unix:///system\?socket=/nowhere/s does not answer .*guest-setup/soft-lab' \
+    status --lab <(jq '.uri = "qemu+unix:///system?socket=/nowhere/s"' "$ROOT/labs/soft-pair.json")
+lab '.uri = "qemv:///system"'
+says 3 "a wrong URI" '"qemv:///system" is not a URI of libvirt.s QEMU driver: expected one such as qemu:///system' status
+lab '.driver = "ssh" | .hosts = {a: {ssh: "x"}, b: {ssh: "y"}} | del(.uri, .management)'
+says 2 "a lab without guests" 'is reached by "ssh": virt-provision makes guests of labs whose driver is "libvirt"' rebuild
+lab 'del(.hosts.a.profile)'
+says 2 "a host without profile" 'hosts.a: profile is missing: a guest needs domain and profile' rebuild
+lab '.hosts.b.domain = .hosts.a.domain'
+says 2 "one domain for two hosts" 'hosts.b.domain: soft-pair-a is the domain of host a already' rebuild
+lab '.hosts.a.profile = "debian-13"'
+says 2 "an unknown profile" 'there is no profile "debian-13"' xml a
+lab '.hosts.a.profile = "../x"'
+says 2 "a profile that is a path" '"../x" is not the name of a profile' xml a
+lab '.name = "../../etc"'
+says 2 "a lab name that is a path" '"../../etc" cannot be a lab.s name' rebuild
+lab '.pool = "images"'
+says 2 "a pool that is no absolute path" 'pool: "images" is not an absolute path' xml a
+lab '.management.subnet = "198.51.100.1/26"'
+says 2 "a subnet that is none" 'management.subnet: "198.51.100.1/26" is not an IPv4 network' xml a
+lab '.hosts.a += {vcpus: 4, pin: {vcpus: "0-2"}}'
+says 2 "pins that do not fit" 'hosts.a.pin.vcpus: "0-2" are 3 CPUs: expected 4' xml a
+
+# ---- devices
+lab '.hosts.a.nic.pci = "0000:ee:1f.7"'
+says 3 "a device that is absent" 'host a: this machine has no PCI device 0000:ee:1f.7: lspci lists those it has' devices check a
+lab '.hosts.a.nic.pci = "41:00"'
+says 3 "an address that is none" 'hosts.a.nic.pci: "41:00" is not a PCI address: expected one such as 0000:41:00.0' devices check a
+
+
+# the published machine's devices, as its sysfs would show them
+export HARNESS_SYSFS=$SCRATCH/sys
+pci_function() { # ADDRESS CLASS GROUP DRIVER
+    local at=$HARNESS_SYSFS/bus/pci/devices/$1
+    mkdir -p "$at" "$HARNESS_SYSFS/kernel/iommu_groups/$3/devices/$1" "$HARNESS_SYSFS/bus/pci/drivers/$4"
+    echo "$2" > "$at/class"
+    ln -sfn "../../../../kernel/iommu_groups/$3" "$at/iommu_group"
+    ln -sfn "../../../../bus/pci/drivers/$4" "$at/driver"
+}
+pci_function 0000:41:00.0 0x020000 30 mlx5_core
+pci_function 0000:06:00.0 0x030000 13 nouveau
+pci_function 0000:06:00.1 0x040300 13 snd_hda_intel
+mkdir -p "$HARNESS_SYSFS/bus/pci/devices/0000:41:00.0/net/enp65s0f0np0"
+echo down > "$HARNESS_SYSFS/bus/pci/devices/0000:41:00.0/net/enp65s0f0np0/operstate"
+jq . "$ROOT/labs/geforce-pair.json" > "$LAB"
+cp -r "$ROOT"/guest-setup/{profiles,bundles,rocky} "$TREE/guest-setup/"
+check_exit 0 "devices that are free" "$TREE/build/virt-provision" --lab "$LAB" devices check a
+check_says "... are counted: the port and both functions of the GPU" 'a: 3 functions can be passed through' "$SCRATCH/err"
+echo up > "$HARNESS_SYSFS/bus/pci/devices/0000:41:00.0/net/enp65s0f0np0/operstate"
+says 3 "a port that the machine uses" '0000:41:00.0 is in use by the machine itself, its interface enp65s0f0np0 is up: take the interface down' devices check a
+echo down > "$HARNESS_SYSFS/bus/pci/devices/0000:41:00.0/net/enp65s0f0np0/operstate"
+pci_function 0000:06:00.2 0x0c0330 13 xhci_hcd
+says 3 "a GPU with fewer functions in the lab than it has" 'hosts.a.gpu.functions: 2, but the machine shows 3 at 0000:06:00.0' devices check a
+pci_function 0000:05:00.0 0x010802 30 nvme
+rm -r "$HARNESS_SYSFS/bus/pci/devices/0000:06:00.2" "$HARNESS_SYSFS/kernel/iommu_groups/13/devices/0000:06:00.2"
+says 3 "a port in a group with something that the machine uses" '0000:41:00.0 shares IOMMU group 30 with 0000:05:00.0, which the machine uses \(driver nvme\)' devices check a
+unset HARNESS_SYSFS
+
+# ---- profiles
+lab '.hosts.a.profile = "bad"'
+profile bad '.boott = "disk"'
+says 2 "an unknown key of a profile" 'profile.json: document: unknown key "boott"; did you mean "boot"\?' xml a
+profile bad '.image = {url: "https://example.org/x.qcow2"}'
+says 2 "an image without checksum" 'image.sha256 is missing: what is fetched must be checked' xml a
+profile bad .
+chmod -x "$TREE/guest-setup/profiles/bad/steps/10-programs"
+says 2 "a step that cannot be run" 'steps/10-programs is not executable: chmod \+x it' xml a
+
+# ---- images
+head -c 100000 /dev/urandom > "$SCRATCH/disk.qcow2"
+sum=$(sha256sum "$SCRATCH/disk.qcow2" | cut -d' ' -f1)
+wrong=$(printf '%064d' 0)
+profile fetched ".boot = \"disk\" | .image = {url: \"file://$SCRATCH/disk.qcow2\", sha256: \"$wrong\"}"
+if command -v curl > /dev/null; then
+    says 2 "a wrong checksum" "the checksum \(SHA-256\) of the image is $sum: expected $wrong; it was removed" image fetch fetched
+    check "what failed its check is not kept" test -z "$(find "$SCRATCH/images" -name 'fetched*')"
+    profile fetched ".boot = \"disk\" | .image = {url: \"file://$SCRATCH/disk.qcow2\", sha256: \"$sum\"}"
+    check_exit 0 "an image with the right checksum is kept" "$TREE/build/virt-provision" image fetch fetched
+    check "and is what was fetched" cmp "$SCRATCH/disk.qcow2" "$(cat "$SCRATCH/out")"
+    xz -k "$SCRATCH/disk.qcow2"
+    sum=$(sha256sum "$SCRATCH/disk.qcow2.xz" | cut -d' ' -f1)
+    profile packed ".boot = \"disk\" | .image = {url: \"file://$SCRATCH/disk.qcow2.xz\", sha256: \"$sum\"}"
+    check_exit 0 "a packed image is unpacked" "$TREE/build/virt-provision" image fetch packed
+    check "after its check" cmp "$SCRATCH/disk.qcow2" "$(cat "$SCRATCH/out")"
+    profile fetched ".boot = \"disk\" | .image = {url: \"file://$SCRATCH/absent\", sha256: \"$wrong\"}"
+    says 2 "an image that is not there" "fetching file://$SCRATCH/absent: " image fetch fetched
+    if command -v python3 > /dev/null; then
+        "$ROOT/tests/e2e/rocky/cutting-server" "$SCRATCH" disk.qcow2 "$SCRATCH/requests" > "$SCRATCH/port" &
+        at_exit kill $!
+        until [ -s "$SCRATCH/port" ]; do sleep 0.1; done
+        sum=$(sha256sum "$SCRATCH/disk.qcow2" | cut -d' ' -f1)
+        profile cut ".boot = \"disk\" | .image = {url: \"https://$(basename "$SCRATCH").example.org/disk.qcow2\", sha256: \"$sum\"}"
+        ln -s . "$SCRATCH/$(basename "$SCRATCH").example.org"
+        HARNESS_MIRROR=http://127.0.0.1:$(cat "$SCRATCH/port")/
+        export HARNESS_MIRROR
+        says 2 "an image that is cut off on its way" "fetching $HARNESS_MIRROR.*/disk.qcow2: .*; what came is kept and continued next time" image fetch cut
+        check_exit 0 "is fetched on" "$TREE/build/virt-provision" image fetch cut
+        check "and whole" cmp "$SCRATCH/disk.qcow2" "$(cat "$SCRATCH/out")"
+        check_says "from where it was cut" '^206 .*/disk.qcow2' "$SCRATCH/requests"
+        rm "$(cat "$SCRATCH/out")"
+        cp "$SCRATCH/disk.qcow2" "$(cat "$SCRATCH/out").part"
+        : > "$SCRATCH/requests"
+        check_exit 0 "one that came whole before its program was killed" "$TREE/build/virt-provision" image fetch cut
+        check "is not fetched again" test ! -s "$SCRATCH/requests"
+        rm "$(cat "$SCRATCH/out")"
+        head -c 200000 /dev/urandom > "$(cat "$SCRATCH/out").part"
+        check_exit 0 "a part that is longer than the whole is fetched afresh" "$TREE/build/virt-provision" image fetch cut
+        check "and right" cmp "$SCRATCH/disk.qcow2" "$(cat "$SCRATCH/out")"
+        rm "$(cat "$SCRATCH/out")"
+        head -c 50000 /dev/urandom > "$(cat "$SCRATCH/out").part"
+        says 2 "a part that is no part of it" 'the checksum \(SHA-256\) of the image is .*it was removed' image fetch cut
+        check_exit 0 "is removed, and the image fetched afresh" "$TREE/build/virt-provision" image fetch cut
+        unset HARNESS_MIRROR
+    else
+        skip "an image that is cut off on its way" "python3 is missing"
+    fi
+else
+    skip "fetching images" "curl is not installed"
+fi
+says 2 "fetching what is built" 'the image of profile debian-12-softroce is built' image fetch debian-12-softroce
+check_exit 0 "images are listed" "$TREE/build/virt-provision" image list
+
+finish

@@ -1,0 +1,53 @@
+#!/bin/bash
+# The cache of built images: found by the recipe's content; the four that were used last stay, and any that is in use.
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/../lib.sh"
+
+export HARNESS_IMAGES=$SCRATCH/images
+TREE=$SCRATCH/tree
+RECIPE=$TREE/profiles/little/image
+mkdir -p "$RECIPE"
+cp "$ROOT/guest-setup/build-image" "$TREE/"
+# shellcheck disable=SC2016 # the recipe expands it
+printf '#!/bin/sh\necho made >> "$MADE"\necho x > "$1/base.qcow2"\n' > "$RECIPE/build"
+chmod +x "$RECIPE/build"
+export MADE=$SCRATCH/made
+
+image() { # NUMBER: the image of that recipe; its folder is printed
+    echo "$1" > "$RECIPE/number"
+    "$TREE/build-image" little 2> "$SCRATCH/err"
+}
+used_at() { touch -d "2026-01-01 00:00:0$2" "$1/complete"; }
+there() { printf '%s' "$([ -d "$1" ] && echo there)"; }
+
+if ! one=$(image 1); then
+    skip "the cache of images" "$(cat "$SCRATCH/err")"
+    finish
+fi
+check "the image is made by its recipe" test -s "$one/base.qcow2"
+check "a second time it is found" test "$(image 1)" = "$one"
+check "... not made again" test "$(wc -l < "$MADE")" = 1
+two=$(image 2)
+three=$(image 3)
+four=$(image 4)
+used_at "$one" 1
+used_at "$two" 2
+used_at "$three" 3
+used_at "$four" 4
+image 1 > /dev/null # finding it is using it
+exec 5< "$three/complete"
+flock --shared 5
+five=$(image 5)
+check "of five recipes the one that was not used for longest goes" test -z "$(there "$two")"
+check "... the others stay" test "$(there "$one")$(there "$three")$(there "$four")$(there "$five")" = theretheretherethere
+image 6 > /dev/null
+check "one that is in use stays" test "$(there "$three")" = there
+exec 5<&-
+image 7 > /dev/null
+check "until it is not" test -z "$(there "$three")"
+printf '#!/bin/sh\necho no such package >&2\nexit 1\n' > "$RECIPE/build"
+check_exit 3 "a recipe that fails" "$TREE/build-image" little
+check_says "... is told with its last words" 'no such package' "$SCRATCH/err"
+check_says "... and where all of it is" 'the image of little was not built; all of it is in .*/little.log' "$SCRATCH/err"
+check "... and leaves nothing half-made" test -z "$(find "$HARNESS_IMAGES" -name '.build*')"
+finish
