@@ -1,6 +1,7 @@
 # One Makefile for everything; products go to build/ (build/sanitize/ with SANITIZE=1).
 #   make run     packages, build, ./harness run scenarios/pfc-bidir.json, report
-#   make check   packages, build, every test that this machine can run
+#   make test    packages, build, unit tests and the end-to-end tests that need no guest: about a minute
+#   make check   packages, build, every test that this machine can run, sanitized programs and guests too
 # Others: all deps lint bench fuzz soft-lab install clean
 
 VERSION := 0.1.0
@@ -16,6 +17,11 @@ SANITIZERS := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-
 OPTIMISE   := -O1
 # with sanitizers the compiler knows less of ranges, and warns of what cannot happen
 UNSURE     := -Wno-format-truncation -Wno-maybe-uninitialized -Wno-stringop-overflow
+else ifeq ($(SANITIZE),fuzzer)
+B := build/libfuzzer
+CC := clang
+SANITIZERS := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+OPTIMISE   := -O1
 endif
 OPTIMISE ?= -O2
 
@@ -66,9 +72,9 @@ archive   = $(B)/lib$(1).a
 present   = $(foreach r,$(1),$(if $(call of_room,$(r)),$(call archive,$(r))))
 BUILT    := $(foreach p,$(PROGRAMS),$(if $(wildcard $($(p)_MAIN)),$(B)/$(p)))
 
-UNIT     := $(addprefix $(B)/tests/,$(notdir $(basename $(wildcard tests/unit/*/test_*.c))))
+UNIT     := $(wildcard tests/unit/*/test_*.c)
 BENCHES  := $(patsubst bench/%.c,$(B)/bench/%,$(wildcard bench/bench_*.c))
-FUZZERS  := $(addprefix $(B)/fuzz/,$(notdir $(basename $(wildcard tests/fuzz/*/fuzz_*.c))))
+FUZZERS  := $(wildcard tests/fuzz/*/fuzz_*.c)
 
 all: $(BUILT) links
 
@@ -100,31 +106,50 @@ $(B)/$(1): $(patsubst %.c,$(O)/%.o,$($(1)_MAIN)) $(call present,$($(1)_ROOMS))
 endef
 $(foreach p,$(PROGRAMS),$(eval $(call program_rule,$(p))))
 
-# A unit test links every archive; cmocka prints TAP.
+# All unit tests are one program, and all fuzzers another, linked with every archive. Each file is whole in itself, with a main() or
+# a LLVMFuzzerTestOneInput(): the build gives that function the file's name, and writes the table of them.
 ALL_ARCHIVES := $(call present,harness reports sim guest-setup remote collectors nic-config traffic lib)
 ALL_LIBS     := -lvirt -lxml2 -lmnl -libverbs -lrdmacm -ljansson -ldl -lm
-define unit_rule
-$(B)/tests/$(notdir $(basename $(1))): $(O)/$(basename $(1)).o $(ALL_ARCHIVES)
+objects_of    = $(patsubst %.c,$(O)/%.o,$(1))
+link_all      = $(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) -Wl,--start-group $(ALL_ARCHIVES) -Wl,--end-group
+
+$(foreach t,$(UNIT),$(eval $(O)/$(basename $(t)).o: CPPFLAGS += -Dmain=$(notdir $(basename $(t)))))
+$(call objects_of,$(UNIT)): UNSURE += -Wno-missing-prototypes
+$(foreach t,$(FUZZERS),$(eval $(O)/$(basename $(t)).o: CPPFLAGS += -DLLVMFuzzerTestOneInput=$(notdir $(basename $(t)))))
+
+# written anew only when a name comes or goes
+define table_rule
+$(O)/tests/$(1)_table.c: FORCE
 	@mkdir -p $$(@D)
-	$$(call say,LD,$$@)
-	$(Q)$(CC) $(LDFLAGS) -o $$@ $$< -Wl,--start-group $(ALL_ARCHIVES) -Wl,--end-group -lcmocka $(ALL_LIBS)
+	@{ echo '#include "tests/$(1)/table.h"'; $$(foreach n,$(2),echo '$(1)_function $$(n);';) \
+		echo 'const struct $(1)_entry $(1)_table[] = {'; $$(foreach n,$(2),echo '    {"$$(n)", $$(n)},';) \
+		echo '    {0, 0}};'; } >$$@.new
+	@cmp -s $$@.new $$@ && rm $$@.new || mv $$@.new $$@
+$(O)/tests/$(1)_table.o: $(O)/tests/$(1)_table.c
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $$@ $$<
 endef
-$(foreach t,$(wildcard tests/unit/*/test_*.c),$(eval $(call unit_rule,$(t))))
+$(eval $(call table_rule,unit,$(sort $(notdir $(basename $(UNIT))))))
+$(eval $(call table_rule,fuzz,$(sort $(notdir $(basename $(FUZZERS))))))
+
+$(B)/tests/unit: $(call objects_of,$(UNIT) tests/unit/unit.c) $(O)/tests/unit_table.o $(ALL_ARCHIVES)
+	@mkdir -p $(@D)
+	$(call say,LD,$@)
+	$(Q)$(link_all) -lcmocka $(ALL_LIBS)
+$(B)/fuzz/fuzz: $(call objects_of,$(FUZZERS) tests/fuzz/replay.c) $(O)/tests/fuzz_table.o $(ALL_ARCHIVES)
+	@mkdir -p $(@D)
+	$(call say,LD,$@)
+	$(Q)$(link_all) $(ALL_LIBS)
+$(B)/fuzz/libfuzzer: $(call objects_of,$(FUZZERS) tests/fuzz/libfuzzer.c) $(O)/tests/fuzz_table.o $(ALL_ARCHIVES)
+	@mkdir -p $(@D)
+	$(call say,LD,$@)
+	$(Q)$(link_all) -fsanitize=fuzzer $(ALL_LIBS)
 $(B)/bench/%: $(O)/bench/%.o $(ALL_ARCHIVES)
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
-	$(Q)$(CC) $(LDFLAGS) -o $@ $< -Wl,--start-group $(ALL_ARCHIVES) -Wl,--end-group $(ALL_LIBS)
-# A fuzzer is a LLVMFuzzerTestOneInput; fuzz/replay.c drives it over files with any compiler.
-define fuzz_rule
-$(B)/fuzz/$(notdir $(basename $(1))): $(O)/$(basename $(1)).o $(O)/tests/fuzz/replay.o $(ALL_ARCHIVES)
-	@mkdir -p $$(@D)
-	$$(call say,LD,$$@)
-	$(Q)$(CC) $(LDFLAGS) -o $$@ $$(filter %.o,$$^) -Wl,--start-group $(ALL_ARCHIVES) -Wl,--end-group $(ALL_LIBS)
-endef
-$(foreach t,$(wildcard tests/fuzz/*/fuzz_*.c),$(eval $(call fuzz_rule,$(t))))
+	$(Q)$(link_all) $(ALL_LIBS)
 
-unit: $(UNIT)
-fuzzers: $(FUZZERS)
+unit: $(B)/tests/unit
+fuzzers: $(B)/fuzz/fuzz
 .SECONDARY:
 
 -include $(wildcard $(O)/*/*.d $(O)/*/*/*.d $(O)/*/*/*/*.d)
@@ -139,6 +164,9 @@ deps-check:
 run: deps
 	@$(MAKE) --no-print-directory all
 	@cd $(B) && ./harness run scenarios/pfc-bidir.json
+
+test: deps-check
+	@tests/run --quick
 
 check: deps-check
 	@tests/run
@@ -157,15 +185,12 @@ soft-lab: deps
 	@guest-setup/soft-lab
 
 # Coverage-guided fuzzing with clang's libFuzzer: make fuzz FUZZER=fuzz_units SECONDS=60
-# Some fuzzers include the source whose insides they try; it is not linked a second time.
-FUZZ_SOURCE  = $(wildcard tests/fuzz/*/$(FUZZER).c)
-FUZZ_INCLUDED = $(shell sed -n 's/^.include "\(.*\.c\)"$$/\1/p' $(FUZZ_SOURCE))
-FUZZ_SOURCES = $(filter-out $(MAINS) $(FUZZ_INCLUDED),$(SOURCES))
 fuzz:
-	@mkdir -p build/libfuzzer build/corpus/$(FUZZER)
-	clang $(CPPFLAGS) -std=c11 -g -O1 -fsanitize=fuzzer,address,undefined -pthread -o build/libfuzzer/$(FUZZER) \
-		$(FUZZ_SOURCE) $(FUZZ_SOURCES) $(ALL_LIBS)
-	build/libfuzzer/$(FUZZER) -max_total_time=$(or $(SECONDS),60) -timeout=10 build/corpus/$(FUZZER) tests/fuzz/seeds/$(FUZZER)
+	@test -n "$(wildcard tests/fuzz/*/$(FUZZER).c)" || { echo "make fuzz: FUZZER=$(FUZZER) is not one of: $(notdir $(basename $(FUZZERS)))"; exit 2; }
+	@$(MAKE) --no-print-directory SANITIZE=fuzzer build/libfuzzer/fuzz/libfuzzer
+	@mkdir -p build/corpus/$(FUZZER)
+	@ln -sf libfuzzer build/libfuzzer/fuzz/$(FUZZER)
+	build/libfuzzer/fuzz/$(FUZZER) -max_total_time=$(or $(SECONDS),60) -timeout=10 build/corpus/$(FUZZER) tests/fuzz/seeds/$(FUZZER)
 
 INSTALL ?= install
 SHARE    = $(DESTDIR)$(PREFIX)/share
@@ -190,4 +215,4 @@ clean:
 	rm -rf build
 
 .DEFAULT_GOAL := all
-.PHONY: all links unit fuzzers fuzz deps deps-check run check lint bench soft-lab clean install
+.PHONY: FORCE all links unit fuzzers fuzz deps deps-check run test check lint bench soft-lab clean install

@@ -1,7 +1,7 @@
-/* Drives a fuzzer without libFuzzer: over the files and folders named, or else over inputs made from its seeds in
+/* Drives a fuzzer without libFuzzer: fuzz NAME [FILE|FOLDER...]. Without files its inputs are made from its seeds in
  * tests/fuzz/seeds/NAME by a fixed number of random edits. Prints TAP. */
+#include "tests/fuzz/table.h"
 #include <dirent.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,8 +9,6 @@
 
 #define INPUT_LIMIT  (1u << 20)
 #define EDITS_A_SEED 4000
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* xorshift64*: the same inputs on every machine. */
 static uint64_t next_random(uint64_t *state)
@@ -59,7 +57,7 @@ static size_t edit(uint8_t *data, size_t size, size_t room, uint64_t *state)
     return size;
 }
 
-static size_t run_file(const char *path, int edits)
+static size_t run_file(fuzz_function *fuzzer, const char *path, int edits)
 {
     static uint8_t original[INPUT_LIMIT], data[INPUT_LIMIT];
     FILE *file = fopen(path, "rb");
@@ -68,7 +66,7 @@ static size_t run_file(const char *path, int edits)
     size_t size = fread(original, 1, INPUT_LIMIT / 2, file), runs = 0;
     fclose(file);
     uint64_t state = 88172645463325252u + size;
-    LLVMFuzzerTestOneInput(original, size);
+    fuzzer(original, size);
     for (; runs < (size_t)edits; runs++) {
         size_t edited = size;
         memcpy(data, original, size);
@@ -78,26 +76,26 @@ static size_t run_file(const char *path, int edits)
         uint8_t *exact = malloc(edited ? edited : 1);
         if (exact) {
             memcpy(exact, data, edited);
-            LLVMFuzzerTestOneInput(exact, edited);
+            fuzzer(exact, edited);
             free(exact);
         }
     }
     return runs + 1;
 }
 
-static size_t run_path(const char *path, int edits)
+static size_t run_path(fuzz_function *fuzzer, const char *path, int edits)
 {
     struct stat status;
     if (stat(path, &status) != 0)
         return 0;
     if (!S_ISDIR(status.st_mode))
-        return run_file(path, edits);
+        return run_file(fuzzer, path, edits);
     size_t runs = 0;
     DIR *folder = opendir(path);
     for (struct dirent *entry; folder && (entry = readdir(folder));) {
         char *inner = NULL;
         if (entry->d_name[0] != '.' && asprintf(&inner, "%s/%s", path, entry->d_name) > 0)
-            runs += run_path(inner, edits);
+            runs += run_path(fuzzer, inner, edits);
         free(inner);
     }
     if (folder)
@@ -107,14 +105,20 @@ static size_t run_path(const char *path, int edits)
 
 int main(int argc, char **argv)
 {
-    const char *name = strrchr(argv[0], '/') ? strrchr(argv[0], '/') + 1 : argv[0];
+    const struct fuzz_entry *entry = fuzz_table;
+    while (entry->name && (argc < 2 || strcmp(entry->name, argv[1]) != 0))
+        entry++;
+    if (!entry->name) {
+        fprintf(stderr, "fuzz: needs the name of a fuzzer, a file of tests/fuzz/*/ without its .c\n");
+        return 2;
+    }
     char seeds[256];
     size_t runs = 0;
-    snprintf(seeds, sizeof seeds, "tests/fuzz/seeds/%s", name);
-    for (int i = 1; i < argc; i++)
-        runs += run_path(argv[i], 0);
-    if (argc == 1)
-        runs = run_path(seeds, EDITS_A_SEED);
-    printf("%s 1 - %s: %zu inputs\n1..1\n", runs ? "ok" : "not ok", name, runs);
+    snprintf(seeds, sizeof seeds, "tests/fuzz/seeds/%s", entry->name);
+    for (int i = 2; i < argc; i++)
+        runs += run_path(entry->run, argv[i], 0);
+    if (argc == 2)
+        runs = run_path(entry->run, seeds, EDITS_A_SEED);
+    printf("%s 1 - %s: %zu inputs\n1..1\n", runs ? "ok" : "not ok", entry->name, runs);
     return runs == 0;
 }

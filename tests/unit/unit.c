@@ -1,0 +1,48 @@
+/*
+ * Runs groups of unit tests: unit [NAME...], all of them without names. Each runs in a process of its own, so that a crash, a
+ * leak or a changed signal stays in its group.
+ */
+#include "tests/unit/table.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const struct unit_entry *find(const char *name)
+{
+    for (const struct unit_entry *entry = unit_table; entry->name; entry++)
+        if (strcmp(entry->name, name) == 0)
+            return entry;
+    return NULL;
+}
+
+static int run(const struct unit_entry *entry)
+{
+    int status = 0;
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0)
+        exit(entry->run() != 0);
+    if (child < 0 || waitpid(child, &status, 0) < 0) {
+        perror(entry->name);
+        return 1;
+    }
+    if (WIFSIGNALED(status))
+        fprintf(stderr, "%s ended by signal %d\n", entry->name, WTERMSIG(status));
+    return status != 0;
+}
+
+int main(int argc, char **argv)
+{
+    int failed = 0;
+    for (int i = 1; i < argc; i++) {
+        const struct unit_entry *entry = find(argv[i]);
+        if (!entry)
+            fprintf(stderr, "%s: there is no group of unit tests with this name\n", argv[i]);
+        failed |= !entry || run(entry);
+    }
+    for (const struct unit_entry *entry = unit_table; argc == 1 && entry->name; entry++)
+        failed |= run(entry);
+    return failed;
+}
