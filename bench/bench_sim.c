@@ -3,7 +3,7 @@
  * measured on, and simulated seconds a second for the PFC experiment's pair. It runs on one core, and the time is that
  * core's: what else the machine does disturbs less.
  */
-#include "harness/run/plan.h"
+#include "harness/plan/plan.h"
 #include "harness/labs/sim/sim_config.h"
 #include "lib/clock.h"
 #include "sim/topology.h"

@@ -1,6 +1,6 @@
 /* The mark of what virt-provision has made: an element in a domain's or network's metadata. What lacks it is never touched. */
-#ifndef GUEST_SETUP_VIRT_MARK_H
-#define GUEST_SETUP_VIRT_MARK_H
+#ifndef REMOTE_MARK_H
+#define REMOTE_MARK_H
 
 #include "lib/error.h"
 #include <libvirt/libvirt.h>

@@ -91,7 +91,7 @@ struct lab_lock {
 static char *lock_path(const struct lab *lab, const struct lab_host *host, struct error *e)
 {
     struct text name = {0};
-    if (lab->driver == LAB_LIBVIRT && host->domain)
+    if (host->domain)
         text_add(&name, "locks/libvirt %s %s", lab->uri, host->domain);
     else
         text_add(&name, "locks/ssh %s", host->ssh);
@@ -160,17 +160,16 @@ static int take(const struct lab *lab, const struct lab_host *host, const char *
 struct lab_lock *lab_lock(const struct lab *lab, const char *purpose, struct error *e)
 {
     struct lab_lock *lock = calloc(1, sizeof *lock);
-    const struct lab_host *hosts = lab->hosts.items;
-    size_t count = lab->driver == LAB_SIM ? 0 : lab->hosts.count;
+    const struct lab_host *host;
     if (lock)
-        lock->fds = calloc(count + 1, sizeof *lock->fds);
+        lock->fds = calloc(lab->hosts.count + 1, sizeof *lock->fds);
     if (!lock || !lock->fds) {
         error_set(e, "out of memory");
         free(lock);
         return NULL;
     }
-    for (; lock->count < count; lock->count++) {
-        lock->fds[lock->count] = take(lab, &hosts[lock->count], purpose, e);
+    for (; (host = lab_host_at(lab, lock->count)); lock->count++) {
+        lock->fds[lock->count] = take(lab, host, purpose, e);
         if (lock->fds[lock->count] < 0) {
             lab_unlock(lock);
             return NULL;

@@ -1,6 +1,6 @@
 /* Where a lab keeps what outlives a program: its key pair, pinned host keys, states, logs; and its locks. */
-#ifndef GUEST_SETUP_VIRT_PLACES_H
-#define GUEST_SETUP_VIRT_PLACES_H
+#ifndef REMOTE_PLACES_H
+#define REMOTE_PLACES_H
 
 #include "lib/error.h"
 #include "lib/formats/lab.h"

@@ -3,8 +3,8 @@
  * configuration, agent and jump hosts count for hosts that we did not make; guests of ours are trusted by the
  * key pinned when they were made).
  */
-#ifndef GUEST_SETUP_VIRT_SSH_H
-#define GUEST_SETUP_VIRT_SSH_H
+#ifndef REMOTE_SSH_H
+#define REMOTE_SSH_H
 
 #include "lib/process.h"
 #include <stdatomic.h>

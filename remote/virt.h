@@ -1,6 +1,6 @@
 /* libvirt: connection, domains, addresses, events. A struct virt may be used by several threads. */
-#ifndef GUEST_SETUP_VIRT_VIRT_H
-#define GUEST_SETUP_VIRT_VIRT_H
+#ifndef REMOTE_VIRT_H
+#define REMOTE_VIRT_H
 
 #include "lib/error.h"
 #include "lib/formats/lab.h"

@@ -1,6 +1,6 @@
 /* KVM or plain emulation: found out by trying. */
-#ifndef VIRT_PROVISION_ACCELERATOR_H
-#define VIRT_PROVISION_ACCELERATOR_H
+#ifndef GUEST_ACCELERATOR_H
+#define GUEST_ACCELERATOR_H
 
 #include "remote/virt.h"
 

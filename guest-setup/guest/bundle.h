@@ -2,8 +2,8 @@
  * The versions that a profile installs together, guest-setup/bundles/NAME.json, and the packages that guests are served from
  * (guest-setup/host/packages fetches, checks and caches them on this machine). docs/rocky-guests.md.
  */
-#ifndef VIRT_PROVISION_BUNDLE_H
-#define VIRT_PROVISION_BUNDLE_H
+#ifndef GUEST_BUNDLE_H
+#define GUEST_BUNDLE_H
 
 #include "guest-setup/virt-provision/steps.h"
 

@@ -219,7 +219,7 @@ static void add_disks(xmlNodePtr devices, const struct domain_parts *parts)
 }
 
 /* One end of a cable between two guests of the same user. */
-static void add_udp_source(xmlNodePtr interface, const struct plan_port *port)
+static void add_udp_source(xmlNodePtr interface, const struct wiring_port *port)
 {
     char number_text[24];
     xmlNodePtr source =
@@ -227,7 +227,7 @@ static void add_udp_source(xmlNodePtr interface, const struct plan_port *port)
     ELEMENT(source, "local", "address", "127.0.0.1", "port", number(number_text, port->local_port));
 }
 
-static void add_port(xmlNodePtr devices, const struct plan_port *port)
+static void add_port(xmlNodePtr devices, const struct wiring_port *port)
 {
     char mtu[24];
     if (port->plug == PLUG_FORWARD)
@@ -308,7 +308,7 @@ static void add_passthrough(xmlNodePtr devices, const struct domain_parts *parts
 
 /* QEMU's own network with a port forwarded to the guest's ssh. libvirt has no element for the forwarding before 9.0 with passt, so
  * it is handed to QEMU; at a slot of the root complex that libvirt gives to nothing by itself. */
-static void add_forward(xmlNodePtr root, const struct plan_port *port)
+static void add_forward(xmlNodePtr root, const struct wiring_port *port)
 {
     char netdev[120], device[120];
     const char *const words[] = {"-netdev", netdev, "-device", device};
@@ -324,18 +324,18 @@ static void add_forward(xmlNodePtr root, const struct plan_port *port)
 /* ---- domain */
 
 static void fill_mark(const struct lab *lab, const struct lab_host *host, const struct domain_parts *parts,
-                      const struct plan *plan, struct mark *mark)
+                      const struct wiring *wiring, struct mark *mark)
 {
     memset(mark, 0, sizeof *mark);
     snprintf(mark->lab, sizeof mark->lab, "%s", lab->name);
     snprintf(mark->host, sizeof mark->host, "%s", host->name);
     snprintf(mark->user, sizeof mark->user, "%s", parts->user);
-    snprintf(mark->mac, sizeof mark->mac, "%s", plan->ports[0].mac);
-    snprintf(mark->address, sizeof mark->address, "%s", plan->ports[0].address);
+    snprintf(mark->mac, sizeof mark->mac, "%s", wiring->ports[0].mac);
+    snprintf(mark->address, sizeof mark->address, "%s", wiring->ports[0].address);
     mark->address[strcspn(mark->address, "/")] = '\0';
-    if (plan->ports[0].plug == PLUG_FORWARD) {
+    if (wiring->ports[0].plug == PLUG_FORWARD) {
         snprintf(mark->address, sizeof mark->address, "127.0.0.1");
-        mark->port = plan->ports[0].local_port;
+        mark->port = wiring->ports[0].local_port;
     }
 }
 
@@ -354,11 +354,11 @@ static void make_uuid(const struct lab *lab, const struct lab_host *host, char u
 }
 
 static int fill_domain(xmlNodePtr root, const struct lab *lab, const struct lab_host *host,
-                       const struct domain_parts *parts, const struct plan *plan, struct error *e)
+                       const struct domain_parts *parts, const struct wiring *wiring, struct error *e)
 {
     char value[24], uuid[37];
     struct mark mark;
-    fill_mark(lab, host, parts, plan, &mark);
+    fill_mark(lab, host, parts, wiring, &mark);
     xmlNewProp(root, X("type"), X(parts->type));
     leaf(root, "name", host->domain);
     make_uuid(lab, host, uuid);
@@ -376,26 +376,26 @@ static int fill_domain(xmlNodePtr root, const struct lab *lab, const struct lab_
     add_machine(root, host, parts);
     xmlNodePtr devices = ELEMENT(root, "devices");
     add_disks(devices, parts);
-    for (size_t i = 0; i < plan->count; i++)
-        add_port(devices, &plan->ports[i]);
+    for (size_t i = 0; i < wiring->count; i++)
+        add_port(devices, &wiring->ports[i]);
     add_passthrough(devices, parts);
     add_small_devices(devices, parts);
-    if (plan->ports[0].plug == PLUG_FORWARD)
-        add_forward(root, &plan->ports[0]);
+    if (wiring->ports[0].plug == PLUG_FORWARD)
+        add_forward(root, &wiring->ports[0]);
     return 0;
 }
 
 char *domain_xml(const struct lab *lab, const struct lab_host *host, const struct domain_parts *parts,
                  struct error *e)
 {
-    struct plan plan;
+    struct wiring wiring;
     char *text = NULL;
-    if (plan_guest(lab, host, &plan, e) != 0)
+    if (wiring_of_guest(lab, host, &wiring, e) != 0)
         return NULL;
     xmlDocPtr document = xmlNewDoc(X("1.0"));
     xmlNodePtr root = xmlNewNode(NULL, X("domain"));
     xmlDocSetRootElement(document, root);
-    if (fill_domain(root, lab, host, parts, &plan, e) == 0)
+    if (fill_domain(root, lab, host, parts, &wiring, e) == 0)
         text = dump(document, e);
     xmlFreeDoc(document);
     return text;
@@ -404,7 +404,7 @@ char *domain_xml(const struct lab *lab, const struct lab_host *host, const struc
 /* ---- network */
 
 /* A bridge without spanning tree, DHCP, DNS or packet filter: a cable; for the management network, with the machine at one end. */
-char *network_xml(const struct lab *lab, const struct plan_network *network, struct error *e)
+char *network_xml(const struct lab *lab, const struct wiring_network *network, struct error *e)
 {
     char value[24], *text = NULL;
     struct mark mark;

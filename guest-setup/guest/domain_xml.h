@@ -1,9 +1,9 @@
 /* The XML that a lab's guests, networks and volumes are defined with. */
-#ifndef GUEST_SETUP_VIRT_DOMAIN_XML_H
-#define GUEST_SETUP_VIRT_DOMAIN_XML_H
+#ifndef GUEST_DOMAIN_XML_H
+#define GUEST_DOMAIN_XML_H
 
 #include "guest-setup/guest/passthrough.h"
-#include "guest-setup/guest/guest_plan.h"
+#include "guest-setup/guest/wiring.h"
 #include "lib/error.h"
 #include "lib/formats/lab.h"
 
@@ -31,7 +31,7 @@ struct domain_parts {
 char *domain_xml(const struct lab *lab, const struct lab_host *host, const struct domain_parts *parts,
                  struct error *e);
 /* The XML of one of the lab's networks. The caller frees. */
-char *network_xml(const struct lab *lab, const struct plan_network *network, struct error *e);
+char *network_xml(const struct lab *lab, const struct wiring_network *network, struct error *e);
 
 /* A list of CPUs or nodes such as "2-15,34-47": *cpus is to be freed. */
 int cpu_list_parse(const char *text, unsigned **cpus, size_t *count, struct error *e);

@@ -1,6 +1,6 @@
 /* Guest images on this machine: built from a profile's recipe, or fetched and checked; kept in a cache. */
-#ifndef VIRT_PROVISION_IMAGE_H
-#define VIRT_PROVISION_IMAGE_H
+#ifndef GUEST_IMAGE_H
+#define GUEST_IMAGE_H
 
 #include "guest-setup/guest/profile.h"
 

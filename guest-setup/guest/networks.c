@@ -26,7 +26,7 @@ static int start(virNetworkPtr network, struct error *e)
 }
 
 static virNetworkPtr define(virConnectPtr connection, const struct lab *lab,
-                            const struct plan_network *planned, struct error *e)
+                            const struct wiring_network *planned, struct error *e)
 {
     char *xml = network_xml(lab, planned, e);
     virNetworkPtr network = xml ? virNetworkDefineXML(connection, xml) : NULL;
@@ -36,7 +36,7 @@ static virNetworkPtr define(virConnectPtr connection, const struct lab *lab,
     return network;
 }
 
-static int make_one(virConnectPtr connection, const struct lab *lab, const struct plan_network *planned,
+static int make_one(virConnectPtr connection, const struct lab *lab, const struct wiring_network *planned,
                     struct error *e)
 {
     virNetworkPtr network = virNetworkLookupByName(connection, planned->name);
@@ -55,12 +55,12 @@ static int make_one(virConnectPtr connection, const struct lab *lab, const struc
 
 int networks_make(struct virt *v, const struct lab *lab, struct error *e)
 {
-    struct plan_network *planned;
+    struct wiring_network *planned;
     size_t count;
     virConnectPtr connection = virt_connection(v);
     if (!connection)
         return error_set(e, "the connection to libvirt is gone");
-    if (plan_networks(lab, &planned, &count, e) != 0)
+    if (wiring_networks(lab, &planned, &count, e) != 0)
         return -1;
     int result = 0;
     for (size_t i = 0; result == 0 && i < count; i++)

@@ -1,6 +1,6 @@
 /* The networks that a lab brings along: made with its first guest, deleted with its last. */
-#ifndef VIRT_PROVISION_NETWORKS_H
-#define VIRT_PROVISION_NETWORKS_H
+#ifndef GUEST_NETWORKS_H
+#define GUEST_NETWORKS_H
 
 #include "remote/virt.h"
 

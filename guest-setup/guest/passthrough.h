@@ -1,6 +1,6 @@
 /* PCI devices that are to be passed through: their functions, IOMMU group, driver, and what the machine uses them for. */
-#ifndef GUEST_SETUP_VIRT_PCI_H
-#define GUEST_SETUP_VIRT_PCI_H
+#ifndef GUEST_PASSTHROUGH_H
+#define GUEST_PASSTHROUGH_H
 
 #include "lib/error.h"
 #include <stdbool.h>

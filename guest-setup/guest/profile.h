@@ -1,6 +1,6 @@
 /* A profile: what is put on a guest. docs/profiles.md. */
-#ifndef VIRT_PROVISION_PROFILE_H
-#define VIRT_PROVISION_PROFILE_H
+#ifndef GUEST_PROFILE_H
+#define GUEST_PROFILE_H
 
 #include "guest-setup/guest/domain_xml.h"
 #include "lib/document/table.h"

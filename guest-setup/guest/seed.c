@@ -69,17 +69,17 @@ int seed_host_key(const struct lab *lab, const struct lab_host *host, struct err
 
 int seed_pin(const struct lab *lab, struct error *e)
 {
-    const struct lab_host *hosts = lab->hosts.items;
+    const struct lab_host *host;
     struct text lines = {0};
     char *known = places_in_lab(lab, "known_hosts", e);
     int result = known ? 0 : -1;
-    for (size_t i = 0; result == 0 && i < lab->hosts.count; i++) {
-        char *path = host_place(lab, &hosts[i], HOST_KEY ".pub", e);
+    for (size_t i = 0; result == 0 && (host = lab_host_at(lab, i)); i++) {
+        char *path = host_place(lab, host, HOST_KEY ".pub", e);
         char *key = path && files_exist(path) ? files_read_line(path, e) : NULL;
         if (!path || (files_exist(path) && !key))
             result = -1;
         if (key)
-            text_add(&lines, "%s-%s %s\n", lab->name, hosts[i].name, key);
+            text_add(&lines, "%s-%s %s\n", lab->name, host->name, key);
         free(key);
         free(path);
     }
@@ -96,7 +96,7 @@ struct seed {
     const struct lab *lab;
     const struct lab_host *host;
     const struct profile *profile;
-    struct plan plan;
+    struct wiring wiring;
     char *lab_public, *host_private, *host_public;
     char *folder; /* where the files are laid out */
 };
@@ -110,7 +110,7 @@ static char *read_key(char *path, struct error *e)
 
 static int gather(struct seed *s, struct error *e)
 {
-    if (plan_guest(s->lab, s->host, &s->plan, e) != 0)
+    if (wiring_of_guest(s->lab, s->host, &s->wiring, e) != 0)
         return -1;
     s->lab_public = read_key(places_in_lab(s->lab, "id_ed25519.pub", e), e);
     s->host_private = read_key(host_place(s->lab, s->host, HOST_KEY, e), e);
@@ -164,11 +164,11 @@ static int pack(const struct seed *s, const char *const argv[], struct error *e)
 
 /* ---- tar: files at their places */
 
-static char *network_lines(const struct plan *plan)
+static char *network_lines(const struct wiring *wiring)
 {
     struct text lines = {0};
-    for (size_t i = 0; i < plan->count; i++) {
-        const struct plan_port *p = &plan->ports[i];
+    for (size_t i = 0; i < wiring->count; i++) {
+        const struct wiring_port *p = &wiring->ports[i];
         text_add(&lines, "%s %s %s ", p->mac, p->name, p->address[0] ? p->address : "-");
         if (p->mtu)
             text_add(&lines, "%lld\n", (long long)p->mtu);
@@ -180,7 +180,7 @@ static char *network_lines(const struct plan *plan)
 
 static int lay_out_tar(const struct seed *s, struct error *e)
 {
-    char *network = network_lines(&s->plan);
+    char *network = network_lines(&s->wiring);
     int result = network ? 0 : error_set(e, "out of memory");
     struct text name = {0};
     text_add(&name, "%s\n", s->host->name);
@@ -232,11 +232,11 @@ static json_t *user_data(const struct seed *s)
     return data;
 }
 
-static json_t *network_config(const struct plan *plan)
+static json_t *network_config(const struct wiring *wiring)
 {
     json_t *ethernets = json_object();
-    for (size_t i = 0; i < plan->count; i++) {
-        const struct plan_port *p = &plan->ports[i];
+    for (size_t i = 0; i < wiring->count; i++) {
+        const struct wiring_port *p = &wiring->ports[i];
         json_t *port = json_pack("{s:{s:s}, s:s, s:b}", "match", "macaddress", p->mac, "set-name", p->name,
                                  "dhcp4", i == 0 && !p->address[0]);
         if (p->address[0])
@@ -274,7 +274,7 @@ static int make_cloud_init(const struct seed *s, const char *path, struct error 
     text_free(&id);
     if (put_json(s, "meta-data", "", meta, e) != 0 ||
         put_json(s, "user-data", "#cloud-config\n", user_data(s), e) != 0 ||
-        put_json(s, "network-config", "", network_config(&s->plan), e) != 0)
+        put_json(s, "network-config", "", network_config(&s->wiring), e) != 0)
         return -1;
     const char *const argv[] = {"xorriso", "-as", "mkisofs", "-quiet", "-V",      "cidata",
                                 "-r",      "-J",  "-o",      path,     s->folder, NULL};

@@ -1,9 +1,9 @@
 /* What a guest learns on its first boot: name, keys, interfaces. Keys are made here and pinned before the first connection. */
-#ifndef VIRT_PROVISION_SEED_H
-#define VIRT_PROVISION_SEED_H
+#ifndef GUEST_SEED_H
+#define GUEST_SEED_H
 
 #include "guest-setup/guest/profile.h"
-#include "guest-setup/guest/guest_plan.h"
+#include "guest-setup/guest/wiring.h"
 
 /* The lab's key pair, made when it is not there. */
 int seed_lab_key(const struct lab *lab, struct error *e);

@@ -1,7 +1,7 @@
 /* A lab's disks on its machine: a libvirt storage pool of its own, through libvirt's API, so that it may be another machine.
  * Nothing outside the pool is read, written or deleted. */
-#ifndef VIRT_PROVISION_STORAGE_H
-#define VIRT_PROVISION_STORAGE_H
+#ifndef GUEST_STORAGE_H
+#define GUEST_STORAGE_H
 
 #include "remote/virt.h"
 

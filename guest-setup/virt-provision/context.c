@@ -23,10 +23,10 @@ static int load_lab(struct context *c, struct error *e)
     c->has_lab = result == 0;
     if (result == 0 && !c->options.lab)
         say(c, NULL, "the lab is %s", path);
-    if (result == 0 && c->lab.driver != LAB_LIBVIRT)
+    if (result == 0 && !lab_kind(&c->lab)->guests)
         result = error_set(
             e, "lab %s is reached by \"%s\": virt-provision makes guests of labs whose driver is \"libvirt\"",
-            path, lab_driver_names[c->lab.driver]);
+            path, lab_kind(&c->lab)->name);
     json_decref(written);
     json_decref(json);
     free(path);
@@ -35,23 +35,22 @@ static int load_lab(struct context *c, struct error *e)
 
 static const struct lab_host *guest_named(const struct lab *lab, const char *name)
 {
-    int i = lab_host_of(lab, name);
-    const struct lab_host *hosts = lab->hosts.items;
-    if (i >= 0 && hosts[i].domain)
-        return &hosts[i];
-    for (size_t k = 0; k < lab->hosts.count; k++)
-        if (hosts[k].domain && strcmp(hosts[k].domain, name) == 0)
-            return &hosts[k];
-    return NULL;
+    const struct lab_host *host = lab_real_host(lab, name);
+    if (host && host->domain)
+        return host;
+    for (size_t i = 0; (host = lab_host_at(lab, i)); i++)
+        if (host->domain && strcmp(host->domain, name) == 0)
+            break;
+    return host;
 }
 
 static int unknown_host(const struct lab *lab, const char *name, struct error *e)
 {
-    const struct lab_host *hosts = lab->hosts.items;
+    const struct lab_host *host;
     struct text known = {0};
-    for (size_t i = 0; i < lab->hosts.count; i++)
-        if (hosts[i].domain)
-            text_add(&known, "%s%s", known.length ? ", " : "", hosts[i].name);
+    for (size_t i = 0; (host = lab_host_at(lab, i)); i++)
+        if (host->domain)
+            text_add(&known, "%s%s", known.length ? ", " : "", host->name);
     error_set(e, "lab %s has no guest \"%.60s\": it has %s", lab->name, name, text_string(&known));
     text_free(&known);
     return -1;
@@ -61,7 +60,7 @@ int context_load(struct context *c, const char *const *names, size_t count, stru
 {
     if (load_lab(c, e) != 0)
         return -1;
-    const struct lab_host *hosts = c->lab.hosts.items;
+    const struct lab_host *host;
     char *place = places_lab(&c->lab, e); /* is its name fit for one? */
     free(place);
     if (!place)
@@ -74,9 +73,9 @@ int context_load(struct context *c, const char *const *names, size_t count, stru
         if (!c->hosts[c->host_count++])
             return unknown_host(&c->lab, names[i], e);
     }
-    for (size_t i = 0; count == 0 && i < c->lab.hosts.count; i++)
-        if (hosts[i].domain)
-            c->hosts[c->host_count++] = &hosts[i];
+    for (size_t i = 0; count == 0 && (host = lab_host_at(&c->lab, i)); i++)
+        if (host->domain)
+            c->hosts[c->host_count++] = host;
     return 0;
 }
 

@@ -19,7 +19,7 @@ bool making_is_local(const struct lab *lab)
 
 static int add_nic(struct making *m, const char *pci, const char *key, struct error *e)
 {
-    if (m->nic_count == PLAN_MAX_PORTS)
+    if (m->nic_count == WIRING_MAX_PORTS)
         return error_set(e, "hosts.%s.%s: too many", m->host->name, key);
     if (pci_parse(pci, &m->nics[m->nic_count], e) != 0)
         return error_prefix(e, "hosts.%s.%s.pci", m->host->name, key);
@@ -61,7 +61,7 @@ static int find_devices(struct making *m, struct error *e)
 
 int making_check_devices(const struct making *m, struct error *e)
 {
-    struct pci_address ours[PLAN_MAX_PORTS + 8];
+    struct pci_address ours[WIRING_MAX_PORTS + 8];
     size_t count = 0;
     if (!making_is_local(&m->context->lab))
         return 0;

@@ -570,11 +570,11 @@ static int destroy_host(struct making *m, struct error *e)
 /* Does any guest of the lab exist still? */
 static bool any_left(struct context *c)
 {
-    const struct lab_host *hosts = c->lab.hosts.items;
-    for (size_t i = 0; i < c->lab.hosts.count; i++) {
+    const struct lab_host *host;
+    for (size_t i = 0; (host = lab_host_at(&c->lab, i)); i++) {
         enum virt_state state = VIRT_ABSENT;
-        if (hosts[i].domain &&
-            (virt_domain_state(c->virt, hosts[i].domain, &state, NULL) != 0 || state != VIRT_ABSENT))
+        if (host->domain &&
+            (virt_domain_state(c->virt, host->domain, &state, NULL) != 0 || state != VIRT_ABSENT))
             return true;
     }
     return false;

@@ -13,7 +13,7 @@ struct making {
     struct profile profile;
     struct storage *storage; /* the lab's, shared by its hosts */
     char *image_id;
-    struct pci_address nics[PLAN_MAX_PORTS];
+    struct pci_address nics[WIRING_MAX_PORTS];
     size_t nic_count;
     struct pci_address gpu[8];
     size_t gpu_count;

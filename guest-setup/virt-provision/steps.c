@@ -2,7 +2,7 @@
 
 #include "guest-setup/guest/bundle.h"
 #include "remote/places.h"
-#include "guest-setup/guest/guest_plan.h"
+#include "guest-setup/guest/wiring.h"
 #include "lib/clock.h"
 #include "lib/files.h"
 #include <errno.h>
@@ -236,8 +236,8 @@ int guest_put(struct guest *g, struct error *e)
 static void step_environment(const struct guest *g, struct text variables[9])
 {
     const struct lab_host *h = g->host;
-    struct plan plan;
-    size_t ports = plan_guest(&g->context->lab, h, &plan, NULL) == 0 ? plan.count - 1 : 0;
+    struct wiring wiring;
+    size_t ports = wiring_of_guest(&g->context->lab, h, &wiring, NULL) == 0 ? wiring.count - 1 : 0;
     text_add(&variables[0], "LAB=%s", g->context->lab.name);
     text_add(&variables[1], "LAB_HOST=%s", h->name);
     text_add(&variables[2], "LAB_PROFILE=%s", g->profile->name);

@@ -1,7 +1,7 @@
 #include "harness/commands/commands.h"
 #include "harness/preflight/ecn.h"
 #include "lib/formats/find.h"
-#include "harness/run/plan.h"
+#include "harness/plan/plan.h"
 #include "lib/document/json_file.h"
 #include "lib/log.h"
 #include <stdint.h>

@@ -1,7 +1,7 @@
 #include "harness/commands/commands.h"
 #include "harness/preflight/preflight.h"
-#include "harness/labs/hosts/lab_hosts.h"
-#include "harness/labs/hosts/remote_programs.h"
+#include "harness/labs/hosts/visit.h"
+#include "harness/labs/hosts/programs.h"
 #include "harness/labs/hosts/remote_traffic.h"
 #include "lib/clock.h"
 #include "lib/formats/lines.h"
@@ -62,9 +62,9 @@ static void take_checks(struct examination *x, const struct lab_host *host, cons
         const char *reason = json_string_value(json_object_get(check, "reason"));
         if (!host->gpu && subject && strcmp(subject, "gpu") == 0)
             continue;
-        judge_say(x->entries, host->name, name ? name : "?", verdict ? verdict : "unknown",
-                  json_string_value(json_object_get(check, "fix")), "%s%s%s", subject ? subject : "",
-                  subject ? ": " : "", reason ? reason : "");
+        preflight_say(x->entries, host->name, name ? name : "?", verdict ? verdict : "unknown",
+                      json_string_value(json_object_get(check, "fix")), "%s%s%s", subject ? subject : "",
+                      subject ? ": " : "", reason ? reason : "");
     }
 }
 
@@ -73,10 +73,10 @@ static void examine_clock(struct examination *x, struct remote_host *h)
     struct error e;
     int64_t offset_ns, error_ns;
     if (remote_clock(h, &offset_ns, &error_ns, &e) != 0)
-        judge_say(x->entries, h->lab->name, "clock", "failure", NULL, "%s", e.text);
+        preflight_say(x->entries, h->lab->name, "clock", "failure", NULL, "%s", e.text);
     else
-        judge_say(x->entries, h->lab->name, "clock", error_ns > CLOCK_BOUND_NS ? "warning" : "ok", NULL,
-                  "offset %+.3f ms, known to %.3f ms", (double)offset_ns / 1e6, (double)error_ns / 1e6);
+        preflight_say(x->entries, h->lab->name, "clock", error_ns > CLOCK_BOUND_NS ? "warning" : "ok", NULL,
+                      "offset %+.3f ms, known to %.3f ms", (double)offset_ns / 1e6, (double)error_ns / 1e6);
 }
 
 /* Names of the columns that the sampler gives there. */
@@ -150,7 +150,7 @@ static void examine_for_scenario(struct examination *x, struct remote_host *h, c
     if (names)
         json_object_set_new(x->columns, role, names);
     else
-        judge_say(x->entries, h->lab->name, "sampler", "failure", NULL, "%s", e.text);
+        preflight_say(x->entries, h->lab->name, "sampler", "failure", NULL, "%s", e.text);
     plan_settings(x, h, role);
 }
 
@@ -160,11 +160,11 @@ static bool examine_programs(struct examination *x, struct remote_host *h)
     struct error e;
     int result = remote_programs_check(h, &e);
     if (result == 0)
-        judge_say(x->entries, h->lab->name, "programs", "ok", NULL, "%s in %s", HARNESS_VERSION,
-                  h->lab->programs);
+        preflight_say(x->entries, h->lab->name, "programs", "ok", NULL, "%s in %s", HARNESS_VERSION,
+                      h->lab->programs);
     else
-        judge_say(x->entries, h->lab->name, "programs", result > 0 ? "warning" : "failure",
-                  "harness install copies them there", "%s", e.text);
+        preflight_say(x->entries, h->lab->name, "programs", result > 0 ? "warning" : "failure",
+                      "harness install copies them there", "%s", e.text);
     return result >= 0;
 }
 
@@ -178,8 +178,8 @@ static void say_left(struct examination *x, const char *host)
 {
     struct text fix = {0};
     text_add(&fix, "harness restore --lab %s", x->lab_path);
-    judge_say(x->entries, host, "settings", "warning", text_string(&fix),
-              "an earlier run left settings that were not put back");
+    preflight_say(x->entries, host, "settings", "warning", text_string(&fix),
+                  "an earlier run left settings that were not put back");
     text_free(&fix);
 }
 
@@ -191,14 +191,14 @@ static void examine_nic(struct examination *x, struct remote_host *h, const char
     if (facts)
         take_checks(x, h->lab, facts);
     else
-        judge_say(x->entries, h->lab->name, "facts", "failure", NULL, "%s", e.text);
+        preflight_say(x->entries, h->lab->name, "facts", "failure", NULL, "%s", e.text);
     if (remote_find_nic(h, &e) != 0) {
-        judge_say(x->entries, h->lab->name, "nic", "failure", NULL, "%s", e.text);
+        preflight_say(x->entries, h->lab->name, "nic", "failure", NULL, "%s", e.text);
     } else {
         bool good = h->rdma || forwards(h->lab);
-        judge_say(x->entries, h->lab->name, "nic", good ? "ok" : "failure",
-                  good ? NULL : "load the NIC's RDMA driver", "network device %s, RDMA device %s%s",
-                  h->netdev, h->rdma ? h->rdma : "none", forwards(h->lab) ? "; it forwards" : "");
+        preflight_say(x->entries, h->lab->name, "nic", good ? "ok" : "failure",
+                      good ? NULL : "load the NIC's RDMA driver", "network device %s, RDMA device %s%s",
+                      h->netdev, h->rdma ? h->rdma : "none", forwards(h->lab) ? "; it forwards" : "");
         if (remote_journal_open(h))
             say_left(x, h->lab->name);
         json_t *settings = remote_settings_get(h, &e);
@@ -211,29 +211,28 @@ static void examine_nic(struct examination *x, struct remote_host *h, const char
 
 /* ---- the lab */
 
-static const char *role_of(const struct examination *x, size_t host)
+static const char *role_of(const struct examination *x, const struct lab_host *host)
 {
-    char *const *roles = x->cell_count ? x->cells[0].scenario.roles.items : NULL;
-    for (size_t i = 0; roles && i < x->cells[0].scenario.roles.count; i++)
-        if (lab_host_of(x->lab, roles[i]) == (int)host)
-            return roles[i];
-    return NULL;
+    const char *role = NULL;
+    for (size_t i = 0; x->cell_count && (role = scenario_role(&x->cells[0].scenario, i)); i++)
+        if (lab_real_host(x->lab, role) == host)
+            break;
+    return role;
 }
 
-static void examine_host(void *context, struct virt *virt, size_t i)
+static void examine_host(void *context, struct virt *virt, const struct lab_host *host)
 {
     struct examination *x = context;
-    const struct lab_host *host = (const struct lab_host *)x->lab->hosts.items + i;
     struct remote_host h;
     struct error e;
     if (remote_host_open(&h, virt, x->lab, host, 60 * NS_PER_S, &e) != 0) {
-        judge_say(x->entries, host->name, "connection", "failure", NULL, "%s", e.text);
+        preflight_say(x->entries, host->name, "connection", "failure", NULL, "%s", e.text);
         return;
     }
-    judge_say(x->entries, host->name, "connection", "ok", NULL, "ssh answers");
+    preflight_say(x->entries, host->name, "connection", "ok", NULL, "ssh answers");
     examine_clock(x, &h);
     if (examine_programs(x, &h))
-        examine_nic(x, &h, role_of(x, i));
+        examine_nic(x, &h, role_of(x, host));
     remote_host_close(&h);
 }
 
@@ -260,17 +259,18 @@ static int print_entries(const json_t *entries)
 static int examine(struct examination *x, bool as_json)
 {
     struct error e;
-    if (x->lab->driver == LAB_SIM) {
-        judge_say(x->entries, x->lab->name, "lab", "ok", NULL, "simulated: there are no hosts to examine");
+    if (lab_kind(x->lab)->simulated) {
+        preflight_say(x->entries, x->lab->name, "lab", "ok", NULL,
+                      "simulated: there are no hosts to examine");
     } else if (lab_hosts_visit(x->lab, "doctor", examine_host, x, &e) != 0) {
         log_error("%s", e.text);
         return EXIT_LAB;
     }
     for (size_t i = 0; i < x->cell_count; i++) {
         json_t *found = json_array();
-        judge_settings(&x->cells[i], x->in_force, found);
-        if (x->lab->driver != LAB_SIM)
-            judge_counters(&x->cells[i], x->columns, found);
+        preflight_settings(&x->cells[i], x->in_force, found);
+        if (!lab_kind(x->lab)->simulated)
+            preflight_counters(&x->cells[i], x->columns, found);
         add_new(x->entries, found);
     }
     if (!as_json)

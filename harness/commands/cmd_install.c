@@ -1,6 +1,6 @@
 #include "harness/commands/commands.h"
-#include "harness/labs/hosts/lab_hosts.h"
-#include "harness/labs/hosts/remote_programs.h"
+#include "harness/labs/hosts/visit.h"
+#include "harness/labs/hosts/programs.h"
 #include "lib/clock.h"
 #include "lib/log.h"
 #include <stdio.h>
@@ -50,10 +50,9 @@ static bool is_named(const char *name, const char *const *names, size_t count)
 }
 
 /* Every host is tried; the exit status tells whether all went well. */
-static void visit(void *context, struct virt *virt, size_t i)
+static void visit(void *context, struct virt *virt, const struct lab_host *host)
 {
     struct installing *x = context;
-    const struct lab_host *host = (const struct lab_host *)x->lab->hosts.items + i;
     struct error e;
     if (!is_named(host->name, x->names, x->count) || install_on(virt, x->lab, host, &e) == 0)
         return;
@@ -63,11 +62,11 @@ static void visit(void *context, struct virt *virt, size_t i)
 
 static int check_names(const struct lab *lab, const char *const *names, size_t count)
 {
-    const struct lab_host *hosts = lab->hosts.items;
+    const struct lab_host *host;
     for (size_t i = 0; i < count; i++) {
         bool known = false;
-        for (size_t k = 0; k < lab->hosts.count; k++)
-            known = known || strcmp(hosts[k].name, names[i]) == 0;
+        for (size_t k = 0; (host = lab_host_at(lab, k)); k++)
+            known = known || strcmp(host->name, names[i]) == 0;
         if (!known) {
             log_error("lab %s has no host \"%.60s\"", lab->name, names[i]);
             return -1;
@@ -80,7 +79,7 @@ static int install(const struct lab *lab, const char *const *names, size_t count
 {
     struct installing x = {lab, names, count, EXIT_PASSED};
     struct error e;
-    if (lab->driver == LAB_SIM) {
+    if (lab_kind(lab)->simulated) {
         log_error("lab %s is simulated: it has no hosts to put programs on", lab->name);
         return EXIT_USAGE;
     }

@@ -1,6 +1,6 @@
 #include "harness/commands/commands.h"
-#include "harness/labs/hosts/lab_hosts.h"
-#include "harness/labs/hosts/remote.h"
+#include "harness/labs/hosts/visit.h"
+#include "harness/labs/hosts/host.h"
 #include "lib/log.h"
 #include "lib/clock.h"
 #include "lib/text.h"
@@ -121,11 +121,11 @@ static int restore_host(struct virt *virt, const struct lab *lab, const struct l
 }
 
 /* Every host is tried; the exit status tells whether all went well. */
-static void visit(void *context, struct virt *virt, size_t i)
+static void visit(void *context, struct virt *virt, const struct lab_host *host)
 {
     struct restoring *r = context;
     struct error e;
-    if (restore_host(virt, r->lab, (const struct lab_host *)r->lab->hosts.items + i, &e) == 0)
+    if (restore_host(virt, r->lab, host, &e) == 0)
         return;
     log_error("%s", e.text);
     r->status = EXIT_LAB;
@@ -135,7 +135,7 @@ static int restore_lab(const struct lab *lab)
 {
     struct restoring r = {lab, EXIT_PASSED};
     struct error e;
-    if (lab->driver == LAB_SIM) {
+    if (lab_kind(lab)->simulated) {
         printf("lab %s is simulated: nothing to put back\n", lab->name);
     } else if (lab_hosts_visit(lab, "restore", visit, &r, &e) != 0) {
         log_error("%s", e.text);

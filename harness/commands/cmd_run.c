@@ -7,24 +7,24 @@ static const struct option_spec options[] = {
     {.name = "lab",
      .letter = 'l',
      .kind = OPTION_STRING,
-     .offset = offsetof(struct session_request, lab),
+     .offset = offsetof(struct sweep_request, lab),
      .argument = "LAB",
      .help = "Where to run; else HARNESS_LAB, else the config file's, else the scenario's simulated lab."},
     {.name = "set",
      .kind = OPTION_STRINGS,
-     .offset = offsetof(struct session_request, sets),
+     .offset = offsetof(struct sweep_request, sets),
      .argument = "KEY=VALUE",
      .help = "Change a value, such as flows.*.message=4KiB; lab.KEY addresses the lab."},
     {.name = "out",
      .letter = 'o',
      .kind = OPTION_STRING,
-     .offset = offsetof(struct session_request, out),
+     .offset = offsetof(struct sweep_request, out),
      .argument = "FOLDER",
      .help = "Where results go (results)."},
     {.name = "duration",
      .letter = 'd',
      .kind = OPTION_QUANTITY,
-     .offset = offsetof(struct session_request, duration_ns),
+     .offset = offsetof(struct sweep_request, duration_ns),
      .argument = "TIME",
      .help = "Length of the measure phase.",
      .unit = UNIT_TIME_NS,
@@ -32,14 +32,14 @@ static const struct option_spec options[] = {
      .max = 86400000000000},
     {.name = "repeat",
      .kind = OPTION_INTEGER,
-     .offset = offsetof(struct session_request, repeats),
+     .offset = offsetof(struct sweep_request, repeats),
      .argument = "N",
      .help = "Run every cell so often; simulated runs with seeds one after the other.",
      .min = 1,
      .max = 10000},
     {.name = "seed",
      .kind = OPTION_INTEGER,
-     .offset = offsetof(struct session_request, seed),
+     .offset = offsetof(struct sweep_request, seed),
      .argument = "N",
      .help = "Seed of the simulator (1).",
      .min = 0,
@@ -47,20 +47,20 @@ static const struct option_spec options[] = {
     {.name = "dry-run",
      .letter = 'n',
      .kind = OPTION_FLAG,
-     .offset = offsetof(struct session_request, dry_run),
+     .offset = offsetof(struct sweep_request, dry_run),
      .help = "Check everything and say what would be run."},
     {.name = "json",
      .kind = OPTION_FLAG,
-     .offset = offsetof(struct session_request, json),
+     .offset = offsetof(struct sweep_request, json),
      .help = "One JSON document on standard output: the index of what ran."},
     {.name = "no-report",
      .kind = OPTION_FLAG,
-     .offset = offsetof(struct session_request, no_report),
+     .offset = offsetof(struct sweep_request, no_report),
      .help = "Draw no report."},
     {.name = "quiet",
      .letter = 'q',
      .kind = OPTION_FLAG,
-     .offset = offsetof(struct session_request, quiet),
+     .offset = offsetof(struct sweep_request, quiet),
      .help = "No progress and no summary; the exit status and the result tell."},
     {0},
 };
@@ -69,12 +69,12 @@ static int run_run(int argc, char **argv)
 {
     const char **arguments;
     size_t count;
-    struct session_request said = {.out = "results", .duration_ns = FIELD_UNSET, .repeats = 1, .seed = 1};
+    struct sweep_request said = {.out = "results", .duration_ns = FIELD_UNSET, .repeats = 1, .seed = 1};
     int status = command_parse(&command_run, argc, argv, &said, &arguments, &count, 1, 1);
     if (status >= 0)
         return status;
     said.scenario = arguments[0];
-    status = session_run(&said);
+    status = sweep_run(&said);
     options_free(options, &said, arguments);
     return status;
 }

@@ -9,10 +9,10 @@
 static json_t *lab_schema(void)
 {
     json_t *any = json_array();
-    for (int i = 0; lab_driver_names[i]; i++) {
-        json_t *schema = table_schema(lab_table((enum lab_driver_kind)i));
+    for (const struct lab_kind *kind = lab_kinds; kind->name; kind++) {
+        json_t *schema = table_schema(&kind->table);
         json_object_set_new(json_object_get(json_object_get(schema, "properties"), "driver"), "const",
-                            json_string(lab_driver_names[i]));
+                            json_string(kind->name));
         json_object_del(schema, "$schema");
         json_array_append_new(any, schema);
     }
@@ -31,8 +31,8 @@ static void print_manual(const char *type, bool lab)
              "errors.\n.Sh FIELDS\n",
              lab ? "LAB" : "SCENARIO", type, type);
     if (lab)
-        for (int i = 0; lab_driver_names[i]; i++)
-            table_manual(lab_table((enum lab_driver_kind)i), &out);
+        for (const struct lab_kind *kind = lab_kinds; kind->name; kind++)
+            table_manual(&kind->table, &out);
     else
         table_manual(&scenario_table, &out);
     text_add(&out, ".Sh SEE ALSO\n.Xr harness 1\n");

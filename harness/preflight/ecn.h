@@ -5,7 +5,7 @@
 #ifndef HARNESS_ECN_H
 #define HARNESS_ECN_H
 
-#include "harness/run/plan.h"
+#include "harness/plan/plan.h"
 #include "lib/text.h"
 
 /* The IP header's byte of a flow's packets: what the flow says, else the DSCP of its priority, and ECT(0) where its sender has

@@ -29,24 +29,6 @@ struct survey {
     size_t finding_count;
 };
 
-static const char *role_name(const struct cell *cell, size_t role)
-{
-    return ((char *const *)cell->scenario.roles.items)[role];
-}
-
-static const char *host_name(const struct lab *lab, size_t i)
-{
-    return lab->driver == LAB_SIM ? ((const struct lab_sim_host *)lab->hosts.items)[i].name
-                                  : ((const struct lab_host *)lab->hosts.items)[i].name;
-}
-
-static const char *node_of(const struct lab *lab, const char *role)
-{
-    const struct lab_sim_switch *switches = lab->switches.items;
-    int host = lab_host_of(lab, role), forwarding = lab_switch_of(lab, role);
-    return host >= 0 ? host_name(lab, (size_t)host) : forwarding >= 0 ? switches[forwarding].name : role;
-}
-
 /* What a host has not ("red": null) is as if it were not named. */
 static void drop_nulls(json_t *document)
 {
@@ -62,8 +44,8 @@ static void drop_nulls(json_t *document)
 
 static int parse_settings(struct survey *s, const json_t *in_force, struct error *e)
 {
-    for (size_t i = 0; i < s->cell->scenario.roles.count; i++) {
-        const char *role = role_name(s->cell, i);
+    const char *role;
+    for (size_t i = 0; (role = scenario_role(&s->cell->scenario, i)); i++) {
         json_t *there = json_object_get(in_force, role),
                *document = there ? json_deep_copy(there) : json_object();
         json_t *wanted = scenario_role_settings(s->cell->scenario_json, role);
@@ -90,31 +72,36 @@ static bool has_red(const struct settings *settings)
     return settings->red && settings->red->ecn == 1;
 }
 
-static void add_simulated(struct survey *s)
+/* Switches of the lab: real labs name none. */
+static void add_switches(struct survey *s)
 {
     const struct lab *lab = &s->cell->lab;
-    const struct lab_sim_switch *switches = lab->switches.items;
-    for (size_t i = 0; i < lab->switches.count; i++) {
-        const char *name = switches[i].name;
-        bool red = false, thresholds = switches[i].ecn.kmax_bytes > 0;
-        for (size_t role = 0; role < s->parsed; role++) {
-            if (lab_switch_of(lab, role_name(s->cell, role)) != (int)i)
+    const struct lab_sim_switch *at;
+    for (size_t i = 0; (at = lab_switch_at(lab, i)); i++) {
+        const char *name = at->name;
+        bool red = false, thresholds = at->ecn.kmax_bytes > 0;
+        for (size_t k = 0; k < s->parsed; k++) {
+            const char *role = scenario_role(&s->cell->scenario, k);
+            if (lab_switch_of(lab, role) != (int)i)
                 continue;
-            name = role_name(s->cell, role);
-            red = has_red(&s->settings[role]);
-            thresholds = thresholds || s->settings[role].ecn_threshold;
+            name = role;
+            red = has_red(&s->settings[k]);
+            thresholds = thresholds || s->settings[k].ecn_threshold;
         }
-        if (switches[i].software ? red : thresholds)
-            add_place(s, name, switches[i].name, switches[i].software ? ECN_DROPPED : ECN_UNMARKED, false);
+        if (at->software ? red : thresholds)
+            add_place(s, name, at->name, at->software ? ECN_DROPPED : ECN_UNMARKED, false);
     }
 }
 
-static void add_real(struct survey *s)
+/* Hosts that forward: RED is a queueing discipline of theirs. */
+static void add_bridges(struct survey *s)
 {
-    for (size_t role = 0; role < s->parsed; role++)
-        if (has_red(&s->settings[role]))
-            add_place(s, role_name(s->cell, role), node_of(&s->cell->lab, role_name(s->cell, role)),
-                      ECN_DROPPED, s->settings[role].red->at == RED_AT_INGRESS);
+    for (size_t i = 0; lab_kind(&s->cell->lab)->bridges && i < s->parsed; i++) {
+        const char *role = scenario_role(&s->cell->scenario, i);
+        if (has_red(&s->settings[i]))
+            add_place(s, role, lab_node_of(&s->cell->lab, role), ECN_DROPPED,
+                      s->settings[i].red->at == RED_AT_INGRESS);
+    }
 }
 
 /* ---- the way of a flow */
@@ -128,7 +115,7 @@ static int index_of(const struct survey *s, const char *node)
 /* Hops from a node to each other one over the lab's links; -1: none lead there. */
 static void count_hops(const struct survey *s, const char *node, int *hops)
 {
-    const struct lab_link *links = s->cell->lab.links.items;
+    const struct lab_link *link;
     size_t nodes = json_object_size(s->node_index);
     int from = index_of(s, node);
     bool moved = from >= 0;
@@ -136,8 +123,8 @@ static void count_hops(const struct survey *s, const char *node, int *hops)
         hops[i] = (int)i == from ? 0 : -1;
     while (moved) {
         moved = false;
-        for (size_t i = 0; i < s->cell->lab.links.count; i++) {
-            char *const *ends = links[i].between.items;
+        for (size_t i = 0; (link = lab_link_at(&s->cell->lab, i)); i++) {
+            char *const *ends = link->between.items;
             for (int way = 0; way < 2; way++) {
                 int a = index_of(s, ends[way]), b = index_of(s, ends[1 - way]);
                 if (a < 0 || b < 0 || hops[a] < 0 || (hops[b] >= 0 && hops[b] <= hops[a] + 1))
@@ -153,8 +140,8 @@ static void count_hops(const struct survey *s, const char *node, int *hops)
 static bool in_the_way(const struct survey *s, const struct scenario_flow *flow, const struct place *place)
 {
     const struct lab *lab = &s->cell->lab;
-    int at = index_of(s, place->node), to = index_of(s, node_of(lab, ecn_receiver(flow)));
-    bool at_sender = strcmp(place->node, node_of(lab, ecn_sender(flow))) == 0;
+    int at = index_of(s, place->node), to = index_of(s, lab_node_of(lab, ecn_receiver(flow)));
+    bool at_sender = strcmp(place->node, lab_node_of(lab, ecn_sender(flow))) == 0;
     if (at_sender || at == to)
         return at_sender != place->ingress;
     if (at < 0 || to < 0 || s->from_hops[to] < 0 || s->from_hops[at] < 0 || s->to_hops[at] < 0)
@@ -171,8 +158,8 @@ static int distance(const struct survey *s, const struct place *place)
 static const struct place *first_in_the_way(const struct survey *s, const struct scenario_flow *flow)
 {
     const struct place *first = NULL;
-    count_hops(s, node_of(&s->cell->lab, ecn_sender(flow)), s->from_hops);
-    count_hops(s, node_of(&s->cell->lab, ecn_receiver(flow)), s->to_hops);
+    count_hops(s, lab_node_of(&s->cell->lab, ecn_sender(flow)), s->from_hops);
+    count_hops(s, lab_node_of(&s->cell->lab, ecn_receiver(flow)), s->to_hops);
     for (size_t i = 0; i < s->place_count; i++) {
         const struct place *place = &s->places[i];
         if (in_the_way(s, flow, place) && (!first || distance(s, place) < distance(s, first)))
@@ -208,16 +195,14 @@ static int add_flow(struct survey *s, const struct ecn_finding *found, const str
 /* A flow's roles are roles of the scenario. */
 static const struct settings *sender_settings(const struct survey *s, const struct scenario_flow *flow)
 {
-    size_t role = 0;
-    while (role + 1 < s->parsed && strcmp(role_name(s->cell, role), ecn_sender(flow)) != 0)
-        role++;
-    return &s->settings[role];
+    int role = scenario_role_index(&s->cell->scenario, ecn_sender(flow));
+    return &s->settings[role < 0 ? 0 : role];
 }
 
 static int look_at_flow(struct survey *s, const struct scenario_flow *flow, struct error *e)
 {
     const struct settings *sender = sender_settings(s, flow);
-    bool forced = s->cell->lab.driver != LAB_SIM && sender->traffic_class >= 0;
+    bool forced = lab_kind(&s->cell->lab)->forces_traffic_class && sender->traffic_class >= 0;
     struct ecn_finding found = {.forced = forced,
                                 .traffic_class = forced ? sender->traffic_class : flow->traffic_class};
     if ((!forced && flow->traffic_class == FIELD_UNSET) || ecn_capable(found.traffic_class))
@@ -238,7 +223,6 @@ static int look_at_flow(struct survey *s, const struct scenario_flow *flow, stru
 static int survey_cell(struct survey *s, const json_t *in_force, struct error *e)
 {
     const struct cell *cell = s->cell;
-    const struct lab_sim_switch *switches = cell->lab.switches.items;
     const struct scenario_flow *flows = cell->scenario.flows.items;
     size_t nodes = cell->lab.hosts.count + cell->lab.switches.count;
     s->settings = calloc(cell->scenario.roles.count + 1, sizeof *s->settings);
@@ -249,13 +233,11 @@ static int survey_cell(struct survey *s, const json_t *in_force, struct error *e
     if (!s->settings || !s->places || !s->node_index || !s->from_hops || !s->to_hops)
         return error_set(e, "out of memory");
     for (size_t i = 0; i < nodes; i++)
-        json_object_set_new(s->node_index,
-                            i < cell->lab.hosts.count ? host_name(&cell->lab, i)
-                                                      : switches[i - cell->lab.hosts.count].name,
-                            json_integer((json_int_t)i));
+        json_object_set_new(s->node_index, lab_node_name(&cell->lab, i), json_integer((json_int_t)i));
     if (parse_settings(s, in_force, e) != 0)
         return -1;
-    cell->lab.driver == LAB_SIM ? add_simulated(s) : add_real(s);
+    add_switches(s);
+    add_bridges(s);
     for (size_t i = 0; i < cell->scenario.flows.count; i++)
         if (look_at_flow(s, &flows[i], e) != 0)
             return -1;

@@ -4,8 +4,8 @@
 #include <stdarg.h>
 #include <string.h>
 
-void judge_say(json_t *entries, const char *host, const char *check, const char *verdict, const char *fix,
-               const char *reason, ...)
+void preflight_say(json_t *entries, const char *host, const char *check, const char *verdict, const char *fix,
+                   const char *reason, ...)
 {
     va_list arguments;
     va_start(arguments, reason);
@@ -74,24 +74,24 @@ static bool lacks_pfc(const json_t *in_force, const char *role)
     return there && !json_object_get(there, "pfc");
 }
 
-static void judge_pfc(const struct ends *x, bool wanted, json_t *entries)
+static void check_pfc(const struct ends *x, bool wanted, json_t *entries)
 {
     long long p = x->flow->priority;
     bool from = lists(x->from, "pfc", p), to = lists(x->to, "pfc", p);
     if (from != to)
-        judge_say(
+        preflight_say(
             entries, x->label, "pfc", "failure", "list the priority in settings.pfc, which both roles take",
             "PFC on priority %lld is on at %s and off at %s: pauses of the one would be ignored by the other",
             p, from ? x->flow->from : x->flow->to, from ? x->flow->to : x->flow->from);
     else if (!from && wanted)
-        judge_say(entries, x->label, "pfc", "failure", "list the priority in settings.pfc",
-                  "expectations count pauses, but PFC is off on priority %lld", p);
+        preflight_say(entries, x->label, "pfc", "failure", "list the priority in settings.pfc",
+                      "expectations count pauses, but PFC is off on priority %lld", p);
     else
-        judge_say(entries, x->label, "pfc", "ok", NULL, "PFC on priority %lld is %s at both ends", p,
-                  from ? "on" : "off");
+        preflight_say(entries, x->label, "pfc", "ok", NULL, "PFC on priority %lld is %s at both ends", p,
+                      from ? "on" : "off");
 }
 
-static void judge_same(const struct ends *x, const char *key, const char *what, json_t *entries)
+static void check_same(const struct ends *x, const char *key, const char *what, json_t *entries)
 {
     const json_t *from = json_object_get(x->from, key), *to = json_object_get(x->to, key);
     if (!from && !to)
@@ -99,33 +99,33 @@ static void judge_same(const struct ends *x, const char *key, const char *what, 
     char *a = json_dumps(from, JSON_ENCODE_ANY | JSON_COMPACT | JSON_SORT_KEYS);
     char *b = json_dumps(to, JSON_ENCODE_ANY | JSON_COMPACT | JSON_SORT_KEYS);
     if (json_equal(from, to))
-        judge_say(entries, x->label, key, "ok", NULL, "%s agree (%.80s)", what, a ? a : "");
+        preflight_say(entries, x->label, key, "ok", NULL, "%s agree (%.80s)", what, a ? a : "");
     else
-        judge_say(entries, x->label, key, "failure", "give both roles the same in settings",
-                  "%s differ: %.80s at %s, %.80s at %s", what, a ? a : "unknown", x->flow->from,
-                  b ? b : "unknown", x->flow->to);
+        preflight_say(entries, x->label, key, "failure", "give both roles the same in settings",
+                      "%s differ: %.80s at %s, %.80s at %s", what, a ? a : "unknown", x->flow->from,
+                      b ? b : "unknown", x->flow->to);
     free(a);
     free(b);
 }
 
-static void judge_ecn(const struct ends *x, bool wanted, json_t *entries)
+static void check_ecn(const struct ends *x, bool wanted, json_t *entries)
 {
     long long p = x->flow->priority;
     bool from = lists(x->from, "ecn", p), to = lists(x->to, "ecn", p);
     if (wanted && !(from && to))
-        judge_say(entries, x->label, "ecn", "failure", "list the priority in settings.ecn",
-                  "expectations count CNPs, but on priority %lld the %s is off", p,
-                  !from && !to ? "reaction and the notification point"
-                  : from       ? "notification point"
-                               : "reaction point");
+        preflight_say(entries, x->label, "ecn", "failure", "list the priority in settings.ecn",
+                      "expectations count CNPs, but on priority %lld the %s is off", p,
+                      !from && !to ? "reaction and the notification point"
+                      : from       ? "notification point"
+                                   : "reaction point");
     else if (from != to)
-        judge_say(entries, x->label, "ecn", "warning", "list the priority in settings.ecn",
-                  "ECN on priority %lld is on at one end only", p);
+        preflight_say(entries, x->label, "ecn", "warning", "list the priority in settings.ecn",
+                      "ECN on priority %lld is on at one end only", p);
 }
 
 /* Buffers of lossless priorities must be there at all; whether they are large enough the driver's formula says when the
  * settings are applied (nic-config plan). */
-static void judge_buffer(const struct ends *x, const json_t *settings, const char *role, json_t *entries)
+static void check_buffer(const struct ends *x, const json_t *settings, const char *role, json_t *entries)
 {
     char key[24];
     snprintf(key, sizeof key, "%lld", (long long)x->flow->priority);
@@ -136,39 +136,39 @@ static void judge_buffer(const struct ends *x, const json_t *settings, const cha
         return;
     size_t number = (size_t)json_integer_value(buffer);
     if (json_integer_value(json_array_get(sizes, number)) == 0)
-        judge_say(entries, role, "buffers", "failure", "give the buffer a size in settings.buffer_bytes",
-                  "lossless priority %s goes to receive buffer %zu, which has no room", key, number);
+        preflight_say(entries, role, "buffers", "failure", "give the buffer a size in settings.buffer_bytes",
+                      "lossless priority %s goes to receive buffer %zu, which has no room", key, number);
 }
 
-static void judge_flow(const struct cell *cell, const struct scenario_flow *flow, const json_t *in_force,
+static void check_flow(const struct cell *cell, const struct scenario_flow *flow, const json_t *in_force,
                        struct interest interest, json_t *entries)
 {
     json_t *from = effective(cell, in_force, flow->from), *to = effective(cell, in_force, flow->to);
     struct ends x = {flow, from, to, ""};
     snprintf(x.label, sizeof x.label, "%.100s->%.100s", flow->from, flow->to);
     if (lacks_pfc(in_force, flow->from) || lacks_pfc(in_force, flow->to))
-        judge_say(entries, x.label, "pfc", "unknown", NULL,
-                  "PFC cannot be had at both ends: what counts pauses is skipped");
+        preflight_say(entries, x.label, "pfc", "unknown", NULL,
+                      "PFC cannot be had at both ends: what counts pauses is skipped");
     else
-        judge_pfc(&x, interest.pauses, entries);
-    judge_ecn(&x, interest.cnps, entries);
-    judge_same(&x, "mtu", "MTUs", entries);
-    judge_same(&x, "trust", "trust modes", entries);
-    judge_same(&x, "dscp_to_prio", "maps from DSCP to priority", entries);
-    judge_buffer(&x, from, flow->from, entries);
-    judge_buffer(&x, to, flow->to, entries);
+        check_pfc(&x, interest.pauses, entries);
+    check_ecn(&x, interest.cnps, entries);
+    check_same(&x, "mtu", "MTUs", entries);
+    check_same(&x, "trust", "trust modes", entries);
+    check_same(&x, "dscp_to_prio", "maps from DSCP to priority", entries);
+    check_buffer(&x, from, flow->from, entries);
+    check_buffer(&x, to, flow->to, entries);
     json_decref(from);
     json_decref(to);
 }
 
 /* Packets that are not ECN-capable where something waits for marks. */
-static void judge_ect(const struct cell *cell, const json_t *in_force, json_t *entries)
+static void check_ect(const struct cell *cell, const json_t *in_force, json_t *entries)
 {
     struct ecn_finding *findings;
     size_t count;
     struct error e;
     if (ecn_find(cell, in_force, &findings, &count, &e) != 0)
-        judge_say(entries, cell->lab.name, "ect", "unknown", NULL, "%s", e.text);
+        preflight_say(entries, cell->lab.name, "ect", "unknown", NULL, "%s", e.text);
     for (size_t i = 0; i < count; i++) {
         const struct scenario_flow *flow = findings[i].flows[0];
         struct text words = {0}, remedy = {0};
@@ -176,20 +176,20 @@ static void judge_ect(const struct cell *cell, const json_t *in_force, json_t *e
         snprintf(label, sizeof label, "%.100s->%.100s", flow->from, flow->to);
         ecn_say(&findings[i], &words);
         ecn_say_remedy(&findings[i], &remedy);
-        judge_say(entries, label, "ect", "warning", text_string(&remedy), "%s", text_string(&words));
+        preflight_say(entries, label, "ect", "warning", text_string(&remedy), "%s", text_string(&words));
         text_free(&words);
         text_free(&remedy);
     }
     free(findings);
 }
 
-void judge_settings(const struct cell *cell, const json_t *in_force, json_t *entries)
+void preflight_settings(const struct cell *cell, const json_t *in_force, json_t *entries)
 {
     const struct scenario_flow *flows = cell->scenario.flows.items;
     struct interest interest = interest_of(cell);
     for (size_t i = 0; i < cell->scenario.flows.count; i++)
-        judge_flow(cell, &flows[i], in_force, interest, entries);
-    judge_ect(cell, in_force, entries);
+        check_flow(cell, &flows[i], in_force, interest, entries);
+    check_ect(cell, in_force, entries);
 }
 
 /* ---- counters */
@@ -233,7 +233,7 @@ static void look_for(void *context, const char *role_glob, const char *counter_g
     search->missing = counter_glob;
 }
 
-void judge_counters(const struct cell *cell, const json_t *columns, json_t *entries)
+void preflight_counters(const struct cell *cell, const json_t *columns, json_t *entries)
 {
     const struct scenario_expect *expect = cell->scenario.expect.items;
     for (size_t i = 0; i < cell->scenario.expect.count; i++) {
@@ -241,7 +241,7 @@ void judge_counters(const struct cell *cell, const json_t *columns, json_t *entr
         if (plan_when(cell, expect[i].when))
             expr_each_counter(cell->checks[i], look_for, &search);
         if (search.missing)
-            judge_say(entries, search.missing_role, "counters", "warning", NULL,
-                      "there is no counter %s: \"%s\" will be skipped", search.missing, expect[i].name);
+            preflight_say(entries, search.missing_role, "counters", "warning", NULL,
+                          "there is no counter %s: \"%s\" will be skipped", search.missing, expect[i].name);
     }
 }

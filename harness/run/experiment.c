@@ -44,7 +44,7 @@ static size_t role_count(const struct run *run)
 
 static const char *role_name(const struct run *run, size_t role)
 {
-    return ((char *const *)run->x->cell->scenario.roles.items)[role];
+    return scenario_role(&run->x->cell->scenario, role);
 }
 
 static void say(struct run *run, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -110,19 +110,11 @@ static bool role_can(const struct run *run, size_t role, const char *capability)
     return false;
 }
 
-static size_t role_index(const struct run *run, const char *name)
-{
-    for (size_t role = 0; role < role_count(run); role++)
-        if (strcmp(role_name(run, role), name) == 0)
-            return role;
-    return 0;
-}
-
 /* Does this role lack the GPU that traffic `name` needs? */
 static bool lacks_gpu(const struct run *run, const char *role, const char *name, struct text *why)
 {
-    size_t i = role_index(run, role);
-    if (role_can(run, i, "gpu"))
+    int i = scenario_role_index(&run->x->cell->scenario, role);
+    if (i < 0 || role_can(run, (size_t)i, "gpu"))
         return false;
     text_add(why, "lab %s lacks gpu: flow %s uses GPU memory, and host %s has none that can be used",
              run->x->cell->lab.name, name, run->hosts[i].name);
@@ -472,24 +464,4 @@ struct outcome experiment_run(const struct experiment *x, struct error *e)
     text_free(&why_not);
     close_run(&run);
     return outcome;
-}
-
-/* ---- drivers */
-
-const struct lab_driver *lab_driver_of(const struct lab *lab)
-{
-    static const struct lab_driver *const drivers[] = {
-        [LAB_SIM] = &driver_sim, [LAB_LIBVIRT] = &driver_libvirt, [LAB_SSH] = &driver_ssh};
-    return drivers[lab->driver];
-}
-
-void host_description_free(struct host_description *d)
-{
-    if (!d)
-        return;
-    free(d->name);
-    free(d->address);
-    json_decref(d->facts);
-    json_decref(d->capabilities);
-    *d = (struct host_description){0};
 }

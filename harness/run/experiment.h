@@ -2,7 +2,7 @@
 #ifndef HARNESS_EXPERIMENT_H
 #define HARNESS_EXPERIMENT_H
 
-#include "harness/labs/lab_driver.h"
+#include "harness/labs/driver.h"
 #include "harness/run/progress.h"
 #include "harness/verdict/verdict.h"
 

@@ -2,7 +2,7 @@
 #ifndef HARNESS_PROGRESS_H
 #define HARNESS_PROGRESS_H
 
-#include "harness/run/recorder.h"
+#include "harness/record/recorder.h"
 #include <stdbool.h>
 
 struct progress {

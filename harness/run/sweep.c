@@ -13,8 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
-struct session {
-    const struct session_request *request;
+struct sweep {
+    const struct sweep_request *request;
     struct plan plan;
     struct interrupt interrupt;
     struct progress progress;
@@ -25,7 +25,7 @@ struct session {
     struct error why;
 };
 
-static size_t run_count(const struct session *s)
+static size_t run_count(const struct sweep *s)
 {
     return s->plan.cell_count * (size_t)s->request->repeats;
 }
@@ -97,7 +97,7 @@ static void print_expectations(const json_t *result)
     }
 }
 
-static void print_run(const struct session *s, const struct cell *cell, const char *folder,
+static void print_run(const struct sweep *s, const struct cell *cell, const char *folder,
                       enum verdict verdict)
 {
     struct text label = {0};
@@ -111,7 +111,7 @@ static void print_run(const struct session *s, const struct cell *cell, const ch
     print_flows(result);
     print_expectations(result);
     const char *reason = json_string_value(json_object_get(result, "reason"));
-    if (reason && verdict != VERDICT_INCOMPLETE) /* that one's ends the session, and is told then */
+    if (reason && verdict != VERDICT_INCOMPLETE) /* that one's ends the sweep, and is told then */
         printf("  %s\n", reason);
     fflush(stdout);
     json_decref(result);
@@ -119,10 +119,10 @@ static void print_run(const struct session *s, const struct cell *cell, const ch
     text_free(&label);
 }
 
-static void print_dry_run(const struct session *s)
+static void print_dry_run(const struct sweep *s)
 {
     printf("scenario %s\nlab %s (%s, chosen by %s)\n", s->plan.scenario_path, s->plan.lab_path,
-           lab_driver_names[s->plan.cells[0].lab.driver], s->plan.lab_why);
+           lab_kind(&s->plan.cells[0].lab)->name, s->plan.lab_why);
     printf("%zu run%s into %s/%s\n", run_count(s), run_count(s) == 1 ? "" : "s", s->request->out,
            s->plan.cells[0].scenario.name);
     for (size_t i = 0; i < s->plan.cell_count; i++) {
@@ -139,36 +139,36 @@ static void print_dry_run(const struct session *s)
     json_decref(shown);
 }
 
-static void say_lab(const struct session *s)
+static void say_lab(const struct sweep *s)
 {
     const struct lab *lab = &s->plan.cells[0].lab;
     if (s->request->quiet || strcmp(s->plan.lab_why, "--lab") == 0)
         return;
     log_info("lab %s (chosen by %s)%s", lab->name, s->plan.lab_why,
-             lab->driver == LAB_SIM ? ": the results are simulated" : "");
+             lab_kind(lab)->simulated ? ": the results are simulated" : "");
 }
 
 /* ---- the index */
 
-static bool has_index(const struct session *s)
+static bool has_index(const struct sweep *s)
 {
     return run_count(s) > 1 || json_object_size(s->plan.sweep) > 0;
 }
 
-static json_t *new_index(const struct session *s)
+static json_t *new_index(const struct sweep *s)
 {
     const struct cell *first = &s->plan.cells[0];
     char *started = results_time();
     json_t *index = json_pack("{s:i,s:s,s:s,s:s,s:s?,s:b,s:b,s:s,s:s?,s:O,s:I,s:[]}", "schema", 1, "program",
                               "harness", "version", HARNESS_VERSION, "scenario", first->scenario.name,
-                              "title", first->scenario.title, "simulated", first->lab.driver == LAB_SIM,
+                              "title", first->scenario.title, "simulated", lab_kind(&first->lab)->simulated,
                               "complete", 0, "verdict", "incomplete", "started", started, "sweep",
                               s->plan.sweep, "repeats", (json_int_t)s->request->repeats, "cells");
     free(started);
     return index;
 }
 
-static int write_index(struct session *s, bool whole, struct error *e)
+static int write_index(struct sweep *s, bool whole, struct error *e)
 {
     char *finished = results_time(), *path = files_join(s->folder, "index.json");
     json_object_set_new(s->index, "complete", json_boolean(whole && s->ending == ENDING_WHOLE));
@@ -183,7 +183,7 @@ static int write_index(struct session *s, bool whole, struct error *e)
     return result;
 }
 
-static void add_to_index(struct session *s, const struct cell *cell, const char *name, size_t repeat,
+static void add_to_index(struct sweep *s, const struct cell *cell, const char *name, size_t repeat,
                          struct outcome outcome)
 {
     json_array_append_new(json_object_get(s->index, "cells"),
@@ -196,7 +196,7 @@ static void add_to_index(struct session *s, const struct cell *cell, const char 
 
 /* ---- running */
 
-static int fail(struct session *s, enum ending ending, const struct error *e)
+static int fail(struct sweep *s, enum ending ending, const struct error *e)
 {
     if (s->ending == ENDING_WHOLE) {
         s->ending = ending;
@@ -205,7 +205,7 @@ static int fail(struct session *s, enum ending ending, const struct error *e)
     return -1;
 }
 
-static int run_cell(struct session *s, const struct cell *cell, size_t number, size_t repeat)
+static int run_cell(struct sweep *s, const struct cell *cell, size_t number, size_t repeat)
 {
     struct error e;
     struct text label = {0};
@@ -236,7 +236,7 @@ static int run_cell(struct session *s, const struct cell *cell, size_t number, s
     return s->ending == ENDING_WHOLE ? 0 : -1;
 }
 
-static void run_cells(struct session *s)
+static void run_cells(struct sweep *s)
 {
     struct error e;
     size_t number = 0;
@@ -261,7 +261,7 @@ static bool is_result(const char *folder)
     return is;
 }
 
-static void report(struct session *s)
+static void report(struct sweep *s)
 {
     struct error e;
     struct text page = {0};
@@ -290,7 +290,7 @@ static void remove_folder(char *folder)
     *slash = '/';
 }
 
-static int exit_status(const struct session *s)
+static int exit_status(const struct sweep *s)
 {
     if (s->ending == ENDING_INTERRUPTED)
         return EXIT_INTERRUPTED;
@@ -300,7 +300,7 @@ static int exit_status(const struct session *s)
     return statuses[s->verdict];
 }
 
-static int run_all(struct session *s)
+static int run_all(struct sweep *s)
 {
     struct error e;
     s->folder = results_make_folder(s->request->out, s->plan.cells[0].scenario.name, &e);
@@ -331,9 +331,9 @@ static int run_all(struct session *s)
     return exit_status(s);
 }
 
-int session_run(const struct session_request *request)
+int sweep_run(const struct sweep_request *request)
 {
-    struct session s = {.request = request, .interrupt.fd = -1};
+    struct sweep s = {.request = request, .interrupt.fd = -1};
     struct error e;
     struct plan_request plan = {.scenario = request->scenario,
                                 .lab = request->lab,

@@ -1,10 +1,10 @@
 /* What `harness run` does: every cell of a scenario's sweep, an index, a summary, a report. */
-#ifndef HARNESS_SESSION_H
-#define HARNESS_SESSION_H
+#ifndef HARNESS_SWEEP_H
+#define HARNESS_SWEEP_H
 
 #include "lib/document/options.h"
 
-struct session_request {
+struct sweep_request {
     const char *scenario;
     const char *lab;
     struct option_strings sets;
@@ -15,6 +15,6 @@ struct session_request {
 };
 
 /* Returns the program's exit status; messages have been written. */
-int session_run(const struct session_request *request);
+int sweep_run(const struct sweep_request *request);
 
 #endif

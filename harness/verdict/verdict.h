@@ -2,7 +2,7 @@
 #ifndef HARNESS_VERDICT_H
 #define HARNESS_VERDICT_H
 
-#include "harness/run/plan.h"
+#include "harness/plan/plan.h"
 
 enum verdict { VERDICT_SKIPPED, VERDICT_PASSED, VERDICT_FAILED, VERDICT_INCOMPLETE }; /* from best to worst */
 extern const char *const verdict_names[];

@@ -1,4 +1,5 @@
 #include "lib/formats/lab.h"
+#include "lib/formats/lab_kinds.h"
 #include "lib/formats/lab_sim.h"
 #include "lib/document/json_file.h"
 #include "lib/document/options.h"
@@ -7,253 +8,139 @@
 #include <string.h>
 #include <stdlib.h>
 
-const char *const lab_driver_names[] = {"sim", "libvirt", "ssh", NULL};
+/* ---- kinds */
 
-/* ---- tables */
-
-#define AT(member) .offset = offsetof(struct lab_nic, member)
-static const struct field nic_fields[] = {
-    {"pci", FIELD_STRING, AT(pci), .help = "PCI address on the machine, to pass it through to the guest."},
-    {"netdev", FIELD_STRING, AT(netdev),
-     .help = "Network device inside the host; unset: found by MAC or address."},
-    {"rdma", FIELD_STRING, AT(rdma), .help = "RDMA device; unset: that of the network device."},
-    {"address", FIELD_STRING, AT(address), .help = "Address with prefix length, 10.0.0.1/24."},
-    {"mac", FIELD_STRING, AT(mac), .help = "MAC address; unset: made from the names of lab and host."},
-    {"gid_index", FIELD_INTEGER, AT(gid_index), .min = 0, .max = 65535,
-     .help = "GID index; unset: the RoCE v2 one of the address."},
-    {"ack_timeout", FIELD_INTEGER, AT(ack_timeout), .min = 1, .max = 31,
-     .help = "Local ACK timeout, 4.096 us times 2 to this power; unset: 14. Slow labs need more."},
-    {0},
-};
-#undef AT
-static const struct table nic_table = {"lab.nic", "A host's NIC.", sizeof(struct lab_nic), nic_fields, NULL};
-
-#define AT(member) .offset = offsetof(struct lab_gpu, member)
-static const struct field gpu_fields[] = {
-    {"pci", FIELD_STRING, AT(pci),
-     .help = "PCI address on the machine; all its functions are passed through."},
-    {"functions", FIELD_INTEGER, AT(functions), .min = 1, .max = 8,
-     .help = "PCI functions it has (graphics, audio); unset: as many as the machine shows."},
-    {"index", FIELD_INTEGER, AT(index), .min = 0, .max = 63, .fallback = "0",
-     .help = "Number inside the host."},
-    {0},
-};
-#undef AT
-static const struct table gpu_table = {"lab.gpu", "A host's GPU.", sizeof(struct lab_gpu), gpu_fields, NULL};
-
-#define AT(member) .offset = offsetof(struct lab_pin, member)
-static const struct field pin_fields[] = {
-    {"vcpus", FIELD_STRING, AT(vcpus),
-     .help = "CPUs of the machine, \"2-15,34-47\": virtual CPU i runs on the i-th."},
-    {"emulator", FIELD_STRING, AT(emulator), .help = "CPUs of the emulator's threads."},
-    {"memory", FIELD_STRING, AT(memory), .help = "NUMA nodes that the memory comes from, strictly."},
-    {"hugepage", FIELD_QUANTITY, AT(hugepage_bytes), .unit = UNIT_BYTES, .min = 1 << 16, .max = 1 << 30,
-     .help = "Size of the huge pages that back the memory; unset: none."},
-    {0},
-};
-#undef AT
-static const struct table pin_table = {"lab.pin", "Where a guest runs on its machine.",
-                                       sizeof(struct lab_pin), pin_fields, NULL};
-
-#define AT(member) .offset = offsetof(struct lab_host, member)
-#define REACHED                                                                                       \
-    {"programs", FIELD_STRING, AT(programs), .fallback = "\"/usr/local/bin\"",                        \
-     .help = "Folder of nic-sampler, roce-traffic, nic-config and host-facts there."},                \
-        {"sudo", FIELD_BOOL, AT(sudo), .fallback = "false", .help = "Run them through sudo -n."},     \
-        {"nic", FIELD_OBJECT, AT(nic), .sub = &nic_table, .help = "The NIC of the experiment."},      \
-        {"extra_nics",      FIELD_LIST, AT(extra_nics), .item = FIELD_OBJECT,                         \
-         .sub = &nic_table, .min = 0,   .max = 64,      .help = "Other ports of a forwarding host."}, \
-    {                                                                                                 \
-        "gpu", FIELD_OPTIONAL, AT(gpu), .sub = &gpu_table, .help = "The GPU of the experiment."       \
-    }
-#define BY_SSH                                                                                           \
-    {"port", FIELD_INTEGER, AT(port), .min = 1, .max = 65535, .help = "Port; unset: ssh's own choice."}, \
-        {"identity", FIELD_STRING, AT(identity),                                                         \
-         .help = "File with the private key; unset: ssh's own choice."},                                 \
-    {                                                                                                    \
-        "known_hosts", FIELD_STRING, AT(known_hosts),                                                    \
-            .help = "File with the host key; unset: ssh's own choice."                                   \
-    }
-static const struct field libvirt_host_fields[] = {
-    {"domain", FIELD_STRING, AT(domain), .help = "Name of the libvirt domain."},
-    {"profile", FIELD_STRING, AT(profile), .help = "What is put on it: guest-setup/profiles."},
-    {"bundle", FIELD_STRING, AT(bundle),
-     .help = "Versions that the profile installs: guest-setup/bundles; unset: the profile's own."},
-    {"ssh", FIELD_STRING, AT(ssh),
-     .help = "Instead of a domain: a host that is no guest (the machine itself)."},
-    BY_SSH,
-    {"vcpus", FIELD_INTEGER, AT(vcpus), .min = 1, .max = 1024, .fallback = "1", .help = "Virtual CPUs."},
-    {"memory", FIELD_QUANTITY, AT(memory_bytes), .unit = UNIT_BYTES, .min = 64 << 20, .max = 1LL << 42,
-     .fallback = "\"256MiB\"", .help = "Memory."},
-    {"disk", FIELD_QUANTITY, AT(disk_bytes), .unit = UNIT_BYTES, .min = 1 << 20, .max = 1LL << 44,
-     .help = "Size of the disk; unset: that of the image."},
-    {"pin", FIELD_OBJECT, AT(pin), .sub = &pin_table, .help = "Placement."},
-    REACHED,
-    {0},
-};
-static const struct table libvirt_host_table = {"lab.libvirt.host", "A guest.", sizeof(struct lab_host),
-                                                libvirt_host_fields, NULL};
-
-static const struct field ssh_host_fields[] = {
-    {"ssh", FIELD_STRING, AT(ssh), .required = true,
-     .help = "user@host, or a name of your ssh configuration."},
-    BY_SSH,
-    REACHED,
-    {0},
-};
-#undef REACHED
-#undef BY_SSH
-#undef AT
-static const struct table ssh_host_table = {"lab.ssh.host", "A host that is there already.",
-                                            sizeof(struct lab_host), ssh_host_fields, NULL};
-
-#define AT(member) .offset = offsetof(struct lab_link, member)
-static const struct field link_fields[] = {
-    {"between", FIELD_LIST, AT(between), .item = FIELD_STRING, .min = 2, .max = 3, .required = true,
-     .help = "The two ends: names of hosts or switches."},
-    {"rate", FIELD_QUANTITY, AT(rate_bps), .unit = UNIT_RATE_BPS, .min = 1000000, .max = 1LL << 43,
-     .help = "Rate."},
-    {"length", FIELD_QUANTITY, AT(length_mm), .unit = UNIT_LENGTH_MM, .min = 0, .max = 100000000,
-     .help = "Length."},
-    {"delay", FIELD_QUANTITY, AT(delay_ps), .unit = UNIT_TIME_PS,
-     .help = "Propagation delay; unset: 5 ns a metre."},
-    {"loss", FIELD_NUMBER, AT(loss), .min_number = 0, .max_number = 1, .fallback = "0",
-     .help = "Share of frames that are lost at random, not PFC frames (simulated)."},
-    {"mtu", FIELD_INTEGER, AT(mtu), .min = 68, .max = 16384, .help = "MTU of a virtual link."},
-    {0},
-};
-#undef AT
-static const struct table link_table = {"lab.link", "A cable.", sizeof(struct lab_link), link_fields, NULL};
-
-#define AT(member) .offset = offsetof(struct lab_management, member)
-static const struct field management_fields[] = {
-    {"network", FIELD_STRING, AT(network),
-     .help = "A network that libvirt has, where guests get addresses by DHCP."},
-    {"subnet", FIELD_STRING, AT(subnet),
-     .help = "A network of the lab's own, 198.51.100.0/26: the machine gets .1, guests .11 and on."},
-    {0},
-};
-#undef AT
-static const struct table management_table = {"lab.management", "The network over which guests are reached.",
-                                              sizeof(struct lab_management), management_fields, NULL};
-
-#define AT(member) .offset = offsetof(struct lab, member)
-#define COMMON                                                                                             \
-    {"schema",                                                                                             \
-     FIELD_INTEGER,                                                                                        \
-     AT(schema),                                                                                           \
-     .min = 1,                                                                                             \
-     .max = 2,                                                                                             \
-     .required = true,                                                                                     \
-     .help = "Version of the format: 1."},                                                                 \
-        {"name", FIELD_STRING, AT(name), .required = true, .help = "Name of the lab."},                    \
-        {"title", FIELD_STRING, AT(title), .help = "Title for people."},                                   \
-        {"driver",         FIELD_CHOICE,                                                                   \
-         AT(driver),       .choices = lab_driver_names,                                                    \
-         .required = true, .help = "How it is reached."},                                                  \
-        {"roles",                                                                                          \
-         FIELD_MAP,                                                                                        \
-         AT(roles),                                                                                        \
-         .item = FIELD_STRING,                                                                             \
-         .min = 0,                                                                                         \
-         .max = 100000,                                                                                    \
-         .help = "Role to host; a role without an entry is the host of its own name."},                    \
-        {"links",  FIELD_LIST,    AT(links),        .item = FIELD_OBJECT, .sub = &link_table,              \
-         .min = 0, .max = 100000, .help = "Cables."},                                                      \
-        {"scaled", FIELD_JSON, AT(scaled),                                                                 \
-         .help = "Path into a scenario to what replaces the value there, where there is one: this lab is " \
-                 "slower."},                                                                               \
-    {                                                                                                      \
-        "sources", FIELD_JSON, AT(sources),                                                                \
-            .help = "Path pattern to where the values come from; \"fitted: ...\" marks a fit."             \
-    }
-static const struct field sim_fields[] = {
-    COMMON,
-    {"hosts", FIELD_MAP, AT(hosts), .item = FIELD_OBJECT, .sub = &lab_sim_host_table, .min = 1, .max = 100000,
-     .required = true, .help = "Hosts by name."},
-    {"switches", FIELD_MAP, AT(switches), .item = FIELD_OBJECT, .sub = &lab_sim_switch_table, .min = 0,
-     .max = 100000, .help = "Switches by name."},
-    {"framing", FIELD_OPTIONAL, AT(framing), .sub = &lab_sim_framing_table,
-     .help = "Sizes of headers; unset: RoCE v2 over IPv4."},
-    {"truncate_to_ns", FIELD_BOOL, AT(truncate_to_ns), .fallback = "false",
-     .help = "Cut durations to whole nanoseconds, as some simulators do."},
-    {"udp_port", FIELD_INTEGER, AT(udp_port), .min = 1, .max = 65535, .fallback = "4791",
-     .help = "Destination port of all connections, in the hash that chooses among equal paths."},
-    {"topology", FIELD_OPTIONAL, AT(topology), .sub = &lab_topology_table,
-     .help = "Nodes and links by a helper."},
-    {"defaults", FIELD_JSON, AT(defaults),
-     .help = "Shared values: an object with host, switch and link, merged under each of these."},
-    {0},
-};
-static const struct field libvirt_fields[] = {
-    COMMON,
-    {"uri", FIELD_STRING, AT(uri), .fallback = "\"qemu:///system\"", .help = "URI of libvirt."},
-    {"pool", FIELD_STRING, AT(pool),
-     .help = "Folder below which the lab makes its own for disks; unset: /var/lib/libvirt/images."},
-    {"management", FIELD_OBJECT, AT(management), .sub = &management_table,
-     .help = "How guests are reached; unset: libvirt's network \"default\"."},
-    {"hosts", FIELD_MAP, AT(hosts), .item = FIELD_OBJECT, .sub = &libvirt_host_table, .min = 1, .max = 1000,
-     .required = true, .help = "Hosts by name."},
-    {0},
-};
-static const struct field ssh_fields[] = {
-    COMMON,
-    {"hosts", FIELD_MAP, AT(hosts), .item = FIELD_OBJECT, .sub = &ssh_host_table, .min = 1, .max = 1000,
-     .required = true, .help = "Hosts by name."},
-    {0},
-};
-#undef COMMON
-#undef AT
-
-static const struct table tables[] = {
-    [LAB_SIM] = {"lab.sim", "A simulated lab: its physics.", sizeof(struct lab), sim_fields, NULL},
-    [LAB_LIBVIRT] = {"lab.libvirt", "Guests of libvirt.", sizeof(struct lab), libvirt_fields, NULL},
-    [LAB_SSH] = {"lab.ssh", "Hosts reached over ssh.", sizeof(struct lab), ssh_fields, NULL},
+const struct lab_kind lab_kinds[] = {
+#define KIND(NAME, HELP, HOST, ...) \
+    {#NAME, {"lab." #NAME, HELP, sizeof(struct lab), NAME##_fields, NULL}, sizeof(HOST), __VA_ARGS__},
+    LAB_KINDS(KIND)
+#undef KIND
+        {0},
 };
 
-const struct table *lab_table(enum lab_driver_kind driver)
+const struct lab_kind *lab_kind(const struct lab *lab)
 {
-    return &tables[driver];
+    return &lab_kinds[lab->driver];
 }
 
-/* ---- parsing */
+const struct lab_kind *lab_kind_named(const char *name)
+{
+    for (const struct lab_kind *kind = lab_kinds; kind->name; kind++)
+        if (strcmp(kind->name, name) == 0)
+            return kind;
+    return NULL;
+}
 
-static int driver_of(const json_t *json, enum lab_driver_kind *driver, struct error *e)
+/* "sim", "libvirt" or "ssh" */
+static void add_kind_names(struct text *out)
+{
+    for (size_t i = 0; lab_kinds[i].name; i++)
+        text_add(out, "%s\"%s\"", i == 0 ? "" : lab_kinds[i + 1].name ? ", " : " or ", lab_kinds[i].name);
+}
+
+/* The kind that a document says; NULL with a sentence. */
+static const struct lab_kind *kind_of(const json_t *json, struct error *e)
 {
     const json_t *said = json_object_get(json, "driver");
-    if (!json_is_object(json))
-        return error_set(e, "the document is not an object: expected a lab");
-    if (!said)
-        return error_set(e, "driver is missing: expected \"sim\", \"libvirt\" or \"ssh\"");
-    for (int i = 0; lab_driver_names[i]; i++)
-        if (json_is_string(said) && strcmp(json_string_value(said), lab_driver_names[i]) == 0) {
-            *driver = (enum lab_driver_kind)i;
-            return 0;
-        }
-    char *shown = json_dumps(said, JSON_ENCODE_ANY | JSON_COMPACT);
-    error_set(e, "driver: %.60s is unknown: expected \"sim\", \"libvirt\" or \"ssh\"", shown ? shown : "?");
-    free(shown);
-    return -1;
+    struct text names = {0};
+    if (!json_is_object(json)) {
+        error_set(e, "the document is not an object: expected a lab");
+        return NULL;
+    }
+    const struct lab_kind *kind = json_is_string(said) ? lab_kind_named(json_string_value(said)) : NULL;
+    if (kind)
+        return kind;
+    add_kind_names(&names);
+    if (!said) {
+        error_set(e, "driver is missing: expected %s", text_string(&names));
+    } else {
+        char *shown = json_dumps(said, JSON_ENCODE_ANY | JSON_COMPACT);
+        error_set(e, "driver: %.60s is unknown: expected %s", shown ? shown : "?", text_string(&names));
+        free(shown);
+    }
+    text_free(&names);
+    return NULL;
 }
 
-static size_t host_size(const struct lab *lab)
+/* ---- hosts, switches and links */
+
+static const void *item_at(const struct list_of *list, size_t size, size_t i)
 {
-    return lab->driver == LAB_SIM ? sizeof(struct lab_sim_host) : sizeof(struct lab_host);
+    return i < list->count ? (const char *)list->items + i * size : NULL;
 }
 
-/* Hosts and switches begin with their name. */
-static const char *name_at(const struct list_of *list, size_t size, size_t i)
+const struct lab_host *lab_host_at(const struct lab *lab, size_t i)
 {
-    return *(char *const *)(const void *)((const char *)list->items + i * size);
+    return lab_kind(lab)->simulated ? NULL : item_at(&lab->hosts, sizeof(struct lab_host), i);
 }
 
-static int find_name(const struct list_of *list, size_t size, const char *name)
+const struct lab_sim_host *lab_sim_host_at(const struct lab *lab, size_t i)
 {
-    for (size_t i = 0; i < list->count; i++)
-        if (strcmp(name_at(list, size, i), name) == 0)
+    return lab_kind(lab)->simulated ? item_at(&lab->hosts, sizeof(struct lab_sim_host), i) : NULL;
+}
+
+const struct lab_sim_switch *lab_switch_at(const struct lab *lab, size_t i)
+{
+    return item_at(&lab->switches, sizeof(struct lab_sim_switch), i);
+}
+
+const struct lab_link *lab_link_at(const struct lab *lab, size_t i)
+{
+    return item_at(&lab->links, sizeof(struct lab_link), i);
+}
+
+/* Hosts begin with their name, whatever their kind. */
+static const char *host_name(const struct lab *lab, size_t i)
+{
+    const void *host = item_at(&lab->hosts, lab_kind(lab)->host_size, i);
+    return host ? *(char *const *)host : NULL;
+}
+
+const char *lab_node_name(const struct lab *lab, size_t i)
+{
+    if (i < lab->hosts.count)
+        return host_name(lab, i);
+    const struct lab_sim_switch *s = lab_switch_at(lab, i - lab->hosts.count);
+    return s ? s->name : NULL;
+}
+
+/* ---- roles */
+
+const char *lab_node_of(const struct lab *lab, const char *role)
+{
+    const struct named_string *roles = lab->roles.items;
+    for (size_t i = 0; i < lab->roles.count; i++)
+        if (strcmp(roles[i].name, role) == 0)
+            return roles[i].value;
+    return role;
+}
+
+int lab_host_of(const struct lab *lab, const char *role)
+{
+    const char *node = lab_node_of(lab, role), *name;
+    for (size_t i = 0; (name = host_name(lab, i)); i++)
+        if (strcmp(name, node) == 0)
             return (int)i;
     return -1;
 }
+
+int lab_switch_of(const struct lab *lab, const char *role)
+{
+    const char *node = lab_node_of(lab, role);
+    const struct lab_sim_switch *s;
+    for (size_t i = 0; (s = lab_switch_at(lab, i)); i++)
+        if (strcmp(s->name, node) == 0)
+            return (int)i;
+    return -1;
+}
+
+const struct lab_host *lab_real_host(const struct lab *lab, const char *role)
+{
+    int i = lab_host_of(lab, role);
+    return i < 0 ? NULL : lab_host_at(lab, (size_t)i);
+}
+
+/* ---- parsing */
 
 static int unknown_node(const struct lab *lab, const char *path, const char *name, struct error *e)
 {
@@ -261,10 +148,8 @@ static int unknown_node(const struct lab *lab, const char *path, const char *nam
     size_t n = 0;
     if (!words)
         return error_set(e, "%s: out of memory", path);
-    for (size_t i = 0; i < lab->hosts.count; i++)
-        words[n++] = name_at(&lab->hosts, host_size(lab), i);
-    for (size_t i = 0; i < lab->switches.count; i++)
-        words[n++] = name_at(&lab->switches, sizeof(struct lab_sim_switch), i);
+    for (; lab_node_name(lab, n); n++)
+        words[n] = lab_node_name(lab, n);
     const char *near = options_nearest(name, words);
     error_set(e, "%s: the lab has no host or switch \"%.60s\"%s%s%s", path, name,
               near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
@@ -275,21 +160,20 @@ static int unknown_node(const struct lab *lab, const char *path, const char *nam
 static json_t *names_of_nodes(const struct lab *lab)
 {
     json_t *names = json_object();
-    for (size_t i = 0; i < lab->hosts.count; i++)
-        json_object_set_new(names, name_at(&lab->hosts, host_size(lab), i), json_true());
-    for (size_t i = 0; i < lab->switches.count; i++)
-        json_object_set_new(names, name_at(&lab->switches, sizeof(struct lab_sim_switch), i), json_true());
+    const char *name;
+    for (size_t i = 0; (name = lab_node_name(lab, i)); i++)
+        json_object_set_new(names, name, json_true());
     return names;
 }
 
 static int check_links(const struct lab *lab, const json_t *names, struct error *e)
 {
-    const struct lab_link *links = lab->links.items;
-    for (size_t i = 0; i < lab->links.count; i++) {
-        char *const *ends = links[i].between.items;
+    const struct lab_link *link;
+    for (size_t i = 0; (link = lab_link_at(lab, i)); i++) {
+        char *const *ends = link->between.items;
         char path[64];
-        if (links[i].between.count != 2)
-            return error_set(e, "links[%zu].between: %zu names: expected two", i, links[i].between.count);
+        if (link->between.count != 2)
+            return error_set(e, "links[%zu].between: %zu names: expected two", i, link->between.count);
         for (size_t k = 0; k < 2; k++) {
             snprintf(path, sizeof path, "links[%zu].between[%zu]", i, k);
             if (!json_object_get(names, ends[k]))
@@ -297,14 +181,14 @@ static int check_links(const struct lab *lab, const json_t *names, struct error 
         }
         if (strcmp(ends[0], ends[1]) == 0)
             return error_set(e, "links[%zu].between: both ends are \"%s\"", i, ends[0]);
-        if (lab->driver == LAB_SIM && links[i].rate_bps == FIELD_UNSET)
+        if (lab_kind(lab)->simulated && link->rate_bps == FIELD_UNSET)
             return error_set(e, "links[%zu].rate is missing: a simulated link needs one, such as 25Gb/s", i);
     }
     return 0;
 }
 
 /* A host of a libvirt lab is a guest (domain and profile), or is reached by ssh alone. */
-static int check_libvirt_host(const struct lab_host *h, struct error *e)
+static int check_guest(const struct lab_host *h, struct error *e)
 {
     if (h->ssh && (h->domain || h->profile))
         return error_set(
@@ -316,18 +200,18 @@ static int check_libvirt_host(const struct lab_host *h, struct error *e)
     return 0;
 }
 
-static int check_libvirt(const struct lab *lab, struct error *e)
+static int check_guests(const struct lab *lab, struct error *e)
 {
-    const struct lab_host *hosts = lab->hosts.items;
+    const struct lab_host *host, *other;
     if (lab->management.network && lab->management.subnet)
         return error_set(e, "management: has both network and subnet: expected one");
-    for (size_t i = 0; i < lab->hosts.count; i++) {
-        if (check_libvirt_host(&hosts[i], e) != 0)
+    for (size_t i = 0; (host = lab_host_at(lab, i)); i++) {
+        if (check_guest(host, e) != 0)
             return -1;
-        for (size_t k = 0; k < i; k++)
-            if (hosts[i].domain && hosts[k].domain && strcmp(hosts[i].domain, hosts[k].domain) == 0)
-                return error_set(e, "hosts.%s.domain: %s is the domain of host %s already", hosts[i].name,
-                                 hosts[i].domain, hosts[k].name);
+        for (size_t k = 0; k < i && (other = lab_host_at(lab, k)); k++)
+            if (host->domain && other->domain && strcmp(host->domain, other->domain) == 0)
+                return error_set(e, "hosts.%s.domain: %s is the domain of host %s already", host->name,
+                                 host->domain, other->name);
     }
     return 0;
 }
@@ -347,17 +231,17 @@ static int check_lab(const struct lab *lab, struct error *e)
         }
     if (result == 0)
         result = check_links(lab, names, e);
-    if (result == 0 && lab->driver == LAB_LIBVIRT)
-        result = check_libvirt(lab, e);
+    if (result == 0 && lab_kind(lab)->guests)
+        result = check_guests(lab, e);
     json_decref(names);
     return result;
 }
 
 int lab_parse(const json_t *json, struct lab *lab, struct error *e)
 {
-    enum lab_driver_kind driver = LAB_SIM;
     memset(lab, 0, sizeof *lab);
-    if (driver_of(json, &driver, e) != 0 || table_parse(&tables[driver], json, lab, e) != 0)
+    const struct lab_kind *kind = kind_of(json, e);
+    if (!kind || table_parse(&kind->table, json, lab, e) != 0)
         return -1;
     if (check_lab(lab, e) != 0) {
         lab_free(lab);
@@ -380,30 +264,5 @@ int lab_load(const char *path, struct lab *lab, struct error *e)
 
 void lab_free(struct lab *lab)
 {
-    table_free(&tables[lab->driver], lab);
-}
-
-static const char *node_of_role(const struct lab *lab, const char *role)
-{
-    const struct named_string *roles = lab->roles.items;
-    for (size_t i = 0; i < lab->roles.count; i++)
-        if (strcmp(roles[i].name, role) == 0)
-            return roles[i].value;
-    return role;
-}
-
-int lab_host_of(const struct lab *lab, const char *role)
-{
-    return find_name(&lab->hosts, host_size(lab), node_of_role(lab, role));
-}
-
-int lab_switch_of(const struct lab *lab, const char *role)
-{
-    return find_name(&lab->switches, sizeof(struct lab_sim_switch), node_of_role(lab, role));
-}
-
-const struct lab_host *lab_real_host(const struct lab *lab, const char *role)
-{
-    int i = lab_host_of(lab, role);
-    return lab->driver == LAB_SIM || i < 0 ? NULL : (const struct lab_host *)lab->hosts.items + i;
+    table_free(&lab_kind(lab)->table, lab);
 }

@@ -1,14 +1,13 @@
 /*
  * A lab: where things are done - hosts, NICs, GPUs, links, and the driver that reaches them. docs/lab.md.
- * The table of a lab's hosts depends on its driver; the physics of a simulated lab are in lib/formats/lab_sim.h.
+ * What its hosts are depends on its kind (lib/formats/lab_kinds.h); the physics of a simulated lab are in
+ * lib/formats/lab_sim.h.
  */
 #ifndef LIB_LAB_H
 #define LIB_LAB_H
 
 #include "lib/document/table.h"
-
-enum lab_driver_kind { LAB_SIM, LAB_LIBVIRT, LAB_SSH };
-extern const char *const lab_driver_names[];
+#include <stdbool.h>
 
 /* A NIC of a real host. */
 struct lab_nic {
@@ -90,27 +89,40 @@ struct lab {
     int64_t schema;
     char *name;
     char *title;
-    int driver; /* enum lab_driver_kind */
+    int driver; /* index into lab_kinds */
     char *uri;  /* libvirt */
     char *pool; /* libvirt: folder of disks on the machine; NULL: chosen by the lab's name */
     struct lab_management management; /* libvirt */
     struct list_of
         roles; /* struct named_string: role -> host; without an entry a role is the host of its name */
-    struct list_of hosts;            /* struct lab_host, or struct lab_sim_host with LAB_SIM */
-    struct list_of switches;         /* struct lab_sim_switch: LAB_SIM */
-    struct lab_sim_framing *framing; /* LAB_SIM */
-    int truncate_to_ns;              /* LAB_SIM */
-    int64_t udp_port;                /* LAB_SIM */
-    struct list_of links;            /* struct lab_link */
+    struct list_of hosts;            /* read with lab_host_at or lab_sim_host_at */
+    struct list_of switches;         /* read with lab_switch_at: sim */
+    struct lab_sim_framing *framing; /* sim */
+    int truncate_to_ns;              /* sim */
+    int64_t udp_port;                /* sim */
+    struct list_of links;            /* read with lab_link_at */
     struct lab_topology *topology;   /* written out by lab_expand, as are the defaults */
     json_t *defaults;
     json_t *scaled;  /* path into a scenario -> what replaces the value there, where there is one */
     json_t *sources; /* path pattern -> where the values come from */
 };
 
+/* What a kind of lab is, and what it can do: the rest of the program asks this, never which kind a lab is. */
+struct lab_kind {
+    const char *name;   /* the word for "driver" */
+    struct table table; /* of its document */
+    size_t host_size;   /* of an item of lab.hosts */
+    bool simulated;     /* nothing real: no host to reach, lock, change or restore */
+    bool guests;        /* its hosts may be guests of the libvirt at lab.uri */
+    bool bridges;       /* a host that forwards is a host with more than one NIC, not a switch of the lab */
+    bool forces_traffic_class; /* settings.traffic_class replaces that of flows */
+};
+extern const struct lab_kind lab_kinds[]; /* ended by a row without name */
+/* The kind of this name, or NULL. */
+const struct lab_kind *lab_kind_named(const char *name);
+const struct lab_kind *lab_kind(const struct lab *lab);
+
 extern const struct table lab_topology_table;
-/* The table for a driver ("sim", "libvirt", "ssh"). */
-const struct table *lab_table(enum lab_driver_kind driver);
 
 /* Parse a lab document and check what tables cannot say. The document has its topology and defaults written
  * out already (lab_expand). On error nothing is left allocated. */
@@ -121,10 +133,27 @@ void lab_free(struct lab *lab);
 /* A copy of the document with "topology" drawn as hosts, switches and links, and "defaults" merged into each.
  */
 json_t *lab_expand(const json_t *json, struct error *e);
-/* The host that plays a role: an index into lab->hosts, or -1. */
+
+/* ---- hosts, switches and links: item i, NULL after the last */
+
+/* A real host; a simulated lab has none. */
+const struct lab_host *lab_host_at(const struct lab *lab, size_t i);
+/* A simulated host; a real lab has none. */
+const struct lab_sim_host *lab_sim_host_at(const struct lab *lab, size_t i);
+const struct lab_sim_switch *lab_switch_at(const struct lab *lab, size_t i);
+const struct lab_link *lab_link_at(const struct lab *lab, size_t i);
+/* Hosts of either kind, then switches: the name of node i. */
+const char *lab_node_name(const struct lab *lab, size_t i);
+
+/* ---- roles */
+
+/* The name of the host or switch that plays a role: what "roles" says, else the role itself. */
+const char *lab_node_of(const struct lab *lab, const char *role);
+/* The host that plays a role: its index, or -1. */
 int lab_host_of(const struct lab *lab, const char *role);
-/* The switch that plays a role in a simulated lab: an index into lab->switches, or -1. */
+/* The switch that plays a role in a simulated lab: its index, or -1. */
 int lab_switch_of(const struct lab *lab, const char *role);
+/* The real host that plays a role, or NULL. */
 const struct lab_host *lab_real_host(const struct lab *lab, const char *role);
 
 #endif

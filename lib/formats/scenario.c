@@ -423,6 +423,20 @@ void scenario_free(struct scenario *scenario)
     table_free(&scenario_table, scenario);
 }
 
+const char *scenario_role(const struct scenario *scenario, size_t i)
+{
+    return i < scenario->roles.count ? ((char *const *)scenario->roles.items)[i] : NULL;
+}
+
+int scenario_role_index(const struct scenario *scenario, const char *name)
+{
+    const char *role;
+    for (size_t i = 0; (role = scenario_role(scenario, i)); i++)
+        if (strcmp(role, name) == 0)
+            return (int)i;
+    return -1;
+}
+
 /* ---- patterns of roles */
 
 /* Append what one word stands for: "h[0-3]" is h0 h1 h2 h3, anything without brackets is itself. */

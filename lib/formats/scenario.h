@@ -117,6 +117,10 @@ extern const char *const capability_names[];
  * patterns expanded already (scenario_expand). On error nothing is left allocated. */
 int scenario_parse(const json_t *json, struct scenario *scenario, struct error *e);
 void scenario_free(struct scenario *scenario);
+/* The name of role i, NULL after the last. */
+const char *scenario_role(const struct scenario *scenario, size_t i);
+/* The index of a role, -1: it has none of this name. */
+int scenario_role_index(const struct scenario *scenario, const char *name);
 /* A copy of the document with role patterns written out: "h[0-3]" in roles, from and to. */
 json_t *scenario_expand(const json_t *json, struct error *e);
 /* The settings document of one role: the common ones with the role's own merged over them. A new reference.

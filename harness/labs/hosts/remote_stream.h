@@ -2,7 +2,7 @@
 #ifndef HARNESS_REMOTE_STREAM_H
 #define HARNESS_REMOTE_STREAM_H
 
-#include "harness/labs/hosts/remote.h"
+#include "harness/labs/hosts/host.h"
 #include <poll.h>
 
 enum stream_kind { STREAM_SAMPLER, STREAM_SERVER, STREAM_TRAFFIC };

@@ -30,11 +30,6 @@ void words_free(struct words *w)
     *w = (struct words){0};
 }
 
-static const char *role_name(const struct cell *cell, size_t role)
-{
-    return ((char *const *)cell->scenario.roles.items)[role];
-}
-
 static void add_program(const struct remote_host *h, const char *name, struct words *w)
 {
     char path[512];
@@ -168,8 +163,8 @@ size_t remote_drive_words(const struct cell *cell, size_t from, size_t to,
     const struct scenario_flow *flows = cell->scenario.flows.items;
     size_t count = 0;
     for (size_t i = 0; i < cell->scenario.flows.count; i++) {
-        if (strcmp(flows[i].from, role_name(cell, from)) != 0 ||
-            strcmp(flows[i].to, role_name(cell, to)) != 0)
+        if (strcmp(flows[i].from, scenario_role(&cell->scenario, from)) != 0 ||
+            strcmp(flows[i].to, scenario_role(&cell->scenario, to)) != 0)
             continue;
         if (count++ == 0) {
             add_program(from_host, "roce-traffic", w);

@@ -2,7 +2,7 @@
 #ifndef HARNESS_REMOTE_TRAFFIC_H
 #define HARNESS_REMOTE_TRAFFIC_H
 
-#include "harness/labs/hosts/remote.h"
+#include "harness/labs/hosts/host.h"
 
 /* An argument vector that grows; items are owned. */
 struct words {

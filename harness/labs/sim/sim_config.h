@@ -2,7 +2,7 @@
 #ifndef HARNESS_SIM_CONFIG_H
 #define HARNESS_SIM_CONFIG_H
 
-#include "harness/run/plan.h"
+#include "harness/plan/plan.h"
 #include "sim/fabric/fabric.h"
 
 /* Everything that a struct sim_config points at. Names belong to the cell. */

@@ -14,7 +14,7 @@ void sim_setup_take_switches(const struct lab *lab, struct sim_setup *setup);
 void sim_setup_switch_settings(const struct settings *from, struct sim_switch_config *to);
 void sim_setup_bridge_settings(const struct settings *from, struct sim_bridge_config *to);
 
-/* sim_traffic.c: append the flows of the scenario's traffic. */
+/* patterns.c: append the flows of the scenario's traffic. */
 int sim_setup_take_traffic(const struct cell *cell, const json_t *roles, struct sim_setup *setup,
                            struct error *e);
 

@@ -13,15 +13,15 @@ static void plan_with(char *subnet)
     struct lab_host host = {.name = subnet, .domain = subnet, .nic = {.gid_index = FIELD_UNSET}};
     struct lab lab = {.name = subnet,
                       .uri = subnet,
-                      .driver = LAB_LIBVIRT,
+                      .driver = (int)(lab_kind_named("libvirt") - lab_kinds),
                       .hosts = {&host, 1},
                       .management = {.subnet = subnet}};
-    struct plan_network *networks = NULL;
-    struct plan plan;
+    struct wiring_network *networks = NULL;
+    struct wiring plan;
     struct error e;
     size_t count;
-    (void)plan_guest(&lab, &host, &plan, &e);
-    (void)plan_networks(&lab, &networks, &count, &e);
+    (void)wiring_of_guest(&lab, &host, &plan, &e);
+    (void)wiring_networks(&lab, &networks, &count, &e);
     free(networks);
 }
 

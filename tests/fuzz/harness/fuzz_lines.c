@@ -1,5 +1,5 @@
 /* Lines of samplers and traffic generators, through the recorder. */
-#include "harness/run/recorder.h"
+#include "harness/record/recorder.h"
 #include "lib/files.h"
 #include <stdint.h>
 #include <stdio.h>

@@ -200,15 +200,15 @@ static void physical_links_make_no_networks(void **state)
 {
     (void)state;
     struct lab lab = parse(published);
-    struct plan_network *networks;
-    struct plan plan;
+    struct wiring_network *networks;
+    struct wiring wiring;
     size_t count;
-    assert_int_equal(plan_networks(&lab, &networks, &count, NULL), 0);
+    assert_int_equal(wiring_networks(&lab, &networks, &count, NULL), 0);
     assert_int_equal(count, 0);
-    assert_int_equal(plan_guest(&lab, host(&lab, "a"), &plan, NULL), 0);
-    assert_int_equal(plan.count, 1);
-    assert_string_equal(plan.ports[0].network, "default");
-    assert_string_equal(plan.ports[0].address, "");
+    assert_int_equal(wiring_of_guest(&lab, host(&lab, "a"), &wiring, NULL), 0);
+    assert_int_equal(wiring.count, 1);
+    assert_string_equal(wiring.ports[0].network, "default");
+    assert_string_equal(wiring.ports[0].address, "");
     free(networks);
     lab_free(&lab);
 }
@@ -219,10 +219,10 @@ static void links_become_ports(void **state)
 {
     (void)state;
     struct lab lab = parse(soft);
-    struct plan a, sw, b;
-    assert_int_equal(plan_guest(&lab, host(&lab, "a"), &a, NULL), 0);
-    assert_int_equal(plan_guest(&lab, host(&lab, "sw"), &sw, NULL), 0);
-    assert_int_equal(plan_guest(&lab, host(&lab, "b"), &b, NULL), 0);
+    struct wiring a, sw, b;
+    assert_int_equal(wiring_of_guest(&lab, host(&lab, "a"), &a, NULL), 0);
+    assert_int_equal(wiring_of_guest(&lab, host(&lab, "sw"), &sw, NULL), 0);
+    assert_int_equal(wiring_of_guest(&lab, host(&lab, "b"), &b, NULL), 0);
     assert_int_equal(a.count, 2);
     assert_int_equal(sw.count, 3);
     assert_string_equal(a.ports[0].address, "198.51.100.75/26");
@@ -292,9 +292,9 @@ static void networks_are_cables(void **state)
 {
     (void)state;
     struct lab lab = parse(soft);
-    struct plan_network *networks;
+    struct wiring_network *networks;
     size_t count;
-    assert_int_equal(plan_networks(&lab, &networks, &count, NULL), 0);
+    assert_int_equal(wiring_networks(&lab, &networks, &count, NULL), 0);
     assert_int_equal(count, 3);
     for (size_t i = 0; i < count; i++) {
         char *xml = network_xml(&lab, &networks[i], NULL);
@@ -361,12 +361,12 @@ static void subnets(void **state)
                                       "2001:db8::/64",   "/24",          NULL};
     struct lab lab = parse(soft);
     char *good = lab.management.subnet;
-    struct plan plan;
+    struct wiring wiring;
     struct error e;
     (void)state;
     for (size_t i = 0; bad[i]; i++) {
         lab.management.subnet = strdup(bad[i]);
-        if (plan_guest(&lab, lab.hosts.items, &plan, &e) == 0)
+        if (wiring_of_guest(&lab, lab.hosts.items, &wiring, &e) == 0)
             fail_msg("\"%s\" was taken", bad[i]);
         assert_non_null(strstr(e.text, "management.subnet: "));
         free(lab.management.subnet);

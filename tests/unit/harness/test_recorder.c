@@ -1,6 +1,6 @@
 /* The recorder (lines in, summaries out), verdicts and judgements of settings. */
 #include "harness/preflight/preflight.h"
-#include "harness/run/recorder.h"
+#include "harness/record/recorder.h"
 #include "harness/verdict/verdict.h"
 #include "lib/files.h"
 #include <math.h>
@@ -263,7 +263,7 @@ static void both_ends_are_judged_together(void **state)
     json_t *in_force = json_pack("{s:{s:s,s:[]},s:{s:s,s:[]}}", "a", "trust", "pcp", "pfc", "b", "trust",
                                  "dscp", "pfc"),
            *entries = json_array();
-    judge_settings(&f->cell, in_force, entries);
+    preflight_settings(&f->cell, in_force, entries);
     assert_int_equal(failures(entries, "pfc"), 0);
     assert_int_equal(failures(entries, "trust"), 1);
     json_decref(entries);
@@ -271,7 +271,7 @@ static void both_ends_are_judged_together(void **state)
     json_object_set_new(f->cell.scenario_json, "settings_of",
                         json_pack("{s:{s:[],s:i}}", "b", "pfc", "mtu", 1500));
     entries = json_array();
-    judge_settings(&f->cell, in_force, entries);
+    preflight_settings(&f->cell, in_force, entries);
     assert_int_equal(failures(entries, "pfc"), 1);
     assert_int_equal(failures(entries, "mtu"), 1);
     json_decref(entries);
@@ -279,7 +279,7 @@ static void both_ends_are_judged_together(void **state)
 
     json_t *columns = json_pack("{s:[s],s:[]}", "a", "rx_prio0_pause", "b");
     entries = json_array();
-    judge_counters(&f->cell, columns, entries);
+    preflight_counters(&f->cell, columns, entries);
     assert_int_equal(json_array_size(entries), 1); /* rx_discards_phy of b */
     json_decref(entries);
     json_decref(columns);

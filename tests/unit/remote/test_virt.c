@@ -136,11 +136,16 @@ static struct lab_host guest_host(const char *domain)
         .name = (char *)(uintptr_t) "a", .domain = (char *)(uintptr_t)domain, .port = FIELD_UNSET};
 }
 
+static int kind(const char *name)
+{
+    return (int)(lab_kind_named(name) - lab_kinds);
+}
+
 static void a_foreign_domain_is_not_trusted(void **state)
 {
     struct virt *v = open_test();
     struct lab_host host = guest_host("test");
-    struct lab lab = {.name = (char *)(uintptr_t) "l", .driver = LAB_LIBVIRT, .hosts = {&host, 1}};
+    struct lab lab = {.name = (char *)(uintptr_t) "l", .driver = kind("libvirt"), .hosts = {&host, 1}};
     struct ssh_target target;
     struct error e;
     (void)state;
@@ -155,7 +160,7 @@ static void a_marked_domain_is_reached(void **state)
 {
     struct virt *v = open_test();
     struct lab_host host = guest_host("ours");
-    struct lab lab = {.name = (char *)(uintptr_t) "l", .driver = LAB_LIBVIRT, .hosts = {&host, 1}};
+    struct lab lab = {.name = (char *)(uintptr_t) "l", .driver = kind("libvirt"), .hosts = {&host, 1}};
     struct mark mark = {"l", "a", "root", "52:54:00:00:00:01", "198.51.100.11", 0};
     struct ssh_target target;
     struct error e = {""};
@@ -191,7 +196,7 @@ static void a_marked_domain_is_reached(void **state)
 static struct lab lab_with(struct lab_host *hosts, size_t count, const char *name)
 {
     return (struct lab){.name = (char *)(uintptr_t)name,
-                        .driver = LAB_LIBVIRT,
+                        .driver = kind("libvirt"),
                         .uri = (char *)(uintptr_t) "qemu:///system",
                         .hosts = {hosts, count}};
 }
@@ -227,7 +232,7 @@ static void a_plain_host_is_one_in_every_lab(void **state)
     plain[1].ssh = (char *)(uintptr_t) "root@rack7";
     struct lab guests = lab_with(&plain[0], 1, "guests"), other = lab_with(&plain[1], 1, "other"),
                rack = lab_with(&plain[0], 1, "rack");
-    rack.driver = LAB_SSH;
+    rack.driver = kind("ssh");
     struct lab_lock *held = lab_lock(&guests, "run x", &e);
     assert_non_null(held);
     assert_null(lab_lock(&rack, "run y", &e));

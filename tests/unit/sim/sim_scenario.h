@@ -2,7 +2,7 @@
 #ifndef TESTS_SIM_SCENARIO_H
 #define TESTS_SIM_SCENARIO_H
 
-#include "harness/run/plan.h"
+#include "harness/plan/plan.h"
 #include "harness/labs/sim/sim_config.h"
 #include "tests/unit/sim/sim_fixture.h"
 

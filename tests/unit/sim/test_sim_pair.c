@@ -1,7 +1,7 @@
 /* The lab of two simulated hosts against what was measured on the real ones: remote-lab.net, March/April 2026. */
 #include "tests/unit/unit.h"
 
-#include "harness/run/plan.h"
+#include "harness/plan/plan.h"
 #include "harness/labs/sim/sim_config.h"
 #include "lib/files.h"
 #include <math.h>

@@ -1,4 +1,4 @@
-#include "harness/run/recorder.h"
+#include "harness/record/recorder.h"
 #include "lib/clock.h"
 #include "lib/files.h"
 #include "lib/histogram.h"
@@ -120,7 +120,7 @@ struct recorder *recorder_open(const char *folder, const struct scenario *scenar
         return NULL;
     }
     for (size_t i = 0; i < r->host_count; i++)
-        r->hosts[i].role = ((char *const *)scenario->roles.items)[i];
+        r->hosts[i].role = scenario_role(scenario, i);
     for (size_t i = 0; i < scenario->flows.count; i++) {
         struct flow *flow = find_flow(r, flows[i].name);
         if (flow)

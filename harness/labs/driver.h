@@ -2,12 +2,12 @@
  * The seam between the phases of a run and the kinds of lab. The experiment walks phases and knows no driver; a driver
  * reaches hosts and knows no phases. All times are on the run's clock (docs/result.md).
  */
-#ifndef HARNESS_LAB_DRIVER_H
-#define HARNESS_LAB_DRIVER_H
+#ifndef HARNESS_LABS_DRIVER_H
+#define HARNESS_LABS_DRIVER_H
 
 #include "lib/interrupt.h"
-#include "harness/run/plan.h"
-#include "harness/run/recorder.h"
+#include "harness/plan/plan.h"
+#include "harness/record/recorder.h"
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -63,9 +63,7 @@ struct lab_driver {
     void (*close)(void *state);
 };
 
-extern const struct lab_driver driver_sim, driver_libvirt, driver_ssh;
-
-/* The driver for a lab. */
+/* The driver for a lab: of kind NAME (lib/formats/lab_kinds.h), lab_driver_NAME. */
 const struct lab_driver *lab_driver_of(const struct lab *lab);
 void host_description_free(struct host_description *d);
 

@@ -1,4 +1,4 @@
-#include "harness/labs/hosts/remote.h"
+#include "harness/labs/hosts/host.h"
 #include "lib/clock.h"
 #include "lib/text.h"
 #include <poll.h>

@@ -1,4 +1,4 @@
-#include "harness/labs/sim/sim_series.h"
+#include "harness/labs/sim/series.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

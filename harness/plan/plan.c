@@ -1,8 +1,7 @@
-#include "harness/run/plan.h"
+#include "harness/plan/plan.h"
 #include "lib/formats/find.h"
-#include "harness/run/paths.h"
+#include "harness/plan/paths.h"
 #include "lib/document/json_file.h"
-#include "lib/formats/lab_sim.h"
 #include "lib/text.h"
 #include "lib/units.h"
 #include <libgen.h>
@@ -118,19 +117,19 @@ static int take_lab(struct cell *cell, const json_t *document, struct error *e)
     int result = lab_parse(expanded, &cell->lab, e);
     json_decref(expanded);
     if (result == 0)
-        cell->lab_json = table_resolve(lab_table((enum lab_driver_kind)cell->lab.driver), document);
+        cell->lab_json = table_resolve(&lab_kind(&cell->lab)->table, document);
     return result;
 }
 
 static int bind_roles(const struct cell *cell, struct error *e)
 {
-    char *const *roles = cell->scenario.roles.items;
-    for (size_t i = 0; i < cell->scenario.roles.count; i++)
-        if (lab_host_of(&cell->lab, roles[i]) < 0 && lab_switch_of(&cell->lab, roles[i]) < 0)
+    const char *role;
+    for (size_t i = 0; (role = scenario_role(&cell->scenario, i)); i++)
+        if (lab_host_of(&cell->lab, role) < 0 && lab_switch_of(&cell->lab, role) < 0)
             return error_set(e,
                              "role \"%s\" of the scenario has no host in lab %s: name a host so, or bind it "
                              "with \"roles\": {\"%s\": HOST}",
-                             roles[i], cell->lab.name, roles[i]);
+                             role, cell->lab.name, role);
     return 0;
 }
 

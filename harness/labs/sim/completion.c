@@ -1,4 +1,4 @@
-#include "harness/labs/sim/sim_completion.h"
+#include "harness/labs/sim/completion.h"
 #include <math.h>
 #include <stdlib.h>
 

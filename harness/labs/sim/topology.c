@@ -1,4 +1,4 @@
-#include "harness/labs/sim/sim_topology.h"
+#include "harness/labs/sim/topology.h"
 
 #include <stdio.h>
 #include <stdlib.h>

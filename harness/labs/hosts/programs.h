@@ -1,8 +1,8 @@
 /* The programs that run on a host. */
-#ifndef HARNESS_REMOTE_PROGRAMS_H
-#define HARNESS_REMOTE_PROGRAMS_H
+#ifndef HARNESS_LABS_PROGRAMS_H
+#define HARNESS_LABS_PROGRAMS_H
 
-#include "harness/labs/hosts/remote.h"
+#include "harness/labs/hosts/host.h"
 
 /* Do they all start on the host? 0; 1 with a sentence when one is of another version than this; -1 with a sentence when one is
  * not there or does not start. */

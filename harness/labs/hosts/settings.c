@@ -1,5 +1,5 @@
 /* A scenario's settings on a real host: nic-config there does the work, as a transaction with a journal of its own. */
-#include "harness/labs/hosts/remote.h"
+#include "harness/labs/hosts/host.h"
 #include "harness/preflight/preflight.h"
 #include "lib/text.h"
 #include <stdlib.h>
@@ -266,7 +266,7 @@ void remote_settings_plan(struct remote_host *h, const json_t *wanted, json_t *e
     json_t *answer = hand_over(h, "plan", wanted, &e);
     size_t i;
     if (!answer) {
-        judge_say(entries, h->lab->name, "settings", "failure", NULL, "%s", e.text);
+        preflight_say(entries, h->lab->name, "settings", "failure", NULL, "%s", e.text);
         json_decref(warnings);
         return;
     }
@@ -275,16 +275,16 @@ void remote_settings_plan(struct remote_host *h, const json_t *wanted, json_t *e
     {
         const char *words =
             strchr(json_string_value(entry), ' '); /* behind the host's name, which has a column */
-        judge_say(entries, h->lab->name, "settings", "warning", NULL, "%s", words ? words + 1 : "");
+        preflight_say(entries, h->lab->name, "settings", "warning", NULL, "%s", words ? words + 1 : "");
     }
     json_array_foreach(json_object_get(json_object_get(answer, "thresholds"), h->netdev), i, entry)
     {
-        judge_say(entries, h->lab->name, "buffers", "ok", NULL,
-                  "buffer %lld of %lld bytes: xoff %lld, xon %lld",
-                  (long long)json_integer_value(json_object_get(entry, "buffer")),
-                  (long long)json_integer_value(json_object_get(entry, "size_bytes")),
-                  (long long)json_integer_value(json_object_get(entry, "xoff_bytes")),
-                  (long long)json_integer_value(json_object_get(entry, "xon_bytes")));
+        preflight_say(entries, h->lab->name, "buffers", "ok", NULL,
+                      "buffer %lld of %lld bytes: xoff %lld, xon %lld",
+                      (long long)json_integer_value(json_object_get(entry, "buffer")),
+                      (long long)json_integer_value(json_object_get(entry, "size_bytes")),
+                      (long long)json_integer_value(json_object_get(entry, "xoff_bytes")),
+                      (long long)json_integer_value(json_object_get(entry, "xon_bytes")));
     }
     json_decref(warnings);
     json_decref(answer);

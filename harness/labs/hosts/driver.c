@@ -39,7 +39,7 @@ struct remote_lab {
 
 static const char *role_name(const struct remote_lab *lab, size_t role)
 {
-    return ((char *const *)lab->run->cell->scenario.roles.items)[role];
+    return scenario_role(&lab->run->cell->scenario, role);
 }
 
 /* ---- before the run */
@@ -129,7 +129,7 @@ static int remote_lab_bring_up(void *state, struct error *e)
 {
     struct remote_lab *lab = state;
     const struct lab *where = &lab->run->cell->lab;
-    if (where->driver == LAB_LIBVIRT && !(lab->virt = virt_open(where->uri, e)))
+    if (lab_kind(where)->guests && !(lab->virt = virt_open(where->uri, e)))
         return -1;
     for (size_t role = 0; role < lab->host_count; role++)
         if (bring_up_host(lab, role, e) != 0)
@@ -608,5 +608,5 @@ static void remote_lab_add_to_result(void *state, json_t *result)
         .start = remote_lab_start, .advance = remote_lab_advance, .now_ns = remote_lab_now,               \
         .finish = remote_lab_finish, .add_to_result = remote_lab_add_to_result, .close = remote_lab_close \
     }
-const struct lab_driver driver_libvirt = REMOTE_LAB("libvirt");
-const struct lab_driver driver_ssh = REMOTE_LAB("ssh");
+const struct lab_driver lab_driver_libvirt = REMOTE_LAB("libvirt");
+const struct lab_driver lab_driver_ssh = REMOTE_LAB("ssh");

@@ -1,5 +1,5 @@
 /* The programs that run on a host: are they there, and putting them there. */
-#include "harness/labs/hosts/remote_programs.h"
+#include "harness/labs/hosts/programs.h"
 #include "remote/places.h"
 #include "lib/text.h"
 #include <stdlib.h>
@@ -15,8 +15,8 @@ static const char ask_versions[] = "export LC_ALL=C; for p do said=$(\"$p\" --ve
                                    "printf '%d %s\\n' $code \"$(printf '%s' \"$said\" | tail -n 1)\"; done";
 
 /* What the host answered about one program: 0 when it is this version; 1 when it is another; else -1, with a sentence. */
-static int judge_answer(const struct remote_host *h, const char *name, const char *answer,
-                        struct text *absent, struct error *e)
+static int read_answer(const struct remote_host *h, const char *name, const char *answer, struct text *absent,
+                       struct error *e)
 {
     char wanted[80];
     int code = -1, used = 0;
@@ -37,15 +37,15 @@ static int judge_answer(const struct remote_host *h, const char *name, const cha
     return 0;
 }
 
-static int judge_answers(const struct remote_host *h, char *answers, struct error *e)
+static int read_answers(const struct remote_host *h, char *answers, struct error *e)
 {
     struct text absent = {0};
     char *rest = answers;
     int worst = 0;
     for (size_t i = 0; i < COUNT && worst >= 0; i++) {
         char *line = strsep(&rest, "\n");
-        int judged = judge_answer(h, names[i], line ? line : "", &absent, e);
-        worst = judged < 0 ? -1 : judged > worst ? judged : worst;
+        int answered = read_answer(h, names[i], line ? line : "", &absent, e);
+        worst = answered < 0 ? -1 : answered > worst ? answered : worst;
     }
     if (worst >= 0 && absent.length)
         worst = error_set(e, "host %s has no %s in %s", h->lab->name, text_string(&absent), h->lab->programs);
@@ -63,7 +63,7 @@ int remote_programs_check(struct remote_host *h, struct error *e)
     int result = ssh_must(h->ssh, argv, NULL, &out, REMOTE_COMMAND_NS, e);
     char *answers = result == 0 ? text_take(&out) : NULL;
     if (answers)
-        result = judge_answers(h, answers, e);
+        result = read_answers(h, answers, e);
     else if (result == 0)
         result = error_set(e, "host %s did not say which programs it has", h->lab->name);
     free(answers);

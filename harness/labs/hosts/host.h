@@ -1,10 +1,10 @@
 /* Real hosts over ssh: what the libvirt and the ssh lab share. */
-#ifndef HARNESS_REMOTE_H
-#define HARNESS_REMOTE_H
+#ifndef HARNESS_LABS_HOST_H
+#define HARNESS_LABS_HOST_H
 
 #include "remote/ssh.h"
 #include "remote/virt.h"
-#include "harness/labs/lab_driver.h"
+#include "harness/labs/driver.h"
 
 #define REMOTE_COMMAND_NS \
     (60 * 1000000000LL) /* a command on a host: nic-config waits for links, GIDs and firmware */
@@ -45,7 +45,7 @@ int remote_find_nic(struct remote_host *h, struct error *e);
 json_t *remote_settings_get(struct remote_host *h, struct error *e);
 /* Apply a scenario's settings to the host's NICs; what it has no place for is named in `warnings`. Returns what was read back. */
 json_t *remote_settings_set(struct remote_host *h, const json_t *wanted, json_t *warnings, struct error *e);
-/* What applying would do, as judgements (judge.h): thresholds, what is missing, what is refused. Nothing is written. */
+/* What applying would do, as entries of preflight.h: thresholds, what is missing, what is refused. Nothing is written. */
 void remote_settings_plan(struct remote_host *h, const json_t *wanted, json_t *entries);
 /* Put back whatever was changed. Returns nic-config's answer ("restored", "gone", "failed"). */
 json_t *remote_settings_restore(struct remote_host *h, struct error *e);

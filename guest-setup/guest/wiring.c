@@ -1,4 +1,4 @@
-#include "guest-setup/guest/guest_plan.h"
+#include "guest-setup/guest/wiring.h"
 
 #include <arpa/inet.h>
 #include <stdbool.h>
@@ -35,7 +35,7 @@ static int make_socket_port(const struct lab *lab, const char *what, const char 
     return 20000 + (int)(hash_words(words, sizeof words / sizeof *words) % 12000);
 }
 
-bool plan_is_session(const struct lab *lab)
+bool wiring_is_session(const struct lab *lab)
 {
     return strstr(lab->uri, "/session");
 }
@@ -90,14 +90,14 @@ static void format_address(uint32_t address, char *text)
     inet_ntop(AF_INET, &in, text, INET_ADDRSTRLEN);
 }
 
-static int management_port(const struct lab *lab, const struct lab_host *host, struct plan_port *port,
+static int management_port(const struct lab *lab, const struct lab_host *host, struct wiring_port *port,
                            struct error *e)
 {
     struct subnet subnet = {.prefix = 24};
-    size_t index = (size_t)(host - (const struct lab_host *)lab->hosts.items);
-    *port = (struct plan_port){.name = "mgmt0"};
+    size_t index = (size_t)(host - lab_host_at(lab, 0));
+    *port = (struct wiring_port){.name = "mgmt0"};
     make_mac(lab, host, "mgmt0", port->mac);
-    if (plan_is_session(lab)) {
+    if (wiring_is_session(lab)) {
         port->plug = PLUG_FORWARD;
         port->local_port = make_socket_port(lab, "ssh", host->name);
         snprintf(port->address, sizeof port->address, "10.0.2.15/24"); /* where QEMU forwards to */
@@ -124,11 +124,11 @@ static int management_port(const struct lab *lab, const struct lab_host *host, s
 
 static const struct lab_host *host_named(const struct lab *lab, const char *name)
 {
-    const struct lab_host *hosts = lab->hosts.items;
-    for (size_t i = 0; i < lab->hosts.count; i++)
-        if (strcmp(hosts[i].name, name) == 0)
-            return &hosts[i];
-    return NULL;
+    const struct lab_host *host;
+    for (size_t i = 0; (host = lab_host_at(lab, i)); i++)
+        if (strcmp(host->name, name) == 0)
+            break;
+    return host;
 }
 
 /* A link is virtual when a guest's end of it is no PCI device; ends[0] and ends[1] are then both virtual. */
@@ -165,15 +165,15 @@ static const struct lab_nic *nic_of(const struct lab_host *host, const char *nam
 }
 
 static void data_port(const struct lab *lab, const struct lab_host *host, size_t link, size_t number,
-                      struct plan_port *port)
+                      struct wiring_port *port)
 {
-    const struct lab_link *links = lab->links.items;
-    *port = (struct plan_port){.mtu = links[link].mtu == FIELD_UNSET ? 0 : links[link].mtu};
+    const struct lab_link *cable = lab_link_at(lab, link);
+    *port = (struct wiring_port){.mtu = cable->mtu == FIELD_UNSET ? 0 : cable->mtu};
     snprintf(port->name, sizeof port->name, "data%zu", number % 1000);
     link_name(lab, link, port->network, sizeof port->network);
     make_mac(lab, host, port->name, port->mac);
-    if (plan_is_session(lab)) {
-        char *const *ends = links[link].between.items;
+    if (wiring_is_session(lab)) {
+        char *const *ends = cable->between.items;
         port->plug = PLUG_UDP;
         port->local_port = make_socket_port(lab, port->network, host->name);
         port->peer_port = make_socket_port(lab, port->network, ends[strcmp(ends[0], host->name) == 0]);
@@ -185,35 +185,36 @@ static void data_port(const struct lab *lab, const struct lab_host *host, size_t
         snprintf(port->mac, sizeof port->mac, "%s", nic->mac);
 }
 
-int plan_guest(const struct lab *lab, const struct lab_host *host, struct plan *plan, struct error *e)
+int wiring_of_guest(const struct lab *lab, const struct lab_host *host, struct wiring *wiring,
+                    struct error *e)
 {
-    const struct lab_link *links = lab->links.items;
-    *plan = (struct plan){.count = 1};
-    if (management_port(lab, host, &plan->ports[0], e) != 0)
+    const struct lab_link *link;
+    *wiring = (struct wiring){.count = 1};
+    if (management_port(lab, host, &wiring->ports[0], e) != 0)
         return -1;
-    for (size_t i = 0; i < lab->links.count; i++) {
-        if (!touches(&links[i], host->name) || !is_virtual(lab, &links[i]))
+    for (size_t i = 0; (link = lab_link_at(lab, i)); i++) {
+        if (!touches(link, host->name) || !is_virtual(lab, link))
             continue;
-        if (plan->count == PLAN_MAX_PORTS)
-            return error_set(e, "hosts.%s: has more than %d links", host->name, PLAN_MAX_PORTS - 1);
-        data_port(lab, host, i, plan->count - 1, &plan->ports[plan->count]);
-        plan->count++;
+        if (wiring->count == WIRING_MAX_PORTS)
+            return error_set(e, "hosts.%s: has more than %d links", host->name, WIRING_MAX_PORTS - 1);
+        data_port(lab, host, i, wiring->count - 1, &wiring->ports[wiring->count]);
+        wiring->count++;
     }
     return 0;
 }
 
-int plan_networks(const struct lab *lab, struct plan_network **networks, size_t *count, struct error *e)
+int wiring_networks(const struct lab *lab, struct wiring_network **networks, size_t *count, struct error *e)
 {
-    const struct lab_link *links = lab->links.items;
+    const struct lab_link *link;
     struct subnet subnet = {.prefix = 24};
     *count = 0;
     *networks = calloc(lab->links.count + 1, sizeof **networks);
     if (!*networks)
         return error_set(e, "out of memory");
-    if (plan_is_session(lab))
+    if (wiring_is_session(lab))
         return 0;
     if (lab->management.subnet) {
-        struct plan_network *n = &(*networks)[(*count)++];
+        struct wiring_network *n = &(*networks)[(*count)++];
         if (parse_subnet(lab->management.subnet, &subnet, e) != 0) {
             free(*networks);
             *networks = NULL;
@@ -223,12 +224,12 @@ int plan_networks(const struct lab *lab, struct plan_network **networks, size_t 
         format_address(subnet.base + 1, n->address);
         n->prefix = subnet.prefix;
     }
-    for (size_t i = 0; i < lab->links.count; i++) {
-        if (!is_virtual(lab, &links[i]))
+    for (size_t i = 0; (link = lab_link_at(lab, i)); i++) {
+        if (!is_virtual(lab, link))
             continue;
-        struct plan_network *n = &(*networks)[(*count)++];
+        struct wiring_network *n = &(*networks)[(*count)++];
         link_name(lab, i, n->name, sizeof n->name);
-        n->mtu = links[i].mtu == FIELD_UNSET ? 0 : links[i].mtu;
+        n->mtu = link->mtu == FIELD_UNSET ? 0 : link->mtu;
     }
     return 0;
 }

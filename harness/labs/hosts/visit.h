@@ -1,6 +1,6 @@
 /* What commands do on the hosts of a lab, without a run. */
-#ifndef HARNESS_LAB_HOSTS_H
-#define HARNESS_LAB_HOSTS_H
+#ifndef HARNESS_LABS_VISIT_H
+#define HARNESS_LABS_VISIT_H
 
 #include "remote/virt.h"
 #include "lib/formats/lab.h"
@@ -8,10 +8,10 @@
 /* The lab that was said, else the user's default: its file's path, which the caller frees after lab_free. NULL: no such lab, or a
  * wrong file. */
 char *lab_hosts_load(const char *said, struct lab *lab, struct error *e);
-/* Visit every host of a real lab, in its order, under the lab's lock. `virt` is NULL where the lab has no guests. -1: the lab is in use
+/* Visit every real host of a lab, in its order, under the lab's lock. `virt` is NULL where the lab has no guests. -1: the lab is in use
  * or cannot be reached, nothing was visited. */
 int lab_hosts_visit(const struct lab *lab, const char *purpose,
-                    void (*visit)(void *context, struct virt *virt, size_t host), void *context,
-                    struct error *e);
+                    void (*visit)(void *context, struct virt *virt, const struct lab_host *host),
+                    void *context, struct error *e);
 
 #endif

@@ -1,8 +1,8 @@
 /* The simulated lab: runs the simulator and hands over the lines that samplers and traffic generators would print. */
-#include "harness/labs/lab_driver.h"
-#include "harness/labs/sim/sim_completion.h"
-#include "harness/labs/sim/sim_series.h"
-#include "harness/labs/sim/sim_topology.h"
+#include "harness/labs/driver.h"
+#include "harness/labs/sim/completion.h"
+#include "harness/labs/sim/series.h"
+#include "harness/labs/sim/topology.h"
 #include "lib/clock.h"
 #include "lib/histogram.h"
 #include "lib/formats/lab_sim.h"
@@ -29,7 +29,7 @@ struct sim_lab {
     struct flow_state *flows;
     struct sim_series *series; /* by role */
     int64_t *values;           /* of one role */
-    int64_t *holds[2];         /* sim_topology.h, at the measure phase's start (NULL: the run's) and end */
+    int64_t *holds[2];         /* topology.h, at the measure phase's start (NULL: the run's) and end */
     int64_t measure_start_ns, measure_end_ns, end_ns;
     int64_t next_sample_ns, next_interval_ns, interval_ns, interval_start_ns;
     int64_t now_ns, last_sample_ns;
@@ -45,12 +45,12 @@ struct sim_lab {
 
 static const char *role_name(const struct sim_lab *lab, size_t role)
 {
-    return ((char *const *)lab->run->cell->scenario.roles.items)[role];
+    return scenario_role(&lab->run->cell->scenario, role);
 }
 
 static const struct lab_sim_host *host_of(const struct sim_lab *lab, size_t role)
 {
-    return (const struct lab_sim_host *)lab->run->cell->lab.hosts.items + lab->setup.node_of_role[role].index;
+    return lab_sim_host_at(&lab->run->cell->lab, lab->setup.node_of_role[role].index);
 }
 
 static bool is_host(const struct sim_lab *lab, size_t role)
@@ -602,7 +602,7 @@ static void sim_lab_add_to_result(void *state, json_t *result)
                                 "buffers", buffers_json(lab, lab->setup.node_of_role[role].index));
 }
 
-const struct lab_driver driver_sim = {
+const struct lab_driver lab_driver_sim = {
     .name = "sim",
     .simulated = true,
     .open = sim_lab_open,

@@ -1,4 +1,4 @@
-#include "harness/labs/hosts/lab_hosts.h"
+#include "harness/labs/hosts/visit.h"
 
 #include "remote/places.h"
 #include "lib/formats/find.h"
@@ -15,17 +15,18 @@ char *lab_hosts_load(const char *said, struct lab *lab, struct error *e)
 }
 
 int lab_hosts_visit(const struct lab *lab, const char *purpose,
-                    void (*visit)(void *context, struct virt *virt, size_t host), void *context,
-                    struct error *e)
+                    void (*visit)(void *context, struct virt *virt, const struct lab_host *host),
+                    void *context, struct error *e)
 {
     struct virt *virt = NULL;
+    const struct lab_host *host;
     struct lab_lock *lock = lab_lock(lab, purpose, e);
-    if (!lock || (lab->driver == LAB_LIBVIRT && !(virt = virt_open(lab->uri, e)))) {
+    if (!lock || (lab_kind(lab)->guests && !(virt = virt_open(lab->uri, e)))) {
         lab_unlock(lock);
         return -1;
     }
-    for (size_t i = 0; i < lab->hosts.count; i++)
-        visit(context, virt, i);
+    for (size_t i = 0; (host = lab_host_at(lab, i)); i++)
+        visit(context, virt, host);
     if (virt)
         virt_close(virt);
     lab_unlock(lock);

@@ -1,4 +1,4 @@
-#include "harness/run/paths.h"
+#include "harness/plan/paths.h"
 #include <fnmatch.h>
 #include <stdint.h>
 #include <stdio.h>

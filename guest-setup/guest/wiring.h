@@ -1,19 +1,19 @@
-/* What a lab's guest is given, worked out from the lab alone: interfaces, addresses, networks, names. Same lab, same plan. */
-#ifndef GUEST_SETUP_VIRT_PLAN_H
-#define GUEST_SETUP_VIRT_PLAN_H
+/* What a lab's guest is given, worked out from the lab alone: interfaces, addresses, networks, names. Same lab, same wiring. */
+#ifndef GUEST_WIRING_H
+#define GUEST_WIRING_H
 
 #include "lib/error.h"
 #include "lib/formats/lab.h"
 #include <stdbool.h>
 
-#define PLAN_MAX_PORTS 66
+#define WIRING_MAX_PORTS 66
 
 /* How an interface is plugged in. In a user's own libvirt (qemu:///session), which may make no bridges, ssh comes through a forwarded
  * port of the machine's loopback, and a link is a pair of UDP sockets there. */
 enum plug { PLUG_NETWORK, PLUG_FORWARD, PLUG_UDP };
 
 /* A virtual interface of a guest. */
-struct plan_port {
+struct wiring_port {
     enum plug plug;
     int local_port, peer_port; /* PLUG_FORWARD: the machine's port; PLUG_UDP: ours and the other end's */
     char name[16];             /* in the guest: mgmt0, data0, data1... */
@@ -23,24 +23,25 @@ struct plan_port {
     int64_t mtu;      /* 0: the network's own */
 };
 
-struct plan {
-    struct plan_port ports[PLAN_MAX_PORTS]; /* the first is mgmt0 */
+struct wiring {
+    struct wiring_port ports[WIRING_MAX_PORTS]; /* the first is mgmt0 */
     size_t count;
 };
 
 /* Is the lab run by a user's own libvirt? */
-bool plan_is_session(const struct lab *lab);
-/* Fill the plan of a guest (a host with a domain). */
-int plan_guest(const struct lab *lab, const struct lab_host *host, struct plan *plan, struct error *e);
+bool wiring_is_session(const struct lab *lab);
+/* Fill the wiring of a guest (a host with a domain). */
+int wiring_of_guest(const struct lab *lab, const struct lab_host *host, struct wiring *wiring,
+                    struct error *e);
 
 /* A network that the lab brings along. */
-struct plan_network {
+struct wiring_network {
     char name[96];
     char address[64]; /* the machine's own in it: "198.51.100.1"; empty: none */
     int prefix;
     int64_t mtu; /* 0: 1500 */
 };
 /* The lab's networks: that of its own management subnet, then one a virtual link. *networks is to be freed. */
-int plan_networks(const struct lab *lab, struct plan_network **networks, size_t *count, struct error *e);
+int wiring_networks(const struct lab *lab, struct wiring_network **networks, size_t *count, struct error *e);
 
 #endif

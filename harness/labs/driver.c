@@ -1,0 +1,30 @@
+/* The driver of each kind of lab: one below this folder for every row of LAB_KINDS. */
+#include "harness/labs/driver.h"
+
+#include "lib/formats/lab_kinds.h"
+#include <stdlib.h>
+
+#define KIND(NAME, ...) extern const struct lab_driver lab_driver_##NAME;
+LAB_KINDS(KIND)
+#undef KIND
+
+const struct lab_driver *lab_driver_of(const struct lab *lab)
+{
+    static const struct lab_driver *const drivers[] = {
+#define KIND(NAME, ...) &lab_driver_##NAME,
+        LAB_KINDS(KIND)
+#undef KIND
+    };
+    return drivers[lab->driver];
+}
+
+void host_description_free(struct host_description *d)
+{
+    if (!d)
+        return;
+    free(d->name);
+    free(d->address);
+    json_decref(d->facts);
+    json_decref(d->capabilities);
+    *d = (struct host_description){0};
+}
