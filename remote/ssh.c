@@ -472,6 +472,27 @@ int ssh_run(struct ssh_session *s, const char *const argv[], const char *input, 
     return run_bytes(s, argv, input, input ? strlen(input) : 0, out, err, timeout_ns, e);
 }
 
+bool ssh_ended(struct ssh_session *s, int64_t timeout_ns, struct error *e)
+{
+    static const char *const nothing[] = {"true", NULL};
+    int64_t deadline_ns = clock_monotonic_ns() + timeout_ns;
+    struct text out = {0}, err = {0};
+    if (!ssh_alive(s, e))
+        return true;
+    int status = run_bytes(s, nothing, NULL, 0, &out, &err, timeout_ns, NULL);
+    text_free(&out);
+    text_free(&err);
+    if (status >= 0 && status != 255)
+        return false;
+    /* a process that was killed closes its sockets a while before it can be waited for */
+    while (ssh_alive(s, e)) {
+        if (clock_monotonic_ns() >= deadline_ns)
+            return false;
+        clock_sleep_until_ns(clock_monotonic_ns() + 10 * NS_PER_MS);
+    }
+    return true;
+}
+
 int ssh_must_bytes(struct ssh_session *s, const char *const argv[], const void *input, size_t length,
                    struct text *out, int64_t timeout_ns, struct error *e)
 {

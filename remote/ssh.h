@@ -42,6 +42,9 @@ struct ssh_session *ssh_open(const char *name, const struct ssh_target *target, 
                              struct error *e);
 /* Is the connection still there? When not, `e` says how it ended. */
 bool ssh_alive(struct ssh_session *s, struct error *e);
+/* Has the connection ended? Asks the host over it, so that an end is found that this process was not told of yet; takes at most
+ * timeout_ns. True: `e` says how it ended. False: it carries commands, or the host hangs. */
+bool ssh_ended(struct ssh_session *s, int64_t timeout_ns, struct error *e);
 void ssh_close(struct ssh_session *s);
 
 /* Run argv on the host to its end: input may be NULL; out and err as in process_run. Returns the command's

@@ -1,6 +1,5 @@
 /* The libvirt and the ssh lab: real hosts, reached over ssh. */
-#include "remote/places.h"
-#include "harness/labs/hosts/remote_stream.h"
+#include "harness/labs/hosts/watch.h"
 #include "harness/labs/hosts/remote_traffic.h"
 #include "lib/clock.h"
 #include "lib/text.h"
@@ -10,32 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BRING_UP_NS    (5 * 60 * NS_PER_S) /* a guest boots; a host that is there is tried for less */
-#define READY_NS       (30 * NS_PER_S)     /* samplers print their header, servers listen */
-#define LEAD_NS        (2 * NS_PER_S)      /* from starting the traffic generators to the first packet */
-#define LEAD_GPU_NS    (5 * NS_PER_S)  /* the same with GPU memory, whose driver takes its time to start */
-#define SILENCE_NS     (15 * NS_PER_S) /* a host that says nothing for so long hangs */
-#define SUMMARY_NS     (15 * NS_PER_S) /* summaries come after the measure phase, at most so late */
-#define LAST_LINES_NS  (5 * NS_PER_S)  /* programs that were told to end */
-#define EVENT_NS       (1 * NS_PER_S)  /* libvirt's events come so late after what they tell of */
-#define CAUSE_NS       (3 * NS_PER_S)  /* to find out why a program ended */
-#define QUIET_NS       (1 * NS_PER_S)  /* a host quiet for so long is worth a word then */
-#define RECONNECT_NS   (60 * NS_PER_S) /* to a host whose connection was cut, to put its settings back */
-#define SILENT_NS      (10 * NS_PER_S) /* the same when it has been silent already */
-#define LOOK_AROUND_NS (200 * NS_PER_MS)
-
-struct remote_lab {
-    const struct lab_run *run;
-    struct lab_lock *lock;
-    struct virt *virt;
-    struct remote_host *hosts; /* one a role */
-    size_t host_count;
-    struct stream *streams;
-    size_t stream_count;
-    bool started, failed; /* failed: nothing comes to its end by itself */
-    bool virt_lost;
-    json_t *warnings;
-};
+#define BRING_UP_NS   (5 * 60 * NS_PER_S) /* a guest boots; a host that is there is tried for less */
+#define READY_NS      (30 * NS_PER_S)     /* samplers print their header, servers listen */
+#define LEAD_NS       (2 * NS_PER_S)      /* from starting the traffic generators to the first packet */
+#define LEAD_GPU_NS   (5 * NS_PER_S)      /* the same with GPU memory, whose driver takes its time to start */
+#define SUMMARY_NS    (15 * NS_PER_S)     /* summaries come after the measure phase, at most so late */
+#define LAST_LINES_NS (5 * NS_PER_S)      /* programs that were told to end */
+#define RECONNECT_NS  (60 * NS_PER_S)     /* to a host whose connection was cut, to put its settings back */
+#define ENDED_NS      (3 * NS_PER_S)      /* to find out whether a connection carries commands */
+#define SILENT_NS     (10 * NS_PER_S)     /* the same when it has been silent already */
 
 static const char *role_name(const struct remote_lab *lab, size_t role)
 {
@@ -195,7 +177,7 @@ static int look_at_guest(const struct remote_lab *lab, const struct remote_host 
 static int reconnect(const struct remote_lab *lab, struct remote_host *h, struct error *e)
 {
     struct remote_host again;
-    if (ssh_alive(h->ssh, NULL))
+    if (!lab->failed || !ssh_ended(h->ssh, ENDED_NS, NULL))
         return 0;
     if (remote_host_open(&again, lab->virt, &lab->run->cell->lab, h->lab,
                          h->silent ? SILENT_NS : RECONNECT_NS, e) != 0)
@@ -245,146 +227,6 @@ static int add_stream(struct remote_lab *lab, enum stream_kind kind, size_t role
         text_free(&line);
     }
     return 0;
-}
-
-/* Wait until something comes, at most until the deadline; take it all. */
-static int pump_once(struct remote_lab *lab, int64_t deadline_ns, struct error *e)
-{
-    size_t count = 2 * lab->stream_count + 2;
-    struct pollfd *fds = calloc(count, sizeof *fds);
-    if (!fds)
-        return error_set(e, "out of memory");
-    for (size_t i = 0; i < lab->stream_count; i++)
-        stream_poll(&lab->streams[i], &fds[2 * i]);
-    fds[count - 2] =
-        (struct pollfd){.fd = lab->run->interrupt ? lab->run->interrupt->fd : -1, .events = POLLIN};
-    fds[count - 1] = (struct pollfd){.fd = lab->virt ? virt_event_fd(lab->virt) : -1, .events = POLLIN};
-    int64_t left_ns = deadline_ns - clock_monotonic_ns();
-    left_ns = left_ns > LOOK_AROUND_NS ? LOOK_AROUND_NS : left_ns > 0 ? left_ns : 0;
-    int ready = poll(fds, count, (int)((left_ns + NS_PER_MS - 1) / NS_PER_MS));
-    free(fds);
-    if (ready < 0 && errno != EINTR)
-        return error_set_errno(e, errno, "waiting for lines");
-    for (size_t i = 0; i < lab->stream_count; i++)
-        if (stream_take(&lab->streams[i], lab->run, e) != 0)
-            return -1;
-    return 0;
-}
-
-/* libvirt's daemon may be restarted without harm to guests; a guest that stops ends the run. */
-static int look_at_events(struct remote_lab *lab, struct error *e)
-{
-    struct virt_event event;
-    while (lab->virt && virt_next_event(lab->virt, &event)) {
-        if (lab->run->log)
-            fprintf(lab->run->log, "libvirt: %s %s\n", event.domain, event.what);
-        if (!*event.domain && !lab->virt_lost) {
-            lab->virt_lost = true;
-            json_array_append_new(lab->warnings,
-                                  json_sprintf("libvirt: %s: guests are no longer watched", event.what));
-        }
-        for (size_t role = 0; event.gone && role < lab->host_count; role++)
-            if (lab->hosts[role].lab->domain && strcmp(lab->hosts[role].lab->domain, event.domain) == 0) {
-                lab->hosts[role].silent = true;
-                return error_set(e, "guest %s (host %s) %s", event.domain, lab->hosts[role].lab->name,
-                                 event.what);
-            }
-    }
-    return 0;
-}
-
-/* A stream whose output is closed: traffic may be at its end, samplers and servers must not be. */
-static int look_at_closed(const struct remote_lab *lab, struct stream *s, struct error *e)
-{
-    switch (stream_outcome(s, lab->run, 0, e)) {
-    case STREAM_BADLY:
-        return -1;
-    case STREAM_WELL:
-        return s->kind == STREAM_TRAFFIC
-                   ? 0
-                   : error_set(e, "host %s: %s ended by itself%s%s", s->host->lab->name, stream_program(s),
-                               *stream_complaint(s) ? ": " : "", stream_complaint(s));
-    case STREAM_NOT_YET:
-        break;
-    }
-    return clock_monotonic_ns() - s->heard_ns < SILENCE_NS
-               ? 0
-               : error_set(e, "host %s: %s closed its output but does not end", s->host->lab->name,
-                           stream_program(s));
-}
-
-/* How long a host that should be sampling has said nothing, beyond the distance of its samples. */
-static int64_t silence_ns(const struct remote_lab *lab, const struct stream *s)
-{
-    if (s->kind != STREAM_SAMPLER || !s->running || !s->lines)
-        return 0;
-    return clock_monotonic_ns() - s->heard_ns - 10 * lab->run->cell->scenario.sample.every_ns;
-}
-
-static int look_at_streams(struct remote_lab *lab, struct error *e)
-{
-    for (size_t i = 0; i < lab->stream_count; i++) {
-        struct stream *s = &lab->streams[i];
-        if (!s->running && look_at_closed(lab, s, e) != 0)
-            return -1;
-        if (silence_ns(lab, s) > SILENCE_NS)
-            return error_set(e, "host %s: nothing came from it for %lld s: it hangs, or the connection does",
-                             s->host->lab->name, SILENCE_NS / NS_PER_S);
-    }
-    return 0;
-}
-
-/* Has every host that should be sampling said something since? */
-static bool all_heard(const struct remote_lab *lab, int64_t since_ns)
-{
-    for (size_t i = 0; i < lab->stream_count; i++)
-        if (lab->streams[i].kind == STREAM_SAMPLER && lab->streams[i].running &&
-            lab->streams[i].heard_ns < since_ns)
-            return false;
-    return true;
-}
-
-/* Say who has been silent, and expect nothing more of it. */
-static void note_silent(struct remote_lab *lab, struct error *e)
-{
-    for (size_t i = 0; i < lab->stream_count; i++) {
-        struct stream *s = &lab->streams[i];
-        struct error told = *e;
-        if (silence_ns(lab, s) < QUIET_NS)
-            continue;
-        s->host->silent = true;
-        if (silence_ns(lab, s) < SILENCE_NS)
-            error_set(e, "%.700s; host %s has said nothing since", told.text, s->host->lab->name);
-    }
-}
-
-/* A program ended badly: is it that a guest was stopped, or that another host hangs? The event may still be on its way, and silence
- * takes a moment to be told from slowness. */
-static int find_cause(struct remote_lab *lab, const struct error *first, struct error *e)
-{
-    struct error ignored;
-    int64_t begin_ns = clock_monotonic_ns(), now_ns = begin_ns;
-    while (now_ns < begin_ns + CAUSE_NS && interrupt_count(lab->run->interrupt) == 0 &&
-           (now_ns < begin_ns + EVENT_NS || !all_heard(lab, begin_ns))) {
-        if (pump_once(lab, now_ns + LOOK_AROUND_NS, &ignored) != 0)
-            break;
-        if (look_at_events(lab, e) != 0)
-            return -1;
-        now_ns = clock_monotonic_ns();
-    }
-    error_set(e, "%s", first->text);
-    note_silent(lab, e);
-    return -1;
-}
-
-/* Events first: a guest that was destroyed explains why its programs ended. */
-static int look_around(struct remote_lab *lab, struct error *e)
-{
-    struct error first;
-    int result = look_at_events(lab, e);
-    if (result == 0 && look_at_streams(lab, &first) != 0)
-        result = find_cause(lab, &first, e);
-    return result;
 }
 
 /* ---- the run */
@@ -441,7 +283,7 @@ static int wait_ready(struct remote_lab *lab, struct error *e)
     int64_t deadline_ns = clock_monotonic_ns() + READY_NS;
     const struct stream *late;
     while ((late = not_ready(lab))) {
-        if (pump_once(lab, clock_monotonic_ns() + LOOK_AROUND_NS, e) != 0 || look_around(lab, e) != 0)
+        if (watch_pump(lab, clock_monotonic_ns() + WATCH_STEP_NS, e) != 0 || watch_look(lab, e) != 0)
             return -1;
         if (interrupt_count(lab->run->interrupt) > 0)
             return error_set(e, "interrupted");
@@ -502,10 +344,10 @@ static enum advance remote_lab_advance(void *state, int64_t until_ns, struct err
         int64_t left_ns = until_ns - clock_realtime_ns();
         if (left_ns <= 0)
             return ADVANCE_DONE;
-        lab->failed = pump_once(lab, clock_monotonic_ns() + left_ns, e) != 0;
+        lab->failed = watch_pump(lab, clock_monotonic_ns() + left_ns, e) != 0;
         if (!lab->failed && interrupt_count(lab->run->interrupt) > 0)
             return ADVANCE_INTERRUPTED;
-        lab->failed = lab->failed || look_around(lab, e) != 0;
+        lab->failed = lab->failed || watch_look(lab, e) != 0;
         if (lab->failed)
             return ADVANCE_FAILED;
     }
@@ -538,8 +380,8 @@ static int end_streams(struct remote_lab *lab, unsigned kinds, int64_t grace_ns,
                 stream_tell_end(&lab->streams[i]);
         while (result == 0 && any_runs(lab, kinds) && clock_monotonic_ns() < deadline_ns &&
                interrupt_count(lab->run->interrupt) < patience) {
-            result = pump_once(lab, deadline_ns, e);
-            if (look_at_events(lab, &known) != 0)
+            result = watch_pump(lab, deadline_ns, e);
+            if (watch_events(lab, &known) != 0)
                 deadline_ns = clock_monotonic_ns(); /* a guest that is gone says nothing more */
         }
     }
@@ -547,12 +389,19 @@ static int end_streams(struct remote_lab *lab, unsigned kinds, int64_t grace_ns,
 }
 
 /* How traffic ended, once it was given its time. */
-static int end_of(const struct remote_lab *lab, struct stream *s, struct error *e)
+static int end_of(struct remote_lab *lab, struct stream *s, struct error *e)
 {
-    enum stream_outcome outcome = stream_outcome(s, lab->run, SUMMARY_NS, e);
-    if (outcome == STREAM_NOT_YET)
-        error_set(e, "host %s: %s does not end", s->host->lab->name, stream_program(s));
-    return outcome == STREAM_WELL ? 0 : -1;
+    struct error first;
+    switch (stream_outcome(s, lab->run, SUMMARY_NS, &first)) {
+    case STREAM_WELL:
+        return 0;
+    case STREAM_BADLY:
+        break;
+    case STREAM_NOT_YET:
+        error_set(&first, "host %s: %s does not end", s->host->lab->name, stream_program(s));
+        break;
+    }
+    return watch_find_cause(lab, &first, e);
 }
 
 /* Traffic first: its summaries come at its end, and samplers see it out. */

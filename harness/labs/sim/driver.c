@@ -1,47 +1,13 @@
 /* The simulated lab: runs the simulator and hands over the lines that samplers and traffic generators would print. */
-#include "harness/labs/driver.h"
-#include "harness/labs/sim/completion.h"
-#include "harness/labs/sim/series.h"
+#include "harness/labs/sim/lines.h"
 #include "harness/labs/sim/topology.h"
 #include "lib/clock.h"
 #include "lib/histogram.h"
 #include "lib/formats/lab_sim.h"
-#include "lib/formats/lines.h"
 #include <stdlib.h>
 #include <string.h>
 
-#define PS_PER_NS      1000
-#define PAUSE_CAPACITY (1u << 20)
-#define PATTERN_LINES  256 /* a traffic pattern of more flows has lines of its own only */
-
-/* A flow's figures between two moments. */
-struct flow_state {
-    struct sim_flow_stats interval_base, measure_base;
-    struct histogram *measured;              /* ps, over the measure phase; NULL: of a traffic pattern */
-    bool lines;                              /* has lines of its own */
-    int64_t stopped_bytes, stopped_messages; /* inside the measure phase, once it has ended */
-};
-
-struct sim_lab {
-    const struct lab_run *run;
-    struct sim_setup setup;
-    struct sim *sim;
-    struct flow_state *flows;
-    struct sim_series *series; /* by role */
-    int64_t *values;           /* of one role */
-    int64_t *holds[2];         /* topology.h, at the measure phase's start (NULL: the run's) and end */
-    int64_t measure_start_ns, measure_end_ns, end_ns;
-    int64_t next_sample_ns, next_interval_ns, interval_ns, interval_start_ns;
-    int64_t now_ns, last_sample_ns;
-    int64_t wall_ns;
-    size_t pauses_seen;
-    size_t samples;
-    bool whole; /* the measure phase was reached to its end */
-    json_t *warnings;
-    char *line; /* a line that is being written */
-    size_t line_length;
-    FILE *writer;
-};
+#define PATTERN_LINES 256 /* a traffic pattern of more flows has lines of its own only */
 
 static const char *role_name(const struct sim_lab *lab, size_t role)
 {
@@ -202,234 +168,6 @@ static json_t *sim_lab_restore_settings(void *state, size_t role, const json_t *
     return json_deep_copy(saved);
 }
 
-/* ---- lines */
-
-/* The line that was written since the last call, without its newline. */
-static const char *take_line(struct sim_lab *lab, size_t *length)
-{
-    fflush(lab->writer);
-    *length = lab->line_length;
-    while (*length && lab->line[*length - 1] == '\n')
-        (*length)--;
-    rewind(lab->writer);
-    return lab->line;
-}
-
-static int hand_on_sample_object(struct sim_lab *lab, size_t role, json_t *object, struct error *e)
-{
-    size_t length;
-    lines_write_object(lab->writer, object);
-    json_decref(object);
-    const char *line = take_line(lab, &length);
-    return recorder_sample(lab->run->recorder, role, line, length, e);
-}
-
-static int hand_on_flow(struct sim_lab *lab, json_t *object, struct error *e)
-{
-    size_t length;
-    lines_write_object(lab->writer, object);
-    json_decref(object);
-    const char *line = take_line(lab, &length);
-    return recorder_flow(lab->run->recorder, 0, line, length, e);
-}
-
-static int write_header(struct sim_lab *lab, size_t role, struct error *e)
-{
-    return hand_on_sample_object(lab, role,
-                                 json_pack("{s:s,s:i,s:s,s:s,s:I,s:o}", "type", "header", "schema", 1,
-                                           "program", "sim", "version", HARNESS_VERSION, "every_ns",
-                                           (json_int_t)lab->run->cell->scenario.sample.every_ns, "columns",
-                                           sim_series_columns(&lab->series[role], lab->sim, &lab->setup)),
-                                 e);
-}
-
-static int write_headers(struct sim_lab *lab, struct error *e)
-{
-    size_t most = 0, roles = lab->run->cell->scenario.roles.count;
-    lab->series = calloc(roles + 1, sizeof *lab->series);
-    if (!lab->series)
-        return error_set(e, "out of memory");
-    for (size_t role = 0; role < roles; role++) {
-        struct sim_series *series = &lab->series[role];
-        if (sim_series_open(series, lab->sim, &lab->setup, lab->setup.node_of_role[role],
-                            &lab->run->cell->scenario.sample.groups, e) != 0 ||
-            write_header(lab, role, e) != 0)
-            return -1;
-        most = sim_series_room(series) > most ? sim_series_room(series) : most;
-    }
-    lab->values = calloc(most + 1, sizeof *lab->values);
-    return lab->values ? 0 : error_set(e, "out of memory");
-}
-
-static int write_samples(struct sim_lab *lab, struct error *e)
-{
-    for (size_t role = 0; role < lab->run->cell->scenario.roles.count; role++) {
-        size_t length;
-        sim_series_values(&lab->series[role], lab->sim, lab->values);
-        lines_write_sample(lab->writer, lab->now_ns, 0, lab->values, lab->series[role].count);
-        const char *line = take_line(lab, &length);
-        if (recorder_sample(lab->run->recorder, role, line, length, e) != 0)
-            return -1;
-    }
-    lab->last_sample_ns = lab->now_ns;
-    lab->samples++;
-    return 0;
-}
-
-/* docs/result.md: a host, or SWITCH:PORT. */
-static void name_of_port(const struct sim_lab *lab, const struct sim_pause *p, char *name, size_t size)
-{
-    const char *node = sim_setup_node_name(lab->run->cell, &lab->setup, p->node);
-    if (p->node.kind == SIM_HOST)
-        snprintf(name, size, "%s", node);
-    else
-        snprintf(name, size, "%s:%u", node, p->port);
-}
-
-static int hand_on_pauses(struct sim_lab *lab, struct error *e)
-{
-    const struct sim_pause *pauses;
-    size_t count = sim_pauses(lab->sim, &pauses);
-    for (; lab->pauses_seen < count; lab->pauses_seen++) {
-        const struct sim_pause *p = &pauses[lab->pauses_seen];
-        char name[160];
-        name_of_port(lab, p, name, sizeof name);
-        if (recorder_pause(lab->run->recorder, name, p->priority, p->start_ps / PS_PER_NS,
-                           (p->end_ps - p->start_ps) / PS_PER_NS, e) != 0)
-            return -1;
-    }
-    if (count == PAUSE_CAPACITY && json_array_size(lab->warnings) < 1000)
-        json_array_append_new(lab->warnings,
-                              json_sprintf("only the first %u pauses were kept", PAUSE_CAPACITY));
-    return 0;
-}
-
-/* ---- flows */
-
-/* The simulator counts picoseconds, lines have nanoseconds. */
-static json_t *latency_json(const struct histogram *h)
-{
-    json_t *json = histogram_json(h), *value;
-    const char *key;
-    json_object_foreach(json, key, value)
-    {
-        if (strcmp(key, "count") != 0)
-            json_object_set_new(json, key, json_real(json_number_value(value) / PS_PER_NS));
-    }
-    return json;
-}
-
-static void add_rates(json_t *line, int64_t bytes, int64_t messages, int64_t duration_ns)
-{
-    double seconds = (double)duration_ns / 1e9;
-    json_object_set_new(line, "bytes", json_integer(bytes));
-    json_object_set_new(line, "messages", json_integer(messages));
-    json_object_set_new(line, "duration_ns", json_integer(duration_ns));
-    json_object_set_new(line, "goodput_bps", json_real(seconds > 0 ? (double)bytes * 8 / seconds : 0));
-    json_object_set_new(line, "messages_per_s", json_real(seconds > 0 ? (double)messages / seconds : 0));
-    json_object_set_new(line, "errors", json_integer(0));
-}
-
-static bool is_measuring(const struct sim_lab *lab)
-{
-    return lab->now_ns > lab->measure_start_ns && lab->now_ns <= lab->measure_end_ns;
-}
-
-static int write_interval(struct sim_lab *lab, size_t i, struct error *e)
-{
-    struct flow_state *flow = &lab->flows[i];
-    struct sim_flow_stats stats;
-    const struct histogram *latency = sim_flow_latency(lab->sim, i);
-    sim_flow_stats(lab->sim, i, &stats);
-    json_t *line = json_pack("{s:s,s:s,s:I}", "type", "interval", "flow", lab->setup.flows[i].name, "time_ns",
-                             (json_int_t)lab->now_ns);
-    add_rates(line, stats.bytes - flow->interval_base.bytes, stats.messages - flow->interval_base.messages,
-              lab->now_ns - lab->interval_start_ns);
-    if (latency && latency->count)
-        json_object_set_new(line, "latency_ns", latency_json(latency));
-    if (latency && is_measuring(lab))
-        histogram_merge(flow->measured, latency);
-    sim_flow_latency_clear(lab->sim, i);
-    flow->interval_base = stats;
-    return hand_on_flow(lab, line, e);
-}
-
-/* An interval of every flow; intervals end where phases do, so that latencies fall into one phase. */
-static int write_intervals(struct sim_lab *lab, struct error *e)
-{
-    if (lab->now_ns == lab->interval_start_ns)
-        return 0;
-    for (size_t i = 0; i < lab->setup.config.flow_count; i++)
-        if (lab->flows[i].lines && write_interval(lab, i, e) != 0)
-            return -1;
-    lab->interval_start_ns = lab->now_ns;
-    lab->next_interval_ns = lab->now_ns + lab->interval_ns;
-    return hand_on_pauses(lab, e);
-}
-
-static void note_measured(struct sim_lab *lab)
-{
-    for (size_t i = 0; i < lab->setup.config.flow_count; i++) {
-        struct sim_flow_stats stats;
-        sim_flow_stats(lab->sim, i, &stats);
-        if (lab->now_ns <= lab->measure_start_ns)
-            lab->flows[i].measure_base = stats;
-        lab->flows[i].stopped_bytes = stats.bytes - lab->flows[i].measure_base.bytes;
-        lab->flows[i].stopped_messages = stats.messages - lab->flows[i].measure_base.messages;
-    }
-    lab->whole = lab->now_ns >= lab->measure_end_ns;
-}
-
-static int write_summary(struct sim_lab *lab, size_t i, struct error *e)
-{
-    const struct sim_flow_config *config = &lab->setup.flows[i];
-    struct flow_state *flow = &lab->flows[i];
-    struct sim_flow_stats stats;
-    int64_t end_ns = lab->now_ns < lab->measure_end_ns ? lab->now_ns : lab->measure_end_ns;
-    int64_t duration = end_ns > lab->measure_start_ns ? end_ns - lab->measure_start_ns : 0;
-    sim_flow_stats(lab->sim, i, &stats);
-    json_t *line = json_pack("{s:s,s:s,s:I,s:I}", "type", "summary", "flow", config->name, "message_bytes",
-                             (json_int_t)config->message_bytes, "time_ns", (json_int_t)lab->now_ns);
-    add_rates(line, flow->stopped_bytes, flow->stopped_messages, duration);
-    json_object_set_new(line, "retransmitted_packets", json_integer(stats.retransmitted_packets));
-    if (flow->measured && flow->measured->count)
-        json_object_set_new(line, "latency_ns", latency_json(flow->measured));
-    if (config->message_count && stats.finished_ps >= 0) {
-        double took = (double)(stats.finished_ps - config->start_ps) / PS_PER_NS;
-        json_object_set_new(line, "completion_ns",
-                            json_pack("{s:i,s:f,s:f,s:f,s:f,s:f}", "count", 1, "min", took, "mean", took,
-                                      "p50", took, "p99", took, "max", took));
-    }
-    json_object_set_new(line, "complete", json_boolean(lab->whole));
-    return hand_on_flow(lab, line, e);
-}
-
-/* A line for all flows of a traffic pattern together, under the pattern's name. */
-static int write_traffic_summary(struct sim_lab *lab, size_t t, struct error *e)
-{
-    const struct scenario_traffic *traffic = lab->run->cell->scenario.traffic.items;
-    int64_t end_ns = lab->now_ns < lab->measure_end_ns ? lab->now_ns : lab->measure_end_ns;
-    int64_t bytes = 0, messages = 0, resent = 0;
-    size_t first = lab->setup.first_of_traffic[t], end = lab->setup.first_of_traffic[t + 1];
-    for (size_t i = first; i < end; i++) {
-        struct sim_flow_stats stats;
-        sim_flow_stats(lab->sim, i, &stats);
-        bytes += lab->flows[i].stopped_bytes;
-        messages += lab->flows[i].stopped_messages;
-        resent += stats.retransmitted_packets;
-    }
-    json_t *line = json_pack("{s:s,s:s,s:I}", "type", "summary", "flow", traffic[t].name, "time_ns",
-                             (json_int_t)lab->now_ns);
-    add_rates(line, bytes, messages, end_ns > lab->measure_start_ns ? end_ns - lab->measure_start_ns : 0);
-    json_object_set_new(line, "retransmitted_packets", json_integer(resent));
-    json_t *completion =
-        sim_completion_json(lab->sim, &lab->setup, first, end, lab->measure_start_ns * PS_PER_NS);
-    json_object_update(line, completion);
-    json_decref(completion);
-    json_object_set_new(line, "complete", json_boolean(lab->whole));
-    return hand_on_flow(lab, line, e);
-}
-
 /* ---- the run */
 
 /* The scenario's own flows have lines and latencies each, those of a small traffic pattern lines. */
@@ -464,7 +202,20 @@ static int sim_lab_start(void *state, int64_t *start_ns, struct error *e)
     *start_ns = 0;
     lab->next_sample_ns = lab->run->cell->scenario.sample.every_ns;
     lab->next_interval_ns = lab->interval_ns;
-    return write_headers(lab, e) == 0 && write_samples(lab, e) == 0 ? 0 : -1;
+    return lines_headers(lab, e) == 0 && lines_samples(lab, e) == 0 ? 0 : -1;
+}
+
+static void note_measured(struct sim_lab *lab)
+{
+    for (size_t i = 0; i < lab->setup.config.flow_count; i++) {
+        struct sim_flow_stats stats;
+        sim_flow_stats(lab->sim, i, &stats);
+        if (lab->now_ns <= lab->measure_start_ns)
+            lab->flows[i].measure_base = stats;
+        lab->flows[i].stopped_bytes = stats.bytes - lab->flows[i].measure_base.bytes;
+        lab->flows[i].stopped_messages = stats.messages - lab->flows[i].measure_base.messages;
+    }
+    lab->whole = lab->now_ns >= lab->measure_end_ns;
 }
 
 static int64_t earliest(const struct sim_lab *lab, int64_t until_ns)
@@ -500,12 +251,12 @@ static int step(struct sim_lab *lab, int64_t until_ns, struct error *e)
         note_measured(lab);
     if (mark && note_holds(lab, e) != 0)
         return -1;
-    if ((mark || next_ns == lab->next_interval_ns) && write_intervals(lab, e) != 0)
+    if ((mark || next_ns == lab->next_interval_ns) && lines_intervals(lab, e) != 0)
         return -1;
     if (mark || next_ns == lab->next_sample_ns || next_ns == lab->end_ns) {
         if (next_ns == lab->next_sample_ns)
             lab->next_sample_ns += lab->run->cell->scenario.sample.every_ns;
-        return write_samples(lab, e);
+        return lines_samples(lab, e);
     }
     return 0;
 }
@@ -533,25 +284,11 @@ static int sim_lab_finish(void *state, struct error *e)
     struct sim_lab *lab = state;
     if (!lab->sim || !lab->values)
         return 0;
-    if ((lab->last_sample_ns != lab->now_ns && write_samples(lab, e) != 0) || write_intervals(lab, e) != 0)
+    if ((lab->last_sample_ns != lab->now_ns && lines_samples(lab, e) != 0) || lines_intervals(lab, e) != 0)
         return -1;
     if (!lab->holds[1] && !(lab->holds[1] = sim_topology_holds(lab->sim, &lab->setup))) /* it ended early */
         return error_set(e, "out of memory");
-    for (size_t i = 0; i < lab->setup.config.flow_count; i++)
-        if (lab->flows[i].lines && write_summary(lab, i, e) != 0)
-            return -1;
-    for (size_t t = 0; t < lab->run->cell->scenario.traffic.count; t++)
-        if (write_traffic_summary(lab, t, e) != 0)
-            return -1;
-    for (size_t role = 0; role < lab->run->cell->scenario.roles.count; role++)
-        if (hand_on_sample_object(lab, role,
-                                  json_pack("{s:s,s:I,s:I,s:i,s:i,s:s}", "type", "end", "time_ns",
-                                            (json_int_t)lab->now_ns, "samples", (json_int_t)lab->samples,
-                                            "overruns", 0, "cpu_ns", 0, "reason",
-                                            lab->now_ns >= lab->end_ns ? "count" : "signal"),
-                                  e) != 0)
-            return -1;
-    return 0;
+    return lines_summaries(lab, e) == 0 ? lines_ends(lab, e) : -1;
 }
 
 /* ---- what only the simulator knows */

@@ -295,6 +295,30 @@ static void a_cut_connection_is_told_from_a_failed_command(void **state)
     ssh_close(s);
 }
 
+/* A program that was killed there and one whose connection was cut both leave ssh without an exit status. */
+static void a_cut_connection_is_told_from_a_killed_program(void **state)
+{
+    static const char *const kill_itself[] = {"sh", "-c", "kill -9 $$", NULL};
+    static const char *const cut[] = {"sh", "-c", "kill -9 $PPID; sleep 5", NULL};
+    struct lab *lab = *state;
+    NEEDS_SSHD(lab);
+    for (int i = 0; i < 5; i++) {
+        struct ssh_session *s = open_session(lab);
+        struct text out = {0};
+        struct process p;
+        struct error e = {""};
+        assert_int_equal(ssh_run(s, kill_itself, NULL, &out, NULL, 10 * NS_PER_S, &e), 255);
+        assert_false(ssh_ended(s, 10 * NS_PER_S, &e));
+        assert_int_equal(ssh_start(s, cut, PROCESS_IN | PROCESS_OUT | PROCESS_ERR, &p, &e), 0);
+        assert_int_equal(process_wait(&p, 10 * NS_PER_S, &(int){0}, &e), 1);
+        assert_true(ssh_ended(s, 10 * NS_PER_S, &e));
+        assert_non_null(strstr(e.text, "the ssh connection to host a (127.0.0.1) has ended"));
+        process_stop(&p, 0);
+        text_free(&out);
+        ssh_close(s);
+    }
+}
+
 static void odd_host_names_are_no_options(void **state)
 {
     (void)state;
@@ -317,6 +341,7 @@ int main(void)
         cmocka_unit_test(a_wrong_host_key_is_refused_at_once),
         cmocka_unit_test(nobody_there_is_said),
         cmocka_unit_test(a_cut_connection_is_told_from_a_failed_command),
+        cmocka_unit_test(a_cut_connection_is_told_from_a_killed_program),
         cmocka_unit_test(odd_host_names_are_no_options),
     };
     return cmocka_run_group_tests_name("ssh", tests, setup, teardown);

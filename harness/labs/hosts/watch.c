@@ -1,0 +1,166 @@
+#include "harness/labs/hosts/watch.h"
+
+#include "lib/clock.h"
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SILENCE_NS (15 * NS_PER_S) /* a host that says nothing for so long hangs */
+#define EVENT_NS   (1 * NS_PER_S)  /* libvirt's events come so late after what they tell of */
+#define CAUSE_NS   (3 * NS_PER_S)  /* to find out why a program ended */
+#define QUIET_NS   (1 * NS_PER_S)  /* a host quiet for so long is worth a word then */
+
+/* Wait until something comes, at most until the deadline; take it all. */
+int watch_pump(struct remote_lab *lab, int64_t deadline_ns, struct error *e)
+{
+    size_t count = 2 * lab->stream_count + 2;
+    struct pollfd *fds = calloc(count, sizeof *fds);
+    if (!fds)
+        return error_set(e, "out of memory");
+    for (size_t i = 0; i < lab->stream_count; i++)
+        stream_poll(&lab->streams[i], &fds[2 * i]);
+    fds[count - 2] =
+        (struct pollfd){.fd = lab->run->interrupt ? lab->run->interrupt->fd : -1, .events = POLLIN};
+    fds[count - 1] = (struct pollfd){.fd = lab->virt ? virt_event_fd(lab->virt) : -1, .events = POLLIN};
+    int64_t left_ns = deadline_ns - clock_monotonic_ns();
+    left_ns = left_ns > WATCH_STEP_NS ? WATCH_STEP_NS : left_ns > 0 ? left_ns : 0;
+    int ready = poll(fds, count, (int)((left_ns + NS_PER_MS - 1) / NS_PER_MS));
+    free(fds);
+    if (ready < 0 && errno != EINTR)
+        return error_set_errno(e, errno, "waiting for lines");
+    for (size_t i = 0; i < lab->stream_count; i++)
+        if (stream_take(&lab->streams[i], lab->run, e) != 0)
+            return -1;
+    return 0;
+}
+
+/* libvirt's daemon may be restarted without harm to guests; a guest that stops ends the run. */
+int watch_events(struct remote_lab *lab, struct error *e)
+{
+    struct virt_event event;
+    while (lab->virt && virt_next_event(lab->virt, &event)) {
+        if (lab->run->log)
+            fprintf(lab->run->log, "libvirt: %s %s\n", event.domain, event.what);
+        if (!*event.domain && !lab->virt_lost) {
+            lab->virt_lost = true;
+            json_array_append_new(lab->warnings,
+                                  json_sprintf("libvirt: %s: guests are no longer watched", event.what));
+        }
+        for (size_t role = 0; event.gone && role < lab->host_count; role++)
+            if (lab->hosts[role].lab->domain && strcmp(lab->hosts[role].lab->domain, event.domain) == 0) {
+                lab->hosts[role].silent = true;
+                return error_set(e, "guest %s (host %s) %s", event.domain, lab->hosts[role].lab->name,
+                                 event.what);
+            }
+    }
+    return 0;
+}
+
+/* A stream whose output is closed: traffic may be at its end, samplers and servers must not be. */
+static int look_at_closed(const struct remote_lab *lab, struct stream *s, struct error *e)
+{
+    switch (stream_outcome(s, lab->run, 0, e)) {
+    case STREAM_BADLY:
+        return -1;
+    case STREAM_WELL:
+        return s->kind == STREAM_TRAFFIC
+                   ? 0
+                   : error_set(e, "host %s: %s ended by itself%s%s", s->host->lab->name, stream_program(s),
+                               *stream_complaint(s) ? ": " : "", stream_complaint(s));
+    case STREAM_NOT_YET:
+        break;
+    }
+    return clock_monotonic_ns() - s->heard_ns < SILENCE_NS
+               ? 0
+               : error_set(e, "host %s: %s closed its output but does not end", s->host->lab->name,
+                           stream_program(s));
+}
+
+/* How long a host that should be sampling has said nothing, beyond the distance of its samples. */
+static int64_t silence_ns(const struct remote_lab *lab, const struct stream *s)
+{
+    if (s->kind != STREAM_SAMPLER || !s->running || !s->lines)
+        return 0;
+    return clock_monotonic_ns() - s->heard_ns - 10 * lab->run->cell->scenario.sample.every_ns;
+}
+
+static int look_at_streams(struct remote_lab *lab, struct error *e)
+{
+    for (size_t i = 0; i < lab->stream_count; i++) {
+        struct stream *s = &lab->streams[i];
+        if (!s->running && look_at_closed(lab, s, e) != 0)
+            return -1;
+        if (silence_ns(lab, s) > SILENCE_NS)
+            return error_set(e, "host %s: nothing came from it for %lld s: it hangs, or the connection does",
+                             s->host->lab->name, SILENCE_NS / NS_PER_S);
+    }
+    return 0;
+}
+
+/* Has every host that should be sampling said something since? */
+static bool all_heard(const struct remote_lab *lab, int64_t since_ns)
+{
+    for (size_t i = 0; i < lab->stream_count; i++)
+        if (lab->streams[i].kind == STREAM_SAMPLER && lab->streams[i].running &&
+            lab->streams[i].heard_ns < since_ns)
+            return false;
+    return true;
+}
+
+/* Say who has been silent, and expect nothing more of it. */
+static void note_silent(struct remote_lab *lab, struct error *e)
+{
+    for (size_t i = 0; i < lab->stream_count; i++) {
+        struct stream *s = &lab->streams[i];
+        struct error told = *e;
+        if (silence_ns(lab, s) < QUIET_NS)
+            continue;
+        s->host->silent = true;
+        if (silence_ns(lab, s) < SILENCE_NS)
+            error_set(e, "%.700s; host %s has said nothing since", told.text, s->host->lab->name);
+    }
+}
+
+/* A connection that has ended is the cause of what its host's programs did, and of what their peers on other hosts said of it,
+ * whichever was noticed first: so every host is asked over its connection. */
+static int look_at_connections(struct remote_lab *lab, int64_t deadline_ns, struct error *e)
+{
+    for (size_t i = 0; i < lab->host_count; i++) {
+        int64_t left_ns = deadline_ns - clock_monotonic_ns();
+        if (ssh_ended(lab->hosts[i].ssh, left_ns > 0 ? left_ns : 0, e))
+            return -1;
+    }
+    return 0;
+}
+
+/* A program ended badly: was a guest stopped, does another host hang, or was a connection cut? The event may still be on its way,
+ * and silence takes a moment to be told from slowness. */
+int watch_find_cause(struct remote_lab *lab, const struct error *first, struct error *e)
+{
+    struct error ignored;
+    int64_t begin_ns = clock_monotonic_ns(), now_ns = begin_ns;
+    while (now_ns < begin_ns + CAUSE_NS && interrupt_count(lab->run->interrupt) == 0 &&
+           (now_ns < begin_ns + EVENT_NS || !all_heard(lab, begin_ns))) {
+        if (watch_pump(lab, now_ns + WATCH_STEP_NS, &ignored) != 0)
+            break;
+        if (watch_events(lab, e) != 0)
+            return -1;
+        now_ns = clock_monotonic_ns();
+    }
+    if (look_at_connections(lab, now_ns + CAUSE_NS, e) != 0)
+        return -1;
+    error_set(e, "%s", first->text);
+    note_silent(lab, e);
+    return -1;
+}
+
+/* Events first: a guest that was destroyed explains why its programs ended. */
+int watch_look(struct remote_lab *lab, struct error *e)
+{
+    struct error first;
+    int result = watch_events(lab, e);
+    if (result == 0 && look_at_streams(lab, &first) != 0)
+        result = watch_find_cause(lab, &first, e);
+    return result;
+}
