@@ -6,7 +6,7 @@
 #include "reports/drawing/map.h"
 #include "reports/page/page.h"
 #include "reports/drawing/plot.h"
-#include "reports/run.h"
+#include "reports/results/run.h"
 #include <errno.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #define REPORTS_FIGURES_H
 
 #include "reports/drawing/plot.h"
-#include "reports/run.h"
+#include "reports/results/run.h"
 
 /* A drawing of one run over time. `fill` adds panels and points to an empty plot, or nothing when the run has
  * no data for it. */

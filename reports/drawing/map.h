@@ -5,7 +5,7 @@
 #ifndef REPORTS_MAP_H
 #define REPORTS_MAP_H
 
-#include "reports/run.h"
+#include "reports/results/run.h"
 
 /* Write FOLDER/NAME.tsv and FOLDER/NAME.gp, as plot_write does; *drawn is false when the run has no topology, no switches or no
  * pauses: then nothing is written. */

@@ -2,7 +2,7 @@
 #ifndef REPORTS_MAP_LAYOUT_H
 #define REPORTS_MAP_LAYOUT_H
 
-#include "reports/run.h"
+#include "reports/results/run.h"
 
 /* In order of their names. */
 struct map_node {

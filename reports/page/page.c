@@ -42,21 +42,10 @@ static const char style[] =
     "--good:#4ac26b;--bad:#ff7b72;--skip:#d8b13c;--mark:#f0a34f}a{color:#6cb0ff}figure "
     "img{background:#fff}}\n";
 
-const char *page_member(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-    return text ? text : "";
-}
-
-const char *page_label(const struct run *run)
-{
-    return *run->label ? run->label : "this run";
-}
-
 static void add_heading(const struct runs *runs, struct text *out)
 {
     const struct run *first = &runs->items[0];
-    const char *verdict = runs->index ? page_member(runs->index, "verdict") : run_text(first, "verdict");
+    const char *verdict = runs->index ? run_member(runs->index, "verdict") : run_text(first, "verdict");
     text_add(out, "<h1>");
     html_escaped(out, runs->title);
     text_add(out, "</h1>\n<p>");
@@ -80,7 +69,7 @@ static void add_heading(const struct runs *runs, struct text *out)
         if (!json_is_false(run_get(&runs->items[i], "complete")))
             continue;
         text_add(out, "<p class=incomplete><strong>");
-        html_escaped(out, page_label(&runs->items[i]));
+        html_escaped(out, run_label(&runs->items[i]));
         text_add(out, " is incomplete:</strong> ");
         html_escaped(out, run_text(&runs->items[i], "reason"));
         text_add(out, "</p>\n");
@@ -108,7 +97,7 @@ static void add_drawings(const struct runs *runs, const struct drawing *drawings
         size_t run = runs->count == 1 ? 0 : drawings[i].run; /* all runs are this one */
         if (run != last) {
             text_add(out, "<h2>");
-            html_escaped(out, run == SIZE_MAX ? "All runs" : page_label(&runs->items[run]));
+            html_escaped(out, run == SIZE_MAX ? "All runs" : run_label(&runs->items[run]));
             text_add(out, "</h2>\n");
         }
         last = run;

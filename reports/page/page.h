@@ -3,7 +3,7 @@
 #define REPORTS_PAGE_H
 
 #include "lib/text.h"
-#include "reports/run.h"
+#include "reports/results/run.h"
 
 /* A drawing that was made: NAME.svg, NAME.png, NAME.tsv, NAME.gp lie beside the page. */
 struct drawing {

@@ -19,10 +19,10 @@ static void add_flows(const struct runs *runs, struct text *out)
         {
             const json_t *latency = json_object_get(flow, "latency_ns");
             text_add(out, "<tr>");
-            html_cell(out, page_label(&runs->items[i]));
+            html_cell(out, run_label(&runs->items[i]));
             html_cell(out, name);
-            html_cell(out, page_member(flow, "op"));
-            html_cell(out, page_member(flow, "memory"));
+            html_cell(out, run_member(flow, "op"));
+            html_cell(out, run_member(flow, "memory"));
             html_number_cell(out, html_value(json_object_get(flow, "message_bytes")));
             html_number_cell(out, html_value(json_object_get(flow, "goodput_MiBps")));
             html_number_cell(out, html_value(json_object_get(flow, "goodput_bps")) / 1e9);
@@ -69,7 +69,7 @@ static void add_completions(const struct runs *runs, struct text *out)
             if (!slowdown)
                 continue;
             text_add(out, "<tr>");
-            html_cell(out, page_label(&runs->items[i]));
+            html_cell(out, run_label(&runs->items[i]));
             html_cell(out, name);
             html_number_cell(out, html_value(json_object_get(flows, "started")));
             html_number_cell(out, html_value(json_object_get(flows, "finished")));
@@ -90,14 +90,14 @@ static void add_counter_rows(const char *role, const json_t *counters, bool stil
     json_t *counter;
     json_object_foreach((json_t *)(uintptr_t)counters, name, counter)
     {
-        bool gauge = strcmp(page_member(counter, "kind"), "gauge") == 0;
+        bool gauge = strcmp(run_member(counter, "kind"), "gauge") == 0;
         double delta = html_value(json_object_get(counter, gauge ? "max" : "delta"));
         if ((delta == 0) != still)
             continue;
         text_add(out, "<tr>");
         html_cell(out, role);
         html_cell(out, name);
-        html_cell(out, page_member(counter, "unit"));
+        html_cell(out, run_member(counter, "unit"));
         if (gauge) {
             text_add(out, "<td class=number colspan=2>min ");
             html_number(out, html_value(json_object_get(counter, "min")));
@@ -119,7 +119,7 @@ static void add_counters(const struct run *run, struct text *out)
     const char *role;
     json_t *host;
     text_add(out, "<details><summary>Counters: ");
-    html_escaped(out, page_label(run));
+    html_escaped(out, run_label(run));
     text_add(out, "</summary><div class=scroll><table><tr><th>host<th>counter<th>unit<th "
                   "class=number>rise<th class=number>per second</tr>\n");
     for (int still = 0; still < 2; still++) {

@@ -3,7 +3,7 @@
 #define REPORTS_PAGE_PARTS_H
 
 #include "lib/text.h"
-#include "reports/run.h"
+#include "reports/results/run.h"
 
 /* page_results.c */
 void page_add_summary(const struct runs *runs, struct text *out);
@@ -15,9 +15,5 @@ void page_add_expectations(const struct runs *runs, struct text *out);
 
 /* page_details.c */
 void page_add_details(const struct runs *runs, struct text *out);
-
-/* A text of an object; "" where there is none. */
-const char *page_member(const json_t *object, const char *key);
-const char *page_label(const struct run *run);
 
 #endif

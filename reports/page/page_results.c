@@ -1,7 +1,7 @@
 /* What was measured and what is to be thought of it: the tables that come first. */
 #include "reports/page/page_parts.h"
 
-#include "reports/page/differences.h"
+#include "reports/results/differences.h"
 #include "reports/page/html.h"
 #include <math.h>
 #include <stdint.h>
@@ -67,7 +67,7 @@ void page_add_summary(const struct runs *runs, struct text *out)
     for (size_t i = 0; i < runs->count; i++) {
         const struct run *run = &runs->items[i];
         text_add(out, "<tr>");
-        html_cell(out, page_label(run));
+        html_cell(out, run_label(run));
         text_add(out, "<td>");
         html_verdict(out, run_text(run, "verdict"));
         text_add(out, "</td>");
@@ -85,7 +85,7 @@ static void add_run_headings(const struct runs *runs, struct text *out)
 {
     for (size_t r = 0; r < runs->count; r++) {
         text_add(out, "<th>");
-        html_escaped(out, page_label(&runs->items[r]));
+        html_escaped(out, run_label(&runs->items[r]));
     }
     text_add(out, "</tr>\n");
 }
@@ -139,7 +139,7 @@ static json_t *distinct_warnings(const struct runs *runs)
             if (words && !labels)
                 json_object_set_new(distinct, words, labels = json_array());
             if (words)
-                json_array_append_new(labels, json_string(page_label(&runs->items[i])));
+                json_array_append_new(labels, json_string(run_label(&runs->items[i])));
         }
     }
     return distinct;
@@ -194,7 +194,7 @@ static const json_t *expectation(const struct run *run, const char *name)
     json_t *item;
     json_array_foreach(run_get(run, "expectations"), i, item)
     {
-        if (strcmp(page_member(item, "name"), name) == 0)
+        if (strcmp(run_member(item, "name"), name) == 0)
             return item;
     }
     return NULL;
@@ -210,16 +210,16 @@ static void add_expectation_matrix(const struct runs *runs, struct text *out)
     json_array_foreach(run_get(&runs->items[0], "expectations"), i, item)
     {
         text_add(out, "<tr><td>");
-        html_escaped(out, page_member(item, "name"));
+        html_escaped(out, run_member(item, "name"));
         text_add(out, "<br><code>");
-        html_escaped(out, page_member(item, "check"));
+        html_escaped(out, run_member(item, "check"));
         text_add(out, "</code></td>");
         for (size_t r = 0; r < runs->count; r++) {
-            const json_t *here = expectation(&runs->items[r], page_member(item, "name"));
+            const json_t *here = expectation(&runs->items[r], run_member(item, "name"));
             text_add(out, "<td>");
-            html_verdict(out, here ? page_member(here, "verdict") : "skipped");
+            html_verdict(out, here ? run_member(here, "verdict") : "skipped");
             text_add(out, "<br><span class=soft>");
-            html_escaped(out, here ? page_member(here, "reason") : "");
+            html_escaped(out, here ? run_member(here, "reason") : "");
             text_add(out, "</span></td>");
         }
         text_add(out, "</tr>\n");
@@ -236,19 +236,19 @@ static void add_expectation_list(const struct runs *runs, struct text *out)
         json_t *item;
         json_array_foreach(run_get(&runs->items[r], "expectations"), i, item)
         {
-            if (strcmp(page_member(item, "verdict"), "passed") == 0) {
+            if (strcmp(run_member(item, "verdict"), "passed") == 0) {
                 passed++;
                 continue;
             }
             text_add(out, "<tr>");
-            html_cell(out, page_label(&runs->items[r]));
-            html_cell(out, page_member(item, "name"));
+            html_cell(out, run_label(&runs->items[r]));
+            html_cell(out, run_member(item, "name"));
             text_add(out, "<td>");
-            html_verdict(out, page_member(item, "verdict"));
+            html_verdict(out, run_member(item, "verdict"));
             text_add(out, "</td><td><code>");
-            html_escaped(out, page_member(item, "check"));
+            html_escaped(out, run_member(item, "check"));
             text_add(out, "</code><br><span class=soft>");
-            html_escaped(out, page_member(item, "reason"));
+            html_escaped(out, run_member(item, "reason"));
             text_add(out, "</span></td></tr>\n");
         }
     }
@@ -283,11 +283,11 @@ void page_add_published(const struct runs *runs, struct text *out)
         {
             double difference = html_value(json_object_get(item, "difference_percent"));
             text_add(out, "<tr>");
-            html_cell(out, page_label(&runs->items[i]));
+            html_cell(out, run_label(&runs->items[i]));
             text_add(out, "<td>");
-            html_escaped(out, page_member(item, "name"));
-            text_add(out, " <span class=soft>%s", *page_member(item, "unit") ? "in " : "");
-            html_escaped(out, page_member(item, "unit"));
+            html_escaped(out, run_member(item, "name"));
+            text_add(out, " <span class=soft>%s", *run_member(item, "unit") ? "in " : "");
+            html_escaped(out, run_member(item, "unit"));
             text_add(out, "</span></td>");
             html_number_cell(out, html_value(json_object_get(item, "published")));
             if (json_is_number(json_object_get(item, "measured"))) {
@@ -296,10 +296,10 @@ void page_add_published(const struct runs *runs, struct text *out)
                          difference);
             } else {
                 text_add(out, "<td colspan=2 class=soft>not compared: ");
-                html_escaped(out, page_member(item, "reason"));
+                html_escaped(out, run_member(item, "reason"));
                 text_add(out, "</td>");
             }
-            html_cell(out, page_member(item, "source"));
+            html_cell(out, run_member(item, "source"));
             text_add(out, "</tr>\n");
         }
     }

@@ -84,9 +84,60 @@ reason
 check_says "... says why" 'host [ab]: roce-traffic drive exited with 3: .*RDMA' "$SCRATCH/reason"
 check "... settings are put back" test "$(mtus)" = "1500 1500"
 
+# ---- connections that are cut, and a program that is killed: a stand-in for roce-traffic serves and drives for ever, and fails when
+# the server of its peer goes away, as roce-traffic does
+mkdir "$SCRATCH/stand-in"
+ln "$SCRATCH/bin"/{nic-sampler,host-facts,nic-config} "$SCRATCH/stand-in/"
+cat > "$SCRATCH/stand-in/roce-traffic" << 'END'
+#!/bin/bash
+servers=${0%/*}/servers
+echo '{"type":"hello"}'
+[ "$1" = drive ] || { echo $$ >> "$servers"; exec sleep 1000; }
+while :; do
+    for server in $(cat "$servers"); do
+        [ -d "/proc/$server" ] || { echo "roce-traffic: error: the peer closed the connection" >&2; exit 3; }
+    done
+    sleep 0.01
+done
+END
+chmod +x "$SCRATCH/stand-in/roce-traffic"
+jq --arg programs "$SCRATCH/stand-in" '.hosts[].programs = $programs' "$LAB" > "$SCRATCH/stand-in.json"
+begin() { # ends in the measure phase
+    rm -rf "$OUT" "$SCRATCH/stand-in/servers"
+    "$H" "${RUN[@]}" --set phases.measure=30s --lab "$SCRATCH/stand-in.json" > "$SCRATCH/out" 2> "$SCRATCH/err" &
+    run=$!
+    until grep -qs 'phase measure' "$OUT"/pfc-bidir/2*/run.log || ! kill -0 $run 2> /dev/null; do sleep 0.05; done
+    sleep 0.2
+}
+ended() { # WHAT PATTERN
+    wait $run
+    check "$1: exit code 3" test $? = 3
+    reason
+    check_says "... says why" "$2" "$SCRATCH/reason"
+    check "... settings are put back" test "$(mtus)" = "1500 1500"
+}
+served() { for p in $(ip netns pids b); do grep -qsz '^sshd[^/]*: root' "/proc/$p/cmdline" && echo "$p"; done; } # b's end of the connection
+begin
+pkill -KILL -P $run -f ControlMaster=yes
+ended "both connections are cut here" 'the ssh connection to host [ab] .* has ended: was killed'
+begin
+served | xargs kill -KILL
+ended "a connection is cut there" 'the ssh connection to host b .* has ended: Connection to .* closed'
+begin
+master=$(pgrep -P $run -f 'ControlMaster=yes.*192.0.2.12')
+kill -STOP "$master"
+served | xargs kill -KILL
+sleep 1.5
+kill -CONT "$master"
+ended "a connection is cut, and what the other host says of it comes first" 'the ssh connection to host b .* has ended'
+begin
+head -n 1 "$SCRATCH/stand-in/servers" | xargs kill -KILL
+ended "a program is killed" 'host [ab]: roce-traffic (serve was killed there|drive exited with 3: the peer closed)'
+rm -rf "$OUT"
+
 "$H" "${RUN[@]}" --lab "$LAB" > "$SCRATCH/out" 2> "$SCRATCH/err" &
 run=$!
-until grep -qs 'b: .*roce-traffic serve' "$OUT"/pfc-bidir/*/run.log && [ "$(grep -ls 'b: .*roce-traffic serve' "$OUT"/pfc-bidir/2*/run.log | wc -l)" = 2 ]; do
+until grep -qs 'b: .*roce-traffic serve' "$OUT"/pfc-bidir/2*/run.log; do
     kill -0 $run 2> /dev/null || break
     sleep 0.02
 done

@@ -1,7 +1,7 @@
 /* What tells compared runs apart. */
 #include "tests/unit/unit.h"
 
-#include "reports/page/differences.h"
+#include "reports/results/differences.h"
 
 static json_t *result(const char *text)
 {

@@ -66,6 +66,10 @@ const json_t *run_get(const struct run *run, const char *path);
 const char *run_text(const struct run *run, const char *path);
 /* The sum of a number over all flows of the run; a flow without it counts as 0. */
 double run_sum_flows(const struct run *run, const char *key);
+/* A text of an object in it; "" when it is not there. */
+const char *run_member(const json_t *object, const char *key);
+/* What a reader calls the run: what tells it from its neighbours, else "this run". */
+const char *run_label(const struct run *run);
 bool run_is_simulated(const struct run *run);
 
 /* The next series after `from` (NULL: first) whose name matches the shell pattern; NULL at the end. */

@@ -1,4 +1,4 @@
-#include "reports/page/differences.h"
+#include "reports/results/differences.h"
 
 #include "lib/text.h"
 #include <stdint.h>

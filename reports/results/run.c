@@ -1,9 +1,9 @@
-#include "reports/run.h"
+#include "reports/results/run.h"
 
 #include "lib/files.h"
 #include "lib/document/json_file.h"
 #include "lib/text.h"
-#include "reports/page/differences.h"
+#include "reports/results/differences.h"
 #include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,6 +40,17 @@ double run_sum_flows(const struct run *run, const char *key)
         sum += json_number_value(json_object_get(flow, key));
     }
     return sum;
+}
+
+const char *run_member(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+    return text ? text : "";
+}
+
+const char *run_label(const struct run *run)
+{
+    return *run->label ? run->label : "this run";
 }
 
 bool run_is_simulated(const struct run *run)
