@@ -2,63 +2,73 @@
 #include "collectors/facts/checks.h"
 #include "collectors/facts/facts.h"
 #include "collectors/facts/nccl.h"
-#include "collectors/program.h"
 #include "collectors/facts/traffic_probe.h"
 #include "lib/clock.h"
 #include "lib/document/json_file.h"
 #include "lib/log.h"
+#include "lib/program/program.h"
 #include "lib/kernel/sysfs.h"
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct arguments {
-    struct program_arguments common;
-    const char *netdev, *bundle;
+    const char *netdev, *bundle, *root;
     int64_t buffer_bytes, gpu;
     int check, nccl_env, measure;
 };
 
-static const struct option_spec specs[] = {
+static const struct field fields[] = {
     {.name = "netdev",
-     .kind = OPTION_STRING,
+     .kind = FIELD_STRING,
      .offset = offsetof(struct arguments, netdev),
-     .argument = "IF",
-     .help = "only this network interface"},
+     .argument = "INTERFACE",
+     .help = "Describe only this network interface (default: all that belong to a device)."},
     {.name = "check",
-     .kind = OPTION_FLAG,
+     .kind = FIELD_BOOL,
      .offset = offsetof(struct arguments, check),
-     .help = "print the verdicts as a table; exit code 1 when one is failure"},
-    {.name = "nccl-env",
-     .kind = OPTION_FLAG,
+     .help = "Print the verdicts as a table; the exit status is 1 when one is failure."},
+    {.name = "nccl_env",
+     .kind = FIELD_BOOL,
      .offset = offsetof(struct arguments, nccl_env),
-     .help = "print the NCCL settings that follow, as shell"},
+     .help = "Print the NCCL settings that follow from the facts, as shell, each with its reason."},
     {.name = "buffer",
-     .kind = OPTION_QUANTITY,
+     .kind = FIELD_QUANTITY,
      .offset = offsetof(struct arguments, buffer_bytes),
      .argument = "SIZE",
-     .help = "GPU memory that will be registered (64MiB)",
+     .help = "The GPU memory that will be registered with the NIC.",
      .unit = UNIT_BYTES,
      .min = 4096,
-     .max = INT64_C(1) << 40},
+     .max = INT64_C(1) << 40,
+     .fallback = "\"64MiB\""},
     {.name = "bundle",
-     .kind = OPTION_STRING,
+     .kind = FIELD_STRING,
      .offset = offsetof(struct arguments, bundle),
      .argument = "FILE",
-     .help = "versions that belong together, to compare with"},
+     .help = "A JSON document of versions that belong together, to compare with. Its keys are kernel, ofed, "
+             "driver, cuda and "
+             "nic_firmware; guest-setup/bundles has such documents."},
     {.name = "measure",
-     .kind = OPTION_FLAG,
+     .kind = FIELD_BOOL,
      .offset = offsetof(struct arguments, measure),
-     .help = "watch the counters of NIC and GPU for a second (needs --netdev and --gpu)"},
+     .help = "Watch the counters of the NIC and the GPU for one second, for the check gpu-counters (needs "
+             "--netdev and --gpu)."},
     {.name = "gpu",
-     .kind = OPTION_INTEGER,
+     .kind = FIELD_INTEGER,
      .offset = offsetof(struct arguments, gpu),
      .argument = "N",
-     .help = "GPU for --measure, by NVML's number",
+     .help = "The GPU for --measure, by its NVML number.",
      .min = 0,
      .max = 255},
-    PROGRAM_OPTIONS("/sys, /proc and /etc"),
+    {.name = "root",
+     .kind = FIELD_STRING,
+     .offset = offsetof(struct arguments, root),
+     .argument = "FOLDER",
+     .help =
+         "Read /sys, /proc and /etc below FOLDER instead of the running host's. Only files are read then."},
+    {0},
 };
+static const struct table options = {.name = "options", .size = sizeof(struct arguments), .fields = fields};
 
 static int print_json(const json_t *document)
 {
@@ -84,7 +94,7 @@ static int print_table(const json_t *checks)
         if (fix)
             printf("%-8s %-14s -> %s\n", "", "", fix);
         if (strcmp(verdict, "failure") == 0)
-            status = EXIT_FAILED_CHECK;
+            status = EXIT_FAILED;
     }
     return status;
 }
@@ -106,7 +116,7 @@ static int print_environment(const json_t *facts, const char *netdev)
 
 static int run(const struct arguments *a, const json_t *bundle)
 {
-    struct facts_source source = {.root = a->common.root ? a->common.root : "", .live = !a->common.root};
+    struct facts_source source = {.root = a->root ? a->root : "", .live = !a->root};
     json_t *traffic = a->measure ? traffic_probe(a->netdev, (int)a->gpu, NS_PER_S) : NULL;
     json_t *facts = facts_gather(&source, a->netdev);
     struct checks_wanted wanted = {.buffer_bytes = a->buffer_bytes, .bundle = bundle, .traffic = traffic};
@@ -127,19 +137,19 @@ static int run(const struct arguments *a, const json_t *bundle)
 
 static int validate(const struct arguments *a, struct error *e)
 {
-    const char *root = a->common.root ? a->common.root : "";
+    const char *root = a->root ? a->root : "";
     if (!sysfs_exists(root, "/sys"))
         return error_set(e, "there is no folder %s/sys to read", root);
     if (a->netdev && (!sysfs_safe_name(a->netdev) || !sysfs_exists(root, "/sys/class/net/%s", a->netdev)))
         return error_set(e, "there is no network interface %.60s in %s/sys/class/net", a->netdev, root);
-    if (a->measure && (!a->netdev || a->gpu < 0 || a->common.root))
+    if (a->measure && (!a->netdev || a->gpu == FIELD_UNSET || a->root))
         return error_set(e, "--measure needs --netdev and --gpu, and the running host");
     return 0;
 }
 
-static int gather(const void *arguments)
+static int gather(const struct call *call)
 {
-    const struct arguments *a = arguments;
+    const struct arguments *a = call->options;
     struct error e = {0};
     json_t *bundle = NULL;
     if (validate(a, &e) == -1 || (a->bundle && !(bundle = json_file_load(a->bundle, &e))))
@@ -151,13 +161,13 @@ static int gather(const void *arguments)
 
 int main(int argc, char **argv)
 {
-    static const struct program_spec program = {
-        .name = "host-facts",
-        .synopsis = "[OPTION...]",
-        .about = "Prints what this host is made of as one JSON document, with a verdict on every check.",
-        .specs = specs,
-        .work = gather,
+    static const struct command command = {
+        .about = "Print what this host is made of as one JSON document, with a verdict on every check.",
+        .options = &options,
+        .run = gather,
     };
-    struct arguments a = {.buffer_bytes = INT64_C(64) << 20, .gpu = -1};
-    return program_run(&program, argc, argv, &a.common);
+    static const struct command *const commands[] = {&command, NULL};
+    static const struct program program = {
+        .name = "host-facts", .about = "Describe a host and check it.", .commands = commands};
+    return program_main(&program, argc, argv);
 }

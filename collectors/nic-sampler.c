@@ -1,75 +1,88 @@
 /* nic-sampler: the counters of a NIC, its RDMA device, qdiscs, links and GPU, as lines (docs/lines.md) or for Prometheus. */
 #include "collectors/sources/names.h"
-#include "collectors/program.h"
 #include "collectors/sampler/sampling.h"
 #include "lib/clock.h"
-#include "lib/document/options.h"
+#include "lib/document/nearest.h"
 #include "lib/kernel/sysfs.h"
+#include "lib/program/program.h"
 #include "lib/text.h"
 #include <net/if.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct arguments {
-    struct program_arguments common;
-    const char *netdev, *rdma, *groups, *prometheus;
+    const char *netdev, *rdma, *groups, *prometheus, *root;
     int64_t gpu, every_ns, count;
     int optional_counters, realtime;
 };
 
-static const struct option_spec specs[] = {
+static const struct field fields[] = {
     {.name = "netdev",
-     .kind = OPTION_STRING,
+     .kind = FIELD_STRING,
      .offset = offsetof(struct arguments, netdev),
-     .argument = "IF",
-     .help = "network interface"},
+     .argument = "INTERFACE",
+     .help = "The network interface to sample."},
     {.name = "rdma",
-     .kind = OPTION_STRING,
+     .kind = FIELD_STRING,
      .offset = offsetof(struct arguments, rdma),
      .argument = "DEV[/PORT]",
-     .help = "RDMA device (else the one of the interface)"},
+     .help = "The RDMA device and its port (otherwise the device of the interface). A device that is named "
+             "must exist."},
     {.name = "gpu",
-     .kind = OPTION_INTEGER,
+     .kind = FIELD_INTEGER,
      .offset = offsetof(struct arguments, gpu),
      .argument = "N",
-     .help = "GPU, by NVML's number",
+     .help = "The GPU to sample, by its NVML number. It is read through libnvidia-ml.so.1.",
      .min = 0,
      .max = 255},
     {.name = "every",
-     .kind = OPTION_QUANTITY,
+     .kind = FIELD_QUANTITY,
      .offset = offsetof(struct arguments, every_ns),
      .argument = "TIME",
-     .help = "time between samples (10ms; with --prometheus 1s)",
+     .help = "The time between samples (default 10ms; with --prometheus 1s).",
      .unit = UNIT_TIME_NS,
      .min = 100 * NS_PER_US,
      .max = 3600 * NS_PER_S},
     {.name = "groups",
-     .kind = OPTION_STRING,
+     .kind = FIELD_STRING,
      .offset = offsetof(struct arguments, groups),
      .argument = "LIST",
-     .help = "pfc,ecn,throughput,drops,errors,pcie,queue,link,dcqcn,other (all)"},
+     .help = "Sample only columns of these groups, separated by commas: pfc, ecn, throughput, drops, errors, "
+             "pcie, queue, "
+             "link, dcqcn, other (default all). A source is not read when none of its columns is asked for."},
     {.name = "count",
-     .kind = OPTION_INTEGER,
+     .kind = FIELD_INTEGER,
      .offset = offsetof(struct arguments, count),
      .argument = "N",
-     .help = "end after N samples",
+     .help = "End after N samples.",
      .min = 1,
      .max = INT64_MAX},
-    {.name = "optional-counters",
-     .kind = OPTION_FLAG,
+    {.name = "optional_counters",
+     .kind = FIELD_BOOL,
      .offset = offsetof(struct arguments, optional_counters),
-     .help = "switch the RDMA device's optional counters on, and off again at the end"},
+     .help = "Switch on the optional counters of the RDMA device, and restore them at the end. Needs "
+             "CAP_NET_ADMIN."},
     {.name = "realtime",
-     .kind = OPTION_FLAG,
+     .kind = FIELD_BOOL,
      .offset = offsetof(struct arguments, realtime),
-     .help = "run before ordinary processes (SCHED_FIFO), for fast sampling on a busy host"},
+     .help = "Run before ordinary processes (SCHED_FIFO, priority 1), for fast sampling on a busy host. "
+             "Sampling 1000 times a "
+             "second on a busy host needs this. Without CAP_SYS_NICE a warning is printed."},
     {.name = "prometheus",
-     .kind = OPTION_STRING,
+     .kind = FIELD_STRING,
      .offset = offsetof(struct arguments, prometheus),
      .argument = "[ADDRESS]:PORT",
-     .help = "serve the values over HTTP instead of printing lines"},
-    PROGRAM_OPTIONS("/sys and /proc"),
+     .help = "Serve the values over HTTP at /metrics instead of printing lines. The format is the text "
+             "format of Prometheus. "
+             "Without ADDRESS it listens on every address. Each scrape is a sample of its own."},
+    {.name = "root",
+     .kind = FIELD_STRING,
+     .offset = offsetof(struct arguments, root),
+     .argument = "FOLDER",
+     .help = "Read /sys and /proc below FOLDER instead of the running host's."},
+    {0},
 };
+static const struct table options = {.name = "options", .size = sizeof(struct arguments), .fields = fields};
 
 static int parse_groups(const char *list, uint32_t *groups, struct error *e)
 {
@@ -83,7 +96,7 @@ static int parse_groups(const char *list, uint32_t *groups, struct error *e)
         if (bit == 0) {
             char word[32];
             snprintf(word, sizeof word, "%.*s", (int)(length < 31 ? length : 31), list);
-            const char *near = options_nearest(word, names_groups);
+            const char *near = nearest_word(word, names_groups);
             return error_set(e, "--groups: there is no group \"%s\"%s%s; there are %s", word,
                              near ? ", did you mean " : "", near ? near : "",
                              "pfc, ecn, throughput, drops, errors, pcie, queue, link, dcqcn, other");
@@ -129,11 +142,11 @@ static int find_netdev(const char *name, struct target *target, struct error *e)
 
 static int make_target(const struct arguments *a, struct target *target, struct error *e)
 {
-    *target = (struct target){.root = a->common.root ? a->common.root : "",
-                              .gpu = (int)a->gpu,
+    *target = (struct target){.root = a->root ? a->root : "",
+                              .gpu = a->gpu == FIELD_UNSET ? -1 : (int)a->gpu,
                               .optional_counters = a->optional_counters > 0,
                               .every_ns = a->every_ns};
-    if (!a->netdev && !a->rdma && a->gpu < 0)
+    if (!a->netdev && !a->rdma && a->gpu == FIELD_UNSET)
         return error_set(e,
                          "nothing to sample: name an interface with --netdev, a device with --rdma or --gpu");
     if (a->netdev && find_netdev(a->netdev, target, e) == -1)
@@ -153,13 +166,15 @@ static int make_plan(const struct arguments *a, struct sampling_plan *plan, stru
     return a->groups ? parse_groups(a->groups, &plan->groups, e) : 0;
 }
 
-static int sample(const void *arguments)
+static int sample(const struct call *call)
 {
-    struct arguments a = *(const struct arguments *)arguments;
+    struct arguments a = *(const struct arguments *)call->options;
     struct sampling_plan plan;
     struct error e = {0};
-    if (a.every_ns == 0)
+    if (a.every_ns == FIELD_UNSET)
         a.every_ns = a.prometheus ? NS_PER_S : 10 * NS_PER_MS;
+    if (a.count == FIELD_UNSET)
+        a.count = 0;
     if (make_plan(&a, &plan, &e) == -1)
         return program_fail(EXIT_USAGE, &e);
     return sampling_run(&plan, &e) == 0 ? EXIT_DONE : program_fail(EXIT_LAB, &e);
@@ -167,13 +182,13 @@ static int sample(const void *arguments)
 
 int main(int argc, char **argv)
 {
-    static const struct program_spec program = {
-        .name = "nic-sampler",
-        .synopsis = "--netdev IF [OPTION...]",
-        .about = "Prints the counters of a NIC and what belongs to it as JSON lines.",
-        .specs = specs,
-        .work = sample,
+    static const struct command command = {
+        .about = "Print the counters of a NIC, its RDMA device, queues, link and GPU as JSON lines.",
+        .options = &options,
+        .run = sample,
     };
-    struct arguments a = {.gpu = -1};
-    return program_run(&program, argc, argv, &a.common);
+    static const struct command *const commands[] = {&command, NULL};
+    static const struct program program = {
+        .name = "nic-sampler", .about = "Sample the counters of a NIC.", .commands = commands};
+    return program_main(&program, argc, argv);
 }

@@ -2,7 +2,7 @@
 #include "nic-config/transaction.h"
 
 #include "lib/log.h"
-#include "lib/document/options.h"
+#include "lib/program/program.h"
 #include <ctype.h>
 #include <errno.h>
 #include <signal.h>
@@ -11,33 +11,58 @@
 #include <string.h>
 #include <unistd.h>
 
-#define DEFAULT_JOURNAL "/var/lib/nic-config/journal"
-
-enum status { DONE = 0, DIFFERS = 1, WRONG_USE = 2, REFUSED = 3, INTERRUPTED = 130 };
-
 struct arguments {
-    int help, version, skip_missing, go_on;
+    int skip_missing, go_on;
     const char *journal, *root, *fault;
 };
 
 #define AT(member) .offset = offsetof(struct arguments, member)
-static const struct option_spec specs[] = {
-    {"skip-missing", 0, OPTION_FLAG, AT(skip_missing),
-     .help = "leave out what this machine has no place for"},
-    {"continue", 0, OPTION_FLAG, AT(go_on), .help = "set: go on with the journal that is there"},
-    {"journal", 0, OPTION_STRING, AT(journal), "FILE", "where old settings are kept (" DEFAULT_JOURNAL ")"},
-    {"root", 0, OPTION_STRING, AT(root), "DIR", "read and write sys, debugfs and configfs below DIR"},
-    {"fault", 0, OPTION_STRING, AT(fault), "N:WHAT", .help = NULL},
-    {"help", 'h', OPTION_FLAG, AT(help), .help = "say this"},
-    {"version", 0, OPTION_FLAG, AT(version), .help = "print the version"},
+/* What every command takes. */
+#define COMMON_OPTIONS                                                         \
+    {.name = "journal",                                                        \
+     .kind = FIELD_STRING,                                                     \
+     AT(journal),                                                              \
+     .argument = "FILE",                                                       \
+     .help = "The file that keeps the old settings.",                          \
+     .fallback = "\"/var/lib/nic-config/journal\""},                           \
+        {.name = "root",                                                       \
+         .kind = FIELD_STRING,                                                 \
+         AT(root),                                                             \
+         .argument = "FOLDER",                                                 \
+         .help = "Read and write /sys, debugfs and configfs below FOLDER."},   \
+    {                                                                          \
+        .name = "fault", .kind = FIELD_STRING, AT(fault), .argument = "N:WHAT" \
+    }
+/* Commands that take a document of settings. */
+#define SKIP_MISSING                                                  \
+    {                                                                 \
+        .name = "skip_missing", .kind = FIELD_BOOL, AT(skip_missing), \
+        .help = "Leave out settings that this machine does not have." \
+    }
+
+static const struct field common_fields[] = {COMMON_OPTIONS, {0}};
+static const struct field document_fields[] = {SKIP_MISSING, COMMON_OPTIONS, {0}};
+static const struct field set_fields[] = {
+    {.name = "continue",
+     .kind = FIELD_BOOL,
+     AT(go_on),
+     .help = "Continue with the journal that exists. The oldest values stay in it."},
+    SKIP_MISSING,
+    COMMON_OPTIONS,
     {0},
 };
 #undef AT
+static const struct table common_options = {
+    .name = "options", .size = sizeof(struct arguments), .fields = common_fields};
+static const struct table document_options = {
+    .name = "options", .size = sizeof(struct arguments), .fields = document_fields};
+static const struct table set_options = {
+    .name = "options", .size = sizeof(struct arguments), .fields = set_fields};
 
 /* What a command works with. */
 struct job {
     const struct arguments *arguments;
-    const char **names;
+    const char *const *names;
     size_t count;
     struct host host;
     struct journal journal;
@@ -62,7 +87,7 @@ static json_t *document_of(json_t *interfaces)
     return json_pack("{s:i,s:o}", "schema", 1, "interfaces", interfaces);
 }
 
-static enum status fail(struct job *job, enum status status, const struct error *e)
+static enum exit_status fail(struct job *job, enum exit_status status, const struct error *e)
 {
     log_error("%s", e->text);
     tell(job, "ok", json_false());
@@ -70,7 +95,7 @@ static enum status fail(struct job *job, enum status status, const struct error 
     return status;
 }
 
-/* ---- commands */
+/* ---- what commands do */
 
 static json_t *facts_of(const struct transaction *t)
 {
@@ -89,7 +114,7 @@ static json_t *facts_of(const struct transaction *t)
     return all;
 }
 
-static enum status run_get(struct job *job)
+static enum exit_status run_get(struct job *job)
 {
     struct error e = {""};
     json_t *names = json_array();
@@ -102,46 +127,46 @@ static enum status run_get(struct job *job)
     int result = names ? transaction_read(&job->transaction, names, &e) : -1;
     json_decref(names);
     if (result != 0)
-        return fail(job, REFUSED, &e);
+        return fail(job, EXIT_LAB, &e);
     tell(job, "schema", json_integer(1));
     tell(job, "interfaces", transaction_document(&job->transaction, 'b'));
     tell(job, "facts", facts_of(&job->transaction));
     tell(job, "journal", json_pack("{s:s,s:b}", "path", job->journal.path, "open", job->journal.begun));
-    return DONE;
+    return EXIT_DONE;
 }
 
 /* What plan, diff and set begin with. */
-static enum status prepare(struct job *job)
+static enum exit_status prepare(struct job *job)
 {
     struct error e = {""};
     json_t *interfaces = document_load(job->names[0], &e);
     if (!interfaces)
-        return fail(job, WRONG_USE, &e);
+        return fail(job, EXIT_USAGE, &e);
     int result = transaction_prepare(&job->transaction, interfaces, &e);
     json_decref(interfaces);
     if (result != 0)
-        return fail(job, REFUSED, &e);
+        return fail(job, EXIT_LAB, &e);
     tell(job, "before", document_of(transaction_document(&job->transaction, 'b')));
     tell(job, "wanted", document_of(transaction_document(&job->transaction, 'w')));
-    return DONE;
+    return EXIT_DONE;
 }
 
-static enum status run_plan(struct job *job)
+static enum exit_status run_plan(struct job *job)
 {
-    enum status status = prepare(job);
-    if (status == DONE)
+    enum exit_status status = prepare(job);
+    if (status == EXIT_DONE)
         transaction_compare(&job->transaction);
     return status;
 }
 
-static enum status run_diff(struct job *job)
+static enum exit_status run_diff(struct job *job)
 {
-    enum status status = run_plan(job);
-    return status == DONE && json_array_size(job->transaction.changes) > 0 ? DIFFERS : status;
+    enum exit_status status = run_plan(job);
+    return status == EXIT_DONE && json_array_size(job->transaction.changes) > 0 ? EXIT_FAILED : status;
 }
 
 /* Put back what a set has written so far. The journal stays when that fails, or when it is older than this set. */
-static enum status undo(struct job *job, enum status status, bool first)
+static enum exit_status undo(struct job *job, enum exit_status status, bool first)
 {
     struct error e = {""};
     bool undone = !job->transaction.wrote || transaction_undo(&job->transaction, &e) == 0;
@@ -153,18 +178,18 @@ static enum status undo(struct job *job, enum status status, bool first)
     return status;
 }
 
-static enum status apply(struct job *job)
+static enum exit_status apply(struct job *job)
 {
     struct error e = {""};
     bool first = !job->journal.begun;
     int result = transaction_apply(&job->transaction, &e);
     if (result == 0) {
         tell(job, "read_back", document_of(transaction_document(&job->transaction, 'r')));
-        return DONE;
+        return EXIT_DONE;
     }
     if (result == 1)
         error_set(&e, "interrupted");
-    enum status status = fail(job, result == 1 ? INTERRUPTED : REFUSED, &e);
+    enum exit_status status = fail(job, result == 1 ? EXIT_INTERRUPTED : EXIT_LAB, &e);
     if (job->transaction.asked) {
         tell_list(job, "asked", job->transaction.asked);
         tell_list(job, "read", job->transaction.read);
@@ -172,7 +197,7 @@ static enum status apply(struct job *job)
     return undo(job, status, first);
 }
 
-static enum status run_set(struct job *job)
+static enum exit_status run_set(struct job *job)
 {
     struct error e = {""};
     if (job->journal.begun && !job->arguments->go_on) {
@@ -181,10 +206,10 @@ static enum status run_set(struct job *job)
                   "leave them), or "
                   "give --continue",
                   job->journal.path);
-        return fail(job, REFUSED, &e);
+        return fail(job, EXIT_LAB, &e);
     }
-    enum status status = prepare(job);
-    if (status != DONE) {
+    enum exit_status status = prepare(job);
+    if (status != EXIT_DONE) {
         if (!job->journal.begun)
             (void)journal_remove(&job->journal, NULL);
         return status;
@@ -192,7 +217,7 @@ static enum status run_set(struct job *job)
     return apply(job);
 }
 
-static enum status run_restore(struct job *job)
+static enum exit_status run_restore(struct job *job)
 {
     struct error e = {""};
     struct transaction *t = &job->transaction;
@@ -206,47 +231,16 @@ static enum status run_restore(struct job *job)
     tell_list(job, "failed", t->failed);
     if (result == 0 && journal_remove(&job->journal, &e) != 0)
         result = -1;
-    return result == 0 ? DONE : fail(job, REFUSED, &e);
+    return result == 0 ? EXIT_DONE : fail(job, EXIT_LAB, &e);
 }
 
-static enum status run_keep(struct job *job)
+static enum exit_status run_keep(struct job *job)
 {
     struct error e = {""};
-    return journal_remove(&job->journal, &e) == 0 ? DONE : fail(job, REFUSED, &e);
+    return journal_remove(&job->journal, &e) == 0 ? EXIT_DONE : fail(job, EXIT_LAB, &e);
 }
 
-enum lists { NO_LISTS, WITH_LISTS };
-
-struct command {
-    const char *name;
-    enum status (*run)(struct job *job);
-    size_t least, most;   /* arguments */
-    bool journal, create; /* opens the journal, makes it */
-    enum lists lists;
-};
-static const struct command commands[] = {
-    {"get", run_get, 0, 4096, false, false, NO_LISTS},     {"plan", run_plan, 1, 1, false, false, WITH_LISTS},
-    {"diff", run_diff, 1, 1, false, false, WITH_LISTS},    {"set", run_set, 1, 1, true, true, WITH_LISTS},
-    {"restore", run_restore, 0, 0, true, false, NO_LISTS}, {"keep", run_keep, 0, 0, true, false, NO_LISTS},
-};
-#define COMMANDS (sizeof commands / sizeof commands[0])
-
-static const struct command *find_command(const char *name, struct error *e)
-{
-    const char *names[COMMANDS + 1] = {NULL};
-    for (size_t i = 0; i < COMMANDS; i++) {
-        if (strcmp(commands[i].name, name) == 0)
-            return &commands[i];
-        names[i] = commands[i].name;
-    }
-    const char *near = options_nearest(name, names);
-    error_set(e, "unknown command \"%.40s\"%s%s%s", name,
-              near ? "; did you mean \"" : ": get, plan, diff, set, restore, keep", near ? near : "",
-              near ? "\"?" : "");
-    return NULL;
-}
-
-/* ---- the frame */
+/* ---- the frame of a command */
 
 /* "3:EBUSY", "3:kill" */
 static int parse_fault(const char *text, struct fault *fault, struct error *e)
@@ -292,95 +286,143 @@ static void tell_lists(struct job *job)
     tell_list(job, "thresholds", t->thresholds);
 }
 
-static enum status run(struct job *job, const struct command *command)
+/* How a command uses the journal, and what it adds to the output. */
+struct manner {
+    enum exit_status (*run)(struct job *job);
+    bool journal, create; /* opens the journal; makes it */
+    bool lists;
+};
+
+static enum exit_status run(struct job *job, const struct manner *manner)
 {
     struct error e = {""};
-    const char *path = job->arguments->journal ? job->arguments->journal : DEFAULT_JOURNAL;
-    int opened = command->journal ? journal_open(&job->journal, path, command->create, &e)
-                                  : journal_peek(&job->journal, path, &e);
-    enum status status = REFUSED;
+    const char *path = job->arguments->journal;
+    int opened = manner->journal ? journal_open(&job->journal, path, manner->create, &e)
+                                 : journal_peek(&job->journal, path, &e);
+    enum exit_status status = EXIT_LAB;
     transaction_init(&job->transaction, &job->host, &job->journal);
     job->transaction.skip_missing = job->arguments->skip_missing;
     block_signals();
     if (opened == 0)
-        status = command->run(job);
+        status = manner->run(job);
     else
-        fail(job, REFUSED, &e);
-    if (command->lists == WITH_LISTS)
+        fail(job, EXIT_LAB, &e);
+    if (manner->lists)
         tell_lists(job);
     transaction_free(&job->transaction);
     journal_close(&job->journal);
     return status;
 }
 
-static enum status run_job(const struct command *command, const struct arguments *arguments,
-                           const char **names, size_t count)
+static int run_call(const struct call *call, const struct manner *manner)
 {
     struct error e = {""};
-    struct job job = {.arguments = arguments, .names = names, .count = count, .host = {.root = ""}};
+    const struct arguments *arguments = call->options;
+    struct job job = {
+        .arguments = arguments, .names = call->arguments, .count = call->count, .host = {.root = ""}};
     if (arguments->root && strcmp(arguments->root, "/") != 0)
         job.host.root = arguments->root;
-    if (parse_fault(arguments->fault, &job.host.fault, &e) != 0) {
-        log_error("%s", e.text);
-        return WRONG_USE;
-    }
+    if (parse_fault(arguments->fault, &job.host.fault, &e) != 0)
+        return program_fail(EXIT_USAGE, &e);
     job.output = json_pack("{s:i,s:s,s:s,s:b}", "schema", 1, "program", "nic-config", "version",
                            HARNESS_VERSION, "ok", 1);
-    enum status status = run(&job, command);
+    enum exit_status status = run(&job, manner);
     if (json_dumpf(job.output, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(15)) != 0 ||
         putchar('\n') == EOF || fflush(stdout) != 0)
         log_warning("the output could not be written");
     json_decref(job.output);
     host_close(&job.host);
-    return status;
+    return (int)status;
 }
 
-/* The command line's command and its arguments; NULL with a sentence. */
-static const struct command *choose(const char **words, size_t count, struct error *e)
+/* ---- the commands */
+
+static int get(const struct call *call)
 {
-    if (count == 0) {
-        error_set(e, "a command is missing: get, plan, diff, set, restore, keep");
-        return NULL;
-    }
-    const struct command *command = find_command(words[0], e);
-    if (!command || (count - 1 >= command->least && count - 1 <= command->most))
-        return command;
-    error_set(e, "%s takes %s", command->name,
-              command->most == 0   ? "no argument"
-              : command->most == 1 ? "one document (a file, or - for standard input)"
-                                   : "interfaces");
-    return NULL;
+    return run_call(call, &(struct manner){.run = run_get});
 }
 
-static enum status run_words(const struct arguments *arguments, const char **words, size_t count)
+static int plan(const struct call *call)
 {
-    struct error e = {""};
-    const struct command *command = choose(words, count, &e);
-    if (command)
-        return run_job(command, arguments, words + 1, count - 1);
-    log_error("%s; see nic-config --help", e.text);
-    return WRONG_USE;
+    return run_call(call, &(struct manner){.run = run_plan, .lists = true});
 }
+
+static int diff(const struct call *call)
+{
+    return run_call(call, &(struct manner){.run = run_diff, .lists = true});
+}
+
+static int set(const struct call *call)
+{
+    return run_call(call, &(struct manner){.run = run_set, .journal = true, .create = true, .lists = true});
+}
+
+static int restore(const struct call *call)
+{
+    return run_call(call, &(struct manner){.run = run_restore, .journal = true});
+}
+
+static int keep(const struct call *call)
+{
+    return run_call(call, &(struct manner){.run = run_keep, .journal = true});
+}
+
+static const struct command command_get = {
+    .name = "get",
+    .arguments = "[INTERFACE...]",
+    .about = "Print the settings in force.",
+    .options = &common_options,
+    .most = SIZE_MAX,
+    .run = get,
+};
+static const struct command command_plan = {
+    .name = "plan",
+    .arguments = "DOCUMENT",
+    .about = "Print what set would change.",
+    .options = &document_options,
+    .least = 1,
+    .most = 1,
+    .run = plan,
+};
+static const struct command command_diff = {
+    .name = "diff",
+    .arguments = "DOCUMENT",
+    .about = "As plan; the exit status is 1 when something differs.",
+    .options = &document_options,
+    .least = 1,
+    .most = 1,
+    .run = diff,
+};
+static const struct command command_set = {
+    .name = "set",
+    .arguments = "DOCUMENT",
+    .about = "Apply settings and keep the old ones in the journal.",
+    .options = &set_options,
+    .least = 1,
+    .most = 1,
+    .run = set,
+};
+static const struct command command_restore = {
+    .name = "restore",
+    .about = "Restore the settings of the journal, and remove the journal.",
+    .options = &common_options,
+    .run = restore,
+};
+static const struct command command_keep = {
+    .name = "keep",
+    .about = "Leave the settings as they are, and remove the journal.",
+    .options = &common_options,
+    .run = keep,
+};
 
 int main(int argc, char **argv)
 {
-    struct error e = {""};
-    struct arguments arguments = {0};
-    const char **words = NULL;
-    size_t count = 0;
-    enum status status = DONE;
-    if (options_parse(specs, argc, argv, &arguments, &words, &count, &e) != 0) {
-        log_error("%s; see nic-config --help", e.text);
-        return WRONG_USE;
-    }
-    if (arguments.help)
-        options_help(stdout, "nic-config", "get [INTERFACE...] | plan|diff|set DOCUMENT | restore | keep",
-                     "Read, apply, compare and put back the settings of this host's network interfaces.",
-                     specs);
-    else if (arguments.version)
-        puts("nic-config " HARNESS_VERSION);
-    else
-        status = run_words(&arguments, words, count);
-    options_free(specs, &arguments, words);
-    return (int)status;
+    static const struct command *const commands[] = {
+        &command_get, &command_plan, &command_diff, &command_set, &command_restore, &command_keep, NULL};
+    static const struct program program = {
+        .name = "nic-config",
+        .about = "Read, apply, compare and restore the settings of this host's network interfaces.",
+        .commands = commands,
+    };
+    return program_main(&program, argc, argv);
 }

@@ -22,167 +22,176 @@ static const char *const ecn_names[] = {"not-ect", "ect1", "ect0", "ce", NULL};
 #define LOCAL_OPTIONS                                                                              \
     {.name = "device",                                                                             \
      .letter = 'd',                                                                                \
-     .kind = OPTION_STRING,                                                                        \
+     .kind = FIELD_STRING,                                                                         \
      .offset = LOCAL(device),                                                                      \
      .argument = "NAME",                                                                           \
      .help = "RDMA device here (default: the one that has the address)"},                          \
-        {.name = "device-port",                                                                    \
-         .kind = OPTION_INTEGER,                                                                   \
+        {.name = "device_port",                                                                    \
+         .kind = FIELD_INTEGER,                                                                    \
          .offset = LOCAL(device_port),                                                             \
          .argument = "N",                                                                          \
          .help = "its port (default: the first active one)",                                       \
          .min = 0,                                                                                 \
          .max = 255},                                                                              \
         {.name = "address",                                                                        \
-         .kind = OPTION_STRING,                                                                    \
+         .kind = FIELD_STRING,                                                                     \
          .offset = LOCAL(address),                                                                 \
          .argument = "IP",                                                                         \
          .help = "IP address here on the RDMA network (default: that of the control connection)"}, \
-        {.name = "gid-index",                                                                      \
-         .kind = OPTION_INTEGER,                                                                   \
+        {.name = "gid_index",                                                                      \
+         .kind = FIELD_INTEGER,                                                                    \
          .offset = LOCAL(gid_index),                                                               \
          .argument = "N",                                                                          \
          .help = "GID index (default: chosen by type and address)",                                \
          .min = 0,                                                                                 \
          .max = 65535},                                                                            \
-        {.name = "gid-type",                                                                       \
-         .kind = OPTION_CHOICE,                                                                    \
+        {.name = "gid_type",                                                                       \
+         .kind = FIELD_CHOICE,                                                                     \
          .offset = LOCAL(gid_type),                                                                \
          .argument = "TYPE",                                                                       \
-         .help = "roce-v2 (default), roce-v1 or infiniband",                                       \
+         .fallback = "\"roce-v2\"",                                                                \
+         .help = "GID type to look for",                                                           \
          .choices = gid_type_names},                                                               \
         {.name = "gpu",                                                                            \
-         .kind = OPTION_STRING,                                                                    \
+         .kind = FIELD_STRING,                                                                     \
          .offset = LOCAL(gpu),                                                                     \
          .argument = "GPU",                                                                        \
          .help = "GPU here: number or PCI address (default: 0)"},                                  \
-        {.name = "numa-node",                                                                      \
-         .kind = OPTION_INTEGER,                                                                   \
+        {.name = "numa_node",                                                                      \
+         .kind = FIELD_INTEGER,                                                                    \
          .offset = LOCAL(numa_node),                                                               \
          .argument = "N",                                                                          \
          .help = "take host memory from this NUMA node",                                           \
          .min = 0,                                                                                 \
          .max = 1023},                                                                             \
     {                                                                                              \
-        .name = "huge-pages", .kind = OPTION_FLAG, .offset = LOCAL(huge_pages),                    \
+        .name = "huge_pages", .kind = FIELD_BOOL, .offset = LOCAL(huge_pages),                     \
         .help = "take host memory from huge pages"                                                 \
     }
 
-#define PROCESS_OPTIONS                                                                              \
-    {.name = "port",                                                                                 \
-     .letter = 'p',                                                                                  \
-     .kind = OPTION_INTEGER,                                                                         \
-     .offset = TOP(port),                                                                            \
-     .argument = "N",                                                                                \
-     .help = "TCP port of the control connection (default: 18525)",                                  \
-     .min = 0,                                                                                       \
-     .max = 65535},                                                                                  \
-        {.name = "output",                                                                           \
-         .kind = OPTION_CHOICE,                                                                      \
-         .offset = TOP(output),                                                                      \
-         .argument = "KIND",                                                                         \
-         .help = "json, table, or auto: a table on a terminal, else JSON lines",                     \
-         .choices = output_names},                                                                   \
-        {.name = "while-stdin",                                                                      \
-         .kind = OPTION_FLAG,                                                                        \
-         .offset = TOP(while_stdin),                                                                 \
-         .help = "end, as by SIGINT, when standard input is closed"},                                \
-    {                                                                                                \
-        .name = "help", .letter = 'h', .kind = OPTION_FLAG, .offset = TOP(help), .help = "show this" \
+#define PROCESS_OPTIONS                                                          \
+    {.name = "port",                                                             \
+     .letter = 'p',                                                              \
+     .kind = FIELD_INTEGER,                                                      \
+     .offset = TOP(port),                                                        \
+     .argument = "N",                                                            \
+     .fallback = "18525",                                                        \
+     .help = "TCP port of the control connection",                               \
+     .min = 0,                                                                   \
+     .max = 65535},                                                              \
+        {.name = "output",                                                       \
+         .kind = FIELD_CHOICE,                                                   \
+         .offset = TOP(output),                                                  \
+         .argument = "KIND",                                                     \
+         .fallback = "\"auto\"",                                                 \
+         .help = "json, table, or auto: a table on a terminal, else JSON lines", \
+         .choices = output_names},                                               \
+    {                                                                            \
+        .name = "while_stdin", .kind = FIELD_BOOL, .offset = TOP(while_stdin),   \
+        .help = "end, as by SIGINT, when standard input is closed"               \
     }
 
-static const struct option_spec serve_specs[] = {
+static const struct field serve_fields[] = {
     PROCESS_OPTIONS,
     {.name = "listen",
-     .kind = OPTION_STRING,
+     .kind = FIELD_STRING,
      .offset = TOP(listen),
      .argument = "IP",
      .help = "listen on this address only (default: all)"},
-    {.name = "once", .kind = OPTION_FLAG, .offset = TOP(once), .help = "end after the first driver has gone"},
+    {.name = "once", .kind = FIELD_BOOL, .offset = TOP(once), .help = "end after the first driver has gone"},
     LOCAL_OPTIONS,
     {0},
 };
 
-static const struct option_spec drive_specs[] = {
+static const struct field drive_fields[] = {
     PROCESS_OPTIONS,
     {.name = "flow",
      .letter = 'f',
-     .kind = OPTION_STRINGS,
+     .kind = FIELD_LIST,
+     .item = FIELD_STRING,
      .offset = TOP(flows),
      .argument = "\"KEY=VALUE ...\"",
      .help = "a flow of its own, with these option values over the others; several may be given"},
     {.name = "name",
-     .kind = OPTION_STRING,
+     .kind = FIELD_STRING,
      .offset = FLOW(name),
      .argument = "NAME",
-     .help = "name of the flow in the lines printed (default: flow)"},
+     .fallback = "\"flow\"",
+     .help = "name of the flow in the lines printed"},
     {.name = "reverse",
-     .kind = OPTION_STRING,
+     .kind = FIELD_STRING,
      .offset = FLOW(reverse),
      .argument = "NAME",
      .help = "name of the other direction (default: NAME-reverse)"},
     {.name = "op",
      .letter = 'o',
-     .kind = OPTION_CHOICE,
+     .kind = FIELD_CHOICE,
      .offset = FLOW(operation),
      .argument = "OPERATION",
-     .help = "write (default), write-imm, read or send",
+     .fallback = "\"write\"",
+     .help = "what is done: RDMA write, write with immediate data, read, or send",
      .choices = operation_names},
     {.name = "mode",
-     .kind = OPTION_CHOICE,
+     .kind = FIELD_CHOICE,
      .offset = FLOW(mode),
      .argument = "MODE",
-     .help = "stream (default), or ping-pong: half round trips",
+     .fallback = "\"stream\"",
+     .help = "keep the queue pairs busy, or measure half round trips",
      .choices = mode_names},
     {.name = "bidirectional",
      .letter = 'b',
-     .kind = OPTION_FLAG,
+     .kind = FIELD_BOOL,
      .offset = FLOW(bidirectional),
      .help = "the server sends as well, on the same queue pairs"},
     {.name = "message",
      .letter = 's',
-     .kind = OPTION_STRING,
+     .kind = FIELD_STRING,
      .offset = FLOW(message),
      .argument = "SIZES",
-     .help = "message size (default: 64KiB), a list 2B,1KiB, or a doubling sweep 2B..8MiB"},
-    {.name = "queue-pairs",
+     .fallback = "\"64KiB\"",
+     .help = "message size, a list 2B,1KiB, or a doubling sweep 2B..8MiB"},
+    {.name = "queue_pairs",
      .letter = 'q',
-     .kind = OPTION_INTEGER,
+     .kind = FIELD_INTEGER,
      .offset = FLOW(queue_pairs),
      .argument = "N",
-     .help = "queue pairs (default: 1)",
+     .fallback = "1",
+     .help = "queue pairs",
      .min = 1,
      .max = PLAN_MAX_QUEUE_PAIRS},
     {.name = "depth",
-     .kind = OPTION_INTEGER,
+     .kind = FIELD_INTEGER,
      .offset = FLOW(depth),
      .argument = "N",
-     .help = "messages under way on a queue pair (default: 128)",
+     .fallback = "128",
+     .help = "messages under way on a queue pair",
      .min = 1,
      .max = PLAN_MAX_DEPTH},
-    {.name = "receive-depth",
-     .kind = OPTION_INTEGER,
+    {.name = "receive_depth",
+     .kind = FIELD_INTEGER,
      .offset = FLOW(receive_depth),
      .argument = "N",
-     .help = "receives posted on a queue pair (default: 512)",
+     .fallback = "512",
+     .help = "receives posted on a queue pair",
      .min = 1,
      .max = PLAN_MAX_DEPTH},
     {.name = "moderation",
-     .kind = OPTION_INTEGER,
+     .kind = FIELD_INTEGER,
      .offset = FLOW(moderation),
      .argument = "N",
      .help = "signal every Nth completion (default: 64 up to 8 KiB, 1 above)",
      .min = 0,
      .max = PLAN_MAX_DEPTH},
-    {.name = "post-list",
-     .kind = OPTION_INTEGER,
+    {.name = "post_list",
+     .kind = FIELD_INTEGER,
      .offset = FLOW(post_list),
      .argument = "N",
-     .help = "work requests posted with one doorbell (default: 1)",
+     .fallback = "1",
+     .help = "work requests posted with one doorbell",
      .min = 1,
      .max = PLAN_MAX_DEPTH},
     {.name = "inline",
-     .kind = OPTION_QUANTITY,
+     .kind = FIELD_QUANTITY,
      .offset = FLOW(inline_bytes),
      .argument = "BYTES",
      .help = "send messages up to this size inline (default: 0B; ping-pong 220B)",
@@ -190,101 +199,108 @@ static const struct option_spec drive_specs[] = {
      .min = 0,
      .max = 4096},
     {.name = "slots",
-     .kind = OPTION_INTEGER,
+     .kind = FIELD_INTEGER,
      .offset = FLOW(slots),
      .argument = "N",
-     .help = "message buffers that a queue pair cycles through (default: 1)",
+     .fallback = "1",
+     .help = "message buffers that a queue pair cycles through",
      .min = 1,
      .max = PLAN_MAX_SLOTS},
-    {.name = "relaxed-ordering",
-     .kind = OPTION_FLAG,
+    {.name = "relaxed_ordering",
+     .kind = FIELD_BOOL,
      .offset = FLOW(relaxed_ordering),
      .help = "let the PCIe fabric reorder the NIC's writes"},
     {.name = "connection",
      .letter = 'c',
-     .kind = OPTION_CHOICE,
+     .kind = FIELD_CHOICE,
      .offset = FLOW(connection),
      .argument = "HOW",
-     .help = "tcp: exchange queue pairs over the control connection (default); rdma: rdma_cm",
+     .fallback = "\"tcp\"",
+     .help = "tcp: exchange queue pairs over the control connection; rdma: rdma_cm",
      .choices = connection_names},
     {.name = "memory",
      .letter = 'm',
-     .kind = OPTION_CHOICE,
+     .kind = FIELD_CHOICE,
      .offset = FLOW(memory),
      .argument = "KIND",
-     .help = "host (default), gpu (the first route that works), or a route: rm-dmabuf, cuda-dmabuf, "
+     .fallback = "\"host\"",
+     .help = "host, gpu (the first route that works), or a route: rm-dmabuf, cuda-dmabuf, "
              "cuda-peermem, rm-peermem, cuda-nv503c",
      .choices = memory_names},
-    {.name = "peer-memory",
-     .kind = OPTION_CHOICE,
+    {.name = "peer_memory",
+     .kind = FIELD_CHOICE,
      .offset = FLOW(peer_memory),
      .argument = "KIND",
      .help = "the server's memory (default: as --memory)",
      .choices = memory_names},
     {.name = "dscp",
-     .kind = OPTION_INTEGER,
+     .kind = FIELD_INTEGER,
      .offset = FLOW(dscp),
      .argument = "N",
      .help = "differentiated services code point",
      .min = 0,
      .max = 63},
     {.name = "ecn",
-     .kind = OPTION_CHOICE,
+     .kind = FIELD_CHOICE,
      .offset = FLOW(ecn),
      .argument = "BITS",
      .help = "not-ect, ect0, ect1 or ce",
      .choices = ecn_names},
-    {.name = "traffic-class",
-     .kind = OPTION_INTEGER,
+    {.name = "traffic_class",
+     .kind = FIELD_INTEGER,
      .offset = FLOW(traffic_class),
      .argument = "N",
      .help = "both at once: DSCP times 4 plus the ECN bits (default: 0)",
      .min = 0,
      .max = 255},
-    {.name = "service-level",
-     .kind = OPTION_INTEGER,
+    {.name = "service_level",
+     .kind = FIELD_INTEGER,
      .offset = FLOW(service_level),
      .argument = "N",
      .help = "service level: the priority on a VLAN (default: 0)",
      .min = 0,
      .max = 15},
     {.name = "mtu",
-     .kind = OPTION_INTEGER,
+     .kind = FIELD_INTEGER,
      .offset = FLOW(mtu_bytes),
      .argument = "BYTES",
      .help = "path MTU: 256, 512, 1024, 2048 or 4096 (default: the smaller active one)",
      .min = 256,
      .max = 4096},
-    {.name = "ack-timeout",
-     .kind = OPTION_INTEGER,
+    {.name = "ack_timeout",
+     .kind = FIELD_INTEGER,
      .offset = FLOW(ack_timeout),
      .argument = "N",
-     .help = "local ACK timeout, 4.096 us times 2 to the N (default: 14)",
+     .fallback = "14",
+     .help = "local ACK timeout, 4.096 us times 2 to the N",
      .min = 0,
      .max = 31},
     {.name = "retries",
-     .kind = OPTION_INTEGER,
+     .kind = FIELD_INTEGER,
      .offset = FLOW(retries),
      .argument = "N",
-     .help = "transport retries (default: 7)",
+     .fallback = "7",
+     .help = "transport retries",
      .min = 0,
      .max = 7},
-    {.name = "rnr-retries",
-     .kind = OPTION_INTEGER,
+    {.name = "rnr_retries",
+     .kind = FIELD_INTEGER,
      .offset = FLOW(rnr_retries),
      .argument = "N",
-     .help = "retries when the receiver is not ready; 7 is without end (default: 7)",
+     .fallback = "7",
+     .help = "retries when the receiver is not ready; 7 is without end",
      .min = 0,
      .max = 7},
-    {.name = "rnr-timer",
-     .kind = OPTION_INTEGER,
+    {.name = "rnr_timer",
+     .kind = FIELD_INTEGER,
      .offset = FLOW(rnr_timer),
      .argument = "N",
-     .help = "minimum RNR NAK timer code (default: 12, 0.64 ms)",
+     .fallback = "12",
+     .help = "minimum RNR NAK timer code; 12 is 0.64 ms",
      .min = 0,
      .max = 31},
     {.name = "rate",
-     .kind = OPTION_QUANTITY,
+     .kind = FIELD_QUANTITY,
      .offset = FLOW(rate_bps),
      .argument = "RATE",
      .help = "limit to this payload rate, e.g. 10Gb/s",
@@ -292,21 +308,23 @@ static const struct option_spec drive_specs[] = {
      .min = 1,
      .max = INT64_MAX / 1000},
     {.name = "burst",
-     .kind = OPTION_INTEGER,
+     .kind = FIELD_INTEGER,
      .offset = FLOW(burst),
      .argument = "N",
-     .help = "messages that may go at once under --rate (default: 1)",
+     .fallback = "1",
+     .help = "messages that may go at once under --rate",
      .min = 1,
      .max = PLAN_MAX_DEPTH},
     {.name = "pacing",
-     .kind = OPTION_CHOICE,
+     .kind = FIELD_CHOICE,
      .offset = FLOW(pacing),
      .argument = "HOW",
-     .help = "auto: in hardware where the device can (default), hardware, or software",
+     .fallback = "\"auto\"",
+     .help = "auto: in hardware where the device can, hardware, or software",
      .choices = pacing_names},
     {.name = "duration",
      .letter = 'D',
-     .kind = OPTION_QUANTITY,
+     .kind = FIELD_QUANTITY,
      .offset = FLOW(duration_ns),
      .argument = "TIME",
      .help = "measure for this long; with --count at most",
@@ -315,14 +333,14 @@ static const struct option_spec drive_specs[] = {
      .max = INT64_MAX / 4},
     {.name = "count",
      .letter = 'n',
-     .kind = OPTION_INTEGER,
+     .kind = FIELD_INTEGER,
      .offset = FLOW(count),
      .argument = "N",
      .help = "send so many messages a size, without warm-up (neither: until told)",
      .min = 1,
      .max = INT64_MAX},
     {.name = "warmup",
-     .kind = OPTION_QUANTITY,
+     .kind = FIELD_QUANTITY,
      .offset = FLOW(warmup_ns),
      .argument = "TIME",
      .help = "send for this long before measuring",
@@ -331,15 +349,16 @@ static const struct option_spec drive_specs[] = {
      .max = INT64_MAX / 4},
     {.name = "interval",
      .letter = 'i',
-     .kind = OPTION_QUANTITY,
+     .kind = FIELD_QUANTITY,
      .offset = FLOW(interval_ns),
      .argument = "TIME",
-     .help = "print a line this often (default: 1s)",
+     .fallback = "\"1s\"",
+     .help = "print a line this often",
      .unit = UNIT_TIME_NS,
      .min = 1000000,
      .max = 3600 * NS_PER_S},
-    {.name = "start-at",
-     .kind = OPTION_INTEGER,
+    {.name = "start_at",
+     .kind = FIELD_INTEGER,
      .offset = FLOW(start_at_ns),
      .argument = "NS",
      .help = "start at this time, nanoseconds since 1970",
@@ -347,26 +366,27 @@ static const struct option_spec drive_specs[] = {
      .max = INT64_MAX},
     {.name = "latency",
      .letter = 'l',
-     .kind = OPTION_FLAG,
+     .kind = FIELD_BOOL,
      .offset = FLOW(latency),
      .help = "measure from post to completion of signalled messages"},
     {.name = "validate",
      .letter = 'v',
-     .kind = OPTION_FLAG,
+     .kind = FIELD_BOOL,
      .offset = FLOW(validate),
      .help = "send a pattern, check it at the far end"},
     {.name = "flip",
-     .kind = OPTION_INTEGER,
+     .kind = FIELD_INTEGER,
      .offset = FLOW(flip),
      .argument = "OFFSET",
      .help = "spoil this byte of what is sent, to see that --validate finds it",
      .min = 0,
      .max = INT64_MAX},
-    {.name = "peer-timeout",
-     .kind = OPTION_QUANTITY,
+    {.name = "peer_timeout",
+     .kind = FIELD_QUANTITY,
      .offset = FLOW(peer_timeout_ns),
      .argument = "TIME",
-     .help = "give up when the other side says nothing for this long (default: 10s)",
+     .fallback = "\"10s\"",
+     .help = "give up when the other side says nothing for this long",
      .unit = UNIT_TIME_NS,
      .min = 100000000,
      .max = 3600 * NS_PER_S},
@@ -374,49 +394,36 @@ static const struct option_spec drive_specs[] = {
     {0},
 };
 
-static const struct traffic_options defaults = {
-    .port = TRAFFIC_PORT,
-    .flow = {.local = {.gid_index = -1, .numa_node = -1},
-             .message = "64KiB",
-             .name = "flow",
-             .peer_memory = -1,
-             .queue_pairs = 1,
-             .depth = 128,
-             .receive_depth = 512,
-             .inline_bytes = -1,
-             .post_list = 1,
-             .slots = 1,
-             .dscp = DSCP_UNSET,
-             .traffic_class = -1,
-             .ecn = ECN_UNSET,
-             .ack_timeout = 14,
-             .retries = 7,
-             .rnr_retries = 7,
-             .rnr_timer = 12,
-             .burst = 1,
-             .interval_ns = NS_PER_S,
-             .peer_timeout_ns = 10 * NS_PER_S,
-             .flip = -1},
-};
+const struct table traffic_serve_table = {
+    .name = "options", .size = sizeof(struct traffic_options), .fields = serve_fields};
+const struct table traffic_drive_table = {
+    .name = "options", .size = sizeof(struct traffic_options), .fields = drive_fields};
 
-int traffic_options_parse(int argc, char **argv, bool driving, struct traffic_options *options,
-                          const char ***arguments, size_t *argument_count, struct error *e)
+static void set_unset(int64_t *value, int64_t to)
 {
-    *options = defaults;
-    return options_parse(driving ? drive_specs : serve_specs, argc, argv, options, arguments, argument_count,
-                         e);
+    if (*value == FIELD_UNSET)
+        *value = to;
 }
 
-void traffic_options_free(bool driving, struct traffic_options *options, const char **arguments)
+void traffic_local_defaults(struct local_options *local)
 {
-    options_free(driving ? drive_specs : serve_specs, options, arguments);
+    set_unset(&local->device_port, 0);
+    set_unset(&local->gid_index, -1);
+    set_unset(&local->numa_node, -1);
 }
 
-void traffic_options_help(const char *subcommand, const char *synopsis, const char *about, bool driving)
+/* What is chosen elsewhere when it was not given. */
+static void set_defaults(struct flow_options *o)
 {
-    char usage[200];
-    snprintf(usage, sizeof usage, "%s [OPTION]...%s%s", subcommand, *synopsis ? " " : "", synopsis);
-    options_help(stdout, "roce-traffic", usage, about, driving ? drive_specs : serve_specs);
+    int64_t *const zero[] = {&o->moderation,  &o->service_level, &o->mtu_bytes, &o->rate_bps,
+                             &o->duration_ns, &o->count,         &o->warmup_ns, &o->start_at_ns};
+    for (size_t i = 0; i < sizeof zero / sizeof *zero; i++)
+        set_unset(zero[i], 0);
+    set_unset(&o->inline_bytes, -1);
+    set_unset(&o->dscp, DSCP_UNSET);
+    set_unset(&o->traffic_class, -1);
+    set_unset(&o->flip, -1);
+    traffic_local_defaults(&o->local);
 }
 
 /* ---- message sizes */
@@ -605,31 +612,45 @@ static int flow_words(const char *text, char **argv, char **memory, struct error
     return argc;
 }
 
-static bool same_process(const struct traffic_options *a, const struct traffic_options *b)
+/* What belongs to the process and not to a flow. */
+static int check_keys(const json_t *flow, struct error *e)
 {
-    return a->port == b->port && a->output == b->output && a->while_stdin == b->while_stdin &&
-           a->help == b->help && a->flows.count == b->flows.count;
+    static const char *const of_process[] = {"port", "output", "while_stdin", "flow"};
+    for (size_t i = 0; i < sizeof of_process / sizeof *of_process; i++)
+        if (json_object_get(flow, of_process[i]))
+            return error_set(e, "port, output, while-stdin and flow are for the whole process");
+    return 0;
 }
 
-static int make_named_flow(const struct traffic_options *options, const char *text, struct drive_plan *flow,
-                           struct error *e)
+/* A flow from what the options say, and over it what its own words say. */
+static int make_from(const json_t *said, const json_t *words, struct drive_plan *flow, struct error *e)
 {
-    struct traffic_options own = *options;
+    struct traffic_options own;
+    json_t *whole = json_copy((json_t *)(uintptr_t)said);
+    int result = whole && (!words || json_object_update(whole, (json_t *)(uintptr_t)words) == 0)
+                     ? arguments_fill(&traffic_drive_table, whole, &own, e)
+                     : error_set(e, "out of memory");
+    json_decref(whole);
+    if (result != 0)
+        return -1;
+    set_defaults(&own.flow);
+    result = make_flow(&own.flow, flow, e);
+    table_free(&traffic_drive_table, &own);
+    return result;
+}
+
+static int make_named_flow(const json_t *said, const char *text, struct drive_plan *flow, struct error *e)
+{
     char flow_word[] = "flow";
     char *argv[FLOW_MAX_WORDS + 1] = {flow_word}, *memory;
     const char **arguments = NULL;
     size_t argument_count = 0;
-    own.flows = (struct option_strings){0};
     int argc = flow_words(text, argv, &memory, e);
-    int result = argc < 0 ? -1 : options_parse(drive_specs, argc, argv, &own, &arguments, &argument_count, e);
-    if (result == 0) {
-        own.flows.count += options->flows.count;
-        if (!same_process(&own, options))
-            result = error_set(e, "port, output, while-stdin, help and flow are for the whole process");
-        else
-            result = make_flow(&own.flow, flow, e);
-        options_free(drive_specs, &own, arguments);
-    }
+    json_t *words =
+        argc < 0 ? NULL : arguments_read(&traffic_drive_table, argc, argv, &arguments, &argument_count, e);
+    int result = words && check_keys(words, e) == 0 ? make_from(said, words, flow, e) : -1;
+    json_decref(words);
+    free(arguments);
     free(memory);
     return result == 0 ? 0 : error_prefix(e, "--flow \"%.80s\"", text);
 }
@@ -652,18 +673,18 @@ static int check_names(const struct drive_plan *flows, size_t count, struct erro
     return 0;
 }
 
-int traffic_flows(const struct traffic_options *options, struct drive_plan *flows, size_t *count,
-                  struct error *e)
+int traffic_flows(const json_t *said, struct drive_plan *flows, size_t *count, struct error *e)
 {
-    size_t wanted = options->flows.count;
+    const json_t *named = json_object_get(said, "flow");
+    size_t wanted = json_array_size(named);
     *count = 0;
     if (wanted > TRAFFIC_MAX_FLOWS)
         return error_set(e, "%zu flows: at most %d are expected", wanted, TRAFFIC_MAX_FLOWS);
     int result = 0;
     if (wanted == 0)
-        result = make_flow(&options->flow, &flows[(*count)++], e);
+        result = make_from(said, NULL, &flows[(*count)++], e);
     for (size_t i = 0; result == 0 && i < wanted; i++)
-        result = make_named_flow(options, options->flows.items[i], &flows[(*count)++], e);
+        result = make_named_flow(said, json_string_value(json_array_get(named, i)), &flows[(*count)++], e);
     if (result == 0)
         result = check_names(flows, *count, e);
     if (result != 0)

@@ -2,10 +2,9 @@
 #ifndef TRAFFIC_COMMAND_H
 #define TRAFFIC_COMMAND_H
 
-#include "lib/document/options.h"
+#include "lib/document/arguments.h"
 #include "traffic/flow_plan.h"
 
-#define TRAFFIC_PORT      18525
 #define TRAFFIC_MAX_FLOWS 64
 #define TRAFFIC_MAX_SIZES 64
 
@@ -40,11 +39,11 @@ struct flow_options {
 
 struct traffic_options {
     struct flow_options flow;
-    struct option_strings flows;
+    struct list_of flows;
     const char *listen; /* serve: local address of the control connections */
     int64_t port;       /* control connections */
     int output;
-    int while_stdin, once, help;
+    int while_stdin, once;
 };
 
 /* A flow as it is run. Free with drive_plan_free. */
@@ -59,15 +58,13 @@ struct drive_plan {
 
 extern const char *const gid_type_names[];
 
-/* Parse argv of a subcommand (argv[0] is its name); `driving`: with the flow options. arguments as in options_parse. */
-int traffic_options_parse(int argc, char **argv, bool driving, struct traffic_options *options,
-                          const char ***arguments, size_t *argument_count, struct error *e);
-void traffic_options_free(bool driving, struct traffic_options *options, const char **arguments);
-void traffic_options_help(const char *subcommand, const char *synopsis, const char *about, bool driving);
+/* The command lines, of serve and routes, and of drive and loop; both fill a struct traffic_options. */
+extern const struct table traffic_serve_table, traffic_drive_table;
+/* Choose what was not given. */
+void traffic_local_defaults(struct local_options *local);
 
-/* The flows that the options ask for: one, or one a --flow. At most TRAFFIC_MAX_FLOWS. */
-int traffic_flows(const struct traffic_options *options, struct drive_plan *flows, size_t *count,
-                  struct error *e);
+/* The flows that a command line of traffic_drive_table says (arguments_read): one, or one a --flow. At most TRAFFIC_MAX_FLOWS. */
+int traffic_flows(const json_t *said, struct drive_plan *flows, size_t *count, struct error *e);
 void drive_plan_free(struct drive_plan *flow);
 /* "64KiB", "2B..8MiB" (doubling), "2B,64B,1KiB". */
 int traffic_sizes(const char *text, int64_t *sizes, size_t *count, struct error *e);

@@ -1,6 +1,7 @@
 /* roce-traffic: bidirectional (GPUDirect) RDMA traffic between hosts. docs/roce-traffic.1 */
 #include "lib/clock.h"
 #include "lib/log.h"
+#include "lib/program/program.h"
 #include "traffic/command.h"
 #include "traffic/connection/control.h"
 #include "traffic/drive.h"
@@ -12,13 +13,10 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { EXIT_USAGE = 2, EXIT_LAB = 3 };
-
 /* What every subcommand has at hand. */
 struct context {
+    const struct call *call;
     struct traffic_options options;
-    const char **arguments;
-    size_t argument_count;
     struct stop stop;
     struct output output;
 };
@@ -71,7 +69,7 @@ static int drive_flows(struct context *c, const char *host, int64_t port)
     struct error e;
     size_t count = 0;
     int result = EXIT_USAGE;
-    if (!flows || traffic_flows(&c->options, flows, &count, &e) != 0)
+    if (!flows || traffic_flows(c->call->document, flows, &count, &e) != 0)
         log_error("%s", flows ? e.text : "out of memory");
     else
         result = (int)drive_run(flows, count, host, port, &c->output, c->stop.fd);
@@ -83,12 +81,7 @@ static int drive_flows(struct context *c, const char *host, int64_t port)
 
 static int drive(struct context *c)
 {
-    if (c->argument_count != 1) {
-        log_error("drive needs one HOST, the one where roce-traffic serve runs; %zu were given",
-                  c->argument_count);
-        return EXIT_USAGE;
-    }
-    return drive_flows(c, c->arguments[0], c->options.port);
+    return drive_flows(c, c->call->arguments[0], c->options.port);
 }
 
 /* ---- loop: both sides in one process */
@@ -139,70 +132,76 @@ static int routes(struct context *c)
 
 /* ---- the table */
 
-static const struct subcommand {
-    const char *name, *synopsis, *about;
-    bool driving; /* takes the flow options */
-    int (*run)(struct context *);
-} subcommands[] = {
-    {"serve", "", "Wait for drivers and be the other end of their flows.", false, serve},
-    {"drive", "HOST", "Run flows against roce-traffic serve on HOST.", true, drive},
-    {"loop", "", "Run flows with both ends in this process, over this host's RDMA device.", true, loop},
-    {"routes", "", "Try every route to GPU memory on this host and say what came of it.", false, routes},
-    {0},
-};
-
-static void print_help(FILE *out)
+static int run(const struct call *call, int (*work)(struct context *c))
 {
-    fprintf(out, "usage: roce-traffic SUBCOMMAND [OPTION]... [HOST]\n\nRDMA traffic between hosts, from host "
-                 "or GPU memory.\n\n");
-    for (const struct subcommand *s = subcommands; s->name; s++)
-        fprintf(out, "  %-8s%s\n", s->name, s->about);
-    fprintf(out, "\nroce-traffic SUBCOMMAND --help lists its options; roce-traffic --version the version.\n");
-}
-
-static int run_subcommand(const struct subcommand *s, int argc, char **argv)
-{
-    struct context c;
+    struct context c = {.call = call, .options = *(const struct traffic_options *)call->options};
     struct error e;
-    if (traffic_options_parse(argc, argv, s->driving, &c.options, &c.arguments, &c.argument_count, &e) != 0) {
-        log_error("%s: %s", s->name, e.text);
-        return EXIT_USAGE;
-    }
-    int result = EXIT_LAB;
-    if (c.options.help) {
-        traffic_options_help(s->name, s->synopsis, s->about, s->driving);
-        result = 0;
-    } else if (!s->driving && c.argument_count) {
-        log_error("%s takes no argument: \"%s\"", s->name, c.arguments[0]);
-        result = EXIT_USAGE;
-    } else if (stop_open(&c.stop, c.options.while_stdin > 0, &e) != 0) {
-        log_error("%s", e.text);
-    } else {
-        traffic_output_open(&c.output, stdout, c.options.output, c.stop.fd);
-        result = s->run(&c);
-        traffic_output_close(&c.output);
-        stop_close(&c.stop);
-    }
-    traffic_options_free(s->driving, &c.options, c.arguments);
+    traffic_local_defaults(&c.options.flow.local);
+    if (stop_open(&c.stop, c.options.while_stdin > 0, &e) != 0)
+        return program_fail(EXIT_LAB, &e);
+    traffic_output_open(&c.output, stdout, c.options.output, c.stop.fd);
+    int result = work(&c);
+    traffic_output_close(&c.output);
+    stop_close(&c.stop);
     return result;
 }
 
+static int run_serve(const struct call *call)
+{
+    return run(call, serve);
+}
+
+static int run_drive(const struct call *call)
+{
+    return run(call, drive);
+}
+
+static int run_loop(const struct call *call)
+{
+    return run(call, loop);
+}
+
+static int run_routes(const struct call *call)
+{
+    return run(call, routes);
+}
+
+static const struct command command_serve = {
+    .name = "serve",
+    .about = "Wait for drivers and be the other end of their flows.",
+    .options = &traffic_serve_table,
+    .run = run_serve,
+};
+static const struct command command_drive = {
+    .name = "drive",
+    .arguments = "HOST",
+    .about = "Run flows against roce-traffic serve on HOST.",
+    .options = &traffic_drive_table,
+    .least = 1,
+    .most = 1,
+    .run = run_drive,
+};
+static const struct command command_loop = {
+    .name = "loop",
+    .about = "Run flows with both ends in this process, over this host's RDMA device.",
+    .options = &traffic_drive_table,
+    .run = run_loop,
+};
+static const struct command command_routes = {
+    .name = "routes",
+    .about = "Try every route to GPU memory on this host and print the results.",
+    .options = &traffic_serve_table,
+    .run = run_routes,
+};
+
 int main(int argc, char **argv)
 {
-    static const char *const names[] = {"serve", "drive", "loop", "routes", NULL};
-    if (argc < 2 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
-        print_help(argc < 2 ? stderr : stdout);
-        return argc < 2 ? EXIT_USAGE : 0;
-    }
-    if (strcmp(argv[1], "--version") == 0) {
-        printf("roce-traffic %s\n", HARNESS_VERSION);
-        return 0;
-    }
-    for (const struct subcommand *s = subcommands; s->name; s++)
-        if (strcmp(s->name, argv[1]) == 0)
-            return run_subcommand(s, argc - 1, argv + 1);
-    const char *near = options_nearest(argv[1], names);
-    log_error("unknown subcommand \"%s\"%s%s%s: serve, drive, loop and routes are known", argv[1],
-              near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
-    return EXIT_USAGE;
+    static const struct command *const commands[] = {&command_serve, &command_drive, &command_loop,
+                                                     &command_routes, NULL};
+    static const struct program program = {
+        .name = "roce-traffic",
+        .about = "Send RDMA traffic between hosts, from host or GPU memory, and measure it.",
+        .commands = commands,
+    };
+    return program_main(&program, argc, argv);
 }

@@ -86,7 +86,7 @@ static int list_images(struct error *e)
     return 0;
 }
 
-int cmd_image(struct context *c, const char *const *words, size_t count, struct error *e)
+static int image(struct context *c, const char *const *words, size_t count, struct error *e)
 {
     if (count == 1 && strcmp(words[0], "list") == 0)
         return list_images(e);
@@ -96,3 +96,29 @@ int cmd_image(struct context *c, const char *const *words, size_t count, struct 
         return make_images(c, words + 1, count - 1, true, e);
     return error_set(e, "usage: virt-provision image build|fetch [PROFILE...], or image list");
 }
+
+static int run_image(const struct call *call)
+{
+    return in_context(call, image);
+}
+
+static const struct field fields[] = {
+    LAB_OPTION,
+    {.name = "fresh",
+     .kind = FIELD_BOOL,
+     OPTIONS_AT(fresh),
+     .help = "Make the image again even when it is in the cache."},
+    QUIET_OPTION,
+    {0},
+};
+static const struct table options = OPTIONS_TABLE(fields);
+
+const struct command command_image = {
+    .name = "image",
+    .arguments = "build|fetch|list [PROFILE...]",
+    .about = "Build, fetch or list the images of guests.",
+    .options = &options,
+    .least = 1,
+    .most = SIZE_MAX,
+    .run = run_image,
+};

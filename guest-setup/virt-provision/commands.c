@@ -7,6 +7,7 @@
 #include "guest-setup/virt-provision/steps.h"
 #include "remote/places.h"
 #include "lib/clock.h"
+#include "lib/log.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,7 +47,7 @@ static int check_from(struct context *c, struct error *e)
     return result;
 }
 
-int cmd_rebuild(struct context *c, const char *const *words, size_t count, struct error *e)
+static int rebuild(struct context *c, const char *const *words, size_t count, struct error *e)
 {
     if (context_load(c, words, count, e) != 0 || check_from(c, e) != 0)
         return -1;
@@ -56,12 +57,12 @@ int cmd_rebuild(struct context *c, const char *const *words, size_t count, struc
     return result == 0 ? prove_lab(c, e) : result;
 }
 
-int cmd_reset(struct context *c, const char *const *words, size_t count, struct error *e)
+static int reset(struct context *c, const char *const *words, size_t count, struct error *e)
 {
     return context_load(c, words, count, e) == 0 ? locked(c, "reset", reset_hosts, e) : -1;
 }
 
-int cmd_destroy(struct context *c, const char *const *words, size_t count, struct error *e)
+static int destroy(struct context *c, const char *const *words, size_t count, struct error *e)
 {
     return context_load(c, words, count, e) == 0 ? locked(c, "destroy", destroy_hosts, e) : -1;
 }
@@ -82,7 +83,7 @@ static int start_hosts(struct context *c, struct error *e)
     return 0;
 }
 
-int cmd_start(struct context *c, const char *const *words, size_t count, struct error *e)
+static int start(struct context *c, const char *const *words, size_t count, struct error *e)
 {
     return context_load(c, words, count, e) == 0 ? locked(c, "start", start_hosts, e) : -1;
 }
@@ -97,7 +98,7 @@ static int stop_hosts(struct context *c, struct error *e)
     return 0;
 }
 
-int cmd_stop(struct context *c, const char *const *words, size_t count, struct error *e)
+static int stop(struct context *c, const char *const *words, size_t count, struct error *e)
 {
     return context_load(c, words, count, e) == 0 ? locked(c, "stop", stop_hosts, e) : -1;
 }
@@ -212,7 +213,7 @@ static void print_status(const json_t *status)
                json_object_get(step, "found") ? word(step, "found") : "");
 }
 
-int cmd_status(struct context *c, const char *const *words, size_t count, struct error *e)
+static int print_all(struct context *c, const char *const *words, size_t count, struct error *e)
 {
     if (context_load(c, words, count, e) != 0 || context_connect(c, e) != 0)
         return -1;
@@ -272,7 +273,7 @@ static char **ssh_with_command(const struct ssh_target *target, const char *cons
     return more;
 }
 
-int cmd_ssh(struct context *c, const char *const *words, size_t count, struct error *e)
+static int start_ssh(struct context *c, const char *const *words, size_t count, struct error *e)
 {
     struct ssh_target target;
     if (one_host(c, words, count, "ssh HOST [-- CMD...]", e) != 0 || context_connect(c, e) != 0)
@@ -300,7 +301,7 @@ static void print_ssh_option(const char *name, const char *value)
         printf("    %s \"%s\"\n", name, value);
 }
 
-int cmd_ssh_config(struct context *c, const char *const *words, size_t count, struct error *e)
+static int print_ssh_config(struct context *c, const char *const *words, size_t count, struct error *e)
 {
     if (context_load(c, words, count, e) != 0 || context_connect(c, e) != 0)
         return -1;
@@ -325,7 +326,7 @@ int cmd_ssh_config(struct context *c, const char *const *words, size_t count, st
     return 0;
 }
 
-int cmd_console(struct context *c, const char *const *words, size_t count, struct error *e)
+static int start_console(struct context *c, const char *const *words, size_t count, struct error *e)
 {
     if (one_host(c, words, count, "console HOST", e) != 0)
         return -1;
@@ -335,7 +336,7 @@ int cmd_console(struct context *c, const char *const *words, size_t count, struc
 
 /* ---- xml, devices */
 
-int cmd_xml(struct context *c, const char *const *words, size_t count, struct error *e)
+static int print_xml(struct context *c, const char *const *words, size_t count, struct error *e)
 {
     struct storage storage = {0};
     struct record record = {0};
@@ -382,7 +383,7 @@ static int devices_of_host(struct context *c, const struct lab_host *host, const
     return result;
 }
 
-int cmd_devices(struct context *c, const char *const *words, size_t count, struct error *e)
+static int devices(struct context *c, const char *const *words, size_t count, struct error *e)
 {
     if (count < 1 ||
         (strcmp(words[0], "check") != 0 && strcmp(words[0], "bind") != 0 && strcmp(words[0], "release") != 0))
@@ -398,3 +399,221 @@ int cmd_devices(struct context *c, const char *const *words, size_t count, struc
             return -1;
     return 0;
 }
+
+/* ---- the table */
+
+int in_context(const struct call *call,
+               int (*work)(struct context *c, const char *const *words, size_t count, struct error *e))
+{
+    struct context c = {.options = *(const struct options *)call->options,
+                        .interrupt = {.fd = -1},
+                        .begin_ns = clock_monotonic_ns()};
+    struct error e = {""};
+    int status = work(&c, call->arguments, call->count, &e);
+    if (status < 0) {
+        log_error("%s", e.text);
+        status = atomic_load(&c.cancelled) ? EXIT_INTERRUPTED : c.reached ? EXIT_LAB : EXIT_USAGE;
+    }
+    context_free(&c);
+    return status;
+}
+
+#define ADOPT_OPTION                                                                                         \
+    {                                                                                                        \
+        .name = "adopt", .kind = FIELD_BOOL, OPTIONS_AT(adopt),                                              \
+        .help = "Take over domains of these names that virt-provision did not make. Their disks stay where " \
+                "they are."                                                                                  \
+    }
+
+static const struct field common_fields[] = {LAB_OPTION, QUIET_OPTION, {0}};
+static const struct field adopt_fields[] = {LAB_OPTION, ADOPT_OPTION, QUIET_OPTION, {0}};
+static const struct field status_fields[] = {
+    LAB_OPTION,
+    {.name = "check",
+     .kind = FIELD_BOOL,
+     OPTIONS_AT(check),
+     .help = "Ask running guests whether their steps still hold. The exit status is 1 when a step that was "
+             "done no longer holds."},
+    {.name = "json", .kind = FIELD_BOOL, OPTIONS_AT(json), .help = "Print one JSON document."},
+    QUIET_OPTION,
+    {0},
+};
+static const struct field rebuild_fields[] = {
+    LAB_OPTION,
+    {.name = "from",
+     .kind = FIELD_STRING,
+     OPTIONS_AT(from),
+     .argument = "STEP",
+     .help = "Keep the disk, and run this step and all after it. What was written to the disk since the last "
+             "rebuild is dropped."},
+    {.name = "fresh",
+     .kind = FIELD_BOOL,
+     OPTIONS_AT(fresh),
+     .help = "Begin again even after an interrupted rebuild."},
+    {.name = "dry_run",
+     .kind = FIELD_BOOL,
+     OPTIONS_AT(dry_run),
+     .help = "Print every action, version, checksum and the XML of the domains, and change nothing."},
+    ADOPT_OPTION,
+    QUIET_OPTION,
+    {0},
+};
+static const struct table common_options = OPTIONS_TABLE(common_fields);
+static const struct table adopt_options = OPTIONS_TABLE(adopt_fields);
+static const struct table status_options = OPTIONS_TABLE(status_fields);
+static const struct table rebuild_options = OPTIONS_TABLE(rebuild_fields);
+
+static int run_rebuild(const struct call *call)
+{
+    return in_context(call, rebuild);
+}
+
+static int run_reset(const struct call *call)
+{
+    return in_context(call, reset);
+}
+
+static int run_status(const struct call *call)
+{
+    return in_context(call, print_all);
+}
+
+static int run_start(const struct call *call)
+{
+    return in_context(call, start);
+}
+
+static int run_stop(const struct call *call)
+{
+    return in_context(call, stop);
+}
+
+static int run_destroy(const struct call *call)
+{
+    return in_context(call, destroy);
+}
+
+static int run_ssh(const struct call *call)
+{
+    return in_context(call, start_ssh);
+}
+
+static int run_ssh_config(const struct call *call)
+{
+    return in_context(call, print_ssh_config);
+}
+
+static int run_console(const struct call *call)
+{
+    return in_context(call, start_console);
+}
+
+static int run_xml(const struct call *call)
+{
+    return in_context(call, print_xml);
+}
+
+static int run_devices(const struct call *call)
+{
+    return in_context(call, devices);
+}
+
+const struct command command_rebuild = {
+    .name = "rebuild",
+    .arguments = "[HOST...]",
+    .about = "Make guests from nothing: disk, first boot, the steps of the profile, checks, snapshot.",
+    .options = &rebuild_options,
+    .least = 0,
+    .most = SIZE_MAX,
+    .run = run_rebuild,
+};
+const struct command command_reset = {
+    .name = "reset",
+    .arguments = "[HOST...]",
+    .about = "Return guests to that snapshot.",
+    .options = &adopt_options,
+    .least = 0,
+    .most = SIZE_MAX,
+    .run = run_reset,
+};
+const struct command command_status = {
+    .name = "status",
+    .arguments = "[HOST...]",
+    .about = "Show domains, steps and versions.",
+    .options = &status_options,
+    .least = 0,
+    .most = SIZE_MAX,
+    .run = run_status,
+};
+const struct command command_start = {
+    .name = "start",
+    .arguments = "[HOST...]",
+    .about = "Start guests and wait until ssh answers.",
+    .options = &common_options,
+    .least = 0,
+    .most = SIZE_MAX,
+    .run = run_start,
+};
+const struct command command_stop = {
+    .name = "stop",
+    .arguments = "[HOST...]",
+    .about = "Shut guests down.",
+    .options = &common_options,
+    .least = 0,
+    .most = SIZE_MAX,
+    .run = run_stop,
+};
+const struct command command_destroy = {
+    .name = "destroy",
+    .arguments = "[HOST...]",
+    .about = "Remove domains, disks and keys; with the last guest the lab's networks too.",
+    .options = &adopt_options,
+    .least = 0,
+    .most = SIZE_MAX,
+    .run = run_destroy,
+};
+const struct command command_ssh = {
+    .name = "ssh",
+    .arguments = "HOST [--] [COMMAND...]",
+    .about = "Open a shell on a guest, or run a command there.",
+    .options = &common_options,
+    .least = 1,
+    .most = SIZE_MAX,
+    .run = run_ssh,
+};
+const struct command command_ssh_config = {
+    .name = "ssh-config",
+    .arguments = "[HOST...]",
+    .about = "Print a configuration file for ssh -F.",
+    .options = &common_options,
+    .least = 0,
+    .most = SIZE_MAX,
+    .run = run_ssh_config,
+};
+const struct command command_console = {
+    .name = "console",
+    .arguments = "HOST",
+    .about = "Open the serial console of a guest.",
+    .options = &common_options,
+    .least = 1,
+    .most = 1,
+    .run = run_console,
+};
+const struct command command_xml = {
+    .name = "xml",
+    .arguments = "HOST",
+    .about = "Print the XML that the domain of a guest is defined with.",
+    .options = &common_options,
+    .least = 1,
+    .most = 1,
+    .run = run_xml,
+};
+const struct command command_devices = {
+    .name = "devices",
+    .arguments = "check|bind|release [HOST...]",
+    .about = "Check, bind or release the PCI devices that are passed through.",
+    .options = &common_options,
+    .least = 1,
+    .most = SIZE_MAX,
+    .run = run_devices,
+};

@@ -4,7 +4,6 @@
 #include "lib/formats/find.h"
 #include "lib/document/json_file.h"
 #include "lib/log.h"
-#include "lib/document/options.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -17,8 +17,6 @@ struct options {
     int json;
     int check;
     int quiet;
-    int help;
-    int version;
 };
 
 struct context {

@@ -1,4 +1,4 @@
-#include "harness/commands/commands.h"
+#include "lib/program/program.h"
 #include "harness/preflight/ecn.h"
 #include "lib/formats/find.h"
 #include "harness/plan/plan.h"
@@ -10,29 +10,32 @@
 
 struct check_options {
     const char *lab;
-    struct option_strings sets;
+    struct list_of sets;
     int quiet;
 };
 
-static const struct option_spec options[] = {
+static const struct field fields[] = {
     {.name = "lab",
      .letter = 'l',
-     .kind = OPTION_STRING,
+     .kind = FIELD_STRING,
      .offset = offsetof(struct check_options, lab),
      .argument = "LAB",
      .help = "Check scenarios together with this lab."},
     {.name = "set",
-     .kind = OPTION_STRINGS,
+     .kind = FIELD_LIST,
+     .item = FIELD_STRING,
      .offset = offsetof(struct check_options, sets),
      .argument = "KEY=VALUE",
-     .help = "Change a value first, such as phases.measure=2s; lab.KEY addresses the lab."},
+     .help = "Change a value first, such as phases.measure=2s; lab.KEY changes the lab. "
+             "May be given several times."},
     {.name = "quiet",
      .letter = 'q',
-     .kind = OPTION_FLAG,
+     .kind = FIELD_BOOL,
      .offset = offsetof(struct check_options, quiet),
-     .help = "Say nothing when all is well."},
+     .help = "Print errors and warnings only."},
     {0},
 };
+static const struct table options = {.name = "check", .size = sizeof(struct check_options), .fields = fields};
 
 /* A document with a driver is a lab. */
 static int check_one(const struct check_options *said, const char *word, struct error *e)
@@ -64,28 +67,28 @@ static int check_one(const struct check_options *said, const char *word, struct 
     return result;
 }
 
-static int run_check(int argc, char **argv)
+static int run_check(const struct call *call)
 {
-    const char **arguments;
-    size_t count;
-    struct check_options said = {0};
-    int status = command_parse(&command_check, argc, argv, &said, &arguments, &count, 1, SIZE_MAX);
-    if (status >= 0)
-        return status;
-    status = EXIT_PASSED;
-    for (size_t i = 0; i < count; i++) {
+    const struct check_options *said = call->options;
+    int status = EXIT_DONE;
+    for (size_t i = 0; i < call->count; i++) {
         struct error e;
-        if (check_one(&said, arguments[i], &e) != 0) {
+        if (check_one(said, call->arguments[i], &e) != 0) {
             log_error("%s", e.text);
             status = EXIT_USAGE;
-        } else if (!said.quiet) {
-            printf("%s: good\n", arguments[i]);
+        } else if (!said->quiet) {
+            printf("%s: good\n", call->arguments[i]);
         }
     }
-    options_free(options, &said, arguments);
     return status;
 }
 
-const struct command command_check = {"check", "check FILE... [--lab LAB] [--set KEY=VALUE]",
-                                      "Check scenarios and labs without running anything.", options,
-                                      run_check};
+const struct command command_check = {
+    .name = "check",
+    .arguments = "FILE...",
+    .about = "Check scenarios and labs without running anything.",
+    .options = &options,
+    .least = 1,
+    .most = SIZE_MAX,
+    .run = run_check,
+};

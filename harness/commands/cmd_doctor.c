@@ -1,4 +1,4 @@
-#include "harness/commands/commands.h"
+#include "lib/program/program.h"
 #include "harness/preflight/preflight.h"
 #include "harness/labs/hosts/visit.h"
 #include "harness/labs/hosts/programs.h"
@@ -19,24 +19,30 @@ struct doctor_options {
     int json;
 };
 
-static const struct option_spec options[] = {
+static const struct field fields[] = {
     {.name = "lab",
      .letter = 'l',
-     .kind = OPTION_STRING,
+     .kind = FIELD_STRING,
      .offset = offsetof(struct doctor_options, lab),
      .argument = "LAB",
-     .help = "The lab to examine; else HARNESS_LAB, else the config file's."},
+     .help = "The lab to examine (otherwise HARNESS_LAB, or the lab of the configuration file)."},
     {.name = "for",
-     .kind = OPTION_STRING,
+     .kind = FIELD_STRING,
      .offset = offsetof(struct doctor_options, scenario),
      .argument = "SCENARIO",
-     .help = "Judge the lab together with this scenario."},
+     .help = "Check whether the lab fits this scenario. For each cell of the sweep: whether both ends of "
+             "each flow agree "
+             "on PFC, trust, MTU and ECN, whether packets are ECN-capable where something marks them, which "
+             "thresholds the "
+             "buffers give, and whether the counters that expectations read exist."},
     {.name = "json",
-     .kind = OPTION_FLAG,
+     .kind = FIELD_BOOL,
      .offset = offsetof(struct doctor_options, json),
-     .help = "One JSON document."},
+     .help = "Print one JSON document."},
     {0},
 };
+static const struct table options = {
+    .name = "doctor", .size = sizeof(struct doctor_options), .fields = fields};
 
 /* What is being examined. */
 struct examination {
@@ -240,7 +246,7 @@ static int print_entries(const json_t *entries)
 {
     size_t i;
     json_t *entry;
-    int status = EXIT_PASSED;
+    int status = EXIT_DONE;
     json_array_foreach(entries, i, entry)
     {
         const char *verdict = json_string_value(json_object_get(entry, "verdict"));
@@ -275,7 +281,7 @@ static int examine(struct examination *x, bool as_json)
     }
     if (!as_json)
         return print_entries(x->entries);
-    int status = EXIT_PASSED;
+    int status = EXIT_DONE;
     for (size_t i = 0; i < json_array_size(x->entries); i++)
         if (strcmp(json_string_value(json_object_get(json_array_get(x->entries, i), "verdict")), "failure") ==
             0)
@@ -324,24 +330,21 @@ static int doctor_alone(const struct doctor_options *said, struct error *e)
     return status;
 }
 
-static int run_doctor(int argc, char **argv)
+static int run_doctor(const struct call *call)
 {
-    const char **arguments;
-    size_t count;
-    struct doctor_options said = {0};
+    const struct doctor_options *said = call->options;
     struct error e;
-    int status = command_parse(&command_doctor, argc, argv, &said, &arguments, &count, 0, 0);
-    if (status >= 0)
-        return status;
-    status = said.scenario ? doctor_for_scenario(&said, &e) : doctor_alone(&said, &e);
+    int status = said->scenario ? doctor_for_scenario(said, &e) : doctor_alone(said, &e);
     if (status < 0) {
         log_error("%s", e.text);
         status = EXIT_USAGE;
     }
-    options_free(options, &said, arguments);
     return status;
 }
 
-const struct command command_doctor = {"doctor", "doctor [--lab LAB] [--for SCENARIO] [--json]",
-                                       "Examine a lab's hosts, alone or for a scenario.", options,
-                                       run_doctor};
+const struct command command_doctor = {
+    .name = "doctor",
+    .about = "Examine a lab's hosts, alone or for a scenario.",
+    .options = &options,
+    .run = run_doctor,
+};

@@ -1,4 +1,4 @@
-#include "harness/commands/commands.h"
+#include "lib/program/program.h"
 #include "harness/labs/hosts/visit.h"
 #include "harness/labs/hosts/programs.h"
 #include "lib/clock.h"
@@ -11,15 +11,18 @@ struct install_options {
     const char *lab;
 };
 
-static const struct option_spec options[] = {
+static const struct field fields[] = {
     {.name = "lab",
      .letter = 'l',
-     .kind = OPTION_STRING,
+     .kind = FIELD_STRING,
      .offset = offsetof(struct install_options, lab),
      .argument = "LAB",
-     .help = "The lab whose hosts get the programs; else HARNESS_LAB, else the config file's."},
+     .help = "The lab whose hosts get the programs (otherwise HARNESS_LAB, or the lab of the configuration "
+             "file)."},
     {0},
 };
+static const struct table options = {
+    .name = "install", .size = sizeof(struct install_options), .fields = fields};
 
 struct installing {
     const struct lab *lab;
@@ -77,7 +80,7 @@ static int check_names(const struct lab *lab, const char *const *names, size_t c
 
 static int install(const struct lab *lab, const char *const *names, size_t count)
 {
-    struct installing x = {lab, names, count, EXIT_PASSED};
+    struct installing x = {lab, names, count, EXIT_DONE};
     struct error e;
     if (lab_kind(lab)->simulated) {
         log_error("lab %s is simulated: it has no hosts to put programs on", lab->name);
@@ -91,30 +94,30 @@ static int install(const struct lab *lab, const char *const *names, size_t count
     return EXIT_LAB;
 }
 
-static int run_install(int argc, char **argv)
+static int run_install(const struct call *call)
 {
-    const char **arguments;
-    size_t count;
-    struct install_options said = {0};
+    const struct install_options *said = call->options;
     struct lab lab;
     struct error e;
-    int status = command_parse(&command_install, argc, argv, &said, &arguments, &count, 0, 1000);
-    if (status >= 0)
-        return status;
-    char *path = lab_hosts_load(said.lab, &lab, &e);
+    int status;
+    char *path = lab_hosts_load(said->lab, &lab, &e);
     if (path) {
-        status = install(&lab, arguments, count);
+        status = install(&lab, call->arguments, call->count);
         lab_free(&lab);
     } else {
         log_error("%s", e.text);
         status = EXIT_USAGE;
     }
     free(path);
-    options_free(options, &said, arguments);
     return status;
 }
 
 const struct command command_install = {
-    "install", "install [HOST...] [--lab LAB]",
-    "Copy the programs that run on hosts (nic-sampler, nic-config...) onto a lab's hosts.", options,
-    run_install};
+    .name = "install",
+    .arguments = "[HOST...]",
+    .about = "Copy the programs that hosts need (nic-sampler, nic-config, ...) to a lab's hosts.",
+    .options = &options,
+    .least = 0,
+    .most = SIZE_MAX,
+    .run = run_install,
+};

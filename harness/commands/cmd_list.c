@@ -1,4 +1,4 @@
-#include "harness/commands/commands.h"
+#include "lib/program/program.h"
 #include "lib/formats/find.h"
 #include "lib/document/json_file.h"
 #include "lib/log.h"
@@ -9,13 +9,14 @@ struct list_options {
     int json;
 };
 
-static const struct option_spec options[] = {
+static const struct field fields[] = {
     {.name = "json",
-     .kind = OPTION_FLAG,
+     .kind = FIELD_BOOL,
      .offset = offsetof(struct list_options, json),
-     .help = "One JSON document."},
+     .help = "Print one JSON document."},
     {0},
 };
+static const struct table options = {.name = "list", .size = sizeof(struct list_options), .fields = fields};
 
 static const char *text_of(const json_t *document, const char *key)
 {
@@ -68,18 +69,13 @@ static void print_kind(const char *title, const json_t *list)
     }
 }
 
-static int run_list(int argc, char **argv)
+static int run_list(const struct call *call)
 {
-    const char **arguments;
-    size_t count;
-    struct list_options said = {0};
-    int status = command_parse(&command_list, argc, argv, &said, &arguments, &count, 0, 1);
-    if (status >= 0)
-        return status;
-    status = EXIT_PASSED;
-    const char *what = count ? arguments[0] : "";
+    const struct list_options *said = call->options;
+    int status = EXIT_DONE;
+    const char *what = call->count ? call->arguments[0] : "";
     if (*what && strcmp(what, "scenarios") != 0 && strcmp(what, "labs") != 0) {
-        log_error("list: \"%s\" is nothing to list: expected scenarios or labs", what);
+        log_error("list: \"%s\" is not a list: expected scenarios or labs", what);
         status = EXIT_USAGE;
     } else {
         json_t *all = json_object();
@@ -89,7 +85,7 @@ static int run_list(int argc, char **argv)
             json_object_set_new(all, "labs", list_kind(FIND_LAB));
         const char *title;
         json_t *list;
-        if (said.json) {
+        if (said->json) {
             json_dumpf(all, stdout, JSON_INDENT(2));
             fputc('\n', stdout);
         } else {
@@ -97,9 +93,15 @@ static int run_list(int argc, char **argv)
         }
         json_decref(all);
     }
-    options_free(options, &said, arguments);
     return status;
 }
 
-const struct command command_list = {"list", "list [scenarios|labs] [--json]", "List scenarios and labs.",
-                                     options, run_list};
+const struct command command_list = {
+    .name = "list",
+    .arguments = "[scenarios|labs]",
+    .about = "List scenarios and labs.",
+    .options = &options,
+    .least = 0,
+    .most = 1,
+    .run = run_list,
+};

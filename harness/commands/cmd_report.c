@@ -1,4 +1,4 @@
-#include "harness/commands/commands.h"
+#include "lib/program/program.h"
 #include "lib/log.h"
 #include "reports/reports.h"
 #include <stdint.h>
@@ -8,39 +8,42 @@ struct report_arguments {
     const char *out;
 };
 
-static const struct option_spec options[] = {
+static const struct field fields[] = {
     {.name = "out",
      .letter = 'o',
-     .kind = OPTION_STRING,
+     .kind = FIELD_STRING,
      .offset = offsetof(struct report_arguments, out),
      .argument = "FOLDER",
-     .help = "Where to; else report/ in the first result."},
+     .help = "The folder to write to (otherwise report/ in the first result)."},
     {0},
 };
+static const struct table options = {
+    .name = "report", .size = sizeof(struct report_arguments), .fields = fields};
 
-static int run_report(int argc, char **argv)
+static int run_report(const struct call *call)
 {
-    const char **arguments;
-    size_t count;
-    struct report_arguments said = {0};
-    int status = command_parse(&command_report, argc, argv, &said, &arguments, &count, 1, SIZE_MAX);
-    if (status >= 0)
-        return status;
+    const struct report_arguments *said = call->options;
     struct error e;
+    int status;
     struct text page = {0};
-    struct report_options how = {.folder = said.out};
-    if (report_make(arguments, count, &how, &page, &e) == 0) {
+    struct report_options how = {.folder = said->out};
+    if (report_make(call->arguments, call->count, &how, &page, &e) == 0) {
         printf("%s\n", text_string(&page));
-        status = EXIT_PASSED;
+        status = EXIT_DONE;
     } else {
         log_error("%s", e.text);
         status = EXIT_USAGE;
     }
     text_free(&page);
-    options_free(options, &said, arguments);
     return status;
 }
 
-const struct command command_report = {"report", "report RESULT... [--out FOLDER]",
-                                       "Draw plots and a page from one or more results.", options,
-                                       run_report};
+const struct command command_report = {
+    .name = "report",
+    .arguments = "RESULT...",
+    .about = "Draw plots and a page from one or more results.",
+    .options = &options,
+    .least = 1,
+    .most = SIZE_MAX,
+    .run = run_report,
+};

@@ -1,4 +1,4 @@
-#include "harness/commands/commands.h"
+#include "lib/program/program.h"
 #include "harness/labs/hosts/visit.h"
 #include "harness/labs/hosts/host.h"
 #include "lib/log.h"
@@ -13,15 +13,18 @@ struct restore_options {
     const char *lab;
 };
 
-static const struct option_spec options[] = {
+static const struct field fields[] = {
     {.name = "lab",
      .letter = 'l',
-     .kind = OPTION_STRING,
+     .kind = FIELD_STRING,
      .offset = offsetof(struct restore_options, lab),
      .argument = "LAB",
-     .help = "The lab whose hosts are put back; else HARNESS_LAB, else the config file's."},
+     .help =
+         "The lab whose hosts are restored (otherwise HARNESS_LAB, or the lab of the configuration file)."},
     {0},
 };
+static const struct table options = {
+    .name = "restore", .size = sizeof(struct restore_options), .fields = fields};
 
 /* A value as people read it, without JSON's quotes, and not all of a long one. */
 static void add_value(struct text *out, const json_t *value)
@@ -133,7 +136,7 @@ static void visit(void *context, struct virt *virt, const struct lab_host *host)
 
 static int restore_lab(const struct lab *lab)
 {
-    struct restoring r = {lab, EXIT_PASSED};
+    struct restoring r = {lab, EXIT_DONE};
     struct error e;
     if (lab_kind(lab)->simulated) {
         printf("lab %s is simulated: nothing to put back\n", lab->name);
@@ -144,17 +147,13 @@ static int restore_lab(const struct lab *lab)
     return r.status;
 }
 
-static int run_restore(int argc, char **argv)
+static int run_restore(const struct call *call)
 {
-    const char **arguments;
-    size_t count;
-    struct restore_options said = {0};
+    const struct restore_options *said = call->options;
     struct lab lab;
     struct error e;
-    int status = command_parse(&command_restore, argc, argv, &said, &arguments, &count, 0, 0);
-    if (status >= 0)
-        return status;
-    char *path = lab_hosts_load(said.lab, &lab, &e);
+    int status;
+    char *path = lab_hosts_load(said->lab, &lab, &e);
     if (path) {
         status = restore_lab(&lab);
         lab_free(&lab);
@@ -163,10 +162,12 @@ static int run_restore(int argc, char **argv)
         status = EXIT_USAGE;
     }
     free(path);
-    options_free(options, &said, arguments);
     return status;
 }
 
-const struct command command_restore = {"restore", "restore [--lab LAB]",
-                                        "Put back the settings that an interrupted run left on hosts.",
-                                        options, run_restore};
+const struct command command_restore = {
+    .name = "restore",
+    .about = "Restore the settings that an interrupted run left on hosts.",
+    .options = &options,
+    .run = run_restore,
+};

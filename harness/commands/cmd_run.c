@@ -1,83 +1,92 @@
-#include "harness/commands/commands.h"
+#include "lib/program/program.h"
 #include "harness/run/sweep.h"
 #include "lib/log.h"
 #include "lib/document/table.h"
 
-static const struct option_spec options[] = {
+static const struct field fields[] = {
     {.name = "lab",
      .letter = 'l',
-     .kind = OPTION_STRING,
+     .kind = FIELD_STRING,
      .offset = offsetof(struct sweep_request, lab),
      .argument = "LAB",
-     .help = "Where to run; else HARNESS_LAB, else the config file's, else the scenario's simulated lab."},
+     .help = "The lab to run on (otherwise HARNESS_LAB, the lab of the configuration file, or the simulated "
+             "lab that the "
+             "scenario names)."},
     {.name = "set",
-     .kind = OPTION_STRINGS,
+     .kind = FIELD_LIST,
+     .item = FIELD_STRING,
      .offset = offsetof(struct sweep_request, sets),
      .argument = "KEY=VALUE",
-     .help = "Change a value, such as flows.*.message=4KiB; lab.KEY addresses the lab."},
+     .help =
+         "Change a value, such as flows.*.message=4KiB; lab.KEY changes the lab. May be given several times. "
+         "VALUE is JSON, or else a string."},
     {.name = "out",
      .letter = 'o',
-     .kind = OPTION_STRING,
+     .kind = FIELD_STRING,
      .offset = offsetof(struct sweep_request, out),
      .argument = "FOLDER",
-     .help = "Where results go (results)."},
+     .help = "The folder that results are written to.",
+     .fallback = "\"results\""},
     {.name = "duration",
      .letter = 'd',
-     .kind = OPTION_QUANTITY,
+     .kind = FIELD_QUANTITY,
      .offset = offsetof(struct sweep_request, duration_ns),
      .argument = "TIME",
-     .help = "Length of the measure phase.",
+     .help = "The length of the measure phase.",
      .unit = UNIT_TIME_NS,
      .min = 1000,
      .max = 86400000000000},
     {.name = "repeat",
-     .kind = OPTION_INTEGER,
+     .kind = FIELD_INTEGER,
      .offset = offsetof(struct sweep_request, repeats),
      .argument = "N",
-     .help = "Run every cell so often; simulated runs with seeds one after the other.",
+     .help = "Repeat each cell N times. Repeated simulated runs take the seeds that follow.",
+     .fallback = "1",
      .min = 1,
      .max = 10000},
     {.name = "seed",
-     .kind = OPTION_INTEGER,
+     .kind = FIELD_INTEGER,
      .offset = offsetof(struct sweep_request, seed),
      .argument = "N",
-     .help = "Seed of the simulator (1).",
+     .help = "The seed of the simulator.",
+     .fallback = "1",
      .min = 0,
      .max = INT64_MAX},
-    {.name = "dry-run",
+    {.name = "dry_run",
      .letter = 'n',
-     .kind = OPTION_FLAG,
+     .kind = FIELD_BOOL,
      .offset = offsetof(struct sweep_request, dry_run),
-     .help = "Check everything and say what would be run."},
+     .help = "Check everything, print what would be run, and change nothing."},
     {.name = "json",
-     .kind = OPTION_FLAG,
+     .kind = FIELD_BOOL,
      .offset = offsetof(struct sweep_request, json),
-     .help = "One JSON document on standard output: the index of what ran."},
-    {.name = "no-report",
-     .kind = OPTION_FLAG,
+     .help = "Print one JSON document: the index of the runs."},
+    {.name = "no_report",
+     .kind = FIELD_BOOL,
      .offset = offsetof(struct sweep_request, no_report),
-     .help = "Draw no report."},
+     .help = "Do not draw a report."},
     {.name = "quiet",
      .letter = 'q',
-     .kind = OPTION_FLAG,
+     .kind = FIELD_BOOL,
      .offset = offsetof(struct sweep_request, quiet),
-     .help = "No progress and no summary; the exit status and the result tell."},
+     .help = "Print errors and warnings only, no progress and no summary."},
     {0},
 };
+static const struct table options = {.name = "run", .size = sizeof(struct sweep_request), .fields = fields};
 
-static int run_run(int argc, char **argv)
+static int run_run(const struct call *call)
 {
-    const char **arguments;
-    size_t count;
-    struct sweep_request said = {.out = "results", .duration_ns = FIELD_UNSET, .repeats = 1, .seed = 1};
-    int status = command_parse(&command_run, argc, argv, &said, &arguments, &count, 1, 1);
-    if (status >= 0)
-        return status;
-    said.scenario = arguments[0];
-    status = sweep_run(&said);
-    options_free(options, &said, arguments);
-    return status;
+    struct sweep_request request = *(const struct sweep_request *)call->options;
+    request.scenario = call->arguments[0];
+    return sweep_run(&request);
 }
 
-const struct command command_run = {"run", "run SCENARIO [--lab LAB] [--set KEY=VALUE] [OPTIONS]",
-                                    "Run a scenario on a lab, and report.", options, run_run};
+const struct command command_run = {
+    .name = "run",
+    .arguments = "SCENARIO",
+    .about = "Run a scenario on a lab, and write a report.",
+    .options = &options,
+    .least = 1,
+    .most = 1,
+    .run = run_run,
+};

@@ -1,4 +1,4 @@
-#include "harness/commands/commands.h"
+#include "lib/program/program.h"
 #include "lib/formats/lab.h"
 #include "lib/log.h"
 #include "lib/formats/scenario.h"
@@ -44,38 +44,42 @@ struct schema_options {
     int manual;
 };
 
-static const struct option_spec options[] = {
+static const struct field fields[] = {
     {.name = "manual",
-     .kind = OPTION_FLAG,
+     .kind = FIELD_BOOL,
      .offset = offsetof(struct schema_options, manual),
-     .help = "A manual page (mdoc) instead of a JSON Schema."},
+     .help = "Print a manual page (mdoc) instead of a JSON Schema."},
     {0},
 };
+static const struct table options = {
+    .name = "schema", .size = sizeof(struct schema_options), .fields = fields};
 
-static int run_schema(int argc, char **argv)
+static int run_schema(const struct call *call)
 {
-    const char **arguments;
-    size_t count;
-    struct schema_options said = {0};
-    int status = command_parse(&command_schema, argc, argv, &said, &arguments, &count, 1, 1);
-    if (status >= 0)
-        return status;
-    bool scenario = strcmp(arguments[0], "scenario") == 0, lab = strcmp(arguments[0], "lab") == 0,
-         settings = strcmp(arguments[0], "settings") == 0;
-    status = scenario || lab || settings ? EXIT_PASSED : EXIT_USAGE;
-    if (status != EXIT_PASSED) {
-        log_error("schema: \"%s\" is no document type: expected scenario, lab or settings", arguments[0]);
-    } else if (said.manual && !settings) {
-        print_manual(arguments[0], lab);
+    const struct schema_options *said = call->options;
+    bool scenario = strcmp(call->arguments[0], "scenario") == 0, lab = strcmp(call->arguments[0], "lab") == 0,
+         settings = strcmp(call->arguments[0], "settings") == 0;
+    int status = scenario || lab || settings ? EXIT_DONE : EXIT_USAGE;
+    if (status != EXIT_DONE) {
+        log_error("schema: \"%s\" is not a document type: expected scenario, lab or settings",
+                  call->arguments[0]);
+    } else if (said->manual && !settings) {
+        print_manual(call->arguments[0], lab);
     } else {
         json_t *schema = lab ? lab_schema() : table_schema(scenario ? &scenario_table : &settings_table);
         json_dumpf(schema, stdout, JSON_INDENT(2));
         fputc('\n', stdout);
         json_decref(schema);
     }
-    options_free(options, &said, arguments);
     return status;
 }
 
-const struct command command_schema = {"schema", "schema scenario|lab|settings [--manual]",
-                                       "Print the JSON Schema of a document type.", options, run_schema};
+const struct command command_schema = {
+    .name = "schema",
+    .arguments = "scenario|lab|settings",
+    .about = "Print the JSON Schema of a document type.",
+    .options = &options,
+    .least = 1,
+    .most = 1,
+    .run = run_schema,
+};

@@ -1,5 +1,5 @@
 #include "harness/run/sweep.h"
-#include "harness/commands/commands.h"
+#include "lib/program/program.h"
 #include "harness/preflight/ecn.h"
 #include "harness/run/experiment.h"
 #include "harness/run/results.h"
@@ -296,7 +296,7 @@ static int exit_status(const struct sweep *s)
         return EXIT_INTERRUPTED;
     if (s->ending != ENDING_WHOLE)
         return EXIT_LAB;
-    static const int statuses[] = {EXIT_SKIPPED, EXIT_PASSED, EXIT_EXPECTATION, EXIT_LAB};
+    static const int statuses[] = {EXIT_SKIPPED, EXIT_DONE, EXIT_FAILED, EXIT_LAB};
     return statuses[s->verdict];
 }
 
@@ -340,7 +340,7 @@ int sweep_run(const struct sweep_request *request)
                                 .sets = request->sets.items,
                                 .set_count = request->sets.count,
                                 .duration_ns = request->duration_ns};
-    int status = EXIT_PASSED;
+    int status = EXIT_DONE;
     if (plan_load(&plan, &s.plan, &e) != 0) {
         log_error("%s", e.text);
         return EXIT_USAGE;

@@ -2,12 +2,12 @@
 #ifndef HARNESS_SWEEP_H
 #define HARNESS_SWEEP_H
 
-#include "lib/document/options.h"
+#include "lib/document/table.h"
 
 struct sweep_request {
     const char *scenario;
     const char *lab;
-    struct option_strings sets;
+    struct list_of sets;
     const char *out;
     int64_t duration_ns;
     int64_t repeats, seed;

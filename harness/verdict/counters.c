@@ -1,7 +1,8 @@
 #include "harness/verdict/counters.h"
-#include "lib/document/options.h"
+#include "lib/document/nearest.h"
 #include <ctype.h>
 #include <fnmatch.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -210,7 +211,7 @@ const char *counters_nearest(const char *name, char *buffer, size_t size)
     for (size_t i = 0; i < COUNT; i++)
         words[i] = names[i].pattern;
     words[COUNT] = NULL;
-    const char *near = options_nearest(plain, words);
+    const char *near = nearest_word(plain, words);
     if (!near)
         return NULL;
     snprintf(buffer, size, "%s", near);

@@ -1,6 +1,6 @@
 #include "harness/verdict/expr.h"
 #include "harness/verdict/counters.h"
-#include "lib/document/options.h"
+#include "lib/document/nearest.h"
 #include "lib/text.h"
 #include "lib/units.h"
 #include <ctype.h>
@@ -277,7 +277,7 @@ static struct node *parse_statistic(struct parser *p)
     if (!function_names[function]) {
         char word[32], expected[160];
         snprintf(word, sizeof word, "%.*s", (int)(length < 31 ? length : 31), p->at);
-        const char *near = options_nearest(word, function_names);
+        const char *near = nearest_word(word, function_names);
         snprintf(expected, sizeof expected,
                  "%s%s%sdelta, total, rate, first, last, min, max, mean, sum or count", near ? "\"" : "",
                  near ? near : "", near ? "\", or one of " : "");
@@ -451,7 +451,7 @@ static int validate_role(const struct node *node, const struct scenario *scenari
     if (!words)
         return error_set(e, "out of memory");
     memcpy(words, roles, scenario->roles.count * sizeof *words);
-    unknown(node, "role", node->group, options_nearest(node->group, words), e);
+    unknown(node, "role", node->group, nearest_word(node->group, words), e);
     free(words);
     return -1;
 }
@@ -480,7 +480,7 @@ static int validate_flow(const struct node *node, const struct scenario *scenari
         return error_set(e, "out of memory");
     for (size_t i = 0; i < scenario->flows.count; i++)
         words[i] = flows[i].name;
-    unknown(node, "flow", node->flow, options_nearest(node->flow, words), e);
+    unknown(node, "flow", node->flow, nearest_word(node->flow, words), e);
     free(words);
     return -1;
 }
@@ -492,7 +492,7 @@ static int validate_flow_value(const struct node *node, enum dimension *dimensio
     if (i < 0) {
         for (size_t k = 0; k < FLOW_VALUES; k++)
             words[k] = flow_values[k].name;
-        return unknown(node, "flow value", node->name, options_nearest(node->name, words), e);
+        return unknown(node, "flow value", node->name, nearest_word(node->name, words), e);
     }
     if (node->function != SUM && node->function != MIN && node->function != MAX && node->function != MEAN &&
         node->function != COUNT_OF)

@@ -1,6 +1,7 @@
 /*
- * One table a document type: it drives parsing, defaults, ranges, error sentences, the JSON Schema and the
- * man page. A table describes a C struct; table_parse fills the struct from a JSON object.
+ * One table a document type or command line: it drives parsing, defaults, ranges, error sentences, the JSON Schema, --help,
+ * the man page and the completion. A table describes a C struct; table_parse fills the struct from a JSON object,
+ * arguments_parse (lib/document/arguments.h) from a command line.
  */
 #ifndef LIB_TABLE_H
 #define LIB_TABLE_H
@@ -49,7 +50,7 @@ struct field {
     const char *name;
     enum field_kind kind;
     size_t offset;
-    const char *help;     /* one sentence, for schema and man page */
+    const char *help; /* one sentence, for --help, schema and man page; more sentences are for the last two */
     const char *fallback; /* the default as JSON text, e.g. "\"10ms\"" or "128"; NULL: none */
     bool required;
     enum unit unit;   /* FIELD_QUANTITY, or items of that kind */
@@ -59,6 +60,9 @@ struct field {
     const char *const *choices;    /* FIELD_CHOICE, or items of that kind; ended by NULL */
     enum field_kind item;          /* FIELD_LIST, FIELD_MAP */
     const struct table *sub;       /* FIELD_OBJECT, FIELD_OPTIONAL, lists and maps of objects */
+    /* On a command line only: */
+    char letter;          /* the short option, or 0 */
+    const char *argument; /* the word for the value: "FILE"; NULL: by kind */
 };
 
 struct table {
@@ -73,6 +77,9 @@ struct table {
 /* Fill *object (of table->size bytes) from json. On error nothing is left allocated and the sentence names
  * path, value and what is allowed; an unknown key names the nearest known one. */
 int table_parse(const struct table *table, const json_t *json, void *object, struct error *e);
+/* Fill *object with the defaults of the table, and what has none with "unset"; nothing is checked. Returns 0, or -1 when memory is
+ * short (nothing is left allocated). Free with table_free. */
+int table_defaults(const struct table *table, void *object);
 /* Free what table_parse allocated inside object (not object itself) and zero it. */
 void table_free(const struct table *table, void *object);
 /* A new JSON object equal to json with every default written out. The caller owns it. */

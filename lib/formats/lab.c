@@ -2,7 +2,7 @@
 #include "lib/formats/lab_kinds.h"
 #include "lib/formats/lab_sim.h"
 #include "lib/document/json_file.h"
-#include "lib/document/options.h"
+#include "lib/document/nearest.h"
 #include "lib/formats/scenario.h"
 #include "lib/formats/settings.h"
 #include <string.h>
@@ -150,7 +150,7 @@ static int unknown_node(const struct lab *lab, const char *path, const char *nam
         return error_set(e, "%s: out of memory", path);
     for (; lab_node_name(lab, n); n++)
         words[n] = lab_node_name(lab, n);
-    const char *near = options_nearest(name, words);
+    const char *near = nearest_word(name, words);
     error_set(e, "%s: the lab has no host or switch \"%.60s\"%s%s%s", path, name,
               near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
     free(words);

@@ -1,5 +1,5 @@
 #include "lib/formats/scenario.h"
-#include "lib/document/options.h"
+#include "lib/document/nearest.h"
 #include "lib/clock.h"
 #include <ctype.h>
 #include <stdlib.h>
@@ -278,7 +278,7 @@ static int unknown_role(const struct list_of *roles, const char *path, const cha
         text_add(&known, "%s%s", i ? ", " : "", words[i]);
     if (roles->count > 20)
         text_add(&known, ", ... (%zu)", roles->count);
-    const char *near = options_nearest(role, words);
+    const char *near = nearest_word(role, words);
     error_set(e, "%s: there is no role \"%.60s\"%s%s%s: expected one of %s", path, role,
               near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "", text_string(&known));
     free(words);
@@ -370,7 +370,7 @@ static int check_groups(const struct scenario *scenario, struct error *e)
             k++;
         if (known[k])
             continue;
-        const char *near = options_nearest(items[i], known);
+        const char *near = nearest_word(items[i], known);
         return error_set(e,
                          "sample.groups[%zu]: \"%.60s\" is no group%s%s%s: expected pfc, ecn, throughput, "
                          "drops, pcie, buffer, dcqcn, queue, link, errors or all",

@@ -169,8 +169,8 @@ expect 2 'nothing in the document matches' "--set of what is not there" run "$GO
 expect 2 'unknown key "mesure"; did you mean "measure"' "--set of an unknown key" run "$GOOD" --set phases.mesure=1s
 expect 2 'phases.measure: "soon"' "--set to a wrong value" run "$GOOD" --set phases.measure=soon
 expect 2 'sim-geforce-pair.json: .*unknown key "x"' "--set of an unknown key of the lab" run "$GOOD" --lab "$LAB" --set lab.hosts.a.x=1
-expect 2 'no document type' "a schema that does not exist" schema result
-expect 2 'nothing to list' "a list that does not exist" list results
+expect 2 'is not a document type' "a schema that does not exist" schema result
+expect 2 'is not a list' "a list that does not exist" list results
 expect 2 'harness: error: ' "a report of nothing" report nowhere
 mkdir half && : >half/samples.jsonl
 expect 2 'half' "a report of what is no result" report half

@@ -30,7 +30,7 @@ says() { # EXIT WHAT PATTERN COMMAND...
 }
 
 lab .
-says 2 "an unknown command" 'unknown command "rebuidl": did you mean "rebuild"\?' rebuidl
+says 2 "an unknown command" 'unknown command "rebuidl"; did you mean "rebuild"\?' rebuidl
 says 2 "an unknown option" 'unknown option --form' rebuild --form x
 says 2 "an unknown host" 'lab soft-pair has no guest "c": it has a, b' rebuild c
 says 3 "no daemon" 'libvirt at qemu\+unix:///system\?socket=/nowhere/s does not answer .*guest-setup/soft-lab' \

@@ -6,7 +6,7 @@
 #include "lib/histogram.h"
 #include "lib/document/json_file.h"
 #include "lib/formats/lines.h"
-#include "lib/document/options.h"
+#include "lib/document/nearest.h"
 #include "lib/process.h"
 #include "lib/text.h"
 #include <signal.h>
@@ -108,94 +108,6 @@ static void quantiles_are_within_a_bucket(void **state)
     assert_int_equal(h->count, 100001);
     free(other);
     free(h);
-}
-
-/* ---- options */
-
-struct values {
-    int flag;
-    const char *name;
-    struct option_strings sets;
-    int64_t count, every_ns;
-    int colour;
-};
-static const char *const colours[] = {"red", "blue", NULL};
-static const struct option_spec specs[] = {
-    {.name = "flag", .letter = 'f', .kind = OPTION_FLAG, .offset = offsetof(struct values, flag)},
-    {.name = "name",
-     .letter = 'n',
-     .kind = OPTION_STRING,
-     .offset = offsetof(struct values, name),
-     .argument = "NAME"},
-    {.name = "set", .kind = OPTION_STRINGS, .offset = offsetof(struct values, sets), .argument = "KEY=VALUE"},
-    {.name = "count",
-     .kind = OPTION_INTEGER,
-     .offset = offsetof(struct values, count),
-     .argument = "N",
-     .min = 1,
-     .max = 9},
-    {.name = "every",
-     .kind = OPTION_QUANTITY,
-     .offset = offsetof(struct values, every_ns),
-     .argument = "TIME",
-     .unit = UNIT_TIME_NS,
-     .min = 1000,
-     .max = 1000000000},
-    {.name = "colour",
-     .kind = OPTION_CHOICE,
-     .offset = offsetof(struct values, colour),
-     .argument = "C",
-     .choices = colours},
-    {0},
-};
-
-static void command_lines_are_read(void **state)
-{
-    char *argv[] = {(char *)"p",        (char *)"one",   (char *)"-ffnx",     (char *)"--set=a=1",
-                    (char *)"--set",    (char *)"b=2",   (char *)"--every",   (char *)"10ms",
-                    (char *)"--colour", (char *)"blue",  (char *)"--count=9", (char *)"-",
-                    (char *)"--",       (char *)"--flag"};
-    struct values v = {0};
-    const char **rest;
-    size_t count;
-    struct error e;
-    (void)state;
-    if (options_parse(specs, 14, argv, &v, &rest, &count, &e) != 0)
-        fail_msg("%s", e.text);
-    assert_int_equal(v.flag, 2);
-    assert_string_equal(v.name, "x");
-    assert_int_equal(v.sets.count, 2);
-    assert_string_equal(v.sets.items[1], "b=2");
-    assert_int_equal(v.every_ns, 10000000);
-    assert_int_equal(v.colour, 1);
-    assert_int_equal(v.count, 9);
-    assert_int_equal(count, 3);
-    assert_string_equal(rest[0], "one");
-    assert_string_equal(rest[1], "-");
-    assert_string_equal(rest[2], "--flag");
-    options_free(specs, &v, rest);
-}
-
-static void wrong_command_lines_are_explained(void **state)
-{
-    static const char *const cases[][3] = {
-        {"--nam", "x", "did you mean --name"},       {"--name", NULL, "--name needs a value: NAME"},
-        {"--flag=1", NULL, "--flag takes no value"}, {"--count", "10", "expected 1 to 9"},
-        {"--count", "x", "expected a whole number"}, {"--every", "10", "has no unit"},
-        {"--every", "2s", "expected 1us to 1s"},     {"--colour", "green", "expected one of red, blue"},
-        {"-x", NULL, "unknown option -x"},
-    };
-    (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char *argv[] = {(char *)"p", (char *)(uintptr_t)cases[i][0], (char *)(uintptr_t)cases[i][1]};
-        struct values v = {0};
-        const char **rest;
-        size_t count;
-        struct error e = {""};
-        assert_int_equal(options_parse(specs, cases[i][1] ? 3 : 2, argv, &v, &rest, &count, &e), -1);
-        if (!strstr(e.text, cases[i][2]))
-            fail_msg("\"%s\" does not say \"%s\"", e.text, cases[i][2]);
-    }
 }
 
 /* ---- processes */
@@ -315,8 +227,6 @@ int main(void)
         cmocka_unit_test(damaged_lines_are_refused),
         cmocka_unit_test(columns_survive_the_wire),
         cmocka_unit_test(quantiles_are_within_a_bucket),
-        cmocka_unit_test(command_lines_are_read),
-        cmocka_unit_test(wrong_command_lines_are_explained),
         cmocka_unit_test(runs_a_command_to_its_end),
         cmocka_unit_test(input_that_nobody_reads_is_no_harm),
         cmocka_unit_test(says_what_could_not_start_or_end),

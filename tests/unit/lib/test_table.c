@@ -172,6 +172,20 @@ static void errors_name_path_value_and_what_is_allowed(void **state)
     }
 }
 
+static void defaults_need_no_document(void **state)
+{
+    struct animal a;
+    (void)state;
+    assert_int_equal(table_defaults(&animal_table, &a), 0);
+    assert_null(a.name); /* though it is required */
+    assert_int_equal(a.tame, -1);
+    assert_true(a.age == FIELD_UNSET);
+    assert_int_equal(a.sleep_ns, 8LL * 3600 * 1000000000);
+    assert_int_equal(a.head.length_mm, 1000);
+    assert_null(a.tail);
+    table_free(&animal_table, &a);
+}
+
 static void defaults_are_written_out(void **state)
 {
     json_t *json = json_loads("{\"name\":\"x\",\"legs\":{\"a\":{}}}", 0, NULL);
@@ -209,6 +223,7 @@ int main(void)
         cmocka_unit_test(fills_the_struct),
         cmocka_unit_test(marks_what_was_not_said),
         cmocka_unit_test(errors_name_path_value_and_what_is_allowed),
+        cmocka_unit_test(defaults_need_no_document),
         cmocka_unit_test(defaults_are_written_out),
         cmocka_unit_test(schema_and_manual_know_every_field),
     };

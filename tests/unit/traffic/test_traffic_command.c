@@ -7,7 +7,6 @@
 /* Parse words as `drive`'s options and make the flows; 0, or -1 with the sentence. */
 static int flows_of(const char *const *words, struct drive_plan *flows, size_t *count, struct error *e)
 {
-    struct traffic_options options;
     const char **arguments;
     size_t argument_count;
     char *argv[MAX_WORDS] = {(char *)(uintptr_t) "drive"};
@@ -15,10 +14,10 @@ static int flows_of(const char *const *words, struct drive_plan *flows, size_t *
     for (; words[argc - 1]; argc++)
         argv[argc] = (char *)(uintptr_t)words[argc - 1];
     *count = 0;
-    if (traffic_options_parse(argc, argv, true, &options, &arguments, &argument_count, e) != 0)
-        return -1;
-    int result = traffic_flows(&options, flows, count, e);
-    traffic_options_free(true, &options, arguments);
+    json_t *said = arguments_read(&traffic_drive_table, argc, argv, &arguments, &argument_count, e);
+    int result = said ? traffic_flows(said, flows, count, e) : -1;
+    json_decref(said);
+    free(arguments);
     return result;
 }
 
@@ -139,7 +138,7 @@ static void contradictions_are_refused(void **state)
         {{"--flow", "flow=name=b"}, "whole process"},
         {{"--flow", "oop=read"}, "did you mean --op"},
         {{"--op", "atomic"}, "write-imm"},
-        {{"--depth", "0"}, "expected 1 to"},
+        {{"--depth", "0"}, "from 1 to"},
     };
     struct drive_plan flows[TRAFFIC_MAX_FLOWS];
     size_t count;

@@ -1,0 +1,39 @@
+/*
+ * Command lines by the same tables as documents. A field is an option of its name, with '-' for '_': FIELD_BOOL is a flag,
+ * a FIELD_LIST of scalars may be given several times, the fields of a FIELD_OBJECT are options by their own names, and what is none of
+ * these is given as JSON. Fields without help are options that nothing lists (for tests).
+ */
+#ifndef LIB_ARGUMENTS_H
+#define LIB_ARGUMENTS_H
+
+#include "lib/document/table.h"
+#include <stdio.h>
+
+/* Parse argv[1..] into *object (of table->size bytes): the table's defaults, and over them what the command line says. A flag
+ * without default that was not given is 0. What is no option goes to *rest in order, pointing into argv; "--" ends options. The caller
+ * frees *rest, and *object with table_free. On error nothing is left allocated; an unknown option names the nearest known one. */
+int arguments_parse(const struct table *table, int argc, char **argv, void *object, const char ***rest,
+                    size_t *count, struct error *e);
+/* The two halves of it, for those who put documents together. The first: a new JSON object with only what the command line says, its
+ * values not checked yet. The second: as table_parse, but the sentences name options ("--queue-pairs") instead of keys, and a
+ * flag that was not given is 0. */
+json_t *arguments_read(const struct table *table, int argc, char **argv, const char ***rest, size_t *count,
+                       struct error *e);
+int arguments_fill(const struct table *table, const json_t *document, void *object, struct error *e);
+
+/* A line an option, for --help. */
+void arguments_help(FILE *out, const struct table *table);
+/* The options as a man page (mdoc) list; the groups' options after their parents'. */
+void arguments_manual(const struct table *table, struct text *out);
+
+/* The table's options that are listed, in order, the groups' after their parents', ended by NULL. The caller frees. */
+const struct field **arguments_list(const struct table *table);
+/* "queue-pairs" of queue_pairs, for an option's name; returns buffer. */
+#define ARGUMENT_NAME_SIZE 64
+const char *arguments_name(const struct field *field, char buffer[ARGUMENT_NAME_SIZE]);
+/* "FILE", "N", "TIME", "on|off": the word for the value; NULL for a flag. Returns a constant or buffer. */
+const char *arguments_word(const struct field *field, char buffer[ARGUMENT_NAME_SIZE]);
+/* The option that a word of a command line names ("--name", "--name=value", "-n"), NULL when there is none. */
+const struct field *arguments_find(const struct table *table, const char *word);
+
+#endif

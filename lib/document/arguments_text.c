@@ -1,0 +1,196 @@
+/* What --help and the manuals say of options. */
+#include "lib/document/arguments.h"
+
+#include "lib/document/table_fields.h"
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define HELP_COLUMN 28 /* where the sentences begin */
+#define HELP_WIDTH  80
+
+/* ---- words for values */
+
+static const char *word_of_unit(enum unit unit)
+{
+    switch (unit) {
+    case UNIT_TIME_NS:
+    case UNIT_TIME_PS:
+        return "TIME";
+    case UNIT_BYTES:
+        return "SIZE";
+    case UNIT_RATE_BPS:
+    case UNIT_PER_SECOND:
+        return "RATE";
+    case UNIT_LENGTH_MM:
+        return "LENGTH";
+    case UNIT_PERCENT_MILLI:
+        return "PERCENT";
+    }
+    return "VALUE";
+}
+
+#define SHORT_CHOICES 24
+
+/* "tcp|rdma", or "WORD" when that is too long: then the sentence lists them. */
+static const char *word_of_choices(const char *const *choices, char buffer[ARGUMENT_NAME_SIZE])
+{
+    size_t length = 0;
+    for (; *choices; choices++) {
+        if (length + strlen(*choices) >= SHORT_CHOICES)
+            return "WORD";
+        length += (size_t)snprintf(buffer + length, ARGUMENT_NAME_SIZE - length, "%s%s", length ? "|" : "",
+                                   *choices);
+    }
+    return buffer;
+}
+
+const char *arguments_word(const struct field *field, char buffer[ARGUMENT_NAME_SIZE])
+{
+    enum field_kind kind = field->kind == FIELD_LIST ? field->item : field->kind;
+    if (field->argument)
+        return field->argument;
+    switch (kind) {
+    case FIELD_BOOL:
+        return NULL;
+    case FIELD_STRING:
+        return "TEXT";
+    case FIELD_INTEGER:
+    case FIELD_NUMBER:
+        return "N";
+    case FIELD_QUANTITY:
+        return word_of_unit(field->unit);
+    case FIELD_CHOICE:
+        return word_of_choices(field->choices, buffer);
+    default:
+        return "JSON";
+    }
+}
+
+/* The default as it would be written on a command line. */
+static void add_default(const struct field *field, struct text *out)
+{
+    json_t *fallback = field_fallback(field);
+    if (json_is_string(fallback))
+        text_add(out, "default %s", json_string_value(fallback));
+    else if (fallback && field->kind != FIELD_BOOL)
+        text_add(out, "default %s", field->fallback);
+    json_decref(fallback);
+}
+
+/* ---- --help */
+
+static void add_wrapped(FILE *out, const char *words, size_t column)
+{
+    size_t at = column;
+    while (*words) {
+        size_t length = strcspn(words, " ");
+        if (at > column && at + 1 + length > HELP_WIDTH) {
+            fprintf(out, "\n%*s", (int)column, "");
+            at = column;
+        } else if (at > column) {
+            fputc(' ', out);
+            at++;
+        }
+        fwrite(words, 1, length, out);
+        at += length;
+        words += length + (words[length] == ' ');
+    }
+    fputc('\n', out);
+}
+
+/* The first sentence, the choices and the default. */
+static void help_words(const struct field *field, struct text *out)
+{
+    char buffer[ARGUMENT_NAME_SIZE];
+    struct text choices = {0}, fallback = {0};
+    const char *end = strstr(field->help, ". ");
+    const char *word = arguments_word(field, buffer);
+    size_t length = end ? (size_t)(end - field->help) : strlen(field->help);
+    bool stop = length > 0 && (end || field->help[length - 1] == '.');
+    text_add(out, "%.*s", (int)(stop && !end ? length - 1 : length), field->help);
+    add_default(field, &fallback);
+    if (field->kind == FIELD_CHOICE && !strchr(word, '|'))
+        field_words(field, &choices);
+    if (choices.length || fallback.length)
+        text_add(out, " (%s%s%s)", text_string(&choices), choices.length && fallback.length ? "; " : "",
+                 text_string(&fallback));
+    text_add(out, "%s", stop ? "." : "");
+    text_free(&choices);
+    text_free(&fallback);
+}
+
+static void help_option(FILE *out, const struct field *field)
+{
+    char left[120], name[ARGUMENT_NAME_SIZE], buffer[ARGUMENT_NAME_SIZE];
+    const char *word = arguments_word(field, buffer);
+    struct text words = {0};
+    char letter[] = {'-', field->letter, ',', ' ', '\0'};
+    snprintf(left, sizeof left, "  %s--%s%s%s", field->letter ? letter : "    ", arguments_name(field, name),
+             word ? " " : "", word ? word : "");
+    help_words(field, &words);
+    if (strlen(left) + 2 > HELP_COLUMN)
+        fprintf(out, "%s\n%*s", left, HELP_COLUMN, "");
+    else
+        fprintf(out, "%-*s", HELP_COLUMN, left);
+    add_wrapped(out, text_string(&words), HELP_COLUMN);
+    text_free(&words);
+}
+
+void arguments_help(FILE *out, const struct table *table)
+{
+    for (const struct field *f = table->fields; f->name; f++)
+        if (f->kind != FIELD_OBJECT && f->help)
+            help_option(out, f);
+    for (const struct field *f = table->fields; f->name; f++) {
+        if (f->kind != FIELD_OBJECT)
+            continue;
+        if (f->help)
+            fprintf(out, "\n%s\n", f->help);
+        arguments_help(out, f->sub);
+    }
+}
+
+/* ---- manual */
+
+static void manual_option(const struct field *field, struct text *out)
+{
+    char name[ARGUMENT_NAME_SIZE], buffer[ARGUMENT_NAME_SIZE];
+    const char *word = arguments_word(field, buffer);
+    struct text line = {0}, words = {0};
+    text_add(out, ".It ");
+    if (field->letter)
+        text_add(out, "Fl %c , ", field->letter);
+    text_add(out, "Fl -%s", arguments_name(field, name));
+    text_add(out, word ? " Ar %s\n" : "\n", word);
+    roff_sentences(out, field->help);
+    if (field->kind != FIELD_BOOL && field->kind != FIELD_STRING && field->kind != FIELD_LIST)
+        text_add(&line, "%s", field_words(field, &words));
+    if (field->fallback)
+        text_add(&line, "%s", line.length ? "; " : "");
+    add_default(field, &line);
+    if (line.length) {
+        text_add(out, ".Pq ");
+        roff_line(out, text_string(&line));
+    }
+    text_free(&line);
+    text_free(&words);
+}
+
+void arguments_manual(const struct table *table, struct text *out)
+{
+    text_add(out, ".Bl -tag -width Ds\n");
+    for (const struct field *f = table->fields; f->name; f++)
+        if (f->kind != FIELD_OBJECT && f->help)
+            manual_option(f, out);
+    text_add(out, ".El\n");
+    for (const struct field *f = table->fields; f->name; f++) {
+        if (f->kind != FIELD_OBJECT)
+            continue;
+        if (f->help) {
+            text_add(out, ".Pp\n");
+            roff_line(out, f->help);
+        }
+        arguments_manual(f->sub, out);
+    }
+}

@@ -1,0 +1,254 @@
+#include "lib/program/program.h"
+
+#include "lib/document/nearest.h"
+#include "lib/log.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct field no_fields[] = {{0}};
+static const struct table no_options = {.name = "options", .fields = no_fields};
+
+int program_fail(int status, const struct error *e)
+{
+    log_error("%s", e->text);
+    return status;
+}
+
+/* ---- help */
+
+void program_usage(const struct command *command, struct text *out)
+{
+    text_add(out, "%s%s", command->name ? command->name : "", command->name && command->options ? " " : "");
+    text_add(out, "%s", command->options ? "[OPTION...]" : "");
+    if (command->arguments)
+        text_add(out, "%s%s", out->length ? " " : "", command->arguments);
+}
+
+static void help_command(FILE *out, const struct program *program, const struct command *command)
+{
+    struct text usage = {0};
+    program_usage(command, &usage);
+    fprintf(out, "usage: %s %s\n\n%s\n", program->name, text_string(&usage), command->about);
+    text_free(&usage);
+    fprintf(out, "\nOptions:\n");
+    if (command->options)
+        arguments_help(out, command->options);
+    fprintf(out, "  -h, --help                Show this help.\n");
+    if (!command->name)
+        fprintf(out, "      --version             Show the version.\n");
+}
+
+static void help_program(FILE *out, const struct program *program)
+{
+    if (!program->commands[0]->name) {
+        help_command(out, program, program->commands[0]);
+        return;
+    }
+    fprintf(out, "usage: %s COMMAND [OPTION...] [ARGUMENT...]\n\n%s\n\nCommands:\n", program->name,
+            program->about);
+    for (const struct command *const *c = program->commands; *c; c++)
+        fprintf(out, "  %-12s %s\n", (*c)->name, (*c)->about);
+    fprintf(out, "  %-12s %s\n  %-12s %s\n", "help", "Show the options of a command.", "version",
+            "Show the version.");
+    fprintf(out, "\n\"%s help COMMAND\" shows the options of a command, \"man %s\" the manual.\n",
+            program->name, program->name);
+}
+
+/* ---- finding the command */
+
+static const struct command *find_command(const struct program *program, const char *name)
+{
+    for (const struct command *const *c = program->commands; *c; c++)
+        if ((*c)->name && strcmp((*c)->name, name) == 0)
+            return *c;
+    return NULL;
+}
+
+static int unknown_command(const struct program *program, const char *word)
+{
+    size_t count = 0;
+    while (program->commands[count])
+        count++;
+    const char **names = calloc(count + 1, sizeof *names);
+    for (size_t i = 0; names && i < count; i++)
+        names[i] = program->commands[i]->name;
+    const char *near = names ? nearest_word(word, names) : NULL;
+    if (near)
+        log_error("unknown command \"%.60s\"; did you mean \"%s\"?", word, near);
+    else
+        log_error("unknown command \"%.60s\"; %s --help lists the commands", word, program->name);
+    free(names);
+    return EXIT_USAGE;
+}
+
+/* Options may stand before the command: is the next word the value of this one? */
+static bool takes_next(const struct program *program, const char *word)
+{
+    for (const struct command *const *c = program->commands; *c; c++) {
+        const struct field *field = (*c)->options ? arguments_find((*c)->options, word) : NULL;
+        if (field)
+            return field->kind != FIELD_BOOL && !strchr(word, '=') && (word[1] == '-' || !word[2]);
+    }
+    return false;
+}
+
+/* Where the command stands in argv; argc when there is none. */
+static int command_index(const struct program *program, int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++) {
+        if (argv[i][0] != '-')
+            return i;
+        if (takes_next(program, argv[i]))
+            i++;
+    }
+    return argc;
+}
+
+static bool is_given(int argc, char **argv, const char *word, const char *other)
+{
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
+        if (strcmp(argv[i], word) == 0 || strcmp(argv[i], other) == 0)
+            return true;
+    return false;
+}
+
+/* ---- running it */
+
+static int wrong_count(const struct program *program, const struct command *command, const struct call *call)
+{
+    struct text usage = {0};
+    program_usage(command, &usage);
+    if (call->count > command->most)
+        log_error("\"%.60s\" is one argument too many; usage: %s %s", call->arguments[command->most],
+                  program->name, text_string(&usage));
+    else
+        log_error("an argument is missing; usage: %s %s", program->name, text_string(&usage));
+    text_free(&usage);
+    return EXIT_USAGE;
+}
+
+/* argv[0] is the name of the command or program. */
+static int run_command(const struct program *program, const struct command *command, int argc, char **argv)
+{
+    const struct table *table = command->options ? command->options : &no_options;
+    const char **rest = NULL;
+    struct call call = {0};
+    struct error e = {""};
+    void *options = calloc(1, table->size + 1);
+    if (!options)
+        return program_fail(EXIT_LAB, (error_set(&e, "out of memory"), &e));
+    json_t *document = arguments_read(table, argc, argv, &rest, &call.count, &e);
+    if (!document || arguments_fill(table, document, options, &e) != 0) {
+        json_decref(document);
+        free(rest);
+        free(options);
+        log_error("%s; see %s%s%s --help", e.text, program->name, command->name ? " " : "",
+                  command->name ? command->name : "");
+        return EXIT_USAGE;
+    }
+    call.options = options;
+    call.document = document;
+    call.arguments = rest;
+    int status = call.count < command->least || call.count > command->most
+                     ? wrong_count(program, command, &call)
+                     : command->run(&call);
+    table_free(table, options);
+    json_decref(document);
+    free(options);
+    free(rest);
+    return status;
+}
+
+/* ---- what the frame itself answers */
+
+static int print_text(struct text *out)
+{
+    fputs(text_string(out), stdout);
+    text_free(out);
+    return EXIT_DONE;
+}
+
+static int print_help(const struct program *program, const char *name)
+{
+    const struct command *command = name ? find_command(program, name) : NULL;
+    if (name && !command)
+        return unknown_command(program, name);
+    if (command)
+        help_command(stdout, program, command);
+    else
+        help_program(stdout, program);
+    return EXIT_DONE;
+}
+
+static int print_commands(const struct program *program)
+{
+    for (const struct command *const *c = program->commands; *c; c++)
+        puts((*c)->name ? (*c)->name : "");
+    return EXIT_DONE;
+}
+
+/* For the Makefile and the tests; -1 when argv asks for none of it. */
+static int print_parts(const struct program *program, int argc, char **argv)
+{
+    struct text out = {0};
+    if (argc == 2 && strcmp(argv[1], "--completion") == 0) {
+        program_completion(program, &out);
+        return print_text(&out);
+    }
+    if (argc == 2 && strcmp(argv[1], "--commands") == 0)
+        return print_commands(program);
+    if (argc < 2 || argc > 3 || strcmp(argv[1], "--manual") != 0)
+        return -1;
+    if (program_manual(program, argc == 3 ? argv[2] : "", &out) == 0)
+        return print_text(&out);
+    log_error("--manual %.60s: expected synopsis or a command", argc == 3 ? argv[2] : "");
+    return EXIT_USAGE;
+}
+
+/* Take the word at `at` out of argv: what is left is the command line of the command that it names. */
+static void take_out(int *argc, char **argv, int at)
+{
+    argv[0] = argv[at];
+    memmove(argv + at, argv + at + 1, (size_t)(*argc - at) * sizeof *argv);
+    --*argc;
+}
+
+static int run_program(const struct program *program, int argc, char **argv)
+{
+    const struct command *command = program->commands[0];
+    bool single = !command->name;
+    int at = single ? argc : command_index(program, argc, argv), status = print_parts(program, argc, argv);
+    const char *word = at < argc ? argv[at] : NULL;
+    if (status >= 0)
+        return status;
+    if (word && strcmp(word, "help") == 0)
+        return print_help(program, argv[at + 1]);
+    if (is_given(argc, argv, "--version", "--version") || (word && strcmp(word, "version") == 0)) {
+        printf("%s %s\n", program->name, HARNESS_VERSION);
+        return EXIT_DONE;
+    }
+    if (is_given(argc, argv, "--help", "-h"))
+        return print_help(program, word);
+    if (single)
+        return run_command(program, command, argc, argv);
+    if (!word) {
+        help_program(stderr, program);
+        return EXIT_USAGE;
+    }
+    command = find_command(program, word);
+    if (!command)
+        return unknown_command(program, word);
+    take_out(&argc, argv, at);
+    return run_command(program, command, argc, argv);
+}
+
+int program_main(const struct program *program, int argc, char **argv)
+{
+    int status = run_program(program, argc, argv);
+    if (status == EXIT_DONE && (fflush(stdout) != 0 || ferror(stdout))) {
+        log_error("writing to standard output: %s", strerror(errno));
+        return EXIT_LAB;
+    }
+    return status;
+}
