@@ -32,7 +32,7 @@ verdicts "$R/01/result.json"
 check "it is not simulated" holds '.simulated | not' "$R/01/result.json"
 check "traffic flowed both ways over verbs" holds '[.flows[] | select(.bytes > 0 and .complete and .from != .to)] | length == 2' "$R/01/result.json"
 check "both hosts' counters were sampled" holds '[.hosts[] | select(.sampling.samples > 10 and .counters.rdma_sends)] | length == 2' "$R/01/result.json"
-check_says "PFC expectations are skipped by name" '^skipped host memory provokes none: lab soft-pair lacks pfc' "$SCRATCH/verdicts"
+check_says "PFC expectations are skipped by name" '^skipped host memory causes no pauses: lab soft-pair lacks pfc' "$SCRATCH/verdicts"
 check_says "losses are decided" '^(passed|failed) nothing arrives out of sequence' "$SCRATCH/verdicts"
 verdicts "$R/02/result.json"
 check_says "GPU expectations are skipped by name" '^skipped .*: lab soft-pair lacks gpu' "$SCRATCH/verdicts"
@@ -61,7 +61,7 @@ check_exit 0 "harness run scenarios/dcqcn-red-bridge.json --lab labs/soft-switch
 R=$OUT/dcqcn-red-bridge/latest/02/result.json
 check "RED marked packets in a real queueing discipline" holds '[.expectations[] | select(.name == "RED marks")][0].left > 0' "$R"
 check "its marks are the receiver's CE count" holds '[.expectations[] | select(.check | test("IpExtInCEPkts"))][0] | .verdict == "passed" and .left == .right and .left > 0' "$R"
-check "nothing was dropped instead" holds '[.expectations[] | select(.name == "and drops nothing")][0].verdict == "passed"' "$R"
+check "nothing was dropped instead" holds '[.expectations[] | select(.name == "RED drops nothing")][0].verdict == "passed"' "$R"
 check "CNP expectations are skipped by name" holds '[.expectations[] | select((.check | test("cnp")) and .verdict == "skipped" and (.reason | test("lacks cnp")))] | length == 2' "$R"
 check "bridge and RED are taken away again" test "$(bridges)" = "$BEFORE"
 # without ECT the packets are dropped; the flow suffers, the expectations are decided all the same

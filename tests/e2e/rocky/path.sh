@@ -51,7 +51,7 @@ check_exit 1 "a simulation proves nothing" "$PROVE" run --lab "$LAB"
 check "and is not kept" test ! -e "$EVIDENCE"
 run_leaves skipped false
 check_exit 1 "PCIe counters that were not read prove nothing" "$PROVE" run --lab "$LAB"
-check_says "by name" 'skipped: the receiving GPU takes from PCIe what the wire brings' "$SCRATCH/err"
+check_says "by name" 'skipped: the receiving GPU receives over PCIe at the rate of the wire' "$SCRATCH/err"
 run_leaves failed false
 check_exit 1 "a path through host memory is not proved" "$PROVE" run --lab "$LAB"
 rm -r "$SCRATCH/result"
