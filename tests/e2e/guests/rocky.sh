@@ -123,17 +123,17 @@ cut_power() {
 # What goes wrong on the way is said, and the next rebuild goes on from there.
 go_wrong() {
     rebuilds 3 "a file that was damaged on its way ends the rebuild"
-    check_says "in step 10, which says so" 'step 10-system failed on host a .*is damaged: the next rebuild serves it again' "$SCRATCH/err"
+    check_says "in step 10, which says so" 'step 10-system failed on host a .*is damaged: the next rebuild copies it again' "$SCRATCH/err"
     rebuilds 3 "the next rebuild serves it again, and ends at a kernel without its kernel-devel"
     check_says "after step 20" '20-repositories: done' "$SCRATCH/err"
-    check_says "in step 30, which says so" 'step 30-build-tools failed .*kernel 5.14.0-503.40.1.el9_5.x86_64 runs, and the bundle has no kernel-devel for it' "$SCRATCH/err"
+    check_says "in step 30, which says so" 'step 30-build-tools failed .*kernel 5.14.0-503.40.1.el9_5.x86_64 is running, but the bundle has no kernel-devel for it' "$SCRATCH/err"
     guest "echo $KERNEL >/var/lib/stand-ins/kernel; rm $RPM"
     cut_power '30-build-tools apply' &
     rebuilds 3 "the power fails while packages are being installed, and later one is missing"
     wait $!
     check_says "the first was in step 30" '30-build-tools apply: connection lost .*connecting and asking again' "$SCRATCH/err"
     check_says "which was then done" '30-build-tools: done' "$SCRATCH/err"
-    check_says "and step 60 says what is missing" "step 60-driver-libraries failed .*${RPM##*/} is missing: the next rebuild serves it again" "$SCRATCH/err"
+    check_says "and step 60 says what is missing" "step 60-driver-libraries failed .*${RPM##*/} is missing: the next rebuild copies it again" "$SCRATCH/err"
 }
 
 [[ ! -e $TREE/guest-setup/profiles/debian-as-rocky/steps/02-damage ]] || go_wrong

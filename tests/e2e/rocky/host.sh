@@ -43,11 +43,11 @@ machine() {
     cp "$SCRATCH/host.conf" "$HARNESS_ROOT/etc/harness/host.conf"
     touch "$HARNESS_ROOT/etc/systemd/system/harness-host.service"
 }
-# wanting WHAT PATTERN FIX: the check fails and says what and how to mend it.
-wanting() {
+# problem WHAT PATTERN FIX: the check fails and says what and how to fix it.
+problem() {
     check_exit 1 "$1" "$PREPARE" check --lab "$LAB"
-    check_says "  said" "WANTING.*$2" "$SCRATCH/out"
-    check_says "  with what mends it" "$3" "$SCRATCH/out"
+    check_says "  said" "PROBLEM.*$2" "$SCRATCH/out"
+    check_says "  with the command that fixes it" "$3" "$SCRATCH/out"
     machine
 }
 
@@ -55,23 +55,23 @@ checks() {
     machine
     check_exit 0 "the published machine is as it should be" "$PREPARE" check --lab "$LAB"
     check_says "its kernel arguments are the published ones" "ok +kernel arguments: $PUBLISHED" "$SCRATCH/out"
-    check "a bridge in a group does no harm" bash -c "! grep -q WANTING '$SCRATCH/out'"
+    check "a bridge in a group does no harm" bash -c "! grep -q PROBLEM '$SCRATCH/out'"
     sed -i 's/ isolcpus=[^ ]*//; s/hugepages=64/hugepages=32/' "$HARNESS_ROOT/proc/cmdline"
-    wanting "kernel arguments" 'missing: isolcpus=2-29,34-61 hugepages=64' '(grubby|GRUB_CMDLINE_LINUX).*isolcpus=2-29,34-61 hugepages=64'
+    problem "kernel arguments" 'missing: isolcpus=2-29,34-61 hugepages=64' '(grubby|GRUB_CMDLINE_LINUX).*isolcpus=2-29,34-61 hugepages=64'
     echo 4 >"$HARNESS_ROOT/sys/devices/system/node/node3/hugepages/hugepages-1048576kB/nr_hugepages"
-    wanting "pages on one node" 'node 3: 4 pages of 1 GiB, 16 are needed' 'echo 16 > /sys/devices/system/node/node3'
+    problem "pages on one node" 'node 3: 4 pages of 1 GiB, 16 are needed' 'echo 16 > /sys/devices/system/node/node3'
     echo schedutil >"$HARNESS_ROOT/sys/devices/system/cpu/cpu17/cpufreq/scaling_governor"
-    wanting "governor" 'not performance on CPUs 17' 'echo performance'
+    problem "governor" 'not performance on CPUs 17' 'echo performance'
     device 0000:41:00.1 0x020000 mlx5_core 10
-    wanting "a stranger in the NIC's IOMMU group" '0000:41:00.0: shares its IOMMU group with 0000:41:00.1' 'ACS'
+    problem "a stranger in the NIC's IOMMU group" '0000:41:00.0: shares its IOMMU group with 0000:41:00.1' 'ACS'
     device 0000:06:00.0 0x030000 nouveau 12
-    wanting "a device in use" '0000:06:00.0: is used by nouveau' 'devices bind'
+    problem "a device in use" '0000:06:00.0: is used by nouveau' 'devices bind'
     rm -r "$HARNESS_ROOT/sys/bus/pci/devices/0000:61:00.0"
-    wanting "a device that is not there" '0000:61:00.0: is not in this machine' 'lspci'
+    problem "a device that is not there" '0000:61:00.0: is not in this machine' 'lspci'
     rm -r "$HARNESS_ROOT/sys/kernel/iommu_groups"
-    wanting "no IOMMU" 'the IOMMU is off' 'BIOS'
+    problem "no IOMMU" 'the IOMMU is off' 'BIOS'
     rm "$HARNESS_ROOT/etc/harness/host.conf"
-    wanting "nothing at boot" 'nothing keeps devices' 'apply --host'
+    problem "nothing at boot" 'devices and governor are not set after a reboot' 'apply --host'
 }
 
 # Programs that apply would run, in front of the real ones: they note what they were asked.
@@ -94,8 +94,8 @@ applying() {
     rm -r "$HARNESS_ROOT/etc/harness" "$HARNESS_ROOT/etc/systemd"
     echo powersave >"$HARNESS_ROOT/sys/devices/system/cpu/cpu2/cpufreq/scaling_governor"
     sed -i 's/ iommu=pt//' "$HARNESS_ROOT/proc/cmdline"
-    check_exit 1 "apply --host: what needs a reboot stays wanting" "$PREPARE" apply --host --lab "$LAB"
-    check_says "the kernel argument" 'WANTING  kernel arguments missing: iommu=pt$' "$SCRATCH/out"
+    check_exit 1 "apply --host: what needs a reboot is still a problem" "$PREPARE" apply --host --lab "$LAB"
+    check_says "the kernel argument" 'PROBLEM  kernel arguments missing: iommu=pt$' "$SCRATCH/out"
     check_says "which was set" '^grubby --update-kernel=ALL --args=iommu=pt$' "$SCRATCH/asked"
     check_says "the unit is enabled" '^systemctl enable harness-host.service$' "$SCRATCH/asked"
     check "governor is performance now" grep -qx performance "$HARNESS_ROOT/sys/devices/system/cpu/cpu2/cpufreq/scaling_governor"

@@ -25,15 +25,15 @@ incoherent() {
     check_says "  and why" "$says" "$SCRATCH/err"
 }
 coherence() {
-    incoherent '.driver = "570.144"' 'packages.driver: .* is not of driver 570.144'
+    incoherent '.driver = "570.144"' 'packages.driver: .* is not a package of driver 570.144'
     incoherent '.modules.tag = "580.142"' 'modules.tag 580.142 is not the driver'
-    incoherent '.kernel = "5.14.0-427.13.1.el9_4.x86_64"' 'kernel 5.14.0-427.13.1.el9_4.x86_64 is not one of rocky 9.5'
+    incoherent '.kernel = "5.14.0-427.13.1.el9_4.x86_64"' 'kernel 5.14.0-427.13.1.el9_4.x86_64 is not a kernel of rocky 9.5'
     incoherent '.packages.build.names |= map(select(startswith("kernel-devel") | not))' 'no kernel-devel-5.14.0-503'
-    incoherent '.ofed = "23.10-0.5.5.0"' 'mlnx_ofed is not of OFED 23.10-0.5.5.0'
+    incoherent '.ofed = "23.10-0.5.5.0"' 'mlnx_ofed is not the repository of OFED 23.10-0.5.5.0'
     incoherent '.image.sha256 = "1234"' 'image.sha256 is not 64 hex digits'
-    incoherent '.os = "rocky 9.4"' 'image.url is not of rocky 9.4'
+    incoherent '.os = "rocky 9.4"' 'image.url is not an image of rocky 9.4'
     incoherent '.patches = ["faster"]' 'there is no faster'
-    incoherent 'del(.repositories.cuda)' 'taken from cuda, which is no repository here'
+    incoherent 'del(.repositories.cuda)' 'taken from cuda, which is not listed under repositories'
     incoherent 'del(.keys.nvidia)' 'there is no key nvidia'
     incoherent '.schema = 2' 'schema is not 1'
     echo '{' >"$SCRATCH/edited.json"
@@ -90,7 +90,7 @@ interrupted() {
     # shellcheck disable=SC2317
     over_http() { timeout 120 "$ROOT/guest-setup/host/packages" --bundle "$BUNDLE" --mirror "http://127.0.0.1:$port" "$@"; }
     check_exit 3 "a download that is cut off is an error" over_http --accept "mellanox=$(fingerprint "$SCRATCH/mellanox.asc")"
-    check_says "which names what and that it goes on next time" 'libnvidia-ml.*could not be fetched; what came is kept' "$SCRATCH/err"
+    check_says "which names what and that it goes on next time" 'libnvidia-ml.*could not be fetched completely; the next call continues the download' "$SCRATCH/err"
     check_exit 0 "the next run goes on" over_http
     check_says "where the last one stopped" '^206 .*libnvidia-ml' "$log"
     check "and the accepted key is remembered" test -f "$HARNESS_PACKAGES/keys/mellanox.accepted"
@@ -144,14 +144,14 @@ missing() {
     createrepo_c --quiet "$(repository AppStream)"
     jq '.packages.driver.names += ["nvidia-driver-cuda-libs-3:570.133.20-9.el9.x86_64"]' "$BUNDLE" >"$SCRATCH/edited.json"
     check_exit 3 "an exact version that is not there" plain_packages --bundle "$SCRATCH/edited.json" --mirror "file://$MIRROR"
-    check_says "by name" '570.133.20-9.el9.x86_64 is in none of: cuda' "$SCRATCH/err"
+    check_says "by name" '570.133.20-9.el9.x86_64 is in none of the repositories cuda' "$SCRATCH/err"
 }
 
 sources() {
     local served=$HARNESS_PACKAGES/rocky-9.5-570.133.20
     jq '.name = "moved" | .modules.commit = "1111111111111111111111111111111111111111"' "$BUNDLE" >"$SCRATCH/edited.json"
     check_exit 3 "a tag that is another commit" plain_packages --bundle "$SCRATCH/edited.json" --mirror "file://$MIRROR"
-    check_says "by both" '570.133.20 is not commit 1111' "$SCRATCH/err"
+    check_says "by both" '570.133.20 does not point to commit 1111' "$SCRATCH/err"
     if ! command -v spatch >/dev/null; then
         skip "patched sources" "spatch is missing (package coccinelle)"
         return

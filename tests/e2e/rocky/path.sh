@@ -16,14 +16,14 @@ host_answers() {
         versions: {kernel: "5.14.0-503.14.1.el9_5.x86_64", mlnx_ofed: "24.10-4.1.4.0", nvidia: $nvidia, cuda: null},
         modules: {nvidia: {version: $nvidia, srcversion: "ABC"}}, nics: [{firmware: $firmware}, {firmware: null}],
         gpus: [{model: "NVIDIA GeForce RTX 3090", vbios: "94.02"}],
-        checks: [{check: "bar1", subject: "gpu", verdict: $verdict, reason: "BAR1 has 256 MiB, registering takes 300 MiB", fix: "resize it"}]}' \
+        checks: [{check: "bar1", subject: "gpu", verdict: $verdict, reason: "BAR1 has 256 MiB, registration needs 300 MiB", fix: "resize it"}]}' \
         >"$SCRATCH/host-$1.json"
 }
 # What a run leaves: verdict of the receiver's PCIe expectation, simulated or not.
 run_leaves() {
     mkdir -p "$SCRATCH/result"
     jq --arg verdict "$1" --argjson simulated "$2" '{simulated: $simulated, flows: {"a-to-b": {memory: "gpu", memory_used: {kind: "gpu", route: "rm-dmabuf"}}},
-        expectations: [.expect[] | {name, verdict: (if .name | startswith("the receiving GPU takes from PCIe") then $verdict else "passed" end)}]}' \
+        expectations: [.expect[] | {name, verdict: (if .name | startswith("the receiving GPU receives over PCIe") then $verdict else "passed" end)}]}' \
         "$ROOT/scenarios/gpudirect-path.json" >"$SCRATCH/result/result.json"
 }
 stand_ins() {
@@ -45,7 +45,7 @@ stand_ins
 host_answers a 570.133.20 14.23.1000
 host_answers b 570.133.20 14.23.1000
 check_exit 1 "no proof yet" "$PROVE" check --lab "$LAB"
-check_says "and how to get one" 'was not proved yet: prove-path run' "$SCRATCH/err"
+check_says "and how to get one" 'has not been proved yet: prove-path run' "$SCRATCH/err"
 run_leaves passed true
 check_exit 1 "a simulation proves nothing" "$PROVE" run --lab "$LAB"
 check "and is not kept" test ! -e "$EVIDENCE"

@@ -48,6 +48,6 @@ check "until it is not" test -z "$(there "$three")"
 printf '#!/bin/sh\necho no such package >&2\nexit 1\n' > "$RECIPE/build"
 check_exit 3 "a recipe that fails" "$TREE/build-image" little
 check_says "... is told with its last words" 'no such package' "$SCRATCH/err"
-check_says "... and where all of it is" 'the image of little was not built; all of it is in .*/little.log' "$SCRATCH/err"
+check_says "... and where all of it is" 'the image of little was not built; the log is .*/little.log' "$SCRATCH/err"
 check "... and leaves nothing half-made" test -z "$(find "$HARNESS_IMAGES" -name '.build*')"
 finish

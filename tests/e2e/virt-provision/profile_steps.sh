@@ -29,7 +29,7 @@ published_lab() {
     planned "image" 'image: fetch https://dl.rockylinux.org/vault/rocky/9.5/images/x86_64/Rocky-9-GenericCloud-Base-9.5-20241118.0.x86_64.qcow2'
     planned "its checksum" 'SHA-256: 069493fdc807300a22176540e9171fcff2227a92b40a7985a0c1c9e21aeebf57'
     planned "keys" 'key +rocky +21CB256AE16FC54C6E652949702D426D350D275D'
-    planned "a key that is not known, as such" 'key +mellanox +not known: refused until accepted by hand'
+    planned "a key that is not known, as such" 'key +mellanox +not known: refused until accepted with --accept'
     planned "kernel-devel of the image's kernel" 'kernel-devel-5.14.0-503.14.1.el9_5.x86_64'
     planned "OFED" 'mlnx_ofed/24.10-4.1.4.0/rhel9.5/x86_64/'
     planned "driver packages" 'nvidia-driver-cuda-libs-3:570.133.20-1.el9.x86_64'
