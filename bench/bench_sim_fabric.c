@@ -42,8 +42,8 @@ static void make_nodes(struct sim_config *c, const struct sim_topology *t, bool 
         sim_switch_defaults(&switches[i]);
         switches[i].pfc_mask = 1 << 3;
         if (dcqcn)
-            switches[i].ecn =
-                (struct sim_ecn_config){.kmin_bytes = 400000, .kmax_bytes = 1600000, .pmax = 0.2};
+            switches[i].physics.ecn =
+                (struct physics_ecn){.kmin_bytes = 400000, .kmax_bytes = 1600000, .pmax = 0.2};
     }
     c->hosts = hosts;
     c->host_count = t->host_count;

@@ -1,11 +1,13 @@
 /* From a configuration to a simulation: check, lay out, connect. */
 #include "lib/roce/thresholds.h"
+#include "lib/physics/fabric.h"
 #include "sim/fabric/bridge.h"
 #include "sim/counters.h"
 #include "sim/model.h"
 #include "sim/fabric/routing.h"
 #include "sim/fabric/storm.h"
 #include "sim/fabric/switch.h"
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,58 +31,9 @@ static int within(const char *of, const char *what, int64_t value, int64_t least
                      (long long)least, (long long)most);
 }
 
-static int power_of_two(const char *of, const char *what, int32_t value, struct error *e)
-{
-    if ((value & (value - 1)) == 0)
-        return 0;
-    return error_set(e, "simulator: %s: %s is %d, it must be a power of two", of, what, value);
-}
-
 /* ---- checks */
 
-#define MOST_PS    (INT64_C(1000) * SIM_PS_PER_S)
 #define MOST_BYTES (INT64_C(1) << 40)
-
-static int check_pcie(const struct sim_host_config *h, struct error *e)
-{
-    const struct sim_pcie_config *p = &h->pcie;
-    if (within(h->name, "PCIe generation", p->generation, 0, 5, e))
-        return -1;
-    if (p->generation == 0)
-        return 0;
-    if (within(h->name, "PCIe lanes", p->lanes, 1, 16, e) ||
-        within(h->name, "PCIe maximum payload", p->max_payload_bytes, 64, 4096, e) ||
-        within(h->name, "PCIe maximum read request", p->max_read_request_bytes, 64, 4096, e) ||
-        within(h->name, "PCIe completion payload", p->completion_bytes, 32, 4096, e) ||
-        within(h->name, "PCIe tags", p->tags, 1, 1024, e) ||
-        within(h->name, "PCIe posted header credits", p->posted_header_credits, 1, 4096, e) ||
-        within(h->name, "PCIe posted data credits", p->posted_data_credits, 1, 65536, e))
-        return -1;
-    return within(h->name, "PCIe latency in ps", p->latency_ps, 0, MOST_PS, e);
-}
-
-static int check_memory(const char *host, const struct sim_memory_config *m, struct error *e)
-{
-    const int64_t times[] = {m->write_access_ps, m->read_access_ps, m->write_latency_ps, m->read_latency_ps,
-                             m->bank_ps,         m->sector_ps,      m->stall_mean_ps,    m->stall_window_ps};
-    for (size_t i = 0; i < sizeof times / sizeof times[0]; i++)
-        if (within(host, "a memory's time in ps", times[i], 0, MOST_PS, e))
-            return -1;
-    if (within(host, "memory write bandwidth in bytes/s", m->write_bytes_per_s, 1000000, MOST_BYTES * 8, e) ||
-        within(host, "memory read bandwidth in bytes/s", m->read_bytes_per_s, 1000000, MOST_BYTES * 8, e) ||
-        within(host, "memory banks", m->banks, 0, 65536, e) ||
-        within(host, "memory interleave in bytes", m->interleave_bytes, m->banks ? 32 : 0, 1 << 20, e) ||
-        power_of_two(host, "memory banks", m->banks, e) ||
-        power_of_two(host, "memory interleave in bytes", m->interleave_bytes, e) ||
-        within(host, "payload of a write to the device", m->device_write_bytes, 1, 4096, e) ||
-        within(host, "payload of a read request to the device", m->device_read_bytes, 1, 4096, e) ||
-        within(host, "payload of a completion of the device", m->device_completion_bytes, 1, 4096, e))
-        return -1;
-    if (!(m->stalls_per_s >= 0 && m->stalls_per_s <= 1e6))
-        return error_set(e, "simulator: %s: %g stalls a second, it must be within 0..1000000", host,
-                         m->stalls_per_s);
-    return 0;
-}
 
 static int check_settings(const struct sim_host_config *h, struct error *e)
 {
@@ -100,50 +53,46 @@ static int check_settings(const struct sim_host_config *h, struct error *e)
     return within(h->name, "MTU", h->settings.mtu_bytes, 352, 10000, e);
 }
 
-static int check_host(const struct sim_host_config *h, struct error *e)
+static int check_memories(const struct sim_host_config *h, struct error *e)
 {
-    const struct sim_nic_config *n = &h->nic;
-    if (within(h->name, "messages a second", n->messages_per_s, 0, INT64_C(1000000000), e) ||
-        within(h->name, "NIC send latency in ps", n->tx_latency_ps, 0, MOST_PS, e) ||
-        within(h->name, "NIC receive latency in ps", n->rx_latency_ps, 0, MOST_PS, e) ||
-        within(h->name, "send buffer", n->tx_buffer_bytes, 1, 1 << 30, e) ||
-        within(h->name, "port buffer", n->port_buffer_bytes, 0, MOST_BYTES, e) ||
-        within(h->name, "cell", n->cell_bytes, 1, 65536, e) ||
-        within(h->name, "largest MTU", n->max_mtu_bytes, 1, 65535, e) ||
-        within(h->name, "pause quanta", n->pause_quanta, 0, 65535, e) ||
-        within(h->name, "pause refresh in per cent", n->pause_refresh_percent, 1, 100, e) ||
-        within(h->name, "packets between ACKs", n->ack_every_packets, 0, 1 << 30, e) ||
-        within(h->name, "ACK timeout in ps", n->ack_timeout_ps, SIM_PS_PER_US, MOST_PS, e) ||
-        within(h->name, "read requests outstanding", n->max_reads, 1, 65536, e) || check_pcie(h, e) ||
-        check_settings(h, e))
-        return -1;
-    for (int i = 0; i < SIM_MEMORIES; i++)
-        if (check_memory(h->name, &h->memories[i], e))
+    static const char *const names[SIM_MEMORIES] = {"memory", "gpu"};
+    char of[120];
+    for (int i = 0; i < SIM_MEMORIES; i++) {
+        snprintf(of, sizeof of, "host %.80s: %s", h->name, names[i]);
+        if (table_check(&physics_memory_table, &h->memories[i], of, e))
             return -1;
+    }
     return 0;
 }
 
-static int check_reaction(const struct sim_host_config *h, struct error *e)
+static int check_host(const struct sim_host_config *h, struct error *e)
 {
-    const struct sim_dcqcn_rp *rp = &h->settings.rp;
-    const struct sim_dcqcn_np *np = &h->settings.np;
-    if (within(h->name, "rpg_time_reset in us", rp->rpg_time_reset, 0, 131071, e) ||
-        within(h->name, "rpg_byte_reset", rp->rpg_byte_reset, 0, 1 << 30, e) ||
-        within(h->name, "rpg_threshold", rp->rpg_threshold, 0, 31, e) ||
-        within(h->name, "rpg_ai_rate in Mb/s", rp->rpg_ai_rate, 0, 1000000, e) ||
-        within(h->name, "rpg_hai_rate in Mb/s", rp->rpg_hai_rate, 0, 1000000, e) ||
-        within(h->name, "rpg_max_rate in Mb/s", rp->rpg_max_rate, 0, 10000000, e) ||
-        within(h->name, "rpg_min_dec_fac in per cent", rp->rpg_min_dec_fac, 0, 100, e) ||
-        within(h->name, "rpg_min_rate in Mb/s", rp->rpg_min_rate, 1, 10000000, e) ||
-        within(h->name, "rpg_gd", rp->rpg_gd, 0, 15, e) ||
-        within(h->name, "rate_to_set_on_first_cnp in Mb/s", rp->rate_to_set_on_first_cnp, 0, 10000000, e) ||
-        within(h->name, "dce_tcp_g of 1024", rp->dce_tcp_g, 0, 1024, e) ||
-        within(h->name, "dce_tcp_rtt in us", rp->dce_tcp_rtt, 1, 131071, e) ||
-        within(h->name, "rate_reduce_monitor_period in us", rp->rate_reduce_monitor_period, 1, 131071, e) ||
-        within(h->name, "initial_alpha_value of 1024", rp->initial_alpha_value, 1, 1024, e) ||
-        within(h->name, "min_time_between_cnps in us", np->min_time_between_cnps, 0, 131071, e))
+    const struct {
+        const struct table *table;
+        const void *object;
+        const char *name;
+    } parts[] = {{&physics_nic_table, &h->nic, "nic"},
+                 {&physics_pcie_table, &h->pcie, "pcie"},
+                 {&physics_software_table, &h->software, "software"}};
+    char of[120];
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        snprintf(of, sizeof of, "host %.80s: %s", h->name, parts[i].name);
+        if (table_check(parts[i].table, parts[i].object, of, e))
+            return -1;
+    }
+    return check_memories(h, e) ? -1 : check_settings(h, e);
+}
+
+/* A NIC's byte_reset goes beyond the range of the parameter. */
+static int check_dcqcn(const struct sim_host_config *h, struct error *e)
+{
+    struct dcqcn_values values = h->settings.dcqcn;
+    char of[120];
+    snprintf(of, sizeof of, "host %.80s: dcqcn", h->name);
+    if (within(h->name, "rpg_byte_reset", values.rp.rpg_byte_reset, 0, 1 << 30, e))
         return -1;
-    return within(h->name, "cnp_802p_prio", np->cnp_802p_prio, 0, 7, e);
+    values.rp.rpg_byte_reset = 0;
+    return table_check(&dcqcn_table, &values, of, e);
 }
 
 static int check_flow(const struct sim_config *c, const struct sim_flow_config *f, struct error *e)
@@ -173,15 +122,15 @@ static int check(const struct sim_config *c, struct error *e)
         within("configuration", "number of flows", (int64_t)c->flow_count, 0, 10000000, e) ||
         within("configuration", "number of switches", (int64_t)c->switch_count, 0, 65535, e) ||
         within("configuration", "number of bridges", (int64_t)c->bridge_count, 0, 65535, e) ||
-        within("framing", "gap", c->framing.gap_bytes, 0, 1000, e) ||
-        within("framing", "bytes beside the payload", c->framing.data_bytes, 0, 1000, e))
+        table_check(&physics_framing_table, &c->framing, "framing", e))
         return -1;
     for (size_t i = 0; i < c->host_count; i++)
         if (check_host(&c->hosts[i], e))
             return -1;
     for (size_t i = 0; i < c->link_count; i++)
-        if (within("link", "rate in b/s", c->links[i].rate_bps, 1000000, INT64_C(10000000000000), e) ||
-            within("link", "delay in ps", c->links[i].delay_ps, 0, MOST_PS, e) ||
+        if (within("link", "rate in b/s", c->links[i].rate_bps, PHYSICS_LINK_LEAST_BPS, PHYSICS_LINK_MOST_BPS,
+                   e) ||
+            within("link", "delay in ps", c->links[i].delay_ps, 0, PHYSICS_LINK_MOST_DELAY_PS, e) ||
             within("link", "loss per billion", c->links[i].loss_per_billion, 0, 1000000000, e))
             return -1;
     for (size_t i = 0; i < c->flow_count; i++)
@@ -274,13 +223,13 @@ static int build_ports(struct sim *sim, const struct sim_config *c, struct error
 /* ---- hosts */
 
 /* Bytes a second of one direction: transfers a second, lanes, and the line code (PCI Express Base Specification). */
-static int64_t pcie_bytes_per_s(const struct sim_pcie_config *p)
+static int64_t pcie_bytes_per_s(const struct physics_pcie *p)
 {
     static const int64_t lane_bytes_per_s[] = {0, 250000000, 500000000, 984615385, 1969230769, 3938461538};
     return lane_bytes_per_s[p->generation] * p->lanes;
 }
 
-static int build_pcie(struct sim *sim, struct pcie *link, const struct sim_pcie_config *p)
+static int build_pcie(struct sim *sim, struct pcie *link, const struct physics_pcie *p)
 {
     link->ideal = p->generation == 0;
     link->read_stall.since_ps = link->write_stall.since_ps = -1;
@@ -288,21 +237,21 @@ static int build_pcie(struct sim *sim, struct pcie *link, const struct sim_pcie_
         return 0;
     link->ps_per_byte_q20 = ps_per_byte_q20(pcie_bytes_per_s(p));
     link->latency_ps = p->latency_ps;
-    link->max_payload_bytes = p->max_payload_bytes;
-    link->max_read_request_bytes = p->max_read_request_bytes;
-    link->completion_bytes = p->completion_bytes;
-    link->tags = p->tags;
-    link->headers = p->posted_header_credits;
-    link->data = p->posted_data_credits;
+    link->max_payload_bytes = (int32_t)p->max_payload_bytes;
+    link->max_read_request_bytes = (int32_t)p->max_read_request_bytes;
+    link->completion_bytes = (int32_t)p->completion_bytes;
+    link->tags = (int32_t)p->tags;
+    link->headers = (int32_t)p->posted_header_credits;
+    link->data = (int32_t)p->posted_data_credits;
     link->return_capacity = (uint32_t)p->posted_header_credits + 1;
     link->returns = take(sim, link->return_capacity, sizeof *link->returns);
     return link->returns ? 0 : -1;
 }
 
-static int build_memory(struct sim *sim, struct memory *m, const struct sim_memory_config *c)
+static int build_memory(struct sim *sim, struct memory *m, const struct physics_memory *c)
 {
-    m->write_ps_per_byte_q20 = ps_per_byte_q20(c->write_bytes_per_s);
-    m->read_ps_per_byte_q20 = ps_per_byte_q20(c->read_bytes_per_s);
+    m->write_ps_per_byte_q20 = ps_per_byte_q20(c->write_bps / 8);
+    m->read_ps_per_byte_q20 = ps_per_byte_q20(c->read_bps / 8);
     m->write_access_ps = c->write_access_ps;
     m->read_access_ps = c->read_access_ps;
     m->write_latency_ps = c->write_latency_ps;
@@ -317,11 +266,11 @@ static int build_memory(struct sim *sim, struct memory *m, const struct sim_memo
     m->last_read_ps = m->last_write_ps = INT64_MIN / 2;
     if (m->stalls_per_ps > 0)
         m->next_stall_ps = (int64_t)random_exponential(&sim->random, 1 / m->stalls_per_ps);
-    m->device_write_bytes = c->device_write_bytes;
-    m->device_read_bytes = c->device_read_bytes;
-    m->device_completion_bytes = c->device_completion_bytes;
-    m->device_request_header_bytes = c->device_request_header_bytes;
-    m->device_completion_header_bytes = c->device_completion_header_bytes;
+    m->device_write_bytes = (int32_t)c->device_write_bytes;
+    m->device_read_bytes = (int32_t)c->device_read_bytes;
+    m->device_completion_bytes = (int32_t)c->device_completion_bytes;
+    m->device_request_header_bytes = (int32_t)c->device_request_header_bytes;
+    m->device_completion_header_bytes = (int32_t)c->device_completion_header_bytes;
     if (c->banks && !(m->bank_free_ps = take(sim, (size_t)c->banks, sizeof *m->bank_free_ps)))
         return -1;
     return 0;
@@ -335,15 +284,15 @@ static int build_host(struct sim *sim, uint32_t index, const struct sim_host_con
     h->tx_latency_ps = c->nic.tx_latency_ps;
     h->rx_latency_ps = c->nic.rx_latency_ps;
     h->tx_buffer_left = (int32_t)c->nic.tx_buffer_bytes;
-    h->cell_bytes = c->nic.cell_bytes;
+    h->cell_bytes = (int32_t)c->nic.cell_bytes;
     h->ack_coalescing = c->nic.ack_coalescing;
     h->ack_unpaused = c->nic.ack_unpaused;
-    h->ack_every_packets = c->nic.ack_every_packets;
+    h->ack_every_packets = (int32_t)c->nic.ack_every_packets;
     h->ack_timeout_ps = c->nic.ack_timeout_ps;
-    h->max_reads = c->nic.max_reads;
+    h->max_reads = (int32_t)c->nic.max_reads;
     h->congestion_on_ack = c->nic.congestion_on_ack;
     h->gap_held = c->nic.gap_held;
-    h->cnp_pacing_of_port = c->nic.cnp_pacing_of_port;
+    h->cnp_pacing_of_port = c->nic.cnp_pacing == PACING_PORT;
     h->software = c->software;
     h->settings = c->settings;
     for (int i = 0; i < QUEUES; i++)
@@ -368,7 +317,7 @@ static int build_buffers(struct sim *sim, uint32_t index, const struct sim_confi
     const struct sim_host_config *config = &c->hosts[index];
     const struct sim_settings *s = &config->settings;
     struct port *port = &sim->ports[h->port];
-    port->quanta = config->nic.pause_quanta;
+    port->quanta = (int32_t)config->nic.pause_quanta;
     port->refresh_ps = (int64_t)((uint64_t)port->quanta * 64 * port->ps_per_byte_q20 >> 20) / 100 *
                        config->nic.pause_refresh_percent;
     for (int i = 0; i < SIM_BUFFERS; i++) {
@@ -587,9 +536,9 @@ static int build_reactions(struct sim *sim, const struct sim_config *c, struct e
     bool any = false;
     for (uint32_t i = 0; i < sim->host_count; i++) {
         struct host *h = &sim->hosts[i];
-        if (check_reaction(&c->hosts[i], e))
+        if (check_dcqcn(&c->hosts[i], e))
             return -1;
-        dcqcn_params_init(&h->reaction, &h->settings.rp, sim->ports[h->port].rate_bps);
+        dcqcn_params_init(&h->reaction, &h->settings.dcqcn.rp, sim->ports[h->port].rate_bps);
         any |= h->settings.ecn_rp_mask != 0;
     }
     if (any && !(sim->reactions = take(sim, sim->qp_count, sizeof *sim->reactions)))

@@ -222,7 +222,7 @@ struct host {
     struct memory memories[SIM_MEMORIES];
     struct receive_buffer buffers[SIM_BUFFERS];
     int32_t cell_bytes;
-    struct sim_software_config software;
+    struct physics_software software;
     struct sim_settings settings;
     struct dcqcn_params reaction;
     int64_t next_cnp_ps; /* with pacing of the port */
@@ -303,7 +303,7 @@ struct sim {
     struct bridge *bridges;
     struct bridge_port *bridge_ports; /* beside ports; NULL: no bridge */
     struct storm *storms;
-    struct sim_framing framing;
+    struct physics_framing framing;
     bool truncate_to_ns;
     bool out_of_memory;
     struct random random;

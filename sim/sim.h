@@ -12,6 +12,8 @@
 
 #include "lib/error.h"
 #include "lib/histogram.h"
+#include "lib/physics/host.h"
+#include "lib/roce/dcqcn.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -23,49 +25,7 @@
 #define SIM_PS_PER_S   INT64_C(1000000000000)
 #define SIM_FOREVER    INT64_MAX
 
-/* ---- framing: bytes that a packet occupies beside its payload */
-
-struct sim_framing {
-    int32_t
-        gap_bytes; /* preamble, start delimiter, inter-packet gap: 20; occupy the wire, are in no counter */
-    int32_t data_bytes;    /* Ethernet 14, IPv4 20, UDP 8, BTH 12, ICRC 4, FCS 4: 62 */
-    int32_t reth_bytes;    /* more in the first packet of a write, and in a read request: 16 */
-    int32_t aeth_bytes;    /* more in a read's first and last response: 4 */
-    int32_t ack_bytes;     /* a whole ACK or NAK frame: 66 */
-    int32_t cnp_bytes;     /* a whole CNP frame (BTH and 16 bytes of payload): 78 */
-    int32_t pfc_bytes;     /* a whole PFC frame: 64 */
-    int32_t minimum_bytes; /* Ethernet's shortest frame: 64 */
-};
-void sim_framing_defaults(struct sim_framing *f);
-
 /* ---- settings: what nic-config changes on a real host */
-
-/* Reaction point, under mlx5's names; units as there. */
-struct sim_dcqcn_rp {
-    int32_t clamp_tgt_rate;                /* bool */
-    int32_t clamp_tgt_rate_after_time_inc; /* bool */
-    int32_t rpg_time_reset;                /* us */
-    int32_t rpg_byte_reset;                /* bytes, 0: no byte counter */
-    int32_t rpg_threshold;                 /* stages */
-    int32_t rpg_ai_rate;                   /* Mb/s */
-    int32_t rpg_hai_rate;                  /* Mb/s */
-    int32_t rpg_max_rate;                  /* Mb/s, 0: line rate */
-    int32_t rpg_min_dec_fac;               /* per cent */
-    int32_t rpg_min_rate;                  /* Mb/s */
-    int32_t rpg_gd;                        /* log2 */
-    int32_t rate_to_set_on_first_cnp;      /* Mb/s, 0: the current rate */
-    int32_t dce_tcp_g;                     /* /1024 */
-    int32_t dce_tcp_rtt;                   /* us */
-    int32_t rate_reduce_monitor_period;    /* us */
-    int32_t initial_alpha_value;           /* /1024 */
-};
-
-/* Notification point. */
-struct sim_dcqcn_np {
-    int32_t min_time_between_cnps; /* us */
-    int32_t cnp_dscp;
-    int32_t cnp_802p_prio;
-};
 
 struct sim_settings {
     int64_t mtu_bytes;                      /* link MTU: the InfiniBand MTU follows (4200 gives 4096) */
@@ -74,11 +34,10 @@ struct sim_settings {
     int64_t buffer_bytes[SIM_BUFFERS];      /* sizes of the receive buffers */
     int64_t cable_mm; /* cable length that the thresholds allow for: 7000 by default, as mlx5 */
     uint8_t ecn_rp_mask, ecn_np_mask; /* bit p: reaction/notification point on priority p */
-    struct sim_dcqcn_rp rp;
-    struct sim_dcqcn_np np;
+    struct dcqcn_values dcqcn;        /* none unset */
 };
-/* mlx5's defaults for a port whose buffers hold `port_buffer_bytes`: PFC off, all in buffer 0. */
-void sim_settings_defaults(struct sim_settings *s, int64_t port_buffer_bytes);
+/* What a NIC has before anything is set: PFC off, all of its buffer in receive buffer 0, its parameters of DCQCN. */
+void sim_settings_defaults(struct sim_settings *s, const struct physics_nic *nic);
 
 /* The largest of 256..4096 that fits a link MTU with RoCEv2's headers (linux include/rdma/ib_addr.h,
  * iboe_get_mtu). */
@@ -86,86 +45,17 @@ int32_t sim_infiniband_mtu(int64_t link_mtu_bytes);
 
 /* ---- hosts */
 
-/* The NIC's PCI Express link. generation 0: no such link, data is there when it is needed. */
-struct sim_pcie_config {
-    int32_t generation;             /* 1..5, 0: ideal */
-    int32_t lanes;                  /* 1..16 */
-    int32_t max_payload_bytes;      /* of a posted write */
-    int32_t max_read_request_bytes; /* of one tag */
-    int32_t completion_bytes;       /* payload of one completion (read completion boundary) */
-    int32_t tags;                   /* read requests in flight */
-    int32_t posted_header_credits;  /* posted writes that the root complex holds */
-    int32_t posted_data_credits;    /* their data, in units of 16 bytes */
-    int64_t latency_ps;             /* one way, NIC to memory */
-};
-
 enum sim_memory { SIM_MEMORY_HOST, SIM_MEMORY_GPU, SIM_MEMORIES };
-
-/* A memory as the NIC's DMA meets it: one service centre that reads and writes share. An access of n bytes
- * occupies it for the larger of access_ps and n / bandwidth. */
-struct sim_memory_config {
-    int64_t write_bytes_per_s, read_bytes_per_s;
-    int64_t write_access_ps, read_access_ps;
-    int64_t write_latency_ps; /* from service to visible */
-    int64_t read_latency_ps;  /* from service to the first completion */
-    /* Interleaving: a block of interleave_bytes lies in one of `banks` (both powers of two). A read keeps its
-     * bank busy for bank_ps plus sector_ps for each 32 bytes. banks 0: none. */
-    int32_t banks;
-    int32_t interleave_bytes;
-    int64_t bank_ps, sector_ps;
-    /* Stalls: the path stops for writes and reads alike, stalls_per_s times a second of mixed load (reads and
-     * writes within stall_window_ps of each other), for an exponentially distributed time. */
-    double stalls_per_s;
-    int64_t stall_mean_ps;
-    int64_t stall_window_ps;
-    /* How the device's own PCIe link sees it (its rx and tx counters): payload and header bytes of one
-     * packet. */
-    int32_t device_write_bytes, device_read_bytes, device_completion_bytes;
-    int32_t device_request_header_bytes, device_completion_header_bytes;
-};
-
-struct sim_nic_config {
-    int64_t messages_per_s;    /* work requests that the NIC starts, 0: no limit */
-    int64_t tx_latency_ps;     /* doorbell or data to wire */
-    int64_t rx_latency_ps;     /* wire to DMA */
-    int64_t tx_buffer_bytes;   /* fetched and waiting for the wire */
-    int64_t port_buffer_bytes; /* receive buffer of the port */
-    int32_t cell_bytes;        /* its unit */
-    int32_t max_mtu_bytes;     /* of the device: in the XON formula */
-    int32_t pause_quanta;      /* in the PFC frames that it sends, 512 bit times each; 0: a pause lasts until
-                                  resumed */
-    int32_t pause_refresh_percent; /* of the quanta's time: a lasting XOFF is repeated */
-    int32_t ack_every_packets;     /* an ACK each so many packets, beside each message's end; 0: only there */
-    bool ack_coalescing;           /* an ACK that waits for the wire is overtaken by a later one */
-    bool ack_unpaused;             /* ACKs go before data and are not paused (as some simulators do) */
-    int64_t ack_timeout_ps;        /* local ACK timeout: 4.096 us * 2^timeout */
-    int32_t max_reads;             /* read requests outstanding on a queue pair */
-    bool congestion_on_ack; /* a marked packet's ACK says so, and no CNP is sent (as some simulators do) */
-    bool
-        gap_held; /* the gap to a queue pair's next packet stays what the rate was at the last one's start (as some
-                      simulators have it); else it follows the rate */
-    bool cnp_pacing_of_port; /* min_time_between_cnps holds for the port, else for each queue pair */
-};
-
-/* The program that posts and polls. */
-struct sim_software_config {
-    int64_t post_ps;        /* call to doorbell */
-    int64_t poll_ps;        /* data visible to program knows */
-    int64_t jitter_ps;      /* mean of an exponential addition to each turn-around */
-    double spikes_per_turn; /* share of turn-arounds that something else delays */
-    int64_t spike_ps;       /* by how much, mean of an exponential */
-    int64_t spike_floor_ps; /* and at least */
-};
 
 struct sim_host_config {
     const char *name; /* for error sentences */
-    struct sim_nic_config nic;
-    struct sim_pcie_config pcie;
-    struct sim_memory_config memories[SIM_MEMORIES];
-    struct sim_software_config software;
+    struct physics_nic nic;
+    struct physics_pcie pcie;
+    struct physics_memory memories[SIM_MEMORIES];
+    struct physics_software software;
     struct sim_settings settings;
 };
-/* An ideal host: no PCIe, no memory limits, PFC off. */
+/* The physics' defaults: no PCIe, no memory limits, PFC off. */
 void sim_host_defaults(struct sim_host_config *h);
 
 /* ---- links */
@@ -214,7 +104,7 @@ struct sim_flow_config {
     int64_t payload_bytes; /* of a packet; 0: the InfiniBand MTU of both hosts' settings */
     int32_t queue_pairs;
     int32_t depth;        /* messages outstanding on each */
-    int32_t inline_bytes; /* messages up to this size in host memory travel with the doorbell: no DMA read */
+    int64_t inline_bytes; /* messages up to this size in host memory travel with the doorbell: no DMA read */
     int32_t priority;
     enum sim_ect ect;
     int64_t start_ps;
@@ -242,7 +132,7 @@ struct sim_flow_stats {
 struct sim_config {
     uint64_t seed;
     bool truncate_to_ns; /* durations are cut to whole nanoseconds (as the HPCC simulator's clock) */
-    struct sim_framing framing;
+    struct physics_framing framing;
     const struct sim_host_config *hosts;
     size_t host_count;
     const struct sim_link_config *links;

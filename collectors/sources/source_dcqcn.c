@@ -7,39 +7,12 @@
 
 #include "collectors/sources/slow_files.h"
 #include "lib/kernel/sysfs.h"
+#include "lib/roce/dcqcn.h"
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
-static const struct {
-    const char *column;
-    const char *ofed;
-    const char *debugfs;
-} parameters[] = {
-    {"dcqcn_rp_clamp_tgt_rate", "roce_rp/clamp_tgt_rate", "rp_clamp_tgt_rate"},
-    {"dcqcn_rp_clamp_tgt_rate_after_time_inc", "roce_rp/clamp_tgt_rate_after_time_inc",
-     "rp_clamp_tgt_rate_ati"},
-    {"dcqcn_rp_rpg_time_reset", "roce_rp/rpg_time_reset", "rp_time_reset"},
-    {"dcqcn_rp_rpg_byte_reset", "roce_rp/rpg_byte_reset", "rp_byte_reset"},
-    {"dcqcn_rp_rpg_threshold", "roce_rp/rpg_threshold", "rp_threshold"},
-    {"dcqcn_rp_rpg_ai_rate", "roce_rp/rpg_ai_rate", "rp_ai_rate"},
-    {"dcqcn_rp_rpg_hai_rate", "roce_rp/rpg_hai_rate", "rp_hai_rate"},
-    {"dcqcn_rp_rpg_max_rate", "roce_rp/rpg_max_rate", "rp_max_rate"},
-    {"dcqcn_rp_rpg_min_dec_fac", "roce_rp/rpg_min_dec_fac", "rp_min_dec_fac"},
-    {"dcqcn_rp_rpg_min_rate", "roce_rp/rpg_min_rate", "rp_min_rate"},
-    {"dcqcn_rp_rpg_gd", "roce_rp/rpg_gd", "rp_gd"},
-    {"dcqcn_rp_rate_to_set_on_first_cnp", "roce_rp/rate_to_set_on_first_cnp", "rp_rate_to_set_on_first_cnp"},
-    {"dcqcn_rp_dce_tcp_g", "roce_rp/dce_tcp_g", "rp_dce_tcp_g"},
-    {"dcqcn_rp_dce_tcp_rtt", "roce_rp/dce_tcp_rtt", "rp_dce_tcp_rtt"},
-    {"dcqcn_rp_rate_reduce_monitor_period", "roce_rp/rate_reduce_monitor_period",
-     "rp_rate_reduce_monitor_period"},
-    {"dcqcn_rp_initial_alpha_value", "roce_rp/initial_alpha_value", "rp_initial_alpha_value"},
-    {"dcqcn_np_min_time_between_cnps", "roce_np/min_time_between_cnps", "np_min_time_between_cnps"},
-    {"dcqcn_np_cnp_dscp", "roce_np/cnp_dscp", "np_cnp_dscp"},
-    {"dcqcn_np_cnp_802p_prio", "roce_np/cnp_802p_prio", "np_cnp_prio"},
-};
-
-/* Where the parameters are: the folder, and which column of the table has the file names. */
+/* Where the parameters are: the folder, and whose file names it has. */
 struct place {
     char folder[PATH_MAX];
     bool ofed;
@@ -67,11 +40,14 @@ static int add_parameters(struct slow_files *s, const struct place *place, struc
                           struct error *e)
 {
     int result = 0;
-    for (size_t i = 0; result != -1 && i < sizeof parameters / sizeof parameters[0]; i++) {
-        char path[PATH_MAX + 64];
-        snprintf(path, sizeof path, "%s/%s", place->folder,
-                 place->ofed ? parameters[i].ofed : parameters[i].debugfs);
-        result = slow_files_add(s, columns, parameters[i].column, SLOW_NUMBER, path, e);
+    for (const struct dcqcn_parameter *p = dcqcn_parameters; result != -1 && p->name; p++) {
+        const char *file = place->ofed ? p->ofed : p->upstream;
+        char path[PATH_MAX + 64], column[64];
+        if (!file)
+            continue;
+        snprintf(path, sizeof path, "%s/%s", place->folder, file);
+        snprintf(column, sizeof column, "dcqcn_%s_%s", p->point, p->name);
+        result = slow_files_add(s, columns, column, SLOW_NUMBER, path, e);
     }
     return result;
 }

@@ -1,7 +1,7 @@
 /* Flows that are not ECN-capable although a place in their way marks, or their sender waits for CNPs. */
 #include "harness/preflight/ecn.h"
 
-#include "lib/formats/lab_sim.h"
+#include "lib/physics/fabric.h"
 #include "lib/log.h"
 #include <limits.h>
 #include <stdlib.h>
@@ -76,7 +76,7 @@ static bool has_red(const struct settings *settings)
 static void add_switches(struct survey *s)
 {
     const struct lab *lab = &s->cell->lab;
-    const struct lab_sim_switch *at;
+    const struct physics_switch *at;
     for (size_t i = 0; (at = lab_switch_at(lab, i)); i++) {
         const char *name = at->name;
         bool red = false, thresholds = at->ecn.kmax_bytes > 0;

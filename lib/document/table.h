@@ -60,6 +60,8 @@ struct field {
     const char *const *choices;    /* FIELD_CHOICE, or items of that kind; ended by NULL */
     enum field_kind item;          /* FIELD_LIST, FIELD_MAP */
     const struct table *sub;       /* FIELD_OBJECT, FIELD_OPTIONAL, lists and maps of objects */
+    bool
+        inherits; /* what is left out in it may be said elsewhere (a lab's "defaults"): table_resolve leaves it as it stands */
     /* On a command line only: */
     char letter;          /* the short option, or 0 */
     const char *argument; /* the word for the value: "FILE"; NULL: by kind */
@@ -82,6 +84,9 @@ int table_parse(const struct table *table, const json_t *json, void *object, str
 int table_defaults(const struct table *table, void *object);
 /* Free what table_parse allocated inside object (not object itself) and zero it. */
 void table_free(const struct table *table, void *object);
+/* As table_parse, of a struct that no document filled: numbers, choices and sub-objects are within their ranges, and table->check
+ * passes. What may be unset may be. The sentence begins with `of`. */
+int table_check(const struct table *table, const void *object, const char *of, struct error *e);
 /* A new JSON object equal to json with every default written out. The caller owns it. */
 json_t *table_resolve(const struct table *table, const json_t *json);
 /* The JSON Schema (draft 2020-12) of a document of this type. The caller owns it. */

@@ -25,7 +25,7 @@ static json_t *resolve_value(const struct field *field, const json_t *json)
 {
     if (field->kind == FIELD_OBJECT || field->kind == FIELD_OPTIONAL)
         return table_resolve(field->sub, json);
-    if (field->kind == FIELD_LIST || field->kind == FIELD_MAP)
+    if ((field->kind == FIELD_LIST || field->kind == FIELD_MAP) && !field->inherits)
         return resolve_items(field, json);
     return json_deep_copy(json);
 }

@@ -1,6 +1,7 @@
 #include "lib/formats/lab.h"
 #include "lib/formats/lab_kinds.h"
-#include "lib/formats/lab_sim.h"
+#include "lib/physics/host.h"
+#include "lib/physics/fabric.h"
 #include "lib/document/json_file.h"
 #include "lib/document/nearest.h"
 #include "lib/formats/scenario.h"
@@ -74,14 +75,14 @@ const struct lab_host *lab_host_at(const struct lab *lab, size_t i)
     return lab_kind(lab)->simulated ? NULL : item_at(&lab->hosts, sizeof(struct lab_host), i);
 }
 
-const struct lab_sim_host *lab_sim_host_at(const struct lab *lab, size_t i)
+const struct physics_host *lab_sim_host_at(const struct lab *lab, size_t i)
 {
-    return lab_kind(lab)->simulated ? item_at(&lab->hosts, sizeof(struct lab_sim_host), i) : NULL;
+    return lab_kind(lab)->simulated ? item_at(&lab->hosts, sizeof(struct physics_host), i) : NULL;
 }
 
-const struct lab_sim_switch *lab_switch_at(const struct lab *lab, size_t i)
+const struct physics_switch *lab_switch_at(const struct lab *lab, size_t i)
 {
-    return item_at(&lab->switches, sizeof(struct lab_sim_switch), i);
+    return item_at(&lab->switches, sizeof(struct physics_switch), i);
 }
 
 const struct lab_link *lab_link_at(const struct lab *lab, size_t i)
@@ -100,7 +101,7 @@ const char *lab_node_name(const struct lab *lab, size_t i)
 {
     if (i < lab->hosts.count)
         return host_name(lab, i);
-    const struct lab_sim_switch *s = lab_switch_at(lab, i - lab->hosts.count);
+    const struct physics_switch *s = lab_switch_at(lab, i - lab->hosts.count);
     return s ? s->name : NULL;
 }
 
@@ -127,7 +128,7 @@ int lab_host_of(const struct lab *lab, const char *role)
 int lab_switch_of(const struct lab *lab, const char *role)
 {
     const char *node = lab_node_of(lab, role);
-    const struct lab_sim_switch *s;
+    const struct physics_switch *s;
     for (size_t i = 0; (s = lab_switch_at(lab, i)); i++)
         if (strcmp(s->name, node) == 0)
             return (int)i;

@@ -1,7 +1,7 @@
 /*
  * A lab: where things are done - hosts, NICs, GPUs, links, and the driver that reaches them. docs/lab.md.
  * What its hosts are depends on its kind (lib/formats/lab_kinds.h); the physics of a simulated lab are in
- * lib/formats/lab_sim.h.
+ * lib/physics/.
  */
 #ifndef LIB_LAB_H
 #define LIB_LAB_H
@@ -97,7 +97,7 @@ struct lab {
         roles; /* struct named_string: role -> host; without an entry a role is the host of its name */
     struct list_of hosts;            /* read with lab_host_at or lab_sim_host_at */
     struct list_of switches;         /* read with lab_switch_at: sim */
-    struct lab_sim_framing *framing; /* sim */
+    struct physics_framing *framing; /* sim */
     int truncate_to_ns;              /* sim */
     int64_t udp_port;                /* sim */
     struct list_of links;            /* read with lab_link_at */
@@ -139,8 +139,8 @@ json_t *lab_expand(const json_t *json, struct error *e);
 /* A real host; a simulated lab has none. */
 const struct lab_host *lab_host_at(const struct lab *lab, size_t i);
 /* A simulated host; a real lab has none. */
-const struct lab_sim_host *lab_sim_host_at(const struct lab *lab, size_t i);
-const struct lab_sim_switch *lab_switch_at(const struct lab *lab, size_t i);
+const struct physics_host *lab_sim_host_at(const struct lab *lab, size_t i);
+const struct physics_switch *lab_switch_at(const struct lab *lab, size_t i);
 const struct lab_link *lab_link_at(const struct lab *lab, size_t i);
 /* Hosts of either kind, then switches: the name of node i. */
 const char *lab_node_name(const struct lab *lab, size_t i);

@@ -7,12 +7,13 @@
 #define LIB_LAB_KINDS_H
 
 #include "lib/formats/lab.h"
-#include "lib/formats/lab_sim.h"
+#include "lib/physics/host.h"
+#include "lib/physics/fabric.h"
 
 /* KIND(NAME, HELP, HOST, FLAGS...): NAME is the word for "driver", NAME_fields is what its document says; HOST is the struct
  * of its hosts; FLAGS are the others of struct lab_kind. */
 #define LAB_KINDS(KIND)                                                                   \
-    KIND(sim, "A simulated lab: its physics.", struct lab_sim_host, .simulated = true)    \
+    KIND(sim, "A simulated lab: its physics.", struct physics_host, .simulated = true)    \
     KIND(libvirt, "Guests of libvirt.", struct lab_host, .guests = true, .bridges = true, \
          .forces_traffic_class = true)                                                    \
     KIND(ssh, "Hosts reached over ssh.", struct lab_host, .bridges = true, .forces_traffic_class = true)
@@ -131,7 +132,7 @@ static const struct field link_fields[] = {
      .help = "Rate."},
     {"length", FIELD_QUANTITY, AT(length_mm), .unit = UNIT_LENGTH_MM, .min = 0, .max = 100000000,
      .help = "Length."},
-    {"delay", FIELD_QUANTITY, AT(delay_ps), .unit = UNIT_TIME_PS,
+    {"delay", FIELD_QUANTITY, AT(delay_ps), .unit = UNIT_TIME_PS, .min = 0, .max = PHYSICS_LINK_MOST_DELAY_PS,
      .help = "Propagation delay; unset: 5 ns a metre."},
     {"loss", FIELD_NUMBER, AT(loss), .min_number = 0, .max_number = 1, .fallback = "0",
      .help = "Share of frames that are lost at random, not PFC frames (simulated)."},
@@ -187,11 +188,11 @@ static const struct table management_table = {"lab.management", "The network ove
 
 static const struct field sim_fields[] = {
     COMMON,
-    {"hosts", FIELD_MAP, AT(hosts), .item = FIELD_OBJECT, .sub = &lab_sim_host_table, .min = 1, .max = 100000,
-     .required = true, .help = "Hosts by name."},
-    {"switches", FIELD_MAP, AT(switches), .item = FIELD_OBJECT, .sub = &lab_sim_switch_table, .min = 0,
-     .max = 100000, .help = "Switches by name."},
-    {"framing", FIELD_OPTIONAL, AT(framing), .sub = &lab_sim_framing_table,
+    {"hosts", FIELD_MAP, AT(hosts), .item = FIELD_OBJECT, .sub = &physics_host_table, .inherits = true,
+     .min = 1, .max = 100000, .required = true, .help = "Hosts by name."},
+    {"switches", FIELD_MAP, AT(switches), .item = FIELD_OBJECT, .sub = &physics_switch_table,
+     .inherits = true, .min = 0, .max = 100000, .help = "Switches by name."},
+    {"framing", FIELD_OPTIONAL, AT(framing), .sub = &physics_framing_table,
      .help = "Sizes of headers; unset: RoCE v2 over IPv4."},
     {"truncate_to_ns", FIELD_BOOL, AT(truncate_to_ns), .fallback = "false",
      .help = "Cut durations to whole nanoseconds, as some simulators do."},

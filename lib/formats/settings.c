@@ -1,9 +1,6 @@
 #include "lib/formats/settings.h"
 #include <stdlib.h>
 
-/* Ranges of the DCQCN parameters: widths of the fields in the mlx5 firmware interface (linux
- * include/linux/mlx5/mlx5_ifc.h, cong_control_r_roce_ecn_rp/np) and NVIDIA's description of roce_rp and
- * roce_np. */
 #define BITS(n) ((1LL << (n)) - 1)
 
 static const char *const trust_names[] = {"pcp", "dscp", NULL};
@@ -68,69 +65,6 @@ static int check_ets(const void *object, const char *path, struct error *e)
                          (long long)sum);
     return check_keys(&ets->prio_to_tc, 7, path, "prio_to_tc", "a priority", e);
 }
-
-#define AT(member) .offset = offsetof(struct settings_rp, member)
-static const struct field rp_fields[] = {
-    {"clamp_tgt_rate", FIELD_BOOL, AT(clamp_tgt_rate), .help = "Lower the target rate at every CNP."},
-    {"clamp_tgt_rate_after_time_inc", FIELD_BOOL, AT(clamp_tgt_rate_after_time_inc),
-     .help = "Lower it also after an increase by the timer."},
-    {"rpg_time_reset", FIELD_INTEGER, AT(rpg_time_reset), .min = 0, .max = BITS(17),
-     .help = "Time between rate increases, in microseconds."},
-    {"rpg_byte_reset", FIELD_INTEGER, AT(rpg_byte_reset), .min = 0, .max = BITS(15),
-     .help = "Bytes between rate increases."},
-    {"rpg_threshold", FIELD_INTEGER, AT(rpg_threshold), .min = 0, .max = BITS(5),
-     .help = "Stages of fast recovery before additive increase."},
-    {"rpg_ai_rate", FIELD_INTEGER, AT(rpg_ai_rate), .min = 0, .max = BITS(17),
-     .help = "Additive increase, in Mb/s."},
-    {"rpg_hai_rate", FIELD_INTEGER, AT(rpg_hai_rate), .min = 0, .max = BITS(17),
-     .help = "Hyper increase, in Mb/s."},
-    {"rpg_max_rate", FIELD_INTEGER, AT(rpg_max_rate), .min = 0, .max = BITS(32),
-     .help = "Highest rate, in Mb/s; 0: that of the link."},
-    {"rpg_min_dec_fac", FIELD_INTEGER, AT(rpg_min_dec_fac), .min = 0, .max = 100,
-     .help = "The least a rate is lowered to, in per cent of itself."},
-    {"rpg_min_rate", FIELD_INTEGER, AT(rpg_min_rate), .min = 1, .max = BITS(17),
-     .help = "Lowest rate, in Mb/s."},
-    {"rpg_gd", FIELD_INTEGER, AT(rpg_gd), .min = 0, .max = BITS(4),
-     .help = "Divisor of alpha at a decrease, as a power of two."},
-    {"rate_to_set_on_first_cnp", FIELD_INTEGER, AT(rate_to_set_on_first_cnp), .min = 0, .max = BITS(32),
-     .help = "Rate after a flow's first CNP, in Mb/s; 0: by alpha as later."},
-    {"dce_tcp_g", FIELD_INTEGER, AT(dce_tcp_g), .min = 0, .max = BITS(10),
-     .help = "Weight of the old alpha, of 1024."},
-    {"dce_tcp_rtt", FIELD_INTEGER, AT(dce_tcp_rtt), .min = 1, .max = BITS(17),
-     .help = "Time between updates of alpha, in microseconds."},
-    {"rate_reduce_monitor_period", FIELD_INTEGER, AT(rate_reduce_monitor_period), .min = 1, .max = BITS(17),
-     .help = "Shortest time between rate decreases, in microseconds."},
-    {"initial_alpha_value", FIELD_INTEGER, AT(initial_alpha_value), .min = 1, .max = BITS(10),
-     .help = "Alpha of a new flow, of 1024."},
-    {0},
-};
-#undef AT
-static const struct table rp_table = {"settings.dcqcn.rp", "DCQCN reaction point (the sender's side).",
-                                      sizeof(struct settings_rp), rp_fields, NULL};
-
-#define AT(member) .offset = offsetof(struct settings_np, member)
-static const struct field np_fields[] = {
-    {"min_time_between_cnps", FIELD_INTEGER, AT(min_time_between_cnps), .min = 0, .max = BITS(17),
-     .help = "Shortest time between CNPs of a flow, in microseconds."},
-    {"cnp_dscp", FIELD_INTEGER, AT(cnp_dscp), .min = 0, .max = 63, .help = "DSCP of CNPs."},
-    {"cnp_802p_prio", FIELD_INTEGER, AT(cnp_802p_prio), .min = 0, .max = 7, .help = "Priority of CNPs."},
-    {"cnp_prio_mode", FIELD_INTEGER, AT(cnp_prio_mode), .min = 0, .max = 1,
-     .help = "0: CNPs have cnp_802p_prio; 1: it is not used (upstream driver only)."},
-    {0},
-};
-#undef AT
-static const struct table np_table = {"settings.dcqcn.np", "DCQCN notification point (the receiver's side).",
-                                      sizeof(struct settings_np), np_fields, NULL};
-
-#define AT(member) .offset = offsetof(struct settings_dcqcn, member)
-static const struct field dcqcn_fields[] = {
-    {"rp", FIELD_OBJECT, AT(rp), .sub = &rp_table, .help = "Reaction point."},
-    {"np", FIELD_OBJECT, AT(np), .sub = &np_table, .help = "Notification point."},
-    {0},
-};
-#undef AT
-const struct table settings_dcqcn_table = {"settings.dcqcn", "DCQCN parameters under mlx5's names.",
-                                           sizeof(struct settings_dcqcn), dcqcn_fields, NULL};
 
 #define AT(member) .offset = offsetof(struct settings_ets, member)
 static const struct field ets_fields[] = {
@@ -225,7 +159,7 @@ static const struct field settings_fields[] = {
      .help = "Priorities with the reaction point (sender) on, where it differs from ecn."},
     {"ecn_np", FIELD_LIST, AT(ecn_np), .item = FIELD_INTEGER, .min = 0, .max = 7,
      .help = "Priorities with the notification point (receiver) on, where it differs from ecn."},
-    {"dcqcn", FIELD_OBJECT, AT(dcqcn), .sub = &settings_dcqcn_table, .help = "DCQCN parameters."},
+    {"dcqcn", FIELD_OBJECT, AT(dcqcn), .sub = &dcqcn_table, .help = "DCQCN parameters."},
     {"rx_ring", FIELD_INTEGER, AT(rx_ring), .min = 0, .max = BITS(32), .help = "Entries of the RX ring."},
     {"tx_ring", FIELD_INTEGER, AT(tx_ring), .min = 0, .max = BITS(32), .help = "Entries of the TX ring."},
     {"rx_coalesce_us", FIELD_INTEGER, AT(rx_coalesce_us), .min = 0, .max = BITS(32),

@@ -6,46 +6,13 @@
 #define LIB_SETTINGS_H
 
 #include "lib/document/table.h"
+#include "lib/roce/dcqcn.h"
 
 enum settings_trust { TRUST_PCP, TRUST_DSCP };
 /* Transmission selection of a traffic class (IEEE 802.1Qaz). */
 enum settings_selection { SELECTION_STRICT, SELECTION_CREDIT, SELECTION_ETS, SELECTION_VENDOR };
 enum settings_red_at { RED_AT_EGRESS, RED_AT_INGRESS };
 enum settings_kind { KIND_DEVICE, KIND_BRIDGE, KIND_ABSENT };
-
-/* DCQCN reaction point: names, units and ranges of mlx5 (MLNX_OFED roce_rp/, upstream debugfs
- * cc_params/rp_*). */
-struct settings_rp {
-    int clamp_tgt_rate;
-    int clamp_tgt_rate_after_time_inc;
-    int64_t rpg_time_reset;             /* us */
-    int64_t rpg_byte_reset;             /* bytes */
-    int64_t rpg_threshold;              /* stages */
-    int64_t rpg_ai_rate;                /* Mb/s */
-    int64_t rpg_hai_rate;               /* Mb/s */
-    int64_t rpg_max_rate;               /* Mb/s, 0: line rate */
-    int64_t rpg_min_dec_fac;            /* % */
-    int64_t rpg_min_rate;               /* Mb/s */
-    int64_t rpg_gd;                     /* log2 */
-    int64_t rate_to_set_on_first_cnp;   /* Mb/s, 0: off */
-    int64_t dce_tcp_g;                  /* of 1024 */
-    int64_t dce_tcp_rtt;                /* us */
-    int64_t rate_reduce_monitor_period; /* us */
-    int64_t initial_alpha_value;        /* of 1024 */
-};
-
-/* DCQCN notification point. */
-struct settings_np {
-    int64_t min_time_between_cnps; /* us */
-    int64_t cnp_dscp;
-    int64_t cnp_802p_prio;
-    int64_t cnp_prio_mode; /* 1: cnp_802p_prio is not used */
-};
-
-struct settings_dcqcn {
-    struct settings_rp rp;
-    struct settings_np np;
-};
 
 /* ETS: how traffic classes share the port. */
 struct settings_ets {
@@ -93,7 +60,7 @@ struct settings {
     struct settings_ets *ets;
     struct list_of ecn;            /* int64_t: priorities with the reaction and notification point on */
     struct list_of ecn_rp, ecn_np; /* int64_t: the same, one of the points alone */
-    struct settings_dcqcn dcqcn;
+    struct dcqcn_values dcqcn;
     int64_t rx_ring, tx_ring;
     int64_t rx_coalesce_us, rx_coalesce_frames;
     int pause_autoneg, rx_pause, tx_pause; /* 802.3x global pause */
@@ -106,6 +73,6 @@ struct settings {
     struct settings_ecn_threshold *ecn_threshold;
 };
 
-extern const struct table settings_table, settings_dcqcn_table;
+extern const struct table settings_table;
 
 #endif

@@ -134,66 +134,21 @@ static int write_ecn(struct device *d, const struct settings *now, const struct 
 
 enum place { OFED, UPSTREAM };
 
-/* One parameter: its names, and where it stands in struct settings. */
-struct parameter {
-    const char *point; /* "rp" or "np" */
-    const char *ofed;  /* also the document's name; NULL: not there */
-    const char *upstream;
-    size_t offset;
-    bool boolean;
-};
-
-#define RP(name, upstream)                                                           \
-    {                                                                                \
-        "rp", #name, "rp_" upstream, offsetof(struct settings, dcqcn.rp.name), false \
-    }
-#define RP_BOOL(name, upstream)                                                     \
-    {                                                                               \
-        "rp", #name, "rp_" upstream, offsetof(struct settings, dcqcn.rp.name), true \
-    }
-#define NP(name, upstream)                                                           \
-    {                                                                                \
-        "np", #name, "np_" upstream, offsetof(struct settings, dcqcn.np.name), false \
-    }
-static const struct parameter parameters[] = {
-    RP_BOOL(clamp_tgt_rate, "clamp_tgt_rate"),
-    RP_BOOL(clamp_tgt_rate_after_time_inc, "clamp_tgt_rate_ati"),
-    RP(rpg_time_reset, "time_reset"),
-    RP(rpg_byte_reset, "byte_reset"),
-    RP(rpg_threshold, "threshold"),
-    RP(rpg_ai_rate, "ai_rate"),
-    RP(rpg_hai_rate, "hai_rate"),
-    RP(rpg_max_rate, "max_rate"),
-    RP(rpg_min_dec_fac, "min_dec_fac"),
-    RP(rpg_min_rate, "min_rate"),
-    RP(rpg_gd, "gd"),
-    RP(rate_to_set_on_first_cnp, "rate_to_set_on_first_cnp"),
-    RP(dce_tcp_g, "dce_tcp_g"),
-    RP(dce_tcp_rtt, "dce_tcp_rtt"),
-    RP(rate_reduce_monitor_period, "rate_reduce_monitor_period"),
-    RP(initial_alpha_value, "initial_alpha_value"),
-    NP(min_time_between_cnps, "min_time_between_cnps"),
-    NP(cnp_dscp, "cnp_dscp"),
-    NP(cnp_802p_prio, "cnp_prio"),
-    /* after the priority: writing that sets the mode to 0 */
-    NP(cnp_prio_mode, "cnp_prio_mode"),
-};
-#define PARAMETERS (sizeof parameters / sizeof parameters[0])
-
 /* NULL when the parameter is not in this place. */
-static char *parameter_path(const struct device *d, const struct parameter *p, enum place place)
+static char *parameter_path(const struct device *d, const struct dcqcn_parameter *p, enum place place)
 {
-    char *path = place == OFED
-                     ? host_path(d->host, "/sys/class/net/%s/ecn/roce_%s/%s", d->name, p->point, p->ofed)
-                     : host_path(d->host, "/sys/kernel/debug/mlx5/%s/cc_params/%s", d->pci, p->upstream);
+    const char *file = place == OFED ? p->ofed : p->upstream;
+    char *path = !file           ? NULL
+                 : place == OFED ? host_path(d->host, "/sys/class/net/%s/ecn/%s", d->name, file)
+                                 : host_path(d->host, "/sys/kernel/debug/mlx5/%s/cc_params/%s", d->pci, file);
     if (path && files_exist(path))
         return path;
     free(path);
     return NULL;
 }
 
-static int read_parameter(const struct device *d, const struct parameter *p, enum place place, json_t *dcqcn,
-                          struct error *e)
+static int read_parameter(const struct device *d, const struct dcqcn_parameter *p, enum place place,
+                          json_t *dcqcn, struct error *e)
 {
     char *path = parameter_path(d, p, place);
     int64_t value;
@@ -202,7 +157,7 @@ static int read_parameter(const struct device *d, const struct parameter *p, enu
     if (read_number(path, &value, e) != 0)
         return -1;
     json_t *point = json_object_get(dcqcn, p->point);
-    json_object_set_new(point, p->ofed, p->boolean ? json_boolean(value != 0) : json_integer(value));
+    json_object_set_new(point, p->name, dcqcn_value_json(p, value));
     return 0;
 }
 
@@ -218,8 +173,8 @@ static enum knob_answer read_dcqcn(struct device *d, json_t *settings, struct te
     }
     enum place where = has_ofed(d) ? OFED : UPSTREAM;
     json_t *dcqcn = json_pack("{s:{},s:{}}", "rp", "np");
-    for (size_t i = 0; i < PARAMETERS; i++)
-        if (read_parameter(d, &parameters[i], where, dcqcn, e) != 0) {
+    for (const struct dcqcn_parameter *p = dcqcn_parameters; p->name; p++)
+        if (read_parameter(d, p, where, dcqcn, e) != 0) {
             json_decref(dcqcn);
             return KNOB_FAILED;
         }
@@ -231,38 +186,25 @@ static enum knob_answer read_dcqcn(struct device *d, json_t *settings, struct te
     return KNOB_READ;
 }
 
-static int64_t value_of(const struct settings *settings, const struct parameter *p)
-{
-    const char *at = (const char *)settings + p->offset;
-    return p->boolean ? *(const int *)(const void *)at : *(const int64_t *)(const void *)at;
-}
-
-static bool is_unset(const struct parameter *p, int64_t value)
-{
-    return p->boolean ? value < 0 : value == FIELD_UNSET;
-}
-
 /* A parameter that this driver does not have cannot be asked for. */
 static int check_dcqcn(struct device *d, const struct settings *now, const struct settings *target,
                        json_t *warnings, struct error *e)
 {
     (void)warnings;
-    for (size_t i = 0; i < PARAMETERS; i++) {
-        const struct parameter *p = &parameters[i];
-        if (!is_unset(p, value_of(target, p)) && is_unset(p, value_of(now, p)))
+    for (const struct dcqcn_parameter *p = dcqcn_parameters; p->name; p++)
+        if (dcqcn_get(&target->dcqcn, p) != FIELD_UNSET && dcqcn_get(&now->dcqcn, p) == FIELD_UNSET)
             return error_set(e, "%s: dcqcn.%s.%s: the driver has no such parameter (looked in %s)", d->name,
-                             p->point, p->ofed, has_ofed(d) ? "MLNX_OFED's sysfs" : "upstream's debugfs");
-    }
+                             p->point, p->name, has_ofed(d) ? "MLNX_OFED's sysfs" : "upstream's debugfs");
     return 0;
 }
 
-static int write_parameter(struct device *d, const struct parameter *p, enum place place, int64_t value,
+static int write_parameter(struct device *d, const struct dcqcn_parameter *p, enum place place, int64_t value,
                            struct error *e)
 {
     char *path = parameter_path(d, p, place);
     char text[24];
     if (!path)
-        return error_set(e, "%s: dcqcn.%s.%s is no longer there", d->name, p->point, p->ofed);
+        return error_set(e, "%s: dcqcn.%s.%s is no longer there", d->name, p->point, p->name);
     snprintf(text, sizeof text, "%lld", (long long)value);
     int result = host_change_file(d->host, path, text, e);
     free(path);
@@ -274,15 +216,14 @@ static int write_dcqcn(struct device *d, const struct settings *now, const struc
 {
     enum place place = has_ofed(d) ? OFED : UPSTREAM;
     bool priority_written = false;
-    for (size_t i = 0; i < PARAMETERS; i++) {
-        const struct parameter *p = &parameters[i];
-        int64_t value = value_of(target, p);
-        bool mode = strcmp(p->ofed, "cnp_prio_mode") == 0;
-        if (is_unset(p, value) || (value == value_of(now, p) && !(mode && priority_written)))
+    for (const struct dcqcn_parameter *p = dcqcn_parameters; p->name; p++) {
+        int64_t value = dcqcn_get(&target->dcqcn, p);
+        bool mode = strcmp(p->name, "cnp_prio_mode") == 0;
+        if (value == FIELD_UNSET || (value == dcqcn_get(&now->dcqcn, p) && !(mode && priority_written)))
             continue;
         if (write_parameter(d, p, place, value, e) != 0)
             return -1;
-        priority_written = priority_written || strcmp(p->ofed, "cnp_802p_prio") == 0;
+        priority_written = priority_written || strcmp(p->name, "cnp_802p_prio") == 0;
     }
     return 0;
 }

@@ -7,7 +7,7 @@ static bool pacing_allows(struct sim *sim, struct host *h, struct queue_pair *qp
     int64_t *next_ps = h->cnp_pacing_of_port ? &h->next_cnp_ps : &qp->next_cnp_ps;
     if (sim->now_ps < *next_ps)
         return false;
-    *next_ps = sim->now_ps + h->settings.np.min_time_between_cnps * SIM_PS_PER_US;
+    *next_ps = sim->now_ps + h->settings.dcqcn.np.min_time_between_cnps * SIM_PS_PER_US;
     return true;
 }
 
@@ -27,7 +27,7 @@ void congestion_marked(struct sim *sim, uint32_t host, uint32_t p)
         return;
     h->counters.np_cnp_sent++;
     uint32_t cnp = packet_take(sim);
-    uint8_t priority = (uint8_t)h->settings.np.cnp_802p_prio;
+    uint8_t priority = (uint8_t)h->settings.dcqcn.np.cnp_802p_prio;
     sim->packets[cnp] = (struct packet){.qp = q,
                                         .bytes = (uint16_t)sim->framing.cnp_bytes,
                                         .kind = PACKET_CNP,

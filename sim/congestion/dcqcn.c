@@ -8,7 +8,7 @@
  * update of the same instant. */
 #define DECREASE_LAG_PS SIM_PS_PER_NS
 
-void dcqcn_params_init(struct dcqcn_params *p, const struct sim_dcqcn_rp *rp, int64_t line_bps)
+void dcqcn_params_init(struct dcqcn_params *p, const struct dcqcn_rp *rp, int64_t line_bps)
 {
     p->line_bps = (double)line_bps;
     p->max_bps = rp->rpg_max_rate > 0 ? fmin(rp->rpg_max_rate * BPS_PER_MBPS, p->line_bps) : p->line_bps;

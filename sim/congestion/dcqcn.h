@@ -27,7 +27,7 @@ struct dcqcn_params {
     uint32_t threshold; /* F */
     bool clamp, clamp_after_timer;
 };
-void dcqcn_params_init(struct dcqcn_params *p, const struct sim_dcqcn_rp *rp, int64_t line_bps);
+void dcqcn_params_init(struct dcqcn_params *p, const struct dcqcn_rp *rp, int64_t line_bps);
 
 struct dcqcn {
     double rate_bps, target_bps, alpha;

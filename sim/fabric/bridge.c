@@ -49,7 +49,7 @@ static bool qdisc_admits(struct sim *sim, const struct bridge *b, struct bridge_
                          struct packet *packet)
 {
     if (!b->config.red.limit_bytes) {
-        bool room = at->backlog_bytes + packet->bytes <= b->config.fifo_bytes;
+        bool room = at->backlog_bytes + packet->bytes <= b->config.physics.fifo_bytes;
         at->fifo_drops += !room;
         return room;
     }
@@ -93,8 +93,8 @@ static void raise_interrupt(struct sim *sim, uint32_t port)
         return;
     b->busy = true;
     b->busy_since_ps = sim->now_ps;
-    b->budget_left = (uint32_t)b->config.budget;
-    event_schedule(&sim->events, b->softirq_event, sim->now_ps + b->config.interrupt_ps);
+    b->budget_left = (uint32_t)b->config.physics.budget;
+    event_schedule(&sim->events, b->softirq_event, sim->now_ps + b->config.physics.interrupt_ps);
 }
 
 static void interrupt_within(struct sim *sim, struct bridge_port *at, int64_t ps)
@@ -111,12 +111,14 @@ static void received_one(struct sim *sim, uint32_t port)
     struct bridge_port *at = &sim->bridge_ports[port];
     if (at->polling)
         return;
-    uint32_t frames = b->config.adaptive ? moderation[at->level].frames : (uint32_t)b->config.coalesce_frames;
+    uint32_t frames = b->config.physics.adaptive ? moderation[at->level].frames
+                                                 : (uint32_t)b->config.physics.coalesce_frames;
     if (++at->received >= frames)
         raise_interrupt(sim, port);
     else if (at->received == 1)
-        interrupt_within(
-            sim, at, b->config.adaptive ? moderation[at->level].us * SIM_PS_PER_US : b->config.coalesce_ps);
+        interrupt_within(sim, at,
+                         b->config.physics.adaptive ? moderation[at->level].us * SIM_PS_PER_US
+                                                    : b->config.physics.coalesce_ps);
 }
 
 /* A frame was sent: likewise. */
@@ -139,7 +141,7 @@ void bridge_interrupt(struct sim *sim, uint32_t port)
 void bridge_receive(struct sim *sim, uint32_t in, uint32_t p)
 {
     struct bridge_port *at = &sim->bridge_ports[in];
-    if (at->ring_count == (uint32_t)bridge_of(sim, in)->config.rx_ring) {
+    if (at->ring_count == (uint32_t)bridge_of(sim, in)->config.physics.rx_ring) {
         at->rx_out_of_buffer++;
         packet_give(sim, p);
         return;
@@ -179,7 +181,7 @@ static void next_port(struct sim *sim, struct bridge *b)
 {
     uint32_t port = b->first_poll;
     struct bridge_port *at = &sim->bridge_ports[port];
-    b->budget_left = (uint32_t)b->config.budget;
+    b->budget_left = (uint32_t)b->config.physics.budget;
     b->first_poll = at->next_poll;
     if (at->ring.head != NONE) {
         at->next_poll = NONE;
@@ -202,12 +204,12 @@ static void go_on(struct sim *sim, struct bridge *b)
     while (b->first_poll != NONE) {
         uint32_t port = b->first_poll;
         struct bridge_port *at = &sim->bridge_ports[port];
-        if (b->budget_left == (uint32_t)b->config.budget)
+        if (b->budget_left == (uint32_t)b->config.physics.budget)
             take_back_sent(sim, port);
         if (at->ring.head != NONE && b->budget_left) {
             b->budget_left--;
             at->found++;
-            event_schedule(&sim->events, b->softirq_event, sim->now_ps + b->config.frame_ps);
+            event_schedule(&sim->events, b->softirq_event, sim->now_ps + b->config.physics.frame_ps);
             b->in_work = port;
             return;
         }
@@ -234,14 +236,8 @@ void bridge_softirq(struct sim *sim, uint32_t index)
 
 void sim_bridge_defaults(struct sim_bridge_config *b)
 {
-    *b = (struct sim_bridge_config){.name = "bridge",
-                                    .rx_ring = 1024,
-                                    .coalesce_ps = 8 * SIM_PS_PER_US,
-                                    .coalesce_frames = 128,
-                                    .adaptive = true,
-                                    .budget = 64,
-                                    .tx_limit_bytes = 1879048192,
-                                    .fifo_bytes = 16 << 20};
+    *b = (struct sim_bridge_config){.name = "bridge"};
+    (void)table_defaults(&physics_forwarding_table, &b->physics);
 }
 
 static const struct sim_counter sums[] = {
@@ -284,12 +280,9 @@ static int build_columns(struct bridge *b)
 
 static int check(const struct sim_bridge_config *c, struct error *e)
 {
-    if (c->rx_ring < 1 || c->coalesce_frames < 1 || c->budget < 1 || c->tx_limit_bytes < 1)
-        return error_set(e, "bridge %s: ring, coalesced frames, budget and transmit limit are at least 1",
-                         c->name);
-    if (c->coalesce_ps < 0 || c->interrupt_ps < 0 || c->frame_ps < 0 || c->fifo_bytes < 0)
-        return error_set(e, "bridge %s: times and sizes cannot be negative", c->name);
-    return 0;
+    char of[120];
+    snprintf(of, sizeof of, "bridge %.80s", c->name);
+    return table_check(&physics_forwarding_table, &c->physics, of, e);
 }
 
 static int build_port(struct sim *sim, const struct bridge *b, uint32_t p, struct error *e)
@@ -299,7 +292,7 @@ static int build_port(struct sim *sim, const struct bridge *b, uint32_t p, struc
     at->interrupt_event = events_add(&sim->events, EVENT_INTERRUPT, p);
     if (at->interrupt_event == EVENT_NONE)
         return error_set(e, "simulator: out of memory");
-    byte_queue_init(&at->device, b->config.tx_limit_bytes);
+    byte_queue_init(&at->device, b->config.physics.tx_limit_bytes);
     if (b->config.red.limit_bytes && red_init(&at->red, &b->config.red, e))
         return error_prefix(e, "bridge %s", b->config.name);
     return 0;

@@ -120,7 +120,7 @@ static uint32_t ecmp_seed(const struct network *n, uint32_t node)
     uint32_t first_switch = n->sim->host_count;
     if (node < first_switch || node >= first_switch + n->config->switch_count)
         return node;
-    uint32_t seed = n->config->switches[node - first_switch].ecmp_seed;
+    uint32_t seed = (uint32_t)n->config->switches[node - first_switch].physics.ecmp_seed;
     return seed ? seed : node;
 }
 

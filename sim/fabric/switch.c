@@ -121,7 +121,7 @@ static inline void enqueue(struct sim *sim, struct fabric_switch *s, uint32_t p)
     unsigned priority = packet->priority, queue = queue_of(priority);
     uint32_t queued = sim->ports[out].queues[queue].bytes;
     if (sim->ports[out].flags & PORT_STORM && sim->switch_ports[out].storm >> priority & 1 &&
-        s->watchdog.action == SIM_WATCHDOG_DROP) {
+        s->watchdog.action == WATCHDOG_DROP) {
         sim->switch_ports[out].watchdog_dropped++;
         release(s, &sim->switch_ports[packet->ingress], priority, packet->bytes);
         packet_give(sim, p);
@@ -284,7 +284,7 @@ static void detect(struct sim *sim, struct fabric_switch *s, uint32_t out, unsig
     at->calm_since_ps[priority] = sim->now_ps;
     at->pauses_seen[priority] = sim->counters[out][priority].rx_pause;
     s->storms++;
-    if (s->watchdog.action == SIM_WATCHDOG_DROP) {
+    if (s->watchdog.action == WATCHDOG_DROP) {
         drop_queue(sim, s, out, priority);
     } else {
         pfc_ignore(sim, out, priority, true);

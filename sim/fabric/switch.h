@@ -40,7 +40,7 @@ struct fabric_switch {
     int32_t tc_weight[SIM_PRIORITIES];
     struct delay_line pipeline; /* admitted, not yet in their queues */
     uint32_t forward_event, watchdog_event;
-    struct sim_watchdog_config watchdog;
+    struct physics_watchdog watchdog;
     uint32_t *ports; /* global index by own index */
     uint32_t port_count;
     int64_t headroom_peak; /* the most that a port's priority had in its headroom */

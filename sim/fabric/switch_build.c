@@ -7,48 +7,30 @@
 
 void sim_switch_defaults(struct sim_switch_config *s)
 {
-    *s = (struct sim_switch_config){
-        .name = "switch",
-        .buffer_bytes = 16 << 20,
-        .reserve_bytes = 4096,
-        .xoff_alpha = 0.125,
-        .xon_offset_bytes = 3072,
-        .headroom_bytes = -1,
-        .pause_quanta = 65535,
-        .pause_refresh_percent = 50,
-        .lossy_alpha = 1,
-        .ecn_mask = 0xff,
-        .prio_to_tc = {0, 1, 2, 3, 4, 5, 6, 7},
-    };
+    *s = (struct sim_switch_config){.ecn_mask = 0xff, .prio_to_tc = {0, 1, 2, 3, 4, 5, 6, 7}};
+    (void)table_defaults(&physics_switch_table, &s->physics);
+}
+
+static const char *name_of(const struct sim_switch_config *c)
+{
+    return c->physics.name ? c->physics.name : "without a name";
 }
 
 static int check(const struct sim_switch_config *c, struct error *e)
 {
-    if (c->buffer_bytes < 1024 || c->buffer_bytes > INT32_MAX)
-        return error_set(e, "switch %s: a buffer of %lld B, wanted 1 KiB to 2 GiB", c->name,
-                         (long long)c->buffer_bytes);
-    if (c->reserve_bytes < 0 || c->xoff_bytes < 0 || c->xon_offset_bytes < 0 || c->headroom_bytes < -1 ||
-        c->headroom_bytes > INT32_MAX || c->latency_ps < 0)
-        return error_set(e, "switch %s: reserve, thresholds, headroom and latency cannot be negative",
-                         c->name);
-    if (!(c->xoff_alpha >= 0 && c->xoff_alpha <= 1024) || !(c->lossy_alpha >= 0 && c->lossy_alpha <= 1024))
-        return error_set(e, "switch %s: a threshold's share of the free buffer is 0 to 1024", c->name);
-    const struct sim_ecn_config *ecn = &c->ecn;
-    if (ecn->kmin_bytes < 0 || (ecn->kmax_bytes && ecn->kmax_bytes < ecn->kmin_bytes) ||
-        !(ecn->pmax >= 0 && ecn->pmax <= 1))
-        return error_set(e, "switch %s: ECN wants 0 <= kmin <= kmax and pmax 0 to 1", c->name);
-    if (c->watchdog.detect_ps < 0 || c->watchdog.restore_ps < 0 ||
-        (c->watchdog.detect_ps && c->watchdog.detect_ps < 4))
-        return error_set(e, "switch %s: the watchdog's times cannot be negative", c->name);
+    char of[120];
+    snprintf(of, sizeof of, "switch %.80s", name_of(c));
+    if (table_check(&physics_switch_table, &c->physics, of, e))
+        return -1;
     for (unsigned i = 0; i < SIM_PRIORITIES; i++)
         if (c->prio_to_tc[i] >= SIM_PRIORITIES || c->tc_weight[i] < 0 || c->tc_weight[i] > 100)
-            return error_set(e, "switch %s: traffic classes are 0 to 7, their weights 0 to 100", c->name);
+            return error_set(e, "%s: traffic classes are 0 to 7, their weights 0 to 100", of);
     return 0;
 }
 
 /* What arrives after XOFF was decided: what is on the wire both ways, a frame that the peer has begun, one of ours that the
  * pause frame waits for, and the pause frame itself. */
-static int64_t headroom_of(const struct sim *sim, const struct sim_switch_config *c, const struct port *port)
+static int64_t headroom_of(const struct sim *sim, const struct physics_switch *c, const struct port *port)
 {
     if (c->headroom_bytes >= 0)
         return c->headroom_bytes;
@@ -60,7 +42,7 @@ static int64_t headroom_of(const struct sim *sim, const struct sim_switch_config
            sim->framing.pfc_bytes;
 }
 
-static void build_ecn(struct port *port, struct switch_port *at, const struct sim_ecn_config *ecn)
+static void build_ecn(struct port *port, struct switch_port *at, const struct physics_ecn *ecn)
 {
     if (!ecn->kmax_bytes) {
         port->kmin = at->kmax = UINT32_MAX;
@@ -70,10 +52,10 @@ static void build_ecn(struct port *port, struct switch_port *at, const struct si
     double kmin = (double)ecn->kmin_bytes * scale, kmax = (double)ecn->kmax_bytes * scale;
     port->kmin = (uint32_t)fmin(kmin, UINT32_MAX);
     at->kmax = (uint32_t)fmin(kmax, UINT32_MAX);
-    at->mark_slope = kmax > kmin ? (uint64_t)(ecn->pmax * 0x1p48 / (kmax - kmin)) : 0;
+    at->mark_slope = kmax > kmin ? (uint64_t)fmin(ecn->pmax * 0x1p48 / (kmax - kmin), 0x1p48) : 0;
 }
 
-static double alpha_of(const struct sim *sim, const struct sim_switch_config *c, int64_t rate_bps)
+static double alpha_of(const struct sim *sim, const struct physics_switch *c, int64_t rate_bps)
 {
     double alpha = c->xoff_alpha;
     if (!c->alpha_follows_rate)
@@ -87,19 +69,24 @@ static double alpha_of(const struct sim *sim, const struct sim_switch_config *c,
     return alpha;
 }
 
-static void build_port(struct sim *sim, struct fabric_switch *s, const struct sim_switch_config *c,
-                       uint32_t p)
+static int build_port(struct sim *sim, struct fabric_switch *s, const struct sim_switch_config *c, uint32_t p,
+                      struct error *e)
 {
     struct port *port = &sim->ports[p];
     struct switch_port *at = &sim->switch_ports[p];
-    at->headroom = (int32_t)headroom_of(sim, c, port);
-    at->xoff_q16 = (uint32_t)(alpha_of(sim, c, port->rate_bps) * 65536);
-    build_ecn(port, at, &c->ecn);
+    int64_t headroom = headroom_of(sim, &c->physics, port);
+    if (c->pfc_mask && headroom > c->physics.buffer_bytes)
+        return error_set(e, "switch %s: a port needs %lld B of headroom, its whole buffer has %lld B",
+                         name_of(c), (long long)headroom, (long long)c->physics.buffer_bytes);
+    at->headroom = (int32_t)(headroom > INT32_MAX ? INT32_MAX : headroom);
+    at->xoff_q16 = (uint32_t)(alpha_of(sim, &c->physics, port->rate_bps) * 65536);
+    build_ecn(port, at, &c->physics.ecn);
     int classes = __builtin_popcount(c->pfc_mask);
-    s->shared_bytes -= classes * (at->headroom + c->reserve_bytes);
-    port->quanta = c->pause_quanta;
-    port->refresh_ps =
-        (int64_t)((double)c->pause_quanta * 512e12 / (double)port->rate_bps * c->pause_refresh_percent / 100);
+    s->shared_bytes -= classes * (at->headroom + c->physics.reserve_bytes);
+    port->quanta = (int32_t)c->physics.pause_quanta;
+    port->refresh_ps = (int64_t)((double)port->quanta * 512e12 / (double)port->rate_bps *
+                                 (double)c->physics.pause_refresh_percent / 100);
+    return 0;
 }
 
 /* A column a sum, and for each port its counters, and for each priority in use its queue. */
@@ -178,17 +165,20 @@ static int build_switch(struct sim *sim, uint32_t index, const struct sim_switch
     if (check(c, e))
         return -1;
     struct fabric_switch *s = &sim->switches[index];
-    *s = (struct fabric_switch){.shared_bytes = c->buffer_bytes,
-                                .reserve_bytes = (int32_t)c->reserve_bytes,
-                                .xon_offset_bytes = (int32_t)c->xon_offset_bytes,
-                                .static_xoff_bytes = c->xoff_bytes,
-                                .lossy_alpha = c->lossy_alpha,
+    const struct physics_switch *physics = &c->physics;
+    *s = (struct fabric_switch){.shared_bytes = physics->buffer_bytes,
+                                .reserve_bytes = (int32_t)physics->reserve_bytes,
+                                .xon_offset_bytes = (int32_t)physics->xon_offset_bytes,
+                                .static_xoff_bytes = physics->xoff_bytes,
+                                .lossy_alpha = physics->lossy_alpha,
                                 .pfc_mask = c->pfc_mask,
-                                .ecn_mask = c->ecn.kmax_bytes ? c->ecn_mask : 0,
-                                .mark_at_enqueue = c->ecn.at_enqueue,
-                                .latency_ps = c->latency_ps,
+                                .ecn_mask = physics->ecn.kmax_bytes ? c->ecn_mask : 0,
+                                .mark_at_enqueue = physics->ecn.at == ECN_AT_ENQUEUE,
+                                .latency_ps = physics->latency_ps,
                                 .pipeline.first = NONE,
-                                .watchdog = c->watchdog};
+                                .watchdog = physics->watchdog};
+    if (s->watchdog.restore_ps == FIELD_UNSET)
+        s->watchdog.restore_ps = s->watchdog.detect_ps;
     bool ets = false;
     for (unsigned i = 0; i < SIM_PRIORITIES; i++) {
         s->prio_to_tc[i] = c->prio_to_tc[i];
@@ -206,12 +196,13 @@ static int build_switch(struct sim *sim, uint32_t index, const struct sim_switch
             continue;
         s->ports[s->port_count++] = p;
         sim->ports[p].flags |= ets ? PORT_ETS : 0;
-        build_port(sim, s, c, p);
+        if (build_port(sim, s, c, p, e))
+            return -1;
     }
     if (s->shared_bytes < 0)
         return error_set(e,
                          "switch %s: reserves and headroom of %u ports need %lld B more than its buffer has",
-                         c->name, s->port_count, (long long)-s->shared_bytes);
+                         name_of(c), s->port_count, (long long)-s->shared_bytes);
     s->forward_event = events_add(&sim->events, EVENT_FORWARD, index);
     s->watchdog_event = events_add(&sim->events, EVENT_WATCHDOG, index);
     if (build_columns(s) || s->forward_event == EVENT_NONE || s->watchdog_event == EVENT_NONE)

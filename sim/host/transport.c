@@ -252,7 +252,7 @@ void qp_start(struct sim *sim, uint32_t f)
 
 static int64_t turn_around_ps(struct sim *sim, uint32_t host)
 {
-    const struct sim_software_config *s = &sim->hosts[host].software;
+    const struct physics_software *s = &sim->hosts[host].software;
     double ps = (double)(s->poll_ps + s->post_ps);
     if (s->jitter_ps)
         ps += random_exponential(&sim->random, (double)s->jitter_ps);

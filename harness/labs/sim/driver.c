@@ -3,7 +3,7 @@
 #include "harness/labs/sim/topology.h"
 #include "lib/clock.h"
 #include "lib/histogram.h"
-#include "lib/formats/lab_sim.h"
+#include "lib/physics/host.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,7 +14,7 @@ static const char *role_name(const struct sim_lab *lab, size_t role)
     return scenario_role(&lab->run->cell->scenario, role);
 }
 
-static const struct lab_sim_host *host_of(const struct sim_lab *lab, size_t role)
+static const struct physics_host *host_of(const struct sim_lab *lab, size_t role)
 {
     return lab_sim_host_at(&lab->run->cell->lab, lab->setup.node_of_role[role].index);
 }
@@ -104,7 +104,7 @@ static int sim_lab_describe(void *state, size_t role, struct host_description *o
     *out = (struct host_description){.capabilities = capabilities_of(lab, role), .facts = json_object()};
     json_object_set_new(out->facts, "simulated", json_true());
     if (is_host(lab, role)) {
-        const struct lab_sim_host *host = host_of(lab, role);
+        const struct physics_host *host = host_of(lab, role);
         out->name = strdup(host->name);
         out->address = host->nic.address ? strdup(host->nic.address) : NULL;
         if (host->nic.model)

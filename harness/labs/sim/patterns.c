@@ -44,7 +44,7 @@ static int64_t link_rate(const struct sim_setup *setup, uint32_t host)
 }
 
 static void take_common(const struct cell *cell, const struct scenario_traffic *t,
-                        const struct lab_sim_host *host, struct sim_flow_config *flow)
+                        const struct physics_host *host, struct sim_flow_config *flow)
 {
     const struct scenario_phases *phases = &cell->scenario.phases;
     int64_t end_ns = phases->warmup_ns + phases->measure_ns;
@@ -53,8 +53,7 @@ static void take_common(const struct cell *cell, const struct scenario_traffic *
     flow->message_bytes = t->message_bytes;
     flow->depth = (int32_t)t->depth;
     flow->priority = (int32_t)t->priority;
-    if (host->nic.payload_bytes != FIELD_UNSET)
-        flow->payload_bytes = host->nic.payload_bytes;
+    flow->payload_bytes = host->nic.payload_bytes;
     flow->start_ps = t->start_ns * PS_PER_NS;
     flow->stop_ps = (t->stop_ns != FIELD_UNSET && t->stop_ns < end_ns ? t->stop_ns : end_ns) * PS_PER_NS;
 }
@@ -63,7 +62,7 @@ static void take_workload(const struct cell *cell, const struct scenario_traffic
                           const struct sim_setup *setup, const uint32_t *from, const uint32_t *to,
                           struct sim_workload_config *w)
 {
-    const struct lab_sim_host *hosts = cell->lab.hosts.items;
+    const struct physics_host *hosts = cell->lab.hosts.items;
     bool poisson = t->pattern == PATTERN_POISSON;
     *w = (struct sim_workload_config){.pattern = patterns[t->pattern],
                                       .from = from,

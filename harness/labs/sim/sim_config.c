@@ -2,8 +2,10 @@
 #include "harness/preflight/ecn.h"
 #include "harness/labs/sim/sim_setup.h"
 #include "lib/clock.h"
-#include "lib/formats/lab_sim.h"
+#include "lib/physics/host.h"
+#include "lib/physics/fabric.h"
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,154 +17,19 @@ static void take(int64_t *to, int64_t from)
         *to = from;
 }
 
-static void take32(int32_t *to, int64_t from)
-{
-    if (from != FIELD_UNSET)
-        *to = (int32_t)(from > INT32_MAX ? INT32_MAX : from);
-}
-
-static void take_bool(bool *to, int from)
-{
-    if (from >= 0)
-        *to = from;
-}
-
-static void take_number(double *to, double from)
-{
-    if (!isnan(from))
-        *to = from;
-}
-
-static void take_rate(int64_t *bytes_per_s, int64_t bps)
-{
-    if (bps != FIELD_UNSET)
-        *bytes_per_s = bps / 8;
-}
-
 /* ---- hosts */
 
-static void take_nic(struct sim_nic_config *to, const struct lab_sim_nic *from)
-{
-    take(&to->messages_per_s, from->messages_per_s);
-    take(&to->tx_latency_ps, from->tx_latency_ps);
-    take(&to->rx_latency_ps, from->rx_latency_ps);
-    take(&to->tx_buffer_bytes, from->tx_buffer_bytes);
-    take(&to->port_buffer_bytes, from->port_buffer_bytes);
-    take32(&to->cell_bytes, from->cell_bytes);
-    take32(&to->max_mtu_bytes, from->max_mtu_bytes);
-    take32(&to->pause_quanta, from->pause_quanta);
-    take32(&to->pause_refresh_percent, from->pause_refresh_percent);
-    take32(&to->ack_every_packets, from->ack_every_packets);
-    take_bool(&to->ack_coalescing, from->ack_coalescing);
-    take_bool(&to->ack_unpaused, from->ack_unpaused);
-    take(&to->ack_timeout_ps, from->ack_timeout_ps);
-    take32(&to->max_reads, from->max_reads);
-    take_bool(&to->congestion_on_ack, from->congestion_on_ack);
-    take_bool(&to->gap_held, from->gap_held);
-    if (from->cnp_pacing >= 0)
-        to->cnp_pacing_of_port = from->cnp_pacing == PACING_PORT;
-}
-
-static void take_pcie(struct sim_pcie_config *to, const struct lab_sim_pcie *from)
-{
-    take32(&to->generation, from->generation);
-    take32(&to->lanes, from->lanes);
-    take32(&to->max_payload_bytes, from->max_payload_bytes);
-    take32(&to->max_read_request_bytes, from->max_read_request_bytes);
-    take32(&to->completion_bytes, from->completion_bytes);
-    take32(&to->tags, from->tags);
-    take32(&to->posted_header_credits, from->posted_header_credits);
-    take32(&to->posted_data_credits, from->posted_data_credits);
-    take(&to->latency_ps, from->latency_ps);
-}
-
-static void take_memory(struct sim_memory_config *to, const struct lab_sim_memory *from)
-{
-    take_rate(&to->write_bytes_per_s, from->write_bps);
-    take_rate(&to->read_bytes_per_s, from->read_bps);
-    take(&to->write_access_ps, from->write_access_ps);
-    take(&to->read_access_ps, from->read_access_ps);
-    take(&to->write_latency_ps, from->write_latency_ps);
-    take(&to->read_latency_ps, from->read_latency_ps);
-    take32(&to->banks, from->banks);
-    take32(&to->interleave_bytes, from->interleave_bytes);
-    take(&to->bank_ps, from->bank_ps);
-    take(&to->sector_ps, from->sector_ps);
-    take_number(&to->stalls_per_s, from->stalls_per_s);
-    take(&to->stall_mean_ps, from->stall_mean_ps);
-    take(&to->stall_window_ps, from->stall_window_ps);
-    take32(&to->device_write_bytes, from->device_write_bytes);
-    take32(&to->device_read_bytes, from->device_read_bytes);
-    take32(&to->device_completion_bytes, from->device_completion_bytes);
-    take32(&to->device_request_header_bytes, from->device_request_header_bytes);
-    take32(&to->device_completion_header_bytes, from->device_completion_header_bytes);
-}
-
-static void take_software(struct sim_software_config *to, const struct lab_sim_software *from)
-{
-    take(&to->post_ps, from->post_ps);
-    take(&to->poll_ps, from->poll_ps);
-    take(&to->jitter_ps, from->jitter_ps);
-    take_number(&to->spikes_per_turn, from->spikes_per_turn);
-    take(&to->spike_ps, from->spike_ps);
-    take(&to->spike_floor_ps, from->spike_floor_ps);
-}
-
-static void take_rp(struct sim_dcqcn_rp *to, const struct settings_rp *from)
-{
-    if (from->clamp_tgt_rate >= 0)
-        to->clamp_tgt_rate = from->clamp_tgt_rate;
-    if (from->clamp_tgt_rate_after_time_inc >= 0)
-        to->clamp_tgt_rate_after_time_inc = from->clamp_tgt_rate_after_time_inc;
-    take32(&to->rpg_time_reset, from->rpg_time_reset);
-    take32(&to->rpg_byte_reset, from->rpg_byte_reset);
-    take32(&to->rpg_threshold, from->rpg_threshold);
-    take32(&to->rpg_ai_rate, from->rpg_ai_rate);
-    take32(&to->rpg_hai_rate, from->rpg_hai_rate);
-    take32(&to->rpg_max_rate, from->rpg_max_rate);
-    take32(&to->rpg_min_dec_fac, from->rpg_min_dec_fac);
-    take32(&to->rpg_min_rate, from->rpg_min_rate);
-    take32(&to->rpg_gd, from->rpg_gd);
-    take32(&to->rate_to_set_on_first_cnp, from->rate_to_set_on_first_cnp);
-    take32(&to->dce_tcp_g, from->dce_tcp_g);
-    take32(&to->dce_tcp_rtt, from->dce_tcp_rtt);
-    take32(&to->rate_reduce_monitor_period, from->rate_reduce_monitor_period);
-    take32(&to->initial_alpha_value, from->initial_alpha_value);
-}
-
-static void take_dcqcn(struct sim_settings *to, const struct settings_dcqcn *from)
-{
-    take_rp(&to->rp, &from->rp);
-    take32(&to->np.min_time_between_cnps, from->np.min_time_between_cnps);
-    take32(&to->np.cnp_dscp, from->np.cnp_dscp);
-    take32(&to->np.cnp_802p_prio, from->np.cnp_802p_prio);
-}
-
-static void take_host(struct sim_host_config *to, const struct lab_sim_host *from)
+static void take_host(struct sim_host_config *to, const struct physics_host *from)
 {
     sim_host_defaults(to);
     to->name = from->name;
-    take_nic(&to->nic, &from->nic);
-    take_pcie(&to->pcie, &from->pcie);
-    take_memory(&to->memories[SIM_MEMORY_HOST], &from->memory);
+    to->nic = from->nic;
+    to->pcie = from->pcie;
+    to->memories[SIM_MEMORY_HOST] = from->memory;
     if (from->gpu)
-        take_memory(&to->memories[SIM_MEMORY_GPU], from->gpu);
-    take_software(&to->software, &from->software);
-    sim_settings_defaults(&to->settings, to->nic.port_buffer_bytes);
-    take_dcqcn(&to->settings, &from->nic.dcqcn);
-    take32(&to->settings.rp.rpg_byte_reset, from->nic.byte_reset_bytes);
-}
-
-static void take_framing(struct sim_framing *to, const struct lab_sim_framing *from)
-{
-    take32(&to->gap_bytes, from->gap_bytes);
-    take32(&to->data_bytes, from->data_bytes);
-    take32(&to->reth_bytes, from->reth_bytes);
-    take32(&to->aeth_bytes, from->aeth_bytes);
-    take32(&to->ack_bytes, from->ack_bytes);
-    take32(&to->cnp_bytes, from->cnp_bytes);
-    take32(&to->pfc_bytes, from->pfc_bytes);
-    take32(&to->minimum_bytes, from->minimum_bytes);
+        to->memories[SIM_MEMORY_GPU] = *from->gpu;
+    to->software = from->software;
+    sim_settings_defaults(&to->settings, &from->nic);
 }
 
 /* ---- settings */
@@ -192,7 +59,7 @@ void sim_setup_settings(const struct settings *from, struct sim_settings *to)
     take_mask(&to->ecn_np_mask, &from->ecn);
     take_mask(&to->ecn_rp_mask, &from->ecn_rp);
     take_mask(&to->ecn_np_mask, &from->ecn_np);
-    take_dcqcn(to, &from->dcqcn);
+    dcqcn_merge(&to->dcqcn, &from->dcqcn);
 }
 
 static json_t *mask_json(uint8_t mask)
@@ -202,34 +69,6 @@ static json_t *mask_json(uint8_t mask)
         if (mask & (1u << p))
             json_array_append_new(list, json_integer(p));
     return list;
-}
-
-static json_t *rp_json(const struct sim_dcqcn_rp *rp)
-{
-    const struct {
-        const char *name;
-        int32_t value;
-    } all[] = {{"rpg_time_reset", rp->rpg_time_reset},
-               {"rpg_byte_reset", rp->rpg_byte_reset},
-               {"rpg_threshold", rp->rpg_threshold},
-               {"rpg_ai_rate", rp->rpg_ai_rate},
-               {"rpg_hai_rate", rp->rpg_hai_rate},
-               {"rpg_max_rate", rp->rpg_max_rate},
-               {"rpg_min_dec_fac", rp->rpg_min_dec_fac},
-               {"rpg_min_rate", rp->rpg_min_rate},
-               {"rpg_gd", rp->rpg_gd},
-               {"rate_to_set_on_first_cnp", rp->rate_to_set_on_first_cnp},
-               {"dce_tcp_g", rp->dce_tcp_g},
-               {"dce_tcp_rtt", rp->dce_tcp_rtt},
-               {"rate_reduce_monitor_period", rp->rate_reduce_monitor_period},
-               {"initial_alpha_value", rp->initial_alpha_value}};
-    json_t *json = json_object();
-    json_object_set_new(json, "clamp_tgt_rate", json_boolean(rp->clamp_tgt_rate));
-    json_object_set_new(json, "clamp_tgt_rate_after_time_inc",
-                        json_boolean(rp->clamp_tgt_rate_after_time_inc));
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        json_object_set_new(json, all[i].name, json_integer(all[i].value));
-    return json;
 }
 
 json_t *sim_setup_settings_json(const struct sim_settings *s)
@@ -243,12 +82,10 @@ json_t *sim_setup_settings_json(const struct sim_settings *s)
     }
     for (int b = 0; b < SIM_BUFFERS; b++)
         json_array_append_new(buffers, json_integer(s->buffer_bytes[b]));
-    return json_pack("{s:I,s:o,s:o,s:o,s:s,s:o,s:{s:o,s:{s:i,s:i,s:i}}}", "mtu", (json_int_t)s->mtu_bytes,
-                     "pfc", mask_json(s->pfc_mask), "prio_to_buffer", prio_to_buffer, "buffer_bytes", buffers,
+    return json_pack("{s:I,s:o,s:o,s:o,s:s,s:o,s:o}", "mtu", (json_int_t)s->mtu_bytes, "pfc",
+                     mask_json(s->pfc_mask), "prio_to_buffer", prio_to_buffer, "buffer_bytes", buffers,
                      "cable", units_format(UNIT_LENGTH_MM, s->cable_mm, cable, sizeof cable), "ecn",
-                     mask_json(s->ecn_rp_mask), "dcqcn", "rp", rp_json(&s->rp), "np", "min_time_between_cnps",
-                     s->np.min_time_between_cnps, "cnp_dscp", s->np.cnp_dscp, "cnp_802p_prio",
-                     s->np.cnp_802p_prio);
+                     mask_json(s->ecn_rp_mask), "dcqcn", dcqcn_simulated_json(&s->dcqcn));
 }
 
 /* ---- links and flows */
@@ -256,8 +93,8 @@ json_t *sim_setup_settings_json(const struct sim_settings *s)
 /* Name -> kind and index, for as many nodes as a lab may have. */
 static json_t *index_nodes(const struct lab *lab)
 {
-    const struct lab_sim_host *hosts = lab->hosts.items;
-    const struct lab_sim_switch *switches = lab->switches.items;
+    const struct physics_host *hosts = lab->hosts.items;
+    const struct physics_switch *switches = lab->switches.items;
     json_t *index = json_object();
     for (size_t i = 0; i < lab->hosts.count; i++)
         json_object_set_new(index, hosts[i].name, json_integer((json_int_t)i));
@@ -304,7 +141,7 @@ static void take_flow(const struct cell *cell, const struct scenario_flow *from,
 {
     static const enum sim_operation operations[] = {
         [OP_WRITE] = SIM_WRITE, [OP_WRITE_IMM] = SIM_WRITE, [OP_READ] = SIM_READ, [OP_SEND] = SIM_SEND};
-    const struct lab_sim_host *hosts = cell->lab.hosts.items;
+    const struct physics_host *hosts = cell->lab.hosts.items;
     const struct scenario_phases *phases = &cell->scenario.phases;
     int64_t end_ns = phases->warmup_ns + phases->measure_ns;
     sim_flow_defaults(to);
@@ -317,9 +154,8 @@ static void take_flow(const struct cell *cell, const struct scenario_flow *from,
     to->message_bytes = from->message_bytes;
     to->queue_pairs = (int32_t)from->queue_pairs;
     to->depth = from->mode == MODE_LATENCY ? 1 : (int32_t)from->depth;
-    take32(&to->inline_bytes, hosts[ends[0]].nic.inline_bytes);
-    if (hosts[ends[0]].nic.payload_bytes != FIELD_UNSET)
-        to->payload_bytes = hosts[ends[0]].nic.payload_bytes;
+    to->inline_bytes = hosts[ends[0]].nic.inline_bytes;
+    to->payload_bytes = hosts[ends[0]].nic.payload_bytes;
     to->priority = (int32_t)from->priority;
     to->ect = ecn_capable(ecn_traffic_class(&cell->scenario, from)) ? SIM_ECT_ALWAYS : SIM_ECT_NEVER;
     to->start_ps = from->start_ns * PS_PER_NS;
@@ -427,8 +263,8 @@ static int take_roles(const struct cell *cell, struct sim_setup *setup, struct e
 
 const char *sim_setup_node_name(const struct cell *cell, const struct sim_setup *setup, struct sim_node node)
 {
-    const struct lab_sim_host *hosts = cell->lab.hosts.items;
-    const struct lab_sim_switch *switches = cell->lab.switches.items;
+    const struct physics_host *hosts = cell->lab.hosts.items;
+    const struct physics_switch *switches = cell->lab.switches.items;
     if (node.kind == SIM_HOST)
         return hosts[node.index].name;
     for (size_t i = 0; i < cell->lab.switches.count; i++)
@@ -461,11 +297,11 @@ static int allocate(const struct cell *cell, struct sim_setup *setup, struct err
 
 static void take_lab(const struct lab *lab, struct sim_setup *setup)
 {
-    const struct lab_sim_host *hosts = lab->hosts.items;
+    const struct physics_host *hosts = lab->hosts.items;
     setup->config.truncate_to_ns = lab->truncate_to_ns == 1;
     setup->config.udp_destination_port = (uint16_t)lab->udp_port;
     if (lab->framing)
-        take_framing(&setup->config.framing, lab->framing);
+        setup->config.framing = *lab->framing;
     for (size_t i = 0; i < lab->hosts.count; i++)
         take_host(&setup->hosts[i], &hosts[i]);
     sim_setup_take_switches(lab, setup);

@@ -3,7 +3,6 @@
 #define HARNESS_SIM_SETUP_H
 
 #include "harness/labs/sim/sim_config.h"
-#include "lib/formats/lab_sim.h"
 
 /* sim_config.c: the host that plays a role; `roles` maps names to indices, `of` begins the sentence. */
 int sim_setup_host(const struct cell *cell, const struct sim_setup *setup, const json_t *roles,

@@ -1,7 +1,7 @@
 /* Scenarios, settings and labs: parsing, defaults, references, patterns of roles, helper topologies; paths into documents. */
 #include "harness/plan/paths.h"
 #include "lib/formats/lab.h"
-#include "lib/formats/lab_sim.h"
+#include "lib/physics/host.h"
 #include "lib/formats/scenario.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -93,7 +93,7 @@ static void expect_topology(const char *topology, size_t hosts, size_t switches,
     assert_int_equal(lab.hosts.count, hosts);
     assert_int_equal(lab.switches.count, switches);
     assert_int_equal(lab.links.count, links);
-    const struct lab_sim_host *host = lab_sim_host_at(&lab, 0);
+    const struct physics_host *host = lab_sim_host_at(&lab, 0);
     const struct lab_link *link = lab_link_at(&lab, 0);
     assert_int_equal(host->nic.messages_per_s, 1000000);
     assert_int_equal(link->rate_bps, 100000000000);

@@ -131,7 +131,7 @@ static inline void fixture_hpcc(struct fixture *f, bool ecn)
     f->config.truncate_to_ns = true;
     f->config.udp_destination_port = 100;
     f->config.framing =
-        (struct sim_framing){.data_bytes = 48, .ack_bytes = 60, .cnp_bytes = 60, .pfc_bytes = 43};
+        (struct physics_framing){.data_bytes = 48, .ack_bytes = 60, .cnp_bytes = 60, .pfc_bytes = 43};
     for (size_t i = 0; i < f->config.host_count; i++) {
         struct sim_host_config *h = &f->hosts[i];
         h->nic.ack_every_packets = 1;
@@ -141,22 +141,22 @@ static inline void fixture_hpcc(struct fixture *f, bool ecn)
         h->nic.pause_quanta = 0;
         h->nic.ack_timeout_ps = SIM_PS_PER_S;
         h->settings.ecn_rp_mask = h->settings.ecn_np_mask = ecn ? 1u << LOSSLESS : 0;
-        h->settings.rp.rpg_byte_reset = 0;
-        h->settings.rp.rpg_ai_rate = (int32_t)(20 * scale);
-        h->settings.rp.rpg_hai_rate = (int32_t)(200 * scale);
-        h->settings.rp.rpg_min_rate = 1000;
-        h->settings.rp.dce_tcp_g = 1020;
+        h->settings.dcqcn.rp.rpg_byte_reset = 0;
+        h->settings.dcqcn.rp.rpg_ai_rate = (int32_t)(20 * scale);
+        h->settings.dcqcn.rp.rpg_hai_rate = (int32_t)(200 * scale);
+        h->settings.dcqcn.rp.rpg_min_rate = 1000;
+        h->settings.dcqcn.rp.dce_tcp_g = 1020;
     }
     for (size_t i = 0; i < f->config.switch_count; i++) {
         struct sim_switch_config *s = &f->switches[i];
-        s->buffer_bytes = (int64_t)((32 << 20) * scale);
-        s->pause_quanta = 0;
-        s->headroom_delays = 3;
-        s->alpha_follows_rate = true;
-        s->ecn = (struct sim_ecn_config){.kmin_bytes = 400000,
-                                         .kmax_bytes = ecn ? 1600000 : 0,
-                                         .pmax = 0.2,
-                                         .reference_bps = INT64_C(100000000000)};
+        s->physics.buffer_bytes = (int64_t)((32 << 20) * scale);
+        s->physics.pause_quanta = 0;
+        s->physics.headroom_delays = 3;
+        s->physics.alpha_follows_rate = true;
+        s->physics.ecn = (struct physics_ecn){.kmin_bytes = 400000,
+                                              .kmax_bytes = ecn ? 1600000 : 0,
+                                              .pmax = 0.2,
+                                              .reference_bps = INT64_C(100000000000)};
     }
 }
 

@@ -7,14 +7,14 @@
 #define US       SIM_PS_PER_US
 #define LINE_BPS 100e9
 
-static struct sim_dcqcn_rp defaults(void)
+static struct dcqcn_rp defaults(void)
 {
     struct sim_settings s;
     sim_settings_defaults(&s, 0);
     return s.rp;
 }
 
-static struct dcqcn_params params_of(const struct sim_dcqcn_rp *rp)
+static struct dcqcn_params params_of(const struct dcqcn_rp *rp)
 {
     struct dcqcn_params p;
     dcqcn_params_init(&p, rp, (int64_t)LINE_BPS);
@@ -109,7 +109,7 @@ static void assert_near(double a, double b)
 }
 
 /* CNPs and packets at random times; both machines must agree whenever a packet looks. */
-static void compare(struct sim_dcqcn_rp rp, uint64_t seed)
+static void compare(struct dcqcn_rp rp, uint64_t seed)
 {
     struct dcqcn_params p = params_of(&rp);
     struct clocks c = {.rate = p.max_bps, .target = p.max_bps, .bytes_left = p.byte_reset};
@@ -141,7 +141,7 @@ static void compare(struct sim_dcqcn_rp rp, uint64_t seed)
 static void same_as_ticking(void **state)
 {
     (void)state;
-    struct sim_dcqcn_rp rp = defaults();
+    struct dcqcn_rp rp = defaults();
     compare(rp, 1);
     rp.rpg_byte_reset = 0;
     compare(rp, 2);
@@ -167,7 +167,7 @@ static void same_as_ticking(void **state)
 static void first_cnp_halves(void **state)
 {
     (void)state;
-    struct sim_dcqcn_rp rp = defaults();
+    struct dcqcn_rp rp = defaults();
     struct dcqcn_params p = params_of(&rp);
     struct dcqcn d;
     dcqcn_init(&d, &p);
@@ -185,7 +185,7 @@ static void first_cnp_halves(void **state)
 static void one_decrease_a_period(void **state)
 {
     (void)state;
-    struct sim_dcqcn_rp rp = defaults();
+    struct dcqcn_rp rp = defaults();
     struct dcqcn_params p = params_of(&rp);
     struct dcqcn d;
     dcqcn_init(&d, &p);
@@ -198,7 +198,7 @@ static void one_decrease_a_period(void **state)
 static void recovery_in_stages(void **state)
 {
     (void)state;
-    struct sim_dcqcn_rp rp = defaults();
+    struct dcqcn_rp rp = defaults();
     rp.rpg_byte_reset = 0;
     rp.rpg_threshold = 2;
     struct dcqcn_params p = params_of(&rp);
@@ -223,7 +223,7 @@ static void recovery_in_stages(void **state)
 static void limits_hold(void **state)
 {
     (void)state;
-    struct sim_dcqcn_rp rp = defaults();
+    struct dcqcn_rp rp = defaults();
     rp.rpg_min_rate = 5000;
     rp.rpg_max_rate = 40000;
     struct dcqcn_params p = params_of(&rp);

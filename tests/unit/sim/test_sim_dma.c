@@ -130,7 +130,7 @@ static void reads_and_writes_share(void **state)
     init_fast_wire(&t);
     for (int i = 0; i < 2; i++)
         t.hosts[i].pcie.lanes = 16;
-    struct sim_memory_config *m = &t.hosts[1].memories[SIM_MEMORY_GPU];
+    struct physics_memory *m = &t.hosts[1].memories[SIM_MEMORY_GPU];
     m->write_bytes_per_s = m->read_bytes_per_s = INT64_C(4000000000);
     two_hosts_flow(&t, 0)->to_memory = SIM_MEMORY_GPU;
     two_hosts_flow(&t, 1)->from_memory = SIM_MEMORY_GPU;
@@ -207,7 +207,7 @@ static void latency_adds_up(void **state)
         t.hosts[i].nic.rx_latency_ps = 200000;
         t.hosts[i].pcie.latency_ps = 150000;
         t.hosts[i].memories[SIM_MEMORY_HOST].write_latency_ps = 90000;
-        t.hosts[i].software = (struct sim_software_config){.post_ps = 70000, .poll_ps = 40000};
+        t.hosts[i].software = (struct physics_software){.post_ps = 70000, .poll_ps = 40000};
     }
     struct sim_flow_config *f = two_hosts_flow(&t, 0);
     f->mode = SIM_PING_PONG;

@@ -34,12 +34,12 @@ static void dynamic_thresholds_share(void **state)
     struct fixture f;
     open_star(&f, 9, GBPS(100));
     incast(&f, 8);
-    f.switches[0].xoff_alpha = 0.5;
+    f.switches[0].physics.xoff_alpha = 0.5;
     struct sim *sim = fixture_start(&f);
     fixture_run(sim, 2 * MS);
     const struct sim_switch_config *s = &f.switches[0];
     double headroom = 2 * 12500 + 2 * (9216 + 100) + 2 * 20 + 64;
-    double shared = (double)s->buffer_bytes - 9 * (headroom + (double)s->reserve_bytes);
+    double shared = (double)s->physics.buffer_bytes - 9 * (headroom + (double)s->physics.reserve_bytes);
     double expected = 8 * (0.5 * shared / (1 + 8 * 0.5));
     double peak = (double)counter_of(sim, true, 0, "shared_peak_bytes");
     if (fabs(peak / expected - 1) > 0.002)
@@ -55,7 +55,7 @@ static void static_threshold_holds(void **state)
     struct fixture f;
     open_star(&f, 5, GBPS(100));
     incast(&f, 4);
-    f.switches[0].xoff_bytes = 100000;
+    f.switches[0].physics.xoff_bytes = 100000;
     struct sim *sim = fixture_start(&f);
     fixture_run(sim, 2 * MS);
     int64_t peak = counter_of(sim, true, 0, "shared_peak_bytes");
@@ -70,7 +70,7 @@ static int64_t discards_with_headroom(int64_t headroom_bytes)
     struct fixture f;
     open_star(&f, 9, GBPS(100));
     incast(&f, 8);
-    f.switches[0].headroom_bytes = headroom_bytes;
+    f.switches[0].physics.headroom_bytes = headroom_bytes;
     struct sim *sim = fixture_start(&f);
     fixture_run(sim, 2 * MS);
     int64_t discards = counter_of(sim, true, 0, "buffer_discards");
@@ -96,12 +96,12 @@ static void lossy_queue_is_bounded(void **state)
     open_star(&f, 3, GBPS(100));
     fixture_flow(&f, 0, 2, 0)->priority = 1;
     fixture_flow(&f, 1, 2, 0)->priority = 1;
-    f.switches[0].lossy_alpha = 0.25;
+    f.switches[0].physics.lossy_alpha = 0.25;
     f.hosts[0].nic.ack_timeout_ps = f.hosts[1].nic.ack_timeout_ps = 200 * US;
     struct sim *sim = fixture_start(&f);
     fixture_run(sim, 3 * MS);
     assert_true(counter_of(sim, true, 0, "buffer_discards") > 0);
-    assert_true(sim_switch_queue_peak_bytes(sim, 0, 2, 1) < f.switches[0].buffer_bytes / 5 + 2000);
+    assert_true(sim_switch_queue_peak_bytes(sim, 0, 2, 1) < f.switches[0].physics.buffer_bytes / 5 + 2000);
     assert_int_equal(hosts_counter(&f, sim, "rx_prio3_pause"), 0);
     sim_free(sim);
     fixture_close(&f);
@@ -142,9 +142,9 @@ static void marks_by_queue(void **state)
         fixture_flow(&f, 1, 2, 300000);
         for (int h = 0; h < 3; h++) {
             f.hosts[h].settings.ecn_np_mask = 1u << LOSSLESS; /* senders do not react */
-            f.hosts[h].settings.np.min_time_between_cnps = 0;
+            f.hosts[h].settings.dcqcn.np.min_time_between_cnps = 0;
         }
-        f.switches[0].ecn = (struct sim_ecn_config){
+        f.switches[0].physics.ecn = (struct physics_ecn){
             .kmin_bytes = 100000, .kmax_bytes = 200000, .pmax = 0.2, .at_enqueue = at_enqueue};
         struct sim *sim = fixture_start(&f);
         fixture_run(sim, MS);
@@ -172,10 +172,10 @@ static void cnps_are_paced(void **state)
         fixture_flow(&f, 1, 2, 0);
         for (int h = 0; h < 3; h++) {
             f.hosts[h].settings.ecn_np_mask = 1u << LOSSLESS;
-            f.hosts[h].settings.np.min_time_between_cnps = i ? 10 : 0;
-            f.hosts[h].nic.cnp_pacing_of_port = i == 2;
+            f.hosts[h].settings.dcqcn.np.min_time_between_cnps = i ? 10 : 0;
+            f.hosts[h].nic.cnp_pacing = i == 2 ? PACING_PORT : PACING_QUEUE_PAIR;
         }
-        f.switches[0].ecn = (struct sim_ecn_config){.kmin_bytes = 1, .kmax_bytes = 1, .pmax = 1};
+        f.switches[0].physics.ecn = (struct physics_ecn){.kmin_bytes = 1, .kmax_bytes = 1, .pmax = 1};
         struct sim *sim = fixture_start(&f);
         fixture_run(sim, MS);
         sent[i] = counter_of(sim, false, 2, "np_cnp_sent");
@@ -235,7 +235,7 @@ static void latency_adds_up(void **state)
         struct sim_flow_stats stats;
         open_star(&f, 2, GBPS(100));
         fixture_flow(&f, 0, 1, 5000);
-        f.switches[0].latency_ps = i * 700 * SIM_PS_PER_NS;
+        f.switches[0].physics.latency_ps = i * 700 * SIM_PS_PER_NS;
         struct sim *sim = fixture_start(&f);
         fixture_run(sim, MS);
         sim_flow_stats(sim, 0, &stats);
@@ -250,7 +250,7 @@ static void latency_adds_up(void **state)
 
 /* Host 2 pauses its port from 1 to 3 ms; hosts 0 and 1 send to it, and host 0 to host 3 as well. */
 static void open_storm(struct fixture *f, struct sim_storm_config *storm, int64_t detect_ps,
-                       enum sim_watchdog_action action)
+                       enum physics_watchdog_action action)
 {
     open_star(f, 4, GBPS(100));
     fixture_flow(f, 0, 2, 0);
@@ -259,8 +259,8 @@ static void open_storm(struct fixture *f, struct sim_storm_config *storm, int64_
     *storm = (struct sim_storm_config){.host = 2, .priority = LOSSLESS, .start_ps = MS, .stop_ps = 3 * MS};
     f->config.storms = storm;
     f->config.storm_count = 1;
-    f->switches[0].watchdog =
-        (struct sim_watchdog_config){.detect_ps = detect_ps, .restore_ps = 200 * US, .action = action};
+    f->switches[0].physics.watchdog =
+        (struct physics_watchdog){.detect_ps = detect_ps, .restore_ps = 200 * US, .action = action};
     for (int h = 0; h < 4; h++)
         f->hosts[h].nic.ack_timeout_ps = MS;
 }
@@ -270,7 +270,7 @@ static void storm_stops_bystanders(void **state)
     (void)state;
     struct sim_storm_config storm;
     struct fixture f;
-    open_storm(&f, &storm, 0, SIM_WATCHDOG_DROP);
+    open_storm(&f, &storm, 0, WATCHDOG_DROP);
     struct sim *sim = fixture_start(&f);
     fixture_run(sim, 2500 * US);
     int64_t before = sim_flow_acked_bytes(sim, 2);
@@ -289,7 +289,7 @@ static void watchdog_frees_bystanders(void **state)
     for (int action = 0; action < 2; action++) {
         struct sim_storm_config storm;
         struct fixture f;
-        open_storm(&f, &storm, 200 * US, (enum sim_watchdog_action)action);
+        open_storm(&f, &storm, 200 * US, (enum physics_watchdog_action)action);
         struct sim *sim = fixture_start(&f);
         fixture_run(sim, 2500 * US);
         int64_t before = sim_flow_acked_bytes(sim, 2), victim = sim_flow_acked_bytes(sim, 0);
@@ -297,7 +297,7 @@ static void watchdog_frees_bystanders(void **state)
         assert_true(sim_flow_acked_bytes(sim, 2) > before);
         assert_int_equal(counter_of(sim, true, 0, "watchdog_storms"), 1);
         assert_int_equal(counter_of(sim, true, 0, "watchdog_restores"), 0);
-        if (action == SIM_WATCHDOG_DROP) {
+        if (action == WATCHDOG_DROP) {
             assert_true(counter_of(sim, true, 0, "watchdog_discards") > 0);
             assert_int_equal(sim_flow_acked_bytes(sim, 0), victim);
         } else {
@@ -363,31 +363,31 @@ static void bad_switches_are_refused(void **state)
     open_star(&f, 3, GBPS(100));
     fixture_flow(&f, 0, 2, 0);
     struct sim_switch_config *s = &f.switches[0], good = *s;
-    s->name = "leaf7";
-    s->buffer_bytes = 50000;
+    s->physics.name = "leaf7";
+    s->physics.buffer_bytes = 50000;
     refused(&f, "leaf7");
     *s = good;
-    s->buffer_bytes = 0;
+    s->physics.buffer_bytes = 0;
     refused(&f, "buffer");
     *s = good;
-    s->xoff_alpha = NAN;
+    s->physics.xoff_alpha = NAN;
     refused(&f, "threshold");
     *s = good;
-    s->ecn = (struct sim_ecn_config){.kmin_bytes = 2000, .kmax_bytes = 1000, .pmax = 0.1};
+    s->physics.ecn = (struct physics_ecn){.kmin_bytes = 2000, .kmax_bytes = 1000, .pmax = 0.1};
     refused(&f, "kmin");
     *s = good;
-    s->ecn = (struct sim_ecn_config){.kmin_bytes = 2000, .kmax_bytes = 3000, .pmax = 1.5};
+    s->physics.ecn = (struct physics_ecn){.kmin_bytes = 2000, .kmax_bytes = 3000, .pmax = 1.5};
     refused(&f, "pmax");
     *s = good;
     s->tc_weight[0] = 101;
     refused(&f, "weights");
     *s = good;
-    s->watchdog.detect_ps = -1;
+    s->physics.watchdog.detect_ps = -1;
     refused(&f, "watchdog");
     *s = good;
-    f.hosts[0].settings.rp.dce_tcp_rtt = 0;
+    f.hosts[0].settings.dcqcn.rp.dce_tcp_rtt = 0;
     refused(&f, "dce_tcp_rtt");
-    f.hosts[0].settings.rp.dce_tcp_rtt = 1;
+    f.hosts[0].settings.dcqcn.rp.dce_tcp_rtt = 1;
     f.topology.links[2].b.index = 1;
     refused(&f, "link 2");
     f.topology.links[2].b.index = 0;

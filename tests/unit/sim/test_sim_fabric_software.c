@@ -168,7 +168,7 @@ static void open_pair(struct pair *p)
         sim_host_defaults(&p->hosts[i]);
         p->hosts[i].settings.mtu_bytes = 4200;
         p->hosts[i].settings.ecn_rp_mask = p->hosts[i].settings.ecn_np_mask = 1;
-        p->hosts[i].settings.np.min_time_between_cnps = 0;
+        p->hosts[i].settings.dcqcn.np.min_time_between_cnps = 0;
         p->hosts[i].nic.ack_timeout_ps = 6 * MS;
         p->links[i] = (struct sim_link_config){{SIM_HOST, i}, {SIM_BRIDGE, 0}, BPS_25G, 5000, 0};
     }

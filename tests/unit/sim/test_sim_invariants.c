@@ -67,12 +67,12 @@ static void draw_physics(struct random *random, struct fixture *f)
     }
     for (size_t i = 0; i < f->config.switch_count; i++) {
         struct sim_switch_config *s = &f->switches[i];
-        s->buffer_bytes = (int64_t)(24 + draw(random, 16)) << 20;
-        s->latency_ps = (int64_t)draw(random, 2) * 400 * SIM_PS_PER_NS;
-        s->xoff_alpha = draw(random, 2) ? 0.125 : 0.02;
-        s->pause_quanta = draw(random, 2) ? 65535 : 300;
+        s->physics.buffer_bytes = (int64_t)(24 + draw(random, 16)) << 20;
+        s->physics.latency_ps = (int64_t)draw(random, 2) * 400 * SIM_PS_PER_NS;
+        s->physics.xoff_alpha = draw(random, 2) ? 0.125 : 0.02;
+        s->physics.pause_quanta = draw(random, 2) ? 65535 : 300;
         if (ecn)
-            s->ecn = (struct sim_ecn_config){
+            s->physics.ecn = (struct physics_ecn){
                 .kmin_bytes = 20000, .kmax_bytes = 200000, .pmax = 0.1, .at_enqueue = draw(random, 2)};
         if (draw(random, 3) == 0) {
             s->tc_weight[LOSSLESS] = 60;

@@ -199,8 +199,8 @@ static void buffers_and_priorities(void **state)
         s->pfc_mask = 1 << 1 | 1 << 2 | 1 << 5;
         s->prio_to_buffer[1] = s->prio_to_buffer[2] = 1;
         s->prio_to_buffer[5] = 2;
-        s->buffer_bytes[0] = 0;
-        s->buffer_bytes[1] = s->buffer_bytes[2] = 100000;
+        s->physics.buffer_bytes[0] = 0;
+        s->physics.buffer_bytes[1] = s->physics.buffer_bytes[2] = 100000;
     }
     t.hosts[1].memories[SIM_MEMORY_GPU].write_bytes_per_s = INT64_C(1000000000);
     struct sim_flow_config *f = two_hosts_flow(&t, 0);

@@ -52,7 +52,7 @@ static void open_two_to_one(struct fixture *f)
     fixture_hpcc(f, true);
     f->config.truncate_to_ns = false;
     for (size_t i = 0; i < f->config.host_count; i++) {
-        struct sim_dcqcn_rp *rp = &f->hosts[i].settings.rp;
+        struct dcqcn_rp *rp = &f->hosts[i].settings.dcqcn.rp;
         rp->clamp_tgt_rate = 1; /* the paper's target is the rate before every decrease */
         rp->rpg_time_reset = (int32_t)(paper.timer_s * 1e6);
         rp->rpg_byte_reset = (int32_t)paper.byte_counter;
@@ -61,8 +61,8 @@ static void open_two_to_one(struct fixture *f)
         rp->dce_tcp_rtt = (int32_t)(paper.alpha_interval_s * 1e6 + 0.5);
         rp->rate_reduce_monitor_period = (int32_t)(paper.cnp_interval_s * 1e6 + 0.5);
     }
-    f->switches[0].buffer_bytes = 32 << 20;
-    f->switches[0].ecn = (struct sim_ecn_config){
+    f->switches[0].physics.buffer_bytes = 32 << 20;
+    f->switches[0].physics.ecn = (struct physics_ecn){
         .kmin_bytes = (int64_t)paper.kmin, .kmax_bytes = (int64_t)paper.kmax, .pmax = paper.pmax};
     for (uint32_t h = 0; h < FLOWS; h++)
         fixture_flow(f, h, FLOWS, 0);

@@ -343,15 +343,15 @@ static void test_slow_timers(void **state)
     static const struct figures expected = {36.35, 37.76, 0.992, 279, 1045, 20974, 1274, 0};
     open_star(&f, 9, GBPS(40), true);
     for (size_t i = 0; i < 9; i++) {
-        struct sim_dcqcn_rp *rp = &f.hosts[i].settings.rp;
+        struct dcqcn_rp *rp = &f.hosts[i].settings.dcqcn.rp;
         rp->rpg_time_reset = rp->dce_tcp_rtt = 55;
         rp->rate_reduce_monitor_period = 50;
         rp->rpg_threshold = 5;
         rp->rpg_ai_rate = rp->rpg_min_rate = 40;
         rp->rpg_hai_rate = 400;
     }
-    f.switches[0].buffer_bytes = 12 << 20;
-    f.switches[0].ecn = (struct sim_ecn_config){.kmin_bytes = 50000, .kmax_bytes = 200000, .pmax = 0.1};
+    f.switches[0].physics.buffer_bytes = 12 << 20;
+    f.switches[0].physics.ecn = (struct physics_ecn){.kmin_bytes = 50000, .kmax_bytes = 200000, .pmax = 0.1};
     for (uint32_t h = 0; h < 8; h++)
         fixture_flow(&f, h, 8, ENDLESS);
     check_figures(&f, 20 * MS, &expected, 0.01, SEEDS);
@@ -372,7 +372,7 @@ static void test_mixed_rates(void **state)
     fixture_open(&f, &t);
     fixture_hpcc(&f, true);
     for (size_t i = 0; i < 16; i++)
-        f.hosts[i].settings.rp.rpg_min_rate = 100;
+        f.hosts[i].settings.dcqcn.rp.rpg_min_rate = 100;
     for (uint32_t h = 1; h < 16; h++)
         fixture_flow(&f, h, 0, ENDLESS);
     check_figures(&f, 5 * MS, &expected, 0.05, MANY_SEEDS);

@@ -1,0 +1,132 @@
+#include "lib/physics/fabric.h"
+#include "lib/physics/ranges.h"
+
+static const char *const ecn_at_names[] = {"dequeue", "enqueue", NULL};
+static const char *const watchdog_action_names[] = {"drop", "forward", NULL};
+
+/* ---- ECN */
+
+static int check_ecn(const void *object, const char *path, struct error *e)
+{
+    const struct physics_ecn *ecn = object;
+    if (ecn->kmax_bytes && ecn->kmin_bytes > ecn->kmax_bytes)
+        return error_set(e, "%s: kmin %lld is above kmax %lld", path, (long long)ecn->kmin_bytes,
+                         (long long)ecn->kmax_bytes);
+    if (ecn->reference_bps && ecn->reference_bps < PHYSICS_LINK_LEAST_BPS)
+        return error_set(e, "%s.reference: %lld b/s is out of range: expected 0, or at least %lld b/s", path,
+                         (long long)ecn->reference_bps, (long long)PHYSICS_LINK_LEAST_BPS);
+    return 0;
+}
+
+#define AT(member) .offset = offsetof(struct physics_ecn, member)
+static const struct field ecn_fields[] = {
+    {"kmin", BYTES, AT(kmin_bytes), .fallback = "\"0\"",
+     .help = "Queue above which packets are marked with a probability."},
+    {"kmax", BYTES, AT(kmax_bytes), .fallback = "\"0\"",
+     .help = "Queue above which every packet is marked; 0: none is."},
+    {"pmax", FIELD_NUMBER, .min_number = 0, .max_number = 1, AT(pmax), .fallback = "0",
+     .help = "Probability of marking just below kmax."},
+    {"reference", FIELD_QUANTITY, .unit = UNIT_RATE_BPS, .min = 0, .max = PHYSICS_LINK_MOST_BPS,
+     AT(reference_bps), .fallback = "\"0\"",
+     .help = "Rate of a port that kmin and kmax hold for; others scale with theirs; 0: the same for all."},
+    {"at", FIELD_CHOICE, AT(at), .choices = ecn_at_names, .fallback = "\"dequeue\"",
+     .help = "When it is decided: on the queue that a packet leaves behind, or on the one that it finds."},
+    {0},
+};
+#undef AT
+static const struct table ecn_table = {
+    "lab.sim.switch.ecn", "ECN marking, on every priority; a scenario's ecn_threshold goes over it.",
+    sizeof(struct physics_ecn), ecn_fields, check_ecn};
+
+/* ---- the watchdog */
+
+#define AT(member) .offset = offsetof(struct physics_watchdog, member)
+static const struct field watchdog_fields[] = {
+    {"detect", LONG_TIME, AT(detect_ps), .fallback = "\"0\"",
+     .help = "A queue that is paused for this time is a storm's victim; 0: no watchdog."},
+    {"restore", LONG_TIME, AT(restore_ps),
+     .help = "Time without a pause after which the storm is over; unset: detect."},
+    {"action", FIELD_CHOICE, AT(action), .choices = watchdog_action_names, .fallback = "\"drop\"",
+     .help = "Meanwhile the queue's packets are dropped, or sent in spite of the pause."},
+    {0},
+};
+#undef AT
+static const struct table watchdog_table = {"lab.sim.switch.watchdog", "PFC watchdog.",
+                                            sizeof(struct physics_watchdog), watchdog_fields, NULL};
+
+/* ---- forwarding in software */
+
+#define AT(member) .offset = offsetof(struct physics_forwarding, member)
+static const struct field forwarding_fields[] = {
+    {"rx_ring", FIELD_INTEGER, .min = 1, .max = 65536, AT(rx_ring), .fallback = "1024",
+     .help = "Descriptors of a port (default: mlx5's)."},
+    {"coalesce", TIME, AT(coalesce_ps), .fallback = "\"8us\"",
+     .help = "Time from the first frame to the interrupt (default: mlx5's),"},
+    {"coalesce_frames", FIELD_INTEGER, .min = 1, .max = 65536, AT(coalesce_frames), .fallback = "128",
+     .help = "or this many frames waiting (default: mlx5's)."},
+    {"adaptive", FIELD_BOOL, AT(adaptive), .fallback = "true",
+     .help = "Instead of these two, the kernel's adaptive moderation: 2 us to 64 us, by load."},
+    {"interrupt", TIME, AT(interrupt_ps), .fallback = "\"0\"",
+     .help = "From interrupt to the first frame's processing."},
+    {"frame", TIME, AT(frame_ps), .fallback = "\"0\"", .help = "CPU time of a frame."},
+    {"budget", FIELD_INTEGER, .min = 1, .max = 65536, AT(budget), .fallback = "64",
+     .help = "Frames of one NAPI poll (default: the kernel's)."},
+    {"tx_limit", FIELD_QUANTITY, .unit = UNIT_BYTES, .min = 1, .max = INT32_MAX, AT(tx_limit_bytes),
+     .fallback = "\"1879048192B\"",
+     .help = "What the byte queue limit of a device grows to at most (default: the kernel's)."},
+    {"fifo", BYTES, AT(fifo_bytes), .fallback = "\"16MiB\"",
+     .help = "Length of the queue where there is no RED (default: assumed)."},
+    {0},
+};
+#undef AT
+const struct table physics_forwarding_table = {
+    "lab.sim.switch.software", "A host that forwards in software, with one softirq CPU for all ports.",
+    sizeof(struct physics_forwarding), forwarding_fields, NULL};
+
+/* ---- the switch */
+
+#define AT(member) .offset = offsetof(struct physics_switch, member)
+#define ALPHA      FIELD_NUMBER, .min_number = 0, .max_number = 1024
+static const struct field switch_fields[] = {
+    {"buffer", FIELD_QUANTITY, .unit = UNIT_BYTES, .min = 1024, .max = INT32_MAX, AT(buffer_bytes),
+     .fallback = "\"16MiB\"",
+     .help = "All of the buffer: reserves, headroom, shared part (default: assumed)."},
+    {"reserve", BYTES, AT(reserve_bytes), .fallback = "\"4KiB\"",
+     .help = "What each lossless priority of a port has of its own (default: the HPCC simulator's)."},
+    {"xoff_alpha", ALPHA, AT(xoff_alpha), .fallback = "0.125",
+     .help = "Beyond it, XOFF at this share of what is free of the shared part (default: the HPCC "
+             "simulator's)."},
+    {"xoff", BYTES, AT(xoff_bytes), .fallback = "\"0\"",
+     .help = "XOFF at this use of the shared part instead: a static threshold; 0: none."},
+    {"alpha_follows_rate", FIELD_BOOL, AT(alpha_follows_rate), .fallback = "false",
+     .help = "Double xoff_alpha for each doubling of a port's rate over the slowest host's, up to 1."},
+    {"xon_offset", BYTES, AT(xon_offset_bytes), .fallback = "\"3KiB\"",
+     .help = "XON this much below XOFF (default: the HPCC simulator's)."},
+    {"headroom", BYTES, AT(headroom_bytes),
+     .help = "Headroom of a port and lossless priority; unset: by rate and delay of the link."},
+    {"headroom_delays", FIELD_NUMBER, .min_number = 0, .max_number = 1000, AT(headroom_delays),
+     .fallback = "0",
+     .help = "Headroom in propagation delays at the port's rate, where headroom is unset; 0: two, and what "
+             "either end has begun to send."},
+    {"pause_quanta", FIELD_INTEGER, .min = 0, .max = 65535, AT(pause_quanta), .fallback = "65535",
+     .help = "Quanta of 512 bit times in the PFC frames it sends; 0: a pause lasts until resumed (default: "
+             "IEEE 802.1Qbb's largest)."},
+    {"pause_refresh_percent", FIELD_INTEGER, .min = 1, .max = 100, AT(pause_refresh_percent),
+     .fallback = "50",
+     .help = "A lasting XOFF is repeated after this share of the quanta (default: assumed)."},
+    {"lossy_alpha", ALPHA, AT(lossy_alpha), .fallback = "1",
+     .help = "Queues of other priorities are at most this share of what is free (default: assumed)."},
+    {"ecn", FIELD_OBJECT, AT(ecn), .sub = &ecn_table, .help = "ECN marking."},
+    {"latency", TIME, AT(latency_ps), .fallback = "\"0\"",
+     .help = "From the last bit in to the egress queue."},
+    {"ecmp_seed", FIELD_INTEGER, .min = 0, .max = UINT32_MAX, AT(ecmp_seed), .fallback = "0",
+     .help = "Of the hash that chooses among equal paths; 0: the number of the node, hosts first."},
+    {"watchdog", FIELD_OBJECT, AT(watchdog), .sub = &watchdog_table, .help = "PFC watchdog."},
+    {"software", FIELD_OPTIONAL, AT(software), .sub = &physics_forwarding_table,
+     .help = "It is a host that forwards in software: a Linux bridge, with RED where its settings say."},
+    {0},
+};
+#undef ALPHA
+#undef AT
+const struct table physics_switch_table = {"lab.sim.switch", "A simulated switch.",
+                                           sizeof(struct physics_switch), switch_fields, NULL};

@@ -1,0 +1,72 @@
+/*
+ * The physics of what lies between simulated hosts: links, switches, and hosts that forward in software. As lib/physics/host.h:
+ * stated by a lab's document, taken by the simulator (sim/fabric/fabric.h).
+ */
+#ifndef LIB_PHYSICS_FABRIC_H
+#define LIB_PHYSICS_FABRIC_H
+
+#include "lib/document/table.h"
+
+/* Ranges of a link. At the least rate, the longest pause (65535 quanta of 64 bytes) still fits the simulator's arithmetic: bytes
+ * times picoseconds a byte, in 44.20 bits. */
+#define PHYSICS_LINK_LEAST_BPS     INT64_C(2000000)
+#define PHYSICS_LINK_MOST_BPS      INT64_C(10000000000000)
+#define PHYSICS_LINK_MOST_DELAY_PS INT64_C(1000000000000000)
+
+enum physics_ecn_at { ECN_AT_DEQUEUE, ECN_AT_ENQUEUE };
+enum physics_watchdog_action { WATCHDOG_DROP, WATCHDOG_FORWARD };
+
+/* ECN marking of an egress queue: never up to kmin, with a probability that grows linearly to pmax at kmax, always above. */
+struct physics_ecn {
+    int64_t kmin_bytes, kmax_bytes; /* kmax 0: off */
+    double pmax;
+    int64_t reference_bps; /* 0: the same thresholds for all ports */
+    int at;                /* enum physics_ecn_at */
+};
+
+/* A queue that stayed paused for detect_ps is taken for a storm's victim. */
+struct physics_watchdog {
+    int64_t detect_ps;  /* 0: no watchdog */
+    int64_t restore_ps; /* without a pause before the queue is trusted again; FIELD_UNSET: detect_ps */
+    int action;         /* enum physics_watchdog_action */
+};
+
+/* What makes a switch a host that forwards in software. Frames wait in their port's RX ring for an interrupt, then for the one
+ * softirq CPU; that polls the ports in turn, a budget of frames at a time, and gives each to the egress port's qdisc, which feeds
+ * the device as long as less than tx_limit_bytes are in its hands. Frames that the device has sent are only taken back by the
+ * same softirq. */
+struct physics_forwarding {
+    int64_t rx_ring;
+    int64_t coalesce_ps;
+    int64_t coalesce_frames;
+    int adaptive;
+    int64_t interrupt_ps, frame_ps;
+    int64_t budget;
+    int64_t tx_limit_bytes, fifo_bytes;
+};
+
+/* A lossless priority of an ingress port has a reserve of its own; beyond it, it may use the shared part up to xoff_alpha times
+ * what is free of that, or up to xoff_bytes where that is not 0. There it sends XOFF and lives on its headroom. XON: the headroom
+ * is empty and the use is xon_offset_bytes below. */
+struct physics_switch {
+    char *name;
+    int64_t buffer_bytes; /* all of it: reserves, headroom and the shared part */
+    int64_t reserve_bytes;
+    double xoff_alpha;
+    int64_t xoff_bytes;
+    int alpha_follows_rate;
+    int64_t xon_offset_bytes;
+    int64_t headroom_bytes; /* of a port and priority; FIELD_UNSET: by rate and delay of the link */
+    double headroom_delays;
+    int64_t pause_quanta, pause_refresh_percent;
+    double lossy_alpha;
+    struct physics_ecn ecn;
+    int64_t latency_ps;
+    int64_t ecmp_seed;
+    struct physics_watchdog watchdog;
+    struct physics_forwarding *software; /* NULL: a switch */
+};
+
+extern const struct table physics_switch_table, physics_forwarding_table;
+
+#endif

@@ -1,0 +1,233 @@
+#include "lib/physics/host.h"
+#include "lib/physics/ranges.h"
+#include "lib/roce/thresholds.h"
+
+#define BYTES_TEXT_(bytes) "\"" #bytes "B\""
+#define BYTES_TEXT(bytes)  BYTES_TEXT_(bytes)
+
+static const char *const pacing_names[] = {"queue-pair", "port", NULL};
+
+/* ---- the NIC */
+
+#define AT(member) .offset = offsetof(struct physics_nic, member)
+static const struct field nic_fields[] = {
+    {"model", FIELD_STRING, AT(model), .help = "What is modelled, for people."},
+    {"address", FIELD_STRING, AT(address), .help = "Address, for people."},
+    {"messages", FIELD_QUANTITY, .unit = UNIT_PER_SECOND, .min = 0, .max = 1000000000, AT(messages_per_s),
+     .fallback = "\"0\"", .help = "Work requests that it starts a second; 0: no limit."},
+    {"tx_latency", TIME, AT(tx_latency_ps), .fallback = "\"0\"",
+     .help = "From doorbell or data to the wire."},
+    {"rx_latency", TIME, AT(rx_latency_ps), .fallback = "\"0\"", .help = "From the wire to the DMA."},
+    {"tx_buffer", FIELD_QUANTITY, .unit = UNIT_BYTES, .min = 1, .max = 1 << 30, AT(tx_buffer_bytes),
+     .fallback = "\"32KiB\"",
+     .help = "What is fetched and waits for the wire (default: assumed, more than PCIe latency times "
+             "25 Gb/s)."},
+    {"port_buffer", BYTES, AT(port_buffer_bytes), .fallback = "\"262016B\"",
+     .help = "Receive buffer of the port, all buffers together (default: ConnectX-4 Lx)."},
+    {"cell", FIELD_QUANTITY, .unit = UNIT_BYTES, .min = 1, .max = 65536, AT(cell_bytes),
+     .fallback = BYTES_TEXT(THRESHOLDS_MLX5_CELL), .help = "Unit of the receive buffers (default: mlx5)."},
+    {"max_mtu", FIELD_QUANTITY, .unit = UNIT_BYTES, .min = 1, .max = 65535, AT(max_mtu_bytes),
+     .fallback = BYTES_TEXT(THRESHOLDS_MLX5_MAX_MTU),
+     .help = "Largest MTU of the device: in the driver's XON formula (default: ConnectX-4 Lx)."},
+    {"pause_quanta", FIELD_INTEGER, .min = 0, .max = 65535, AT(pause_quanta), .fallback = "65535",
+     .help = "Quanta of 512 bit times in the PFC frames it sends; 0: a pause lasts until resumed (default: "
+             "IEEE 802.1Qbb's largest)."},
+    {"pause_refresh_percent", FIELD_INTEGER, .min = 1, .max = 100, AT(pause_refresh_percent),
+     .fallback = "50",
+     .help = "A lasting XOFF is repeated after this share of the quanta (default: assumed)."},
+    {"ack_every", FIELD_INTEGER, .min = 0, .max = 65536, AT(ack_every_packets), .fallback = "0",
+     .help = "Packets between ACKs, beside the one at each message's end; 0: only there."},
+    {"ack_coalescing", FIELD_BOOL, AT(ack_coalescing), .fallback = "true",
+     .help = "An ACK that waits for the wire is overtaken by a later one (InfiniBand Architecture "
+             "Specification 9.7.5.1.2)."},
+    {"ack_unpaused", FIELD_BOOL, AT(ack_unpaused), .fallback = "false",
+     .help = "ACKs leave the host before data and are not paused there, as in some simulators."},
+    {"ack_timeout", FIELD_QUANTITY, .unit = UNIT_TIME_PS, .min = 1000000, .max = INT64_C(1000000000000000),
+     AT(ack_timeout_ps), .fallback = "\"67.108864ms\"",
+     .help = "Local ACK timeout (default: perftest's, 4.096 us times 2 to the power of 14)."},
+    {"max_reads", FIELD_INTEGER, .min = 1, .max = 1024, AT(max_reads), .fallback = "16",
+     .help = "Read requests outstanding on a queue pair (default: ConnectX-4 Lx)."},
+    {"inline", BYTES, AT(inline_bytes), .fallback = "\"0\"",
+     .help = "Messages up to this size travel with the doorbell."},
+    {"payload", FIELD_QUANTITY, .unit = UNIT_BYTES, .min = 0, .max = 16384, AT(payload_bytes),
+     .fallback = "\"0\"", .help = "Payload of a packet; 0: the InfiniBand MTU that fits the MTU."},
+    {"congestion_on_ack", FIELD_BOOL, AT(congestion_on_ack), .fallback = "false",
+     .help = "A marked packet's ACK says so and no CNP is sent, as in some simulators."},
+    {"gap_held", FIELD_BOOL, AT(gap_held), .fallback = "false",
+     .help = "The gap to the next packet is by the rate at which the last one was sent, as in some "
+             "simulators; else it follows the rate."},
+    {"cnp_pacing", FIELD_CHOICE, AT(cnp_pacing), .choices = pacing_names, .fallback = "\"queue-pair\"",
+     .help = "What min_time_between_cnps holds for."},
+    {"dcqcn", FIELD_OBJECT, AT(dcqcn), .sub = &dcqcn_table,
+     .help = "Parameters of DCQCN where a scenario's settings do not say; unset: mlx5's defaults."},
+    {"byte_reset", FIELD_QUANTITY, .unit = UNIT_BYTES, .min = 0, .max = 1 << 30, AT(byte_reset_bytes),
+     .help = "Bytes between rate increases where rpg_byte_reset's 15 bits do not suffice."},
+    {0},
+};
+#undef AT
+const struct table physics_nic_table = {"lab.sim.nic", "A simulated NIC.", sizeof(struct physics_nic),
+                                        nic_fields, NULL};
+
+/* ---- PCI Express */
+
+#define AT(member) .offset = offsetof(struct physics_pcie, member)
+static const struct field pcie_fields[] = {
+    {"generation", FIELD_INTEGER, .min = 0, .max = 5, AT(generation), .fallback = "0",
+     .help = "Generation; 0: ideal, data is there when it is needed."},
+    {"lanes", FIELD_INTEGER, .min = 1, .max = 16, AT(lanes), .fallback = "8", .help = "Width."},
+    {"max_payload", FIELD_QUANTITY, .unit = UNIT_BYTES, .min = 64, .max = 4096, AT(max_payload_bytes),
+     .fallback = "\"256B\"",
+     .help = "Largest posted write (default: the GPU counters of remote-lab.net, April 2026)."},
+    {"max_read_request", FIELD_QUANTITY, .unit = UNIT_BYTES, .min = 64, .max = 4096,
+     AT(max_read_request_bytes), .fallback = "\"512B\"", .help = "Largest read request (default: mlx5's)."},
+    {"completion", FIELD_QUANTITY, .unit = UNIT_BYTES, .min = 32, .max = 4096, AT(completion_bytes),
+     .fallback = "\"64B\"",
+     .help = "Payload of one completion (default: PCI Express, read completion boundary)."},
+    {"tags", FIELD_INTEGER, .min = 1, .max = 1024, AT(tags), .fallback = "64",
+     .help = "Read requests in flight (default: assumed, does not limit)."},
+    {"posted_header_credits", FIELD_INTEGER, .min = 1, .max = 4096, AT(posted_header_credits),
+     .fallback = "64", .help = "Posted writes that the root complex holds (default: assumed)."},
+    {"posted_data_credits", FIELD_INTEGER, .min = 1, .max = 65536, AT(posted_data_credits),
+     .fallback = "1024", .help = "Their data, in units of 16 bytes (default: assumed)."},
+    {"latency", TIME, AT(latency_ps), .fallback = "\"150ns\"",
+     .help = "One way, NIC to memory (default: assumed)."},
+    {0},
+};
+#undef AT
+const struct table physics_pcie_table = {"lab.sim.pcie", "The NIC's PCI Express link.",
+                                         sizeof(struct physics_pcie), pcie_fields, NULL};
+
+/* ---- memory */
+
+/* The mean time between stalls, times 37, must fit the clock. */
+#define LEAST_STALLS_PER_S 1e-5
+
+static int power_of_two(const char *path, const char *what, int64_t value, struct error *e)
+{
+    if ((value & (value - 1)) == 0)
+        return 0;
+    return error_set(e, "%s.%s: %lld is not a power of two", path, what, (long long)value);
+}
+
+static int check_memory(const void *object, const char *path, struct error *e)
+{
+    const struct physics_memory *m = object;
+    if (m->stalls_per_s > 0 && m->stalls_per_s < LEAST_STALLS_PER_S)
+        return error_set(e, "%s.stalls_per_s: %g is out of range: expected 0, or %g to 1e6", path,
+                         m->stalls_per_s, LEAST_STALLS_PER_S);
+    if (m->banks && m->interleave_bytes < 32)
+        return error_set(
+            e, "%s.interleave: %lld B is out of range: expected at least 32 B where there are banks", path,
+            (long long)m->interleave_bytes);
+    return power_of_two(path, "banks", m->banks, e) ||
+                   power_of_two(path, "interleave", m->interleave_bytes, e)
+               ? -1
+               : 0;
+}
+
+#define AT(member) .offset = offsetof(struct physics_memory, member)
+#define RATE       FIELD_QUANTITY, .unit = UNIT_RATE_BPS, .min = 8000000, .max = INT64_C(1) << 46
+static const struct field memory_fields[] = {
+    {"write", RATE, AT(write_bps), .fallback = "\"160Gb/s\"",
+     .help = "Rate of writes (default: assumed, more than a NIC moves)."},
+    {"read", RATE, AT(read_bps), .fallback = "\"160Gb/s\"", .help = "Rate of reads (default: as write)."},
+    {"write_access", TIME, AT(write_access_ps), .fallback = "\"0\"",
+     .help = "The least that a write occupies it."},
+    {"read_access", TIME, AT(read_access_ps), .fallback = "\"0\"",
+     .help = "The least that a read occupies it."},
+    {"write_latency", TIME, AT(write_latency_ps), .fallback = "\"0\"", .help = "From service to visible."},
+    {"read_latency", TIME, AT(read_latency_ps), .fallback = "\"0\"",
+     .help = "From service to the first completion."},
+    {"banks", FIELD_INTEGER, .min = 0, .max = 4096, AT(banks), .fallback = "0",
+     .help = "Banks that blocks are spread over, a power of two; 0: none."},
+    {"interleave", FIELD_QUANTITY, .unit = UNIT_BYTES, .min = 0, .max = 1 << 20, AT(interleave_bytes),
+     .fallback = "\"512B\"", .help = "Size of such a block (default: assumed)."},
+    {"bank", TIME, AT(bank_ps), .fallback = "\"0\"", .help = "Time that a read keeps its bank busy,"},
+    {"sector", TIME, AT(sector_ps), .fallback = "\"0\"", .help = "and the time to add for each 32 bytes."},
+    {"stalls_per_s", FIELD_NUMBER, .min_number = 0, .max_number = 1000000, AT(stalls_per_s), .fallback = "0",
+     .help = "Stops of its path a second of mixed load (reads and writes together); 0: none."},
+    {"stall_mean", TIME, AT(stall_mean_ps), .fallback = "\"0\"",
+     .help = "Their length, mean of an exponential distribution."},
+    {"stall_window", LONG_TIME, AT(stall_window_ps), .fallback = "\"10us\"",
+     .help = "Reads and writes so near to each other are mixed load (default: assumed, several packets)."},
+    {"device_write", PACKET_BYTES, AT(device_write_bytes), .fallback = "\"256B\"",
+     .help = "Payload of a packet on the device's own PCIe link: writes,"},
+    {"device_read", PACKET_BYTES, AT(device_read_bytes), .fallback = "\"512B\"", .help = "read requests,"},
+    {"device_completion", PACKET_BYTES, AT(device_completion_bytes), .fallback = "\"64B\"",
+     .help = "completions,"},
+    {"device_request_header", FIELD_QUANTITY, .unit = UNIT_BYTES, .min = 0, .max = 4096,
+     AT(device_request_header_bytes), .fallback = "\"16B\"",
+     .help = "headers of requests (default: PCI Express, 4 words),"},
+    {"device_completion_header", FIELD_QUANTITY, .unit = UNIT_BYTES, .min = 0, .max = 4096,
+     AT(device_completion_header_bytes), .fallback = "\"12B\"",
+     .help = "and of completions (default: PCI Express, 3 words)."},
+    {0},
+};
+#undef RATE
+#undef AT
+const struct table physics_memory_table = {
+    "lab.sim.memory", "A memory as the NIC's DMA meets it: one service centre that reads and writes share.",
+    sizeof(struct physics_memory), memory_fields, check_memory};
+
+/* ---- software */
+
+#define AT(member) .offset = offsetof(struct physics_software, member)
+static const struct field software_fields[] = {
+    {"post", TIME, AT(post_ps), .fallback = "\"0\"", .help = "From call to doorbell."},
+    {"poll", TIME, AT(poll_ps), .fallback = "\"0\"",
+     .help = "From data being visible to the program knowing."},
+    {"jitter", TIME, AT(jitter_ps), .fallback = "\"0\"",
+     .help = "Mean of an exponential addition to each turn-around."},
+    {"spikes_per_turn", FIELD_NUMBER, .min_number = 0, .max_number = 1, AT(spikes_per_turn), .fallback = "0",
+     .help = "Share of turn-arounds that something else delays."},
+    {"spike", TIME, AT(spike_ps), .fallback = "\"0\"", .help = "By how much, mean of an exponential,"},
+    {"spike_floor", TIME, AT(spike_floor_ps), .fallback = "\"0\"", .help = "and at least."},
+    {0},
+};
+#undef AT
+const struct table physics_software_table = {"lab.sim.software", "The program that posts and polls.",
+                                             sizeof(struct physics_software), software_fields, NULL};
+
+/* ---- framing */
+
+#define AT(member) .offset = offsetof(struct physics_framing, member)
+static const struct field framing_fields[] = {
+    {"gap", FIELD_INTEGER, .min = 0, .max = 64, AT(gap_bytes), .fallback = "20",
+     .help = "Preamble, start delimiter and inter-packet gap; they are in no counter."},
+    {"data", FIELD_INTEGER, .min = 0, .max = 512, AT(data_bytes), .fallback = "62",
+     .help = "Headers and trailers of a data packet: Ethernet 14, IPv4 20, UDP 8, BTH 12, ICRC 4, FCS 4."},
+    {"reth", FIELD_INTEGER, .min = 0, .max = 64, AT(reth_bytes), .fallback = "16",
+     .help = "More in the first packet of a write, and in a read request."},
+    {"aeth", FIELD_INTEGER, .min = 0, .max = 64, AT(aeth_bytes), .fallback = "4",
+     .help = "More in a read's first and last response."},
+    {"ack", FIELD_INTEGER, .min = 1, .max = 512, AT(ack_bytes), .fallback = "66",
+     .help = "A whole ACK or NAK frame."},
+    {"cnp", FIELD_INTEGER, .min = 1, .max = 512, AT(cnp_bytes), .fallback = "78",
+     .help = "A whole CNP frame: BTH and 16 bytes of payload."},
+    {"pfc", FIELD_INTEGER, .min = 1, .max = 512, AT(pfc_bytes), .fallback = "64",
+     .help = "A whole PFC frame."},
+    {"minimum", FIELD_INTEGER, .min = 0, .max = 512, AT(minimum_bytes), .fallback = "64",
+     .help = "The shortest frame (default: Ethernet's)."},
+    {0},
+};
+#undef AT
+const struct table physics_framing_table = {"lab.sim.framing",
+                                            "Bytes that a packet occupies beside its payload.",
+                                            sizeof(struct physics_framing), framing_fields, NULL};
+
+/* ---- the host */
+
+#define AT(member) .offset = offsetof(struct physics_host, member)
+static const struct field host_fields[] = {
+    {"nic", FIELD_OBJECT, AT(nic), .sub = &physics_nic_table, .help = "Its NIC."},
+    {"pcie", FIELD_OBJECT, AT(pcie), .sub = &physics_pcie_table, .help = "The NIC's PCI Express link."},
+    {"memory", FIELD_OBJECT, AT(memory), .sub = &physics_memory_table, .help = "Host memory."},
+    {"gpu", FIELD_OPTIONAL, AT(gpu), .sub = &physics_memory_table,
+     .help = "GPU memory behind its BAR1; unset: no GPU."},
+    {"software", FIELD_OBJECT, AT(software), .sub = &physics_software_table,
+     .help = "The program that posts and polls."},
+    {0},
+};
+#undef AT
+const struct table physics_host_table = {"lab.sim.host", "A simulated host.", sizeof(struct physics_host),
+                                         host_fields, NULL};

@@ -1,0 +1,97 @@
+/*
+ * The physics of a simulated host: a lab's document states it (lib/formats/lab.h), and the simulator takes it as its configuration
+ * (sim/sim.h). The tables in host.c say what each value is, its range, its default and where the default comes from; the
+ * defaults are an ideal host. table_defaults fills a struct that no document states.
+ */
+#ifndef LIB_PHYSICS_HOST_H
+#define LIB_PHYSICS_HOST_H
+
+#include "lib/document/table.h"
+#include "lib/roce/dcqcn.h"
+
+enum physics_pacing { PACING_QUEUE_PAIR, PACING_PORT };
+
+struct physics_nic {
+    char *model, *address; /* for people; NULL: not said */
+    int64_t messages_per_s;
+    int64_t tx_latency_ps, rx_latency_ps;
+    int64_t tx_buffer_bytes;
+    int64_t port_buffer_bytes;
+    int64_t cell_bytes;
+    int64_t max_mtu_bytes;
+    int64_t pause_quanta;
+    int64_t pause_refresh_percent;
+    int64_t ack_every_packets;
+    int ack_coalescing, ack_unpaused;
+    int64_t ack_timeout_ps;
+    int64_t max_reads;
+    int64_t inline_bytes;
+    int64_t payload_bytes;
+    int64_t byte_reset_bytes; /* FIELD_UNSET: rpg_byte_reset */
+    int congestion_on_ack;
+    int gap_held;
+    int cnp_pacing;            /* enum physics_pacing */
+    struct dcqcn_values dcqcn; /* unset: mlx5's defaults */
+};
+
+/* The NIC's PCI Express link. */
+struct physics_pcie {
+    int64_t generation; /* 0: ideal */
+    int64_t lanes;
+    int64_t max_payload_bytes;
+    int64_t max_read_request_bytes;
+    int64_t completion_bytes;
+    int64_t tags;
+    int64_t posted_header_credits, posted_data_credits;
+    int64_t latency_ps;
+};
+
+/* A memory as the NIC's DMA meets it: one service centre that reads and writes share. An access of n bytes occupies it for the
+ * larger of its access time and n / rate. */
+struct physics_memory {
+    int64_t write_bps, read_bps;
+    int64_t write_access_ps, read_access_ps;
+    int64_t write_latency_ps, read_latency_ps;
+    /* A block of interleave_bytes lies in one of `banks` (both powers of two). A read keeps its bank busy for bank_ps plus
+     * sector_ps for each 32 bytes. */
+    int64_t banks, interleave_bytes;
+    int64_t bank_ps, sector_ps;
+    /* The path stops for writes and reads alike, stalls_per_s times a second of mixed load (reads and writes within
+     * stall_window_ps of each other), for an exponentially distributed time. */
+    double stalls_per_s;
+    int64_t stall_mean_ps, stall_window_ps;
+    /* How the device's own PCIe link sees it (its rx and tx counters): payload and header bytes of one packet. */
+    int64_t device_write_bytes, device_read_bytes, device_completion_bytes;
+    int64_t device_request_header_bytes, device_completion_header_bytes;
+};
+
+/* The program that posts and polls. */
+struct physics_software {
+    int64_t post_ps, poll_ps;
+    int64_t jitter_ps;
+    double spikes_per_turn;
+    int64_t spike_ps, spike_floor_ps;
+};
+
+struct physics_host {
+    char *name;
+    struct physics_nic nic;
+    struct physics_pcie pcie;
+    struct physics_memory memory;
+    struct physics_memory *gpu; /* NULL: none */
+    struct physics_software software;
+};
+
+/* Bytes that a packet occupies beside its payload: the same on all of a lab's links. */
+struct physics_framing {
+    int64_t gap_bytes;
+    int64_t data_bytes;
+    int64_t reth_bytes, aeth_bytes;
+    int64_t ack_bytes, cnp_bytes, pfc_bytes;
+    int64_t minimum_bytes;
+};
+
+extern const struct table physics_nic_table, physics_pcie_table, physics_memory_table, physics_software_table,
+    physics_host_table, physics_framing_table;
+
+#endif
