@@ -145,8 +145,8 @@ static void measure_bridge(void)
     struct sim_config c;
     sim_config_defaults(&c);
     sim_bridge_defaults(&bridge);
-    bridge.frame_ps = 2120 * SIM_PS_PER_NS;
-    bridge.rx_ring = 8192;
+    bridge.physics.frame_ps = 2120 * SIM_PS_PER_NS;
+    bridge.physics.rx_ring = 8192;
     for (uint32_t i = 0; i < 2; i++) {
         sim_host_defaults(&hosts[i]);
         hosts[i].settings.mtu_bytes = 4200;

@@ -12,6 +12,7 @@
 /* ---- switches */
 
 struct sim_switch_config {
+    const char *name;
     struct physics_switch physics; /* `software` is not looked at */
     uint8_t pfc_mask;              /* bit p: priority p is lossless */
     uint8_t ecn_mask;              /* bit p: priority p is marked */

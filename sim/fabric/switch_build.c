@@ -7,19 +7,15 @@
 
 void sim_switch_defaults(struct sim_switch_config *s)
 {
-    *s = (struct sim_switch_config){.ecn_mask = 0xff, .prio_to_tc = {0, 1, 2, 3, 4, 5, 6, 7}};
+    *s = (struct sim_switch_config){
+        .name = "switch", .ecn_mask = 0xff, .prio_to_tc = {0, 1, 2, 3, 4, 5, 6, 7}};
     (void)table_defaults(&physics_switch_table, &s->physics);
-}
-
-static const char *name_of(const struct sim_switch_config *c)
-{
-    return c->physics.name ? c->physics.name : "without a name";
 }
 
 static int check(const struct sim_switch_config *c, struct error *e)
 {
     char of[120];
-    snprintf(of, sizeof of, "switch %.80s", name_of(c));
+    snprintf(of, sizeof of, "switch %.80s", c->name);
     if (table_check(&physics_switch_table, &c->physics, of, e))
         return -1;
     for (unsigned i = 0; i < SIM_PRIORITIES; i++)
@@ -77,7 +73,7 @@ static int build_port(struct sim *sim, struct fabric_switch *s, const struct sim
     int64_t headroom = headroom_of(sim, &c->physics, port);
     if (c->pfc_mask && headroom > c->physics.buffer_bytes)
         return error_set(e, "switch %s: a port needs %lld B of headroom, its whole buffer has %lld B",
-                         name_of(c), (long long)headroom, (long long)c->physics.buffer_bytes);
+                         c->name, (long long)headroom, (long long)c->physics.buffer_bytes);
     at->headroom = (int32_t)(headroom > INT32_MAX ? INT32_MAX : headroom);
     at->xoff_q16 = (uint32_t)(alpha_of(sim, &c->physics, port->rate_bps) * 65536);
     build_ecn(port, at, &c->physics.ecn);
@@ -202,7 +198,7 @@ static int build_switch(struct sim *sim, uint32_t index, const struct sim_switch
     if (s->shared_bytes < 0)
         return error_set(e,
                          "switch %s: reserves and headroom of %u ports need %lld B more than its buffer has",
-                         name_of(c), s->port_count, (long long)-s->shared_bytes);
+                         c->name, s->port_count, (long long)-s->shared_bytes);
     s->forward_event = events_add(&sim->events, EVENT_FORWARD, index);
     s->watchdog_event = events_add(&sim->events, EVENT_WATCHDOG, index);
     if (build_columns(s) || s->forward_event == EVENT_NONE || s->watchdog_event == EVENT_NONE)

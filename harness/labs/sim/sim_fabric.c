@@ -7,6 +7,7 @@
 static void take_switch(struct sim_switch_config *to, const struct physics_switch *from)
 {
     sim_switch_defaults(to);
+    to->name = from->name;
     to->physics = *from;
 }
 

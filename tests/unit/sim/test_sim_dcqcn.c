@@ -9,9 +9,9 @@
 
 static struct dcqcn_rp defaults(void)
 {
-    struct sim_settings s;
-    sim_settings_defaults(&s, 0);
-    return s.rp;
+    struct dcqcn_values values;
+    dcqcn_defaults(&values);
+    return values.rp;
 }
 
 static struct dcqcn_params params_of(const struct dcqcn_rp *rp)

@@ -19,8 +19,7 @@ static void init_fast_wire(struct two_hosts *t)
         t->hosts[i].pcie.posted_header_credits = 256;
         t->hosts[i].pcie.posted_data_credits = 4096;
         for (int m = 0; m < SIM_MEMORIES; m++)
-            t->hosts[i].memories[m].write_bytes_per_s = t->hosts[i].memories[m].read_bytes_per_s =
-                INT64_C(200000000000);
+            t->hosts[i].memories[m].write_bps = t->hosts[i].memories[m].read_bps = INT64_C(1600000000000);
     }
 }
 
@@ -98,7 +97,7 @@ static void stall_gauges(void **state)
     struct two_hosts t;
     two_hosts_init(&t);
     two_hosts_flow(&t, 0);
-    t.hosts[1].memories[SIM_MEMORY_HOST].write_bytes_per_s = INT64_C(1000000000);
+    t.hosts[1].memories[SIM_MEMORY_HOST].write_bps = INT64_C(8000000000);
     two_hosts_run(&t, 900 * MS);
     assert_int_equal(two_hosts_value(&t, 1, "outbound_pci_stalled_wr"), 0);
     two_hosts_run(&t, 2100 * MS);
@@ -131,7 +130,7 @@ static void reads_and_writes_share(void **state)
     for (int i = 0; i < 2; i++)
         t.hosts[i].pcie.lanes = 16;
     struct physics_memory *m = &t.hosts[1].memories[SIM_MEMORY_GPU];
-    m->write_bytes_per_s = m->read_bytes_per_s = INT64_C(4000000000);
+    m->write_bps = m->read_bps = INT64_C(32000000000);
     two_hosts_flow(&t, 0)->to_memory = SIM_MEMORY_GPU;
     two_hosts_flow(&t, 1)->from_memory = SIM_MEMORY_GPU;
     two_hosts_run(&t, 20 * MS);

@@ -86,7 +86,7 @@ static void headroom_decides_over_loss(void **state)
     assert_true(discards_with_headroom(0) > 0);
     assert_true(discards_with_headroom(20000) > 0);
     assert_int_equal(discards_with_headroom(32000), 0);
-    assert_int_equal(discards_with_headroom(-1), 0);
+    assert_int_equal(discards_with_headroom(FIELD_UNSET), 0);
 }
 
 static void lossy_queue_is_bounded(void **state)
@@ -144,8 +144,8 @@ static void marks_by_queue(void **state)
             f.hosts[h].settings.ecn_np_mask = 1u << LOSSLESS; /* senders do not react */
             f.hosts[h].settings.dcqcn.np.min_time_between_cnps = 0;
         }
-        f.switches[0].physics.ecn = (struct physics_ecn){
-            .kmin_bytes = 100000, .kmax_bytes = 200000, .pmax = 0.2, .at_enqueue = at_enqueue};
+        f.switches[0].physics.ecn =
+            (struct physics_ecn){.kmin_bytes = 100000, .kmax_bytes = 200000, .pmax = 0.2, .at = at_enqueue};
         struct sim *sim = fixture_start(&f);
         fixture_run(sim, MS);
         /* 300 times two frames come and one goes: the queue climbs to 300 frames of 1062 bytes, and falls again. Above kmax
@@ -363,7 +363,7 @@ static void bad_switches_are_refused(void **state)
     open_star(&f, 3, GBPS(100));
     fixture_flow(&f, 0, 2, 0);
     struct sim_switch_config *s = &f.switches[0], good = *s;
-    s->physics.name = "leaf7";
+    s->name = "leaf7";
     s->physics.buffer_bytes = 50000;
     refused(&f, "leaf7");
     *s = good;
@@ -371,7 +371,7 @@ static void bad_switches_are_refused(void **state)
     refused(&f, "buffer");
     *s = good;
     s->physics.xoff_alpha = NAN;
-    refused(&f, "threshold");
+    refused(&f, "xoff_alpha");
     *s = good;
     s->physics.ecn = (struct physics_ecn){.kmin_bytes = 2000, .kmax_bytes = 1000, .pmax = 0.1};
     refused(&f, "kmin");

@@ -173,9 +173,9 @@ static void open_pair(struct pair *p)
         p->links[i] = (struct sim_link_config){{SIM_HOST, i}, {SIM_BRIDGE, 0}, BPS_25G, 5000, 0};
     }
     sim_bridge_defaults(&p->bridge);
-    p->bridge.frame_ps = 2120 * SIM_PS_PER_NS;
-    p->bridge.interrupt_ps = 4300 * SIM_PS_PER_NS;
-    p->bridge.rx_ring = 8192;
+    p->bridge.physics.frame_ps = 2120 * SIM_PS_PER_NS;
+    p->bridge.physics.interrupt_ps = 4300 * SIM_PS_PER_NS;
+    p->bridge.physics.rx_ring = 8192;
     sim_flow_defaults(&p->flow);
     p->flow.to = 1;
     p->config.hosts = p->hosts;
@@ -224,7 +224,7 @@ static void cpu_limits_forwarding(void **state)
     struct pair p;
     open_pair(&p);
     struct sim *sim = run_pair(&p, 300 * MS);
-    double frames_per_s = 1e12 / (double)p.bridge.frame_ps;
+    double frames_per_s = 1e12 / (double)p.bridge.physics.frame_ps;
     double expected = frames_per_s * 16 / 17 * 4096 / 1048576; /* 16 packets a message */
     assert_true(fabs(goodput_mibps(sim) / expected - 1) < 0.03);
     assert_true(of_bridge(sim, "softirq_busy") > 295000);
@@ -238,7 +238,7 @@ static void short_ring_loses(void **state)
     (void)state;
     struct pair p;
     open_pair(&p);
-    p.bridge.rx_ring = 1024;
+    p.bridge.physics.rx_ring = 1024;
     struct sim *sim = run_pair(&p, 300 * MS);
     assert_true(of_bridge(sim, "rx_out_of_buffer") > 1000);
     assert_true(counter_of(sim, false, 0, "packet_seq_err") > 3);
@@ -255,7 +255,7 @@ static void loop_is_closed(void **state)
     struct pair p;
     open_pair(&p);
     p.bridge.red = published;
-    p.bridge.tx_limit_bytes = 258000;
+    p.bridge.physics.tx_limit_bytes = 258000;
     p.flow.stop_ps = 300 * MS;
     struct sim *sim = run_pair(&p, 320 * MS);
     int64_t marked = of_bridge(sim, "qdisc_port1_marked");
@@ -280,8 +280,8 @@ static void latency_of_one_frame(void **state)
     p.flow.message_bytes = 2;
     p.flow.depth = 1;
     p.flow.record_latency = true;
-    p.bridge.adaptive = false;
-    p.bridge.coalesce_ps = 0;
+    p.bridge.physics.adaptive = false;
+    p.bridge.physics.coalesce_ps = 0;
     struct sim *sim = run_pair(&p, 20 * MS);
     double expected_us = 4.3 + 2.12,
            seen_us = (double)histogram_quantile(sim_flow_latency(sim, 0), 0.5) / 1e6;
@@ -296,10 +296,10 @@ static void bad_bridges_are_refused(void **state)
     struct error e;
     open_pair(&p);
     p.bridge.name = "cp";
-    p.bridge.rx_ring = 0;
+    p.bridge.physics.rx_ring = 0;
     assert_null(sim_new(&p.config, &e));
     assert_non_null(strstr(e.text, "cp"));
-    p.bridge.rx_ring = 64;
+    p.bridge.physics.rx_ring = 64;
     p.bridge.red = published;
     p.bridge.red.probability = 2;
     assert_null(sim_new(&p.config, &e));

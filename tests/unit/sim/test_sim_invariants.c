@@ -73,7 +73,7 @@ static void draw_physics(struct random *random, struct fixture *f)
         s->physics.pause_quanta = draw(random, 2) ? 65535 : 300;
         if (ecn)
             s->physics.ecn = (struct physics_ecn){
-                .kmin_bytes = 20000, .kmax_bytes = 200000, .pmax = 0.1, .at_enqueue = draw(random, 2)};
+                .kmin_bytes = 20000, .kmax_bytes = 200000, .pmax = 0.1, .at = (int)draw(random, 2)};
         if (draw(random, 3) == 0) {
             s->tc_weight[LOSSLESS] = 60;
             s->tc_weight[0] = 40;

@@ -114,7 +114,7 @@ static void a_slow_receiver_pauses(void **state)
     (void)state;
     struct two_hosts t;
     two_hosts_init(&t);
-    t.hosts[1].memories[SIM_MEMORY_HOST].write_bytes_per_s = INT64_C(2000000000);
+    t.hosts[1].memories[SIM_MEMORY_HOST].write_bps = INT64_C(16000000000);
     t.hosts[1].settings.buffer_bytes[0] = 114944;
     t.hosts[1].settings.cable_mm = 1000;
     t.config.pause_log_capacity = 100000;
@@ -157,7 +157,7 @@ static void without_pfc_it_loses(void **state)
     struct two_hosts t;
     two_hosts_init(&t);
     t.hosts[0].settings.pfc_mask = t.hosts[1].settings.pfc_mask = 0;
-    t.hosts[1].memories[SIM_MEMORY_HOST].write_bytes_per_s = INT64_C(2000000000);
+    t.hosts[1].memories[SIM_MEMORY_HOST].write_bps = INT64_C(16000000000);
     two_hosts_flow(&t, 0)->message_count = 500;
     two_hosts_run(&t, 1000 * MS);
     assert_true(two_hosts_value(&t, 1, "rx_discards_phy") > 0);
@@ -178,7 +178,7 @@ static void headroom_and_cable(void **state)
         t.link.delay_ps = sim_cable_delay_ps(i ? 2000000 : 1000); /* 2 km or 1 m, both said to be 1 m */
         t.hosts[1].settings.cable_mm = 1000;
         t.hosts[1].settings.buffer_bytes[0] = 114944;
-        t.hosts[1].memories[SIM_MEMORY_HOST].write_bytes_per_s = INT64_C(500000000);
+        t.hosts[1].memories[SIM_MEMORY_HOST].write_bps = INT64_C(4000000000);
         two_hosts_flow(&t, 0);
         two_hosts_run(&t, 20 * MS);
         lost[i] = two_hosts_value(&t, 1, "rx_discards_phy");
@@ -199,10 +199,10 @@ static void buffers_and_priorities(void **state)
         s->pfc_mask = 1 << 1 | 1 << 2 | 1 << 5;
         s->prio_to_buffer[1] = s->prio_to_buffer[2] = 1;
         s->prio_to_buffer[5] = 2;
-        s->physics.buffer_bytes[0] = 0;
-        s->physics.buffer_bytes[1] = s->physics.buffer_bytes[2] = 100000;
+        s->buffer_bytes[0] = 0;
+        s->buffer_bytes[1] = s->buffer_bytes[2] = 100000;
     }
-    t.hosts[1].memories[SIM_MEMORY_GPU].write_bytes_per_s = INT64_C(1000000000);
+    t.hosts[1].memories[SIM_MEMORY_GPU].write_bps = INT64_C(8000000000);
     struct sim_flow_config *f = two_hosts_flow(&t, 0);
     f->priority = 1;
     f->from_memory = f->to_memory = SIM_MEMORY_GPU;

@@ -1,0 +1,244 @@
+/* Every numeric value of the physics at both ends of its range, one at a time, in a short run: the sanitizers see that nothing
+ * overflows; a configuration that is impossible as a whole is refused with a sentence. */
+#include "sim/fabric/fabric.h"
+#include "tests/unit/unit.h"
+#include <math.h>
+
+#define US SIM_PS_PER_US
+
+/* Two hosts, a switch or a forwarding host between them, and a GPU flow each way with everything on that draws or multiplies. */
+struct pair {
+    struct sim_host_config hosts[2];
+    struct sim_link_config links[2];
+    struct sim_switch_config fabric;
+    struct sim_bridge_config bridge;
+    struct sim_flow_config flows[3];
+    struct sim_config config;
+};
+
+static void pair_host(struct sim_host_config *h)
+{
+    sim_host_defaults(h);
+    h->pcie.generation = 3;
+    h->nic.messages_per_s = 10000000;
+    h->nic.ack_timeout_ps = 100 * US;
+    h->settings.pfc_mask = 1;
+    h->settings.mtu_bytes = 4200;
+    h->settings.ecn_rp_mask = h->settings.ecn_np_mask = 1;
+    h->software = (struct physics_software){
+        .post_ps = 1000, .jitter_ps = 1000, .spikes_per_turn = 0.5, .spike_ps = 1000, .spike_floor_ps = 1000};
+    for (int i = 0; i < SIM_MEMORIES; i++) {
+        struct physics_memory *m = &h->memories[i];
+        m->banks = 64;
+        m->bank_ps = m->sector_ps = m->read_access_ps = m->write_access_ps = 1000;
+        m->stalls_per_s = 100000;
+        m->stall_mean_ps = US;
+    }
+}
+
+static void pair_flow(struct pair *p, enum sim_flow_mode mode, uint32_t from, int64_t message_bytes)
+{
+    struct sim_flow_config *f = &p->flows[p->config.flow_count++];
+    sim_flow_defaults(f);
+    f->from = from;
+    f->to = 1 - from;
+    f->mode = mode;
+    f->from_memory = f->to_memory = SIM_MEMORY_GPU;
+    f->message_bytes = message_bytes;
+    f->rate_bps = mode == SIM_STREAM ? INT64_C(20000000000) : 0;
+}
+
+static void pair_init(struct pair *p, bool software)
+{
+    memset(p, 0, sizeof *p);
+    sim_config_defaults(&p->config);
+    pair_host(&p->hosts[0]);
+    pair_host(&p->hosts[1]);
+    sim_switch_defaults(&p->fabric);
+    p->fabric.pfc_mask = 1;
+    p->fabric.physics.ecn = (struct physics_ecn){
+        .kmin_bytes = 2000, .kmax_bytes = 20000, .pmax = 0.5, .reference_bps = INT64_C(25000000000)};
+    p->fabric.physics.watchdog.detect_ps = 20 * US;
+    sim_bridge_defaults(&p->bridge);
+    for (uint32_t i = 0; i < 2; i++)
+        p->links[i] = (struct sim_link_config){.a = {SIM_HOST, i},
+                                               .b = {software ? SIM_BRIDGE : SIM_SWITCH, 0},
+                                               .rate_bps = INT64_C(25000000000),
+                                               .delay_ps = 5000,
+                                               .loss_per_billion = 1000000};
+    p->config.hosts = p->hosts;
+    p->config.host_count = 2;
+    p->config.links = p->links;
+    p->config.link_count = 2;
+    p->config.switches = &p->fabric;
+    p->config.switch_count = !software;
+    p->config.bridges = &p->bridge;
+    p->config.bridge_count = software;
+    p->config.flows = p->flows;
+    pair_flow(p, SIM_STREAM, 0, 20000);
+    pair_flow(p, SIM_STREAM, 1, 2);
+    pair_flow(p, SIM_PING_PONG, 0, 64);
+}
+
+/* Run it, or have a sentence why not. Returns whether it ran. */
+static bool pair_run(const struct pair *p, const char *what)
+{
+    struct error e = {""};
+    struct sim *sim = sim_new(&p->config, &e);
+    int64_t values[512];
+    const struct sim_counter *columns;
+    if (!sim) {
+        assert_true(strlen(e.text) > 0);
+        return false;
+    }
+    if (sim_run_until(sim, 200 * US, &e) != 0)
+        fail_msg("%s: %s", what, e.text);
+    for (uint32_t h = 0; h < 2; h++) {
+        assert_true(sim_host_counters(sim, h, &columns) <= 512);
+        sim_host_values(sim, h, values);
+    }
+    for (size_t f = 0; f < p->config.flow_count; f++)
+        assert_true(sim_flow_ideal_ps(sim, f) >= 0);
+    sim_free(sim);
+    return true;
+}
+
+struct counts {
+    size_t ran, refused;
+};
+
+static void run_with(const struct pair *p, const char *table, const struct field *f, bool most,
+                     struct counts *counts)
+{
+    char what[160];
+    snprintf(what, sizeof what, "%s.%s at its %s", table, f->name, most ? "most" : "least");
+    if (pair_run(p, what))
+        counts->ran++;
+    else
+        counts->refused++;
+}
+
+/* `object` is a struct of `table` in *p. */
+static void visit(struct pair *p, const struct table *table, void *object, struct counts *counts)
+{
+    for (const struct field *f = table->fields; f->name; f++) {
+        void *slot = (char *)object + f->offset;
+        for (int most = 0; most < 2; most++) {
+            struct pair changed = *p;
+            void *at = (char *)&changed + ((char *)slot - (char *)p);
+            changed.config.hosts = changed.hosts;
+            changed.config.links = changed.links;
+            changed.config.switches = &changed.fabric;
+            changed.config.bridges = &changed.bridge;
+            changed.config.flows = changed.flows;
+            if (f->kind == FIELD_INTEGER || f->kind == FIELD_QUANTITY) {
+                assert_true(f->max > f->min);
+                *(int64_t *)at = most ? f->max : f->min;
+            } else if (f->kind == FIELD_NUMBER) {
+                assert_true(f->max_number > f->min_number);
+                *(double *)at = most ? f->max_number : f->min_number;
+            } else if (f->kind == FIELD_BOOL || f->kind == FIELD_CHOICE) {
+                *(int *)at = most;
+            } else {
+                continue;
+            }
+            run_with(&changed, table->name, f, most, counts);
+        }
+        if (f->kind == FIELD_OBJECT)
+            visit(p, f->sub, slot, counts);
+    }
+}
+
+static void values_of_hosts_hold_at_their_ends(void **state)
+{
+    (void)state;
+    struct pair p;
+    struct counts counts = {0};
+    pair_init(&p, false);
+    if (!pair_run(&p, "the base"))
+        fail_msg("the base does not run");
+    for (int end = 0; end < 2; end++) {
+        struct sim_host_config *h = &p.hosts[end];
+        visit(&p, &physics_nic_table, &h->nic, &counts);
+        visit(&p, &physics_pcie_table, &h->pcie, &counts);
+        visit(&p, &physics_memory_table, &h->memories[SIM_MEMORY_GPU], &counts);
+        visit(&p, &physics_software_table, &h->software, &counts);
+        visit(&p, &dcqcn_table, &h->settings.dcqcn, &counts);
+    }
+    visit(&p, &physics_framing_table, &p.config.framing, &counts);
+    assert_true(counts.ran > 10 * counts.refused);
+}
+
+static void values_of_the_fabric_hold_at_their_ends(void **state)
+{
+    (void)state;
+    struct pair p;
+    struct counts counts = {0};
+    pair_init(&p, false);
+    visit(&p, &physics_switch_table, &p.fabric.physics, &counts);
+    pair_init(&p, true);
+    visit(&p, &physics_forwarding_table, &p.bridge.physics, &counts);
+    p.bridge.physics.adaptive = false;
+    visit(&p, &physics_forwarding_table, &p.bridge.physics, &counts);
+    assert_true(counts.ran > 5 * counts.refused);
+}
+
+static void links_hold_at_their_ends(void **state)
+{
+    (void)state;
+    static const int64_t rates[] = {PHYSICS_LINK_LEAST_BPS, PHYSICS_LINK_MOST_BPS},
+                         delays[] = {0, PHYSICS_LINK_MOST_DELAY_PS},
+                         limits[] = {10000, INT64_C(10000000000000)};
+    for (int i = 0; i < 8; i++) {
+        struct pair p;
+        pair_init(&p, i & 4);
+        for (int link = 0; link < 2; link++) {
+            p.links[link].rate_bps = rates[i & 1];
+            p.links[link].delay_ps = delays[i >> 1 & 1];
+        }
+        p.flows[0].rate_bps = p.flows[1].rate_bps = limits[i & 1];
+        (void)pair_run(&p, "a link at its ends");
+    }
+}
+
+/* What no range of a field can say. */
+static void impossible_memories_are_refused(void **state)
+{
+    (void)state;
+    const struct {
+        double stalls_per_s;
+        int64_t banks, interleave_bytes;
+        const char *word;
+    } bad[] = {{1e-300, 0, 512, "stalls_per_s"},
+               {NAN, 0, 512, "stalls_per_s"},
+               {0, 3, 512, "banks"},
+               {0, 2, 16, "interleave"},
+               {0, 0, 48, "interleave"}};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct pair p;
+        struct error e = {""};
+        pair_init(&p, false);
+        struct physics_memory *m = &p.hosts[0].memories[SIM_MEMORY_GPU];
+        m->stalls_per_s = bad[i].stalls_per_s;
+        m->banks = bad[i].banks;
+        m->interleave_bytes = bad[i].interleave_bytes;
+        assert_null(sim_new(&p.config, &e));
+        if (!strstr(e.text, bad[i].word))
+            fail_msg("\"%s\" does not name %s", e.text, bad[i].word);
+    }
+    struct pair p;
+    pair_init(&p, false);
+    p.hosts[0].memories[SIM_MEMORY_GPU].stalls_per_s = 1e-5;
+    assert_true(pair_run(&p, "the rarest stalls"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(values_of_hosts_hold_at_their_ends),
+        cmocka_unit_test(values_of_the_fabric_hold_at_their_ends),
+        cmocka_unit_test(links_hold_at_their_ends),
+        cmocka_unit_test(impossible_memories_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
