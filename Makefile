@@ -2,7 +2,7 @@
 #   make run     packages, build, ./harness run scenarios/pfc-bidir.json, report
 #   make test    packages, build, unit tests and the end-to-end tests that need no guest: about a minute
 #   make check   packages, build, every test that this machine can run, sanitized programs and guests too
-# Others: all deps lint bench fuzz soft-lab install clean
+# Others: all docs deps lint bench fuzz soft-lab install clean
 
 VERSION := 0.1.0
 PREFIX  ?= /usr/local
@@ -158,6 +158,10 @@ fuzzers: $(B)/fuzz/fuzz
 deps:
 	@deps/install-packages build
 
+# documents that programs print
+docs: $(B)/harness
+	$(B)/harness schema counters --manual >docs/counters.md
+
 deps-check:
 	@deps/install-packages build check soft-lab
 
@@ -215,4 +219,4 @@ clean:
 	rm -rf build
 
 .DEFAULT_GOAL := all
-.PHONY: FORCE all links unit fuzzers fuzz deps deps-check run test check lint bench soft-lab clean install
+.PHONY: FORCE all docs links unit fuzzers fuzz deps deps-check run test check lint bench soft-lab clean install

@@ -1,10 +1,10 @@
 /* nic-sampler: the counters of a NIC, its RDMA device, qdiscs, links and GPU, as lines (docs/lines.md) or for Prometheus. */
-#include "collectors/sources/names.h"
 #include "collectors/sampler/sampling.h"
 #include "lib/clock.h"
 #include "lib/document/nearest.h"
 #include "lib/kernel/sysfs.h"
 #include "lib/program/program.h"
+#include "lib/roce/counters.h"
 #include "lib/text.h"
 #include <net/if.h>
 #include <stdlib.h>
@@ -15,6 +15,12 @@ struct arguments {
     int64_t gpu, every_ns, count;
     int optional_counters, realtime;
 };
+
+static const char groups_help[] =
+    "Sample only columns of these groups, separated by commas: all"
+#define GROUP(id, name, meaning) ", " name
+#include "lib/roce/counters.def"
+    " (default all). A source is not read when none of its columns is asked for.";
 
 static const struct field fields[] = {
     {.name = "netdev",
@@ -47,9 +53,7 @@ static const struct field fields[] = {
      .kind = FIELD_STRING,
      .offset = offsetof(struct arguments, groups),
      .argument = "LIST",
-     .help = "Sample only columns of these groups, separated by commas: pfc, ecn, throughput, drops, errors, "
-             "pcie, queue, "
-             "link, dcqcn, other (default all). A source is not read when none of its columns is asked for."},
+     .help = groups_help},
     {.name = "count",
      .kind = FIELD_INTEGER,
      .offset = offsetof(struct arguments, count),
@@ -89,19 +93,15 @@ static int parse_groups(const char *list, uint32_t *groups, struct error *e)
     *groups = 0;
     while (*list != '\0') {
         size_t length = strcspn(list, ",");
-        uint32_t bit = 0;
-        for (uint32_t i = 0; names_groups[i]; i++)
-            if (strlen(names_groups[i]) == length && strncmp(names_groups[i], list, length) == 0)
-                bit = 1U << i;
-        if (bit == 0) {
+        uint32_t bits = counters_group_bits(list, length);
+        if (bits == 0) {
             char word[32];
             snprintf(word, sizeof word, "%.*s", (int)(length < 31 ? length : 31), list);
-            const char *near = nearest_word(word, names_groups);
+            const char *near = nearest_word(word, counter_group_choices);
             return error_set(e, "--groups: there is no group \"%s\"%s%s; there are %s", word,
-                             near ? ", did you mean " : "", near ? near : "",
-                             "pfc, ecn, throughput, drops, errors, pcie, queue, link, dcqcn, other");
+                             near ? ", did you mean " : "", near ? near : "", counter_group_list);
         }
-        *groups |= bit;
+        *groups |= bits;
         list += length + (list[length] == ',');
     }
     return *groups != 0 ? 0 : error_set(e, "--groups: no group is named");

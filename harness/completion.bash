@@ -19,7 +19,7 @@ _harness() {
     elif [[ $command == run || $command == check || $before == --for ]]; then
         mapfile -t COMPREPLY < <(compgen -W "$(_harness_names "$program" scenarios)" -- "$word"; compgen -f -- "$word")
     elif [[ $command == schema ]]; then
-        mapfile -t COMPREPLY < <(compgen -W "scenario lab settings" -- "$word")
+        mapfile -t COMPREPLY < <(compgen -W "scenario lab settings counters" -- "$word")
     elif [[ $command == list ]]; then
         mapfile -t COMPREPLY < <(compgen -W "scenarios labs" -- "$word")
     fi

@@ -9,12 +9,10 @@ enum scope { EACH_PRIORITY, EACH_PFC_PRIORITY, EACH_BUFFER, HOST, GAUGE_READ_STA
 enum scale { AS_IT_IS, PS_TO_US };
 
 struct source {
-    const char *name; /* with %u for the priority or buffer */
-    const char *unit, *group;
+    const char *name; /* # is the priority or buffer */
     enum scope scope;
     size_t offset; /* in priority_counters, receive_buffer or host */
     enum scale scale;
-    bool gauge;
 };
 
 #define PRIORITY(field) offsetof(struct priority_counters, field)
@@ -25,49 +23,44 @@ struct source {
      offsetof(struct memory, field))
 
 static const struct source sources[] = {
-    {"rx_prio%u_bytes", "bytes", "throughput", EACH_PRIORITY, PRIORITY(rx_bytes), AS_IT_IS, false},
-    {"rx_prio%u_packets", "packets", "throughput", EACH_PRIORITY, PRIORITY(rx_packets), AS_IT_IS, false},
-    {"tx_prio%u_bytes", "bytes", "throughput", EACH_PRIORITY, PRIORITY(tx_bytes), AS_IT_IS, false},
-    {"tx_prio%u_packets", "packets", "throughput", EACH_PRIORITY, PRIORITY(tx_packets), AS_IT_IS, false},
-    {"rx_prio%u_discards", "packets", "drops", EACH_PRIORITY, PRIORITY(rx_discards), AS_IT_IS, false},
-    {"rx_prio%u_pause", "frames", "pfc", EACH_PFC_PRIORITY, PRIORITY(rx_pause), AS_IT_IS, false},
-    {"rx_prio%u_pause_duration", "us", "pfc", EACH_PFC_PRIORITY, PRIORITY(rx_pause_ps), PS_TO_US, false},
-    {"rx_prio%u_pause_transition", "events", "pfc", EACH_PFC_PRIORITY, PRIORITY(rx_transitions), AS_IT_IS,
-     false},
-    {"tx_prio%u_pause", "frames", "pfc", EACH_PFC_PRIORITY, PRIORITY(tx_pause), AS_IT_IS, false},
-    {"tx_prio%u_pause_duration", "us", "pfc", EACH_PFC_PRIORITY, PRIORITY(tx_pause_ps), PS_TO_US, false},
-    {"rx_discards_phy", "packets", "drops", HOST, COUNT(rx_discards), AS_IT_IS, false},
-    {"rx_vport_rdma_unicast_packets", "packets", "throughput", HOST, COUNT(rx_rdma_packets), AS_IT_IS, false},
-    {"rx_vport_rdma_unicast_bytes", "bytes", "throughput", HOST, COUNT(rx_rdma_bytes), AS_IT_IS, false},
-    {"tx_vport_rdma_unicast_packets", "packets", "throughput", HOST, COUNT(tx_rdma_packets), AS_IT_IS, false},
-    {"tx_vport_rdma_unicast_bytes", "bytes", "throughput", HOST, COUNT(tx_rdma_bytes), AS_IT_IS, false},
-    {"out_of_sequence", "events", "drops", HOST, COUNT(out_of_sequence), AS_IT_IS, false},
-    {"packet_seq_err", "events", "drops", HOST, COUNT(packet_seq_err), AS_IT_IS, false},
-    {"duplicate_request", "events", "drops", HOST, COUNT(duplicate_request), AS_IT_IS, false},
-    {"implied_nak_seq_err", "events", "drops", HOST, COUNT(implied_nak_seq_err), AS_IT_IS, false},
-    {"local_ack_timeout_err", "events", "drops", HOST, COUNT(local_ack_timeout_err), AS_IT_IS, false},
-    {"rx_write_requests", "events", "throughput", HOST, COUNT(rx_write_requests), AS_IT_IS, false},
-    {"rx_read_requests", "events", "throughput", HOST, COUNT(rx_read_requests), AS_IT_IS, false},
-    {"np_ecn_marked_roce_packets", "packets", "ecn", HOST, COUNT(np_ecn_marked), AS_IT_IS, false},
-    {"np_cnp_sent", "packets", "ecn", HOST, COUNT(np_cnp_sent), AS_IT_IS, false},
-    {"rp_cnp_handled", "packets", "ecn", HOST, COUNT(rp_cnp_handled), AS_IT_IS, false},
-    {"rp_cnp_ignored", "packets", "ecn", HOST, COUNT(rp_cnp_ignored), AS_IT_IS, false},
-    {"outbound_pci_stalled_rd", "percent", "pcie", GAUGE_READ_STALL, offsetof(struct stall_gauge, percent),
-     AS_IT_IS, true},
-    {"outbound_pci_stalled_wr", "percent", "pcie", GAUGE_WRITE_STALL, offsetof(struct stall_gauge, percent),
-     AS_IT_IS, true},
-    {"outbound_pci_stalled_rd_events", "events", "pcie", GAUGE_READ_STALL,
-     offsetof(struct stall_gauge, events), AS_IT_IS, false},
-    {"outbound_pci_stalled_wr_events", "events", "pcie", GAUGE_WRITE_STALL,
-     offsetof(struct stall_gauge, events), AS_IT_IS, false},
-    {"nic_pcie_tx_bytes", "bytes", "pcie", HOST, offsetof(struct host, pcie.up_bytes), AS_IT_IS, false},
-    {"nic_pcie_rx_bytes", "bytes", "pcie", HOST, offsetof(struct host, pcie.down_bytes), AS_IT_IS, false},
-    {"gpu_pcie_rx_bytes", "bytes", "pcie", HOST, GPU(device_rx_bytes), AS_IT_IS, false},
-    {"gpu_pcie_tx_bytes", "bytes", "pcie", HOST, GPU(device_tx_bytes), AS_IT_IS, false},
-    {"gpu_stalls", "events", "pcie", HOST, GPU(stalls), AS_IT_IS, false},
-    {"gpu_stalled_duration", "us", "pcie", HOST, GPU(stalled_ps), PS_TO_US, false},
-    {"rx_buffer%u_bytes", "bytes", "buffer", EACH_BUFFER, BUFFER(used_bytes), AS_IT_IS, true},
-    {"rx_buffer%u_peak_bytes", "bytes", "buffer", EACH_BUFFER, BUFFER(peak_bytes), AS_IT_IS, true},
+    {"rx_prio#_bytes", EACH_PRIORITY, PRIORITY(rx_bytes), AS_IT_IS},
+    {"rx_prio#_packets", EACH_PRIORITY, PRIORITY(rx_packets), AS_IT_IS},
+    {"tx_prio#_bytes", EACH_PRIORITY, PRIORITY(tx_bytes), AS_IT_IS},
+    {"tx_prio#_packets", EACH_PRIORITY, PRIORITY(tx_packets), AS_IT_IS},
+    {"rx_prio#_discards", EACH_PRIORITY, PRIORITY(rx_discards), AS_IT_IS},
+    {"rx_prio#_pause", EACH_PFC_PRIORITY, PRIORITY(rx_pause), AS_IT_IS},
+    {"rx_prio#_pause_duration", EACH_PFC_PRIORITY, PRIORITY(rx_pause_ps), PS_TO_US},
+    {"rx_prio#_pause_transition", EACH_PFC_PRIORITY, PRIORITY(rx_transitions), AS_IT_IS},
+    {"tx_prio#_pause", EACH_PFC_PRIORITY, PRIORITY(tx_pause), AS_IT_IS},
+    {"tx_prio#_pause_duration", EACH_PFC_PRIORITY, PRIORITY(tx_pause_ps), PS_TO_US},
+    {"rx_discards_phy", HOST, COUNT(rx_discards), AS_IT_IS},
+    {"rx_vport_rdma_unicast_packets", HOST, COUNT(rx_rdma_packets), AS_IT_IS},
+    {"rx_vport_rdma_unicast_bytes", HOST, COUNT(rx_rdma_bytes), AS_IT_IS},
+    {"tx_vport_rdma_unicast_packets", HOST, COUNT(tx_rdma_packets), AS_IT_IS},
+    {"tx_vport_rdma_unicast_bytes", HOST, COUNT(tx_rdma_bytes), AS_IT_IS},
+    {"out_of_sequence", HOST, COUNT(out_of_sequence), AS_IT_IS},
+    {"packet_seq_err", HOST, COUNT(packet_seq_err), AS_IT_IS},
+    {"duplicate_request", HOST, COUNT(duplicate_request), AS_IT_IS},
+    {"implied_nak_seq_err", HOST, COUNT(implied_nak_seq_err), AS_IT_IS},
+    {"local_ack_timeout_err", HOST, COUNT(local_ack_timeout_err), AS_IT_IS},
+    {"rx_write_requests", HOST, COUNT(rx_write_requests), AS_IT_IS},
+    {"rx_read_requests", HOST, COUNT(rx_read_requests), AS_IT_IS},
+    {"np_ecn_marked_roce_packets", HOST, COUNT(np_ecn_marked), AS_IT_IS},
+    {"np_cnp_sent", HOST, COUNT(np_cnp_sent), AS_IT_IS},
+    {"rp_cnp_handled", HOST, COUNT(rp_cnp_handled), AS_IT_IS},
+    {"rp_cnp_ignored", HOST, COUNT(rp_cnp_ignored), AS_IT_IS},
+    {"outbound_pci_stalled_rd", GAUGE_READ_STALL, offsetof(struct stall_gauge, percent), AS_IT_IS},
+    {"outbound_pci_stalled_wr", GAUGE_WRITE_STALL, offsetof(struct stall_gauge, percent), AS_IT_IS},
+    {"outbound_pci_stalled_rd_events", GAUGE_READ_STALL, offsetof(struct stall_gauge, events), AS_IT_IS},
+    {"outbound_pci_stalled_wr_events", GAUGE_WRITE_STALL, offsetof(struct stall_gauge, events), AS_IT_IS},
+    {"nic_pcie_tx_bytes", HOST, offsetof(struct host, pcie.up_bytes), AS_IT_IS},
+    {"nic_pcie_rx_bytes", HOST, offsetof(struct host, pcie.down_bytes), AS_IT_IS},
+    {"gpu_pcie_rx_bytes", HOST, GPU(device_rx_bytes), AS_IT_IS},
+    {"gpu_pcie_tx_bytes", HOST, GPU(device_tx_bytes), AS_IT_IS},
+    {"gpu_stalls", HOST, GPU(stalls), AS_IT_IS},
+    {"gpu_stalled_duration", HOST, GPU(stalled_ps), PS_TO_US},
+    {"rx_buffer#_bytes", EACH_BUFFER, BUFFER(used_bytes), AS_IT_IS},
+    {"rx_buffer#_peak_bytes", EACH_BUFFER, BUFFER(peak_bytes), AS_IT_IS},
 };
 #define SOURCES    (sizeof sources / sizeof sources[0])
 #define NAME_BYTES 40
@@ -88,6 +81,13 @@ static bool has(const struct host *h, const struct source *s, unsigned i)
     return true;
 }
 
+const struct counter *counters_row(const char *pattern)
+{
+    char name[NAME_BYTES];
+    const struct counter *row = counters_find(counters_instance(name, sizeof name, pattern, 0, 0));
+    return row ? row : &counter_unlisted;
+}
+
 int counters_build(struct sim *sim, uint32_t host)
 {
     struct host *h = &sim->hosts[host];
@@ -99,18 +99,13 @@ int counters_build(struct sim *sim, uint32_t host)
     if (!h->columns || !h->column_names)
         return -1;
     for (size_t k = 0; k < SOURCES; k++) {
+        const struct counter *is = counters_row(sources[k].name);
         for (unsigned i = 0; i < copies(&sources[k]); i++) {
             if (!has(h, &sources[k], i))
                 continue;
             char *name = h->column_names + h->column_count * NAME_BYTES;
-            const char *number = strstr(sources[k].name, "%u");
-            if (number)
-                snprintf(name, NAME_BYTES, "%.*s%u%s", (int)(number - sources[k].name), sources[k].name, i,
-                         number + 2);
-            else
-                snprintf(name, NAME_BYTES, "%s", sources[k].name);
-            h->columns[h->column_count++] = (struct sim_counter){
-                .name = name, .unit = sources[k].unit, .group = sources[k].group, .gauge = sources[k].gauge};
+            counters_instance(name, NAME_BYTES, sources[k].name, i, 0);
+            h->columns[h->column_count++] = (struct sim_counter){name, is};
         }
     }
     return 0;

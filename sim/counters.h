@@ -3,6 +3,9 @@
 
 #include "sim/model.h"
 
+/* The catalogue's row of a column whose name is a pattern ("port#_tx_bytes"). */
+const struct counter *counters_row(const char *pattern);
+
 /* Name a host's columns; -1 when memory ran out. */
 int counters_build(struct sim *sim, uint32_t host);
 

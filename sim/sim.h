@@ -14,6 +14,7 @@
 #include "lib/histogram.h"
 #include "lib/physics/host.h"
 #include "lib/roce/dcqcn.h"
+#include "lib/roce/counters.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -171,10 +172,8 @@ void sim_flow_latency_clear(struct sim *sim, size_t flow);
 
 /* Counters and gauges of a node's port, under mlx5's names where it has one. */
 struct sim_counter {
-    const char *name;  /* "rx_prio0_pause" */
-    const char *unit;  /* "frames", "bytes", "us", "packets", "events" */
-    const char *group; /* "pfc", "ecn", "throughput", "drops", "pcie", "buffer", "dcqcn" */
-    bool gauge;
+    const char *name;         /* "rx_prio0_pause" */
+    const struct counter *is; /* its unit, kind and group */
 };
 /* The columns of a host: the same for the life of the simulation. */
 size_t sim_host_counters(const struct sim *sim, uint32_t host, const struct sim_counter **counters);

@@ -1,27 +1,11 @@
 #include "collectors/sampler/prometheus_text.h"
 
+#include "lib/roce/counters.h"
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const struct {
-    const char *unit;
-    const char *suffix; /* the base unit's word */
-    int64_t multiply, divide;
-} units[] = {
-    {"us", "seconds", 1, 1000000},
-    {"seconds", "seconds", 1, 1},
-    {"bytes", "bytes", 1, 1},
-    {"packets", "packets", 1, 1},
-    {"frames", "frames", 1, 1},
-    {"percent", "ratio", 1, 100},
-    {"bytes/s", "bytes_per_second", 1, 1},
-    {"Mb/s", "bytes_per_second", 125000, 1},
-    {"MT/s", "transfers_per_second", 1000000, 1},
-    {"celsius", "celsius", 1, 1},
-};
 
 /* "IpExtInCEPkts" is ip_ext_in_ce_packets; what a metric's name may not hold becomes an underscore. */
 static void snake_case(const char *name, char *out, size_t size)
@@ -75,20 +59,15 @@ static bool has_word(const char *name, const char *word)
 void prometheus_metric(const struct column *column, struct prometheus_metric *metric)
 {
     char name[96];
-    const char *suffix = "";
-    *metric = (struct prometheus_metric){.multiply = 1, .divide = 1};
+    const struct counter_unit *unit = counters_unit(column->unit);
+    const char *suffix = unit ? unit->base : "";
+    *metric =
+        (struct prometheus_metric){.multiply = unit ? unit->multiply : 1, .divide = unit ? unit->divide : 1};
     snake_case(column->name, name, sizeof name - 8);
     number_to_label(name, "prio", "prio", metric->labels, sizeof metric->labels);
     if (metric->labels[0] == '\0')
         number_to_label(name, "gpu", "gpu", metric->labels, sizeof metric->labels);
     spell_out(name, sizeof name);
-    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
-        if (strcmp(units[i].unit, column->unit) != 0)
-            continue;
-        suffix = units[i].suffix;
-        metric->multiply = units[i].multiply;
-        metric->divide = units[i].divide;
-    }
     bool needed = suffix[0] != '\0' && !has_word(name, suffix);
     const char *total = column->kind == COLUMN_COUNTER && !has_word(name, "total") ? "_total" : "";
     snprintf(metric->family, sizeof metric->family, "nic_%s%s%s%s", name, needed ? "_" : "",
@@ -109,7 +88,16 @@ void prometheus_label(struct text *out, const char *name, const char *value)
     text_add(out, "\"");
 }
 
-/* Exact: 64-bit counts do not fit a double. */
+/* How many decimals a division leaves; -1: it is not by a power of ten. */
+static int decimals(int64_t divide)
+{
+    int digits = 0;
+    for (; divide > 1 && divide % 10 == 0; divide /= 10)
+        digits++;
+    return divide == 1 ? digits : -1;
+}
+
+/* Exact where it can be: 64-bit counts do not fit a double. */
 static void write_value(struct text *out, const struct prometheus_metric *m, int64_t value)
 {
     int64_t scaled;
@@ -117,11 +105,11 @@ static void write_value(struct text *out, const struct prometheus_metric *m, int
         text_add(out, "%" PRId64, scaled);
         return;
     }
-    if (m->divide == 1) {
-        text_add(out, "%.17g", (double)value * (double)m->multiply);
+    int digits = decimals(m->divide);
+    if (m->divide == 1 || digits < 0) {
+        text_add(out, "%.17g", (double)value * (double)m->multiply / (double)m->divide);
         return;
     }
-    int digits = m->divide == 100 ? 2 : 6;
     text_add(out, "%s%" PRId64 ".%0*" PRId64, value < 0 ? "-" : "", (int64_t)llabs(value / m->divide), digits,
              (int64_t)llabs(value % m->divide));
 }
@@ -140,8 +128,11 @@ static int compare(const void *a, const void *b)
 
 static void write_head(struct text *out, const struct entry *entry, const struct column *column)
 {
-    text_add(out, "# HELP %s From %s, group %s, in %s before conversion.\n# TYPE %s %s\n",
-             entry->metric.family, column->source, column->group, column->unit, entry->metric.family,
+    char near[PROMETHEUS_NAME];
+    const struct counter *row = counters_known(column->name, near, sizeof near);
+    text_add(out, "# HELP %s %s From %s, group %s, in %s before conversion.\n# TYPE %s %s\n",
+             entry->metric.family, row ? row->meaning : counter_unlisted.meaning, column->source,
+             column->group, column->unit, entry->metric.family,
              column->kind == COLUMN_COUNTER ? "counter" : "gauge");
 }
 

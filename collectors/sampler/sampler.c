@@ -1,6 +1,5 @@
 #include "collectors/sampler/sampler.h"
 
-#include "collectors/sources/names.h"
 #include "collectors/sampler/unwrap.h"
 #include "collectors/sampler/watch.h"
 #include "lib/clock.h"
@@ -57,12 +56,11 @@ struct sampler {
 
 /* ---- columns of one source */
 
-static uint32_t group_bit(const char *group)
+#define GROUP_OTHER (1U << COUNTER_GROUP_OTHER)
+
+static uint32_t group_bit(const struct source_column *column)
 {
-    for (uint32_t i = 0; names_groups[i]; i++)
-        if (strcmp(names_groups[i], group) == 0)
-            return 1U << i;
-    return 0;
+    return 1U << column->counter->group;
 }
 
 static size_t count_selected(const struct source *source)
@@ -110,7 +108,7 @@ static int adopt(struct source *source, struct column_set *columns, uint32_t gro
     }
     inherit(tracked, columns, source);
     for (size_t i = 0; i < columns->count; i++) {
-        tracked[i].selected = (group_bit(columns->items[i].group) & groups) != 0;
+        tracked[i].selected = (group_bit(&columns->items[i]) & groups) != 0;
         raw[i] = LINES_NULL; /* until it is read */
     }
     column_set_free(&source->columns);
@@ -273,13 +271,14 @@ static char *unique_name(json_t *taken, const char *source, const char *name)
 static bool add_column(struct sampler *s, json_t *taken, struct source *source, size_t i)
 {
     const struct source_column *from = &source->columns.items[i];
+    const struct counter *meaning = from->counter;
     struct column *column = &s->columns[s->count];
     source->tracked[i].place = s->count;
     *column = (struct column){.name = unique_name(taken, source->kind->name, from->name),
-                              .unit = (char *)(uintptr_t)from->unit,
+                              .unit = (char *)(uintptr_t)meaning->unit,
                               .source = (char *)(uintptr_t)source->kind->name,
-                              .group = (char *)(uintptr_t)from->group,
-                              .kind = from->kind};
+                              .group = (char *)(uintptr_t)counter_group_names[meaning->group],
+                              .kind = meaning->kind == COUNTER_GAUGE ? COLUMN_GAUGE : COLUMN_COUNTER};
     s->count += column->name ? 1 : 0;
     return column->name;
 }
@@ -295,10 +294,10 @@ static size_t count_all(const struct sampler *s)
 /* Per-queue figures of a NIC with many queues may be more than a line holds: leave the group "other" out, for good. */
 static void drop_other(struct sampler *s)
 {
-    s->groups &= ~group_bit("other");
+    s->groups &= ~GROUP_OTHER;
     for (size_t i = 0; i < s->source_count; i++)
         for (size_t j = 0; j < s->sources[i].columns.count; j++)
-            if (strcmp(s->sources[i].columns.items[j].group, "other") == 0)
+            if (group_bit(&s->sources[i].columns.items[j]) == GROUP_OTHER)
                 s->sources[i].tracked[j].selected = false;
 }
 
@@ -307,7 +306,7 @@ static int lay_out(struct sampler *s, struct error *e)
 {
     free_columns(s);
     size_t wanted = count_all(s);
-    if (wanted > LINES_MAX_COLUMNS && (s->groups & group_bit("other")) != 0) {
+    if (wanted > LINES_MAX_COLUMNS && (s->groups & GROUP_OTHER) != 0) {
         log_warning("%zu columns are more than the %d that a line holds: the group \"other\" is left out",
                     wanted, LINES_MAX_COLUMNS);
         drop_other(s);
@@ -347,9 +346,10 @@ static int64_t next_value(struct source *source, size_t i, struct resets *resets
     bool reset = false;
     if (source->state != OPEN || raw == LINES_NULL)
         return LINES_NULL;
-    if (column->kind == COLUMN_GAUGE)
+    if (column->counter->kind == COUNTER_GAUGE)
         return raw;
-    int64_t value = unwrap_next(u, raw, column->wraps32 || source->kind->wraps32, source->reopened, &reset);
+    bool wraps32 = source->kind->wraps32 || column->counter->kind == COUNTER_COUNT32;
+    int64_t value = unwrap_next(u, raw, wraps32, source->reopened, &reset);
     if (reset && resets->count++ == 0)
         error_set(&resets->first, "%s went back from %lld to %lld: it counts on from where it was",
                   column->name, (long long)before, (long long)raw);

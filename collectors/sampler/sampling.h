@@ -6,7 +6,7 @@
 
 struct sampling_plan {
     struct target target;
-    uint32_t groups; /* bits by names_groups */
+    uint32_t groups; /* bits by enum counter_group */
     int64_t every_ns;
     int64_t count;          /* samples; 0: until a signal comes or the reader goes */
     const char *prometheus; /* address to serve at instead of printing lines, or NULL */

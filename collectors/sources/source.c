@@ -1,14 +1,12 @@
 #include "collectors/sources/source.h"
 
-#include "collectors/sources/names.h"
 #include <stdlib.h>
 #include <string.h>
 
-/* The driver's full statistics come first: reading them refreshes what the driver caches for DCB
- * (linux mlx5/core/en_dcbnl.c, mlx5e_dcbnl_ieee_getpfc). */
 const struct source_kind *const source_kinds[] = {
-    &source_ethtool, &source_rdma, &source_dcb,   &source_standard, &source_qdisc, &source_link,
-    &source_ip,      &source_pcie, &source_dcqcn, &source_nvml,     NULL,
+#define READER(name, interface, columns, freshness) &source_##name,
+#include "lib/roce/counters.def"
+    NULL,
 };
 
 int column_set_add(struct column_set *set, const char *name, struct error *e)
@@ -23,13 +21,9 @@ int column_set_add(struct column_set *set, const char *name, struct error *e)
             return error_set(e, "out of memory for its columns");
         set->items = larger;
     }
-    struct name_meaning meaning = names_meaning(name);
+    const struct counter *row = counters_find(name);
     struct source_column *column = &set->items[set->count];
-    *column = (struct source_column){.name = strdup(name),
-                                     .unit = meaning.unit,
-                                     .group = meaning.group,
-                                     .kind = meaning.kind,
-                                     .wraps32 = meaning.wraps32};
+    *column = (struct source_column){.name = strdup(name), .counter = row ? row : &counter_unlisted};
     if (!column->name)
         return error_set(e, "out of memory for its columns");
     set->count++;

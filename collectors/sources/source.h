@@ -1,5 +1,6 @@
 /*
- * A source of counters: one file each (source_*.c), all behind this interface.
+ * A source of counters: one file each (source_NAME.c), all behind this interface. The list of sources, and what their
+ * columns mean, is lib/roce/counters.def.
  * A source gives its columns when it is opened, and their values at every read.
  */
 #ifndef COLLECTORS_SOURCE_H
@@ -7,6 +8,7 @@
 
 #include "lib/error.h"
 #include "lib/formats/lines.h"
+#include "lib/roce/counters.h"
 #include <net/if.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -27,13 +29,10 @@ struct target {
     int64_t every_ns;
 };
 
-/* A column and what only the sampler knows of it. Names are owned by the set; the other words are constants. */
+/* A column; its name is owned by the set. */
 struct source_column {
     char *name;
-    const char *unit;
-    const char *group;
-    enum column_kind kind;
-    bool wraps32; /* 32 bits wide in hardware or in the kernel */
+    const struct counter *counter; /* what the name means */
 };
 
 struct column_set {
@@ -41,7 +40,7 @@ struct column_set {
     size_t count;
 };
 
-/* Add a column whose unit, group and kind follow from its name (names.h). */
+/* Add a column; what it means follows from its name (lib/roce/counters.h). */
 int column_set_add(struct column_set *set, const char *name, struct error *e);
 void column_set_free(struct column_set *set);
 
@@ -65,8 +64,8 @@ struct source_kind {
     void (*close)(void *state);
 };
 
-extern const struct source_kind source_ethtool, source_standard, source_rdma, source_dcb, source_qdisc,
-    source_ip, source_link, source_dcqcn, source_pcie, source_nvml;
+#define READER(name, interface, columns, freshness) extern const struct source_kind source_##name;
+#include "lib/roce/counters.def"
 
 /* All of them in the order in which they are read, ended by NULL. */
 extern const struct source_kind *const source_kinds[];

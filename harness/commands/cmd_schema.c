@@ -1,6 +1,7 @@
 #include "lib/program/program.h"
 #include "lib/formats/lab.h"
 #include "lib/log.h"
+#include "lib/roce/counters.h"
 #include "lib/formats/scenario.h"
 #include <stdlib.h>
 #include <string.h>
@@ -40,6 +41,20 @@ static void print_manual(const char *type, bool lab)
     text_free(&out);
 }
 
+/* The catalogue of counters has no schema: it is printed itself. */
+static void print_counters(bool manual)
+{
+    struct text out = {0};
+    json_t *rows = counters_json();
+    if (manual)
+        counters_manual(&out);
+    else
+        json_dumpf(rows, stdout, JSON_INDENT(2));
+    printf("%s%s", text_string(&out), manual ? "" : "\n");
+    text_free(&out);
+    json_decref(rows);
+}
+
 struct schema_options {
     int manual;
 };
@@ -48,7 +63,7 @@ static const struct field fields[] = {
     {.name = "manual",
      .kind = FIELD_BOOL,
      .offset = offsetof(struct schema_options, manual),
-     .help = "Print a manual page (mdoc) instead of a JSON Schema."},
+     .help = "Print a manual page (mdoc) instead of a JSON Schema; of counters, docs/counters.md."},
     {0},
 };
 static const struct table options = {
@@ -58,11 +73,14 @@ static int run_schema(const struct call *call)
 {
     const struct schema_options *said = call->options;
     bool scenario = strcmp(call->arguments[0], "scenario") == 0, lab = strcmp(call->arguments[0], "lab") == 0,
-         settings = strcmp(call->arguments[0], "settings") == 0;
-    int status = scenario || lab || settings ? EXIT_DONE : EXIT_USAGE;
+         settings = strcmp(call->arguments[0], "settings") == 0,
+         counters = strcmp(call->arguments[0], "counters") == 0;
+    int status = scenario || lab || settings || counters ? EXIT_DONE : EXIT_USAGE;
     if (status != EXIT_DONE) {
-        log_error("schema: \"%s\" is not a document type: expected scenario, lab or settings",
+        log_error("schema: \"%s\" is not a document type: expected scenario, lab, settings or counters",
                   call->arguments[0]);
+    } else if (counters) {
+        print_counters(said->manual > 0);
     } else if (said->manual && !settings) {
         print_manual(call->arguments[0], lab);
     } else {
@@ -76,8 +94,8 @@ static int run_schema(const struct call *call)
 
 const struct command command_schema = {
     .name = "schema",
-    .arguments = "scenario|lab|settings",
-    .about = "Print the JSON Schema of a document type.",
+    .arguments = "scenario|lab|settings|counters",
+    .about = "Print the JSON Schema of a document type, or the catalogue of counters.",
     .options = &options,
     .least = 1,
     .most = 1,

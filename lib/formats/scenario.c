@@ -1,6 +1,7 @@
 #include "lib/formats/scenario.h"
 #include "lib/document/nearest.h"
 #include "lib/clock.h"
+#include "lib/roce/counters.h"
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -165,9 +166,8 @@ static const struct table phases_table = {"scenario.phases", "How long.", sizeof
 static const struct field sample_fields[] = {
     {"every", FIELD_QUANTITY, AT(every_ns), .unit = UNIT_TIME_NS, .min = 1000, .max = 60 * NS_PER_S,
      .fallback = "\"10ms\"", .help = "Time between samples."},
-    {"groups", FIELD_LIST, AT(groups), .item = FIELD_STRING, .min = 0, .max = 32,
-     .help = "Groups of counters: pfc, ecn, throughput, drops, pcie, buffer, dcqcn, queue, link, errors, "
-             "all; unset: all."},
+    {"groups", FIELD_LIST, AT(groups), .item = FIELD_CHOICE, .choices = counter_group_choices, .min = 0,
+     .max = 32, .help = "Groups of counters (docs/counters.md); unset: all."},
     {0},
 };
 #undef AT
@@ -359,26 +359,6 @@ static int check_traffic_names(const struct scenario *scenario, const struct nam
     return 0;
 }
 
-static int check_groups(const struct scenario *scenario, struct error *e)
-{
-    static const char *const known[] = {"pfc",   "ecn",  "throughput", "drops", "pcie", "buffer", "dcqcn",
-                                        "queue", "link", "errors",     "other", "all",  NULL};
-    char *const *items = scenario->sample.groups.items;
-    for (size_t i = 0; i < scenario->sample.groups.count; i++) {
-        size_t k = 0;
-        while (known[k] && strcmp(known[k], items[i]) != 0)
-            k++;
-        if (known[k])
-            continue;
-        const char *near = nearest_word(items[i], known);
-        return error_set(e,
-                         "sample.groups[%zu]: \"%.60s\" is no group%s%s%s: expected pfc, ecn, throughput, "
-                         "drops, pcie, buffer, dcqcn, queue, link, errors or all",
-                         i, items[i], near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
-    }
-    return 0;
-}
-
 static int check_references(const struct scenario *scenario, struct names *roles, struct names *flows,
                             struct error *e)
 {
@@ -390,7 +370,7 @@ static int check_references(const struct scenario *scenario, struct names *roles
         return error_set(e, "schema: %lld is unknown: this program reads schema 1",
                          (long long)scenario->schema);
     if (collect_roles(scenario, roles, e) != 0 || check_flow_names(scenario, roles, flows, e) != 0 ||
-        check_traffic_names(scenario, roles, flows, e) != 0 || check_groups(scenario, e) != 0)
+        check_traffic_names(scenario, roles, flows, e) != 0)
         return -1;
     const struct scenario_storm *storms = scenario->storms.items;
     for (size_t i = 0; i < scenario->storms.count; i++)
@@ -518,4 +498,13 @@ json_t *scenario_role_settings(const json_t *json, const char *role)
     json_t *merged = json_is_object(common) ? json_deep_copy(common) : json_object();
     json_merge_deep(merged, json_object_get(json_object_get(json, "settings_of"), role));
     return merged;
+}
+
+uint32_t scenario_groups(const struct scenario *scenario)
+{
+    const int *items = scenario->sample.groups.items;
+    uint32_t bits = 0;
+    for (size_t i = 0; i < scenario->sample.groups.count; i++)
+        bits |= counters_group_bits(counter_group_choices[items[i]], strlen(counter_group_choices[items[i]]));
+    return bits ? bits : UINT32_MAX;
 }

@@ -70,7 +70,7 @@ struct scenario_phases {
 
 struct scenario_sample {
     int64_t every_ns;
-    struct list_of groups; /* char * */
+    struct list_of groups; /* int: indices into counter_group_choices */
 };
 
 struct scenario_expect {
@@ -125,6 +125,8 @@ int scenario_role_index(const struct scenario *scenario, const char *name);
 json_t *scenario_expand(const json_t *json, struct error *e);
 /* The settings document of one role: the common ones with the role's own merged over them. A new reference.
  */
+/* The groups of counters that are sampled: bits by enum counter_group (lib/roce/counters.h). */
+uint32_t scenario_groups(const struct scenario *scenario);
 json_t *scenario_role_settings(const json_t *json, const char *role);
 
 /* Merge `over` into `into`, objects key by key, anything else replaced. */

@@ -240,25 +240,18 @@ void sim_bridge_defaults(struct sim_bridge_config *b)
     (void)table_defaults(&physics_forwarding_table, &b->physics);
 }
 
-static const struct sim_counter sums[] = {
-    {"softirq_busy", "us", "other", false},
-    {"rx_out_of_buffer", "packets", "drops", false},
-    {"rx_bytes", "bytes", "throughput", false},
+static const char *const sums[] = {
+    "softirq_busy",
+    "rx_out_of_buffer",
+    "rx_bytes",
 };
 /* The names that nic-sampler gives a qdisc's statistics. */
-static const struct sim_counter of_port[] = {
-    {"port%u_ring_frames", "packets", "queue", true},  {"port%u_rx_out_of_buffer", "packets", "drops", false},
-    {"qdisc_port%u_backlog", "bytes", "queue", true},  {"qdisc_port%u_marked", "packets", "ecn", false},
-    {"qdisc_port%u_early", "packets", "drops", false}, {"qdisc_port%u_pdrop", "packets", "drops", false},
+static const char *const of_port[] = {
+    "port#_ring_frames",  "port#_rx_out_of_buffer", "qdisc_port#_backlog",
+    "qdisc_port#_marked", "qdisc_port#_early",      "qdisc_port#_pdrop",
 };
 #define COUNT(array) (sizeof array / sizeof *(array))
 #define NAME_BYTES   40
-
-static void name_column(char *name, const char *pattern, size_t port)
-{
-    const char *number = strstr(pattern, "%u");
-    snprintf(name, NAME_BYTES, "%.*s%zu%s", (int)(number - pattern), pattern, port, number + 2);
-}
 
 static int build_columns(struct bridge *b)
 {
@@ -268,12 +261,13 @@ static int build_columns(struct bridge *b)
     if (!b->columns || !b->column_names)
         return -1;
     for (size_t i = 0; i < COUNT(sums); i++)
-        b->columns[i] = sums[i];
+        b->columns[i] = (struct sim_counter){sums[i], counters_row(sums[i])};
     for (size_t i = COUNT(sums); i < b->column_count; i++) {
         size_t of = i - COUNT(sums);
-        b->columns[i] = of_port[of % COUNT(of_port)];
-        b->columns[i].name = b->column_names + i * NAME_BYTES;
-        name_column(b->column_names + i * NAME_BYTES, of_port[of % COUNT(of_port)].name, of / COUNT(of_port));
+        const char *pattern = of_port[of % COUNT(of_port)];
+        char *name = b->column_names + i * NAME_BYTES;
+        counters_instance(name, NAME_BYTES, pattern, (unsigned)(of / COUNT(of_port)), 0);
+        b->columns[i] = (struct sim_counter){name, counters_row(pattern)};
     }
     return 0;
 }

@@ -86,33 +86,21 @@ static int build_port(struct sim *sim, struct fabric_switch *s, const struct sim
 }
 
 /* A column a sum, and for each port its counters, and for each priority in use its queue. */
-static const struct sim_counter sums[] = {
-    {"shared_bytes", "bytes", "queue", true},
-    {"shared_peak_bytes", "bytes", "queue", true},
-    {"headroom_peak_bytes", "bytes", "queue", true},
-    {"ecn_marked", "packets", "ecn", false},
-    {"buffer_discards", "packets", "drops", false},
-    {"watchdog_storms", "events", "pfc", false},
-    {"watchdog_restores", "events", "pfc", false},
-    {"watchdog_discards", "packets", "drops", false},
-    {"rx_pause", "frames", "pfc", false},
-    {"tx_pause", "frames", "pfc", false},
+static const char *const sums[] = {
+    "shared_bytes",    "shared_peak_bytes", "headroom_peak_bytes", "ecn_marked", "buffer_discards",
+    "watchdog_storms", "watchdog_restores", "watchdog_discards",   "rx_pause",   "tx_pause",
 };
-static const struct sim_counter of_port[] = {
-    {"port%u_ecn_marked", "packets", "ecn", false},
-    {"port%u_discards", "packets", "drops", false},
-    {"port%u_tx_bytes", "bytes", "throughput", false},
-    {"port%u_rx_bytes", "bytes", "throughput", false},
+static const char *const of_port[] = {
+    "port#_ecn_marked",
+    "port#_discards",
+    "port#_tx_bytes",
+    "port#_rx_bytes",
 };
-static const struct sim_counter of_queue[] = {
-    {"port%u_prio%u_queue_bytes", "bytes", "queue", true},
-    {"port%u_prio%u_queue_peak_bytes", "bytes", "queue", true},
-    {"port%u_prio%u_ingress_bytes", "bytes", "queue", true},
-    {"port%u_prio%u_paused", "state", "pfc", true},
-    {"port%u_rx_prio%u_pause", "frames", "pfc", false},
-    {"port%u_tx_prio%u_pause", "frames", "pfc", false},
-    {"port%u_rx_prio%u_pause_duration", "us", "pfc", false},
-    {"port%u_tx_prio%u_pause_duration", "us", "pfc", false},
+static const char *const of_queue[] = {
+    "port#_prio#_queue_bytes",       "port#_prio#_queue_peak_bytes",
+    "port#_prio#_ingress_bytes",     "port#_prio#_paused",
+    "port#_rx_prio#_pause",          "port#_tx_prio#_pause",
+    "port#_rx_prio#_pause_duration", "port#_tx_prio#_pause_duration",
 };
 #define COUNT(array)     (sizeof array / sizeof *(array))
 #define NAME_BYTES       40
@@ -124,17 +112,12 @@ static uint8_t shown(const struct fabric_switch *s)
     return s->pfc_mask | 1;
 }
 
-static void add_column(struct fabric_switch *s, const struct sim_counter *pattern, uint32_t port,
+static void add_column(struct fabric_switch *s, const char *pattern, const struct counter *is, uint32_t port,
                        unsigned priority)
 {
-    struct sim_counter *column = &s->columns[s->column_count];
-    char *name = s->column_names + s->column_count++ * NAME_BYTES;
-    *column = *pattern;
-    column->name = name;
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wformat-nonliteral"
-    snprintf(name, NAME_BYTES, pattern->name, port, priority);
-#pragma GCC diagnostic pop
+    char *name = s->column_names + s->column_count * NAME_BYTES;
+    counters_instance(name, NAME_BYTES, pattern, port, priority);
+    s->columns[s->column_count++] = (struct sim_counter){name, is};
 }
 
 static int build_columns(struct fabric_switch *s)
@@ -144,14 +127,19 @@ static int build_columns(struct fabric_switch *s)
     s->column_names = calloc(most, NAME_BYTES);
     if (!s->columns || !s->column_names)
         return -1;
+    const struct counter *port_rows[COUNT(of_port)], *queue_rows[COUNT(of_queue)];
+    for (size_t i = 0; i < COUNT(of_port); i++)
+        port_rows[i] = counters_row(of_port[i]);
+    for (size_t i = 0; i < COUNT(of_queue); i++)
+        queue_rows[i] = counters_row(of_queue[i]);
     for (size_t i = 0; i < COUNT(sums); i++)
-        add_column(s, &sums[i], 0, 0);
+        add_column(s, sums[i], counters_row(sums[i]), 0, 0);
     for (uint32_t p = 0; p < s->port_count; p++) {
         for (size_t i = 0; i < COUNT(of_port); i++)
-            add_column(s, &of_port[i], p, 0);
+            add_column(s, of_port[i], port_rows[i], p, 0);
         for (unsigned priority = 0; priority < SIM_PRIORITIES; priority++)
             for (size_t i = 0; i < COUNT(of_queue) && shown(s) >> priority & 1; i++)
-                add_column(s, &of_queue[i], p, priority);
+                add_column(s, of_queue[i], queue_rows[i], p, priority);
     }
     return 0;
 }

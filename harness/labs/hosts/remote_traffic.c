@@ -1,6 +1,7 @@
 #include "harness/labs/hosts/remote_traffic.h"
 #include "harness/preflight/ecn.h"
 #include "lib/clock.h"
+#include "lib/roce/counters.h"
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -42,19 +43,12 @@ static void add_program(const struct remote_host *h, const char *name, struct wo
  * times 1 + log2 of at most 8 processors). */
 #define FAST_SAMPLING_NS (20 * NS_PER_MS)
 
-/* The groups that nic-sampler has: "all" and the simulator's own are not among them. */
 static void add_groups(const struct cell *cell, struct words *w)
 {
-    char *const *groups = cell->scenario.sample.groups.items;
+    const int *groups = cell->scenario.sample.groups.items;
     struct text list = {0};
-    for (size_t i = 0; i < cell->scenario.sample.groups.count; i++) {
-        if (strcmp(groups[i], "all") == 0) {
-            text_free(&list);
-            return;
-        }
-        if (strcmp(groups[i], "buffer") != 0)
-            text_add(&list, "%s%s", list.length ? "," : "", groups[i]);
-    }
+    for (size_t i = 0; i < cell->scenario.sample.groups.count; i++)
+        text_add(&list, "%s%s", list.length ? "," : "", counter_group_choices[groups[i]]);
     if (list.length) {
         words_add(w, "--groups");
         words_add(w, "%s", text_string(&list));

@@ -55,7 +55,7 @@ int lines_headers(struct sim_lab *lab, struct error *e)
     for (size_t role = 0; role < roles; role++) {
         struct sim_series *series = &lab->series[role];
         if (sim_series_open(series, lab->sim, &lab->setup, lab->setup.node_of_role[role],
-                            &lab->run->cell->scenario.sample.groups, e) != 0 ||
+                            scenario_groups(&lab->run->cell->scenario), e) != 0 ||
             write_header(lab, role, e) != 0)
             return -1;
         most = sim_series_room(series) > most ? sim_series_room(series) : most;

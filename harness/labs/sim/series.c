@@ -23,14 +23,9 @@ static uint32_t data_sender(const struct sim_flow_config *flow)
     return flow->operation == SIM_READ ? flow->to : flow->from;
 }
 
-/* Without a list every group is wanted. */
-static bool is_wanted(const struct list_of *groups, const char *group)
+static bool is_wanted(uint32_t groups, enum counter_group group)
 {
-    char *const *items = groups->items;
-    for (size_t i = 0; i < groups->count; i++)
-        if (strcmp(items[i], group) == 0 || strcmp(items[i], "all") == 0)
-            return true;
-    return groups->count == 0;
+    return groups >> group & 1;
 }
 
 static void choose_flows(struct sim_series *s, const struct sim *sim, const struct sim_setup *setup)
@@ -41,7 +36,7 @@ static void choose_flows(struct sim_series *s, const struct sim *sim, const stru
 }
 
 int sim_series_open(struct sim_series *s, const struct sim *sim, const struct sim_setup *setup,
-                    struct sim_node node, const struct list_of *groups, struct error *e)
+                    struct sim_node node, uint32_t groups, struct error *e)
 {
     const struct sim_counter *columns;
     *s = (struct sim_series){.node = node, .own_count = own_columns(sim, node, &columns)};
@@ -50,10 +45,10 @@ int sim_series_open(struct sim_series *s, const struct sim *sim, const struct si
     if (!s->flows || !s->kept)
         return error_set(e, "out of memory");
     for (size_t i = 0; i < s->own_count; i++) {
-        s->kept[i] = is_wanted(groups, columns[i].group);
+        s->kept[i] = is_wanted(groups, columns[i].is->group);
         s->count += s->kept[i];
     }
-    if (node.kind == SIM_HOST && is_wanted(groups, "dcqcn"))
+    if (node.kind == SIM_HOST && is_wanted(groups, COUNTER_GROUP_DCQCN))
         choose_flows(s, sim, setup);
     s->count += 2 * s->flow_count;
     return 0;
@@ -72,21 +67,22 @@ size_t sim_series_room(const struct sim_series *s)
     return s->own_count + 2 * s->flow_count;
 }
 
-static void add(json_t *columns, const char *name, const char *unit, bool gauge, const char *group)
+static void add(json_t *columns, const char *name, const struct counter *is)
 {
-    json_array_append_new(columns, json_pack("{s:s,s:s,s:s,s:s,s:s}", "name", name, "unit", unit, "kind",
-                                             gauge ? "gauge" : "counter", "source", "sim", "group", group));
+    json_array_append_new(columns, json_pack("{s:s,s:s,s:s,s:s,s:s}", "name", name, "unit", is->unit, "kind",
+                                             is->kind == COUNTER_GAUGE ? "gauge" : "counter", "source", "sim",
+                                             "group", counter_group_names[is->group]));
 }
 
-/* Expressions take a slash for a division. */
-static void add_flow(json_t *columns, const char *flow, const char *what, const char *unit)
+/* Expressions take a slash for a division. What the column means does not depend on the flow's name. */
+static void add_flow(json_t *columns, const char *flow, const char *what, const struct counter *is)
 {
     char name[160];
     snprintf(name, sizeof name, "dcqcn_%.120s_%s", flow, what);
     for (char *c = name; *c; c++)
         if (*c == '/')
             *c = '-';
-    add(columns, name, unit, true, "dcqcn");
+    add(columns, name, is);
 }
 
 json_t *sim_series_columns(const struct sim_series *s, const struct sim *sim, const struct sim_setup *setup)
@@ -96,10 +92,10 @@ json_t *sim_series_columns(const struct sim_series *s, const struct sim *sim, co
     own_columns(sim, s->node, &own);
     for (size_t i = 0; i < s->own_count; i++)
         if (s->kept[i])
-            add(columns, own[i].name, own[i].unit, own[i].gauge, own[i].group);
+            add(columns, own[i].name, own[i].is);
     for (size_t i = 0; i < s->flow_count; i++) {
-        add_flow(columns, setup->flows[s->flows[i]].name, "rate", "b/s");
-        add_flow(columns, setup->flows[s->flows[i]].name, "alpha", "of 1024");
+        add_flow(columns, setup->flows[s->flows[i]].name, "rate", counters_find("dcqcn_flow_rate"));
+        add_flow(columns, setup->flows[s->flows[i]].name, "alpha", counters_find("dcqcn_flow_alpha"));
     }
     return columns;
 }

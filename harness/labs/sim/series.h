@@ -13,9 +13,9 @@ struct sim_series {
     size_t flow_count;
 };
 
-/* The caller closes it. */
+/* The caller closes it. `groups`: bits by enum counter_group. */
 int sim_series_open(struct sim_series *s, const struct sim *sim, const struct sim_setup *setup,
-                    struct sim_node node, const struct list_of *groups, struct error *e);
+                    struct sim_node node, uint32_t groups, struct error *e);
 /* How many values sim_series_values needs room for. */
 size_t sim_series_room(const struct sim_series *s);
 void sim_series_close(struct sim_series *s);

@@ -57,6 +57,10 @@ check "packets on the link were counted" [ "$(value "$SCRATCH/lines" link_tx_pac
 bytes=$(value "$SCRATCH/lines" qdisc_htb_bytes 0)
 check "htb lies between two looks of tc -s qdisc" [ "$before" -le "$bytes" -a "$bytes" -le "$(htb_bytes)" -a "$bytes" -gt 0 ]
 check "the MTU is ip link's" [ "$(value "$SCRATCH/lines" link_mtu 0)" = "$(ip -j link show v0 | jq '.[0].mtu')" ]
+# every name is known to `harness check`
+jq -s '{schema: 1, name: "names", roles: ["a", "b"], flows: [{name: "f", from: "a", to: "b"}],
+    expect: [.[0].columns[] | {name, check: "last(a.\(.name)) >= 0"}]}' "$SCRATCH/lines" > "$SCRATCH/names.json"
+check "harness check takes every name" "$BUILD/harness" check "$SCRATCH/names.json" --lab "$ROOT/labs/sim-geforce-pair.json"
 run --netdev v0 --count 1 --groups link,ecn > "$SCRATCH/lines" 2> /dev/null
 check "--groups chooses columns" jq -e -s '.[0].columns | map(.group) | unique == ["ecn", "link"]' "$SCRATCH/lines"
 
@@ -291,6 +295,8 @@ check_exit 2 "no interface is one" "$SAMPLER" --netdev ../v0
 check_exit 2 "nothing to sample" "$SAMPLER"
 check_exit 2 "no such group" "$SAMPLER" --netdev v0 --groups pfc,enc
 check_says "the nearest is named" 'did you mean ecn' "$SCRATCH/err"
+check "a group that only the simulator has samples nothing here, and says so" bash -c "! '$SAMPLER' --netdev v0 --groups buffer --count 1 > '$SCRATCH/none' 2> '$SCRATCH/err' && [ ! -s '$SCRATCH/none' ] && grep -q 'can be read here' '$SCRATCH/err'"
+check "all stands for every group" bash -c "'$SAMPLER' --netdev v0 --groups all --count 1 2> '$SCRATCH/err' | jq -e -s '.[0].columns | map(.group) | contains([\"ecn\", \"link\"])'"
 check_exit 2 "a device that is none" "$SAMPLER" --rdma mlx5_0/x
 check_exit 3 "no such RDMA device" "$SAMPLER" --rdma nosuch_0
 check_exit 3 "no address to listen at" "$SAMPLER" --netdev v0 --prometheus 9100

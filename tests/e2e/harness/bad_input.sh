@@ -92,7 +92,7 @@ scenario "ECN with kmin above kmax" 'settings.ecn_threshold: kmin' '.settings.ec
 scenario "a probability above 1" 'settings.ecn_threshold.pmax: 1.5 is out of range' '.settings.ecn_threshold={"kmin":"1KB","kmax":"1MB","pmax":1.5}'
 scenario "DCQCN parameter out of range" 'settings.dcqcn.rp.dce_tcp_g: 4096 is out of range' '.settings.dcqcn.rp.dce_tcp_g=4096'
 scenario "a format of the future" 'schema: 2 is' '.schema=2'
-scenario "a group of counters that does not exist" 'sample.groups\[0\]: "pcf" is no group; did you mean "pfc"' '.sample.groups=["pcf"]'
+scenario "a group of counters that does not exist" 'sample.groups\[0\]: "pcf" is unknown: expected one of "all", "pfc", .*"errors", .*"buffer"' '.sample.groups=["pcf"]'
 scenario "a capability that does not exist" 'expect\[0\].needs\[0\]: "pfcc" is unknown' '.expect[0].needs=["pfcc"]'
 
 # ---- names and references

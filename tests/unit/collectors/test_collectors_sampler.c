@@ -1,7 +1,6 @@
 /* The sampler on the loopback interface, which every machine has, and the way its lines leave. */
 #include "tests/unit/unit.h"
 
-#include "collectors/sources/names.h"
 #include "collectors/sampler/output.h"
 #include "collectors/sampler/sampler.h"
 #include <fcntl.h>
@@ -23,14 +22,6 @@ static struct target loopback(void)
     struct target t = {.root = "", .netdev = "lo", .gpu = -1, .rdma_port = 1, .every_ns = 10000000};
     t.ifindex = if_nametoindex("lo");
     return t;
-}
-
-static uint32_t groups_named(const char *name)
-{
-    for (uint32_t i = 0; names_groups[i]; i++)
-        if (strcmp(names_groups[i], name) == 0)
-            return 1U << i;
-    return 0;
 }
 
 static void loopback_is_sampled(void **state)
@@ -75,7 +66,7 @@ static void only_groups_asked_for_are_shown(void **state)
     struct error e = {0};
     int events = 0;
     size_t count;
-    struct sampler *sampler = sampler_open(&t, groups_named("link"), no_event, &events, &e);
+    struct sampler *sampler = sampler_open(&t, 1U << COUNTER_GROUP_LINK, no_event, &events, &e);
     assert_non_null(sampler);
     const struct column *columns = sampler_columns(sampler, &count);
     for (size_t i = 0; i < count; i++)

@@ -1,6 +1,7 @@
 /* Expressions: grammar, units, statistics over a result, and sentences that point at the column. */
 #include "harness/verdict/expr.h"
 #include "lib/document/json_file.h"
+#include "lib/roce/counters.h"
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,8 +20,10 @@ static const char result_text[] =
     "\"first\":5,\"last\":105},"
     "\"rx_prio0_pause_duration\":{\"unit\":\"us\",\"delta\":500000,\"rate_per_s\":50000.0},"
     "\"tx_prio0_bytes\":{\"unit\":\"bytes\",\"delta\":1250000000,\"rate_per_s\":125000000.0},"
+    "\"outbound_pci_stalled_rd_events\":{\"unit\":\"seconds\",\"delta\":3,\"rate_per_s\":0.3},"
     "\"rx_buffer1_bytes\":{\"unit\":\"bytes\",\"min\":0,\"mean\":1000.5,\"max\":91000}}},"
-    "\"b\":{\"counters\":{\"rx_prio0_pause\":{\"unit\":\"frames\",\"delta\":7,\"rate_per_s\":0.7,\"first\":0,"
+    "\"b\":{\"counters\":{\"outbound_pci_stalled_wr_events\":{\"unit\":\"events\",\"delta\":3},"
+    "\"rx_prio0_pause\":{\"unit\":\"frames\",\"delta\":7,\"rate_per_s\":0.7,\"first\":0,"
     "\"last\":7}}}},"
     "\"flows\":{\"a-to-b\":{\"goodput_bps\":2e10,\"goodput_MiBps\":2384.2,\"bytes\":25000000000,\"errors\":0,"
     "\"latency_ns\":{\"p50\":1410,\"p99_9\":5220}},\"b-to-a\":{\"goodput_bps\":1e10,\"bytes\":12500000000,"
@@ -61,6 +64,7 @@ static void values_are_computed(void **state)
         {"100 / 10 / 5", "", 2},
         {"5%", "", 0.05},
         {"1.5e3", "", 1500},
+        {"15e-1", "", 1.5},
         {"10ms", "ns", 1e7},
         {"64KiB", "bytes", 65536},
         {"25Gb/s", "b/s", 25e9},
@@ -118,6 +122,10 @@ static void checks_are_decided(void **state)
         {"sum(flows.*.goodput_bps) >= 30Gb/s", EXPR_TRUE},
         {"max(a.rx_buffer1_bytes) < 90KiB", EXPR_TRUE},
         {"min(flows.*.bytes) > 0", EXPR_TRUE},
+        {"delta(a.outbound_pci_stalled_rd_events) < 5s", EXPR_TRUE},
+        {"delta(a.outbound_pci_stalled_rd_events) < 2s", EXPR_FALSE},
+        {"delta(b.outbound_pci_stalled_wr_events) < 5s", EXPR_UNKNOWN}, /* the result has another unit */
+        {"delta(*.rx_prio*_pause_duration) < 1s", EXPR_TRUE},
         {"delta(a.rx_discards_phy) == 0", EXPR_UNKNOWN}, /* no host has it */
         {"1 / delta(a.rx_discards_phy) == 0", EXPR_UNKNOWN},
         {"1 / 0 > 5", EXPR_UNKNOWN},
@@ -155,6 +163,8 @@ static void errors_point_at_the_column(void **state)
         {"1 ? 2", "column 3: expected a comparison"},
         {"1 > 3parsec", "column 6: expected a unit"},
         {"1.2.3 > 1", "column 1: expected a number"},
+        {"1e", "column 2: expected a unit"},
+        {"1e+", "column 2: expected a unit"},
         {"(1 > 2)", "column 4: expected \")\""},
     };
     (void)state;
@@ -173,6 +183,7 @@ static void units_must_go_together(void **state)
         "delta(a.rx_prio0_pause_duration) > 5", "sum(flows.*.bytes) > 10",
         "sum(flows.*.goodput_bps) > 10ms",      "rate(a.tx_prio0_bytes) > 10KiB",
         "sum(flows.*.bytes) + 1ms > 0",         "delta(a.rx_prio0_pause) > 10ms",
+        "delta(a.rx_prio*_pause_duration) > 5", "delta(a.outbound_pci_stalled_rd_events) > 5",
     };
     (void)state;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
@@ -182,6 +193,85 @@ static void units_must_go_together(void **state)
         if (expr_validate(x, &scenario, &e) == 0)
             fail_msg("%s was taken", wrong[i]);
         expr_free(x);
+    }
+}
+
+/* What nic-sampler prints on a machine without a special NIC, and names that it makes itself. */
+static void names_of_the_sampler_are_known(void **state)
+{
+    static const char *const names[] = {
+        "link_carrier_changes",   "pcie_aer_fatal",     "rx_pause_frames",          "link_speed",
+        "dcqcn_rp_rpg_gd",        "qdisc_htb_requeues", "gpu0_pcie_width",          "rdma_duplicate_request",
+        "rx_queue_0_xdp_packets", "link_rx_crc_errors", "MACControlFramesReceived", "etherStatsJabbers",
+        "tx_queue_stopped",       "unnamed_7",          "FrameTooLongErrors",
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        struct error e = {""};
+        char text[80];
+        snprintf(text, sizeof text, "last(a.%s)", names[i]);
+        struct expr *x = expr_compile(text, false, &e);
+        if (!x || expr_validate(x, &scenario, &e) != 0)
+            fail_msg("%s: %s", text, e.text);
+        expr_free(x);
+    }
+}
+
+static void every_row_of_the_catalogue_is_known(void **state)
+{
+    size_t count;
+    const struct counter *rows = counters_all(&count);
+    (void)state;
+    for (size_t i = 0; i < count; i++) {
+        struct error e = {""};
+        struct text text = {0};
+        text_add(&text, rows[i].kind == COUNTER_GAUGE ? "max(a." : "delta(a.");
+        for (const char *c = rows[i].pattern; *c; c++)
+            text_add(&text, "%.*s", *c == '*' ? 6 : 1, *c == '*' ? "qwerty" : *c == '#' ? "3" : c);
+        text_add(&text, ")");
+        struct expr *x = expr_compile(text_string(&text), false, &e);
+        if (!x || expr_validate(x, &scenario, &e) != 0)
+            fail_msg("%s: %s", text_string(&text), e.text);
+        expr_free(x);
+        text_free(&text);
+    }
+}
+
+static void wrong_names_are_refused(void **state)
+{
+    static const struct {
+        const char *text, *says;
+    } cases[] = {
+        {"delta(a.tx_prio0_pauses) > 0",
+         "there is no counter \"tx_prio0_pauses\"; did you mean \"tx_prio0_pause\"?"},
+        {"delta(a.rx_prio8_pause) > 0", "there is no counter \"rx_prio8_pause\""},
+        {"delta(a.zzz*) > 0", "there is no counter \"zzz*\""},
+        {"delta(a.link_carrier) > 0", "link_carrier is a gauge"},
+        {"max(a.rx_pause_frames) > 0", "rx_pause_frames is a counter"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct error e = {""};
+        struct expr *x = expr_compile(cases[i].text, true, &e);
+        assert_non_null(x);
+        assert_int_equal(expr_validate(x, &scenario, &e), -1);
+        if (!strstr(e.text, cases[i].says))
+            fail_msg("%s says: %s", cases[i].text, e.text);
+        expr_free(x);
+    }
+}
+
+/* The text ends where its memory does: a read behind it is seen by the address sanitizer. */
+static void a_text_is_read_to_its_end_only(void **state)
+{
+    static const char *const texts[] = {"1e", "1e+", "1", "1m", "1/", "delta(a", "delta(a.", "1 <"};
+    (void)state;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct error e;
+        char *text = strdup(texts[i]);
+        assert_non_null(text);
+        expr_free(expr_compile(text, true, &e));
+        free(text);
     }
 }
 
@@ -208,9 +298,15 @@ static void counters_are_visited(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(values_are_computed),        cmocka_unit_test(checks_are_decided),
-        cmocka_unit_test(errors_point_at_the_column), cmocka_unit_test(units_must_go_together),
+        cmocka_unit_test(values_are_computed),
+        cmocka_unit_test(checks_are_decided),
+        cmocka_unit_test(errors_point_at_the_column),
+        cmocka_unit_test(units_must_go_together),
         cmocka_unit_test(counters_are_visited),
+        cmocka_unit_test(names_of_the_sampler_are_known),
+        cmocka_unit_test(every_row_of_the_catalogue_is_known),
+        cmocka_unit_test(wrong_names_are_refused),
+        cmocka_unit_test(a_text_is_read_to_its_end_only),
     };
     return cmocka_run_group_tests_name("expr", tests, set_up, tear_down);
 }

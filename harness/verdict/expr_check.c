@@ -1,0 +1,207 @@
+/* Expressions against a scenario: are names known, and do units go together? */
+#include "harness/verdict/expr.h"
+#include "harness/verdict/expr_tree.h"
+#include "lib/document/nearest.h"
+#include "lib/roce/counters.h"
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void each_counter(const struct expr_node *node, void (*each)(void *, const char *, const char *),
+                         void *context)
+{
+    if (!node)
+        return;
+    if (node->kind == STATISTIC && !node->flow)
+        each(context, node->group, node->name);
+    each_counter(node->left, each, context);
+    each_counter(node->right, each, context);
+}
+
+void expr_each_counter(const struct expr *expr,
+                       void (*each)(void *context, const char *role, const char *counter), void *context)
+{
+    each_counter(expr->left, each, context);
+    each_counter(expr->right, each, context);
+}
+
+static int unknown(const struct expr_node *node, const char *what, const char *word, const char *near,
+                   struct error *e)
+{
+    return error_set(e, "column %d: there is no %s \"%.80s\"%s%s%s", node->column, what, word,
+                     near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
+}
+
+static int validate_role(const struct expr_node *node, const struct scenario *scenario, struct error *e)
+{
+    char *const *roles = scenario->roles.items;
+    for (size_t i = 0; i < scenario->roles.count; i++)
+        if (fnmatch(node->group, roles[i], 0) == 0)
+            return 0;
+    const char **words = calloc(scenario->roles.count + 1, sizeof *words);
+    if (!words)
+        return error_set(e, "out of memory");
+    memcpy(words, roles, scenario->roles.count * sizeof *words);
+    unknown(node, "role", node->group, nearest_word(node->group, words), e);
+    free(words);
+    return -1;
+}
+
+/* Flows of a traffic pattern are NAME/0, NAME/1, ...: their number is known only later. */
+static bool matches_traffic(const char *glob, const char *name)
+{
+    char first[160];
+    snprintf(first, sizeof first, "%.150s/0", name);
+    return fnmatch(glob, first, 0) == 0 || fnmatch(glob, name, 0) == 0 ||
+           (strncmp(glob, name, strlen(name)) == 0 && glob[strlen(name)] == '/');
+}
+
+static int validate_flow(const struct expr_node *node, const struct scenario *scenario, struct error *e)
+{
+    const struct scenario_flow *flows = scenario->flows.items;
+    const struct scenario_traffic *traffic = scenario->traffic.items;
+    for (size_t i = 0; i < scenario->flows.count; i++)
+        if (fnmatch(node->flow, flows[i].name, 0) == 0)
+            return 0;
+    for (size_t i = 0; i < scenario->traffic.count; i++)
+        if (matches_traffic(node->flow, traffic[i].name))
+            return 0;
+    const char **words = calloc(scenario->flows.count + 1, sizeof *words);
+    if (!words)
+        return error_set(e, "out of memory");
+    for (size_t i = 0; i < scenario->flows.count; i++)
+        words[i] = flows[i].name;
+    unknown(node, "flow", node->flow, nearest_word(node->flow, words), e);
+    free(words);
+    return -1;
+}
+
+static int unknown_flow_value(const struct expr_node *node, struct error *e)
+{
+    const char *words[64] = {0}, *word;
+    enum dimension d;
+    for (size_t i = 0; i + 1 < sizeof words / sizeof *words && (word = expr_flow_value(i, &d)); i++)
+        words[i] = word;
+    return unknown(node, "flow value", node->name, nearest_word(node->name, words), e);
+}
+
+static int validate_flow_value(const struct expr_node *node, enum dimension *dimension, struct error *e)
+{
+    if (!expr_flow_dimension(node->name, dimension))
+        return unknown_flow_value(node, e);
+    if (node->function != SUM && node->function != MIN && node->function != MAX && node->function != MEAN &&
+        node->function != COUNT_OF)
+        return error_set(e,
+                         "column %d: %s does not fit a flow's value: expected sum, min, max, mean or count",
+                         node->column, expr_function_names[node->function]);
+    if (node->function == COUNT_OF)
+        *dimension = DIMENSION_PLAIN;
+    return 0;
+}
+
+/* A statistic must fit the counter's kind. */
+static int validate_kind(const struct expr_node *node, const struct counter *row, struct error *e)
+{
+    bool of_counter = node->function == DELTA || node->function == RATE || node->function == TOTAL;
+    bool of_gauge = node->function == MIN || node->function == MAX || node->function == MEAN;
+    if (row->kind == COUNTER_GAUGE && of_counter)
+        return error_set(e, "column %d: %s is a gauge: expected min, max, mean, first or last, not %s",
+                         node->column, node->name, expr_function_names[node->function]);
+    if (row->kind != COUNTER_GAUGE && of_gauge)
+        return error_set(e, "column %d: %s is a counter: expected delta, rate, first or last, not %s",
+                         node->column, node->name, expr_function_names[node->function]);
+    return 0;
+}
+
+/* The counters that a glob may match: false when there are none. Of one dimension, that is the glob's. Families of unlisted
+ * names say nothing, as they overlap with almost any glob. */
+static bool glob_dimension(const char *glob, enum dimension *dimension)
+{
+    size_t count;
+    const struct counter *rows = counters_all(&count);
+    bool any = false;
+    *dimension = DIMENSION_PLAIN;
+    for (size_t i = 0; i < count; i++) {
+        double scale;
+        if (rows[i].origin == COUNTER_FROM_DRIVER || rows[i].pattern[0] == '*' ||
+            !counters_pattern_overlaps(rows[i].pattern, glob))
+            continue;
+        enum dimension d = expr_unit_dimension(rows[i].unit, &scale);
+        *dimension = !any || d == *dimension ? d : DIMENSION_PLAIN;
+        any = true;
+    }
+    return any;
+}
+
+static int counter_dimension(const struct expr_node *node, enum dimension *dimension, struct error *e)
+{
+    char near[128];
+    double scale;
+    const struct counter *row = counters_known(node->name, near, sizeof near);
+    if (strpbrk(node->name, "*?["))
+        return glob_dimension(node->name, dimension) ? 0 : unknown(node, "counter", node->name, NULL, e);
+    if (!row)
+        return unknown(node, "counter", node->name, *near ? near : NULL, e);
+    *dimension = expr_unit_dimension(row->unit, &scale);
+    return validate_kind(node, row, e);
+}
+
+static int validate_counter(const struct expr_node *node, enum dimension *dimension, struct error *e)
+{
+    double scale = 1;
+    if (counter_dimension(node, dimension, e) != 0)
+        return -1;
+    if (node->function == SUM)
+        return error_set(e,
+                         "column %d: sum is for values of flows: expected delta or rate for a counter, min, "
+                         "max, mean or last for a gauge",
+                         node->column);
+    if (node->function == RATE)
+        *dimension = expr_rate_dimension(*dimension, &scale);
+    if (node->function == COUNT_OF)
+        *dimension = DIMENSION_PLAIN;
+    return 0;
+}
+
+static int dimension_of(const struct expr_node *node, const struct scenario *scenario,
+                        enum dimension *dimension, struct error *e)
+{
+    enum dimension left = DIMENSION_PLAIN, right = DIMENSION_PLAIN;
+    if (node->kind == NUMBER) {
+        *dimension = node->dimension;
+        return 0;
+    }
+    if (node->kind == STATISTIC && node->flow)
+        return validate_flow(node, scenario, e) != 0 ? -1 : validate_flow_value(node, dimension, e);
+    if (node->kind == STATISTIC)
+        return validate_role(node, scenario, e) != 0 ? -1 : validate_counter(node, dimension, e);
+    if (dimension_of(node->left, scenario, &left, e) != 0 ||
+        (node->right && dimension_of(node->right, scenario, &right, e) != 0))
+        return -1;
+    if (node->kind == MULTIPLY || node->kind == DIVIDE) {
+        *dimension = expr_product_dimension(node->kind == DIVIDE, left, right);
+        return 0;
+    }
+    if (node->kind != NEGATE && !expr_go_together(left, right))
+        return error_set(e, "column %d: %s and %s cannot be added", node->column, expr_dimension_words(left),
+                         expr_dimension_words(right));
+    *dimension = node->kind == NEGATE ? left : expr_sum_dimension(left, right);
+    return 0;
+}
+
+int expr_validate(const struct expr *expr, const struct scenario *scenario, struct error *e)
+{
+    enum dimension left = DIMENSION_PLAIN, right = DIMENSION_PLAIN;
+    if (dimension_of(expr->left, scenario, &left, e) != 0)
+        return -1;
+    if (!expr->right)
+        return 0;
+    if (dimension_of(expr->right, scenario, &right, e) != 0)
+        return -1;
+    if (!expr_go_together(left, right))
+        return error_set(e,
+                         "column %d: %s is compared with %s: write the unit, such as 10ms, 64KiB or 25Gb/s",
+                         expr->column, expr_dimension_words(left), expr_dimension_words(right));
+    return 0;
+}

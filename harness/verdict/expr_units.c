@@ -1,0 +1,121 @@
+#include "harness/verdict/expr_units.h"
+#include "lib/roce/counters.h"
+#include <string.h>
+
+static const struct {
+    const char *unit, *words;
+} dimensions[] = {
+    [DIMENSION_PLAIN] = {"", "a plain number"},
+    [DIMENSION_TIME_NS] = {"ns", "a time"},
+    [DIMENSION_BYTES] = {"bytes", "a size"},
+    [DIMENSION_RATE_BPS] = {"b/s", "a rate"},
+    [DIMENSION_PER_SECOND] = {"/s", "events a second"},
+    [DIMENSION_ANY] = {"", "zero"},
+};
+
+const char *expr_dimension_unit(enum dimension d)
+{
+    return dimensions[d].unit;
+}
+
+const char *expr_dimension_words(enum dimension d)
+{
+    return dimensions[d].words;
+}
+
+enum dimension expr_unit_dimension(const char *unit, double *scale)
+{
+    static const enum dimension of_quantity[] = {
+        [COUNTER_NUMBER] = DIMENSION_PLAIN,
+        [COUNTER_TIME_NS] = DIMENSION_TIME_NS,
+        [COUNTER_BYTES] = DIMENSION_BYTES,
+        [COUNTER_RATE_BPS] = DIMENSION_RATE_BPS,
+    };
+    const struct counter_unit *known = counters_unit(unit);
+    *scale = known ? known->scale : 1;
+    return known ? of_quantity[known->quantity] : DIMENSION_PLAIN;
+}
+
+enum dimension expr_rate_dimension(enum dimension d, double *scale)
+{
+    if (d == DIMENSION_TIME_NS) {
+        *scale *= 1e-9;
+        return DIMENSION_PLAIN;
+    }
+    if (d == DIMENSION_BYTES) {
+        *scale *= 8;
+        return DIMENSION_RATE_BPS;
+    }
+    return DIMENSION_PER_SECOND;
+}
+
+bool expr_go_together(enum dimension a, enum dimension b)
+{
+    return a == b || a == DIMENSION_ANY || b == DIMENSION_ANY ||
+           (a == DIMENSION_PER_SECOND && b == DIMENSION_PLAIN) ||
+           (a == DIMENSION_PLAIN && b == DIMENSION_PER_SECOND);
+}
+
+enum dimension expr_sum_dimension(enum dimension a, enum dimension b)
+{
+    return a == DIMENSION_ANY || (a == DIMENSION_PLAIN && b == DIMENSION_PER_SECOND) ? b : a;
+}
+
+/* Products: a plain number scales, equal dimensions divide away. */
+enum dimension expr_product_dimension(bool divide, enum dimension a, enum dimension b)
+{
+    if (divide && a == b)
+        return DIMENSION_PLAIN;
+    if (b == DIMENSION_PLAIN || b == DIMENSION_ANY)
+        return a;
+    return !divide && (a == DIMENSION_PLAIN || a == DIMENSION_ANY) ? b : DIMENSION_PLAIN;
+}
+
+/* ---- what flows have */
+
+static const struct {
+    const char *name;
+    enum dimension dimension;
+} flow_values[] = {
+    {"goodput_bps", DIMENSION_RATE_BPS},
+    {"goodput_MiBps", DIMENSION_PLAIN},
+    {"messages_per_s", DIMENSION_PER_SECOND},
+    {"bytes", DIMENSION_BYTES},
+    {"messages", DIMENSION_PLAIN},
+    {"errors", DIMENSION_PLAIN},
+    {"latency_min_ns", DIMENSION_TIME_NS},
+    {"latency_mean_ns", DIMENSION_TIME_NS},
+    {"latency_p50_ns", DIMENSION_TIME_NS},
+    {"latency_p90_ns", DIMENSION_TIME_NS},
+    {"latency_p99_ns", DIMENSION_TIME_NS},
+    {"latency_p99_9_ns", DIMENSION_TIME_NS},
+    {"latency_p99_99_ns", DIMENSION_TIME_NS},
+    {"latency_max_ns", DIMENSION_TIME_NS},
+    {"retransmitted_packets", DIMENSION_PLAIN},
+    {"completion_mean_ns", DIMENSION_TIME_NS},
+    {"completion_p50_ns", DIMENSION_TIME_NS},
+    {"completion_p99_ns", DIMENSION_TIME_NS},
+    {"completion_max_ns", DIMENSION_TIME_NS},
+    {"slowdown_mean", DIMENSION_PLAIN},
+    {"slowdown_p50", DIMENSION_PLAIN},
+    {"slowdown_p99", DIMENSION_PLAIN},
+    {"slowdown_max", DIMENSION_PLAIN},
+};
+#define FLOW_VALUES (sizeof flow_values / sizeof *flow_values)
+
+const char *expr_flow_value(size_t i, enum dimension *d)
+{
+    if (i >= FLOW_VALUES)
+        return NULL;
+    *d = flow_values[i].dimension;
+    return flow_values[i].name;
+}
+
+bool expr_flow_dimension(const char *name, enum dimension *d)
+{
+    const char *known;
+    for (size_t i = 0; (known = expr_flow_value(i, d)); i++)
+        if (strcmp(known, name) == 0)
+            return true;
+    return false;
+}

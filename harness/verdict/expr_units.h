@@ -1,0 +1,38 @@
+/* What the numbers of expressions measure. Internal to expr.h. */
+#ifndef HARNESS_EXPR_UNITS_H
+#define HARNESS_EXPR_UNITS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Numbers are kept in the unit that expr_dimension_unit gives. */
+enum dimension {
+    DIMENSION_PLAIN,
+    DIMENSION_TIME_NS,
+    DIMENSION_BYTES,
+    DIMENSION_RATE_BPS,
+    DIMENSION_PER_SECOND,
+    DIMENSION_ANY, /* a zero without a unit */
+};
+
+/* "ns" */
+const char *expr_dimension_unit(enum dimension d);
+/* "a time" */
+const char *expr_dimension_words(enum dimension d);
+
+/* The dimension of a counter's unit ("us"); *scale brings a value to the dimension's unit. */
+enum dimension expr_unit_dimension(const char *unit, double *scale);
+/* Of such a value a second: bytes become bits, time becomes a share. */
+enum dimension expr_rate_dimension(enum dimension d, double *scale);
+
+/* May they be compared and added? What the sum is, and what a product or quotient is. */
+bool expr_go_together(enum dimension a, enum dimension b);
+enum dimension expr_sum_dimension(enum dimension a, enum dimension b);
+enum dimension expr_product_dimension(bool divide, enum dimension a, enum dimension b);
+
+/* The values that every flow has ("goodput_bps"): name and dimension of the i-th; NULL at the end. */
+const char *expr_flow_value(size_t i, enum dimension *d);
+/* The dimension of a flow's value. Returns false when flows have no such value. */
+bool expr_flow_dimension(const char *name, enum dimension *d);
+
+#endif
