@@ -93,6 +93,7 @@ static int hand_on_pauses(struct sim_lab *lab, struct error *e)
 {
     const struct sim_pause *pauses;
     size_t count = sim_pauses(lab->sim, &pauses);
+    bool became_full = count == PAUSE_CAPACITY && lab->pauses_seen < count;
     for (; lab->pauses_seen < count; lab->pauses_seen++) {
         const struct sim_pause *p = &pauses[lab->pauses_seen];
         char name[160];
@@ -101,7 +102,7 @@ static int hand_on_pauses(struct sim_lab *lab, struct error *e)
                            (p->end_ps - p->start_ps) / PS_PER_NS, e) != 0)
             return -1;
     }
-    if (count == PAUSE_CAPACITY && json_array_size(lab->warnings) < 1000)
+    if (became_full)
         json_array_append_new(lab->warnings,
                               json_sprintf("only the first %u pauses were kept", PAUSE_CAPACITY));
     return 0;

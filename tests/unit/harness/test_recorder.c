@@ -3,6 +3,7 @@
 #include "harness/record/recorder.h"
 #include "harness/verdict/verdict.h"
 #include "lib/files.h"
+#include <dirent.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -285,6 +286,56 @@ static void both_ends_are_judged_together(void **state)
     json_decref(columns);
 }
 
+/* The address sanitizer sees a read behind the name. */
+static void any_name_of_a_column_is_taken(void **state)
+{
+    struct fixture *f = *state;
+    struct recorder_live live;
+    sample(
+        f, 0,
+        "{\"type\":\"header\",\"schema\":1,\"program\":\"x\",\"version\":\"0\",\"every_ns\":10,\"columns\":["
+        "{\"name\":\"rx_prio\",\"unit\":\"frames\",\"kind\":\"counter\",\"source\":\"s\",\"group\":\"pfc\"},"
+        "{\"name\":\"rx_prio9_pause\",\"unit\":\"frames\",\"kind\":\"counter\",\"source\":\"s\",\"group\":"
+        "\"pfc\"},"
+        "{\"name\":\"rx_prio3_pause\",\"unit\":\"frames\",\"kind\":\"counter\",\"source\":\"s\",\"group\":"
+        "\"pfc\"}]}");
+    recorder_window(f->recorder, 0, INT64_MAX);
+    sample(f, 0, "[0,1,5,5,5]");
+    sample(f, 0, "[1000000000,1,6,7,15]");
+    recorder_live(f->recorder, &live);
+    assert_true(fabs(live.pauses_per_s - 10) < 1e-9);
+}
+
+static size_t open_descriptors(void)
+{
+    size_t count = 0;
+    DIR *folder = opendir("/proc/self/fd");
+    assert_non_null(folder);
+    while (readdir(folder))
+        count++;
+    closedir(folder);
+    return count;
+}
+
+/* /dev/full takes no bytes and cannot be cut. */
+static void a_full_disk_costs_no_descriptor(void **state)
+{
+    struct fixture *f = *state;
+    struct error e;
+    char folder[] = "/tmp/test-recorder.XXXXXX", path[64];
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/samples.jsonl", folder);
+    assert_int_equal(symlink("/dev/full", path), 0);
+    size_t before = open_descriptors();
+    struct recorder *recorder = recorder_open(folder, &f->cell.scenario, false, &e);
+    assert_non_null(recorder);
+    (void)recorder_sample(recorder, 0, HEADER, strlen(HEADER), &e);
+    assert_int_equal(recorder_flush(recorder, &e), -1);
+    recorder_close(recorder);
+    assert_int_equal(open_descriptors(), before);
+    files_remove_tree(folder, NULL);
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
@@ -296,6 +347,8 @@ int main(void)
         TEST(a_flow_without_summary_is_summed_from_its_intervals),
         TEST(what_cannot_be_decided_is_skipped_by_name),
         TEST(both_ends_are_judged_together),
+        TEST(any_name_of_a_column_is_taken),
+        TEST(a_full_disk_costs_no_descriptor),
     };
     return cmocka_run_group_tests_name("recorder", tests, NULL, NULL);
 }

@@ -1,0 +1,85 @@
+/* What the recorder's files share. Internal to recorder.h. */
+#ifndef HARNESS_RECORDER_PARTS_H
+#define HARNESS_RECORDER_PARTS_H
+
+#include "harness/record/recorder.h"
+#include "lib/formats/lines.h"
+#include "lib/histogram.h"
+#include <stdbool.h>
+#include <stdio.h>
+
+#define PRIORITIES 8
+
+/* A column over the measure phase: counters from the last sample at or before its start to the first at or after its end,
+ * gauges inside. */
+struct recorded_column {
+    struct column column;
+    bool any, closed, moved_back;
+    int64_t first, last, previous, delta;
+    bool seen; /* over the whole run: from the first sample to the last */
+    int64_t seen_last, total;
+    int64_t first_ns, last_ns;
+    uint64_t inside;
+    int64_t min, max;
+    double sum;
+};
+
+struct recorded_pauses {
+    char *where; /* a role or SWITCH:PORT */
+    struct histogram *priorities[PRIORITIES];
+};
+
+struct recorded_host {
+    const char *role;
+    int64_t offset_ns;
+    size_t *slots; /* the current header's columns: indices into gathered */
+    size_t slot_count;
+    struct recorded_column *gathered;
+    size_t count;
+    uint64_t samples, overruns;
+    double read_sum_ns;
+    int64_t read_max_ns, cpu_ns, latest_ns;
+    bool ended;
+    char *end_reason;
+};
+
+struct recorded_flow {
+    char *name;
+    const struct scenario_flow *of;       /* NULL: one of a traffic pattern */
+    json_t *summary;                      /* the summary line */
+    int64_t bytes, messages, duration_ns; /* of intervals inside the measure phase */
+    double live_bps;
+    uint64_t errors;
+};
+
+struct recorder {
+    char *folder;
+    const struct scenario *scenario;
+    FILE *samples, *flows_file, *pauses_file;
+    struct recorded_host *hosts;
+    size_t host_count;
+    struct recorded_flow *flows;
+    size_t flow_count;
+    json_t *flow_index; /* name -> index */
+    struct recorded_pauses *pauses;
+    size_t pause_count;
+    json_t *warnings;
+    int64_t start_ns, end_ns;
+};
+
+/* Keep a warning, up to a limit. */
+void recorder_warn(struct recorder *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Bring an object line's time_ns onto the run's clock. */
+void recorder_shift_time(json_t *object, int64_t offset_ns);
+
+/* recorder_samples.c */
+void recorder_free_host(struct recorded_host *host);
+/* PFC frames received a second by a host, over its latest samples. */
+double recorder_pauses_per_s(const struct recorded_host *host);
+/* recorder_flows.c: the flow of this name, made when there is none; NULL: out of memory. */
+struct recorded_flow *recorder_find_flow(struct recorder *r, const char *name);
+/* recorder_pauses.c */
+void recorder_free_pauses(struct recorder *r);
+json_t *recorder_pause_summary(const struct recorded_pauses *pauses);
+
+#endif
