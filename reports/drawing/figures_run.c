@@ -1,6 +1,7 @@
 /* Drawings of one run over time. */
 #include "reports/drawing/figures.h"
 
+#include "lib/roce/counters.h"
 #include "lib/clock.h"
 #include <fnmatch.h>
 #include <inttypes.h>
@@ -72,9 +73,11 @@ static bool changes(const struct series *s)
     return false;
 }
 
+#define ANY_GROUP (-1)
+
 struct selection {
     const char *pattern; /* of the counter's name, with @(a|b) */
-    const char *group;   /* or NULL */
+    int group;           /* enum counter_group, or ANY_GROUP */
     enum column_kind kind;
     const char *unit; /* or NULL */
     bool even_flat;   /* also those that never change */
@@ -83,7 +86,7 @@ struct selection {
 static bool selected(const struct series *s, const struct selection *wanted)
 {
     return fnmatch(wanted->pattern, s->name, FNM_EXTMATCH) == 0 && s->kind == wanted->kind &&
-           (!wanted->group || strcmp(wanted->group, s->group) == 0) &&
+           (wanted->group == ANY_GROUP || strcmp(counter_group_names[wanted->group], s->group) == 0) &&
            (!wanted->unit || strcmp(wanted->unit, s->unit) == 0) && (wanted->even_flat || changes(s));
 }
 
@@ -150,10 +153,10 @@ static size_t add_curves(const struct run *run, const struct selection *wanted, 
 
 static void fill_throughput(const struct run *run, struct plot *plot)
 {
-    static const struct selection sent = {"tx_prio[0-7]_bytes", NULL, COLUMN_COUNTER, NULL, false};
-    static const struct selection sent_soft = {"tx_bytes", NULL, COLUMN_COUNTER, NULL, false};
-    static const struct selection pauses = {"rx_prio[0-7]_pause", NULL, COLUMN_COUNTER, NULL, false};
-    static const struct selection all_pauses = {"rx_prio[0-7]_pause", NULL, COLUMN_COUNTER, NULL, true};
+    static const struct selection sent = {"tx_prio[0-7]_bytes", ANY_GROUP, COLUMN_COUNTER, NULL, false};
+    static const struct selection sent_soft = {"tx_bytes", ANY_GROUP, COLUMN_COUNTER, NULL, false};
+    static const struct selection pauses = {"rx_prio[0-7]_pause", ANY_GROUP, COLUMN_COUNTER, NULL, false};
+    static const struct selection all_pauses = {"rx_prio[0-7]_pause", ANY_GROUP, COLUMN_COUNTER, NULL, true};
     limit_x(run, plot);
     struct plot_panel *panel = plot_add_panel(plot, "sent, Gb/s");
     if (!add_curves(run, &sent, 8e-9, PLOT_LINES, panel))
@@ -170,7 +173,7 @@ static void fill_throughput(const struct run *run, struct plot *plot)
 static void fill_paused(const struct run *run, struct plot *plot)
 {
     /* microseconds a second, so 1e-4 makes it per cent */
-    static const struct selection durations = {"rx_prio[0-7]_pause_duration", NULL, COLUMN_COUNTER, NULL,
+    static const struct selection durations = {"rx_prio[0-7]_pause_duration", ANY_GROUP, COLUMN_COUNTER, NULL,
                                                false};
     limit_x(run, plot);
     struct plot_panel *panel = plot_add_panel(plot, "share of time paused, %");
@@ -209,7 +212,7 @@ static void add_thresholds(const struct run *run, struct plot_panel *panel)
 
 static void fill_buffer(const struct run *run, struct plot *plot)
 {
-    static const struct selection fill = {"rx_buffer[0-7]_bytes", NULL, COLUMN_GAUGE, NULL, false};
+    static const struct selection fill = {"rx_buffer[0-7]_bytes", ANY_GROUP, COLUMN_GAUGE, NULL, false};
     limit_x(run, plot);
     struct plot_panel *panel = plot_add_panel(plot, "receive buffer, KiB");
     if (add_curves(run, &fill, 1.0 / 1024, is_short(run) ? PLOT_STEPS : PLOT_IMPULSES, panel))
@@ -219,8 +222,8 @@ static void fill_buffer(const struct run *run, struct plot *plot)
 /* Byte counters as rates, or else gauges that are rates already. */
 static void add_pcie_panel(const struct run *run, const char *pattern, const char *y_label, struct plot *plot)
 {
-    const struct selection rates = {pattern, "pcie", COLUMN_COUNTER, "bytes", false};
-    const struct selection gauges = {pattern, "pcie", COLUMN_GAUGE, "bytes/s", false};
+    const struct selection rates = {pattern, COUNTER_GROUP_PCIE, COLUMN_COUNTER, "bytes", false};
+    const struct selection gauges = {pattern, COUNTER_GROUP_PCIE, COLUMN_GAUGE, "bytes/s", false};
     struct plot_panel *panel = plot_add_panel(plot, y_label);
     if (!add_curves(run, &rates, 1e-9, PLOT_LINES, panel) &&
         !add_curves(run, &gauges, 1e-9, PLOT_LINES, panel))
@@ -356,16 +359,16 @@ static void fill_spread(const struct run *run, struct plot *plot)
 
 static void fill_queues(const struct run *run, struct plot *plot)
 {
-    static const struct selection queues = {"@(*queue_bytes|qdisc_*_backlog)", "queue", COLUMN_GAUGE, "bytes",
-                                            false};
+    static const struct selection queues = {"@(*queue_bytes|qdisc_*_backlog)", COUNTER_GROUP_QUEUE,
+                                            COLUMN_GAUGE, "bytes", false};
     limit_x(run, plot);
     add_curves(run, &queues, 1.0 / 1024, PLOT_LINES, plot_add_panel(plot, "queue, KiB"));
 }
 
 static void fill_dcqcn(const struct run *run, struct plot *plot)
 {
-    static const struct selection rates = {"*rate*", "dcqcn", COLUMN_GAUGE, NULL, true};
-    static const struct selection alphas = {"*alpha*", "dcqcn", COLUMN_GAUGE, NULL, true};
+    static const struct selection rates = {"*rate*", COUNTER_GROUP_DCQCN, COLUMN_GAUGE, NULL, true};
+    static const struct selection alphas = {"*alpha*", COUNTER_GROUP_DCQCN, COLUMN_GAUGE, NULL, true};
     bool mega = false;
     for (const struct series *s = NULL; (s = run_find(run, s, "*rate*"));)
         mega |= strcmp(s->unit, "Mb/s") == 0;
@@ -380,8 +383,8 @@ static void fill_dcqcn(const struct run *run, struct plot *plot)
 
 static void fill_ecn(const struct run *run, struct plot *plot)
 {
-    static const struct selection marks = {"*", "ecn", COLUMN_COUNTER, NULL, false};
-    static const struct selection drops = {"qdisc_*_@(early|pdrop)", NULL, COLUMN_COUNTER, NULL, false};
+    static const struct selection marks = {"*", COUNTER_GROUP_ECN, COLUMN_COUNTER, NULL, false};
+    static const struct selection drops = {"qdisc_*_@(early|pdrop)", ANY_GROUP, COLUMN_COUNTER, NULL, false};
     limit_x(run, plot);
     if (!add_curves(run, &marks, 1, PLOT_STEPS, plot_add_panel(plot, "packets/s")))
         plot_drop_panel(plot);

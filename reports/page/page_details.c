@@ -1,6 +1,7 @@
 /* Flows, buffers, counters, and the documents as they were used: for who wants to know it exactly. */
 #include "reports/page/page_parts.h"
 
+#include "lib/roce/counters.h"
 #include "reports/page/html.h"
 #include <stdint.h>
 #include <stdlib.h>
@@ -84,6 +85,17 @@ static void add_completions(const struct runs *runs, struct text *out)
     text_add(out, "</table></div>\n");
 }
 
+/* A counter's name; its meaning shows under the pointer. */
+static void add_counter_name(const char *name, struct text *out)
+{
+    const struct counter *row = counters_find(name);
+    text_add(out, "<td%s", row ? " title=\"" : "");
+    html_escaped(out, row ? row->meaning : "");
+    text_add(out, "%s>", row ? "\"" : "");
+    html_escaped(out, name);
+    text_add(out, "</td>");
+}
+
 static void add_counter_rows(const char *role, const json_t *counters, bool still, struct text *out)
 {
     const char *name;
@@ -96,7 +108,7 @@ static void add_counter_rows(const char *role, const json_t *counters, bool stil
             continue;
         text_add(out, "<tr>");
         html_cell(out, role);
-        html_cell(out, name);
+        add_counter_name(name, out);
         html_cell(out, run_member(counter, "unit"));
         if (gauge) {
             text_add(out, "<td class=number colspan=2>min ");

@@ -3,6 +3,7 @@
 
 #include "reports/results/differences.h"
 #include "reports/page/html.h"
+#include "lib/roce/counters.h"
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
@@ -12,28 +13,22 @@
 
 /* ---- sums over a run */
 
-static bool ends_with(const char *name, const char *ending)
-{
-    size_t a = strlen(name), b = strlen(ending);
-    return a >= b && strcmp(name + a - b, ending) == 0;
-}
-
 static bool is_pause(const char *name)
 {
-    return strncmp(name, "rx_prio", 7) == 0 && ends_with(name, "_pause");
+    return counters_pattern_matches("rx_prio#_pause", name);
 }
 
 static bool is_loss(const char *name)
 {
-    static const char *const names[] = {"out_of_sequence",     "packet_seq_err",     "local_ack_timeout_err",
-                                        "out_of_buffer",       "rx_discards_phy",    "tx_discards_phy",
-                                        "rx_out_of_buffer",    "rnr_nak_retry_err",  "rcvd_seq_err",
-                                        "implied_nak_seq_err", "out_of_seq_request", "retry_exceeded_err"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(names[i], name) == 0)
+    static const char *const patterns[] = {
+        "out_of_sequence",   "packet_seq_err",      "local_ack_timeout_err", "out_of_buffer",
+        "rx_discards_phy",   "tx_discards_phy",     "rx_out_of_buffer",      "rnr_nak_retry_err",
+        "rcvd_seq_err",      "implied_nak_seq_err", "out_of_seq_request",    "retry_exceeded_err",
+        "rx_prio#_discards", "rx_prio#_buf_discard"};
+    for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++)
+        if (counters_pattern_matches(patterns[i], name))
             return true;
-    return (strncmp(name, "rx_prio", 7) == 0 && ends_with(name, "_discards")) ||
-           (strncmp(name, "rx_prio", 7) == 0 && ends_with(name, "_buf_discard"));
+    return false;
 }
 
 /* The sum of `key` over all hosts' counters that the test picks; NAN when there is none. */
