@@ -6,7 +6,7 @@
 #include "harness/plan/plan.h"
 #include "harness/labs/sim/sim_config.h"
 #include "lib/clock.h"
-#include "sim/topology.h"
+#include "tests/unit/sim/sim_topology.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>

@@ -4,7 +4,7 @@
  */
 #include "lib/clock.h"
 #include "sim/fabric/fabric.h"
-#include "sim/topology.h"
+#include "tests/unit/sim/sim_topology.h"
 #include "sim/workload.h"
 #include <stdio.h>
 #include <stdlib.h>

@@ -125,7 +125,7 @@ static int check(const struct sim_config *c, struct error *e)
         table_check(&physics_framing_table, &c->framing, "framing", e))
         return -1;
     for (size_t i = 0; i < c->host_count; i++)
-        if (check_host(&c->hosts[i], e))
+        if (check_host(&c->hosts[i], e) || check_dcqcn(&c->hosts[i], e))
             return -1;
     for (size_t i = 0; i < c->link_count; i++)
         if (within("link", "rate in b/s", c->links[i].rate_bps, PHYSICS_LINK_LEAST_BPS, PHYSICS_LINK_MOST_BPS,
@@ -291,7 +291,6 @@ static int build_host(struct sim *sim, uint32_t index, const struct sim_host_con
     h->ack_timeout_ps = c->nic.ack_timeout_ps;
     h->max_reads = (int32_t)c->nic.max_reads;
     h->congestion_on_ack = c->nic.congestion_on_ack;
-    h->gap_held = c->nic.gap_held;
     h->cnp_pacing_of_port = c->nic.cnp_pacing == PACING_PORT;
     h->software = c->software;
     h->settings = c->settings;
@@ -433,6 +432,7 @@ static int build_flow(struct sim *sim, const struct sim_config *c, uint32_t inde
         build_qp(sim, c, q, index, flow->ping_pong && i == 1);
         qp->partner = flow->ping_pong ? first_qp + 1 - i : NONE;
         qp->timeout_event = events_add(&sim->events, EVENT_TIMEOUT, q);
+        qp->congestion_event = EVENT_NONE;
         qp->turn_event = flow->ping_pong ? events_add(&sim->events, EVENT_TURN, q) : EVENT_NONE;
         qp->post_ps = take(sim, qp->depth, sizeof *qp->post_ps);
         if (qp->timeout_event == EVENT_NONE || !qp->post_ps)
@@ -530,31 +530,17 @@ static int build_order(struct sim *sim, const struct sim_config *c, struct error
     return 0;
 }
 
-/* Reaction points of the senders that have them on; ECN-capable packets where the flow, else the priority, has them. */
-static int build_reactions(struct sim *sim, const struct sim_config *c, struct error *e)
+/* Packets are ECN-capable where the flow, else the priority, has it. */
+static void build_ect(struct sim *sim, const struct sim_config *c)
 {
-    bool any = false;
-    for (uint32_t i = 0; i < sim->host_count; i++) {
-        struct host *h = &sim->hosts[i];
-        if (check_dcqcn(&c->hosts[i], e))
-            return -1;
-        dcqcn_params_init(&h->reaction, &h->settings.dcqcn.rp, sim->ports[h->port].rate_bps);
-        any |= h->settings.ecn_rp_mask != 0;
-    }
-    if (any && !(sim->reactions = take(sim, sim->qp_count, sizeof *sim->reactions)))
-        return error_set(e, "simulator: no memory for %u queue pairs", sim->qp_count);
     for (uint32_t q = 0; q < sim->qp_count; q++) {
         struct queue_pair *qp = &sim->qps[q];
-        const struct host *h = &sim->hosts[qp->sender];
-        bool points = (h->settings.ecn_rp_mask | h->settings.ecn_np_mask) >> qp->priority & 1;
+        const struct sim_settings *s = &sim->hosts[qp->sender].settings;
+        bool points = (s->ecn_rp_mask | s->ecn_np_mask) >> qp->priority & 1;
         enum sim_ect ect = c->flows[qp->flow].ect;
         if (ect == SIM_ECT_ALWAYS || (ect == SIM_ECT_BY_PRIORITY && points))
             qp->flags |= PACKET_ECT;
-        qp->reacts = h->settings.ecn_rp_mask >> qp->priority & 1;
-        if (qp->reacts)
-            dcqcn_init(&sim->reactions[q], &h->reaction);
     }
-    return 0;
 }
 
 /* Ports are numbered within their node in the order of the links. */
@@ -581,10 +567,11 @@ static int build(struct sim *sim, const struct sim_config *c, struct error *e)
     for (uint32_t i = 0; i < sim->host_count; i++)
         if (build_buffers(sim, i, c, e))
             return -1;
-    if (build_flows(sim, c, e) || build_order(sim, c, e) || build_reactions(sim, c, e) ||
+    if (build_flows(sim, c, e) || build_order(sim, c, e) || congestion_build(sim, c, e) ||
         switches_build(sim, c, e) || bridges_build(sim, c, e) || storms_build(sim, c, e) ||
         routing_build(sim, c, e))
         return -1;
+    build_ect(sim, c);
     for (uint32_t i = 0; i < sim->host_count; i++)
         if (counters_build(sim, i))
             return error_set(e, "simulator: no memory for the names of counters");
@@ -634,7 +621,9 @@ void sim_free(struct sim *sim)
     switches_free(sim);
     bridges_free(sim);
     free(sim->storms);
-    free(sim->reactions);
+    free(sim->congestion_states);
+    free(sim->congestion_params);
+    free(sim->telemetry);
     free(sim->paths);
     free(sim->ports);
     free(sim->counters);

@@ -8,6 +8,7 @@ void sim_settings_defaults(struct sim_settings *s, const struct physics_nic *nic
     dcqcn_merge(&s->dcqcn, &nic->dcqcn);
     if (nic->byte_reset_bytes != FIELD_UNSET)
         s->dcqcn.rp.rpg_byte_reset = nic->byte_reset_bytes;
+    s->congestion_control = sim_congestion_control("dcqcn");
 }
 
 void sim_host_defaults(struct sim_host_config *h)

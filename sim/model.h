@@ -6,7 +6,7 @@
 #define SIM_MODEL_H
 
 #include "sim/array.h"
-#include "sim/congestion/dcqcn.h"
+#include "sim/congestion/congestion.h"
 #include "sim/events.h"
 #include "sim/random.h"
 #include "sim/sim.h"
@@ -14,23 +14,24 @@
 #define NONE UINT32_MAX
 
 enum event_kind {
-    EVENT_ARRIVE,    /* port: its first frame in flight reaches the other end */
-    EVENT_AT_SWITCH, /* the same where that is a switch and the link loses nothing */
-    EVENT_AT_HOST,   /* the same where that is a host */
-    EVENT_TRANSMIT,  /* port: may send again */
-    EVENT_UNPAUSE,   /* port: a received pause may have run out */
-    EVENT_REFRESH,   /* port: a sent pause must be repeated */
-    EVENT_SCHEDULE,  /* host: a queue pair may go on (message rate, pacing) */
-    EVENT_FETCHED,   /* host * SIM_MEMORIES + memory: the first DMA read under way is complete */
-    EVENT_WRITE,     /* host: PCIe credits came back */
-    EVENT_START,     /* flow: posts its first messages */
-    EVENT_TURN,      /* queue pair: the program saw a message and posts its own */
-    EVENT_TIMEOUT,   /* queue pair: no acknowledgement came */
-    EVENT_FORWARD,   /* switch: a packet is through its pipeline */
-    EVENT_WATCHDOG,  /* switch: look for queues that stay paused */
-    EVENT_INTERRUPT, /* bridge's port: interrupt moderation has run out */
-    EVENT_SOFTIRQ,   /* bridge: its CPU is done with a frame */
-    EVENT_STORM,     /* storm: begins or ends */
+    EVENT_ARRIVE,     /* port: its first frame in flight reaches the other end */
+    EVENT_AT_SWITCH,  /* the same where that is a switch and the link loses nothing */
+    EVENT_AT_HOST,    /* the same where that is a host */
+    EVENT_TRANSMIT,   /* port: may send again */
+    EVENT_UNPAUSE,    /* port: a received pause may have run out */
+    EVENT_REFRESH,    /* port: a sent pause must be repeated */
+    EVENT_SCHEDULE,   /* host: a queue pair may go on (message rate, pacing) */
+    EVENT_FETCHED,    /* host * SIM_MEMORIES + memory: the first DMA read under way is complete */
+    EVENT_WRITE,      /* host: PCIe credits came back */
+    EVENT_START,      /* flow: posts its first messages */
+    EVENT_TURN,       /* queue pair: the program saw a message and posts its own */
+    EVENT_TIMEOUT,    /* queue pair: no acknowledgement came */
+    EVENT_CONGESTION, /* queue pair: its congestion control asked for this time */
+    EVENT_FORWARD,    /* switch: a packet is through its pipeline */
+    EVENT_WATCHDOG,   /* switch: look for queues that stay paused */
+    EVENT_INTERRUPT,  /* bridge's port: interrupt moderation has run out */
+    EVENT_SOFTIRQ,    /* bridge: its CPU is done with a frame */
+    EVENT_STORM,      /* storm: begins or ends */
 };
 
 /* ---- packets */
@@ -38,12 +39,13 @@ enum event_kind {
 enum packet_kind { PACKET_DATA, PACKET_ACK, PACKET_NAK, PACKET_READ_REQUEST, PACKET_CNP, PACKET_PFC };
 
 enum packet_flags {
-    PACKET_FIRST = 1,   /* of its message */
-    PACKET_LAST = 2,    /* of its message */
-    PACKET_ECT = 4,     /* may be marked */
-    PACKET_CE = 8,      /* was marked */
-    PACKET_ECHO = 16,   /* an ACK that carries congestion back */
-    PACKET_INLINE = 32, /* needs no DMA read */
+    PACKET_FIRST = 1,     /* of its message */
+    PACKET_LAST = 2,      /* of its message */
+    PACKET_ECT = 4,       /* may be marked */
+    PACKET_CE = 8,        /* was marked */
+    PACKET_ECHO = 16,     /* an ACK that carries congestion back */
+    PACKET_INLINE = 32,   /* needs no DMA read */
+    PACKET_ASKS_ACK = 64, /* BTH's AckReq: answered with an ACK of its own */
 };
 
 /* Half a cache line. */
@@ -224,9 +226,10 @@ struct host {
     int32_t cell_bytes;
     struct physics_software software;
     struct sim_settings settings;
-    struct dcqcn_params reaction;
+    const struct congestion_control *congestion; /* of its reaction point */
+    void *congestion_params;
     int64_t next_cnp_ps; /* with pacing of the port */
-    bool congestion_on_ack, gap_held, cnp_pacing_of_port;
+    bool congestion_on_ack, cnp_pacing_of_port;
     struct host_counters counters;
     struct sim_counter *columns; /* what sim_host_counters shows */
     char *column_names;
@@ -241,12 +244,14 @@ struct queue_pair {
     uint64_t send_psn, limit_psn, acked_psn, highest_psn;
     int64_t next_send_ps;
     uint64_t ps_per_byte_q20;          /* pacing, 0: none */
-    bool reacts;                       /* has a reaction point: sim->reactions of the same index */
+    uint8_t congestion_hooks;          /* enum congestion_hook; 0: no congestion control */
     uint32_t ring_next, ring_previous; /* in the host's round robin; NONE: not there */
     uint32_t packet_in_message, packets_per_message;
     uint32_t payload_bytes, last_payload_bytes;
     uint16_t sender, receiver;
     uint8_t priority, queue, operation, flags; /* flags: of every data packet */
+    uint32_t congestion_event;
+    void *congestion; /* state of its sender's congestion control */
     /* receiver */
     uint64_t expected_psn, delivered_psn; /* what came in order, and what went on to memory */
     uint32_t received_in_message;
@@ -277,6 +282,7 @@ struct flow {
     uint32_t first_qp, qp_count;
     uint32_t open_qps; /* not yet finished */
     uint32_t start_event;
+    const struct congestion_control *congestion; /* of all its queue pairs; NULL: one has none or another */
     int64_t start_ps, stop_ps;
     bool ping_pong;
     int64_t turn_ps; /* of a ping-pong: when the program of the first host last posted */
@@ -296,8 +302,10 @@ struct sim {
     struct host *hosts;
     struct queue_pair *qps;
     struct flow *flows;
-    uint32_t *paths;         /* egress ports, a packet's one after the other */
-    struct dcqcn *reactions; /* of queue pairs; NULL: no host reacts */
+    uint32_t *paths;             /* egress ports, a packet's one after the other */
+    char *congestion_states;     /* of queue pairs; NULL: no host has congestion control */
+    char *congestion_params;     /* of hosts */
+    struct telemetry *telemetry; /* of the packets of the pool; NULL: no congestion control listens to ACKs */
     struct fabric_switch *switches;
     struct switch_port *switch_ports; /* beside ports; NULL: no switch */
     struct bridge *bridges;
@@ -355,6 +363,14 @@ static inline uint32_t packet_payload(const struct sim *sim, const struct packet
 {
     const struct queue_pair *qp = &sim->qps[packet->qp];
     return packet->flags & PACKET_LAST ? qp->last_payload_bytes : qp->payload_bytes;
+}
+
+/* Payload of a queue pair's packets before a PSN. */
+static inline int64_t qp_bytes_before(const struct queue_pair *qp, uint64_t psn)
+{
+    int64_t messages = (int64_t)(psn / qp->packets_per_message);
+    int64_t packets = (int64_t)(psn % qp->packets_per_message);
+    return messages * qp->message_bytes + packets * (int64_t)qp->payload_bytes;
 }
 
 static inline uint32_t list_take(struct sim *sim, struct packet_list *list)
@@ -461,7 +477,6 @@ void host_wake(struct sim *sim, uint32_t host); /* a queue pair has got somethin
 void host_receive(struct sim *sim, uint32_t port, uint32_t p);
 uint32_t host_pull(struct sim *sim, uint32_t port); /* the next data frame for the wire, or NONE */
 int64_t host_next_pull_ps(const struct sim *sim, uint32_t host);
-void host_schedule(struct sim *sim, uint32_t host); /* EVENT_SCHEDULE: queue pairs may have something to do */
 uint32_t host_next_qp(struct sim *sim, struct host *h, uint16_t paused, int64_t *wake_ps);
 
 /* dma.c */
@@ -478,11 +493,29 @@ int64_t memory_write(struct sim *sim, struct memory *m, int64_t arrive_ps, uint3
 int64_t memory_read(struct sim *sim, struct memory *m, int64_t arrive_ps, uint64_t address, uint32_t bytes);
 
 /* congestion.c */
+int congestion_build(struct sim *sim, const struct sim_config *c, struct error *e);
 void congestion_marked(struct sim *sim, uint32_t host, uint32_t p); /* data with CE: notification point */
 void congestion_notified(struct sim *sim, uint32_t host,
                          uint32_t qp); /* CNP or ACK with ECHO: reaction point */
-int64_t congestion_gap_ps(struct sim *sim, const struct host *h, uint32_t qp,
-                          uint32_t bytes); /* until it may send again */
+/* An ACK, which was packet p, acknowledges `bytes` more. */
+void congestion_acknowledged(struct sim *sim, uint32_t qp, uint32_t p, int64_t bytes, bool marked);
+void congestion_timed_out(struct sim *sim, uint32_t qp);
+void congestion_timer(struct sim *sim, uint32_t qp); /* EVENT_CONGESTION */
+
+/* Until the queue pair may send again after a frame of so many bytes. */
+static inline int64_t congestion_gap_ps(struct sim *sim, const struct host *h, const struct queue_pair *qp,
+                                        uint32_t bytes)
+{
+    int64_t ps = h->congestion->gap_ps(qp->congestion, h->congestion_params, sim->now_ps, bytes);
+    return sim->truncate_to_ns ? ps - ps % SIM_PS_PER_NS : ps;
+}
+
+static inline bool congestion_window_is_full(const struct sim *sim, const struct queue_pair *qp)
+{
+    const struct host *h = &sim->hosts[qp->sender];
+    return (int64_t)((qp->send_psn - qp->acked_psn) * qp->payload_bytes) >=
+           h->congestion->window_bytes(qp->congestion, h->congestion_params);
+}
 
 /* storm.c */
 void storm_turn(struct sim *sim, uint32_t storm_index); /* EVENT_STORM */
@@ -496,5 +529,6 @@ void qp_delivered(struct sim *sim, uint32_t host, uint32_t p,
 void qp_start(struct sim *sim, uint32_t flow); /* EVENT_START */
 void qp_turn(struct sim *sim, uint32_t qp);    /* EVENT_TURN */
 void qp_timeout(struct sim *sim, uint32_t qp); /* EVENT_TIMEOUT */
+void qp_resume(struct sim *sim, uint32_t qp);  /* its congestion control may allow more */
 
 #endif

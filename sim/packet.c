@@ -1,12 +1,26 @@
 #include "sim/model.h"
 #include <stdlib.h>
 
+/* Beside the pool, where there is any. */
+static int telemetry_grow(struct sim *sim, uint32_t capacity)
+{
+    if (!sim->telemetry)
+        return 0;
+    struct telemetry *telemetry =
+        array_grow(sim->telemetry, sim->packet_capacity * sizeof *telemetry, capacity * sizeof *telemetry);
+    if (!telemetry)
+        return -1;
+    sim->bytes += (capacity - sim->packet_capacity) * sizeof *telemetry;
+    sim->telemetry = telemetry;
+    return 0;
+}
+
 /* Double the pool. Packets move: nobody keeps a pointer to one across packet_take. */
 int packets_grow(struct sim *sim)
 {
     uint32_t capacity = sim->packet_capacity ? sim->packet_capacity * 2 : 1024;
     struct packet *packets = NULL;
-    if (capacity > sim->packet_capacity)
+    if (capacity > sim->packet_capacity && telemetry_grow(sim, capacity) == 0)
         packets =
             array_grow(sim->packets, sim->packet_capacity * sizeof *packets, capacity * sizeof *packets);
     if (!packets) {

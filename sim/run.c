@@ -42,6 +42,9 @@ static inline void dispatch(struct sim *sim, uint32_t kind, uint32_t object)
     case EVENT_TIMEOUT:
         qp_timeout(sim, object);
         break;
+    case EVENT_CONGESTION:
+        congestion_timer(sim, object);
+        break;
     case EVENT_FORWARD:
         switch_forward(sim, object);
         break;
@@ -126,12 +129,6 @@ void sim_work(const struct sim *sim, struct sim_work *out)
                              .packets_in_pool = sim->packet_capacity,
                              .bytes = sim->bytes,
                              .allocations = sim->allocations};
-}
-
-void sim_flow_stop(struct sim *sim, size_t flow)
-{
-    if (sim->flows[flow].stop_ps > sim->now_ps)
-        sim->flows[flow].stop_ps = sim->now_ps;
 }
 
 void sim_flow_stats(const struct sim *sim, size_t f, struct sim_flow_stats *out)

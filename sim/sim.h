@@ -28,6 +28,11 @@
 
 /* ---- settings: what nic-config changes on a real host */
 
+struct congestion_control; /* sim/congestion/congestion.h */
+/* The row of this name, NULL when there is none. */
+const struct congestion_control *sim_congestion_control(const char *name);
+const char *sim_congestion_control_name(const struct congestion_control *control);
+
 struct sim_settings {
     int64_t mtu_bytes;                      /* link MTU: the InfiniBand MTU follows (4200 gives 4096) */
     uint8_t pfc_mask;                       /* bit p: PFC on priority p, both ways */
@@ -35,7 +40,8 @@ struct sim_settings {
     int64_t buffer_bytes[SIM_BUFFERS];      /* sizes of the receive buffers */
     int64_t cable_mm; /* cable length that the thresholds allow for: 7000 by default, as mlx5 */
     uint8_t ecn_rp_mask, ecn_np_mask; /* bit p: reaction/notification point on priority p */
-    struct dcqcn_values dcqcn;        /* none unset */
+    const struct congestion_control *congestion_control; /* of the reaction point; NULL: none */
+    struct dcqcn_values dcqcn;                           /* none unset */
 };
 /* What a NIC has before anything is set: PFC off, all of its buffer in receive buffer 0, its parameters of DCQCN. */
 void sim_settings_defaults(struct sim_settings *s, const struct physics_nic *nic);
@@ -163,12 +169,19 @@ void sim_free(struct sim *sim);
 int sim_run_until(struct sim *sim, int64_t until_ps, struct error *e);
 int64_t sim_now_ps(const struct sim *sim);
 
-/* Flows end early: nothing more is posted, what is under way completes. */
-void sim_flow_stop(struct sim *sim, size_t flow);
 void sim_flow_stats(const struct sim *sim, size_t flow, struct sim_flow_stats *out);
 /* Message latencies in picoseconds since the last clear; NULL unless record_latency. */
 const struct histogram *sim_flow_latency(const struct sim *sim, size_t flow);
 void sim_flow_latency_clear(struct sim *sim, size_t flow);
+
+/* Of the flow's data sender, "dcqcn"; NULL: the flow has none (no reaction point on its priority, "none"). */
+const char *sim_flow_congestion_control(const struct sim *sim, size_t flow);
+/* How many gauges (lib/roce/congestion_control.h) there are: the same for the life of the simulation, 0 without congestion control. */
+size_t sim_flow_gauges(const struct sim *sim, size_t flow);
+/* "rate" */
+const char *sim_flow_gauge_name(const struct sim *sim, size_t flow, size_t gauge);
+/* The gauge now: the sum over the flow's queue pairs, or their mean, as its name suggests. */
+double sim_flow_gauge_value(const struct sim *sim, size_t flow, size_t gauge);
 
 /* Counters and gauges of a node's port, under mlx5's names where it has one. */
 struct sim_counter {

@@ -1,4 +1,5 @@
 #include "lib/formats/settings.h"
+#include "lib/roce/congestion_control.h"
 #include <stdlib.h>
 
 #define BITS(n) ((1LL << (n)) - 1)
@@ -6,6 +7,7 @@
 static const char *const trust_names[] = {"pcp", "dscp", NULL};
 static const char *const selection_names[] = {"strict", "credit", "ets", "vendor", NULL};
 static const char *const red_at_names[] = {"egress", "ingress", NULL};
+const char *const congestion_control_names[] = {CONGESTION_CONTROLS(CONGESTION_CONTROL_NAME) NULL};
 static const char *const kind_names[] = {"device", "bridge", "absent", NULL};
 
 /* Keys of a map of small numbers: "0".."7". */
@@ -160,6 +162,8 @@ static const struct field settings_fields[] = {
     {"ecn_np", FIELD_LIST, AT(ecn_np), .item = FIELD_INTEGER, .min = 0, .max = 7,
      .help = "Priorities with the notification point (receiver) on, where it differs from ecn."},
     {"dcqcn", FIELD_OBJECT, AT(dcqcn), .sub = &dcqcn_table, .help = "DCQCN parameters."},
+    {"congestion_control", FIELD_CHOICE, AT(congestion_control), .choices = congestion_control_names,
+     .help = "What the reaction point runs; unset: dcqcn. Others are simulated only."},
     {"rx_ring", FIELD_INTEGER, AT(rx_ring), .min = 0, .max = BITS(32), .help = "Entries of the RX ring."},
     {"tx_ring", FIELD_INTEGER, AT(tx_ring), .min = 0, .max = BITS(32), .help = "Entries of the TX ring."},
     {"rx_coalesce_us", FIELD_INTEGER, AT(rx_coalesce_us), .min = 0, .max = BITS(32),

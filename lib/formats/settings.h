@@ -61,6 +61,7 @@ struct settings {
     struct list_of ecn;            /* int64_t: priorities with the reaction and notification point on */
     struct list_of ecn_rp, ecn_np; /* int64_t: the same, one of the points alone */
     struct dcqcn_values dcqcn;
+    int congestion_control; /* index into congestion_control_names */
     int64_t rx_ring, tx_ring;
     int64_t rx_coalesce_us, rx_coalesce_frames;
     int pause_autoneg, rx_pause, tx_pause; /* 802.3x global pause */
@@ -74,5 +75,6 @@ struct settings {
 };
 
 extern const struct table settings_table;
+extern const char *const congestion_control_names[]; /* ended by NULL */
 
 #endif

@@ -1,6 +1,10 @@
-/* DCQCN at a host's NIC: the notification point answers marked packets, the reaction point sets the rate. */
-#include "sim/fabric/fabric.h"
+/*
+ * Congestion control at a host's NIC: the notification point answers marked packets, the reaction point hands what it hears to
+ * the row of the host's congestion control.
+ */
 #include "sim/model.h"
+
+/* ---- notification point */
 
 static bool pacing_allows(struct sim *sim, struct host *h, struct queue_pair *qp)
 {
@@ -11,6 +15,11 @@ static bool pacing_allows(struct sim *sim, struct host *h, struct queue_pair *qp
     return true;
 }
 
+static bool marks_come_with_acks(const struct queue_pair *qp)
+{
+    return (qp->congestion_hooks & (CONGESTION_ACKS | CONGESTION_CNPS)) == CONGESTION_ACKS;
+}
+
 void congestion_marked(struct sim *sim, uint32_t host, uint32_t p)
 {
     struct host *h = &sim->hosts[host];
@@ -19,7 +28,7 @@ void congestion_marked(struct sim *sim, uint32_t host, uint32_t p)
     if (!(h->settings.ecn_np_mask >> qp->priority & 1))
         return;
     h->counters.np_ecn_marked++;
-    if (h->congestion_on_ack) {
+    if (h->congestion_on_ack || marks_come_with_acks(qp)) {
         qp->echo = true;
         return;
     }
@@ -36,81 +45,45 @@ void congestion_marked(struct sim *sim, uint32_t host, uint32_t p)
     port_enqueue(sim, h->port, queue_of(priority), cnp);
 }
 
+/* ---- reaction point */
+
 void congestion_notified(struct sim *sim, uint32_t host, uint32_t q)
 {
     struct host *h = &sim->hosts[host];
-    if (!sim->qps[q].reacts) {
+    struct queue_pair *qp = &sim->qps[q];
+    if (qp->congestion_hooks & CONGESTION_CNPS) {
+        h->counters.rp_cnp_handled++;
+        h->congestion->notified(qp->congestion, h->congestion_params, sim->now_ps);
+    } else if (!marks_come_with_acks(qp)) {
         h->counters.rp_cnp_ignored++;
-        return;
     }
-    h->counters.rp_cnp_handled++;
-    dcqcn_cnp(&sim->reactions[q], &h->reaction, sim->now_ps);
 }
 
-int64_t congestion_gap_ps(struct sim *sim, const struct host *h, uint32_t q, uint32_t bytes)
+void congestion_acknowledged(struct sim *sim, uint32_t q, uint32_t p, int64_t bytes, bool marked)
 {
-    struct dcqcn *d = &sim->reactions[q];
-    dcqcn_advance(d, &h->reaction, sim->now_ps);
-    int64_t ps =
-        h->gap_held ? dcqcn_gap_at_rate(d, bytes) : dcqcn_gap_ps(d, &h->reaction, sim->now_ps, bytes);
-    dcqcn_sent(d, &h->reaction, bytes);
-    return sim->truncate_to_ns ? ps - ps % SIM_PS_PER_NS : ps;
+    const struct queue_pair *qp = &sim->qps[q];
+    const struct host *h = &sim->hosts[qp->sender];
+    struct congestion_ack ack = {.now_ps = sim->now_ps,
+                                 .rtt_ps = sim->now_ps - sim->telemetry[p].sent_ps,
+                                 .acked_bytes = bytes,
+                                 .marked = marked,
+                                 .telemetry = &sim->telemetry[p]};
+    h->congestion->acknowledged(qp->congestion, h->congestion_params, &ack);
 }
 
-/* ---- reading */
-
-double sim_flow_rate_bps(const struct sim *sim, size_t f)
+void congestion_timed_out(struct sim *sim, uint32_t q)
 {
-    const struct flow *flow = &sim->flows[f];
-    double sum = 0;
-    for (uint32_t q = flow->first_qp; q < flow->first_qp + flow->qp_count; q++) {
-        if (!sim->qps[q].reacts)
-            return -1;
-        struct dcqcn now = sim->reactions[q];
-        dcqcn_advance(&now, &sim->hosts[sim->qps[q].sender].reaction, sim->now_ps);
-        sum += now.rate_bps;
-    }
-    return sum;
+    const struct queue_pair *qp = &sim->qps[q];
+    const struct host *h = &sim->hosts[qp->sender];
+    h->congestion->timed_out(qp->congestion, h->congestion_params, sim->now_ps);
 }
 
-double sim_flow_alpha(const struct sim *sim, size_t f)
+void congestion_timer(struct sim *sim, uint32_t q)
 {
-    const struct flow *flow = &sim->flows[f];
-    double sum = 0;
-    for (uint32_t q = flow->first_qp; q < flow->first_qp + flow->qp_count; q++) {
-        if (!sim->qps[q].reacts)
-            return -1;
-        const struct dcqcn_params *params = &sim->hosts[sim->qps[q].sender].reaction;
-        struct dcqcn now = sim->reactions[q];
-        dcqcn_advance(&now, params, sim->now_ps);
-        sum += dcqcn_alpha(&now, params, sim->now_ps);
-    }
-    return sum / flow->qp_count;
-}
-
-int64_t sim_flow_acked_bytes(const struct sim *sim, size_t f)
-{
-    const struct flow *flow = &sim->flows[f];
-    int64_t sum = 0;
-    for (uint32_t q = flow->first_qp; q < flow->first_qp + flow->qp_count; q++) {
-        const struct queue_pair *qp = &sim->qps[q];
-        int64_t whole = (int64_t)(qp->acked_psn / qp->packets_per_message);
-        int64_t rest = (int64_t)(qp->acked_psn % qp->packets_per_message);
-        sum += whole * qp->message_bytes + rest * (int64_t)qp->payload_bytes;
-    }
-    return sum;
-}
-
-void sim_flow_steps(const struct sim *sim, size_t f, int64_t *decreases, int64_t *increases)
-{
-    const struct flow *flow = &sim->flows[f];
-    *decreases = *increases = 0;
-    for (uint32_t q = flow->first_qp; q < flow->first_qp + flow->qp_count; q++) {
-        if (!sim->qps[q].reacts)
-            continue;
-        struct dcqcn now = sim->reactions[q];
-        dcqcn_advance(&now, &sim->hosts[sim->qps[q].sender].reaction, sim->now_ps);
-        *decreases += now.decreases;
-        *increases += now.increases;
-    }
+    const struct queue_pair *qp = &sim->qps[q];
+    const struct host *h = &sim->hosts[qp->sender];
+    int64_t next_ps = h->congestion->timer(qp->congestion, h->congestion_params, sim->now_ps);
+    if (next_ps != SIM_FOREVER)
+        event_schedule(&sim->events, qp->congestion_event, next_ps);
+    qp_resume(sim, q);
 }

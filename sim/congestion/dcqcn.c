@@ -1,5 +1,6 @@
 #include "sim/congestion/dcqcn.h"
 
+#include "sim/congestion/congestion.h"
 #include <math.h>
 
 #define BPS_PER_MBPS 1e6
@@ -10,6 +11,7 @@
 
 void dcqcn_params_init(struct dcqcn_params *p, const struct dcqcn_rp *rp, int64_t line_bps)
 {
+    *p = (struct dcqcn_params){0};
     p->line_bps = (double)line_bps;
     p->max_bps = rp->rpg_max_rate > 0 ? fmin(rp->rpg_max_rate * BPS_PER_MBPS, p->line_bps) : p->line_bps;
     p->min_bps = fmin(rp->rpg_min_rate * BPS_PER_MBPS, p->max_bps);
@@ -163,3 +165,63 @@ double dcqcn_alpha(const struct dcqcn *d, const struct dcqcn_params *p, int64_t 
     run_alpha_clock(&copy, p, now_ps);
     return copy.alpha_tick_ps == SIM_FOREVER ? 0 : copy.alpha;
 }
+
+/* ---- the row */
+
+static void prepare(void *params, const struct sim_host_config *host, int64_t line_bps)
+{
+    struct dcqcn_params *p = params;
+    dcqcn_params_init(p, &host->settings.dcqcn.rp, line_bps);
+    p->gap_held = host->nic.gap_held;
+}
+
+static void start(void *state, const void *params)
+{
+    dcqcn_init(state, params);
+}
+
+static int64_t gap_ps(void *state, const void *params, int64_t now_ps, uint32_t bytes)
+{
+    struct dcqcn *d = state;
+    const struct dcqcn_params *p = params;
+    dcqcn_advance(d, p, now_ps);
+    int64_t ps = p->gap_held ? dcqcn_gap_at_rate(d, bytes) : dcqcn_gap_ps(d, p, now_ps, bytes);
+    dcqcn_sent(d, p, bytes);
+    return ps;
+}
+
+static void notified(void *state, const void *params, int64_t now_ps)
+{
+    dcqcn_cnp(state, params, now_ps);
+}
+
+static double read_rate(const void *state, const void *params, int64_t now_ps)
+{
+    struct dcqcn now = *(const struct dcqcn *)state;
+    dcqcn_advance(&now, params, now_ps);
+    return now.rate_bps;
+}
+
+static double read_alpha(const void *state, const void *params, int64_t now_ps)
+{
+    struct dcqcn now = *(const struct dcqcn *)state;
+    dcqcn_advance(&now, params, now_ps);
+    return dcqcn_alpha(&now, params, now_ps) * 1024;
+}
+
+static const struct congestion_gauge gauges[] = {
+    {"rate", false, read_rate},
+    {"alpha", true, read_alpha},
+};
+
+const struct congestion_control congestion_dcqcn = {
+    .name = "dcqcn",
+    .params_bytes = sizeof(struct dcqcn_params),
+    .state_bytes = sizeof(struct dcqcn),
+    .prepare = prepare,
+    .start = start,
+    .gap_ps = gap_ps,
+    .notified = notified,
+    .gauges = gauges,
+    .gauge_count = sizeof gauges / sizeof gauges[0],
+};

@@ -26,6 +26,7 @@ struct dcqcn_params {
     int64_t byte_reset; /* 0: no byte counter */
     uint32_t threshold; /* F */
     bool clamp, clamp_after_timer;
+    bool gap_held; /* nic.gap_held */
 };
 void dcqcn_params_init(struct dcqcn_params *p, const struct dcqcn_rp *rp, int64_t line_bps);
 

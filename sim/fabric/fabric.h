@@ -52,19 +52,6 @@ void sim_switch_values(const struct sim *sim, uint32_t index, int64_t *values);
 size_t sim_bridge_counters(const struct sim *sim, uint32_t index, const struct sim_counter **counters);
 void sim_bridge_values(const struct sim *sim, uint32_t index, int64_t *values);
 
-/* The bytes of one egress queue, and the most that it held. */
-int64_t sim_switch_queue_bytes(const struct sim *sim, uint32_t index, uint32_t port, unsigned priority);
-int64_t sim_switch_queue_peak_bytes(const struct sim *sim, uint32_t index, uint32_t port, unsigned priority);
-
-/* A flow's rate as its reaction point has it (the sum of its queue pairs), and alpha (their mean); -1: no reaction point. */
-double sim_flow_rate_bps(const struct sim *sim, size_t flow);
-double sim_flow_alpha(const struct sim *sim, size_t flow);
-
-/* Payload that a flow's receivers have acknowledged, whole messages or not. */
-int64_t sim_flow_acked_bytes(const struct sim *sim, size_t flow);
-/* Rate decreases and increases that its reaction points made. */
-void sim_flow_steps(const struct sim *sim, size_t flow, int64_t *decreases, int64_t *increases);
-
 /* The least time in which a flow's first message could complete on an empty network. */
 int64_t sim_flow_ideal_ps(const struct sim *sim, size_t flow);
 

@@ -279,13 +279,3 @@ void sim_switch_values(const struct sim *sim, uint32_t index, int64_t *values)
     for (size_t i = 0; i < COUNT(sums); i++)
         values[i] = first[i];
 }
-
-int64_t sim_switch_queue_bytes(const struct sim *sim, uint32_t index, uint32_t port, unsigned priority)
-{
-    return sim->ports[sim->switches[index].ports[port]].queues[queue_of(priority)].bytes;
-}
-
-int64_t sim_switch_queue_peak_bytes(const struct sim *sim, uint32_t index, uint32_t port, unsigned priority)
-{
-    return sim->ports[sim->switches[index].ports[port]].queues[queue_of(priority)].peak_bytes;
-}

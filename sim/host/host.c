@@ -57,7 +57,10 @@ static uint32_t pull_fetched(struct sim *sim, uint32_t host)
 uint32_t host_pull(struct sim *sim, uint32_t port)
 {
     uint32_t host = sim->ports[port].node;
-    return sim->hosts[host].pcie.ideal ? pull_ideal(sim, host) : pull_fetched(sim, host);
+    uint32_t p = sim->hosts[host].pcie.ideal ? pull_ideal(sim, host) : pull_fetched(sim, host);
+    if (sim->telemetry && p != NONE)
+        sim->telemetry[p] = (struct telemetry){.sent_ps = sim->now_ps};
+    return p;
 }
 
 /* When host_pull may have something, as far as can be said without searching; SIM_FOREVER: host_wake or a resume will tell. */

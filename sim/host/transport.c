@@ -8,12 +8,20 @@
 
 /* ---- the sender's round robin */
 
+/* Is there something to send, and may it be in flight? */
+static inline bool may_send(const struct sim *sim, const struct queue_pair *qp)
+{
+    if (qp->send_psn == qp->limit_psn)
+        return false;
+    return !(qp->congestion_hooks & CONGESTION_WINDOW) || !congestion_window_is_full(sim, qp);
+}
+
 /* Behind the one that joined last: those that stay keep their places, and none is served twice in a round. */
 static void ring_join(struct sim *sim, uint32_t q)
 {
     struct queue_pair *qp = &sim->qps[q];
     struct host *h = &sim->hosts[qp->sender];
-    if (qp->ring_next != NONE || qp->send_psn == qp->limit_psn)
+    if (qp->ring_next != NONE || !may_send(sim, qp))
         return;
     if (h->ring == NONE) {
         h->ring = h->ring_joined = qp->ring_next = qp->ring_previous = q;
@@ -89,8 +97,8 @@ uint32_t qp_build_packet(struct sim *sim, uint32_t q)
         h->next_message_ps = sim->now_ps + h->message_ps;
     if (qp->ps_per_byte_q20)
         qp->next_send_ps = sim->now_ps + sim_duration(sim, packet->bytes, qp->ps_per_byte_q20);
-    if (qp->reacts) {
-        int64_t next_ps = sim->now_ps + congestion_gap_ps(sim, h, q, packet->bytes);
+    if (qp->congestion_hooks & CONGESTION_GAP) {
+        int64_t next_ps = sim->now_ps + congestion_gap_ps(sim, h, qp, packet->bytes);
         if (next_ps > qp->next_send_ps)
             qp->next_send_ps = next_ps;
     }
@@ -99,7 +107,8 @@ uint32_t qp_build_packet(struct sim *sim, uint32_t q)
         qp->highest_psn++;
     else
         qp->retransmitted++;
-    if (++qp->send_psn == qp->limit_psn)
+    qp->send_psn++;
+    if (!may_send(sim, qp))
         ring_leave(sim, q);
     h->counters.tx_rdma_packets++;
     h->counters.tx_rdma_bytes += packet->bytes;
@@ -239,6 +248,9 @@ static void post_all(struct sim *sim, uint32_t q)
 void qp_start(struct sim *sim, uint32_t f)
 {
     const struct flow *flow = &sim->flows[f];
+    for (uint32_t q = flow->first_qp; q < flow->first_qp + flow->qp_count; q++)
+        if (sim->qps[q].congestion_hooks & CONGESTION_TIMER)
+            congestion_timer(sim, q);
     if (flow->ping_pong) {
         sim->flows[f].turn_ps = -1;
         qp_turn(sim, flow->first_qp);
@@ -286,7 +298,14 @@ void qp_turn(struct sim *sim, uint32_t q)
 
 /* ---- receiver */
 
-static void acknowledge(struct sim *sim, uint32_t host, uint32_t q)
+static inline void echo_telemetry(struct sim *sim, uint32_t data, uint32_t ack)
+{
+    if (sim->telemetry)
+        sim->telemetry[ack] = sim->telemetry[data];
+}
+
+/* The data packet that it answers may have gone back to the pool, as long as no other was taken since. */
+static void acknowledge(struct sim *sim, uint32_t host, uint32_t q, uint32_t data)
 {
     struct queue_pair *qp = &sim->qps[q];
     uint8_t flags = qp->echo ? PACKET_ECHO : 0;
@@ -295,10 +314,12 @@ static void acknowledge(struct sim *sim, uint32_t host, uint32_t q)
     if (qp->waiting_ack != NONE) {
         sim->packets[qp->waiting_ack].psn = (uint32_t)qp->delivered_psn;
         sim->packets[qp->waiting_ack].flags |= flags;
+        echo_telemetry(sim, data, qp->waiting_ack);
         return;
     }
     uint32_t p = control_packet(sim, q, PACKET_ACK, qp->delivered_psn);
     sim->packets[p].flags = flags;
+    echo_telemetry(sim, data, p);
     /* It may leave at once: then it no longer waits when port_enqueue returns. */
     if (sim->hosts[host].ack_coalescing)
         sim->qps[q].waiting_ack = p;
@@ -335,7 +356,7 @@ bool qp_accept(struct sim *sim, uint32_t host, uint32_t p)
     if (ahead < 0) {
         sim->hosts[host].counters.duplicate_request++;
         if (qp->operation != SIM_READ)
-            acknowledge(sim, host, packet->qp);
+            acknowledge(sim, host, packet->qp, p);
         return false;
     }
     qp->expected_psn++;
@@ -371,9 +392,9 @@ void qp_delivered(struct sim *sim, uint32_t host, uint32_t p, int64_t visible_ps
             complete_messages(sim, q, qp->delivered_psn);
         return;
     }
-    if ((packet.flags & PACKET_LAST) ||
+    if ((packet.flags & (PACKET_LAST | PACKET_ASKS_ACK)) ||
         (h->ack_every_packets && ++qp->unacknowledged >= (uint32_t)h->ack_every_packets))
-        acknowledge(sim, host, q);
+        acknowledge(sim, host, q, p);
     if (packet.flags & PACKET_LAST)
         message_arrived(sim, q);
     if ((packet.flags & PACKET_LAST) && sim->flows[qp->flow].ping_pong)
@@ -404,6 +425,26 @@ static void acknowledged(struct sim *sim, uint32_t q, uint64_t psn)
     if (qp->send_psn < psn)
         go_back(sim, q, psn);
     complete_messages(sim, q, psn);
+}
+
+void qp_resume(struct sim *sim, uint32_t q)
+{
+    ring_join(sim, q);
+    host_wake(sim, sim->qps[q].sender);
+}
+
+/* The congestion control hears of it first: what follows may send. */
+static void receive_ack(struct sim *sim, uint32_t p, const struct packet *ack)
+{
+    struct queue_pair *qp = &sim->qps[ack->qp];
+    uint64_t psn = whole_psn(qp->acked_psn, ack->psn);
+    if (qp->congestion_hooks & CONGESTION_ACKS && psn > qp->acked_psn)
+        congestion_acknowledged(sim, ack->qp, p,
+                                qp_bytes_before(qp, psn) - qp_bytes_before(qp, qp->acked_psn),
+                                ack->flags & PACKET_ECHO);
+    acknowledged(sim, ack->qp, psn);
+    if (qp->congestion_hooks & CONGESTION_WINDOW)
+        qp_resume(sim, ack->qp);
 }
 
 static void receive_nak(struct sim *sim, uint32_t host, uint32_t q, uint64_t psn)
@@ -440,7 +481,7 @@ void qp_receive(struct sim *sim, uint32_t host, uint32_t p)
         congestion_notified(sim, host, q);
     switch ((enum packet_kind)packet.kind) {
     case PACKET_ACK:
-        acknowledged(sim, q, whole_psn(sim->qps[q].acked_psn, packet.psn));
+        receive_ack(sim, p, &packet);
         break;
     case PACKET_NAK:
         receive_nak(sim, host, q, whole_psn(sim->qps[q].acked_psn, packet.psn));
@@ -475,6 +516,8 @@ void qp_timeout(struct sim *sim, uint32_t q)
         qp->nak_sent = false;
         send_control(sim, requester, control_packet(sim, q, PACKET_READ_REQUEST, qp->expected_psn));
     } else {
+        if (qp->congestion_hooks & CONGESTION_TIMEOUTS)
+            congestion_timed_out(sim, q);
         go_back(sim, q, qp->acked_psn);
         host_wake(sim, requester);
     }

@@ -174,6 +174,7 @@ static json_t *interfaces_of(const struct remote_host *h, const json_t *wanted)
 {
     json_t *interfaces = json_object(), *port = json_deep_copy(wanted);
     json_object_del(port, "ecn_threshold");
+    json_object_del(port, "congestion_control");
     if (h->lab->extra_nics.count == 0) {
         json_object_set_new(interfaces, h->netdev, port);
         return interfaces;
@@ -229,9 +230,23 @@ static void warn_of_skipped(const struct remote_host *h, const json_t *answer, j
     }
 }
 
+/* mlx5 NICs run DCQCN; another congestion control is not silently left out. */
+static int check_congestion_control(const struct remote_host *h, const json_t *wanted, struct error *e)
+{
+    const char *control = json_string_value(json_object_get(wanted, "congestion_control"));
+    if (!control || strcmp(control, "dcqcn") == 0)
+        return 0;
+    return error_set(e,
+                     "host %s: settings.congestion_control: \"%s\" is simulated only: the NICs of real hosts "
+                     "run \"dcqcn\" (\"ecn_rp\": [] switches it off at the sender)",
+                     h->lab->name, control);
+}
+
 /* Hand a role's settings to nic-config set or plan. */
 static json_t *hand_over(struct remote_host *h, const char *command, const json_t *wanted, struct error *e)
 {
+    if (check_congestion_control(h, wanted, e) != 0)
+        return NULL;
     const char *const words[] = {command, "--skip-missing", "-", NULL};
     json_t *document = json_pack("{s:i,s:o}", "schema", 1, "interfaces", interfaces_of(h, wanted));
     char *input = json_dumps(document, JSON_COMPACT);

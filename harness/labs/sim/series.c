@@ -31,8 +31,8 @@ static bool is_wanted(uint32_t groups, enum counter_group group)
 static void choose_flows(struct sim_series *s, const struct sim *sim, const struct sim_setup *setup)
 {
     for (size_t i = 0; i < setup->config.flow_count && s->flow_count < FLOW_LIMIT; i++)
-        if (data_sender(&setup->flows[i]) == s->node.index && sim_flow_rate_bps(sim, i) >= 0)
-            s->flows[s->flow_count++] = i;
+        if (data_sender(&setup->flows[i]) == s->node.index && sim_flow_gauges(sim, i))
+            s->gauge_count += sim_flow_gauges(sim, s->flows[s->flow_count++] = i);
 }
 
 int sim_series_open(struct sim_series *s, const struct sim *sim, const struct sim_setup *setup,
@@ -50,7 +50,7 @@ int sim_series_open(struct sim_series *s, const struct sim *sim, const struct si
     }
     if (node.kind == SIM_HOST && is_wanted(groups, COUNTER_GROUP_DCQCN))
         choose_flows(s, sim, setup);
-    s->count += 2 * s->flow_count;
+    s->count += s->gauge_count;
     return 0;
 }
 
@@ -64,7 +64,7 @@ void sim_series_close(struct sim_series *s)
 
 size_t sim_series_room(const struct sim_series *s)
 {
-    return s->own_count + 2 * s->flow_count;
+    return s->own_count + s->gauge_count;
 }
 
 static void add(json_t *columns, const char *name, const struct counter *is)
@@ -75,14 +75,15 @@ static void add(json_t *columns, const char *name, const struct counter *is)
 }
 
 /* Expressions take a slash for a division. What the column means does not depend on the flow's name. */
-static void add_flow(json_t *columns, const char *flow, const char *what, const struct counter *is)
+static void add_gauge(json_t *columns, const char *control, const char *flow, const char *gauge)
 {
-    char name[160];
-    snprintf(name, sizeof name, "dcqcn_%.120s_%s", flow, what);
+    char name[200], pattern[80];
+    snprintf(name, sizeof name, "%.20s_%.120s_%.40s", control, flow, gauge);
     for (char *c = name; *c; c++)
         if (*c == '/')
             *c = '-';
-    add(columns, name, is);
+    snprintf(pattern, sizeof pattern, "%.20s_flow_%.40s", control, gauge);
+    add(columns, name, counters_find(pattern));
 }
 
 json_t *sim_series_columns(const struct sim_series *s, const struct sim *sim, const struct sim_setup *setup)
@@ -93,10 +94,10 @@ json_t *sim_series_columns(const struct sim_series *s, const struct sim *sim, co
     for (size_t i = 0; i < s->own_count; i++)
         if (s->kept[i])
             add(columns, own[i].name, own[i].is);
-    for (size_t i = 0; i < s->flow_count; i++) {
-        add_flow(columns, setup->flows[s->flows[i]].name, "rate", counters_find("dcqcn_flow_rate"));
-        add_flow(columns, setup->flows[s->flows[i]].name, "alpha", counters_find("dcqcn_flow_alpha"));
-    }
+    for (size_t i = 0; i < s->flow_count; i++)
+        for (size_t k = 0; k < sim_flow_gauges(sim, s->flows[i]); k++)
+            add_gauge(columns, sim_flow_congestion_control(sim, s->flows[i]), setup->flows[s->flows[i]].name,
+                      sim_flow_gauge_name(sim, s->flows[i], k));
     return columns;
 }
 
@@ -117,8 +118,7 @@ void sim_series_values(const struct sim_series *s, const struct sim *sim, int64_
     for (size_t i = 0; i < s->own_count; i++)
         if (s->kept[i])
             *value++ = values[i];
-    for (size_t i = 0; i < s->flow_count; i++) {
-        *value++ = llround(sim_flow_rate_bps(sim, s->flows[i]));
-        *value++ = llround(sim_flow_alpha(sim, s->flows[i]) * 1024);
-    }
+    for (size_t i = 0; i < s->flow_count; i++)
+        for (size_t k = 0; k < sim_flow_gauges(sim, s->flows[i]); k++)
+            *value++ = llround(sim_flow_gauge_value(sim, s->flows[i], k));
 }

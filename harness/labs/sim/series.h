@@ -9,8 +9,8 @@ struct sim_series {
     size_t count;     /* of columns */
     size_t own_count; /* columns that the simulator has */
     bool *kept;       /* of those, the ones in groups that are asked for */
-    size_t *flows;    /* flows with two columns each */
-    size_t flow_count;
+    size_t *flows;    /* flows whose congestion control has gauges: a column each */
+    size_t flow_count, gauge_count;
 };
 
 /* The caller closes it. `groups`: bits by enum counter_group. */

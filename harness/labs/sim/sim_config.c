@@ -60,6 +60,8 @@ void sim_setup_settings(const struct settings *from, struct sim_settings *to)
     take_mask(&to->ecn_rp_mask, &from->ecn_rp);
     take_mask(&to->ecn_np_mask, &from->ecn_np);
     dcqcn_merge(&to->dcqcn, &from->dcqcn);
+    if (from->congestion_control >= 0)
+        to->congestion_control = sim_congestion_control(congestion_control_names[from->congestion_control]);
 }
 
 static json_t *mask_json(uint8_t mask)
@@ -82,10 +84,14 @@ json_t *sim_setup_settings_json(const struct sim_settings *s)
     }
     for (int b = 0; b < SIM_BUFFERS; b++)
         json_array_append_new(buffers, json_integer(s->buffer_bytes[b]));
-    return json_pack("{s:I,s:o,s:o,s:o,s:s,s:o,s:o}", "mtu", (json_int_t)s->mtu_bytes, "pfc",
-                     mask_json(s->pfc_mask), "prio_to_buffer", prio_to_buffer, "buffer_bytes", buffers,
-                     "cable", units_format(UNIT_LENGTH_MM, s->cable_mm, cable, sizeof cable), "ecn",
-                     mask_json(s->ecn_rp_mask), "dcqcn", dcqcn_simulated_json(&s->dcqcn));
+    json_t *json = json_pack("{s:I,s:o,s:o,s:o,s:s,s:o,s:o}", "mtu", (json_int_t)s->mtu_bytes, "pfc",
+                             mask_json(s->pfc_mask), "prio_to_buffer", prio_to_buffer, "buffer_bytes",
+                             buffers, "cable", units_format(UNIT_LENGTH_MM, s->cable_mm, cable, sizeof cable),
+                             "ecn", mask_json(s->ecn_rp_mask), "dcqcn", dcqcn_simulated_json(&s->dcqcn));
+    const char *control = sim_congestion_control_name(s->congestion_control);
+    if (strcmp(control, congestion_control_names[0]) != 0)
+        json_object_set_new(json, "congestion_control", json_string(control));
+    return json;
 }
 
 /* ---- links and flows */

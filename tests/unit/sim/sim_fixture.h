@@ -3,7 +3,9 @@
 #define TESTS_SIM_FIXTURE_H
 
 #include "sim/fabric/fabric.h"
-#include "sim/topology.h"
+#include "sim/congestion/dcqcn.h"
+#include "sim/fabric/switch.h"
+#include "tests/unit/sim/sim_topology.h"
 #include "tests/unit/unit.h"
 #include <stdlib.h>
 #include <string.h>
@@ -120,6 +122,59 @@ static inline int64_t switches_counter(const struct fixture *f, const struct sim
     for (uint32_t i = 0; i < f->config.switch_count; i++)
         sum += counter_of(sim, true, i, name);
     return sum;
+}
+
+/* ---- what is not shown, but asserted */
+
+/* Payload that a flow's receivers have acknowledged, whole messages or not. */
+static inline int64_t flow_acked_bytes(const struct sim *sim, size_t f)
+{
+    const struct flow *flow = &sim->flows[f];
+    int64_t sum = 0;
+    for (uint32_t q = flow->first_qp; q < flow->first_qp + flow->qp_count; q++)
+        sum += qp_bytes_before(&sim->qps[q], sim->qps[q].acked_psn);
+    return sum;
+}
+
+/* Rate decreases that DCQCN has made on a flow. */
+static inline int64_t flow_decreases(const struct sim *sim, size_t f)
+{
+    const struct flow *flow = &sim->flows[f];
+    int64_t sum = 0;
+    for (uint32_t q = flow->first_qp; flow->congestion && q < flow->first_qp + flow->qp_count; q++) {
+        struct dcqcn now = *(const struct dcqcn *)sim->qps[q].congestion;
+        dcqcn_advance(&now, sim->hosts[sim->qps[q].sender].congestion_params, sim->now_ps);
+        sum += now.decreases;
+    }
+    return sum;
+}
+
+static inline double flow_gauge(const struct sim *sim, size_t f, const char *name)
+{
+    for (size_t i = 0; i < sim_flow_gauges(sim, f); i++)
+        if (!strcmp(sim_flow_gauge_name(sim, f, i), name))
+            return sim_flow_gauge_value(sim, f, i);
+    fail_msg("flow %zu has no gauge %s", f, name);
+    return 0;
+}
+
+/* The bytes of one egress queue of a switch, and the most that it held. */
+static inline const struct queue *queue_of_switch(const struct sim *sim, uint32_t index, uint32_t port,
+                                                  unsigned priority)
+{
+    return &sim->ports[sim->switches[index].ports[port]].queues[queue_of(priority)];
+}
+
+static inline int64_t switch_queue_bytes(const struct sim *sim, uint32_t index, uint32_t port,
+                                         unsigned priority)
+{
+    return queue_of_switch(sim, index, port, priority)->bytes;
+}
+
+static inline int64_t switch_queue_peak_bytes(const struct sim *sim, uint32_t index, uint32_t port,
+                                              unsigned priority)
+{
+    return queue_of_switch(sim, index, port, priority)->peak_bytes;
 }
 
 /* The physics of the HPCC simulator (alibaba-edu/High-Precision-Congestion-Control, ns-3.17 based, state of March 2021) with its

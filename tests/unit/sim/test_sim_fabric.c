@@ -22,7 +22,7 @@ static void incast(struct fixture *f, uint32_t senders)
 
 static double goodput_gbps(const struct sim *sim, size_t flow)
 {
-    return (double)sim_flow_acked_bytes(sim, flow) * 8000 / (double)sim_now_ps(sim);
+    return (double)flow_acked_bytes(sim, flow) * 8000 / (double)sim_now_ps(sim);
 }
 
 /* ---- thresholds and headroom */
@@ -101,7 +101,7 @@ static void lossy_queue_is_bounded(void **state)
     struct sim *sim = fixture_start(&f);
     fixture_run(sim, 3 * MS);
     assert_true(counter_of(sim, true, 0, "buffer_discards") > 0);
-    assert_true(sim_switch_queue_peak_bytes(sim, 0, 2, 1) < f.switches[0].physics.buffer_bytes / 5 + 2000);
+    assert_true(switch_queue_peak_bytes(sim, 0, 2, 1) < f.switches[0].physics.buffer_bytes / 5 + 2000);
     assert_int_equal(hosts_counter(&f, sim, "rx_prio3_pause"), 0);
     sim_free(sim);
     fixture_close(&f);
@@ -273,11 +273,11 @@ static void storm_stops_bystanders(void **state)
     open_storm(&f, &storm, 0, WATCHDOG_DROP);
     struct sim *sim = fixture_start(&f);
     fixture_run(sim, 2500 * US);
-    int64_t before = sim_flow_acked_bytes(sim, 2);
+    int64_t before = flow_acked_bytes(sim, 2);
     fixture_run(sim, 2900 * US);
-    assert_int_equal(sim_flow_acked_bytes(sim, 2), before); /* host 0 is paused for all it sends */
+    assert_int_equal(flow_acked_bytes(sim, 2), before); /* host 0 is paused for all it sends */
     fixture_run(sim, 4 * MS);
-    assert_true(sim_flow_acked_bytes(sim, 2) > before); /* the storm is over */
+    assert_true(flow_acked_bytes(sim, 2) > before); /* the storm is over */
     assert_int_equal(counter_of(sim, true, 0, "watchdog_storms"), 0);
     sim_free(sim);
     fixture_close(&f);
@@ -292,21 +292,21 @@ static void watchdog_frees_bystanders(void **state)
         open_storm(&f, &storm, 200 * US, (enum physics_watchdog_action)action);
         struct sim *sim = fixture_start(&f);
         fixture_run(sim, 2500 * US);
-        int64_t before = sim_flow_acked_bytes(sim, 2), victim = sim_flow_acked_bytes(sim, 0);
+        int64_t before = flow_acked_bytes(sim, 2), victim = flow_acked_bytes(sim, 0);
         fixture_run(sim, 2900 * US);
-        assert_true(sim_flow_acked_bytes(sim, 2) > before);
+        assert_true(flow_acked_bytes(sim, 2) > before);
         assert_int_equal(counter_of(sim, true, 0, "watchdog_storms"), 1);
         assert_int_equal(counter_of(sim, true, 0, "watchdog_restores"), 0);
         if (action == WATCHDOG_DROP) {
             assert_true(counter_of(sim, true, 0, "watchdog_discards") > 0);
-            assert_int_equal(sim_flow_acked_bytes(sim, 0), victim);
+            assert_int_equal(flow_acked_bytes(sim, 0), victim);
         } else {
             assert_int_equal(counter_of(sim, true, 0, "watchdog_discards"), 0);
-            assert_true(sim_flow_acked_bytes(sim, 0) > victim);
+            assert_true(flow_acked_bytes(sim, 0) > victim);
         }
         fixture_run(sim, 12 * MS);
         assert_int_equal(counter_of(sim, true, 0, "watchdog_restores"), 1);
-        assert_true(sim_flow_acked_bytes(sim, 0) > victim); /* it goes on after the storm */
+        assert_true(flow_acked_bytes(sim, 0) > victim); /* it goes on after the storm */
         sim_free(sim);
         fixture_close(&f);
     }

@@ -214,7 +214,7 @@ static int64_t of_bridge(const struct sim *sim, const char *name)
 
 static double goodput_mibps(const struct sim *sim)
 {
-    return (double)sim_flow_acked_bytes(sim, 0) / 1048576 * 1e12 / (double)sim_now_ps(sim);
+    return (double)flow_acked_bytes(sim, 0) / 1048576 * 1e12 / (double)sim_now_ps(sim);
 }
 
 /* The CPU spends its time on data, and on an ACK every message. */

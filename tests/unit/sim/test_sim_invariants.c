@@ -243,7 +243,7 @@ static uint64_t digest_of(uint64_t seed, int steps)
         struct sim_flow_stats stats;
         sim_flow_stats(sim, i, &stats);
         digest = (digest ^ (uint64_t)stats.finished_ps) * 1099511628211u;
-        digest = (digest ^ (uint64_t)sim_flow_acked_bytes(sim, i)) * 1099511628211u;
+        digest = (digest ^ (uint64_t)flow_acked_bytes(sim, i)) * 1099511628211u;
     }
     sim_free(sim);
     fixture_close(&f);

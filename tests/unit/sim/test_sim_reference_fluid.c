@@ -84,8 +84,8 @@ static void test_two_flows(void **state)
         struct sim *sim = fixture_start(&f);
         for (int64_t at = 50 * MS; at < 150 * MS; at += MS / 100, samples++) {
             fixture_run(sim, at);
-            queue_sum += (double)sim_switch_queue_bytes(sim, 0, FLOWS, LOSSLESS);
-            alpha_sum += (sim_flow_alpha(sim, 0) + sim_flow_alpha(sim, 1)) / FLOWS;
+            queue_sum += (double)switch_queue_bytes(sim, 0, FLOWS, LOSSLESS);
+            alpha_sum += (flow_gauge(sim, 0, "alpha") + flow_gauge(sim, 1, "alpha")) / FLOWS / 1024;
         }
         sim_free(sim);
         fixture_close(&f);

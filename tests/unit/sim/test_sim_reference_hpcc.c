@@ -92,7 +92,7 @@ static void check_queue_over_time(struct sim *sim)
     } rows[] = {{2, 188640}, {5, 754560}, {10, 1697760}, {50, 9274800}, {100, 18738240}, {120, 22360128}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         fixture_run(sim, rows[i].us * US);
-        assert_within("queue", (double)sim_switch_queue_bytes(sim, 0, 16, LOSSLESS), (double)rows[i].bytes,
+        assert_within("queue", (double)switch_queue_bytes(sim, 0, 16, LOSSLESS), (double)rows[i].bytes,
                       0.001);
     }
 }
@@ -129,12 +129,12 @@ static void test_pfc_alone(void **state)
     /* rx_prio3_pause counts both kinds of frames. */
     int64_t transitions = hosts_counter(&f, sim, "rx_prio3_pause_transition");
     assert_within("pauses", (double)(hosts_counter(&f, sim, "rx_prio3_pause") - transitions), 3682, 0.015);
-    assert_within("peak", (double)sim_switch_queue_peak_bytes(sim, 0, 16, LOSSLESS), 22366416, 0.015);
+    assert_within("peak", (double)switch_queue_peak_bytes(sim, 0, 16, LOSSLESS), 22366416, 0.015);
     assert_within("time paused in us", (double)hosts_counter(&f, sim, "rx_prio3_pause_duration"),
                   0.928 * 16e4, 0.015);
     assert_int_equal(switches_counter(&f, sim, "buffer_discards"), 0);
     for (size_t i = 0; i < 16; i++) {
-        double acked_kb = (double)sim_flow_acked_bytes(sim, i) / 1000;
+        double acked_kb = (double)flow_acked_bytes(sim, i) / 1000;
         assert_true(acked_kb > 7496 * 0.985 && acked_kb < 7546 * 1.015);
     }
     sim_free(sim);
@@ -161,8 +161,7 @@ static void test_pfc_over_hops(void **state)
     struct sim *sim = fixture_start(&f);
     fixture_run(sim, 5 * MS);
     for (size_t i = 0; i < 15; i++)
-        assert_within("acknowledged kB", (double)sim_flow_acked_bytes(sim, i) / 1000, (double)acked_kb[i],
-                      0.015);
+        assert_within("acknowledged kB", (double)flow_acked_bytes(sim, i) / 1000, (double)acked_kb[i], 0.015);
     const struct sim_pause *pauses;
     size_t count = sim_pauses(sim, &pauses);
     assert_within("resumes", (double)count, 1242, 0.015);
@@ -218,7 +217,7 @@ static size_t sample_queues(const struct fixture *f, const struct sim *sim, cons
     size_t port = 0;
     for (uint32_t s = 0; s < f->config.switch_count; s++)
         for (uint32_t p = 0; p < ports_of[s]; p++)
-            samples[port++ * count + at] = (uint32_t)sim_switch_queue_bytes(sim, s, p, LOSSLESS);
+            samples[port++ * count + at] = (uint32_t)switch_queue_bytes(sim, s, p, LOSSLESS);
     return port;
 }
 
@@ -237,13 +236,12 @@ static void flow_figures(const struct fixture *f, const struct sim *sim, const i
 {
     double total = 0, squares = 0, second = 0;
     for (size_t i = 0; i < f->config.flow_count; i++) {
-        int64_t bytes = sim_flow_acked_bytes(sim, i), down, up;
+        int64_t bytes = flow_acked_bytes(sim, i);
         double gbps = (double)bytes * 8 / duration_s / 1e9;
         total += gbps;
         squares += gbps * gbps;
         second += (double)(bytes - half[i]) * 8 / (duration_s / 2) / 1e9;
-        sim_flow_steps(sim, i, &down, &up);
-        sum->decreases += (double)down;
+        sum->decreases += (double)flow_decreases(sim, i);
     }
     sum->goodput_gbps += total;
     sum->second_half_gbps += second;
@@ -264,7 +262,7 @@ static void run_seed(struct fixture *f, uint64_t seed, int64_t duration_ps, stru
         ports = sample_queues(f, sim, ports_of, samples, count, i);
         fixture_run(sim, (int64_t)(i + 1) * SAMPLE_PS);
         for (size_t k = 0; k < f->config.flow_count && i + 1 == count / 2; k++)
-            half[k] = sim_flow_acked_bytes(sim, k);
+            half[k] = flow_acked_bytes(sim, k);
     }
     assert_true(ports <= MOST_PORTS);
     queue_figures(samples, ports, count, sum);

@@ -1,0 +1,156 @@
+/* The congestion controls, how hosts and queue pairs get theirs, and what can be read of them. */
+#include "lib/roce/congestion_control.h"
+#include "sim/model.h"
+#include <string.h>
+
+#define DECLARE(name) extern const struct congestion_control congestion_##name;
+CONGESTION_CONTROLS(DECLARE)
+
+#define ROW(name) &congestion_##name,
+static const struct congestion_control *const controls[] = {CONGESTION_CONTROLS(ROW)};
+
+/* No control: queue pairs send as fast as they can, whatever is marked. */
+const struct congestion_control congestion_none = {.name = "none"};
+
+const struct congestion_control *sim_congestion_control(const char *name)
+{
+    for (size_t i = 0; i < sizeof controls / sizeof controls[0]; i++)
+        if (strcmp(controls[i]->name, name) == 0)
+            return controls[i];
+    return NULL;
+}
+
+const char *sim_congestion_control_name(const struct congestion_control *control)
+{
+    return control->name;
+}
+
+/* ---- building */
+
+static uint8_t hooks_of(const struct congestion_control *c, bool read)
+{
+    unsigned hooks = (c->gap_ps ? CONGESTION_GAP : 0u) | (c->notified ? CONGESTION_CNPS : 0u) |
+                     (c->timer ? CONGESTION_TIMER : 0u);
+    if (!read) /* whose responses are not acknowledged */
+        hooks |= (c->window_bytes ? CONGESTION_WINDOW : 0u) | (c->acknowledged ? CONGESTION_ACKS : 0u) |
+                 (c->timed_out ? CONGESTION_TIMEOUTS : 0u);
+    return (uint8_t)hooks;
+}
+
+/* So that each begins where any type may. */
+static size_t stride(size_t bytes)
+{
+    return (bytes + sizeof(int64_t) - 1) / sizeof(int64_t) * sizeof(int64_t);
+}
+
+static void *take(struct sim *sim, size_t count, size_t bytes)
+{
+    sim->bytes += count * bytes;
+    return array_grow(NULL, 0, count * bytes);
+}
+
+static int allocate(struct sim *sim, size_t params_bytes, size_t state_bytes, bool acks)
+{
+    if (state_bytes && !(sim->congestion_states = take(sim, sim->qp_count, state_bytes)))
+        return -1;
+    if (params_bytes && !(sim->congestion_params = take(sim, sim->host_count, params_bytes)))
+        return -1;
+    return acks && !(sim->telemetry = take(sim, sim->packet_capacity, sizeof *sim->telemetry)) ? -1 : 0;
+}
+
+static int start(struct sim *sim, uint32_t q, size_t state_bytes)
+{
+    struct queue_pair *qp = &sim->qps[q];
+    const struct host *h = &sim->hosts[qp->sender];
+    if (!(h->settings.ecn_rp_mask >> qp->priority & 1))
+        return 0;
+    qp->congestion_hooks = hooks_of(h->congestion, qp->operation == SIM_READ);
+    if (qp->congestion_hooks & CONGESTION_ACKS)
+        qp->flags |= PACKET_ASKS_ACK;
+    if (sim->congestion_states)
+        qp->congestion = sim->congestion_states + q * state_bytes;
+    if (h->congestion->start)
+        h->congestion->start(qp->congestion, h->congestion_params);
+    if (!(qp->congestion_hooks & CONGESTION_TIMER))
+        return 0;
+    qp->congestion_event = events_add(&sim->events, EVENT_CONGESTION, q);
+    return qp->congestion_event == EVENT_NONE ? -1 : 0;
+}
+
+/* What all queue pairs of a flow have. */
+static const struct congestion_control *control_of(const struct sim *sim, const struct flow *flow)
+{
+    const struct congestion_control *control = sim->hosts[sim->qps[flow->first_qp].sender].congestion;
+    for (uint32_t q = flow->first_qp; q < flow->first_qp + flow->qp_count; q++)
+        if (!sim->qps[q].congestion_hooks || sim->hosts[sim->qps[q].sender].congestion != control)
+            return NULL;
+    return control;
+}
+
+/* The sizes of the largest parameters and state, and whether any control listens to ACKs. */
+static void choose(struct sim *sim, const struct sim_config *c, size_t *params_bytes, size_t *state_bytes,
+                   bool *acks)
+{
+    *params_bytes = *state_bytes = 0;
+    *acks = false;
+    for (uint32_t i = 0; i < sim->host_count; i++) {
+        const struct sim_settings *s = &c->hosts[i].settings;
+        const struct congestion_control *control =
+            s->congestion_control && s->ecn_rp_mask ? s->congestion_control : &congestion_none;
+        sim->hosts[i].congestion = control;
+        *params_bytes = control->params_bytes > *params_bytes ? control->params_bytes : *params_bytes;
+        *state_bytes = control->state_bytes > *state_bytes ? control->state_bytes : *state_bytes;
+        *acks = *acks || control->acknowledged;
+    }
+    *params_bytes = stride(*params_bytes);
+    *state_bytes = stride(*state_bytes);
+}
+
+int congestion_build(struct sim *sim, const struct sim_config *c, struct error *e)
+{
+    size_t params_bytes, state_bytes;
+    bool acks;
+    choose(sim, c, &params_bytes, &state_bytes, &acks);
+    if (allocate(sim, params_bytes, state_bytes, acks))
+        return error_set(e, "simulator: no memory for the congestion control of %u queue pairs",
+                         sim->qp_count);
+    for (uint32_t i = 0; i < sim->host_count; i++) {
+        struct host *h = &sim->hosts[i];
+        h->congestion_params = sim->congestion_params ? sim->congestion_params + i * params_bytes : NULL;
+        if (h->congestion->prepare)
+            h->congestion->prepare(h->congestion_params, &c->hosts[i], sim->ports[h->port].rate_bps);
+    }
+    for (uint32_t q = 0; q < sim->qp_count; q++)
+        if (start(sim, q, state_bytes))
+            return error_set(e, "simulator: no memory for the events of %u queue pairs", sim->qp_count);
+    for (uint32_t f = 0; f < sim->flow_count; f++)
+        sim->flows[f].congestion = control_of(sim, &sim->flows[f]);
+    return 0;
+}
+
+/* ---- reading */
+
+const char *sim_flow_congestion_control(const struct sim *sim, size_t f)
+{
+    return sim->flows[f].congestion ? sim->flows[f].congestion->name : NULL;
+}
+
+size_t sim_flow_gauges(const struct sim *sim, size_t f)
+{
+    return sim->flows[f].congestion ? sim->flows[f].congestion->gauge_count : 0;
+}
+
+const char *sim_flow_gauge_name(const struct sim *sim, size_t f, size_t gauge)
+{
+    return sim->flows[f].congestion->gauges[gauge].name;
+}
+
+double sim_flow_gauge_value(const struct sim *sim, size_t f, size_t gauge)
+{
+    const struct flow *flow = &sim->flows[f];
+    const struct congestion_gauge *g = &flow->congestion->gauges[gauge];
+    double sum = 0;
+    for (uint32_t q = flow->first_qp; q < flow->first_qp + flow->qp_count; q++)
+        sum += g->read(sim->qps[q].congestion, sim->hosts[sim->qps[q].sender].congestion_params, sim->now_ps);
+    return g->mean ? sum / flow->qp_count : sum;
+}

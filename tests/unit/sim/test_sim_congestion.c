@@ -1,0 +1,375 @@
+/* The seam for congestion control, with a row of the test's own that keeps all it hears. */
+#include "tests/unit/sim/sim_fixture.h"
+
+#define US        SIM_PS_PER_US
+#define RATE_BPS  INT64_C(100000000000)
+#define NO_WINDOW INT64_MAX
+
+struct heard {
+    int64_t window_bytes;
+    int64_t acked_bytes, marked_bytes;
+    int64_t acks, cnps, time_outs, timer_calls;
+    int64_t least_rtt_ps, most_rtt_ps, last_timer_ps;
+};
+
+static void hear_start(void *state, const void *params)
+{
+    (void)params;
+    *(struct heard *)state = (struct heard){.window_bytes = NO_WINDOW, .least_rtt_ps = SIM_FOREVER};
+}
+
+static void hear_start_small(void *state, const void *params)
+{
+    hear_start(state, params);
+    ((struct heard *)state)->window_bytes = 20000;
+}
+
+static int64_t hear_window(const void *state, const void *params)
+{
+    (void)params;
+    return ((const struct heard *)state)->window_bytes;
+}
+
+static void hear_ack(void *state, const void *params, const struct congestion_ack *ack)
+{
+    struct heard *h = state;
+    (void)params;
+    assert_true(ack->telemetry->sent_ps == ack->now_ps - ack->rtt_ps);
+    h->acks++;
+    h->acked_bytes += ack->acked_bytes;
+    h->marked_bytes += ack->marked ? ack->acked_bytes : 0;
+    h->least_rtt_ps = ack->rtt_ps < h->least_rtt_ps ? ack->rtt_ps : h->least_rtt_ps;
+    h->most_rtt_ps = ack->rtt_ps > h->most_rtt_ps ? ack->rtt_ps : h->most_rtt_ps;
+}
+
+static void hear_cnp(void *state, const void *params, int64_t now_ps)
+{
+    (void)params;
+    (void)now_ps;
+    ((struct heard *)state)->cnps++;
+}
+
+static void hear_time_out(void *state, const void *params, int64_t now_ps)
+{
+    (void)params;
+    (void)now_ps;
+    ((struct heard *)state)->time_outs++;
+}
+
+/* Every 10 us, five times. */
+static int64_t hear_timer(void *state, const void *params, int64_t now_ps)
+{
+    struct heard *h = state;
+    (void)params;
+    h->last_timer_ps = now_ps;
+    return ++h->timer_calls < 5 ? now_ps + 10 * US : SIM_FOREVER;
+}
+
+/* A closed window that the timer opens. */
+static void closed_start(void *state, const void *params)
+{
+    hear_start(state, params);
+    ((struct heard *)state)->window_bytes = 0;
+}
+
+static int64_t opening_timer(void *state, const void *params, int64_t now_ps)
+{
+    (void)params;
+    if (now_ps >= 100 * US)
+        ((struct heard *)state)->window_bytes = NO_WINDOW;
+    return now_ps >= 100 * US ? SIM_FOREVER : 100 * US;
+}
+
+static double read_acked(const void *state, const void *params, int64_t now_ps)
+{
+    (void)params;
+    (void)now_ps;
+    return (double)((const struct heard *)state)->acked_bytes;
+}
+
+static const struct congestion_gauge gauges[] = {
+    {"acked", false, read_acked},
+    {"mean_acked", true, read_acked},
+};
+
+static const struct congestion_control listener = {.name = "listener",
+                                                   .state_bytes = sizeof(struct heard),
+                                                   .start = hear_start,
+                                                   .acknowledged = hear_ack,
+                                                   .timed_out = hear_time_out,
+                                                   .timer = hear_timer,
+                                                   .gauges = gauges,
+                                                   .gauge_count = 2};
+static const struct congestion_control notified = {.name = "notified",
+                                                   .state_bytes = sizeof(struct heard),
+                                                   .start = hear_start,
+                                                   .acknowledged = hear_ack,
+                                                   .notified = hear_cnp};
+static const struct congestion_control small_window = {.name = "small window",
+                                                       .state_bytes = sizeof(struct heard),
+                                                       .start = hear_start_small,
+                                                       .window_bytes = hear_window,
+                                                       .acknowledged = hear_ack};
+static const struct congestion_control opening = {.name = "opening",
+                                                  .state_bytes = sizeof(struct heard),
+                                                  .start = closed_start,
+                                                  .window_bytes = hear_window,
+                                                  .timer = opening_timer};
+
+/* `hosts` on a switch, all with this control on the flows' priority. */
+static void open_star(struct fixture *f, uint32_t hosts, const struct congestion_control *control)
+{
+    struct sim_topology t;
+    struct error e;
+    assert_int_equal(sim_topology_star(&t, hosts, RATE_BPS, US, &e), 0);
+    fixture_open(f, &t);
+    for (uint32_t i = 0; i < hosts; i++) {
+        f->hosts[i].settings.ecn_rp_mask = f->hosts[i].settings.ecn_np_mask = 1u << LOSSLESS;
+        f->hosts[i].settings.congestion_control = control;
+    }
+}
+
+static const struct heard *heard_of(const struct sim *sim, uint32_t q)
+{
+    return sim->qps[q].congestion;
+}
+
+static int64_t wire_ps(const struct fixture *f, int64_t bytes)
+{
+    return (bytes + f->config.framing.gap_bytes) * 8 * SIM_PS_PER_S / RATE_BPS;
+}
+
+/* A flow that is alone on its way sees the way's own round trip in every ACK, and each byte is acknowledged once. */
+static void hears_acknowledgements(void **state)
+{
+    (void)state;
+    struct fixture f;
+    open_star(&f, 2, &listener);
+    fixture_flow(&f, 0, 1, 10500)->queue_pairs = 1;
+    struct sim *sim = fixture_start(&f);
+    fixture_run(sim, 100 * US);
+    const struct heard *h = heard_of(sim, 0);
+    const struct sim_framing *framing = &f.config.framing;
+    int64_t packet_ps = wire_ps(&f, 1000 + framing->data_bytes), ack_ps = wire_ps(&f, framing->ack_bytes);
+    int64_t round_trip_ps = 2 * packet_ps + 2 * ack_ps + 4 * US;
+    assert_int_equal(h->acked_bytes, 10500);
+    assert_int_equal(h->acks, 11);
+    assert_int_equal(h->marked_bytes, 0);
+    assert_true(h->most_rtt_ps <= round_trip_ps + 2 * wire_ps(&f, framing->reth_bytes));
+    assert_true(h->least_rtt_ps >= 2 * wire_ps(&f, 500 + framing->data_bytes) + 2 * ack_ps + 4 * US - 10);
+    assert_true(sim_flow_gauge_value(sim, 0, 0) == 10500);
+    assert_string_equal(sim_flow_congestion_control(sim, 0), "listener");
+    assert_int_equal(h->timer_calls, 5);
+    assert_int_equal(h->last_timer_ps, 40 * US);
+    sim_free(sim);
+    fixture_close(&f);
+}
+
+/* Sums and means over a flow's queue pairs. */
+static void shows_gauges(void **state)
+{
+    (void)state;
+    struct fixture f;
+    open_star(&f, 2, &listener);
+    fixture_flow(&f, 0, 1, 8000)->queue_pairs = 4;
+    fixture_flow(&f, 0, 1, 8000)->priority = 0; /* no reaction point there */
+    struct sim *sim = fixture_start(&f);
+    fixture_run(sim, 100 * US);
+    assert_int_equal(sim_flow_gauges(sim, 0), 2);
+    assert_true(sim_flow_gauge_value(sim, 0, 0) == 32000);
+    assert_true(sim_flow_gauge_value(sim, 0, 1) == 8000);
+    assert_null(sim_flow_congestion_control(sim, 1));
+    assert_int_equal(sim_flow_gauges(sim, 1), 0);
+    sim_free(sim);
+    fixture_close(&f);
+}
+
+static struct sim *run_marked(struct fixture *f, const struct congestion_control *control)
+{
+    open_star(f, 3, control);
+    f->switches[0].ecn = (struct sim_ecn_config){.kmin_bytes = 20000, .kmax_bytes = 20000, .pmax = 1};
+    f->switches[0].ecn_mask = 1u << LOSSLESS;
+    fixture_flow(f, 0, 2, 0);
+    fixture_flow(f, 1, 2, 0);
+    struct sim *sim = fixture_start(f);
+    fixture_run(sim, 200 * US);
+    return sim;
+}
+
+/* A control that hears ACKs alone gets the marks with them; one that hears CNPs too gets those. */
+static void hears_marks(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct sim *sim = run_marked(&f, &listener);
+    const struct heard *h = heard_of(sim, 0);
+    assert_true(h->marked_bytes > 0 && h->marked_bytes < h->acked_bytes);
+    assert_int_equal(hosts_counter(&f, sim, "np_cnp_sent"), 0);
+    assert_int_equal(hosts_counter(&f, sim, "rp_cnp_ignored"), 0);
+    sim_free(sim);
+    fixture_close(&f);
+    sim = run_marked(&f, &notified);
+    assert_true(heard_of(sim, 0)->cnps > 0);
+    assert_int_equal(heard_of(sim, 0)->marked_bytes, 0);
+    assert_int_equal(hosts_counter(&f, sim, "rp_cnp_handled"),
+                     heard_of(sim, 0)->cnps + heard_of(sim, 1)->cnps);
+    sim_free(sim);
+    fixture_close(&f);
+}
+
+/* Throughput is a window a round trip. */
+static void window_limits(void **state)
+{
+    (void)state;
+    struct fixture f;
+    open_star(&f, 2, &small_window);
+    fixture_flow(&f, 0, 1, 0);
+    struct sim *sim = fixture_start(&f);
+    for (int64_t at_ps = 0; at_ps <= 1000 * US; at_ps += US) {
+        fixture_run(sim, at_ps);
+        assert_true((sim->qps[0].send_psn - sim->qps[0].acked_psn) * 1000 <= 20000);
+    }
+    const struct heard *h = heard_of(sim, 0);
+    double round_trips = 1000.0 * (double)US / (double)h->most_rtt_ps;
+    assert_true(fabs((double)h->acked_bytes / (round_trips * 20000) - 1) < 0.02);
+    sim_free(sim);
+    fixture_close(&f);
+}
+
+/* Nothing is sent before the timer opens the window. */
+static void timer_opens_window(void **state)
+{
+    (void)state;
+    struct fixture f;
+    open_star(&f, 2, &opening);
+    fixture_flow(&f, 0, 1, 10000);
+    struct sim *sim = fixture_start(&f);
+    fixture_run(sim, 100 * US);
+    assert_int_equal(hosts_counter(&f, sim, "tx_prio3_packets"), 0);
+    fixture_run(sim, 200 * US);
+    assert_int_equal(flow_acked_bytes(sim, 0), 10000);
+    sim_free(sim);
+    fixture_close(&f);
+}
+
+/* What is lost is sent again through a window, and the control is told of time-outs. */
+static void survives_loss(void **state)
+{
+    (void)state;
+    static const struct congestion_control *const controls[] = {&listener, &small_window};
+    for (size_t i = 0; i < 2; i++) {
+        struct fixture f;
+        open_star(&f, 2, controls[i]);
+        f.hosts[0].nic.ack_timeout_ps = f.hosts[1].nic.ack_timeout_ps = 50 * US;
+        f.topology.links[1].loss_per_billion = 50000000;
+        fixture_flow(&f, 0, 1, 500000);
+        struct sim *sim = fixture_start(&f);
+        fixture_run(sim, 20000 * US);
+        assert_int_equal(flow_acked_bytes(sim, 0), 500000);
+        assert_true(counter_of(sim, false, 0, "packet_seq_err") > 0);
+        if (controls[i]->timed_out)
+            assert_int_equal(heard_of(sim, 0)->time_outs, counter_of(sim, false, 0, "local_ack_timeout_err"));
+        sim_free(sim);
+        fixture_close(&f);
+    }
+}
+
+/* A read's responses are not acknowledged: a window does not stop them. */
+static void reads_have_no_window(void **state)
+{
+    (void)state;
+    struct fixture f;
+    open_star(&f, 2, &small_window);
+    fixture_flow(&f, 0, 1, 500000)->operation = SIM_READ;
+    struct sim *sim = fixture_start(&f);
+    struct sim_flow_stats stats;
+    fixture_run(sim, 1000 * US);
+    sim_flow_stats(sim, 0, &stats);
+    assert_int_equal(stats.bytes, 500000);
+    sim_free(sim);
+    fixture_close(&f);
+}
+
+/* "none": full rate, whatever is marked; CNPs are counted as ignored. DCQCN slows down. */
+static void none_and_dcqcn(void **state)
+{
+    (void)state;
+    int64_t bytes[2];
+    static const char *const names[] = {"none", "dcqcn"};
+    for (size_t i = 0; i < 2; i++) {
+        struct fixture f;
+        const struct congestion_control *control = sim_congestion_control(names[i]);
+        assert_non_null(control);
+        assert_string_equal(sim_congestion_control_name(control), names[i]);
+        struct sim *sim = run_marked(&f, control);
+        bytes[i] = flow_acked_bytes(sim, 0) + flow_acked_bytes(sim, 1);
+        assert_true(hosts_counter(&f, sim, "np_cnp_sent") > 0);
+        assert_true(hosts_counter(&f, sim, i ? "rp_cnp_handled" : "rp_cnp_ignored") > 0);
+        assert_int_equal(hosts_counter(&f, sim, i ? "rp_cnp_ignored" : "rp_cnp_handled"), 0);
+        assert_int_equal(sim_flow_gauges(sim, 0), i ? 2 : 0);
+        sim_free(sim);
+        fixture_close(&f);
+    }
+    assert_true(bytes[1] < bytes[0] / 2);
+    assert_null(sim_congestion_control("no such control"));
+}
+
+/* Sender by sender: states of several sizes lie in one array, and each keeps to its own. */
+static void mixed_controls(void **state)
+{
+    (void)state;
+    struct fixture f;
+    open_star(&f, 4, sim_congestion_control("dcqcn"));
+    f.hosts[1].settings.congestion_control = &listener;
+    f.hosts[2].settings.congestion_control = NULL;
+    for (uint32_t i = 0; i < 3; i++)
+        fixture_flow(&f, i, 3, 100000);
+    struct sim *sim = fixture_start(&f);
+    fixture_run(sim, 1000 * US);
+    for (uint32_t i = 0; i < 3; i++)
+        assert_int_equal(flow_acked_bytes(sim, i), 100000);
+    assert_string_equal(sim_flow_congestion_control(sim, 0), "dcqcn");
+    assert_true(flow_gauge(sim, 0, "rate") == (double)RATE_BPS);
+    assert_true(flow_gauge(sim, 1, "acked") == 100000);
+    assert_null(sim_flow_congestion_control(sim, 2));
+    sim_free(sim);
+    fixture_close(&f);
+}
+
+/* The pool's growth takes the telemetry along, and the steady state allocates nothing. */
+static void telemetry_grows_with_the_pool(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct sim_work before, after;
+    open_star(&f, 17, &listener);
+    for (uint32_t i = 0; i < 16; i++)
+        fixture_flow(&f, i, 16, 0);
+    struct sim *sim = fixture_start(&f);
+    fixture_run(sim, 2000 * US);
+    sim_work(sim, &before);
+    assert_true(before.packets_in_pool > 1024);
+    fixture_run(sim, 4000 * US);
+    sim_work(sim, &after);
+    assert_int_equal(after.allocations, before.allocations);
+    assert_true(heard_of(sim, 0)->acked_bytes == flow_acked_bytes(sim, 0));
+    sim_free(sim);
+    fixture_close(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(hears_acknowledgements),
+        cmocka_unit_test(shows_gauges),
+        cmocka_unit_test(hears_marks),
+        cmocka_unit_test(window_limits),
+        cmocka_unit_test(timer_opens_window),
+        cmocka_unit_test(survives_loss),
+        cmocka_unit_test(reads_have_no_window),
+        cmocka_unit_test(none_and_dcqcn),
+        cmocka_unit_test(mixed_controls),
+        cmocka_unit_test(telemetry_grows_with_the_pool),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
