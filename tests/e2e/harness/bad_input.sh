@@ -90,6 +90,7 @@ scenario "a trust mode that does not exist" 'settings.trust: "vlan" is unknown: 
 scenario "RED with min above max" 'settings.red: min 300000 is not below max 200000' '.settings.red={"limit":"2MB","min":"300000B","max":"200000B"}'
 scenario "ECN with kmin above kmax" 'settings.ecn_threshold: kmin' '.settings.ecn_threshold={"kmin":"2MB","kmax":"1MB","pmax":0.1}'
 scenario "a probability above 1" 'settings.ecn_threshold.pmax: 1.5 is out of range' '.settings.ecn_threshold={"kmin":"1KB","kmax":"1MB","pmax":1.5}'
+scenario "unknown congestion control" 'settings.congestion_control: "cubic" is unknown: expected one of "dcqcn", "none"' '.settings.congestion_control="cubic"'
 scenario "DCQCN parameter out of range" 'settings.dcqcn.rp.dce_tcp_g: 4096 is out of range' '.settings.dcqcn.rp.dce_tcp_g=4096'
 scenario "a format of the future" 'schema: 2 is' '.schema=2'
 scenario "a group of counters that does not exist" 'sample.groups\[0\]: "pcf" is unknown: expected one of "all", "pfc", .*"errors", .*"buffer"' '.sample.groups=["pcf"]'

@@ -54,6 +54,13 @@ DCQCN=$(latest incast-dcqcn)
 check "a switch has queue lengths" jq -e '.hosts.s0.counters.port16_prio3_queue_bytes.max > 0' "$DCQCN"
 check "a sender has its flow's rate and alpha" \
     jq -e '.hosts.h0.counters | .["dcqcn_incast-0_rate"].max > 1e9 and .["dcqcn_incast-0_alpha"].max > 0' "$DCQCN"
+"$H" run incast-dcqcn --set settings.congestion_control=none --set 'expect=[]' --out "$SCRATCH/none" --quiet --no-report > /dev/null 2>&1
+NONE=$SCRATCH/none/incast-dcqcn/latest
+check "congestion_control none: CNPs come and change nothing, and there is no rate to show" \
+    jq -e '.hosts.h0.counters | .rp_cnp_ignored.total > 0 and .rp_cnp_handled.total == 0 and ([keys[] | select(test("^dcqcn_"))] == [])' "$NONE/result.json"
+check "... it is read back" \
+    jq -e '.h0.read_back.congestion_control == "none"' "$NONE/settings.json"
+check "... and nothing is warned of" jq -e '.warnings == []' "$NONE/result.json"
 check "pauses of switch ports are there one by one" \
     grep -q '^\["leaf0:' "$SCRATCH/1/pfc-storm-watchdog/latest/01/pauses.jsonl"
 check "flows by a pattern have completion times and slowdowns" \

@@ -60,6 +60,11 @@ check_exit 3 "doctor on hosts without RDMA" "$H" doctor --lab "$LAB"
 check_says "... says so" 'failure +b +nic +network device data0, RDMA device none' "$SCRATCH/out"
 check "... and nothing of GPUs, which this lab has none of" test -z "$(grep gpu "$SCRATCH/out")"
 
+# ---- what only the simulator can do
+check_exit 3 "another congestion control than the NIC's" "$H" "${RUN[@]}" --set settings.congestion_control=none --lab "$LAB"
+check_says "... is refused before the run" 'host a: settings.congestion_control: "none" is simulated only: .*"dcqcn"' "$SCRATCH/err"
+check "... and nothing is changed" test "$(mtus)" = "1500 1500"
+
 # ---- hosts that cannot be reached; each is told at once, not waited for
 refused() { # WHAT FILTER PATTERN
     jq "$2" "$LAB" > "$SCRATCH/wrong.json"

@@ -149,7 +149,7 @@ static void hears_acknowledgements(void **state)
     struct sim *sim = fixture_start(&f);
     fixture_run(sim, 100 * US);
     const struct heard *h = heard_of(sim, 0);
-    const struct sim_framing *framing = &f.config.framing;
+    const struct physics_framing *framing = &f.config.framing;
     int64_t packet_ps = wire_ps(&f, 1000 + framing->data_bytes), ack_ps = wire_ps(&f, framing->ack_bytes);
     int64_t round_trip_ps = 2 * packet_ps + 2 * ack_ps + 4 * US;
     assert_int_equal(h->acked_bytes, 10500);
@@ -187,7 +187,7 @@ static void shows_gauges(void **state)
 static struct sim *run_marked(struct fixture *f, const struct congestion_control *control)
 {
     open_star(f, 3, control);
-    f->switches[0].ecn = (struct sim_ecn_config){.kmin_bytes = 20000, .kmax_bytes = 20000, .pmax = 1};
+    f->switches[0].physics.ecn = (struct physics_ecn){.kmin_bytes = 20000, .kmax_bytes = 20000, .pmax = 1};
     f->switches[0].ecn_mask = 1u << LOSSLESS;
     fixture_flow(f, 0, 2, 0);
     fixture_flow(f, 1, 2, 0);
