@@ -64,6 +64,7 @@ check "... and nothing of GPUs, which this lab has none of" test -z "$(grep gpu 
 check_exit 3 "another congestion control than the NIC's" "$H" "${RUN[@]}" --set settings.congestion_control=none --lab "$LAB"
 check_says "... is refused before the run" 'host a: settings.congestion_control: "none" is simulated only: .*"dcqcn"' "$SCRATCH/err"
 check "... and nothing is changed" test "$(mtus)" = "1500 1500"
+rm -rf "$OUT"
 
 # ---- hosts that cannot be reached; each is told at once, not waited for
 refused() { # WHAT FILTER PATTERN
