@@ -1,8 +1,20 @@
 #include "lib/roce/counters.h"
 
+#include "lib/roce/dcqcn.h"
 #include <string.h>
 
+/* A DCQCN parameter is a gauge; its name, unit and meaning are those of its row in lib/roce/dcqcn.h. */
+#define UNIT_BOOL(unit)    "state"
+#define UNIT_INTEGER(unit) (sizeof unit > 1 ? unit : "value")
+#define PARAMETER(point, kind, name, ofed, upstream, least, most, standard, unit, simulated, meaning) \
+    {"dcqcn_" #point "_" #name, UNIT_##kind(unit),                                                    \
+     COUNTER_GROUP_DCQCN,       COUNTER_GAUGE,                                                        \
+     COUNTER_FROM_CC,           meaning},
+#define PARAMETER_RP(...) PARAMETER(rp, __VA_ARGS__)
+#define PARAMETER_NP(...) PARAMETER(np, __VA_ARGS__)
+
 static const struct counter rows[] = {
+#define DCQCN_PARAMETERS DCQCN_RP_ROWS(PARAMETER_RP) DCQCN_NP_ROWS(PARAMETER_NP)
 #define COUNTER(pattern, unit, group, kind, origin, meaning) \
     {pattern, unit, COUNTER_GROUP_##group, COUNTER_##kind, COUNTER_FROM_##origin, meaning},
 #include "lib/roce/counters.def"
@@ -60,6 +72,10 @@ const struct counter_unit *counters_unit(const char *name)
         {"Mb/s", COUNTER_RATE_BPS, 1e6, "bytes_per_second", 125000, 1},
         {"bytes/s", COUNTER_RATE_BPS, 8, "bytes_per_second", 1, 1},
         {"percent", COUNTER_NUMBER, 1, "ratio", 1, 100},
+        {"%", COUNTER_NUMBER, 1, "ratio", 1, 100},
+        {"stages", COUNTER_NUMBER, 1, "", 1, 1},
+        {"log2", COUNTER_NUMBER, 1, "", 1, 1},
+        {"1/1024", COUNTER_NUMBER, 1, "", 1, 1},
         {"MT/s", COUNTER_NUMBER, 1, "transfers_per_second", 1000000, 1},
         {"celsius", COUNTER_NUMBER, 1, "celsius", 1, 1},
         {"lanes", COUNTER_NUMBER, 1, "", 1, 1},
