@@ -133,65 +133,9 @@ static const struct table ecn_threshold_table = {
     "settings.ecn_threshold", "ECN marking of a switch's egress queues.",
     sizeof(struct settings_ecn_threshold), ecn_threshold_fields, check_ecn_threshold};
 
-#define AT(member) .offset = offsetof(struct settings, member)
-static const struct field settings_fields[] = {
-    {"kind", FIELD_CHOICE, AT(kind), .choices = kind_names,
-     .help = "bridge: an interface that nic-config makes; absent: one that it takes away."},
-    {"up", FIELD_BOOL, AT(up), .help = "Whether the interface is up."},
-    {"bridge", FIELD_STRING, AT(bridge), .help = "The bridge it is a port of; \"\": none."},
-    {"addresses", FIELD_LIST, AT(addresses), .item = FIELD_STRING, .min = 0, .max = 256,
-     .help = "Addresses that the interface has (\"10.0.0.1/24\"); others are left alone."},
-    {"mtu", FIELD_INTEGER, AT(mtu), .min = 68, .max = 65536, .help = "MTU of the link, in bytes."},
-    {"pfc", FIELD_LIST, AT(pfc), .item = FIELD_INTEGER, .min = 0, .max = 7,
-     .help = "Priorities with priority flow control on; the others have it off."},
-    {"prio_to_buffer", FIELD_MAP, AT(prio_to_buffer), .item = FIELD_INTEGER, .min = 0, .max = 7,
-     .help = "Receive buffer of each priority."},
-    {"buffer_bytes", FIELD_LIST, AT(buffer_bytes), .item = FIELD_INTEGER, .min = 0, .max = UINT32_MAX,
-     .help = "Size of each receive buffer, in bytes; those left out are 0."},
-    {"cable", FIELD_QUANTITY, AT(cable_mm), .unit = UNIT_LENGTH_MM, .min = 0, .max = 100000000,
-     .help = "Length of the cable, from which the driver computes xoff."},
-    {"trust", FIELD_CHOICE, AT(trust), .choices = trust_names,
-     .help = "What tells a frame's priority: the VLAN tag's PCP or the IP header's DSCP."},
-    {"dscp_to_prio", FIELD_MAP, AT(dscp_to_prio), .item = FIELD_INTEGER, .min = 0, .max = 7,
-     .help = "Priority of each DSCP."},
-    {"ets", FIELD_OPTIONAL, AT(ets), .sub = &ets_table, .help = "How traffic classes share the port."},
-    {"ecn", FIELD_LIST, AT(ecn), .item = FIELD_INTEGER, .min = 0, .max = 7,
-     .help = "Priorities with DCQCN's reaction and notification point on; the others have them off."},
-    {"ecn_rp", FIELD_LIST, AT(ecn_rp), .item = FIELD_INTEGER, .min = 0, .max = 7,
-     .help = "Priorities with the reaction point (sender) on, where it differs from ecn."},
-    {"ecn_np", FIELD_LIST, AT(ecn_np), .item = FIELD_INTEGER, .min = 0, .max = 7,
-     .help = "Priorities with the notification point (receiver) on, where it differs from ecn."},
-    {"dcqcn", FIELD_OBJECT, AT(dcqcn), .sub = &dcqcn_table, .help = "DCQCN parameters."},
-    {"congestion_control", FIELD_CHOICE, AT(congestion_control), .choices = congestion_control_names,
-     .help = "What the reaction point runs; unset: dcqcn. Others are simulated only."},
-    {"rx_ring", FIELD_INTEGER, AT(rx_ring), .min = 0, .max = BITS(32), .help = "Entries of the RX ring."},
-    {"tx_ring", FIELD_INTEGER, AT(tx_ring), .min = 0, .max = BITS(32), .help = "Entries of the TX ring."},
-    {"rx_coalesce_us", FIELD_INTEGER, AT(rx_coalesce_us), .min = 0, .max = BITS(32),
-     .help = "Interrupt coalescing of RX: time, in microseconds."},
-    {"rx_coalesce_frames", FIELD_INTEGER, AT(rx_coalesce_frames), .min = 0, .max = BITS(32),
-     .help = "Interrupt coalescing of RX: frames."},
-    {"pause_autoneg", FIELD_BOOL, AT(pause_autoneg),
-     .help = "Negotiate 802.3x global pause; false where rx_pause or tx_pause is given."},
-    {"rx_pause", FIELD_BOOL, AT(rx_pause), .help = "Obey 802.3x global pause."},
-    {"tx_pause", FIELD_BOOL, AT(tx_pause), .help = "Send 802.3x global pause."},
-    {"pfc_stall_ms", FIELD_INTEGER, AT(pfc_stall_ms), .min = 0, .max = 65535,
-     .help = "PFC stall prevention, in milliseconds; 0: off."},
-    {"traffic_class", FIELD_INTEGER, AT(traffic_class), .min = -1, .max = 255,
-     .help = "Traffic class of RoCE packets that ask for none (DSCP and ECN bits); -1: none is forced."},
-    {"roce", FIELD_BOOL, AT(roce),
-     .help = "Whether the NIC takes RoCE packets itself (devlink enable_roce)."},
-    {"optional_counters", FIELD_LIST, AT(optional_counters), .item = FIELD_STRING, .min = 0, .max = 64,
-     .help = "RDMA optional counters to switch on."},
-    {"qdisc_quantum", FIELD_INTEGER, AT(qdisc_quantum), .min = 0, .max = UINT32_MAX,
-     .help = "Quantum of the kernel's default root qdisc, in bytes: that of the MTU at which it was made. 0: "
-             "none is "
-             "made yet."},
-    {"red", FIELD_OPTIONAL, AT(red), .sub = &red_table, .help = "RED on a forwarding host."},
-    {"ecn_threshold", FIELD_OPTIONAL, AT(ecn_threshold), .sub = &ecn_threshold_table,
-     .help = "ECN on a switch."},
-    {0},
-};
-#undef AT
+#define SETTINGS_FIELD(type, member, key, kind, ...) \
+    {key, kind, .offset = offsetof(struct settings, member), __VA_ARGS__},
+static const struct field settings_fields[] = {SETTINGS_ROWS(SETTINGS_FIELD){0}};
 
 const struct table settings_table = {"settings", "Settings of a host. What is not there is left as it is.",
                                      sizeof(struct settings), settings_fields, check_settings};

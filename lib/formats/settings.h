@@ -44,34 +44,72 @@ struct settings_ecn_threshold {
     double pmax;
 };
 
+/* The settings: ROW(C type, member of struct settings, key in a document, what struct field says of it...). To add one, add its row
+ * here and read and write it in a knob (nic-config/knobs/); a simulated one is passed on in harness/labs/sim/sim_config.c. Maps have
+ * items of struct named_integer. */
+#define SETTINGS_ROWS(ROW)                                                                                   \
+    ROW(int, kind, "kind", FIELD_CHOICE, .choices = kind_names,                                              \
+        .help = "bridge: an interface that nic-config makes; absent: one that it takes away.")               \
+    ROW(int, up, "up", FIELD_BOOL, .help = "Whether the interface is up.")                                   \
+    ROW(char *, bridge, "bridge", FIELD_STRING, .help = "The bridge it is a port of; \"\": none.")           \
+    ROW(struct list_of, addresses, "addresses", FIELD_LIST, .item = FIELD_STRING, .min = 0, .max = 256,      \
+        .help = "Addresses that the interface has (\"10.0.0.1/24\"); others are left alone.")                \
+    ROW(int64_t, mtu, "mtu", FIELD_INTEGER, .min = 68, .max = 65536, .help = "MTU of the link, in bytes.")   \
+    ROW(struct list_of, pfc, "pfc", FIELD_LIST, .item = FIELD_INTEGER, .min = 0, .max = 7,                   \
+        .help = "Priorities with priority flow control on; the others have it off.")                         \
+    ROW(struct list_of, prio_to_buffer, "prio_to_buffer", FIELD_MAP, .item = FIELD_INTEGER, .min = 0,        \
+        .max = 7, .help = "Receive buffer of each priority.")                                                \
+    ROW(struct list_of, buffer_bytes, "buffer_bytes", FIELD_LIST, .item = FIELD_INTEGER, .min = 0,           \
+        .max = UINT32_MAX, .help = "Size of each receive buffer, in bytes; those left out are 0.")           \
+    ROW(int64_t, cable_mm, "cable", FIELD_QUANTITY, .unit = UNIT_LENGTH_MM, .min = 0, .max = 100000000,      \
+        .help = "Length of the cable, from which the driver computes xoff.")                                 \
+    ROW(int, trust, "trust", FIELD_CHOICE, .choices = trust_names,                                           \
+        .help = "What tells a frame's priority: the VLAN tag's PCP or the IP header's DSCP.")                \
+    ROW(struct list_of, dscp_to_prio, "dscp_to_prio", FIELD_MAP, .item = FIELD_INTEGER, .min = 0, .max = 7,  \
+        .help = "Priority of each DSCP.")                                                                    \
+    ROW(struct settings_ets *, ets, "ets", FIELD_OPTIONAL, .sub = &ets_table,                                \
+        .help = "How traffic classes share the port.")                                                       \
+    ROW(struct list_of, ecn, "ecn", FIELD_LIST, .item = FIELD_INTEGER, .min = 0, .max = 7,                   \
+        .help = "Priorities with DCQCN's reaction and notification point on; the others have them off.")     \
+    ROW(struct list_of, ecn_rp, "ecn_rp", FIELD_LIST, .item = FIELD_INTEGER, .min = 0, .max = 7,             \
+        .help = "Priorities with the reaction point (sender) on, where it differs from ecn.")                \
+    ROW(struct list_of, ecn_np, "ecn_np", FIELD_LIST, .item = FIELD_INTEGER, .min = 0, .max = 7,             \
+        .help = "Priorities with the notification point (receiver) on, where it differs from ecn.")          \
+    ROW(struct dcqcn_values, dcqcn, "dcqcn", FIELD_OBJECT, .sub = &dcqcn_table, .help = "DCQCN parameters.") \
+    ROW(int, congestion_control, "congestion_control", FIELD_CHOICE, .choices = congestion_control_names,    \
+        .help = "What the reaction point runs; unset: dcqcn. Others are simulated only.")                    \
+    ROW(int64_t, rx_ring, "rx_ring", FIELD_INTEGER, .min = 0, .max = UINT32_MAX,                             \
+        .help = "Entries of the RX ring.")                                                                   \
+    ROW(int64_t, tx_ring, "tx_ring", FIELD_INTEGER, .min = 0, .max = UINT32_MAX,                             \
+        .help = "Entries of the TX ring.")                                                                   \
+    ROW(int64_t, rx_coalesce_us, "rx_coalesce_us", FIELD_INTEGER, .min = 0, .max = UINT32_MAX,               \
+        .help = "Interrupt coalescing of RX: time, in microseconds.")                                        \
+    ROW(int64_t, rx_coalesce_frames, "rx_coalesce_frames", FIELD_INTEGER, .min = 0, .max = UINT32_MAX,       \
+        .help = "Interrupt coalescing of RX: frames.")                                                       \
+    ROW(int, pause_autoneg, "pause_autoneg", FIELD_BOOL,                                                     \
+        .help = "Negotiate 802.3x global pause; false where rx_pause or tx_pause is given.")                 \
+    ROW(int, rx_pause, "rx_pause", FIELD_BOOL, .help = "Obey 802.3x global pause.")                          \
+    ROW(int, tx_pause, "tx_pause", FIELD_BOOL, .help = "Send 802.3x global pause.")                          \
+    ROW(int64_t, pfc_stall_ms, "pfc_stall_ms", FIELD_INTEGER, .min = 0, .max = 65535,                        \
+        .help = "PFC stall prevention, in milliseconds; 0: off.")                                            \
+    ROW(int64_t, traffic_class, "traffic_class", FIELD_INTEGER, .min = -1, .max = 255,                       \
+        .help = "Traffic class of RoCE packets that ask for none (DSCP and ECN bits); -1: none is forced.")  \
+    ROW(int, roce, "roce", FIELD_BOOL,                                                                       \
+        .help = "Whether the NIC takes RoCE packets itself (devlink enable_roce).")                          \
+    ROW(struct list_of, optional_counters, "optional_counters", FIELD_LIST, .item = FIELD_STRING, .min = 0,  \
+        .max = 64, .help = "RDMA optional counters to switch on.")                                           \
+    ROW(int64_t, qdisc_quantum, "qdisc_quantum", FIELD_INTEGER, .min = 0, .max = UINT32_MAX,                 \
+        .help = "Quantum of the kernel's default root qdisc, in bytes: that of the MTU at which it was "     \
+                "made. 0: none is made yet.")                                                                \
+    ROW(struct settings_red *, red, "red", FIELD_OPTIONAL, .sub = &red_table,                                \
+        .help = "RED on a forwarding host.")                                                                 \
+    ROW(struct settings_ecn_threshold *, ecn_threshold, "ecn_threshold", FIELD_OPTIONAL,                     \
+        .sub = &ecn_threshold_table, .help = "ECN on a switch.")
+
+#define SETTINGS_MEMBER(type, member, ...) type member;
 struct settings {
     char *name; /* the role or interface, where settings stand in a map; else NULL */
-    int kind;   /* enum settings_kind */
-    int up;
-    struct list_of addresses; /* char *: "10.0.0.1/24" */
-    char *bridge;             /* that it is a port of; "": none */
-    int64_t mtu;
-    struct list_of pfc;            /* int64_t: priorities with PFC on */
-    struct list_of prio_to_buffer; /* struct named_integer */
-    struct list_of buffer_bytes;   /* int64_t, by receive buffer */
-    int64_t cable_mm;
-    int trust;                   /* enum settings_trust */
-    struct list_of dscp_to_prio; /* struct named_integer */
-    struct settings_ets *ets;
-    struct list_of ecn;            /* int64_t: priorities with the reaction and notification point on */
-    struct list_of ecn_rp, ecn_np; /* int64_t: the same, one of the points alone */
-    struct dcqcn_values dcqcn;
-    int congestion_control; /* index into congestion_control_names */
-    int64_t rx_ring, tx_ring;
-    int64_t rx_coalesce_us, rx_coalesce_frames;
-    int pause_autoneg, rx_pause, tx_pause; /* 802.3x global pause */
-    int64_t pfc_stall_ms;                  /* PFC stall prevention time-out; 0: off */
-    int64_t traffic_class;                 /* default of RoCE traffic */
-    int roce;                              /* devlink enable_roce */
-    struct list_of optional_counters;      /* char *: RDMA optional counters to switch on */
-    int64_t qdisc_quantum;                 /* of the default root qdisc; 0: the kernel has made none yet */
-    struct settings_red *red;
-    struct settings_ecn_threshold *ecn_threshold;
+    SETTINGS_ROWS(SETTINGS_MEMBER)
 };
 
 extern const struct table settings_table;

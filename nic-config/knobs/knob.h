@@ -42,12 +42,18 @@ struct knob {
     bool (*same)(const struct settings *now, const struct settings *target);
 };
 
-/* Every knob, in an order of writing that works; ended by NULL. */
+/* Every knob, in the order of writing: what makes or reloads an interface first, then what may take its link down, PFC after its
+ * buffers (the driver refuses a lossless buffer that is too small), RED last, when packets already take their way. What is put
+ * back goes the other way: RED's going leaves a default qdisc whose quantum is looked at once the MTU is as it was. */
+#define KNOBS(KNOB)                                                                                   \
+    KNOB(kind)                                                                                        \
+    KNOB(roce) KNOB(quantum) KNOB(mtu) KNOB(ring) KNOB(coalesce) KNOB(pause) KNOB(up) KNOB(bridge)    \
+        KNOB(address) KNOB(ets) KNOB(cable) KNOB(buffers) KNOB(pfc) KNOB(trust) KNOB(stall) KNOB(ecn) \
+            KNOB(dcqcn) KNOB(traffic_class) KNOB(counters) KNOB(red)
+#define KNOB_DECLARE(name) extern const struct knob knob_##name;
+KNOBS(KNOB_DECLARE)
+/* In that order; ended by NULL. */
 extern const struct knob *const knobs[];
-
-extern const struct knob knob_kind, knob_roce, knob_mtu, knob_ring, knob_coalesce, knob_pause, knob_up,
-    knob_bridge, knob_address, knob_ets, knob_cable, knob_buffers, knob_pfc, knob_trust, knob_stall, knob_ecn,
-    knob_dcqcn, knob_traffic_class, knob_counters, knob_quantum, knob_red;
 
 /* MISSING for errors that mean "not on this device" (EOPNOTSUPP, ENODEV, ENOENT, ...), else FAILED. */
 enum knob_answer knob_answer_of(int number);

@@ -1,18 +1,11 @@
-/* The order: what makes or reloads an interface first, then what may take its link down, PFC after its buffers (the driver
- * refuses a lossless buffer that is too small), RED last, when packets already take their way. What is put back goes the other way:
- * RED's going leaves a default qdisc whose quantum is looked at once the MTU is as it was. */
 #include "nic-config/knobs/knob.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-const struct knob *const knobs[] = {
-    &knob_kind,          &knob_roce,     &knob_quantum, &knob_mtu,     &knob_ring, &knob_coalesce,
-    &knob_pause,         &knob_up,       &knob_bridge,  &knob_address, &knob_ets,  &knob_cable,
-    &knob_buffers,       &knob_pfc,      &knob_trust,   &knob_stall,   &knob_ecn,  &knob_dcqcn,
-    &knob_traffic_class, &knob_counters, &knob_red,     NULL,
-};
+#define KNOB_ADDRESS(name) &knob_##name,
+const struct knob *const knobs[] = {KNOBS(KNOB_ADDRESS) NULL};
 
 enum knob_answer knob_answer_of(int number)
 {
