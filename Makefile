@@ -13,14 +13,14 @@ ROOT    := $(abspath $(dir $(lastword $(MAKEFILE_LIST))))
 B := build
 ifeq ($(SANITIZE),1)
 B := build/sanitize
-SANITIZERS := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+SANITIZERS := -fsanitize=address,undefined,float-cast-overflow -fno-sanitize-recover=undefined,float-cast-overflow -fno-omit-frame-pointer
 OPTIMISE   := -O1
 # with sanitizers the compiler knows less of ranges, and warns of what cannot happen
 UNSURE     := -Wno-format-truncation -Wno-maybe-uninitialized -Wno-stringop-overflow
 else ifeq ($(SANITIZE),fuzzer)
 B := build/libfuzzer
 CC := clang
-SANITIZERS := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+SANITIZERS := -fsanitize=fuzzer-no-link,address,undefined,float-cast-overflow -fno-sanitize-recover=undefined,float-cast-overflow -fno-omit-frame-pointer
 OPTIMISE   := -O1
 endif
 OPTIMISE ?= -O2

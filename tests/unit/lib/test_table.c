@@ -217,6 +217,55 @@ static void schema_and_manual_know_every_field(void **state)
     json_decref(schema);
 }
 
+static void expect_refused(const struct animal *a, const char *sentence)
+{
+    struct error e = {""};
+    assert_int_equal(table_check(&animal_table, a, "animal 3", &e), -1);
+    assert_string_equal(e.text, sentence);
+}
+
+/* A struct that no document filled has the same ranges. */
+static void structs_are_checked(void **state)
+{
+    (void)state;
+    struct animal a;
+    struct error e = {""};
+    assert_int_equal(table_defaults(&animal_table, &a), 0);
+    assert_int_equal(table_check(&animal_table, &a, "animal 3", &e), 0);
+    a.age = 151;
+    expect_refused(&a, "animal 3.age: 151 is out of range: expected 0 to 150");
+    a.age = FIELD_UNSET; /* has no default: may be unset */
+    a.weight = 2;
+    expect_refused(&a, "animal 3.weight: 2 is out of range: expected 0 to 1");
+    a.weight = NAN;
+    a.head.length_mm = FIELD_UNSET; /* has a default: may not */
+    assert_int_equal(table_check(&animal_table, &a, "animal 3", &e), -1);
+    a.head.length_mm = 6000;
+    expect_refused(&a, "animal 3.head.length: 6m is out of range: expected 1mm to 5m");
+    a.head.length_mm = 1000;
+    struct leg tail = {.length_mm = 1, .side = 2};
+    a.tail = &tail;
+    expect_refused(&a, "animal 3.tail.side: choice 2 is out of range: expected 0 to 1");
+}
+
+/* Where values may be said elsewhere, their defaults are not written out. */
+static void what_inherits_stays_as_it_is(void **state)
+{
+    (void)state;
+    static const struct field fields[] = {
+        {.name = "legs", .kind = FIELD_MAP, .item = FIELD_OBJECT, .sub = &leg_table},
+        {.name = "arms", .kind = FIELD_MAP, .item = FIELD_OBJECT, .sub = &leg_table, .inherits = true},
+        {0}};
+    static const struct table table = {"t", NULL, sizeof(struct list_of), fields, NULL};
+    json_t *json = json_pack("{s:{s:{}},s:{s:{}}}", "legs", "a", "arms", "b");
+    json_t *full = table_resolve(&table, json);
+    json_t *wanted = json_pack("{s:{s:{s:s}},s:{s:{}}}", "legs", "a", "length", "1m", "arms", "b");
+    assert_true(json_equal(full, wanted));
+    json_decref(json);
+    json_decref(full);
+    json_decref(wanted);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -226,6 +275,8 @@ int main(void)
         cmocka_unit_test(defaults_need_no_document),
         cmocka_unit_test(defaults_are_written_out),
         cmocka_unit_test(schema_and_manual_know_every_field),
+        cmocka_unit_test(structs_are_checked),
+        cmocka_unit_test(what_inherits_stays_as_it_is),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
