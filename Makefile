@@ -158,9 +158,12 @@ fuzzers: $(B)/fuzz/fuzz
 deps:
 	@deps/install-packages build
 
-# documents that programs print
-docs: $(B)/harness
+# documents that programs print: the counters, and the sections of options in the manuals
+docs: all
 	$(B)/harness schema counters --manual >docs/counters.md
+	@for p in $(notdir $(BUILT)); do \
+		docs/fill-manual $(B)/$$p docs/$$p.1 >$(B)/manual && { cmp -s $(B)/manual docs/$$p.1 || cp $(B)/manual docs/$$p.1; } || exit; \
+	done
 
 deps-check:
 	@deps/install-packages build check soft-lab
@@ -213,7 +216,7 @@ install: all
 	$(INSTALL) -m 644 $(wildcard docs/*.1) $(SHARE)/man/man1
 	$(B)/harness schema scenario --manual >$(SHARE)/man/man5/harness-scenario.5
 	$(B)/harness schema lab --manual >$(SHARE)/man/man5/harness-lab.5
-	$(INSTALL) -m 644 harness/completion.bash $(SHARE)/bash-completion/completions/harness
+	for p in $(notdir $(BUILT)); do $(B)/$$p --completion >$(SHARE)/bash-completion/completions/$$p || exit; done
 
 clean:
 	rm -rf build

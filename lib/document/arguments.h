@@ -23,8 +23,10 @@ int arguments_fill(const struct table *table, const json_t *document, void *obje
 
 /* A line an option, for --help. */
 void arguments_help(FILE *out, const struct table *table);
-/* The options as a man page (mdoc) list; the groups' options after their parents'. */
-void arguments_manual(const struct table *table, struct text *out);
+/* Options as a man page (mdoc) list; nothing when there are none. `fields` is ended by NULL. */
+void arguments_manual(const struct field *const *fields, struct text *out);
+/* Words for a terminal of 80 columns: what does not fit goes on in the next line, in this column. The first line has reached it. */
+void arguments_wrap(FILE *out, const char *words, size_t column);
 
 /* The table's options that are listed, in order, the groups' after their parents', ended by NULL. The caller frees. */
 const struct field **arguments_list(const struct table *table);

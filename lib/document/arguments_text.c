@@ -8,6 +8,7 @@
 
 #define HELP_COLUMN 28 /* where the sentences begin */
 #define HELP_WIDTH  80
+#define NO_LIMIT    (INT64_MAX / 10000) /* ranges that end above only keep sums from overflowing */
 
 /* ---- words for values */
 
@@ -80,7 +81,7 @@ static void add_default(const struct field *field, struct text *out)
 
 /* ---- --help */
 
-static void add_wrapped(FILE *out, const char *words, size_t column)
+void arguments_wrap(FILE *out, const char *words, size_t column)
 {
     size_t at = column;
     while (*words) {
@@ -133,7 +134,7 @@ static void help_option(FILE *out, const struct field *field)
         fprintf(out, "%s\n%*s", left, HELP_COLUMN, "");
     else
         fprintf(out, "%-*s", HELP_COLUMN, left);
-    add_wrapped(out, text_string(&words), HELP_COLUMN);
+    arguments_wrap(out, text_string(&words), HELP_COLUMN);
     text_free(&words);
 }
 
@@ -153,44 +154,55 @@ void arguments_help(FILE *out, const struct table *table)
 
 /* ---- manual */
 
+/* "a time such as 10ms (ns, us, ms, s, min, h), from 1us to 1s"; nothing for what any word is a value of. */
+static void value_words(const struct field *field, struct text *out)
+{
+    char low[40], high[40];
+    struct text words = {0};
+    if (field->kind == FIELD_BOOL || field->kind == FIELD_STRING || field->kind == FIELD_LIST)
+        return;
+    bool article = field->kind == FIELD_INTEGER || field->kind == FIELD_NUMBER;
+    text_add(out, "%s%s", article ? "a " : "", field_words(field, &words));
+    units_format(field->unit, field->min, low, sizeof low);
+    units_format(field->unit, field->max, high, sizeof high);
+    if (field->kind == FIELD_QUANTITY && field->max > NO_LIMIT)
+        text_add(out, field->min > 0 ? ", at least %s" : "", low);
+    else if (field->kind == FIELD_QUANTITY && field->max > field->min)
+        text_add(out, ", from %s to %s", low, high);
+    text_free(&words);
+}
+
 static void manual_option(const struct field *field, struct text *out)
 {
     char name[ARGUMENT_NAME_SIZE], buffer[ARGUMENT_NAME_SIZE];
     const char *word = arguments_word(field, buffer);
-    struct text line = {0}, words = {0};
+    struct text line = {0}, words = {0}, fallback = {0};
     text_add(out, ".It ");
     if (field->letter)
         text_add(out, "Fl %c , ", field->letter);
     text_add(out, "Fl -%s", arguments_name(field, name));
     text_add(out, word ? " Ar %s\n" : "\n", word);
     roff_sentences(out, field->help);
-    if (field->kind != FIELD_BOOL && field->kind != FIELD_STRING && field->kind != FIELD_LIST)
-        text_add(&line, "%s", field_words(field, &words));
-    if (field->fallback)
-        text_add(&line, "%s", line.length ? "; " : "");
-    add_default(field, &line);
+    value_words(field, &words);
+    add_default(field, &fallback);
+    text_add(&line, "%s%s%s", text_string(&words), words.length && fallback.length ? "; " : "",
+             text_string(&fallback));
     if (line.length) {
-        text_add(out, ".Pq ");
+        text_add(&line, ".");
+        *line.data = (char)toupper((unsigned char)*line.data);
         roff_line(out, text_string(&line));
     }
     text_free(&line);
     text_free(&words);
+    text_free(&fallback);
 }
 
-void arguments_manual(const struct table *table, struct text *out)
+void arguments_manual(const struct field *const *fields, struct text *out)
 {
+    if (!*fields)
+        return;
     text_add(out, ".Bl -tag -width Ds\n");
-    for (const struct field *f = table->fields; f->name; f++)
-        if (f->kind != FIELD_OBJECT && f->help)
-            manual_option(f, out);
+    for (; *fields; fields++)
+        manual_option(*fields, out);
     text_add(out, ".El\n");
-    for (const struct field *f = table->fields; f->name; f++) {
-        if (f->kind != FIELD_OBJECT)
-            continue;
-        if (f->help) {
-            text_add(out, ".Pp\n");
-            roff_line(out, f->help);
-        }
-        arguments_manual(f->sub, out);
-    }
 }

@@ -15,7 +15,10 @@ const char *field_words(const struct field *field, struct text *buffer)
     case FIELD_INTEGER:
         if (field->max <= field->min)
             return "whole number";
-        text_add(buffer, "whole number from %" PRId64 " to %" PRId64, field->min, field->max);
+        if (field->max == INT64_MAX)
+            text_add(buffer, "whole number of at least %" PRId64, field->min);
+        else
+            text_add(buffer, "whole number from %" PRId64 " to %" PRId64, field->min, field->max);
         return text_string(buffer);
     case FIELD_NUMBER:
         if (field->max_number <= field->min_number)

@@ -110,17 +110,14 @@ static int parse_string(const json_t *json, char **slot, struct place *at)
 
 static int parse_integer(const struct field *field, const json_t *json, int64_t *slot, struct place *at)
 {
+    struct text words = {0};
     char expected[80];
-    bool ranged = field->max > field->min;
-    if (ranged)
-        snprintf(expected, sizeof expected, "a whole number from %" PRId64 " to %" PRId64, field->min,
-                 field->max);
-    else
-        snprintf(expected, sizeof expected, "a whole number");
+    snprintf(expected, sizeof expected, "a %s", field_words(field, &words));
+    text_free(&words);
     if (!json_is_integer(json))
         return wrong_type(at, json, expected);
     *slot = json_integer_value(json);
-    if (ranged && (*slot < field->min || *slot > field->max))
+    if (field->max > field->min && (*slot < field->min || *slot > field->max))
         return error_set(at->e, "%s: %" PRId64 " is out of range: expected %s", here(at), *slot, expected);
     return 0;
 }

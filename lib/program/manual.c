@@ -1,6 +1,9 @@
 #include "lib/program/program.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+/* ---- synopsis */
 
 /* "[HOST...]" in mdoc's macros: .Op Ar HOST ... */
 static void manual_arguments(const char *arguments, struct text *out)
@@ -13,7 +16,11 @@ static void manual_arguments(const char *arguments, struct text *out)
             if (!strchr("[].", p[i]))
                 text_add(&word, "%c", p[i]);
         bool several = length > 4 && memcmp(p + length - (optional ? 4 : 3), "...", 3) == 0;
-        text_add(out, ".%s%s%s\n", optional ? "Op Ar " : "Ar ", text_string(&word), several ? " ..." : "");
+        bool choice = strchr(text_string(&word), '|');
+        text_add(out, ".%s%s ", optional ? "Op " : "", choice ? "Cm" : "Ar");
+        for (const char *w = text_string(&word); *w; w++)
+            text_add(out, *w == '|' ? " | " : "%c", *w);
+        text_add(out, "%s\n", several ? " ..." : "");
         text_free(&word);
         p += length;
     }
@@ -26,10 +33,56 @@ static void manual_synopsis(const struct program *program, struct text *out)
         if ((*c)->name)
             text_add(out, ".Cm %s\n", (*c)->name);
         if ((*c)->options)
-            text_add(out, ".Op Ar options\n");
+            text_add(out, ".Op Ar option ...\n");
         if ((*c)->arguments)
             manual_arguments((*c)->arguments, out);
     }
+}
+
+/* ---- options */
+
+static const struct field *same_option(const struct command *command, const struct field *field)
+{
+    char word[ARGUMENT_NAME_SIZE + 2] = "--";
+    arguments_name(field, word + 2);
+    const struct field *found = command->options ? arguments_find(command->options, word) : NULL;
+    return found && found->help && strcmp(found->help, field->help) == 0 ? found : NULL;
+}
+
+/* Does every command have it, and mean the same by it? */
+static bool is_common(const struct program *program, const struct field *field)
+{
+    for (const struct command *const *c = program->commands; *c; c++)
+        if (!same_option(*c, field))
+            return false;
+    return true;
+}
+
+static const struct field frame_fields[] = {
+    {.name = "help", .letter = 'h', .kind = FIELD_BOOL, .help = "Show the options."},
+    {.name = "version", .kind = FIELD_BOOL, .help = "Show the version."},
+    {0},
+};
+
+/* The command's options that all commands have (`common`), or those that not all have. */
+static void manual_options(const struct program *program, const struct command *command, bool common,
+                           struct text *out)
+{
+    static const struct table none = {.name = "options", .fields = frame_fields + 2};
+    const struct field **fields = arguments_list(command->options ? command->options : &none);
+    size_t count = 0, kept = 0;
+    while (fields && fields[count])
+        count++;
+    const struct field **chosen = calloc(count + 3, sizeof *chosen);
+    for (size_t i = 0; chosen && i < count; i++)
+        if (is_common(program, fields[i]) == common)
+            chosen[kept++] = fields[i];
+    for (size_t i = 0; chosen && common && frame_fields[i].name; i++)
+        chosen[kept++] = &frame_fields[i];
+    if (chosen)
+        arguments_manual(chosen, out);
+    free(chosen);
+    free(fields);
 }
 
 int program_manual(const struct program *program, const char *section, struct text *out)
@@ -38,11 +91,14 @@ int program_manual(const struct program *program, const char *section, struct te
         manual_synopsis(program, out);
         return 0;
     }
+    if (strcmp(section, "common") == 0) {
+        manual_options(program, program->commands[0], true, out);
+        return 0;
+    }
     for (const struct command *const *c = program->commands; *c; c++) {
-        if (strcmp((*c)->name ? (*c)->name : "", section) != 0)
+        if (!(*c)->name || strcmp((*c)->name, section) != 0)
             continue;
-        if ((*c)->options)
-            arguments_manual((*c)->options, out);
+        manual_options(program, *c, false, out);
         return 0;
     }
     return -1;

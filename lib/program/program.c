@@ -29,8 +29,9 @@ static void help_command(FILE *out, const struct program *program, const struct 
 {
     struct text usage = {0};
     program_usage(command, &usage);
-    fprintf(out, "usage: %s %s\n\n%s\n", program->name, text_string(&usage), command->about);
+    fprintf(out, "usage: %s %s\n\n", program->name, text_string(&usage));
     text_free(&usage);
+    arguments_wrap(out, command->about, 0);
     fprintf(out, "\nOptions:\n");
     if (command->options)
         arguments_help(out, command->options);
@@ -45,10 +46,13 @@ static void help_program(FILE *out, const struct program *program)
         help_command(out, program, program->commands[0]);
         return;
     }
-    fprintf(out, "usage: %s COMMAND [OPTION...] [ARGUMENT...]\n\n%s\n\nCommands:\n", program->name,
-            program->about);
-    for (const struct command *const *c = program->commands; *c; c++)
-        fprintf(out, "  %-12s %s\n", (*c)->name, (*c)->about);
+    fprintf(out, "usage: %s COMMAND [OPTION...] [ARGUMENT...]\n\n", program->name);
+    arguments_wrap(out, program->about, 0);
+    fprintf(out, "\nCommands:\n");
+    for (const struct command *const *c = program->commands; *c; c++) {
+        fprintf(out, "  %-12s ", (*c)->name);
+        arguments_wrap(out, (*c)->about, 15);
+    }
     fprintf(out, "  %-12s %s\n  %-12s %s\n", "help", "Show the options of a command.", "version",
             "Show the version.");
     fprintf(out, "\n\"%s help COMMAND\" shows the options of a command, \"man %s\" the manual.\n",
@@ -202,7 +206,7 @@ static int print_parts(const struct program *program, int argc, char **argv)
         return -1;
     if (program_manual(program, argc == 3 ? argv[2] : "", &out) == 0)
         return print_text(&out);
-    log_error("--manual %.60s: expected synopsis or a command", argc == 3 ? argv[2] : "");
+    log_error("--manual %.60s: expected synopsis, common or a command", argc == 3 ? argv[2] : "");
     return EXIT_USAGE;
 }
 

@@ -39,8 +39,8 @@ struct program {
     const struct command *const *commands; /* ended by NULL */
 };
 
-/* main's work; returns the exit status. Every program also takes --help, --version, "help [COMMAND]" and "version", and for those who build
- * and install it "--manual SECTION" (a command's options, or "synopsis", as mdoc), "--completion" (a script for bash) and "--commands". */
+/* main's work; returns the exit status. Every program also takes --help and --version, with subcommands "help [COMMAND]" and "version", and for
+ * those who build and install it "--manual SECTION" (as program_manual), "--completion" (a script for bash) and "--commands". */
 int program_main(const struct program *program, int argc, char **argv);
 /* Say what went wrong, and pass the exit status on. */
 int program_fail(int status, const struct error *e);
@@ -49,7 +49,8 @@ int program_fail(int status, const struct error *e);
 
 /* "run [OPTION...] SCENARIO" */
 void program_usage(const struct command *command, struct text *out);
-/* The mdoc of the section: "synopsis", or a command's options ("" where there are no subcommands). -1: there is no such section. */
+/* The mdoc of a section: "synopsis", "common" (the options that every command has), or a command's name (its other options). -1: there is
+ * no such section. */
 int program_manual(const struct program *program, const char *section, struct text *out);
 void program_completion(const struct program *program, struct text *out);
 

@@ -153,11 +153,4 @@ cp -R "$ROOT/scenarios" "$ROOT/labs" "$SCRATCH/prefix/share/harness/"
 cd "$SCRATCH" || exit 1
 check_exit 0 "an installed copy finds scenarios and labs" prefix/bin/harness run scenarios/write-latency.json --duration 5ms --no-report
 
-# ---- completion asks the program
-complete_words() { # WORD...: what is offered for the last word
-    bash -c '. "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _harness; printf "%s\n" "${COMPREPLY[@]}"' - "$ROOT/harness/completion.bash" "$@"
-}
-check "completion of commands" test "$(complete_words "$H" "doc")" = doctor
-check "completion of options" test "$(complete_words "$H" run --dur)" = --duration
-check "completion of scenarios" test "$(complete_words "$H" run pfc-b)" = pfc-bidir
 finish

@@ -234,13 +234,15 @@ static void the_manual_tells_range_and_default(void **state)
 {
     struct text out = {0};
     (void)state;
-    arguments_manual(&table, &out);
+    const struct field **listed = arguments_list(&table);
+    arguments_manual(listed, &out);
+    free(listed);
     static const char *const parts[] = {
         ".It Fl n , Fl -name Ar NAME\nA name.\nAny.\n",
-        ".It Fl -count Ar N\nHow many.\n.Pq whole number from 1 to 9\n",
+        ".It Fl -count Ar N\nHow many.\nA whole number from 1 to 9.\n",
         ".It Fl -dry-run\nChange nothing.\n",
-        ".It Fl -wheel-size Ar LENGTH\nThe size of the wheel.\n.Pq a length such as",
-        "; default 1m\n",
+        ".It Fl -wheel-size Ar LENGTH\nThe size of the wheel.\nA length such as",
+        "; default 1m.\n",
     };
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (!strstr(text_string(&out), parts[i]))

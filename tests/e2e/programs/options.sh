@@ -1,0 +1,77 @@
+#!/bin/bash
+# The frame of all programs: every option stands in --help, in the manual and in the completion; wrong usage ends with 2 and names what
+# was meant.
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/../lib.sh"
+
+# Options of a help text, one a line.
+options() { sed -nE 's/^ +(-[a-zA-Z], )?--([a-z-]+).*/\2/p' "$1" | sort -u; }
+
+# What bash offers for the last word.
+complete_words() { # PROGRAM WORD...
+    bash -c '. "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); name=_${1##*/}; "${name//-/_}"
+        printf "%s\n" "${COMPREPLY[@]}"' - "$SCRATCH/${1##*/}.completion" "$@"
+}
+
+compare_command() { # PROGRAM COMMAND: its options are in all three; COMMAND may be empty
+    local program=$1 command=$2 missing='' option
+    check_exit 0 "$program $command --help" "$BUILD/$program" ${command:+"$command"} --help
+    cp "$SCRATCH/out" "$SCRATCH/help"
+    check_says "... begins with the usage" "^usage: $program ?$command" "$SCRATCH/help"
+    [ -z "$command" ] || check_exit 0 "$program help $command says the same" cmp <("$BUILD/$program" help "$command") "$SCRATCH/help"
+    complete_words "$BUILD/$program" ${command:+"$command"} -- > "$SCRATCH/offered"
+    while read -r option; do
+        grep -qE "^\.It .*Fl -$option( |\$)" "$ROOT/docs/$program.1" || missing+=" --$option (manual)"
+        grep -qxe "--$option" "$SCRATCH/offered" || [ "$option" = version ] || missing+=" --$option (completion)"
+    done < <(options "$SCRATCH/help")
+    check "$program $command: every option is in the manual and the completion${missing:+:$missing}" test -z "$missing"
+    while read -r option; do
+        grep -qE -- "$option( |\$)" "$SCRATCH/help" || missing+=" $option"
+    done < "$SCRATCH/offered"
+    check "... and --help has what the completion offers${missing:+:$missing}" test -z "$missing"
+}
+
+for program in harness virt-provision nic-config nic-sampler host-facts roce-traffic; do
+    "$BUILD/$program" --completion > "$SCRATCH/$program.completion"
+    check "$program: the completion is bash" bash -n "$SCRATCH/$program.completion"
+    mapfile -t commands < <("$BUILD/$program" --commands)
+    for command in "${commands[@]}"; do
+        compare_command "$program" "$command"
+        [ -z "$command" ] || check_says "$program: the manual has a section for $command" "^\.Ss $command( |\$)" "$ROOT/docs/$program.1"
+    done
+    "$ROOT/docs/fill-manual" "$BUILD/$program" "$ROOT/docs/$program.1" > "$SCRATCH/page"
+    check "$program: the manual is up to date (else: make docs)" diff "$ROOT/docs/$program.1" "$SCRATCH/page"
+    if command -v mandoc > /dev/null; then
+        check "$program: the manual is correct mdoc" mandoc -T lint -W warning "$ROOT/docs/$program.1"
+    fi
+    check_exit 0 "$program --version" "$BUILD/$program" --version
+    check_says "... prints name and version" "^$program [0-9]+\.[0-9]+" "$SCRATCH/out"
+    check_exit 2 "$program: an unknown option is refused" "$BUILD/$program" "${commands[0]:-}" --hepl
+    check_says "... with a hint" 'unknown option --hepl' "$SCRATCH/err"
+    check_exit 3 "$program: help that cannot be written ends with 3" bash -c '"$0" --help > /dev/full' "$BUILD/$program"
+done
+for program in harness virt-provision nic-config roce-traffic; do
+    check_exit 2 "$program without a command is wrong usage" "$BUILD/$program"
+    check_says "... which is shown" "^usage: $program COMMAND" "$SCRATCH/err"
+    check_exit 0 "$program help lists the commands" "$BUILD/$program" help
+    check_exit 2 "$program help of an unknown command" "$BUILD/$program" help nothing-like-it
+    check_says "... is refused" 'unknown command "nothing-like-it"' "$SCRATCH/err"
+done
+check_exit 2 "a command with a typing error" "$BUILD/harness" chekc
+check_says "... names the nearest" 'unknown command "chekc"; did you mean "check"\?' "$SCRATCH/err"
+check_exit 2 "an option with a typing error" "$BUILD/harness" run --duratoin 1s pfc-bidir
+check_says "... names the nearest" 'unknown option --duratoin; did you mean --duration\?; see harness run --help' "$SCRATCH/err"
+check_exit 2 "an option out of range" "$BUILD/harness" run --repeat 0 pfc-bidir
+check_says "... tells the range" '--repeat: 0 is out of range: expected a whole number from 1 to 10000' "$SCRATCH/err"
+check_exit 2 "an argument too many" "$BUILD/harness" run pfc-bidir write-latency
+check_says "... is named, with the usage" '"write-latency" is one argument too many; usage: harness run \[OPTION...\] SCENARIO' "$SCRATCH/err"
+check_exit 0 "options may stand before the command" "$BUILD/harness" --lab sim-geforce-pair check pfc-bidir
+
+check "completion of commands" test "$(complete_words "$BUILD/harness" doc)" = doctor
+check "completion of options" test "$(complete_words "$BUILD/harness" run --dur)" = --duration
+check "completion of scenarios" test "$(complete_words "$BUILD/harness" run pfc-b)" = pfc-bidir
+check "completion of labs" test "$(complete_words "$BUILD/harness" doctor --lab sim-gef)" = sim-geforce-pair
+check "completion of choices" test "$(complete_words "$BUILD/harness" list sc)" = scenarios
+check "completion of an option's choices" test "$(complete_words "$BUILD/roce-traffic" drive --memory rm-d)" = rm-dmabuf
+check "completion of interfaces" test "$(complete_words "$BUILD/nic-sampler" --netdev lo)" = lo
+finish
