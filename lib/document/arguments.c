@@ -97,7 +97,7 @@ static int unknown_option(const struct table *table, const char *name, size_t le
     if (near)
         error_set(e, "unknown option --%s; did you mean --%s?", word, near);
     else
-        error_set(e, "unknown option --%s; --help lists the options", word);
+        error_set(e, "unknown option --%s", word);
     for (size_t i = 0; names && i < n; i++)
         free(names[i]);
     free(names);
@@ -224,7 +224,7 @@ static int parse_letters(struct scan *scan, struct error *e)
         char option[] = {'-', *p, '\0'};
         const struct field *field = find_option(scan->table, &key);
         if (!field)
-            return error_set(e, "unknown option %s; --help lists the options", option);
+            return error_set(e, "unknown option %s", option);
         if (field->kind != FIELD_BOOL) {
             const char *value = p[1] ? p + 1 : next_argument(scan);
             return value ? set_text(scan, field, value, e) : needs_value(option, field, e);
