@@ -1,6 +1,7 @@
 #!/bin/bash
 # The frame of all programs: every option stands in --help, in the manual and in the completion; wrong usage ends with 2 and names what
 # was meant.
+# shellcheck disable=SC2016 # the shell that is started expands it
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
