@@ -95,9 +95,13 @@ int program_manual(const struct program *program, const char *section, struct te
         manual_options(program, program->commands[0], true, out);
         return 0;
     }
+    bool whole = strncmp(section, "whole ", 6) == 0;
     for (const struct command *const *c = program->commands; *c; c++) {
-        if (!(*c)->name || strcmp((*c)->name, section) != 0)
+        if (!(*c)->name || strcmp((*c)->name, section + (whole ? 6 : 0)) != 0)
             continue;
+        if (whole)
+            text_add(out, ".Ss %s%s%s\n%s\n", (*c)->name, (*c)->arguments ? " " : "",
+                     (*c)->arguments ? (*c)->arguments : "", (*c)->about);
         manual_options(program, *c, false, out);
         return 0;
     }

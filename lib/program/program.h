@@ -49,7 +49,7 @@ int program_fail(int status, const struct error *e);
 
 /* "run [OPTION...] SCENARIO" */
 void program_usage(const struct command *command, struct text *out);
-/* The mdoc of a section: "synopsis", "common" (the options that every command has), or a command's name (its other options). -1: there is
+/* The mdoc of a section: "synopsis", "common" (the options that every command has), a command's name (its other options), or "whole" and the name (with a heading). -1: there is
  * no such section. */
 int program_manual(const struct program *program, const char *section, struct text *out);
 void program_completion(const struct program *program, struct text *out);
