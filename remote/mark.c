@@ -1,6 +1,6 @@
 #include "remote/mark.h"
 
-#include "remote/virt.h"
+#include "remote/virt_error.h"
 #include <libvirt/virterror.h>
 #include <libxml/parser.h>
 #include <libxml/tree.h>

@@ -1,9 +1,7 @@
 #include "remote/virt.h"
 
-#include "remote/mark.h"
-#include "remote/places.h"
+#include "remote/virt_error.h"
 #include "lib/clock.h"
-#include "lib/files.h"
 #include <errno.h>
 #include <libvirt/virterror.h>
 #include <pthread.h>
@@ -35,18 +33,7 @@ struct virt {
     size_t first, waiting;
 };
 
-/* ---- errors */
-
-int virt_error(struct error *e, const char *format, ...)
-{
-    char context[400];
-    va_list values;
-    va_start(values, format);
-    vsnprintf(context, sizeof context, format, values);
-    va_end(values);
-    const virError *last = virGetLastError();
-    return error_set(e, "%s: %s", context, last && last->message ? last->message : "libvirt gave no reason");
-}
+/* ---- the event loop: one thread for the process */
 
 /* libvirt prints errors on stderr of its own accord; ours travel in struct error. */
 static void keep_quiet(void *data, virErrorPtr error)
@@ -54,56 +41,6 @@ static void keep_quiet(void *data, virErrorPtr error)
     (void)data;
     (void)error;
 }
-
-/* "user@machine:port" of a URI such as qemu+ssh://user@machine:port/system: guests are reached through that machine. */
-static char *jump_of(const char *uri)
-{
-    const char *start = strstr(uri, "+ssh://");
-    if (!start)
-        return NULL;
-    start += strlen("+ssh://");
-    size_t length = strcspn(start, "/?");
-    return length ? strndup(start, length) : NULL;
-}
-
-/* libvirt reaches another machine by the user's ssh, whose own words are in what it says. */
-#define PIPE_ENDED "Cannot recv data: "
-static int explain_ssh(const char *uri, const char *said, struct error *e)
-{
-    char *machine = jump_of(uri);
-    const char *end = strstr(said, ": Connection reset by peer");
-    said += strlen(PIPE_ENDED);
-    error_set(e,
-              "libvirt at %s cannot be reached: %.*s: `ssh %s%s virsh version` must work without a question",
-              uri, end > said ? (int)(end - said) : 300, said,
-              machine && strchr(machine, ':') ? "ssh://" : "", machine ? machine : "MACHINE");
-    free(machine);
-    return -1;
-}
-
-static int explain_open(const char *uri, struct error *e)
-{
-    const virError *last = virGetLastError();
-    const char *said = last && last->message ? last->message : "no reason given";
-    int code = last ? last->code : 0;
-    if (strstr(uri, "+ssh://") && strncmp(said, PIPE_ENDED, strlen(PIPE_ENDED)) == 0)
-        return explain_ssh(uri, said, e);
-    if (strstr(said, "ermission denied") || code == VIR_ERR_AUTH_FAILED || code == VIR_ERR_ACCESS_DENIED)
-        return error_set(
-            e, "no permission to use libvirt at %s (%s): become a member of the group libvirt, or use sudo",
-            uri, said);
-    if (code == VIR_ERR_NO_CONNECT || code == VIR_ERR_INVALID_ARG || code == VIR_ERR_CONF_SYNTAX)
-        return error_set(e, "libvirt does not know the URI \"%s\" (%s): expected one such as qemu:///system",
-                         uri, said);
-    if (strstr(said, "socket"))
-        return error_set(e,
-                         "libvirt at %s does not answer (%s): start it (systemctl start libvirtd), or run in "
-                         "guest-setup/soft-lab, which brings its own",
-                         uri, said);
-    return error_set(e, "cannot connect to libvirt at %s: %s", uri, said);
-}
-
-/* ---- the event loop: one thread for the process */
 
 static void *run_events(void *data)
 {
@@ -183,7 +120,7 @@ static int connect_locked(struct virt *v, struct error *e)
 {
     v->connection = virConnectOpen(v->uri);
     if (!v->connection)
-        return explain_open(v->uri, e);
+        return virt_explain_open(v->uri, e);
     virConnectSetKeepAlive(v->connection, 5, 3); /* not every driver has it */
     /* not every driver has this one either; unregistering waits for a call under way */
     virConnectRegisterCloseCallback(v->connection, closed, v, NULL);
@@ -261,6 +198,11 @@ static virConnectPtr connection_of(struct virt *v, struct error *e)
     return connection;
 }
 
+const char *virt_uri(const struct virt *v)
+{
+    return v->uri;
+}
+
 virConnectPtr virt_connection(struct virt *v)
 {
     return connection_of(v, NULL);
@@ -268,8 +210,7 @@ virConnectPtr virt_connection(struct virt *v)
 
 /* ---- domains */
 
-/* The domain, or NULL: absent (*absent is set) or an error. */
-static virDomainPtr find(struct virt *v, const char *name, bool *absent, struct error *e)
+virDomainPtr virt_find(struct virt *v, const char *name, bool *absent, struct error *e)
 {
     virConnectPtr connection = connection_of(v, e);
     *absent = false;
@@ -283,7 +224,7 @@ static virDomainPtr find(struct virt *v, const char *name, bool *absent, struct 
     return domain;
 }
 
-static int absent_domain(struct virt *v, const char *name, struct error *e)
+int virt_absent(struct virt *v, const char *name, struct error *e)
 {
     return error_set(e, "libvirt at %s has no domain %s: make it with virt-provision rebuild", v->uri, name);
 }
@@ -292,7 +233,7 @@ int virt_domain_state(struct virt *v, const char *name, enum virt_state *state, 
 {
     bool absent;
     int code = 0, reason = 0;
-    virDomainPtr domain = find(v, name, &absent, e);
+    virDomainPtr domain = virt_find(v, name, &absent, e);
     *state = VIRT_ABSENT;
     if (!domain)
         return absent ? 0 : -1;
@@ -312,9 +253,9 @@ int virt_domain_state(struct virt *v, const char *name, enum virt_state *state, 
 int virt_domain_start(struct virt *v, const char *name, struct error *e)
 {
     bool absent;
-    virDomainPtr domain = find(v, name, &absent, e);
+    virDomainPtr domain = virt_find(v, name, &absent, e);
     if (!domain)
-        return absent ? absent_domain(v, name, e) : -1;
+        return absent ? virt_absent(v, name, e) : -1;
     int result = 0, active = virDomainIsActive(domain);
     int code = 0, reason = 0;
     virDomainGetState(domain, &code, &reason, 0);
@@ -338,7 +279,7 @@ static void ask_to_stop(virDomainPtr domain)
 int virt_domain_stop(struct virt *v, const char *name, int64_t grace_ns, struct error *e)
 {
     bool absent;
-    virDomainPtr domain = find(v, name, &absent, e);
+    virDomainPtr domain = virt_find(v, name, &absent, e);
     if (!domain)
         return absent ? 0 : -1;
     int64_t deadline_ns = clock_monotonic_ns() + grace_ns;
@@ -351,138 +292,6 @@ int virt_domain_stop(struct virt *v, const char *name, int64_t grace_ns, struct 
         result = virt_error(e, "powering off domain %s", name);
     virDomainFree(domain);
     return result;
-}
-
-/* ---- reaching a guest */
-
-/* The first IPv4 address of the interface with this MAC that one source knows. */
-static char *address_from(virDomainPtr domain, unsigned source, const char *mac)
-{
-    virDomainInterfacePtr *interfaces = NULL;
-    char *address = NULL;
-    int count = virDomainInterfaceAddresses(domain, &interfaces, source, 0);
-    for (int i = 0; i < count; i++) {
-        bool right = interfaces[i]->hwaddr && strcasecmp(interfaces[i]->hwaddr, mac) == 0;
-        for (unsigned k = 0; right && !address && k < interfaces[i]->naddrs; k++)
-            if (interfaces[i]->addrs[k].type == VIR_IP_ADDR_TYPE_IPV4)
-                address = strdup(interfaces[i]->addrs[k].addr);
-        virDomainInterfaceFree(interfaces[i]);
-    }
-    free(interfaces);
-    return address;
-}
-
-static char *find_address(virDomainPtr domain, const struct mark *mark)
-{
-    static const unsigned sources[] = {VIR_DOMAIN_INTERFACE_ADDRESSES_SRC_LEASE,
-                                       VIR_DOMAIN_INTERFACE_ADDRESSES_SRC_AGENT,
-                                       VIR_DOMAIN_INTERFACE_ADDRESSES_SRC_ARP};
-    char *address = mark->address[0] ? strdup(mark->address) : NULL;
-    for (size_t i = 0; !address && i < sizeof sources / sizeof *sources; i++)
-        address = address_from(domain, sources[i], mark->mac);
-    return address;
-}
-
-static int fill_target(struct virt *v, const struct lab *lab, const struct lab_host *host,
-                       const struct mark *mark, struct ssh_target *t, struct error *e)
-{
-    struct text alias = {0};
-    text_add(&alias, "%s-%s", lab->name, host->name);
-    t->key_alias = text_take(&alias);
-    t->user = strdup(mark->user[0] ? mark->user : "root");
-    t->identity = places_in_lab(lab, "id_ed25519", e);
-    t->known_hosts = places_in_lab(lab, "known_hosts", e);
-    t->jump = jump_of(v->uri);
-    t->port = mark->port;
-    t->own_config = true;
-    t->boots = true;
-    t->sudo = host->sudo == 1 || (t->user && strcmp(t->user, "root") != 0);
-    if (!t->identity || !t->known_hosts)
-        return -1;
-    if (!t->key_alias || !t->user)
-        return error_set(e, "out of memory");
-    if (!files_exist(t->identity))
-        return error_set(
-            e,
-            "host %s: the lab's key %s is missing: the guest was made by another user or machine; "
-            "virt-provision rebuild makes it anew",
-            host->name, t->identity);
-    return 0;
-}
-
-/* A host that is no guest: as the lab says, the rest is the user's ssh configuration. */
-static int plain_target(const struct lab_host *host, struct ssh_target *t, struct error *e)
-{
-    t->host = strdup(host->ssh);
-    t->port = host->port == FIELD_UNSET ? 0 : host->port;
-    t->identity = host->identity ? strdup(host->identity) : NULL;
-    t->known_hosts = host->known_hosts ? strdup(host->known_hosts) : NULL;
-    t->sudo = host->sudo == 1;
-    return t->host ? 0 : error_set(e, "out of memory");
-}
-
-int virt_domain_target(struct virt *v, const struct lab *lab, const struct lab_host *host,
-                       struct ssh_target *target, struct error *e)
-{
-    bool absent;
-    struct mark mark;
-    *target = (struct ssh_target){0};
-    if (!host->domain)
-        return plain_target(host, target, e);
-    virDomainPtr domain = find(v, host->domain, &absent, e);
-    if (!domain)
-        return absent ? absent_domain(v, host->domain, e) : -1;
-    int result = mark_read(domain, &mark, e);
-    if (result == 0)
-        result = error_set(e,
-                           "domain %s was not made by virt-provision, so it has no key that could be "
-                           "trusted: virt-provision "
-                           "rebuild --adopt replaces it, or use an ssh lab",
-                           host->domain);
-    else if (result == 1)
-        result = fill_target(v, lab, host, &mark, target, e);
-    if (result == 0 && !(target->host = find_address(domain, &mark)))
-        result = error_set(e, "domain %s has no address on its management interface (%s) yet", host->domain,
-                           mark.mac);
-    virDomainFree(domain);
-    if (result != 0)
-        ssh_target_free(target);
-    return result;
-}
-
-int virt_host_target(struct virt *v, const struct lab *lab, const struct lab_host *host, int64_t timeout_ns,
-                     struct ssh_target *target, struct error *e)
-{
-    int64_t deadline_ns = clock_monotonic_ns() + timeout_ns;
-    enum virt_state state = VIRT_RUNNING;
-    int found;
-    if (host->domain && virt_domain_start(v, host->domain, e) != 0)
-        return -1;
-    while ((found = virt_domain_target(v, lab, host, target, e)) == 1 && clock_monotonic_ns() < deadline_ns) {
-        clock_sleep_until_ns(clock_monotonic_ns() + 200 * NS_PER_MS);
-        if (virt_domain_state(v, host->domain, &state, e) != 0)
-            return -1;
-        if (state != VIRT_RUNNING)
-            return error_set(e, "domain %s is %s while it was to boot: its serial log says why", host->domain,
-                             virt_state_names[state]);
-    }
-    return found == 0 ? 0 : -1;
-}
-
-struct ssh_session *virt_host_open(struct virt *v, const struct lab *lab, const struct lab_host *host,
-                                   int64_t timeout_ns, struct error *e)
-{
-    struct ssh_target target = {0};
-    struct error inner;
-    int64_t deadline_ns = clock_monotonic_ns() + timeout_ns;
-    if (virt_host_target(v, lab, host, timeout_ns, &target, &inner) != 0) {
-        error_set(e, "host %s: %s", host->name, inner.text);
-        ssh_target_free(&target);
-        return NULL;
-    }
-    struct ssh_session *s = ssh_open(host->name, &target, deadline_ns - clock_monotonic_ns(), e);
-    ssh_target_free(&target);
-    return s;
 }
 
 /* ---- events */

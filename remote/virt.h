@@ -3,9 +3,9 @@
 #define REMOTE_VIRT_H
 
 #include "lib/error.h"
-#include "lib/formats/lab.h"
-#include "remote/ssh.h"
 #include <libvirt/libvirt.h>
+#include <stdbool.h>
+#include <stdint.h>
 
 struct virt;
 
@@ -14,8 +14,7 @@ struct virt;
 struct virt *virt_open(const char *uri, struct error *e);
 void virt_close(struct virt *v);
 virConnectPtr virt_connection(struct virt *v);
-/* Fill e with "CONTEXT: what libvirt said last in this thread"; returns -1. */
-int virt_error(struct error *e, const char *format, ...) __attribute__((format(printf, 2, 3)));
+const char *virt_uri(const struct virt *v);
 
 /* ---- domains */
 
@@ -28,19 +27,10 @@ int virt_domain_start(struct virt *v, const char *name, struct error *e);
 /* Ask the guest to shut down (agent, then ACPI); power off after grace_ns. One that does not run, or is
  * absent, is fine. */
 int virt_domain_stop(struct virt *v, const char *name, int64_t grace_ns, struct error *e);
-
-/* How to reach a lab's host over ssh: user, pinned key, the lab's key pair, and the address - that in our metadata, else what a
- * DHCP lease, the agent or ARP says of its management interface. A host without a domain is reached as the lab says. Returns 0; 1 with a
- * sentence when the guest has no address yet; -1. Free with ssh_target_free. */
-int virt_domain_target(struct virt *v, const struct lab *lab, const struct lab_host *host,
-                       struct ssh_target *target, struct error *e);
-/* Start the host when it is off, and wait until it can be said how to reach it. */
-int virt_host_target(struct virt *v, const struct lab *lab, const struct lab_host *host, int64_t timeout_ns,
-                     struct ssh_target *target, struct error *e);
-/* Start the host when it is off, wait for its address and for ssh, and open a session: what "bring up" needs,
- * in one call. */
-struct ssh_session *virt_host_open(struct virt *v, const struct lab *lab, const struct lab_host *host,
-                                   int64_t timeout_ns, struct error *e);
+/* The domain, which the caller frees; NULL: *absent is set, or an error. */
+virDomainPtr virt_find(struct virt *v, const char *name, bool *absent, struct error *e);
+/* The sentence for a domain that is absent; returns -1. */
+int virt_absent(struct virt *v, const char *name, struct error *e);
 
 /* ---- events */
 

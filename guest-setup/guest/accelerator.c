@@ -1,6 +1,7 @@
 #include "guest-setup/guest/accelerator.h"
 
 #include "lib/clock.h"
+#include "remote/virt_error.h"
 #include <libvirt/virterror.h>
 #include <stdio.h>
 #include <stdlib.h>

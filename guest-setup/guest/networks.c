@@ -1,6 +1,7 @@
 #include "guest-setup/guest/networks.h"
 
 #include "guest-setup/guest/domain_xml.h"
+#include "remote/virt_error.h"
 #include "remote/mark.h"
 #include <stdlib.h>
 #include <string.h>

@@ -3,6 +3,7 @@
 #define GUEST_NETWORKS_H
 
 #include "remote/virt.h"
+#include "lib/formats/lab.h"
 
 int networks_make(struct virt *v, const struct lab *lab, struct error *e);
 /* Delete those that carry our mark. */

@@ -202,7 +202,7 @@ static int use_bundle(struct profile *p, const char *other, struct error *e)
     }
     if (!p->bundle.name)
         return 0;
-    if (bundle_image(p->bundle.name, &p->image, e) != 0)
+    if (bundle_image(p->bundle.name, &p->image.url, &p->image.sha256, e) != 0)
         return -1;
     return check_image(&p->image, "image", e);
 }

@@ -15,19 +15,6 @@
 #define GUEST_KEY        "etc/ssh/ssh_host_ed25519_key"
 #define GUEST_KEY_PUBLIC "etc/ssh/ssh_host_ed25519_key.pub"
 
-char *host_place(const struct lab *lab, const struct lab_host *host, const char *name, struct error *e)
-{
-    struct text below = {0};
-    if (strchr(host->name, '/') || host->name[0] == '.') {
-        error_set(e, "hosts.%s: a host's name cannot hold '/' or begin with '.'", host->name);
-        return NULL;
-    }
-    text_add(&below, "hosts/%s%s%s", host->name, name ? "/" : "", name ? name : "");
-    char *path = places_in_lab(lab, text_string(&below), e);
-    text_free(&below);
-    return path;
-}
-
 /* ---- keys */
 
 static int make_key(const char *path, const char *comment, struct error *e)
@@ -58,7 +45,7 @@ int seed_lab_key(const struct lab *lab, struct error *e)
 
 int seed_host_key(const struct lab *lab, const struct lab_host *host, struct error *e)
 {
-    char *folder = host_place(lab, host, NULL, e), *path = folder ? files_join(folder, HOST_KEY) : NULL;
+    char *folder = places_of_host(lab, host, NULL, e), *path = folder ? files_join(folder, HOST_KEY) : NULL;
     int result = path ? files_make_folders(folder, e) : -1;
     if (result == 0)
         result = make_key(path, host->name, e);
@@ -74,7 +61,7 @@ int seed_pin(const struct lab *lab, struct error *e)
     char *known = places_in_lab(lab, "known_hosts", e);
     int result = known ? 0 : -1;
     for (size_t i = 0; result == 0 && (host = lab_host_at(lab, i)); i++) {
-        char *path = host_place(lab, host, HOST_KEY ".pub", e);
+        char *path = places_of_host(lab, host, HOST_KEY ".pub", e);
         char *key = path && files_exist(path) ? files_read_line(path, e) : NULL;
         if (!path || (files_exist(path) && !key))
             result = -1;
@@ -113,9 +100,9 @@ static int gather(struct seed *s, struct error *e)
     if (wiring_of_guest(s->lab, s->host, &s->wiring, e) != 0)
         return -1;
     s->lab_public = read_key(places_in_lab(s->lab, "id_ed25519.pub", e), e);
-    s->host_private = read_key(host_place(s->lab, s->host, HOST_KEY, e), e);
-    s->host_public = read_key(host_place(s->lab, s->host, HOST_KEY ".pub", e), e);
-    s->folder = host_place(s->lab, s->host, "seed.d", e);
+    s->host_private = read_key(places_of_host(s->lab, s->host, HOST_KEY, e), e);
+    s->host_public = read_key(places_of_host(s->lab, s->host, HOST_KEY ".pub", e), e);
+    s->folder = places_of_host(s->lab, s->host, "seed.d", e);
     if (!s->lab_public || !s->host_private || !s->host_public || !s->folder)
         return -1;
     return files_remove_tree(s->folder, e) == 0 ? files_make_folders(s->folder, e) : -1;
@@ -285,7 +272,7 @@ char *seed_make(const struct lab *lab, const struct lab_host *host, const struct
                 struct error *e)
 {
     struct seed s = {.lab = lab, .host = host, .profile = profile};
-    char *path = host_place(lab, host, "seed", e);
+    char *path = places_of_host(lab, host, "seed", e);
     int result = path ? gather(&s, e) : -1;
     if (result == 0)
         result = profile->seed == SEED_TAR ? make_tar(&s, path, e) : make_cloud_init(&s, path, e);

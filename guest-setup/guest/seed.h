@@ -14,7 +14,5 @@ int seed_pin(const struct lab *lab, struct error *e);
 /* Make the host's seed as a disk image in the lab's state folder; returns its path. The caller frees. */
 char *seed_make(const struct lab *lab, const struct lab_host *host, const struct profile *profile,
                 struct error *e);
-/* A host's file or folder in the lab's state: LAB/hosts/HOST/NAME. The caller frees. */
-char *host_place(const struct lab *lab, const struct lab_host *host, const char *name, struct error *e);
 
 #endif

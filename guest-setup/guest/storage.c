@@ -1,4 +1,5 @@
 #include "guest-setup/guest/storage.h"
+#include "remote/virt_error.h"
 
 #include <errno.h>
 #include <fcntl.h>

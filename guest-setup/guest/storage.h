@@ -4,6 +4,7 @@
 #define GUEST_STORAGE_H
 
 #include "remote/virt.h"
+#include "lib/formats/lab.h"
 
 struct storage {
     virStoragePoolPtr pool;

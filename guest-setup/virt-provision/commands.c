@@ -2,10 +2,12 @@
 
 #include "guest-setup/virt-provision/dry_run.h"
 #include "guest-setup/virt-provision/prove.h"
+#include "guest-setup/virt-provision/making.h"
 #include "guest-setup/virt-provision/rebuild.h"
 #include "guest-setup/virt-provision/record.h"
 #include "guest-setup/virt-provision/steps.h"
-#include "remote/places.h"
+#include "remote/reach.h"
+#include "remote/locks.h"
 #include "lib/clock.h"
 #include "lib/log.h"
 #include <errno.h>

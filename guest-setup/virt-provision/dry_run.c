@@ -1,8 +1,8 @@
 /* What rebuild would do, printed: nothing is asked of libvirt, fetched or changed. */
 #include "guest-setup/virt-provision/dry_run.h"
 
-#include "guest-setup/guest/bundle.h"
-#include "guest-setup/virt-provision/rebuild.h"
+#include "guest-setup/virt-provision/packages.h"
+#include "guest-setup/virt-provision/making.h"
 #include "lib/files.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,7 +64,7 @@ static int print_host(struct making *m, struct error *e)
     print_image(m);
     if (p->bundle.name) {
         printf("    packages: fetch, check signatures and checksums, keep\n");
-        if (bundle_print(p, INDENT, e) != 0)
+        if (packages_print(p, INDENT, e) != 0)
             return -1;
     }
     printf("    domain %s: stop and forget the one there is, if virt-provision made it; fresh disk over the "

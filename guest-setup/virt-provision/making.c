@@ -1,6 +1,5 @@
 /* What a host's domain is made of. */
-#include "guest-setup/guest/image.h"
-#include "guest-setup/virt-provision/rebuild.h"
+#include "guest-setup/virt-provision/making.h"
 
 #include <stdlib.h>
 #include <string.h>

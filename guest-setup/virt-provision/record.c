@@ -1,6 +1,6 @@
 #include "guest-setup/virt-provision/record.h"
 
-#include "guest-setup/guest/seed.h"
+#include "remote/places.h"
 #include "lib/files.h"
 #include "lib/document/json_file.h"
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 
 int record_open(const struct lab *lab, const struct lab_host *host, struct record *r, struct error *e)
 {
-    *r = (struct record){.path = host_place(lab, host, "record.json", e)};
+    *r = (struct record){.path = places_of_host(lab, host, "record.json", e)};
     if (!r->path)
         return -1;
     if (files_exist(r->path))

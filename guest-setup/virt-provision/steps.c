@@ -1,6 +1,6 @@
 #include "guest-setup/virt-provision/steps.h"
 
-#include "guest-setup/guest/bundle.h"
+#include "remote/reach.h"
 #include "remote/places.h"
 #include "guest-setup/guest/wiring.h"
 #include "lib/clock.h"
@@ -13,7 +13,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#define ON_GUEST    "/usr/local/share/lab"
 #define REBOOT_ME   100 /* exit status of apply: reboot, then check */
 #define MAX_REBOOTS 4   /* of one step: more is a loop */
 #define MAX_LOST    5   /* connections lost while one step runs: more is no accident */
@@ -192,7 +191,7 @@ static int put_profile(struct guest *g, struct error *e)
             members[count++] = names[i];
         free(path);
     }
-    return count ? put_members(g, g->profile->folder, members, count, ON_GUEST, e) : 0;
+    return count ? put_members(g, g->profile->folder, members, count, GUEST_FILES, e) : 0;
 }
 
 /* "patches" to /usr/local/share/lab/patches: what is in a folder goes into `to`, a file by its name. */
@@ -224,8 +223,6 @@ int guest_put(struct guest *g, struct error *e)
     for (size_t i = 0; i < g->profile->put.count; i++)
         if (put_one(g, &put[i], e) != 0)
             return -1;
-    if (g->profile->served && bundle_serve(g, ON_GUEST "/packages", e) != 0)
-        return -1;
     guest_log(g, "programs and files are there");
     return 0;
 }
@@ -246,7 +243,7 @@ static void step_environment(const struct guest *g, struct text variables[9])
     text_add(&variables[5], "LAB_NIC_PCI=%s", h->nic.pci ? h->nic.pci : "");
     text_add(&variables[6], "LAB_GPU_PCI=%s", h->gpu && h->gpu->pci ? h->gpu->pci : "");
     text_add(&variables[7], "LAB_DATA_PORTS=%zu", ports);
-    text_add(&variables[8], "LAB_FILES=" ON_GUEST);
+    text_add(&variables[8], "LAB_FILES=" GUEST_FILES);
 }
 
 /* What a step prints: all into the log, the last line kept. */
@@ -325,7 +322,7 @@ static int run_once(struct guest *g, const struct profile_step *step, const char
     const char *argv[20] = {"env"};
     size_t n = 1;
     step_environment(g, variables);
-    text_add(&path, ON_GUEST "/steps/%s", step->name);
+    text_add(&path, GUEST_FILES "/steps/%s", step->name);
     for (size_t i = 0; i < 9; i++)
         argv[n++] = text_string(&variables[i]);
     const char *script = strcmp(what, "apply") == 0 ? apply_alone : ask;

@@ -5,7 +5,10 @@
 #include "guest-setup/virt-provision/context.h"
 #include "guest-setup/guest/profile.h"
 #include "guest-setup/virt-provision/record.h"
+#include "remote/ssh.h"
 #include <stdio.h>
+
+#define GUEST_FILES "/usr/local/share/lab" /* folder of steps and files on a guest */
 
 /* A guest that is being provisioned. */
 struct guest {

@@ -1,6 +1,7 @@
 #include "harness/labs/hosts/host.h"
 #include "lib/clock.h"
 #include "lib/text.h"
+#include "remote/reach.h"
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>

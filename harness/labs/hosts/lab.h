@@ -3,7 +3,7 @@
 #define HARNESS_LABS_HOSTS_LAB_H
 
 #include "harness/labs/hosts/remote_stream.h"
-#include "remote/places.h"
+#include "remote/locks.h"
 
 struct remote_lab {
     const struct lab_run *run;

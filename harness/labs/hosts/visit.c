@@ -1,6 +1,6 @@
 #include "harness/labs/hosts/visit.h"
 
-#include "remote/places.h"
+#include "remote/locks.h"
 #include "lib/formats/find.h"
 #include <stdlib.h>
 

@@ -1,5 +1,6 @@
 /* Bundles of versions: the image they name, and packages on their way to a guest - over an sshd of our own on loopback. */
 #include "guest-setup/guest/bundle.h"
+#include "guest-setup/virt-provision/packages.h"
 #include "lib/clock.h"
 #include "lib/files.h"
 #include <arpa/inet.h>
@@ -26,7 +27,7 @@ static void a_bundle_names_its_image(void **state)
     for (size_t i = 0; i < 2; i++) {
         struct profile_image image = {0};
         struct error e = {""};
-        assert_int_equal(bundle_image(names[i], &image, &e), 0);
+        assert_int_equal(bundle_image(names[i], &image.url, &image.sha256, &e), 0);
         assert_non_null(strstr(image.url, "Rocky-9-GenericCloud-Base-9.5-20241118.0.x86_64.qcow2"));
         assert_string_equal(image.sha256, "069493fdc807300a22176540e9171fcff2227a92b40a7985a0c1c9e21aeebf57");
         free(image.url);
@@ -41,7 +42,7 @@ static void other_names_are_refused(void **state)
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         struct profile_image image = {0};
         struct error e = {""};
-        assert_int_equal(bundle_image(names[i], &image, &e), -1);
+        assert_int_equal(bundle_image(names[i], &image.url, &image.sha256, &e), -1);
         assert_non_null(strstr(e.text, "bundle"));
         assert_null(image.url);
         assert_null(image.sha256);
@@ -207,17 +208,17 @@ static void packages_arrive_once(void **state)
     char line[200];
     NEEDS_SSHD(p);
     make_served(p, "first\n");
-    assert_int_equal(bundle_serve(&p->guest, p->to, &e), 0);
+    assert_int_equal(packages_serve(&p->guest, p->to, &e), 0);
     snprintf(line, sizeof line, "diff -r '%s' '%s'", p->served, p->to);
     run(line);
     ino_t before = inode(p->to, "driver/big.rpm");
-    assert_int_equal(bundle_serve(&p->guest, p->to, &e), 0);
+    assert_int_equal(packages_serve(&p->guest, p->to, &e), 0);
     assert_int_equal(inode(p->to, "driver/big.rpm"), before);
     /* another content: all of it anew, and nothing of the old left */
     snprintf(line, sizeof line, "touch '%s/old'", p->to);
     run(line);
     make_served(p, "second\n");
-    assert_int_equal(bundle_serve(&p->guest, p->to, &e), 0);
+    assert_int_equal(packages_serve(&p->guest, p->to, &e), 0);
     assert_int_equal(inode(p->to, "old"), 0);
     assert_int_not_equal(inode(p->to, "SHA256SUMS"), 0);
 }
@@ -228,7 +229,7 @@ static void a_guest_that_cannot_take_them_is_said(void **state)
     struct error e = {""};
     NEEDS_SSHD(p);
     make_served(p, "third\n");
-    assert_int_equal(bundle_serve(&p->guest, "/dev/null/packages", &e), -1);
+    assert_int_equal(packages_serve(&p->guest, "/dev/null/packages", &e), -1);
     assert_int_equal(strncmp(e.text, "unpacking the packages for host a failed", 40), 0);
     assert_true(ssh_alive(p->guest.ssh, &e));
 }
@@ -239,7 +240,7 @@ static void packages_that_are_not_there_are_said(void **state)
     struct error e = {""};
     NEEDS_SSHD(p);
     files_remove_tree(p->served, NULL);
-    assert_int_equal(bundle_serve(&p->guest, p->to, &e), -1);
+    assert_int_equal(packages_serve(&p->guest, p->to, &e), -1);
     assert_int_equal(strncmp(e.text, "packing the packages for host a failed", 38), 0);
 }
 
@@ -250,10 +251,10 @@ static void an_interrupted_rebuild_stops_sending(void **state)
     NEEDS_SSHD(p);
     make_served(p, "fourth\n");
     atomic_store(&p->context.cancelled, true);
-    assert_int_equal(bundle_serve(&p->guest, p->to, &e), -1);
+    assert_int_equal(packages_serve(&p->guest, p->to, &e), -1);
     assert_non_null(strstr(e.text, "interrupted"));
     atomic_store(&p->context.cancelled, false);
-    assert_int_equal(bundle_serve(&p->guest, p->to, &e), 0);
+    assert_int_equal(packages_serve(&p->guest, p->to, &e), 0);
 }
 
 int main(void)

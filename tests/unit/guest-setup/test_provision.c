@@ -205,7 +205,7 @@ static void a_step_with_another_text_is_to_do_again(void **state)
     struct error e;
     double seconds;
     (void)state;
-    char *folder = host_place(&lab, b, NULL, &e);
+    char *folder = places_of_host(&lab, b, NULL, &e);
     assert_int_equal(files_make_folders(folder, &e), 0);
     free(folder);
     assert_int_equal(record_open(&lab, b, &r, &e), 0);

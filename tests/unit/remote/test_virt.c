@@ -1,5 +1,7 @@
 /* Domains' lives on libvirt's built-in test driver, connection errors, events, locks. */
+#include "remote/reach.h"
 #include "remote/mark.h"
+#include "remote/locks.h"
 #include "remote/places.h"
 #include "remote/virt.h"
 #include "lib/clock.h"

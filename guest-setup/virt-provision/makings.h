@@ -1,0 +1,14 @@
+/* The context's hosts together. */
+#ifndef VIRT_PROVISION_MAKINGS_H
+#define VIRT_PROVISION_MAKINGS_H
+
+#include "guest-setup/virt-provision/making.h"
+
+/* One for each of the context's hosts. Free with makings_close, also after a failure. */
+int makings_open(struct context *c, struct storage *storage, struct making **makings, struct error *e);
+void makings_close(struct context *c, struct making *makings);
+/* Run `work` for every host side by side, in a thread each; it sets result and error of its struct making. The first sentence of a
+ * host that failed is returned, the others are said. */
+int makings_run(struct context *c, struct making *makings, void *(*work)(void *), struct error *e);
+
+#endif
