@@ -76,7 +76,8 @@ static char *link_name(const char *sysfs, const struct pci_address *a, const cha
     return strdup(slash ? slash + 1 : target);
 }
 
-char *pci_driver(const char *sysfs, const struct pci_address *a)
+/* The driver that holds it ("mlx5_core", "vfio-pci"), or NULL when none does. The caller frees. */
+static char *pci_driver(const char *sysfs, const struct pci_address *a)
 {
     return link_name(sysfs, a, "driver");
 }

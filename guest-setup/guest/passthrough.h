@@ -24,8 +24,6 @@ size_t pci_functions(const char *sysfs, const struct pci_address *address, struc
  * together. Already bound to vfio-pci is fine. */
 int pci_check(const char *sysfs, const struct pci_address *address, const struct pci_address *ours,
               size_t count, struct error *e);
-/* The driver that holds it ("mlx5_core", "vfio-pci"), or NULL when none does. The caller frees. */
-char *pci_driver(const char *sysfs, const struct pci_address *address);
 
 /* Give the function to vfio-pci (driver_override, unbind, probe), and back to the driver that claims it by itself. */
 int pci_bind_vfio(const char *sysfs, const struct pci_address *address, struct error *e);

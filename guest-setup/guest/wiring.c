@@ -35,7 +35,8 @@ static int make_socket_port(const struct lab *lab, const char *what, const char 
     return 20000 + (int)(hash_words(words, sizeof words / sizeof *words) % 12000);
 }
 
-bool wiring_is_session(const struct lab *lab)
+/* Is the lab run by a user's own libvirt? */
+static bool is_session(const struct lab *lab)
 {
     return strstr(lab->uri, "/session");
 }
@@ -97,7 +98,7 @@ static int management_port(const struct lab *lab, const struct lab_host *host, s
     size_t index = (size_t)(host - lab_host_at(lab, 0));
     *port = (struct wiring_port){.name = "mgmt0"};
     make_mac(lab, host, "mgmt0", port->mac);
-    if (wiring_is_session(lab)) {
+    if (is_session(lab)) {
         port->plug = PLUG_FORWARD;
         port->local_port = make_socket_port(lab, "ssh", host->name);
         snprintf(port->address, sizeof port->address, "10.0.2.15/24"); /* where QEMU forwards to */
@@ -172,7 +173,7 @@ static void data_port(const struct lab *lab, const struct lab_host *host, size_t
     snprintf(port->name, sizeof port->name, "data%zu", number % 1000);
     link_name(lab, link, port->network, sizeof port->network);
     make_mac(lab, host, port->name, port->mac);
-    if (wiring_is_session(lab)) {
+    if (is_session(lab)) {
         char *const *ends = cable->between.items;
         port->plug = PLUG_UDP;
         port->local_port = make_socket_port(lab, port->network, host->name);
@@ -211,7 +212,7 @@ int wiring_networks(const struct lab *lab, struct wiring_network **networks, siz
     *networks = calloc(lab->links.count + 1, sizeof **networks);
     if (!*networks)
         return error_set(e, "out of memory");
-    if (wiring_is_session(lab))
+    if (is_session(lab))
         return 0;
     if (lab->management.subnet) {
         struct wiring_network *n = &(*networks)[(*count)++];

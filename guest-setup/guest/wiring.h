@@ -28,8 +28,6 @@ struct wiring {
     size_t count;
 };
 
-/* Is the lab run by a user's own libvirt? */
-bool wiring_is_session(const struct lab *lab);
 /* Fill the wiring of a guest (a host with a domain). */
 int wiring_of_guest(const struct lab *lab, const struct lab_host *host, struct wiring *wiring,
                     struct error *e);

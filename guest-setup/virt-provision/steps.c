@@ -100,7 +100,8 @@ static int power_cycle(struct guest *g, struct error *e)
     return guest_connect(g, e);
 }
 
-int guest_reboot(struct guest *g, struct error *e)
+/* Reboot and connect again. */
+static int reboot(struct guest *g, struct error *e)
 {
     static const char *const argv[] = {"sh", "-c", "sync; (sleep 0.3; reboot) > /dev/null 2>&1 < /dev/null &",
                                        NULL};
@@ -389,7 +390,7 @@ static int apply_step(struct guest *g, const struct profile_step *step, char fou
                              applied, *last ? ": " : "", last);
         if (applied == REBOOT_ME) {
             say(g->context, g->host, "%s asks for a reboot", step->name);
-            if (guest_reboot(g, e) != 0)
+            if (reboot(g, e) != 0)
                 return -1;
         }
         int checked = run_step(g, step, "check", found, e);

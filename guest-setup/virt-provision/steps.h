@@ -30,8 +30,6 @@ int guest_run_steps(struct guest *g, int from, struct error *e);
 int guest_check_step(struct guest *g, const struct profile_step *step, char found[400], struct error *e);
 /* Every check once more. */
 int guest_verify(struct guest *g, struct error *e);
-/* Reboot and connect again. */
-int guest_reboot(struct guest *g, struct error *e);
 /* A line with the time into the host's log. */
 void guest_log(struct guest *g, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

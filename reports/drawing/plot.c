@@ -102,11 +102,6 @@ void plot_add_segment(struct plot_series *series, double x, double y, double wid
     series->points++;
 }
 
-void plot_add_gap(struct plot_series *series)
-{
-    text_add(&series->data, "\n");
-}
-
 void plot_add_level(struct plot_panel *panel, double y, const char *label)
 {
     panel->levels = grow(panel->levels, &panel->level_count, sizeof *panel->levels);

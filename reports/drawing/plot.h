@@ -74,8 +74,6 @@ void plot_add_point(struct plot_series *series, double x, double y);
 /* From x to x + width at height y. */
 void plot_add_segment(struct plot_series *series, double x, double y, double width);
 void plot_name_row(struct plot_panel *panel, int row, const char *name);
-/* A gap in the line. */
-void plot_add_gap(struct plot_series *series);
 void plot_add_level(struct plot_panel *panel, double y, const char *label);
 /* Take away panels in which there is nothing to see. Is anything left? */
 bool plot_prune(struct plot *plot);

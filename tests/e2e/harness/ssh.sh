@@ -127,9 +127,6 @@ begin
 pkill -KILL -P $run -f ControlMaster=yes
 ended "both connections are cut here" 'the ssh connection to host [ab] .* has ended: was killed'
 begin
-served | xargs kill -KILL
-ended "a connection is cut there" 'the ssh connection to host b .* has ended: Connection to .* closed'
-begin
 master=$(pgrep -P $run -f 'ControlMaster=yes.*192.0.2.12')
 kill -STOP "$master"
 served | xargs kill -KILL
