@@ -3,6 +3,7 @@
 
 #include "guest-setup/virt-provision/record.h"
 #include "guest-setup/virt-provision/steps.h"
+#include "remote/reach.h"
 #include "lib/clock.h"
 #include <errno.h>
 #include <stdio.h>

@@ -128,6 +128,38 @@ static void roles_are_bound_to_hosts(void **state)
     json_decref(json);
 }
 
+/* Every kind parses its own documents, and gives hosts of its own type alone. */
+static void kinds_of_lab_give_their_own_hosts(void **state)
+{
+    static const struct {
+        const char *kind, *host;
+    } labs[] = {
+        {"sim", "{}"}, {"libvirt", "{\"domain\":\"d\",\"profile\":\"p\"}"}, {"ssh", "{\"ssh\":\"x\"}"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof labs / sizeof *labs; i++) {
+        struct lab lab;
+        struct error e = {""};
+        const struct lab_kind *kind = lab_kind_named(labs[i].kind);
+        json_t *json =
+            json_pack("{s:i,s:s,s:s,s:{s:o,s:o}}", "schema", 1, "name", "l", "driver", labs[i].kind, "hosts",
+                      "a", parse(labs[i].host), "b", parse("{\"ssh\":\"y\"}"));
+        if (kind->simulated)
+            json_object_del(json_object_get(json_object_get(json, "hosts"), "b"), "ssh");
+        assert_int_equal(lab_parse(json, &lab, &e), 0);
+        assert_ptr_equal(lab_kind(&lab), kind);
+        assert_int_equal(!lab_host_at(&lab, 1), kind->simulated);
+        assert_int_equal(!lab_sim_host_at(&lab, 1), !kind->simulated);
+        assert_null(lab_host_at(&lab, 2));
+        assert_null(lab_sim_host_at(&lab, 2));
+        assert_string_equal(lab_node_name(&lab, 1), "b");
+        assert_null(lab_node_name(&lab, 2));
+        assert_int_equal(lab_host_of(&lab, "b"), 1);
+        lab_free(&lab);
+        json_decref(json);
+    }
+    assert_null(lab_kind_named("none"));
+}
+
 static void paths_set_and_compare(void **state)
 {
     struct error e;
@@ -185,6 +217,7 @@ int main(void)
         cmocka_unit_test(patterns_of_roles_are_written_out),
         cmocka_unit_test(topologies_are_drawn),
         cmocka_unit_test(roles_are_bound_to_hosts),
+        cmocka_unit_test(kinds_of_lab_give_their_own_hosts),
         cmocka_unit_test(paths_set_and_compare),
         cmocka_unit_test(assignments_are_read),
     };
