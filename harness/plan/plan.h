@@ -2,7 +2,7 @@
 #ifndef HARNESS_PLAN_H
 #define HARNESS_PLAN_H
 
-#include "harness/verdict/expr.h"
+#include "harness/expression/expr.h"
 #include "lib/formats/lab.h"
 #include "lib/formats/scenario.h"
 

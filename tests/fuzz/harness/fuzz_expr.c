@@ -1,5 +1,5 @@
 /* An expression: compiled, validated against a scenario, evaluated over a result. */
-#include "harness/verdict/expr.h"
+#include "harness/expression/expr.h"
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Expressions: grammar, units, statistics over a result, and sentences that point at the column. */
-#include "harness/verdict/expr.h"
+#include "harness/expression/expr.h"
 #include "lib/document/json_file.h"
 #include "lib/roce/counters.h"
 #include <math.h>

@@ -2,7 +2,7 @@
 #ifndef HARNESS_EXPR_TREE_H
 #define HARNESS_EXPR_TREE_H
 
-#include "harness/verdict/expr_units.h"
+#include "harness/expression/expr_units.h"
 
 enum expr_node_kind { NUMBER, STATISTIC, ADD, SUBTRACT, MULTIPLY, DIVIDE, NEGATE };
 

@@ -1,6 +1,6 @@
 /* Expressions as text. */
-#include "harness/verdict/expr.h"
-#include "harness/verdict/expr_tree.h"
+#include "harness/expression/expr.h"
+#include "harness/expression/expr_tree.h"
 #include "lib/document/nearest.h"
 #include "lib/units.h"
 #include <ctype.h>

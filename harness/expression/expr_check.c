@@ -1,6 +1,6 @@
 /* Expressions against a scenario: are names known, and do units go together? */
-#include "harness/verdict/expr.h"
-#include "harness/verdict/expr_tree.h"
+#include "harness/expression/expr.h"
+#include "harness/expression/expr_tree.h"
 #include "lib/document/nearest.h"
 #include "lib/roce/counters.h"
 #include <fnmatch.h>

@@ -1,4 +1,4 @@
-#include "harness/verdict/expr_units.h"
+#include "harness/expression/expr_units.h"
 #include "lib/roce/counters.h"
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* Expressions over a result. */
-#include "harness/verdict/expr.h"
-#include "harness/verdict/expr_tree.h"
+#include "harness/expression/expr.h"
+#include "harness/expression/expr_tree.h"
 #include <fnmatch.h>
 #include <math.h>
 #include <stdio.h>
