@@ -62,7 +62,6 @@ static void take_workload(const struct cell *cell, const struct scenario_traffic
                           const struct sim_setup *setup, const uint32_t *from, const uint32_t *to,
                           struct sim_workload_config *w)
 {
-    const struct physics_host *hosts = cell->lab.hosts.items;
     bool poisson = t->pattern == PATTERN_POISSON;
     *w = (struct sim_workload_config){.pattern = patterns[t->pattern],
                                       .from = from,
@@ -77,7 +76,7 @@ static void take_workload(const struct cell *cell, const struct scenario_traffic
                                       .most_flows = poisson && t->count > 1 ? t->count : 0,
                                       .shift = t->shift == FIELD_UNSET ? 0 : t->shift,
                                       .seed = setup->config.seed};
-    take_common(cell, t, &hosts[from[0]], &w->flow);
+    take_common(cell, t, lab_sim_host_at(&cell->lab, from[0]), &w->flow);
 }
 
 static int append(struct sim_setup *setup, const char *name, const struct sim_flow_config *flows,

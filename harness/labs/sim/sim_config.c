@@ -44,7 +44,8 @@ static void take_mask(uint8_t *mask, const struct list_of *priorities)
         *mask |= (uint8_t)(1u << (items[i] & 7));
 }
 
-void sim_setup_settings(const struct settings *from, struct sim_settings *to)
+/* Settings of a host, from a parsed document: what is unset stays. */
+static void sim_setup_settings(const struct settings *from, struct sim_settings *to)
 {
     const struct named_integer *map = from->prio_to_buffer.items;
     const int64_t *buffers = from->buffer_bytes.items;
@@ -99,13 +100,13 @@ json_t *sim_setup_settings_json(const struct sim_settings *s)
 /* Name -> kind and index, for as many nodes as a lab may have. */
 static json_t *index_nodes(const struct lab *lab)
 {
-    const struct physics_host *hosts = lab->hosts.items;
-    const struct physics_switch *switches = lab->switches.items;
+    const struct physics_host *host;
+    const struct physics_switch *at;
     json_t *index = json_object();
-    for (size_t i = 0; i < lab->hosts.count; i++)
-        json_object_set_new(index, hosts[i].name, json_integer((json_int_t)i));
-    for (size_t i = 0; i < lab->switches.count; i++)
-        json_object_set_new(index, switches[i].name, json_integer(-1 - (json_int_t)i));
+    for (size_t i = 0; (host = lab_sim_host_at(lab, i)); i++)
+        json_object_set_new(index, host->name, json_integer((json_int_t)i));
+    for (size_t i = 0; (at = lab_switch_at(lab, i)); i++)
+        json_object_set_new(index, at->name, json_integer(-1 - (json_int_t)i));
     return index;
 }
 
@@ -118,17 +119,17 @@ static struct sim_node node_of(const struct sim_setup *setup, const json_t *inde
 static void take_links(const struct lab *lab, const json_t *index, struct sim_setup *setup)
 {
     struct sim_link_config *to = setup->links;
-    const struct lab_link *links = lab->links.items;
-    for (size_t i = 0; i < lab->links.count; i++) {
-        char *const *ends = links[i].between.items;
+    const struct lab_link *link;
+    for (size_t i = 0; (link = lab_link_at(lab, i)); i++) {
+        char *const *ends = link->between.items;
         to[i] = (struct sim_link_config){.a = node_of(setup, index, ends[0]),
                                          .b = node_of(setup, index, ends[1]),
-                                         .rate_bps = links[i].rate_bps,
-                                         .loss_per_billion = (int64_t)llround(links[i].loss * 1e9)};
-        if (links[i].delay_ps != FIELD_UNSET)
-            to[i].delay_ps = links[i].delay_ps;
-        else if (links[i].length_mm != FIELD_UNSET)
-            to[i].delay_ps = sim_cable_delay_ps(links[i].length_mm);
+                                         .rate_bps = link->rate_bps,
+                                         .loss_per_billion = (int64_t)llround(link->loss * 1e9)};
+        if (link->delay_ps != FIELD_UNSET)
+            to[i].delay_ps = link->delay_ps;
+        else if (link->length_mm != FIELD_UNSET)
+            to[i].delay_ps = sim_cable_delay_ps(link->length_mm);
     }
 }
 
@@ -147,7 +148,7 @@ static void take_flow(const struct cell *cell, const struct scenario_flow *from,
 {
     static const enum sim_operation operations[] = {
         [OP_WRITE] = SIM_WRITE, [OP_WRITE_IMM] = SIM_WRITE, [OP_READ] = SIM_READ, [OP_SEND] = SIM_SEND};
-    const struct physics_host *hosts = cell->lab.hosts.items;
+    const struct physics_nic *nic = &lab_sim_host_at(&cell->lab, ends[0])->nic;
     const struct scenario_phases *phases = &cell->scenario.phases;
     int64_t end_ns = phases->warmup_ns + phases->measure_ns;
     sim_flow_defaults(to);
@@ -160,8 +161,8 @@ static void take_flow(const struct cell *cell, const struct scenario_flow *from,
     to->message_bytes = from->message_bytes;
     to->queue_pairs = (int32_t)from->queue_pairs;
     to->depth = from->mode == MODE_LATENCY ? 1 : (int32_t)from->depth;
-    to->inline_bytes = hosts[ends[0]].nic.inline_bytes;
-    to->payload_bytes = hosts[ends[0]].nic.payload_bytes;
+    to->inline_bytes = nic->inline_bytes;
+    to->payload_bytes = nic->payload_bytes;
     to->priority = (int32_t)from->priority;
     to->ect = ecn_capable(ecn_traffic_class(&cell->scenario, from)) ? SIM_ECT_ALWAYS : SIM_ECT_NEVER;
     to->start_ps = from->start_ns * PS_PER_NS;
@@ -179,17 +180,6 @@ static int check_mode(const struct scenario_flow *flow, struct error *e)
         return error_set(e, "flow %s: the simulator measures latency of writes and sends, not of reads",
                          flow->name);
     return 0;
-}
-
-int sim_setup_host(const struct cell *cell, const struct sim_setup *setup, const json_t *roles,
-                   const char *role, const char *of, uint32_t *host, struct error *e)
-{
-    struct sim_node node = setup->node_of_role[json_integer_value(json_object_get(roles, role))];
-    *host = node.index;
-    if (node.kind == SIM_HOST)
-        return 0;
-    return error_set(e, "%s: role \"%s\" is a switch in lab %s: traffic goes between hosts", of, role,
-                     cell->lab.name);
 }
 
 static int take_flows(const struct cell *cell, const json_t *roles, struct sim_setup *setup, struct error *e)
@@ -247,7 +237,7 @@ static int take_settings(const struct cell *cell, const char *role, struct sim_n
 /* The common settings go to every node, a role's own to its node. */
 static int take_roles(const struct cell *cell, struct sim_setup *setup, struct error *e)
 {
-    char *const *roles = cell->scenario.roles.items;
+    const char *role;
     for (size_t i = 0; i < cell->lab.switches.count; i++) {
         struct sim_node node = setup->node_of_switch[i];
         if (node.kind == SIM_SWITCH)
@@ -257,11 +247,11 @@ static int take_roles(const struct cell *cell, struct sim_setup *setup, struct e
     }
     for (size_t i = 0; i < cell->lab.hosts.count; i++)
         sim_setup_settings(&cell->scenario.settings, &setup->hosts[i].settings);
-    for (size_t i = 0; i < cell->scenario.roles.count; i++) {
-        int host = lab_host_of(&cell->lab, roles[i]);
+    for (size_t i = 0; (role = scenario_role(&cell->scenario, i)); i++) {
+        int host = lab_host_of(&cell->lab, role);
         setup->node_of_role[i] = host >= 0 ? (struct sim_node){SIM_HOST, (uint32_t)host}
-                                           : setup->node_of_switch[lab_switch_of(&cell->lab, roles[i])];
-        if (take_settings(cell, roles[i], setup->node_of_role[i], setup, e) != 0)
+                                           : setup->node_of_switch[lab_switch_of(&cell->lab, role)];
+        if (take_settings(cell, role, setup->node_of_role[i], setup, e) != 0)
             return -1;
     }
     return 0;
@@ -269,13 +259,11 @@ static int take_roles(const struct cell *cell, struct sim_setup *setup, struct e
 
 const char *sim_setup_node_name(const struct cell *cell, const struct sim_setup *setup, struct sim_node node)
 {
-    const struct physics_host *hosts = cell->lab.hosts.items;
-    const struct physics_switch *switches = cell->lab.switches.items;
     if (node.kind == SIM_HOST)
-        return hosts[node.index].name;
+        return lab_node_name(&cell->lab, node.index);
     for (size_t i = 0; i < cell->lab.switches.count; i++)
         if (setup->node_of_switch[i].kind == node.kind && setup->node_of_switch[i].index == node.index)
-            return switches[i].name;
+            return lab_switch_at(&cell->lab, i)->name;
     return "?";
 }
 
@@ -303,13 +291,13 @@ static int allocate(const struct cell *cell, struct sim_setup *setup, struct err
 
 static void take_lab(const struct lab *lab, struct sim_setup *setup)
 {
-    const struct physics_host *hosts = lab->hosts.items;
+    const struct physics_host *host;
     setup->config.truncate_to_ns = lab->truncate_to_ns == 1;
     setup->config.udp_destination_port = (uint16_t)lab->udp_port;
     if (lab->framing)
         setup->config.framing = *lab->framing;
-    for (size_t i = 0; i < lab->hosts.count; i++)
-        take_host(&setup->hosts[i], &hosts[i]);
+    for (size_t i = 0; (host = lab_sim_host_at(lab, i)); i++)
+        take_host(&setup->hosts[i], host);
     sim_setup_take_switches(lab, setup);
     json_t *index = index_nodes(lab);
     take_links(lab, index, setup);
@@ -324,7 +312,7 @@ static void take_lab(const struct lab *lab, struct sim_setup *setup)
 
 int sim_setup_make(const struct cell *cell, uint64_t seed, struct sim_setup *setup, struct error *e)
 {
-    char *const *names = cell->scenario.roles.items;
+    const char *role;
     if (allocate(cell, setup, e) != 0) {
         sim_setup_free(setup);
         return -1;
@@ -333,8 +321,8 @@ int sim_setup_make(const struct cell *cell, uint64_t seed, struct sim_setup *set
     setup->config.seed = seed;
     take_lab(&cell->lab, setup);
     json_t *roles = json_object();
-    for (size_t i = 0; i < cell->scenario.roles.count; i++)
-        json_object_set_new(roles, names[i], json_integer((json_int_t)i));
+    for (size_t i = 0; (role = scenario_role(&cell->scenario, i)); i++)
+        json_object_set_new(roles, role, json_integer((json_int_t)i));
     int result = take_roles(cell, setup, e) != 0 || take_flows(cell, roles, setup, e) != 0 ||
                          take_storms(cell, roles, setup, e) != 0 ||
                          sim_setup_take_traffic(cell, roles, setup, e) != 0

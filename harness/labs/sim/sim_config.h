@@ -26,9 +26,7 @@ void sim_setup_free(struct sim_setup *setup);
 /* The name of a node in the lab. */
 const char *sim_setup_node_name(const struct cell *cell, const struct sim_setup *setup, struct sim_node node);
 
-/* Settings of a host, from a parsed document: what is unset stays. */
-void sim_setup_settings(const struct settings *from, struct sim_settings *to);
-/* As a document (docs/result.md). A new reference. */
+/* Settings of a host as a document (docs/result.md). A new reference. */
 json_t *sim_setup_settings_json(const struct sim_settings *settings);
 
 #endif

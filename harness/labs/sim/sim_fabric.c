@@ -20,16 +20,16 @@ static void take_bridge(struct sim_bridge_config *to, const struct physics_switc
 
 void sim_setup_take_switches(const struct lab *lab, struct sim_setup *setup)
 {
-    const struct physics_switch *switches = lab->switches.items;
-    for (size_t i = 0; i < lab->switches.count; i++) {
-        if (switches[i].software) {
+    const struct physics_switch *from;
+    for (size_t i = 0; (from = lab_switch_at(lab, i)); i++) {
+        if (from->software) {
             uint32_t index = (uint32_t)setup->config.bridge_count++;
             setup->node_of_switch[i] = (struct sim_node){SIM_BRIDGE, index};
-            take_bridge(&setup->bridges[index], &switches[i]);
+            take_bridge(&setup->bridges[index], from);
         } else {
             uint32_t index = (uint32_t)setup->config.switch_count++;
             setup->node_of_switch[i] = (struct sim_node){SIM_SWITCH, index};
-            take_switch(&setup->switches[index], &switches[i]);
+            take_switch(&setup->switches[index], from);
         }
     }
 }

@@ -4,7 +4,7 @@
 
 #include "harness/labs/sim/sim_config.h"
 
-/* sim_config.c: the host that plays a role; `roles` maps names to indices, `of` begins the sentence. */
+/* roles.c: the host that plays a role; `roles` maps names to indices, `of` begins the sentence. */
 int sim_setup_host(const struct cell *cell, const struct sim_setup *setup, const json_t *roles,
                    const char *role, const char *of, uint32_t *host, struct error *e);
 
