@@ -1,7 +1,8 @@
 # shellcheck shell=bash
 # Helpers for end-to-end tests: source this first. A test prints TAP, works in $SCRATCH, and leaves nothing behind.
 #   ok "what holds"                    a passed check          nok "what should hold" ["why"]   a failed one
-#   skip "what" "why"                  a check that cannot be made here
+#   skip "what" REASON [WORD...]       a check that cannot be made here; REASON is one of skip_reason's, and must hold
+#   skip_unless "what" COMMAND...      ends the test with a skip when one of these programs is not installed
 #   check "what" COMMAND ARG...        passes when the command succeeds; its output is shown when it does not
 #   check_exit CODE "what" COMMAND...  passes on that exit code; output is kept in $SCRATCH/out and $SCRATCH/err
 #   check_says "what" PATTERN FILE     passes when the extended regular expression is found in FILE
@@ -46,9 +47,50 @@ nok() {
     [ -z "${2:-}" ] || printf '%s\n' "$2" | tail -n 25 | sed 's/^/#   /'
 }
 
+# The only reasons for which a check may be left out: prints the sentence, and fails when the reason does not hold here.
+skip_reason() { # REASON [WORD...]
+    local reason=$1
+    shift
+    case $reason in
+    no-root) echo "it needs root" && [ "$(id -u)" != 0 ] ;;
+    root) echo "root may read everything" && [ "$(id -u)" = 0 ] ;;
+    no-user) echo "there is no user $1" && ! id "$1" ;;
+    no-namespaces) echo "namespaces cannot be made here" && ! unshare --mount --net --pid --fork true ;;
+    no-overlayfs) echo "the kernel has no overlayfs" && ! grep -qw overlay /proc/filesystems ;;
+    no-command) echo "$1 is not installed (deps/install-packages check lint soft-lab rocky-lab)" && ! PATH=$PATH:/usr/sbin:/sbin command -v "$1" ;;
+    no-compiler) echo "there is no C compiler" && ! command -v "${CC:-cc}" ;;
+    no-file) echo "$1 is missing${2:+ ($2)}" && [ ! -e "$1" ] ;;
+    no-soft-lab) why=$("$ROOT/guest-setup/soft-lab" --check) && echo "no soft lab can be made here: $why" && [ -n "$why" ] ;;
+    no-rdma-device) echo "there is no RDMA device here" && [ -z "$(ls /sys/class/infiniband 2>/dev/null)" ] ;;
+    no-gpu) echo "there is no NVIDIA GPU here" && [ ! -e /dev/nvidia0 ] ;;
+    # what a GPU's driver offers is the driver's choice; the test shows what it said
+    gpu) echo "there is an NVIDIA GPU here${1:+: $1}" && [ -e /dev/nvidia0 ] ;;
+    kernel-has-red) echo "this kernel has sch_red" && unshare --net tc qdisc add dev lo root red limit 400000 min 30000 max 90000 avpkt 1000 burst 55 bandwidth 10mbit ;;
+    guest-kernel-lacks) echo "the guest's kernel has no $1" && ! softlab_ssh sw "modprobe -nq $1" </dev/null ;;
+    sanitized) echo "nothing can be preloaded into sanitized programs" && [[ $(ldd "$1") == *asan* ]] ;;
+    # the witness beside the program (collectors/pace.bash) lost the processor too
+    busy) echo "this machine was too busy: $2" && [ "$1" -gt 0 ] ;;
+    *) echo "\"$reason\" is not one of the reasons in tests/e2e/lib.sh" && false ;;
+    esac 2>/dev/null
+}
+
 skip() {
-    TAP_COUNT=$((TAP_COUNT + 1))
-    echo "ok $TAP_COUNT - $1 # SKIP $2"
+    local what=$1 why
+    shift
+    if why=$(skip_reason "$@" | head -n 1; exit "${PIPESTATUS[0]}"); then
+        TAP_COUNT=$((TAP_COUNT + 1))
+        echo "ok $TAP_COUNT - $what # SKIP $why"
+    else
+        nok "$what" "skipped for a reason that does not hold here: $* (${why:-no sentence})"
+    fi
+}
+
+skip_unless() {
+    local what=$1 tool
+    shift
+    for tool in "$@"; do
+        [ -n "$(PATH=$PATH:/usr/sbin:/sbin command -v "$tool")" ] || { skip "$what" no-command "$tool" && finish; }
+    done
 }
 
 check() {

@@ -17,6 +17,7 @@ pace_begin() {
     PACE_CLEAN=
     PACE_OWN=0 # tries with overruns that nothing but nic-sampler explains
     PACE_STORY=
+    PACE_MISSED=0 # deadlines that the witness explains
 }
 
 pace_try() {
@@ -27,6 +28,7 @@ pace_try() {
         return 1
     fi
     PACE_STORY="${PACE_STORY:+$PACE_STORY; }$overruns of $((samples + overruns)) left out where the witness explains $missed, the processor away for up to $((away / 1000)) us"
+    PACE_MISSED=$((PACE_MISSED + missed))
     if [ "$overruns" = 0 ]; then
         PACE_CLEAN=1
         return 0
@@ -41,7 +43,7 @@ pace_verdict() {
     elif [ "$PACE_OWN" -ge 2 ]; then
         nok "$1" "$PACE_STORY"
     else
-        skip "$1" "this machine was too busy: $PACE_STORY"
+        skip "$1" busy "$PACE_MISSED" "$PACE_STORY"
     fi
 }
 

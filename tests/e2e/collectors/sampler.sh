@@ -8,7 +8,7 @@
 . "$(dirname "$0")/pace.bash"
 if [ -z "${SAMPLER_NAMESPACE:-}" ]; then
     if ! unshare --net true 2> /dev/null; then
-        skip "nic-sampler on a veth pair" "network namespaces cannot be made here (root needed)"
+        skip "nic-sampler on a veth pair" no-namespaces
         finish
     fi
     rm -rf "$SCRATCH"
@@ -128,7 +128,7 @@ slow_is_found() { # a source that takes three intervals has to fail; here the ve
     verdict=$(pace_verdict "slow")
     case $verdict in
     "not ok "*) ok "a source that is too slow for 1 kHz fails that check" ;;
-    *SKIP*) skip "a source that is too slow for 1 kHz fails that check" "${verdict#*SKIP }" ;;
+    *SKIP*) skip "a source that is too slow for 1 kHz fails that check" busy "$PACE_MISSED" "$PACE_STORY" ;;
     *) nok "a source that is too slow for 1 kHz fails that check" "$verdict" ;;
     esac
     check "and what it left out is accounted for" pace_accounted "$SCRATCH/pace" "$SCRATCH/away"
@@ -144,10 +144,10 @@ if pace_witness; then
     if [[ $(ldd "$SAMPLER") != *asan* ]] && ${CC:-cc} -std=c11 -O2 -D_GNU_SOURCE -shared -fPIC -o "$SCRATCH/slow.so" "$ROOT/tests/e2e/collectors/slow_read.c"; then
         slow_is_found
     else
-        skip "a source that is too slow for 1 kHz fails that check" "nothing can be preloaded into a program with sanitizers"
+        skip "a source that is too slow for 1 kHz fails that check" sanitized "$SAMPLER"
     fi
 else
-    skip "1 kHz without overruns" "no compiler for its witness"
+    skip "1 kHz without overruns" no-compiler
 fi
 "$SAMPLER" --netdev v0 --every 1ms > "$SCRATCH/stopped" 2> /dev/null &
 pid=$!
@@ -310,7 +310,8 @@ if id nobody > /dev/null 2>&1 && command -v setpriv > /dev/null; then
     check_exit 0 "--realtime without the right to it goes on" unprivileged --netdev v0 --count 2 --realtime
     check_says "with a word" 'realtime: no right' "$SCRATCH/err"
 else
-    skip "without privilege" "no user nobody, or no setpriv"
+    # shellcheck disable=SC2046 # a reason is words
+    skip "without privilege" $(command -v setpriv > /dev/null && echo no-user nobody || echo no-command setpriv)
 fi
 
 # ---- the pipe that nobody reads

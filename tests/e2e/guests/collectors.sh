@@ -30,7 +30,7 @@ done
 # ---- with mlx5's names
 KERNEL=$(guest uname -r)
 if [ ! -d "/usr/src/linux-headers-$KERNEL" ]; then
-    skip "sources with mlx5's names" "no headers of the guest's kernel $KERNEL here (linux-headers-amd64)"
+    skip "sources with mlx5's names" no-file "/usr/src/linux-headers-$KERNEL" linux-headers-amd64
     finish
 fi
 if ! make -s -C "$ROOT/tests/kmod" OUT="$SCRATCH/kmod" KDIR="/usr/src/linux-headers-$KERNEL" > "$SCRATCH/kmod.log" 2>&1; then
@@ -190,7 +190,7 @@ if pace_witness && softlab_put a "$SCRATCH/witness"; then
     pace_verdict "100 Hz of all sources in an emulated guest, without overruns"
     check "every deadline is accounted for, and none drifts" pace_accounted "$SCRATCH/pace" "$SCRATCH/away"
 else
-    skip "100 Hz of all sources in an emulated guest, without overruns" "no compiler for its witness"
+    skip "100 Hz of all sources in an emulated guest, without overruns" no-compiler
 fi
 
 # Its CPU time beside that of the processes that people run, its start included in both. What else the machine does makes either look

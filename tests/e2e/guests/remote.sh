@@ -8,12 +8,7 @@
 softlab_require "$0" "$@"
 # shellcheck source=tests/e2e/guests/home.bash
 . "$(dirname "$0")/home.bash"
-for tool in sshd virt-ssh-helper; do
-    [ -n "$(PATH=$PATH:/usr/sbin command -v $tool)" ] || {
-        skip "libvirt on another machine" "$tool is not installed"
-        finish
-    }
-done
+skip_unless "libvirt on another machine" sshd virt-ssh-helper
 
 softlab_home
 LAB=$SCRATCH/far.json

@@ -8,9 +8,7 @@ source "$(dirname "$0")/../lib.sh"
 source "$(dirname "$0")/softlab.bash"
 what="the Rocky profile in a real guest"
 faults=${HARNESS_ROCKY_GUEST:-}
-for tool in dnf rpmbuild rpmsign createrepo_c gpg git jq gcc mmdebstrap spatch; do
-    command -v "$tool" >/dev/null || { skip "$what" "$tool is missing (deps/install-packages check soft-lab)" && finish; }
-done
+skip_unless "$what" dnf rpmbuild rpmsign createrepo_c gpg git jq gcc mmdebstrap spatch
 
 # A tree of its own: the Debian image with dnf and rpm in it, a step that makes it look like Rocky, then the profile's own steps.
 make_tree() {
@@ -69,7 +67,7 @@ END
 # Outside of the soft lab, where there is a network: image, packages.
 if [[ -z ${SOFT_LAB:-} ]]; then
     why=$("$ROOT/guest-setup/soft-lab" --check)
-    [[ -z $why ]] || { skip "$what" "no soft lab can be made here: $why" && finish; }
+    [[ -z $why ]] || { skip "$what" no-soft-lab && finish; }
     rm -rf "$SCRATCH"
     TREE=$(mktemp -d "${TMPDIR:-/tmp}/harness-rocky.XXXXXX")
     at_exit rm -rf "$TREE" # not when the script goes on in the soft lab: there it is removed at its end

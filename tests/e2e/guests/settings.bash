@@ -37,7 +37,7 @@ settings_guests_up() { # HOST...
 # Ends the test, with what cannot be tested, where the modules cannot be built for the guests' kernel; else builds them.
 modules_or_skip() { # WHAT
     if [ ! -d "$HEADERS" ]; then
-        skip "$1" "no headers of the guest's kernel $KERNEL here (linux-headers-amd64) to build the test modules"
+        skip "$1" no-file "$HEADERS" "linux-headers-amd64, to build the test modules"
         finish
     fi
     if make -C "$ROOT/tests/kmod" OUT="$MODULES" KDIR="$HEADERS" >"$SCRATCH/make" 2>&1; then

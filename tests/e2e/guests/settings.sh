@@ -167,7 +167,7 @@ comes_back() {
     shift 2
     said=$(softlab_ssh sw "bash /tmp/default.sh $*" 2>&1 | paste -sd' ')
     case $said in
-    "no "*) skip "$what comes back as it was" "the guest's kernel has ${said}" ;;
+    "no "*) skip "$what comes back as it was" guest-kernel-lacks "sch_${said#no }" ;;
     *) check "$what comes back as it was: $said" grep -qxE "$expected" <<<"$said" ;;
     esac
 }

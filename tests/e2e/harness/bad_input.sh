@@ -138,7 +138,7 @@ expect 2 'no lab "nowhere"' "a lab that is not there" run "$GOOD" --lab nowhere
 printf '{ "schema": 1, "name": "x", "driver": ' >lab.json
 expect 2 'lab.json:1:[0-9]+: ' "a lab that ends early" run "$GOOD" --lab lab.json
 chmod 0 lab.json
-if [ -r lab.json ]; then skip "a lab that may not be read" "this user may read everything"; else expect 2 'lab.json.*Permission denied' "a lab that may not be read" run "$GOOD" --lab lab.json; fi
+if [ -r lab.json ]; then skip "a lab that may not be read" root; else expect 2 'lab.json.*Permission denied' "a lab that may not be read" run "$GOOD" --lab lab.json; fi
 rm -f lab.json
 lab "a lab without a driver" 'driver is missing' 'del(.driver)'
 lab "a driver that does not exist" 'driver: "qemu" is unknown: expected "sim", "libvirt" or "ssh"' '.driver="qemu"'
@@ -193,6 +193,6 @@ if [ "$(id -u)" = 0 ] && mkdir small && mount -t tmpfs -o size=64k none small 2>
     expect 3 'No space left on device' "a disk that is full" run "$GOOD" --out small --duration 100ms --no-report
     check "... and nothing half-written is taken for a result" test -z "$(find small -name '*.json' -size 0)"
 else
-    skip "a disk that is full" "needs root, to mount a small file system"
+    skip "a disk that is full" no-root
 fi
 finish

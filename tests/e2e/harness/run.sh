@@ -126,7 +126,7 @@ if command -v script >/dev/null; then
     script -qec "$H run write-latency --duration 200ms --no-report --out $OUT" /dev/null >"$SCRATCH/tty" 2>&1 </dev/null
     check_says "a terminal sees the phase, the time left and rates" 'measure +[0-9]+%, [0-9.]+ s left +[0-9.]+ Gb/s' "$SCRATCH/tty"
 else
-    skip "progress on a terminal" "script(1) is not installed"
+    skip "progress on a terminal" no-command script
 fi
 
 # ---- other commands

@@ -6,13 +6,8 @@
 . "$(dirname "$0")/../lib.sh"
 export PATH=$PATH:/usr/sbin:/sbin
 if [ -z "${HARNESS_SSH_INSIDE:-}" ]; then
-    why=
-    [ "$(id -u)" = 0 ] && unshare --mount --net --pid --fork true 2> /dev/null || why="it needs root and namespaces"
-    command -v sshd > /dev/null || why="sshd is not installed"
-    [ -z "$why" ] || {
-        skip "an ssh lab" "$why"
-        finish
-    }
+    skip_unless "an ssh lab" sshd
+    unshare --mount --net --pid --fork true 2> /dev/null || { skip "an ssh lab" no-namespaces && finish; }
     rm -rf "$SCRATCH"
     HARNESS_SSH_INSIDE=1 exec unshare --mount --net --pid --fork --kill-child --mount-proc "$0"
 fi

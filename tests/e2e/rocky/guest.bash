@@ -5,10 +5,10 @@
 # Sourced by tests, after stand-ins.bash.
 GUEST=$SCRATCH/guest
 
-guest_possible() {
-    [[ $(id -u) == 0 ]] || { echo "not root" && return 1; }
-    unshare --mount --net --pid --fork true 2>/dev/null || { echo "no namespaces here" && return 1; }
-    grep -qw overlay /proc/filesystems || { echo "the kernel has no overlayfs" && return 1; }
+guest_possible() { # else prints the reason, one of lib.sh
+    [[ $(id -u) == 0 ]] || { echo no-root && return 1; }
+    unshare --mount --net --pid --fork true 2>/dev/null || { echo no-namespaces && return 1; }
+    grep -qw overlay /proc/filesystems || { echo no-overlayfs && return 1; }
 }
 
 # Start one; it ends with the test.

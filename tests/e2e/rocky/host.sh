@@ -3,7 +3,7 @@
 # (EPYC 7551P, four NUMA nodes, NICs 41:00 and 61:00, GPUs 06:00 and 21:00 with two functions each).
 # shellcheck source=tests/e2e/lib.sh
 source "$(dirname "$0")/../lib.sh"
-command -v jq >/dev/null || { skip "the machine under the guests" "jq is missing" && finish; }
+skip_unless "the machine under the guests" jq
 
 PREPARE=$ROOT/guest-setup/host/prepare
 LAB=$ROOT/labs/geforce-pair.json

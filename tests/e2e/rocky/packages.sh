@@ -2,9 +2,7 @@
 # The cache of packages that Rocky guests are served from: real dnf, rpm, gpg and git against stand-in repositories.
 # shellcheck source=tests/e2e/lib.sh
 source "$(dirname "$0")/../lib.sh"
-for tool in dnf rpmbuild rpmsign rpmkeys createrepo_c gpg git jq curl python3; do
-    command -v "$tool" >/dev/null || { skip "cache of packages" "$tool is missing (deps/install-packages rocky-lab)" && finish; }
-done
+skip_unless "cache of packages" dnf rpmbuild rpmsign rpmkeys createrepo_c gpg git jq curl python3
 # shellcheck source=tests/e2e/rocky/stand-ins.bash
 source "$ROOT/tests/e2e/rocky/stand-ins.bash"
 
@@ -153,7 +151,7 @@ sources() {
     check_exit 3 "a tag that is another commit" plain_packages --bundle "$SCRATCH/edited.json" --mirror "file://$MIRROR"
     check_says "by both" '570.133.20 does not point to commit 1111' "$SCRATCH/err"
     if ! command -v spatch >/dev/null; then
-        skip "patched sources" "spatch is missing (package coccinelle)"
+        skip "patched sources" no-command spatch
         return
     fi
     jq '.name = "patched" | .patches = ["bar1-p2p", "peermem-persistent"]' "$BUNDLE" >"$SCRATCH/edited.json"

@@ -87,7 +87,7 @@ real_trees() {
     local version kernel source
     for version in 535.288.01 550.163.01 570.133.20; do
         if [[ ! -d $TREES/$version ]]; then
-            skip "patches on $version" "no tree in $TREES/$version"
+            skip "patches on $version" no-file "$TREES/$version"
             continue
         fi
         check_exit 0 "$version: every expected hunk" "$APPLY" --no-compile --plain "$SCRATCH/plain" "$TREES/$version"
@@ -95,16 +95,16 @@ real_trees() {
     done
     for version in 580.142 595.45.04; do
         if [[ ! -d $TREES/$version ]]; then
-            skip "patches on $version" "no tree in $TREES/$version"
+            skip "patches on $version" no-file "$TREES/$version"
             continue
         fi
         check_exit 4 "$version: peermem-persistent is not needed" "$APPLY" --patch peermem-persistent "$TREES/$version"
         check_exit 3 "$version: bar1-p2p is refused" "$APPLY" --patch bar1-p2p "$TREES/$version"
     done
     if [[ ! -d $TREES/570.133.20 ]]; then
-        skip "570.133.20 compiles" "no tree in $TREES/570.133.20"
+        skip "570.133.20 compiles" no-file "$TREES/570.133.20"
     elif ! kernel=$(find_kernel); then
-        skip "570.133.20 compiles" "no kernel headers that it builds with (apt-get install linux-headers-6.1.0-47-amd64)"
+        skip "570.133.20 compiles" no-file /usr/src/linux-headers-6.1.0-47-amd64/Makefile "kernel headers that it builds with"
     else
         source=$kernel
         [[ $kernel != /usr/src/linux-headers-*-amd64 ]] || source=${kernel%-amd64}-common
@@ -118,6 +118,6 @@ if command -v spatch >/dev/null; then
     rules
     real_trees
 else
-    skip "patches" "spatch is missing (package coccinelle)"
+    skip "patches" no-command spatch
 fi
 finish

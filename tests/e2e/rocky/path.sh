@@ -3,7 +3,7 @@
 # stand-ins here that answer as real hosts would; nothing of this ran on a GPU.
 # shellcheck source=tests/e2e/lib.sh
 source "$(dirname "$0")/../lib.sh"
-command -v jq >/dev/null || { skip "proof of the GPUDirect path" "jq is missing" && finish; }
+skip_unless "proof of the GPUDirect path" jq
 
 PROVE=$ROOT/guest-setup/host/prove-path
 LAB=$ROOT/labs/geforce-pair.json

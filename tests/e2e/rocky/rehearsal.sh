@@ -3,9 +3,7 @@
 # namespaces over this machine's files (tests/e2e/rocky/guest.bash), not on Rocky, and with no NVIDIA or Mellanox software.
 # shellcheck source=tests/e2e/lib.sh
 source "$(dirname "$0")/../lib.sh"
-for tool in dnf rpmbuild rpmsign rpmkeys createrepo_c gpg git jq gcc modinfo depmod patch unshare nsenter spatch; do
-    command -v "$tool" >/dev/null || { skip "rehearsal of the Rocky profile" "$tool is missing (deps/install-packages rocky-lab)" && finish; }
-done
+skip_unless "rehearsal of the Rocky profile" dnf rpmbuild rpmsign rpmkeys createrepo_c gpg git jq gcc modinfo depmod patch unshare nsenter spatch
 # shellcheck source=tests/e2e/rocky/stand-ins.bash
 source "$ROOT/tests/e2e/rocky/stand-ins.bash"
 # shellcheck source=tests/e2e/rocky/guest.bash

@@ -96,7 +96,7 @@ check "and ends with 0 when it is closed" test $? = 0
 
 # ---- GPU routes where there is no GPU ----
 if [ -e /dev/nvidiactl ]; then
-    skip "routes: no GPU ends with 4" "there is one here: traffic/gpu.sh tests it"
+    skip "routes: no GPU ends with 4" gpu "traffic/gpu.sh tests it"
 else
     check_exit 4 "routes: no GPU ends with 4" "$traffic" routes --output json
     check_says "and says why" 'no NVIDIA GPU here: /dev/nvidiactl is missing' "$SCRATCH/out"

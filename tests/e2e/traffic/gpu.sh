@@ -7,7 +7,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 traffic=$BUILD/roce-traffic
 
 if ! [ -e /dev/nvidia0 ]; then
-    skip "routes to GPU memory: rm-dmabuf, cuda-dmabuf, cuda-peermem, rm-peermem, cuda-nv503c" "there is no NVIDIA GPU here (/dev/nvidia0 is missing)"
+    skip "routes to GPU memory: rm-dmabuf, cuda-dmabuf, cuda-peermem, rm-peermem, cuda-nv503c" no-gpu
     finish
 fi
 
@@ -22,14 +22,14 @@ for name in rm-dmabuf cuda-dmabuf cuda-peermem rm-peermem cuda-nv503c; do
         # memory that was had must hold a pattern, whatever the driver says of the rest
         check "$name: memory is taken, a pattern written and checked, a flipped byte found" test "$(route $name pattern)" = true
     elif [ -n "$(route $name error)" ]; then
-        skip "$name: memory on this GPU" "$(route $name error)"
+        skip "$name: memory on this GPU" gpu "$(route $name error)"
     else
         nok "$name: says why it does not work" "$(cat "$SCRATCH/out")"
     fi
     case $(route $name registered) in
     true) ok "$name: registered with the NIC" ;;
-    false) skip "$name: registered with the NIC" "$(route $name error)" ;;
-    *) skip "$name: registered with the NIC" "no RDMA device here" ;;
+    false) skip "$name: registered with the NIC" gpu "$(route $name error)" ;;
+    *) skip "$name: registered with the NIC" no-rdma-device ;;
     esac
 done
 # libcuda is there: then at least plain CUDA memory must work, or our use of it is wrong

@@ -147,10 +147,10 @@ if command -v curl > /dev/null; then
         check_exit 0 "is removed, and the image fetched afresh" "$TREE/build/virt-provision" image fetch cut
         unset HARNESS_MIRROR
     else
-        skip "an image that is cut off on its way" "python3 is missing"
+        skip "an image that is cut off on its way" no-command python3
     fi
 else
-    skip "fetching images" "curl is not installed"
+    skip "fetching images" no-command curl
 fi
 says 2 "fetching what is built" 'the image of profile debian-12-softroce is built' image fetch debian-12-softroce
 check_exit 0 "images are listed" "$TREE/build/virt-provision" image list

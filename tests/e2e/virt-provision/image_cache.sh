@@ -21,7 +21,7 @@ used_at() { touch -d "2026-01-01 00:00:0$2" "$1/complete"; }
 there() { printf '%s' "$([ -d "$1" ] && echo there)"; }
 
 if ! one=$(image 1); then
-    skip "the cache of images" "$(cat "$SCRATCH/err")"
+    nok "the image is made by its recipe" "$(cat "$SCRATCH/err")"
     finish
 fi
 check "the image is made by its recipe" test -s "$one/base.qcow2"

@@ -15,7 +15,7 @@ steps() {
         if command -v shellcheck >/dev/null; then
             check "$name passes shellcheck" bash -c "cd '$ROOT' && shellcheck -x '$step'"
         else
-            skip "$name passes shellcheck" "shellcheck is missing"
+            skip "$name passes shellcheck" no-command shellcheck
         fi
     done
 }
@@ -57,10 +57,7 @@ rdma_lab() {
 }
 
 steps
-if [[ -x $BUILD/virt-provision ]] && command -v jq >/dev/null; then
-    published_lab
-    rdma_lab
-else
-    skip "rebuild --dry-run" "virt-provision is not built, or jq is missing"
-fi
+skip_unless "rebuild --dry-run" jq
+published_lab
+rdma_lab
 finish
