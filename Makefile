@@ -143,7 +143,7 @@ $(B)/fuzz/libfuzzer: $(call objects_of,$(FUZZERS) tests/fuzz/libfuzzer.c) $(O)/t
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
 	$(Q)$(link_all) -fsanitize=fuzzer $(ALL_LIBS)
-$(B)/bench/%: $(O)/bench/%.o $(ALL_ARCHIVES)
+$(B)/bench/%: $(O)/bench/%.o $(O)/bench/reference.o $(ALL_ARCHIVES)
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
 	$(Q)$(link_all) $(ALL_LIBS)
