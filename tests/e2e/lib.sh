@@ -11,7 +11,7 @@
 set -uo pipefail
 
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-BUILD=${BUILD:-$ROOT/build}
+BUILD=$(cd "$ROOT" && realpath "${BUILD:-build}") # sanitized programs: BUILD=build/sanitize
 SCRATCH=$(mktemp -d "${TMPDIR:-/tmp}/harness-test.XXXXXX")
 TAP_COUNT=0
 TAP_FAILED=0
