@@ -65,35 +65,35 @@ says 3 "an address that is none" 'hosts.a.nic.pci: "41:00" is not a PCI address:
 
 
 if unshare --mount true 2> /dev/null; then
-# the published machine's devices, as its sysfs would show them
-SYSFS=$SCRATCH/sys
-pci_function() { # ADDRESS CLASS GROUP DRIVER
-    local at=$SYSFS/bus/pci/devices/$1
-    mkdir -p "$at" "$SYSFS/kernel/iommu_groups/$3/devices/$1" "$SYSFS/bus/pci/drivers/$4"
-    echo "$2" > "$at/class"
-    ln -sfn "../../../../kernel/iommu_groups/$3" "$at/iommu_group"
-    ln -sfn "../../../../bus/pci/drivers/$4" "$at/driver"
-}
-pci_function 0000:41:00.0 0x020000 30 mlx5_core
-pci_function 0000:06:00.0 0x030000 13 nouveau
-pci_function 0000:06:00.1 0x040300 13 snd_hda_intel
-mkdir -p "$SYSFS/bus/pci/devices/0000:41:00.0/net/enp65s0f0np0"
-echo down > "$SYSFS/bus/pci/devices/0000:41:00.0/net/enp65s0f0np0/operstate"
-jq . "$ROOT/labs/geforce-pair.json" > "$LAB"
-cp -r "$ROOT"/guest-setup/{profiles,bundles,rocky} "$TREE/guest-setup/"
-# shellcheck disable=SC2016 # the inner shell expands it
-PROGRAM=(unshare --mount sh -c 'mount --bind "$0" /sys && exec "$@"' "$SYSFS" "${PROGRAM[@]}")
-check_exit 0 "devices that are free" "${PROGRAM[@]}" --lab "$LAB" devices check a
-check_says "... are counted: the port and both functions of the GPU" 'a: 3 functions can be passed through' "$SCRATCH/err"
-echo up > "$SYSFS/bus/pci/devices/0000:41:00.0/net/enp65s0f0np0/operstate"
-says 3 "a port that the machine uses" '0000:41:00.0 is in use by the machine itself, its interface enp65s0f0np0 is up: take the interface down' devices check a
-echo down > "$SYSFS/bus/pci/devices/0000:41:00.0/net/enp65s0f0np0/operstate"
-pci_function 0000:06:00.2 0x0c0330 13 xhci_hcd
-says 3 "a GPU with fewer functions in the lab than it has" 'hosts.a.gpu.functions: 2, but the machine shows 3 at 0000:06:00.0' devices check a
-pci_function 0000:05:00.0 0x010802 30 nvme
-rm -r "$SYSFS/bus/pci/devices/0000:06:00.2" "$SYSFS/kernel/iommu_groups/13/devices/0000:06:00.2"
-says 3 "a port in a group with something that the machine uses" '0000:41:00.0 shares IOMMU group 30 with 0000:05:00.0, which the machine uses \(driver nvme\)' devices check a
-PROGRAM=("$TREE/build/virt-provision")
+    # the published machine's devices, as its sysfs would show them
+    SYSFS=$SCRATCH/sys
+    pci_function() { # ADDRESS CLASS GROUP DRIVER
+        local at=$SYSFS/bus/pci/devices/$1
+        mkdir -p "$at" "$SYSFS/kernel/iommu_groups/$3/devices/$1" "$SYSFS/bus/pci/drivers/$4"
+        echo "$2" > "$at/class"
+        ln -sfn "../../../../kernel/iommu_groups/$3" "$at/iommu_group"
+        ln -sfn "../../../../bus/pci/drivers/$4" "$at/driver"
+    }
+    pci_function 0000:41:00.0 0x020000 30 mlx5_core
+    pci_function 0000:06:00.0 0x030000 13 nouveau
+    pci_function 0000:06:00.1 0x040300 13 snd_hda_intel
+    mkdir -p "$SYSFS/bus/pci/devices/0000:41:00.0/net/enp65s0f0np0"
+    echo down > "$SYSFS/bus/pci/devices/0000:41:00.0/net/enp65s0f0np0/operstate"
+    jq . "$ROOT/labs/geforce-pair.json" > "$LAB"
+    cp -r "$ROOT"/guest-setup/{profiles,bundles,rocky} "$TREE/guest-setup/"
+    # shellcheck disable=SC2016 # the inner shell expands it
+    PROGRAM=(unshare --mount sh -c 'mount --bind "$0" /sys && exec "$@"' "$SYSFS" "${PROGRAM[@]}")
+    check_exit 0 "devices that are free" "${PROGRAM[@]}" --lab "$LAB" devices check a
+    check_says "... are counted: the port and both functions of the GPU" 'a: 3 functions can be passed through' "$SCRATCH/err"
+    echo up > "$SYSFS/bus/pci/devices/0000:41:00.0/net/enp65s0f0np0/operstate"
+    says 3 "a port that the machine uses" '0000:41:00.0 is in use by the machine itself, its interface enp65s0f0np0 is up: take the interface down' devices check a
+    echo down > "$SYSFS/bus/pci/devices/0000:41:00.0/net/enp65s0f0np0/operstate"
+    pci_function 0000:06:00.2 0x0c0330 13 xhci_hcd
+    says 3 "a GPU with fewer functions in the lab than it has" 'hosts.a.gpu.functions: 2, but the machine shows 3 at 0000:06:00.0' devices check a
+    pci_function 0000:05:00.0 0x010802 30 nvme
+    rm -r "$SYSFS/bus/pci/devices/0000:06:00.2" "$SYSFS/kernel/iommu_groups/13/devices/0000:06:00.2"
+    says 3 "a port in a group with something that the machine uses" '0000:41:00.0 shares IOMMU group 30 with 0000:05:00.0, which the machine uses \(driver nvme\)' devices check a
+    PROGRAM=("$TREE/build/virt-provision")
 else
     skip "devices as another machine shows them" no-namespaces
 fi
