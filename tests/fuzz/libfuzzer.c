@@ -10,6 +10,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 /* libFuzzer's functions take no argument of ours */
 static fuzz_function *chosen;
 
+/* NOLINTNEXTLINE(readability-non-const-parameter): libFuzzer says what it takes */
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
     const char *slash = strrchr(**argv, '/'), *name = slash ? slash + 1 : **argv;
