@@ -1,8 +1,8 @@
 #!/bin/bash
-# What a sample costs: nic-sampler beside the processes that people run instead (ethtool -S, rdma statistic, dcb pfc, tc -s qdisc).
-# On this machine's kernel a veth with many queues has some 400 counters; in a guest every source is there (tests/kmod).
-#   bench_sampler.sh [--namespace | --guest]    a part alone; those are how it calls itself
-# Exit code 1 when a figure is worse than it has to be.
+# Cost of a sample: nic-sampler compared with the usual commands (ethtool -S, rdma statistic, dcb pfc, tc -s qdisc).
+# On this machine's kernel a veth with many queues has about 400 counters; a guest has every source (tests/kmod).
+#   bench_sampler.sh [--namespace | --guest]    run one part; the script calls itself with these options
+# Exit code 1 if a figure misses its limit.
 set -uo pipefail
 ROOT=$(cd "$(dirname "$0")/.." && pwd)
 SAMPLER=$ROOT/build/nic-sampler
@@ -10,21 +10,21 @@ QUEUES=48
 status=0
 
 hold() { # what, figure, comparison, limit
-    if awk -v a="$2" -v b="$4" "BEGIN {exit !(a $3 b)}"; then echo "   $1: $2 (has to be $3 $4)"; else echo "   $1: $2 - NOT $3 $4" && status=1; fi
+    if awk -v a="$2" -v b="$4" "BEGIN {exit !(a $3 b)}"; then echo "   $1: $2 (required: $3 $4)"; else echo "   $1: $2 - MISSED, required: $3 $4" && status=1; fi
 }
-# pace.bash says it in these words
-ok() { echo "   $1: held"; }
-nok() { echo "   $1: NOT held, $2" && status=1; }
+# pace.bash calls these functions
+ok() { echo "   $1: met"; }
+nok() { echo "   $1: MISSED, $2" && status=1; }
 skip() { echo "   $1: not judged, $2"; }
 # shellcheck source=tests/e2e/collectors/pace.bash
 . "$ROOT/tests/e2e/collectors/pace.bash"
 
 end_of() { tail -n 1 "$1"; }
 cost_us() { end_of "$1" | jq '.cpu_ns / .samples / 1000 * 10 | round / 10'; }
-# microseconds of CPU that the children of a shell took, by the last line of `times`, over N rounds
+# CPU time per round in microseconds of a shell's children, from the last line of `times` and N rounds
 children_us() { tail -n 1 "$1" | awk -v n="$2" '{for (i = 1; i <= 2; i++) {split($i, t, /[ms]/); sum += t[1] * 60 + t[2]} printf "%d", sum / n * 1e6}'; }
 
-# Instructions in user space of one sample: the difference of two counted runs, so that start and end fall out.
+# User-space instructions of one sample: the difference of two counted runs, which excludes start and end.
 instructions() {
     local count
     for count in 1 201; do
@@ -42,7 +42,7 @@ namespace() {
     pace_witness || return 1
     pace_begin 1000000
     for _ in 1 2 3 4 5; do
-        "$SCRATCH/witness" 1000000 "$SCRATCH/away" "$SAMPLER" --netdev v0 --every 1ms --count 2000 --realtime 2> /dev/null | cat > "$SCRATCH/khz" # a disk may take its time
+        "$SCRATCH/witness" 1000000 "$SCRATCH/away" "$SAMPLER" --netdev v0 --every 1ms --count 2000 --realtime 2> /dev/null | cat > "$SCRATCH/khz" # through a pipe, because a disk may be slow
         pace_try "$SCRATCH/khz" "$SCRATCH/away" && break
     done
     "$SAMPLER" --netdev v0 --every 1ms --count 2000 > "$SCRATCH/cost" 2> /dev/null
@@ -52,9 +52,9 @@ namespace() {
     echo "   CPU of one sample, kernel and user: $(cost_us "$SCRATCH/cost") us"
     bash -c 'for i in $(seq 20); do ethtool -S v0; tc -s -j qdisc show dev v0; done > /dev/null; times' > "$SCRATCH/times"
     processes=$(children_us "$SCRATCH/times" 20)
-    hold "ethtool -S and tc -s -j qdisc take $processes us; that is, times as much" "$(awk -v a="$processes" -v b="$(cost_us "$SCRATCH/cost")" 'BEGIN {printf "%.0f", a / b}')" ">=" 20
+    hold "ethtool -S and tc -s -j qdisc take $processes us; ratio" "$(awk -v a="$processes" -v b="$(cost_us "$SCRATCH/cost")" 'BEGIN {printf "%.0f", a / b}')" ">=" 20
     if figure=$(instructions); then
-        # a core that does no more than one instruction a nanosecond is slower than any that such NICs are put beside
+        # a core with one instruction per nanosecond is slower than any used with such NICs
         hold "instructions of one sample in user space, $columns counters" "$figure" "<=" 60000
     else
         echo "   instructions of one sample: not counted, valgrind is not installed"
@@ -86,7 +86,7 @@ guest() {
     echo "   an emulated guest, every source: $(head -n 1 "$SCRATCH/guest" | jq '.columns | length') counters, 100 Hz for 5 s"
     pace_verdict "100 Hz without overruns"
     echo "   CPU of one sample: $cost us; ethtool -S, rdma -j statistic, dcb -j pfc, tc -s -j qdisc: $processes us"
-    hold "times as much" "$(awk -v a="$processes" -v b="$cost" 'BEGIN {printf "%.0f", a / b}')" ">=" 50
+    hold "ratio" "$(awk -v a="$processes" -v b="$cost" 'BEGIN {printf "%.0f", a / b}')" ">=" 50
     softlab_down
 }
 

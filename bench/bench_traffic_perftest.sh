@@ -1,8 +1,8 @@
 #!/bin/bash
-# roce-traffic beside perftest's ib_write_bw, between the same two guests with Soft-RoCE, in alternating runs: the medians of
-# message rate (2 B), bandwidth (64 KiB) and CPU time a message of the sending process. The guests are emulated, so only the
-# ratios mean anything; noise from outside hits both alike. ROUNDS runs of each (default 9).
-# Baseline: a ratio of at least 0.95, and no more CPU time a message.
+# roce-traffic compared with perftest's ib_write_bw, between the same two guests with Soft-RoCE, in alternating runs: the medians of
+# message rate (2 B), bandwidth (64 KiB) and the sending process's CPU time per message. The guests are emulated: only the
+# ratios are meaningful, because outside load affects both. ROUNDS runs of each (default 9).
+# Baseline: a ratio of at least 0.95, and no more CPU time per message.
 here=$(cd "$(dirname "$0")/../tests/e2e" && pwd)
 # shellcheck source=tests/e2e/lib.sh
 . "$here/lib.sh"
@@ -17,7 +17,7 @@ clean_up() {
     softlab_down
 }
 
-# On guest a: rounds of both programs, which of them goes first changing; a line "NAME rate cpu_seconds" a run.
+# On guest a: rounds of both programs in alternating order; one line "NAME rate cpu_seconds" for each run.
 # shellcheck disable=SC2016 # for the guest's shell
 rounds='
 TIMEFORMAT="%U %S"
@@ -43,7 +43,7 @@ compare() { # SIZE COUNT WHAT
         -v cpu="$(column roce-traffic 3)" -v their_cpu="$(column perftest 3)" -v rounds="$ROUNDS" 'BEGIN {
         if (theirs <= 0 || their_cpu <= 0 || ours <= 0) { print what ": a run failed"; exit 1 }
         printf "%s: roce-traffic %.1f, perftest %.1f messages/s, median of %d: ratio %.3f (at least 0.95)\n", what, ours, theirs, rounds, ours / theirs
-        printf "%s: CPU time a message: roce-traffic %.1f us, perftest %.1f us: ratio %.3f (at most 1)\n", what, cpu / n * 1e6, their_cpu / n * 1e6, cpu / their_cpu
+        printf "%s: CPU time per message: roce-traffic %.1f us, perftest %.1f us: ratio %.3f (at most 1)\n", what, cpu / n * 1e6, their_cpu / n * 1e6, cpu / their_cpu
         exit !(ours / theirs >= 0.95 && cpu / their_cpu <= 1) }'
 }
 
@@ -51,7 +51,7 @@ at_exit clean_up
 softlab_up soft-pair || exit 3
 softlab_put a "$BUILD/roce-traffic"
 softlab_put b "$BUILD/roce-traffic"
-# perftest's server serves one client each; its count and size come from its own command line and must be the client's
+# perftest's server serves one client; its count and size options must equal the client's
 serve_perftest() {
     softlab_ssh b "touch /tmp/enough; pkill ib_write_bw; sleep 0.5; rm /tmp/enough
         (while [ ! -e /tmp/enough ]; do ib_write_bw -d rxe0 -x 1 -n $2 -s $1; done >/dev/null 2>&1 </dev/null &)" </dev/null

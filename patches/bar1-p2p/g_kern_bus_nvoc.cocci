@@ -1,5 +1,5 @@
-// The table of chip functions: the BAR1 functions written for GH100 serve every chip. The generator marks a function
-// that does nothing by six hexadecimal digits, which change with the driver: match their form.
+// The table of chip functions: use the BAR1 functions written for GH100 for every chip. The generator names a function
+// that does nothing with six hexadecimal digits, which differ between drivers: match their form.
 
 @@
 expression table;

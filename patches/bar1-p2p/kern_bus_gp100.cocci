@@ -1,5 +1,5 @@
 // The chips from Pascal to Ada dispatch peer mappings here and know NVLink and the mailbox only:
-// look for the BAR1 connection type first.
+// check for the BAR1 connection type first.
 
 @@
 type G, B, P, A;

@@ -1,4 +1,4 @@
-// Peer-to-peer over PCIe is allowed, and goes through BAR1, where the registry says nothing else.
+// Allow peer-to-peer over PCIe, through BAR1, unless the registry sets something else.
 // The same without a patch (535 to 570): NVreg_RegistryDwords="ForceP2P=17;RMForceP2PType=2".
 
 @@

@@ -1,5 +1,5 @@
 // Page-table entries for a peer reached through BAR1: non-coherent system memory at the peer's BAR1 bus address, in
-// place of a peer number that nothing answers to. What was decided for a peer before (volatility) stays.
+// place of a peer number that no device has. What was decided for a peer before (volatility) is kept.
 
 @@
 type V, G, M;

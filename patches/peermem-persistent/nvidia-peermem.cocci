@@ -1,6 +1,6 @@
-// The probe "is this address GPU memory?" takes the pages and gives them back with the persistent pair of calls, as the
+// The probe "is this address GPU memory?" gets and puts the pages with the persistent pair of calls, as the
 // registration that follows it does (and as the driver's own probe does from 580.65.06 on). The callback that only the
-// other pair needs goes.
+// other pair needs is removed.
 
 @probe@
 expression address, bytes, pages, context;
