@@ -2,7 +2,7 @@
 # Did nic-sampler keep its deadlines? Other work on the machine takes the processor away, so each try has a witness (witness.c): more
 # samples left out than twice what it explains are nic-sampler's own fault, fewer say nothing. Source it after lib.sh:
 #
-#   pace_witness                        builds $SCRATCH/witness; false where there is no compiler
+#   pace_witness                        builds $SCRATCH/witness; false if there is no compiler
 #   pace_begin EVERY_NS
 #   pace_try LINES WITNESS              of a run `witness EVERY_NS WITNESS nic-sampler ... > LINES`; true when nothing was left out
 #   pace_verdict "what"                 ok, nok or skip: by all tries since pace_begin, with their figures

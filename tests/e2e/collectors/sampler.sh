@@ -307,17 +307,17 @@ if id nobody > /dev/null 2>&1 && command -v setpriv > /dev/null; then
     check_exit 0 "counters need no privilege" unprivileged --netdev v0 --count 2
     check_exit 3 "a port that needs privilege" unprivileged --netdev v0 --prometheus 127.0.0.1:80
     check_says "is named" '127.0.0.1:80: Permission denied' "$SCRATCH/err"
-    check_exit 0 "--realtime without the right to it goes on" unprivileged --netdev v0 --count 2 --realtime
+    check_exit 0 "--realtime without permission samples with normal priority" unprivileged --netdev v0 --count 2 --realtime
     check_says "with a word" 'realtime: no right' "$SCRATCH/err"
 else
     # shellcheck disable=SC2046 # a reason is words
     skip "without privilege" $(command -v setpriv > /dev/null && echo no-user nobody || echo no-command setpriv)
 fi
 
-# ---- the pipe that nobody reads
+# ---- a pipe that is not read
 wait $full
 check "a full pipe ends it with 3" [ $? = 3 ]
-check_says "with a sentence" 'standard output is full: nobody has read it for 10 s' "$SCRATCH/full.err"
+check_says "with the reason" 'standard output is full: nobody has read it for 10 s' "$SCRATCH/full.err"
 timeout 5 cat <&9 > "$SCRATCH/full" &
 reader=$!
 sleep 1

@@ -165,8 +165,8 @@ check_says "a driver that loses its DCB is reported" '"source":"dcb","what":"gon
 check_says "and picked up again" '"source":"dcb","what":"back"' "$SCRATCH/change"
 check "its statistics meanwhile are the other driver's" jq -e -s '(.[0] | has("outbound_pci_stalled_rd")) and any(.[]; has("outbound_pci_stalled_rd") | not) and (.[-1] | has("outbound_pci_stalled_rd") and .pfc_prio0_requests != null)' "$SCRATCH/rows"
 
-# ---- optional counters: Soft-RoCE has none, which is no error
-check "no optional counters is no error" guest 'nic-sampler --rdma rxe0 --optional-counters --count 1 > /dev/null 2>&1'
+# ---- optional counters: Soft-RoCE has none, which is not an error
+check "missing optional counters are not an error" guest 'nic-sampler --rdma rxe0 --optional-counters --count 1 > /dev/null 2>&1'
 guest 'nic-sampler --netdev data0 --rdma rxe7 --count 1' > /dev/null 2> "$SCRATCH/err"
 check "no such RDMA device ends with 3" [ $? = 3 ]
 check_says "and names those that exist" 'no RDMA device rxe7 .*rxe0/1 \(data0\)' "$SCRATCH/err"
@@ -179,7 +179,7 @@ if ${CC:-cc} -shared -fPIC -o "$SCRATCH/libnvidia-ml.so.1" "$ROOT/tests/data/nvm
     check "throughput of NIC and GPU is measured" jq -e '.traffic | .gpu_rx_bytes_per_s == 2893000000 and .rdma_rx_bytes_per_s > 1e8 and .rdma_rx_bytes_per_s < 1.3e9' "$SCRATCH/facts"
 fi
 
-# ---- pace: 100 Hz of everything, beside a witness (pace.bash) in the guest
+# ---- pace: every source at 100 Hz, with a witness (pace.bash) in the guest
 if pace_witness && softlab_put a "$SCRATCH/witness"; then
     pace_begin 10000000
     for _ in 1 2 3 4 5; do
@@ -193,7 +193,7 @@ else
     skip "100 Hz of all sources in an emulated guest, without overruns" no-compiler
 fi
 
-# Its CPU time beside that of the processes that people run, its start included in both. What else the machine does makes either look
+# Its CPU time compared with that of the usual commands, including process start in both. What else the machine does makes either look
 # dearer, so the least of some rounds counts.
 least() { printf '%s\n' "$@" | sort -n | head -n 1; }
 costs=()
@@ -213,7 +213,7 @@ check "at least 50 times less CPU than the processes take" [ "$processes" -ge $(
 guest 'dcb pfc set dev data0 prio-pfc all:off 2:on; host-facts --netdev data0' > "$SCRATCH/facts" 2> "$SCRATCH/facts.err"
 check "host-facts names the guest's NIC and its Soft-RoCE" jq -e '.nics[0] | .netdev == "data0" and .driver == "virtio_net" and .rdma.device == "rxe0"' "$SCRATCH/facts"
 check "its GIDs with types" jq -e 'any(.nics[0].rdma.gids[]; .type == "RoCE v2" and .address == "10.0.0.1" and .netdev == "data0")' "$SCRATCH/facts"
-check "PFC as it is set" jq -e '.nics[0].settings.pfc == [2]' "$SCRATCH/facts"
+check "PFC as configured" jq -e '.nics[0].settings.pfc == [2]' "$SCRATCH/facts"
 check "a verdict on every check" jq -e '[.checks[].check] | unique | length == 12' "$SCRATCH/facts"
 check "no GPU is unknown, not failure" jq -e 'any(.checks[]; .check == "peer-memory" and .verdict == "unknown")' "$SCRATCH/facts"
 guest 'host-facts --netdev data0 --nccl-env' > "$SCRATCH/nccl" 2>&1

@@ -32,7 +32,7 @@ virsh -q -c qemu:///system suspend soft-pair-b
 ended "guest paused" 3 'soft-pair-b .*was paused'
 check "... its settings are still to be put back" jq -e '[.warnings[] | select(test("settings of b were not put back: guest soft-pair-b .* is paused"))] | length == 1' "$R/result.json"
 check_exit 0 "... which harness restore does" "$H" restore --lab "$LAB"
-check_says "... for it goes on then" "b: data0 mtu is $MTU again" "$SCRATCH/out"
+check_says "... because the guest continues then" "b: data0 mtu is $MTU again" "$SCRATCH/out"
 
 start 60s
 reach measure

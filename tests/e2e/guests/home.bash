@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # The ssh of a user who has a rack already: his own ~/.ssh, which ssh finds by the password database and not by HOME. Source it
-# after lib.sh and softlab.bash, inside the soft lab, where mounts are nobody else's:
+# after lib.sh and softlab.bash, inside the soft lab, where mounts are private:
 #   softlab_home               ~/.ssh is an empty folder, $DOT_SSH, with a key pair
 DOT_SSH=$(getent passwd "$(id -u)" | cut -d: -f6)/.ssh
 

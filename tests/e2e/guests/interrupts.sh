@@ -33,7 +33,7 @@ for _ in $(seq 100); do
     sleep 0.1
 done
 wait "$RUN"
-check "libvirtd restarted: the run goes on to its end" test $? = 0
+check "libvirtd restarted: the run completes" test $? = 0
 check "... with a warning" jq -e '.complete and ([.warnings[] | select(test("libvirt"))] | length == 1)' "$R/result.json"
 
 # ---- a second run at the same time; killed with -9: nothing runs on, restore puts back; so does the next run

@@ -1,6 +1,6 @@
 #!/bin/bash
 # libvirt on another machine (qemu+ssh://): an sshd of the test's own on loopback is that machine. Its sentences when it cannot be
-# reached; a guest is built through it, reached through it, and put away.
+# reached; a guest is built through it, reached through it, and removed.
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/e2e/guests/softlab.bash
@@ -16,7 +16,7 @@ jq '.name = "far" | .uri = "qemu+ssh://rack7/system" | .management.subnet = "203
     "$ROOT/labs/soft-pair.json" > "$LAB"
 vp() { "$BUILD/virt-provision" --lab "$LAB" "$@"; }
 
-# ---- the machine: it takes nobody's key yet
+# ---- the machine: it accepts no key yet
 ssh-keygen -q -t ed25519 -N '' -f "$SCRATCH/machine"
 : > "$SCRATCH/authorized"
 printf '%s\n' 'Port 2222' 'ListenAddress 127.0.0.1' "HostKey $SCRATCH/machine" "PidFile $SCRATCH/sshd.pid" "AuthorizedKeysFile $SCRATCH/authorized" \
@@ -54,6 +54,6 @@ check_exit 0 "harness reaches it" "$BUILD/harness" install --lab "$LAB"
 : > "$SCRATCH/authorized"
 check_exit 3 "the machine refuses, all of a sudden" "$BUILD/harness" restore --lab "$LAB"
 cp "$DOT_SSH/id_ed25519.pub" "$SCRATCH/authorized"
-check_exit 0 "it is put away" vp destroy
+check_exit 0 "it is removed" vp destroy
 check "nothing is left" test -z "$(virsh -q list --all --name | grep far-)$(virsh -q net-list --all --name | grep far-)$(virsh -q pool-list --all --name | grep far)"
 finish

@@ -118,7 +118,7 @@ cut_power() {
     virsh -q destroy rehearsal-a
 }
 
-# What goes wrong on the way is said, and the next rebuild goes on from there.
+# Failures on the way are reported, and the next rebuild continues from there.
 go_wrong() {
     rebuilds 3 "a file that was damaged on its way ends the rebuild"
     check_says "in step 10, which says so" 'step 10-system failed on host a .*is damaged: the next rebuild copies it again' "$SCRATCH/err"
@@ -144,7 +144,7 @@ check "the guest was booted for each of them" test "$(grep -cE ' (rebooting|swit
 check "the driver's packages are installed" guest 'rpm -q nvidia-driver-cuda-570.133.20 mlnx-ofed-basic >/dev/null'
 check "no package is there twice" test -z "$(guest 'rpm -qa --queryformat "%{NAME}.%{ARCH}\n" | grep -v ^gpg-pubkey | sort | uniq -d')"
 guest 'rm /etc/modprobe.d/lab-nouveau.conf'
-check_exit 1 "status --check: a step that holds no longer" vp status --check
+check_exit 1 "status --check: a step whose check fails now" vp status --check
 check_says "is shown" '40-nouveau +DRIFTED' "$SCRATCH/out"
 check "and every other step holds" test "$(grep -cE '^ +[0-9]+-[a-z-]+ +(DRIFTED|to do)' "$SCRATCH/out")" = 1
 finish

@@ -20,7 +20,7 @@ softlab_up soft-pair || {
 }
 LAB=$ROOT/labs/soft-pair.json
 check_exit 0 "doctor finds what the scenario lacks there" "$H" doctor --lab "$LAB" --for pfc-bidir --json
-check "... PFC cannot be had, by name" holds '[.[] | select(.check == "settings" and (.reason | test("settings? ([a-z_]+, )*pfc.* left out")))] | length == 2' "$SCRATCH/out"
+check "... PFC is reported as unavailable" holds '[.[] | select(.check == "settings" and (.reason | test("settings? ([a-z_]+, )*pfc.* left out")))] | length == 2' "$SCRATCH/out"
 check "... clocks are known to a bound" holds '[.[] | select(.check == "clock" and (.reason | test("known to")))] | length == 2' "$SCRATCH/out"
 check "... the network and RDMA device are found" holds '[.[] | select(.check == "nic" and .verdict == "ok")] | length == 2' "$SCRATCH/out"
 

@@ -34,6 +34,6 @@ check "and not the system's" test -z "$(virsh -q -c qemu:///system list --name |
 check "ssh goes through a port of the machine's loopback" test "$(vp status --json 2> /dev/null | jq -r '.hosts[0].address')" = 127.0.0.1
 check "the link between them carries packets" vp -q ssh a -- ping -c 2 -W 5 10.0.0.2
 check "large ones too" vp -q ssh a -- ping -c 2 -W 5 -M 'do' -s 4000 10.0.0.2
-check_exit 0 "they are put away" vp destroy
+check_exit 0 "they are removed" vp destroy
 check "nothing is left" test -z "$(find "$MINE/h" -name '*.qcow2' -o -name 'id_ed25519')"
 finish

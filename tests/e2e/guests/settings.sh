@@ -94,7 +94,7 @@ test_everything() {
     check "restore: everything as it was" softlab_ssh sw '. /tmp/picture.sh; nic-config restore > /tmp/restore.json && picture | diff /tmp/first -'
 }
 
-# RED in its other shapes, each beside what tc itself makes of the same words.
+# RED in its other forms, each compared with what tc makes of the same arguments.
 test_red() {
     local same='map({kind, handle, parent, root, options}) | sort_by(.handle)'
     say '{"data1":{"red":{"limit":"400000B","min":"30000B","max":"90000B","avpkt":"1000B","burst":55,"bandwidth":"10Mb/s","probability":0.02}}}' >"$SCRATCH/bare.json"

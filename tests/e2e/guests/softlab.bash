@@ -3,7 +3,7 @@
 #
 #   . "$(dirname "$0")/../lib.sh"
 #   . "$(dirname "$0")/softlab.bash"
-#   softlab_require "$0" "$@"         # skips by name where no soft lab can be made; else goes on inside a private libvirt
+#   softlab_require "$0" "$@"         # skips with the reason if no soft lab can be created; else continues inside a private libvirt
 #   softlab_up soft-pair              # boots the hosts of labs/soft-pair.json, or takes them when they are up already
 #   softlab_put a build/nic-sampler build/nic-config   # into /usr/local/bin of host a
 #   softlab_ssh a 'nic-sampler --every 10ms --count 3 --netdev data0'

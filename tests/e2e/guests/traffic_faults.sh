@@ -67,10 +67,10 @@ link_down_and_up() {
     lines=$(softlab_ssh a 'wc -l </tmp/drive.out' </dev/null)
     # the first interval after may still hold messages of before
     if await_messages $((lines + 1)); then
-        ok "a link that goes down and comes up: traffic goes on"
+        ok "a link that goes down and comes up: traffic continues"
     else
         softlab_ssh a 'cat /tmp/drive.out' </dev/null >"$SCRATCH/out"
-        nok "a link that goes down and comes up: traffic goes on" "$(shown)"
+        nok "a link that goes down and comes up: traffic continues" "$(shown)"
     fi
     softlab_ssh a 'pkill -INT -x roce-traffic; while pgrep -x roce-traffic >/dev/null; do sleep 0.1; done; cat /tmp/drive.out' </dev/null >"$SCRATCH/out"
     check "and ends without an error" test "$(summaries flow '"\(.complete) \(.errors)"')" = "true 0"

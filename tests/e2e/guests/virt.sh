@@ -46,7 +46,7 @@ check_exit 3 "a step that fails ends the rebuild" vp rebuild
 check_says "it is named with its host, exit status and last line" 'step 40-late failed on host a \(exit status 7\): the part is missing' "$SCRATCH/err"
 check_says "a step that asks for it gets its reboot" '30-reboot: done .*: booted again' "$SCRATCH/err"
 check_says "the host's log has all of the step's output" 'working on it' "$STATE/hosts/a/log"
-check_exit 3 "there is no snapshot to go back to yet" vp reset
+check_exit 3 "there is no snapshot for reset yet" vp reset
 check_says "it is said" 'host a has no snapshot: its rebuild was not finished' "$SCRATCH/err"
 
 # ---- killed in the middle of the next step, then continued
@@ -60,9 +60,9 @@ until grep -q '40-late apply' <(tail -n 3 "$STATE/hosts/a/log") || [ $tries -gt 
 done
 kill -9 $victim
 wait $victim 2> /dev/null
-check_says "an interrupted rebuild goes on where it was" 'a: going on where it was interrupted' "$SCRATCH/killed"
+check_says "an interrupted rebuild continues" 'a: going on where it was interrupted' "$SCRATCH/killed"
 
-# ---- continued, and the connection is lost in the middle of the step (it alone: the guest goes on)
+# ---- continued, and the connection is lost in the middle of the step (only the connection: the guest continues)
 cat > "$STEPS/40-late" << 'END'
 #!/bin/sh
 case $1 in
@@ -124,7 +124,7 @@ vp rebuild --from late 2> "$SCRATCH/from"
 check_says "--from runs that step again" '40-late: done' "$SCRATCH/from"
 check "and none before it" test -z "$(grep 30-reboot "$SCRATCH/from")"
 check_exit 2 "--from an unknown step is refused" vp rebuild --from lat
-check_says "with those there are" 'has no step "lat": it has 10-programs, 20-links, 30-reboot, 40-late' "$SCRATCH/err"
+check_says "with the available ones" 'has no step "lat": it has 10-programs, 20-links, 30-reboot, 40-late' "$SCRATCH/err"
 
 # ---- libvirtd restarted under a running guest
 daemon=$(cat /run/libvirtd.pid)

@@ -29,7 +29,7 @@ missing=$(grep -oE '(src|href)="[^"#]+"' "$report/index.html" | sed -E 's/^[a-z]
 done)
 if [ -z "$missing" ]; then ok "everything the page refers to is there"; else nok "everything the page refers to is there" "$missing"; fi
 check_says "the page says simulated" 'class="pill simulated"' "$report/index.html"
-check_says "the page sets published figures beside the run" '5[^0-9]*296|5295\.75' "$report/index.html"
+check_says "the page compares the run with published figures" '5[^0-9]*296|5295\.75' "$report/index.html"
 check_says "the page lists what is fitted" '<td>fitted' "$report/index.html"
 check_says "the page shows the thresholds" '91.{0,8}392' "$report/index.html"
 
@@ -53,14 +53,14 @@ fi
 check_exit 0 "one cell can be reported elsewhere" ./harness report "$result/02" --out "$SCRATCH/elsewhere"
 check "and lies there" test -s "$SCRATCH/elsewhere/index.html"
 
-# Flows that end: a curve of ten points for each quantile, the same numbers as in the result; two runs are set beside each other.
+# Flows that end: a curve of ten points for each quantile, the same numbers as in the result; two runs are compared.
 check_exit 0 "flows of many sizes" ./harness run scenarios/web-search.json --out "$SCRATCH/results"
 web=$SCRATCH/results/web-search/latest
 check_says "the page counts flows that end" '<h3>Flows that end' "$web/report/index.html"
 wanted=$(jq -r '.flows.web.by_size[] | .up_to_bytes, .slowdown.p99' "$web/result.json" | paste - - | awk '{printf "%.4g %.4g\n", $1, $2}')
 drawn=$(awk -F '\t' '/^# slowdown: web, p99/ {on = 1} NF == 2 && on && !/^#/ {printf "%.4g %.4g\n", $1, $2}' "$web/report/sweep-slowdown.tsv")
-check "slowdown by size is drawn as it was computed" test "$(wc -l <<<"$wanted") $drawn" = "10 $wanted"
-check_exit 0 "another run beside it" ./harness run scenarios/web-search.json --seed 2 --no-report --out "$SCRATCH/other"
+check "the drawn slowdown by size equals the computed one" test "$(wc -l <<<"$wanted") $drawn" = "10 $wanted"
+check_exit 0 "another run to compare with" ./harness run scenarios/web-search.json --seed 2 --no-report --out "$SCRATCH/other"
 check_exit 0 "two runs on one page" ./harness report "$web" "$SCRATCH/other/web-search/latest" --out "$SCRATCH/both"
 check_says "which says what was set differently" '<code>seed</code></td><td>1</td><td>2</td></tr>' "$SCRATCH/both/index.html"
 check_says "and names the curves by it" '^# slowdown: seed 2 web, p99' "$SCRATCH/both/sweep-slowdown.tsv"

@@ -166,7 +166,7 @@ test_applies() {
 
 test_continues() {
     say '{"mlx0":{"mtu":2000,"dcqcn":{"rp":{"rpg_ai_rate":80}}},"mlx1":{"up":false}}' >"$SCRATCH/cell.json"
-    check_exit 0 "a second cell goes on" nic_config set --continue "$SCRATCH/cell.json"
+    check_exit 0 "set --continue for a second cell" nic_config set --continue "$SCRATCH/cell.json"
     check_exit 3 "a third that fails" nic_config set --continue --fault 2:EIO "$SCRATCH/doc.json"
     check "goes back to the second" bash -c "ip -j link show mlx0 | jq -e '.[0].mtu == 2000' && grep -qx 80 '$SCRATCH/root/sys/class/net/mlx0/ecn/roce_rp/rpg_ai_rate'"
     check_exit 0 "restore" nic_config restore
@@ -191,7 +191,7 @@ test_journals() {
     check "leaves that device alone and says so" jq -e '.gone[0].interface == "mlx0" and (.restored | all(.interface != "mlx0"))' "$SCRATCH/out"
     ip link del mlx0
     make_machine
-    check "(the machine is made anew)" same_picture
+    check "(the machine is created again)" same_picture
     echo 'not a journal' >"$journal"
     check_exit 3 "a broken journal is refused" nic_config restore
     check_says "by its line" "journal.*line 1" "$SCRATCH/err"

@@ -49,7 +49,7 @@ dry_run() {
     check_says "the published bundle has both patches" 'patches: bar1-p2p peermem-persistent' "$SCRATCH/out"
     check_says "the image's checksum is shown" 'sha256 069493fdc807300a22176540e9171fcff2227a92b40a7985a0c1c9e21aeebf57' "$SCRATCH/out"
     check_says "the driver's commit is shown" 'commit e8113f665d936d9f30a6d508f3bacd1e148539be' "$SCRATCH/out"
-    check_says "a key that nobody vouched for is shown as such" 'mellanox  not known: refused' "$SCRATCH/out"
+    check_says "a key with an unknown fingerprint is shown as such" 'mellanox  not known: refused' "$SCRATCH/out"
     check "nothing was made" test ! -e "$HARNESS_PACKAGES"
 }
 
@@ -58,7 +58,7 @@ keys() {
     check_exit 3 "a key whose fingerprint the bundle lacks is refused" packages
     check_says "with how to accept it" "packages --accept mellanox=$(fingerprint "$SCRATCH/mellanox.asc")" "$SCRATCH/err"
     check_exit 3 "accepting another fingerprint does not help" packages --accept mellanox=0123456789ABCDEF0123456789ABCDEF01234567
-    check_says "and the key is put aside" 'mellanox.asc.rejected' "$SCRATCH/err"
+    check_says "and the key file is renamed" 'mellanox.asc.rejected' "$SCRATCH/err"
     cat "$SCRATCH/mellanox.asc" "$SCRATCH/nvidia.asc" >"$MIRROR/www.mellanox.com/downloads/ofed/RPM-GPG-KEY-Mellanox-SHA256"
     check_exit 3 "a file with a second key in it" packages --accept "mellanox=$(fingerprint "$SCRATCH/mellanox.asc")"
     check_says "is refused with both" "fingerprint $(fingerprint "$SCRATCH/mellanox.asc"),$(fingerprint "$SCRATCH/nvidia.asc"), expected" "$SCRATCH/err"
@@ -88,8 +88,8 @@ interrupted() {
     # shellcheck disable=SC2317
     over_http() { timeout 120 "$ROOT/guest-setup/host/packages" --bundle "$BUNDLE" --mirror "http://127.0.0.1:$port" "$@"; }
     check_exit 3 "a download that is cut off is an error" over_http --accept "mellanox=$(fingerprint "$SCRATCH/mellanox.asc")"
-    check_says "which names what and that it goes on next time" 'libnvidia-ml.*could not be fetched completely; the next call continues the download' "$SCRATCH/err"
-    check_exit 0 "the next run goes on" over_http
+    check_says "the file is named, and the next call continues" 'libnvidia-ml.*could not be fetched completely; the next call continues the download' "$SCRATCH/err"
+    check_exit 0 "the next run continues" over_http
     check_says "where the last one stopped" '^206 .*libnvidia-ml' "$log"
     check "and the accepted key is remembered" test -f "$HARNESS_PACKAGES/keys/mellanox.accepted"
 }

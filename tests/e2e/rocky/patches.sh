@@ -1,5 +1,5 @@
 #!/bin/bash
-# The driver patches: the rules of patches/apply on a small tree of our own making, and the real trees where they are.
+# The driver patches: the rules of patches/apply on a small generated tree, and on the real trees if they are present.
 # Real trees: HARNESS_DRIVER_TREES (else ~/.cache/harness/driver-trees) holds one folder a version, e.g. 570.133.20/, with
 # that tag of NVIDIA's open-gpu-kernel-modules; HARNESS_DRIVER_KERNEL is the kernel build folder to compile against
 # (else the newest below /usr/src and /lib/modules that 570.133.20 builds with: 6.1.0-47 of Debian, el9_5 of Rocky).
@@ -69,8 +69,8 @@ rules() {
     check_exit 4 "580.142: peermem-persistent is not needed" apply --patch peermem-persistent "$tree"
     check_exit 3 "580.142: bar1-p2p is refused" apply --patch bar1-p2p "$tree"
     check_exit 2 "an unknown patch is named" apply --patch bar2 "$tree"
-    check_says "beside those there are" 'bar1-p2p peermem-persistent' "$SCRATCH/err"
-    check_exit 2 "a folder that is no driver tree" apply "$SCRATCH"
+    check_says "with the available patches" 'bar1-p2p peermem-persistent' "$SCRATCH/err"
+    check_exit 2 "a folder that is not a driver tree" apply "$SCRATCH"
     check_exit 2 "no tree" apply
     check_exit 2 "an unknown option" apply --fast "$tree"
 }

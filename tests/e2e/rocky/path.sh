@@ -1,5 +1,5 @@
 #!/bin/bash
-# The proof of the GPUDirect path: what is asked of hosts and runs, what is kept, when it holds no longer. virt-provision and harness are
+# The proof of the GPUDirect path: which checks and runs it needs, what is stored, when it becomes invalid. virt-provision and harness are
 # stand-ins here that answer as real hosts would; nothing of this ran on a GPU.
 # shellcheck source=tests/e2e/lib.sh
 source "$(dirname "$0")/../lib.sh"
@@ -64,10 +64,10 @@ check "it is kept with versions and expectations" jq -e '.versions.a.nvidia == "
 check_exit 0 "it holds" "$PROVE" check --lab "$LAB"
 check_exit 0 "labs go by name too" "$PROVE" check --lab geforce-pair
 host_answers b 570.144 14.23.1000
-check_exit 1 "another driver: asked for again" "$PROVE" check --lab "$LAB"
+check_exit 1 "another driver: a new proof is needed" "$PROVE" check --lab "$LAB"
 check_says "with what changed" 'now: .*570.144' "$SCRATCH/err"
 host_answers b 570.133.20 14.32.1010
-check_exit 1 "another firmware: asked for again" "$PROVE" check --lab "$LAB"
+check_exit 1 "another firmware: a new proof is needed" "$PROVE" check --lab "$LAB"
 host_answers b 570.133.20 14.23.1000 failure
 : >"$SCRATCH/asked"
 check_exit 1 "a failed check of a host" "$PROVE" run --lab "$LAB"

@@ -24,7 +24,7 @@ serve() {
     guest_put "$folder" /usr/local/share/lab/packages
 }
 
-# Our own programs' sources, by the profile's list; with the objects of this build beside them make has only to link.
+# Our own programs' sources, by the profile's list; the objects of this build are copied next to them, and make only links.
 put_programs() {
     local from to
     while read -r from to; do
@@ -148,7 +148,7 @@ drift() {
     step 40-nouveau applied
     guest bash -c "echo search updates built-in extra >/etc/depmod.d/dist.conf && depmod $KERNEL"
     not_there 50-ofed "the kernel's own mlx5_core is found before OFED's"
-    fails 50-ofed "which installing OFED again would not mend" "mlx5_core is .*kernel/mlx5_core.ko"
+    fails 50-ofed "which installing OFED again would not fix" "mlx5_core is .*kernel/mlx5_core.ko"
     guest bash -c "echo search updates extra built-in weak-updates >/etc/depmod.d/dist.conf && depmod $KERNEL"
     step 50-ofed there
     uninstall nvidia-persistenced
@@ -219,7 +219,7 @@ faults() {
     guest_boot
     guest bash -c 'echo "failure acs bridge 0000:00:01.0: redirects requests" >>/run/verdict'
     not_there 95-facts "a check of host-facts fails"
-    fails 95-facts "nothing a step can mend" 'host-facts finds failures: acs bridge 0000:00:01.0: redirects requests'
+    fails 95-facts "a failure that a step cannot fix" 'host-facts finds failures: acs bridge 0000:00:01.0: redirects requests'
     guest sed -i /failure/d /run/verdict
     step 95-facts there
     check_exit 1 "a step that is asked for something else" guest /usr/local/share/lab/steps/10-system remove

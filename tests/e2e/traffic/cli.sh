@@ -48,8 +48,8 @@ done
 check "every option is in the manual page${undocumented:-}" test -z "${undocumented:-}"
 
 # ---- connecting ----
-check_exit 3 "a host that nobody knows ends with 3" "$traffic" drive no.such.host.invalid
-check_exit 3 "a port where nobody listens ends with 3" "$traffic" drive --port 1 127.0.0.1
+check_exit 3 "an unknown host ends with 3" "$traffic" drive no.such.host.invalid
+check_exit 3 "a port without a listener ends with 3" "$traffic" drive --port 1 127.0.0.1
 check_says "and says so" 'connecting to roce-traffic serve at 127.0.0.1 port 1: Connection refused' "$SCRATCH/err"
 check_says "as an error line too" '"type":"error".*"status":"ERROR"' "$SCRATCH/out"
 

@@ -3,7 +3,7 @@
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
-# a tree of its own, so that profiles can be wrong; the program finds it beside itself
+# a separate tree with wrong profiles; the program finds it in its own folder
 TREE=$SCRATCH/tree
 mkdir -p "$TREE/build" "$TREE/guest-setup/profiles" "$SCRATCH/images"
 cp "$BUILD/virt-provision" "$TREE/build/"

@@ -38,7 +38,7 @@ image 1 > /dev/null # finding it is using it
 exec 5< "$three/complete"
 flock --shared 5
 five=$(image 5)
-check "of five recipes the one that was not used for longest goes" test -z "$(there "$two")"
+check "of five recipes the least recently used one is removed" test -z "$(there "$two")"
 check "... the others stay" test "$(there "$one")$(there "$three")$(there "$four")$(there "$five")" = theretheretherethere
 image 6 > /dev/null
 check "one that is in use stays" test "$(there "$three")" = there
@@ -47,7 +47,7 @@ image 7 > /dev/null
 check "until it is not" test -z "$(there "$three")"
 printf '#!/bin/sh\necho no such package >&2\nexit 1\n' > "$RECIPE/build"
 check_exit 3 "a recipe that fails" "$TREE/build-image" little
-check_says "... is told with its last words" 'no such package' "$SCRATCH/err"
-check_says "... and where all of it is" 'the image of little was not built; the log is .*/little.log' "$SCRATCH/err"
+check_says "... the last lines of its output are shown" 'no such package' "$SCRATCH/err"
+check_says "... and the log file is named" 'the image of little was not built; the log is .*/little.log' "$SCRATCH/err"
 check "... and leaves nothing half-made" test -z "$(find "$HARNESS_IMAGES" -name '.build*')"
 finish
