@@ -8,6 +8,11 @@
  * lie one behind the other in one array, parameters in another, both of the sizes that the rows state; nothing is
  * allocated after sim_new. What changes with time alone needs no event: rate and window matter when a packet is sent, so
  * a row may work the time off then (dcqcn.h).
+ *
+ * The hot path calls through the host's row, one indirect call a packet where there was a direct one to DCQCN: the target
+ * does not change within a run, so it is predicted, and counts of instructions stayed within 0.7 % (below) of the direct
+ * call on five loads. A switch over all rows would save nothing and be a third file to edit for each new one. What no row
+ * needs is one test of queue_pair.congestion_hooks, in the cache line of the sender's sequence numbers.
  */
 #ifndef SIM_CONGESTION_H
 #define SIM_CONGESTION_H
