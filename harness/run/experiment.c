@@ -128,12 +128,12 @@ static bool cannot_run(const struct run *run, struct text *why)
     const struct scenario_flow *flows = scenario->flows.items;
     const struct scenario_traffic *traffic = scenario->traffic.items;
     for (size_t i = 0; i < scenario->flows.count; i++)
-        if (flows[i].memory == MEMORY_GPU && (lacks_gpu(run, flows[i].from, flows[i].name, why) ||
-                                              lacks_gpu(run, flows[i].to, flows[i].name, why)))
+        if (flow_in_gpu_memory(flows[i].memory) && (lacks_gpu(run, flows[i].from, flows[i].name, why) ||
+                                                    lacks_gpu(run, flows[i].to, flows[i].name, why)))
             return true;
     for (size_t i = 0; i < scenario->traffic.count; i++)
-        for (size_t k = 0; traffic[i].memory == MEMORY_GPU && k < traffic[i].from.count + traffic[i].to.count;
-             k++) {
+        for (size_t k = 0;
+             flow_in_gpu_memory(traffic[i].memory) && k < traffic[i].from.count + traffic[i].to.count; k++) {
             char *const *from = traffic[i].from.items, *const *to = traffic[i].to.items;
             if (lacks_gpu(run, k < traffic[i].from.count ? from[k] : to[k - traffic[i].from.count],
                           traffic[i].name, why))

@@ -6,9 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const flow_op_names[] = {"write", "write-imm", "read", "send", NULL};
-const char *const flow_mode_names[] = {"bandwidth", "latency", NULL};
-const char *const flow_memory_names[] = {"host", "gpu", NULL};
 static const char *const pattern_names[] = {"poisson",    "incast",          "permutation",
                                             "all-to-all", "ring-all-reduce", NULL};
 static const char *const sizes_names[] = {"fixed", "web-search", "data-mining", NULL};
@@ -27,53 +24,6 @@ const char *const capability_names[] = {
     "switch",       /* a forwarding role                         */
     NULL,
 };
-
-#define AT(member) .offset = offsetof(struct scenario_flow, member)
-static int check_flow(const void *object, const char *path, struct error *e)
-{
-    const struct scenario_flow *flow = object;
-    if (strcmp(flow->from, flow->to) == 0)
-        return error_set(e, "%s: goes from \"%s\" to itself: expected two different roles", path, flow->from);
-    if (flow->stop_ns != FIELD_UNSET && flow->stop_ns <= flow->start_ns)
-        return error_set(e, "%s.stop: the flow would end before it starts", path);
-    return 0;
-}
-
-static const struct field flow_fields[] = {
-    {"name", FIELD_STRING, AT(name), .required = true, .help = "Name of the flow, unique."},
-    {"from", FIELD_STRING, AT(from), .required = true, .help = "Role that starts the operations."},
-    {"to", FIELD_STRING, AT(to), .required = true, .help = "Role at the other end."},
-    {"op", FIELD_CHOICE, AT(op), .choices = flow_op_names, .fallback = "\"write\"",
-     .help = "RDMA operation."},
-    {"mode", FIELD_CHOICE, AT(mode), .choices = flow_mode_names, .fallback = "\"bandwidth\"",
-     .help = "Keep the queue full, or send one message at a time and measure half the round trip."},
-    {"memory", FIELD_CHOICE, AT(memory), .choices = flow_memory_names, .fallback = "\"host\"",
-     .help = "Where the buffers are, at both ends."},
-    {"message", FIELD_QUANTITY, AT(message_bytes), .unit = UNIT_BYTES, .min = 1, .max = 1LL << 31,
-     .fallback = "\"64KiB\"", .help = "Size of a message."},
-    {"queue_pairs", FIELD_INTEGER, AT(queue_pairs), .min = 1, .max = 16384, .fallback = "1",
-     .help = "Queue pairs of the flow."},
-    {"depth", FIELD_INTEGER, AT(depth), .min = 1, .max = 32768, .fallback = "128",
-     .help = "Messages in flight on each queue pair."},
-    {"priority", FIELD_INTEGER, AT(priority), .min = 0, .max = 7, .fallback = "0",
-     .help = "Priority of its packets."},
-    {"traffic_class", FIELD_INTEGER, AT(traffic_class), .min = 0, .max = 255,
-     .help = "The IP header's DSCP and ECN bits; unset: the priority's DSCP, and ECT(0) where ECN is on."},
-    {"validate", FIELD_BOOL, AT(validate), .fallback = "false",
-     .help = "Fill messages with a pattern and check at the far end what arrived."},
-    {"rate", FIELD_QUANTITY, AT(rate_bps), .unit = UNIT_RATE_BPS, .min = 1000, .max = 1LL << 43,
-     .help = "Limit of the payload rate."},
-    {"size", FIELD_QUANTITY, AT(size_bytes), .unit = UNIT_BYTES, .min = 1, .max = 1LL << 50,
-     .help = "The flow ends after so much payload; unset: endless."},
-    {"start", FIELD_QUANTITY, AT(start_ns), .unit = UNIT_TIME_NS, .min = 0, .max = 86400 * NS_PER_S,
-     .fallback = "\"0\"", .help = "Start after the beginning of the warm-up."},
-    {"stop", FIELD_QUANTITY, AT(stop_ns), .unit = UNIT_TIME_NS, .min = 0, .max = 86400 * NS_PER_S,
-     .help = "End after the beginning of the warm-up; unset: the end of the measurement."},
-    {0},
-};
-#undef AT
-static const struct table flow_table = {"scenario.flow", "A flow between two roles.",
-                                        sizeof(struct scenario_flow), flow_fields, check_flow};
 
 #define AT(member) .offset = offsetof(struct scenario_traffic, member)
 static int check_traffic(const void *object, const char *path, struct error *e)
@@ -95,7 +45,7 @@ static const struct field traffic_fields[] = {
      .help = "Sending roles."},
     {"to", FIELD_LIST, AT(to), .item = FIELD_STRING, .min = 0, .max = 100000,
      .help = "Receiving roles; unset: the senders themselves."},
-    {"size", FIELD_QUANTITY, AT(size_bytes), .unit = UNIT_BYTES, .min = 1, .max = 1LL << 50,
+    {"size", FIELD_QUANTITY, AT(size_bytes), .unit = UNIT_BYTES, .min = 1, .max = FLOW_MAX_SIZE_BYTES,
      .help = "Payload of a flow (with sizes \"fixed\"); unset: endless."},
     {"sizes", FIELD_CHOICE, AT(sizes), .choices = sizes_names, .fallback = "\"fixed\"",
      .help = "Distribution of flow sizes: that of web search (DCTCP, SIGCOMM 2010) or of data mining (VL2, "
@@ -108,15 +58,15 @@ static const struct field traffic_fields[] = {
      .help = "Permutation: role i sends to role i+shift; unset: drawn by the seed."},
     {"memory", FIELD_CHOICE, AT(memory), .choices = flow_memory_names, .fallback = "\"host\"",
      .help = "Where the buffers are."},
-    {"message", FIELD_QUANTITY, AT(message_bytes), .unit = UNIT_BYTES, .min = 1, .max = 1LL << 31,
-     .fallback = "\"64KiB\"", .help = "Size of a message."},
-    {"depth", FIELD_INTEGER, AT(depth), .min = 1, .max = 32768, .fallback = "128",
+    {"message", FIELD_QUANTITY, AT(message_bytes), .unit = UNIT_BYTES, .min = 1,
+     .max = FLOW_MAX_MESSAGE_BYTES, .fallback = FLOW_MESSAGE_DEFAULT, .help = "Size of a message."},
+    {"depth", FIELD_INTEGER, AT(depth), .min = 1, .max = FLOW_MAX_DEPTH, .fallback = FLOW_DEPTH_DEFAULT,
      .help = "Messages in flight a flow."},
-    {"priority", FIELD_INTEGER, AT(priority), .min = 0, .max = 7, .fallback = "0",
+    {"priority", FIELD_INTEGER, AT(priority), .min = 0, .max = FLOW_MAX_PRIORITY, .fallback = "0",
      .help = "Priority of its packets."},
-    {"start", FIELD_QUANTITY, AT(start_ns), .unit = UNIT_TIME_NS, .min = 0, .max = 86400 * NS_PER_S,
+    {"start", FIELD_QUANTITY, AT(start_ns), .unit = UNIT_TIME_NS, .min = 0, .max = FLOW_MAX_TIME_NS,
      .fallback = "\"0\"", .help = "First flow after the beginning of the warm-up."},
-    {"stop", FIELD_QUANTITY, AT(stop_ns), .unit = UNIT_TIME_NS, .min = 0, .max = 86400 * NS_PER_S,
+    {"stop", FIELD_QUANTITY, AT(stop_ns), .unit = UNIT_TIME_NS, .min = 0, .max = FLOW_MAX_TIME_NS,
      .help = "No new flow after this; unset: the end of the measurement."},
     {0},
 };
@@ -135,11 +85,11 @@ static int check_storm(const void *object, const char *path, struct error *e)
 
 static const struct field storm_fields[] = {
     {"role", FIELD_STRING, AT(role), .required = true, .help = "The broken host."},
-    {"priority", FIELD_INTEGER, AT(priority), .min = 0, .max = 7, .fallback = "0",
+    {"priority", FIELD_INTEGER, AT(priority), .min = 0, .max = FLOW_MAX_PRIORITY, .fallback = "0",
      .help = "Priority that it pauses."},
-    {"start", FIELD_QUANTITY, AT(start_ns), .unit = UNIT_TIME_NS, .min = 0, .max = 86400 * NS_PER_S,
+    {"start", FIELD_QUANTITY, AT(start_ns), .unit = UNIT_TIME_NS, .min = 0, .max = FLOW_MAX_TIME_NS,
      .fallback = "\"0\"", .help = "Begin after the beginning of the warm-up."},
-    {"stop", FIELD_QUANTITY, AT(stop_ns), .unit = UNIT_TIME_NS, .min = 1, .max = 86400 * NS_PER_S,
+    {"stop", FIELD_QUANTITY, AT(stop_ns), .unit = UNIT_TIME_NS, .min = 1, .max = FLOW_MAX_TIME_NS,
      .required = true, .help = "End after the beginning of the warm-up."},
     {0},
 };
@@ -242,7 +192,7 @@ const struct table scenario_table = {"scenario",
 /* Names of roles and flows have no dots: paths and expressions separate by them. */
 static bool is_name(const char *name, const char *also)
 {
-    if (!*name || strlen(name) > 100 || *name == '.' || *name == '-')
+    if (!*name || strlen(name) > FLOW_MAX_NAME || *name == '.' || *name == '-')
         return false;
     for (const char *c = name; *c; c++)
         if (!isalnum((unsigned char)*c) && !strchr(also, *c))

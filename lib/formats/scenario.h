@@ -2,12 +2,10 @@
 #ifndef LIB_SCENARIO_H
 #define LIB_SCENARIO_H
 
+#include "lib/formats/flow.h"
 #include "lib/formats/settings.h"
 #include "lib/document/table.h"
 
-enum flow_op { OP_WRITE, OP_WRITE_IMM, OP_READ, OP_SEND };
-enum flow_mode { MODE_BANDWIDTH, MODE_LATENCY };
-enum flow_memory { MEMORY_HOST, MEMORY_GPU };
 enum traffic_pattern {
     PATTERN_POISSON,
     PATTERN_INCAST,
@@ -16,29 +14,6 @@ enum traffic_pattern {
     PATTERN_RING_ALL_REDUCE
 };
 enum traffic_sizes { SIZES_FIXED, SIZES_WEB_SEARCH, SIZES_DATA_MINING };
-
-extern const char *const flow_op_names[];
-extern const char *const flow_mode_names[];
-extern const char *const flow_memory_names[];
-
-/* One flow between two roles, endless unless it has a size or a stop. */
-struct scenario_flow {
-    char *name;
-    char *from, *to;
-    int op;     /* enum flow_op */
-    int mode;   /* enum flow_mode: latency is ping-pong, half a round trip is reported */
-    int memory; /* enum flow_memory */
-    int64_t message_bytes;
-    int64_t queue_pairs;
-    int64_t depth; /* messages in flight a queue pair */
-    int64_t priority;
-    int64_t traffic_class;     /* the IP header's byte, DSCP and ECN bits; unset: DSCP of the priority, ECT(0)
-                                  where ECN is on */
-    int validate;              /* fill with a pattern, check it at the far end */
-    int64_t rate_bps;          /* limit; unset: none */
-    int64_t size_bytes;        /* ends after so much; unset: endless */
-    int64_t start_ns, stop_ns; /* since the beginning of the warm-up; stop unset: with the cool-down */
-};
 
 /* Many flows by a pattern. */
 struct scenario_traffic {

@@ -313,7 +313,7 @@ static bool uses_gpu(const struct scenario *scenario)
 {
     const struct scenario_flow *flows = scenario->flows.items;
     for (size_t i = 0; i < scenario->flows.count; i++)
-        if (flows[i].memory == MEMORY_GPU)
+        if (flow_in_gpu_memory(flows[i].memory))
             return true;
     return false;
 }

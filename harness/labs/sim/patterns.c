@@ -49,7 +49,7 @@ static void take_common(const struct cell *cell, const struct scenario_traffic *
     const struct scenario_phases *phases = &cell->scenario.phases;
     int64_t end_ns = phases->warmup_ns + phases->measure_ns;
     sim_flow_defaults(flow);
-    flow->from_memory = flow->to_memory = t->memory == MEMORY_GPU ? SIM_MEMORY_GPU : SIM_MEMORY_HOST;
+    flow->from_memory = flow->to_memory = flow_in_gpu_memory(t->memory) ? SIM_MEMORY_GPU : SIM_MEMORY_HOST;
     flow->message_bytes = t->message_bytes;
     flow->depth = (int32_t)t->depth;
     flow->priority = (int32_t)t->priority;

@@ -157,7 +157,7 @@ static void take_flow(const struct cell *cell, const struct scenario_flow *from,
     to->to = ends[1];
     to->operation = operations[from->op];
     to->mode = from->mode == MODE_LATENCY ? SIM_PING_PONG : SIM_STREAM;
-    to->from_memory = to->to_memory = from->memory == MEMORY_GPU ? SIM_MEMORY_GPU : SIM_MEMORY_HOST;
+    to->from_memory = to->to_memory = flow_in_gpu_memory(from->memory) ? SIM_MEMORY_GPU : SIM_MEMORY_HOST;
     to->message_bytes = from->message_bytes;
     to->queue_pairs = (int32_t)from->queue_pairs;
     to->depth = from->mode == MODE_LATENCY ? 1 : (int32_t)from->depth;

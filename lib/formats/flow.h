@@ -1,0 +1,150 @@
+/*
+ * A flow: what scenarios say of it (docs/scenario.md), the simulator simulates and traffic tools do on hosts. Its names, limits and
+ * fields are here only.
+ */
+#ifndef LIB_FLOW_H
+#define LIB_FLOW_H
+
+#include "lib/document/table.h"
+#include <stdbool.h>
+
+enum flow_op { OP_WRITE, OP_WRITE_IMM, OP_READ, OP_SEND };
+enum flow_mode { MODE_BANDWIDTH, MODE_LATENCY };
+/* MEMORY_GPU is GPU memory by the first route that works; those behind it are single routes (docs/gpudirect-routes.md). */
+enum flow_memory {
+    MEMORY_HOST,
+    MEMORY_GPU,
+    MEMORY_RM_DMABUF,
+    MEMORY_CUDA_DMABUF,
+    MEMORY_CUDA_PEERMEM,
+    MEMORY_RM_PEERMEM,
+    MEMORY_CUDA_NV503C
+};
+
+extern const char *const flow_op_names[];
+extern const char *const flow_mode_names[];
+extern const char *const flow_memory_names[];
+
+/* Flow names are in file names, expressions and every line. */
+#define FLOW_MAX_NAME 100
+/* The longest message that mlx5 takes: its ports report log_max_msg = 30. */
+#define FLOW_MAX_MESSAGE_BYTES (1LL << 30)
+/* Their numbers go to the other side in one control message of bounded length. More load takes more flows. */
+#define FLOW_MAX_QUEUE_PAIRS 1024
+/* The work requests of a queue pair that every Soft-RoCE takes: its limit RXE_MAX_QP_WR was 0x4000 before it was raised. */
+#define FLOW_MAX_DEPTH    16384
+#define FLOW_MAX_PRIORITY 7
+/* From far below a message a second to far above any link. */
+#define FLOW_MIN_RATE_BPS   1000
+#define FLOW_MAX_RATE_BPS   (1LL << 43)
+#define FLOW_MAX_SIZE_BYTES (1LL << 50)
+#define FLOW_MAX_TIME_NS    (86400LL * 1000000000)
+/* Registered memory of a flow's messages on one side, for each direction. */
+#define FLOW_MAX_MEMORY_BYTES (64LL << 30)
+
+#define FLOW_MESSAGE_DEFAULT "\"64KiB\""
+#define FLOW_DEPTH_DEFAULT   "128"
+
+/* One flow between two roles, endless unless it has a size or a stop. */
+struct scenario_flow {
+    char *name;
+    char *from, *to;
+    int op;     /* enum flow_op */
+    int mode;   /* enum flow_mode: latency is ping-pong, half a round trip is reported */
+    int memory; /* enum flow_memory */
+    int64_t message_bytes;
+    int64_t queue_pairs;
+    int64_t depth; /* messages in flight a queue pair */
+    int64_t priority;
+    int64_t traffic_class;     /* the IP header's byte, DSCP and ECN bits; unset: DSCP of the priority, ECT(0)
+                                  where ECN is on */
+    int validate;              /* fill with a pattern, check it at the far end */
+    int64_t rate_bps;          /* limit; unset: none */
+    int64_t size_bytes;        /* ends after so much; unset: endless */
+    int64_t start_ns, stop_ns; /* since the beginning of the warm-up; stop unset: with the cool-down */
+};
+
+/*
+ * The rows of what a flow does, for a table whose struct has a scenario_flow at `base`: the scenario's, and a program's that runs it.
+ * The message stands between them: a program takes several sizes.
+ */
+#define FLOW_KIND_FIELDS(base)                                                                             \
+    {.name = "op",                                                                                         \
+     .kind = FIELD_CHOICE,                                                                                 \
+     .offset = (base) + offsetof(struct scenario_flow, op),                                                \
+     .choices = flow_op_names,                                                                             \
+     .fallback = "\"write\"",                                                                              \
+     .help = "RDMA operation."},                                                                           \
+        {.name = "mode",                                                                                   \
+         .kind = FIELD_CHOICE,                                                                             \
+         .offset = (base) + offsetof(struct scenario_flow, mode),                                          \
+         .choices = flow_mode_names,                                                                       \
+         .fallback = "\"bandwidth\"",                                                                      \
+         .help = "Keep the queue full, or send one message at a time and measure half the round trip."},   \
+    {                                                                                                      \
+        .name = "memory", .kind = FIELD_CHOICE, .offset = (base) + offsetof(struct scenario_flow, memory), \
+        .choices = flow_memory_names, .fallback = "\"host\"",                                              \
+        .help = "Where the buffers are, at both ends: host or GPU memory, or GPU memory by a route."       \
+    }
+
+#define FLOW_LOAD_FIELDS(base)                                                                              \
+    {.name = "queue_pairs",                                                                                 \
+     .kind = FIELD_INTEGER,                                                                                 \
+     .offset = (base) + offsetof(struct scenario_flow, queue_pairs),                                        \
+     .min = 1,                                                                                              \
+     .max = FLOW_MAX_QUEUE_PAIRS,                                                                           \
+     .fallback = "1",                                                                                       \
+     .help = "Queue pairs of the flow."},                                                                   \
+        {.name = "depth",                                                                                   \
+         .kind = FIELD_INTEGER,                                                                             \
+         .offset = (base) + offsetof(struct scenario_flow, depth),                                          \
+         .min = 1,                                                                                          \
+         .max = FLOW_MAX_DEPTH,                                                                             \
+         .fallback = FLOW_DEPTH_DEFAULT,                                                                    \
+         .help = "Messages in flight on each queue pair."},                                                 \
+        {.name = "priority",                                                                                \
+         .kind = FIELD_INTEGER,                                                                             \
+         .offset = (base) + offsetof(struct scenario_flow, priority),                                       \
+         .min = 0,                                                                                          \
+         .max = FLOW_MAX_PRIORITY,                                                                          \
+         .fallback = "0",                                                                                   \
+         .help = "Priority of its packets."},                                                               \
+        {.name = "traffic_class",                                                                           \
+         .kind = FIELD_INTEGER,                                                                             \
+         .offset = (base) + offsetof(struct scenario_flow, traffic_class),                                  \
+         .min = 0,                                                                                          \
+         .max = 255,                                                                                        \
+         .help = "The IP header's DSCP and ECN bits; unset: in a scenario the priority's DSCP, and ECT(0) " \
+                 "where ECN is on; else 0."},                                                               \
+        {.name = "validate",                                                                                \
+         .kind = FIELD_BOOL,                                                                                \
+         .offset = (base) + offsetof(struct scenario_flow, validate),                                       \
+         .fallback = "false",                                                                               \
+         .help = "Fill messages with a pattern and check at the far end what arrived."},                    \
+        {.name = "rate",                                                                                    \
+         .kind = FIELD_QUANTITY,                                                                            \
+         .offset = (base) + offsetof(struct scenario_flow, rate_bps),                                       \
+         .unit = UNIT_RATE_BPS,                                                                             \
+         .min = FLOW_MIN_RATE_BPS,                                                                          \
+         .max = FLOW_MAX_RATE_BPS,                                                                          \
+         .help = "Limit of the payload rate."},                                                             \
+    {                                                                                                       \
+        .name = "size", .kind = FIELD_QUANTITY,                                                             \
+        .offset = (base) + offsetof(struct scenario_flow, size_bytes), .unit = UNIT_BYTES, .min = 1,        \
+        .max = FLOW_MAX_SIZE_BYTES, .help = "The flow ends after so much payload; unset: endless."          \
+    }
+
+extern const struct table flow_table; /* struct scenario_flow */
+
+bool flow_in_gpu_memory(int memory);
+
+/* Beyond the ranges of the rows: what holds wherever a flow runs. 0, or -1 with a sentence that begins with `path`. */
+int flow_check(const struct scenario_flow *flow, const char *path, struct error *e);
+/* What real queue pairs do not do although the simulator does. */
+int flow_check_on_hosts(const struct scenario_flow *flow, const char *path, struct error *e);
+/* Bytes of a flow's messages on one side, each on cache lines of its own: `slots` a queue pair. At most FLOW_MAX_MEMORY_BYTES. */
+int flow_check_memory(int64_t message_bytes, int64_t queue_pairs, int64_t slots, const char *path,
+                      struct error *e);
+int64_t flow_stride_bytes(int64_t message_bytes);
+
+#endif
