@@ -159,6 +159,56 @@ void process_stop(struct process *p, int64_t grace_ns)
     close_pipe(&p->err);
 }
 
+/* ---- input */
+
+/* Block SIGPIPE in this thread; `old` is for let_pipe_signal. */
+static void hold_pipe_signal(sigset_t *old)
+{
+    sigset_t pipe_signal;
+    sigemptyset(&pipe_signal);
+    sigaddset(&pipe_signal, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &pipe_signal, old);
+}
+
+/* Take the one that a write has left pending, and set the signals as they were. */
+static void let_pipe_signal(const sigset_t *old)
+{
+    sigset_t pipe_signal;
+    struct timespec now = {0};
+    sigemptyset(&pipe_signal);
+    sigaddset(&pipe_signal, SIGPIPE);
+    sigtimedwait(&pipe_signal, NULL, &now);
+    pthread_sigmask(SIG_SETMASK, old, NULL);
+}
+
+static int write_all(int fd, const char *bytes, size_t length, int64_t timeout_ns, struct error *e)
+{
+    int64_t deadline_ns = clock_monotonic_ns() + timeout_ns;
+    while (length) {
+        struct pollfd ready = {.fd = fd, .events = POLLOUT};
+        int64_t left_ns = deadline_ns - clock_monotonic_ns();
+        if (left_ns <= 0 || poll(&ready, 1, (int)(left_ns / NS_PER_MS) + 1) == 0)
+            return error_set(e, "%zu bytes were not taken within %lld s", length,
+                             (long long)(timeout_ns / NS_PER_S));
+        ssize_t written = write(fd, bytes, length);
+        if (written < 0 && errno != EAGAIN && errno != EINTR)
+            return error_set_errno(e, errno, "writing %zu bytes", length);
+        bytes += written > 0 ? written : 0;
+        length -= written > 0 ? (size_t)written : 0;
+    }
+    return 0;
+}
+
+int process_write(struct process *p, const void *bytes, size_t length, int64_t timeout_ns, struct error *e)
+{
+    sigset_t old;
+    hold_pipe_signal(&old);
+    fcntl(p->in, F_SETFL, O_NONBLOCK);
+    int result = write_all(p->in, bytes, length, timeout_ns, e);
+    let_pipe_signal(&old);
+    return result;
+}
+
 /* ---- run to the end */
 
 struct transfer {
@@ -230,16 +280,12 @@ int process_run_bytes(const char *const argv[], const void *input, size_t length
         fcntl(p.in, F_SETFL, O_NONBLOCK);
     int64_t deadline = timeout_ns < 0 ? INT64_MAX : clock_monotonic_ns() + timeout_ns;
     struct transfer t = {&p, input, length, out, err};
-    sigset_t pipe_signal, old;
-    sigemptyset(&pipe_signal);
-    sigaddset(&pipe_signal, SIGPIPE);
-    pthread_sigmask(SIG_BLOCK, &pipe_signal, &old);
+    sigset_t old;
+    hold_pipe_signal(&old);
     bool finished = transfer_all(&t, deadline);
     int64_t left = timeout_ns < 0 ? -1 : deadline - clock_monotonic_ns();
     int waited = finished ? process_wait(&p, left < 0 && timeout_ns >= 0 ? 0 : left, &status, e) : 0;
-    struct timespec now = {0};
-    sigtimedwait(&pipe_signal, NULL, &now); /* one that a write has left pending */
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    let_pipe_signal(&old);
     process_stop(&p, NS_PER_S);
     if (waited == 0)
         return error_set(e, "%s did not end within %lld ms", argv[0], (long long)(timeout_ns / NS_PER_MS));

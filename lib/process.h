@@ -27,6 +27,9 @@ int process_start(struct process *process, const char *const argv[], int wanted,
 /* Wait up to timeout_ns (negative: for ever). *status is as waitpid's. Returns 1 when ended, 0 when it still
  * runs. */
 int process_wait(struct process *p, int64_t timeout_ns, int *status, struct error *e);
+/* Write all of it to the child's standard input within timeout_ns, without waiting for a child that does not read, and without SIGPIPE when
+ * it has gone. The pipe stays open. */
+int process_write(struct process *p, const void *bytes, size_t length, int64_t timeout_ns, struct error *e);
 /* SIGTERM, then SIGKILL after grace_ns; reaps and closes the pipes. Safe on a process that has ended. */
 void process_stop(struct process *p, int64_t grace_ns);
 /* Run to the end: input may be NULL; out and err (each may be NULL: inherited) receive at most 16 MiB each.

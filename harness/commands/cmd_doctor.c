@@ -2,7 +2,7 @@
 #include "harness/preflight/preflight.h"
 #include "harness/labs/hosts/visit.h"
 #include "harness/labs/hosts/programs.h"
-#include "harness/labs/hosts/remote_traffic.h"
+#include "harness/labs/hosts/remote_sampler.h"
 #include "lib/clock.h"
 #include "lib/formats/lines.h"
 #include "lib/log.h"

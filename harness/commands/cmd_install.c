@@ -31,6 +31,17 @@ struct installing {
     int status;
 };
 
+static void print_installed(const struct lab_host *host)
+{
+    struct words names = {0};
+    remote_programs_names(&names);
+    printf("%s: ", host->name);
+    for (size_t i = 0; i < names.count; i++)
+        printf("%s%s", i ? ", " : "", names.items[i]);
+    printf(" %s in %s\n", HARNESS_VERSION, host->programs);
+    words_free(&names);
+}
+
 static int install_on(struct virt *virt, const struct lab *lab, const struct lab_host *host, struct error *e)
 {
     struct remote_host h;
@@ -38,8 +49,7 @@ static int install_on(struct virt *virt, const struct lab *lab, const struct lab
         return -1;
     int result = remote_programs_put(&h, e);
     if (result == 0)
-        printf("%s: nic-sampler, host-facts, nic-config, roce-traffic %s in %s\n", host->name,
-               HARNESS_VERSION, host->programs);
+        print_installed(host);
     remote_host_close(&h);
     return result;
 }

@@ -42,6 +42,9 @@ extern const char *const flow_memory_names[];
 /* Registered memory of a flow's messages on one side, for each direction. */
 #define FLOW_MAX_MEMORY_BYTES (64LL << 30)
 
+/* Flows of one driving process, and of all drivers towards one server: each has a thread and an RDMA device context at both ends. */
+#define FLOW_MAX_TOGETHER 64
+
 #define FLOW_MESSAGE_DEFAULT "\"64KiB\""
 #define FLOW_DEPTH_DEFAULT   "128"
 
@@ -117,6 +120,7 @@ struct scenario_flow {
          .help = "The IP header's DSCP and ECN bits; unset: in a scenario the priority's DSCP, and ECT(0) " \
                  "where ECN is on; else 0."},                                                               \
         {.name = "validate",                                                                                \
+                                                                                                            \
          .kind = FIELD_BOOL,                                                                                \
          .offset = (base) + offsetof(struct scenario_flow, validate),                                       \
          .fallback = "false",                                                                               \

@@ -1,6 +1,6 @@
 /* The libvirt and the ssh lab: real hosts, reached over ssh. */
 #include "harness/labs/hosts/watch.h"
-#include "harness/labs/hosts/remote_traffic.h"
+#include "harness/labs/hosts/start.h"
 #include "lib/clock.h"
 #include "lib/text.h"
 #include <inttypes.h>
@@ -11,8 +11,6 @@
 
 #define BRING_UP_NS   (5 * 60 * NS_PER_S) /* a guest boots; a host that is there is tried for less */
 #define READY_NS      (30 * NS_PER_S)     /* samplers print their header, servers listen */
-#define LEAD_NS       (2 * NS_PER_S)      /* from starting the traffic generators to the first packet */
-#define LEAD_GPU_NS   (5 * NS_PER_S)      /* the same with GPU memory, whose driver takes its time to start */
 #define SUMMARY_NS    (15 * NS_PER_S)     /* summaries come after the measure phase, at most so late */
 #define LAST_LINES_NS (5 * NS_PER_S)      /* programs that were told to end */
 #define RECONNECT_NS  (60 * NS_PER_S)     /* to a host whose connection was cut, to put its settings back */
@@ -38,29 +36,11 @@ static void remote_lab_close(void *state)
     if (lab->virt)
         virt_close(lab->virt);
     lab_unlock(lab->lock);
+    traffic_jobs_free(lab->jobs, lab->job_count);
     free(lab->streams);
     free(lab->hosts);
     json_decref(lab->warnings);
     free(lab);
-}
-
-static int check_traffic(const struct cell *cell, struct error *e)
-{
-    const struct scenario_flow *flows = cell->scenario.flows.items;
-    if (cell->scenario.traffic.count)
-        return error_set(
-            e, "scenario %s has traffic patterns, which only the simulator runs: lab %s needs flows",
-            cell->scenario.name, cell->lab.name);
-    for (size_t i = 0; i < cell->scenario.flows.count; i++) {
-        const struct lab_host *to = lab_real_host(&cell->lab, flows[i].to);
-        if (!to->nic.address)
-            return error_set(e, "host %s of lab %s has no nic.address: flow %s is sent to it", to->name,
-                             cell->lab.name, flows[i].name);
-        if (flows[i].start_ns || flows[i].stop_ns != FIELD_UNSET)
-            return error_set(e, "flow %s has a start or stop of its own, which only the simulator does",
-                             flows[i].name);
-    }
-    return 0;
 }
 
 static int remote_lab_open(const struct lab_run *run, void **state, struct error *e)
@@ -78,7 +58,9 @@ static int remote_lab_open(const struct lab_run *run, void **state, struct error
         error_set(e, "out of memory");
         goto failed;
     }
-    if (check_traffic(run->cell, e) != 0 || !(lab->lock = lab_lock(&run->cell->lab, purpose, e)))
+    if (traffic_check(&run->cell->scenario, &run->cell->lab, e) != 0 ||
+        !(lab->jobs = traffic_jobs(&run->cell->scenario, &lab->job_count, e)) ||
+        !(lab->lock = lab_lock(&run->cell->lab, purpose, e)))
         goto failed;
     *state = lab;
     return 0;
@@ -207,67 +189,7 @@ static json_t *remote_lab_restore_settings(void *state, size_t role, const json_
     return remote_settings_get(h, e);
 }
 
-/* ---- streams */
-
-static int add_stream(struct remote_lab *lab, enum stream_kind kind, size_t role, const struct words *w,
-                      struct error *e)
-{
-    struct stream *grown = w->items ? realloc(lab->streams, (lab->stream_count + 1) * sizeof *grown) : NULL;
-    if (!grown)
-        return error_set(e, "out of memory");
-    lab->streams = grown;
-    if (stream_start(&grown[lab->stream_count], kind, role, &lab->hosts[role], (const char *const *)w->items,
-                     e) != 0)
-        return -1;
-    lab->stream_count++;
-    if (lab->run->log) {
-        struct text line = {0};
-        ssh_quote_all(&line, (const char *const *)w->items);
-        fprintf(lab->run->log, "%s: %s\n", lab->hosts[role].lab->name, text_string(&line));
-        text_free(&line);
-    }
-    return 0;
-}
-
 /* ---- the run */
-
-static int start_samplers(struct remote_lab *lab, struct error *e)
-{
-    for (size_t role = 0; role < lab->host_count; role++) {
-        struct words w = {0};
-        remote_sampler_words(lab->run->cell, &lab->hosts[role], &w);
-        int result = add_stream(lab, STREAM_SAMPLER, role, &w, e);
-        words_free(&w);
-        if (result != 0)
-            return -1;
-    }
-    return 0;
-}
-
-static bool receives(const struct remote_lab *lab, size_t role)
-{
-    const struct scenario *scenario = &lab->run->cell->scenario;
-    const struct scenario_flow *flows = scenario->flows.items;
-    for (size_t i = 0; i < scenario->flows.count; i++)
-        if (strcmp(flows[i].to, role_name(lab, role)) == 0)
-            return true;
-    return false;
-}
-
-static int start_servers(struct remote_lab *lab, struct error *e)
-{
-    for (size_t role = 0; role < lab->host_count; role++) {
-        struct words w = {0};
-        if (!receives(lab, role))
-            continue;
-        remote_server_words(&lab->hosts[role], &w);
-        int result = add_stream(lab, STREAM_SERVER, role, &w, e);
-        words_free(&w);
-        if (result != 0)
-            return -1;
-    }
-    return 0;
-}
 
 /* A sampler has given its header and a sample, a server has said that it listens. */
 static const struct stream *not_ready(const struct remote_lab *lab)
@@ -289,33 +211,9 @@ static int wait_ready(struct remote_lab *lab, struct error *e)
             return error_set(e, "interrupted");
         if (clock_monotonic_ns() > deadline_ns)
             return error_set(e, "host %s: %s was not ready within %lld s", late->host->lab->name,
-                             stream_program(late), READY_NS / NS_PER_S);
+                             late->program, READY_NS / NS_PER_S);
     }
     return 0;
-}
-
-static int start_traffic(struct remote_lab *lab, int64_t start_ns, struct error *e)
-{
-    for (size_t from = 0; from < lab->host_count; from++)
-        for (size_t to = 0; to < lab->host_count; to++) {
-            struct words w = {0};
-            size_t flows = remote_drive_words(lab->run->cell, from, to, &lab->hosts[from], &lab->hosts[to],
-                                              start_ns + lab->hosts[from].offset_ns, &w);
-            int result = flows ? add_stream(lab, STREAM_TRAFFIC, from, &w, e) : 0;
-            words_free(&w);
-            if (result != 0)
-                return -1;
-        }
-    return 0;
-}
-
-static bool uses_gpu(const struct scenario *scenario)
-{
-    const struct scenario_flow *flows = scenario->flows.items;
-    for (size_t i = 0; i < scenario->flows.count; i++)
-        if (flow_in_gpu_memory(flows[i].memory))
-            return true;
-    return false;
 }
 
 static int remote_lab_start(void *state, int64_t *start_ns, struct error *e)
@@ -324,7 +222,7 @@ static int remote_lab_start(void *state, int64_t *start_ns, struct error *e)
     lab->started = lab->failed = true;
     if (start_samplers(lab, e) != 0 || start_servers(lab, e) != 0 || wait_ready(lab, e) != 0)
         return -1;
-    *start_ns = clock_realtime_ns() + (uses_gpu(&lab->run->cell->scenario) ? LEAD_GPU_NS : LEAD_NS);
+    *start_ns = clock_realtime_ns() + traffic_lead_ns(lab->jobs, lab->job_count);
     if (start_traffic(lab, *start_ns, e) != 0)
         return -1;
     lab->failed = false;
@@ -398,7 +296,7 @@ static int end_of(struct remote_lab *lab, struct stream *s, struct error *e)
     case STREAM_BADLY:
         break;
     case STREAM_NOT_YET:
-        error_set(&first, "host %s: %s does not end", s->host->lab->name, stream_program(s));
+        error_set(&first, "host %s: %s does not end", s->host->lab->name, s->program);
         break;
     }
     return watch_find_cause(lab, &first, e);

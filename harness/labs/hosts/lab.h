@@ -11,6 +11,8 @@ struct remote_lab {
     struct virt *virt;
     struct remote_host *hosts; /* one a role */
     size_t host_count;
+    struct traffic_job *jobs;
+    size_t job_count;
     struct stream *streams;
     size_t stream_count;
     bool started, failed; /* failed: nothing comes to its end by itself */

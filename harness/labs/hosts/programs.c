@@ -1,5 +1,6 @@
 /* The programs that run on a host: are they there, and putting them there. */
 #include "harness/labs/hosts/programs.h"
+#include "harness/traffic/traffic_tool.h"
 #include "remote/places.h"
 #include "lib/text.h"
 #include <stdlib.h>
@@ -7,8 +8,13 @@
 
 #define PUT_NS (300 * 1000000000LL) /* a few MiB, also over a slow connection */
 
-static const char *const names[] = {"nic-sampler", "host-facts", "nic-config", "roce-traffic"};
-#define COUNT (sizeof names / sizeof *names)
+void remote_programs_names(struct words *names)
+{
+    words_add_all(names, (const char *const[]){"nic-sampler", "host-facts", "nic-config", NULL});
+    for (size_t i = 0; traffic_tools[i]; i++)
+        if (traffic_tools[i]->ours)
+            words_add(names, "%s", traffic_tools[i]->name);
+}
 
 /* For each word a line: exit status, and the last line that "WORD --version" said. A program that is not there gives 127. */
 static const char ask_versions[] = "export LC_ALL=C; for p do said=$(\"$p\" --version 2>&1); code=$?; "
@@ -37,14 +43,15 @@ static int read_answer(const struct remote_host *h, const char *name, const char
     return 0;
 }
 
-static int read_answers(const struct remote_host *h, char *answers, struct error *e)
+static int read_answers(const struct remote_host *h, const struct words *names, char *answers,
+                        struct error *e)
 {
     struct text absent = {0};
     char *rest = answers;
     int worst = 0;
-    for (size_t i = 0; i < COUNT && worst >= 0; i++) {
+    for (size_t i = 0; i < names->count && worst >= 0; i++) {
         char *line = strsep(&rest, "\n");
-        int answered = read_answer(h, names[i], line ? line : "", &absent, e);
+        int answered = read_answer(h, names->items[i], line ? line : "", &absent, e);
         worst = answered < 0 ? -1 : answered > worst ? answered : worst;
     }
     if (worst >= 0 && absent.length)
@@ -53,34 +60,55 @@ static int read_answers(const struct remote_host *h, char *answers, struct error
     return worst;
 }
 
+/* Ask for all versions at once. */
+static char *ask(struct remote_host *h, const struct words *names, struct error *e)
+{
+    struct words argv = {0};
+    struct text out = {0};
+    char path[512], *answers = NULL;
+    words_add_all(&argv, (const char *const[]){"sh", "-c", ask_versions, "sh", NULL});
+    for (size_t i = 0; i < names->count; i++)
+        words_add(&argv, "%s", remote_program(h, names->items[i], path, sizeof path));
+    if (words_whole(names, e) == 0 && words_whole(&argv, e) == 0 &&
+        ssh_must(h->ssh, (const char *const *)argv.items, NULL, &out, REMOTE_COMMAND_NS, e) == 0) {
+        answers = text_take(&out);
+        if (!answers)
+            error_set(e, "host %s did not say which programs it has", h->lab->name);
+    }
+    words_free(&argv);
+    text_free(&out);
+    return answers;
+}
+
 int remote_programs_check(struct remote_host *h, struct error *e)
 {
-    char paths[COUNT][512];
-    const char *argv[COUNT + 5] = {"sh", "-c", ask_versions, "sh"};
-    struct text out = {0};
-    for (size_t i = 0; i < COUNT; i++)
-        argv[i + 4] = remote_program(h, names[i], paths[i], sizeof paths[i]);
-    int result = ssh_must(h->ssh, argv, NULL, &out, REMOTE_COMMAND_NS, e);
-    char *answers = result == 0 ? text_take(&out) : NULL;
-    if (answers)
-        result = read_answers(h, answers, e);
-    else if (result == 0)
-        result = error_set(e, "host %s did not say which programs it has", h->lab->name);
+    struct words names = {0};
+    remote_programs_names(&names);
+    char *answers = ask(h, &names, e);
+    int result = answers ? read_answers(h, &names, answers, e) : -1;
     free(answers);
-    text_free(&out);
+    words_free(&names);
+    return result;
+}
+
+static int put(struct remote_host *h, const char *name, struct error *e)
+{
+    char there[512], *here = places_project(name, e);
+    int result =
+        here ? ssh_put(h->ssh, here, remote_program(h, name, there, sizeof there), 0755, PUT_NS, e) : -1;
+    free(here);
     return result;
 }
 
 int remote_programs_put(struct remote_host *h, struct error *e)
 {
     const char *const make_folder[] = {"mkdir", "-p", "--", h->lab->programs, NULL};
-    int result = ssh_must(h->ssh, make_folder, NULL, NULL, REMOTE_COMMAND_NS, e);
-    for (size_t i = 0; result == 0 && i < COUNT; i++) {
-        char there[512], *here = places_project(names[i], e);
-        result =
-            here ? ssh_put(h->ssh, here, remote_program(h, names[i], there, sizeof there), 0755, PUT_NS, e)
-                 : -1;
-        free(here);
-    }
+    struct words names = {0};
+    remote_programs_names(&names);
+    int result =
+        words_whole(&names, e) == 0 ? ssh_must(h->ssh, make_folder, NULL, NULL, REMOTE_COMMAND_NS, e) : -1;
+    for (size_t i = 0; result == 0 && i < names.count; i++)
+        result = put(h, names.items[i], e);
+    words_free(&names);
     return result == 0 ? remote_programs_check(h, e) : -1;
 }

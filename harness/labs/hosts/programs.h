@@ -3,7 +3,10 @@
 #define HARNESS_LABS_PROGRAMS_H
 
 #include "harness/labs/hosts/host.h"
+#include "lib/words.h"
 
+/* Add their names: harness's own, and those of the traffic tools that come with it. */
+void remote_programs_names(struct words *names);
 /* Do they all start on the host? 0; 1 with a sentence when one is of another version than this; -1 with a sentence when one is
  * not there or does not start. */
 int remote_programs_check(struct remote_host *h, struct error *e);

@@ -10,12 +10,6 @@
 #define CHUNK      65536
 #define SAID_LIMIT 4096
 
-const char *stream_program(const struct stream *s)
-{
-    static const char *const programs[] = {"nic-sampler", "roce-traffic serve", "roce-traffic drive"};
-    return programs[s->kind];
-}
-
 const char *stream_complaint(const struct stream *s)
 {
     const char *said = text_string(&s->said), *error = strstr(said, ": error: ");
@@ -24,23 +18,53 @@ const char *stream_complaint(const struct stream *s)
     return strstr(said, ": warning: ") ? "" : said;
 }
 
-/*
- * A remote program has no terminal, so no signal reaches it when the connection ends. The shell gives its standard input to a
- * watcher, which ends the program (the shell becomes it and keeps its process id) when that is closed.
- */
-static const char until_closed[] =
-    "exec 3<&0; (cat <&3; kill -TERM $$) >/dev/null 2>&1 & exec \"$@\" 3<&- </dev/null";
+/* ---- the start */
 
-int stream_start(struct stream *s, enum stream_kind kind, size_t role, struct remote_host *host,
-                 const char *const argv[], struct error *e)
+/*
+ * A remote program has no terminal, so no signal reaches it when the connection ends. The shell gives what follows on its standard
+ * input to a watcher, which ends the program (the shell becomes it and keeps its process id) when that is closed. What the program
+ * itself is to read is the first line.
+ */
+#define UNTIL_CLOSED "exec 3<&0; (cat <&3; kill -TERM $$) >/dev/null 2>&1 & exec \"$@\" 3<&- "
+static const char without_input[] = UNTIL_CLOSED "</dev/null";
+static const char with_input[] = "IFS= read -r input; " UNTIL_CLOSED "<<END\n$input\nEND";
+
+#define INPUT_NS (10 * NS_PER_S) /* for the connection to take it */
+
+/* Write a line to the program; the connection may be slow, or hang. */
+static int give_line(struct stream *s, const char *line, struct error *e)
 {
-    const char *words[128] = {"sh", "-c", until_closed, "sh"};
-    for (size_t i = 0; i < 120 && argv[i]; i++)
-        words[i + 4] = argv[i];
-    *s = (struct stream){.kind = kind, .role = role, .host = host, .heard_ns = clock_monotonic_ns()};
-    if (ssh_start(host->ssh, words, PROCESS_IN | PROCESS_OUT | PROCESS_ERR, &s->process, e) != 0)
+    struct text whole = {0};
+    text_add(&whole, "%s\n", line);
+    int result = process_write(&s->process, whole.data, whole.length, INPUT_NS, e);
+    text_free(&whole);
+    return result == 0 ? 0 : error_prefix(e, "host %s: giving %s its input", s->host->lab->name, s->program);
+}
+
+int stream_start(struct stream *s, const struct stream_request *request, struct error *e)
+{
+    struct words w = {0};
+    *s = (struct stream){.kind = request->kind,
+                         .program = request->program,
+                         .job = request->job,
+                         .role = request->role,
+                         .host = request->host,
+                         .heard_ns = clock_monotonic_ns()};
+    words_add_all(&w,
+                  (const char *const[]){"sh", "-c", request->input ? with_input : without_input, "sh", NULL});
+    words_add_all(&w, (const char *const *)request->words->items);
+    int result = words_whole(&w, e);
+    if (result == 0)
+        result = ssh_start(s->host->ssh, (const char *const *)w.items, PROCESS_IN | PROCESS_OUT | PROCESS_ERR,
+                           &s->process, e);
+    words_free(&w);
+    if (result != 0)
         return -1;
     s->running = true;
+    if (request->input && give_line(s, request->input, e) != 0) {
+        stream_close(s);
+        return -1;
+    }
     return 0;
 }
 
@@ -79,6 +103,20 @@ static void take_messages(struct stream *s, const struct lab_run *run)
 
 /* ---- lines */
 
+/* The driver's line is a flow line, or its tool makes one of it. */
+static int take_flow_line(struct stream *s, const struct lab_run *run, const char *line, size_t length,
+                          struct error *e)
+{
+    struct text made = {0};
+    if (!s->job->tool->flow_line)
+        return recorder_flow(run->recorder, s->role, line, length, e);
+    int result = s->job->tool->flow_line(s->job, line, length, &made);
+    if (result == 0 && made.length)
+        result = recorder_flow(run->recorder, s->role, made.data, made.length, e);
+    text_free(&made);
+    return result;
+}
+
 /* A damaged line is worth a word in the log, a full disk ends the run. */
 static int take_line(struct stream *s, const struct lab_run *run, const char *line, size_t length,
                      struct error *e)
@@ -89,7 +127,7 @@ static int take_line(struct stream *s, const struct lab_run *run, const char *li
     if (s->kind == STREAM_SAMPLER)
         result = recorder_sample(run->recorder, s->role, line, length, &wrong);
     else if (s->kind == STREAM_TRAFFIC)
-        result = recorder_flow(run->recorder, s->role, line, length, &wrong);
+        result = take_flow_line(s, run, line, length, &wrong);
     if (result == 0)
         return 0;
     if (run->log)
@@ -106,7 +144,7 @@ static int take_chunk(struct stream *s, const struct lab_run *run, const char *c
         text_add_bytes(&s->line, chunk, part);
         if (s->line.length > LINES_MAX_LENGTH)
             return error_set(e, "host %s: %s printed a line of more than %d bytes", s->host->lab->name,
-                             stream_program(s), LINES_MAX_LENGTH);
+                             s->program, LINES_MAX_LENGTH);
         if (!newline)
             return 0;
         if (s->line.length && take_line(s, run, s->line.data, s->line.length, e) != 0)
@@ -169,7 +207,7 @@ enum stream_outcome stream_outcome(struct stream *s, const struct lab_run *run, 
         text_add(&how, "was killed there");
     else
         process_describe(status, &how);
-    error_set(e, "host %s: %s %s%s%.500s", s->host->lab->name, stream_program(s), text_string(&how),
+    error_set(e, "host %s: %s %s%s%.500s", s->host->lab->name, s->program, text_string(&how),
               *stream_complaint(s) ? ": " : "", stream_complaint(s));
     text_free(&how);
     return STREAM_BADLY;

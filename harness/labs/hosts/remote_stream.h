@@ -3,13 +3,16 @@
 #define HARNESS_REMOTE_STREAM_H
 
 #include "harness/labs/hosts/host.h"
+#include "harness/traffic/traffic_tool.h"
 #include <poll.h>
 
 enum stream_kind { STREAM_SAMPLER, STREAM_SERVER, STREAM_TRAFFIC };
 
 struct stream {
     enum stream_kind kind;
-    size_t role; /* whose clock its times are by */
+    const char *program;           /* in messages: "nic-sampler" */
+    const struct traffic_job *job; /* STREAM_TRAFFIC: whose flow lines it prints */
+    size_t role;                   /* whose clock its times are by */
     struct remote_host *host;
     struct process process;
     struct text line; /* what came of a line so far */
@@ -22,9 +25,19 @@ struct stream {
     int status; /* as waitpid's, once reaped */
 };
 
-/* Start argv on the host. It ends when its standard input is closed, and so when the connection or this program ends. */
-int stream_start(struct stream *s, enum stream_kind kind, size_t role, struct remote_host *host,
-                 const char *const argv[], struct error *e);
+/* What is to be started; all of it but `words` and `input` outlives the stream. */
+struct stream_request {
+    enum stream_kind kind;
+    const char *program;
+    const struct traffic_job *job;
+    size_t role;
+    struct remote_host *host;
+    const struct words *words;
+    const char *input; /* its standard input, one line; NULL: none */
+};
+
+/* Start it on the host. It is ended when this side closes its input, and so when the connection or this program ends. */
+int stream_start(struct stream *s, const struct stream_request *request, struct error *e);
 /* The descriptors to poll: two, negative ones where there is nothing more. */
 void stream_poll(const struct stream *s, struct pollfd fds[2]);
 /* Take what has come: lines go to the recorder, messages to the log. -1: the recorder could not write, or a line never ended. */
@@ -37,7 +50,6 @@ enum stream_outcome stream_outcome(struct stream *s, const struct lab_run *run, 
                                    struct error *e);
 void stream_close(struct stream *s);
 
-const char *stream_program(const struct stream *s);
 /* The last thing that the program said, without "PROGRAM: error:"; "" when it was a warning or nothing. */
 const char *stream_complaint(const struct stream *s);
 

@@ -66,7 +66,7 @@ static int look_at_closed(const struct remote_lab *lab, struct stream *s, struct
     case STREAM_WELL:
         return s->kind == STREAM_TRAFFIC
                    ? 0
-                   : error_set(e, "host %s: %s ended by itself%s%s", s->host->lab->name, stream_program(s),
+                   : error_set(e, "host %s: %s ended by itself%s%s", s->host->lab->name, s->program,
                                *stream_complaint(s) ? ": " : "", stream_complaint(s));
     case STREAM_NOT_YET:
         break;
@@ -74,7 +74,7 @@ static int look_at_closed(const struct remote_lab *lab, struct stream *s, struct
     return clock_monotonic_ns() - s->heard_ns < SILENCE_NS
                ? 0
                : error_set(e, "host %s: %s closed its output but does not end", s->host->lab->name,
-                           stream_program(s));
+                           s->program);
 }
 
 /* How long a host that should be sampling has said nothing, beyond the distance of its samples. */

@@ -1,0 +1,113 @@
+#include "harness/labs/hosts/start.h"
+#include "harness/labs/hosts/remote_sampler.h"
+#include <stdlib.h>
+
+static void log_start(const struct remote_lab *lab, const struct stream_request *request)
+{
+    struct text line = {0};
+    ssh_quote_all(&line, (const char *const *)request->words->items);
+    if (lab->run->log)
+        fprintf(lab->run->log, "%s: %s%s%s\n", request->host->lab->name, text_string(&line),
+                request->input ? " <<< " : "", request->input ? request->input : "");
+    text_free(&line);
+}
+
+static int add_stream(struct remote_lab *lab, const struct stream_request *request, struct error *e)
+{
+    struct stream *grown = realloc(lab->streams, (lab->stream_count + 1) * sizeof *grown);
+    if (!grown)
+        return error_set(e, "out of memory");
+    lab->streams = grown;
+    if (stream_start(&grown[lab->stream_count], request, e) != 0)
+        return -1;
+    lab->stream_count++;
+    log_start(lab, request);
+    return 0;
+}
+
+/* ---- samplers */
+
+int start_samplers(struct remote_lab *lab, struct error *e)
+{
+    for (size_t role = 0; role < lab->host_count; role++) {
+        struct words w = {0};
+        struct stream_request request = {.kind = STREAM_SAMPLER,
+                                         .program = "nic-sampler",
+                                         .role = role,
+                                         .host = &lab->hosts[role],
+                                         .words = &w};
+        remote_sampler_words(lab->run->cell, &lab->hosts[role], &w);
+        int result = words_whole(&w, e) == 0 ? add_stream(lab, &request, e) : -1;
+        words_free(&w);
+        if (result != 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* ---- traffic */
+
+/* Start a program of a job's tool; its command is released. */
+static int start_tool(struct remote_lab *lab, const struct traffic_job *job, enum stream_kind kind,
+                      struct traffic_command *command, struct error *e)
+{
+    size_t role = kind == STREAM_SERVER ? job->to : job->from;
+    char path[512];
+    struct words w = {0};
+    struct stream_request request = {.kind = kind,
+                                     .program =
+                                         kind == STREAM_SERVER ? job->tool->serving : job->tool->driving,
+                                     .job = job,
+                                     .role = role,
+                                     .host = &lab->hosts[role],
+                                     .words = &w,
+                                     .input = command->input};
+    const char *const *words = (const char *const *)command->words.items;
+    words_add(&w, "%s",
+              job->tool->ours ? remote_program(request.host, words[0], path, sizeof path) : words[0]);
+    words_add_all(&w, words + 1);
+    int result = words_whole(&w, e) == 0 ? add_stream(lab, &request, e) : -1;
+    words_free(&w);
+    traffic_command_free(command);
+    return result;
+}
+
+static struct traffic_end end_of_role(const struct remote_lab *lab, size_t role)
+{
+    return (struct traffic_end){.lab = lab->hosts[role].lab, .device = lab->hosts[role].rdma};
+}
+
+int start_servers(struct remote_lab *lab, struct error *e)
+{
+    for (size_t i = 0; i < lab->job_count; i++) {
+        const struct traffic_job *job = &lab->jobs[i];
+        const struct traffic_end here = end_of_role(lab, job->to);
+        struct traffic_command command = {0};
+        if (!traffic_needs_server(lab->jobs, i))
+            continue;
+        if (job->tool->serve(job, &here, &command, e) != 0) {
+            traffic_command_free(&command);
+            return -1;
+        }
+        if (start_tool(lab, job, STREAM_SERVER, &command, e) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+int start_traffic(struct remote_lab *lab, int64_t start_ns, struct error *e)
+{
+    for (size_t i = 0; i < lab->job_count; i++) {
+        struct traffic_job *job = &lab->jobs[i];
+        const struct traffic_end from = end_of_role(lab, job->from), to = end_of_role(lab, job->to);
+        struct traffic_command command = {0};
+        job->start_ns = start_ns + lab->hosts[job->from].offset_ns;
+        if (job->tool->drive(job, &from, &to, &command, e) != 0) {
+            traffic_command_free(&command);
+            return -1;
+        }
+        if (start_tool(lab, job, STREAM_TRAFFIC, &command, e) != 0)
+            return -1;
+    }
+    return 0;
+}

@@ -1,0 +1,13 @@
+/* Starting the programs of a run on hosts. What was started before an error is in lab->streams. */
+#ifndef HARNESS_LABS_START_H
+#define HARNESS_LABS_START_H
+
+#include "harness/labs/hosts/lab.h"
+
+int start_samplers(struct remote_lab *lab, struct error *e);
+/* The servers of the traffic tools. */
+int start_servers(struct remote_lab *lab, struct error *e);
+/* The drivers; the warm-up begins at start_ns by this host's clock. */
+int start_traffic(struct remote_lab *lab, int64_t start_ns, struct error *e);
+
+#endif

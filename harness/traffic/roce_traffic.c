@@ -1,0 +1,114 @@
+/* roce-traffic as a traffic tool. A driver takes its flows as a job on standard input: docs/roce-traffic.1, traffic/job.h. */
+#include "harness/traffic/traffic_tool.h"
+
+#include "harness/preflight/ecn.h"
+#include "lib/clock.h"
+#include "lib/document/table_write.h"
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NAME "roce-traffic"
+
+/* A flow has about a hundred lines in a run, but no more than 10 a second. */
+#define INTERVALS       100
+#define INTERVAL_MIN_NS (100 * NS_PER_MS)
+
+/* The address without its prefix length. */
+static json_t *address_of(const struct lab_host *host)
+{
+    return json_stringn(host->nic.address, strcspn(host->nic.address, "/"));
+}
+
+/* Which device, address, GID and GPU of a host, as options of the same names. */
+static json_t *local_of(const struct traffic_end *here)
+{
+    const struct lab_nic *nic = &here->lab->nic;
+    json_t *local = json_object();
+    if (here->device)
+        json_object_set_new(local, "device", json_string(here->device));
+    if (nic->address)
+        json_object_set_new(local, "address", address_of(here->lab));
+    if (nic->gid_index != FIELD_UNSET)
+        json_object_set_new(local, "gid_index", json_integer(nic->gid_index));
+    if (here->lab->gpu)
+        json_object_set_new(local, "gpu", json_sprintf("%" PRId64, here->lab->gpu->index));
+    return local;
+}
+
+static int serve(const struct traffic_job *job, const struct traffic_end *here, struct traffic_command *out,
+                 struct error *e)
+{
+    static const char *const words[] = {NAME, "serve", "--output", "json", NULL};
+    const struct lab_nic *nic = &here->lab->nic;
+    struct words *w = &out->words;
+    (void)job;
+    words_add_all(w, words);
+    if (here->device)
+        words_add_all(w, (const char *const[]){"--device", here->device, NULL});
+    if (nic->address)
+        words_add(w, "--address=%.*s", (int)strcspn(nic->address, "/"), nic->address);
+    if (nic->gid_index != FIELD_UNSET)
+        words_add(w, "--gid-index=%" PRId64, nic->gid_index);
+    if (here->lab->gpu)
+        words_add(w, "--gpu=%" PRId64, here->lab->gpu->index);
+    return words_whole(w, e);
+}
+
+static void set_time(json_t *object, const char *key, int64_t time_ns)
+{
+    char text[40];
+    json_object_set_new(object, key, json_string(units_format(UNIT_TIME_NS, time_ns, text, sizeof text)));
+}
+
+static json_t *common_of(const struct traffic_job *job, const struct traffic_end *from)
+{
+    const struct scenario_phases *phases = &job->scenario->phases;
+    int64_t interval_ns = phases->measure_ns / INTERVALS;
+    json_t *common = json_pack("{s:b,s:I,s:o}", "latency", 1, "start_at", (json_int_t)job->start_ns, "local",
+                               local_of(from));
+    set_time(common, "warmup", phases->warmup_ns);
+    set_time(common, "duration", phases->measure_ns);
+    set_time(common, "interval", interval_ns < INTERVAL_MIN_NS ? INTERVAL_MIN_NS : interval_ns);
+    if (from->lab->nic.ack_timeout != FIELD_UNSET)
+        json_object_set_new(common, "ack_timeout", json_integer(from->lab->nic.ack_timeout));
+    return common;
+}
+
+/* The scenario's flow as it is, with the traffic class that its settings make of it. */
+static json_t *flow_of(const struct traffic_job *job, const struct scenario_flow *flow)
+{
+    json_t *document = table_write(&flow_table, flow);
+    json_object_set_new(document, "traffic_class", json_integer(ecn_traffic_class(job->scenario, flow)));
+    return document;
+}
+
+static int drive(const struct traffic_job *job, const struct traffic_end *from, const struct traffic_end *to,
+                 struct traffic_command *out, struct error *e)
+{
+    static const char *const words[] = {NAME, "drive", "--job", "-", NULL};
+    json_t *flows = json_array();
+    for (size_t i = 0; i < job->count; i++)
+        json_array_append_new(flows, flow_of(job, job->flows[i]));
+    json_t *document = json_pack("{s:i,s:o,s:{s:s},s:o,s:o}", "schema", 1, "host", address_of(to->lab),
+                                 "process", "output", "json", "common", common_of(job, from), "flows", flows);
+    out->input = document ? json_dumps(document, JSON_COMPACT | JSON_ENSURE_ASCII) : NULL;
+    json_decref(document);
+    if (!out->input)
+        return error_set(e, "out of memory for the job of %zu flows", job->count);
+    words_add_all(&out->words, words);
+    return words_whole(&out->words, e);
+}
+
+const struct traffic_tool traffic_tool_roce = {
+    .name = NAME,
+    .ours = true,
+    .serving = NAME " serve",
+    .driving = NAME " drive",
+    .most_flows = FLOW_MAX_TOGETHER,
+    .lead_ns = 2 * NS_PER_S,
+    .lead_gpu_ns = 5 * NS_PER_S,
+    .check = flow_check_on_hosts,
+    .serve = serve,
+    .drive = drive,
+};
