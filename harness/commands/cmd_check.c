@@ -1,3 +1,4 @@
+#include "harness/labs/driver.h"
 #include "lib/program/program.h"
 #include "harness/preflight/ecn.h"
 #include "lib/formats/find.h"
@@ -56,7 +57,9 @@ static int check_one(const struct check_options *said, const char *word, struct 
                                        .duration_ns = FIELD_UNSET};
         result = plan_load(&request, &plan, e);
         if (result == 0) {
-            ecn_warn(&plan);
+            result = lab_driver_check(&plan, e);
+            if (result == 0)
+                ecn_warn(&plan);
             plan_free(&plan);
         }
     } else if (result == 0) {

@@ -37,6 +37,8 @@ struct lab_driver {
     const char *name;
     bool simulated;
 
+    /* Can a lab of this kind run the cell? Nothing is reached. May be NULL. */
+    int (*check)(const struct cell *cell, struct error *e);
     /* Get ready to reach the lab; nothing is changed. */
     int (*open)(const struct lab_run *run, void **state, struct error *e);
     /* Hosts run and answer. */
@@ -65,6 +67,8 @@ struct lab_driver {
 
 /* The driver for a lab: of kind NAME (lib/formats/lab_kinds.h), lab_driver_NAME. */
 const struct lab_driver *lab_driver_of(const struct lab *lab);
+/* Can the plan's lab run all of its cells? The sentence begins with the scenario's file. */
+int lab_driver_check(const struct plan *plan, struct error *e);
 void host_description_free(struct host_description *d);
 
 #endif

@@ -341,8 +341,9 @@ int sweep_run(const struct sweep_request *request)
                                 .set_count = request->sets.count,
                                 .duration_ns = request->duration_ns};
     int status = EXIT_DONE;
-    if (plan_load(&plan, &s.plan, &e) != 0) {
+    if (plan_load(&plan, &s.plan, &e) != 0 || lab_driver_check(&s.plan, &e) != 0) {
         log_error("%s", e.text);
+        plan_free(&s.plan);
         return EXIT_USAGE;
     }
     progress_open(&s.progress, request->quiet != 0);

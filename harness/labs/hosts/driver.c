@@ -43,6 +43,11 @@ static void remote_lab_close(void *state)
     free(lab);
 }
 
+static int remote_lab_check(const struct cell *cell, struct error *e)
+{
+    return traffic_check(&cell->scenario, &cell->lab, e);
+}
+
 static int remote_lab_open(const struct lab_run *run, void **state, struct error *e)
 {
     struct remote_lab *lab = calloc(1, sizeof *lab);
@@ -58,8 +63,7 @@ static int remote_lab_open(const struct lab_run *run, void **state, struct error
         error_set(e, "out of memory");
         goto failed;
     }
-    if (traffic_check(&run->cell->scenario, &run->cell->lab, e) != 0 ||
-        !(lab->jobs = traffic_jobs(&run->cell->scenario, &lab->job_count, e)) ||
+    if (!(lab->jobs = traffic_jobs(&run->cell->scenario, &lab->job_count, e)) ||
         !(lab->lock = lab_lock(&run->cell->lab, purpose, e)))
         goto failed;
     *state = lab;
@@ -347,13 +351,13 @@ static void remote_lab_add_to_result(void *state, json_t *result)
     }
 }
 
-#define REMOTE_LAB(NAME)                                                                                  \
-    {                                                                                                     \
-        .name = (NAME), .open = remote_lab_open, .bring_up = remote_lab_bring_up,                         \
-        .describe = remote_lab_describe, .save_settings = remote_lab_save_settings,                       \
-        .apply_settings = remote_lab_apply_settings, .restore_settings = remote_lab_restore_settings,     \
-        .start = remote_lab_start, .advance = remote_lab_advance, .now_ns = remote_lab_now,               \
-        .finish = remote_lab_finish, .add_to_result = remote_lab_add_to_result, .close = remote_lab_close \
+#define REMOTE_LAB(NAME)                                                                                     \
+    {                                                                                                        \
+        .name = (NAME), .check = remote_lab_check, .open = remote_lab_open, .bring_up = remote_lab_bring_up, \
+        .describe = remote_lab_describe, .save_settings = remote_lab_save_settings,                          \
+        .apply_settings = remote_lab_apply_settings, .restore_settings = remote_lab_restore_settings,        \
+        .start = remote_lab_start, .advance = remote_lab_advance, .now_ns = remote_lab_now,                  \
+        .finish = remote_lab_finish, .add_to_result = remote_lab_add_to_result, .close = remote_lab_close    \
     }
 const struct lab_driver lab_driver_libvirt = REMOTE_LAB("libvirt");
 const struct lab_driver lab_driver_ssh = REMOTE_LAB("ssh");
