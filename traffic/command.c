@@ -130,14 +130,14 @@ static const struct field drive_fields[] = {
      .argument = "OPERATION",
      .fallback = "\"write\"",
      .help = "what is done: RDMA write, write with immediate data, read, or send",
-     .choices = operation_names},
+     .choices = flow_op_names},
     {.name = "mode",
      .kind = FIELD_CHOICE,
      .offset = FLOW(mode),
      .argument = "MODE",
      .fallback = "\"stream\"",
      .help = "keep the queue pairs busy, or measure half round trips",
-     .choices = mode_names},
+     .choices = flow_mode_names},
     {.name = "bidirectional",
      .letter = 'b',
      .kind = FIELD_BOOL,
@@ -158,7 +158,7 @@ static const struct field drive_fields[] = {
      .fallback = "1",
      .help = "queue pairs",
      .min = 1,
-     .max = PLAN_MAX_QUEUE_PAIRS},
+     .max = FLOW_MAX_QUEUE_PAIRS},
     {.name = "depth",
      .kind = FIELD_INTEGER,
      .offset = FLOW(depth),
@@ -166,7 +166,7 @@ static const struct field drive_fields[] = {
      .fallback = "128",
      .help = "messages under way on a queue pair",
      .min = 1,
-     .max = PLAN_MAX_DEPTH},
+     .max = FLOW_MAX_DEPTH},
     {.name = "receive_depth",
      .kind = FIELD_INTEGER,
      .offset = FLOW(receive_depth),
@@ -174,14 +174,14 @@ static const struct field drive_fields[] = {
      .fallback = "512",
      .help = "receives posted on a queue pair",
      .min = 1,
-     .max = PLAN_MAX_DEPTH},
+     .max = FLOW_MAX_DEPTH},
     {.name = "moderation",
      .kind = FIELD_INTEGER,
      .offset = FLOW(moderation),
      .argument = "N",
      .help = "signal every Nth completion (default: 64 up to 8 KiB, 1 above)",
      .min = 0,
-     .max = PLAN_MAX_DEPTH},
+     .max = FLOW_MAX_DEPTH},
     {.name = "post_list",
      .kind = FIELD_INTEGER,
      .offset = FLOW(post_list),
@@ -189,7 +189,7 @@ static const struct field drive_fields[] = {
      .fallback = "1",
      .help = "work requests posted with one doorbell",
      .min = 1,
-     .max = PLAN_MAX_DEPTH},
+     .max = FLOW_MAX_DEPTH},
     {.name = "inline",
      .kind = FIELD_QUANTITY,
      .offset = FLOW(inline_bytes),
@@ -226,13 +226,13 @@ static const struct field drive_fields[] = {
      .fallback = "\"host\"",
      .help = "host, gpu (the first route that works), or a route: rm-dmabuf, cuda-dmabuf, "
              "cuda-peermem, rm-peermem, cuda-nv503c",
-     .choices = memory_names},
+     .choices = flow_memory_names},
     {.name = "peer_memory",
      .kind = FIELD_CHOICE,
      .offset = FLOW(peer_memory),
      .argument = "KIND",
      .help = "the server's memory (default: as --memory)",
-     .choices = memory_names},
+     .choices = flow_memory_names},
     {.name = "dscp",
      .kind = FIELD_INTEGER,
      .offset = FLOW(dscp),
@@ -314,7 +314,7 @@ static const struct field drive_fields[] = {
      .fallback = "1",
      .help = "messages that may go at once under --rate",
      .min = 1,
-     .max = PLAN_MAX_DEPTH},
+     .max = FLOW_MAX_DEPTH},
     {.name = "pacing",
      .kind = FIELD_CHOICE,
      .offset = FLOW(pacing),
@@ -430,7 +430,7 @@ static void set_defaults(struct flow_options *o)
 
 static int add_size(int64_t size, int64_t *sizes, size_t *count, struct error *e)
 {
-    if (size < 1 || size > PLAN_MAX_MESSAGE_BYTES)
+    if (size < 1 || size > FLOW_MAX_MESSAGE_BYTES)
         return error_set(e, "--message: %" PRId64 " bytes is out of range: expected 1B to 1GiB", size);
     if (*count == TRAFFIC_MAX_SIZES)
         return error_set(e, "--message: more than %d sizes", TRAFFIC_MAX_SIZES);
@@ -497,13 +497,13 @@ static int check_flow(const struct flow_options *o, struct error *e)
 {
     if (o->flip >= 0 && !o->validate)
         return error_set(e, "--flip spoils a byte of --validate's pattern: give both");
-    if (o->mode == MODE_PING_PONG && o->operation == OPERATION_WRITE && o->validate)
+    if (o->mode == MODE_LATENCY && o->operation == OP_WRITE && o->validate)
         return error_set(
             e, "--mode ping-pong --op write counts in the last byte of its messages: --validate is for the "
                "others");
-    if (o->mode == MODE_PING_PONG && o->rate_bps)
+    if (o->mode == MODE_LATENCY && o->rate_bps)
         return error_set(e, "--rate is for --mode stream");
-    if (o->mode == MODE_PING_PONG && o->operation == OPERATION_WRITE &&
+    if (o->mode == MODE_LATENCY && o->operation == OP_WRITE &&
         (o->memory != MEMORY_HOST || (o->peer_memory > MEMORY_HOST)))
         return error_set(e, "--mode ping-pong --op write watches memory with the CPU, which cannot see the "
                             "GPU's: use --op write-imm or send");
@@ -514,9 +514,9 @@ static int check_flow(const struct flow_options *o, struct error *e)
 
 static int make_plan(const struct flow_options *o, struct plan *p, struct error *e)
 {
-    char reverse[PLAN_MAX_NAME + 20];
-    bool ping_pong = o->mode == MODE_PING_PONG;
-    snprintf(reverse, sizeof reverse, "%.*s-reverse", PLAN_MAX_NAME, o->name);
+    char reverse[FLOW_MAX_NAME + 20];
+    bool ping_pong = o->mode == MODE_LATENCY;
+    snprintf(reverse, sizeof reverse, "%.*s-reverse", FLOW_MAX_NAME, o->name);
     *p = (struct plan){
         .flow = strdup(o->name),
         .reverse = strdup(o->reverse ? o->reverse : reverse),

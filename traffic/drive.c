@@ -84,7 +84,7 @@ static void report_wrong(struct flow *f, const char *flow, const struct result *
 static void report_lost(struct flow *f, const char *flow, int64_t sent, int64_t received)
 {
     char text[200];
-    if (!operation_is_two_sided(f->session.plan->operation) || f->session.plan->mode != MODE_STREAM ||
+    if (!operation_is_two_sided(f->session.plan->operation) || f->session.plan->mode != MODE_BANDWIDTH ||
         sent == received)
         return;
     f->wrong_data = true;

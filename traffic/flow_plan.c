@@ -3,14 +3,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-const char *const operation_names[] = {"write", "write-imm", "read", "send", NULL};
-const char *const mode_names[] = {"stream", "ping-pong", NULL};
 const char *const connection_names[] = {"tcp", "rdma", NULL};
 const char *const pacing_names[] = {"auto", "hardware", "software", NULL};
-const char *const memory_names[] = {"host",         "gpu",        "rm-dmabuf",   "cuda-dmabuf",
-                                    "cuda-peermem", "rm-peermem", "cuda-nv503c", NULL};
-
-#define CACHE_LINE 64
 
 /* Above this size a completion a message costs nothing that matters; perftest draws the same line (8192). */
 #define MODERATE_UP_TO_BYTES 8192
@@ -19,12 +13,12 @@ const char *const memory_names[] = {"host",         "gpu",        "rm-dmabuf",  
 
 bool operation_is_two_sided(int operation)
 {
-    return operation == OPERATION_SEND || operation == OPERATION_WRITE_IMM;
+    return operation == OP_SEND || operation == OP_WRITE_IMM;
 }
 
 int64_t plan_stride(const struct plan *plan)
 {
-    return (plan->max_message_bytes + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
+    return flow_stride_bytes(plan->max_message_bytes);
 }
 
 int64_t plan_half_bytes(const struct plan *plan)
@@ -34,8 +28,8 @@ int64_t plan_half_bytes(const struct plan *plan)
 
 bool plan_sends(const struct plan *plan, bool driver)
 {
-    if (plan->mode == MODE_PING_PONG)
-        return driver || plan->operation != OPERATION_READ;
+    if (plan->mode == MODE_LATENCY)
+        return driver || plan->operation != OP_READ;
     return driver || plan->bidirectional;
 }
 
@@ -46,7 +40,7 @@ bool plan_receives(const struct plan *plan, bool driver)
 
 bool plan_has_outgoing(const struct plan *plan, bool driver)
 {
-    return plan_sends(plan, plan->operation == OPERATION_READ ? !driver : driver);
+    return plan_sends(plan, plan->operation == OP_READ ? !driver : driver);
 }
 
 bool plan_has_incoming(const struct plan *plan, bool driver)
@@ -73,22 +67,16 @@ int64_t plan_moderation(const struct plan *plan, int64_t message_bytes)
 static int check(const void *object, const char *path, struct error *e)
 {
     const struct plan *plan = object;
-    int64_t memory;
     (void)path;
-    if (strlen(plan->flow) > PLAN_MAX_NAME || strlen(plan->reverse) > PLAN_MAX_NAME)
-        return error_set(e, "a flow's name is longer than %d bytes", PLAN_MAX_NAME);
-    if (plan->mode == MODE_PING_PONG && (plan->queue_pairs != 1 || plan->bidirectional))
-        return error_set(e, "ping-pong is for one queue pair and goes both ways by itself: leave out "
+    if (strlen(plan->flow) > FLOW_MAX_NAME || strlen(plan->reverse) > FLOW_MAX_NAME)
+        return error_set(e, "a flow's name is longer than %d bytes", FLOW_MAX_NAME);
+    if (plan->mode == MODE_LATENCY && (plan->queue_pairs != 1 || plan->bidirectional))
+        return error_set(e, "mode latency is for one queue pair and goes both ways by itself: leave out "
                             "bidirectional and several queue pairs");
     if (plan->post_list > plan->depth)
         return error_set(e, "a post list of %" PRId64 " is longer than the depth %" PRId64, plan->post_list,
                          plan->depth);
-    if (__builtin_mul_overflow(plan_stride(plan), plan->slots * plan->queue_pairs, &memory) ||
-        memory > PLAN_MAX_MEMORY_BYTES)
-        return error_set(
-            e, "%" PRId64 " queue pairs with %" PRId64 " slots of %" PRId64 " bytes need more than %lld GiB",
-            plan->queue_pairs, plan->slots, plan->max_message_bytes, PLAN_MAX_MEMORY_BYTES >> 30);
-    return 0;
+    return flow_check_memory(plan->max_message_bytes, plan->queue_pairs, plan->slots, "the flow", e);
 }
 
 #define AT(member) offsetof(struct plan, member)
@@ -100,14 +88,18 @@ static const struct field plan_fields[] = {
      .kind = FIELD_CHOICE,
      .offset = AT(operation),
      .required = true,
-     .choices = operation_names},
-    {.name = "mode", .kind = FIELD_CHOICE, .offset = AT(mode), .required = true, .choices = mode_names},
+     .choices = flow_op_names},
+    {.name = "mode", .kind = FIELD_CHOICE, .offset = AT(mode), .required = true, .choices = flow_mode_names},
     {.name = "connection",
      .kind = FIELD_CHOICE,
      .offset = AT(connection),
      .required = true,
      .choices = connection_names},
-    {.name = "memory", .kind = FIELD_CHOICE, .offset = AT(memory), .required = true, .choices = memory_names},
+    {.name = "memory",
+     .kind = FIELD_CHOICE,
+     .offset = AT(memory),
+     .required = true,
+     .choices = flow_memory_names},
     {.name = "pacing", .kind = FIELD_CHOICE, .offset = AT(pacing), .required = true, .choices = pacing_names},
     {.name = "bidirectional", .kind = FIELD_BOOL, .offset = AT(bidirectional), .required = true},
     {.name = "validate", .kind = FIELD_BOOL, .offset = AT(validate), .required = true},
@@ -118,43 +110,43 @@ static const struct field plan_fields[] = {
      .offset = AT(max_message_bytes),
      .required = true,
      .min = 1,
-     .max = PLAN_MAX_MESSAGE_BYTES},
+     .max = FLOW_MAX_MESSAGE_BYTES},
     {.name = "queue_pairs",
      .kind = FIELD_INTEGER,
      .offset = AT(queue_pairs),
      .required = true,
      .min = 1,
-     .max = PLAN_MAX_QUEUE_PAIRS},
+     .max = FLOW_MAX_QUEUE_PAIRS},
     {.name = "depth",
      .kind = FIELD_INTEGER,
      .offset = AT(depth),
      .required = true,
      .min = 1,
-     .max = PLAN_MAX_DEPTH},
+     .max = FLOW_MAX_DEPTH},
     {.name = "receive_depth",
      .kind = FIELD_INTEGER,
      .offset = AT(receive_depth),
      .required = true,
      .min = 1,
-     .max = PLAN_MAX_DEPTH},
+     .max = FLOW_MAX_DEPTH},
     {.name = "moderation",
      .kind = FIELD_INTEGER,
      .offset = AT(moderation),
      .required = true,
      .min = 0,
-     .max = PLAN_MAX_DEPTH},
+     .max = FLOW_MAX_DEPTH},
     {.name = "inline_bytes",
      .kind = FIELD_INTEGER,
      .offset = AT(inline_bytes),
      .required = true,
      .min = 0,
-     .max = 4096},
+     .max = PLAN_MAX_INLINE_BYTES},
     {.name = "post_list",
      .kind = FIELD_INTEGER,
      .offset = AT(post_list),
      .required = true,
      .min = 1,
-     .max = PLAN_MAX_DEPTH},
+     .max = FLOW_MAX_DEPTH},
     {.name = "slots",
      .kind = FIELD_INTEGER,
      .offset = AT(slots),
@@ -172,56 +164,61 @@ static const struct field plan_fields[] = {
      .offset = AT(service_level),
      .required = true,
      .min = 0,
-     .max = 15},
+     .max = PLAN_MAX_SERVICE_LEVEL},
     {.name = "mtu_bytes",
      .kind = FIELD_INTEGER,
      .offset = AT(mtu_bytes),
      .required = true,
      .min = 0,
-     .max = 4096},
+     .max = PLAN_MAX_MTU_BYTES},
     {.name = "ack_timeout",
      .kind = FIELD_INTEGER,
      .offset = AT(ack_timeout),
      .required = true,
      .min = 0,
-     .max = 31},
-    {.name = "retries", .kind = FIELD_INTEGER, .offset = AT(retries), .required = true, .min = 0, .max = 7},
+     .max = PLAN_MAX_TIMER},
+    {.name = "retries",
+     .kind = FIELD_INTEGER,
+     .offset = AT(retries),
+     .required = true,
+     .min = 0,
+     .max = PLAN_MAX_RETRIES},
     {.name = "rnr_retries",
      .kind = FIELD_INTEGER,
      .offset = AT(rnr_retries),
      .required = true,
      .min = 0,
-     .max = 7},
+     .max = PLAN_MAX_RETRIES},
     {.name = "rnr_timer",
      .kind = FIELD_INTEGER,
      .offset = AT(rnr_timer),
      .required = true,
      .min = 0,
-     .max = 31},
+     .max = PLAN_MAX_TIMER},
     {.name = "rate_bps",
      .kind = FIELD_INTEGER,
      .offset = AT(rate_bps),
      .required = true,
      .min = 0,
-     .max = INT64_MAX / 1000},
+     .max = FLOW_MAX_RATE_BPS},
     {.name = "burst",
      .kind = FIELD_INTEGER,
      .offset = AT(burst),
      .required = true,
      .min = 1,
-     .max = PLAN_MAX_DEPTH},
+     .max = FLOW_MAX_DEPTH},
     {.name = "interval_ns",
      .kind = FIELD_INTEGER,
      .offset = AT(interval_ns),
      .required = true,
-     .min = 1000000,
-     .max = 3600000000000LL},
+     .min = PLAN_MIN_INTERVAL_NS,
+     .max = PLAN_MAX_WAIT_NS},
     {.name = "peer_timeout_ns",
      .kind = FIELD_INTEGER,
      .offset = AT(peer_timeout_ns),
      .required = true,
-     .min = 100000000,
-     .max = 3600000000000LL},
+     .min = PLAN_MIN_TIMEOUT_NS,
+     .max = PLAN_MAX_WAIT_NS},
     {.name = "flip",
      .kind = FIELD_INTEGER,
      .offset = AT(flip),

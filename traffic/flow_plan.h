@@ -6,38 +6,27 @@
 #define TRAFFIC_PLAN_H
 
 #include "lib/error.h"
-#include "lib/document/table.h"
+#include "lib/formats/flow.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-enum operation { OPERATION_WRITE, OPERATION_WRITE_IMM, OPERATION_READ, OPERATION_SEND };
-enum flow_mode { MODE_STREAM, MODE_PING_PONG };
 enum connection_kind { CONNECTION_TCP, CONNECTION_RDMA };
 enum pacing_kind { PACING_AUTO, PACING_HARDWARE, PACING_SOFTWARE };
-/* In the order of memory_back_ends[] (memory.c); MEMORY_GPU stands for the first GPU route that works. */
-enum memory_kind {
-    MEMORY_HOST,
-    MEMORY_GPU,
-    MEMORY_RM_DMABUF,
-    MEMORY_CUDA_DMABUF,
-    MEMORY_CUDA_PEERMEM,
-    MEMORY_RM_PEERMEM,
-    MEMORY_CUDA_NV503C
-};
 
-extern const char *const operation_names[];
-extern const char *const mode_names[];
 extern const char *const connection_names[];
 extern const char *const pacing_names[];
-extern const char *const memory_names[];
 
-#define PLAN_MAX_QUEUE_PAIRS   1024
-#define PLAN_MAX_DEPTH         16384
-#define PLAN_MAX_MESSAGE_BYTES (1 << 30)
-#define PLAN_MAX_SLOTS         65536
-#define PLAN_MAX_NAME          100
-#define PLAN_MAX_MEMORY_BYTES  (64LL << 30) /* one half of one side */
+/* Ranges of what no scenario says: for jobs, and for offers from the network. */
+#define PLAN_MAX_SLOTS         65536 /* message buffers of a queue pair */
+#define PLAN_MAX_INLINE_BYTES  4096
+#define PLAN_MAX_SERVICE_LEVEL 15   /* 4 bits in InfiniBand's local route header */
+#define PLAN_MAX_MTU_BYTES     4096 /* IBV_MTU_4096 */
+#define PLAN_MAX_TIMER         31   /* 5 bits: local ACK timeout and RNR NAK timer */
+#define PLAN_MAX_RETRIES       7    /* 3 bits */
+#define PLAN_MIN_INTERVAL_NS   1000000LL
+#define PLAN_MIN_TIMEOUT_NS    100000000LL
+#define PLAN_MAX_WAIT_NS       3600000000000LL
 
 /* Whole numbers are int64_t and choices int because a table fills them (lib/document/table.h). */
 struct plan {

@@ -55,11 +55,11 @@ static int check_memory(const struct session *s, struct error *e)
 {
     if (!s->memory.back_end->gpu)
         return 0;
-    if (s->plan->mode == MODE_PING_PONG && s->plan->operation == OPERATION_WRITE)
+    if (s->plan->mode == MODE_LATENCY && s->plan->operation == OP_WRITE)
         return error_set(
             e, "ping-pong with writes watches memory with the CPU, which cannot see the GPU's: use write-imm "
                "or send");
-    return s->plan->inline_bytes && s->plan->mode == MODE_STREAM
+    return s->plan->inline_bytes && s->plan->mode == MODE_BANDWIDTH
                ? error_set(e, "inline messages are copied by the CPU, which cannot read the GPU's memory: "
                               "leave out --inline")
                : 0;
@@ -168,7 +168,7 @@ void session_close(struct session *s)
 /* --flip: the byte is spoilt where the driver's direction leaves from, which for reads is the server. */
 static int spoil(struct session *s, struct error *e)
 {
-    bool source = s->plan->operation == OPERATION_READ ? !s->driver : s->driver;
+    bool source = s->plan->operation == OP_READ ? !s->driver : s->driver;
     if (s->plan->flip < 0 || !source)
         return 0;
     if (s->plan->flip >= plan_half_bytes(s->plan))
@@ -193,7 +193,7 @@ static int write_patterns(struct session *s, int64_t message_bytes, struct error
 static int clear_ball(struct session *s, int64_t message_bytes, struct error *e)
 {
     static const unsigned char nothing = 0;
-    if (s->plan->mode != MODE_PING_PONG || s->plan->operation != OPERATION_WRITE)
+    if (s->plan->mode != MODE_LATENCY || s->plan->operation != OP_WRITE)
         return 0;
     return s->memory.back_end->put(&s->memory, s->incoming + message_bytes - 1, &nothing, 1, e);
 }
@@ -437,7 +437,7 @@ void session_report(struct session *s, bool complete)
 int session_say_sent(struct session *s, enum message_type type, struct error *e)
 {
     struct message message = {.type = type};
-    size_t count = session_sends(s) || s->plan->mode == MODE_PING_PONG ? s->engine.count : 0;
+    size_t count = session_sends(s) || s->plan->mode == MODE_LATENCY ? s->engine.count : 0;
     int64_t *counts = calloc(count + 1, sizeof *counts);
     if (!counts)
         return error_set(e, "out of memory");
@@ -462,7 +462,7 @@ static int check_pattern(struct session *s, struct pattern_result *found, struct
 {
     for (int64_t c = 0; c < s->plan->queue_pairs; c++) {
         const struct queue *q = &s->engine.queues[c];
-        bool reads = s->plan->operation == OPERATION_READ; /* what arrives is what this side asked for */
+        bool reads = s->plan->operation == OP_READ; /* what arrives is what this side asked for */
         int64_t first = reads ? (int64_t)q->sent_before : s->arrived_before[c];
         int64_t after = reads ? (int64_t)q->sent : s->arrived[c];
         if (pattern_check(&s->memory, s->incoming, s->plan, pattern_seed(!s->driver), c, first, after - first,
@@ -521,7 +521,7 @@ json_t *session_header(const struct session *s)
     json_t *line = json_pack("{s:s,s:i,s:s,s:s,s:s,s:I,s:s,s:s,s:b,s:s}", "type", "header", "schema", 1,
                              "program", "roce-traffic", "version", HARNESS_VERSION, "flow", session_flow(s),
                              "time_ns", (json_int_t)clock_realtime_ns(), "operation",
-                             operation_names[p->operation], "mode", mode_names[p->mode], "bidirectional",
+                             flow_op_names[p->operation], "mode", flow_mode_names[p->mode], "bidirectional",
                              p->bidirectional, "connection", connection_names[p->connection]);
     json_t *more = json_pack("{s:s,s:i,s:s,s:i,s:s,s:s,s:i,s:s,s:s,s:o}", "device", s->device.name,
                              "device_port", s->device.port, "gid", gid_text(&s->device.gid, gid, sizeof gid),

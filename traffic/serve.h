@@ -5,7 +5,7 @@
 #include "traffic/command.h"
 #include "traffic/output.h"
 
-#define SERVE_MAX_SESSIONS 64
+#define SERVE_MAX_SESSIONS FLOW_MAX_TOGETHER
 
 struct server {
     const struct local_options *local;

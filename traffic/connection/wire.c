@@ -101,7 +101,7 @@ static const struct field phase_fields[] = {
      .offset = offsetof(struct phase, message_bytes),
      .required = true,
      .min = 1,
-     .max = PLAN_MAX_MESSAGE_BYTES},
+     .max = FLOW_MAX_MESSAGE_BYTES},
     {0},
 };
 
@@ -169,7 +169,7 @@ static int check_endpoint(const void *object, const char *path, struct error *e)
     const struct endpoint *endpoint = object;
     size_t pairs = endpoint->queue_pairs.count;
     (void)path;
-    if (pairs > PLAN_MAX_QUEUE_PAIRS || endpoint->packet_start.count != pairs)
+    if (pairs > FLOW_MAX_QUEUE_PAIRS || endpoint->packet_start.count != pairs)
         return error_set(e, "%zu queue pairs with %zu packet sequence numbers", pairs,
                          endpoint->packet_start.count);
     return 0;

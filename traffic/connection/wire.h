@@ -24,7 +24,7 @@
 #include "traffic/flow_plan.h"
 #include <jansson.h>
 
-#define WIRE_PROTOCOL   1
+#define WIRE_PROTOCOL   2
 #define WIRE_MAX_LENGTH (256 * 1024) /* bytes in one message */
 
 enum message_type {

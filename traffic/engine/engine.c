@@ -17,10 +17,10 @@
 static enum ibv_wr_opcode opcode_of(int operation)
 {
     static const enum ibv_wr_opcode opcodes[] = {
-        [OPERATION_WRITE] = IBV_WR_RDMA_WRITE,
-        [OPERATION_WRITE_IMM] = IBV_WR_RDMA_WRITE_WITH_IMM,
-        [OPERATION_READ] = IBV_WR_RDMA_READ,
-        [OPERATION_SEND] = IBV_WR_SEND,
+        [OP_WRITE] = IBV_WR_RDMA_WRITE,
+        [OP_WRITE_IMM] = IBV_WR_RDMA_WRITE_WITH_IMM,
+        [OP_READ] = IBV_WR_RDMA_READ,
+        [OP_SEND] = IBV_WR_SEND,
     };
     return opcodes[operation];
 }
@@ -51,7 +51,7 @@ static int make_requests(struct engine *g, struct queue *q, const struct endpoin
             .wr_id = (uint64_t)(q - g->queues),
             .next = i + 1 < g->receive_batch ? &q->receives[i + 1] : NULL,
             .sg_list = &q->receive_elements[i],
-            .num_sge = g->plan->operation == OPERATION_SEND,
+            .num_sge = g->plan->operation == OP_SEND,
         };
     }
     return 0;
@@ -70,7 +70,7 @@ int engine_open(struct engine *g, struct connection *connection, struct memory *
                 uint64_t incoming, const struct endpoint *peer, struct error *e)
 {
     const struct plan *plan = connection->plan;
-    bool reads = plan->operation == OPERATION_READ;
+    bool reads = plan->operation == OP_READ;
     *g = (struct engine){
         .plan = plan,
         .driver = connection->driver,
@@ -165,7 +165,7 @@ void engine_set_target(struct engine *g, uint64_t target)
 
 int engine_prepare(struct engine *g, int64_t message_bytes, uint64_t target, bool pace, struct error *e)
 {
-    bool inlined = g->plan->operation != OPERATION_READ && message_bytes <= g->plan->inline_bytes &&
+    bool inlined = g->plan->operation != OP_READ && message_bytes <= g->plan->inline_bytes &&
                    g->plan->inline_bytes && memory_pointer(g->memory); /* the CPU copies it */
     g->message_bytes = message_bytes;
     g->moderation = (uint32_t)plan_moderation(g->plan, message_bytes);
@@ -195,7 +195,7 @@ int engine_prepare(struct engine *g, int64_t message_bytes, uint64_t target, boo
 
 int engine_start(struct engine *g, struct error *e)
 {
-    void *(*loop)(void *) = g->plan->mode == MODE_PING_PONG ? engine_ping_pong : engine_stream;
+    void *(*loop)(void *) = g->plan->mode == MODE_LATENCY ? engine_ping_pong : engine_stream;
     if (g->pace)
         pacing_start(&g->pacing, clock_monotonic_ns(), g->plan->rate_bps, g->plan->burst,
                      g->message_bytes * g->plan->post_list);

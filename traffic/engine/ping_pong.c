@@ -128,7 +128,7 @@ static void count_message(struct engine *g, int64_t latency_ns)
 static bool drive(struct rally *r)
 {
     struct engine *g = r->g;
-    bool reads = g->plan->operation == OPERATION_READ;
+    bool reads = g->plan->operation == OP_READ;
     int64_t begin_ns = clock_monotonic_ns();
     while (!told(g, ENGINE_STOP)) {
         if (atomic_load_explicit(&g->finished, memory_order_relaxed)) {
@@ -166,7 +166,7 @@ static bool answer(struct rally *r)
 static void watch_memory(struct rally *r)
 {
     char *base = memory_pointer(r->g->memory);
-    if (r->g->plan->operation != OPERATION_WRITE || !base)
+    if (r->g->plan->operation != OP_WRITE || !base)
         return;
     r->mine = (volatile uint8_t *)(uintptr_t)(r->q->local + (uint64_t)r->g->message_bytes - 1);
     r->theirs = (volatile uint8_t *)(uintptr_t)(r->q->incoming + (uint64_t)r->g->message_bytes - 1);

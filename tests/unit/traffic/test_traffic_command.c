@@ -101,7 +101,7 @@ static void a_flow_text_overrides_the_options(void **state)
         0);
     assert_int_equal(count, 2);
     assert_string_equal(flows[0].plan.flow, "x");
-    assert_int_equal(flows[0].plan.operation, OPERATION_READ);
+    assert_int_equal(flows[0].plan.operation, OP_READ);
     assert_int_equal(flows[0].plan.queue_pairs, 4);
     assert_int_equal(flows[0].plan.depth, 32);
     assert_int_equal(flows[0].duration_ns, 2000000000);
@@ -170,9 +170,9 @@ static void ping_pong_has_one_message_under_way(void **state)
 /* Which side sends, receives, and needs which half of memory. */
 static void the_plan_knows_who_does_what(void **state)
 {
-    struct plan write = {.operation = OPERATION_WRITE}, read = {.operation = OPERATION_READ},
-                both = {.operation = OPERATION_SEND, .bidirectional = 1},
-                rally = {.operation = OPERATION_READ, .mode = MODE_PING_PONG};
+    struct plan write = {.operation = OP_WRITE}, read = {.operation = OP_READ},
+                both = {.operation = OP_SEND, .bidirectional = 1},
+                rally = {.operation = OP_READ, .mode = MODE_LATENCY};
     (void)state;
     assert_true(plan_sends(&write, true));
     assert_false(plan_sends(&write, false));

@@ -71,7 +71,7 @@ static void every_message_survives_the_wire(void **state)
     struct message offer = {.type = MESSAGE_OFFER,
                             .offer = {.flow = flow,
                                       .reverse = reverse,
-                                      .operation = OPERATION_SEND,
+                                      .operation = OP_SEND,
                                       .memory = MEMORY_CUDA_NV503C,
                                       .bidirectional = 1,
                                       .max_message_bytes = 65536,
