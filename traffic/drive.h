@@ -2,7 +2,7 @@
 #ifndef TRAFFIC_DRIVE_H
 #define TRAFFIC_DRIVE_H
 
-#include "traffic/command.h"
+#include "traffic/job.h"
 #include "traffic/output.h"
 
 /* How it ended; the exit codes of the program. */

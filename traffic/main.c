@@ -2,7 +2,7 @@
 #include "lib/clock.h"
 #include "lib/log.h"
 #include "lib/program/program.h"
-#include "traffic/command.h"
+#include "traffic/job.h"
 #include "traffic/connection/control.h"
 #include "traffic/drive.h"
 #include "traffic/memory/routes.h"
@@ -15,11 +15,23 @@
 
 /* What every subcommand has at hand. */
 struct context {
-    const struct call *call;
-    struct traffic_options options;
     struct stop stop;
     struct output output;
 };
+
+static int context_open(struct context *c, const struct process_options *options, struct error *e)
+{
+    if (stop_open(&c->stop, options->while_stdin > 0, e) != 0)
+        return -1;
+    traffic_output_open(&c->output, stdout, options->output, c->stop.fd);
+    return 0;
+}
+
+static void context_close(struct context *c)
+{
+    traffic_output_close(&c->output);
+    stop_close(&c->stop);
+}
 
 static void report_end(struct output *output, const char *reason)
 {
@@ -38,21 +50,19 @@ static void report_ready(struct output *output, const char *address, int64_t por
     output_line(output, line);
 }
 
-static int serve(struct context *c)
+static int serve(struct context *c, const struct serve_options *options)
 {
     struct error e;
-    int64_t port = c->options.port;
-    int listener = control_listen(c->options.listen, &port, &e);
-    if (listener < 0) {
-        log_error("%s", e.text);
-        return EXIT_LAB;
-    }
-    struct server server = {.local = &c->options.flow.local,
+    int64_t port = options->process.port;
+    int listener = control_listen(options->listen, &port, &e);
+    if (listener < 0)
+        return program_fail(EXIT_LAB, &e);
+    struct server server = {.local = &options->local,
                             .output = &c->output,
                             .listener = listener,
                             .stop_fd = c->stop.fd,
-                            .once = c->options.once > 0};
-    report_ready(&c->output, c->options.listen, port);
+                            .once = options->once > 0};
+    report_ready(&c->output, options->listen, port);
     int result = serve_run(&server, &e);
     if (result != 0)
         log_error("%s", e.text);
@@ -61,27 +71,69 @@ static int serve(struct context *c)
     return result == 0 ? 0 : EXIT_LAB;
 }
 
-/* ---- drive */
-
-static int drive_flows(struct context *c, const char *host, int64_t port)
+static int routes(struct context *c, const struct serve_options *options)
 {
-    struct drive_plan *flows = calloc(TRAFFIC_MAX_FLOWS, sizeof *flows);
+    return routes_run(&options->local, &c->output);
+}
+
+static int run_serving(const struct call *call,
+                       int (*work)(struct context *c, const struct serve_options *options))
+{
+    const struct serve_options *options = call->options;
+    struct context c;
     struct error e;
-    size_t count = 0;
-    int result = EXIT_USAGE;
-    if (!flows || traffic_flows(c->call->document, flows, &count, &e) != 0)
-        log_error("%s", flows ? e.text : "out of memory");
-    else
-        result = (int)drive_run(flows, count, host, port, &c->output, c->stop.fd);
-    while (count)
-        drive_plan_free(&flows[--count]);
-    free(flows);
+    if (context_open(&c, &options->process, &e) != 0)
+        return program_fail(EXIT_LAB, &e);
+    int result = work(&c, options);
+    context_close(&c);
     return result;
 }
 
-static int drive(struct context *c)
+static int run_serve(const struct call *call)
 {
-    return drive_flows(c, c->call->arguments[0], c->options.port);
+    return run_serving(call, serve);
+}
+
+static int run_routes(const struct call *call)
+{
+    return run_serving(call, routes);
+}
+
+/* ---- drive */
+
+/* A job made ready: its flows, and where the server is. */
+struct work {
+    struct job job;
+    struct drive_plan *flows;
+    size_t count;
+};
+
+static void work_free(struct work *w)
+{
+    while (w->count)
+        drive_plan_free(&w->flows[--w->count]);
+    free(w->flows);
+    table_free(&job_table, &w->job);
+}
+
+static int work_make(struct work *w, const struct call *call, struct error *e)
+{
+    *w = (struct work){0};
+    json_t *document = job_document(call->document, e);
+    int result = document ? table_parse(&job_table, document, &w->job, e) : -1;
+    if (result == 0) {
+        w->flows = calloc(FLOW_MAX_TOGETHER, sizeof *w->flows);
+        result = w->flows ? job_plans(document, w->flows, &w->count, e) : error_set(e, "out of memory");
+        if (result != 0)
+            work_free(w);
+    }
+    json_decref(document);
+    return result;
+}
+
+static int drive(struct context *c, const struct work *w, const char *host)
+{
+    return (int)drive_run(w->flows, w->count, host, w->job.process.port, &c->output, c->stop.fd);
 }
 
 /* ---- loop: both sides in one process */
@@ -94,7 +146,7 @@ static void *serve_thread(void *argument)
     return NULL;
 }
 
-static int loop(struct context *c)
+static int loop(struct context *c, const struct work *w, const char *host)
 {
     struct error e;
     int64_t port = 0;
@@ -103,7 +155,7 @@ static int loop(struct context *c)
     } end;
     struct output quiet;
     pthread_t thread;
-    int listener = control_listen("127.0.0.1", &port, &e);
+    int listener = control_listen(host, &port, &e);
     FILE *nowhere = fopen("/dev/null", "w");
     if (listener < 0 || !nowhere || pipe(end.fds) != 0) {
         log_error("%s", listener < 0 ? e.text : "no more descriptors");
@@ -111,10 +163,10 @@ static int loop(struct context *c)
     }
     traffic_output_open(&quiet, nowhere, OUTPUT_JSON, c->stop.fd);
     struct server server = {
-        .local = &c->options.flow.local, .output = &quiet, .listener = listener, .stop_fd = end.fds[0]};
+        .local = &w->job.common.local, .output = &quiet, .listener = listener, .stop_fd = end.fds[0]};
     int result = EXIT_LAB;
     if (pthread_create(&thread, NULL, serve_thread, &server) == 0) {
-        result = drive_flows(c, "127.0.0.1", port);
+        result = (int)drive_run(w->flows, w->count, host, port, &c->output, c->stop.fd);
         close(end.fds[1]); /* the server's pipe ends: it is told to stop */
         pthread_join(thread, NULL);
         close(end.fds[0]);
@@ -125,72 +177,66 @@ static int loop(struct context *c)
     return result;
 }
 
-static int routes(struct context *c)
-{
-    return routes_run(&c->options.flow.local, &c->output);
-}
+/* ---- what both have in common */
 
-/* ---- the table */
-
-static int run(const struct call *call, int (*work)(struct context *c))
+static int run_driving(const struct call *call, const char *host,
+                       int (*run)(struct context *c, const struct work *w, const char *host))
 {
-    struct context c = {.call = call, .options = *(const struct traffic_options *)call->options};
+    struct context c;
+    struct work w;
     struct error e;
-    traffic_local_defaults(&c.options.flow.local);
-    if (stop_open(&c.stop, c.options.while_stdin > 0, &e) != 0)
-        return program_fail(EXIT_LAB, &e);
-    traffic_output_open(&c.output, stdout, c.options.output, c.stop.fd);
-    int result = work(&c);
-    traffic_output_close(&c.output);
-    stop_close(&c.stop);
+    if (work_make(&w, call, &e) != 0)
+        return program_fail(EXIT_USAGE, &e);
+    int result = EXIT_USAGE;
+    host = host ? host : w.job.host;
+    if (!host)
+        log_error("drive needs a HOST, the one where roce-traffic serve runs; the job names none");
+    else if (context_open(&c, &w.job.process, &e) != 0)
+        result = program_fail(EXIT_LAB, &e);
+    else {
+        result = run(&c, &w, host);
+        context_close(&c);
+    }
+    work_free(&w);
     return result;
-}
-
-static int run_serve(const struct call *call)
-{
-    return run(call, serve);
 }
 
 static int run_drive(const struct call *call)
 {
-    return run(call, drive);
+    return run_driving(call, call->arguments[0], drive);
 }
 
 static int run_loop(const struct call *call)
 {
-    return run(call, loop);
+    return run_driving(call, "127.0.0.1", loop);
 }
 
-static int run_routes(const struct call *call)
-{
-    return run(call, routes);
-}
+/* ---- the commands */
 
 static const struct command command_serve = {
     .name = "serve",
     .about = "Wait for drivers and be the other end of their flows.",
-    .options = &traffic_serve_table,
+    .options = &serve_table,
     .run = run_serve,
 };
 static const struct command command_drive = {
     .name = "drive",
-    .arguments = "HOST",
-    .about = "Run flows against roce-traffic serve on HOST.",
-    .options = &traffic_drive_table,
-    .least = 1,
+    .arguments = "[HOST]",
+    .about = "Run flows against roce-traffic serve on HOST; a job may name it.",
+    .options = &job_table,
     .most = 1,
     .run = run_drive,
 };
 static const struct command command_loop = {
     .name = "loop",
     .about = "Run flows with both ends in this process, over this host's RDMA device.",
-    .options = &traffic_drive_table,
+    .options = &job_table,
     .run = run_loop,
 };
 static const struct command command_routes = {
     .name = "routes",
     .about = "Try every route to GPU memory on this host and print the results.",
-    .options = &traffic_serve_table,
+    .options = &serve_table,
     .run = run_routes,
 };
 

@@ -2,7 +2,7 @@
 
 #include "lib/clock.h"
 #include "lib/formats/lines.h"
-#include "traffic/command.h"
+#include "traffic/job.h"
 #include <inttypes.h>
 #include <string.h>
 #include <unistd.h>

@@ -15,7 +15,7 @@ struct output {
     int stop_fd; /* an eventfd that is written to when the reader has gone */
 };
 
-/* kind: enum output_kind (command.h). */
+/* kind: enum output_kind (job.h). */
 void traffic_output_open(struct output *output, FILE *file, int kind, int stop_fd);
 /* Print an object line and release it. */
 void output_line(struct output *output, json_t *line);

@@ -2,7 +2,7 @@
 #ifndef TRAFFIC_SERVE_H
 #define TRAFFIC_SERVE_H
 
-#include "traffic/command.h"
+#include "traffic/job.h"
 #include "traffic/output.h"
 
 #define SERVE_MAX_SESSIONS FLOW_MAX_TOGETHER

@@ -71,27 +71,30 @@ struct scenario_flow {
  * The rows of what a flow does, for a table whose struct has a scenario_flow at `base`: the scenario's, and a program's that runs it.
  * The message stands between them: a program takes several sizes.
  */
-#define FLOW_KIND_FIELDS(base)                                                                             \
-    {.name = "op",                                                                                         \
-     .kind = FIELD_CHOICE,                                                                                 \
-     .offset = (base) + offsetof(struct scenario_flow, op),                                                \
-     .choices = flow_op_names,                                                                             \
-     .fallback = "\"write\"",                                                                              \
-     .help = "RDMA operation."},                                                                           \
-        {.name = "mode",                                                                                   \
-         .kind = FIELD_CHOICE,                                                                             \
-         .offset = (base) + offsetof(struct scenario_flow, mode),                                          \
-         .choices = flow_mode_names,                                                                       \
-         .fallback = "\"bandwidth\"",                                                                      \
-         .help = "Keep the queue full, or send one message at a time and measure half the round trip."},   \
-    {                                                                                                      \
-        .name = "memory", .kind = FIELD_CHOICE, .offset = (base) + offsetof(struct scenario_flow, memory), \
-        .choices = flow_memory_names, .fallback = "\"host\"",                                              \
-        .help = "Where the buffers are, at both ends: host or GPU memory, or GPU memory by a route."       \
+#define FLOW_KIND_FIELDS(base)                                                                           \
+    {.name = "op",                                                                                       \
+     .letter = 'o',                                                                                      \
+     .kind = FIELD_CHOICE,                                                                               \
+     .offset = (base) + offsetof(struct scenario_flow, op),                                              \
+     .choices = flow_op_names,                                                                           \
+     .fallback = "\"write\"",                                                                            \
+     .help = "RDMA operation."},                                                                         \
+        {.name = "mode",                                                                                 \
+         .kind = FIELD_CHOICE,                                                                           \
+         .offset = (base) + offsetof(struct scenario_flow, mode),                                        \
+         .choices = flow_mode_names,                                                                     \
+         .fallback = "\"bandwidth\"",                                                                    \
+         .help = "Keep the queue full, or send one message at a time and measure half the round trip."}, \
+    {                                                                                                    \
+        .name = "memory", .letter = 'm', .kind = FIELD_CHOICE,                                           \
+        .offset = (base) + offsetof(struct scenario_flow, memory), .choices = flow_memory_names,         \
+        .fallback = "\"host\"",                                                                          \
+        .help = "Where the buffers are, at both ends: host or GPU memory, or GPU memory by a route."     \
     }
 
 #define FLOW_LOAD_FIELDS(base)                                                                              \
     {.name = "queue_pairs",                                                                                 \
+     .letter = 'q',                                                                                         \
      .kind = FIELD_INTEGER,                                                                                 \
      .offset = (base) + offsetof(struct scenario_flow, queue_pairs),                                        \
      .min = 1,                                                                                              \
@@ -120,6 +123,7 @@ struct scenario_flow {
          .help = "The IP header's DSCP and ECN bits; unset: in a scenario the priority's DSCP, and ECT(0) " \
                  "where ECN is on; else 0."},                                                               \
         {.name = "validate",                                                                                \
+         .letter = 'v',                                                                                     \
                                                                                                             \
          .kind = FIELD_BOOL,                                                                                \
          .offset = (base) + offsetof(struct scenario_flow, validate),                                       \

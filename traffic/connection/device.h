@@ -3,7 +3,7 @@
 #define TRAFFIC_DEVICE_H
 
 #include "lib/error.h"
-#include "traffic/command.h"
+#include "traffic/job.h"
 #include <infiniband/verbs.h>
 #include <netinet/in.h>
 

@@ -2,7 +2,7 @@
 #ifndef TRAFFIC_ROUTES_H
 #define TRAFFIC_ROUTES_H
 
-#include "traffic/command.h"
+#include "traffic/job.h"
 #include "traffic/output.h"
 
 /* Exit code: 0 when at least one route works, 4 when there is no NVIDIA GPU, 3 when none works. */

@@ -3,7 +3,7 @@
 
 #include "lib/clock.h"
 #include "lib/formats/lines.h"
-#include "traffic/command.h"
+#include "traffic/job.h"
 #include "traffic/engine/meter.h"
 #include "traffic/output.h"
 #include "traffic/engine/pacing.h"

@@ -1,6 +1,9 @@
 #include "tests/unit/unit.h"
 
-#include "traffic/command.h"
+#include "lib/document/arguments.h"
+#include "lib/document/json_file.h"
+#include "traffic/job.h"
+#include <unistd.h>
 
 #define MAX_WORDS 40
 
@@ -14,8 +17,10 @@ static int flows_of(const char *const *words, struct drive_plan *flows, size_t *
     for (; words[argc - 1]; argc++)
         argv[argc] = (char *)(uintptr_t)words[argc - 1];
     *count = 0;
-    json_t *said = arguments_read(&traffic_drive_table, argc, argv, &arguments, &argument_count, e);
-    int result = said ? traffic_flows(said, flows, count, e) : -1;
+    json_t *said = arguments_read(&job_table, argc, argv, &arguments, &argument_count, e);
+    json_t *job = said ? job_document(said, e) : NULL;
+    int result = job ? job_plans(job, flows, count, e) : -1;
+    json_decref(job);
     json_decref(said);
     free(arguments);
     return result;
@@ -35,14 +40,14 @@ static void sizes_are_lists_and_sweeps(void **state)
     size_t count;
     struct error e = {{0}};
     (void)state;
-    assert_int_equal(traffic_sizes("64KiB", sizes, &count, &e), 0);
+    assert_int_equal(job_sizes("64KiB", sizes, &count, &e), 0);
     assert_int_equal(count, 1);
     assert_int_equal(sizes[0], 65536);
-    assert_int_equal(traffic_sizes("2B..8MiB", sizes, &count, &e), 0);
+    assert_int_equal(job_sizes("2B..8MiB", sizes, &count, &e), 0);
     assert_int_equal(count, 23);
     assert_int_equal(sizes[0], 2);
     assert_int_equal(sizes[22], 8 << 20);
-    assert_int_equal(traffic_sizes("3B..10B,1KiB", sizes, &count, &e), 0);
+    assert_int_equal(job_sizes("3B..10B,1KiB", sizes, &count, &e), 0);
     assert_int_equal(count, 4);
     assert_int_equal(sizes[1], 6);
     assert_int_equal(sizes[2], 10); /* the end is in the sweep */
@@ -54,16 +59,16 @@ static void bad_sizes_are_refused(void **state)
     static const struct {
         const char *text, *says;
     } cases[] = {
-        {"", "--message"},        {"64", "--message"},         {"0B", "out of range"},
-        {"2GiB", "out of range"}, {"8B..2B", "that rises"},    {"1B..", "--message"},
-        {"..8B", "--message"},    {"1KiB,,2KiB", "--message"}, {"0B..8B", "that rises"},
+        {"", "message"},          {"64", "message"},         {"0B", "out of range"},
+        {"2GiB", "out of range"}, {"8B..2B", "that rises"},  {"1B..", "message"},
+        {"..8B", "message"},      {"1KiB,,2KiB", "message"}, {"0B..8B", "that rises"},
     };
     int64_t sizes[TRAFFIC_MAX_SIZES];
     size_t count;
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct error e = {{0}};
-        assert_int_equal(traffic_sizes(cases[i].text, sizes, &count, &e), -1);
+        assert_int_equal(job_sizes(cases[i].text, sizes, &count, &e), -1);
         if (!strstr(e.text, cases[i].says))
             fail_msg("\"%s\": %s", cases[i].text, e.text);
     }
@@ -71,7 +76,7 @@ static void bad_sizes_are_refused(void **state)
 
 static void traffic_class_comes_whole_or_in_parts(void **state)
 {
-    struct drive_plan flows[TRAFFIC_MAX_FLOWS];
+    struct drive_plan flows[FLOW_MAX_TOGETHER];
     size_t count;
     struct error e = {{0}};
     (void)state;
@@ -85,12 +90,12 @@ static void traffic_class_comes_whole_or_in_parts(void **state)
     assert_int_equal(flows[0].plan.traffic_class, 3);
     free_flows(flows, count);
     assert_int_equal(flows_of(WORDS("--ecn", "ce", "--traffic-class", "1"), flows, &count, &e), -1);
-    assert_non_null(strstr(e.text, "leave out --dscp and --ecn"));
+    assert_non_null(strstr(e.text, "leave out dscp and ecn"));
 }
 
 static void a_flow_text_overrides_the_options(void **state)
 {
-    struct drive_plan flows[TRAFFIC_MAX_FLOWS];
+    struct drive_plan flows[FLOW_MAX_TOGETHER];
     size_t count;
     struct error e = {{0}};
     (void)state;
@@ -122,25 +127,28 @@ static void contradictions_are_refused(void **state)
         const char *words[5];
         const char *says;
     } cases[] = {
-        {{"--flip", "3"}, "--validate"},
-        {{"--mode", "ping-pong", "--queue-pairs", "2"}, "one queue pair"},
-        {{"--mode", "ping-pong", "--bidirectional"}, "both ways by itself"},
-        {{"--mode", "ping-pong", "--rate", "1Gb/s"}, "--mode stream"},
-        {{"--mode", "ping-pong", "--memory", "gpu"}, "cannot see the GPU's"},
-        {{"--mode", "ping-pong", "--validate"}, "last byte"},
+        {{"--flip", "3"}, "validate"},
+        {{"--mode", "latency", "--queue-pairs", "2"}, "one queue pair"},
+        {{"--mode", "latency", "--bidirectional"}, "both ways by itself"},
+        {{"--mode", "latency", "--rate", "1Gb/s"}, "mode bandwidth"},
+        {{"--mode", "latency", "--memory", "gpu"}, "cannot see the GPU's"},
+        {{"--mode", "latency", "--validate"}, "last byte"},
         {{"--mtu", "1000"}, "expected 256"},
         {{"--mtu", "1024", "--connection", "rdma"}, "rdma_cm takes the path MTU"},
-        {{"--message", "2B..8B"}, "need --duration or --count"},
+        {{"--message", "2B..8B"}, "need a duration or a count"},
         {{"--post-list", "200"}, "longer than the depth"},
         {{"--queue-pairs=1024", "--slots=1024", "--message=1MiB"}, "more than 64 GiB"},
         {{"--flow", "name=a", "--flow", "name=a"}, "two flows have the name"},
-        {{"--flow", "port=3"}, "whole process"},
-        {{"--flow", "flow=name=b"}, "whole process"},
+        {{"--flow", "port=3"}, "unknown option --port"},
+        {{"--flow", "flow=name=b"}, "unknown option --flow"},
+        {{"--size", "1MiB", "--count", "3"}, "give one of them"},
+        {{"--size", "1MiB", "--message", "2B,4B"}, "size is for one message size"},
+        {{"--job", "/nowhere/job.json"}, "/nowhere/job.json"},
         {{"--flow", "oop=read"}, "did you mean --op"},
         {{"--op", "atomic"}, "write-imm"},
         {{"--depth", "0"}, "from 1 to"},
     };
-    struct drive_plan flows[TRAFFIC_MAX_FLOWS];
+    struct drive_plan flows[FLOW_MAX_TOGETHER];
     size_t count;
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -154,17 +162,111 @@ static void contradictions_are_refused(void **state)
     }
 }
 
-static void ping_pong_has_one_message_under_way(void **state)
+static void mode_latency_has_one_message_under_way(void **state)
 {
-    struct drive_plan flows[TRAFFIC_MAX_FLOWS];
+    struct drive_plan flows[FLOW_MAX_TOGETHER];
     size_t count;
     struct error e = {{0}};
     (void)state;
-    assert_int_equal(flows_of(WORDS("--mode", "ping-pong", "--depth", "64"), flows, &count, &e), 0);
+    assert_int_equal(flows_of(WORDS("--mode", "latency", "--depth", "64"), flows, &count, &e), 0);
     assert_int_equal(flows[0].plan.depth, 1);
     assert_int_equal(flows[0].plan.inline_bytes, 220);
     assert_true(flows[0].plan.latency);
     free_flows(flows, count);
+}
+
+/* ---- documents */
+
+/* Flows of a job's document, with the words of a command line over it. */
+static int flows_of_job(const char *text, const char *const *more, struct drive_plan *flows, size_t *count,
+                        struct error *e)
+{
+    char path[] = "/tmp/test-traffic-job-XXXXXX";
+    const char *words[MAX_WORDS] = {"--job", path};
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+    close(fd);
+    for (size_t i = 0; more[i]; i++)
+        words[i + 2] = more[i];
+    int result = flows_of(words, flows, count, e);
+    unlink(path);
+    return result;
+}
+
+static void a_job_says_what_flows_have_in_common(void **state)
+{
+    static const char job[] = "{\"schema\":1,\"host\":\"10.0.0.2\",\"process\":{\"output\":\"json\"},"
+                              "\"common\":{\"depth\":16,\"duration\":\"2s\",\"start_at\":1790000000000000000,"
+                              "\"local\":{\"device\":\"mlx5_0\"}},"
+                              "\"flows\":[{\"name\":\"x\",\"from\":\"a\",\"to\":\"b\",\"op\":\"send\","
+                              "\"message\":\"4KiB\",\"priority\":3,"
+                              "\"traffic_class\":106,\"size\":\"9KiB\"},{\"name\":\"y\",\"depth\":64,"
+                              "\"local\":{\"gid_index\":3}}]}";
+    struct drive_plan flows[FLOW_MAX_TOGETHER];
+    size_t count;
+    struct error e = {{0}};
+    (void)state;
+    if (flows_of_job(job, WORDS("--duration", "3s"), flows, &count, &e) != 0)
+        fail_msg("%s", e.text);
+    assert_int_equal(count, 2);
+    assert_string_equal(flows[0].plan.flow, "x");
+    assert_int_equal(flows[0].plan.operation, OP_SEND);
+    assert_int_equal(flows[0].plan.depth, 16);
+    assert_int_equal(flows[0].plan.service_level, 3);
+    assert_int_equal(flows[0].plan.traffic_class, 106);
+    assert_int_equal(flows[0].count, 3); /* 9 KiB are three messages of 4 KiB */
+    assert_int_equal(flows[0].start_at_ns, 1790000000000000000);
+    assert_int_equal(flows[1].plan.depth, 64);
+    assert_int_equal(flows[1].duration_ns, 3000000000); /* the command line goes over the document */
+    assert_string_equal(flows[1].local.device, "mlx5_0");
+    assert_int_equal(flows[1].local.gid_index, 3);
+    free_flows(flows, count);
+}
+
+static void bad_jobs_are_refused(void **state)
+{
+    static const struct {
+        const char *job, *says;
+    } cases[] = {
+        {"{", "test-traffic-job"},
+        {"[]", "expected"},
+        {"{\"schema\":2}", "schema"},
+        {"{\"flowss\":[]}", "did you mean \"flows\""},
+        {"{\"flows\":{}}", "expected a list of flows"},
+        {"{\"flows\":[3]}", "flows[0]: expected an object"},
+        {"{\"flows\":[{\"name\":\"x\"},{\"name\":\"y\",\"depth\":0}]}", "flows[1]"},
+        {"{\"flows\":[{\"name\":\"x\"},{\"name\":\"x\"}]}", "two flows have the name"},
+        {"{\"flows\":[{\"start\":\"1s\"}]}", "which only the simulator does"},
+        {"{\"common\":{\"dept\":3}}", "did you mean \"depth\""},
+        {"{\"common\":{\"local\":{\"gid_index\":-1}}}", "gid_index"},
+    };
+    struct drive_plan flows[FLOW_MAX_TOGETHER];
+    size_t count;
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct error e = {{0}};
+        if (flows_of_job(cases[i].job, (const char *const[]){NULL}, flows, &count, &e) == 0)
+            fail_msg("%s was taken", cases[i].job);
+        if (!strstr(e.text, cases[i].says))
+            fail_msg("%s: \"%s\" does not say \"%s\"", cases[i].job, e.text, cases[i].says);
+    }
+}
+
+static void too_many_flows_are_an_error_that_names_the_limit(void **state)
+{
+    struct text job = {0};
+    struct drive_plan flows[FLOW_MAX_TOGETHER];
+    size_t count;
+    struct error e = {{0}};
+    (void)state;
+    text_add(&job, "{\"flows\":[");
+    for (int i = 0; i <= FLOW_MAX_TOGETHER; i++)
+        text_add(&job, "%s{\"name\":\"f%d\"}", i ? "," : "", i);
+    text_add(&job, "]}");
+    assert_int_equal(flows_of_job(text_string(&job), (const char *const[]){NULL}, flows, &count, &e), -1);
+    assert_non_null(strstr(e.text, "65 flows: expected at most 64"));
+    text_free(&job);
 }
 
 /* Which side sends, receives, and needs which half of memory. */
@@ -217,9 +319,12 @@ int main(void)
         cmocka_unit_test(traffic_class_comes_whole_or_in_parts),
         cmocka_unit_test(a_flow_text_overrides_the_options),
         cmocka_unit_test(contradictions_are_refused),
-        cmocka_unit_test(ping_pong_has_one_message_under_way),
+        cmocka_unit_test(mode_latency_has_one_message_under_way),
+        cmocka_unit_test(a_job_says_what_flows_have_in_common),
+        cmocka_unit_test(bad_jobs_are_refused),
+        cmocka_unit_test(too_many_flows_are_an_error_that_names_the_limit),
         cmocka_unit_test(the_plan_knows_who_does_what),
         cmocka_unit_test(moderation_follows_size_pairs_and_rate),
     };
-    return cmocka_run_group_tests_name("traffic_command", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("traffic_job", tests, NULL, NULL);
 }
