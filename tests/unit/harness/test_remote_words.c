@@ -1,7 +1,7 @@
 /* Command lines of the programs that the harness starts on hosts. */
 #include "tests/unit/unit.h"
 
-#include "harness/labs/hosts/remote_traffic.h"
+#include "harness/labs/hosts/remote_sampler.h"
 #include "lib/clock.h"
 #include "lib/text.h"
 
