@@ -77,13 +77,13 @@ flipped_bytes() {
 ping_pong() {
     local operation
     for operation in write write-imm read send; do
-        drive "-o $operation --mode ping-pong -n 30 -s 2B,1KiB"
+        drive "-o $operation --mode latency -n 30 -s 2B,1KiB"
         if [ "$(summaries flow '.messages == 30 and .latency_ns.count == 30 and .latency_ns.min > 0 and
             .latency_ns.p50 <= .latency_ns.p99 and .latency_ns.p99 <= .latency_ns.p99_99 and .latency_ns.p99_99 <= .latency_ns.max' | xargs)" \
             = "true true" ]; then
-            ok "ping-pong of ${operation}s: a latency for each of 30 messages, two sizes"
+            ok "latency of ${operation}s: a latency for each of 30 messages, two sizes"
         else
-            nok "ping-pong of ${operation}s" "$(shown)"
+            nok "latency of ${operation}s" "$(shown)"
         fi
     done
 }

@@ -85,6 +85,16 @@ reason
 check_says "... says why" 'host [ab]: roce-traffic drive exited with 3: .*RDMA' "$SCRATCH/reason"
 check "... settings are put back" test "$(mtus)" = "1500 1500"
 
+# ---- what the programs cannot run is said before
+jq '.flows = [range(65) as $i | {name: "flow-\($i)", from: "a", to: "b"}] | del(.sweep, .expect, .published)' "$ROOT/scenarios/pfc-bidir.json" \
+    > "$SCRATCH/too-many.json"
+check_exit 2 "too many flows to one host are refused" "$H" check "$SCRATCH/too-many.json" --lab "$LAB"
+check_says "... by the limit" 'more than 64 flows to role b' "$SCRATCH/err"
+jq 'del(.flows, .sweep, .expect, .published) | .traffic = [{name: "t", pattern: "incast", from: ["a"], to: ["b"]}]' \
+    "$ROOT/scenarios/pfc-bidir.json" > "$SCRATCH/pattern.json"
+check_exit 2 "traffic patterns are refused" "$H" run "$SCRATCH/pattern.json" --dry-run --lab "$LAB"
+check_says "... as what only the simulator runs" 'only the simulator' "$SCRATCH/err"
+
 # ---- connections that are cut, and a program that is killed: a stand-in for roce-traffic serves and drives for ever, and fails when
 # the server of its peer goes away, as roce-traffic does
 mkdir "$SCRATCH/stand-in"
@@ -94,6 +104,7 @@ cat > "$SCRATCH/stand-in/roce-traffic" << 'END'
 servers=${0%/*}/servers
 echo '{"type":"hello"}'
 [ "$1" = drive ] || { echo $$ >> "$servers"; exec sleep 1000; }
+cat > "${0%/*}/job.$$"
 while :; do
     for server in $(cat "$servers"); do
         [ -d "/proc/$server" ] || { echo "roce-traffic: error: the peer closed the connection" >&2; exit 3; }
@@ -128,7 +139,14 @@ served | xargs kill -KILL
 sleep 1.5
 kill -CONT "$master"
 ended "a connection is cut, and what the other host says of it comes first" 'the ssh connection to host b .* has ended'
+# more flows than words fit on a command line
+jq '.flows = [range(64) as $i | {name: "flow-\($i)", from: "a", to: "b", depth: ($i + 1)}] | del(.sweep, .expect, .published)' \
+    "$ROOT/scenarios/pfc-bidir.json" > "$SCRATCH/many.json"
+RUN[1]=$SCRATCH/many.json
+rm -f "$SCRATCH"/stand-in/job.*
 begin
+check "64 flows reach the program" jq -e '.flows | length == 64 and .[63].depth == 64' "$SCRATCH"/stand-in/job.*
+RUN[1]=pfc-bidir
 head -n 1 "$SCRATCH/stand-in/servers" | xargs kill -KILL
 ended "a program is killed" 'host [ab]: roce-traffic (serve was killed there|drive exited with 3: the peer closed)'
 rm -rf "$OUT"

@@ -39,6 +39,7 @@ check_says "with the nearest known one" 'did you mean "drive"' "$SCRATCH/err"
 check_exit 2 "an unknown option is refused" "$traffic" drive --mesage 64KiB host
 check_says "with the nearest known one" 'did you mean --message' "$SCRATCH/err"
 check_exit 2 "drive without a host is refused" "$traffic" drive
+check_says "... with what is missing" 'needs a HOST' "$SCRATCH/err"
 check_exit 2 "a size without a unit is refused" "$traffic" drive -s 64 host
 check_exit 2 "a sweep without an end is refused" "$traffic" drive -s 2B..8B host
 check_exit 2 "serve takes no argument" "$traffic" serve host
@@ -46,6 +47,28 @@ for option in $("$traffic" drive --help | sed -n 's/^ .*--\([a-z-]*\).*/\1/p' | 
     grep -qE -- "^\.It .*(Fl -|Fl . , -)$option( |\$)" "$ROOT/docs/roce-traffic.1" || undocumented="${undocumented:-} --$option"
 done
 check "every option is in the manual page${undocumented:-}" test -z "${undocumented:-}"
+
+# ---- jobs ----
+# A job of 64 flows that is refused by its last one is read whole; nobody listens at port 1.
+many() { # COUNT [MORE-OF-THE-LAST]
+    jq -cn --argjson n "$1" --argjson more "${2:-{\}}" '{schema: 1, host: "127.0.0.1", process: {port: 1, output: "json"},
+        common: {duration: "1s", local: {gid_index: 3}},
+        flows: [range($n) as $i | {name: "flow-\($i)", from: "a", to: "b", depth: 16} + if $i == $n - 1 then $more else {} end]}'
+}
+many 64 > "$SCRATCH/job"
+check_exit 3 "a job of 64 flows is run" "$traffic" drive --job - < "$SCRATCH/job"
+check "... all of it" test "$(grep -c '"type":"error".*Connection refused' "$SCRATCH/out")" = 64
+check_exit 3 "... from a file as well" "$traffic" drive --job "$SCRATCH/job" --depth 8
+many 64 '{"depth": 20000}' > "$SCRATCH/job"
+check_exit 2 "a limit is said" "$traffic" drive --job "$SCRATCH/job"
+check_says "... with the flow and the range" 'flows\[63\]: depth: .*1 to 16384' "$SCRATCH/err"
+many 65 > "$SCRATCH/job"
+check_exit 2 "a job of 65 flows is refused" "$traffic" drive --job "$SCRATCH/job"
+check_says "... by the limit" '65 flows: expected at most 64' "$SCRATCH/err"
+echo '{"schema": 1, "comon": {}}' > "$SCRATCH/job"
+check_exit 2 "an unknown name in a job is refused" "$traffic" drive --job "$SCRATCH/job" host
+check_says "... with the nearest known one" 'did you mean "common"' "$SCRATCH/err"
+check_exit 2 "a job that is not there is refused" "$traffic" drive --job "$SCRATCH/nothing" host
 
 # ---- connecting ----
 check_exit 3 "an unknown host ends with 3" "$traffic" drive no.such.host.invalid
@@ -62,7 +85,7 @@ head -c 400000 /dev/zero | tr '\0' x | say 2>/dev/null
 check_says "a line without end is refused" 'a line of more than' "$SCRATCH/answer"
 printf '%s\n' '{"type":"hello","protocol":99,"version":"9"}' | say
 check_says "another protocol version is refused by name" 'speaks control protocol 99' "$SCRATCH/answer"
-printf '%s\n' '{"type":"hello","protocol":1,"version":"0"}' '{"type":"start","start_in_ns":0,"warmup_ns":0,"duration_ns":0,"count":0}' | say
+printf '%s\n' '{"type":"hello","protocol":2,"version":"0"}' '{"type":"start","start_in_ns":0,"warmup_ns":0,"duration_ns":0,"count":0}' | say
 check_says "a message out of turn is refused" 'says \\"start\\" where \\"offer\\" is expected' "$SCRATCH/answer"
 check_exit 3 "a second server on the same port ends with 3" "$traffic" serve --port "$PORT" --listen 127.0.0.1
 check "the server is still there" kill -0 "$SERVER"
