@@ -23,7 +23,7 @@ struct group {
 };
 
 struct flow {
-    struct session session; /* first: it is aligned for its engine */
+    struct flow_side side; /* first: it is aligned for its engine */
     struct group *group;
     const struct drive_plan *drive;
     pthread_t thread;
@@ -37,16 +37,16 @@ struct flow {
 /* The server takes memory and makes queue pairs while this side does. */
 static int set_up(struct flow *f, struct error *e)
 {
-    struct session *s = &f->session;
+    struct flow_side *s = &f->side;
     struct message message = {.type = MESSAGE_OFFER, .offer = f->drive->plan};
     if (control_connect(&s->control, f->group->host, f->group->port, s->stop_fd, e) != 0 ||
         control_greet(&s->control, s->stop_fd, e) != 0 || control_send(&s->control, &message, e) != 0 ||
-        session_open(s, &f->drive->local, f->drive->memory, e) != 0 ||
+        flow_side_open(s, &f->drive->local, f->drive->memory, e) != 0 ||
         control_expect(&s->control, MESSAGE_ENDPOINT, CONTROL_SETUP_NS, s->stop_fd, &message, e) != 0)
         return -1;
     s->peer = message.endpoint;
     message = (struct message){.type = MESSAGE_ENDPOINT, .endpoint = s->mine};
-    if (control_send(&s->control, &message, e) != 0 || session_connect(s, e) != 0)
+    if (control_send(&s->control, &message, e) != 0 || flow_side_connect(s, e) != 0)
         return -1;
     return control_expect(&s->control, MESSAGE_CONNECTED, CONTROL_SETUP_NS, s->stop_fd, &message, e);
 }
@@ -56,22 +56,22 @@ static int wait_for_others(struct flow *f, struct error *e)
 {
     struct group *g = f->group;
     atomic_fetch_add(&g->ready, 1);
-    while (atomic_load(&g->ready) < g->count && !atomic_load(&g->failed) && !f->session.stopping)
-        if (session_pump(&f->session, clock_monotonic_ns() + BARRIER_NS, e) != 0)
+    while (atomic_load(&g->ready) < g->count && !atomic_load(&g->failed) && !f->side.stopping)
+        if (flow_side_pump(&f->side, clock_monotonic_ns() + BARRIER_NS, e) != 0)
             return -1;
     return atomic_load(&g->failed) ? error_set(e, "another flow of this process failed before the start") : 0;
 }
 
 /* ---- a message size */
 
-static bool phase_over(const struct session *s)
+static bool phase_over(const struct flow_side *s)
 {
     return s->meter.done || s->stopping || atomic_load(&s->engine.finished);
 }
 
 static void report_wrong(struct flow *f, const char *flow, const struct result *result)
 {
-    struct session *s = &f->session;
+    struct flow_side *s = &f->side;
     if (result->wrong_bytes == 0)
         return;
     f->wrong_data = true;
@@ -84,34 +84,34 @@ static void report_wrong(struct flow *f, const char *flow, const struct result *
 static void report_lost(struct flow *f, const char *flow, int64_t sent, int64_t received)
 {
     char text[200];
-    if (!operation_is_two_sided(f->session.plan->operation) || f->session.plan->mode != MODE_BANDWIDTH ||
+    if (!operation_is_two_sided(f->side.plan->operation) || f->side.plan->mode != MODE_BANDWIDTH ||
         sent == received)
         return;
     f->wrong_data = true;
-    f->session.errors++;
+    f->side.errors++;
     snprintf(text, sizeof text, "%" PRId64 " messages were sent and completed, %" PRId64 " were received",
              sent, received);
-    output_line(f->session.output, output_error(flow, "LOST", text));
+    output_line(f->side.output, output_error(flow, "LOST", text));
     log_error("flow %s: %s", flow, text);
 }
 
 /* Nobody posts any more; both sides see what is under way completed, then look at what arrived. */
 static int wind_up(struct flow *f, struct error *e)
 {
-    struct session *s = &f->session;
+    struct flow_side *s = &f->side;
     struct result mine;
     int64_t sent, arrived;
-    if (session_drain(s, e) != 0 || session_say_sent(s, MESSAGE_STOP, e) != 0 ||
-        session_await(s, &s->got_drained, SESSION_PATIENCE_NS, "drained", e) != 0)
+    if (flow_side_drain(s, e) != 0 || flow_side_say_sent(s, MESSAGE_STOP, e) != 0 ||
+        flow_side_await(s, &s->got_drained, FLOW_SIDE_PATIENCE_NS, "drained", e) != 0)
         return -1;
-    session_quit(s);
-    if (session_check(s, &mine, e) != 0)
+    flow_side_quit(s);
+    if (flow_side_check(s, &mine, e) != 0)
         return -1;
-    session_counts(s, &sent, &arrived);
+    flow_side_counts(s, &sent, &arrived);
     report_wrong(f, s->plan->reverse, &mine);
     report_lost(f, s->plan->reverse, arrived, mine.received);
     free(mine.text);
-    if (session_await(s, &s->got_result, SESSION_PATIENCE_NS, "done checking", e) != 0)
+    if (flow_side_await(s, &s->got_result, FLOW_SIDE_PATIENCE_NS, "done checking", e) != 0)
         return -1;
     report_wrong(f, s->plan->flow, &s->result);
     report_lost(f, s->plan->flow, sent, s->result.received);
@@ -127,28 +127,29 @@ static int64_t time_until(int64_t realtime_ns)
 
 static int run_phase(struct flow *f, size_t index, struct error *e)
 {
-    struct session *s = &f->session;
+    struct flow_side *s = &f->side;
     const struct drive_plan *d = f->drive;
     struct message phase = {.type = MESSAGE_PHASE, .phase = {.message_bytes = d->sizes[index]}};
     struct message start = {
         .type = MESSAGE_START,
         .start = {.warmup_ns = d->warmup_ns, .duration_ns = d->duration_ns, .count = d->count}};
-    if (session_prepare(s, d->sizes[index], d->count, e) != 0 || control_send(&s->control, &phase, e) != 0 ||
-        session_await(s, &s->got_ready, SESSION_PATIENCE_NS, "ready", e) != 0)
+    if (flow_side_prepare(s, d->sizes[index], d->count, e) != 0 ||
+        control_send(&s->control, &phase, e) != 0 ||
+        flow_side_await(s, &s->got_ready, FLOW_SIDE_PATIENCE_NS, "ready", e) != 0)
         return -1;
     if (index == 0 && wait_for_others(f, e) != 0)
         return -1;
     start.start.start_in_ns = time_until(index == 0 ? d->start_at_ns : 0);
-    if (control_send(&s->control, &start, e) != 0 || session_begin(s, &start.start, e) != 0)
+    if (control_send(&s->control, &start, e) != 0 || flow_side_begin(s, &start.start, e) != 0)
         return -1;
     while (!phase_over(s))
-        if (session_pump(s, METER_NEVER, e) != 0)
+        if (flow_side_pump(s, METER_NEVER, e) != 0)
             return -1;
     bool complete = !s->stopping || d->duration_ns + d->count == 0 || s->meter.done;
-    session_close_window(s);
+    flow_side_close_window(s);
     if (wind_up(f, e) != 0)
         return -1;
-    session_report(s, complete);
+    flow_side_report(s, complete);
     if (!complete)
         f->result = DRIVE_INTERRUPTED;
     return 0;
@@ -158,10 +159,10 @@ static int run_phase(struct flow *f, size_t index, struct error *e)
 
 static int run_flow(struct flow *f, struct error *e)
 {
-    struct session *s = &f->session;
+    struct flow_side *s = &f->side;
     if (set_up(f, e) != 0)
         return -1;
-    session_line(s, session_header(s));
+    flow_side_line(s, flow_side_header(s));
     for (size_t i = 0; i < f->drive->size_count && !s->stopping; i++)
         if (run_phase(f, i, e) != 0)
             return -1;
@@ -177,19 +178,19 @@ static bool told_to_stop(int stop_fd)
 static void *flow_thread(void *argument)
 {
     struct flow *f = argument;
-    struct session *s = &f->session;
+    struct flow_side *s = &f->side;
     struct error e = {{0}};
     if (run_flow(f, &e) != 0) {
         atomic_store(&f->group->failed, true);
         bool stopped = !s->engine.plan && told_to_stop(s->stop_fd);
         f->result = stopped ? DRIVE_INTERRUPTED : DRIVE_FAILED;
         log_error("flow %s: %s", f->drive->plan.flow, e.text);
-        session_failed(s, &e);
+        flow_side_failed(s, &e);
         control_say_error(&s->control, e.text);
     } else if (f->wrong_data) {
         f->result = DRIVE_WRONG_DATA;
     }
-    session_close(s);
+    flow_side_close(s);
     return NULL;
 }
 
@@ -217,14 +218,14 @@ enum drive_result drive_run(const struct drive_plan *plans, size_t count, const 
         memset(f, 0, sizeof *f);
         f->group = &group;
         f->drive = &plans[i];
-        f->session = (struct session){.plan = &plans[i].plan,
-                                      .driver = true,
-                                      .output = output,
-                                      .control = {.fd = -1},
-                                      .stop_fd = stop_fd,
-                                      .heed_stop = true,
-                                      .connection = {.stop_fd = -1},
-                                      .engine = {.event_fd = -1}};
+        f->side = (struct flow_side){.plan = &plans[i].plan,
+                                     .driver = true,
+                                     .output = output,
+                                     .control = {.fd = -1},
+                                     .stop_fd = stop_fd,
+                                     .heed_stop = true,
+                                     .connection = {.stop_fd = -1},
+                                     .engine = {.event_fd = -1}};
         f->started = pthread_create(&f->thread, NULL, flow_thread, f) == 0;
         if (!f->started) {
             log_error("flow %s: no thread could be started for it", plans[i].plan.flow);

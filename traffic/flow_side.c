@@ -20,12 +20,12 @@ static uint32_t pattern_seed(bool from_driver)
     return from_driver ? 1 : 2;
 }
 
-const char *session_flow(const struct session *s)
+const char *flow_side_flow(const struct flow_side *s)
 {
     return s->driver ? s->plan->flow : s->plan->reverse;
 }
 
-bool session_sends(const struct session *s)
+bool flow_side_sends(const struct flow_side *s)
 {
     /* the answers of a ping-pong are counted by the driver alone */
     return s->driver || s->plan->bidirectional;
@@ -33,7 +33,7 @@ bool session_sends(const struct session *s)
 
 /* ---- opening */
 
-static int open_memory(struct session *s, const struct local_options *local, int kind, struct error *e)
+static int open_memory(struct flow_side *s, const struct local_options *local, int kind, struct error *e)
 {
     int64_t half = plan_half_bytes(s->plan);
     s->outgoing = 0;
@@ -51,7 +51,7 @@ static int open_memory(struct session *s, const struct local_options *local, int
     return memory_open(&s->memory, &request, e);
 }
 
-static int check_memory(const struct session *s, struct error *e)
+static int check_memory(const struct flow_side *s, struct error *e)
 {
     if (!s->memory.back_end->gpu)
         return 0;
@@ -65,7 +65,7 @@ static int check_memory(const struct session *s, struct error *e)
                : 0;
 }
 
-int session_open(struct session *s, const struct local_options *local, int memory_kind, struct error *e)
+int flow_side_open(struct flow_side *s, const struct local_options *local, int memory_kind, struct error *e)
 {
     if (rdma_device_open(&s->device, local, s->plan->connection, s->control.local, e) != 0)
         return -1;
@@ -89,7 +89,7 @@ int session_open(struct session *s, const struct local_options *local, int memor
 /* ---- rate limits in hardware */
 
 /* Can the device pace reliable connections at this rate (kbit/s)? ibv_query_device_ex: packet_pacing_caps. */
-static bool device_paces(const struct session *s, uint32_t rate_kbps)
+static bool device_paces(const struct flow_side *s, uint32_t rate_kbps)
 {
     struct ibv_device_attr_ex attributes;
     if (ibv_query_device_ex(s->device.context, NULL, &attributes) != 0)
@@ -99,7 +99,7 @@ static bool device_paces(const struct session *s, uint32_t rate_kbps)
            rate_kbps <= caps->qp_rate_limit_max;
 }
 
-static int pace_in_hardware(struct session *s, struct error *e)
+static int pace_in_hardware(struct flow_side *s, struct error *e)
 {
     int64_t each_kbps = s->plan->rate_bps / s->plan->queue_pairs / 1000;
     bool can = each_kbps > 0 && each_kbps <= UINT32_MAX && device_paces(s, (uint32_t)each_kbps);
@@ -123,12 +123,12 @@ static int pace_in_hardware(struct session *s, struct error *e)
     return 0;
 }
 
-int session_connect(struct session *s, struct error *e)
+int flow_side_connect(struct flow_side *s, struct error *e)
 {
     uint64_t base = s->memory.address;
     if (connection_connect(&s->connection, &s->peer, e) != 0)
         return -1;
-    if (session_sends(s) && pace_in_hardware(s, e) != 0)
+    if (flow_side_sends(s) && pace_in_hardware(s, e) != 0)
         return -1;
     return engine_open(&s->engine, &s->connection, &s->memory, base + (uint64_t)s->outgoing,
                        base + (uint64_t)s->incoming, &s->peer, e);
@@ -141,9 +141,9 @@ static void free_endpoint(struct endpoint *endpoint)
     *endpoint = (struct endpoint){0};
 }
 
-void session_close(struct session *s)
+void flow_side_close(struct flow_side *s)
 {
-    session_quit(s);
+    flow_side_quit(s);
     engine_close(&s->engine);
     connection_close(&s->connection);
     if (s->memory.back_end)
@@ -166,7 +166,7 @@ void session_close(struct session *s)
 /* ---- a phase */
 
 /* --flip: the byte is spoilt where the driver's direction leaves from, which for reads is the server. */
-static int spoil(struct session *s, struct error *e)
+static int spoil(struct flow_side *s, struct error *e)
 {
     bool source = s->plan->operation == OP_READ ? !s->driver : s->driver;
     if (s->plan->flip < 0 || !source)
@@ -177,7 +177,7 @@ static int spoil(struct session *s, struct error *e)
     return pattern_flip(&s->memory, s->outgoing + s->plan->flip, e);
 }
 
-static int write_patterns(struct session *s, int64_t message_bytes, struct error *e)
+static int write_patterns(struct flow_side *s, int64_t message_bytes, struct error *e)
 {
     bool out = plan_has_outgoing(s->plan, s->driver), in = plan_has_incoming(s->plan, s->driver);
     if (out &&
@@ -190,7 +190,7 @@ static int write_patterns(struct session *s, int64_t message_bytes, struct error
 }
 
 /* A ping-pong with writes waits for the last byte of a message to change: it must not look arrived already. */
-static int clear_ball(struct session *s, int64_t message_bytes, struct error *e)
+static int clear_ball(struct flow_side *s, int64_t message_bytes, struct error *e)
 {
     static const unsigned char nothing = 0;
     if (s->plan->mode != MODE_LATENCY || s->plan->operation != OP_WRITE)
@@ -198,7 +198,7 @@ static int clear_ball(struct session *s, int64_t message_bytes, struct error *e)
     return s->memory.back_end->put(&s->memory, s->incoming + message_bytes - 1, &nothing, 1, e);
 }
 
-int session_prepare(struct session *s, int64_t message_bytes, int64_t count, struct error *e)
+int flow_side_prepare(struct flow_side *s, int64_t message_bytes, int64_t count, struct error *e)
 {
     s->got_ready = s->got_start = s->got_stop = s->got_drained = s->got_result = s->got_phase = false;
     s->errors = 0;
@@ -207,18 +207,18 @@ int session_prepare(struct session *s, int64_t message_bytes, int64_t count, str
     if ((s->plan->validate && write_patterns(s, message_bytes, e) != 0) ||
         clear_ball(s, message_bytes, e) != 0)
         return -1;
-    return engine_prepare(&s->engine, message_bytes, session_sends(s) ? (uint64_t)count : 0,
+    return engine_prepare(&s->engine, message_bytes, flow_side_sends(s) ? (uint64_t)count : 0,
                           !s->hardware_pacing, e);
 }
 
-int session_begin(struct session *s, const struct start *start, struct error *e)
+int flow_side_begin(struct flow_side *s, const struct start *start, struct error *e)
 {
     int64_t begin_ns = clock_monotonic_ns() + start->start_in_ns;
     while (clock_monotonic_ns() < begin_ns && !s->stopping && !s->got_stop)
-        if (session_pump(s, begin_ns, e) != 0)
+        if (flow_side_pump(s, begin_ns, e) != 0)
             return -1;
-    if (session_sends(s)) {
-        meter_start(&s->meter, &s->engine, session_flow(s), clock_monotonic_ns(), start->warmup_ns,
+    if (flow_side_sends(s)) {
+        meter_start(&s->meter, &s->engine, flow_side_flow(s), clock_monotonic_ns(), start->warmup_ns,
                     start->duration_ns, s->plan->interval_ns);
         s->metered = true;
     }
@@ -227,7 +227,7 @@ int session_begin(struct session *s, const struct start *start, struct error *e)
 
 /* ---- waiting */
 
-static int take_sent(struct session *s, const struct sent *sent, struct error *e)
+static int take_sent(struct flow_side *s, const struct sent *sent, struct error *e)
 {
     size_t pairs = (size_t)s->plan->queue_pairs;
     if (sent->counts.count != 0 && sent->counts.count != pairs)
@@ -239,7 +239,7 @@ static int take_sent(struct session *s, const struct sent *sent, struct error *e
 }
 
 /* A line of the server's direction, with the time on this host's clock: the other's may be anything. */
-static int pass_on(const struct session *s, json_t *line, struct error *e)
+static int pass_on(const struct flow_side *s, json_t *line, struct error *e)
 {
     const char *flow = json_string_value(json_object_get(line, "flow"));
     if (!json_is_string(json_object_get(line, "type")) || !flow || strcmp(flow, s->plan->reverse) != 0)
@@ -249,7 +249,7 @@ static int pass_on(const struct session *s, json_t *line, struct error *e)
     return 0;
 }
 
-static int take_message(struct session *s, struct message *m, struct error *e)
+static int take_message(struct flow_side *s, struct message *m, struct error *e)
 {
     bool *flags[MESSAGE_TYPES] = {
         [MESSAGE_READY] = &s->got_ready,   [MESSAGE_START] = &s->got_start,
@@ -281,7 +281,7 @@ static int take_message(struct session *s, struct message *m, struct error *e)
 }
 
 /* Read what came; a connection that has ended matters after the messages before its end. */
-static int take_messages(struct session *s, struct error *e)
+static int take_messages(struct flow_side *s, struct error *e)
 {
     struct error gone = {{0}};
     struct message message;
@@ -302,11 +302,11 @@ static int take_messages(struct session *s, struct error *e)
 
 /* Say and expect signs of life. A side that writes or checks patterns is silent meanwhile, so the limit is for running
  * traffic; outside of it patience is longer. */
-static int keep_alive(struct session *s, int64_t now_ns, struct error *e)
+static int keep_alive(struct flow_side *s, int64_t now_ns, struct error *e)
 {
     int64_t limit_ns = s->plan->peer_timeout_ns;
-    if (!s->metered && !s->engine.running && limit_ns < SESSION_PATIENCE_NS)
-        limit_ns = SESSION_PATIENCE_NS;
+    if (!s->metered && !s->engine.running && limit_ns < FLOW_SIDE_PATIENCE_NS)
+        limit_ns = FLOW_SIDE_PATIENCE_NS;
     s->peer_gone = now_ns - s->control.heard_ns > limit_ns;
     if (s->peer_gone)
         return error_set(
@@ -317,11 +317,11 @@ static int keep_alive(struct session *s, int64_t now_ns, struct error *e)
 
 /* An engine that failed because the other side went should say so: its last words may be on the way. When it is heard of well
  * after the failure it is alive, and the failure is all there is to say. */
-static int engine_failure(struct session *s, struct error *e)
+static int engine_failure(struct flow_side *s, struct error *e)
 {
     int64_t begin_ns = clock_monotonic_ns();
     struct error words = {{0}};
-    session_quit(s);
+    flow_side_quit(s);
     while (clock_monotonic_ns() < begin_ns + LAST_WORDS_NS && s->control.heard_ns < begin_ns + ALIVE_NS) {
         struct pollfd fd = {.fd = s->control.fd, .events = POLLIN};
         if (poll(&fd, 1, (int)(ALIVE_NS / NS_PER_MS)) > 0 && take_messages(s, &words) != 0)
@@ -337,7 +337,7 @@ static void clear_event(int fd)
     (void)n; /* it only wakes */
 }
 
-static int64_t earliest(const struct session *s, int64_t deadline_ns)
+static int64_t earliest(const struct flow_side *s, int64_t deadline_ns)
 {
     int64_t alive_ns = s->control.said_ns + ALIVE_NS;
     int64_t meter_ns = s->metered ? meter_deadline(&s->meter) : METER_NEVER;
@@ -346,7 +346,7 @@ static int64_t earliest(const struct session *s, int64_t deadline_ns)
     return meter_ns < deadline_ns ? meter_ns : deadline_ns;
 }
 
-int session_pump(struct session *s, int64_t deadline_ns, struct error *e)
+int flow_side_pump(struct flow_side *s, int64_t deadline_ns, struct error *e)
 {
     struct pollfd fds[3] = {{.fd = s->control.fd, .events = POLLIN},
                             {.fd = s->engine.plan ? s->engine.event_fd : -1, .events = POLLIN},
@@ -369,19 +369,20 @@ int session_pump(struct session *s, int64_t deadline_ns, struct error *e)
     if (s->metered) {
         json_t *line = meter_tick(&s->meter, clock_monotonic_ns());
         if (line)
-            session_line(s, line);
+            flow_side_line(s, line);
     }
     return keep_alive(s, clock_monotonic_ns(), e);
 }
 
-int session_await(struct session *s, const bool *flag, int64_t timeout_ns, const char *what, struct error *e)
+int flow_side_await(struct flow_side *s, const bool *flag, int64_t timeout_ns, const char *what,
+                    struct error *e)
 {
     int64_t deadline_ns = clock_monotonic_ns() + timeout_ns;
     while (!*flag) {
         if (clock_monotonic_ns() >= deadline_ns)
             return error_set(e, "the other side (%s) is not %s after %.0f s", s->control.peer, what,
                              (double)timeout_ns / (double)NS_PER_S);
-        if (session_pump(s, deadline_ns, e) != 0)
+        if (flow_side_pump(s, deadline_ns, e) != 0)
             return -1;
     }
     return 0;
@@ -389,7 +390,7 @@ int session_await(struct session *s, const bool *flag, int64_t timeout_ns, const
 
 /* ---- the end of a phase */
 
-int session_drain(struct session *s, struct error *e)
+int flow_side_drain(struct flow_side *s, struct error *e)
 {
     int64_t deadline_ns = clock_monotonic_ns() + DRAIN_NS;
     if (!s->engine.running)
@@ -402,13 +403,13 @@ int session_drain(struct session *s, struct error *e)
                              "other side (is a "
                              "link down, are packets dropped?)",
                              DRAIN_NS / NS_PER_S);
-        if (session_pump(s, deadline_ns, e) != 0)
+        if (flow_side_pump(s, deadline_ns, e) != 0)
             return -1;
     }
     return 0;
 }
 
-void session_quit(struct session *s)
+void flow_side_quit(struct flow_side *s)
 {
     if (!s->engine.plan)
         return;
@@ -416,28 +417,28 @@ void session_quit(struct session *s)
     engine_join(&s->engine);
 }
 
-void session_close_window(struct session *s)
+void flow_side_close_window(struct flow_side *s)
 {
     json_t *line = s->metered ? meter_finish(&s->meter, clock_monotonic_ns()) : NULL;
     if (line)
-        session_line(s, line);
+        flow_side_line(s, line);
 }
 
-void session_report(struct session *s, bool complete)
+void flow_side_report(struct flow_side *s, bool complete)
 {
     if (!s->metered || s->phase_reported)
         return;
     s->phase_reported = true;
-    session_close_window(s);
+    flow_side_close_window(s);
     json_t *line = meter_summary(&s->meter, complete, s->errors);
     json_object_set_new(line, "memory", memory_json(&s->memory));
-    session_line(s, line);
+    flow_side_line(s, line);
 }
 
-int session_say_sent(struct session *s, enum message_type type, struct error *e)
+int flow_side_say_sent(struct flow_side *s, enum message_type type, struct error *e)
 {
     struct message message = {.type = type};
-    size_t count = session_sends(s) || s->plan->mode == MODE_LATENCY ? s->engine.count : 0;
+    size_t count = flow_side_sends(s) || s->plan->mode == MODE_LATENCY ? s->engine.count : 0;
     int64_t *counts = calloc(count + 1, sizeof *counts);
     if (!counts)
         return error_set(e, "out of memory");
@@ -449,7 +450,7 @@ int session_say_sent(struct session *s, enum message_type type, struct error *e)
     return result;
 }
 
-void session_counts(const struct session *s, int64_t *sent, int64_t *arrived)
+void flow_side_counts(const struct flow_side *s, int64_t *sent, int64_t *arrived)
 {
     *sent = *arrived = 0;
     for (int64_t i = 0; i < s->plan->queue_pairs; i++) {
@@ -458,7 +459,7 @@ void session_counts(const struct session *s, int64_t *sent, int64_t *arrived)
     }
 }
 
-static int check_pattern(struct session *s, struct pattern_result *found, struct error *e)
+static int check_pattern(struct flow_side *s, struct pattern_result *found, struct error *e)
 {
     for (int64_t c = 0; c < s->plan->queue_pairs; c++) {
         const struct queue *q = &s->engine.queues[c];
@@ -472,7 +473,7 @@ static int check_pattern(struct session *s, struct pattern_result *found, struct
     return 0;
 }
 
-int session_check(struct session *s, struct result *result, struct error *e)
+int flow_side_check(struct flow_side *s, struct result *result, struct error *e)
 {
     struct pattern_result found = {0};
     char text[300] = "";
@@ -490,19 +491,19 @@ int session_check(struct session *s, struct result *result, struct error *e)
     return result->text ? 0 : error_set(e, "out of memory");
 }
 
-void session_failed(struct session *s, const struct error *e)
+void flow_side_failed(struct flow_side *s, const struct error *e)
 {
     bool completion = s->engine.plan && s->engine.status != IBV_WC_SUCCESS;
     const char *status = s->peer_gone ? "PEER" : completion ? completion_name(s->engine.status) : "ERROR";
     s->errors++;
     output_line(s->output, output_error(s->plan->flow, status, e->text));
-    session_quit(s);
-    session_report(s, false);
+    flow_side_quit(s);
+    flow_side_report(s, false);
 }
 
 /* ---- lines */
 
-void session_line(struct session *s, json_t *line)
+void flow_side_line(struct flow_side *s, json_t *line)
 {
     if (s->driver) {
         output_line(s->output, line);
@@ -514,12 +515,12 @@ void session_line(struct session *s, json_t *line)
     json_decref(line);
 }
 
-json_t *session_header(const struct session *s)
+json_t *flow_side_header(const struct flow_side *s)
 {
     const struct plan *p = s->plan;
     char gid[GID_TEXT_MAX];
     json_t *line = json_pack("{s:s,s:i,s:s,s:s,s:s,s:I,s:s,s:s,s:b,s:s}", "type", "header", "schema", 1,
-                             "program", "roce-traffic", "version", HARNESS_VERSION, "flow", session_flow(s),
+                             "program", "roce-traffic", "version", HARNESS_VERSION, "flow", flow_side_flow(s),
                              "time_ns", (json_int_t)clock_realtime_ns(), "operation",
                              flow_op_names[p->operation], "mode", flow_mode_names[p->mode], "bidirectional",
                              p->bidirectional, "connection", connection_names[p->connection]);

@@ -2,8 +2,8 @@
  * One flow on one side: device, memory, queue pairs, engine and meter, and the control connection to the other side. drive.c
  * and serve.c go through the steps of wire.h with it.
  */
-#ifndef TRAFFIC_SESSION_H
-#define TRAFFIC_SESSION_H
+#ifndef TRAFFIC_FLOW_SIDE_H
+#define TRAFFIC_FLOW_SIDE_H
 
 #include "traffic/connection/control.h"
 #include "traffic/engine/engine.h"
@@ -11,9 +11,9 @@
 #include "traffic/output.h"
 
 /* For the other side to get ready, to complete what is under way, or to check its memory. */
-#define SESSION_PATIENCE_NS (120LL * 1000000000)
+#define FLOW_SIDE_PATIENCE_NS (120LL * 1000000000)
 
-struct session {
+struct flow_side {
     const struct plan *plan;
     bool driver;
     struct control control;
@@ -47,42 +47,43 @@ struct session {
 };
 
 /* Open device and memory, make queue pairs; `mine` is then what the other side needs. The control connection is there. */
-int session_open(struct session *s, const struct local_options *local, int memory_kind, struct error *e);
+int flow_side_open(struct flow_side *s, const struct local_options *local, int memory_kind, struct error *e);
 /* Connect with what the other side said in `peer`. */
-int session_connect(struct session *s, struct error *e);
-void session_close(struct session *s);
+int flow_side_connect(struct flow_side *s, struct error *e);
+void flow_side_close(struct flow_side *s);
 
 /* Ready for messages of this size: the pattern is written, receives are posted. */
-int session_prepare(struct session *s, int64_t message_bytes, int64_t count, struct error *e);
+int flow_side_prepare(struct flow_side *s, int64_t message_bytes, int64_t count, struct error *e);
 /* Sleep for `start_in_ns`, then run the engine. */
-int session_begin(struct session *s, const struct start *start, struct error *e);
+int flow_side_begin(struct flow_side *s, const struct start *start, struct error *e);
 /* Wait for one thing to happen (at most until deadline_ns, CLOCK_MONOTONIC): heartbeats, lines, messages, failures. A
  * message sets its got_... */
-int session_pump(struct session *s, int64_t deadline_ns, struct error *e);
+int flow_side_pump(struct flow_side *s, int64_t deadline_ns, struct error *e);
 /* Pump until *flag; `what` is for the sentence when it takes longer than timeout_ns. */
-int session_await(struct session *s, const bool *flag, int64_t timeout_ns, const char *what, struct error *e);
+int flow_side_await(struct flow_side *s, const bool *flag, int64_t timeout_ns, const char *what,
+                    struct error *e);
 /* Tell the engine to stop and pump until what is under way is completed. */
-int session_drain(struct session *s, struct error *e);
+int flow_side_drain(struct flow_side *s, struct error *e);
 /* Tell the other side (stop or drained) what was sent on each queue pair. */
-int session_say_sent(struct session *s, enum message_type type, struct error *e);
+int flow_side_say_sent(struct flow_side *s, enum message_type type, struct error *e);
 /* Messages of this phase: sent by this side, and by the other as it said. */
-void session_counts(const struct session *s, int64_t *sent, int64_t *arrived);
+void flow_side_counts(const struct flow_side *s, int64_t *sent, int64_t *arrived);
 /* End the engine's thread. */
-void session_quit(struct session *s);
+void flow_side_quit(struct flow_side *s);
 /* Measure no longer: the last interval's line. */
-void session_close_window(struct session *s);
+void flow_side_close_window(struct flow_side *s);
 /* The summary of the window, once a phase. */
-void session_report(struct session *s, bool complete);
+void flow_side_report(struct flow_side *s, bool complete);
 /* Compare what arrived with the pattern. */
-int session_check(struct session *s, struct result *result, struct error *e);
+int flow_side_check(struct flow_side *s, struct result *result, struct error *e);
 /* An error line, and the summary of a phase that was cut short. */
-void session_failed(struct session *s, const struct error *e);
+void flow_side_failed(struct flow_side *s, const struct error *e);
 
 /* A line to stdout, or to the driver when this is the server. Releases it. */
-void session_line(struct session *s, json_t *line);
+void flow_side_line(struct flow_side *s, json_t *line);
 /* The header line of this side's direction. */
-json_t *session_header(const struct session *s);
-const char *session_flow(const struct session *s);
-bool session_sends(const struct session *s);
+json_t *flow_side_header(const struct flow_side *s);
+const char *flow_side_flow(const struct flow_side *s);
+bool flow_side_sends(const struct flow_side *s);
 
 #endif

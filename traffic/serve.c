@@ -15,7 +15,7 @@
 
 /* One driver's thread. */
 struct client {
-    struct session session; /* first: it is aligned for its engine */
+    struct flow_side side; /* first: it is aligned for its engine */
     struct server *server;
     struct plan plan;
     pthread_t thread;
@@ -34,66 +34,66 @@ static void say(struct server *server, const char *what, const char *format, con
 
 static int set_up(struct client *c, struct error *e)
 {
-    struct session *s = &c->session;
+    struct flow_side *s = &c->side;
     struct message message;
     if (control_greet(&s->control, s->stop_fd, e) != 0 ||
         control_expect(&s->control, MESSAGE_OFFER, CONTROL_SETUP_NS, s->stop_fd, &message, e) != 0)
         return -1;
     c->plan = message.offer; /* freed with the client */
     s->plan = &c->plan;
-    if (session_open(s, c->server->local, c->plan.memory, e) != 0)
+    if (flow_side_open(s, c->server->local, c->plan.memory, e) != 0)
         return -1;
     message = (struct message){.type = MESSAGE_ENDPOINT, .endpoint = s->mine};
     if (control_send(&s->control, &message, e) != 0 ||
         control_expect(&s->control, MESSAGE_ENDPOINT, CONTROL_SETUP_NS, s->stop_fd, &message, e) != 0)
         return -1;
     s->peer = message.endpoint;
-    if (session_connect(s, e) != 0)
+    if (flow_side_connect(s, e) != 0)
         return -1;
     return control_say(&s->control, MESSAGE_CONNECTED, e);
 }
 
 /* The window is this side's own, but it sends on until the driver says stop: load is from both sides all the time. */
-static int send_until_told(struct session *s, struct error *e)
+static int send_until_told(struct flow_side *s, struct error *e)
 {
     while (!s->got_stop)
-        if (session_pump(s, METER_NEVER, e) != 0)
+        if (flow_side_pump(s, METER_NEVER, e) != 0)
             return -1;
-    while (session_sends(s) && s->engine.target && !atomic_load(&s->engine.finished))
-        if (session_pump(s, METER_NEVER, e) != 0)
+    while (flow_side_sends(s) && s->engine.target && !atomic_load(&s->engine.finished))
+        if (flow_side_pump(s, METER_NEVER, e) != 0)
             return -1;
     return 0;
 }
 
-static int run_phase(struct session *s, struct error *e)
+static int run_phase(struct flow_side *s, struct error *e)
 {
     struct message result = {.type = MESSAGE_RESULT};
-    if (session_await(s, &s->got_start, START_NS, "starting", e) != 0)
+    if (flow_side_await(s, &s->got_start, START_NS, "starting", e) != 0)
         return -1;
-    if (session_sends(s)) /* known with the start only */
+    if (flow_side_sends(s)) /* known with the start only */
         engine_set_target(&s->engine, (uint64_t)s->start.count);
-    if (session_begin(s, &s->start, e) != 0 || send_until_told(s, e) != 0)
+    if (flow_side_begin(s, &s->start, e) != 0 || send_until_told(s, e) != 0)
         return -1;
     bool complete = s->metered && (s->meter.done || (s->engine.target && atomic_load(&s->engine.finished)) ||
                                    s->start.duration_ns + s->start.count == 0);
-    session_report(s, complete);
-    if (session_drain(s, e) != 0)
+    flow_side_report(s, complete);
+    if (flow_side_drain(s, e) != 0)
         return -1;
-    session_quit(s);
-    if (session_say_sent(s, MESSAGE_DRAINED, e) != 0 || session_check(s, &result.result, e) != 0)
+    flow_side_quit(s);
+    if (flow_side_say_sent(s, MESSAGE_DRAINED, e) != 0 || flow_side_check(s, &result.result, e) != 0)
         return -1;
     int status = control_send(&s->control, &result, e);
     wire_free(&result);
     return status;
 }
 
-static int run_phases(struct session *s, struct error *e)
+static int run_phases(struct flow_side *s, struct error *e)
 {
-    if (session_sends(s))
-        session_line(s, session_header(s));
+    if (flow_side_sends(s))
+        flow_side_line(s, flow_side_header(s));
     for (;;) {
         while (!s->got_phase && !s->got_finish)
-            if (session_pump(s, METER_NEVER, e) != 0)
+            if (flow_side_pump(s, METER_NEVER, e) != 0)
                 return -1;
         if (s->got_finish)
             return 0;
@@ -101,7 +101,7 @@ static int run_phases(struct session *s, struct error *e)
             return error_set(e, "%s asks for messages of %lld bytes, above the %lld it announced",
                              s->control.peer, (long long)s->phase.message_bytes,
                              (long long)s->plan->max_message_bytes);
-        if (session_prepare(s, s->phase.message_bytes, 0, e) != 0 ||
+        if (flow_side_prepare(s, s->phase.message_bytes, 0, e) != 0 ||
             control_say(&s->control, MESSAGE_READY, e) != 0 || run_phase(s, e) != 0)
             return -1;
     }
@@ -110,7 +110,7 @@ static int run_phases(struct session *s, struct error *e)
 static void *client_thread(void *argument)
 {
     struct client *c = argument;
-    struct session *s = &c->session;
+    struct flow_side *s = &c->side;
     struct error e = {{0}};
     say(c->server, "session", "driver", s->control.peer);
     int result = set_up(c, &e);
@@ -126,7 +126,7 @@ static void *client_thread(void *argument)
                                             e.text));
     }
     say(c->server, "session-end", "driver", s->control.peer);
-    session_close(s);
+    flow_side_close(s);
     table_free(&plan_table, &c->plan);
     atomic_store(&c->ended, true);
     return NULL;
@@ -158,24 +158,26 @@ static bool begin(struct server *server, struct client *clients)
     struct error e;
     struct control control;
     struct client *c = free_client(clients);
+    char full[80];
+    snprintf(full, sizeof full, "this server has %d sessions, as many as it takes", SERVE_MAX_SESSIONS);
     if (control_accept(&control, server->listener, &e) != 0)
         return false;
     if (!c) {
-        control_say_error(&control, "this server has as many sessions as it takes");
+        control_say_error(&control, full);
         control_close(&control);
         return false;
     }
     memset(c, 0, sizeof *c);
     c->server = server;
-    c->session = (struct session){.control = control,
-                                  .output = server->output,
-                                  .stop_fd = server->stop_fd,
-                                  .heed_stop = true,
-                                  .connection = {.stop_fd = -1},
-                                  .engine = {.event_fd = -1}};
+    c->side = (struct flow_side){.control = control,
+                                 .output = server->output,
+                                 .stop_fd = server->stop_fd,
+                                 .heed_stop = true,
+                                 .connection = {.stop_fd = -1},
+                                 .engine = {.event_fd = -1}};
     c->used = pthread_create(&c->thread, NULL, client_thread, c) == 0;
     if (!c->used)
-        control_close(&c->session.control);
+        control_close(&c->side.control);
     return c->used;
 }
 

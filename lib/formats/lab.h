@@ -17,7 +17,7 @@ struct lab_nic {
     char *address;       /* "10.0.0.1/24" */
     char *mac;           /* NULL: made from the lab's and host's name */
     int64_t gid_index;   /* unset: chosen by type and address */
-    int64_t ack_timeout; /* local ACK timeout of its queue pairs, 4.096 us * 2^n; unset: roce-traffic's */
+    int64_t ack_timeout; /* local ACK timeout of its queue pairs, 4.096 us * 2^n; unset: the traffic tool's */
 };
 
 struct lab_gpu {
@@ -51,7 +51,7 @@ struct lab_host {
     char *identity; /* file with the private key */
     char *known_hosts;
     /* both */
-    char *programs; /* folder of nic-sampler, roce-traffic, nic-config, host-facts there */
+    char *programs; /* folder of our programs there */
     int sudo;       /* run them through sudo -n */
     struct lab_nic nic;
     struct list_of extra_nics; /* struct lab_nic: a forwarding host's other ports */

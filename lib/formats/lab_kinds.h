@@ -73,7 +73,7 @@ static const struct table pin_table = {"lab.pin", "Where a guest runs on its mac
 #define AT(member) .offset = offsetof(struct lab_host, member)
 #define REACHED                                                                                       \
     {"programs", FIELD_STRING, AT(programs), .fallback = "\"/usr/local/bin\"",                        \
-     .help = "Folder of nic-sampler, roce-traffic, nic-config and host-facts there."},                \
+     .help = "Folder of the harness's programs there."},                                              \
         {"sudo", FIELD_BOOL, AT(sudo), .fallback = "false", .help = "Run them through sudo -n."},     \
         {"nic", FIELD_OBJECT, AT(nic), .sub = &nic_table, .help = "The NIC of the experiment."},      \
         {"extra_nics",      FIELD_LIST, AT(extra_nics), .item = FIELD_OBJECT,                         \

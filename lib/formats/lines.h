@@ -1,6 +1,6 @@
 /*
  * The lines that programs on a host print and the harness reads: docs/lines.md.
- * nic-sampler (and the simulator) print samples, roce-traffic (and the simulator) print flow lines.
+ * nic-sampler (and the simulator) print samples, traffic tools (and the simulator) print flow lines.
  */
 #ifndef LIB_LINES_H
 #define LIB_LINES_H

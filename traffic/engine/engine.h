@@ -1,6 +1,6 @@
 /*
  * The data path of one side of a flow: one thread that posts work requests and polls completions, and nothing else. The
- * session (session.h) prepares it, tells it to stop, and reads its counters; times are taken there, so that the loop reads no
+ * side of the flow (flow_side.h) prepares it, tells it to stop, and reads its counters; times are taken there, so that the loop reads no
  * clock unless latency or pacing asks for it.
  */
 #ifndef TRAFFIC_ENGINE_H
