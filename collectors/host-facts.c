@@ -1,4 +1,4 @@
-/* host-facts: what a host is made of, and whether GPUDirect RDMA and lossless RoCE can be trusted on it. */
+/* host-facts: inventory of a host, and checks for GPUDirect RDMA and lossless RoCE. */
 #include "collectors/facts/checks.h"
 #include "collectors/facts/facts.h"
 #include "collectors/facts/nccl.h"
@@ -45,7 +45,7 @@ static const struct field fields[] = {
      .kind = FIELD_STRING,
      .offset = offsetof(struct arguments, bundle),
      .argument = "FILE",
-     .help = "A JSON document of versions that belong together, to compare with. Its keys are kernel, ofed, "
+     .help = "A JSON document of bundle of versions to compare with. Its keys are kernel, ofed, "
              "driver, cuda and "
              "nic_firmware; guest-setup/bundles has such documents."},
     {.name = "measure",

@@ -104,7 +104,7 @@ static int parse_groups(const char *list, uint32_t *groups, struct error *e)
         *groups |= bits;
         list += length + (list[length] == ',');
     }
-    return *groups != 0 ? 0 : error_set(e, "--groups: no group is named");
+    return *groups != 0 ? 0 : error_set(e, "--groups: expected at least one group");
 }
 
 /* "mlx5_0" or "mlx5_0/1" */
@@ -124,7 +124,7 @@ static int parse_rdma(const char *text, struct target *target, struct error *e)
 static int find_netdev(const char *name, struct target *target, struct error *e)
 {
     if (strlen(name) >= sizeof target->netdev || !sysfs_safe_name(name))
-        return error_set(e, "--netdev %.80s: this cannot be the name of a network interface", name);
+        return error_set(e, "--netdev %.80s: this is not a valid name of a network interface", name);
     snprintf(target->netdev, sizeof target->netdev, "%s", name);
     target->ifindex = if_nametoindex(name);
     if (target->ifindex != 0)
@@ -147,8 +147,8 @@ static int make_target(const struct arguments *a, struct target *target, struct 
                               .optional_counters = a->optional_counters > 0,
                               .every_ns = a->every_ns};
     if (!a->netdev && !a->rdma && a->gpu == FIELD_UNSET)
-        return error_set(e,
-                         "nothing to sample: name an interface with --netdev, a device with --rdma or --gpu");
+        return error_set(
+            e, "nothing to sample: give an interface with --netdev, or a device with --rdma or --gpu");
     if (a->netdev && find_netdev(a->netdev, target, e) == -1)
         return -1;
     return a->rdma ? parse_rdma(a->rdma, target, e) : 0;

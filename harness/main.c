@@ -11,8 +11,7 @@ static const struct command *const commands[] = {&command_run,    &command_check
 
 static const struct program program = {
     .name = "harness",
-    .about =
-        "Run experiments with priority flow control and DCQCN on RoCE: on simulated, virtual or real hosts.",
+    .about = "Run experiments with priority flow control and DCQCN on simulated, virtual or real RoCE hosts.",
     .commands = commands,
 };
 

@@ -1,4 +1,4 @@
-/* Ctrl-C and its kin (SIGINT, SIGTERM, SIGHUP) as something to ask about, so that a run always puts the hosts back. */
+/* SIGINT, SIGTERM and SIGHUP as a flag to poll: a run can then always restore the hosts. */
 #ifndef LIB_INTERRUPT_H
 #define LIB_INTERRUPT_H
 

@@ -113,7 +113,7 @@ int process_wait(struct process *p, int64_t timeout_ns, int *status, struct erro
 {
     int64_t deadline = timeout_ns < 0 ? 0 : clock_monotonic_ns() + timeout_ns;
     if (p->pid <= 0)
-        return error_set(e, "waiting for a process that was never started or has been reaped");
+        return error_set(e, "waiting for a process that was not started or was already waited for");
     for (;;) {
         pid_t got = waitpid(p->pid, status, timeout_ns < 0 ? 0 : WNOHANG);
         if (got == p->pid) {

@@ -69,7 +69,7 @@ static const struct family families[] = {
         {"a rate such as \"25Gb/s\" (b/s, kb/s, Mb/s, Gb/s, Tb/s, or B/s, kB/s, KiB/s ... GiB/s)", rate_bps},
     [UNIT_LENGTH_MM] = {"a length such as \"1m\" (mm, cm, m, km)", length_mm},
     [UNIT_PER_SECOND] = {"a frequency such as \"3.77M/s\" (/s, k/s, M/s, G/s)", per_second},
-    [UNIT_PERCENT_MILLI] = {"a share such as \"20%\"", percent_milli},
+    [UNIT_PERCENT_MILLI] = {"a percentage such as \"20%\"", percent_milli},
 };
 
 const char *units_describe(enum unit unit)
@@ -128,7 +128,8 @@ int units_parse(enum unit unit, const char *string, int64_t *value, struct error
     int128 scaled = (int128)digits * suffix->factor;
     for (; decimals > 0; decimals--) {
         if (scaled % 10)
-            return error_set(e, "\"%.40s\" is finer than one %s", string, families[unit].suffixes[0].name);
+            return error_set(e, "\"%.40s\" is not a multiple of one %s", string,
+                             families[unit].suffixes[0].name);
         scaled /= 10;
     }
     if (scaled > INT64_MAX)

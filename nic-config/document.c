@@ -12,10 +12,11 @@ struct document {
     json_t *ignored[16];
 };
 
-/* What `get` prints beside the settings, so that its output can be given to `set`. */
-#define IGNORED(name, i)                                                                               \
-    {                                                                                                  \
-        name, FIELD_JSON, .offset = offsetof(struct document, ignored[i]), .help = "Of get; not used." \
+/* Keys that `get` prints in addition to the settings; `set` ignores them. */
+#define IGNORED(name, i)                                                   \
+    {                                                                      \
+        name, FIELD_JSON, .offset = offsetof(struct document, ignored[i]), \
+                          .help = "Written by get; ignored on input."      \
     }
 static const struct field fields[] = {
     {"schema", FIELD_INTEGER, .offset = offsetof(struct document, schema), .required = true, .min = 1,
@@ -98,7 +99,7 @@ static int check_names(const json_t *interfaces, const char *where, struct error
     json_object_foreach((json_t *)(uintptr_t)interfaces, name, settings)
     {
         if (!device_name_valid(name))
-            return error_set(e, "%s: interfaces: \"%.40s\" cannot be the name of an interface", where, name);
+            return error_set(e, "%s: interfaces: \"%.40s\" is not a valid interface name", where, name);
     }
     return 0;
 }
@@ -160,7 +161,7 @@ json_t *document_slice(const json_t *settings, const struct knob *knob)
     return slice;
 }
 
-/* Every key that is there now is as it is to be. */
+/* Whether every key in `wanted` has its value. */
 static bool same_json(const json_t *now, const json_t *target)
 {
     const char *key;

@@ -76,7 +76,7 @@ static int take(struct journal *j, const json_t *record, struct error *e)
     else if (strcmp(type, "done") == 0)
         j->done = true;
     else if (!interface)
-        return error_set(e, "a record of type \"%.20s\" names no interface", type);
+        return error_set(e, "a record of type \"%.20s\" does not name an interface", type);
     else if (strcmp(type, "before") == 0)
         take_before(j, interface, record);
     else if (knob && strcmp(type, "write") == 0)
@@ -143,7 +143,7 @@ static int open_locked(struct journal *j, bool create, struct error *e)
                                               : error_set_errno(e, errno, "opening the journal %s", j->path);
         if (flock(j->fd, LOCK_EX | LOCK_NB) != 0)
             return errno == EWOULDBLOCK
-                       ? error_set(e, "another nic-config is at work (it holds the journal %s)", j->path)
+                       ? error_set(e, "another nic-config is running (it has locked the journal %s)", j->path)
                        : error_set_errno(e, errno, "locking the journal %s", j->path);
         if (fstat(j->fd, &status) == 0 && status.st_nlink > 0)
             return 0;
@@ -158,7 +158,7 @@ static int cut_torn_line(struct journal *j, const char *text, size_t length, str
     size_t whole = last ? (size_t)(last - text) + 1 : 0;
     if (whole == length || ftruncate(j->fd, (off_t)whole) == 0)
         return 0;
-    return error_set_errno(e, errno, "taking the torn last line off %s", j->path);
+    return error_set_errno(e, errno, "removing the incomplete last line of %s", j->path);
 }
 
 static void clear(struct journal *j, const char *path)
@@ -181,7 +181,7 @@ int journal_open(struct journal *j, const char *path, bool create, struct error 
     size_t length = 0;
     clear(j, path);
     if (create && make_folder_of(path, e) != 0)
-        return error_prefix(e, "making the journal's folder");
+        return error_prefix(e, "creating the journal's folder");
     int result = open_locked(j, create, e);
     if (result != 0)
         return result == 1 ? 0 : -1;

@@ -201,11 +201,12 @@ static enum exit_status run_set(struct job *job)
 {
     struct error e = {""};
     if (job->journal.begun && !job->arguments->go_on) {
-        error_set(&e,
-                  "the journal %s holds settings that were not put back: run nic-config restore (or keep, to "
-                  "leave them), or "
-                  "give --continue",
-                  job->journal.path);
+        error_set(
+            &e,
+            "the journal %s contains settings that were not restored: run nic-config restore (or keep, to "
+            "keep the current ones), or "
+            "give --continue",
+            job->journal.path);
         return fail(job, EXIT_LAB, &e);
     }
     enum exit_status status = prepare(job);

@@ -27,7 +27,7 @@ int transaction_read(struct transaction *t, const json_t *names, struct error *e
         if (s->device.index == 0)
             return error_set(e, "there is no interface %s", s->device.name);
         if (document_settings(s->before, &settings, e) != 0)
-            return error_prefix(e, "%s: what is in force", s->device.name);
+            return error_prefix(e, "%s: current settings", s->device.name);
         int result = add_thresholds(t, s, &settings, e);
         table_free(&settings_table, &settings);
         if (result != 0)
@@ -52,10 +52,10 @@ static const char *why_missing(const struct subject *s, const char *key)
 {
     const char *why = json_string_value(json_object_get(s->missing, key));
     if (!knob_of(key))
-        return "it is no setting of a Linux interface";
+        return "it is not a setting of a Linux interface";
     if (why)
         return why;
-    return json_object_get(s->before, key) ? NULL : "the driver does not show it";
+    return json_object_get(s->before, key) ? NULL : "the driver does not report it";
 }
 
 /* Take out of wanted what this machine has no place for, or refuse. */
@@ -109,7 +109,7 @@ static int check(struct transaction *t, struct subject *s, struct error *e)
     struct settings now, target;
     int result = 0;
     if (document_settings(s->before, &now, e) != 0)
-        return error_prefix(e, "%s: what is in force", s->device.name);
+        return error_prefix(e, "%s: current settings", s->device.name);
     if (document_settings(s->target, &target, e) != 0) {
         table_free(&settings_table, &now);
         return error_prefix(e, "%s", s->device.name);

@@ -10,7 +10,7 @@ struct subject {
     bool to_be_made;          /* it does not exist yet: its settings can be read only after */
     json_t *before;           /* settings in force */
     json_t *places;           /* setting -> where it was read */
-    json_t *missing;          /* setting -> why it cannot be had */
+    json_t *missing;          /* setting -> why it is unavailable */
     json_t *unread;           /* setting -> why it could not be read, though it should be there */
     json_t *wanted;           /* as asked, or NULL */
     json_t *target;           /* before with wanted laid over it, completed */

@@ -135,7 +135,7 @@ static void say_mismatch(struct transaction *t, const struct subject *s, const s
     json_decref(t->read);
     t->asked = json_deep_copy(target);
     t->read = json_deep_copy(after);
-    error_set(e, "%s: %s was written and reads back as another value: asked for %.300s, read %.300s",
+    error_set(e, "%s: %s was written but has another value when read back: written %.300s, read %.300s",
               s->device.name, knob->name, asked ? asked : "?", read ? read : "?");
     free(asked);
     free(read);
@@ -214,8 +214,7 @@ int transaction_apply(struct transaction *t, struct error *e)
         if (wrote == 0)
             return journal_note_done(t->journal, e);
     }
-    return error_set(e, "settings keep moving each other: after %d rounds some still had to be written",
-                     ROUNDS);
+    return error_set(e, "settings change each other: after %d rounds some still differed", ROUNDS);
 }
 
 /* ---- putting back */
@@ -302,7 +301,7 @@ int transaction_undo(struct transaction *t, struct error *e)
     if (json_array_size(t->failed) == 0)
         return 0;
     const json_t *first = json_array_get(t->failed, 0);
-    return error_set(e, "%zu settings could not be put back, the first is %s of %s: %s",
+    return error_set(e, "%zu settings could not be restored, the first is %s of %s: %s",
                      json_array_size(t->failed), json_string_value(json_object_get(first, "setting")),
                      json_string_value(json_object_get(first, "interface")),
                      json_string_value(json_object_get(first, "why")));
@@ -315,9 +314,9 @@ static bool is_gone(struct transaction *t, const struct subject *s, const json_t
     bool was_there = strcmp(json_string_value(json_object_get(s->before, "kind")), "absent") != 0;
     const char *why = NULL;
     if (was_there && s->device.index == 0)
-        why = "there is no interface of this name";
+        why = "there is no interface with this name";
     else if (pci && pci[0] && strcmp(pci, s->device.pci) != 0)
-        why = "the interface of this name is another device now";
+        why = "the interface with this name is a different device now";
     if (why)
         json_array_append_new(t->gone, json_pack("{s:s,s:s}", "interface", s->device.name, "why", why));
     return why;
@@ -335,7 +334,7 @@ int transaction_restore(struct transaction *t, struct error *e)
         json_decref(s->before);
         s->before = json_incref(json_object_get(record, "settings"));
         if (!json_is_string(json_object_get(s->before, "kind")))
-            return error_set(e, "the journal does not say whether %s was there", name);
+            return error_set(e, "the journal does not state whether %s existed", name);
         if (is_gone(t, s, record)) {
             json_decref(s->before);
             s->before = json_object();

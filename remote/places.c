@@ -23,7 +23,8 @@ char *places_state(const char *below, struct error *e)
     else if (home && *home == '/')
         text_add(&path, "%s/.local/state/harness/%s", home, below);
     else
-        error_set(e, "neither XDG_STATE_HOME nor HOME is set: no place to keep the lab's keys and states");
+        error_set(e,
+                  "neither XDG_STATE_HOME nor HOME is set: there is no folder for the lab's keys and states");
     return path.length ? text_take(&path) : NULL;
 }
 
@@ -34,7 +35,7 @@ static int check_name(const char *name, struct error *e)
     if (*name && name[good] == '\0' && *name != '.' && *name != '-' && good <= 64)
         return 0;
     return error_set(
-        e, "name: \"%.80s\" cannot be a lab's name: expected at most 64 letters, digits, '.', '_', '-'",
+        e, "name: \"%.80s\" is not a valid name of a lab: expected at most 64 letters, digits, '.', '_', '-'",
         name);
 }
 
@@ -58,7 +59,7 @@ char *places_of_host(const struct lab *lab, const struct lab_host *host, const c
 {
     struct text below = {0};
     if (strchr(host->name, '/') || host->name[0] == '.') {
-        error_set(e, "hosts.%s: a host's name cannot hold '/' or begin with '.'", host->name);
+        error_set(e, "hosts.%s: a host's name must not contain '/' or begin with '.'", host->name);
         return NULL;
     }
     text_add(&below, "hosts/%s%s%s", host->name, name ? "/" : "", name ? name : "");
@@ -88,7 +89,7 @@ char *places_project(const char *name, struct error *e)
     text_add(&path, "%s/share/harness/%s", HARNESS_PREFIX, name);
     if (files_exist(text_string(&path)))
         return text_take(&path);
-    error_set(e, "%s is neither beside this program nor at %s", name, text_string(&path));
+    error_set(e, "%s is neither in this program's folder nor at %s", name, text_string(&path));
     text_free(&path);
     return NULL;
 }

@@ -55,11 +55,11 @@ static int fill_target(struct virt *v, const struct lab *lab, const struct lab_h
     if (!t->key_alias || !t->user)
         return error_set(e, "out of memory");
     if (!files_exist(t->identity))
-        return error_set(
-            e,
-            "host %s: the lab's key %s is missing: the guest was made by another user or machine; "
-            "virt-provision rebuild makes it anew",
-            host->name, t->identity);
+        return error_set(e,
+                         "host %s: the lab's key %s is missing: the guest was created by another user or on "
+                         "another machine; "
+                         "virt-provision rebuild creates it again",
+                         host->name, t->identity);
     return 0;
 }
 
@@ -88,7 +88,7 @@ int virt_domain_target(struct virt *v, const struct lab *lab, const struct lab_h
     int result = mark_read(domain, &mark, e);
     if (result == 0)
         result = error_set(e,
-                           "domain %s was not made by virt-provision, so it has no key that could be "
+                           "domain %s was not created by virt-provision: it has no key that can be "
                            "trusted: virt-provision "
                            "rebuild --adopt replaces it, or use an ssh lab",
                            host->domain);
@@ -116,7 +116,7 @@ int virt_host_target(struct virt *v, const struct lab *lab, const struct lab_hos
         if (virt_domain_state(v, host->domain, &state, e) != 0)
             return -1;
         if (state != VIRT_RUNNING)
-            return error_set(e, "domain %s is %s while it was to boot: its serial log says why", host->domain,
+            return error_set(e, "domain %s is %s while it was booting: see its serial log", host->domain,
                              virt_state_names[state]);
     }
     return found == 0 ? 0 : -1;

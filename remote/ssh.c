@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define RETRY_NS  (5 * NS_PER_S) /* a host that is no guest and does not answer is tried again for so long */
+#define RETRY_NS  (5 * NS_PER_S) /* time limit for connecting to a host that is not a guest */
 #define PUT_LIMIT (64u << 20)    /* bytes in a file that is put on a host: programs are a few hundred KiB */
 
 struct ssh_session {
@@ -354,7 +354,7 @@ static int make_session(struct ssh_session *s, const char *name, const struct ss
     if (!copy_target(&s->target, target) || !s->name)
         return error_set(e, "out of memory");
     if (target->host[0] == '-' || !*target->host)
-        return error_set(e, "host %s: \"%s\" is not a name or address that ssh takes", name, target->host);
+        return error_set(e, "host %s: \"%s\" is not a name or address that ssh accepts", name, target->host);
     if (!runtime || strlen(runtime) > 32 || access(runtime, W_OK) != 0)
         runtime = "/tmp";
     remove_stale(runtime);
@@ -362,7 +362,7 @@ static int make_session(struct ssh_session *s, const char *name, const struct ss
     if (!mkdtemp(s->folder)) {
         int number = errno;
         s->folder[0] = '\0';
-        return error_set_errno(e, number, "making a folder for the ssh connection in %s", runtime);
+        return error_set_errno(e, number, "creating a folder for the ssh connection in %s", runtime);
     }
     snprintf(s->socket, sizeof s->socket, "%s/c", s->folder);
     s->held = open(s->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -523,7 +523,7 @@ int ssh_put_bytes(struct ssh_session *s, const void *bytes, size_t length, const
     snprintf(octal, sizeof octal, "%o", (unsigned)mode & 07777);
     const char *const argv[] = {"sh", "-c", script, "put", remote, octal, NULL};
     if (ssh_must_bytes(s, argv, length ? bytes : "", length, NULL, timeout_ns, e) != 0)
-        return error_prefix(e, "putting %s on host %s", remote, s->name);
+        return error_prefix(e, "copying %s to host %s", remote, s->name);
     return 0;
 }
 

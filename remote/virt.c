@@ -35,7 +35,7 @@ struct virt {
 
 /* ---- the event loop: one thread for the process */
 
-/* libvirt prints errors on stderr of its own accord; ours travel in struct error. */
+/* Stop libvirt from printing errors on stderr; they are returned in struct error. */
 static void keep_quiet(void *data, virErrorPtr error)
 {
     (void)data;
@@ -111,9 +111,9 @@ static void closed(virConnectPtr connection, int reason, void *data)
 {
     (void)connection;
     if (reason == VIR_CONNECT_CLOSE_REASON_KEEPALIVE)
-        add_event(data, "", "libvirtd does not answer any more", false);
+        add_event(data, "", "libvirtd stopped answering", false);
     else if (reason != VIR_CONNECT_CLOSE_REASON_CLIENT)
-        add_event(data, "", "libvirtd went away", false);
+        add_event(data, "", "libvirtd ended", false);
 }
 
 static int connect_locked(struct virt *v, struct error *e)
@@ -226,7 +226,8 @@ virDomainPtr virt_find(struct virt *v, const char *name, bool *absent, struct er
 
 int virt_absent(struct virt *v, const char *name, struct error *e)
 {
-    return error_set(e, "libvirt at %s has no domain %s: make it with virt-provision rebuild", v->uri, name);
+    return error_set(e, "libvirt at %s has no domain %s: create it with virt-provision rebuild", v->uri,
+                     name);
 }
 
 int virt_domain_state(struct virt *v, const char *name, enum virt_state *state, struct error *e)

@@ -35,7 +35,8 @@ static int explain_ssh(const char *uri, const char *said, struct error *e)
     const char *end = strstr(said, ": Connection reset by peer");
     said += strlen(PIPE_ENDED);
     error_set(e,
-              "libvirt at %s cannot be reached: %.*s: `ssh %s%s virsh version` must work without a question",
+              "libvirt at %s cannot be reached: %.*s: `ssh %s%s virsh version` must work without asking for "
+              "anything",
               uri, end > said ? (int)(end - said) : 300, said,
               machine && strchr(machine, ':') ? "ssh://" : "", machine ? machine : "MACHINE");
     free(machine);
@@ -54,12 +55,13 @@ int virt_explain_open(const char *uri, struct error *e)
             e, "no permission to use libvirt at %s (%s): become a member of the group libvirt, or use sudo",
             uri, said);
     if (code == VIR_ERR_NO_CONNECT || code == VIR_ERR_INVALID_ARG || code == VIR_ERR_CONF_SYNTAX)
-        return error_set(e, "libvirt does not know the URI \"%s\" (%s): expected one such as qemu:///system",
+        return error_set(e,
+                         "libvirt does not support the URI \"%s\" (%s): expected one such as qemu:///system",
                          uri, said);
     if (strstr(said, "socket"))
         return error_set(e,
                          "libvirt at %s does not answer (%s): start it (systemctl start libvirtd), or run in "
-                         "guest-setup/soft-lab, which brings its own",
+                         "guest-setup/soft-lab, which starts a private one",
                          uri, said);
     return error_set(e, "cannot connect to libvirt at %s: %s", uri, said);
 }

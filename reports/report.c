@@ -78,12 +78,13 @@ static int draw_map(const struct run *run, size_t index, const char *folder, str
     char name[64];
     bool drawn;
     snprintf(name, sizeof name, "%02zu-map", index + 1);
-    text_add(&title, "Pauses over the network%s%s", *run->label ? ": " : "", run->label);
+    text_add(&title, "Pauses in the network%s%s", *run->label ? ": " : "", run->label);
     int result = map_write(run, name, text_string(&title), folder, &drawn, e);
     if (result == 0 && drawn &&
         keep(made, name, text_string(&title),
-             "The half of a link beside a node is coloured by how long that node was kept from sending on "
-             "it, an arrow the way that was held; below, by when a pause first came: a storm's spread.",
+             "The half of a link next to a node is coloured by how long that node was paused on "
+             "it; an arrow shows the direction that was paused. Below, the colour is the time of the first "
+             "pause: it shows how a storm spreads.",
              index) != 0)
         result = error_set(e, "out of memory for the drawings");
     text_free(&title);

@@ -98,9 +98,10 @@ static int check_dcqcn(const struct sim_host_config *h, struct error *e)
 static int check_flow(const struct sim_config *c, const struct sim_flow_config *f, struct error *e)
 {
     if (f->from >= c->host_count || f->to >= c->host_count || f->from == f->to)
-        return error_set(
-            e, "simulator: flow %s goes from host %u to host %u; there are %zu hosts and they must differ",
-            f->name, f->from, f->to, c->host_count);
+        return error_set(e,
+                         "simulator: flow %s goes from host %u to host %u; there are %zu hosts, and sender "
+                         "and receiver must differ",
+                         f->name, f->from, f->to, c->host_count);
     if (within(f->name, "message size", f->message_bytes, 0, INT64_C(1) << 31, e) ||
         within(f->name, "packet payload", f->payload_bytes, 0, 16384, e) ||
         within(f->name, "queue pairs", f->queue_pairs, 1, 65536, e) ||
@@ -168,7 +169,7 @@ static int connect_node(struct sim *sim, const struct sim_config *c, uint32_t po
 {
     const size_t counts[] = {c->host_count, c->switch_count, c->bridge_count};
     if ((unsigned)at.kind > SIM_BRIDGE || at.index >= counts[at.kind])
-        return error_set(e, "simulator: link %u ends at node %u of kind %d, which is not there", port / 2,
+        return error_set(e, "simulator: link %u ends at node %u of kind %d, which does not exist", port / 2,
                          at.index, (int)at.kind);
     if (at.kind != SIM_HOST)
         return 0;
@@ -368,7 +369,7 @@ static void build_qp(struct sim *sim, const struct sim_config *c, uint32_t index
     qp->receiver_memory = (uint8_t)(from_responder ? f->from_memory : f->to_memory);
     qp->priority = (uint8_t)f->priority;
     qp->queue = (uint8_t)queue_of((unsigned)f->priority);
-    /* A program cannot put what lies in a GPU into the doorbell. */
+    /* A program cannot send data in GPU memory with the doorbell. */
     qp->flags =
         f->message_bytes <= f->inline_bytes && qp->sender_memory == SIM_MEMORY_HOST ? PACKET_INLINE : 0;
     qp->message_bytes = f->message_bytes;
@@ -395,7 +396,7 @@ static int check_qp(const struct sim *sim, const struct sim_config *c, const str
     const struct pcie *from = &sim->hosts[qp->sender].pcie, *to = &sim->hosts[qp->receiver].pcie;
     uint32_t payload = qp->payload_bytes;
     if (!payload)
-        return error_set(e, "simulator: flow %s: the hosts' MTUs leave no room for payload",
+        return error_set(e, "simulator: flow %s: the hosts' MTUs are too small for any payload",
                          c->flows[qp->flow].name);
     if (!from->ideal && from->tags_of_packet > from->tags)
         return error_set(e, "simulator: host %s: %d PCIe tags cannot fetch a packet of %u B, %d are needed",
@@ -511,8 +512,8 @@ static int build_order(struct sim *sim, const struct sim_config *c, struct error
         if (f->after < 0)
             continue;
         if (f->after >= sim->flow_count || f->after == i)
-            return error_set(e, "simulator: flow %s is to come after flow %lld, which is not there", f->name,
-                             (long long)f->after);
+            return error_set(e, "simulator: flow %s should start after flow %lld, which does not exist",
+                             f->name, (long long)f->after);
         after = &c->flows[f->after];
         struct queue_pair *qp = &sim->qps[sim->flows[i].first_qp];
         struct queue_pair *first = &sim->qps[sim->flows[f->after].first_qp];
@@ -521,7 +522,7 @@ static int build_order(struct sim *sim, const struct sim_config *c, struct error
             first->receiver != qp->sender || first->follower != NONE)
             return error_set(
                 e,
-                "simulator: flow %s cannot come after %s: that wants streams of writes or sends on one "
+                "simulator: flow %s cannot start after %s: this requires streams of writes or sends on one "
                 "queue pair, the other's receiver as its sender, and no third flow after the same",
                 f->name, after->name);
         qp->follows = sim->flows[f->after].first_qp;

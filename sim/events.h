@@ -1,5 +1,5 @@
 /*
- * Event queue: a wheel of time slots with a bitmap over them, and a heap for what lies beyond the wheel's span.
+ * Event queue: a wheel of time slots with a bitmap, and a heap for events beyond the wheel's span.
  *
  * An event is owned by what it happens to (a link's next arrival, a port's next transmission, a timer) and exists once;
  * scheduling moves it. So nothing is allocated after the build, and the queue holds few events: packets in flight wait in

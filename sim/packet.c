@@ -15,7 +15,7 @@ static int telemetry_grow(struct sim *sim, uint32_t capacity)
     return 0;
 }
 
-/* Double the pool. Packets move: nobody keeps a pointer to one across packet_take. */
+/* Double the pool. Packets move: no pointer to a packet is valid across packet_take. */
 int packets_grow(struct sim *sim)
 {
     uint32_t capacity = sim->packet_capacity ? sim->packet_capacity * 2 : 1024;

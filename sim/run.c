@@ -91,8 +91,8 @@ static inline bool confirm(struct event_queue *q, struct coming *coming, int64_t
 int sim_run_until(struct sim *sim, int64_t until_ps, struct error *e)
 {
     if (until_ps < sim->now_ps)
-        return error_set(e, "simulator: cannot run until %lld ps, it is %lld ps already", (long long)until_ps,
-                         (long long)sim->now_ps);
+        return error_set(e, "simulator: cannot run until %lld ps: the time is already %lld ps",
+                         (long long)until_ps, (long long)sim->now_ps);
     struct event_queue *q = &sim->events;
     struct coming coming = {EVENT_NONE, 0};
     uint64_t count = 0;

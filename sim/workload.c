@@ -98,9 +98,9 @@ static int make_poisson(struct making *m, struct error *e)
     const struct sim_workload_config *w = m->w;
     double mean = w->sizes == SIM_SIZES_FIXED ? (double)w->size_bytes : sim_sizes_mean(w->sizes);
     if (!(w->load > 0 && w->load <= 10) || w->link_bps <= 0 || mean < 1)
-        return error_set(e, "workload: Poisson arrivals want a load above 0, a link rate and a size");
+        return error_set(e, "workload: Poisson arrivals need a load above 0, a link rate and a size");
     if (w->flow.stop_ps == SIM_FOREVER && !w->most_flows)
-        return error_set(e, "workload: Poisson arrivals want an end: a stop or a number of flows");
+        return error_set(e, "workload: Poisson arrivals need an end: a stop or a number of flows");
     double gap_ps = mean * 8e12 / (w->load * (double)w->link_bps) / (double)w->from_count;
     size_t to_count;
     const uint32_t *to = receivers(w, &to_count);
@@ -115,7 +115,7 @@ static int make_poisson(struct making *m, struct error *e)
             other = to[random_next(&m->random) % to_count];
         while (other == from && ++tries < 1000);
         if (other == from)
-            return error_set(e, "workload: host %u has nobody else to send to", from);
+            return error_set(e, "workload: host %u has no other host to send to", from);
         if (add(m, from, other, size_of(m), (int64_t)at_ps, e))
             return -1;
     }
@@ -139,7 +139,7 @@ static int make_permutation(struct making *m, struct error *e)
     size_t n;
     const uint32_t *to = receivers(w, &n);
     if (n != w->from_count)
-        return error_set(e, "workload: a permutation wants as many receivers as senders");
+        return error_set(e, "workload: a permutation needs as many receivers as senders");
     size_t *place = malloc(n * sizeof *place);
     if (!place)
         return error_set(e, "workload: no memory for %zu hosts", n);
@@ -168,7 +168,8 @@ static int make_ring(struct making *m, struct error *e)
     const struct sim_workload_config *w = m->w;
     size_t n = w->from_count;
     if (n < 2 || w->size_bytes < (int64_t)n || w->sizes != SIM_SIZES_FIXED)
-        return error_set(e, "workload: a ring wants at least two hosts and a size of a byte for each");
+        return error_set(
+            e, "workload: a ring needs at least two hosts and a size of at least one byte for each");
     for (size_t i = 0; i < n; i++) {
         if (add(m, w->from[i], w->from[(i + 1) % n], (w->size_bytes + (int64_t)n - 1) / (int64_t)n,
                 w->flow.start_ps, e))
@@ -185,7 +186,7 @@ int sim_workload_make(const struct sim_workload_config *w, uint32_t first, struc
     struct making m = {.w = w, .first = first};
     int rc;
     if (!w->from_count || w->rounds < 1 || w->size_bytes < 0)
-        return error_set(e, "workload: wants senders, at least one round, and a size that is not negative");
+        return error_set(e, "workload: needs senders, at least one round, and a size that is not negative");
     random_seed(&m.random, w->seed);
     switch (w->pattern) {
     case SIM_POISSON:

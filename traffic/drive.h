@@ -1,4 +1,4 @@
-/* The driving side: one thread a flow, each with a session of its own at the server. */
+/* The client side: one thread for each flow, each with its own session at the server. */
 #ifndef TRAFFIC_DRIVE_H
 #define TRAFFIC_DRIVE_H
 

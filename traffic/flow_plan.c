@@ -71,7 +71,7 @@ static int check(const void *object, const char *path, struct error *e)
     if (strlen(plan->flow) > FLOW_MAX_NAME || strlen(plan->reverse) > FLOW_MAX_NAME)
         return error_set(e, "a flow's name is longer than %d bytes", FLOW_MAX_NAME);
     if (plan->mode == MODE_LATENCY && (plan->queue_pairs != 1 || plan->bidirectional))
-        return error_set(e, "mode latency is for one queue pair and goes both ways by itself: leave out "
+        return error_set(e, "mode latency uses one queue pair and both directions: leave out "
                             "bidirectional and several queue pairs");
     if (plan->post_list > plan->depth)
         return error_set(e, "a post list of %" PRId64 " is longer than the depth %" PRId64, plan->post_list,
@@ -230,7 +230,7 @@ static const struct field plan_fields[] = {
 
 const struct table plan_table = {
     .name = "offer",
-    .help = "What a flow does.",
+    .help = "Options of a flow.",
     .size = sizeof(struct plan),
     .fields = plan_fields,
     .check = check,

@@ -55,7 +55,7 @@ bool plan_receives(const struct plan *plan, bool driver);
 /* Which halves of its memory a side needs: data leaves from the outgoing half and lands in the incoming one. */
 bool plan_has_outgoing(const struct plan *plan, bool driver);
 bool plan_has_incoming(const struct plan *plan, bool driver);
-/* Completions are signalled every so many messages of a queue pair; 0 in the options means: chosen here. */
+/* Completions are signalled every N messages of a queue pair; 0 in the options means: chosen here. */
 int64_t plan_moderation(const struct plan *plan, int64_t message_bytes);
 bool operation_is_two_sided(int operation);
 

@@ -57,8 +57,9 @@ static int check_memory(const struct flow_side *s, struct error *e)
         return 0;
     if (s->plan->mode == MODE_LATENCY && s->plan->operation == OP_WRITE)
         return error_set(
-            e, "ping-pong with writes watches memory with the CPU, which cannot see the GPU's: use write-imm "
-               "or send");
+            e,
+            "ping-pong with writes polls memory with the CPU, which cannot access the GPU's: use write-imm "
+            "or send");
     return s->plan->inline_bytes && s->plan->mode == MODE_BANDWIDTH
                ? error_set(e, "inline messages are copied by the CPU, which cannot read the GPU's memory: "
                               "leave out --inline")
@@ -70,7 +71,7 @@ int flow_side_open(struct flow_side *s, const struct local_options *local, int m
     if (rdma_device_open(&s->device, local, s->plan->connection, s->control.local, e) != 0)
         return -1;
     if (!(s->pd = ibv_alloc_pd(s->device.context)))
-        return error_set_errno(e, errno, "making a protection domain on %s", s->device.name);
+        return error_set_errno(e, errno, "creating a protection domain on %s", s->device.name);
     if (open_memory(s, local, memory_kind, e) != 0 || check_memory(s, e) != 0)
         return -1;
     s->arrived = calloc((size_t)s->plan->queue_pairs, sizeof *s->arrived);
@@ -231,7 +232,7 @@ static int take_sent(struct flow_side *s, const struct sent *sent, struct error 
 {
     size_t pairs = (size_t)s->plan->queue_pairs;
     if (sent->counts.count != 0 && sent->counts.count != pairs)
-        return error_set(e, "%s counts messages on %zu queue pairs, there are %zu", s->control.peer,
+        return error_set(e, "%s reports messages of %zu queue pairs: expected %zu", s->control.peer,
                          sent->counts.count, pairs);
     if (sent->counts.count)
         memcpy(s->arrived, sent->counts.items, pairs * sizeof *s->arrived);
@@ -243,7 +244,8 @@ static int pass_on(const struct flow_side *s, json_t *line, struct error *e)
 {
     const char *flow = json_string_value(json_object_get(line, "flow"));
     if (!json_is_string(json_object_get(line, "type")) || !flow || strcmp(flow, s->plan->reverse) != 0)
-        return error_set(e, "%s sends a line that is not of flow \"%s\"", s->control.peer, s->plan->reverse);
+        return error_set(e, "%s sent a line that does not belong to flow \"%s\"", s->control.peer,
+                         s->plan->reverse);
     json_object_set_new(line, "time_ns", json_integer(clock_realtime_ns()));
     output_line(s->output, json_incref(line));
     return 0;
@@ -264,7 +266,7 @@ static int take_message(struct flow_side *s, struct message *m, struct error *e)
     if (m->type == MESSAGE_LINE && s->driver)
         return pass_on(s, m->line.line, e);
     if (!flags[m->type] || (from_driver ? s->driver : !s->driver && m->type != MESSAGE_DRAINED))
-        return error_set(e, "%s says \"%s\" at the wrong time", s->control.peer, wire_name(m->type));
+        return error_set(e, "%s sent \"%s\" at the wrong time", s->control.peer, wire_name(m->type));
     *flags[m->type] = true;
     if ((m->type == MESSAGE_STOP || m->type == MESSAGE_DRAINED) && take_sent(s, &m->sent, e) != 0)
         return -1;
@@ -309,9 +311,9 @@ static int keep_alive(struct flow_side *s, int64_t now_ns, struct error *e)
         limit_ns = FLOW_SIDE_PATIENCE_NS;
     s->peer_gone = now_ns - s->control.heard_ns > limit_ns;
     if (s->peer_gone)
-        return error_set(
-            e, "the other side (%s) has said nothing for %.1f s: its host is down, or the network between is",
-            s->control.peer, (double)(now_ns - s->control.heard_ns) / (double)NS_PER_S);
+        return error_set(e,
+                         "the other side (%s) has sent nothing for %.1f s: its host or the network is down",
+                         s->control.peer, (double)(now_ns - s->control.heard_ns) / (double)NS_PER_S);
     return now_ns - s->control.said_ns >= ALIVE_NS ? control_say(&s->control, MESSAGE_ALIVE, e) : 0;
 }
 
@@ -363,7 +365,7 @@ int flow_side_pump(struct flow_side *s, int64_t deadline_ns, struct error *e)
     if (s->engine.plan && atomic_load(&s->engine.failed))
         return engine_failure(s, e);
     if (fds[2].revents && !s->driver)
-        return error_set(e, "this server was told to stop");
+        return error_set(e, "this server was stopped");
     if (fds[2].revents)
         s->stopping = true;
     if (s->metered) {
@@ -399,7 +401,7 @@ int flow_side_drain(struct flow_side *s, struct error *e)
     while (!atomic_load(&s->engine.drained)) {
         if (clock_monotonic_ns() >= deadline_ns)
             return error_set(e,
-                             "messages under way are not completed after %lld s: nothing comes back from the "
+                             "messages in flight are not completed after %lld s: there is no answer from the "
                              "other side (is a "
                              "link down, are packets dropped?)",
                              DRAIN_NS / NS_PER_S);
@@ -482,7 +484,7 @@ int flow_side_check(struct flow_side *s, struct result *result, struct error *e)
         return -1;
     if (found.wrong_bytes)
         snprintf(text, sizeof text,
-                 "%" PRId64 " of %" PRId64 " bytes checked are wrong in %s memory; the first is byte %" PRId64
+                 "%" PRId64 " of %" PRId64 " checked bytes are wrong in %s memory; the first is byte %" PRId64
                  " of connection %" PRId64 ": expected 0x%02x, found 0x%02x",
                  found.wrong_bytes, found.checked_bytes, s->memory.back_end->name, found.first_offset,
                  found.first_connection, (unsigned)found.expected, (unsigned)found.found);

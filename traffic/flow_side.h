@@ -37,7 +37,7 @@ struct flow_side {
     bool peer_gone;      /* the control connection ended, or nothing is heard */
     bool phase_reported; /* the phase has its summary line */
 
-    /* what the other side said and nobody has dealt with yet */
+    /* received but not yet processed messages of the other side */
     bool got_ready, got_start, got_stop, got_drained, got_result, got_finish, got_phase;
     struct start start;
     struct phase phase;

@@ -33,7 +33,7 @@ static int add_sizes(char *item, int64_t *sizes, size_t *count, struct error *e)
     if (units_parse(UNIT_BYTES, dots + 2, &to, e) != 0)
         return error_prefix(e, "message");
     if (from < 1 || to < from)
-        return error_set(e, "message %s..%s: expected a range that rises", item, dots + 2);
+        return error_set(e, "message %s..%s: expected an increasing range", item, dots + 2);
     for (; from < to; from *= 2)
         if (add_size(from, sizes, count, e) != 0)
             return -1;
@@ -69,8 +69,9 @@ static int check_mtu(int64_t mtu_bytes, int connection, struct error *e)
     if (mtu_bytes == FIELD_UNSET)
         return 0;
     if (connection == CONNECTION_RDMA)
-        return error_set(e, "mtu: rdma_cm takes the path MTU from the interfaces; use connection tcp, or set "
-                            "the interface's MTU");
+        return error_set(e,
+                         "mtu: rdma_cm derives the path MTU from the interfaces; use connection tcp, or set "
+                         "the interface's MTU");
     if (mtu_bytes & (mtu_bytes - 1))
         return error_set(e, "mtu %" PRId64 ": expected 256, 512, 1024, 2048 or 4096", mtu_bytes);
     return 0;

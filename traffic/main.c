@@ -215,7 +215,7 @@ static int run_loop(const struct call *call)
 
 static const struct command command_serve = {
     .name = "serve",
-    .about = "Wait for drivers and be the other end of their flows.",
+    .about = "Wait for clients (drive) and run the other end of their flows.",
     .options = &serve_table,
     .run = run_serve,
 };

@@ -72,7 +72,7 @@ static void print_figures(struct output *output, const json_t *line, bool summar
     fprintf(output->file, "%s\n",
             !summary                                          ? ""
             : json_is_true(json_object_get(line, "complete")) ? "  total"
-                                                              : "  total, cut short");
+                                                              : "  total, incomplete");
 }
 
 static void print_row(struct output *output, const json_t *line)

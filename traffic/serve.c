@@ -98,7 +98,7 @@ static int run_phases(struct flow_side *s, struct error *e)
         if (s->got_finish)
             return 0;
         if (s->phase.message_bytes > s->plan->max_message_bytes)
-            return error_set(e, "%s asks for messages of %lld bytes, above the %lld it announced",
+            return error_set(e, "%s requests messages of %lld bytes, more than the %lld it announced",
                              s->control.peer, (long long)s->phase.message_bytes,
                              (long long)s->plan->max_message_bytes);
         if (flow_side_prepare(s, s->phase.message_bytes, 0, e) != 0 ||

@@ -1,4 +1,4 @@
-/* How the program is told to end: SIGINT, SIGTERM, SIGHUP, or the end of standard input. */
+/* Requests to end the program: SIGINT, SIGTERM, SIGHUP, or the end of standard input. */
 #ifndef TRAFFIC_STOP_H
 #define TRAFFIC_STOP_H
 

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define MIB (INT64_C(1) << 20)
-/* What the driver keeps of BAR1 for itself, on top of what is mapped. */
+/* Part of BAR1 that the driver reserves, in addition to mapped memory. */
 #define BAR1_RESERVE (36 * MIB)
 
 enum verdict { OK, WARNING, FAILURE, UNKNOWN };
@@ -79,7 +79,7 @@ static const char *gpu_name(const json_t *gpu)
     return name[0] != '\0' ? name : "gpu";
 }
 
-/* Checks of GPUs have nothing to judge without one. */
+/* Checks of GPUs are skipped without a GPU. */
 static bool no_gpu(struct judge *j)
 {
     if (json_array_size(gpus(j)) > 0)
@@ -124,7 +124,8 @@ static void check_path(struct judge *j)
         return;
     json_array_foreach(pairs, i, pair) judge_relation(j, pair);
     if (json_array_size(pairs) == 0)
-        say(j, UNKNOWN, "nic", NULL, "there is no NIC with a PCI address to stand in relation to the GPU");
+        say(j, UNKNOWN, "nic", NULL,
+            "there is no NIC with a PCI address whose distance to the GPU could be checked");
 }
 
 static void judge_bridge(struct judge *j, const json_t *bridge)
@@ -133,10 +134,10 @@ static void judge_bridge(struct judge *j, const json_t *bridge)
     const json_t *acs = json_object_get(bridge, "acs");
     char fix[160];
     /* setpci can switch it off until the next boot; the firmware's setup does so for good. */
-    snprintf(
-        fix, sizeof fix,
-        "setpci -s %s ECAP_ACS+0x6.w=0000 (until reboot; for good: switch ACS off in the firmware's setup)",
-        address);
+    snprintf(fix, sizeof fix,
+             "setpci -s %s ECAP_ACS+0x6.w=0000 (until reboot; permanently: switch ACS off in the firmware's "
+             "setup)",
+             address);
     if (!json_is_object(acs))
         say(j, UNKNOWN, address, "run host-facts as root",
             "its extended configuration space cannot be read, so its ACS state is not known");
@@ -145,7 +146,8 @@ static void judge_bridge(struct judge *j, const json_t *bridge)
     else if (json_is_true(json_object_get(acs, "request_redirect")) ||
              json_is_true(json_object_get(acs, "completion_redirect")))
         say(j, FAILURE, address, fix,
-            "ACS redirects peer-to-peer traffic to the root complex: it is halved or blocked, silently");
+            "ACS redirects peer-to-peer traffic to the root complex: this halves or blocks it without an "
+            "error message");
     else if (json_is_true(json_object_get(acs, "source_validation")))
         say(j, WARNING, address, fix, "ACS source validation is on");
     else
@@ -172,11 +174,10 @@ static void check_acs(struct judge *j)
         }
     }
     if (json_object_size(judged) == 0)
-        say(j, in_guest(j) ? UNKNOWN : OK, "bridges", NULL,
-            "no bridge that can be seen stands between GPU and NIC");
+        say(j, in_guest(j) ? UNKNOWN : OK, "bridges", NULL, "no visible bridge is between GPU and NIC");
     if (in_guest(j))
         say(j, UNKNOWN, "hypervisor", "run host-facts --check on the hypervisor",
-            "this is a guest: the bridges that count are the machine's, and only the machine shows them");
+            "this is a guest: the relevant bridges are the host machine's and are visible only there");
     json_decref(judged);
 }
 
@@ -204,9 +205,9 @@ static void check_iommu(struct judge *j)
                           json_integer_value(json_object_get(types, "DMA-FQ"));
     const char *where = in_guest(j) ? "guest" : "machine";
     if (groups < 0)
-        say(j, UNKNOWN, where, NULL, "whether there are IOMMU groups is not known");
+        say(j, UNKNOWN, where, NULL, "it is unknown whether there are IOMMU groups");
     else if (groups == 0)
-        say(j, OK, where, NULL, "no IOMMU translates (no IOMMU groups)");
+        say(j, OK, where, NULL, "no IOMMU translates addresses (no IOMMU groups)");
     else if (translating > 0)
         say(j, WARNING, where, fix, "%lld of %lld IOMMU groups translate addresses, which serialises traffic",
             (long long)translating, (long long)groups);
@@ -234,24 +235,24 @@ static void judge_bar1(struct judge *j, const json_t *gpu)
 {
     static const char fix[] =
         "enlarge BAR1: switch \"Above 4G Decoding\" and \"Resizable BAR\" on in the firmware's setup "
-        "(guest: the hypervisor passes on the size that the machine set), or register less";
+        "(guest: BAR1 has the size that the host machine configured), or register less memory";
     char have[32], need[32];
     int64_t size = number(gpu, "bar1_bytes", NULL), used = number(gpu, "bar1_used_bytes", NULL);
     int64_t wanted = j->wanted->buffer_bytes + BAR1_RESERVE;
     if (size < 0) {
-        say(j, UNKNOWN, gpu_name(gpu), NULL, "the size of BAR1 is not known");
+        say(j, UNKNOWN, gpu_name(gpu), NULL, "the size of BAR1 is unknown");
         return;
     }
     human(size, have, sizeof have);
     human(wanted, need, sizeof need);
     if (size < wanted)
-        say(j, FAILURE, gpu_name(gpu), fix, "BAR1 has %s, registering takes %s: ibv_reg_mr will fail", have,
+        say(j, FAILURE, gpu_name(gpu), fix, "BAR1 has %s, registration needs %s: ibv_reg_mr will fail", have,
             need);
     else if (used >= 0 && size - used < j->wanted->buffer_bytes)
-        say(j, FAILURE, gpu_name(gpu), "end the programs that hold it (nvidia-smi -q -d MEMORY)",
-            "BAR1 has %s, of which only %lld MiB are free", have, (long long)((size - used) / MIB));
+        say(j, FAILURE, gpu_name(gpu), "end the programs that use it (nvidia-smi -q -d MEMORY)",
+            "BAR1 has %s, but only %lld MiB are free", have, (long long)((size - used) / MIB));
     else
-        say(j, OK, gpu_name(gpu), NULL, "BAR1 has %s, registering takes %s", have, need);
+        say(j, OK, gpu_name(gpu), NULL, "BAR1 has %s, registration needs %s", have, need);
 }
 
 static void check_bar1(struct judge *j)
@@ -282,7 +283,7 @@ static void check_resizable_bar(struct judge *j)
         else if (now < largest)
             say(j, WARNING, gpu_name(gpu),
                 "switch \"Above 4G Decoding\" and \"Resizable BAR\" on in the firmware's setup",
-                "BAR1 has %s and could have %s", human(now, a, sizeof a), human(largest, b, sizeof b));
+                "BAR1 has %s but could have %s", human(now, a, sizeof a), human(largest, b, sizeof b));
         else
             say(j, OK, gpu_name(gpu), NULL, "BAR1 has its full size, %s", human(now, a, sizeof a));
     }
@@ -312,29 +313,29 @@ static void check_peer_memory(struct judge *j)
             "systemctl disable --now nv_peer_mem; modprobe -r nv_peer_mem; remove its package; modprobe "
             "nvidia-peermem",
             "the deprecated nv_peer_mem is loaded%s",
-            peermem ? ", beside nvidia_peermem: they conflict" : "");
+            peermem ? "together with nvidia_peermem: they conflict" : "");
     else if (!has_module(j, "nvidia"))
         say(j, FAILURE, "nvidia", "install the NVIDIA driver after MLNX_OFED, then modprobe nvidia",
             "the NVIDIA driver is not loaded");
     else if (peermem && strcmp(mode, "1") == 0)
         say(j, WARNING, "nvidia_peermem",
             "modprobe -r nvidia-peermem; modprobe nvidia-peermem peerdirect_support=0",
-            "it is loaded for the old PeerDirect interface (MLNX_OFED 5.0 and older)");
+            "it is loaded with the option for the old PeerDirect interface (MLNX_OFED 5.0 and older)");
     else if (peermem)
         say(j, OK, "nvidia_peermem", NULL, "it is loaded, and nv_peer_mem is not");
     else if (open && kernel_has_dmabuf(j))
         say(j, WARNING, "dma-buf", "modprobe nvidia-peermem, or prove dma-buf with roce-traffic --memory gpu",
-            "nvidia_peermem is not loaded; the kernel and the open modules have dma-buf, which this check "
-            "cannot prove");
+            "nvidia_peermem is not loaded; the kernel and the open modules support dma-buf, but this check "
+            "cannot verify that it works");
     else
         say(j, FAILURE, "nvidia_peermem",
             "modprobe nvidia-peermem (with MLNX_OFED installed before the NVIDIA driver)",
-            "nvidia_peermem is not loaded and dma-buf is not to be had (%s): ibv_reg_mr will fail with "
+            "nvidia_peermem is not loaded and dma-buf is unavailable (%s): ibv_reg_mr will fail with "
             "EFAULT",
             open ? "the kernel is older than 5.12" : "the kernel modules are not the open ones");
 }
 
-/* One may say more than the other ("24.10-4.1.4.0" and "24.10-4.1.4"), but not another number ("570.133.2"). */
+/* One version may have more parts than the other ("24.10-4.1.4.0" and "24.10-4.1.4"), but the common parts must be equal (not "570.133.2"). */
 static bool same_version(const char *a, const char *b)
 {
     size_t n = strlen(a) < strlen(b) ? strlen(a) : strlen(b);
@@ -348,12 +349,14 @@ static void compare_version(struct judge *j, const char *what, const char *wante
     if (wanted[0] == '\0')
         return;
     if (found[0] == '\0')
-        say(j, FAILURE, what, fix, "the bundle says %s, none is there", wanted);
+        say(j, FAILURE, what, fix, "the bundle requires %s, but none is installed", wanted);
     else if (same_version(wanted, found))
-        say(j, OK, what, NULL, "%s, as the bundle says", found);
+        say(j, OK, what, NULL, "%s, the version of the bundle", found);
     else
         say(j, FAILURE, what, fix,
-            "%s runs, the bundle says %s: drift is the first cause of a silent fall-back", found, wanted);
+            "%s is running, but the bundle requires %s: wrong versions are the most frequent cause of an "
+            "unnoticed fall-back to host memory",
+            found, wanted);
 }
 
 static void check_bundle(struct judge *j)
@@ -361,7 +364,8 @@ static void check_bundle(struct judge *j)
     const json_t *bundle = j->wanted->bundle, *versions = json_object_get(j->facts, "versions"), *nic;
     size_t i;
     if (!bundle) {
-        say(j, UNKNOWN, "versions", "name the versions that belong together: host-facts --bundle FILE",
+        say(j, UNKNOWN, "versions",
+            "give the bundle of versions that belong together: host-facts --bundle FILE",
             "kernel %s, MLNX_OFED %s, NVIDIA %s: no bundle to compare with", word(versions, "kernel", NULL),
             at(versions, "mlnx_ofed", NULL) && word(versions, "mlnx_ofed", NULL)[0] != '\0'
                 ? word(versions, "mlnx_ofed", NULL)
@@ -377,7 +381,7 @@ static void check_bundle(struct judge *j)
         compare_version(j, "nic firmware", word(bundle, "nic_firmware", NULL), word(nic, "firmware", NULL));
 }
 
-/* The receiver's GPU takes from PCIe what the NIC takes from the wire, when no copy goes through host memory. */
+/* Without a copy through host memory, the receiving GPU receives over PCIe at the rate at which the NIC receives. */
 static void check_gpu_counters(struct judge *j)
 {
     const json_t *t = j->wanted->traffic;
@@ -387,20 +391,21 @@ static void check_gpu_counters(struct judge *j)
         return;
     if (!t || json_is_string(json_object_get(t, "missing")))
         say(j, UNKNOWN, "gpu",
-            "run it on the receiver while traffic flows: host-facts --check --measure --netdev IF --gpu N",
-            "%s", !t ? "not measured" : word(t, "missing", NULL));
+            "run this on the receiver during traffic: host-facts --check --measure --netdev IF --gpu N", "%s",
+            !t ? "not measured" : word(t, "missing", NULL));
     else if (wire < 1e6)
-        say(j, UNKNOWN, "gpu", "run it on the receiver while traffic flows",
-            "no RDMA traffic was received while measuring");
+        say(j, UNKNOWN, "gpu", "run it on the receiver during traffic",
+            "no RDMA traffic was received during the measurement");
     else if (gpu < 0.8 * wire)
         say(j, FAILURE, "gpu",
             "see the check peer-memory; compare roce-traffic's memory route in its summary",
-            "the NIC received %.0f MB/s, the GPU took only %.0f MB/s from PCIe: data goes through host "
+            "the NIC received %.0f MB/s, but the GPU received only %.0f MB/s over PCIe: the data goes "
+            "through host "
             "memory",
             wire / 1e6, gpu / 1e6);
     else
-        say(j, OK, "gpu", NULL, "the NIC received %.0f MB/s, the GPU took %.0f MB/s from PCIe", wire / 1e6,
-            gpu / 1e6);
+        say(j, OK, "gpu", NULL, "the NIC received %.0f MB/s, the GPU received %.0f MB/s over PCIe",
+            wire / 1e6, gpu / 1e6);
 }
 
 /* ---- the rest of the host */
@@ -413,13 +418,14 @@ static void judge_link(struct judge *j, const json_t *pci, const char *kind)
     int64_t most = number(link, "max_speed_MTps", NULL), widest = number(link, "max_width_lanes", NULL);
     snprintf(subject, sizeof subject, "%s %s", kind, word(pci, "address", NULL));
     if (speed < 0 || width < 0 || most < 0 || widest < 0)
-        say(j, UNKNOWN, subject, NULL, "its PCIe link is not shown%s", in_guest(j) ? " in this guest" : "");
+        say(j, UNKNOWN, subject, NULL, "its PCIe link is not visible%s", in_guest(j) ? " in this guest" : "");
     else if (width < widest)
         say(j, WARNING, subject, "reseat the card or use a slot with all lanes",
             "PCIe runs on %lld lanes of %lld", (long long)width, (long long)widest);
     else if (speed < most)
         /* GPUs lower their link's speed while idle. */
-        say(j, WARNING, subject, "look again under load; else set the slot's speed in the firmware's setup",
+        say(j, WARNING, subject,
+            "check again under load; if it stays so, set the slot's speed in the firmware's setup",
             "PCIe runs at %.1f GT/s of %.1f", (double)speed / 1000, (double)most / 1000);
     else
         say(j, OK, subject, NULL, "PCIe runs at %.1f GT/s on %lld lanes", (double)speed / 1000,
@@ -468,7 +474,8 @@ static void check_gid(struct judge *j)
         if (has_v2_gid(rdma))
             say(j, OK, word(rdma, "device", NULL), NULL, "it has a routable RoCE v2 GID");
         else
-            say(j, FAILURE, word(rdma, "device", NULL), fix, "it has no RoCE v2 GID of an address");
+            say(j, FAILURE, word(rdma, "device", NULL), fix,
+                "it has no RoCE v2 GID that belongs to an IP address");
     }
     if (!any)
         say(j, UNKNOWN, "rdma",
@@ -488,11 +495,11 @@ static void check_governor(struct judge *j)
         other += strcmp(name, "performance") != 0 ? json_integer_value(value) : 0;
     }
     if (all == 0)
-        say(j, UNKNOWN, "cpus", NULL, "no frequency governor is shown%s",
+        say(j, UNKNOWN, "cpus", NULL, "no frequency governor is visible%s",
             in_guest(j) ? " in this guest" : "");
     else if (other > 0)
         say(j, WARNING, "cpus", "cpupower frequency-set -g performance",
-            "%lld of %lld CPUs have another governor than performance", (long long)other, (long long)all);
+            "%lld of %lld CPUs have a governor other than performance", (long long)other, (long long)all);
     else
         say(j, OK, "cpus", NULL, "all %lld CPUs have the governor performance", (long long)all);
 }
@@ -502,7 +509,7 @@ static void check_numa(struct judge *j)
     size_t i;
     const json_t *pair, *pairs = json_object_get(j->facts, "pairs");
     if (number(j->facts, "system", "numa_nodes") <= 1 || json_array_size(pairs) == 0) {
-        say(j, OK, "numa", NULL, "there is nothing to be far apart");
+        say(j, OK, "numa", NULL, "there are no two devices to compare");
         return;
     }
     json_array_foreach(pairs, i, pair)
@@ -510,8 +517,8 @@ static void check_numa(struct judge *j)
         char subject[64];
         subject_of_pair(pair, subject, sizeof subject);
         bool far = strcmp(word(pair, "relation", NULL), "SYS") == 0;
-        say(j, far ? FAILURE : OK, subject, far ? "use a NIC and a GPU of one NUMA node" : NULL,
-            far ? "they belong to different NUMA nodes" : "they belong to one NUMA node");
+        say(j, far ? FAILURE : OK, subject, far ? "use a NIC and a GPU of the same NUMA node" : NULL,
+            far ? "they belong to different NUMA nodes" : "they belong to the same NUMA node");
     }
 }
 

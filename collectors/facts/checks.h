@@ -1,4 +1,4 @@
-/* Judging a host's facts: what has to hold before GPUDirect RDMA and lossless RoCE can be trusted. */
+/* Checks of a host's facts: the conditions for GPUDirect RDMA and lossless RoCE. */
 #ifndef COLLECTORS_CHECKS_H
 #define COLLECTORS_CHECKS_H
 
@@ -7,7 +7,7 @@
 
 struct checks_wanted {
     int64_t buffer_bytes; /* how much GPU memory will be registered with the NIC */
-    const json_t *bundle; /* versions that belong together, NULL when none was named */
+    const json_t *bundle; /* bundle of versions to compare with; NULL: none */
     const json_t
         *traffic; /* what the GPU's and the NIC's counters showed meanwhile, NULL when not measured */
 };

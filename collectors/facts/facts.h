@@ -1,5 +1,5 @@
 /*
- * What a host is made of, as JSON: facts_*.c gather, checks.c judges. docs/host-facts.1 describes the document.
+ * Inventory of a host as JSON: facts_*.c read the facts, checks.c checks them. docs/host-facts.1 describes the document.
  * Everything is read below `root` ("" on a running host); only there netlink, ioctl and NVML are asked as well.
  */
 #ifndef COLLECTORS_FACTS_H
@@ -29,7 +29,7 @@ void facts_settings(const struct facts_source *s, const char *netdev, json_t *ni
 /* Every GPU with every NIC. */
 json_t *facts_pairs(const struct facts_source *s, const json_t *nics, const json_t *gpus);
 
-/* All of it together. */
+/* The whole document. */
 json_t *facts_gather(const struct facts_source *s, const char *netdev);
 
 /* For the gatherers. */

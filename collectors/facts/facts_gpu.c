@@ -1,4 +1,4 @@
-/* GPUs, and how each stands to each NIC. */
+/* GPUs, and the distance of each GPU to each NIC. */
 #include "collectors/facts/facts.h"
 
 #include "collectors/sources/nvml.h"
@@ -58,7 +58,7 @@ static json_t *resizable_json(const struct pci_config *config, size_t region)
                      "largest_bytes", (json_int_t)bar->largest_bytes);
 }
 
-/* What only the running driver knows. */
+/* Facts that only the running driver has. */
 static void add_nvml(const struct nvml *n, const char *address, json_t *o)
 {
     unsigned int count = 0;
@@ -136,7 +136,7 @@ static json_t *acs_json(const char *root, const char *address)
                      (control & PCI_ACS_DIRECT_TRANSLATED) != 0);
 }
 
-/* The bridges of a chain below what the two share: peer-to-peer traffic turns there. */
+/* The bridges of a chain below the common ones: peer-to-peer traffic passes them. */
 static void add_bridges(const char *root, const struct pci_chain *chain, size_t common, json_t *bridges)
 {
     for (size_t i = common; i + 1 < chain->count; i++)

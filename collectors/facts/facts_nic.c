@@ -228,7 +228,7 @@ static json_t *nic_json(const struct facts_source *s, const char *netdev)
     json_object_set_new(o, "speed_Mbps", number_json(s->root, netdev, "speed"));
     json_object_set_new(o, "pci", find_pci(s->root, netdev));
     json_t *rdma = find_rdma(s->root, netdev, mtu);
-    /* Every driver with RDMA tells the firmware there; some only there. */
+    /* Every RDMA driver reports the firmware version here; some only here. */
     const json_t *firmware = json_object_get(rdma, "firmware");
     if (json_is_string(firmware) && json_is_null(json_object_get(o, "firmware")))
         json_object_set_new(o, "firmware", json_string(json_string_value(firmware)));

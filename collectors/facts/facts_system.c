@@ -1,4 +1,4 @@
-/* The machine and its kernel. */
+/* Facts of the machine and its kernel. */
 #include "collectors/facts/facts.h"
 
 #include "lib/kernel/sysfs.h"
@@ -38,7 +38,7 @@ static json_t *os_name(const char *root)
     return json_string(name);
 }
 
-/* A kernel parameter is there as a word of its own: "iommu=pt". */
+/* A kernel parameter is a separate word: "iommu=pt". */
 static bool has_word(const char *line, const char *word)
 {
     size_t length = strlen(word);
@@ -48,7 +48,7 @@ static bool has_word(const char *line, const char *word)
     return false;
 }
 
-/* True in a guest. The processor says so by its "hypervisor" flag; firmware tables tell whose. */
+/* True in a guest. The processor's "hypervisor" flag shows it; firmware tables name the hypervisor. */
 static json_t *hypervisor(const char *root)
 {
     char vendor[128], processor[16384];

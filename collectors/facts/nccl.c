@@ -41,7 +41,7 @@ static const json_t *find_gid(const json_t *rdma)
     return second;
 }
 
-/* The nearest GPU decides: NCCL uses GPUDirect up to this distance, and it takes no narrower word than the nearest. */
+/* The nearest GPU decides: NCCL uses GPUDirect up to this distance. */
 static const char *best_relation(const json_t *facts, const json_t *nic)
 {
     static const char *const order[] = {"PIX", "PXB", "PHB", "NODE", "SYS"};
@@ -61,16 +61,17 @@ static const char *best_relation(const json_t *facts, const json_t *nic)
 static void put_level(const char *relation, struct text *out)
 {
     if (!relation) {
-        text_add(out, "# no GPU beside this NIC: GPUDirect off\nexport NCCL_NET_GDR_LEVEL=LOC\n");
+        text_add(out, "# no GPU near this NIC: GPUDirect off\nexport NCCL_NET_GDR_LEVEL=LOC\n");
     } else if (strcmp(relation, "NODE") == 0 || strcmp(relation, "SYS") == 0) {
-        text_add(out,
-                 "# the nearest GPU is %s from the NIC: through host memory is faster, GPUDirect off\n"
-                 "export NCCL_NET_GDR_LEVEL=LOC\n",
-                 relation);
+        text_add(
+            out,
+            "# the nearest GPU is %s from the NIC: transfers through host memory are faster, GPUDirect off\n"
+            "export NCCL_NET_GDR_LEVEL=LOC\n",
+            relation);
     } else {
         text_add(out, "# the nearest GPU is %s from the NIC\nexport NCCL_NET_GDR_LEVEL=%s\n", relation,
                  relation);
-        text_add(out, "# let the NIC read GPU memory as well as write it\nexport NCCL_NET_GDR_READ=1\n");
+        text_add(out, "# let the NIC read GPU memory, not only write it\nexport NCCL_NET_GDR_READ=1\n");
     }
 }
 
@@ -124,11 +125,12 @@ int nccl_environment(const json_t *facts, const char *netdev, struct text *out, 
     put_level(best_relation(facts, nic), out);
     int class = traffic_class(json_object_get(nic, "settings"), &known);
     text_add(out, "# DSCP %d with ECT(0)%s\nexport NCCL_IB_TC=%d\n", class / 4,
-             known ? ", mapped to a priority with PFC" : "; whether it is lossless is not known here", class);
-    text_add(out,
-             "# long enough for paused links: 4.096 us * 2^23\nexport NCCL_IB_TIMEOUT=23\n"
-             "export NCCL_IB_RETRY_CNT=7\n"
-             "export NCCL_IB_PCI_RELAXED_ORDERING=1\n"
-             "# several paths, where the network spreads by UDP port\nexport NCCL_IB_QPS_PER_CONNECTION=4\n");
+             known ? ", mapped to a priority with PFC" : "; it is unknown whether it is lossless", class);
+    text_add(
+        out,
+        "# long enough for paused links: 4.096 us * 2^23\nexport NCCL_IB_TIMEOUT=23\n"
+        "export NCCL_IB_RETRY_CNT=7\n"
+        "export NCCL_IB_PCI_RELAXED_ORDERING=1\n"
+        "# several paths, if the network balances load by UDP port\nexport NCCL_IB_QPS_PER_CONNECTION=4\n");
     return out->failed ? error_set(e, "out of memory") : 0;
 }

@@ -54,7 +54,7 @@ int pci_chain_parse(const char *path, struct pci_chain *chain, struct error *e)
     const char *at = find_host_bridge(path, &length);
     *chain = (struct pci_chain){0};
     if (!at)
-        return error_set(e, "%.200s is no path below a PCI host bridge", path);
+        return error_set(e, "%.200s is not a path below a PCI host bridge", path);
     memcpy(chain->host_bridge, at, length);
     for (at += length; *at == '/'; at += length) {
         at++;
@@ -66,7 +66,7 @@ int pci_chain_parse(const char *path, struct pci_chain *chain, struct error *e)
         memcpy(chain->addresses[chain->count], at, length);
         chain->addresses[chain->count++][length] = '\0';
     }
-    return chain->count > 0 ? 0 : error_set(e, "%.200s names no PCI device", path);
+    return chain->count > 0 ? 0 : error_set(e, "%.200s does not name a PCI device", path);
 }
 
 void pci_bars_parse(const char *text, uint64_t bytes[PCI_BARS])
@@ -119,7 +119,7 @@ int pci_device_read(const char *root, const char *address, struct pci_device *de
     char resources[4096];
     *device = (struct pci_device){.numa_node = -1};
     if (!pci_address_valid(address))
-        return error_set(e, "\"%.40s\" is no PCI address: expected one such as 0000:41:00.0", address);
+        return error_set(e, "\"%.40s\" is not a PCI address: expected one such as 0000:41:00.0", address);
     snprintf(device->address, sizeof device->address, "%s", address);
     char *path = sysfs_resolve(root, "/sys/bus/pci/devices/%s", address);
     if (!path)

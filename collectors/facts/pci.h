@@ -1,4 +1,4 @@
-/* PCI devices as sysfs shows them: where they hang, how wide their link is, what their configuration space says. */
+/* PCI devices in sysfs: their path, link width and configuration space. */
 #ifndef COLLECTORS_PCI_H
 #define COLLECTORS_PCI_H
 
@@ -42,7 +42,7 @@ void pci_bars_parse(const char *text, uint64_t bytes[PCI_BARS]);
 
 int pci_device_read(const char *root, const char *address, struct pci_device *device, struct error *e);
 
-/* How near two devices are, in the words of `nvidia-smi topo -m`. */
+/* Distance of two devices, in the terms of `nvidia-smi topo -m`. */
 enum pci_relation {
     PCI_SAME,    /* one device */
     PCI_PIX,     /* at most one PCIe switch between them */

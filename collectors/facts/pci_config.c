@@ -46,7 +46,7 @@ void pci_config_parse(const uint8_t *bytes, size_t length, struct pci_config *co
         length = PCI_CONFIG_BYTES;
     config->extended = length > EXTENDED_START;
     size_t at = EXTENDED_START;
-    /* A list that runs in circles is left after as many steps as there can be capabilities. */
+    /* The number of steps is limited to the possible number of capabilities, because the list may be cyclic. */
     for (int steps = 0;
          steps < (PCI_CONFIG_BYTES - EXTENDED_START) / 4 && at >= EXTENDED_START && at + 4 <= length;
          steps++) {

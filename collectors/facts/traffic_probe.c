@@ -27,7 +27,7 @@ static int64_t find(const struct sampler *sampler, const struct sample *sample, 
     return LINES_NULL;
 }
 
-/* The GPU's figure is a momentary one: its mean over the while, ten times a second. */
+/* The GPU reports a momentary value: take the mean of ten readings per second. */
 static json_t *measure(struct sampler *sampler, const char *gpu_column, int64_t duration_ns)
 {
     struct sample sample;
@@ -46,7 +46,7 @@ static json_t *measure(struct sampler *sampler, const char *gpu_column, int64_t 
     if (first == LINES_NULL || last == LINES_NULL)
         return json_pack("{s:s}", "missing", "the NIC does not count RDMA bytes (" RDMA_COLUMN ", mlx5)");
     if (readings == 0)
-        return json_pack("{s:s}", "missing", "the GPU does not tell its PCIe throughput");
+        return json_pack("{s:s}", "missing", "the GPU does not report its PCIe throughput");
     return json_pack("{s:f,s:f}", "rdma_rx_bytes_per_s", (double)(last - first) / seconds,
                      "gpu_rx_bytes_per_s", gpu / (double)readings);
 }

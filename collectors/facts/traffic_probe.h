@@ -1,4 +1,4 @@
-/* Does what the NIC receives by RDMA reach the GPU over PCIe? */
+/* Whether data that the NIC receives by RDMA reaches the GPU over PCIe. */
 #ifndef COLLECTORS_TRAFFIC_PROBE_H
 #define COLLECTORS_TRAFFIC_PROBE_H
 

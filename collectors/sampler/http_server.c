@@ -38,13 +38,14 @@ static int split_address(const char *where, char *host, size_t size, const char 
     size_t length = colon ? (size_t)(colon - where) : 0;
     if (!colon || colon[1] == '\0' || strspn(colon + 1, "0123456789") != strlen(colon + 1) ||
         strlen(colon + 1) > 5 || atol(colon + 1) > 65535)
-        return error_set(e, "\"%.80s\" is no address to listen at: expected ADDRESS:PORT or :PORT", where);
+        return error_set(e, "\"%.80s\" is not a valid address to listen on: expected ADDRESS:PORT or :PORT",
+                         where);
     if (length >= 2 && where[0] == '[' && where[length - 1] == ']') {
         where++;
         length -= 2;
     }
     if (length >= size)
-        return error_set(e, "\"%.80s\" is no address to listen at: it is too long", where);
+        return error_set(e, "\"%.80s\" is not a valid address to listen on: it is too long", where);
     memcpy(host, where, length);
     host[length] = '\0';
     *port = colon + 1;
@@ -78,7 +79,7 @@ static int open_listener(const char *where, struct error *e)
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE | AI_NUMERICSERV}, *list;
     int code = getaddrinfo(host[0] != '\0' ? host : NULL, port, &hints, &list);
     if (code != 0)
-        return error_set(e, "cannot listen at %s: %s", where, gai_strerror(code));
+        return error_set(e, "cannot listen on %s: %s", where, gai_strerror(code));
     int s = -1, number = 0;
     /* For every address, prefer IPv6: its socket takes both. */
     for (int pass = 0; pass < 2 && s == -1; pass++)
@@ -86,7 +87,7 @@ static int open_listener(const char *where, struct error *e)
             if ((a->ai_family == AF_INET6) == (pass == 0) && (s = listen_at(a)) == -1)
                 number = errno;
     freeaddrinfo(list);
-    return s != -1 ? s : error_set_errno(e, number, "cannot listen at %s", where);
+    return s != -1 ? s : error_set_errno(e, number, "cannot listen on %s", where);
 }
 
 struct http_server *http_server_open(const char *where, http_body body, void *context, struct error *e)
@@ -173,10 +174,10 @@ static void answer(struct http_server *s, struct connection *c, enum http_reques
         [HTTP_METRICS] = {"200 OK", "text/plain; version=0.0.4; charset=utf-8", ""},
         [HTTP_ROOT] = {"200 OK", "text/html; charset=utf-8",
                        "<!doctype html><title>nic-sampler</title><p><a href=\"/metrics\">metrics</a></p>\n"},
-        [HTTP_NOT_FOUND] = {"404 Not Found", "text/plain; charset=utf-8", "there is only /metrics\n"},
+        [HTTP_NOT_FOUND] = {"404 Not Found", "text/plain; charset=utf-8", "only /metrics exists\n"},
         [HTTP_BAD_METHOD] = {"405 Method Not Allowed\r\nAllow: GET, HEAD", "text/plain; charset=utf-8",
                              "expected GET or HEAD\n"},
-        [HTTP_BAD] = {"400 Bad Request", "text/plain; charset=utf-8", "this is no HTTP/1 request\n"},
+        [HTTP_BAD] = {"400 Bad Request", "text/plain; charset=utf-8", "this is not an HTTP/1 request\n"},
     };
     struct text body = {0};
     if (what == HTTP_METRICS)

@@ -15,7 +15,7 @@
 
 struct http_server;
 
-/* Puts the body of /metrics together. */
+/* Writes the body of /metrics. */
 typedef void (*http_body)(void *context, struct text *out);
 
 /* "ADDRESS:PORT", "[ADDRESS]:PORT", ":PORT" for every address. */

@@ -26,7 +26,7 @@ struct output {
     size_t length;
 };
 
-/* A reader who is late for a moment must not hold sampling up; without privilege at most pipe-max-size is given. */
+/* A short delay of the reader must not delay sampling; without privilege the limit is pipe-max-size. */
 static void measure_pipe(struct output *o)
 {
     (void)fcntl(o->descriptor, F_SETPIPE_SZ, PIPE_WANTED);
@@ -52,7 +52,7 @@ struct output *output_open(int descriptor, struct error *e)
         measure_pipe(o);
     o->stream = open_memstream(&o->data, &o->length);
     if (!o->stream) {
-        error_set_errno(e, errno, "no memory for lines");
+        error_set_errno(e, errno, "out of memory for lines");
         output_close(o);
         return NULL;
     }
@@ -104,7 +104,7 @@ static enum output_result wait_for_room(const struct output *o, size_t length, i
     for (;;) {
         int64_t left_ns = until_ns - clock_monotonic_ns();
         if (left_ns <= 0) {
-            error_set(e, "standard output is full: nobody has read it for %lld s",
+            error_set(e, "standard output is full: it was not read for %lld s",
                       (long long)(PATIENCE_NS / NS_PER_S));
             return OUTPUT_FAILED;
         }
@@ -157,7 +157,7 @@ static enum output_result write_out(const struct output *o, int wake, struct err
 enum output_result output_send(struct output *o, int wake, struct error *e)
 {
     if (fflush(o->stream) != 0) {
-        error_set_errno(e, errno, "putting a line together");
+        error_set_errno(e, errno, "writing a line to the buffer");
         return OUTPUT_FAILED;
     }
     enum output_result result = write_out(o, wake, e);

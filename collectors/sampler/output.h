@@ -1,4 +1,4 @@
-/* Standard output, written a whole line at a time, without being held up for ever by a reader who does not read. */
+/* Standard output, written in whole lines, with a time limit for a reader that does not read. */
 #ifndef COLLECTORS_OUTPUT_H
 #define COLLECTORS_OUTPUT_H
 
@@ -17,9 +17,9 @@ enum output_result {
 
 struct output *output_open(int descriptor, struct error *e);
 void output_close(struct output *o);
-/* Where lines are put together; nothing of it is seen before output_send. */
+/* Buffer for lines; nothing is written before output_send. */
 FILE *output_stream(struct output *o);
-/* Write out what was put together. While there is no room, wait for it, for at most 10 s or until `wake` is readable. */
+/* Write the buffered lines. If there is no room, wait at most 10 s or until `wake` is readable. */
 enum output_result output_send(struct output *o, int wake, struct error *e);
 
 #endif

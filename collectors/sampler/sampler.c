@@ -162,7 +162,7 @@ static void lose(struct sampler *s, struct source *source, const struct error *w
     s->event(s->context, source->kind->name, "gone", why->text);
 }
 
-/* Open again what changed under our hands. */
+/* Reopen sources that changed. */
 static void reopen_changed(struct sampler *s, struct source *source)
 {
     shut(source);
@@ -171,10 +171,10 @@ static void reopen_changed(struct sampler *s, struct source *source)
         lose(s, source, &why);
         return;
     }
-    s->event(s->context, source->kind->name, "changed", "its columns are others now");
+    s->event(s->context, source->kind->name, "changed", "its columns have changed");
 }
 
-/* Try what is not there. Returns true when columns changed. */
+/* Try to open missing sources. Returns true when columns changed. */
 static bool retry(struct sampler *s, struct source *source, int64_t now_ns)
 {
     if (now_ns < source->retry_ns)
@@ -194,7 +194,8 @@ static void check_interface(struct sampler *s)
     if (index == s->target.ifindex)
         return;
     struct error why = {0};
-    error_set(&why, "the interface %s %s", s->target.netdev, index == 0 ? "was removed" : "was made anew");
+    error_set(&why, "the interface %s %s", s->target.netdev,
+              index == 0 ? "was removed" : "was created again");
     s->target.ifindex = index;
     for (size_t i = 0; i < s->source_count; i++) {
         struct source *source = &s->sources[i];
@@ -224,7 +225,7 @@ static bool verify_sources(struct sampler *s)
     return changed;
 }
 
-/* What has to be looked after between samples. Returns true when columns changed. */
+/* Maintenance between samples. Returns true when columns changed. */
 static bool look_after(struct sampler *s)
 {
     int64_t now_ns = clock_monotonic_ns();
@@ -291,7 +292,7 @@ static size_t count_all(const struct sampler *s)
     return count;
 }
 
-/* Per-queue figures of a NIC with many queues may be more than a line holds: leave the group "other" out, for good. */
+/* A NIC with many queues may have more per-queue counters than a line holds: leave out the group "other" permanently. */
 static void drop_other(struct sampler *s)
 {
     s->groups &= ~GROUP_OTHER;
@@ -307,14 +308,16 @@ static int lay_out(struct sampler *s, struct error *e)
     free_columns(s);
     size_t wanted = count_all(s);
     if (wanted > LINES_MAX_COLUMNS && (s->groups & GROUP_OTHER) != 0) {
-        log_warning("%zu columns are more than the %d that a line holds: the group \"other\" is left out",
-                    wanted, LINES_MAX_COLUMNS);
+        log_warning(
+            "%zu columns do not fit into a line, which has at most %d: the group \"other\" is left out",
+            wanted, LINES_MAX_COLUMNS);
         drop_other(s);
         wanted = count_all(s);
     }
     if (wanted > LINES_MAX_COLUMNS)
-        return error_set(e, "%zu columns are more than the %d that a line holds: choose with --groups",
-                         wanted, LINES_MAX_COLUMNS);
+        return error_set(
+            e, "%zu columns do not fit into a line, which has at most %d: select some with --groups", wanted,
+            LINES_MAX_COLUMNS);
     json_t *taken = json_object();
     s->columns = calloc(wanted + 1, sizeof *s->columns);
     s->values = calloc(wanted + 1, sizeof *s->values);
@@ -351,7 +354,7 @@ static int64_t next_value(struct source *source, size_t i, struct resets *resets
     bool wraps32 = source->kind->wraps32 || column->counter->kind == COUNTER_COUNT32;
     int64_t value = unwrap_next(u, raw, wraps32, source->reopened, &reset);
     if (reset && resets->count++ == 0)
-        error_set(&resets->first, "%s went back from %lld to %lld: it counts on from where it was",
+        error_set(&resets->first, "%s decreased from %lld to %lld: it continues from its last value",
                   column->name, (long long)before, (long long)raw);
     return value;
 }
@@ -435,7 +438,7 @@ static bool is_named(const struct source_kind *kind, const struct target *target
            (kind == &source_rdma && (target->rdma[0] != '\0' || target->optional_counters));
 }
 
-/* A source of which nothing is asked for need not be read. */
+/* A source without requested columns is not read. */
 static void open_first(struct sampler *s, struct source *source)
 {
     if (open_source(s, source) == -1) {
@@ -461,7 +464,7 @@ static int open_all(struct sampler *s, struct error *e)
             return error_set(e, "%s", source->why.text);
     }
     if (open == 0)
-        return error_set(e, "nothing of what was asked for can be read here");
+        return error_set(e, "none of the requested counters can be read on this host");
     return lay_out(s, e);
 }
 

@@ -1,5 +1,5 @@
 /*
- * All sources together: one row of values at a time, whatever comes and goes underneath.
+ * All sources together: one row of values at a time, while sources appear and disappear.
  * A source that fails gives nulls, is reported, and is opened again as soon as it can be.
  */
 #ifndef COLLECTORS_SAMPLER_H

@@ -81,14 +81,14 @@ static void put_end(const struct program *p, const char *reason)
     json_decref(line);
 }
 
-/* Late ones are told at most once a second. */
+/* Overruns are reported at most once a second. */
 static void put_overruns(struct program *p)
 {
     int64_t now_ns = clock_monotonic_ns();
     if (p->overruns == p->overruns_told || (p->told_ns != 0 && now_ns - p->told_ns < NS_PER_S))
         return;
     char text[120];
-    snprintf(text, sizeof text, "%lld samples left out, %lld in all: reading takes %lld us",
+    snprintf(text, sizeof text, "%lld samples skipped, %lld in total: reading takes %lld us",
              (long long)(p->overruns - p->overruns_told), (long long)p->overruns,
              (long long)(p->read_ns / NS_PER_US));
     p->overruns_told = p->overruns;
@@ -138,15 +138,16 @@ static void put_metrics(void *context, struct text *out)
                          text_string(&labels), (double)sample.read_ns / 1e9);
     prometheus_write_one(out, "nic_sampler_samples_total", "counter", "Samples taken.", text_string(&labels),
                          (double)p->samples);
-    prometheus_write_one(out, "nic_sampler_overruns_total", "counter", "Samples left out for lack of time.",
-                         text_string(&labels), (double)p->overruns);
+    prometheus_write_one(out, "nic_sampler_overruns_total", "counter",
+                         "Samples that were skipped because reading took too long.", text_string(&labels),
+                         (double)p->overruns);
     prometheus_write_one(out, "process_cpu_seconds_total", "counter",
                          "Total user and system CPU time spent in seconds.", "",
                          (double)clock_process_cpu_ns() / 1e9);
     text_free(&labels);
 }
 
-/* Nobody may have asked for a long time: counters of 32 bits must be followed nevertheless. */
+/* There may be no request for a long time: 32-bit counters must be read nevertheless. */
 static void follow(struct program *p)
 {
     struct sample sample;
@@ -165,7 +166,7 @@ static int start_timer(struct program *p, struct error *e)
                                .it_interval = {every_ns / NS_PER_S, every_ns % NS_PER_S}};
     p->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
     if (p->timer == -1 || timerfd_settime(p->timer, TFD_TIMER_ABSTIME, &times, NULL) == -1)
-        return error_set_errno(e, errno, "cannot make a timer");
+        return error_set_errno(e, errno, "cannot create a timer");
     return 0;
 }
 
@@ -178,7 +179,7 @@ static int take_signals(struct program *p, struct error *e)
     sigaddset(&set, SIGHUP);
     signal(SIGPIPE, SIG_IGN);
     if (sigprocmask(SIG_BLOCK, &set, NULL) == -1 || (p->signals = signalfd(-1, &set, SFD_CLOEXEC)) == -1)
-        return error_set_errno(e, errno, "cannot take signals");
+        return error_set_errno(e, errno, "cannot receive signals");
     return 0;
 }
 
@@ -277,7 +278,7 @@ static int run(struct program *p, struct error *e)
 
 /* ---- coming and going */
 
-/* Counters stand still on an interface that is down; that is worth a word, not an error. */
+/* Counters do not change on an interface that is down: a warning, not an error. */
 static void warn_when_down(const struct target *target)
 {
     struct ifreq r = {0};
@@ -286,7 +287,7 @@ static void warn_when_down(const struct target *target)
         return;
     memcpy(r.ifr_name, target->netdev, sizeof r.ifr_name);
     if (ioctl(s, SIOCGIFFLAGS, &r) == 0 && !(r.ifr_flags & IFF_UP))
-        log_warning("%s is down: its counters stand still until `ip link set %s up`", target->netdev,
+        log_warning("%s is down: its counters do not change until `ip link set %s up`", target->netdev,
                     target->netdev);
     close(s);
 }
@@ -298,12 +299,12 @@ static void tell_missing(const struct sampler *sampler)
         log_info("not read: %s: %s", name, reason);
 }
 
-/* Wanted, not needed: without the right to it, sampling goes on at ordinary priority. */
+/* Optional: without the permission, sampling continues with normal priority. */
 static void go_first(void)
 {
     const struct sched_param first = {.sched_priority = 1};
     if (sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &first) == -1)
-        log_warning("--realtime: no right to it (%s); sampling at ordinary priority", strerror(errno));
+        log_warning("--realtime: no permission (%s); sampling with normal priority", strerror(errno));
 }
 
 static int open_program(struct program *p, struct error *e)
@@ -339,7 +340,7 @@ int sampling_run(const struct sampling_plan *plan, struct error *e)
         tell_missing(p.sampler);
         warn_when_down(&plan->target);
         if (p.server)
-            log_info("serving /metrics at port %d", http_server_port(p.server));
+            log_info("serving /metrics on port %d", http_server_port(p.server));
         result = run(&p, e);
     }
     close_program(&p);

@@ -1,4 +1,4 @@
-/* Counters only rise: what a 32-bit wrap or a reset took away is added again. */
+/* Extends counters: a 32-bit wrap or a reset is compensated, and the result never decreases. */
 #ifndef COLLECTORS_UNWRAP_H
 #define COLLECTORS_UNWRAP_H
 

@@ -19,7 +19,7 @@ struct watch {
 
 static void join(struct watch *w, int group)
 {
-    /* What cannot be joined is not heard; the clock notices it later. */
+    /* Without this group the periodic check notices the change later. */
     (void)mnl_socket_setsockopt(w->socket, NETLINK_ADD_MEMBERSHIP, &group, sizeof group);
 }
 
@@ -66,7 +66,7 @@ bool watch_changed(struct watch *w)
     for (;;) {
         ssize_t length = recv(mnl_socket_get_fd(w->socket), w->buffer, sizeof w->buffer, MSG_DONTWAIT);
         if (length <= 0)
-            /* ENOBUFS: so much was said that some of it was lost. */
+            /* ENOBUFS: some messages were lost. */
             return changed || (length == -1 && errno == ENOBUFS);
         int left = (int)length;
         for (const struct nlmsghdr *m = (const void *)w->buffer; netlink_whole(m, left);

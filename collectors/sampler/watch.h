@@ -1,4 +1,4 @@
-/* Hears of changes to an interface: its link, its DCB settings. */
+/* Receives notifications of changes to an interface: its link, its DCB settings. */
 #ifndef COLLECTORS_WATCH_H
 #define COLLECTORS_WATCH_H
 

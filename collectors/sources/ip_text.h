@@ -1,4 +1,4 @@
-/* The text in which the kernel tells IP's counters: /proc/net/netstat and /proc/net/snmp. */
+/* The text with the kernel's IP counters: /proc/net/netstat and /proc/net/snmp. */
 #ifndef COLLECTORS_IP_TEXT_H
 #define COLLECTORS_IP_TEXT_H
 

@@ -56,11 +56,11 @@ static int load(struct nvml *n, struct error *e)
 {
     n->library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
     if (!n->library)
-        return error_set(e, "cannot open %s (part of NVIDIA's driver): %s", LIBRARY, dlerror());
+        return error_set(e, "cannot open %s (a library of NVIDIA's driver): %s", LIBRARY, dlerror());
     for (size_t i = 0; i < sizeof symbols / sizeof symbols[0]; i++) {
         void *symbol = dlsym(n->library, symbols[i].name);
         if (!symbol)
-            return error_set(e, "%s lacks %s: expected that of driver 470 or newer", LIBRARY,
+            return error_set(e, "%s lacks %s: expected the library of driver 470 or newer", LIBRARY,
                              symbols[i].name);
         memcpy((char *)n + symbols[i].offset, &symbol, sizeof symbol);
     }
@@ -111,7 +111,7 @@ int nvml_device_by_index(const struct nvml *n, unsigned int index, nvml_device *
     char what[40];
     unsigned int count = 0;
     if (n->get_count(&count) == 0 && index >= count)
-        return error_set(e, "there is no GPU %u: NVML knows %u, counted from 0", index, count);
+        return error_set(e, "there is no GPU %u: NVML reports %u GPUs, counted from 0", index, count);
     snprintf(what, sizeof what, "opening GPU %u", index);
     return judge(n, n->get_by_index(index, device), what, e);
 }

@@ -1,5 +1,5 @@
 /*
- * Values that change seldom and are dear to read (each may be a command to the NIC's firmware), one small file each.
+ * Values that rarely change and are expensive to read (each may be a command to the NIC's firmware), one small file each.
  * Every read of the source refreshes only as many of them, in turn, as it takes to renew all within a second.
  */
 #ifndef COLLECTORS_SLOW_FILES_H
@@ -7,7 +7,7 @@
 
 #include "collectors/sources/source.h"
 
-/* How a value stands in its file. */
+/* Format of a value in its file. */
 enum slow_text {
     SLOW_NUMBER,     /* "300" */
     SLOW_LINK_SPEED, /* "8.0 GT/s PCIe": MT/s */

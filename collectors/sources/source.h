@@ -17,7 +17,7 @@
 /* Drivers with many queues have many thousands of statistics; a line of values holds LINES_MAX_COLUMNS of those asked for. */
 #define SOURCE_MAX_COLUMNS 65536
 
-/* What is sampled. */
+/* The devices to sample. */
 struct target {
     const char *root;      /* where sys/ and proc/ are: "" or a folder laid out by a test */
     char netdev[IFNAMSIZ]; /* "" when no interface was named */

@@ -70,7 +70,8 @@ static int count_strings(const struct ethtool *s, uint32_t *count, struct error 
         return error_set(e, "the driver of %s has no statistics", s->netdev);
     /* Some drivers have many thousands with many queues; all are read, the groups asked for are shown. */
     if (*count > (1U << 20))
-        return error_set(e, "the driver of %s announces %u statistics: that cannot be", s->netdev, *count);
+        return error_set(e, "the driver of %s reports %u statistics, which is not plausible", s->netdev,
+                         *count);
     return 0;
 }
 

@@ -114,7 +114,7 @@ static void *nvml_source_open(const struct target *target, struct column_set *co
     s->nvml = nvml_open(e);
     if (s->nvml && nvml_device_by_index(s->nvml, (unsigned int)target->gpu, &s->device, e) == 0) {
         if (!renew(s, e))
-            error_prefix(e, "GPU %d tells nothing", target->gpu);
+            error_prefix(e, "GPU %d reports no values", target->gpu);
         else if (add_columns(target->gpu, columns, e) == 0 && start_thread(s, e) == 0)
             return s;
     }

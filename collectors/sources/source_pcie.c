@@ -30,7 +30,7 @@ static void *pcie_open(const struct target *target, struct column_set *columns, 
         result = slow_files_add(s, columns, files[i].name, files[i].text, path, e);
     }
     if (result != -1 && columns->count == 0)
-        result = error_set(e, "%s shows neither a PCIe link nor a speed in sysfs", target->netdev);
+        result = error_set(e, "%s has neither a PCIe link nor a speed in sysfs", target->netdev);
     if (result != -1)
         return s;
     slow_files_close(s);

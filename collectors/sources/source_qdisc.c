@@ -54,7 +54,7 @@ struct qdiscs {
 /* What a dump walks with. */
 struct reading {
     struct qdiscs *s;
-    int64_t *values; /* NULL while opening: take down what there is */
+    int64_t *values; /* NULL while opening */
     size_t at;       /* qdisc */
     size_t value;
     bool changed;

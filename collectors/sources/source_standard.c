@@ -17,7 +17,7 @@
 #define MAX_STATISTICS 512
 #define MAX_STRINGS    128 /* in one group's set of names */
 
-/* Pause is no group of the kernel's; here it gets a number beside theirs. */
+/* Pause is not one of the kernel's groups; it gets an unused group number here. */
 #define GROUP_PAUSE UINT32_MAX
 
 /* Which statistic: its group, the attribute it stands in, its number there (for a histogram, the lower bound). */
@@ -202,8 +202,9 @@ static int add_columns(struct standard *s, uint16_t family, const struct reading
     for (size_t i = 0; i < s->count; i++) {
         char name[64];
         if (s->keys[i].group >= GROUPS && s->keys[i].group != GROUP_PAUSE)
-            return error_set(e, "the kernel answered with group %u of standard statistics, not asked for",
-                             s->keys[i].group);
+            return error_set(
+                e, "the kernel answered with group %u of standard statistics, which was not requested",
+                s->keys[i].group);
         name_of(&s->keys[i], r->upper[i], strings, name, sizeof name);
         if (column_set_add(columns, name, e) == -1)
             return -1;
@@ -280,7 +281,7 @@ static void *standard_open(const struct target *target, struct column_set *colum
         prepare(s, family, target->ifindex);
         if (ask_both(s, &r, e) == 0) {
             if (s->count == 0)
-                error_set(e, "the driver of %s counts none of the standard statistics", s->netdev);
+                error_set(e, "the driver of %s supports none of the standard statistics", s->netdev);
             else if (add_columns(s, family, &r, columns, e) == 0)
                 return s;
         }

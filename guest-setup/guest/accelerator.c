@@ -53,14 +53,14 @@ const char *accelerator_try(struct virt *v, const char **why, struct error *e)
 {
     const char *said = getenv("HARNESS_ACCELERATOR");
     virConnectPtr connection = virt_connection(v);
-    *why = "HARNESS_ACCELERATOR says so";
+    *why = "HARNESS_ACCELERATOR selects it";
     if (said && strcmp(said, "qemu") == 0)
         return "qemu";
     if (said && strcmp(said, "kvm") == 0)
         return "kvm";
-    *why = "libvirt offers no KVM here";
+    *why = "libvirt offers no KVM on this machine";
     if (!connection) {
-        error_set(e, "the connection to libvirt is gone");
+        error_set(e, "the connection to libvirt was lost");
         return NULL;
     }
     if (!offers_kvm(connection))
@@ -70,7 +70,7 @@ const char *accelerator_try(struct virt *v, const char **why, struct error *e)
     int64_t with_kvm = time_firmware(connection, "kvm", limit < LIMIT_NS ? limit : LIMIT_NS, e);
     *why = with_kvm >= 0
                ? "KVM works"
-               : "KVM is offered, but a guest under it is slower than under emulation or does not start";
+               : "KVM is offered, but a guest under KVM is slower than under emulation or does not start";
     if (with_kvm >= 0)
         return "kvm";
     return emulated >= 0 ? "qemu" : NULL;

@@ -115,7 +115,7 @@ static int add_pins(xmlNodePtr tune, const struct lab_host *host, struct error *
     int result = 0;
     if ((int64_t)count != host->vcpus)
         result =
-            error_set(e, "hosts.%s.pin.vcpus: \"%s\" are %zu CPUs: expected %lld, one for each virtual CPU",
+            error_set(e, "hosts.%s.pin.vcpus: \"%s\" has %zu CPUs: expected %lld, one for each virtual CPU",
                       host->name, host->pin.vcpus, count, (long long)host->vcpus);
     for (size_t i = 0; result == 0 && i < count; i++) {
         char vcpu[24], cpu[24];
@@ -125,7 +125,7 @@ static int add_pins(xmlNodePtr tune, const struct lab_host *host, struct error *
     return result;
 }
 
-/* A list is handed on as it stands, but only when it is one. */
+/* A list is passed on unchanged if it is valid. */
 static int check_list(const char *list, const struct lab_host *host, const char *key, struct error *e)
 {
     unsigned *cpus;

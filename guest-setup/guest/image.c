@@ -26,7 +26,8 @@ static char *run_builder(const char *first, const char *second, struct error *e)
     int status = process_run(argv, NULL, &out, NULL, BUILD_NS, e);
     free(builder);
     if (status > 0)
-        error_set(e, "the image of %s was not built: build-image above says why", second ? second : first);
+        error_set(e, "the image of %s was not built: the messages of build-image above say why",
+                  second ? second : first);
     char *line = status == 0 ? text_take(&out) : NULL;
     text_free(&out);
     if (line)
@@ -122,7 +123,7 @@ static int fetch(const char *url, const char *path, struct error *e)
     }
     if (status > 0)
         error_set(e, "fetching %s: %.*s%s", text_string(&from), (int)strcspn(text_string(&err), "\n"),
-                  text_string(&err), files_exist(path) ? "; what came is kept and continued next time" : "");
+                  text_string(&err), files_exist(path) ? "; the next call continues the download" : "");
     text_free(&from);
     text_free(&err);
     return status == 0 ? 0 : -1;
@@ -153,7 +154,7 @@ static int fetch_checked(const struct profile_image *from, const char *part, boo
     if (result == 0 && packed)
         result = unpack(part, e);
     if (result == 0 && rename(text_string(&unpacked), path) != 0)
-        result = error_set(e, "cannot put the image at %s", path);
+        result = error_set(e, "cannot move the image to %s", path);
     text_free(&unpacked);
     return result;
 }

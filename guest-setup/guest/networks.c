@@ -45,7 +45,7 @@ static int make_one(virConnectPtr connection, const struct lab *lab, const struc
     if (!network)
         network = define(connection, lab, planned, e);
     if (ours == 0)
-        error_set(e, "libvirt has a network %s that virt-provision did not make: rename it, or the lab",
+        error_set(e, "libvirt has a network %s that virt-provision did not create: rename it, or the lab",
                   planned->name);
     if (network && ours == 1)
         result = start(network, e);
@@ -60,7 +60,7 @@ int networks_make(struct virt *v, const struct lab *lab, struct error *e)
     size_t count;
     virConnectPtr connection = virt_connection(v);
     if (!connection)
-        return error_set(e, "the connection to libvirt is gone");
+        return error_set(e, "the connection to libvirt was lost");
     if (wiring_networks(lab, &planned, &count, e) != 0)
         return -1;
     int result = 0;
@@ -75,7 +75,7 @@ static int remove_one(virNetworkPtr network, struct error *e)
     if (virNetworkIsActive(network) == 1 && virNetworkDestroy(network) < 0)
         return virt_error(e, "stopping the network %s", virNetworkGetName(network));
     if (virNetworkIsPersistent(network) == 1 && virNetworkUndefine(network) < 0)
-        return virt_error(e, "forgetting the network %s", virNetworkGetName(network));
+        return virt_error(e, "undefining the network %s", virNetworkGetName(network));
     return 0;
 }
 

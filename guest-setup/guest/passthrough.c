@@ -149,8 +149,8 @@ static int check_unused(const char *sysfs, const struct pci_address *a, struct e
     } uses[] = {
         {"net", interface_is_up, "its interface %s is up",
          "take the interface down (ip link set %s down) or choose another port"},
-        {"drm", connector_shows, "a display is connected to %s", "let another card show the console"},
-        {"nvme", is_there, "it is the disk controller %s", "choose another device than %s"},
+        {"drm", connector_shows, "a display is connected to %s", "use another card for the console"},
+        {"nvme", is_there, "it is the disk controller %s", "choose a device other than %s"},
     };
     char address[16];
     for (size_t i = 0; i < sizeof uses / sizeof *uses; i++) {
@@ -163,7 +163,7 @@ static int check_unused(const char *sysfs, const struct pci_address *a, struct e
             text_add_bytes(&sentence, format, gap ? (size_t)(gap - format) : strlen(format));
             text_add(&sentence, "%s%s%s", gap ? name : "", gap ? gap + 2 : "", part ? "" : ": ");
         }
-        error_set(e, "PCI device %s is in use by the machine itself, %s", pci_format(a, address),
+        error_set(e, "PCI device %s is used by the machine itself, %s", pci_format(a, address),
                   text_string(&sentence));
         text_free(&sentence);
         free(name);
@@ -244,7 +244,7 @@ int pci_check(const char *sysfs, const struct pci_address *a, const struct pci_a
     bool there = path && files_exist(path);
     free(path);
     if (!there)
-        return error_set(e, "this machine has no PCI device %s: lspci lists those it has",
+        return error_set(e, "this machine has no PCI device %s: lspci lists its devices",
                          pci_format(a, address));
     char *driver = pci_driver(sysfs, a);
     bool with_vfio = driver && strcmp(driver, "vfio-pci") == 0;
@@ -294,14 +294,15 @@ int pci_bind_vfio(const char *sysfs, const struct pci_address *a, struct error *
         return 0;
     if (write_device(sysfs, a, "driver_override", "vfio-pci", e) != 0 || unbind(sysfs, a, e) != 0 ||
         probe(sysfs, a, e) != 0)
-        return error_prefix(e, "giving PCI device %s to vfio-pci", pci_format(a, address));
+        return error_prefix(e, "binding PCI device %s to vfio-pci", pci_format(a, address));
     driver = pci_driver(sysfs, a);
     bound = driver && strcmp(driver, "vfio-pci") == 0;
     free(driver);
-    return bound ? 0
-                 : error_set(e,
-                             "PCI device %s did not go to vfio-pci: is the module there (modprobe vfio-pci)?",
-                             pci_format(a, address));
+    return bound
+               ? 0
+               : error_set(
+                     e, "PCI device %s was not bound to vfio-pci: is the module loaded (modprobe vfio-pci)?",
+                     pci_format(a, address));
 }
 
 int pci_unbind_vfio(const char *sysfs, const struct pci_address *a, struct error *e)
@@ -314,6 +315,6 @@ int pci_unbind_vfio(const char *sysfs, const struct pci_address *a, struct error
      * from it for a moment. */
     if (write_device(sysfs, a, "driver_override", "\n", e) != 0 ||
         (with_vfio && (unbind(sysfs, a, e) != 0 || probe(sysfs, a, e) != 0)))
-        return error_prefix(e, "giving PCI device %s back", pci_format(a, address));
+        return error_prefix(e, "returning PCI device %s to its driver", pci_format(a, address));
     return 0;
 }

@@ -19,10 +19,10 @@ static int check_image(const void *object, const char *path, struct error *e)
 {
     const struct profile_image *image = object;
     if (image->url && !image->sha256)
-        return error_set(e, "%s.sha256 is missing: what is fetched must be checked", path);
+        return error_set(e, "%s.sha256 is missing: it is required for an image that is fetched", path);
     if (image->url && strncmp(image->url, "https://", 8) != 0 && strncmp(image->url, "http://", 7) != 0 &&
         strncmp(image->url, "file://", 7) != 0)
-        return error_set(e, "%s.url: \"%.80s\" is no https, http or file URL", path, image->url);
+        return error_set(e, "%s.url: \"%.80s\" is not an https, http or file URL", path, image->url);
     if (image->sha256 && (strlen(image->sha256) != 64 || strspn(image->sha256, "0123456789abcdef") != 64))
         return error_set(e, "%s.sha256: \"%.80s\" is not 64 hex digits in lower case", path, image->sha256);
     return 0;
@@ -30,8 +30,8 @@ static int check_image(const void *object, const char *path, struct error *e)
 
 #define AT(member) .offset = offsetof(struct profile_image, member)
 static const struct field image_fields[] = {
-    {"url", FIELD_STRING, AT(url), .help = "Where the image is fetched from; unset: image/build makes it."},
-    {"sha256", FIELD_STRING, AT(sha256), .help = "Checksum of what is fetched."},
+    {"url", FIELD_STRING, AT(url), .help = "URL of the image; unset: image/build builds it."},
+    {"sha256", FIELD_STRING, AT(sha256), .help = "Checksum of the fetched file."},
     {0},
 };
 #undef AT
@@ -40,8 +40,8 @@ static const struct table image_table = {"profile.image", "The guest's first dis
 
 #define AT(member) .offset = offsetof(struct profile_bundle, member)
 static const struct field bundle_fields[] = {
-    {"name", FIELD_STRING, AT(name), .help = "One of guest-setup/bundles."},
-    {"rdma_only", FIELD_BOOL, AT(rdma_only), .fallback = "false", .help = "Without what only a GPU needs."},
+    {"name", FIELD_STRING, AT(name), .help = "Name of a bundle in guest-setup/bundles."},
+    {"rdma_only", FIELD_BOOL, AT(rdma_only), .fallback = "false", .help = "Leave out what only a GPU needs."},
     {0},
 };
 #undef AT
@@ -55,8 +55,8 @@ static const struct field put_fields[] = {
     {0},
 };
 #undef AT
-static const struct table put_table = {"profile.put", "What is put on the guest.", sizeof(struct profile_put),
-                                       put_fields, NULL};
+static const struct table put_table = {"profile.put", "Files and folders to copy to the guest.",
+                                       sizeof(struct profile_put), put_fields, NULL};
 
 static int check_profile(const void *object, const char *path, struct error *e)
 {
@@ -67,7 +67,7 @@ static int check_profile(const void *object, const char *path, struct error *e)
     if (p->boot == BOOT_KERNEL && !p->cmdline)
         return error_set(e, "cmdline is missing: boot is \"kernel\"");
     if (p->boot == BOOT_KERNEL && p->image.url)
-        return error_set(e, "boot: \"kernel\" needs an image that image/build makes");
+        return error_set(e, "boot: \"kernel\" needs an image that image/build builds");
     return 0;
 }
 
@@ -76,32 +76,33 @@ static const struct field profile_fields[] = {
     {"schema", FIELD_INTEGER, AT(schema), .min = 1, .max = 2, .required = true,
      .help = "Version of the format: 1."},
     {"name", FIELD_STRING, AT(name), .required = true, .help = "The folder's name."},
-    {"title", FIELD_STRING, AT(title), .help = "Title for people."},
+    {"title", FIELD_STRING, AT(title), .help = "A descriptive title."},
     {"image", FIELD_OBJECT, AT(image), .sub = &image_table, .help = "The guest's first disk."},
     {"bundle", FIELD_OBJECT, AT(bundle), .sub = &bundle_table,
-     .help = "Versions that are installed together; the image is theirs then."},
+     .help = "Versions that are installed together; the bundle then also selects the image."},
     {"boot", FIELD_CHOICE, AT(boot), .choices = boots, .required = true,
-     .help = "The image's kernel directly, or the disk's boot loader under BIOS (disk) or UEFI (efi)."},
+     .help = "kernel: boot the image's kernel directly; disk, efi: use the disk's boot loader under BIOS or "
+             "UEFI."},
     {"cmdline", FIELD_STRING, AT(cmdline), .help = "Kernel arguments, with boot \"kernel\"."},
     {"seed", FIELD_CHOICE, AT(seed), .choices = seeds, .required = true,
-     .help = "What a guest learns on its first boot."},
-    {"user", FIELD_STRING, AT(user), .fallback = "\"root\"", .help = "Who to log in as."},
+     .help = "Configuration for the first boot."},
+    {"user", FIELD_STRING, AT(user), .fallback = "\"root\"", .help = "User to log in as."},
     {"programs", FIELD_LIST, AT(programs), .item = FIELD_STRING, .min = 0, .max = 16,
-     .help = "Programs built here that are put on it."},
+     .help = "Programs of this build to copy to the guest."},
     {"put", FIELD_LIST, AT(put), .item = FIELD_OBJECT, .sub = &put_table, .min = 0, .max = 64,
-     .help = "Files and folders that are put on it."},
+     .help = "Files and folders to copy to the guest."},
     {"ready", FIELD_QUANTITY, AT(ready_ns), .unit = UNIT_TIME_NS, .fallback = "\"3min\"",
-     .help = "How long a boot may take until ssh answers."},
+     .help = "Time limit for a boot, until ssh answers."},
     {"step", FIELD_QUANTITY, AT(step_ns), .unit = UNIT_TIME_NS, .fallback = "\"10min\"",
-     .help = "How long one step may take."},
+     .help = "Time limit for one step."},
     {"prove", FIELD_STRING, AT(prove),
      .help = "Program of this project, run as \"PROGRAM run --lab FILE\" when all guests are built."},
     {"needs", FIELD_LIST, AT(needs), .item = FIELD_STRING, .min = 0, .max = 64,
-     .help = "Capabilities that it is for."},
+     .help = "Capabilities that a lab with this profile should have."},
     {0},
 };
 #undef AT
-const struct table profile_table = {"profile", "What is put on a guest.", sizeof(struct profile),
+const struct table profile_table = {"profile", "What is installed on a guest.", sizeof(struct profile),
                                     profile_fields, check_profile};
 
 /* ---- steps */
@@ -184,7 +185,8 @@ static int read_head(const char *folder, const char *name, struct profile *p, st
         error_prefix(e, "%s", path);
     json_decref(json);
     if (result == 0 && strcmp(p->name, name) != 0)
-        result = error_set(e, "%s: name is \"%.60s\": expected \"%s\", the folder's", path, p->name, name);
+        result = error_set(e, "%s: name is \"%.60s\": expected \"%s\", the name of the folder", path, p->name,
+                           name);
     free(path);
     return result;
 }

@@ -1,4 +1,4 @@
-/* A profile: what is put on a guest. docs/profiles.md. */
+/* A profile: what is installed on a guest. docs/profiles.md. */
 #ifndef GUEST_PROFILE_H
 #define GUEST_PROFILE_H
 

@@ -27,7 +27,9 @@ static int make_key(const char *path, const char *comment, struct error *e)
     const char *const argv[] = {"ssh-keygen", "-q",    "-t", "ed25519", "-N", "",
                                 "-C",         comment, "-f", path,      NULL};
     int status = process_run(argv, NULL, NULL, NULL, 60 * NS_PER_S, e);
-    return status > 0 ? error_set(e, "making the key %s: ssh-keygen ended with %d", path, status) : status;
+    return status > 0
+               ? error_set(e, "creating the key %s: ssh-keygen ended with exit status %d", path, status)
+               : status;
 }
 
 int seed_lab_key(const struct lab *lab, struct error *e)
@@ -35,7 +37,7 @@ int seed_lab_key(const struct lab *lab, struct error *e)
     char *folder = places_lab(lab, e), *path = folder ? files_join(folder, "id_ed25519") : NULL;
     int result = path ? files_make_folders(folder, e) : -1;
     if (result == 0 && chmod(folder, 0700) != 0)
-        result = error_set(e, "cannot keep others out of %s", folder);
+        result = error_set(e, "cannot restrict access to %s", folder);
     if (result == 0 && !files_exist(path))
         result = make_key(path, lab->name, e);
     free(path);
@@ -142,7 +144,7 @@ static int pack(const struct seed *s, const char *const argv[], struct error *e)
     struct text err = {0}, out = {0};
     int status = process_run(argv, NULL, &out, &err, 60 * NS_PER_S, e);
     if (status > 0)
-        error_set(e, "making the seed of host %s: %s ended with %d: %.300s", s->host->name, argv[0], status,
+        error_set(e, "creating the seed of host %s: %s ended with %d: %.300s", s->host->name, argv[0], status,
                   text_string(&err));
     text_free(&err);
     text_free(&out);

@@ -79,7 +79,7 @@ static int make_pool(virConnectPtr connection, struct storage *s, struct error *
     if (!s->pool)
         return virt_error(e, "defining the storage pool %s at %s", s->name, s->folder);
     if (virStoragePoolCreate(s->pool, VIR_STORAGE_POOL_CREATE_WITH_BUILD) < 0) {
-        virt_error(e, "making the storage pool %s at %s", s->name, s->folder);
+        virt_error(e, "creating the storage pool %s at %s", s->name, s->folder);
         virStoragePoolUndefine(s->pool);
         return -1;
     }
@@ -87,7 +87,7 @@ static int make_pool(virConnectPtr connection, struct storage *s, struct error *
     return 0;
 }
 
-/* A pool of our name that lies elsewhere is somebody else's. */
+/* A pool with our name in another folder does not belong to this lab. */
 static int check_folder(const struct storage *s, struct error *e)
 {
     char *xml = virStoragePoolGetXMLDesc(s->pool, 0);
@@ -99,10 +99,10 @@ static int check_folder(const struct storage *s, struct error *e)
     text_free(&path);
     free(xml);
     return ours ? 0
-                : error_set(
-                      e,
-                      "the storage pool %s is not at %s, so it is not this lab's: rename the lab or the pool",
-                      s->name, s->folder);
+                : error_set(e,
+                            "the storage pool %s is not at %s and belongs to something else: rename the lab "
+                            "or the pool",
+                            s->name, s->folder);
 }
 
 static int use_pool(struct storage *s, struct error *e)
@@ -132,7 +132,7 @@ int storage_open(struct virt *v, const struct lab *lab, bool make, struct storag
 {
     virConnectPtr connection = virt_connection(v);
     if (!connection)
-        return error_set(e, "the connection to libvirt is gone");
+        return error_set(e, "the connection to libvirt was lost");
     if (storage_plan(lab, s, e) != 0)
         return -1;
     s->pool = virStoragePoolLookupByName(connection, s->name);
@@ -200,7 +200,7 @@ static virStorageVolPtr create(const struct storage *s, const char *volume, int6
     char *xml = finish(&d);
     virStorageVolPtr made = xml ? virStorageVolCreateXML(s->pool, xml, 0) : NULL;
     if (!made)
-        virt_error(e, "making %s in the storage pool %s (%s)", volume, s->name, s->folder);
+        virt_error(e, "creating %s in the storage pool %s (%s)", volume, s->name, s->folder);
     free(xml);
     free(base_path);
     return made;
@@ -260,14 +260,15 @@ static int check_room(const struct storage *s, int64_t bytes, struct error *e)
 {
     virStoragePoolInfo info = {0};
     if (virStoragePoolGetInfo(s->pool, &info) < 0)
-        return virt_error(e, "asking for the room in the storage pool %s", s->name);
+        return virt_error(e, "reading the free space of the storage pool %s", s->name);
     if (info.available >= (unsigned long long)bytes + (64ull << 20))
         return 0;
-    return error_set(e,
-                     "the storage pool %s (%s) has %llu MiB free, %lld MiB are needed: make room, or name "
-                     "another folder in "
-                     "the lab's \"pool\"",
-                     s->name, s->folder, info.available >> 20, (long long)(bytes >> 20) + 64);
+    return error_set(
+        e,
+        "the storage pool %s (%s) has %llu MiB free, %lld MiB are needed: free some space, or name "
+        "another folder in "
+        "the lab's \"pool\"",
+        s->name, s->folder, info.available >> 20, (long long)(bytes >> 20) + 64);
 }
 
 int storage_upload(struct virt *v, const struct storage *s, const char *volume, const char *local,
@@ -311,6 +312,6 @@ int storage_remove(struct storage *s, struct error *e)
         return virt_error(e, "stopping the storage pool %s", s->name);
     virStoragePoolDelete(s->pool, VIR_STORAGE_POOL_DELETE_NORMAL); /* its folder may hold what is not ours */
     if (virStoragePoolUndefine(s->pool) < 0)
-        return virt_error(e, "forgetting the storage pool %s", s->name);
+        return virt_error(e, "undefining the storage pool %s", s->name);
     return 0;
 }

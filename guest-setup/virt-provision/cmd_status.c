@@ -76,7 +76,7 @@ static json_t *host_status(struct context *c, const struct lab_host *host, struc
         return NULL;
     }
     if (!status)
-        error_set(e, "the status of host %s cannot be put into words", host->name);
+        error_set(e, "the status of host %s cannot be written as JSON", host->name);
     return status;
 }
 
@@ -93,7 +93,7 @@ static const char *step_word(const json_t *step)
     return json_is_true(json_object_get(step, "done")) ? "done" : "to do";
 }
 
-/* Steps that were done and hold no longer. */
+/* Steps that were done and whose check fails now. */
 static bool has_drifted(const json_t *status)
 {
     size_t i;
@@ -112,7 +112,7 @@ static void print_status(const json_t *status)
     printf("%s  domain %s  %s  address %s\n", word(status, "host"), word(status, "domain"),
            word(status, "state"), word(status, "address"));
     printf("    profile %s, image %s, %s%s%s\n", word(status, "profile"), word(status, "image"),
-           complete ? "complete since " : "not complete", complete ? word(status, "finished") : "",
+           complete ? "complete at " : "not complete", complete ? word(status, "finished") : "",
            strcmp(word(status, "type"), "qemu") == 0 ? ", emulated" : "");
     json_array_foreach(json_object_get(status, "steps"), i, step)
         printf("    %-24s %s  %s\n", word(step, "name"), step_word(step),

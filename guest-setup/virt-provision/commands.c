@@ -198,7 +198,7 @@ static int start_console(struct context *c, const char *const *words, size_t cou
     if (one_host(c, words, count, "console HOST", e) != 0)
         return -1;
     execlp("virsh", "virsh", "-q", "-c", c->lab.uri, "console", c->hosts[0]->domain, "--safe", (char *)NULL);
-    return error_set_errno(e, errno, "starting virsh (it has the console)");
+    return error_set_errno(e, errno, "starting virsh, which opens the console");
 }
 
 /* ---- xml, devices */
@@ -259,8 +259,8 @@ static int devices(struct context *c, const char *const *words, size_t count, st
         return -1;
     c->reached = true;
     if (!making_is_local(&c->lab))
-        return error_set(e, "the devices of lab %s are another machine's (%s): run this there", c->lab.name,
-                         c->lab.uri);
+        return error_set(e, "the devices of lab %s are on another machine (%s): run this command there",
+                         c->lab.name, c->lab.uri);
     for (size_t i = 0; i < c->host_count; i++)
         if (devices_of_host(c, c->hosts[i], words[0], e) != 0)
             return -1;

@@ -23,9 +23,10 @@ static int load_lab(struct context *c, struct error *e)
     if (result == 0 && !c->options.lab)
         say(c, NULL, "the lab is %s", path);
     if (result == 0 && !lab_kind(&c->lab)->guests)
-        result = error_set(
-            e, "lab %s is reached by \"%s\": virt-provision makes guests of labs whose driver is \"libvirt\"",
-            path, lab_kind(&c->lab)->name);
+        result = error_set(e,
+                           "lab %s has the driver \"%s\": virt-provision builds guests only for labs with "
+                           "the driver \"libvirt\"",
+                           path, lab_kind(&c->lab)->name);
     json_decref(written);
     json_decref(json);
     free(path);
@@ -50,7 +51,7 @@ static int unknown_host(const struct lab *lab, const char *name, struct error *e
     for (size_t i = 0; (host = lab_host_at(lab, i)); i++)
         if (host->domain)
             text_add(&known, "%s%s", known.length ? ", " : "", host->name);
-    error_set(e, "lab %s has no guest \"%.60s\": it has %s", lab->name, name, text_string(&known));
+    error_set(e, "lab %s has no guest \"%.60s\": its guests are %s", lab->name, name, text_string(&known));
     text_free(&known);
     return -1;
 }

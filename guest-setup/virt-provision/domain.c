@@ -13,7 +13,7 @@ int making_check_domain(struct making *m, struct error *e)
     virConnectPtr connection = virt_connection(m->context->virt);
     struct mark mark;
     if (!connection)
-        return error_set(e, "the connection to libvirt is gone");
+        return error_set(e, "the connection to libvirt was lost");
     virDomainPtr domain = virDomainLookupByName(connection, m->host->domain);
     if (!domain)
         return 0;
@@ -26,11 +26,12 @@ int making_check_domain(struct making *m, struct error *e)
     if (ours || m->context->options.adopt)
         return 1;
     if (marked)
-        return error_set(e, "domain %s is host %s of lab %s: destroy it there, or take it with --adopt",
-                         m->host->domain, mark.host, mark.lab);
+        return error_set(
+            e, "domain %s belongs to host %s of lab %s: destroy it there, or replace it with --adopt",
+            m->host->domain, mark.host, mark.lab);
     return error_set(e,
-                     "domain %s was not made by virt-provision: it is left as it is; --adopt replaces it "
-                     "(its disks stay where "
+                     "domain %s was not created by virt-provision and is not changed; --adopt replaces it "
+                     "(its disks are "
                      "they are)",
                      m->host->domain);
 }
@@ -48,7 +49,7 @@ int making_remove_domain(struct making *m, int64_t grace_ns, struct error *e)
     if (domain && virDomainUndefineFlags(domain, VIR_DOMAIN_UNDEFINE_MANAGED_SAVE |
                                                      VIR_DOMAIN_UNDEFINE_SNAPSHOTS_METADATA |
                                                      VIR_DOMAIN_UNDEFINE_NVRAM) < 0)
-        result = virt_error(e, "forgetting domain %s", m->host->domain);
+        result = virt_error(e, "undefining domain %s", m->host->domain);
     if (domain)
         virDomainFree(domain);
     return result;

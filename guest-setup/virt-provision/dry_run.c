@@ -1,4 +1,4 @@
-/* What rebuild would do, printed: nothing is asked of libvirt, fetched or changed. */
+/* Prints what rebuild would do; does not call libvirt and neither fetches nor changes anything. */
 #include "guest-setup/virt-provision/dry_run.h"
 
 #include "guest-setup/virt-provision/packages.h"
@@ -53,7 +53,7 @@ static void print_image(const struct making *m)
     if (image->url)
         printf("    image: fetch %s\n" INDENT "and check its SHA-256: %s\n", image->url, image->sha256);
     else
-        printf("    image: built here by guest-setup/profiles/%s/image/build, or found in the cache\n",
+        printf("    image: built by guest-setup/profiles/%s/image/build, or taken from the cache\n",
                m->profile.name);
 }
 
@@ -63,17 +63,18 @@ static int print_host(struct making *m, struct error *e)
     printf("\nhost %s: domain %s, profile %s\n", m->host->name, m->host->domain, p->name);
     print_image(m);
     if (p->bundle.name) {
-        printf("    packages: fetch, check signatures and checksums, keep\n");
+        printf("    packages: fetch, check signatures and checksums, store in the cache\n");
         if (packages_print(p, INDENT, e) != 0)
             return -1;
     }
-    printf("    domain %s: stop and forget the one there is, if virt-provision made it; fresh disk over the "
-           "image,\n"
-           "    first-boot seed; then define and start\n",
-           m->host->domain);
+    printf(
+        "    domain %s: stop and undefine an existing one, if virt-provision created it; new disk over the "
+        "image,\n"
+        "    first-boot seed; then define and start\n",
+        m->host->domain);
     if (print_xml(m, e) != 0)
         return -1;
-    printf("    put on the guest, once ssh answers with the key that was made for it\n");
+    printf("    copied to the guest, once ssh answers with the guest's host key\n");
     print_puts(m);
     printf("    steps, each checked, applied when its check fails, and checked again; with reboots where one "
            "asks\n");
@@ -90,7 +91,7 @@ int dry_run(struct context *c, struct error *e)
     struct storage storage = {0};
     if (storage_plan(&c->lab, &storage, e) != 0)
         return -1;
-    printf("rebuild of lab %s through %s; nothing is done now\n", c->lab.name, c->lab.uri);
+    printf("plan for rebuilding lab %s through %s; nothing is changed\n", c->lab.name, c->lab.uri);
     printf("disks: %s\n", storage.folder);
     int result = 0;
     for (size_t i = 0; result == 0 && i < c->host_count; i++) {

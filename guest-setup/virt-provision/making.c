@@ -30,8 +30,8 @@ static int add_gpu(struct making *m, struct error *e)
     size_t shown = making_is_local(&m->context->lab) ? pci_functions("/sys", &first, m->gpu) : 0;
     size_t said = gpu->functions == FIELD_UNSET ? 0 : (size_t)gpu->functions;
     if (said && shown && said != shown)
-        return error_set(e, "hosts.%s.gpu.functions: %zu, but the machine shows %zu at %s", m->host->name,
-                         said, shown, gpu->pci);
+        return error_set(e, "hosts.%s.gpu.functions: %zu, but the machine has %zu at %s", m->host->name, said,
+                         shown, gpu->pci);
     m->gpu_count = said ? said : shown ? shown : 1;
     for (size_t i = 0; i < m->gpu_count && !shown; i++) {
         m->gpu[i] = first;

@@ -35,7 +35,8 @@ static int run_packages(const struct profile *p, bool dry_run, struct text *out,
     free(program);
     if (status > 0)
         return error_set(e,
-                         "the packages of bundle %s cannot be had: guest-setup/host/packages above says why",
+                         "the packages of bundle %s could not be fetched: the messages of "
+                         "guest-setup/host/packages above say why",
                          p->bundle.name);
     return status;
 }
@@ -119,7 +120,7 @@ static int pump(struct guest *g, struct process *from, struct process *to, struc
         if (got < 0 && errno != EAGAIN && errno != EINTR)
             result = error_set_errno(e, errno, "reading the packages for host %s", g->host->name);
         else if (atomic_load(&g->context->cancelled))
-            result = error_set(e, "interrupted: rebuild goes on from here");
+            result = error_set(e, "interrupted: the next rebuild continues from here");
     }
     free(buffer);
     return result;
@@ -146,7 +147,7 @@ static int must_end_well(struct guest *g, struct process *p, const char *what, c
     if (ended < 0)
         return -1;
     if (ended == 0)
-        return error_set(e, "%s the packages for host %s does not end", what, g->host->name);
+        return error_set(e, "%s the packages for host %s did not end", what, g->host->name);
     /* a packer whose reader ended early: that one says why */
     if ((WIFEXITED(status) && WEXITSTATUS(status) == 0) ||
         (WIFSIGNALED(status) && WTERMSIG(status) == SIGPIPE))

@@ -11,7 +11,7 @@
 
 #define PROVE_NS (30 * 60 * NS_PER_S)
 
-/* The program calls virt-provision and harness: those that lie beside this one. */
+/* The program calls virt-provision and harness from this program's folder. */
 static void name_programs(void)
 {
     char self[4096];
@@ -38,7 +38,7 @@ static int run_program(struct context *c, const char *name, struct error *e)
     free(lab);
     if (status > 0)
         return error_set(
-            e, "the guests of lab %s are there, but what they are for is not proved: %s above says why",
+            e, "the guests of lab %s are built, but the proof failed: the messages of %s above say why",
             c->lab.name, name);
     return status;
 }

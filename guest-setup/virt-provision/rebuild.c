@@ -70,7 +70,8 @@ static int take_snapshot(struct guest *g, struct making *m, struct error *e)
         return -1;
     if (live_layer(m, &live) == 0)
         return 0;
-    guest_log(g, "no snapshot while it runs (%s): it is switched off for one", live.text);
+    guest_log(g, "no snapshot is possible while it runs (%s): it is switched off for the snapshot",
+              live.text);
     return cold_layer(m, e);
 }
 
@@ -122,7 +123,7 @@ static int go_back_to_step(struct making *m, struct record *r, int *from, struct
     if (*from < 0)
         return -1;
     if (!there || making_check_domain(m, e) != 1)
-        return error_set(e, "host %s was not built yet: --from needs one that was; leave it out",
+        return error_set(e, "host %s has not been built yet: --from needs a built host; leave it out",
                          m->host->name);
     for (size_t i = (size_t)*from; i < m->profile.step_count; i++)
         record_forget_step(r, &m->profile.steps[i]);
@@ -144,7 +145,7 @@ static int prepare_disk(struct making *m, struct record *r, int *from, struct er
     if (m->context->options.from) {
         result = go_back_to_step(m, r, from, e);
     } else if (can_continue(m, r, definition)) {
-        say(m->context, m->host, "going on where it was interrupted");
+        say(m->context, m->host, "continuing the interrupted rebuild");
         result = 0;
     } else {
         result = start_afresh(m, r, definition, e);

@@ -16,7 +16,7 @@ int record_open(const struct lab *lab, const struct lab_host *host, struct recor
     else
         r->json = json_pack("{s:i}", "schema", 1);
     if (r->json && !json_is_object(r->json))
-        error_set(e, "%s is not a record: remove it, and rebuild", r->path);
+        error_set(e, "%s is not a valid record: remove it, and rebuild", r->path);
     if (json_is_object(r->json))
         return 0;
     record_free(r);

@@ -26,9 +26,10 @@ static int reset_host(struct making *m, struct error *e)
     m->image_id = strdup(record_string(&record, "image"));
     record_free(&record);
     if (!complete)
-        return error_set(
-            e, "host %s has no snapshot: its rebuild was not finished; virt-provision rebuild %s finishes it",
-            m->host->name, m->host->name);
+        return error_set(e,
+                         "host %s has no snapshot because its rebuild was not finished: virt-provision "
+                         "rebuild %s finishes it",
+                         m->host->name, m->host->name);
     if (making_check_domain(m, e) < 0 || virt_domain_stop(m->context->virt, m->host->domain, 0, e) != 0 ||
         making_delete_volume(m, DISK_WORK, e) != 0 ||
         making_overlay(m, DISK_WORK, volume_of_host(m, DISK_BASE), 0, e) != 0 ||
@@ -55,7 +56,7 @@ int reset_hosts(struct context *c, struct error *e)
     if (result == 0)
         result = storage_open(c->virt, &c->lab, false, &storage, e);
     if (result == 0 && !storage.pool)
-        result = error_set(e, "lab %s was not built yet: virt-provision rebuild", c->lab.name);
+        result = error_set(e, "lab %s has not been built yet: virt-provision rebuild", c->lab.name);
     if (result == 0)
         result = makings_run(c, makings, reset_thread, e);
     makings_close(c, makings);

@@ -15,7 +15,7 @@
 
 #define REBOOT_ME   100 /* exit status of apply: reboot, then check */
 #define MAX_REBOOTS 4   /* of one step: more is a loop */
-#define MAX_LOST    5   /* connections lost while one step runs: more is no accident */
+#define MAX_LOST    5   /* limit of lost connections during one step */
 #define SSH_FAILED  255 /* exit status of ssh itself: the command's was not learnt */
 #define SHORT_NS    (60 * NS_PER_S)
 
@@ -23,7 +23,7 @@ static bool cancelled(const struct guest *g, struct error *e)
 {
     if (!atomic_load(&g->context->cancelled))
         return false;
-    error_set(e, "interrupted: rebuild goes on from here");
+    error_set(e, "interrupted: the next rebuild continues from here");
     return true;
 }
 
@@ -70,7 +70,7 @@ int guest_connect(struct guest *g, struct error *e)
             return 0;
         /* the guest is coming up: refused, no route, time-outs; a wrong key or a guest that died stays wrong */
         if (strstr(why.text, "verification failed") || strstr(why.text, "Permission denied") ||
-            strstr(why.text, "while it was to boot"))
+            strstr(why.text, "while it was booting"))
             break;
     }
     return cancelled(g, e) ? -1
@@ -168,7 +168,7 @@ static int put_programs(struct guest *g, struct error *e)
     self[length < 0 ? 0 : length] = '\0';
     char *slash = strrchr(self, '/');
     if (!slash)
-        return error_set(e, "/proc is not there: cannot find the programs that go on host %s", g->host->name);
+        return error_set(e, "/proc is not mounted: cannot find the programs for host %s", g->host->name);
     *slash = '\0';
     for (size_t i = 0; i < programs->count; i++) {
         const char *name = ((char *const *)programs->items)[i];
@@ -224,7 +224,7 @@ int guest_put(struct guest *g, struct error *e)
     for (size_t i = 0; i < g->profile->put.count; i++)
         if (put_one(g, &put[i], e) != 0)
             return -1;
-    guest_log(g, "programs and files are there");
+    guest_log(g, "programs and files are copied");
     return 0;
 }
 
@@ -368,8 +368,8 @@ static int run_step(struct guest *g, const struct profile_step *step, const char
             return error_set(e, "step %s: connection lost for the %dth time: %s", step->name, lost + 1,
                              why.text);
         guest_log(g, "%s %s: %s", step->name, what, why.text);
-        say(g->context, g->host, "%s %s: connection lost (%s): connecting and asking again", step->name, what,
-            why.text);
+        say(g->context, g->host, "%s %s: connection lost (%s): connecting and running it again", step->name,
+            what, why.text);
         ssh_close(g->ssh);
         g->ssh = NULL;
         if (guest_connect(g, e) != 0)
@@ -412,8 +412,8 @@ static int do_step(struct guest *g, const struct profile_step *step, bool forced
         return -1;
     double seconds = (double)(clock_monotonic_ns() - begin_ns) / NS_PER_S;
     record_step(g->record, step, seconds, found);
-    say(g->context, g->host, "%s: %s in %.1f s%s%s", step->name, was_there ? "was there" : "done", seconds,
-        *found ? ": " : "", found);
+    say(g->context, g->host, "%s: %s in %.1f s%s%s", step->name, was_there ? "was done already" : "done",
+        seconds, *found ? ": " : "", found);
     return record_save(g->record, e);
 }
 
@@ -444,7 +444,7 @@ int guest_verify(struct guest *g, struct error *e)
         if (status < 0)
             return -1;
         if (status > 0)
-            return error_set(e, "step %s no longer holds on host %s now that all steps are done%s%s",
+            return error_set(e, "the check of step %s fails on host %s after all steps were done%s%s",
                              p->steps[i].name, g->host->name, *found ? ": " : "", found);
     }
     return 0;

@@ -82,7 +82,8 @@ static void examine_clock(struct examination *x, struct remote_host *h)
         preflight_say(x->entries, h->lab->name, "clock", "failure", NULL, "%s", e.text);
     else
         preflight_say(x->entries, h->lab->name, "clock", error_ns > CLOCK_BOUND_NS ? "warning" : "ok", NULL,
-                      "offset %+.3f ms, known to %.3f ms", (double)offset_ns / 1e6, (double)error_ns / 1e6);
+                      "offset %+.3f ms, error at most %.3f ms", (double)offset_ns / 1e6,
+                      (double)error_ns / 1e6);
 }
 
 /* Names of the columns that the sampler gives there. */
@@ -204,7 +205,7 @@ static void examine_nic(struct examination *x, struct remote_host *h, const char
         bool good = h->rdma || forwards(h->lab);
         preflight_say(x->entries, h->lab->name, "nic", good ? "ok" : "failure",
                       good ? NULL : "load the NIC's RDMA driver", "network device %s, RDMA device %s%s",
-                      h->netdev, h->rdma ? h->rdma : "none", forwards(h->lab) ? "; it forwards" : "");
+                      h->netdev, h->rdma ? h->rdma : "none", forwards(h->lab) ? "; forwards packets" : "");
         if (remote_journal_open(h))
             say_left(x, h->lab->name);
         json_t *settings = remote_settings_get(h, &e);
@@ -266,8 +267,7 @@ static int examine(struct examination *x, bool as_json)
 {
     struct error e;
     if (lab_kind(x->lab)->simulated) {
-        preflight_say(x->entries, x->lab->name, "lab", "ok", NULL,
-                      "simulated: there are no hosts to examine");
+        preflight_say(x->entries, x->lab->name, "lab", "ok", NULL, "simulated: there are no hosts to check");
     } else if (lab_hosts_visit(x->lab, "doctor", examine_host, x, &e) != 0) {
         log_error("%s", e.text);
         return EXIT_LAB;
@@ -344,7 +344,7 @@ static int run_doctor(const struct call *call)
 
 const struct command command_doctor = {
     .name = "doctor",
-    .about = "Examine a lab's hosts, alone or for a scenario.",
+    .about = "Check a lab's hosts, optionally for a scenario; changes nothing.",
     .options = &options,
     .run = run_doctor,
 };

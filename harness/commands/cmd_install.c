@@ -93,7 +93,7 @@ static int install(const struct lab *lab, const char *const *names, size_t count
     struct installing x = {lab, names, count, EXIT_DONE};
     struct error e;
     if (lab_kind(lab)->simulated) {
-        log_error("lab %s is simulated: it has no hosts to put programs on", lab->name);
+        log_error("lab %s is simulated: it has no hosts", lab->name);
         return EXIT_USAGE;
     }
     if (check_names(lab, names, count) != 0)

@@ -44,7 +44,7 @@ static void print_restored(const char *host, const json_t *entry)
     struct text words = {0};
     const char *text = json_string_value(put_back);
     if (text && strcmp(text, "absent") == 0) {
-        text_add(&words, "is taken away again");
+        text_add(&words, "is removed again");
     } else if (json_is_null(put_back) || (text && !*text)) {
         text_add(&words, "has no %s again", setting ? setting : "?");
     } else {
@@ -65,7 +65,7 @@ static void print_since(const char *host, const json_t *answer)
     char when[40];
     if (since <= 0 || !gmtime_r(&since, &utc) || !strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", &utc))
         return;
-    printf("%s: settings were left since %s%s\n", host, when,
+    printf("%s: settings of an interrupted run, since %s%s\n", host, when,
            json_is_true(json_object_get(answer, "rebooted")) ? "; the host was rebooted since" : "");
 }
 
@@ -76,7 +76,7 @@ static void print_answer(const char *host, const json_t *answer)
     const json_t *restored = json_object_get(answer, "restored"), *gone = json_object_get(answer, "gone");
     print_since(host, answer);
     if (json_array_size(restored) == 0 && json_array_size(gone) == 0)
-        printf("%s: nothing to put back\n", host);
+        printf("%s: nothing to restore\n", host);
     json_array_foreach(restored, i, entry)
     {
         print_restored(host, entry);
@@ -85,7 +85,7 @@ static void print_answer(const char *host, const json_t *answer)
     {
         const char *interface = json_string_value(json_object_get(entry, "interface"));
         const char *why = json_string_value(json_object_get(entry, "why"));
-        printf("%s: %s is left as it is: %s\n", host, interface ? interface : "?", why ? why : "?");
+        printf("%s: %s is not changed: %s\n", host, interface ? interface : "?", why ? why : "?");
     }
 }
 
@@ -97,7 +97,7 @@ static bool is_off(struct virt *virt, const struct lab_host *host)
     if (!virt || !host->domain || virt_domain_state(virt, host->domain, &state, &e) != 0 ||
         state == VIRT_RUNNING || state == VIRT_PAUSED)
         return false;
-    printf("%s: guest %s is %s: nothing to put back now\n", host->name, host->domain,
+    printf("%s: guest %s is %s: nothing can be restored now\n", host->name, host->domain,
            virt_state_names[state]);
     return true;
 }
@@ -139,7 +139,7 @@ static int restore_lab(const struct lab *lab)
     struct restoring r = {lab, EXIT_DONE};
     struct error e;
     if (lab_kind(lab)->simulated) {
-        printf("lab %s is simulated: nothing to put back\n", lab->name);
+        printf("lab %s is simulated: nothing to restore\n", lab->name);
     } else if (lab_hosts_visit(lab, "restore", visit, &r, &e) != 0) {
         log_error("%s", e.text);
         return EXIT_LAB;

@@ -92,9 +92,9 @@ static int validate_flow_value(const struct expr_node *node, enum dimension *dim
         return unknown_flow_value(node, e);
     if (node->function != SUM && node->function != MIN && node->function != MAX && node->function != MEAN &&
         node->function != COUNT_OF)
-        return error_set(e,
-                         "column %d: %s does not fit a flow's value: expected sum, min, max, mean or count",
-                         node->column, expr_function_names[node->function]);
+        return error_set(
+            e, "column %d: %s cannot be used with a flow's value: expected sum, min, max, mean or count",
+            node->column, expr_function_names[node->function]);
     if (node->function == COUNT_OF)
         *dimension = DIMENSION_PLAIN;
     return 0;
@@ -109,7 +109,7 @@ static int validate_kind(const struct expr_node *node, const struct counter *row
         return error_set(e, "column %d: %s is a gauge: expected min, max, mean, first or last, not %s",
                          node->column, node->name, expr_function_names[node->function]);
     if (row->kind != COUNTER_GAUGE && of_gauge)
-        return error_set(e, "column %d: %s is a counter: expected delta, rate, first or last, not %s",
+        return error_set(e, "column %d: %s is a counter: expected delta, rate, total, first or last, not %s",
                          node->column, node->name, expr_function_names[node->function]);
     return 0;
 }

@@ -119,7 +119,7 @@ static struct expr_node *parse_number(struct parser *p)
     char word[64], *end;
     size_t digits = digits_at(p->at), letters = letters_at(p->at + digits);
     if (digits + letters >= sizeof word)
-        return fail(p, "a number of sensible length");
+        return fail(p, "a shorter number");
     memcpy(word, p->at, digits + letters);
     word[digits + letters] = '\0';
     double number = strtod(word, &end);

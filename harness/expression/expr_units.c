@@ -9,7 +9,7 @@ static const struct {
     [DIMENSION_TIME_NS] = {"ns", "a time"},
     [DIMENSION_BYTES] = {"bytes", "a size"},
     [DIMENSION_RATE_BPS] = {"b/s", "a rate"},
-    [DIMENSION_PER_SECOND] = {"/s", "events a second"},
+    [DIMENSION_PER_SECOND] = {"/s", "events per second"},
     [DIMENSION_ANY] = {"", "zero"},
 };
 

@@ -82,8 +82,8 @@ static size_t set_at(json_t *at, const char *path, const json_t *value)
 int paths_set(json_t *document, const char *path, const json_t *value, struct error *e)
 {
     if (!*path || *path == '.' || path[strlen(path) - 1] == '.' || strstr(path, ".."))
-        return error_set(e, "\"%.100s\" is no path: expected keys with dots between, such as phases.measure",
-                         path);
+        return error_set(
+            e, "\"%.100s\" is not a path: expected keys separated by dots, such as phases.measure", path);
     if (set_at(document, path, value) == 0)
         return error_set(e, "%.100s: nothing in the document matches this path", path);
     return 0;
@@ -126,7 +126,7 @@ int paths_assignment(const char *text, char **path, json_t **value, struct error
 {
     const char *sign = strchr(text, '=');
     if (!sign || sign == text)
-        return error_set(e, "\"%.100s\" is no assignment: expected KEY=VALUE, such as phases.measure=2s",
+        return error_set(e, "\"%.100s\" is not an assignment: expected KEY=VALUE, such as phases.measure=2s",
                          text);
     *path = strndup(text, (size_t)(sign - text));
     *value = json_loads(sign + 1, JSON_DECODE_ANY, NULL);

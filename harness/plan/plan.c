@@ -126,10 +126,11 @@ static int bind_roles(const struct cell *cell, struct error *e)
     const char *role;
     for (size_t i = 0; (role = scenario_role(&cell->scenario, i)); i++)
         if (lab_host_of(&cell->lab, role) < 0 && lab_switch_of(&cell->lab, role) < 0)
-            return error_set(e,
-                             "role \"%s\" of the scenario has no host in lab %s: name a host so, or bind it "
-                             "with \"roles\": {\"%s\": HOST}",
-                             role, cell->lab.name, role);
+            return error_set(
+                e,
+                "role \"%s\" of the scenario has no host in lab %s: give a host that name, or assign one "
+                "with \"roles\": {\"%s\": HOST}",
+                role, cell->lab.name, role);
     return 0;
 }
 
@@ -248,7 +249,7 @@ static json_t *load_object(const char *path, struct error *e)
     return document;
 }
 
-/* A scenario's own lab stands beside it: scenarios/../labs/NAME. */
+/* A scenario's lab is next to it: scenarios/../labs/NAME. */
 static char *own_lab(const char *scenario_path, const json_t *scenario)
 {
     const char *said = json_string_value(json_object_get(scenario, "lab"));

@@ -107,7 +107,7 @@ void ecn_say(const struct ecn_finding *f, struct text *out)
              f->traffic_class >> 2);
     switch (f->consequence) {
     case ECN_DROPPED:
-        text_add(out, "RED at %s drops %s packets instead of marking them, and no CNP comes of it", f->place,
+        text_add(out, "RED at %s drops %s packets instead of marking them: they cause no CNPs", f->place,
                  their);
         break;
     case ECN_UNMARKED:
@@ -117,8 +117,7 @@ void ecn_say(const struct ecn_finding *f, struct text *out)
             f->place, their);
         break;
     case ECN_UNNOTICED:
-        text_add(out,
-                 "switches do not mark %s packets, so that DCQCN, which is on at %s, never slows them down",
+        text_add(out, "switches do not mark %s packets: DCQCN, which is on at %s, never reduces their rate",
                  their, f->place);
         break;
     }

@@ -80,9 +80,10 @@ static void check_pfc(const struct ends *x, bool wanted, json_t *entries)
     bool from = lists(x->from, "pfc", p), to = lists(x->to, "pfc", p);
     if (from != to)
         preflight_say(
-            entries, x->label, "pfc", "failure", "list the priority in settings.pfc, which both roles take",
-            "PFC on priority %lld is on at %s and off at %s: pauses of the one would be ignored by the other",
-            p, from ? x->flow->from : x->flow->to, from ? x->flow->to : x->flow->from);
+            entries, x->label, "pfc", "failure",
+            "list the priority in settings.pfc, which applies to both roles",
+            "PFC on priority %lld is on at %s and off at %s: one end would ignore the other's pauses", p,
+            from ? x->flow->from : x->flow->to, from ? x->flow->to : x->flow->from);
     else if (!from && wanted)
         preflight_say(entries, x->label, "pfc", "failure", "list the priority in settings.pfc",
                       "expectations count pauses, but PFC is off on priority %lld", p);
@@ -101,7 +102,7 @@ static void check_same(const struct ends *x, const char *key, const char *what, 
     if (json_equal(from, to))
         preflight_say(entries, x->label, key, "ok", NULL, "%s agree (%.80s)", what, a ? a : "");
     else
-        preflight_say(entries, x->label, key, "failure", "give both roles the same in settings",
+        preflight_say(entries, x->label, key, "failure", "give both roles the same value in settings",
                       "%s differ: %.80s at %s, %.80s at %s", what, a ? a : "unknown", x->flow->from,
                       b ? b : "unknown", x->flow->to);
     free(a);
@@ -137,7 +138,7 @@ static void check_buffer(const struct ends *x, const json_t *settings, const cha
     size_t number = (size_t)json_integer_value(buffer);
     if (json_integer_value(json_array_get(sizes, number)) == 0)
         preflight_say(entries, role, "buffers", "failure", "give the buffer a size in settings.buffer_bytes",
-                      "lossless priority %s goes to receive buffer %zu, which has no room", key, number);
+                      "lossless priority %s uses receive buffer %zu, which has size 0", key, number);
 }
 
 static void check_flow(const struct cell *cell, const struct scenario_flow *flow, const json_t *in_force,
@@ -148,7 +149,7 @@ static void check_flow(const struct cell *cell, const struct scenario_flow *flow
     snprintf(x.label, sizeof x.label, "%.100s->%.100s", flow->from, flow->to);
     if (lacks_pfc(in_force, flow->from) || lacks_pfc(in_force, flow->to))
         preflight_say(entries, x.label, "pfc", "unknown", NULL,
-                      "PFC cannot be had at both ends: what counts pauses is skipped");
+                      "PFC is unavailable at both ends: expectations that count pauses are skipped");
     else
         check_pfc(&x, interest.pauses, entries);
     check_ecn(&x, interest.cnps, entries);

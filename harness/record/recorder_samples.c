@@ -56,10 +56,9 @@ static void gather_counter(struct recorder *r, const struct recorded_host *host,
     if (g->closed)
         return;
     if (value < g->previous && !g->moved_back) {
-        recorder_warn(r,
-                      "%s: %s went back from %" PRId64 " to %" PRId64
-                      ": it was reset, its figures count on from there",
-                      host->role, g->column.name, g->previous, value);
+        recorder_warn(
+            r, "%s: %s decreased from %" PRId64 " to %" PRId64 ": it was reset and is counted on from there",
+            host->role, g->column.name, g->previous, value);
         g->moved_back = true;
     }
     g->delta += value >= g->previous ? value - g->previous : value;

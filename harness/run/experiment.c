@@ -91,8 +91,9 @@ static int describe_hosts(struct run *run, struct error *e)
         if (run->driver->describe(run->lab, role, &run->hosts[role], e) != 0)
             return -1;
         recorder_clock(run->context.recorder, role, run->hosts[role].clock_offset_ns);
-        say(run, "%s: host %s, address %s, clock %+lld ns, give or take %lld ns", role_name(run, role),
-            run->hosts[role].name, run->hosts[role].address ? run->hosts[role].address : "unknown",
+        say(run, "%s: host %s, address %s, clock offset %+lld ns, error at most %lld ns",
+            role_name(run, role), run->hosts[role].name,
+            run->hosts[role].address ? run->hosts[role].address : "unknown",
             (long long)run->hosts[role].clock_offset_ns, (long long)run->hosts[role].clock_error_ns);
     }
     return 0;
@@ -116,7 +117,7 @@ static bool lacks_gpu(const struct run *run, const char *role, const char *name,
     int i = scenario_role_index(&run->x->cell->scenario, role);
     if (i < 0 || role_can(run, (size_t)i, "gpu"))
         return false;
-    text_add(why, "lab %s lacks gpu: flow %s uses GPU memory, and host %s has none that can be used",
+    text_add(why, "lab %s lacks gpu: flow %s uses GPU memory, and host %s has no usable GPU memory",
              run->x->cell->lab.name, name, run->hosts[i].name);
     return true;
 }
@@ -162,7 +163,7 @@ static int prepare(struct run *run, struct error *e)
     run->context.recorder = recorder_open(x->folder, &x->cell->scenario, run->driver->simulated, e);
     if (!run->context.recorder)
         return -1;
-    progress_say(x->progress, "bringing up");
+    progress_say(x->progress, "starting the lab");
     if (run->driver->open(&run->context, &run->lab, e) != 0 || run->driver->bring_up(run->lab, e) != 0)
         return -1;
     progress_say(x->progress, "gathering facts");
@@ -215,7 +216,7 @@ static int apply_settings(struct run *run, struct error *e)
 static void restore_settings(struct run *run)
 {
     struct error e;
-    progress_say(run->x->progress, "putting settings back");
+    progress_say(run->x->progress, "restoring settings");
     for (size_t role = 0; role < role_count(run); role++) {
         json_t *mine = settings_of(run, role), *before = json_object_get(mine, "before");
         if (!before)

@@ -16,7 +16,7 @@ struct experiment {
     struct progress *progress;
 };
 
-/* How a run ended, beside its verdict. */
+/* How a run ended, in addition to its verdict. */
 enum ending { ENDING_WHOLE, ENDING_LAB_FAILED, ENDING_INTERRUPTED, ENDING_NOT_STARTED };
 
 struct outcome {

@@ -41,7 +41,7 @@ char *results_make_folder(const char *out, const char *scenario, struct error *e
         if (errno != EEXIST)
             break;
     }
-    error_set_errno(e, errno, "making the result folder %s", text_string(&path));
+    error_set_errno(e, errno, "creating the result folder %s", text_string(&path));
 done:
     free(stamp);
     text_free(&parent);
@@ -56,7 +56,7 @@ char *results_make_cell(const char *folder, size_t number, struct error *e)
     char *path = files_join(folder, name);
     if (path && mkdir(path, 0777) == 0)
         return path;
-    error_set_errno(e, path ? errno : ENOMEM, "making the result folder %s/%s", folder, name);
+    error_set_errno(e, path ? errno : ENOMEM, "creating the result folder %s/%s", folder, name);
     free(path);
     return NULL;
 }
@@ -73,7 +73,7 @@ int results_point_latest(const char *folder, struct error *e)
     int result = 0;
     if (symlink(slash + 1, text_string(&temporary)) != 0 ||
         rename(text_string(&temporary), text_string(&link)) != 0) {
-        result = error_set_errno(e, errno, "pointing %s at the result", text_string(&link));
+        result = error_set_errno(e, errno, "setting the link %s to the result", text_string(&link));
         unlink(text_string(&temporary));
     }
     text_free(&link);

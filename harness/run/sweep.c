@@ -88,7 +88,7 @@ static void print_expectations(const json_t *result)
             printf("  published %s: not compared (%s)\n", json_string_value(json_object_get(entry, "name")),
                    reason);
         else if (difference)
-            printf("  published %s: %.6g %s, here %.6g (%+.1f %%)\n",
+            printf("  published %s: %.6g %s, measured %.6g (%+.1f %%)\n",
                    json_string_value(json_object_get(entry, "name")),
                    json_number_value(json_object_get(entry, "published")),
                    json_string_value(json_object_get(entry, "unit")),
@@ -129,7 +129,7 @@ static void print_dry_run(const struct sweep *s)
         struct text label = {0};
         describe_choice(s->plan.cells[i].choice, &label);
         printf("  %02zu %s\n", i * (size_t)s->request->repeats + 1,
-               label.length ? text_string(&label) : "as it stands");
+               label.length ? text_string(&label) : "without changes");
         text_free(&label);
     }
     json_t *shown =

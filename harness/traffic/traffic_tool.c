@@ -50,7 +50,7 @@ int traffic_check(const struct scenario *scenario, const struct lab *lab, struct
     const struct scenario_flow *flows = scenario->flows.items;
     if (scenario->traffic.count)
         return error_set(
-            e, "scenario %s has traffic patterns, which only the simulator runs: lab %s needs flows",
+            e, "scenario %s has traffic patterns, which only simulated labs support: lab %s needs flows",
             scenario->name, lab->name);
     for (size_t i = 0; i < scenario->flows.count; i++)
         if (check_flow(scenario, lab, &flows[i], e) != 0)

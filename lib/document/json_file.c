@@ -24,7 +24,7 @@ int json_file_save(const char *path, const json_t *value, struct error *e)
 {
     char *data = json_dumps(value, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
     if (!data)
-        return error_set(e, "writing %s: the document cannot be put into words", path);
+        return error_set(e, "writing %s: the document cannot be converted to JSON text", path);
     size_t length = strlen(data);
     data[length] = '\n'; /* in place of the terminator: the length goes along */
     int result = files_write_atomic(path, data, length + 1, e);

@@ -7,7 +7,7 @@
 
 /* Load a document (at most 16 MiB). Errors name path, line and column. The caller owns the value. */
 json_t *json_file_load(const char *path, struct error *e);
-/* Write atomically: a temporary file beside path, fsync, rename. */
+/* Write atomically: a temporary file in the same folder, fsync, rename. */
 int json_file_save(const char *path, const json_t *value, struct error *e);
 
 #endif

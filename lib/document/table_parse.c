@@ -103,7 +103,7 @@ static int parse_string(const json_t *json, char **slot, struct place *at)
     if (!json_is_string(json))
         return wrong_type(at, json, "a string");
     if (strlen(json_string_value(json)) != json_string_length(json))
-        return error_set(at->e, "%s: the string holds a zero byte", here(at));
+        return error_set(at->e, "%s: the string contains a zero byte", here(at));
     *slot = strdup(json_string_value(json));
     return *slot ? 0 : error_set(at->e, "%s: out of memory", here(at));
 }

@@ -72,7 +72,7 @@ char *find_file(enum find_kind kind, const char *word, struct error *e)
         error_set(e, "%s is a folder: expected a %s file", word, words[kind]);
     else if (!found)
         error_set(
-            e, "there is no %s \"%s\", neither as a file nor under %s/: `harness list` shows what there is",
+            e, "there is no %s \"%s\", neither as a file nor under %s/: `harness list` shows those available",
             words[kind], word, folders[kind]);
     return found;
 }
@@ -152,10 +152,10 @@ static const struct field config_fields[] = {
     {"schema", FIELD_INTEGER, .offset = offsetof(struct user_config, schema), .min = 1, .max = 2,
      .fallback = "1", .help = "Version of the format: 1."},
     {"lab", FIELD_STRING, .offset = offsetof(struct user_config, lab),
-     .help = "The lab that is taken when none is given."},
+     .help = "The lab that is used if none is given."},
     {0},
 };
-static const struct table config_table = {"config", "Your own defaults.", sizeof(struct user_config),
+static const struct table config_table = {"config", "Defaults of the user.", sizeof(struct user_config),
                                           config_fields, NULL};
 
 /* The config file's lab, or NULL; -1 when there is a file that cannot be read. */
@@ -201,7 +201,7 @@ char *find_lab(const char *said, const char *fallback, const char **why, struct 
     if (!configured && !fallback) {
         error_set(e, "no lab: give --lab, set HARNESS_LAB, or write \"lab\" into "
                      "$XDG_CONFIG_HOME/harness/config.json; a "
-                     "run takes its scenario's, too");
+                     "run can also use the lab of its scenario");
         return NULL;
     }
     char *found = find_file(FIND_LAB, configured ? configured : fallback, e);

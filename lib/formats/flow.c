@@ -38,7 +38,7 @@ int flow_check_memory(int64_t message_bytes, int64_t queue_pairs, int64_t slots,
 int flow_check(const struct scenario_flow *flow, const char *path, struct error *e)
 {
     if (flow->from && flow->to && strcmp(flow->from, flow->to) == 0)
-        return error_set(e, "%s: goes from \"%s\" to itself: expected two different roles", path, flow->from);
+        return error_set(e, "%s: \"%s\" sends to itself: expected two different roles", path, flow->from);
     if (flow->stop_ns != FIELD_UNSET && flow->stop_ns <= flow->start_ns)
         return error_set(e, "%s.stop: the flow would end before it starts", path);
     if (flow->mode == MODE_LATENCY && flow->queue_pairs != 1)
@@ -63,8 +63,8 @@ int flow_check_on_hosts(const struct scenario_flow *flow, const char *path, stru
         return error_set(e, "%s.rate: a limit is for mode bandwidth", path);
     if (written && flow_in_gpu_memory(flow->memory))
         return error_set(e,
-                         "%s.memory: mode latency with op write watches memory with the CPU, which cannot "
-                         "see the GPU's: use op write-imm or send",
+                         "%s.memory: mode latency with op write polls memory with the CPU, which cannot access "
+                         "the GPU's: use op write-imm or send",
                          path);
     return flow_check_memory(flow->message_bytes, flow->queue_pairs, 1, path, e);
 }
@@ -79,7 +79,7 @@ static int check(const void *object, const char *path, struct error *e)
 }
 
 static const struct field fields[] = {
-    {"name", FIELD_STRING, AT(name), .required = true, .help = "Name of the flow, unique."},
+    {"name", FIELD_STRING, AT(name), .required = true, .help = "Unique name of the flow."},
     {"from", FIELD_STRING, AT(from), .required = true, .help = "Role that starts the operations."},
     {"to", FIELD_STRING, AT(to), .required = true, .help = "Role at the other end."},
     FLOW_KIND_FIELDS(0),
@@ -87,9 +87,9 @@ static const struct field fields[] = {
      .max = FLOW_MAX_MESSAGE_BYTES, .fallback = FLOW_MESSAGE_DEFAULT, .help = "Size of a message."},
     FLOW_LOAD_FIELDS(0),
     {"start", FIELD_QUANTITY, AT(start_ns), .unit = UNIT_TIME_NS, .min = 0, .max = FLOW_MAX_TIME_NS,
-     .fallback = "\"0\"", .help = "Start after the beginning of the warm-up."},
+     .fallback = "\"0\"", .help = "Start time, from the beginning of the warm-up."},
     {"stop", FIELD_QUANTITY, AT(stop_ns), .unit = UNIT_TIME_NS, .min = 0, .max = FLOW_MAX_TIME_NS,
-     .help = "End after the beginning of the warm-up; unset: the end of the measurement."},
+     .help = "End time, from the beginning of the warm-up; default: the end of the measurement."},
     {0},
 };
 

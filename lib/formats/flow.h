@@ -71,25 +71,26 @@ struct scenario_flow {
  * The rows of what a flow does, for a table whose struct has a scenario_flow at `base`: the scenario's, and a program's that runs it.
  * The message stands between them: a program takes several sizes.
  */
-#define FLOW_KIND_FIELDS(base)                                                                           \
-    {.name = "op",                                                                                       \
-     .letter = 'o',                                                                                      \
-     .kind = FIELD_CHOICE,                                                                               \
-     .offset = (base) + offsetof(struct scenario_flow, op),                                              \
-     .choices = flow_op_names,                                                                           \
-     .fallback = "\"write\"",                                                                            \
-     .help = "RDMA operation."},                                                                         \
-        {.name = "mode",                                                                                 \
-         .kind = FIELD_CHOICE,                                                                           \
-         .offset = (base) + offsetof(struct scenario_flow, mode),                                        \
-         .choices = flow_mode_names,                                                                     \
-         .fallback = "\"bandwidth\"",                                                                    \
-         .help = "Keep the queue full, or send one message at a time and measure half the round trip."}, \
-    {                                                                                                    \
-        .name = "memory", .letter = 'm', .kind = FIELD_CHOICE,                                           \
-        .offset = (base) + offsetof(struct scenario_flow, memory), .choices = flow_memory_names,         \
-        .fallback = "\"host\"",                                                                          \
-        .help = "Where the buffers are, at both ends: host or GPU memory, or GPU memory by a route."     \
+#define FLOW_KIND_FIELDS(base)                                                                               \
+    {.name = "op",                                                                                           \
+     .letter = 'o',                                                                                          \
+     .kind = FIELD_CHOICE,                                                                                   \
+     .offset = (base) + offsetof(struct scenario_flow, op),                                                  \
+     .choices = flow_op_names,                                                                               \
+     .fallback = "\"write\"",                                                                                \
+     .help = "RDMA operation."},                                                                             \
+        {.name = "mode",                                                                                     \
+         .kind = FIELD_CHOICE,                                                                               \
+         .offset = (base) + offsetof(struct scenario_flow, mode),                                            \
+         .choices = flow_mode_names,                                                                         \
+         .fallback = "\"bandwidth\"",                                                                        \
+         .help = "bandwidth: keep the queue full; latency: send one message at a time and measure half the " \
+                 "round trip."},                                                                             \
+    {                                                                                                        \
+        .name = "memory", .letter = 'm', .kind = FIELD_CHOICE,                                               \
+        .offset = (base) + offsetof(struct scenario_flow, memory), .choices = flow_memory_names,             \
+        .fallback = "\"host\"",                                                                              \
+        .help = "Where the buffers are, at both ends: host or GPU memory, or GPU memory by a route."         \
     }
 
 #define FLOW_LOAD_FIELDS(base)                                                                              \
@@ -128,7 +129,7 @@ struct scenario_flow {
          .kind = FIELD_BOOL,                                                                                \
          .offset = (base) + offsetof(struct scenario_flow, validate),                                       \
          .fallback = "false",                                                                               \
-         .help = "Fill messages with a pattern and check at the far end what arrived."},                    \
+         .help = "Fill messages with a pattern and check it at the receiver."},                             \
         {.name = "rate",                                                                                    \
          .kind = FIELD_QUANTITY,                                                                            \
          .offset = (base) + offsetof(struct scenario_flow, rate_bps),                                       \
@@ -139,7 +140,7 @@ struct scenario_flow {
     {                                                                                                       \
         .name = "size", .kind = FIELD_QUANTITY,                                                             \
         .offset = (base) + offsetof(struct scenario_flow, size_bytes), .unit = UNIT_BYTES, .min = 1,        \
-        .max = FLOW_MAX_SIZE_BYTES, .help = "The flow ends after so much payload; unset: endless."          \
+        .max = FLOW_MAX_SIZE_BYTES, .help = "The flow ends after this amount of payload; default: endless." \
     }
 
 extern const struct table flow_table; /* struct scenario_flow */

@@ -193,7 +193,7 @@ static int check_guest(const struct lab_host *h, struct error *e)
 {
     if (h->ssh && (h->domain || h->profile))
         return error_set(
-            e, "hosts.%s: has ssh and a %s: a guest has domain and profile, any other host ssh alone",
+            e, "hosts.%s: has both ssh and %s: a guest has domain and profile, any other host only ssh",
             h->name, h->domain ? "domain" : "profile");
     if (!h->ssh && !(h->domain && h->profile))
         return error_set(e, "hosts.%s: %s is missing: a guest needs domain and profile", h->name,
@@ -211,7 +211,7 @@ static int check_guests(const struct lab *lab, struct error *e)
             return -1;
         for (size_t k = 0; k < i && (other = lab_host_at(lab, k)); k++)
             if (host->domain && other->domain && strcmp(host->domain, other->domain) == 0)
-                return error_set(e, "hosts.%s.domain: %s is the domain of host %s already", host->name,
+                return error_set(e, "hosts.%s.domain: %s is already the domain of host %s", host->name,
                                  host->domain, other->name);
     }
     return 0;

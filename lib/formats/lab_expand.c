@@ -12,21 +12,21 @@ static const char *const topology_names[] = {"star", "dumbbell", "leaf_spine", "
 static const struct field topology_fields[] = {
     {"kind", FIELD_CHOICE, AT(kind), .choices = topology_names, .required = true, .help = "Its shape."},
     {"hosts", FIELD_INTEGER, AT(hosts), .min = 1, .max = 10000, .fallback = "8",
-     .help = "star: hosts; dumbbell: hosts a side; leaf_spine: hosts a leaf."},
+     .help = "star: number of hosts; dumbbell: hosts on each side; leaf_spine: hosts on each leaf."},
     {"leaves", FIELD_INTEGER, AT(leaves), .min = 1, .max = 1000, .fallback = "4",
-     .help = "leaf_spine: leaves."},
+     .help = "leaf_spine: number of leaves."},
     {"spines", FIELD_INTEGER, AT(spines), .min = 1, .max = 1000, .fallback = "4",
-     .help = "leaf_spine: spines."},
+     .help = "leaf_spine: number of spines."},
     {"k", FIELD_INTEGER, AT(k), .min = 2, .max = 32, .fallback = "4",
-     .help = "fat_tree: ports of a switch, even."},
+     .help = "fat_tree: number of ports of a switch, even."},
     {"uplink", FIELD_STRING, AT(uplink),
-     .help = "Rate of the links between switches; unset: that of all links."},
+     .help = "Rate of the links between switches; default: the rate of all links."},
     {0},
 };
 #undef AT
 const struct table lab_topology_table = {
     "lab.topology",
-    "Nodes and links by a helper: hosts h0, h1, ...; switches s0 (star), s0, s1 (dumbbell), leaf0, spine0 "
+    "Generate nodes and links: hosts h0, h1, ...; switches s0 (star), s0, s1 (dumbbell), leaf0, spine0 "
     "(leaf_spine), edge0, agg0, core0 (fat_tree).",
     sizeof(struct lab_topology), topology_fields, NULL};
 

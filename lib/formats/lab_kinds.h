@@ -12,10 +12,11 @@
 
 /* KIND(NAME, HELP, HOST, FLAGS...): NAME is the word for "driver", NAME_fields is what its document says; HOST is the struct
  * of its hosts; FLAGS are the others of struct lab_kind. */
-#define LAB_KINDS(KIND)                                                                   \
-    KIND(sim, "A simulated lab: its physics.", struct physics_host, .simulated = true)    \
-    KIND(libvirt, "Guests of libvirt.", struct lab_host, .guests = true, .bridges = true, \
-         .forces_traffic_class = true)                                                    \
+#define LAB_KINDS(KIND)                                                                              \
+    KIND(sim, "A simulated lab: physical values of hosts, links and switches.", struct physics_host, \
+         .simulated = true)                                                                          \
+    KIND(libvirt, "Guests under libvirt.", struct lab_host, .guests = true, .bridges = true,         \
+         .forces_traffic_class = true)                                                               \
     KIND(ssh, "Hosts reached over ssh.", struct lab_host, .bridges = true, .forces_traffic_class = true)
 
 static const char *const kind_names[] = {
@@ -30,14 +31,15 @@ static const char *const kind_names[] = {
 static const struct field nic_fields[] = {
     {"pci", FIELD_STRING, AT(pci), .help = "PCI address on the machine, to pass it through to the guest."},
     {"netdev", FIELD_STRING, AT(netdev),
-     .help = "Network device inside the host; unset: found by MAC or address."},
-    {"rdma", FIELD_STRING, AT(rdma), .help = "RDMA device; unset: that of the network device."},
+     .help = "Network device inside the host; default: found by MAC or address."},
+    {"rdma", FIELD_STRING, AT(rdma), .help = "RDMA device; default: that of the network device."},
     {"address", FIELD_STRING, AT(address), .help = "Address with prefix length, 10.0.0.1/24."},
-    {"mac", FIELD_STRING, AT(mac), .help = "MAC address; unset: made from the names of lab and host."},
+    {"mac", FIELD_STRING, AT(mac), .help = "MAC address; default: derived from the names of lab and host."},
     {"gid_index", FIELD_INTEGER, AT(gid_index), .min = 0, .max = 65535,
-     .help = "GID index; unset: the RoCE v2 one of the address."},
+     .help = "GID index; default: the RoCE v2 GID of the address."},
     {"ack_timeout", FIELD_INTEGER, AT(ack_timeout), .min = 1, .max = 31,
-     .help = "Local ACK timeout, 4.096 us times 2 to this power; unset: 14. Slow labs need more."},
+     .help =
+         "Local ACK timeout, 4.096 us times 2 to this power; default: 14. Slow labs need a larger value."},
     {0},
 };
 #undef AT
@@ -48,9 +50,9 @@ static const struct field gpu_fields[] = {
     {"pci", FIELD_STRING, AT(pci),
      .help = "PCI address on the machine; all its functions are passed through."},
     {"functions", FIELD_INTEGER, AT(functions), .min = 1, .max = 8,
-     .help = "PCI functions it has (graphics, audio); unset: as many as the machine shows."},
+     .help = "Number of PCI functions (graphics, audio); default: as many as the machine has."},
     {"index", FIELD_INTEGER, AT(index), .min = 0, .max = 63, .fallback = "0",
-     .help = "Number inside the host."},
+     .help = "NVML's number of the GPU inside the host."},
     {0},
 };
 #undef AT
@@ -60,48 +62,51 @@ static const struct table gpu_table = {"lab.gpu", "A host's GPU.", sizeof(struct
 static const struct field pin_fields[] = {
     {"vcpus", FIELD_STRING, AT(vcpus),
      .help = "CPUs of the machine, \"2-15,34-47\": virtual CPU i runs on the i-th."},
-    {"emulator", FIELD_STRING, AT(emulator), .help = "CPUs of the emulator's threads."},
-    {"memory", FIELD_STRING, AT(memory), .help = "NUMA nodes that the memory comes from, strictly."},
+    {"emulator", FIELD_STRING, AT(emulator), .help = "CPUs for the emulator's threads."},
+    {"memory", FIELD_STRING, AT(memory), .help = "NUMA nodes from which all of the memory is taken."},
     {"hugepage", FIELD_QUANTITY, AT(hugepage_bytes), .unit = UNIT_BYTES, .min = 1 << 16, .max = 1 << 30,
-     .help = "Size of the huge pages that back the memory; unset: none."},
+     .help = "Size of the huge pages for the memory; default: none."},
     {0},
 };
 #undef AT
-static const struct table pin_table = {"lab.pin", "Where a guest runs on its machine.",
+static const struct table pin_table = {"lab.pin", "Placement of the guest on its machine.",
                                        sizeof(struct lab_pin), pin_fields, NULL};
 
 #define AT(member) .offset = offsetof(struct lab_host, member)
-#define REACHED                                                                                       \
-    {"programs", FIELD_STRING, AT(programs), .fallback = "\"/usr/local/bin\"",                        \
-     .help = "Folder of the harness's programs there."},                                              \
-        {"sudo", FIELD_BOOL, AT(sudo), .fallback = "false", .help = "Run them through sudo -n."},     \
-        {"nic", FIELD_OBJECT, AT(nic), .sub = &nic_table, .help = "The NIC of the experiment."},      \
-        {"extra_nics",      FIELD_LIST, AT(extra_nics), .item = FIELD_OBJECT,                         \
-         .sub = &nic_table, .min = 0,   .max = 64,      .help = "Other ports of a forwarding host."}, \
-    {                                                                                                 \
-        "gpu", FIELD_OPTIONAL, AT(gpu), .sub = &gpu_table, .help = "The GPU of the experiment."       \
+#define REACHED                                                                                        \
+    {"programs", FIELD_STRING, AT(programs), .fallback = "\"/usr/local/bin\"",                         \
+     .help = "Folder of the harness's programs there."},                                               \
+        {"sudo", FIELD_BOOL, AT(sudo), .fallback = "false", .help = "Run the programs with sudo -n."}, \
+        {"nic", FIELD_OBJECT, AT(nic), .sub = &nic_table, .help = "The NIC of the experiment."},       \
+        {"extra_nics",      FIELD_LIST, AT(extra_nics), .item = FIELD_OBJECT,                          \
+         .sub = &nic_table, .min = 0,   .max = 64,      .help = "Other ports of a forwarding host."},  \
+    {                                                                                                  \
+        "gpu", FIELD_OPTIONAL, AT(gpu), .sub = &gpu_table, .help = "The GPU of the experiment."        \
     }
-#define BY_SSH                                                                                           \
-    {"port", FIELD_INTEGER, AT(port), .min = 1, .max = 65535, .help = "Port; unset: ssh's own choice."}, \
-        {"identity", FIELD_STRING, AT(identity),                                                         \
-         .help = "File with the private key; unset: ssh's own choice."},                                 \
-    {                                                                                                    \
-        "known_hosts", FIELD_STRING, AT(known_hosts),                                                    \
-            .help = "File with the host key; unset: ssh's own choice."                                   \
+#define BY_SSH                                                                    \
+    {                                                                             \
+        "port",   FIELD_INTEGER, AT(port),                                        \
+        .min = 1, .max = 65535,  .help = "Port; default: as ssh is configured."}, \
+        {"identity", FIELD_STRING, AT(identity),                                  \
+         .help = "File with the private key; default: as ssh is configured."},    \
+    {                                                                             \
+        "known_hosts", FIELD_STRING, AT(known_hosts),                             \
+            .help = "File with the host key; default: as ssh is configured."      \
     }
 static const struct field libvirt_host_fields[] = {
     {"domain", FIELD_STRING, AT(domain), .help = "Name of the libvirt domain."},
-    {"profile", FIELD_STRING, AT(profile), .help = "What is put on it: guest-setup/profiles."},
+    {"profile", FIELD_STRING, AT(profile),
+     .help = "Profile that is installed on the guest: guest-setup/profiles."},
     {"bundle", FIELD_STRING, AT(bundle),
-     .help = "Versions that the profile installs: guest-setup/bundles; unset: the profile's own."},
+     .help = "Versions that the profile installs: guest-setup/bundles; default: the profile's bundle."},
     {"ssh", FIELD_STRING, AT(ssh),
-     .help = "Instead of a domain: a host that is no guest (the machine itself)."},
+     .help = "Instead of a domain: a host that is not a guest (the machine itself)."},
     BY_SSH,
     {"vcpus", FIELD_INTEGER, AT(vcpus), .min = 1, .max = 1024, .fallback = "1", .help = "Virtual CPUs."},
     {"memory", FIELD_QUANTITY, AT(memory_bytes), .unit = UNIT_BYTES, .min = 64 << 20, .max = 1LL << 42,
      .fallback = "\"256MiB\"", .help = "Memory."},
     {"disk", FIELD_QUANTITY, AT(disk_bytes), .unit = UNIT_BYTES, .min = 1 << 20, .max = 1LL << 44,
-     .help = "Size of the disk; unset: that of the image."},
+     .help = "Size of the disk; default: that of the image."},
     {"pin", FIELD_OBJECT, AT(pin), .sub = &pin_table, .help = "Placement."},
     REACHED,
     {0},
@@ -119,7 +124,7 @@ static const struct field ssh_host_fields[] = {
 #undef REACHED
 #undef BY_SSH
 #undef AT
-static const struct table ssh_host_table = {"lab.ssh.host", "A host that is there already.",
+static const struct table ssh_host_table = {"lab.ssh.host", "A host that exists already.",
                                             sizeof(struct lab_host), ssh_host_fields, NULL};
 
 /* ---- what all labs say */
@@ -133,9 +138,9 @@ static const struct field link_fields[] = {
     {"length", FIELD_QUANTITY, AT(length_mm), .unit = UNIT_LENGTH_MM, .min = 0, .max = 100000000,
      .help = "Length."},
     {"delay", FIELD_QUANTITY, AT(delay_ps), .unit = UNIT_TIME_PS, .min = 0, .max = PHYSICS_LINK_MOST_DELAY_PS,
-     .help = "Propagation delay; unset: 5 ns a metre."},
+     .help = "Propagation delay; default: 5 ns per metre."},
     {"loss", FIELD_NUMBER, AT(loss), .min_number = 0, .max_number = 1, .fallback = "0",
-     .help = "Share of frames that are lost at random, not PFC frames (simulated)."},
+     .help = "Fraction of frames that are lost at random, except PFC frames (simulated)."},
     {"mtu", FIELD_INTEGER, AT(mtu), .min = 68, .max = 16384, .help = "MTU of a virtual link."},
     {0},
 };
@@ -145,44 +150,45 @@ static const struct table link_table = {"lab.link", "A cable.", sizeof(struct la
 #define AT(member) .offset = offsetof(struct lab_management, member)
 static const struct field management_fields[] = {
     {"network", FIELD_STRING, AT(network),
-     .help = "A network that libvirt has, where guests get addresses by DHCP."},
+     .help = "An existing libvirt network, on which guests get addresses by DHCP."},
     {"subnet", FIELD_STRING, AT(subnet),
-     .help = "A network of the lab's own, 198.51.100.0/26: the machine gets .1, guests .11 and on."},
+     .help = "A private network of the lab, such as 198.51.100.0/26: the machine gets .1, guests the "
+             "addresses from .11 on."},
     {0},
 };
 #undef AT
-static const struct table management_table = {"lab.management", "The network over which guests are reached.",
+static const struct table management_table = {"lab.management", "The network for ssh connections to guests.",
                                               sizeof(struct lab_management), management_fields, NULL};
 
 #define AT(member) .offset = offsetof(struct lab, member)
-#define COMMON                                                                                             \
-    {"schema",                                                                                             \
-     FIELD_INTEGER,                                                                                        \
-     AT(schema),                                                                                           \
-     .min = 1,                                                                                             \
-     .max = 2,                                                                                             \
-     .required = true,                                                                                     \
-     .help = "Version of the format: 1."},                                                                 \
-        {"name", FIELD_STRING, AT(name), .required = true, .help = "Name of the lab."},                    \
-        {"title", FIELD_STRING, AT(title), .help = "Title for people."},                                   \
-        {"driver",         FIELD_CHOICE,                                                                   \
-         AT(driver),       .choices = kind_names,                                                          \
-         .required = true, .help = "How it is reached."},                                                  \
-        {"roles",                                                                                          \
-         FIELD_MAP,                                                                                        \
-         AT(roles),                                                                                        \
-         .item = FIELD_STRING,                                                                             \
-         .min = 0,                                                                                         \
-         .max = 100000,                                                                                    \
-         .help = "Role to host; a role without an entry is the host of its own name."},                    \
-        {"links",  FIELD_LIST,    AT(links),        .item = FIELD_OBJECT, .sub = &link_table,              \
-         .min = 0, .max = 100000, .help = "Cables."},                                                      \
-        {"scaled", FIELD_JSON, AT(scaled),                                                                 \
-         .help = "Path into a scenario to what replaces the value there, where there is one: this lab is " \
-                 "slower."},                                                                               \
-    {                                                                                                      \
-        "sources", FIELD_JSON, AT(sources),                                                                \
-            .help = "Path pattern to where the values come from; \"fitted: ...\" marks a fit."             \
+#define COMMON                                                                                              \
+    {"schema",                                                                                              \
+     FIELD_INTEGER,                                                                                         \
+     AT(schema),                                                                                            \
+     .min = 1,                                                                                              \
+     .max = 2,                                                                                              \
+     .required = true,                                                                                      \
+     .help = "Version of the format: 1."},                                                                  \
+        {"name", FIELD_STRING, AT(name), .required = true, .help = "Name of the lab."},                     \
+        {"title", FIELD_STRING, AT(title), .help = "A descriptive title."},                                 \
+        {"driver",         FIELD_CHOICE,                                                                    \
+         AT(driver),       .choices = kind_names,                                                           \
+         .required = true, .help = "The kind of lab."},                                                     \
+        {"roles",                                                                                           \
+         FIELD_MAP,                                                                                         \
+         AT(roles),                                                                                         \
+         .item = FIELD_STRING,                                                                              \
+         .min = 0,                                                                                          \
+         .max = 100000,                                                                                     \
+         .help = "Map of role to host; a role without an entry is the host with the same name."},           \
+        {"links",  FIELD_LIST,    AT(links),        .item = FIELD_OBJECT, .sub = &link_table,               \
+         .min = 0, .max = 100000, .help = "Cables."},                                                       \
+        {"scaled", FIELD_JSON, AT(scaled),                                                                  \
+         .help = "Map of scenario path to value; it replaces a value that the scenario sets: this lab is "  \
+                 "slower."},                                                                                \
+    {                                                                                                       \
+        "sources", FIELD_JSON, AT(sources),                                                                 \
+            .help = "Map of path pattern to the source of the values; \"fitted: ...\" marks fitted values." \
     }
 /* ---- the kinds */
 
@@ -193,24 +199,24 @@ static const struct field sim_fields[] = {
     {"switches", FIELD_MAP, AT(switches), .item = FIELD_OBJECT, .sub = &physics_switch_table,
      .inherits = true, .min = 0, .max = 100000, .help = "Switches by name."},
     {"framing", FIELD_OPTIONAL, AT(framing), .sub = &physics_framing_table,
-     .help = "Sizes of headers; unset: RoCE v2 over IPv4."},
+     .help = "Sizes of headers; default: RoCE v2 over IPv4."},
     {"truncate_to_ns", FIELD_BOOL, AT(truncate_to_ns), .fallback = "false",
-     .help = "Cut durations to whole nanoseconds, as some simulators do."},
+     .help = "Truncate durations to whole nanoseconds, as some simulators do."},
     {"udp_port", FIELD_INTEGER, AT(udp_port), .min = 1, .max = 65535, .fallback = "4791",
-     .help = "Destination port of all connections, in the hash that chooses among equal paths."},
+     .help = "Destination port of all connections, used in the hash that selects among equal paths."},
     {"topology", FIELD_OPTIONAL, AT(topology), .sub = &lab_topology_table,
-     .help = "Nodes and links by a helper."},
+     .help = "Generate nodes and links."},
     {"defaults", FIELD_JSON, AT(defaults),
-     .help = "Shared values: an object with host, switch and link, merged under each of these."},
+     .help = "Common values: an object with host, switch and link; each of these can override them."},
     {0},
 };
 static const struct field libvirt_fields[] = {
     COMMON,
     {"uri", FIELD_STRING, AT(uri), .fallback = "\"qemu:///system\"", .help = "URI of libvirt."},
     {"pool", FIELD_STRING, AT(pool),
-     .help = "Folder below which the lab makes its own for disks; unset: /var/lib/libvirt/images."},
+     .help = "Folder in which the lab creates a folder for its disks; default: /var/lib/libvirt/images."},
     {"management", FIELD_OBJECT, AT(management), .sub = &management_table,
-     .help = "How guests are reached; unset: libvirt's network \"default\"."},
+     .help = "How guests are reached; default: libvirt's network \"default\"."},
     {"hosts", FIELD_MAP, AT(hosts), .item = FIELD_OBJECT, .sub = &libvirt_host_table, .min = 1, .max = 1000,
      .required = true, .help = "Hosts by name."},
     {0},

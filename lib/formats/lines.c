@@ -132,7 +132,7 @@ static int column_from_json(const json_t *json, struct column *column, struct er
     const char *source = json_string_value(json_object_get(json, "source"));
     const char *group = json_string_value(json_object_get(json, "group"));
     if (!name || !*name || !unit || !kind || !source || !group)
-        return error_set(e, "a header's column lacks one of name, unit, kind, source, group");
+        return error_set(e, "a header's column needs name, unit, kind, source and group");
     if (strcmp(kind, "counter") != 0 && strcmp(kind, "gauge") != 0)
         return error_set(e, "column \"%.60s\" has the kind \"%.40s\": expected counter or gauge", name, kind);
     column->kind = kind[0] == 'c' ? COLUMN_COUNTER : COLUMN_GAUGE;

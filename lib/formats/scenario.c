@@ -12,7 +12,7 @@ static const char *const sizes_names[] = {"fixed", "web-search", "data-mining", 
 
 const char *const capability_names[] = {
     "rdma",         /* traffic over verbs, or its simulation     */
-    "roce-nic",     /* RoCE is the NIC's work, not the kernel's: figures of hardware may stand beside it */
+    "roce-nic",     /* the NIC implements RoCE, not the kernel: published hardware figures are comparable */
     "gpu",          /* flows may use GPU memory                  */
     "pfc",          /* priority flow control, with its counters  */
     "pfc-duration", /* and pause durations                      */
@@ -38,40 +38,40 @@ static int check_traffic(const void *object, const char *path, struct error *e)
 
 static const struct field traffic_fields[] = {
     {"name", FIELD_STRING, AT(name), .required = true,
-     .help = "Name of the traffic, unique; its flows are NAME/0, NAME/1, ..."},
+     .help = "Unique name of the traffic; its flows are NAME/0, NAME/1, ..."},
     {"pattern", FIELD_CHOICE, AT(pattern), .choices = pattern_names, .required = true,
      .help = "Who sends to whom."},
     {"from", FIELD_LIST, AT(from), .item = FIELD_STRING, .min = 1, .max = 100000, .required = true,
      .help = "Sending roles."},
     {"to", FIELD_LIST, AT(to), .item = FIELD_STRING, .min = 0, .max = 100000,
-     .help = "Receiving roles; unset: the senders themselves."},
+     .help = "Receiving roles; default: the senders."},
     {"size", FIELD_QUANTITY, AT(size_bytes), .unit = UNIT_BYTES, .min = 1, .max = FLOW_MAX_SIZE_BYTES,
-     .help = "Payload of a flow (with sizes \"fixed\"); unset: endless."},
+     .help = "Payload of a flow (with sizes \"fixed\"); default: endless."},
     {"sizes", FIELD_CHOICE, AT(sizes), .choices = sizes_names, .fallback = "\"fixed\"",
      .help = "Distribution of flow sizes: that of web search (DCTCP, SIGCOMM 2010) or of data mining (VL2, "
              "SIGCOMM 2009)."},
     {"load", FIELD_NUMBER, AT(load), .min_number = 0.0001, .max_number = 1, .fallback = "0.5",
-     .help = "Poisson arrivals: share of each sender's link."},
+     .help = "Poisson arrivals: load as a fraction of each sender's link rate."},
     {"count", FIELD_INTEGER, AT(count), .min = 1, .max = 100000000, .fallback = "1",
-     .help = "Rounds; with Poisson arrivals the number of flows at most."},
+     .help = "Number of rounds; with Poisson arrivals the largest number of flows."},
     {"shift", FIELD_INTEGER, AT(shift), .min = 1, .max = 100000,
-     .help = "Permutation: role i sends to role i+shift; unset: drawn by the seed."},
+     .help = "Permutation: role i sends to role i+shift; default: random, from the seed."},
     {"memory", FIELD_CHOICE, AT(memory), .choices = flow_memory_names, .fallback = "\"host\"",
      .help = "Where the buffers are."},
     {"message", FIELD_QUANTITY, AT(message_bytes), .unit = UNIT_BYTES, .min = 1,
      .max = FLOW_MAX_MESSAGE_BYTES, .fallback = FLOW_MESSAGE_DEFAULT, .help = "Size of a message."},
     {"depth", FIELD_INTEGER, AT(depth), .min = 1, .max = FLOW_MAX_DEPTH, .fallback = FLOW_DEPTH_DEFAULT,
-     .help = "Messages in flight a flow."},
+     .help = "Messages in flight for each flow."},
     {"priority", FIELD_INTEGER, AT(priority), .min = 0, .max = FLOW_MAX_PRIORITY, .fallback = "0",
      .help = "Priority of its packets."},
     {"start", FIELD_QUANTITY, AT(start_ns), .unit = UNIT_TIME_NS, .min = 0, .max = FLOW_MAX_TIME_NS,
-     .fallback = "\"0\"", .help = "First flow after the beginning of the warm-up."},
+     .fallback = "\"0\"", .help = "Time of the first flow, from the beginning of the warm-up."},
     {"stop", FIELD_QUANTITY, AT(stop_ns), .unit = UNIT_TIME_NS, .min = 0, .max = FLOW_MAX_TIME_NS,
-     .help = "No new flow after this; unset: the end of the measurement."},
+     .help = "No new flow starts after this time; default: the end of the measurement."},
     {0},
 };
 #undef AT
-static const struct table traffic_table = {"scenario.traffic", "Many flows by a pattern.",
+static const struct table traffic_table = {"scenario.traffic", "Many flows that a pattern generates.",
                                            sizeof(struct scenario_traffic), traffic_fields, check_traffic};
 
 #define AT(member) .offset = offsetof(struct scenario_storm, member)
@@ -88,9 +88,9 @@ static const struct field storm_fields[] = {
     {"priority", FIELD_INTEGER, AT(priority), .min = 0, .max = FLOW_MAX_PRIORITY, .fallback = "0",
      .help = "Priority that it pauses."},
     {"start", FIELD_QUANTITY, AT(start_ns), .unit = UNIT_TIME_NS, .min = 0, .max = FLOW_MAX_TIME_NS,
-     .fallback = "\"0\"", .help = "Begin after the beginning of the warm-up."},
+     .fallback = "\"0\"", .help = "Start time, from the beginning of the warm-up."},
     {"stop", FIELD_QUANTITY, AT(stop_ns), .unit = UNIT_TIME_NS, .min = 1, .max = FLOW_MAX_TIME_NS,
-     .required = true, .help = "End after the beginning of the warm-up."},
+     .required = true, .help = "End time, from the beginning of the warm-up."},
     {0},
 };
 #undef AT
@@ -101,16 +101,17 @@ static const struct table storm_table = {
 #define AT(member) .offset = offsetof(struct scenario_phases, member)
 static const struct field phases_fields[] = {
     {"warmup", FIELD_QUANTITY, AT(warmup_ns), .unit = UNIT_TIME_NS, .min = 0, .max = 3600 * NS_PER_S,
-     .fallback = "\"1s\"", .help = "Traffic runs, nothing counts yet."},
+     .fallback = "\"1s\"",
+     .help = "Duration of traffic before the measurement; not included in the figures."},
     {"measure", FIELD_QUANTITY, AT(measure_ns), .unit = UNIT_TIME_NS, .min = 1000, .max = 86400 * NS_PER_S,
-     .fallback = "\"10s\"", .help = "What every figure is taken over."},
+     .fallback = "\"10s\"", .help = "Duration of the measurement, which all figures cover."},
     {"cooldown", FIELD_QUANTITY, AT(cooldown_ns), .unit = UNIT_TIME_NS, .min = 0, .max = 3600 * NS_PER_S,
-     .fallback = "\"500ms\"", .help = "Traffic has stopped, sampling goes on."},
+     .fallback = "\"500ms\"", .help = "Duration of sampling after the traffic has stopped."},
     {0},
 };
 #undef AT
-static const struct table phases_table = {"scenario.phases", "How long.", sizeof(struct scenario_phases),
-                                          phases_fields, NULL};
+static const struct table phases_table = {"scenario.phases", "Durations of the phases.",
+                                          sizeof(struct scenario_phases), phases_fields, NULL};
 
 #define AT(member) .offset = offsetof(struct scenario_sample, member)
 static const struct field sample_fields[] = {
@@ -126,11 +127,11 @@ static const struct table sample_table = {"scenario.sample", "What is sampled.",
 
 #define AT(member) .offset = offsetof(struct scenario_expect, member)
 static const struct field expect_fields[] = {
-    {"name", FIELD_STRING, AT(name), .required = true, .help = "What is expected, in words."},
+    {"name", FIELD_STRING, AT(name), .required = true, .help = "Description of what is expected."},
     {"when", FIELD_JSON, AT(when), .help = "Only in cells where each path has this value."},
     {"check", FIELD_STRING, AT(check), .required = true, .help = "An expression that must hold."},
     {"needs", FIELD_LIST, AT(needs), .item = FIELD_CHOICE, .choices = capability_names, .min = 0, .max = 16,
-     .help = "What the lab must be able to do; else the expectation is skipped."},
+     .help = "Capabilities that the lab needs; without them the expectation is skipped."},
     {0},
 };
 #undef AT
@@ -139,18 +140,19 @@ static const struct table expect_table = {"scenario.expect", "An expectation.",
 
 #define AT(member) .offset = offsetof(struct scenario_published, member)
 static const struct field published_fields[] = {
-    {"name", FIELD_STRING, AT(name), .required = true, .help = "What the figure is."},
+    {"name", FIELD_STRING, AT(name), .required = true, .help = "Description of the figure."},
     {"when", FIELD_JSON, AT(when), .help = "Only in cells where each path has this value."},
-    {"of", FIELD_STRING, AT(of), .required = true, .help = "The expression whose value stands beside it."},
+    {"of", FIELD_STRING, AT(of), .required = true,
+     .help = "The expression whose value is compared with the figure."},
     {"value", FIELD_NUMBER, AT(value), .required = true, .help = "The published figure."},
     {"unit", FIELD_STRING, AT(unit), .help = "Its unit."},
     {"source", FIELD_STRING, AT(source), .required = true, .help = "Where it was published."},
     {"needs", FIELD_LIST, AT(needs), .item = FIELD_CHOICE, .choices = capability_names, .min = 0, .max = 16,
-     .help = "What the lab must be able to do for the comparison to say something; else it is not made."},
+     .help = "Capabilities that the lab needs for a meaningful comparison; without them it is not made."},
     {0},
 };
 #undef AT
-static const struct table published_table = {"scenario.published", "A figure from elsewhere.",
+static const struct table published_table = {"scenario.published", "A published figure.",
                                              sizeof(struct scenario_published), published_fields, NULL};
 
 #define AT(member) .offset = offsetof(struct scenario, member)
@@ -159,32 +161,32 @@ static const struct field scenario_fields[] = {
      .help = "Version of the format: 1."},
     {"name", FIELD_STRING, AT(name), .required = true,
      .help = "Name: letters, digits, dot, dash and underscore."},
-    {"title", FIELD_STRING, AT(title), .help = "Title for people."},
-    {"lab", FIELD_STRING, AT(lab), .help = "The simulated lab that is taken when no lab is given."},
+    {"title", FIELD_STRING, AT(title), .help = "A descriptive title."},
+    {"lab", FIELD_STRING, AT(lab), .help = "The simulated lab that is used if no lab is given."},
     {"roles", FIELD_LIST, AT(roles), .item = FIELD_STRING, .min = 1, .max = 100000, .required = true,
      .help = "Names of the hosts; \"h[0-31]\" stands for h0 to h31."},
-    {"phases", FIELD_OBJECT, AT(phases), .sub = &phases_table, .help = "How long."},
+    {"phases", FIELD_OBJECT, AT(phases), .sub = &phases_table, .help = "Durations of the phases."},
     {"settings", FIELD_OBJECT, AT(settings), .sub = &settings_table, .help = "Settings of every role."},
     {"settings_of", FIELD_MAP, AT(settings_of), .item = FIELD_OBJECT, .sub = &settings_table, .min = 0,
-     .max = 100000, .help = "Settings of single roles, over the common ones."},
+     .max = 100000, .help = "Settings of single roles; they override the common ones."},
     {"flows", FIELD_LIST, AT(flows), .item = FIELD_OBJECT, .sub = &flow_table, .min = 0, .max = 100000,
      .help = "Flows."},
     {"traffic", FIELD_LIST, AT(traffic), .item = FIELD_OBJECT, .sub = &traffic_table, .min = 0, .max = 1000,
-     .help = "Flows by a pattern."},
+     .help = "Flows that patterns generate."},
     {"storms", FIELD_LIST, AT(storms), .item = FIELD_OBJECT, .sub = &storm_table, .min = 0, .max = 1000,
      .help = "Faults: hosts that pause their peers without a reason (simulated)."},
     {"sample", FIELD_OBJECT, AT(sample), .sub = &sample_table, .help = "What is sampled."},
-    {"sweep", FIELD_JSON, AT(sweep), .help = "Path to a list of values; every combination is run."},
+    {"sweep", FIELD_JSON, AT(sweep), .help = "Map of path to a list of values; every combination is run."},
     {"expect", FIELD_LIST, AT(expect), .item = FIELD_OBJECT, .sub = &expect_table, .min = 0, .max = 1000,
      .help = "Expectations."},
     {"published", FIELD_LIST, AT(published), .item = FIELD_OBJECT, .sub = &published_table, .min = 0,
-     .max = 1000, .help = "Figures from elsewhere to set beside this run's."},
+     .max = 1000, .help = "Published figures to compare with this run's."},
     {0},
 };
 #undef AT
 
 const struct table scenario_table = {"scenario",
-                                     "What is done: flows, settings, phases, samples, expectations, sweep.",
+                                     "An experiment: flows, settings, phases, samples, expectations, sweep.",
                                      sizeof(struct scenario), scenario_fields, NULL};
 
 /* ---- references between names */
@@ -254,13 +256,15 @@ static int collect_roles(const struct scenario *scenario, struct names *roles, s
     char *const *items = scenario->roles.items;
     for (size_t i = 0; i < scenario->roles.count; i++) {
         if (!is_name(items[i], "_-"))
-            return error_set(e,
-                             "roles[%zu]: \"%.60s\" is no name: expected letters, digits, dash, underscore",
-                             i, items[i]);
+            return error_set(
+                e, "roles[%zu]: \"%.60s\" is not a valid name: expected letters, digits, dash, underscore", i,
+                items[i]);
         if (strcmp(items[i], "flows") == 0)
-            return error_set(e, "roles[%zu]: \"flows\" cannot be a role: expressions use the word", i);
+            return error_set(
+                e, "roles[%zu]: \"flows\" cannot be the name of a role, because expressions use this word",
+                i);
         if (names_add(roles, items[i]) != 0)
-            return error_set(e, "roles[%zu]: \"%s\" is there twice", i, items[i]);
+            return error_set(e, "roles[%zu]: \"%s\" occurs twice", i, items[i]);
     }
     return 0;
 }
@@ -279,10 +283,11 @@ static int check_flow_names(const struct scenario *scenario, const struct names 
             return unknown_role(&scenario->roles, at, items[i].to, e);
         if (!is_name(items[i].name, "_-"))
             return error_set(
-                e, "flows[%zu].name: \"%.60s\" is no name: expected letters, digits, dash, underscore", i,
-                items[i].name);
+                e,
+                "flows[%zu].name: \"%.60s\" is not a valid name: expected letters, digits, dash, underscore",
+                i, items[i].name);
         if (names_add(flows, items[i].name) != 0)
-            return error_set(e, "flows[%zu].name: \"%s\" is there twice", i, items[i].name);
+            return error_set(e, "flows[%zu].name: \"%s\" occurs twice", i, items[i].name);
     }
     return 0;
 }
@@ -300,11 +305,12 @@ static int check_traffic_names(const struct scenario *scenario, const struct nam
         if (check_roles(&items[i].to, roles, scenario, at, e) != 0)
             return -1;
         if (!is_name(items[i].name, "_-"))
-            return error_set(
-                e, "traffic[%zu].name: \"%.60s\" is no name: expected letters, digits, dash, underscore", i,
-                items[i].name);
+            return error_set(e,
+                             "traffic[%zu].name: \"%.60s\" is not a valid name: expected letters, digits, "
+                             "dash, underscore",
+                             i, items[i].name);
         if (names_add(flows, items[i].name) != 0)
-            return error_set(e, "traffic[%zu].name: \"%s\" is there twice", i, items[i].name);
+            return error_set(e, "traffic[%zu].name: \"%s\" occurs twice", i, items[i].name);
     }
     return 0;
 }
@@ -314,8 +320,9 @@ static int check_references(const struct scenario *scenario, struct names *roles
 {
     const struct settings *of = scenario->settings_of.items;
     if (!is_name(scenario->name, "._-"))
-        return error_set(e, "name: \"%.60s\" is no name: expected letters, digits, dot, dash, underscore",
-                         scenario->name);
+        return error_set(
+            e, "name: \"%.60s\" is not a valid name: expected letters, digits, dot, dash, underscore",
+            scenario->name);
     if (scenario->schema != 1)
         return error_set(e, "schema: %lld is unknown: this program reads schema 1",
                          (long long)scenario->schema);
@@ -330,7 +337,7 @@ static int check_references(const struct scenario *scenario, struct names *roles
         if (!names_have(roles, of[i].name))
             return unknown_role(&scenario->roles, "settings_of", of[i].name, e);
     if (scenario->flows.count + scenario->traffic.count == 0)
-        return error_set(e, "flows: there are none: expected at least one flow, or traffic");
+        return error_set(e, "flows: expected at least one flow, or traffic");
     return 0;
 }
 
@@ -379,9 +386,10 @@ static int expand_word(const char *word, json_t *into, const char *path, struct 
     int used = 0;
     if (!close || sscanf(open, "[%6ld-%6ld]%n", &first, &last, &used) != 2 || open + used != close + 1 ||
         first < 0 || last < first)
-        return error_set(e, "%s: \"%.60s\" is no pattern of roles: expected one such as h[0-31]", path, word);
+        return error_set(e, "%s: \"%.60s\" is not a pattern of roles: expected one such as h[0-31]", path,
+                         word);
     if (json_array_size(into) + (size_t)(last - first) > 100000)
-        return error_set(e, "%s: \"%.60s\" makes more than 100000 roles", path, word);
+        return error_set(e, "%s: \"%.60s\" stands for more than 100000 roles", path, word);
     for (long i = first; i <= last; i++)
         json_array_append_new(into, json_sprintf("%.*s%ld%s", (int)(open - word), word, i, close + 1));
     return 0;

@@ -32,8 +32,9 @@ static int check_red(const void *object, const char *path, struct error *e)
         return error_set(e, "%s: min %lld is not below max %lld (bytes of average queue)", path,
                          (long long)red->min_bytes, (long long)red->max_bytes);
     if (red->limit_bytes < red->max_bytes)
-        return error_set(e, "%s: limit %lld is below max %lld: RED would never mark at its full probability",
-                         path, (long long)red->limit_bytes, (long long)red->max_bytes);
+        return error_set(
+            e, "%s: limit %lld is below max %lld: RED would never reach its full marking probability", path,
+            (long long)red->limit_bytes, (long long)red->max_bytes);
     return 0;
 }
 
@@ -73,9 +74,9 @@ static const struct field ets_fields[] = {
     {"prio_to_tc", FIELD_MAP, AT(prio_to_tc), .item = FIELD_INTEGER, .min = 0, .max = 7,
      .help = "Traffic class of each priority."},
     {"weights", FIELD_LIST, AT(weights), .item = FIELD_INTEGER, .min = 0, .max = 100,
-     .help = "Share of each traffic class, in per cent; 0: strict priority."},
+     .help = "Weight of each traffic class, in per cent; 0: strict priority."},
     {"selection", FIELD_LIST, AT(selection), .item = FIELD_CHOICE, .choices = selection_names,
-     .help = "Transmission selection of each traffic class; unset: ets where it has a weight, else strict."},
+     .help = "Transmission selection of each traffic class; default: ets if it has a weight, else strict."},
     {0},
 };
 #undef AT
@@ -85,32 +86,34 @@ static const struct table ets_table = {"settings.ets", "Enhanced transmission se
 #define AT(member) .offset = offsetof(struct settings_red, member)
 static const struct field red_fields[] = {
     {"at", FIELD_CHOICE, AT(at), .choices = red_at_names, .fallback = "\"egress\"",
-     .help = "Which way: what the interface sends, or what it receives (through an ifb interface)."},
+     .help = "Direction: packets that the interface sends, or packets that it receives (through an ifb "
+             "interface)."},
     {"limit", FIELD_QUANTITY, AT(limit_bytes), .unit = UNIT_BYTES, .min = 1, .max = BITS(31),
-     .required = true, .help = "Hard limit of the queue."},
+     .required = true, .help = "Hard limit of the queue length."},
     {"min", FIELD_QUANTITY, AT(min_bytes), .unit = UNIT_BYTES, .min = 1, .max = BITS(31), .required = true,
-     .help = "Average queue at which marking begins."},
+     .help = "Average queue length at which marking begins."},
     {"max", FIELD_QUANTITY, AT(max_bytes), .unit = UNIT_BYTES, .min = 1, .max = BITS(31), .required = true,
-     .help = "Average queue at which the probability is reached."},
+     .help = "Average queue length at which the full probability is reached."},
     {"avpkt", FIELD_QUANTITY, AT(avpkt_bytes), .unit = UNIT_BYTES, .min = 1, .max = 65535,
-     .fallback = "\"1000B\"", .help = "Average packet."},
+     .fallback = "\"1000B\"", .help = "Average packet size."},
     {"burst", FIELD_INTEGER, AT(burst), .min = 1, .max = 65535,
-     .help = "Packets let through in a burst; unset: (2*min + max) / (3*avpkt), as tc does."},
+     .help = "Packets that may pass in a burst; default: (2*min + max) / (3*avpkt), as tc does."},
     {"bandwidth", FIELD_QUANTITY, AT(bandwidth_bps), .unit = UNIT_RATE_BPS, .min = 8000, .max = 1LL << 43,
-     .fallback = "\"10Mb/s\"", .help = "Rate the queue drains at, for the average while it is idle."},
+     .fallback = "\"10Mb/s\"",
+     .help = "Rate at which the queue drains, used for the average while it is idle."},
     {"probability", FIELD_NUMBER, AT(probability), .min_number = 0, .max_number = 1, .fallback = "0.02",
      .help = "Marking probability at max."},
-    {"ecn", FIELD_BOOL, AT(ecn), .fallback = "true", .help = "Mark instead of dropping."},
+    {"ecn", FIELD_BOOL, AT(ecn), .fallback = "true", .help = "Mark packets instead of dropping them."},
     {"roce_only", FIELD_BOOL, AT(roce_only), .fallback = "false",
-     .help = "Only RoCE (UDP port 4791) goes through it."},
+     .help = "Apply RED only to RoCE (UDP port 4791)."},
     {"shape", FIELD_QUANTITY, AT(shape_bps), .unit = UNIT_RATE_BPS, .min = 8000, .max = 1LL << 43,
-     .help = "Rate of an htb class around it."},
+     .help = "Rate of an htb class that contains the RED."},
     {"wlog", FIELD_INTEGER, AT(wlog), .min = 0, .max = 31,
-     .help = "Weight of the average as a power of two: computed from min, avpkt and burst, not to be given."},
+     .help = "Weight of the average as a power of two: computed from min, avpkt and burst; cannot be set."},
     {"plog", FIELD_INTEGER, AT(plog), .min = 0, .max = 31,
-     .help = "Slope of the probability as a power of two: computed, not to be given."},
+     .help = "Slope of the probability as a power of two: computed; cannot be set."},
     {"scell_log", FIELD_INTEGER, AT(scell_log), .min = 0, .max = 31,
-     .help = "Step of the idle time as a power of two: computed from avpkt and bandwidth, not to be given."},
+     .help = "Step of the idle time as a power of two: computed from avpkt and bandwidth; cannot be set."},
     {0},
 };
 #undef AT
@@ -121,9 +124,9 @@ static const struct table red_table = {"settings.red",
 #define AT(member) .offset = offsetof(struct settings_ecn_threshold, member)
 static const struct field ecn_threshold_fields[] = {
     {"kmin", FIELD_QUANTITY, AT(kmin_bytes), .unit = UNIT_BYTES, .min = 0, .max = BITS(40), .required = true,
-     .help = "Queue above which packets are marked now and then."},
+     .help = "Queue length above which packets are marked with a probability."},
     {"kmax", FIELD_QUANTITY, AT(kmax_bytes), .unit = UNIT_BYTES, .min = 0, .max = BITS(40), .required = true,
-     .help = "Queue above which every packet is marked."},
+     .help = "Queue length above which every packet is marked."},
     {"pmax", FIELD_NUMBER, AT(pmax), .min_number = 0, .max_number = 1, .required = true,
      .help = "Marking probability at kmax."},
     {0},
@@ -137,5 +140,6 @@ static const struct table ecn_threshold_table = {
     {key, kind, .offset = offsetof(struct settings, member), __VA_ARGS__},
 static const struct field settings_fields[] = {SETTINGS_ROWS(SETTINGS_FIELD){0}};
 
-const struct table settings_table = {"settings", "Settings of a host. What is not there is left as it is.",
+const struct table settings_table = {"settings",
+                                     "Settings of a host. Settings that are not named are not changed.",
                                      sizeof(struct settings), settings_fields, check_settings};

@@ -1,6 +1,6 @@
 /*
  * Settings of a host: what a scenario asks for and nic-config applies. One table serves both.
- * A setting that is not there is left as it is on the host.
+ * A setting that is not named is not changed on the host.
  */
 #ifndef LIB_SETTINGS_H
 #define LIB_SETTINGS_H
@@ -49,14 +49,16 @@ struct settings_ecn_threshold {
  * items of struct named_integer. */
 #define SETTINGS_ROWS(ROW)                                                                                   \
     ROW(int, kind, "kind", FIELD_CHOICE, .choices = kind_names,                                              \
-        .help = "bridge: an interface that nic-config makes; absent: one that it takes away.")               \
+        .help = "bridge: nic-config creates the interface; absent: nic-config removes it.")                  \
     ROW(int, up, "up", FIELD_BOOL, .help = "Whether the interface is up.")                                   \
-    ROW(char *, bridge, "bridge", FIELD_STRING, .help = "The bridge it is a port of; \"\": none.")           \
+    ROW(char *, bridge, "bridge", FIELD_STRING,                                                              \
+        .help = "The bridge whose port the interface is; \"\": none.")                                       \
     ROW(struct list_of, addresses, "addresses", FIELD_LIST, .item = FIELD_STRING, .min = 0, .max = 256,      \
-        .help = "Addresses that the interface has (\"10.0.0.1/24\"); others are left alone.")                \
+        .help =                                                                                              \
+            "Addresses that the interface must have (\"10.0.0.1/24\"); other addresses are not changed.")    \
     ROW(int64_t, mtu, "mtu", FIELD_INTEGER, .min = 68, .max = 65536, .help = "MTU of the link, in bytes.")   \
     ROW(struct list_of, pfc, "pfc", FIELD_LIST, .item = FIELD_INTEGER, .min = 0, .max = 7,                   \
-        .help = "Priorities with priority flow control on; the others have it off.")                         \
+        .help = "Priorities with priority flow control on; it is off for the others.")                       \
     ROW(struct list_of, prio_to_buffer, "prio_to_buffer", FIELD_MAP, .item = FIELD_INTEGER, .min = 0,        \
         .max = 7, .help = "Receive buffer of each priority.")                                                \
     ROW(struct list_of, buffer_bytes, "buffer_bytes", FIELD_LIST, .item = FIELD_INTEGER, .min = 0,           \
@@ -64,17 +66,17 @@ struct settings_ecn_threshold {
     ROW(int64_t, cable_mm, "cable", FIELD_QUANTITY, .unit = UNIT_LENGTH_MM, .min = 0, .max = 100000000,      \
         .help = "Length of the cable, from which the driver computes xoff.")                                 \
     ROW(int, trust, "trust", FIELD_CHOICE, .choices = trust_names,                                           \
-        .help = "What tells a frame's priority: the VLAN tag's PCP or the IP header's DSCP.")                \
+        .help = "Source of a frame's priority: the VLAN tag's PCP or the IP header's DSCP.")                 \
     ROW(struct list_of, dscp_to_prio, "dscp_to_prio", FIELD_MAP, .item = FIELD_INTEGER, .min = 0, .max = 7,  \
         .help = "Priority of each DSCP.")                                                                    \
     ROW(struct settings_ets *, ets, "ets", FIELD_OPTIONAL, .sub = &ets_table,                                \
-        .help = "How traffic classes share the port.")                                                       \
+        .help = "How traffic classes share the port's bandwidth.")                                           \
     ROW(struct list_of, ecn, "ecn", FIELD_LIST, .item = FIELD_INTEGER, .min = 0, .max = 7,                   \
-        .help = "Priorities with DCQCN's reaction and notification point on; the others have them off.")     \
+        .help = "Priorities with DCQCN's reaction and notification point on; they are off for the others.")  \
     ROW(struct list_of, ecn_rp, "ecn_rp", FIELD_LIST, .item = FIELD_INTEGER, .min = 0, .max = 7,             \
-        .help = "Priorities with the reaction point (sender) on, where it differs from ecn.")                \
+        .help = "Priorities with the reaction point (sender) on, if they differ from ecn.")                  \
     ROW(struct list_of, ecn_np, "ecn_np", FIELD_LIST, .item = FIELD_INTEGER, .min = 0, .max = 7,             \
-        .help = "Priorities with the notification point (receiver) on, where it differs from ecn.")          \
+        .help = "Priorities with the notification point (receiver) on, if they differ from ecn.")            \
     ROW(struct dcqcn_values, dcqcn, "dcqcn", FIELD_OBJECT, .sub = &dcqcn_table, .help = "DCQCN parameters.") \
     ROW(int, congestion_control, "congestion_control", FIELD_CHOICE, .choices = congestion_control_names,    \
         .help = "What the reaction point runs; unset: dcqcn. Others are simulated only.")                    \
@@ -87,17 +89,18 @@ struct settings_ecn_threshold {
     ROW(int64_t, rx_coalesce_frames, "rx_coalesce_frames", FIELD_INTEGER, .min = 0, .max = UINT32_MAX,       \
         .help = "Interrupt coalescing of RX: frames.")                                                       \
     ROW(int, pause_autoneg, "pause_autoneg", FIELD_BOOL,                                                     \
-        .help = "Negotiate 802.3x global pause; false where rx_pause or tx_pause is given.")                 \
+        .help = "Negotiate 802.3x global pause; false if rx_pause or tx_pause is given.")                    \
     ROW(int, rx_pause, "rx_pause", FIELD_BOOL, .help = "Obey 802.3x global pause.")                          \
     ROW(int, tx_pause, "tx_pause", FIELD_BOOL, .help = "Send 802.3x global pause.")                          \
     ROW(int64_t, pfc_stall_ms, "pfc_stall_ms", FIELD_INTEGER, .min = 0, .max = 65535,                        \
         .help = "PFC stall prevention, in milliseconds; 0: off.")                                            \
     ROW(int64_t, traffic_class, "traffic_class", FIELD_INTEGER, .min = -1, .max = 255,                       \
-        .help = "Traffic class of RoCE packets that ask for none (DSCP and ECN bits); -1: none is forced.")  \
+        .help =                                                                                              \
+            "Traffic class (DSCP and ECN bits) of RoCE packets whose program sets none; -1: not forced.")    \
     ROW(int, roce, "roce", FIELD_BOOL,                                                                       \
-        .help = "Whether the NIC takes RoCE packets itself (devlink enable_roce).")                          \
+        .help = "Whether the NIC handles RoCE packets itself (devlink enable_roce).")                        \
     ROW(struct list_of, optional_counters, "optional_counters", FIELD_LIST, .item = FIELD_STRING, .min = 0,  \
-        .max = 64, .help = "RDMA optional counters to switch on.")                                           \
+        .max = 64, .help = "RDMA optional counters to turn on.")                                             \
     ROW(int64_t, qdisc_quantum, "qdisc_quantum", FIELD_INTEGER, .min = 0, .max = UINT32_MAX,                 \
         .help = "Quantum of the kernel's default root qdisc, in bytes: that of the MTU at which it was "     \
                 "made. 0: none is made yet.")                                                                \

@@ -265,7 +265,7 @@ int netlink_family(struct netlink *n, const char *name, uint16_t *id, struct err
     *id = 0;
     mnl_attr_put_strz(m, CTRL_ATTR_FAMILY_NAME, name);
     if (netlink_call(n, m, keep_family, id, e) == -1)
-        return error_prefix(e, "looking the generic netlink family \"%s\" up", name);
+        return error_prefix(e, "looking up the generic netlink family \"%s\"", name);
     if (*id < NLMSG_MIN_TYPE) {
         n->error_number = EBADMSG;
         return error_set(e, "the kernel gave no number for the generic netlink family \"%s\"", name);

@@ -35,7 +35,7 @@ static const struct field ecn_fields[] = {
 };
 #undef AT
 static const struct table ecn_table = {
-    "lab.sim.switch.ecn", "ECN marking, on every priority; a scenario's ecn_threshold goes over it.",
+    "lab.sim.switch.ecn", "ECN marking, on every priority; a scenario's ecn_threshold overrides it.",
     sizeof(struct physics_ecn), ecn_fields, check_ecn};
 
 /* ---- the watchdog */
@@ -47,7 +47,7 @@ static const struct field watchdog_fields[] = {
     {"restore", LONG_TIME, AT(restore_ps),
      .help = "Time without a pause after which the storm is over; unset: detect."},
     {"action", FIELD_CHOICE, AT(action), .choices = watchdog_action_names, .fallback = "\"drop\"",
-     .help = "Meanwhile the queue's packets are dropped, or sent in spite of the pause."},
+     .help = "During the storm the queue's packets are dropped, or sent in spite of the pause."},
     {0},
 };
 #undef AT
@@ -65,10 +65,10 @@ static const struct field forwarding_fields[] = {
     {"coalesce_frames", FIELD_INTEGER, .min = 1, .max = 65536, AT(coalesce_frames), .fallback = "128",
      .help = "or this many frames waiting (default: mlx5's)."},
     {"adaptive", FIELD_BOOL, AT(adaptive), .fallback = "true",
-     .help = "Instead of these two, the kernel's adaptive moderation: 2 us to 64 us, by load."},
+     .help = "Use the kernel's adaptive moderation instead: 2 us to 64 us, depending on load."},
     {"interrupt", TIME, AT(interrupt_ps), .fallback = "\"0\"",
-     .help = "From interrupt to the first frame's processing."},
-    {"frame", TIME, AT(frame_ps), .fallback = "\"0\"", .help = "CPU time of a frame."},
+     .help = "Time from interrupt to the processing of the first frame."},
+    {"frame", TIME, AT(frame_ps), .fallback = "\"0\"", .help = "CPU time per frame."},
     {"budget", FIELD_INTEGER, .min = 1, .max = 65536, AT(budget), .fallback = "64",
      .help = "Frames of one NAPI poll (default: the kernel's)."},
     {"tx_limit", FIELD_QUANTITY, .unit = UNIT_BYTES, .min = 1, .max = INT32_MAX, AT(tx_limit_bytes),
@@ -80,7 +80,8 @@ static const struct field forwarding_fields[] = {
 };
 #undef AT
 const struct table physics_forwarding_table = {
-    "lab.sim.switch.software", "A host that forwards in software, with one softirq CPU for all ports.",
+    "lab.sim.switch.software",
+    "A host that forwards packets in software, with one softirq CPU for all ports.",
     sizeof(struct physics_forwarding), forwarding_fields, NULL};
 
 /* ---- the switch */
@@ -103,7 +104,7 @@ static const struct field switch_fields[] = {
     {"xon_offset", BYTES, AT(xon_offset_bytes), .fallback = "\"3KiB\"",
      .help = "XON this much below XOFF (default: the HPCC simulator's)."},
     {"headroom", BYTES, AT(headroom_bytes),
-     .help = "Headroom of a port and lossless priority; unset: by rate and delay of the link."},
+     .help = "Headroom of a port and lossless priority; default: computed from rate and delay of the link."},
     {"headroom_delays", FIELD_NUMBER, .min_number = 0, .max_number = 1000, AT(headroom_delays),
      .fallback = "0",
      .help = "Headroom in propagation delays at the port's rate, where headroom is unset; 0: two, and what "
@@ -118,12 +119,13 @@ static const struct field switch_fields[] = {
      .help = "Queues of other priorities are at most this share of what is free (default: assumed)."},
     {"ecn", FIELD_OBJECT, AT(ecn), .sub = &ecn_table, .help = "ECN marking."},
     {"latency", TIME, AT(latency_ps), .fallback = "\"0\"",
-     .help = "From the last bit in to the egress queue."},
+     .help = "Latency from the last received bit to the egress queue."},
     {"ecmp_seed", FIELD_INTEGER, .min = 0, .max = UINT32_MAX, AT(ecmp_seed), .fallback = "0",
      .help = "Of the hash that chooses among equal paths; 0: the number of the node, hosts first."},
     {"watchdog", FIELD_OBJECT, AT(watchdog), .sub = &watchdog_table, .help = "PFC watchdog."},
     {"software", FIELD_OPTIONAL, AT(software), .sub = &physics_forwarding_table,
-     .help = "It is a host that forwards in software: a Linux bridge, with RED where its settings say."},
+     .help = "The switch is a host that forwards in software: a Linux bridge, with RED if the settings "
+             "enable it."},
     {0},
 };
 #undef ALPHA

@@ -11,8 +11,8 @@ static const char *const pacing_names[] = {"queue-pair", "port", NULL};
 
 #define AT(member) .offset = offsetof(struct physics_nic, member)
 static const struct field nic_fields[] = {
-    {"model", FIELD_STRING, AT(model), .help = "What is modelled, for people."},
-    {"address", FIELD_STRING, AT(address), .help = "Address, for people."},
+    {"model", FIELD_STRING, AT(model), .help = "Name of the modelled device, for display."},
+    {"address", FIELD_STRING, AT(address), .help = "Address, for display."},
     {"messages", FIELD_QUANTITY, .unit = UNIT_PER_SECOND, .min = 0, .max = 1000000000, AT(messages_per_s),
      .fallback = "\"0\"", .help = "Work requests that it starts a second; 0: no limit."},
     {"tx_latency", TIME, AT(tx_latency_ps), .fallback = "\"0\"",
@@ -48,20 +48,20 @@ static const struct field nic_fields[] = {
     {"max_reads", FIELD_INTEGER, .min = 1, .max = 1024, AT(max_reads), .fallback = "16",
      .help = "Read requests outstanding on a queue pair (default: ConnectX-4 Lx)."},
     {"inline", BYTES, AT(inline_bytes), .fallback = "\"0\"",
-     .help = "Messages up to this size travel with the doorbell."},
+     .help = "Messages up to this size are sent with the doorbell."},
     {"payload", FIELD_QUANTITY, .unit = UNIT_BYTES, .min = 0, .max = 16384, AT(payload_bytes),
      .fallback = "\"0\"", .help = "Payload of a packet; 0: the InfiniBand MTU that fits the MTU."},
     {"congestion_on_ack", FIELD_BOOL, AT(congestion_on_ack), .fallback = "false",
      .help = "A marked packet's ACK says so and no CNP is sent, as in some simulators."},
     {"gap_held", FIELD_BOOL, AT(gap_held), .fallback = "false",
      .help = "The gap to the next packet is by the rate at which the last one was sent, as in some "
-             "simulators; else it follows the rate."},
+             "simulators; it follows the rate."},
     {"cnp_pacing", FIELD_CHOICE, AT(cnp_pacing), .choices = pacing_names, .fallback = "\"queue-pair\"",
-     .help = "What min_time_between_cnps holds for."},
+     .help = "What min_time_between_cnps applies to."},
     {"dcqcn", FIELD_OBJECT, AT(dcqcn), .sub = &dcqcn_table,
-     .help = "Parameters of DCQCN where a scenario's settings do not say; unset: mlx5's defaults."},
+     .help = "DCQCN parameters that the scenario's settings do not set; default: mlx5's defaults."},
     {"byte_reset", FIELD_QUANTITY, .unit = UNIT_BYTES, .min = 0, .max = 1 << 30, AT(byte_reset_bytes),
-     .help = "Bytes between rate increases where rpg_byte_reset's 15 bits do not suffice."},
+     .help = "Bytes between rate increases, if rpg_byte_reset's 15 bits are too few."},
     {0},
 };
 #undef AT
@@ -73,7 +73,7 @@ const struct table physics_nic_table = {"lab.sim.nic", "A simulated NIC.", sizeo
 #define AT(member) .offset = offsetof(struct physics_pcie, member)
 static const struct field pcie_fields[] = {
     {"generation", FIELD_INTEGER, .min = 0, .max = 5, AT(generation), .fallback = "0",
-     .help = "Generation; 0: ideal, data is there when it is needed."},
+     .help = "Generation; 0: ideal, data is available without delay."},
     {"lanes", FIELD_INTEGER, .min = 1, .max = 16, AT(lanes), .fallback = "8", .help = "Width."},
     {"max_payload", FIELD_QUANTITY, .unit = UNIT_BYTES, .min = 64, .max = 4096, AT(max_payload_bytes),
      .fallback = "\"256B\"",
@@ -132,14 +132,14 @@ static const struct field memory_fields[] = {
      .help = "Rate of writes (default: assumed, more than a NIC moves)."},
     {"read", RATE, AT(read_bps), .fallback = "\"160Gb/s\"", .help = "Rate of reads (default: as write)."},
     {"write_access", TIME, AT(write_access_ps), .fallback = "\"0\"",
-     .help = "The least that a write occupies it."},
-    {"read_access", TIME, AT(read_access_ps), .fallback = "\"0\"",
-     .help = "The least that a read occupies it."},
-    {"write_latency", TIME, AT(write_latency_ps), .fallback = "\"0\"", .help = "From service to visible."},
+     .help = "Minimum service time of a write."},
+    {"read_access", TIME, AT(read_access_ps), .fallback = "\"0\"", .help = "Minimum service time of a read."},
+    {"write_latency", TIME, AT(write_latency_ps), .fallback = "\"0\"",
+     .help = "Latency from service of a write until the data is visible."},
     {"read_latency", TIME, AT(read_latency_ps), .fallback = "\"0\"",
-     .help = "From service to the first completion."},
+     .help = "Latency from service of a read to the first completion."},
     {"banks", FIELD_INTEGER, .min = 0, .max = 4096, AT(banks), .fallback = "0",
-     .help = "Banks that blocks are spread over, a power of two; 0: none."},
+     .help = "Number of banks over which blocks are distributed, a power of two; 0: no banks."},
     {"interleave", FIELD_QUANTITY, .unit = UNIT_BYTES, .min = 0, .max = 1 << 20, AT(interleave_bytes),
      .fallback = "\"512B\"", .help = "Size of such a block (default: assumed)."},
     {"bank", TIME, AT(bank_ps), .fallback = "\"0\"", .help = "Time that a read keeps its bank busy,"},
@@ -147,12 +147,12 @@ static const struct field memory_fields[] = {
     {"stalls_per_s", FIELD_NUMBER, .min_number = 0, .max_number = 1000000, AT(stalls_per_s), .fallback = "0",
      .help = "Stops of its path a second of mixed load (reads and writes together); 0: none."},
     {"stall_mean", TIME, AT(stall_mean_ps), .fallback = "\"0\"",
-     .help = "Their length, mean of an exponential distribution."},
+     .help = "Mean length of a stall (exponential distribution)."},
     {"stall_window", LONG_TIME, AT(stall_window_ps), .fallback = "\"10us\"",
      .help = "Reads and writes so near to each other are mixed load (default: assumed, several packets)."},
     {"device_write", PACKET_BYTES, AT(device_write_bytes), .fallback = "\"256B\"",
-     .help = "Payload of a packet on the device's own PCIe link: writes,"},
-    {"device_read", PACKET_BYTES, AT(device_read_bytes), .fallback = "\"512B\"", .help = "read requests,"},
+     .help = "Payload per packet on the device's own PCIe link: of writes,"},
+    {"device_read", PACKET_BYTES, AT(device_read_bytes), .fallback = "\"512B\"", .help = "of read requests,"},
     {"device_completion", PACKET_BYTES, AT(device_completion_bytes), .fallback = "\"64B\"",
      .help = "completions,"},
     {"device_request_header", FIELD_QUANTITY, .unit = UNIT_BYTES, .min = 0, .max = 4096,
@@ -166,22 +166,23 @@ static const struct field memory_fields[] = {
 #undef RATE
 #undef AT
 const struct table physics_memory_table = {
-    "lab.sim.memory", "A memory as the NIC's DMA meets it: one service centre that reads and writes share.",
+    "lab.sim.memory", "A memory as seen by the NIC's DMA: one service centre for reads and writes.",
     sizeof(struct physics_memory), memory_fields, check_memory};
 
 /* ---- software */
 
 #define AT(member) .offset = offsetof(struct physics_software, member)
 static const struct field software_fields[] = {
-    {"post", TIME, AT(post_ps), .fallback = "\"0\"", .help = "From call to doorbell."},
+    {"post", TIME, AT(post_ps), .fallback = "\"0\"", .help = "Time from the call to the doorbell."},
     {"poll", TIME, AT(poll_ps), .fallback = "\"0\"",
-     .help = "From data being visible to the program knowing."},
+     .help = "Time from visible data to detection by the program."},
     {"jitter", TIME, AT(jitter_ps), .fallback = "\"0\"",
      .help = "Mean of an exponential addition to each turn-around."},
     {"spikes_per_turn", FIELD_NUMBER, .min_number = 0, .max_number = 1, AT(spikes_per_turn), .fallback = "0",
-     .help = "Share of turn-arounds that something else delays."},
-    {"spike", TIME, AT(spike_ps), .fallback = "\"0\"", .help = "By how much, mean of an exponential,"},
-    {"spike_floor", TIME, AT(spike_floor_ps), .fallback = "\"0\"", .help = "and at least."},
+     .help = "Fraction of turn-arounds with a long additional delay."},
+    {"spike", TIME, AT(spike_ps), .fallback = "\"0\"",
+     .help = "Mean of that delay (exponential distribution),"},
+    {"spike_floor", TIME, AT(spike_floor_ps), .fallback = "\"0\"", .help = "and its minimum."},
     {0},
 };
 #undef AT
@@ -193,26 +194,26 @@ const struct table physics_software_table = {"lab.sim.software", "The program th
 #define AT(member) .offset = offsetof(struct physics_framing, member)
 static const struct field framing_fields[] = {
     {"gap", FIELD_INTEGER, .min = 0, .max = 64, AT(gap_bytes), .fallback = "20",
-     .help = "Preamble, start delimiter and inter-packet gap; they are in no counter."},
+     .help = "Preamble, start delimiter and inter-packet gap; no counter includes them."},
     {"data", FIELD_INTEGER, .min = 0, .max = 512, AT(data_bytes), .fallback = "62",
      .help = "Headers and trailers of a data packet: Ethernet 14, IPv4 20, UDP 8, BTH 12, ICRC 4, FCS 4."},
     {"reth", FIELD_INTEGER, .min = 0, .max = 64, AT(reth_bytes), .fallback = "16",
-     .help = "More in the first packet of a write, and in a read request."},
+     .help = "Additional bytes in the first packet of a write and in a read request."},
     {"aeth", FIELD_INTEGER, .min = 0, .max = 64, AT(aeth_bytes), .fallback = "4",
-     .help = "More in a read's first and last response."},
+     .help = "Additional bytes in a read's first and last response."},
     {"ack", FIELD_INTEGER, .min = 1, .max = 512, AT(ack_bytes), .fallback = "66",
-     .help = "A whole ACK or NAK frame."},
+     .help = "Size of an ACK or NAK frame."},
     {"cnp", FIELD_INTEGER, .min = 1, .max = 512, AT(cnp_bytes), .fallback = "78",
      .help = "A whole CNP frame: BTH and 16 bytes of payload."},
     {"pfc", FIELD_INTEGER, .min = 1, .max = 512, AT(pfc_bytes), .fallback = "64",
-     .help = "A whole PFC frame."},
+     .help = "Size of a PFC frame."},
     {"minimum", FIELD_INTEGER, .min = 0, .max = 512, AT(minimum_bytes), .fallback = "64",
      .help = "The shortest frame (default: Ethernet's)."},
     {0},
 };
 #undef AT
 const struct table physics_framing_table = {"lab.sim.framing",
-                                            "Bytes that a packet occupies beside its payload.",
+                                            "Bytes of a packet in addition to its payload.",
                                             sizeof(struct physics_framing), framing_fields, NULL};
 
 /* ---- the host */
@@ -223,7 +224,7 @@ static const struct field host_fields[] = {
     {"pcie", FIELD_OBJECT, AT(pcie), .sub = &physics_pcie_table, .help = "The NIC's PCI Express link."},
     {"memory", FIELD_OBJECT, AT(memory), .sub = &physics_memory_table, .help = "Host memory."},
     {"gpu", FIELD_OPTIONAL, AT(gpu), .sub = &physics_memory_table,
-     .help = "GPU memory behind its BAR1; unset: no GPU."},
+     .help = "GPU memory behind its BAR1; default: no GPU."},
     {"software", FIELD_OBJECT, AT(software), .sub = &physics_software_table,
      .help = "The program that posts and polls."},
     {0},

@@ -46,7 +46,7 @@ struct physics_pcie {
     int64_t latency_ps;
 };
 
-/* A memory as the NIC's DMA meets it: one service centre that reads and writes share. An access of n bytes occupies it for the
+/* A memory as seen by the NIC's DMA: one service centre for reads and writes. An access of n bytes occupies it for the
  * larger of its access time and n / rate. */
 struct physics_memory {
     int64_t write_bps, read_bps;

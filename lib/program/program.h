@@ -42,7 +42,7 @@ struct program {
 /* main's work; returns the exit status. Every program also takes --help and --version, with subcommands "help [COMMAND]" and "version", and for
  * those who build and install it "--manual SECTION" (as program_manual), "--completion" (a script for bash) and "--commands". */
 int program_main(const struct program *program, int argc, char **argv);
-/* Say what went wrong, and pass the exit status on. */
+/* Print the error and return the exit status. */
 int program_fail(int status, const struct error *e);
 
 /* ---- parts of the frame */

@@ -33,7 +33,7 @@ static const struct field points[] = {
     {"np", FIELD_OBJECT, offsetof(struct dcqcn_values, np), .sub = &np_table, .help = "Notification point."},
     {0},
 };
-const struct table dcqcn_table = {"settings.dcqcn", "DCQCN parameters under mlx5's names.",
+const struct table dcqcn_table = {"settings.dcqcn", "DCQCN parameters with mlx5's names.",
                                   sizeof(struct dcqcn_values), points, NULL};
 
 /* ---- values */

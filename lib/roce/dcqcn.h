@@ -19,9 +19,9 @@
  * ROW(kind, name, MLNX_OFED's file, upstream's file, least, most, default, unit, simulated, meaning); written in this order. */
 #define DCQCN_RP_ROWS(ROW)                                                                                 \
     ROW(BOOL, clamp_tgt_rate, "roce_rp/clamp_tgt_rate", "rp_clamp_tgt_rate", 0, 1, 0, "", true,            \
-        "Lower the target rate at every CNP.")                                                             \
+        "Reduce the target rate at every CNP.")                                                            \
     ROW(BOOL, clamp_tgt_rate_after_time_inc, "roce_rp/clamp_tgt_rate_after_time_inc",                      \
-        "rp_clamp_tgt_rate_ati", 0, 1, 1, "", true, "Lower it also after an increase by the timer.")       \
+        "rp_clamp_tgt_rate_ati", 0, 1, 1, "", true, "Reduce it also after an increase by the timer.")      \
     ROW(INTEGER, rpg_time_reset, "roce_rp/rpg_time_reset", "rp_time_reset", 0, DCQCN_BITS(17), 300, "us",  \
         true, "Time between rate increases, in microseconds.")                                             \
     ROW(INTEGER, rpg_byte_reset, "roce_rp/rpg_byte_reset", "rp_byte_reset", 0, DCQCN_BITS(15), 32767,      \
@@ -35,28 +35,28 @@
     ROW(INTEGER, rpg_max_rate, "roce_rp/rpg_max_rate", "rp_max_rate", 0, DCQCN_BITS(32), 0, "Mb/s", true,  \
         "Highest rate, in Mb/s; 0: that of the link.")                                                     \
     ROW(INTEGER, rpg_min_dec_fac, "roce_rp/rpg_min_dec_fac", "rp_min_dec_fac", 0, 100, 50, "%", true,      \
-        "The least a rate is lowered to, in per cent of itself.")                                          \
+        "Lower bound of one decrease, in per cent of the current rate.")                                   \
     ROW(INTEGER, rpg_min_rate, "roce_rp/rpg_min_rate", "rp_min_rate", 1, DCQCN_BITS(17), 1, "Mb/s", true,  \
         "Lowest rate, in Mb/s.")                                                                           \
     ROW(INTEGER, rpg_gd, "roce_rp/rpg_gd", "rp_gd", 0, DCQCN_BITS(4), 11, "log2", true,                    \
         "Divisor of alpha at a decrease, as a power of two.")                                              \
     ROW(INTEGER, rate_to_set_on_first_cnp, "roce_rp/rate_to_set_on_first_cnp",                             \
         "rp_rate_to_set_on_first_cnp", 0, DCQCN_BITS(32), 0, "Mb/s", true,                                 \
-        "Rate after a flow's first CNP, in Mb/s; 0: by alpha as later.")                                   \
+        "Rate after a flow's first CNP, in Mb/s; 0: computed from alpha as for later CNPs.")               \
     ROW(INTEGER, dce_tcp_g, "roce_rp/dce_tcp_g", "rp_dce_tcp_g", 0, DCQCN_BITS(10), 1019, "1/1024", true,  \
         "Weight of the old alpha, of 1024.")                                                               \
     ROW(INTEGER, dce_tcp_rtt, "roce_rp/dce_tcp_rtt", "rp_dce_tcp_rtt", 1, DCQCN_BITS(17), 1, "us", true,   \
         "Time between updates of alpha, in microseconds.")                                                 \
     ROW(INTEGER, rate_reduce_monitor_period, "roce_rp/rate_reduce_monitor_period",                         \
         "rp_rate_reduce_monitor_period", 1, DCQCN_BITS(17), 4, "us", true,                                 \
-        "Shortest time between rate decreases, in microseconds.")                                          \
+        "Minimum time between rate decreases, in microseconds.")                                           \
     ROW(INTEGER, initial_alpha_value, "roce_rp/initial_alpha_value", "rp_initial_alpha_value", 1,          \
         DCQCN_BITS(10), 1023, "1/1024", true, "Alpha of a new flow, of 1024.")
 
 /* Notification point, the receiver's side. The mode comes after the priority: writing that sets the mode to 0. */
 #define DCQCN_NP_ROWS(ROW)                                                                              \
     ROW(INTEGER, min_time_between_cnps, "roce_np/min_time_between_cnps", "np_min_time_between_cnps", 0, \
-        DCQCN_BITS(17), 4, "us", true, "Shortest time between CNPs of a flow, in microseconds.")        \
+        DCQCN_BITS(17), 4, "us", true, "Minimum time between CNPs of a flow, in microseconds.")         \
     ROW(INTEGER, cnp_dscp, "roce_np/cnp_dscp", "np_cnp_dscp", 0, 63, 48, "", true, "DSCP of CNPs.")     \
     ROW(INTEGER, cnp_802p_prio, "roce_np/cnp_802p_prio", "np_cnp_prio", 0, 7, 6, "", true,              \
         "Priority of CNPs.")                                                                            \

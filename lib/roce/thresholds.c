@@ -20,13 +20,13 @@ int thresholds_mlx5(const struct thresholds_port *port, int64_t size_bytes, stru
     int64_t cell = port->cell_bytes;
     int64_t least = headroom + max_mtu + cell;
     if (size_bytes < least)
-        return error_set(e,
-                         "%lld bytes are too few for a lossless buffer: cable %lld m, MTU %lld and %lld Mb/s "
-                         "need at least "
-                         "%lld (headroom %lld, largest frame %lld, one cell)",
-                         (long long)size_bytes, (long long)port->cable_m, (long long)port->mtu,
-                         (long long)speed, (long long)((least + cell - 1) / cell * cell), (long long)headroom,
-                         (long long)max_mtu);
+        return error_set(
+            e,
+            "%lld bytes are too small for a lossless buffer: cable %lld m, MTU %lld and %lld Mb/s "
+            "need at least "
+            "%lld (headroom %lld, largest frame %lld, one cell)",
+            (long long)size_bytes, (long long)port->cable_m, (long long)port->mtu, (long long)speed,
+            (long long)((least + cell - 1) / cell * cell), (long long)headroom, (long long)max_mtu);
     out->xoff_bytes = (size_bytes - headroom) / cell * cell;
     out->xon_bytes = (size_bytes - headroom - max_mtu) / cell * cell;
     out->headroom_bytes = headroom;

@@ -240,8 +240,7 @@ int device_open(struct device *d, struct host *host, const char *name, struct er
 {
     *d = (struct device){.host = host};
     if (!device_name_valid(name))
-        return error_set(e,
-                         "\"%.40s\" cannot be the name of an interface (1 to %d characters, no / or space)",
+        return error_set(e, "\"%.40s\" is not a valid interface name (1 to %d characters, no / or space)",
                          name, IFNAMSIZ - 1);
     snprintf(d->name, sizeof d->name, "%s", name);
     link_target(host, name, "device", d->pci, sizeof d->pci);
@@ -331,7 +330,7 @@ static int settle_carrier(struct device *d, const struct device *before, int64_t
         if (d->carrier && now - steady_since >= (flapped ? CARRIER_STAYS_NS : flap_ns))
             return 0;
         if (now - began > COMES_BACK_NS)
-            return error_set(e, "%s: the link went down and is not back after %d s", d->name,
+            return error_set(e, "%s: the link went down and did not come up again within %d s", d->name,
                              (int)(COMES_BACK_NS / NS_PER_S));
         pause_until_next_look();
     }
@@ -347,7 +346,7 @@ int device_settle(struct device *d, const struct device *before, int gids_before
     int64_t began = clock_monotonic_ns();
     while (device_gid_count(d) < gids_before) {
         if (clock_monotonic_ns() - began > COMES_BACK_NS)
-            return error_set(e, "%s: %s had %d GIDs and has %d, %d s after the link came back", d->name,
+            return error_set(e, "%s: %s had %d GIDs, but has %d now, %d s after the link came up", d->name,
                              d->rdma, gids_before, device_gid_count(d), (int)(COMES_BACK_NS / NS_PER_S));
         pause_until_next_look();
     }

@@ -49,8 +49,8 @@ json_t *headroom_thresholds(const struct device *d, const struct settings *setti
             *refused = true;
             error_set(e, "%s: buffer %zu: %s", d->name, i, why.text);
         } else {
-            json_array_append_new(
-                warnings, json_sprintf("%s: buffer %zu: an mlx5 would refuse it: %s", d->name, i, why.text));
+            json_array_append_new(warnings, json_sprintf("%s: buffer %zu: an mlx5 driver would refuse it: %s",
+                                                         d->name, i, why.text));
         }
     }
     return list;

@@ -164,7 +164,7 @@ static int send_change(struct host *host, struct nlmsghdr *m, const char *kind, 
     struct netlink *n = host_route(host, e);
     char what[96];
     int number = 0;
-    snprintf(what, sizeof what, "putting %s on %s", kind, d->name);
+    snprintf(what, sizeof what, "adding %s to %s", kind, d->name);
     if (!n)
         return -1;
     if (host_change(host, n, m, NULL, NULL, what, &number, e) == 0)

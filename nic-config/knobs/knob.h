@@ -45,11 +45,12 @@ struct knob {
 /* Every knob, in the order of writing: what makes or reloads an interface first, then what may take its link down, PFC after its
  * buffers (the driver refuses a lossless buffer that is too small), RED last, when packets already take their way. What is put
  * back goes the other way: RED's going leaves a default qdisc whose quantum is looked at once the MTU is as it was. */
-#define KNOBS(KNOB)                                                                                   \
-    KNOB(kind)                                                                                        \
-    KNOB(roce)                                                                                        \
-    KNOB(quantum) KNOB(mtu) KNOB(ring) KNOB(coalesce) KNOB(pause) KNOB(up) KNOB(bridge) KNOB(address) \
-        KNOB(ets) KNOB(cable) KNOB(buffers) KNOB(pfc) KNOB(trust) KNOB(stall) KNOB(ecn) KNOB(dcqcn)   \
+#define KNOBS(KNOB)                                                                               \
+    KNOB(kind)                                                                                    \
+    KNOB(roce)                                                                                    \
+    KNOB(quantum)                                                                                 \
+    KNOB(mtu) KNOB(ring) KNOB(coalesce) KNOB(pause) KNOB(up) KNOB(bridge) KNOB(address) KNOB(ets) \
+        KNOB(cable) KNOB(buffers) KNOB(pfc) KNOB(trust) KNOB(stall) KNOB(ecn) KNOB(dcqcn)         \
             KNOB(traffic_class) KNOB(counters) KNOB(red)
 #define KNOB_DECLARE(name) extern const struct knob knob_##name;
 KNOBS(KNOB_DECLARE)

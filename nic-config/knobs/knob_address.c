@@ -110,8 +110,9 @@ static int check_addresses(struct device *d, const struct settings *now, const s
     (void)warnings;
     for (size_t i = 0; i < target->addresses.count; i++)
         if (parse_address(wanted[i], bytes, &prefix) == 0)
-            return error_set(e, "%s: addresses: \"%.60s\" is no address with a prefix, such as 10.0.0.1/24",
-                             d->name, wanted[i]);
+            return error_set(
+                e, "%s: addresses: \"%.60s\" is not an address with a prefix length, such as 10.0.0.1/24",
+                d->name, wanted[i]);
     return 0;
 }
 
@@ -123,7 +124,7 @@ static int add_address(struct device *d, const char *text, struct error *e)
     char what[128];
     int family = parse_address(text, bytes, &prefix);
     if (!n || family == 0)
-        return error_set(e, "%s: \"%.60s\" is no address with a prefix", d->name, text);
+        return error_set(e, "%s: \"%.60s\" is not an address with a prefix length", d->name, text);
     struct nlmsghdr *m = netlink_prepare(&r, RTM_NEWADDR, NLM_F_ACK | NLM_F_CREATE | NLM_F_REPLACE);
     struct ifaddrmsg *address = mnl_nlmsg_put_extra_header(m, sizeof *address);
     size_t size = family == AF_INET ? sizeof(struct in_addr) : sizeof(struct in6_addr);

@@ -66,11 +66,11 @@ static int check_pfc(struct device *d, const struct settings *now, const struct 
     if (dcb_read(d, &dcb, &number, e) != 0)
         return -1;
     if (dcb.pfc.pfc_cap > 0 && wanted > dcb.pfc.pfc_cap)
-        return error_set(e, "%s: pfc on %d priorities: the device can do %d at a time", d->name, wanted,
-                         dcb.pfc.pfc_cap);
+        return error_set(e, "%s: pfc on %d priorities: the device supports %d at the same time", d->name,
+                         wanted, dcb.pfc.pfc_cap);
     if (wanted > 0 && (target->rx_pause == 1 || target->tx_pause == 1))
         json_array_append_new(
-            warnings, json_sprintf("%s: 802.3x global pause is on beside PFC; drivers heed only one of "
+            warnings, json_sprintf("%s: 802.3x global pause and PFC are both on; drivers use only one of "
                                    "them: set rx_pause and tx_pause to false",
                                    d->name));
     return 0;
@@ -115,7 +115,7 @@ static int check_cable(struct device *d, const struct settings *now, const struc
     (void)now;
     (void)warnings;
     if (target->cable_mm % 1000 != 0)
-        return error_set(e, "%s: cable of %lld mm: drivers take whole metres; round up", d->name,
+        return error_set(e, "%s: cable of %lld mm: drivers accept whole metres only; round up", d->name,
                          (long long)target->cable_mm);
     if (metres > UINT16_MAX || (is_mlx5(d) && (metres < 1 || metres >= MLX5_MAX_CABLE_M)))
         return error_set(e, "%s: cable of %lld m: expected 1 to %d m (mlx5 ignores others)", d->name,
@@ -244,7 +244,7 @@ static int complete_buffers(struct device *d, const json_t *wanted, json_t *targ
     json_t *list = json_object_get(target, "buffer_bytes");
     (void)wanted;
     if (json_array_size(list) > DCBX_MAX_BUFFERS)
-        return error_set(e, "%s: buffer_bytes lists %zu buffers: there are %d", d->name,
+        return error_set(e, "%s: buffer_bytes has %zu entries, but there are %d buffers", d->name,
                          json_array_size(list), DCBX_MAX_BUFFERS);
     while (json_array_size(list) < DCBX_MAX_BUFFERS)
         json_array_append_new(list, json_integer(0));
@@ -262,8 +262,9 @@ static void warn_empty_buffers(const struct device *d, const struct settings *ta
             text_add(&priorities, "%s%d", priorities.length ? ", " : "", i);
     }
     if (priorities.length)
-        json_array_append_new(warnings, json_sprintf("%s: priorities %s go to a receive buffer of 0 bytes",
-                                                     d->name, text_string(&priorities)));
+        json_array_append_new(warnings,
+                              json_sprintf("%s: priorities %s are mapped to a receive buffer of 0 bytes",
+                                           d->name, text_string(&priorities)));
     text_free(&priorities);
 }
 
@@ -279,8 +280,8 @@ static int check_buffers(struct device *d, const struct settings *now, const str
     for (size_t i = 0; i < target->buffer_bytes.count; i++)
         sum += bytes[i];
     if (b.total_bytes > 0 && sum > b.total_bytes)
-        return error_set(e, "%s: buffer_bytes add up to %lld: the port has %u", d->name, (long long)sum,
-                         b.total_bytes);
+        return error_set(e, "%s: the sum of buffer_bytes is %lld, but the port has %u", d->name,
+                         (long long)sum, b.total_bytes);
     warn_empty_buffers(d, target, warnings);
     return 0;
 }

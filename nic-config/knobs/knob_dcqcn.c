@@ -204,7 +204,7 @@ static int write_parameter(struct device *d, const struct dcqcn_parameter *p, en
     char *path = parameter_path(d, p, place);
     char text[24];
     if (!path)
-        return error_set(e, "%s: dcqcn.%s.%s is no longer there", d->name, p->point, p->name);
+        return error_set(e, "%s: dcqcn.%s.%s does not exist any more", d->name, p->point, p->name);
     snprintf(text, sizeof text, "%lld", (long long)value);
     int result = host_change_file(d->host, path, text, e);
     free(path);

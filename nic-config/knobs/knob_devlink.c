@@ -131,9 +131,10 @@ static int check_roce(struct device *d, const struct settings *now, const struct
 {
     (void)e;
     if (now->roce != target->roce)
-        json_array_append_new(warnings, json_sprintf("%s: changing roce reloads the driver: the interface "
-                                                     "goes away for some seconds, and routes over it with it",
-                                                     d->name));
+        json_array_append_new(warnings,
+                              json_sprintf("%s: changing roce reloads the driver: the interface "
+                                           "disappears for some seconds, and routes over it are lost",
+                                           d->name));
     return 0;
 }
 

@@ -126,7 +126,7 @@ static int check_most(struct device *d, const struct group *p, const int64_t *va
     for (int i = 0; i < p->count; i++)
         if (p->most[i] != 0 && values[i] != FIELD_UNSET && answer.has[p->most[i]] &&
             (uint64_t)values[i] > answer.value[p->most[i]])
-            return error_set(e, "%s: %s %lld: the device has at most %llu", d->name, p->keys[i],
+            return error_set(e, "%s: %s %lld: the device supports at most %llu", d->name, p->keys[i],
                              (long long)values[i], (unsigned long long)answer.value[p->most[i]]);
     return 0;
 }
@@ -316,7 +316,7 @@ static enum knob_answer read_stall(struct device *d, json_t *settings, struct te
 static int write_stall_file(struct device *d, const char *path, int64_t ms, struct error *e)
 {
     if (ms != STALL_DEFAULT_MS && ms != STALL_AUTO_MS)
-        return error_set(e, "%s: pfc_stall_ms %lld: %s knows only %d (default) and %d (auto)", d->name,
+        return error_set(e, "%s: pfc_stall_ms %lld: %s supports only %d (default) and %d (auto)", d->name,
                          (long long)ms, path, STALL_DEFAULT_MS, STALL_AUTO_MS);
     return host_change_file(d->host, path, ms == STALL_AUTO_MS ? "auto" : "default", e);
 }
@@ -331,7 +331,7 @@ static int write_stall(struct device *d, const struct settings *now, const struc
         return write_tunable(d, (uint16_t)target->pfc_stall_ms, e);
     char *path = stall_path(d);
     int result = path ? write_stall_file(d, path, target->pfc_stall_ms, e)
-                      : error_set(e, "%s: PFC stall prevention is no longer there", d->name);
+                      : error_set(e, "%s: PFC stall prevention is not available any more", d->name);
     free(path);
     return result;
 }

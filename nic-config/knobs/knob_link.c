@@ -52,11 +52,12 @@ static int check_kind(struct device *d, const struct settings *now, const struct
     if (target->kind == now->kind || (target->kind == KIND_BRIDGE && now->kind == KIND_ABSENT))
         return 0;
     if (target->kind == KIND_ABSENT && now->kind == KIND_BRIDGE)
-        return error_set(e, "%s: a bridge that nic-config did not make is not taken away", d->name);
-    return error_set(e, "%s: %s", d->name,
-                     now->kind == KIND_ABSENT
-                         ? "there is no such interface, and only a bridge can be made (\"kind\": \"bridge\")"
-                         : "an interface of this name is there and is no bridge");
+        return error_set(e, "%s: a bridge that nic-config did not create is not removed", d->name);
+    return error_set(
+        e, "%s: %s", d->name,
+        now->kind == KIND_ABSENT
+            ? "there is no such interface, and only a bridge can be created (\"kind\": \"bridge\")"
+            : "an interface with this name exists and is not a bridge");
 }
 
 /* A bridge that forwards at once and never holds RoCE's multicast back. */
@@ -74,7 +75,7 @@ static int make_bridge(struct device *d, struct error *e)
     mnl_attr_put_u8(m, IFLA_BR_MCAST_SNOOPING, 0);
     mnl_attr_nest_end(m, data);
     mnl_attr_nest_end(m, info);
-    snprintf(what, sizeof what, "making the bridge %s", d->name);
+    snprintf(what, sizeof what, "creating the bridge %s", d->name);
     return send_change(d, m, what, e);
 }
 
@@ -86,8 +87,8 @@ static int write_kind(struct device *d, const struct settings *now, const struct
     if (target->kind == KIND_BRIDGE && now->kind == KIND_ABSENT)
         return make_bridge(d, e);
     if (target->kind != KIND_ABSENT || now->kind != KIND_BRIDGE)
-        return error_set(e, "%s: only bridges are made and taken away", d->name);
-    snprintf(what, sizeof what, "taking the bridge %s away", d->name);
+        return error_set(e, "%s: only bridges can be created and removed", d->name);
+    snprintf(what, sizeof what, "removing the bridge %s", d->name);
     return send_change(d, prepare(&r, RTM_DELLINK, 0, d->index, 0, 0), what, e);
 }
 
@@ -109,7 +110,7 @@ static int check_mtu(struct device *d, const struct settings *now, const struct 
     (void)now;
     (void)warnings;
     if (d->max_mtu > 0 && (target->mtu < d->min_mtu || target->mtu > d->max_mtu))
-        return error_set(e, "%s: mtu %lld: the device takes %u to %u", d->name, (long long)target->mtu,
+        return error_set(e, "%s: mtu %lld: the device supports %u to %u", d->name, (long long)target->mtu,
                          d->min_mtu, d->max_mtu);
     return 0;
 }
@@ -166,8 +167,7 @@ static int check_bridge(struct device *d, const struct settings *now, const stru
     (void)now;
     (void)warnings;
     if (target->bridge[0] != '\0' && !device_name_valid(target->bridge))
-        return error_set(e, "%s: bridge \"%.40s\" cannot be the name of an interface", d->name,
-                         target->bridge);
+        return error_set(e, "%s: bridge \"%.40s\" is not a valid interface name", d->name, target->bridge);
     return 0;
 }
 

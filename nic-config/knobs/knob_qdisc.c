@@ -19,7 +19,7 @@ static enum knob_answer read_quantum(struct device *d, json_t *settings, struct 
         return KNOB_FAILED;
     bool own = state.root_handle == 0, to_be_made = strcmp(state.root_kind, "noop") == 0;
     if (!own || (state.default_quantum == 0 && !to_be_made)) {
-        error_set(e, "its root qdisc is %s, not one that the kernel made with a quantum",
+        error_set(e, "its root qdisc is %s, not a default qdisc of the kernel with a quantum",
                   state.root_kind[0] ? state.root_kind : "none");
         return KNOB_MISSING;
     }

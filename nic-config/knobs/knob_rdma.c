@@ -78,7 +78,7 @@ static enum knob_answer read_configfs(const struct device *d, json_t *settings, 
     char *path = open_configfs(d, &made);
     if (!path) {
         error_set(e,
-                  "%s has neither /sys/class/infiniband/%s/tc (MLNX_OFED) nor a place in configfs (rdma_cm "
+                  "%s has neither /sys/class/infiniband/%s/tc (MLNX_OFED) nor a folder in configfs (rdma_cm "
                   "loaded and configfs "
                   "mounted?)",
                   d->name, d->rdma);
@@ -88,7 +88,7 @@ static enum knob_answer read_configfs(const struct device *d, json_t *settings, 
     long value = line ? strtol(line, &end, 10) : -1;
     bool good = line && end != line && value >= 0 && value <= 255;
     if (line && !good)
-        error_set(e, "%s: \"%.40s\" is no traffic class", path, line);
+        error_set(e, "%s: \"%.40s\" is not a traffic class", path, line);
     if (good) {
         json_object_set_new(settings, "traffic_class", json_integer(value));
         text_add(place, "%s (upstream; queue pairs of rdma_cm)", path);
@@ -127,9 +127,9 @@ static int write_traffic_class(struct device *d, const struct settings *now, con
     (void)now;
     snprintf(value, sizeof value, "%lld", (long long)target->traffic_class);
     if (!path)
-        error_set(e, "%s: the place of the traffic class is no longer there", d->name);
+        error_set(e, "%s: the file of the traffic class does not exist any more", d->name);
     else if (!ofed && target->traffic_class < 0)
-        error_set(e, "%s: traffic_class -1: %s takes 0 to 255", d->name, path);
+        error_set(e, "%s: traffic_class -1: %s accepts 0 to 255", d->name, path);
     else
         result = host_change_file(d->host, path, value, e);
     close_configfs(d, made, path);
@@ -209,7 +209,7 @@ static enum knob_answer ask_counters(const struct device *d, struct counters *c,
     if (netlink_call(n, prepare(&r, RDMA_NLDEV_CMD_GET, NLM_F_DUMP), keep_index, c, e) != 0)
         return KNOB_FAILED;
     if (!c->found) {
-        error_set(e, "RDMA netlink knows no device %s", d->rdma);
+        error_set(e, "RDMA netlink reports no device %s", d->rdma);
         return KNOB_MISSING;
     }
     struct nlmsghdr *m = prepare(&r, RDMA_NLDEV_CMD_STAT_GET_STATUS, 0);

@@ -172,28 +172,29 @@ static int check_red(struct device *d, const struct settings *now, const struct 
         return -1;
     if (v.ours && !d->red_written && now->red)
         return error_set(e,
-                         "%s: it has a RED of nic-config's whose journal is gone, so it could not be put "
-                         "back; take it away "
+                         "%s: it has a RED that nic-config created, but the journal is lost: it could not be "
+                         "restored; remove it "
                          "first: tc qdisc del dev %s root",
                          d->name, v.ifb.index ? v.ifb.name : d->name);
     if (!v.ours && target->red->at == RED_AT_EGRESS && v.own.root_handle != 0)
         return error_set(e,
-                         "%s: its root qdisc is %s %x:, which nic-config did not put there and could not put "
-                         "back; take it away "
+                         "%s: its root qdisc is %s %x:, which nic-config did not create and could not "
+                         "restored; remove it "
                          "first: tc qdisc del dev %s root",
                          d->name, v.own.root_kind, v.own.root_handle >> 16, d->name);
     if (!v.ours && target->red->at == RED_AT_INGRESS && v.own.has_ingress)
-        return error_set(
-            e, "%s: it has an ingress qdisc already; take it away first: tc qdisc del dev %s ingress",
-            d->name, d->name);
+        return error_set(e,
+                         "%s: it already has an ingress qdisc; remove it first: tc qdisc del dev %s ingress",
+                         d->name, d->name);
     if (target->red->shape_bps != FIELD_UNSET && target->red->shape_bps % 8 != 0)
-        return error_set(e, "%s: red.shape %lld b/s: the kernel counts in whole bytes a second", d->name,
+        return error_set(e, "%s: red.shape %lld b/s: the kernel uses whole bytes per second", d->name,
                          (long long)target->red->shape_bps);
     if (target->red->ecn == 1 && target->red->roce_only != 1)
         json_array_append_new(
-            warnings, json_sprintf("%s: RED takes all packets, not only RoCE: those that are not ECN-capable "
-                                   "are dropped, TCP's first among them (roce_only)",
-                                   d->name));
+            warnings,
+            json_sprintf("%s: RED applies to all packets, not only RoCE: packets that are not ECN-capable "
+                         "are dropped, especially TCP (use roce_only)",
+                         d->name));
     return 0;
 }
 
@@ -225,7 +226,7 @@ static int make_ifb(struct device *ifb, struct error *e)
     struct nlattr *info = mnl_attr_nest_start(m, IFLA_LINKINFO);
     mnl_attr_put_strz(m, IFLA_INFO_KIND, "ifb");
     mnl_attr_nest_end(m, info);
-    snprintf(what, sizeof what, "making the interface %s", ifb->name);
+    snprintf(what, sizeof what, "creating the interface %s", ifb->name);
     if (link_change(ifb, m, what, e) != 0)
         return -1;
     return device_refresh(ifb, e);
@@ -242,7 +243,7 @@ static int remove_ours(struct device *d, struct view *v, struct error *e)
         return 0;
     if (v->own.has_ingress && qdisc_remove(d->host, d, TC_H_INGRESS, "ingress", e) != 0)
         return -1;
-    snprintf(what, sizeof what, "taking the interface %s away", v->ifb.name);
+    snprintf(what, sizeof what, "removing the interface %s", v->ifb.name);
     if (link_change(d, prepare_link(&r, RTM_DELLINK, 0, v->ifb.index, 0), what, e) != 0)
         return -1;
     v->ifb.index = 0;

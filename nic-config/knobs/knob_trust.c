@@ -119,7 +119,7 @@ static int complete_trust(struct device *d, const json_t *wanted, json_t *target
             return error_set(
                 e,
                 "%s: dscp_to_prio with trust pcp: this driver trusts DSCP as soon as its table has an entry; "
-                "leave one of them out",
+                "remove one of the two settings",
                 d->name);
         json_object_clear(map);
     }

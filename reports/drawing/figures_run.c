@@ -255,7 +255,7 @@ static void add_pause_cdf(const struct run *run, const char *host, struct plot_p
         char label[128];
         size_t step = n > 1000 ? n / 1000 : 1;
         qsort(sorted, n, sizeof *sorted, by_duration);
-        snprintf(label, sizeof label, "%s is held (%zu pauses)", host, n);
+        snprintf(label, sizeof label, "%s is paused (%zu pauses)", host, n);
         struct plot_series *curve = plot_add_series(panel, label, PLOT_STEPS, colour);
         for (size_t i = 0; i < n; i += step)
             plot_add_point(curve, (double)sorted[i].duration_ns / NS_PER_US,
@@ -267,7 +267,7 @@ static void add_pause_cdf(const struct run *run, const char *host, struct plot_p
 
 static void fill_pause_cdf(const struct run *run, struct plot *plot)
 {
-    struct plot_panel *panel = plot_add_panel(plot, "pauses no longer than that, %");
+    struct plot_panel *panel = plot_add_panel(plot, "pauses up to this length, %");
     int colour = 0;
     panel->y_max = 105;
     for (size_t i = 0; i < run->pause_count && panel->series_count < MAX_CURVES; i++) {
@@ -394,27 +394,30 @@ static void fill_ecn(const struct run *run, struct plot *plot)
 
 const struct figure run_figures[] = {
     {"throughput", "Throughput and PFC frames", "time, s",
-     "What each host sends on the wire, and the PFC frames it receives, on one time axis.", fill_throughput},
+     "Wire rate of each host's sending and the PFC frames it receives, on the same time axis.",
+     fill_throughput},
     {"paused", "Share of time paused", "time, s",
-     "The share of time in which a host was told not to send, from its pause-duration counter.", fill_paused},
+     "Share of time in which a host was paused, from its pause-duration counter.", fill_paused},
     {"buffer", "Receive buffer against xoff and xon", "time, s",
-     "A pause is asked for when the fill rises to xoff, and taken back when it falls to xon.", fill_buffer},
+     "The receiver sends XOFF when the buffer fills to xoff, and XON when it drains to xon.", fill_buffer},
     {"pcie", "PCIe rates", "time, s",
-     "The receiving GPU's rx near the wire rate, with no tx, is the proof that no copy through the host "
+     "If the receiving GPU's rx is near the wire rate and its tx is near zero, no copy through the host "
      "happens.",
      fill_pcie},
-    {"pause-cdf", "How long pauses last", "length of a pause, us", "Cumulative share of the single pauses.",
-     fill_pause_cdf},
-    {"spread", "Where pauses hold the network", "time, s",
-     "Each row is a host or a switch's port, coloured while it is kept from sending: a storm's way through "
+    {"pause-cdf", "Length of pauses", "length of a pause, us",
+     "Cumulative distribution of the lengths of single pauses.", fill_pause_cdf},
+    {"spread", "Paused hosts and ports", "time, s",
+     "Each row is a host or a switch port, coloured while it is paused: shows how a pause storm spreads "
+     "through "
      "the network.",
      fill_spread},
     {"queues", "Queues", "time, s", "Egress queues of switches and forwarding hosts.", fill_queues},
-    {"dcqcn", "DCQCN reaction point", "time, s", "The rate each flow is allowed, and its alpha.", fill_dcqcn},
+    {"dcqcn", "DCQCN reaction point", "time, s", "Permitted rate and alpha of each flow.", fill_dcqcn},
     {"ecn", "ECN marks and CNPs", "time, s",
-     "Marked packets, as set and as seen by the notification point, notifications sent, and handled by the "
+     "Packets marked by the switch, marked packets seen by the notification point, CNPs sent, CNPs handled "
+     "by the reaction "
      "reaction "
-     "point; and what RED dropped instead.",
+     "point, and packets that RED dropped instead of marking.",
      fill_ecn},
     {0},
 };

@@ -153,7 +153,7 @@ static void add_curves(const struct runs *runs, const struct axis *axis, const c
     }
 }
 
-/* The published figures that this run is set beside, when they are bandwidths: in Gb/s. */
+/* The published bandwidths that this run is compared with, in Gb/s. */
 static void add_published(const struct runs *runs, const struct axis *axis, struct plot_panel *panel)
 {
     struct plot_series *marks = NULL;
@@ -275,14 +275,15 @@ static void fill_latency(const struct runs *runs, struct plot *plot)
 }
 
 const struct sweep_figure sweep_figures[] = {
-    {"goodput", "Goodput", "Payload that arrived, all flows together, with the published figures beside it.",
+    {"goodput", "Goodput", "Received payload of all flows together, compared with the published figures.",
      fill_goodput},
-    {"messages", "Message rate", "All flows together.", fill_messages},
+    {"messages", "Message rate", "Message rate of all flows together.", fill_messages},
     {"latency", "Latency",
-     "Of the first flow that measures it: from posting to completion, or half a round trip in latency mode.",
+     "Latency of the first flow that measures it: from posting to completion, or half a round trip in "
+     "latency mode.",
      fill_latency},
     {"slowdown", "Slowdown of flows by size",
-     "Time to completion over that on an empty network; each point is a tenth of the flows, by size.",
+     "Completion time divided by that on an empty network; each point is a tenth of the flows, by size.",
      figure_slowdown},
     {0},
 };

@@ -179,10 +179,10 @@ static void add_script(const struct map *map, const struct run *run, const char 
     struct text order = {0};
     char words[160];
     add_colours_of_order(map, &unit, &order);
-    snprintf(words, sizeof words, "in which order: when the %s pause of each began (the earliest at %.4g ms)",
+    snprintf(words, sizeof words, "order: start of the %s pause of each end (the earliest at %.4g ms)",
              map->by_longest ? "longest" : "first", (double)(map->times_ns[1] - run->start_ns) / NS_PER_MS);
     const struct panel share = {
-        "how long: the half of a link beside a node is how that node was kept from sending",
+        "duration: the half of a link next to a node shows how long that node was paused",
         "0 '#fde0b0', 0.25 '#f9a03f', 0.6 '#d7301f', 1 '#7a0010'",
         "set cbrange [0:100]\nset cbtics autofreq\n"
         "set cblabel '% of the measured time' textcolor rgb '#333333'\n",

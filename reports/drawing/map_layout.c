@@ -206,7 +206,7 @@ double map_height(const struct map *map, uint32_t layer)
     return map->layers > 1 ? (double)layer / (map->layers - 1) : 0.5;
 }
 
-/* Between nodes of one layer that are not neighbours, above what lies between. */
+/* Links between nodes of one layer that are not neighbours pass above the nodes between them. */
 void map_middle(const struct map *map, const struct map_link *link, double *x, double *y)
 {
     const struct map_node *a = &map->nodes[link->node[0]], *b = &map->nodes[link->node[1]];

@@ -11,7 +11,7 @@ void html_cell(struct text *out, const char *words);
 /* As many digits as say something, thousands apart; a dash where it is not finite. */
 void html_number(struct text *out, double value);
 void html_number_cell(struct text *out, double value);
-/* NAN where it is no number. */
+/* NAN if it is not a number. */
 double html_value(const json_t *value);
 /* "passed" and the like as a pill of its colour. */
 void html_verdict(struct text *out, const char *verdict);

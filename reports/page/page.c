@@ -62,7 +62,7 @@ static void add_heading(const struct runs *runs, struct text *out)
     html_escaped(out, run_text(first, "version"));
     text_add(out, "</span></p>\n");
     if (run_is_simulated(first))
-        text_add(out, "<p class=simulated><strong>Every figure of this run was computed by the embedded "
+        text_add(out, "<p class=simulated><strong>All figures of this run were computed by the embedded "
                       "simulator; nothing here was "
                       "measured on hardware.</strong></p>\n");
     for (size_t i = 0; i < runs->count; i++) {

@@ -1,11 +1,11 @@
-/* The page: one index.html that opens offline, beside its plots. */
+/* The page: one index.html, usable offline, in the same folder as its plots. */
 #ifndef REPORTS_PAGE_H
 #define REPORTS_PAGE_H
 
 #include "lib/text.h"
 #include "reports/results/run.h"
 
-/* A drawing that was made: NAME.svg, NAME.png, NAME.tsv, NAME.gp lie beside the page. */
+/* A drawing: NAME.svg, NAME.png, NAME.tsv, NAME.gp are in the page's folder. */
 struct drawing {
     char *name;
     char *title;

@@ -1,4 +1,4 @@
-/* Flows, buffers, counters, and the documents as they were used: for who wants to know it exactly. */
+/* Details: flows, buffers, counters, and the documents as used. */
 #include "reports/page/page_parts.h"
 
 #include "lib/roce/counters.h"
@@ -133,7 +133,7 @@ static void add_counters(const struct run *run, struct text *out)
     text_add(out, "<details><summary>Counters: ");
     html_escaped(out, run_label(run));
     text_add(out, "</summary><div class=scroll><table><tr><th>host<th>counter<th>unit<th "
-                  "class=number>rise<th class=number>per second</tr>\n");
+                  "class=number>increase<th class=number>per second</tr>\n");
     for (int still = 0; still < 2; still++) {
         json_object_foreach((json_t *)(uintptr_t)run_get(run, "hosts"), role, host)
         {
@@ -178,8 +178,8 @@ static void add_sources(const struct run *run, struct text *out)
     const json_t *sources = run_get(run, "sources");
     if (!json_object_size(sources))
         return;
-    text_add(out, "<details><summary>What is fitted, and where the lab's other values come "
-                  "from</summary><div class=scroll>"
+    text_add(out, "<details><summary>Fitted values, and sources of the lab's other values "
+                  "</summary><div class=scroll>"
                   "<table><tr><th>value<th>source</tr>\n");
     add_source_rows(sources, true, out);
     add_source_rows(sources, false, out);

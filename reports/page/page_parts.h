@@ -8,7 +8,7 @@
 /* page_results.c */
 void page_add_summary(const struct runs *runs, struct text *out);
 void page_add_warnings(const struct runs *runs, struct text *out);
-/* Results that are set beside each other: what was set differently. */
+/* The settings that differ between compared results. */
 void page_add_differences(const struct runs *runs, struct text *out);
 void page_add_published(const struct runs *runs, struct text *out);
 void page_add_expectations(const struct runs *runs, struct text *out);

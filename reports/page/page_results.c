@@ -55,10 +55,10 @@ static double sum_counters(const struct run *run, bool (*picks)(const char *name
 
 void page_add_summary(const struct runs *runs, struct text *out)
 {
-    text_add(out, "<h2>What was measured</h2>\n<div class=scroll><table><tr><th>run<th>verdict<th "
+    text_add(out, "<h2>Measurements</h2>\n<div class=scroll><table><tr><th>run<th>verdict<th "
                   "class=number>goodput, MiB/s"
                   "<th class=number>messages/s<th class=number>pauses received<th class=number>pauses/s"
-                  "<th class=number>lost or sent again</tr>\n");
+                  "<th class=number>lost or retransmitted</tr>\n");
     for (size_t i = 0; i < runs->count; i++) {
         const struct run *run = &runs->items[i];
         text_add(out, "<tr>");
@@ -85,7 +85,7 @@ static void add_run_headings(const struct runs *runs, struct text *out)
     text_add(out, "</tr>\n");
 }
 
-/* Results that are set beside each other: what was set differently. */
+/* The settings that differ between compared results. */
 void page_add_differences(const struct runs *runs, struct text *out)
 {
     const json_t *results[RUNS_SIDE_BY_SIDE];
@@ -95,9 +95,9 @@ void page_add_differences(const struct runs *runs, struct text *out)
         results[i] = runs->items[i].result;
     json_t *differences = differences_between(results, runs->count), *row;
     const char *path;
-    text_add(out, "<h2>What was set differently</h2>\n");
+    text_add(out, "<h2>Different settings</h2>\n");
     if (!json_object_size(differences)) {
-        text_add(out, "<p>Nothing: scenario, lab, seed and program are the same.</p>\n");
+        text_add(out, "<p>None: scenario, lab, seed and program are the same.</p>\n");
         json_decref(differences);
         return;
     }
@@ -267,7 +267,7 @@ void page_add_published(const struct runs *runs, struct text *out)
     if (!any_of(runs, "published"))
         return;
     text_add(out,
-             "<h2>Beside published figures</h2>\n<div class=scroll><table><tr><th>run<th>figure<th "
+             "<h2>Comparison with published figures</h2>\n<div class=scroll><table><tr><th>run<th>figure<th "
              "class=number>published"
              "<th class=number>%s<th class=number>difference<th>source</tr>\n",
              run_is_simulated(&runs->items[0]) ? "this run, simulated" : "this run");

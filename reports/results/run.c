@@ -134,7 +134,7 @@ static int load_run(const char *folder, struct run *run, struct error *e)
     if (!json_is_object(run->result) || !json_is_object(run_get(run, "scenario")))
         return error_set(e, "%s/result.json is not the result of a run: it has no scenario", folder);
     if (json_integer_value(run_get(run, "schema")) != 1)
-        return error_set(e, "%s/result.json has another schema than 1: a newer harness made it", folder);
+        return error_set(e, "%s/result.json has a schema other than 1: a newer harness wrote it", folder);
     struct text label = {0};
     describe_cell(run, &label);
     run->folder = strdup(folder);
@@ -170,7 +170,7 @@ static int add_cells(struct runs *runs, const char *folder, const json_t *index,
     {
         const char *name = json_string_value(json_object_get(cell, "folder"));
         if (!name || strchr(name, '/') || name[0] == '.')
-            return error_set(e, "%s/index.json: cell %zu names no folder in it", folder, i);
+            return error_set(e, "%s/index.json: cell %zu does not name a folder in it", folder, i);
         char *path = files_join(folder, name);
         int result = path ? add_folder(runs, path, e) : error_set(e, "out of memory for %s", folder);
         free(path);
@@ -344,7 +344,7 @@ static int take_header(struct run *run, struct layouts *layouts, const json_t *h
         layout->count = count;
     }
     lines_free_columns(columns, count);
-    return series ? 0 : error_set(e, "a header names no host, or memory ran out");
+    return series ? 0 : error_set(e, "a header does not name a host, or out of memory");
 }
 
 static void append(struct series *series, int64_t time_ns, int64_t value)
@@ -371,7 +371,7 @@ static int take_sample(struct run *run, struct layouts *layouts, char *text, siz
     char *quote = memchr(text + 2, '"', length - 2);
     struct line line;
     if (!quote || quote[1] != ',')
-        return error_set(e, "a sample names no host");
+        return error_set(e, "a sample does not name a host");
     *quote = '\0';
     struct layout *layout = layout_of(layouts, text + 2, false);
     quote[1] = '[';

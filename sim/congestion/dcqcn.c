@@ -19,7 +19,7 @@ void dcqcn_params_init(struct dcqcn_params *p, const struct dcqcn_rp *rp, int64_
     p->hai_bps = rp->rpg_hai_rate * BPS_PER_MBPS;
     p->first_bps = fmin(rp->rate_to_set_on_first_cnp * BPS_PER_MBPS, p->max_bps);
     p->keep = rp->dce_tcp_g / 1024.0;
-    /* The register's largest value stands for one. */
+    /* The register's largest value means 1. */
     p->initial_alpha = rp->initial_alpha_value >= 1023 ? 1.0 : rp->initial_alpha_value / 1024.0;
     p->decrease = ldexp(1024.0, -rp->rpg_gd);
     p->least_factor = rp->rpg_min_dec_fac / 100.0;

@@ -55,7 +55,7 @@ static inline void dcqcn_advance(struct dcqcn *d, const struct dcqcn_params *p, 
         dcqcn_run_ticks(d, p, now_ps);
 }
 
-/* A packet of so many bytes was sent: drives the byte counter. */
+/* A packet of `bytes` was sent: advances the byte counter. */
 void dcqcn_count_bytes(struct dcqcn *d, const struct dcqcn_params *p, int64_t bytes);
 static inline void dcqcn_sent(struct dcqcn *d, const struct dcqcn_params *p, int64_t bytes)
 {

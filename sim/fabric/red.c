@@ -58,7 +58,8 @@ int red_init(struct red *r, const struct red_config *c, struct error *e)
     *r = (struct red){.ecn = c->ecn, .limit_bytes = c->limit_bytes, .count = -1, .idle_since_ps = -1};
     if (c->avpkt_bytes <= 0 || c->min_bytes < 0 || c->max_bytes <= c->min_bytes || c->bandwidth_bps <= 0 ||
         !(c->probability > 0 && c->probability <= 1))
-        return error_set(e, "RED: wants 0 <= min < max, avpkt and bandwidth above 0, probability in (0, 1]");
+        return error_set(e,
+                         "RED: expected 0 <= min < max, avpkt and bandwidth above 0, probability in (0, 1]");
     int64_t burst = c->burst > 0 ? c->burst : (2 * c->min_bytes + c->max_bytes) / (3 * c->avpkt_bytes);
     int wlog = derive_wlog((double)c->min_bytes, (double)burst, (double)c->avpkt_bytes);
     if (wlog < 0)

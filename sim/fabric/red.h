@@ -43,7 +43,7 @@ struct red {
 
 /* Derive what tc derives. */
 int red_init(struct red *r, const struct red_config *config, struct error *e);
-/* A packet of so many bytes arrives at a queue that holds backlog_bytes. */
+/* A packet of `bytes` arrives at a queue that holds backlog_bytes. */
 enum red_verdict red_enqueue(struct red *r, struct random *random, int64_t now_ps, int64_t backlog_bytes,
                              int64_t packet_bytes, bool ecn_capable);
 /* The device asked for a packet and there was none. */

@@ -165,7 +165,7 @@ static int route_qp(struct network *n, uint32_t q, struct error *e)
     if (!rc)
         rc = walk(n, qp->receiver, qp->sender, destination | source << 16, &qp->ack_path);
     if (rc == -1)
-        return error_set(e, "simulator: no links lead from host %s to host %s",
+        return error_set(e, "simulator: there is no path from host %s to host %s",
                          n->config->hosts[qp->sender].name, n->config->hosts[qp->receiver].name);
     return rc ? error_set(e, "simulator: out of memory for paths") : 0;
 }

@@ -12,7 +12,7 @@ int storms_build(struct sim *sim, const struct sim_config *config, struct error 
         const struct sim_storm_config *c = &config->storms[i];
         if (c->host >= sim->host_count || c->priority >= SIM_PRIORITIES || c->start_ps < 0 ||
             c->stop_ps <= c->start_ps)
-            return error_set(e, "simulator: storm %u wants a host, a priority, and an end after its start",
+            return error_set(e, "simulator: storm %u needs a host, a priority, and an end after its start",
                              i);
         sim->storms[i] = (struct storm){.port = sim->hosts[c->host].port,
                                         .classes = (uint8_t)(1u << c->priority),

@@ -142,7 +142,7 @@ static inline bool far_from_xoff(const struct fabric_switch *s, const struct swi
     return free_bytes > 0 && use < (int64_t)((uint64_t)free_bytes * at->xoff_q16 >> 16);
 }
 
-/* A frame that finds its way out idle leaves as it comes: it is in the buffer for no time, and there is no queue to mark it for.
+/* A frame whose egress port is idle leaves at once: it occupies no buffer, and there is no queue to mark it for.
  * Nothing changes but the peaks. */
 static inline bool pass_through(struct sim *sim, struct fabric_switch *s, const struct switch_port *at,
                                 struct packet *packet, uint32_t p)

@@ -20,7 +20,7 @@ static int check(const struct sim_switch_config *c, struct error *e)
         return -1;
     for (unsigned i = 0; i < SIM_PRIORITIES; i++)
         if (c->prio_to_tc[i] >= SIM_PRIORITIES || c->tc_weight[i] < 0 || c->tc_weight[i] > 100)
-            return error_set(e, "%s: traffic classes are 0 to 7, their weights 0 to 100", of);
+            return error_set(e, "%s: traffic classes must be 0 to 7, their weights 0 to 100", of);
     return 0;
 }
 

@@ -1,4 +1,4 @@
-/* A host's NIC: the round robin of its queue pairs, what comes out of the wire and what goes onto it. */
+/* A host's NIC: the round robin of its queue pairs, reception and transmission. */
 #include "sim/model.h"
 
 /* The next queue pair that may send now; else NONE, and the earliest time at which one may in *wake_ps (never later than it is).

@@ -40,7 +40,7 @@ static struct rdma_cm_event *wait_event(struct connection *c, int64_t deadline_n
             return NULL;
         }
         if (poll(fds, 2, (int)(left_ns / NS_PER_MS) + 1) > 0 && fds[1].revents) {
-            error_set(e, "told to stop");
+            error_set(e, "stopped on request");
             return NULL;
         }
         if (rdma_get_cm_event(c->channel, &event) != 0 && errno != EAGAIN && errno != EINTR) {
@@ -62,7 +62,7 @@ static const char *event_cause(enum rdma_cm_event_type type)
         return "it does not answer: a firewall for UDP port 4791, a link that is down, or the wrong GID type "
                "on one side";
     case RDMA_CM_EVENT_REJECTED:
-        return "it refuses the connection";
+        return "the other side refuses the connection";
     default:
         return "unexpected";
     }
@@ -126,8 +126,8 @@ static int make_pair(struct connection *c, struct rdma_cm_id *id, size_t i, stru
 {
     struct ibv_qp_init_attr attributes = connection_pair_attributes(c);
     if (rdma_create_qp(id, c->pd, &attributes) != 0)
-        return error_set_errno(e, errno, "making a queue pair of depth %u on %s", attributes.cap.max_send_wr,
-                               c->device->name);
+        return error_set_errno(e, errno, "creating a queue pair of depth %u on %s",
+                               attributes.cap.max_send_wr, c->device->name);
     c->inline_bytes = attributes.cap.max_inline_data;
     c->pairs[i] = id->qp;
     return 0;

@@ -14,7 +14,7 @@ static struct ibv_qp *make_pair(struct connection *c, struct error *e)
                                .qp_access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ};
     struct ibv_qp *pair = ibv_create_qp(c->pd, &attributes);
     if (!pair) {
-        error_set_errno(e, errno, "making a queue pair of depth %u with %u inline bytes on %s",
+        error_set_errno(e, errno, "creating a queue pair of depth %u with %u inline bytes on %s",
                         attributes.cap.max_send_wr, attributes.cap.max_inline_data, c->device->name);
         return NULL;
     }
@@ -95,7 +95,7 @@ static int connect_pairs(struct connection *c, const struct endpoint *peer, stru
 {
     union ibv_gid gid;
     if ((int64_t)peer->queue_pairs.count != c->plan->queue_pairs)
-        return error_set(e, "the other side made %zu queue pairs, %lld are wanted", peer->queue_pairs.count,
+        return error_set(e, "the other side created %zu queue pairs: expected %lld", peer->queue_pairs.count,
                          (long long)c->plan->queue_pairs);
     if (gid_parse(peer->gid, &gid, e) != 0)
         return -1;

@@ -25,7 +25,7 @@ static struct ibv_cq *make_queue(struct connection *c, int64_t entries, const ch
     }
     struct ibv_cq *queue = ibv_create_cq(c->device->context, (int)entries, NULL, NULL, 0);
     if (!queue)
-        error_set_errno(e, errno, "making a completion queue of %" PRId64 " entries on %s", entries,
+        error_set_errno(e, errno, "creating a completion queue of %" PRId64 " entries on %s", entries,
                         c->device->name);
     return queue;
 }
@@ -40,7 +40,7 @@ static int check_limits(const struct connection *c, struct error *e)
         return error_set(e, "%" PRId64 " queue pairs: device %s has %d", c->plan->queue_pairs,
                          c->device->name, a->max_qp);
     if (deepest > a->max_qp_wr)
-        return error_set(e, "a depth of %" PRId64 ": device %s takes %d work requests a queue", deepest,
+        return error_set(e, "a depth of %" PRId64 ": device %s takes %d work requests per queue", deepest,
                          c->device->name, a->max_qp_wr);
     return 0;
 }
@@ -109,7 +109,8 @@ int connection_agree_mtu(const struct connection *c, int64_t peer_mtu_bytes, str
     if (wanted > smaller)
         return error_set(
             e,
-            "path MTU mismatch: %d bytes are asked for, device %s here has %d active and the other side "
+            "path MTU mismatch: %d bytes are requested, but device %s on this host has %d active and the "
+            "other side "
             "%" PRId64
             "; raise the MTU of the interfaces (%d takes an Ethernet MTU of %d or more) or ask for "
             "less",

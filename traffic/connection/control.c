@@ -32,7 +32,7 @@ static struct addrinfo *look_up(const char *host, int64_t port, bool listening, 
     int code = getaddrinfo(host, service, &hints, &found);
     if (code == 0)
         return found;
-    error_set(e, "\"%.100s\" is no host name or address known here: %s", host ? host : "any address",
+    error_set(e, "\"%.100s\" is not a known host name or address: %s", host ? host : "any address",
               gai_strerror(code));
     return NULL;
 }
@@ -77,7 +77,8 @@ int control_listen(const char *address, int64_t *port, struct error *e)
     if (fd < 0 && !address && (errno == EAFNOSUPPORT || errno == EADDRNOTAVAIL))
         return control_listen("0.0.0.0", port, e);
     if (fd < 0)
-        return error_set_errno(e, errno, "listening on %s port %" PRId64 " (is another roce-traffic there?)",
+        return error_set_errno(e, errno,
+                               "listening on %s port %" PRId64 " (is another roce-traffic running?)",
                                address ? address : "any address", *port);
     *port = bound_port(fd);
     return fd;
@@ -120,7 +121,7 @@ int control_accept(struct control *control, int listener, struct error *e)
     return set_up(control, fd, e);
 }
 
-/* Wait until fd is ready for `events`. 1 ready, 0 out of time, -1 told to stop. */
+/* Wait until fd is ready for `events`. 1 ready, 0 out of time, -1 stopped on request. */
 static int wait_for(int fd, short events, int stop_fd, int64_t deadline_ns)
 {
     for (;;) {
@@ -170,7 +171,7 @@ int control_connect(struct control *control, const char *host, int64_t port, int
         fd = connect_one(a, stop_fd);
     freeaddrinfo(found);
     if (fd < 0 && errno == ECANCELED)
-        return error_set(e, "told to stop");
+        return error_set(e, "stopped on request");
     if (fd < 0)
         return error_set_errno(e, errno, "connecting to roce-traffic serve at %.100s port %" PRId64, host,
                                port);
@@ -209,7 +210,7 @@ int control_send(struct control *control, const struct message *message, struct 
     }
     free(text);
     control->said_ns = clock_monotonic_ns();
-    return number ? error_set_errno(e, number, "the other side (%s) cannot be told \"%s\"", control->peer,
+    return number ? error_set_errno(e, number, "sending \"%s\" to the other side (%s)", control->peer,
                                     wire_name(message->type))
                   : 0;
 }
@@ -239,12 +240,12 @@ int control_fill(struct control *control, struct error *e)
             control->used += (size_t)n;
             control->heard_ns = clock_monotonic_ns();
         } else if (n == 0) {
-            return error_set(e, "the other side (%s) has gone: its process ended or was killed",
+            return error_set(e, "the other side (%s) has disconnected: its process ended or was killed",
                              control->peer);
         } else if (errno == EAGAIN) {
             return 0;
         } else if (errno != EINTR) {
-            return error_set_errno(e, errno, "the other side (%s) has gone", control->peer);
+            return error_set_errno(e, errno, "the other side (%s) has disconnected", control->peer);
         }
     }
 }
@@ -254,7 +255,7 @@ int control_next(struct control *control, struct message *message, struct error 
     *message = (struct message){.type = MESSAGE_TYPES}; /* none */
     char *end = memchr(control->buffer, '\n', control->used);
     if (!end && control->used == WIRE_MAX_LENGTH)
-        return error_set(e, "%s sends a line of more than %d bytes: is that a roce-traffic?", control->peer,
+        return error_set(e, "%s sent a line of more than %d bytes: is it a roce-traffic?", control->peer,
                          WIRE_MAX_LENGTH);
     if (!end)
         return 0;
@@ -285,9 +286,9 @@ static int next_message(struct control *control, enum message_type type, int64_t
             continue;
         int ready = wait_for(control->fd, POLLIN, stop_fd, deadline_ns);
         if (ready < 0)
-            return error_set(e, "told to stop");
+            return error_set(e, "stopped on request");
         if (ready == 0)
-            return error_set(e, "the other side (%s) does not answer: \"%s\" is awaited", control->peer,
+            return error_set(e, "the other side (%s) does not answer: expected \"%s\"", control->peer,
                              wire_name(type));
         /* What it said before it went is still to be read: an error message, say. */
         if (control_fill(control, e) != 0 && !memchr(control->buffer, '\n', control->used))
@@ -302,8 +303,7 @@ int control_expect(struct control *control, enum message_type type, int64_t time
         return -1;
     if (message->type == type)
         return 0;
-    error_set(e, "%s says \"%s\" where \"%s\" is expected", control->peer, wire_name(message->type),
-              wire_name(type));
+    error_set(e, "%s sent \"%s\": expected \"%s\"", control->peer, wire_name(message->type), wire_name(type));
     wire_free(message);
     return -1;
 }
@@ -319,7 +319,7 @@ int control_greet(struct control *control, int stop_fd, struct error *e)
     int result = 0;
     if (theirs.hello.protocol != WIRE_PROTOCOL)
         result = error_set(e,
-                           "%s speaks control protocol %" PRId64 " (roce-traffic %.40s), this is %d "
+                           "%s uses control protocol %" PRId64 " (roce-traffic %.40s), this is %d "
                            "(roce-traffic %s): install the same version on both hosts",
                            control->peer, theirs.hello.protocol, theirs.hello.version, WIRE_PROTOCOL,
                            HARNESS_VERSION);

@@ -29,7 +29,7 @@ int gid_parse(const char *text, union ibv_gid *gid, struct error *e)
     }
     if (inet_pton(AF_INET6, text, gid->raw) == 1)
         return 0;
-    return error_set(e, "\"%.60s\" is no GID: expected an IPv4 or IPv6 address", text);
+    return error_set(e, "\"%.60s\" is not a GID: expected an IPv4 or IPv6 address", text);
 }
 
 int mtu_bytes(enum ibv_mtu mtu)
@@ -181,16 +181,16 @@ static int nothing_found(const struct device *device, const struct local_options
     struct text there = {0};
     describe_ports(device, &there);
     if (options->device)
-        error_set(e, "device %s has no active port with a GID%s that fits", options->device,
+        error_set(e, "device %s has no active port with a suitable GID%s", options->device,
                   options->gid_index >= 0 ? " index" : "");
     else
-        error_set(e, "no RDMA device has an active port with a GID that fits");
+        error_set(e, "no RDMA device has an active port with a suitable GID");
     size_t length = e ? strlen(e->text) : 0;
     if (e && options->gid_index >= 0)
         length += (size_t)snprintf(e->text + length, sizeof e->text - length,
-                                   " (asked for: index %" PRId64 ")", options->gid_index);
+                                   " (requested: index %" PRId64 ")", options->gid_index);
     else if (e)
-        length += (size_t)snprintf(e->text + length, sizeof e->text - length, " (asked for: type %s%s%s)",
+        length += (size_t)snprintf(e->text + length, sizeof e->text - length, " (requested: type %s%s%s)",
                                    gid_type_names[options->gid_type], address ? ", address " : "",
                                    address ? address : "");
     if (e && length < sizeof e->text)
@@ -224,8 +224,8 @@ static int choose(struct device *device, const struct local_options *options, co
     device->gid_index = (int)best.gid.gid_index;
     device->gid = best.gid.gid;
     if (best.port_attributes.state != IBV_PORT_ACTIVE)
-        return error_set(e, "device %s port %d is %s: is the link up (ip link), the cable in?", device->name,
-                         device->port, ibv_port_state_str(best.port_attributes.state));
+        return error_set(e, "device %s port %d is %s: is the link up (ip link) and the cable connected?",
+                         device->name, device->port, ibv_port_state_str(best.port_attributes.state));
     if (ibv_query_device(device->context, &device->attributes) != 0)
         return error_set_errno(e, errno, "querying device %s", device->name);
     return 0;

@@ -34,7 +34,7 @@ void rdma_device_close(struct device *device);
 /* "10.0.0.1" for an IPv4-mapped GID, else as an IPv6 address. */
 char *gid_text(const union ibv_gid *gid, char *text, size_t size);
 int gid_parse(const char *text, union ibv_gid *gid, struct error *e);
-enum ibv_mtu mtu_code(int bytes); /* 0 when there is no such path MTU */
+enum ibv_mtu mtu_code(int bytes); /* 0 if there is no such path MTU */
 int mtu_bytes(enum ibv_mtu mtu);
 
 #endif

@@ -17,7 +17,7 @@ static const struct {
 #define STATUS(status, text) [status] = {#status, text}
     STATUS(IBV_WC_SUCCESS, "done"),
     STATUS(IBV_WC_LOC_LEN_ERR,
-           "a message did not fit into the receive buffer, or exceeds what the device takes"),
+           "a message did not fit into the receive buffer, or exceeds the device's limit"),
     STATUS(IBV_WC_LOC_QP_OP_ERR, "the queue pair found its own work request inconsistent"),
     STATUS(IBV_WC_LOC_EEC_OP_ERR, "inconsistent end-to-end context"),
     STATUS(IBV_WC_LOC_PROT_ERR,
@@ -27,22 +27,22 @@ static const struct {
            "the queue pair was closed under its work requests: the other side disconnected or died, "
            "or an earlier error came first"),
     STATUS(IBV_WC_MW_BIND_ERR, "memory window binding"),
-    STATUS(IBV_WC_BAD_RESP_ERR, "the responder answered what nobody asked"),
+    STATUS(IBV_WC_BAD_RESP_ERR, "the responder sent an answer that was not requested"),
     STATUS(IBV_WC_LOC_ACCESS_ERR, "the local registration does not permit the access"),
     STATUS(IBV_WC_REM_INV_REQ_ERR,
            "the responder finds the request invalid: a receive buffer too small, or too many reads "
            "at once"),
     STATUS(IBV_WC_REM_ACCESS_ERR,
-           "the responder refuses the access: wrong remote key or address, or its registration is "
+           "the responder refuses the access: wrong remote key or address, or its registration has "
            "gone"),
-    STATUS(IBV_WC_REM_OP_ERR, "the responder failed by itself: its memory could not be reached"),
+    STATUS(IBV_WC_REM_OP_ERR, "the responder had an internal error: its memory could not be accessed"),
     STATUS(IBV_WC_RETRY_EXC_ERR,
            "no acknowledgement after all retries: the other side died, a link is down, packets are "
            "dropped (MTU of a switch too small, PFC or ECN not set up), or the GID or VLAN leads "
            "nowhere"),
     STATUS(IBV_WC_RNR_RETRY_EXC_ERR,
            "the receiver had no receive posted (RNR) after all retries: raise --receive-depth, or "
-           "--rnr-retries 7 to wait without end"),
+           "--rnr-retries 7 to wait without limit"),
     STATUS(IBV_WC_LOC_RDD_VIOL_ERR, "reliable datagram domain"),
     STATUS(IBV_WC_REM_INV_RD_REQ_ERR, "the responder refuses the reliable datagram"),
     STATUS(IBV_WC_REM_ABORT_ERR, "the responder aborted"),
@@ -58,7 +58,7 @@ static const struct {
 
 const char *completion_name(enum ibv_wc_status status)
 {
-    return (size_t)status < KNOWN_COMPLETIONS ? completions[status].name : "an unknown status";
+    return (size_t)status < KNOWN_COMPLETIONS ? completions[status].name : "unknown status";
 }
 
 const char *completion_cause(enum ibv_wc_status status)
@@ -83,18 +83,18 @@ static const char *peermem_cause(const struct memory *memory, int number, char *
             "nvidia-peermem is not loaded: modprobe nvidia-peermem (it needs MLNX_OFED or DOCA, installed "
             "before the GPU driver)");
     else if (module_loaded(memory, "nv_peer_mem"))
-        snprintf(
-            text, size,
-            "the deprecated nv_peer_mem is loaded beside nvidia-peermem: stop its service and unload it");
+        snprintf(text, size,
+                 "the deprecated nv_peer_mem is loaded together with nvidia-peermem: stop its service and "
+                 "unload it");
     else if (number == EFAULT)
         snprintf(text, size,
                  "nvidia-peermem is loaded but does not know this address: the GPU driver registers no "
-                 "third-party P2P object for it (GeForce), or peermem has not the persistent calls "
+                 "third-party P2P object for it (GeForce), or nvidia-peermem lacks the persistent calls "
                  "(patches/, drivers 560 to 575)");
     else
         snprintf(
             text, size,
-            "BAR1 may be too small for what is registered (nvidia-smi -q -d MEMORY shows it; 36 MiB stay "
+            "BAR1 may be too small for the registered memory (nvidia-smi -q -d MEMORY shows it; 36 MiB are "
             "reserved), or IOMMU or topology checks refuse");
     return text;
 }
@@ -108,7 +108,7 @@ static const char *dmabuf_cause(int number, char *text, size_t size)
     else if (number == ENOMEM || number == EINVAL)
         snprintf(
             text, size,
-            "BAR1 may be too small for what is registered (nvidia-smi -q -d MEMORY shows it; 36 MiB stay "
+            "BAR1 may be too small for the registered memory (nvidia-smi -q -d MEMORY shows it; 36 MiB are "
             "reserved), or the IOMMU refuses peer-to-peer mappings (iommu=pt)");
     else
         snprintf(text, size, "the GPU driver refused to map the buffer for the NIC: look at dmesg");
@@ -127,7 +127,7 @@ static const char *host_cause(int number, char *text, size_t size)
     else if (number == ENOMEM)
         snprintf(
             text, size,
-            "the device or the host has no room for it: use fewer queue pairs, slots or smaller messages");
+            "the device or the host is out of resources: use fewer queue pairs, slots or smaller messages");
     else
         snprintf(text, size, "the device refuses these access rights or this memory");
     return text;

@@ -175,27 +175,35 @@ static int check_endpoint(const void *object, const char *path, struct error *e)
     return 0;
 }
 
-static const struct table hello_table = {
-    .name = "hello", .help = "Who speaks.", .size = sizeof(struct hello), .fields = hello_fields};
+static const struct table hello_table = {.name = "hello",
+                                         .help = "Program and version of the sender.",
+                                         .size = sizeof(struct hello),
+                                         .fields = hello_fields};
 static const struct table endpoint_table = {.name = "endpoint",
-                                            .help = "Where to send.",
+                                            .help = "Queue pairs and memory of one side.",
                                             .size = sizeof(struct endpoint),
                                             .fields = endpoint_fields,
                                             .check = check_endpoint};
 static const struct table phase_table = {
     .name = "phase", .help = "The next message size.", .size = sizeof(struct phase), .fields = phase_fields};
-static const struct table start_table = {
-    .name = "start", .help = "When and how long.", .size = sizeof(struct start), .fields = start_fields};
-static const struct table result_table = {
-    .name = "result", .help = "What arrived.", .size = sizeof(struct result), .fields = result_fields};
+static const struct table start_table = {.name = "start",
+                                         .help = "Start time and durations.",
+                                         .size = sizeof(struct start),
+                                         .fields = start_fields};
+static const struct table result_table = {.name = "result",
+                                          .help = "Counts of received data.",
+                                          .size = sizeof(struct result),
+                                          .fields = result_fields};
 static const struct table line_table = {
     .name = "line", .help = "A flow line.", .size = sizeof(struct message_line), .fields = line_fields};
-static const struct table error_table = {
-    .name = "error", .help = "Why it ends.", .size = sizeof(struct message_error), .fields = error_fields};
+static const struct table error_table = {.name = "error",
+                                         .help = "Reason for the end.",
+                                         .size = sizeof(struct message_error),
+                                         .fields = error_fields};
 static const struct table sent_table = {
-    .name = "sent", .help = "What was sent.", .size = sizeof(struct sent), .fields = sent_fields};
+    .name = "sent", .help = "Counts of sent data.", .size = sizeof(struct sent), .fields = sent_fields};
 static const struct table empty_table = {
-    .name = "message", .help = "Nothing more.", .size = 0, .fields = no_fields};
+    .name = "message", .help = "All messages are completed.", .size = 0, .fields = no_fields};
 
 static const struct {
     const char *name;

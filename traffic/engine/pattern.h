@@ -16,7 +16,7 @@ void pattern_fill(void *bytes, size_t count, uint32_t seed, uint32_t connection,
  * reach. */
 int pattern_write(struct memory *memory, int64_t base, const struct plan *plan, uint32_t seed,
                   int64_t message_bytes, struct error *e);
-/* Write what is in no pattern there, so that what never arrives is seen. */
+/* Fill the memory with bytes that are in no pattern, to detect data that never arrives. */
 int pattern_erase(struct memory *memory, int64_t base, const struct plan *plan, uint32_t seed,
                   int64_t message_bytes, struct error *e);
 /* Flip the lowest bit of one byte. */

@@ -138,7 +138,7 @@ static bool drive(struct rally *r)
         r->ball++;
         if (!serve_ball(r))
             return false;
-        /* a rally that has begun is brought to its end, so that none is left for the next size */
+        /* complete the current round trip before the next message size starts */
         if (reads ? !await_own(g, r->q) : await_ball(r, ENGINE_QUIT) <= 0)
             return false;
         int64_t end_ns = clock_monotonic_ns();

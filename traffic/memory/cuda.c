@@ -82,12 +82,11 @@ int cuda_open(struct cuda *cuda, const char *library, const char *gpu, struct er
     if (!cuda->handle)
         return error_set(e, "no CUDA driver: %s", dlerror());
     if (load_symbols(cuda, library, e) != 0 || cuda_check(cuda, cuda->init(0), "starting CUDA", e) != 0 ||
-        cuda_check(cuda, cuda->driver_get_version(&cuda->driver_version), "asking for CUDA's version", e) !=
-            0 ||
+        cuda_check(cuda, cuda->driver_get_version(&cuda->driver_version), "reading CUDA's version", e) != 0 ||
         find_device(cuda, gpu, e) != 0 ||
-        cuda_check(cuda, cuda->context_retain(&cuda->context, cuda->device), "making a CUDA context", e) !=
+        cuda_check(cuda, cuda->context_retain(&cuda->context, cuda->device), "creating a CUDA context", e) !=
             0 ||
-        cuda_check(cuda, cuda->context_set(cuda->context), "taking the CUDA context", e) != 0) {
+        cuda_check(cuda, cuda->context_set(cuda->context), "selecting the CUDA context", e) != 0) {
         cuda_close(cuda);
         return -1;
     }

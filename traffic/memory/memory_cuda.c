@@ -21,7 +21,7 @@ int cuda_memory_allocate(struct memory *memory, const struct memory_request *req
     int sync =
         1; /* the NIC's view and cuMemcpy's are to be in order: GPUDirect RDMA guide, synchronization */
     if (cuda_check(&m->cuda, m->cuda.memory_allocate(&m->address, m->bytes),
-                   "taking GPU memory with cuMemAlloc", e) == 0 &&
+                   "allocating GPU memory with cuMemAlloc", e) == 0 &&
         cuda_check(&m->cuda, m->cuda.pointer_set_attribute(&sync, CUDA_POINTER_SYNC_MEMOPS, m->address),
                    "setting SYNC_MEMOPS", e) == 0)
         return 0;

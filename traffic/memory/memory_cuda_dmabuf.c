@@ -13,12 +13,13 @@ static int allocate(struct memory *memory, const struct memory_request *request,
     if (m->cuda.range_handle)
         m->cuda.device_get_attribute(&supported, CUDA_ATTRIBUTE_DMA_BUF, m->cuda.device);
     if (!m->cuda.range_handle)
-        error_set(e, "CUDA %d.%d has no cuMemGetHandleForAddressRange: CUDA 11.7 brought it",
+        error_set(e, "CUDA %d.%d has no cuMemGetHandleForAddressRange: it needs CUDA 11.7",
                   m->cuda.driver_version / 1000, m->cuda.driver_version % 1000 / 10);
     else if (!supported)
-        error_set(e, "CUDA says that this GPU does not export dma-bufs (attribute DMA_BUF_SUPPORTED is 0): "
-                     "GeForce, or closed "
-                     "kernel modules");
+        error_set(e,
+                  "CUDA reports that this GPU does not export dma-bufs (attribute DMA_BUF_SUPPORTED is 0): "
+                  "GeForce, or closed "
+                  "kernel modules");
     else if (cuda_check(&m->cuda,
                         m->cuda.range_handle(&m->fd, m->address, m->bytes, CUDA_RANGE_DMA_BUF_FD, 0),
                         "exporting a dma-buf with cuMemGetHandleForAddressRange", e) == 0)

@@ -62,14 +62,15 @@ static int find_handles(struct nv503c *n, const struct hook_object *objects, siz
     struct hook_object cudas;
     if (before == 0)
         return error_set(
-            e, "CUDA's calls to the driver were not seen: the program must export its ioctl (-rdynamic)");
+            e,
+            "CUDA's calls to the driver were not intercepted: the program must export its ioctl (-rdynamic)");
     if (!find_object(objects + before, count - before, RM_CLASS_LOCAL_MEMORY, 0, 0, &n->memory))
-        return error_set(e, "cuMemCreate made no object of class 0x%X (%zu others)", RM_CLASS_LOCAL_MEMORY,
+        return error_set(e, "cuMemCreate created no object of class 0x%X (%zu others)", RM_CLASS_LOCAL_MEMORY,
                          count - before);
     if (!find_object(objects, count, RM_CLASS_SUBDEVICE, n->memory.client, n->memory.parent, &n->subdevice))
-        return error_set(e, "no subdevice was seen under the memory's device");
+        return error_set(e, "no subdevice was found under the memory's device");
     if (!find_va_space(objects, count, n))
-        return error_set(e, "no address space was seen under the memory's device");
+        return error_set(e, "no address space was found under the memory's device");
     n->p2p = (struct p2p){
         .fd = n->memory.fd, .client = n->memory.client, .subdevice = n->subdevice.object, .own = false};
     if (find_object(objects, count, RM_CLASS_THIRD_PARTY_P2P, n->memory.client, n->subdevice.object, &cudas))
@@ -99,21 +100,22 @@ static int create_memory(struct nv503c *n, int64_t bytes, struct error *e)
     size_t page = 0;
     if (!n->cuda.create || !n->cuda.granularity || !n->cuda.reserve || !n->cuda.map || !n->cuda.set_access ||
         !n->cuda.unmap || !n->cuda.unreserve || !n->cuda.destroy)
-        return error_set(e, "this CUDA driver has no cuMemCreate: CUDA 10.2 brought it");
+        return error_set(e, "this CUDA driver has no cuMemCreate: it needs CUDA 10.2");
     if (cuda_check(&n->cuda, n->cuda.granularity(&page, &properties, CUDA_GRANULARITY_MINIMUM),
-                   "asking for the page size of GPU memory", e) != 0)
+                   "reading the page size of GPU memory", e) != 0)
         return -1;
     if (page == 0 || page % RM_P2P_ALIGN_BYTES)
-        return error_set(e, "GPU memory comes in pages of %zu bytes: expected a multiple of 64 KiB", page);
+        return error_set(e, "GPU memory has pages of %zu bytes: expected a multiple of 64 KiB", page);
     n->bytes = ((size_t)bytes + page - 1) / page * page;
     return cuda_check(&n->cuda, n->cuda.create(&n->allocation, n->bytes, &properties, 0),
-                      "taking GPU memory with cuMemCreate", e);
+                      "allocating GPU memory with cuMemCreate", e);
 }
 
 static int join_p2p(struct nv503c *n, struct error *e)
 {
     if (n->p2p.object)
-        log_info("CUDA has a third-party P2P object of its own on this GPU: the memory goes to that one");
+        log_info(
+            "CUDA has its own third-party P2P object on this GPU: the memory is registered with that one");
     else if (p2p_make(&n->p2p, n->va_space.object, e) != 0)
         return -1;
     n->registered = p2p_register(&n->p2p, n->memory.object, n->address, n->bytes, e) == 0;

@@ -27,7 +27,7 @@ static int bind_to_node(void *address, int64_t bytes, int64_t node, struct error
     mask[node / (int64_t)(8 * sizeof(long))] = 1UL << (node % (int64_t)(8 * sizeof(long)));
     if (syscall(SYS_mbind, address, bytes, MPOL_BIND, mask, 1025UL, 0U) == 0)
         return 0;
-    return error_set_errno(e, errno, "taking memory from NUMA node %" PRId64, node);
+    return error_set_errno(e, errno, "allocating memory on NUMA node %" PRId64, node);
 }
 
 static void release(struct memory *memory)

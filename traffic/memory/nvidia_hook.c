@@ -24,7 +24,7 @@ static bool wanted(uint32_t class)
            class == RM_CLASS_LOCAL_MEMORY || class == RM_CLASS_THIRD_PARTY_P2P;
 }
 
-/* When there is no more room the oldest go: they are the likeliest to have been freed since. */
+/* When the table is full, the oldest entries are dropped: they are the most likely to have been freed. */
 static void note(int fd, uint32_t client, uint32_t parent, uint32_t object, uint32_t class)
 {
     if (!wanted(class))

@@ -1,7 +1,7 @@
 /*
  * Sees which objects CUDA makes in the resource manager: the program exports an `ioctl` of its own, which libcuda calls in
  * place of the C library's (the program is linked with -rdynamic for that). It passes everything on; only while armed does it
- * note successful allocations. CUDA tells nobody its handles, and the route cuda-nv503c needs them.
+ * note successful allocations. CUDA does not expose its handles, and the route cuda-nv503c needs them.
  */
 #ifndef TRAFFIC_NVIDIA_HOOK_H
 #define TRAFFIC_NVIDIA_HOOK_H

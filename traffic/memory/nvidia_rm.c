@@ -97,7 +97,7 @@ const struct rm_family *rm_family_of(const char *version, struct error *e)
             if (*b == branch)
                 return f;
     error_set(e,
-              "NVIDIA driver %.30s is of a branch whose structures are not known here: known are 535, 545, "
+              "NVIDIA driver %.30s belongs to a branch whose structures are unknown: known are 535, 545, "
               "550, 555, 560, "
               "565, 570, 575, 580, 590 and 595",
               version);
@@ -198,7 +198,7 @@ const char *rm_status_name(uint32_t status)
 
 static int status_error(struct error *e, const char *what, uint32_t status)
 {
-    return error_set(e, "%s: the resource manager answers %s (0x%X)", what, rm_status_name(status), status);
+    return error_set(e, "%s: the resource manager returned %s (0x%X)", what, rm_status_name(status), status);
 }
 
 /* ---- calls */
@@ -259,12 +259,12 @@ static int minor_of_address(const char *root, const char *address, int *minor, s
     snprintf(path, sizeof path, "%s/proc/driver/nvidia/gpus/%.60s/information", root, address);
     char *text = files_read(path, 8192, NULL, e);
     if (!text)
-        return error_prefix(e, "--gpu %.60s is no GPU number or PCI address here", address);
+        return error_prefix(e, "--gpu %.60s is not the number or PCI address of a GPU on this host", address);
     const char *line = strstr(text, "Device Minor:");
     if (line)
         *minor = atoi(line + strlen("Device Minor:"));
     free(text);
-    return line ? 0 : error_set(e, "%s tells no \"Device Minor\"", path);
+    return line ? 0 : error_set(e, "%s contains no \"Device Minor\"", path);
 }
 
 static int find_minor(const char *root, const char *gpu, int *minor, struct error *e)
@@ -280,7 +280,7 @@ static int open_node(const char *root, const char *name, struct error *e)
     char path[300];
     snprintf(path, sizeof path, "%s/dev/%s", root, name);
     int fd = open(path, O_RDWR | O_CLOEXEC);
-    return fd >= 0 ? fd : error_set_errno(e, errno, "opening %s (nvidia-modprobe makes it)", path);
+    return fd >= 0 ? fd : error_set_errno(e, errno, "opening %s (nvidia-modprobe creates it)", path);
 }
 
 /* A descriptor of the GPU that belongs to this client. */
@@ -290,8 +290,8 @@ static int open_device_node(const struct rm *rm, struct error *e)
     int32_t control = rm->control_fd;
     snprintf(name, sizeof name, "nvidia%d", rm->minor);
     int fd = open_node(rm->root, name, e);
-    if (fd >= 0 &&
-        call(fd, RM_ESCAPE_REGISTER_FD, &control, sizeof control, "tying the GPU to the client", e) != 0) {
+    if (fd >= 0 && call(fd, RM_ESCAPE_REGISTER_FD, &control, sizeof control,
+                        "registering the GPU with the client", e) != 0) {
         close(fd);
         return -1;
     }
@@ -310,7 +310,7 @@ static int find_gpu_id(const struct rm *rm, uint32_t *gpu_id, struct error *e)
             return 0;
         }
     }
-    return error_set(e, "the driver knows no GPU with the minor number %d", rm->minor);
+    return error_set(e, "the driver reports no GPU with the minor number %d", rm->minor);
 }
 
 /* Client, device and subdevice of the GPU that is open. */
@@ -319,20 +319,20 @@ static int make_objects(struct rm *rm, struct error *e)
     struct rm_gpu_id_info info = {0};
     struct rm_device_params device = {0};
     uint32_t subdevice = 0;
-    if (rm_alloc_object(rm->control_fd, 0, 0, RM_CLASS_CLIENT, NULL, 0, &rm->client, "making a client", e) !=
-            0 ||
+    if (rm_alloc_object(rm->control_fd, 0, 0, RM_CLASS_CLIENT, NULL, 0, &rm->client, "creating a client",
+                        e) != 0 ||
         (rm->device_fd = open_device_node(rm, e)) < 0 || find_gpu_id(rm, &info.gpu_id, e) != 0 ||
         rm_control(rm->control_fd, rm->client, rm->client, RM_CONTROL_GPU_ID_INFO, &info, sizeof info,
-                   "asking for the GPU's instance", e) != 0)
+                   "reading the GPU's instance", e) != 0)
         return -1;
     device.device_id = info.device_instance;
     device.client_share = rm->client;
     subdevice = info.subdevice_instance;
     if (rm_alloc_object(rm->control_fd, rm->client, rm->client, RM_CLASS_DEVICE, &device, sizeof device,
-                        &rm->device, "making a device", e) != 0)
+                        &rm->device, "creating a device", e) != 0)
         return -1;
     return rm_alloc_object(rm->control_fd, rm->client, rm->device, RM_CLASS_SUBDEVICE, &subdevice,
-                           sizeof subdevice, &rm->subdevice, "making a subdevice", e);
+                           sizeof subdevice, &rm->subdevice, "creating a subdevice", e);
 }
 
 int rm_open(struct rm *rm, const char *root, const char *gpu, struct error *e)
@@ -369,14 +369,14 @@ int rm_allocate_memory(struct rm *rm, uint64_t bytes, uint32_t *memory, struct e
                                       .size = bytes,
                                       .alignment = RM_P2P_ALIGN_BYTES};
     return rm_alloc_object(rm->control_fd, rm->client, rm->device, RM_CLASS_LOCAL_MEMORY, &params,
-                           rm->family->memory_params_bytes, memory, "taking video memory", e);
+                           rm->family->memory_params_bytes, memory, "allocating video memory", e);
 }
 
 int rm_allocate_va_space(const struct rm *rm, uint32_t *va_space, struct error *e)
 {
     struct rm_va_space_params params = {.index = 0}; /* a new one */
     return rm_alloc_object(rm->control_fd, rm->client, rm->device, RM_CLASS_VASPACE, &params,
-                           rm->family->va_space_params_bytes, va_space, "making an address space", e);
+                           rm->family->va_space_params_bytes, va_space, "creating an address space", e);
 }
 
 static const char export_what[] = "exporting video memory as a dma-buf";

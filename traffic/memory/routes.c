@@ -26,7 +26,7 @@ static int try_pattern(struct memory *memory, struct error *e)
         return error_set(e, "%lld bytes read back differ from what was written",
                          (long long)clean.wrong_bytes);
     if (spoilt.wrong_bytes != 1 || spoilt.first_offset != TRY_BYTES - 5)
-        return error_set(e, "a flipped byte was not found where it is");
+        return error_set(e, "a flipped byte was not found at its position");
     return 0;
 }
 
@@ -77,7 +77,7 @@ int routes_run(const struct local_options *local, struct output *output)
     struct error e = {{0}};
     bool works = false;
     if (!files_exist("/dev/nvidiactl")) {
-        output_line(output, output_event("driver", "no NVIDIA GPU here: /dev/nvidiactl is missing"));
+        output_line(output, output_event("driver", "this host has no NVIDIA GPU: /dev/nvidiactl is missing"));
         return 4;
     }
     report_driver(output);

@@ -5,7 +5,7 @@ int p2p_make(struct p2p *p, uint32_t va_space, struct error *e)
     uint32_t flags = RM_P2P_TYPE_BAR1;
     struct rm_register_va_space space = {.va_space = va_space};
     if (rm_alloc_object(p->fd, p->client, p->subdevice, RM_CLASS_THIRD_PARTY_P2P, &flags, sizeof flags,
-                        &p->object, "making a third-party P2P object (class 0x503C)", e) != 0)
+                        &p->object, "creating a third-party P2P object (class 0x503C)", e) != 0)
         return -1;
     p->own = true;
     if (rm_control(p->fd, p->client, p->object, RM_CONTROL_P2P_REGISTER_VA_SPACE, &space, sizeof space,

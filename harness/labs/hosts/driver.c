@@ -122,7 +122,7 @@ static int remote_lab_describe(void *state, size_t role, struct host_description
         json_array_append_new(lab->warnings,
                               json_sprintf("GPU %" PRId64
                                            " of %s is not sampled: NVIDIA's management library (NVML) "
-                                           "does not know it there; is the driver loaded?",
+                                           "does not find it on the host; is the driver loaded?",
                                            h->lab->gpu->index, h->lab->name));
     out->capabilities = remote_capabilities(h, out->facts);
     out->name = strdup(h->lab->domain ? h->lab->domain : h->lab->name);

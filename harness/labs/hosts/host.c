@@ -78,8 +78,8 @@ json_t *remote_json(struct remote_host *h, const char *const argv[], const char 
         error_set(e, "host %s has no %s (%.200s): `harness install` copies the programs there", h->lab->name,
                   argv[0], last_line(&err));
     else if (code >= 0 && !json_is_object(json))
-        error_set(e, "host %s: %s printed no JSON object (status %d): %.300s", h->lab->name, argv[0], code,
-                  err.length ? last_line(&err) : "it said nothing");
+        error_set(e, "host %s: %s did not print a JSON object (exit status %d): %.300s", h->lab->name,
+                  argv[0], code, err.length ? last_line(&err) : "it printed nothing");
     if (!json_is_object(json)) {
         json_decref(json);
         json = NULL;
@@ -183,7 +183,7 @@ json_t *remote_capabilities(const struct remote_host *h, const json_t *facts)
 /* Answers each line with the time: bash reads the clock without starting another program. */
 static const char answer_times[] = "while read -r _; do echo \"$EPOCHREALTIME\"; done";
 
-#define NO_TIMES "it needs bash 5, which answers with $EPOCHREALTIME"
+#define NO_TIMES "it needs bash 5, which provides $EPOCHREALTIME"
 
 /* One line of the answers, within the time left. */
 static int read_answer(struct process *p, struct text *line, int64_t deadline_ns)

@@ -27,7 +27,7 @@ static int read_answer(const struct remote_host *h, const char *name, const char
     char wanted[80];
     int code = -1, used = 0;
     if (sscanf(answer, "%d %n", &code, &used) != 1)
-        return error_set(e, "host %s did not say which %s it has", h->lab->name, name);
+        return error_set(e, "the version of %s on host %s could not be read", h->lab->name, name);
     snprintf(wanted, sizeof wanted, "%s %s", name, HARNESS_VERSION);
     if (code == 127 && !strstr(answer, "shared librar"))
         text_add(absent, "%s%s", absent->length ? ", " : "", name);
@@ -37,7 +37,8 @@ static int read_answer(const struct remote_host *h, const char *name, const char
                          "librdmacm, and a C library no older than that of the machine that built it",
                          h->lab->name, h->lab->programs, name, answer + used);
     else if (strcmp(answer + used, wanted) != 0) {
-        error_set(e, "host %s has %.60s, this is harness %s", h->lab->name, answer + used, HARNESS_VERSION);
+        error_set(e, "host %s has %.60s, but this is harness %s", h->lab->name, answer + used,
+                  HARNESS_VERSION);
         return 1;
     }
     return 0;
@@ -73,7 +74,7 @@ static char *ask(struct remote_host *h, const struct words *names, struct error 
         ssh_must(h->ssh, (const char *const *)argv.items, NULL, &out, REMOTE_COMMAND_NS, e) == 0) {
         answers = text_take(&out);
         if (!answers)
-            error_set(e, "host %s did not say which programs it has", h->lab->name);
+            error_set(e, "the versions of the programs on host %s could not be read", h->lab->name);
     }
     words_free(&argv);
     text_free(&out);

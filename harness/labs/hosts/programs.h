@@ -10,7 +10,7 @@ void remote_programs_names(struct words *names);
 /* Do they all start on the host? 0; 1 with a sentence when one is of another version than this; -1 with a sentence when one is
  * not there or does not start. */
 int remote_programs_check(struct remote_host *h, struct error *e);
-/* Copy those that lie beside this program into the host's "programs" folder, and check them there. Results as above. */
+/* Copy the programs from this program's folder to the host's "programs" folder and check them there. Results as above. */
 int remote_programs_put(struct remote_host *h, struct error *e);
 
 #endif

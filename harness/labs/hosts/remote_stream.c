@@ -204,7 +204,7 @@ enum stream_outcome stream_outcome(struct stream *s, const struct lab_run *run, 
     }
     struct text how = {0};
     if (WIFEXITED(status) && WEXITSTATUS(status) == 255) /* ssh's own: the program had no exit status */
-        text_add(&how, "was killed there");
+        text_add(&how, "was killed on the host");
     else
         process_describe(status, &how);
     error_set(e, "host %s: %s %s%s%.500s", s->host->lab->name, s->program, text_string(&how),

@@ -1,4 +1,4 @@
-/* A scenario's settings on a real host: nic-config there does the work, as a transaction with a journal of its own. */
+/* A scenario's settings on a real host: made by nic-config on the host, as a transaction with its own journal. */
 #include "harness/labs/hosts/host.h"
 #include "harness/preflight/preflight.h"
 #include "lib/text.h"
@@ -48,8 +48,8 @@ static char *netdev_of_pci(struct remote_host *h, const char *pci, struct error 
     if (result == 0 && out.length > 1)
         found = strndup(out.data, strcspn(out.data, "\n"));
     else if (result == 0)
-        error_set(e, "host %s: PCI device %s has no network device there: is its driver loaded?",
-                  h->lab->name, pci);
+        error_set(e, "host %s: PCI device %s has no network device: is its driver loaded?", h->lab->name,
+                  pci);
     text_free(&out);
     return found;
 }
@@ -74,11 +74,10 @@ static char *netdev_of_addresses(struct remote_host *h, const struct lab_nic *ni
             found = strdup(name);
     }
     if (!found)
-        error_set(
-            e,
-            "host %s: no network device there has %s %s: give the NIC's netdev, mac or address in the lab "
-            "file",
-            h->lab->name, nic->mac ? "MAC" : "address", nic->mac ? nic->mac : nic->address);
+        error_set(e,
+                  "host %s: no network device has %s %s: give the NIC's netdev, mac or address in the lab "
+                  "file",
+                  h->lab->name, nic->mac ? "MAC" : "address", nic->mac ? nic->mac : nic->address);
     json_decref(list);
     text_free(&out);
     return found;
@@ -93,11 +92,10 @@ static char *find_netdev(struct remote_host *h, const struct lab_nic *nic, struc
         return netdev_of_pci(h, nic->pci, e);
     if (nic->mac || nic->address)
         return netdev_of_addresses(h, nic, e);
-    error_set(
-        e,
-        "host %s: the lab file does not say which network device is meant: give the NIC's netdev, mac%s "
-        "or address",
-        h->lab->name, h->lab->domain ? "" : ", pci");
+    error_set(e,
+              "host %s: the lab file does not identify the network device: give the NIC's netdev, mac%s "
+              "or address",
+              h->lab->name, h->lab->domain ? "" : ", pci");
     return NULL;
 }
 
@@ -145,7 +143,7 @@ static json_t *ask(struct remote_host *h, const char *const words[], const char 
     if (!answer || json_is_true(json_object_get(answer, "ok")))
         return answer;
     const char *why = json_string_value(json_object_get(answer, "error"));
-    error_set(e, "host %s: nic-config %s: %s", h->lab->name, words[0], why ? why : "it did not say why");
+    error_set(e, "host %s: nic-config %s: %s", h->lab->name, words[0], why ? why : "it gave no reason");
     json_decref(answer);
     return NULL;
 }
@@ -202,7 +200,7 @@ static void warn_of_skipped(const struct remote_host *h, const json_t *answer, j
     {
         const char *setting = json_string_value(json_object_get(entry, "setting"));
         why = json_string_value(json_object_get(entry, "why"));
-        why = why ? why : "the host has no place for it";
+        why = why ? why : "the host does not support it";
         if (!json_object_get(by_reason, why))
             json_object_set_new(by_reason, why, json_object());
         json_object_set_new(json_object_get(by_reason, why), setting ? setting : "?", json_true());

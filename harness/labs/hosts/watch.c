@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SILENCE_NS (15 * NS_PER_S) /* a host that says nothing for so long hangs */
-#define EVENT_NS   (1 * NS_PER_S)  /* libvirt's events come so late after what they tell of */
+#define SILENCE_NS (15 * NS_PER_S) /* a host without output for this long is taken to hang */
+#define EVENT_NS   (1 * NS_PER_S)  /* maximum delay of libvirt's events */
 #define CAUSE_NS   (3 * NS_PER_S)  /* to find out why a program ended */
-#define QUIET_NS   (1 * NS_PER_S)  /* a host quiet for so long is worth a word then */
+#define QUIET_NS   (1 * NS_PER_S)  /* a host without output for this long is mentioned in the reason */
 
 /* Wait until something comes, at most until the deadline; take it all. */
 int watch_pump(struct remote_lab *lab, int64_t deadline_ns, struct error *e)
@@ -92,7 +92,7 @@ static int look_at_streams(struct remote_lab *lab, struct error *e)
         if (!s->running && look_at_closed(lab, s, e) != 0)
             return -1;
         if (silence_ns(lab, s) > SILENCE_NS)
-            return error_set(e, "host %s: nothing came from it for %lld s: it hangs, or the connection does",
+            return error_set(e, "host %s: no output for %lld s: the host or the connection hangs",
                              s->host->lab->name, SILENCE_NS / NS_PER_S);
     }
     return 0;
@@ -118,7 +118,7 @@ static void note_silent(struct remote_lab *lab, struct error *e)
             continue;
         s->host->silent = true;
         if (silence_ns(lab, s) < SILENCE_NS)
-            error_set(e, "%.700s; host %s has said nothing since", told.text, s->host->lab->name);
+            error_set(e, "%.700s; host %s has sent nothing since", told.text, s->host->lab->name);
     }
 }
 

@@ -8,6 +8,6 @@ int sim_setup_host(const struct cell *cell, const struct sim_setup *setup, const
     *host = node.index;
     if (node.kind == SIM_HOST)
         return 0;
-    return error_set(e, "%s: role \"%s\" is a switch in lab %s: traffic goes between hosts", of, role,
-                     cell->lab.name);
+    return error_set(e, "%s: role \"%s\" is a switch in lab %s: only hosts can send and receive traffic", of,
+                     role, cell->lab.name);
 }

@@ -8,7 +8,7 @@ struct sim_series {
     struct sim_node node;
     size_t count;     /* of columns */
     size_t own_count; /* columns that the simulator has */
-    bool *kept;       /* of those, the ones in groups that are asked for */
+    bool *kept;       /* of those, the ones in the requested groups */
     size_t *flows;    /* flows whose congestion control has gauges: a column each */
     size_t flow_count, gauge_count;
 };

@@ -188,7 +188,7 @@ queues
 "$SAMPLER" --netdev q0 --every 50ms > "$SCRATCH/queues" 2> "$SCRATCH/err" &
 pid=$!
 until_true has_samples "$SCRATCH/queues" 2
-check_says "more than a line holds: the queues' own figures are left out" 'are more than the 4096 that a line holds: the group "other" is left out' "$SCRATCH/err"
+check_says "more than a line holds: the queues' own figures are left out" 'do not fit into a line, which has at most 4096: the group "other" is left out' "$SCRATCH/err"
 ip link delete q0
 until_true grep -q '"source":"ethtool","what":"gone"' "$SCRATCH/queues"
 queues
@@ -239,7 +239,7 @@ if ${CC:-cc} -shared -fPIC -o "$SCRATCH/libnvidia-ml.so.1" "$ROOT/tests/data/nvm
     rm -f "$SCRATCH/lost"
     gpu 7 > /dev/null 2> "$SCRATCH/err"
     check "no such GPU: exit code 3" [ $? = 3 ]
-    check_says "which is named, with how many there are" 'there is no GPU 7: NVML knows [0-9]+, counted from 0' "$SCRATCH/err"
+    check_says "which is named, with how many there are" 'there is no GPU 7: NVML reports [0-9]+ GPUs, counted from 0' "$SCRATCH/err"
 else
     nok "the stand-in for NVML builds" "$(cat "$SCRATCH/cc.err")"
 fi
@@ -317,7 +317,7 @@ fi
 # ---- a pipe that is not read
 wait $full
 check "a full pipe ends it with 3" [ $? = 3 ]
-check_says "with the reason" 'standard output is full: nobody has read it for 10 s' "$SCRATCH/full.err"
+check_says "with the reason" 'standard output is full: it was not read for 10 s' "$SCRATCH/full.err"
 timeout 5 cat <&9 > "$SCRATCH/full" &
 reader=$!
 sleep 1

@@ -39,7 +39,7 @@ reach measure
 sleep 1
 QEMU=$(pgrep -f 'qemu-system.*guest=soft-pair-b')
 kill -STOP "$QEMU"
-ended "guest hangs" 3 'host b(: nothing came from it for 15 s| has said nothing since|.*not responding)'
+ended "guest hangs" 3 'host b(: no output for 15 s| has sent nothing since|.*not responding)'
 check "... its settings are still to be put back" jq -e '[.warnings[] | select(test("settings of b were not put back"))] | length == 1' "$R/result.json"
 check "... nothing runs on the other any more" test -z "$(softlab_ssh a 'pgrep -x nic-sampler; pgrep -x roce-traffic')"
 kill -CONT "$QEMU"

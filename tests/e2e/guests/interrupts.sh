@@ -69,5 +69,5 @@ check "... settings are as before, those of the killed run too" test "$(mtu a) $
 # ---- after all that
 check_exit 0 "the lab is usable" "$H" run "${ONE[@]}" --duration 1s
 check_exit 0 "nothing was left to put back" "$H" restore --lab "$LAB"
-check_says "... on either host" 'b: nothing to put back' "$SCRATCH/out"
+check_says "... on either host" 'b: nothing to restore' "$SCRATCH/out"
 finish

@@ -25,7 +25,7 @@ mkdir -p /run/sshd
 
 told() { # WHAT PATTERN
     check_exit 3 "$1" vp status
-    check_says "... is told" "libvirt at qemu\+ssh://rack7/system cannot be reached: $2.*: .ssh rack7 virsh version. must work without a question" "$SCRATCH/err"
+    check_says "... is told" "libvirt at qemu\+ssh://rack7/system cannot be reached: $2.*: .ssh rack7 virsh version. must work without asking for anything" "$SCRATCH/err"
 }
 told "a machine that is not known" 'ssh: Could not resolve hostname rack7'
 printf 'Host rack7\n    HostName 127.0.0.1\n    Port 2222\n' > "$DOT_SSH/config"
@@ -40,7 +40,7 @@ cp "$DOT_SSH/id_ed25519.pub" "$SCRATCH/authorized"
 check_exit 0 "a machine that takes the key" vp status
 check_says "... says what is there" 'a  domain far-a  absent' "$SCRATCH/out"
 check_exit 3 "devices of another machine are not looked for on this one" vp devices check
-check_says "... it is said" "the devices of lab far are another machine's \(qemu\+ssh://rack7/system\): run this there" "$SCRATCH/err"
+check_says "... it is said" "the devices of lab far are on another machine \(qemu\+ssh://rack7/system\): run this command there" "$SCRATCH/err"
 
 # ---- a guest there
 check_exit 0 "a guest is built" vp rebuild

@@ -129,7 +129,7 @@ go_wrong() {
     cut_power '30-build-tools apply' &
     rebuilds 3 "the power fails while packages are being installed, and later one is missing"
     wait $!
-    check_says "the first was in step 30" '30-build-tools apply: connection lost .*connecting and asking again' "$SCRATCH/err"
+    check_says "the first was in step 30" '30-build-tools apply: connection lost .*connecting and running it again' "$SCRATCH/err"
     check_says "which was then done" '30-build-tools: done' "$SCRATCH/err"
     check_says "and step 60 says what is missing" "step 60-driver-libraries failed .*${RPM##*/} is missing: the next rebuild copies it again" "$SCRATCH/err"
 }

@@ -65,7 +65,7 @@ flipped_bytes() {
     local operation
     for operation in write write-imm read send; do
         drive "-o $operation -v -n 8 -q 2 -s 1KiB --flip 1100"
-        if [ $? = 1 ] && grep -q '"status":"VALIDATION".*1 of 2048 bytes checked are wrong in host memory; the first is byte 76 of connection 1' \
+        if [ $? = 1 ] && grep -q '"status":"VALIDATION".*1 of 2048 checked bytes are wrong in host memory; the first is byte 76 of connection 1' \
             "$SCRATCH/out"; then
             ok "$operation: a flipped byte is found, with its connection and offset"
         else

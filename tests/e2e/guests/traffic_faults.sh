@@ -94,11 +94,11 @@ failures_explained() {
     check_says "retries exceeded: the status by name and what to look at" 'IBV_WC_RETRY_EXC_ERR.*no acknowledgement after all retries' "$SCRATCH/out"
     softlab_ssh b 'tc qdisc del dev data0 clsact' </dev/null
     drive '--gid-index 999 -n 1'
-    check_says "a wrong GID index is named" 'no active port with a GID|no RDMA device has an active port with a GID.*index 999' "$SCRATCH/err"
+    check_says "a wrong GID index is named" 'no active port with a suitable GID|no RDMA device has an active port with a suitable GID.*index 999' "$SCRATCH/err"
     drive '--address 192.0.2.9 -n 1'
     check_says "an address that is no GID here is named" 'address 192.0.2.9.*rxe0 port 1 active' "$SCRATCH/err"
     drive '--mtu 4096 -n 1'
-    check_says "a path MTU above the active one is named" 'path MTU mismatch: 4096 bytes are asked for, device rxe0 here has 1024' "$SCRATCH/err"
+    check_says "a path MTU above the active one is named" 'path MTU mismatch: 4096 bytes are requested, but device rxe0 on this host has 1024' "$SCRATCH/err"
     drive '-m gpu -n 1'
     check "GPU memory where there is no GPU ends with 3, never on host memory" test $? = 3
     check_says "and every route says why" 'rm-dmabuf: no NVIDIA driver.*cuda-dmabuf: no CUDA driver.*cuda-peermem: .*cuda-nv503c: ' "$SCRATCH/err"

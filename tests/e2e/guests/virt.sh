@@ -47,7 +47,7 @@ check_says "it is named with its host, exit status and last line" 'step 40-late 
 check_says "a step that asks for it gets its reboot" '30-reboot: done .*: booted again' "$SCRATCH/err"
 check_says "the host's log has all of the step's output" 'working on it' "$STATE/hosts/a/log"
 check_exit 3 "there is no snapshot for reset yet" vp reset
-check_says "it is said" 'host a has no snapshot: its rebuild was not finished' "$SCRATCH/err"
+check_says "it is said" 'host a has no snapshot because its rebuild was not finished' "$SCRATCH/err"
 
 # ---- killed in the middle of the next step, then continued
 sed -i 's/^apply.*/apply) touch \/etc\/lab\/began; sleep 600 ;;/' "$STEPS/40-late"
@@ -60,7 +60,7 @@ until grep -q '40-late apply' <(tail -n 3 "$STATE/hosts/a/log") || [ $tries -gt 
 done
 kill -9 $victim
 wait $victim 2> /dev/null
-check_says "an interrupted rebuild continues" 'a: going on where it was interrupted' "$SCRATCH/killed"
+check_says "an interrupted rebuild continues" 'a: continuing the interrupted rebuild' "$SCRATCH/killed"
 
 # ---- continued, and the connection is lost in the middle of the step (only the connection: the guest continues)
 cat > "$STEPS/40-late" << 'END'
@@ -82,7 +82,7 @@ sleep 1
 pkill -P $victim -f ControlMaster=yes
 wait $victim
 check_says "also after kill -9" 'a: ready after' "$SCRATCH/continued"
-check_says "a lost connection is made again" '40-late apply: connection lost .*connecting and asking again' "$SCRATCH/continued"
+check_says "a lost connection is made again" '40-late apply: connection lost .*connecting and running it again' "$SCRATCH/continued"
 check "what it left running was waited for" test "$(guest 'cat /etc/lab/late | tr -d "\n"; ls /etc/lab/alone' 2> /dev/null)" = onceonce
 check "what kill -9 left running was ended" guest '! grep -qsx sleep /proc/[0-9]*/comm'
 check "steps that were done are not done again" test -z "$(grep -E '10-programs|20-links|30-reboot' "$SCRATCH/continued")"
@@ -145,7 +145,7 @@ virsh -q define /dev/stdin << 'END'
 END
 uuid=$(virsh domuuid one-a)
 check_exit 3 "a foreign domain is not rebuilt" vp rebuild
-check_says "it is said, with the way out" 'domain one-a was not made by virt-provision: it is left as it is; --adopt replaces it' "$SCRATCH/err"
+check_says "it is said, with the way out" 'domain one-a was not created by virt-provision and is not changed; --adopt replaces it' "$SCRATCH/err"
 check_exit 3 "nor destroyed" vp destroy
 check "it is as it was" test "$(virsh domuuid one-a)" = "$uuid"
 virsh -q undefine one-a
@@ -156,7 +156,7 @@ mount -t tmpfs -o size=100m tmpfs "$SCRATCH/small"
 at_exit umount "$SCRATCH/small"
 jq ".pool = \"$SCRATCH/small\"" "$LAB" > "$SCRATCH/small.json"
 check_exit 3 "a pool that is too small is noticed" vp --lab "$SCRATCH/small.json" rebuild
-check_says "before the copy, with numbers" 'has 1?[0-9][0-9] MiB free, [0-9]+ MiB are needed: make room' "$SCRATCH/err"
+check_says "before the copy, with numbers" 'has 1?[0-9][0-9] MiB free, [0-9]+ MiB are needed: free some space' "$SCRATCH/err"
 vp --lab "$SCRATCH/small.json" -q destroy
 chmod 700 /run/libvirt
 check_exit 3 "a user without permission is told" setpriv --reuid=65534 --clear-groups env HOME=/tmp XDG_STATE_HOME=/tmp/nobody "$BUILD/virt-provision" --lab soft-pair status

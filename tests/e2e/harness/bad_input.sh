@@ -97,18 +97,18 @@ scenario "a group of counters that does not exist" 'sample.groups\[0\]: "pcf" is
 scenario "a capability that does not exist" 'expect\[0\].needs\[0\]: "pfcc" is unknown' '.expect[0].needs=["pfcc"]'
 
 # ---- names and references
-scenario "a name with a slash" 'name: "a/b" is no name' '.name="a/b"'
-scenario "a name that climbs" 'name: "../../x" is no name' '.name="../../x"'
-scenario "a role twice" 'roles\[1\]: "a" is there twice' '.roles=["a","a"]'
-scenario "a role with a dot" 'roles\[0\]: "a.b" is no name' '.roles=["a.b","b"]'
-scenario "a role called flows" 'roles\[0\]: "flows" cannot be a role' '.roles=["flows","b"]'
-scenario "a pattern of roles that is none" 'roles: "h\[0-\]" is no pattern of roles' '.roles=["h[0-]"]'
+scenario "a name with a slash" 'name: "a/b" is not a valid name' '.name="a/b"'
+scenario "a name that climbs" 'name: "../../x" is not a valid name' '.name="../../x"'
+scenario "a role twice" 'roles\[1\]: "a" occurs twice' '.roles=["a","a"]'
+scenario "a role with a dot" 'roles\[0\]: "a.b" is not a valid name' '.roles=["a.b","b"]'
+scenario "a role called flows" 'roles\[0\]: "flows" cannot be the name of a role' '.roles=["flows","b"]'
+scenario "a pattern of roles that is none" 'roles: "h\[0-\]" is not a pattern of roles' '.roles=["h[0-]"]'
 scenario "a pattern of a million roles" 'roles: .*more than 100000 roles' '.roles=["h[0-999999]"]'
 scenario "a flow from nobody" 'flows\[0\].from: there is no role "c"' '.flows[0].from="c"'
 scenario "a flow to nobody" 'flows\[1\].to: there is no role "bb"; did you mean "b"' '.flows[1].to="bb"'
-scenario "a flow to itself" 'flows\[0\]: goes from "a" to itself' '.flows[0].to="a"'
-scenario "two flows of a name" 'flows\[1\].name: "a-to-b" is there twice' '.flows[1].name="a-to-b"'
-scenario "no flows" 'flows: there are none' 'del(.flows,.sweep,.expect,.published)'
+scenario "a flow to itself" 'flows\[0\]: "a" sends to itself' '.flows[0].to="a"'
+scenario "two flows of a name" 'flows\[1\].name: "a-to-b" occurs twice' '.flows[1].name="a-to-b"'
+scenario "no flows" 'flows: expected at least one flow' 'del(.flows,.sweep,.expect,.published)'
 scenario "settings of nobody" 'settings_of: there is no role "c"' '.settings_of={"c":{"mtu":1500}}'
 scenario "a sweep over nothing" 'sweep: flow.\*.memory' '.sweep={"flow.*.memory.x":["host"]}'
 scenario "a sweep without values" 'sweep.flows.\*.memory: expected a list' '.sweep={"flows.*.memory":[]}'
@@ -167,8 +167,8 @@ expect 2 'usage: harness run' "two scenarios" run "$GOOD" "$GOOD"
 expect 2 'repeat' "--repeat 0" run "$GOOD" --repeat 0
 expect 2 'duration' "--duration without a unit" run "$GOOD" --duration 5
 expect 2 'duration' "--duration of nothing" run "$GOOD" --duration
-expect 2 'is no assignment: expected KEY=VALUE' "--set without a value" run "$GOOD" --set phases.measure
-expect 2 '"a..b" is no path' "--set with a broken path" run "$GOOD" --set a..b=1
+expect 2 'is not an assignment: expected KEY=VALUE' "--set without a value" run "$GOOD" --set phases.measure
+expect 2 '"a..b" is not a path' "--set with a broken path" run "$GOOD" --set a..b=1
 expect 2 'nothing in the document matches' "--set of what is not there" run "$GOOD" --set flows.nope.depth=1
 expect 2 'unknown key "mesure"; did you mean "measure"' "--set of an unknown key" run "$GOOD" --set phases.mesure=1s
 expect 2 'phases.measure: "soon"' "--set to a wrong value" run "$GOOD" --set phases.measure=soon

@@ -85,7 +85,7 @@ check_says "... says it too, with the remedy" '^warning +a->b +ect .*not ECN-cap
 said() { { "$H" run "$@" --dry-run >/dev/null; } 2>&1; }
 check "a switch that marks others: all flows of the class in one sentence" grep -q \
     'flows flow-0, flow-1, flow-2 and 1 other are not ECN-capable (traffic class 0: .*): s0 does not mark their packets' <<<"$(said dcqcn-fairness --set 'flows.*.traffic_class=0')"
-check "RED that a flow does not come by is not blamed" grep -q 'flow direct is not .*: switches do not mark its packets, so that DCQCN' <<<"$(said red-bridge-throughput --set flows.direct.traffic_class=0)"
+check "RED that a flow does not come by is not blamed" grep -q 'flow direct is not .*: switches do not mark its packets: DCQCN' <<<"$(said red-bridge-throughput --set flows.direct.traffic_class=0)"
 real() { said dcqcn-red-bridge --lab soft-switch --set 'sweep={}' --set settings.ecn=[] "$@"; }
 red_at() { echo "settings_of={\"$1\":{\"red\":{\"limit\":\"2MB\",\"min\":\"50kB\",\"max\":\"200kB\"}}}"; }
 check "a class that settings force at the sender counts, not the flow's" grep -q 'traffic class 104, forced by settings: .*RED at switch .*traffic_class 106 in settings' \

@@ -73,8 +73,8 @@ refused "a host whose key nobody knows" '.hosts.b.known_hosts = "/dev/null"' 'co
 refused "a host that refuses the login" ".hosts.b.identity = \"$SCRATCH/stranger\"" 'connecting to host b \(.*\): root@192.0.2.12: Permission denied'
 refused "a host that is not known" '.hosts.b.ssh = "root@rack-b.invalid"' 'connecting to host b \(.*\): .*Could not resolve hostname rack-b.invalid'
 refused "a host where nobody listens" '.hosts.b.port = 9' 'connecting to host b \(.*\): .*port 9: Connection refused'
-refused "a host whose NIC is another" '.hosts.b.nic.address = "10.9.0.9/24"' 'host b: no network device there has address 10.9.0.9/24: give the NIC.s netdev, mac or address'
-refused "a host whose NIC's PCI device is not there" '.hosts.b.nic = {pci: "0000:ee:1f.7", address: "10.9.0.2/24"}' 'host b: PCI device 0000:ee:1f.7 has no network device there'
+refused "a host whose NIC is another" '.hosts.b.nic.address = "10.9.0.9/24"' 'host b: no network device has address 10.9.0.9/24: give the NIC.s netdev, mac or address'
+refused "a host whose NIC's PCI device is not there" '.hosts.b.nic = {pci: "0000:ee:1f.7", address: "10.9.0.2/24"}' 'host b: PCI device 0000:ee:1f.7 has no network device'
 refused "a host without the programs" '.hosts.b.programs = "/nowhere"' 'host b has no /nowhere/nic-config .*harness install'
 check "none left a result" test -z "$(find "$OUT" -name '*.json')"
 
@@ -163,7 +163,7 @@ wait $run
 check "a run in which a host falls silent: exit code 3" test $? = 3
 kill -CONT "${processes[@]}"
 reason
-check_says "... says which" 'host b(: nothing came from it for 15 s| has said nothing since|: .* was not ready within|.*not responding)' "$SCRATCH/reason"
+check_says "... says which" 'host b(: no output for 15 s| has sent nothing since|: .* was not ready within|.*not responding)' "$SCRATCH/reason"
 jq -r '.warnings[]' "$OUT/pfc-bidir/latest/result.json" > "$SCRATCH/warnings"
 check_says "... and that its settings are still to be put back" '^settings of b were not put back: .*harness restore' "$SCRATCH/warnings"
 check "... the other's are" test "$(mtus)" = "1500 1400"

@@ -200,7 +200,7 @@ test_journals() {
     mkdir -p "$SCRATCH/state"
     (flock 9 && check_exit 3 "two at a time are refused" nic_config set "$SCRATCH/doc.json") 9>"$journal"
     TAP_COUNT=$((TAP_COUNT + 1))
-    check_says "with the reason" "another nic-config is at work" "$SCRATCH/err"
+    check_says "with the reason" "another nic-config is running" "$SCRATCH/err"
 }
 
 # A machine that really refuses: no RED in this kernel or no privilege.
@@ -257,7 +257,7 @@ test_documents() {
     check_says "is named" "dcqcn.np.cnp_prio_mode: the driver has no such parameter .*MLNX_OFED" "$SCRATCH/err"
     say '{"mlx0":{"mtu":65536}}' >"$SCRATCH/bad.json"
     check_exit 3 "an MTU that the device does not take" nic_config set "$SCRATCH/bad.json"
-    check_says "is named with its range" "mlx0: mtu 65536: the device takes 68 to 65535" "$SCRATCH/err"
+    check_says "is named with its range" "mlx0: mtu 65536: the device supports 68 to 65535" "$SCRATCH/err"
     echo broken >"$SCRATCH/root/sys/class/net/mlx0/ecn/roce_rp/rpg_gd"
     say '{"mlx0":{"dcqcn":{"rp":{"rpg_ai_rate":9}}}}' >"$SCRATCH/bad.json"
     check_exit 3 "a setting that cannot be read is not written" nic_config set --skip-missing "$SCRATCH/bad.json"

@@ -84,9 +84,9 @@ check_says "garbage is refused in words" '"type":"error","text":"from 127.0.0.1:
 head -c 400000 /dev/zero | tr '\0' x | say 2>/dev/null
 check_says "a line without end is refused" 'a line of more than' "$SCRATCH/answer"
 printf '%s\n' '{"type":"hello","protocol":99,"version":"9"}' | say
-check_says "another protocol version is refused by name" 'speaks control protocol 99' "$SCRATCH/answer"
+check_says "another protocol version is refused by name" 'uses control protocol 99' "$SCRATCH/answer"
 printf '%s\n' '{"type":"hello","protocol":2,"version":"0"}' '{"type":"start","start_in_ns":0,"warmup_ns":0,"duration_ns":0,"count":0}' | say
-check_says "a message out of turn is refused" 'says \\"start\\" where \\"offer\\" is expected' "$SCRATCH/answer"
+check_says "a message out of turn is refused" 'sent \\"start\\": expected \\"offer\\"' "$SCRATCH/answer"
 check_exit 3 "a second server on the same port ends with 3" "$traffic" serve --port "$PORT" --listen 127.0.0.1
 check "the server is still there" kill -0 "$SERVER"
 if ! compgen -G '/sys/class/infiniband/*' >/dev/null; then
@@ -122,6 +122,6 @@ if [ -e /dev/nvidiactl ]; then
     skip "routes: no GPU ends with 4" gpu "traffic/gpu.sh tests it"
 else
     check_exit 4 "routes: no GPU ends with 4" "$traffic" routes --output json
-    check_says "and says why" 'no NVIDIA GPU here: /dev/nvidiactl is missing' "$SCRATCH/out"
+    check_says "and says why" 'this host has no NVIDIA GPU: /dev/nvidiactl is missing' "$SCRATCH/out"
 fi
 finish

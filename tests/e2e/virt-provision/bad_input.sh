@@ -33,33 +33,33 @@ says() { # EXIT WHAT PATTERN COMMAND...
 lab .
 says 2 "an unknown command" 'unknown command "rebuidl"; did you mean "rebuild"\?' rebuidl
 says 2 "an unknown option" 'unknown option --form' rebuild --form x
-says 2 "an unknown host" 'lab soft-pair has no guest "c": it has a, b' rebuild c
+says 2 "an unknown host" 'lab soft-pair has no guest "c": its guests are a, b' rebuild c
 says 3 "no daemon" 'libvirt at qemu\+unix:///system\?socket=/nowhere/s does not answer .*guest-setup/soft-lab' \
     status --lab <(jq '.uri = "qemu+unix:///system?socket=/nowhere/s"' "$ROOT/labs/soft-pair.json")
 lab '.uri = "qemv:///system"'
 says 3 "a wrong URI" '"qemv:///system" is not a URI of libvirt.s QEMU driver: expected one such as qemu:///system' status
 lab '.driver = "ssh" | .hosts = {a: {ssh: "x"}, b: {ssh: "y"}} | del(.uri, .management)'
-says 2 "a lab without guests" 'is reached by "ssh": virt-provision makes guests of labs whose driver is "libvirt"' rebuild
+says 2 "a lab without guests" 'has the driver "ssh": virt-provision builds guests only for labs with the driver "libvirt"' rebuild
 lab 'del(.hosts.a.profile)'
 says 2 "a host without profile" 'hosts.a: profile is missing: a guest needs domain and profile' rebuild
 lab '.hosts.b.domain = .hosts.a.domain'
-says 2 "one domain for two hosts" 'hosts.b.domain: soft-pair-a is the domain of host a already' rebuild
+says 2 "one domain for two hosts" 'hosts.b.domain: soft-pair-a is already the domain of host a' rebuild
 lab '.hosts.a.profile = "debian-13"'
 says 2 "an unknown profile" 'there is no profile "debian-13"' xml a
 lab '.hosts.a.profile = "../x"'
 says 2 "a profile that is a path" '"../x" is not the name of a profile' xml a
 lab '.name = "../../etc"'
-says 2 "a lab name that is a path" '"../../etc" cannot be a lab.s name' rebuild
+says 2 "a lab name that is a path" '"../../etc" is not a valid name of a lab' rebuild
 lab '.pool = "images"'
 says 2 "a pool that is no absolute path" 'pool: "images" is not an absolute path' xml a
 lab '.management.subnet = "198.51.100.1/26"'
 says 2 "a subnet that is none" 'management.subnet: "198.51.100.1/26" is not an IPv4 network' xml a
 lab '.hosts.a += {vcpus: 4, pin: {vcpus: "0-2"}}'
-says 2 "pins that do not fit" 'hosts.a.pin.vcpus: "0-2" are 3 CPUs: expected 4' xml a
+says 2 "pins that do not fit" 'hosts.a.pin.vcpus: "0-2" has 3 CPUs: expected 4' xml a
 
 # ---- devices
 lab '.hosts.a.nic.pci = "0000:ee:1f.7"'
-says 3 "a device that is absent" 'host a: this machine has no PCI device 0000:ee:1f.7: lspci lists those it has' devices check a
+says 3 "a device that is absent" 'host a: this machine has no PCI device 0000:ee:1f.7: lspci lists its devices' devices check a
 lab '.hosts.a.nic.pci = "41:00"'
 says 3 "an address that is none" 'hosts.a.nic.pci: "41:00" is not a PCI address: expected one such as 0000:41:00.0' devices check a
 
@@ -86,10 +86,10 @@ if unshare --mount true 2> /dev/null; then
     check_exit 0 "devices that are free" "${PROGRAM[@]}" --lab "$LAB" devices check a
     check_says "... are counted: the port and both functions of the GPU" 'a: 3 functions can be passed through' "$SCRATCH/err"
     echo up > "$SYSFS/bus/pci/devices/0000:41:00.0/net/enp65s0f0np0/operstate"
-    says 3 "a port that the machine uses" '0000:41:00.0 is in use by the machine itself, its interface enp65s0f0np0 is up: take the interface down' devices check a
+    says 3 "a port that the machine uses" '0000:41:00.0 is used by the machine itself, its interface enp65s0f0np0 is up: take the interface down' devices check a
     echo down > "$SYSFS/bus/pci/devices/0000:41:00.0/net/enp65s0f0np0/operstate"
     pci_function 0000:06:00.2 0x0c0330 13 xhci_hcd
-    says 3 "a GPU with fewer functions in the lab than it has" 'hosts.a.gpu.functions: 2, but the machine shows 3 at 0000:06:00.0' devices check a
+    says 3 "a GPU with fewer functions in the lab than it has" 'hosts.a.gpu.functions: 2, but the machine has 3 at 0000:06:00.0' devices check a
     pci_function 0000:05:00.0 0x010802 30 nvme
     rm -r "$SYSFS/bus/pci/devices/0000:06:00.2" "$SYSFS/kernel/iommu_groups/13/devices/0000:06:00.2"
     says 3 "a port in a group with something that the machine uses" '0000:41:00.0 shares IOMMU group 30 with 0000:05:00.0, which the machine uses \(driver nvme\)' devices check a
@@ -103,7 +103,7 @@ lab '.hosts.a.profile = "bad"'
 profile bad '.boott = "disk"'
 says 2 "an unknown key of a profile" 'profile.json: document: unknown key "boott"; did you mean "boot"\?' xml a
 profile bad '.image = {url: "https://example.org/x.qcow2"}'
-says 2 "an image without checksum" 'image.sha256 is missing: what is fetched must be checked' xml a
+says 2 "an image without checksum" 'image.sha256 is missing: it is required for an image that is fetched' xml a
 profile bad .
 chmod -x "$TREE/guest-setup/profiles/bad/steps/10-programs"
 says 2 "a step that cannot be run" 'steps/10-programs is not executable: chmod \+x it' xml a
@@ -135,7 +135,7 @@ if command -v curl > /dev/null; then
         ln -s . "$SCRATCH/$(basename "$SCRATCH").example.org"
         HARNESS_MIRROR=http://127.0.0.1:$(cat "$SCRATCH/port")/
         export HARNESS_MIRROR
-        says 2 "an image that is cut off on its way" "fetching $HARNESS_MIRROR.*/disk.qcow2: .*; what came is kept and continued next time" image fetch cut
+        says 2 "an image that is cut off on its way" "fetching $HARNESS_MIRROR.*/disk.qcow2: .*; the next call continues the download" image fetch cut
         check_exit 0 "is fetched on" "$TREE/build/virt-provision" image fetch cut
         check "and whole" cmp "$SCRATCH/disk.qcow2" "$(cat "$SCRATCH/out")"
         check_says "from where it was cut" '^206 .*/disk.qcow2' "$SCRATCH/requests"

@@ -25,7 +25,7 @@ planned() { check_says "planned: $1" "$2" "$PLAN"; }
 published_lab() {
     local host
     check_exit 0 "rebuild --dry-run of the published lab" "$BUILD/virt-provision" rebuild --lab "$ROOT/labs/geforce-pair.json" --dry-run
-    planned "nothing is done" 'nothing is done now'
+    planned "nothing is done" 'nothing is changed'
     planned "image" 'image: fetch https://dl.rockylinux.org/vault/rocky/9.5/images/x86_64/Rocky-9-GenericCloud-Base-9.5-20241118.0.x86_64.qcow2'
     planned "its checksum" 'SHA-256: 069493fdc807300a22176540e9171fcff2227a92b40a7985a0c1c9e21aeebf57'
     planned "keys" 'key +rocky +21CB256AE16FC54C6E652949702D426D350D275D'

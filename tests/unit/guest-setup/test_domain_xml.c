@@ -325,7 +325,7 @@ static void wrong_pins_are_named(void **state)
     assert_null(domain_xml(&lab, a, &parts, &e));
     assert_string_equal(
         e.text,
-        "hosts.a.pin.vcpus: \"2-7,16-23,34-39,48-55\" are 28 CPUs: expected 27, one for each virtual CPU");
+        "hosts.a.pin.vcpus: \"2-7,16-23,34-39,48-55\" has 28 CPUs: expected 27, one for each virtual CPU");
     a->vcpus = 28;
     a->pin.memory[1] = ';';
     assert_null(domain_xml(&lab, a, &parts, &e));

@@ -122,7 +122,7 @@ static void an_absent_device_is_named(void **state)
     struct error e;
     (void)state;
     assert_int_equal(pci_check(root, &a, &a, 1, &e), -1);
-    assert_string_equal(e.text, "this machine has no PCI device 0000:42:00.0: lspci lists those it has");
+    assert_string_equal(e.text, "this machine has no PCI device 0000:42:00.0: lspci lists its devices");
 }
 
 static void a_port_in_use_stays(void **state)
@@ -134,7 +134,7 @@ static void a_port_in_use_stays(void **state)
     assert_int_equal(pci_check(root, &a, &a, 1, &e), -1);
     assert_string_equal(
         e.text,
-        "PCI device 0000:41:00.0 is in use by the machine itself, its interface enp65s0f0np0 is up: take the "
+        "PCI device 0000:41:00.0 is used by the machine itself, its interface enp65s0f0np0 is up: take the "
         "interface down (ip link set enp65s0f0np0 down) or choose another port");
     /* once vfio-pci has it, the machine does not */
     link_to("0000:41:00.0", "driver", "../../../../bus/pci/drivers/vfio-pci");
@@ -214,7 +214,8 @@ static void binding_writes_what_the_kernel_reads(void **state)
     /* no kernel answers here, so the driver stays, which is noticed */
     assert_int_equal(pci_bind_vfio(root, &a, &e), -1);
     assert_string_equal(
-        e.text, "PCI device 0000:41:00.1 did not go to vfio-pci: is the module there (modprobe vfio-pci)?");
+        e.text,
+        "PCI device 0000:41:00.1 was not bound to vfio-pci: is the module loaded (modprobe vfio-pci)?");
     written = read_back("bus/pci/devices/0000:41:00.1/driver_override");
     assert_string_equal(written, "vfio-pci");
     free(written);

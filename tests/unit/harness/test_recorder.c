@@ -139,7 +139,7 @@ static void a_counter_that_was_reset_counts_on_and_is_told(void **state)
     recorder_warnings(f->recorder, warnings);
     assert_int_equal(integer(counter(host, "rx_prio0_pause"), "delta"), 15);
     assert_int_equal(json_array_size(warnings), 1);
-    assert_non_null(strstr(json_string_value(json_array_get(warnings, 0)), "went back from 1010 to 3"));
+    assert_non_null(strstr(json_string_value(json_array_get(warnings, 0)), "decreased from 1010 to 3"));
     json_decref(host);
     json_decref(warnings);
 }

@@ -143,7 +143,7 @@ static void errors_name_path_value_and_what_is_allowed(void **state)
         {"[]", "document: [] is a list: expected an object"},
         {"{}", "name is missing"},
         {"{\"name\":1}", "name: 1 is a number: expected a string"},
-        {"{\"name\":\"a\\u0000b\"}", "name: the string holds a zero byte"},
+        {"{\"name\":\"a\\u0000b\"}", "name: the string contains a zero byte"},
         {"{\"name\":\"x\",\"agee\":1}", "unknown key \"agee\"; did you mean \"age\"?"},
         {"{\"name\":\"x\",\"zzzzzzzz\":1}", "unknown key \"zzzzzzzz\": expected one of name, tame"},
         {"{\"name\":\"x\",\"age\":151}", "age: 151 is out of range: expected a whole number from 0 to 150"},

@@ -50,7 +50,7 @@ static void refuses_the_rest_with_a_sentence(void **state)
     } cases[] = {
         {UNIT_TIME_NS, "10", "has no unit"},
         {UNIT_TIME_NS, "10 parsecs", "unknown unit \"parsecs\""},
-        {UNIT_TIME_NS, "0.5ns", "finer than one ns"},
+        {UNIT_TIME_NS, "0.5ns", "not a multiple of one ns"},
         {UNIT_TIME_NS, "ms", "is not a time"},
         {UNIT_TIME_NS, "", "is not a time"},
         {UNIT_TIME_NS, "-1s", "is not a time"},

@@ -51,8 +51,8 @@ static void refused_documents(void **state)
         {"{\"schema\":1,\"interfaces\":{\"eth1\":{\"mtu\":null}}}", "interfaces.eth1.mtu: null"},
         {"{\"schema\":1,\"interfaces\":{\"eth1\":{\"mtu\":\"big\"}}}", "interfaces.eth1.mtu"},
         {"{\"schema\":1,\"interfaces\":{\"eth1\":{\"dscp_to_prio\":{\"64\":1}}}}", "\"64\" is not a DSCP"},
-        {"{\"schema\":1,\"interfaces\":{\"a/b\":{}}}", "\"a/b\" cannot be the name of an interface"},
-        {"{\"schema\":1,\"interfaces\":{\"aaaaaaaaaaaaaaaa\":{}}}", "cannot be the name of an interface"},
+        {"{\"schema\":1,\"interfaces\":{\"a/b\":{}}}", "\"a/b\" is not a valid interface name"},
+        {"{\"schema\":1,\"interfaces\":{\"aaaaaaaaaaaaaaaa\":{}}}", "is not a valid interface name"},
         {"{\"schema\":1,\"interfaces\":[]}", "expected an object"},
         {"[]", "expected an object"},
     };
@@ -124,7 +124,7 @@ static void journal_lives(void **state)
     note(&j, 1500, 4200);
     assert_true(journal_unfinished(&j, "eth1", "mtu"));
     assert_int_equal(journal_open(&other, path, false, &e), -1);
-    assert_non_null(strstr(e.text, "another nic-config is at work"));
+    assert_non_null(strstr(e.text, "another nic-config is running"));
     journal_close(&other);
     journal_close(&j);
 
@@ -181,7 +181,7 @@ static void strange_journals(void **state)
     static const char *const bad[][2] = {
         {"{\"type\":\"begin\"}\nrubbish\n", "line 2"},
         {"{\"kind\":\"begin\"}\n", "line 1: a record has no type"},
-        {"{\"type\":\"write\",\"knob\":\"mtu\"}\n", "names no interface"},
+        {"{\"type\":\"write\",\"knob\":\"mtu\"}\n", "does not name an interface"},
         {"{\"type\":\"erase\",\"interface\":\"eth1\"}\n", "unknown record \"erase\""},
     };
     (void)state;

@@ -253,9 +253,9 @@ static void traffic_class_of_upstream(void **state)
     assert_int_equal(write_text(t, &knob_traffic_class, "{\"traffic_class\":106}", &e), 0);
     assert_holds(t, TOS, "106");
     assert_int_equal(write_text(t, &knob_traffic_class, "{\"traffic_class\":-1}", &e), -1);
-    assert_non_null(strstr(e.text, "takes 0 to 255"));
+    assert_non_null(strstr(e.text, "accepts 0 to 255"));
     put(t, TOS, "lots\n");
-    text = read_text(t, &knob_traffic_class, KNOB_FAILED, "\"lots\" is no traffic class");
+    text = read_text(t, &knob_traffic_class, KNOB_FAILED, "\"lots\" is not a traffic class");
     free(text);
 }
 
@@ -300,7 +300,7 @@ static void buffers_are_checked(void **state)
     assert_int_equal(document_settings(before, &now, &e), 0);
     assert_int_equal(document_settings(merged, &target, &e), 0);
     assert_int_equal(knob_buffers.check(&t->device, &now, &target, warnings, &e), -1);
-    assert_non_null(strstr(e.text, "buffer_bytes add up to 262017: the port has 262016"));
+    assert_non_null(strstr(e.text, "the sum of buffer_bytes is 262017, but the port has 262016"));
     table_free(&settings_table, &now);
     table_free(&settings_table, &target);
     json_decref(before);
@@ -332,7 +332,7 @@ static void stall_prevention_of_ofed(void **state)
     assert_int_equal(write_text(t, &knob_stall, "{\"pfc_stall_ms\":100}", &e), 0);
     assert_holds(t, NET "/settings/pfc_stall_prevention", "auto");
     assert_int_equal(write_text(t, &knob_stall, "{\"pfc_stall_ms\":250}", &e), -1);
-    assert_non_null(strstr(e.text, "knows only 8000 (default) and 100 (auto)"));
+    assert_non_null(strstr(e.text, "supports only 8000 (default) and 100 (auto)"));
 }
 
 /* How an interface's driver, PCI and RDMA device are found. */

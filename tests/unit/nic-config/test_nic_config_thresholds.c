@@ -58,7 +58,7 @@ static void least_size(void **state)
     assert_int_equal(thresholds_mlx5(&published, 33650, &t, &e), 0);
     assert_int_equal(t.xon_bytes, 128);
     assert_int_equal(thresholds_mlx5(&published, 33649, &t, &e), -1);
-    assert_non_null(strstr(e.text, "33649 bytes are too few"));
+    assert_non_null(strstr(e.text, "33649 bytes are too small"));
     assert_non_null(strstr(e.text, "at least 33664"));
 }
 

@@ -252,7 +252,7 @@ static void files_arrive_whole_with_their_mode(void **state)
     assert_int_equal(access(remote, X_OK), 0);
     free(back);
     assert_int_equal(ssh_put_bytes(s, "x", 1, "/nowhere/file", 0600, 10 * NS_PER_S, &e), -1);
-    assert_non_null(strstr(e.text, "putting /nowhere/file on host a"));
+    assert_non_null(strstr(e.text, "copying /nowhere/file to host a"));
     ssh_close(s);
 }
 
@@ -325,7 +325,7 @@ static void odd_host_names_are_no_options(void **state)
     struct ssh_target t = {.host = S("-oProxyCommand=touch /tmp/x")};
     struct error e;
     assert_null(ssh_open("a", &t, NS_PER_S, &e));
-    assert_non_null(strstr(e.text, "is not a name or address that ssh takes"));
+    assert_non_null(strstr(e.text, "is not a name or address that ssh accepts"));
 }
 
 int main(void)

@@ -70,7 +70,7 @@ static void an_absent_domain_is_no_surprise(void **state)
     assert_int_equal(virt_domain_stop(v, "nobody", 0, &e), 0);
     assert_int_equal(virt_domain_start(v, "nobody", &e), -1);
     assert_string_equal(
-        e.text, "libvirt at test:///default has no domain nobody: make it with virt-provision rebuild");
+        e.text, "libvirt at test:///default has no domain nobody: create it with virt-provision rebuild");
     virt_close(v);
 }
 
@@ -152,7 +152,7 @@ static void a_foreign_domain_is_not_trusted(void **state)
     struct error e;
     (void)state;
     assert_int_equal(virt_domain_target(v, &lab, &host, &target, &e), -1);
-    assert_non_null(strstr(e.text, "domain test was not made by virt-provision"));
+    assert_non_null(strstr(e.text, "domain test was not created by virt-provision"));
     assert_null(target.host);
     virt_close(v);
 }
@@ -281,7 +281,7 @@ static void odd_lab_names_leave_no_folder(void **state)
     for (size_t i = 0; bad[i]; i++) {
         struct lab lab = {.name = (char *)(uintptr_t)bad[i]};
         assert_null(places_lab(&lab, &e));
-        assert_non_null(strstr(e.text, "cannot be a lab's name"));
+        assert_non_null(strstr(e.text, "is not a valid name of a lab"));
     }
 }
 

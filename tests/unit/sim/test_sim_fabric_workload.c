@@ -234,7 +234,7 @@ static void order_is_checked(void **state)
     f.flows[1].from = 1;
     f.flows[1].after = 7;
     assert_null(sim_new(&f.config, &e));
-    assert_non_null(strstr(e.text, "not there"));
+    assert_non_null(strstr(e.text, "does not exist"));
     fixture_close(&f);
 }
 

@@ -206,8 +206,8 @@ static void refuses_nonsense(void **state)
 {
     (void)state;
     static const char *const words[] = {
-        "from host 0 to host 0",        "depth", "PCIe tags", "posted", "MTU", "power of two", "ping-pong",
-        "too few for a lossless buffer"};
+        "from host 0 to host 0",          "depth", "PCIe tags", "posted", "MTU", "power of two", "ping-pong",
+        "too small for a lossless buffer"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         struct two_hosts t;
         struct error e = {""};

@@ -206,7 +206,7 @@ static void another_protocol_is_refused_by_name(void **state)
     static const char hello[] = "{\"type\":\"hello\",\"protocol\":7,\"version\":\"3.1\"}\n";
     send_raw(&p.b, hello, sizeof hello - 1);
     assert_int_equal(control_greet(&p.a, -1, &e), -1);
-    assert_non_null(strstr(e.text, "speaks control protocol 7 (roce-traffic 3.1)"));
+    assert_non_null(strstr(e.text, "uses control protocol 7 (roce-traffic 3.1)"));
     close_pair(&p);
 }
 
@@ -278,7 +278,7 @@ static void the_other_side_s_last_words_are_heard(void **state)
     assert_int_equal(control_expect(&p.a, MESSAGE_READY, NS_PER_S, -1, &message, &e), -1);
     assert_non_null(strstr(e.text, "no GPU here"));
     assert_int_equal(control_expect(&p.a, MESSAGE_READY, NS_PER_S, -1, &message, &e), -1);
-    assert_non_null(strstr(e.text, "has gone: its process ended or was killed"));
+    assert_non_null(strstr(e.text, "has disconnected: its process ended or was killed"));
     close_pair(&p);
 }
 
@@ -295,10 +295,10 @@ static void waiting_has_an_end(void **state)
     assert_non_null(strstr(e.text, "does not answer"));
     assert_true(clock_monotonic_ns() - begin_ns >= 50 * NS_PER_MS);
     assert_int_equal(control_expect(&p.a, MESSAGE_READY, 60 * NS_PER_S, stop, &message, &e), -1);
-    assert_non_null(strstr(e.text, "told to stop"));
+    assert_non_null(strstr(e.text, "stopped on request"));
     assert_int_equal(control_say(&p.b, MESSAGE_READY, &e), 0);
     assert_int_equal(control_expect(&p.a, MESSAGE_CONNECTED, NS_PER_S, -1, &message, &e), -1);
-    assert_non_null(strstr(e.text, "says \"ready\" where \"connected\" is expected"));
+    assert_non_null(strstr(e.text, "sent \"ready\": expected \"connected\""));
     close(stop);
     close_pair(&p);
 }
@@ -313,7 +313,7 @@ static void a_closed_port_is_named(void **state)
     assert_true(listener >= 0);
     int64_t taken = port;
     assert_int_equal(control_listen("127.0.0.1", &taken, &e), -1);
-    assert_non_null(strstr(e.text, "is another roce-traffic there?"));
+    assert_non_null(strstr(e.text, "is another roce-traffic running?"));
     close(listener);
     assert_int_equal(control_connect(&control, "127.0.0.1", port, -1, &e), -1);
     assert_non_null(strstr(e.text, "refused"));

@@ -61,7 +61,7 @@ static void gids_are_written_as_addresses(void **state)
         assert_string_equal(gid_text(&gid, text, sizeof text), texts[i]);
     }
     assert_int_equal(gid_parse("vm00", &gid, &e), -1);
-    assert_non_null(strstr(e.text, "\"vm00\" is no GID"));
+    assert_non_null(strstr(e.text, "\"vm00\" is not a GID"));
     assert_int_equal(gid_parse("", &gid, &e), -1);
 }
 

@@ -60,8 +60,8 @@ static void bad_sizes_are_refused(void **state)
         const char *text, *says;
     } cases[] = {
         {"", "message"},          {"64", "message"},         {"0B", "out of range"},
-        {"2GiB", "out of range"}, {"8B..2B", "that rises"},  {"1B..", "message"},
-        {"..8B", "message"},      {"1KiB,,2KiB", "message"}, {"0B..8B", "that rises"},
+        {"2GiB", "out of range"}, {"8B..2B", "an increasing range"},  {"1B..", "message"},
+        {"..8B", "message"},      {"1KiB,,2KiB", "message"}, {"0B..8B", "an increasing range"},
     };
     int64_t sizes[TRAFFIC_MAX_SIZES];
     size_t count;
@@ -129,12 +129,12 @@ static void contradictions_are_refused(void **state)
     } cases[] = {
         {{"--flip", "3"}, "validate"},
         {{"--mode", "latency", "--queue-pairs", "2"}, "one queue pair"},
-        {{"--mode", "latency", "--bidirectional"}, "both ways by itself"},
+        {{"--mode", "latency", "--bidirectional"}, "and both directions"},
         {{"--mode", "latency", "--rate", "1Gb/s"}, "mode bandwidth"},
-        {{"--mode", "latency", "--memory", "gpu"}, "cannot see the GPU's"},
+        {{"--mode", "latency", "--memory", "gpu"}, "cannot access the GPU's"},
         {{"--mode", "latency", "--validate"}, "last byte"},
         {{"--mtu", "1000"}, "expected 256"},
-        {{"--mtu", "1024", "--connection", "rdma"}, "rdma_cm takes the path MTU"},
+        {{"--mtu", "1024", "--connection", "rdma"}, "rdma_cm derives the path MTU"},
         {{"--message", "2B..8B"}, "need a duration or a count"},
         {{"--post-list", "200"}, "longer than the depth"},
         {{"--queue-pairs=1024", "--slots=1024", "--message=1MiB"}, "more than 64 GiB"},
