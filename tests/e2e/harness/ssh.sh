@@ -55,7 +55,7 @@ check_exit 3 "doctor on hosts without RDMA" "$H" doctor --lab "$LAB"
 check_says "... says so" 'failure +b +nic +network device data0, RDMA device none' "$SCRATCH/out"
 check "... and nothing of GPUs, which this lab has none of" test -z "$(grep gpu "$SCRATCH/out")"
 
-# ---- what only the simulator can do
+# ---- what only simulated labs can do
 check_exit 3 "another congestion control than the NIC's" "$H" "${RUN[@]}" --set settings.congestion_control=none --lab "$LAB"
 check_says "... is refused before the run" 'host a: settings.congestion_control: "none" is simulated only: .*"dcqcn"' "$SCRATCH/err"
 check "... and nothing is changed" test "$(mtus)" = "1500 1500"
@@ -93,7 +93,7 @@ check_says "... by the limit" 'more than 64 flows to role b' "$SCRATCH/err"
 jq 'del(.flows, .sweep, .expect, .published) | .traffic = [{name: "t", pattern: "incast", from: ["a"], to: ["b"]}]' \
     "$ROOT/scenarios/pfc-bidir.json" > "$SCRATCH/pattern.json"
 check_exit 2 "traffic patterns are refused" "$H" run "$SCRATCH/pattern.json" --dry-run --lab "$LAB"
-check_says "... as what only the simulator runs" 'only the simulator' "$SCRATCH/err"
+check_says "... as what only simulated labs runs" 'only the simulator' "$SCRATCH/err"
 
 # ---- connections that are cut, and a program that is killed: a stand-in for roce-traffic serves and drives for ever, and fails when
 # the server of its peer goes away, as roce-traffic does
@@ -148,7 +148,7 @@ begin
 check "64 flows reach the program" jq -e '.flows | length == 64 and .[63].depth == 64' "$SCRATCH"/stand-in/job.*
 RUN[1]=pfc-bidir
 head -n 1 "$SCRATCH/stand-in/servers" | xargs kill -KILL
-ended "a program is killed" 'host [ab]: roce-traffic (serve was killed there|drive exited with 3: the peer closed)'
+ended "a program is killed" 'host [ab]: roce-traffic (serve was killed on the host|drive exited with 3: the peer closed)'
 rm -rf "$OUT"
 
 "$H" "${RUN[@]}" --lab "$LAB" > "$SCRATCH/out" 2> "$SCRATCH/err" &
