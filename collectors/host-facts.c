@@ -23,7 +23,7 @@ static const struct field fields[] = {
      .kind = FIELD_STRING,
      .offset = offsetof(struct arguments, netdev),
      .argument = "INTERFACE",
-     .help = "Describe only this network interface (default: all that belong to a device)."},
+     .help = "Describe only this network interface. Without it, all interfaces of devices are described."},
     {.name = "check",
      .kind = FIELD_BOOL,
      .offset = offsetof(struct arguments, check),
@@ -36,7 +36,7 @@ static const struct field fields[] = {
      .kind = FIELD_QUANTITY,
      .offset = offsetof(struct arguments, buffer_bytes),
      .argument = "SIZE",
-     .help = "The GPU memory that will be registered with the NIC.",
+     .help = "The size of the GPU memory that will be registered with the NIC.",
      .unit = UNIT_BYTES,
      .min = 4096,
      .max = INT64_C(1) << 40,
@@ -45,14 +45,15 @@ static const struct field fields[] = {
      .kind = FIELD_STRING,
      .offset = offsetof(struct arguments, bundle),
      .argument = "FILE",
-     .help = "A JSON document of bundle of versions to compare with. Its keys are kernel, ofed, "
+     .help = "Compare the installed versions with this bundle, a JSON document. Its keys are kernel, ofed, "
              "driver, cuda and "
-             "nic_firmware; guest-setup/bundles has such documents."},
+             "nic_firmware; guest-setup/bundles contains such documents."},
     {.name = "measure",
      .kind = FIELD_BOOL,
      .offset = offsetof(struct arguments, measure),
-     .help = "Watch the counters of the NIC and the GPU for one second, for the check gpu-counters (needs "
-             "--netdev and --gpu)."},
+     .help = "Read the counters of the NIC and the GPU for one second. The check gpu-counters uses them. It "
+             "needs "
+             "--netdev and --gpu."},
     {.name = "gpu",
      .kind = FIELD_INTEGER,
      .offset = offsetof(struct arguments, gpu),
@@ -64,8 +65,7 @@ static const struct field fields[] = {
      .kind = FIELD_STRING,
      .offset = offsetof(struct arguments, root),
      .argument = "FOLDER",
-     .help =
-         "Read /sys, /proc and /etc below FOLDER instead of the running host's. Only files are read then."},
+     .help = "Read /sys, /proc and /etc below FOLDER. The running host is not queried."},
     {0},
 };
 static const struct table options = {.name = "options", .size = sizeof(struct arguments), .fields = fields};
@@ -139,11 +139,12 @@ static int validate(const struct arguments *a, struct error *e)
 {
     const char *root = a->root ? a->root : "";
     if (!sysfs_exists(root, "/sys"))
-        return error_set(e, "there is no folder %s/sys to read", root);
+        return error_set(
+            e, "the folder %s/sys does not exist: expected a copy of a host's /sys, /proc and /etc", root);
     if (a->netdev && (!sysfs_safe_name(a->netdev) || !sysfs_exists(root, "/sys/class/net/%s", a->netdev)))
         return error_set(e, "there is no network interface %.60s in %s/sys/class/net", a->netdev, root);
     if (a->measure && (!a->netdev || a->gpu == FIELD_UNSET || a->root))
-        return error_set(e, "--measure needs --netdev and --gpu, and the running host");
+        return error_set(e, "--measure needs --netdev and --gpu, and does not work with --root");
     return 0;
 }
 
@@ -162,7 +163,7 @@ static int gather(const struct call *call)
 int main(int argc, char **argv)
 {
     static const struct command command = {
-        .about = "Print what this host is made of as one JSON document, with a verdict on every check.",
+        .about = "Print an inventory of this host as one JSON document, with a verdict on every check.",
         .options = &options,
         .run = gather,
     };

@@ -1,4 +1,5 @@
-/* nic-sampler: the counters of a NIC, its RDMA device, qdiscs, links and GPU, as lines (docs/lines.md) or for Prometheus. */
+/* nic-sampler: the counters of a NIC, its RDMA device, qdiscs, links and GPU, as lines (docs/lines.md) or for
+ * Prometheus. */
 #include "collectors/sampler/sampling.h"
 #include "lib/clock.h"
 #include "lib/document/nearest.h"
@@ -20,7 +21,7 @@ static const char groups_help[] =
     "Sample only columns of these groups, separated by commas: all"
 #define GROUP(id, name, meaning) ", " name
 #include "lib/roce/counters.def"
-    " (default all). A source is not read when none of its columns is asked for.";
+    " (default all). A source is not read when none of its columns is requested.";
 
 static const struct field fields[] = {
     {.name = "netdev",
@@ -32,7 +33,8 @@ static const struct field fields[] = {
      .kind = FIELD_STRING,
      .offset = offsetof(struct arguments, rdma),
      .argument = "DEV[/PORT]",
-     .help = "The RDMA device and its port (otherwise the device of the interface). A device that is named "
+     .help = "The RDMA device and its port. Without it, the device of the interface is used. A device that "
+             "is named "
              "must exist."},
     {.name = "gpu",
      .kind = FIELD_INTEGER,
@@ -69,7 +71,7 @@ static const struct field fields[] = {
     {.name = "realtime",
      .kind = FIELD_BOOL,
      .offset = offsetof(struct arguments, realtime),
-     .help = "Run before ordinary processes (SCHED_FIFO, priority 1), for fast sampling on a busy host. "
+     .help = "Run with real-time priority (SCHED_FIFO, priority 1). "
              "Sampling 1000 times a "
              "second on a busy host needs this. Without CAP_SYS_NICE a warning is printed."},
     {.name = "prometheus",
@@ -78,12 +80,12 @@ static const struct field fields[] = {
      .argument = "[ADDRESS]:PORT",
      .help = "Serve the values over HTTP at /metrics instead of printing lines. The format is the text "
              "format of Prometheus. "
-             "Without ADDRESS it listens on every address. Each scrape is a sample of its own."},
+             "Without ADDRESS it listens on every address. Each scrape takes a new sample."},
     {.name = "root",
      .kind = FIELD_STRING,
      .offset = offsetof(struct arguments, root),
      .argument = "FOLDER",
-     .help = "Read /sys and /proc below FOLDER instead of the running host's."},
+     .help = "Read /sys and /proc below FOLDER."},
     {0},
 };
 static const struct table options = {.name = "options", .size = sizeof(struct arguments), .fields = fields};
@@ -98,7 +100,7 @@ static int parse_groups(const char *list, uint32_t *groups, struct error *e)
             char word[32];
             snprintf(word, sizeof word, "%.*s", (int)(length < 31 ? length : 31), list);
             const char *near = nearest_word(word, counter_group_choices);
-            return error_set(e, "--groups: there is no group \"%s\"%s%s; there are %s", word,
+            return error_set(e, "--groups: group \"%s\" does not exist%s%s; the groups are %s", word,
                              near ? ", did you mean " : "", near ? near : "", counter_group_list);
         }
         *groups |= bits;
@@ -114,7 +116,7 @@ static int parse_rdma(const char *text, struct target *target, struct error *e)
     int64_t port = 1;
     if (length == 0 || length >= sizeof target->rdma ||
         (text[length] == '/' && (!sysfs_parse_number(text + length + 1, &port) || port < 1 || port > 255)))
-        return error_set(e, "--rdma %.80s: expected a device and perhaps a port, such as mlx5_0/1", text);
+        return error_set(e, "--rdma %.80s: expected DEVICE or DEVICE/PORT, such as mlx5_0/1", text);
     memcpy(target->rdma, text, length);
     target->rdma[length] = '\0';
     target->rdma_port = (unsigned int)port;
@@ -135,7 +137,7 @@ static int find_netdev(const char *name, struct target *target, struct error *e)
         text_add(&there, "%s%s", i > 0 ? ", " : "", names[i].if_name);
     if (names)
         if_freenameindex(names);
-    error_set(e, "there is no network interface %s; there are: %s", name, text_string(&there));
+    error_set(e, "there is no network interface %s; the interfaces are: %s", name, text_string(&there));
     text_free(&there);
     return -1;
 }

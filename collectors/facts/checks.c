@@ -1,4 +1,5 @@
-/* One function a check; each adds a verdict for every thing it looks at. Rules and their sources: docs/host-facts.1. */
+/* One function for each check; it adds a verdict for every device or setting that it examines. Rules and
+ * their sources: docs/host-facts.1. */
 #include "collectors/facts/checks.h"
 
 #include "lib/text.h"
@@ -18,7 +19,7 @@ struct judge {
     const json_t *facts;
     const struct checks_wanted *wanted;
     json_t *list;
-    const char *check; /* the one at work */
+    const char *check; /* the check that is running */
 };
 
 static void say(struct judge *j, enum verdict verdict, const char *subject, const char *fix,
@@ -95,7 +96,8 @@ static void subject_of_pair(const json_t *pair, char *subject, size_t size)
     snprintf(subject, size, "%s - %s", word(pair, "nic", NULL), word(pair, "gpu", NULL));
 }
 
-/* nvidia-smi topo -m: shares of line rate that users report: PIX 95-98 %, PHB 85-92 %, NODE and SYS 30-50 % or nothing. */
+/* nvidia-smi topo -m: shares of line rate that users report: PIX 95-98 %, PHB 85-92 %, NODE and SYS 30-50 %
+ * or nothing. */
 static void judge_relation(struct judge *j, const json_t *pair)
 {
     const char *relation = word(pair, "relation", NULL);
@@ -109,7 +111,8 @@ static void judge_relation(struct judge *j, const json_t *pair)
         say(j, FAILURE, subject,
             "move the NIC or the GPU to slots below one host bridge, or use another pair (nvidia-smi topo "
             "-m)",
-            "%s: it passes between host bridges; 30 to 50 %% of line rate are usual, or peer-to-peer is off",
+            "%s: it passes between host bridges; 30 to 50 %% of line rate are usual, or peer-to-peer does "
+            "not work",
             relation);
     else
         say(j, UNKNOWN, subject, "read /sys/bus/pci/devices/*/numa_node on the hypervisor",
@@ -133,7 +136,7 @@ static void judge_bridge(struct judge *j, const json_t *bridge)
     const char *address = word(bridge, "address", NULL);
     const json_t *acs = json_object_get(bridge, "acs");
     char fix[160];
-    /* setpci can switch it off until the next boot; the firmware's setup does so for good. */
+    /* setpci can switch it off until the next boot; the firmware's setup switches it off permanently. */
     snprintf(fix, sizeof fix,
              "setpci -s %s ECAP_ACS+0x6.w=0000 (until reboot; permanently: switch ACS off in the firmware's "
              "setup)",
@@ -142,7 +145,7 @@ static void judge_bridge(struct judge *j, const json_t *bridge)
         say(j, UNKNOWN, address, "run host-facts as root",
             "its extended configuration space cannot be read, so its ACS state is not known");
     else if (!json_is_true(json_object_get(acs, "present")))
-        say(j, OK, address, NULL, "it has no access control services");
+        say(j, OK, address, NULL, "it has no access control services (ACS)");
     else if (json_is_true(json_object_get(acs, "request_redirect")) ||
              json_is_true(json_object_get(acs, "completion_redirect")))
         say(j, FAILURE, address, fix,
@@ -193,7 +196,8 @@ static bool has_parameter(const struct judge *j, const char *parameter)
     return false;
 }
 
-/* Group types: "identity" is passthrough, "DMA" and "DMA-FQ" translate (Documentation/ABI/testing/sysfs-kernel-iommu_groups). */
+/* Group types: "identity" is passthrough, "DMA" and "DMA-FQ" translate
+ * (Documentation/ABI/testing/sysfs-kernel-iommu_groups). */
 static void check_iommu(struct judge *j)
 {
     static const char fix[] =
@@ -324,7 +328,7 @@ static void check_peer_memory(struct judge *j)
     else if (peermem)
         say(j, OK, "nvidia_peermem", NULL, "it is loaded, and nv_peer_mem is not");
     else if (open && kernel_has_dmabuf(j))
-        say(j, WARNING, "dma-buf", "modprobe nvidia-peermem, or prove dma-buf with roce-traffic --memory gpu",
+        say(j, WARNING, "dma-buf", "modprobe nvidia-peermem, or test dma-buf with roce-traffic --memory gpu",
             "nvidia_peermem is not loaded; the kernel and the open modules support dma-buf, but this check "
             "cannot verify that it works");
     else
@@ -335,7 +339,8 @@ static void check_peer_memory(struct judge *j)
             open ? "the kernel is older than 5.12" : "the kernel modules are not the open ones");
 }
 
-/* One version may have more parts than the other ("24.10-4.1.4.0" and "24.10-4.1.4"), but the common parts must be equal (not "570.133.2"). */
+/* One version may have more parts than the other ("24.10-4.1.4.0" and "24.10-4.1.4"), but the common parts
+ * must be equal (not "570.133.2"). */
 static bool same_version(const char *a, const char *b)
 {
     size_t n = strlen(a) < strlen(b) ? strlen(a) : strlen(b);
@@ -364,8 +369,7 @@ static void check_bundle(struct judge *j)
     const json_t *bundle = j->wanted->bundle, *versions = json_object_get(j->facts, "versions"), *nic;
     size_t i;
     if (!bundle) {
-        say(j, UNKNOWN, "versions",
-            "give the bundle of versions that belong together: host-facts --bundle FILE",
+        say(j, UNKNOWN, "versions", "name the bundle of versions to compare with: host-facts --bundle FILE",
             "kernel %s, MLNX_OFED %s, NVIDIA %s: no bundle to compare with", word(versions, "kernel", NULL),
             at(versions, "mlnx_ofed", NULL) && word(versions, "mlnx_ofed", NULL)[0] != '\0'
                 ? word(versions, "mlnx_ofed", NULL)
@@ -425,7 +429,7 @@ static void judge_link(struct judge *j, const json_t *pci, const char *kind)
     else if (speed < most)
         /* GPUs lower their link's speed while idle. */
         say(j, WARNING, subject,
-            "check again under load; if it stays so, set the slot's speed in the firmware's setup",
+            "check again under load; if the speed stays lower, set the slot's speed in the firmware's setup",
             "PCIe runs at %.1f GT/s of %.1f", (double)speed / 1000, (double)most / 1000);
     else
         say(j, OK, subject, NULL, "PCIe runs at %.1f GT/s on %lld lanes", (double)speed / 1000,

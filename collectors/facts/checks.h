@@ -6,14 +6,14 @@
 #include <stdint.h>
 
 struct checks_wanted {
-    int64_t buffer_bytes; /* how much GPU memory will be registered with the NIC */
-    const json_t *bundle; /* bundle of versions to compare with; NULL: none */
-    const json_t
-        *traffic; /* what the GPU's and the NIC's counters showed meanwhile, NULL when not measured */
+    int64_t buffer_bytes;  /* how much GPU memory will be registered with the NIC */
+    const json_t *bundle;  /* bundle of versions to compare with; NULL: none */
+    const json_t *traffic; /* rates measured by traffic_probe, NULL when not measured */
 };
 
-/* A list of {"check","subject","verdict","reason","fix"}; verdicts: ok, warning, failure, unknown; fix is null when there is nothing
- * to do. `facts` is a document of facts_gather, perhaps one that was kept: anything in it may be missing. A new reference. */
+/* A list of {"check","subject","verdict","reason","fix"}; verdicts: ok, warning, failure, unknown; fix is
+ * null when there is nothing to do. `facts` is a document of facts_gather, perhaps read from a file: anything
+ * in it may be missing. A new reference. */
 json_t *checks_run(const json_t *facts, const struct checks_wanted *wanted);
 
 #endif

@@ -11,7 +11,7 @@ json_t *facts_gather(const struct facts_source *s, const char *netdev)
     json_object_set_new(o, "schema", json_integer(1));
     json_object_set_new(o, "program", json_string("host-facts"));
     json_object_set_new(o, "version", json_string(HARNESS_VERSION));
-    /* A tree contains neither a host name nor a time. */
+    /* A copied tree (--root) contains neither a host name nor a time. */
     json_object_set_new(o, "host", s->live ? json_string(host) : json_null());
     json_object_set_new(o, "time_ns", s->live ? json_integer(clock_realtime_ns()) : json_null());
     json_object_set_new(o, "system", facts_system(s));

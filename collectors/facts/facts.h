@@ -1,6 +1,7 @@
 /*
- * Inventory of a host as JSON: facts_*.c read the facts, checks.c checks them. docs/host-facts.1 describes the document.
- * Everything is read below `root` ("" on a running host); only there netlink, ioctl and NVML are asked as well.
+ * Inventory of a host as JSON: facts_*.c read the facts, checks.c checks them. docs/host-facts.1 describes
+ * the document. Everything is read below `root` ("" on a running host); only on a running host are netlink,
+ * ioctl and NVML used too.
  */
 #ifndef COLLECTORS_FACTS_H
 #define COLLECTORS_FACTS_H
@@ -21,18 +22,19 @@ json_t *facts_system(const struct facts_source *s);
 json_t *facts_iommu(const struct facts_source *s);
 json_t *facts_modules(const struct facts_source *s);
 json_t *facts_versions(const struct facts_source *s);
-/* NICs: those that have a device or RDMA; with netdev, only that one. */
+/* The NICs: interfaces that have a device or RDMA; with netdev, only that interface. */
 json_t *facts_nics(const struct facts_source *s, const char *netdev);
 json_t *facts_gpus(const struct facts_source *s);
-/* Settings in force of one interface, as nic-config writes them, with what it cannot read. */
+/* Settings in force of one interface, as nic-config prints them, with the reasons for settings that cannot be
+ * read. */
 void facts_settings(const struct facts_source *s, const char *netdev, json_t *nic);
-/* Every GPU with every NIC. */
+/* The PCIe relation of every GPU to every NIC. */
 json_t *facts_pairs(const struct facts_source *s, const json_t *nics, const json_t *gpus);
 
 /* The whole document. */
 json_t *facts_gather(const struct facts_source *s, const char *netdev);
 
-/* For the gatherers. */
+/* Helpers for facts_*.c. */
 json_t *facts_pci(const struct pci_device *device);
 size_t facts_numa_nodes(const char *root);
 /* A file's line as a JSON string, null when it cannot be read. */

@@ -41,7 +41,8 @@ static json_t *information(const char *root, const char *address, const char *na
     return json_null();
 }
 
-/* What NVIDIA calls BAR1 is the second memory region: number 1 where BAR0 has 32 bits (GeForce), 2 where it has 64 (H100). */
+/* NVIDIA's BAR1 is the second memory region: resource 1 when BAR0 is a 32-bit BAR (GeForce), resource 2 when
+ * it is a 64-bit BAR (H100). */
 static size_t bar1_region(const struct pci_device *device)
 {
     return device->bar_bytes[1] > 0 ? 1 : 2;
@@ -58,7 +59,7 @@ static json_t *resizable_json(const struct pci_config *config, size_t region)
                      "largest_bytes", (json_int_t)bar->largest_bytes);
 }
 
-/* Facts that only the running driver has. */
+/* Facts that are available only from the running driver. */
 static void add_nvml(const struct nvml *n, const char *address, json_t *o)
 {
     unsigned int count = 0;
@@ -136,7 +137,7 @@ static json_t *acs_json(const char *root, const char *address)
                      (control & PCI_ACS_DIRECT_TRANSLATED) != 0);
 }
 
-/* The bridges of a chain below the common ones: peer-to-peer traffic passes them. */
+/* The bridges of a chain below the bridges that both chains share: peer-to-peer traffic passes through them. */
 static void add_bridges(const char *root, const struct pci_chain *chain, size_t common, json_t *bridges)
 {
     for (size_t i = common; i + 1 < chain->count; i++)

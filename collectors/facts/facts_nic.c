@@ -55,7 +55,7 @@ json_t *facts_pci(const struct pci_device *device)
 
 /* ---- RDMA */
 
-/* "0000:0000:0000:0000:0000:ffff:0a00:0001" as the kernel writes a GID; false for one that is all zero or none at all. */
+/* "0000:0000:0000:0000:0000:ffff:0a00:0001" as the kernel writes a GID; false when it is all zero or not a GID. */
 static bool parse_gid(const char *text, struct in6_addr *gid)
 {
     return inet_pton(AF_INET6, text, gid) == 1 && !IN6_IS_ADDR_UNSPECIFIED(gid);
@@ -115,8 +115,8 @@ static bool belongs(const char *root, const char *device, const char *port, cons
                      strcmp(name, netdev) == 0);
 }
 
-/* The largest of InfiniBand's MTUs that fits into an Ethernet one, as the kernel chooses it (linux include/rdma/ib_addr.h,
- * iboe_get_mtu). */
+/* The largest of InfiniBand's MTUs that fits into an Ethernet one, as the kernel chooses it (linux
+ * include/rdma/ib_addr.h, iboe_get_mtu). */
 static json_t *path_mtu(int64_t mtu)
 {
     const int64_t headers = 40 + 8 + 12 + 4 + 28 + 4; /* GRH, UDP, BTH, XRC, atomic, ICRC */
@@ -195,7 +195,7 @@ static void add_driver(const struct facts_source *s, const char *netdev, json_t 
         close(descriptor);
 }
 
-/* virtio's devices hang below a PCI function: go up until one is found. */
+/* virtio devices are below a PCI function in sysfs: go up until a PCI function is found. */
 static json_t *find_pci(const char *root, const char *netdev)
 {
     struct pci_chain chain;
@@ -228,7 +228,7 @@ static json_t *nic_json(const struct facts_source *s, const char *netdev)
     json_object_set_new(o, "speed_Mbps", number_json(s->root, netdev, "speed"));
     json_object_set_new(o, "pci", find_pci(s->root, netdev));
     json_t *rdma = find_rdma(s->root, netdev, mtu);
-    /* Every RDMA driver reports the firmware version here; some only here. */
+    /* Every RDMA driver reports the firmware version here; some report it nowhere else. */
     const json_t *firmware = json_object_get(rdma, "firmware");
     if (json_is_string(firmware) && json_is_null(json_object_get(o, "firmware")))
         json_object_set_new(o, "firmware", json_string(json_string_value(firmware)));

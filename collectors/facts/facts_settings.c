@@ -1,4 +1,4 @@
-/* Settings in force, read by nic-config's own knobs: one way to read them, for both programs. */
+/* Settings in force, read by nic-config's own knobs: both programs read them with the same code. */
 #include "collectors/facts/facts.h"
 
 #include "nic-config/knobs/knob.h"
@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Knobs that read nothing but files: these can be asked about a tree that is not the running host. */
+/* Knobs that read only files: they also work on a copied tree. */
 static bool reads_files_only(const struct knob *knob)
 {
     return knob == &knob_ecn || knob == &knob_dcqcn;
@@ -24,7 +24,7 @@ static void add_knob(const struct knob *knob, struct device *device, json_t *set
     text_free(&place);
 }
 
-/* In a tree there is no interface to open: what the knobs go by is taken from its files. */
+/* A copied tree has no interface to open: the properties that the knobs need are taken from its files. */
 static int open_device(const struct facts_source *s, const char *netdev, struct host *host,
                        struct device *device, struct error *e)
 {

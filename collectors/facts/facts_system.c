@@ -202,7 +202,8 @@ json_t *facts_modules(const struct facts_source *s)
     return modules;
 }
 
-/* "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  570.133.20  Release Build ...": the number after two spaces. */
+/* "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  570.133.20  Release Build ...": the number after
+ * two spaces. */
 static bool driver_version(const char *line, char *version, size_t size)
 {
     for (const char *at = strstr(line, "  "); at; at = strstr(at + 1, "  ")) {
@@ -232,7 +233,8 @@ json_t *facts_versions(const struct facts_source *s)
     char line[512], version[32];
     json_t *o = json_object();
     json_object_set_new(o, "kernel", facts_line(s->root, "/proc/sys/kernel/osrelease"));
-    /* The kernel's own mlx5_core has no version of its own any more; MLNX_OFED's has its release, and brings mlx_compat. */
+    /* The kernel's own mlx5_core no longer has a module version; MLNX_OFED's has the release as its version,
+     * and mlx_compat is loaded with it. */
     bool ofed = sysfs_exists(s->root, "/sys/module/mlx_compat");
     json_object_set_new(o, "mlnx_ofed",
                         ofed ? facts_line(s->root, "/sys/module/mlx5_core/version") : json_null());

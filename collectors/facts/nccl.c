@@ -23,7 +23,7 @@ static const json_t *find_nic(const json_t *facts, const char *netdev)
     return NULL;
 }
 
-/* The RoCE v2 GID of the interface's IPv4 address, else of a routable IPv6 one. */
+/* The RoCE v2 GID of the interface's IPv4 address, or else that of a routable IPv6 address. */
 static const json_t *find_gid(const json_t *rdma)
 {
     size_t i;
@@ -75,7 +75,8 @@ static void put_level(const char *relation, struct text *out)
     }
 }
 
-/* The traffic class (DSCP * 4 + ECT(0)) whose DSCP is mapped to a priority with PFC; 26 (AF31) when it is, or nothing is known. */
+/* The traffic class (DSCP * 4 + ECT(0)) whose DSCP is mapped to a priority with PFC; 26 (AF31) when that DSCP
+ * is mapped so, or the mapping is unknown. */
 static int traffic_class(const json_t *settings, bool *known)
 {
     const json_t *map = json_object_get(settings, "dscp_to_prio"), *pfc = json_object_get(settings, "pfc"),
@@ -111,7 +112,7 @@ int nccl_environment(const json_t *facts, const char *netdev, struct text *out, 
     if (!nic)
         return error_set(e,
                          netdev ? "%s has no RDMA device: NCCL would use sockets"
-                                : "no NIC%s here has an RDMA device: NCCL would use sockets",
+                                : "no NIC%s on this host has an RDMA device: NCCL would use sockets",
                          netdev ? netdev : "");
     if (!gid)
         return error_set(e, "%s has no RoCE v2 GID: give %s an address", word(rdma, "device"),

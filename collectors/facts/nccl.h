@@ -6,7 +6,8 @@
 #include "lib/text.h"
 #include <jansson.h>
 
-/* Lines of shell: a comment with the reason, then the export. For the NIC `netdev` (NULL: the first with RDMA). */
+/* Shell lines: for each setting a comment with the reason, then the export. For the NIC `netdev` (NULL: the
+ * first NIC with RDMA). */
 int nccl_environment(const json_t *facts, const char *netdev, struct text *out, struct error *e);
 
 #endif

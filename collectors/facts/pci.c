@@ -107,7 +107,7 @@ static void read_link(const char *root, struct pci_device *d)
     d->link.max_speed_mtps = speed_of(root, d->address, "max_link_speed");
     d->link.width = number_of(root, d->address, "current_link_width");
     d->link.max_width = number_of(root, d->address, "max_link_width");
-    /* 255 and 0 stand for unknown (drivers/pci/pci-sysfs.c shows what the registers say). */
+    /* A width of 255 or 0 means unknown (drivers/pci/pci-sysfs.c passes the register's value on). */
     if (d->link.width <= 0 || d->link.width > 32)
         d->link.width = -1;
     if (d->link.max_width <= 0 || d->link.max_width > 32)
@@ -168,8 +168,8 @@ enum pci_relation pci_relation(const struct pci_device *a, const struct pci_devi
     if (strcmp(a->address, b->address) == 0)
         return PCI_SAME;
     if (common > 0) {
-        /* Below what they share stand the bridges of each side, then the device. One switch leaves one downstream port a
-         * side; more are further switches. */
+        /* Below the shared bridges each side has its own bridges, then the device. One switch leaves one
+         * downstream port on each side; more bridges mean further switches. */
         size_t left = a->chain.count - common, right = b->chain.count - common;
         return left <= 2 && right <= 2 ? PCI_PIX : PCI_PXB;
     }

@@ -11,7 +11,7 @@
 #define PCI_DEPTH   16
 #define PCI_BARS    6
 
-/* From the host bridge down: the bridges that a device hangs from, and the device itself as the last. */
+/* From the host bridge down: the bridges above a device, and the device itself as the last element. */
 struct pci_chain {
     char host_bridge[32]; /* "pci0000:40" */
     char addresses[PCI_DEPTH][PCI_ADDRESS];
@@ -33,7 +33,7 @@ struct pci_device {
     uint64_t bar_bytes[PCI_BARS];
 };
 
-/* "0000:41:00.0" and nothing else. */
+/* Parse an address; the whole text must be of the form "0000:41:00.0". */
 bool pci_address_valid(const char *address);
 /* A path such as /sys/devices/pci0000:40/0000:40:01.1/0000:41:00.0; what follows the last device is ignored. */
 int pci_chain_parse(const char *path, struct pci_chain *chain, struct error *e);

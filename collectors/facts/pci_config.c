@@ -21,8 +21,8 @@ static void parse_acs(const uint8_t *bytes, size_t length, size_t at, struct pci
         .present = true, .capability = (uint16_t)registers, .control = (uint16_t)(registers >> 16)};
 }
 
-/* Sizes are powers of two from 1 MiB; bits 4 to 31 of the capability register tell which, bits 8 to 12 of the control
- * register the one in force, its bits 5 to 7 how many BARs there are. */
+/* Sizes are powers of two from 1 MiB; bits 4 to 31 of the capability register list the possible sizes, bits 8
+ * to 12 of the control register hold the current size, its bits 5 to 7 the number of BARs. */
 static void parse_resizable(const uint8_t *bytes, size_t length, size_t at, struct pci_resizable_bar *bars)
 {
     size_t count = at + 12 <= length ? word_at(bytes, at + 8) >> 5 & 7 : 0;

@@ -32,12 +32,13 @@ struct pci_resizable_bar {
 };
 
 struct pci_config {
-    bool extended; /* the extended space was there to be read (it takes root, and PCI Express) */
+    bool
+        extended; /* the extended configuration space could be read (requires root and a PCI Express device) */
     struct pci_acs acs;
     struct pci_resizable_bar bars[6];
 };
 
-/* Untrusted bytes, any number of them. */
+/* The bytes are untrusted; any length is accepted. */
 void pci_config_parse(const uint8_t *bytes, size_t length, struct pci_config *config);
 
 #endif

@@ -5,7 +5,7 @@
 #include <jansson.h>
 #include <stdint.h>
 
-/* {"rdma_rx_bytes_per_s", "gpu_rx_bytes_per_s"} over a while, or {"missing": "why"}. A new reference. */
+/* {"rdma_rx_bytes_per_s", "gpu_rx_bytes_per_s"} measured over one second, or {"missing": "why"}. A new reference. */
 json_t *traffic_probe(const char *netdev, int gpu, int64_t duration_ns);
 
 #endif

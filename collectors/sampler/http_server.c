@@ -228,7 +228,7 @@ static void transmit(struct connection *c)
 
 /* ---- driving */
 
-/* A free place, if need be the one that has been held longest. */
+/* A free connection slot; if there is none, the oldest connection is closed. */
 static struct connection *make_place(struct http_server *s)
 {
     struct connection *oldest = &s->connections[0];

@@ -1,5 +1,6 @@
 /*
- * As much of HTTP/1.1 as a scrape needs: GET and HEAD, one answer a connection. It never waits: it is driven by the caller's poll.
+ * The part of HTTP/1.1 that a scrape needs: GET and HEAD, one answer per connection. It never blocks: the
+ * caller's poll drives it.
  */
 #ifndef COLLECTORS_HTTP_SERVER_H
 #define COLLECTORS_HTTP_SERVER_H
@@ -24,12 +25,12 @@ void http_server_close(struct http_server *s);
 /* The port in use (for ":0"). */
 int http_server_port(const struct http_server *s);
 
-/* Fill at most HTTP_POLL_FDS entries; how many. */
+/* Fill at most HTTP_POLL_FDS entries; returns the number filled. */
 size_t http_server_poll(struct http_server *s, struct pollfd *fds);
-/* Go on with what poll found ready. */
+/* Serve the descriptors that poll found ready. */
 void http_server_handle(struct http_server *s, const struct pollfd *fds, size_t count);
 
-/* What is asked for, once the head of a request is whole. */
+/* What a request asks for, when its head is complete. */
 enum http_request { HTTP_INCOMPLETE, HTTP_METRICS, HTTP_ROOT, HTTP_NOT_FOUND, HTTP_BAD_METHOD, HTTP_BAD };
 enum http_request http_request_parse(const char *text, size_t length, bool *head_only);
 

@@ -31,7 +31,7 @@ static void measure_pipe(struct output *o)
 {
     (void)fcntl(o->descriptor, F_SETPIPE_SZ, PIPE_WANTED);
     int size = fcntl(o->descriptor, F_GETPIPE_SZ);
-    o->is_pipe = size > 0; /* otherwise it is waited for like anything else */
+    o->is_pipe = size > 0; /* a standard output that cannot be made non-blocking is written with waiting */
     o->pipe_pages = o->is_pipe ? (size_t)size / PIPE_PAGE : 0;
 }
 
@@ -75,10 +75,10 @@ FILE *output_stream(struct output *o)
 }
 
 /*
- * Is there room in the pipe for all of `length`? A pipe takes up to PIPE_BUF bytes whole or not at all; longer lines could
- * be cut when the reader stops reading. A pipe has a number of pages, and any two neighbours hold more than a page
- * together, since a write that fits is put behind the one before (linux fs/pipe.c): so twice the bytes is as much as
- * they can occupy.
+ * Is there room in the pipe for all of `length`? A pipe takes up to PIPE_BUF bytes whole or not at all;
+ * longer lines could could A pipe has a fixed number of pages, and any two adjacent pages together hold more
+ * than one page, because a write that fits is appended to the page before (linux fs/pipe.c). Therefore the
+ * data occupies at most twice its size.
  */
 static bool pipe_has_room(const struct output *o, size_t length)
 {
@@ -86,11 +86,11 @@ static bool pipe_has_room(const struct output *o, size_t length)
     if (ioctl(o->descriptor, FIONREAD, &held) == -1)
         return false;
     size_t occupied = 2 * (size_t)held / PIPE_PAGE + 1, needed = length / PIPE_PAGE + 2;
-    /* What can never fit is written in parts. */
+    /* A line longer than the pipe is written in parts. */
     return held == 0 || occupied + needed <= o->pipe_pages;
 }
 
-/* Can it be written without waiting, for all that is known? A socket says so itself when not. */
+/* Can it probably be written without waiting? A socket reports EAGAIN when it cannot. */
 static bool takes_at_once(const struct output *o, size_t length)
 {
     return o->is_file || o->is_socket || (o->is_pipe && pipe_has_room(o, length));
@@ -109,7 +109,7 @@ static enum output_result wait_for_room(const struct output *o, size_t length, i
             return OUTPUT_FAILED;
         }
         bool room = !o->is_pipe || length <= PIPE_BUF || pipe_has_room(o, length);
-        /* Room in a pipe for more than a page cannot be waited for: look again soon. */
+        /* poll cannot wait for more than one free page in a pipe: check again soon. */
         p[0].events = room ? POLLOUT : 0;
         int ready = poll(p, 2, room ? (int)(left_ns / NS_PER_MS) + 1 : 5);
         if (ready == -1 && errno != EINTR) {

@@ -10,9 +10,9 @@ struct output;
 
 enum output_result {
     OUTPUT_DONE,
-    OUTPUT_CLOSED,  /* the reader has gone */
+    OUTPUT_CLOSED,  /* the reader closed its end */
     OUTPUT_STOPPED, /* `wake` became readable while waiting for room */
-    OUTPUT_FAILED,  /* the sentence says why */
+    OUTPUT_FAILED,  /* the error says why */
 };
 
 struct output *output_open(int descriptor, struct error *e);

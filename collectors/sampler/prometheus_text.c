@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* "IpExtInCEPkts" is ip_ext_in_ce_packets; what a metric's name may not hold becomes an underscore. */
+/* "IpExtInCEPkts" is ip_ext_in_ce_packets; characters that a metric's name must not contain become underscores. */
 static void snake_case(const char *name, char *out, size_t size)
 {
     size_t at = 0;
@@ -88,7 +88,7 @@ void prometheus_label(struct text *out, const char *name, const char *value)
     text_add(out, "\"");
 }
 
-/* How many decimals a division leaves; -1: it is not by a power of ten. */
+/* How many decimals the quotient has; -1: the divisor is not a power of ten. */
 static int decimals(int64_t divide)
 {
     int digits = 0;
@@ -97,7 +97,7 @@ static int decimals(int64_t divide)
     return divide == 1 ? digits : -1;
 }
 
-/* Exact where it can be: 64-bit counts do not fit a double. */
+/* Exact if possible: 64-bit counts do not fit a double. */
 static void write_value(struct text *out, const struct prometheus_metric *m, int64_t value)
 {
     int64_t scaled;
@@ -142,7 +142,7 @@ static void write_series(struct text *out, const struct entry *entry, const stru
     text_add(out, "%s{%s%s", entry->metric.family, labels, labels[0] != '\0' ? "," : "");
     if (entry->metric.labels[0] != '\0')
         text_add(out, "%s,", entry->metric.labels);
-    /* The kernel's name keeps series apart whose names become the same. */
+    /* When two columns have the same metric name, a label with the kernel's name distinguishes them. */
     prometheus_label(out, "counter", column->name);
     text_add(out, "} ");
     write_value(out, &entry->metric, value);

@@ -1,5 +1,5 @@
-/* The text format that Prometheus scrapes (exposition format 0.0.4), with its naming conventions: base units, unit and
- * _total at the end of the name, snake case, priority and GPU as labels. */
+/* The text format that Prometheus scrapes (exposition format 0.0.4), with its naming conventions: base units,
+ * unit and _total at the end of the name, snake case, priority and GPU as labels. */
 #ifndef COLLECTORS_PROMETHEUS_TEXT_H
 #define COLLECTORS_PROMETHEUS_TEXT_H
 
@@ -17,13 +17,14 @@ struct prometheus_metric {
 
 void prometheus_metric(const struct column *column, struct prometheus_metric *metric);
 
-/* All columns, families together. `labels` stand in every series ("netdev=\"eth1\""); values of LINES_NULL are left out. */
+/* All columns, grouped by family. Every series gets `labels` ("netdev=\"eth1\""); values of LINES_NULL are
+ * left out. */
 void prometheus_write(struct text *out, const struct column *columns, const int64_t *values, size_t count,
                       const char *labels);
-/* One series of the program's own. */
+/* One series about nic-sampler itself. */
 void prometheus_write_one(struct text *out, const char *family, const char *type, const char *help,
                           const char *labels, double value);
-/* A label's value with what must be escaped escaped. */
+/* A label's value, escaped. */
 void prometheus_label(struct text *out, const char *name, const char *value);
 
 #endif

@@ -15,10 +15,10 @@
 #define MAX_SOURCES      16
 
 enum state {
-    UNUSED,  /* nothing of it is asked for */
+    UNUSED,  /* none of its columns is requested */
     MISSING, /* could not be opened yet */
     OPEN,
-    GONE, /* was open, and will be again */
+    GONE, /* was open; will be opened again when possible */
 };
 
 struct tracked {
@@ -31,13 +31,14 @@ struct source {
     const struct source_kind *kind;
     enum state state;
     void *handle;
-    struct column_set columns; /* of the last time it was open */
+    struct column_set columns; /* from when it was last open */
     struct tracked *tracked;   /* one a column */
-    int64_t *raw, *before;     /* one a column each: as read, and what the row was made of */
-    int64_t retry_ns;          /* when to try again (monotonic) */
-    bool reopened;             /* since the last sample */
-    bool renewed;              /* the whole of it must go into the row again */
-    struct error why;          /* it is missing or gone */
+    int64_t *raw,
+        *before;      /* one for each column: the values as read, and the values that the row was made from */
+    int64_t retry_ns; /* when to try again (monotonic) */
+    bool reopened;    /* since the last sample */
+    bool renewed;     /* all its values must be written into the row again */
+    struct error why; /* it is missing or gone */
 };
 
 struct sampler {
@@ -81,11 +82,12 @@ static bool same_columns(const struct column_set *a, const struct column_set *b)
     return true;
 }
 
-/* A counter that was there before counts on, and keeps its place as long as the row keeps its columns. */
+/* A counter that existed before continues from its value, and keeps its place as long as the row keeps its
+ * columns. */
 static void inherit(struct tracked *tracked, const struct column_set *columns, const struct source *old)
 {
     for (size_t i = 0, j = 0; i < columns->count && old->columns.count > 0; i++) {
-        /* Most keep their order: look from where the last one was found. */
+        /* Most columns keep their order: search from where the last one was found. */
         for (size_t tries = 0; tries < old->columns.count; tries++, j = (j + 1) % old->columns.count) {
             if (strcmp(columns->items[i].name, old->columns.items[j].name) != 0)
                 continue;
@@ -132,7 +134,8 @@ static void shut(struct source *source)
     source->handle = NULL;
 }
 
-/* Open a source. Returns 1 when its columns are others than before, 0 when the same, -1 when it cannot be opened. */
+/* Open a source. Returns 1 when its columns differ from before, 0 when they are the same, -1 when it cannot
+ * be opened. */
 static int open_source(struct sampler *s, struct source *source)
 {
     struct column_set columns = {0};
@@ -187,7 +190,7 @@ static bool retry(struct sampler *s, struct source *source, int64_t now_ns)
     return outcome == 1;
 }
 
-/* The interface may have gone, or have been made anew under the same name. */
+/* The interface may have been removed, or removed and created again under the same name. */
 static void check_interface(struct sampler *s)
 {
     unsigned int index = s->target.netdev[0] != '\0' ? if_nametoindex(s->target.netdev) : 0;
@@ -255,7 +258,7 @@ static void free_columns(struct sampler *s)
     s->count = 0;
 }
 
-/* A name that no column has yet: its own, else with the source before it, else with a number behind. */
+/* A name that no column has yet: its own, else prefixed with the source, else with a number appended. */
 static char *unique_name(json_t *taken, const char *source, const char *name)
 {
     char *unique = strdup(name);
@@ -292,7 +295,8 @@ static size_t count_all(const struct sampler *s)
     return count;
 }
 
-/* A NIC with many queues may have more per-queue counters than a line holds: leave out the group "other" permanently. */
+/* A NIC with many queues may have more per-queue counters than a line holds: leave out the group "other"
+ * permanently. */
 static void drop_other(struct sampler *s)
 {
     s->groups &= ~GROUP_OTHER;
@@ -302,7 +306,7 @@ static void drop_other(struct sampler *s)
                 s->sources[i].tracked[j].selected = false;
 }
 
-/* Lay the row out anew: the columns of every source that is or was open. */
+/* Lay out the row again: the columns of every source that is or was open. */
 static int lay_out(struct sampler *s, struct error *e)
 {
     free_columns(s);
@@ -335,7 +339,7 @@ static int lay_out(struct sampler *s, struct error *e)
     return error_set(e, "out of memory for %zu columns", wanted);
 }
 
-/* Resets of a source in one sample: how many, and what the first of them was. */
+/* Resets of a source in one sample: their number, and the first one. */
 struct resets {
     size_t count;
     struct error first;
@@ -359,7 +363,8 @@ static int64_t next_value(struct source *source, size_t i, struct resets *resets
     return value;
 }
 
-/* The source's part of the row. Most counters stand still from one sample to the next: only what moved is worked on. */
+/* The source's part of the row. Most counters do not change from one sample to the next: only those that
+ * changed are processed. */
 static void fill(struct sampler *s, struct source *source)
 {
     struct resets resets; /* `first` is filled with the first */
@@ -385,7 +390,7 @@ static bool read_all(struct sampler *s)
     bool whole = true;
     for (size_t i = 0; i < s->source_count; i++) {
         struct source *source = &s->sources[i];
-        struct error why; /* filled when it is gone */
+        struct error why; /* filled when the source is gone */
         if (source->state != OPEN)
             continue;
         enum source_outcome outcome = source->kind->read(source->handle, source->raw, &why);
@@ -419,7 +424,7 @@ bool sampler_take(struct sampler *s, struct sample *sample)
     return changed;
 }
 
-/* ---- coming and going */
+/* ---- creating and freeing */
 
 static bool applies(const struct source_kind *kind, const struct target *target)
 {

@@ -1,6 +1,6 @@
 /*
- * All sources together: one row of values at a time, while sources appear and disappear.
- * A source that fails gives nulls, is reported, and is opened again as soon as it can be.
+ * Reads all sources into one row of values for each sample, while sources appear and disappear.
+ * A source that fails is reported, its values are null, and it is opened again as soon as possible.
  */
 #ifndef COLLECTORS_SAMPLER_H
 #define COLLECTORS_SAMPLER_H
@@ -12,20 +12,20 @@ struct sampler;
 
 struct sample {
     int64_t time_ns; /* CLOCK_REALTIME when its reading began */
-    int64_t read_ns; /* how long that took */
+    int64_t read_ns; /* how long the reading took */
     const int64_t *values;
 };
 
 /* Something that happened to a source: "gone", "back", "changed", "reset" (docs/lines.md). */
 typedef void (*sampler_event)(void *context, const char *source, const char *what, const char *text);
 
-/* `groups` is a set of bits by enum counter_group. Sources of which no column is in a group asked for are left closed. NULL when
- * nothing at all can be read, or a source that the target names (an RDMA device, a GPU) cannot. */
+/* `groups` is a set of bits by enum counter_group. Sources without a column in these groups are not opened. NULL when
+ * nothing can be read, or a source that the target names (an RDMA device, a GPU) cannot. */
 struct sampler *sampler_open(const struct target *target, uint32_t groups, sampler_event event, void *context,
                              struct error *e);
 void sampler_close(struct sampler *s);
 
-/* Read everything once. Returns true when the columns are others than before. */
+/* Read everything once. Returns true when the columns differ from before. */
 bool sampler_take(struct sampler *s, struct sample *sample);
 
 const struct column *sampler_columns(const struct sampler *s, size_t *count);

@@ -25,7 +25,7 @@ struct program {
     struct http_server *server; /* only with Prometheus */
     int timer, signals;
     int64_t samples, overruns;
-    int64_t overruns_told, told_ns; /* overruns already told, and when */
+    int64_t overruns_told, told_ns; /* overruns already reported, and when */
     int64_t read_ns;                /* of the last sample */
 };
 
@@ -100,7 +100,7 @@ static void put_sample(struct program *p)
 {
     struct sample sample;
     size_t count;
-    /* Events of this sample stand before it, and a new header before both the values and their events' meaning. */
+    /* The order of lines: a new header, then the events of this sample, then its values. */
     bool changed = sampler_take(p->sampler, &sample);
     p->samples++;
     p->read_ns = sample.read_ns;
@@ -147,7 +147,7 @@ static void put_metrics(void *context, struct text *out)
     text_free(&labels);
 }
 
-/* There may be no request for a long time: 32-bit counters must be read nevertheless. */
+/* Without requests for a long time, 32-bit counters could wrap unnoticed: read them regularly. */
 static void follow(struct program *p)
 {
     struct sample sample;
@@ -158,7 +158,7 @@ static void follow(struct program *p)
 
 /* ---- the loop */
 
-/* Deadlines are the kernel's: start + n * every, absolute, so that nothing adds up. */
+/* The kernel's timer has absolute deadlines, start + n * every, so that delays do not accumulate. */
 static int start_timer(struct program *p, struct error *e)
 {
     int64_t now_ns = clock_monotonic_ns(), every_ns = p->plan->every_ns;
@@ -200,8 +200,9 @@ static enum step send_lines(struct program *p, struct error *e)
     return STEP_GO_ON;
 }
 
-/* Before the first deadline: the header, which takes many samples' time to put together, and one reading whose values nobody
- * sees, so that the first sample does not find everything cold and miss the second one's deadline. */
+/* Before the first deadline: the header, which takes many samples' time to put together, and one reading
+ * whose values are not printed, so that the first sample does not find everything cold and miss the second one's
+ * deadline. */
 static enum step warm_up(struct program *p, struct error *e)
 {
     struct sample unseen;
@@ -213,7 +214,7 @@ static enum step warm_up(struct program *p, struct error *e)
     return send_lines(p, e);
 }
 
-/* Every deadline that passed while the one before was being served is an overrun. */
+/* Every deadline that passed while the previous sample was being taken is an overrun. */
 static enum step tick(struct program *p, struct error *e)
 {
     uint64_t expirations;
@@ -234,7 +235,7 @@ static enum step tick(struct program *p, struct error *e)
 
 static enum step wait_and_step(struct program *p, struct error *e)
 {
-    /* Standard output is watched for its reader's going only (no events asked for: POLLERR). */
+    /* Standard output is polled only to notice that its reader has closed it (no events requested: POLLERR). */
     struct pollfd fds[3 + HTTP_POLL_FDS] = {
         {.fd = p->timer, .events = POLLIN},
         {.fd = p->signals, .events = POLLIN},
@@ -256,7 +257,7 @@ static enum step wait_and_step(struct program *p, struct error *e)
     return fds[0].revents != 0 ? tick(p, e) : STEP_GO_ON;
 }
 
-/* The last line, where there is still a reader. A line that stopped half-way is not followed by another. */
+/* The last line, if there is still a reader. Nothing is written after a line that was cut. */
 static int finish(struct program *p, enum step step)
 {
     if (step == STEP_SIGNAL && p->output) {
@@ -276,9 +277,9 @@ static int run(struct program *p, struct error *e)
     return finish(p, step);
 }
 
-/* ---- coming and going */
+/* ---- starting and ending */
 
-/* Counters do not change on an interface that is down: a warning, not an error. */
+/* Counters do not change while an interface is down: warn about it, but sample. */
 static void warn_when_down(const struct target *target)
 {
     struct ifreq r = {0};

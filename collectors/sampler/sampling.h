@@ -8,12 +8,13 @@ struct sampling_plan {
     struct target target;
     uint32_t groups; /* bits by enum counter_group */
     int64_t every_ns;
-    int64_t count;          /* samples; 0: until a signal comes or the reader goes */
+    int64_t count;          /* samples; 0: until a signal arrives or the reader closes standard output */
     const char *prometheus; /* address to serve at instead of printing lines, or NULL */
-    bool realtime;          /* before ordinary processes */
+    bool realtime;          /* real-time priority */
 };
 
-/* Until the plan is done, a signal comes or the reader goes: 0. Otherwise -1 with a sentence. */
+/* Sample until the plan is done, a signal arrives or the reader closes standard output: 0. Otherwise -1 with
+ * an error. */
 int sampling_run(const struct sampling_plan *plan, struct error *e);
 
 #endif

@@ -19,7 +19,7 @@ int64_t unwrap_next(struct unwrap *u, int64_t raw, bool wraps32, bool reopened, 
         }
     }
     if (__builtin_add_overflow(u->base, added, &u->base) || __builtin_add_overflow(raw, u->base, &value)) {
-        /* Only an inconsistent counter gets here: start again. */
+        /* Only an inconsistent counter reaches this line: start again. */
         u->base = 0;
         value = raw;
     }

@@ -12,9 +12,10 @@ struct unwrap {
 };
 
 /*
- * The risen value of a counter that reads `raw` now. A counter of 32 bits that went back wrapped when that is the shorter way
- * round (less than 2^31 forward); any other that went back was reset, and counts on from where it was: *reset is set then,
- * and left alone otherwise. `reopened`: its source was away in between, so what is lower was reset.
+ * The extended value of a counter whose value is `raw` now. A 32-bit counter that decreased is taken to have
+ * wrapped when that is the shorter distance (less than 2^31 forward). Any other counter that decreased was
+ * reset and continues from its last value: then *reset is set, otherwise it is not changed. `reopened`: its
+ * source was closed in between, so a lower value means a reset.
  */
 int64_t unwrap_next(struct unwrap *u, int64_t raw, bool wraps32, bool reopened, bool *reset);
 

@@ -19,7 +19,7 @@ struct watch {
 
 static void join(struct watch *w, int group)
 {
-    /* Without this group the periodic check notices the change later. */
+    /* Without this multicast group the periodic check notices the change later. */
     (void)mnl_socket_setsockopt(w->socket, NETLINK_ADD_MEMBERSHIP, &group, sizeof group);
 }
 

@@ -6,9 +6,9 @@
 
 struct watch;
 
-/* NULL when the kernel does not let us listen; the sampler then goes by the clock alone. */
+/* NULL when the kernel does not permit it; the sampler then relies on its periodic check alone. */
 struct watch *watch_open(const char *netdev);
-/* Has anything been said about the interface since the last call? Does not wait. */
+/* Was there a notification about the interface since the last call? Does not wait. */
 bool watch_changed(struct watch *w);
 void watch_close(struct watch *w);
 

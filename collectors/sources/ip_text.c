@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* A stretch of the text. */
+/* A part of the text. */
 struct span {
     const char *at, *end;
 };

@@ -5,8 +5,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The values of `names` (ended by NULL; nstat's: prefix and name joined, as in "IpExtInCEPkts"), LINES_NULL where absent. The
- * text is a line of names and a line of values each time, both begun by "Prefix:"; untrusted, not terminated. */
+/* The values of `names` (ended by NULL; nstat's: prefix and name joined, as in "IpExtInCEPkts"), LINES_NULL
+ * where absent. The text consists of pairs of lines, names and values, both beginning with "Prefix:". It is
+ * untrusted and not NUL-terminated. */
 void ip_text_values(const char *text, size_t length, const char *const *names, int64_t *values);
 
 #endif

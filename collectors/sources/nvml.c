@@ -60,14 +60,14 @@ static int load(struct nvml *n, struct error *e)
     for (size_t i = 0; i < sizeof symbols / sizeof symbols[0]; i++) {
         void *symbol = dlsym(n->library, symbols[i].name);
         if (!symbol)
-            return error_set(e, "%s lacks %s: expected the library of driver 470 or newer", LIBRARY,
+            return error_set(e, "%s has no function %s: expected the library of driver 470 or newer", LIBRARY,
                              symbols[i].name);
         memcpy((char *)n + symbols[i].offset, &symbol, sizeof symbol);
     }
     return 0;
 }
 
-/* What a call returned, as a sentence. */
+/* The status of a call as an error. */
 static int judge(const struct nvml *n, int code, const char *what, struct error *e)
 {
     if (code == 0)

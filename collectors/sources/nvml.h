@@ -1,6 +1,6 @@
 /*
- * NVIDIA's management library, opened at run time: nothing of NVIDIA's is needed to build. Declarations after the NVML API
- * reference manual; only calls whose parameters have kept their form since driver 470.
+ * NVIDIA's management library, loaded at run time, so the build needs no NVIDIA files. Declarations follow
+ * the NVML API reference manual; only calls whose parameters have not changed since driver 470 are used.
  */
 #ifndef COLLECTORS_NVML_H
 #define COLLECTORS_NVML_H
@@ -15,7 +15,7 @@ struct nvml_bar1 {
     unsigned long long total_bytes, free_bytes, used_bytes;
 };
 
-/* NULL with a sentence when there is no library, or it has no GPU to speak to. */
+/* NULL with an error when the library is missing or finds no such GPU. */
 struct nvml *nvml_open(struct error *e);
 void nvml_close(struct nvml *n);
 
@@ -27,7 +27,7 @@ int nvml_pci_address(const struct nvml *n, nvml_device device, char *address, un
 int nvml_name(const struct nvml *n, nvml_device device, char *name, unsigned int size, struct error *e);
 int nvml_driver_version(const struct nvml *n, char *version, unsigned int size, struct error *e);
 
-/* Bytes per second over the library's own 20 ms, for which the call waits. */
+/* Bytes per second, averaged by the library over 20 ms; the call takes that long. */
 enum nvml_direction { NVML_TRANSMITTED = 0, NVML_RECEIVED = 1 };
 int nvml_pcie_throughput(const struct nvml *n, nvml_device device, enum nvml_direction direction,
                          int64_t *bytes_per_second, struct error *e);

@@ -114,10 +114,10 @@ const struct rdma_port *rdma_ports_find(const struct rdma_ports *ports, const ch
     struct text there = {0};
     describe(ports, &there);
     if (device[0] != '\0')
-        error_set(e, "there is no RDMA device %s with port %u; there are: %s", device, port,
+        error_set(e, "there is no RDMA device %s with port %u; the devices are: %s", device, port,
                   text_string(&there));
     else
-        error_set(e, "no RDMA device belongs to the interface; there are: %s", text_string(&there));
+        error_set(e, "no RDMA device belongs to the interface; the devices are: %s", text_string(&there));
     text_free(&there);
     return NULL;
 }

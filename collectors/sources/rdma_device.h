@@ -24,8 +24,8 @@ struct rdma_ports {
 int rdma_ports_read(struct netlink *n, struct rdma_ports *ports, struct error *e);
 void rdma_ports_free(struct rdma_ports *ports);
 
-/* The port of a device by name, or (name "") the first one whose network interface has this index. NULL with a sentence that
- * names what there is. */
+/* The port of a device by name, or (name "") the first one whose network interface has this index. NULL with
+ * a sentence that NULL with a sentence that */
 const struct rdma_port *rdma_ports_find(const struct rdma_ports *ports, const char *device, uint32_t port,
                                         uint32_t netdev_index, struct error *e);
 

@@ -25,7 +25,7 @@ struct slow_files {
     struct slow_file *items;
     size_t count;
     size_t next;
-    bool filled; /* all were read once */
+    bool filled; /* every file was read once */
 };
 
 /* ---- texts */
@@ -109,7 +109,8 @@ int slow_files_add(struct slow_files *s, struct column_set *columns, const char 
     return 1;
 }
 
-/* A file whose device has gone says ENODEV; others may have no value just now (the speed of a link that is down). */
+/* A file whose device has gone says ENODEV; others may have no value at the moment (the speed of a link that
+ * is down). */
 static int renew(struct slow_file *f, struct error *e)
 {
     char buffer[1024];

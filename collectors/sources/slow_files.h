@@ -1,6 +1,7 @@
 /*
- * Values that rarely change and are expensive to read (each may be a command to the NIC's firmware), one small file each.
- * Every read of the source refreshes only as many of them, in turn, as it takes to renew all within a second.
+ * Values that rarely change and are expensive to read (each may be a command to the NIC's firmware), each in
+ * a small file. Every read of the source refreshes a few of them in turn, enough to refresh all within a
+ * second.
  */
 #ifndef COLLECTORS_SLOW_FILES_H
 #define COLLECTORS_SLOW_FILES_H
@@ -17,10 +18,11 @@ enum slow_text {
 struct slow_files;
 
 struct slow_files *slow_files_new(const struct target *target, struct error *e);
-/* Add a column for a file below the target's root, if that can be opened. Returns 1 when it was, 0 when not, -1 on other errors. */
+/* Add a column for a file below the target's root, if that can be opened. Returns 1 when it was opened, 0
+ * when it cannot be opened, -1 on other errors. */
 int slow_files_add(struct slow_files *s, struct column_set *columns, const char *name, enum slow_text text,
                    const char *path, struct error *e);
-/* read and close of a source. */
+/* The functions read and close of such a source. */
 enum source_outcome slow_files_read(void *state, int64_t *values, struct error *e);
 void slow_files_close(void *state);
 

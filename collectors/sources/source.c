@@ -13,7 +13,7 @@ int column_set_add(struct column_set *set, const char *name, struct error *e)
 {
     if (set->count == SOURCE_MAX_COLUMNS)
         return error_set(e, "it has more than %d counters", SOURCE_MAX_COLUMNS);
-    /* Grown by doubling: the capacity is the next power of two. */
+    /* The array grows by doubling: its capacity is the next power of two. */
     if ((set->count & (set->count - 1)) == 0) {
         size_t capacity = set->count == 0 ? 1 : 2 * set->count;
         struct source_column *larger = realloc(set->items, capacity * sizeof *larger);

@@ -1,5 +1,5 @@
 /*
- * A source of counters: one file each (source_NAME.c), all behind this interface. The list of sources, and what their
+ * The interface of a source of counters; each source has a file source_NAME.c. The list of sources, and what their
  * columns mean, is lib/roce/counters.def.
  * A source gives its columns when it is opened, and their values at every read.
  */
@@ -14,18 +14,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Drivers with many queues have many thousands of statistics; a line of values holds LINES_MAX_COLUMNS of those asked for. */
+/* Drivers with many queues have many thousands of statistics; a line of values holds at most
+ * LINES_MAX_COLUMNS requested columns. */
 #define SOURCE_MAX_COLUMNS 65536
 
 /* The devices to sample. */
 struct target {
     const char *root;      /* where sys/ and proc/ are: "" or a folder laid out by a test */
-    char netdev[IFNAMSIZ]; /* "" when no interface was named */
+    char netdev[IFNAMSIZ]; /* "" without an interface */
     unsigned int ifindex;  /* of netdev; 0: none */
-    char rdma[64];         /* RDMA device, "" to take the one of netdev */
+    char rdma[64];         /* RDMA device, "": that of netdev */
     unsigned int rdma_port;
     int gpu;                /* NVML index, -1: none */
-    bool optional_counters; /* switch the RDMA device's optional counters on */
+    bool optional_counters; /* switch on the RDMA device's optional counters */
     int64_t every_ns;
 };
 
@@ -46,17 +47,17 @@ void column_set_free(struct column_set *set);
 
 enum source_outcome {
     SOURCE_OK,
-    SOURCE_CHANGED, /* its columns are no longer those of open: open it again */
-    SOURCE_GONE,    /* it cannot be read any more; the sentence says why */
+    SOURCE_CHANGED, /* its columns have changed since it was opened: open it again */
+    SOURCE_GONE,    /* it can no longer be read; the error says why */
 };
 
 struct source_kind {
     const char *name;  /* "ethtool": the column's `source` */
-    const char *about; /* for people: "driver statistics" */
-    bool needs_netdev; /* pointless when no interface was named */
+    const char *about; /* name for messages: "driver statistics" */
+    bool needs_netdev; /* not used without an interface */
     bool wraps32;      /* all its counters are 32 bits wide, or may be */
     void *(*open)(const struct target *target, struct column_set *columns, struct error *e);
-    /* One value a column, in the order of open; LINES_NULL where one could not be read. */
+    /* One value for each column, in the order of open; LINES_NULL for a value that could not be read. */
     enum source_outcome (*read)(void *state, int64_t *values, struct error *e);
     /* Are the columns still those of open? Asked about once a second and after every change of the interface. May be
      * NULL: read itself notices. */
@@ -70,7 +71,7 @@ struct source_kind {
 /* All of them in the order in which they are read, ended by NULL. */
 extern const struct source_kind *const source_kinds[];
 
-/* A kernel's unsigned number as a value; what does not fit is not a count. */
+/* A kernel's unsigned number as a value; LINES_NULL when it does not fit. */
 static inline int64_t source_value(uint64_t number)
 {
     return number > INT64_MAX ? LINES_NULL : (int64_t)number;

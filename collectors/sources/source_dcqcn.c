@@ -1,7 +1,7 @@
 /*
- * DCQCN parameters in force at the reaction point (rp) and notification point (np). MLNX_OFED keeps them in the interface's
- * sysfs folder ecn/, upstream kernels in debugfs (linux drivers/infiniband/hw/mlx5/cong.c), under other names;
- * the columns have MLNX_OFED's.
+ * DCQCN parameters in force at the reaction point (rp) and notification point (np). MLNX_OFED keeps them in
+ * the interface's sysfs folder ecn/, upstream kernels in debugfs (linux drivers/infiniband/hw/mlx5/cong.c),
+ * under other names; the columns have MLNX_OFED's.
  */
 #include "collectors/sources/source.h"
 
@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Where the parameters are: the folder, and whose file names it has. */
+/* Where the parameters are: the folder, and which of the two sets of file names it uses. */
 struct place {
     char folder[PATH_MAX];
     bool ofed;
@@ -52,7 +52,7 @@ static int add_parameters(struct slow_files *s, const struct place *place, struc
     return result;
 }
 
-/* Only MLNX_OFED tells, by priority, whether each point is on. */
+/* Only MLNX_OFED shows for each priority whether the reaction and notification points are on. */
 static int add_enables(struct slow_files *s, const struct place *place, struct column_set *columns,
                        struct error *e)
 {

@@ -1,11 +1,13 @@
 /*
- * Driver statistics: ETHTOOL_GSTATS, the primary source of per-priority pause counters (there is no netlink equivalent).
+ * Driver statistics: ETHTOOL_GSTATS, the primary source of per-priority pause counters (there is no netlink
+ * equivalent).
  *
- * Names come by ETHTOOL_GSTRINGS, not by netlink's string sets: a netlink attribute holds at most 64 KiB, which a NIC with many
- * queues exceeds.
+ * Names are read with ETHTOOL_GSTRINGS, not as netlink string sets: a netlink attribute holds at most 64 KiB,
+ * which a NIC with many queues exceeds.
  *
- * On mlx5 strings come and go with PFC, and moving PFC from one priority to another keeps their number. So the
- * strings are read again when the number changes and whenever the sampler asks for verification.
+ * On mlx5 the strings appear and disappear with PFC, and moving PFC from one priority to another keeps their
+ * number. So the strings are read again when the number changes and whenever the sampler asks for
+ * verification.
  */
 #include "collectors/sources/source.h"
 
@@ -38,9 +40,9 @@ static int request(const struct ethtool *s, void *data)
     return ioctl(s->socket, SIOCETHTOOL, &r);
 }
 
-/* The kernel writes as many values as the driver has at that moment, whatever room was announced (net/ethtool/ioctl.c,
- * ethtool_get_stats). A page that cannot be written ends the buffer: a set that grew meanwhile is EFAULT instead of
- * overwritten memory. */
+/* The kernel writes as many values as the driver has at that moment, regardless of the announced buffer size
+ * (net/ethtool/ioctl.c, ethtool_get_stats). The buffer ends with a page that cannot be written: if the set
+ * has grown meanwhile, the result is EFAULT instead of overwritten memory. */
 static int map_values(struct ethtool *s, struct error *e)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -58,7 +60,7 @@ static int map_values(struct ethtool *s, struct error *e)
 
 static int count_strings(const struct ethtool *s, uint32_t *count, struct error *e)
 {
-    /* The answer ends with one count for the one set asked for. */
+    /* The answer ends with the count of the one requested set. */
     char answer[sizeof(struct ethtool_sset_info) + sizeof *count] __attribute__((aligned(8))) = {0};
     struct ethtool_sset_info *info = (struct ethtool_sset_info *)answer;
     info->cmd = ETHTOOL_GSSET_INFO;
@@ -68,7 +70,7 @@ static int count_strings(const struct ethtool *s, uint32_t *count, struct error 
     *count = info->sset_mask != 0 ? info->data[0] : 0;
     if (*count == 0)
         return error_set(e, "the driver of %s has no statistics", s->netdev);
-    /* Some drivers have many thousands with many queues; all are read, the groups asked for are shown. */
+    /* Some drivers have many thousands with many queues; all are read, and the requested groups are shown. */
     if (*count > (1U << 20))
         return error_set(e, "the driver of %s reports %u statistics, which is not plausible", s->netdev,
                          *count);
@@ -81,7 +83,7 @@ static char *read_names(const struct ethtool *s, uint32_t *count, struct error *
     *count = 0;
     if (count_strings(s, count, e) == -1)
         return NULL;
-    /* As with values, the kernel may write more than announced: leave as much room again. */
+    /* As with values, the kernel may write more than announced: allocate twice the size. */
     size_t room = sizeof(struct ethtool_gstrings) + 2 * ((size_t)*count + 512) * ETH_GSTRING_LEN;
     struct ethtool_gstrings *strings = calloc(1, room);
     if (!strings) {
@@ -100,7 +102,8 @@ static char *read_names(const struct ethtool *s, uint32_t *count, struct error *
     return (char *)strings;
 }
 
-/* A driver's name: up to 31 characters, perhaps padded, perhaps empty (then the value's place stays, without a use). */
+/* A driver's name: up to 31 characters, perhaps padded, perhaps empty (then the value keeps its place but is
+ * not shown). */
 static void clean_name(const char *raw, uint32_t index, char *name)
 {
     size_t length = 0;

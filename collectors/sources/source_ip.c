@@ -1,10 +1,11 @@
 /*
- * ECN code points of received IPv4 packets (net/ipv4/proc.c). They belong to the network namespace, not to one interface;
- * those of IPv6 are the interface's, in source_link.c. /proc/net/netstat consists of pairs of lines: "IpExt: InNoRoutes
- * InTruncatedPkts ..." and "IpExt: 0 0 ...".
+ * ECN code points of received IPv4 packets (net/ipv4/proc.c). They belong to the network namespace, not to
+ * one interface; those of IPv6 are the interface's, in source_link.c. /proc/net/netstat consists of pairs of
+ * lines: "IpExt: InNoRoutes InTruncatedPkts ..." and "IpExt: 0 0 ...".
  *
- * To give these four the kernel formats some 200 numbers with their names, which takes longer than all other sources together. So the file is
- * read while the interface receives packets, and otherwise ten times a second, for those of other interfaces.
+ * For these four the kernel formats about 200 numbers with their names, which takes longer than all other
+ * sources together. So the file is read while the interface receives packets, and otherwise ten times a
+ * second, for those of other interfaces.
  */
 #include "collectors/sources/source.h"
 
@@ -36,7 +37,7 @@ struct ip {
     struct netlink *netlink; /* NULL without an interface */
     char netdev[IFNAMSIZ];
     union netlink_request get;
-    uint64_t received; /* packets of the interface, when last asked */
+    uint64_t received; /* packets of the interface when last read */
     int64_t received_ns, read_ns;
     int64_t values[NAMES];
     char buffer[32768];
@@ -72,14 +73,14 @@ static int each_answer(const struct nlmsghdr *message, void *data)
     return MNL_CB_OK;
 }
 
-/* Has the interface received nothing of late? Where that cannot be known, the answer is no. */
+/* Has the interface received nothing recently? When that is unknown, the answer is no. */
 static bool is_quiet(struct ip *s, int64_t now_ns)
 {
     uint64_t received = UINT64_MAX;
     if (!s->netlink)
         return false;
     if (netlink_call(s->netlink, &s->get.header, each_answer, &received, NULL) == -1)
-        prepare(s, if_nametoindex(s->netdev)); /* it may have been made anew */
+        prepare(s, if_nametoindex(s->netdev)); /* it may have been created again */
     if (received == UINT64_MAX || received != s->received)
         s->received_ns = now_ns;
     s->received = received;

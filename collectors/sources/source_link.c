@@ -1,6 +1,6 @@
 /*
- * State and 64-bit statistics of the interface, and the ECN code points of the IPv6 packets it received: RTM_GETLINK. Every
- * interface has the first two, those with IPv6 the last.
+ * State and 64-bit statistics of the interface, and the ECN code points of the IPv6 packets it received:
+ * RTM_GETLINK. Every interface has the first two, those with IPv6 the last.
  */
 #include "collectors/sources/source.h"
 
@@ -37,7 +37,7 @@ static const struct {
 };
 #define STATISTICS (sizeof statistics / sizeof statistics[0])
 
-/* Places in IFLA_INET6_STATS (linux include/uapi/linux/snmp.h, IPSTATS_MIB_*). */
+/* Indices in IFLA_INET6_STATS (linux include/uapi/linux/snmp.h, IPSTATS_MIB_*). */
 static const struct {
     const char *name;
     size_t index;
@@ -61,7 +61,7 @@ static void take_states(const struct nlattr *const *table, int64_t *values)
     values[MTU] = netlink_u32(table[IFLA_MTU], &number) ? number : LINES_NULL;
 }
 
-/* A 64-bit number at a place of an array or struct; kernels differ in their length. */
+/* A 64-bit number at an index of an array or struct, whose length depends on the kernel. */
 static int64_t number_at(const struct nlattr *a, size_t offset)
 {
     uint64_t number;

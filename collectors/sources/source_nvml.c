@@ -1,6 +1,6 @@
 /*
- * A GPU's PCIe throughput, BAR1 use and PCIe link, through NVML. The library measures throughput over 20 ms and waits for
- * it, so a thread reads and the sampler takes what is newest.
+ * A GPU's PCIe throughput, BAR1 use and PCIe link, through NVML. The library measures throughput over 20 ms
+ * and waits for that long, so a thread reads the values and the sampler uses the latest.
  */
 #include "collectors/sources/source.h"
 
@@ -14,7 +14,7 @@
 #include <string.h>
 #include <time.h>
 
-/* Each round waits for the library twice 20 ms. */
+/* Each round waits twice for 20 ms in the library. */
 #define ROUND_NS (100 * NS_PER_MS)
 
 enum value { RX, TX, BAR1_USED, BAR1_TOTAL, REPLAYS, GENERATION, WIDTH, VALUES };
@@ -33,7 +33,7 @@ struct gpu {
     _Atomic int64_t values[VALUES];
 };
 
-/* One round; false when nothing at all could be read: the GPU has fallen off. */
+/* One round; false when nothing could be read: the GPU has disappeared from the bus. */
 static bool renew(struct gpu *s, struct error *e)
 {
     int64_t v[VALUES];
@@ -69,7 +69,7 @@ static void *run(void *state)
     return NULL;
 }
 
-/* Signals are the sampler's. */
+/* The main thread handles the signals. */
 static int start_thread(struct gpu *s, struct error *e)
 {
     sigset_t all, before;

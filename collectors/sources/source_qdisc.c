@@ -1,8 +1,10 @@
 /*
- * Statistics of the interface's queueing disciplines: RTM_GETQDISC. Red's marked, early and pdrop are here.
+ * Statistics of the interface's queueing disciplines: RTM_GETQDISC. They include RED's marked, early and
+ * pdrop.
  *
- * Columns are called qdisc_KIND_FIELD, or qdisc_KIND_HANDLE_FIELD (hexadecimal major number) when there are several of a kind. Left out: noqueue,
- * and the disciplines that the kernel itself put under a multi-queue root (handle 0).
+ * Columns are called qdisc_KIND_FIELD, or qdisc_KIND_HANDLE_FIELD (hexadecimal major number) when there are
+ * several of a kind. Left out: noqueue, and the disciplines that the kernel itself put under a multi-queue
+ * root (handle 0).
  */
 #include "collectors/sources/source.h"
 
@@ -25,7 +27,7 @@ enum field {
     REQUEUES,
     BACKLOG,
     QLEN,
-    COMMON_FIELDS, /* then red's */
+    COMMON_FIELDS, /* from here on: RED only */
     EARLY = COMMON_FIELDS,
     PDROP,
     OTHER,
@@ -51,7 +53,7 @@ struct qdiscs {
     size_t count;
 };
 
-/* What a dump walks with. */
+/* State of one walk over the dump. */
 struct reading {
     struct qdiscs *s;
     int64_t *values; /* NULL while opening */
@@ -94,7 +96,7 @@ static void take_basic(const struct nlattr *const *stats, int64_t *values)
         values[BYTES] = source_value(basic.bytes);
         values[PACKETS] = basic.packets;
     }
-    /* Sent when the count does not fit 32 bits (net/core/gen_stats.c). */
+    /* This attribute is sent when the count does not fit 32 bits (net/core/gen_stats.c). */
     if (netlink_u64(stats[TCA_STATS_PKT64], &packets))
         values[PACKETS] = source_value(packets);
     if (netlink_struct(stats[TCA_STATS_QUEUE], &queue, sizeof queue)) {

@@ -1,6 +1,7 @@
 /*
- * Counters of an RDMA port: RDMA_NLDEV_CMD_STAT_GET, live and without privilege (drivers/infiniband/core/nldev.c).
- * mlx5's queue counters are 32 bits wide, its congestion counters 64: which is which is not told, so all may wrap.
+ * Counters of an RDMA port: RDMA_NLDEV_CMD_STAT_GET, read live and without privilege
+ * (drivers/infiniband/core/nldev.c). mlx5's queue counters are 32 bits wide, its congestion counters 64; the
+ * kernel does not report the width, so any of them may wrap.
  */
 #include "collectors/sources/rdma_device.h"
 #include "collectors/sources/source.h"
@@ -20,18 +21,18 @@ struct rdma {
     union netlink_request get;
     char **names;
     size_t count;
-    uint32_t were_on[MAX_OPTIONAL]; /* optional counters as they were, to be put back */
+    uint32_t were_on[MAX_OPTIONAL]; /* previous state of the optional counters, to be restored */
     size_t were_on_count;
     bool switched;
 };
 
-/* What a read walks with. */
+/* State of one walk over the answer. */
 struct reading {
     const struct rdma *s;
     int64_t *values;
     size_t at;
     bool changed;
-    struct column_set *columns; /* while opening: take the names */
+    struct column_set *columns; /* while opening: record the names */
     struct error *e;
 };
 
@@ -83,7 +84,7 @@ struct optional {
     size_t all_count, on_count;
 };
 
-/* Entries of optional counters carry whether they are on. */
+/* Entries of optional counters contain whether they are on. */
 static int each_status(const struct nlmsghdr *message, void *data)
 {
     struct optional *o = data;

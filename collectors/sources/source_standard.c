@@ -1,7 +1,7 @@
 /*
- * Statistics that IEEE 802.3 and RFC 2819 define, by ethtool netlink: 802.3x pause frames (ETHTOOL_MSG_PAUSE_GET) and the
- * groups eth-phy, eth-mac, eth-ctrl, rmon (ETHTOOL_MSG_STATS_GET). PFC frames are not among them.
- * What a driver does not count is not in its answer and gets no column.
+ * Statistics that IEEE 802.3 and RFC 2819 define, by ethtool netlink: 802.3x pause frames
+ * (ETHTOOL_MSG_PAUSE_GET) and the groups eth-phy, eth-mac, eth-ctrl, rmon (ETHTOOL_MSG_STATS_GET). PFC frames
+ * are not among them. A statistic that a driver does not count is not in its answer and has no column.
  */
 #include "collectors/sources/source.h"
 
@@ -20,7 +20,7 @@
 /* Pause is not one of the kernel's groups; it gets an unused group number here. */
 #define GROUP_PAUSE UINT32_MAX
 
-/* Which statistic: its group, the attribute it stands in, its number there (for a histogram, the lower bound). */
+/* Which statistic: its group, its attribute, its number in that attribute (for a histogram, the lower bound). */
 struct key {
     uint32_t group, attribute, number;
 };
@@ -34,10 +34,10 @@ struct standard {
     size_t count;
 };
 
-/* What an answer is walked with. */
+/* State of one walk over an answer. */
 struct reading {
     struct standard *s;
-    int64_t *values; /* NULL while opening: note the keys */
+    int64_t *values; /* NULL while opening: record the keys */
     size_t at;
     bool changed;
     uint32_t upper[MAX_STATISTICS]; /* of histogram buckets, while opening */
@@ -236,7 +236,7 @@ static void prepare(struct standard *s, uint16_t family, unsigned int ifindex)
     mnl_attr_nest_end(m, bits);
 }
 
-/* A driver may know only one of the two, or neither. */
+/* A driver may support only one of the two requests, or neither. */
 static int ask(struct standard *s, bool *has, union netlink_request *request, mnl_cb_t each,
                struct reading *r, struct error *e)
 {

@@ -53,7 +53,7 @@ check_exit 0 "NCCL settings follow" "$FACTS" --root "$SCRATCH/geforce-guest" --n
 for line in 'NCCL_IB_HCA==mlx5_0:1' 'NCCL_IB_GID_INDEX=3' 'NCCL_SOCKET_IFNAME==eth1' 'NCCL_NET_GDR_LEVEL=PHB' 'NCCL_IB_TC=106' 'NCCL_IB_TIMEOUT=23' 'NCCL_IB_RETRY_CNT=7'; do
     check_says "with $line" "^export $line\$" "$SCRATCH/out"
 done
-check "which a shell takes" bash -eu "$SCRATCH/out"
+check "a shell runs the NCCL settings" bash -eu "$SCRATCH/out"
 
 # ---- two sockets, ACS on
 host two-socket-acs
@@ -78,8 +78,8 @@ fixes roce-gid "ip address add"
 verdict governor cpus warning
 fixes governor "cpupower"
 fact "isolated CPUs and proprietary modules" '.system.cpus_isolated == "2-15" and .versions.nvidia_open == false and .versions.mlnx_ofed == null and .versions.nvidia == "550.163.01"'
-check_exit 1 "--check says so with its exit code" "$FACTS" --root "$SCRATCH/two-socket-acs" --check
-check_says "and in words" '^failure +acs +0000:3c:08.0: ACS redirects' "$SCRATCH/out"
+check_exit 1 "a failure makes the exit code of --check 1" "$FACTS" --root "$SCRATCH/two-socket-acs" --check
+check_says "--check prints the failure with its reason" '^failure +acs +0000:3c:08.0: ACS redirects' "$SCRATCH/out"
 check_exit 0 "GPUDirect is off for the NIC of the other socket" "$FACTS" --root "$SCRATCH/two-socket-acs" --nccl-env --netdev ens2
 check_says "NCCL_NET_GDR_LEVEL=LOC" '^export NCCL_NET_GDR_LEVEL=LOC$' "$SCRATCH/out"
 check_exit 3 "no GID of an address: no settings" "$FACTS" --root "$SCRATCH/two-socket-acs" --nccl-env --netdev ens1
@@ -94,7 +94,7 @@ verdict acs 0000:1d:01.0 warning
 verdict peer-memory nvidia_peermem ok
 verdict governor cpus ok
 fact "CUDA's version" '.versions.cuda == "12.8.1"'
-check_exit 0 "--check is content" "$FACTS" --root "$SCRATCH/dgx-like" --check
+check_exit 0 "--check exits with 0 without failures" "$FACTS" --root "$SCRATCH/dgx-like" --check
 
 verdict gpu-nic-path 0000:1b:00.0 ok
 verdict bar1 0000:1b:00.0 ok
@@ -128,19 +128,19 @@ fact "a circle of capabilities ends" '.pairs[] | select(.nic == "0000:01:00.0" a
 check "no control characters get through" bash -c "! jq -r '.. | strings' '$DOCUMENT' | grep -qP '[\\x00-\\x08\\x0b-\\x1f\\x7f]'"
 for what in --check --nccl-env; do
     timeout 20 "$FACTS" --root "$SCRATCH/hostile" $what > "$SCRATCH/out" 2> "$SCRATCH/err"
-    check "$what ends in an orderly way" [ $? -le 3 ]
+    check "$what: no crash" [ $? -le 3 ]
 done
 
 # ---- this host, and wrong use
 check_exit 0 "this host" "$FACTS"
 check "its kernel is the running one" jq -e --arg k "$(uname -r)" '.system.kernel == $k and .host != null' "$SCRATCH/out"
 check_exit 2 "no such folder" "$FACTS" --root "$SCRATCH/nowhere"
-check_says "is named" "nowhere/sys" "$SCRATCH/err"
+check_says "the missing folder is named" "nowhere/sys" "$SCRATCH/err"
 check_exit 2 "no such interface" "$FACTS" --netdev nosuch0
-check_says "is named" "nosuch0" "$SCRATCH/err"
+check_says "the unknown interface is named" "nosuch0" "$SCRATCH/err"
 check_exit 2 "an interface that is a path" "$FACTS" --netdev ../../etc
 check_exit 2 "no such option" "$FACTS" --chek
 check_says "the nearest is named" "--check" "$SCRATCH/err"
 check_exit 2 "no such bundle" "$FACTS" --bundle "$SCRATCH/none.json"
-check_exit 2 "measuring needs to know what" "$FACTS" --measure
+check_exit 2 "--measure without --netdev and --gpu" "$FACTS" --measure
 finish

@@ -88,7 +88,7 @@ kill $peer && wait $peer 2> /dev/null
 # the numbers of the samples in which a column rose
 rises='def rises($name): (map(select(.columns?))[0].columns | map(.name) | index($name) + 2) as $i | [.[] | arrays | .[$i]] | [range(60; length) as $n | select(.[$n] > .[$n - 1]) | $n];'
 check "packets that the interface receives show as they come" jq -e -s "$rises"' (rises("link_rx_packets") | length) as $n | $n >= 10 and (rises("IpExtInNoECTPkts") | length) * 3 >= $n' "$SCRATCH/lines"
-check "one of another interface within a tenth of a second: 20 samples" jq -e -s --argjson taken "$taken" "$rises"' rises("IpExtInNoECTPkts")[-1] - $taken <= 20' "$SCRATCH/lines"
+check "packets of another interface show within a tenth of a second: 20 samples" jq -e -s --argjson taken "$taken" "$rises"' rises("IpExtInNoECTPkts")[-1] - $taken <= 20' "$SCRATCH/lines"
 
 # ---- parameters of mlx5, from trees laid out after both kinds of driver
 ip link add eth1 type veth peer name eth1p
@@ -131,7 +131,7 @@ slow_is_found() { # a source that takes three intervals has to fail; here the ve
     *SKIP*) skip "a source that is too slow for 1 kHz fails that check" busy "$PACE_MISSED" "$PACE_STORY" ;;
     *) nok "a source that is too slow for 1 kHz fails that check" "$verdict" ;;
     esac
-    check "and what it left out is accounted for" pace_accounted "$SCRATCH/pace" "$SCRATCH/away"
+    check "skipped samples are counted as overruns" pace_accounted "$SCRATCH/pace" "$SCRATCH/away"
     check "three of four deadlines" jq -e -s '.[-1] | .overruns >= 2 * .samples' "$SCRATCH/pace"
 }
 if pace_witness; then
@@ -139,7 +139,7 @@ if pace_witness; then
     pace_verdict "1 kHz without overruns"
     check "every deadline is accounted for, and none drifts" pace_accounted "$SCRATCH/pace" "$SCRATCH/away"
     run --netdev v0 --every 1ms --count 500 > "$SCRATCH/cost" 2> /dev/null
-    check "the cost is told" jq -e -s '.[-1].cpu_ns > 0 and all(.[] | arrays; .[1] > 0)' "$SCRATCH/cost"
+    check "the CPU time and the reading time are reported" jq -e -s '.[-1].cpu_ns > 0 and all(.[] | arrays; .[1] > 0)' "$SCRATCH/cost"
     echo "# $(jq -s '.[0].columns | length' "$SCRATCH/cost") columns: $(end_of "$SCRATCH/cost" | jq '.cpu_ns / .samples / 1000 | floor') us of CPU a sample"
     if [[ $(ldd "$SAMPLER") != *asan* ]] && ${CC:-cc} -std=c11 -O2 -D_GNU_SOURCE -shared -fPIC -o "$SCRATCH/slow.so" "$ROOT/tests/e2e/collectors/slow_read.c"; then
         slow_is_found
@@ -176,11 +176,11 @@ code=$?
 check "an interface that is removed does not end it, a signal does, with 0" [ $code = 0 ]
 check "lines are whole" whole_lines "$SCRATCH/gone"
 check_says "a link flap shows" '"link_carrier"' "$SCRATCH/gone"
-check "as a gauge that was 0 between" jq -e -s '(.[0].columns | map(.name) | index("link_carrier") + 2) as $i | [.[] | arrays | select(length > $i) | .[$i]] | index([0]) and index([1])' "$SCRATCH/gone"
+check "link_carrier was 0 during the link flap" jq -e -s '(.[0].columns | map(.name) | index("link_carrier") + 2) as $i | [.[] | arrays | select(length > $i) | .[$i]] | index([0]) and index([1])' "$SCRATCH/gone"
 check_says "removal is reported as gone" '"source":"link","what":"gone","text":".*v0' "$SCRATCH/gone"
-check_says "and its return as back" '"source":"link","what":"back"' "$SCRATCH/gone"
-check_says "in words for people too" 'warning: link: gone' "$SCRATCH/err"
-check "values are null meanwhile and numbers after" jq -e -s '(.[0].columns | map(.name) | index("link_mtu") + 2) as $i | [.[] | arrays | .[$i]] | (index([null]) != null) and (.[0] != null) and (.[-1] != null)' "$SCRATCH/gone"
+check_says "the return of the interface is reported as back" '"source":"link","what":"back"' "$SCRATCH/gone"
+check_says "the removal is also reported on standard error" 'warning: link: gone' "$SCRATCH/err"
+check "values are null while the interface is gone and numbers afterwards" jq -e -s '(.[0].columns | map(.name) | index("link_mtu") + 2) as $i | [.[] | arrays | .[$i]] | (index([null]) != null) and (.[0] != null) and (.[-1] != null)' "$SCRATCH/gone"
 check "counters never fall" jq -e -s '(.[0].columns | map(.name) | index("link_tx_packets") + 2) as $i | [.[] | arrays | .[$i] | numbers] | . == sort' "$SCRATCH/gone"
 # more figures of queues than a line holds, also after the driver was away
 queues() { ip link add q0 numrxqueues 600 numtxqueues 600 type veth peer name q1; }
@@ -188,7 +188,7 @@ queues
 "$SAMPLER" --netdev q0 --every 50ms > "$SCRATCH/queues" 2> "$SCRATCH/err" &
 pid=$!
 until_true has_samples "$SCRATCH/queues" 2
-check_says "more than a line holds: the queues' own figures are left out" 'do not fit into a line, which has at most 4096: the group "other" is left out' "$SCRATCH/err"
+check_says "more counters than a line holds: those of the queues are left out" 'do not fit into a line, which has at most 4096: the group "other" is left out' "$SCRATCH/err"
 ip link delete q0
 until_true grep -q '"source":"ethtool","what":"gone"' "$SCRATCH/queues"
 queues
@@ -196,25 +196,25 @@ until_true grep -q '"source":"ethtool","what":"back"' "$SCRATCH/queues"
 taken=$(samples_of "$SCRATCH/queues")
 until_true has_samples "$SCRATCH/queues" $((taken + 2))
 kill -TERM $pid && wait $pid
-check "and stay out when the driver is back" jq -e -s '(.[0].columns | all(.group != "other") and length > 10) and ([.[] | arrays | length] | unique | length) == 1 and ([.[] | arrays][-1][2] != null)' "$SCRATCH/queues"
+check "the queues' counters stay left out when the driver is back" jq -e -s '(.[0].columns | all(.group != "other") and length > 10) and ([.[] | arrays | length] | unique | length) == 1 and ([.[] | arrays][-1][2] != null)' "$SCRATCH/queues"
 ip link delete q0
 ip link set v0 down
 run --netdev v0 --count 1 > "$SCRATCH/down" 2> "$SCRATCH/err"
-check_says "an interface that is down is sampled, with a word" 'v0 is down' "$SCRATCH/err"
+check_says "an interface that is down is sampled, with a warning" 'v0 is down' "$SCRATCH/err"
 ip link set v0 up
 
 # ---- readers
 set +o pipefail
 run --netdev v0 --every 1ms 2> "$SCRATCH/err" | head -n 3 > "$SCRATCH/head"
-check "a reader that goes ends it quietly" [ "${PIPESTATUS[0]}" = 0 ]
+check "nic-sampler ends with 0 when its reader closes the pipe" [ "${PIPESTATUS[0]}" = 0 ]
 set -o pipefail
-check "nothing is said about it" bash -c "! grep -qi pipe '$SCRATCH/err'"
+check "it prints nothing about a closed pipe" bash -c "! grep -qi pipe '$SCRATCH/err'"
 begun=$SECONDS
 { run --netdev v0 --every 60s 2> /dev/null; echo $? > "$SCRATCH/code"; } | head -n 2 > /dev/null
-check "at once, also between samples" [ $((SECONDS - begun)) -lt 20 ]
-check "with exit code 0" [ "$(cat "$SCRATCH/code")" = 0 ]
-check_exit 3 "a full disk" bash -c "$SAMPLER --netdev v0 > /dev/full"
-check_says "is named" 'standard output: No space left' "$SCRATCH/err"
+check "it ends at once when the reader goes, also between samples" [ $((SECONDS - begun)) -lt 20 ]
+check "it ends with exit code 0 when the reader goes between samples" [ "$(cat "$SCRATCH/code")" = 0 ]
+check_exit 3 "a full disk: exit code 3" bash -c "$SAMPLER --netdev v0 > /dev/full"
+check_says "the full disk is named as the reason" 'standard output: No space left' "$SCRATCH/err"
 mkfifo "$SCRATCH/fifo"
 # shellcheck disable=SC2217 # it is there to hold, not to read
 sleep 60 < "$SCRATCH/fifo" & # holds the pipe open and reads nothing
@@ -243,8 +243,8 @@ if ${CC:-cc} -shared -fPIC -o "$SCRATCH/libnvidia-ml.so.1" "$ROOT/tests/data/nvm
 else
     nok "the stand-in for NVML builds" "$(cat "$SCRATCH/cc.err")"
 fi
-check_exit 3 "no library of NVIDIA's" "$SAMPLER" --netdev v0 --gpu 0
-check_says "is named" 'libnvidia-ml.so.1' "$SCRATCH/err"
+check_exit 3 "the NVML library is missing: exit code 3" "$SAMPLER" --netdev v0 --gpu 0
+check_says "the missing library is named" 'libnvidia-ml.so.1' "$SCRATCH/err"
 
 # ---- Prometheus
 timeout 40 "$SAMPLER" --netdev v0 --prometheus 127.0.0.1:0 > "$SCRATCH/out" 2> "$SCRATCH/prometheus" &
@@ -259,56 +259,56 @@ http() { # request line [header...]: the whole answer
 }
 exec 7<> "/dev/tcp/127.0.0.1/$port" # one that never asks must not hold up the others
 http 'GET /metrics HTTP/1.1' | tr -d '\r' > "$SCRATCH/scrape"
-check_says "a scrape is answered" '^HTTP/1.1 200 OK$' "$SCRATCH/scrape"
-check_says "with the format's version" '^Content-Type: text/plain; version=0.0.4' "$SCRATCH/scrape"
+check_says "a scrape is answered with 200" '^HTTP/1.1 200 OK$' "$SCRATCH/scrape"
+check_says "the answer names the version of the format" '^Content-Type: text/plain; version=0.0.4' "$SCRATCH/scrape"
 sed '1,/^$/d' "$SCRATCH/scrape" > "$SCRATCH/metrics"
-check "the length is told" [ "$(sed -n 's/^Content-Length: //p' "$SCRATCH/scrape")" = "$(wc -c < "$SCRATCH/metrics")" ]
+check "Content-Length is the length of the body" [ "$(sed -n 's/^Content-Length: //p' "$SCRATCH/scrape")" = "$(wc -c < "$SCRATCH/metrics")" ]
 check "every line is of the format" bash -c "! grep -vE '^(# (HELP|TYPE) nic_[a-z0-9_]+ .+|# (HELP|TYPE) process_cpu_seconds_total .+|[a-z0-9_]+(\{([a-z0-9_]+=\"[^\"]*\",?)*\})? -?[0-9.e+-]+)$' '$SCRATCH/metrics'"
-check "families stand together, HELP and TYPE before them, counters end in _total" awk '
+check "the lines of a family are consecutive, HELP and TYPE before them, counters end in _total" awk '
     /^# HELP/ {if (seen[$3]++) exit 1; help = $3; next}
     /^# TYPE/ {if ($3 != help) exit 1; type = $4; family = $3; if (type == "counter" && family !~ /_total$/) exit 1; next}
     {name = $1; sub(/\{.*/, "", name); if (name != family) exit 1; if (series[$1]++) exit 1; n++}
     END {exit !(n > 30)}' "$SCRATCH/metrics"
-check_says "names carry base units" '^nic_link_rx_bytes_total\{netdev="v0",counter="link_rx_bytes"\} [0-9]+$' "$SCRATCH/metrics"
-check_says "camel case is gone" '^nic_ip_ext_in_ce_packets_total\{netdev="v0",counter="IpExtInCEPkts"\}' "$SCRATCH/metrics"
-check_says "its own cost is told" '^process_cpu_seconds_total [0-9.e-]+$' "$SCRATCH/metrics"
+check_says "names end in base units" '^nic_link_rx_bytes_total\{netdev="v0",counter="link_rx_bytes"\} [0-9]+$' "$SCRATCH/metrics"
+check_says "names are in snake case" '^nic_ip_ext_in_ce_packets_total\{netdev="v0",counter="IpExtInCEPkts"\}' "$SCRATCH/metrics"
+check_says "the CPU time of nic-sampler is reported" '^process_cpu_seconds_total [0-9.e-]+$' "$SCRATCH/metrics"
 check_says "HEAD has no body" 'Content-Length: [1-9]' <(http 'HEAD /metrics HTTP/1.1')
-check "really none" [ -z "$(http 'HEAD /metrics HTTP/1.1' | tr -d '\r' | sed '1,/^$/d')" ]
-check_says "another path" '^HTTP/1.1 404' <(http 'GET /metric HTTP/1.1')
-check_says "another method" '^HTTP/1.1 405' <(http 'POST /metrics HTTP/1.1')
-check_says "something else" '^HTTP/1.1 400' <(http 'nonsense')
+check "the answer to HEAD has no body" [ -z "$(http 'HEAD /metrics HTTP/1.1' | tr -d '\r' | sed '1,/^$/d')" ]
+check_says "another path: 404" '^HTTP/1.1 404' <(http 'GET /metric HTTP/1.1')
+check_says "another method: 405" '^HTTP/1.1 405' <(http 'POST /metrics HTTP/1.1')
+check_says "a request that is not HTTP: 400" '^HTTP/1.1 400' <(http 'nonsense')
 for _ in $(seq 40); do exec 6<> "/dev/tcp/127.0.0.1/$port"; done # more than it keeps: the oldest go
-check_says "after a crowd it still serves" '^HTTP/1.1 200' <(http 'GET /metrics HTTP/1.0')
+check_says "it still serves after many connections" '^HTTP/1.1 200' <(http 'GET /metrics HTTP/1.0')
 exec 7>&- 6>&-
 check_exit 3 "an address in use" "$SAMPLER" --netdev v0 --prometheus "127.0.0.1:$port"
-check_says "is named" "127.0.0.1:$port" "$SCRATCH/err"
+check_says "the address in use is named" "127.0.0.1:$port" "$SCRATCH/err"
 kill -TERM $server 2> /dev/null
 wait $server
 check "a signal ends it with 0" [ $? = 0 ]
-check "nothing went to standard output" [ ! -s "$SCRATCH/out" ]
+check "with --prometheus nothing goes to standard output" [ ! -s "$SCRATCH/out" ]
 check_exit 2 "options are checked: interval" "$SAMPLER" --netdev v0 --every 1us
 
 # ---- wrong use
 check_exit 2 "no such interface" "$SAMPLER" --netdev nosuch0
-check_says "is named, with those that exist" 'nosuch0; there are: .*v0' "$SCRATCH/err"
-check_exit 2 "no interface is one" "$SAMPLER" --netdev ../v0
+check_says "the unknown interface is named, with the existing ones" 'nosuch0; the interfaces are: .*v0' "$SCRATCH/err"
+check_exit 2 "a name that is not a valid interface name" "$SAMPLER" --netdev ../v0
 check_exit 2 "nothing to sample" "$SAMPLER"
 check_exit 2 "no such group" "$SAMPLER" --netdev v0 --groups pfc,enc
 check_says "the nearest is named" 'did you mean ecn' "$SCRATCH/err"
-check "a group that only the simulator has samples nothing here, and says so" bash -c "! '$SAMPLER' --netdev v0 --groups buffer --count 1 > '$SCRATCH/none' 2> '$SCRATCH/err' && [ ! -s '$SCRATCH/none' ] && grep -q 'can be read here' '$SCRATCH/err'"
+check "a group that only the simulator has is an error with a reason" bash -c "! '$SAMPLER' --netdev v0 --groups buffer --count 1 > '$SCRATCH/none' 2> '$SCRATCH/err' && [ ! -s '$SCRATCH/none' ] && grep -q 'can be read here' '$SCRATCH/err'"
 check "all stands for every group" bash -c "'$SAMPLER' --netdev v0 --groups all --count 1 2> '$SCRATCH/err' | jq -e -s '.[0].columns | map(.group) | contains([\"ecn\", \"link\"])'"
-check_exit 2 "a device that is none" "$SAMPLER" --rdma mlx5_0/x
+check_exit 2 "an RDMA device with an invalid port" "$SAMPLER" --rdma mlx5_0/x
 check_exit 3 "no such RDMA device" "$SAMPLER" --rdma nosuch_0
-check_exit 3 "no address to listen at" "$SAMPLER" --netdev v0 --prometheus 9100
+check_exit 3 "an invalid address to listen on" "$SAMPLER" --netdev v0 --prometheus 9100
 check_exit 0 "help" "$SAMPLER" --help
 if id nobody > /dev/null 2>&1 && command -v setpriv > /dev/null; then
     cp "$SAMPLER" "$SCRATCH/sampler" && chmod 755 "$SCRATCH" "$SCRATCH/sampler"
     unprivileged() { setpriv --reuid nobody --clear-groups --inh-caps=-all --bounding-set=-all "$SCRATCH/sampler" "$@"; }
     check_exit 0 "counters need no privilege" unprivileged --netdev v0 --count 2
     check_exit 3 "a port that needs privilege" unprivileged --netdev v0 --prometheus 127.0.0.1:80
-    check_says "is named" '127.0.0.1:80: Permission denied' "$SCRATCH/err"
+    check_says "the refused port is named" '127.0.0.1:80: Permission denied' "$SCRATCH/err"
     check_exit 0 "--realtime without permission samples with normal priority" unprivileged --netdev v0 --count 2 --realtime
-    check_says "with a word" 'realtime: no right' "$SCRATCH/err"
+    check_says "the missing permission is a warning" 'realtime: no permission' "$SCRATCH/err"
 else
     # shellcheck disable=SC2046 # a reason is words
     skip "without privilege" $(command -v setpriv > /dev/null && echo no-user nobody || echo no-command setpriv)
@@ -317,12 +317,12 @@ fi
 # ---- a pipe that is not read
 wait $full
 check "a full pipe ends it with 3" [ $? = 3 ]
-check_says "with the reason" 'standard output is full: it was not read for 10 s' "$SCRATCH/full.err"
+check_says "the reason is printed" 'standard output is full: it was not read for 10 s' "$SCRATCH/full.err"
 timeout 5 cat <&9 > "$SCRATCH/full" &
 reader=$!
 sleep 1
 exec 9>&-
 kill $holder
 wait $reader
-check "what it held are whole lines" bash -c "[ \$(wc -l < '$SCRATCH/full') -gt 100 ] && jq -s length '$SCRATCH/full'"
+check "the full pipe holds whole lines" bash -c "[ \$(wc -l < '$SCRATCH/full') -gt 100 ] && jq -s length '$SCRATCH/full'"
 finish
