@@ -57,7 +57,7 @@ static json_t *canonical_value(const struct field *f, const json_t *value)
     return json_deep_copy(value);
 }
 
-/* The same as json, which the table has accepted. */
+/* The canonical form of `json`, which the table has accepted. */
 static json_t *canonical(const struct table *table, const json_t *json)
 {
     json_t *result = json_object();

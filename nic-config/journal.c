@@ -14,7 +14,7 @@
 
 /* ---- records */
 
-/* Whether this is the boot that the record was written in. */
+/* Was the record written since the last boot? */
 static bool same_boot(const char *boot)
 {
     char *now = files_read_line("/proc/sys/kernel/random/boot_id", NULL);
@@ -132,7 +132,8 @@ static void sync_folder_of(const char *path)
     free(folder);
 }
 
-/* Open and lock the file that the path names now: another process may have removed the one that was opened. */
+/* Open and lock the file at the path, and check afterwards that it is still there: another process may have
+ * removed it in between. */
 static int open_locked(struct journal *j, bool create, struct error *e)
 {
     for (;;) {
@@ -151,7 +152,8 @@ static int open_locked(struct journal *j, bool create, struct error *e)
     }
 }
 
-/* A record that was cut when the machine died was not done either; take it off, so that the next begins on its own line. */
+/* The action of a record that was cut by a crash was not done either. Remove the record, so that the next one
+ * begins on a new line. */
 static int cut_torn_line(struct journal *j, const char *text, size_t length, struct error *e)
 {
     const char *last = length > 0 ? memrchr(text, '\n', length) : NULL;
@@ -227,7 +229,7 @@ int journal_remove(struct journal *j, struct error *e)
 
 /* ---- writing */
 
-/* Append one record, wait for the disk, and take it over as if it had been read. */
+/* Append one record, sync it to disk, and process it like a record that was read. */
 static int append(struct journal *j, json_t *record, struct error *e)
 {
     char *text = json_dumps(record, JSON_COMPACT);
@@ -292,7 +294,7 @@ int journal_note_done(struct journal *j, struct error *e)
     return append(j, json_pack("{s:s}", "type", "done"), e);
 }
 
-/* ---- asking */
+/* ---- queries */
 
 static const json_t *write_of(const struct journal *j, const char *interface, const char *knob)
 {

@@ -1,6 +1,7 @@
 /*
- * The journal: what the interfaces were before the first change, and what was then written, on disk before it is done.
- * JSON lines, each synced. It is there from a set to its restore, and whoever has it open holds its lock.
+ * The journal: the settings of the interfaces before the first change, and each write, recorded on disk
+ * before it is done. JSON lines, each synced. It exists from a set to its restore; a process that has it open
+ * for writing holds its lock.
  */
 #ifndef NIC_CONFIG_JOURNAL_H
 #define NIC_CONFIG_JOURNAL_H
@@ -13,28 +14,28 @@
 struct journal {
     char *path;
     int fd;
-    bool begun; /* it holds something */
-    bool done;  /* the last set came to its end */
+    bool begun; /* it has records */
+    bool done;  /* the last set was completed */
     int64_t since_ns;
-    bool rebooted;   /* the machine was, since it began */
+    bool rebooted;   /* the machine was rebooted since the journal began */
     json_t *before;  /* interface -> {"pci", "settings"} */
     json_t *written; /* interface -> knob -> {"settings", "finished"} */
 };
 
-/* Open and lock; with `create` make it when it is not there. Without it a missing journal is one that has not begun. */
+/* Open and lock; with `create` a missing file is created, without it a missing journal is treated as empty. */
 int journal_open(struct journal *j, const char *path, bool create, struct error *e);
-/* Read only, without the lock: a set may be at work. */
+/* Open for reading only, without the lock: a set may be running. */
 int journal_peek(struct journal *j, const char *path, struct error *e);
 void journal_close(struct journal *j);
-/* Remove the file; the journal is empty after. */
+/* Remove the file; the journal is empty afterwards. */
 int journal_remove(struct journal *j, struct error *e);
 
-/* Begin, if it has not begun. */
+/* Write the first record, if there is none yet. */
 int journal_begin(struct journal *j, struct error *e);
-/* Note what an interface was, once for each interface. */
+/* Record the previous settings of an interface, once for each interface. */
 int journal_note_before(struct journal *j, const char *interface, const char *pci, const json_t *settings,
                         struct error *e);
-/* Note what is about to be written, and that it was. */
+/* Record what is about to be written, and afterwards that it was written. */
 int journal_note_write(struct journal *j, const char *interface, const char *knob, const json_t *settings,
                        struct error *e);
 int journal_note_written(struct journal *j, const char *interface, const char *knob, struct error *e);
@@ -42,10 +43,11 @@ int journal_note_done(struct journal *j, struct error *e);
 
 /* What was last written through a knob, or NULL. */
 const json_t *journal_last(const struct journal *j, const char *interface, const char *knob);
-/* Whether a write was begun and its end was not noted: what the machine reads as may not be all. */
+/* Whether a write was begun and its end was not recorded: then a value that is read back may be only partly
+ * written. */
 bool journal_unfinished(const struct journal *j, const char *interface, const char *knob);
 
-/* Take over the records of a journal's text; for journal_open and the fuzzer. A line that was cut is left out. */
+/* Process the records in a journal's text; for journal_open and the fuzzer. An incomplete last line is left out. */
 int journal_parse(struct journal *j, const char *text, size_t length, struct error *e);
 
 #endif

@@ -17,7 +17,7 @@ struct arguments {
 };
 
 #define AT(member) .offset = offsetof(struct arguments, member)
-/* What every command takes. */
+/* Options of every command. */
 #define COMMON_OPTIONS                                                         \
     {.name = "journal",                                                        \
      .kind = FIELD_STRING,                                                     \
@@ -33,11 +33,11 @@ struct arguments {
     {                                                                          \
         .name = "fault", .kind = FIELD_STRING, AT(fault), .argument = "N:WHAT" \
     }
-/* Commands that take a document of settings. */
+/* Option of the commands that take a document of settings. */
 #define SKIP_MISSING                                                  \
     {                                                                 \
         .name = "skip_missing", .kind = FIELD_BOOL, AT(skip_missing), \
-        .help = "Leave out settings that this machine does not have." \
+        .help = "Skip settings that this machine does not have."      \
     }
 
 static const struct field common_fields[] = {COMMON_OPTIONS, {0}};
@@ -46,7 +46,7 @@ static const struct field set_fields[] = {
     {.name = "continue",
      .kind = FIELD_BOOL,
      AT(go_on),
-     .help = "Continue with the journal that exists. The oldest values stay in it."},
+     .help = "Continue the existing journal. It keeps the oldest values, which restore returns to."},
     SKIP_MISSING,
     COMMON_OPTIONS,
     {0},
@@ -95,7 +95,7 @@ static enum exit_status fail(struct job *job, enum exit_status status, const str
     return status;
 }
 
-/* ---- what commands do */
+/* ---- the work of the commands */
 
 static json_t *facts_of(const struct transaction *t)
 {
@@ -135,7 +135,7 @@ static enum exit_status run_get(struct job *job)
     return EXIT_DONE;
 }
 
-/* What plan, diff and set begin with. */
+/* First part of plan, diff and set. */
 static enum exit_status prepare(struct job *job)
 {
     struct error e = {""};
@@ -172,7 +172,7 @@ static enum exit_status undo(struct job *job, enum exit_status status, bool firs
     bool undone = !job->transaction.wrote || transaction_undo(&job->transaction, &e) == 0;
     tell(job, "undone", json_boolean(undone));
     if (!undone)
-        log_error("%s; nic-config restore tries again", e.text);
+        log_error("%s; run nic-config restore to try again", e.text);
     if (undone && first && journal_remove(&job->journal, &e) != 0)
         log_warning("%s", e.text);
     return status;
@@ -241,7 +241,7 @@ static enum exit_status run_keep(struct job *job)
     return journal_remove(&job->journal, &e) == 0 ? EXIT_DONE : fail(job, EXIT_LAB, &e);
 }
 
-/* ---- the frame of a command */
+/* ---- running a command */
 
 /* "3:EBUSY", "3:kill" */
 static int parse_fault(const char *text, struct fault *fault, struct error *e)
@@ -290,7 +290,7 @@ static void tell_lists(struct job *job)
 /* How a command uses the journal, and what it adds to the output. */
 struct manner {
     enum exit_status (*run)(struct job *job);
-    bool journal, create; /* opens the journal; makes it */
+    bool journal, create; /* opens the journal; creates it if it is missing */
     bool lists;
 };
 
@@ -371,7 +371,7 @@ static int keep(const struct call *call)
 static const struct command command_get = {
     .name = "get",
     .arguments = "[INTERFACE...]",
-    .about = "Print the settings in force.",
+    .about = "Print the current settings of interfaces.",
     .options = &common_options,
     .most = SIZE_MAX,
     .run = get,
@@ -379,7 +379,7 @@ static const struct command command_get = {
 static const struct command command_plan = {
     .name = "plan",
     .arguments = "DOCUMENT",
-    .about = "Print what set would change.",
+    .about = "Print what the command set would change.",
     .options = &document_options,
     .least = 1,
     .most = 1,
@@ -388,7 +388,7 @@ static const struct command command_plan = {
 static const struct command command_diff = {
     .name = "diff",
     .arguments = "DOCUMENT",
-    .about = "As plan; the exit status is 1 when something differs.",
+    .about = "Compare the document with the machine. The exit status is 1 when something differs.",
     .options = &document_options,
     .least = 1,
     .most = 1,

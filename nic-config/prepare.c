@@ -1,4 +1,4 @@
-/* What comes before the first write: reading, completing and checking what a document asks for, and comparing. */
+/* The steps before the first write: reading, completing and checking what a document requests, and comparing. */
 #include "nic-config/device/headroom.h"
 #include "nic-config/transaction.h"
 #include <string.h>
@@ -58,7 +58,7 @@ static const char *why_missing(const struct subject *s, const char *key)
     return json_object_get(s->before, key) ? NULL : "the driver does not report it";
 }
 
-/* Take out of wanted what this machine has no place for, or refuse. */
+/* Remove settings that this machine does not have from `wanted` (--skip-missing), or refuse them. */
 static int settle_missing(struct transaction *t, struct subject *s, struct error *e)
 {
     const char *key;
@@ -95,7 +95,7 @@ static int complete(struct subject *s, struct error *e)
         if ((*knob)->complete && subject_wants(s, *knob) &&
             (*knob)->complete(&s->device, s->wanted, s->target, e) != 0)
             return -1;
-    /* what was asked, in the words that it will be compared in; of maps only what was asked */
+    /* the requested values in the form in which they are compared; of maps only the requested keys */
     json_object_foreach(s->wanted, key, value)
     {
         if (!json_is_object(value) || strcmp(key, "red") == 0)

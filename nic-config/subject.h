@@ -1,4 +1,4 @@
-/* One interface that a command is about: what it is, what is in force, what is wanted. */
+/* One interface that a command works on: its properties, its current settings, the wanted settings. */
 #ifndef NIC_CONFIG_SUBJECT_H
 #define NIC_CONFIG_SUBJECT_H
 
@@ -7,14 +7,14 @@
 
 struct subject {
     struct device device;
-    bool to_be_made;          /* it does not exist yet: its settings can be read only after */
+    bool to_be_made;          /* it does not exist yet: its settings can be read only after it is created */
     json_t *before;           /* settings in force */
     json_t *places;           /* setting -> where it was read */
     json_t *missing;          /* setting -> why it is unavailable */
-    json_t *unread;           /* setting -> why it could not be read, though it should be there */
-    json_t *wanted;           /* as asked, or NULL */
-    json_t *target;           /* before with wanted laid over it, completed */
-    struct settings recalled; /* what the journal says of RED */
+    json_t *unread;           /* setting -> why it could not be read although it should exist */
+    json_t *wanted;           /* as requested, or NULL */
+    json_t *target;           /* `before` merged with `wanted`, completed */
+    struct settings recalled; /* how RED was last written, from the journal */
     bool has_recalled;
 };
 
@@ -22,13 +22,15 @@ struct subject {
 int subject_open(struct subject *s, struct host *host, const struct journal *journal, const char *name,
                  struct error *e);
 void subject_close(struct subject *s);
-/* Tell the device how RED was last written. Called anew after each write, because the journal has changed. */
+/* Tell the device how RED was last written. Called again after each write, because the journal has changed. */
 void subject_recall(struct subject *s, const struct journal *journal);
 
-/* Read one knob into settings; its place or the reason of its absence is noted where these are given (else NULL). */
+/* Read one knob into settings; its place, or the reason of its absence, is recorded if these arguments are
+ * not NULL. */
 enum knob_answer subject_read(struct subject *s, const struct knob *knob, json_t *settings, json_t *places,
                               json_t *missing, struct error *e);
-/* Everything into before, places, missing and unread. What could not be read is in the way only of who asks for it. */
+/* Read all settings into before, places, missing and unread. A setting that cannot be read is an error only
+ * for a caller that needs it. */
 void subject_read_before(struct subject *s);
 /* Whether one of the knob's keys is wanted. */
 bool subject_wants(const struct subject *s, const struct knob *knob);

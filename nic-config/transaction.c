@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A setting that another one moved is written again; three rounds settle all that can be settled. */
+/* A setting that the write of another one changed is written again; after three rounds this cannot converge
+ * any more. */
 #define ROUNDS 3
 
 /* ---- subjects */
@@ -66,7 +67,7 @@ void transaction_note_change(struct transaction *t, const struct subject *s, con
 
 enum step { STEP_SAME, STEP_WROTE, STEP_MISMATCH, STEP_MISSING, STEP_FAILED };
 
-/* Write, and wait for what the write may have upset. */
+/* Write, and wait for the link and the GIDs if the write may have affected them. */
 static int write_and_settle(struct subject *s, const struct knob *knob, const struct settings *now,
                             const struct settings *target, struct error *e)
 {
@@ -101,7 +102,7 @@ static int write_slice(struct transaction *t, struct subject *s, const struct kn
     return result;
 }
 
-/* Bring one knob of one interface to its target. *now receives what it was before, a new reference (NULL: not read). */
+/* Set one knob of one interface to its target. *now receives its previous value, a new reference (NULL: not read). */
 static enum step bring(struct transaction *t, struct subject *s, const struct knob *knob,
                        const json_t *target, json_t **now, json_t **after, struct error *e)
 {
@@ -151,7 +152,8 @@ static bool interrupted(void)
             sigismember(&pending, SIGHUP) == 1);
 }
 
-/* A setting that was not asked for is written when a write of ours has moved it, unless the driver means to move it. */
+/* A setting that was not requested is written back when one of our writes has changed it, unless the driver
+ * changes it by design. */
 static bool concerns_apply(const struct transaction *t, const struct subject *s, const struct knob *knob)
 {
     if (subject_wants(s, knob))
@@ -217,9 +219,10 @@ int transaction_apply(struct transaction *t, struct error *e)
     return error_set(e, "settings change each other: after %d rounds some still differed", ROUNDS);
 }
 
-/* ---- putting back */
+/* ---- restoring */
 
-/* The last knob first, but what reloads an interface before all: after it the others are the driver's defaults. */
+/* Knobs in reverse order, but first those that reload an interface: a reload resets the others to the
+ * driver's defaults. */
 static size_t undo_order(const struct knob *order[])
 {
     size_t count = 0, total = 0;
@@ -253,7 +256,7 @@ static void note_restored(struct transaction *t, const struct subject *s, const 
     }
 }
 
-/* An interface that is not to be there has no other settings. */
+/* An interface that is to be removed has no other settings. */
 static bool concerns_undo(const struct subject *s, const struct knob *knob)
 {
     json_t *slice = document_slice(s->before, knob);
@@ -301,13 +304,13 @@ int transaction_undo(struct transaction *t, struct error *e)
     if (json_array_size(t->failed) == 0)
         return 0;
     const json_t *first = json_array_get(t->failed, 0);
-    return error_set(e, "%zu settings could not be restored, the first is %s of %s: %s",
+    return error_set(e, "%zu settings could not be restored, the first of them is %s of %s: %s",
                      json_array_size(t->failed), json_string_value(json_object_get(first, "setting")),
                      json_string_value(json_object_get(first, "interface")),
                      json_string_value(json_object_get(first, "why")));
 }
 
-/* An interface that went away took our settings with it, and so did one whose name another device has now. */
+/* The settings of an interface that was removed are gone with it, also when another device has its name now. */
 static bool is_gone(struct transaction *t, const struct subject *s, const json_t *record)
 {
     const char *pci = json_string_value(json_object_get(record, "pci"));
@@ -343,7 +346,7 @@ int transaction_restore(struct transaction *t, struct error *e)
     return transaction_undo(t, e);
 }
 
-/* ---- telling */
+/* ---- output */
 
 static json_t *read_now(struct subject *s)
 {

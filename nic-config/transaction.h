@@ -1,4 +1,5 @@
-/* Applying a document as a whole or not at all, and putting back what was. prepare.c does what comes before the first write. */
+/* Applies a document completely or not at all, and restores the previous settings. prepare.c does the steps
+ * before the first write. */
 #ifndef NIC_CONFIG_TRANSACTION_H
 #define NIC_CONFIG_TRANSACTION_H
 
@@ -12,8 +13,8 @@ struct transaction {
     bool skip_missing;
     struct subject *subjects;
     size_t count;
-    bool wrote; /* something was, or may have been, changed */
-    /* what to tell: lists of the output, see docs/nic-config.1 */
+    bool wrote; /* something was changed, or may have been */
+    /* lists for the output, see docs/nic-config.1 */
     json_t *changes, *skipped, *warnings, *thresholds, *restored, *failed, *gone;
     json_t *asked, *read; /* of a mismatch; NULL without one */
 };
@@ -23,7 +24,7 @@ void transaction_free(struct transaction *t);
 
 /* One more interface; NULL with a sentence. */
 struct subject *transaction_add(struct transaction *t, const char *name, struct error *e);
-/* Into changes: every key of the target that is not so now. */
+/* Add to `changes` every key of the target whose current value differs. */
 void transaction_note_change(struct transaction *t, const struct subject *s, const json_t *now,
                              const json_t *target);
 
@@ -35,9 +36,9 @@ int transaction_prepare(struct transaction *t, const json_t *interfaces, struct 
 void transaction_compare(struct transaction *t);
 /* Write, read back, compare. On error the caller undoes. 0 done, 1 interrupted, -1 error. */
 int transaction_apply(struct transaction *t, struct error *e);
-/* Put every subject back to its `before`; -1 when something could not be, see failed. */
+/* Restore every subject to its `before`; -1 when something could not be restored, see `failed`. */
 int transaction_undo(struct transaction *t, struct error *e);
-/* Take the subjects from the journal, and undo. */
+/* Load the subjects from the journal, and undo. */
 int transaction_restore(struct transaction *t, struct error *e);
 
 /* Interfaces -> settings: 'b' before, 'w' wanted, 'r' read now. A new reference. */

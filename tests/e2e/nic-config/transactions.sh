@@ -161,19 +161,19 @@ test_applies() {
     check "ECN is on for priority 0 alone" test "$(cat "$SCRATCH"/root/sys/class/net/mlx0/ecn/roce_np/enable/? | tr -d '\n')" = 10000000
     check_exit 0 "diff says that there is no difference" nic_config diff "$SCRATCH/doc.json"
     check_exit 3 "another set is refused while the journal is open" nic_config set "$SCRATCH/doc.json"
-    check_says "and says what to do" "restore .*or keep.* --continue" "$SCRATCH/err"
+    check_says "the error names restore, keep and --continue" "restore .*or keep.* --continue" "$SCRATCH/err"
 }
 
 test_continues() {
     say '{"mlx0":{"mtu":2000,"dcqcn":{"rp":{"rpg_ai_rate":80}}},"mlx1":{"up":false}}' >"$SCRATCH/cell.json"
     check_exit 0 "set --continue for a second cell" nic_config set --continue "$SCRATCH/cell.json"
     check_exit 3 "a third that fails" nic_config set --continue --fault 2:EIO "$SCRATCH/doc.json"
-    check "goes back to the second" bash -c "ip -j link show mlx0 | jq -e '.[0].mtu == 2000' && grep -qx 80 '$SCRATCH/root/sys/class/net/mlx0/ecn/roce_rp/rpg_ai_rate'"
+    check "a failed set returns to the settings of the second set" bash -c "ip -j link show mlx0 | jq -e '.[0].mtu == 2000' && grep -qx 80 '$SCRATCH/root/sys/class/net/mlx0/ecn/roce_rp/rpg_ai_rate'"
     check_exit 0 "restore" nic_config restore
-    check "goes back to the first state" same_picture
-    check "and says what it did" jq -e '.restored | length > 5 and all(has("interface") and has("setting") and has("found") and has("put_back"))' "$SCRATCH/out"
+    check "restore returns to the first state" same_picture
+    check "restore lists what it restored" jq -e '.restored | length > 5 and all(has("interface") and has("setting") and has("found") and has("put_back"))' "$SCRATCH/out"
     check_exit 0 "restore again has nothing to do" nic_config restore
-    check "and says so" jq -e '.restored == [] and (has("since_ns") | not)' "$SCRATCH/out"
+    check "restore without a journal restores nothing" jq -e '.restored == [] and (has("since_ns") | not)' "$SCRATCH/out"
 }
 
 # The journal after a reboot, torn, of a device that went.
@@ -188,19 +188,19 @@ test_journals() {
     nic_config set "$SCRATCH/doc.json" >/dev/null
     sed -i 's/"pci":"0000:41:00.0"/"pci":"0000:61:00.0"/' "$journal"
     check_exit 0 "restore when the name is another device's" nic_config restore
-    check "leaves that device alone and says so" jq -e '.gone[0].interface == "mlx0" and (.restored | all(.interface != "mlx0"))' "$SCRATCH/out"
+    check "restore leaves that device alone and lists it in gone" jq -e '.gone[0].interface == "mlx0" and (.restored | all(.interface != "mlx0"))' "$SCRATCH/out"
     ip link del mlx0
     make_machine
     check "(the machine is created again)" same_picture
     echo 'not a journal' >"$journal"
     check_exit 3 "a broken journal is refused" nic_config restore
-    check_says "by its line" "journal.*line 1" "$SCRATCH/err"
-    check_exit 0 "and kept away from get" nic_config --journal "$SCRATCH/none" get mlx0
+    check_says "the error names the line of the broken journal" "journal.*line 1" "$SCRATCH/err"
+    check_exit 0 "get works with another journal" nic_config --journal "$SCRATCH/none" get mlx0
     rm "$journal"
     mkdir -p "$SCRATCH/state"
     (flock 9 && check_exit 3 "two at a time are refused" nic_config set "$SCRATCH/doc.json") 9>"$journal"
     TAP_COUNT=$((TAP_COUNT + 1))
-    check_says "with the reason" "another nic-config is running" "$SCRATCH/err"
+    check_says "the error says that another nic-config is running" "another nic-config is running" "$SCRATCH/err"
 }
 
 # A machine that really refuses: no RED in this kernel or no privilege.
@@ -212,11 +212,11 @@ test_real_refusals() {
     else
         check "a qdisc that the kernel lacks: all is undone" jq -e '.undone == true and (.changes[0].setting == "mtu")' "$SCRATCH/out"
     fi
-    check "and nothing is left" same_picture
+    check "nothing remains of the refused set" same_picture
     check_exit 3 "without privilege the first write is refused" setpriv --bounding-set -net_admin --inh-caps -net_admin \
         "$BUILD/nic-config" --journal "$SCRATCH/state/journal" --root "$SCRATCH/root" set "$SCRATCH/doc.json"
-    check_says "with the kernel's words" "Operation not permitted" "$SCRATCH/err"
-    check "and nothing is changed" same_picture
+    check_says "the error contains the kernel's message" "Operation not permitted" "$SCRATCH/err"
+    check "nothing is changed without privilege" same_picture
 }
 
 # With a carrier, a change of MTU is followed by a look at the link of some tenths of a second: time for a signal.
@@ -232,7 +232,7 @@ test_interrupt() {
     wait $pid
     check "SIGTERM in the middle: exit code 130, undone" test "$? $(jq .undone "$SCRATCH/out")" = "130 true"
     ip link set mlx0 down
-    check "and all is as it was" same_picture
+    check "all is as before after SIGTERM" same_picture
 }
 
 test_documents() {
@@ -245,31 +245,31 @@ test_documents() {
     check_exit 2 "a name that no interface can have is refused" nic_config set "$SCRATCH/bad.json"
     say '{"mlx9":{"mtu":4200}}' >"$SCRATCH/bad.json"
     check_exit 3 "an interface that is not there" nic_config set "$SCRATCH/bad.json"
-    check_says "is named" "there is no interface mlx9" "$SCRATCH/err"
+    check_says "the missing interface is named" "there is no interface mlx9" "$SCRATCH/err"
     say '{"mlx0":{"mtu":4200,"pfc":[0]}}' >"$SCRATCH/bad.json"
     check_exit 3 "a setting without a place on this machine" nic_config set "$SCRATCH/bad.json"
-    check_says "is named with the reason" "mlx0: pfc cannot be set: .*Operation not supported.*--skip-missing" "$SCRATCH/err"
+    check_says "the setting is named with the reason" "mlx0: pfc cannot be set: .*Operation not supported.*--skip-missing" "$SCRATCH/err"
     check_exit 0 "--skip-missing leaves it out" nic_config set --skip-missing "$SCRATCH/bad.json"
-    check "and names it" jq -e '.skipped == [.skipped[0]] and .skipped[0].setting == "pfc"' "$SCRATCH/out"
+    check "the skipped setting is listed in skipped" jq -e '.skipped == [.skipped[0]] and .skipped[0].setting == "pfc"' "$SCRATCH/out"
     nic_config restore >/dev/null
     say '{"mlx0":{"dcqcn":{"np":{"cnp_prio_mode":1}}}}' >"$SCRATCH/bad.json"
     check_exit 3 "a parameter that only upstream has" nic_config set "$SCRATCH/bad.json"
-    check_says "is named" "dcqcn.np.cnp_prio_mode: the driver has no such parameter .*MLNX_OFED" "$SCRATCH/err"
+    check_says "the unsupported parameter is named" "dcqcn.np.cnp_prio_mode: the driver has no such parameter .*MLNX_OFED" "$SCRATCH/err"
     say '{"mlx0":{"mtu":65536}}' >"$SCRATCH/bad.json"
     check_exit 3 "an MTU that the device does not take" nic_config set "$SCRATCH/bad.json"
     check_says "is named with its range" "mlx0: mtu 65536: the device supports 68 to 65535" "$SCRATCH/err"
     echo broken >"$SCRATCH/root/sys/class/net/mlx0/ecn/roce_rp/rpg_gd"
     say '{"mlx0":{"dcqcn":{"rp":{"rpg_ai_rate":9}}}}' >"$SCRATCH/bad.json"
     check_exit 3 "a setting that cannot be read is not written" nic_config set --skip-missing "$SCRATCH/bad.json"
-    check_says "with the reason" 'dcqcn could not be read: .*rpg_gd: "broken" is not a number' "$SCRATCH/err"
+    check_says "the unreadable setting is named with the reason" 'dcqcn could not be read: .*rpg_gd: "broken" is not a number' "$SCRATCH/err"
     say '{"mlx0":{"mtu":1800}}' >"$SCRATCH/bad.json"
-    check_exit 0 "but is not in the way of others" nic_config set "$SCRATCH/bad.json"
+    check_exit 0 "other settings can be set while one cannot be read" nic_config set "$SCRATCH/bad.json"
     nic_config restore >/dev/null
     echo 11 >"$SCRATCH/root/sys/class/net/mlx0/ecn/roce_rp/rpg_gd"
     check_exit 2 "an unknown command" nic_config sett "$SCRATCH/bad.json"
-    check_says "is answered with the nearest" 'did you mean "set"' "$SCRATCH/err"
+    check_says "the nearest command is suggested" 'did you mean "set"' "$SCRATCH/err"
     nic_config get mlx0 >"$SCRATCH/got.json"
-    check_exit 0 "what get prints, diff takes" nic_config diff "$SCRATCH/got.json"
+    check_exit 0 "diff accepts the output of get" nic_config diff "$SCRATCH/got.json"
     check "none of these changed anything" same_picture
 }
 
