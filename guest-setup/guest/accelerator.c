@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #define LIMIT_NS  (30 * NS_PER_S)   /* emulation on a crowded machine */
-#define HEAD_ROOM (300 * NS_PER_MS) /* what KVM may lose to its set-up against emulation */
+#define HEAD_ROOM (300 * NS_PER_MS) /* time by which KVM may be slower than emulation because of its set-up */
 
 /* A guest whose firmware finds no disk and resets at once (rebootTimeout 0), which destroys it. */
 static const char probe_format[] =
@@ -18,7 +18,7 @@ static const char probe_format[] =
     "rebootTimeout='0'/></os><on_reboot>destroy</on_reboot>"
     "<devices><controller type='usb' model='none'/><memballoon model='none'/></devices></domain>";
 
-/* How long the firmware took, or -1: it did not start, or did not get there. */
+/* How long the firmware took, or -1: the guest did not start, or the firmware did not end in time. */
 static int64_t time_firmware(virConnectPtr connection, const char *type, int64_t limit_ns, struct error *e)
 {
     char xml[sizeof probe_format + 64];

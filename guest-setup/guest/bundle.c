@@ -23,7 +23,7 @@ static json_t *load(const char *name, struct error *e)
     return json;
 }
 
-/* A bundle may be another one ("like") with its own values over it. */
+/* A bundle may be based on another one ("like") and override some of its values. */
 static json_t *load_resolved(const char *name, struct error *e)
 {
     json_t *json = load(name, e), *base = NULL;

@@ -4,7 +4,7 @@
 
 #include "lib/error.h"
 
-/* The image that a bundle names; where it names one, *image_url and *image_sha256 are freed and replaced. */
+/* The image that a bundle names. If it names one, *image_url and *image_sha256 are freed and replaced. */
 int bundle_image(const char *name, char **image_url, char **image_sha256, struct error *e);
 
 #endif

@@ -13,7 +13,8 @@
 
 /* ---- building */
 
-/* A child element of a name with attributes: name, key, value, key, value, ..., NULL. A NULL value leaves its attribute out. */
+/* Add a child element with attributes: name, key, value, key, value, ..., NULL. An attribute with the value
+ * NULL is left out. */
 static xmlNodePtr add_element(xmlNodePtr parent, const char *const words[])
 {
     xmlNodePtr node = xmlNewChild(parent, NULL, X(words[0]), NULL);
@@ -187,7 +188,7 @@ static void add_machine(xmlNodePtr root, const struct lab_host *host, const stru
     xmlNodePtr features = ELEMENT(root, "features");
     ELEMENT(features, "acpi");
     ELEMENT(features, "apic");
-    if (!kvm) /* else QEMU takes up to 1 GiB for code it has translated */
+    if (!kvm) /* the default is up to 1 GiB for translated code */
         xmlNodeAddContent(ELEMENT(ELEMENT(features, "tcg"), "tb-cache", "unit", "MiB"), X("512"));
     xmlNodePtr cpu = ELEMENT(root, "cpu", "mode", kvm ? "host-passthrough" : "maximum");
     if (kvm) {
@@ -263,8 +264,8 @@ static void hex(char buffer[16], unsigned value, int digits)
     snprintf(buffer, 16, "0x%0*x", digits, value & 0xffffff);
 }
 
-/* One function of a device of the machine, at `bus`:0.`function` of the guest. managed: libvirt gives it to vfio-pci when the guest starts, and
- * back when it ends. */
+/* One function of a device of the machine, at `bus`:0.`function` of the guest. managed: libvirt binds it to
+ * vfio-pci when the guest starts, and returns it when the guest ends. */
 static void add_function(xmlNodePtr devices, const struct pci_address *a, unsigned bus, unsigned function,
                          bool several)
 {
@@ -283,7 +284,8 @@ static void add_function(xmlNodePtr devices, const struct pci_address *a, unsign
             "function", guest_function, "multifunction", several && function == 0 ? "on" : NULL);
 }
 
-/* A root port of its own for each card: bus `bus` of the guest. A card's functions stay functions of one device. */
+/* Each card has a separate root port: bus `bus` of the guest. The functions of a card remain functions of one
+ * device. */
 static void add_card(xmlNodePtr devices, const struct pci_address *functions, size_t count, unsigned bus)
 {
     char index[24];
@@ -306,8 +308,9 @@ static void add_passthrough(xmlNodePtr devices, const struct domain_parts *parts
 
 #define QEMU_URI "http://libvirt.org/schemas/domain/qemu/1.0"
 
-/* QEMU's own network with a port forwarded to the guest's ssh. libvirt has no element for the forwarding before 9.0 with passt, so
- * it is handed to QEMU; at a slot of the root complex that libvirt gives to nothing by itself. */
+/* QEMU's own network with a port forwarded to the guest's ssh. libvirt has no element for the forwarding
+ * before 9.0 with passt, so it is passed to QEMU on its command line; at a slot of the root complex that
+ * libvirt does not assign by itself. */
 static void add_forward(xmlNodePtr root, const struct wiring_port *port)
 {
     char netdev[120], device[120];
@@ -339,7 +342,8 @@ static void fill_mark(const struct lab *lab, const struct lab_host *host, const 
     }
 }
 
-/* The same lab and host have the same UUID, so that a definition replaces the one before. Version 8: made by our own rule (RFC 9562). */
+/* The same lab and host have the same UUID, so that a definition replaces the previous one. Version 8: a
+ * custom rule (RFC 9562). */
 static void make_uuid(const struct lab *lab, const struct lab_host *host, char uuid[37])
 {
     uint64_t half[2] = {14695981039346656037u, 1099511628211u};
@@ -347,7 +351,7 @@ static void make_uuid(const struct lab *lab, const struct lab_host *host, char u
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         for (const char *c = parts[i]; *c; c++)
             for (size_t k = 0; k < 2; k++)
-                half[k] = (half[k] ^ (unsigned char)*c) * 1099511628211u; /* FNV-1a from two starts */
+                half[k] = (half[k] ^ (unsigned char)*c) * 1099511628211u; /* FNV-1a with two initial values */
     snprintf(uuid, 37, "%08x-%04x-8%03x-%04x-%012llx", (unsigned)(half[0] >> 32),
              (unsigned)(half[0] >> 16) & 0xffff, (unsigned)half[0] & 0xfff,
              0x8000u | ((unsigned)(half[1] >> 48) & 0x3fff), (unsigned long long)(half[1] & 0xffffffffffffu));
@@ -403,7 +407,8 @@ char *domain_xml(const struct lab *lab, const struct lab_host *host, const struc
 
 /* ---- network */
 
-/* A bridge without spanning tree, DHCP, DNS or packet filter: a cable; for the management network, with the machine at one end. */
+/* A bridge without spanning tree, DHCP, DNS or packet filter, which works like a cable; on the management
+ * network the machine is connected too. */
 char *network_xml(const struct lab *lab, const struct wiring_network *network, struct error *e)
 {
     char value[24], *text = NULL;

@@ -10,7 +10,7 @@
 /* How a guest boots. */
 enum boot_kind { BOOT_KERNEL, BOOT_DISK, BOOT_EFI };
 
-/* What the lab alone does not say about a guest. All strings are the caller's. */
+/* Properties of a guest that are not in the lab file. The caller owns all strings. */
 struct domain_parts {
     const char *type; /* "kvm" or "qemu" */
     const char *user; /* to log in as */
@@ -19,8 +19,7 @@ struct domain_parts {
     const char *disk;                      /* path of its qcow2 on the machine */
     const char *seed;                      /* path of its seed */
     const char *console;                   /* path of its serial log */
-    bool
-        safe_disk; /* false: the host's cache is trusted not to be lost, as for a guest that can be rebuilt */
+    bool safe_disk; /* false: writes are not flushed (cache mode unsafe), for a guest that can be rebuilt */
     const struct pci_address *nic; /* NULL: none; more follow for the lab's extra_nics with a pci address */
     size_t nic_count;
     const struct pci_address *gpu; /* functions of the GPU */

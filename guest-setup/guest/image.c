@@ -101,7 +101,7 @@ static void mirrored(const char *url, struct text *from)
         text_add(from, "%.*s/%s", (int)(length - (mirror[length - 1] == '/')), mirror, url + skip);
 }
 
-/* Once, going on where `path` ends. Returns curl's exit status. */
+/* One attempt, which continues at the end of `path`. Returns curl's exit status. */
 static int fetch_on(const char *from, const char *path, struct text *err, struct error *e)
 {
     const char *const argv[] = {"curl", "--fail",   "--location", "--silent", "--show-error", "--continue-at",
@@ -116,7 +116,7 @@ static int fetch(const char *url, const char *path, struct error *e)
     mirrored(url, &from);
     bool began = files_exist(path);
     int status = fetch_on(text_string(&from), path, &err, e);
-    /* 22, 33: the server has no more than there is, or does not go on in the middle; then what is there is of no use */
+    /* 22, 33: the server has no more data, or cannot continue in the middle; then the partial file is useless */
     if (began && (status == 22 || status == 33)) {
         unlink(path);
         status = fetch_on(text_string(&from), path, &err, e);
@@ -136,8 +136,8 @@ static int unpack(const char *path, struct error *e)
     return status > 0 ? error_set(e, "unpacking %s: xz ended with %d", path, status) : status;
 }
 
-/* Fetch into `part`, check, unpack, and only then rename: what lies in the cache is whole. A part that passes its check was fetched by a
- * program that did not come to the end. */
+/* Fetch into `part`, check, unpack, and only then rename, so that files in the cache are complete. A part
+ * that passes its check was fetched by a program that was interrupted afterwards. */
 static int fetch_checked(const struct profile_image *from, const char *part, bool packed, const char *path,
                          struct error *e)
 {
@@ -159,7 +159,7 @@ static int fetch_checked(const struct profile_image *from, const char *part, boo
     return result;
 }
 
-/* One program at a time: whoever waits finds the image fetched. */
+/* One program at a time: a program that has waited finds the image in the cache. */
 static int fetch_alone(const struct profile_image *from, const char *cache, const char *path, bool fresh,
                        struct error *e)
 {

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Is this network of ours? 1, 0, or -1. */
+/* Did virt-provision create this network? 1, 0, or -1. */
 static int is_ours(virNetworkPtr network, const struct lab *lab, struct error *e)
 {
     struct mark mark;

@@ -1,4 +1,4 @@
-/* The networks that a lab brings along: made with its first guest, deleted with its last. */
+/* The networks of a lab: created with its first guest, deleted with its last. */
 #ifndef GUEST_NETWORKS_H
 #define GUEST_NETWORKS_H
 
@@ -6,7 +6,7 @@
 #include "lib/formats/lab.h"
 
 int networks_make(struct virt *v, const struct lab *lab, struct error *e);
-/* Delete those that carry our mark. */
+/* Delete the networks that have virt-provision's mark. */
 int networks_remove(struct virt *v, const struct lab *lab, struct error *e);
 
 #endif

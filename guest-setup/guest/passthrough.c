@@ -60,9 +60,9 @@ size_t pci_functions(const char *sysfs, const struct pci_address *address, struc
     return count;
 }
 
-/* ---- what the machine does with a device */
+/* ---- how the machine uses a device */
 
-/* The last component of what a link in the device's folder points at, or NULL. */
+/* The last component of the target of a link in the device's folder, or NULL. */
 static char *link_name(const char *sysfs, const struct pci_address *a, const char *link)
 {
     char target[PATH_MAX];
@@ -76,7 +76,7 @@ static char *link_name(const char *sysfs, const struct pci_address *a, const cha
     return strdup(slash ? slash + 1 : target);
 }
 
-/* The driver that holds it ("mlx5_core", "vfio-pci"), or NULL when none does. The caller frees. */
+/* The driver bound to the device ("mlx5_core", "vfio-pci"), or NULL. The caller frees. */
 static char *pci_driver(const char *sysfs, const struct pci_address *a)
 {
     return link_name(sysfs, a, "driver");
@@ -139,7 +139,7 @@ static bool connector_shows(const char *entry)
     return shows;
 }
 
-/* Is the machine itself using it? Fills e with what for. */
+/* Is the machine itself using the device? Then e says for what. */
 static int check_unused(const char *sysfs, const struct pci_address *a, struct error *e)
 {
     static const struct {
@@ -174,7 +174,7 @@ static int check_unused(const char *sysfs, const struct pci_address *a, struct e
 
 /* ---- IOMMU group */
 
-/* A PCI bridge belongs to its group but never to a guest. */
+/* A PCI bridge is part of an IOMMU group but is never passed to a guest. */
 static bool is_bridge(const char *sysfs, const struct pci_address *a)
 {
     char *path = device_path(sysfs, a, "class"), *class = path ? files_read_line(path, NULL) : NULL;
@@ -192,7 +192,7 @@ static bool is_ours(const struct pci_address *a, const struct pci_address *ours,
     return false;
 }
 
-/* A neighbour in the group must go to the guest too, be bound to vfio-pci, or be free of any driver. */
+/* Every other device of the group must be passed to the same guest, be bound to vfio-pci, or have no driver. */
 static int check_neighbour(const char *sysfs, const struct pci_address *a, const char *name,
                            const char *group, const struct pci_address *ours, size_t count, struct error *e)
 {
@@ -207,7 +207,7 @@ static int check_neighbour(const char *sysfs, const struct pci_address *a, const
         error_set(e,
                   "PCI device %s shares IOMMU group %s with %s, which the machine uses (driver %s): pass "
                   "both to the "
-                  "same guest, or move the card to a slot with a group of its own",
+                  "same guest, or move the card to a slot with a separate group",
                   pci_format(a, address), group, name, driver);
     free(driver);
     return free_of_host ? 0 : -1;
@@ -311,8 +311,8 @@ int pci_unbind_vfio(const char *sysfs, const struct pci_address *a, struct error
     char *driver = pci_driver(sysfs, a);
     bool with_vfio = driver && strcmp(driver, "vfio-pci") == 0;
     free(driver);
-    /* a lone newline clears the override: the device's own driver claims it again. One that the machine has already is not taken
-     * from it for a moment. */
+    /* a single newline clears the override: the device's own driver claims it again. A device that already
+     * has its own driver is not unbound. */
     if (write_device(sysfs, a, "driver_override", "\n", e) != 0 ||
         (with_vfio && (unbind(sysfs, a, e) != 0 || probe(sysfs, a, e) != 0)))
         return error_prefix(e, "returning PCI device %s to its driver", pci_format(a, address));

@@ -1,4 +1,4 @@
-/* PCI devices that are to be passed through: their functions, IOMMU group, driver, and what the machine uses them for. */
+/* PCI devices for passthrough: their functions, IOMMU group and driver, and whether the machine uses them. */
 #ifndef GUEST_PASSTHROUGH_H
 #define GUEST_PASSTHROUGH_H
 
@@ -16,16 +16,18 @@ int pci_parse(const char *text, struct pci_address *address, struct error *e);
 /* Write "0000:41:00.0" into buffer (of at least 16 bytes); returns it. */
 char *pci_format(const struct pci_address *address, char *buffer);
 
-/* All functions of the device in this slot that the machine shows, in order; returns how many (at most 8). `sysfs` is "/sys". */
+/* All functions of the device in this slot that the machine shows, in order; returns how many (at most 8).
+ * `sysfs` is "/sys". */
 size_t pci_functions(const char *sysfs, const struct pci_address *address, struct pci_address functions[8]);
 
-/* May this function be given to a guest? It exists, has an IOMMU group, nothing else in the group is in the machine's hands, and the machine
- * does not use it itself (an interface that is up, a display that shows something, a disk). `ours` are the functions that go to the guest
- * together. Already bound to vfio-pci is fine. */
+/* May this function be given to a guest? It exists, has an IOMMU group, the machine uses nothing else in the
+ * group, and the machine does not use it itself (an interface that is up, a display that shows something, a
+ * disk). `ours` are the functions that go to the guest together. A function that is already bound to vfio-pci
+ * is accepted. */
 int pci_check(const char *sysfs, const struct pci_address *address, const struct pci_address *ours,
               size_t count, struct error *e);
 
-/* Give the function to vfio-pci (driver_override, unbind, probe), and back to the driver that claims it by itself. */
+/* Bind the function to vfio-pci (driver_override, unbind, probe), and return it to its default driver. */
 int pci_bind_vfio(const char *sysfs, const struct pci_address *address, struct error *e);
 int pci_unbind_vfio(const char *sysfs, const struct pci_address *address, struct error *e);
 

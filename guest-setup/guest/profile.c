@@ -41,7 +41,8 @@ static const struct table image_table = {"profile.image", "The guest's first dis
 #define AT(member) .offset = offsetof(struct profile_bundle, member)
 static const struct field bundle_fields[] = {
     {"name", FIELD_STRING, AT(name), .help = "Name of a bundle in guest-setup/bundles."},
-    {"rdma_only", FIELD_BOOL, AT(rdma_only), .fallback = "false", .help = "Leave out what only a GPU needs."},
+    {"rdma_only", FIELD_BOOL, AT(rdma_only), .fallback = "false",
+     .help = "Leave out the parts of the bundle that only a GPU needs."},
     {0},
 };
 #undef AT
@@ -92,7 +93,7 @@ static const struct field profile_fields[] = {
     {"put", FIELD_LIST, AT(put), .item = FIELD_OBJECT, .sub = &put_table, .min = 0, .max = 64,
      .help = "Files and folders to copy to the guest."},
     {"ready", FIELD_QUANTITY, AT(ready_ns), .unit = UNIT_TIME_NS, .fallback = "\"3min\"",
-     .help = "Time limit for a boot, until ssh answers."},
+     .help = "Time limit for a boot, measured until ssh answers."},
     {"step", FIELD_QUANTITY, AT(step_ns), .unit = UNIT_TIME_NS, .fallback = "\"10min\"",
      .help = "Time limit for one step."},
     {"prove", FIELD_STRING, AT(prove),
@@ -191,7 +192,7 @@ static int read_head(const char *folder, const char *name, struct profile *p, st
     return result;
 }
 
-/* The bundle's image is the profile's; a lab may choose another bundle for a profile that has one. */
+/* The bundle's image replaces the profile's. A lab may choose another bundle for a profile that has one. */
 static int use_bundle(struct profile *p, const char *other, struct error *e)
 {
     if (other && !p->bundle.name)

@@ -9,13 +9,13 @@ enum seed_kind { SEED_TAR, SEED_CLOUD_INIT };
 
 struct profile_image {
     char *url;    /* NULL: built by image/build */
-    char *sha256; /* of what is fetched */
+    char *sha256; /* of the fetched file */
 };
 
 /* The versions that are installed together: guest-setup/bundles/NAME.json. */
 struct profile_bundle {
     char *name;    /* NULL: the profile has none */
-    int rdma_only; /* without what only a GPU needs */
+    int rdma_only; /* without the parts that only a GPU needs */
 };
 
 struct profile_put {
@@ -42,9 +42,9 @@ struct profile {
     struct list_of programs; /* char * */
     struct list_of put;      /* struct profile_put */
     int64_t ready_ns, step_ns;
-    char *prove;          /* program of this project that proves the guests together; NULL: none */
-    struct list_of needs; /* char *: capabilities it is for */
-    /* not in the head */
+    char *prove;          /* program of this project that tests all guests together; NULL: none */
+    struct list_of needs; /* char *: capabilities that a lab with this profile should have */
+    /* the following are not in the profile's JSON file */
     char *folder;
     char *served; /* folder on this machine with the bundle's packages, once they were fetched */
     struct profile_step *steps; /* in order */
@@ -53,14 +53,15 @@ struct profile {
 
 extern const struct table profile_table;
 
-/* Load guest-setup/profiles/NAME and list its steps; `bundle`: other versions than the profile's own (NULL: those).
- * Free with profile_free. */
+/* Load guest-setup/profiles/NAME and list its steps; `bundle`: replaces the profile's bundle of versions
+ * (NULL: keep it). Free with profile_free. */
 int profile_load(const char *name, const char *bundle, struct profile *profile, struct error *e);
 void profile_free(struct profile *profile);
-/* The index of a step by its name, or of the only step whose name has this after its number ("links"); -1 with a sentence. */
+/* The index of a step by its name, or of the only step whose name has this after its number ("links"); -1
+ * with a sentence. */
 int profile_find_step(const struct profile *profile, const char *name, struct error *e);
 
-/* 64 bits of FNV-1a as 16 hex digits: it tells changed from unchanged, no more. */
+/* 64 bits of FNV-1a as 16 hex digits: it only detects changes and is not cryptographic. */
 void content_hash(const void *bytes, size_t length, char hash[17]);
 
 #endif

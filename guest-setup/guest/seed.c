@@ -79,7 +79,7 @@ int seed_pin(const struct lab *lab, struct error *e)
     return result;
 }
 
-/* ---- what goes into a seed */
+/* ---- content of a seed */
 
 struct seed {
     const struct lab *lab;
@@ -87,7 +87,7 @@ struct seed {
     const struct profile *profile;
     struct wiring wiring;
     char *lab_public, *host_private, *host_public;
-    char *folder; /* where the files are laid out */
+    char *folder; /* folder in which the files are prepared */
 };
 
 static char *read_key(char *path, struct error *e)
@@ -138,7 +138,7 @@ static int put_file(const struct seed *s, const char *name, const char *text, mo
     return result;
 }
 
-/* Run the tool that makes an image of the folder. */
+/* Run the tool that creates an image from the folder. */
 static int pack(const struct seed *s, const char *const argv[], struct error *e)
 {
     struct text err = {0}, out = {0};
@@ -254,7 +254,7 @@ static int put_json(const struct seed *s, const char *name, const char *first_li
 
 static int make_cloud_init(const struct seed *s, const char *path, struct error *e)
 {
-    /* a new instance id makes cloud-init run again on a disk that has seen another seed */
+    /* a new instance id makes cloud-init run again on a disk that was booted with another seed */
     struct text id = {0};
     char hash[17];
     content_hash(s->host_public, strlen(s->host_public), hash);

@@ -15,7 +15,7 @@
 
 /* ---- XML */
 
-/* A small document: paths and names may hold anything. */
+/* Build a small XML document; special characters in paths and names are escaped. */
 struct document {
     xmlDocPtr xml;
     xmlNodePtr root;
@@ -46,8 +46,8 @@ static void add_format(xmlNodePtr parent, const char *format)
 
 /* ---- the pool */
 
-/* Always a folder of the lab's own: all that is in it is the lab's. Below the folder that the lab names, else beside libvirt's own
- * images, or in the home of whoever has a session of its own. */
+/* Always a separate folder for the lab, with nothing else in it. It is below the folder that the lab names,
+ * else next to libvirt's own images, or for qemu:///session in the user's home. */
 static char *folder_of(const struct lab *lab, struct error *e)
 {
     struct text folder = {0};
@@ -179,7 +179,7 @@ int storage_delete(const struct storage *s, const char *volume, struct error *e)
     return result < 0 ? -1 : 0;
 }
 
-/* A volume of `bytes` (0: not said), over the volume `base` (NULL: none). */
+/* Create a volume of `bytes` (0: unspecified) with the volume `base` as its backing file (NULL: none). */
 static virStorageVolPtr create(const struct storage *s, const char *volume, int64_t bytes, const char *format,
                                const char *base, struct error *e)
 {
@@ -255,7 +255,7 @@ static int upload(virConnectPtr connection, virStorageVolPtr volume, int fd, int
     return result < 0 ? -1 : 0;
 }
 
-/* libvirt would say it after the copy, and without the numbers. */
+/* libvirt would report the lack of space only during the copy, and without the numbers. */
 static int check_room(const struct storage *s, int64_t bytes, struct error *e)
 {
     virStoragePoolInfo info = {0};
@@ -310,7 +310,8 @@ int storage_remove(struct storage *s, struct error *e)
         return -1;
     if (virStoragePoolDestroy(s->pool) < 0)
         return virt_error(e, "stopping the storage pool %s", s->name);
-    virStoragePoolDelete(s->pool, VIR_STORAGE_POOL_DELETE_NORMAL); /* its folder may hold what is not ours */
+    virStoragePoolDelete(s->pool,
+                         VIR_STORAGE_POOL_DELETE_NORMAL); /* its folder may contain files of others */
     if (virStoragePoolUndefine(s->pool) < 0)
         return virt_error(e, "undefining the storage pool %s", s->name);
     return 0;

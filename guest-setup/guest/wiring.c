@@ -10,7 +10,7 @@
 
 /* ---- names */
 
-/* FNV-1a over words: what is made from names is the same every time. */
+/* FNV-1a over strings: values derived from names are the same every time. */
 static uint32_t hash_words(const char *const words[], size_t count)
 {
     uint32_t hash = 2166136261u;
@@ -20,7 +20,7 @@ static uint32_t hash_words(const char *const words[], size_t count)
     return hash ^ hash >> 24;
 }
 
-/* A MAC address below QEMU's prefix. */
+/* A MAC address with QEMU's prefix. */
 static void make_mac(const struct lab *lab, const struct lab_host *host, const char *port, char mac[18])
 {
     const char *const words[] = {lab->name, "/", host->name, "/", port};
@@ -28,7 +28,7 @@ static void make_mac(const struct lab *lab, const struct lab_host *host, const c
     snprintf(mac, 18, "52:54:00:%02x:%02x:%02x", (hash >> 16) & 255, (hash >> 8) & 255, hash & 255);
 }
 
-/* A port of the machine's loopback, below the kernel's ephemeral ones (32768 and on). */
+/* A port of the machine's loopback, below the kernel's ephemeral ports (from 32768). */
 static int make_socket_port(const struct lab *lab, const char *what, const char *host)
 {
     const char *const words[] = {lab->name, "/", what, "/", host};
@@ -101,7 +101,7 @@ static int management_port(const struct lab *lab, const struct lab_host *host, s
     if (is_session(lab)) {
         port->plug = PLUG_FORWARD;
         port->local_port = make_socket_port(lab, "ssh", host->name);
-        snprintf(port->address, sizeof port->address, "10.0.2.15/24"); /* where QEMU forwards to */
+        snprintf(port->address, sizeof port->address, "10.0.2.15/24"); /* QEMU forwards to this address */
         return 0;
     }
     if (!lab->management.subnet) {
@@ -132,7 +132,7 @@ static const struct lab_host *host_named(const struct lab *lab, const char *name
     return host;
 }
 
-/* A link is virtual when a guest's end of it is no PCI device; ends[0] and ends[1] are then both virtual. */
+/* A link is virtual when a guest's end of it is not a PCI device; then ends[0] and ends[1] are both virtual. */
 static bool is_virtual_end(const struct lab_host *host)
 {
     return host && host->domain && !host->nic.pci;
@@ -150,7 +150,7 @@ static bool touches(const struct lab_link *link, const char *host)
     return strcmp(ends[0], host) == 0 || strcmp(ends[1], host) == 0;
 }
 
-/* The NIC in the lab that a data interface stands for: the one that names it, else the nic, then the extra ones in order. */
+/* The lab's NIC that corresponds to a data interface: the NIC that names it, else nic, then extra_nics in order. */
 static const struct lab_nic *nic_of(const struct lab_host *host, const char *name, size_t number)
 {
     const struct lab_nic *extra = host->extra_nics.items;

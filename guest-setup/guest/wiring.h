@@ -1,4 +1,5 @@
-/* What a lab's guest is given, worked out from the lab alone: interfaces, addresses, networks, names. Same lab, same wiring. */
+/* Interfaces, addresses, networks and names of a lab's guests, derived from the lab alone: the same lab gives
+ * the same result. */
 #ifndef GUEST_WIRING_H
 #define GUEST_WIRING_H
 
@@ -8,7 +9,7 @@
 
 #define WIRING_MAX_PORTS 66
 
-/* How an interface is plugged in. In a user's own libvirt (qemu:///session), which may make no bridges, ssh comes through a forwarded
+/* How an interface is connected. With qemu:///session, which may not create bridges, ssh uses a forwarded
  * port of the machine's loopback, and a link is a pair of UDP sockets there. */
 enum plug { PLUG_NETWORK, PLUG_FORWARD, PLUG_UDP };
 
@@ -20,7 +21,7 @@ struct wiring_port {
     char mac[18];
     char network[96]; /* PLUG_NETWORK: the libvirt network */
     char address[64]; /* "10.0.0.1/24"; empty: none, or DHCP for mgmt0 */
-    int64_t mtu;      /* 0: the network's own */
+    int64_t mtu;      /* 0: that of the network */
 };
 
 struct wiring {
@@ -32,14 +33,15 @@ struct wiring {
 int wiring_of_guest(const struct lab *lab, const struct lab_host *host, struct wiring *wiring,
                     struct error *e);
 
-/* A network that the lab brings along. */
+/* A network of the lab that virt-provision creates. */
 struct wiring_network {
     char name[96];
-    char address[64]; /* the machine's own in it: "198.51.100.1"; empty: none */
+    char address[64]; /* the machine's address in it: "198.51.100.1"; empty: none */
     int prefix;
     int64_t mtu; /* 0: 1500 */
 };
-/* The lab's networks: that of its own management subnet, then one a virtual link. *networks is to be freed. */
+/* The lab's networks: its management network if it has a subnet, then one for each virtual link. The caller
+ * frees *networks. */
 int wiring_networks(const struct lab *lab, struct wiring_network **networks, size_t *count, struct error *e);
 
 #endif

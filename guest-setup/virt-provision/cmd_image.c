@@ -29,7 +29,7 @@ static int make_image(struct context *c, const char *name, bool fetch, struct er
     return result;
 }
 
-/* The profiles that were named, else those of the lab's guests. */
+/* The profiles named on the command line, else those of the lab's guests. */
 static int make_images(struct context *c, const char *const *names, size_t count, bool fetch, struct error *e)
 {
     for (size_t i = 0; i < count; i++)
@@ -107,7 +107,7 @@ static const struct field fields[] = {
     {.name = "fresh",
      .kind = FIELD_BOOL,
      OPTIONS_AT(fresh),
-     .help = "Make the image again even when it is in the cache."},
+     .help = "Build or fetch the image again even if it is in the cache."},
     QUIET_OPTION,
     {0},
 };

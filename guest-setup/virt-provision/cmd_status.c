@@ -21,7 +21,7 @@ static json_t *step_status(const struct record *r, const struct profile_step *st
                      found);
 }
 
-/* Ask the running guest whether its steps still hold: "holds" and what its checks find now. */
+/* Run the checks of the steps on a running guest: "holds", and the current output of the checks. */
 static int check_steps(struct context *c, const struct lab_host *host, const struct profile *profile,
                        json_t *steps, struct error *e)
 {
@@ -148,8 +148,9 @@ static const struct field fields[] = {
     {.name = "check",
      .kind = FIELD_BOOL,
      OPTIONS_AT(check),
-     .help = "Ask running guests whether their steps still hold. The exit status is 1 when a step that was "
-             "done no longer holds."},
+     .help = "Run the checks of the steps on running guests. The exit status is 1 when the check of a step "
+             "that was "
+             "done fails now."},
     {.name = "json", .kind = FIELD_BOOL, OPTIONS_AT(json), .help = "Print one JSON document."},
     QUIET_OPTION,
     {0},

@@ -19,7 +19,7 @@
 #define STOP_NS  (30 * NS_PER_S)
 #define START_NS (180 * NS_PER_S)
 
-/* ---- what changes guests: under the lab's lock */
+/* ---- commands that change guests, under the lab's lock */
 
 static int locked(struct context *c, const char *purpose, int (*work)(struct context *c, struct error *e),
                   struct error *e)
@@ -104,7 +104,7 @@ static int stop(struct context *c, const char *const *words, size_t count, struc
     return context_load(c, words, count, e) == 0 ? locked(c, "stop", stop_hosts, e) : -1;
 }
 
-/* ---- ssh, console: become the program that does it */
+/* ---- ssh, console: replace this process with ssh or virsh */
 
 static int one_host(struct context *c, const char *const *words, size_t count, const char *usage,
                     struct error *e)
@@ -214,7 +214,7 @@ static int print_xml(struct context *c, const char *const *words, size_t count, 
     if (result == 0)
         result = record_open(&c->lab, c->hosts[0], &record, e);
     if (result == 0) {
-        /* what was found out at the last rebuild, else what is hoped for */
+        /* the accelerator found at the last rebuild, else KVM is assumed */
         const char *image = record_string(&record, "image");
         m.type = strcmp(record_string(&record, "type"), "qemu") == 0 ? "qemu" : "kvm";
         m.image_id = *image ? strdup(image) : NULL;
@@ -288,8 +288,9 @@ int in_context(const struct call *call,
 #define ADOPT_OPTION                                                                                         \
     {                                                                                                        \
         .name = "adopt", .kind = FIELD_BOOL, OPTIONS_AT(adopt),                                              \
-        .help = "Take over domains of these names that virt-provision did not make. Their disks stay where " \
-                "they are."                                                                                  \
+        .help =                                                                                              \
+            "Take over domains with these names that virt-provision did not create. Their disks stay where " \
+            "they are."                                                                                      \
     }
 
 static const struct field common_fields[] = {LAB_OPTION, QUIET_OPTION, {0}};
@@ -300,12 +301,12 @@ static const struct field rebuild_fields[] = {
      .kind = FIELD_STRING,
      OPTIONS_AT(from),
      .argument = "STEP",
-     .help = "Keep the disk, and run this step and all after it. What was written to the disk since the last "
-             "rebuild is dropped."},
+     .help = "Keep the disk, and run this step and all later steps. Data written to the disk since the last "
+             "rebuild is discarded."},
     {.name = "fresh",
      .kind = FIELD_BOOL,
      OPTIONS_AT(fresh),
-     .help = "Begin again even after an interrupted rebuild."},
+     .help = "Start from the beginning even after an interrupted rebuild."},
     {.name = "dry_run",
      .kind = FIELD_BOOL,
      OPTIONS_AT(dry_run),
@@ -371,7 +372,7 @@ static int run_devices(const struct call *call)
 const struct command command_rebuild = {
     .name = "rebuild",
     .arguments = "[HOST...]",
-    .about = "Make guests from nothing: disk, first boot, the steps of the profile, checks, snapshot.",
+    .about = "Build guests from scratch: disk, first boot, the steps of the profile, checks, snapshot.",
     .options = &rebuild_options,
     .least = 0,
     .most = SIZE_MAX,
@@ -380,7 +381,7 @@ const struct command command_rebuild = {
 const struct command command_reset = {
     .name = "reset",
     .arguments = "[HOST...]",
-    .about = "Return guests to that snapshot.",
+    .about = "Return guests to the snapshot that rebuild took.",
     .options = &adopt_options,
     .least = 0,
     .most = SIZE_MAX,
@@ -407,7 +408,7 @@ const struct command command_stop = {
 const struct command command_destroy = {
     .name = "destroy",
     .arguments = "[HOST...]",
-    .about = "Remove domains, disks and keys; with the last guest the lab's networks too.",
+    .about = "Remove domains, disks and keys, and with the last guest also the lab's networks.",
     .options = &adopt_options,
     .least = 0,
     .most = SIZE_MAX,
@@ -443,7 +444,7 @@ const struct command command_console = {
 const struct command command_xml = {
     .name = "xml",
     .arguments = "HOST",
-    .about = "Print the XML that the domain of a guest is defined with.",
+    .about = "Print the XML of a guest's domain.",
     .options = &common_options,
     .least = 1,
     .most = 1,

@@ -61,7 +61,7 @@ int context_load(struct context *c, const char *const *names, size_t count, stru
     if (load_lab(c, e) != 0)
         return -1;
     const struct lab_host *host;
-    char *place = places_lab(&c->lab, e); /* is its name fit for one? */
+    char *place = places_lab(&c->lab, e); /* is its name allowed in a path? */
     free(place);
     if (!place)
         return -1;

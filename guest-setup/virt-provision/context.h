@@ -1,4 +1,4 @@
-/* What every subcommand works with: the lab, the hosts it is about, libvirt, what the command line said. */
+/* State of a subcommand: the lab, the selected hosts, the connection to libvirt, the options. */
 #ifndef VIRT_PROVISION_CONTEXT_H
 #define VIRT_PROVISION_CONTEXT_H
 
@@ -23,13 +23,12 @@ struct context {
     struct options options;
     struct lab lab;
     bool has_lab;
-    bool
-        reached; /* the machine was turned to: what fails from then on is the lab's failure, no wrong input */
-    const struct lab_host **hosts; /* the guests that the command is about */
+    bool reached; /* the machine was contacted: failures from now on are the lab's, not wrong input */
+    const struct lab_host **hosts; /* the selected guests */
     size_t host_count;
     struct virt *virt;
     struct interrupt interrupt;
-    atomic_bool cancelled; /* hosts' threads look at it between and during steps */
+    atomic_bool cancelled; /* the hosts' threads check it between and during steps */
     int64_t begin_ns;
 };
 

@@ -45,7 +45,7 @@ int making_remove_domain(struct making *m, int64_t grace_ns, struct error *e)
         return -1;
     virDomainPtr domain = virDomainLookupByName(virt_connection(m->context->virt), m->host->domain);
     int result = 0;
-    /* snapshots' and managed saves' leftovers of an adopted domain go with it; its disks do not */
+    /* the snapshot metadata and managed save of an adopted domain are removed with it; its disks are not */
     if (domain && virDomainUndefineFlags(domain, VIR_DOMAIN_UNDEFINE_MANAGED_SAVE |
                                                      VIR_DOMAIN_UNDEFINE_SNAPSHOTS_METADATA |
                                                      VIR_DOMAIN_UNDEFINE_NVRAM) < 0)

@@ -11,7 +11,7 @@
 #define INDENT     "        "
 #define STEP_BYTES (1u << 20)
 
-/* A step says in its first comment after #! what it is for. */
+/* The first comment of a step after #! states its purpose. */
 static void print_step(const struct profile_step *step)
 {
     char *text = files_read(step->path, STEP_BYTES, NULL, NULL);

@@ -22,7 +22,7 @@ static const struct command *const commands[] = {&command_rebuild,
 
 static const struct program program = {
     .name = "virt-provision",
-    .about = "Make, reset, inspect and remove the guests of a lab whose driver is libvirt.",
+    .about = "Build, reset, inspect and remove the guests of a lab whose driver is libvirt.",
     .commands = commands,
 };
 

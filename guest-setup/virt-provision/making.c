@@ -1,4 +1,4 @@
-/* What a host's domain is made of. */
+/* The inputs of a host's domain. */
 #include "guest-setup/virt-provision/making.h"
 
 #include <stdlib.h>
@@ -19,7 +19,7 @@ static int add_nic(struct making *m, const char *pci, const char *key, struct er
     return 0;
 }
 
-/* The GPU's functions: as many as the lab says, else as the machine shows. */
+/* The GPU's functions: their number is from the lab, else from the machine. */
 static int add_gpu(struct making *m, struct error *e)
 {
     const struct lab_gpu *gpu = m->host->gpu;

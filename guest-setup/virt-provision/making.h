@@ -1,4 +1,4 @@
-/* What a host's domain is made of. */
+/* The inputs of a host's domain. */
 #ifndef VIRT_PROVISION_MAKING_H
 #define VIRT_PROVISION_MAKING_H
 
@@ -6,7 +6,7 @@
 #include "guest-setup/guest/profile.h"
 #include "guest-setup/guest/storage.h"
 
-/* What a host's domain is made of; volumes are named by host and image. */
+/* The inputs of a host's domain; volumes are named by host and image. */
 struct making {
     struct context *context;
     const struct lab_host *host;
@@ -31,12 +31,13 @@ char *making_xml(const struct making *m, const char *disk, struct error *e);
 
 /* Is the lab on this machine? */
 bool making_is_local(const struct lab *lab);
-/* May the devices be passed through? (Of this machine only; libvirt checks those of another when the guest starts.) */
+/* May the devices be passed through? (Only for this machine; libvirt checks the devices of another machine
+ * when the guest starts.) */
 int making_check_devices(const struct making *m, struct error *e);
-/* Give them to vfio-pci, or back to the machine. */
+/* Bind them to vfio-pci, or return them to the machine. */
 int making_bind_devices(const struct making *m, bool to_vfio, struct error *e);
-/* Names of volumes: the host's (".qcow2", ".work.qcow2", ".seed", ".console"), the image's (".qcow2", ".vmlinuz", ".initrd").
- * The caller frees. */
+/* Names of volumes: the host's (".qcow2", ".work.qcow2", ".seed", ".console"), the image's (".qcow2",
+ * ".vmlinuz", ".initrd"). The caller frees. */
 char *volume_of_host(const struct making *m, const char *suffix);
 char *volume_of_image(const struct making *m, const char *suffix);
 

@@ -46,7 +46,7 @@ int makings_run(struct context *c, struct making *makings, void *(*work)(void *)
     int result = 0;
     if (!threads)
         return error_set(e, "out of memory");
-    /* only here: before, when images are fetched, Ctrl-C simply ends the program */
+    /* not earlier: while images are fetched, Ctrl-C simply ends the program */
     if (interrupt_open(&c->interrupt, e) != 0) {
         free(threads);
         return -1;

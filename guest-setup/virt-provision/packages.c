@@ -20,7 +20,7 @@
 
 /* ---- the cache */
 
-/* Run guest-setup/host/packages for this profile; what it says goes to stderr, what it prints to *out. */
+/* Run guest-setup/host/packages for this profile; its messages go to stderr, its output to *out. */
 static int run_packages(const struct profile *p, bool dry_run, struct text *out, int64_t timeout_ns,
                         struct error *e)
 {
@@ -73,7 +73,7 @@ int packages_print(const struct profile *p, const char *indent, struct error *e)
 
 /* ---- onto a guest */
 
-/* The guest has these very packages: its list of checksums is the same as ours. */
+/* Does the guest have exactly these packages? Then its list of checksums equals ours. */
 static bool is_served(struct guest *g, const char *to)
 {
     const char *const argv[] = {"sh", "-c", "cat \"$1/SHA256SUMS\"", "sums", to, NULL};
@@ -105,8 +105,8 @@ static int write_all(int fd, const char *bytes, size_t count)
     return 0;
 }
 
-/* From the packer's output to the unpacker's input, until one of them ends: which of them failed is asked after. Packages are
- * more than fits into memory at once. */
+/* Copy from the packer's output to the unpacker's input until one of them ends; which of them failed is
+ * determined later. The packages may not fit into memory. */
 static int pump(struct guest *g, struct process *from, struct process *to, struct error *e)
 {
     char *buffer = malloc(PIECE);
@@ -126,7 +126,7 @@ static int pump(struct guest *g, struct process *from, struct process *to, struc
     return result;
 }
 
-/* An unpacker that ended early must not end us. */
+/* An unpacker that ended early must not end this program by SIGPIPE. */
 static int pump_quietly(struct guest *g, struct process *from, struct process *to, struct error *e)
 {
     sigset_t pipe_signal, old;
@@ -135,7 +135,7 @@ static int pump_quietly(struct guest *g, struct process *from, struct process *t
     sigaddset(&pipe_signal, SIGPIPE);
     pthread_sigmask(SIG_BLOCK, &pipe_signal, &old);
     int result = pump(g, from, to, e);
-    sigtimedwait(&pipe_signal, NULL, &now); /* one that a write has left pending */
+    sigtimedwait(&pipe_signal, NULL, &now); /* remove a SIGPIPE that a write has left pending */
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     return result;
 }
@@ -148,7 +148,7 @@ static int must_end_well(struct guest *g, struct process *p, const char *what, c
         return -1;
     if (ended == 0)
         return error_set(e, "%s the packages for host %s did not end", what, g->host->name);
-    /* a packer whose reader ended early: that one says why */
+    /* if the packer failed because its reader ended early, the reader's error has the reason */
     if ((WIFEXITED(status) && WEXITSTATUS(status) == 0) ||
         (WIFSIGNALED(status) && WTERMSIG(status) == SIGPIPE))
         return 0;

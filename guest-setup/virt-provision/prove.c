@@ -38,12 +38,13 @@ static int run_program(struct context *c, const char *name, struct error *e)
     free(lab);
     if (status > 0)
         return error_set(
-            e, "the guests of lab %s are built, but the proof failed: the messages of %s above say why",
+            e,
+            "the guests of lab %s are built, but their joint test failed: the messages of %s above say why",
             c->lab.name, name);
     return status;
 }
 
-/* Hosts of one profile are proved together, by the first of them. */
+/* The hosts of one profile are tested together, once. */
 static bool is_first(const struct context *c, size_t host)
 {
     for (size_t i = 0; i < host; i++)

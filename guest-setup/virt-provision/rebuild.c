@@ -21,8 +21,8 @@
 
 /* ---- snapshot */
 
-/* From now on the guest writes to a layer of its own over the provisioned disk: reset throws that layer away. The guest goes on running. The agent
- * quiets its file systems first where there is one. */
+/* From now on the guest writes to a separate overlay over the provisioned disk, which reset discards. The
+ * guest continues to run. The agent freezes its file systems first, if there is an agent. */
 static int live_layer(struct making *m, struct error *e)
 {
     static const unsigned flags = VIR_DOMAIN_SNAPSHOT_CREATE_DISK_ONLY |
@@ -31,7 +31,7 @@ static int live_layer(struct making *m, struct error *e)
     char *volume = volume_of_host(m, DISK_WORK), *path = volume ? storage_path(m->storage, volume) : NULL;
     virDomainPtr domain = virDomainLookupByName(virt_connection(m->context->virt), m->host->domain);
     struct text xml = {0};
-    /* the path is of letters that XML takes as they are: checked when the pool was made */
+    /* the path needs no escaping in XML: this was checked when the pool was created */
     text_add(&xml,
              "<domainsnapshot><disks><disk name='vda' snapshot='external'><source file='%s'/></disk><disk "
              "name='vdb' "
@@ -51,7 +51,7 @@ static int live_layer(struct making *m, struct error *e)
     return snapshot ? 0 : -1;
 }
 
-/* The same with the guest off for a moment, where it cannot be quieted. */
+/* The same with the guest switched off, when its file systems cannot be frozen. */
 static int cold_layer(struct making *m, struct error *e)
 {
     if (virt_domain_stop(m->context->virt, m->host->domain, 60 * NS_PER_S, e) != 0 ||
@@ -77,7 +77,7 @@ static int take_snapshot(struct guest *g, struct making *m, struct error *e)
 
 /* ---- one host */
 
-/* Everything that decides what the disk and the domain look like: when it changed, nothing is continued. */
+/* Everything that determines the disk and the domain: an interrupted rebuild is not continued after a change. */
 static char *definition_hash(const struct making *m, struct error *e)
 {
     char hash[17], *xml = making_xml(m, "disk", e);
@@ -113,7 +113,7 @@ static int start_afresh(struct making *m, struct record *r, const char *definiti
     return record_save(r, e);
 }
 
-/* --from: back to the provisioned disk without what was written since, then on from that step. */
+/* --from: return to the provisioned disk without later writes, then continue with that step. */
 static int go_back_to_step(struct making *m, struct record *r, int *from, struct error *e)
 {
     char *disk = volume_of_host(m, DISK_BASE);
@@ -223,7 +223,7 @@ static void *rebuild_thread(void *data)
 
 /* ---- all hosts */
 
-/* Names of what was copied whole into the pool: a copy that a killed program began is not among them. */
+/* Names of the files that were copied completely into the pool, unlike a copy that was interrupted. */
 static json_t *open_uploads(struct context *c, char **path, struct error *e)
 {
     *path = places_in_lab(&c->lab, "uploads.json", e);
@@ -272,7 +272,8 @@ static int prepare_image(struct making *m, struct error *e)
     return result;
 }
 
-/* A host that is built from scratch gets a new host key; one that goes on keeps the one that its disk has. */
+/* A host that is built from scratch gets a new host key; one whose rebuild is continued keeps the host key on
+ * its disk. */
 static int prepare_key(struct making *m, struct error *e)
 {
     struct record record;
@@ -302,7 +303,7 @@ static int choose_type(struct context *c, struct making *makings, struct error *
     return 0;
 }
 
-/* What is done once, before hosts go their own ways. */
+/* Done once, before the hosts are built in parallel. */
 static int prepare_all(struct context *c, struct making *makings, struct storage *storage, struct error *e)
 {
     for (size_t i = 0; i < c->host_count; i++)

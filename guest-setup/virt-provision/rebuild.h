@@ -1,4 +1,4 @@
-/* Guests from nothing, back to their snapshot, and away. */
+/* Builds guests, returns them to their snapshot, and removes them. */
 #ifndef VIRT_PROVISION_REBUILD_H
 #define VIRT_PROVISION_REBUILD_H
 

@@ -1,4 +1,5 @@
-/* What is known of a host's making, on disk after every change: an interrupted rebuild continues from it, status shows it. */
+/* The state of a host's rebuild, saved after every change: an interrupted rebuild continues from it, status
+ * shows it. */
 #ifndef VIRT_PROVISION_RECORD_H
 #define VIRT_PROVISION_RECORD_H
 

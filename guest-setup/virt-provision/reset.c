@@ -13,7 +13,7 @@
 
 /* ---- reset */
 
-/* Throw the guest's layer away and start it on a new one over the provisioned disk. */
+/* Discard the guest's overlay and start the guest on a new one over the provisioned disk. */
 static int reset_host(struct making *m, struct error *e)
 {
     struct record record;
@@ -94,7 +94,7 @@ static bool any_left(struct context *c)
     return false;
 }
 
-/* With the last guest go the networks, the pool and the lab's keys. */
+/* With the last guest, the networks, the pool and the lab's keys are removed too. */
 static int remove_rest(struct context *c, struct storage *storage, struct error *e)
 {
     static const char *const names[] = {"id_ed25519", "id_ed25519.pub", "known_hosts", "uploads.json",

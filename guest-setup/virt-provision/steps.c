@@ -14,9 +14,9 @@
 #include <unistd.h>
 
 #define REBOOT_ME   100 /* exit status of apply: reboot, then check */
-#define MAX_REBOOTS 4   /* of one step: more is a loop */
+#define MAX_REBOOTS 4   /* limit of reboots in one step, against endless loops */
 #define MAX_LOST    5   /* limit of lost connections during one step */
-#define SSH_FAILED  255 /* exit status of ssh itself: the command's was not learnt */
+#define SSH_FAILED  255 /* exit status of ssh itself: that of the command is unknown */
 #define SHORT_NS    (60 * NS_PER_S)
 
 static bool cancelled(const struct guest *g, struct error *e)
@@ -44,8 +44,8 @@ void guest_log(struct guest *g, const char *format, ...)
 
 /* ---- connection */
 
-/* One attempt, at most `limit_ns` long. Attempts are long: on a crowded machine an emulated guest takes its time over the keys, and each new
- * attempt would take more of it. */
+/* One attempt, at most `limit_ns` long. Attempts are long: on a busy machine an emulated guest needs a long
+ * time for the key exchange, and each new attempt would add to its load. */
 static struct ssh_session *connect_once(struct guest *g, int64_t limit_ns, struct error *e)
 {
     struct ssh_target target = {0};
@@ -68,7 +68,8 @@ int guest_connect(struct guest *g, struct error *e)
         g->ssh = connect_once(g, left < SHORT_NS ? left : SHORT_NS, &why);
         if (g->ssh)
             return 0;
-        /* the guest is coming up: refused, no route, time-outs; a wrong key or a guest that died stays wrong */
+        /* refused, no route and time-outs are normal during a boot; a wrong key or a dead guest does not
+         * change by waiting */
         if (strstr(why.text, "verification failed") || strstr(why.text, "Permission denied") ||
             strstr(why.text, "while it was booting"))
             break;
@@ -88,8 +89,9 @@ static int read_boot_id(struct guest *g, char id[64], struct error *e)
     return result;
 }
 
-/* Off and on again, which is what an emulated guest gets: QEMU keeps the code it has translated across a reset, and every byte that the new
- * kernel writes where the old one's code was is checked against all of it (QEMU 7.2: minutes for a few MiB). */
+/* Switch the guest off and on. This is how an emulated guest is rebooted: QEMU keeps the code it has
+ * translated across a reset, and every byte that the new kernel writes where the old one's code was is
+ * checked against all of it (QEMU 7.2: minutes for a few MiB). */
 static int power_cycle(struct guest *g, struct error *e)
 {
     guest_log(g, "switching off and on");
@@ -127,8 +129,8 @@ static int reboot(struct guest *g, struct error *e)
 
 /* ---- files */
 
-/* Archive members of a local folder, and unpack them in a folder on the guest. They are on its disk then: an empty step script, as a
- * power cut may leave one that is not, would "succeed". */
+/* Pack members of a local folder, unpack them in a folder on the guest, and sync: an empty step script, which a
+ * power cut may leave of an unsynced one, would "succeed". */
 static int put_members(struct guest *g, const char *folder, const char *const members[], size_t count,
                        const char *to, struct error *e)
 {
@@ -157,7 +159,7 @@ static int put_members(struct guest *g, const char *folder, const char *const me
     return result;
 }
 
-/* Programs lie beside this one, built or installed. */
+/* The programs are in the folder of this program, in the build tree and when installed. */
 static int put_programs(struct guest *g, struct error *e)
 {
     char self[4096];
@@ -195,7 +197,7 @@ static int put_profile(struct guest *g, struct error *e)
     return count ? put_members(g, g->profile->folder, members, count, GUEST_FILES, e) : 0;
 }
 
-/* "patches" to /usr/local/share/lab/patches: what is in a folder goes into `to`, a file by its name. */
+/* "patches" to /usr/local/share/lab/patches: the content of a folder is copied into `to`, a file under its name. */
 static int put_one(struct guest *g, const struct profile_put *put, struct error *e)
 {
     char *path = places_project(put->from, e), *slash = path ? strrchr(path, '/') : NULL;
@@ -247,7 +249,7 @@ static void step_environment(const struct guest *g, struct text variables[9])
     text_add(&variables[8], "LAB_FILES=" GUEST_FILES);
 }
 
-/* What a step prints: all into the log, the last line kept. */
+/* Output of a step: written to the log, and the last line is kept. */
 struct output {
     struct guest *guest;
     char line[400]; /* the one being printed */
@@ -271,7 +273,7 @@ static void take_output(struct output *o, const char *bytes, size_t count)
     }
 }
 
-/* Read until the step closes its output. 0; -1 with a sentence: time is up, or the user is. */
+/* Read until the step closes its output. 0; -1 with an error: the time limit passed, or the user cancelled. */
 static int follow(struct guest *g, struct process *p, struct output *o, const char *name, struct error *e)
 {
     int64_t deadline_ns = clock_monotonic_ns() + g->profile->step_ns;
@@ -292,11 +294,12 @@ static int follow(struct guest *g, struct process *p, struct output *o, const ch
     }
 }
 
-/* A check is asked; it changes nothing, and `status --check` may ask while a rebuild goes on. */
+/* A check changes nothing, and `status --check` may run it during a rebuild. */
 static const char ask[] = "shift; exec \"$@\" 2>&1 < /dev/null";
-/* An apply outlives the connection that it was started over. What is left of one is waited for when this program started it, else
- * ended (a package manager puts SIGTERM off until its transaction is whole). The process group says who it is: sshd makes one a command.
- * What was done is on the disk before it is called done. */
+/* An apply continues when its connection is lost. If an earlier apply still runs, it is waited for when this
+ * program started it, else ended (a package manager defers SIGTERM until its transaction is complete). The
+ * process group identifies it: sshd creates one for each command. The result is synced to disk before the
+ * step is reported as done. */
 static const char apply_alone[] = "running=/run/lab-apply\n"
                                   "read -r _ _ _ _ group _ < /proc/$$/stat\n"
                                   "if [ -s $running ] && read -r left < $running; then\n"
@@ -311,8 +314,8 @@ static const char apply_alone[] = "running=/run/lab-apply\n"
                                   "rm -f $running\n"
                                   "exit $status\n";
 
-/* Run "STEP WHAT" on the guest once; its exit status, SSH_FAILED when the connection was lost (`e` says how), or -1. `left`: what is
- * done about an apply that is left: "wait" or "end". */
+/* Run "STEP WHAT" on the guest once; its exit status, SSH_FAILED when the connection was lost (`e` says how),
+ * or -1. `left`: how to treat an apply that still runs: "wait" or "end". */
 static int run_once(struct guest *g, const struct profile_step *step, const char *what, const char *left,
                     char last[400], struct error *e)
 {
@@ -350,8 +353,9 @@ static int run_once(struct guest *g, const struct profile_step *step, const char
     return code;
 }
 
-/* Run "STEP WHAT" on the guest; its exit status, or -1. A lost connection is not the step's verdict: it is made again and the step run
- * again (check and apply both may be, after being cut off). */
+/* Run "STEP WHAT" on the guest; its exit status, or -1. A lost connection is not a result of the step: the
+ * program connects again and runs the step again (check and apply may both be repeated after an
+ * interruption). */
 static int run_step(struct guest *g, const struct profile_step *step, const char *what, char last[400],
                     struct error *e)
 {
@@ -377,7 +381,7 @@ static int run_step(struct guest *g, const struct profile_step *step, const char
     }
 }
 
-/* apply; when it asks for a reboot, that, and check - and apply again as long as check fails and it asks for more. */
+/* Run apply; when it requests a reboot, reboot and run check. Repeat while check fails and apply requests reboots. */
 static int apply_step(struct guest *g, const struct profile_step *step, char found[400], struct error *e)
 {
     for (int reboots = 0;; reboots++) {
@@ -389,7 +393,7 @@ static int apply_step(struct guest *g, const struct profile_step *step, char fou
             return error_set(e, "step %s failed on host %s (exit status %d)%s%s", step->name, g->host->name,
                              applied, *last ? ": " : "", last);
         if (applied == REBOOT_ME) {
-            say(g->context, g->host, "%s asks for a reboot", step->name);
+            say(g->context, g->host, "%s requests a reboot", step->name);
             if (reboot(g, e) != 0)
                 return -1;
         }

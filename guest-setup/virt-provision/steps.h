@@ -1,4 +1,4 @@
-/* Putting a profile's files on a guest and running its steps there, with reboots. */
+/* Copies a profile's files to a guest and runs its steps there, with reboots. */
 #ifndef VIRT_PROVISION_STEPS_H
 #define VIRT_PROVISION_STEPS_H
 
@@ -22,15 +22,16 @@ struct guest {
 
 /* Wait for ssh for as long as the profile allows; gives up when the context is cancelled. */
 int guest_connect(struct guest *g, struct error *e);
-/* Programs, steps and files onto the guest. */
+/* Copy programs, steps and files to the guest. */
 int guest_put(struct guest *g, struct error *e);
-/* Run the steps that are not done; `from`: the first that is run whatever the record says (-1: none). */
+/* Run the steps that are not done. From step `from` on, all are run regardless of the record (-1: none). */
 int guest_run_steps(struct guest *g, int from, struct error *e);
-/* Does a step still hold? Its exit status, 0 when it does; what it printed last is in `found`. -1: it could not be asked. */
+/* Run a step's check. Its exit status, 0 when the step still holds; its last line is in `found`. -1: it could
+ * not be run. */
 int guest_check_step(struct guest *g, const struct profile_step *step, char found[400], struct error *e);
-/* Every check once more. */
+/* Run every check once more. */
 int guest_verify(struct guest *g, struct error *e);
-/* A line with the time into the host's log. */
+/* Write a line with the time to the host's log. */
 void guest_log(struct guest *g, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

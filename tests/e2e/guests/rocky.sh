@@ -139,7 +139,7 @@ rebuilds 0 "rebuild: to the last step"
 for step in "$ROOT"/guest-setup/profiles/rocky-9.5-gpudirect/steps/*; do
     check_says "$(basename "$step")" "$(basename "$step"): (done|was there) in .*: [^ ]" "$SCRATCH/said"
 done
-for step in 40-nouveau 50-ofed; do check_says "$step had a real reboot" "$step asks for a reboot" "$SCRATCH/said"; done
+for step in 40-nouveau 50-ofed; do check_says "$step had a real reboot" "$step requests a reboot" "$SCRATCH/said"; done
 check "the guest was booted for each of them" test "$(grep -cE ' (rebooting|switching off and on)$' "$LOG")" = 2
 check "the driver's packages are installed" guest 'rpm -q nvidia-driver-cuda-570.133.20 mlnx-ofed-basic >/dev/null'
 check "no package is there twice" test -z "$(guest 'rpm -qa --queryformat "%{NAME}.%{ARCH}\n" | grep -v ^gpg-pubkey | sort | uniq -d')"

@@ -1,5 +1,5 @@
 #!/bin/bash
-# virt-provision given what cannot be: a sentence with the thing, the reason and what to do; nothing is changed.
+# virt-provision with invalid input: the error names the object, the reason and the remedy; nothing is changed.
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
@@ -27,7 +27,7 @@ says() { # EXIT WHAT PATTERN COMMAND...
     local code=$1 what=$2 pattern=$3
     shift 3
     check_exit "$code" "$what: exit status $code" "${PROGRAM[@]}" --lab "$LAB" "$@"
-    check_says "$what: it is said" "$pattern" "$SCRATCH/err"
+    check_says "$what: the error is printed" "$pattern" "$SCRATCH/err"
 }
 
 lab .
@@ -84,7 +84,7 @@ if unshare --mount true 2> /dev/null; then
     # shellcheck disable=SC2016 # the inner shell expands it
     PROGRAM=(unshare --mount sh -c 'mount --bind "$0" /sys && exec "$@"' "$SYSFS" "${PROGRAM[@]}")
     check_exit 0 "devices that are free" "${PROGRAM[@]}" --lab "$LAB" devices check a
-    check_says "... are counted: the port and both functions of the GPU" 'a: 3 functions can be passed through' "$SCRATCH/err"
+    check_says "the functions that can be passed through are counted: the port and both functions of the GPU" 'a: 3 functions can be passed through' "$SCRATCH/err"
     echo up > "$SYSFS/bus/pci/devices/0000:41:00.0/net/enp65s0f0np0/operstate"
     says 3 "a port that the machine uses" '0000:41:00.0 is used by the machine itself, its interface enp65s0f0np0 is up: take the interface down' devices check a
     echo down > "$SYSFS/bus/pci/devices/0000:41:00.0/net/enp65s0f0np0/operstate"
@@ -115,15 +115,15 @@ wrong=$(printf '%064d' 0)
 profile fetched ".boot = \"disk\" | .image = {url: \"file://$SCRATCH/disk.qcow2\", sha256: \"$wrong\"}"
 if command -v curl > /dev/null; then
     says 2 "a wrong checksum" "the checksum \(SHA-256\) of the image is $sum: expected $wrong; it was removed" image fetch fetched
-    check "what failed its check is not kept" test -z "$(find "$SCRATCH/images" -name 'fetched*')"
+    check "an image that fails its check is not kept" test -z "$(find "$SCRATCH/images" -name 'fetched*')"
     profile fetched ".boot = \"disk\" | .image = {url: \"file://$SCRATCH/disk.qcow2\", sha256: \"$sum\"}"
     check_exit 0 "an image with the right checksum is kept" "$TREE/build/virt-provision" image fetch fetched
-    check "and is what was fetched" cmp "$SCRATCH/disk.qcow2" "$(cat "$SCRATCH/out")"
+    check "the kept image is the fetched file" cmp "$SCRATCH/disk.qcow2" "$(cat "$SCRATCH/out")"
     xz -k "$SCRATCH/disk.qcow2"
     sum=$(sha256sum "$SCRATCH/disk.qcow2.xz" | cut -d' ' -f1)
     profile packed ".boot = \"disk\" | .image = {url: \"file://$SCRATCH/disk.qcow2.xz\", sha256: \"$sum\"}"
     check_exit 0 "a packed image is unpacked" "$TREE/build/virt-provision" image fetch packed
-    check "after its check" cmp "$SCRATCH/disk.qcow2" "$(cat "$SCRATCH/out")"
+    check "the unpacked image is complete" cmp "$SCRATCH/disk.qcow2" "$(cat "$SCRATCH/out")"
     profile fetched ".boot = \"disk\" | .image = {url: \"file://$SCRATCH/absent\", sha256: \"$wrong\"}"
     says 2 "an image that is not there" "fetching file://$SCRATCH/absent: " image fetch fetched
     if command -v python3 > /dev/null; then
@@ -136,22 +136,22 @@ if command -v curl > /dev/null; then
         HARNESS_MIRROR=http://127.0.0.1:$(cat "$SCRATCH/port")/
         export HARNESS_MIRROR
         says 2 "an image that is cut off on its way" "fetching $HARNESS_MIRROR.*/disk.qcow2: .*; the next call continues the download" image fetch cut
-        check_exit 0 "is fetched on" "$TREE/build/virt-provision" image fetch cut
-        check "and whole" cmp "$SCRATCH/disk.qcow2" "$(cat "$SCRATCH/out")"
-        check_says "from where it was cut" '^206 .*/disk.qcow2' "$SCRATCH/requests"
+        check_exit 0 "a download that was cut is continued" "$TREE/build/virt-provision" image fetch cut
+        check "the continued download is complete" cmp "$SCRATCH/disk.qcow2" "$(cat "$SCRATCH/out")"
+        check_says "the download continues where it was cut" '^206 .*/disk.qcow2' "$SCRATCH/requests"
         rm "$(cat "$SCRATCH/out")"
         cp "$SCRATCH/disk.qcow2" "$(cat "$SCRATCH/out").part"
         : > "$SCRATCH/requests"
-        check_exit 0 "one that came whole before its program was killed" "$TREE/build/virt-provision" image fetch cut
-        check "is not fetched again" test ! -s "$SCRATCH/requests"
+        check_exit 0 "an image that was fetched completely before its program was killed" "$TREE/build/virt-provision" image fetch cut
+        check "a complete image is not fetched again" test ! -s "$SCRATCH/requests"
         rm "$(cat "$SCRATCH/out")"
         head -c 200000 /dev/urandom > "$(cat "$SCRATCH/out").part"
-        check_exit 0 "a part that is longer than the whole is fetched afresh" "$TREE/build/virt-provision" image fetch cut
-        check "and right" cmp "$SCRATCH/disk.qcow2" "$(cat "$SCRATCH/out")"
+        check_exit 0 "a partial file that is longer than the image is fetched again" "$TREE/build/virt-provision" image fetch cut
+        check "the image that was fetched again is correct" cmp "$SCRATCH/disk.qcow2" "$(cat "$SCRATCH/out")"
         rm "$(cat "$SCRATCH/out")"
         head -c 50000 /dev/urandom > "$(cat "$SCRATCH/out").part"
-        says 2 "a part that is no part of it" 'the checksum \(SHA-256\) of the image is .*it was removed' image fetch cut
-        check_exit 0 "is removed, and the image fetched afresh" "$TREE/build/virt-provision" image fetch cut
+        says 2 "a partial file with wrong content" 'the checksum \(SHA-256\) of the image is .*it was removed' image fetch cut
+        check_exit 0 "a partial file with wrong content is removed, and the image fetched again" "$TREE/build/virt-provision" image fetch cut
         unset HARNESS_MIRROR
     else
         skip "an image that is cut off on its way" no-command python3

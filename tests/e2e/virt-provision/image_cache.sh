@@ -25,8 +25,8 @@ if ! one=$(image 1); then
     finish
 fi
 check "the image is made by its recipe" test -s "$one/base.qcow2"
-check "a second time it is found" test "$(image 1)" = "$one"
-check "... not made again" test "$(wc -l < "$MADE")" = 1
+check "the image is found in the cache the second time" test "$(image 1)" = "$one"
+check "the image is not built again" test "$(wc -l < "$MADE")" = 1
 two=$(image 2)
 three=$(image 3)
 four=$(image 4)
@@ -39,15 +39,15 @@ exec 5< "$three/complete"
 flock --shared 5
 five=$(image 5)
 check "of five recipes the least recently used one is removed" test -z "$(there "$two")"
-check "... the others stay" test "$(there "$one")$(there "$three")$(there "$four")$(there "$five")" = theretheretherethere
+check "the other images stay in the cache" test "$(there "$one")$(there "$three")$(there "$four")$(there "$five")" = theretheretherethere
 image 6 > /dev/null
-check "one that is in use stays" test "$(there "$three")" = there
+check "an image in use is not removed" test "$(there "$three")" = there
 exec 5<&-
 image 7 > /dev/null
-check "until it is not" test -z "$(there "$three")"
+check "an image that is no longer in use is removed" test -z "$(there "$three")"
 printf '#!/bin/sh\necho no such package >&2\nexit 1\n' > "$RECIPE/build"
 check_exit 3 "a recipe that fails" "$TREE/build-image" little
-check_says "... the last lines of its output are shown" 'no such package' "$SCRATCH/err"
-check_says "... and the log file is named" 'the image of little was not built; the log is .*/little.log' "$SCRATCH/err"
-check "... and leaves nothing half-made" test -z "$(find "$HARNESS_IMAGES" -name '.build*')"
+check_says "the last lines of the failed recipe's output are shown" 'no such package' "$SCRATCH/err"
+check_says "the log file of the failed build is named" 'the image of little was not built; the log is .*/little.log' "$SCRATCH/err"
+check "a failed build leaves no partial image" test -z "$(find "$HARNESS_IMAGES" -name '.build*')"
 finish

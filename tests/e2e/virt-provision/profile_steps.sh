@@ -10,7 +10,7 @@ steps() {
     for step in "$ROOT"/guest-setup/profiles/*/steps/*; do
         name=${step#"$ROOT/guest-setup/profiles/"}
         check "$name can be run" test -x "$step"
-        check "$name says what it is for" bash -c "sed -n 2p '$step' | grep -q '^# [A-Z\`n]'"
+        check "$name states its purpose in its first comment" bash -c "sed -n 2p '$step' | grep -q '^# [A-Z\`n]'"
         check "$name has check and apply" bash -c "grep -qE '^check(\(\)|\))' '$step' && grep -qE '^apply(\(\)|\))' '$step'"
         if command -v shellcheck >/dev/null; then
             check "$name passes shellcheck" bash -c "cd '$ROOT' && shellcheck -x '$step'"
@@ -43,10 +43,10 @@ published_lab() {
     check "nothing was made" test ! -e "$XDG_STATE_HOME/harness/labs/geforce-pair"
     sed 's/"rocky-9.5-570.133.20-published"/"rocky-9.5-1.2.3"/' "$ROOT/labs/geforce-pair.json" >"$SCRATCH/lab.json"
     check_exit 2 "a bundle that is not there" "$BUILD/virt-provision" rebuild --lab "$SCRATCH/lab.json" --dry-run
-    check_says "is named" 'bundle "rocky-9.5-1.2.3"' "$SCRATCH/err"
+    check_says "the missing bundle is named" 'bundle "rocky-9.5-1.2.3"' "$SCRATCH/err"
     sed 's/"profile": "debian-12-softroce"/& , "bundle": "rocky-9.5-570.133.20"/' "$ROOT/labs/soft-pair.json" >"$SCRATCH/lab.json"
     check_exit 2 "a bundle for a profile that has none" "$BUILD/virt-provision" rebuild --lab "$SCRATCH/lab.json" --dry-run
-    check_says "is said" 'profile debian-12-softroce installs no bundle' "$SCRATCH/err"
+    check_says "the error names the profile without a bundle" 'profile debian-12-softroce installs no bundle' "$SCRATCH/err"
 }
 
 rdma_lab() {

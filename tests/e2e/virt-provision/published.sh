@@ -25,9 +25,9 @@ while read -r host domain nic gpu nodes vcpus; do
     "$VP" --quiet --lab "$ROOT/labs/geforce-pair.json" xml "$host" > "$XML"
     same "$domain: its name" 'string(/domain/name)' "$domain"
     same "... 28 virtual CPUs" 'string(/domain/vcpu)' 28
-    check "... each pinned to one CPU, in order" test \
+    check "the virtual CPUs are pinned to one CPU each, in order" test \
         "$(xpath '/domain/cputune/vcpupin/@cpuset' | tr -dc '0-9\n' | paste -sd,)" = "$(cpus "$vcpus" | paste -sd,)"
-    check "... which are 28, and all isolated" test "$(cpus "$vcpus" | awk '($1 >= 2 && $1 <= 29) || ($1 >= 34 && $1 <= 61)' | sort -u | wc -l)" = 28
+    check "the pinned CPUs are 28, and all are isolated" test "$(cpus "$vcpus" | awk '($1 >= 2 && $1 <= 29) || ($1 >= 34 && $1 <= 61)' | sort -u | wc -l)" = 28
     same "... 32 GiB" 'string(/domain/memory)' $((32 << 20))
     same "... in pages of 1 GiB" 'string(/domain/memoryBacking/hugepages/page/@size)' $((1 << 20))
     same "... strictly from its nodes" 'concat(/domain/numatune/memory/@mode, " ", /domain/numatune/memory/@nodeset)' "strict $nodes"

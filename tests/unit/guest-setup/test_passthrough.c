@@ -164,7 +164,7 @@ static void a_group_goes_as_a_whole(void **state)
     assert_string_equal(
         e.text,
         "PCI device 0000:06:00.0 shares IOMMU group 13 with 0000:06:00.1, which the machine uses (driver "
-        "snd_hda_intel): pass both to the same guest, or move the card to a slot with a group of its own");
+        "snd_hda_intel): pass both to the same guest, or move the card to a slot with a separate group");
 }
 
 static void without_iommu_nothing_goes(void **state)
