@@ -1,8 +1,8 @@
 /*
- * Speed of the simulator: packets that crossed a link (data, ACK, PFC) a second, on the networks that other simulators were
- * measured on, and simulated seconds a second for the PFC experiment's pair. It runs on one core, and the time is that
- * core's: what else the machine does disturbs less. Limits are ratios against a loop of the same run (bench/reference.h); exit code
- * 1 when one does not hold.
+ * Speed of the simulator: packets that crossed a link (data, ACK, PFC) a second, on the networks that other
+ * simulators were measured on, and simulated seconds a second for the PFC experiment's pair. It runs on one
+ * core, and the time is that core's CPU time, which other load disturbs less. Limits are ratios against a
+ * loop of the same run (bench/reference.h); exit code 1 when one is not met.
  */
 #include "bench/reference.h"
 #include "harness/plan/plan.h"
@@ -14,14 +14,15 @@
 #include <sys/resource.h>
 
 #define LINK_BPS INT64_C(100000000000)
-#define RUNS     5 /* the best counts: others were disturbed */
+#define RUNS     5 /* the best run is used: the others were disturbed */
 
-/* Steps of the reference loop, less than twice what was measured when this was written (1.5, 1.9; 2.8; 5.6e6). */
+/* Limits in steps of the reference loop, less than twice the values measured when this was written (1.5, 1.9;
+ * 2.8; 5.6e6). */
 #define STEPS_A_HOP            3.0
 #define STEPS_A_HOP_LEAF_SPINE 5.0
 #define STEPS_A_SECOND         10e6
 
-/* Said to the user once, and the end. */
+/* Print the error and exit. */
 static void stop(const struct error *e)
 {
     fprintf(stderr, "bench_sim: %s\n", e->text);
@@ -36,7 +37,7 @@ static void *array(size_t count, size_t size)
     return a;
 }
 
-/* ---- what is run: scenarios, as `harness run` has them and as the tests of accuracy do */
+/* ---- scenarios, as in `harness run` and in the tests of accuracy */
 
 struct network {
     struct plan plan;
@@ -74,7 +75,8 @@ static double run(struct sim *sim, int64_t warm_ps, int64_t until_ps, struct sim
     return (double)(clock_process_cpu_ns() - start_ns);
 }
 
-/* The figures of a network over `us` microseconds, the first third of which is not counted. Returns nanoseconds a hop. */
+/* The figures of a network over `us` microseconds, the first third of which is not counted. Returns
+ * nanoseconds a hop. */
 static double measure(const char *name, const struct sim_config *config, int64_t us)
 {
     double best_ns = 0;

@@ -1,6 +1,6 @@
 /*
- * Speed of the simulator on loads that bench_sim has not: priority flow control with nothing else, web-search arrivals on a fat
- * tree, a software bridge. Processor time, the best of three runs.
+ * Speed of the simulator on loads that bench_sim does not include: priority flow control alone, web-search
+ * arrivals on a fat tree, a software bridge. Processor time, the best of three runs.
  */
 #include "lib/clock.h"
 #include "sim/fabric/fabric.h"
@@ -26,7 +26,7 @@ static void give_up(const struct error *e)
     exit(2);
 }
 
-/* RoCE as it is on the wire, 4 KiB packets, CNPs, PFC on priority 3; DCQCN where asked for. */
+/* RoCE with its headers on the wire, 4 KiB packets, CNPs, PFC on priority 3; DCQCN if requested. */
 static void make_nodes(struct sim_config *c, const struct sim_topology *t, bool dcqcn)
 {
     struct sim_host_config *hosts = array(t->host_count, sizeof *hosts);

@@ -1,8 +1,8 @@
 /*
- * What roce-traffic's streaming loop itself costs a message: the real loop over verbs that complete everything at once and
- * touch no device. A ConnectX-4 Lx at 25 Gb/s takes a small message every 265 ns (3.77 Mmsg/s: remote-lab.net, March 2026), so
- * the loop must stay well below that to leave the NIC the limit. A machine's speed is not the loop's: the limit is a ratio
- * against a loop of the same run (bench/reference.h).
+ * The CPU time of roce-traffic's streaming loop per message: the real loop over verbs that complete
+ * everything at once and touch no device. A ConnectX-4 Lx at 25 Gb/s takes a small message every 265 ns (3.77
+ * Mmsg/s: remote-lab.net, March 2026), so the loop must stay well below that to leave the NIC the limit. The
+ * time depends on the machine, so the limit is a ratio against a loop of the same run (bench/reference.h).
  */
 #include "bench/reference.h"
 #include "lib/clock.h"

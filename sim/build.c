@@ -83,7 +83,7 @@ static int check_host(const struct sim_host_config *h, struct error *e)
     return check_memories(h, e) ? -1 : check_settings(h, e);
 }
 
-/* A NIC's byte_reset goes beyond the range of the parameter. */
+/* The byte_reset of a NIC may exceed the parameter's range. */
 static int check_dcqcn(const struct sim_host_config *h, struct error *e)
 {
     struct dcqcn_values values = h->settings.dcqcn;
@@ -180,7 +180,7 @@ static int connect_node(struct sim *sim, const struct sim_config *c, uint32_t po
     return 0;
 }
 
-/* Before all others: port_event counts on it. */
+/* The events of ports come before all others: port_event relies on it. */
 static int build_port_events(struct sim *sim)
 {
     static const uint8_t kinds[PORT_EVENTS] = {EVENT_ARRIVE, EVENT_TRANSMIT, EVENT_UNPAUSE, EVENT_REFRESH};
@@ -191,7 +191,7 @@ static int build_port_events(struct sim *sim)
     return 0;
 }
 
-/* The two kinds that nearly all arrivals are of have a short way. */
+/* The two kinds of nearly all arrivals have a faster path. */
 static uint8_t kind_of_arrival(const struct sim *sim, uint32_t port)
 {
     unsigned to = sim->ports[sim->ports[port].peer].node_kind;
@@ -211,7 +211,8 @@ static int build_ports(struct sim *sim, const struct sim_config *c, struct error
     }
     for (uint32_t p = 0; p < sim->port_count; p++) {
         sim->events.events[port_event(p, PORT_ARRIVE)].kind = kind_of_arrival(sim, p);
-        /* On a clock of whole nanoseconds much happens at one time: what arrives then is there when a port looks what to send. */
+        /* On a clock of whole nanoseconds much happens at one time: arrivals at that time are processed
+         * before a port chooses what to send. */
         if (sim->truncate_to_ns)
             sim->events.events[port_event(p, PORT_TRANSMIT)].late_ps = SIM_PS_PER_NS / 2;
     }
@@ -369,7 +370,7 @@ static void build_qp(struct sim *sim, const struct sim_config *c, uint32_t index
     qp->receiver_memory = (uint8_t)(from_responder ? f->from_memory : f->to_memory);
     qp->priority = (uint8_t)f->priority;
     qp->queue = (uint8_t)queue_of((unsigned)f->priority);
-    /* A program cannot send data in GPU memory with the doorbell. */
+    /* A program cannot send data from GPU memory inline with the doorbell. */
     qp->flags =
         f->message_bytes <= f->inline_bytes && qp->sender_memory == SIM_MEMORY_HOST ? PACKET_INLINE : 0;
     qp->message_bytes = f->message_bytes;
@@ -389,7 +390,7 @@ static void build_qp(struct sim *sim, const struct sim_config *c, uint32_t index
     }
 }
 
-/* One packet must fit what is lent in pieces. */
+/* One packet must fit the credits and tags of the PCIe link. */
 static int check_qp(const struct sim *sim, const struct sim_config *c, const struct queue_pair *qp,
                     struct error *e)
 {
@@ -470,7 +471,8 @@ static int build_flows(struct sim *sim, const struct sim_config *c, struct error
 
 /* ---- the whole */
 
-/* A slot of the event wheel holds about one event when all ports send packets of 1 KB, yet the wheel spans a packet's way. */
+/* A slot of the event wheel holds about one event when all ports send packets of 1 KB, and the wheel spans
+ * the delay of a packet. */
 static int64_t slot_ps(const struct sim_config *c)
 {
     double events_per_ps = 0, way_ps = 0;
@@ -504,7 +506,7 @@ static int allocate(struct sim *sim, const struct sim_config *c, struct error *e
     return 0;
 }
 
-/* Flows that wait for others' messages. */
+/* Flows that wait for messages of other flows. */
 static int build_order(struct sim *sim, const struct sim_config *c, struct error *e)
 {
     for (uint32_t i = 0; i < sim->flow_count; i++) {

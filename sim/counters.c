@@ -1,4 +1,5 @@
-/* What a host's port and NIC count, under mlx5's names. One table of sources; columns exist for the priorities that have them. */
+/* What a host's port and NIC count, under mlx5's names. One table of sources; columns exist only for the
+ * priorities that are in use. */
 #include "sim/model.h"
 #include "sim/counters.h"
 #include <stdio.h>

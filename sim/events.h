@@ -1,9 +1,9 @@
 /*
  * Event queue: a wheel of time slots with a bitmap, and a heap for events beyond the wheel's span.
  *
- * An event is owned by what it happens to (a link's next arrival, a port's next transmission, a timer) and exists once;
- * scheduling moves it. So nothing is allocated after the build, and the queue holds few events: packets in flight wait in
- * their link's FIFO. Events of one time happen in the order in which they were scheduled.
+ * An event belongs to its object (a link's next arrival, a port's next transmission, a timer) and exists
+ * once; scheduling moves it. So nothing is allocated after the build, and the queue holds few events: packets
+ * in flight wait in their link's FIFO. Events of one time happen in the order in which they were scheduled.
  */
 #ifndef SIM_EVENTS_H
 #define SIM_EVENTS_H
@@ -23,19 +23,19 @@ enum event_place { EVENT_IDLE, EVENT_IN_WHEEL, EVENT_IN_HEAP };
 struct event {
     int64_t time_ps;
     uint32_t next, prev; /* in its slot; in the heap: its position, and its order of scheduling */
-    uint32_t object;     /* the index of what it happens to */
+    uint32_t object;     /* index of its object */
     uint32_t hint; /* the packet that it will probably touch: may be fetched into the cache beforehand */
     uint8_t kind;  /* enum event_kind of model.h */
     uint8_t place;
     uint16_t
-        late_ps; /* time_ps is so much after the time that it is scheduled for: of equal times it is behind the others */
+        late_ps; /* time_ps is later by this than the scheduled time, so that the event comes after others of the same time */
 };
 
 struct event_queue {
     struct event *events;
     uint32_t count, capacity;
     int slot_shift;     /* a slot is 2^slot_shift picoseconds */
-    int64_t base_slot;  /* of the latest event: no pending event lies before it */
+    int64_t base_slot;  /* of the latest event: no pending event is earlier */
     int64_t first_slot; /* the first one in use; INT64_MAX: the wheel is empty */
     struct slot {
         uint32_t head, tail;
@@ -50,7 +50,8 @@ struct event_queue {
 /* slot_ps is rounded down to a power of two. */
 void events_open(struct event_queue *q, int64_t slot_ps);
 void events_close(struct event_queue *q);
-/* A new event of this kind and object, idle. Returns its index, EVENT_NONE when memory ran out. Only while building. */
+/* A new event of this kind and object, idle. Returns its index, EVENT_NONE when memory ran out. Only while
+ * building. */
 uint32_t events_add(struct event_queue *q, uint8_t kind, uint32_t object);
 
 /* How many are scheduled: a walk over all, for reports. */
@@ -60,10 +61,11 @@ void events_heap_insert(struct event_queue *q, uint32_t id);
 void events_heap_remove(struct event_queue *q, uint32_t id);
 /* Move what the wheel's span has reached from the heap to the wheel. */
 void events_migrate(struct event_queue *q);
-/* The first slot in use at or after this one, which lies within the wheel's span; INT64_MAX when the wheel is empty. */
+/* The first slot in use at or after this one, which must be within the wheel's span; INT64_MAX when the wheel
+ * is empty. */
 int64_t events_find(const struct event_queue *q, int64_t from_slot);
 
-/* Of a slot's list the first event's `prev` and the last one's `next` are not looked at. */
+/* In a slot's list, `prev` of the first event and `next` of the last one are not read. */
 static inline void events_wheel_insert(struct event_queue *q, uint32_t id, int64_t slot_number)
 {
     struct event *events = q->events, *event = &events[id];
@@ -189,7 +191,7 @@ static inline uint32_t events_first(struct event_queue *q, int64_t until_ps)
     return events_coming(q);
 }
 
-/* Take that one, which is known to be this, out. */
+/* Remove the earliest event; the caller passes its index. */
 static inline void events_take(struct event_queue *q, uint32_t id)
 {
     struct event *event = &q->events[id];

@@ -1,10 +1,10 @@
-/* How long a flow's first message would take on an empty network: what slowdowns are measured against. */
+/* How long a flow's first message would take on an empty network: the reference for slowdowns. */
 #include "sim/fabric/fabric.h"
 #include "sim/model.h"
 
 #define MOST_HOPS 66
 
-/* The ports that a connection's packets leave by, the host's first. */
+/* The egress ports of a connection's packets, beginning with the host's. */
 static size_t ports_on_path(const struct sim *sim, uint32_t from, uint32_t to, uint32_t path, uint32_t *ports)
 {
     size_t count = 0;
@@ -25,7 +25,8 @@ static int64_t transmit_ps(const struct sim *sim, uint32_t port, int64_t bytes)
     return sim_duration(sim, (uint64_t)(bytes + sim->framing.gap_bytes), sim->ports[port].ps_per_byte_q20);
 }
 
-/* Store and forward over the hops: n - 1 whole packets at the pace of the slowest link, then the last one behind them. */
+/* Store and forward over the hops: n - 1 whole packets at the pace of the slowest link, then the last one
+ * behind them. */
 static int64_t data_ps(const struct sim *sim, const struct queue_pair *qp, const uint32_t *ports, size_t hops)
 {
     int64_t overhead = sim->framing.data_bytes;

@@ -1,24 +1,25 @@
 /*
- * What coming events will touch is fetched into the cache while earlier ones happen. A packet's arrival is a chain of four
- * dependent looks (event, port, packet, the port it goes out of); on a large network each of them misses the nearer caches,
- * and three events of warning hide nearly all of it (432 hosts: 125 instead of 200 ns a hop). It changes no result.
+ * Data that coming events will access is fetched into the cache while earlier ones are processed. A packet's
+ * arrival is a chain of four dependent loads (event, port, packet, the port it goes out of); on a large
+ * network each of them misses the nearer caches, and three events of warning hide nearly all of it (432
+ * hosts: 125 instead of 200 ns a hop). It changes no result.
  */
 #ifndef SIM_LOOK_AHEAD_H
 #define SIM_LOOK_AHEAD_H
 
 #include "sim/fabric/switch.h"
 
-/* Ports whose state fits the nearer caches: there the short look is cheaper. */
+/* Up to this number of ports, their state fits the nearer caches: then a shorter look-ahead is faster. */
 #define LOOK_AHEAD_PORTS 512
 
-/* The next but two: its packet and its port. */
+/* The third event from now: its packet and its port. */
 static inline void look_at_third(const struct sim *sim, const struct event *coming)
 {
     __builtin_prefetch(&sim->packets[coming->hint]);
     __builtin_prefetch(&sim->ports[coming->object]);
 }
 
-/* The next but one: what its port and packet lead to. */
+/* The second event from now: the data that its port and packet refer to. */
 static inline void look_at_second(const struct sim *sim, const struct event *coming)
 {
     const struct port *port = &sim->ports[coming->object];
@@ -32,7 +33,7 @@ static inline void look_at_second(const struct sim *sim, const struct event *com
         __builtin_prefetch(&port->queues[queue_of(packet->priority)]);
 }
 
-/* The next: where its packet will go out. */
+/* The next event: the egress port of its packet. */
 static inline void look_at_first(const struct sim *sim, const struct event *coming)
 {
     const struct packet *packet = &sim->packets[coming->hint];

@@ -1,6 +1,6 @@
 /*
- * What the simulator's files share: packets, ports, hosts, queue pairs. Everything lies in flat arrays and refers to each other
- * by index; packets come from a pool and wait in linked lists.
+ * What the simulator's files share: packets, ports, hosts, queue pairs. Everything is in flat arrays and
+ * refers to other elements by index; packets come from a pool and wait in linked lists.
  */
 #ifndef SIM_MODEL_H
 #define SIM_MODEL_H
@@ -20,17 +20,17 @@ enum event_kind {
     EVENT_TRANSMIT,   /* port: may send again */
     EVENT_UNPAUSE,    /* port: a received pause may have run out */
     EVENT_REFRESH,    /* port: a sent pause must be repeated */
-    EVENT_SCHEDULE,   /* host: a queue pair may go on (message rate, pacing) */
+    EVENT_SCHEDULE,   /* host: a queue pair may continue (message rate, pacing) */
     EVENT_FETCHED,    /* host * SIM_MEMORIES + memory: the first DMA read under way is complete */
     EVENT_WRITE,      /* host: PCIe credits came back */
     EVENT_START,      /* flow: posts its first messages */
-    EVENT_TURN,       /* queue pair: the program saw a message and posts its own */
+    EVENT_TURN,       /* queue pair: the program saw a message and posts its answer */
     EVENT_TIMEOUT,    /* queue pair: no acknowledgement came */
-    EVENT_CONGESTION, /* queue pair: its congestion control asked for this time */
+    EVENT_CONGESTION, /* queue pair: its congestion control requested this time */
     EVENT_FORWARD,    /* switch: a packet is through its pipeline */
     EVENT_WATCHDOG,   /* switch: look for queues that stay paused */
     EVENT_INTERRUPT,  /* bridge's port: interrupt moderation has run out */
-    EVENT_SOFTIRQ,    /* bridge: its CPU is done with a frame */
+    EVENT_SOFTIRQ,    /* bridge: its CPU has processed a frame */
     EVENT_STORM,      /* storm: begins or ends */
 };
 
@@ -45,7 +45,7 @@ enum packet_flags {
     PACKET_CE = 8,        /* was marked */
     PACKET_ECHO = 16,     /* an ACK that carries congestion back */
     PACKET_INLINE = 32,   /* needs no DMA read */
-    PACKET_ASKS_ACK = 64, /* BTH's AckReq: answered with an ACK of its own */
+    PACKET_ASKS_ACK = 64, /* BTH's AckReq: answered with a separate ACK */
 };
 
 /* Half a cache line. */
@@ -55,7 +55,7 @@ struct packet {
     uint32_t qp;
     uint32_t psn;        /* low half; of an ACK or NAK: the next one expected; of a PFC frame: quanta */
     uint32_t ingress;    /* the port through which it came into this node */
-    uint32_t path;       /* where its next egress port stands in sim->paths */
+    uint32_t path;       /* index of its next egress port in sim->paths */
     uint32_t bytes : 16; /* the frame, without gap */
     uint32_t flags : 8;  /* of a PFC frame: its priorities */
     uint32_t kind : 4, priority : 4;
@@ -99,10 +99,10 @@ struct queue {
 enum port_flags {
     PORT_LOSES = 1, /* frames are lost at random on its link */
     PORT_ETS = 2,   /* its switch does not serve by strict priority */
-    PORT_STORM = 4, /* the watchdog of its switch has taken a queue out */
+    PORT_STORM = 4, /* the watchdog of its switch has disabled a queue */
 };
 
-/* What every packet touches is in the first cache line, and in that of its queue. */
+/* The fields that every packet needs are in the first cache line, and in that of its queue. */
 struct port {
     _Alignas(CACHE_LINE) int64_t busy_until_ps;
     uint64_t ps_per_byte_q20;
@@ -116,7 +116,7 @@ struct port {
     uint8_t ignored; /* bit: priority on which pauses are not obeyed */
     uint16_t ready;  /* bit: queue not empty */
     uint16_t paused; /* bit: queue paused by the other end */
-    uint32_t kmin;   /* of a switch's: no ECN mark at or below so many bytes */
+    uint32_t kmin;   /* port of a switch: no ECN mark at or below this queue length */
 
     _Alignas(CACHE_LINE) struct queue queues[QUEUES];
 
@@ -131,19 +131,21 @@ struct port {
     int64_t xoff_start_ps[SIM_PRIORITIES], xoff_sent_ps[SIM_PRIORITIES];
 };
 
-/* The rest, and sums that counters_of fills: what a port received is what its peer sent, less what is in flight or was lost. */
+/* Other fields, and sums that counters_of fills: a port received what its peer sent, minus frames in flight
+ * or lost. */
 struct priority_counters {
     int64_t tx_packets, tx_bytes, rx_packets, rx_bytes;
     int64_t lost_packets, lost_bytes; /* sent, and lost on the link */
     int64_t rx_pause, tx_pause, rx_pause_ps, tx_pause_ps, rx_transitions, rx_discards;
-    /* of pauses obeyed: when the first began (0: none yet); the longest that has ended since sim_longest_holds_begin */
+    /* of pauses obeyed: when the first began (0: none yet); the longest that has ended since
+     * sim_longest_holds_begin */
     int64_t first_pause_ps, longest_pause_ps, longest_start_ps;
 };
 
 /* ---- hosts */
 
 struct memory {
-    int64_t free_ps; /* when the service centre has done what it was given */
+    int64_t free_ps; /* when the service centre has finished its accepted work */
     uint64_t write_ps_per_byte_q20, read_ps_per_byte_q20;
     int64_t write_access_ps, read_access_ps, write_latency_ps, read_latency_ps;
     int64_t *bank_free_ps; /* NULL: no banks */
@@ -154,7 +156,7 @@ struct memory {
     double stalls_per_ps;
     int64_t stall_mean_ps, stall_window_ps;
     int64_t last_read_ps, last_write_ps;
-    int64_t mixed_ps, next_stall_ps; /* on the clock that runs under mixed load only */
+    int64_t mixed_ps, next_stall_ps; /* on the clock that runs only under mixed load */
     int64_t stalls, stalled_ps;
     /* as the device's own PCIe link sees it */
     int32_t device_write_bytes, device_read_bytes, device_completion_bytes;
@@ -171,7 +173,7 @@ struct pcie {
     bool ideal;
     uint64_t ps_per_byte_q20;
     int64_t latency_ps;
-    int32_t tags_of_packet; /* the most that one packet's read takes */
+    int32_t tags_of_packet; /* the maximum that one packet's read needs */
     int32_t max_payload_bytes, max_read_request_bytes, completion_bytes;
     int64_t up_free_ps, down_free_ps;
     int64_t read_done_ps[SIM_MEMORIES]; /* when the last completion of each has come */
@@ -205,7 +207,8 @@ struct host_counters {
 
 struct host {
     uint32_t port;
-    /* The round robin of queue pairs that have something to send: the one served last, and the one that joined last. */
+    /* The round robin of queue pairs that have something to send: the one served last, and the one that
+     * joined last. */
     uint32_t ring, ring_joined;
     uint32_t schedule_event, fetched_event[SIM_MEMORIES], write_event;
     int64_t message_ps; /* between starts of messages */
@@ -215,7 +218,7 @@ struct host {
     bool ack_coalescing, ack_unpaused;
     int32_t ack_every_packets, max_reads;
     int64_t ack_timeout_ps;
-    struct delay_line fetching[SIM_MEMORIES]; /* DMA reads under way, and inline data on its way */
+    struct delay_line fetching[SIM_MEMORIES]; /* DMA reads in progress, and inline data on its way */
     int64_t last_fetched_ps[SIM_MEMORIES];    /* of the last of these */
     struct packet_list fetched[QUEUES];       /* waiting for the wire */
     uint16_t fetched_ready;                   /* bit: list not empty */
@@ -231,14 +234,15 @@ struct host {
     int64_t next_cnp_ps; /* with pacing of the port */
     bool congestion_on_ack, cnp_pacing_of_port;
     struct host_counters counters;
-    struct sim_counter *columns; /* what sim_host_counters shows */
+    struct sim_counter *columns; /* for sim_host_counters */
     char *column_names;
     size_t column_count;
 };
 
 /* ---- flows and queue pairs */
 
-/* "Sender" and "receiver" mean the data: of a read the sender is the responder. PSNs count packets from 0 in 64 bits. */
+/* "Sender" and "receiver" mean the data: of a read the sender is the responder. PSNs count packets from 0 in
+ * 64 bits. */
 struct queue_pair {
     /* sender */
     uint64_t send_psn, limit_psn, acked_psn, highest_psn;
@@ -253,7 +257,7 @@ struct queue_pair {
     uint32_t congestion_event;
     void *congestion; /* state of its sender's congestion control */
     /* receiver */
-    uint64_t expected_psn, delivered_psn; /* what came in order, and what went on to memory */
+    uint64_t expected_psn, delivered_psn; /* received in order, and passed on to memory */
     uint32_t received_in_message;
     uint32_t unacknowledged;
     uint32_t waiting_ack; /* an ACK that is still in the port's queue */
@@ -302,14 +306,14 @@ struct sim {
     struct host *hosts;
     struct queue_pair *qps;
     struct flow *flows;
-    uint32_t *paths;             /* egress ports, a packet's one after the other */
+    uint32_t *paths;             /* egress ports, those of a path one after the other */
     char *congestion_states;     /* of queue pairs; NULL: no host has congestion control */
     char *congestion_params;     /* of hosts */
     struct telemetry *telemetry; /* of the packets of the pool; NULL: no congestion control listens to ACKs */
     struct fabric_switch *switches;
-    struct switch_port *switch_ports; /* beside ports; NULL: no switch */
+    struct switch_port *switch_ports; /* parallel to ports; NULL: no switch */
     struct bridge *bridges;
-    struct bridge_port *bridge_ports; /* beside ports; NULL: no bridge */
+    struct bridge_port *bridge_ports; /* parallel to ports; NULL: no bridge */
     struct storm *storms;
     struct physics_framing framing;
     bool truncate_to_ns;
@@ -332,7 +336,7 @@ static inline int64_t sim_duration(const struct sim *sim, uint64_t bytes, uint64
 /* packet.c */
 int packets_grow(struct sim *sim);
 
-/* A packet of the pool; index 0, which nobody looks at, when memory ran out (the run then ends with an error). */
+/* A packet of the pool; index 0, which is never used, when memory ran out (the run then ends with an error). */
 static inline uint32_t packet_take(struct sim *sim)
 {
     if (sim->free_packet == NONE && packets_grow(sim))
@@ -418,14 +422,14 @@ static inline void port_schedule(struct sim *sim, uint32_t port, int64_t at_ps, 
     event_reschedule(&sim->events, event, at_ps);
 }
 
-/* Does the port look for a frame at this very moment, once all that arrives at this moment is there? */
+/* Will the port choose a frame at this very time, after all arrivals of this time? */
 static inline bool port_is_about_to_send(const struct sim *sim, uint32_t port)
 {
     const struct event *event = &sim->events.events[port_event(port, PORT_TRANSMIT)];
     return event->place != EVENT_IDLE && event_time_ps(event) == sim->now_ps;
 }
 
-/* Something may be there to send. */
+/* There may be something to send. */
 static inline void port_kick(struct sim *sim, uint32_t port, uint32_t hint)
 {
     int64_t busy_until_ps = sim->ports[port].busy_until_ps;
@@ -440,7 +444,7 @@ static inline void port_kick(struct sim *sim, uint32_t port, uint32_t hint)
     }
 }
 
-/* Would a frame of this queue leave at once? Not told of ports that keep accounts (ETS) or take no frames (storms). */
+/* Would a frame of this queue leave at once? Always false for ports with ETS and for ports in a storm. */
 static inline bool port_is_idle(const struct sim *sim, uint32_t port, unsigned queue)
 {
     const struct port *out = &sim->ports[port];
@@ -450,7 +454,7 @@ static inline bool port_is_idle(const struct sim *sim, uint32_t port, unsigned q
 /* On an idle port of a switch. */
 void port_send_at_once(struct sim *sim, uint32_t port, unsigned queue, uint32_t p);
 
-/* Put a packet into an egress queue, and send when that can be. */
+/* Put a packet into an egress queue, and send if possible. */
 static inline void port_enqueue(struct sim *sim, uint32_t port, unsigned queue, uint32_t p)
 {
     struct port *out = &sim->ports[port];
@@ -469,25 +473,25 @@ void pfc_xon(struct sim *sim, uint32_t port, uint8_t classes);
 void pfc_receive(struct sim *sim, uint32_t port, uint32_t p);
 void pfc_unpause(struct sim *sim, uint32_t port); /* EVENT_UNPAUSE */
 void pfc_refresh(struct sim *sim, uint32_t port); /* EVENT_REFRESH */
-/* Obey pauses of this priority no longer, or again. */
+/* Stop obeying pauses of this priority, or obey them again. */
 void pfc_ignore(struct sim *sim, uint32_t port, unsigned priority, bool ignore);
 
 /* host.c */
-void host_wake(struct sim *sim, uint32_t host); /* a queue pair has got something to do */
+void host_wake(struct sim *sim, uint32_t host); /* a queue pair has something to do */
 void host_receive(struct sim *sim, uint32_t port, uint32_t p);
 uint32_t host_pull(struct sim *sim, uint32_t port); /* the next data frame for the wire, or NONE */
 int64_t host_next_pull_ps(const struct sim *sim, uint32_t host);
 uint32_t host_next_qp(struct sim *sim, struct host *h, uint16_t paused, int64_t *wake_ps);
 
 /* dma.c */
-void dma_fetch(struct sim *sim, uint32_t host);     /* start what reads can be started */
+void dma_fetch(struct sim *sim, uint32_t host);     /* start the reads that can be started */
 void dma_fetched(struct sim *sim, uint32_t object); /* EVENT_FETCHED */
-void dma_write(struct sim *sim, uint32_t host);     /* EVENT_WRITE: start what writes can be started */
+void dma_write(struct sim *sim, uint32_t host);     /* EVENT_WRITE: start the writes that can be started */
 void stall_gauge_roll(struct stall_gauge *g, int64_t now_ps);
 
 /* memory.c */
 /* An access that reaches the memory at arrive_ps, not before earlier ones: when its data is there (read) or in
- * place (write); *served_ps is when the centre is done with it. */
+ * place (write); *served_ps is when the service centre has finished it. */
 int64_t memory_write(struct sim *sim, struct memory *m, int64_t arrive_ps, uint32_t bytes,
                      int64_t *served_ps);
 int64_t memory_read(struct sim *sim, struct memory *m, int64_t arrive_ps, uint64_t address, uint32_t bytes);
@@ -502,7 +506,7 @@ void congestion_acknowledged(struct sim *sim, uint32_t qp, uint32_t p, int64_t b
 void congestion_timed_out(struct sim *sim, uint32_t qp);
 void congestion_timer(struct sim *sim, uint32_t qp); /* EVENT_CONGESTION */
 
-/* Until the queue pair may send again after a frame of so many bytes. */
+/* Time until the queue pair may send again after a frame of this size. */
 static inline int64_t congestion_gap_ps(struct sim *sim, const struct host *h, const struct queue_pair *qp,
                                         uint32_t bytes)
 {

@@ -1,7 +1,7 @@
 #include "sim/model.h"
 #include <stdlib.h>
 
-/* Beside the pool, where there is any. */
+/* The array parallel to the pool, if there is one. */
 static int telemetry_grow(struct sim *sim, uint32_t capacity)
 {
     if (!sim->telemetry)

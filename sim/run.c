@@ -1,4 +1,4 @@
-/* The loop: the earliest event happens, until there is none before the given time. */
+/* The loop: process the earliest event until there is none before the given time. */
 #include "sim/fabric/bridge.h"
 #include "sim/look_ahead.h"
 #include "sim/fabric/switch.h"
@@ -64,8 +64,9 @@ static inline void dispatch(struct sim *sim, uint32_t kind, uint32_t object)
 }
 
 /*
- * What comes next is looked up before the present event happens, and is nearly always right. So the branch to its handler, which no
- * processor can predict, is decided early and not after four dependent loads (32 hosts: 5 %, 432 hosts: 8 % less time).
+ * The next event is looked up before the present one is processed, and is nearly always right. So the branch
+ * to its handler, which no processor can predict, is decided early and not after four dependent loads (32
+ * hosts: 5 %, 432 hosts: 8 % less time).
  */
 struct coming {
     uint32_t id, kind;

@@ -1,5 +1,5 @@
 /*
- * Packet-level simulator of RoCE hosts, links and what lies between them. A library: it knows no files, labs
+ * Packet-level simulator of RoCE hosts, links and the network between them. A library: it does not use files, labs
  * or terminals.
  *
  * Fill a sim_config (sim_*_defaults give each part its defaults), sim_new, then sim_run_until again and
@@ -41,9 +41,10 @@ struct sim_settings {
     int64_t cable_mm; /* cable length that the thresholds allow for: 7000 by default, as mlx5 */
     uint8_t ecn_rp_mask, ecn_np_mask; /* bit p: reaction/notification point on priority p */
     const struct congestion_control *congestion_control; /* of the reaction point; NULL: none */
-    struct dcqcn_values dcqcn;                           /* none unset */
+    struct dcqcn_values dcqcn;                           /* every parameter must be set */
 };
-/* What a NIC has before anything is set: PFC off, all of its buffer in receive buffer 0, its parameters of DCQCN. */
+/* The settings of a NIC before any change: PFC off, all of its buffer in receive buffer 0, its parameters of
+ * DCQCN. */
 void sim_settings_defaults(struct sim_settings *s, const struct physics_nic *nic);
 
 /* The largest of 256..4096 that fits a link MTU with RoCEv2's headers (linux include/rdma/ib_addr.h,
@@ -89,14 +90,14 @@ int64_t sim_cable_delay_ps(int64_t length_mm);
 
 enum sim_operation { SIM_WRITE, SIM_READ, SIM_SEND };
 enum sim_flow_mode {
-    SIM_STREAM,    /* `depth` messages outstanding on each queue pair, as ib_write_bw */
+    SIM_STREAM,    /* `depth` messages outstanding on each queue pair, like ib_write_bw */
     SIM_PING_PONG, /* one message to and fro, latency is half the round trip, as ib_write_lat; writes and
                       sends only */
 };
 
 /* Whether a flow's packets may be marked. */
 enum sim_ect {
-    SIM_ECT_BY_PRIORITY, /* where its sender has a reaction or notification point on */
+    SIM_ECT_BY_PRIORITY, /* if its sender's reaction or notification point is on for its priority */
     SIM_ECT_ALWAYS,
     SIM_ECT_NEVER,
 };
@@ -115,11 +116,11 @@ struct sim_flow_config {
     int32_t priority;
     enum sim_ect ect;
     int64_t start_ps;
-    int64_t stop_ps;       /* posts nothing from then on; SIM_FOREVER */
+    int64_t stop_ps;       /* posts nothing from this time on; SIM_FOREVER */
     int64_t message_count; /* on each queue pair; 0: endless */
     int64_t rate_bps;      /* limit of each queue pair; 0: none */
-    /* This flow's message k, from 1 on, is posted once the flow of this index has brought k messages to this flow's `from` (one
-     * queue pair each, no reads); -1: none. */
+    /* This flow's message k, from 1 on, is posted once the flow of this index has brought k messages to this
+     * flow's `from` (one queue pair each, no reads); -1: none. */
     int64_t after;
     bool record_latency; /* keep the histogram (30 KB a flow) */
 };
@@ -127,7 +128,7 @@ struct sim_flow_config {
 void sim_flow_defaults(struct sim_flow_config *f);
 
 struct sim_flow_stats {
-    int64_t bytes;    /* payload of completed messages, as the requester knows */
+    int64_t bytes;    /* payload of completed messages, as seen by the requester */
     int64_t messages; /* completed */
     int64_t retransmitted_packets;
     int64_t last_ps;     /* the latest completion; -1: none */
@@ -161,11 +162,11 @@ void sim_config_defaults(struct sim_config *c);
 
 struct sim;
 
-/* Check the configuration and build it; nothing in it is needed after. The caller frees. */
+/* Check the configuration and build the simulation; the configuration is not needed afterwards. The caller frees. */
 struct sim *sim_new(const struct sim_config *config, struct error *e);
 void sim_free(struct sim *sim);
 
-/* Run every event before `until_ps`; the clock then stands there. */
+/* Process every event before `until_ps`; the clock is then at until_ps. */
 int sim_run_until(struct sim *sim, int64_t until_ps, struct error *e);
 int64_t sim_now_ps(const struct sim *sim);
 
@@ -176,7 +177,8 @@ void sim_flow_latency_clear(struct sim *sim, size_t flow);
 
 /* Of the flow's data sender, "dcqcn"; NULL: the flow has none (no reaction point on its priority, "none"). */
 const char *sim_flow_congestion_control(const struct sim *sim, size_t flow);
-/* How many gauges (lib/roce/congestion_control.h) there are: the same for the life of the simulation, 0 without congestion control. */
+/* How many gauges (lib/roce/congestion_control.h) there are: the same for the life of the simulation, 0
+ * without congestion control. */
 size_t sim_flow_gauges(const struct sim *sim, size_t flow);
 /* "rate" */
 const char *sim_flow_gauge_name(const struct sim *sim, size_t flow, size_t gauge);
@@ -198,7 +200,7 @@ struct sim_thresholds {
 };
 struct sim_thresholds sim_host_thresholds(const struct sim *sim, uint32_t host, unsigned buffer);
 
-/* Pauses that ended: the time that a port was kept from sending on a priority. */
+/* A pause that has ended: the time during which a port could not send on a priority. */
 struct sim_pause {
     int64_t start_ps, end_ps;
     struct sim_node node;
@@ -207,20 +209,21 @@ struct sim_pause {
 };
 size_t sim_pauses(const struct sim *sim, const struct sim_pause **pauses);
 
-/* How pauses have kept end `end` (0: a, 1: b) of a link from sending on a priority: for how long, when the first of all began, and
- * when the longest did of those that ended after sim_longest_holds_begin or have not ended; -1: there was none. */
+/* How long pauses have kept end `end` (0: a, 1: b) of a link from sending on a priority, when the first pause
+ * began, and when the longest one began, of those that ended after sim_longest_holds_begin or have not ended;
+ * -1: there was none. */
 struct sim_hold {
     int64_t held_ps, first_ps, longest_ps;
 };
 void sim_longest_holds_begin(struct sim *sim);
 struct sim_hold sim_link_hold(const struct sim *sim, size_t link, unsigned end, unsigned priority);
 
-/* What the engine did: for benchmarks. */
+/* Statistics of the engine, for benchmarks. */
 struct sim_work {
     uint64_t events;
     uint64_t hops;            /* packets (data, ACK, PFC...) that crossed a link */
     uint64_t pending_events;  /* now */
-    uint64_t packets_in_pool; /* the most ever in flight or queued, rounded up to the pool's steps */
+    uint64_t packets_in_pool; /* the maximum ever in flight or queued, rounded up to the pool's steps */
     uint64_t bytes;           /* of memory */
     uint64_t allocations;     /* calls of malloc and the like since sim_new */
 };

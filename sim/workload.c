@@ -5,7 +5,7 @@
 #define MOST_FLOWS 10000000
 
 struct point {
-    double bytes, share; /* so many flows are up to this size; between points the share grows linearly */
+    double bytes, share; /* share of flows up to this size; between points the share grows linearly */
 };
 
 static const struct point web_search[] = {
@@ -161,8 +161,9 @@ static int make_permutation(struct making *m, struct error *e)
     return rc;
 }
 
-/* Reduce-scatter, then all-gather: in each of 2(n-1) steps every host hands one n-th on, as soon as it has what it got in the
- * step before. (Patarasuk and Yuan, "Bandwidth optimal all-reduce algorithms", 2009) */
+/* Reduce-scatter, then all-gather: in each of 2(n-1) steps every host sends one n-th on, as soon as it has
+ * received the one of the previous step. (Patarasuk and Yuan, "Bandwidth optimal all-reduce algorithms",
+ * 2009) */
 static int make_ring(struct making *m, struct error *e)
 {
     const struct sim_workload_config *w = m->w;

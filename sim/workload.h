@@ -1,4 +1,4 @@
-/* Many flows by a pattern. */
+/* Generates many flows from a pattern. */
 #ifndef SIM_WORKLOAD_H
 #define SIM_WORKLOAD_H
 
@@ -25,15 +25,15 @@ enum sim_pattern {
 
 struct sim_workload_config {
     enum sim_pattern pattern;
-    struct sim_flow_config flow; /* what all flows share: memories, priority, payload, start and stop */
+    struct sim_flow_config flow; /* common to all flows: memories, priority, payload, start and stop */
     const uint32_t *from, *to;   /* hosts; `to` empty: the same as from */
     size_t from_count, to_count;
     enum sim_sizes sizes;
     int64_t size_bytes; /* of a flow, of all reduced data with a ring; 0: endless */
-    int64_t rounds;     /* how often the size is sent, one after the other; at least 1 */
+    int64_t rounds;     /* number of times that the size is sent, one after the other; at least 1 */
     double load;        /* Poisson: share of each sender's link, headers not counted */
     int64_t link_bps;   /* Poisson: rate of a sender's link */
-    int64_t most_flows; /* Poisson: no more than these; 0: until flow.stop_ps */
+    int64_t most_flows; /* Poisson: maximum number of flows; 0: until flow.stop_ps */
     int64_t shift;      /* permutation: host i sends to i + shift; 0: drawn */
     uint64_t seed;
 };

@@ -1,6 +1,6 @@
 /*
- * Congestion control at a host's NIC: the notification point answers marked packets, the reaction point hands what it hears to
- * the row of the host's congestion control.
+ * Congestion control at a host's NIC: the notification point answers marked packets, the reaction point
+ * passes notifications to the row of the host's congestion control.
  */
 #include "sim/model.h"
 

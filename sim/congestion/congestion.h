@@ -1,25 +1,29 @@
 /*
- * The seam for congestion control: how a sender's NIC limits the rate or the window of a queue pair.
+ * The interface for congestion control algorithms: how a sender's NIC limits the rate or the window of a
+ * queue pair.
  *
- * An algorithm is one const row. A host runs one (sim_settings.congestion_control) on the priorities whose reaction point
- * is on. To add one: its file in this folder, which defines its row, and its line in lib/roce/congestion_control.h.
+ * An algorithm is one const row. A host runs one (sim_settings.congestion_control) on the priorities whose
+ * reaction point is on. To add one: its file in this folder, which defines its row, and its line in
+ * lib/roce/congestion_control.h.
  *
- * A row's functions see the state of one queue pair and the parameters of its host, nothing else of the simulator. States
- * lie one behind the other in one array, parameters in another, both of the sizes that the rows state; nothing is
- * allocated after sim_new. What changes with time alone needs no event: rate and window matter when a packet is sent, so
- * a row may work the time off then (dcqcn.h).
+ * A row's functions see the state of one queue pair and the parameters of its host, nothing else of the
+ * simulator. States are consecutive in one array, parameters in another, both with the sizes that the rows
+ * state; nothing is allocated after sim_new. What changes with time alone needs no event: rate and window
+ * matter when a packet is sent, so a row may process the elapsed time then (dcqcn.h).
  *
- * The hot path calls through the host's row, one indirect call a packet where there was a direct one to DCQCN: the target
- * does not change within a run, so it is predicted, and counts of instructions stayed within 0.7 % (below) of the direct
- * call on five loads. A switch over all rows would save nothing and be a third file to edit for each new one. What no row
- * needs is one test of queue_pair.congestion_hooks, in the cache line of the sender's sequence numbers.
+ * The hot path calls through the host's row, one indirect call a packet where there was a direct one to
+ * DCQCN: the target does not change within a run, so it is predicted, and counts of instructions stayed
+ * within 0.7 % (below) of the direct call on five loads. A switch over all rows would save nothing and be a
+ * third file to edit for each new one. What no row needs is one test of queue_pair.congestion_hooks, in the
+ * cache line of the sender's sequence numbers.
  */
 #ifndef SIM_CONGESTION_H
 #define SIM_CONGESTION_H
 
 #include "sim/sim.h"
 
-/* What a data packet collects on its way, and its ACK brings back to the sender. In-band telemetry adds its hops here. */
+/* Data that a packet collects on its way and that its ACK returns to the sender. In-band telemetry adds its
+ * hops here. */
 struct telemetry {
     int64_t sent_ps; /* it left the sender's send buffer */
 };
@@ -49,27 +53,28 @@ struct congestion_control {
     /* A queue pair begins; its state is zero. */
     void (*start)(void *state, const void *params);
 
-    /* What limits the sender; NULL: not by this. A frame of `bytes` is sent: returns the time until the next may be. */
+    /* The limits of the sender; NULL: no limit of this kind. A frame of `bytes` is sent: returns the time
+     * until the next may be sent. */
     int64_t (*gap_ps)(void *state, const void *params, int64_t now_ps, uint32_t bytes);
-    /* Payload that may be unacknowledged: the next packet may be sent while less is. A read's responses, which are not
-     * acknowledged, have no window. */
+    /* Payload that may be unacknowledged: the next packet may be sent while less is. A read's responses,
+     * which are not acknowledged, have no window. */
     int64_t (*window_bytes)(const void *state, const void *params);
 
-    /* What the algorithm hears; NULL: it does not listen. With `acknowledged` each packet asks for an ACK; where there is
-     * no `notified` beside it, marks come with ACKs and no CNPs are sent. */
+    /* Notifications for the algorithm; NULL: not used. With `acknowledged` each packet requests an ACK; if there is
+     * no `notified`, marks are returned in ACKs and no CNPs are sent. */
     void (*acknowledged)(void *state, const void *params, const struct congestion_ack *ack);
     void (*notified)(void *state, const void *params,
                      int64_t now_ps); /* CNP, or the mark of nic.congestion_on_ack */
     void (*timed_out)(void *state, const void *params, int64_t now_ps); /* no acknowledgement came */
-    /* First called when the flow starts; returns when it is to be called again, SIM_FOREVER: no more. */
+    /* First called when the flow starts; returns the time of the next call, SIM_FOREVER: none. */
     int64_t (*timer)(void *state, const void *params, int64_t now_ps);
 
     const struct congestion_gauge *gauges;
     size_t gauge_count;
 };
 
-/* Functions of its sender's row that a queue pair calls, so that one byte of the queue pair tells the hot path whether
- * there is anything to call. */
+/* Functions of its sender's row that a queue pair calls, so that one byte of the queue pair tells the hot
+ * path whether there is anything to call. */
 enum congestion_hook {
     CONGESTION_GAP = 1,
     CONGESTION_WINDOW = 2,

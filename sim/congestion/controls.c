@@ -1,4 +1,4 @@
-/* The congestion controls, how hosts and queue pairs get theirs, and what can be read of them. */
+/* The list of congestion controls, their assignment to hosts and queue pairs, and their gauges. */
 #include "lib/roce/congestion_control.h"
 #include "sim/model.h"
 #include <string.h>
@@ -9,7 +9,7 @@ CONGESTION_CONTROLS(DECLARE)
 #define ROW(name) &congestion_##name,
 static const struct congestion_control *const controls[] = {CONGESTION_CONTROLS(ROW)};
 
-/* No control: queue pairs send as fast as they can, whatever is marked. */
+/* No congestion control: queue pairs send as fast as they can, regardless of marks. */
 const struct congestion_control congestion_none = {.name = "none"};
 
 const struct congestion_control *sim_congestion_control(const char *name)
@@ -37,7 +37,7 @@ static uint8_t hooks_of(const struct congestion_control *c, bool read)
     return (uint8_t)hooks;
 }
 
-/* So that each begins where any type may. */
+/* Round up, so that each element is aligned for any type. */
 static size_t stride(size_t bytes)
 {
     return (bytes + sizeof(int64_t) - 1) / sizeof(int64_t) * sizeof(int64_t);
@@ -77,7 +77,7 @@ static int start(struct sim *sim, uint32_t q, size_t state_bytes)
     return qp->congestion_event == EVENT_NONE ? -1 : 0;
 }
 
-/* What all queue pairs of a flow have. */
+/* The control that all queue pairs of a flow have, or NULL. */
 static const struct congestion_control *control_of(const struct sim *sim, const struct flow *flow)
 {
     const struct congestion_control *control = sim->hosts[sim->qps[flow->first_qp].sender].congestion;

@@ -47,7 +47,7 @@ void dcqcn_init(struct dcqcn *d, const struct dcqcn_params *p)
 }
 
 /* Alpha's ticks up to `at`: the first may have seen a CNP, the rest have not (dcqcn_cnp comes here before it
- * sets the flag), so they are one power. */
+ * sets the flag), so they are computed as one power. */
 static void run_alpha_clock(struct dcqcn *d, const struct dcqcn_params *p, int64_t at_ps)
 {
     if (d->alpha_tick_ps > at_ps)

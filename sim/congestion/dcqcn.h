@@ -5,7 +5,7 @@
  *
  * It needs no timer events. A rate is only read when a packet is sent (and by gauges), so everything that a
  * real reaction point does on timers - the alpha clock, the decrease clock, the increase timer - is worked
- * off in order of time when someone looks: dcqcn_advance. What comes out is the same as with timers, tick by
+ * processed in order of time when the rate is read: dcqcn_advance. The result is the same as with timers, tick by
  * tick.
  */
 #ifndef SIM_DCQCN_H
@@ -34,9 +34,10 @@ struct dcqcn {
     double rate_bps, target_bps, alpha;
     int64_t alpha_tick_ps;    /* the alpha clock's next tick; SIM_FOREVER before the first CNP */
     int64_t decrease_tick_ps; /* the decrease clock's next tick that finds a CNP; SIM_FOREVER: none waits */
-    int64_t decrease_base_ps; /* a tick of the decrease clock: the grid that the next one lies on */
+    int64_t
+        decrease_base_ps; /* a tick of the decrease clock: later ticks are multiples of the interval after it */
     int64_t increase_tick_ps; /* the increase timer; SIM_FOREVER: no decrease yet */
-    int64_t next_ps;          /* the earlier of the two above: nothing changes the rate before */
+    int64_t next_ps;          /* the earlier of the two above: the rate does not change before */
     int64_t bytes_left;       /* until the byte counter's next event */
     uint32_t timer_stage, byte_stage;
     uint32_t decreases, increases;
@@ -47,7 +48,7 @@ void dcqcn_init(struct dcqcn *d, const struct dcqcn_params *p);
 /* A CNP (or an ACK with the congestion bit) arrived. */
 void dcqcn_cnp(struct dcqcn *d, const struct dcqcn_params *p, int64_t now_ps);
 
-/* Work off the ticks up to now. */
+/* Process the ticks up to now. */
 void dcqcn_run_ticks(struct dcqcn *d, const struct dcqcn_params *p, int64_t now_ps);
 static inline void dcqcn_advance(struct dcqcn *d, const struct dcqcn_params *p, int64_t now_ps)
 {

@@ -1,8 +1,8 @@
 /*
- * A Linux bridge as a congestion point. What makes it one is the CPU: frames of all ports go through one softirq, which
- * polls a port's ring a budget at a time (NAPI), hands each frame to the egress qdisc and takes sent frames back only when
- * it comes round. So queues build in the RX ring when the CPU is too slow, and in the qdisc while a long poll keeps the
- * device's byte queue limit used up.
+ * A Linux bridge as a congestion point. The reason is the CPU: frames of all ports go through one softirq,
+ * which polls a port's ring a budget at a time (NAPI), hands each frame to the egress qdisc and takes sent
+ * frames back only when it comes round. So queues build in the RX ring when the CPU is too slow, and in the
+ * qdisc while a long poll keeps the device's byte queue limit used up.
  */
 #include "sim/counters.h"
 #include "sim/fabric/bridge.h"
@@ -176,7 +176,8 @@ static void moderate(struct bridge_port *at)
         at->level--;
 }
 
-/* The first port of the list had its poll: it goes to the end while it has frames, else its interrupts are on again. */
+/* The first port of the list was polled: it moves to the end of the list if it still has frames, else its
+ * interrupts are switched on again. */
 static void next_port(struct sim *sim, struct bridge *b)
 {
     uint32_t port = b->first_poll;

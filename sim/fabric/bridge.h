@@ -19,8 +19,8 @@ struct bridge_port {
     /* transmit */
     struct packet_list backlog; /* the qdisc */
     int64_t backlog_bytes;
-    struct byte_queue device; /* what it was given */
-    int64_t sent_bytes;       /* of that, on the wire and not taken back */
+    struct byte_queue device; /* bytes given to the device */
+    int64_t sent_bytes;       /* of these, sent and not yet completed */
     struct red red;
     int64_t rx_out_of_buffer, fifo_drops;
 };
@@ -32,7 +32,7 @@ struct bridge {
     uint32_t first_poll, last_poll; /* ports to poll; NONE */
     uint32_t budget_left;
     uint32_t softirq_event;
-    uint32_t in_work; /* the port whose first frame the CPU is at; NONE: it is waking */
+    uint32_t in_work; /* the port whose first frame the CPU is processing; NONE: it is waking up */
     bool busy;
     int64_t busy_since_ps, busy_ps;
     struct sim_counter *columns;

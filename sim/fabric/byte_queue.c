@@ -24,7 +24,7 @@ static void forget_slack(struct byte_queue *q, int64_t now_ps)
     q->least_slack = INT64_MAX;
 }
 
-/* Busy all the time since the last completion: what of the limit was not needed? */
+/* The device was busy since the last completion: how much of the limit was not needed? */
 static int64_t shrink(struct byte_queue *q, int64_t limit, int64_t completed, int64_t now_ps)
 {
     int64_t slack = above(limit + q->previous_over, 2 * (completed - q->completed));

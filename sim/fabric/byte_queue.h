@@ -1,7 +1,7 @@
 /*
- * Linux's byte queue limits: how many bytes a network device is given before it must hand some back. The limit grows when the
- * device ran dry while the stack was held back, and shrinks by what stayed unused for a second (linux
- * lib/dynamic_queue_limits.c; Herbert, "BQL: Byte Queue Limits", 2011).
+ * Linux's byte queue limits: how many bytes a network device is given before some must be completed. The
+ * limit grows when the device ran dry while the stack was held back, and shrinks by what stayed unused for a
+ * second (linux lib/dynamic_queue_limits.c; Herbert, "BQL: Byte Queue Limits", 2011).
  */
 #ifndef SIM_BYTE_QUEUE_H
 #define SIM_BYTE_QUEUE_H
@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 struct byte_queue {
-    int64_t limit, most;       /* bytes; `most`: the limit's own limit */
+    int64_t limit, most;       /* bytes; `most`: upper bound of the limit */
     int64_t queued, completed; /* ever */
     int64_t previous_queued;   /* at the last completion */
     int64_t last_bytes,

@@ -1,5 +1,5 @@
 /*
- * What lies between hosts: switches and forwarding hosts (bridges). docs/simulator-reference.md says which model each
+ * The nodes between hosts: switches and forwarding hosts (bridges). docs/simulator-reference.md says which model each
  * value belongs to.
  */
 #ifndef SIM_FABRIC_H
@@ -13,7 +13,7 @@
 
 struct sim_switch_config {
     const char *name;
-    struct physics_switch physics; /* `software` is not looked at */
+    struct physics_switch physics; /* `software` is not used */
     uint8_t pfc_mask;              /* bit p: priority p is lossless */
     uint8_t ecn_mask;              /* bit p: priority p is marked */
 
@@ -22,7 +22,7 @@ struct sim_switch_config {
     uint8_t prio_to_tc[SIM_PRIORITIES];
     int32_t tc_weight[SIM_PRIORITIES];
 };
-/* The physics' defaults, PFC off, strict priority; all priorities are marked where there are thresholds. */
+/* The physics' defaults, PFC off, strict priority; all priorities are marked if there are thresholds. */
 void sim_switch_defaults(struct sim_switch_config *s);
 
 /* ---- a host that forwards in software */
@@ -32,7 +32,7 @@ struct sim_bridge_config {
     struct physics_forwarding physics;
     struct red_config red; /* of every port; limit_bytes 0: a plain FIFO of physics.fifo_bytes */
 };
-/* The physics' defaults: mlx5's usual values, and a CPU that costs nothing. */
+/* The physics' defaults: mlx5's usual values, and a CPU that takes no time. */
 void sim_bridge_defaults(struct sim_bridge_config *b);
 
 /* ---- faults */
@@ -46,7 +46,8 @@ struct sim_storm_config {
 
 /* ---- reading */
 
-/* Columns of a switch or bridge: sums over it, then per port and priority; ports count from 0 in the order of the links. */
+/* Columns of a switch or bridge: sums over it, then per port and priority; ports count from 0 in the order of
+ * the links. */
 size_t sim_switch_counters(const struct sim *sim, uint32_t index, const struct sim_counter **counters);
 void sim_switch_values(const struct sim *sim, uint32_t index, int64_t *values);
 size_t sim_bridge_counters(const struct sim *sim, uint32_t index, const struct sim_counter **counters);

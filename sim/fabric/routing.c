@@ -1,7 +1,7 @@
 /*
- * Ways through the fabric: shortest paths, and among those equal-cost multipath by a hash of the packet's addresses and ports,
- * as switches do. A connection's packets hash alike at every switch, so its path is walked once, at the start, and packets
- * carry their place on it: forwarding is one look into `paths`.
+ * Routes through the fabric: shortest paths, and among those equal-cost multipath by a hash of the packet's
+ * addresses and ports, as switches do. A connection's packets hash alike at every switch, so its path is
+ * walked once, at the start, and packets carry their place on it: forwarding is one load from `paths`.
  */
 #include "sim/fabric/routing.h"
 #include <stdlib.h>
@@ -74,7 +74,7 @@ static int list_ports(struct network *n)
     return 0;
 }
 
-/* Breadth first from a host; other hosts are ends, not ways. */
+/* Breadth-first search from a host; paths do not go through other hosts. */
 static const uint16_t *distances_to(struct network *n, uint32_t host)
 {
     if (n->distances[host])
@@ -124,7 +124,8 @@ static uint32_t ecmp_seed(const struct network *n, uint32_t node)
     return seed ? seed : node;
 }
 
-/* Egress ports from a host's neighbour to `to`; *place is where they begin in `paths`. 0, -1 no way, -2 no memory. */
+/* Egress ports from a host's neighbour to `to`; *place is where they begin in `paths`. 0, -1 no path, -2 no
+ * memory. */
 static int walk(struct network *n, uint32_t from, uint32_t to, uint32_t ports_word, uint32_t *place)
 {
     const uint16_t *distance = distances_to(n, to);

@@ -1,4 +1,4 @@
-/* Ways through the fabric. */
+/* Routes through the fabric. */
 #ifndef SIM_ROUTING_H
 #define SIM_ROUTING_H
 

@@ -112,7 +112,7 @@ static inline void mark(struct sim *sim, uint32_t out, struct packet *packet, ui
     at->marked++;
 }
 
-/* ---- the way through */
+/* ---- forwarding */
 
 static inline void enqueue(struct sim *sim, struct fabric_switch *s, uint32_t p)
 {
@@ -132,7 +132,7 @@ static inline void enqueue(struct sim *sim, struct fabric_switch *s, uint32_t p)
     port_enqueue(sim, out, queue, p);
 }
 
-/* With that much more in the shared part, `use` of it this port's, is there neither XOFF nor anything to do about headroom? */
+/* If the shared part grows by this much and this port uses `use` of it, are neither XOFF nor headroom needed? */
 static inline bool far_from_xoff(const struct fabric_switch *s, const struct switch_port *at, int64_t use,
                                  int64_t shared_used)
 {
@@ -291,7 +291,7 @@ static void detect(struct sim *sim, struct fabric_switch *s, uint32_t out, unsig
     }
 }
 
-/* Only XOFF keeps a storm alive; a lone XON is the end of a pause. */
+/* Only XOFF continues a storm; an XON alone ends a pause. */
 static void restore(struct sim *sim, struct fabric_switch *s, uint32_t out, unsigned priority)
 {
     struct port *port = &sim->ports[out];

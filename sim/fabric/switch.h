@@ -5,19 +5,19 @@
 #include "sim/fabric/fabric.h"
 #include "sim/model.h"
 
-/* A switch's port; lies beside the struct port of the same index. What a packet touches on its way in is in the first cache
- * line, what it touches on its way out in the second. */
+/* A switch's port, parallel to the struct port of the same index. The fields for a packet's arrival are in
+ * the first cache line, those for its departure in the second. */
 struct switch_port {
     uint32_t xoff_q16; /* threshold / free shared part */
     uint8_t xoff;      /* bit: this priority is XOFF, as in struct port */
-    /* by priority: what lies in the buffer and came in here */
+    /* by priority: bytes in the buffer that arrived at this port */
     struct ingress {
         int32_t used; /* of reserve and shared part */
         int32_t headroom_used;
     } ingress[SIM_PRIORITIES];
     int32_t headroom;
     uint32_t kmax;       /* kmin is in struct port */
-    uint8_t storm;       /* bit: the watchdog has taken this priority's queue out */
+    uint8_t storm;       /* bit: the watchdog has disabled this priority's queue */
     uint64_t mark_slope; /* probability / byte above kmin, times 2^48 */
 
     uint8_t turn;                    /* the class whose turn it is */
@@ -28,7 +28,7 @@ struct switch_port {
 } __attribute__((aligned(64)));
 
 struct fabric_switch {
-    int64_t shared_bytes, shared_used; /* of reserves and headroom nothing is in either */
+    int64_t shared_bytes, shared_used; /* reserves and headroom are not included */
     int32_t reserve_bytes, xon_offset_bytes;
     int64_t static_xoff_bytes; /* 0: dynamic */
     int64_t latency_ps;
@@ -43,7 +43,7 @@ struct fabric_switch {
     struct physics_watchdog watchdog;
     uint32_t *ports; /* global index by own index */
     uint32_t port_count;
-    int64_t headroom_peak; /* the most that a port's priority had in its headroom */
+    int64_t headroom_peak; /* the maximum that a port's priority had in its headroom */
     int64_t storms, restores;
     struct sim_counter *columns;
     char *column_names;

@@ -24,8 +24,8 @@ static int check(const struct sim_switch_config *c, struct error *e)
     return 0;
 }
 
-/* What arrives after XOFF was decided: what is on the wire both ways, a frame that the peer has begun, one of ours that the
- * pause frame waits for, and the pause frame itself. */
+/* The bytes that arrive after the decision to send XOFF: the bytes on the wire in both directions, a frame
+ * that the peer has begun, one of ours that the pause frame waits for, and the pause frame itself. */
 static int64_t headroom_of(const struct sim *sim, const struct physics_switch *c, const struct port *port)
 {
     if (c->headroom_bytes >= 0)
@@ -85,7 +85,7 @@ static int build_port(struct sim *sim, struct fabric_switch *s, const struct sim
     return 0;
 }
 
-/* A column a sum, and for each port its counters, and for each priority in use its queue. */
+/* A column for each sum, for the counters of each port, and for the queue of each priority in use. */
 static const char *const sums[] = {
     "shared_bytes",    "shared_peak_bytes", "headroom_peak_bytes", "ecn_marked", "buffer_discards",
     "watchdog_storms", "watchdog_restores", "watchdog_discards",   "rx_pause",   "tx_pause",

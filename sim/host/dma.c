@@ -1,11 +1,12 @@
 /*
- * The NIC's PCI Express link: reads of data to send (tags), posted writes of data received (credits), both at the granularity of a
- * packet; the bytes of its transaction layer packets and their overhead are counted one by one.
+ * The NIC's PCI Express link: reads of data to send (tags), posted writes of data received (credits), both at
+ * the granularity of a packet; the bytes of its transaction layer packets and their overhead are counted one
+ * by one.
  */
 #include "sim/model.h"
 
-/* Beside the payload of a transaction layer packet (PCI Express Base Specification 3.0, 4.2.2 and 2.2): start token and
- * sequence number 4, header 16 (64-bit address) or 12 (completion), LCRC 4. */
+/* Overhead in addition to the payload of a transaction layer packet (PCI Express Base Specification 3.0,
+ * 4.2.2 and 2.2): start token and sequence number 4, header 16 (64-bit address) or 12 (completion), LCRC 4. */
 #define REQUEST_BYTES     24
 #define COMPLETION_BYTES  20
 #define DATA_CREDIT_BYTES 16
@@ -20,7 +21,7 @@ static int64_t latest(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-/* ---- stalls for want of credits or tags */
+/* ---- stalls because of missing credits or tags */
 
 /* mlx5 shows the share of the last second, and counts the seconds above 30 %. */
 void stall_gauge_roll(struct stall_gauge *g, int64_t now_ps)
@@ -58,8 +59,9 @@ static void stall_ends(struct stall_gauge *g, int64_t now_ps)
 
 /* ---- reads */
 
-/* perftest walks small messages through a page, a cache line each; larger ones begin where they began before. Each queue
- * pair has its own pages, an odd number of them from the next one's, so that their packets in turn fall into different banks. */
+/* perftest places small messages one after the other in a page, each in its own cache line; larger ones
+ * always begin at the same address. Each queue pair has its own pages, an odd number of them from the next
+ * one's, so that their packets in turn fall into different banks. */
 #define PAGE_BYTES       4096
 #define QUEUE_PAIR_PAGES 37
 
@@ -115,7 +117,7 @@ static void fetch_packet(struct sim *sim, uint32_t host, uint32_t q)
         event_schedule(&sim->events, h->fetched_event[memory], ready_ps);
 }
 
-/* Start reads while there is something to send, room for it and tags. */
+/* Start reads while there is something to send, and send buffer and tags are free. */
 void dma_fetch(struct sim *sim, uint32_t host)
 {
     struct host *h = &sim->hosts[host];
@@ -179,7 +181,7 @@ static void lend_credits(struct pcie *link, int32_t headers, int32_t data, int64
     link->return_count++;
 }
 
-/* Give the packet's data to PCIe; returns when it can be seen in memory. */
+/* Write the packet's data over PCIe; returns the time at which it is visible in memory. */
 static int64_t write_data(struct sim *sim, struct host *h, const struct packet *packet, int32_t headers,
                           int32_t data)
 {

@@ -1,8 +1,8 @@
 /* A host's NIC: the round robin of its queue pairs, reception and transmission. */
 #include "sim/model.h"
 
-/* The next queue pair that may send now; else NONE, and the earliest time at which one may in *wake_ps (never later than it is).
- * `paused`: queues from which nothing may be taken. */
+/* The next queue pair that may send now; else NONE, and the earliest time at which one may in *wake_ps (never
+ * later than it is). `paused`: queues from which nothing may be taken. */
 uint32_t host_next_qp(struct sim *sim, struct host *h, uint16_t paused, int64_t *wake_ps)
 {
     if (h->ring == NONE)
@@ -14,7 +14,7 @@ uint32_t host_next_qp(struct sim *sim, struct host *h, uint16_t paused, int64_t 
         if (qp->packet_in_message == 0 && h->next_message_ps > may_ps)
             may_ps = h->next_message_ps;
         if (paused >> qp->queue & 1) {
-            /* its time comes with the resume */
+            /* it may send after the resume */
         } else if (may_ps <= sim->now_ps) {
             h->ring = q;
             return q;
@@ -63,7 +63,8 @@ uint32_t host_pull(struct sim *sim, uint32_t port)
     return p;
 }
 
-/* When host_pull may have something, as far as can be said without searching; SIM_FOREVER: host_wake or a resume will tell. */
+/* The time at which host_pull may have a frame, without a search; SIM_FOREVER: host_wake or a resume will
+ * report it. */
 int64_t host_next_pull_ps(const struct sim *sim, uint32_t host)
 {
     const struct host *h = &sim->hosts[host];
@@ -124,7 +125,8 @@ static void receive_data(struct sim *sim, uint32_t host, uint32_t p)
     h->counters.rx_rdma_bytes += sim->packets[p].bytes;
     if (sim->packets[p].flags & PACKET_CE)
         congestion_marked(sim, host, p);
-    /* A packet out of order takes no room; one that finds none was never seen by the transport. */
+    /* A packet out of order occupies no buffer. A packet that does not fit is dropped before the transport
+     * sees it. */
     if ((!h->pcie.ideal && !has_room(sim, h, &sim->packets[p])) || !qp_accept(sim, host, p)) {
         packet_give(sim, p);
         return;

@@ -1,16 +1,17 @@
 /*
- * Host memory and GPU BAR1 as a NIC's DMA meets them: a service centre that reads and writes share, in order of arrival.
+ * Host memory and GPU BAR1 as seen by a NIC's DMA: a service centre that reads and writes share, in order of
+ * arrival.
  *
- * Accesses reach a memory in the order in which the NIC issues them (one PCIe link, one latency), so the time of service is
- * known at issue and needs no event.
+ * Accesses reach a memory in the order in which the NIC issues them (one PCIe link, one latency), so the time
+ * of service is known at issue and needs no event.
  */
 #include "sim/model.h"
 #include <stdlib.h>
 
 #define SECTOR_BYTES 32
 
-/* The clock of mixed load runs while reads and writes follow each other within the window; on it stalls are a Poisson process. A
- * stall keeps the centre from serving anything for its length. */
+/* The clock of mixed load runs while reads and writes follow each other within the window; on it stalls are a
+ * Poisson process. A stall keeps the centre from serving anything for its length. */
 static void maybe_stall(struct sim *sim, struct memory *m, int64_t arrive_ps, bool is_write)
 {
     int64_t last_ps = m->last_read_ps > m->last_write_ps ? m->last_read_ps : m->last_write_ps;
@@ -28,7 +29,7 @@ static void maybe_stall(struct sim *sim, struct memory *m, int64_t arrive_ps, bo
     m->stalled_ps += length_ps;
 }
 
-/* A read waits until the banks that it falls in are free, and keeps them busy. Returns its start. */
+/* A read waits until the banks of its address are free, and then occupies them. Returns its start. */
 static int64_t take_banks(struct memory *m, int64_t start_ps, uint64_t address, uint32_t bytes)
 {
     uint64_t first = address >> m->interleave_shift, last = (address + bytes - 1) >> m->interleave_shift;

@@ -1,8 +1,9 @@
 /*
  * Priority flow control (IEEE 802.1Qbb) at a port, both ways.
  *
- * A pause frame names priorities and a time in quanta of 512 bit times. The sender of a pause repeats it while the reason
- * lasts; time 0 resumes. Quanta 0 in the configuration: a pause lasts until it is resumed, as some simulators have it.
+ * A pause frame names priorities and a time in quanta of 512 bit times. The sender of a pause repeats it
+ * while the reason lasts; time 0 resumes. Quanta 0 in the configuration: a pause lasts until it is resumed,
+ * as in some simulators.
  */
 #include "sim/model.h"
 
@@ -57,7 +58,7 @@ void pfc_xon(struct sim *sim, uint32_t port, uint8_t classes)
     send_pause(sim, port, classes, 0);
 }
 
-/* Repeat the pauses that are old enough. The timer looks again when the next one may be. */
+/* Repeat the pauses that are old enough. The timer runs again when the next repetition may be due. */
 void pfc_refresh(struct sim *sim, uint32_t port)
 {
     struct port *at = &sim->ports[port];

@@ -63,7 +63,7 @@ static inline uint32_t next_frame(struct sim *sim, uint32_t port, struct port *o
     return p;
 }
 
-/* Send the next frame, if there is one that may go, and see to the one after it. */
+/* Send the next frame, if one may be sent, and schedule the one after it. */
 void port_transmit(struct sim *sim, uint32_t port)
 {
     struct port *out = &sim->ports[port];

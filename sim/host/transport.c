@@ -1,14 +1,15 @@
 /*
  * RoCEv2 reliable connections: segmentation, windows of messages, acknowledgements, go-back-N.
  *
- * Writes and sends go from requester to responder and are acknowledged. A read is a request that lets the responder send one
- * more message; its responses acknowledge themselves. PSNs are 64 bits here; packets carry the low half.
+ * Writes and sends go from requester to responder and are acknowledged. A read is a request that lets the
+ * responder send one more message; its responses acknowledge themselves. PSNs are 64 bits here; packets carry
+ * the low half.
  */
 #include "sim/model.h"
 
 /* ---- the sender's round robin */
 
-/* Is there something to send, and may it be in flight? */
+/* Is there something to send, and does the window allow it? */
 static inline bool may_send(const struct sim *sim, const struct queue_pair *qp)
 {
     if (qp->send_psn == qp->limit_psn)
@@ -189,7 +190,7 @@ static void go_on(struct sim *sim, uint32_t q)
     }
 }
 
-/* From data in the responder's memory to the requester's program knowing, and posting again. */
+/* The time from data in the responder's memory until the requester's program sees the completion and posts again. */
 static int64_t completion_lag_ps(const struct sim *sim, const struct queue_pair *qp)
 {
     const struct host *requester = &sim->hosts[qp->operation == SIM_READ ? qp->receiver : qp->sender];
@@ -230,7 +231,7 @@ static void complete_messages(struct sim *sim, uint32_t q, uint64_t done_psn)
         if (stream && may_post(sim, qp))
             post(sim, q);
     }
-    /* A window that was not exhausted hides the program's turn-around. */
+    /* If the window was not exhausted, the program's turn-around has no effect. */
     int64_t turn_ps = sim->now_ps + lag_ps + sim->hosts[qp->sender].software.post_ps;
     if (idle && lag_ps && qp->next_send_ps < turn_ps)
         qp->next_send_ps = turn_ps;
@@ -273,7 +274,8 @@ static int64_t turn_around_ps(struct sim *sim, uint32_t host)
     return (int64_t)ps;
 }
 
-/* The program of the queue pair's sender saw the other side's message and posts. On the first host that ends a round trip. */
+/* The program of the queue pair's sender saw the other side's message and posts. On the first host that ends
+ * a round trip. */
 void qp_turn(struct sim *sim, uint32_t q)
 {
     struct queue_pair *qp = &sim->qps[q];
@@ -320,7 +322,7 @@ static void acknowledge(struct sim *sim, uint32_t host, uint32_t q, uint32_t dat
     uint32_t p = control_packet(sim, q, PACKET_ACK, qp->delivered_psn);
     sim->packets[p].flags = flags;
     echo_telemetry(sim, data, p);
-    /* It may leave at once: then it no longer waits when port_enqueue returns. */
+    /* It may leave at once: then it is no longer queued when port_enqueue returns. */
     if (sim->hosts[host].ack_coalescing)
         sim->qps[q].waiting_ack = p;
     send_control(sim, host, p);
@@ -367,7 +369,7 @@ bool qp_accept(struct sim *sim, uint32_t host, uint32_t p)
     return true;
 }
 
-/* A whole message is there: it may be what another queue pair waits for. */
+/* A whole message has arrived: another queue pair may wait for it. */
 static void message_arrived(struct sim *sim, uint32_t q)
 {
     struct queue_pair *qp = &sim->qps[q];
@@ -376,7 +378,8 @@ static void message_arrived(struct sim *sim, uint32_t q)
         post_all(sim, qp->follower);
 }
 
-/* Data is on its way to memory, where it is visible at visible_ps: acknowledge, complete a read, wake a ping-pong's program. */
+/* Data is on its way to memory, where it is visible at visible_ps: acknowledge, complete a read, wake a
+ * ping-pong's program. */
 void qp_delivered(struct sim *sim, uint32_t host, uint32_t p, int64_t visible_ps)
 {
     const struct packet packet = sim->packets[p];
@@ -433,7 +436,7 @@ void qp_resume(struct sim *sim, uint32_t q)
     host_wake(sim, sim->qps[q].sender);
 }
 
-/* The congestion control hears of it first: what follows may send. */
+/* Notify the congestion control first, because the rest may send. */
 static void receive_ack(struct sim *sim, uint32_t p, const struct packet *ack)
 {
     struct queue_pair *qp = &sim->qps[ack->qp];
@@ -496,7 +499,7 @@ void qp_receive(struct sim *sim, uint32_t host, uint32_t p)
     }
 }
 
-/* The timer is not moved at every ACK: it looks when it runs out whether there was progress. */
+/* The timer is not moved at every ACK: when it expires, it checks whether there was progress. */
 void qp_timeout(struct sim *sim, uint32_t q)
 {
     struct queue_pair *qp = &sim->qps[q];
