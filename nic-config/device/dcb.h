@@ -1,4 +1,4 @@
-/* DCB netlink (linux/dcbnl.h): what the IEEE 802.1Qaz calls of a driver say, and telling them. */
+/* DCB netlink (linux/dcbnl.h): reads and writes the IEEE 802.1Qaz settings of a driver. */
 #ifndef NIC_CONFIG_DCB_H
 #define NIC_CONFIG_DCB_H
 
@@ -18,7 +18,7 @@ struct dcb {
 
 /* 0, or -1 with *number (EOPNOTSUPP: the driver has no DCB). */
 int dcb_read(const struct device *d, struct dcb *dcb, int *number, struct error *e);
-/* Fill dcb from one answer; for dcb_read and the fuzzer. */
+/* Fill dcb from one answer of the kernel; for dcb_read and the fuzzer. */
 void dcb_parse(const struct nlmsghdr *message, struct dcb *dcb);
 /* Write one attribute of DCB_ATTR_IEEE (a struct of the kernel's). */
 int dcb_write(const struct device *d, uint16_t attribute, const void *data, size_t size, const char *what,

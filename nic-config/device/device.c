@@ -31,7 +31,7 @@ bool device_name_valid(const char *name)
     return true;
 }
 
-/* ---- what rtnetlink says */
+/* ---- properties from rtnetlink */
 
 static void read_address(const struct nlattr *a, char *to)
 {
@@ -75,7 +75,7 @@ static int keep_link(const struct nlmsghdr *message, void *data)
     return MNL_CB_OK;
 }
 
-/* Ask for one link, by index or by name; 0 found, 1 there is none, -1 error. */
+/* Read one link, by index or by name; 0 found, 1 it does not exist, -1 error. */
 static int ask_link(struct host *host, int index, const char *name, mnl_cb_t each, void *data,
                     struct error *e)
 {
@@ -152,9 +152,9 @@ json_t *device_list(struct host *host, struct error *e)
     return NULL;
 }
 
-/* ---- what sysfs says */
+/* ---- properties from sysfs */
 
-/* The last part of where a link points, or "". */
+/* The last component of a link's target, or "". */
 static void link_target(const struct host *host, const char *name, const char *link, char *to, size_t size)
 {
     char *path = host_path(host, "/sys/class/net/%s/%s", name, link);
@@ -168,7 +168,7 @@ static void link_target(const struct host *host, const char *name, const char *l
     free(path);
 }
 
-/* Only a PCI device's name counts: "0000:41:00.0". */
+/* Only the name of a PCI device is accepted: "0000:41:00.0". */
 static void keep_pci(char *pci)
 {
     unsigned int domain, bus, slot, function;
@@ -218,7 +218,7 @@ static bool find_port(struct device *d, const char *rdma)
     return false;
 }
 
-/* The RDMA device of the interface: below its device in sysfs, else any that names it. */
+/* The RDMA device of the interface: the one below its device in sysfs, else one that names the interface. */
 static void find_rdma(struct device *d)
 {
     d->rdma_port = 1;

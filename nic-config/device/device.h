@@ -1,4 +1,4 @@
-/* One network interface as the kernel shows it now. */
+/* The current state of one network interface. */
 #ifndef NIC_CONFIG_DEVICE_H
 #define NIC_CONFIG_DEVICE_H
 
@@ -12,8 +12,8 @@
 struct device {
     struct host *host;
     char name[IFNAMSIZ];
-    /* read anew by device_refresh */
-    int index; /* 0: there is no such interface */
+    /* read again by device_refresh */
+    int index; /* 0: the interface does not exist */
     char kind[32];
     char address[DEVICE_ADDRESS];
     uint32_t mtu, min_mtu, max_mtu;
@@ -25,14 +25,14 @@ struct device {
     char pci[64];    /* "0000:41:00.0" or "" */
     char rdma[64];   /* "mlx5_0", "rxe0" or "" */
     int rdma_port;
-    /* RED as the journal says it was last written (its bandwidth and packet size cannot be read back), or
+    /* RED as last written according to the journal (its bandwidth and packet size cannot be read back), or
      * NULL */
     const struct settings_red *red_written;
 };
 
-/* True when the name can be one of an interface. */
+/* True when the name is a valid interface name. */
 bool device_name_valid(const char *name);
-/* An interface that does not exist is opened too (index 0): it may be about to be made. */
+/* An interface that does not exist can be opened too (index 0), because it may be created later. */
 int device_open(struct device *d, struct host *host, const char *name, struct error *e);
 int device_refresh(struct device *d, struct error *e);
 /* The name of an interface by its index, "" when unknown; into a buffer of IFNAMSIZ. */
@@ -49,11 +49,11 @@ json_t *device_facts(const struct device *d);
 
 /*
  * After a write that may take the link down: wait until the carrier is back and stays, and the GIDs are
- * there, when they were before. `before` is the device as it was; a flap that has not begun after flap_ns does not come.
+ * there, if they were before. `before` is the previous state; a flap is expected to begin within flap_ns.
  */
 int device_settle(struct device *d, const struct device *before, int gids_before, int64_t flap_ns,
                   struct error *e);
-/* After a reload: wait until the interface is there again. */
+/* After a reload: wait until the interface exists again. */
 int device_wait_back(struct device *d, struct error *e);
 
 #endif

@@ -4,7 +4,7 @@
 #include "lib/roce/thresholds.h"
 #include <string.h>
 
-/* Buffers that a priority with PFC goes to. */
+/* The buffers to which a priority with PFC is mapped. */
 static uint8_t lossless_buffers(const struct settings *settings)
 {
     uint8_t pfc = knob_mask(&settings->pfc), buffers = 0;
@@ -14,7 +14,7 @@ static uint8_t lossless_buffers(const struct settings *settings)
     return buffers;
 }
 
-/* Another driver's interface stands in for a ConnectX-4 Lx: its own largest MTU says nothing about one. */
+/* The interface of another driver is treated like a ConnectX-4 Lx, whose maximum MTU is used instead of its own. */
 static struct thresholds_port port_of(const struct device *d, const struct settings *settings, bool mlx5)
 {
     return (struct thresholds_port){.cable_m =

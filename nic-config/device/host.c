@@ -63,7 +63,7 @@ char *host_path(const struct host *host, const char *format, ...)
 
 /* ---- changes */
 
-/* The error number that this write is to be answered with; 0: do it. */
+/* The error number with which this write is to fail; 0: execute it. */
 static int ask_fault(struct fault *fault)
 {
     fault->written++;

@@ -7,10 +7,10 @@
 #include "lib/kernel/netlink.h"
 #include <stdbool.h>
 
-/* For tests of recovery (--fault): what becomes of one write. */
+/* For tests of recovery (--fault): the fate of one write. */
 struct fault {
     int at;      /* the number of the write, from 1; 0: none */
-    int error;   /* answer it with this error number instead of doing it; 0: do it and die of SIGKILL */
+    int error;   /* fail with this error number instead of writing; 0: write, then end by SIGKILL */
     int written; /* writes so far */
 };
 
@@ -28,12 +28,12 @@ struct netlink *host_rdma(struct host *host, struct error *e);
 struct netlink *host_family(struct host *host, const char *name, uint16_t *family, struct error *e);
 void host_close(struct host *host);
 
-/* Below the root: "%s/sys/class/net/%s/...". The caller frees; NULL when memory is out. */
+/* Below the root: "%s/sys/class/net/%s/...". The caller frees; NULL when memory ran out. */
 char *host_path(const struct host *host, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /*
- * Every change of the machine goes through one of these, so that tests can make each of them fail.
- * They return -1 with a sentence that begins with `what`; *number (may be NULL) is the error number.
+ * Every change of the machine is made by one of these functions, so that tests can make each of them fail.
+ * They return -1 with an error that begins with `what`; *number (may be NULL) is the error number.
  */
 int host_change(struct host *host, struct netlink *n, struct nlmsghdr *request, mnl_cb_t each, void *data,
                 const char *what, int *number, struct error *e);

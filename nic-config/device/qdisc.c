@@ -94,7 +94,7 @@ static int keep_class(const struct nlmsghdr *message, void *data)
     return MNL_CB_OK;
 }
 
-/* Handle 0 is the head of a priority, not a filter. */
+/* Handle 0 is the entry of a priority, not a filter. */
 static int keep_filter(const struct nlmsghdr *message, void *data)
 {
     const struct reading *reading = data;
@@ -157,7 +157,7 @@ static struct nlmsghdr *prepare(union netlink_request *r, uint16_t type, uint16_
     return m;
 }
 
-/* ENOENT at making a thing means that the kernel does not know its kind. */
+/* ENOENT when creating an object means that the kernel does not support its kind. */
 static int send_change(struct host *host, struct nlmsghdr *m, const char *kind, const struct device *d,
                        struct error *e)
 {
@@ -171,8 +171,8 @@ static int send_change(struct host *host, struct nlmsghdr *m, const char *kind, 
         return 0;
     if (number == ENOENT)
         return error_prefix(
-            e, "the kernel may lack this (sch_%s or cls_%s of its modules, on Rocky in kernel-modules-extra)",
-            kind, kind);
+            e, "the kernel may lack the module sch_%s or cls_%s (on Rocky in kernel-modules-extra)", kind,
+            kind);
     return -1;
 }
 
@@ -211,7 +211,7 @@ int qdisc_add_htb(struct host *host, const struct device *d, uint16_t default_cl
     return send_change(host, m, "htb", d, e);
 }
 
-/* What may go at once: a millisecond of the rate, and some frames at least. */
+/* The burst: a millisecond at the rate, but at least some frames. */
 static uint32_t burst_ticks(uint64_t rate_Bps)
 {
     int64_t bytes = (int64_t)(rate_Bps / 1000);
@@ -268,7 +268,7 @@ int qdisc_remove(struct host *host, const struct device *d, uint32_t parent, con
 
 /* ---- filters */
 
-/* The protocols of filter 0..3, as the classifier sees a frame: outer, and behind a VLAN tag. */
+/* The protocols of filter 0..3, as the classifier sees a frame: outer, and after a VLAN tag. */
 static const uint16_t outer[QDISC_ROCE_FILTERS] = {ETH_P_IP, ETH_P_IPV6, ETH_P_8021Q, ETH_P_8021Q};
 static const uint16_t inner[QDISC_ROCE_FILTERS] = {0, 0, ETH_P_IP, ETH_P_IPV6};
 

@@ -1,4 +1,4 @@
-/* Queueing disciplines, classes and filters over rtnetlink: only what a RED congestion point needs. */
+/* Queueing disciplines, classes and filters over rtnetlink: only those that a RED congestion point needs. */
 #ifndef NIC_CONFIG_QDISC_H
 #define NIC_CONFIG_QDISC_H
 
@@ -6,17 +6,17 @@
 #include "nic-config/device/red.h"
 #include <linux/pkt_sched.h>
 
-/* Our own qdiscs are known by their handles, after RoCE's UDP port. */
+/* The qdiscs of nic-config have these handles, from RoCE's UDP port. */
 #define QDISC_ROOT 0x47910000u /* 4791: */
 #define QDISC_RED  0x47920000u /* 4792: under a class of the root */
 #define ROCE_PORT  4791
 
-/* What stands on an interface, as far as it matters here. */
+/* The qdiscs, classes and filters of an interface that matter here. */
 struct qdisc_state {
     char root_kind[32];
     uint32_t root_handle; /* 0: the kernel's default */
-    /* of the kernel's default qdisc; 0: it has none, or is not there */
-    uint32_t default_quantum, default_packets; /* bytes; packets of the MTU that it is */
+    /* of the kernel's default qdisc; 0: it has none, or does not exist */
+    uint32_t default_quantum, default_packets; /* bytes; the same in packets of the MTU */
     bool has_ingress;                          /* an ingress or clsact qdisc */
     bool has_red;                              /* a RED that is our root, or our RED under it */
     struct tc_red_qopt red;
@@ -27,21 +27,21 @@ struct qdisc_state {
 
 int qdisc_read(struct host *host, int ifindex, struct qdisc_state *state, struct error *e);
 
-/* Each is one write. `what` of the errors names the interface. */
+/* Each function makes one write. Errors name the interface. */
 int qdisc_add_red(struct host *host, const struct device *d, uint32_t parent, uint32_t handle,
                   const struct red_parameters *red, struct error *e);
-/* Two bands; everything that no filter takes goes to the first. */
+/* Two bands; packets that match no filter go to the first. */
 int qdisc_add_prio(struct host *host, const struct device *d, struct error *e);
 int qdisc_add_htb(struct host *host, const struct device *d, uint16_t default_class, struct error *e);
 int qdisc_add_htb_class(struct host *host, const struct device *d, uint16_t minor, uint64_t rate_Bps,
                         struct error *e);
-/* A plain queue as root, in the place of the kernel's own. */
+/* A plain queue as root, which replaces the kernel's default. */
 int qdisc_add_fifo(struct host *host, const struct device *d, struct error *e);
 int qdisc_add_ingress(struct host *host, const struct device *d, struct error *e);
 int qdisc_remove(struct host *host, const struct device *d, uint32_t parent, const char *name,
                  struct error *e);
 
-/* The ways that a RoCEv2 packet can come: IPv4 or IPv6, with or without a VLAN tag. */
+/* The forms of a RoCEv2 packet: IPv4 or IPv6, with or without a VLAN tag. */
 #define QDISC_ROCE_FILTERS 4
 /* Filter number 0..3 at our root: RoCE to class 4791:minor. */
 int qdisc_add_roce_filter(struct host *host, const struct device *d, int number, uint16_t minor,

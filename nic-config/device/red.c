@@ -4,7 +4,7 @@
 #include <string.h>
 
 /*
- * The formulas are those of iproute2's tc/tc_red.c and tc/tc_core.c; what they mean is in linux
+ * The formulas are those of iproute2's tc/tc_red.c and tc/tc_core.c; their meaning is explained in linux
  * include/net/red.h. The kernel's packet schedulers count in ticks of 64 ns (PSCHED_SHIFT 6): 15.625 a
  * microsecond. iproute2 up to 6.1 cuts the time of a packet to whole microseconds, which leaves the table of
  * idle times empty above about 12 Gb/s; newer ones, and this, round ticks up.
@@ -48,7 +48,8 @@ static int slope_log(const struct settings_red *red)
     return -1;
 }
 
-/* stab[t >> log] = -ln(1 - 2^-wlog) * t / time of a packet: how far the average halves in an idle time t. */
+/* stab[t >> log] = -ln(1 - 2^-wlog) * t / time of a packet: by how many halvings the average decays in an
+ * idle time t. */
 static int idle_table(const struct settings_red *red, int wlog, uint8_t *stab)
 {
     double rate = -log1p(-1.0 / (double)(1LL << wlog)) / red_ticks(red->avpkt_bytes, red->bandwidth_bps);

@@ -1,4 +1,4 @@
-/* Parameters of the kernel's RED from what people give, computed as tc(8) computes them. */
+/* Parameters of the kernel's RED, computed from the user's values like tc(8). */
 #ifndef NIC_CONFIG_RED_H
 #define NIC_CONFIG_RED_H
 
@@ -13,14 +13,14 @@ struct red_parameters {
     uint8_t stab[256];
 };
 
-/* Packets let through in a burst when none is given: (2*min + max) / (3*avpkt), tc's rule. */
+/* The default of burst in packets: (2*min + max) / (3*avpkt), as in tc. */
 int64_t red_burst(const struct settings_red *red);
-/* Fails when there is no weight, slope or table for these values, saying which value to change. */
+/* Fails when there is no weight, slope or table for these values; the error says which value to change. */
 int red_compute(const struct settings_red *red, struct red_parameters *out, struct error *e);
-/* Whether two would be the same to the kernel, as far as it can be read back. */
+/* Whether two parameter sets are equal in all values that can be read back from the kernel. */
 bool red_same(const struct settings_red *a, const struct settings_red *b);
 
-/* Time that `bytes` take at a rate, in the ticks of the kernel's packet schedulers (64 ns, /proc/net/psched).
+/* Time that `bytes` take at a rate, in ticks of the kernel's packet schedulers (64 ns, /proc/net/psched).
  */
 uint32_t red_ticks(int64_t bytes, int64_t rate_bps);
 

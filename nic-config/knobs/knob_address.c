@@ -1,6 +1,6 @@
 /*
- * The permanent addresses of an interface. They are no subject of experiments, but a reload of the driver and a bridge take them
- * away; so they are read, and those that went are put back. Others that came are left alone.
+ * The permanent addresses of an interface. Experiments do not change them, but a reload of the driver and a
+ * bridge remove them; so they are read, and removed ones are restored. New ones are not changed.
  */
 #include "nic-config/knobs/knob.h"
 
@@ -18,7 +18,7 @@ struct reading {
     json_t *list;
 };
 
-/* Addresses with a life time are somebody's who renews them; link-local ones are the kernel's. */
+/* Addresses with a lifetime are renewed by another program; link-local ones are added by the kernel. */
 static int keep_address(const struct nlmsghdr *message, void *data)
 {
     const struct reading *reading = data;
@@ -33,7 +33,7 @@ static int keep_address(const struct nlmsghdr *message, void *data)
         address.ifa_scope == RT_SCOPE_LINK)
         return MNL_CB_OK;
     netlink_parse(message, sizeof address, table, IFA_FLAGS + 1);
-    /* behind a point-to-point link IFA_ADDRESS is the other end */
+    /* on a point-to-point link IFA_ADDRESS is the other end */
     const struct nlattr *own = table[IFA_LOCAL] ? table[IFA_LOCAL] : table[IFA_ADDRESS];
     size_t size = address.ifa_family == AF_INET ? sizeof(struct in_addr) : sizeof(struct in6_addr);
     if (own && mnl_attr_get_payload_len(own) == size &&
@@ -65,7 +65,7 @@ static enum knob_answer read_addresses(struct device *d, json_t *settings, struc
     return KNOB_READ;
 }
 
-/* "10.0.0.1/24" into its parts: the family, or 0. */
+/* Parse "10.0.0.1/24": returns the family, or 0. */
 static int parse_address(const char *text, uint8_t *bytes, uint8_t *prefix)
 {
     char host[INET6_ADDRSTRLEN];

@@ -1,4 +1,5 @@
-/* PFC, receive buffers, cable length and ETS, over DCB netlink; buffers over MLNX_OFED's sysfs where DCB has none. */
+/* PFC, receive buffers, cable length and ETS, over DCB netlink; buffers over MLNX_OFED's sysfs if DCB does
+ * not have them. */
 #include "nic-config/device/dcb.h"
 #include "nic-config/knobs/knob.h"
 
@@ -17,7 +18,7 @@ static bool is_mlx5(const struct device *d)
     return strcmp(d->driver, "mlx5_core") == 0;
 }
 
-/* DCB answers, and the driver has this part of it. */
+/* DCB is available, and the driver supports this part of it. */
 static enum knob_answer read_dcb(const struct device *d, struct dcb *dcb, size_t part, const char *what,
                                  struct error *e)
 {
@@ -118,7 +119,7 @@ static int check_cable(struct device *d, const struct settings *now, const struc
         return error_set(e, "%s: cable of %lld mm: drivers accept whole metres only; round up", d->name,
                          (long long)target->cable_mm);
     if (metres > UINT16_MAX || (is_mlx5(d) && (metres < 1 || metres >= MLX5_MAX_CABLE_M)))
-        return error_set(e, "%s: cable of %lld m: expected 1 to %d m (mlx5 ignores others)", d->name,
+        return error_set(e, "%s: cable of %lld m: expected 1 to %d m (mlx5 ignores other lengths)", d->name,
                          (long long)metres, is_mlx5(d) ? MLX5_MAX_CABLE_M - 1 : UINT16_MAX);
     return 0;
 }
@@ -146,8 +147,8 @@ struct buffers {
     bool sysfs;
 };
 
-/* MLNX_OFED's qos/prio2buffer ("priority buffer" a line) and qos/buffer_size ("buffer size xoff xon" a line): lines of
- * numbers after a heading. Takes index and first value of each. */
+/* MLNX_OFED's qos/prio2buffer ("priority buffer" a line) and qos/buffer_size ("buffer size xoff xon" a line):
+ * lines of numbers after a heading. Reads the index and the first value of each line. */
 static int read_table(const struct device *d, const char *file, uint32_t *values, struct error *e)
 {
     char *path = host_path(d->host, "/sys/class/net/%s/qos/%s", d->name, file);
@@ -238,7 +239,7 @@ static enum knob_answer read_buffers(struct device *d, json_t *settings, struct 
     return KNOB_READ;
 }
 
-/* Buffers left out are 0. */
+/* Buffers that are not in the list have size 0. */
 static int complete_buffers(struct device *d, const json_t *wanted, json_t *target, struct error *e)
 {
     json_t *list = json_object_get(target, "buffer_bytes");
@@ -251,7 +252,7 @@ static int complete_buffers(struct device *d, const json_t *wanted, json_t *targ
     return 0;
 }
 
-/* Frames of a priority whose buffer has no room are lost, or take what the device shares: say so. */
+/* Frames of a priority whose buffer has size 0 are lost, or use shared memory of the device: warn about it. */
 static void warn_empty_buffers(const struct device *d, const struct settings *target, json_t *warnings)
 {
     const int64_t *bytes = target->buffer_bytes.items;
@@ -306,8 +307,9 @@ static int write_sysfs_buffers(struct device *d, const struct settings *target, 
     return result;
 }
 
-/* mlx5 checks a new priority map against the old sizes, and refuses it while it would make a small buffer lossless. So PFC
- * of a priority that moves is taken off first; it is put back when the turn of PFC comes. */
+/* mlx5 checks a new priority map against the old sizes, and refuses it if it would make a small buffer
+ * lossless. So PFC of a priority that changes its buffer is switched off first, and on again when PFC is
+ * written. */
 static int park_pfc(struct device *d, const struct buffers *b, const struct settings *target, struct error *e)
 {
     struct dcb dcb;
@@ -379,7 +381,7 @@ static enum knob_answer read_ets(struct device *d, json_t *settings, struct text
     return KNOB_READ;
 }
 
-/* Eight classes; a weight without a selection means ets. */
+/* Eight traffic classes; a weight without a selection algorithm means ets. */
 static int complete_ets(struct device *d, const json_t *wanted, json_t *target, struct error *e)
 {
     json_t *ets = json_object_get(target, "ets"), *weights = json_object_get(ets, "weights");

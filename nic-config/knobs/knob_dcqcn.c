@@ -1,6 +1,7 @@
 /*
- * DCQCN of mlx5: which priorities take part, and the parameters. MLNX_OFED has both in sysfs (ecn/roce_rp and ecn/roce_np of the
- * interface); upstream has the parameters alone, in debugfs (linux drivers/infiniband/hw/mlx5/cong.c).
+ * DCQCN of mlx5: the priorities that use it, and the parameters. MLNX_OFED has both in sysfs (ecn/roce_rp and
+ * ecn/roce_np of the interface); upstream has only the parameters, in debugfs (linux
+ * drivers/infiniband/hw/mlx5/cong.c).
  */
 #include "nic-config/knobs/knob.h"
 
@@ -69,8 +70,9 @@ static enum knob_answer read_ecn(struct device *d, json_t *settings, struct text
     uint8_t rp, np;
     if (!has_ofed(d)) {
         error_set(e,
-                  "%s has no /sys/class/net/%s/ecn (MLNX_OFED); upstream's mlx5 cannot switch ECN points, "
-                  "its firmware does "
+                  "%s has no /sys/class/net/%s/ecn (MLNX_OFED); upstream's mlx5 cannot switch the reaction "
+                  "and notification points, "
+                  "only its firmware does "
                   "(mlxconfig ROCE_CC_PRIO_MASK_P1)",
                   d->name, d->name);
         return KNOB_MISSING;
@@ -93,7 +95,7 @@ static uint8_t mask_of(const json_t *list)
     return mask;
 }
 
-/* ecn is both points; one that is given for itself has the last word. */
+/* ecn sets both points; a key for one point overrides it. */
 static int complete_ecn(struct device *d, const json_t *wanted, json_t *target, struct error *e)
 {
     const json_t *both = json_object_get(wanted, "ecn");
@@ -134,7 +136,7 @@ static int write_ecn(struct device *d, const struct settings *now, const struct 
 
 enum place { OFED, UPSTREAM };
 
-/* NULL when the parameter is not in this place. */
+/* NULL when the parameter does not exist here. */
 static char *parameter_path(const struct device *d, const struct dcqcn_parameter *p, enum place place)
 {
     const char *file = place == OFED ? p->ofed : p->upstream;
@@ -186,7 +188,7 @@ static enum knob_answer read_dcqcn(struct device *d, json_t *settings, struct te
     return KNOB_READ;
 }
 
-/* A parameter that this driver does not have cannot be asked for. */
+/* Requesting a parameter that this driver does not have is an error. */
 static int check_dcqcn(struct device *d, const struct settings *now, const struct settings *target,
                        json_t *warnings, struct error *e)
 {
@@ -204,7 +206,7 @@ static int write_parameter(struct device *d, const struct dcqcn_parameter *p, en
     char *path = parameter_path(d, p, place);
     char text[24];
     if (!path)
-        return error_set(e, "%s: dcqcn.%s.%s does not exist any more", d->name, p->point, p->name);
+        return error_set(e, "%s: dcqcn.%s.%s no longer exists", d->name, p->point, p->name);
     snprintf(text, sizeof text, "%lld", (long long)value);
     int result = host_change_file(d->host, path, text, e);
     free(path);

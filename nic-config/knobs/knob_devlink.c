@@ -1,6 +1,7 @@
 /*
- * Whether a NIC takes RoCE packets for itself: devlink's enable_roce, which counts from the next reload on. The reload takes the
- * interface away and brings it back with the driver's defaults; that is why this knob comes before all others.
+ * Whether a NIC processes RoCE packets itself: devlink's enable_roce, which takes effect at the next reload.
+ * The reload removes the interface and creates it again with the driver's defaults; therefore this knob comes
+ * before most others.
  */
 #include "nic-config/knobs/knob.h"
 
@@ -16,7 +17,7 @@
 #define TOP       (DEVLINK_ATTR_PARAM_VALUE_CMODE + 1)
 
 struct instance {
-    int ifindex; /* whose port is looked for */
+    int ifindex; /* index of the interface whose port is searched for */
     bool found;
     char bus[32], name[64];
     bool has_value, value;
@@ -39,7 +40,7 @@ static int keep_port(const struct nlmsghdr *message, void *data)
     return MNL_CB_OK;
 }
 
-/* A flag is true when it is there. */
+/* A flag is true when the attribute is present. */
 static int keep_value(const struct nlmsghdr *message, void *data)
 {
     struct instance *instance = data;

@@ -1,5 +1,5 @@
-/* Rings, interrupt coalescing and global pause over ethtool netlink; PFC stall prevention by the ethtool ioctl, which alone
- * has tunables, or by MLNX_OFED's sysfs. */
+/* Rings, interrupt coalescing and global pause over ethtool netlink; PFC stall prevention by the ethtool
+ * ioctl, which alone has tunables, or by MLNX_OFED's sysfs. */
 #include "nic-config/knobs/knob.h"
 
 #include "lib/files.h"
@@ -18,13 +18,13 @@
 
 #define LARGEST_ATTRIBUTE 64
 
-/* Values that one get and one set command of ethtool netlink carry. */
+/* Values that are read by one get command of ethtool netlink and written by one set command. */
 #define VALUES 3
 struct group {
     const char *what;
     uint8_t get, set;
     int count;
-    uint16_t header, attribute[VALUES], most[VALUES]; /* most: attributes of their maxima, or 0 */
+    uint16_t header, attribute[VALUES], most[VALUES]; /* most: attributes of the maxima, or 0 */
     const char *keys[VALUES];
     bool boolean;
 };
@@ -167,7 +167,7 @@ static int check_ring(struct device *d, const struct settings *now, const struct
     return check_most(d, &ring, (const int64_t[]){target->rx_ring, target->tx_ring}, e);
 }
 
-/* A value that does not change is left out: some drivers refuse a size they could not take now. */
+/* A value that does not change is not sent: some drivers refuse a size that they could not set now. */
 static int64_t changed(int64_t now, int64_t target)
 {
     return now == target ? FIELD_UNSET : target;
@@ -200,7 +200,7 @@ static enum knob_answer read_pause(struct device *d, json_t *settings, struct te
     return read_group(d, &pause_group, settings, place, e);
 }
 
-/* Pause that is negotiated cannot be set: whoever sets it turns negotiation off. */
+/* Negotiated pause cannot be set: setting it switches negotiation off. */
 static int complete_pause(struct device *d, const json_t *wanted, json_t *target, struct error *e)
 {
     (void)d;
@@ -221,7 +221,8 @@ static int write_pause(struct device *d, const struct settings *now, const struc
 
 /* ---- PFC stall prevention */
 
-/* MLNX_OFED's settings/pfc_stall_prevention knows two words for two critical times (en_sysfs.c of mlnx-ofa_kernel). */
+/* MLNX_OFED's settings/pfc_stall_prevention accepts two words, for two critical times (en_sysfs.c of
+ * mlnx-ofa_kernel). */
 #define STALL_DEFAULT_MS 8000
 #define STALL_AUTO_MS    100
 
@@ -321,7 +322,7 @@ static int write_stall_file(struct device *d, const char *path, int64_t ms, stru
     return host_change_file(d->host, path, ms == STALL_AUTO_MS ? "auto" : "default", e);
 }
 
-/* To the same place that it is read from. */
+/* Write to the same place as it is read from. */
 static int write_stall(struct device *d, const struct settings *now, const struct settings *target,
                        struct error *e)
 {
@@ -331,7 +332,7 @@ static int write_stall(struct device *d, const struct settings *now, const struc
         return write_tunable(d, (uint16_t)target->pfc_stall_ms, e);
     char *path = stall_path(d);
     int result = path ? write_stall_file(d, path, target->pfc_stall_ms, e)
-                      : error_set(e, "%s: PFC stall prevention is not available any more", d->name);
+                      : error_set(e, "%s: PFC stall prevention is no longer available", d->name);
     free(path);
     return result;
 }

@@ -1,4 +1,5 @@
-/* What rtnetlink says of the interface itself: whether it is there, up, its MTU, and the bridge it is a port of. */
+/* Settings of the interface itself over rtnetlink: whether it exists and is up, its MTU, and the bridge that
+ * it is a port of. */
 #include "nic-config/knobs/knob.h"
 
 #include <errno.h>
@@ -60,7 +61,7 @@ static int check_kind(struct device *d, const struct settings *now, const struct
             : "an interface with this name exists and is not a bridge");
 }
 
-/* A bridge that forwards at once and never holds RoCE's multicast back. */
+/* A bridge without spanning tree delay and without multicast snooping, so that it forwards all packets at once. */
 static int make_bridge(struct device *d, struct error *e)
 {
     union netlink_request r;

@@ -1,7 +1,8 @@
 /*
- * The quantum of the kernel's own root qdisc (fq_codel, fq; below mq in each queue). It follows from the MTU at which the qdisc was
- * made (linux net/sched/sch_fq_codel.c, sch_fq.c), which is when the interface came up first, or when a RED of ours went; and it
- * cannot be changed, so that the qdisc is made anew where the MTU gives the quantum.
+ * The quantum of the kernel's own root qdisc (fq_codel, fq; below mq in each queue). It follows from the MTU
+ * at which the qdisc was made (linux net/sched/sch_fq_codel.c, sch_fq.c), which is when the interface came up
+ * first, or when a RED of ours went; and it cannot be changed. So the qdisc is created again when the current
+ * MTU gives the wanted quantum.
  */
 #include "nic-config/knobs/knob.h"
 #include "nic-config/device/qdisc.h"
@@ -37,7 +38,7 @@ static int read_back(struct device *d, int64_t *quantum, struct error *e)
     return 0;
 }
 
-/* Another root qdisc takes the place of the kernel's; when it goes, the kernel makes its own again. */
+/* Another root qdisc replaces the kernel's; when it is removed, the kernel creates its default again. */
 static int make_anew(struct device *d, struct error *e)
 {
     if (qdisc_add_fifo(d->host, d, e) != 0)
@@ -77,7 +78,7 @@ static int write_quantum(struct device *d, const struct settings *now, const str
     struct error ignored;
     int64_t quantum = now->qdisc_quantum, wanted = target->qdisc_quantum;
     bool down =
-        !d->up; /* what is down has had its qdisc since it was up: the kernel makes one for what is up alone */
+        !d->up; /* an interface that is down keeps its qdisc from when it was up: the kernel creates one only for an interface that is up */
     if (down && set_up(d, true, e) != 0)
         return -1;
     int result = make_anew(d, e);
@@ -90,7 +91,7 @@ static int write_quantum(struct device *d, const struct settings *now, const str
     return result;
 }
 
-/* 0: the kernel has made none yet. */
+/* 0: the kernel has not created one yet. */
 static bool same_quantum(const struct settings *now, const struct settings *target)
 {
     return now->qdisc_quantum == target->qdisc_quantum || now->qdisc_quantum == 0 ||

@@ -1,6 +1,7 @@
 /*
- * The traffic class of RoCE: MLNX_OFED's /sys/class/infiniband/DEV/tc/PORT/traffic_class forces it on every queue pair,
- * upstream's configfs (rdma_cm) gives a default to those that rdma_cm makes. And RDMA optional counters.
+ * The traffic class of RoCE: MLNX_OFED's /sys/class/infiniband/DEV/tc/PORT/traffic_class forces it on every
+ * queue pair, upstream's configfs (rdma_cm) sets the default of queue pairs that rdma_cm creates. And RDMA
+ * optional counters.
  */
 #include "nic-config/knobs/knob.h"
 
@@ -32,7 +33,7 @@ static char *ofed_path(const struct device *d)
     return NULL;
 }
 
-/* "Global tclass=N" on a line of its own; without it none is forced: -1. */
+/* "Global tclass=N" on a separate line; without it no class is forced: -1. */
 static int64_t parse_ofed(const char *text)
 {
     const char *at = strstr(text, "Global tclass=");
@@ -41,8 +42,9 @@ static int64_t parse_ofed(const char *text)
 }
 
 /*
- * configfs shows a device only after someone made its folder; the values live in rdma_cm and stay when it goes
- * (linux drivers/infiniband/core/cma_configfs.c). *made: the folder is ours to remove.
+ * configfs shows a device only after its folder was created; the values are in rdma_cm and stay when the
+ * folder is removed (linux drivers/infiniband/core/cma_configfs.c). *made: this call created the folder, the
+ * caller removes it.
  */
 static char *open_configfs(const struct device *d, bool *made)
 {
@@ -127,7 +129,7 @@ static int write_traffic_class(struct device *d, const struct settings *now, con
     (void)now;
     snprintf(value, sizeof value, "%lld", (long long)target->traffic_class);
     if (!path)
-        error_set(e, "%s: the file of the traffic class does not exist any more", d->name);
+        error_set(e, "%s: the file of the traffic class no longer exists", d->name);
     else if (!ofed && target->traffic_class < 0)
         error_set(e, "%s: traffic_class -1: %s accepts 0 to 255", d->name, path);
     else
@@ -147,7 +149,7 @@ struct counter {
 };
 
 struct counters {
-    const char *device; /* whose number is looked for */
+    const char *device; /* name of the device whose number is searched for */
     bool found;
     uint32_t device_index;
     struct counter items[MAX_COUNTERS];
@@ -165,7 +167,7 @@ static int keep_index(const struct nlmsghdr *message, void *data)
     return MNL_CB_OK;
 }
 
-/* Only counters that can be switched carry the DYNAMIC attribute: 1 on, 0 off. */
+/* Only counters that can be switched have the DYNAMIC attribute: 1 on, 0 off. */
 static void keep_counter(const struct nlattr *entry, struct counters *c)
 {
     const struct nlattr *table[RDMA_NLDEV_ATTR_MAX];
@@ -264,7 +266,7 @@ static int check_counters(struct device *d, const struct settings *now, const st
     return 0;
 }
 
-/* The order of the kernel, and each once, so that what is read back compares. */
+/* In the kernel's order and without duplicates, so that the list equals the one that is read back. */
 static int complete_counters(struct device *d, const json_t *wanted, json_t *target, struct error *e)
 {
     struct counters c;

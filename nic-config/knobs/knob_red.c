@@ -1,11 +1,11 @@
 /*
- * RED as a congestion point. What is put on an interface (handles 4791: and 4792:, see qdisc.h):
+ * RED as a congestion point. The tree on an interface (handles 4791: and 4792:, see qdisc.h):
  *
- *     red                                     all packets
- *     prio - :1 everything else, :2 RoCE - red         roce_only
- *     htb  - :10 at the shaped rate - red, :20 the rest   shape (with roce_only: only RoCE in :10)
+ * red                                     all packets     prio - :1 everything else, :2 RoCE - red
+ * roce_only     htb  - :10 at the shaped rate - red, :20 the rest   shape (with roce_only: only RoCE in :10)
  *
- * At ingress the packets are redirected to an ifb interface of ours, which has the tree without the filters.
+ * At ingress the packets are redirected to an ifb interface that nic-config creates; it has the tree without
+ * the filters.
  */
 #include "nic-config/knobs/knob.h"
 #include "nic-config/device/qdisc.h"
@@ -21,7 +21,7 @@
 #define CLASS_SHAPED 0x10
 #define CLASS_REST   0x20
 #define BAND_ROCE    2
-/* The class of what is not shaped: the fastest that fits tc_ratespec's 32 bits, 32 Gb/s, is given. */
+/* The rate of the class that is not shaped: the highest that fits tc_ratespec's 32 bits, 32 Gb/s. */
 #define REST_BPS 4000000000ULL
 
 /* The ifb interface of an interface. */
@@ -35,10 +35,10 @@ static int open_ifb(const struct device *d, struct device *ifb, struct error *e)
 /* ---- reading */
 
 struct view {
-    struct device ifb;         /* index 0: not there */
+    struct device ifb;         /* index 0: does not exist */
     struct qdisc_state own;    /* of the interface */
     struct qdisc_state at_ifb; /* of the ifb interface */
-    bool ours;                 /* something of it is ours */
+    bool ours;                 /* nic-config created a part of it */
 };
 
 static int look(const struct device *d, struct view *v, struct error *e)
@@ -58,7 +58,7 @@ static void add_bytes(json_t *red, const char *key, uint32_t bytes)
     json_object_set_new(red, key, json_string(units_format(UNIT_BYTES, bytes, text, sizeof text)));
 }
 
-/* Something of ours that is not finished: it equals no RED that can be asked for. */
+/* A tree of ours that is incomplete: it is unequal to any RED that can be requested. */
 static json_t *unfinished(bool ingress)
 {
     return json_pack("{s:s,s:s,s:s,s:s}", "at", ingress ? "ingress" : "egress", "limit", "2B", "min", "1B",
@@ -134,7 +134,7 @@ static enum knob_answer read_red(struct device *d, json_t *settings, struct text
 
 /* ---- completing and checking */
 
-/* Write out what follows: burst, and the parameters as the kernel keeps them. */
+/* Fill in the derived values: burst, and the parameters as the kernel stores them. */
 static int complete_red(struct device *d, const json_t *wanted, json_t *target, struct error *e)
 {
     json_t *red = json_object_get(target, "red"), *document = json_pack("{s:O?}", "red", red);
@@ -179,7 +179,7 @@ static int check_red(struct device *d, const struct settings *now, const struct 
     if (!v.ours && target->red->at == RED_AT_EGRESS && v.own.root_handle != 0)
         return error_set(e,
                          "%s: its root qdisc is %s %x:, which nic-config did not create and could not "
-                         "restored; remove it "
+                         "restore; remove it "
                          "first: tc qdisc del dev %s root",
                          d->name, v.own.root_kind, v.own.root_handle >> 16, d->name);
     if (!v.ours && target->red->at == RED_AT_INGRESS && v.own.has_ingress)
@@ -232,7 +232,7 @@ static int make_ifb(struct device *ifb, struct error *e)
     return device_refresh(ifb, e);
 }
 
-/* Filters are what the packets come in by: away with them first. */
+/* Packets enter the tree through the filters: remove these first. */
 static int remove_ours(struct device *d, struct view *v, struct error *e)
 {
     union netlink_request r;
@@ -285,7 +285,7 @@ static int build_tree(struct device *on, const struct settings_red *red, bool fi
     return add_filters(on, BAND_ROCE, e);
 }
 
-/* The way in is opened last, when the tree stands. */
+/* The redirect into the tree is added last, when the tree is complete. */
 static int build_ingress(struct device *d, struct device *ifb, const struct settings_red *red,
                          struct error *e)
 {

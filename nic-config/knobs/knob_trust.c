@@ -1,7 +1,8 @@
 /*
- * Trust and the DSCP map. Upstream has no word for trust: a driver such as mlx5 trusts DSCP from the first DSCP entry of the
- * application table to the last (linux drivers/net/ethernet/mellanox/mlx5/core/en_dcbnl.c, mlx5e_dcbnl_ieee_setapp and
- * _delapp). MLNX_OFED also has qos/trust and qos/dscp2prio in sysfs; where they are, they are used.
+ * Trust and the DSCP map. Upstream has no setting for trust: a driver such as mlx5 trusts DSCP from the first
+ * DSCP entry of the application table to the last (linux drivers/net/ethernet/mellanox/mlx5/core/en_dcbnl.c,
+ * mlx5e_dcbnl_ieee_setapp and _delapp). MLNX_OFED also has qos/trust and qos/dscp2prio in sysfs; if these
+ * exist, they are used.
  */
 #include "nic-config/device/dcb.h"
 #include "nic-config/knobs/knob.h"
@@ -61,7 +62,7 @@ static void read_apps(const struct dcb *dcb, struct trust *t)
             continue;
         uint8_t *priority = &t->priority[app->protocol];
         t->dscp = true;
-        /* several entries of one DSCP: the highest priority counts (IEEE 802.1Qaz) */
+        /* of several entries for one DSCP, the highest priority applies (IEEE 802.1Qaz) */
         if (*priority == NONE || (app->priority & 7) > *priority)
             *priority = app->priority & 7;
     }
@@ -103,8 +104,8 @@ static enum knob_answer read_trust(struct device *d, json_t *settings, struct te
     return KNOB_READ;
 }
 
-/* Without sysfs the two say the same thing: trust pcp is an empty map, and trust dscp needs one. The map that is taken when
- * none is given is mlx5's own: the upper three bits of the DSCP. */
+/* Without sysfs, trust and map are one setting: trust pcp is an empty map, and trust dscp needs a map. The
+ * map that is used when none is given is mlx5's default: the upper three bits of the DSCP. */
 static int complete_trust(struct device *d, const json_t *wanted, json_t *target, struct error *e)
 {
     struct trust t;
@@ -198,8 +199,9 @@ static int remove_others(struct device *d, const struct dcb *dcb, const struct s
     return count > 0 ? dcb_write_apps(d, DCB_CMD_IEEE_DEL, apps, count, what, e) : 0;
 }
 
-/* New entries first: trust would change for a moment when the last one goes. What is to go is read anew in between, because
- * mlx5 lets a new entry take the place of an old one of the same DSCP, where others keep both. */
+/* Add new entries first: trust would change for a moment if the last entry were removed. The entries to
+ * remove are read again in between, because on mlx5 a new entry replaces an old one of the same DSCP, while
+ * other drivers keep both. */
 static int write_netlink(struct device *d, const struct settings *target, struct error *e)
 {
     struct dcb dcb;

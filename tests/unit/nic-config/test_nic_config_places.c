@@ -1,6 +1,7 @@
-/* mlx5's places in sysfs, debugfs and configfs, in trees laid out as the drivers show them: what is read from each file, and what
- * is written to it. The drivers' forms: MLNX_OFED's drivers/net/ethernet/mellanox/mlx5/core/en_sysfs.c and mlx5_ib's traffic class,
- * linux drivers/infiniband/hw/mlx5/cong.c and drivers/infiniband/core/cma_configfs.c. */
+/* mlx5's places in sysfs, debugfs and configfs, in trees laid out as the drivers show them: what is read from
+ * each file, and what is written to it. The drivers' forms: MLNX_OFED's
+ * drivers/net/ethernet/mellanox/mlx5/core/en_sysfs.c and mlx5_ib's traffic class, linux
+ * drivers/infiniband/hw/mlx5/cong.c and drivers/infiniband/core/cma_configfs.c. */
 #include "tests/unit/unit.h"
 
 #include "nic-config/document.h"
@@ -149,7 +150,8 @@ static void ecn_points(void **state)
 
 static void ecn_points_upstream(void **state)
 {
-    char *text = read_text(*state, &knob_ecn, KNOB_MISSING, "upstream's mlx5 cannot switch ECN points");
+    char *text = read_text(*state, &knob_ecn, KNOB_MISSING,
+                           "upstream's mlx5 cannot switch the reaction and notification points");
     free(text);
 }
 
