@@ -17,7 +17,7 @@ struct lab_lock {
     size_t count;
 };
 
-/* The lock's file for one host: readable, and the same whichever lab names the host. */
+/* The lock file of a host: the name is readable, and the same for every lab that names the host. */
 static char *lock_path(const struct lab *lab, const struct lab_host *host, struct error *e)
 {
     struct text name = {0};
@@ -56,11 +56,11 @@ static void write_holder(int fd, const struct lab *lab, const char *purpose)
     if (ftruncate(fd, 0) == 0 && length > 0) {
         ssize_t written =
             pwrite(fd, line, (size_t)length < sizeof line ? (size_t)length : sizeof line - 1, 0);
-        (void)written; /* it only tells others who holds it */
+        (void)written; /* it only tells others who holds the lock */
     }
 }
 
-/* flock dies with the last process that has the descriptor: close-on-exec keeps children out. */
+/* The lock lasts until the last process with the descriptor ends: close-on-exec keeps it from child processes. */
 static int take(const struct lab *lab, const struct lab_host *host, const char *purpose, struct error *e)
 {
     char *path = lock_path(lab, host, e);

@@ -62,12 +62,12 @@ int mark_parse(const char *xml, struct mark *mark, struct error *e)
     char port[16];
     memset(mark, 0, sizeof *mark);
     if (length > MARK_LIMIT)
-        return error_set(e, "a description of %zu bytes came from libvirt: expected at most %d", length,
+        return error_set(e, "libvirt returned a description of %zu bytes: expected at most %d", length,
                          MARK_LIMIT);
     xmlDocPtr document = xmlReadMemory(xml, (int)length, "libvirt", NULL,
                                        XML_PARSE_NONET | XML_PARSE_NOERROR | XML_PARSE_NOWARNING);
     if (!document)
-        return error_set(e, "a description that came from libvirt is not XML");
+        return error_set(e, "libvirt returned a description that is not XML");
     xmlNodePtr node = find_mark(xmlDocGetRootElement(document));
     if (node) {
         copy(node, "lab", mark->lab, sizeof mark->lab);

@@ -23,8 +23,8 @@ char *places_state(const char *below, struct error *e)
     else if (home && *home == '/')
         text_add(&path, "%s/.local/state/harness/%s", home, below);
     else
-        error_set(e,
-                  "neither XDG_STATE_HOME nor HOME is set: there is no folder for the lab's keys and states");
+        error_set(e, "neither XDG_STATE_HOME nor HOME is set: set one of them; the lab's keys and states are "
+                     "kept there");
     return path.length ? text_take(&path) : NULL;
 }
 

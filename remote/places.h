@@ -1,4 +1,4 @@
-/* Where a lab keeps what outlives a program: its key pair, pinned host keys, states, logs. */
+/* Folders for a lab's persistent files: key pair, pinned host keys, states, logs. */
 #ifndef REMOTE_PLACES_H
 #define REMOTE_PLACES_H
 
@@ -13,7 +13,7 @@ char *places_lab(const struct lab *lab, struct error *e);
 char *places_in_lab(const struct lab *lab, const char *name, struct error *e);
 /* A host's file or folder in it: LAB/hosts/HOST/NAME (NAME may be NULL). The caller frees. */
 char *places_of_host(const struct lab *lab, const struct lab_host *host, const char *name, struct error *e);
-/* A guest-setup folder ("profiles", "build-image"): beside the program's source tree, or installed. The
+/* A guest-setup folder ("profiles", "build-image"): in the source tree of this program, or installed. The
  * caller frees. */
 char *places_project(const char *name, struct error *e);
 

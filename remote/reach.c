@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The first IPv4 address of the interface with this MAC that one source knows. */
+/* The first IPv4 address that one source knows for the interface with this MAC. */
 static char *address_from(virDomainPtr domain, unsigned source, const char *mac)
 {
     virDomainInterfacePtr *interfaces = NULL;
@@ -63,7 +63,7 @@ static int fill_target(struct virt *v, const struct lab *lab, const struct lab_h
     return 0;
 }
 
-/* A host that is no guest: as the lab says, the rest is the user's ssh configuration. */
+/* A host that is not a guest: as the lab file says; the rest comes from the user's ssh configuration. */
 static int plain_target(const struct lab_host *host, struct ssh_target *t, struct error *e)
 {
     t->host = strdup(host->ssh);
@@ -88,9 +88,8 @@ int virt_domain_target(struct virt *v, const struct lab *lab, const struct lab_h
     int result = mark_read(domain, &mark, e);
     if (result == 0)
         result = error_set(e,
-                           "domain %s was not created by virt-provision: it has no key that can be "
-                           "trusted: virt-provision "
-                           "rebuild --adopt replaces it, or use an ssh lab",
+                           "domain %s was not created by virt-provision, so its host key is unknown: replace "
+                           "it with virt-provision rebuild --adopt, or use an ssh lab",
                            host->domain);
     else if (result == 1)
         result = fill_target(v, lab, host, &mark, target, e);

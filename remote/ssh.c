@@ -20,16 +20,16 @@
 struct ssh_session {
     char *name;
     struct ssh_target target;
-    char folder[64];       /* of the control socket, ours alone */
+    char folder[64];       /* folder of the control socket, used only by this process */
     char socket[80];       /* short: a socket's path has 108 bytes at most */
     struct process master; /* the connection */
-    int held;              /* the folder, locked: it is no stale one */
+    int held;              /* the folder, locked: shows that it is in use */
     char *why;             /* how the connection ended, once it has */
 };
 
 /* ---- quoting */
 
-/* Words of these alone mean themselves to every POSIX shell ("=" is not among them: NAME=x before a command
+/* Words of only these characters need no quotes in a POSIX shell ("=" is not among them: NAME=x before a command
  * assigns). */
 static bool is_plain(const char *word)
 {
@@ -96,7 +96,7 @@ void ssh_arguments_free(char **arguments)
     free(arguments);
 }
 
-/* A path in an option of ssh's: tokens (%h) and blanks would be read. */
+/* A path in an option of ssh, with tokens (%h) and blanks escaped. */
 static void path_option(struct arguments *a, const char *option, const char *path)
 {
     struct text escaped = {0};
@@ -107,15 +107,15 @@ static void path_option(struct arguments *a, const char *option, const char *pat
     text_free(&escaped);
 }
 
-/* Not ProxyJump: the ssh that it starts reads the configuration of this one, which is none for guests, while the machine on the
- * way is the user's to configure. */
+/* Not ProxyJump: it would use this ssh's configuration, which is empty for guests, but the user's configuration must
+ * apply to the jump host. */
 char *ssh_proxy_command(const char *jump)
 {
     struct text line = {0}, place = {0}, escaped = {0};
     text_add(&place, "ssh://%s", jump);
     text_add(&line, "ssh -oBatchMode=yes -oLogLevel=ERROR -W '[%%h]:%%p' -- ");
     ssh_quote(&escaped, text_string(&place));
-    for (const char *c = text_string(&escaped); *c; c++) /* ssh reads tokens in all of it */
+    for (const char *c = text_string(&escaped); *c; c++) /* ssh expands tokens in the whole value */
         text_add(&line, *c == '%' ? "%%%%" : "%c", *c);
     text_free(&place);
     text_free(&escaped);
@@ -197,8 +197,7 @@ static bool copy_target(struct ssh_target *to, const struct ssh_target *from)
 
 /* ---- the connection */
 
-/* The last line of what a program said on stderr, without control characters: it comes from another machine.
- */
+/* The last line that a program printed on stderr, without control characters, as it comes from another machine. */
 static void last_line(const struct text *said, char *line, size_t size)
 {
     const char *start = text_string(said), *end = start + strlen(start);
@@ -214,7 +213,7 @@ static void last_line(const struct text *said, char *line, size_t size)
     line[n] = '\0';
 }
 
-/* What the master wrote on stderr so far. */
+/* What the master has printed on stderr so far. */
 static void read_said(const struct process *p, struct text *said)
 {
     char buffer[4096];
@@ -259,7 +258,7 @@ static int start_master(struct ssh_session *s, struct error *e)
     argument(&a, "-oControlPersist=no");
     path_option(&a, "ControlPath", s->socket);
     argument(&a, "-oConnectTimeout=30");
-    /* a guest that hangs is noticed after 15 s; one that dies usually at once */
+    /* a guest that hangs is noticed after 15 s; one that ends usually at once */
     argument(&a, "-oServerAliveInterval=5");
     argument(&a, "-oServerAliveCountMax=3");
     argument(&a, "-N");
@@ -271,8 +270,7 @@ static int start_master(struct ssh_session *s, struct error *e)
     return result;
 }
 
-/* Until the master listens. Attempts end by themselves (ConnectTimeout) with a reason; the caller tries
- * again. */
+/* Wait until the master listens. An attempt ends by itself (ConnectTimeout) with a reason; the caller tries again. */
 static int wait_for_master(struct ssh_session *s, int64_t deadline_ns, struct error *e)
 {
     while (access(s->socket, F_OK) != 0) {
@@ -287,7 +285,7 @@ static int wait_for_master(struct ssh_session *s, int64_t deadline_ns, struct er
     return 0;
 }
 
-/* Refusals that no waiting mends: the wrong key on either side, a name that is not there. */
+/* Errors that remain however long one waits: the wrong key on either side, an unknown name. */
 static bool is_final(const char *why)
 {
     static const char *const reasons[] = {"Host key verification failed", "Permission denied",
@@ -299,7 +297,7 @@ static bool is_final(const char *why)
     return false;
 }
 
-/* A host that is there answers at once, or a moment later when its network is shaky. */
+/* A running host answers at once, or a little later if its network is unreliable. */
 static int connect_session(struct ssh_session *s, int64_t timeout_ns, struct error *e)
 {
     int64_t now_ns = clock_monotonic_ns(), deadline_ns = now_ns + timeout_ns;
@@ -322,7 +320,7 @@ static int connect_session(struct ssh_session *s, int64_t timeout_ns, struct err
     }
 }
 
-/* Folders of sessions whose program was killed: old ones of ours that nobody holds the lock of. */
+/* Remove folders of sessions whose program was killed: old ones of this user whose lock is free. */
 static void remove_stale(const char *runtime)
 {
     DIR *entries = opendir(runtime);
@@ -411,7 +409,7 @@ static char **command_arguments(const struct ssh_session *s, const char *const a
     if (s->target.sudo)
         text_add(&line, "sudo -n -- ");
     ssh_quote_all(&line, argv);
-    /* everything goes through the master: no configuration is read, nothing connects by itself */
+    /* everything goes through the master: read no configuration, open no other connection */
     argument(&a, "ssh");
     argument(&a, "-Fnone");
     argument(&a, "-T");
@@ -457,7 +455,7 @@ static int run_bytes(struct ssh_session *s, const char *const argv[], const void
     ssh_arguments_free(arguments);
     if (status < 0)
         return error_set(e, "running %s on host %s: %s", argv[0], s->name, inner.text);
-    /* 255 is ssh's own: the connection broke - or the command's exit status */
+    /* 255: ssh itself failed (the connection broke), or it is the command's exit status */
     if (status == 255) {
         clock_sleep_until_ns(clock_monotonic_ns() + 50 * NS_PER_MS);
         if (!ssh_alive(s, e))
@@ -484,7 +482,7 @@ bool ssh_ended(struct ssh_session *s, int64_t timeout_ns, struct error *e)
     text_free(&err);
     if (status >= 0 && status != 255)
         return false;
-    /* a process that was killed closes its sockets a while before it can be waited for */
+    /* a killed process closes its sockets a little before waitpid reports its end */
     while (ssh_alive(s, e)) {
         if (clock_monotonic_ns() >= deadline_ns)
             return false;

@@ -1,7 +1,7 @@
 /*
- * Commands on other machines over the system's ssh: one multiplexed connection a host (the user's
- * configuration, agent and jump hosts count for hosts that we did not make; guests of ours are trusted by the
- * key pinned when they were made).
+ * Commands on other machines over the system's ssh: one multiplexed connection per host. The user's configuration,
+ * agent and jump hosts apply to hosts that virt-provision did not create; its guests are trusted by the key that was
+ * pinned when they were created.
  */
 #ifndef REMOTE_SSH_H
 #define REMOTE_SSH_H
@@ -13,20 +13,19 @@
 struct ssh_target {
     char *host; /* address, "user@host", or a name of the user's ssh configuration */
     char *user;
-    int64_t port;                 /* 0: ssh's own choice */
-    char *identity;               /* file with the private key; no other is offered */
-    char *known_hosts;            /* file with the host's key; nothing else is believed */
-    char *key_alias;              /* the name under which known_hosts holds the key */
-    char *jump;                   /* "user@machine:port" on the way: the user's to configure */
-    bool own_config;              /* leave the user's ssh configuration out */
-    bool boots;                   /* it may be booting: while it does not answer, it is tried again */
-    bool sudo;                    /* run every command through sudo -n */
-    const atomic_bool *cancelled; /* NULL, or: connecting is given up when it becomes true */
+    int64_t port;      /* 0: ssh's own choice */
+    char *identity;    /* file with the private key; no other key is offered */
+    char *known_hosts; /* file with the host's key; no other key is accepted */
+    char *key_alias;   /* the name under which known_hosts holds the key */
+    char *jump;        /* "user@machine:port" of the jump host: the user's configuration applies to it */
+    bool own_config;   /* ignore the user's ssh configuration */
+    bool boots;        /* it may be booting: try again while it does not answer */
+    bool sudo;         /* run every command through sudo -n */
+    const atomic_bool *cancelled; /* connecting stops when it becomes true; may be NULL */
 };
 void ssh_target_free(struct ssh_target *target);
 
-/* Add `word` to a command line so that a POSIX shell reads exactly it. The one place where quoting is done.
- */
+/* Add `word` to a command line, quoted so that a POSIX shell reads exactly this word. The only place where quoting is done. */
 void ssh_quote(struct text *line, const char *word);
 /* All of argv (ended by NULL), quoted, with spaces between. */
 void ssh_quote_all(struct text *line, const char *const argv[]);
@@ -40,27 +39,26 @@ struct ssh_session;
  * process. */
 struct ssh_session *ssh_open(const char *name, const struct ssh_target *target, int64_t timeout_ns,
                              struct error *e);
-/* Is the connection still there? When not, `e` says how it ended. */
+/* Is the connection still open? If not, `e` says how it ended. */
 bool ssh_alive(struct ssh_session *s, struct error *e);
-/* Has the connection ended? Asks the host over it, so that an end is found that this process was not told of yet; takes at most
- * timeout_ns. True: `e` says how it ended. False: it carries commands, or the host hangs. */
+/* Has the connection ended? Sends a command over it, which also detects an end that this process has not noticed yet;
+ * takes at most timeout_ns. True: `e` says how it ended. False: it carries commands, or the host hangs. */
 bool ssh_ended(struct ssh_session *s, int64_t timeout_ns, struct error *e);
 void ssh_close(struct ssh_session *s);
 
 /* Run argv on the host to its end: input may be NULL; out and err as in process_run. Returns the command's
- * exit status, or -1 with a sentence: could not start, timed out, connection lost. */
+ * exit status, or -1 with `e` set: it could not start, timed out, or the connection was lost. */
 int ssh_run(struct ssh_session *s, const char *const argv[], const char *input, struct text *out,
             struct text *err, int64_t timeout_ns, struct error *e);
-/* As ssh_run (out NULL: not wanted), but anything other than exit status 0 is an error whose sentence ends
- * with the command's last line on stderr. */
+/* As ssh_run (out NULL: not wanted), but anything other than exit status 0 is an error, and its message ends with the
+ * command's last line on stderr. */
 int ssh_must(struct ssh_session *s, const char *const argv[], const char *input, struct text *out,
              int64_t timeout_ns, struct error *e);
 /* As ssh_must, with an input of any bytes. */
 int ssh_must_bytes(struct ssh_session *s, const char *const argv[], const void *input, size_t length,
                    struct text *out, int64_t timeout_ns, struct error *e);
 /* Start argv on the host; pipes as in process_start. process_stop ends the local ssh, the remote command then
- * reads end of file or gets SIGPIPE/SIGHUP; a program that must end at once is told through its standard
- * input or a signal. */
+ * reads end of file or gets SIGPIPE/SIGHUP; to end a program at once, use its standard input or a signal. */
 int ssh_start(struct ssh_session *s, const char *const argv[], int pipes, struct process *process,
               struct error *e);
 /* Put a local file on the host (by a temporary name, then renamed), with this mode. */

@@ -14,7 +14,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#define QUEUE 64 /* events that wait; a reader that is slower loses the oldest */
+#define QUEUE 64 /* queued events; a slow reader loses the oldest */
 
 const char *const virt_state_names[] = {"absent", "off", "running", "paused", "crashed", NULL};
 
@@ -25,8 +25,8 @@ struct virt {
     virConnectPtr connection;
     int callback; /* of lifecycle events, or -1 */
     bool watching;
-    /* of what waits. The only lock that callbacks take: libvirt may hold its own while it calls them, and taking
-     * them back needs that. */
+    /* of the event queue. The only lock that callbacks take: libvirt may hold its own lock while it calls them, and
+     * unregistering them needs libvirt's lock. */
     pthread_mutex_t queue_lock;
     int event_fd;
     struct virt_event queue[QUEUE];
@@ -64,9 +64,9 @@ static void start_events(void)
     virSetErrorFunc(NULL, keep_quiet);
     if (virInitialize() < 0 || virEventRegisterDefaultImpl() < 0)
         return;
-    /* a timer keeps the loop turning where there is nothing to wait for yet */
+    /* a timer keeps the loop running while there is nothing else to wait for */
     virEventAddTimeout(1000, nothing, NULL, NULL);
-    sigfillset(&all); /* signals are the main thread's */
+    sigfillset(&all); /* signals are handled by the main thread */
     pthread_sigmask(SIG_SETMASK, &all, &old);
     if (pthread_create(&thread, NULL, run_events, NULL) == 0)
         pthread_detach(thread);
@@ -103,7 +103,7 @@ static void add_event(struct virt *v, const char *domain, const char *what, bool
     snprintf(event->domain, sizeof event->domain, "%s", domain);
     snprintf(event->what, sizeof event->what, "%s", what);
     ssize_t written = write(v->event_fd, &one, sizeof one);
-    (void)written; /* it can only be full, and then it is readable */
+    (void)written; /* it fails only when the counter is full, and then it is readable anyway */
     pthread_mutex_unlock(&v->queue_lock);
 }
 
@@ -121,8 +121,8 @@ static int connect_locked(struct virt *v, struct error *e)
     v->connection = virConnectOpen(v->uri);
     if (!v->connection)
         return virt_explain_open(v->uri, e);
-    virConnectSetKeepAlive(v->connection, 5, 3); /* not every driver has it */
-    /* not every driver has this one either; unregistering waits for a call under way */
+    virConnectSetKeepAlive(v->connection, 5, 3); /* not every driver supports it */
+    /* not every driver supports this either; unregistering waits for a running callback */
     virConnectRegisterCloseCallback(v->connection, closed, v, NULL);
     return v->watching ? watch_locked(v, e) : 0;
 }
@@ -185,7 +185,7 @@ void virt_close(struct virt *v)
     release(v);
 }
 
-/* A connection that libvirtd dropped (it was restarted) is opened again; guests are not touched by that. */
+/* Reopen a connection that libvirtd closed (by a restart); guests are not affected. */
 static virConnectPtr connection_of(struct virt *v, struct error *e)
 {
     pthread_mutex_lock(&v->lock);
@@ -270,7 +270,7 @@ int virt_domain_start(struct virt *v, const char *name, struct error *e)
     return result < 0 ? -1 : 0;
 }
 
-/* Ask nicely, by every way there is; the agent first, for it works without ACPI in the guest. */
+/* Request a shutdown: first through the guest agent, which works without ACPI in the guest, then through ACPI. */
 static void ask_to_stop(virDomainPtr domain)
 {
     if (virDomainShutdownFlags(domain, VIR_DOMAIN_SHUTDOWN_GUEST_AGENT) < 0)

@@ -27,7 +27,7 @@ char *virt_jump(const char *uri)
     return length ? strndup(start, length) : NULL;
 }
 
-/* libvirt reaches another machine by the user's ssh, whose own words are in what it says. */
+/* libvirt reaches another machine through the user's ssh; its message contains the message of ssh. */
 #define PIPE_ENDED "Cannot recv data: "
 static int explain_ssh(const char *uri, const char *said, struct error *e)
 {

@@ -166,10 +166,10 @@ static int setup(void **state)
                                         "sshd_config", "wrong_hosts", "authorized"};
     static struct lab lab;
     if (access("/usr/sbin/sshd", X_OK) != 0)
-        return 0; /* tests skip themselves */
+        return 0; /* the tests are skipped */
     strcpy(lab.folder, "/tmp/test-ssh.XXXXXX");
     assert_non_null(mkdtemp(lab.folder));
-    files_make_folders("/run/sshd", NULL); /* sshd wants it */
+    files_make_folders("/run/sshd", NULL); /* sshd requires it */
     for (size_t i = 0; i < 6; i++)
         snprintf(lab.path[i], sizeof lab.path[i], "%s/%s", lab.folder, names[i]);
     make_key(lab.path[HOST_KEY]);
@@ -295,7 +295,7 @@ static void a_cut_connection_is_told_from_a_failed_command(void **state)
     ssh_close(s);
 }
 
-/* A program that was killed there and one whose connection was cut both leave ssh without an exit status. */
+/* With a program that was killed on the host, and with a cut connection, ssh gets no exit status. */
 static void a_cut_connection_is_told_from_a_killed_program(void **state)
 {
     static const char *const kill_itself[] = {"sh", "-c", "kill -9 $$", NULL};

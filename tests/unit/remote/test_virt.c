@@ -1,4 +1,4 @@
-/* Domains' lives on libvirt's built-in test driver, connection errors, events, locks. */
+/* Starting and stopping domains on libvirt's built-in test driver, connection errors, events, locks. */
 #include "remote/reach.h"
 #include "remote/mark.h"
 #include "remote/locks.h"
@@ -46,7 +46,7 @@ static void a_domain_lives(void **state)
     struct error e = {""};
     (void)state;
     assert_int_equal(state_of(v, "test"), VIRT_RUNNING);
-    assert_int_equal(virt_domain_start(v, "test", &e), 0); /* it runs already */
+    assert_int_equal(virt_domain_start(v, "test", &e), 0); /* it is already running */
     assert_int_equal(virt_domain_stop(v, "test", NS_PER_S, &e), 0);
     assert_int_equal(state_of(v, "test"), VIRT_OFF);
     assert_int_equal(virt_domain_stop(v, "test", NS_PER_S, &e), 0);
@@ -114,7 +114,7 @@ static void many_connections_come_and_go(void **state)
         virDomainPtr domain = virDomainLookupByName(virt_connection(v), "test");
         virDomainDestroy(domain);
         virDomainFree(domain);
-        virt_close(v); /* with the event perhaps under way */
+        virt_close(v); /* the event may still be on its way */
     }
 }
 
