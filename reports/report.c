@@ -42,7 +42,7 @@ static void free_drawings(struct drawings *drawings)
     free(drawings->items);
 }
 
-/* Write the plot when there is something to see. */
+/* Write the plot if it has anything to show. */
 static int finish_plot(struct plot *plot, const char *folder, const char *caption, size_t run,
                        struct drawings *made, struct error *e)
 {
@@ -83,8 +83,8 @@ static int draw_map(const struct run *run, size_t index, const char *folder, str
     if (result == 0 && drawn &&
         keep(made, name, text_string(&title),
              "The half of a link next to a node is coloured by how long that node was paused on "
-             "it; an arrow shows the direction that was paused. Below, the colour is the time of the first "
-             "pause: it shows how a storm spreads.",
+             "it; an arrow shows the direction that was paused. In the lower map, the colour is the start of "
+             "the pause that its title names: it shows how a storm spreads.",
              index) != 0)
         result = error_set(e, "out of memory for the drawings");
     text_free(&title);
@@ -161,7 +161,7 @@ int report_make(const char *const *results, size_t count, const struct report_op
     if (options && options->folder) {
         folder = strdup(options->folder);
     } else {
-        resolved = realpath(results[0], NULL); /* "latest" is a link that moves on */
+        resolved = realpath(results[0], NULL); /* "latest" is a link that changes with the next run */
         folder = resolved ? files_join(resolved, "report") : NULL;
     }
     int result =

@@ -7,13 +7,13 @@
 #include <stddef.h>
 
 struct report_options {
-    const char *folder; /* where to; NULL: report/ in the first result */
+    const char *folder; /* output folder; NULL: report/ in the first result */
 };
 
 /*
- * Draw the results (folders of one run, or of a sweep with index.json) into one page with SVG and PNG plots
- * and the data beside them. `page` receives the path of index.html. Fails with a sentence when a folder is no
- * result, when nothing can be written, or when gnuplot is missing or refuses.
+ * Draw the results (folders of one run, or of a sweep with index.json) into one page with SVG and PNG plots and the
+ * data beside them. `page` receives the path of index.html. Fails if a folder is not a result, if nothing can be
+ * written, or if gnuplot is missing or fails.
  */
 int report_make(const char *const *results, size_t count, const struct report_options *options,
                 struct text *page, struct error *e);

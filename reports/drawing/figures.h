@@ -1,4 +1,4 @@
-/* Which drawings there are, and what each takes from the results. */
+/* The list of drawings, and how each takes its data from the results. */
 #ifndef REPORTS_FIGURES_H
 #define REPORTS_FIGURES_H
 
@@ -27,7 +27,7 @@ struct sweep_figure {
 
 extern const struct sweep_figure sweep_figures[]; /* ended by one without name */
 
-/* Completion time over that on an empty network, by the size of flows (figures_completion.c). */
+/* Completion time divided by the time on an empty network, by the size of flows (figures_completion.c). */
 void figure_slowdown(const struct runs *runs, struct plot *plot);
 
 #endif

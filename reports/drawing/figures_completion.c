@@ -1,4 +1,4 @@
-/* Flow completion times: what a flow's size costs it, as papers on congestion control draw it. */
+/* Slowdown of flows by their size, as in papers on congestion control. */
 #include "reports/drawing/figures.h"
 
 #include <stdio.h>
@@ -27,7 +27,7 @@ static void add_curve(const json_t *by_size, const char *label, const struct qua
     }
 }
 
-/* Several runs: a colour each, the median and, dashed, the 99th percentile. One: a colour each quantile. */
+/* Several runs: one colour per run, with the median and, dashed, the 99th percentile. One run: one colour per quantile. */
 static void add_flow(const struct runs *runs, const struct run *run, const char *name, const json_t *by_size,
                      struct plot_panel *panel)
 {

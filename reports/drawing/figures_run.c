@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BINS       240 /* points of a rate over the run: finer than that is noise on a page */
-#define MAX_CURVES 10  /* in one panel */
+#define BINS       240 /* points of a rate over the run: more would only show noise */
+#define MAX_CURVES 10  /* curves in one panel */
 
 static double seconds(int64_t ns)
 {
@@ -90,7 +90,7 @@ static bool selected(const struct series *s, const struct selection *wanted)
            (!wanted->unit || strcmp(wanted->unit, s->unit) == 0) && (wanted->even_flat || changes(s));
 }
 
-/* How much there is to see of a series: a gauge's largest value, a counter's rise. */
+/* What decides which series are drawn: a gauge's largest value, a counter's increase. */
 static double weight(const struct series *s)
 {
     double most = 0;
@@ -101,7 +101,7 @@ static double weight(const struct series *s)
     return most;
 }
 
-/* The selected series, at most MAX_CURVES: those with the most to see, in the order of the columns. */
+/* The selected series, at most MAX_CURVES: the most important ones, in the order of the columns. */
 static size_t select_series(const struct run *run, const struct selection *wanted,
                             const struct series **chosen)
 {
@@ -110,7 +110,7 @@ static size_t select_series(const struct run *run, const struct selection *wante
     for (const struct series *s = run->series; s < run->series + run->series_count; s++) {
         if (!selected(s, wanted))
             continue;
-        if (n == MAX_CURVES) { /* the lightest leaves, if it is lighter than this one */
+        if (n == MAX_CURVES) { /* replace the least important series if this one is more important */
             size_t least = 0;
             for (size_t i = 1; i < n; i++)
                 least = weights[i] < weights[least] ? i : least;
@@ -126,7 +126,7 @@ static size_t select_series(const struct run *run, const struct selection *wante
     return n;
 }
 
-/* Every series that is selected becomes a curve "host name", or "host" where all have the same name. Returns how many
+/* Every series that is selected becomes a curve "host name", or "host" if all have the same name. Returns how many
  * there are. */
 static size_t add_curves(const struct run *run, const struct selection *wanted, double scale,
                          enum plot_style style, struct plot_panel *panel)
@@ -282,7 +282,7 @@ static void fill_pause_cdf(const struct run *run, struct plot *plot)
 #define MAX_PLACES    48  /* rows of the drawing of pauses by port */
 #define PAUSE_COLUMNS 400 /* pauses closer than one of so many columns are drawn as one */
 
-/* The row of a host or port, made on first sight; -1 when there are too many. */
+/* The row of a host or port, created when first needed; -1 if there are too many. */
 static int row_of(const char *const places[], size_t count, const char *name)
 {
     for (size_t i = 0; i < count; i++)
@@ -306,7 +306,7 @@ static int by_place_and_start(const void *left, const void *right)
     return order ? order : (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
 }
 
-/* One row's pauses as segments; those that nearly touch are drawn as one. */
+/* The pauses of one row as segments; adjacent ones are drawn as one. */
 static void add_segments(const struct run *run, const struct pause *pauses, size_t count, int row,
                          struct plot_series *out)
 {
@@ -323,7 +323,7 @@ static void add_segments(const struct run *run, const struct pause *pauses, size
     }
 }
 
-/* Who is held when: a storm's way through the network. Only where more than two places are. */
+/* Who is paused when: how a storm spreads through the network. Only with more than two places. */
 static void fill_spread(const struct run *run, struct plot *plot)
 {
     const char *places[MAX_PLACES];
@@ -394,30 +394,27 @@ static void fill_ecn(const struct run *run, struct plot *plot)
 
 const struct figure run_figures[] = {
     {"throughput", "Throughput and PFC frames", "time, s",
-     "Wire rate of each host's sending and the PFC frames it receives, on the same time axis.",
+     "Wire rate at which each host sends, and the PFC frames that it receives, on the same time axis.",
      fill_throughput},
     {"paused", "Share of time paused", "time, s",
      "Share of time in which a host was paused, from its pause-duration counter.", fill_paused},
     {"buffer", "Receive buffer against xoff and xon", "time, s",
      "The receiver sends XOFF when the buffer fills to xoff, and XON when it drains to xon.", fill_buffer},
     {"pcie", "PCIe rates", "time, s",
-     "If the receiving GPU's rx is near the wire rate and its tx is near zero, no copy through the host "
-     "happens.",
+     "If the receiving GPU's rx is near the wire rate and its tx is near zero, data is not copied through "
+     "host memory.",
      fill_pcie},
     {"pause-cdf", "Length of pauses", "length of a pause, us",
      "Cumulative distribution of the lengths of single pauses.", fill_pause_cdf},
     {"spread", "Paused hosts and ports", "time, s",
-     "Each row is a host or a switch port, coloured while it is paused: shows how a pause storm spreads "
-     "through "
-     "the network.",
+     "Each row is a host or a switch port, coloured while it is paused. The plot shows how a pause storm "
+     "spreads through the network.",
      fill_spread},
     {"queues", "Queues", "time, s", "Egress queues of switches and forwarding hosts.", fill_queues},
     {"dcqcn", "DCQCN reaction point", "time, s", "Permitted rate and alpha of each flow.", fill_dcqcn},
     {"ecn", "ECN marks and CNPs", "time, s",
      "Packets marked by the switch, marked packets seen by the notification point, CNPs sent, CNPs handled "
-     "by the reaction "
-     "reaction "
-     "point, and packets that RED dropped instead of marking.",
+     "by the reaction point, and packets that RED dropped instead of marking.",
      fill_ecn},
     {0},
 };

@@ -20,7 +20,7 @@ static double total_messages_per_us(const struct run *run)
     return run_sum_flows(run, "messages_per_s") / 1e6;
 }
 
-/* A latency quantile of the first flow that measured any, in us; NAN without. */
+/* A latency quantile of the first flow that measured latency, in us; NAN if none did. */
 static double latency_us(const struct run *run, const char *quantile)
 {
     const char *name;
@@ -36,7 +36,7 @@ static double latency_us(const struct run *run, const char *quantile)
 
 /* ---- what the sweep goes over */
 
-/* A choice of the cell as a number: a bare one, or a quantity with unit; the unit goes to *unit. */
+/* A choice of the cell as a number: a plain one, or a quantity with a unit, which goes to *unit. */
 static bool as_number(const json_t *value, double *number, bool *is_bytes)
 {
     int64_t parsed;
@@ -67,7 +67,7 @@ static bool as_number(const json_t *value, double *number, bool *is_bytes)
 }
 
 struct axis {
-    const char *key; /* the path that has three or more different numbers */
+    const char *key; /* the first path with three or more different numbers */
     bool is_bytes;
 };
 
@@ -106,7 +106,7 @@ static bool find_axis(const struct runs *runs, struct axis *axis)
     return axis->key;
 }
 
-/* The cell without the axis: what makes one curve. */
+/* The cell's choices without the axis: cells with the same ones form one curve. */
 static void curve_label(const struct run *run, const struct axis *axis, struct text *out)
 {
     const char *key;
@@ -235,7 +235,7 @@ struct quantile {
 static const struct quantile quantiles[] = {{"p50", p50}, {"p99", p99}, {"p99.9", p99_9}};
 #define QUANTILES (sizeof quantiles / sizeof *quantiles)
 
-/* Without an axis: a place a run, a dot a quantile. */
+/* Without an axis: one position per run, one dot per quantile. */
 static void add_latency_dots(const struct runs *runs, struct plot_panel *panel, struct plot *plot)
 {
     for (size_t q = 0; q < QUANTILES; q++) {
@@ -259,7 +259,7 @@ static void fill_latency(const struct runs *runs, struct plot *plot)
         return;
     bool curves = find_axis(runs, &axis);
     if (!curves && runs->count < 2)
-        return; /* three dots: the table of flows has them */
+        return; /* the table of flows shows these three values */
     struct plot_panel *panel = plot_add_panel(plot, "latency, us");
     panel->log_y = true;
     if (!curves) {
@@ -267,7 +267,7 @@ static void fill_latency(const struct runs *runs, struct plot *plot)
         return;
     }
     add_axis_label(plot, &axis);
-    for (size_t q = 0; q < QUANTILES; q += 2) { /* the median and the tail: more curves hide each other */
+    for (size_t q = 0; q < QUANTILES; q += 2) { /* median and tail only: more curves would hide each other */
         char suffix[24];
         snprintf(suffix, sizeof suffix, ", %s", quantiles[q].label);
         add_curves(runs, &axis, suffix, quantiles[q].measure, panel);
@@ -283,7 +283,8 @@ const struct sweep_figure sweep_figures[] = {
      "latency mode.",
      fill_latency},
     {"slowdown", "Slowdown of flows by size",
-     "Completion time divided by that on an empty network; each point is a tenth of the flows, by size.",
+     "Completion time divided by the time on an empty network. Each point is a tenth of the flows, sorted by "
+     "size.",
      figure_slowdown},
     {0},
 };

@@ -1,4 +1,4 @@
-/* What every drawing shares: how words go into a gnuplot script, where a script and its data lie, and running gnuplot. */
+/* Common to all drawings: text in gnuplot scripts, the files of a drawing, and running gnuplot. */
 #ifndef REPORTS_GNUPLOT_H
 #define REPORTS_GNUPLOT_H
 
@@ -9,8 +9,8 @@
 #define GNUPLOT_WIDTH   960 /* pixels of every drawing */
 #define GNUPLOT_OUTPUTS 2   /* each is drawn as SVG and as PNG */
 
-/* Words as a gnuplot text. In single quotes, for between double ones gnuplot runs what stands in backquotes, and words come from
- * files. */
+/* Text as a gnuplot string. In single quotes, because in double quotes gnuplot would execute text in backquotes, and
+ * the text comes from files. */
 void gnuplot_quoted(struct text *out, const char *words);
 /* The script's first line: what it draws. */
 void gnuplot_begin(struct text *out, const char *name);

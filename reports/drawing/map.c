@@ -9,14 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NAMES_FIT   26  /* names in a layer that can be read beside each other */
-#define UPRIGHT_FIT 12  /* hosts' names that need not be turned */
+#define NAMES_FIT   26  /* the most names in a layer that fit next to each other */
+#define UPRIGHT_FIT 12  /* the most hosts' names that need no rotation */
 #define LAYER       118 /* pixels */
 #define MARGIN      150
 
 /* ---- data */
 
-/* In which times since the first pause are read easily. */
+/* The unit in which times since the first pause are easy to read. */
 struct unit {
     const char *name;
     double ns;
@@ -30,7 +30,7 @@ static struct unit unit_of(const struct map *map)
     return span_ns < 2 * NS_PER_MS ? (struct unit){"us", 1e3} : (struct unit){"ms", 1e6};
 }
 
-/* A name as a column: what would end one, or be read as a quotation, is replaced. */
+/* A name as a column: characters that end a column or quote it are replaced. */
 static void add_name(struct text *out, const char *name)
 {
     for (; *name; name++)
@@ -42,7 +42,7 @@ struct half {
     unsigned end;
 };
 
-/* Never held first, then the longest held last: those are drawn over the others. */
+/* Ends that were never held first, the longest held last: they are drawn over the others. */
 static int by_share(const void *left, const void *right)
 {
     const struct half *a = left, *b = right;
@@ -111,7 +111,7 @@ static void add_nodes(const struct map *map, bool hosts, struct text *out)
     text_add(out, "\n\n");
 }
 
-/* Those of layers where they can be read. */
+/* Only in layers where names are readable. */
 static void add_names(const struct map *map, bool hosts, struct text *out)
 {
     text_add(out, "# names of %s\n# x\ty\tname\nnan\tnan\t\n", hosts ? "hosts" : "switches");
@@ -129,7 +129,7 @@ static void add_names(const struct map *map, bool hosts, struct text *out)
 /* ---- script */
 
 struct panel {
-    const char *words, *palette, *colours; /* colours: the colour bar's words */
+    const char *words, *palette, *colours; /* colours: gnuplot's settings of the colour bar */
     int column;
 };
 
@@ -155,7 +155,7 @@ static void add_panel(const struct map *map, const char *name, const struct pane
         turned ? "rotate by 90 right offset 0,-0.6" : "offset 0,-0.9", turned ? 9 : 10);
 }
 
-/* Colours go by rank, so that all are told apart; the bar says the times of some. */
+/* Colours follow the rank, so that all can be distinguished; the colour bar shows some of the times. */
 static void add_colours_of_order(const struct map *map, const struct unit *unit, struct text *out)
 {
     uint32_t steps = map->ranks > 6 ? 6 : map->ranks;

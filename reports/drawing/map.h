@@ -1,6 +1,6 @@
 /*
- * The network of a run as a map: where pauses held it, and in which order they came. Nodes lie in layers by their distance from
- * the hosts, which draws stars, dumbbells, leaves and spines, and fat trees as one expects them.
+ * The network of a run as a map: where it was paused, and in which order the pauses came. Nodes are in layers by their
+ * distance from the hosts, which suits stars, dumbbells, leaf-spine networks and fat trees.
  */
 #ifndef REPORTS_MAP_H
 #define REPORTS_MAP_H

@@ -8,7 +8,7 @@
 
 /* ---- reading the result */
 
-/* By the name; results list a link's nodes by name. Names are few, and sorted once. */
+/* Sorts nodes by name, for find_node: results list the ends of a link by name. */
 static int by_name(const void *left, const void *right)
 {
     const struct map_node *a = left, *b = right;
@@ -43,7 +43,7 @@ static int take_nodes(struct map *map, const json_t *nodes)
     return 0;
 }
 
-/* Of the priority that was held longest. */
+/* Of the priority that was paused longest. */
 static struct map_end take_end(const json_t *held, double measured_ns, const char *time_key)
 {
     struct map_end end = {-1, INT64_MAX, 0};
@@ -114,7 +114,7 @@ static int rank_ends(struct map *map)
 
 /* ---- layout */
 
-/* Hosts are layer 0; each round, what hangs on the layer before and has none yet is the next. */
+/* Hosts are layer 0. Each following layer has the nodes that are linked to the layer before and have no layer yet. */
 static void find_layers(struct map *map)
 {
     bool more = true;
@@ -137,7 +137,7 @@ static void find_layers(struct map *map)
             map->nodes[i].layer = map->layers - 1;
 }
 
-/* Over what hangs below: the mean of its places. */
+/* The mean place of the neighbours one layer below. */
 static void place_over(struct map *map, uint32_t layer)
 {
     for (uint32_t i = 0; i < map->link_count * 2; i++) {
@@ -159,7 +159,7 @@ static int compare_places(const struct map_node *a, const struct map_node *b)
     return (a->index > b->index) - (a->index < b->index);
 }
 
-/* Sort a layer from left to right and give each node the same room. qsort hands no context on, and layers are small. */
+/* Sort a layer from left to right and give each node the same width. Not by qsort, which passes no context; layers are small. */
 static int spread_layer(struct map *map, uint32_t layer)
 {
     struct map_node **nodes = calloc(map->node_count + 1, sizeof(struct map_node *));
@@ -180,7 +180,7 @@ static int spread_layer(struct map *map, uint32_t layer)
     return 0;
 }
 
-/* Hosts in the order of their switches, which are in that of the result; then layer upon layer. */
+/* Hosts in the order of their switches, which are in the order of the result; then layer by layer. */
 static int lay_out(struct map *map)
 {
     find_layers(map);

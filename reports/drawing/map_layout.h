@@ -1,4 +1,4 @@
-/* The network of a run as a drawing needs it: nodes in layers, links with how pauses held their ends. */
+/* The network of a run, laid out for a drawing: nodes in layers, and links with the pauses of their ends. */
 #ifndef REPORTS_MAP_LAYOUT_H
 #define REPORTS_MAP_LAYOUT_H
 
@@ -10,16 +10,16 @@ struct map_node {
     bool host;
     uint32_t layer;  /* hosts 0, switches by their distance from the nearest one */
     double x;        /* 0..1 */
-    double sum;      /* of the neighbours a layer below, that it is placed over */
-    uint32_t number; /* of those */
+    double sum;      /* of x, over its neighbours one layer below */
+    uint32_t number; /* number of these neighbours */
     uint32_t index;  /* in the result */
 };
 
-/* A link as one end sees it: `from` was kept from sending on it. */
+/* One end of a link: `from` was paused and could not send on it. */
 struct map_end {
     double share;    /* of the measured time, in per cent */
-    int64_t time_ns; /* of order: INT64_MAX: never held */
-    uint32_t rank;   /* of time_ns among all, from 1; the same time has the same; 0: never held */
+    int64_t time_ns; /* of the pause that gives the order; INT64_MAX: never held */
+    uint32_t rank;   /* rank of time_ns among all, from 1; equal times have equal ranks; 0: never held */
 };
 
 struct map_link {
@@ -32,18 +32,18 @@ struct map {
     struct map_link *links;
     uint32_t node_count, link_count, layers, held;
     bool
-        by_longest; /* the order is that in which the longest pauses began, as it is for storms; else the first ones */
+        by_longest; /* order by the start of each end's longest pause, as for storms; else by the start of its first pause */
     int64_t *times_ns; /* by rank, from the second element on */
     uint32_t ranks;
 };
 
-/* From result.json's "topology"; without one there are no nodes. Names belong to the result. -1: no memory. */
+/* From result.json's "topology"; if it is missing there are no nodes. Names belong to the result. -1: out of memory. */
 int map_load(struct map *map, const struct run *run);
 void map_free(struct map *map);
 
 /* 0 at the bottom, 1 at the top. */
 double map_height(const struct map *map, uint32_t layer);
-/* Where the halves of a link meet. */
+/* The point where the halves of a link meet. */
 void map_middle(const struct map *map, const struct map_link *link, double *x, double *y);
 
 #endif

@@ -9,9 +9,9 @@
 
 #define HEIGHT_ONE   420
 #define HEIGHT_PANEL 270
-#define LABEL_FITS   26 /* characters of a legend at its usual size */
+#define LABEL_FITS   26 /* length of a legend, in characters, that fits at the usual font size */
 
-/* Okabe and Ito's colours, told apart by colour-blind readers too, darkest first. */
+/* Okabe and Ito's colours, which colour-blind readers can distinguish, darkest first. */
 static const char *const palette[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
                                       "#56b4e9", "#e69f00", "#555555", "#8a6d00"};
 #define PALETTE_SIZE (sizeof palette / sizeof *palette)
@@ -56,8 +56,7 @@ void plot_free(struct plot *plot)
     *plot = (struct plot){0};
 }
 
-/* One more zeroed item at the end of an array; a drawing that runs out of memory has nothing better than to
- * stop. */
+/* Append a zeroed item to an array; out of memory ends the program. */
 static void *grow(void *items, size_t *count, size_t size)
 {
     char *larger = realloc(items, (*count + 1) * size);
@@ -153,7 +152,7 @@ void plot_name_row(struct plot_panel *panel, int row, const char *name)
 
 /* ---- data */
 
-/* A block a series, two empty lines between them: gnuplot's "index". */
+/* One block per series, with two empty lines between them: gnuplot's "index". */
 static void add_data(const struct plot *plot, struct text *out)
 {
     for (size_t i = 0; i < plot->panel_count; i++) {
@@ -182,7 +181,7 @@ static size_t longest_label(const struct plot *plot)
     return longest;
 }
 
-/* Large numbers as 1.5 M, which 1.5e+06 is not for everybody. */
+/* Large numbers as 1.5 M, which is easier to read than 1.5e+06. */
 static const char *y_format(const struct plot_panel *panel)
 {
     double highest = 0;

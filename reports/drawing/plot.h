@@ -37,8 +37,8 @@ struct plot_level {
 struct plot_panel {
     char *y_label;
     bool log_y;
-    double y_max; /* 0: as the data wants */
-    size_t rows;  /* named rows instead of a scale; 0: none */
+    double y_max; /* 0: from the data */
+    size_t rows;  /* number of named rows instead of a scale; 0: none */
     struct text row_names;
     struct plot_series *series;
     size_t series_count;
@@ -49,14 +49,14 @@ struct plot_panel {
 struct plot {
     char *name; /* of the files */
     char *title;
-    char *caption; /* a sentence under it */
+    char *caption; /* shown under it */
     char *x_label;
     bool log_x;
     bool bytes_x;        /* log2 with B, KiB, MiB */
     struct text x_names; /* bars: gnuplot's tick list, empty: numbers */
     double bar_width;    /* of bars, in x */
-    double x_min, x_max; /* equal: as the data wants */
-    bool simulated;      /* said in the picture */
+    double x_min, x_max; /* equal: from the data */
+    bool simulated;      /* shown in the picture */
     struct plot_panel *panels;
     size_t panel_count;
 };
@@ -65,7 +65,7 @@ void plot_init(struct plot *plot, const char *name, const char *title, const cha
 void plot_free(struct plot *plot);
 void plot_relabel_x(struct plot *plot, const char *label);
 struct plot_panel *plot_add_panel(struct plot *plot, const char *y_label);
-/* Take the last panel away again. */
+/* Remove the last panel. */
 void plot_drop_panel(struct plot *plot);
 /* Valid until the next series is added to the panel. */
 struct plot_series *plot_add_series(struct plot_panel *panel, const char *label, enum plot_style style,
@@ -75,7 +75,7 @@ void plot_add_point(struct plot_series *series, double x, double y);
 void plot_add_segment(struct plot_series *series, double x, double y, double width);
 void plot_name_row(struct plot_panel *panel, int row, const char *name);
 void plot_add_level(struct plot_panel *panel, double y, const char *label);
-/* Take away panels in which there is nothing to see. Is anything left? */
+/* Remove panels without data. Returns whether any panel is left. */
 bool plot_prune(struct plot *plot);
 /* A bar's name on the x axis. */
 void plot_name_x(struct plot *plot, double x, const char *name);

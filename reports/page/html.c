@@ -33,7 +33,7 @@ void html_cell(struct text *out, const char *words)
     text_add(out, "</td>");
 }
 
-/* As many digits as say something, thousands apart. */
+/* Significant digits only, with thousands separated. */
 void html_number(struct text *out, double value)
 {
     char digits[64];

@@ -1,4 +1,4 @@
-/* Words and numbers of the page, escaped: all that is shown comes from files. */
+/* Text and numbers of the page, escaped because they come from files. */
 #ifndef REPORTS_HTML_H
 #define REPORTS_HTML_H
 
@@ -6,14 +6,14 @@
 #include <jansson.h>
 
 void html_escaped(struct text *out, const char *words);
-/* A table's cell of words. */
+/* A table cell with text. */
 void html_cell(struct text *out, const char *words);
-/* As many digits as say something, thousands apart; a dash where it is not finite. */
+/* Significant digits only, with thousands separated; a dash if not finite. */
 void html_number(struct text *out, double value);
 void html_number_cell(struct text *out, double value);
 /* NAN if it is not a number. */
 double html_value(const json_t *value);
-/* "passed" and the like as a pill of its colour. */
+/* A verdict such as "passed", as a coloured label. */
 void html_verdict(struct text *out, const char *verdict);
 
 #endif

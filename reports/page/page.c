@@ -62,9 +62,8 @@ static void add_heading(const struct runs *runs, struct text *out)
     html_escaped(out, run_text(first, "version"));
     text_add(out, "</span></p>\n");
     if (run_is_simulated(first))
-        text_add(out, "<p class=simulated><strong>All figures of this run were computed by the embedded "
-                      "simulator; nothing here was "
-                      "measured on hardware.</strong></p>\n");
+        text_add(out, "<p class=simulated><strong>All values of this run were computed by the built-in "
+                      "simulator; none was measured on hardware.</strong></p>\n");
     for (size_t i = 0; i < runs->count; i++) {
         if (!json_is_false(run_get(&runs->items[i], "complete")))
             continue;
@@ -94,7 +93,7 @@ static void add_drawings(const struct runs *runs, const struct drawing *drawings
 {
     size_t last = SIZE_MAX - 1;
     for (size_t i = 0; i < count; i++) {
-        size_t run = runs->count == 1 ? 0 : drawings[i].run; /* all runs are this one */
+        size_t run = runs->count == 1 ? 0 : drawings[i].run; /* there is only this run */
         if (run != last) {
             text_add(out, "<h2>");
             html_escaped(out, run == SIZE_MAX ? "All runs" : run_label(&runs->items[run]));

@@ -1,4 +1,4 @@
-/* The page: one index.html, usable offline, in the same folder as its plots. */
+/* The report page: one index.html in the folder of its plots; it works offline. */
 #ifndef REPORTS_PAGE_H
 #define REPORTS_PAGE_H
 

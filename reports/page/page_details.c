@@ -50,13 +50,13 @@ static bool any_completes(const struct runs *runs)
     return false;
 }
 
-/* Patterns whose flows end: how many did, in what time, and how much slower than on an empty network. */
+/* Patterns with finite flows: how many finished, their completion times, and their slowdown over an empty network. */
 static void add_completions(const struct runs *runs, struct text *out)
 {
     if (!any_completes(runs))
         return;
     text_add(out,
-             "<h3>Flows that end</h3><div class=scroll><table><tr><th>run<th>pattern<th class=number>started"
+             "<h3>Finite flows</h3><div class=scroll><table><tr><th>run<th>pattern<th class=number>started"
              "<th class=number>finished<th class=number>time p50, us<th class=number>p99, us"
              "<th class=number>slowdown mean<th class=number>p50<th class=number>p99</tr>\n");
     for (size_t i = 0; i < runs->count; i++) {
@@ -85,7 +85,7 @@ static void add_completions(const struct runs *runs, struct text *out)
     text_add(out, "</table></div>\n");
 }
 
-/* A counter's name; its meaning shows under the pointer. */
+/* A counter's name, with its meaning as a tooltip. */
 static void add_counter_name(const char *name, struct text *out)
 {
     const struct counter *row = counters_find(name);
@@ -186,7 +186,7 @@ static void add_sources(const struct run *run, struct text *out)
     text_add(out, "</table></div></details>\n");
 }
 
-/* Does PFC guard it? A buffer that never pauses has no thresholds. */
+/* Does the buffer use PFC? A buffer that never sends pauses has no thresholds. */
 static bool has_thresholds(const json_t *buffer)
 {
     return json_array_size(json_object_get(buffer, "priorities")) &&
@@ -204,7 +204,7 @@ static void add_buffer_row(const struct text *hosts, const json_t *buffer, struc
     text_add(out, "</tr>\n");
 }
 
-/* Hosts that have this very buffer, from `first` on: "a, b". False when an earlier host has it: it is in a row already. */
+/* The hosts from `first` on that have the same buffer: "a, b". False if an earlier host has it, which has a row already. */
 static bool name_hosts_with(const json_t *hosts, const char *first, const json_t *wanted, struct text *out)
 {
     const char *role;

@@ -1,4 +1,4 @@
-/* The parts of the page, each of which adds itself to `out` where the runs have something for it. */
+/* The parts of the page. Each adds itself to `out` if the runs have data for it. */
 #ifndef REPORTS_PAGE_PARTS_H
 #define REPORTS_PAGE_PARTS_H
 

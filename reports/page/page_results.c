@@ -1,4 +1,4 @@
-/* What was measured and what is to be thought of it: the tables that come first. */
+/* The first tables: measurements, warnings, expectations, published figures. */
 #include "reports/page/page_parts.h"
 
 #include "reports/results/differences.h"
@@ -31,7 +31,7 @@ static bool is_loss(const char *name)
     return false;
 }
 
-/* The sum of `key` over all hosts' counters that the test picks; NAN when there is none. */
+/* The sum of `key` over all hosts' counters that the test selects; NAN if there is none. */
 static double sum_counters(const struct run *run, bool (*picks)(const char *name), const char *key)
 {
     const char *role, *name;
@@ -154,7 +154,7 @@ static void add_warning(const char *words, const json_t *labels, size_t run_coun
     text_add(out, "</li>\n");
 }
 
-/* In the reader's way: what is warned of changes what the figures mean. */
+/* Before all figures, as a warning can change what they mean. */
 void page_add_warnings(const struct runs *runs, struct text *out)
 {
     json_t *distinct = distinct_warnings(runs), *labels;
@@ -195,7 +195,7 @@ static const json_t *expectation(const struct run *run, const char *name)
     return NULL;
 }
 
-/* One row an expectation, one column a run. */
+/* One row per expectation, one column per run. */
 static void add_expectation_matrix(const struct runs *runs, struct text *out)
 {
     size_t i;
@@ -221,7 +221,7 @@ static void add_expectation_matrix(const struct runs *runs, struct text *out)
     }
 }
 
-/* Too many runs for columns: what did not pass, and how many did. */
+/* Too many runs for columns: list what did not pass, and count the rest. */
 static void add_expectation_list(const struct runs *runs, struct text *out)
 {
     size_t passed = 0;

@@ -19,7 +19,7 @@ static json_t *scalar_text(const json_t *value)
     return text;
 }
 
-/* Words about a document, and what is expected of it, change nothing in a run. */
+/* Descriptions and expectations in a document do not affect a run. */
 static bool left_out(const char *key)
 {
     static const char *const keys[] = {"title", "expect", "published", "sources", "name", "schema"};
@@ -106,7 +106,7 @@ static json_t *settings_of(const json_t *result, bool same_scenario, bool same_l
     return out;
 }
 
-/* The row of one path, unless it is the same everywhere. */
+/* The row of one path, unless its value is the same everywhere. */
 static void compare(json_t *const *settings, size_t count, const char *path, json_t *out)
 {
     json_t *row = json_array();

@@ -1,16 +1,16 @@
-/* What was set differently in runs that are compared. */
+/* Settings that differ between compared runs. */
 #ifndef REPORTS_DIFFERENCES_H
 #define REPORTS_DIFFERENCES_H
 
 #include <jansson.h>
 #include <stddef.h>
 
-/* {"settings.cable": ["2m", "7m"], "lab.sim.hosts.a.gpu.pcie": [...]}: values of scenario, lab, seed and program that are not the same in all
- * `count` results (result.json), a text each, null where a result has none. A scenario or lab of another name stands for all that is in it. A new
- * reference; NULL when memory runs out. */
+/* {"settings.cable": ["2m", "7m"], "lab.sim.hosts.a.gpu.pcie": [...]}: values of scenario, lab, seed and program that
+ * differ between the `count` results (result.json), as texts; null if a result has none. If scenarios or labs have
+ * different names, only their names are listed. A new reference; NULL: out of memory. */
 json_t *differences_between(const json_t *const *results, size_t count);
-/* "cable 7m, seed 2": those of result `i`, by the last parts of their paths; empty when there are none or more than a label holds. The caller
- * frees. */
+/* "cable 7m, seed 2": the differences of result `i`, by the last parts of their paths; empty if there are none or too
+ * many for a label. The caller frees. */
 char *differences_label(const json_t *differences, size_t i);
 
 #endif

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PAUSE_LIMIT 5000000 /* lines of pauses.jsonl that a drawing takes */
+#define PAUSE_LIMIT 5000000 /* the most lines of pauses.jsonl that are drawn */
 
 /* ---- result.json */
 
@@ -208,7 +208,7 @@ static void add_to_label(struct run *run, const char *more)
     run->label = longer;
 }
 
-/* The runs from `first` on that have its label: what was set differently tells them apart, else when they were started. */
+/* The runs from `first` on that have its label: distinguish them by differing settings, else by their start times. */
 static void tell_apart_those_like(struct runs *runs, size_t first)
 {
     const json_t **results = calloc(runs->count, sizeof *results);
@@ -231,7 +231,7 @@ static void tell_apart_those_like(struct runs *runs, size_t first)
     free(same);
 }
 
-/* Every run gets a label of its own; where nothing else is left, its folder. */
+/* Give every run a unique label; as a last resort its folder. */
 static void tell_apart(struct runs *runs)
 {
     for (size_t i = 0; i < runs->count; i++)
@@ -365,7 +365,7 @@ static void append(struct series *series, int64_t time_ns, int64_t value)
     series->value[series->count++] = value;
 }
 
-/* `["a", time, read, values...]`: the host is taken off, the rest is a sample as the sampler printed it. */
+/* `["a", time, read, values...]`: remove the host; the rest is a sample as the sampler printed it. */
 static int take_sample(struct run *run, struct layouts *layouts, char *text, size_t length, struct error *e)
 {
     char *quote = memchr(text + 2, '"', length - 2);
@@ -414,7 +414,7 @@ static int load_samples(struct run *run, struct error *e)
     for (ssize_t length; file && result == 0 && (length = getline(&text, &room, file)) > 0;) {
         number++;
         if (text[length - 1] != '\n')
-            break; /* cut short when the run was killed: the whole lines count */
+            break; /* the last line may be incomplete if the run was killed: use the complete ones */
         text[--length] = '\0';
         if (length && take_line(run, &layouts, text, (size_t)length, e) != 0)
             result = error_prefix(e, "%s/samples.jsonl:%zu", run->folder, number);

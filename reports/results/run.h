@@ -32,7 +32,7 @@ struct pause {
 
 struct run {
     char *folder;
-    char *label;              /* what tells this run from its neighbours: "memory gpu" */
+    char *label;              /* what distinguishes this run from the others: "memory gpu" */
     json_t *result;           /* result.json */
     int64_t start_ns, end_ns; /* of the measure phase, on the result's clock */
     struct series *series;
@@ -57,18 +57,18 @@ void runs_free(struct runs *runs);
 int run_load_samples(struct run *run, struct error *e);
 void run_free_samples(struct run *run);
 
-/* A choice of a sweep in words, by the last part of its path: "memory gpu", with a comma before it where something stands. */
+/* A choice of a sweep in words, by the last part of its path: "memory gpu", with a comma before it if `out` is not empty. */
 void run_describe_choice(const char *path, const json_t *value, struct text *out);
 
-/* By path: "scenario.title". NULL when it is not there. */
+/* By path: "scenario.title". NULL if it is missing. */
 const json_t *run_get(const struct run *run, const char *path);
-/* As run_get for texts; "" when it is not there. */
+/* As run_get for texts; "" if it is missing. */
 const char *run_text(const struct run *run, const char *path);
 /* The sum of a number over all flows of the run; a flow without it counts as 0. */
 double run_sum_flows(const struct run *run, const char *key);
-/* A text of an object in it; "" when it is not there. */
+/* A text of an object in it; "" if it is missing. */
 const char *run_member(const json_t *object, const char *key);
-/* What a reader calls the run: what tells it from its neighbours, else "this run". */
+/* The run's name for readers: its label, else "this run". */
 const char *run_label(const struct run *run);
 bool run_is_simulated(const struct run *run);
 

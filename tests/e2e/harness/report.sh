@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The report of a real (simulated) run: page, plots and data are there, say the run's numbers, and damaged results are refused.
+# The report of a real (simulated) run: page, plots and data exist and show the run's numbers; damaged results are refused.
 # shellcheck source=tests/e2e/lib.sh
 source "$(dirname "$0")/../lib.sh"
 cd "$BUILD" || exit 2
@@ -20,20 +20,20 @@ check "every SVG is well-formed XML" xmllint --noout "$report"/*.svg
 silent=$(grep -L simulated "$report"/*.svg)
 if [ -z "$silent" ]; then ok "every picture says simulated"; else nok "every picture says simulated" "$silent"; fi
 if grep -qE '(src|href)="(https?:|/)' "$report/index.html"; then
-    nok "the page refers to nothing outside its folder"
+    nok "the page has no references outside its folder"
 else
-    ok "the page refers to nothing outside its folder"
+    ok "the page has no references outside its folder"
 fi
 missing=$(grep -oE '(src|href)="[^"#]+"' "$report/index.html" | sed -E 's/^[a-z]+="(.*)"$/\1/' | while read -r f; do
     [ -e "$report/$f" ] || echo "$f"
 done)
-if [ -z "$missing" ]; then ok "everything the page refers to is there"; else nok "everything the page refers to is there" "$missing"; fi
+if [ -z "$missing" ]; then ok "all files that the page refers to exist"; else nok "all files that the page refers to exist" "$missing"; fi
 check_says "the page says simulated" 'class="pill simulated"' "$report/index.html"
 check_says "the page compares the run with published figures" '5[^0-9]*296|5295\.75' "$report/index.html"
 check_says "the page lists what is fitted" '<td>fitted' "$report/index.html"
 check_says "the page shows the thresholds" '91.{0,8}392' "$report/index.html"
 
-# The throughput curve is the samples' counters differenced: its mean is the counter's rise over the time.
+# The throughput curve is the samples' counters differenced: its mean is the counter's increase divided by the time.
 mean=$(awk -F '\t' '/^# .*a tx_prio0_bytes/ { on = 1; next } on && /^$/ { exit } on && !/^#/ { s += $2; n++ } END { printf "%.3f", s / n }' \
     "$report/02-throughput.tsv")
 wanted=$(jq '.hosts.a.counters.tx_prio0_bytes | .rate_per_s * 8 / 1e9' "$result/02/result.json")
@@ -43,40 +43,40 @@ else
     nok "the throughput curve agrees with the counters" "curve $mean, counters $wanted"
 fi
 pauses=$(jq -s 'map(select(.[0] == "a")) | length' "$result/02/pauses.jsonl")
-if [ "$pauses" -gt 0 ] && grep -q "a is held" "$report/02-pause-cdf.tsv"; then
+if [ "$pauses" -gt 0 ] && grep -q "a is paused" "$report/02-pause-cdf.tsv"; then
     ok "the pause lengths come from $pauses single pauses"
 else
     nok "the pause lengths come from single pauses" "$pauses"
 fi
 
-# Again, of one cell, elsewhere.
+# A report of one cell, in another folder.
 check_exit 0 "one cell can be reported elsewhere" ./harness report "$result/02" --out "$SCRATCH/elsewhere"
-check "and lies there" test -s "$SCRATCH/elsewhere/index.html"
+check "and is in that folder" test -s "$SCRATCH/elsewhere/index.html"
 
-# Flows that end: a curve of ten points for each quantile, the same numbers as in the result; two runs are compared.
+# Finite flows: a curve of ten points for each quantile, the same numbers as in the result; two runs are compared.
 check_exit 0 "flows of many sizes" ./harness run scenarios/web-search.json --out "$SCRATCH/results"
 web=$SCRATCH/results/web-search/latest
-check_says "the page counts flows that end" '<h3>Flows that end' "$web/report/index.html"
+check_says "the page counts finite flows" '<h3>Finite flows' "$web/report/index.html"
 wanted=$(jq -r '.flows.web.by_size[] | .up_to_bytes, .slowdown.p99' "$web/result.json" | paste - - | awk '{printf "%.4g %.4g\n", $1, $2}')
 drawn=$(awk -F '\t' '/^# slowdown: web, p99/ {on = 1} NF == 2 && on && !/^#/ {printf "%.4g %.4g\n", $1, $2}' "$web/report/sweep-slowdown.tsv")
 check "the drawn slowdown by size equals the computed one" test "$(wc -l <<<"$wanted") $drawn" = "10 $wanted"
 check_exit 0 "another run to compare with" ./harness run scenarios/web-search.json --seed 2 --no-report --out "$SCRATCH/other"
 check_exit 0 "two runs on one page" ./harness report "$web" "$SCRATCH/other/web-search/latest" --out "$SCRATCH/both"
-check_says "which says what was set differently" '<code>seed</code></td><td>1</td><td>2</td></tr>' "$SCRATCH/both/index.html"
-check_says "and names the curves by it" '^# slowdown: seed 2 web, p99' "$SCRATCH/both/sweep-slowdown.tsv"
+check_says "which shows the differing settings" '<code>seed</code></td><td>1</td><td>2</td></tr>' "$SCRATCH/both/index.html"
+check_says "and names the curves by them" '^# slowdown: seed 2 web, p99' "$SCRATCH/both/sweep-slowdown.tsv"
 check "have two curves each" test "$(grep -c '^# slowdown: ' "$SCRATCH/both/sweep-slowdown.tsv")" = 4
 
-# What the figures mean is changed by a warning: it stands before them.
+# A warning changes what the figures mean: it comes before them.
 "$BUILD/harness" run dcqcn-red-bridge --set 'flows.*.traffic_class=104' --duration 100ms --out "$SCRATCH/results" --quiet 2>/dev/null
 red=$(readlink -f "$SCRATCH/results/dcqcn-red-bridge/latest")
 early=$(jq '.hosts.switch.counters.qdisc_port1_early.total' "$red/02/result.json")
 check "a traffic class that is not ECT: the page says so, and how many were dropped instead ($early)" \
     grep -q "<li>flow a-to-b is not ECN-capable (traffic class 104.*RED at switch drops.*: 0 packets marked, $early dropped early" "$red/report/index.html"
-check "above the published figures and expectations" awk '/class=notice/ { seen = 1 } /<h2>(Beside|Expectations)/ { exit !seen }' "$red/report/index.html"
+check "above the published figures and expectations" awk '/class=notice/ { seen = 1 } /<h2>(Comparison|Expectations)/ { exit !seen }' "$red/report/index.html"
 check "and the drops are drawn" grep -q 'qdisc_port1_early' "$red/report/02-ecn.tsv"
-check_says "a cell's choice is named in words" 'switch \(rx_ring 8192, red\)' "$red/report/index.html"
+check_says "a cell's choice is shown as text" 'switch \(rx_ring 8192, red\)' "$red/report/index.html"
 
-# A storm on the map of its network: the broken host's port is held all the time, and the switches' and hosts' further away later.
+# A storm on the map of its network: the broken host's port is paused all the time, those of switches and hosts further away later.
 check_exit 0 "a storm spreads" ./harness run scenarios/pfc-storm-watchdog.json --out "$SCRATCH/results"
 storm=$(readlink -f "$SCRATCH/results/pfc-storm-watchdog/latest")
 map=$storm/report/01-map
@@ -90,12 +90,12 @@ for side in a b; do # a line for each end of a link that was held, with what the
         "\(.[$side]) \(if $side == "a" then .b else .a end) \($held.held_ns / $time * 100)"' "$storm/01/result.json"
 done | awk '{printf "%s %s %.4g\n", $1, $2, $3}' | sort >"$SCRATCH/held"
 awk -F '\t' 'NF == 9 && !/^#/ {printf "%s %s %s\n", $8, $9, $5}' "$map.tsv" | sort >"$SCRATCH/drawn"
-check "every end of a link that was held is on it with its share" diff "$SCRATCH/held" "$SCRATCH/drawn"
-check "there are more than 40 of them" test "$(wc -l <"$SCRATCH/drawn")" -gt 40
-check_says "the port of the broken host is held all the time" '^leaf3 h31 (99\.[5-9]|100)' "$SCRATCH/drawn"
+check "every end of a link that was paused is on the map with its share" diff "$SCRATCH/held" "$SCRATCH/drawn"
+check "more than 40 ends were paused" test "$(wc -l <"$SCRATCH/drawn")" -gt 40
+check_says "the port of the broken host is paused all the time" '^leaf3 h31 (99\.[5-9]|100)' "$SCRATCH/drawn"
 rank() { awk -F '\t' -v from="$1" -v to="$2" 'NF == 9 && $8 == from && $9 == to {print $7}' "$map.tsv"; }
 check "the storm reaches its neighbours' port first, then other leaves' hosts" test "$(rank leaf3 h31)" -lt "$(rank h0 leaf0)"
-check "hosts and switches are all there" \
+check "all hosts and switches are on the map" \
     test "$(awk -F '\t' 'NF == 2 && !/^#/ && $1 != "nan"' "$map.tsv" | wc -l)" = 44
 check "two hosts on a cable have no map" test ! -e "$report/02-map.svg"
 cp -r "$storm/01" "$SCRATCH/strange"
@@ -103,7 +103,7 @@ jq '.topology.nodes[0].name = "h\"0\t\n'"'"'; system \"touch '"$SCRATCH"'/broken
     .topology.links[2] = {"a": "nobody", "b": "leaf0"} | .topology.links[3].a_held = {"3": {"held_ns": "x", "first_ns": {}, "longest_ns": -1}} |
     .topology.links[4].b = .topology.links[4].a' "$storm/01/result.json" >"$SCRATCH/strange/result.json"
 check_exit 0 "a damaged topology is drawn as far as it goes" ./harness report "$SCRATCH/strange"
-check "and its words stay words" test ! -e "$SCRATCH/broken" -a -s "$SCRATCH/strange/report/01-map.svg"
+check "and text is never run as a command" test ! -e "$SCRATCH/broken" -a -s "$SCRATCH/strange/report/01-map.svg"
 
 # Hostile names end up as text.
 cp -r "$result/02" "$SCRATCH/hostile"
@@ -113,7 +113,7 @@ jq --arg run '`touch ran` "`touch ran`" it'"'"'s' '.cell = {"flows.*.note": $run
     mv "$SCRATCH/cell" "$SCRATCH/hostile/result.json"
 check_exit 0 "hostile words are drawn" ./harness report "$SCRATCH/hostile"
 check "and none of them is run" test ! -e "$SCRATCH/hostile/report/ran"
-check "but drawn as it is" grep -q "touch ran.* it's" "$SCRATCH/hostile/report/01-throughput.svg"
+check "but drawn as text" grep -q "touch ran.* it's" "$SCRATCH/hostile/report/01-throughput.svg"
 if grep -qE '<script|<img src=x' "$SCRATCH/hostile/report/index.html"; then
     nok "hostile words are escaped"
 else

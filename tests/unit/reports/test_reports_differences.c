@@ -1,4 +1,4 @@
-/* What tells compared runs apart. */
+/* Labels and settings that distinguish compared runs. */
 #include "tests/unit/unit.h"
 
 #include "reports/results/differences.h"
@@ -46,7 +46,7 @@ static void values_differ_by_path(void **state)
            "{\"seed\":2,\"scenario\":{\"name\":\"s\",\"settings\":{\"cable\":\"7m\"}}}",
            "{\"seed\":[\"1\",\"2\"],\"scenario.settings.cable\":[\"1m\",\"7m\"]}", "seed 1, cable 1m",
            "seed 2, cable 7m");
-    /* flows by their names, other lists by number; what only one has */
+    /* flows by their names, other lists by number; values that only one has */
     expect("{\"scenario\":{\"name\":\"s\",\"flows\":[{\"name\":\"f\",\"depth\":4}]}}",
            "{\"scenario\":{\"name\":\"s\",\"flows\":[{\"name\":\"f\",\"depth\":8},5]}}",
            "{\"scenario.flows.f.depth\":[\"4\",\"8\"],\"scenario.flows.1\":[null,\"5\"]}", "depth 4, 1 unset",
