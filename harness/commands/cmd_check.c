@@ -38,7 +38,7 @@ static const struct field fields[] = {
 };
 static const struct table options = {.name = "check", .size = sizeof(struct check_options), .fields = fields};
 
-/* A document with a driver is a lab. */
+/* A document with the key "driver" is a lab; any other is a scenario. */
 static int check_one(const struct check_options *said, const char *word, struct error *e)
 {
     char *path = find_file(FIND_SCENARIO, word, NULL);

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #define CLOCK_BOUND_NS \
-    (10 * NS_PER_MS) /* worse than a sample's distance: curves of two hosts no longer fit together */
+    (10 * NS_PER_MS) /* more than a sampling interval: curves of two hosts no longer line up */
 
 struct doctor_options {
     const char *lab, *scenario;
@@ -25,7 +25,7 @@ static const struct field fields[] = {
      .kind = FIELD_STRING,
      .offset = offsetof(struct doctor_options, lab),
      .argument = "LAB",
-     .help = "The lab to examine (otherwise HARNESS_LAB, or the lab of the configuration file)."},
+     .help = "The lab to check (otherwise HARNESS_LAB, or the lab of the configuration file)."},
     {.name = "for",
      .kind = FIELD_STRING,
      .offset = offsetof(struct doctor_options, scenario),
@@ -33,8 +33,8 @@ static const struct field fields[] = {
      .help = "Check whether the lab fits this scenario. For each cell of the sweep: whether both ends of "
              "each flow agree "
              "on PFC, trust, MTU and ECN, whether packets are ECN-capable where something marks them, which "
-             "thresholds the "
-             "buffers give, and whether the counters that expectations read exist."},
+             "xoff and xon thresholds result from the buffer sizes, and whether the counters that "
+             "expectations read exist."},
     {.name = "json",
      .kind = FIELD_BOOL,
      .offset = offsetof(struct doctor_options, json),
@@ -44,18 +44,18 @@ static const struct field fields[] = {
 static const struct table options = {
     .name = "doctor", .size = sizeof(struct doctor_options), .fields = fields};
 
-/* What is being examined. */
+/* The lab under examination, and what was found. */
 struct examination {
     const struct lab *lab;
     const char *lab_path;
-    const struct cell *cells; /* none without a scenario */
+    const struct cell *cells; /* NULL without a scenario */
     size_t cell_count;
     json_t *entries, *in_force, *columns; /* the latter two by role */
 };
 
 /* ---- one host */
 
-/* host-facts' own checks. That there is no GPU where the lab has none is not worth a line for each of a GPU's checks. */
+/* host-facts' own checks. Where the lab has no GPU, the checks of the GPU are left out: all would only say that there is none. */
 static void take_checks(struct examination *x, const struct lab_host *host, const json_t *facts)
 {
     size_t i;
@@ -86,7 +86,7 @@ static void examine_clock(struct examination *x, struct remote_host *h)
                       (double)error_ns / 1e6);
 }
 
-/* Names of the columns that the sampler gives there. */
+/* Names of the columns that the sampler prints on this host. */
 static json_t *sample_columns(struct remote_host *h, const struct cell *cell, struct error *e)
 {
     struct words w = {0};
@@ -112,7 +112,7 @@ static json_t *sample_columns(struct remote_host *h, const struct cell *cell, st
     return names;
 }
 
-/* What is not there yet: cells of a sweep find much the same. */
+/* Add only entries that are not in the list yet: most cells of a sweep yield the same entries. */
 static void add_new(json_t *entries, json_t *found)
 {
     size_t i, k;
@@ -161,7 +161,7 @@ static void examine_for_scenario(struct examination *x, struct remote_host *h, c
     plan_settings(x, h, role);
 }
 
-/* Can anything be asked of the host by our programs? */
+/* Check our programs on the host. Returns true if they can be used. */
 static bool examine_programs(struct examination *x, struct remote_host *h)
 {
     struct error e;
@@ -171,7 +171,7 @@ static bool examine_programs(struct examination *x, struct remote_host *h)
                       h->lab->programs);
     else
         preflight_say(x->entries, h->lab->name, "programs", result > 0 ? "warning" : "failure",
-                      "harness install copies them there", "%s", e.text);
+                      "harness install copies them to the host", "%s", e.text);
     return result >= 0;
 }
 
@@ -186,7 +186,7 @@ static void say_left(struct examination *x, const char *host)
     struct text fix = {0};
     text_add(&fix, "harness restore --lab %s", x->lab_path);
     preflight_say(x->entries, host, "settings", "warning", text_string(&fix),
-                  "an earlier run left settings that were not put back");
+                  "settings of an earlier run were not restored");
     text_free(&fix);
 }
 
@@ -267,7 +267,7 @@ static int examine(struct examination *x, bool as_json)
 {
     struct error e;
     if (lab_kind(x->lab)->simulated) {
-        preflight_say(x->entries, x->lab->name, "lab", "ok", NULL, "simulated: there are no hosts to check");
+        preflight_say(x->entries, x->lab->name, "lab", "ok", NULL, "simulated: it has no hosts to check");
     } else if (lab_hosts_visit(x->lab, "doctor", examine_host, x, &e) != 0) {
         log_error("%s", e.text);
         return EXIT_LAB;

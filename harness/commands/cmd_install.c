@@ -26,7 +26,7 @@ static const struct table options = {
 
 struct installing {
     const struct lab *lab;
-    const char *const *names; /* none: all hosts */
+    const char *const *names; /* empty: all hosts */
     size_t count;
     int status;
 };
@@ -62,7 +62,7 @@ static bool is_named(const char *name, const char *const *names, size_t count)
     return count == 0;
 }
 
-/* Every host is tried; the exit status tells whether all went well. */
+/* Try every host; the exit status says whether all succeeded. */
 static void visit(void *context, struct virt *virt, const struct lab_host *host)
 {
     struct installing *x = context;

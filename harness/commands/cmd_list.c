@@ -24,7 +24,7 @@ static const char *text_of(const json_t *document, const char *key)
     return text ? text : "";
 }
 
-/* Append what is known of one file; what cannot be read is listed with its error. */
+/* Append the entry of one file; a file that cannot be read is listed with its error. */
 static void add(json_t *list, enum find_kind kind, const char *path)
 {
     struct error e;
@@ -75,7 +75,7 @@ static int run_list(const struct call *call)
     int status = EXIT_DONE;
     const char *what = call->count ? call->arguments[0] : "";
     if (*what && strcmp(what, "scenarios") != 0 && strcmp(what, "labs") != 0) {
-        log_error("list: \"%s\" is not a list: expected scenarios or labs", what);
+        log_error("list: \"%s\" cannot be listed: expected scenarios or labs", what);
         status = EXIT_USAGE;
     } else {
         json_t *all = json_object();

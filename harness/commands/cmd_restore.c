@@ -26,7 +26,7 @@ static const struct field fields[] = {
 static const struct table options = {
     .name = "restore", .size = sizeof(struct restore_options), .fields = fields};
 
-/* A value as people read it, without JSON's quotes, and not all of a long one. */
+/* A value for people: without JSON's quotes, and only the beginning of a long one. */
 static void add_value(struct text *out, const json_t *value)
 {
     char *whole = json_is_string(value) ? NULL : json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
@@ -65,8 +65,9 @@ static void print_since(const char *host, const json_t *answer)
     char when[40];
     if (since <= 0 || !gmtime_r(&since, &utc) || !strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", &utc))
         return;
-    printf("%s: settings of an interrupted run, since %s%s\n", host, when,
-           json_is_true(json_object_get(answer, "rebooted")) ? "; the host was rebooted since" : "");
+    printf("%s: found settings that an interrupted run changed at %s%s\n", host, when,
+           json_is_true(json_object_get(answer, "rebooted")) ? "; the host was rebooted in the meantime"
+                                                             : "");
 }
 
 static void print_answer(const char *host, const json_t *answer)
@@ -89,7 +90,8 @@ static void print_answer(const char *host, const json_t *answer)
     }
 }
 
-/* A guest that is off keeps its journal; it is put back when it is started again. A paused one goes on when it is reached. */
+/* A guest that is off keeps its journal; its settings are restored once it runs again. A paused guest is resumed when
+ * it is connected to. */
 static bool is_off(struct virt *virt, const struct lab_host *host)
 {
     enum virt_state state;
@@ -123,7 +125,7 @@ static int restore_host(struct virt *virt, const struct lab *lab, const struct l
     return answer ? 0 : -1;
 }
 
-/* Every host is tried; the exit status tells whether all went well. */
+/* Try every host; the exit status says whether all succeeded. */
 static void visit(void *context, struct virt *virt, const struct lab_host *host)
 {
     struct restoring *r = context;

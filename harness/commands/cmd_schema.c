@@ -41,7 +41,7 @@ static void print_manual(const char *type, bool lab)
     text_free(&out);
 }
 
-/* The catalogue of counters has no schema: it is printed itself. */
+/* Counters have no schema: print the catalogue itself. */
 static void print_counters(bool manual)
 {
     struct text out = {0};
@@ -63,7 +63,7 @@ static const struct field fields[] = {
     {.name = "manual",
      .kind = FIELD_BOOL,
      .offset = offsetof(struct schema_options, manual),
-     .help = "Print a manual page (mdoc) instead of a JSON Schema; of counters, docs/counters.md."},
+     .help = "Print a manual page (mdoc) instead of a JSON Schema; for counters, print docs/counters.md."},
     {0},
 };
 static const struct table options = {

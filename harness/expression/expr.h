@@ -16,12 +16,11 @@
 
 struct expr;
 
-/* Compile; sentences point at the column (from 1). A check is a comparison, otherwise a value is meant. The
- * caller frees. */
+/* Compile; error messages name the column (from 1). `check`: the text must be a comparison, else a value. The caller frees. */
 struct expr *expr_compile(const char *text, bool check, struct error *e);
 void expr_free(struct expr *expr);
 
-/* Are the roles, flows, values and counters known, and do the units go together? */
+/* Are the roles, flows, values and counters known, and are the units compatible? */
 int expr_validate(const struct expr *expr, const struct scenario *scenario, struct error *e);
 
 /* Call `each` for every counter (not flow value) that the expression reads; role and counter are globs. */
@@ -30,12 +29,12 @@ void expr_each_counter(const struct expr *expr,
 
 enum expr_outcome { EXPR_TRUE, EXPR_FALSE, EXPR_UNKNOWN };
 struct expr_result {
-    double left, right; /* NAN where it could not be had; a value's is left */
+    double left, right; /* NAN if unavailable; `left` is the result of a value */
     const char *sign;   /* of a check: "<" */
     const char *unit;   /* of both: "", "ns", "bytes", "b/s", "/s" */
     char reason[256];   /* EXPR_UNKNOWN: what is missing */
 };
-/* Evaluate over a result document (docs/result.md). A value is EXPR_TRUE when it could be had. */
+/* Evaluate over a result document (docs/result.md). A value is EXPR_TRUE if it is available. */
 enum expr_outcome expr_evaluate(const struct expr *expr, const json_t *result, struct expr_result *out);
 
 #endif

@@ -1,4 +1,4 @@
-/* Expressions against a scenario: are names known, and do units go together? */
+/* Checks expressions against a scenario: are names known, and are units compatible? */
 #include "harness/expression/expr.h"
 #include "harness/expression/expr_tree.h"
 #include "lib/document/nearest.h"
@@ -114,8 +114,8 @@ static int validate_kind(const struct expr_node *node, const struct counter *row
     return 0;
 }
 
-/* The counters that a glob may match: false when there are none. Of one dimension, that is the glob's. Families of unlisted
- * names say nothing, as they overlap with almost any glob. */
+/* The counters that a glob may match: false if there are none. If all have one dimension, the glob has it. Families of
+ * unlisted names are ignored, as they overlap with almost any glob. */
 static bool glob_dimension(const char *glob, enum dimension *dimension)
 {
     size_t count;

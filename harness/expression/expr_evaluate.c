@@ -58,7 +58,7 @@ static void gather_counters(const struct expr_node *node, const json_t *result, 
     }
 }
 
-/* "latency_p50_ns" lies at latency_ns.p50, "completion_max_ns" at completion_ns.max, "slowdown_p99" at
+/* "latency_p50_ns" is at latency_ns.p50, "completion_max_ns" at completion_ns.max, "slowdown_p99" at
  * slowdown.p99. */
 static const json_t *flow_member(const json_t *flow, const char *name)
 {

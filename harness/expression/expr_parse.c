@@ -82,7 +82,7 @@ static size_t digits_at(const char *at)
     return exponent ? length + 1 + sign + exponent : length;
 }
 
-/* How many characters of a unit stand at `at`: "ms", "Gb/s", "/s", "%". */
+/* How many characters of a unit are at `at`: "ms", "Gb/s", "/s", "%". */
 static size_t letters_at(const char *at)
 {
     size_t length = 0;
@@ -92,7 +92,7 @@ static size_t letters_at(const char *at)
     return length;
 }
 
-/* Bring a number with a unit ("10ms") to its dimension's unit. */
+/* Convert a number with a unit ("10ms") to its dimension's unit. */
 static int apply_unit(struct expr_node *node, const char *word)
 {
     static const struct {
@@ -243,7 +243,7 @@ static struct expr_node *parse_factor(struct parser *p)
     return node;
 }
 
-/* A chain of operators of one rank, to the left. */
+/* A chain of operators of one precedence, left associative. */
 static struct expr_node *parse_chain(struct parser *p, const char *operators,
                                      const enum expr_node_kind kinds[2],
                                      struct expr_node *(*operand)(struct parser *))

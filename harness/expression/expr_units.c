@@ -61,7 +61,7 @@ enum dimension expr_sum_dimension(enum dimension a, enum dimension b)
     return a == DIMENSION_ANY || (a == DIMENSION_PLAIN && b == DIMENSION_PER_SECOND) ? b : a;
 }
 
-/* Products: a plain number scales, equal dimensions divide away. */
+/* Products: a plain number scales; the quotient of equal dimensions is a plain number. */
 enum dimension expr_product_dimension(bool divide, enum dimension a, enum dimension b)
 {
     if (divide && a == b)

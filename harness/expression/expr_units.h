@@ -22,7 +22,7 @@ const char *expr_dimension_words(enum dimension d);
 
 /* The dimension of a counter's unit ("us"); *scale brings a value to the dimension's unit. */
 enum dimension expr_unit_dimension(const char *unit, double *scale);
-/* Of such a value a second: bytes become bits, time becomes a share. */
+/* The dimension of such a value per second: bytes become bits/s, time becomes a plain share. */
 enum dimension expr_rate_dimension(enum dimension d, double *scale);
 
 /* May they be compared and added? What the sum is, and what a product or quotient is. */

@@ -1,4 +1,4 @@
-/* The driver of each kind of lab: one below this folder for every row of LAB_KINDS. */
+/* The driver of each kind of lab: every row of LAB_KINDS has one, in a folder below this one. */
 #include "harness/labs/driver.h"
 
 #include "lib/formats/lab_kinds.h"

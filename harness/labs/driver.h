@@ -1,6 +1,7 @@
 /*
- * The seam between the phases of a run and the kinds of lab. The experiment walks phases and knows no driver; a driver
- * reaches hosts and knows no phases. All times are on the run's clock (docs/result.md).
+ * The interface between the phases of a run and the kinds of lab. An experiment runs the phases and does not know which
+ * driver it uses; a driver reaches hosts and does not know the phases. All times are on the run's clock
+ * (docs/result.md).
  */
 #ifndef HARNESS_LABS_DRIVER_H
 #define HARNESS_LABS_DRIVER_H
@@ -12,11 +13,11 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* What a driver works with; all of it outlives the driver's state. */
+/* What a driver works with; all of it stays valid until the driver is closed. */
 struct lab_run {
     const struct cell *cell;
     const char *lab_path;
-    struct recorder *recorder; /* NULL while no run takes place (doctor, restore) */
+    struct recorder *recorder; /* NULL outside a run (doctor, restore) */
     struct interrupt *interrupt;
     uint64_t seed;
     FILE *log; /* run.log; may be NULL */
@@ -37,27 +38,27 @@ struct lab_driver {
     const char *name;
     bool simulated;
 
-    /* Can a lab of this kind run the cell? Nothing is reached. May be NULL. */
+    /* Can a lab of this kind run the cell? No host is reached. May be NULL. */
     int (*check)(const struct cell *cell, struct error *e);
     /* Get ready to reach the lab; nothing is changed. */
     int (*open)(const struct lab_run *run, void **state, struct error *e);
-    /* Hosts run and answer. */
+    /* Start hosts and wait until they answer. */
     int (*bring_up)(void *state, struct error *e);
     /* Facts of one role. The caller frees what is in `out` with host_description_free. */
     int (*describe)(void *state, size_t role, struct host_description *out, struct error *e);
 
-    /* Settings documents of one role (a new reference, or NULL). `save` is as they are, in the form that restore takes;
-     * `apply` makes the wanted ones and reads back. */
+    /* Settings documents of one role (a new reference, or NULL). `save` returns the current ones in the form that
+     * restore takes; `apply` sets the wanted ones and returns what it read back. */
     json_t *(*save_settings)(void *state, size_t role, const json_t *wanted, struct error *e);
     json_t *(*apply_settings)(void *state, size_t role, const json_t *wanted, struct error *e);
     json_t *(*restore_settings)(void *state, size_t role, const json_t *saved, struct error *e);
 
     /* Start samplers and traffic; *start_ns is when the warm-up begins. */
     int (*start)(void *state, int64_t *start_ns, struct error *e);
-    /* Hand lines on to the recorder until the run's clock shows until_ns. */
+    /* Pass lines to the recorder until the run's clock reaches until_ns. */
     enum advance (*advance)(void *state, int64_t until_ns, struct error *e);
     int64_t (*now_ns)(void *state);
-    /* Stop what still runs and hand on the rest. Called after every start, successful or not. */
+    /* Stop what still runs and pass the remaining lines on. Called after every start, successful or not. */
     int (*finish)(void *state, struct error *e);
 
     /* Add what only the driver knows to the result ("simulator") and to its hosts ("buffers"). May be NULL. */
@@ -67,7 +68,7 @@ struct lab_driver {
 
 /* The driver for a lab: of kind NAME (lib/formats/lab_kinds.h), lab_driver_NAME. */
 const struct lab_driver *lab_driver_of(const struct lab *lab);
-/* Can the plan's lab run all of its cells? The sentence begins with the scenario's file. */
+/* Can the plan's lab run all of its cells? The error message begins with the scenario's file. */
 int lab_driver_check(const struct plan *plan, struct error *e);
 void host_description_free(struct host_description *d);
 

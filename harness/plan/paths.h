@@ -9,14 +9,14 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-/* Set the value at every place that path matches (objects on the way are made where no glob asks for what is
- * there). Fails when nothing matches. */
+/* Set the value at every place that path matches (missing objects on the way are created, except under a glob). Fails
+ * when nothing matches. */
 int paths_set(json_t *document, const char *path, const json_t *value, struct error *e);
-/* Is there a place that path matches? */
+/* Does the path match at least one place? */
 bool paths_exist(const json_t *document, const char *path);
-/* Is there a place, and have all places this value? */
+/* Does the path match at least one place, and do all places have this value? */
 bool paths_all_equal(const json_t *document, const char *path, const json_t *value);
-/* "KEY=VALUE": VALUE is JSON, or else a string. *path and *value are the caller's. */
+/* "KEY=VALUE": VALUE is JSON, or else a string. The caller frees *path and *value. */
 int paths_assignment(const char *text, char **path, json_t **value, struct error *e);
 
 #endif

@@ -28,7 +28,7 @@ static int check_when(const json_t *when, const json_t *document, const char *pa
     const char *key;
     json_t *value;
     if (when && !json_is_object(when))
-        return error_set(e, "%s[%zu].when: expected an object of path and value", path, i);
+        return error_set(e, "%s[%zu].when: expected an object such as {\"PATH\": VALUE}", path, i);
     json_object_foreach((json_t *)(uintptr_t)when, key, value)
     {
         json_t *copy = json_deep_copy(document);
@@ -142,7 +142,7 @@ static int check_sweep(const json_t *sweep, size_t *cells, struct error *e)
     json_t *values;
     *cells = 1;
     if (sweep && !json_is_object(sweep))
-        return error_set(e, "sweep: expected an object of path and list of values");
+        return error_set(e, "sweep: expected an object such as {\"PATH\": [VALUE, ...]}");
     json_object_foreach((json_t *)(uintptr_t)sweep, path, values)
     {
         if (!json_is_array(values) || json_array_size(values) == 0)
@@ -173,14 +173,15 @@ static json_t *choice_of(const json_t *sweep, size_t i, size_t cells)
     return choice;
 }
 
-/* A lab may replace what a scenario asks (RED's thresholds on a link a thousand times slower), but adds nothing that it does not ask. */
+/* A lab may replace values that the scenario sets (such as RED's thresholds where links are a thousand times slower),
+ * but never adds any. */
 static int scale(json_t *scenario, const json_t *lab, struct error *e)
 {
     const json_t *scaled = json_object_get(lab, "scaled");
     const char *path;
     json_t *value;
     if (scaled && !json_is_object(scaled))
-        return error_set(e, "scaled: expected an object of path and value");
+        return error_set(e, "scaled: expected an object such as {\"PATH\": VALUE}");
     json_object_foreach((json_t *)(uintptr_t)scaled, path, value)
     {
         if (paths_exist(scenario, path) && paths_set(scenario, path, value, e) != 0)
@@ -249,7 +250,7 @@ static json_t *load_object(const char *path, struct error *e)
     return document;
 }
 
-/* A scenario's lab is next to it: scenarios/../labs/NAME. */
+/* The lab that a scenario names: scenarios/../labs/NAME. */
 static char *own_lab(const char *scenario_path, const json_t *scenario)
 {
     const char *said = json_string_value(json_object_get(scenario, "lab"));

@@ -1,4 +1,4 @@
-/* What is going to be run: a scenario and a lab, checked together, every cell of the sweep. Nothing is touched yet. */
+/* What will be run: a scenario and a lab, checked together, with every cell of the sweep. No host is reached. */
 #ifndef HARNESS_PLAN_H
 #define HARNESS_PLAN_H
 
@@ -33,7 +33,7 @@ struct plan {
     size_t cell_count;
 };
 
-/* Sentences begin with the file's name. */
+/* Error messages begin with the file's name. */
 int plan_load(const struct plan_request *request, struct plan *plan, struct error *e);
 void plan_free(struct plan *plan);
 
@@ -41,7 +41,7 @@ void plan_free(struct plan *plan);
 int plan_check_scenario(const char *path, struct error *e);
 int plan_check_lab(const char *path, struct error *e);
 
-/* Does an expectation's or published figure's "when" fit the cell? NULL always does. */
+/* Does the "when" of an expectation or published figure hold for the cell? NULL always does. */
 bool plan_when(const struct cell *cell, const json_t *when);
 
 #endif

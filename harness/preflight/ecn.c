@@ -131,7 +131,7 @@ void ecn_say_remedy(const struct ecn_finding *f, struct text *out)
 
 /* ---- what came of it */
 
-/* The rise over the whole run of a role's counters that match; -1: none was sampled. */
+/* The increase over the whole run of a role's counters that match; -1: none was sampled. */
 static json_int_t total(const json_t *hosts, const char *role, const char *pattern)
 {
     const char *name;
@@ -168,7 +168,7 @@ void ecn_say_counted(const struct ecn_finding *f, const json_t *hosts, struct te
         add_count("dropped", total(hosts, f->place, "buffer_discards"), &counts);
     }
     if (counts.length)
-        text_add(out, "counted at %s in the whole run: %s", f->place, text_string(&counts));
+        text_add(out, "counted at %s during the whole run: %s", f->place, text_string(&counts));
     text_clear(&counts);
     add_count("CNPs sent", total(hosts, receiver, "np_cnp_sent"), &counts);
     if (counts.length)

@@ -1,4 +1,4 @@
-/* Flows that are not ECN-capable although a place in their way marks, or their sender waits for CNPs. */
+/* Finds flows that are not ECN-capable although a place on their path marks packets, or their sender reacts to CNPs. */
 #include "harness/preflight/ecn.h"
 
 #include "lib/physics/fabric.h"
@@ -10,13 +10,13 @@
 /* ---- places that mark */
 
 struct place {
-    const char *name; /* its role, else that of its node */
+    const char *name; /* its role, else its node's name */
     const char *node; /* in the lab */
     enum ecn_consequence consequence;
-    bool ingress; /* RED on what comes in */
+    bool ingress; /* RED on incoming packets */
 };
 
-/* What is looked at while findings are made. */
+/* State of the search. */
 struct survey {
     const struct cell *cell;
     struct settings *settings; /* in force, by role */
@@ -29,7 +29,7 @@ struct survey {
     size_t finding_count;
 };
 
-/* What a host has not ("red": null) is as if it were not named. */
+/* A setting that a host lacks ("red": null) is treated as absent. */
 static void drop_nulls(json_t *document)
 {
     const char *key;
@@ -112,7 +112,7 @@ static int index_of(const struct survey *s, const char *node)
     return index ? (int)json_integer_value(index) : -1;
 }
 
-/* Hops from a node to each other one over the lab's links; -1: none lead there. */
+/* Hops from a node to each other node over the lab's links; -1: unreachable. */
 static void count_hops(const struct survey *s, const char *node, int *hops)
 {
     const struct lab_link *link;
@@ -136,7 +136,7 @@ static void count_hops(const struct survey *s, const char *node, int *hops)
     }
 }
 
-/* On a shortest way between the two ends; where the lab's links do not tell, it is. */
+/* Is the node on a shortest path between the two ends? True if the lab's links do not tell. */
 static bool in_the_way(const struct survey *s, const struct scenario_flow *flow, const struct place *place)
 {
     const struct lab *lab = &s->cell->lab;

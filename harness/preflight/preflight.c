@@ -39,7 +39,7 @@ static bool lists(const json_t *settings, const char *key, int64_t value)
     return false;
 }
 
-/* What an expectation is about, by the counters it reads. */
+/* What expectations are about, by the counters they read. */
 struct interest {
     bool pauses, cnps;
 };
@@ -67,7 +67,7 @@ struct ends {
     char label[220];
 };
 
-/* A host whose settings are known, and have no place for PFC. */
+/* A host whose settings are known and which does not support PFC. */
 static bool lacks_pfc(const json_t *in_force, const char *role)
 {
     const json_t *there = json_object_get(in_force, role);
@@ -124,8 +124,8 @@ static void check_ecn(const struct ends *x, bool wanted, json_t *entries)
                       "ECN on priority %lld is on at one end only", p);
 }
 
-/* Buffers of lossless priorities must be there at all; whether they are large enough the driver's formula says when the
- * settings are applied (nic-config plan). */
+/* Buffers of lossless priorities must have a size. Whether they are large enough is checked with the driver's formula
+ * by nic-config plan. */
 static void check_buffer(const struct ends *x, const json_t *settings, const char *role, json_t *entries)
 {
     char key[24];
@@ -162,7 +162,7 @@ static void check_flow(const struct cell *cell, const struct scenario_flow *flow
     json_decref(to);
 }
 
-/* Packets that are not ECN-capable where something waits for marks. */
+/* Packets that are not ECN-capable although DCQCN or RED needs them to be. */
 static void check_ect(const struct cell *cell, const json_t *in_force, json_t *entries)
 {
     struct ecn_finding *findings;
@@ -201,7 +201,7 @@ struct search {
     const char *missing_role, *missing;
 };
 
-/* Counters that the settings bring: a qdisc's where RED is put, pauses where PFC is switched on. */
+/* Counters that exist once the settings are applied: a qdisc's where RED is installed, pauses where PFC is enabled. */
 static bool comes_with_settings(const struct search *search, const char *role, const char *counter)
 {
     json_t *wanted = scenario_role_settings(search->cell->scenario_json, role);

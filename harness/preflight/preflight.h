@@ -1,4 +1,4 @@
-/* Judging a lab for a scenario before anything is touched: do the settings of both ends of each flow go together? */
+/* Checks of a lab for a scenario before anything is changed: are the settings of both ends of each flow compatible? */
 #ifndef HARNESS_PREFLIGHT_H
 #define HARNESS_PREFLIGHT_H
 
@@ -8,10 +8,10 @@
 void preflight_say(json_t *entries, const char *host, const char *check, const char *verdict, const char *fix,
                    const char *reason, ...) __attribute__((format(printf, 6, 7)));
 
-/* Judge every flow's ends by the settings that will be in force: those of `in_force` (role -> settings), with the scenario's
- * over them. */
+/* Check both ends of every flow with the settings that will be in force: those of `in_force` (role -> settings),
+ * overridden by the scenario's. */
 void preflight_settings(const struct cell *cell, const json_t *in_force, json_t *entries);
-/* Are the counters there that the expectations read? `columns`: role -> list of names. */
+/* Do the counters that the expectations read exist? `columns`: role -> list of names. */
 void preflight_counters(const struct cell *cell, const json_t *columns, json_t *entries);
 
 #endif

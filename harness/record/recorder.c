@@ -67,7 +67,7 @@ int recorder_flush(struct recorder *r, struct error *e)
                : 0;
 }
 
-/* After a write that failed the last line may have been cut: what stays are whole lines. */
+/* After a failed write the last line may be incomplete: remove it. */
 static void keep_whole_lines(const char *folder, const char *name)
 {
     char *path = files_join(folder, name), byte = '\n';
@@ -76,7 +76,8 @@ static void keep_whole_lines(const char *folder, const char *name)
     while (end > 0 && pread(fd, &byte, 1, end - 1) == 1 && byte != '\n')
         end--;
     if (fd >= 0 && ftruncate(fd, end) != 0)
-        log_warning("%s: its last line may be cut, and could not be removed: %s", path, strerror(errno));
+        log_warning("%s: its last line may be incomplete and could not be removed: %s", path,
+                    strerror(errno));
     if (fd >= 0)
         close(fd);
     free(path);

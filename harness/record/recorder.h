@@ -1,6 +1,6 @@
 /*
- * Takes the lines of samplers and traffic generators as they come: brings their times onto the run's clock, writes them
- * into the result folder, and keeps what the summary needs. Memory does not grow with the length of a run.
+ * Takes the lines of samplers and traffic generators as they arrive: converts their times to the run's clock, writes
+ * them into the result folder, and keeps what the summary needs. Memory use does not grow with the length of a run.
  */
 #ifndef HARNESS_RECORDER_H
 #define HARNESS_RECORDER_H
@@ -15,13 +15,13 @@ struct recorder;
 /* Writes samples.jsonl, flows.jsonl and, when asked, pauses.jsonl in `folder`. */
 struct recorder *recorder_open(const char *folder, const struct scenario *scenario, bool pauses,
                                struct error *e);
-/* Flush; says when something could not be written (full disk). The recorder stays readable. */
+/* Flush; -1 if something could not be written (full disk). The recorder's figures stay available. */
 int recorder_flush(struct recorder *r, struct error *e);
 void recorder_close(struct recorder *r);
 
-/* host minus controller, taken off every time of this role from now on. */
+/* The host's clock minus the controller's: it is subtracted from every time of this role from now on. */
 void recorder_clock(struct recorder *r, size_t role, int64_t offset_ns);
-/* The measure phase. Before it is set nothing is inside. */
+/* The measure phase. Before this call no line counts as inside it. */
 void recorder_window(struct recorder *r, int64_t start_ns, int64_t end_ns);
 
 /* One line of a role's sampler. -1: not a line, or it could not be written. */
@@ -39,7 +39,7 @@ struct recorder_live {
     uint64_t errors;
 };
 void recorder_live(const struct recorder *r, struct recorder_live *live);
-/* Has this flow given its summary? Is this role's sampler at its end? */
+/* Has the summary of this flow arrived? Has the sampler of this role ended? */
 bool recorder_flow_done(const struct recorder *r, const char *flow);
 bool recorder_samples_done(const struct recorder *r, size_t role);
 

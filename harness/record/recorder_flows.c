@@ -87,7 +87,7 @@ static void rates(json_t *json, int64_t bytes, int64_t messages, int64_t duratio
     json_object_set_new(json, "messages_per_s", json_real((double)messages / seconds));
 }
 
-/* From the generator's summary, or, when it never came, from the intervals that lie inside the measure phase. */
+/* From the generator's summary or, if it never arrived, from the intervals inside the measure phase. */
 static json_t *flow_summary(const struct recorded_flow *flow)
 {
     static const char *const kept[] = {"latency_ns",    "retransmitted_packets",

@@ -69,14 +69,14 @@ struct recorder {
 
 /* Keep a warning, up to a limit. */
 void recorder_warn(struct recorder *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Bring an object line's time_ns onto the run's clock. */
+/* Convert an object line's time_ns to the run's clock. */
 void recorder_shift_time(json_t *object, int64_t offset_ns);
 
 /* recorder_samples.c */
 void recorder_free_host(struct recorded_host *host);
-/* PFC frames received a second by a host, over its latest samples. */
+/* PFC frames that a host receives per second, over its latest samples. */
 double recorder_pauses_per_s(const struct recorded_host *host);
-/* recorder_flows.c: the flow of this name, made when there is none; NULL: out of memory. */
+/* recorder_flows.c: the flow of this name, created if missing; NULL: out of memory. */
 struct recorded_flow *recorder_find_flow(struct recorder *r, const char *name);
 /* recorder_pauses.c */
 void recorder_free_pauses(struct recorder *r);

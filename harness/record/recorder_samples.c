@@ -17,7 +17,7 @@ static size_t find_column(struct recorded_host *host, struct column *column)
         return SIZE_MAX;
     host->gathered = grown;
     grown[host->count] = (struct recorded_column){.column = *column};
-    *column = (struct column){0}; /* its strings are ours now */
+    *column = (struct column){0}; /* this file frees its strings now */
     return host->count++;
 }
 
@@ -56,9 +56,10 @@ static void gather_counter(struct recorder *r, const struct recorded_host *host,
     if (g->closed)
         return;
     if (value < g->previous && !g->moved_back) {
-        recorder_warn(
-            r, "%s: %s decreased from %" PRId64 " to %" PRId64 ": it was reset and is counted on from there",
-            host->role, g->column.name, g->previous, value);
+        recorder_warn(r,
+                      "%s: %s decreased from %" PRId64 " to %" PRId64
+                      ": it was reset; counting continues from the lower value",
+                      host->role, g->column.name, g->previous, value);
         g->moved_back = true;
     }
     g->delta += value >= g->previous ? value - g->previous : value;
@@ -108,7 +109,7 @@ static int take_sample(struct recorder *r, struct recorded_host *host, const str
     return 0;
 }
 
-/* The sample as it stands in samples.jsonl: the role, the time on the run's clock, the rest as it came. */
+/* The sample as written to samples.jsonl: the role, the time on the run's clock, the rest unchanged. */
 static void write_sample(struct recorder *r, const struct recorded_host *host, const struct line *line)
 {
     fprintf(r->samples, "[\"%s\",%" PRId64 ",%" PRId64, host->role, line->time_ns - host->offset_ns,

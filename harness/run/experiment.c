@@ -18,7 +18,7 @@ struct phase {
     int64_t start_ns, end_ns;
 };
 
-/* A run while it takes place. */
+/* The state of a run in progress. */
 struct run {
     const struct experiment *x;
     const struct lab_driver *driver;
@@ -34,7 +34,7 @@ struct run {
     size_t finding_count;
     bool restored;
     enum ending ending;
-    struct error why; /* of the first thing that went wrong */
+    struct error why; /* the first failure */
 };
 
 static size_t role_count(const struct run *run)
@@ -122,7 +122,7 @@ static bool lacks_gpu(const struct run *run, const char *role, const char *name,
     return true;
 }
 
-/* A cell that the lab cannot do is skipped, never silently changed into another experiment. */
+/* A cell that the lab cannot run is skipped, never silently changed into another experiment. */
 static bool cannot_run(const struct run *run, struct text *why)
 {
     const struct scenario *scenario = &run->x->cell->scenario;
@@ -166,7 +166,7 @@ static int prepare(struct run *run, struct error *e)
     progress_say(x->progress, "starting the lab");
     if (run->driver->open(&run->context, &run->lab, e) != 0 || run->driver->bring_up(run->lab, e) != 0)
         return -1;
-    progress_say(x->progress, "gathering facts");
+    progress_say(x->progress, "collecting host facts");
     return describe_hosts(run, e) != 0 ? -1 : ecn_find(x->cell, NULL, &run->findings, &run->finding_count, e);
 }
 
@@ -185,7 +185,7 @@ static int write_settings(const struct run *run, struct error *e)
     return result;
 }
 
-/* Old settings are on disk before the first change. */
+/* Write the old settings to disk before the first change. */
 static int save_settings(struct run *run, struct error *e)
 {
     for (size_t role = 0; role < role_count(run); role++) {
@@ -230,7 +230,7 @@ static void restore_settings(struct run *run)
         failed(run, ENDING_LAB_FAILED, &e);
         json_array_append_new(
             run->warnings,
-            json_sprintf("settings of %s were not put back: %s; `harness restore --lab %s` tries again",
+            json_sprintf("settings of %s were not restored: %s; try `harness restore --lab %s`",
                          role_name(run, role), e.text, run->x->plan->lab_path));
     }
     if (write_settings(run, &e) != 0)
@@ -252,7 +252,7 @@ static void lay_out_phases(struct run *run, int64_t start_ns)
 static int walk_phase(struct run *run, const struct phase *phase)
 {
     struct error e;
-    /* a simulated second may take many real ones, or few: small steps keep the display alive */
+    /* a simulated second may take much more or less real time: small steps keep the display up to date */
     int64_t step_ns = run->driver->simulated ? (phase->end_ns - phase->start_ns) / 200 + 1 : PROGRESS_STEP_NS;
     for (int64_t at_ns = phase->start_ns; at_ns < phase->end_ns;) {
         at_ns = at_ns + step_ns < phase->end_ns ? at_ns + step_ns : phase->end_ns;
@@ -292,7 +292,7 @@ static void measure(struct run *run)
             }
         }
     }
-    progress_say(run->x->progress, "collecting");
+    progress_say(run->x->progress, "collecting results");
     if (run->driver->finish(run->lab, &e) != 0)
         failed(run, ENDING_LAB_FAILED, &e);
     if (recorder_flush(run->context.recorder, &e) != 0)
@@ -329,7 +329,7 @@ static json_t *hosts_json(const struct run *run)
     return hosts;
 }
 
-/* What is not ECN-capable stands first among the warnings, with what was counted. */
+/* Findings about ECN come first among the warnings, with the counted packets. */
 static json_t *warnings_json(const struct run *run, const json_t *hosts)
 {
     json_t *warnings = json_array();
@@ -389,7 +389,7 @@ static enum verdict write_result(struct run *run, const char *why_not)
     enum verdict verdict = VERDICT_INCOMPLETE;
     if (result && path) {
         verdict = verdict_judge(run->x->cell, result, why_not);
-        if (why_not) { /* nothing ran: no figures rather than zeros */
+        if (why_not) { /* nothing ran: leave figures out instead of writing zeros */
             json_object_set_new(result, "reason", json_string(why_not));
             json_object_set_new(result, "flows", json_object());
         }
@@ -407,7 +407,7 @@ static enum verdict write_result(struct run *run, const char *why_not)
     return verdict;
 }
 
-/* From here on hosts are changed, and put back. */
+/* From here on settings of hosts are changed; they are always restored. */
 static enum verdict change_and_measure(struct run *run)
 {
     struct error e;

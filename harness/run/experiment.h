@@ -24,8 +24,8 @@ struct outcome {
     enum verdict verdict;
 };
 
-/* Walk the phases. Once something was changed it is put back, whatever happens, and what was sampled is kept. The sentence is
- * for everything but ENDING_WHOLE. ENDING_NOT_STARTED: nothing was changed and no result is written. */
+/* Run all phases. Changed settings are always restored, and samples are kept even after a failure. `e` is set unless
+ * the ending is ENDING_WHOLE. ENDING_NOT_STARTED: nothing was changed and no result is written. */
 struct outcome experiment_run(const struct experiment *x, struct error *e);
 
 #endif

@@ -1,4 +1,4 @@
-/* Phase, time left and live rates, on a terminal's stderr and nowhere else. */
+/* Shows phase, time left and live rates on stderr, only if it is a terminal. */
 #ifndef HARNESS_PROGRESS_H
 #define HARNESS_PROGRESS_H
 

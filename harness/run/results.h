@@ -1,4 +1,4 @@
-/* Result folders: made, indexed, and pointed at by `latest`. docs/result.md. */
+/* Result folders: creating them, and the link `latest`. docs/result.md. */
 #ifndef HARNESS_RESULTS_H
 #define HARNESS_RESULTS_H
 

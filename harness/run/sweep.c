@@ -111,7 +111,8 @@ static void print_run(const struct sweep *s, const struct cell *cell, const char
     print_flows(result);
     print_expectations(result);
     const char *reason = json_string_value(json_object_get(result, "reason"));
-    if (reason && verdict != VERDICT_INCOMPLETE) /* that one's ends the sweep, and is told then */
+    if (reason &&
+        verdict != VERDICT_INCOMPLETE) /* an incomplete run ends the sweep, and its error is printed then */
         printf("  %s\n", reason);
     fflush(stdout);
     json_decref(result);
@@ -251,7 +252,7 @@ static void run_cells(struct sweep *s)
         }
 }
 
-/* Only what was written to its end is pointed at. */
+/* Only a folder that was written completely is a result. */
 static bool is_result(const char *folder)
 {
     char *result = files_join(folder, "result.json"), *index = files_join(folder, "index.json");
@@ -268,7 +269,7 @@ static void report(struct sweep *s)
     const char *folders[] = {s->folder};
     if (s->request->no_report || s->ending == ENDING_NOT_STARTED || !is_result(s->folder))
         return;
-    progress_say(&s->progress, "drawing the report");
+    progress_say(&s->progress, "drawing report");
     int result = report_make(folders, 1, &(struct report_options){0}, &page, &e);
     progress_clear(&s->progress);
     if (result != 0)
@@ -278,7 +279,7 @@ static void report(struct sweep *s)
     text_free(&page);
 }
 
-/* The folder of a run, and that of the scenario when it holds no other. */
+/* Remove the folder of a run, and the scenario's folder if it is then empty. */
 static void remove_folder(char *folder)
 {
     char *slash = strrchr(folder, '/');
@@ -314,7 +315,7 @@ static int run_all(struct sweep *s)
     if (s->ending != ENDING_WHOLE)
         log_error("%s", s->why.text);
     if (s->ending == ENDING_NOT_STARTED && json_array_size(json_object_get(s->index, "cells")) == 1) {
-        remove_folder(s->folder); /* nothing was done, so nothing is left */
+        remove_folder(s->folder); /* nothing was done: leave no folder behind */
     } else {
         if (is_result(s->folder) && results_point_latest(s->folder, &e) != 0)
             log_warning("%s", e.text);

@@ -20,7 +20,7 @@ static json_t *address_of(const struct lab_host *host)
     return json_stringn(host->nic.address, strcspn(host->nic.address, "/"));
 }
 
-/* Which device, address, GID and GPU of a host, as options of the same names. */
+/* Device, address, GID and GPU of a host, as options with these names. */
 static json_t *local_of(const struct traffic_end *here)
 {
     const struct lab_nic *nic = &here->lab->nic;
@@ -75,7 +75,7 @@ static json_t *common_of(const struct traffic_job *job, const struct traffic_end
     return common;
 }
 
-/* The scenario's flow as it is, with the traffic class that its settings make of it. */
+/* The scenario's flow, with the traffic class that results from its settings. */
 static json_t *flow_of(const struct traffic_job *job, const struct scenario_flow *flow)
 {
     json_t *document = table_write(&flow_table, flow);

@@ -24,11 +24,10 @@ static int check_count(const struct scenario *scenario, const struct lab *lab,
         count += strcmp(flows[i].to, flow->to) == 0 && traffic_tool_of(&flows[i]) == tool;
     if (count <= tool->most_flows)
         return 0;
-    return error_set(
-        e,
-        "scenario %s has more than %zu flows to role %s: %s runs at most %zu towards one host of "
-        "lab %s; expected fewer flows with more queue pairs each",
-        scenario->name, tool->most_flows, flow->to, tool->name, tool->most_flows, lab->name);
+    return error_set(e,
+                     "scenario %s has more than %zu flows to role %s: %s supports at most %zu flows to one "
+                     "host of lab %s: use fewer flows with more queue pairs each",
+                     scenario->name, tool->most_flows, flow->to, tool->name, tool->most_flows, lab->name);
 }
 
 static int check_flow(const struct scenario *scenario, const struct lab *lab,
@@ -38,9 +37,9 @@ static int check_flow(const struct scenario *scenario, const struct lab *lab,
     const struct lab_host *to = lab_real_host(lab, flow->to);
     snprintf(path, sizeof path, "flow %s", flow->name);
     if (!to)
-        return error_set(e, "%s goes to role %s, which is no host of lab %s", path, flow->to, lab->name);
+        return error_set(e, "%s goes to role %s, which is not a host of lab %s", path, flow->to, lab->name);
     if (!to->nic.address)
-        return error_set(e, "host %s of lab %s has no nic.address: %s is sent to it", to->name, lab->name,
+        return error_set(e, "host %s of lab %s has no nic.address, but %s is sent to it", to->name, lab->name,
                          path);
     return traffic_tool_of(flow)->check(flow, path, e) != 0 ? -1 : check_count(scenario, lab, flow, e);
 }
@@ -75,7 +74,7 @@ static bool takes(const struct traffic_job *job, const struct scenario_flow *flo
            (job->tool->flows_a_job == 0 || job->count < job->tool->flows_a_job);
 }
 
-/* Put the flow into the first job that takes it, or a new one; there is room for a job each flow. */
+/* Put the flow into the first job that has room for it, or into a new one; the array has room for one job per flow. */
 static int add_flow(const struct scenario *scenario, const struct scenario_flow *flow,
                     struct traffic_job *jobs, size_t *count)
 {

@@ -1,6 +1,6 @@
 /*
- * The seam for programs that make traffic between real hosts. To add one, write its const struct traffic_tool in a file of its own in
- * this folder, and name it in TRAFFIC_TOOLS below; nothing else knows a tool.
+ * The interface for programs that generate traffic between real hosts. To add one, write its const struct traffic_tool
+ * in a new file in this folder, and name it in TRAFFIC_TOOLS below; no other file names a tool.
  */
 #ifndef HARNESS_TRAFFIC_TOOL_H
 #define HARNESS_TRAFFIC_TOOL_H
@@ -12,7 +12,7 @@
 /* One host of a flow. */
 struct traffic_end {
     const struct lab_host *lab;
-    const char *device; /* its RDMA device; NULL: not known */
+    const char *device; /* its RDMA device; NULL: unknown */
 };
 
 /* The flows of one driving process: all go from one host to one other. */
@@ -22,41 +22,41 @@ struct traffic_job {
     const struct scenario_flow **flows; /* of the scenario */
     size_t count;
     size_t from, to;  /* roles */
-    size_t number;    /* of this job in the run, from 0: for ports */
-    int64_t start_ns; /* of the warm-up, by the clock of `from` */
+    size_t number;    /* of this job in the run, from 0: selects its ports */
+    int64_t start_ns; /* when the warm-up begins, by the clock of `from` */
 };
 
-/* A program to be started on a host. */
+/* A program to start on a host. */
 struct traffic_command {
     struct words
-        words;   /* the first is the program: one of the tool's own lies in the host's "programs" folder */
+        words; /* the first is the program; if it comes with harness, it is in the host's "programs" folder */
     char *input; /* its standard input, one line; NULL: none */
 };
 
 struct traffic_tool {
     const char *name;    /* of the tool, and of its program */
-    bool ours;           /* the program comes with harness, which puts it on hosts */
+    bool ours;           /* the program comes with harness, and harness install copies it to hosts */
     const char *serving; /* the programs in messages: "NAME serve" */
     const char *driving;
-    size_t most_flows;        /* towards one host */
+    size_t most_flows;        /* to one host */
     size_t flows_a_job;       /* 0: all from one host to another; 1 for a tool that runs one flow a process */
-    bool server_for_each_job; /* else one server on each host that flows go to */
+    bool server_for_each_job; /* else there is one server on each receiving host */
     int64_t
-        lead_ns; /* from starting drivers to the first packet; a tool that takes no start time waits in its command */
-    int64_t lead_gpu_ns; /* the same with GPU memory, whose driver takes time to start */
+        lead_ns; /* from starting drivers to the first packet; a tool without a start option waits in its command */
+    int64_t lead_gpu_ns; /* the same with GPU memory, whose driver starts slowly */
 
-    /* What it cannot do, said before the run: 0, or -1 with a sentence that begins with path. */
+    /* Can the tool run this flow? Called before the run: 0, or -1 with an error message that begins with path. */
     int (*check)(const struct scenario_flow *flow, const char *path, struct error *e);
     /* The server on job->to, for this job or (by the first such job) for all that go there. It prints a line when it is ready. */
     int (*serve)(const struct traffic_job *job, const struct traffic_end *here, struct traffic_command *out,
                  struct error *e);
     int (*drive)(const struct traffic_job *job, const struct traffic_end *from, const struct traffic_end *to,
                  struct traffic_command *out, struct error *e);
-    /* Append the flow line (docs/lines.md) that a line of the driver stands for, or nothing. NULL: it prints flow lines. */
+    /* Convert a line of the driver to a flow line (docs/lines.md) and append that, or nothing. NULL: the driver prints flow lines. */
     int (*flow_line)(const struct traffic_job *job, const char *line, size_t length, struct text *out);
 };
 
-/* All of them; the first is taken for flows that name none. */
+/* All tools; the first is used for flows that name none. */
 #define TRAFFIC_TOOLS(X) X(traffic_tool_roce)
 
 #define DECLARE_TRAFFIC_TOOL(tool) extern const struct traffic_tool tool;
@@ -75,7 +75,7 @@ struct traffic_job *traffic_jobs(const struct scenario *scenario, size_t *count,
 void traffic_jobs_free(struct traffic_job *jobs, size_t count);
 /* From starting the drivers to the first packet: the longest of the jobs. */
 int64_t traffic_lead_ns(const struct traffic_job *jobs, size_t count);
-/* Does this job start a server? Else an earlier one has. */
+/* Does this job start a server? If not, an earlier job has started it. */
 bool traffic_needs_server(const struct traffic_job *jobs, size_t i);
 void traffic_command_free(struct traffic_command *command);
 

@@ -19,7 +19,7 @@ static bool host_can(const json_t *host, const char *capability)
     return false;
 }
 
-/* Some capabilities are those of one place in the lab, the others every sending and receiving host must have. */
+/* For some capabilities one place in the lab is enough; all others must be present on every sending and receiving host. */
 static bool lab_can(const json_t *result, const char *capability)
 {
     bool one_is_enough = strcmp(capability, "ecn-mark") == 0 || strcmp(capability, "switch") == 0;
@@ -76,7 +76,7 @@ static json_t *when_words(const json_t *when)
     return result;
 }
 
-/* A number as people read it: whole where it is, no exponent, large rates in Gb/s, many bytes in GiB. */
+/* A number for people: integers without a fraction, no exponent, large rates in Gb/s, large sizes in GiB. */
 static void add_number(struct text *out, double value, const char *unit)
 {
     bool rate = strcmp(unit, "b/s") == 0 && fabs(value) >= 1e6;
@@ -173,7 +173,7 @@ enum verdict verdict_judge(const struct cell *cell, json_t *result, const char *
             verdict = VERDICT_PASSED;
     }
     if (cell->scenario.expect.count == 0 && !why_not)
-        verdict = VERDICT_PASSED; /* it ran, and nothing more was asked */
+        verdict = VERDICT_PASSED; /* it ran, and there are no expectations */
     for (size_t i = 0; i < cell->scenario.published.count; i++)
         if (plan_when(cell, published[i].when))
             json_array_append_new(figures, publish_one(cell, i, result, why_not));

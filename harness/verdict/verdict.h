@@ -1,4 +1,4 @@
-/* Judging a result: expectations and published figures. Works on the result document alone. */
+/* Evaluates expectations and published figures of a result. Reads only the result document. */
 #ifndef HARNESS_VERDICT_H
 #define HARNESS_VERDICT_H
 
@@ -11,7 +11,7 @@ extern const char *const verdict_names[];
  * this reason; NULL otherwise. Returns the verdict. */
 enum verdict verdict_judge(const struct cell *cell, json_t *result, const char *why_not);
 
-/* Of the capabilities that are needed (scenario_expect.needs), the first that the result's hosts lack; NULL: none. */
+/* The first needed capability (scenario_expect.needs) that the result's hosts lack; NULL: they have all. */
 const char *verdict_lacking(const struct list_of *needs, const json_t *result);
 
 #endif

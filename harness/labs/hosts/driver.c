@@ -9,13 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BRING_UP_NS   (5 * 60 * NS_PER_S) /* a guest boots; a host that is there is tried for less */
-#define READY_NS      (30 * NS_PER_S)     /* samplers print their header, servers listen */
-#define SUMMARY_NS    (15 * NS_PER_S)     /* summaries come after the measure phase, at most so late */
-#define LAST_LINES_NS (5 * NS_PER_S)      /* programs that were told to end */
-#define RECONNECT_NS  (60 * NS_PER_S)     /* to a host whose connection was cut, to put its settings back */
-#define ENDED_NS      (3 * NS_PER_S)      /* to find out whether a connection carries commands */
-#define SILENT_NS     (10 * NS_PER_S)     /* the same when it has been silent already */
+#define BRING_UP_NS \
+    (5 * 60 * NS_PER_S) /* a guest boots; connecting to a real host has a shorter limit (remote/ssh.c) */
+#define READY_NS      (30 * NS_PER_S) /* samplers print their header, servers listen */
+#define SUMMARY_NS    (15 * NS_PER_S) /* how late summaries may come after the measure phase */
+#define LAST_LINES_NS (5 * NS_PER_S)  /* for programs to end after they were told to */
+#define RECONNECT_NS \
+    (60 * NS_PER_S) /* reconnecting to a host whose connection was cut, to restore its settings */
+#define ENDED_NS  (3 * NS_PER_S)  /* to find out whether a connection still carries commands */
+#define SILENT_NS (10 * NS_PER_S) /* the same when it has been silent already */
 
 static const char *role_name(const struct remote_lab *lab, size_t role)
 {
@@ -85,10 +87,10 @@ static int bring_up_host(struct remote_lab *lab, size_t role, struct error *e)
         return 0;
     json_t *answer = remote_settings_restore(h, e);
     if (!answer)
-        return error_prefix(e, "putting back what an earlier run left");
+        return error_prefix(e, "restoring settings of an earlier run");
     json_array_append_new(
         lab->warnings,
-        json_sprintf("%s: settings that an earlier run had left were put back first", role_name(lab, role)));
+        json_sprintf("%s: settings that an earlier run had left were restored first", role_name(lab, role)));
     json_decref(answer);
     return remote_find_nic(h, e);
 }
@@ -140,7 +142,7 @@ static json_t *remote_lab_save_settings(void *state, size_t role, const json_t *
     struct remote_lab *lab = state;
     (void)wanted;
     (void)e;
-    /* read when the NIC was found, and nothing was changed since */
+    /* read when the NIC was found; nothing has been changed since then */
     return json_deep_copy(json_object_get(lab->hosts[role].nic, "interfaces"));
 }
 
@@ -150,7 +152,7 @@ static json_t *remote_lab_apply_settings(void *state, size_t role, const json_t 
     return remote_settings_set(&lab->hosts[role], wanted, lab->warnings, e);
 }
 
-/* A guest that is gone took its settings along; one that is paused has them still. */
+/* The settings of a guest that was stopped are lost with it; a paused guest still has them. */
 static int look_at_guest(const struct remote_lab *lab, const struct remote_host *h, enum virt_state *now,
                          struct error *e)
 {
@@ -173,7 +175,7 @@ static int reconnect(const struct remote_lab *lab, struct remote_host *h, struct
     return 0;
 }
 
-/* The journal on the host knows better than we what was changed. */
+/* The journal on the host is the best record of what was changed. */
 static json_t *remote_lab_restore_settings(void *state, size_t role, const json_t *saved, struct error *e)
 {
     struct remote_lab *lab = state;
@@ -195,7 +197,7 @@ static json_t *remote_lab_restore_settings(void *state, size_t role, const json_
 
 /* ---- the run */
 
-/* A sampler has given its header and a sample, a server has said that it listens. */
+/* A sampler is ready when it has printed its header and a sample, a server when it has printed that it listens. */
 static const struct stream *not_ready(const struct remote_lab *lab)
 {
     for (size_t i = 0; i < lab->stream_count; i++)
@@ -260,7 +262,7 @@ static enum advance remote_lab_advance(void *state, int64_t until_ns, struct err
 #define KIND(kind) (1u << (kind))
 #define ALL_KINDS  (KIND(STREAM_SAMPLER) | KIND(STREAM_SERVER) | KIND(STREAM_TRAFFIC))
 
-/* Nothing is expected of a host that hangs, or is gone. */
+/* A host that hangs or was stopped is not waited for. */
 static bool any_runs(const struct remote_lab *lab, unsigned kinds)
 {
     for (size_t i = 0; i < lab->stream_count; i++)
@@ -269,12 +271,12 @@ static bool any_runs(const struct remote_lab *lab, unsigned kinds)
     return false;
 }
 
-/* Let programs of these kinds come to their end by themselves for `grace_ns`, then tell them. A second Ctrl-C cuts the waiting
- * short; what has come is kept. */
+/* Wait up to `grace_ns` for programs of these kinds to end by themselves, then tell them to end. A second Ctrl-C stops
+ * the wait; lines received so far are kept. */
 static int end_streams(struct remote_lab *lab, unsigned kinds, int64_t grace_ns, struct error *e)
 {
     int patience = interrupt_count(lab->run->interrupt) + 1, result = 0;
-    struct error known; /* what ended the run has been told already */
+    struct error known; /* the cause of the run's end has been reported already */
     for (int told = 0; told < 2; told++) {
         int64_t deadline_ns = clock_monotonic_ns() + (told ? LAST_LINES_NS : grace_ns);
         for (size_t i = 0; told && i < lab->stream_count; i++)
@@ -284,13 +286,13 @@ static int end_streams(struct remote_lab *lab, unsigned kinds, int64_t grace_ns,
                interrupt_count(lab->run->interrupt) < patience) {
             result = watch_pump(lab, deadline_ns, e);
             if (watch_events(lab, &known) != 0)
-                deadline_ns = clock_monotonic_ns(); /* a guest that is gone says nothing more */
+                deadline_ns = clock_monotonic_ns(); /* a guest that was stopped prints nothing more */
         }
     }
     return result;
 }
 
-/* How traffic ended, once it was given its time. */
+/* How traffic ended, after the wait for its end. */
 static int end_of(struct remote_lab *lab, struct stream *s, struct error *e)
 {
     struct error first;
@@ -306,7 +308,7 @@ static int end_of(struct remote_lab *lab, struct stream *s, struct error *e)
     return watch_find_cause(lab, &first, e);
 }
 
-/* Traffic first: its summaries come at its end, and samplers see it out. */
+/* Traffic first: it prints its summaries when it ends, and samplers cover it to the end. */
 static int finish_whole(struct remote_lab *lab, struct error *e)
 {
     struct error later;
@@ -338,7 +340,7 @@ static void remote_lab_add_to_result(void *state, json_t *result)
         json_t *host = json_object_get(json_object_get(result, "hosts"), role_name(lab, role));
         int64_t offset_ns, error_ns;
         json_object_set_new(host, "buffers", remote_buffers(&lab->hosts[role]));
-        /* clocks drift: the second look widens the bound */
+        /* clocks drift: the second reading widens the error bound */
         if (!lab->started || lab->hosts[role].silent || !ssh_alive(lab->hosts[role].ssh, NULL) ||
             remote_clock(&lab->hosts[role], &offset_ns, &error_ns, NULL) != 0)
             continue;

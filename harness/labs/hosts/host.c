@@ -58,7 +58,7 @@ const char *remote_program(const struct remote_host *h, const char *name, char *
     return buffer;
 }
 
-/* The last line of what a program said on stderr. */
+/* The last line that a program printed on stderr. */
 static const char *last_line(struct text *text)
 {
     while (text->length && text->data[text->length - 1] == '\n')
@@ -93,7 +93,7 @@ json_t *remote_json(struct remote_host *h, const char *const argv[], const char 
 
 /* ---- facts */
 
-/* Only GPUs that NVML knows have its index. */
+/* Only GPUs that NVML knows have an NVML index. */
 static bool has_nvml_index(const json_t *facts, int64_t index)
 {
     size_t i;
@@ -116,7 +116,7 @@ json_t *remote_facts(struct remote_host *h, struct error *e)
     return facts;
 }
 
-/* A setting counts as there when nic-config could read it. */
+/* A setting counts as supported if nic-config could read it. */
 static bool has_setting(const struct remote_host *h, const char *netdev, const char *key)
 {
     const json_t *interfaces = json_object_get(h->nic, "interfaces");
@@ -137,7 +137,7 @@ static bool has_gpu(const struct remote_host *h, const json_t *facts)
     return h->lab->gpu && json_array_size(gpus) > (size_t)h->lab->gpu->index;
 }
 
-/* A NIC that does RoCE itself has a firmware; Soft-RoCE and Soft-iWARP have none. */
+/* A NIC that implements RoCE in hardware has firmware; Soft-RoCE and Soft-iWARP have none. */
 static bool has_roce_nic(const struct remote_host *h, const json_t *facts)
 {
     size_t i;
@@ -231,8 +231,9 @@ static int probe(struct process *p, struct text *line, int64_t deadline_ns, int6
 }
 
 /*
- * Cristian's method (Distributed Computing 3, 1989): of many probes the one with the shortest round trip is best; the answer
- * was given somewhere within it, so half of it bounds the error, plus the microsecond that the answer is rounded to.
+ * Cristian's method (Distributed Computing 3, 1989): of many probes, use the one with the shortest round trip. The host
+ * read its clock at some moment within this round trip, so the error is at most half of it, plus one microsecond for
+ * the rounding of the answer.
  */
 int remote_clock(struct remote_host *h, int64_t *offset_ns, int64_t *error_ns, struct error *e)
 {

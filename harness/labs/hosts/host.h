@@ -11,7 +11,7 @@
 
 #define REMOTE_EXTRA_NICS 64 /* as many as a lab may give a host */
 
-/* A host while it is worked with. */
+/* An open host. */
 struct remote_host {
     const struct lab_host *lab; /* NULL: unused */
     struct ssh_session *ssh;
@@ -22,18 +22,18 @@ struct remote_host {
     json_t *thresholds;      /* nic-config's, after settings were applied */
     int64_t offset_ns, error_ns;
     bool nvml_answers; /* for the lab's GPU, by the last facts */
-    bool silent;       /* it is gone, or had said nothing for a while when the run failed */
+    bool silent;       /* it was stopped, or had sent nothing for a while when the run failed */
 };
 
-/* Connect: start the guest when it is one, wait for ssh. `virt` is NULL in an ssh lab. */
+/* Connect: start the host if it is a guest, wait for ssh. `virt` is NULL in an ssh lab. */
 int remote_host_open(struct remote_host *h, struct virt *virt, const struct lab *lab,
                      const struct lab_host *host, int64_t timeout_ns, struct error *e);
 void remote_host_close(struct remote_host *h);
 
-/* Path of one of our programs there; in `buffer`. */
+/* Path of one of our programs on the host; in `buffer`. */
 const char *remote_program(const struct remote_host *h, const char *name, char *buffer, size_t size);
-/* Run one of our programs that prints a JSON object. A status of 1 is the caller's to judge, `status` may be NULL.
- * A new reference, or NULL with a sentence. */
+/* Run one of our programs that prints a JSON object. Exit status 1 is not an error: the caller decides, by *status (may
+ * be NULL). Returns a new reference, or NULL with `e` set. */
 json_t *remote_json(struct remote_host *h, const char *const argv[], const char *input, int *status,
                     struct error *e);
 
@@ -43,24 +43,24 @@ json_t *remote_json(struct remote_host *h, const char *const argv[], const char 
 int remote_find_nic(struct remote_host *h, struct error *e);
 /* Settings in force of the host's NICs: nic-config's document. A new reference. */
 json_t *remote_settings_get(struct remote_host *h, struct error *e);
-/* Apply a scenario's settings to the host's NICs; what it has no place for is named in `warnings`. Returns what was read back. */
+/* Apply a scenario's settings to the host's NICs; settings that it does not support are named in `warnings`. Returns what was read back. */
 json_t *remote_settings_set(struct remote_host *h, const json_t *wanted, json_t *warnings, struct error *e);
-/* What applying would do, as entries of preflight.h: thresholds, what is missing, what is refused. Nothing is written. */
+/* What applying would do, as entries of preflight.h: thresholds, missing and refused settings. Nothing is changed. */
 void remote_settings_plan(struct remote_host *h, const json_t *wanted, json_t *entries);
-/* Put back whatever was changed. Returns nic-config's answer ("restored", "gone", "failed"). */
+/* Restore whatever was changed. Returns nic-config's answer ("restored", "gone", "failed"). */
 json_t *remote_settings_restore(struct remote_host *h, struct error *e);
-/* Is there a journal of an earlier run that was not put back? From the last get. */
+/* Is there a journal of an earlier run that was not restored? From the last get. */
 bool remote_journal_open(const struct remote_host *h);
 /* The thresholds as result.json's "buffers". A new reference. */
 json_t *remote_buffers(const struct remote_host *h);
 
 /* ---- facts and clock */
 
-/* host-facts' document; NULL with a sentence. */
+/* host-facts' document; NULL with `e` set. */
 json_t *remote_facts(struct remote_host *h, struct error *e);
-/* Names of what the host can do. A new reference. */
+/* Names of the host's capabilities. A new reference. */
 json_t *remote_capabilities(const struct remote_host *h, const json_t *facts);
-/* host minus controller, and a bound of its error: half the shortest round trip. */
+/* The host's clock minus the controller's, and its maximum error: half the shortest round trip. */
 int remote_clock(struct remote_host *h, int64_t *offset_ns, int64_t *error_ns, struct error *e);
 
 #endif

@@ -15,7 +15,7 @@ struct remote_lab {
     size_t job_count;
     struct stream *streams;
     size_t stream_count;
-    bool started, failed; /* failed: nothing comes to its end by itself */
+    bool started, failed; /* failed: programs do not end by themselves */
     bool virt_lost;
     json_t *warnings;
 };

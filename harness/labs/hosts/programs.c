@@ -1,4 +1,4 @@
-/* The programs that run on a host: are they there, and putting them there. */
+/* The programs that run on a host: checking their versions, and copying them to the host. */
 #include "harness/labs/hosts/programs.h"
 #include "harness/traffic/traffic_tool.h"
 #include "remote/places.h"
@@ -16,11 +16,12 @@ void remote_programs_names(struct words *names)
             words_add(names, "%s", traffic_tools[i]->name);
 }
 
-/* For each word a line: exit status, and the last line that "WORD --version" said. A program that is not there gives 127. */
+/* Prints a line for each word: exit status and last line of "WORD --version". The exit status of a missing program is 127. */
 static const char ask_versions[] = "export LC_ALL=C; for p do said=$(\"$p\" --version 2>&1); code=$?; "
                                    "printf '%d %s\\n' $code \"$(printf '%s' \"$said\" | tail -n 1)\"; done";
 
-/* What the host answered about one program: 0 when it is this version; 1 when it is another; else -1, with a sentence. */
+/* Read the host's answer about one program. 0: this version; 1: another version; -1: it is missing or does not start.
+ * `e` is set unless 0. */
 static int read_answer(const struct remote_host *h, const char *name, const char *answer, struct text *absent,
                        struct error *e)
 {
@@ -32,10 +33,11 @@ static int read_answer(const struct remote_host *h, const char *name, const char
     if (code == 127 && !strstr(answer, "shared librar"))
         text_add(absent, "%s%s", absent->length ? ", " : "", name);
     else if (code != 0)
-        return error_set(e,
-                         "host %s: %s/%s does not start there: %.300s; it needs jansson, libmnl, libibverbs, "
-                         "librdmacm, and a C library no older than that of the machine that built it",
-                         h->lab->name, h->lab->programs, name, answer + used);
+        return error_set(
+            e,
+            "host %s: %s/%s does not start on the host: %.300s; it needs jansson, libmnl, libibverbs, "
+            "librdmacm, and a C library no older than that of the machine that built it",
+            h->lab->name, h->lab->programs, name, answer + used);
     else if (strcmp(answer + used, wanted) != 0) {
         error_set(e, "host %s has %.60s, but this is harness %s", h->lab->name, answer + used,
                   HARNESS_VERSION);

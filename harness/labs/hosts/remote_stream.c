@@ -21,15 +21,15 @@ const char *stream_complaint(const struct stream *s)
 /* ---- the start */
 
 /*
- * A remote program has no terminal, so no signal reaches it when the connection ends. The shell gives what follows on its standard
- * input to a watcher, which ends the program (the shell becomes it and keeps its process id) when that is closed. What the program
- * itself is to read is the first line.
+ * A remote program has no terminal, so it gets no signal when the connection ends. Therefore a watcher process reads
+ * the shell's standard input and terminates the program when that is closed (the shell becomes the program by exec, so
+ * its process id stays the same). The program's own input, if any, is the first line.
  */
 #define UNTIL_CLOSED "exec 3<&0; (cat <&3; kill -TERM $$) >/dev/null 2>&1 & exec \"$@\" 3<&- "
 static const char without_input[] = UNTIL_CLOSED "</dev/null";
 static const char with_input[] = "IFS= read -r input; " UNTIL_CLOSED "<<END\n$input\nEND";
 
-#define INPUT_NS (10 * NS_PER_S) /* for the connection to take it */
+#define INPUT_NS (10 * NS_PER_S) /* time limit for the connection to take a program's input */
 
 /* Write a line to the program; the connection may be slow, or hang. */
 static int give_line(struct stream *s, const char *line, struct error *e)
@@ -103,7 +103,7 @@ static void take_messages(struct stream *s, const struct lab_run *run)
 
 /* ---- lines */
 
-/* The driver's line is a flow line, or its tool makes one of it. */
+/* The driver's line is a flow line, or its tool converts it to one. */
 static int take_flow_line(struct stream *s, const struct lab_run *run, const char *line, size_t length,
                           struct error *e)
 {
@@ -117,7 +117,7 @@ static int take_flow_line(struct stream *s, const struct lab_run *run, const cha
     return result;
 }
 
-/* A damaged line is worth a word in the log, a full disk ends the run. */
+/* A damaged line is only mentioned in the log; a full disk ends the run. */
 static int take_line(struct stream *s, const struct lab_run *run, const char *line, size_t length,
                      struct error *e)
 {
@@ -171,7 +171,7 @@ int stream_take(struct stream *s, const struct lab_run *run, struct error *e)
     if (got == 0 || (errno != EAGAIN && errno != EINTR)) {
         take_messages(s, run);
         take_message(s, run);
-        s->running = false; /* a line that was cut is left out */
+        s->running = false; /* an incomplete last line is ignored */
     }
     return 0;
 }
@@ -193,7 +193,7 @@ enum stream_outcome stream_outcome(struct stream *s, const struct lab_run *run, 
     if (ended <= 0)
         return ended < 0 ? STREAM_BADLY : STREAM_NOT_YET;
     s->reaped = true;
-    take_messages(s, run); /* its last words may come behind the end of its output */
+    take_messages(s, run); /* its last messages on stderr may come after the end of its output */
     take_message(s, run);
     int status = s->status;
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
@@ -203,7 +203,7 @@ enum stream_outcome stream_outcome(struct stream *s, const struct lab_run *run, 
         return STREAM_BADLY;
     }
     struct text how = {0};
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 255) /* ssh's own: the program had no exit status */
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 255) /* from ssh itself: the program had no exit status */
         text_add(&how, "was killed on the host");
     else
         process_describe(status, &how);

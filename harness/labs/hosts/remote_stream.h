@@ -11,21 +11,21 @@ enum stream_kind { STREAM_SAMPLER, STREAM_SERVER, STREAM_TRAFFIC };
 struct stream {
     enum stream_kind kind;
     const char *program;           /* in messages: "nic-sampler" */
-    const struct traffic_job *job; /* STREAM_TRAFFIC: whose flow lines it prints */
-    size_t role;                   /* whose clock its times are by */
+    const struct traffic_job *job; /* of STREAM_TRAFFIC: the job whose flow lines it prints */
+    size_t role;                   /* its times are by the clock of this role */
     struct remote_host *host;
     struct process process;
-    struct text line; /* what came of a line so far */
+    struct text line; /* an incomplete line of output */
     struct text said; /* the last whole line on stderr */
     struct text saying;
-    int64_t heard_ns; /* when something last came, monotonic */
+    int64_t heard_ns; /* time of the last output, monotonic */
     uint64_t lines;
     bool running; /* its output is open */
     bool reaped;
     int status; /* as waitpid's, once reaped */
 };
 
-/* What is to be started; all of it but `words` and `input` outlives the stream. */
+/* A program to start. Everything except `words` and `input` must stay valid until the stream is closed. */
 struct stream_request {
     enum stream_kind kind;
     const char *program;
@@ -36,21 +36,21 @@ struct stream_request {
     const char *input; /* its standard input, one line; NULL: none */
 };
 
-/* Start it on the host. It is ended when this side closes its input, and so when the connection or this program ends. */
+/* Start it on the host. It ends when this side closes its input, hence also when the connection or this program ends. */
 int stream_start(struct stream *s, const struct stream_request *request, struct error *e);
-/* The descriptors to poll: two, negative ones where there is nothing more. */
+/* The two descriptors to poll; negative once closed. */
 void stream_poll(const struct stream *s, struct pollfd fds[2]);
-/* Take what has come: lines go to the recorder, messages to the log. -1: the recorder could not write, or a line never ended. */
+/* Read the available output: lines go to the recorder, messages to the log. -1: the recorder could not write, or a line never ended. */
 int stream_take(struct stream *s, const struct lab_run *run, struct error *e);
 /* Tell it to end: closes its standard input. */
 void stream_tell_end(struct stream *s);
-/* Once its output is closed: how it ended, waiting at most wait_ns for it. */
+/* After its output was closed: how it ended. Waits at most wait_ns for its end. */
 enum stream_outcome { STREAM_WELL, STREAM_BADLY, STREAM_NOT_YET };
 enum stream_outcome stream_outcome(struct stream *s, const struct lab_run *run, int64_t wait_ns,
                                    struct error *e);
 void stream_close(struct stream *s);
 
-/* The last thing that the program said, without "PROGRAM: error:"; "" when it was a warning or nothing. */
+/* The last message of the program, without "PROGRAM: error:"; "" if it was a warning or there was none. */
 const char *stream_complaint(const struct stream *s);
 
 #endif

@@ -1,4 +1,4 @@
-/* A scenario's settings on a real host: made by nic-config on the host, as a transaction with its own journal. */
+/* A scenario's settings on a real host: applied by nic-config on the host, as a transaction with a journal. */
 #include "harness/labs/hosts/host.h"
 #include "harness/preflight/preflight.h"
 #include "lib/text.h"
@@ -34,7 +34,8 @@ static bool carries(const json_t *interface, const struct lab_nic *nic)
     return false;
 }
 
-/* The network device of a PCI device, also behind virtio. A guest's devices have other addresses inside than the lab's. */
+/* The network device of a PCI device, also behind virtio. The PCI address is the one inside the guest, which differs
+ * from the lab machine's. */
 static const char name_of_pci[] =
     "for d in /sys/bus/pci/devices/\"$1\"/net/* /sys/bus/pci/devices/\"$1\"/virtio*/net/*; do "
     "[ ! -e \"$d\" ] || { echo \"${d##*/}\"; exit; }; done";
@@ -166,8 +167,7 @@ bool remote_journal_open(const struct remote_host *h)
     return json_is_true(json_object_get(json_object_get(h->nic, "journal"), "open"));
 }
 
-/* What a scenario asks of a role, as interfaces of the host. A forwarding host's ports are joined by a bridge, RoCE passes
- * through them, and each has the role's queue. */
+/* A role's settings as nic-config's interfaces. A forwarding host joins its ports by a bridge; each port gets the role's queue settings. */
 static json_t *interfaces_of(const struct remote_host *h, const json_t *wanted)
 {
     json_t *interfaces = json_object(), *port = json_deep_copy(wanted);
@@ -190,7 +190,7 @@ static json_t *interfaces_of(const struct remote_host *h, const json_t *wanted)
     return interfaces;
 }
 
-/* "a: setting pfc was left out: ...", and of settings with one reason in one sentence. */
+/* "a: setting pfc was left out: ..."; settings with the same reason share one sentence. */
 static void warn_of_skipped(const struct remote_host *h, const json_t *answer, json_t *warnings)
 {
     size_t i;
@@ -228,7 +228,7 @@ static void warn_of_skipped(const struct remote_host *h, const json_t *answer, j
     }
 }
 
-/* mlx5 NICs run DCQCN; another congestion control is not silently left out. */
+/* mlx5 NICs run DCQCN; any other congestion control is an error. */
 static int check_congestion_control(const struct remote_host *h, const json_t *wanted, struct error *e)
 {
     const char *control = json_string_value(json_object_get(wanted, "congestion_control"));
@@ -240,7 +240,7 @@ static int check_congestion_control(const struct remote_host *h, const json_t *w
                      h->lab->name, control);
 }
 
-/* Hand a role's settings to nic-config set or plan. */
+/* Pass a role's settings to nic-config set or plan. */
 static json_t *hand_over(struct remote_host *h, const char *command, const json_t *wanted, struct error *e)
 {
     if (check_congestion_control(h, wanted, e) != 0)
@@ -287,7 +287,7 @@ void remote_settings_plan(struct remote_host *h, const json_t *wanted, json_t *e
     json_array_foreach(warnings, i, entry)
     {
         const char *words =
-            strchr(json_string_value(entry), ' '); /* behind the host's name, which has a column */
+            strchr(json_string_value(entry), ' '); /* without the host's name, which has its own column */
         preflight_say(entries, h->lab->name, "settings", "warning", NULL, "%s", words ? words + 1 : "");
     }
     json_array_foreach(json_object_get(json_object_get(answer, "thresholds"), h->netdev), i, entry)

@@ -11,7 +11,7 @@
 #define CAUSE_NS   (3 * NS_PER_S)  /* to find out why a program ended */
 #define QUIET_NS   (1 * NS_PER_S)  /* a host without output for this long is mentioned in the reason */
 
-/* Wait until something comes, at most until the deadline; take it all. */
+/* Wait for output, at most until the deadline, and read all of it. */
 int watch_pump(struct remote_lab *lab, int64_t deadline_ns, struct error *e)
 {
     size_t count = 2 * lab->stream_count + 2;
@@ -77,7 +77,7 @@ static int look_at_closed(const struct remote_lab *lab, struct stream *s, struct
                            s->program);
 }
 
-/* How long a host that should be sampling has said nothing, beyond the distance of its samples. */
+/* How long a host that should be sampling has sent nothing, minus ten sampling intervals. */
 static int64_t silence_ns(const struct remote_lab *lab, const struct stream *s)
 {
     if (s->kind != STREAM_SAMPLER || !s->running || !s->lines)
@@ -98,7 +98,7 @@ static int look_at_streams(struct remote_lab *lab, struct error *e)
     return 0;
 }
 
-/* Has every host that should be sampling said something since? */
+/* Has every host that should be sampling sent something since then? */
 static bool all_heard(const struct remote_lab *lab, int64_t since_ns)
 {
     for (size_t i = 0; i < lab->stream_count; i++)
@@ -108,7 +108,7 @@ static bool all_heard(const struct remote_lab *lab, int64_t since_ns)
     return true;
 }
 
-/* Say who has been silent, and expect nothing more of it. */
+/* Name the hosts that have been silent, and expect nothing more from them. */
 static void note_silent(struct remote_lab *lab, struct error *e)
 {
     for (size_t i = 0; i < lab->stream_count; i++) {
@@ -122,8 +122,8 @@ static void note_silent(struct remote_lab *lab, struct error *e)
     }
 }
 
-/* A connection that has ended is the cause of what its host's programs did, and of what their peers on other hosts said of it,
- * whichever was noticed first: so every host is asked over its connection. */
+/* An ended connection is the cause of the end of its host's programs and of the errors of their peers on other hosts,
+ * even if those were noticed first. Therefore ask every host over its connection. */
 static int look_at_connections(struct remote_lab *lab, int64_t deadline_ns, struct error *e)
 {
     for (size_t i = 0; i < lab->host_count; i++) {
@@ -134,8 +134,8 @@ static int look_at_connections(struct remote_lab *lab, int64_t deadline_ns, stru
     return 0;
 }
 
-/* A program ended badly: was a guest stopped, does another host hang, or was a connection cut? The event may still be on its way,
- * and silence takes a moment to be told from slowness. */
+/* A program ended badly: was a guest stopped, does another host hang, or was a connection cut? The event may still be
+ * on its way, and it takes a moment to tell a silent host from a slow one. */
 int watch_find_cause(struct remote_lab *lab, const struct error *first, struct error *e)
 {
     struct error ignored;

@@ -22,7 +22,7 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The smallest value that a share q of all do not exceed. */
+/* The q-quantile: the smallest value that is at least as large as a share q of all values. */
 static double quantile(const double *sorted, size_t count, double q)
 {
     size_t rank = (size_t)ceil(q * (double)count);
@@ -42,7 +42,7 @@ static json_t *distribution(double *values, size_t count)
                      values[count - 1]);
 }
 
-/* Groups of as many flows each, from the smallest to the largest. */
+/* Groups of equally many flows, from the smallest to the largest flow. */
 static json_t *slowdown_by_size(const struct completion *all, size_t count, double *scratch)
 {
     json_t *groups = json_array();

@@ -1,4 +1,4 @@
-/* The simulated lab: runs the simulator and hands over the lines that samplers and traffic generators would print. */
+/* The simulated lab: runs the simulator and passes on the lines that samplers and traffic generators would print. */
 #include "harness/labs/sim/lines.h"
 #include "harness/labs/sim/topology.h"
 #include "lib/clock.h"
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PATTERN_LINES 256 /* a traffic pattern of more flows has lines of its own only */
+#define PATTERN_LINES 256 /* in a larger traffic pattern single flows have no lines, only the pattern has */
 
 static const char *role_name(const struct sim_lab *lab, size_t role)
 {
@@ -131,7 +131,7 @@ static bool is_one_of(const char *key, const char *const *keys)
     return *keys;
 }
 
-/* Settings that the simulator has no model for are named, not silently left out. */
+/* Warn of settings that the simulator does not model. */
 static void warn_of_unmodelled(struct sim_lab *lab, size_t role, const json_t *wanted)
 {
     static const char *const everywhere[] = {
@@ -171,7 +171,7 @@ static json_t *sim_lab_restore_settings(void *state, size_t role, const json_t *
 
 /* ---- the run */
 
-/* The scenario's own flows have lines and latencies each, those of a small traffic pattern lines. */
+/* Each flow of the scenario has lines and latencies; each flow of a small traffic pattern has lines. */
 static int prepare_flows(struct sim_lab *lab, struct error *e)
 {
     const size_t *first = lab->setup.first_of_traffic;

@@ -13,7 +13,7 @@
 struct flow_state {
     struct sim_flow_stats interval_base, measure_base;
     struct histogram *measured;              /* ps, over the measure phase; NULL: of a traffic pattern */
-    bool lines;                              /* has lines of its own */
+    bool lines;                              /* it has interval and summary lines */
     int64_t stopped_bytes, stopped_messages; /* inside the measure phase, once it has ended */
 };
 
@@ -31,7 +31,7 @@ struct sim_lab {
     int64_t wall_ns;
     size_t pauses_seen;
     size_t samples;
-    bool whole; /* the measure phase was reached to its end */
+    bool whole; /* the measure phase has ended */
     json_t *warnings;
     char *line; /* a line that is being written */
     size_t line_length;

@@ -110,7 +110,7 @@ static int hand_on_pauses(struct sim_lab *lab, struct error *e)
 
 /* ---- flows */
 
-/* The simulator counts picoseconds, lines have nanoseconds. */
+/* Times are picoseconds in the simulator and nanoseconds in lines. */
 static json_t *latency_json(const struct histogram *h)
 {
     json_t *json = histogram_json(h), *value;

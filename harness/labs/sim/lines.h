@@ -1,4 +1,4 @@
-/* The lines that samplers and traffic generators would print, handed on to the recorder. All return -1 when it could not take them. */
+/* The lines that samplers and traffic generators would print, passed to the recorder. All return -1 if it could not write them. */
 #ifndef HARNESS_LABS_SIM_LINES_H
 #define HARNESS_LABS_SIM_LINES_H
 

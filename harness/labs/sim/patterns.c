@@ -31,7 +31,7 @@ static uint32_t *hosts_of(const struct cell *cell, const struct sim_setup *setup
     return hosts;
 }
 
-/* Rate of the link that a host hangs on. */
+/* Rate of the link that connects a host. */
 static int64_t link_rate(const struct sim_setup *setup, uint32_t host)
 {
     for (size_t i = 0; i < setup->config.link_count; i++) {

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FLOW_LIMIT 64 /* of one host: more make no readable picture */
+#define FLOW_LIMIT 64 /* of one host: more curves would not be readable */
 
 static size_t own_columns(const struct sim *sim, struct sim_node node, const struct sim_counter **columns)
 {
@@ -17,7 +17,7 @@ static size_t own_columns(const struct sim *sim, struct sim_node node, const str
     }
 }
 
-/* The host whose reaction point holds a flow's rate: where the data comes from. */
+/* The host whose reaction point keeps a flow's rate: the sender of the data. */
 static uint32_t data_sender(const struct sim_flow_config *flow)
 {
     return flow->operation == SIM_READ ? flow->to : flow->from;
@@ -74,7 +74,7 @@ static void add(json_t *columns, const char *name, const struct counter *is)
                                              "group", counter_group_names[is->group]));
 }
 
-/* Expressions take a slash for a division. What the column means does not depend on the flow's name. */
+/* A slash in an expression is a division, so it is replaced here. The column's meaning does not depend on the flow's name. */
 static void add_gauge(json_t *columns, const char *control, const char *flow, const char *gauge)
 {
     char name[200], pattern[80];

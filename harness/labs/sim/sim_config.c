@@ -44,7 +44,7 @@ static void take_mask(uint8_t *mask, const struct list_of *priorities)
         *mask |= (uint8_t)(1u << (items[i] & 7));
 }
 
-/* Settings of a host, from a parsed document: what is unset stays. */
+/* Settings of a host from a parsed document: unset values stay as they are. */
 static void sim_setup_settings(const struct settings *from, struct sim_settings *to)
 {
     const struct named_integer *map = from->prio_to_buffer.items;
@@ -234,7 +234,7 @@ static int take_settings(const struct cell *cell, const char *role, struct sim_n
     return 0;
 }
 
-/* The common settings go to every node, a role's own to its node. */
+/* Common settings go to every node, the settings of a role to its node. */
 static int take_roles(const struct cell *cell, struct sim_setup *setup, struct error *e)
 {
     const char *role;

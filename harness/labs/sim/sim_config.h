@@ -1,4 +1,4 @@
-/* A lab's physics and a scenario's flows as the simulator takes them. */
+/* Converts a lab's physical parameters and a scenario's flows to the simulator's configuration. */
 #ifndef HARNESS_SIM_CONFIG_H
 #define HARNESS_SIM_CONFIG_H
 

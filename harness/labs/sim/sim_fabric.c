@@ -1,4 +1,4 @@
-/* Switches and forwarding hosts of a simulated lab, as the simulator takes them. */
+/* Converts switches and forwarding hosts of a simulated lab to the simulator's configuration. */
 #include "harness/labs/sim/sim_setup.h"
 #include <stdlib.h>
 

@@ -36,7 +36,7 @@ static json_t *nodes_json(const struct cell *cell, const struct sim_setup *setup
     return nodes;
 }
 
-/* By priority, those that were held at all. */
+/* Held times by priority, without zeros. */
 static json_t *holds_json(const struct sim *sim, size_t link, unsigned end, const int64_t *from,
                           const int64_t *to)
 {

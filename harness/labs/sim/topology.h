@@ -4,7 +4,7 @@
 
 #include "harness/labs/sim/sim_config.h"
 
-/* Held times of all ends and priorities at one moment: an array that the caller frees. NULL: no memory. */
+/* Held times of all ends and priorities at one moment: an array that the caller frees. NULL: out of memory. */
 int64_t *sim_topology_holds(const struct sim *sim, const struct sim_setup *setup);
 
 /* docs/result.md, "topology"; held times are those between the two moments. Either may be NULL: zeros. A new reference. */

@@ -30,7 +30,7 @@ reach measure
 sleep 1
 virsh -q -c qemu:///system suspend soft-pair-b
 ended "guest paused" 3 'soft-pair-b .*was paused'
-check "... its settings are still to be put back" jq -e '[.warnings[] | select(test("settings of b were not put back: guest soft-pair-b .* is paused"))] | length == 1' "$R/result.json"
+check "... its settings are still to be restored" jq -e '[.warnings[] | select(test("settings of b were not restored: guest soft-pair-b .* is paused"))] | length == 1' "$R/result.json"
 check_exit 0 "... which harness restore does" "$H" restore --lab "$LAB"
 check_says "... because the guest continues then" "b: data0 mtu is $MTU again" "$SCRATCH/out"
 
@@ -40,7 +40,7 @@ sleep 1
 QEMU=$(pgrep -f 'qemu-system.*guest=soft-pair-b')
 kill -STOP "$QEMU"
 ended "guest hangs" 3 'host b(: no output for 15 s| has sent nothing since|.*not responding)'
-check "... its settings are still to be put back" jq -e '[.warnings[] | select(test("settings of b were not put back"))] | length == 1' "$R/result.json"
+check "... its settings are still to be restored" jq -e '[.warnings[] | select(test("settings of b were not restored"))] | length == 1' "$R/result.json"
 check "... nothing runs on the other any more" test -z "$(softlab_ssh a 'pgrep -x nic-sampler; pgrep -x roce-traffic')"
 kill -CONT "$QEMU"
 
@@ -50,7 +50,7 @@ reach measure
 sleep 1
 pkill -KILL -P "$RUN" -f 'ControlMaster=yes'
 ended "ssh connection cut" 3 'the ssh connection to host [ab] .* has ended'
-check "... and what the hanging guest kept was put back by this run" jq -e '[.warnings[] | select(test("b: settings that an earlier run had left were put back first"))] | length == 1' "$R/result.json"
+check "... and what the hanging guest kept was restored by this run" jq -e '[.warnings[] | select(test("b: settings that an earlier run had left were restored first"))] | length == 1' "$R/result.json"
 check "... on both hosts" test "$(mtu b)" = "$MTU"
 
 # ---- the sampler is killed, the traffic is killed

@@ -53,7 +53,7 @@ softlab_ssh a mv /lib/x86_64-linux-gnu/libmnl.so.0 /root/
 softlab_ssh b "printf '#!/bin/sh\necho host-facts 0.0.9\n' > $PROGRAMS/host-facts"
 check_exit 3 "doctor on hosts where they do not fit" "$H" doctor --lab "$LAB"
 softlab_ssh a mv /root/libmnl.so.0 /lib/x86_64-linux-gnu/
-check_says "... names the library that one lacks" 'failure +a +programs .*nic-sampler does not start there: .*libmnl' "$SCRATCH/out"
+check_says "... names the library that one lacks" 'failure +a +programs .*nic-sampler does not start on the host: .*libmnl' "$SCRATCH/out"
 check_says "... and the version that is another" 'warning +b +programs +host b has host-facts 0\.0\.9, but this is harness' "$SCRATCH/out"
 check_exit 0 "one host's programs are put there again" "$H" install b --lab "$LAB"
 check_exit 0 "doctor finds nothing wrong then" "$H" doctor --lab "$LAB" --for pfc-bidir

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Bad input never crashes and never runs: every case has its exit code, a sentence that names the thing, and leaves no result.
+# Bad input never crashes and never runs: every case has its exit code, an error message that names the thing, and leaves no result.
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/../lib.sh"
 cd "$SCRATCH" || exit 1
@@ -7,7 +7,7 @@ H=$BUILD/harness
 GOOD=$ROOT/scenarios/pfc-bidir.json
 LAB=$ROOT/labs/sim-geforce-pair.json
 
-# expect CODE PATTERN WHAT ARG...: the program says a sentence like PATTERN, exits with CODE, and makes no result.
+# expect CODE PATTERN WHAT ARG...: the program prints a message that matches PATTERN, exits with CODE, and creates no result.
 expect() {
     local wanted=$1 pattern=$2 what=$3 code
     shift 3
@@ -18,7 +18,7 @@ expect() {
     elif ! grep -qE -- "$pattern" err; then
         nok "$what" "no /$pattern/ in: $(cat err)"
     elif [ -n "$(find . -name result.json -o -name index.json)" ]; then
-        nok "$what" "a result was made"
+        nok "$what" "a result was created"
     else
         ok "$what"
     fi
@@ -174,7 +174,7 @@ expect 2 'unknown key "mesure"; did you mean "measure"' "--set of an unknown key
 expect 2 'phases.measure: "soon"' "--set to a wrong value" run "$GOOD" --set phases.measure=soon
 expect 2 'sim-geforce-pair.json: .*unknown key "x"' "--set of an unknown key of the lab" run "$GOOD" --lab "$LAB" --set lab.hosts.a.x=1
 expect 2 'is not a document type' "a schema that does not exist" schema result
-expect 2 'is not a list' "a list that does not exist" list results
+expect 2 'cannot be listed' "a list that does not exist" list results
 expect 2 'harness: error: ' "a report of nothing" report nowhere
 mkdir half && : >half/samples.jsonl
 expect 2 'half' "a report of what is no result" report half
@@ -191,7 +191,7 @@ expect 2 'proc' "an output folder that cannot be written" run "$GOOD" --out /pro
 if [ "$(id -u)" = 0 ] && mkdir small && mount -t tmpfs -o size=64k none small 2>/dev/null; then
     at_exit umount "$SCRATCH/small"
     expect 3 'No space left on device' "a disk that is full" run "$GOOD" --out small --duration 100ms --no-report
-    check "... and nothing half-written is taken for a result" test -z "$(find small -name '*.json' -size 0)"
+    check "... no incomplete file is taken for a result" test -z "$(find small -name '*.json' -size 0)"
 else
     skip "a disk that is full" no-root
 fi

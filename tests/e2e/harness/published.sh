@@ -10,7 +10,7 @@ done
 wait
 result() { echo "$SCRATCH/$1/latest/${2:-}${2:+/}result.json"; }
 
-# within LIMIT_PERCENT WHAT RESULT NAME-PATTERN: every published figure of that name is met.
+# within LIMIT_PERCENT WHAT RESULT NAME-PATTERN: every published figure of that name is within the limit.
 within() {
     local off
     off=$(jq -r --argjson limit "$1" --arg name "$4" '[.published[] | select(.name | test($name))] |
@@ -39,9 +39,9 @@ within 25 "pauses a second of the slow receiver within 25 %" "$GPU" 'slow receiv
 check "the other receiver sends under 5 % of that" jq -e '.hosts.a.counters.tx_prio0_pause.delta < 0.05 * .hosts.b.counters.tx_prio0_pause.delta' "$GPU"
 within 40 "transitions a pause within 40 %" "$GPU" 'XOFF to XON'
 for cell in "$HOST" "$GPU"; do
-    check "nothing is dropped or sent again" jq -e '[.hosts[].counters | to_entries[] | select(.value.group == "drops") | .value.delta] | add == 0' "$cell"
+    check "nothing is dropped or retransmitted" jq -e '[.hosts[].counters | to_entries[] | select(.value.group == "drops") | .value.delta] | add == 0' "$cell"
     check "xoff 91392 and xon 81408 are computed" jq -e '[.hosts[].buffers[] | select(.buffer == 1) | [.xoff_bytes, .xon_bytes]] == [[91392, 81408], [91392, 81408]]' "$cell"
 done
-check "what one pauses the other counts" jq -e '.hosts.a.counters.rx_prio0_pause.delta - .hosts.b.counters.tx_prio0_pause.delta | fabs <= 2' "$GPU"
-check "what was fitted says so" jq -e '[.sources[] | select(startswith("fitted:"))] | length > 0' "$GPU"
+check "pauses that one host sends are received by the other" jq -e '.hosts.a.counters.rx_prio0_pause.delta - .hosts.b.counters.tx_prio0_pause.delta | fabs <= 2' "$GPU"
+check "fitted values are marked as fitted" jq -e '[.sources[] | select(startswith("fitted:"))] | length > 0' "$GPU"
 finish

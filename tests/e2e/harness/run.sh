@@ -9,10 +9,10 @@ cd "$BUILD" || exit 1
 # shellcheck disable=SC2317 # called through check
 holds() { [ -s "$2" ] && jq -e "$1" "$2"; }
 
-# ---- the command as it stands in the README, from build/
+# ---- the command of the README, from build/
 check_exit 0 "./harness run scenarios/pfc-bidir.json, in build/" ./harness run scenarios/pfc-bidir.json --duration 200ms --out "$OUT" --no-report
-check_says "it says which lab it took, and that it is simulated" 'lab sim-geforce-pair .*simulated' "$SCRATCH/err"
-check_says "it says what came out" 'pfc-bidir, flows.*memory gpu: passed \(simulated\)' "$SCRATCH/out"
+check_says "it prints which lab it uses, and that it is simulated" 'lab sim-geforce-pair .*simulated' "$SCRATCH/err"
+check_says "it prints the outcome" 'pfc-bidir, flows.*memory gpu: passed \(simulated\)' "$SCRATCH/out"
 LATEST=$OUT/pfc-bidir/latest
 check "latest points at it" test -f "$LATEST/index.json"
 check "the index names both cells" test "$(jq -r '[.cells[] | .cell["flows.*.memory"] + " " + .verdict] | join(",")' "$LATEST/index.json")" = "host passed,gpu passed"
@@ -23,7 +23,7 @@ check "every sample line is JSON" jq -es 'length > 40' "$LATEST/02/samples.jsonl
 check "every flow line is JSON" jq -es 'length > 10' "$LATEST/02/flows.jsonl"
 check "the result says it is simulated and complete" holds '.simulated and .complete and .schema == 1' "$LATEST/02/result.json"
 check "thresholds are computed: xoff 91392, xon 81408" holds '.hosts.a.buffers[] | select(.buffer == 1) | .xoff_bytes == 91392 and .xon_bytes == 81408' "$LATEST/02/result.json"
-check "sources of the lab's values travel along" holds '.sources | length > 10' "$LATEST/02/result.json"
+check "the result has the sources of the lab's values" holds '.sources | length > 10' "$LATEST/02/result.json"
 check "phases have their times" holds '[.phases[] | .end_ns - .start_ns] == [1000000000, 200000000, 500000000]' "$LATEST/02/result.json"
 
 # ---- determinism and seeds
@@ -31,16 +31,16 @@ run_seed() { "$H" run pfc-bidir --set 'sweep={}' --duration 100ms --set phases.w
 run_seed 7 one; run_seed 7 two; run_seed 8 three
 check "the same seed gives the same bytes" cmp "$SCRATCH/one/pfc-bidir/latest/samples.jsonl" "$SCRATCH/two/pfc-bidir/latest/samples.jsonl"
 if cmp -s "$SCRATCH/one/pfc-bidir/latest/samples.jsonl" "$SCRATCH/three/pfc-bidir/latest/samples.jsonl"; then nok "another seed gives others"; else ok "another seed gives others"; fi
-check "a run without a sweep lies in its folder itself" test -f "$SCRATCH/one/pfc-bidir/latest/result.json" -a ! -e "$SCRATCH/one/pfc-bidir/latest/index.json"
+check "the files of a run without a sweep are in the run's own folder" test -f "$SCRATCH/one/pfc-bidir/latest/result.json" -a ! -e "$SCRATCH/one/pfc-bidir/latest/index.json"
 
 # ---- options
 check_exit 0 "--repeat and --json" "$H" run write-latency --repeat 3 --duration 5ms --json --no-report --out "$OUT"
 check "one JSON document on standard output, with three runs" holds '.cells | length == 3 and ([.[].repeat] == [1,2,3])' "$SCRATCH/out"
 check "repeated runs have their own seeds" test "$(jq -s '[.[].seed] | unique | length' "$OUT"/write-latency/latest/*/result.json)" = 3
 check_exit 0 "--dry-run" "$H" run pfc-bidir --dry-run --out "$SCRATCH/dry"
-check "... makes nothing" test ! -e "$SCRATCH/dry"
+check "... creates nothing" test ! -e "$SCRATCH/dry"
 check_exit 0 "--quiet" "$H" run write-latency --quiet --duration 5ms --no-report --out "$OUT"
-check "... says nothing" test ! -s "$SCRATCH/out" -a ! -s "$SCRATCH/err"
+check "... prints nothing" test ! -s "$SCRATCH/out" -a ! -s "$SCRATCH/err"
 check_exit 0 "--set reaches the lab" "$H" run write-latency --lab sim-geforce-pair --set lab.links.0.length=20m --duration 5ms --no-report --out "$OUT"
 check "... as the result says" test "$(jq -r '.lab.links[0].length' "$OUT/write-latency/latest/result.json")" = 20m
 HARNESS_LAB=sim-geforce-pair check_exit 0 "HARNESS_LAB" "$H" run write-latency --duration 5ms --no-report --out "$OUT"
@@ -56,11 +56,11 @@ check_says "... by name" 'lab sim-geforce-pair lacks switch' "$SCRATCH/out"
 jq 'del(.defaults.host.gpu, .hosts.a.gpu, .hosts.b.gpu)' "$ROOT/labs/sim-geforce-pair.json" >"$SCRATCH/no-gpu.json"
 check_exit 0 "a cell that the lab cannot do is skipped" "$H" run pfc-bidir --lab "$SCRATCH/no-gpu.json" --duration 50ms --no-report --out "$OUT"
 check_says "... by name, and never run as something else" 'lacks gpu: flow a-to-b uses GPU memory' "$SCRATCH/out"
-check_says "a published figure whose needs the lab lacks is not compared, and says why" 'published GPU memory, both directions: not compared \(lab sim-geforce-pair lacks gpu\)' "$SCRATCH/out"
-check_says "... the others are" 'published host memory, both directions: .*%' "$SCRATCH/out"
-check "... nor has it a difference in the result" holds '.published | length == 4 and all(.measured == null and (.difference_percent | not) and .reason == "lab sim-geforce-pair lacks gpu")' "$OUT/pfc-bidir/latest/02/result.json"
+check_says "a published figure is not compared if the lab lacks a capability, and the reason is printed" 'published GPU memory, both directions: not compared \(lab sim-geforce-pair lacks gpu\)' "$SCRATCH/out"
+check_says "... the others are compared" 'published host memory, both directions: .*%' "$SCRATCH/out"
+check "... and has no difference in the result" holds '.published | length == 4 and all(.measured == null and (.difference_percent | not) and .reason == "lab sim-geforce-pair lacks gpu")' "$OUT/pfc-bidir/latest/02/result.json"
 
-# ---- packets that are not ECN-capable where something marks
+# ---- packets that are not ECN-capable although something marks
 red_cell() { # TRAFFIC_CLASS OPTION...: one run through the bridge with RED
     local class=$1
     shift
@@ -69,31 +69,31 @@ red_cell() { # TRAFFIC_CLASS OPTION...: one run through the bridge with RED
         --duration 200ms --no-report --out "$OUT" "$@"
 }
 red_cell 104 >"$SCRATCH/out" 2>"$SCRATCH/err"
-check_says "a traffic class that is not ECT: RED drops, as is said before the run" \
+check_says "a traffic class that is not ECT: RED drops; the warning comes before the run" \
     'warning: flow a-to-b is not ECN-capable \(traffic class 104: DSCP 26, ECN bits 00\): RED at switch drops its packets .* traffic_class 106 in flows' "$SCRATCH/err"
 R=$OUT/dcqcn-red-bridge/latest/result.json
-check "... and does: nothing is marked" holds '.hosts.switch.counters | .qdisc_port1_marked.total == 0 and .qdisc_port1_early.total > 0' "$R"
+check "... which happens: nothing is marked" holds '.hosts.switch.counters | .qdisc_port1_marked.total == 0 and .qdisc_port1_early.total > 0' "$R"
 # shellcheck disable=SC2016 # jq's variable
 check "... the result says so, with the counters' figures" jq -e '(.hosts.switch.counters.qdisc_port1_early.total | tostring) as $early | .warnings[0] |
-    test("not ECN-capable.*counted at switch in the whole run: 0 packets marked, \($early) dropped early, .*; 0 CNPs sent by b")' "$R"
+    test("not ECN-capable.*counted at switch during the whole run: 0 packets marked, \($early) dropped early, .*; 0 CNPs sent by b")' "$R"
 check "... and the flow's class" holds '.flows["a-to-b"].traffic_class == 104' "$R"
 red_cell 106 >"$SCRATCH/out" 2>"$SCRATCH/err"
-check "with ECT(0) nothing is said, and all is marked" holds '.hosts.switch.counters.qdisc_port1_marked.total > 0 and .hosts.switch.counters.qdisc_port1_early.total == 0 and ([.warnings[] | select(test("ECN"))] == [])' "$R"
-check "... on the terminal neither" test -z "$(grep ECN "$SCRATCH/err")"
+check "with ECT(0) there is no warning, and packets are marked" holds '.hosts.switch.counters.qdisc_port1_marked.total > 0 and .hosts.switch.counters.qdisc_port1_early.total == 0 and ([.warnings[] | select(test("ECN"))] == [])' "$R"
+check "... nor one on the terminal" test -z "$(grep ECN "$SCRATCH/err")"
 check_exit 0 "doctor" "$H" doctor --lab sim-red-bridge --for <(jq '.flows[0].traffic_class = 0 | .sweep = {} | .settings_of = {switch: {red: {limit: "2MB", min: "50kB", max: "200kB"}}}' "$ROOT/scenarios/dcqcn-red-bridge.json")
-check_says "... says it too, with the remedy" '^warning +a->b +ect .*not ECN-capable' "$SCRATCH/out"
+check_says "... prints it too, with the remedy" '^warning +a->b +ect .*not ECN-capable' "$SCRATCH/out"
 said() { { "$H" run "$@" --dry-run >/dev/null; } 2>&1; }
-check "a switch that marks others: all flows of the class in one sentence" grep -q \
+check "a switch that marks other packets: all flows of the class are in one warning" grep -q \
     'flows flow-0, flow-1, flow-2 and 1 other are not ECN-capable (traffic class 0: .*): s0 does not mark their packets' <<<"$(said dcqcn-fairness --set 'flows.*.traffic_class=0')"
-check "RED that a flow does not come by is not blamed" grep -q 'flow direct is not .*: switches do not mark its packets: DCQCN' <<<"$(said red-bridge-throughput --set flows.direct.traffic_class=0)"
+check "RED that is not on a flow's path is not named" grep -q 'flow direct is not .*: switches do not mark its packets: DCQCN' <<<"$(said red-bridge-throughput --set flows.direct.traffic_class=0)"
 real() { said dcqcn-red-bridge --lab soft-switch --set 'sweep={}' --set settings.ecn=[] "$@"; }
 red_at() { echo "settings_of={\"$1\":{\"red\":{\"limit\":\"2MB\",\"min\":\"50kB\",\"max\":\"200kB\"}}}"; }
-check "a class that settings force at the sender counts, not the flow's" grep -q 'traffic class 104, forced by settings: .*RED at switch .*traffic_class 106 in settings' \
+check "a class that settings force at the sender overrides the flow's" grep -q 'traffic class 104, forced by settings: .*RED at switch .*traffic_class 106 in settings' \
     <<<"$(real --set "$(red_at switch)" --set settings.traffic_class=104)"
-check "what leaves by the receiver's RED is not the flow" test -z "$(real --set "$(red_at b)" --set 'flows.*.traffic_class=0')"
-check "... but a read's data is" grep -q 'not ECN-capable.*RED at b drops' <<<"$(real --set "$(red_at b)" --set 'flows.*.traffic_class=0' --set flows.0.op=read)"
-check "without RED and DCQCN any class is good" test -z "$(said pfc-bidir --set 'flows.*.traffic_class=0')"
-check "scenarios as they stand are warned of nothing" test -z "$(for s in "$ROOT"/scenarios/*.json; do said "$s"; done)"
+check "RED at the receiver does not affect the flow" test -z "$(real --set "$(red_at b)" --set 'flows.*.traffic_class=0')"
+check "... but it does affect the data of a read" grep -q 'not ECN-capable.*RED at b drops' <<<"$(real --set "$(red_at b)" --set 'flows.*.traffic_class=0' --set flows.0.op=read)"
+check "without RED and DCQCN there is no warning for any class" test -z "$(said pfc-bidir --set 'flows.*.traffic_class=0')"
+check "the project's scenarios cause no warnings" test -z "$(for s in "$ROOT"/scenarios/*.json; do said "$s"; done)"
 
 # ---- Ctrl-C
 sampling() { # wait until a run has sampled something
@@ -112,19 +112,19 @@ check "Ctrl-C: exit code 130" test $? = 130
 R=$SCRATCH/interrupted/pfc-bidir/latest
 check "... the result is incomplete and says why" holds '(.complete | not) and .verdict == "incomplete" and (.reason | test("interrupted"))' "$R/01/result.json"
 check "... the index too" holds '(.complete | not) and .verdict == "incomplete" and (.cells | length == 1)' "$R/index.json"
-check "... samples are whole lines" jq -es 'length > 5' "$R/01/samples.jsonl"
-check "... flows have what they had" holds '.flows["a-to-b"].complete == false' "$R/01/result.json"
+check "... samples are complete lines" jq -es 'length > 5' "$R/01/samples.jsonl"
+check "... flows have partial figures" holds '.flows["a-to-b"].complete == false' "$R/01/result.json"
 "$H" run pfc-bidir --duration 600s --out "$SCRATCH/killed" --no-report >/dev/null 2>&1 &
 victim=$!
 sampling "$SCRATCH/killed"
 kill -KILL $victim
 wait $victim 2>/dev/null
-check "kill -9: nothing is taken for a result" test ! -e "$SCRATCH/killed/pfc-bidir/latest" -a -z "$(find "$SCRATCH/killed" -name result.json)"
+check "kill -9: no folder is taken for a result" test ! -e "$SCRATCH/killed/pfc-bidir/latest" -a -z "$(find "$SCRATCH/killed" -name result.json)"
 
 # ---- progress is for terminals
 if command -v script >/dev/null; then
     script -qec "$H run write-latency --duration 200ms --no-report --out $OUT" /dev/null >"$SCRATCH/tty" 2>&1 </dev/null
-    check_says "a terminal sees the phase, the time left and rates" 'measure +[0-9]+%, [0-9.]+ s left +[0-9.]+ Gb/s' "$SCRATCH/tty"
+    check_says "a terminal shows the phase, the time left and rates" 'measure +[0-9]+%, [0-9.]+ s left +[0-9.]+ Gb/s' "$SCRATCH/tty"
 else
     skip "progress on a terminal" no-command script
 fi
@@ -142,11 +142,11 @@ check_says "... names every field of a flow" 'It Cm queue_pairs' "$SCRATCH/out"
 check_exit 0 "doctor on a simulated lab" "$H" doctor --lab sim-geforce-pair --for pfc-bidir
 check_exit 2 "programs cannot be put on simulated hosts" "$H" install --lab sim-geforce-pair
 check_exit 2 "nor on hosts that are not in the lab" "$H" install c --lab ssh-pair.example
-check_says "... which is said" 'lab ssh-pair has no host "c"' "$SCRATCH/err"
+check_says "... which the error names" 'lab ssh-pair has no host "c"' "$SCRATCH/err"
 check_exit 0 "restore on a simulated lab" "$H" restore --lab sim-geforce-pair
 check_exit 0 "version" "$H" version
 
-# ---- where it finds things when installed
+# ---- where it finds files when installed
 mkdir -p "$SCRATCH/prefix/bin" "$SCRATCH/prefix/share/harness"
 cp "$H" "$SCRATCH/prefix/bin/"
 cp -R "$ROOT/scenarios" "$ROOT/labs" "$SCRATCH/prefix/share/harness/"

@@ -1,5 +1,5 @@
 #!/bin/bash
-# The scenarios of the fabric, each on its simulated lab: expectations hold, with another seed too; figures from elsewhere are met;
+# The scenarios of the fabric, each on its simulated lab: expectations hold, with another seed too; published figures are reproduced;
 # time series of queues, rates and pauses are in the result.
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/../lib.sh"
@@ -33,7 +33,7 @@ for seed in 1 7; do
     done
 done
 
-# Nothing is wrong with the simulator's own counters: none goes back, is missing or reset.
+# The simulator's counters are consistent: none decreases, is missing or reset.
 find "$SCRATCH/1" "$SCRATCH/7" -name result.json -exec jq -r '.warnings[] | "\(input_filename): \(.)"' {} + > "$SCRATCH/warnings"
 check "no result has a warning" test ! -s "$SCRATCH/warnings"
 
@@ -56,14 +56,14 @@ check "a sender has its flow's rate and alpha" \
     jq -e '.hosts.h0.counters | .["dcqcn_incast-0_rate"].max > 1e9 and .["dcqcn_incast-0_alpha"].max > 0' "$DCQCN"
 "$H" run incast-dcqcn --set settings.congestion_control=none --set 'expect=[]' --out "$SCRATCH/none" --quiet --no-report > /dev/null 2>&1
 NONE=$SCRATCH/none/incast-dcqcn/latest
-check "congestion_control none: CNPs come and change nothing, and there is no rate to show" \
+check "congestion_control none: CNPs arrive and have no effect, and there is no rate gauge" \
     jq -e '.hosts.h0.counters | .rp_cnp_ignored.total > 0 and .rp_cnp_handled.total == 0 and ([keys[] | select(test("^dcqcn_"))] == [])' "$NONE/result.json"
 check "... it is read back" \
     jq -e '.h0.read_back.congestion_control == "none"' "$NONE/settings.json"
-check "... and nothing is warned of" jq -e '.warnings == []' "$NONE/result.json"
-check "pauses of switch ports are there one by one" \
+check "... and there is no warning" jq -e '.warnings == []' "$NONE/result.json"
+check "single pauses of switch ports are in the result" \
     grep -q '^\["leaf0:' "$SCRATCH/1/pfc-storm-watchdog/latest/01/pauses.jsonl"
-check "flows by a pattern have completion times and slowdowns" \
+check "flows of a pattern have completion times and slowdowns" \
     jq -e '.flows.web | .completion_ns.p99 > .completion_ns.p50 and .slowdown.min >= 1 and (.by_size | length) == 10' \
     "$(latest web-search)"
 

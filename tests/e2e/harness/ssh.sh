@@ -1,7 +1,8 @@
 #!/bin/bash
 # An ssh lab without guests: two hosts that are network namespaces with an sshd each, a cable between them. Hosts that cannot be reached
-# are told at once; a run in which traffic cannot flow, and one in which a host falls silent, end with the reason and put settings back.
-# There is no RDMA here: that traffic does flow is tests/e2e/guests/ssh.sh's.
+# are reported at once; a run in which traffic cannot flow, and one in which a host falls silent, end with the reason and restore
+# settings.
+# There is no RDMA here: tests/e2e/guests/ssh.sh tests that traffic flows.
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/../lib.sh"
 export PATH=$PATH:/usr/sbin:/sbin
@@ -18,7 +19,7 @@ JOURNAL=/var/lib/nic-config
 mount -t tmpfs tmpfs /run && mkdir /run/sshd
 [ -d $JOURNAL ] || { mkdir -p $JOURNAL && at_exit rmdir $JOURNAL; }
 
-# ---- the hosts: what is theirs alone is the network, sysfs and nic-config's journal
+# ---- the hosts: each has its own network, sysfs and nic-config journal
 for key in host key stranger; do ssh-keygen -q -t ed25519 -N '' -f "$SCRATCH/$key"; done
 make_host() { # NAME ADDRESS
     mkdir -p "$SCRATCH/$1/journal"
@@ -53,19 +54,19 @@ check_says "... on both" '^b: nic-sampler, host-facts, nic-config, roce-traffic 
 
 check_exit 3 "doctor on hosts without RDMA" "$H" doctor --lab "$LAB"
 check_says "... says so" 'failure +b +nic +network device data0, RDMA device none' "$SCRATCH/out"
-check "... and nothing of GPUs, which this lab has none of" test -z "$(grep gpu "$SCRATCH/out")"
+check "... and prints nothing about GPUs, as this lab has none" test -z "$(grep gpu "$SCRATCH/out")"
 
-# ---- what only simulated labs can do
+# ---- settings that only simulated labs support
 check_exit 3 "another congestion control than the NIC's" "$H" "${RUN[@]}" --set settings.congestion_control=none --lab "$LAB"
 check_says "... is refused before the run" 'host a: settings.congestion_control: "none" is simulated only: .*"dcqcn"' "$SCRATCH/err"
 check "... and nothing is changed" test "$(mtus)" = "1500 1500"
 rm -rf "$OUT"
 
-# ---- hosts that cannot be reached; each is told at once, not waited for
+# ---- hosts that cannot be reached: an error at once, without waiting
 refused() { # WHAT FILTER PATTERN
     jq "$2" "$LAB" > "$SCRATCH/wrong.json"
     check_exit 3 "$1" "$H" "${RUN[@]}" --lab "$SCRATCH/wrong.json"
-    check_says "... is told" "$3" "$SCRATCH/err"
+    check_says "... is reported" "$3" "$SCRATCH/err"
 }
 sed "s|[^ ]*$|$(cut -d' ' -f2 "$SCRATCH/stranger.pub")|" "$SCRATCH/known_hosts" > "$SCRATCH/known_wrong"
 refused "a host with another key than is known" ".hosts.b.known_hosts = \"$SCRATCH/known_wrong\"" 'connecting to host b \(.*\): .*Host key verification failed'
@@ -83,9 +84,9 @@ reason() { jq -r .reason "$OUT/pfc-bidir/latest/result.json" > "$SCRATCH/reason"
 check_exit 3 "a run whose traffic cannot flow" "$H" "${RUN[@]}" --lab "$LAB"
 reason
 check_says "... says why" 'host [ab]: roce-traffic drive exited with 3: .*RDMA' "$SCRATCH/reason"
-check "... settings are put back" test "$(mtus)" = "1500 1500"
+check "... settings are restored" test "$(mtus)" = "1500 1500"
 
-# ---- what the programs cannot run is said before
+# ---- flows that the programs cannot run are refused before the run
 jq '.flows = [range(65) as $i | {name: "flow-\($i)", from: "a", to: "b"}] | del(.sweep, .expect, .published)' "$ROOT/scenarios/pfc-bidir.json" \
     > "$SCRATCH/too-many.json"
 check_exit 2 "too many flows to one host are refused" "$H" check "$SCRATCH/too-many.json" --lab "$LAB"
@@ -93,10 +94,10 @@ check_says "... by the limit" 'more than 64 flows to role b' "$SCRATCH/err"
 jq 'del(.flows, .sweep, .expect, .published) | .traffic = [{name: "t", pattern: "incast", from: ["a"], to: ["b"]}]' \
     "$ROOT/scenarios/pfc-bidir.json" > "$SCRATCH/pattern.json"
 check_exit 2 "traffic patterns are refused" "$H" run "$SCRATCH/pattern.json" --dry-run --lab "$LAB"
-check_says "... as what only simulated labs runs" 'only the simulator' "$SCRATCH/err"
+check_says "... because only simulated labs support it" 'only simulated labs support' "$SCRATCH/err"
 
-# ---- connections that are cut, and a program that is killed: a stand-in for roce-traffic serves and drives for ever, and fails when
-# the server of its peer goes away, as roce-traffic does
+# ---- connections that are cut, and a program that is killed: a stand-in for roce-traffic serves and drives for ever, and fails when the
+# server of its peer ends, as roce-traffic does
 mkdir "$SCRATCH/stand-in"
 ln "$SCRATCH/bin"/{nic-sampler,host-facts,nic-config} "$SCRATCH/stand-in/"
 cat > "$SCRATCH/stand-in/roce-traffic" << 'END'
@@ -126,7 +127,7 @@ ended() { # WHAT PATTERN
     check "$1: exit code 3" test $? = 3
     reason
     check_says "... says why" "$2" "$SCRATCH/reason"
-    check "... settings are put back" test "$(mtus)" = "1500 1500"
+    check "... settings are restored" test "$(mtus)" = "1500 1500"
 }
 served() { for p in $(ip netns pids b); do grep -qsz '^sshd[^/]*: root' "/proc/$p/cmdline" && echo "$p"; done; } # b's end of the connection
 begin
@@ -138,8 +139,8 @@ kill -STOP "$master"
 served | xargs kill -KILL
 sleep 1.5
 kill -CONT "$master"
-ended "a connection is cut, and what the other host says of it comes first" 'the ssh connection to host b .* has ended'
-# more flows than words fit on a command line
+ended "a connection is cut, and the other host reports the consequence first" 'the ssh connection to host b .* has ended'
+# more flows than fit on a command line
 jq '.flows = [range(64) as $i | {name: "flow-\($i)", from: "a", to: "b", depth: ($i + 1)}] | del(.sweep, .expect, .published)' \
     "$ROOT/scenarios/pfc-bidir.json" > "$SCRATCH/many.json"
 RUN[1]=$SCRATCH/many.json
@@ -165,14 +166,14 @@ kill -CONT "${processes[@]}"
 reason
 check_says "... says which" 'host b(: no output for 15 s| has sent nothing since|: .* was not ready within|.*not responding)' "$SCRATCH/reason"
 jq -r '.warnings[]' "$OUT/pfc-bidir/latest/result.json" > "$SCRATCH/warnings"
-check_says "... and that its settings are still to be put back" '^settings of b were not put back: .*harness restore' "$SCRATCH/warnings"
+check_says "... and that its settings are still to be restored" '^settings of b were not restored: .*harness restore' "$SCRATCH/warnings"
 check "... the other's are" test "$(mtus)" = "1500 1400"
-check "... samples are there and whole" jq -es '[.[] | select(type == "array")] | length > 0' "$OUT/pfc-bidir/latest/samples.jsonl"
+check "... samples are complete lines" jq -es '[.[] | select(type == "array")] | length > 0' "$OUT/pfc-bidir/latest/samples.jsonl"
 check_exit 0 "harness restore, when it has come back" "$H" restore --lab "$LAB"
-check_says "... says what it did" 'b: data0 mtu is 1500 again' "$SCRATCH/out"
-check "... and it is so" test "$(mtus)" = "1500 1500"
+check_says "... prints what it did" 'b: data0 mtu is 1500 again' "$SCRATCH/out"
+check "... and the settings are restored" test "$(mtus)" = "1500 1500"
 left() { for host in a b; do ip netns pids $host; done | xargs -r ps -o comm= -p | grep -vE '^sshd$'; }
 for _ in $(seq 100); do [ -n "$(left)" ] || break; sleep 0.1; done
-check "nothing of ours runs on either" test -z "$(left)"
+check "none of our programs runs on either host" test -z "$(left)"
 for host in a b; do ip netns pids $host | xargs -r kill; done
 finish

@@ -1,4 +1,4 @@
-/* Expressions: grammar, units, statistics over a result, and sentences that point at the column. */
+/* Expressions: grammar, units, statistics over a result, and errors that name the column. */
 #include "harness/expression/expr.h"
 #include "lib/document/json_file.h"
 #include "lib/roce/counters.h"
@@ -196,7 +196,7 @@ static void units_must_go_together(void **state)
     }
 }
 
-/* What nic-sampler prints on a machine without a special NIC, and names that it makes itself. */
+/* Columns that nic-sampler prints on a machine without an RDMA NIC, and names that it defines itself. */
 static void names_of_the_sampler_are_known(void **state)
 {
     static const char *const names[] = {
@@ -261,7 +261,7 @@ static void wrong_names_are_refused(void **state)
     }
 }
 
-/* The text ends where its memory does: a read behind it is seen by the address sanitizer. */
+/* The text ends where its memory ends: the address sanitizer detects a read past it. */
 static void a_text_is_read_to_its_end_only(void **state)
 {
     static const char *const texts[] = {"1e", "1e+", "1", "1m", "1/", "delta(a", "delta(a.", "1 <"};

@@ -1,4 +1,4 @@
-/* The recorder (lines in, summaries out), verdicts and judgements of settings. */
+/* The recorder (lines in, summaries out), verdicts, and checks of settings. */
 #include "harness/preflight/preflight.h"
 #include "harness/record/recorder.h"
 #include "harness/verdict/verdict.h"
@@ -286,7 +286,7 @@ static void both_ends_are_judged_together(void **state)
     json_decref(columns);
 }
 
-/* The address sanitizer sees a read behind the name. */
+/* The address sanitizer detects a read past the name. */
 static void any_name_of_a_column_is_taken(void **state)
 {
     struct fixture *f = *state;

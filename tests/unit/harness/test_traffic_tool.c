@@ -1,4 +1,4 @@
-/* Traffic tools: which programs a scenario's flows need, what they are given, and what is refused before a run. */
+/* Traffic tools: which programs a scenario's flows need, their input, and what is refused before a run. */
 #include "tests/unit/unit.h"
 
 #include "harness/traffic/traffic_tool.h"
@@ -88,7 +88,7 @@ static void flows_of_one_pair_of_hosts_are_one_job(void **state)
     unmake(&m);
 }
 
-/* What a driver is given is what its program makes flows of. */
+/* The driver's program reads its input back as the same flows. */
 static void as_many_flows_as_are_allowed_reach_the_program(void **state)
 {
     static struct drive_plan plans[FLOW_MAX_TOGETHER];
