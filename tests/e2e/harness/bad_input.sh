@@ -56,7 +56,7 @@ head -c 17000000 /dev/zero | tr '\0' ' ' >case.json
 expect 2 'case.json.*(16 MiB|16777216|large)' "17 MiB of blanks" run case.json --lab "$LAB"
 python3 -c 'print("[" * 100000)' >case.json 2>/dev/null || printf '[%.0s' {1..100000} >case.json
 expect 2 'case.json' "a hundred thousand brackets" run case.json --lab "$LAB"
-expect 2 'no scenario "nowhere.json"' "a scenario that is not there" run nowhere.json
+expect 2 'no scenario "nowhere.json"' "a scenario that does not exist" run nowhere.json
 expect 2 'is a folder' "a folder" run "$SCRATCH"
 
 # ---- keys, types, units, ranges
@@ -75,8 +75,8 @@ scenario "a number in a string without its unit" 'phases.measure: "10"' '.phases
 scenario "a unit of another kind" 'phases.measure: "10KiB"' '.phases.measure="10KiB"'
 scenario "a unit that does not exist" 'flows\[0\].message: "64Kib"' '.flows[0].message="64Kib"'
 scenario "a negative time" 'phases.warmup: "-1s"' '.phases.warmup="-1s"'
-scenario "a time of no length" 'phases.measure: "0" is out of range' '.phases.measure="0"'
-scenario "a time beyond all bounds" 'phases.measure: "99999999999999999999s"' '.phases.measure="99999999999999999999s"'
+scenario "a time of 0" 'phases.measure: "0" is out of range' '.phases.measure="0"'
+scenario "a time that is too large" 'phases.measure: "99999999999999999999s"' '.phases.measure="99999999999999999999s"'
 scenario "depth 0" 'flows\[0\].depth: 0 is out of range: expected a whole number from 1 to' '.flows[0].depth=0'
 scenario "depth of a billion" 'flows\[0\].depth: 1000000000 is out of range' '.flows[0].depth=1000000000'
 scenario "priority 8" 'flows\[0\].priority: 8 is out of range: expected a whole number from 0 to 7' '.flows[0].priority=8'
@@ -92,29 +92,29 @@ scenario "ECN with kmin above kmax" 'settings.ecn_threshold: kmin' '.settings.ec
 scenario "a probability above 1" 'settings.ecn_threshold.pmax: 1.5 is out of range' '.settings.ecn_threshold={"kmin":"1KB","kmax":"1MB","pmax":1.5}'
 scenario "unknown congestion control" 'settings.congestion_control: "cubic" is unknown: expected one of "dcqcn", "none"' '.settings.congestion_control="cubic"'
 scenario "DCQCN parameter out of range" 'settings.dcqcn.rp.dce_tcp_g: 4096 is out of range' '.settings.dcqcn.rp.dce_tcp_g=4096'
-scenario "a format of the future" 'schema: 2 is' '.schema=2'
+scenario "a newer schema" 'schema: 2 is' '.schema=2'
 scenario "a group of counters that does not exist" 'sample.groups\[0\]: "pcf" is unknown: expected one of "all", "pfc", .*"errors", .*"buffer"' '.sample.groups=["pcf"]'
 scenario "a capability that does not exist" 'expect\[0\].needs\[0\]: "pfcc" is unknown' '.expect[0].needs=["pfcc"]'
 
 # ---- names and references
 scenario "a name with a slash" 'name: "a/b" is not a valid name' '.name="a/b"'
-scenario "a name that climbs" 'name: "../../x" is not a valid name' '.name="../../x"'
+scenario "a name with .. in it" 'name: "../../x" is not a valid name' '.name="../../x"'
 scenario "a role twice" 'roles\[1\]: "a" occurs twice' '.roles=["a","a"]'
 scenario "a role with a dot" 'roles\[0\]: "a.b" is not a valid name' '.roles=["a.b","b"]'
 scenario "a role called flows" 'roles\[0\]: "flows" cannot be the name of a role' '.roles=["flows","b"]'
-scenario "a pattern of roles that is none" 'roles: "h\[0-\]" is not a pattern of roles' '.roles=["h[0-]"]'
+scenario "an invalid pattern of roles" 'roles: "h\[0-\]" is not a pattern of roles' '.roles=["h[0-]"]'
 scenario "a pattern of a million roles" 'roles: .*more than 100000 roles' '.roles=["h[0-999999]"]'
-scenario "a flow from nobody" 'flows\[0\].from: there is no role "c"' '.flows[0].from="c"'
-scenario "a flow to nobody" 'flows\[1\].to: there is no role "bb"; did you mean "b"' '.flows[1].to="bb"'
+scenario "a flow from an unknown role" 'flows\[0\].from: there is no role "c"' '.flows[0].from="c"'
+scenario "a flow to an unknown role" 'flows\[1\].to: there is no role "bb"; did you mean "b"' '.flows[1].to="bb"'
 scenario "a flow to itself" 'flows\[0\]: "a" sends to itself' '.flows[0].to="a"'
-scenario "two flows of a name" 'flows\[1\].name: "a-to-b" occurs twice' '.flows[1].name="a-to-b"'
+scenario "two flows with the same name" 'flows\[1\].name: "a-to-b" occurs twice' '.flows[1].name="a-to-b"'
 scenario "no flows" 'flows: expected at least one flow' 'del(.flows,.sweep,.expect,.published)'
-scenario "settings of nobody" 'settings_of: there is no role "c"' '.settings_of={"c":{"mtu":1500}}'
-scenario "a sweep over nothing" 'sweep: flow.\*.memory' '.sweep={"flow.*.memory.x":["host"]}'
+scenario "settings of an unknown role" 'settings_of: there is no role "c"' '.settings_of={"c":{"mtu":1500}}'
+scenario "a sweep over an unknown path" 'sweep: flow.\*.memory' '.sweep={"flow.*.memory.x":["host"]}'
 scenario "a sweep without values" 'sweep.flows.\*.memory: expected a list' '.sweep={"flows.*.memory":[]}'
 scenario "a sweep with a wrong value" 'flows\[0\].memory: "disk" is unknown' '.sweep={"flows.*.memory":["host","disk"]}'
-scenario "a sweep that never ends" 'sweep: more than 10000 cells' '.sweep={"seed":[range(200)],"flows.*.depth":[range(200)]}'
-scenario "a condition on nothing" 'expect\[0\].when' '.expect[0].when={"flows.nope.memory":"gpu"}'
+scenario "a sweep with too many cells" 'sweep: more than 10000 cells' '.sweep={"seed":[range(200)],"flows.*.depth":[range(200)]}'
+scenario "a condition on an unknown path" 'expect\[0\].when' '.expect[0].when={"flows.nope.memory":"gpu"}'
 scenario "a published figure without a source" 'published\[0\].source is missing' 'del(.published[0].source)'
 
 # ---- expressions
@@ -134,7 +134,7 @@ check_of "an expression nested without end" 'nested more than' "$(printf '(%.0s'
 check_of "words after the end" 'expected the end' 'delta(a.tx_prio0_pause) > 0 or so'
 
 # ---- labs
-expect 2 'no lab "nowhere"' "a lab that is not there" run "$GOOD" --lab nowhere
+expect 2 'no lab "nowhere"' "a lab that does not exist" run "$GOOD" --lab nowhere
 printf '{ "schema": 1, "name": "x", "driver": ' >lab.json
 expect 2 'lab.json:1:[0-9]+: ' "a lab that ends early" run "$GOOD" --lab lab.json
 chmod 0 lab.json
@@ -146,18 +146,18 @@ lab "an unknown key of a host" 'hosts.a.nic: unknown key "tx_latancy"; did you m
 lab "stalls so rare that the clock overflows" 'hosts.b.gpu.stalls_per_s: 1e-300 is out of range: expected 0, or 1e-05 to 1e6' '.hosts.b.gpu.stalls_per_s=1e-300'
 lab "a header of 2 GiB" 'hosts.b.gpu.device_request_header: "2147483647B" is out of range: expected 0B to 4KiB' '.hosts.b.gpu.device_request_header="2147483647B"'
 lab "a number of banks that is not a power of two" 'hosts.b.gpu.banks: 3 is not a power of two' '.hosts.b.gpu.banks=3'
-lab "a host that is no object" 'hosts.a' '.hosts.a=1'
-lab "a link to nobody" 'links\[0\].between\[1\]: the lab has no host or switch "c"' '.links[0].between=["a","c"]'
+lab "a host that is not an object" 'hosts.a' '.hosts.a=1'
+lab "a link to an unknown host" 'links\[0\].between\[1\]: the lab has no host or switch "c"' '.links[0].between=["a","c"]'
 lab "a link with one end" 'links\[0\].between: 1 items' '.links[0].between=["a"]'
 lab "a link from a host to itself" 'links\[0\].between: both ends are "a"' '.links[0].between=["a","a"]'
 lab "a link without a rate" 'links\[0\].rate is missing' 'del(.defaults.link.rate)'
 lab "a rate of a wrong unit" 'links\[0\].rate: "25GiB"' '.links[0].rate="25GiB"'
-lab "a role bound to nobody" 'roles.a: the lab has no host or switch "z"' '.roles={"a":"z"}'
+lab "a role assigned to an unknown host" 'roles.a: the lab has no host or switch "z"' '.roles={"a":"z"}'
 lab "a role that the lab lacks" 'role "b" of the scenario has no host' 'del(.hosts.b,.links)'
-lab "defaults of what does not exist" 'defaults: unknown key "hosts"' '.defaults.hosts={}'
+lab "defaults of an unknown kind" 'defaults: unknown key "hosts"' '.defaults.hosts={}'
 lab "a topology that does not exist" 'topology.*"ring" is unknown' '.topology={"kind":"ring"}'
-lab "a topology beyond all bounds" 'topology: 1000 leaves .* more than 100000 links' '.topology={"kind":"leaf_spine","hosts":10000,"leaves":1000,"spines":1000}'
-lab "a fat tree of odd switches" 'topology.k: 5 is odd' '.topology={"kind":"fat_tree","k":5}'
+lab "a topology that is too large" 'topology: 1000 leaves .* more than 100000 links' '.topology={"kind":"leaf_spine","hosts":10000,"leaves":1000,"spines":1000}'
+lab "a fat tree with an odd k" 'topology.k: 5 is odd' '.topology={"kind":"fat_tree","k":5}'
 
 # ---- the command line
 expect 2 'unknown command "rnu"; did you mean "run"' "a command that does not exist" rnu
@@ -166,18 +166,18 @@ expect 2 'usage: harness run' "no scenario" run
 expect 2 'usage: harness run' "two scenarios" run "$GOOD" "$GOOD"
 expect 2 'repeat' "--repeat 0" run "$GOOD" --repeat 0
 expect 2 'duration' "--duration without a unit" run "$GOOD" --duration 5
-expect 2 'duration' "--duration of nothing" run "$GOOD" --duration
+expect 2 'duration' "--duration without a value" run "$GOOD" --duration
 expect 2 'is not an assignment: expected KEY=VALUE' "--set without a value" run "$GOOD" --set phases.measure
 expect 2 '"a..b" is not a path' "--set with a broken path" run "$GOOD" --set a..b=1
-expect 2 'nothing in the document matches' "--set of what is not there" run "$GOOD" --set flows.nope.depth=1
+expect 2 'nothing in the document matches' "--set of an unknown path" run "$GOOD" --set flows.nope.depth=1
 expect 2 'unknown key "mesure"; did you mean "measure"' "--set of an unknown key" run "$GOOD" --set phases.mesure=1s
 expect 2 'phases.measure: "soon"' "--set to a wrong value" run "$GOOD" --set phases.measure=soon
 expect 2 'sim-geforce-pair.json: .*unknown key "x"' "--set of an unknown key of the lab" run "$GOOD" --lab "$LAB" --set lab.hosts.a.x=1
 expect 2 'is not a document type' "a schema that does not exist" schema result
 expect 2 'cannot be listed' "a list that does not exist" list results
-expect 2 'harness: error: ' "a report of nothing" report nowhere
+expect 2 'harness: error: ' "a report of a folder that does not exist" report nowhere
 mkdir half && : >half/samples.jsonl
-expect 2 'half' "a report of what is no result" report half
+expect 2 'half' "a report of a folder that is not a result" report half
 HARNESS_LAB=nowhere expect 2 'no lab "nowhere"' "HARNESS_LAB names a lab that is not there" run "$GOOD"
 mkdir -p config/harness
 echo '{ "labb": "x" }' >config/harness/config.json
@@ -190,9 +190,9 @@ expect 2 'file' "an output folder that is a file" run "$GOOD" --out file --durat
 expect 2 'proc' "an output folder that cannot be written" run "$GOOD" --out /proc/nowhere --duration 1ms
 if [ "$(id -u)" = 0 ] && mkdir small && mount -t tmpfs -o size=64k none small 2>/dev/null; then
     at_exit umount "$SCRATCH/small"
-    expect 3 'No space left on device' "a disk that is full" run "$GOOD" --out small --duration 100ms --no-report
+    expect 3 'No space left on device' "a full disk" run "$GOOD" --out small --duration 100ms --no-report
     check "... no incomplete file is taken for a result" test -z "$(find small -name '*.json' -size 0)"
 else
-    skip "a disk that is full" no-root
+    skip "a full disk" no-root
 fi
 finish

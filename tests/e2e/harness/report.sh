@@ -50,7 +50,7 @@ else
 fi
 
 # A report of one cell, in another folder.
-check_exit 0 "one cell can be reported elsewhere" ./harness report "$result/02" --out "$SCRATCH/elsewhere"
+check_exit 0 "a report of one cell, in another folder" ./harness report "$result/02" --out "$SCRATCH/elsewhere"
 check "and is in that folder" test -s "$SCRATCH/elsewhere/index.html"
 
 # Finite flows: a curve of ten points for each quantile, the same numbers as in the result; two runs are compared.
@@ -102,7 +102,7 @@ cp -r "$storm/01" "$SCRATCH/strange"
 jq '.topology.nodes[0].name = "h\"0\t\n'"'"'; system \"touch '"$SCRATCH"'/broken\"" | .topology.nodes[1].kind = 7 |
     .topology.links[2] = {"a": "nobody", "b": "leaf0"} | .topology.links[3].a_held = {"3": {"held_ns": "x", "first_ns": {}, "longest_ns": -1}} |
     .topology.links[4].b = .topology.links[4].a' "$storm/01/result.json" >"$SCRATCH/strange/result.json"
-check_exit 0 "a damaged topology is drawn as far as it goes" ./harness report "$SCRATCH/strange"
+check_exit 0 "the intact part of a damaged topology is drawn" ./harness report "$SCRATCH/strange"
 check "and text is never run as a command" test ! -e "$SCRATCH/broken" -a -s "$SCRATCH/strange/report/01-map.svg"
 
 # Hostile names end up as text.
@@ -111,13 +111,13 @@ jq '.scenario.title = "<script>alert(1)</script>\" & co" | .warnings = ["<img sr
 # shellcheck disable=SC2016 # none of it is for a shell
 jq --arg run '`touch ran` "`touch ran`" it'"'"'s' '.cell = {"flows.*.note": $run}' "$SCRATCH/hostile/result.json" >"$SCRATCH/cell" &&
     mv "$SCRATCH/cell" "$SCRATCH/hostile/result.json"
-check_exit 0 "hostile words are drawn" ./harness report "$SCRATCH/hostile"
+check_exit 0 "a result with hostile text is drawn" ./harness report "$SCRATCH/hostile"
 check "and none of them is run" test ! -e "$SCRATCH/hostile/report/ran"
 check "but drawn as text" grep -q "touch ran.* it's" "$SCRATCH/hostile/report/01-throughput.svg"
 if grep -qE '<script|<img src=x' "$SCRATCH/hostile/report/index.html"; then
-    nok "hostile words are escaped"
+    nok "hostile text is escaped"
 else
-    ok "hostile words are escaped"
+    ok "hostile text is escaped"
 fi
 
 # Damaged results.
@@ -126,16 +126,16 @@ refused() { # what, pattern
     check_says "and says why: $2" "$2" "$SCRATCH/err"
 }
 mkdir "$SCRATCH/damaged"
-refused "a folder without result is refused" 'not a result'
+refused "a folder without a result is refused" 'not a result'
 echo '{"schema":1,' >"$SCRATCH/damaged/result.json"
-refused "a result cut short is refused" 'result\.json:[0-9]+:[0-9]+'
+refused "a truncated result is refused" 'result\.json:[0-9]+:[0-9]+'
 echo '{"schema":7,"scenario":{}}' >"$SCRATCH/damaged/result.json"
 refused "a result of another schema is refused" 'schema'
 cp "$result/02/result.json" "$SCRATCH/damaged/"
 printf '["a",1,2,3]\n[garbage\n' >"$SCRATCH/damaged/samples.jsonl"
 refused "damaged samples are refused" 'samples\.jsonl:2'
 head -c 20000 "$result/02/samples.jsonl" >"$SCRATCH/damaged/samples.jsonl"
-check_exit 0 "samples cut short in the last line are drawn" ./harness report "$SCRATCH/damaged"
-check_exit 2 "no result at all is refused" ./harness report "$SCRATCH/nothing"
+check_exit 0 "samples with a truncated last line are drawn" ./harness report "$SCRATCH/damaged"
+check_exit 2 "a folder that does not exist is refused" ./harness report "$SCRATCH/nothing"
 check_exit 2 "a folder that cannot be written is refused" ./harness report "$result/02" --out /proc/nothing
 finish

@@ -54,7 +54,7 @@ expectation 'sum(flows.*.messages) > 0' '["switch"]'
 check_exit 4 "everything skipped: exit code 4" "$H" run "$SCRATCH/x.json" --lab sim-geforce-pair --duration 5ms --no-report --out "$OUT"
 check_says "... by name" 'lab sim-geforce-pair lacks switch' "$SCRATCH/out"
 jq 'del(.defaults.host.gpu, .hosts.a.gpu, .hosts.b.gpu)' "$ROOT/labs/sim-geforce-pair.json" >"$SCRATCH/no-gpu.json"
-check_exit 0 "a cell that the lab cannot do is skipped" "$H" run pfc-bidir --lab "$SCRATCH/no-gpu.json" --duration 50ms --no-report --out "$OUT"
+check_exit 0 "a cell that the lab cannot run is skipped" "$H" run pfc-bidir --lab "$SCRATCH/no-gpu.json" --duration 50ms --no-report --out "$OUT"
 check_says "... by name, and never run as something else" 'lacks gpu: flow a-to-b uses GPU memory' "$SCRATCH/out"
 check_says "a published figure is not compared if the lab lacks a capability, and the reason is printed" 'published GPU memory, both directions: not compared \(lab sim-geforce-pair lacks gpu\)' "$SCRATCH/out"
 check_says "... the others are compared" 'published host memory, both directions: .*%' "$SCRATCH/out"
@@ -140,7 +140,7 @@ done
 check_exit 0 "schema scenario --manual" "$H" schema scenario --manual
 check_says "... names every field of a flow" 'It Cm queue_pairs' "$SCRATCH/out"
 check_exit 0 "doctor on a simulated lab" "$H" doctor --lab sim-geforce-pair --for pfc-bidir
-check_exit 2 "programs cannot be put on simulated hosts" "$H" install --lab sim-geforce-pair
+check_exit 2 "programs cannot be installed on simulated hosts" "$H" install --lab sim-geforce-pair
 check_exit 2 "nor on hosts that are not in the lab" "$H" install c --lab ssh-pair.example
 check_says "... which the error names" 'lab ssh-pair has no host "c"' "$SCRATCH/err"
 check_exit 0 "restore on a simulated lab" "$H" restore --lab sim-geforce-pair

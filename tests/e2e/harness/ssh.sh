@@ -49,7 +49,7 @@ RUN=(run pfc-bidir --set 'sweep={}' --set 'flows.*.memory=host' --set settings.m
 mtus() { echo "$(ip -n a -j link show data0 | jq '.[0].mtu') $(ip -n b -j link show data0 | jq '.[0].mtu')"; }
 
 # ---- programs
-check_exit 0 "programs are put on hosts" "$H" install --lab "$LAB"
+check_exit 0 "programs are installed on hosts" "$H" install --lab "$LAB"
 check_says "... on both" '^b: nic-sampler, host-facts, nic-config, roce-traffic [0-9.]+ in ' "$SCRATCH/out"
 
 check_exit 3 "doctor on hosts without RDMA" "$H" doctor --lab "$LAB"
@@ -57,7 +57,7 @@ check_says "... says so" 'failure +b +nic +network device data0, RDMA device non
 check "... and prints nothing about GPUs, as this lab has none" test -z "$(grep gpu "$SCRATCH/out")"
 
 # ---- settings that only simulated labs support
-check_exit 3 "another congestion control than the NIC's" "$H" "${RUN[@]}" --set settings.congestion_control=none --lab "$LAB"
+check_exit 3 "a congestion control that NICs do not have" "$H" "${RUN[@]}" --set settings.congestion_control=none --lab "$LAB"
 check_says "... is refused before the run" 'host a: settings.congestion_control: "none" is simulated only: .*"dcqcn"' "$SCRATCH/err"
 check "... and nothing is changed" test "$(mtus)" = "1500 1500"
 rm -rf "$OUT"
@@ -69,13 +69,13 @@ refused() { # WHAT FILTER PATTERN
     check_says "... is reported" "$3" "$SCRATCH/err"
 }
 sed "s|[^ ]*$|$(cut -d' ' -f2 "$SCRATCH/stranger.pub")|" "$SCRATCH/known_hosts" > "$SCRATCH/known_wrong"
-refused "a host with another key than is known" ".hosts.b.known_hosts = \"$SCRATCH/known_wrong\"" 'connecting to host b \(.*\): .*Host key verification failed'
-refused "a host whose key nobody knows" '.hosts.b.known_hosts = "/dev/null"' 'connecting to host b \(.*\): .*Host key verification failed'
+refused "a host with another key than in known_hosts" ".hosts.b.known_hosts = \"$SCRATCH/known_wrong\"" 'connecting to host b \(.*\): .*Host key verification failed'
+refused "a host with an unknown key" '.hosts.b.known_hosts = "/dev/null"' 'connecting to host b \(.*\): .*Host key verification failed'
 refused "a host that refuses the login" ".hosts.b.identity = \"$SCRATCH/stranger\"" 'connecting to host b \(.*\): root@192.0.2.12: Permission denied'
-refused "a host that is not known" '.hosts.b.ssh = "root@rack-b.invalid"' 'connecting to host b \(.*\): .*Could not resolve hostname rack-b.invalid'
-refused "a host where nobody listens" '.hosts.b.port = 9' 'connecting to host b \(.*\): .*port 9: Connection refused'
-refused "a host whose NIC is another" '.hosts.b.nic.address = "10.9.0.9/24"' 'host b: no network device has address 10.9.0.9/24: give the NIC.s netdev, mac or address'
-refused "a host whose NIC's PCI device is not there" '.hosts.b.nic = {pci: "0000:ee:1f.7", address: "10.9.0.2/24"}' 'host b: PCI device 0000:ee:1f.7 has no network device'
+refused "a host name that cannot be resolved" '.hosts.b.ssh = "root@rack-b.invalid"' 'connecting to host b \(.*\): .*Could not resolve hostname rack-b.invalid'
+refused "a host where no sshd listens" '.hosts.b.port = 9' 'connecting to host b \(.*\): .*port 9: Connection refused'
+refused "a host without the NIC's address" '.hosts.b.nic.address = "10.9.0.9/24"' 'host b: no network device has address 10.9.0.9/24: give the NIC.s netdev, mac or address'
+refused "a host without the NIC's PCI device" '.hosts.b.nic = {pci: "0000:ee:1f.7", address: "10.9.0.2/24"}' 'host b: PCI device 0000:ee:1f.7 has no network device'
 refused "a host without the programs" '.hosts.b.programs = "/nowhere"' 'host b has no /nowhere/nic-config .*harness install'
 check "none left a result" test -z "$(find "$OUT" -name '*.json')"
 
@@ -132,7 +132,7 @@ ended() { # WHAT PATTERN
 served() { for p in $(ip netns pids b); do grep -qsz '^sshd[^/]*: root' "/proc/$p/cmdline" && echo "$p"; done; } # b's end of the connection
 begin
 pkill -KILL -P $run -f ControlMaster=yes
-ended "both connections are cut here" 'the ssh connection to host [ab] .* has ended: was killed'
+ended "both connections are cut on this side" 'the ssh connection to host [ab] .* has ended: was killed'
 begin
 master=$(pgrep -P $run -f 'ControlMaster=yes.*192.0.2.12')
 kill -STOP "$master"
@@ -169,7 +169,7 @@ jq -r '.warnings[]' "$OUT/pfc-bidir/latest/result.json" > "$SCRATCH/warnings"
 check_says "... and that its settings are still to be restored" '^settings of b were not restored: .*harness restore' "$SCRATCH/warnings"
 check "... the other's are" test "$(mtus)" = "1500 1400"
 check "... samples are complete lines" jq -es '[.[] | select(type == "array")] | length > 0' "$OUT/pfc-bidir/latest/samples.jsonl"
-check_exit 0 "harness restore, when it has come back" "$H" restore --lab "$LAB"
+check_exit 0 "harness restore, once the host answers again" "$H" restore --lab "$LAB"
 check_says "... prints what it did" 'b: data0 mtu is 1500 again' "$SCRATCH/out"
 check "... and the settings are restored" test "$(mtus)" = "1500 1500"
 left() { for host in a b; do ip netns pids $host; done | xargs -r ps -o comm= -p | grep -vE '^sshd$'; }
