@@ -99,6 +99,19 @@ $(call archive,$(1)): $(patsubst %.c,$(O)/%.o,$(call of_room,$(1)))
 endef
 $(foreach r,$(ROOMS),$(eval $(call archive_rule,$(r))))
 
+# The table of figures: reports/drawing/figures_NAME.c has figures_NAME[]. Tables are written anew only when a name comes or goes.
+FIGURES     := $(sort $(notdir $(basename $(wildcard reports/drawing/figures_*.c))))
+replace_new  = @cmp -s $@.new $@ && rm $@.new || mv $@.new $@
+$(O)/reports/figures_table.c: FORCE
+	@mkdir -p $(@D)
+	@{ echo '#include "reports/drawing/figures.h"'; echo '#include <stddef.h>'; \
+		$(foreach n,$(FIGURES),echo 'extern const struct figure $n[];';) \
+		echo 'const struct figure *const figures[] = {'; $(foreach n,$(FIGURES),echo '    $n,';) echo '    NULL};'; } >$@.new
+	$(replace_new)
+$(O)/reports/figures_table.o: $(O)/reports/figures_table.c Makefile
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
+$(call archive,reports): $(O)/reports/figures_table.o
+
 define program_rule
 $(B)/$(1): $(patsubst %.c,$(O)/%.o,$($(1)_MAIN)) $(call present,$($(1)_ROOMS))
 	$$(call say,LD,$$@)
@@ -117,14 +130,13 @@ $(foreach t,$(UNIT),$(eval $(O)/$(basename $(t)).o: CPPFLAGS += -Dmain=$(notdir 
 $(call objects_of,$(UNIT)): UNSURE += -Wno-missing-prototypes
 $(foreach t,$(FUZZERS),$(eval $(O)/$(basename $(t)).o: CPPFLAGS += -DLLVMFuzzerTestOneInput=$(notdir $(basename $(t)))))
 
-# written anew only when a name comes or goes
 define table_rule
 $(O)/tests/$(1)_table.c: FORCE
 	@mkdir -p $$(@D)
 	@{ echo '#include "tests/$(1)/table.h"'; $$(foreach n,$(2),echo '$(1)_function $$(n);';) \
 		echo 'const struct $(1)_entry $(1)_table[] = {'; $$(foreach n,$(2),echo '    {"$$(n)", $$(n)},';) \
 		echo '    {0, 0}};'; } >$$@.new
-	@cmp -s $$@.new $$@ && rm $$@.new || mv $$@.new $$@
+	$$(replace_new)
 $(O)/tests/$(1)_table.o: $(O)/tests/$(1)_table.c
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $$@ $$<
 endef

@@ -56,18 +56,40 @@ static int finish_plot(struct plot *plot, const char *folder, const char *captio
     return result;
 }
 
+static int draw_over_sweep(const struct figure *f, const struct runs *runs, const char *folder,
+                           struct drawings *made, struct error *e)
+{
+    struct plot plot;
+    char name[64];
+    snprintf(name, sizeof name, "sweep-%s", f->name);
+    plot_init(&plot, name, f->title, f->x_label);
+    plot.simulated = run_is_simulated(&runs->items[0]);
+    f->sweep(runs, &plot);
+    return finish_plot(&plot, folder, f->caption, SIZE_MAX, made, e);
+}
+
+static int draw_over_time(const struct figure *f, const struct runs *runs, size_t index, const char *folder,
+                          struct drawings *made, struct error *e)
+{
+    const struct run *run = &runs->items[index];
+    struct plot plot;
+    struct text title = {0};
+    char name[64];
+    snprintf(name, sizeof name, "%02zu-%s", index + 1, f->name);
+    text_add(&title, "%s%s%s", f->title, *run->label ? ": " : "", run->label);
+    plot_init(&plot, name, text_string(&title), f->x_label);
+    plot.simulated = run_is_simulated(run);
+    f->run(run, &plot);
+    text_free(&title);
+    return finish_plot(&plot, folder, f->caption, index, made, e);
+}
+
 static int draw_sweep(const struct runs *runs, const char *folder, struct drawings *made, struct error *e)
 {
-    for (const struct sweep_figure *f = sweep_figures; f->name; f++) {
-        struct plot plot;
-        char name[64];
-        snprintf(name, sizeof name, "sweep-%s", f->name);
-        plot_init(&plot, name, f->title, "");
-        plot.simulated = run_is_simulated(&runs->items[0]);
-        f->fill(runs, &plot);
-        if (finish_plot(&plot, folder, f->caption, SIZE_MAX, made, e) != 0)
-            return -1;
-    }
+    for (const struct figure *const *file = figures; *file; file++)
+        for (const struct figure *f = *file; f->name; f++)
+            if (f->sweep && draw_over_sweep(f, runs, folder, made, e) != 0)
+                return -1;
     return 0;
 }
 
@@ -98,18 +120,9 @@ static int draw_run(struct runs *runs, size_t index, const char *folder, struct 
     if (run_load_samples(run, e) != 0)
         return -1;
     int result = 0;
-    for (const struct figure *f = run_figures; result == 0 && f->name; f++) {
-        struct plot plot;
-        struct text title = {0};
-        char name[64];
-        snprintf(name, sizeof name, "%02zu-%s", index + 1, f->name);
-        text_add(&title, "%s%s%s", f->title, *run->label ? ": " : "", run->label);
-        plot_init(&plot, name, text_string(&title), f->x_label);
-        plot.simulated = run_is_simulated(run);
-        f->fill(run, &plot);
-        text_free(&title);
-        result = finish_plot(&plot, folder, f->caption, index, made, e);
-    }
+    for (const struct figure *const *file = figures; result == 0 && *file; file++)
+        for (const struct figure *f = *file; result == 0 && f->name; f++)
+            result = f->run ? draw_over_time(f, runs, index, folder, made, e) : 0;
     if (result == 0)
         result = draw_map(run, index, folder, made, e);
     run_free_samples(run);

@@ -1,33 +1,24 @@
-/* The list of drawings, and how each takes its data from the results. */
+/*
+ * Which drawings there are, and what each takes from the results. To add one, write reports/drawing/figures_NAME.c with a const struct
+ * figure figures_NAME[]: the build makes the table of all such files, and pages show their figures in the order of the files' names.
+ */
 #ifndef REPORTS_FIGURES_H
 #define REPORTS_FIGURES_H
 
 #include "reports/drawing/plot.h"
 #include "reports/results/run.h"
 
-/* A drawing of one run over time. `fill` adds panels and points to an empty plot, or nothing when the run has
- * no data for it. */
+/* One of the functions is set. It adds panels and points to an empty plot, or nothing when the results have no data for it. */
 struct figure {
-    const char *name;
+    const char *name; /* of its files */
     const char *title;
-    const char *x_label;
+    const char *x_label; /* until the function says another */
     const char *caption;
-    void (*fill)(const struct run *run, struct plot *plot);
+    void (*run)(const struct run *run, struct plot *plot);     /* one run over time; curves.h */
+    void (*sweep)(const struct runs *runs, struct plot *plot); /* all runs of a sweep */
 };
 
-extern const struct figure run_figures[]; /* ended by one without name */
-
-/* A drawing over all runs of a sweep. */
-struct sweep_figure {
-    const char *name;
-    const char *title;
-    const char *caption;
-    void (*fill)(const struct runs *runs, struct plot *plot);
-};
-
-extern const struct sweep_figure sweep_figures[]; /* ended by one without name */
-
-/* Completion time divided by the time on an empty network, by the size of flows (figures_completion.c). */
-void figure_slowdown(const struct runs *runs, struct plot *plot);
+/* One array for each file, which ends with a figure without name; the last is NULL. */
+extern const struct figure *const figures[];
 
 #endif

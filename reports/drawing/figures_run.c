@@ -1,171 +1,31 @@
 /* Drawings of one run over time. */
+#include "reports/drawing/curves.h"
 #include "reports/drawing/figures.h"
 
-#include "lib/roce/counters.h"
 #include "lib/clock.h"
-#include <fnmatch.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define BINS       240 /* points of a rate over the run: more would only show noise */
-#define MAX_CURVES 10  /* curves in one panel */
-
-static double seconds(int64_t ns)
-{
-    return (double)ns / NS_PER_S;
-}
-
-/* Runs of less than a second are shown in milliseconds. */
-static bool is_short(const struct run *run)
-{
-    return run->end_ns - run->start_ns < NS_PER_S;
-}
-
-/* A time as the x axis shows it. */
-static double on_axis(const struct run *run, int64_t ns)
-{
-    return is_short(run) ? (double)ns / NS_PER_MS : seconds(ns);
-}
-
-static bool in_measure(const struct run *run, int64_t time_ns)
-{
-    return time_ns >= 0 && time_ns <= run->end_ns - run->start_ns;
-}
-
-static void limit_x(const struct run *run, struct plot *plot)
-{
-    plot->x_min = 0;
-    plot->x_max = on_axis(run, run->end_ns - run->start_ns);
-    plot_relabel_x(plot, is_short(run) ? "time, ms" : "time, s");
-}
-
-/* The counter's rise per second times `scale`, over bins of the measure phase. */
-static void add_rate(const struct run *run, const struct series *s, double scale, struct plot_series *out)
-{
-    int64_t bin = (run->end_ns - run->start_ns) / BINS;
-    size_t from = 0;
-    while (from < s->count && !in_measure(run, s->time_ns[from]))
-        from++;
-    for (size_t i = from + 1; i < s->count && in_measure(run, s->time_ns[i]); i++) {
-        int64_t passed = s->time_ns[i] - s->time_ns[from];
-        if (passed < bin || passed <= 0)
-            continue;
-        double middle = on_axis(run, s->time_ns[from] + passed / 2);
-        plot_add_point(out, middle, (double)(s->value[i] - s->value[from]) * scale / seconds(passed));
-        from = i;
-    }
-}
-
-static void add_gauge(const struct run *run, const struct series *s, double scale, struct plot_series *out)
-{
-    for (size_t i = 0; i < s->count; i++)
-        if (in_measure(run, s->time_ns[i]))
-            plot_add_point(out, on_axis(run, s->time_ns[i]), (double)s->value[i] * scale);
-}
-
-static bool changes(const struct series *s)
-{
-    for (size_t i = 1; i < s->count; i++)
-        if (s->value[i] != s->value[0])
-            return true;
-    return false;
-}
-
-#define ANY_GROUP (-1)
-
-struct selection {
-    const char *pattern; /* of the counter's name, with @(a|b) */
-    int group;           /* enum counter_group, or ANY_GROUP */
-    enum column_kind kind;
-    const char *unit; /* or NULL */
-    bool even_flat;   /* also those that never change */
-};
-
-static bool selected(const struct series *s, const struct selection *wanted)
-{
-    return fnmatch(wanted->pattern, s->name, FNM_EXTMATCH) == 0 && s->kind == wanted->kind &&
-           (wanted->group == ANY_GROUP || strcmp(counter_group_names[wanted->group], s->group) == 0) &&
-           (!wanted->unit || strcmp(wanted->unit, s->unit) == 0) && (wanted->even_flat || changes(s));
-}
-
-/* What decides which series are drawn: a gauge's largest value, a counter's increase. */
-static double weight(const struct series *s)
-{
-    double most = 0;
-    for (size_t i = 0; i < s->count; i++) {
-        double value = (double)(s->kind == COLUMN_COUNTER ? s->value[i] - s->value[0] : s->value[i]);
-        most = value > most ? value : most;
-    }
-    return most;
-}
-
-/* The selected series, at most MAX_CURVES: the most important ones, in the order of the columns. */
-static size_t select_series(const struct run *run, const struct selection *wanted,
-                            const struct series **chosen)
-{
-    double weights[MAX_CURVES];
-    size_t n = 0;
-    for (const struct series *s = run->series; s < run->series + run->series_count; s++) {
-        if (!selected(s, wanted))
-            continue;
-        if (n == MAX_CURVES) { /* replace the least important series if this one is more important */
-            size_t least = 0;
-            for (size_t i = 1; i < n; i++)
-                least = weights[i] < weights[least] ? i : least;
-            if (weight(s) <= weights[least])
-                continue;
-            memmove(&chosen[least], &chosen[least + 1], (n - least - 1) * sizeof(const struct series *));
-            memmove(&weights[least], &weights[least + 1], (n - least - 1) * sizeof *weights);
-            n--;
-        }
-        weights[n] = weight(s);
-        chosen[n++] = s;
-    }
-    return n;
-}
-
-/* Every series that is selected becomes a curve "host name", or "host" if all have the same name. Returns how many
- * there are. */
-static size_t add_curves(const struct run *run, const struct selection *wanted, double scale,
-                         enum plot_style style, struct plot_panel *panel)
-{
-    const struct series *chosen[MAX_CURVES];
-    size_t n = select_series(run, wanted, chosen);
-    bool same = n > 4;
-    for (size_t i = 1; i < n; i++)
-        same &= strcmp(chosen[i]->name, chosen[0]->name) == 0;
-    for (size_t i = 0; i < n; i++) {
-        char label[160];
-        snprintf(label, sizeof label, "%s%s%s", chosen[i]->host, same ? "" : " ",
-                 same ? "" : chosen[i]->name);
-        struct plot_series *curve = plot_add_series(panel, label, style, (int)i);
-        if (chosen[i]->kind == COLUMN_COUNTER)
-            add_rate(run, chosen[i], scale, curve);
-        else
-            add_gauge(run, chosen[i], scale, curve);
-    }
-    return n;
-}
-
-/* ---- the drawings */
-
 static void fill_throughput(const struct run *run, struct plot *plot)
 {
-    static const struct selection sent = {"tx_prio[0-7]_bytes", ANY_GROUP, COLUMN_COUNTER, NULL, false};
-    static const struct selection sent_soft = {"tx_bytes", ANY_GROUP, COLUMN_COUNTER, NULL, false};
-    static const struct selection pauses = {"rx_prio[0-7]_pause", ANY_GROUP, COLUMN_COUNTER, NULL, false};
-    static const struct selection all_pauses = {"rx_prio[0-7]_pause", ANY_GROUP, COLUMN_COUNTER, NULL, true};
-    limit_x(run, plot);
+    static const struct curves_selection sent = {"tx_prio[0-7]_bytes", CURVES_ANY_GROUP, COLUMN_COUNTER, NULL,
+                                                 false};
+    static const struct curves_selection sent_soft = {"tx_bytes", CURVES_ANY_GROUP, COLUMN_COUNTER, NULL,
+                                                      false};
+    static const struct curves_selection pauses = {"rx_prio[0-7]_pause", CURVES_ANY_GROUP, COLUMN_COUNTER,
+                                                   NULL, false};
+    static const struct curves_selection all_pauses = {"rx_prio[0-7]_pause", CURVES_ANY_GROUP, COLUMN_COUNTER,
+                                                       NULL, true};
+    curves_limit_x(run, plot);
     struct plot_panel *panel = plot_add_panel(plot, "sent, Gb/s");
-    if (!add_curves(run, &sent, 8e-9, PLOT_LINES, panel))
-        add_curves(run, &sent_soft, 8e-9, PLOT_LINES, panel);
+    if (!curves_add(run, &sent, 8e-9, PLOT_LINES, panel))
+        curves_add(run, &sent_soft, 8e-9, PLOT_LINES, panel);
     bool moves = run_moves(run, "rx_prio[0-7]_pause");
     if (!moves && !run_find(run, NULL, "rx_prio[0-7]_pause"))
         return;
     panel = plot_add_panel(plot, "PFC frames/s");
-    add_curves(run, moves ? &pauses : &all_pauses, 1, PLOT_STEPS, panel);
+    curves_add(run, moves ? &pauses : &all_pauses, 1, PLOT_STEPS, panel);
     if (!moves)
         panel->y_max = 1;
 }
@@ -173,11 +33,11 @@ static void fill_throughput(const struct run *run, struct plot *plot)
 static void fill_paused(const struct run *run, struct plot *plot)
 {
     /* microseconds a second, so 1e-4 makes it per cent */
-    static const struct selection durations = {"rx_prio[0-7]_pause_duration", ANY_GROUP, COLUMN_COUNTER, NULL,
-                                               false};
-    limit_x(run, plot);
+    static const struct curves_selection durations = {"rx_prio[0-7]_pause_duration", CURVES_ANY_GROUP,
+                                                      COLUMN_COUNTER, NULL, false};
+    curves_limit_x(run, plot);
     struct plot_panel *panel = plot_add_panel(plot, "share of time paused, %");
-    add_curves(run, &durations, 1e-4, PLOT_STEPS, panel);
+    curves_add(run, &durations, 1e-4, PLOT_STEPS, panel);
 }
 
 /* Horizontal lines at the thresholds, once each. */
@@ -212,27 +72,28 @@ static void add_thresholds(const struct run *run, struct plot_panel *panel)
 
 static void fill_buffer(const struct run *run, struct plot *plot)
 {
-    static const struct selection fill = {"rx_buffer[0-7]_bytes", ANY_GROUP, COLUMN_GAUGE, NULL, false};
-    limit_x(run, plot);
+    static const struct curves_selection fill = {"rx_buffer[0-7]_bytes", CURVES_ANY_GROUP, COLUMN_GAUGE, NULL,
+                                                 false};
+    curves_limit_x(run, plot);
     struct plot_panel *panel = plot_add_panel(plot, "receive buffer, KiB");
-    if (add_curves(run, &fill, 1.0 / 1024, is_short(run) ? PLOT_STEPS : PLOT_IMPULSES, panel))
+    if (curves_add(run, &fill, 1.0 / 1024, curves_short(run) ? PLOT_STEPS : PLOT_IMPULSES, panel))
         add_thresholds(run, panel);
 }
 
 /* Byte counters as rates, or else gauges that are rates already. */
 static void add_pcie_panel(const struct run *run, const char *pattern, const char *y_label, struct plot *plot)
 {
-    const struct selection rates = {pattern, COUNTER_GROUP_PCIE, COLUMN_COUNTER, "bytes", false};
-    const struct selection gauges = {pattern, COUNTER_GROUP_PCIE, COLUMN_GAUGE, "bytes/s", false};
+    const struct curves_selection rates = {pattern, COUNTER_GROUP_PCIE, COLUMN_COUNTER, "bytes", false};
+    const struct curves_selection gauges = {pattern, COUNTER_GROUP_PCIE, COLUMN_GAUGE, "bytes/s", false};
     struct plot_panel *panel = plot_add_panel(plot, y_label);
-    if (!add_curves(run, &rates, 1e-9, PLOT_LINES, panel) &&
-        !add_curves(run, &gauges, 1e-9, PLOT_LINES, panel))
+    if (!curves_add(run, &rates, 1e-9, PLOT_LINES, panel) &&
+        !curves_add(run, &gauges, 1e-9, PLOT_LINES, panel))
         plot_drop_panel(plot);
 }
 
 static void fill_pcie(const struct run *run, struct plot *plot)
 {
-    limit_x(run, plot);
+    curves_limit_x(run, plot);
     add_pcie_panel(run, "gpu*", "GPU, GB/s", plot);
     add_pcie_panel(run, "[!g]*", "NIC, GB/s", plot);
 }
@@ -249,7 +110,7 @@ static void add_pause_cdf(const struct run *run, const char *host, struct plot_p
     struct pause *sorted = calloc(run->pause_count + 1, sizeof *sorted);
     size_t n = 0;
     for (size_t i = 0; sorted && i < run->pause_count; i++)
-        if (strcmp(run->pauses[i].host, host) == 0 && in_measure(run, run->pauses[i].start_ns))
+        if (strcmp(run->pauses[i].host, host) == 0 && curves_in_measure(run, run->pauses[i].start_ns))
             sorted[n++] = run->pauses[i];
     if (n) {
         char label[128];
@@ -270,7 +131,7 @@ static void fill_pause_cdf(const struct run *run, struct plot *plot)
     struct plot_panel *panel = plot_add_panel(plot, "pauses up to this length, %");
     int colour = 0;
     panel->y_max = 105;
-    for (size_t i = 0; i < run->pause_count && panel->series_count < MAX_CURVES; i++) {
+    for (size_t i = 0; i < run->pause_count && panel->series_count < CURVES_MAX; i++) {
         bool seen = false;
         for (size_t j = 0; j < i && !seen; j++)
             seen = strcmp(run->pauses[j].host, run->pauses[i].host) == 0;
@@ -317,9 +178,9 @@ static void add_segments(const struct run *run, const struct pause *pauses, size
             end = pauses[i].start_ns + pauses[i].duration_ns > end
                       ? pauses[i].start_ns + pauses[i].duration_ns
                       : end;
-        if (end > 0 && in_measure(run, start < 0 ? 0 : start))
-            plot_add_segment(out, on_axis(run, start < 0 ? 0 : start), row,
-                             on_axis(run, end - (start < 0 ? 0 : start)));
+        if (end > 0 && curves_in_measure(run, start < 0 ? 0 : start))
+            plot_add_segment(out, curves_x(run, start < 0 ? 0 : start), row,
+                             curves_x(run, end - (start < 0 ? 0 : start)));
     }
 }
 
@@ -339,7 +200,7 @@ static void fill_spread(const struct run *run, struct plot *plot)
             places[count++] = sorted[i].host;
     qsort(places, count, sizeof *places, by_place);
     if (count > 2) {
-        limit_x(run, plot);
+        curves_limit_x(run, plot);
         struct plot_panel *panel = plot_add_panel(plot, "");
         panel->rows = count;
         struct plot_series *segments = plot_add_series(panel, "", PLOT_SEGMENTS, 1);
@@ -359,62 +220,64 @@ static void fill_spread(const struct run *run, struct plot *plot)
 
 static void fill_queues(const struct run *run, struct plot *plot)
 {
-    static const struct selection queues = {"@(*queue_bytes|qdisc_*_backlog)", COUNTER_GROUP_QUEUE,
-                                            COLUMN_GAUGE, "bytes", false};
-    limit_x(run, plot);
-    add_curves(run, &queues, 1.0 / 1024, PLOT_LINES, plot_add_panel(plot, "queue, KiB"));
+    static const struct curves_selection queues = {"@(*queue_bytes|qdisc_*_backlog)", COUNTER_GROUP_QUEUE,
+                                                   COLUMN_GAUGE, "bytes", false};
+    curves_limit_x(run, plot);
+    curves_add(run, &queues, 1.0 / 1024, PLOT_LINES, plot_add_panel(plot, "queue, KiB"));
 }
 
 static void fill_dcqcn(const struct run *run, struct plot *plot)
 {
-    static const struct selection rates = {"*rate*", COUNTER_GROUP_DCQCN, COLUMN_GAUGE, NULL, true};
-    static const struct selection alphas = {"*alpha*", COUNTER_GROUP_DCQCN, COLUMN_GAUGE, NULL, true};
+    static const struct curves_selection rates = {"*rate*", COUNTER_GROUP_DCQCN, COLUMN_GAUGE, NULL, true};
+    static const struct curves_selection alphas = {"*alpha*", COUNTER_GROUP_DCQCN, COLUMN_GAUGE, NULL, true};
     bool mega = false;
     for (const struct series *s = NULL; (s = run_find(run, s, "*rate*"));)
         mega |= strcmp(s->unit, "Mb/s") == 0;
-    limit_x(run, plot);
+    curves_limit_x(run, plot);
     struct plot_panel *panel = plot_add_panel(plot, "rate, Gb/s");
-    if (!add_curves(run, &rates, mega ? 1e-3 : 1e-9, PLOT_LINES, panel))
+    if (!curves_add(run, &rates, mega ? 1e-3 : 1e-9, PLOT_LINES, panel))
         return;
     panel = plot_add_panel(plot, "alpha, of 1024");
-    if (!add_curves(run, &alphas, 1, PLOT_LINES, panel))
+    if (!curves_add(run, &alphas, 1, PLOT_LINES, panel))
         plot_drop_panel(plot);
 }
 
 static void fill_ecn(const struct run *run, struct plot *plot)
 {
-    static const struct selection marks = {"*", COUNTER_GROUP_ECN, COLUMN_COUNTER, NULL, false};
-    static const struct selection drops = {"qdisc_*_@(early|pdrop)", ANY_GROUP, COLUMN_COUNTER, NULL, false};
-    limit_x(run, plot);
-    if (!add_curves(run, &marks, 1, PLOT_STEPS, plot_add_panel(plot, "packets/s")))
+    static const struct curves_selection marks = {"*", COUNTER_GROUP_ECN, COLUMN_COUNTER, NULL, false};
+    static const struct curves_selection drops = {"qdisc_*_@(early|pdrop)", CURVES_ANY_GROUP, COLUMN_COUNTER,
+                                                  NULL, false};
+    curves_limit_x(run, plot);
+    if (!curves_add(run, &marks, 1, PLOT_STEPS, plot_add_panel(plot, "packets/s")))
         plot_drop_panel(plot);
-    if (!add_curves(run, &drops, 1, PLOT_STEPS, plot_add_panel(plot, "dropped, packets/s")))
+    if (!curves_add(run, &drops, 1, PLOT_STEPS, plot_add_panel(plot, "dropped, packets/s")))
         plot_drop_panel(plot);
 }
 
-const struct figure run_figures[] = {
+const struct figure figures_run[] = {
     {"throughput", "Throughput and PFC frames", "time, s",
      "Wire rate at which each host sends, and the PFC frames that it receives, on the same time axis.",
-     fill_throughput},
+     .run = fill_throughput},
     {"paused", "Share of time paused", "time, s",
-     "Share of time in which a host was paused, from its pause-duration counter.", fill_paused},
+     "Share of time in which a host was paused, from its pause-duration counter.", .run = fill_paused},
     {"buffer", "Receive buffer against xoff and xon", "time, s",
-     "The receiver sends XOFF when the buffer fills to xoff, and XON when it drains to xon.", fill_buffer},
+     "The receiver sends XOFF when the buffer fills to xoff, and XON when it drains to xon.",
+     .run = fill_buffer},
     {"pcie", "PCIe rates", "time, s",
      "If the receiving GPU's rx is near the wire rate and its tx is near zero, data is not copied through "
      "host memory.",
-     fill_pcie},
+     .run = fill_pcie},
     {"pause-cdf", "Length of pauses", "length of a pause, us",
-     "Cumulative distribution of the lengths of single pauses.", fill_pause_cdf},
+     "Cumulative distribution of the lengths of single pauses.", .run = fill_pause_cdf},
     {"spread", "Paused hosts and ports", "time, s",
-     "Each row is a host or a switch port, coloured while it is paused. The plot shows how a pause storm "
-     "spreads through the network.",
-     fill_spread},
-    {"queues", "Queues", "time, s", "Egress queues of switches and forwarding hosts.", fill_queues},
-    {"dcqcn", "DCQCN reaction point", "time, s", "Permitted rate and alpha of each flow.", fill_dcqcn},
+     "Each row is a host or a switch port, coloured while it is paused: shows how a pause storm spreads "
+     "through the network.",
+     .run = fill_spread},
+    {"queues", "Queues", "time, s", "Egress queues of switches and forwarding hosts.", .run = fill_queues},
+    {"dcqcn", "DCQCN reaction point", "time, s", "Permitted rate and alpha of each flow.", .run = fill_dcqcn},
     {"ecn", "ECN marks and CNPs", "time, s",
      "Packets marked by the switch, marked packets seen by the notification point, CNPs sent, CNPs handled "
      "by the reaction point, and packets that RED dropped instead of marking.",
-     fill_ecn},
+     .run = fill_ecn},
     {0},
 };

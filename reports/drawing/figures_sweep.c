@@ -274,17 +274,13 @@ static void fill_latency(const struct runs *runs, struct plot *plot)
     }
 }
 
-const struct sweep_figure sweep_figures[] = {
-    {"goodput", "Goodput", "Received payload of all flows together, compared with the published figures.",
-     fill_goodput},
-    {"messages", "Message rate", "Message rate of all flows together.", fill_messages},
-    {"latency", "Latency",
+const struct figure figures_sweep[] = {
+    {"goodput", "Goodput", "", "Received payload of all flows together, compared with the published figures.",
+     .sweep = fill_goodput},
+    {"messages", "Message rate", "", "Message rate of all flows together.", .sweep = fill_messages},
+    {"latency", "Latency", "",
      "Latency of the first flow that measures it: from posting to completion, or half a round trip in "
      "latency mode.",
-     fill_latency},
-    {"slowdown", "Slowdown of flows by size",
-     "Completion time divided by the time on an empty network. Each point is a tenth of the flows, sorted by "
-     "size.",
-     figure_slowdown},
+     .sweep = fill_latency},
     {0},
 };

@@ -43,7 +43,7 @@ static void add_flow(const struct runs *runs, const struct run *run, const char 
     }
 }
 
-void figure_slowdown(const struct runs *runs, struct plot *plot)
+static void fill_slowdown(const struct runs *runs, struct plot *plot)
 {
     struct plot_panel *panel = plot_add_panel(plot, "slowdown");
     plot_relabel_x(plot, "flows up to this size");
@@ -60,3 +60,11 @@ void figure_slowdown(const struct runs *runs, struct plot *plot)
         }
     }
 }
+
+const struct figure figures_sweep_completion[] = {
+    {"slowdown", "Slowdown of flows by size", "",
+     "Completion time divided by the time on an empty network. Each point is a tenth of the flows, sorted by "
+     "size.",
+     .sweep = fill_slowdown},
+    {0},
+};

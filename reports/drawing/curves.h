@@ -1,0 +1,33 @@
+/* Counters of one run as curves over time, for the figures of a run. */
+#ifndef REPORTS_CURVES_H
+#define REPORTS_CURVES_H
+
+#include "lib/roce/counters.h"
+#include "reports/drawing/plot.h"
+#include "reports/results/run.h"
+
+#define CURVES_MAX       10 /* curves in one panel */
+#define CURVES_ANY_GROUP (-1)
+
+/* Which series become curves. */
+struct curves_selection {
+    const char *pattern; /* of the counter's name, with @(a|b) */
+    int group;           /* enum counter_group, or CURVES_ANY_GROUP */
+    enum column_kind kind;
+    const char *unit; /* or NULL */
+    bool even_flat;   /* also those that never change */
+};
+
+/* Each selected series becomes a curve "host name", or "host" where all have the same name; at most CURVES_MAX, those that change
+ * most. A counter is drawn as its rise per second; values are multiplied by `scale`. Returns how many there are. */
+size_t curves_add(const struct run *run, const struct curves_selection *wanted, double scale,
+                  enum plot_style style, struct plot_panel *panel);
+
+/* The x axis is the measure phase, in seconds, or in milliseconds for a run of less than a second. */
+void curves_limit_x(const struct run *run, struct plot *plot);
+bool curves_short(const struct run *run);
+/* A time since the beginning of the measure phase as the x axis shows it. */
+double curves_x(const struct run *run, int64_t ns);
+bool curves_in_measure(const struct run *run, int64_t time_ns);
+
+#endif
