@@ -142,6 +142,7 @@ static const struct field flow_fields[] = {
     /* a scenario's flow may stand here as it is */
     {"from", FIELD_STRING, AT(load.from)},
     {"to", FIELD_STRING, AT(load.to)},
+    {"tool", FIELD_CHOICE, AT(load.tool), .choices = flow_tool_names},
     {"start", FIELD_QUANTITY, AT(load.start_ns), .unit = UNIT_TIME_NS, .min = 0, .max = FLOW_MAX_TIME_NS,
      .fallback = "\"0\""},
     {"stop", FIELD_QUANTITY, AT(load.stop_ns), .unit = UNIT_TIME_NS, .min = 0, .max = FLOW_MAX_TIME_NS},

@@ -3,13 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NAME_TRAFFIC_TOOL(tool) &tool,
+#define NAME_TRAFFIC_TOOL(name) &traffic_tool_##name,
 const struct traffic_tool *const traffic_tools[] = {TRAFFIC_TOOLS(NAME_TRAFFIC_TOOL) NULL};
 
 const struct traffic_tool *traffic_tool_of(const struct scenario_flow *flow)
 {
-    (void)flow; /* no flow names one yet */
-    return traffic_tools[0];
+    return traffic_tools[flow->tool < 0 ? 0 : flow->tool];
 }
 
 /* ---- before the run */

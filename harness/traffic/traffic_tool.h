@@ -1,12 +1,13 @@
 /*
- * The interface for programs that generate traffic between real hosts. To add one, write its const struct traffic_tool
- * in a new file in this folder, and name it in TRAFFIC_TOOLS below; no other file names a tool.
+ * The interface for programs that generate traffic between real hosts. To add one, write its const struct traffic_tool,
+ * traffic_tool_NAME, in a new file in this folder, and add NAME to lib/formats/traffic_tools.h; no other file names a tool.
  */
 #ifndef HARNESS_TRAFFIC_TOOL_H
 #define HARNESS_TRAFFIC_TOOL_H
 
 #include "lib/formats/lab.h"
 #include "lib/formats/scenario.h"
+#include "lib/formats/traffic_tools.h"
 #include "lib/words.h"
 
 /* One host of a flow. */
@@ -56,15 +57,13 @@ struct traffic_tool {
     int (*flow_line)(const struct traffic_job *job, const char *line, size_t length, struct text *out);
 };
 
-/* All tools; the first is used for flows that name none. */
-#define TRAFFIC_TOOLS(X) X(traffic_tool_roce)
-
-#define DECLARE_TRAFFIC_TOOL(tool) extern const struct traffic_tool tool;
+#define DECLARE_TRAFFIC_TOOL(name) extern const struct traffic_tool traffic_tool_##name;
 TRAFFIC_TOOLS(DECLARE_TRAFFIC_TOOL)
 #undef DECLARE_TRAFFIC_TOOL
 
-extern const struct traffic_tool *const traffic_tools[]; /* ended by NULL */
+extern const struct traffic_tool *const traffic_tools[]; /* all of them, ended by NULL */
 
+/* The one that the flow names, or the first. */
 const struct traffic_tool *traffic_tool_of(const struct scenario_flow *flow);
 
 /* Can the tools run this scenario between the hosts of this lab? */

@@ -1,6 +1,7 @@
 #include "lib/formats/flow.h"
 
 #include "lib/clock.h"
+#include "lib/formats/traffic_tools.h"
 #include <inttypes.h>
 #include <string.h>
 
@@ -8,6 +9,9 @@ const char *const flow_op_names[] = {"write", "write-imm", "read", "send", NULL}
 const char *const flow_mode_names[] = {"bandwidth", "latency", NULL};
 const char *const flow_memory_names[] = {"host",         "gpu",        "rm-dmabuf",   "cuda-dmabuf",
                                          "cuda-peermem", "rm-peermem", "cuda-nv503c", NULL};
+
+#define TOOL_NAME(name) #name,
+const char *const flow_tool_names[] = {TRAFFIC_TOOLS(TOOL_NAME) NULL};
 
 #define CACHE_LINE 64
 
@@ -62,10 +66,11 @@ int flow_check_on_hosts(const struct scenario_flow *flow, const char *path, stru
     if (flow->mode == MODE_LATENCY && flow->rate_bps != FIELD_UNSET)
         return error_set(e, "%s.rate: a limit is for mode bandwidth", path);
     if (written && flow_in_gpu_memory(flow->memory))
-        return error_set(e,
-                         "%s.memory: mode latency with op write polls memory with the CPU, which cannot access "
-                         "the GPU's: use op write-imm or send",
-                         path);
+        return error_set(
+            e,
+            "%s.memory: mode latency with op write polls memory with the CPU, which cannot access "
+            "the GPU's: use op write-imm or send",
+            path);
     return flow_check_memory(flow->message_bytes, flow->queue_pairs, 1, path, e);
 }
 
@@ -82,6 +87,8 @@ static const struct field fields[] = {
     {"name", FIELD_STRING, AT(name), .required = true, .help = "Unique name of the flow."},
     {"from", FIELD_STRING, AT(from), .required = true, .help = "Role that starts the operations."},
     {"to", FIELD_STRING, AT(to), .required = true, .help = "Role at the other end."},
+    {"tool", FIELD_CHOICE, AT(tool), .choices = flow_tool_names,
+     .help = "Traffic tool that runs the flow between real hosts; unset: roce."},
     FLOW_KIND_FIELDS(0),
     {"message", FIELD_QUANTITY, AT(message_bytes), .unit = UNIT_BYTES, .min = 1,
      .max = FLOW_MAX_MESSAGE_BYTES, .fallback = FLOW_MESSAGE_DEFAULT, .help = "Size of a message."},

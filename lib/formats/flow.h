@@ -24,6 +24,7 @@ enum flow_memory {
 extern const char *const flow_op_names[];
 extern const char *const flow_mode_names[];
 extern const char *const flow_memory_names[];
+extern const char *const flow_tool_names[]; /* lib/formats/traffic_tools.h */
 
 /* Flow names are in file names, expressions and every line. */
 #define FLOW_MAX_NAME 100
@@ -52,6 +53,7 @@ extern const char *const flow_memory_names[];
 struct scenario_flow {
     char *name;
     char *from, *to;
+    int tool;   /* index in flow_tool_names; -1 when unset */
     int op;     /* enum flow_op */
     int mode;   /* enum flow_mode: latency is ping-pong, half a round trip is reported */
     int memory; /* enum flow_memory */

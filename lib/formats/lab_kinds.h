@@ -11,7 +11,7 @@
 #include "lib/physics/fabric.h"
 
 /* KIND(NAME, HELP, HOST, FLAGS...): NAME is the word for "driver", NAME_fields is what its document says; HOST is the struct
- * of its hosts; FLAGS are the others of struct lab_kind. */
+ * of its hosts; FLAGS are the others of struct lab_kind, at least one (.bridges = false where none is true). */
 #define LAB_KINDS(KIND)                                                                              \
     KIND(sim, "A simulated lab: physical values of hosts, links and switches.", struct physics_host, \
          .simulated = true)                                                                          \

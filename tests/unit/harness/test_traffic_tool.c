@@ -250,12 +250,27 @@ static void what_a_scenario_takes_a_job_takes(void **state)
         {"{\"mode\":\"latency\"}", true},
         {"{\"mode\":\"latency\",\"queue_pairs\":2}", false},
         {"{\"op\":\"send\",\"size\":\"1MiB\"}", true},
+        {"{\"tool\":\"roce\"}", true},
+        {"{\"tool\":\"iperf\"}", false},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         if (scenario_takes(cases[i].flow) != cases[i].taken || job_takes(cases[i].flow) != cases[i].taken)
             fail_msg("%s: scenario %d, job %d, expected %d", cases[i].flow, scenario_takes(cases[i].flow),
                      job_takes(cases[i].flow), cases[i].taken);
+}
+
+static void a_flow_names_its_tool(void **state)
+{
+    struct scenario_flow unset = {.tool = -1};
+    (void)state;
+    assert_string_equal(flow_tool_names[0], "roce");
+    assert_ptr_equal(traffic_tool_of(&unset), traffic_tools[0]);
+    for (int i = 0; flow_tool_names[i]; i++) {
+        struct scenario_flow named = {.tool = i};
+        assert_non_null(traffic_tools[i]);
+        assert_ptr_equal(traffic_tool_of(&named), traffic_tools[i]);
+    }
 }
 
 int main(void)
@@ -266,6 +281,7 @@ int main(void)
         cmocka_unit_test(what_hosts_cannot_run_is_said_before_the_run),
         cmocka_unit_test(a_scenario_a_job_and_an_offer_have_the_same_limits),
         cmocka_unit_test(what_a_scenario_takes_a_job_takes),
+        cmocka_unit_test(a_flow_names_its_tool),
     };
     return cmocka_run_group_tests_name("traffic_tool", tests, NULL, NULL);
 }

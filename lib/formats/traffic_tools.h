@@ -1,0 +1,8 @@
+/* The traffic tools that a flow can name. To add one: its name here, and a file in harness/traffic (traffic_tool.h). */
+#ifndef LIB_TRAFFIC_TOOLS_H
+#define LIB_TRAFFIC_TOOLS_H
+
+/* The first runs flows that name none. X(name): the row is traffic_tool_<name>. */
+#define TRAFFIC_TOOLS(X) X(roce)
+
+#endif
