@@ -24,8 +24,8 @@ bool files_exist(const char *path)
     return stat(path, &status) == 0;
 }
 
-/* Read to the end: sizes that stat gives are wrong for sysfs and procfs. */
-static char *read_descriptor(int fd, const char *path, size_t limit, size_t *length, struct error *e)
+/* Sizes that stat gives are wrong for sysfs and procfs. */
+char *files_read_descriptor(int fd, const char *path, size_t limit, size_t *length, struct error *e)
 {
     size_t used = 0, capacity = 4096;
     char *data = malloc(capacity + 1);
@@ -71,7 +71,7 @@ char *files_read(const char *path, size_t limit, size_t *length, struct error *e
         error_set_errno(e, errno, "opening %s", path);
         return NULL;
     }
-    char *data = read_descriptor(fd, path, limit, length, e);
+    char *data = files_read_descriptor(fd, path, limit, length, e);
     close(fd);
     return data;
 }

@@ -6,18 +6,29 @@
 
 #define DOCUMENT_LIMIT (16u << 20)
 
-json_t *json_file_load(const char *path, struct error *e)
+/* `data` is freed; NULL passes through. */
+static json_t *parse(char *data, size_t length, const char *name, struct error *e)
 {
-    size_t length;
-    char *data = files_read(path, DOCUMENT_LIMIT, &length, e);
-    if (!data)
-        return NULL;
     json_error_t where;
-    json_t *value = json_loadb(data, length, JSON_REJECT_DUPLICATES, &where);
-    if (!value)
-        error_set(e, "%s:%d:%d: %s", path, where.line, where.column, where.text);
+    json_t *value = data ? json_loadb(data, length, JSON_REJECT_DUPLICATES, &where) : NULL;
+    if (data && !value)
+        error_set(e, "%s:%d:%d: %s", name, where.line, where.column, where.text);
     free(data);
     return value;
+}
+
+json_t *json_file_load(const char *path, struct error *e)
+{
+    size_t length = 0;
+    char *data = files_read(path, DOCUMENT_LIMIT, &length, e);
+    return parse(data, length, path, e);
+}
+
+json_t *json_file_load_descriptor(int fd, const char *name, struct error *e)
+{
+    size_t length = 0;
+    char *data = files_read_descriptor(fd, name, DOCUMENT_LIMIT, &length, e);
+    return parse(data, length, name, e);
 }
 
 int json_file_save(const char *path, const json_t *value, struct error *e)

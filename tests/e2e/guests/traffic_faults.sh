@@ -37,7 +37,7 @@ dead_peer() {
         took=$(until_holds a '! pgrep -x roce-traffic >/dev/null')
         echo "# the driver ended after $took ms"
         softlab_ssh a 'cat /tmp/drive.out' </dev/null >"$SCRATCH/out"
-        if grep -q '"status":"PEER".*the other side (10.0.0.2).* has gone' "$SCRATCH/out" &&
+        if grep -q '"status":"PEER".*the other side (10.0.0.2).* has disconnected' "$SCRATCH/out" &&
             [ "$(summaries flow .complete)" = false ]; then
             ok "kill -9 of the server over $how: the driver says so"
         else
@@ -49,7 +49,7 @@ dead_peer() {
         took=$(until_holds b 'grep -q session-end /tmp/serve.out')
         echo "# the server knew after $took ms"
         softlab_ssh b 'cat /tmp/serve.out' </dev/null >"$SCRATCH/out"
-        if grep -q '"status":"PEER".*the other side (10.0.0.1).* has gone' "$SCRATCH/out"; then
+        if grep -q '"status":"PEER".*the other side (10.0.0.1).* has disconnected' "$SCRATCH/out"; then
             ok "kill -9 of the driver over $how: the server says so"
         else
             nok "kill -9 of the driver over $how" "$took ms: $(shown)"

@@ -3,6 +3,7 @@
 #include "lib/document/arguments.h"
 #include "lib/document/json_file.h"
 #include "traffic/job.h"
+#include <sys/socket.h>
 #include <unistd.h>
 
 #define MAX_WORDS 40
@@ -269,6 +270,31 @@ static void too_many_flows_are_an_error_that_names_the_limit(void **state)
     text_free(&job);
 }
 
+/* Standard input is read as it is: it may be a socket, and a minimal guest has no /dev/stdin. */
+static void standard_input_may_be_a_socket(void **state)
+{
+    static const char job[] = "{\"flows\":[{\"name\":\"x\"}]}";
+    int ends[2], kept = dup(STDIN_FILENO);
+    struct error e = {{0}};
+    (void)state;
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+    assert_int_equal(write(ends[0], job, sizeof job - 1), sizeof job - 1);
+    close(ends[0]);
+    assert_int_equal(dup2(ends[1], STDIN_FILENO), STDIN_FILENO);
+    json_t *said = json_pack("{s:s}", "job", "-"), *document = job_document(said, &e);
+    if (kept >= 0)
+        dup2(kept, STDIN_FILENO);
+    else
+        close(STDIN_FILENO);
+    close(ends[1]);
+    close(kept);
+    if (!document)
+        fail_msg("%s", e.text);
+    assert_int_equal(json_array_size(json_object_get(document, "flows")), 1);
+    json_decref(document);
+    json_decref(said);
+}
+
 /* Which side sends, receives, and needs which half of memory. */
 static void the_plan_knows_who_does_what(void **state)
 {
@@ -323,6 +349,7 @@ int main(void)
         cmocka_unit_test(a_job_says_what_flows_have_in_common),
         cmocka_unit_test(bad_jobs_are_refused),
         cmocka_unit_test(too_many_flows_are_an_error_that_names_the_limit),
+        cmocka_unit_test(standard_input_may_be_a_socket),
         cmocka_unit_test(the_plan_knows_who_does_what),
         cmocka_unit_test(moderation_follows_size_pairs_and_rate),
     };
