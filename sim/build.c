@@ -1,6 +1,7 @@
 /* From a configuration to a simulation: check, lay out, connect. */
 #include "lib/roce/thresholds.h"
 #include "lib/physics/fabric.h"
+#include "sim/check.h"
 #include "sim/fabric/bridge.h"
 #include "sim/counters.h"
 #include "sim/model.h"
@@ -20,124 +21,6 @@ static void *take(struct sim *sim, size_t count, size_t size)
 static uint64_t ps_per_byte_q20(int64_t bytes_per_s)
 {
     return ((uint64_t)SIM_PS_PER_S << 20) / (uint64_t)bytes_per_s;
-}
-
-static int within(const char *of, const char *what, int64_t value, int64_t least, int64_t most,
-                  struct error *e)
-{
-    if (value >= least && value <= most)
-        return 0;
-    return error_set(e, "simulator: %s: %s is %lld, it must be within %lld..%lld", of, what, (long long)value,
-                     (long long)least, (long long)most);
-}
-
-/* ---- checks */
-
-#define MOST_BYTES (INT64_C(1) << 40)
-
-static int check_settings(const struct sim_host_config *h, struct error *e)
-{
-    int64_t sum = 0;
-    for (int i = 0; i < SIM_BUFFERS; i++) {
-        if (within(h->name, "size of a receive buffer", h->settings.buffer_bytes[i], 0, MOST_BYTES, e))
-            return -1;
-        sum += h->settings.buffer_bytes[i];
-    }
-    if (sum > h->nic.port_buffer_bytes)
-        return error_set(e, "simulator: %s: the receive buffers add up to %lld B, the port has %lld B",
-                         h->name, (long long)sum, (long long)h->nic.port_buffer_bytes);
-    for (int i = 0; i < SIM_PRIORITIES; i++)
-        if (within(h->name, "receive buffer of a priority", h->settings.prio_to_buffer[i], 0, SIM_BUFFERS - 1,
-                   e))
-            return -1;
-    return within(h->name, "MTU", h->settings.mtu_bytes, 352, 10000, e);
-}
-
-static int check_memories(const struct sim_host_config *h, struct error *e)
-{
-    static const char *const names[SIM_MEMORIES] = {"memory", "gpu"};
-    char of[120];
-    for (int i = 0; i < SIM_MEMORIES; i++) {
-        snprintf(of, sizeof of, "host %.80s: %s", h->name, names[i]);
-        if (table_check(&physics_memory_table, &h->memories[i], of, e))
-            return -1;
-    }
-    return 0;
-}
-
-static int check_host(const struct sim_host_config *h, struct error *e)
-{
-    const struct {
-        const struct table *table;
-        const void *object;
-        const char *name;
-    } parts[] = {{&physics_nic_table, &h->nic, "nic"},
-                 {&physics_pcie_table, &h->pcie, "pcie"},
-                 {&physics_software_table, &h->software, "software"}};
-    char of[120];
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-        snprintf(of, sizeof of, "host %.80s: %s", h->name, parts[i].name);
-        if (table_check(parts[i].table, parts[i].object, of, e))
-            return -1;
-    }
-    return check_memories(h, e) ? -1 : check_settings(h, e);
-}
-
-/* The byte_reset of a NIC may exceed the parameter's range. */
-static int check_dcqcn(const struct sim_host_config *h, struct error *e)
-{
-    struct dcqcn_values values = h->settings.dcqcn;
-    char of[120];
-    snprintf(of, sizeof of, "host %.80s: dcqcn", h->name);
-    if (within(h->name, "rpg_byte_reset", values.rp.rpg_byte_reset, 0, 1 << 30, e))
-        return -1;
-    values.rp.rpg_byte_reset = 0;
-    return table_check(&dcqcn_table, &values, of, e);
-}
-
-static int check_flow(const struct sim_config *c, const struct sim_flow_config *f, struct error *e)
-{
-    if (f->from >= c->host_count || f->to >= c->host_count || f->from == f->to)
-        return error_set(e,
-                         "simulator: flow %s goes from host %u to host %u; there are %zu hosts, and sender "
-                         "and receiver must differ",
-                         f->name, f->from, f->to, c->host_count);
-    if (within(f->name, "message size", f->message_bytes, 0, INT64_C(1) << 31, e) ||
-        within(f->name, "packet payload", f->payload_bytes, 0, 16384, e) ||
-        within(f->name, "queue pairs", f->queue_pairs, 1, 65536, e) ||
-        within(f->name, "depth", f->depth, 1, 65536, e) ||
-        within(f->name, "priority", f->priority, 0, 7, e) ||
-        within(f->name, "message count", f->message_count, 0, INT64_MAX, e) ||
-        within(f->name, "rate in b/s", f->rate_bps, 0, INT64_C(10000000000000), e) ||
-        within(f->name, "start in ps", f->start_ps, 0, SIM_FOREVER, e))
-        return -1;
-    if (f->mode == SIM_PING_PONG && f->operation == SIM_READ)
-        return error_set(e, "simulator: flow %s: a ping-pong is made of writes or sends, not reads", f->name);
-    return 0;
-}
-
-static int check(const struct sim_config *c, struct error *e)
-{
-    if (within("configuration", "number of hosts", (int64_t)c->host_count, 1, 65535, e) ||
-        within("configuration", "number of links", (int64_t)c->link_count, 1, 1000000, e) ||
-        within("configuration", "number of flows", (int64_t)c->flow_count, 0, 10000000, e) ||
-        within("configuration", "number of switches", (int64_t)c->switch_count, 0, 65535, e) ||
-        within("configuration", "number of bridges", (int64_t)c->bridge_count, 0, 65535, e) ||
-        table_check(&physics_framing_table, &c->framing, "framing", e))
-        return -1;
-    for (size_t i = 0; i < c->host_count; i++)
-        if (check_host(&c->hosts[i], e) || check_dcqcn(&c->hosts[i], e))
-            return -1;
-    for (size_t i = 0; i < c->link_count; i++)
-        if (within("link", "rate in b/s", c->links[i].rate_bps, PHYSICS_LINK_LEAST_BPS, PHYSICS_LINK_MOST_BPS,
-                   e) ||
-            within("link", "delay in ps", c->links[i].delay_ps, 0, PHYSICS_LINK_MOST_DELAY_PS, e) ||
-            within("link", "loss per billion", c->links[i].loss_per_billion, 0, 1000000000, e))
-            return -1;
-    for (size_t i = 0; i < c->flow_count; i++)
-        if (check_flow(c, &c->flows[i], e))
-            return -1;
-    return 0;
 }
 
 /* ---- ports */
@@ -586,7 +469,7 @@ static int build(struct sim *sim, const struct sim_config *c, struct error *e)
 
 struct sim *sim_new(const struct sim_config *config, struct error *e)
 {
-    if (check(config, e))
+    if (sim_check(config, e))
         return NULL;
     struct sim *sim = calloc(1, sizeof *sim);
     if (!sim) {
