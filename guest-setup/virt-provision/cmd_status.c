@@ -1,8 +1,8 @@
 /* virt-provision status */
 #include "guest-setup/virt-provision/commands.h"
 
-#include "guest-setup/virt-provision/record.h"
-#include "guest-setup/virt-provision/steps.h"
+#include "guest-setup/rebuild/record.h"
+#include "guest-setup/rebuild/steps.h"
 #include "remote/reach.h"
 #include "lib/clock.h"
 #include <errno.h>

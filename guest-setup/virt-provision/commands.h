@@ -2,12 +2,17 @@
 #ifndef VIRT_PROVISION_COMMANDS_H
 #define VIRT_PROVISION_COMMANDS_H
 
-#include "guest-setup/virt-provision/context.h"
+#include "guest-setup/rebuild/context.h"
 #include "lib/program/program.h"
 
 /* Run a command's work in a new context. The work returns the program's exit status, or -1 with a sentence. */
 int in_context(const struct call *call,
                int (*work)(struct context *c, const char *const *words, size_t count, struct error *e));
+/* Connect to libvirt and work under the lab's lock: for what changes guests. */
+int with_lab_locked(struct context *c, const char *purpose, int (*work)(struct context *c, struct error *e),
+                    struct error *e);
+/* Load the lab and the host that the first word names. usage: "ssh HOST". */
+int one_host(struct context *c, const char *const *words, size_t count, const char *usage, struct error *e);
 
 #define OPTIONS_AT(member) .offset = offsetof(struct options, member)
 #define LAB_OPTION                                                                                           \
@@ -21,9 +26,19 @@ int in_context(const struct call *call,
         .name = "quiet", .letter = 'q', .kind = FIELD_BOOL, OPTIONS_AT(quiet), \
         .help = "Do not report progress."                                      \
     }
+#define ADOPT_OPTION                                                                                         \
+    {                                                                                                        \
+        .name = "adopt", .kind = FIELD_BOOL, OPTIONS_AT(adopt),                                              \
+        .help =                                                                                              \
+            "Take over domains with these names that virt-provision did not create. Their disks stay where " \
+            "they are."                                                                                      \
+    }
 #define OPTIONS_TABLE(fields_)                                                 \
     {                                                                          \
         .name = "options", .size = sizeof(struct options), .fields = (fields_) \
     }
+
+/* --lab and --quiet; and --adopt. */
+extern const struct table common_options, adopt_options;
 
 #endif

@@ -1,7 +1,7 @@
 /* virt-provision: make, reset, inspect and remove the guests of a lab. docs/virt-provision.1 */
 #include "lib/program/program.h"
 
-/* In commands.c, cmd_status.c and cmd_image.c. */
+/* Each in its file, cmd_NAME.c. */
 extern const struct command command_rebuild, command_reset, command_status, command_start, command_stop,
     command_destroy, command_ssh, command_ssh_config, command_console, command_xml, command_devices,
     command_image;

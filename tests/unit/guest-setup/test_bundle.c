@@ -1,6 +1,6 @@
 /* Bundles of versions: the image they name, and packages on their way to a guest - over an sshd of our own on loopback. */
 #include "guest-setup/guest/bundle.h"
-#include "guest-setup/virt-provision/packages.h"
+#include "guest-setup/rebuild/packages.h"
 #include "lib/clock.h"
 #include "lib/files.h"
 #include <arpa/inet.h>

@@ -1,5 +1,5 @@
 /* Seeds and keys, profiles and records: what virt-provision writes before any guest is there. */
-#include "guest-setup/virt-provision/record.h"
+#include "guest-setup/rebuild/record.h"
 #include "guest-setup/guest/seed.h"
 #include "remote/places.h"
 #include "lib/clock.h"

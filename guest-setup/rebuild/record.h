@@ -1,7 +1,7 @@
 /* The state of a host's rebuild, saved after every change: an interrupted rebuild continues from it, status
  * shows it. */
-#ifndef VIRT_PROVISION_RECORD_H
-#define VIRT_PROVISION_RECORD_H
+#ifndef GUEST_SETUP_REBUILD_RECORD_H
+#define GUEST_SETUP_REBUILD_RECORD_H
 
 #include "guest-setup/guest/profile.h"
 #include "lib/formats/lab.h"

@@ -1,4 +1,4 @@
-#include "guest-setup/virt-provision/domain.h"
+#include "guest-setup/rebuild/domain.h"
 
 #include "guest-setup/guest/seed.h"
 #include "remote/mark.h"

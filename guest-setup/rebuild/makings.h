@@ -1,8 +1,8 @@
 /* The inputs of all selected hosts. */
-#ifndef VIRT_PROVISION_MAKINGS_H
-#define VIRT_PROVISION_MAKINGS_H
+#ifndef GUEST_SETUP_REBUILD_MAKINGS_H
+#define GUEST_SETUP_REBUILD_MAKINGS_H
 
-#include "guest-setup/virt-provision/making.h"
+#include "guest-setup/rebuild/making.h"
 
 /* One for each of the context's hosts. Free with makings_close, also after a failure. */
 int makings_open(struct context *c, struct storage *storage, struct making **makings, struct error *e);

@@ -1,6 +1,6 @@
 /* State of a subcommand: the lab, the selected hosts, the connection to libvirt, the options. */
-#ifndef VIRT_PROVISION_CONTEXT_H
-#define VIRT_PROVISION_CONTEXT_H
+#ifndef GUEST_SETUP_REBUILD_CONTEXT_H
+#define GUEST_SETUP_REBUILD_CONTEXT_H
 
 #include "remote/virt.h"
 #include "lib/interrupt.h"

@@ -1,8 +1,8 @@
 /* The inputs of a host's domain. */
-#ifndef VIRT_PROVISION_MAKING_H
-#define VIRT_PROVISION_MAKING_H
+#ifndef GUEST_SETUP_REBUILD_MAKING_H
+#define GUEST_SETUP_REBUILD_MAKING_H
 
-#include "guest-setup/virt-provision/context.h"
+#include "guest-setup/rebuild/context.h"
 #include "guest-setup/guest/profile.h"
 #include "guest-setup/guest/storage.h"
 

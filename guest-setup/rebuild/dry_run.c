@@ -1,8 +1,8 @@
 /* Prints what rebuild would do; does not call libvirt and neither fetches nor changes anything. */
-#include "guest-setup/virt-provision/dry_run.h"
+#include "guest-setup/rebuild/dry_run.h"
 
-#include "guest-setup/virt-provision/packages.h"
-#include "guest-setup/virt-provision/making.h"
+#include "guest-setup/rebuild/packages.h"
+#include "guest-setup/rebuild/making.h"
 #include "lib/files.h"
 #include <stdio.h>
 #include <stdlib.h>

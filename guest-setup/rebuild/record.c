@@ -1,4 +1,4 @@
-#include "guest-setup/virt-provision/record.h"
+#include "guest-setup/rebuild/record.h"
 
 #include "remote/places.h"
 #include "lib/files.h"

@@ -1,4 +1,4 @@
-#include "guest-setup/virt-provision/context.h"
+#include "guest-setup/rebuild/context.h"
 
 #include "remote/places.h"
 #include "lib/formats/find.h"

@@ -1,9 +1,9 @@
 /* The packages of a profile's bundle: guest-setup/host/packages fetches, checks and caches them on this
  * machine, guests are served from there. */
-#ifndef VIRT_PROVISION_PACKAGES_H
-#define VIRT_PROVISION_PACKAGES_H
+#ifndef GUEST_SETUP_REBUILD_PACKAGES_H
+#define GUEST_SETUP_REBUILD_PACKAGES_H
 
-#include "guest-setup/virt-provision/steps.h"
+#include "guest-setup/rebuild/steps.h"
 
 /* Fetch everything that the profile's bundle names into the cache; profile->served is then its folder. Takes
  * minutes the first time. */

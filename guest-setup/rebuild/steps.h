@@ -1,10 +1,10 @@
 /* Copies a profile's files to a guest and runs its steps there, with reboots. */
-#ifndef VIRT_PROVISION_STEPS_H
-#define VIRT_PROVISION_STEPS_H
+#ifndef GUEST_SETUP_REBUILD_STEPS_H
+#define GUEST_SETUP_REBUILD_STEPS_H
 
-#include "guest-setup/virt-provision/context.h"
+#include "guest-setup/rebuild/context.h"
 #include "guest-setup/guest/profile.h"
-#include "guest-setup/virt-provision/record.h"
+#include "guest-setup/rebuild/record.h"
 #include "remote/ssh.h"
 #include <stdio.h>
 

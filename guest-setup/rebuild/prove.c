@@ -1,4 +1,4 @@
-#include "guest-setup/virt-provision/prove.h"
+#include "guest-setup/rebuild/prove.h"
 
 #include "guest-setup/guest/profile.h"
 #include "remote/places.h"

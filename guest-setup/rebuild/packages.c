@@ -1,4 +1,4 @@
-#include "guest-setup/virt-provision/packages.h"
+#include "guest-setup/rebuild/packages.h"
 
 #include "remote/places.h"
 #include "lib/clock.h"

@@ -1,5 +1,5 @@
 /* The inputs of a host's domain. */
-#include "guest-setup/virt-provision/making.h"
+#include "guest-setup/rebuild/making.h"
 
 #include <stdlib.h>
 #include <string.h>

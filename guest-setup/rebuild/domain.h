@@ -1,8 +1,8 @@
 /* Creates and removes a host's domain and its disks. */
-#ifndef VIRT_PROVISION_DOMAIN_H
-#define VIRT_PROVISION_DOMAIN_H
+#ifndef GUEST_SETUP_REBUILD_DOMAIN_H
+#define GUEST_SETUP_REBUILD_DOMAIN_H
 
-#include "guest-setup/virt-provision/making.h"
+#include "guest-setup/rebuild/making.h"
 
 #define DISK_BASE ".qcow2"      /* volume of the provisioned disk, and of an image */
 #define DISK_WORK ".work.qcow2" /* the overlay over it that the guest writes to */

@@ -1,8 +1,8 @@
 /* After a rebuild: the program that tests whether the guests together fulfil the purpose of the profile. */
-#ifndef VIRT_PROVISION_PROVE_H
-#define VIRT_PROVISION_PROVE_H
+#ifndef GUEST_SETUP_REBUILD_PROVE_H
+#define GUEST_SETUP_REBUILD_PROVE_H
 
-#include "guest-setup/virt-provision/context.h"
+#include "guest-setup/rebuild/context.h"
 
 /* Run each profile's `prove` program once, as "PROGRAM run --lab FILE"; 0 when none has one. The lab must not
  * be locked. */

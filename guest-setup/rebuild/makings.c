@@ -1,4 +1,4 @@
-#include "guest-setup/virt-provision/makings.h"
+#include "guest-setup/rebuild/makings.h"
 
 #include "lib/clock.h"
 #include <pthread.h>

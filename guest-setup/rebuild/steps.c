@@ -1,4 +1,4 @@
-#include "guest-setup/virt-provision/steps.h"
+#include "guest-setup/rebuild/steps.h"
 
 #include "remote/reach.h"
 #include "remote/places.h"

@@ -1,10 +1,10 @@
 /* reset and destroy. */
-#include "guest-setup/virt-provision/rebuild.h"
+#include "guest-setup/rebuild/rebuild.h"
 
 #include "guest-setup/guest/networks.h"
-#include "guest-setup/virt-provision/domain.h"
-#include "guest-setup/virt-provision/makings.h"
-#include "guest-setup/virt-provision/steps.h"
+#include "guest-setup/rebuild/domain.h"
+#include "guest-setup/rebuild/makings.h"
+#include "guest-setup/rebuild/steps.h"
 #include "remote/places.h"
 #include "lib/clock.h"
 #include "lib/files.h"

@@ -1,0 +1,24 @@
+/* virt-provision destroy */
+#include "guest-setup/virt-provision/commands.h"
+
+#include "guest-setup/rebuild/rebuild.h"
+
+static int destroy(struct context *c, const char *const *words, size_t count, struct error *e)
+{
+    return context_load(c, words, count, e) == 0 ? with_lab_locked(c, "destroy", destroy_hosts, e) : -1;
+}
+
+static int run_destroy(const struct call *call)
+{
+    return in_context(call, destroy);
+}
+
+const struct command command_destroy = {
+    .name = "destroy",
+    .arguments = "[HOST...]",
+    .about = "Remove domains, disks and keys, and with the last guest also the lab's networks.",
+    .options = &adopt_options,
+    .least = 0,
+    .most = SIZE_MAX,
+    .run = run_destroy,
+};

@@ -1,0 +1,52 @@
+/* virt-provision xml */
+#include "guest-setup/virt-provision/commands.h"
+
+#include "guest-setup/rebuild/making.h"
+#include "guest-setup/rebuild/record.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int print_xml(struct context *c, const char *const *words, size_t count, struct error *e)
+{
+    struct storage storage = {0};
+    struct record record = {0};
+    struct making m;
+    if (one_host(c, words, count, "xml HOST", e) != 0 || storage_plan(&c->lab, &storage, e) != 0)
+        return -1;
+    int result = making_open(c, c->hosts[0], &storage, &m, e);
+    if (result == 0)
+        result = record_open(&c->lab, c->hosts[0], &record, e);
+    if (result == 0) {
+        /* the accelerator found at the last rebuild, else KVM is assumed */
+        const char *image = record_string(&record, "image");
+        m.type = strcmp(record_string(&record, "type"), "qemu") == 0 ? "qemu" : "kvm";
+        m.image_id = *image ? strdup(image) : NULL;
+        char *disk = volume_of_host(&m, record_complete(&record) ? ".work.qcow2" : ".qcow2");
+        char *xml = disk ? making_xml(&m, disk, e) : NULL;
+        result = xml ? 0 : -1;
+        if (xml)
+            fputs(xml, stdout);
+        free(xml);
+        free(disk);
+        record_free(&record);
+    }
+    making_free(&m);
+    storage_close(&storage);
+    return result;
+}
+
+static int run_xml(const struct call *call)
+{
+    return in_context(call, print_xml);
+}
+
+const struct command command_xml = {
+    .name = "xml",
+    .arguments = "HOST",
+    .about = "Print the XML of a guest's domain.",
+    .options = &common_options,
+    .least = 1,
+    .most = 1,
+    .run = run_xml,
+};
