@@ -72,15 +72,6 @@ int64_t histogram_quantile(const struct histogram *h, double q)
     return h->max;
 }
 
-int64_t histogram_mode(const struct histogram *h)
-{
-    size_t best = 0;
-    for (size_t i = 1; i < HISTOGRAM_BUCKETS; i++)
-        if (h->buckets[i] > h->buckets[best])
-            best = i;
-    return h->count ? lower_edge(best) + (upper_edge(best) - lower_edge(best)) / 2 : 0;
-}
-
 double histogram_mean(const struct histogram *h)
 {
     return h->count ? h->sum / (double)h->count : 0;

@@ -22,8 +22,6 @@ void histogram_merge(struct histogram *into, const struct histogram *from);
 /* The value below which the fraction q (0..1) lies: the upper edge of its bucket, no more than max; 0 when
  * empty. */
 int64_t histogram_quantile(const struct histogram *h, double q);
-/* The fullest bucket's middle: perftest's "typical" for latencies is the median; this is the mode. */
-int64_t histogram_mode(const struct histogram *h);
 double histogram_mean(const struct histogram *h);
 /* {"count","min","mean","p50","p90","p99","p99_9","p99_99","max"} in the histogram's unit. A new reference.
  */

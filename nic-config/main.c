@@ -13,25 +13,21 @@
 
 struct arguments {
     int skip_missing, go_on;
-    const char *journal, *root, *fault;
+    const char *journal, *root;
 };
 
 #define AT(member) .offset = offsetof(struct arguments, member)
 /* Options of every command. */
-#define COMMON_OPTIONS                                                         \
-    {.name = "journal",                                                        \
-     .kind = FIELD_STRING,                                                     \
-     AT(journal),                                                              \
-     .argument = "FILE",                                                       \
-     .help = "The file that keeps the old settings.",                          \
-     .fallback = "\"/var/lib/nic-config/journal\""},                           \
-        {.name = "root",                                                       \
-         .kind = FIELD_STRING,                                                 \
-         AT(root),                                                             \
-         .argument = "FOLDER",                                                 \
-         .help = "Read and write /sys, debugfs and configfs below FOLDER."},   \
-    {                                                                          \
-        .name = "fault", .kind = FIELD_STRING, AT(fault), .argument = "N:WHAT" \
+#define COMMON_OPTIONS                                                        \
+    {.name = "journal",                                                       \
+     .kind = FIELD_STRING,                                                    \
+     AT(journal),                                                             \
+     .argument = "FILE",                                                      \
+     .help = "The file that keeps the old settings.",                         \
+     .fallback = "\"/var/lib/nic-config/journal\""},                          \
+    {                                                                         \
+        .name = "root", .kind = FIELD_STRING, AT(root), .argument = "FOLDER", \
+        .help = "Read and write /sys, debugfs and configfs below FOLDER."     \
     }
 /* Option of the commands that take a document of settings. */
 #define SKIP_MISSING                                                  \
@@ -243,30 +239,6 @@ static enum exit_status run_keep(struct job *job)
 
 /* ---- running a command */
 
-/* "3:EBUSY", "3:kill" */
-static int parse_fault(const char *text, struct fault *fault, struct error *e)
-{
-    static const struct {
-        const char *name;
-        int number;
-    } errors[] = {{"EPERM", EPERM},   {"ENOENT", ENOENT},         {"EIO", EIO},
-                  {"ENOMEM", ENOMEM}, {"EBUSY", EBUSY},           {"EINVAL", EINVAL},
-                  {"ERANGE", ERANGE}, {"EOPNOTSUPP", EOPNOTSUPP}, {"kill", 0}};
-    char *end;
-    if (!text)
-        return 0;
-    long at = strtol(text, &end, 10);
-    for (size_t i = 0; at > 0 && at < 100000 && *end == ':' && i < sizeof errors / sizeof errors[0]; i++)
-        if (strcmp(end + 1, errors[i].name) == 0) {
-            *fault = (struct fault){.at = (int)at, .error = errors[i].number};
-            return 0;
-        }
-    return error_set(e,
-                     "--fault \"%.40s\": expected N:WHAT, WHAT one of EPERM ENOENT EIO ENOMEM EBUSY EINVAL "
-                     "ERANGE EOPNOTSUPP kill",
-                     text);
-}
-
 static void block_signals(void)
 {
     sigset_t set;
@@ -317,14 +289,11 @@ static enum exit_status run(struct job *job, const struct manner *manner)
 
 static int run_call(const struct call *call, const struct manner *manner)
 {
-    struct error e = {""};
     const struct arguments *arguments = call->options;
     struct job job = {
         .arguments = arguments, .names = call->arguments, .count = call->count, .host = {.root = ""}};
     if (arguments->root && strcmp(arguments->root, "/") != 0)
         job.host.root = arguments->root;
-    if (parse_fault(arguments->fault, &job.host.fault, &e) != 0)
-        return program_fail(EXIT_USAGE, &e);
     job.output = json_pack("{s:i,s:s,s:s,s:b}", "schema", 1, "program", "nic-config", "version",
                            HARNESS_VERSION, "ok", 1);
     enum exit_status status = run(&job, manner);

@@ -25,7 +25,6 @@ struct nvml {
     int (*get_by_index)(unsigned int, nvml_device *);
     int (*get_pci_info)(nvml_device, struct pci_info *);
     int (*get_name)(nvml_device, char *, unsigned int);
-    int (*get_driver_version)(char *, unsigned int);
     int (*get_throughput)(nvml_device, int, unsigned int *);
     int (*get_bar1)(nvml_device, struct nvml_bar1 *);
     int (*get_replays)(nvml_device, unsigned int *);
@@ -44,7 +43,6 @@ static const struct {
     {"nvmlDeviceGetHandleByIndex_v2", offsetof(struct nvml, get_by_index)},
     {"nvmlDeviceGetPciInfo_v3", offsetof(struct nvml, get_pci_info)},
     {"nvmlDeviceGetName", offsetof(struct nvml, get_name)},
-    {"nvmlSystemGetDriverVersion", offsetof(struct nvml, get_driver_version)},
     {"nvmlDeviceGetPcieThroughput", offsetof(struct nvml, get_throughput)},
     {"nvmlDeviceGetBAR1MemoryInfo", offsetof(struct nvml, get_bar1)},
     {"nvmlDeviceGetPcieReplayCounter", offsetof(struct nvml, get_replays)},
@@ -130,11 +128,6 @@ int nvml_pci_address(const struct nvml *n, nvml_device device, char *address, un
 int nvml_name(const struct nvml *n, nvml_device device, char *name, unsigned int size, struct error *e)
 {
     return judge(n, n->get_name(device, name, size), "name", e);
-}
-
-int nvml_driver_version(const struct nvml *n, char *version, unsigned int size, struct error *e)
-{
-    return judge(n, n->get_driver_version(version, size), "driver version", e);
 }
 
 int nvml_pcie_throughput(const struct nvml *n, nvml_device device, enum nvml_direction direction,

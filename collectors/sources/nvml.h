@@ -25,7 +25,6 @@ int nvml_device_by_index(const struct nvml *n, unsigned int index, nvml_device *
 int nvml_pci_address(const struct nvml *n, nvml_device device, char *address, unsigned int size,
                      struct error *e);
 int nvml_name(const struct nvml *n, nvml_device device, char *name, unsigned int size, struct error *e);
-int nvml_driver_version(const struct nvml *n, char *version, unsigned int size, struct error *e);
 
 /* Bytes per second, averaged by the library over 20 ms; the call takes that long. */
 enum nvml_direction { NVML_TRANSMITTED = 0, NVML_RECEIVED = 1 };

@@ -168,14 +168,3 @@ void recorder_live(const struct recorder *r, struct recorder_live *live)
         live->pauses_per_s += recorder_pauses_per_s(host);
     }
 }
-
-bool recorder_flow_done(const struct recorder *r, const char *flow)
-{
-    json_t *index = json_object_get(r->flow_index, flow);
-    return index && r->flows[json_integer_value(index)].summary;
-}
-
-bool recorder_samples_done(const struct recorder *r, size_t role)
-{
-    return r->hosts[role].ended;
-}

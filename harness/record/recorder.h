@@ -39,9 +39,6 @@ struct recorder_live {
     uint64_t errors;
 };
 void recorder_live(const struct recorder *r, struct recorder_live *live);
-/* Has the summary of this flow arrived? Has the sampler of this role ended? */
-bool recorder_flow_done(const struct recorder *r, const char *flow);
-bool recorder_samples_done(const struct recorder *r, size_t role);
 
 /* Parts of result.json: hosts.ROLE's counters, sampling and pauses into `host`; all flows; warnings appended. */
 void recorder_host_summary(const struct recorder *r, size_t role, json_t *host);

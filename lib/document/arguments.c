@@ -266,18 +266,3 @@ json_t *arguments_read(const struct table *table, int argc, char **argv, const c
     *rest = NULL;
     return NULL;
 }
-
-int arguments_parse(const struct table *table, int argc, char **argv, void *object, const char ***rest,
-                    size_t *count, struct error *e)
-{
-    json_t *document = arguments_read(table, argc, argv, rest, count, e);
-    if (!document)
-        return -1;
-    int result = arguments_fill(table, document, object, e);
-    json_decref(document);
-    if (result == 0)
-        return 0;
-    free(*rest);
-    *rest = NULL;
-    return -1;
-}

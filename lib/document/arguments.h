@@ -9,16 +9,12 @@
 #include "lib/document/table.h"
 #include <stdio.h>
 
-/* Parse argv[1..] into *object (of table->size bytes): the table's defaults, and over them what the command line says. A flag
- * without default that was not given is 0. What is no option goes to *rest in order, pointing into argv; "--" ends options. The caller
- * frees *rest, and *object with table_free. On error nothing is left allocated; an unknown option names the nearest known one. */
-int arguments_parse(const struct table *table, int argc, char **argv, void *object, const char ***rest,
-                    size_t *count, struct error *e);
-/* The two halves of it, for those who put documents together. The first: a new JSON object with only what the command line says, its
- * values not checked yet. The second: as table_parse, but the sentences name options ("--queue-pairs") instead of keys, and a
- * flag that was not given is 0. */
+/* A new JSON object with only what argv[1..] says, its values not checked yet. What is no option goes to *rest in order, pointing into
+ * argv; "--" ends options. The caller frees *rest. On error nothing is left allocated; an unknown option names the nearest known one. */
 json_t *arguments_read(const struct table *table, int argc, char **argv, const char ***rest, size_t *count,
                        struct error *e);
+/* Fill *object (of table->size bytes) with the table's defaults and over them the document: as table_parse, but the sentences name
+ * options ("--queue-pairs") instead of keys, and a flag that was not given is 0. The caller frees *object with table_free. */
 int arguments_fill(const struct table *table, const json_t *document, void *object, struct error *e);
 
 /* A line an option, for --help. */

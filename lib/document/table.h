@@ -1,7 +1,7 @@
 /*
  * One table a document type or command line: it drives parsing, defaults, ranges, error sentences, the JSON Schema, --help,
  * the man page and the completion. A table describes a C struct; table_parse fills the struct from a JSON object,
- * arguments_parse (lib/document/arguments.h) from a command line.
+ * arguments_fill (lib/document/arguments.h) from a command line.
  */
 #ifndef LIB_TABLE_H
 #define LIB_TABLE_H

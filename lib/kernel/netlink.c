@@ -95,11 +95,6 @@ struct nlmsghdr *netlink_prepare_generic(union netlink_request *r, uint16_t fami
     return message;
 }
 
-size_t netlink_room(const struct nlmsghdr *request)
-{
-    return request->nlmsg_len < NETLINK_REQUEST_SIZE ? NETLINK_REQUEST_SIZE - request->nlmsg_len : 0;
-}
-
 int netlink_errno(const struct netlink *n)
 {
     return n->error_number;

@@ -38,8 +38,6 @@ struct nlmsghdr *netlink_prepare(union netlink_request *r, uint16_t type, uint16
 /* The same for a generic netlink family's command (version 1). */
 struct nlmsghdr *netlink_prepare_generic(union netlink_request *r, uint16_t family, uint8_t command,
                                          uint16_t flags);
-/* Bytes that attributes may still take in a request of NETLINK_REQUEST_SIZE. */
-size_t netlink_room(const struct nlmsghdr *request);
 
 /* Look a generic netlink family up by name ("ethtool"). */
 int netlink_family(struct netlink *n, const char *name, uint16_t *id, struct error *e);

@@ -71,7 +71,6 @@ const struct counter_unit *counters_unit(const char *name)
         {"b/s", COUNTER_RATE_BPS, 1, "bytes_per_second", 1, 8},
         {"Mb/s", COUNTER_RATE_BPS, 1e6, "bytes_per_second", 125000, 1},
         {"bytes/s", COUNTER_RATE_BPS, 8, "bytes_per_second", 1, 1},
-        {"percent", COUNTER_NUMBER, 1, "ratio", 1, 100},
         {"%", COUNTER_NUMBER, 1, "ratio", 1, 100},
         {"stages", COUNTER_NUMBER, 1, "", 1, 1},
         {"log2", COUNTER_NUMBER, 1, "", 1, 1},

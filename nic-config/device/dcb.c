@@ -76,7 +76,7 @@ static int send_change(const struct device *d, struct nlmsghdr *m, const char *w
 {
     struct netlink *n = host_route(d->host, e);
     int status = 0;
-    if (!n || host_change(d->host, n, m, keep_status, &status, what, NULL, e) != 0)
+    if (!n || host_change(n, m, keep_status, &status, what, NULL, e) != 0)
         return -1;
     return status == 0 ? 0 : error_set_errno(e, status, "%s: the driver refused", what);
 }

@@ -1,14 +1,10 @@
 #include "nic-config/device/host.h"
 
-#include "lib/files.h"
-#include <errno.h>
 #include <linux/netlink.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 
 static struct netlink *open_once(struct netlink **n, int family, struct error *e)
 {
@@ -63,51 +59,11 @@ char *host_path(const struct host *host, const char *format, ...)
 
 /* ---- changes */
 
-/* The error number with which this write is to fail; 0: execute it. */
-static int ask_fault(struct fault *fault)
+int host_change(struct netlink *n, struct nlmsghdr *request, mnl_cb_t each, void *data, const char *what,
+                int *number, struct error *e)
 {
-    fault->written++;
-    return fault->at == fault->written ? fault->error : 0;
-}
-
-static void die_if_asked(const struct fault *fault)
-{
-    if (fault->at == fault->written && fault->error == 0)
-        raise(SIGKILL);
-}
-
-int host_change(struct host *host, struct netlink *n, struct nlmsghdr *request, mnl_cb_t each, void *data,
-                const char *what, int *number, struct error *e)
-{
-    int asked = ask_fault(&host->fault);
-    if (number)
-        *number = asked;
-    if (asked != 0)
-        return error_set_errno(e, asked, "%s", what);
     int result = netlink_call(n, request, each, data, e);
     if (number)
         *number = netlink_errno(n);
-    die_if_asked(&host->fault);
     return result == 0 ? 0 : error_prefix(e, "%s", what);
-}
-
-int host_change_file(struct host *host, const char *path, const char *value, struct error *e)
-{
-    int asked = ask_fault(&host->fault);
-    if (asked != 0)
-        return error_set_errno(e, asked, "writing \"%s\" to %s", value, path);
-    int result = files_write(path, value, e);
-    die_if_asked(&host->fault);
-    return result;
-}
-
-int host_change_ioctl(struct host *host, int fd, unsigned long request, void *argument, const char *what,
-                      struct error *e)
-{
-    int asked = ask_fault(&host->fault);
-    if (asked != 0)
-        return error_set_errno(e, asked, "%s", what);
-    int result = ioctl(fd, request, argument), number = errno;
-    die_if_asked(&host->fault);
-    return result == 0 ? 0 : error_set_errno(e, number, "%s", what);
 }

@@ -1,5 +1,4 @@
-/* The machine that nic-config runs on: its netlink sockets, its trees of files, and the one way to change
- * anything. */
+/* The machine that nic-config runs on: its netlink sockets, its trees of files. */
 #ifndef NIC_CONFIG_HOST_H
 #define NIC_CONFIG_HOST_H
 
@@ -7,16 +6,8 @@
 #include "lib/kernel/netlink.h"
 #include <stdbool.h>
 
-/* For tests of recovery (--fault): the fate of one write. */
-struct fault {
-    int at;      /* the number of the write, from 1; 0: none */
-    int error;   /* fail with this error number instead of writing; 0: write, then end by SIGKILL */
-    int written; /* writes so far */
-};
-
 struct host {
-    const char *root; /* "" or the folder that holds sys */
-    struct fault fault;
+    const char *root;                       /* "" or the folder that holds sys */
     struct netlink *route, *generic, *rdma; /* opened when first needed */
     uint16_t ethtool_family, devlink_family;
 };
@@ -31,14 +22,8 @@ void host_close(struct host *host);
 /* Below the root: "%s/sys/class/net/%s/...". The caller frees; NULL when memory ran out. */
 char *host_path(const struct host *host, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/*
- * Every change of the machine is made by one of these functions, so that tests can make each of them fail.
- * They return -1 with an error that begins with `what`; *number (may be NULL) is the error number.
- */
-int host_change(struct host *host, struct netlink *n, struct nlmsghdr *request, mnl_cb_t each, void *data,
-                const char *what, int *number, struct error *e);
-int host_change_file(struct host *host, const char *path, const char *value, struct error *e);
-int host_change_ioctl(struct host *host, int fd, unsigned long request, void *argument, const char *what,
-                      struct error *e);
+/* A request that changes the machine. -1 with a sentence that begins with `what`; *number (may be NULL) is the error number. */
+int host_change(struct netlink *n, struct nlmsghdr *request, mnl_cb_t each, void *data, const char *what,
+                int *number, struct error *e);
 
 #endif

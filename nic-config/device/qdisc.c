@@ -167,7 +167,7 @@ static int send_change(struct host *host, struct nlmsghdr *m, const char *kind, 
     snprintf(what, sizeof what, "adding %s to %s", kind, d->name);
     if (!n)
         return -1;
-    if (host_change(host, n, m, NULL, NULL, what, &number, e) == 0)
+    if (host_change(n, m, NULL, NULL, what, &number, e) == 0)
         return 0;
     if (number == ENOENT)
         return error_prefix(
@@ -262,8 +262,7 @@ int qdisc_remove(struct host *host, const struct device *d, uint32_t parent, con
     struct netlink *n = host_route(host, e);
     snprintf(what, sizeof what, "removing the %s qdisc of %s", name, d->name);
     return !n ? -1
-              : host_change(host, n, prepare(&r, RTM_DELQDISC, 0, d, parent, 0, NULL), NULL, NULL, what, NULL,
-                            e);
+              : host_change(n, prepare(&r, RTM_DELQDISC, 0, d, parent, 0, NULL), NULL, NULL, what, NULL, e);
 }
 
 /* ---- filters */

@@ -65,8 +65,6 @@ extern const struct knob *const knobs[];
 
 /* MISSING for errors that mean "not on this device" (EOPNOTSUPP, ENODEV, ENOENT, ...), else FAILED. */
 enum knob_answer knob_answer_of(int number);
-/* A list of numbers as in a document. */
-json_t *knob_list(const int64_t *values, size_t count);
 /* The value of a key "0".."limit" of a map in struct settings, or `otherwise`. */
 int64_t knob_map_value(const struct list_of *map, int key, int64_t otherwise);
 /* Bit mask of a list of priorities. */

@@ -133,7 +133,7 @@ static int add_address(struct device *d, const char *text, struct error *e)
     mnl_attr_put(m, IFA_LOCAL, size, bytes);
     mnl_attr_put(m, IFA_ADDRESS, size, bytes);
     snprintf(what, sizeof what, "giving %s the address %.60s", d->name, text);
-    return host_change(d->host, n, m, NULL, NULL, what, NULL, e);
+    return host_change(n, m, NULL, NULL, what, NULL, e);
 }
 
 static int write_addresses(struct device *d, const struct settings *now, const struct settings *target,

@@ -297,8 +297,8 @@ static int write_sysfs_buffers(struct device *d, const struct settings *target, 
     }
     char *map_path = host_path(d->host, "/sys/class/net/%s/qos/prio2buffer", d->name);
     char *sizes_path = host_path(d->host, "/sys/class/net/%s/qos/buffer_size", d->name);
-    int result = map_path && sizes_path && host_change_file(d->host, sizes_path, text_string(&sizes), e) == 0
-                     ? host_change_file(d->host, map_path, text_string(&map), e)
+    int result = map_path && sizes_path && files_write(sizes_path, text_string(&sizes), e) == 0
+                     ? files_write(map_path, text_string(&map), e)
                      : -1;
     free(map_path);
     free(sizes_path);

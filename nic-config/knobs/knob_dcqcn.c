@@ -118,7 +118,7 @@ static int write_point(struct device *d, const char *point, uint8_t now, uint8_t
         if (!((now ^ target) & (1u << priority)))
             continue;
         char *path = enable_path(d, point, priority);
-        result = path ? host_change_file(d->host, path, target & (1u << priority) ? "1" : "0", e) : -1;
+        result = path ? files_write(path, target & (1u << priority) ? "1" : "0", e) : -1;
         free(path);
     }
     return result;
@@ -208,7 +208,7 @@ static int write_parameter(struct device *d, const struct dcqcn_parameter *p, en
     if (!path)
         return error_set(e, "%s: dcqcn.%s.%s no longer exists", d->name, p->point, p->name);
     snprintf(text, sizeof text, "%lld", (long long)value);
-    int result = host_change_file(d->host, path, text, e);
+    int result = files_write(path, text, e);
     free(path);
     return result;
 }

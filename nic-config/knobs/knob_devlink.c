@@ -151,7 +151,7 @@ static int set_parameter(struct device *d, struct netlink *n, uint16_t family,
     if (on)
         mnl_attr_put(m, DEVLINK_ATTR_PARAM_VALUE_DATA, 0, NULL);
     snprintf(what, sizeof what, "setting %s of %s to %s", PARAMETER, d->name, on ? "true" : "false");
-    return host_change(d->host, n, m, NULL, NULL, what, NULL, e);
+    return host_change(n, m, NULL, NULL, what, NULL, e);
 }
 
 static int write_roce(struct device *d, const struct settings *now, const struct settings *target,
@@ -168,8 +168,8 @@ static int write_roce(struct device *d, const struct settings *now, const struct
     if (!n || set_parameter(d, n, family, &instance, target->roce == 1, e) != 0)
         return -1;
     snprintf(what, sizeof what, "reloading the driver of %s", d->name);
-    if (host_change(d->host, n, prepare(&r, family, DEVLINK_CMD_RELOAD, NLM_F_ACK, &instance), NULL, NULL,
-                    what, NULL, e) != 0)
+    if (host_change(n, prepare(&r, family, DEVLINK_CMD_RELOAD, NLM_F_ACK, &instance), NULL, NULL, what, NULL,
+                    e) != 0)
         return -1;
     return device_wait_back(d, e);
 }

@@ -149,7 +149,7 @@ static int write_group(struct device *d, const struct group *p, const int64_t *v
             mnl_attr_put_u32(m, p->attribute[i], (uint32_t)values[i]);
     }
     snprintf(what, sizeof what, "setting the %s of %s", p->what, d->name);
-    return host_change(d->host, n, m, NULL, NULL, what, NULL, e);
+    return host_change(n, m, NULL, NULL, what, NULL, e);
 }
 
 /* ---- rings, coalescing, pause */
@@ -269,9 +269,9 @@ static int write_tunable(struct device *d, uint16_t ms, struct error *e)
     snprintf(what, sizeof what, "setting PFC stall prevention of %s to %u ms", d->name, ms);
     if (fd < 0)
         return error_set_errno(e, errno, "%s", what);
-    int result = host_change_ioctl(d->host, fd, SIOCETHTOOL, &request, what, e);
+    int number = ioctl(fd, SIOCETHTOOL, &request) == 0 ? 0 : errno;
     close(fd);
-    return result;
+    return number == 0 ? 0 : error_set_errno(e, number, "%s", what);
 }
 
 static char *stall_path(const struct device *d)
@@ -319,7 +319,7 @@ static int write_stall_file(struct device *d, const char *path, int64_t ms, stru
     if (ms != STALL_DEFAULT_MS && ms != STALL_AUTO_MS)
         return error_set(e, "%s: pfc_stall_ms %lld: %s supports only %d (default) and %d (auto)", d->name,
                          (long long)ms, path, STALL_DEFAULT_MS, STALL_AUTO_MS);
-    return host_change_file(d->host, path, ms == STALL_AUTO_MS ? "auto" : "default", e);
+    return files_write(path, ms == STALL_AUTO_MS ? "auto" : "default", e);
 }
 
 /* Write to the same place as it is read from. */

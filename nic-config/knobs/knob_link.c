@@ -32,7 +32,7 @@ static struct nlmsghdr *prepare(union netlink_request *r, uint16_t type, uint16_
 static int send_change(struct device *d, struct nlmsghdr *m, const char *what, struct error *e)
 {
     struct netlink *n = host_route(d->host, e);
-    return !n ? -1 : host_change(d->host, n, m, NULL, NULL, what, NULL, e);
+    return !n ? -1 : host_change(n, m, NULL, NULL, what, NULL, e);
 }
 
 /* ---- kind */

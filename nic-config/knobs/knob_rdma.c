@@ -133,7 +133,7 @@ static int write_traffic_class(struct device *d, const struct settings *now, con
     else if (!ofed && target->traffic_class < 0)
         error_set(e, "%s: traffic_class -1: %s accepts 0 to 255", d->name, path);
     else
-        result = host_change_file(d->host, path, value, e);
+        result = files_write(path, value, e);
     close_configfs(d, made, path);
     return result;
 }
@@ -312,7 +312,7 @@ static int write_counters(struct device *d, const struct settings *now, const st
     }
     mnl_attr_nest_end(m, nest);
     snprintf(what, sizeof what, "switching the optional counters of %s", d->rdma);
-    return host_change(d->host, d->host->rdma, m, NULL, NULL, what, NULL, e);
+    return host_change(d->host->rdma, m, NULL, NULL, what, NULL, e);
 }
 
 static const char *const class_keys[] = {"traffic_class", NULL}, *const counter_keys[] = {"optional_counters",

@@ -203,7 +203,7 @@ static int check_red(struct device *d, const struct settings *now, const struct 
 static int link_change(struct device *d, struct nlmsghdr *m, const char *what, struct error *e)
 {
     struct netlink *n = host_route(d->host, e);
-    return !n ? -1 : host_change(d->host, n, m, NULL, NULL, what, NULL, e);
+    return !n ? -1 : host_change(n, m, NULL, NULL, what, NULL, e);
 }
 
 static struct nlmsghdr *prepare_link(union netlink_request *r, uint16_t type, uint16_t flags, int index,

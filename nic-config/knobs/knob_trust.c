@@ -147,10 +147,10 @@ static int write_sysfs(struct device *d, const struct trust *t, const struct set
         char pair[16];
         snprintf(pair, sizeof pair, "%d %d", dscp, (int)priority);
         if (priority != t->priority[dscp])
-            result = host_change_file(d->host, map_path, pair, e);
+            result = files_write(map_path, pair, e);
     }
     if (result == 0 && (target->trust == TRUST_DSCP) != t->dscp)
-        result = host_change_file(d->host, trust_path, target->trust == TRUST_DSCP ? "dscp" : "pcp", e);
+        result = files_write(trust_path, target->trust == TRUST_DSCP ? "dscp" : "pcp", e);
     free(map_path);
     free(trust_path);
     return result;

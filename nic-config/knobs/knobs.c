@@ -23,14 +23,6 @@ enum knob_answer knob_answer_of(int number)
     }
 }
 
-json_t *knob_list(const int64_t *values, size_t count)
-{
-    json_t *list = json_array();
-    for (size_t i = 0; i < count; i++)
-        json_array_append_new(list, json_integer(values[i]));
-    return list;
-}
-
 int64_t knob_map_value(const struct list_of *map, int key, int64_t otherwise)
 {
     const struct named_integer *items = map->items;

@@ -19,6 +19,14 @@ bridge_part='"br-cp": {"kind": "bridge", "mtu": 4200, "up": true}'
 # A file into /tmp of a host.
 hand_to() { softlab_ssh "$1" "cat > /tmp/$3" <"$2"; } # HOST FILE NAME
 
+# The library of faults, to preload into a guest's nic-config.
+build_faults() {
+    ${CC:-cc} -std=c11 -O2 -D_GNU_SOURCE -shared -fPIC -o "$SCRATCH/fault.so" "$ROOT/tests/e2e/nic-config/fault.c" || {
+        nok "the library of faults is built"
+        return 1
+    }
+}
+
 # nic-config into the named hosts of the switch lab; ends the test where the lab does not come up.
 settings_guests_up() { # HOST...
     local host

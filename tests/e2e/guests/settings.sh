@@ -133,7 +133,7 @@ kill_each() { # DEVICE: set, restore killed after its 1st, 2nd, ... write, resto
     while :; do
         step=$((step + 1))
         nic-config set /tmp/qdisc.json > /dev/null
-        { nic-config restore --fault $step:kill > /tmp/qdisc-out 2>&1; } 2> /dev/null
+        { FAULT=$step:kill LD_PRELOAD=/tmp/fault.so nic-config restore > /tmp/qdisc-out 2>&1; } 2> /dev/null
         [ $? = 137 ] && [ $step -lt 20 ] || break
         nic-config restore > /dev/null || echo "restore after kill $step failed"
         look $1 | diff /tmp/qdisc-first - || echo "differs after kill $step"
@@ -173,6 +173,8 @@ comes_back() {
 }
 
 test_default_qdisc() {
+    build_faults || return
+    hand_to sw "$SCRATCH/fault.so" fault.so
     default_qdisc_script | softlab_ssh sw 'cat > /tmp/default.sh'
     comes_back "fq_codel, made at the MTU in force," "same: 1 quantum 1514" one fq_codel 1500 1500 4200
     comes_back "fq_codel, made at a larger MTU than is set," "same: 1 quantum 4214" one fq_codel 4200 4200 1500
@@ -180,7 +182,7 @@ test_default_qdisc() {
     comes_back "fq, whose quantum is two packets," "same: 1 quantum 3028" one fq 1500 3000 4200
     comes_back "the default qdisc, restore killed after each of its writes," "same: 1 quantum 1514 \([5-9] kills\)" kills
     comes_back "mq over four queues" "same: 4 quantum 1514" many
-    softlab_ssh sw 'rm /tmp/default.sh'
+    softlab_ssh sw 'rm /tmp/default.sh /tmp/fault.so'
 }
 
 # ---- the published PFC set-up -----------------------------------------------------------------------------------------

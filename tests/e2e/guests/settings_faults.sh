@@ -23,7 +23,7 @@ step=0
 while :; do
     step=$((step + 1))
     error=${errors%% *}; errors="${errors#* } $error"
-    nic-config set --fault $step:$error /tmp/walk.json > /tmp/out 2> /tmp/err && break
+    FAULT=$step:$error LD_PRELOAD=/tmp/fault.so nic-config set /tmp/walk.json > /tmp/out 2> /tmp/err && break
     grep -q '"undone": true' /tmp/out || echo "step $step, $error: not undone: $(cat /tmp/err)"
     look | diff /tmp/walk-first - || echo "step $step, $error: the machine differs"
     [ $step -lt 80 ] || break
@@ -31,7 +31,7 @@ done
 nic-config restore > /dev/null
 last=$((step - 1))
 for step in $(seq 1 $last); do
-    { nic-config set --fault $step:kill /tmp/walk.json > /tmp/out 2>&1; } 2> /dev/null
+    { FAULT=$step:kill LD_PRELOAD=/tmp/fault.so nic-config set /tmp/walk.json > /tmp/out 2>&1; } 2> /dev/null
     nic-config restore > /tmp/out 2> /tmp/err || echo "kill $step: $(cat /tmp/err)"
     look | diff /tmp/walk-first - || echo "kill $step: the machine differs"
 done
@@ -66,12 +66,15 @@ test_walks() {
 
 # shellcheck disable=SC2317  # called at exit
 clean_guests() {
-    softlab_ssh b 'nic-config restore > /dev/null; rmmod testnic; rm -f /tmp/testnic.ko /tmp/walk*'
-    softlab_ssh sw 'nic-config restore > /dev/null; rmmod testdevlink; rm -f /tmp/testdevlink.ko /tmp/walk*'
+    softlab_ssh b 'nic-config restore > /dev/null; rmmod testnic; rm -f /tmp/testnic.ko /tmp/walk* /tmp/fault.so'
+    softlab_ssh sw 'nic-config restore > /dev/null; rmmod testdevlink; rm -f /tmp/testdevlink.ko /tmp/walk* /tmp/fault.so'
 }
 
+build_faults || finish
 modules_or_skip "a fault at every write in guests"
 at_exit clean_guests
+hand_to b "$SCRATCH/fault.so" fault.so
+hand_to sw "$SCRATCH/fault.so" fault.so
 check "a host's module is loaded" load_module b testnic data0
 check "a congestion point's module is loaded" load_module sw testdevlink data1
 test_walks

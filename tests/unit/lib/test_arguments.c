@@ -94,7 +94,14 @@ static int parse(const char *const *words, struct values *v, const char ***rest,
     int argc = 1;
     for (; words[argc - 1]; argc++)
         argv[argc] = (char *)(uintptr_t)words[argc - 1];
-    return arguments_parse(&table, argc, argv, v, rest, count, e);
+    json_t *document = arguments_read(&table, argc, argv, rest, count, e);
+    int result = document ? arguments_fill(&table, document, v, e) : -1;
+    json_decref(document);
+    if (document && result != 0) {
+        free(*rest);
+        *rest = NULL;
+    }
+    return result;
 }
 #define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
 
