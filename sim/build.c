@@ -1,4 +1,4 @@
-/* From a configuration to a simulation: check, lay out, connect. */
+/* From a configuration to a simulation: lay out, connect. */
 #include "lib/roce/thresholds.h"
 #include "lib/physics/fabric.h"
 #include "sim/check.h"

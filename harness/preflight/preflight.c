@@ -1,5 +1,6 @@
 #include "harness/preflight/preflight.h"
 #include "harness/preflight/ecn.h"
+#include "lib/roce/counters.h"
 #include <fnmatch.h>
 #include <stdarg.h>
 #include <string.h>
@@ -201,13 +202,22 @@ struct search {
     const char *missing_role, *missing;
 };
 
-/* Counters that exist once the settings are applied: a qdisc's where RED is installed, pauses where PFC is enabled. */
+/* Does a counter of this row exist once the settings are applied: a qdisc's where RED is installed, pauses where PFC is enabled? */
+static bool row_comes_with(const struct counter *row, const json_t *settings)
+{
+    if (row->origin == COUNTER_FROM_QDISC)
+        return json_is_object(json_object_get(settings, "red"));
+    return row->group == COUNTER_GROUP_PFC && json_array_size(json_object_get(settings, "pfc")) > 0;
+}
+
 static bool comes_with_settings(const struct search *search, const char *role, const char *counter)
 {
     json_t *wanted = scenario_role_settings(search->cell->scenario_json, role);
-    bool comes = fnmatch("qdisc_*", counter, 0) == 0    ? json_is_object(json_object_get(wanted, "red"))
-                 : fnmatch("*_pause*", counter, 0) == 0 ? json_array_size(json_object_get(wanted, "pfc")) > 0
-                                                        : false;
+    size_t count;
+    const struct counter *rows = counters_all(&count);
+    bool comes = false;
+    for (size_t i = 0; !comes && i < count; i++)
+        comes = row_comes_with(&rows[i], wanted) && counters_pattern_overlaps(rows[i].pattern, counter);
     json_decref(wanted);
     return comes;
 }

@@ -7,11 +7,11 @@
 
 #include "lib/document/table.h"
 #include "lib/roce/dcqcn.h"
+#include "lib/roce/red.h"
 
 enum settings_trust { TRUST_PCP, TRUST_DSCP };
 /* Transmission selection of a traffic class (IEEE 802.1Qaz). */
 enum settings_selection { SELECTION_STRICT, SELECTION_CREDIT, SELECTION_ETS, SELECTION_VENDOR };
-enum settings_red_at { RED_AT_EGRESS, RED_AT_INGRESS };
 enum settings_kind { KIND_DEVICE, KIND_BRIDGE, KIND_ABSENT };
 
 /* ETS: how traffic classes share the port. */
@@ -19,22 +19,6 @@ struct settings_ets {
     struct list_of prio_to_tc; /* struct named_integer: priority -> traffic class */
     struct list_of weights;    /* int64_t, per cent a traffic class; 0: strict priority */
     struct list_of selection;  /* int, enum settings_selection by traffic class; unset: as weights say */
-};
-
-/* A kernel RED qdisc on a forwarding host (tc-red's names). */
-struct settings_red {
-    int at; /* enum settings_red_at */
-    int64_t limit_bytes;
-    int64_t min_bytes;
-    int64_t max_bytes;
-    int64_t avpkt_bytes;
-    int64_t burst; /* packets */
-    int64_t bandwidth_bps;
-    double probability;
-    int ecn;
-    int roce_only;                 /* mark UDP port 4791 alone */
-    int64_t shape_bps;             /* an htb class of this rate around it; unset: none */
-    int64_t wlog, plog, scell_log; /* as the kernel keeps them, computed from the others */
 };
 
 /* WRED/ECN of a switch's egress queues. */

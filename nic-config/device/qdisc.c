@@ -185,8 +185,8 @@ int qdisc_add_red(struct host *host, const struct device *d, uint32_t parent, ui
     struct nlmsghdr *m = prepare(&r, RTM_NEWQDISC, CREATE, d, parent, handle, "red");
     struct nlattr *options = mnl_attr_nest_start(m, TCA_OPTIONS);
     mnl_attr_put(m, TCA_RED_PARMS, sizeof red->qopt, &red->qopt);
-    mnl_attr_put(m, TCA_RED_STAB, sizeof red->stab, red->stab);
-    mnl_attr_put_u32(m, TCA_RED_MAX_P, red->max_p);
+    mnl_attr_put(m, TCA_RED_STAB, sizeof red->derived.stab, red->derived.stab);
+    mnl_attr_put_u32(m, TCA_RED_MAX_P, red->derived.max_p);
     mnl_attr_nest_end(m, options);
     return send_change(host, m, "red", d, e);
 }

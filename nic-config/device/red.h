@@ -9,13 +9,10 @@
 
 struct red_parameters {
     struct tc_red_qopt qopt;
-    uint32_t max_p; /* probability, of 2^32 */
-    uint8_t stab[256];
+    struct red_derived derived;
 };
 
-/* The default of burst in packets: (2*min + max) / (3*avpkt), as in tc. */
-int64_t red_burst(const struct settings_red *red);
-/* Fails when there is no weight, slope or table for these values; the error says which value to change. */
+/* Fails as red_derive does. */
 int red_compute(const struct settings_red *red, struct red_parameters *out, struct error *e);
 /* Whether two parameter sets are equal in all values that can be read back from the kernel. */
 bool red_same(const struct settings_red *a, const struct settings_red *b);

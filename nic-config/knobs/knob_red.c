@@ -8,6 +8,7 @@
  * the filters.
  */
 #include "nic-config/knobs/knob.h"
+#include "lib/process.h"
 #include "nic-config/device/qdisc.h"
 
 #include <errno.h>
@@ -21,6 +22,7 @@
 #define CLASS_SHAPED 0x10
 #define CLASS_REST   0x20
 #define BAND_ROCE    2
+#define MODPROBE_NS  (10 * NS_PER_S)
 /* The rate of the class that is not shaped: the highest that fits tc_ratespec's 32 bits, 32 Gb/s. */
 #define REST_BPS 4000000000ULL
 
@@ -217,8 +219,18 @@ static struct nlmsghdr *prepare_link(union netlink_request *r, uint16_t type, ui
     return m;
 }
 
+/* Left to itself, the kernel loads ifb with two interfaces of its own. No harm where there is no modprobe or ifb is built in. */
+static void load_ifb(void)
+{
+    static const char *const command[] = {"modprobe", "-q", "ifb", "numifbs=0", NULL};
+    struct text ignored = {0};
+    (void)process_run(command, NULL, &ignored, &ignored, MODPROBE_NS, NULL);
+    text_free(&ignored);
+}
+
 static int make_ifb(struct device *ifb, struct error *e)
 {
+    load_ifb();
     union netlink_request r;
     char what[64];
     struct nlmsghdr *m = prepare_link(&r, RTM_NEWLINK, NLM_F_CREATE | NLM_F_EXCL, 0, IFF_UP);

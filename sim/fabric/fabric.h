@@ -30,7 +30,7 @@ void sim_switch_defaults(struct sim_switch_config *s);
 struct sim_bridge_config {
     const char *name;
     struct physics_forwarding physics;
-    struct red_config red; /* of every port; limit_bytes 0: a plain FIFO of physics.fifo_bytes */
+    struct settings_red red; /* of every port; limit_bytes 0: a plain FIFO of physics.fifo_bytes */
 };
 /* The physics' defaults: mlx5's usual values, and a CPU that takes no time. */
 void sim_bridge_defaults(struct sim_bridge_config *b);

@@ -1,35 +1,24 @@
 /*
  * The Linux kernel's RED, in its own integer arithmetic (linux include/net/red.h, net/sched/sch_red.c), with
- * the parameters that tc derives from a user's words (iproute2 tc/tc_red.c). Floyd and Jacobson, "Random
+ * the parameters that tc derives (lib/roce/red.h). Floyd and Jacobson, "Random
  * Early Detection Gateways for Congestion Avoidance", 1993.
  */
 #ifndef SIM_RED_H
 #define SIM_RED_H
 
-#include "lib/error.h"
+#include "lib/roce/red.h"
 #include "sim/random.h"
 #include <stdbool.h>
 #include <stdint.h>
-
-#define RED_STAB_SIZE 256
-
-struct red_config {
-    int64_t limit_bytes, min_bytes, max_bytes, avpkt_bytes;
-    int64_t burst; /* packets; 0: tc's default, (2 min + max) / (3 avpkt) */
-    int64_t bandwidth_bps;
-    double probability;
-    bool ecn; /* mark instead of dropping */
-};
 
 enum red_verdict { RED_PASS, RED_MARK, RED_DROP };
 
 struct red {
     /* parameters as tc hands them over */
+    struct red_derived derived;
     uint32_t threshold_min, threshold_max; /* << wlog */
     uint32_t random_divisor;               /* max_P / (max - min), max_P as a fraction of 2^32 */
     uint32_t cell_max_us;
-    uint8_t wlog, plog, cell_log;
-    uint8_t stab[RED_STAB_SIZE]; /* right shifts of the average after an idle time */
     bool ecn;
     int64_t limit_bytes;
     /* variables */
@@ -41,8 +30,8 @@ struct red {
     uint64_t prob_mark, forced_mark, prob_drop, forced_drop, pdrop;
 };
 
-/* Derive what tc derives. */
-int red_init(struct red *r, const struct red_config *config, struct error *e);
+/* -1 with a sentence when the parameters do not fit each other or the kernel's arithmetic. */
+int red_init(struct red *r, const struct settings_red *config, struct error *e);
 /* A packet of `bytes` arrives at a queue that holds backlog_bytes. */
 enum red_verdict red_enqueue(struct red *r, struct random *random, int64_t now_ps, int64_t backlog_bytes,
                              int64_t packet_bytes, bool ecn_capable);

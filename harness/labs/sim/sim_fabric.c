@@ -73,15 +73,6 @@ void sim_setup_bridge_settings(const struct settings *from, struct sim_bridge_co
         physics->coalesce_ps = from->rx_coalesce_us * SIM_PS_PER_US;
     if (from->rx_coalesce_frames != FIELD_UNSET)
         physics->coalesce_frames = from->rx_coalesce_frames;
-    const struct settings_red *red = from->red;
-    if (!red)
-        return;
-    to->red = (struct red_config){.limit_bytes = red->limit_bytes,
-                                  .min_bytes = red->min_bytes,
-                                  .max_bytes = red->max_bytes,
-                                  .avpkt_bytes = red->avpkt_bytes,
-                                  .burst = red->burst == FIELD_UNSET ? 0 : red->burst,
-                                  .bandwidth_bps = red->bandwidth_bps,
-                                  .probability = red->probability,
-                                  .ecn = red->ecn == 1};
+    if (from->red)
+        to->red = *from->red;
 }

@@ -101,7 +101,7 @@ static void metrics_follow_conventions(void **state)
     check_metric("IpExtInCEPkts", "packets", C, "nic_ip_ext_in_ce_packets_total", "");
     check_metric("IpExtInECT0Pkts", "packets", C, "nic_ip_ext_in_ect0_packets_total", "");
     check_metric("FramesTransmittedOK", "frames", C, "nic_frames_transmitted_ok_total", "");
-    check_metric("outbound_pci_stalled_rd", "percent", G, "nic_outbound_pci_stalled_rd_ratio", "");
+    check_metric("outbound_pci_stalled_rd", "%", G, "nic_outbound_pci_stalled_rd_ratio", "");
     check_metric("gpu12_pcie_rx", "bytes/s", G, "nic_gpu_pcie_rx_bytes_per_second", "gpu=\"12\"");
     check_metric("link_speed", "Mb/s", G, "nic_link_speed_bytes_per_second", "");
     check_metric("a-b c\"d\n", "events", C, "nic_a_b_c_d__total", "");
@@ -124,7 +124,7 @@ static void values_are_exact(void **state)
     const struct column columns[] = {
         made("rx_prio0_pause_duration", "us", C),
         made("rx_bytes", "bytes", C),
-        made("outbound_pci_stalled_rd", "percent", G),
+        made("outbound_pci_stalled_rd", "%", G),
         made("rx_prio1_pause_duration", "us", C),
         made("link_speed", "Mb/s", G),
     };

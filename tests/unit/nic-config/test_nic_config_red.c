@@ -30,11 +30,11 @@ static void published_set_up(void **state)
     assert_int_equal(p.qopt.Wlog, 6);
     assert_int_equal(p.qopt.Plog, 19);
     assert_int_equal(p.qopt.flags, TC_RED_ECN);
-    assert_int_equal(p.max_p, 0x80000000u);
+    assert_int_equal(p.derived.max_p, 0x80000000u);
     /* a packet takes 7.5 ticks: the table is not empty as with older tc */
-    assert_int_equal(p.stab[0], 0);
-    assert_true(p.stab[254] > 0);
-    assert_int_equal(p.stab[255], 31);
+    assert_int_equal(p.derived.stab[0], 0);
+    assert_true(p.derived.stab[254] > 0);
+    assert_int_equal(p.derived.stab[255], 31);
 }
 
 static const char *value_of(const char *arguments, const char *name)
@@ -80,15 +80,15 @@ static void one_case(const char *arguments, char lines[3][1024])
     struct red_parameters ours, theirs;
     struct error e;
     from_hex(lines[0], &theirs.qopt, sizeof theirs.qopt);
-    from_hex(lines[1], theirs.stab, sizeof theirs.stab);
-    from_hex(lines[2], &theirs.max_p, sizeof theirs.max_p);
+    from_hex(lines[1], theirs.derived.stab, sizeof theirs.derived.stab);
+    from_hex(lines[2], &theirs.derived.max_p, sizeof theirs.derived.max_p);
     assert_int_equal(red_compute(&red, &ours, &e), 0);
     /* tc sends flags in an attribute of their own; the historic place serves every kernel */
     assert_int_equal(ours.qopt.flags, red.ecn ? TC_RED_ECN : 0);
     ours.qopt.flags = 0;
     assert_memory_equal(&ours.qopt, &theirs.qopt, sizeof ours.qopt);
-    assert_memory_equal(ours.stab, theirs.stab, sizeof ours.stab);
-    assert_int_equal(ours.max_p, theirs.max_p);
+    assert_memory_equal(ours.derived.stab, theirs.derived.stab, sizeof ours.derived.stab);
+    assert_int_equal(ours.derived.max_p, theirs.derived.max_p);
 }
 
 static void equal_to_tc(void **state)

@@ -9,15 +9,15 @@
 #define BPS_25G INT64_C(25000000000)
 
 /* tc qdisc add dev X root red limit 2000000 min 50000 max 200000 avpkt 1500 bandwidth 25Gbit ecn probability 0.5 */
-static const struct red_config published = {.limit_bytes = 2000000,
-                                            .min_bytes = 50000,
-                                            .max_bytes = 200000,
-                                            .avpkt_bytes = 1500,
-                                            .bandwidth_bps = BPS_25G,
-                                            .probability = 0.5,
-                                            .ecn = true};
+static const struct settings_red published = {.limit_bytes = 2000000,
+                                              .min_bytes = 50000,
+                                              .max_bytes = 200000,
+                                              .avpkt_bytes = 1500,
+                                              .bandwidth_bps = BPS_25G,
+                                              .probability = 0.5,
+                                              .ecn = true};
 
-static struct red opened(const struct red_config *config)
+static struct red opened(const struct settings_red *config)
 {
     struct red red;
     struct error e;
@@ -32,12 +32,12 @@ static void parameters_as_tc_derives_them(void **state)
 {
     (void)state;
     struct red red = opened(&published);
-    assert_int_equal(red.wlog, 6);
-    assert_int_equal(red.plog, 19);
-    assert_int_equal(red.stab[0], 0);
-    assert_int_equal(red.stab[RED_STAB_SIZE - 1], 31);
+    assert_int_equal(red.derived.wlog, 6);
+    assert_int_equal(red.derived.plog, 19);
+    assert_int_equal(red.derived.stab[0], 0);
+    assert_int_equal(red.derived.stab[RED_STAB_SIZE - 1], 31);
     for (int i = 1; i < RED_STAB_SIZE; i++)
-        assert_true(red.stab[i] >= red.stab[i - 1]);
+        assert_true(red.derived.stab[i] >= red.derived.stab[i - 1]);
 }
 
 static void bad_parameters_are_refused(void **state)
@@ -45,7 +45,7 @@ static void bad_parameters_are_refused(void **state)
     (void)state;
     struct red red;
     struct error e;
-    struct red_config c = published;
+    struct settings_red c = published;
     c.max_bytes = c.min_bytes;
     assert_int_equal(red_init(&red, &c, &e), -1);
     c = published;
@@ -118,7 +118,7 @@ static void what_cannot_be_marked_is_dropped(void **state)
     assert_int_equal(red_enqueue(&red, &random, 2000 * US, 1000000, 1500, true), RED_MARK);
     assert_int_equal(red_enqueue(&red, &random, 2000 * US, 1999999, 1500, true), RED_DROP);
     assert_int_equal(red.pdrop, 1);
-    struct red_config hard = published;
+    struct settings_red hard = published;
     hard.ecn = false;
     red = opened(&hard);
     for (int i = 0; i < 1000; i++)
