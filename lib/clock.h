@@ -12,7 +12,7 @@ int64_t clock_realtime_ns(void);
 int64_t clock_monotonic_ns(void);
 /* CPU time of this process, user and system together. */
 int64_t clock_process_cpu_ns(void);
-/* Sleep until an absolute CLOCK_MONOTONIC time. Returns -1 when a signal came first. */
+/* Sleep until an absolute CLOCK_MONOTONIC time. Returns -1 if a signal interrupted it. */
 int clock_sleep_until_ns(int64_t monotonic_ns);
 
 #endif

@@ -1,4 +1,4 @@
-/* Errors are values that travel up with a sentence. */
+/* Errors are values with a sentence; functions return them to their callers. */
 #ifndef LIB_ERROR_H
 #define LIB_ERROR_H
 

@@ -11,8 +11,7 @@
 char *files_read(const char *path, size_t limit, size_t *length, struct error *e);
 /* As files_read, of an open file, pipe or socket to its end; `name` is for sentences. */
 char *files_read_descriptor(int fd, const char *name, size_t limit, size_t *length, struct error *e);
-/* As files_read, without the trailing white space; NULL without a sentence when it is missing is the caller's
- * case. */
+/* As files_read, without trailing white space. */
 char *files_read_line(const char *path, struct error *e);
 /* Replace path atomically (temporary file in the same folder, fsync, rename). */
 int files_write_atomic(const char *path, const char *data, size_t length, struct error *e);
@@ -20,7 +19,7 @@ int files_write_atomic(const char *path, const char *data, size_t length, struct
 int files_write(const char *path, const char *data, struct error *e);
 /* mkdir -p. */
 int files_make_folders(const char *path, struct error *e);
-/* rm -r, following no links. Missing is fine. */
+/* rm -r; links are not followed. It is not an error if the path does not exist. */
 int files_remove_tree(const char *path, struct error *e);
 bool files_exist(const char *path);
 /* Join with one slash into a new string. The caller frees. */

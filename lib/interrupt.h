@@ -5,15 +5,15 @@
 #include "lib/error.h"
 
 struct interrupt {
-    int fd;    /* readable when a signal came: for poll */
-    int count; /* how many came */
+    int fd;    /* readable after a signal: for poll */
+    int count; /* number of signals */
 };
 
-/* From here on these signals do not end the program. */
+/* From now on these signals do not end the program. */
 int interrupt_open(struct interrupt *i, struct error *e);
-/* Take what came since; returns how many came in all. */
+/* Read new signals; returns the number of all signals. */
 int interrupt_count(struct interrupt *i);
-/* The signals have their old meaning again. */
+/* Restore the signals' previous handling. */
 void interrupt_close(struct interrupt *i);
 
 #endif

@@ -13,7 +13,7 @@ static void write_line(const char *kind, const char *format, va_list arguments)
     vsnprintf(message, sizeof message, format, arguments);
     text_add(&line, "%s: %s%s\n", program_invocation_short_name, kind, message);
     ssize_t written = write(STDERR_FILENO, text_string(&line), line.length);
-    (void)written; /* nothing better can be done with a message that cannot be shown */
+    (void)written; /* a failure to write a message cannot be reported */
     text_free(&line);
 }
 

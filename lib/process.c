@@ -15,7 +15,7 @@
 
 #define OUTPUT_LIMIT (16u << 20)
 
-/* The ends of a child's pipes; -1 where there is none. */
+/* The ends of a child's pipes; -1: no pipe. */
 struct pipes {
     int child[3];
     int parent[3];
@@ -170,7 +170,7 @@ static void hold_pipe_signal(sigset_t *old)
     pthread_sigmask(SIG_BLOCK, &pipe_signal, old);
 }
 
-/* Take the one that a write has left pending, and set the signals as they were. */
+/* Consume the SIGPIPE that a write has left pending, and restore the signal mask. */
 static void let_pipe_signal(const sigset_t *old)
 {
     sigset_t pipe_signal;

@@ -21,14 +21,13 @@ enum process_pipes {
     PROCESS_ERR = 4, /* else inherited */
 };
 
-/* Start argv[0] (searched in PATH). The child dies with SIGTERM when this process dies; it has a process
- * group of its own and default signals. */
+/* Start argv[0] (searched in PATH). The child gets SIGTERM when this process dies; it has its own process group and default
+ * signals. */
 int process_start(struct process *process, const char *const argv[], int wanted, struct error *e);
-/* Wait up to timeout_ns (negative: for ever). *status is as waitpid's. Returns 1 when ended, 0 when it still
- * runs. */
+/* Wait up to timeout_ns (negative: for ever). *status is as waitpid's. Returns 1 if it has ended, 0 if it is still running. */
 int process_wait(struct process *p, int64_t timeout_ns, int *status, struct error *e);
-/* Write all of it to the child's standard input within timeout_ns, without waiting for a child that does not read, and without SIGPIPE when
- * it has gone. The pipe stays open. */
+/* Write all bytes to the child's standard input within timeout_ns. A child that does not read causes an error after this time; a
+ * child that has ended causes an error, not SIGPIPE. The pipe stays open. */
 int process_write(struct process *p, const void *bytes, size_t length, int64_t timeout_ns, struct error *e);
 /* SIGTERM, then SIGKILL after grace_ns; reaps and closes the pipes. Safe on a process that has ended. */
 void process_stop(struct process *p, int64_t grace_ns);
@@ -36,7 +35,7 @@ void process_stop(struct process *p, int64_t grace_ns);
  * Returns the exit code, 128+signal, or -1 with a sentence (could not start, timed out). */
 int process_run(const char *const argv[], const char *input, struct text *out, struct text *err,
                 int64_t timeout_ns, struct error *e);
-/* As process_run, with an input of any bytes. */
+/* As process_run, with an input that may contain zero bytes. */
 int process_run_bytes(const char *const argv[], const void *input, size_t length, struct text *out,
                       struct text *err, int64_t timeout_ns, struct error *e);
 /* "exited with 3" / "was killed by signal 9 (Killed)". */

@@ -6,17 +6,17 @@
 #include <stddef.h>
 
 struct text {
-    char *data; /* always terminated once anything was added; NULL before */
+    char *data; /* NULL until something is added, then always terminated */
     size_t length;
     size_t capacity;
-    bool failed; /* memory ran out: what was added since is missing */
+    bool failed; /* out of memory: later additions are missing */
 };
 
 void text_add(struct text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void text_add_bytes(struct text *t, const char *bytes, size_t length);
 /* The string, never NULL. Owned by t. */
 const char *text_string(const struct text *t);
-/* Give the string to the caller, who frees it; t is empty after. NULL when memory ran out. */
+/* Pass the string to the caller, who frees it; t is then empty. NULL when out of memory. */
 char *text_take(struct text *t);
 void text_clear(struct text *t);
 void text_free(struct text *t);

@@ -1,4 +1,4 @@
-/* Quantities as people write them ("10ms", "64KiB", "25Gb/s", "1m") and as programs keep them (int64_t). */
+/* Quantities with units ("10ms", "64KiB", "25Gb/s", "1m") and their values (int64_t). */
 #ifndef LIB_UNITS_H
 #define LIB_UNITS_H
 

@@ -9,13 +9,13 @@
 struct words {
     char **items; /* ended by NULL; owned */
     size_t count;
-    bool failed; /* memory ran out: words are missing */
+    bool failed; /* out of memory: words are missing */
 };
 
 void words_add(struct words *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Each of `more`, as it is; ended by NULL. */
+/* Add each word of `more`, which is ended by NULL. */
 void words_add_all(struct words *w, const char *const more[]);
-/* 0 when every word that was added is there. */
+/* 0 if no word is missing. */
 int words_whole(const struct words *w, struct error *e);
 void words_free(struct words *w);
 

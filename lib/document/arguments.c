@@ -44,7 +44,7 @@ const struct field **arguments_list(const struct table *table)
 
 /* ---- finding */
 
-/* What is looked for: a name of some length, or a letter. */
+/* The option to find: a name of a given length, or a letter. */
 struct key {
     const char *name;
     size_t length;
@@ -118,7 +118,7 @@ static json_t *number_of(const char *value)
     return end != value && !*end && isfinite(real) ? json_real(real) : NULL;
 }
 
-/* A value as it would stand in a document. What does not fit the kind becomes a string, which the table then refuses. */
+/* A value as in a document. A word that does not fit the kind becomes a string, which the table then refuses. */
 static json_t *value_of(const struct field *field, const char *value)
 {
     json_t *json = NULL;
@@ -138,7 +138,7 @@ static json_t *value_of(const struct field *field, const char *value)
     return json ? json : json_string_nocheck(value);
 }
 
-/* The object of the document that holds the field; it is made when it is not there. */
+/* The object of the document that contains the field; it is created if it does not exist. */
 static json_t *object_of(const struct table *table, const struct field *field, json_t *document)
 {
     for (const struct field *f = table->fields; f->name; f++) {

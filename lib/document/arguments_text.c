@@ -1,4 +1,4 @@
-/* What --help and the manuals say of options. */
+/* Text of options for --help and the manuals. */
 #include "lib/document/arguments.h"
 
 #include "lib/document/table_fields.h"
@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define HELP_COLUMN 28 /* where the sentences begin */
+#define HELP_COLUMN 28 /* column where the sentences begin */
 #define HELP_WIDTH  80
-#define NO_LIMIT    (INT64_MAX / 10000) /* ranges that end above only keep sums from overflowing */
+#define NO_LIMIT    (INT64_MAX / 10000) /* ranges with a larger end only prevent overflows */
 
 /* ---- words for values */
 
@@ -33,7 +33,7 @@ static const char *word_of_unit(enum unit unit)
 
 #define SHORT_CHOICES 24
 
-/* "tcp|rdma", or "WORD" when that is too long: then the sentence lists them. */
+/* "tcp|rdma", or "WORD" if that is too long; then the sentence lists the choices. */
 static const char *word_of_choices(const char *const *choices, char buffer[ARGUMENT_NAME_SIZE])
 {
     size_t length = 0;
@@ -154,7 +154,7 @@ void arguments_help(FILE *out, const struct table *table)
 
 /* ---- manual */
 
-/* "a time such as 10ms (ns, us, ms, s, min, h), from 1us to 1s"; nothing for what any word is a value of. */
+/* "a time such as 10ms (ns, us, ms, s, min, h), from 1us to 1s"; nothing for kinds of which any word is a value. */
 static void value_words(const struct field *field, struct text *out)
 {
     char low[40], high[40];

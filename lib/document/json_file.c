@@ -37,7 +37,7 @@ int json_file_save(const char *path, const json_t *value, struct error *e)
     if (!data)
         return error_set(e, "writing %s: the document cannot be converted to JSON text", path);
     size_t length = strlen(data);
-    data[length] = '\n'; /* in place of the terminator: the length goes along */
+    data[length] = '\n'; /* replaces the terminator; the length is passed separately */
     int result = files_write_atomic(path, data, length + 1, e);
     free(data);
     return result;

@@ -4,7 +4,7 @@
 
 #define WORD_LIMIT 63
 
-/* Edits (insert, delete, replace, swap two neighbours) that turn a into b; words longer than the limit count as far away. */
+/* Edits (insert, delete, replace, swap two neighbours) that turn a into b; for words longer than the limit a large number. */
 static size_t distance(const char *a, const char *b)
 {
     size_t la = strlen(a), lb = strlen(b), rows[3][WORD_LIMIT + 1];
@@ -29,7 +29,7 @@ static size_t distance(const char *a, const char *b)
     return rows[la % 3][lb];
 }
 
-/* A word that was not finished is near to what it begins. */
+/* A word is near to those that begin with it. */
 static size_t farness(const char *word, const char *known)
 {
     size_t length = strlen(word);

@@ -1,6 +1,6 @@
 /*
- * One table a document type or command line: it drives parsing, defaults, ranges, error sentences, the JSON Schema, --help,
- * the man page and the completion. A table describes a C struct; table_parse fills the struct from a JSON object,
+ * One table for each document type or command line. It determines parsing, defaults, ranges, error sentences, the JSON Schema,
+ * --help, the man page and the completion. A table describes a C struct; table_parse fills the struct from a JSON object,
  * arguments_fill (lib/document/arguments.h) from a command line.
  */
 #ifndef LIB_TABLE_H
@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What a field holds when the document does not say and the table has no default. */
+/* The value of a field that is not in the document and has no default. */
 #define FIELD_UNSET INT64_MIN
 
 enum field_kind {
@@ -32,7 +32,7 @@ enum field_kind {
     FIELD_JSON,     /* json_t *          any value, a new reference (NULL when unset)    */
 };
 
-/* A list or map as it lies in a struct. `items` is one array of the item's C type. */
+/* A list or map in a struct. `items` is one array of the item's C type. */
 struct list_of {
     void *items;
     size_t count;
@@ -50,18 +50,19 @@ struct field {
     const char *name;
     enum field_kind kind;
     size_t offset;
-    const char *help; /* one sentence, for --help, schema and man page; more sentences are for the last two */
+    const char *help;     /* sentences for schema and man page; --help shows only the first */
     const char *fallback; /* the default as JSON text, e.g. "\"10ms\"" or "128"; NULL: none */
     bool required;
-    enum unit unit;   /* FIELD_QUANTITY, or items of that kind */
-    int64_t min, max; /* when max > min: of FIELD_INTEGER and FIELD_QUANTITY, and of such items; of lists and
-                         maps of anything else, the number of items */
+    enum unit unit; /* FIELD_QUANTITY, or items of that kind */
+    int64_t min,
+        max; /* when max > min: the range of FIELD_INTEGER and FIELD_QUANTITY and of such items; for other
+                         lists and maps the range of the number of items */
     double min_number, max_number; /* FIELD_NUMBER when max > min */
     const char *const *choices;    /* FIELD_CHOICE, or items of that kind; ended by NULL */
     enum field_kind item;          /* FIELD_LIST, FIELD_MAP */
     const struct table *sub;       /* FIELD_OBJECT, FIELD_OPTIONAL, lists and maps of objects */
     bool
-        inherits; /* what is left out in it may be said elsewhere (a lab's "defaults"): table_resolve leaves it as it stands */
+        inherits; /* missing values of it may come from elsewhere (a lab's "defaults"): table_resolve does not add defaults to it */
     /* On a command line only: */
     char letter;          /* the short option, or 0 */
     const char *argument; /* the word for the value: "FILE"; NULL: by kind */
@@ -72,20 +73,20 @@ struct table {
     const char *help;
     size_t size;                /* sizeof the struct */
     const struct field *fields; /* ended by a field without name */
-    /* What one field's range cannot say; path is where the object stands ("flows[1]"). May be NULL. */
+    /* Checks beyond the range of one field; path is the object's place in the document ("flows[1]"). May be NULL. */
     int (*check)(const void *object, const char *path, struct error *e);
 };
 
 /* Fill *object (of table->size bytes) from json. On error nothing is left allocated and the sentence names
  * path, value and what is allowed; an unknown key names the nearest known one. */
 int table_parse(const struct table *table, const json_t *json, void *object, struct error *e);
-/* Fill *object with the defaults of the table, and what has none with "unset"; nothing is checked. Returns 0, or -1 when memory is
- * short (nothing is left allocated). Free with table_free. */
+/* Fill *object with the defaults of the table; fields without default are unset. Nothing is checked. Returns 0, or -1 when out of
+ * memory (nothing is left allocated). Free with table_free. */
 int table_defaults(const struct table *table, void *object);
 /* Free what table_parse allocated inside object (not object itself) and zero it. */
 void table_free(const struct table *table, void *object);
-/* As table_parse, of a struct that no document filled: numbers, choices and sub-objects are within their ranges, and table->check
- * passes. What may be unset may be. The sentence begins with `of`. */
+/* The checks of table_parse for a struct that was not filled from a document: numbers, choices and sub-objects are within their
+ * ranges, and table->check passes. Optional fields may be unset. The sentence begins with `of`. */
 int table_check(const struct table *table, const void *object, const char *of, struct error *e);
 /* A new JSON object equal to json with every default written out. The caller owns it. */
 json_t *table_resolve(const struct table *table, const json_t *json);

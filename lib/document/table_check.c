@@ -1,4 +1,4 @@
-/* The ranges of a table for a struct that no document filled. */
+/* Checks the ranges of a table in a struct that was not filled from a document. */
 #include "lib/document/table.h"
 #include <inttypes.h>
 #include <math.h>

@@ -4,7 +4,7 @@
 
 #include "lib/document/table.h"
 
-/* Where the field lies in the struct. */
+/* The field's place in the struct. */
 void *field_slot(void *object, const struct field *field);
 bool field_is_scalar(enum field_kind kind);
 /* Bytes of the field in its struct. */

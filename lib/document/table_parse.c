@@ -30,11 +30,11 @@ static const char *type_name(const json_t *json)
     return "nothing";
 }
 
-/* How a table is filled. */
+/* What a table is filled from. */
 enum source {
     FROM_DOCUMENT,
-    FROM_OPTIONS, /* sentences name options; a flag that was not given is 0 */
-    FROM_NOTHING, /* defaults only: what is required is left unset, nothing is checked */
+    FROM_OPTIONS, /* sentences name options; a missing flag is 0 */
+    FROM_NOTHING, /* only defaults: required fields are unset, nothing is checked */
 };
 
 /* The place in the document, for sentences: "flows[1].message", or "--message". */
@@ -60,7 +60,7 @@ static size_t enter_key(struct place *at, const char *key)
     return before;
 }
 
-/* The fields of an object are options of their own, by their own names. */
+/* On a command line the fields of an object are options with their own names. */
 static size_t enter_field(struct place *at, const struct field *field)
 {
     size_t before = at->path.length;
@@ -169,7 +169,7 @@ static int parse_choice(const struct field *field, const json_t *json, int *slot
     return -1;
 }
 
-/* Room for `count` zeroed items; the count grows as items are parsed so that freeing fits at any moment. */
+/* Room for `count` zeroed items; the count grows as items are parsed, so that the list can be freed at any time. */
 static int make_room(const struct field *field, size_t count, struct list_of *list, struct place *at)
 {
     bool ranged = field->max > field->min && !field_has_item_range(field);
@@ -216,7 +216,7 @@ static int parse_map(const struct field *field, const json_t *json, struct list_
         list->count = ++i;
         if (parse_value(&item, value, field_map_value(slot, item.kind), at) != 0)
             return -1;
-        /* an object's name comes after its fields were reset */
+        /* set the name after the object's fields were reset */
         if (!(*(char **)(void *)slot = strdup(key)))
             return error_set(at->e, "%s: out of memory", here(at));
         leave(at, before);

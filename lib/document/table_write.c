@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-/* A new reference; NULL: unset, or of a kind that is left out. */
+/* A new reference; NULL: unset, or of a kind that is not written. */
 static json_t *value_of(const struct field *f, const void *slot)
 {
     char text[64];

@@ -4,8 +4,8 @@
 
 #include "lib/document/table.h"
 
-/* A document from which table_parse makes the object again, as far as its strings, numbers, flags, choices and embedded objects go;
- * what is unset is left out, and so are lists, maps and optional objects. A new reference, or NULL when memory ran out. */
+/* A document with the object's strings, numbers, flags, choices and embedded objects; table_parse reads them back. Unset fields,
+ * lists, maps and optional objects are left out. A new reference, or NULL when out of memory. */
 json_t *table_write(const struct table *table, const void *object);
 
 #endif

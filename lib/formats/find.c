@@ -13,7 +13,7 @@
 static const char *const folders[] = {[FIND_SCENARIO] = "scenarios", [FIND_LAB] = "labs"};
 static const char *const words[] = {[FIND_SCENARIO] = "scenario", [FIND_LAB] = "lab"};
 
-/* Roots to look under: the current folder, the program's, its source tree, and where it is installed. */
+/* Roots of the search: the current folder, the program's folder, its source tree, and the installation. */
 #define ROOTS 5
 static void roots(struct text out[ROOTS])
 {
@@ -40,7 +40,7 @@ static bool is_file(const char *path)
     return stat(path, &s) == 0 && !S_ISDIR(s.st_mode);
 }
 
-/* The first of the ways to write `word` under a root that is a file. */
+/* The first file under a root that `word` can name. */
 static char *try_root(enum find_kind kind, const char *root, const char *word)
 {
     for (int form = 0; form < 4; form++) {
@@ -128,9 +128,9 @@ int find_all(enum find_kind kind, char ***paths, size_t *count, struct error *e)
         text_free(&all[i]);
     }
     if (!*count)
-        return error_set(e,
-                         "there are no %s/ in the current folder, beside the program, or in " HARNESS_PREFIX,
-                         folders[kind]);
+        return error_set(
+            e, "there is no folder %s/ in the current folder, next to the program, or in " HARNESS_PREFIX,
+            folders[kind]);
     qsort(*paths, *count, sizeof **paths, by_name);
     return 0;
 }
@@ -155,10 +155,10 @@ static const struct field config_fields[] = {
      .help = "The lab that is used if none is given."},
     {0},
 };
-static const struct table config_table = {"config", "Defaults of the user.", sizeof(struct user_config),
+static const struct table config_table = {"config", "The user's configuration.", sizeof(struct user_config),
                                           config_fields, NULL};
 
-/* The config file's lab, or NULL; -1 when there is a file that cannot be read. */
+/* The config file's lab, or NULL; -1 if the file exists but cannot be read. */
 static int configured_lab(char **lab, struct error *e)
 {
     const char *base = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");

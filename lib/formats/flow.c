@@ -42,7 +42,8 @@ int flow_check_memory(int64_t message_bytes, int64_t queue_pairs, int64_t slots,
 int flow_check(const struct scenario_flow *flow, const char *path, struct error *e)
 {
     if (flow->from && flow->to && strcmp(flow->from, flow->to) == 0)
-        return error_set(e, "%s: \"%s\" sends to itself: expected two different roles", path, flow->from);
+        return error_set(e, "%s: role \"%s\" sends to itself: expected two different roles", path,
+                         flow->from);
     if (flow->stop_ns != FIELD_UNSET && flow->stop_ns <= flow->start_ns)
         return error_set(e, "%s.stop: the flow would end before it starts", path);
     if (flow->mode == MODE_LATENCY && flow->queue_pairs != 1)
@@ -56,15 +57,14 @@ int flow_check_on_hosts(const struct scenario_flow *flow, const char *path, stru
 {
     bool written = flow->mode == MODE_LATENCY && flow->op == OP_WRITE;
     if (flow->start_ns || flow->stop_ns != FIELD_UNSET)
-        return error_set(e, "%s has a start or stop of its own, which only the simulator does", path);
+        return error_set(e, "%s has a start or stop time, which only the simulator supports", path);
     if (written && flow->validate == 1)
-        return error_set(
-            e,
-            "%s.validate: mode latency with op write counts in the last byte of its messages, which validate "
-            "would find wrong: use op write-imm, read or send",
-            path);
+        return error_set(e,
+                         "%s.validate: mode latency with op write writes a counter into the last byte of its "
+                         "messages, which validate would report as an error: use op write-imm, read or send",
+                         path);
     if (flow->mode == MODE_LATENCY && flow->rate_bps != FIELD_UNSET)
-        return error_set(e, "%s.rate: a limit is for mode bandwidth", path);
+        return error_set(e, "%s.rate: a rate limit requires mode bandwidth", path);
     if (written && flow_in_gpu_memory(flow->memory))
         return error_set(
             e,
@@ -96,7 +96,7 @@ static const struct field fields[] = {
     {"start", FIELD_QUANTITY, AT(start_ns), .unit = UNIT_TIME_NS, .min = 0, .max = FLOW_MAX_TIME_NS,
      .fallback = "\"0\"", .help = "Start time, from the beginning of the warm-up."},
     {"stop", FIELD_QUANTITY, AT(stop_ns), .unit = UNIT_TIME_NS, .min = 0, .max = FLOW_MAX_TIME_NS,
-     .help = "End time, from the beginning of the warm-up; default: the end of the measurement."},
+     .help = "End time, from the beginning of the warm-up. Default: the end of the measurement."},
     {0},
 };
 

@@ -1,6 +1,6 @@
 /*
- * A flow: what scenarios say of it (docs/scenario.md), the simulator simulates and traffic tools do on hosts. Its names, limits and
- * fields are here only.
+ * A flow, as scenarios describe it (docs/scenario.md), the simulator simulates it and traffic tools run it on hosts. Only this file
+ * defines its names, limits and fields.
  */
 #ifndef LIB_FLOW_H
 #define LIB_FLOW_H
@@ -10,7 +10,7 @@
 
 enum flow_op { OP_WRITE, OP_WRITE_IMM, OP_READ, OP_SEND };
 enum flow_mode { MODE_BANDWIDTH, MODE_LATENCY };
-/* MEMORY_GPU is GPU memory by the first route that works; those behind it are single routes (docs/gpudirect-routes.md). */
+/* MEMORY_GPU is GPU memory by the first route that works; the names after it are single routes (docs/gpudirect-routes.md). */
 enum flow_memory {
     MEMORY_HOST,
     MEMORY_GPU,
@@ -28,14 +28,14 @@ extern const char *const flow_tool_names[]; /* lib/formats/traffic_tools.h */
 
 /* Flow names are in file names, expressions and every line. */
 #define FLOW_MAX_NAME 100
-/* The longest message that mlx5 takes: its ports report log_max_msg = 30. */
+/* The longest message of mlx5: its ports report log_max_msg = 30. */
 #define FLOW_MAX_MESSAGE_BYTES (1LL << 30)
-/* Their numbers go to the other side in one control message of bounded length. More load takes more flows. */
+/* The queue pair numbers are sent to the other side in one control message of bounded length. For more load use more flows. */
 #define FLOW_MAX_QUEUE_PAIRS 1024
-/* The work requests of a queue pair that every Soft-RoCE takes: its limit RXE_MAX_QP_WR was 0x4000 before it was raised. */
+/* The depth that every version of Soft-RoCE supports: its limit RXE_MAX_QP_WR was 0x4000 before it was raised. */
 #define FLOW_MAX_DEPTH    16384
 #define FLOW_MAX_PRIORITY 7
-/* From far below a message a second to far above any link. */
+/* From far below one message per second to far above the rate of any link. */
 #define FLOW_MIN_RATE_BPS   1000
 #define FLOW_MAX_RATE_BPS   (1LL << 43)
 #define FLOW_MAX_SIZE_BYTES (1LL << 50)
@@ -43,7 +43,8 @@ extern const char *const flow_tool_names[]; /* lib/formats/traffic_tools.h */
 /* Registered memory of a flow's messages on one side, for each direction. */
 #define FLOW_MAX_MEMORY_BYTES (64LL << 30)
 
-/* Flows of one driving process, and of all drivers towards one server: each has a thread and an RDMA device context at both ends. */
+/* Largest number of flows of one driver process, and of all drivers of one server: each flow has a thread and an RDMA device
+ * context at both ends. */
 #define FLOW_MAX_TOGETHER 64
 
 #define FLOW_MESSAGE_DEFAULT "\"64KiB\""
@@ -59,40 +60,41 @@ struct scenario_flow {
     int memory; /* enum flow_memory */
     int64_t message_bytes;
     int64_t queue_pairs;
-    int64_t depth; /* messages in flight a queue pair */
+    int64_t depth; /* messages in flight on each queue pair */
     int64_t priority;
-    int64_t traffic_class;     /* the IP header's byte, DSCP and ECN bits; unset: DSCP of the priority, ECT(0)
-                                  where ECN is on */
-    int validate;              /* fill with a pattern, check it at the far end */
+    int64_t
+        traffic_class; /* the IP header's byte, DSCP and ECN bits; unset: DSCP of the priority, ECT(0) if ECN is on */
+    int validate;              /* fill with a pattern, check it at the receiver */
     int64_t rate_bps;          /* limit; unset: none */
-    int64_t size_bytes;        /* ends after so much; unset: endless */
+    int64_t size_bytes;        /* the flow ends after this payload; unset: endless */
     int64_t start_ns, stop_ns; /* since the beginning of the warm-up; stop unset: with the cool-down */
 };
 
 /*
- * The rows of what a flow does, for a table whose struct has a scenario_flow at `base`: the scenario's, and a program's that runs it.
- * The message stands between them: a program takes several sizes.
+ * The fields of a flow, for a table whose struct has a scenario_flow at `base`: the scenario's table, and that of a program that
+ * runs the flow. There are two lists because the field `message` between them differs: a program accepts several sizes.
  */
-#define FLOW_KIND_FIELDS(base)                                                                               \
-    {.name = "op",                                                                                           \
-     .letter = 'o',                                                                                          \
-     .kind = FIELD_CHOICE,                                                                                   \
-     .offset = (base) + offsetof(struct scenario_flow, op),                                                  \
-     .choices = flow_op_names,                                                                               \
-     .fallback = "\"write\"",                                                                                \
-     .help = "RDMA operation."},                                                                             \
-        {.name = "mode",                                                                                     \
-         .kind = FIELD_CHOICE,                                                                               \
-         .offset = (base) + offsetof(struct scenario_flow, mode),                                            \
-         .choices = flow_mode_names,                                                                         \
-         .fallback = "\"bandwidth\"",                                                                        \
-         .help = "bandwidth: keep the queue full; latency: send one message at a time and measure half the " \
-                 "round trip."},                                                                             \
-    {                                                                                                        \
-        .name = "memory", .letter = 'm', .kind = FIELD_CHOICE,                                               \
-        .offset = (base) + offsetof(struct scenario_flow, memory), .choices = flow_memory_names,             \
-        .fallback = "\"host\"",                                                                              \
-        .help = "Where the buffers are, at both ends: host or GPU memory, or GPU memory by a route."         \
+#define FLOW_KIND_FIELDS(base)                                                                              \
+    {.name = "op",                                                                                          \
+     .letter = 'o',                                                                                         \
+     .kind = FIELD_CHOICE,                                                                                  \
+     .offset = (base) + offsetof(struct scenario_flow, op),                                                 \
+     .choices = flow_op_names,                                                                              \
+     .fallback = "\"write\"",                                                                               \
+     .help = "RDMA operation."},                                                                            \
+        {.name = "mode",                                                                                    \
+         .kind = FIELD_CHOICE,                                                                              \
+         .offset = (base) + offsetof(struct scenario_flow, mode),                                           \
+         .choices = flow_mode_names,                                                                        \
+         .fallback = "\"bandwidth\"",                                                                       \
+         .help = "Measure bandwidth or latency. bandwidth: keep the queue full. latency: send one message " \
+                 "at a time and report half the round trip."},                                              \
+    {                                                                                                       \
+        .name = "memory", .letter = 'm', .kind = FIELD_CHOICE,                                              \
+        .offset = (base) + offsetof(struct scenario_flow, memory), .choices = flow_memory_names,            \
+        .fallback = "\"host\"",                                                                             \
+        .help = "Memory of the buffers at both ends. gpu: GPU memory by the first route that works; the "   \
+                "others are single routes to GPU memory."                                                   \
     }
 
 #define FLOW_LOAD_FIELDS(base)                                                                              \
@@ -103,28 +105,28 @@ struct scenario_flow {
      .min = 1,                                                                                              \
      .max = FLOW_MAX_QUEUE_PAIRS,                                                                           \
      .fallback = "1",                                                                                       \
-     .help = "Queue pairs of the flow."},                                                                   \
+     .help = "Number of queue pairs."},                                                                     \
         {.name = "depth",                                                                                   \
          .kind = FIELD_INTEGER,                                                                             \
          .offset = (base) + offsetof(struct scenario_flow, depth),                                          \
          .min = 1,                                                                                          \
          .max = FLOW_MAX_DEPTH,                                                                             \
          .fallback = FLOW_DEPTH_DEFAULT,                                                                    \
-         .help = "Messages in flight on each queue pair."},                                                 \
+         .help = "Number of messages in flight on each queue pair."},                                       \
         {.name = "priority",                                                                                \
          .kind = FIELD_INTEGER,                                                                             \
          .offset = (base) + offsetof(struct scenario_flow, priority),                                       \
          .min = 0,                                                                                          \
          .max = FLOW_MAX_PRIORITY,                                                                          \
          .fallback = "0",                                                                                   \
-         .help = "Priority of its packets."},                                                               \
+         .help = "Priority of the packets."},                                                               \
         {.name = "traffic_class",                                                                           \
          .kind = FIELD_INTEGER,                                                                             \
          .offset = (base) + offsetof(struct scenario_flow, traffic_class),                                  \
          .min = 0,                                                                                          \
          .max = 255,                                                                                        \
-         .help = "The IP header's DSCP and ECN bits; unset: in a scenario the priority's DSCP, and ECT(0) " \
-                 "where ECN is on; else 0."},                                                               \
+         .help = "The IP header's DSCP and ECN bits as one value: DSCP times 4 plus the ECN bits. Default " \
+                 "in a scenario: the priority's DSCP, and ECT(0) if ECN is on; otherwise 0."},              \
         {.name = "validate",                                                                                \
          .letter = 'v',                                                                                     \
                                                                                                             \
@@ -142,18 +144,20 @@ struct scenario_flow {
     {                                                                                                       \
         .name = "size", .kind = FIELD_QUANTITY,                                                             \
         .offset = (base) + offsetof(struct scenario_flow, size_bytes), .unit = UNIT_BYTES, .min = 1,        \
-        .max = FLOW_MAX_SIZE_BYTES, .help = "The flow ends after this amount of payload; default: endless." \
+        .max = FLOW_MAX_SIZE_BYTES, .help = "The flow ends after this amount of payload. Default: endless." \
     }
 
 extern const struct table flow_table; /* struct scenario_flow */
 
 bool flow_in_gpu_memory(int memory);
 
-/* Beyond the ranges of the rows: what holds wherever a flow runs. 0, or -1 with a sentence that begins with `path`. */
+/* Check what the ranges of single fields cannot, for simulator and hosts alike. Returns 0, or -1 with a sentence that begins with
+ * `path`. */
 int flow_check(const struct scenario_flow *flow, const char *path, struct error *e);
-/* What real queue pairs do not do although the simulator does. */
+/* Refuse what the simulator supports but real queue pairs do not. */
 int flow_check_on_hosts(const struct scenario_flow *flow, const char *path, struct error *e);
-/* Bytes of a flow's messages on one side, each on cache lines of its own: `slots` a queue pair. At most FLOW_MAX_MEMORY_BYTES. */
+/* Check that a flow's messages on one side take at most FLOW_MAX_MEMORY_BYTES: `slots` messages for each queue pair, each in
+ * separate cache lines. */
 int flow_check_memory(int64_t message_bytes, int64_t queue_pairs, int64_t slots, const char *path,
                       struct error *e);
 int64_t flow_stride_bytes(int64_t message_bytes);

@@ -39,7 +39,7 @@ static void add_kind_names(struct text *out)
         text_add(out, "%s\"%s\"", i == 0 ? "" : lab_kinds[i + 1].name ? ", " : " or ", lab_kinds[i].name);
 }
 
-/* The kind that a document says; NULL with a sentence. */
+/* The kind that a document names; NULL with a sentence. */
 static const struct lab_kind *kind_of(const json_t *json, struct error *e)
 {
     const json_t *said = json_object_get(json, "driver");
@@ -90,7 +90,7 @@ const struct lab_link *lab_link_at(const struct lab *lab, size_t i)
     return item_at(&lab->links, sizeof(struct lab_link), i);
 }
 
-/* Hosts begin with their name, whatever their kind. */
+/* The structs of all kinds of hosts begin with the name. */
 static const char *host_name(const struct lab *lab, size_t i)
 {
     const void *host = item_at(&lab->hosts, lab_kind(lab)->host_size, i);
@@ -192,7 +192,7 @@ static int check_links(const struct lab *lab, const json_t *names, struct error 
     return 0;
 }
 
-/* A host of a libvirt lab is a guest (domain and profile), or is reached by ssh alone. */
+/* A host of a libvirt lab is a guest (domain and profile), or a host that is only reached by ssh. */
 static int check_guest(const struct lab_host *h, struct error *e)
 {
     if (h->ssh && (h->domain || h->profile))

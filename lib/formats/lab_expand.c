@@ -1,5 +1,4 @@
-/* Writes a lab out: the helper topologies as hosts, switches and links, and the shared values into each of
- * them. */
+/* Expands a lab: generates hosts, switches and links from a topology, and copies the shared values into each of them. */
 #include "lib/formats/lab.h"
 #include "lib/formats/scenario.h"
 #include <string.h>
@@ -10,17 +9,18 @@ static const char *const topology_names[] = {"star", "dumbbell", "leaf_spine", "
 
 #define AT(member) .offset = offsetof(struct lab_topology, member)
 static const struct field topology_fields[] = {
-    {"kind", FIELD_CHOICE, AT(kind), .choices = topology_names, .required = true, .help = "Its shape."},
+    {"kind", FIELD_CHOICE, AT(kind), .choices = topology_names, .required = true,
+     .help = "Shape of the network."},
     {"hosts", FIELD_INTEGER, AT(hosts), .min = 1, .max = 10000, .fallback = "8",
-     .help = "star: number of hosts; dumbbell: hosts on each side; leaf_spine: hosts on each leaf."},
+     .help = "Number of hosts: of the star, on each side of the dumbbell, or on each leaf of leaf_spine."},
     {"leaves", FIELD_INTEGER, AT(leaves), .min = 1, .max = 1000, .fallback = "4",
-     .help = "leaf_spine: number of leaves."},
+     .help = "Number of leaves of leaf_spine."},
     {"spines", FIELD_INTEGER, AT(spines), .min = 1, .max = 1000, .fallback = "4",
-     .help = "leaf_spine: number of spines."},
+     .help = "Number of spines of leaf_spine."},
     {"k", FIELD_INTEGER, AT(k), .min = 2, .max = 32, .fallback = "4",
-     .help = "fat_tree: number of ports of a switch, even."},
+     .help = "Number of ports of each switch of fat_tree; must be even."},
     {"uplink", FIELD_STRING, AT(uplink),
-     .help = "Rate of the links between switches; default: the rate of all links."},
+     .help = "Rate of the links between switches. Default: the rate of all links."},
     {0},
 };
 #undef AT
@@ -30,7 +30,7 @@ const struct table lab_topology_table = {
     "(leaf_spine), edge0, agg0, core0 (fat_tree).",
     sizeof(struct lab_topology), topology_fields, NULL};
 
-/* What is being drawn. */
+/* The lists to which a topology adds its nodes and links. */
 struct drawing {
     json_t *hosts, *switches, *links;
     const char *uplink;
@@ -154,7 +154,7 @@ static int draw(json_t *document, const json_t *topology, struct error *e)
     return result;
 }
 
-/* A node's own values over the shared ones. */
+/* Merge the shared values into each node; a node's own values override them. */
 static json_t *over(const json_t *shared, const json_t *own)
 {
     if (!json_is_object(own))

@@ -1,5 +1,5 @@
 /*
- * The kinds of lab: what the document of each says, and what the kind can do. To add one, write its fields and its row of
+ * The kinds of lab: the document of each kind, and what the kind can do. To add one, write its fields and its row of
  * LAB_KINDS here, and its driver, lab_driver_NAME (harness/labs/driver.h), in a file below harness/labs.
  * Only lib/formats/lab.c (the documents) and harness/labs/driver.c (the table of drivers) include this file.
  */
@@ -10,8 +10,9 @@
 #include "lib/physics/host.h"
 #include "lib/physics/fabric.h"
 
-/* KIND(NAME, HELP, HOST, FLAGS...): NAME is the word for "driver", NAME_fields is what its document says; HOST is the struct
- * of its hosts; FLAGS are the others of struct lab_kind, at least one (.bridges = false where none is true). */
+/* KIND(NAME, HELP, HOST, FLAGS...): NAME is the word for "driver", NAME_fields are the fields of its document; HOST is the struct
+ * of
+ * its hosts; FLAGS are the other members of struct lab_kind, at least one (.bridges = false if none is true). */
 #define LAB_KINDS(KIND)                                                                              \
     KIND(sim, "A simulated lab: physical values of hosts, links and switches.", struct physics_host, \
          .simulated = true)                                                                          \
@@ -33,13 +34,12 @@ static const struct field nic_fields[] = {
     {"netdev", FIELD_STRING, AT(netdev),
      .help = "Network device inside the host; default: found by MAC or address."},
     {"rdma", FIELD_STRING, AT(rdma), .help = "RDMA device; default: that of the network device."},
-    {"address", FIELD_STRING, AT(address), .help = "Address with prefix length, 10.0.0.1/24."},
+    {"address", FIELD_STRING, AT(address), .help = "Address with prefix length, such as 10.0.0.1/24."},
     {"mac", FIELD_STRING, AT(mac), .help = "MAC address; default: derived from the names of lab and host."},
     {"gid_index", FIELD_INTEGER, AT(gid_index), .min = 0, .max = 65535,
      .help = "GID index; default: the RoCE v2 GID of the address."},
     {"ack_timeout", FIELD_INTEGER, AT(ack_timeout), .min = 1, .max = 31,
-     .help =
-         "Local ACK timeout, 4.096 us times 2 to this power; default: 14. Slow labs need a larger value."},
+     .help = "Local ACK timeout: 4.096 us times 2 to this power. Slow labs need a large value. Default: 14."},
     {0},
 };
 #undef AT
@@ -50,7 +50,7 @@ static const struct field gpu_fields[] = {
     {"pci", FIELD_STRING, AT(pci),
      .help = "PCI address on the machine; all its functions are passed through."},
     {"functions", FIELD_INTEGER, AT(functions), .min = 1, .max = 8,
-     .help = "Number of PCI functions (graphics, audio); default: as many as the machine has."},
+     .help = "Number of PCI functions (graphics, audio). Default: all that the machine has."},
     {"index", FIELD_INTEGER, AT(index), .min = 0, .max = 63, .fallback = "0",
      .help = "NVML's number of the GPU inside the host."},
     {0},
@@ -61,7 +61,8 @@ static const struct table gpu_table = {"lab.gpu", "A host's GPU.", sizeof(struct
 #define AT(member) .offset = offsetof(struct lab_pin, member)
 static const struct field pin_fields[] = {
     {"vcpus", FIELD_STRING, AT(vcpus),
-     .help = "CPUs of the machine, \"2-15,34-47\": virtual CPU i runs on the i-th."},
+     .help = "CPUs of the machine for the virtual CPUs, such as \"2-15,34-47\". Virtual CPU i runs on the "
+             "i-th CPU of this list."},
     {"emulator", FIELD_STRING, AT(emulator), .help = "CPUs for the emulator's threads."},
     {"memory", FIELD_STRING, AT(memory), .help = "NUMA nodes from which all of the memory is taken."},
     {"hugepage", FIELD_QUANTITY, AT(hugepage_bytes), .unit = UNIT_BYTES, .min = 1 << 16, .max = 1 << 30,
@@ -75,7 +76,7 @@ static const struct table pin_table = {"lab.pin", "Placement of the guest on its
 #define AT(member) .offset = offsetof(struct lab_host, member)
 #define REACHED                                                                                        \
     {"programs", FIELD_STRING, AT(programs), .fallback = "\"/usr/local/bin\"",                         \
-     .help = "Folder of the harness's programs there."},                                               \
+     .help = "Folder of the harness's programs on the host."},                                         \
         {"sudo", FIELD_BOOL, AT(sudo), .fallback = "false", .help = "Run the programs with sudo -n."}, \
         {"nic", FIELD_OBJECT, AT(nic), .sub = &nic_table, .help = "The NIC of the experiment."},       \
         {"extra_nics",      FIELD_LIST, AT(extra_nics), .item = FIELD_OBJECT,                          \
@@ -83,31 +84,33 @@ static const struct table pin_table = {"lab.pin", "Placement of the guest on its
     {                                                                                                  \
         "gpu", FIELD_OPTIONAL, AT(gpu), .sub = &gpu_table, .help = "The GPU of the experiment."        \
     }
-#define BY_SSH                                                                    \
-    {                                                                             \
-        "port",   FIELD_INTEGER, AT(port),                                        \
-        .min = 1, .max = 65535,  .help = "Port; default: as ssh is configured."}, \
-        {"identity", FIELD_STRING, AT(identity),                                  \
-         .help = "File with the private key; default: as ssh is configured."},    \
-    {                                                                             \
-        "known_hosts", FIELD_STRING, AT(known_hosts),                             \
-            .help = "File with the host key; default: as ssh is configured."      \
+#define BY_SSH                                                                                  \
+    {"port",   FIELD_INTEGER, AT(port),                                                         \
+     .min = 1, .max = 65535,  .help = "TCP port of ssh. Default: from the ssh configuration."}, \
+        {"identity", FIELD_STRING, AT(identity),                                                \
+         .help = "File with the private key. Default: from the ssh configuration."},            \
+    {                                                                                           \
+        "known_hosts", FIELD_STRING, AT(known_hosts),                                           \
+            .help = "File with the host key. Default: from the ssh configuration."              \
     }
 static const struct field libvirt_host_fields[] = {
     {"domain", FIELD_STRING, AT(domain), .help = "Name of the libvirt domain."},
     {"profile", FIELD_STRING, AT(profile),
-     .help = "Profile that is installed on the guest: guest-setup/profiles."},
+     .help = "Profile that is installed on the guest (guest-setup/profiles)."},
     {"bundle", FIELD_STRING, AT(bundle),
-     .help = "Versions that the profile installs: guest-setup/bundles; default: the profile's bundle."},
+     .help =
+         "Bundle: versions that the profile installs (guest-setup/bundles). Default: the profile's bundle."},
     {"ssh", FIELD_STRING, AT(ssh),
-     .help = "Instead of a domain: a host that is not a guest (the machine itself)."},
+     .help = "ssh destination of a host that is not a guest, such as the machine itself. It replaces domain "
+             "and profile."},
     BY_SSH,
-    {"vcpus", FIELD_INTEGER, AT(vcpus), .min = 1, .max = 1024, .fallback = "1", .help = "Virtual CPUs."},
+    {"vcpus", FIELD_INTEGER, AT(vcpus), .min = 1, .max = 1024, .fallback = "1",
+     .help = "Number of virtual CPUs."},
     {"memory", FIELD_QUANTITY, AT(memory_bytes), .unit = UNIT_BYTES, .min = 64 << 20, .max = 1LL << 42,
-     .fallback = "\"256MiB\"", .help = "Memory."},
+     .fallback = "\"256MiB\"", .help = "Size of the memory."},
     {"disk", FIELD_QUANTITY, AT(disk_bytes), .unit = UNIT_BYTES, .min = 1 << 20, .max = 1LL << 44,
      .help = "Size of the disk; default: that of the image."},
-    {"pin", FIELD_OBJECT, AT(pin), .sub = &pin_table, .help = "Placement."},
+    {"pin", FIELD_OBJECT, AT(pin), .sub = &pin_table, .help = "Placement of the guest on its machine."},
     REACHED,
     {0},
 };
@@ -116,7 +119,7 @@ static const struct table libvirt_host_table = {"lab.libvirt.host", "A guest.", 
 
 static const struct field ssh_host_fields[] = {
     {"ssh", FIELD_STRING, AT(ssh), .required = true,
-     .help = "user@host, or a name of your ssh configuration."},
+     .help = "user@host, or a host name from your ssh configuration."},
     BY_SSH,
     REACHED,
     {0},
@@ -127,16 +130,16 @@ static const struct field ssh_host_fields[] = {
 static const struct table ssh_host_table = {"lab.ssh.host", "A host that exists already.",
                                             sizeof(struct lab_host), ssh_host_fields, NULL};
 
-/* ---- what all labs say */
+/* ---- common to all labs */
 
 #define AT(member) .offset = offsetof(struct lab_link, member)
 static const struct field link_fields[] = {
     {"between", FIELD_LIST, AT(between), .item = FIELD_STRING, .min = 2, .max = 3, .required = true,
      .help = "The two ends: names of hosts or switches."},
     {"rate", FIELD_QUANTITY, AT(rate_bps), .unit = UNIT_RATE_BPS, .min = 1000000, .max = 1LL << 43,
-     .help = "Rate."},
+     .help = "Data rate of the link."},
     {"length", FIELD_QUANTITY, AT(length_mm), .unit = UNIT_LENGTH_MM, .min = 0, .max = 100000000,
-     .help = "Length."},
+     .help = "Length of the cable."},
     {"delay", FIELD_QUANTITY, AT(delay_ps), .unit = UNIT_TIME_PS, .min = 0, .max = PHYSICS_LINK_MOST_DELAY_PS,
      .help = "Propagation delay; default: 5 ns per metre."},
     {"loss", FIELD_NUMBER, AT(loss), .min_number = 0, .max_number = 1, .fallback = "0",
@@ -152,8 +155,8 @@ static const struct field management_fields[] = {
     {"network", FIELD_STRING, AT(network),
      .help = "An existing libvirt network, on which guests get addresses by DHCP."},
     {"subnet", FIELD_STRING, AT(subnet),
-     .help = "A private network of the lab, such as 198.51.100.0/26: the machine gets .1, guests the "
-             "addresses from .11 on."},
+     .help = "A private network of the lab, such as 198.51.100.0/26. The machine gets address .1, the guests "
+             "get the addresses from .11."},
     {0},
 };
 #undef AT
@@ -161,34 +164,41 @@ static const struct table management_table = {"lab.management", "The network for
                                               sizeof(struct lab_management), management_fields, NULL};
 
 #define AT(member) .offset = offsetof(struct lab, member)
-#define COMMON                                                                                              \
-    {"schema",                                                                                              \
-     FIELD_INTEGER,                                                                                         \
-     AT(schema),                                                                                            \
-     .min = 1,                                                                                              \
-     .max = 2,                                                                                              \
-     .required = true,                                                                                      \
-     .help = "Version of the format: 1."},                                                                  \
-        {"name", FIELD_STRING, AT(name), .required = true, .help = "Name of the lab."},                     \
-        {"title", FIELD_STRING, AT(title), .help = "A descriptive title."},                                 \
-        {"driver",         FIELD_CHOICE,                                                                    \
-         AT(driver),       .choices = kind_names,                                                           \
-         .required = true, .help = "The kind of lab."},                                                     \
-        {"roles",                                                                                           \
-         FIELD_MAP,                                                                                         \
-         AT(roles),                                                                                         \
-         .item = FIELD_STRING,                                                                              \
-         .min = 0,                                                                                          \
-         .max = 100000,                                                                                     \
-         .help = "Map of role to host; a role without an entry is the host with the same name."},           \
-        {"links",  FIELD_LIST,    AT(links),        .item = FIELD_OBJECT, .sub = &link_table,               \
-         .min = 0, .max = 100000, .help = "Cables."},                                                       \
-        {"scaled", FIELD_JSON, AT(scaled),                                                                  \
-         .help = "Map of scenario path to value; it replaces a value that the scenario sets: this lab is "  \
-                 "slower."},                                                                                \
-    {                                                                                                       \
-        "sources", FIELD_JSON, AT(sources),                                                                 \
-            .help = "Map of path pattern to the source of the values; \"fitted: ...\" marks fitted values." \
+#define COMMON                                                                                               \
+    {"schema",                                                                                               \
+     FIELD_INTEGER,                                                                                          \
+     AT(schema),                                                                                             \
+     .min = 1,                                                                                               \
+     .max = 2,                                                                                               \
+     .required = true,                                                                                       \
+     .help = "Version of the format: 1."},                                                                   \
+        {"name", FIELD_STRING, AT(name), .required = true, .help = "Name of the lab."},                      \
+        {"title", FIELD_STRING, AT(title), .help = "A descriptive title."},                                  \
+        {"driver",         FIELD_CHOICE,                                                                     \
+         AT(driver),       .choices = kind_names,                                                            \
+         .required = true, .help = "The kind of lab."},                                                      \
+        {"roles",                                                                                            \
+         FIELD_MAP,                                                                                          \
+         AT(roles),                                                                                          \
+         .item = FIELD_STRING,                                                                               \
+         .min = 0,                                                                                           \
+         .max = 100000,                                                                                      \
+         .help = "Map of role to host or switch. A role without an entry is the host or switch with the "    \
+                 "same name."},                                                                              \
+        {"links",                                                                                            \
+         FIELD_LIST,                                                                                         \
+         AT(links),                                                                                          \
+         .item = FIELD_OBJECT,                                                                               \
+         .sub = &link_table,                                                                                 \
+         .min = 0,                                                                                           \
+         .max = 100000,                                                                                      \
+         .help = "Cables between hosts and switches."},                                                      \
+        {"scaled", FIELD_JSON, AT(scaled),                                                                   \
+         .help = "Map of scenario path to value, for labs that are slower. The value replaces the one that " \
+                 "the scenario sets there; other paths are not added."},                                     \
+    {                                                                                                        \
+        "sources", FIELD_JSON, AT(sources),                                                                  \
+            .help = "Map of path pattern to the source of the values. \"fitted: ...\" marks fitted values."  \
     }
 /* ---- the kinds */
 
@@ -205,18 +215,19 @@ static const struct field sim_fields[] = {
     {"udp_port", FIELD_INTEGER, AT(udp_port), .min = 1, .max = 65535, .fallback = "4791",
      .help = "Destination port of all connections, used in the hash that selects among equal paths."},
     {"topology", FIELD_OPTIONAL, AT(topology), .sub = &lab_topology_table,
-     .help = "Generate nodes and links."},
+     .help = "Shape from which hosts, switches and links are generated."},
     {"defaults", FIELD_JSON, AT(defaults),
-     .help = "Common values: an object with host, switch and link; each of these can override them."},
+     .help = "Common values: an object with host, switch and link. Each host, switch and link can override "
+             "them."},
     {0},
 };
 static const struct field libvirt_fields[] = {
     COMMON,
     {"uri", FIELD_STRING, AT(uri), .fallback = "\"qemu:///system\"", .help = "URI of libvirt."},
     {"pool", FIELD_STRING, AT(pool),
-     .help = "Folder in which the lab creates a folder for its disks; default: /var/lib/libvirt/images."},
+     .help = "Folder in which the lab creates a folder for its disks. Default: /var/lib/libvirt/images."},
     {"management", FIELD_OBJECT, AT(management), .sub = &management_table,
-     .help = "How guests are reached; default: libvirt's network \"default\"."},
+     .help = "Network for ssh connections to guests. Default: libvirt's network \"default\"."},
     {"hosts", FIELD_MAP, AT(hosts), .item = FIELD_OBJECT, .sub = &libvirt_host_table, .min = 1, .max = 1000,
      .required = true, .help = "Hosts by name."},
     {0},

@@ -6,7 +6,7 @@
 
 /* ---- reading */
 
-/* A sample is by far the commonest line: an array of whole numbers and nulls, scanned in place. */
+/* Samples are by far the most frequent lines: arrays of whole numbers and nulls. They are parsed in place. */
 static int parse_number(const char **at, const char *end, int64_t *value)
 {
     const char *p = *at;
@@ -21,7 +21,7 @@ static int parse_number(const char **at, const char *end, int64_t *value)
     const char *first = p;
     for (; p < end && *p >= '0' && *p <= '9'; p++)
         if (__builtin_mul_overflow(number, 10, &number) || __builtin_sub_overflow(number, *p - '0', &number))
-            return -1; /* kept negative so that the whole range fits */
+            return -1; /* computed as a negative number, so that the whole range fits */
     if (p == first || (!negative && number == INT64_MIN))
         return -1;
     *value = negative ? number : -number;
@@ -36,7 +36,7 @@ static const char *skip_space(const char *p, const char *end)
     return p;
 }
 
-/* Count commas first: one allocation of the right size. */
+/* Count the commas first, to allocate the right size at once. */
 static size_t count_numbers(const char *p, const char *end)
 {
     size_t count = 1;
@@ -95,7 +95,7 @@ int lines_parse(const char *text, size_t length, struct line *line, struct error
 {
     *line = (struct line){0};
     if (length > LINES_MAX_LENGTH)
-        return error_set(e, "a line of %zu bytes: at most %d are expected", length, LINES_MAX_LENGTH);
+        return error_set(e, "a line has %zu bytes: expected at most %d", length, LINES_MAX_LENGTH);
     if (length && text[0] == '[')
         return parse_sample(text, length, line, e);
     json_error_t where;
@@ -154,7 +154,7 @@ int lines_columns(const json_t *header, struct column **columns, size_t *count, 
         return error_set(e, "a header line has no \"columns\" array");
     size_t size = json_array_size(array);
     if (size > LINES_MAX_COLUMNS)
-        return error_set(e, "a header has %zu columns: at most %d are expected", size, LINES_MAX_COLUMNS);
+        return error_set(e, "a header has %zu columns: expected at most %d", size, LINES_MAX_COLUMNS);
     struct column *made = calloc(size + 1, sizeof *made);
     if (!made)
         return error_set(e, "out of memory for a header's columns");
@@ -182,8 +182,8 @@ void lines_free_columns(struct column *columns, size_t count)
 
 /* ---- writing */
 
-/* The decimal digits of value before `end`, two at a time; returns where they begin. printf would cost most of a sample's
- * time. */
+/* Write the decimal digits of value before `end`, two at a time; returns their start. printf would take most of the time of a
+ * sample. */
 static char *put_number(char *end, int64_t value)
 {
     static const char pairs[] =
@@ -202,9 +202,9 @@ static char *put_number(char *end, int64_t value)
     return end;
 }
 
-#define LONGEST_VALUE 24 /* the character before it, a sign, 19 digits */
+#define LONGEST_VALUE 24 /* preceding character, sign, 19 digits */
 
-/* The character and the value at `at`, which has room for LONGEST_VALUE; returns what is behind them. */
+/* Write the character and the value at `at`, which has room for LONGEST_VALUE; returns the position after them. */
 static inline char *put_value(char *at, char before, int64_t value)
 {
     char buffer[LONGEST_VALUE], *end = buffer + sizeof buffer;
@@ -219,7 +219,7 @@ static inline char *put_value(char *at, char before, int64_t value)
     return (char *)memcpy(at, start, (size_t)(end - start)) + (end - start);
 }
 
-/* A line is put together in pieces, and handed to stdio in them. */
+/* A line is written to stdio in pieces. */
 int lines_write_sample(FILE *out, int64_t time_ns, int64_t read_ns, const int64_t *values, size_t count)
 {
     char piece[4096], *at = piece, *full = piece + sizeof piece - LONGEST_VALUE;

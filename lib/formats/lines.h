@@ -1,5 +1,5 @@
 /*
- * The lines that programs on a host print and the harness reads: docs/lines.md.
+ * Lines that the programs on a host print and that the harness reads: docs/lines.md.
  * nic-sampler (and the simulator) print samples, traffic tools (and the simulator) print flow lines.
  */
 #ifndef LIB_LINES_H
@@ -17,7 +17,7 @@
 #define LINES_NULL        INT64_MIN /* a value that could not be read */
 
 enum line_kind {
-    LINE_HEADER,   /* {"type":"header",...}: columns follow until the next header */
+    LINE_HEADER,   /* {"type":"header",...}: its columns apply until the next header */
     LINE_SAMPLE,   /* [time_ns, read_ns, values...] */
     LINE_EVENT,    /* {"type":"event",...} */
     LINE_INTERVAL, /* {"type":"interval","flow":...} */

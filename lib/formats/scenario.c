@@ -16,7 +16,7 @@ const char *const capability_names[] = {
     "gpu",          /* flows may use GPU memory                  */
     "pfc",          /* priority flow control, with its counters  */
     "pfc-duration", /* and pause durations                      */
-    "ecn-mark",     /* somewhere packets are marked CE           */
+    "ecn-mark",     /* packets are marked CE on the path           */
     "cnp",          /* DCQCN: CNPs are sent and handled          */
     "hw-counters",  /* mlx5's RDMA hw_counters                   */
     "lossless",     /* drops and retransmissions are counted     */
@@ -44,30 +44,31 @@ static const struct field traffic_fields[] = {
     {"from", FIELD_LIST, AT(from), .item = FIELD_STRING, .min = 1, .max = 100000, .required = true,
      .help = "Sending roles."},
     {"to", FIELD_LIST, AT(to), .item = FIELD_STRING, .min = 0, .max = 100000,
-     .help = "Receiving roles; default: the senders."},
+     .help = "Receiving roles. Default: the senders."},
     {"size", FIELD_QUANTITY, AT(size_bytes), .unit = UNIT_BYTES, .min = 1, .max = FLOW_MAX_SIZE_BYTES,
-     .help = "Payload of a flow (with sizes \"fixed\"); default: endless."},
+     .help = "Payload of a flow, with sizes \"fixed\". Default: endless."},
     {"sizes", FIELD_CHOICE, AT(sizes), .choices = sizes_names, .fallback = "\"fixed\"",
-     .help = "Distribution of flow sizes: that of web search (DCTCP, SIGCOMM 2010) or of data mining (VL2, "
-             "SIGCOMM 2009)."},
+     .help = "Distribution of flow sizes. web-search is from DCTCP (SIGCOMM 2010), data-mining from VL2 "
+             "(SIGCOMM 2009)."},
     {"load", FIELD_NUMBER, AT(load), .min_number = 0.0001, .max_number = 1, .fallback = "0.5",
-     .help = "Poisson arrivals: load as a fraction of each sender's link rate."},
+     .help = "Load of Poisson arrivals, as a fraction of each sender's link rate."},
     {"count", FIELD_INTEGER, AT(count), .min = 1, .max = 100000000, .fallback = "1",
-     .help = "Number of rounds; with Poisson arrivals the largest number of flows."},
+     .help = "Number of rounds. With Poisson arrivals: the largest number of flows."},
     {"shift", FIELD_INTEGER, AT(shift), .min = 1, .max = 100000,
-     .help = "Permutation: role i sends to role i+shift; default: random, from the seed."},
+     .help =
+         "With a permutation, role i sends to role i+shift. Default: a random permutation from the seed."},
     {"memory", FIELD_CHOICE, AT(memory), .choices = flow_memory_names, .fallback = "\"host\"",
-     .help = "Where the buffers are."},
+     .help = "Memory of the buffers."},
     {"message", FIELD_QUANTITY, AT(message_bytes), .unit = UNIT_BYTES, .min = 1,
      .max = FLOW_MAX_MESSAGE_BYTES, .fallback = FLOW_MESSAGE_DEFAULT, .help = "Size of a message."},
     {"depth", FIELD_INTEGER, AT(depth), .min = 1, .max = FLOW_MAX_DEPTH, .fallback = FLOW_DEPTH_DEFAULT,
-     .help = "Messages in flight for each flow."},
+     .help = "Number of messages in flight for each flow."},
     {"priority", FIELD_INTEGER, AT(priority), .min = 0, .max = FLOW_MAX_PRIORITY, .fallback = "0",
-     .help = "Priority of its packets."},
+     .help = "Priority of the packets."},
     {"start", FIELD_QUANTITY, AT(start_ns), .unit = UNIT_TIME_NS, .min = 0, .max = FLOW_MAX_TIME_NS,
      .fallback = "\"0\"", .help = "Time of the first flow, from the beginning of the warm-up."},
     {"stop", FIELD_QUANTITY, AT(stop_ns), .unit = UNIT_TIME_NS, .min = 0, .max = FLOW_MAX_TIME_NS,
-     .help = "No new flow starts after this time; default: the end of the measurement."},
+     .help = "Time after which no new flow starts. Default: the end of the measurement."},
     {0},
 };
 #undef AT
@@ -84,9 +85,9 @@ static int check_storm(const void *object, const char *path, struct error *e)
 }
 
 static const struct field storm_fields[] = {
-    {"role", FIELD_STRING, AT(role), .required = true, .help = "The broken host."},
+    {"role", FIELD_STRING, AT(role), .required = true, .help = "Role of the faulty host."},
     {"priority", FIELD_INTEGER, AT(priority), .min = 0, .max = FLOW_MAX_PRIORITY, .fallback = "0",
-     .help = "Priority that it pauses."},
+     .help = "Priority that the host pauses."},
     {"start", FIELD_QUANTITY, AT(start_ns), .unit = UNIT_TIME_NS, .min = 0, .max = FLOW_MAX_TIME_NS,
      .fallback = "\"0\"", .help = "Start time, from the beginning of the warm-up."},
     {"stop", FIELD_QUANTITY, AT(stop_ns), .unit = UNIT_TIME_NS, .min = 1, .max = FLOW_MAX_TIME_NS,
@@ -102,7 +103,7 @@ static const struct table storm_table = {
 static const struct field phases_fields[] = {
     {"warmup", FIELD_QUANTITY, AT(warmup_ns), .unit = UNIT_TIME_NS, .min = 0, .max = 3600 * NS_PER_S,
      .fallback = "\"1s\"",
-     .help = "Duration of traffic before the measurement; not included in the figures."},
+     .help = "Duration of traffic before the measurement. It is not included in the figures."},
     {"measure", FIELD_QUANTITY, AT(measure_ns), .unit = UNIT_TIME_NS, .min = 1000, .max = 86400 * NS_PER_S,
      .fallback = "\"10s\"", .help = "Duration of the measurement, which all figures cover."},
     {"cooldown", FIELD_QUANTITY, AT(cooldown_ns), .unit = UNIT_TIME_NS, .min = 0, .max = 3600 * NS_PER_S,
@@ -118,7 +119,7 @@ static const struct field sample_fields[] = {
     {"every", FIELD_QUANTITY, AT(every_ns), .unit = UNIT_TIME_NS, .min = 1000, .max = 60 * NS_PER_S,
      .fallback = "\"10ms\"", .help = "Time between samples."},
     {"groups", FIELD_LIST, AT(groups), .item = FIELD_CHOICE, .choices = counter_group_choices, .min = 0,
-     .max = 32, .help = "Groups of counters (docs/counters.md); unset: all."},
+     .max = 32, .help = "Groups of counters to sample (docs/counters.md). Default: all."},
     {0},
 };
 #undef AT
@@ -128,10 +129,12 @@ static const struct table sample_table = {"scenario.sample", "What is sampled.",
 #define AT(member) .offset = offsetof(struct scenario_expect, member)
 static const struct field expect_fields[] = {
     {"name", FIELD_STRING, AT(name), .required = true, .help = "Description of what is expected."},
-    {"when", FIELD_JSON, AT(when), .help = "Only in cells where each path has this value."},
-    {"check", FIELD_STRING, AT(check), .required = true, .help = "An expression that must hold."},
+    {"when", FIELD_JSON, AT(when),
+     .help =
+         "Map of path to value. It applies only in cells of the sweep in which each path has this value."},
+    {"check", FIELD_STRING, AT(check), .required = true, .help = "Expression that must hold."},
     {"needs", FIELD_LIST, AT(needs), .item = FIELD_CHOICE, .choices = capability_names, .min = 0, .max = 16,
-     .help = "Capabilities that the lab needs; without them the expectation is skipped."},
+     .help = "Capabilities that the lab must have. Without them the expectation is skipped."},
     {0},
 };
 #undef AT
@@ -141,14 +144,17 @@ static const struct table expect_table = {"scenario.expect", "An expectation.",
 #define AT(member) .offset = offsetof(struct scenario_published, member)
 static const struct field published_fields[] = {
     {"name", FIELD_STRING, AT(name), .required = true, .help = "Description of the figure."},
-    {"when", FIELD_JSON, AT(when), .help = "Only in cells where each path has this value."},
+    {"when", FIELD_JSON, AT(when),
+     .help =
+         "Map of path to value. It applies only in cells of the sweep in which each path has this value."},
     {"of", FIELD_STRING, AT(of), .required = true,
-     .help = "The expression whose value is compared with the figure."},
+     .help = "Expression whose value is compared with the figure."},
     {"value", FIELD_NUMBER, AT(value), .required = true, .help = "The published figure."},
-    {"unit", FIELD_STRING, AT(unit), .help = "Its unit."},
+    {"unit", FIELD_STRING, AT(unit), .help = "Unit of the figure."},
     {"source", FIELD_STRING, AT(source), .required = true, .help = "Where it was published."},
     {"needs", FIELD_LIST, AT(needs), .item = FIELD_CHOICE, .choices = capability_names, .min = 0, .max = 16,
-     .help = "Capabilities that the lab needs for a meaningful comparison; without them it is not made."},
+     .help = "Capabilities that the lab must have for a meaningful comparison. Without them the figure is "
+             "not compared."},
     {0},
 };
 #undef AT
@@ -168,17 +174,17 @@ static const struct field scenario_fields[] = {
     {"phases", FIELD_OBJECT, AT(phases), .sub = &phases_table, .help = "Durations of the phases."},
     {"settings", FIELD_OBJECT, AT(settings), .sub = &settings_table, .help = "Settings of every role."},
     {"settings_of", FIELD_MAP, AT(settings_of), .item = FIELD_OBJECT, .sub = &settings_table, .min = 0,
-     .max = 100000, .help = "Settings of single roles; they override the common ones."},
+     .max = 100000, .help = "Settings of single roles. They override the common ones."},
     {"flows", FIELD_LIST, AT(flows), .item = FIELD_OBJECT, .sub = &flow_table, .min = 0, .max = 100000,
-     .help = "Flows."},
+     .help = "Flows between roles."},
     {"traffic", FIELD_LIST, AT(traffic), .item = FIELD_OBJECT, .sub = &traffic_table, .min = 0, .max = 1000,
      .help = "Flows that patterns generate."},
     {"storms", FIELD_LIST, AT(storms), .item = FIELD_OBJECT, .sub = &storm_table, .min = 0, .max = 1000,
-     .help = "Faults: hosts that pause their peers without a reason (simulated)."},
+     .help = "Faults of simulated labs: hosts that pause their peers without a reason."},
     {"sample", FIELD_OBJECT, AT(sample), .sub = &sample_table, .help = "What is sampled."},
-    {"sweep", FIELD_JSON, AT(sweep), .help = "Map of path to a list of values; every combination is run."},
+    {"sweep", FIELD_JSON, AT(sweep), .help = "Map of path to a list of values. Every combination is run."},
     {"expect", FIELD_LIST, AT(expect), .item = FIELD_OBJECT, .sub = &expect_table, .min = 0, .max = 1000,
-     .help = "Expectations."},
+     .help = "Expectations about the results."},
     {"published", FIELD_LIST, AT(published), .item = FIELD_OBJECT, .sub = &published_table, .min = 0,
      .max = 1000, .help = "Published figures to compare with this run's."},
     {0},
@@ -191,7 +197,7 @@ const struct table scenario_table = {"scenario",
 
 /* ---- references between names */
 
-/* Names of roles and flows have no dots: paths and expressions separate by them. */
+/* Names of roles and flows contain no dots, because dots separate the parts of paths and expressions. */
 static bool is_name(const char *name, const char *also)
 {
     if (!*name || strlen(name) > FLOW_MAX_NAME || *name == '.' || *name == '-')
@@ -202,7 +208,7 @@ static bool is_name(const char *name, const char *also)
     return true;
 }
 
-/* A hash set of names, so that 100000 roles cost no quadratic time. */
+/* A hash set of names: it avoids quadratic time with 100000 roles. */
 struct names {
     json_t *set;
 };
@@ -376,7 +382,7 @@ int scenario_role_index(const struct scenario *scenario, const char *name)
 
 /* ---- patterns of roles */
 
-/* Append what one word stands for: "h[0-3]" is h0 h1 h2 h3, anything without brackets is itself. */
+/* Append the names of one word: "h[0-3]" is h0 h1 h2 h3; a word without brackets is one name. */
 static int expand_word(const char *word, json_t *into, const char *path, struct error *e)
 {
     const char *open = strchr(word, '['), *close = open ? strchr(open, ']') : NULL;
@@ -395,7 +401,7 @@ static int expand_word(const char *word, json_t *into, const char *path, struct 
     return 0;
 }
 
-/* Replace the list under key by its expansion; anything else is left for the table to judge. */
+/* Replace the list under key by its expansion; other values are left unchanged; the table checks them. */
 static int expand_list(json_t *object, const char *key, const char *path, struct error *e)
 {
     json_t *list = json_object_get(object, key), *expanded, *item;

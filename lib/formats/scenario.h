@@ -1,4 +1,4 @@
-/* A scenario: what is done - flows, settings, phases, samples, expectations, sweep. docs/scenario.md. */
+/* A scenario describes an experiment: flows, settings, phases, samples, expectations, sweep. docs/scenario.md. */
 #ifndef LIB_SCENARIO_H
 #define LIB_SCENARIO_H
 
@@ -15,16 +15,16 @@ enum traffic_pattern {
 };
 enum traffic_sizes { SIZES_FIXED, SIZES_WEB_SEARCH, SIZES_DATA_MINING };
 
-/* Many flows by a pattern. */
+/* Flows that a pattern generates. */
 struct scenario_traffic {
     char *name;
     int pattern;             /* enum traffic_pattern */
     struct list_of from, to; /* char *: roles; to empty: the same as from */
     int64_t size_bytes;
     int sizes;     /* enum traffic_sizes */
-    double load;   /* poisson: share of each sender's link rate, 0..1 */
-    int64_t count; /* poisson: flows at most; others: rounds */
-    int64_t shift; /* permutation: role i sends to i+shift; unset: drawn by the seed */
+    double load;   /* poisson: fraction of each sender's link rate, 0..1 */
+    int64_t count; /* poisson: largest number of flows; others: rounds */
+    int64_t shift; /* permutation: role i sends to i+shift; unset: random, from the seed */
     int memory;
     int64_t message_bytes;
     int64_t depth;
@@ -62,18 +62,18 @@ struct scenario_published {
     double value;
     char *unit;
     char *source;
-    struct list_of needs; /* as an expectation's; else the figure is not compared */
+    struct list_of needs; /* as of an expectation; without them the figure is not compared */
 };
 
 struct scenario {
     int64_t schema;
     char *name;
     char *title;
-    char *lab;            /* the simulated lab it takes when no lab is given */
+    char *lab;            /* the simulated lab that is used if no lab is given */
     struct list_of roles; /* char * */
     struct scenario_phases phases;
     struct settings settings;   /* of every role */
-    struct list_of settings_of; /* struct settings: by role, over the common ones */
+    struct list_of settings_of; /* struct settings: by role; they override the common ones */
     struct list_of flows;       /* struct scenario_flow */
     struct list_of traffic;     /* struct scenario_traffic */
     struct list_of storms;      /* struct scenario_storm */
@@ -85,18 +85,18 @@ struct scenario {
 
 extern const struct table scenario_table;
 
-/* What expectations and published figures may need and labs may have; ended by NULL. */
+/* Capabilities that labs may have and that expectations and published figures may need; ended by NULL. */
 extern const char *const capability_names[];
 
-/* Parse and check what tables cannot say: roles and names that refer to each other. `json` has its role
- * patterns expanded already (scenario_expand). On error nothing is left allocated. */
+/* Parse and check a scenario, including names that refer to each other. Role patterns in `json` are expanded already
+ * (scenario_expand). On error nothing is left allocated. */
 int scenario_parse(const json_t *json, struct scenario *scenario, struct error *e);
 void scenario_free(struct scenario *scenario);
 /* The name of role i, NULL after the last. */
 const char *scenario_role(const struct scenario *scenario, size_t i);
-/* The index of a role, -1: it has none of this name. */
+/* The index of the role with this name, or -1. */
 int scenario_role_index(const struct scenario *scenario, const char *name);
-/* A copy of the document with role patterns written out: "h[0-3]" in roles, from and to. */
+/* A copy of the document with expanded role patterns: "h[0-3]" in roles, from and to. */
 json_t *scenario_expand(const json_t *json, struct error *e);
 /* The settings document of one role: the common ones with the role's own merged over them. A new reference.
  */
@@ -104,7 +104,7 @@ json_t *scenario_expand(const json_t *json, struct error *e);
 uint32_t scenario_groups(const struct scenario *scenario);
 json_t *scenario_role_settings(const json_t *json, const char *role);
 
-/* Merge `over` into `into`, objects key by key, anything else replaced. */
+/* Merge `over` into `into`: objects key by key; other values are replaced. */
 void json_merge_deep(json_t *into, const json_t *over);
 
 #endif

@@ -76,7 +76,8 @@ static const struct field ets_fields[] = {
     {"weights", FIELD_LIST, AT(weights), .item = FIELD_INTEGER, .min = 0, .max = 100,
      .help = "Weight of each traffic class, in per cent; 0: strict priority."},
     {"selection", FIELD_LIST, AT(selection), .item = FIELD_CHOICE, .choices = selection_names,
-     .help = "Transmission selection of each traffic class; default: ets if it has a weight, else strict."},
+     .help = "Transmission selection of each traffic class. Default: ets if the class has a weight, else "
+             "strict."},
     {0},
 };
 #undef AT
@@ -86,8 +87,8 @@ static const struct table ets_table = {"settings.ets", "Enhanced transmission se
 #define AT(member) .offset = offsetof(struct settings_red, member)
 static const struct field red_fields[] = {
     {"at", FIELD_CHOICE, AT(at), .choices = red_at_names, .fallback = "\"egress\"",
-     .help = "Direction: packets that the interface sends, or packets that it receives (through an ifb "
-             "interface)."},
+     .help = "Direction: packets that the interface sends, or packets that it receives. Received packets "
+             "pass through an ifb interface."},
     {"limit", FIELD_QUANTITY, AT(limit_bytes), .unit = UNIT_BYTES, .min = 1, .max = BITS(31),
      .required = true, .help = "Hard limit of the queue length."},
     {"min", FIELD_QUANTITY, AT(min_bytes), .unit = UNIT_BYTES, .min = 1, .max = BITS(31), .required = true,
@@ -97,23 +98,23 @@ static const struct field red_fields[] = {
     {"avpkt", FIELD_QUANTITY, AT(avpkt_bytes), .unit = UNIT_BYTES, .min = 1, .max = 65535,
      .fallback = "\"1000B\"", .help = "Average packet size."},
     {"burst", FIELD_INTEGER, AT(burst), .min = 1, .max = 65535,
-     .help = "Packets that may pass in a burst; default: (2*min + max) / (3*avpkt), as tc does."},
+     .help = "Packets that may pass in a burst. Default: (2*min + max) / (3*avpkt), as in tc."},
     {"bandwidth", FIELD_QUANTITY, AT(bandwidth_bps), .unit = UNIT_RATE_BPS, .min = 8000, .max = 1LL << 43,
      .fallback = "\"10Mb/s\"",
-     .help = "Rate at which the queue drains, used for the average while it is idle."},
+     .help = "Rate at which the queue drains. Used to update the average while the queue is idle."},
     {"probability", FIELD_NUMBER, AT(probability), .min_number = 0, .max_number = 1, .fallback = "0.02",
      .help = "Marking probability at max."},
     {"ecn", FIELD_BOOL, AT(ecn), .fallback = "true", .help = "Mark packets instead of dropping them."},
     {"roce_only", FIELD_BOOL, AT(roce_only), .fallback = "false",
      .help = "Apply RED only to RoCE (UDP port 4791)."},
     {"shape", FIELD_QUANTITY, AT(shape_bps), .unit = UNIT_RATE_BPS, .min = 8000, .max = 1LL << 43,
-     .help = "Rate of an htb class that contains the RED."},
+     .help = "Rate of an htb class that contains the RED qdisc. Default: no htb class."},
     {"wlog", FIELD_INTEGER, AT(wlog), .min = 0, .max = 31,
-     .help = "Weight of the average as a power of two: computed from min, avpkt and burst; cannot be set."},
+     .help = "Weight of the average, as a power of two. Computed from min, avpkt and burst; cannot be set."},
     {"plog", FIELD_INTEGER, AT(plog), .min = 0, .max = 31,
-     .help = "Slope of the probability as a power of two: computed; cannot be set."},
+     .help = "Slope of the probability, as a power of two. Computed; cannot be set."},
     {"scell_log", FIELD_INTEGER, AT(scell_log), .min = 0, .max = 31,
-     .help = "Step of the idle time as a power of two: computed from avpkt and bandwidth; cannot be set."},
+     .help = "Step of the idle time, as a power of two. Computed from avpkt and bandwidth; cannot be set."},
     {0},
 };
 #undef AT

@@ -1,6 +1,6 @@
 /*
- * Settings of a host: what a scenario asks for and nic-config applies. One table serves both.
- * A setting that is not named is not changed on the host.
+ * Settings of a host: what a scenario asks for and nic-config applies. Both use the same table. A setting that is not given is not
+ * changed on the host.
  */
 #ifndef LIB_SETTINGS_H
 #define LIB_SETTINGS_H
@@ -17,8 +17,8 @@ enum settings_kind { KIND_DEVICE, KIND_BRIDGE, KIND_ABSENT };
 /* ETS: how traffic classes share the port. */
 struct settings_ets {
     struct list_of prio_to_tc; /* struct named_integer: priority -> traffic class */
-    struct list_of weights;    /* int64_t, per cent a traffic class; 0: strict priority */
-    struct list_of selection;  /* int, enum settings_selection by traffic class; unset: as weights say */
+    struct list_of weights;    /* int64_t, per cent, for each traffic class; 0: strict priority */
+    struct list_of selection;  /* int, enum settings_selection, for each traffic class; unset: by weight */
 };
 
 /* WRED/ECN of a switch's egress queues. */
@@ -28,25 +28,28 @@ struct settings_ecn_threshold {
     double pmax;
 };
 
-/* The settings: ROW(C type, member of struct settings, key in a document, what struct field says of it...). To add one, add its row
- * here and read and write it in a knob (nic-config/knobs/); a simulated one is passed on in harness/labs/sim/sim_config.c. Maps have
+/* The settings: ROW(C type, member of struct settings, key in a document, initializers of struct field...). To add one, add its row
+ * here and read and write it in a knob (nic-config/knobs/); a simulated one is passed on in harness/labs/sim/sim_config.c. Maps
+ * have
  * items of struct named_integer. */
 #define SETTINGS_ROWS(ROW)                                                                                   \
     ROW(int, kind, "kind", FIELD_CHOICE, .choices = kind_names,                                              \
-        .help = "bridge: nic-config creates the interface; absent: nic-config removes it.")                  \
+        .help = "Kind of the interface. bridge: nic-config creates the interface. absent: nic-config "       \
+                "removes it.")                                                                               \
     ROW(int, up, "up", FIELD_BOOL, .help = "Whether the interface is up.")                                   \
     ROW(char *, bridge, "bridge", FIELD_STRING,                                                              \
-        .help = "The bridge whose port the interface is; \"\": none.")                                       \
+        .help = "Bridge that the interface is a port of; \"\": none.")                                       \
     ROW(struct list_of, addresses, "addresses", FIELD_LIST, .item = FIELD_STRING, .min = 0, .max = 256,      \
         .help =                                                                                              \
             "Addresses that the interface must have (\"10.0.0.1/24\"); other addresses are not changed.")    \
     ROW(int64_t, mtu, "mtu", FIELD_INTEGER, .min = 68, .max = 65536, .help = "MTU of the link, in bytes.")   \
     ROW(struct list_of, pfc, "pfc", FIELD_LIST, .item = FIELD_INTEGER, .min = 0, .max = 7,                   \
-        .help = "Priorities with priority flow control on; it is off for the others.")                       \
+        .help = "Priorities with priority flow control; it is turned off for the others.")                   \
     ROW(struct list_of, prio_to_buffer, "prio_to_buffer", FIELD_MAP, .item = FIELD_INTEGER, .min = 0,        \
         .max = 7, .help = "Receive buffer of each priority.")                                                \
     ROW(struct list_of, buffer_bytes, "buffer_bytes", FIELD_LIST, .item = FIELD_INTEGER, .min = 0,           \
-        .max = UINT32_MAX, .help = "Size of each receive buffer, in bytes; those left out are 0.")           \
+        .max = UINT32_MAX,                                                                                   \
+        .help = "Size of each receive buffer, in bytes; buffers that are not listed have size 0.")           \
     ROW(int64_t, cable_mm, "cable", FIELD_QUANTITY, .unit = UNIT_LENGTH_MM, .min = 0, .max = 100000000,      \
         .help = "Length of the cable, from which the driver computes xoff.")                                 \
     ROW(int, trust, "trust", FIELD_CHOICE, .choices = trust_names,                                           \
@@ -56,14 +59,15 @@ struct settings_ecn_threshold {
     ROW(struct settings_ets *, ets, "ets", FIELD_OPTIONAL, .sub = &ets_table,                                \
         .help = "How traffic classes share the port's bandwidth.")                                           \
     ROW(struct list_of, ecn, "ecn", FIELD_LIST, .item = FIELD_INTEGER, .min = 0, .max = 7,                   \
-        .help = "Priorities with DCQCN's reaction and notification point on; they are off for the others.")  \
+        .help = "Priorities with DCQCN (reaction and notification point); it is turned off for the others.") \
     ROW(struct list_of, ecn_rp, "ecn_rp", FIELD_LIST, .item = FIELD_INTEGER, .min = 0, .max = 7,             \
-        .help = "Priorities with the reaction point (sender) on, if they differ from ecn.")                  \
+        .help = "Priorities with the reaction point (sender), if they differ from ecn.")                     \
     ROW(struct list_of, ecn_np, "ecn_np", FIELD_LIST, .item = FIELD_INTEGER, .min = 0, .max = 7,             \
-        .help = "Priorities with the notification point (receiver) on, if they differ from ecn.")            \
+        .help = "Priorities with the notification point (receiver), if they differ from ecn.")               \
     ROW(struct dcqcn_values, dcqcn, "dcqcn", FIELD_OBJECT, .sub = &dcqcn_table, .help = "DCQCN parameters.") \
     ROW(int, congestion_control, "congestion_control", FIELD_CHOICE, .choices = congestion_control_names,    \
-        .help = "What the reaction point runs; unset: dcqcn. Others are simulated only.")                    \
+        .help = "Congestion control of the reaction point. Default: dcqcn; the others exist only in the "    \
+                "simulator.")                                                                                \
     ROW(int64_t, rx_ring, "rx_ring", FIELD_INTEGER, .min = 0, .max = UINT32_MAX,                             \
         .help = "Entries of the RX ring.")                                                                   \
     ROW(int64_t, tx_ring, "tx_ring", FIELD_INTEGER, .min = 0, .max = UINT32_MAX,                             \
@@ -71,9 +75,9 @@ struct settings_ecn_threshold {
     ROW(int64_t, rx_coalesce_us, "rx_coalesce_us", FIELD_INTEGER, .min = 0, .max = UINT32_MAX,               \
         .help = "Interrupt coalescing of RX: time, in microseconds.")                                        \
     ROW(int64_t, rx_coalesce_frames, "rx_coalesce_frames", FIELD_INTEGER, .min = 0, .max = UINT32_MAX,       \
-        .help = "Interrupt coalescing of RX: frames.")                                                       \
+        .help = "Interrupt coalescing of RX: number of frames.")                                             \
     ROW(int, pause_autoneg, "pause_autoneg", FIELD_BOOL,                                                     \
-        .help = "Negotiate 802.3x global pause; false if rx_pause or tx_pause is given.")                    \
+        .help = "Negotiate 802.3x global pause. Default: false if rx_pause or tx_pause is given.")           \
     ROW(int, rx_pause, "rx_pause", FIELD_BOOL, .help = "Obey 802.3x global pause.")                          \
     ROW(int, tx_pause, "tx_pause", FIELD_BOOL, .help = "Send 802.3x global pause.")                          \
     ROW(int64_t, pfc_stall_ms, "pfc_stall_ms", FIELD_INTEGER, .min = 0, .max = 65535,                        \
@@ -86,16 +90,16 @@ struct settings_ecn_threshold {
     ROW(struct list_of, optional_counters, "optional_counters", FIELD_LIST, .item = FIELD_STRING, .min = 0,  \
         .max = 64, .help = "RDMA optional counters to turn on.")                                             \
     ROW(int64_t, qdisc_quantum, "qdisc_quantum", FIELD_INTEGER, .min = 0, .max = UINT32_MAX,                 \
-        .help = "Quantum of the kernel's default root qdisc, in bytes: that of the MTU at which it was "     \
-                "made. 0: none is made yet.")                                                                \
+        .help = "Quantum of the kernel's default root qdisc, in bytes. It follows from the MTU at the time " \
+                "when the qdisc was created; 0: it does not exist yet.")                                     \
     ROW(struct settings_red *, red, "red", FIELD_OPTIONAL, .sub = &red_table,                                \
-        .help = "RED on a forwarding host.")                                                                 \
+        .help = "RED qdisc on a forwarding host.")                                                           \
     ROW(struct settings_ecn_threshold *, ecn_threshold, "ecn_threshold", FIELD_OPTIONAL,                     \
-        .sub = &ecn_threshold_table, .help = "ECN on a switch.")
+        .sub = &ecn_threshold_table, .help = "ECN marking thresholds of a switch.")
 
 #define SETTINGS_MEMBER(type, member, ...) type member;
 struct settings {
-    char *name; /* the role or interface, where settings stand in a map; else NULL */
+    char *name; /* the role or interface when the settings are an item of a map; else NULL */
     SETTINGS_ROWS(SETTINGS_MEMBER)
 };
 

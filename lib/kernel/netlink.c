@@ -13,7 +13,7 @@
 /* The kernel fills dumps in parts of at most 32 KiB (net/netlink/af_netlink.c, NLMSG_GOODSIZE and
  * max_recvmsg_len); single answers such as a link with many virtual functions may be longer. */
 #define RECEIVE_BYTES (128 * 1024)
-/* Requests are answered within the system call that sends them; this only guards against waiting for ever. */
+/* Requests are answered within the system call that sends them; the time limit only prevents waiting for ever. */
 #define TIMEOUT_S 30
 
 struct netlink {
@@ -102,7 +102,7 @@ int netlink_errno(const struct netlink *n)
 
 /* ---- answers */
 
-/* Keep the kernel's text; it is for people, so only printable characters of it. */
+/* Keep the printable characters of the kernel's text. */
 static void keep_text(struct netlink_answer *answer, const struct nlattr *attribute)
 {
     const char *text = netlink_string(attribute);
@@ -114,7 +114,7 @@ static void keep_text(struct netlink_answer *answer, const struct nlattr *attrib
     answer->text[i] = '\0';
 }
 
-/* Extended ACK attributes stand after `offset` bytes of the message's payload. */
+/* Extended ACK attributes begin after `offset` bytes of the message's payload. */
 static void read_extended_ack(struct netlink_answer *answer, const struct nlmsghdr *message, size_t offset)
 {
     if (!(message->nlmsg_flags & NLM_F_ACK_TLVS))
@@ -131,7 +131,7 @@ static enum netlink_outcome deliver_error(struct netlink_answer *answer, const s
         return NETLINK_REFUSED;
     }
     const struct nlmsgerr *error = mnl_nlmsg_get_payload(message);
-    /* Without NLM_F_CAPPED the whole request stands between the error and the attributes. */
+    /* Without NLM_F_CAPPED the whole request is between the error and the attributes. */
     size_t offset = sizeof *error;
     if (!(message->nlmsg_flags & NLM_F_CAPPED) && error->msg.nlmsg_len > sizeof(struct nlmsghdr))
         offset += MNL_ALIGN(error->msg.nlmsg_len - sizeof(struct nlmsghdr));
@@ -143,7 +143,7 @@ static enum netlink_outcome deliver_error(struct netlink_answer *answer, const s
     return NETLINK_REFUSED;
 }
 
-/* The end of a dump carries an int: 0, or the error that ended it early. */
+/* The end of a dump contains an int: 0, or the error that ended it early. */
 static enum netlink_outcome deliver_done(struct netlink_answer *answer, const struct nlmsghdr *message)
 {
     int number = 0;
@@ -175,7 +175,7 @@ enum netlink_outcome netlink_deliver(struct netlink_answer *answer, const void *
     const struct nlmsghdr *message = datagram;
     int left = length > INT32_MAX ? 0 : (int)length;
     for (; netlink_whole(message, left); message = mnl_nlmsg_next(message, &left)) {
-        /* What a call before this one left behind. */
+        /* An answer to an earlier call. */
         if (message->nlmsg_seq != answer->sequence)
             continue;
         enum netlink_outcome outcome = deliver_one(answer, message);

@@ -1,5 +1,5 @@
 /*
- * Netlink through libmnl: one way to ask, for those that read counters and those that apply settings.
+ * Netlink through libmnl, for reading counters and applying settings.
  *
  *     union netlink_request r;
  *     struct nlmsghdr *m = netlink_prepare(&r, RTM_GETQDISC, NLM_F_DUMP);
@@ -39,34 +39,33 @@ struct nlmsghdr *netlink_prepare(union netlink_request *r, uint16_t type, uint16
 struct nlmsghdr *netlink_prepare_generic(union netlink_request *r, uint16_t family, uint8_t command,
                                          uint16_t flags);
 
-/* Look a generic netlink family up by name ("ethtool"). */
+/* Look up a generic netlink family by name ("ethtool"). */
 int netlink_family(struct netlink *n, const char *name, uint16_t *id, struct error *e);
 
 /*
- * Send a request and hand every answer to `each` (may be NULL). It ends with the last part of a dump
- * (NLM_F_DUMP), with the acknowledgement (NLM_F_ACK), else with the one answer. When `each` returns less than
- * MNL_CB_STOP, the rest is read and dropped, and the sentence is what `each` put into e by its own means. A
- * refusal by the kernel becomes a sentence with the text of its extended ACK, and netlink_errno tells its
- * number.
+ * Send a request and pass every answer to `each` (may be NULL). It ends with the last part of a dump (NLM_F_DUMP), with the
+ * acknowledgement (NLM_F_ACK), or with the single answer. If `each` returns less than MNL_CB_STOP, the rest is read and discarded,
+ * and the error sentence is that of `each`. If the kernel refuses, the sentence contains the text of its extended ACK, and
+ * netlink_errno returns the error number.
  */
 int netlink_call(struct netlink *n, struct nlmsghdr *request, mnl_cb_t each, void *data, struct error *e);
 /* The error number (positive) of the last netlink_call; 0 when it succeeded. */
 int netlink_errno(const struct netlink *n);
 
-/* Attributes by type: table[type] for type < count, NULL where absent; unknown types and what does not fit
- * are left out. `header` is the size of the family's own header before the attributes. */
+/* Attributes by type: table[type] for type < count, NULL where absent; unknown types and incomplete attributes are left out.
+ * `header` is the size of the family's own header before the attributes. */
 void netlink_parse(const struct nlmsghdr *message, size_t header, const struct nlattr **table, size_t count);
 void netlink_parse_nested(const struct nlattr *nest, const struct nlattr **table, size_t count);
 
-/* Walk a message's attributes behind a family's header of `header` bytes. libmnl's own mnl_attr_for_each goes up to three bytes
- * beyond a message whose length is no multiple of four. */
+/* Iterate over a message's attributes after a family's header of `header` bytes. libmnl's mnl_attr_for_each reads up to three bytes
+ * beyond a message whose length is not a multiple of four. */
 #define netlink_for_each(attribute, message, header)                                                     \
     for ((attribute) = mnl_nlmsg_get_payload_offset((message), (header));                                \
          mnl_attr_ok((attribute),                                                                        \
                      (int)((const char *)(message) + (message)->nlmsg_len - (const char *)(attribute))); \
          (attribute) = mnl_attr_next(attribute))
 
-/* Is the message whole within `left` bytes? libmnl's mnl_nlmsg_ok takes lengths of 2 GiB and more for negative ones. */
+/* Is the message whole within `left` bytes? libmnl's mnl_nlmsg_ok treats lengths of 2 GiB and more as negative. */
 static inline bool netlink_whole(const struct nlmsghdr *message, int left)
 {
     return left >= (int)sizeof *message && message->nlmsg_len <= (uint32_t)left &&
@@ -82,11 +81,10 @@ bool netlink_u64(const struct nlattr *a, uint64_t *value);
 bool netlink_number(const struct nlattr *a, uint64_t *value);
 /* A string inside the attribute, terminated there; NULL otherwise. */
 const char *netlink_string(const struct nlattr *a);
-/* Copy a struct of `size` bytes; a kernel's longer struct is cut, a shorter one refused. */
+/* Copy a struct of `size` bytes; a longer struct of the kernel is truncated, a shorter one refused. */
 bool netlink_struct(const struct nlattr *a, void *to, size_t size);
 
-/* How one datagram of answers went; what netlink_call is made of, apart from the socket, so that it can be
- * fuzzed. */
+/* Processing of one datagram of answers: the part of netlink_call without the socket, so that it can be fuzzed. */
 enum netlink_outcome { NETLINK_MORE, NETLINK_END, NETLINK_REFUSED };
 struct netlink_answer {
     uint32_t sequence;

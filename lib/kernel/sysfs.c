@@ -155,7 +155,7 @@ char *sysfs_resolve(const char *root, const char *format, ...)
     char *base = found && root[0] != '\0' ? realpath(root, NULL) : NULL;
     size_t length = base ? strlen(base) : 0;
     if (found && base) {
-        /* A link that leaves the tree points to nothing in it. */
+        /* A link that leaves the tree is treated as missing. */
         if (strncmp(found, base, length) == 0 && found[length] == '/') {
             memmove(found, found + length, strlen(found + length) + 1);
         } else {

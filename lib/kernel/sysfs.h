@@ -1,7 +1,6 @@
 /*
- * Small files that the kernel makes (sysfs, procfs, debugfs), read below a root: "" for the running machine,
- * or a folder where a test has laid a tree out. Paths begin with a slash: "/sys/class/net/eth0/mtu". What is
- * read may be anything: hostile trees are part of the tests.
+ * Small files of the kernel (sysfs, procfs, debugfs), read below a root: "" for the running machine, or a folder with a tree for
+ * tests. Paths begin with a slash: "/sys/class/net/eth0/mtu". The contents are untrusted: the tests include hostile trees.
  */
 #ifndef LIB_SYSFS_H
 #define LIB_SYSFS_H
@@ -16,17 +15,16 @@
  * unprintable bytes replaced by '?'. Returns its length, or -1 with errno. */
 ssize_t sysfs_text(char *buffer, size_t size, const char *root, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
-/* Read at most `size` bytes as they are. Returns how many, or -1 with errno. */
+/* Read at most `size` bytes unchanged. Returns how many, or -1 with errno. */
 ssize_t sysfs_bytes(void *buffer, size_t size, const char *root, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
-/* A whole number in decimal or with 0x, alone on its line. False with errno (EINVAL: something else stands
- * there). */
+/* A whole number in decimal or with 0x, alone on its line. False with errno (EINVAL: the file contains something else). */
 bool sysfs_number(int64_t *value, const char *root, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* The last part of where a symbolic link points. Returns its length, or -1 with errno. */
+/* The last part of a symbolic link's target. Returns its length, or -1 with errno. */
 ssize_t sysfs_link(char *buffer, size_t size, const char *root, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
-/* The path of what a symbolic link finally points to, below root (without root). The caller frees; NULL with
+/* The final target of a symbolic link, as a path below root (without root). The caller frees; NULL with
  * errno. */
 char *sysfs_resolve(const char *root, const char *format, ...) __attribute__((format(printf, 2, 3)));
 bool sysfs_exists(const char *root, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -42,7 +40,7 @@ void sysfs_names_free(struct sysfs_names *names);
 
 /* Parse a whole number as sysfs_number does. */
 bool sysfs_parse_number(const char *text, int64_t *value);
-/* May this word be one part of a path? Names of devices come from users and from the kernel. */
+/* Is this word valid as one part of a path? Names of devices come from users and from the kernel. */
 bool sysfs_safe_name(const char *name);
 
 #endif

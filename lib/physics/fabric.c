@@ -21,21 +21,23 @@ static int check_ecn(const void *object, const char *path, struct error *e)
 #define AT(member) .offset = offsetof(struct physics_ecn, member)
 static const struct field ecn_fields[] = {
     {"kmin", BYTES, AT(kmin_bytes), .fallback = "\"0\"",
-     .help = "Queue above which packets are marked with a probability."},
+     .help = "Queue length above which packets are marked with a probability."},
     {"kmax", BYTES, AT(kmax_bytes), .fallback = "\"0\"",
-     .help = "Queue above which every packet is marked; 0: none is."},
+     .help = "Queue length above which every packet is marked; 0: no marking."},
     {"pmax", FIELD_NUMBER, .min_number = 0, .max_number = 1, AT(pmax), .fallback = "0",
      .help = "Probability of marking just below kmax."},
     {"reference", FIELD_QUANTITY, .unit = UNIT_RATE_BPS, .min = 0, .max = PHYSICS_LINK_MOST_BPS,
      AT(reference_bps), .fallback = "\"0\"",
-     .help = "Rate of a port that kmin and kmax hold for; others scale with theirs; 0: the same for all."},
+     .help = "Port rate for which kmin and kmax are given; they scale with a port's rate. 0: the same "
+             "thresholds for all ports."},
     {"at", FIELD_CHOICE, AT(at), .choices = ecn_at_names, .fallback = "\"dequeue\"",
-     .help = "When it is decided: on the queue that a packet leaves behind, or on the one that it finds."},
+     .help = "When marking is decided. At dequeue by the queue that remains behind the packet, at enqueue by "
+             "the queue that it joins."},
     {0},
 };
 #undef AT
 static const struct table ecn_table = {
-    "lab.sim.switch.ecn", "ECN marking, on every priority; a scenario's ecn_threshold overrides it.",
+    "lab.sim.switch.ecn", "ECN marking of all priorities. A scenario's ecn_threshold overrides it.",
     sizeof(struct physics_ecn), ecn_fields, check_ecn};
 
 /* ---- the watchdog */
@@ -43,11 +45,12 @@ static const struct table ecn_table = {
 #define AT(member) .offset = offsetof(struct physics_watchdog, member)
 static const struct field watchdog_fields[] = {
     {"detect", LONG_TIME, AT(detect_ps), .fallback = "\"0\"",
-     .help = "A queue that is paused for this time is a storm's victim; 0: no watchdog."},
+     .help = "A queue that is paused for this time is in a pause storm; 0: no watchdog."},
     {"restore", LONG_TIME, AT(restore_ps),
-     .help = "Time without a pause after which the storm is over; unset: detect."},
+     .help = "Time without a pause after which the storm is over. Default: the value of detect."},
     {"action", FIELD_CHOICE, AT(action), .choices = watchdog_action_names, .fallback = "\"drop\"",
-     .help = "During the storm the queue's packets are dropped, or sent in spite of the pause."},
+     .help = "What happens to the queue's packets during the storm. They are dropped, or sent despite the "
+             "pause."},
     {0},
 };
 #undef AT
@@ -59,23 +62,25 @@ static const struct table watchdog_table = {"lab.sim.switch.watchdog", "PFC watc
 #define AT(member) .offset = offsetof(struct physics_forwarding, member)
 static const struct field forwarding_fields[] = {
     {"rx_ring", FIELD_INTEGER, .min = 1, .max = 65536, AT(rx_ring), .fallback = "1024",
-     .help = "Descriptors of a port (default: mlx5's)."},
+     .help = "Number of RX descriptors of a port. The default is that of mlx5."},
     {"coalesce", TIME, AT(coalesce_ps), .fallback = "\"8us\"",
-     .help = "Time from the first frame to the interrupt (default: mlx5's),"},
+     .help = "Time from the first received frame to the interrupt. The default is that of mlx5."},
     {"coalesce_frames", FIELD_INTEGER, .min = 1, .max = 65536, AT(coalesce_frames), .fallback = "128",
-     .help = "or this many frames waiting (default: mlx5's)."},
+     .help =
+         "Number of waiting frames that cause an interrupt before that time. The default is that of mlx5."},
     {"adaptive", FIELD_BOOL, AT(adaptive), .fallback = "true",
-     .help = "Use the kernel's adaptive moderation instead: 2 us to 64 us, depending on load."},
+     .help = "Use the kernel's adaptive interrupt moderation instead. Interrupts are delayed by 2 us to 64 "
+             "us, depending on load."},
     {"interrupt", TIME, AT(interrupt_ps), .fallback = "\"0\"",
      .help = "Time from interrupt to the processing of the first frame."},
     {"frame", TIME, AT(frame_ps), .fallback = "\"0\"", .help = "CPU time per frame."},
     {"budget", FIELD_INTEGER, .min = 1, .max = 65536, AT(budget), .fallback = "64",
-     .help = "Frames of one NAPI poll (default: the kernel's)."},
+     .help = "Largest number of frames in one NAPI poll. The default is the kernel's."},
     {"tx_limit", FIELD_QUANTITY, .unit = UNIT_BYTES, .min = 1, .max = INT32_MAX, AT(tx_limit_bytes),
      .fallback = "\"1879048192B\"",
-     .help = "What the byte queue limit of a device grows to at most (default: the kernel's)."},
+     .help = "Upper bound of a device's byte queue limit. The default is the kernel's."},
     {"fifo", BYTES, AT(fifo_bytes), .fallback = "\"16MiB\"",
-     .help = "Length of the queue where there is no RED (default: assumed)."},
+     .help = "Limit of the queue length without RED. The default is an assumption."},
     {0},
 };
 #undef AT
@@ -91,40 +96,46 @@ const struct table physics_forwarding_table = {
 static const struct field switch_fields[] = {
     {"buffer", FIELD_QUANTITY, .unit = UNIT_BYTES, .min = 1024, .max = INT32_MAX, AT(buffer_bytes),
      .fallback = "\"16MiB\"",
-     .help = "All of the buffer: reserves, headroom, shared part (default: assumed)."},
+     .help = "Size of the whole buffer: reserves, headroom and shared part. The default is an assumption."},
     {"reserve", BYTES, AT(reserve_bytes), .fallback = "\"4KiB\"",
-     .help = "What each lossless priority of a port has of its own (default: the HPCC simulator's)."},
+     .help = "Buffer reserved for each lossless priority of a port. The default is the HPCC simulator's."},
     {"xoff_alpha", ALPHA, AT(xoff_alpha), .fallback = "0.125",
-     .help = "Beyond it, XOFF at this share of what is free of the shared part (default: the HPCC "
-             "simulator's)."},
+     .help = "Dynamic XOFF threshold, as a multiple of the free shared buffer. It limits what a priority "
+             "uses above its reserve. The default is the HPCC simulator's."},
     {"xoff", BYTES, AT(xoff_bytes), .fallback = "\"0\"",
-     .help = "XOFF at this use of the shared part instead: a static threshold; 0: none."},
+     .help = "Static XOFF threshold: use of the shared buffer at which XOFF is sent. It replaces xoff_alpha; "
+             "0: xoff_alpha applies."},
     {"alpha_follows_rate", FIELD_BOOL, AT(alpha_follows_rate), .fallback = "false",
-     .help = "Double xoff_alpha for each doubling of a port's rate over the slowest host's, up to 1."},
+     .help = "Scale xoff_alpha with the port's rate. It doubles each time the rate doubles relative to the "
+             "slowest host's, up to 1."},
     {"xon_offset", BYTES, AT(xon_offset_bytes), .fallback = "\"3KiB\"",
-     .help = "XON this much below XOFF (default: the HPCC simulator's)."},
+     .help = "XON is sent at this distance below the XOFF threshold. The default is the HPCC simulator's."},
     {"headroom", BYTES, AT(headroom_bytes),
-     .help = "Headroom of a port and lossless priority; default: computed from rate and delay of the link."},
+     .help =
+         "Headroom for each port and lossless priority. Default: computed from rate and delay of the link."},
     {"headroom_delays", FIELD_NUMBER, .min_number = 0, .max_number = 1000, AT(headroom_delays),
      .fallback = "0",
-     .help = "Headroom in propagation delays at the port's rate, where headroom is unset; 0: two, and what "
-             "either end has begun to send."},
+     .help = "Headroom as a number of propagation delays at the port's rate, if headroom is not set. 0: two, "
+             "plus the frames that both ends have already begun to send."},
     {"pause_quanta", FIELD_INTEGER, .min = 0, .max = 65535, AT(pause_quanta), .fallback = "65535",
-     .help = "Quanta of 512 bit times in the PFC frames it sends; 0: a pause lasts until resumed (default: "
-             "IEEE 802.1Qbb's largest)."},
+     .help = "Pause time in sent PFC frames, in quanta of 512 bit times. 0: a pause lasts until XON. The "
+             "default is the largest value of IEEE 802.1Qbb."},
     {"pause_refresh_percent", FIELD_INTEGER, .min = 1, .max = 100, AT(pause_refresh_percent),
      .fallback = "50",
-     .help = "A lasting XOFF is repeated after this share of the quanta (default: assumed)."},
+     .help = "XOFF is repeated after this percentage of the pause time while the threshold is exceeded. The "
+             "default is an assumption."},
     {"lossy_alpha", ALPHA, AT(lossy_alpha), .fallback = "1",
-     .help = "Queues of other priorities are at most this share of what is free (default: assumed)."},
+     .help = "Limit of a lossy priority's queue, as a multiple of the free buffer. The default is an "
+             "assumption."},
     {"ecn", FIELD_OBJECT, AT(ecn), .sub = &ecn_table, .help = "ECN marking."},
     {"latency", TIME, AT(latency_ps), .fallback = "\"0\"",
      .help = "Latency from the last received bit to the egress queue."},
     {"ecmp_seed", FIELD_INTEGER, .min = 0, .max = UINT32_MAX, AT(ecmp_seed), .fallback = "0",
-     .help = "Of the hash that chooses among equal paths; 0: the number of the node, hosts first."},
+     .help = "Seed of the hash that selects among equal paths. 0: the number of the node, with hosts counted "
+             "first."},
     {"watchdog", FIELD_OBJECT, AT(watchdog), .sub = &watchdog_table, .help = "PFC watchdog."},
     {"software", FIELD_OPTIONAL, AT(software), .sub = &physics_forwarding_table,
-     .help = "The switch is a host that forwards in software: a Linux bridge, with RED if the settings "
+     .help = "The switch is a host that forwards in software. It is a Linux bridge, with RED if the settings "
              "enable it."},
     {0},
 };

@@ -1,6 +1,6 @@
 /*
- * The physics of what lies between simulated hosts: links, switches, and hosts that forward in software. As lib/physics/host.h:
- * stated by a lab's document, taken by the simulator (sim/fabric/fabric.h).
+ * The physics of the network between simulated hosts: links, switches, and hosts that forward in software. As with
+ * lib/physics/host.h, the values come from a lab's document and are the configuration of the simulator (sim/fabric/fabric.h).
  */
 #ifndef LIB_PHYSICS_FABRIC_H
 #define LIB_PHYSICS_FABRIC_H
@@ -24,17 +24,17 @@ struct physics_ecn {
     int at;                /* enum physics_ecn_at */
 };
 
-/* A queue that stayed paused for detect_ps is taken for a storm's victim. */
+/* A queue that is paused for detect_ps is regarded as a victim of a pause storm. */
 struct physics_watchdog {
     int64_t detect_ps;  /* 0: no watchdog */
-    int64_t restore_ps; /* without a pause before the queue is trusted again; FIELD_UNSET: detect_ps */
+    int64_t restore_ps; /* time without a pause until the queue works again; FIELD_UNSET: detect_ps */
     int action;         /* enum physics_watchdog_action */
 };
 
-/* What makes a switch a host that forwards in software. Frames wait in their port's RX ring for an interrupt, then for the one
- * softirq CPU; that polls the ports in turn, a budget of frames at a time, and gives each to the egress port's qdisc, which feeds
- * the device as long as less than tx_limit_bytes are in its hands. Frames that the device has sent are only taken back by the
- * same softirq. */
+/* The values of a switch that is a host that forwards in software. Frames wait in their port's RX ring for an interrupt, then for
+ * the single softirq CPU. This CPU polls the ports in turn, a budget of frames at a time, and gives each to the egress port's
+ * qdisc, which feeds
+ * the device as long as the device holds less than tx_limit_bytes. Only the same softirq frees frames that the device has sent. */
 struct physics_forwarding {
     int64_t rx_ring;
     int64_t coalesce_ps;
@@ -45,9 +45,9 @@ struct physics_forwarding {
     int64_t tx_limit_bytes, fifo_bytes;
 };
 
-/* A lossless priority of an ingress port has a reserve of its own; beyond it, it may use the shared part up to xoff_alpha times
- * what is free of that, or up to xoff_bytes where that is not 0. There it sends XOFF and lives on its headroom. XON: the headroom
- * is empty and the use is xon_offset_bytes below. */
+/* Each lossless priority of an ingress port has a reserve. Above the reserve it may use the shared part, up to xoff_alpha times the
+ * free shared part, or up to xoff_bytes if that is not 0. At this threshold the switch sends XOFF and uses the headroom. It sends
+ * XON when the headroom is empty and the use is xon_offset_bytes below the threshold. */
 struct physics_switch {
     char *name;
     int64_t buffer_bytes; /* all of it: reserves, headroom and the shared part */
@@ -56,7 +56,7 @@ struct physics_switch {
     int64_t xoff_bytes;
     int alpha_follows_rate;
     int64_t xon_offset_bytes;
-    int64_t headroom_bytes; /* of a port and priority; FIELD_UNSET: by rate and delay of the link */
+    int64_t headroom_bytes; /* of a port and priority; FIELD_UNSET: from rate and delay of the link */
     double headroom_delays;
     int64_t pause_quanta, pause_refresh_percent;
     double lossy_alpha;

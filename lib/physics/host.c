@@ -14,54 +14,60 @@ static const struct field nic_fields[] = {
     {"model", FIELD_STRING, AT(model), .help = "Name of the modelled device, for display."},
     {"address", FIELD_STRING, AT(address), .help = "Address, for display."},
     {"messages", FIELD_QUANTITY, .unit = UNIT_PER_SECOND, .min = 0, .max = 1000000000, AT(messages_per_s),
-     .fallback = "\"0\"", .help = "Work requests that it starts a second; 0: no limit."},
+     .fallback = "\"0\"", .help = "Largest number of work requests started per second; 0: no limit."},
     {"tx_latency", TIME, AT(tx_latency_ps), .fallback = "\"0\"",
-     .help = "From doorbell or data to the wire."},
-    {"rx_latency", TIME, AT(rx_latency_ps), .fallback = "\"0\"", .help = "From the wire to the DMA."},
+     .help = "Latency from the doorbell, or from the arrival of the data, to the wire."},
+    {"rx_latency", TIME, AT(rx_latency_ps), .fallback = "\"0\"", .help = "Latency from the wire to the DMA."},
     {"tx_buffer", FIELD_QUANTITY, .unit = UNIT_BYTES, .min = 1, .max = 1 << 30, AT(tx_buffer_bytes),
      .fallback = "\"32KiB\"",
-     .help = "What is fetched and waits for the wire (default: assumed, more than PCIe latency times "
-             "25 Gb/s)."},
+     .help = "Buffer for fetched data that waits for the wire. The default is an assumption: more than PCIe "
+             "latency times 25 Gb/s."},
     {"port_buffer", BYTES, AT(port_buffer_bytes), .fallback = "\"262016B\"",
-     .help = "Receive buffer of the port, all buffers together (default: ConnectX-4 Lx)."},
+     .help = "Size of all receive buffers of the port together. The default is that of ConnectX-4 Lx."},
     {"cell", FIELD_QUANTITY, .unit = UNIT_BYTES, .min = 1, .max = 65536, AT(cell_bytes),
-     .fallback = BYTES_TEXT(THRESHOLDS_MLX5_CELL), .help = "Unit of the receive buffers (default: mlx5)."},
+     .fallback = BYTES_TEXT(THRESHOLDS_MLX5_CELL),
+     .help = "Allocation unit of the receive buffers. The default is that of mlx5."},
     {"max_mtu", FIELD_QUANTITY, .unit = UNIT_BYTES, .min = 1, .max = 65535, AT(max_mtu_bytes),
      .fallback = BYTES_TEXT(THRESHOLDS_MLX5_MAX_MTU),
-     .help = "Largest MTU of the device: in the driver's XON formula (default: ConnectX-4 Lx)."},
+     .help = "Largest MTU of the device, used in the driver's XON formula. The default is that of ConnectX-4 "
+             "Lx."},
     {"pause_quanta", FIELD_INTEGER, .min = 0, .max = 65535, AT(pause_quanta), .fallback = "65535",
-     .help = "Quanta of 512 bit times in the PFC frames it sends; 0: a pause lasts until resumed (default: "
-             "IEEE 802.1Qbb's largest)."},
+     .help = "Pause time in sent PFC frames, in quanta of 512 bit times. 0: a pause lasts until XON. The "
+             "default is the largest value of IEEE 802.1Qbb."},
     {"pause_refresh_percent", FIELD_INTEGER, .min = 1, .max = 100, AT(pause_refresh_percent),
      .fallback = "50",
-     .help = "A lasting XOFF is repeated after this share of the quanta (default: assumed)."},
+     .help = "XOFF is repeated after this percentage of the pause time while the threshold is exceeded. The "
+             "default is an assumption."},
     {"ack_every", FIELD_INTEGER, .min = 0, .max = 65536, AT(ack_every_packets), .fallback = "0",
-     .help = "Packets between ACKs, beside the one at each message's end; 0: only there."},
+     .help = "Send an ACK after every N packets, in addition to the one at each message's end; 0: only at "
+             "the end."},
     {"ack_coalescing", FIELD_BOOL, AT(ack_coalescing), .fallback = "true",
-     .help = "An ACK that waits for the wire is overtaken by a later one (InfiniBand Architecture "
-             "Specification 9.7.5.1.2)."},
+     .help = "Replace an ACK that waits for the wire by a later one (InfiniBand Architecture Specification "
+             "9.7.5.1.2)."},
     {"ack_unpaused", FIELD_BOOL, AT(ack_unpaused), .fallback = "false",
-     .help = "ACKs leave the host before data and are not paused there, as in some simulators."},
+     .help = "Send ACKs before data, and do not pause them at the host, as in some simulators."},
     {"ack_timeout", FIELD_QUANTITY, .unit = UNIT_TIME_PS, .min = 1000000, .max = INT64_C(1000000000000000),
      AT(ack_timeout_ps), .fallback = "\"67.108864ms\"",
-     .help = "Local ACK timeout (default: perftest's, 4.096 us times 2 to the power of 14)."},
+     .help = "Local ACK timeout. The default is perftest's: 4.096 us times 2 to the power of 14."},
     {"max_reads", FIELD_INTEGER, .min = 1, .max = 1024, AT(max_reads), .fallback = "16",
-     .help = "Read requests outstanding on a queue pair (default: ConnectX-4 Lx)."},
+     .help = "Largest number of outstanding read requests of a queue pair. The default is that of ConnectX-4 "
+             "Lx."},
     {"inline", BYTES, AT(inline_bytes), .fallback = "\"0\"",
      .help = "Messages up to this size are sent with the doorbell."},
     {"payload", FIELD_QUANTITY, .unit = UNIT_BYTES, .min = 0, .max = 16384, AT(payload_bytes),
-     .fallback = "\"0\"", .help = "Payload of a packet; 0: the InfiniBand MTU that fits the MTU."},
+     .fallback = "\"0\"",
+     .help = "Payload of a packet; 0: the largest InfiniBand MTU that fits into the MTU."},
     {"congestion_on_ack", FIELD_BOOL, AT(congestion_on_ack), .fallback = "false",
-     .help = "A marked packet's ACK says so and no CNP is sent, as in some simulators."},
+     .help = "Echo a packet's CE mark in its ACK instead of a CNP, as in some simulators."},
     {"gap_held", FIELD_BOOL, AT(gap_held), .fallback = "false",
-     .help = "The gap to the next packet is by the rate at which the last one was sent, as in some "
-             "simulators; it follows the rate."},
+     .help = "Fix the gap to the next packet when a packet is sent, as in some simulators. Otherwise the gap "
+             "follows changes of the rate."},
     {"cnp_pacing", FIELD_CHOICE, AT(cnp_pacing), .choices = pacing_names, .fallback = "\"queue-pair\"",
-     .help = "What min_time_between_cnps applies to."},
+     .help = "What min_time_between_cnps applies to: each queue pair, or all of the port."},
     {"dcqcn", FIELD_OBJECT, AT(dcqcn), .sub = &dcqcn_table,
      .help = "DCQCN parameters that the scenario's settings do not set; default: mlx5's defaults."},
     {"byte_reset", FIELD_QUANTITY, .unit = UNIT_BYTES, .min = 0, .max = 1 << 30, AT(byte_reset_bytes),
-     .help = "Bytes between rate increases, if rpg_byte_reset's 15 bits are too few."},
+     .help = "Bytes between rate increases, for values that exceed rpg_byte_reset's 15 bits."},
     {0},
 };
 #undef AT
@@ -73,24 +79,30 @@ const struct table physics_nic_table = {"lab.sim.nic", "A simulated NIC.", sizeo
 #define AT(member) .offset = offsetof(struct physics_pcie, member)
 static const struct field pcie_fields[] = {
     {"generation", FIELD_INTEGER, .min = 0, .max = 5, AT(generation), .fallback = "0",
-     .help = "Generation; 0: ideal, data is available without delay."},
-    {"lanes", FIELD_INTEGER, .min = 1, .max = 16, AT(lanes), .fallback = "8", .help = "Width."},
+     .help = "PCIe generation; 0: an ideal link without delay."},
+    {"lanes", FIELD_INTEGER, .min = 1, .max = 16, AT(lanes), .fallback = "8", .help = "Number of lanes."},
     {"max_payload", FIELD_QUANTITY, .unit = UNIT_BYTES, .min = 64, .max = 4096, AT(max_payload_bytes),
      .fallback = "\"256B\"",
-     .help = "Largest posted write (default: the GPU counters of remote-lab.net, April 2026)."},
+     .help = "Maximum payload size of posted writes. The default is from the GPU counters of remote-lab.net, "
+             "April 2026."},
     {"max_read_request", FIELD_QUANTITY, .unit = UNIT_BYTES, .min = 64, .max = 4096,
-     AT(max_read_request_bytes), .fallback = "\"512B\"", .help = "Largest read request (default: mlx5's)."},
+     AT(max_read_request_bytes), .fallback = "\"512B\"",
+     .help = "Maximum read request size. The default is that of mlx5."},
     {"completion", FIELD_QUANTITY, .unit = UNIT_BYTES, .min = 32, .max = 4096, AT(completion_bytes),
      .fallback = "\"64B\"",
-     .help = "Payload of one completion (default: PCI Express, read completion boundary)."},
+     .help =
+         "Largest payload of one completion. The default is the read completion boundary of PCI Express."},
     {"tags", FIELD_INTEGER, .min = 1, .max = 1024, AT(tags), .fallback = "64",
-     .help = "Read requests in flight (default: assumed, does not limit)."},
+     .help = "Largest number of read requests in flight. The default is an assumption that does not limit."},
     {"posted_header_credits", FIELD_INTEGER, .min = 1, .max = 4096, AT(posted_header_credits),
-     .fallback = "64", .help = "Posted writes that the root complex holds (default: assumed)."},
+     .fallback = "64",
+     .help = "Number of posted writes that the root complex can buffer. The default is an assumption."},
     {"posted_data_credits", FIELD_INTEGER, .min = 1, .max = 65536, AT(posted_data_credits),
-     .fallback = "1024", .help = "Their data, in units of 16 bytes (default: assumed)."},
+     .fallback = "1024",
+     .help = "Data of posted writes that the root complex can buffer, in units of 16 bytes. The default is "
+             "an assumption."},
     {"latency", TIME, AT(latency_ps), .fallback = "\"150ns\"",
-     .help = "One way, NIC to memory (default: assumed)."},
+     .help = "One-way latency from NIC to memory. The default is an assumption."},
     {0},
 };
 #undef AT
@@ -116,9 +128,8 @@ static int check_memory(const void *object, const char *path, struct error *e)
         return error_set(e, "%s.stalls_per_s: %g is out of range: expected 0, or %g to 1e6", path,
                          m->stalls_per_s, LEAST_STALLS_PER_S);
     if (m->banks && m->interleave_bytes < 32)
-        return error_set(
-            e, "%s.interleave: %lld B is out of range: expected at least 32 B where there are banks", path,
-            (long long)m->interleave_bytes);
+        return error_set(e, "%s.interleave: %lld B is out of range: expected at least 32 B with banks", path,
+                         (long long)m->interleave_bytes);
     return power_of_two(path, "banks", m->banks, e) ||
                    power_of_two(path, "interleave", m->interleave_bytes, e)
                ? -1
@@ -129,8 +140,9 @@ static int check_memory(const void *object, const char *path, struct error *e)
 #define RATE       FIELD_QUANTITY, .unit = UNIT_RATE_BPS, .min = 8000000, .max = INT64_C(1) << 46
 static const struct field memory_fields[] = {
     {"write", RATE, AT(write_bps), .fallback = "\"160Gb/s\"",
-     .help = "Rate of writes (default: assumed, more than a NIC moves)."},
-    {"read", RATE, AT(read_bps), .fallback = "\"160Gb/s\"", .help = "Rate of reads (default: as write)."},
+     .help = "Rate of writes. The default is an assumption: more than a NIC can use."},
+    {"read", RATE, AT(read_bps), .fallback = "\"160Gb/s\"",
+     .help = "Rate of reads. The default is chosen like that of write."},
     {"write_access", TIME, AT(write_access_ps), .fallback = "\"0\"",
      .help = "Minimum service time of a write."},
     {"read_access", TIME, AT(read_access_ps), .fallback = "\"0\"", .help = "Minimum service time of a read."},
@@ -141,26 +153,34 @@ static const struct field memory_fields[] = {
     {"banks", FIELD_INTEGER, .min = 0, .max = 4096, AT(banks), .fallback = "0",
      .help = "Number of banks over which blocks are distributed, a power of two; 0: no banks."},
     {"interleave", FIELD_QUANTITY, .unit = UNIT_BYTES, .min = 0, .max = 1 << 20, AT(interleave_bytes),
-     .fallback = "\"512B\"", .help = "Size of such a block (default: assumed)."},
-    {"bank", TIME, AT(bank_ps), .fallback = "\"0\"", .help = "Time that a read keeps its bank busy,"},
-    {"sector", TIME, AT(sector_ps), .fallback = "\"0\"", .help = "and the time to add for each 32 bytes."},
+     .fallback = "\"512B\"",
+     .help = "Size of the blocks that are distributed over the banks. The default is an assumption."},
+    {"bank", TIME, AT(bank_ps), .fallback = "\"0\"",
+     .help = "Time for which a read occupies its bank, without the time of its sectors."},
+    {"sector", TIME, AT(sector_ps), .fallback = "\"0\"",
+     .help = "Additional time for each 32 bytes of a read."},
     {"stalls_per_s", FIELD_NUMBER, .min_number = 0, .max_number = 1000000, AT(stalls_per_s), .fallback = "0",
-     .help = "Stops of its path a second of mixed load (reads and writes together); 0: none."},
+     .help = "Stalls of the memory's path per second of mixed load (reads and writes at the same time); 0: "
+             "none."},
     {"stall_mean", TIME, AT(stall_mean_ps), .fallback = "\"0\"",
      .help = "Mean length of a stall (exponential distribution)."},
     {"stall_window", LONG_TIME, AT(stall_window_ps), .fallback = "\"10us\"",
-     .help = "Reads and writes so near to each other are mixed load (default: assumed, several packets)."},
+     .help = "Reads and writes within this time of each other are mixed load. The default is an assumption: "
+             "the time of several packets."},
     {"device_write", PACKET_BYTES, AT(device_write_bytes), .fallback = "\"256B\"",
-     .help = "Payload per packet on the device's own PCIe link: of writes,"},
-    {"device_read", PACKET_BYTES, AT(device_read_bytes), .fallback = "\"512B\"", .help = "of read requests,"},
+     .help = "Payload of a write packet on the device's own PCIe link."},
+    {"device_read", PACKET_BYTES, AT(device_read_bytes), .fallback = "\"512B\"",
+     .help = "Size of a read request on the device's own PCIe link."},
     {"device_completion", PACKET_BYTES, AT(device_completion_bytes), .fallback = "\"64B\"",
-     .help = "completions,"},
+     .help = "Payload of a completion on the device's own PCIe link."},
     {"device_request_header", FIELD_QUANTITY, .unit = UNIT_BYTES, .min = 0, .max = 4096,
      AT(device_request_header_bytes), .fallback = "\"16B\"",
-     .help = "headers of requests (default: PCI Express, 4 words),"},
+     .help = "Header size of requests on the device's own PCIe link. The default is that of PCI Express: 4 "
+             "words."},
     {"device_completion_header", FIELD_QUANTITY, .unit = UNIT_BYTES, .min = 0, .max = 4096,
      AT(device_completion_header_bytes), .fallback = "\"12B\"",
-     .help = "and of completions (default: PCI Express, 3 words)."},
+     .help = "Header size of completions on the device's own PCIe link. The default is that of PCI Express: "
+             "3 words."},
     {0},
 };
 #undef RATE
@@ -177,12 +197,12 @@ static const struct field software_fields[] = {
     {"poll", TIME, AT(poll_ps), .fallback = "\"0\"",
      .help = "Time from visible data to detection by the program."},
     {"jitter", TIME, AT(jitter_ps), .fallback = "\"0\"",
-     .help = "Mean of an exponential addition to each turn-around."},
+     .help = "Mean of a random delay added to each turn-around (exponential distribution)."},
     {"spikes_per_turn", FIELD_NUMBER, .min_number = 0, .max_number = 1, AT(spikes_per_turn), .fallback = "0",
-     .help = "Fraction of turn-arounds with a long additional delay."},
+     .help = "Fraction of turn-arounds with an additional long delay."},
     {"spike", TIME, AT(spike_ps), .fallback = "\"0\"",
-     .help = "Mean of that delay (exponential distribution),"},
-    {"spike_floor", TIME, AT(spike_floor_ps), .fallback = "\"0\"", .help = "and its minimum."},
+     .help = "Mean of the long delay, without its minimum (exponential distribution)."},
+    {"spike_floor", TIME, AT(spike_floor_ps), .fallback = "\"0\"", .help = "Minimum of the long delay."},
     {0},
 };
 #undef AT
@@ -194,7 +214,7 @@ const struct table physics_software_table = {"lab.sim.software", "The program th
 #define AT(member) .offset = offsetof(struct physics_framing, member)
 static const struct field framing_fields[] = {
     {"gap", FIELD_INTEGER, .min = 0, .max = 64, AT(gap_bytes), .fallback = "20",
-     .help = "Preamble, start delimiter and inter-packet gap; no counter includes them."},
+     .help = "Size of preamble, start delimiter and inter-packet gap. No counter includes them."},
     {"data", FIELD_INTEGER, .min = 0, .max = 512, AT(data_bytes), .fallback = "62",
      .help = "Headers and trailers of a data packet: Ethernet 14, IPv4 20, UDP 8, BTH 12, ICRC 4, FCS 4."},
     {"reth", FIELD_INTEGER, .min = 0, .max = 64, AT(reth_bytes), .fallback = "16",
@@ -204,11 +224,11 @@ static const struct field framing_fields[] = {
     {"ack", FIELD_INTEGER, .min = 1, .max = 512, AT(ack_bytes), .fallback = "66",
      .help = "Size of an ACK or NAK frame."},
     {"cnp", FIELD_INTEGER, .min = 1, .max = 512, AT(cnp_bytes), .fallback = "78",
-     .help = "A whole CNP frame: BTH and 16 bytes of payload."},
+     .help = "Size of a CNP frame, with BTH and 16 bytes of payload."},
     {"pfc", FIELD_INTEGER, .min = 1, .max = 512, AT(pfc_bytes), .fallback = "64",
      .help = "Size of a PFC frame."},
     {"minimum", FIELD_INTEGER, .min = 0, .max = 512, AT(minimum_bytes), .fallback = "64",
-     .help = "The shortest frame (default: Ethernet's)."},
+     .help = "Size of the shortest frame. The default is that of Ethernet."},
     {0},
 };
 #undef AT
@@ -220,7 +240,7 @@ const struct table physics_framing_table = {"lab.sim.framing",
 
 #define AT(member) .offset = offsetof(struct physics_host, member)
 static const struct field host_fields[] = {
-    {"nic", FIELD_OBJECT, AT(nic), .sub = &physics_nic_table, .help = "Its NIC."},
+    {"nic", FIELD_OBJECT, AT(nic), .sub = &physics_nic_table, .help = "The NIC of the host."},
     {"pcie", FIELD_OBJECT, AT(pcie), .sub = &physics_pcie_table, .help = "The NIC's PCI Express link."},
     {"memory", FIELD_OBJECT, AT(memory), .sub = &physics_memory_table, .help = "Host memory."},
     {"gpu", FIELD_OPTIONAL, AT(gpu), .sub = &physics_memory_table,

@@ -1,7 +1,7 @@
 /*
- * The physics of a simulated host: a lab's document states it (lib/formats/lab.h), and the simulator takes it as its configuration
- * (sim/sim.h). The tables in host.c say what each value is, its range, its default and where the default comes from; the
- * defaults are an ideal host. table_defaults fills a struct that no document states.
+ * The physics of a simulated host: the values come from a lab's document (lib/formats/lab.h) and are the configuration of the
+ * simulator (sim/sim.h). The tables in host.c define each value's meaning, range, default and the source of the default; the
+ * defaults are an ideal host. Without a document, table_defaults fills a struct.
  */
 #ifndef LIB_PHYSICS_HOST_H
 #define LIB_PHYSICS_HOST_H
@@ -12,7 +12,7 @@
 enum physics_pacing { PACING_QUEUE_PAIR, PACING_PORT };
 
 struct physics_nic {
-    char *model, *address; /* for people; NULL: not said */
+    char *model, *address; /* for display; NULL: unknown */
     int64_t messages_per_s;
     int64_t tx_latency_ps, rx_latency_ps;
     int64_t tx_buffer_bytes;
@@ -52,15 +52,15 @@ struct physics_memory {
     int64_t write_bps, read_bps;
     int64_t write_access_ps, read_access_ps;
     int64_t write_latency_ps, read_latency_ps;
-    /* A block of interleave_bytes lies in one of `banks` (both powers of two). A read keeps its bank busy for bank_ps plus
+    /* Each block of interleave_bytes is in one of `banks` (both powers of two). A read occupies its bank for bank_ps plus
      * sector_ps for each 32 bytes. */
     int64_t banks, interleave_bytes;
     int64_t bank_ps, sector_ps;
-    /* The path stops for writes and reads alike, stalls_per_s times a second of mixed load (reads and writes within
+    /* The path stalls for writes and reads, stalls_per_s times per second of mixed load (reads and writes within
      * stall_window_ps of each other), for an exponentially distributed time. */
     double stalls_per_s;
     int64_t stall_mean_ps, stall_window_ps;
-    /* How the device's own PCIe link sees it (its rx and tx counters): payload and header bytes of one packet. */
+    /* Packets on the device's own PCIe link (its rx and tx counters): payload and header bytes of one packet. */
     int64_t device_write_bytes, device_read_bytes, device_completion_bytes;
     int64_t device_request_header_bytes, device_completion_header_bytes;
 };
@@ -82,7 +82,7 @@ struct physics_host {
     struct physics_software software;
 };
 
-/* Bytes that a packet occupies beside its payload: the same on all of a lab's links. */
+/* Bytes of a packet in addition to its payload: the same on all of a lab's links. */
 struct physics_framing {
     int64_t gap_bytes;
     int64_t data_bytes;

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What completes a value, by the word that stands for it in the usage. Lab and scenario names are asked of harness. */
+/* Completion of a value by its word in the usage. The names of labs and scenarios come from harness list. */
 static const char values_case[] =
     "    [[ ${COMP_WORDS[0]##*/} == harness ]] && list=${COMP_WORDS[0]} || list=harness\n"
     "    case $values in\n"
@@ -18,7 +18,7 @@ static const char values_case[] =
     "    *'|'*) words=${values//'|'/ } ;;\n"
     "    esac\n";
 
-/* "host_facts": a name that a shell function may have. */
+/* "host_facts": a valid name of a shell function. */
 static const char *shell_name(const char *name, char buffer[ARGUMENT_NAME_SIZE])
 {
     snprintf(buffer, ARGUMENT_NAME_SIZE, "%s", name);
@@ -69,7 +69,7 @@ static void value_cases(const struct command *command, struct text *out)
     free(fields);
 }
 
-/* The first argument's word without what says how often: "HOST" of "[HOST...]". */
+/* The first argument's word without brackets and dots: "HOST" of "[HOST...]". */
 static void argument_word(const struct command *command, struct text *out)
 {
     for (const char *p = command->arguments ? command->arguments : ""; *p && *p != ' '; p++)

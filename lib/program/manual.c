@@ -49,7 +49,7 @@ static const struct field *same_option(const struct command *command, const stru
     return found && found->help && strcmp(found->help, field->help) == 0 ? found : NULL;
 }
 
-/* Does every command have it, and mean the same by it? */
+/* Do all commands have this option with the same meaning? */
 static bool is_common(const struct program *program, const struct field *field)
 {
     for (const struct command *const *c = program->commands; *c; c++)
@@ -64,7 +64,7 @@ static const struct field frame_fields[] = {
     {0},
 };
 
-/* The command's options that all commands have (`common`), or those that not all have. */
+/* The options that all commands have (`common`), or the command's other options. */
 static void manual_options(const struct program *program, const struct command *command, bool common,
                            struct text *out)
 {

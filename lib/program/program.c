@@ -86,7 +86,7 @@ static int unknown_command(const struct program *program, const char *word)
     return EXIT_USAGE;
 }
 
-/* Options may stand before the command: is the next word the value of this one? */
+/* Options may precede the command: is the next word the value of this one? */
 static bool takes_next(const struct program *program, const char *word)
 {
     for (const struct command *const *c = program->commands; *c; c++) {
@@ -97,7 +97,7 @@ static bool takes_next(const struct program *program, const char *word)
     return false;
 }
 
-/* Where the command stands in argv; argc when there is none. */
+/* The index of the command in argv; argc if there is none. */
 static int command_index(const struct program *program, int argc, char **argv)
 {
     for (int i = 1; i < argc; i++) {
@@ -164,7 +164,7 @@ static int run_command(const struct program *program, const struct command *comm
     return status;
 }
 
-/* ---- what the frame itself answers */
+/* ---- options that the frame handles */
 
 static int print_text(struct text *out)
 {
@@ -192,7 +192,7 @@ static int print_commands(const struct program *program)
     return EXIT_DONE;
 }
 
-/* For the Makefile and the tests; -1 when argv asks for none of it. */
+/* For the Makefile and the tests; -1 if argv contains none of these options. */
 static int print_parts(const struct program *program, int argc, char **argv)
 {
     struct text out = {0};
@@ -210,7 +210,7 @@ static int print_parts(const struct program *program, int argc, char **argv)
     return EXIT_USAGE;
 }
 
-/* Take the word at `at` out of argv: what is left is the command line of the command that it names. */
+/* Remove the word at `at` from argv: the rest is the command line of the command that it names. */
 static void take_out(int *argc, char **argv, int at)
 {
     argv[0] = argv[at];

@@ -1,4 +1,4 @@
-/* The congestion controls that a scenario can name: lines here and a file in sim/congestion make one more. */
+/* The congestion controls that a scenario can name. To add one, add its lines here and a file in sim/congestion. */
 #ifndef LIB_CONGESTION_CONTROL_H
 #define LIB_CONGESTION_CONTROL_H
 
@@ -9,7 +9,7 @@
 
 #define CONGESTION_CONTROL_NAME(name) #name,
 
-/* What their rows show of a flow, as the column CONTROL_FLOW_GAUGE. G(control, gauge, unit, meaning); read by counters.def. */
+/* The gauges of a flow, as columns CONTROL_FLOW_GAUGE. G(control, gauge, unit, meaning); read by counters.def. */
 #define CONGESTION_GAUGES(G)                                               \
     G(dcqcn, rate, "b/s", "Rate that the reaction point allows the flow.") \
     G(dcqcn, alpha, "of 1024", "Alpha of the flow's reaction point.")

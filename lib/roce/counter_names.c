@@ -1,4 +1,4 @@
-/* Names of counters against the patterns of the catalogue. */
+/* Matches names of counters with the patterns of the catalogue. */
 #include "lib/roce/counters.h"
 
 #include "lib/document/nearest.h"
@@ -13,7 +13,7 @@ static bool behind_prio(const char *from, const char *at)
     return at - from >= 4 && memcmp(at - 4, "prio", 4) == 0;
 }
 
-/* Where the number of a '#' ends; `at` itself when there is none. */
+/* The end of the number of a '#'; `at` itself if there is no number. */
 static const char *skip_number(const char *at, bool priority)
 {
     const char *end = at;
@@ -24,7 +24,7 @@ static const char *skip_number(const char *at, bool priority)
 
 static bool matches(const char *whole, const char *pattern, const char *name);
 
-/* The pattern's '*' may stand for any beginning of the name. */
+/* The pattern's '*' may match any beginning of the name. */
 static bool matches_after_any(const char *whole, const char *star, const char *name)
 {
     char next = star[1];
@@ -93,7 +93,7 @@ const struct counter *counters_find(const char *name)
 
 #define MAX_TOKENS 128
 
-/* One character out of a set, or any number of them. */
+/* One character of a set, or any number of them. */
 struct token {
     uint64_t set[2]; /* of ASCII */
     bool repeats;
@@ -105,7 +105,7 @@ static void put(struct token *token, unsigned char first, unsigned char last)
         token->set[c / 64] |= UINT64_C(1) << c % 64;
 }
 
-/* "[a-c_]" at `at`: its characters; returns where it ends, or `at` when it is not closed. */
+/* "[a-c_]" at `at`: its characters; returns its end, or `at` if it is not closed. */
 static const char *put_class(struct token *token, const char *at)
 {
     const char *end = at[1] ? strchr(at + 2, ']') : NULL;
@@ -119,7 +119,7 @@ static const char *put_class(struct token *token, const char *at)
     return end;
 }
 
-/* Both notations: '#' is in no glob, '?' and '[' are in no pattern. Returns how many; MAX_TOKENS + 1: too many. */
+/* Parses both notations: globs contain no '#', patterns no '?' and '['. Returns the number of tokens; MAX_TOKENS + 1: too many. */
 static size_t tokenize(const char *text, struct token *tokens)
 {
     size_t count = 0;
@@ -178,7 +178,7 @@ bool counters_pattern_overlaps(const char *pattern, const char *glob)
 
 #define NAME_BYTES 128
 
-/* A name with each number written as '#'. The numbers are found again in the name itself. */
+/* A name in which each number is replaced by '#'. The numbers are later taken from the name itself. */
 static void without_numbers(const char *name, char *plain, size_t size)
 {
     size_t used = 0;
@@ -190,7 +190,7 @@ static void without_numbers(const char *name, char *plain, size_t size)
     plain[used] = '\0';
 }
 
-/* A pattern with the numbers of a name in the place of its '#': 0 where the name has none, or one that does not fit. */
+/* A pattern in which each '#' is replaced by the name's number, or by 0 if the name has no suitable number. */
 static void with_numbers(const char *pattern, const char *name, char *out, size_t size)
 {
     size_t used = 0;
@@ -208,7 +208,7 @@ static void with_numbers(const char *pattern, const char *name, char *out, size_
     out[used] = '\0';
 }
 
-/* The listed pattern that is nearest to a name; NULL: none is near. */
+/* The listed pattern that is nearest to a name, or NULL. */
 static const char *nearest(const char *plain)
 {
     const char *words[512];
@@ -221,7 +221,7 @@ static const char *nearest(const char *plain)
     return nearest_word(plain, words);
 }
 
-/* Do two words differ in no more than two characters that stand together? */
+/* Do two words differ in at most two adjacent characters? */
 static bool is_slip(const char *a, const char *b)
 {
     size_t la = strlen(a), lb = strlen(b), first = 0, last = 0;
@@ -232,7 +232,7 @@ static bool is_slip(const char *a, const char *b)
     return la - first - last <= 2 && lb - first - last <= 2;
 }
 
-/* Behind the name of a source that nic-sampler puts before a name which would stand twice ("rdma_duplicate_request"). */
+/* The name without the source that nic-sampler puts before a name that would occur twice ("rdma_duplicate_request"). */
 static const char *without_source(const char *name)
 {
     static const char *const sources[] = {

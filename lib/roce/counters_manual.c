@@ -24,12 +24,12 @@ static const struct {
 
 static const char introduction[] =
     "# Counters\n\n"
-    "This file is made from the catalogue, `lib/roce/counters.def`, by `make docs`. `harness schema "
+    "`make docs` generates this file from the catalogue, `lib/roce/counters.def`. `harness schema "
     "counters` prints the\n"
     "catalogue as JSON. How `nic-sampler` reads counters is in [sampling.md](sampling.md).\n\n"
-    "In a name, `#` is a number (behind `prio` one from 0 to 7) and `*` is any text. A counter rises: take "
-    "differences of\n"
-    "it. A gauge is a state: differences of it mean nothing. The first name that matches counts.\n";
+    "In a name, `#` is a number (after `prio` a number from 0 to 7) and `*` is any text. A counter "
+    "increases: use its\n"
+    "differences. A gauge is a state: its differences have no meaning. The first matching name applies.\n";
 
 static void add_readers(struct text *out)
 {

@@ -3,7 +3,7 @@
 #define BOOLEAN_BOOL    true
 #define BOOLEAN_INTEGER false
 
-/* ---- the rows, once for each use */
+/* ---- expansions of the rows */
 
 #define PARAMETER(point, kind, name, ofed, upstream, least, most, standard, unit, simulated, meaning) \
     {#point,         #name,    ofed, upstream, least,                                                 \

@@ -1,12 +1,12 @@
 /*
  * The parameters of DCQCN in mlx5, one row each: settings documents, nic-config, nic-sampler, host-facts, the simulator and
- * docs/settings.md go by these rows. A new parameter is a new row; one that the simulator models is used in
+ * docs/settings.md use these rows. To add a parameter, add a row; if the simulator models it, also use it in
  * sim/congestion/dcqcn.c.
  *
  * Names, units and defaults are NVIDIA's (DCQCN parameters of ConnectX-4 and later); ranges are the widths of the fields in the
  * firmware interface (linux include/linux/mlx5/mlx5_ifc.h, cong_control_r_roce_ecn_rp and _np) and NVIDIA's description; files
  * are MLNX_OFED's below /sys/class/net/INTERFACE/ecn/, and upstream's below /sys/kernel/debug/mlx5/PCI/cc_params/ (linux
- * drivers/infiniband/hw/mlx5/cong.c). NULL: there is no such file.
+ * drivers/infiniband/hw/mlx5/cong.c). NULL: no such file.
  */
 #ifndef LIB_DCQCN_H
 #define LIB_DCQCN_H
@@ -21,7 +21,8 @@
     ROW(BOOL, clamp_tgt_rate, "roce_rp/clamp_tgt_rate", "rp_clamp_tgt_rate", 0, 1, 0, "", true,            \
         "Reduce the target rate at every CNP.")                                                            \
     ROW(BOOL, clamp_tgt_rate_after_time_inc, "roce_rp/clamp_tgt_rate_after_time_inc",                      \
-        "rp_clamp_tgt_rate_ati", 0, 1, 1, "", true, "Reduce it also after an increase by the timer.")      \
+        "rp_clamp_tgt_rate_ati", 0, 1, 1, "", true,                                                        \
+        "Reduce the target rate also if the timer has increased the rate since.")                          \
     ROW(INTEGER, rpg_time_reset, "roce_rp/rpg_time_reset", "rp_time_reset", 0, DCQCN_BITS(17), 300, "us",  \
         true, "Time between rate increases, in microseconds.")                                             \
     ROW(INTEGER, rpg_byte_reset, "roce_rp/rpg_byte_reset", "rp_byte_reset", 0, DCQCN_BITS(15), 32767,      \
@@ -33,7 +34,7 @@
     ROW(INTEGER, rpg_hai_rate, "roce_rp/rpg_hai_rate", "rp_hai_rate", 0, DCQCN_BITS(17), 50, "Mb/s", true, \
         "Hyper increase, in Mb/s.")                                                                        \
     ROW(INTEGER, rpg_max_rate, "roce_rp/rpg_max_rate", "rp_max_rate", 0, DCQCN_BITS(32), 0, "Mb/s", true,  \
-        "Highest rate, in Mb/s; 0: that of the link.")                                                     \
+        "Highest rate, in Mb/s; 0: the rate of the link.")                                                 \
     ROW(INTEGER, rpg_min_dec_fac, "roce_rp/rpg_min_dec_fac", "rp_min_dec_fac", 0, 100, 50, "%", true,      \
         "Lower bound of one decrease, in per cent of the current rate.")                                   \
     ROW(INTEGER, rpg_min_rate, "roce_rp/rpg_min_rate", "rp_min_rate", 1, DCQCN_BITS(17), 1, "Mb/s", true,  \
@@ -53,7 +54,7 @@
     ROW(INTEGER, initial_alpha_value, "roce_rp/initial_alpha_value", "rp_initial_alpha_value", 1,          \
         DCQCN_BITS(10), 1023, "1/1024", true, "Alpha of a new flow, of 1024.")
 
-/* Notification point, the receiver's side. The mode comes after the priority: writing that sets the mode to 0. */
+/* Notification point, the receiver's side. The mode comes after the priority, because writing the priority sets the mode to 0. */
 #define DCQCN_NP_ROWS(ROW)                                                                              \
     ROW(INTEGER, min_time_between_cnps, "roce_np/min_time_between_cnps", "np_min_time_between_cnps", 0, \
         DCQCN_BITS(17), 4, "us", true, "Minimum time between CNPs of a flow, in microseconds.")         \
@@ -89,22 +90,22 @@ struct dcqcn_parameter {
     bool boolean;
     bool simulated;
 };
-/* All, ended by one without name: the reaction point's, then the notification point's. */
+/* All rows, ended by one without name: the reaction point's, then the notification point's. */
 extern const struct dcqcn_parameter dcqcn_parameters[];
 
-/* Values in a document: {"rp": {...}, "np": {...}}. What is not there is unset. */
+/* Values in a document: {"rp": {...}, "np": {...}}. Values that are not in it are unset. */
 extern const struct table dcqcn_table;
 
-/* One value; FIELD_UNSET where it is unset, 0 or 1 of a boolean. */
+/* One value; FIELD_UNSET if it is unset, 0 or 1 for a boolean. */
 int64_t dcqcn_get(const struct dcqcn_values *values, const struct dcqcn_parameter *parameter);
 void dcqcn_set(struct dcqcn_values *values, const struct dcqcn_parameter *parameter, int64_t value);
 json_t *dcqcn_value_json(const struct dcqcn_parameter *parameter, int64_t value);
 
 /* mlx5's defaults. */
 void dcqcn_defaults(struct dcqcn_values *values);
-/* Take over what is not unset in `from`. */
+/* Copy all values that are set in `from`. */
 void dcqcn_merge(struct dcqcn_values *to, const struct dcqcn_values *from);
-/* The document of those that the simulator has. A new reference. */
+/* The document of the parameters that the simulator models. A new reference. */
 json_t *dcqcn_simulated_json(const struct dcqcn_values *values);
 
 #endif

@@ -12,7 +12,7 @@
 
 struct thresholds_port {
     int64_t cable_m;
-    int64_t speed_Mbps; /* 0 or less: unknown, taken as 40 Gb/s as the driver does */
+    int64_t speed_Mbps; /* 0 or less: unknown, then 40 Gb/s as in the driver */
     int64_t mtu;
     int64_t max_mtu; /* of the interface */
     int64_t cell_bytes;
@@ -20,11 +20,10 @@ struct thresholds_port {
 
 struct thresholds {
     int64_t xoff_bytes, xon_bytes; /* whole cells */
-    int64_t headroom_bytes;        /* kept free above xoff for what is still on its way */
+    int64_t headroom_bytes;        /* kept free above xoff for data in flight */
 };
 
-/* Thresholds of a lossless buffer of size_bytes. Fails, naming the least size, when the driver would refuse
- * it. */
+/* Thresholds of a lossless buffer of size_bytes. Fails if the driver would refuse it; the sentence names the least size. */
 int thresholds_mlx5(const struct thresholds_port *port, int64_t size_bytes, struct thresholds *out,
                     struct error *e);
 

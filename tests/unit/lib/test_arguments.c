@@ -127,7 +127,7 @@ static void command_lines_are_read(void **state)
     assert_int_equal(v.count, 9);
     assert_true(v.share == 0.5);
     assert_int_equal(json_integer_value(json_object_get(v.note, "a")), 1);
-    assert_string_equal(v.wheel.rim, "steel"); /* the fields of a group are options of their own */
+    assert_string_equal(v.wheel.rim, "steel"); /* the fields of a group are options too */
     assert_int_equal(v.wheel.size_mm, 1000);
     assert_string_equal(v.secret, "s");
     assert_int_equal(count, 3);
@@ -196,7 +196,7 @@ static void wrong_command_lines_are_explained(void **state)
     }
 }
 
-/* A document and a command line have the same limits in the same words. */
+/* The limits and the sentences are the same for documents and command lines. */
 static void documents_and_options_are_refused_alike(void **state)
 {
     struct values v;

@@ -1,4 +1,4 @@
-/* The catalogue of counters: what names mean, which names are known, how patterns and globs meet, the document. */
+/* The catalogue of counters: what names mean, which names are known, how patterns and globs overlap, the document. */
 #include "tests/unit/unit.h"
 
 #include "lib/roce/counters.h"
@@ -233,7 +233,7 @@ static void groups_have_bits(void **state)
         assert_non_null(strstr(counter_group_list, counter_group_choices[i]));
 }
 
-/* make docs renews the file. */
+/* make docs updates the file. */
 static void the_document_is_up_to_date(void **state)
 {
     (void)state;

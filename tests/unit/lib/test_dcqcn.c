@@ -1,4 +1,4 @@
-/* The rows of DCQCN's parameters: each has a place, and all that go by them say the same. Run with UPDATE_DOCS=1, the test writes
+/* The rows of DCQCN's parameters: each is complete, and all users of the rows agree. Run with UPDATE_DOCS=1, the test writes
  * the table of docs/settings.md instead of comparing it. */
 #include "collectors/sources/source.h"
 #include "lib/files.h"
@@ -60,7 +60,7 @@ static void settings_documents_have_the_rows(void **state)
         assert_int_equal(f->kind, p->boolean ? FIELD_BOOL : FIELD_INTEGER);
         assert_int_equal(point->offset + f->offset, p->offset);
         assert_true(f->min == p->least && f->max == p->most);
-        assert_null(f->fallback); /* what a document does not name is left as it is */
+        assert_null(f->fallback); /* parameters that are not in a document are not changed */
     }
     assert_int_equal(count_fields(dcqcn->sub), rows);
 }
@@ -83,7 +83,7 @@ static void values_are_set_merged_and_written(void **state)
     }
 }
 
-/* What a NIC's physics says goes over mlx5's default, and byte_reset beyond the parameter's range. */
+/* The values of a NIC's physics override mlx5's defaults, and byte_reset may exceed the parameter's range. */
 static void the_simulator_starts_from_the_rows(void **state)
 {
     (void)state;
@@ -121,7 +121,7 @@ static void put(const char *root, const char *folder, const char *file)
     assert_int_equal(files_write_atomic(path, "1\n", 2, &e), 0);
 }
 
-/* Every row that the driver has is a column. */
+/* Every row with a file of the driver is a column. */
 static void expect_columns(const char *root, bool ofed)
 {
     struct target target = {.root = root, .netdev = "eth0", .every_ns = 1000000};

@@ -163,7 +163,7 @@ static void stops_the_whole_group(void **state)
     process_stop(&p, 50 * NS_PER_MS);
     assert_int_equal(p.pid, -1);
     for (int i = 0; i < 500 && kill(child, 0) == 0; i++)
-        usleep(10000); /* its new parent reaps it, or nobody: then it is a zombie that still answers */
+        usleep(10000); /* its new parent may reap it; otherwise it is a zombie that still exists */
     char path[64];
     snprintf(path, sizeof path, "/proc/%d/stat", (int)child);
     char *stat = files_read_line(path, NULL);

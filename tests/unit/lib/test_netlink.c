@@ -1,4 +1,4 @@
-/* lib/netlink: datagrams as the kernel sends them, and as it should not; and the running kernel itself. */
+/* lib/netlink: correct and invalid datagrams, and the running kernel. */
 #include "tests/unit/unit.h"
 
 #include "lib/kernel/netlink.h"
@@ -87,7 +87,7 @@ static void an_acknowledgement_is_an_error_of_zero(void **state)
     struct nlmsghdr *m = begin(0, NLMSG_ERROR, 0);
     mnl_nlmsg_put_extra_header(m, sizeof(struct nlmsgerr));
     assert_int_equal(netlink_deliver(&a, buffer, m->nlmsg_len), NETLINK_END);
-    /* one that is cut is no acknowledgement */
+    /* a truncated message is not an acknowledgement */
     m->nlmsg_len = 18;
     assert_int_equal(netlink_deliver(&a, buffer, 18), NETLINK_REFUSED);
     assert_int_equal(a.number, EBADMSG);
@@ -126,7 +126,7 @@ static void after_an_error_of_the_callback_the_rest_is_dropped(void **state)
     assert_true(a.abandoned);
 }
 
-/* libmnl takes lengths beyond 2 GiB for negative ones, and goes on for ever. */
+/* libmnl treats lengths above 2 GiB as negative, and loops for ever. */
 static void lengths_are_not_believed(void **state)
 {
     (void)state;
@@ -152,7 +152,7 @@ static void attributes_are_checked(void **state)
     mnl_attr_put_u64(m, 2, UINT64_MAX);
     mnl_attr_put(m, 3, 4, "text"); /* not terminated */
     mnl_attr_put_strz(m, 4, "text");
-    mnl_attr_put_u32(m, 9, 1); /* not asked for */
+    mnl_attr_put_u32(m, 9, 1); /* not requested */
     netlink_parse(m, 0, table, 6);
     assert_true(netlink_number(table[1], &number) && number == 200);
     assert_true(netlink_number(table[2], &number) && number == UINT64_MAX);

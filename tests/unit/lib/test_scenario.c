@@ -128,7 +128,7 @@ static void roles_are_bound_to_hosts(void **state)
     json_decref(json);
 }
 
-/* Every kind parses its own documents, and gives hosts of its own type alone. */
+/* Every kind parses its own documents and has only hosts of its own type. */
 static void kinds_of_lab_give_their_own_hosts(void **state)
 {
     static const struct {
@@ -172,7 +172,7 @@ static void paths_set_and_compare(void **state)
     assert_false(paths_all_equal(json, "flows.*.memory", host));
     assert_true(paths_all_equal(json, "flows.x.memory", host));
     assert_true(paths_all_equal(json, "flows.1.memory", gpu));
-    assert_int_equal(paths_set(json, "settings.dcqcn.rp.rpg_gd", two, &e), 0); /* made on the way */
+    assert_int_equal(paths_set(json, "settings.dcqcn.rp.rpg_gd", two, &e), 0); /* created by paths_set */
     assert_true(paths_all_equal(json, "settings.dcqcn.rp.rpg_gd", two));
     assert_int_equal(paths_set(json, "n.*", two, &e), 0);
     assert_true(paths_all_equal(json, "n.a", two));

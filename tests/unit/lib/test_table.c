@@ -224,7 +224,7 @@ static void expect_refused(const struct animal *a, const char *sentence)
     assert_string_equal(e.text, sentence);
 }
 
-/* A struct that no document filled has the same ranges. */
+/* The ranges also apply to a struct that was not filled from a document. */
 static void structs_are_checked(void **state)
 {
     (void)state;
@@ -248,7 +248,7 @@ static void structs_are_checked(void **state)
     expect_refused(&a, "animal 3.tail.side: choice 2 is out of range: expected 0 to 1");
 }
 
-/* Where values may be said elsewhere, their defaults are not written out. */
+/* If values may come from elsewhere, their defaults are not written out. */
 static void what_inherits_stays_as_it_is(void **state)
 {
     (void)state;
