@@ -18,8 +18,8 @@ struct group {
     struct output *output;
     int stop_fd;
     size_t count;
-    atomic_size_t ready; /* flows that may start */
-    atomic_bool failed;  /* one of them did: the others need not wait for it */
+    atomic_size_t ready; /* number of flows that are ready to start */
+    atomic_bool failed;  /* one flow failed: the others do not wait for it */
 };
 
 struct flow {
@@ -34,7 +34,7 @@ struct flow {
 
 /* ---- before traffic */
 
-/* The server takes memory and makes queue pairs while this side does. */
+/* The server allocates memory and creates queue pairs at the same time as this side. */
 static int set_up(struct flow *f, struct error *e)
 {
     struct flow_side *s = &f->side;
@@ -80,7 +80,7 @@ static void report_wrong(struct flow *f, const char *flow, const struct result *
     log_error("flow %s: %s", flow, result->text);
 }
 
-/* A receiver sees every message that its sender saw completed. */
+/* The receiver must have received every message that was completed at the sender. */
 static void report_lost(struct flow *f, const char *flow, int64_t sent, int64_t received)
 {
     char text[200];
@@ -89,13 +89,13 @@ static void report_lost(struct flow *f, const char *flow, int64_t sent, int64_t 
         return;
     f->wrong_data = true;
     f->side.errors++;
-    snprintf(text, sizeof text, "%" PRId64 " messages were sent and completed, %" PRId64 " were received",
+    snprintf(text, sizeof text, "%" PRId64 " messages were sent and completed, but %" PRId64 " were received",
              sent, received);
     output_line(f->side.output, output_error(flow, "LOST", text));
     log_error("flow %s: %s", flow, text);
 }
 
-/* Nobody posts any more; both sides see what is under way completed, then look at what arrived. */
+/* Both sides stop posting, wait until the messages in flight are completed, and check what they have received. */
 static int wind_up(struct flow *f, struct error *e)
 {
     struct flow_side *s = &f->side;
@@ -118,7 +118,7 @@ static int wind_up(struct flow *f, struct error *e)
     return 0;
 }
 
-/* From a time of day on this host's clock to a time from now, which both ends wait. */
+/* Converts a time of day on this host's clock to the time from now that both ends wait. */
 static int64_t time_until(int64_t realtime_ns)
 {
     int64_t wait_ns = realtime_ns ? realtime_ns - clock_realtime_ns() : 0;
@@ -228,7 +228,7 @@ enum drive_result drive_run(const struct drive_plan *plans, size_t count, const 
                                      .engine = {.event_fd = -1}};
         f->started = pthread_create(&f->thread, NULL, flow_thread, f) == 0;
         if (!f->started) {
-            log_error("flow %s: no thread could be started for it", plans[i].plan.flow);
+            log_error("flow %s: cannot start a thread", plans[i].plan.flow);
             f->result = DRIVE_FAILED;
             atomic_store(&group.failed, true);
         }

@@ -10,7 +10,7 @@ enum drive_result {
     DRIVE_DONE = 0,
     DRIVE_WRONG_DATA = 1, /* --validate found differences */
     DRIVE_FAILED = 3,
-    DRIVE_INTERRUPTED = 130, /* told to stop before the end that was asked for */
+    DRIVE_INTERRUPTED = 130, /* stopped before the requested end */
 };
 
 /* Run the flows of these plans against the server at host and port until they are done or stop_fd is readable. */

@@ -6,10 +6,11 @@
 const char *const connection_names[] = {"tcp", "rdma", NULL};
 const char *const pacing_names[] = {"auto", "hardware", "software", NULL};
 
-/* Above this size a completion a message costs nothing that matters; perftest draws the same line (8192). */
+/* Above this size the cost of one completion for each message is negligible; perftest uses the same limit (8192). */
 #define MODERATE_UP_TO_BYTES 8192
-#define MODERATE_MESSAGES    64 /* of a flow that may be completed without its counters showing it */
-#define MODERATE_AT_LEAST    4
+#define MODERATE_MESSAGES \
+    64 /* largest number of completed messages of a flow that its counters do not show yet */
+#define MODERATE_AT_LEAST 4
 
 bool operation_is_two_sided(int operation)
 {
@@ -63,7 +64,7 @@ int64_t plan_moderation(const struct plan *plan, int64_t message_bytes)
     return smaller(half, share > MODERATE_AT_LEAST ? share : MODERATE_AT_LEAST);
 }
 
-/* What the ranges of single fields cannot say. The serving side trusts nothing else of an offer. */
+/* Checks beyond the ranges of single fields. The server accepts only offers that pass them. */
 static int check(const void *object, const char *path, struct error *e)
 {
     const struct plan *plan = object;

@@ -10,11 +10,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#define ALIVE_NS      (500 * NS_PER_MS) /* between signs of life */
-#define DRAIN_NS      (30LL * NS_PER_S) /* all retries of a queue pair take less, by default */
-#define LAST_WORDS_NS (3LL * NS_PER_S)  /* after a failed work request, for the other side to say why */
+#define ALIVE_NS      (500 * NS_PER_MS) /* time between "alive" messages */
+#define DRAIN_NS      (30LL * NS_PER_S) /* longer than all retries of a queue pair with default values */
+#define LAST_WORDS_NS (3LL * NS_PER_S)  /* after a failed work request, to receive the other side's reason */
 
-/* Directions have patterns of their own. */
+/* The two directions have different patterns. */
 static uint32_t pattern_seed(bool from_driver)
 {
     return from_driver ? 1 : 2;
@@ -27,7 +27,7 @@ const char *flow_side_flow(const struct flow_side *s)
 
 bool flow_side_sends(const struct flow_side *s)
 {
-    /* the answers of a ping-pong are counted by the driver alone */
+    /* only the driver counts the answers of a ping-pong */
     return s->driver || s->plan->bidirectional;
 }
 
@@ -166,7 +166,7 @@ void flow_side_close(struct flow_side *s)
 
 /* ---- a phase */
 
-/* --flip: the byte is spoilt where the driver's direction leaves from, which for reads is the server. */
+/* --flip: the byte is corrupted at the sender of the driver's direction; for reads this is the server. */
 static int spoil(struct flow_side *s, struct error *e)
 {
     bool source = s->plan->operation == OP_READ ? !s->driver : s->driver;
@@ -190,7 +190,7 @@ static int write_patterns(struct flow_side *s, int64_t message_bytes, struct err
               : 0;
 }
 
-/* A ping-pong with writes waits for the last byte of a message to change: it must not look arrived already. */
+/* A ping-pong with writes waits until the last byte of a message changes: the byte must have another value before. */
 static int clear_ball(struct flow_side *s, int64_t message_bytes, struct error *e)
 {
     static const unsigned char nothing = 0;
@@ -239,7 +239,7 @@ static int take_sent(struct flow_side *s, const struct sent *sent, struct error 
     return 0;
 }
 
-/* A line of the server's direction, with the time on this host's clock: the other's may be anything. */
+/* A line of the server's direction, with the time of this host's clock, because the other host's clock may differ. */
 static int pass_on(const struct flow_side *s, json_t *line, struct error *e)
 {
     const char *flow = json_string_value(json_object_get(line, "flow"));
@@ -282,7 +282,7 @@ static int take_message(struct flow_side *s, struct message *m, struct error *e)
     return 0;
 }
 
-/* Read what came; a connection that has ended matters after the messages before its end. */
+/* Read what has arrived. If the connection has ended, the messages before its end are handled first. */
 static int take_messages(struct flow_side *s, struct error *e)
 {
     struct error gone = {{0}};
@@ -302,8 +302,8 @@ static int take_messages(struct flow_side *s, struct error *e)
     return error_set(e, "%s", gone.text);
 }
 
-/* Say and expect signs of life. A side that writes or checks patterns is silent meanwhile, so the limit is for running
- * traffic; outside of it patience is longer. */
+/* Send and expect "alive" messages. A side that writes or checks patterns is silent meanwhile. Therefore the time limit is longer
+ * when no traffic is running. */
 static int keep_alive(struct flow_side *s, int64_t now_ns, struct error *e)
 {
     int64_t limit_ns = s->plan->peer_timeout_ns;
@@ -317,8 +317,8 @@ static int keep_alive(struct flow_side *s, int64_t now_ns, struct error *e)
     return now_ns - s->control.said_ns >= ALIVE_NS ? control_say(&s->control, MESSAGE_ALIVE, e) : 0;
 }
 
-/* An engine that failed because the other side went should say so: its last words may be on the way. When it is heard of well
- * after the failure it is alive, and the failure is all there is to say. */
+/* If the engine failed because the other side ended, the error should say that: its last messages may still be in transit. If the
+ * other side sends messages long after the failure, it is alive, and the engine's failure is the error. */
 static int engine_failure(struct flow_side *s, struct error *e)
 {
     int64_t begin_ns = clock_monotonic_ns();
@@ -336,7 +336,7 @@ static void clear_event(int fd)
 {
     uint64_t count;
     ssize_t n = read(fd, &count, sizeof count);
-    (void)n; /* it only wakes */
+    (void)n; /* the event only wakes the loop */
 }
 
 static int64_t earliest(const struct flow_side *s, int64_t deadline_ns)
@@ -465,7 +465,7 @@ static int check_pattern(struct flow_side *s, struct pattern_result *found, stru
 {
     for (int64_t c = 0; c < s->plan->queue_pairs; c++) {
         const struct queue *q = &s->engine.queues[c];
-        bool reads = s->plan->operation == OP_READ; /* what arrives is what this side asked for */
+        bool reads = s->plan->operation == OP_READ; /* the received data is what this side requested */
         int64_t first = reads ? (int64_t)q->sent_before : s->arrived_before[c];
         int64_t after = reads ? (int64_t)q->sent : s->arrived[c];
         if (pattern_check(&s->memory, s->incoming, s->plan, pattern_seed(!s->driver), c, first, after - first,
@@ -513,7 +513,7 @@ void flow_side_line(struct flow_side *s, json_t *line)
     }
     struct message message = {.type = MESSAGE_LINE};
     message.line.line = line;
-    control_send(&s->control, &message, NULL); /* a connection that is gone is noticed where it is read */
+    control_send(&s->control, &message, NULL); /* a closed connection is detected when it is read */
     json_decref(line);
 }
 

@@ -20,7 +20,7 @@ static int add_size(int64_t size, int64_t *sizes, size_t *count, struct error *e
     return 0;
 }
 
-/* One item of the list: a size, or "from..to" in doublings, the last one included when it is not a doubling. */
+/* One item of the list: a size, or "from..to": doubled sizes, and the last one even if it is not a doubling. */
 static int add_sizes(char *item, int64_t *sizes, size_t *count, struct error *e)
 {
     char *dots = strstr(item, "..");
@@ -58,7 +58,7 @@ static int traffic_class_of(const struct job_flow *f, int64_t *traffic_class, st
 {
     bool parts = f->dscp != FIELD_UNSET || f->ecn >= 0;
     if (f->load.traffic_class != FIELD_UNSET && parts)
-        return error_set(e, "traffic_class says the DSCP and ECN bits already: leave out dscp and ecn");
+        return error_set(e, "traffic_class already contains the DSCP and ECN bits: leave out dscp and ecn");
     *traffic_class = f->load.traffic_class != FIELD_UNSET ? f->load.traffic_class : 0;
     if (parts) /* the choices of ecn are in the order of the bits' values */
         *traffic_class = (f->dscp != FIELD_UNSET ? f->dscp * 4 : 0) + (f->ecn >= 0 ? f->ecn : 0);
@@ -78,7 +78,7 @@ static int check_mtu(int64_t mtu_bytes, int connection, struct error *e)
     return 0;
 }
 
-/* What a flow is refused for, wherever it would run; `load` is it with its largest message. */
+/* Refuse invalid combinations; `load` is the flow with its largest message. */
 static int check_flow(const struct job_flow *f, const struct scenario_flow *load, struct error *e)
 {
     char path[FLOW_MAX_NAME + 10];
@@ -90,9 +90,9 @@ static int check_flow(const struct job_flow *f, const struct scenario_flow *load
         flow_check_on_hosts(&theirs, path, e) != 0)
         return -1;
     if (f->flip != FIELD_UNSET && load->validate != 1)
-        return error_set(e, "flip spoils a byte of validate's pattern: give both");
+        return error_set(e, "flip corrupts a byte of validate's pattern: give both");
     if (load->size_bytes != FIELD_UNSET && f->count != FIELD_UNSET)
-        return error_set(e, "size and count both say how much is sent: give one of them");
+        return error_set(e, "size and count both limit the sent data: give only one of them");
     return check_mtu(f->mtu_bytes, f->connection, e);
 }
 
@@ -158,15 +158,15 @@ static int copy_local(const struct local_options *from, struct local_options *to
                : copy_string(from->gpu, &to->gpu, e);
 }
 
-/* Messages of each size that the flow ends after; 0: none is said. */
+/* Number of messages of each size after which the flow ends; 0: no limit. */
 static int count_messages(const struct job_flow *f, struct drive_plan *flow, struct error *e)
 {
     flow->count = or_else(f->count, 0);
     if (f->load.size_bytes == FIELD_UNSET)
         return 0;
     if (flow->size_count > 1)
-        return error_set(e, "size is for one message size, message %s has %zu: give a count", f->message,
-                         flow->size_count);
+        return error_set(e, "size requires a single message size, but message %s has %zu: use count instead",
+                         f->message, flow->size_count);
     flow->count = (f->load.size_bytes + flow->sizes[0] - 1) / flow->sizes[0];
     return 0;
 }
@@ -180,9 +180,9 @@ static int make_flow(const struct job_flow *f, struct drive_plan *flow, struct e
     if (copy_local(&f->local, &flow->local, e) != 0 ||
         job_sizes(f->message, flow->sizes, &flow->size_count, e) != 0 || count_messages(f, flow, e) != 0)
         return -1;
-    flow->warmup_ns = flow->count ? 0 : f->warmup_ns; /* a count is whole */
+    flow->warmup_ns = flow->count ? 0 : f->warmup_ns; /* with a count all messages are measured */
     if (flow->size_count > 1 && !flow->duration_ns && !flow->count)
-        return error_set(e, "message %s: several sizes need a duration or a count for each", f->message);
+        return error_set(e, "message %s: several sizes require a duration or a count", f->message);
     load.message_bytes = flow->sizes[0];
     for (size_t i = 1; i < flow->size_count; i++)
         if (flow->sizes[i] > load.message_bytes)
@@ -197,8 +197,8 @@ static int make_flow(const struct job_flow *f, struct drive_plan *flow, struct e
 
 #define FLOW_MAX_WORDS 100
 
-/* "name=x op=read" as the words of a command line: "--name=x", "--op=read", so that there is one table of names. They lie in *memory,
- * which the caller frees. */
+/* "name=x op=read" as the words of a command line: "--name=x", "--op=read". Thus both use the same table. The words point into
+ * *memory, which the caller frees. */
 static int flow_words(const char *text, char **argv, char **memory, struct error *e)
 {
     char *out = malloc(strlen(text) * 3 + 4);
@@ -218,7 +218,7 @@ static int flow_words(const char *text, char **argv, char **memory, struct error
     return argc;
 }
 
-/* What a text of --flow says, as a document. A new reference. */
+/* The document of a text of --flow. A new reference. */
 static json_t *written_flow(const char *text, struct error *e)
 {
     char first[] = "flow", *argv[FLOW_MAX_WORDS + 1] = {first}, *memory;
@@ -226,12 +226,12 @@ static json_t *written_flow(const char *text, struct error *e)
     size_t count = 0;
     int argc = flow_words(text, argv, &memory, e);
     json_t *said = argc < 0 ? NULL : arguments_read(&job_flow_table, argc, argv, &rest, &count, e);
-    free(rest); /* every word is an option: there is nothing else */
+    free(rest); /* empty: every word is an option */
     free(memory);
     return said;
 }
 
-/* One flow: what `said` says over what all have in common; either may be NULL. */
+/* One flow: the common options, overridden by `said`; either may be NULL. */
 static int make_said_flow(const json_t *common, const json_t *said, struct drive_plan *flow, struct error *e)
 {
     struct job_flow own;

@@ -1,6 +1,6 @@
 /*
- * What a driver is asked to do: a job. One table (job_table.c) reads it from a document and from a command line. A flow of a job is a
- * scenario's flow (lib/formats/flow.h) with what a host needs to run it: which device, address and GPU, and how queue pairs are set up.
+ * The work of a driver: a job. One table (job_table.c) reads it from documents and command lines. A flow of a job is a scenario's
+ * flow (lib/formats/flow.h) and what a host needs to run it: device, address, GPU and parameters of the queue pairs.
  */
 #ifndef TRAFFIC_JOB_H
 #define TRAFFIC_JOB_H
@@ -11,19 +11,19 @@
 
 enum output_kind { OUTPUT_AUTO, OUTPUT_JSON, OUTPUT_TABLE };
 
-/* Which device, port, address and memory of this host: each side has its own. */
+/* Device, port, address and memory of this host; each side chooses its own. */
 struct local_options {
     char *device;        /* "mlx5_0"; NULL: the one that has `address` */
-    char *address;       /* an IP address of the RDMA network here; NULL: that of the control connection */
+    char *address;       /* local IP address on the RDMA network; NULL: that of the control connection */
     int64_t device_port; /* 0: the first active one */
     int64_t gid_index;   /* negative: chosen by type and address */
     int gid_type;        /* index into gid_type_names */
     char *gpu;           /* "0", or a PCI address; NULL: the first */
-    int64_t numa_node;   /* negative: wherever the kernel takes it */
+    int64_t numa_node;   /* negative: chosen by the kernel */
     int huge_pages;
 };
 
-/* What every subcommand takes. */
+/* Options of every subcommand. */
 struct process_options {
     int64_t port; /* of control connections */
     int output;   /* enum output_kind */
@@ -50,17 +50,17 @@ struct job_flow {
     int64_t ack_timeout, retries, rnr_retries, rnr_timer;
     int64_t burst;
     int64_t duration_ns, count, warmup_ns, interval_ns, start_at_ns, peer_timeout_ns;
-    int64_t flip; /* offset of a byte to spoil before sending: shows that validation finds it */
+    int64_t flip; /* offset of a byte to corrupt before sending, to test validation */
 };
 
 struct job {
     int64_t schema;
-    char *file; /* the document with the rest, over which the command line goes; "-": standard input */
-    char *host; /* where the server is, unless the command line says */
+    char *file; /* the document that the command line overrides; "-": standard input */
+    char *host; /* host of the server, unless the command line names it */
     struct process_options process;
-    struct job_flow common; /* of all flows */
-    json_t *flows; /* list of objects, rows of job_flow_table; none of these and no `written`: one flow */
-    struct list_of written; /* char *: the same as "key=value ..." */
+    struct job_flow common; /* options of all flows */
+    json_t *flows; /* list of objects of job_flow_table; without it and without `written`: one flow */
+    struct list_of written; /* char *: flows as texts "key=value ..." */
 };
 
 extern const struct table serve_table;    /* struct serve_options */
@@ -68,7 +68,7 @@ extern const struct table job_table;      /* struct job */
 extern const struct table job_flow_table; /* struct job_flow: one item of `flows` */
 extern const char *const gid_type_names[];
 
-/* A flow as it is run. Free with drive_plan_free. */
+/* A flow, ready to run. Free with drive_plan_free. */
 struct drive_plan {
     struct plan plan;
     struct local_options local;
@@ -78,10 +78,10 @@ struct drive_plan {
     int64_t duration_ns, count, warmup_ns, start_at_ns;
 };
 
-/* The whole job of what a command line says (a document of job_table): with "job" it is that file's document, with what the command
- * line says over it. A new reference. */
+/* The whole job of a command line (a document of job_table). With "job" it is that file's document, overridden by the command line.
+ * A new reference. */
 json_t *job_document(const json_t *said, struct error *e);
-/* The flows that a job's document asks for: one, or those that it lists. At most FLOW_MAX_TOGETHER. */
+/* The flows of a job's document: one, or those that it lists. At most FLOW_MAX_TOGETHER. */
 int job_plans(const json_t *job, struct drive_plan *flows, size_t *count, struct error *e);
 void drive_plan_free(struct drive_plan *flow);
 /* "64KiB", "2B..8MiB" (doubling), "2B,64B,1KiB". */

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What every subcommand has at hand. */
+/* Shared by all subcommands. */
 struct context {
     struct stop stop;
     struct output output;
@@ -101,7 +101,7 @@ static int run_routes(const struct call *call)
 
 /* ---- drive */
 
-/* A job made ready: its flows, and where the server is. */
+/* A job that is ready to run, with its flows. */
 struct work {
     struct job job;
     struct drive_plan *flows;
@@ -167,7 +167,7 @@ static int loop(struct context *c, const struct work *w, const char *host)
     int result = EXIT_LAB;
     if (pthread_create(&thread, NULL, serve_thread, &server) == 0) {
         result = (int)drive_run(w->flows, w->count, host, port, &c->output, c->stop.fd);
-        close(end.fds[1]); /* the server's pipe ends: it is told to stop */
+        close(end.fds[1]); /* the end of the server's pipe tells it to stop */
         pthread_join(thread, NULL);
         close(end.fds[0]);
     }
@@ -177,7 +177,7 @@ static int loop(struct context *c, const struct work *w, const char *host)
     return result;
 }
 
-/* ---- what both have in common */
+/* ---- common to drive and loop */
 
 static int run_driving(const struct call *call, const char *host,
                        int (*run)(struct context *c, const struct work *w, const char *host))
@@ -190,7 +190,8 @@ static int run_driving(const struct call *call, const char *host,
     int result = EXIT_USAGE;
     host = host ? host : w.job.host;
     if (!host)
-        log_error("drive needs a HOST, the one where roce-traffic serve runs; the job names none");
+        log_error("drive needs HOST, the host where roce-traffic serve runs, as an argument or as \"host\" "
+                  "in the job");
     else if (context_open(&c, &w.job.process, &e) != 0)
         result = program_fail(EXIT_LAB, &e);
     else {
@@ -222,7 +223,7 @@ static const struct command command_serve = {
 static const struct command command_drive = {
     .name = "drive",
     .arguments = "[HOST]",
-    .about = "Run flows against roce-traffic serve on HOST; a job may name it.",
+    .about = "Run flows with roce-traffic serve on HOST.",
     .options = &job_table,
     .most = 1,
     .run = run_drive,

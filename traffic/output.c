@@ -95,7 +95,7 @@ static void print_row(struct output *output, const json_t *line)
         fprintf(output->file, "# %s\n", text_of(line, "text"));
 }
 
-/* Nobody reads any more: the program is to end as if told. */
+/* The reader of the output has closed it: end as after a request to stop. */
 static void reader_gone(const struct output *output)
 {
     uint64_t one = 1;

@@ -12,7 +12,7 @@ struct output {
     bool table;
     pthread_mutex_t lock;
     bool titled; /* the table's head has been printed */
-    int stop_fd; /* an eventfd that is written to when the reader has gone */
+    int stop_fd; /* an eventfd that is written when the reader has closed the output */
 };
 
 /* kind: enum output_kind (job.h). */

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #define START_NS \
-    (24LL * 3600 * NS_PER_S) /* a driver may wait for its start time, and says that it is alive */
+    (24LL * 3600 * NS_PER_S) /* a driver may wait for its start time; it sends "alive" messages meanwhile */
 
 /* One driver's thread. */
 struct client {
@@ -53,7 +53,7 @@ static int set_up(struct client *c, struct error *e)
     return control_say(&s->control, MESSAGE_CONNECTED, e);
 }
 
-/* The window is this side's own, but it sends on until the driver says stop: load is from both sides all the time. */
+/* This side measures its own window, but it continues to send until the driver sends stop: both sides send all the time. */
 static int send_until_told(struct flow_side *s, struct error *e)
 {
     while (!s->got_stop)
@@ -70,7 +70,7 @@ static int run_phase(struct flow_side *s, struct error *e)
     struct message result = {.type = MESSAGE_RESULT};
     if (flow_side_await(s, &s->got_start, START_NS, "starting", e) != 0)
         return -1;
-    if (flow_side_sends(s)) /* known with the start only */
+    if (flow_side_sends(s)) /* not known before the start */
         engine_set_target(&s->engine, (uint64_t)s->start.count);
     if (flow_side_begin(s, &s->start, e) != 0 || send_until_told(s, e) != 0)
         return -1;
@@ -159,7 +159,7 @@ static bool begin(struct server *server, struct client *clients)
     struct control control;
     struct client *c = free_client(clients);
     char full[80];
-    snprintf(full, sizeof full, "this server has %d sessions, as many as it takes", SERVE_MAX_SESSIONS);
+    snprintf(full, sizeof full, "this server already has its maximum of %d sessions", SERVE_MAX_SESSIONS);
     if (control_accept(&control, server->listener, &e) != 0)
         return false;
     if (!c) {
@@ -191,7 +191,7 @@ int serve_run(struct server *server, struct error *e)
     while (!stop) {
         struct pollfd fds[2] = {{.fd = server->once && served ? -1 : server->listener, .events = POLLIN},
                                 {.fd = server->stop_fd, .events = POLLIN}};
-        poll(fds, 2, 200); /* ended threads are joined meanwhile */
+        poll(fds, 2, 200); /* wake up regularly to join ended threads */
         stop = fds[1].revents != 0;
         if (!stop && fds[0].revents)
             served |= begin(server, clients);

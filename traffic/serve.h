@@ -1,4 +1,4 @@
-/* The serving side: waits for drivers and does what they ask, one thread each. */
+/* The server: waits for drivers and runs its side of their flows, with one thread for each driver. */
 #ifndef TRAFFIC_SERVE_H
 #define TRAFFIC_SERVE_H
 
@@ -11,12 +11,12 @@ struct server {
     const struct local_options *local;
     struct output *output;
     int listener;
-    int stop_fd; /* readable once it is to end */
+    int stop_fd; /* readable when the server must end */
     bool once;
 };
 
-/* Serve until stop_fd is readable (or, once, the first driver has gone). Sessions under way are ended with word to their
- * drivers. */
+/* Serve until stop_fd is readable or, with `once`, the first driver has disconnected. The drivers of running sessions receive an
+ * error message. */
 int serve_run(struct server *server, struct error *e);
 
 #endif

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 
 struct stop {
-    int fd;     /* an eventfd: readable once told to stop, and it stays so */
+    int fd;     /* an eventfd: readable after a request to end, and stays readable */
     int end_fd; /* tells the watching thread to end */
     int signal_fd;
     bool watch_stdin;

@@ -1,6 +1,6 @@
 /*
- * Connections made by rdma_cm. The server listens on a port of its own for this session; each connection request carries
- * the session's token and the queue pair's index as private data, and a request without them is rejected.
+ * Connections by rdma_cm. The server listens on a separate port for each session. Each connection request contains the session's
+ * token and the queue pair's index as private data; a request without them is rejected.
  */
 #include "traffic/connection/connection.h"
 
@@ -27,7 +27,7 @@ struct private_data {
 
 /* ---- events */
 
-/* Wait for the channel's next event; NULL with a sentence when there is none in time. */
+/* Wait for the channel's next event; NULL with a sentence after the time limit. */
 static struct rdma_cm_event *wait_event(struct connection *c, int64_t deadline_ns, struct error *e)
 {
     struct rdma_cm_event *event = NULL;
@@ -57,7 +57,7 @@ static const char *event_cause(enum rdma_cm_event_type type)
     case RDMA_CM_EVENT_ADDR_ERROR:
         return "the address cannot be resolved: is it on a network of an RDMA device, does it answer ping?";
     case RDMA_CM_EVENT_ROUTE_ERROR:
-        return "no route to it";
+        return "there is no route to the address";
     case RDMA_CM_EVENT_UNREACHABLE:
         return "it does not answer: a firewall for UDP port 4791, a link that is down, or the wrong GID type "
                "on one side";
@@ -79,7 +79,7 @@ static int expect_event(struct connection *c, enum rdma_cm_event_type type, stru
     rdma_ack_cm_event(event);
     if (got == type)
         return 0;
-    return error_set(e, "rdma_cm: %s (status %d) where %s is expected: %s", rdma_event_str(got), status,
+    return error_set(e, "rdma_cm: %s (status %d), expected %s: %s", rdma_event_str(got), status,
                      rdma_event_str(type), event_cause(got));
 }
 
@@ -103,9 +103,10 @@ static int to_sockaddr(const char *text, int64_t port, struct sockaddr_storage *
     if (gid_parse(text, &gid, e) != 0)
         return -1;
     if (IN6_IS_ADDR_LINKLOCAL((const struct in6_addr *)(const void *)gid.raw))
-        return error_set(
-            e, "rdma_cm needs an IP address, the GID %s has none: give the RDMA interface one, or --address",
-            text);
+        return error_set(e,
+                         "rdma_cm needs an IP address, but GID %s has none: give the RDMA interface an IP "
+                         "address, or use --address",
+                         text);
     if (IN6_IS_ADDR_V4MAPPED((const struct in6_addr *)(const void *)gid.raw)) {
         struct sockaddr_in *in = (struct sockaddr_in *)address;
         in->sin_family = AF_INET;
@@ -144,7 +145,7 @@ static struct rdma_conn_param parameters(const struct connection *c)
     };
 }
 
-/* The traffic class goes with the id's type of service, before addresses are resolved. */
+/* The traffic class is the id's type of service. It must be set before addresses are resolved. */
 static int set_options(const struct connection *c, struct rdma_cm_id *id, struct error *e)
 {
     uint8_t tos = (uint8_t)c->plan->traffic_class, timeout = (uint8_t)c->plan->ack_timeout;
@@ -185,7 +186,7 @@ static int connect_one(struct connection *c, size_t i, struct sockaddr *from, st
     return expect_event(c, RDMA_CM_EVENT_ESTABLISHED, e);
 }
 
-/* Which queue pair a request is for: its index, or -1 when it is not of this session. */
+/* The index of the queue pair that a request is for, or -1 if it is not from this session. */
 static int64_t index_of(const struct connection *c, const struct rdma_cm_event *event)
 {
     struct private_data data;
@@ -217,7 +218,7 @@ static int accept_one(struct connection *c, struct rdma_cm_event *event, struct 
     return rdma_accept(id, &how) == 0 ? 0 : error_set_errno(e, errno, "rdma_cm: accepting");
 }
 
-/* The server's part: requests and their establishment come in any order. */
+/* The server's part: requests and established events arrive in any order. */
 static int accept_all(struct connection *c, struct error *e)
 {
     int64_t established = 0;

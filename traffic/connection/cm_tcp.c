@@ -1,4 +1,5 @@
-/* Queue pairs brought up by hand: their numbers, packet sequence numbers and GIDs go over the control connection. */
+/* Queue pairs that are connected without rdma_cm: the two sides exchange numbers, packet sequence numbers and GIDs over the control
+ * connection. */
 #include "traffic/connection/connection.h"
 #include "traffic/connection/explain.h"
 

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_READS 16 /* reads under way on a queue pair; what mlx5 takes */
+#define MAX_READS 16 /* reads in flight on a queue pair; the limit of mlx5 */
 
-/* Every message may have a completion; one more for each queue pair's last, flushed ones. */
+/* Each message may have a completion; one entry more for each queue pair's last, flushed request. */
 static int64_t queue_length(const struct connection *c, int64_t depth)
 {
     return c->plan->queue_pairs * (depth + 1);
@@ -37,10 +37,10 @@ static int check_limits(const struct connection *c, struct error *e)
     if (plan_receives(c->plan, c->driver) && c->plan->receive_depth > deepest)
         deepest = c->plan->receive_depth;
     if (c->plan->queue_pairs > a->max_qp)
-        return error_set(e, "%" PRId64 " queue pairs: device %s has %d", c->plan->queue_pairs,
+        return error_set(e, "%" PRId64 " queue pairs: device %s supports %d", c->plan->queue_pairs,
                          c->device->name, a->max_qp);
     if (deepest > a->max_qp_wr)
-        return error_set(e, "a depth of %" PRId64 ": device %s takes %d work requests per queue", deepest,
+        return error_set(e, "a depth of %" PRId64 ": device %s supports %d work requests per queue", deepest,
                          c->device->name, a->max_qp_wr);
     return 0;
 }

@@ -14,13 +14,13 @@ struct connection {
     const struct connection_manager *manager;
     const struct plan *plan;
     bool driver;
-    int stop_fd; /* readable when it is to be given up */
+    int stop_fd; /* readable when waiting must end */
     struct device *device;
     struct ibv_pd *pd;
     struct ibv_cq *send_cq, *receive_cq;
     struct ibv_qp **pairs; /* plan->queue_pairs of them, NULL until made */
-    uint32_t inline_bytes; /* what the device gave */
-    int mtu_bytes;         /* what was agreed */
+    uint32_t inline_bytes; /* what the device granted */
+    int mtu_bytes;         /* the agreed path MTU */
 
     uint32_t *packet_start; /* cm_tcp */
 
@@ -31,11 +31,11 @@ struct connection {
 
 struct connection_manager {
     const char *name;
-    /* Make what the peer must know, and put it into *mine (whose lists the caller frees). */
+    /* Create what the peer needs and describe it in *mine (whose lists the caller frees). */
     int (*prepare)(struct connection *c, struct endpoint *mine, struct error *e);
     /* Bring every queue pair to ready to send. Both sides call it at the same time. */
     int (*connect)(struct connection *c, const struct endpoint *peer, struct error *e);
-    /* Queue pairs and what belongs to them. */
+    /* Free queue pairs and what belongs to them. */
     void (*close)(struct connection *c);
 };
 
@@ -46,9 +46,9 @@ int connection_open(struct connection *c, struct endpoint *mine, struct error *e
 int connection_connect(struct connection *c, const struct endpoint *peer, struct error *e);
 void connection_close(struct connection *c);
 
-/* For the managers: what a queue pair is made with. */
+/* For the managers: attributes with which a queue pair is created. */
 struct ibv_qp_init_attr connection_pair_attributes(const struct connection *c);
-/* Reads that may be under way at once, from what the device can. */
+/* Largest number of reads in flight, from the device's limits. */
 uint8_t connection_reads(int device_limit);
 /* The agreed path MTU, or -1 when the sides cannot agree. */
 int connection_agree_mtu(const struct connection *c, int64_t peer_mtu_bytes, struct error *e);

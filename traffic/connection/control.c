@@ -67,7 +67,7 @@ _Static_assert(offsetof(struct sockaddr_in, sin_port) == offsetof(struct sockadd
 int control_listen(const char *address, int64_t *port, struct error *e)
 {
     int fd = -1;
-    /* "::" takes IPv4 as well; a host without IPv6 falls back to 0.0.0.0 */
+    /* "::" accepts IPv4 as well; on a host without IPv6 use 0.0.0.0 */
     struct addrinfo *found = look_up(address ? address : "::", *port, true, e);
     if (!found)
         return -1;
@@ -121,7 +121,7 @@ int control_accept(struct control *control, int listener, struct error *e)
     return set_up(control, fd, e);
 }
 
-/* Wait until fd is ready for `events`. 1 ready, 0 out of time, -1 stopped on request. */
+/* Wait until fd is ready for `events`. Returns 1 if ready, 0 after the time limit, -1 if stopped on request. */
 static int wait_for(int fd, short events, int stop_fd, int64_t deadline_ns)
 {
     for (;;) {
@@ -196,7 +196,7 @@ int control_send(struct control *control, const struct message *message, struct 
     if (!text)
         return error_set(e, "out of memory for a control message");
     size_t length = strlen(text), sent = 0;
-    text[length++] = '\n'; /* in the terminator's place */
+    text[length++] = '\n'; /* replaces the terminator */
     int64_t deadline_ns = clock_monotonic_ns() + SEND_NS;
     int number = 0;
     while (sent < length && !number) {
@@ -234,7 +234,7 @@ int control_fill(struct control *control, struct error *e)
     for (;;) {
         size_t room = WIRE_MAX_LENGTH - control->used;
         if (room == 0)
-            return 0; /* control_next says whether that is a message */
+            return 0; /* control_next finds out whether that is a message */
         ssize_t n = recv(control->fd, control->buffer + control->used, room, 0);
         if (n > 0) {
             control->used += (size_t)n;
@@ -290,7 +290,7 @@ static int next_message(struct control *control, enum message_type type, int64_t
         if (ready == 0)
             return error_set(e, "the other side (%s) does not answer: expected \"%s\"", control->peer,
                              wire_name(type));
-        /* What it said before it went is still to be read: an error message, say. */
+        /* Messages from before the end are still to be read, such as an error message. */
         if (control_fill(control, e) != 0 && !memchr(control->buffer, '\n', control->used))
             return -1;
     }

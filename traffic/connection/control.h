@@ -1,4 +1,4 @@
-/* The TCP connection on which two roce-traffics agree: messages of wire.h, bounded, with time limits. */
+/* The TCP control connection between two roce-traffic processes: messages of wire.h, with limits of length and time. */
 #ifndef TRAFFIC_CONTROL_H
 #define TRAFFIC_CONTROL_H
 
@@ -13,33 +13,33 @@ struct control {
     int fd;
     char peer[CONTROL_ADDRESS_MAX];  /* the other side's address */
     char local[CONTROL_ADDRESS_MAX]; /* this side's address */
-    int64_t heard_ns, said_ns;       /* CLOCK_MONOTONIC: when the last bytes came and went */
+    int64_t heard_ns, said_ns;       /* CLOCK_MONOTONIC: time of the last received and the last sent bytes */
     char *buffer;                    /* of WIRE_MAX_LENGTH + 1 bytes */
     size_t used;
 };
 
 /* Listen on address (NULL: all, IPv4 and IPv6) and port (0: any; *port is set). A socket, or -1. */
 int control_listen(const char *address, int64_t *port, struct error *e);
-/* Take a waiting connection. */
+/* Accept a waiting connection. */
 int control_accept(struct control *control, int listener, struct error *e);
-/* Connect to a host by name or address. stop_fd becomes readable when it is to be given up (or -1). */
+/* Connect to a host by name or address. stop_fd (or -1) becomes readable when the attempt must end. */
 int control_connect(struct control *control, const char *host, int64_t port, int stop_fd, struct error *e);
 void control_close(struct control *control);
 
 int control_send(struct control *control, const struct message *message, struct error *e);
-/* A message that needs no more than its type. */
+/* Send a message that has only a type. */
 int control_say(struct control *control, enum message_type type, struct error *e);
-/* Tell the other side why it ends; best effort. */
+/* Tell the other side the reason for the end; failures are ignored. */
 void control_say_error(struct control *control, const char *text);
 
-/* Take what the socket has without waiting. -1 when the other side has gone. */
+/* Read what the socket has, without waiting. -1 if the other side has disconnected. */
 int control_fill(struct control *control, struct error *e);
-/* The next whole message of what was taken: 1, 0 when there is none yet, -1 when it is not one (or is an error message). */
+/* The next complete message of what was read: 1, 0 if it is not complete yet, -1 if it is invalid or an error message. */
 int control_next(struct control *control, struct message *message, struct error *e);
-/* Wait for a message of this type; "alive" ones are passed over. The caller frees it. */
+/* Wait for a message of this type; "alive" messages are skipped. The caller frees it. */
 int control_expect(struct control *control, enum message_type type, int64_t timeout_ns, int stop_fd,
                    struct message *message, struct error *e);
-/* Who each side is; both send first and then read. */
+/* Exchange program and version; both sides first send, then read. */
 int control_greet(struct control *control, int stop_fd, struct error *e);
 
 #endif

@@ -77,7 +77,7 @@ static int open_all(struct device *device, struct error *e)
            "Soft-RoCE: rdma link add rxe0 type rxe netdev NAME");
 }
 
-/* rdma_cm has contexts of its own, and queue pairs for its connections must be made on those. */
+/* rdma_cm opens its own contexts, and queue pairs for its connections must be created on those. */
 static int open_all_of_rdma_cm(struct device *device, struct error *e)
 {
     int count = 0;
@@ -104,7 +104,7 @@ void rdma_device_close(struct device *device)
 
 /* ---- choosing */
 
-/* A port and GID of one device that would do. */
+/* A suitable port and GID of one device. */
 struct candidate {
     struct ibv_context *context;
     struct ibv_port_attr port_attributes;
@@ -120,7 +120,7 @@ static int score_gid(const struct local_options *options, const union ibv_gid *a
 {
     char text[GID_TEXT_MAX];
     bool same = address && memcmp(entry->gid.raw, address->raw, sizeof address->raw) == 0;
-    if (options->gid_index >= 0) /* of several devices the one that has the address, too */
+    if (options->gid_index >= 0) /* if several devices have this index: the one with the address */
         return (int64_t)entry->gid_index == options->gid_index ? SCORE_TOLD + (same ? SCORE_ADDRESS : 0) : 0;
     if (entry->gid_type != wanted_gid_type(options->gid_type) && entry->gid_type != IBV_GID_TYPE_IB)
         return 0;
@@ -159,7 +159,7 @@ static void consider_device(struct ibv_context *context, const struct local_opti
             consider_port(context, (uint8_t)port, options, address, best);
 }
 
-/* What there is, for the sentence that says why nothing was chosen: "rxe0 port 1 DOWN; mlx5_0 port 1 ACTIVE". */
+/* The available devices and ports, for the error sentence when none is suitable: "rxe0 port 1 DOWN; mlx5_0 port 1 ACTIVE". */
 static void describe_ports(const struct device *device, struct text *text)
 {
     for (size_t i = 0; device->list && i < device->list_count; i++) {
@@ -196,7 +196,7 @@ static int nothing_found(const struct device *device, const struct local_options
     if (e && length < sizeof e->text)
         snprintf(
             e->text + length, sizeof e->text - length,
-            "; there are: %s. A port is active when its link is up; a GID needs an address on the interface",
+            "; available: %s. A port is active when its link is up; a GID needs an address on the interface",
             text_string(&there));
     text_free(&there);
     return -1;

@@ -19,7 +19,7 @@ struct device {
     uint8_t port;
     uint16_t lid;
     bool ethernet;
-    int mtu_bytes; /* active */
+    int mtu_bytes; /* active MTU */
     int gid_index;
     union ibv_gid gid;
     struct ibv_device_attr attributes;

@@ -23,9 +23,8 @@ static const struct {
     STATUS(IBV_WC_LOC_PROT_ERR,
            "the local memory is not covered by the registration any more (GPU memory freed, or "
            "its driver reset?)"),
-    STATUS(IBV_WC_WR_FLUSH_ERR,
-           "the queue pair was closed under its work requests: the other side disconnected or died, "
-           "or an earlier error came first"),
+    STATUS(IBV_WC_WR_FLUSH_ERR, "the queue pair was closed before this work request was completed: the other "
+                                "side disconnected or died, or an earlier error occurred"),
     STATUS(IBV_WC_MW_BIND_ERR, "memory window binding"),
     STATUS(IBV_WC_BAD_RESP_ERR, "the responder sent an answer that was not requested"),
     STATUS(IBV_WC_LOC_ACCESS_ERR, "the local registration does not permit the access"),
@@ -41,7 +40,7 @@ static const struct {
            "dropped (MTU of a switch too small, PFC or ECN not set up), or the GID or VLAN leads "
            "nowhere"),
     STATUS(IBV_WC_RNR_RETRY_EXC_ERR,
-           "the receiver had no receive posted (RNR) after all retries: raise --receive-depth, or "
+           "the receiver still had no receive posted (RNR) after all retries: raise --receive-depth, or "
            "--rnr-retries 7 to wait without limit"),
     STATUS(IBV_WC_LOC_RDD_VIOL_ERR, "reliable datagram domain"),
     STATUS(IBV_WC_REM_INV_RD_REQ_ERR, "the responder refuses the reliable datagram"),
@@ -160,6 +159,6 @@ int explain_modify(struct error *e, int number, const char *state, const char *p
         cause = "wrong GID index for this port, a GID of another type than the other side's, or a path MTU "
                 "above the "
                 "active one";
-    return error_set(e, "moving a queue pair to %s, towards GID %s: %s (errno %d); %s", state, peer_gid,
+    return error_set(e, "moving a queue pair to %s, peer GID %s: %s (errno %d); %s", state, peer_gid,
                      strerror(number), number, cause);
 }

@@ -1,4 +1,4 @@
-/* Sentences for what goes wrong on RDMA hosts: the name of the failure, and what usually causes it. */
+/* Sentences for errors on RDMA hosts: the name of the error and its usual causes. */
 #ifndef TRAFFIC_EXPLAIN_H
 #define TRAFFIC_EXPLAIN_H
 
@@ -8,12 +8,12 @@
 
 /* "IBV_WC_RETRY_EXC_ERR" */
 const char *completion_name(enum ibv_wc_status status);
-/* What it means and what to look at. */
+/* Its meaning and what to check. */
 const char *completion_cause(enum ibv_wc_status status);
 
-/* Fill e with why a memory registration failed; `call` is the function that failed with errno value `number`. -1. */
+/* Fill e with the reason why a memory registration failed; `call` is the function that failed with errno value `number`. -1. */
 int explain_registration(struct error *e, int number, const struct memory *memory, const char *call);
-/* Why a queue pair refused an attribute change to the state `state`. */
+/* Fill e with the reason why a queue pair could not be moved to `state`. */
 int explain_modify(struct error *e, int number, const char *state, const char *peer_gid);
 
 #endif

@@ -1,4 +1,4 @@
-/* What the kernel said while something was tried: NVIDIA's and the RDMA drivers' lines of /dev/kmsg, where it may be read. */
+/* Kernel messages during an operation: lines of NVIDIA's and the RDMA drivers in /dev/kmsg, if it is readable. */
 #include "traffic/memory/memory.h"
 
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /*
- * Control messages between a driving and a serving roce-traffic: one JSON object a line over TCP. What arrives is
- * untrusted: bounded in length, checked by table, unknown keys refused.
+ * Control messages between driver and server: one JSON object on each line, over TCP. Received messages are untrusted: their length
+ * is limited, tables check them, and unknown keys are refused.
  *
  *   driver                      server
  *   hello                  ->
@@ -9,11 +9,11 @@
  *                          <-   endpoint (or error)
  *   endpoint               ->
  *                          <-   connected
- *   phase                  ->                        once a message size
+ *   phase                  ->                        for each message size
  *                          <-   ready
  *   start                  ->
  *   (both send; line and alive messages meanwhile)
- *   stop                   ->                        nobody posts any more
+ *   stop                   ->                        both sides stop posting
  *   drained               <->  drained               all completions seen
  *                          <-   result
  *   finish                 ->
@@ -58,15 +58,16 @@ struct endpoint {
     char *address; /* rdma_cm: where to connect to (empty otherwise) */
     int64_t rdma_port;
     int64_t lid, mtu_bytes;
-    int64_t responder_reads;                    /* RDMA reads that it answers at once on a queue pair */
-    int64_t outgoing_address, incoming_address; /* of its memory, as the remote key addresses it */
+    int64_t
+        responder_reads; /* largest number of RDMA reads that it answers at the same time on a queue pair */
+    int64_t outgoing_address, incoming_address; /* addresses of its memory for use with the remote key */
     int64_t remote_key;
     int64_t token;               /* rdma_cm: proves that a connection belongs to this session */
     struct list_of queue_pairs;  /* int64_t numbers; empty with rdma_cm */
     struct list_of packet_start; /* int64_t first packet sequence number of each queue pair */
 };
 
-/* Messages sent on each queue pair since it was made, so that the receiver knows what to check. */
+/* Messages sent on each queue pair since its creation; the receiver needs them to check its memory. */
 struct sent {
     struct list_of counts; /* int64_t; empty from a side that sends nothing */
 };
@@ -76,13 +77,14 @@ struct phase {
 };
 
 struct start {
-    int64_t start_in_ns; /* from now; 0: at once. Not a time of day: the other host's clock may be anything */
+    int64_t
+        start_in_ns; /* from now; 0: at once. Not a time of day, because the other host's clock may differ */
     int64_t warmup_ns, duration_ns, count;
 };
 
-/* What a side found out about its own end of the phase. */
+/* What a side has received in the phase. */
 struct result {
-    int64_t received;    /* messages, where they are counted */
+    int64_t received;    /* messages, if they are counted */
     int64_t wrong_bytes; /* of validation */
     char *text;          /* the first wrong byte, as a sentence */
 };

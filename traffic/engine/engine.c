@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define RECEIVE_BATCH 16 /* receives posted again at a time */
+#define RECEIVE_BATCH 16 /* receives that are posted again together */
 
 /* ---- work requests */
 
@@ -122,7 +122,7 @@ void engine_close(struct engine *g)
 
 /* ---- receives */
 
-/* Slots are filled in the order in which receives were posted, as the sender goes through its own. */
+/* Slots are filled in the order in which receives were posted, as the sender uses its slots. */
 int engine_post_receives(struct engine *g, struct queue *q, uint32_t count)
 {
     struct ibv_recv_wr *bad, *last = &q->receives[count - 1], *rest = last->next;
@@ -136,7 +136,7 @@ int engine_post_receives(struct engine *g, struct queue *q, uint32_t count)
     return number;
 }
 
-/* Fill the receive queues; those of an earlier size are still posted and long enough, for they take the largest size. */
+/* Fill the receive queues. Receives from an earlier size are still posted; they are long enough because they have the largest size. */
 static int fill_receives(struct engine *g, struct queue *q, struct error *e)
 {
     uint64_t wanted = q->posted_receives ? 0 : (uint64_t)g->plan->receive_depth;
@@ -220,7 +220,7 @@ void engine_notify(struct engine *g)
 {
     uint64_t one = 1;
     ssize_t n = write(g->event_fd, &one, sizeof one);
-    (void)n; /* full means that it is readable already */
+    (void)n; /* if it is full, it is already readable */
 }
 
 /* ---- failures */
@@ -244,9 +244,10 @@ void engine_fail_post(struct engine *g, int number, const char *what)
 /* ---- what the session reads */
 
 #define SWAP_WAIT_NS \
-    (200 * NS_PER_MS) /* a loop that waits for a peer hands over late; its figures then come next time */
+    (200 *           \
+     NS_PER_MS) /* a loop that waits for its peer hands over late; its figures are then part of the next call */
 
-/* True when the spare histogram is the one that was filled and the thread has let go of it. */
+/* True when the thread has handed over the filled histogram as the spare one. */
 static bool swap_histograms(struct engine *g)
 {
     if (!g->running) {
@@ -260,7 +261,7 @@ static bool swap_histograms(struct engine *g)
     for (int64_t end = clock_monotonic_ns() + SWAP_WAIT_NS; clock_monotonic_ns() < end; nanosleep(&nap, NULL))
         if (atomic_load_explicit(&g->swap, memory_order_acquire) == 0)
             return true;
-    int wanted = 1; /* taken back, unless it happens right now */
+    int wanted = 1; /* withdraw the request, unless the thread is just serving it */
     return !atomic_compare_exchange_strong(&g->swap, &wanted, 0);
 }
 

@@ -1,7 +1,7 @@
 /*
- * The data path of one side of a flow: one thread that posts work requests and polls completions, and nothing else. The
- * side of the flow (flow_side.h) prepares it, tells it to stop, and reads its counters; times are taken there, so that the loop reads no
- * clock unless latency or pacing asks for it.
+ * The data path of one side of a flow: one thread that only posts work requests and polls completions. The flow's side
+ * (flow_side.h) prepares it, tells it to stop, reads its counters and takes the times. Therefore the loop reads the clock only for
+ * latency or pacing.
  */
 #ifndef TRAFFIC_ENGINE_H
 #define TRAFFIC_ENGINE_H
@@ -16,7 +16,7 @@
 
 enum engine_command {
     ENGINE_RUN,
-    ENGINE_STOP, /* post no more, see what is under way completed, go on receiving */
+    ENGINE_STOP, /* stop posting, complete the messages in flight, continue to receive */
     ENGINE_QUIT,
 };
 
@@ -31,9 +31,9 @@ struct queue {
     uint64_t incoming;              /* first slot of what is received */
     uint32_t outstanding;           /* posted and not known to be completed */
     uint32_t unsignalled;           /* of these, since the last signalled one */
-    uint32_t to_repost;             /* receives taken and not posted again */
-    uint64_t sent, posted_receives; /* ever, for the slots */
-    uint64_t limit;                 /* sent may rise to this: its share of the target */
+    uint32_t to_repost;             /* receives that are completed and not posted again */
+    uint64_t sent, posted_receives; /* in all; they determine the slots */
+    uint64_t limit;                 /* upper limit of sent: the queue pair's share of the target */
     uint64_t sent_before;           /* of these, in earlier phases */
     int64_t *post_times_ns;         /* ring of signalled posts, when latency is measured */
     uint32_t times_head, times_tail;
@@ -49,14 +49,14 @@ struct engine {
     uint32_t count, depth, list, receive_batch, moderation;
     uint64_t stride, slots;
     int64_t message_bytes;
-    uint64_t target; /* messages to send; 0: until told */
+    uint64_t target; /* messages to send; 0: until stopped */
     bool pace;
     struct pacing pacing;
     int event_fd; /* becomes readable when `finished`, `drained` or `failed` becomes true */
 
     /* between the thread and the session */
     _Alignas(64) atomic_int command;
-    atomic_int swap;                            /* 1: the session wants the histogram that fills */
+    atomic_int swap; /* 1: the session requests the histogram that is being filled */
     _Alignas(64) atomic_uint_fast64_t messages; /* completed */
     atomic_uint_fast64_t received;
     atomic_bool finished; /* `target` is reached */
@@ -64,7 +64,7 @@ struct engine {
     atomic_bool failed;
     int64_t finished_ns; /* CLOCK_MONOTONIC, valid once finished */
 
-    /* the thread's own */
+    /* used only by the thread */
     struct histogram *filling, *spare;
     struct error error;        /* valid once failed */
     enum ibv_wc_status status; /* of the completion that failed, or success */
@@ -72,13 +72,13 @@ struct engine {
     bool running;
 };
 
-/* Work requests for connected queue pairs; `peer` says where its memory is. */
+/* Create the work requests for connected queue pairs; `peer` has the addresses of its memory. */
 int engine_open(struct engine *g, struct connection *connection, struct memory *memory, uint64_t outgoing,
                 uint64_t incoming, const struct endpoint *peer, struct error *e);
 void engine_close(struct engine *g);
-/* Set up for messages of this size: receives are posted. Not while it runs. */
+/* Prepare for messages of this size and post receives. The thread must not be running. */
 int engine_prepare(struct engine *g, int64_t message_bytes, uint64_t target, bool pace, struct error *e);
-/* The number of messages to send, shared among the queue pairs; 0: until told. engine_prepare does it too. */
+/* Set the number of messages to send, divided among the queue pairs; 0: until stopped. engine_prepare also sets it. */
 void engine_set_target(struct engine *g, uint64_t target);
 /* Start the thread. */
 int engine_start(struct engine *g, struct error *e);
@@ -88,19 +88,19 @@ void engine_join(struct engine *g);
 
 /* Add what was measured since the last call to *total (may be NULL) and to *latest, which is cleared before. */
 void engine_take_latency(struct engine *g, struct histogram *latest, struct histogram *total);
-/* CPU time of the thread, while it runs or after. */
+/* CPU time of the thread, while it runs or after its end. */
 int64_t engine_cpu_ns(const struct engine *g);
 
 /* The two loops: thread functions. */
 void *engine_stream(void *argument);
 void *engine_ping_pong(void *argument);
 
-/* For the loops. */
+/* Functions for the loops. */
 void engine_notify(struct engine *g);
 void engine_fail_completion(struct engine *g, const struct ibv_wc *wc, const char *queue_name);
 void engine_fail_post(struct engine *g, int number, const char *what);
 int engine_post_receives(struct engine *g, struct queue *q, uint32_t count);
-/* To be called where latencies are added: hands over the filling histogram when the session wants it. */
+/* Call this where latencies are added: it hands over the histogram when the session requests it. */
 static inline void engine_offer_histogram(struct engine *g)
 {
     if (__builtin_expect(atomic_load_explicit(&g->swap, memory_order_acquire), 0)) {

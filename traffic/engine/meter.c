@@ -41,7 +41,7 @@ static void begin_window(struct meter *m, int64_t now_ns)
     m->measuring = true;
     m->begin = m->last = look(m, now_ns);
     m->next_ns = now_ns + m->interval_ns;
-    if (m->end_ns) /* a late look moves the window, it does not shorten it */
+    if (m->end_ns) /* a late reading moves the window, it does not shorten it */
         m->end_ns += now_ns - m->warmup_end_ns;
     if (m->engine->plan->latency)
         engine_take_latency(m->engine, &m->latest, NULL);
@@ -73,7 +73,7 @@ static json_t *close_interval(struct meter *m, struct meter_look now)
         json_object_set_new(line, "latency_ns", histogram_json(&m->latest));
     }
     m->last = now;
-    while (m->next_ns <= now.time_ns) /* a missed beat is skipped, the next ones keep their times */
+    while (m->next_ns <= now.time_ns) /* a missed interval is skipped, the next ones keep their times */
         m->next_ns += m->interval_ns;
     return line;
 }
@@ -95,7 +95,7 @@ json_t *meter_finish(struct meter *m, int64_t now_ns)
         return NULL;
     m->done = true;
     m->end = look(m, now_ns);
-    if (!m->measuring) { /* cut short within the warm-up: nothing was measured */
+    if (!m->measuring) { /* ended during the warm-up: nothing was measured */
         m->begin = m->end;
         return NULL;
     }

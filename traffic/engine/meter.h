@@ -1,6 +1,6 @@
 /*
- * Measures a sending engine: warm-up, intervals, a window, a summary, as lines. Rates are over the time that really passed
- * between two looks at the counters.
+ * Measures a sending engine and makes its lines: warm-up, intervals, a window, a summary. Rates use the real time between two
+ * readings of the counters.
  */
 #ifndef TRAFFIC_METER_H
 #define TRAFFIC_METER_H
@@ -18,7 +18,7 @@ struct meter_look {
 struct meter {
     const char *flow;
     struct engine *engine;
-    int64_t warmup_end_ns, end_ns, next_ns, interval_ns; /* CLOCK_MONOTONIC; end 0: open */
+    int64_t warmup_end_ns, end_ns, next_ns, interval_ns; /* CLOCK_MONOTONIC; end 0: open-ended */
     bool measuring, done;
     struct meter_look begin, last, end;
     struct histogram latest, total;
@@ -26,14 +26,14 @@ struct meter {
 
 #define METER_NEVER INT64_MAX
 
-/* Begin now; a warm-up and a duration of 0 are none and open-ended. */
+/* Begin now. A warm-up of 0: none; a duration of 0: open-ended. */
 void meter_start(struct meter *meter, struct engine *engine, const char *flow, int64_t now_ns,
                  int64_t warmup_ns, int64_t duration_ns, int64_t interval_ns);
 /* When meter_tick is next needed. */
 int64_t meter_deadline(const struct meter *meter);
-/* Do what is due; an interval line to print, or NULL. Sets done at the end of the window. */
+/* Update the meter; returns an interval line to print, or NULL. Sets done at the end of the window. */
 json_t *meter_tick(struct meter *meter, int64_t now_ns);
-/* Close the window now unless it is closed; after a target was reached its own times count. The last interval's line, or
+/* Close the window now if it is open; if the target was reached, the window ends at that time. Returns the last interval's line, or
  * NULL: the intervals add up to the summary. */
 json_t *meter_finish(struct meter *meter, int64_t now_ns);
 /* The summary of the window. */

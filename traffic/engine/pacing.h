@@ -1,7 +1,7 @@
 /*
- * Software rate limit: a token bucket in its virtual-scheduling form (ITU-T I.371, generic cell rate algorithm): one number,
- * the theoretical time of the next message. Times are picoseconds since the start, so that small messages at high rates add
- * up exactly enough.
+ * Software rate limit: a token bucket in its virtual-scheduling form (ITU-T I.371, generic cell rate algorithm). Its state is one
+ * number, the theoretical time of the next message. Times are picoseconds since the start: this is precise enough for small
+ * messages at high rates.
  */
 #ifndef TRAFFIC_PACING_H
 #define TRAFFIC_PACING_H
@@ -11,7 +11,7 @@
 
 struct pacing {
     int64_t start_ns;
-    int64_t message_ps; /* a message's share of the rate; 0: not paced */
+    int64_t message_ps; /* time of a message at the limited rate; 0: not paced */
     int64_t credit_ps;  /* how far ahead of the schedule a burst may run */
     int64_t next_ps;
 };
@@ -20,8 +20,8 @@ struct pacing {
 void pacing_start(struct pacing *pacing, int64_t now_ns, int64_t rate_bps, int64_t burst,
                   int64_t message_bytes);
 
-/* May a message leave now? Takes its share when it may. A caller that comes late by less than a message makes up for it, so
- * that the rate holds over time; a longer pause is not saved up. */
+/* May a message be sent now? If so, its time is added to the schedule. A delay of the caller by less than a message is made up for,
+ * so that the mean rate is kept; longer pauses are not. */
 static inline bool pacing_take(struct pacing *pacing, int64_t now_ns)
 {
     int64_t now_ps = (now_ns - pacing->start_ns) * 1000;

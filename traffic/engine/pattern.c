@@ -34,7 +34,7 @@ static void invert(unsigned char *bytes, size_t count)
         bytes[i] = (unsigned char)~bytes[i];
 }
 
-/* A piece of memory that lies at `offset` of its connection's part, in chunks. */
+/* A range of memory, at `offset` of its connection's part, in chunks. */
 static int fill_piece(struct memory *memory, int64_t place, uint32_t seed, int64_t connection, int64_t offset,
                       int64_t bytes, bool inverted, unsigned char *chunk, struct error *e)
 {
@@ -49,7 +49,7 @@ static int fill_piece(struct memory *memory, int64_t place, uint32_t seed, int64
     return 0;
 }
 
-/* Every slot of every connection, as far as messages of this size reach. */
+/* Every slot of every connection, up to this message size. */
 static int fill_half(struct memory *memory, int64_t base, const struct plan *plan, uint32_t seed,
                      int64_t message_bytes, bool inverted, struct error *e)
 {
@@ -105,7 +105,7 @@ static void compare(const unsigned char *found, const unsigned char *expected, s
     }
 }
 
-/* One message's bytes against the pattern at its slot. */
+/* Compares one message's bytes with the pattern at its slot. */
 static int check_slot(struct memory *memory, int64_t place, uint32_t seed, int64_t connection, int64_t offset,
                       int64_t message_bytes, unsigned char *chunks, struct pattern_result *result,
                       struct error *e)

@@ -1,20 +1,19 @@
 /*
- * The ping-pong loop: one message under way at a time, there and back; half the round trip is the latency, as perftest counts
- * it. A read needs no partner: its latency is the whole operation's.
+ * The ping-pong loop: one message in flight, forth and back. The latency is half the round trip, as in perftest. A read needs no
+ * answer: its latency is the time of the whole operation.
  */
 #include "traffic/engine/engine.h"
 
 #include "lib/clock.h"
 
-#define LOOK_EVERY \
-    1024 /* polls between looks at the session's command, and at errors while memory is watched */
+#define LOOK_EVERY 1024 /* polls between checks of the session's command and, with polled memory, of errors */
 
-/* What one side of the exchange needs at hand. */
+/* State of one side of the exchange. */
 struct rally {
     struct engine *g;
     struct queue *q;
     volatile uint8_t *mine,
-        *theirs;  /* last byte of what is sent, and of what arrives; NULL unless memory is watched */
+        *theirs;  /* last byte of the sent and of the received message; NULL unless memory is polled */
     uint8_t ball; /* the value of the next last byte */
 };
 
@@ -25,7 +24,7 @@ static bool told(const struct engine *g, enum engine_command command)
 
 /* ---- steps */
 
-/* Take completions of the own sends, which only keep the queue from filling. 1: some came, 0: none, -1: failed. */
+/* Poll completions of this side's sends, to free the queue. Returns 1: some, 0: none, -1: failed. */
 static int take_sends(struct engine *g, struct queue *q)
 {
     struct ibv_wc completion;
@@ -39,7 +38,7 @@ static int take_sends(struct engine *g, struct queue *q)
     return count;
 }
 
-/* Wait until the own message is completed. */
+/* Wait until this side's message is completed. */
 static bool await_own(struct engine *g, struct queue *q)
 {
     while (q->outstanding)
@@ -48,7 +47,7 @@ static bool await_own(struct engine *g, struct queue *q)
     return true;
 }
 
-/* Send one message, when the one before is completed: the queue has room for one only. */
+/* Send one message after the one before is completed: the queue has room for only one. */
 static bool serve_ball(struct rally *r)
 {
     struct engine *g = r->g;
@@ -68,7 +67,7 @@ static bool serve_ball(struct rally *r)
     return true;
 }
 
-/* 1: a message came; 0: not yet; -1: failed. */
+/* 1: a message has arrived; 0: not yet; -1: failed. */
 static int look_at_queue(struct rally *r)
 {
     struct engine *g = r->g;
@@ -91,7 +90,7 @@ static int look_at_queue(struct rally *r)
     return 1;
 }
 
-/* Wait for the other side's message. 1: it came; 0: told to give up by `command`; -1: failed. */
+/* Wait for the other side's message. 1: it has arrived; 0: `command` ended the wait; -1: failed. */
 static int await_ball(struct rally *r, enum engine_command command)
 {
     struct engine *g = r->g;
@@ -132,7 +131,7 @@ static bool drive(struct rally *r)
     int64_t begin_ns = clock_monotonic_ns();
     while (!told(g, ENGINE_STOP)) {
         if (atomic_load_explicit(&g->finished, memory_order_relaxed)) {
-            engine_offer_histogram(g); /* done; the session says when to stop */
+            engine_offer_histogram(g); /* done; the session decides when to stop */
             continue;
         }
         r->ball++;
@@ -162,7 +161,8 @@ static bool answer(struct rally *r)
     return true;
 }
 
-/* A write's arrival shows in memory only; the session has set the last byte of what arrives to 0, the first ball is 1. */
+/* The arrival of a write is visible only in memory. The session has set the last byte of the receive buffer to 0; the first ball is
+ * 1. */
 static void watch_memory(struct rally *r)
 {
     char *base = memory_pointer(r->g->memory);

@@ -5,7 +5,7 @@
 #include <time.h>
 
 #define POLL_BATCH 16
-#define IDLE_NS    (200 * NS_PER_US) /* nap of a side that has nothing under way and is not told to quit yet */
+#define IDLE_NS    (200 * NS_PER_US) /* sleep of a side that has nothing in flight and must not quit yet */
 
 #define LIKELY(x)   __builtin_expect(!!(x), 1)
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
@@ -27,7 +27,7 @@ static void set_slots(const struct engine *g, struct queue *q, uint32_t messages
     }
 }
 
-/* Post `messages` of the chain; `signal`: the last one is to report its completion. */
+/* Post `messages` of the chain; `signal`: the last one is signalled. */
 static int post(struct engine *g, struct queue *q, uint32_t messages, bool signal)
 {
     struct ibv_send_wr *bad, *last = &q->requests[messages - 1], *rest = last->next;
@@ -63,8 +63,8 @@ static bool fill(struct engine *g, struct queue *q)
             return true;
         if (g->pace && !pacing_take(&g->pacing, clock_monotonic_ns()))
             return true;
-        /* Signalled: every so often, the last one of a count, and whenever no further list fits: else nothing would report that
-         * the window is free again. */
+        /* Signalled: every moderation-th message, the last one of a count, and the last one before the window is full: otherwise
+         * nothing would report that the window is free again. */
         bool signal = q->unsignalled + messages >= g->moderation || messages == left ||
                       q->outstanding + messages + g->list > g->depth;
         int number = post(g, q, messages, signal);
@@ -114,7 +114,7 @@ static bool poll_sends(struct engine *g)
     return true;
 }
 
-/* True also when there was nothing; *taken counts what was. */
+/* True also without completions; *taken is their number. */
 static bool poll_receives(struct engine *g, int *taken)
 {
     struct ibv_wc completions[POLL_BATCH];
@@ -164,7 +164,7 @@ static bool run(struct engine *g)
     uint32_t first = 0;
     while (atomic_load_explicit(&g->command, memory_order_relaxed) == ENGINE_RUN) {
         if (g->sends) {
-            /* the first in line changes, so that a rate limit is shared fairly */
+            /* start with another queue pair each time, so that they share a rate limit fairly */
             for (uint32_t i = 0, at = first; i < g->count; i++, at = at + 1 == g->count ? 0 : at + 1)
                 if (!fill(g, &g->queues[at]))
                     return false;
@@ -181,8 +181,8 @@ static bool run(struct engine *g)
     return true;
 }
 
-/* Messages after the last signalled one are known to be done when one more is. Its slot is free: a full window always ends
- * with a signalled one. */
+/* Send one more signalled message: its completion shows that all messages before it are completed. The window has room for it,
+ * because a full window always ends with a signalled message. */
 static bool flush(struct engine *g, struct queue *q)
 {
     int number = q->unsignalled ? post(g, q, 1, true) : 0;

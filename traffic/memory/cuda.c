@@ -77,7 +77,7 @@ static int find_device(struct cuda *cuda, const char *gpu, struct error *e)
 int cuda_open(struct cuda *cuda, const char *library, const char *gpu, struct error *e)
 {
     setenv("CUDA_DEVICE_ORDER", "PCI_BUS_ID",
-           0); /* GPU 1 is to be the same for CUDA, NVML and /dev/nvidia1 */
+           0); /* GPU 1 must be the same GPU for CUDA, NVML and /dev/nvidia1 */
     *cuda = (struct cuda){.handle = dlopen(library, RTLD_NOW | RTLD_LOCAL)};
     if (!cuda->handle)
         return error_set(e, "no CUDA driver: %s", dlerror());

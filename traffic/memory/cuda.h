@@ -58,7 +58,7 @@ struct cuda {
     cuda_result (*pointer_set_attribute)(const void *, int, cuda_address);
     cuda_result (*get_error_name)(cuda_result, const char **);
     cuda_result (*get_error_text)(cuda_result, const char **);
-    /* newer ones: NULL where the driver lacks them */
+    /* newer functions: NULL if the driver lacks them */
     cuda_result (*range_handle)(void *, cuda_address, size_t, int, unsigned long long);
     cuda_result (*granularity)(size_t *, const struct cuda_allocation_properties *, int);
     cuda_result (*create)(cuda_allocation *, size_t, const struct cuda_allocation_properties *,
@@ -76,7 +76,7 @@ int cuda_open(struct cuda *cuda, const char *library, const char *gpu, struct er
 void cuda_close(struct cuda *cuda);
 /* 0 on success, else -1 with "what: CUDA_ERROR_NAME (number, text)". */
 int cuda_check(const struct cuda *cuda, cuda_result result, const char *what, struct error *e);
-/* Copy between CPU and GPU; the calling thread takes the context. */
+/* Copy between CPU and GPU; this sets the context of the calling thread. */
 int cuda_put(struct cuda *cuda, cuda_address to, const void *from, size_t bytes, struct error *e);
 int cuda_get(struct cuda *cuda, void *to, cuda_address from, size_t bytes, struct error *e);
 

@@ -46,7 +46,7 @@ static void note_failure(struct memory *memory, const char *route, const struct 
              kernel, *kernel ? "]" : "");
 }
 
-/* One back end, and what failed with it. */
+/* Try one back end; on failure record the reason. */
 static int try_back_end(struct memory *memory, const struct memory_back_end *back_end,
                         const struct memory_request *request, struct text *failures)
 {
@@ -68,7 +68,8 @@ int memory_open(struct memory *memory, const struct memory_request *request, str
     int result = -1;
     *memory = (struct memory){.tried = json_array(),
                               .system = request->system ? request->system : &memory_system_default};
-    bool watch = request->kind != MEMORY_HOST; /* CUDA makes its client once, whichever route starts it */
+    bool watch = request->kind !=
+                 MEMORY_HOST; /* CUDA creates its client only once, in the first route that uses CUDA */
     if (watch)
         hook_arm();
     for (size_t i = 0; result != 0 && memory_back_ends[i]; i++)

@@ -1,6 +1,6 @@
 /*
- * The memory that traffic leaves from and lands in: host memory, or a GPU's by one of several routes. Each back end is one
- * file (memory_*.c); the order in which "gpu" tries them is that of memory_back_ends[]: the cleanest first
+ * Memory for sent and received data: host memory, or GPU memory by one of several routes. Each back end is one file (memory_*.c).
+ * "gpu" tries them in the order of memory_back_ends[]: the preferred one first
  * (docs/gpudirect-routes.md).
  */
 #ifndef TRAFFIC_MEMORY_H
@@ -11,9 +11,9 @@
 #include <infiniband/verbs.h>
 #include <jansson.h>
 
-/* Where the system's parts are found; tests put others in place. */
+/* Paths of the system's parts; tests replace them. */
 struct memory_system {
-    const char *root;    /* "" : in front of /dev, /proc and /sys */
+    const char *root;    /* prefix of /dev, /proc and /sys; "" for the host's own */
     const char *libcuda; /* "libcuda.so.1" */
 };
 
@@ -23,7 +23,7 @@ struct memory_request {
     int kind; /* enum memory_kind */
     int64_t bytes;
     int access;        /* ibv_access_flags */
-    struct ibv_pd *pd; /* NULL: allocate and export only, register with no NIC */
+    struct ibv_pd *pd; /* NULL: only allocate and export, without registration */
     const char *gpu;   /* number or PCI address; NULL: 0 */
     int64_t numa_node; /* -1: any */
     bool huge_pages;
@@ -44,7 +44,7 @@ struct memory_back_end {
     int kind;
     const char *name;
     bool gpu;
-    /* Make memory->bytes or more ready to be registered; on failure nothing is left. */
+    /* Allocate at least memory->bytes for registration; on failure nothing is left allocated. */
     int (*allocate)(struct memory *memory, const struct memory_request *request, struct error *e);
     /* Set mr and address. */
     int (*enrol)(struct memory *memory, struct ibv_pd *pd, int access, struct error *e);
@@ -58,7 +58,7 @@ extern const struct memory_back_end memory_host, memory_rm_dmabuf, memory_cuda_d
     memory_rm_peermem, memory_cuda_nv503c;
 extern const struct memory_back_end *const memory_back_ends[]; /* ended by NULL */
 
-/* Allocate and register. With MEMORY_GPU the routes are tried in order; when all fail the sentence says why each did. */
+/* Allocate and register. With MEMORY_GPU the routes are tried in order; if all fail, the sentence contains the reason of each. */
 int memory_open(struct memory *memory, const struct memory_request *request, struct error *e);
 void memory_close(struct memory *memory);
 /* {"kind":"gpu","route":"rm-dmabuf","tried":[...]}. A new reference. */
@@ -66,8 +66,8 @@ json_t *memory_json(const struct memory *memory);
 /* The CPU's view of host memory; NULL for a GPU's. */
 void *memory_pointer(const struct memory *memory);
 
-/* What the kernel says about NVIDIA or RDMA from kernel_log_open on; -1 where /dev/kmsg cannot be read, which gives "".
- * The caller closes it. */
+/* Kernel messages about NVIDIA or RDMA since kernel_log_open, which returns -1 if /dev/kmsg cannot be read; the text is then "".
+ * The caller closes the descriptor. */
 int kernel_log_open(void);
 void kernel_log_read(int fd, char *text, size_t size);
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* cuMemAlloc gives allocations of whole pages pages of their own, so that nothing else is exported with them. */
+/* cuMemAlloc puts allocations of whole pages into separate pages; thus no other data is exported with them. */
 #define CUDA_PAGE_BYTES ((size_t)2 << 20)
 
 int cuda_memory_allocate(struct memory *memory, const struct memory_request *request, struct error *e)
@@ -18,8 +18,7 @@ int cuda_memory_allocate(struct memory *memory, const struct memory_request *req
         return -1;
     }
     memory->state = m;
-    int sync =
-        1; /* the NIC's view and cuMemcpy's are to be in order: GPUDirect RDMA guide, synchronization */
+    int sync = 1; /* the NIC's accesses and cuMemcpy must be ordered: GPUDirect RDMA guide, synchronization */
     if (cuda_check(&m->cuda, m->cuda.memory_allocate(&m->address, m->bytes),
                    "allocating GPU memory with cuMemAlloc", e) == 0 &&
         cuda_check(&m->cuda, m->cuda.pointer_set_attribute(&sync, CUDA_POINTER_SYNC_MEMOPS, m->address),

@@ -1,4 +1,4 @@
-/* What the two routes over cuMemAlloc share: cuda-dmabuf and cuda-peermem. */
+/* Shared by the two routes over cuMemAlloc: cuda-dmabuf and cuda-peermem. */
 #ifndef TRAFFIC_MEMORY_CUDA_H
 #define TRAFFIC_MEMORY_CUDA_H
 

@@ -1,10 +1,10 @@
 /*
- * Route cuda-nv503c: as cuda-peermem, for GPUs whose CUDA creates no third-party P2P object (class 0x503C) - GeForce. The
- * program makes that object itself, under CUDA's own client, and registers with it the address space and the memory that
- * CUDA made; then nvidia-peermem finds them. Where CUDA has such an object (data-centre GPUs: cuInit makes it), the memory is
- * registered with that one, for a subdevice takes no second. Handles are seen through the ioctl hook (nvidia_hook.h).
+ * Route cuda-nv503c: as cuda-peermem, for GPUs whose CUDA creates no third-party P2P object (class 0x503C) - GeForce. The program
+ * creates that object under CUDA's client and registers CUDA's address space and memory with it; then nvidia-peermem finds them. If
+ * CUDA has such an object (data-centre GPUs: cuInit creates it), the memory is registered with that one, because a subdevice can
+ * have only one. Handles are seen through the ioctl hook (nvidia_hook.h).
  *
- * Memory comes from cuMemCreate, whose one allocation in the resource manager can be told from others. The flag
+ * Memory comes from cuMemCreate, because its single allocation in the resource manager can be identified. The flag
  * gpuDirectRDMACapable stays unset (GeForce refuses it), and SYNC_MEMOPS is not set (it fails on mapped memory there).
  */
 #include "lib/log.h"
@@ -29,7 +29,7 @@ struct nv503c {
     bool registered;
 };
 
-/* ---- what CUDA made */
+/* ---- CUDA's objects */
 
 /* The last object of a class with this client and parent. */
 static bool find_object(const struct hook_object *objects, size_t count, uint32_t class, uint32_t client,
@@ -45,8 +45,8 @@ static bool find_object(const struct hook_object *objects, size_t count, uint32_
     return false;
 }
 
-/* The first one, as above. CUDA makes two address spaces under a device; the first, which is managed by nvidia-uvm, is the one
- * that it registers itself where it makes the P2P object (seen with driver 580.159.04 on an H200). */
+/* The first object of a class with this client and parent. CUDA creates two address spaces under a device. The first, which
+ * nvidia-uvm manages, is the one that CUDA registers if it creates the P2P object (seen with driver 580.159.04 on an H200). */
 static bool find_va_space(const struct hook_object *objects, size_t count, struct nv503c *n)
 {
     for (size_t i = 0; i < count; i++)
@@ -55,7 +55,7 @@ static bool find_va_space(const struct hook_object *objects, size_t count, struc
     return false;
 }
 
-/* The newest memory object is what cuMemCreate made; it says which client and device are CUDA's. */
+/* The newest memory object is that of cuMemCreate; it identifies CUDA's client and device. */
 static int find_handles(struct nv503c *n, const struct hook_object *objects, size_t before, size_t count,
                         struct error *e)
 {
@@ -78,7 +78,7 @@ static int find_handles(struct nv503c *n, const struct hook_object *objects, siz
     return 0;
 }
 
-/* ---- making it */
+/* ---- creating the memory */
 
 static int map_memory(struct nv503c *n, struct error *e)
 {
@@ -160,7 +160,7 @@ static int allocate(struct memory *memory, const struct memory_request *request,
 {
     const struct rm_family *family;
     char version[32];
-    /* The structures used here are the same in all known families; an unknown driver is refused all the same. */
+    /* The structures used here are the same in all known families; nevertheless an unknown driver is refused. */
     if (rm_identify(memory->system->root, version, sizeof version, &family, e) != 0)
         return -1;
     struct nv503c *n = calloc(1, sizeof *n);

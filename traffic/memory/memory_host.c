@@ -1,4 +1,4 @@
-/* Host memory: ordinary or huge pages, of a NUMA node when told. */
+/* Host memory: ordinary or huge pages, optionally from one NUMA node. */
 #include "traffic/connection/explain.h"
 #include "traffic/memory/memory.h"
 
@@ -13,14 +13,14 @@
 #define HUGE_PAGE_BYTES (INT64_C(2) << 20)
 #define PAGE_BYTES      INT64_C(4096)
 
-/* The mapping's length: munmap of huge pages needs it whole. */
+/* The mapping's length: munmap of huge pages needs the full length. */
 static int64_t mapped_bytes(const struct memory *memory)
 {
     int64_t page = memory->state ? HUGE_PAGE_BYTES : PAGE_BYTES;
     return (memory->bytes + page - 1) / page * page;
 }
 
-/* Bind before the first touch. The system call is used directly: one call does not need libnuma. */
+/* Bind before the first touch. The system call is used directly: libnuma is not needed for one call. */
 static int bind_to_node(void *address, int64_t bytes, int64_t node, struct error *e)
 {
     unsigned long mask[1024 / (8 * sizeof(long))] = {0};
@@ -37,16 +37,17 @@ static void release(struct memory *memory)
 
 static int allocate(struct memory *memory, const struct memory_request *request, struct error *e)
 {
-    memory->state = request->huge_pages ? memory : NULL; /* remembered as a flag */
+    memory->state = request->huge_pages ? memory : NULL; /* used as a flag */
     int64_t bytes = mapped_bytes(memory);
     int flags = MAP_PRIVATE | MAP_ANONYMOUS | (request->huge_pages ? MAP_HUGETLB : 0);
     void *address = mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE, flags, -1, 0);
     if (address == MAP_FAILED && request->huge_pages)
-        return error_set_errno(
-            e, errno, "taking %" PRId64 " bytes of huge pages; reserve them: sysctl vm.nr_hugepages=%" PRId64,
-            bytes, bytes / HUGE_PAGE_BYTES);
+        return error_set_errno(e, errno,
+                               "allocating %" PRId64
+                               " bytes of huge pages; reserve them: sysctl vm.nr_hugepages=%" PRId64,
+                               bytes, bytes / HUGE_PAGE_BYTES);
     if (address == MAP_FAILED)
-        return error_set_errno(e, errno, "taking %" PRId64 " bytes of memory", bytes);
+        return error_set_errno(e, errno, "allocating %" PRId64 " bytes of memory", bytes);
     memory->address = (uintptr_t)address;
     if (request->numa_node >= 0 && bind_to_node(address, bytes, request->numa_node, e) != 0) {
         release(memory);

@@ -15,7 +15,7 @@ int rm_memory_open(struct rm_memory *m, const struct memory *memory, const struc
     return -1;
 }
 
-/* The CPU sees the memory object through BAR1. dma-bufs of this driver cannot be mapped (nv_dma_buf_mmap: ENOTSUPP). */
+/* The CPU accesses the memory object through BAR1. dma-bufs of this driver cannot be mapped (nv_dma_buf_mmap: ENOTSUPP). */
 static int need_view(struct rm_memory *m, struct error *e)
 {
     if (!m->view)

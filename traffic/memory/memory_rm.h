@@ -1,4 +1,4 @@
-/* What the two routes over the resource manager's own memory share: rm-dmabuf and rm-peermem. */
+/* Shared by the two routes over the resource manager's memory: rm-dmabuf and rm-peermem. */
 #ifndef TRAFFIC_MEMORY_RM_H
 #define TRAFFIC_MEMORY_RM_H
 
@@ -9,8 +9,8 @@
 struct rm_memory {
     struct rm rm;
     uint32_t object;
-    uint64_t bytes; /* rounded up to the pages the object is made of */
-    char *view;     /* the CPU's, made when first needed */
+    uint64_t bytes; /* rounded up to the object's pages */
+    char *view;     /* the CPU's mapping, created when first needed */
 };
 
 /* Video memory of whole 64 KiB pages. On failure nothing is left. */

@@ -1,6 +1,6 @@
 /*
- * Route rm-dmabuf: video memory taken and exported as a dma-buf by the resource manager itself, registered with
- * ibv_reg_dmabuf_mr. Needs no CUDA, no nvidia-peermem, no MLNX_OFED and no patch; the kernel side has no brand check.
+ * Route rm-dmabuf: video memory that the resource manager allocates and exports as a dma-buf, registered with ibv_reg_dmabuf_mr. It
+ * needs no CUDA, no nvidia-peermem, no MLNX_OFED and no patch; the kernel side has no brand check.
  */
 #include "traffic/connection/explain.h"
 #include "traffic/memory/memory_rm.h"
@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Where the registration begins for work requests and the peer: any aligned number but 0, which would look forgotten. */
+/* Start address of the registration for work requests and the peer: any aligned number; not 0, because 0 would look like a missing
+ * value. */
 #define IOVA (UINT64_C(1) << 30)
 
 struct rm_dmabuf {

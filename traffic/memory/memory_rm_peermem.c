@@ -1,8 +1,8 @@
 /*
- * Route rm-peermem: the resource manager's own memory registered through nvidia-peermem, without CUDA. peermem finds memory by
- * the process and an address that a third-party P2P object was told; the kernel asks neither for CUDA's client nor for a GPU
- * mapping there, so the address is one that this process reserves: nothing else of it can lie there, and the NIC driver's own
- * try to pin it fails, as it must before peermem is asked.
+ * Route rm-peermem: the resource manager's memory, registered through nvidia-peermem without CUDA. peermem finds memory by the
+ * process and by an address that was registered with a third-party P2P object. The kernel requires neither CUDA's client nor a GPU
+ * mapping at that address. Therefore this process reserves the address: nothing else of the process can be there, and the NIC
+ * driver's attempt to pin it fails, which is required before the NIC driver calls peermem.
  */
 #include "traffic/connection/explain.h"
 #include "traffic/memory/memory_rm.h"
@@ -15,7 +15,7 @@
 struct rm_peermem {
     struct rm_memory memory;
     struct p2p p2p;
-    char *reserved; /* of reserved_bytes; holds an aligned range of the memory's size */
+    char *reserved; /* of reserved_bytes; contains an aligned range of the memory's size */
     size_t reserved_bytes;
 };
 

@@ -9,7 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* The one place with state outside of any struct: an interposed function has no argument to carry it. */
+/* The only state outside of a struct: an interposed function has no argument for it. */
 static struct {
     atomic_bool armed;
     pthread_mutex_t user; /* held from hook_arm to hook_disarm */
@@ -24,7 +24,7 @@ static bool wanted(uint32_t class)
            class == RM_CLASS_LOCAL_MEMORY || class == RM_CLASS_THIRD_PARTY_P2P;
 }
 
-/* When the table is full, the oldest entries are dropped: they are the most likely to have been freed. */
+/* When the table is full, the oldest entries are dropped, because they have most probably been freed. */
 static void note(int fd, uint32_t client, uint32_t parent, uint32_t object, uint32_t class)
 {
     if (!wanted(class))
@@ -36,7 +36,7 @@ static void note(int fd, uint32_t client, uint32_t parent, uint32_t object, uint
     pthread_mutex_unlock(&hook.lock);
 }
 
-/* RM_ALLOC comes in two sizes, told apart by the number itself. */
+/* RM_ALLOC has two sizes; the ioctl number contains the size. */
 static void look_at(int fd, unsigned long request, const void *argument)
 {
     if (request == _IOWR(RM_IOCTL_TYPE, RM_ESCAPE_ALLOC, struct rm_alloc_rights)) {

@@ -1,7 +1,7 @@
 /*
- * Sees which objects CUDA makes in the resource manager: the program exports an `ioctl` of its own, which libcuda calls in
- * place of the C library's (the program is linked with -rdynamic for that). It passes everything on; only while armed does it
- * note successful allocations. CUDA does not expose its handles, and the route cuda-nv503c needs them.
+ * Records which objects CUDA creates in the resource manager. The route cuda-nv503c needs their handles, and CUDA does not expose
+ * them. The program exports a function `ioctl`, which libcuda calls instead of the C library's (the program is linked with
+ * -rdynamic for that). It passes all calls on; only while armed it records successful allocations.
  */
 #ifndef TRAFFIC_NVIDIA_HOOK_H
 #define TRAFFIC_NVIDIA_HOOK_H
@@ -10,17 +10,18 @@
 #include <stdint.h>
 
 struct hook_object {
-    int fd; /* the control descriptor it was made on */
+    int fd; /* the control descriptor on which it was created */
     uint32_t client, parent, object, class;
 };
 
 #define HOOK_MAX_OBJECTS 1024
 
-/* Note what is made from here on; one thread at a time, others wait. What was noted before is kept: CUDA makes its client
- * and devices once in a process. */
+/* Record new objects from now on; one thread at a time, others wait. Earlier records are kept, because CUDA creates its client and
+ * devices only once in a process. */
 void hook_arm(void);
 void hook_disarm(void);
-/* Copy what was noted so far: devices, subdevices, address spaces, local memory and third-party P2P objects; at most `room`. Returns the number. */
+/* Copy the records: devices, subdevices, address spaces, local memory and third-party P2P objects; at most `room`. Returns the
+ * number. */
 size_t hook_objects(struct hook_object *objects, size_t room);
 
 #endif

@@ -11,7 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* ---- layouts are checked when this is compiled */
+/* ---- layouts, checked by the compiler */
 
 #define SIZE_IS(type, bytes)        _Static_assert(sizeof(struct type) == (bytes), #type)
 #define OFFSET_IS(type, member, at) _Static_assert(offsetof(struct type, member) == (at), #type "." #member)
@@ -43,11 +43,11 @@ SIZE_IS(rm_memory_params, 128);
 OFFSET_IS(rm_memory_params, attr, 24);
 OFFSET_IS(rm_memory_params, size, 64);
 OFFSET_IS(rm_memory_params, alignment, 72);
-OFFSET_IS(rm_memory_params, numa_node, 120); /* 535 ends before it */
+OFFSET_IS(rm_memory_params, numa_node, 120); /* absent in 535 */
 SIZE_IS(rm_va_space_params, 56);
 OFFSET_IS(rm_va_space_params, big_page_bytes, 32);
 OFFSET_IS(rm_va_space_params, va_base, 40);
-OFFSET_IS(rm_va_space_params, pasid, 48); /* 570 and before end before it */
+OFFSET_IS(rm_va_space_params, pasid, 48); /* absent in 570 and earlier */
 SIZE_IS(rm_gpu_id_info, 32);
 OFFSET_IS(rm_gpu_id_info, device_instance, 8);
 OFFSET_IS(rm_gpu_id_info, subdevice_instance, 12);
@@ -141,7 +141,7 @@ int rm_identify(const char *root, char *version, size_t size, const struct rm_fa
 
 /* ---- status */
 
-/* src/common/sdk/nvidia/inc/nvstatuscodes.h: those that the calls here can meet. */
+/* src/common/sdk/nvidia/inc/nvstatuscodes.h: those that the calls here can return. */
 static const struct {
     uint32_t code;
     const char *name;
@@ -205,7 +205,7 @@ static int status_error(struct error *e, const char *what, uint32_t status)
 
 #define RM_IOCTL(escape, bytes) _IOC(_IOC_READ | _IOC_WRITE, RM_IOCTL_TYPE, escape, bytes)
 
-/* The ioctl itself; not by the name that nvidia_hook.c listens to, which is for what CUDA makes. */
+/* The ioctl itself, not through the function of nvidia_hook.c, which records CUDA's objects. */
 static int call(int fd, unsigned escape, void *argument, size_t bytes, const char *what, struct error *e)
 {
     int result;
@@ -347,7 +347,7 @@ int rm_open(struct rm *rm, const char *root, const char *gpu, struct error *e)
     return 0;
 }
 
-/* The kernel frees a client's objects with its descriptor; the client is freed all the same, children included. */
+/* The kernel would free a client's objects when its descriptor is closed; here the client is freed explicitly, with its children. */
 void rm_close(struct rm *rm)
 {
     if (rm->client)
@@ -409,7 +409,7 @@ int rm_export_dmabuf(struct rm *rm, uint32_t memory, uint64_t bytes, struct erro
                                                                     : export_570(rm, memory, bytes, e);
 }
 
-/* The mapping is prepared on a descriptor of its own, which mmap then takes; the mapping keeps it alive. */
+/* The mapping is prepared on a separate descriptor, which is then passed to mmap; the mapping keeps it alive. */
 void *rm_map(struct rm *rm, uint32_t memory, uint64_t bytes, struct error *e)
 {
     int fd = open_device_node(rm, e);

@@ -1,10 +1,10 @@
 /*
- * NVIDIA's resource manager, spoken to with ioctls on /dev/nvidiactl and /dev/nvidiaN, without CUDA.
+ * NVIDIA's resource manager, used with ioctls on /dev/nvidiactl and /dev/nvidiaN, without CUDA.
  *
  * Numbers, structures and offsets are those of NVIDIA/open-gpu-kernel-modules (src/common/sdk/nvidia/inc/nvos.h, class/,
  * ctrl/; src/nvidia/arch/nvalloc/unix/include/nv-ioctl*.h), the same in the closed modules. They were compared with the
- * headers of all 144 releases from 535.43.02 to 595.45.04; three structures differ between them, which makes four
- * families. A driver outside of them is refused: its structures may differ silently.
+ * headers of all 144 releases from 535.43.02 to 595.45.04; three structures differ between them, which results in four families.
+ * Any other driver is refused, because its structures may differ without an error.
  */
 #ifndef TRAFFIC_NVIDIA_RM_H
 #define TRAFFIC_NVIDIA_RM_H
@@ -65,7 +65,7 @@ struct rm_alloc { /* NVOS21_PARAMETERS */
     uint32_t params_size, status;
 };
 
-struct rm_alloc_rights { /* NVOS64_PARAMETERS: what CUDA uses; the driver tells the two by their size */
+struct rm_alloc_rights { /* NVOS64_PARAMETERS: used by CUDA; the driver distinguishes the two by their size */
     uint32_t root, parent, object, class;
     uint64_t params, rights;
     uint32_t params_size, flags, status, padding;
@@ -101,7 +101,7 @@ struct rm_memory_params { /* NV_MEMORY_ALLOCATION_PARAMS; the last member is mis
     uint32_t padding1;
 };
 
-struct rm_va_space_params { /* NV_VASPACE_ALLOCATION_PARAMETERS; the last member came with 580 */
+struct rm_va_space_params { /* NV_VASPACE_ALLOCATION_PARAMETERS; the last member is new in 580 */
     uint32_t index, flags;
     uint64_t va_size, va_start, va_limit;
     uint32_t big_page_bytes, padding0;
@@ -176,7 +176,7 @@ const char *rm_status_name(uint32_t status);
 
 /* A client of the resource manager with one GPU opened. */
 struct rm {
-    const char *root; /* in front of /dev and /proc */
+    const char *root; /* prefix of /dev and /proc */
     const struct rm_family *family;
     char version[32];
     int control_fd, device_fd;
@@ -187,19 +187,19 @@ struct rm {
 /* Read the running driver's version and its family. */
 int rm_identify(const char *root, char *version, size_t size, const struct rm_family **family,
                 struct error *e);
-/* Open GPU `gpu` ("0", a PCI address, NULL: the first) and make client, device and subdevice. */
+/* Open GPU `gpu` ("0", a PCI address, NULL: the first) and create client, device and subdevice. */
 int rm_open(struct rm *rm, const char *root, const char *gpu, struct error *e);
 void rm_close(struct rm *rm);
 
 int rm_allocate_memory(struct rm *rm, uint64_t bytes, uint32_t *memory, struct error *e);
 /* A dma-buf of the whole memory object: a file descriptor, or -1. */
 int rm_export_dmabuf(struct rm *rm, uint32_t memory, uint64_t bytes, struct error *e);
-/* An address space of the driver's own size, in which nothing is mapped. */
+/* An address space with the driver's default size and without mappings. */
 int rm_allocate_va_space(const struct rm *rm, uint32_t *va_space, struct error *e);
 /* The CPU's view through BAR1. */
 void *rm_map(struct rm *rm, uint32_t memory, uint64_t bytes, struct error *e);
 
-/* On any control descriptor, one of CUDA's too: what, for the sentence: "making a third-party P2P object". */
+/* On any control descriptor, including CUDA's. `what` is for the sentence: "making a third-party P2P object". */
 int rm_alloc_object(int fd, uint32_t client, uint32_t parent, uint32_t class, void *params,
                     uint32_t params_size, uint32_t *object, const char *what, struct error *e);
 int rm_control(int fd, uint32_t client, uint32_t object, uint32_t command, void *params, uint32_t params_size,

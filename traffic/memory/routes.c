@@ -12,7 +12,7 @@
 #define TRY_BYTES  (4 << 20)
 #define TRY_ACCESS (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ)
 
-/* A pattern goes into the GPU's memory and comes back; a flipped bit must be found. */
+/* Write a pattern into the GPU's memory and read it back; a flipped bit must be found. */
 static int try_pattern(struct memory *memory, struct error *e)
 {
     struct plan plan = {.queue_pairs = 1, .slots = 1, .max_message_bytes = TRY_BYTES};
@@ -30,7 +30,7 @@ static int try_pattern(struct memory *memory, struct error *e)
     return 0;
 }
 
-/* {"route","allocated","pattern","registered","error"}: how far it went. */
+/* {"route","allocated","pattern","registered","error"}: which steps succeeded. */
 static json_t *try_route(const struct memory_back_end *back_end, const struct local_options *local,
                          struct ibv_pd *pd, bool *works)
 {

@@ -1,4 +1,4 @@
-/* roce-traffic routes: tries every way to GPU memory on this host and says what came of it. */
+/* roce-traffic routes: tries every route to GPU memory on this host and prints the results. */
 #ifndef TRAFFIC_ROUTES_H
 #define TRAFFIC_ROUTES_H
 

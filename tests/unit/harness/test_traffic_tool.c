@@ -160,7 +160,7 @@ static void what_hosts_cannot_run_is_said_before_the_run(void **state)
     (void)state;
     expect_refusal(many_flows(FLOW_MAX_TOGETHER + 1), "more than 64 flows to role b");
     expect_refusal(json_pack("[o]", flow_between("x", "a", "c")), "host c of lab l has no nic.address");
-    expect_refusal(flow_with("{\"start\":\"1s\"}"), "which only the simulator does");
+    expect_refusal(flow_with("{\"start\":\"1s\"}"), "which only the simulator supports");
     expect_refusal(flow_with("{\"mode\":\"latency\",\"memory\":\"gpu\"}"), "cannot access the GPU's");
     expect_refusal(flow_with("{\"mode\":\"latency\",\"memory\":\"rm-dmabuf\"}"), "cannot access the GPU's");
     expect_refusal(flow_with("{\"mode\":\"latency\",\"validate\":true}"), "last byte");

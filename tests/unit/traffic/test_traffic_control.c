@@ -41,7 +41,7 @@ static void send_raw(struct control *control, const void *bytes, size_t length)
     const char *at = bytes;
     while (length) {
         ssize_t n = send(control->fd, at, length, MSG_NOSIGNAL);
-        if (n < 0) { /* the reader's side is full: it has had more than enough */
+        if (n < 0) { /* the reader's buffer is full: it has received more than enough */
             usleep(1000);
             return;
         }
@@ -137,7 +137,7 @@ static void what_is_no_message_is_refused(void **state)
     }
 }
 
-/* An offer is checked for what single ranges cannot say, as the options are. */
+/* The checks beyond single ranges apply to offers as well as to options. */
 static void an_offer_that_asks_too_much_is_refused(void **state)
 {
     char flow[] = "x";

@@ -107,7 +107,7 @@ static void what_never_arrived_is_wrong_everywhere(void **state)
 
 /* ---- pacing */
 
-/* Messages that leave within a second when asked every step_ns. */
+/* Number of messages that may be sent within a second, when asked every step_ns. */
 static int64_t sent_in_a_second(int64_t rate_bps, int64_t burst, int64_t message_bytes, int64_t step_ns)
 {
     struct pacing pacing;
@@ -135,13 +135,13 @@ static void a_burst_is_what_may_go_at_once(void **state)
     struct pacing pacing;
     int sent = 0;
     (void)state;
-    pacing_start(&pacing, 0, 8000, 5, 1); /* a byte a millisecond */
+    pacing_start(&pacing, 0, 8000, 5, 1); /* one byte per millisecond */
     while (pacing_take(&pacing, 0))
         sent++;
     assert_int_equal(sent, 5);
     assert_true(pacing_take(&pacing, NS_PER_MS));
     assert_false(pacing_take(&pacing, NS_PER_MS));
-    /* a pause of a second saves up the burst and one message that was due, no more */
+    /* after a pause of a second only the burst and one due message may be sent */
     for (sent = 0; pacing_take(&pacing, NS_PER_S);)
         sent++;
     assert_in_range(sent, 5, 6);
@@ -156,7 +156,7 @@ static int64_t number(const json_t *line, const char *key)
     return json_integer_value(value);
 }
 
-/* An engine that nobody runs: the test sets its counters. */
+/* An engine without a thread: the test sets its counters. */
 static void open_counters(struct engine *engine, const struct plan *plan)
 {
     memset(engine, 0, sizeof *engine);
@@ -189,7 +189,7 @@ static void warm_up_is_left_out_and_intervals_add_up(void **state)
     assert_null(meter_tick(&m, t + NS_PER_S)); /* the window begins */
     atomic_store(&engine.messages, 1700);
     json_t *first =
-        meter_tick(&m, t + 2 * NS_PER_S + NS_PER_S / 4); /* a late look: the time that really passed counts */
+        meter_tick(&m, t + 2 * NS_PER_S + NS_PER_S / 4); /* a late reading: the real time is used */
     assert_int_equal(number(first, "messages"), 1000);
     assert_int_equal(number(first, "duration_ns"), NS_PER_S + NS_PER_S / 4);
     assert_int_equal(number(first, "bytes"), 1000000);
@@ -275,7 +275,7 @@ static void latencies_of_the_warm_up_are_dropped(void **state)
 
 /* ---- lines */
 
-/* What is printed is what lib/lines reads: one parser for real and simulated traffic. */
+/* lib/lines can read the printed lines: one parser for real and simulated traffic. */
 static void every_line_is_one_that_lines_parse_reads(void **state)
 {
     static struct engine engine;

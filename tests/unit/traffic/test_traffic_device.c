@@ -1,4 +1,4 @@
-/* Which GID is taken among those of a port, and GIDs and MTUs as text and numbers. */
+/* Which GID of a port is chosen, and GIDs and MTUs as text and numbers. */
 #include "tests/unit/unit.h"
 
 /* its static functions too */

@@ -60,9 +60,15 @@ static void bad_sizes_are_refused(void **state)
     static const struct {
         const char *text, *says;
     } cases[] = {
-        {"", "message"},          {"64", "message"},         {"0B", "out of range"},
-        {"2GiB", "out of range"}, {"8B..2B", "an increasing range"},  {"1B..", "message"},
-        {"..8B", "message"},      {"1KiB,,2KiB", "message"}, {"0B..8B", "an increasing range"},
+        {"", "message"},
+        {"64", "message"},
+        {"0B", "out of range"},
+        {"2GiB", "out of range"},
+        {"8B..2B", "an increasing range"},
+        {"1B..", "message"},
+        {"..8B", "message"},
+        {"1KiB,,2KiB", "message"},
+        {"0B..8B", "an increasing range"},
     };
     int64_t sizes[TRAFFIC_MAX_SIZES];
     size_t count;
@@ -136,14 +142,14 @@ static void contradictions_are_refused(void **state)
         {{"--mode", "latency", "--validate"}, "last byte"},
         {{"--mtu", "1000"}, "expected 256"},
         {{"--mtu", "1024", "--connection", "rdma"}, "rdma_cm derives the path MTU"},
-        {{"--message", "2B..8B"}, "need a duration or a count"},
+        {{"--message", "2B..8B"}, "require a duration or a count"},
         {{"--post-list", "200"}, "longer than the depth"},
         {{"--queue-pairs=1024", "--slots=1024", "--message=1MiB"}, "more than 64 GiB"},
         {{"--flow", "name=a", "--flow", "name=a"}, "two flows have the name"},
         {{"--flow", "port=3"}, "unknown option --port"},
         {{"--flow", "flow=name=b"}, "unknown option --flow"},
-        {{"--size", "1MiB", "--count", "3"}, "give one of them"},
-        {{"--size", "1MiB", "--message", "2B,4B"}, "size is for one message size"},
+        {{"--size", "1MiB", "--count", "3"}, "give only one of them"},
+        {{"--size", "1MiB", "--message", "2B,4B"}, "size requires a single message size"},
         {{"--job", "/nowhere/job.json"}, "/nowhere/job.json"},
         {{"--flow", "oop=read"}, "did you mean --op"},
         {{"--op", "atomic"}, "write-imm"},
@@ -178,7 +184,7 @@ static void mode_latency_has_one_message_under_way(void **state)
 
 /* ---- documents */
 
-/* Flows of a job's document, with the words of a command line over it. */
+/* Flows of a job's document, overridden by the words of a command line. */
 static int flows_of_job(const char *text, const char *const *more, struct drive_plan *flows, size_t *count,
                         struct error *e)
 {
@@ -219,7 +225,7 @@ static void a_job_says_what_flows_have_in_common(void **state)
     assert_int_equal(flows[0].count, 3); /* 9 KiB are three messages of 4 KiB */
     assert_int_equal(flows[0].start_at_ns, 1790000000000000000);
     assert_int_equal(flows[1].plan.depth, 64);
-    assert_int_equal(flows[1].duration_ns, 3000000000); /* the command line goes over the document */
+    assert_int_equal(flows[1].duration_ns, 3000000000); /* the command line overrides the document */
     assert_string_equal(flows[1].local.device, "mlx5_0");
     assert_int_equal(flows[1].local.gid_index, 3);
     free_flows(flows, count);
@@ -238,7 +244,7 @@ static void bad_jobs_are_refused(void **state)
         {"{\"flows\":[3]}", "flows[0]: expected an object"},
         {"{\"flows\":[{\"name\":\"x\"},{\"name\":\"y\",\"depth\":0}]}", "flows[1]"},
         {"{\"flows\":[{\"name\":\"x\"},{\"name\":\"x\"}]}", "two flows have the name"},
-        {"{\"flows\":[{\"start\":\"1s\"}]}", "which only the simulator does"},
+        {"{\"flows\":[{\"start\":\"1s\"}]}", "which only the simulator supports"},
         {"{\"common\":{\"dept\":3}}", "did you mean \"depth\""},
         {"{\"common\":{\"local\":{\"gid_index\":-1}}}", "gid_index"},
     };
@@ -295,7 +301,7 @@ static void standard_input_may_be_a_socket(void **state)
     json_decref(said);
 }
 
-/* Which side sends, receives, and needs which half of memory. */
+/* Which side sends and receives, and which half of memory it needs. */
 static void the_plan_knows_who_does_what(void **state)
 {
     struct plan write = {.operation = OP_WRITE}, read = {.operation = OP_READ},
@@ -304,11 +310,11 @@ static void the_plan_knows_who_does_what(void **state)
     (void)state;
     assert_true(plan_sends(&write, true));
     assert_false(plan_sends(&write, false));
-    assert_false(plan_receives(&write, false)); /* nobody is told of a write */
+    assert_false(plan_receives(&write, false)); /* a write causes no completion at the receiver */
     assert_true(plan_has_outgoing(&write, true));
     assert_false(plan_has_incoming(&write, true));
     assert_true(plan_has_incoming(&write, false));
-    assert_true(plan_has_outgoing(&read, false)); /* a read's bytes leave from the server */
+    assert_true(plan_has_outgoing(&read, false)); /* a read's bytes are sent by the server */
     assert_false(plan_has_outgoing(&read, true));
     assert_true(plan_has_incoming(&read, true));
     assert_true(plan_receives(&both, true));

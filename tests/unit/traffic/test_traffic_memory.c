@@ -1,6 +1,6 @@
 /*
- * The GPU routes as far as no GPU is needed: driver versions, families, the order of routes and the sentences, with a /proc and
- * /dev made for the test and a stand-in for libcuda. What drivers really answer is the business of tests/e2e/traffic/gpu.sh.
+ * The parts of the GPU routes that need no GPU: driver versions, families, the order of routes and the sentences, with /proc and
+ * /dev trees of the test and a stand-in for libcuda. tests/e2e/traffic/gpu.sh tests real drivers.
  */
 #include "tests/unit/unit.h"
 
@@ -14,7 +14,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-/* ---- a host made for the test */
+/* ---- a simulated host for the test */
 
 struct host {
     char folder[64], root[80], libcuda[96];
@@ -67,7 +67,7 @@ static void set_driver(const struct host *h, const char *version)
     write_file(h, "proc/driver/nvidia/version", text);
 }
 
-/* Skips the test where there is no compiler. */
+/* Skips the test if there is no compiler. */
 static void build_libcuda(struct host *h)
 {
     const char *const argv[] = {"cc",
@@ -221,7 +221,7 @@ static void a_gpu_is_found_by_its_address(void **state)
     assert_non_null(strstr(e.text, "not the number or PCI address of a GPU"));
     write_file(h, "proc/driver/nvidia/gpus/0000:06:00.0/information", "Model: x\nDevice Minor: \t 3\n");
     assert_int_equal(memory_open(&memory, &request, &e), -1);
-    assert_non_null(strstr(e.text, "/dev/nvidiactl")); /* it got past the search */
+    assert_non_null(strstr(e.text, "/dev/nvidiactl")); /* the search was successful */
 }
 
 static void routes_are_tried_in_order_until_one_works(void **state)
@@ -274,7 +274,7 @@ static void host_memory_is_never_taken_instead(void **state)
         assert_int_equal(open_kind(h, kind, &memory, &e), -1);
 }
 
-/* ---- the hook and the handles that it brings */
+/* ---- the hook and the handles that it records */
 
 static void the_hook_passes_everything_on(void **state)
 {
@@ -294,7 +294,7 @@ static void the_hook_passes_everything_on(void **state)
     close(ends[1]);
 }
 
-/* As the hook would see an allocation that the driver granted. */
+/* Report a successful allocation to the hook. */
 static void see(uint32_t client, uint32_t parent, uint32_t object, uint32_t class, uint32_t status)
 {
     struct rm_alloc_rights a = {
@@ -319,8 +319,8 @@ static void handles_belong_to_the_memory_s_client_and_device(void **state)
     see(1, 20, 21, RM_CLASS_SUBDEVICE, 0);
     see(1, 20, 22, RM_CLASS_VASPACE, 0);
     see(2, 10, 31, RM_CLASS_SUBDEVICE, 0);  /* another client with the same device handle */
-    see(1, 10, 13, RM_CLASS_VASPACE, 0x56); /* refused: not noted */
-    see(1, 10, 14, 0x9070, 0);              /* another class: not noted */
+    see(1, 10, 13, RM_CLASS_VASPACE, 0x56); /* refused: not recorded */
+    see(1, 10, 14, 0x9070, 0);              /* another class: not recorded */
     size_t before = hook_objects(objects, HOOK_MAX_OBJECTS);
     assert_int_equal(before, 8);
     assert_int_equal(find_handles(&n, objects, before, before, &e), -1);
@@ -332,7 +332,7 @@ static void handles_belong_to_the_memory_s_client_and_device(void **state)
     assert_int_equal(n.subdevice.object, 11);
     assert_int_equal(n.va_space.object, 12);
     assert_int_equal(n.memory.fd, 9);
-    assert_int_equal(n.p2p.object, 0);           /* GeForce: to be made */
+    assert_int_equal(n.p2p.object, 0);           /* GeForce: must be created */
     see(2, 31, 50, RM_CLASS_THIRD_PARTY_P2P, 0); /* another client's */
     see(1, 11, 51, RM_CLASS_THIRD_PARTY_P2P, 0);
     see(1, 10, 41, RM_CLASS_LOCAL_MEMORY, 0);
@@ -340,7 +340,7 @@ static void handles_belong_to_the_memory_s_client_and_device(void **state)
     assert_int_equal(find_handles(&n, objects, before, count, &e), 0);
     assert_int_equal(n.p2p.object, 51); /* a data-centre GPU: CUDA's */
     assert_false(n.p2p.own);
-    for (uint32_t i = 0; i < 2 * HOOK_MAX_OBJECTS; i++) /* the oldest go */
+    for (uint32_t i = 0; i < 2 * HOOK_MAX_OBJECTS; i++) /* the oldest are dropped */
         see(1, 10, 1000 + i, RM_CLASS_LOCAL_MEMORY, 0);
     count = hook_objects(objects, HOOK_MAX_OBJECTS);
     assert_int_equal(count, HOOK_MAX_OBJECTS);
