@@ -106,7 +106,7 @@ scenario "an invalid pattern of roles" 'roles: "h\[0-\]" is not a pattern of rol
 scenario "a pattern of a million roles" 'roles: .*more than 100000 roles' '.roles=["h[0-999999]"]'
 scenario "a flow from an unknown role" 'flows\[0\].from: there is no role "c"' '.flows[0].from="c"'
 scenario "a flow to an unknown role" 'flows\[1\].to: there is no role "bb"; did you mean "b"' '.flows[1].to="bb"'
-scenario "a flow to itself" 'flows\[0\]: "a" sends to itself' '.flows[0].to="a"'
+scenario "a flow to itself" 'flows\[0\]: role "a" sends to itself' '.flows[0].to="a"'
 scenario "two flows with the same name" 'flows\[1\].name: "a-to-b" occurs twice' '.flows[1].name="a-to-b"'
 scenario "no flows" 'flows: expected at least one flow' 'del(.flows,.sweep,.expect,.published)'
 scenario "settings of an unknown role" 'settings_of: there is no role "c"' '.settings_of={"c":{"mtu":1500}}'

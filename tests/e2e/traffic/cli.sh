@@ -39,7 +39,7 @@ check_says "with the nearest known one" 'did you mean "drive"' "$SCRATCH/err"
 check_exit 2 "an unknown option is refused" "$traffic" drive --mesage 64KiB host
 check_says "with the nearest known one" 'did you mean --message' "$SCRATCH/err"
 check_exit 2 "drive without a host is refused" "$traffic" drive
-check_says "... with what is missing" 'needs a HOST' "$SCRATCH/err"
+check_says "... with what is missing" 'needs HOST' "$SCRATCH/err"
 check_exit 2 "a size without a unit is refused" "$traffic" drive -s 64 host
 check_exit 2 "a sweep without an end is refused" "$traffic" drive -s 2B..8B host
 check_exit 2 "serve takes no argument" "$traffic" serve host
