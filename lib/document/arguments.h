@@ -1,7 +1,7 @@
 /*
  * Command lines use the same tables as documents. A field is an option with its name, with '-' for '_'. A FIELD_BOOL is a flag, a
  * FIELD_LIST of scalars may be given several times, the fields of a FIELD_OBJECT are options too, and all other kinds are given as
- * JSON. Fields without help are options that are not listed (for tests).
+ * JSON. Fields without help are options that are not listed.
  */
 #ifndef LIB_ARGUMENTS_H
 #define LIB_ARGUMENTS_H

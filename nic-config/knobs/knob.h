@@ -46,20 +46,9 @@ struct knob {
     bool (*same)(const struct settings *now, const struct settings *target);
 };
 
-/* Every knob, in the order of writing: first those that create or reload an interface, then those that may
- * take its link down, PFC after its buffers (the driver refuses a lossless buffer that is too small), RED
- * last, when packets are already forwarded. Settings are restored in reverse order: removing RED leaves a
- * default qdisc, whose quantum is checked after the MTU is restored. */
-#define KNOBS(KNOB)                                                                                 \
-    KNOB(kind)                                                                                      \
-    KNOB(roce)                                                                                      \
-    KNOB(quantum)                                                                                   \
-    KNOB(mtu)                                                                                       \
-    KNOB(ring) KNOB(coalesce) KNOB(pause) KNOB(up) KNOB(bridge) KNOB(address) KNOB(ets) KNOB(cable) \
-        KNOB(buffers) KNOB(pfc) KNOB(trust) KNOB(stall) KNOB(ecn) KNOB(dcqcn) KNOB(traffic_class)   \
-            KNOB(counters) KNOB(red)
+/* Every knob; SETTINGS_KNOBS has the order of writing. */
 #define KNOB_DECLARE(name) extern const struct knob knob_##name;
-KNOBS(KNOB_DECLARE)
+SETTINGS_KNOBS(KNOB_DECLARE)
 /* In that order; ended by NULL. */
 extern const struct knob *const knobs[];
 

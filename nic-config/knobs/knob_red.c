@@ -1,8 +1,9 @@
 /*
  * RED as a congestion point. The tree on an interface (handles 4791: and 4792:, see qdisc.h):
  *
- * red                                     all packets     prio - :1 everything else, :2 RoCE - red
- * roce_only     htb  - :10 at the shaped rate - red, :20 the rest   shape (with roce_only: only RoCE in :10)
+ *   all packets   red
+ *   roce_only     prio - :1 everything else, :2 RoCE - red
+ *   shape         htb  - :10 at the shaped rate - red, :20 the rest (with roce_only: only RoCE in :10)
  *
  * At ingress the packets are redirected to an ifb interface that nic-config creates; it has the tree without
  * the filters.

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #define KNOB_ADDRESS(name) &knob_##name,
-const struct knob *const knobs[] = {KNOBS(KNOB_ADDRESS) NULL};
+const struct knob *const knobs[] = {SETTINGS_KNOBS(KNOB_ADDRESS) NULL};
 
 enum knob_answer knob_answer_of(int number)
 {
