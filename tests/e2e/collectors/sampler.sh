@@ -250,7 +250,7 @@ check_says "the missing library is named" 'libnvidia-ml.so.1' "$SCRATCH/err"
 timeout 40 "$SAMPLER" --netdev v0 --prometheus 127.0.0.1:0 > "$SCRATCH/out" 2> "$SCRATCH/prometheus" &
 server=$!
 until_true grep -q 'port [1-9]' "$SCRATCH/prometheus"
-port=$(sed -n 's/.*at port \([0-9]*\)$/\1/p' "$SCRATCH/prometheus")
+port=$(sed -n 's/.*on port \([0-9]*\)$/\1/p' "$SCRATCH/prometheus")
 http() { # request line [header...]: the whole answer
     exec 8<> "/dev/tcp/127.0.0.1/$port" || return 1
     printf '%s\r\nHost: localhost\r\n\r\n' "$1" >&8
@@ -295,7 +295,7 @@ check_exit 2 "a name that is not a valid interface name" "$SAMPLER" --netdev ../
 check_exit 2 "nothing to sample" "$SAMPLER"
 check_exit 2 "no such group" "$SAMPLER" --netdev v0 --groups pfc,enc
 check_says "the nearest is named" 'did you mean ecn' "$SCRATCH/err"
-check "a group that only the simulator has is an error with a reason" bash -c "! '$SAMPLER' --netdev v0 --groups buffer --count 1 > '$SCRATCH/none' 2> '$SCRATCH/err' && [ ! -s '$SCRATCH/none' ] && grep -q 'can be read here' '$SCRATCH/err'"
+check "a group that only the simulator has is an error with a reason" bash -c "! '$SAMPLER' --netdev v0 --groups buffer --count 1 > '$SCRATCH/none' 2> '$SCRATCH/err' && [ ! -s '$SCRATCH/none' ] && grep -q 'none of the requested counters can be read' '$SCRATCH/err'"
 check "all stands for every group" bash -c "'$SAMPLER' --netdev v0 --groups all --count 1 2> '$SCRATCH/err' | jq -e -s '.[0].columns | map(.group) | contains([\"ecn\", \"link\"])'"
 check_exit 2 "an RDMA device with an invalid port" "$SAMPLER" --rdma mlx5_0/x
 check_exit 3 "no such RDMA device" "$SAMPLER" --rdma nosuch_0
