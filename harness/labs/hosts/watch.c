@@ -91,9 +91,11 @@ static int look_at_streams(struct remote_lab *lab, struct error *e)
         struct stream *s = &lab->streams[i];
         if (!s->running && look_at_closed(lab, s, e) != 0)
             return -1;
-        if (silence_ns(lab, s) > SILENCE_NS)
+        if (silence_ns(lab, s) > SILENCE_NS) {
+            s->host->silent = true;
             return error_set(e, "host %s: no output for %lld s: the host or the connection hangs",
                              s->host->lab->name, SILENCE_NS / NS_PER_S);
+        }
     }
     return 0;
 }
@@ -108,7 +110,7 @@ static bool all_heard(const struct remote_lab *lab, int64_t since_ns)
     return true;
 }
 
-/* Name the hosts that have been silent, and expect nothing more from them. */
+/* Name the hosts that have been silent and are not named yet, and expect nothing more from them. */
 static void note_silent(struct remote_lab *lab, struct error *e)
 {
     for (size_t i = 0; i < lab->stream_count; i++) {
@@ -116,9 +118,9 @@ static void note_silent(struct remote_lab *lab, struct error *e)
         struct error told = *e;
         if (silence_ns(lab, s) < QUIET_NS)
             continue;
-        s->host->silent = true;
-        if (silence_ns(lab, s) < SILENCE_NS)
+        if (!s->host->silent)
             error_set(e, "%.700s; host %s has sent nothing since", told.text, s->host->lab->name);
+        s->host->silent = true;
     }
 }
 
@@ -148,10 +150,11 @@ int watch_find_cause(struct remote_lab *lab, const struct error *first, struct e
             return -1;
         now_ns = clock_monotonic_ns();
     }
-    if (look_at_connections(lab, now_ns + CAUSE_NS, e) != 0)
-        return -1;
-    error_set(e, "%s", first->text);
-    note_silent(lab, e);
+    /* before connections are asked: while they are, no host is read and each seems silent */
+    struct error named = *first;
+    note_silent(lab, &named);
+    if (look_at_connections(lab, now_ns + CAUSE_NS, e) == 0)
+        *e = named;
     return -1;
 }
 
