@@ -318,8 +318,7 @@ json_t *job_document(const json_t *said, struct error *e)
         return json_deep_copy(said);
     bool standard = strcmp(path, "-") == 0;
     const char *name = standard ? "the job on standard input" : path;
-    json_t *document =
-        standard ? json_file_load_descriptor(STDIN_FILENO, name, e) : json_file_load(path, e);
+    json_t *document = standard ? json_file_load_descriptor(STDIN_FILENO, name, e) : json_file_load(path, e);
     if (!document)
         return NULL;
     if (table_parse(&job_table, document, &job, e) != 0) {

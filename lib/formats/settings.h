@@ -109,11 +109,12 @@ struct settings {
  * refuses a lossless buffer that is too small), RED last, when packets are already forwarded. Settings are restored in
  * reverse order: removing RED leaves a default qdisc, whose quantum is checked after the MTU is restored.
  */
-#define SETTINGS_KNOBS(KNOB)                                                                          \
-    KNOB(kind)                                                                                        \
-    KNOB(roce) KNOB(quantum) KNOB(mtu) KNOB(ring) KNOB(coalesce) KNOB(pause) KNOB(up) KNOB(bridge)    \
-        KNOB(address) KNOB(ets) KNOB(cable) KNOB(buffers) KNOB(pfc) KNOB(trust) KNOB(stall) KNOB(ecn) \
-            KNOB(dcqcn) KNOB(traffic_class) KNOB(counters) KNOB(red)
+/* clang-format off */
+#define SETTINGS_KNOBS(KNOB)                                                                     \
+    KNOB(kind) KNOB(roce) KNOB(quantum) KNOB(mtu) KNOB(ring) KNOB(coalesce) KNOB(pause) KNOB(up) \
+    KNOB(bridge) KNOB(address) KNOB(ets) KNOB(cable) KNOB(buffers) KNOB(pfc) KNOB(trust)         \
+    KNOB(stall) KNOB(ecn) KNOB(dcqcn) KNOB(traffic_class) KNOB(counters) KNOB(red)
+/* clang-format on */
 
 extern const struct table settings_table;
 extern const char *const congestion_control_names[]; /* ended by NULL */
