@@ -77,7 +77,7 @@ static void one_case(const char *arguments, char lines[3][1024])
                                .bandwidth_bps = number_of(arguments, "bandwidth ", 0),
                                .probability = strtod(value_of(arguments, "probability "), NULL),
                                .ecn = !!strstr(arguments, "ecn")};
-    struct red_parameters ours, theirs;
+    struct red_parameters ours = {0}, theirs = {0};
     struct error e;
     from_hex(lines[0], &theirs.qopt, sizeof theirs.qopt);
     from_hex(lines[1], theirs.derived.stab, sizeof theirs.derived.stab);
