@@ -117,13 +117,7 @@ static const struct field switch_fields[] = {
      .fallback = "0",
      .help = "Headroom as a number of propagation delays at the port's rate, if headroom is not set. 0: two, "
              "plus the frames that both ends have already begun to send."},
-    {"pause_quanta", FIELD_INTEGER, .min = 0, .max = 65535, AT(pause_quanta), .fallback = "65535",
-     .help = "Pause time in sent PFC frames, in quanta of 512 bit times. 0: a pause lasts until XON. The "
-             "default is the largest value of IEEE 802.1Qbb."},
-    {"pause_refresh_percent", FIELD_INTEGER, .min = 1, .max = 100, AT(pause_refresh_percent),
-     .fallback = "50",
-     .help = "XOFF is repeated after this percentage of the pause time while the threshold is exceeded. The "
-             "default is an assumption."},
+    PAUSE_FIELDS,
     {"lossy_alpha", ALPHA, AT(lossy_alpha), .fallback = "1",
      .help = "Limit of a lossy priority's queue, as a multiple of the free buffer. The default is an "
              "assumption."},

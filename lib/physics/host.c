@@ -31,13 +31,7 @@ static const struct field nic_fields[] = {
      .fallback = BYTES_TEXT(THRESHOLDS_MLX5_MAX_MTU),
      .help = "Largest MTU of the device, used in the driver's XON formula. The default is that of ConnectX-4 "
              "Lx."},
-    {"pause_quanta", FIELD_INTEGER, .min = 0, .max = 65535, AT(pause_quanta), .fallback = "65535",
-     .help = "Pause time in sent PFC frames, in quanta of 512 bit times. 0: a pause lasts until XON. The "
-             "default is the largest value of IEEE 802.1Qbb."},
-    {"pause_refresh_percent", FIELD_INTEGER, .min = 1, .max = 100, AT(pause_refresh_percent),
-     .fallback = "50",
-     .help = "XOFF is repeated after this percentage of the pause time while the threshold is exceeded. The "
-             "default is an assumption."},
+    PAUSE_FIELDS,
     {"ack_every", FIELD_INTEGER, .min = 0, .max = 65536, AT(ack_every_packets), .fallback = "0",
      .help = "Send an ACK after every N packets, in addition to the one at each message's end; 0: only at "
              "the end."},

@@ -11,4 +11,22 @@
 #define BYTES        FIELD_QUANTITY, .unit = UNIT_BYTES, .min = 0, .max = INT32_MAX
 #define PACKET_BYTES FIELD_QUANTITY, .unit = UNIT_BYTES, .min = 1, .max = 4096
 
+/* The PFC frames that a NIC or a switch sends; AT is the table's. */
+#define PAUSE_FIELDS                                                                                         \
+    {"pause_quanta",                                                                                         \
+     FIELD_INTEGER,                                                                                          \
+     .min = 0,                                                                                               \
+     .max = 65535,                                                                                           \
+     AT(pause_quanta),                                                                                       \
+     .fallback = "65535",                                                                                    \
+     .help = "Pause time in sent PFC frames, in quanta of 512 bit times. 0: a pause lasts until XON. The "   \
+             "default is the largest value of IEEE 802.1Qbb."},                                              \
+    {                                                                                                        \
+        "pause_refresh_percent", FIELD_INTEGER,                                                              \
+            .min = 1, .max = 100, AT(pause_refresh_percent), .fallback = "50",                               \
+            .help =                                                                                          \
+                "XOFF is repeated after this percentage of the pause time while the threshold is exceeded. " \
+                "The default is an assumption."                                                              \
+    }
+
 #endif
