@@ -335,11 +335,7 @@ static int run_doctor(const struct call *call)
     const struct doctor_options *said = call->options;
     struct error e;
     int status = said->scenario ? doctor_for_scenario(said, &e) : doctor_alone(said, &e);
-    if (status < 0) {
-        log_error("%s", e.text);
-        status = EXIT_USAGE;
-    }
-    return status;
+    return status < 0 ? program_fail(EXIT_USAGE, &e) : status;
 }
 
 const struct command command_doctor = {

@@ -100,8 +100,7 @@ static int install(const struct lab *lab, const char *const *names, size_t count
         return EXIT_USAGE;
     if (lab_hosts_visit(lab, "install", visit, &x, &e) == 0)
         return x.status;
-    log_error("%s", e.text);
-    return EXIT_LAB;
+    return program_fail(EXIT_LAB, &e);
 }
 
 static int run_install(const struct call *call)
@@ -109,15 +108,11 @@ static int run_install(const struct call *call)
     const struct install_options *said = call->options;
     struct lab lab;
     struct error e;
-    int status;
     char *path = lab_hosts_load(said->lab, &lab, &e);
-    if (path) {
-        status = install(&lab, call->arguments, call->count);
-        lab_free(&lab);
-    } else {
-        log_error("%s", e.text);
-        status = EXIT_USAGE;
-    }
+    if (!path)
+        return program_fail(EXIT_USAGE, &e);
+    int status = install(&lab, call->arguments, call->count);
+    lab_free(&lab);
     free(path);
     return status;
 }

@@ -143,8 +143,7 @@ static int restore_lab(const struct lab *lab)
     if (lab_kind(lab)->simulated) {
         printf("lab %s is simulated: nothing to restore\n", lab->name);
     } else if (lab_hosts_visit(lab, "restore", visit, &r, &e) != 0) {
-        log_error("%s", e.text);
-        return EXIT_LAB;
+        return program_fail(EXIT_LAB, &e);
     }
     return r.status;
 }
@@ -154,15 +153,11 @@ static int run_restore(const struct call *call)
     const struct restore_options *said = call->options;
     struct lab lab;
     struct error e;
-    int status;
     char *path = lab_hosts_load(said->lab, &lab, &e);
-    if (path) {
-        status = restore_lab(&lab);
-        lab_free(&lab);
-    } else {
-        log_error("%s", e.text);
-        status = EXIT_USAGE;
-    }
+    if (!path)
+        return program_fail(EXIT_USAGE, &e);
+    int status = restore_lab(&lab);
+    lab_free(&lab);
     free(path);
     return status;
 }
