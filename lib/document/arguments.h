@@ -16,7 +16,7 @@ json_t *arguments_read(const struct table *table, int argc, char **argv, const c
                        struct error *e);
 /* Fill *object (of table->size bytes) with the table's defaults and over them the document: as table_parse, but the sentences name
  * options ("--queue-pairs") instead of keys, and a flag that was not given is 0. The caller frees *object with table_free. */
-int arguments_fill(const struct table *table, const json_t *document, void *object, struct error *e);
+int arguments_fill(const struct table *table, const json_t *json, void *object, struct error *e);
 
 /* Print one line for each option, for --help. */
 void arguments_help(FILE *out, const struct table *table);
