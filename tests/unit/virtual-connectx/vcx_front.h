@@ -1,0 +1,86 @@
+/* A front for tests: memory of the driver, a BAR, a clock that the test sets, and what the device sent. */
+#ifndef VCX_TEST_FRONT_H
+#define VCX_TEST_FRONT_H
+
+#include "tests/unit/unit.h"
+#include "virtual-connectx/model/firmware.h"
+
+enum { PAGES = 64 };
+#define MEMORY_AT 0x100000000ull /* bus address of the first page */
+
+struct vcx_front {
+    uint8_t *memory; /* PAGES pages */
+    uint8_t *bar;
+    uint64_t now_ns;
+    uint32_t interrupts[16];
+    char last_log[200];
+};
+
+static inline void *front_memory(struct vcx_front *front, uint64_t address, uint32_t bytes)
+{
+    uint64_t offset = address - MEMORY_AT;
+    return address >= MEMORY_AT && offset < PAGES * VCX_PAGE_BYTES && bytes <= PAGES * VCX_PAGE_BYTES - offset
+               ? front->memory + offset
+               : NULL;
+}
+
+static inline uint32_t front_read(struct vcx_front *front, uint32_t offset)
+{
+    return vcx_be32(front->bar + offset);
+}
+
+static inline void front_write(struct vcx_front *front, uint32_t offset, uint32_t value)
+{
+    vcx_put32(front->bar + offset, value);
+}
+
+static inline uint64_t front_now(struct vcx_front *front)
+{
+    return front->now_ns;
+}
+
+static inline void front_interrupt(struct vcx_front *front, uint16_t vector)
+{
+    assert_true(vector < 16);
+    front->interrupts[vector]++;
+}
+
+static inline void front_transmit(struct vcx_front *front, struct vcx_frame *frame)
+{
+    (void)front;
+    vcx_release(frame);
+}
+
+static inline void front_log(struct vcx_front *front, const char *text)
+{
+    snprintf(front->last_log, sizeof front->last_log, "%s", text);
+}
+
+static const struct vcx_front_ops front_ops = {.memory = front_memory,
+                                               .bar_read = front_read,
+                                               .bar_write = front_write,
+                                               .now_ns = front_now,
+                                               .interrupt = front_interrupt,
+                                               .transmit = front_transmit,
+                                               .log = front_log};
+
+static const struct vcx_configuration front_configuration = {
+    .device_id = 0x1017,
+    .mac = {2, 0, 0, 0, 0, 1},
+    .nominal_bps = 25000000000,
+    .line_bps = 25000000000,
+};
+
+static inline void front_open(struct vcx_front *front)
+{
+    *front = (struct vcx_front){.memory = calloc(PAGES, VCX_PAGE_BYTES), .bar = calloc(1, VCX_BAR_BYTES)};
+    assert_true(front->memory && front->bar);
+}
+
+static inline void front_close(struct vcx_front *front)
+{
+    free(front->memory);
+    free(front->bar);
+}
+
+#endif

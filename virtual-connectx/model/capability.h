@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+#ifndef VCX_CAPABILITY_H
+#define VCX_CAPABILITY_H
+
+#include "virtual-connectx/model/device.h"
+
+#define VCX_CONNECTX_4_LX 0x1015 /* PCI device */
+
+/* In what the devices differ. */
+struct vcx_model {
+    uint16_t most_gbps;
+    uint8_t inline_mode; /* what the driver reads as wqe_inline_mode */
+    uint8_t firmware[2]; /* major and minor version: the last that were published for the device */
+};
+/* ConnectX-4 Lx by its number, else ConnectX-5. */
+const struct vcx_model *vcx_model(const struct vcx_device *device);
+
+/* The capabilities as after power-on; the driver may set them anew. */
+void vcx_capabilities_start(struct vcx_device *device);
+
+#endif

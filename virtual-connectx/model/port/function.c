@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+#include "virtual-connectx/model/port/function.h"
+
+#include "virtual-connectx/model/deliver.h"
+#include "virtual-connectx/model/faults/faults.h"
+#include "virtual-connectx/model/queue/eq.h"
+#include "virtual-connectx/model/vport/vport.h"
+
+/* A port change event (mlx5's struct mlx5_eqe_port_state, MLX5_PORT_CHANGE_SUBTYPE_*) */
+#define EVENT_PORT  8 /* the number in the upper four bits */
+#define PORT_DOWN   1
+#define PORT_ACTIVE 4
+
+static uint64_t now_ns(void *owner)
+{
+    return vcx_now_ns(owner);
+}
+
+static bool ready(void *owner, struct vcx_port *port)
+{
+    struct vcx_device *device = owner;
+    (void)port;
+    return !device->ops->ready || device->ops->ready(device->front);
+}
+
+static void transmit(void *owner, struct vcx_port *port, struct vcx_frame *frame)
+{
+    (void)port;
+    vcx_fault_pass(owner, VCX_SENT, frame);
+}
+
+static uint64_t deliver(void *owner, struct vcx_port *port, struct vcx_frame *frame)
+{
+    (void)port;
+    return vcx_deliver(owner, frame);
+}
+
+static const struct vcx_port_ops ops = {
+    .now_ns = now_ns, .ready = ready, .transmit = transmit, .deliver = deliver};
+
+static int start(struct vcx_device *device)
+{
+    const struct vcx_configuration *c = &device->configuration;
+    device->port = vcx_allocate(sizeof *device->port);
+    if (!device->port)
+        return -1;
+    vcx_port_start(device->port, &ops, device, c->nominal_bps, c->line_bps);
+    device->port->cable_ns = c->cable_ns;
+    device->port->random = c->seed;
+    memcpy(device->port->mac, c->mac, sizeof c->mac);
+    device->port->was_up = true;
+    return 0;
+}
+
+static void stop(struct vcx_device *device)
+{
+    if (device->port)
+        vcx_port_stop(device->port);
+    vcx_release(device->port);
+    device->port = NULL;
+}
+
+/* Tells the driver when the link came or went. */
+static void look_at_link(struct vcx_device *device)
+{
+    struct vcx_port *port = device->port;
+    uint8_t data[VCX_EVENT_DATA_BYTES] = {[EVENT_PORT] = 1 << 4};
+    bool up = vcx_port_up(port);
+    if (up == port->was_up)
+        return;
+    port->was_up = up;
+    if (!up)
+        vcx_port_went_down(port);
+    vcx_event_write(device, VCX_EVENT_PORT_CHANGE, up ? PORT_ACTIVE : PORT_DOWN, data);
+}
+
+static bool poll(struct vcx_device *device)
+{
+    look_at_link(device);
+    return vcx_port_poll(device->port);
+}
+
+const struct vcx_room vcx_room_port = {start, stop, poll};
+
+void vcx_port_carrier(struct vcx_device *device, bool up)
+{
+    device->port->carrier = up;
+}
+
+void vcx_receive(struct vcx_device *device, struct vcx_frame *frame)
+{
+    if (vcx_fault_stopped(device))
+        vcx_release(frame);
+    else
+        vcx_fault_pass(device, VCX_RECEIVED, frame);
+}
+
+/* ---- what the device sends */
+
+void vcx_send(struct vcx_device *device, struct vcx_frame *frame, int priority)
+{
+    struct vcx_port *port = device->port;
+    if (vcx_vport_is_to(device, frame))
+        vcx_port_loop(port, frame);
+    else
+        vcx_port_send(port, frame, priority < 0 ? vcx_port_priority(port, frame) : (uint8_t)priority);
+}
+
+/* The frames to itself are not the priority's, but the caller does not say where it sends to: the lesser of both. */
+uint32_t vcx_send_room(struct vcx_device *device, uint8_t priority)
+{
+    return (uint32_t)vcx_least(vcx_port_room(device->port, priority), vcx_port_loop_room(device->port));
+}
+
+uint8_t vcx_send_priority(struct vcx_device *device, uint8_t dscp, uint8_t pcp)
+{
+    const struct vcx_port_settings *s = &device->port->settings;
+    return (s->trust == VCX_TRUST_DSCP ? s->priority_of_dscp[dscp % 64] : pcp) % VCX_PRIORITIES;
+}
+
+/* ---- for registers and commands */
+
+struct vcx_port_settings *vcx_port_settings(struct vcx_device *device)
+{
+    return &device->port->settings;
+}
+
+void vcx_port_settings_changed(struct vcx_device *device)
+{
+    vcx_port_divide_buffers(&device->port->settings);
+}
+
+struct vcx_port_counters *vcx_port_counters(struct vcx_device *device)
+{
+    return &device->port->counters;
+}
+
+bool vcx_port_is_up(struct vcx_device *device)
+{
+    return vcx_port_up(device->port);
+}

@@ -1,0 +1,388 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/* The responder: requests of the peer, in order of their sequence numbers. */
+#include "virtual-connectx/model/transport/srq.h"
+#include "virtual-connectx/model/transport/transport.h"
+#include "virtual-connectx/model/transport/work_queue.h"
+
+#define XRC_BYTES       4u
+#define MOST_READ_BYTES 0x80000000u
+
+/* A request's packet, taken apart. */
+struct request {
+    uint8_t operation;
+    const struct vcx_operation_row *row;
+    uint32_t psn, xrc_srq;
+    bool solicited;
+    const uint8_t *header; /* extension headers after XRC's */
+    const uint8_t *data;
+    uint32_t bytes;
+};
+
+static bool dissect(const struct vcx_qp *qp, const struct vcx_packet *packet, struct request *q)
+{
+    uint32_t xrc = qp->type == VCX_QP_XRC ? XRC_BYTES : 0;
+    q->operation = packet->opcode & 0x1f;
+    q->row = &vcx_operations[q->operation];
+    if (!q->row->exists || packet->bytes < xrc + q->row->header_bytes)
+        return false;
+    q->psn = packet->psn;
+    q->xrc_srq = xrc ? vcx_be32(packet->header) & 0xffffff : 0;
+    q->solicited = packet->solicited;
+    q->header = packet->header + xrc;
+    q->data = q->header + q->row->header_bytes;
+    q->bytes = packet->bytes - xrc - q->row->header_bytes;
+    return true;
+}
+
+/* The domain whose keys the peer may use: of XRC that of the shared receive queue. */
+static struct vcx_rights peer_rights(struct vcx_device *device, const struct vcx_qp *qp,
+                                     const struct request *q)
+{
+    struct vcx_rights rights = {.pd = qp->rights.pd, .qpn = qp->object.id};
+    if (qp->type == VCX_QP_XRC)
+        rights.pd = vcx_srq_pd(device, q->xrc_srq, (uint32_t)vcx_get(qp->context, qpc, xrcd));
+    return rights;
+}
+
+/* ---- completion */
+
+/* The immediate value, or the key to be invalidated, ends the extension headers. */
+static const uint8_t *trailing_word(const struct request *q)
+{
+    return q->data - 4;
+}
+
+static enum vcx_completion_opcode completion_of(const struct request *q)
+{
+    if (q->row->write)
+        return VCX_CQE_WRITE_IMMEDIATE;
+    if (q->row->invalidate)
+        return VCX_CQE_SEND_INVALIDATE;
+    return q->row->immediate ? VCX_CQE_SEND_IMMEDIATE : VCX_CQE_SEND;
+}
+
+static void complete(struct vcx_device *device, struct vcx_qp *qp, const struct request *q)
+{
+    struct vcx_responder *r = &qp->responder;
+    uint8_t completion[VCX_CQE_BYTES] = {0};
+    vcx_put32(completion + VCX_CQE_FLAGS_RQPN, qp->remote_qpn);
+    vcx_put32(completion + VCX_CQE_SRQN_UIDX, r->receive.user_index);
+    if (q->row->immediate || q->row->invalidate)
+        memcpy(completion + VCX_CQE_IMMEDIATE, trailing_word(q), 4);
+    vcx_put32(completion + VCX_CQE_BYTE_COUNT, r->received);
+    vcx_put32(completion + VCX_CQE_OPCODE_QPN, qp->object.id);
+    vcx_put16(completion + VCX_CQE_WQE_COUNTER, r->receive.index);
+    r->took_receive = false;
+    vcx_cq_write(device, r->receive.cq, completion_of(q), completion, q->solicited);
+}
+
+/* ---- messages. Each step returns the syndrome of a negative acknowledgement, or 0 */
+
+static uint8_t not_ready(struct vcx_device *device, const struct vcx_qp *qp)
+{
+    vcx_qp_count(device, qp, out_of_buffer);
+    return (uint8_t)(VCX_AETH_RNR | vcx_get(qp->context, qpc, min_rnr_nak));
+}
+
+static bool has_receive(struct vcx_device *device, struct vcx_qp *qp, const struct request *q)
+{
+    struct vcx_responder *r = &qp->responder;
+    if (!r->took_receive)
+        r->took_receive = vcx_receive_take(device, qp, q->xrc_srq, &r->receive);
+    return r->took_receive;
+}
+
+/* Only a message's last packet may be shorter than the path's MTU, and only an only one empty. */
+static bool has_good_length(const struct vcx_qp *qp, const struct request *q)
+{
+    if (!q->row->last)
+        return q->bytes == qp->mtu;
+    return q->bytes <= qp->mtu && (q->row->first || q->bytes > 0);
+}
+
+static bool follows(const struct vcx_qp *qp, const struct request *q)
+{
+    enum vcx_message message = q->row->send ? VCX_SEND_MESSAGE : VCX_WRITE_MESSAGE;
+    return q->row->first ? qp->responder.message == VCX_NO_MESSAGE : qp->responder.message == message;
+}
+
+static uint8_t take_send(struct vcx_device *device, struct vcx_qp *qp, const struct request *q)
+{
+    struct vcx_responder *r = &qp->responder;
+    if (!has_receive(device, qp, q))
+        return not_ready(device, qp);
+    if (q->row->first)
+        r->received = 0;
+    if (r->received + (uint64_t)q->bytes > r->receive.memory.bytes) {
+        vcx_qp_count(device, qp, resp_local_length_error);
+        vcx_receive_fail(device, qp, VCX_LOCAL_LENGTH);
+        return VCX_AETH_INVALID;
+    }
+    if (q->bytes &&
+        !vcx_scatter_write(device, r->receive.rights, &r->receive.memory, r->received, q->data, q->bytes)) {
+        vcx_qp_count(device, qp, resp_local_protection);
+        vcx_receive_fail(device, qp, VCX_LOCAL_PROTECTION);
+        return VCX_AETH_OPERATION;
+    }
+    r->received += q->bytes;
+    r->message = VCX_SEND_MESSAGE;
+    return 0;
+}
+
+static uint8_t refuse_access(struct vcx_device *device, const struct vcx_qp *qp)
+{
+    vcx_qp_count(device, qp, resp_remote_access_errors);
+    if (vcx_qp_is_reliable(qp))
+        vcx_qp_event(device, qp, VCX_EVENT_WQ_ACCESS);
+    return VCX_AETH_ACCESS;
+}
+
+static uint8_t refuse_request(struct vcx_device *device, const struct vcx_qp *qp)
+{
+    vcx_qp_count(device, qp, resp_remote_invalid_request);
+    if (vcx_qp_is_reliable(qp))
+        vcx_qp_event(device, qp, VCX_EVENT_WQ_INVALID_REQUEST);
+    return VCX_AETH_INVALID;
+}
+
+static void begin_write(struct vcx_device *device, struct vcx_qp *qp, const struct request *q)
+{
+    struct vcx_responder *r = &qp->responder;
+    r->write_address = vcx_be64(q->header);
+    r->write_key = vcx_be32(q->header + 8);
+    r->write_bytes = vcx_be32(q->header + 12);
+    r->received = 0;
+    vcx_qp_count(device, qp, rx_write_requests);
+}
+
+static uint8_t take_write(struct vcx_device *device, struct vcx_qp *qp, const struct request *q)
+{
+    struct vcx_responder *r = &qp->responder;
+    if (q->row->immediate && !has_receive(device, qp, q))
+        return not_ready(device, qp);
+    if (q->row->first)
+        begin_write(device, qp, q);
+    if (q->bytes > r->write_bytes - r->received || (q->row->last && r->received + q->bytes != r->write_bytes))
+        return refuse_request(device, qp);
+    if (!vcx_get(qp->context, qpc, rwe) ||
+        (q->bytes && !vcx_mkey_write(device, peer_rights(device, qp, q), r->write_key, VCX_REMOTE_WRITE,
+                                     r->write_address + r->received, q->data, q->bytes)))
+        return refuse_access(device, qp);
+    r->received += q->bytes;
+    r->message = VCX_WRITE_MESSAGE;
+    return 0;
+}
+
+/* The key that the peer gives up with a message that has come whole. */
+static uint8_t invalidate(struct vcx_device *device, struct vcx_qp *qp, const struct request *q)
+{
+    if (vcx_mkey_invalidate(device, peer_rights(device, qp, q), vcx_be32(trailing_word(q))))
+        return 0;
+    vcx_receive_fail(device, qp, VCX_LOCAL_ACCESS);
+    return refuse_access(device, qp);
+}
+
+static uint8_t take_message(struct vcx_device *device, struct vcx_qp *qp, const struct request *q)
+{
+    struct vcx_responder *r = &qp->responder;
+    if (!follows(qp, q) || !has_good_length(qp, q))
+        return refuse_request(device, qp);
+    uint8_t nak = q->row->send ? take_send(device, qp, q) : take_write(device, qp, q);
+    if (!nak && q->row->invalidate)
+        nak = invalidate(device, qp, q);
+    if (nak)
+        return nak;
+    r->expected_psn = (r->expected_psn + 1) & VCX_PSN_MASK;
+    if (q->row->last) {
+        r->message = VCX_NO_MESSAGE;
+        r->msn = (r->msn + 1) & VCX_PSN_MASK;
+        if (q->row->send || q->row->immediate)
+            complete(device, qp, q);
+    }
+    return 0;
+}
+
+/* ---- reads and atomic operations */
+
+static struct vcx_answer read_answer(struct vcx_device *device, const struct vcx_qp *qp,
+                                     const struct request *q)
+{
+    uint32_t bytes = vcx_be32(q->header + 12);
+    return (struct vcx_answer){.psn = q->psn,
+                               .packets = vcx_qp_packets(qp, bytes),
+                               .address = vcx_be64(q->header),
+                               .key = vcx_be32(q->header + 8),
+                               .pd = peer_rights(device, qp, q).pd,
+                               .length = bytes};
+}
+
+/* The ends of the memory may be read, before anything that follows is executed; each packet's part is checked again. */
+static bool is_readable(struct vcx_device *device, uint32_t qpn, const struct vcx_answer *a)
+{
+    struct vcx_rights peer = {.pd = a->pd, .qpn = qpn};
+    uint8_t byte;
+    return !a->length ||
+           (a->address + a->length - 1 >= a->address &&
+            vcx_mkey_read(device, peer, a->key, VCX_REMOTE_READ, a->address, &byte, 1) &&
+            vcx_mkey_read(device, peer, a->key, VCX_REMOTE_READ, a->address + a->length - 1, &byte, 1));
+}
+
+static uint8_t take_read(struct vcx_device *device, struct vcx_qp *qp, const struct request *q)
+{
+    struct vcx_answer answer = read_answer(device, qp, q);
+    if (!vcx_get(qp->context, qpc, rre) || !is_readable(device, qp->object.id, &answer))
+        return refuse_access(device, qp);
+    if (qp->responder.message != VCX_NO_MESSAGE || answer.length > MOST_READ_BYTES ||
+        !vcx_answer_add(qp, &answer))
+        return refuse_request(device, qp);
+    vcx_qp_count(device, qp, rx_read_requests);
+    qp->responder.expected_psn = (q->psn + answer.packets) & VCX_PSN_MASK;
+    qp->responder.msn = (qp->responder.msn + 1) & VCX_PSN_MASK;
+    return 0;
+}
+
+/* On eight bytes of memory in the host's byte order, as the driver asks for (atomic_req_8B_endianness_mode). */
+static bool execute(struct vcx_device *device, const struct vcx_qp *qp, const struct request *q,
+                    uint64_t *old)
+{
+    struct vcx_rights peer = peer_rights(device, qp, q);
+    uint64_t address = vcx_be64(q->header), operand = vcx_be64(q->header + 12),
+             compare = vcx_be64(q->header + 20);
+    uint32_t key = vcx_be32(q->header + 8);
+    if (!vcx_mkey_read(device, peer, key, VCX_REMOTE_ATOMIC, address, old, sizeof *old))
+        return false;
+    uint64_t new = *old + operand;
+    if (q->operation == VCX_COMPARE_SWAP)
+        new = *old == compare ? operand : *old;
+    return vcx_mkey_write(device, peer, key, VCX_REMOTE_ATOMIC, address, &new, sizeof new);
+}
+
+static uint8_t take_atomic(struct vcx_device *device, struct vcx_qp *qp, const struct request *q)
+{
+    struct vcx_responder *r = &qp->responder;
+    struct vcx_answer answer = {.atomic = true, .psn = q->psn, .packets = 1};
+    if (r->message != VCX_NO_MESSAGE || vcx_be64(q->header) & 7 ||
+        r->answer_head - r->answer_tail == VCX_ANSWERS)
+        return refuse_request(device, qp);
+    if (!vcx_get(qp->context, qpc, rae) || !execute(device, qp, q, &answer.result))
+        return refuse_access(device, qp);
+    vcx_qp_count(device, qp, rx_atomic_requests);
+    vcx_answer_add(qp, &answer);
+    uint32_t place = r->next_atomic++ % VCX_ANSWERS;
+    r->atomics[place].used = true;
+    r->atomics[place].psn = q->psn;
+    r->atomics[place].result = answer.result;
+    r->expected_psn = (r->expected_psn + 1) & VCX_PSN_MASK;
+    r->msn = (r->msn + 1) & VCX_PSN_MASK;
+    return 0;
+}
+
+/* ---- what came before */
+
+static void repeat_read(struct vcx_device *device, struct vcx_qp *qp, const struct request *q)
+{
+    struct vcx_answer answer = read_answer(device, qp, q);
+    uint32_t after = (q->psn + answer.packets) & VCX_PSN_MASK;
+    if (answer.length > MOST_READ_BYTES || vcx_psn_distance(after, qp->responder.expected_psn) > 0 ||
+        !vcx_get(qp->context, qpc, rre))
+        return;
+    vcx_answers_forget(qp, q->psn);
+    vcx_answer_add(qp, &answer);
+}
+
+static void repeat_atomic(struct vcx_qp *qp, const struct request *q)
+{
+    const struct vcx_responder *r = &qp->responder;
+    for (uint32_t i = 0; i < VCX_ANSWERS; i++) {
+        if (!r->atomics[i].used || r->atomics[i].psn != q->psn)
+            continue;
+        struct vcx_answer answer = {
+            .atomic = true, .psn = q->psn, .packets = 1, .result = r->atomics[i].result};
+        vcx_answers_forget(qp, q->psn);
+        vcx_answer_add(qp, &answer);
+        return;
+    }
+}
+
+static bool is_atomic(uint8_t operation)
+{
+    return operation == VCX_COMPARE_SWAP || operation == VCX_FETCH_ADD;
+}
+
+static void repeat(struct vcx_device *device, struct vcx_qp *qp, const struct request *q)
+{
+    vcx_qp_count(device, qp, duplicate_request);
+    if (q->operation == VCX_READ_REQUEST)
+        repeat_read(device, qp, q);
+    else if (is_atomic(q->operation))
+        repeat_atomic(qp, q);
+    else
+        qp->responder.ack_due = true;
+}
+
+/* ---- the sequence */
+
+static uint8_t take(struct vcx_device *device, struct vcx_qp *qp, const struct request *q)
+{
+    if (q->operation == VCX_READ_REQUEST)
+        return take_read(device, qp, q);
+    if (is_atomic(q->operation))
+        return take_atomic(device, qp, q);
+    return take_message(device, qp, q);
+}
+
+static void take_reliable(struct vcx_device *device, struct vcx_qp *qp, const struct request *q,
+                          bool wants_ack)
+{
+    struct vcx_responder *r = &qp->responder;
+    int32_t distance = vcx_psn_distance(q->psn, r->expected_psn);
+    if (distance < 0) {
+        repeat(device, qp, q);
+        return;
+    }
+    if (distance > 0) {
+        vcx_qp_count(device, qp, out_of_sequence);
+        if (!r->nak_sent)
+            r->nak = VCX_AETH_SEQUENCE;
+        r->nak_sent = true;
+        return;
+    }
+    r->nak = take(device, qp, q);
+    r->nak_sent = r->nak != 0;
+    if (!r->nak && wants_ack && (q->row->send || q->row->write))
+        r->ack_due = true; /* what is answered with data needs none */
+}
+
+/* Without acknowledgements a message with a gap is dropped; its receive request serves the next one. */
+static void take_unreliable(struct vcx_device *device, struct vcx_qp *qp, const struct request *q)
+{
+    struct vcx_responder *r = &qp->responder;
+    if (!q->row->send && !q->row->write)
+        return;
+    if (q->psn != r->expected_psn || q->row->first)
+        r->message = VCX_NO_MESSAGE;
+    r->expected_psn = q->psn;
+    uint8_t nak = follows(qp, q) ? take(device, qp, q) : VCX_AETH_SEQUENCE;
+    if (!nak)
+        return;
+    if (nak == VCX_AETH_OPERATION)
+        vcx_qp_error(device, qp);
+    r->message = VCX_NO_MESSAGE;
+    r->expected_psn = (q->psn + 1) & VCX_PSN_MASK;
+}
+
+void vcx_responder_receive(struct vcx_device *device, struct vcx_qp *qp, const struct vcx_packet *packet)
+{
+    struct request q;
+    bool ends = qp->responder.nak > VCX_AETH_SEQUENCE;
+    if (!vcx_qp_receives(qp) || ends || !dissect(qp, packet, &q))
+        return;
+    if (qp->state == VCX_QP_RTR && !qp->established) {
+        qp->established = true;
+        vcx_qp_event(device, qp, VCX_EVENT_COMMUNICATION_ESTABLISHED);
+    }
+    if (vcx_qp_is_reliable(qp))
+        take_reliable(device, qp, &q, packet->acknowledge);
+    else
+        take_unreliable(device, qp, &q);
+}

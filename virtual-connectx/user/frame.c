@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/* What else the model needs of its surroundings, in a program. */
+#include "lib/crc32.h"
+#include "virtual-connectx/model/front.h"
+
+uint32_t vcx_crc32(uint32_t crc, const void *data, size_t bytes)
+{
+    return crc32_continue(crc, data, bytes);
+}
+
+struct vcx_frame *vcx_frame_new(uint32_t room)
+{
+    struct vcx_frame *frame = vcx_allocate(sizeof *frame + room);
+    if (!frame)
+        return NULL;
+    frame->data = (uint8_t *)(frame + 1);
+    frame->room = room;
+    return frame;
+}
