@@ -2,7 +2,7 @@
 #   make run     packages, build, ./harness run scenarios/pfc-bidir.json, report
 #   make test    packages, build, unit tests and the end-to-end tests that need no guest: about a minute
 #   make check   packages, build, every test that this machine can run, sanitized programs and guests too
-# Others: all docs deps lint bench fuzz soft-lab install clean
+# Others: all docs deps lint bench fuzz fuzz-long soft-lab virtual-connectx virtual-check virtual-lab install uninstall clean
 
 VERSION := 0.1.0
 PREFIX  ?= /usr/local
@@ -20,7 +20,9 @@ UNSURE     := -Wno-format-truncation -Wno-maybe-uninitialized -Wno-stringop-over
 else ifeq ($(SANITIZE),fuzzer)
 B := build/libfuzzer
 CC := clang
-SANITIZERS := -fsanitize=fuzzer-no-link,address,undefined,float-cast-overflow -fno-sanitize-recover=undefined,float-cast-overflow -fno-omit-frame-pointer
+# gcc has no check of implicit conversions that lose a value
+SANITIZERS := -fsanitize=fuzzer-no-link,address,undefined,float-cast-overflow,implicit-integer-truncation \
+              -fno-sanitize-recover=undefined,float-cast-overflow,implicit-integer-truncation -fno-omit-frame-pointer
 OPTIMISE   := -O1
 endif
 OPTIMISE ?= -O2
@@ -64,9 +66,9 @@ roce-traffic_LIBS   := -libverbs -lrdmacm -ljansson -ldl -lm
 roce-traffic_LDFLAGS := -rdynamic
 
 MAINS    := $(foreach p,$(PROGRAMS),$($(p)_MAIN))
-ROOMS    := lib sim reports harness remote guest-setup nic-config collectors traffic
+ROOMS    := lib sim reports harness remote guest-setup nic-config collectors traffic virtual-connectx
 # a guest has only the rooms that its programs need
-SOURCES  := $(sort $(shell find $(wildcard $(ROOMS)) -name '*.c'))
+SOURCES  := $(filter-out virtual-connectx/kernel/%,$(sort $(shell find $(wildcard $(ROOMS)) -name '*.c')))
 of_room   = $(filter-out $(MAINS),$(filter $(1)/%,$(SOURCES)))
 archive   = $(B)/lib$(1).a
 present   = $(foreach r,$(1),$(if $(call of_room,$(r)),$(call archive,$(r))))
@@ -75,6 +77,9 @@ BUILT    := $(foreach p,$(PROGRAMS),$(if $(wildcard $($(p)_MAIN)),$(B)/$(p)))
 UNIT     := $(wildcard tests/unit/*/test_*.c)
 BENCHES  := $(patsubst bench/%.c,$(B)/bench/%,$(wildcard bench/bench_*.c))
 FUZZERS  := $(wildcard tests/fuzz/*/fuzz_*.c)
+FUZZ_HELPERS := tests/fuzz/scratch.c tests/fuzz/virtual-connectx/base.c
+# what calls them: libFuzzer, or edits of their seeds
+FUZZ_DRIVER := $(if $(filter fuzzer,$(SANITIZE)),libfuzzer,replay)
 
 all: $(BUILT) links
 
@@ -121,7 +126,7 @@ $(foreach p,$(PROGRAMS),$(eval $(call program_rule,$(p))))
 
 # All unit tests are one program, and all fuzzers another, linked with every archive. Each file is whole in itself, with a main() or
 # a LLVMFuzzerTestOneInput(): the build gives that function the file's name, and writes the table of them.
-ALL_ARCHIVES := $(call present,harness reports sim guest-setup remote collectors nic-config traffic lib)
+ALL_ARCHIVES := $(call present,harness reports sim guest-setup remote collectors nic-config traffic virtual-connectx lib)
 ALL_LIBS     := -lvirt -lxml2 -lmnl -libverbs -lrdmacm -ljansson -ldl -lm
 objects_of    = $(patsubst %.c,$(O)/%.o,$(1))
 link_all      = $(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) -Wl,--start-group $(ALL_ARCHIVES) -Wl,--end-group
@@ -147,14 +152,10 @@ $(B)/tests/unit: $(call objects_of,$(UNIT) tests/unit/unit.c) $(O)/tests/unit_ta
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
 	$(Q)$(link_all) -lcmocka $(ALL_LIBS)
-$(B)/fuzz/fuzz: $(call objects_of,$(FUZZERS) tests/fuzz/replay.c) $(O)/tests/fuzz_table.o $(ALL_ARCHIVES)
+$(B)/fuzz/fuzz: $(call objects_of,$(FUZZERS) $(FUZZ_HELPERS) tests/fuzz/$(FUZZ_DRIVER).c) $(O)/tests/fuzz_table.o $(ALL_ARCHIVES)
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
-	$(Q)$(link_all) $(ALL_LIBS)
-$(B)/fuzz/libfuzzer: $(call objects_of,$(FUZZERS) tests/fuzz/libfuzzer.c) $(O)/tests/fuzz_table.o $(ALL_ARCHIVES)
-	@mkdir -p $(@D)
-	$(call say,LD,$@)
-	$(Q)$(link_all) -fsanitize=fuzzer $(ALL_LIBS)
+	$(Q)$(link_all) $(if $(filter libfuzzer,$(FUZZ_DRIVER)),-fsanitize=fuzzer) -lcmocka $(ALL_LIBS)
 $(B)/bench/%: $(O)/bench/%.o $(O)/bench/reference.o $(ALL_ARCHIVES)
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
@@ -165,6 +166,10 @@ fuzzers: $(B)/fuzz/fuzz
 .SECONDARY:
 
 -include $(wildcard $(O)/*/*.d $(O)/*/*/*.d $(O)/*/*/*/*.d)
+
+# The virtual NIC's kernel module, for the newest headers in /usr/src or for KDIR's
+virtual-connectx:
+	@$(MAKE) --no-print-directory -C virtual-connectx/kernel $(if $(KDIR),KDIR=$(KDIR)) OUT=$(ROOT)/build/virtual-connectx
 
 # ---- what is done with it ------------------------------------------------------------------------------------------
 deps:
@@ -204,35 +209,57 @@ soft-lab: deps
 	@$(MAKE) --no-print-directory all
 	@guest-setup/soft-lab
 
+# Every test on guests with virtual ConnectX; make check has a part of them
+virtual-check: deps-check
+	@tests/run --virtual
+
+virtual-lab: deps
+	@deps/install-packages soft-lab
+	@$(MAKE) --no-print-directory all
+	@guest-setup/soft-lab --lab $(or $(LAB),virtual-pair) $(SCENARIO)
+
 # Coverage-guided fuzzing with clang's libFuzzer: make fuzz FUZZER=fuzz_units SECONDS=60
 fuzz:
 	@test -n "$(wildcard tests/fuzz/*/$(FUZZER).c)" || { echo "make fuzz: FUZZER=$(FUZZER) is not one of: $(notdir $(basename $(FUZZERS)))"; exit 2; }
-	@$(MAKE) --no-print-directory SANITIZE=fuzzer build/libfuzzer/fuzz/libfuzzer
-	@mkdir -p build/corpus/$(FUZZER)
-	@ln -sf libfuzzer build/libfuzzer/fuzz/$(FUZZER)
-	build/libfuzzer/fuzz/$(FUZZER) -max_total_time=$(or $(SECONDS),60) -timeout=10 build/corpus/$(FUZZER) tests/fuzz/seeds/$(FUZZER)
+	@$(MAKE) --no-print-directory SANITIZE=fuzzer fuzzers
+	@tests/fuzz/run seconds $(or $(SECONDS),60) $(FUZZER)
 
+# All fuzzers, 10^8 executions together: make fuzz-long JOBS=8; started again, it goes on where it was stopped
+fuzz-long:
+	@$(MAKE) --no-print-directory SANITIZE=fuzzer fuzzers
+	@JOBS=$(or $(JOBS),$(shell nproc)) tests/fuzz/run long $(or $(EXECUTIONS),100000000)
+
+# What is installed is laid out in $(STAGE) first; deps/install-files copies it and lists it, and `make uninstall` removes what is listed.
 INSTALL ?= install
-SHARE    = $(DESTDIR)$(PREFIX)/share
+STAGE    = $(B)/stage
+SHARE    = $(STAGE)/share
 install: all
-	$(INSTALL) -d $(DESTDIR)$(PREFIX)/bin $(SHARE)/harness/scenarios $(SHARE)/harness/labs $(SHARE)/man/man1 $(SHARE)/man/man5 \
-		$(SHARE)/bash-completion/completions
-	$(INSTALL) -m 755 $(BUILT) $(DESTDIR)$(PREFIX)/bin
-	$(INSTALL) -m 644 scenarios/*.json $(SHARE)/harness/scenarios
-	$(INSTALL) -m 644 labs/*.json $(SHARE)/harness/labs
-	cp -R guest-setup $(SHARE)/harness/
-	cp -R patches $(SHARE)/harness/
-	find $(SHARE)/harness -name '*.[ch]' -delete
-	find $(SHARE)/harness -type d -empty -delete
-	# what guests build their own programs from
-	cp -R Makefile lib nic-config collectors traffic $(SHARE)/harness/
-	$(INSTALL) -m 644 $(wildcard docs/*.1) $(SHARE)/man/man1
-	$(B)/harness schema scenario --manual >$(SHARE)/man/man5/harness-scenario.5
-	$(B)/harness schema lab --manual >$(SHARE)/man/man5/harness-lab.5
-	for p in $(notdir $(BUILT)); do $(B)/$$p --completion >$(SHARE)/bash-completion/completions/$$p || exit; done
+	@rm -rf $(STAGE)
+	@$(INSTALL) -d $(STAGE)/bin $(SHARE)/harness/scenarios $(SHARE)/harness/labs $(SHARE)/man/man1 $(SHARE)/man/man5 \
+		$(SHARE)/doc/harness $(SHARE)/bash-completion/completions
+	@$(INSTALL) -m 755 $(BUILT) $(STAGE)/bin
+	@$(INSTALL) -m 644 scenarios/*.json $(SHARE)/harness/scenarios
+	@$(INSTALL) -m 644 labs/*.json $(SHARE)/harness/labs
+	@cp -R guest-setup patches $(SHARE)/harness/
+	@find $(SHARE)/harness -name '*.[ch]' -delete
+	@find $(SHARE)/harness -type d -empty -delete
+	@# what guests build their own programs from, and the packages that the scripts ask for
+	@cp -R Makefile lib nic-config collectors traffic virtual-connectx $(SHARE)/harness/
+	@$(INSTALL) -D -m 755 deps/install-packages $(SHARE)/harness/deps/install-packages
+	@$(INSTALL) -m 644 README.md LICENSE CHANGELOG.md docs/*.md $(SHARE)/doc/harness
+	@$(INSTALL) -m 644 $(wildcard docs/*.1) $(SHARE)/man/man1
+	@$(B)/harness schema scenario --manual >$(SHARE)/man/man5/harness-scenario.5
+	@$(B)/harness schema lab --manual >$(SHARE)/man/man5/harness-lab.5
+	@# manuals cite docs/NAME.md, which is installed
+	@sed -i 's|docs/\([a-z-]*\.md\)|$(PREFIX)/share/doc/harness/\1|g' $(SHARE)/man/man?/*
+	@for p in $(notdir $(BUILT)); do $(B)/$$p --completion >$(SHARE)/bash-completion/completions/$$p || exit; done
+	deps/install-files $(STAGE) $(DESTDIR)$(PREFIX)
+
+uninstall:
+	deps/install-files --remove $(DESTDIR)$(PREFIX)
 
 clean:
 	rm -rf build
 
 .DEFAULT_GOAL := all
-.PHONY: FORCE all docs links unit fuzzers fuzz deps deps-check run test check lint bench soft-lab clean install
+.PHONY: FORCE all docs links unit fuzzers fuzz fuzz-long deps deps-check run test check lint bench soft-lab virtual-connectx virtual-check virtual-lab clean install uninstall

@@ -1,6 +1,7 @@
 #include "guest-setup/guest/bundle.h"
 
 #include "remote/places.h"
+#include "lib/document/form.h"
 #include "lib/document/json_file.h"
 #include "lib/text.h"
 #include <stdlib.h>
@@ -9,7 +10,7 @@
 static json_t *load(const char *name, struct error *e)
 {
     struct text below = {0};
-    if (strchr(name, '/') || name[0] == '.') {
+    if (!form_name.fits(name)) {
         error_set(e,
                   "\"%.60s\" is not the name of a bundle: expected one in guest-setup/bundles, without .json",
                   name);
@@ -17,7 +18,7 @@ static json_t *load(const char *name, struct error *e)
     }
     text_add(&below, "guest-setup/bundles/%s.json", name);
     char *path = places_project(text_string(&below), e);
-    json_t *json = path ? json_file_load(path, e) : NULL;
+    json_t *json = path ? json_file_load(path, DOCUMENT_SCENARIO, e) : NULL;
     free(path);
     text_free(&below);
     return json;

@@ -32,7 +32,4 @@ char *domain_xml(const struct lab *lab, const struct lab_host *host, const struc
 /* The XML of one of the lab's networks. The caller frees. */
 char *network_xml(const struct lab *lab, const struct wiring_network *network, struct error *e);
 
-/* A list of CPUs or nodes such as "2-15,34-47": *cpus is to be freed. */
-int cpu_list_parse(const char *text, unsigned **cpus, size_t *count, struct error *e);
-
 #endif

@@ -4,6 +4,7 @@
 #include "lib/clock.h"
 #include "lib/files.h"
 #include "lib/process.h"
+#include "lib/scratch.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -55,7 +56,8 @@ static int hold(const char *folder)
 
 static int use_built(const struct profile *p, bool fresh, struct image *image, struct error *e)
 {
-    char *folder = run_builder(fresh ? "--fresh" : p->name, fresh ? p->name : NULL, e);
+    const char *recipe = p->image.of ? p->image.of : p->name;
+    char *folder = run_builder(fresh ? "--fresh" : recipe, fresh ? recipe : NULL, e);
     if (!folder)
         return -1;
     const char *slash = strrchr(folder, '/');
@@ -168,10 +170,10 @@ static int fetch_alone(const struct profile_image *from, const char *cache, cons
     struct text lock = {0}, part = {0};
     text_add(&lock, "%s/.fetch.lock", cache);
     text_add(&part, "%s.part%s", path, packed ? ".xz" : "");
-    int fd = open(text_string(&lock), O_RDWR | O_CREAT | O_CLOEXEC, 0666), result = 0;
-    if (fd < 0 || flock(fd, LOCK_EX) != 0)
+    int fd = scratch_open(text_string(&lock), O_RDWR | O_CREAT, 0644, e), result = fd < 0 ? -1 : 0;
+    if (fd >= 0 && flock(fd, LOCK_EX) != 0)
         result = error_set_errno(e, errno, "locking %s", text_string(&lock));
-    else if (!files_exist(path) || fresh)
+    else if (fd >= 0 && (!files_exist(path) || fresh))
         result = fetch_checked(from, text_string(&part), packed, path, e);
     if (fd >= 0)
         close(fd);

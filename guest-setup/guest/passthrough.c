@@ -9,28 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ---- addresses */
-
-int pci_parse(const char *text, struct pci_address *a, struct error *e)
-{
-    int end = 0;
-    *a = (struct pci_address){0};
-    bool read =
-        (sscanf(text, "%4x:%2x:%2x.%1x%n", &a->domain, &a->bus, &a->slot, &a->function, &end) == 4 &&
-         text[end] == '\0') ||
-        (a->domain = 0, end = 0,
-         sscanf(text, "%2x:%2x.%1x%n", &a->bus, &a->slot, &a->function, &end) == 3 && text[end] == '\0');
-    if (!read || strspn(text, "0123456789abcdefABCDEF:.") != strlen(text) || a->slot > 31 || a->function > 7)
-        return error_set(e, "\"%.40s\" is not a PCI address: expected one such as 0000:41:00.0", text);
-    return 0;
-}
-
-char *pci_format(const struct pci_address *a, char *buffer)
-{
-    snprintf(buffer, 16, "%04x:%02x:%02x.%x", a->domain & 0xffff, a->bus & 0xff, a->slot & 0x1f,
-             a->function & 7);
-    return buffer;
-}
+/* ---- functions */
 
 static char *device_path(const char *sysfs, const struct pci_address *a, const char *below)
 {

@@ -3,18 +3,10 @@
 #define GUEST_PASSTHROUGH_H
 
 #include "lib/error.h"
+#include "lib/formats/lab_words.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-struct pci_address {
-    unsigned domain, bus, slot, function;
-};
-
-/* "0000:41:00.0" or "41:00.0". */
-int pci_parse(const char *text, struct pci_address *address, struct error *e);
-/* Write "0000:41:00.0" into buffer (of at least 16 bytes); returns it. */
-char *pci_format(const struct pci_address *address, char *buffer);
 
 /* All functions of the device in this slot that the machine shows, in order; returns how many (at most 8).
  * `sysfs` is "/sys". */

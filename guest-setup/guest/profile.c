@@ -25,6 +25,9 @@ static int check_image(const void *object, const char *path, struct error *e)
         return error_set(e, "%s.url: \"%.80s\" is not an https, http or file URL", path, image->url);
     if (image->sha256 && (strlen(image->sha256) != 64 || strspn(image->sha256, "0123456789abcdef") != 64))
         return error_set(e, "%s.sha256: \"%.80s\" is not 64 hex digits in lower case", path, image->sha256);
+    if (image->url && image->of)
+        return error_set(e, "%s: has both url and of: an image is fetched, or built by a profile's recipe",
+                         path);
     return 0;
 }
 
@@ -32,6 +35,7 @@ static int check_image(const void *object, const char *path, struct error *e)
 static const struct field image_fields[] = {
     {"url", FIELD_STRING, AT(url), .help = "URL of the image; unset: image/build builds it."},
     {"sha256", FIELD_STRING, AT(sha256), .help = "Checksum of the fetched file."},
+    {"of", FIELD_STRING, AT(of), .form = &form_name, .help = "Another profile, whose image this one uses."},
     {0},
 };
 #undef AT
@@ -87,7 +91,8 @@ static const struct field profile_fields[] = {
     {"cmdline", FIELD_STRING, AT(cmdline), .help = "Kernel arguments, with boot \"kernel\"."},
     {"seed", FIELD_CHOICE, AT(seed), .choices = seeds, .required = true,
      .help = "Configuration for the first boot."},
-    {"user", FIELD_STRING, AT(user), .fallback = "\"root\"", .help = "User to log in as."},
+    {"user", FIELD_STRING, AT(user), .form = &form_name, .fallback = "\"root\"",
+     .help = "User to log in as."},
     {"programs", FIELD_LIST, AT(programs), .item = FIELD_STRING, .min = 0, .max = 16,
      .help = "Programs of this build to copy to the guest."},
     {"put", FIELD_LIST, AT(put), .item = FIELD_OBJECT, .sub = &put_table, .min = 0, .max = 64,
@@ -180,7 +185,7 @@ int profile_find_step(const struct profile *p, const char *name, struct error *e
 static int read_head(const char *folder, const char *name, struct profile *p, struct error *e)
 {
     char *path = files_join(folder, "profile.json");
-    json_t *json = path ? json_file_load(path, e) : NULL;
+    json_t *json = path ? json_file_load(path, DOCUMENT_SCENARIO, e) : NULL;
     int result = json ? table_parse(&profile_table, json, p, e) : -1;
     if (json && result != 0)
         error_prefix(e, "%s", path);
@@ -214,7 +219,7 @@ int profile_load(const char *name, const char *bundle, struct profile *p, struct
 {
     struct text below = {0};
     memset(p, 0, sizeof *p);
-    if (strchr(name, '/') || name[0] == '.')
+    if (!form_name.fits(name))
         return error_set(
             e, "\"%.60s\" is not the name of a profile: expected a folder's name in guest-setup/profiles",
             name);

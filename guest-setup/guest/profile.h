@@ -10,6 +10,7 @@ enum seed_kind { SEED_TAR, SEED_CLOUD_INIT };
 struct profile_image {
     char *url;    /* NULL: built by image/build */
     char *sha256; /* of the fetched file */
+    char *of;     /* the profile whose image/build builds it; NULL: this one */
 };
 
 /* The versions that are installed together: guest-setup/bundles/NAME.json. */

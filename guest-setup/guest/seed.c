@@ -1,5 +1,6 @@
 #include "guest-setup/guest/seed.h"
 
+#include "lib/document/json_text.h"
 #include "remote/places.h"
 #include "lib/clock.h"
 #include "lib/files.h"
@@ -202,20 +203,20 @@ static int make_tar(const struct seed *s, const char *path, struct error *e)
 static json_t *key_list(const struct seed *s)
 {
     json_t *keys = json_array();
-    json_array_append_new(keys, json_stringn(s->lab_public, strcspn(s->lab_public, "\n")));
+    json_array_append_new(keys, json_textn(s->lab_public, strcspn(s->lab_public, "\n")));
     return keys;
 }
 
 static json_t *user_data(const struct seed *s)
 {
-    json_t *data = json_pack("{s:s, s:b, s:b, s:b, s:{s:s, s:s}}", "hostname", s->host->name, "ssh_pwauth", 0,
+    json_t *data = json_make("{s:s, s:b, s:b, s:b, s:{s:s, s:s}}", "hostname", s->host->name, "ssh_pwauth", 0,
                              "disable_root", 0, "ssh_deletekeys", 1, "ssh_keys", "ed25519_private",
                              s->host_private, "ed25519_public", s->host_public);
     if (strcmp(s->profile->user, "root") == 0)
         json_object_set_new(data, "ssh_authorized_keys", key_list(s));
     else
         json_object_set_new(data, "users",
-                            json_pack("[{s:s, s:s, s:s, s:o}]", "name", s->profile->user, "shell",
+                            json_make("[{s:s, s:s, s:s, s:o}]", "name", s->profile->user, "shell",
                                       "/bin/bash", "sudo", "ALL=(ALL) NOPASSWD:ALL", "ssh_authorized_keys",
                                       key_list(s)));
     return data;
@@ -226,15 +227,15 @@ static json_t *network_config(const struct wiring *wiring)
     json_t *ethernets = json_object();
     for (size_t i = 0; i < wiring->count; i++) {
         const struct wiring_port *p = &wiring->ports[i];
-        json_t *port = json_pack("{s:{s:s}, s:s, s:b}", "match", "macaddress", p->mac, "set-name", p->name,
+        json_t *port = json_make("{s:{s:s}, s:s, s:b}", "match", "macaddress", p->mac, "set-name", p->name,
                                  "dhcp4", i == 0 && !p->address[0]);
         if (p->address[0])
-            json_object_set_new(port, "addresses", json_pack("[s]", p->address));
+            json_object_set_new(port, "addresses", json_make("[s]", p->address));
         if (p->mtu)
             json_object_set_new(port, "mtu", json_integer(p->mtu));
         json_object_set_new(ethernets, p->name, port);
     }
-    return json_pack("{s:i, s:o}", "version", 2, "ethernets", ethernets);
+    return json_make("{s:i, s:o}", "version", 2, "ethernets", ethernets);
 }
 
 static int put_json(const struct seed *s, const char *name, const char *first_line, json_t *value,
@@ -259,7 +260,7 @@ static int make_cloud_init(const struct seed *s, const char *path, struct error 
     char hash[17];
     content_hash(s->host_public, strlen(s->host_public), hash);
     text_add(&id, "%s-%s-%s", s->lab->name, s->host->name, hash);
-    json_t *meta = json_pack("{s:s, s:s}", "instance-id", text_string(&id), "local-hostname", s->host->name);
+    json_t *meta = json_make("{s:s, s:s}", "instance-id", text_string(&id), "local-hostname", s->host->name);
     text_free(&id);
     if (put_json(s, "meta-data", "", meta, e) != 0 ||
         put_json(s, "user-data", "#cloud-config\n", user_data(s), e) != 0 ||

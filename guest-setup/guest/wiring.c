@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FIRST_GUEST 11 /* of the management subnet: .1 is the machine's */
-
 /* ---- names */
 
 /* FNV-1a over strings: values derived from names are the same every time. */
@@ -55,34 +53,12 @@ static void link_name(const struct lab *lab, size_t link, char *name, size_t siz
 
 /* ---- the management subnet */
 
-struct subnet {
-    uint32_t base; /* host byte order */
-    int prefix;
-};
-
-static int parse_subnet(const char *text, struct subnet *subnet, struct error *e)
+static int parse_subnet(const char *text, struct lab_subnet *subnet, struct error *e)
 {
-    char address[INET_ADDRSTRLEN + 4], rest;
-    struct in_addr base;
-    int prefix;
-    const char *slash = strchr(text, '/');
-    size_t length = slash ? (size_t)(slash - text) : 0;
-    if (slash && length < sizeof address) {
-        memcpy(address, text, length);
-        address[length] = '\0';
-        if (sscanf(slash, "/%2d%c", &prefix, &rest) == 1 && prefix >= 8 && prefix <= 28 &&
-            inet_pton(AF_INET, address, &base) == 1) {
-            subnet->base = ntohl(base.s_addr);
-            subnet->prefix = prefix;
-            if ((subnet->base & ((1u << (32 - prefix)) - 1)) == 0)
-                return 0;
-        }
-    }
-    return error_set(
-        e,
-        "management.subnet: \"%.60s\" is not an IPv4 network with a prefix length of 8 to 28, such as "
-        "198.51.100.0/26",
-        text);
+    return lab_subnet_parse(text, subnet)
+               ? 0
+               : error_set(e, "management.subnet: \"%.60s\" is not %s: expected %s", text, form_subnet.is,
+                           form_subnet.expected);
 }
 
 static void format_address(uint32_t address, char *text)
@@ -94,7 +70,7 @@ static void format_address(uint32_t address, char *text)
 static int management_port(const struct lab *lab, const struct lab_host *host, struct wiring_port *port,
                            struct error *e)
 {
-    struct subnet subnet = {.prefix = 24};
+    struct lab_subnet subnet = {.prefix = 24};
     size_t index = (size_t)(host - lab_host_at(lab, 0));
     *port = (struct wiring_port){.name = "mgmt0"};
     make_mac(lab, host, "mgmt0", port->mac);
@@ -111,11 +87,8 @@ static int management_port(const struct lab *lab, const struct lab_host *host, s
     }
     if (parse_subnet(lab->management.subnet, &subnet, e) != 0)
         return -1;
-    if (index + FIRST_GUEST >= (1u << (32 - subnet.prefix)) - 1)
-        return error_set(e, "management.subnet: %s has no address left for host %s (number %zu)",
-                         lab->management.subnet, host->name, index + 1);
     char address[INET_ADDRSTRLEN];
-    format_address(subnet.base + FIRST_GUEST + (uint32_t)index, address);
+    format_address(subnet.base + LAB_FIRST_GUEST + (uint32_t)index, address);
     snprintf(port->address, sizeof port->address, "%s/%d", address, subnet.prefix);
     network_name(lab, "mgmt", port->network, sizeof port->network);
     return 0;
@@ -169,15 +142,18 @@ static void data_port(const struct lab *lab, const struct lab_host *host, size_t
                       struct wiring_port *port)
 {
     const struct lab_link *cable = lab_link_at(lab, link);
-    *port = (struct wiring_port){.mtu = cable->mtu == FIELD_UNSET ? 0 : cable->mtu};
+    *port = (struct wiring_port){.mtu = cable->mtu == FIELD_UNSET ? 0 : cable->mtu,
+                                 .rate_bps = cable->rate_bps == FIELD_UNSET ? 0 : cable->rate_bps};
+    char *const *ends = cable->between.items;
+    const char *peer = ends[strcmp(ends[0], host->name) == 0];
+    port->peer_profile = host_named(lab, peer)->profile;
     snprintf(port->name, sizeof port->name, "data%zu", number % 1000);
     link_name(lab, link, port->network, sizeof port->network);
     make_mac(lab, host, port->name, port->mac);
     if (is_session(lab)) {
-        char *const *ends = cable->between.items;
         port->plug = PLUG_UDP;
         port->local_port = make_socket_port(lab, port->network, host->name);
-        port->peer_port = make_socket_port(lab, port->network, ends[strcmp(ends[0], host->name) == 0]);
+        port->peer_port = make_socket_port(lab, port->network, peer);
     }
     const struct lab_nic *nic = nic_of(host, port->name, number);
     if (nic && nic->address)
@@ -207,7 +183,7 @@ int wiring_of_guest(const struct lab *lab, const struct lab_host *host, struct w
 int wiring_networks(const struct lab *lab, struct wiring_network **networks, size_t *count, struct error *e)
 {
     const struct lab_link *link;
-    struct subnet subnet = {.prefix = 24};
+    struct lab_subnet subnet = {.prefix = 24};
     *count = 0;
     *networks = calloc(lab->links.count + 1, sizeof **networks);
     if (!*networks)

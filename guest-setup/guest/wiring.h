@@ -5,9 +5,10 @@
 
 #include "lib/error.h"
 #include "lib/formats/lab.h"
+#include "lib/formats/lab_words.h"
 #include <stdbool.h>
 
-#define WIRING_MAX_PORTS 66
+#define WIRING_MAX_PORTS LAB_GUEST_PORTS
 
 /* How an interface is connected. With qemu:///session, which may not create bridges, ssh uses a forwarded
  * port of the machine's loopback, and a link is a pair of UDP sockets there. */
@@ -19,9 +20,11 @@ struct wiring_port {
     int local_port, peer_port; /* PLUG_FORWARD: the machine's port; PLUG_UDP: ours and the other end's */
     char name[16];             /* in the guest: mgmt0, data0, data1... */
     char mac[18];
-    char network[96]; /* PLUG_NETWORK: the libvirt network */
-    char address[64]; /* "10.0.0.1/24"; empty: none, or DHCP for mgmt0 */
-    int64_t mtu;      /* 0: that of the network */
+    char network[96];         /* PLUG_NETWORK: the libvirt network */
+    char address[64];         /* "10.0.0.1/24"; empty: none, or DHCP for mgmt0 */
+    int64_t mtu;              /* 0: that of the network */
+    int64_t rate_bps;         /* of the link; 0: the lab does not say */
+    const char *peer_profile; /* of the guest at the other end; the lab owns it */
 };
 
 struct wiring {

@@ -1,6 +1,5 @@
 #include "guest-setup/rebuild/context.h"
 
-#include "remote/places.h"
 #include "lib/formats/find.h"
 #include "lib/document/json_file.h"
 #include "lib/log.h"
@@ -15,7 +14,7 @@ static int load_lab(struct context *c, struct error *e)
     char *path = find_lab(c->options.lab, "soft-pair", &why, e);
     if (!path)
         return -1;
-    json_t *written = json_file_load(path, e), *json = written ? lab_expand(written, e) : NULL;
+    json_t *written = json_file_load(path, DOCUMENT_LAB, e), *json = written ? lab_expand(written, e) : NULL;
     int result = json ? lab_parse(json, &c->lab, e) : -1;
     if (written && result != 0)
         error_prefix(e, "%s", path);
@@ -61,10 +60,6 @@ int context_load(struct context *c, const char *const *names, size_t count, stru
     if (load_lab(c, e) != 0)
         return -1;
     const struct lab_host *host;
-    char *place = places_lab(&c->lab, e); /* is its name allowed in a path? */
-    free(place);
-    if (!place)
-        return -1;
     c->hosts = calloc(c->lab.hosts.count + count + 1, sizeof *c->hosts);
     if (!c->hosts)
         return error_set(e, "out of memory");

@@ -17,6 +17,7 @@ struct options {
     int json;
     int check;
     int quiet;
+    int discard_settings;
 };
 
 struct context {

@@ -4,6 +4,7 @@
 #include "guest-setup/rebuild/packages.h"
 #include "guest-setup/rebuild/making.h"
 #include "lib/files.h"
+#include "lib/output/print.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +18,7 @@ static void print_step(const struct profile_step *step)
     char *text = files_read(step->path, STEP_BYTES, NULL, NULL);
     const char *line = text && strncmp(text, "#!", 2) == 0 ? strchr(text, '\n') : NULL;
     int length = line && strncmp(line, "\n# ", 3) == 0 ? (int)strcspn(line + 3, "\n") : 0;
-    printf(INDENT "%-20s %.*s\n", step->name, length, length ? line + 3 : "");
+    print_out(INDENT "%-20s %.*s\n", step->name, length, length ? line + 3 : "");
     free(text);
 }
 
@@ -26,12 +27,12 @@ static void print_puts(const struct making *m)
     const struct profile *p = &m->profile;
     const struct profile_put *put = p->put.items;
     for (size_t i = 0; i < p->programs.count; i++)
-        printf(INDENT "%s -> %s\n", ((char *const *)p->programs.items)[i], m->host->programs);
+        print_out(INDENT "%s -> %s\n", ((char *const *)p->programs.items)[i], m->host->programs);
     for (size_t i = 0; i < p->put.count; i++)
-        printf(INDENT "%s -> %s\n", put[i].from, put[i].to);
-    printf(INDENT "steps of %s -> /usr/local/share/lab/steps\n", p->name);
+        print_out(INDENT "%s -> %s\n", put[i].from, put[i].to);
+    print_out(INDENT "steps of %s -> /usr/local/share/lab/steps\n", p->name);
     if (p->bundle.name)
-        printf(INDENT "packages of %s -> /usr/local/share/lab/packages\n", p->bundle.name);
+        print_out(INDENT "packages of %s -> /usr/local/share/lab/packages\n", p->bundle.name);
 }
 
 static int print_xml(struct making *m, struct error *e)
@@ -39,7 +40,7 @@ static int print_xml(struct making *m, struct error *e)
     char *disk = volume_of_host(m, ".qcow2"), *xml = disk ? making_xml(m, disk, e) : NULL;
     for (const char *line = xml; line && *line;) {
         size_t length = strcspn(line, "\n");
-        printf(INDENT "%.*s\n", (int)length, line);
+        print_out(INDENT "%.*s\n", (int)length, line);
         line += length + (line[length] == '\n');
     }
     free(xml);
@@ -51,38 +52,39 @@ static void print_image(const struct making *m)
 {
     const struct profile_image *image = &m->profile.image;
     if (image->url)
-        printf("    image: fetch %s\n" INDENT "and check its SHA-256: %s\n", image->url, image->sha256);
+        print_out("    image: fetch %s\n" INDENT "and check its SHA-256: %s\n", image->url, image->sha256);
     else
-        printf("    image: built by guest-setup/profiles/%s/image/build, or taken from the cache\n",
-               m->profile.name);
+        print_out("    image: built by guest-setup/profiles/%s/image/build, or taken from the cache\n",
+                  image->of ? image->of : m->profile.name);
 }
 
 static int print_host(struct making *m, struct error *e)
 {
     const struct profile *p = &m->profile;
-    printf("\nhost %s: domain %s, profile %s\n", m->host->name, m->host->domain, p->name);
+    print_out("\nhost %s: domain %s, profile %s\n", m->host->name, m->host->domain, p->name);
     print_image(m);
     if (p->bundle.name) {
-        printf("    packages: fetch, check signatures and checksums, store in the cache\n");
+        print_out("    packages: fetch, check signatures and checksums, store in the cache\n");
         if (packages_print(p, INDENT, e) != 0)
             return -1;
     }
-    printf(
+    print_out(
         "    domain %s: stop and undefine an existing one, if virt-provision created it; new disk over the "
         "image,\n"
         "    first-boot seed; then define and start\n",
         m->host->domain);
     if (print_xml(m, e) != 0)
         return -1;
-    printf("    copied to the guest, once ssh answers with the guest's host key\n");
+    print_out("    copied to the guest, once ssh answers with the guest's host key\n");
     print_puts(m);
-    printf("    steps, each checked, applied when its check fails, and checked again; with reboots where one "
-           "asks\n");
+    print_out(
+        "    steps, each checked, applied when its check fails, and checked again; with reboots where one "
+        "asks\n");
     for (size_t i = 0; i < p->step_count; i++)
         print_step(&p->steps[i]);
-    printf("    every check once more, then a snapshot for reset\n");
+    print_out("    every check once more, then a snapshot for reset\n");
     if (p->prove)
-        printf("    when all guests are built: %s run --lab, once\n", p->prove);
+        print_out("    when all guests are built: %s run --lab, once\n", p->prove);
     return 0;
 }
 
@@ -91,8 +93,8 @@ int dry_run(struct context *c, struct error *e)
     struct storage storage = {0};
     if (storage_plan(&c->lab, &storage, e) != 0)
         return -1;
-    printf("plan for rebuilding lab %s through %s; nothing is changed\n", c->lab.name, c->lab.uri);
-    printf("disks: %s\n", storage.folder);
+    print_out("plan for rebuilding lab %s through %s; nothing is changed\n", c->lab.name, c->lab.uri);
+    print_out("disks: %s\n", storage.folder);
     int result = 0;
     for (size_t i = 0; result == 0 && i < c->host_count; i++) {
         struct making m;

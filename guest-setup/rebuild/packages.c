@@ -1,5 +1,6 @@
 #include "guest-setup/rebuild/packages.h"
 
+#include "lib/output/print.h"
 #include "remote/places.h"
 #include "lib/clock.h"
 #include "lib/files.h"
@@ -64,7 +65,7 @@ int packages_print(const struct profile *p, const char *indent, struct error *e)
     const char *line = text_string(&out);
     while (result == 0 && *line) {
         size_t length = strcspn(line, "\n");
-        printf("%s%.*s\n", indent, (int)length, line);
+        print_out("%s%.*s\n", indent, (int)length, line);
         line += length + (line[length] == '\n');
     }
     text_free(&out);

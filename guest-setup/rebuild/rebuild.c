@@ -13,11 +13,14 @@
 #include "remote/virt_error.h"
 #include "lib/clock.h"
 #include "lib/document/json_file.h"
+#include "lib/scratch.h"
 #include "lib/text.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 /* ---- snapshot */
 
@@ -190,9 +193,12 @@ static int provision(struct making *m, struct guest *g, struct error *e)
 static FILE *open_log(struct making *m, struct error *e)
 {
     char *path = places_of_host(&m->context->lab, m->host, "log", e);
-    FILE *log = path ? fopen(path, "ae") : NULL;
-    if (path && !log)
+    int fd = path ? scratch_open(path, O_WRONLY | O_APPEND | O_CREAT, 0644, e) : -1;
+    FILE *log = fd >= 0 ? fdopen(fd, "a") : NULL;
+    if (fd >= 0 && !log) {
         error_set_errno(e, errno, "opening the log %s", path);
+        close(fd);
+    }
     free(path);
     return log;
 }
@@ -227,7 +233,7 @@ static void *rebuild_thread(void *data)
 static json_t *open_uploads(struct context *c, char **path, struct error *e)
 {
     *path = places_in_lab(&c->lab, "uploads.json", e);
-    json_t *uploads = *path ? json_load_file(*path, 0, NULL) : NULL;
+    json_t *uploads = *path ? json_file_load(*path, DOCUMENT_ANSWER, NULL) : NULL;
     if (*path && !json_is_object(uploads)) {
         json_decref(uploads);
         uploads = json_object();

@@ -1,5 +1,6 @@
 #include "guest-setup/rebuild/record.h"
 
+#include "lib/document/json_text.h"
 #include "remote/places.h"
 #include "lib/files.h"
 #include "lib/document/json_file.h"
@@ -12,9 +13,9 @@ int record_open(const struct lab *lab, const struct lab_host *host, struct recor
     if (!r->path)
         return -1;
     if (files_exist(r->path))
-        r->json = json_file_load(r->path, e);
+        r->json = json_file_load(r->path, DOCUMENT_ANSWER, e);
     else
-        r->json = json_pack("{s:i}", "schema", 1);
+        r->json = json_make("{s:i}", "schema", 1);
     if (r->json && !json_is_object(r->json))
         error_set(e, "%s is not a valid record: remove it, and rebuild", r->path);
     if (json_is_object(r->json))
@@ -49,7 +50,7 @@ const char *record_string(const struct record *r, const char *key)
 
 void record_set(struct record *r, const char *key, const char *value)
 {
-    json_object_set_new(r->json, key, json_string(value));
+    json_object_set_new(r->json, key, json_text(value));
 }
 
 bool record_complete(const struct record *r)
@@ -77,14 +78,14 @@ bool record_step_done(const struct record *r, const struct profile_step *step)
 void record_step(struct record *r, const struct profile_step *step, double seconds, const char *found)
 {
     json_t *steps = json_object_get(r->json, "steps");
-    json_t *text = json_string(found); /* NULL when it is not UTF-8: it comes from the guest */
+    json_t *text = json_text(found); /* NULL when it is not UTF-8: it comes from the guest */
     if (!steps) {
         steps = json_object();
         json_object_set_new(r->json, "steps", steps);
     }
     json_object_set_new(steps, step->name,
-                        json_pack("{s:s, s:f, s:o}", "text", step->hash, "seconds", seconds, "found",
-                                  text ? text : json_string("")));
+                        json_make("{s:s, s:f, s:o}", "text", step->hash, "seconds", seconds, "found",
+                                  text ? text : json_text("")));
 }
 
 const char *record_step_found(const struct record *r, const struct profile_step *step, double *seconds)

@@ -4,6 +4,7 @@
 #include "guest-setup/guest/networks.h"
 #include "guest-setup/rebuild/domain.h"
 #include "guest-setup/rebuild/makings.h"
+#include "guest-setup/rebuild/nic_settings.h"
 #include "guest-setup/rebuild/steps.h"
 #include "remote/places.h"
 #include "lib/clock.h"
@@ -30,7 +31,8 @@ static int reset_host(struct making *m, struct error *e)
                          "host %s has no snapshot because its rebuild was not finished: virt-provision "
                          "rebuild %s finishes it",
                          m->host->name, m->host->name);
-    if (making_check_domain(m, e) < 0 || virt_domain_stop(m->context->virt, m->host->domain, 0, e) != 0 ||
+    if (making_check_domain(m, e) < 0 || nic_settings_restore(m, e) != 0 ||
+        virt_domain_stop(m->context->virt, m->host->domain, 0, e) != 0 ||
         making_delete_volume(m, DISK_WORK, e) != 0 ||
         making_overlay(m, DISK_WORK, volume_of_host(m, DISK_BASE), 0, e) != 0 ||
         making_define_domain(m, DISK_WORK, e) != 0 ||

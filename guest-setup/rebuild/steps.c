@@ -5,6 +5,7 @@
 #include "guest-setup/guest/wiring.h"
 #include "lib/clock.h"
 #include "lib/files.h"
+#include "lib/output/print.h"
 #include <errno.h>
 #include <poll.h>
 #include <stdarg.h>
@@ -34,11 +35,11 @@ void guest_log(struct guest *g, const char *format, ...)
     struct tm local;
     va_list values;
     strftime(when, sizeof when, "%F %T", localtime_r(&now, &local));
-    fprintf(g->log, "%s ", when);
+    print_to(g->log, "%s ", when);
     va_start(values, format);
-    vfprintf(g->log, format, values);
+    print_list(g->log, format, values);
     va_end(values);
-    fputc('\n', g->log);
+    print_to(g->log, "\n");
     fflush(g->log);
 }
 
@@ -232,12 +233,21 @@ int guest_put(struct guest *g, struct error *e)
 
 /* ---- running a step */
 
+#define STEP_VARIABLES 11
+
 /* The environment of a step, as arguments of env(1). */
-static void step_environment(const struct guest *g, struct text variables[9])
+static void step_environment(const struct guest *g, struct text variables[STEP_VARIABLES])
 {
     const struct lab_host *h = g->host;
     struct wiring wiring;
     size_t ports = wiring_of_guest(&g->context->lab, h, &wiring, NULL) == 0 ? wiring.count - 1 : 0;
+    text_add(&variables[9], "LAB_DATA_RATES=");
+    text_add(&variables[10], "LAB_DATA_PEERS=");
+    for (size_t i = 1; i <= ports; i++) {
+        const char *between = i > 1 ? " " : "", *peer = wiring.ports[i].peer_profile;
+        text_add(&variables[9], "%s%lld", between, (long long)wiring.ports[i].rate_bps);
+        text_add(&variables[10], "%s%s", between, peer ? peer : "-");
+    }
     text_add(&variables[0], "LAB=%s", g->context->lab.name);
     text_add(&variables[1], "LAB_HOST=%s", h->name);
     text_add(&variables[2], "LAB_PROFILE=%s", g->profile->name);
@@ -259,7 +269,7 @@ struct output {
 
 static void take_output(struct output *o, const char *bytes, size_t count)
 {
-    fwrite(bytes, 1, count, o->guest->log);
+    print_bytes(o->guest->log, bytes, count);
     for (size_t i = 0; i < count; i++) {
         unsigned char c = (unsigned char)bytes[i];
         if (c == '\n') {
@@ -319,7 +329,7 @@ static const char apply_alone[] = "running=/run/lab-apply\n"
 static int run_once(struct guest *g, const struct profile_step *step, const char *what, const char *left,
                     char last[400], struct error *e)
 {
-    struct text variables[9] = {{0}}, path = {0};
+    struct text variables[STEP_VARIABLES] = {{0}}, path = {0};
     struct output output = {.guest = g};
     struct process p;
     int status = -1, result = -1;
@@ -327,7 +337,7 @@ static int run_once(struct guest *g, const struct profile_step *step, const char
     size_t n = 1;
     step_environment(g, variables);
     text_add(&path, GUEST_FILES "/steps/%s", step->name);
-    for (size_t i = 0; i < 9; i++)
+    for (size_t i = 0; i < STEP_VARIABLES; i++)
         argv[n++] = text_string(&variables[i]);
     const char *script = strcmp(what, "apply") == 0 ? apply_alone : ask;
     const char *const rest[] = {"sh", "-c", script, "step", left, text_string(&path), what};
@@ -340,7 +350,7 @@ static int run_once(struct guest *g, const struct profile_step *step, const char
             result = -1;
         process_stop(&p, NS_PER_S);
     }
-    for (size_t i = 0; i < 9; i++)
+    for (size_t i = 0; i < STEP_VARIABLES; i++)
         text_free(&variables[i]);
     text_free(&path);
     take_output(&output, "\n", 1);

@@ -1,6 +1,7 @@
 /* virt-provision console */
 #include "guest-setup/virt-provision/commands.h"
 
+#include "lib/process.h"
 #include <errno.h>
 #include <unistd.h>
 
@@ -8,6 +9,7 @@ static int start_console(struct context *c, const char *const *words, size_t cou
 {
     if (one_host(c, words, count, "console HOST", e) != 0)
         return -1;
+    process_default_signals();
     execlp("virsh", "virsh", "-q", "-c", c->lab.uri, "console", c->hosts[0]->domain, "--safe", (char *)NULL);
     return error_set_errno(e, errno, "starting virsh, which opens the console");
 }

@@ -2,6 +2,7 @@
 #include "guest-setup/virt-provision/commands.h"
 
 #include "guest-setup/guest/image.h"
+#include "lib/output/print.h"
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +23,7 @@ static int make_image(struct context *c, const char *name, bool fetch, struct er
     if (result == 0)
         result = image_prepare(&profile, c->options.fresh, &image, e);
     if (result == 0) {
-        printf("%s\n", image.disk);
+        print_out("%s\n", image.disk);
         image_free(&image);
     }
     profile_free(&profile);
@@ -65,7 +66,7 @@ static void print_entry(const char *cache, const char *name)
     }
     strftime(when, sizeof when, "%Y-%m-%d %H:%M", localtime_r(&status.st_mtime, &local));
     if (status.st_size > 0)
-        printf("%-50s %6lld MiB  %s\n", name, (long long)status.st_size >> 20, when);
+        print_out("%-50s %6lld MiB  %s\n", name, (long long)status.st_size >> 20, when);
     text_free(&path);
 }
 

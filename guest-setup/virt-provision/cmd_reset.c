@@ -13,11 +13,25 @@ static int run_reset(const struct call *call)
     return in_context(call, reset);
 }
 
+static const struct field fields[] = {
+    LAB_OPTION,
+    ADOPT_OPTION,
+    QUIET_OPTION,
+    {.name = "discard_settings",
+     .kind = FIELD_BOOL,
+     OPTIONS_AT(discard_settings),
+     .help = "Do not first restore the settings of NICs that are passed through. Their firmware may keep "
+             "them, and "
+             "the journal with the earlier ones is discarded."},
+    {0},
+};
+static const struct table options = OPTIONS_TABLE(fields);
+
 const struct command command_reset = {
     .name = "reset",
     .arguments = "[HOST...]",
     .about = "Return guests to the snapshot that rebuild took.",
-    .options = &adopt_options,
+    .options = &options,
     .least = 0,
     .most = SIZE_MAX,
     .run = run_reset,

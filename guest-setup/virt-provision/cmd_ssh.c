@@ -1,6 +1,7 @@
 /* virt-provision ssh */
 #include "guest-setup/virt-provision/commands.h"
 
+#include "lib/process.h"
 #include "remote/reach.h"
 #include "lib/text.h"
 #include <errno.h>
@@ -49,6 +50,7 @@ static int start_ssh(struct context *c, const char *const *words, size_t count, 
     ssh_target_free(&target);
     if (!arguments)
         return error_set(e, "out of memory");
+    process_default_signals();
     execvp(arguments[0], arguments);
     error_set_errno(e, errno, "starting ssh");
     ssh_arguments_free(arguments);

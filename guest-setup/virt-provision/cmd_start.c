@@ -12,7 +12,7 @@ static int start_hosts(struct context *c, struct error *e)
         if (virt_domain_start(c->virt, c->hosts[i]->domain, e) != 0)
             return -1;
     for (size_t i = 0; i < c->host_count; i++) {
-        struct ssh_session *s = virt_host_open(c->virt, &c->lab, c->hosts[i], START_NS, e);
+        struct ssh_session *s = virt_host_open(c->virt, &c->lab, c->hosts[i], START_NS, NULL, e);
         if (!s)
             return -1;
         ssh_close(s);

@@ -3,6 +3,8 @@
 
 #include "guest-setup/rebuild/record.h"
 #include "guest-setup/rebuild/steps.h"
+#include "lib/document/json_text.h"
+#include "lib/output/print.h"
 #include "remote/reach.h"
 #include "lib/clock.h"
 #include <errno.h>
@@ -16,8 +18,8 @@ static json_t *step_status(const struct record *r, const struct profile_step *st
     double seconds;
     const char *found = record_step_found(r, step, &seconds);
     if (!found)
-        return json_pack("{s:s, s:b}", "name", step->name, "done", 0);
-    return json_pack("{s:s, s:b, s:f, s:s}", "name", step->name, "done", 1, "seconds", seconds, "found",
+        return json_make("{s:s, s:b}", "name", step->name, "done", 0);
+    return json_make("{s:s, s:b, s:f, s:s}", "name", step->name, "done", 1, "seconds", seconds, "found",
                      found);
 }
 
@@ -29,13 +31,13 @@ static int check_steps(struct context *c, const struct lab_host *host, const str
     struct guest guest = {.context = c, .host = host, .profile = profile, .log = nowhere};
     int holds = nowhere ? 0 : error_set_errno(e, errno, "opening /dev/null");
     if (nowhere)
-        guest.ssh = virt_host_open(c->virt, &c->lab, host, ASK_NS, e);
+        guest.ssh = virt_host_open(c->virt, &c->lab, host, ASK_NS, NULL, e);
     for (size_t i = 0; guest.ssh && holds >= 0 && i < profile->step_count; i++) {
         char found[400] = "";
         json_t *step = json_array_get(steps, i);
         holds = guest_check_step(&guest, &profile->steps[i], found, e);
         json_object_set_new(step, "holds", json_boolean(holds == 0));
-        json_object_set_new(step, "found", json_string(found));
+        json_object_set_new(step, "found", json_text(found));
     }
     if (nowhere && !guest.ssh)
         holds = -1;
@@ -63,7 +65,7 @@ static json_t *host_status(struct context *c, const struct lab_host *host, struc
     for (size_t i = 0; i < profile.step_count; i++)
         json_array_append_new(steps, step_status(&record, &profile.steps[i]));
     int asked = c->options.check && reachable ? check_steps(c, host, &profile, steps, e) : 0;
-    json_t *status = json_pack(
+    json_t *status = json_make(
         "{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:s, s:o}", "host", host->name, "domain", host->domain,
         "state", virt_state_names[state], "address", reachable ? target.host : "", "profile", host->profile,
         "image", record_string(&record, "image"), "type", record_string(&record, "type"), "complete",
@@ -109,14 +111,14 @@ static void print_status(const json_t *status)
     size_t i;
     const json_t *step;
     bool complete = json_is_true(json_object_get(status, "complete"));
-    printf("%s  domain %s  %s  address %s\n", word(status, "host"), word(status, "domain"),
-           word(status, "state"), word(status, "address"));
-    printf("    profile %s, image %s, %s%s%s\n", word(status, "profile"), word(status, "image"),
-           complete ? "complete at " : "not complete", complete ? word(status, "finished") : "",
-           strcmp(word(status, "type"), "qemu") == 0 ? ", emulated" : "");
+    print_out("%s  domain %s  %s  address %s\n", word(status, "host"), word(status, "domain"),
+              word(status, "state"), word(status, "address"));
+    print_out("    profile %s, image %s, %s%s%s\n", word(status, "profile"), word(status, "image"),
+              complete ? "complete at " : "not complete", complete ? word(status, "finished") : "",
+              strcmp(word(status, "type"), "qemu") == 0 ? ", emulated" : "");
     json_array_foreach(json_object_get(status, "steps"), i, step)
-        printf("    %-24s %s  %s\n", word(step, "name"), step_word(step),
-               json_object_get(step, "found") ? word(step, "found") : "");
+        print_out("    %-24s %s  %s\n", word(step, "name"), step_word(step),
+                  json_object_get(step, "found") ? word(step, "found") : "");
 }
 
 static int print_all(struct context *c, const char *const *words, size_t count, struct error *e)
@@ -134,9 +136,8 @@ static int print_all(struct context *c, const char *const *words, size_t count, 
             print_status(status);
     }
     if (result == 0 && c->options.json) {
-        json_t *document = json_pack("{s:i, s:s, s:O}", "schema", 1, "lab", c->lab.name, "hosts", all);
-        json_dumpf(document, stdout, JSON_INDENT(2));
-        putchar('\n');
+        json_t *document = json_make("{s:i, s:s, s:O}", "schema", 1, "lab", c->lab.name, "hosts", all);
+        json_print(stdout, document, 17);
         json_decref(document);
     }
     json_decref(all);

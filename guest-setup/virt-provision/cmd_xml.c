@@ -3,6 +3,7 @@
 
 #include "guest-setup/rebuild/making.h"
 #include "guest-setup/rebuild/record.h"
+#include "lib/output/print.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +27,7 @@ static int print_xml(struct context *c, const char *const *words, size_t count, 
         char *xml = disk ? making_xml(&m, disk, e) : NULL;
         result = xml ? 0 : -1;
         if (xml)
-            fputs(xml, stdout);
+            print_out("%s", xml);
         free(xml);
         free(disk);
         record_free(&record);

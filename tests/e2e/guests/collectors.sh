@@ -9,8 +9,7 @@
 # shellcheck source=tests/e2e/collectors/pace.bash
 . "$(dirname "$0")/../collectors/pace.bash"
 softlab_require "$0" "$@"
-softlab_up soft-pair || { nok "guests are up"; finish; }
-at_exit softlab_down
+softlab_begin soft-pair
 
 guest() { softlab_ssh a "$@"; }
 
@@ -194,7 +193,8 @@ else
 fi
 
 # Its CPU time compared with that of the usual commands, including process start in both. What else the machine does makes either look
-# dearer, so the least of some rounds counts.
+# more expensive, also within the guest, so the least of some rounds counts, and the limit is far below what a quiet machine shows (about
+# 100 times): the bench has the figure.
 least() { printf '%s\n' "$@" | sort -n | head -n 1; }
 costs=()
 rounds=()
@@ -207,14 +207,14 @@ done
 cost=$(least "${costs[@]}")
 processes=$(least "${rounds[@]}")
 echo "# one sample of $(head -n 1 "$SCRATCH/cost" | jq '.columns | length') columns: $cost us of CPU; the same by ethtool, rdma, dcb and tc: $processes us, $((processes / cost)) times as much"
-check "at least 50 times less CPU than the processes take" [ "$processes" -ge $((50 * cost)) ]
+check "at least 20 times less CPU than the processes take" [ "$processes" -ge $((20 * cost)) ]
 
 # ---- host-facts
 guest 'dcb pfc set dev data0 prio-pfc all:off 2:on; host-facts --netdev data0' > "$SCRATCH/facts" 2> "$SCRATCH/facts.err"
 check "host-facts names the guest's NIC and its Soft-RoCE" jq -e '.nics[0] | .netdev == "data0" and .driver == "virtio_net" and .rdma.device == "rxe0"' "$SCRATCH/facts"
 check "its GIDs with types" jq -e 'any(.nics[0].rdma.gids[]; .type == "RoCE v2" and .address == "10.0.0.1" and .netdev == "data0")' "$SCRATCH/facts"
 check "PFC as configured" jq -e '.nics[0].settings.pfc == [2]' "$SCRATCH/facts"
-check "a verdict on every check" jq -e '[.checks[].check] | unique | length == 12' "$SCRATCH/facts"
+check "a verdict on every check" jq -e '[.checks[].check] | unique | length == 17' "$SCRATCH/facts"
 check "no GPU is unknown, not failure" jq -e 'any(.checks[]; .check == "peer-memory" and .verdict == "unknown")' "$SCRATCH/facts"
 guest 'host-facts --netdev data0 --nccl-env' > "$SCRATCH/nccl" 2>&1
 check_says "NCCL settings follow" '^export NCCL_IB_HCA==rxe0:1$' "$SCRATCH/nccl"

@@ -6,11 +6,7 @@
 # shellcheck source=tests/e2e/guests/softlab.bash
 . "$(dirname "$0")/softlab.bash"
 softlab_require "$0" "$@"
-at_exit softlab_down
-softlab_up soft-pair || {
-    nok "soft-pair is up"
-    finish
-}
+softlab_begin soft-pair
 # shellcheck source=tests/e2e/guests/runs.bash
 . "$(dirname "$0")/runs.bash"
 

@@ -6,11 +6,7 @@
 # shellcheck source=tests/e2e/guests/softlab.bash
 . "$(dirname "$0")/softlab.bash"
 softlab_require "$0" "$@"
-at_exit softlab_down
-softlab_up soft-pair || {
-    nok "soft-pair is up"
-    finish
-}
+softlab_begin soft-pair
 # shellcheck source=tests/e2e/guests/runs.bash
 . "$(dirname "$0")/runs.bash"
 
@@ -67,7 +63,7 @@ check "... samples are whole lines" jq -es 'length > 10' "$(find "$SCRATCH/small
 check "... settings are as before, those of the killed run too" test "$(mtu a) $(mtu b)" = "$MTU $MTU"
 
 # ---- after all that
-check_exit 0 "the lab is usable" "$H" run "${ONE[@]}" --duration 1s
+check_exit 0 "the lab is usable" "$H" run "${ONE[@]}" --duration 5s
 check_exit 0 "nothing was left to put back" "$H" restore --lab "$LAB"
 check_says "... on either host" 'b: nothing to restore' "$SCRATCH/out"
 finish

@@ -9,13 +9,14 @@ source "$(dirname "$0")/softlab.bash"
 what="the Rocky profile in a real guest"
 faults=${HARNESS_ROCKY_GUEST:-}
 skip_unless "$what" dnf rpmbuild rpmsign createrepo_c gpg git jq gcc mmdebstrap spatch
+unset SUDO_USER
 
 # A tree of its own: the Debian image with dnf and rpm in it, a step that makes it look like Rocky, then the profile's own steps.
 make_tree() {
     local profile=$TREE/guest-setup/profiles/debian-as-rocky from=$ROOT/guest-setup/profiles
     mkdir -p "$TREE/build" "$profile/files" "$TREE/guest-setup/profiles" "$TREE/programs"
     cp "$BUILD/virt-provision" "$TREE/build/"
-    cp -r "$ROOT"/guest-setup/{build-image,rocky,host,bundles} "$TREE/guest-setup/"
+    cp -r "$ROOT"/guest-setup/{build-image,scratch.bash,rocky,host,bundles} "$TREE/guest-setup/"
     cp -r "$ROOT/patches" "$TREE/"
     cp -r "$from/debian-12-softroce/image" "$profile/"
     sed -i 's/^packages=linux-image-amd64/&,dnf,rpm,gnupg,make,patch,python3/' "$profile/image/build"
@@ -80,7 +81,7 @@ if [[ -z ${SOFT_LAB:-} ]]; then
     make_mirror
     make_tree
     make_bundle | jq '.name = "rehearsal" | .patches = ["bar1-p2p", "peermem-persistent"] | del(.image)' >"$TREE/guest-setup/bundles/rehearsal.json"
-    HARNESS_PACKAGES=$TREE/cache "$TREE/guest-setup/host/packages" --bundle rehearsal --mirror "file://$MIRROR" \
+    HARNESS_PACKAGES=$TREE/cache "$TREE/guest-setup/host/packages" --bundle rehearsal --mirror "file://$MIRROR" --installed "$SCRATCH/image/rpm" \
         --accept "mellanox=$(fingerprint "$SCRATCH/mellanox.asc")" >/dev/null || nok "packages are served"
     "$TREE/guest-setup/build-image" debian-as-rocky >/dev/null || nok "the image is built"
     unset GNUPGHOME

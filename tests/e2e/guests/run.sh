@@ -5,7 +5,6 @@
 # shellcheck source=tests/e2e/guests/softlab.bash
 . "$(dirname "$0")/softlab.bash"
 softlab_require "$0" "$@"
-at_exit softlab_down
 H=$BUILD/harness
 OUT=$SCRATCH/results
 
@@ -14,10 +13,7 @@ OUT=$SCRATCH/results
 holds() { [ -s "$2" ] && jq -e "$1" "$2"; }
 
 # ---- two guests
-softlab_up soft-pair || {
-    nok "soft-pair is up"
-    finish
-}
+softlab_begin soft-pair
 LAB=$ROOT/labs/soft-pair.json
 check_exit 0 "doctor finds what the scenario lacks there" "$H" doctor --lab "$LAB" --for pfc-bidir --json
 check "... PFC is reported as unavailable" holds '[.[] | select(.check == "settings" and (.reason | test("settings? ([a-z_]+, )*pfc.* left out")))] | length == 2' "$SCRATCH/out"
@@ -46,10 +42,7 @@ check "figures of a ConnectX are not compared with Soft-RoCE's" holds '.publishe
 check_says "... as the page says" 'not compared: lab soft-pair lacks roce-nic' "$R/report/index.html"
 
 # ---- a forwarding guest with RED
-softlab_up soft-switch || {
-    nok "soft-switch is up"
-    finish
-}
+softlab_begin soft-switch
 LAB=$ROOT/labs/soft-switch.json
 bridges() { softlab_ssh sw 'ip -o link show type bridge; tc qdisc show dev data1' | sed 's/^[0-9]*: //'; }
 BEFORE=$(bridges)

@@ -30,11 +30,7 @@ build_faults() {
 # nic-config into the named hosts of the switch lab; ends the test where the lab does not come up.
 settings_guests_up() { # HOST...
     local host
-    at_exit softlab_down
-    softlab_up soft-switch || {
-        nok "the guests come up"
-        finish
-    }
+    softlab_begin soft-switch
     softlab_mtu 1500 a sw b || nok "the links have an MTU of 1500"
     at_exit softlab_mtu 4200 a sw b
     for host in "$@"; do softlab_put "$host" "$BUILD/nic-config"; done

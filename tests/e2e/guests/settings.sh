@@ -195,12 +195,12 @@ test_published() {
         nic-config plan pfc.json > plan; state > untouched
         dcb buffer set dev data0 prio-buffer 0:1; dcb buffer set dev data0 buffer-size 0:0 1:114944
         dcb pfc set dev data0 prio-pfc 0:on; dcb pfc set dev data0 delay 1; state > by-commands
-        dcb pfc set dev data0 prio-pfc all:off; dcb pfc set dev data0 delay 0
+        dcb pfc set dev data0 prio-pfc all:off; dcb pfc set dev data0 delay 7
         dcb buffer set dev data0 buffer-size 0:131072 1:0; dcb buffer set dev data0 prio-buffer all:0; state > again
         nic-config set pfc.json > set.json; state > by-document; nic-config restore > /dev/null; state > after
         tar -cf - plan untouched by-commands again by-document after' | tar -C "$SCRATCH" -xf -
     check "the thresholds shown before applying are 91392 and 81408" jq -e '.thresholds.data0 == [{"buffer": 1, "size_bytes": 114944,
-        "xoff_bytes": 91392, "xon_bytes": 81408, "headroom_bytes": 23544}]' "$SCRATCH/plan"
+        "xoff_bytes": 91392, "xon_bytes": 81408, "headroom_bytes": 23544, "priorities": [0], "source": "formula"}]' "$SCRATCH/plan"
     check "(the commands were undone)" diff "$SCRATCH/untouched" "$SCRATCH/again"
     check "the document leaves what the four commands leave" diff "$SCRATCH/by-commands" "$SCRATCH/by-document"
     check "and restore nothing of it" diff "$SCRATCH/untouched" "$SCRATCH/after"

@@ -4,12 +4,13 @@
 #   . "$(dirname "$0")/../lib.sh"
 #   . "$(dirname "$0")/softlab.bash"
 #   softlab_require "$0" "$@"         # skips with the reason if no soft lab can be created; else continues inside a private libvirt
-#   softlab_up soft-pair              # boots the hosts of labs/soft-pair.json, or takes them when they are up already
+#   softlab_begin soft-pair           # boots the hosts of labs/soft-pair.json, or takes them when they are up already;
+#                                     # at exit they go, unless other tests share them
 #   softlab_put a build/nic-sampler build/nic-config   # into /usr/local/bin of host a
 #   softlab_ssh a 'nic-sampler --every 10ms --count 3 --netdev data0'
-#   softlab_down                      # does nothing when the guests are shared with other tests
 #
 # Hosts: soft-pair has a (10.0.0.1) and b (10.0.0.2); soft-switch has a (10.0.1.1), sw (forwards between data0 and data1), b (10.0.1.2).
+# virtual-pair has a (10.0.2.1) and b (10.0.2.2), with a virtual ConnectX, roce0, over data0 (guest-setup/build-module first).
 # In a guest: data0 (and data1 on sw) is the test interface, mgmt0 carries ssh; rxe0 is Soft-RoCE on data0 of a and b. The
 # programs of build/ that profile debian-12-softroce names are in /usr/local/bin already.
 # Commands run as root through the guest's shell; `softlab_ssh HOST -n ...` style options are not taken: redirect stdin instead.
@@ -69,6 +70,15 @@ softlab_up() {
     softlab_provision status --quiet --json | jq -r '.hosts[0].type' > "$SOFTLAB_DIR/accelerator"
 }
 
+# The lab for the rest of the test: without it the test fails and ends.
+softlab_begin() { # LAB
+    at_exit softlab_down "$1"
+    softlab_up "$1" || {
+        nok "$1 is up"
+        finish
+    }
+}
+
 # softlab_mtu MTU HOST...: the MTU of the hosts' data interfaces. The labs' links carry 4200; tests that count packets want 1500.
 softlab_mtu() { # MTU HOST...
     local mtu=$1 host
@@ -82,8 +92,8 @@ softlab_provision() { # COMMAND...: virt-provision on the lab
     "${BUILD:-$SOFTLAB_ROOT/build}/virt-provision" --lab "$SOFTLAB_FILE" "$@"
 }
 
-softlab_down() {
-    local control
+softlab_down() { # LAB
+    local control SOFTLAB=$1 SOFTLAB_FILE=$SOFTLAB_ROOT/labs/$1.json
     [ -z "${SOFTLAB_SHARED:-}" ] || return 0
     for control in "$SOFTLAB_DIR/$SOFTLAB"/*.ctl; do
         [ ! -S "$control" ] || ssh -o ControlPath="$control" -O exit host 2> /dev/null

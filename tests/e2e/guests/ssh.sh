@@ -9,11 +9,7 @@
 softlab_require "$0" "$@"
 # shellcheck source=tests/e2e/guests/home.bash
 . "$(dirname "$0")/home.bash"
-at_exit softlab_down
-softlab_up soft-pair || {
-    nok "soft-pair is up"
-    finish
-}
+softlab_begin soft-pair
 H=$BUILD/harness
 OUT=$SCRATCH/results
 LAB=$SCRATCH/rack.json

@@ -8,12 +8,11 @@ clean_up() {
         softlab_ssh "$host" 'pkill -9 roce-traffic; tc qdisc del dev data0 clsact; ip link set data0 up
             sysctl -qw net.ipv6.conf.data0.disable_ipv6=1' >/dev/null 2>&1 </dev/null
     done
-    softlab_down
 }
 
 # Start the server on b with the RDMA address $1, and wait for its "ready" line.
 serve() {
-    softlab_ssh b "rm -f /tmp/serve.*; (exec roce-traffic serve --address $1 >/tmp/serve.out 2>/tmp/serve.err </dev/null &)
+    softlab_ssh b "rm -f /tmp/serve.*; (exec roce-traffic serve --listen :: --address $1 >/tmp/serve.out 2>/tmp/serve.err </dev/null &)
         for i in \$(seq 100); do grep -qs '\"what\":\"ready\"' /tmp/serve.out && break; sleep 0.1; done" </dev/null
 }
 
@@ -38,11 +37,8 @@ nothing_left_behind() {
     done
 }
 
+softlab_begin soft-pair
 at_exit clean_up
-softlab_up soft-pair || {
-    nok "the soft pair comes up"
-    finish
-}
 softlab_mtu 1500 a b || nok "the links have an MTU of 1500"
 at_exit softlab_mtu 4200 a b
 softlab_put a "$BUILD/roce-traffic"

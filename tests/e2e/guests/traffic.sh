@@ -121,6 +121,21 @@ several_flows() {
     fi
 }
 
+# Standard input says when to start, once all flows are connected; without that nothing is sent.
+told_when_to_start() {
+    softlab_ssh a 'rm -f /tmp/told*; mkfifo /tmp/told; (roce-traffic drive '"$SERVER"' --await-start -n 5 -s 1KiB --flow name=x --flow name=y \
+            < /tmp/told > /tmp/told.out 2> /tmp/told.err; echo $? > /tmp/told.code) & exec 5> /tmp/told
+        for i in $(seq 600); do grep -qs "\"what\":\"ready\"" /tmp/told.out && break; sleep 0.1; done
+        grep -q summary /tmp/told.out && echo early; echo soon >&5; start=$(($(date +%s%N) + 500000000)); echo $start >&5; wait
+        echo $start; cat /tmp/told.code; cat /tmp/told.err' >"$SCRATCH/told" </dev/null
+    softlab_ssh a 'cat /tmp/told.out' </dev/null >"$SCRATCH/out"
+    check "told when to start: both flows are done, and none began earlier" test "$(sed -n 2p "$SCRATCH/told")" = 0 -a \
+        "$(jq -s --argjson start "$(head -n 1 "$SCRATCH/told")" '[.[] | select(.type == "summary" and .messages == 5 and .time_ns > $start)] | length' "$SCRATCH/out")" = 2
+    check_says "... a line that is no time is named" '"soon" is no time in nanoseconds since 1970' "$SCRATCH/told"
+    softlab_ssh a 'roce-traffic drive '"$SERVER"' --await-start -n 5' >"$SCRATCH/out" 2>"$SCRATCH/err" </dev/null
+    check "... standard input that ends before: stopped, with 130" test $? = 130
+}
+
 # IpExt counters of b by name.
 ip_counter() {
     softlab_ssh b 'grep ^IpExt: /proc/net/netstat' </dev/null |
@@ -197,6 +212,7 @@ ways_to_post
 flipped_bytes
 ping_pong
 several_flows
+told_when_to_start
 traffic_class
 both_ends_in_one_process
 over_ipv6

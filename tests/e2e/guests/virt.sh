@@ -12,7 +12,7 @@ STEPS=$TREE/guest-setup/profiles/debian-12-softroce/steps
 mkdir -p "$TREE/build" "$TREE/guest-setup/profiles"
 cp "$BUILD"/{virt-provision,nic-sampler,roce-traffic,nic-config,host-facts} "$TREE/build/"
 cp -r "$ROOT/guest-setup/profiles/debian-12-softroce" "$TREE/guest-setup/profiles/"
-cp "$ROOT/guest-setup/build-image" "$TREE/guest-setup/"
+cp "$ROOT"/guest-setup/{build-image,scratch.bash} "$TREE/guest-setup/"
 LAB=$SCRATCH/one.json
 jq '.name = "one" | .management.subnet = "198.51.100.128/26" | .hosts = {a: (.hosts.a + {domain: "one-a"})} | .links = []' \
     "$ROOT/labs/soft-pair.json" > "$LAB"

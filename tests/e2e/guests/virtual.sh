@@ -1,0 +1,117 @@
+#!/bin/bash
+# pfc-bidir on two guests with virtual ConnectX: the kernel's own mlx5 drivers take the settings and count; a slow receiver pauses its
+# sender with PFC and loses packets without it; a killed run is put back.
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/../lib.sh"
+# shellcheck source=tests/e2e/guests/softlab.bash
+. "$(dirname "$0")/softlab.bash"
+softlab_require "$0" "$@"
+H=$BUILD/harness
+OUT=$SCRATCH/results
+LAB=$ROOT/labs/virtual-pair.json
+R=$OUT/pfc-bidir/latest
+
+headers=/usr/src/linux-headers-$(cat "$("$ROOT/guest-setup/build-image" debian-12-softroce)/kernel-release")
+if [ ! -d "$headers" ]; then
+    skip "guests with a virtual ConnectX" no-file "$headers" linux-headers-amd64
+    finish
+fi
+check_exit 0 "the module is built for the guests' kernel" "$ROOT/guest-setup/build-module"
+softlab_begin virtual-pair
+
+# holds FILTER FILE: the file is there, is JSON, and the filter holds (jq takes an empty file for well).
+# shellcheck disable=SC2317 # called through check
+holds() { [ -s "$2" ] && jq -e "$1" "$2"; }
+in_force() { softlab_ssh "$1" nic-config get roce0 | jq -S .interfaces; }
+# What writes into a host's memory may carry; the receive buffer drains no faster.
+pace() { softlab_ssh "$1" "echo '$2' > /sys/kernel/debug/virtual-connectx/0/pace"; }
+# Stops the machines of both guests by turns while a new run measures, as a busy machine does: in 100 ms the line carries 62 KB, more than
+# the headroom.
+stand_still() {
+    local host
+    declare -A machine
+    for host in a b; do machine[$host]=$(pgrep -f "guest=virtual-pair-$host,") || return; done
+    until [ -n "$(find "$OUT" -name run.log -newer "$SCRATCH/before" -exec grep -l 'phase measure' {} + 2> /dev/null)" ]; do sleep 0.1; done
+    for _ in $(seq 8); do
+        for host in b a; do
+            kill -STOP "${machine[$host]}"
+            sleep 0.1
+            kill -CONT "${machine[$host]}"
+            sleep 0.1
+        done
+    done
+    touch "$SCRATCH/stood"
+}
+# A run of flows in host memory; what it exits with is not judged here: expectations about losses may fail on a busy machine.
+run() { # FOLDER OPTION...
+    "$H" run "$ROOT/scenarios/pfc-bidir.json" --lab "$LAB" --duration 3s --out "$OUT" --no-report --set 'sweep={}' --set 'flows.*.memory=host' \
+        "${@:2}" > "$SCRATCH/out" 2> "$SCRATCH/err"
+    cp -rL "$R" "$SCRATCH/$1" 2> /dev/null || nok "$1: a result" "$(cat "$SCRATCH/err")"
+}
+for host in a b; do in_force $host > "$SCRATCH/$host.before"; done
+
+# ---- what is there
+check_exit 0 "doctor finds nothing wrong" "$H" doctor --lab "$LAB" --for pfc-bidir --json
+check "... says of both NICs what they are" holds '[.[] | select(.check == "virtual" and (.reason | test("not hardware.*its line carries 5 Mb/s")))] | length == 2' "$SCRATCH/out"
+check "... PFC will be on at both ends" holds '[.[] | select(.check == "pfc" and .verdict == "ok")] | length == 2' "$SCRATCH/out"
+
+# ---- as it is
+run plain
+plain=$SCRATCH/plain/result.json
+check "the run is complete, and virtual by the hosts' facts" holds '.complete and .origin == "virtual" and .scaled == {line_bps: 5000000, nominal_bps: 25000000000, scale: 5000}' "$plain"
+check "the driver is the kernel's own" holds '[.hosts[].facts.nics[] | select(.netdev == "roce0") | .driver == "mlx5_core" and .virtual] == [true, true]' "$plain"
+check "data moved both ways, without errors" holds '[.flows[] | select(.bytes > 0 and .errors == 0)] | length == 2' "$plain"
+check "the driver counted it, by priority" holds 'all(.hosts[]; (.counters.rx_prio0_bytes | .source == "ethtool" and .delta > 0) and .counters.tx_prio0_bytes.delta > 0)' "$plain"
+check "... and as RDMA" holds 'all(.hosts[]; .counters.rx_vport_rdma_unicast_bytes.delta > 0 and (.counters.out_of_sequence | .source == "rdma"))' "$plain"
+check "no receiver was slow: no pauses" holds '[.hosts[].counters.tx_prio0_pause.total] == [0, 0]' "$plain"
+check "the driver took the settings" holds 'all(.[]; .read_back.roce0 | .mtu == 4200 and .pfc == [0] and .prio_to_buffer."0" == 1 and .buffer_bytes[1] == 114944)' "$SCRATCH/plain/settings.json"
+check "... and has its old ones again" holds 'all(.[]; .restored and .after == .before)' "$SCRATCH/plain/settings.json"
+check "thresholds are those that the driver computes" holds 'all(.hosts[].buffers[]; .xoff_bytes > .xon_bytes and .xon_bytes > 0)' "$plain"
+
+# ---- a slow receiver
+pace b 'all write_bytes_per_s 200000'
+touch "$SCRATCH/before"
+stand_still &
+STILL=$!
+run slow
+kill $STILL 2> /dev/null
+slow=$SCRATCH/slow/result.json
+check "the machines of both guests stood still now and then" test -e "$SCRATCH/stood"
+check "a slow receiver sends pauses, and its peer counts them" holds '.hosts.b.counters.tx_prio0_pause.total > 0 and .hosts.a.counters.rx_prio0_pause.total > 0' "$slow"
+check "... and stops for them" holds '.hosts.a.counters.rx_prio0_pause_duration.total > 0' "$slow"
+lossless='all(.hosts[].counters; .rx_prio0_discards.total == 0 and .out_of_sequence.total == 0 and .packet_seq_err.total == 0)'
+check "... nothing is lost: the cable stands still while an end does" holds "$lossless" "$slow"
+for host in a b; do check "... nor between the guests, at $host" grep -qx 'lower_missing 0' <(softlab_ssh $host cat /sys/kernel/debug/virtual-connectx/0/counters); done
+check "... data still moves both ways" holds '[.flows[] | select(.bytes > 0 and .errors == 0)] | length == 2' "$slow"
+check "... the other receiver is not slow" holds '.hosts.a.counters.tx_prio0_pause.total == 0' "$slow"
+# the driver's names of pause counters are those of what is on: per priority with PFC, else global
+run lossy --set 'settings.pfc=[]' --set settings.rx_pause=false --set settings.tx_pause=false
+lossy=$SCRATCH/lossy/result.json
+check "without PFC there are no pauses" holds '[.hosts[].counters | to_entries[] | select(.key | test("x_(prio0|global)_pause$")) | select(.value.delta > 0)] == []' "$lossy"
+check "... but losses, which RDMA notices" holds '.hosts.b.counters | .rx_prio0_discards.total > 0 and .out_of_sequence.total > 0' "$lossy"
+pace b off
+
+# ---- memory that stands for a GPU's: a dma-buf of the module
+# shellcheck disable=SC2016  # the guest expands it
+softlab_ssh b 'roce-traffic serve --listen 10.0.2.2 > /tmp/serve.log 2>&1 < /dev/null & echo $! > /tmp/serve.pid
+    for _ in $(seq 600); do ! grep -q ready /tmp/serve.log || break; sleep 0.1; done' < /dev/null
+softlab_ssh a roce-traffic drive 10.0.2.2 -s 16KiB -n 8 --depth 2 -m virtual-dmabuf --peer-memory virtual-dmabuf --validate < /dev/null > "$SCRATCH/dmabuf"
+check "both ends register a dma-buf, and data goes from one into the other" jq -se 'map(select(.type == "summary"))
+    | length == 1 and (.[0] | .complete and .errors == 0 and .messages == 8 and .memory.route == "virtual-dmabuf")' "$SCRATCH/dmabuf"
+# shellcheck disable=SC2016  # the guest expands it
+softlab_ssh b 'kill $(cat /tmp/serve.pid); rm /tmp/serve.pid /tmp/serve.log' < /dev/null
+
+# ---- killed
+"$H" run "$ROOT/scenarios/pfc-bidir.json" --lab "$LAB" --duration 60s --out "$OUT/killed" --no-report --set 'sweep={}' --set 'flows.*.memory=host' > /dev/null 2>&1 &
+RUN=$!
+for _ in $(seq 600); do
+    [ -z "$(find "$OUT"/killed -name run.log -exec grep -l 'phase measure' {} + 2> /dev/null)" ] || break
+    sleep 0.1
+done
+kill -KILL $RUN
+wait $RUN 2> /dev/null
+check "kill -9: settings stayed behind" test "$(in_force a | jq '.roce0.mtu')" = 4200
+check_exit 0 "harness restore" "$H" restore --lab "$LAB"
+for host in a b; do check "... $host is as before" test "$(in_force $host)" = "$(cat "$SCRATCH/$host.before")"; done
+check "no driver complained" test -z "$(for host in a b; do softlab_ssh $host dmesg | grep -E 'BUG|WARNING|Call Trace|mlx5_core.*(timeout|failed|health)'; done)"
+finish
