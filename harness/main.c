@@ -3,11 +3,11 @@
 
 /* A file each, in harness/commands/. */
 extern const struct command command_run, command_check, command_list, command_report, command_schema,
-    command_install, command_doctor, command_restore;
+    command_install, command_doctor, command_restore, command_lab;
 
-static const struct command *const commands[] = {&command_run,    &command_check,   &command_list,
-                                                 &command_report, &command_schema,  &command_install,
-                                                 &command_doctor, &command_restore, NULL};
+static const struct command *const commands[] = {
+    &command_run,     &command_check,  &command_list,    &command_report, &command_schema,
+    &command_install, &command_doctor, &command_restore, &command_lab,    NULL};
 
 static const struct program program = {
     .name = "harness",

@@ -20,6 +20,16 @@ int64_t clock_monotonic_ns(void)
     return read_ns(CLOCK_MONOTONIC);
 }
 
+struct clock_steady clock_steady_start(void)
+{
+    return (struct clock_steady){.ahead_ns = clock_realtime_ns() - clock_monotonic_ns()};
+}
+
+int64_t clock_steady_ns(const struct clock_steady *clock)
+{
+    return clock->ahead_ns + clock_monotonic_ns();
+}
+
 int64_t clock_process_cpu_ns(void)
 {
     return read_ns(CLOCK_PROCESS_CPUTIME_ID);

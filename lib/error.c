@@ -1,20 +1,27 @@
 #include "lib/error.h"
 
+#include "lib/output/utf8.h"
+#include "lib/output/visible.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
+/* The sentence, which may quote bytes from anywhere, as text: e is read by people, and is put into JSON and pages. */
+static void set(struct error *e, const char *format, va_list arguments)
+{
+    char raw[sizeof e->text + 4]; /* so that a last character which does not fit is known */
+    vsnprintf(raw, sizeof raw, format, arguments);
+    visible_copy(e->text, sizeof e->text, raw, utf8_cut(raw, strlen(raw), sizeof e->text - 1), VISIBLE_TEXT);
+}
+
 /* Add ": words" as far as there is room. */
 static void append(struct error *e, const char *words)
 {
-    size_t length = strlen(e->text), room = sizeof e->text - 1 - length, more = strlen(words);
-    if (room < 3)
+    size_t length = strlen(e->text), room = sizeof e->text - length;
+    if (room < 4)
         return;
-    if (more > room - 2)
-        more = room - 2;
     memcpy(e->text + length, ": ", 2);
-    memcpy(e->text + length + 2, words, more);
-    e->text[length + 2 + more] = '\0';
+    visible_copy(e->text + length + 2, room - 2, words, strlen(words), VISIBLE_TEXT);
 }
 
 int error_set(struct error *e, const char *format, ...)
@@ -22,7 +29,7 @@ int error_set(struct error *e, const char *format, ...)
     if (e) {
         va_list arguments;
         va_start(arguments, format);
-        vsnprintf(e->text, sizeof e->text, format, arguments);
+        set(e, format, arguments);
         va_end(arguments);
     }
     return -1;
@@ -33,7 +40,7 @@ int error_set_errno(struct error *e, int number, const char *format, ...)
     if (e) {
         va_list arguments;
         va_start(arguments, format);
-        vsnprintf(e->text, sizeof e->text, format, arguments);
+        set(e, format, arguments);
         va_end(arguments);
         char buffer[128];
         append(e, strerror_r(number, buffer, sizeof buffer));
@@ -48,7 +55,7 @@ int error_prefix(struct error *e, const char *format, ...)
         memcpy(old, e->text, sizeof old);
         va_list arguments;
         va_start(arguments, format);
-        vsnprintf(e->text, sizeof e->text, format, arguments);
+        set(e, format, arguments);
         va_end(arguments);
         append(e, old);
     }

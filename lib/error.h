@@ -3,7 +3,8 @@
 #define LIB_ERROR_H
 
 struct error {
-    char text[1024];
+    char text
+        [1024]; /* valid UTF-8 without control characters (lib/output/visible.h), cut at the end of a character */
 };
 
 /* Fill e (NULL is allowed) with a sentence; returns -1 so that a caller can `return error_set(...)`. */

@@ -1,5 +1,6 @@
 #include "lib/files.h"
 
+#include "lib/folder/fresh.h"
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -115,52 +116,36 @@ int files_write(const char *path, const char *data, struct error *e)
     return result == 0 ? 0 : error_set_errno(e, number, "writing \"%.60s\" to %s", data, path);
 }
 
-/* The folder of a file that was renamed must be synced too, or the rename may be lost with the power. */
-static void sync_folder_of(const char *path)
+/* A folder's path and a name in it. The caller frees *folder. */
+static const char *split(const char *path, char **folder)
 {
-    char *folder = strdup(path);
-    char *slash = folder ? strrchr(folder, '/') : NULL;
-    if (slash)
-        slash[slash == folder] = '\0';
-    int fd = open(slash ? folder : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd >= 0) {
-        fsync(fd);
-        close(fd);
-    }
-    free(folder);
+    const char *slash = strrchr(path, '/');
+    *folder = slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : strdup(".");
+    return slash ? slash + 1 : path;
 }
 
 int files_write_atomic(const char *path, const char *data, size_t length, struct error *e)
 {
-    char *temporary = NULL;
-    if (asprintf(&temporary, "%s.XXXXXX", path) < 0)
-        return error_set(e, "writing %s: out of memory", path);
-    int fd = mkostemp(temporary, O_CLOEXEC);
-    if (fd < 0) {
-        error_set_errno(e, errno, "creating %s", temporary);
-        free(temporary);
-        return -1;
-    }
-    mode_t mask = umask(0);
-    umask(mask);
-    int failed = write_all(fd, data, length) != 0 || fchmod(fd, 0666 & ~mask) != 0 || fsync(fd) != 0;
-    int number = errno;
-    if (close(fd) != 0 && !failed) {
-        failed = 1;
-        number = errno;
-    }
-    if (!failed && rename(temporary, path) != 0) {
-        failed = 1;
-        number = errno;
-    }
-    if (failed) {
-        unlink(temporary);
-        error_set_errno(e, number, "writing %s", path);
+    char *parent;
+    const char *name = split(path, &parent);
+    struct folder folder = {.fd = -1};
+    struct fresh fresh = {.fd = -1};
+    int result = parent ? folder_open(&folder, parent, e) : error_set(e, "writing %s: out of memory", path);
+    if (result == 0)
+        result = fresh_file(&fresh, &folder, name, e);
+    if (result == 0)
+        result = folder_fill(fresh.fd, path, data, length, e);
+    if (result == 0 && renameat(folder.fd, fresh.name, folder.fd, name) != 0)
+        result = error_set_errno(e, errno, "writing %s", path);
+    if (result == 0) {
+        fsync(folder.fd); /* or the rename may be lost with the power */
+        close(fresh.fd);
     } else {
-        sync_folder_of(path);
+        fresh_remove(&fresh, &folder);
     }
-    free(temporary);
-    return failed ? -1 : 0;
+    folder_close(&folder);
+    free(parent);
+    return result;
 }
 
 int files_make_folders(const char *path, struct error *e)

@@ -13,7 +13,7 @@ char *files_read(const char *path, size_t limit, size_t *length, struct error *e
 char *files_read_descriptor(int fd, const char *path, size_t limit, size_t *length, struct error *e);
 /* As files_read, without trailing white space. */
 char *files_read_line(const char *path, struct error *e);
-/* Replace path atomically (temporary file in the same folder, fsync, rename). */
+/* Replace path atomically (lib/folder/fresh.h: a file in the same folder, fsync, rename). */
 int files_write_atomic(const char *path, const char *data, size_t length, struct error *e);
 /* Write to an existing file in place (sysfs). */
 int files_write(const char *path, const char *data, struct error *e);

@@ -1,19 +1,20 @@
 #include "lib/log.h"
 
-#include "lib/text.h"
+#include "lib/output/visible.h"
 #include <errno.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <unistd.h>
 
 static void write_line(const char *kind, const char *format, va_list arguments)
 {
-    char message[2048];
-    struct text line = {0};
-    vsnprintf(message, sizeof message, format, arguments);
-    text_add(&line, "%s: %s%s\n", program_invocation_short_name, kind, message);
+    struct text raw = {0}, line = {0};
+    text_add(&raw, "%s: %s", program_invocation_short_name, kind);
+    text_add_list(&raw, format, arguments);
+    visible_add(&line, text_string(&raw), raw.length, VISIBLE_TEXT);
+    text_add(&line, "\n");
     ssize_t written = write(STDERR_FILENO, text_string(&line), line.length);
     (void)written; /* a failure to write a message cannot be reported */
+    text_free(&raw);
     text_free(&line);
 }
 

@@ -49,19 +49,24 @@ static int open_pipes(struct pipes *p, int wanted, struct error *e)
     return 0;
 }
 
-/* In the child: only async-signal-safe calls. Reports errno through `report` when exec fails. */
-static void become(const char *const argv[], const struct pipes *p, pid_t parent, int report)
+void process_default_signals(void)
 {
-    static const int defaults[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGCHLD, SIGQUIT, SIGWINCH};
+    static const int defaults[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGXFSZ, SIGCHLD, SIGQUIT, SIGWINCH};
     sigset_t none;
-    setpgid(0, 0);
-    prctl(PR_SET_PDEATHSIG, SIGTERM);
-    if (getppid() != parent)
-        _exit(127);
     for (size_t i = 0; i < sizeof defaults / sizeof *defaults; i++)
         signal(defaults[i], SIG_DFL);
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+/* In the child: only async-signal-safe calls. Reports errno through `report` when exec fails. */
+static void become(const char *const argv[], const struct pipes *p, pid_t parent, int report)
+{
+    setpgid(0, 0);
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (getppid() != parent)
+        _exit(127);
+    process_default_signals();
     int in = p->child[0] >= 0 ? p->child[0] : open("/dev/null", O_RDONLY | O_CLOEXEC);
     if (in >= 0 && dup2(in, 0) >= 0 && (p->child[1] < 0 || dup2(p->child[1], 1) >= 0) &&
         (p->child[2] < 0 || dup2(p->child[2], 2) >= 0))

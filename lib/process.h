@@ -21,6 +21,8 @@ enum process_pipes {
     PROCESS_ERR = 4, /* else inherited */
 };
 
+/* The signals as a program expects them that is started by exec. */
+void process_default_signals(void);
 /* Start argv[0] (searched in PATH). The child gets SIGTERM when this process dies; it has its own process group and default
  * signals. */
 int process_start(struct process *process, const char *const argv[], int wanted, struct error *e);

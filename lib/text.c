@@ -1,6 +1,5 @@
 #include "lib/text.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,13 +25,11 @@ static bool reserve(struct text *t, size_t more)
     return true;
 }
 
-void text_add(struct text *t, const char *format, ...)
+void text_add_list(struct text *t, const char *format, va_list arguments)
 {
-    va_list arguments, again;
-    va_start(arguments, format);
+    va_list again;
     va_copy(again, arguments);
     int length = vsnprintf(NULL, 0, format, arguments);
-    va_end(arguments);
     if (length < 0) {
         t->failed = true;
     } else if (reserve(t, (size_t)length)) {
@@ -40,6 +37,14 @@ void text_add(struct text *t, const char *format, ...)
         t->length += (size_t)length;
     }
     va_end(again);
+}
+
+void text_add(struct text *t, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    text_add_list(t, format, arguments);
+    va_end(arguments);
 }
 
 void text_add_bytes(struct text *t, const char *bytes, size_t length)

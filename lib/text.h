@@ -2,6 +2,7 @@
 #ifndef LIB_TEXT_H
 #define LIB_TEXT_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -13,6 +14,8 @@ struct text {
 };
 
 void text_add(struct text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void text_add_list(struct text *t, const char *format, va_list arguments)
+    __attribute__((format(printf, 2, 0)));
 void text_add_bytes(struct text *t, const char *bytes, size_t length);
 /* The string, never NULL. Owned by t. */
 const char *text_string(const struct text *t);

@@ -2,8 +2,10 @@
 
 #include "remote/places.h"
 #include "lib/files.h"
+#include "lib/scratch.h"
 #include "lib/text.h"
 #include <errno.h>
+#include <limits.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,9 +30,16 @@ static char *lock_path(const struct lab *lab, const struct lab_host *host, struc
     for (size_t i = strlen("locks/"); i < name.length; i++)
         if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.@_-", name.data[i]))
             name.data[i] = '_';
-    if (name.length > 200)
-        name.data[200] = '\0';
-    char *path = name.failed ? NULL : places_state(name.data, e);
+    char *path = NULL;
+    if (name.length > NAME_MAX)
+        error_set(e,
+                  "host %s: the name of its lock, of the uri and domain or of ssh, has %zu bytes: expected "
+                  "at most %d",
+                  host->name, name.length, NAME_MAX);
+    else if (!name.failed)
+        path = places_state(name.data, e);
+    else
+        error_set(e, "out of memory");
     text_free(&name);
     return path;
 }
@@ -70,9 +79,9 @@ static int take(const struct lab *lab, const struct lab_host *host, const char *
     *slash = '\0';
     int result = files_make_folders(path, e);
     *slash = '/';
-    int fd = result == 0 ? open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644) : -1;
+    int fd = result == 0 ? scratch_open(path, O_RDWR | O_CREAT, 0644, e) : -1;
     if (result == 0 && fd < 0)
-        error_set_errno(e, errno, "opening the lock %s", path);
+        error_prefix(e, "the lock of host %s", host->name);
     if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0) {
         if (errno == EWOULDBLOCK)
             say_holder(fd, host, path, e);

@@ -71,7 +71,10 @@ static int plain_target(const struct lab_host *host, struct ssh_target *t, struc
     t->identity = host->identity ? strdup(host->identity) : NULL;
     t->known_hosts = host->known_hosts ? strdup(host->known_hosts) : NULL;
     t->sudo = host->sudo == 1;
-    return t->host ? 0 : error_set(e, "out of memory");
+    if (t->host && (t->identity || !host->identity) && (t->known_hosts || !host->known_hosts))
+        return 0;
+    ssh_target_free(t);
+    return error_set(e, "out of memory");
 }
 
 int virt_domain_target(struct virt *v, const struct lab *lab, const struct lab_host *host,
@@ -122,7 +125,7 @@ int virt_host_target(struct virt *v, const struct lab *lab, const struct lab_hos
 }
 
 struct ssh_session *virt_host_open(struct virt *v, const struct lab *lab, const struct lab_host *host,
-                                   int64_t timeout_ns, struct error *e)
+                                   int64_t timeout_ns, const atomic_bool *cancelled, struct error *e)
 {
     struct ssh_target target = {0};
     struct error inner;
@@ -132,6 +135,7 @@ struct ssh_session *virt_host_open(struct virt *v, const struct lab *lab, const 
         ssh_target_free(&target);
         return NULL;
     }
+    target.cancelled = cancelled;
     struct ssh_session *s = ssh_open(host->name, &target, deadline_ns - clock_monotonic_ns(), e);
     ssh_target_free(&target);
     return s;

@@ -15,8 +15,9 @@ int virt_domain_target(struct virt *v, const struct lab *lab, const struct lab_h
 /* Start the host if it is off, and wait until its address is known. */
 int virt_host_target(struct virt *v, const struct lab *lab, const struct lab_host *host, int64_t timeout_ns,
                      struct ssh_target *target, struct error *e);
-/* Start the host if it is off, wait for its address and for ssh, and open a session: all steps of "bring up" in one call. */
+/* Start the host if it is off, wait for its address and for ssh, and open a session: all steps of "bring up" in one call. It ends early
+ * when *cancelled becomes true; cancelled may be NULL. */
 struct ssh_session *virt_host_open(struct virt *v, const struct lab *lab, const struct lab_host *host,
-                                   int64_t timeout_ns, struct error *e);
+                                   int64_t timeout_ns, const atomic_bool *cancelled, struct error *e);
 
 #endif

@@ -2,6 +2,7 @@
 
 #include "lib/clock.h"
 #include "lib/files.h"
+#include "lib/scratch.h"
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -297,40 +298,53 @@ static bool is_final(const char *why)
     return false;
 }
 
+/* Why no attempt succeeded: the end of the last one or, if that had no time left, of the one before (NULL: none). */
+static int not_connected(const struct ssh_session *s, const char *before, struct error *e)
+{
+    if (s->why)
+        return error_set(e, "connecting to host %s (%s): %s", s->name, s->target.host, s->why);
+    struct error last = *e;
+    return before ? error_set(e, "%s; before that: %s", last.text, before) : -1;
+}
+
 /* A running host answers at once, or a little later if its network is unreliable. */
 static int connect_session(struct ssh_session *s, int64_t timeout_ns, struct error *e)
 {
+    char *before = NULL;
     int64_t now_ns = clock_monotonic_ns(), deadline_ns = now_ns + timeout_ns;
     int64_t retries_end_ns = s->target.boots ? deadline_ns : now_ns + RETRY_NS;
     for (;;) {
-        if (start_master(s, e) != 0)
-            return -1;
-        if (wait_for_master(s, deadline_ns, e) == 0)
-            return 0;
+        int result = start_master(s, e);
+        if (result != 0 || wait_for_master(s, deadline_ns, e) == 0) {
+            free(before);
+            return result;
+        }
         bool final =
             (s->why && is_final(s->why)) || (s->target.cancelled && atomic_load(s->target.cancelled));
         process_stop(&s->master, NS_PER_S);
         now_ns = clock_monotonic_ns();
-        if (final || now_ns + NS_PER_S / 4 > deadline_ns || now_ns > retries_end_ns)
-            return s->why ? error_set(e, "connecting to host %s (%s): %s", s->name, s->target.host, s->why)
-                          : -1;
-        free(s->why);
+        if (final || now_ns + NS_PER_S / 4 > deadline_ns || now_ns > retries_end_ns) {
+            not_connected(s, before, e);
+            free(before);
+            return -1;
+        }
+        free(before);
+        before = s->why;
         s->why = NULL;
         clock_sleep_until_ns(clock_monotonic_ns() + NS_PER_S / 4);
     }
 }
 
-/* Remove folders of sessions whose program was killed: old ones of this user whose lock is free. */
+/* Remove the folders of this user whose lock is free: their program was killed. */
 static void remove_stale(const char *runtime)
 {
     DIR *entries = opendir(runtime);
-    time_t now = time(NULL);
     for (struct dirent *entry; entries && (entry = readdir(entries));) {
         struct stat status;
         if (strncmp(entry->d_name, "harness-ssh.", 12) != 0)
             continue;
         int fd = openat(dirfd(entries), entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        if (fd >= 0 && fstat(fd, &status) == 0 && status.st_uid == geteuid() && now - status.st_mtime > 60 &&
+        if (fd >= 0 && fstat(fd, &status) == 0 && status.st_uid == geteuid() &&
             flock(fd, LOCK_EX | LOCK_NB) == 0) {
             unlinkat(fd, "c", 0);
             unlinkat(dirfd(entries), entry->d_name, AT_REMOVEDIR);
@@ -340,6 +354,26 @@ static void remove_stale(const char *runtime)
     }
     if (entries)
         closedir(entries);
+}
+
+/* The session's folder, locked. Another program may take a folder without a lock for a stale one, and remove it: then there is none
+ * by this name any more. */
+static int make_folder(struct ssh_session *s, const char *runtime)
+{
+    struct stat status;
+    for (int attempt = 0; attempt < 100; attempt++) {
+        snprintf(s->folder, sizeof s->folder, "%s/harness-ssh.XXXXXX", runtime);
+        if (!mkdtemp(s->folder))
+            break;
+        s->held = open(s->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (s->held >= 0 && flock(s->held, LOCK_EX) == 0 && lstat(s->folder, &status) == 0)
+            return 0;
+        if (s->held >= 0)
+            close(s->held);
+        s->held = -1;
+    }
+    s->folder[0] = '\0';
+    return -1;
 }
 
 static int make_session(struct ssh_session *s, const char *name, const struct ssh_target *target,
@@ -353,19 +387,12 @@ static int make_session(struct ssh_session *s, const char *name, const struct ss
         return error_set(e, "out of memory");
     if (target->host[0] == '-' || !*target->host)
         return error_set(e, "host %s: \"%s\" is not a name or address that ssh accepts", name, target->host);
-    if (!runtime || strlen(runtime) > 32 || access(runtime, W_OK) != 0)
+    if (!runtime || strlen(runtime) > 32 || !scratch_is_own_folder(runtime))
         runtime = "/tmp";
     remove_stale(runtime);
-    snprintf(s->folder, sizeof s->folder, "%s/harness-ssh.XXXXXX", runtime);
-    if (!mkdtemp(s->folder)) {
-        int number = errno;
-        s->folder[0] = '\0';
-        return error_set_errno(e, number, "creating a folder for the ssh connection in %s", runtime);
-    }
+    if (make_folder(s, runtime) != 0)
+        return error_set_errno(e, errno, "creating a folder for the ssh connection in %s", runtime);
     snprintf(s->socket, sizeof s->socket, "%s/c", s->folder);
-    s->held = open(s->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (s->held >= 0)
-        flock(s->held, LOCK_EX | LOCK_NB);
     return 0;
 }
 

@@ -2,6 +2,7 @@
 
 #include "remote/virt_error.h"
 #include "lib/clock.h"
+#include "lib/formats/lab_words.h"
 #include <errno.h>
 #include <libvirt/virterror.h>
 #include <pthread.h>
@@ -139,22 +140,13 @@ static void disconnect_locked(struct virt *v)
     v->connection = NULL;
 }
 
-/* Guests are QEMU's; "test" is libvirt's own driver for tests. */
-static int check_scheme(const char *uri, struct error *e)
-{
-    static const char *const schemes[] = {"qemu:", "qemu+", "test:"};
-    for (size_t i = 0; i < sizeof schemes / sizeof *schemes; i++)
-        if (strncmp(uri, schemes[i], strlen(schemes[i])) == 0)
-            return 0;
-    return error_set(
-        e, "uri: \"%.100s\" is not a URI of libvirt's QEMU driver: expected one such as qemu:///system", uri);
-}
-
 struct virt *virt_open(const char *uri, struct error *e)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    if (check_scheme(uri, e) != 0)
+    if (!lab_uri_fits(uri)) {
+        error_set(e, "uri: \"%.100s\" is not %s: expected %s", uri, form_uri.is, form_uri.expected);
         return NULL;
+    }
     struct virt *v = calloc(1, sizeof *v);
     if (!v || !(v->uri = strdup(uri))) {
         free(v);

@@ -34,10 +34,10 @@ int virt_absent(struct virt *v, const char *name, struct error *e);
 /* ---- events */
 
 struct virt_event {
-    char domain[128];
-    char what[160]; /* "was destroyed", "shut down", "crashed", "was paused (I/O error)", "libvirtd went
+    char domain[256]; /* of a lab: at most 120 bytes (form_word) */
+    char what[160];   /* "was destroyed", "shut down", "crashed", "was paused (I/O error)", "libvirtd went
                        away", ... */
-    bool gone;      /* the guest no longer runs (or libvirt can no longer tell) */
+    bool gone;        /* the guest no longer runs (or libvirt can no longer tell) */
 };
 /* Collect lifecycle events from here on. */
 int virt_watch(struct virt *v, struct error *e);

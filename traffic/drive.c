@@ -13,10 +13,9 @@
 
 /* What the flows of a process share. */
 struct group {
-    const char *host;
-    int64_t port;
+    const struct drive_server *server;
     struct output *output;
-    int stop_fd;
+    const struct stop *stop;
     size_t count;
     atomic_size_t ready; /* number of flows that are ready to start */
     atomic_bool failed;  /* one flow failed: the others do not wait for it */
@@ -38,9 +37,11 @@ struct flow {
 static int set_up(struct flow *f, struct error *e)
 {
     struct flow_side *s = &f->side;
+    const struct drive_server *server = f->group->server;
     struct message message = {.type = MESSAGE_OFFER, .offer = f->drive->plan};
-    if (control_connect(&s->control, f->group->host, f->group->port, s->stop_fd, e) != 0 ||
-        control_greet(&s->control, s->stop_fd, e) != 0 || control_send(&s->control, &message, e) != 0 ||
+    if (control_connect(&s->control, server->host, server->port, s->stop_fd, e) != 0 ||
+        control_greet(&s->control, &server->secret, s->stop_fd, e) != 0 ||
+        control_send(&s->control, &message, e) != 0 ||
         flow_side_open(s, &f->drive->local, f->drive->memory, e) != 0 ||
         control_expect(&s->control, MESSAGE_ENDPOINT, CONTROL_SETUP_NS, s->stop_fd, &message, e) != 0)
         return -1;
@@ -51,12 +52,19 @@ static int set_up(struct flow *f, struct error *e)
     return control_expect(&s->control, MESSAGE_CONNECTED, CONTROL_SETUP_NS, s->stop_fd, &message, e);
 }
 
-/* All flows begin together. */
-static int wait_for_others(struct flow *f, struct error *e)
+/* Nobody waits for a start that was told, or was not asked for. */
+static bool waits_for_start(const struct group *g)
+{
+    return atomic_load(&g->ready) < g->count || (g->stop->input.starts && !atomic_load(&g->stop->start_ns));
+}
+
+/* All flows begin together, when the last of them is connected and the start is known. */
+static int wait_for_start(struct flow *f, struct error *e)
 {
     struct group *g = f->group;
-    atomic_fetch_add(&g->ready, 1);
-    while (atomic_load(&g->ready) < g->count && !atomic_load(&g->failed) && !f->side.stopping)
+    if (atomic_fetch_add(&g->ready, 1) + 1 == g->count && g->stop->input.starts)
+        output_line(g->output, output_event("ready", "all flows are connected"));
+    while (waits_for_start(g) && !atomic_load(&g->failed) && !f->side.stopping)
         if (flow_side_pump(&f->side, clock_monotonic_ns() + BARRIER_NS, e) != 0)
             return -1;
     return atomic_load(&g->failed) ? error_set(e, "another flow of this process failed before the start") : 0;
@@ -125,6 +133,56 @@ static int64_t time_until(int64_t realtime_ns)
     return wait_ns > 0 ? wait_ns : 0;
 }
 
+/* What standard input told, else the job. */
+static int64_t start_of(const struct flow *f)
+{
+    int64_t told_ns = atomic_load(&f->group->stop->start_ns);
+    return told_ns ? told_ns : f->drive->start_at_ns;
+}
+
+/* A flow with a count measures all that it sends: its window begins with its first message. */
+static int64_t begins_later_ns(const struct drive_plan *d)
+{
+    return d->count ? d->post_from_ns : 0;
+}
+
+/* What the sender has in flight is completed; the window stays open. */
+static int stop_posting(struct flow_side *s, struct error *e)
+{
+    if (flow_side_drain(s, e) != 0)
+        return -1;
+    flow_side_quit(s);
+    return 0;
+}
+
+static int wait_until(struct flow_side *s, int64_t until_ns, struct error *e)
+{
+    while (!phase_over(s) && clock_monotonic_ns() < until_ns)
+        if (flow_side_pump(s, until_ns, e) != 0)
+            return -1;
+    return 0;
+}
+
+/* Post from the flow's start to its stop, which are times since the common start. The window is that of a flow without them. */
+static int run_window(struct flow *f, struct error *e)
+{
+    struct flow_side *s = &f->side;
+    const struct drive_plan *d = f->drive;
+    int64_t common_ns = clock_monotonic_ns() - begins_later_ns(d);
+    int64_t stop_ns = d->post_until_ns ? common_ns + d->post_until_ns : METER_NEVER;
+    if (wait_until(s, common_ns + d->post_from_ns, e) != 0)
+        return -1;
+    if (phase_over(s))
+        return 0;
+    if (flow_side_post(s, e) != 0 || wait_until(s, stop_ns, e) != 0)
+        return -1;
+    if (phase_over(s))
+        return 0;
+    if (stop_posting(s, e) != 0)
+        return -1;
+    return d->duration_ns ? wait_until(s, METER_NEVER, e) : 0;
+}
+
 static int run_phase(struct flow *f, size_t index, struct error *e)
 {
     struct flow_side *s = &f->side;
@@ -137,14 +195,13 @@ static int run_phase(struct flow *f, size_t index, struct error *e)
         control_send(&s->control, &phase, e) != 0 ||
         flow_side_await(s, &s->got_ready, FLOW_SIDE_PATIENCE_NS, "ready", e) != 0)
         return -1;
-    if (index == 0 && wait_for_others(f, e) != 0)
+    if (index == 0 && wait_for_start(f, e) != 0)
         return -1;
-    start.start.start_in_ns = time_until(index == 0 ? d->start_at_ns : 0);
+    start.start.start_in_ns = time_until(index == 0 ? start_of(f) : 0) + begins_later_ns(d);
     if (control_send(&s->control, &start, e) != 0 || flow_side_begin(s, &start.start, e) != 0)
         return -1;
-    while (!phase_over(s))
-        if (flow_side_pump(s, METER_NEVER, e) != 0)
-            return -1;
+    if (run_window(f, e) != 0)
+        return -1;
     bool complete = !s->stopping || d->duration_ns + d->count == 0 || s->meter.done;
     flow_side_close_window(s);
     if (wind_up(f, e) != 0)
@@ -204,10 +261,10 @@ static enum drive_result worst(const struct flow *flows, size_t count)
     return DRIVE_DONE;
 }
 
-enum drive_result drive_run(const struct drive_plan *plans, size_t count, const char *host, int64_t port,
-                            struct output *output, int stop_fd)
+enum drive_result drive_run(const struct drive_plan *plans, size_t count, const struct drive_server *server,
+                            struct output *output, const struct stop *stop)
 {
-    struct group group = {.host = host, .port = port, .output = output, .stop_fd = stop_fd, .count = count};
+    struct group group = {.server = server, .output = output, .stop = stop, .count = count};
     struct flow *flows = aligned_alloc(_Alignof(struct flow), count * sizeof *flows);
     if (!flows) {
         log_error("out of memory");
@@ -222,7 +279,7 @@ enum drive_result drive_run(const struct drive_plan *plans, size_t count, const 
                                      .driver = true,
                                      .output = output,
                                      .control = {.fd = -1},
-                                     .stop_fd = stop_fd,
+                                     .stop_fd = stop->fd,
                                      .heed_stop = true,
                                      .connection = {.stop_fd = -1},
                                      .engine = {.event_fd = -1}};

@@ -2,8 +2,10 @@
 #ifndef TRAFFIC_DRIVE_H
 #define TRAFFIC_DRIVE_H
 
+#include "lib/network/secret.h"
 #include "traffic/job.h"
 #include "traffic/output.h"
+#include "traffic/stop.h"
 
 /* How it ended; the exit codes of the program. */
 enum drive_result {
@@ -13,8 +15,16 @@ enum drive_result {
     DRIVE_INTERRUPTED = 130, /* stopped before the requested end */
 };
 
-/* Run the flows of these plans against the server at host and port until they are done or stop_fd is readable. */
-enum drive_result drive_run(const struct drive_plan *plans, size_t count, const char *host, int64_t port,
-                            struct output *output, int stop_fd);
+/* Where the server is, and the secret that it knows. */
+struct drive_server {
+    const char *host;
+    int64_t port;
+    struct secret secret;
+};
+
+/* Run the flows of these plans against the server until they are done or told to stop. If `stop` awaits a start, a "ready" event says
+ * that all are connected. */
+enum drive_result drive_run(const struct drive_plan *plans, size_t count, const struct drive_server *server,
+                            struct output *output, const struct stop *stop);
 
 #endif

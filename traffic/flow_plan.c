@@ -49,6 +49,22 @@ bool plan_has_incoming(const struct plan *plan, bool driver)
     return plan_has_outgoing(plan, !driver);
 }
 
+/* As mlx5 has them: a queue's entry without inline data, a completion, and what a queue pair has besides its queues. */
+#define SEND_BYTES       192
+#define RECEIVE_BYTES    64
+#define COMPLETION_BYTES 64
+#define QUEUE_PAIR_BYTES 16384
+
+int64_t plan_memory_bytes(const struct plan *plan, bool driver)
+{
+    int64_t halves = plan_has_outgoing(plan, driver) + plan_has_incoming(plan, driver);
+    int64_t receive_bytes = COMPLETION_BYTES + (plan_receives(plan, driver) ? RECEIVE_BYTES : 0);
+    int64_t sends_bytes = (plan->depth + 1) * (SEND_BYTES + COMPLETION_BYTES + plan->inline_bytes),
+            receives_bytes = (plan->receive_depth + 1) * receive_bytes;
+    return halves * plan_half_bytes(plan) +
+           plan->queue_pairs * (QUEUE_PAIR_BYTES + sends_bytes + receives_bytes);
+}
+
 static int64_t smaller(int64_t a, int64_t b)
 {
     return a < b ? a : b;

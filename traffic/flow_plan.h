@@ -49,6 +49,8 @@ extern const struct table plan_table;
 int64_t plan_stride(const struct plan *plan);
 /* Bytes of one half (outgoing or incoming) of a side's memory. */
 int64_t plan_half_bytes(const struct plan *plan);
+/* Memory that a side takes for the flow, at most about: its messages, and the entries of its queues. */
+int64_t plan_memory_bytes(const struct plan *plan, bool driver);
 /* Does this side of the flow post work requests (sends), or use receive queues (receives)? `driver`: this side is the driver. */
 bool plan_sends(const struct plan *plan, bool driver);
 bool plan_receives(const struct plan *plan, bool driver);

@@ -1,6 +1,7 @@
 #include "traffic/flow_side.h"
 
 #include "lib/clock.h"
+#include "lib/document/json_text.h"
 #include "traffic/connection/explain.h"
 #include "traffic/engine/pattern.h"
 #include <errno.h>
@@ -223,6 +224,11 @@ int flow_side_begin(struct flow_side *s, const struct start *start, struct error
                     start->duration_ns, s->plan->interval_ns);
         s->metered = true;
     }
+    return 0;
+}
+
+int flow_side_post(struct flow_side *s, struct error *e)
+{
     return s->engine.sends || s->engine.receives ? engine_start(&s->engine, e) : 0;
 }
 
@@ -521,18 +527,18 @@ json_t *flow_side_header(const struct flow_side *s)
 {
     const struct plan *p = s->plan;
     char gid[GID_TEXT_MAX];
-    json_t *line = json_pack("{s:s,s:i,s:s,s:s,s:s,s:I,s:s,s:s,s:b,s:s}", "type", "header", "schema", 1,
+    json_t *line = json_make("{s:s,s:i,s:s,s:s,s:s,s:I,s:s,s:s,s:b,s:s}", "type", "header", "schema", 1,
                              "program", "roce-traffic", "version", HARNESS_VERSION, "flow", flow_side_flow(s),
                              "time_ns", (json_int_t)clock_realtime_ns(), "operation",
                              flow_op_names[p->operation], "mode", flow_mode_names[p->mode], "bidirectional",
                              p->bidirectional, "connection", connection_names[p->connection]);
-    json_t *more = json_pack("{s:s,s:i,s:s,s:i,s:s,s:s,s:i,s:s,s:s,s:o}", "device", s->device.name,
+    json_t *more = json_make("{s:s,s:i,s:s,s:i,s:s,s:s,s:i,s:s,s:s,s:o}", "device", s->device.name,
                              "device_port", s->device.port, "gid", gid_text(&s->device.gid, gid, sizeof gid),
                              "gid_index", s->device.gid_index, "peer_device", s->peer.device, "peer_gid",
                              s->peer.gid, "mtu_bytes", s->connection.mtu_bytes, "peer", s->control.peer,
                              "peer_memory_route", s->peer.route, "memory", memory_json(&s->memory));
     json_t *numbers =
-        json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:s}", "queue_pairs", (json_int_t)p->queue_pairs,
+        json_make("{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:s}", "queue_pairs", (json_int_t)p->queue_pairs,
                   "depth", (json_int_t)p->depth, "post_list", (json_int_t)p->post_list, "inline_bytes",
                   (json_int_t)p->inline_bytes, "slots", (json_int_t)p->slots, "traffic_class",
                   (json_int_t)p->traffic_class, "service_level", (json_int_t)p->service_level, "ack_timeout",

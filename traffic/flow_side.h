@@ -55,8 +55,10 @@ void flow_side_close(struct flow_side *s);
 
 /* Prepare for messages of this size: write the pattern, post receives. */
 int flow_side_prepare(struct flow_side *s, int64_t message_bytes, int64_t count, struct error *e);
-/* Sleep for `start_in_ns`, then run the engine. */
+/* Sleep for `start_in_ns`, then start the meter. */
 int flow_side_begin(struct flow_side *s, const struct start *start, struct error *e);
+/* Run the engine. */
+int flow_side_post(struct flow_side *s, struct error *e);
 /* Wait for one event (at most until deadline_ns, CLOCK_MONOTONIC): a heartbeat, a line, a message or a failure. A message sets its
  * got_... */
 int flow_side_pump(struct flow_side *s, int64_t deadline_ns, struct error *e);

@@ -89,6 +89,8 @@ static int check_flow(const struct job_flow *f, const struct scenario_flow *load
     if (flow_check(load, path, e) != 0 || flow_check_on_hosts(load, path, e) != 0 ||
         flow_check_on_hosts(&theirs, path, e) != 0)
         return -1;
+    if ((load->start_ns || load->stop_ns != FIELD_UNSET) && f->bidirectional > 0)
+        return error_set(e, "start and stop apply to one direction: use two flows instead of bidirectional");
     if (f->flip != FIELD_UNSET && load->validate != 1)
         return error_set(e, "flip corrupts a byte of validate's pattern: give both");
     if (load->size_bytes != FIELD_UNSET && f->count != FIELD_UNSET)
@@ -176,13 +178,18 @@ static int make_flow(const struct job_flow *f, struct drive_plan *flow, struct e
     struct scenario_flow load = f->load;
     *flow = (struct drive_plan){.memory = load.memory,
                                 .duration_ns = or_else(f->duration_ns, 0),
-                                .start_at_ns = or_else(f->start_at_ns, 0)};
+                                .start_at_ns = or_else(f->start_at_ns, 0),
+                                .post_from_ns = load.start_ns,
+                                .post_until_ns = or_else(load.stop_ns, 0)};
     if (copy_local(&f->local, &flow->local, e) != 0 ||
         job_sizes(f->message, flow->sizes, &flow->size_count, e) != 0 || count_messages(f, flow, e) != 0)
         return -1;
     flow->warmup_ns = flow->count ? 0 : f->warmup_ns; /* with a count all messages are measured */
     if (flow->size_count > 1 && !flow->duration_ns && !flow->count)
         return error_set(e, "message %s: several sizes require a duration or a count", f->message);
+    if (flow->size_count > 1 && (load.start_ns || load.stop_ns != FIELD_UNSET))
+        return error_set(e, "start and stop require a single message size, but message %s has %zu",
+                         f->message, flow->size_count);
     load.message_bytes = flow->sizes[0];
     for (size_t i = 1; i < flow->size_count; i++)
         if (flow->sizes[i] > load.message_bytes)
@@ -317,8 +324,11 @@ json_t *job_document(const json_t *said, struct error *e)
     if (!path)
         return json_deep_copy(said);
     bool standard = strcmp(path, "-") == 0;
+    bool more = json_is_true(json_object_get(said, "await_start")); /* on standard input, after the job */
     const char *name = standard ? "the job on standard input" : path;
-    json_t *document = standard ? json_file_load_descriptor(STDIN_FILENO, name, e) : json_file_load(path, e);
+    json_t *document = !standard ? json_file_load(path, DOCUMENT_SCENARIO, e)
+                       : more    ? json_file_load_next_line(STDIN_FILENO, name, DOCUMENT_SCENARIO, e)
+                                 : json_file_load_descriptor(STDIN_FILENO, name, DOCUMENT_SCENARIO, e);
     if (!document)
         return NULL;
     if (table_parse(&job_table, document, &job, e) != 0) {

@@ -28,12 +28,14 @@ struct process_options {
     int64_t port; /* of control connections */
     int output;   /* enum output_kind */
     int while_stdin;
+    char *secret_file; /* "-": standard input; NULL: no secret */
 };
 
 struct serve_options {
     struct process_options process;
     struct local_options local;
-    char *listen; /* local address of the control connections; NULL: all */
+    char *listen; /* local address of the control connections; NULL: all with a secret, else loopback */
+    int64_t max_memory_bytes; /* unset: half of the host's */
     int once;
 };
 
@@ -58,6 +60,7 @@ struct job {
     char *file; /* the document that the command line overrides; "-": standard input */
     char *host; /* host of the server, unless the command line names it */
     struct process_options process;
+    int await_start;        /* standard input says when to start */
     struct job_flow common; /* options of all flows */
     json_t *flows; /* list of objects of job_flow_table; without it and without `written`: one flow */
     struct list_of written; /* char *: flows as texts "key=value ..." */
@@ -76,6 +79,7 @@ struct drive_plan {
     int64_t sizes[TRAFFIC_MAX_SIZES];
     size_t size_count;
     int64_t duration_ns, count, warmup_ns, start_at_ns;
+    int64_t post_from_ns, post_until_ns; /* since the common start; until 0: to the end */
 };
 
 /* The whole job of a command line (a document of job_table). With "job" it is that file's document, overridden by the command line.

@@ -2,11 +2,15 @@
 #include "traffic/job.h"
 
 #include "lib/clock.h"
+#include "lib/formats/traffic_tools.h"
 
 const char *const gid_type_names[] = {"roce-v2", "roce-v1", "infiniband", NULL};
 static const char *const output_names[] = {"auto", "json", "table", NULL};
 /* The two ECN bits after the DSCP, in the order of their values: RFC 3168, section 5. */
 static const char *const ecn_names[] = {"not-ect", "ect1", "ect0", "ce", NULL};
+
+#define TEXT_OF_WORD(word) #word
+#define TEXT_OF(macro)     TEXT_OF_WORD(macro)
 
 #define MAX_PHASE_NS (INT64_MAX / 4) /* sums of two stay within 63 bits */
 
@@ -42,12 +46,14 @@ static const struct table local_table = {.name = "local",
 
 #define AT(member) .offset = offsetof(struct process_options, member)
 static const struct field process_fields[] = {
-    {"port", FIELD_INTEGER, AT(port), .min = 0, .max = 65535, .fallback = "18525", .letter = 'p',
-     .help = "TCP port of the control connection. 0, only for a server: any free port."},
+    {"port", FIELD_INTEGER, AT(port), .min = 0, .max = 65535, .fallback = TEXT_OF(ROCE_TRAFFIC_PORT),
+     .letter = 'p', .help = "TCP port of the control connection. 0, only for a server: any free port."},
     {"output", FIELD_CHOICE, AT(output), .choices = output_names, .fallback = "\"auto\"",
      .help = "Format of the output. auto: a table on a terminal, otherwise JSON lines."},
     {"while_stdin", FIELD_BOOL, AT(while_stdin), .fallback = "false",
      .help = "End, as after SIGINT, when standard input is closed."},
+    {"secret_file", FIELD_STRING, AT(secret_file), .argument = "FILE",
+     .help = "The first line of this file (- for standard input) is a secret that both sides must know."},
     {0},
 };
 #undef AT
@@ -61,7 +67,11 @@ static const struct table process_table = {.name = "process",
 #define AT(member) .offset = offsetof(struct serve_options, member)
 static const struct field serve_fields[] = {
     {"listen", FIELD_STRING, AT(listen), .argument = "IP",
-     .help = "Listen only on this address. Default: all addresses."},
+     .help = "Listen only on this address; :: and 0.0.0.0 are all addresses. Default: with a secret all "
+             "addresses, without one only loopback (127.0.0.1)."},
+    {"max_memory", FIELD_QUANTITY, AT(max_memory_bytes), .unit = UNIT_BYTES, .min = 1 << 20, .max = INT64_MAX,
+     .help = "Memory that the flows of all drivers may take together. Default: half of this "
+             "host's memory."},
     {"once", FIELD_BOOL, AT(once), .fallback = "false",
      .help = "End after the first client has disconnected."},
     {"process", FIELD_OBJECT, AT(process), .sub = &process_table, .help = "Control connection and output."},
@@ -134,6 +144,13 @@ static const struct field flow_fields[] = {
      .max = PLAN_MAX_WAIT_NS, .fallback = "\"1s\"", .letter = 'i', .help = "Time between interval lines."},
     {"start_at", FIELD_INTEGER, AT(start_at_ns), .min = 1, .max = INT64_MAX, .argument = "NS",
      .help = "Start at this time, in nanoseconds since 1970. Default: immediately."},
+    {"start", FIELD_QUANTITY, AT(load.start_ns), .unit = UNIT_TIME_NS, .min = 0, .max = FLOW_MAX_TIME_NS,
+     .fallback = "\"0\"",
+     .help =
+         "Send the first message this long after the start of the process's flows. Without a count, warm-up "
+         "and measurement begin at the common start all the same."},
+    {"stop", FIELD_QUANTITY, AT(load.stop_ns), .unit = UNIT_TIME_NS, .min = 0, .max = FLOW_MAX_TIME_NS,
+     .help = "Send no message later than this after the start of the process's flows. Default: to the end."},
     {"latency", FIELD_BOOL, AT(latency), .fallback = "false", .letter = 'l',
      .help = "Measure the time from post to completion of signalled messages."},
     {"flip", FIELD_INTEGER, AT(flip), .min = 0, .max = INT64_MAX, .argument = "OFFSET",
@@ -146,9 +163,6 @@ static const struct field flow_fields[] = {
     {"from", FIELD_STRING, AT(load.from)},
     {"to", FIELD_STRING, AT(load.to)},
     {"tool", FIELD_CHOICE, AT(load.tool), .choices = flow_tool_names},
-    {"start", FIELD_QUANTITY, AT(load.start_ns), .unit = UNIT_TIME_NS, .min = 0, .max = FLOW_MAX_TIME_NS,
-     .fallback = "\"0\""},
-    {"stop", FIELD_QUANTITY, AT(load.stop_ns), .unit = UNIT_TIME_NS, .min = 0, .max = FLOW_MAX_TIME_NS},
     {0},
 };
 #undef AT
@@ -165,6 +179,9 @@ static const struct field job_fields[] = {
      .argument = "\"KEY=VALUE ...\"",
      .help = "Add a flow; these values override the other options. May be given several times."},
     {"process", FIELD_OBJECT, AT(process), .sub = &process_table, .help = "Control connection and output."},
+    {"await_start", FIELD_BOOL, AT(await_start), .fallback = "false",
+     .help = "When all flows are connected, print a ready event; start at the time that the next line of "
+             "standard input gives, in nanoseconds since 1970. A job on standard input is then one line."},
     {"common", FIELD_OBJECT, AT(common), .sub = &job_flow_table, .help = "Options of all flows."},
     /* only in documents */
     {"schema", FIELD_INTEGER, AT(schema), .min = 0, .max = 1, .fallback = "1"},

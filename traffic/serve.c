@@ -2,6 +2,7 @@
 
 #include "lib/clock.h"
 #include "lib/log.h"
+#include "traffic/arrivals.h"
 #include "traffic/flow_side.h"
 #include <errno.h>
 #include <poll.h>
@@ -18,6 +19,7 @@ struct client {
     struct flow_side side; /* first: it is aligned for its engine */
     struct server *server;
     struct plan plan;
+    int64_t memory_bytes; /* of the server's, for this flow */
     pthread_t thread;
     bool used;
     atomic_bool ended;
@@ -30,16 +32,47 @@ static void say(struct server *server, const char *what, const char *format, con
     output_line(server->output, output_event(what, text));
 }
 
+/* ---- memory */
+
+static double mib(int64_t bytes)
+{
+    return (double)bytes / (1024 * 1024);
+}
+
+/* Before anything is allocated for the flow. */
+static int reserve_memory(struct client *c, struct error *e)
+{
+    struct server *server = c->server;
+    int64_t wanted = plan_memory_bytes(&c->plan, false), used = atomic_load(&server->memory_bytes_used);
+    do {
+        if (wanted > server->max_memory_bytes - used)
+            return error_set(
+                e,
+                "flow %.60s needs %.1f MiB of memory at the server, whose --max-memory of %.1f MiB "
+                "has %.1f MiB left",
+                c->plan.flow, mib(wanted), mib(server->max_memory_bytes),
+                mib(server->max_memory_bytes - used));
+    } while (!atomic_compare_exchange_weak(&server->memory_bytes_used, &used, used + wanted));
+    c->memory_bytes = wanted;
+    return 0;
+}
+
+static void release_memory(struct client *c)
+{
+    atomic_fetch_sub(&c->server->memory_bytes_used, c->memory_bytes);
+}
+
 /* ---- one session */
 
 static int set_up(struct client *c, struct error *e)
 {
     struct flow_side *s = &c->side;
     struct message message;
-    if (control_greet(&s->control, s->stop_fd, e) != 0 ||
-        control_expect(&s->control, MESSAGE_OFFER, CONTROL_SETUP_NS, s->stop_fd, &message, e) != 0)
+    if (control_expect(&s->control, MESSAGE_OFFER, CONTROL_SETUP_NS, s->stop_fd, &message, e) != 0)
         return -1;
     c->plan = message.offer; /* freed with the client */
+    if (reserve_memory(c, e) != 0)
+        return -1;
     s->plan = &c->plan;
     if (flow_side_open(s, c->server->local, c->plan.memory, e) != 0)
         return -1;
@@ -72,7 +105,7 @@ static int run_phase(struct flow_side *s, struct error *e)
         return -1;
     if (flow_side_sends(s)) /* not known before the start */
         engine_set_target(&s->engine, (uint64_t)s->start.count);
-    if (flow_side_begin(s, &s->start, e) != 0 || send_until_told(s, e) != 0)
+    if (flow_side_begin(s, &s->start, e) != 0 || flow_side_post(s, e) != 0 || send_until_told(s, e) != 0)
         return -1;
     bool complete = s->metered && (s->meter.done || (s->engine.target && atomic_load(&s->engine.finished)) ||
                                    s->start.duration_ns + s->start.count == 0);
@@ -127,6 +160,7 @@ static void *client_thread(void *argument)
     }
     say(c->server, "session-end", "driver", s->control.peer);
     flow_side_close(s);
+    release_memory(c);
     table_free(&plan_table, &c->plan);
     atomic_store(&c->ended, true);
     return NULL;
@@ -152,16 +186,12 @@ static struct client *free_client(struct client *clients)
     return NULL;
 }
 
-/* Begin a session with a driver that has connected. */
-static bool begin(struct server *server, struct client *clients)
+/* Begin a session with a driver that was greeted. */
+static bool begin(struct server *server, struct client *clients, struct control control)
 {
-    struct error e;
-    struct control control;
     struct client *c = free_client(clients);
     char full[80];
     snprintf(full, sizeof full, "this server already has its maximum of %d sessions", SERVE_MAX_SESSIONS);
-    if (control_accept(&control, server->listener, &e) != 0)
-        return false;
     if (!c) {
         control_say_error(&control, full);
         control_close(&control);
@@ -181,25 +211,47 @@ static bool begin(struct server *server, struct client *clients)
     return c->used;
 }
 
+/* Wait for something to do, at most 200 ms, to join ended threads. Without `arrivals` drivers are not waited for. Returns whether to stop. */
+static bool wait_for_drivers(const struct server *server, const struct arrivals *arrivals)
+{
+    struct pollfd fds[1 + ARRIVALS_FDS] = {{.fd = server->stop_fd, .events = POLLIN}};
+    size_t count = 1 + (arrivals ? arrivals_poll(arrivals, fds + 1) : 0);
+    poll(fds, count, listener_timeout_ms(server->listener, 200));
+    return fds[0].revents != 0;
+}
+
+/* Until the server is told to stop or, with `once`, its driver has disconnected. */
+static void serve_drivers(struct server *server, struct client *clients, struct arrivals *arrivals)
+{
+    bool enough = false;
+    struct control control;
+    while (!wait_for_drivers(server, enough ? NULL : arrivals)) {
+        if (!enough)
+            arrivals_accept(arrivals);
+        while (!enough && arrivals_next(arrivals, &control))
+            enough = begin(server, clients, control) && server->once;
+        reap(clients, false);
+        if (enough && free_client(clients) == clients)
+            return;
+    }
+}
+
 int serve_run(struct server *server, struct error *e)
 {
     struct client *clients = aligned_alloc(_Alignof(struct client), SERVE_MAX_SESSIONS * sizeof *clients);
-    bool stop = false, served = false;
-    if (!clients)
+    struct arrivals *arrivals = calloc(1, sizeof *arrivals);
+    if (!clients || !arrivals) {
+        free(clients);
+        free(arrivals);
         return error_set(e, "out of memory");
-    memset(clients, 0, SERVE_MAX_SESSIONS * sizeof *clients);
-    while (!stop) {
-        struct pollfd fds[2] = {{.fd = server->once && served ? -1 : server->listener, .events = POLLIN},
-                                {.fd = server->stop_fd, .events = POLLIN}};
-        poll(fds, 2, 200); /* wake up regularly to join ended threads */
-        stop = fds[1].revents != 0;
-        if (!stop && fds[0].revents)
-            served |= begin(server, clients);
-        reap(clients, false);
-        if (server->once && served && free_client(clients) == clients)
-            break;
     }
+    memset(clients, 0, SERVE_MAX_SESSIONS * sizeof *clients);
+    *arrivals =
+        (struct arrivals){.listener = server->listener, .secret = &server->secret, .output = server->output};
+    serve_drivers(server, clients, arrivals);
+    arrivals_close(arrivals);
     reap(clients, true);
+    free(arrivals);
     free(clients);
     return 0;
 }

@@ -1,4 +1,5 @@
-#include "harness/labs/driver.h"
+#include "harness/run/foresee.h"
+#include "lib/output/print.h"
 #include "lib/program/program.h"
 #include "harness/preflight/ecn.h"
 #include "lib/formats/find.h"
@@ -21,7 +22,7 @@ static const struct field fields[] = {
      .kind = FIELD_STRING,
      .offset = offsetof(struct check_options, lab),
      .argument = "LAB",
-     .help = "Check scenarios together with this lab."},
+     .help = "Check scenarios together with this lab (otherwise the lab that the scenario names)."},
     {.name = "set",
      .kind = FIELD_LIST,
      .item = FIELD_STRING,
@@ -38,32 +39,37 @@ static const struct field fields[] = {
 };
 static const struct table options = {.name = "check", .size = sizeof(struct check_options), .fields = fields};
 
+/* With the lab that is given, else with the one that the scenario names, else alone. */
+static int check_scenario(const struct check_options *said, const char *path, struct error *e)
+{
+    struct plan plan;
+    struct plan_request request = {.scenario = path,
+                                   .lab = said->lab,
+                                   .own_lab = true,
+                                   .sets = said->sets.items,
+                                   .set_count = said->sets.count,
+                                   .duration_ns = FIELD_UNSET};
+    if (plan_load(&request, &plan, e) != 0)
+        return -1;
+    int result = plan.lab_path ? foresee(&plan, e) : 0;
+    if (result == 0 && plan.lab_path && (said->lab || said->sets.count))
+        ecn_warn(&plan);
+    plan_free(&plan);
+    return result;
+}
+
 /* A document with the key "driver" is a lab; any other is a scenario. */
 static int check_one(const struct check_options *said, const char *word, struct error *e)
 {
     char *path = find_file(FIND_SCENARIO, word, NULL);
     if (!path)
         path = find_file(FIND_LAB, word, e);
-    json_t *document = path ? json_file_load(path, e) : NULL;
+    json_t *document = path ? json_file_load(path, DOCUMENT_LAB, e) : NULL;
     int result = document ? 0 : -1;
     if (result == 0 && json_object_get(document, "driver")) {
         result = plan_check_lab(path, e);
-    } else if (result == 0 && (said->lab || said->sets.count)) {
-        struct plan plan;
-        struct plan_request request = {.scenario = path,
-                                       .lab = said->lab,
-                                       .sets = said->sets.items,
-                                       .set_count = said->sets.count,
-                                       .duration_ns = FIELD_UNSET};
-        result = plan_load(&request, &plan, e);
-        if (result == 0) {
-            result = lab_driver_check(&plan, e);
-            if (result == 0)
-                ecn_warn(&plan);
-            plan_free(&plan);
-        }
     } else if (result == 0) {
-        result = plan_check_scenario(path, e);
+        result = check_scenario(said, path, e);
     }
     json_decref(document);
     free(path);
@@ -80,7 +86,7 @@ static int run_check(const struct call *call)
             log_error("%s", e.text);
             status = EXIT_USAGE;
         } else if (!said->quiet) {
-            printf("%s: good\n", call->arguments[i]);
+            print_out("%s: good\n", call->arguments[i]);
         }
     }
     return status;

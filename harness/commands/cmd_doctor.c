@@ -1,12 +1,18 @@
+#include "lib/document/json_text.h"
+#include "lib/output/print.h"
 #include "lib/program/program.h"
 #include "harness/preflight/preflight.h"
+#include "harness/preflight/priority.h"
 #include "harness/labs/hosts/visit.h"
+#include "harness/labs/hosts/vlan.h"
+#include "harness/labs/hosts/ports.h"
 #include "harness/labs/hosts/programs.h"
 #include "harness/labs/hosts/remote_sampler.h"
 #include "lib/clock.h"
 #include "lib/formats/lines.h"
 #include "lib/log.h"
 #include "lib/text.h"
+#include "lib/document/json_file.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +38,8 @@ static const struct field fields[] = {
      .argument = "SCENARIO",
      .help = "Check whether the lab fits this scenario. For each cell of the sweep: whether both ends of "
              "each flow agree "
-             "on PFC, trust, MTU and ECN, whether packets are ECN-capable where something marks them, which "
+             "on PFC, trust, MTU and ECN, whether packets get their flow's priority, whether packets are "
+             "ECN-capable where something marks them, which "
              "xoff and xon thresholds result from the buffer sizes, and whether the counters that "
              "expectations read exist."},
     {.name = "json",
@@ -50,13 +57,13 @@ struct examination {
     const char *lab_path;
     const struct cell *cells; /* NULL without a scenario */
     size_t cell_count;
-    json_t *entries, *in_force, *columns; /* the latter two by role */
+    json_t *entries, *seen, *columns; /* the latter two by role, as preflight.h says */
 };
 
 /* ---- one host */
 
 /* host-facts' own checks. Where the lab has no GPU, the checks of the GPU are left out: all would only say that there is none. */
-static void take_checks(struct examination *x, const struct lab_host *host, const json_t *facts)
+static void take_checks(json_t *entries, const struct lab_host *host, const json_t *facts)
 {
     size_t i;
     json_t *check;
@@ -68,22 +75,37 @@ static void take_checks(struct examination *x, const struct lab_host *host, cons
         const char *reason = json_string_value(json_object_get(check, "reason"));
         if (!host->gpu && subject && strcmp(subject, "gpu") == 0)
             continue;
-        preflight_say(x->entries, host->name, name ? name : "?", verdict ? verdict : "unknown",
+        preflight_say(entries, host->name, name ? name : "?", verdict ? verdict : "unknown",
                       json_string_value(json_object_get(check, "fix")), "%s%s%s", subject ? subject : "",
                       subject ? ": " : "", reason ? reason : "");
+        const char *evidence = json_string_value(json_object_get(check, "evidence"));
+        preflight_read(entries, "%s", evidence ? evidence : "host-facts");
+        json_object_set_new(json_array_get(entries, json_array_size(entries) - 1), "program",
+                            json_text("host-facts"));
     }
+}
+
+/* A check of ours that failed with an error. */
+static void say_failed(json_t *entries, const struct lab_host *host, const char *check, const char *fix,
+                       const char *from, const struct error *e)
+{
+    preflight_say(entries, host->name, check, "failure", fix, "%s", e->text);
+    preflight_read(entries, "%s", from);
 }
 
 static void examine_clock(struct examination *x, struct remote_host *h)
 {
     struct error e;
+    struct clock_steady here = clock_steady_start();
     int64_t offset_ns, error_ns;
-    if (remote_clock(h, &offset_ns, &error_ns, &e) != 0)
-        preflight_say(x->entries, h->lab->name, "clock", "failure", NULL, "%s", e.text);
+    if (remote_clock(h, &here, &offset_ns, &error_ns, &e) != 0)
+        preflight_say(x->entries, h->lab->name, "clock", "failure",
+                      "install bash on the host: it answers with its time", "%s", e.text);
     else
         preflight_say(x->entries, h->lab->name, "clock", error_ns > CLOCK_BOUND_NS ? "warning" : "ok", NULL,
                       "offset %+.3f ms, error at most %.3f ms", (double)offset_ns / 1e6,
                       (double)error_ns / 1e6);
+    preflight_read(x->entries, "the host's time, asked for several times over ssh");
 }
 
 /* Names of the columns that the sampler prints on this host. */
@@ -96,7 +118,9 @@ static json_t *sample_columns(struct remote_host *h, const struct cell *cell, st
     words_add(&w, "--count");
     words_add(&w, "1");
     if (ssh_must(h->ssh, (const char *const *)w.items, NULL, &out, REMOTE_COMMAND_NS, e) == 0) {
-        json_t *header = json_loadb(text_string(&out), strcspn(text_string(&out), "\n"), 0, NULL), *column;
+        json_t *header = json_file_parse(text_string(&out), strcspn(text_string(&out), "\n"), "nic-sampler",
+                                         DOCUMENT_LINE, NULL),
+               *column;
         size_t i;
         names = json_array();
         json_array_foreach(json_object_get(header, "columns"), i, column)
@@ -137,8 +161,9 @@ static void plan_settings(struct examination *x, struct remote_host *h, const ch
     for (size_t i = 0; i < x->cell_count; i++) {
         json_t *wanted = scenario_role_settings(x->cells[i].scenario_json, role), *found = json_array();
         size_t before = json_array_size(planned);
-        add_new(planned, json_pack("[O]", wanted));
-        if (json_array_size(planned) > before)
+        h->priorities = vlan_priorities(&x->cells[i].scenario, role);
+        add_new(planned, json_make("[[O,i]]", wanted, h->priorities));
+        if (json_array_size(planned) > before && !h->lab->forwarding)
             remote_settings_plan(h, wanted, found);
         add_new(x->entries, found);
         json_decref(wanted);
@@ -146,18 +171,30 @@ static void plan_settings(struct examination *x, struct remote_host *h, const ch
     json_decref(planned);
 }
 
-static void examine_for_scenario(struct examination *x, struct remote_host *h, const char *role,
-                                 const json_t *settings)
+/* The role's interface as nic-config sees it. */
+static void note_seen(struct examination *x, const struct remote_host *h, const char *role)
+{
+    json_t *settings = json_object_get(json_object_get(h->nic, "interfaces"), h->netdev);
+    json_t *facts = json_object_get(json_object_get(h->nic, "facts"), h->netdev);
+    if (settings)
+        json_object_set_new(x->seen, role,
+                            json_make("{s:O,s:O*,s:O*,s:O*}", "settings", settings, "places",
+                                      json_object_get(facts, "places"), "missing",
+                                      json_object_get(facts, "missing"), "unread",
+                                      json_object_get(facts, "unread")));
+}
+
+static void examine_for_scenario(struct examination *x, struct remote_host *h, const char *role)
 {
     struct error e;
     json_t *names = sample_columns(h, &x->cells[0], &e);
-    json_t *mine = json_object_get(settings, h->netdev);
-    if (mine)
-        json_object_set(x->in_force, role, mine);
+    note_seen(x, h, role);
     if (names)
         json_object_set_new(x->columns, role, names);
     else
-        preflight_say(x->entries, h->lab->name, "sampler", "failure", NULL, "%s", e.text);
+        say_failed(x->entries, h->lab, "sampler",
+                   "nic-sampler --netdev INTERFACE --count 1, as root on the host, says why",
+                   "nic-sampler on the host", &e);
     plan_settings(x, h, role);
 }
 
@@ -165,20 +202,18 @@ static void examine_for_scenario(struct examination *x, struct remote_host *h, c
 static bool examine_programs(struct examination *x, struct remote_host *h)
 {
     struct error e;
+    struct text fix = {0};
     int result = remote_programs_check(h, &e);
+    text_add(&fix, "harness install %s --lab %s", h->lab->name, x->lab_path);
     if (result == 0)
         preflight_say(x->entries, h->lab->name, "programs", "ok", NULL, "%s in %s", HARNESS_VERSION,
                       h->lab->programs);
     else
         preflight_say(x->entries, h->lab->name, "programs", result > 0 ? "warning" : "failure",
-                      "harness install copies them to the host", "%s", e.text);
+                      text_string(&fix), "%s", e.text);
+    preflight_read(x->entries, "the programs' --version in %s on the host", h->lab->programs);
+    text_free(&fix);
     return result >= 0;
-}
-
-/* A host whose ports are bridged needs no RDMA device: RoCE passes through. */
-static bool forwards(const struct lab_host *host)
-{
-    return host->extra_nics.count > 0;
 }
 
 static void say_left(struct examination *x, const char *host)
@@ -187,6 +222,60 @@ static void say_left(struct examination *x, const char *host)
     text_add(&fix, "harness restore --lab %s", x->lab_path);
     preflight_say(x->entries, host, "settings", "warning", text_string(&fix),
                   "settings of an earlier run were not restored");
+    preflight_read(x->entries, "nic-config's journal on the host");
+    text_free(&fix);
+}
+
+/* A bit for each memory (enum flow_memory) that flows of the role use in a cell. */
+static unsigned int memories_of(const struct cell *cell, const char *role)
+{
+    const struct scenario_flow *flows = cell->scenario.flows.items;
+    unsigned int bits = 0;
+    for (size_t i = 0; i < cell->scenario.flows.count; i++)
+        if (strcmp(flows[i].from, role) == 0 || strcmp(flows[i].to, role) == 0)
+            bits |= 1U << flows[i].memory;
+    return bits;
+}
+
+/* host-facts' checks depend on the route to GPU memory that the role's flows use; without a scenario on any. */
+static void examine_facts(struct examination *x, struct remote_host *h, const char *role)
+{
+    unsigned int bits = role ? 0 : 1U << MEMORY_GPU;
+    for (size_t i = 0; role && i < x->cell_count; i++)
+        bits |= memories_of(&x->cells[i], role);
+    if (bits >> MEMORY_GPU == 0)
+        bits = 1U << MEMORY_HOST;
+    for (int memory = bits >> MEMORY_GPU ? MEMORY_GPU : MEMORY_HOST; flow_memory_names[memory]; memory++) {
+        struct error e;
+        json_t *facts = bits >> memory & 1 ? remote_facts(h, memory, &e) : NULL, *found = json_array();
+        if (facts)
+            take_checks(found, h->lab, facts);
+        else if (bits >> memory & 1)
+            say_failed(found, h->lab, "facts", "host-facts, as root on the host, says why",
+                       "host-facts on the host", &e);
+        add_new(x->entries, found);
+        json_decref(facts);
+    }
+}
+
+/* Without a carrier nothing that is sent arrives, though all settings can be read. */
+static void examine_link(struct examination *x, const struct remote_host *h)
+{
+    const json_t *facts = json_object_get(json_object_get(h->nic, "facts"), h->netdev);
+    const json_t *carrier = json_object_get(facts, "carrier");
+    struct text fix = {0};
+    if (!json_is_boolean(carrier))
+        return;
+    text_add(
+        &fix,
+        "ip link set %s up, if it is down; else look at the cable, its modules and the port at the other end",
+        h->netdev);
+    if (json_is_true(carrier))
+        preflight_say(x->entries, h->lab->name, "link", "ok", NULL, "%s has a carrier", h->netdev);
+    else
+        preflight_say(x->entries, h->lab->name, "link", "failure", text_string(&fix),
+                      "%s has no carrier: it neither sends nor receives", h->netdev);
+    preflight_read(x->entries, "nic-config get on the host");
     text_free(&fix);
 }
 
@@ -194,26 +283,25 @@ static void say_left(struct examination *x, const char *host)
 static void examine_nic(struct examination *x, struct remote_host *h, const char *role)
 {
     struct error e;
-    json_t *facts = remote_facts(h, &e);
-    if (facts)
-        take_checks(x, h->lab, facts);
-    else
-        preflight_say(x->entries, h->lab->name, "facts", "failure", NULL, "%s", e.text);
+    examine_facts(x, h, role);
     if (remote_find_nic(h, &e) != 0) {
-        preflight_say(x->entries, h->lab->name, "nic", "failure", NULL, "%s", e.text);
+        say_failed(x->entries, h->lab, "nic", "nic-config get, as root on the host, lists its interfaces",
+                   "nic-config get, ip address and /sys/bus/pci on the host", &e);
     } else {
-        bool good = h->rdma || forwards(h->lab);
-        preflight_say(x->entries, h->lab->name, "nic", good ? "ok" : "failure",
-                      good ? NULL : "load the NIC's RDMA driver", "network device %s, RDMA device %s%s",
-                      h->netdev, h->rdma ? h->rdma : "none", forwards(h->lab) ? "; forwards packets" : "");
+        bool good = h->rdma || lab_forwards(h->lab); /* RoCE passes through a host that forwards */
+        preflight_say(
+            x->entries, h->lab->name, "nic", good ? "ok" : "failure",
+            good ? NULL
+                 : "modprobe mlx5_ib (without such a NIC: rdma link add rxe0 type rxe netdev INTERFACE)",
+            "network device %s, RDMA device %s%s", h->netdev, h->rdma ? h->rdma : "none",
+            lab_forwards(h->lab) ? "; forwards packets" : "");
+        preflight_read(x->entries, "nic-config get on the host");
+        examine_link(x, h);
         if (remote_journal_open(h))
             say_left(x, h->lab->name);
-        json_t *settings = remote_settings_get(h, &e);
         if (x->cell_count && role)
-            examine_for_scenario(x, h, role, settings);
-        json_decref(settings);
+            examine_for_scenario(x, h, role);
     }
-    json_decref(facts);
 }
 
 /* ---- the lab */
@@ -227,40 +315,132 @@ static const char *role_of(const struct examination *x, const struct lab_host *h
     return role;
 }
 
-static void examine_host(void *context, struct virt *virt, const struct lab_host *host)
+static void examine_host(struct examination *x, struct virt *virt, const struct lab_host *host)
 {
-    struct examination *x = context;
     struct remote_host h;
     struct error e;
     if (remote_host_open(&h, virt, x->lab, host, 60 * NS_PER_S, &e) != 0) {
-        preflight_say(x->entries, host->name, "connection", "failure", NULL, "%s", e.text);
+        struct text fix = {0};
+        text_add(&fix, host->ssh ? "ssh %s true" : "virt-provision status --lab %s",
+                 host->ssh ? host->ssh : x->lab_path);
+        say_failed(x->entries, host, "connection", text_string(&fix), "what ssh and libvirt answered", &e);
+        text_free(&fix);
         return;
     }
     preflight_say(x->entries, host->name, "connection", "ok", NULL, "ssh answers");
+    preflight_read(x->entries, "a command that ran there");
     examine_clock(x, &h);
+    remote_ports_examine(&h, x->lab, x->cell_count ? &x->cells[0].scenario : NULL, x->entries);
     if (examine_programs(x, &h))
         examine_nic(x, &h, role_of(x, host));
     remote_host_close(&h);
 }
 
-static int print_entries(const json_t *entries)
+/* An examination of one host, which runs beside the others'. */
+static struct examination part_of(const struct examination *x)
 {
+    struct examination part = *x;
+    part.entries = json_array();
+    part.seen = json_object();
+    part.columns = json_object();
+    return part;
+}
+
+static void add_part(struct examination *x, struct examination *part)
+{
+    json_array_extend(x->entries, part->entries);
+    json_object_update(x->seen, part->seen);
+    json_object_update(x->columns, part->columns);
+    json_decref(part->entries);
+    json_decref(part->seen);
+    json_decref(part->columns);
+}
+
+static int visit(void *context, size_t i, struct virt *virt, const struct lab_host *host, struct text *said,
+                 struct error *e)
+{
+    struct examination *parts = context;
+    (void)said;
+    (void)e;
+    examine_host(&parts[i], virt, host);
+    return 0;
+}
+
+static int examine_hosts(struct examination *x, struct error *e)
+{
+    size_t count = x->lab->hosts.count, failures;
+    struct examination *parts = calloc(count + 1, sizeof *parts);
+    if (!parts)
+        return error_set(e, "out of memory for %zu hosts", count);
+    for (size_t i = 0; i < count; i++)
+        parts[i] = part_of(x);
+    int result = lab_hosts_visit(x->lab, "doctor", visit, parts, &failures, e);
+    for (size_t i = 0; i < count; i++)
+        add_part(x, &parts[i]);
+    free(parts);
+    return result;
+}
+
+/* How many entries have which verdict. */
+struct tally {
+    size_t ok, warnings, failures, unknown;
+    size_t undecided; /* of the unknown: those that are not host-facts' */
+};
+
+static struct tally count_verdicts(const json_t *entries)
+{
+    struct tally tally = {0};
     size_t i;
     json_t *entry;
-    int status = EXIT_DONE;
     json_array_foreach(entries, i, entry)
     {
         const char *verdict = json_string_value(json_object_get(entry, "verdict"));
-        const char *fix = json_string_value(json_object_get(entry, "fix"));
-        printf("%-8s %-10s %-12s %s\n", verdict, json_string_value(json_object_get(entry, "host")),
-               json_string_value(json_object_get(entry, "check")),
-               json_string_value(json_object_get(entry, "reason")));
-        if (fix)
-            printf("%-8s %-10s %-12s -> %s\n", "", "", "", fix);
-        if (strcmp(verdict, "failure") == 0)
-            status = EXIT_LAB;
+        bool unknown = strcmp(verdict, "unknown") == 0;
+        tally.ok += strcmp(verdict, "ok") == 0;
+        tally.warnings += strcmp(verdict, "warning") == 0;
+        tally.failures += strcmp(verdict, "failure") == 0;
+        tally.unknown += unknown;
+        tally.undecided += unknown && !json_object_get(entry, "program");
     }
-    return status;
+    return tally;
+}
+
+/* host-facts' checks of a guest are never all decided: a guest does not see its machine. */
+static int status_of(const struct tally *tally)
+{
+    return tally->failures ? EXIT_LAB : tally->undecided ? EXIT_SKIPPED : EXIT_DONE;
+}
+
+static void print_entry(const json_t *entry)
+{
+    const char *verdict = json_string_value(json_object_get(entry, "verdict"));
+    const char *fix = json_string_value(json_object_get(entry, "fix"));
+    const char *evidence = json_string_value(json_object_get(entry, "evidence"));
+    print_out("%-8s %-10s %-12s %s\n", verdict, json_string_value(json_object_get(entry, "host")),
+              json_string_value(json_object_get(entry, "check")),
+              json_string_value(json_object_get(entry, "reason")));
+    if (fix)
+        print_out("%-8s %-10s %-12s -> %s\n", "", "", "", fix);
+    if (evidence && (strcmp(verdict, "warning") == 0 || strcmp(verdict, "failure") == 0))
+        print_out("%-8s %-10s %-12s read: %s\n", "", "", "", evidence);
+}
+
+static int print_entries(const json_t *entries, bool as_json)
+{
+    struct tally tally = count_verdicts(entries);
+    size_t i;
+    json_t *entry;
+    if (as_json) {
+        json_print(stdout, entries, 17);
+        return status_of(&tally);
+    }
+    json_array_foreach(entries, i, entry)
+    {
+        print_entry(entry);
+    }
+    print_out("%zu ok, %zu warning%s, %zu failure%s, %zu unknown\n", tally.ok, tally.warnings,
+              tally.warnings == 1 ? "" : "s", tally.failures, tally.failures == 1 ? "" : "s", tally.unknown);
+    return status_of(&tally);
 }
 
 static int examine(struct examination *x, bool as_json)
@@ -268,27 +448,22 @@ static int examine(struct examination *x, bool as_json)
     struct error e;
     if (lab_kind(x->lab)->simulated) {
         preflight_say(x->entries, x->lab->name, "lab", "ok", NULL, "simulated: it has no hosts to check");
-    } else if (lab_hosts_visit(x->lab, "doctor", examine_host, x, &e) != 0) {
+        preflight_read(x->entries, "driver in %s", x->lab_path);
+    } else if (examine_hosts(x, &e) != 0) {
         log_error("%s", e.text);
         return EXIT_LAB;
     }
     for (size_t i = 0; i < x->cell_count; i++) {
         json_t *found = json_array();
-        preflight_settings(&x->cells[i], x->in_force, found);
+        json_t *in_force = preflight_in_force(x->seen);
+        preflight_settings(&x->cells[i], x->seen, found);
+        priority_examine(&x->cells[i], in_force, found);
+        json_decref(in_force);
         if (!lab_kind(x->lab)->simulated)
             preflight_counters(&x->cells[i], x->columns, found);
         add_new(x->entries, found);
     }
-    if (!as_json)
-        return print_entries(x->entries);
-    int status = EXIT_DONE;
-    for (size_t i = 0; i < json_array_size(x->entries); i++)
-        if (strcmp(json_string_value(json_object_get(json_array_get(x->entries, i), "verdict")), "failure") ==
-            0)
-            status = EXIT_LAB;
-    json_dumpf(x->entries, stdout, JSON_INDENT(2));
-    printf("\n");
-    return status;
+    return print_entries(x->entries, as_json);
 }
 
 static int examine_lab(const struct lab *lab, const char *path, const struct plan *plan, bool as_json)
@@ -298,11 +473,11 @@ static int examine_lab(const struct lab *lab, const char *path, const struct pla
                             .cells = plan ? plan->cells : NULL,
                             .cell_count = plan ? plan->cell_count : 0,
                             .entries = json_array(),
-                            .in_force = json_object(),
+                            .seen = json_object(),
                             .columns = json_object()};
     int status = examine(&x, as_json);
     json_decref(x.entries);
-    json_decref(x.in_force);
+    json_decref(x.seen);
     json_decref(x.columns);
     return status;
 }

@@ -28,30 +28,17 @@ struct installing {
     const struct lab *lab;
     const char *const *names; /* empty: all hosts */
     size_t count;
-    int status;
 };
 
-static void print_installed(const struct lab_host *host)
+static void say_installed(const struct lab_host *host, struct text *said)
 {
     struct words names = {0};
     remote_programs_names(&names);
-    printf("%s: ", host->name);
+    text_add(said, "%s: ", host->name);
     for (size_t i = 0; i < names.count; i++)
-        printf("%s%s", i ? ", " : "", names.items[i]);
-    printf(" %s in %s\n", HARNESS_VERSION, host->programs);
+        text_add(said, "%s%s", i ? ", " : "", names.items[i]);
+    text_add(said, " %s in %s\n", HARNESS_VERSION, host->programs);
     words_free(&names);
-}
-
-static int install_on(struct virt *virt, const struct lab *lab, const struct lab_host *host, struct error *e)
-{
-    struct remote_host h;
-    if (remote_host_open(&h, virt, lab, host, 60 * NS_PER_S, e) != 0)
-        return -1;
-    int result = remote_programs_put(&h, e);
-    if (result == 0)
-        print_installed(host);
-    remote_host_close(&h);
-    return result;
 }
 
 static bool is_named(const char *name, const char *const *names, size_t count)
@@ -62,15 +49,21 @@ static bool is_named(const char *name, const char *const *names, size_t count)
     return count == 0;
 }
 
-/* Try every host; the exit status says whether all succeeded. */
-static void visit(void *context, struct virt *virt, const struct lab_host *host)
+static int install_on(void *context, size_t i, struct virt *virt, const struct lab_host *host,
+                      struct text *said, struct error *e)
 {
-    struct installing *x = context;
-    struct error e;
-    if (!is_named(host->name, x->names, x->count) || install_on(virt, x->lab, host, &e) == 0)
-        return;
-    log_error("%s", e.text);
-    x->status = EXIT_LAB;
+    const struct installing *x = context;
+    struct remote_host h;
+    (void)i;
+    if (!is_named(host->name, x->names, x->count))
+        return 0;
+    if (remote_host_open(&h, virt, x->lab, host, 60 * NS_PER_S, e) != 0)
+        return -1;
+    int result = remote_programs_put(&h, e);
+    if (result == 0)
+        say_installed(host, said);
+    remote_host_close(&h);
+    return result;
 }
 
 static int check_names(const struct lab *lab, const char *const *names, size_t count)
@@ -90,17 +83,18 @@ static int check_names(const struct lab *lab, const char *const *names, size_t c
 
 static int install(const struct lab *lab, const char *const *names, size_t count)
 {
-    struct installing x = {lab, names, count, EXIT_DONE};
+    struct installing x = {lab, names, count};
     struct error e;
+    size_t failures = 0;
     if (lab_kind(lab)->simulated) {
         log_error("lab %s is simulated: it has no hosts", lab->name);
         return EXIT_USAGE;
     }
     if (check_names(lab, names, count) != 0)
         return EXIT_USAGE;
-    if (lab_hosts_visit(lab, "install", visit, &x, &e) == 0)
-        return x.status;
-    return program_fail(EXIT_LAB, &e);
+    if (lab_hosts_visit(lab, "install", install_on, &x, &failures, &e) != 0)
+        return program_fail(EXIT_LAB, &e);
+    return failures ? EXIT_LAB : EXIT_DONE;
 }
 
 static int run_install(const struct call *call)

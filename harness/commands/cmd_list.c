@@ -1,3 +1,5 @@
+#include "lib/document/json_text.h"
+#include "lib/output/print.h"
 #include "lib/program/program.h"
 #include "lib/formats/find.h"
 #include "lib/document/json_file.h"
@@ -28,15 +30,15 @@ static const char *text_of(const json_t *document, const char *key)
 static void add(json_t *list, enum find_kind kind, const char *path)
 {
     struct error e;
-    json_t *document = json_file_load(path, &e);
-    json_t *entry = json_pack("{s:s}", "path", path);
+    json_t *document = json_file_load(path, kind == FIND_LAB ? DOCUMENT_LAB : DOCUMENT_SCENARIO, &e);
+    json_t *entry = json_make("{s:s}", "path", path);
     if (!document) {
-        json_object_set_new(entry, "error", json_string(e.text));
+        json_object_set_new(entry, "error", json_text(e.text));
     } else {
-        json_object_set_new(entry, "name", json_string(text_of(document, "name")));
-        json_object_set_new(entry, "title", json_string(text_of(document, "title")));
+        json_object_set_new(entry, "name", json_text(text_of(document, "name")));
+        json_object_set_new(entry, "title", json_text(text_of(document, "title")));
         if (kind == FIND_LAB)
-            json_object_set_new(entry, "driver", json_string(text_of(document, "driver")));
+            json_object_set_new(entry, "driver", json_text(text_of(document, "driver")));
     }
     json_array_append_new(list, entry);
     json_decref(document);
@@ -59,13 +61,14 @@ static void print_kind(const char *title, const json_t *list)
 {
     size_t i;
     json_t *entry;
-    printf("%s\n", title);
+    print_out("%s\n", title);
     json_array_foreach(list, i, entry)
     {
         const char *error = json_string_value(json_object_get(entry, "error")),
                    *driver = text_of(entry, "driver");
-        printf("  %-24s %s%s%s\n", *text_of(entry, "name") ? text_of(entry, "name") : text_of(entry, "path"),
-               *driver ? driver : "", *driver ? "  " : "", error ? error : text_of(entry, "title"));
+        print_out("  %-24s %s%s%s\n",
+                  *text_of(entry, "name") ? text_of(entry, "name") : text_of(entry, "path"),
+                  *driver ? driver : "", *driver ? "  " : "", error ? error : text_of(entry, "title"));
     }
 }
 
@@ -86,8 +89,7 @@ static int run_list(const struct call *call)
         const char *title;
         json_t *list;
         if (said->json) {
-            json_dumpf(all, stdout, JSON_INDENT(2));
-            fputc('\n', stdout);
+            json_print(stdout, all, 17);
         } else {
             json_object_foreach(all, title, list) print_kind(title, list);
         }

@@ -1,3 +1,4 @@
+#include "lib/output/print.h"
 #include "lib/program/program.h"
 #include "lib/log.h"
 #include "reports/reports.h"
@@ -14,7 +15,9 @@ static const struct field fields[] = {
      .kind = FIELD_STRING,
      .offset = offsetof(struct report_arguments, out),
      .argument = "FOLDER",
-     .help = "The folder to write to (otherwise report/ in the first result)."},
+     .help = "The folder to write to (otherwise, in the first result, report/, or report-with-OTHERS/ for "
+             "several "
+             "results)."},
     {0},
 };
 static const struct table options = {
@@ -28,7 +31,7 @@ static int run_report(const struct call *call)
     struct text page = {0};
     struct report_options how = {.folder = said->out};
     if (report_make(call->arguments, call->count, &how, &page, &e) == 0) {
-        printf("%s\n", text_string(&page));
+        print_out("%s\n", text_string(&page));
         status = EXIT_DONE;
     } else {
         log_error("%s", e.text);

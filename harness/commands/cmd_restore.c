@@ -1,3 +1,4 @@
+#include "lib/output/print.h"
 #include "lib/program/program.h"
 #include "harness/labs/hosts/visit.h"
 #include "harness/labs/hosts/host.h"
@@ -36,7 +37,7 @@ static void add_value(struct text *out, const json_t *value)
 }
 
 /* "data0 mtu is 4200 again (found 4000)" */
-static void print_restored(const char *host, const json_t *entry)
+static void say_restored(const char *host, const json_t *entry, struct text *said)
 {
     const char *interface = json_string_value(json_object_get(entry, "interface"));
     const char *setting = json_string_value(json_object_get(entry, "setting"));
@@ -54,98 +55,83 @@ static void print_restored(const char *host, const json_t *entry)
         add_value(&words, json_object_get(entry, "found"));
         text_add(&words, ")");
     }
-    printf("%s: %s %s\n", host, interface ? interface : "?", text_string(&words));
+    text_add(said, "%s: %s %s\n", host, interface ? interface : "?", text_string(&words));
     text_free(&words);
 }
 
-static void print_since(const char *host, const json_t *answer)
+static void say_since(const char *host, const json_t *answer, struct text *said)
 {
     time_t since = (time_t)(json_integer_value(json_object_get(answer, "since_ns")) / NS_PER_S);
     struct tm utc;
     char when[40];
     if (since <= 0 || !gmtime_r(&since, &utc) || !strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", &utc))
         return;
-    printf("%s: found settings that an interrupted run changed at %s%s\n", host, when,
-           json_is_true(json_object_get(answer, "rebooted")) ? "; the host was rebooted in the meantime"
-                                                             : "");
+    text_add(said, "%s: found settings that an interrupted run changed at %s%s\n", host, when,
+             json_is_true(json_object_get(answer, "rebooted")) ? "; the host was rebooted in the meantime"
+                                                               : "");
 }
 
-static void print_answer(const char *host, const json_t *answer)
+static void say_answer(const char *host, const json_t *answer, struct text *said)
 {
     size_t i;
     json_t *entry;
     const json_t *restored = json_object_get(answer, "restored"), *gone = json_object_get(answer, "gone");
-    print_since(host, answer);
+    say_since(host, answer, said);
     if (json_array_size(restored) == 0 && json_array_size(gone) == 0)
-        printf("%s: nothing to restore\n", host);
+        text_add(said, "%s: nothing to restore\n", host);
     json_array_foreach(restored, i, entry)
     {
-        print_restored(host, entry);
+        say_restored(host, entry, said);
     }
     json_array_foreach(gone, i, entry)
     {
         const char *interface = json_string_value(json_object_get(entry, "interface"));
         const char *why = json_string_value(json_object_get(entry, "why"));
-        printf("%s: %s is not changed: %s\n", host, interface ? interface : "?", why ? why : "?");
+        text_add(said, "%s: %s is not changed: %s\n", host, interface ? interface : "?", why ? why : "?");
     }
 }
 
 /* A guest that is off keeps its journal; its settings are restored once it runs again. A paused guest is resumed when
  * it is connected to. */
-static bool is_off(struct virt *virt, const struct lab_host *host)
+static bool is_off(struct virt *virt, const struct lab_host *host, struct text *said)
 {
     enum virt_state state;
     struct error e;
     if (!virt || !host->domain || virt_domain_state(virt, host->domain, &state, &e) != 0 ||
         state == VIRT_RUNNING || state == VIRT_PAUSED)
         return false;
-    printf("%s: guest %s is %s: nothing can be restored now\n", host->name, host->domain,
-           virt_state_names[state]);
+    text_add(said, "%s: guest %s is %s: nothing can be restored now\n", host->name, host->domain,
+             virt_state_names[state]);
     return true;
 }
 
-struct restoring {
-    const struct lab *lab;
-    int status;
-};
-
-static int restore_host(struct virt *virt, const struct lab *lab, const struct lab_host *host,
-                        struct error *e)
+static int restore_host(void *context, size_t i, struct virt *virt, const struct lab_host *host,
+                        struct text *said, struct error *e)
 {
+    const struct lab *lab = context;
     struct remote_host h;
-    if (is_off(virt, host))
+    (void)i;
+    if (is_off(virt, host, said))
         return 0;
     if (remote_host_open(&h, virt, lab, host, 60 * NS_PER_S, e) != 0)
         return -1;
     json_t *answer = remote_settings_restore(&h, e);
     if (answer)
-        print_answer(host->name, answer);
+        say_answer(host->name, answer, said);
     json_decref(answer);
     remote_host_close(&h);
     return answer ? 0 : -1;
 }
 
-/* Try every host; the exit status says whether all succeeded. */
-static void visit(void *context, struct virt *virt, const struct lab_host *host)
+static int restore_lab(struct lab *lab)
 {
-    struct restoring *r = context;
     struct error e;
-    if (restore_host(virt, r->lab, host, &e) == 0)
-        return;
-    log_error("%s", e.text);
-    r->status = EXIT_LAB;
-}
-
-static int restore_lab(const struct lab *lab)
-{
-    struct restoring r = {lab, EXIT_DONE};
-    struct error e;
-    if (lab_kind(lab)->simulated) {
-        printf("lab %s is simulated: nothing to restore\n", lab->name);
-    } else if (lab_hosts_visit(lab, "restore", visit, &r, &e) != 0) {
+    size_t failures = 0;
+    if (lab_kind(lab)->simulated)
+        print_out("lab %s is simulated: nothing to restore\n", lab->name);
+    else if (lab_hosts_visit(lab, "restore", restore_host, lab, &failures, &e) != 0)
         return program_fail(EXIT_LAB, &e);
-    }
-    return r.status;
+    return failures ? EXIT_LAB : EXIT_DONE;
 }
 
 static int run_restore(const struct call *call)

@@ -1,3 +1,5 @@
+#include "lib/document/json_text.h"
+#include "lib/output/print.h"
 #include "lib/program/program.h"
 #include "lib/formats/lab.h"
 #include "lib/log.h"
@@ -13,11 +15,11 @@ static json_t *lab_schema(void)
     for (const struct lab_kind *kind = lab_kinds; kind->name; kind++) {
         json_t *schema = table_schema(&kind->table);
         json_object_set_new(json_object_get(json_object_get(schema, "properties"), "driver"), "const",
-                            json_string(kind->name));
+                            json_text(kind->name));
         json_object_del(schema, "$schema");
         json_array_append_new(any, schema);
     }
-    return json_pack("{s:s,s:s,s:o}", "$schema", "https://json-schema.org/draft/2020-12/schema", "title",
+    return json_make("{s:s,s:s,s:o}", "$schema", "https://json-schema.org/draft/2020-12/schema", "title",
                      "lab", "oneOf", any);
 }
 
@@ -37,7 +39,7 @@ static void print_manual(const char *type, bool lab)
     else
         table_manual(&scenario_table, &out);
     text_add(&out, ".Sh SEE ALSO\n.Xr harness 1\n");
-    fputs(text_string(&out), stdout);
+    print_out("%s", text_string(&out));
     text_free(&out);
 }
 
@@ -49,8 +51,8 @@ static void print_counters(bool manual)
     if (manual)
         counters_manual(&out);
     else
-        json_dumpf(rows, stdout, JSON_INDENT(2));
-    printf("%s%s", text_string(&out), manual ? "" : "\n");
+        json_print(stdout, rows, 17);
+    print_out("%s", text_string(&out));
     text_free(&out);
     json_decref(rows);
 }
@@ -85,8 +87,7 @@ static int run_schema(const struct call *call)
         print_manual(call->arguments[0], lab);
     } else {
         json_t *schema = lab ? lab_schema() : table_schema(scenario ? &scenario_table : &settings_table);
-        json_dumpf(schema, stdout, JSON_INDENT(2));
-        fputc('\n', stdout);
+        json_print(stdout, schema, 17);
         json_decref(schema);
     }
     return status;

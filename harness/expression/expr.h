@@ -23,6 +23,11 @@ void expr_free(struct expr *expr);
 /* Are the roles, flows, values and counters known, and are the units compatible? */
 int expr_validate(const struct expr *expr, const struct scenario *scenario, struct error *e);
 
+/* Could a run of the scenario decide it: are its counters sampled, and can its flows have the values? */
+int expr_decidable(const struct expr *expr, const struct scenario *scenario, struct error *e);
+/* The unit of a valid value: "ns", "bytes" or "b/s"; "" for plain numbers and counts. */
+const char *expr_value_unit(const struct expr *expr, const struct scenario *scenario);
+
 /* Call `each` for every counter (not flow value) that the expression reads; role and counter are globs. */
 void expr_each_counter(const struct expr *expr,
                        void (*each)(void *context, const char *role, const char *counter), void *context);

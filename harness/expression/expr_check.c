@@ -205,3 +205,12 @@ int expr_validate(const struct expr *expr, const struct scenario *scenario, stru
                          expr->column, expr_dimension_words(left), expr_dimension_words(right));
     return 0;
 }
+
+const char *expr_value_unit(const struct expr *expr, const struct scenario *scenario)
+{
+    struct error e;
+    enum dimension d = DIMENSION_PLAIN;
+    if (dimension_of(expr->left, scenario, &d, &e) != 0 || d == DIMENSION_PER_SECOND)
+        return "";
+    return expr_dimension_unit(d);
+}

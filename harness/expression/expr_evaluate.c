@@ -1,8 +1,10 @@
 /* Expressions over a result. */
 #include "harness/expression/expr.h"
 #include "harness/expression/expr_tree.h"
+#include "lib/formats/result_flows.h"
 #include <fnmatch.h>
 #include <math.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -58,35 +60,15 @@ static void gather_counters(const struct expr_node *node, const json_t *result, 
     }
 }
 
-/* "latency_p50_ns" is at latency_ns.p50, "completion_max_ns" at completion_ns.max, "slowdown_p99" at
- * slowdown.p99. */
-static const json_t *flow_member(const json_t *flow, const char *name)
-{
-    static const struct {
-        const char *prefix, *object, *suffix;
-    } nested[] = {{"latency_", "latency_ns", "_ns"},
-                  {"completion_", "completion_ns", "_ns"},
-                  {"slowdown_", "slowdown", ""}};
-    for (size_t i = 0; i < 3; i++) {
-        size_t skip = strlen(nested[i].prefix), tail = strlen(nested[i].suffix);
-        if (strncmp(name, nested[i].prefix, skip) != 0)
-            continue;
-        char key[32];
-        snprintf(key, sizeof key, "%.*s", (int)(strlen(name) - skip - tail), name + skip);
-        return json_object_get(json_object_get(flow, nested[i].object), key);
-    }
-    return json_object_get(flow, name);
-}
-
 static void gather_flows(const struct expr_node *node, const json_t *result, struct gathered *g)
 {
+    const json_t *flows = json_object_get(result, "flows");
     const char *name;
     json_t *flow;
-    json_object_foreach(json_object_get(result, "flows"), name, flow)
+    json_object_foreach((json_t *)(uintptr_t)flows, name, flow)
     {
-        const json_t *value = fnmatch(node->flow, name, 0) == 0 ? flow_member(flow, node->name) : NULL;
-        if (json_is_number(value))
-            gather(g, json_number_value(value));
+        if (result_flow_counts(flows, name, node->flow, node->name))
+            gather(g, json_number_value(result_flow_value(flow, node->name)));
     }
     if (node->function == COUNT_OF || !expr_flow_dimension(node->name, &g->dimension))
         g->dimension = DIMENSION_PLAIN;

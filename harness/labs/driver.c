@@ -37,5 +37,6 @@ void host_description_free(struct host_description *d)
     free(d->address);
     json_decref(d->facts);
     json_decref(d->capabilities);
+    json_decref(d->settings);
     *d = (struct host_description){0};
 }

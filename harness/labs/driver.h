@@ -6,6 +6,7 @@
 #ifndef HARNESS_LABS_DRIVER_H
 #define HARNESS_LABS_DRIVER_H
 
+#include "lib/formats/origin.h"
 #include "lib/interrupt.h"
 #include "harness/plan/plan.h"
 #include "harness/record/recorder.h"
@@ -28,7 +29,9 @@ struct host_description {
     char *name;           /* "vm00" */
     char *address;        /* of the experiment's NIC; may be NULL */
     json_t *facts;        /* host-facts' document */
+    enum origin origin;   /* by these facts */
     json_t *capabilities; /* names, see capability_names */
+    json_t *settings;     /* of the experiment's NIC in force; NULL: simulated */
     int64_t clock_offset_ns, clock_error_ns;
 };
 
@@ -46,6 +49,10 @@ struct lab_driver {
     int (*bring_up)(void *state, struct error *e);
     /* Facts of one role. The caller frees what is in `out` with host_description_free. */
     int (*describe)(void *state, size_t role, struct host_description *out, struct error *e);
+
+    /* Could samples of a role have a counter that matches the glob? 0, or -1 with why not. Between open and start; no host is
+     * reached. NULL: only the hosts know. */
+    int (*check_counter)(void *state, size_t role, const char *glob, struct error *e);
 
     /* Settings documents of one role (a new reference, or NULL). `save` returns the current ones in the form that
      * restore takes; `apply` sets the wanted ones and returns what it read back. */

@@ -1,4 +1,7 @@
 #include "harness/plan/paths.h"
+#include "lib/document/json_text.h"
+#include "lib/document/nearest.h"
+#include "lib/document/json_file.h"
 #include <fnmatch.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -20,12 +23,14 @@ static bool is_glob(const char *part)
     return strpbrk(part, "*?[");
 }
 
+/* By its number or its name; a string is its own name, also one with brackets, such as the roles h[0-16]. */
 static bool item_matches(const json_t *item, size_t index, const char *part)
 {
-    const char *name = json_string_value(json_object_get(item, "name"));
+    const char *name = json_string_value(json_is_string(item) ? item : json_object_get(item, "name"));
     char number[24];
     snprintf(number, sizeof number, "%zu", index);
-    return strcmp(part, number) == 0 || fnmatch(part, name ? name : number, 0) == 0;
+    return strcmp(part, number) == 0 || (name && strcmp(part, name) == 0) ||
+           fnmatch(part, name ? name : number, 0) == 0;
 }
 
 static size_t set_at(json_t *at, const char *path, const json_t *value);
@@ -122,6 +127,85 @@ bool paths_all_equal(const json_t *document, const char *path, const json_t *val
     return equal > 0 && other == 0;
 }
 
+static void collect(const json_t *at, const char *path, json_t *values)
+{
+    char part[PART_LIMIT];
+    const char *key, *rest;
+    json_t *child;
+    size_t i;
+    if (!path) {
+        json_array_append(values, (json_t *)(uintptr_t)at);
+        return;
+    }
+    rest = take_part(path, part);
+    json_array_foreach(at, i, child)
+    {
+        if (item_matches(child, i, part))
+            collect(child, rest, values);
+    }
+    json_object_foreach((json_t *)(uintptr_t)at, key, child)
+    {
+        if (fnmatch(part, key, 0) == 0)
+            collect(child, rest, values);
+    }
+}
+
+json_t *paths_values(const json_t *document, const char *path)
+{
+    json_t *values = json_array();
+    collect(document, path, values);
+    return values;
+}
+
+/* ---- the path that was probably meant */
+
+/* The key or the item's name nearest to a part, or NULL. */
+static const char *nearest_child(const json_t *at, const char *part)
+{
+    size_t count = 0, i;
+    const char *key;
+    json_t *child;
+    const char **words = calloc(json_object_size(at) + json_array_size(at) + 1, sizeof *words);
+    if (!words)
+        return NULL;
+    json_object_foreach((json_t *)(uintptr_t)at, key, child)
+    {
+        words[count++] = key;
+    }
+    json_array_foreach(at, i, child)
+    {
+        const char *name = json_string_value(json_object_get(child, "name"));
+        if (name)
+            words[count++] = name;
+    }
+    const char *near = nearest_word(part, words);
+    free(words);
+    return near;
+}
+
+bool paths_nearest(const json_t *document, const char *path, struct text *out)
+{
+    char part[PART_LIMIT];
+    const char *rest = take_part(path, part);
+    json_t *children = paths_values(document, part), *child;
+    const char *near = json_array_size(children) ? NULL : nearest_child(document, part);
+    bool found = near;
+    size_t i;
+    if (near)
+        text_add(out, "%s%s%s", near, rest ? "." : "", rest ? rest : "");
+    json_array_foreach(children, i, child)
+    {
+        struct text behind = {0};
+        if (!found && rest && paths_nearest(child, rest, &behind)) {
+            text_add(out, "%s.%s", part, text_string(&behind));
+            found = true;
+        }
+        text_free(&behind);
+    }
+    json_decref(children);
+    return found;
+}
+
 int paths_assignment(const char *text, char **path, json_t **value, struct error *e)
 {
     const char *sign = strchr(text, '=');
@@ -129,9 +213,9 @@ int paths_assignment(const char *text, char **path, json_t **value, struct error
         return error_set(e, "\"%.100s\" is not an assignment: expected KEY=VALUE, such as phases.measure=2s",
                          text);
     *path = strndup(text, (size_t)(sign - text));
-    *value = json_loads(sign + 1, JSON_DECODE_ANY, NULL);
+    *value = json_file_parse(sign + 1, strlen(sign + 1), "value", DOCUMENT_LINE, NULL);
     if (!*value)
-        *value = json_string(sign + 1);
+        *value = json_text(sign + 1);
     if (*path && *value)
         return 0;
     free(*path);

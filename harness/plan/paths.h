@@ -6,6 +6,7 @@
 #define HARNESS_PATHS_H
 
 #include "lib/error.h"
+#include "lib/text.h"
 #include <jansson.h>
 #include <stdbool.h>
 
@@ -16,6 +17,10 @@ int paths_set(json_t *document, const char *path, const json_t *value, struct er
 bool paths_exist(const json_t *document, const char *path);
 /* Does the path match at least one place, and do all places have this value? */
 bool paths_all_equal(const json_t *document, const char *path, const json_t *value);
+/* The values at all places that the path matches, as an array. A new reference. */
+json_t *paths_values(const json_t *document, const char *path);
+/* Of a path that matches nothing: append the path that was probably meant. Returns false when none is near. */
+bool paths_nearest(const json_t *document, const char *path, struct text *out);
 /* "KEY=VALUE": VALUE is JSON, or else a string. The caller frees *path and *value. */
 int paths_assignment(const char *text, char **path, json_t **value, struct error *e);
 

@@ -1,14 +1,21 @@
 #include "harness/plan/plan.h"
+#include "lib/document/json_text.h"
 #include "lib/formats/find.h"
+#include "harness/plan/decidable.h"
 #include "harness/plan/paths.h"
+#include "harness/plan/patterns.h"
+#include "harness/plan/settings_fit.h"
+#include "harness/plan/sweep_values.h"
 #include "lib/document/json_file.h"
 #include "lib/text.h"
 #include "lib/units.h"
 #include <libgen.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
-#define CELL_LIMIT 10000
+#define CELL_LIMIT         10000
+#define MEMORY_LIMIT_BYTES ((size_t)4 << 30) /* of the documents of all cells: each has its own */
 
 /* ---- expressions */
 
@@ -23,21 +30,16 @@ static int compile(const char *text, bool check, const struct scenario *scenario
     return 0;
 }
 
-static int check_when(const json_t *when, const json_t *document, const char *path, size_t i, struct error *e)
+/* A figure and the value that is compared with it are in one unit: only plain numbers have units that the scenario names. */
+static int check_unit(const struct scenario_published *p, const struct expr *of,
+                      const struct scenario *scenario, size_t i, struct error *e)
 {
-    const char *key;
-    json_t *value;
-    if (when && !json_is_object(when))
-        return error_set(e, "%s[%zu].when: expected an object such as {\"PATH\": VALUE}", path, i);
-    json_object_foreach((json_t *)(uintptr_t)when, key, value)
-    {
-        json_t *copy = json_deep_copy(document);
-        int result = strncmp(key, "lab.", 4) == 0 ? 0 : paths_set(copy, key, value, e);
-        json_decref(copy);
-        if (result != 0)
-            return error_prefix(e, "%s[%zu].when", path, i);
-    }
-    return 0;
+    const char *unit = expr_value_unit(of, scenario);
+    if (!*unit || (p->unit && strcmp(p->unit, unit) == 0))
+        return 0;
+    return error_set(
+        e, "published[%zu].unit: \"%s\", but \"%.200s\" is in %s: divide it, such as by 1Gb/s or 1us", i,
+        p->unit ? p->unit : "", p->of, unit);
 }
 
 static int compile_all(struct cell *cell, struct error *e)
@@ -50,50 +52,16 @@ static int compile_all(struct cell *cell, struct error *e)
     if (!cell->checks || !cell->published)
         return error_set(e, "out of memory");
     for (size_t i = 0; i < scenario->expect.count; i++)
-        if (compile(expect[i].check, true, scenario, &cell->checks[i], "expect", i, e) != 0 ||
-            check_when(expect[i].when, cell->scenario_json, "expect", i, e) != 0)
+        if (compile(expect[i].check, true, scenario, &cell->checks[i], "expect", i, e) != 0)
             return -1;
     for (size_t i = 0; i < scenario->published.count; i++)
         if (compile(published[i].of, false, scenario, &cell->published[i], "published", i, e) != 0 ||
-            check_when(published[i].when, cell->scenario_json, "published", i, e) != 0)
+            check_unit(&published[i], cell->published[i], scenario, i, e) != 0)
             return -1;
     return 0;
 }
 
-bool plan_when(const struct cell *cell, const json_t *when)
-{
-    const char *path;
-    json_t *value;
-    json_object_foreach((json_t *)(uintptr_t)when, path, value)
-    {
-        const json_t *chosen = json_object_get(cell->choice, path);
-        bool lab = strncmp(path, "lab.", 4) == 0;
-        bool fits = chosen ? json_equal(chosen, value)
-                           : paths_all_equal(lab ? cell->lab_json : cell->scenario_json,
-                                             lab ? path + 4 : path, value);
-        if (!fits)
-            return false;
-    }
-    return true;
-}
-
 /* ---- a cell */
-
-static void cell_free(struct cell *cell)
-{
-    for (size_t i = 0; cell->checks && i < cell->scenario.expect.count; i++)
-        expr_free(cell->checks[i]);
-    for (size_t i = 0; cell->published && i < cell->scenario.published.count; i++)
-        expr_free(cell->published[i]);
-    free(cell->checks);
-    free(cell->published);
-    scenario_free(&cell->scenario);
-    lab_free(&cell->lab);
-    json_decref(cell->choice);
-    json_decref(cell->scenario_json);
-    json_decref(cell->lab_json);
-    memset(cell, 0, sizeof *cell);
-}
 
 /* Parse a scenario document into the cell; *document is replaced by its expanded and resolved form. */
 static int take_scenario(struct cell *cell, const json_t *document, struct error *e)
@@ -136,21 +104,31 @@ static int bind_roles(const struct cell *cell, struct error *e)
 
 /* ---- the sweep */
 
-static int check_sweep(const json_t *sweep, size_t *cells, struct error *e)
+/* The sweep with all its lists written out, and how many cells they make. NULL with an error. */
+static json_t *take_sweep(const json_t *sweep, size_t *cells, struct error *e)
 {
     const char *path;
-    json_t *values;
+    json_t *written, *lists = json_object();
     *cells = 1;
-    if (sweep && !json_is_object(sweep))
-        return error_set(e, "sweep: expected an object such as {\"PATH\": [VALUE, ...]}");
-    json_object_foreach((json_t *)(uintptr_t)sweep, path, values)
-    {
-        if (!json_is_array(values) || json_array_size(values) == 0)
-            return error_set(e, "sweep.%s: expected a list of values", path);
-        if (json_array_size(values) > CELL_LIMIT || (*cells *= json_array_size(values)) > CELL_LIMIT)
-            return error_set(e, "sweep: more than %d cells", CELL_LIMIT);
+    if (sweep && !json_is_object(sweep)) {
+        error_set(e, "sweep: expected an object such as {\"PATH\": [VALUE, ...]}");
+        goto failed;
     }
-    return 0;
+    json_object_foreach((json_t *)(uintptr_t)sweep, path, written)
+    {
+        json_t *values = sweep_values(written, path, e);
+        if (!values)
+            goto failed;
+        json_object_set_new(lists, path, values);
+        if (json_array_size(values) > CELL_LIMIT || (*cells *= json_array_size(values)) > CELL_LIMIT) {
+            error_set(e, "sweep: more than %d cells", CELL_LIMIT);
+            goto failed;
+        }
+    }
+    return lists;
+failed:
+    json_decref(lists);
+    return NULL;
 }
 
 static int assign(json_t *scenario, json_t *lab, const char *path, const json_t *value, struct error *e)
@@ -174,8 +152,8 @@ static json_t *choice_of(const json_t *sweep, size_t i, size_t cells)
 }
 
 /* A lab may replace values that the scenario sets (such as RED's thresholds where links are a thousand times slower),
- * but never adds any. */
-static int scale(json_t *scenario, const json_t *lab, struct error *e)
+ * but never adds any, and leaves what the request itself has set. */
+static int scale(json_t *scenario, const json_t *lab, const json_t *requested, struct error *e)
 {
     const json_t *scaled = json_object_get(lab, "scaled");
     const char *path;
@@ -184,7 +162,8 @@ static int scale(json_t *scenario, const json_t *lab, struct error *e)
         return error_set(e, "scaled: expected an object such as {\"PATH\": VALUE}");
     json_object_foreach((json_t *)(uintptr_t)scaled, path, value)
     {
-        if (paths_exist(scenario, path) && paths_set(scenario, path, value, e) != 0)
+        if (!json_object_get(requested, path) && paths_exist(scenario, path) &&
+            paths_set(scenario, path, value, e) != 0)
             return error_prefix(e, "scaled");
     }
     return 0;
@@ -192,7 +171,9 @@ static int scale(json_t *scenario, const json_t *lab, struct error *e)
 
 struct documents {
     json_t *scenario, *lab;
+    json_t *requested; /* paths that the request sets */
     const char *scenario_path, *lab_path;
+    uint64_t seed;
 };
 
 static int make_cell(const struct documents *d, json_t *choice, struct cell *cell, struct error *e)
@@ -206,7 +187,7 @@ static int make_cell(const struct documents *d, json_t *choice, struct cell *cel
         if (result == 0 && assign(scenario, lab, path, value, e) != 0)
             result = error_prefix(e, "%s: sweep", d->scenario_path);
     }
-    if (result == 0 && lab && scale(scenario, lab, e) != 0)
+    if (result == 0 && lab && scale(scenario, lab, d->requested, e) != 0)
         result = error_prefix(e, "%s", d->lab_path);
     if (result == 0 && take_scenario(cell, scenario, e) != 0)
         result = error_prefix(e, "%s", d->scenario_path);
@@ -214,6 +195,11 @@ static int make_cell(const struct documents *d, json_t *choice, struct cell *cel
         result = error_prefix(e, "%s", d->lab_path);
     if (result == 0 && lab && bind_roles(cell, e) != 0)
         result = error_prefix(e, "%s", d->lab_path);
+    if (result == 0 && lab && settings_fit(cell, e) != 0)
+        result = error_prefix(e, "%s", d->scenario_path);
+    if (result == 0 && lab && !lab_kind(&cell->lab)->simulated &&
+        plan_expand_patterns(&cell->scenario, &cell->lab, d->seed, e) != 0)
+        result = error_prefix(e, "%s", d->scenario_path);
     json_decref(scenario);
     json_decref(lab);
     return result;
@@ -222,10 +208,13 @@ static int make_cell(const struct documents *d, json_t *choice, struct cell *cel
 static int make_cells(const struct documents *d, struct plan *plan, struct error *e)
 {
     size_t cells;
-    if (check_sweep(json_object_get(d->scenario, "sweep"), &cells, e) != 0)
+    plan->sweep = take_sweep(json_object_get(d->scenario, "sweep"), &cells, e);
+    if (!plan->sweep)
         return error_prefix(e, "%s", d->scenario_path);
-    json_t *sweep = json_object_get(d->scenario, "sweep");
-    plan->sweep = sweep ? json_deep_copy(sweep) : json_object();
+    size_t memory = json_file_memory_of(d->scenario) + json_file_memory_of(d->lab);
+    if (memory > MEMORY_LIMIT_BYTES / cells)
+        return error_set(e, "%s: sweep: %zu cells would take %zu MiB of memory: at most %zu MiB",
+                         d->scenario_path, cells, memory * cells >> 20, MEMORY_LIMIT_BYTES >> 20);
     plan->cells = calloc(cells, sizeof *plan->cells);
     if (!plan->cells)
         return error_set(e, "out of memory");
@@ -239,9 +228,9 @@ static int make_cells(const struct documents *d, struct plan *plan, struct error
 
 /* ---- documents */
 
-static json_t *load_object(const char *path, struct error *e)
+static json_t *load_object(const char *path, enum document_kind kind, struct error *e)
 {
-    json_t *document = json_file_load(path, e);
+    json_t *document = json_file_load(path, kind, e);
     if (document && !json_is_object(document)) {
         error_set(e, "%s: expected an object", path);
         json_decref(document);
@@ -272,7 +261,10 @@ static int apply_sets(const struct plan_request *request, struct documents *d, s
         json_t *value;
         if (paths_assignment(request->sets[i], &path, &value, e) != 0)
             return error_prefix(e, "--set");
-        int result = assign(d->scenario, d->lab, path, value, e);
+        int result = strncmp(path, "lab.", 4) == 0 && !d->lab
+                         ? error_set(e, "the scenario names no lab, and none is given")
+                         : assign(d->scenario, d->lab, path, value, e);
+        json_object_set_new(d->requested, path, json_true());
         free(path);
         json_decref(value);
         if (result != 0)
@@ -280,9 +272,9 @@ static int apply_sets(const struct plan_request *request, struct documents *d, s
     }
     if (request->duration_ns != FIELD_UNSET) {
         char written[40];
-        json_t *value =
-            json_string(units_format(UNIT_TIME_NS, request->duration_ns, written, sizeof written));
+        json_t *value = json_text(units_format(UNIT_TIME_NS, request->duration_ns, written, sizeof written));
         int result = paths_set(d->scenario, "phases.measure", value, e);
+        json_object_set_new(d->requested, "phases.measure", json_true());
         json_decref(value);
         if (result != 0)
             return error_prefix(e, "--duration");
@@ -290,27 +282,80 @@ static int apply_sets(const struct plan_request *request, struct documents *d, s
     return 0;
 }
 
+/* The lab of the request, or the one that the user's choice or the scenario names; with own_lab there may be none. */
+static int load_lab(const struct plan_request *request, const char *own, struct plan *plan,
+                    struct documents *d, struct error *e)
+{
+    if (request->own_lab && !request->lab) {
+        if (!own)
+            return 0;
+        plan->lab_why = "the scenario";
+        plan->lab_path = find_file(FIND_LAB, own, e);
+        if (!plan->lab_path)
+            return error_prefix(e, "%s: lab", plan->scenario_path);
+    } else {
+        plan->lab_path = find_lab(request->lab, own, &plan->lab_why, e);
+    }
+    d->lab_path = plan->lab_path;
+    d->lab = plan->lab_path ? load_object(plan->lab_path, DOCUMENT_LAB, e) : NULL;
+    return d->lab ? 0 : -1;
+}
+
+static bool same_file(const char *a, const char *b)
+{
+    struct stat one, other;
+    return stat(a, &one) == 0 && stat(b, &other) == 0 && one.st_dev == other.st_dev &&
+           one.st_ino == other.st_ino;
+}
+
+/* What can never be decided is judged by the scenario as it is written, with the lab that it names. A document that cannot be
+ * planned so is left to the request's own plan. */
+static int check_as_written(const struct documents *d, const char *own, struct error *e)
+{
+    struct error ignored;
+    struct plan written = {0};
+    struct documents documents = *d;
+    char *path = own ? find_file(FIND_LAB, own, NULL) : NULL;
+    documents.lab = !own ? json_incref(d->lab) : path ? load_object(path, DOCUMENT_LAB, &ignored) : NULL;
+    documents.lab_path = path;
+    int result = make_cells(&documents, &written, &ignored) == 0 ? plan_check_decidable(&written, e) : 0;
+    plan_free(&written);
+    json_decref(documents.lab);
+    free(path);
+    return result == 0 ? 0 : error_prefix(e, "%s", d->scenario_path);
+}
+
+static int make_plan(const struct plan_request *request, const char *own, struct documents *d,
+                     struct plan *plan, struct error *e)
+{
+    bool as_written = !plan->changed && (!own || !d->lab || same_file(own, d->lab_path));
+    if (!as_written && check_as_written(d, own, e) != 0)
+        return -1;
+    if (apply_sets(request, d, e) != 0 || make_cells(d, plan, e) != 0)
+        return -1;
+    return !as_written || plan_check_decidable(plan, e) == 0 ? 0 : error_prefix(e, "%s", d->scenario_path);
+}
+
 int plan_load(const struct plan_request *request, struct plan *plan, struct error *e)
 {
-    struct documents d = {0};
-    char *fallback = NULL;
+    struct documents d = {.requested = json_object()};
+    char *own = NULL;
     int result = -1;
     memset(plan, 0, sizeof *plan);
+    plan->changed = request->set_count || request->duration_ns != FIELD_UNSET;
     plan->scenario_path = find_file(FIND_SCENARIO, request->scenario, e);
-    if (!plan->scenario_path || !(d.scenario = load_object(plan->scenario_path, e)))
-        goto done;
-    fallback = own_lab(plan->scenario_path, d.scenario);
-    plan->lab_path = find_lab(request->lab, fallback, &plan->lab_why, e);
-    if (!plan->lab_path || !(d.lab = load_object(plan->lab_path, e)))
+    if (!plan->scenario_path || !(d.scenario = load_object(plan->scenario_path, DOCUMENT_SCENARIO, e)))
         goto done;
     d.scenario_path = plan->scenario_path;
-    d.lab_path = plan->lab_path;
-    if (apply_sets(request, &d, e) == 0)
-        result = make_cells(&d, plan, e);
+    d.seed = request->seed;
+    own = own_lab(plan->scenario_path, d.scenario);
+    if (load_lab(request, own, plan, &d, e) == 0)
+        result = make_plan(request, own, &d, plan, e);
 done:
-    free(fallback);
+    free(own);
     json_decref(d.scenario);
     json_decref(d.lab);
+    json_decref(d.requested);
     if (result != 0)
         plan_free(plan);
     return result;
@@ -327,19 +372,9 @@ void plan_free(struct plan *plan)
     memset(plan, 0, sizeof *plan);
 }
 
-int plan_check_scenario(const char *path, struct error *e)
-{
-    struct documents d = {.scenario = load_object(path, e), .scenario_path = path};
-    struct plan plan = {0};
-    int result = d.scenario ? make_cells(&d, &plan, e) : -1;
-    json_decref(d.scenario);
-    plan_free(&plan);
-    return result;
-}
-
 int plan_check_lab(const char *path, struct error *e)
 {
-    json_t *lab = load_object(path, e);
+    json_t *lab = load_object(path, DOCUMENT_LAB, e);
     struct cell cell = {0};
     int result = lab ? take_lab(&cell, lab, e) : -1;
     if (lab && result != 0)

@@ -2,46 +2,24 @@
 #ifndef HARNESS_PLAN_H
 #define HARNESS_PLAN_H
 
-#include "harness/expression/expr.h"
-#include "lib/formats/lab.h"
-#include "lib/formats/scenario.h"
+#include "harness/plan/cell.h"
 
 struct plan_request {
     const char *scenario;    /* path or name */
     const char *lab;         /* path or name; NULL: find_lab chooses */
+    bool own_lab;            /* without a lab, take the one that the scenario names, or none */
     const char *const *sets; /* KEY=VALUE */
     size_t set_count;
     int64_t duration_ns; /* of the measure phase; FIELD_UNSET: the scenario's */
+    uint64_t seed;       /* draws random permutations between real hosts */
 };
 
-/* One combination of the sweep's values, parsed and checked. */
-struct cell {
-    json_t *choice;        /* path -> value */
-    json_t *scenario_json; /* expanded, defaults written out, without the sweep */
-    json_t *lab_json;      /* as the lab's file is, defaults written out */
-    struct scenario scenario;
-    struct lab lab;
-    struct expr **checks;    /* of scenario.expect, in order */
-    struct expr **published; /* of scenario.published */
-};
-
-struct plan {
-    char *scenario_path, *lab_path;
-    const char *lab_why; /* "--lab", "HARNESS_LAB", ...: who chose the lab */
-    json_t *sweep;       /* path -> list, {} without one */
-    struct cell *cells;
-    size_t cell_count;
-};
-
-/* Error messages begin with the file's name. */
+/* Error messages begin with the file's name. The scenario as it is written, with the lab that it names, is also checked for what
+ * could never be decided (decidable.h). */
 int plan_load(const struct plan_request *request, struct plan *plan, struct error *e);
 void plan_free(struct plan *plan);
 
-/* Load one document alone: for `harness check`. The scenario is checked without a lab. */
-int plan_check_scenario(const char *path, struct error *e);
+/* Load a lab alone: for `harness check`. */
 int plan_check_lab(const char *path, struct error *e);
-
-/* Does the "when" of an expectation or published figure hold for the cell? NULL always does. */
-bool plan_when(const struct cell *cell, const json_t *when);
 
 #endif

@@ -61,24 +61,43 @@ static bool marks_somewhere(const struct scenario *scenario)
     return scenario->settings.red || scenario->settings.ecn_threshold;
 }
 
-/* The DSCP that the settings map to the priority; 8 times the priority is the kernel's and mlx5's default map. */
-static int64_t dscp_of(const struct settings *settings, int64_t priority)
+static int64_t dscp_in(const struct list_of *map, int64_t priority)
 {
-    const struct named_integer *map = settings->dscp_to_prio.items;
-    if (settings->trust != TRUST_DSCP)
+    const struct named_integer *items = map->items;
+    for (size_t i = 0; i < map->count; i++)
+        if (items[i].value == priority)
+            return strtol(items[i].name, NULL, 10);
+    return -1;
+}
+
+/* The DSCP that the sender's settings map to the priority; 8 times the priority is the kernel's and mlx5's default map. */
+static int64_t dscp_of(const struct settings *common, const struct settings *own, int64_t priority)
+{
+    int trust = own && own->trust >= 0 ? own->trust : common->trust;
+    int64_t dscp = own ? dscp_in(&own->dscp_to_prio, priority) : -1;
+    if (trust != TRUST_DSCP)
         return 0;
-    for (size_t i = 0; i < settings->dscp_to_prio.count; i++)
-        if (map[i].value == priority)
-            return strtol(map[i].name, NULL, 10);
-    return priority * 8;
+    if (dscp < 0)
+        dscp = dscp_in(&common->dscp_to_prio, priority);
+    return dscp < 0 ? priority * 8 : dscp;
+}
+
+/* Of settings.traffic_class; FIELD_UNSET or -1: none. */
+static int64_t class_of_settings(const struct scenario *scenario, const struct scenario_flow *flow)
+{
+    const struct settings *own = settings_of(scenario, ecn_sender(flow));
+    return own && own->traffic_class != FIELD_UNSET ? own->traffic_class : scenario->settings.traffic_class;
 }
 
 int64_t ecn_traffic_class(const struct scenario *scenario, const struct scenario_flow *flow)
 {
     if (flow->traffic_class != FIELD_UNSET)
         return flow->traffic_class;
+    if (class_of_settings(scenario, flow) >= 0)
+        return class_of_settings(scenario, flow);
     bool ect = sender_has_ecn(scenario, flow) || marks_somewhere(scenario);
-    return dscp_of(&scenario->settings, flow->priority) << 2 | (ect ? ECT0 : 0);
+    const struct settings *own = settings_of(scenario, ecn_sender(flow));
+    return dscp_of(&scenario->settings, own, flow->priority) << 2 | (ect ? ECT0 : 0);
 }
 
 bool ecn_capable(int64_t traffic_class)
@@ -105,6 +124,12 @@ void ecn_say(const struct ecn_finding *f, struct text *out)
     text_add(out, " %s not ECN-capable (traffic class %" PRId64 "%s: DSCP %" PRId64 ", ECN bits 00): ",
              f->count == 1 ? "is" : "are", f->traffic_class, f->forced ? ", forced by settings" : "",
              f->traffic_class >> 2);
+    if (f->by_nic)
+        text_add(out, "%s NIC writes the ECN bits itself, and ECN is off at %s for %s priority: ", their,
+                 ecn_sender(f->flows[0]), their);
+    else if (f->unsure)
+        text_add(out, "unless %s NIC writes the ECN bits itself, as mlx5 does for priorities with ECN, ",
+                 their);
     switch (f->consequence) {
     case ECN_DROPPED:
         text_add(out, "RED at %s drops %s packets instead of marking them: they cause no CNPs", f->place,
@@ -125,6 +150,10 @@ void ecn_say(const struct ecn_finding *f, struct text *out)
 
 void ecn_say_remedy(const struct ecn_finding *f, struct text *out)
 {
+    if (f->by_nic) {
+        text_add(out, "priority %" PRId64 " in settings.ecn switches it on", f->flows[0]->priority);
+        return;
+    }
     text_add(out, "traffic_class %" PRId64 " in %s is the same DSCP with ECT(0)", f->traffic_class | ECT0,
              f->forced ? "settings" : "flows");
 }

@@ -8,8 +8,8 @@
 #include "harness/plan/plan.h"
 #include "lib/text.h"
 
-/* The traffic class byte in the IP header of a flow's packets: the flow's own value; else the DSCP of its priority,
- * with ECT(0) if its sender has ECN on for the priority or the scenario marks packets somewhere. */
+/* The traffic class of a flow's queue pairs: the flow's own value; else settings.traffic_class of its sender; else the DSCP of its
+ * priority, with ECT(0) if its sender has ECN on for the priority or the scenario marks packets somewhere. */
 int64_t ecn_traffic_class(const struct scenario *scenario, const struct scenario_flow *flow);
 bool ecn_capable(int64_t traffic_class);
 
@@ -31,14 +31,17 @@ struct ecn_finding {
     enum ecn_consequence consequence;
     int64_t traffic_class;
     bool forced; /* by the sender's settings.traffic_class, not the flow's own */
+    bool
+        by_nic; /* the sender's NIC takes only the DSCP of a traffic class, and ECN is off there for the priority */
+    bool unsure; /* whether the sender's NIC does so is not known yet */
     const char
         *place; /* the place that would mark: a role or a simulated switch; with ECN_UNNOTICED: the sender */
     const struct scenario_flow *flows[ECN_NAMED]; /* the first of them */
     size_t count;
 };
 
-/* All findings of a cell. `in_force` (role -> settings): the hosts' current settings, which the scenario's settings
- * override; may be NULL. The caller frees *findings, which point into the cell. */
+/* All findings of a cell. `in_force` (role -> settings): the hosts' current settings as nic-config reads them, which the scenario's
+ * settings override and from which follows what kind of NIC it is; may be NULL. The caller frees *findings, which point into the cell. */
 int ecn_find(const struct cell *cell, const json_t *in_force, struct ecn_finding **findings, size_t *count,
              struct error *e);
 

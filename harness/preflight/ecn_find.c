@@ -16,10 +16,22 @@ struct place {
     bool ingress; /* RED on incoming packets */
 };
 
+/* What writes the ECN bits of a role's packets: mlx5 takes the DSCP alone from a traffic class (linux
+ * drivers/infiniband/hw/mlx5/qp.c, mlx5_set_path) and sets ECT where its reaction point is on; Soft-RoCE and the
+ * simulator take the whole byte. */
+enum sender_nic { NIC_WRITES_CLASS, NIC_WRITES_ECN, NIC_UNKNOWN };
+
+struct sender {
+    enum sender_nic nic;
+    bool ofed;             /* MLNX_OFED: settings.traffic_class replaces the classes of flows */
+    bool knows_priorities; /* settings.ecn_rp is what is in force */
+};
+
 /* State of the search. */
 struct survey {
     const struct cell *cell;
     struct settings *settings; /* in force, by role */
+    struct sender *senders;    /* by role */
     size_t parsed;             /* of them */
     struct place *places;
     size_t place_count;
@@ -42,6 +54,27 @@ static void drop_nulls(json_t *document)
     }
 }
 
+/* By the settings that nic-config finds on a host: Soft-RoCE has no PFC and no DCQCN, and only MLNX_OFED shows where ECN is
+ * on. */
+static struct sender sender_of(const struct survey *s, const json_t *there)
+{
+    if (lab_kind(&s->cell->lab)->simulated)
+        return (struct sender){NIC_WRITES_CLASS, false, false};
+    if (!there)
+        return (struct sender){NIC_UNKNOWN, false, false};
+    bool ofed = json_object_get(there, "ecn_rp"),
+         mlx5 = ofed || json_object_get(there, "dcqcn") || json_object_get(there, "pfc");
+    return (struct sender){mlx5 ? NIC_WRITES_ECN : NIC_WRITES_CLASS, ofed, ofed};
+}
+
+/* A wanted ecn sets both points, unless the scenario names the reaction point too (nic-config's rule). */
+static void settle_ecn(json_t *document, const json_t *wanted)
+{
+    json_t *both = json_object_get(wanted, "ecn");
+    if (both && !json_object_get(wanted, "ecn_rp"))
+        json_object_set(document, "ecn_rp", both);
+}
+
 static int parse_settings(struct survey *s, const json_t *in_force, struct error *e)
 {
     const char *role;
@@ -49,7 +82,9 @@ static int parse_settings(struct survey *s, const json_t *in_force, struct error
         json_t *there = json_object_get(in_force, role),
                *document = there ? json_deep_copy(there) : json_object();
         json_t *wanted = scenario_role_settings(s->cell->scenario_json, role);
+        s->senders[i] = sender_of(s, there);
         json_merge_deep(document, wanted);
+        settle_ecn(document, wanted);
         drop_nulls(document);
         int result = table_parse(&settings_table, document, &s->settings[i], e);
         json_decref(wanted);
@@ -176,6 +211,7 @@ static int add_flow(struct survey *s, const struct ecn_finding *found, const str
     struct ecn_finding *at = NULL;
     for (size_t i = 0; i < s->finding_count; i++)
         if (s->findings[i].consequence == found->consequence && s->findings[i].forced == found->forced &&
+            s->findings[i].by_nic == found->by_nic && s->findings[i].unsure == found->unsure &&
             s->findings[i].traffic_class == found->traffic_class)
             at = &s->findings[i];
     if (!at) {
@@ -192,20 +228,32 @@ static int add_flow(struct survey *s, const struct ecn_finding *found, const str
     return 0;
 }
 
-/* A flow's roles are roles of the scenario. */
-static const struct settings *sender_settings(const struct survey *s, const struct scenario_flow *flow)
+/* Whether the flow's packets are ECT; else the finding says why not. */
+static bool flow_capable(const struct settings *settings, const struct sender *sender,
+                         const struct scenario_flow *flow, struct ecn_finding *found)
 {
-    int role = scenario_role_index(&s->cell->scenario, ecn_sender(flow));
-    return &s->settings[role < 0 ? 0 : role];
+    bool named = flow->traffic_class != FIELD_UNSET;
+    *found = (struct ecn_finding){.forced = settings->traffic_class >= 0 && (sender->ofed || !named),
+                                  .traffic_class = flow->traffic_class,
+                                  .by_nic = sender->nic == NIC_WRITES_ECN,
+                                  .unsure = sender->nic == NIC_UNKNOWN};
+    if (found->forced)
+        found->traffic_class = settings->traffic_class;
+    if (!found->forced && !named)
+        return true;
+    if (!found->by_nic)
+        return ecn_capable(found->traffic_class);
+    found->traffic_class &= ~INT64_C(3);
+    return !sender->knows_priorities || ecn_lists(&settings->ecn_rp, flow->priority);
 }
 
 static int look_at_flow(struct survey *s, const struct scenario_flow *flow, struct error *e)
 {
-    const struct settings *sender = sender_settings(s, flow);
-    bool forced = lab_kind(&s->cell->lab)->forces_traffic_class && sender->traffic_class >= 0;
-    struct ecn_finding found = {.forced = forced,
-                                .traffic_class = forced ? sender->traffic_class : flow->traffic_class};
-    if ((!forced && flow->traffic_class == FIELD_UNSET) || ecn_capable(found.traffic_class))
+    /* a flow's roles are roles of the scenario */
+    int role = scenario_role_index(&s->cell->scenario, ecn_sender(flow));
+    const struct settings *sender = &s->settings[role < 0 ? 0 : role];
+    struct ecn_finding found;
+    if (flow_capable(sender, &s->senders[role < 0 ? 0 : role], flow, &found))
         return 0;
     const struct place *place = first_in_the_way(s, flow);
     if (place) {
@@ -226,11 +274,12 @@ static int survey_cell(struct survey *s, const json_t *in_force, struct error *e
     const struct scenario_flow *flows = cell->scenario.flows.items;
     size_t nodes = cell->lab.hosts.count + cell->lab.switches.count;
     s->settings = calloc(cell->scenario.roles.count + 1, sizeof *s->settings);
+    s->senders = calloc(cell->scenario.roles.count + 1, sizeof *s->senders);
     s->places = calloc(cell->scenario.roles.count + cell->lab.switches.count + 1, sizeof *s->places);
     s->node_index = json_object();
     s->from_hops = calloc(nodes + 1, sizeof *s->from_hops);
     s->to_hops = calloc(nodes + 1, sizeof *s->to_hops);
-    if (!s->settings || !s->places || !s->node_index || !s->from_hops || !s->to_hops)
+    if (!s->settings || !s->senders || !s->places || !s->node_index || !s->from_hops || !s->to_hops)
         return error_set(e, "out of memory");
     for (size_t i = 0; i < nodes; i++)
         json_object_set_new(s->node_index, lab_node_name(&cell->lab, i), json_integer((json_int_t)i));
@@ -256,6 +305,7 @@ int ecn_find(const struct cell *cell, const json_t *in_force, struct ecn_finding
     for (size_t i = 0; i < s.parsed; i++)
         table_free(&settings_table, &s.settings[i]);
     free(s.settings);
+    free(s.senders);
     free(s.places);
     free(s.from_hops);
     free(s.to_hops);

@@ -4,14 +4,21 @@
 
 #include "harness/plan/plan.h"
 
-/* Append an entry {host, check, verdict, reason, fix}; verdict is ok, warning, failure or unknown. fix may be NULL. */
+/* Append an entry {host, check, verdict, reason, fix}; verdict is ok, warning, failure or unknown: what was not seen is unknown. fix
+ * may be NULL. */
 void preflight_say(json_t *entries, const char *host, const char *check, const char *verdict, const char *fix,
                    const char *reason, ...) __attribute__((format(printf, 6, 7)));
+/* Add the last entry's evidence: what was read, and where. */
+void preflight_read(json_t *entries, const char *from, ...) __attribute__((format(printf, 2, 3)));
 
-/* Check both ends of every flow with the settings that will be in force: those of `in_force` (role -> settings),
- * overridden by the scenario's. */
-void preflight_settings(const struct cell *cell, const json_t *in_force, json_t *entries);
-/* Do the counters that the expectations read exist? `columns`: role -> list of names. */
+/* Check both ends of every flow with the settings that will be in force: the current ones, overridden by the scenario's.
+ * `seen`: role -> {"settings", "places", "missing", "unread"}, what nic-config says about the role's interface (docs/nic-config.1); a
+ * role that is not there was not seen. Simulated hosts have what the scenario and the lab say: `seen` is not used. */
+void preflight_settings(const struct cell *cell, const json_t *seen, json_t *entries);
+/* The settings alone, by role, of the hosts that were seen. A new reference. */
+json_t *preflight_in_force(const json_t *seen);
+/* Do the counters that the expectations read exist? `columns`: role -> list of names; a role that is not there was not
+ * seen. */
 void preflight_counters(const struct cell *cell, const json_t *columns, json_t *entries);
 
 #endif

@@ -1,24 +1,11 @@
 #include "harness/record/recorder.h"
 #include "harness/record/recorder_parts.h"
-#include "lib/files.h"
-#include "lib/log.h"
-#include <errno.h>
-#include <fcntl.h>
+#include "lib/document/json_text.h"
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* ---- opening and closing */
-
-static FILE *create(const char *folder, const char *name, struct error *e)
-{
-    char *path = files_join(folder, name);
-    FILE *file = path ? fopen(path, "we") : NULL;
-    if (!file)
-        error_set_errno(e, path ? errno : ENOMEM, "creating %s/%s", folder, name);
-    free(path);
-    return file;
-}
 
 struct recorder *recorder_open(const char *folder, const struct scenario *scenario, bool pauses,
                                struct error *e)
@@ -29,76 +16,47 @@ struct recorder *recorder_open(const char *folder, const struct scenario *scenar
         error_set(e, "out of memory");
         return NULL;
     }
-    r->folder = strdup(folder);
+    r->samples.fd = r->flows_file.fd = r->pauses_file.fd = -1;
     r->scenario = scenario;
     r->start_ns = r->end_ns = INT64_MAX;
     r->flow_index = json_object();
     r->warnings = json_array();
     r->host_count = scenario->roles.count;
     r->hosts = calloc(r->host_count + 1, sizeof *r->hosts);
-    if (!r->hosts || !(r->samples = create(folder, "samples.jsonl", e)) ||
-        !(r->flows_file = create(folder, "flows.jsonl", e)) ||
-        (pauses && !(r->pauses_file = create(folder, "pauses.jsonl", e)))) {
+    if (!r->hosts || record_file_open(&r->samples, folder, "samples.jsonl", e) != 0 ||
+        record_file_open(&r->flows_file, folder, "flows.jsonl", e) != 0 ||
+        (pauses && record_file_open(&r->pauses_file, folder, "pauses.jsonl", e) != 0)) {
         recorder_close(r);
         return NULL;
     }
-    for (size_t i = 0; i < r->host_count; i++)
+    for (size_t i = 0; i < r->host_count; i++) {
         r->hosts[i].role = scenario_role(scenario, i);
+        r->hosts[i].index = json_object();
+    }
     for (size_t i = 0; i < scenario->flows.count; i++) {
-        struct recorded_flow *flow = recorder_find_flow(r, flows[i].name);
+        struct recorded_flow *flow = recorder_add_flow(r, flows[i].name);
         if (flow)
             flow->of = &flows[i];
     }
     return r;
 }
 
-static int flush(FILE *file, const char *name, struct error *e)
-{
-    if (file && (fflush(file) != 0 || ferror(file)))
-        return error_set_errno(e, errno ? errno : ENOSPC, "writing %s", name);
-    return 0;
-}
-
 int recorder_flush(struct recorder *r, struct error *e)
 {
-    return flush(r->samples, "samples.jsonl", e) || flush(r->flows_file, "flows.jsonl", e) ||
-                   flush(r->pauses_file, "pauses.jsonl", e)
+    return record_file_flush(&r->samples, e) || record_file_flush(&r->flows_file, e) ||
+                   record_file_flush(&r->pauses_file, e)
                ? -1
                : 0;
-}
-
-/* After a failed write the last line may be incomplete: remove it. */
-static void keep_whole_lines(const char *folder, const char *name)
-{
-    char *path = files_join(folder, name), byte = '\n';
-    int fd = path ? open(path, O_RDWR | O_CLOEXEC) : -1;
-    off_t end = fd >= 0 ? lseek(fd, 0, SEEK_END) : 0;
-    while (end > 0 && pread(fd, &byte, 1, end - 1) == 1 && byte != '\n')
-        end--;
-    if (fd >= 0 && ftruncate(fd, end) != 0)
-        log_warning("%s: its last line may be incomplete and could not be removed: %s", path,
-                    strerror(errno));
-    if (fd >= 0)
-        close(fd);
-    free(path);
-}
-
-static void close_file(const struct recorder *r, FILE *file, const char *name)
-{
-    if (!file)
-        return;
-    bool failed = ferror(file) != 0;
-    if ((fclose(file) != 0 || failed) && r->folder)
-        keep_whole_lines(r->folder, name);
 }
 
 void recorder_close(struct recorder *r)
 {
     if (!r)
         return;
-    close_file(r, r->samples, "samples.jsonl");
-    close_file(r, r->flows_file, "flows.jsonl");
-    close_file(r, r->pauses_file, "pauses.jsonl");
+    /* what could not be written was said by recorder_flush */
+    record_file_close(&r->samples, NULL);
+    record_file_close(&r->flows_file, NULL);
+    record_file_close(&r->pauses_file, NULL);
     for (size_t i = 0; r->hosts && i < r->host_count; i++)
         recorder_free_host(&r->hosts[i]);
     for (size_t i = 0; i < r->flow_count; i++) {
@@ -106,7 +64,6 @@ void recorder_close(struct recorder *r)
         json_decref(r->flows[i].summary);
     }
     recorder_free_pauses(r);
-    free(r->folder);
     free(r->hosts);
     free(r->flows);
     json_decref(r->flow_index);
@@ -133,15 +90,42 @@ void recorder_warn(struct recorder *r, const char *format, ...)
     if (json_array_size(r->warnings) >= 200)
         return;
     va_start(arguments, format);
-    json_array_append_new(r->warnings, json_vsprintf(format, arguments));
+    json_array_append_new(r->warnings, json_text_list(format, arguments));
     va_end(arguments);
 }
 
-void recorder_shift_time(json_t *object, int64_t offset_ns)
+int recorder_words(const char *text)
+{
+    size_t length = text ? strlen(text) : 0;
+    if (length <= MOST_SAID)
+        return (int)length;
+    for (length = MOST_SAID; length && ((unsigned char)text[length] & 0xc0) == 0x80;)
+        length--; /* not within a character */
+    return (int)length;
+}
+
+int recorder_on_run_clock(const struct recorded_host *host, int64_t *time_ns, struct error *e)
+{
+    int64_t shifted_ns = *time_ns - host->offset_ns; /* of two within LINES_MOST */
+    if (!lines_fits(shifted_ns, -LINES_MOST))
+        return error_set(e, "%s: a line's time_ns is %" PRId64 ", which is not a time by the run's clock",
+                         host->role, *time_ns);
+    *time_ns = shifted_ns;
+    return 0;
+}
+
+int recorder_shift_time(const struct recorded_host *host, json_t *object, struct error *e)
 {
     json_t *time = json_object_get(object, "time_ns");
-    if (json_is_integer(time))
-        json_object_set_new(object, "time_ns", json_integer(json_integer_value(time) - offset_ns));
+    int64_t time_ns = json_integer_value(time);
+    if (!json_is_integer(time))
+        return 0;
+    if (!lines_fits(time_ns, -LINES_MOST))
+        return error_set(e, "%s: a header's time_ns is out of range", host->role);
+    if (recorder_on_run_clock(host, &time_ns, e) != 0)
+        return -1;
+    json_object_set_new(object, "time_ns", json_integer(time_ns));
+    return 0;
 }
 
 void recorder_warnings(const struct recorder *r, json_t *warnings)
@@ -149,8 +133,8 @@ void recorder_warnings(const struct recorder *r, json_t *warnings)
     json_array_extend(warnings, r->warnings);
     for (size_t i = 0; i < r->host_count; i++)
         if (r->hosts[i].end_reason && strcmp(r->hosts[i].end_reason, "error") == 0)
-            json_array_append_new(
-                warnings, json_sprintf("%s: the sampler ended early with an error", r->hosts[i].role));
+            json_array_append_new(warnings,
+                                  json_textf("%s: the sampler ended early with an error", r->hosts[i].role));
 }
 
 /* ---- live figures */
@@ -160,7 +144,7 @@ void recorder_live(const struct recorder *r, struct recorder_live *live)
     *live = (struct recorder_live){0};
     for (size_t i = 0; i < r->flow_count; i++) {
         live->goodput_bps += r->flows[i].live_bps;
-        live->errors += r->flows[i].errors;
+        live->errors += (uint64_t)r->flows[i].errors;
     }
     for (size_t i = 0; i < r->host_count; i++) {
         const struct recorded_host *host = &r->hosts[i];

@@ -3,12 +3,16 @@
 #define HARNESS_RECORDER_PARTS_H
 
 #include "harness/record/recorder.h"
+#include "lib/folder/record_file.h"
 #include "lib/formats/lines.h"
-#include "lib/histogram.h"
+#include "lib/statistics/histogram.h"
 #include <stdbool.h>
 #include <stdio.h>
 
 #define PRIORITIES 8
+
+#define MOST_COLUMNS (4 * LINES_MAX_COLUMNS) /* of a host in a run: a sampler's later headers may add some */
+#define MOST_SAID    1000                    /* bytes of a host's text in a warning */
 
 /* A column over the measure phase: counters from the last sample at or before its start to the first at or after its end,
  * gauges inside. */
@@ -36,10 +40,11 @@ struct recorded_host {
     size_t slot_count;
     struct recorded_column *gathered;
     size_t count;
+    json_t *index; /* of gathered: "SOURCE\nNAME" */
     uint64_t samples, overruns;
     double read_sum_ns;
     int64_t read_max_ns, cpu_ns, latest_ns;
-    bool ended;
+    bool ended, went_back; /* its clock did */
     char *end_reason;
 };
 
@@ -49,13 +54,12 @@ struct recorded_flow {
     json_t *summary;                      /* the summary line */
     int64_t bytes, messages, duration_ns; /* of intervals inside the measure phase */
     double live_bps;
-    uint64_t errors;
+    int64_t errors;
 };
 
 struct recorder {
-    char *folder;
     const struct scenario *scenario;
-    FILE *samples, *flows_file, *pauses_file;
+    struct record_file samples, flows_file, pauses_file;
     struct recorded_host *hosts;
     size_t host_count;
     struct recorded_flow *flows;
@@ -69,15 +73,23 @@ struct recorder {
 
 /* Keep a warning, up to a limit. */
 void recorder_warn(struct recorder *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Convert an object line's time_ns to the run's clock. */
-void recorder_shift_time(json_t *object, int64_t offset_ns);
+/* How many bytes of a host's text (or NULL) a warning has: whole characters. */
+int recorder_words(const char *text);
+/* Convert a host's time, and an object line's time_ns, to the run's clock. -1: it is out of range there. */
+int recorder_on_run_clock(const struct recorded_host *host, int64_t *time_ns, struct error *e);
+int recorder_shift_time(const struct recorded_host *host, json_t *object, struct error *e);
+/* The sum of two counts, at most INT64_MAX. */
+static inline int64_t recorder_sum(int64_t a, int64_t b)
+{
+    return a > INT64_MAX - b ? INT64_MAX : a + b;
+}
 
 /* recorder_samples.c */
 void recorder_free_host(struct recorded_host *host);
 /* PFC frames that a host receives per second, over its latest samples. */
 double recorder_pauses_per_s(const struct recorded_host *host);
 /* recorder_flows.c: the flow of this name, created if missing; NULL: out of memory. */
-struct recorded_flow *recorder_find_flow(struct recorder *r, const char *name);
+struct recorded_flow *recorder_add_flow(struct recorder *r, const char *name);
 /* recorder_pauses.c */
 void recorder_free_pauses(struct recorder *r);
 json_t *recorder_pause_summary(const struct recorded_pauses *pauses);

@@ -21,9 +21,10 @@ static struct recorded_pauses *find_pauses(struct recorder *r, const char *where
 int recorder_pause(struct recorder *r, const char *where, unsigned priority, int64_t start_ns,
                    int64_t duration_ns, struct error *e)
 {
-    fprintf(r->pauses_file, "[\"%s\",%u,%" PRId64 ",%" PRId64 "]\n", where, priority, start_ns, duration_ns);
-    if (ferror(r->pauses_file))
-        return error_set_errno(e, errno ? errno : ENOSPC, "writing pauses.jsonl");
+    fprintf(r->pauses_file.stream, "[\"%s\",%u,%" PRId64 ",%" PRId64 "]\n", where, priority, start_ns,
+            duration_ns);
+    if (record_file_check(&r->pauses_file, e) != 0)
+        return -1;
     if (priority >= PRIORITIES || start_ns < r->start_ns || start_ns >= r->end_ns)
         return 0;
     struct recorded_pauses *pauses = find_pauses(r, where);

@@ -1,38 +1,52 @@
 /* Lines of samplers: columns over the measure phase, and their summaries. */
 #include "harness/record/recorder_parts.h"
+#include "lib/document/json_text.h"
 #include "lib/roce/counters.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-static size_t find_column(struct recorded_host *host, struct column *column)
+static size_t add_column(struct recorded_host *host, struct column *column, const char *key)
 {
-    for (size_t i = 0; i < host->count; i++)
-        if (strcmp(host->gathered[i].column.name, column->name) == 0 &&
-            strcmp(host->gathered[i].column.source, column->source) == 0)
-            return i;
-    struct recorded_column *grown = realloc(host->gathered, (host->count + 1) * sizeof *grown);
-    if (!grown)
+    if (host->count >= MOST_COLUMNS)
         return SIZE_MAX;
-    host->gathered = grown;
+    struct recorded_column *grown = realloc(host->gathered, (host->count + 1) * sizeof *grown);
+    if (grown)
+        host->gathered = grown;
+    if (!grown || json_object_set_new(host->index, key, json_integer((json_int_t)host->count)) != 0)
+        return SIZE_MAX;
     grown[host->count] = (struct recorded_column){.column = *column};
     *column = (struct column){0}; /* this file frees its strings now */
     return host->count++;
 }
 
-static int take_header(struct recorded_host *host, const json_t *header, struct error *e)
+/* The place of a column in `gathered`, where it is added when it is new; SIZE_MAX when there is no room. */
+static size_t find_column(struct recorded_host *host, struct column *column)
+{
+    char key[2 * LINES_MAX_NAME + 2];
+    snprintf(key, sizeof key, "%s\n%s", column->source, column->name);
+    const json_t *index = json_object_get(host->index, key);
+    return index ? (size_t)json_integer_value(index) : add_column(host, column, key);
+}
+
+static int take_header(struct recorder *r, struct recorded_host *host, const json_t *header, struct error *e)
 {
     struct column *columns;
     size_t count;
     if (lines_columns(header, &columns, &count, e) != 0)
         return -1;
-    size_t *slots = calloc(count + 1, sizeof *slots);
-    for (size_t i = 0; slots && i < count; i++)
+    size_t *slots = calloc(count + 1, sizeof *slots), lost = 0;
+    for (size_t i = 0; slots && i < count; i++) {
         slots[i] = find_column(host, &columns[i]);
+        lost += slots[i] == SIZE_MAX;
+    }
     lines_free_columns(columns, count);
     if (!slots)
         return error_set(e, "out of memory");
+    if (lost)
+        recorder_warn(r, "%s: %zu columns are left out: more than %d different ones", host->role, lost,
+                      MOST_COLUMNS);
     free(host->slots);
     host->slots = slots;
     host->slot_count = count;
@@ -43,7 +57,7 @@ static void gather_counter(struct recorder *r, const struct recorded_host *host,
                            int64_t time_ns, int64_t value)
 {
     if (g->seen)
-        g->total += value >= g->seen_last ? value - g->seen_last : value;
+        g->total = recorder_sum(g->total, value >= g->seen_last ? value - g->seen_last : value);
     g->seen = true;
     g->seen_last = value;
     if (time_ns <= r->start_ns || !g->any) {
@@ -62,7 +76,7 @@ static void gather_counter(struct recorder *r, const struct recorded_host *host,
                       host->role, g->column.name, g->previous, value);
         g->moved_back = true;
     }
-    g->delta += value >= g->previous ? value - g->previous : value;
+    g->delta = recorder_sum(g->delta, value >= g->previous ? value - g->previous : value);
     g->last = g->previous = value;
     g->last_ns = time_ns;
     g->closed = time_ns >= r->end_ns;
@@ -85,13 +99,36 @@ static void gather_gauge(const struct recorder *r, struct recorded_column *g, in
     g->any = true;
 }
 
+static int check_counters(const struct recorded_host *host, const struct line *line, struct error *e)
+{
+    for (size_t i = 0; i < line->count; i++) {
+        if (line->values[i] >= 0 || line->values[i] == LINES_NULL || host->slots[i] == SIZE_MAX)
+            continue;
+        const struct column *column = &host->gathered[host->slots[i]].column;
+        if (column->kind == COLUMN_COUNTER)
+            return error_set(e, "%s: a sample has %" PRId64 " for the counter %.100s: expected 0 or more",
+                             host->role, line->values[i], column->name);
+    }
+    return 0;
+}
+
+static void note_clock(struct recorder *r, struct recorded_host *host, int64_t time_ns)
+{
+    if (host->samples && time_ns < host->latest_ns && !host->went_back)
+        recorder_warn(r, "%s: the clock of its samples went back by %" PRId64 " ns: was it set?", host->role,
+                      host->latest_ns - time_ns);
+    host->went_back = host->went_back || time_ns < host->latest_ns;
+}
+
 static int take_sample(struct recorder *r, struct recorded_host *host, const struct line *line,
-                       struct error *e)
+                       int64_t time_ns, struct error *e)
 {
     if (line->count != host->slot_count)
         return error_set(e, "%s: a sample has %zu values, its header %zu columns", host->role, line->count,
                          host->slot_count);
-    int64_t time_ns = line->time_ns - host->offset_ns;
+    if (check_counters(host, line, e) != 0)
+        return -1;
+    note_clock(r, host, time_ns);
     for (size_t i = 0; i < line->count; i++) {
         if (line->values[i] == LINES_NULL || host->slots[i] == SIZE_MAX)
             continue;
@@ -110,16 +147,16 @@ static int take_sample(struct recorder *r, struct recorded_host *host, const str
 }
 
 /* The sample as written to samples.jsonl: the role, the time on the run's clock, the rest unchanged. */
-static void write_sample(struct recorder *r, const struct recorded_host *host, const struct line *line)
+static void write_sample(struct recorder *r, const struct recorded_host *host, const struct line *line,
+                         int64_t time_ns)
 {
-    fprintf(r->samples, "[\"%s\",%" PRId64 ",%" PRId64, host->role, line->time_ns - host->offset_ns,
-            line->read_ns);
+    fprintf(r->samples.stream, "[\"%s\",%" PRId64 ",%" PRId64, host->role, time_ns, line->read_ns);
     for (size_t i = 0; i < line->count; i++)
         if (line->values[i] == LINES_NULL)
-            fputs(",null", r->samples);
+            fputs(",null", r->samples.stream);
         else
-            fprintf(r->samples, ",%" PRId64, line->values[i]);
-    fputs("]\n", r->samples);
+            fprintf(r->samples.stream, ",%" PRId64, line->values[i]);
+    fputs("]\n", r->samples.stream);
 }
 
 static int take_object(struct recorder *r, struct recorded_host *host, const struct line *line,
@@ -127,13 +164,15 @@ static int take_object(struct recorder *r, struct recorded_host *host, const str
 {
     const char *what = json_string_value(json_object_get(line->json, "what"));
     const char *text = json_string_value(json_object_get(line->json, "text"));
-    recorder_shift_time(line->json, host->offset_ns);
-    json_object_set_new(line->json, "host", json_string(host->role));
-    lines_write_object(r->samples, line->json);
+    if (recorder_shift_time(host, line->json, e) != 0)
+        return -1;
+    json_object_set_new(line->json, "host", json_text(host->role));
+    lines_write_object(r->samples.stream, line->json);
     if (line->kind == LINE_HEADER)
-        return take_header(host, line->json, e);
+        return take_header(r, host, line->json, e);
     if (line->kind == LINE_EVENT && what && strcmp(what, "overrun") != 0)
-        recorder_warn(r, "%s: %s: %s", host->role, what, text ? text : "");
+        recorder_warn(r, "%s: %.*s: %.*s", host->role, recorder_words(what), what, recorder_words(text),
+                      text ? text : "");
     if (line->kind == LINE_END) {
         const char *reason = json_string_value(json_object_get(line->json, "reason"));
         host->ended = true;
@@ -153,16 +192,17 @@ int recorder_sample(struct recorder *r, size_t role, const char *text, size_t le
         return error_prefix(e, "%s: a line of the sampler", host->role);
     int result;
     if (line.kind == LINE_SAMPLE) {
-        result = take_sample(r, host, &line, e);
+        int64_t time_ns = line.time_ns;
+        result = recorder_on_run_clock(host, &time_ns, e);
         if (result == 0)
-            write_sample(r, host, &line);
+            result = take_sample(r, host, &line, time_ns, e);
+        if (result == 0)
+            write_sample(r, host, &line, time_ns);
     } else {
         result = take_object(r, host, &line, e);
     }
     lines_free_parsed(&line);
-    if (result == 0 && ferror(r->samples))
-        result = error_set_errno(e, errno ? errno : ENOSPC, "writing samples.jsonl");
-    return result;
+    return result == 0 ? record_file_check(&r->samples, e) : result;
 }
 
 void recorder_free_host(struct recorded_host *host)
@@ -174,6 +214,7 @@ void recorder_free_host(struct recorded_host *host)
         free(host->gathered[i].column.group);
     }
     free(host->gathered);
+    json_decref(host->index);
     free(host->slots);
     free(host->end_reason);
 }
@@ -195,7 +236,7 @@ static json_t *counter_summary(const struct recorded_column *g)
 {
     bool counter = g->column.kind == COLUMN_COUNTER;
     json_t *json =
-        json_pack("{s:s,s:s,s:s,s:s}", "unit", g->column.unit, "kind", counter ? "counter" : "gauge",
+        json_make("{s:s,s:s,s:s,s:s}", "unit", g->column.unit, "kind", counter ? "counter" : "gauge",
                   "source", g->column.source, "group", g->column.group);
     int64_t duration = g->last_ns - g->first_ns;
     if (counter) {
@@ -224,7 +265,7 @@ void recorder_host_summary(const struct recorder *r, size_t role, json_t *host)
             json_object_set_new(counters, h->gathered[i].column.name, counter_summary(&h->gathered[i]));
     json_object_set_new(host, "counters", counters);
     json_object_set_new(host, "sampling",
-                        json_pack("{s:I,s:I,s:f,s:I,s:I}", "samples", (json_int_t)h->samples, "overruns",
+                        json_make("{s:I,s:I,s:f,s:I,s:I}", "samples", (json_int_t)h->samples, "overruns",
                                   (json_int_t)h->overruns, "read_ns_mean",
                                   h->samples ? h->read_sum_ns / (double)h->samples : 0.0, "read_ns_max",
                                   (json_int_t)h->read_max_ns, "cpu_ns", (json_int_t)h->cpu_ns));

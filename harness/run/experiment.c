@@ -2,9 +2,12 @@
 #include "harness/preflight/ecn.h"
 #include "harness/run/results.h"
 #include "lib/clock.h"
+#include "lib/document/json_text.h"
 #include "lib/files.h"
+#include "lib/folder/record_file.h"
 #include "lib/document/json_file.h"
 #include "lib/log.h"
+#include "lib/output/print.h"
 #include "lib/text.h"
 #include <errno.h>
 #include <stdarg.h>
@@ -23,6 +26,7 @@ struct run {
     const struct experiment *x;
     const struct lab_driver *driver;
     struct lab_run context;
+    struct record_file log; /* run.log, which context.log prints to */
     void *lab;
     struct host_description *hosts; /* one a role */
     json_t *settings;               /* settings.json */
@@ -53,11 +57,11 @@ static void say(struct run *run, const char *format, ...)
     char *now = results_time();
     va_list arguments;
     if (run->context.log) {
-        fprintf(run->context.log, "%s ", now ? now : "");
+        print_to(run->context.log, "%s ", now ? now : "");
         va_start(arguments, format);
-        vfprintf(run->context.log, format, arguments);
+        print_list(run->context.log, format, arguments);
         va_end(arguments);
-        fputc('\n', run->context.log);
+        print_to(run->context.log, "\n");
         fflush(run->context.log);
     }
     free(now);
@@ -143,14 +147,22 @@ static bool cannot_run(const struct run *run, struct text *why)
     return false;
 }
 
+static int find_ecn(struct run *run, struct error *e)
+{
+    json_t *in_force = json_object();
+    for (size_t role = 0; role < role_count(run); role++)
+        if (run->hosts[role].settings)
+            json_object_set(in_force, role_name(run, role), run->hosts[role].settings);
+    int result = ecn_find(run->x->cell, in_force, &run->findings, &run->finding_count, e);
+    json_decref(in_force);
+    return result;
+}
+
 static int open_log(struct run *run, struct error *e)
 {
-    char *path = files_join(run->x->folder, "run.log");
-    run->context.log = path ? fopen(path, "we") : NULL;
-    if (!run->context.log)
-        error_set_errno(e, path ? errno : ENOMEM, "creating %s/run.log", run->x->folder);
-    free(path);
-    return run->context.log ? 0 : -1;
+    int result = record_file_open(&run->log, run->x->folder, "run.log", e);
+    run->context.log = run->log.stream;
+    return result;
 }
 
 static int prepare(struct run *run, struct error *e)
@@ -167,7 +179,7 @@ static int prepare(struct run *run, struct error *e)
     if (run->driver->open(&run->context, &run->lab, e) != 0 || run->driver->bring_up(run->lab, e) != 0)
         return -1;
     progress_say(x->progress, "collecting host facts");
-    return describe_hosts(run, e) != 0 ? -1 : ecn_find(x->cell, NULL, &run->findings, &run->finding_count, e);
+    return describe_hosts(run, e) != 0 ? -1 : find_ecn(run, e);
 }
 
 /* ---- settings */
@@ -192,7 +204,7 @@ static int save_settings(struct run *run, struct error *e)
         json_t *wanted = scenario_role_settings(run->x->cell->scenario_json, role_name(run, role));
         json_t *before = run->driver->save_settings(run->lab, role, wanted, e);
         json_object_set_new(run->settings, role_name(run, role),
-                            json_pack("{s:o*,s:o}", "before", before, "wanted", wanted));
+                            json_make("{s:o*,s:o}", "before", before, "wanted", wanted));
         if (!before)
             return -1;
     }
@@ -229,9 +241,8 @@ static void restore_settings(struct run *run)
         }
         failed(run, ENDING_LAB_FAILED, &e);
         json_array_append_new(
-            run->warnings,
-            json_sprintf("settings of %s were not restored: %s; try `harness restore --lab %s`",
-                         role_name(run, role), e.text, run->x->plan->lab_path));
+            run->warnings, json_textf("settings of %s were not restored: %s; try `harness restore --lab %s`",
+                                      role_name(run, role), e.text, run->x->plan->lab_path));
     }
     if (write_settings(run, &e) != 0)
         failed(run, ENDING_LAB_FAILED, &e);
@@ -305,7 +316,7 @@ static json_t *phases_json(const struct run *run)
 {
     json_t *list = json_array();
     for (size_t i = 0; i < run->phases_reached; i++)
-        json_array_append_new(list, json_pack("{s:s,s:I,s:I}", "name", run->phases[i].name, "start_ns",
+        json_array_append_new(list, json_make("{s:s,s:I,s:I}", "name", run->phases[i].name, "start_ns",
                                               (json_int_t)run->phases[i].start_ns, "end_ns",
                                               (json_int_t)run->phases[i].end_ns));
     return list;
@@ -314,8 +325,10 @@ static json_t *phases_json(const struct run *run)
 static json_t *host_json(const struct run *run, size_t role)
 {
     const struct host_description *d = &run->hosts[role];
-    json_t *host = json_pack("{s:s?,s:s*,s:O?,s:O?,s:{s:I,s:I}}", "name", d->name, "address", d->address,
-                             "capabilities", d->capabilities, "facts", d->facts, "clock", "offset_ns",
+    const json_t *scaled = d->origin == ORIGIN_MEASURED ? NULL : origin_scaled(d->facts);
+    json_t *host = json_make("{s:s?,s:s*,s:s,s:O*,s:O?,s:O?,s:{s:I,s:I}}", "name", d->name, "address",
+                             d->address, "origin", origin_names[d->origin], "scaled", scaled, "capabilities",
+                             d->capabilities, "facts", d->facts, "clock", "offset_ns",
                              (json_int_t)d->clock_offset_ns, "error_ns", (json_int_t)d->clock_error_ns);
     recorder_host_summary(run->context.recorder, role, host);
     return host;
@@ -339,7 +352,7 @@ static json_t *warnings_json(const struct run *run, const json_t *hosts)
         ecn_say_counted(&run->findings[i], hosts, &counted);
         text_add(&words, "%s%s; ", counted.length ? "; " : "", text_string(&counted));
         ecn_say_remedy(&run->findings[i], &words);
-        json_array_append_new(warnings, json_string(text_string(&words)));
+        json_array_append_new(warnings, json_text(text_string(&words)));
         text_free(&words);
         text_free(&counted);
     }
@@ -359,15 +372,45 @@ static json_t *flows_json(const struct run *run)
     return json;
 }
 
+/* Of all hosts together; hosts that were not described have said nothing. */
+static enum origin origin_of_run(const struct run *run)
+{
+    enum origin origin = run->driver->simulated ? ORIGIN_SIMULATED : ORIGIN_MEASURED;
+    bool any = false;
+    for (size_t role = 0; role < role_count(run); role++) {
+        const struct host_description *d = &run->hosts[role];
+        if (!d->name)
+            continue;
+        origin = any ? origin_of_both(origin, d->origin) : d->origin;
+        any = true;
+    }
+    return origin;
+}
+
+/* Of the slowest line among virtual NICs; NULL: there is none. */
+static const json_t *scaled_of_run(const struct run *run)
+{
+    const json_t *most = NULL;
+    for (size_t role = 0; role < role_count(run); role++) {
+        const struct host_description *d = &run->hosts[role];
+        const json_t *one = d->origin == ORIGIN_MEASURED ? NULL : origin_scaled(d->facts);
+        if (one && (!most || json_number_value(json_object_get(one, "scale")) >
+                                 json_number_value(json_object_get(most, "scale"))))
+            most = one;
+    }
+    return most;
+}
+
 static json_t *result_json(const struct run *run)
 {
     const struct experiment *x = run->x;
     char *finished = results_time();
     const json_t *sources = json_object_get(x->cell->lab_json, "sources");
     json_t *hosts = hosts_json(run), *warnings = warnings_json(run, hosts);
-    json_t *result = json_pack(
-        "{s:i,s:s,s:s,s:b,s:b,s:s?,s:s?,s:I,s:I,s:O,s:O,s:s,s:s,s:O,s:o,s:o,s:o,s:o,s:o}", "schema", 1,
-        "program", "harness", "version", HARNESS_VERSION, "simulated", run->driver->simulated, "complete",
+    json_t *result = json_make(
+        "{s:i,s:s,s:s,s:b,s:s,s:O*,s:b,s:s?,s:s?,s:I,s:I,s:O,s:O,s:s,s:s,s:O,s:o,s:o,s:o,s:o,s:o}", "schema",
+        1, "program", "harness", "version", HARNESS_VERSION, "simulated", run->driver->simulated, "origin",
+        origin_names[origin_of_run(run)], "scaled", scaled_of_run(run), "complete",
         run->ending == ENDING_WHOLE, "started", run->started, "finished", finished, "seed",
         (json_int_t)x->seed, "repeat", (json_int_t)x->repeat, "cell", x->cell->choice, "scenario",
         x->cell->scenario_json, "scenario_file", x->plan->scenario_path, "lab_file", x->plan->lab_path, "lab",
@@ -375,7 +418,7 @@ static json_t *result_json(const struct run *run)
         phases_json(run), "hosts", hosts, "flows", flows_json(run), "warnings", warnings);
     free(finished);
     if (result && run->ending != ENDING_WHOLE)
-        json_object_set_new(result, "reason", json_string(run->why.text));
+        json_object_set_new(result, "reason", json_text(run->why.text));
     if (result && run->driver->add_to_result)
         run->driver->add_to_result(run->lab, result);
     return result;
@@ -384,13 +427,15 @@ static json_t *result_json(const struct run *run)
 static enum verdict write_result(struct run *run, const char *why_not)
 {
     struct error e;
+    if (record_file_flush(&run->log, &e) != 0)
+        failed(run, ENDING_LAB_FAILED, &e);
     json_t *result = result_json(run);
     char *path = files_join(run->x->folder, "result.json");
     enum verdict verdict = VERDICT_INCOMPLETE;
     if (result && path) {
         verdict = verdict_judge(run->x->cell, result, why_not);
         if (why_not) { /* nothing ran: leave figures out instead of writing zeros */
-            json_object_set_new(result, "reason", json_string(why_not));
+            json_object_set_new(result, "reason", json_text(why_not));
             json_object_set_new(result, "flows", json_object());
         }
     }
@@ -428,8 +473,9 @@ static void close_run(struct run *run)
         host_description_free(&run->hosts[role]);
     free(run->hosts);
     recorder_close(run->context.recorder);
-    if (run->context.log)
-        fclose(run->context.log);
+    struct error e;
+    if (record_file_close(&run->log, &e) != 0)
+        log_warning("%s", e.text);
     json_decref(run->settings);
     json_decref(run->warnings);
     free(run->findings);
@@ -447,8 +493,9 @@ struct outcome experiment_run(const struct experiment *x, struct error *e)
                       .hosts = calloc(x->cell->scenario.roles.count, sizeof(struct host_description)),
                       .settings = json_object(),
                       .warnings = json_array(),
+                      .log = {.fd = -1},
                       .started = results_time()};
-    struct outcome outcome = {ENDING_NOT_STARTED, VERDICT_INCOMPLETE};
+    struct outcome outcome = {.ending = ENDING_NOT_STARTED, .verdict = VERDICT_INCOMPLETE};
     struct text why_not = {0};
     if (!run.hosts) {
         error_set(e, "out of memory");
@@ -462,6 +509,8 @@ struct outcome experiment_run(const struct experiment *x, struct error *e)
         outcome.ending = run.ending;
         *e = run.why;
     }
+    if (run.hosts)
+        outcome.origin = origin_of_run(&run);
     text_free(&why_not);
     close_run(&run);
     return outcome;

@@ -22,6 +22,7 @@ enum ending { ENDING_WHOLE, ENDING_LAB_FAILED, ENDING_INTERRUPTED, ENDING_NOT_ST
 struct outcome {
     enum ending ending;
     enum verdict verdict;
+    enum origin origin;
 };
 
 /* Run all phases. Changed settings are always restored, and samples are kept even after a failure. `e` is set unless

@@ -1,5 +1,6 @@
 #include "harness/run/progress.h"
 #include "lib/clock.h"
+#include "lib/output/print.h"
 #include <stdio.h>
 #include <unistd.h>
 
@@ -14,9 +15,9 @@ static void begin(const struct progress *p, const char *phase)
 {
     fputs("\r\033[K", stderr);
     if (p->cells > 1)
-        fprintf(stderr, "%zu/%zu ", p->cell, p->cells);
+        print_to(stderr, "%zu/%zu ", p->cell, p->cells);
     if (p->label && *p->label)
-        fprintf(stderr, "%.60s  ", p->label);
+        print_to(stderr, "%.60s  ", p->label);
     fputs(phase, stderr);
 }
 
@@ -38,13 +39,13 @@ void progress_show(struct progress *p, const char *phase, int64_t now_ns, int64_
     double done = end_ns > start_ns ? (double)(now_ns - start_ns) / (double)(end_ns - start_ns) : 1;
     p->shown_ns = wall_ns;
     begin(p, phase);
-    fprintf(stderr, " %3.0f%%, %.1f s left", done * 100, (double)(end_ns - now_ns) / 1e9);
+    print_to(stderr, " %3.0f%%, %.1f s left", done * 100, (double)(end_ns - now_ns) / 1e9);
     if (recorder) {
         struct recorder_live live;
         recorder_live(recorder, &live);
-        fprintf(stderr, "  %.2f Gb/s, %.0f pauses/s", live.goodput_bps / 1e9, live.pauses_per_s);
+        print_to(stderr, "  %.2f Gb/s, %.0f pauses/s", live.goodput_bps / 1e9, live.pauses_per_s);
         if (live.errors)
-            fprintf(stderr, ", %llu errors", (unsigned long long)live.errors);
+            print_to(stderr, ", %llu errors", (unsigned long long)live.errors);
     }
     fflush(stderr);
 }

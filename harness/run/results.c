@@ -1,11 +1,14 @@
 #include "harness/run/results.h"
 #include "lib/files.h"
+#include "lib/folder/fresh.h"
 #include "lib/text.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#define LATEST "latest"
 
 static char *time_text(const char *format)
 {
@@ -22,6 +25,17 @@ char *results_time(void)
     return time_text("%Y-%m-%dT%H:%M:%SZ");
 }
 
+/* Earlier results may have what a killed run or report has left: in the result, its cells, and the reports of both. */
+#define RESULT_LEVELS 3
+
+static void clear_earlier(const char *parent)
+{
+    struct folder folder;
+    if (folder_open(&folder, parent, NULL) == 0)
+        fresh_clear_below(&folder, RESULT_LEVELS);
+    folder_close(&folder);
+}
+
 char *results_make_folder(const char *out, const char *scenario, struct error *e)
 {
     struct text parent = {0}, path = {0};
@@ -29,6 +43,7 @@ char *results_make_folder(const char *out, const char *scenario, struct error *e
     text_add(&parent, "%s/%s", out, scenario);
     if (!stamp || files_make_folders(text_string(&parent), e) != 0)
         goto done;
+    clear_earlier(text_string(&parent));
     for (int i = 1; i < 1000; i++) {
         text_clear(&path);
         text_add(&path, "%s/%s", text_string(&parent), stamp);
@@ -61,22 +76,26 @@ char *results_make_cell(const char *folder, size_t number, struct error *e)
     return NULL;
 }
 
+/* The link is made in a fresh folder, and takes the old one's place at once. */
+static int point(const struct folder *parent, const char *target, struct error *e)
+{
+    struct fresh fresh;
+    if (fresh_folder(&fresh, parent, LATEST, e) != 0)
+        return -1;
+    int result = symlinkat(target, fresh.fd, LATEST) != 0
+                     ? error_set_errno(e, errno, "making the link %s/" LATEST, parent->path)
+                     : fresh_move(&fresh, parent, LATEST, e);
+    fresh_remove(&fresh, parent);
+    return result;
+}
+
 int results_point_latest(const char *folder, struct error *e)
 {
-    struct text link = {0}, temporary = {0};
     const char *slash = strrchr(folder, '/');
-    if (!slash)
-        return 0;
-    text_add(&link, "%.*s/latest", (int)(slash - folder), folder);
-    text_add(&temporary, "%.*s/.latest.%ld", (int)(slash - folder), folder, (long)getpid());
-    unlink(text_string(&temporary));
-    int result = 0;
-    if (symlink(slash + 1, text_string(&temporary)) != 0 ||
-        rename(text_string(&temporary), text_string(&link)) != 0) {
-        result = error_set_errno(e, errno, "setting the link %s to the result", text_string(&link));
-        unlink(text_string(&temporary));
-    }
-    text_free(&link);
-    text_free(&temporary);
-    return result;
+    char *path = slash ? strndup(folder, (size_t)(slash - folder)) : NULL;
+    struct folder parent = {.fd = -1};
+    int result = slash && path && folder_open(&parent, path, e) == 0 ? point(&parent, slash + 1, e) : -1;
+    folder_close(&parent);
+    free(path);
+    return slash ? result : 0;
 }

@@ -1,13 +1,18 @@
 #include "harness/run/sweep.h"
+#include "lib/document/json_text.h"
+#include "lib/output/print.h"
 #include "lib/program/program.h"
 #include "harness/preflight/ecn.h"
 #include "harness/run/experiment.h"
+#include "harness/run/figures.h"
+#include "harness/run/foresee.h"
 #include "harness/run/results.h"
 #include "lib/files.h"
 #include "lib/document/json_file.h"
 #include "lib/log.h"
 #include "lib/text.h"
 #include "reports/reports.h"
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +28,7 @@ struct sweep {
     enum verdict verdict;
     enum ending ending;
     struct error why;
+    bool deaf; /* standard output cannot be written */
 };
 
 static size_t run_count(const struct sweep *s)
@@ -45,27 +51,6 @@ static void describe_choice(const json_t *choice, struct text *out)
     }
 }
 
-static void print_flows(const json_t *result)
-{
-    const char *name;
-    json_t *flow;
-    size_t shown = 0;
-    json_object_foreach(json_object_get(result, "flows"), name, flow)
-    {
-        const json_t *latency = json_object_get(flow, "latency_ns");
-        if (shown++ == 8) {
-            printf("  ... and %zu more flows\n", json_object_size(json_object_get(result, "flows")) - 8);
-            break;
-        }
-        printf("  %-12s %10.2f MiB/s", name, json_number_value(json_object_get(flow, "goodput_MiBps")));
-        if (json_object_get(latency, "p50"))
-            printf("   latency %.2f us, p99 %.2f us",
-                   json_number_value(json_object_get(latency, "p50")) / 1e3,
-                   json_number_value(json_object_get(latency, "p99")) / 1e3);
-        printf("\n");
-    }
-}
-
 static void print_expectations(const json_t *result)
 {
     size_t i;
@@ -76,8 +61,8 @@ static void print_expectations(const json_t *result)
         const char *reason = json_string_value(json_object_get(entry, "reason"));
         if (reason && strncmp(reason, "only when", 9) == 0)
             continue;
-        printf("  %-8s %s (%s)\n", verdict, json_string_value(json_object_get(entry, "name")),
-               reason ? reason : "");
+        print_out("  %-8s %s (%s)\n", verdict, json_string_value(json_object_get(entry, "name")),
+                  reason ? reason : "");
     }
     json_array_foreach(json_object_get(result, "published"), i, entry)
     {
@@ -85,36 +70,40 @@ static void print_expectations(const json_t *result)
         const char *reason = json_string_value(json_object_get(entry, "reason"));
         double percent = json_number_value(difference);
         if (reason)
-            printf("  published %s: not compared (%s)\n", json_string_value(json_object_get(entry, "name")),
-                   reason);
+            print_out("  published %s: not compared (%s)\n",
+                      json_string_value(json_object_get(entry, "name")), reason);
         else if (difference)
-            printf("  published %s: %.6g %s, measured %.6g (%+.1f %%)\n",
-                   json_string_value(json_object_get(entry, "name")),
-                   json_number_value(json_object_get(entry, "published")),
-                   json_string_value(json_object_get(entry, "unit")),
-                   json_number_value(json_object_get(entry, "measured")),
-                   fabs(percent) < 0.05 ? 0.0 : percent);
+            print_out("  published %s: %.6g %s, measured %.6g (%+.1f %%)\n",
+                      json_string_value(json_object_get(entry, "name")),
+                      json_number_value(json_object_get(entry, "published")),
+                      json_string_value(json_object_get(entry, "unit")),
+                      json_number_value(json_object_get(entry, "measured")),
+                      fabs(percent) < 0.05 ? 0.0 : percent);
     }
 }
 
-static void print_run(const struct sweep *s, const struct cell *cell, const char *folder,
-                      enum verdict verdict)
+static void print_run(struct sweep *s, const struct cell *cell, const char *folder, enum verdict verdict)
 {
     struct text label = {0};
     struct error e;
     char *path = files_join(folder, "result.json");
-    json_t *result = path ? json_file_load(path, &e) : NULL;
+    json_t *result = path ? json_file_load(path, DOCUMENT_RESULT, &e) : NULL;
     describe_choice(cell->choice, &label);
-    progress_clear((struct progress *)(uintptr_t)&s->progress);
-    printf("%s%s%s: %s%s\n", cell->scenario.name, label.length ? ", " : "", text_string(&label),
-           verdict_names[verdict], json_is_true(json_object_get(result, "simulated")) ? " (simulated)" : "");
-    print_flows(result);
+    progress_clear(&s->progress);
+    const char *origin = origin_word(origin_of_result(result));
+    print_out("%s%s%s: %s%s%s%s\n", cell->scenario.name, label.length ? ", " : "", text_string(&label),
+              verdict_names[verdict], origin ? " (" : "", origin ? origin : "", origin ? ")" : "");
+    figures_print_flows(result);
     print_expectations(result);
     const char *reason = json_string_value(json_object_get(result, "reason"));
     if (reason &&
         verdict != VERDICT_INCOMPLETE) /* an incomplete run ends the sweep, and its error is printed then */
-        printf("  %s\n", reason);
-    fflush(stdout);
+        print_out("  %s\n", reason);
+    if (fflush(stdout) != 0 && !s->deaf) {
+        log_warning("standard output cannot be written: %s; the run goes on, its result is %s",
+                    strerror(errno), s->folder);
+        s->deaf = true;
+    }
     json_decref(result);
     free(path);
     text_free(&label);
@@ -122,21 +111,21 @@ static void print_run(const struct sweep *s, const struct cell *cell, const char
 
 static void print_dry_run(const struct sweep *s)
 {
-    printf("scenario %s\nlab %s (%s, chosen by %s)\n", s->plan.scenario_path, s->plan.lab_path,
-           lab_kind(&s->plan.cells[0].lab)->name, s->plan.lab_why);
-    printf("%zu run%s into %s/%s\n", run_count(s), run_count(s) == 1 ? "" : "s", s->request->out,
-           s->plan.cells[0].scenario.name);
+    print_out("scenario %s\nlab %s (%s, chosen by %s)\n", s->plan.scenario_path, s->plan.lab_path,
+              lab_kind(&s->plan.cells[0].lab)->name, s->plan.lab_why);
+    print_out("%zu run%s into %s/%s\n", run_count(s), run_count(s) == 1 ? "" : "s", s->request->out,
+              s->plan.cells[0].scenario.name);
     for (size_t i = 0; i < s->plan.cell_count; i++) {
         struct text label = {0};
         describe_choice(s->plan.cells[i].choice, &label);
-        printf("  %02zu %s\n", i * (size_t)s->request->repeats + 1,
-               label.length ? text_string(&label) : "without changes");
+        print_out("  %02zu %s\n", i * (size_t)s->request->repeats + 1,
+                  label.length ? text_string(&label) : "without changes");
         text_free(&label);
     }
     json_t *shown =
-        json_pack("{s:O,s:O}", "scenario", s->plan.cells[0].scenario_json, "lab", s->plan.cells[0].lab_json);
+        json_make("{s:O,s:O}", "scenario", s->plan.cells[0].scenario_json, "lab", s->plan.cells[0].lab_json);
     if (s->request->json)
-        json_dumpf(shown, stdout, JSON_INDENT(2));
+        json_print(stdout, shown, 17);
     json_decref(shown);
 }
 
@@ -160,7 +149,7 @@ static json_t *new_index(const struct sweep *s)
 {
     const struct cell *first = &s->plan.cells[0];
     char *started = results_time();
-    json_t *index = json_pack("{s:i,s:s,s:s,s:s,s:s?,s:b,s:b,s:s,s:s?,s:O,s:I,s:[]}", "schema", 1, "program",
+    json_t *index = json_make("{s:i,s:s,s:s,s:s,s:s?,s:b,s:b,s:s,s:s?,s:O,s:I,s:[]}", "schema", 1, "program",
                               "harness", "version", HARNESS_VERSION, "scenario", first->scenario.name,
                               "title", first->scenario.title, "simulated", lab_kind(&first->lab)->simulated,
                               "complete", 0, "verdict", "incomplete", "started", started, "sweep",
@@ -174,10 +163,10 @@ static int write_index(struct sweep *s, bool whole, struct error *e)
     char *finished = results_time(), *path = files_join(s->folder, "index.json");
     json_object_set_new(s->index, "complete", json_boolean(whole && s->ending == ENDING_WHOLE));
     json_object_set_new(s->index, "verdict",
-                        json_string(verdict_names[whole ? s->verdict : VERDICT_INCOMPLETE]));
-    json_object_set_new(s->index, "finished", json_string(finished ? finished : ""));
+                        json_text(verdict_names[whole ? s->verdict : VERDICT_INCOMPLETE]));
+    json_object_set_new(s->index, "finished", json_text(finished ? finished : ""));
     if (s->ending != ENDING_WHOLE)
-        json_object_set_new(s->index, "reason", json_string(s->why.text));
+        json_object_set_new(s->index, "reason", json_text(s->why.text));
     int result = !path ? error_set(e, "out of memory") : has_index(s) ? json_file_save(path, s->index, e) : 0;
     free(finished);
     free(path);
@@ -188,9 +177,11 @@ static void add_to_index(struct sweep *s, const struct cell *cell, const char *n
                          struct outcome outcome)
 {
     json_array_append_new(json_object_get(s->index, "cells"),
-                          json_pack("{s:s,s:O,s:I,s:s,s:b}", "folder", name, "cell", cell->choice, "repeat",
-                                    (json_int_t)repeat, "verdict", verdict_names[outcome.verdict], "complete",
+                          json_make("{s:s,s:O,s:I,s:s,s:s,s:b}", "folder", name, "cell", cell->choice,
+                                    "repeat", (json_int_t)repeat, "origin", origin_names[outcome.origin],
+                                    "verdict", verdict_names[outcome.verdict], "complete",
                                     outcome.ending == ENDING_WHOLE));
+    json_object_set_new(s->index, "origin", json_text(origin_names[origin_of_result(s->index)]));
     if (outcome.verdict > s->verdict)
         s->verdict = outcome.verdict;
 }
@@ -275,7 +266,7 @@ static void report(struct sweep *s)
     if (result != 0)
         log_warning("no report: %s", e.text);
     else if (!s->request->quiet && !s->request->json)
-        printf("report: %s\n", text_string(&page));
+        print_out("report: %s\n", text_string(&page));
     text_free(&page);
 }
 
@@ -291,9 +282,33 @@ static void remove_folder(char *folder)
     *slash = '/';
 }
 
-static int exit_status(const struct sweep *s)
+/* The index with the figures of each run, and where they are. */
+static void print_json(struct sweep *s)
 {
-    if (s->ending == ENDING_INTERRUPTED)
+    size_t i;
+    json_t *cell;
+    json_array_foreach(json_object_get(s->index, "cells"), i, cell)
+    {
+        struct error e;
+        const char *name = json_string_value(json_object_get(cell, "folder"));
+        char *folder = has_index(s) ? files_join(s->folder, name) : strdup(s->folder);
+        char *path = folder ? files_join(folder, "result.json") : NULL;
+        json_t *result = path && files_exist(path) ? json_file_load(path, DOCUMENT_RESULT, &e) : NULL;
+        json_t *figures = result ? figures_json(result) : NULL;
+        json_object_update(cell, figures);
+        json_decref(figures);
+        json_decref(result);
+        free(path);
+        free(folder);
+    }
+    json_object_set_new(s->index, "result", json_text(s->folder));
+    json_print(stdout, s->index, 12);
+}
+
+static int exit_status(struct sweep *s)
+{
+    if (s->ending == ENDING_INTERRUPTED ||
+        (s->ending == ENDING_NOT_STARTED && interrupt_count(&s->interrupt) > 0))
         return EXIT_INTERRUPTED;
     if (s->ending != ENDING_WHOLE)
         return EXIT_LAB;
@@ -320,13 +335,10 @@ static int run_all(struct sweep *s)
         if (is_result(s->folder) && results_point_latest(s->folder, &e) != 0)
             log_warning("%s", e.text);
         report(s);
-        json_object_set_new(s->index, "result", json_string(s->folder));
-        if (s->request->json) {
-            json_dumpf(s->index, stdout, JSON_INDENT(2));
-            printf("\n");
-        } else if (!s->request->quiet) {
-            printf("result: %s\n", s->folder);
-        }
+        if (s->request->json)
+            print_json(s);
+        else if (!s->request->quiet)
+            print_out("result: %s\n", s->folder);
     }
     interrupt_close(&s->interrupt);
     return exit_status(s);
@@ -340,9 +352,10 @@ int sweep_run(const struct sweep_request *request)
                                 .lab = request->lab,
                                 .sets = request->sets.items,
                                 .set_count = request->sets.count,
-                                .duration_ns = request->duration_ns};
+                                .duration_ns = request->duration_ns,
+                                .seed = (uint64_t)request->seed};
     int status = EXIT_DONE;
-    if (plan_load(&plan, &s.plan, &e) != 0 || lab_driver_check(&s.plan, &e) != 0) {
+    if (plan_load(&plan, &s.plan, &e) != 0 || foresee(&s.plan, &e) != 0) {
         log_error("%s", e.text);
         plan_free(&s.plan);
         return EXIT_USAGE;

@@ -3,6 +3,7 @@
 
 #include "harness/preflight/ecn.h"
 #include "lib/clock.h"
+#include "lib/document/json_text.h"
 #include "lib/document/table_write.h"
 #include <inttypes.h>
 #include <stdlib.h>
@@ -17,7 +18,14 @@
 /* The address without its prefix length. */
 static json_t *address_of(const struct lab_host *host)
 {
-    return json_stringn(host->nic.address, strcspn(host->nic.address, "/"));
+    const char *address = lab_flow_address(&host->nic);
+    return json_textn(address, strcspn(address, "/"));
+}
+
+/* The GID that the lab gives; unset: the one of the address. A VLAN's GID is always that of its address. */
+static int64_t gid_index_of(const struct lab_nic *nic)
+{
+    return nic->vlan ? FIELD_UNSET : nic->gid_index;
 }
 
 /* Device, address, GID and GPU of a host, as options with these names. */
@@ -26,30 +34,34 @@ static json_t *local_of(const struct traffic_end *here)
     const struct lab_nic *nic = &here->lab->nic;
     json_t *local = json_object();
     if (here->device)
-        json_object_set_new(local, "device", json_string(here->device));
-    if (nic->address)
+        json_object_set_new(local, "device", json_text(here->device));
+    if (lab_flow_address(nic))
         json_object_set_new(local, "address", address_of(here->lab));
-    if (nic->gid_index != FIELD_UNSET)
-        json_object_set_new(local, "gid_index", json_integer(nic->gid_index));
+    if (gid_index_of(nic) != FIELD_UNSET)
+        json_object_set_new(local, "gid_index", json_integer(gid_index_of(nic)));
     if (here->lab->gpu)
-        json_object_set_new(local, "gpu", json_sprintf("%" PRId64, here->lab->gpu->index));
+        json_object_set_new(local, "gpu", json_textf("%" PRId64, here->lab->gpu->index));
     return local;
 }
 
 static int serve(const struct traffic_job *job, const struct traffic_end *here, struct traffic_command *out,
                  struct error *e)
 {
-    static const char *const words[] = {NAME, "serve", "--output", "json", NULL};
+    static const char *const words[] = {NAME, "serve", "--output", "json", "--secret-file", "-", NULL};
     const struct lab_nic *nic = &here->lab->nic;
     struct words *w = &out->words;
     (void)job;
+    out->secret = true;
     words_add_all(w, words);
     if (here->device)
         words_add_all(w, (const char *const[]){"--device", here->device, NULL});
-    if (nic->address)
-        words_add(w, "--address=%.*s", (int)strcspn(nic->address, "/"), nic->address);
-    if (nic->gid_index != FIELD_UNSET)
-        words_add(w, "--gid-index=%" PRId64, nic->gid_index);
+    const char *address = lab_flow_address(nic);
+    if (address) { /* strangers on other networks cannot even connect */
+        words_add(w, "--address=%.*s", (int)strcspn(address, "/"), address);
+        words_add(w, "--listen=%.*s", (int)strcspn(address, "/"), address);
+    }
+    if (gid_index_of(nic) != FIELD_UNSET)
+        words_add(w, "--gid-index=%" PRId64, gid_index_of(nic));
     if (here->lab->gpu)
         words_add(w, "--gpu=%" PRId64, here->lab->gpu->index);
     return words_whole(w, e);
@@ -58,15 +70,14 @@ static int serve(const struct traffic_job *job, const struct traffic_end *here, 
 static void set_time(json_t *object, const char *key, int64_t time_ns)
 {
     char text[40];
-    json_object_set_new(object, key, json_string(units_format(UNIT_TIME_NS, time_ns, text, sizeof text)));
+    json_object_set_new(object, key, json_text(units_format(UNIT_TIME_NS, time_ns, text, sizeof text)));
 }
 
 static json_t *common_of(const struct traffic_job *job, const struct traffic_end *from)
 {
     const struct scenario_phases *phases = &job->scenario->phases;
     int64_t interval_ns = phases->measure_ns / INTERVALS;
-    json_t *common = json_pack("{s:b,s:I,s:o}", "latency", 1, "start_at", (json_int_t)job->start_ns, "local",
-                               local_of(from));
+    json_t *common = json_make("{s:b,s:o}", "latency", 1, "local", local_of(from));
     set_time(common, "warmup", phases->warmup_ns);
     set_time(common, "duration", phases->measure_ns);
     set_time(common, "interval", interval_ns < INTERVAL_MIN_NS ? INTERVAL_MIN_NS : interval_ns);
@@ -86,16 +97,18 @@ static json_t *flow_of(const struct traffic_job *job, const struct scenario_flow
 static int drive(const struct traffic_job *job, const struct traffic_end *from, const struct traffic_end *to,
                  struct traffic_command *out, struct error *e)
 {
-    static const char *const words[] = {NAME, "drive", "--job", "-", NULL};
+    static const char *const words[] = {NAME, "drive",         "--job", "-", "--secret-file",
+                                        "-",  "--await-start", NULL};
     json_t *flows = json_array();
     for (size_t i = 0; i < job->count; i++)
         json_array_append_new(flows, flow_of(job, job->flows[i]));
-    json_t *document = json_pack("{s:i,s:o,s:{s:s},s:o,s:o}", "schema", 1, "host", address_of(to->lab),
+    json_t *document = json_make("{s:i,s:o,s:{s:s},s:o,s:o}", "schema", 1, "host", address_of(to->lab),
                                  "process", "output", "json", "common", common_of(job, from), "flows", flows);
     out->input = document ? json_dumps(document, JSON_COMPACT | JSON_ENSURE_ASCII) : NULL;
     json_decref(document);
     if (!out->input)
         return error_set(e, "out of memory for the job of %zu flows", job->count);
+    out->secret = true;
     words_add_all(&out->words, words);
     return words_whole(&out->words, e);
 }
@@ -105,9 +118,10 @@ const struct traffic_tool traffic_tool_roce = {
     .ours = true,
     .serving = NAME " serve",
     .driving = NAME " drive",
+    .port = ROCE_TRAFFIC_PORT,
     .most_flows = FLOW_MAX_TOGETHER,
-    .lead_ns = 2 * NS_PER_S,
-    .lead_gpu_ns = 5 * NS_PER_S,
+    .awaits_start = true,
+    .lead_ns = NS_PER_S,
     .check = flow_check_on_hosts,
     .serve = serve,
     .drive = drive,

@@ -37,7 +37,7 @@ static int check_flow(const struct scenario *scenario, const struct lab *lab,
     snprintf(path, sizeof path, "flow %s", flow->name);
     if (!to)
         return error_set(e, "%s goes to role %s, which is not a host of lab %s", path, flow->to, lab->name);
-    if (!to->nic.address)
+    if (!lab_flow_address(&to->nic))
         return error_set(e, "host %s of lab %s has no nic.address, but %s is sent to it", to->name, lab->name,
                          path);
     return traffic_tool_of(flow)->check(flow, path, e) != 0 ? -1 : check_count(scenario, lab, flow, e);
@@ -46,10 +46,6 @@ static int check_flow(const struct scenario *scenario, const struct lab *lab,
 int traffic_check(const struct scenario *scenario, const struct lab *lab, struct error *e)
 {
     const struct scenario_flow *flows = scenario->flows.items;
-    if (scenario->traffic.count)
-        return error_set(
-            e, "scenario %s has traffic patterns, which only simulated labs support: lab %s needs flows",
-            scenario->name, lab->name);
     for (size_t i = 0; i < scenario->flows.count; i++)
         if (check_flow(scenario, lab, &flows[i], e) != 0)
             return -1;
@@ -116,21 +112,11 @@ void traffic_jobs_free(struct traffic_job *jobs, size_t count)
     free(jobs);
 }
 
-static bool uses_gpu(const struct traffic_job *job)
-{
-    for (size_t i = 0; i < job->count; i++)
-        if (flow_in_gpu_memory(job->flows[i]->memory))
-            return true;
-    return false;
-}
-
 int64_t traffic_lead_ns(const struct traffic_job *jobs, size_t count)
 {
     int64_t longest_ns = 0;
-    for (size_t i = 0; i < count; i++) {
-        int64_t lead_ns = uses_gpu(&jobs[i]) ? jobs[i].tool->lead_gpu_ns : jobs[i].tool->lead_ns;
-        longest_ns = lead_ns > longest_ns ? lead_ns : longest_ns;
-    }
+    for (size_t i = 0; i < count; i++)
+        longest_ns = jobs[i].tool->lead_ns > longest_ns ? jobs[i].tool->lead_ns : longest_ns;
     return longest_ns;
 }
 

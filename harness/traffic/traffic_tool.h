@@ -24,14 +24,15 @@ struct traffic_job {
     size_t count;
     size_t from, to;  /* roles */
     size_t number;    /* of this job in the run, from 0: selects its ports */
-    int64_t start_ns; /* when the warm-up begins, by the clock of `from` */
+    int64_t start_ns; /* when the warm-up begins, by the clock of `from`; 0: not known yet */
 };
 
 /* A program to start on a host. */
 struct traffic_command {
     struct words
         words; /* the first is the program; if it comes with harness, it is in the host's "programs" folder */
-    char *input; /* its standard input, one line; NULL: none */
+    bool secret; /* its standard input begins with a line, the run's secret */
+    char *input; /* its standard input (after the secret), one line; NULL: none */
 };
 
 struct traffic_tool {
@@ -39,12 +40,15 @@ struct traffic_tool {
     bool ours;           /* the program comes with harness, and harness install copies it to hosts */
     const char *serving; /* the programs in messages: "NAME serve" */
     const char *driving;
+    int64_t port;             /* on which the server listens for TCP connections, on the address of its NIC */
     size_t most_flows;        /* to one host */
     size_t flows_a_job;       /* 0: all from one host to another; 1 for a tool that runs one flow a process */
     bool server_for_each_job; /* else there is one server on each receiving host */
+    /* The driver connects, prints a "ready" event (docs/lines.md), and reads the time of its start as a line of standard input. One of
+     * another tool gets start_ns, and a tool without a start option waits in its command. */
+    bool awaits_start;
     int64_t
-        lead_ns; /* from starting drivers to the first packet; a tool without a start option waits in its command */
-    int64_t lead_gpu_ns; /* the same with GPU memory, whose driver starts slowly */
+        lead_ns; /* to the first packet, from telling the start to a driver that awaits it, else from starting the driver */
 
     /* Can the tool run this flow? Called before the run: 0, or -1 with an error message that begins with path. */
     int (*check)(const struct scenario_flow *flow, const char *path, struct error *e);
@@ -72,7 +76,7 @@ int traffic_check(const struct scenario *scenario, const struct lab *lab, struct
 /* The jobs of a scenario, in the order of roles; start_ns is left to the caller. Free with traffic_jobs_free. */
 struct traffic_job *traffic_jobs(const struct scenario *scenario, size_t *count, struct error *e);
 void traffic_jobs_free(struct traffic_job *jobs, size_t count);
-/* From starting the drivers to the first packet: the longest of the jobs. */
+/* The longest lead_ns of the jobs. */
 int64_t traffic_lead_ns(const struct traffic_job *jobs, size_t count);
 /* Does this job start a server? If not, an earlier job has started it. */
 bool traffic_needs_server(const struct traffic_job *jobs, size_t i);

@@ -1,5 +1,7 @@
 #include "harness/verdict/verdict.h"
 
+#include "lib/document/json_text.h"
+#include "lib/formats/origin.h"
 #include "lib/text.h"
 #include <math.h>
 #include <stdlib.h>
@@ -40,15 +42,21 @@ const char *verdict_lacking(const struct list_of *needs, const json_t *result)
 {
     const int *items = needs->items;
     for (size_t i = 0; i < needs->count; i++)
-        if (!lab_can(result, capability_names[items[i]]))
-            return capability_names[items[i]];
+        if (lab_can(result, need_capability(items[i])) == need_is_absence(items[i]))
+            return need_names[items[i]];
     return NULL;
+}
+
+static const char *lab_name(const json_t *result)
+{
+    const char *name = json_string_value(json_object_get(json_object_get(result, "lab"), "name"));
+    return name ? name : "?";
 }
 
 static json_t *lacking_words(const json_t *result, const char *lacking)
 {
-    const char *lab = json_string_value(json_object_get(json_object_get(result, "lab"), "name"));
-    return json_sprintf("lab %s lacks %s", lab ? lab : "?", lacking);
+    bool absence = *lacking == '!';
+    return json_textf("lab %s %s %s", lab_name(result), absence ? "has" : "lacks", lacking + absence);
 }
 
 static json_t *number(double value)
@@ -71,7 +79,7 @@ static json_t *when_words(const json_t *when)
         text_add(&words, "%s%s is %s", words.length ? ", and " : "only when ", path, shown ? shown : "?");
         free(shown);
     }
-    json_t *result = json_string(text_string(&words));
+    json_t *result = json_text(text_string(&words));
     text_free(&words);
     return result;
 }
@@ -95,14 +103,14 @@ static json_t *beside_expected(const struct expr_result *r)
     add_number(&words, r->left, r->unit);
     text_add(&words, ", expected %s ", r->sign);
     add_number(&words, r->right, r->unit);
-    json_t *result = json_string(text_string(&words));
+    json_t *result = json_text(text_string(&words));
     text_free(&words);
     return result;
 }
 
 static void skip(json_t *entry, json_t *reason)
 {
-    json_object_set_new(entry, "verdict", json_string("skipped"));
+    json_object_set_new(entry, "verdict", json_text("skipped"));
     json_object_set_new(entry, "reason", reason);
 }
 
@@ -112,29 +120,36 @@ static void decide(const struct expr *check, const json_t *result, json_t *entry
     enum expr_outcome outcome = expr_evaluate(check, result, &r);
     json_object_set_new(entry, "left", number(r.left));
     json_object_set_new(entry, "right", number(r.right));
-    json_object_set_new(entry, "unit", json_string(r.unit));
+    json_object_set_new(entry, "unit", json_text(r.unit));
     if (outcome == EXPR_UNKNOWN) {
-        skip(entry, json_string(r.reason));
+        skip(entry, json_text(r.reason));
         return;
     }
-    json_object_set_new(entry, "verdict", json_string(outcome == EXPR_TRUE ? "passed" : "failed"));
+    json_object_set_new(entry, "verdict", json_text(outcome == EXPR_TRUE ? "passed" : "failed"));
     json_object_set_new(entry, "reason", beside_expected(&r));
 }
 
 static json_t *judge_one(const struct cell *cell, size_t i, const json_t *result, const char *why_not)
 {
     const struct scenario_expect *expect = (const struct scenario_expect *)cell->scenario.expect.items + i;
-    json_t *entry = json_pack("{s:s,s:s}", "name", expect->name, "check", expect->check);
+    json_t *entry = json_make("{s:s,s:s}", "name", expect->name, "check", expect->check);
     const char *lacking = verdict_lacking(&expect->needs, result);
     if (!plan_when(cell, expect->when))
         skip(entry, when_words(expect->when));
     else if (lacking)
         skip(entry, lacking_words(result, lacking));
     else if (why_not)
-        skip(entry, json_string(why_not));
+        skip(entry, json_text(why_not));
     else
         decide(cell->checks[i], result, entry);
     return entry;
+}
+
+/* Figures that hardware gave are no measure for a model's. */
+static bool is_virtual(const json_t *result)
+{
+    enum origin origin = origin_of_result(result);
+    return origin == ORIGIN_VIRTUAL || origin == ORIGIN_MIXED;
 }
 
 static json_t *publish_one(const struct cell *cell, size_t i, const json_t *result, const char *why_not)
@@ -142,15 +157,17 @@ static json_t *publish_one(const struct cell *cell, size_t i, const json_t *resu
     const struct scenario_published *p =
         (const struct scenario_published *)cell->scenario.published.items + i;
     struct expr_result r = {.left = NAN, .unit = ""};
-    json_t *entry = json_pack("{s:s,s:s,s:f,s:s,s:s}", "name", p->name, "of", p->of, "published", p->value,
+    json_t *entry = json_make("{s:s,s:s,s:f,s:s,s:s}", "name", p->name, "of", p->of, "published", p->value,
                               "unit", p->unit ? p->unit : "", "source", p->source);
     const char *lacking = verdict_lacking(&p->needs, result);
     if (lacking)
         json_object_set_new(entry, "reason", lacking_words(result, lacking));
+    else if (is_virtual(result))
+        json_object_set_new(entry, "reason", json_textf("lab %s has virtual NICs", lab_name(result)));
     else if (why_not)
-        json_object_set_new(entry, "reason", json_string(why_not));
+        json_object_set_new(entry, "reason", json_text(why_not));
     else if (expr_evaluate(cell->published[i], result, &r) == EXPR_UNKNOWN)
-        json_object_set_new(entry, "reason", json_string(r.reason));
+        json_object_set_new(entry, "reason", json_text(r.reason));
     json_object_set_new(entry, "measured", isnan(r.left) ? json_null() : json_real(r.left));
     if (!isnan(r.left) && p->value != 0)
         json_object_set_new(entry, "difference_percent",
@@ -181,6 +198,6 @@ enum verdict verdict_judge(const struct cell *cell, json_t *result, const char *
         verdict = VERDICT_INCOMPLETE;
     json_object_set_new(result, "expectations", expectations);
     json_object_set_new(result, "published", figures);
-    json_object_set_new(result, "verdict", json_string(verdict_names[verdict]));
+    json_object_set_new(result, "verdict", json_text(verdict_names[verdict]));
     return verdict;
 }

@@ -11,7 +11,7 @@ extern const char *const verdict_names[];
  * this reason; NULL otherwise. Returns the verdict. */
 enum verdict verdict_judge(const struct cell *cell, json_t *result, const char *why_not);
 
-/* The first needed capability (scenario_expect.needs) that the result's hosts lack; NULL: they have all. */
+/* The first of the needs (scenario_expect.needs) that the result's hosts do not meet, as in need_names; NULL: they meet all. */
 const char *verdict_lacking(const struct list_of *needs, const json_t *result);
 
 #endif

@@ -135,6 +135,7 @@ static json_t *value_of(const struct field *field, const char *value)
         json = json_loads(value, JSON_DECODE_ANY, NULL);
         break;
     }
+    /* A path may have any bytes: the command reads them as they are. */
     return json ? json : json_string_nocheck(value);
 }
 

@@ -2,6 +2,7 @@
 #include "lib/document/arguments.h"
 
 #include "lib/document/table_fields.h"
+#include "lib/output/print.h"
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -87,17 +88,17 @@ void arguments_wrap(FILE *out, const char *words, size_t column)
     while (*words) {
         size_t length = strcspn(words, " ");
         if (at > column && at + 1 + length > HELP_WIDTH) {
-            fprintf(out, "\n%*s", (int)column, "");
+            print_to(out, "\n%*s", (int)column, "");
             at = column;
         } else if (at > column) {
-            fputc(' ', out);
+            print_to(out, " ");
             at++;
         }
-        fwrite(words, 1, length, out);
+        print_to(out, "%.*s", (int)length, words);
         at += length;
         words += length + (words[length] == ' ');
     }
-    fputc('\n', out);
+    print_to(out, "\n");
 }
 
 /* The first sentence, the choices and the default. */
@@ -131,9 +132,9 @@ static void help_option(FILE *out, const struct field *field)
              word ? " " : "", word ? word : "");
     help_words(field, &words);
     if (strlen(left) + 2 > HELP_COLUMN)
-        fprintf(out, "%s\n%*s", left, HELP_COLUMN, "");
+        print_to(out, "%s\n%*s", left, HELP_COLUMN, "");
     else
-        fprintf(out, "%-*s", HELP_COLUMN, left);
+        print_to(out, "%-*s", HELP_COLUMN, left);
     arguments_wrap(out, text_string(&words), HELP_COLUMN);
     text_free(&words);
 }
@@ -147,7 +148,7 @@ void arguments_help(FILE *out, const struct table *table)
         if (f->kind != FIELD_OBJECT)
             continue;
         if (f->help)
-            fprintf(out, "\n%s\n", f->help);
+            print_to(out, "\n%s\n", f->help);
         arguments_help(out, f->sub);
     }
 }
@@ -165,9 +166,10 @@ static void value_words(const struct field *field, struct text *out)
     text_add(out, "%s%s", article ? "a " : "", field_words(field, &words));
     units_format(field->unit, field->min, low, sizeof low);
     units_format(field->unit, field->max, high, sizeof high);
-    if (field->kind == FIELD_QUANTITY && field->max > NO_LIMIT)
-        text_add(out, field->min > 0 ? ", at least %s" : "", low);
-    else if (field->kind == FIELD_QUANTITY && field->max > field->min)
+    bool limited = field->max <= NO_LIMIT;
+    if (field->kind == FIELD_QUANTITY && !limited && field->min > 0)
+        text_add(out, ", at least %s", low);
+    if (field->kind == FIELD_QUANTITY && limited && field->max > field->min)
         text_add(out, ", from %s to %s", low, high);
     text_free(&words);
 }

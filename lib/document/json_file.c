@@ -1,34 +1,170 @@
 #include "lib/document/json_file.h"
 
 #include "lib/files.h"
+#include "lib/text.h"
+#include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-#define DOCUMENT_LIMIT (16u << 20)
+#define KIB (1u << 10)
+#define MIB (1u << 20)
 
-/* `data` is freed; NULL passes through. */
-static json_t *parse(char *data, size_t length, const char *name, struct error *e)
+/* A lab with 100,000 written links has 6 MiB, and takes 110 MiB; a result has about 28 bytes a value, and takes four times its text. */
+static const struct {
+    const char *name;
+    size_t text_bytes, memory_bytes, depth;
+} limits[] = {
+    [DOCUMENT_SCENARIO] = {"a document", 16 * MIB, 128 * MIB, 64},
+    [DOCUMENT_LAB] = {"a lab", 16 * MIB, 256 * MIB, 64},
+    [DOCUMENT_RESULT] = {"a result", 16 * MIB, 256 * MIB, 64},
+    [DOCUMENT_INDEX] = {"an index", 16 * MIB, 128 * MIB, 64},
+    [DOCUMENT_ANSWER] = {"an answer", 16 * MIB, 128 * MIB, 64},
+    [DOCUMENT_LINE] = {"a line", 1 * MIB, 16 * MIB, 32},
+    [DOCUMENT_MESSAGE] = {"a message", 256 * KIB, 16 * MIB, 16},
+};
+
+/* ---- what a text will take */
+
+/* Measured with jansson 2.14 on glibc, an item each, with what holds it. */
+#define OBJECT_BYTES 480
+#define ARRAY_BYTES  272
+#define VALUE_BYTES  88
+#define MEMBER_BYTES 128
+
+/* Past a string's closing quote, or the end. `at` is after the opening one. */
+static const char *skip_string(const char *at, const char *end)
+{
+    while (at < end && *at != '"')
+        at += *at == '\\' ? 2 : 1;
+    return at < end ? at + 1 : end;
+}
+
+size_t json_file_memory(const char *text, size_t length, size_t *depth)
+{
+    const char *end = text + length;
+    size_t memory = 2 * length, inside = 0;
+    *depth = 0;
+    for (const char *at = text; at < end;) {
+        char c = *at++;
+        bool opens = c == '{' || c == '[';
+        inside += opens ? 1 : 0;
+        inside -= (c == '}' || c == ']') && inside ? 1 : 0;
+        *depth = inside > *depth ? inside : *depth;
+        memory += c == '{'   ? OBJECT_BYTES
+                  : c == '[' ? ARRAY_BYTES
+                  : c == ',' ? VALUE_BYTES
+                  : c == ':' ? MEMBER_BYTES
+                             : 0;
+        if (c == '"')
+            at = skip_string(at, end);
+    }
+    return memory;
+}
+
+size_t json_file_memory_of(const json_t *value)
+{
+    const char *key;
+    json_t *item;
+    size_t i, memory = VALUE_BYTES + 2 * json_string_length(value);
+    json_object_foreach((json_t *)(uintptr_t)value, key, item)
+    {
+        memory += MEMBER_BYTES + 2 * strlen(key) + json_file_memory_of(item);
+    }
+    json_array_foreach(value, i, item)
+    {
+        memory += json_file_memory_of(item);
+    }
+    return memory + (json_is_object(value) ? OBJECT_BYTES : json_is_array(value) ? ARRAY_BYTES : 0);
+}
+
+/* ---- reading */
+
+static int check(const char *text, size_t length, const char *name, enum document_kind kind, struct error *e)
+{
+    size_t depth, memory = json_file_memory(text, length, &depth);
+    if (length > limits[kind].text_bytes)
+        return error_set(e, "%s: %zu bytes: %s may have %zu", name, length, limits[kind].name,
+                         limits[kind].text_bytes);
+    if (depth > limits[kind].depth)
+        return error_set(e, "%s: objects and lists %zu deep: %s may have %zu", name, depth, limits[kind].name,
+                         limits[kind].depth);
+    if (memory > limits[kind].memory_bytes)
+        return error_set(e, "%s: its values would take %zu MiB of memory: %s may take %zu MiB", name,
+                         memory / MIB, limits[kind].name, limits[kind].memory_bytes / MIB);
+    return 0;
+}
+
+json_t *json_file_parse(const char *text, size_t length, const char *name, enum document_kind kind,
+                        struct error *e)
 {
     json_error_t where;
-    json_t *value = data ? json_loadb(data, length, JSON_REJECT_DUPLICATES, &where) : NULL;
-    if (data && !value)
+    /* ip and tc of iproute2 print some keys twice */
+    size_t flags = (kind == DOCUMENT_ANSWER ? 0 : JSON_REJECT_DUPLICATES) |
+                   (kind == DOCUMENT_LINE ? JSON_DECODE_ANY : 0);
+    if (check(text, length, name, kind, e) != 0)
+        return NULL;
+    json_t *value = json_loadb(text, length, flags, &where);
+    if (!value)
         error_set(e, "%s:%d:%d: %s", name, where.line, where.column, where.text);
+    return value;
+}
+
+/* `data` is freed; NULL passes through. */
+static json_t *parse(char *data, size_t length, const char *name, enum document_kind kind, struct error *e)
+{
+    json_t *value = data ? json_file_parse(data, length, name, kind, e) : NULL;
     free(data);
     return value;
 }
 
-json_t *json_file_load(const char *path, struct error *e)
+json_t *json_file_load(const char *path, enum document_kind kind, struct error *e)
 {
     size_t length = 0;
-    char *data = files_read(path, DOCUMENT_LIMIT, &length, e);
-    return parse(data, length, path, e);
+    char *data = files_read(path, limits[kind].text_bytes, &length, e);
+    return parse(data, length, path, kind, e);
 }
 
-json_t *json_file_load_descriptor(int fd, const char *name, struct error *e)
+json_t *json_file_load_descriptor(int fd, const char *name, enum document_kind kind, struct error *e)
 {
     size_t length = 0;
-    char *data = files_read_descriptor(fd, name, DOCUMENT_LIMIT, &length, e);
-    return parse(data, length, name, e);
+    char *data = files_read_descriptor(fd, name, limits[kind].text_bytes, &length, e);
+    return parse(data, length, name, kind, e);
+}
+
+json_t *json_file_load_next_line(int fd, const char *name, enum document_kind kind, struct error *e)
+{
+    struct text line = {0};
+    char c = '\0';
+    ssize_t got;
+    while ((got = read(fd, &c, 1)) != 0 && c != '\n' && line.length <= limits[kind].text_bytes) {
+        if (got > 0)
+            text_add_bytes(&line, &c, 1);
+        else if (errno != EINTR)
+            break;
+        c = '\0';
+    }
+    json_t *value = NULL;
+    if (got < 0)
+        error_set_errno(e, errno, "reading %s", name);
+    else
+        value = json_file_parse(text_string(&line), line.length, name, kind, e);
+    text_free(&line);
+    return value;
+}
+
+json_t *json_file_load_in(const struct folder *folder, const char *name, enum document_kind kind,
+                          struct error *e)
+{
+    int fd = folder_open_file(folder, name, e);
+    char *path = fd >= 0 ? files_join(folder->path, name) : NULL;
+    json_t *value = path ? json_file_load_descriptor(fd, path, kind, e) : NULL;
+    if (fd >= 0)
+        close(fd);
+    free(path);
+    return value;
 }
 
 int json_file_save(const char *path, const json_t *value, struct error *e)

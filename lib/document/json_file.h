@@ -1,14 +1,42 @@
-/* JSON documents on disk. */
+/*
+ * The one reader of JSON. Any text may come from elsewhere: its bytes, its depth and the memory that its values will take are checked
+ * before a value is made. Objects of three bytes ("{},") take 480 in memory, so the bytes of a text alone are no limit.
+ */
 #ifndef LIB_JSON_FILE_H
 #define LIB_JSON_FILE_H
 
 #include "lib/error.h"
+#include "lib/folder/folder.h"
 #include <jansson.h>
+#include <stddef.h>
 
-/* Load a document (at most 16 MiB). Errors name path, line and column. The caller owns the value. */
-json_t *json_file_load(const char *path, struct error *e);
+/* What a text is; its limits are in the table of json_file.c and in docs/security.md. */
+enum document_kind {
+    DOCUMENT_SCENARIO, /* written by people: also settings, profiles, bundles, jobs, policies */
+    DOCUMENT_LAB,
+    DOCUMENT_RESULT, /* result.json */
+    DOCUMENT_INDEX,  /* index.json of a sweep */
+    DOCUMENT_ANSWER, /* what a program on a host prints, and the records of what was done there */
+    DOCUMENT_LINE,   /* a line of samples and flows, a record of a journal, a value of the command line */
+    DOCUMENT_MESSAGE /* of a peer of roce-traffic */
+};
+
+/* Load a document. Errors name path, line and column. The caller owns the value. */
+json_t *json_file_load(const char *path, enum document_kind kind, struct error *e);
+/* The same of a file in a folder from elsewhere: a regular file, and no link. */
+json_t *json_file_load_in(const struct folder *folder, const char *name, enum document_kind kind,
+                          struct error *e);
 /* The same from an open file, pipe or socket; `name` is for sentences. */
-json_t *json_file_load_descriptor(int fd, const char *name, struct error *e);
+json_t *json_file_load_descriptor(int fd, const char *name, enum document_kind kind, struct error *e);
+/* The same from the next line; what comes after it is left unread. */
+json_t *json_file_load_next_line(int fd, const char *name, enum document_kind kind, struct error *e);
+/* The same of a text in memory; any value, not only an object or a list, if the kind is a line. */
+json_t *json_file_parse(const char *text, size_t length, const char *name, enum document_kind kind,
+                        struct error *e);
+/* What the values of a text will take in memory, about, in bytes. */
+size_t json_file_memory(const char *text, size_t length, size_t *depth);
+/* The same of values, for what copies them. */
+size_t json_file_memory_of(const json_t *value);
 /* Write atomically: a temporary file in the same folder, fsync, rename. */
 int json_file_save(const char *path, const json_t *value, struct error *e);
 

@@ -6,6 +6,7 @@
 #ifndef LIB_TABLE_H
 #define LIB_TABLE_H
 
+#include "lib/document/form.h"
 #include "lib/error.h"
 #include "lib/text.h"
 #include "lib/units.h"
@@ -61,6 +62,9 @@ struct field {
     const char *const *choices;    /* FIELD_CHOICE, or items of that kind; ended by NULL */
     enum field_kind item;          /* FIELD_LIST, FIELD_MAP */
     const struct table *sub;       /* FIELD_OBJECT, FIELD_OPTIONAL, lists and maps of objects */
+    const struct form
+        *form; /* FIELD_STRING, or such items; NULL: form_line in a document, any text on a command line */
+    const struct form *names; /* FIELD_MAP: of the names; NULL: form_line */
     bool
         inherits; /* missing values of it may come from elsewhere (a lab's "defaults"): table_resolve does not add defaults to it */
     /* On a command line only: */
@@ -85,6 +89,9 @@ int table_parse(const struct table *table, const json_t *json, void *object, str
 int table_defaults(const struct table *table, void *object);
 /* Free what table_parse allocated inside object (not object itself) and zero it. */
 void table_free(const struct table *table, void *object);
+/* Could a path ("flows.*.depth"; a part may be a glob) lead to a value in a document of the table? The sentence names the nearest
+ * key. */
+int table_check_path(const struct table *table, const char *path, struct error *e);
 /* The checks of table_parse for a struct that was not filled from a document: numbers, choices and sub-objects are within their
  * ranges, and table->check passes. Optional fields may be unset. The sentence begins with `of`. */
 int table_check(const struct table *table, const void *object, const char *of, struct error *e);

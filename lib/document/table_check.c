@@ -38,6 +38,14 @@ static int check_choice(const struct field *field, int value, const char *path, 
                      count - 1);
 }
 
+static int check_string(const struct field *field, const char *value, const char *path, struct error *e)
+{
+    if (!value || !field->form || field->form->fits(value))
+        return 0;
+    return error_set(e, "%s.%s: \"%.60s\" is not %s: expected %s", path, field->name, value, field->form->is,
+                     field->form->expected);
+}
+
 static int check_part(const struct field *field, const void *object, const char *path, struct error *e)
 {
     struct text inner = {0};
@@ -50,6 +58,8 @@ static int check_part(const struct field *field, const void *object, const char 
 static int check_field(const struct field *field, const void *slot, const char *path, struct error *e)
 {
     switch (field->kind) {
+    case FIELD_STRING:
+        return check_string(field, *(char *const *)slot, path, e);
     case FIELD_INTEGER:
     case FIELD_QUANTITY:
         return check_integer(field, *(const int64_t *)slot, path, e);

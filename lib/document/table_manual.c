@@ -9,7 +9,10 @@ const char *field_words(const struct field *field, struct text *buffer)
     struct text inner = {0};
     switch (field->kind) {
     case FIELD_STRING:
-        return "string";
+        if (!field->form)
+            return "string";
+        text_add(buffer, "string: %s", field->form->expected);
+        return text_string(buffer);
     case FIELD_BOOL:
         return "true or false";
     case FIELD_INTEGER:

@@ -98,12 +98,27 @@ static int wrong_type(const struct place *at, const json_t *json, const char *ex
     return -1;
 }
 
-static int parse_string(const json_t *json, char **slot, struct place *at)
+/* Control characters are shown escaped, as JSON writes them. */
+static int check_form(const struct form *form, const json_t *text, const struct place *at)
 {
+    if (form->fits(json_string_value(text)))
+        return 0;
+    char *shown = json_dumps(text, JSON_ENCODE_ANY);
+    error_set(at->e, "%s: %.100s is not %s: expected %s", here(at), shown ? shown : "the string", form->is,
+              form->expected);
+    free(shown);
+    return -1;
+}
+
+static int parse_string(const struct field *field, const json_t *json, char **slot, struct place *at)
+{
+    const struct form *usual = at->source == FROM_OPTIONS ? &form_any : &form_line;
     if (!json_is_string(json))
         return wrong_type(at, json, "a string");
     if (strlen(json_string_value(json)) != json_string_length(json))
         return error_set(at->e, "%s: the string contains a zero byte", here(at));
+    if (check_form(field->form ? field->form : usual, json, at) != 0)
+        return -1;
     *slot = strdup(json_string_value(json));
     return *slot ? 0 : error_set(at->e, "%s: out of memory", here(at));
 }
@@ -199,6 +214,15 @@ static int parse_list(const struct field *field, const json_t *json, struct list
     return 0;
 }
 
+static int check_key(const struct field *field, const char *key, const struct place *at)
+{
+    json_t *text = json_string(key);
+    int result = text ? check_form(field->names ? field->names : &form_line, text, at)
+                      : error_set(at->e, "%s: out of memory", here(at));
+    json_decref(text);
+    return result;
+}
+
 static int parse_map(const struct field *field, const json_t *json, struct list_of *list, struct place *at)
 {
     if (!json_is_object(json))
@@ -212,6 +236,8 @@ static int parse_map(const struct field *field, const json_t *json, struct list_
     json_object_foreach((json_t *)(uintptr_t)json, key, value)
     {
         char *slot = (char *)list->items + i * step;
+        if (check_key(field, key, at) != 0)
+            return -1;
         size_t before = enter_key(at, key);
         list->count = ++i;
         if (parse_value(&item, value, field_map_value(slot, item.kind), at) != 0)
@@ -228,7 +254,7 @@ static int parse_value(const struct field *field, const json_t *json, void *slot
 {
     switch (field->kind) {
     case FIELD_STRING:
-        return parse_string(json, slot, at);
+        return parse_string(field, json, slot, at);
     case FIELD_BOOL:
         *(int *)slot = json_is_true(json);
         return json_is_boolean(json) ? 0 : wrong_type(at, json, "true or false");

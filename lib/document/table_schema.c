@@ -1,13 +1,15 @@
 #include "lib/document/table_fields.h"
 
+#include "lib/document/json_text.h"
+
 static json_t *schema_of(const struct field *field);
 
 static json_t *schema_choices(const char *const *choices)
 {
     json_t *names = json_array();
     for (; *choices; choices++)
-        json_array_append_new(names, json_string(*choices));
-    return json_pack("{s:o}", "enum", names);
+        json_array_append_new(names, json_text(*choices));
+    return json_make("{s:o}", "enum", names);
 }
 
 static json_t *schema_items(const struct field *field)
@@ -15,7 +17,7 @@ static json_t *schema_items(const struct field *field)
     struct field item = field_item(field);
     item.help = NULL;
     bool list = field->kind == FIELD_LIST, counted = field->max > field->min && !field_has_item_range(field);
-    json_t *schema = json_pack("{s:s,s:o}", "type", list ? "array" : "object",
+    json_t *schema = json_make("{s:s,s:o}", "type", list ? "array" : "object",
                                list ? "items" : "additionalProperties", schema_of(&item));
     if (counted) {
         json_object_set_new(schema, list ? "minItems" : "minProperties", json_integer(field->min));
@@ -30,10 +32,10 @@ static json_t *schema_object(const struct table *table)
     for (const struct field *f = table->fields; f->name; f++) {
         json_object_set_new(properties, f->name, schema_of(f));
         if (f->required)
-            json_array_append_new(required, json_string(f->name));
+            json_array_append_new(required, json_text(f->name));
     }
     json_t *schema =
-        json_pack("{s:s,s:b,s:o}", "type", "object", "additionalProperties", 0, "properties", properties);
+        json_make("{s:s,s:b,s:o}", "type", "object", "additionalProperties", 0, "properties", properties);
     if (json_array_size(required))
         json_object_set(schema, "required", required);
     json_decref(required);
@@ -42,7 +44,7 @@ static json_t *schema_object(const struct table *table)
 
 static json_t *schema_integer(const struct field *field)
 {
-    json_t *schema = json_pack("{s:s}", "type", "integer");
+    json_t *schema = json_make("{s:s}", "type", "integer");
     if (field->max > field->min) {
         json_object_set_new(schema, "minimum", json_integer(field->min));
         json_object_set_new(schema, "maximum", json_integer(field->max));
@@ -52,7 +54,7 @@ static json_t *schema_integer(const struct field *field)
 
 static json_t *schema_number(const struct field *field)
 {
-    json_t *schema = json_pack("{s:s}", "type", "number");
+    json_t *schema = json_make("{s:s}", "type", "number");
     if (field->max_number > field->min_number) {
         json_object_set_new(schema, "minimum", json_real(field->min_number));
         json_object_set_new(schema, "maximum", json_real(field->max_number));
@@ -64,15 +66,15 @@ static json_t *schema_of_kind(const struct field *field)
 {
     switch (field->kind) {
     case FIELD_STRING:
-        return json_pack("{s:s}", "type", "string");
+        return json_make("{s:s}", "type", "string");
     case FIELD_BOOL:
-        return json_pack("{s:s}", "type", "boolean");
+        return json_make("{s:s}", "type", "boolean");
     case FIELD_INTEGER:
         return schema_integer(field);
     case FIELD_NUMBER:
         return schema_number(field);
     case FIELD_QUANTITY:
-        return json_pack("{s:s,s:s}", "type", "string", "pattern", "^(0|[0-9]+(\\.[0-9]+)? ?[A-Za-z%/]+)$");
+        return json_make("{s:s,s:s}", "type", "string", "pattern", "^(0|[0-9]+(\\.[0-9]+)? ?[A-Za-z%/]+)$");
     case FIELD_CHOICE:
         return schema_choices(field->choices);
     case FIELD_OBJECT:
@@ -96,7 +98,7 @@ static void add_description(json_t *schema, const struct field *field)
     if (unit)
         text_add(&words, "%s%s", words.length ? ": " : "", unit);
     if (words.length)
-        json_object_set_new(schema, "description", json_string(text_string(&words)));
+        json_object_set_new(schema, "description", json_text(text_string(&words)));
     text_free(&words);
 }
 
@@ -113,9 +115,9 @@ static json_t *schema_of(const struct field *field)
 json_t *table_schema(const struct table *table)
 {
     json_t *schema = schema_object(table);
-    json_object_set_new(schema, "$schema", json_string("https://json-schema.org/draft/2020-12/schema"));
-    json_object_set_new(schema, "title", json_string(table->name));
+    json_object_set_new(schema, "$schema", json_text("https://json-schema.org/draft/2020-12/schema"));
+    json_object_set_new(schema, "title", json_text(table->name));
     if (table->help)
-        json_object_set_new(schema, "description", json_string(table->help));
+        json_object_set_new(schema, "description", json_text(table->help));
     return schema;
 }

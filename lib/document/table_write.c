@@ -1,5 +1,6 @@
 #include "lib/document/table_write.h"
 
+#include "lib/document/json_text.h"
 #include <math.h>
 
 /* A new reference; NULL: unset, or of a kind that is not written. */
@@ -8,11 +9,11 @@ static json_t *value_of(const struct field *f, const void *slot)
     char text[64];
     switch (f->kind) {
     case FIELD_STRING:
-        return *(char *const *)slot ? json_string(*(char *const *)slot) : NULL;
+        return *(char *const *)slot ? json_text(*(char *const *)slot) : NULL;
     case FIELD_BOOL:
         return *(const int *)slot >= 0 ? json_boolean(*(const int *)slot) : NULL;
     case FIELD_CHOICE:
-        return *(const int *)slot >= 0 ? json_string(f->choices[*(const int *)slot]) : NULL;
+        return *(const int *)slot >= 0 ? json_text(f->choices[*(const int *)slot]) : NULL;
     case FIELD_INTEGER:
         return *(const int64_t *)slot != FIELD_UNSET ? json_integer(*(const int64_t *)slot) : NULL;
     case FIELD_NUMBER:
@@ -20,7 +21,7 @@ static json_t *value_of(const struct field *f, const void *slot)
     case FIELD_QUANTITY:
         if (*(const int64_t *)slot == FIELD_UNSET)
             return NULL;
-        return json_string(units_format(f->unit, *(const int64_t *)slot, text, sizeof text));
+        return json_text(units_format(f->unit, *(const int64_t *)slot, text, sizeof text));
     case FIELD_OBJECT:
         return table_write(f->sub, slot);
     default:

@@ -171,7 +171,7 @@ static int configured_lab(char **lab, struct error *e)
     else if (home)
         text_add(&path, "%s/.config/harness/config.json", home);
     if (path.data && files_exist(path.data)) {
-        json_t *json = json_file_load(path.data, e);
+        json_t *json = json_file_load(path.data, DOCUMENT_SCENARIO, e);
         result = json ? table_parse(&config_table, json, &config, e) : -1;
         if (json && result != 0)
             error_prefix(e, "%s", path.data);

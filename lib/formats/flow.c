@@ -7,8 +7,9 @@
 
 const char *const flow_op_names[] = {"write", "write-imm", "read", "send", NULL};
 const char *const flow_mode_names[] = {"bandwidth", "latency", NULL};
-const char *const flow_memory_names[] = {"host",         "gpu",        "rm-dmabuf",   "cuda-dmabuf",
-                                         "cuda-peermem", "rm-peermem", "cuda-nv503c", NULL};
+const char *const flow_memory_names[] = {
+    "host",       "gpu",         "rm-dmabuf",      "cuda-dmabuf", "cuda-peermem",
+    "rm-peermem", "cuda-nv503c", "virtual-dmabuf", NULL};
 
 #define TOOL_NAME(name) #name,
 const char *const flow_tool_names[] = {TRAFFIC_TOOLS(TOOL_NAME) NULL};
@@ -56,8 +57,6 @@ int flow_check(const struct scenario_flow *flow, const char *path, struct error 
 int flow_check_on_hosts(const struct scenario_flow *flow, const char *path, struct error *e)
 {
     bool written = flow->mode == MODE_LATENCY && flow->op == OP_WRITE;
-    if (flow->start_ns || flow->stop_ns != FIELD_UNSET)
-        return error_set(e, "%s has a start or stop time, which only the simulator supports", path);
     if (written && flow->validate == 1)
         return error_set(e,
                          "%s.validate: mode latency with op write writes a counter into the last byte of its "
@@ -84,7 +83,8 @@ static int check(const void *object, const char *path, struct error *e)
 }
 
 static const struct field fields[] = {
-    {"name", FIELD_STRING, AT(name), .required = true, .help = "Unique name of the flow."},
+    {"name", FIELD_STRING, AT(name), .required = true, .form = &form_role,
+     .help = "Unique name of the flow."},
     {"from", FIELD_STRING, AT(from), .required = true, .help = "Role that starts the operations."},
     {"to", FIELD_STRING, AT(to), .required = true, .help = "Role at the other end."},
     {"tool", FIELD_CHOICE, AT(tool), .choices = flow_tool_names,

@@ -18,7 +18,8 @@ enum flow_memory {
     MEMORY_CUDA_DMABUF,
     MEMORY_CUDA_PEERMEM,
     MEMORY_RM_PEERMEM,
-    MEMORY_CUDA_NV503C
+    MEMORY_CUDA_NV503C,
+    MEMORY_VIRTUAL_DMABUF
 };
 
 extern const char *const flow_op_names[];

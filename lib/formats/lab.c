@@ -105,6 +105,16 @@ const char *lab_node_name(const struct lab *lab, size_t i)
     return s ? s->name : NULL;
 }
 
+bool lab_forwards(const struct lab_host *host)
+{
+    return host->extra_nics.count > 0 || host->forwarding;
+}
+
+const char *lab_flow_address(const struct lab_nic *nic)
+{
+    return nic->vlan ? nic->vlan->address : nic->address;
+}
+
 /* ---- roles */
 
 const char *lab_node_of(const struct lab *lab, const char *role)
@@ -205,18 +215,140 @@ static int check_guest(const struct lab_host *h, struct error *e)
     return 0;
 }
 
+/* Each virtual CPU has a CPU of the machine. */
+static int check_pins(const struct lab_host *h, struct error *e)
+{
+    unsigned *cpus;
+    size_t count;
+    if (!h->pin.vcpus)
+        return 0;
+    if (cpu_list_parse(h->pin.vcpus, &cpus, &count, e) != 0)
+        return -1;
+    free(cpus);
+    return (int64_t)count == h->vcpus
+               ? 0
+               : error_set(e,
+                           "hosts.%s.pin.vcpus: \"%s\" has %zu CPUs: expected %lld, one for each virtual CPU",
+                           h->name, h->pin.vcpus, count, (long long)h->vcpus);
+}
+
+/* Host i has an address in the management subnet, below the broadcast address. */
+static int check_room(const struct lab *lab, const struct lab_host *host, size_t i, struct error *e)
+{
+    struct lab_subnet subnet;
+    if (!lab->management.subnet || !lab_subnet_parse(lab->management.subnet, &subnet) ||
+        i + LAB_FIRST_GUEST < (1u << (32 - subnet.prefix)) - 1)
+        return 0;
+    return error_set(e, "management.subnet: %s has no address left for host %s (number %zu)",
+                     lab->management.subnet, host->name, i + 1);
+}
+
+/* A guest has one port for each link, and one for ssh. */
+static int check_ports(const struct lab *lab, const struct lab_host *host, struct error *e)
+{
+    const struct lab_link *link;
+    size_t count = 0;
+    for (size_t i = 0; (link = lab_link_at(lab, i)); i++) {
+        char *const *ends = link->between.items;
+        count += strcmp(ends[0], host->name) == 0 || strcmp(ends[1], host->name) == 0;
+    }
+    return count < LAB_GUEST_PORTS ? 0
+                                   : error_set(e, "hosts.%s: has %zu links: a guest has at most %d",
+                                               host->name, count, LAB_GUEST_PORTS - 1);
+}
+
 static int check_guests(const struct lab *lab, struct error *e)
 {
     const struct lab_host *host, *other;
     if (lab->management.network && lab->management.subnet)
         return error_set(e, "management: has both network and subnet: expected one");
     for (size_t i = 0; (host = lab_host_at(lab, i)); i++) {
-        if (check_guest(host, e) != 0)
+        if (check_guest(host, e) != 0 || check_pins(host, e) != 0 || check_room(lab, host, i, e) != 0 ||
+            check_ports(lab, host, e) != 0)
             return -1;
         for (size_t k = 0; k < i && (other = lab_host_at(lab, k)); k++)
             if (host->domain && other->domain && strcmp(host->domain, other->domain) == 0)
                 return error_set(e, "hosts.%s.domain: %s is already the domain of host %s", host->name,
                                  host->domain, other->name);
+    }
+    return 0;
+}
+
+/* Names that are copied into places of fixed size. */
+static int check_length(const struct lab_host *host, const char *key, const char *word, size_t most,
+                        struct error *e)
+{
+    return !word || strlen(word) <= most
+               ? 0
+               : error_set(e, "hosts.%.80s.%s: has %zu characters: expected at most %zu", host->name, key,
+                           strlen(word), most);
+}
+
+static int check_lengths(const struct lab *lab, struct error *e)
+{
+    const struct lab_host *host;
+    for (size_t i = 0; (host = lab_host_at(lab, i)); i++)
+        if (check_length(host, "programs", host->programs, LAB_MAX_PROGRAMS, e) != 0 ||
+            check_length(host, "ssh", host->ssh, LAB_MAX_SSH, e) != 0)
+            return -1;
+    return 0;
+}
+
+static int check_vlan(const struct lab_host *host, struct error *e)
+{
+    const char *address = host->nic.vlan->address;
+    if (host->nic.address && lab_same_network(host->nic.address, address))
+        return error_set(e,
+                         "hosts.%s.nic.vlan.address: %s is in the network of nic.address %s: packets would "
+                         "leave without a tag; give the VLAN a network of its own",
+                         host->name, address, host->nic.address);
+    return 0;
+}
+
+/* Flows end at a host's own NIC. A host that forwards passes tagged frames on as they are. */
+static int check_vlans(const struct lab *lab, struct error *e)
+{
+    const struct lab_host *host;
+    for (size_t i = 0; (host = lab_host_at(lab, i)); i++) {
+        const struct lab_nic *extra = host->extra_nics.items;
+        bool tagged = host->extra_nics.count > 0 && host->nic.vlan;
+        for (size_t k = 0; k < host->extra_nics.count; k++)
+            tagged = tagged || extra[k].vlan;
+        if (tagged)
+            return error_set(e,
+                             "hosts.%s: a host with extra_nics passes tagged frames on as they are: give "
+                             "vlan to the hosts at which flows end",
+                             host->name);
+        if (host->nic.vlan && check_vlan(host, e) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Two hosts of a lab cannot have one address. */
+static int check_addresses(const struct lab *lab, struct error *e)
+{
+    const struct lab_host *host, *other;
+    for (size_t i = 0; (host = lab_host_at(lab, i)); i++)
+        for (size_t k = 0; host->nic.address && k < i && (other = lab_host_at(lab, k)); k++) {
+            size_t length = strcspn(host->nic.address, "/");
+            if (other->nic.address && strcspn(other->nic.address, "/") == length &&
+                strncmp(host->nic.address, other->nic.address, length) == 0)
+                return error_set(e, "hosts.%s.nic.address: %s is already the address of host %s", host->name,
+                                 host->nic.address, other->name);
+        }
+    return 0;
+}
+
+/* "scaled" replaces what scenarios set: its paths lead into scenarios. */
+static int check_scaled(const struct lab *lab, struct error *e)
+{
+    const char *path;
+    json_t *value;
+    json_object_foreach(lab->scaled, path, value)
+    {
+        if (table_check_path(&scenario_table, path, e) != 0)
+            return error_prefix(e, "scaled.%.100s", path);
     }
     return 0;
 }
@@ -236,8 +368,16 @@ static int check_lab(const struct lab *lab, struct error *e)
         }
     if (result == 0)
         result = check_links(lab, names, e);
+    if (result == 0)
+        result = check_lengths(lab, e);
+    if (result == 0)
+        result = check_vlans(lab, e);
     if (result == 0 && lab_kind(lab)->guests)
         result = check_guests(lab, e);
+    if (result == 0)
+        result = check_addresses(lab, e);
+    if (result == 0)
+        result = check_scaled(lab, e);
     json_decref(names);
     return result;
 }
@@ -257,7 +397,7 @@ int lab_parse(const json_t *json, struct lab *lab, struct error *e)
 
 int lab_load(const char *path, struct lab *lab, struct error *e)
 {
-    json_t *written = json_file_load(path, e);
+    json_t *written = json_file_load(path, DOCUMENT_LAB, e);
     if (!written)
         return -1;
     json_t *json = lab_expand(written, e);

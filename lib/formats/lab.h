@@ -9,6 +9,16 @@
 #include "lib/document/table.h"
 #include <stdbool.h>
 
+/* Most bytes of a host's words: a folder of programs; an ssh destination (its lock is a file of this name). */
+#define LAB_MAX_PROGRAMS 400
+#define LAB_MAX_SSH      190
+
+/* A VLAN of a NIC, whose tag carries the priority of packets (IEEE 802.1Q, PCP). */
+struct lab_vlan {
+    int64_t id;
+    char *address; /* of the VLAN interface: "10.0.1.1/24" */
+};
+
 /* A NIC of a real host. */
 struct lab_nic {
     char *pci;           /* "0000:41:00.0": passed through to the guest; NULL: a virtual NIC of a link */
@@ -18,6 +28,7 @@ struct lab_nic {
     char *mac;           /* NULL: derived from the names of lab and host */
     int64_t gid_index;   /* unset: chosen by type and address */
     int64_t ack_timeout; /* local ACK timeout of its queue pairs, 4.096 us * 2^n; unset: the traffic tool's */
+    struct lab_vlan *vlan; /* flows use it; NULL: packets have no tag */
 };
 
 struct lab_gpu {
@@ -56,6 +67,7 @@ struct lab_host {
     struct lab_nic nic;
     struct list_of extra_nics; /* struct lab_nic: a forwarding host's other ports */
     struct lab_gpu *gpu;
+    struct physics_switch *forwarding; /* the guest is a virtual switch; NULL: it is none */
 };
 
 /* A cable between two hosts or switches. */
@@ -114,7 +126,6 @@ struct lab_kind {
     bool simulated;     /* no real hosts: nothing to reach, lock, change or restore */
     bool guests;        /* its hosts may be guests of the libvirt at lab.uri */
     bool bridges;       /* a host that forwards is a host with more than one NIC, not a switch of the lab */
-    bool forces_traffic_class; /* settings.traffic_class replaces that of flows */
 };
 extern const struct lab_kind lab_kinds[]; /* ended by a row without name */
 /* The kind of this name, or NULL. */
@@ -142,6 +153,11 @@ const struct physics_switch *lab_switch_at(const struct lab *lab, size_t i);
 const struct lab_link *lab_link_at(const struct lab *lab, size_t i);
 /* The name of node i: first the hosts (real or simulated), then the switches. */
 const char *lab_node_name(const struct lab *lab, size_t i);
+
+/* Does the host forward, as a bridge or as a virtual switch? */
+bool lab_forwards(const struct lab_host *host);
+/* The address that flows use, with its prefix length: that of the NIC's VLAN, else the NIC's own; may be NULL. */
+const char *lab_flow_address(const struct lab_nic *nic);
 
 /* ---- roles */
 

@@ -1,9 +1,12 @@
 /* Expands a lab: generates hosts, switches and links from a topology, and copies the shared values into each of them. */
+#include "lib/document/json_text.h"
 #include "lib/formats/lab.h"
+#include "lib/document/json_file.h"
 #include "lib/formats/scenario.h"
 #include <string.h>
 
-#define LINK_LIMIT 100000 /* as many as a lab may have */
+#define LINK_LIMIT         100000 /* as many as a lab may have */
+#define SHARED_LIMIT_BYTES ((size_t)512 << 20)
 
 static const char *const topology_names[] = {"star", "dumbbell", "leaf_spine", "fat_tree", NULL};
 
@@ -46,10 +49,10 @@ static void draw_node(json_t *nodes, const char *kind, int64_t i)
 
 static void draw_link(struct drawing *d, const char *a, int64_t i, const char *b, int64_t k)
 {
-    json_t *link = json_pack("{s:[o,o]}", "between", json_sprintf("%s%lld", a, (long long)i),
-                             json_sprintf("%s%lld", b, (long long)k));
+    json_t *link = json_make("{s:[o,o]}", "between", json_textf("%s%lld", a, (long long)i),
+                             json_textf("%s%lld", b, (long long)k));
     if (d->uplink && strcmp(a, "h") != 0)
-        json_object_set_new(link, "rate", json_string(d->uplink));
+        json_object_set_new(link, "rate", json_text(d->uplink));
     json_array_append_new(d->links, link);
 }
 
@@ -194,6 +197,13 @@ static int share(json_t *document, json_t *defaults, struct error *e)
         if (!json_is_object(shared))
             return error_set(e, "defaults.%s: expected an object", key);
         json_t *nodes = json_object_get(document, kinds[k].nodes);
+        if (!nodes && strcmp(key, "switch") == 0) /* as in every lab of real hosts */
+            return error_set(e, "defaults.switch: the lab has no switches");
+        size_t memory = json_file_memory_of(shared) * (json_object_size(nodes) + json_array_size(nodes));
+        if (memory > SHARED_LIMIT_BYTES)
+            return error_set(
+                e, "defaults.%s: copied to each of the %s it would take %zu MiB of memory: at most %zu MiB",
+                key, kinds[k].nodes, memory >> 20, SHARED_LIMIT_BYTES >> 20);
         if (json_is_object(nodes))
             share_in_object(nodes, shared);
         for (size_t i = 0; i < json_array_size(nodes); i++)

@@ -7,6 +7,7 @@
 #define LIB_LAB_KINDS_H
 
 #include "lib/formats/lab.h"
+#include "lib/formats/lab_words.h"
 #include "lib/physics/host.h"
 #include "lib/physics/fabric.h"
 
@@ -16,9 +17,8 @@
 #define LAB_KINDS(KIND)                                                                              \
     KIND(sim, "A simulated lab: physical values of hosts, links and switches.", struct physics_host, \
          .simulated = true)                                                                          \
-    KIND(libvirt, "Guests under libvirt.", struct lab_host, .guests = true, .bridges = true,         \
-         .forces_traffic_class = true)                                                               \
-    KIND(ssh, "Hosts reached over ssh.", struct lab_host, .bridges = true, .forces_traffic_class = true)
+    KIND(libvirt, "Guests under libvirt.", struct lab_host, .guests = true, .bridges = true)         \
+    KIND(ssh, "Hosts reached over ssh.", struct lab_host, .bridges = true)
 
 static const char *const kind_names[] = {
 #define KIND(NAME, ...) #NAME,
@@ -28,18 +28,37 @@ static const char *const kind_names[] = {
 
 /* ---- hosts that are reached over ssh */
 
+#define AT(member) .offset = offsetof(struct lab_vlan, member)
+static const struct field vlan_fields[] = {
+    {"id", FIELD_INTEGER, AT(id), .min = 1, .max = 4094, .required = true, .help = "VLAN identifier."},
+    {"address", FIELD_STRING, AT(address), .required = true, .form = &form_network_address,
+     .help = "Address of the VLAN interface with prefix length, such as 10.0.1.1/24."},
+    {0},
+};
+#undef AT
+static const struct table vlan_table = {"lab.nic.vlan", "A VLAN of a host's NIC.", sizeof(struct lab_vlan),
+                                        vlan_fields, NULL};
+
 #define AT(member) .offset = offsetof(struct lab_nic, member)
 static const struct field nic_fields[] = {
-    {"pci", FIELD_STRING, AT(pci), .help = "PCI address on the machine, to pass it through to the guest."},
-    {"netdev", FIELD_STRING, AT(netdev),
+    {"pci", FIELD_STRING, AT(pci), .form = &form_pci,
+     .help = "PCI address on the machine, to pass it through to the guest."},
+    {"netdev", FIELD_STRING, AT(netdev), .form = &form_word,
      .help = "Network device inside the host; default: found by MAC or address."},
-    {"rdma", FIELD_STRING, AT(rdma), .help = "RDMA device; default: that of the network device."},
-    {"address", FIELD_STRING, AT(address), .help = "Address with prefix length, such as 10.0.0.1/24."},
-    {"mac", FIELD_STRING, AT(mac), .help = "MAC address; default: derived from the names of lab and host."},
+    {"rdma", FIELD_STRING, AT(rdma), .form = &form_word,
+     .help = "RDMA device; default: that of the network device."},
+    {"address", FIELD_STRING, AT(address), .form = &form_address,
+     .help = "Address with prefix length, such as 10.0.0.1/24."},
+    {"mac", FIELD_STRING, AT(mac), .form = &form_mac,
+     .help = "MAC address; default: derived from the names of lab and host."},
     {"gid_index", FIELD_INTEGER, AT(gid_index), .min = 0, .max = 65535,
      .help = "GID index; default: the RoCE v2 GID of the address."},
     {"ack_timeout", FIELD_INTEGER, AT(ack_timeout), .min = 1, .max = 31,
      .help = "Local ACK timeout: 4.096 us times 2 to this power. Slow labs need a large value. Default: 14."},
+    {"vlan", FIELD_OPTIONAL, AT(vlan), .sub = &vlan_table,
+     .help =
+         "VLAN that flows use: the tag carries their priority. A run makes the VLAN interface and removes "
+         "it afterwards. Default: packets have no tag."},
     {0},
 };
 #undef AT
@@ -47,7 +66,7 @@ static const struct table nic_table = {"lab.nic", "A host's NIC.", sizeof(struct
 
 #define AT(member) .offset = offsetof(struct lab_gpu, member)
 static const struct field gpu_fields[] = {
-    {"pci", FIELD_STRING, AT(pci),
+    {"pci", FIELD_STRING, AT(pci), .form = &form_pci,
      .help = "PCI address on the machine; all its functions are passed through."},
     {"functions", FIELD_INTEGER, AT(functions), .min = 1, .max = 8,
      .help = "Number of PCI functions (graphics, audio). Default: all that the machine has."},
@@ -60,11 +79,12 @@ static const struct table gpu_table = {"lab.gpu", "A host's GPU.", sizeof(struct
 
 #define AT(member) .offset = offsetof(struct lab_pin, member)
 static const struct field pin_fields[] = {
-    {"vcpus", FIELD_STRING, AT(vcpus),
+    {"vcpus", FIELD_STRING, AT(vcpus), .form = &form_cpus,
      .help = "CPUs of the machine for the virtual CPUs, such as \"2-15,34-47\". Virtual CPU i runs on the "
              "i-th CPU of this list."},
-    {"emulator", FIELD_STRING, AT(emulator), .help = "CPUs for the emulator's threads."},
-    {"memory", FIELD_STRING, AT(memory), .help = "NUMA nodes from which all of the memory is taken."},
+    {"emulator", FIELD_STRING, AT(emulator), .form = &form_cpus, .help = "CPUs for the emulator's threads."},
+    {"memory", FIELD_STRING, AT(memory), .form = &form_cpus,
+     .help = "NUMA nodes from which all of the memory is taken."},
     {"hugepage", FIELD_QUANTITY, AT(hugepage_bytes), .unit = UNIT_BYTES, .min = 1 << 16, .max = 1 << 30,
      .help = "Size of the huge pages for the memory; default: none."},
     {0},
@@ -94,13 +114,13 @@ static const struct table pin_table = {"lab.pin", "Placement of the guest on its
             .help = "File with the host key. Default: from the ssh configuration."              \
     }
 static const struct field libvirt_host_fields[] = {
-    {"domain", FIELD_STRING, AT(domain), .help = "Name of the libvirt domain."},
-    {"profile", FIELD_STRING, AT(profile),
+    {"domain", FIELD_STRING, AT(domain), .form = &form_word, .help = "Name of the libvirt domain."},
+    {"profile", FIELD_STRING, AT(profile), .form = &form_name,
      .help = "Profile that is installed on the guest (guest-setup/profiles)."},
-    {"bundle", FIELD_STRING, AT(bundle),
+    {"bundle", FIELD_STRING, AT(bundle), .form = &form_name,
      .help =
          "Bundle: versions that the profile installs (guest-setup/bundles). Default: the profile's bundle."},
-    {"ssh", FIELD_STRING, AT(ssh),
+    {"ssh", FIELD_STRING, AT(ssh), .form = &form_destination,
      .help = "ssh destination of a host that is not a guest, such as the machine itself. It replaces domain "
              "and profile."},
     BY_SSH,
@@ -111,6 +131,9 @@ static const struct field libvirt_host_fields[] = {
     {"disk", FIELD_QUANTITY, AT(disk_bytes), .unit = UNIT_BYTES, .min = 1 << 20, .max = 1LL << 44,
      .help = "Size of the disk; default: that of the image."},
     {"pin", FIELD_OBJECT, AT(pin), .sub = &pin_table, .help = "Placement of the guest on its machine."},
+    {"switch", FIELD_OPTIONAL, AT(forwarding), .sub = &physics_virtual_switch_table,
+     .help = "The guest is a switch, of profile debian-12-virtual-switch; port N is that of the guest's link "
+             "N in the lab, counted from 0."},
     REACHED,
     {0},
 };
@@ -118,7 +141,7 @@ static const struct table libvirt_host_table = {"lab.libvirt.host", "A guest.", 
                                                 libvirt_host_fields, NULL};
 
 static const struct field ssh_host_fields[] = {
-    {"ssh", FIELD_STRING, AT(ssh), .required = true,
+    {"ssh", FIELD_STRING, AT(ssh), .required = true, .form = &form_destination,
      .help = "user@host, or a host name from your ssh configuration."},
     BY_SSH,
     REACHED,
@@ -134,8 +157,8 @@ static const struct table ssh_host_table = {"lab.ssh.host", "A host that exists 
 
 #define AT(member) .offset = offsetof(struct lab_link, member)
 static const struct field link_fields[] = {
-    {"between", FIELD_LIST, AT(between), .item = FIELD_STRING, .min = 2, .max = 3, .required = true,
-     .help = "The two ends: names of hosts or switches."},
+    {"between", FIELD_LIST, AT(between), .item = FIELD_STRING, .form = &form_name, .min = 2, .max = 3,
+     .required = true, .help = "The two ends: names of hosts or switches."},
     {"rate", FIELD_QUANTITY, AT(rate_bps), .unit = UNIT_RATE_BPS, .min = 1000000, .max = 1LL << 43,
      .help = "Data rate of the link."},
     {"length", FIELD_QUANTITY, AT(length_mm), .unit = UNIT_LENGTH_MM, .min = 0, .max = 100000000,
@@ -152,9 +175,9 @@ static const struct table link_table = {"lab.link", "A cable.", sizeof(struct la
 
 #define AT(member) .offset = offsetof(struct lab_management, member)
 static const struct field management_fields[] = {
-    {"network", FIELD_STRING, AT(network),
+    {"network", FIELD_STRING, AT(network), .form = &form_word,
      .help = "An existing libvirt network, on which guests get addresses by DHCP."},
-    {"subnet", FIELD_STRING, AT(subnet),
+    {"subnet", FIELD_STRING, AT(subnet), .form = &form_subnet,
      .help = "A private network of the lab, such as 198.51.100.0/26. The machine gets address .1, the guests "
              "get the addresses from .11."},
     {0},
@@ -172,7 +195,7 @@ static const struct table management_table = {"lab.management", "The network for
      .max = 2,                                                                                               \
      .required = true,                                                                                       \
      .help = "Version of the format: 1."},                                                                   \
-        {"name", FIELD_STRING, AT(name), .required = true, .help = "Name of the lab."},                      \
+        {"name", FIELD_STRING, AT(name), .required = true, .form = &form_name, .help = "Name of the lab."},  \
         {"title", FIELD_STRING, AT(title), .help = "A descriptive title."},                                  \
         {"driver",         FIELD_CHOICE,                                                                     \
          AT(driver),       .choices = kind_names,                                                            \
@@ -181,6 +204,8 @@ static const struct table management_table = {"lab.management", "The network for
          FIELD_MAP,                                                                                          \
          AT(roles),                                                                                          \
          .item = FIELD_STRING,                                                                               \
+         .form = &form_name,                                                                                 \
+         .names = &form_role,                                                                                \
          .min = 0,                                                                                           \
          .max = 100000,                                                                                      \
          .help = "Map of role to host or switch. A role without an entry is the host or switch with the "    \
@@ -204,10 +229,10 @@ static const struct table management_table = {"lab.management", "The network for
 
 static const struct field sim_fields[] = {
     COMMON,
-    {"hosts", FIELD_MAP, AT(hosts), .item = FIELD_OBJECT, .sub = &physics_host_table, .inherits = true,
-     .min = 1, .max = 100000, .required = true, .help = "Hosts by name."},
+    {"hosts", FIELD_MAP, AT(hosts), .item = FIELD_OBJECT, .sub = &physics_host_table, .names = &form_name,
+     .inherits = true, .min = 1, .max = 100000, .required = true, .help = "Hosts by name."},
     {"switches", FIELD_MAP, AT(switches), .item = FIELD_OBJECT, .sub = &physics_switch_table,
-     .inherits = true, .min = 0, .max = 100000, .help = "Switches by name."},
+     .names = &form_name, .inherits = true, .min = 0, .max = 100000, .help = "Switches by name."},
     {"framing", FIELD_OPTIONAL, AT(framing), .sub = &physics_framing_table,
      .help = "Sizes of headers; default: RoCE v2 over IPv4."},
     {"truncate_to_ns", FIELD_BOOL, AT(truncate_to_ns), .fallback = "false",
@@ -223,19 +248,20 @@ static const struct field sim_fields[] = {
 };
 static const struct field libvirt_fields[] = {
     COMMON,
-    {"uri", FIELD_STRING, AT(uri), .fallback = "\"qemu:///system\"", .help = "URI of libvirt."},
-    {"pool", FIELD_STRING, AT(pool),
+    {"uri", FIELD_STRING, AT(uri), .form = &form_uri, .fallback = "\"qemu:///system\"",
+     .help = "URI of libvirt."},
+    {"pool", FIELD_STRING, AT(pool), .form = &form_folder,
      .help = "Folder in which the lab creates a folder for its disks. Default: /var/lib/libvirt/images."},
     {"management", FIELD_OBJECT, AT(management), .sub = &management_table,
      .help = "Network for ssh connections to guests. Default: libvirt's network \"default\"."},
-    {"hosts", FIELD_MAP, AT(hosts), .item = FIELD_OBJECT, .sub = &libvirt_host_table, .min = 1, .max = 1000,
-     .required = true, .help = "Hosts by name."},
+    {"hosts", FIELD_MAP, AT(hosts), .item = FIELD_OBJECT, .sub = &libvirt_host_table, .names = &form_name,
+     .min = 1, .max = 1000, .required = true, .help = "Hosts by name."},
     {0},
 };
 static const struct field ssh_fields[] = {
     COMMON,
-    {"hosts", FIELD_MAP, AT(hosts), .item = FIELD_OBJECT, .sub = &ssh_host_table, .min = 1, .max = 1000,
-     .required = true, .help = "Hosts by name."},
+    {"hosts", FIELD_MAP, AT(hosts), .item = FIELD_OBJECT, .sub = &ssh_host_table, .names = &form_name,
+     .min = 1, .max = 1000, .required = true, .help = "Hosts by name."},
     {0},
 };
 #undef COMMON

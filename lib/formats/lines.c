@@ -1,5 +1,8 @@
 #include "lib/formats/lines.h"
+#include "lib/document/json_file.h"
 
+#include "lib/document/json_text.h"
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,6 +48,24 @@ static size_t count_numbers(const char *p, const char *end)
     return count;
 }
 
+/* ---- ranges: what is computed with is checked where it enters */
+
+static int out_of_range(const char *what, int64_t value, int64_t least, struct error *e)
+{
+    return error_set(e, "a line's %s is %" PRId64 ": expected %" PRId64 " to %" PRId64, what, value, least,
+                     LINES_MOST);
+}
+
+bool lines_fits(int64_t value, int64_t least)
+{
+    return value >= least && value <= LINES_MOST;
+}
+
+static int check_number(const char *what, int64_t value, int64_t least, struct error *e)
+{
+    return lines_fits(value, least) ? 0 : out_of_range(what, value, least, e);
+}
+
 static int parse_sample(const char *text, size_t length, struct line *line, struct error *e)
 {
     const char *p = text + 1, *end = text + length;
@@ -66,6 +87,11 @@ static int parse_sample(const char *text, size_t length, struct line *line, stru
         }
         if (p < end && *p == ']' && skip_space(p + 1, end) == end && used >= 2 && numbers[0] != LINES_NULL &&
             numbers[1] != LINES_NULL) {
+            if (check_number("time_ns", numbers[0], -LINES_MOST, e) != 0 ||
+                check_number("read_ns", numbers[1], 0, e) != 0) {
+                free(numbers);
+                return -1;
+            }
             *line = (struct line){.kind = LINE_SAMPLE, .time_ns = numbers[0], .read_ns = numbers[1]};
             line->count = used - 2;
             memmove(numbers, numbers + 2, line->count * sizeof *numbers);
@@ -77,6 +103,67 @@ static int parse_sample(const char *text, size_t length, struct line *line, stru
     free(numbers);
     return error_set(e, "a sample line is damaged near byte %td: \"%.*s\"", p - text,
                      (int)(length < 60 ? length : 60), text);
+}
+
+/* The numbers of object lines that are computed with. */
+static const struct {
+    const char *key;
+    bool whole;
+    int64_t least;
+} object_numbers[] = {
+    {"time_ns", true, -LINES_MOST}, {"duration_ns", true, 0}, {"bytes", true, 0},
+    {"messages", true, 0},          {"errors", true, 0},      {"retransmitted_packets", true, 0},
+    {"overruns", true, 0},          {"cpu_ns", true, 0},      {"goodput_bps", false, 0},
+    {"messages_per_s", false, 0},
+};
+
+static int check_real(const char *key, const json_t *value, struct error *e)
+{
+    double number = json_number_value(value);
+    if (!json_is_number(value))
+        return error_set(e, "a line's %s is not a number", key);
+    return number >= 0 && number <= (double)LINES_MOST
+               ? 0
+               : error_set(e, "a line's %s is %g: expected 0 to %g", key, number, (double)LINES_MOST);
+}
+
+/* {"count":...,"mean":...}: numbers alone. */
+static int check_distribution(const char *key, const json_t *object, struct error *e)
+{
+    const char *name;
+    json_t *value;
+    if (!json_is_object(object))
+        return error_set(e, "a line's %s is not an object", key);
+    json_object_foreach((json_t *)(uintptr_t)object, name, value)
+    {
+        if (check_real(key, value, e) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* A header has the options in effect under some of these names. */
+static int check_object(enum line_kind kind, const json_t *json, struct error *e)
+{
+    static const char *const distributions[] = {"latency_ns", "completion_ns", "slowdown"};
+    const json_t *value;
+    if (kind == LINE_HEADER)
+        return 0;
+    for (size_t i = 0; i < sizeof object_numbers / sizeof *object_numbers; i++) {
+        const char *key = object_numbers[i].key;
+        if (!(value = json_object_get(json, key)))
+            continue;
+        if (object_numbers[i].whole && !json_is_integer(value))
+            return error_set(e, "a line's %s is not a whole number", key);
+        if (object_numbers[i].whole ? check_number(key, json_integer_value(value), object_numbers[i].least, e)
+                                    : check_real(key, value, e))
+            return -1;
+    }
+    for (size_t i = 0; i < sizeof distributions / sizeof *distributions; i++)
+        if ((value = json_object_get(json, distributions[i])) &&
+            check_distribution(distributions[i], value, e) != 0)
+            return -1;
+    return 0;
 }
 
 static int kind_of(const char *type)
@@ -91,6 +178,20 @@ static int kind_of(const char *type)
     return -1;
 }
 
+bool lines_next(FILE *file, char *text, size_t *length)
+{
+    size_t got = 0;
+    int c;
+    while ((c = getc_unlocked(file)) != EOF && c != '\n') {
+        if (got < LINES_MAX_LENGTH)
+            text[got] = (char)c;
+        got += got <= LINES_MAX_LENGTH;
+    }
+    text[got < LINES_MAX_LENGTH ? got : LINES_MAX_LENGTH] = '\0';
+    *length = got;
+    return c == '\n';
+}
+
 int lines_parse(const char *text, size_t length, struct line *line, struct error *e)
 {
     *line = (struct line){0};
@@ -98,16 +199,20 @@ int lines_parse(const char *text, size_t length, struct line *line, struct error
         return error_set(e, "a line has %zu bytes: expected at most %d", length, LINES_MAX_LENGTH);
     if (length && text[0] == '[')
         return parse_sample(text, length, line, e);
-    json_error_t where;
-    json_t *json = json_loadb(text, length, JSON_REJECT_DUPLICATES, &where);
+    struct error why;
+    json_t *json = json_file_parse(text, length, "line", DOCUMENT_LINE, &why);
     if (!json)
-        return error_set(e, "a line is not JSON (%s): \"%.*s\"", where.text, (int)(length < 60 ? length : 60),
-                         text);
+        return error_set(e, "a line is not JSON (%.300s): \"%.*s\"", why.text,
+                         (int)(length < 60 ? length : 60), text);
     const char *type = json_string_value(json_object_get(json, "type"));
     int kind = type ? kind_of(type) : -1;
     if (kind < 0) {
         error_set(e, "a line has the type \"%.40s\": expected header, event, interval, summary, error or end",
                   type ? type : "none");
+        json_decref(json);
+        return -1;
+    }
+    if (check_object((enum line_kind)kind, json, e) != 0) {
         json_decref(json);
         return -1;
     }
@@ -133,6 +238,10 @@ static int column_from_json(const json_t *json, struct column *column, struct er
     const char *group = json_string_value(json_object_get(json, "group"));
     if (!name || !*name || !unit || !kind || !source || !group)
         return error_set(e, "a header's column needs name, unit, kind, source and group");
+    if (strlen(name) > LINES_MAX_NAME || strlen(unit) > LINES_MAX_NAME || strlen(source) > LINES_MAX_NAME ||
+        strlen(group) > LINES_MAX_NAME)
+        return error_set(e, "column \"%.60s\" has a name, unit, source or group of more than %d bytes", name,
+                         LINES_MAX_NAME);
     if (strcmp(kind, "counter") != 0 && strcmp(kind, "gauge") != 0)
         return error_set(e, "column \"%.60s\" has the kind \"%.40s\": expected counter or gauge", name, kind);
     column->kind = kind[0] == 'c' ? COLUMN_COUNTER : COLUMN_GAUGE;
@@ -243,7 +352,7 @@ json_t *lines_columns_json(const struct column *columns, size_t count)
 {
     json_t *array = json_array();
     for (size_t i = 0; array && i < count; i++)
-        json_array_append_new(array, json_pack("{s:s,s:s,s:s,s:s,s:s}", "name", columns[i].name, "unit",
+        json_array_append_new(array, json_make("{s:s,s:s,s:s,s:s,s:s}", "name", columns[i].name, "unit",
                                                columns[i].unit, "kind",
                                                columns[i].kind == COLUMN_COUNTER ? "counter" : "gauge",
                                                "source", columns[i].source, "group", columns[i].group));
@@ -253,8 +362,11 @@ json_t *lines_columns_json(const struct column *columns, size_t count)
 int lines_write_object(FILE *out, const json_t *object)
 {
     char *text = json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(15));
-    if (!text)
+    if (!text) {
+        errno =
+            ENOMEM; /* the strings of a value are valid (lib/document/json_text.h), so nothing else is wrong */
         return -1;
+    }
     size_t length = strlen(text);
     text[length] = '\n';
     size_t written = fwrite(text, 1, length + 1, out);

@@ -1,3 +1,4 @@
+#include "lib/document/json_text.h"
 #include "lib/formats/scenario.h"
 #include "lib/document/nearest.h"
 #include "lib/clock.h"
@@ -6,47 +7,103 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const pattern_names[] = {"poisson",    "incast",          "permutation",
-                                            "all-to-all", "ring-all-reduce", NULL};
 static const char *const sizes_names[] = {"fixed", "web-search", "data-mining", NULL};
 
-const char *const capability_names[] = {
-    "rdma",         /* traffic over verbs, or its simulation     */
-    "roce-nic",     /* the NIC implements RoCE, not the kernel: published hardware figures are comparable */
-    "gpu",          /* flows may use GPU memory                  */
-    "pfc",          /* priority flow control, with its counters  */
-    "pfc-duration", /* and pause durations                      */
-    "ecn-mark",     /* packets are marked CE on the path           */
-    "cnp",          /* DCQCN: CNPs are sent and handled          */
-    "hw-counters",  /* mlx5's RDMA hw_counters                   */
-    "lossless",     /* drops and retransmissions are counted     */
-    "pcie",         /* PCIe stall counters or GPU PCIe rates     */
-    "switch",       /* a forwarding role                         */
-    NULL,
-};
+#define CAPABILITIES(ROW)                                                                        \
+    ROW("rdma", "traffic over verbs, or its simulation")                                         \
+    ROW("roce-nic", "the NIC implements RoCE, not the kernel: published figures are comparable") \
+    ROW("gpu", "flows may use GPU memory")                                                       \
+    ROW("pfc", "priority flow control, with its counters")                                       \
+    ROW("pfc-duration", "and pause durations")                                                   \
+    ROW("ecn-mark", "packets are marked CE on the path")                                         \
+    ROW("cnp", "DCQCN: CNPs are sent and handled")                                               \
+    ROW("hw-counters", "mlx5's RDMA hw_counters")                                                \
+    ROW("lossless", "drops and retransmissions are counted")                                     \
+    ROW("pcie", "PCIe stall counters or GPU PCIe rates")                                         \
+    ROW("switch", "a forwarding role")
+#define PRESENT(name, meaning) name,
+#define ABSENT(name, meaning)  "!" name,
+
+const char *const capability_names[] = {CAPABILITIES(PRESENT) NULL};
+const char *const need_names[] = {CAPABILITIES(PRESENT) CAPABILITIES(ABSENT) NULL};
+
+/* A capability that must be both present and absent: nothing with these needs could be decided. */
+static int check_needs(const struct list_of *needs, const char *path, struct error *e)
+{
+    const int *items = needs->items;
+    for (size_t i = 0; i < needs->count; i++)
+        for (size_t k = 0; k < i; k++)
+            if (strcmp(need_capability(items[i]), need_capability(items[k])) == 0 && items[i] != items[k])
+                return error_set(e, "%s.needs: \"%s\" and \"%s\" exclude each other", path,
+                                 need_names[items[k]], need_names[items[i]]);
+    return 0;
+}
+
+bool need_is_absence(int need)
+{
+    return *need_names[need] == '!';
+}
+
+const char *need_capability(int need)
+{
+    return need_names[need] + need_is_absence(need);
+}
 
 #define AT(member) .offset = offsetof(struct scenario_traffic, member)
+static int check_incast(const struct scenario_traffic *traffic, const char *path, struct error *e)
+{
+    char *const *from = traffic->from.items, *const *to = traffic->to.items;
+    if (traffic->to.count != 1)
+        return error_set(e, "%s.to: an incast has %zu receivers, expected one role", path, traffic->to.count);
+    for (size_t i = 0; i < traffic->from.count; i++)
+        if (strcmp(from[i], to[0]) == 0)
+            return error_set(
+                e, "%s.from[%zu]: role \"%s\" is the receiver of the incast and cannot send to itself", path,
+                i, from[i]);
+    return 0;
+}
+
+/* Keys that the pattern does not use. */
+static int check_unused(const struct scenario_traffic *traffic, const char *path, struct error *e)
+{
+    const char *pattern = traffic_pattern_names[traffic->pattern];
+    if (traffic->pattern == PATTERN_RING_ALL_REDUCE && traffic->to.count)
+        return error_set(e, "%s.to: a %s has no other receivers than its senders", path, pattern);
+    if (traffic->pattern != PATTERN_PERMUTATION && traffic->shift != FIELD_UNSET)
+        return error_set(e, "%s.shift: pattern %s has no shift, only a permutation has", path, pattern);
+    if (traffic->sizes != SIZES_FIXED && traffic->size_bytes != FIELD_UNSET)
+        return error_set(e, "%s.size: sizes are drawn from %s: leave out size, or sizes", path,
+                         sizes_names[traffic->sizes]);
+    if (traffic->pattern != PATTERN_POISSON && traffic->count > 1 && !scenario_traffic_ends(traffic))
+        return error_set(e, "%s.count: endless flows have no rounds: give the traffic a size", path);
+    return 0;
+}
+
 static int check_traffic(const void *object, const char *path, struct error *e)
 {
     const struct scenario_traffic *traffic = object;
-    if (traffic->pattern == PATTERN_INCAST && traffic->to.count != 1)
-        return error_set(e, "%s.to: an incast has %zu receivers, expected one role", path, traffic->to.count);
+    if (traffic->pattern == PATTERN_INCAST && check_incast(traffic, path, e) != 0)
+        return -1;
+    if (check_unused(traffic, path, e) != 0)
+        return -1;
+    if (scenario_traffic_flows(traffic) == 0)
+        return error_set(e, "%s.from: nobody is left to send to", path);
     if (traffic->stop_ns != FIELD_UNSET && traffic->stop_ns <= traffic->start_ns)
         return error_set(e, "%s.stop: the traffic would end before it starts", path);
     return 0;
 }
 
 static const struct field traffic_fields[] = {
-    {"name", FIELD_STRING, AT(name), .required = true,
+    {"name", FIELD_STRING, AT(name), .required = true, .form = &form_role,
      .help = "Unique name of the traffic; its flows are NAME/0, NAME/1, ..."},
-    {"pattern", FIELD_CHOICE, AT(pattern), .choices = pattern_names, .required = true,
+    {"pattern", FIELD_CHOICE, AT(pattern), .choices = traffic_pattern_names, .required = true,
      .help = "Who sends to whom."},
     {"from", FIELD_LIST, AT(from), .item = FIELD_STRING, .min = 1, .max = 100000, .required = true,
      .help = "Sending roles."},
     {"to", FIELD_LIST, AT(to), .item = FIELD_STRING, .min = 0, .max = 100000,
      .help = "Receiving roles. Default: the senders."},
     {"size", FIELD_QUANTITY, AT(size_bytes), .unit = UNIT_BYTES, .min = 1, .max = FLOW_MAX_SIZE_BYTES,
-     .help = "Payload of a flow, with sizes \"fixed\". Default: endless."},
+     .help = "Payload of a flow, with sizes \"fixed\"; of all reduced data with a ring. Default: endless."},
     {"sizes", FIELD_CHOICE, AT(sizes), .choices = sizes_names, .fallback = "\"fixed\"",
      .help = "Distribution of flow sizes. web-search is from DCTCP (SIGCOMM 2010), data-mining from VL2 "
              "(SIGCOMM 2009)."},
@@ -127,21 +184,32 @@ static const struct table sample_table = {"scenario.sample", "What is sampled.",
                                           sizeof(struct scenario_sample), sample_fields, NULL};
 
 #define AT(member) .offset = offsetof(struct scenario_expect, member)
+static int check_expect(const void *object, const char *path, struct error *e)
+{
+    return check_needs(&((const struct scenario_expect *)object)->needs, path, e);
+}
+
 static const struct field expect_fields[] = {
     {"name", FIELD_STRING, AT(name), .required = true, .help = "Description of what is expected."},
     {"when", FIELD_JSON, AT(when),
      .help =
          "Map of path to value. It applies only in cells of the sweep in which each path has this value."},
     {"check", FIELD_STRING, AT(check), .required = true, .help = "Expression that must hold."},
-    {"needs", FIELD_LIST, AT(needs), .item = FIELD_CHOICE, .choices = capability_names, .min = 0, .max = 16,
-     .help = "Capabilities that the lab must have. Without them the expectation is skipped."},
+    {"needs", FIELD_LIST, AT(needs), .item = FIELD_CHOICE, .choices = need_names, .min = 0, .max = 16,
+     .help = "Capabilities that the lab must have, or with \"!\" must not have. Otherwise the expectation is "
+             "skipped."},
     {0},
 };
 #undef AT
 static const struct table expect_table = {"scenario.expect", "An expectation.",
-                                          sizeof(struct scenario_expect), expect_fields, NULL};
+                                          sizeof(struct scenario_expect), expect_fields, check_expect};
 
 #define AT(member) .offset = offsetof(struct scenario_published, member)
+static int check_published(const void *object, const char *path, struct error *e)
+{
+    return check_needs(&((const struct scenario_published *)object)->needs, path, e);
+}
+
 static const struct field published_fields[] = {
     {"name", FIELD_STRING, AT(name), .required = true, .help = "Description of the figure."},
     {"when", FIELD_JSON, AT(when),
@@ -152,25 +220,27 @@ static const struct field published_fields[] = {
     {"value", FIELD_NUMBER, AT(value), .required = true, .help = "The published figure."},
     {"unit", FIELD_STRING, AT(unit), .help = "Unit of the figure."},
     {"source", FIELD_STRING, AT(source), .required = true, .help = "Where it was published."},
-    {"needs", FIELD_LIST, AT(needs), .item = FIELD_CHOICE, .choices = capability_names, .min = 0, .max = 16,
-     .help = "Capabilities that the lab must have for a meaningful comparison. Without them the figure is "
-             "not compared."},
+    {"needs", FIELD_LIST, AT(needs), .item = FIELD_CHOICE, .choices = need_names, .min = 0, .max = 16,
+     .help = "Capabilities that the lab must have, or with \"!\" must not have, for a meaningful comparison. "
+             "Otherwise the figure is not compared."},
     {0},
 };
 #undef AT
 static const struct table published_table = {"scenario.published", "A published figure.",
-                                             sizeof(struct scenario_published), published_fields, NULL};
+                                             sizeof(struct scenario_published), published_fields,
+                                             check_published};
 
 #define AT(member) .offset = offsetof(struct scenario, member)
 static const struct field scenario_fields[] = {
     {"schema", FIELD_INTEGER, AT(schema), .min = 1, .max = 2, .required = true,
      .help = "Version of the format: 1."},
-    {"name", FIELD_STRING, AT(name), .required = true,
-     .help = "Name: letters, digits, dot, dash and underscore."},
+    {"name", FIELD_STRING, AT(name), .required = true, .form = &form_name,
+     .help = "Name of the scenario, and of the folder of its results."},
     {"title", FIELD_STRING, AT(title), .help = "A descriptive title."},
     {"lab", FIELD_STRING, AT(lab), .help = "The simulated lab that is used if no lab is given."},
-    {"roles", FIELD_LIST, AT(roles), .item = FIELD_STRING, .min = 1, .max = 100000, .required = true,
-     .help = "Names of the hosts; \"h[0-31]\" stands for h0 to h31."},
+    {"roles", FIELD_LIST, AT(roles), .item = FIELD_STRING, .form = &form_role, .min = 1, .max = 100000,
+     .required = true,
+     .help = "Names of the hosts; \"h[0-31]\" stands for h0 to h31, \"h[0-1,16]\" for h0, h1 and h16."},
     {"phases", FIELD_OBJECT, AT(phases), .sub = &phases_table, .help = "Durations of the phases."},
     {"settings", FIELD_OBJECT, AT(settings), .sub = &settings_table, .help = "Settings of every role."},
     {"settings_of", FIELD_MAP, AT(settings_of), .item = FIELD_OBJECT, .sub = &settings_table, .min = 0,
@@ -182,7 +252,9 @@ static const struct field scenario_fields[] = {
     {"storms", FIELD_LIST, AT(storms), .item = FIELD_OBJECT, .sub = &storm_table, .min = 0, .max = 1000,
      .help = "Faults of simulated labs: hosts that pause their peers without a reason."},
     {"sample", FIELD_OBJECT, AT(sample), .sub = &sample_table, .help = "What is sampled."},
-    {"sweep", FIELD_JSON, AT(sweep), .help = "Map of path to a list of values. Every combination is run."},
+    {"sweep", FIELD_JSON, AT(sweep),
+     .help = "Map of path to a list of values, or to {\"from\": VALUE, \"to\": VALUE, \"times\": N}. Every "
+             "combination is run."},
     {"expect", FIELD_LIST, AT(expect), .item = FIELD_OBJECT, .sub = &expect_table, .min = 0, .max = 1000,
      .help = "Expectations about the results."},
     {"published", FIELD_LIST, AT(published), .item = FIELD_OBJECT, .sub = &published_table, .min = 0,
@@ -196,17 +268,6 @@ const struct table scenario_table = {"scenario",
                                      sizeof(struct scenario), scenario_fields, NULL};
 
 /* ---- references between names */
-
-/* Names of roles and flows contain no dots, because dots separate the parts of paths and expressions. */
-static bool is_name(const char *name, const char *also)
-{
-    if (!*name || strlen(name) > FLOW_MAX_NAME || *name == '.' || *name == '-')
-        return false;
-    for (const char *c = name; *c; c++)
-        if (!isalnum((unsigned char)*c) && !strchr(also, *c))
-            return false;
-    return true;
-}
 
 /* A hash set of names: it avoids quadratic time with 100000 roles. */
 struct names {
@@ -261,10 +322,6 @@ static int collect_roles(const struct scenario *scenario, struct names *roles, s
 {
     char *const *items = scenario->roles.items;
     for (size_t i = 0; i < scenario->roles.count; i++) {
-        if (!is_name(items[i], "_-"))
-            return error_set(
-                e, "roles[%zu]: \"%.60s\" is not a valid name: expected letters, digits, dash, underscore", i,
-                items[i]);
         if (strcmp(items[i], "flows") == 0)
             return error_set(
                 e, "roles[%zu]: \"flows\" cannot be the name of a role, because expressions use this word",
@@ -287,11 +344,6 @@ static int check_flow_names(const struct scenario *scenario, const struct names 
         snprintf(at, sizeof at, "flows[%zu].to", i);
         if (!names_have(roles, items[i].to))
             return unknown_role(&scenario->roles, at, items[i].to, e);
-        if (!is_name(items[i].name, "_-"))
-            return error_set(
-                e,
-                "flows[%zu].name: \"%.60s\" is not a valid name: expected letters, digits, dash, underscore",
-                i, items[i].name);
         if (names_add(flows, items[i].name) != 0)
             return error_set(e, "flows[%zu].name: \"%s\" occurs twice", i, items[i].name);
     }
@@ -310,25 +362,41 @@ static int check_traffic_names(const struct scenario *scenario, const struct nam
         snprintf(at, sizeof at, "traffic[%zu].to", i);
         if (check_roles(&items[i].to, roles, scenario, at, e) != 0)
             return -1;
-        if (!is_name(items[i].name, "_-"))
-            return error_set(e,
-                             "traffic[%zu].name: \"%.60s\" is not a valid name: expected letters, digits, "
-                             "dash, underscore",
-                             i, items[i].name);
         if (names_add(flows, items[i].name) != 0)
             return error_set(e, "traffic[%zu].name: \"%s\" occurs twice", i, items[i].name);
     }
     return 0;
 }
 
+/* A kernel may have optional counters that are not listed here: only those are refused that look like a slip of one that is. */
+static int check_optional_counters(const struct settings *settings, const char *path, struct error *e)
+{
+    char *const *names = settings->optional_counters.items, near[128];
+    for (size_t i = 0; i < settings->optional_counters.count; i++)
+        if (!counters_known(names[i], near, sizeof near) && *near)
+            return error_set(e,
+                             "%s.optional_counters[%zu]: there is no counter \"%.60s\"; did you mean \"%s\"?",
+                             path, i, names[i], near);
+    return 0;
+}
+
+static int check_settings_of(const struct scenario *scenario, const struct names *roles, struct error *e)
+{
+    const struct settings *of = scenario->settings_of.items;
+    char path[160];
+    for (size_t i = 0; i < scenario->settings_of.count; i++) {
+        snprintf(path, sizeof path, "settings_of.%.100s", of[i].name);
+        if (!names_have(roles, of[i].name))
+            return unknown_role(&scenario->roles, "settings_of", of[i].name, e);
+        if (check_optional_counters(&of[i], path, e) != 0)
+            return -1;
+    }
+    return check_optional_counters(&scenario->settings, "settings", e);
+}
+
 static int check_references(const struct scenario *scenario, struct names *roles, struct names *flows,
                             struct error *e)
 {
-    const struct settings *of = scenario->settings_of.items;
-    if (!is_name(scenario->name, "._-"))
-        return error_set(
-            e, "name: \"%.60s\" is not a valid name: expected letters, digits, dot, dash, underscore",
-            scenario->name);
     if (scenario->schema != 1)
         return error_set(e, "schema: %lld is unknown: this program reads schema 1",
                          (long long)scenario->schema);
@@ -339,9 +407,8 @@ static int check_references(const struct scenario *scenario, struct names *roles
     for (size_t i = 0; i < scenario->storms.count; i++)
         if (!names_have(roles, storms[i].role))
             return unknown_role(&scenario->roles, "storms", storms[i].role, e);
-    for (size_t i = 0; i < scenario->settings_of.count; i++)
-        if (!names_have(roles, of[i].name))
-            return unknown_role(&scenario->roles, "settings_of", of[i].name, e);
+    if (check_settings_of(scenario, roles, e) != 0)
+        return -1;
     if (scenario->flows.count + scenario->traffic.count == 0)
         return error_set(e, "flows: expected at least one flow, or traffic");
     return 0;
@@ -380,25 +447,63 @@ int scenario_role_index(const struct scenario *scenario, const char *name)
     return -1;
 }
 
+/* ---- traffic */
+
+bool scenario_traffic_ends(const struct scenario_traffic *traffic)
+{
+    return traffic->size_bytes != FIELD_UNSET || traffic->sizes != SIZES_FIXED;
+}
+
+int64_t scenario_traffic_flows(const struct scenario_traffic *traffic)
+{
+    const struct list_of *receivers = traffic->to.count ? &traffic->to : &traffic->from;
+    char *const *from = traffic->from.items, *const *to = receivers->items;
+    int64_t count = 0;
+    if (traffic->pattern == PATTERN_POISSON)
+        return -1;
+    if (traffic->pattern == PATTERN_PERMUTATION || traffic->pattern == PATTERN_RING_ALL_REDUCE)
+        return (int64_t)traffic->from.count;
+    for (size_t i = 0; i < receivers->count && count <= SCENARIO_PATTERN_FLOWS; i++)
+        for (size_t k = 0; k < traffic->from.count; k++)
+            count += strcmp(from[k], to[i]) != 0;
+    return count;
+}
+
 /* ---- patterns of roles */
 
-/* Append the names of one word: "h[0-3]" is h0 h1 h2 h3; a word without brackets is one name. */
+/* "4" or "0-3" behind `at`, as its first and last number. Returns what follows, or NULL. */
+static const char *take_range(const char *at, long *first, long *last)
+{
+    int used = 0;
+    if (sscanf(at, "%6ld%n", first, &used) != 1 || *first < 0)
+        return NULL;
+    *last = *first;
+    at += used;
+    if (*at != '-')
+        return at;
+    return sscanf(at + 1, "%6ld%n", last, &used) == 1 && *last >= *first ? at + 1 + used : NULL;
+}
+
+/* Append the names of one word: "h[0-2,16]" is h0 h1 h2 h16; a word without brackets is one name. */
 static int expand_word(const char *word, json_t *into, const char *path, struct error *e)
 {
-    const char *open = strchr(word, '['), *close = open ? strchr(open, ']') : NULL;
+    const char *open = strchr(word, '['), *close = open ? strchr(open, ']') : NULL, *at = open;
     if (!open)
-        return json_array_append_new(into, json_string(word));
-    long first, last;
-    int used = 0;
-    if (!close || sscanf(open, "[%6ld-%6ld]%n", &first, &last, &used) != 2 || open + used != close + 1 ||
-        first < 0 || last < first)
-        return error_set(e, "%s: \"%.60s\" is not a pattern of roles: expected one such as h[0-31]", path,
-                         word);
-    if (json_array_size(into) + (size_t)(last - first) > 100000)
-        return error_set(e, "%s: \"%.60s\" stands for more than 100000 roles", path, word);
-    for (long i = first; i <= last; i++)
-        json_array_append_new(into, json_sprintf("%.*s%ld%s", (int)(open - word), word, i, close + 1));
-    return 0;
+        return json_array_append_new(into, json_text(word));
+    while (close && at && at < close) {
+        long first, last;
+        at = take_range(at + 1, &first, &last);
+        if (!at || (*at != ',' && at != close))
+            break;
+        if (json_array_size(into) + (size_t)(last - first) > 100000)
+            return error_set(e, "%s: \"%.60s\" stands for more than 100000 roles", path, word);
+        for (long i = first; i <= last; i++)
+            json_array_append_new(into, json_textf("%.*s%ld%s", (int)(open - word), word, i, close + 1));
+    }
+    return at && at == close
+               ? 0
+               : error_set(e, "%s: \"%.60s\" is not a pattern of roles: expected one such as h[0-31]", path,
+                           word);
 }
 
 /* Replace the list under key by its expansion; other values are left unchanged; the table checks them. */

@@ -5,14 +5,8 @@
 #include "lib/formats/flow.h"
 #include "lib/formats/settings.h"
 #include "lib/document/table.h"
+#include "lib/roce/traffic_pattern.h"
 
-enum traffic_pattern {
-    PATTERN_POISSON,
-    PATTERN_INCAST,
-    PATTERN_PERMUTATION,
-    PATTERN_ALL_TO_ALL,
-    PATTERN_RING_ALL_REDUCE
-};
 enum traffic_sizes { SIZES_FIXED, SIZES_WEB_SEARCH, SIZES_DATA_MINING };
 
 /* Flows that a pattern generates. */
@@ -31,6 +25,9 @@ struct scenario_traffic {
     int64_t priority;
     int64_t start_ns, stop_ns;
 };
+
+/* In a larger pattern single flows have no figures, only the pattern has. */
+#define SCENARIO_PATTERN_FLOWS 256
 
 /* A fault: a host that pauses its peer without a reason (simulated labs). */
 struct scenario_storm {
@@ -52,7 +49,7 @@ struct scenario_expect {
     char *name;
     json_t *when;         /* path -> value; NULL: always */
     char *check;          /* docs/scenario.md, Expressions */
-    struct list_of needs; /* int: capability_names */
+    struct list_of needs; /* int: need_names */
 };
 
 struct scenario_published {
@@ -87,6 +84,11 @@ extern const struct table scenario_table;
 
 /* Capabilities that labs may have and that expectations and published figures may need; ended by NULL. */
 extern const char *const capability_names[];
+/* What "needs" may list: each capability, and each with "!" in front: the lab must not have it. Ended by NULL. */
+extern const char *const need_names[];
+/* Of an index into need_names: must the capability be absent, and its name. */
+bool need_is_absence(int need);
+const char *need_capability(int need);
 
 /* Parse and check a scenario, including names that refer to each other. Role patterns in `json` are expanded already
  * (scenario_expand). On error nothing is left allocated. */
@@ -96,12 +98,15 @@ void scenario_free(struct scenario *scenario);
 const char *scenario_role(const struct scenario *scenario, size_t i);
 /* The index of the role with this name, or -1. */
 int scenario_role_index(const struct scenario *scenario, const char *name);
+/* Do the flows of a pattern end by themselves, and how many are there? -1: that depends on the seed; more than SCENARIO_PATTERN_FLOWS
+ * are not counted to the end. */
+bool scenario_traffic_ends(const struct scenario_traffic *traffic);
+int64_t scenario_traffic_flows(const struct scenario_traffic *traffic);
 /* A copy of the document with expanded role patterns: "h[0-3]" in roles, from and to. */
 json_t *scenario_expand(const json_t *json, struct error *e);
-/* The settings document of one role: the common ones with the role's own merged over them. A new reference.
- */
 /* The groups of counters that are sampled: bits by enum counter_group (lib/roce/counters.h). */
 uint32_t scenario_groups(const struct scenario *scenario);
+/* The settings document of one role: the common ones with the role's own merged over them. A new reference. */
 json_t *scenario_role_settings(const json_t *json, const char *role);
 
 /* Merge `over` into `into`: objects key by key; other values are replaced. */

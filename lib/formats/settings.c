@@ -1,6 +1,8 @@
 #include "lib/formats/settings.h"
+#include "lib/formats/addresses.h"
 #include "lib/roce/congestion_control.h"
 #include <stdlib.h>
+#include <string.h>
 
 #define BITS(n) ((1LL << (n)) - 1)
 
@@ -8,7 +10,7 @@ static const char *const trust_names[] = {"pcp", "dscp", NULL};
 static const char *const selection_names[] = {"strict", "credit", "ets", "vendor", NULL};
 static const char *const red_at_names[] = {"egress", "ingress", NULL};
 const char *const congestion_control_names[] = {CONGESTION_CONTROLS(CONGESTION_CONTROL_NAME) NULL};
-static const char *const kind_names[] = {"device", "bridge", "absent", NULL};
+static const char *const kind_names[] = {"device", "bridge", "absent", "vlan", NULL};
 
 /* Keys of a map of small numbers: "0".."7". */
 static int check_keys(const struct list_of *map, int64_t limit, const char *path, const char *field,
@@ -53,6 +55,13 @@ static int check_settings(const void *object, const char *path, struct error *e)
     if (check_keys(&settings->prio_to_buffer, 7, path, "prio_to_buffer", "a priority", e) ||
         check_keys(&settings->dscp_to_prio, 63, path, "dscp_to_prio", "a DSCP", e))
         return -1;
+    char *const *addresses = settings->addresses.items;
+    for (size_t i = 0; i < settings->addresses.count; i++)
+        if (!strchr(addresses[i], '/') || !address_is_ip(addresses[i]))
+            return error_set(
+                e,
+                "%s%saddresses[%zu]: \"%.60s\" is not an address with a prefix length, such as 10.0.0.1/24",
+                path, *path ? "." : "", i, addresses[i]);
     return 0;
 }
 
@@ -83,6 +92,24 @@ static const struct field ets_fields[] = {
 #undef AT
 static const struct table ets_table = {"settings.ets", "Enhanced transmission selection (IEEE 802.1Qaz).",
                                        sizeof(struct settings_ets), ets_fields, check_ets};
+
+static int check_vlan(const void *object, const char *path, struct error *e)
+{
+    const struct settings_vlan *vlan = object;
+    return check_keys(&vlan->egress, UINT32_MAX, path, "egress", "a priority of the kernel's packets", e);
+}
+
+#define AT(member) .offset = offsetof(struct settings_vlan, member)
+static const struct field vlan_fields[] = {
+    {"of", FIELD_STRING, AT(of), .required = true, .help = "The interface whose frames get the tag."},
+    {"id", FIELD_INTEGER, AT(id), .min = 1, .max = 4094, .required = true, .help = "VLAN identifier."},
+    {"egress", FIELD_MAP, AT(egress), .item = FIELD_INTEGER, .min = 0, .max = 7,
+     .help = "Priority in the tag (PCP) of each priority of the kernel's packets; without an entry it is 0."},
+    {0},
+};
+#undef AT
+static const struct table vlan_table = {"settings.vlan", "A VLAN interface (IEEE 802.1Q).",
+                                        sizeof(struct settings_vlan), vlan_fields, check_vlan};
 
 #define AT(member) .offset = offsetof(struct settings_red, member)
 static const struct field red_fields[] = {

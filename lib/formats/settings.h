@@ -12,13 +12,20 @@
 enum settings_trust { TRUST_PCP, TRUST_DSCP };
 /* Transmission selection of a traffic class (IEEE 802.1Qaz). */
 enum settings_selection { SELECTION_STRICT, SELECTION_CREDIT, SELECTION_ETS, SELECTION_VENDOR };
-enum settings_kind { KIND_DEVICE, KIND_BRIDGE, KIND_ABSENT };
+enum settings_kind { KIND_DEVICE, KIND_BRIDGE, KIND_ABSENT, KIND_VLAN };
 
 /* ETS: how traffic classes share the port. */
 struct settings_ets {
     struct list_of prio_to_tc; /* struct named_integer: priority -> traffic class */
     struct list_of weights;    /* int64_t, per cent, for each traffic class; 0: strict priority */
     struct list_of selection;  /* int, enum settings_selection, for each traffic class; unset: by weight */
+};
+
+/* A VLAN interface. */
+struct settings_vlan {
+    char *of; /* the interface below it */
+    int64_t id;
+    struct list_of egress; /* struct named_integer: skb priority -> priority in the tag (PCP) */
 };
 
 /* WRED/ECN of a switch's egress queues. */
@@ -34,8 +41,10 @@ struct settings_ecn_threshold {
  * items of struct named_integer. */
 #define SETTINGS_ROWS(ROW)                                                                                   \
     ROW(int, kind, "kind", FIELD_CHOICE, .choices = kind_names,                                              \
-        .help = "Kind of the interface. bridge: nic-config creates the interface. absent: nic-config "       \
-                "removes it.")                                                                               \
+        .help = "Kind of the interface. bridge, vlan: nic-config creates the interface. absent: "            \
+                "nic-config removes it.")                                                                    \
+    ROW(struct settings_vlan *, vlan, "vlan", FIELD_OPTIONAL, .sub = &vlan_table,                            \
+        .help = "The VLAN of an interface of kind vlan.")                                                    \
     ROW(int, up, "up", FIELD_BOOL, .help = "Whether the interface is up.")                                   \
     ROW(char *, bridge, "bridge", FIELD_STRING,                                                              \
         .help = "Bridge that the interface is a port of; \"\": none.")                                       \
@@ -111,7 +120,7 @@ struct settings {
  */
 /* clang-format off */
 #define SETTINGS_KNOBS(KNOB)                                                                     \
-    KNOB(kind) KNOB(roce) KNOB(quantum) KNOB(mtu) KNOB(ring) KNOB(coalesce) KNOB(pause) KNOB(up) \
+    KNOB(roce) KNOB(kind) KNOB(quantum) KNOB(mtu) KNOB(ring) KNOB(coalesce) KNOB(pause) KNOB(up) \
     KNOB(bridge) KNOB(address) KNOB(ets) KNOB(cable) KNOB(buffers) KNOB(pfc) KNOB(trust)         \
     KNOB(stall) KNOB(ecn) KNOB(dcqcn) KNOB(traffic_class) KNOB(counters) KNOB(red)
 /* clang-format on */

@@ -5,4 +5,7 @@
 /* The first runs flows that name none. X(name): the row is traffic_tool_<name>. */
 #define TRAFFIC_TOOLS(X) X(roce)
 
+/* The TCP port on which roce-traffic serve listens, unless told otherwise. */
+#define ROCE_TRAFFIC_PORT 18525
+
 #endif

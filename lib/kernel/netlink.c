@@ -15,11 +15,17 @@
 #define RECEIVE_BYTES (128 * 1024)
 /* Requests are answered within the system call that sends them; the time limit only prevents waiting for ever. */
 #define TIMEOUT_S 30
+/* How often a dump is repeated that was interrupted; routes of the whole Internet in one dump are some 100 MB. */
+#define DUMP_TRIES      20
+#define DUMP_BYTES_MOST ((size_t)512 << 20)
 
 struct netlink {
     struct mnl_socket *socket;
     uint32_t sequence;
     int error_number;
+    /* the answers of a dump, until it is whole */
+    char *dump;
+    size_t dump_length, dump_size;
     char buffer[RECEIVE_BYTES] __attribute__((aligned(NLMSG_ALIGNTO)));
 };
 
@@ -47,6 +53,8 @@ struct netlink *netlink_open(int family, struct error *e)
     }
     n->sequence = 0;
     n->error_number = 0;
+    n->dump = NULL;
+    n->dump_length = n->dump_size = 0;
     n->socket = mnl_socket_open2(family, SOCK_CLOEXEC);
     if (!n->socket || mnl_socket_bind(n->socket, 0, MNL_SOCKET_AUTOPID) == -1) {
         int number = errno;
@@ -73,6 +81,7 @@ void netlink_close(struct netlink *n)
         return;
     if (n->socket)
         mnl_socket_close(n->socket);
+    free(n->dump);
     free(n);
 }
 
@@ -160,6 +169,7 @@ static enum netlink_outcome deliver_one(struct netlink_answer *answer, const str
 {
     if (message->nlmsg_type == NLMSG_ERROR)
         return deliver_error(answer, message);
+    answer->interrupted = answer->interrupted || (message->nlmsg_flags & NLM_F_DUMP_INTR);
     if (message->nlmsg_type == NLMSG_DONE)
         return deliver_done(answer, message);
     if (message->nlmsg_type < NLMSG_MIN_TYPE)
@@ -216,25 +226,77 @@ static ssize_t receive(struct netlink *n)
     }
 }
 
-int netlink_call(struct netlink *n, struct nlmsghdr *request, mnl_cb_t each, void *data, struct error *e)
+/* Keep a datagram of a dump after those before it; messages begin at multiples of NLMSG_ALIGNTO. */
+static int keep_datagram(struct netlink *n, size_t length)
 {
-    n->error_number = 0;
-    request->nlmsg_seq = ++n->sequence;
+    size_t wanted = n->dump_length + MNL_ALIGN(length);
+    if (wanted > DUMP_BYTES_MOST) {
+        errno = EMSGSIZE;
+        return -1;
+    }
+    if (wanted > n->dump_size) {
+        char *larger = realloc(n->dump, 2 * wanted);
+        if (!larger)
+            return -1;
+        n->dump = larger;
+        n->dump_size = 2 * wanted;
+    }
+    memset(n->dump + wanted - (MNL_ALIGN(length) - length), 0, MNL_ALIGN(length) - length);
+    memcpy(n->dump + n->dump_length, n->buffer, length);
+    n->dump_length = wanted;
+    return 0;
+}
+
+/* Send the request and process its answers up to the last; with `keep` they are kept too. -1: nothing more can be received. */
+static int exchange(struct netlink *n, struct nlmsghdr *request, struct netlink_answer *answer, bool keep,
+                    enum netlink_outcome *outcome, struct error *e)
+{
+    request->nlmsg_seq = answer->sequence = ++n->sequence;
+    answer->flags = request->nlmsg_flags;
     if (mnl_socket_sendto(n->socket, request, request->nlmsg_len) == -1) {
         n->error_number = errno;
         return error_set_errno(e, n->error_number, "cannot send to the kernel over netlink");
     }
-    struct netlink_answer answer = {
-        .sequence = n->sequence, .flags = request->nlmsg_flags, .each = each, .data = data};
-    enum netlink_outcome outcome = NETLINK_MORE;
-    while (outcome == NETLINK_MORE) {
+    for (*outcome = NETLINK_MORE; *outcome == NETLINK_MORE;) {
         ssize_t length = receive(n);
-        if (length == -1) {
+        if (length == -1 || (keep && keep_datagram(n, (size_t)length) != 0)) {
             n->error_number = errno == EAGAIN ? ETIMEDOUT : errno;
             return error_set_errno(e, n->error_number, "cannot read the kernel's answer over netlink");
         }
-        outcome = netlink_deliver(&answer, n->buffer, (size_t)length);
+        *outcome = netlink_deliver(answer, n->buffer, (size_t)length);
     }
+    return 0;
+}
+
+/* Receive a dump until it is whole, and only then pass it on. */
+static int exchange_dump(struct netlink *n, struct nlmsghdr *request, struct netlink_answer *answer,
+                         enum netlink_outcome *outcome, struct error *e)
+{
+    for (int tries = 0; tries < DUMP_TRIES; tries++) {
+        struct netlink_answer look = {0};
+        n->dump_length = 0;
+        if (exchange(n, request, &look, true, outcome, e) != 0)
+            return -1;
+        if (look.interrupted)
+            continue;
+        answer->sequence = look.sequence;
+        answer->flags = look.flags;
+        *outcome = netlink_deliver(answer, n->dump, n->dump_length);
+        return 0;
+    }
+    n->error_number = EINTR;
+    return error_set(e, "what the kernel lists changed during each of %d readings", DUMP_TRIES);
+}
+
+int netlink_call(struct netlink *n, struct nlmsghdr *request, mnl_cb_t each, void *data, struct error *e)
+{
+    struct netlink_answer answer = {.each = each, .data = data};
+    enum netlink_outcome outcome = NETLINK_MORE;
+    bool dump = (request->nlmsg_flags & NLM_F_DUMP) == NLM_F_DUMP;
+    n->error_number = 0;
+    if ((dump ? exchange_dump(n, request, &answer, &outcome, e)
+              : exchange(n, request, &answer, false, &outcome, e)) != 0)
+        return -1;
     if (outcome == NETLINK_REFUSED)
         return fail(n, answer.number, answer.text, e);
     if (answer.abandoned) {

@@ -47,6 +47,9 @@ int netlink_family(struct netlink *n, const char *name, uint16_t *id, struct err
  * acknowledgement (NLM_F_ACK), or with the single answer. If `each` returns less than MNL_CB_STOP, the rest is read and discarded,
  * and the error sentence is that of `each`. If the kernel refuses, the sentence contains the text of its extended ACK, and
  * netlink_errno returns the error number.
+ *
+ * The answers of a dump are passed on when it is whole. One that the kernel marks as interrupted, because what it lists changed
+ * meanwhile (NLM_F_DUMP_INTR), may lack entries or have some twice: it is discarded and repeated.
  */
 int netlink_call(struct netlink *n, struct nlmsghdr *request, mnl_cb_t each, void *data, struct error *e);
 /* The error number (positive) of the last netlink_call; 0 when it succeeded. */
@@ -91,9 +94,10 @@ struct netlink_answer {
     uint16_t flags; /* of the request */
     mnl_cb_t each;
     void *data;
-    int number;     /* error number, when refused */
-    bool abandoned; /* `each` returned an error */
-    char text[256]; /* of the extended ACK, or "" */
+    int number;       /* error number, when refused */
+    bool abandoned;   /* `each` returned an error */
+    bool interrupted; /* a dump whose entries changed meanwhile */
+    char text[256];   /* of the extended ACK, or "" */
 };
 enum netlink_outcome netlink_deliver(struct netlink_answer *answer, const void *datagram, size_t length);
 

@@ -19,13 +19,17 @@ static int check_ecn(const void *object, const char *path, struct error *e)
 }
 
 #define AT(member) .offset = offsetof(struct physics_ecn, member)
+#define ECN_THRESHOLDS                                                                     \
+    {"kmin", BYTES, AT(kmin_bytes), .fallback = "\"0\"",                                   \
+     .help = "Queue length above which packets are marked with a probability."},           \
+        {"kmax", BYTES, AT(kmax_bytes), .fallback = "\"0\"",                               \
+         .help = "Queue length above which every packet is marked; 0: no marking."},       \
+    {                                                                                      \
+        "pmax", FIELD_NUMBER, .min_number = 0, .max_number = 1, AT(pmax), .fallback = "0", \
+                              .help = "Probability of marking just below kmax."            \
+    }
 static const struct field ecn_fields[] = {
-    {"kmin", BYTES, AT(kmin_bytes), .fallback = "\"0\"",
-     .help = "Queue length above which packets are marked with a probability."},
-    {"kmax", BYTES, AT(kmax_bytes), .fallback = "\"0\"",
-     .help = "Queue length above which every packet is marked; 0: no marking."},
-    {"pmax", FIELD_NUMBER, .min_number = 0, .max_number = 1, AT(pmax), .fallback = "0",
-     .help = "Probability of marking just below kmax."},
+    ECN_THRESHOLDS,
     {"reference", FIELD_QUANTITY, .unit = UNIT_RATE_BPS, .min = 0, .max = PHYSICS_LINK_MOST_BPS,
      AT(reference_bps), .fallback = "\"0\"",
      .help = "Port rate for which kmin and kmax are given; they scale with a port's rate. 0: the same "
@@ -35,27 +39,43 @@ static const struct field ecn_fields[] = {
              "the queue that it joins."},
     {0},
 };
+static const struct field virtual_ecn_fields[] = {ECN_THRESHOLDS, {0}};
+#undef ECN_THRESHOLDS
 #undef AT
 static const struct table ecn_table = {
     "lab.sim.switch.ecn", "ECN marking of all priorities. A scenario's ecn_threshold overrides it.",
     sizeof(struct physics_ecn), ecn_fields, check_ecn};
+static const struct table virtual_ecn_table = {
+    "lab.switch.ecn",
+    "ECN marking of the priorities for which the scenario has DCQCN on, by the queue that a packet joins.",
+    sizeof(struct physics_ecn), virtual_ecn_fields, check_ecn};
 
 /* ---- the watchdog */
 
 #define AT(member) .offset = offsetof(struct physics_watchdog, member)
+#define WATCHDOG_TIMES                                                                                  \
+    {"detect", LONG_TIME, AT(detect_ps), .fallback = "\"0\"",                                           \
+     .help = "A queue that is paused for this time is in a pause storm; 0: no watchdog."},              \
+    {                                                                                                   \
+        "restore", LONG_TIME, AT(restore_ps),                                                           \
+            .help = "Time without a pause after which the storm is over. Default: the value of detect." \
+    }
 static const struct field watchdog_fields[] = {
-    {"detect", LONG_TIME, AT(detect_ps), .fallback = "\"0\"",
-     .help = "A queue that is paused for this time is in a pause storm; 0: no watchdog."},
-    {"restore", LONG_TIME, AT(restore_ps),
-     .help = "Time without a pause after which the storm is over. Default: the value of detect."},
+    WATCHDOG_TIMES,
     {"action", FIELD_CHOICE, AT(action), .choices = watchdog_action_names, .fallback = "\"drop\"",
      .help = "What happens to the queue's packets during the storm. They are dropped, or sent despite the "
              "pause."},
     {0},
 };
+static const struct field virtual_watchdog_fields[] = {WATCHDOG_TIMES, {0}};
+#undef WATCHDOG_TIMES
 #undef AT
 static const struct table watchdog_table = {"lab.sim.switch.watchdog", "PFC watchdog.",
                                             sizeof(struct physics_watchdog), watchdog_fields, NULL};
+static const struct table virtual_watchdog_table = {
+    "lab.switch.watchdog",
+    "PFC watchdog, which drops the queue's packets during the storm. Its times are of the nominal line.",
+    sizeof(struct physics_watchdog), virtual_watchdog_fields, NULL};
 
 /* ---- forwarding in software */
 
@@ -93,23 +113,38 @@ const struct table physics_forwarding_table = {
 
 #define AT(member) .offset = offsetof(struct physics_switch, member)
 #define ALPHA      FIELD_NUMBER, .min_number = 0, .max_number = 1024
+#define SWITCH_BUFFER                                                                                      \
+    {                                                                                                      \
+        "buffer", FIELD_QUANTITY, .unit = UNIT_BYTES, .min = 1024, .max = INT32_MAX, AT(buffer_bytes),     \
+                                  .fallback = "\"16MiB\"",                                                 \
+                                  .help = "Size of the whole buffer: reserves, headroom and shared part. " \
+                                          "The default is an assumption."                                  \
+    }
+#define SWITCH_XOFF                                                                                        \
+    {"xoff_alpha", ALPHA, AT(xoff_alpha), .fallback = "0.125",                                             \
+     .help = "Dynamic XOFF threshold, as a multiple of the free shared buffer. It limits what a priority " \
+             "uses above its reserve. The default is the HPCC simulator's."},                              \
+    {                                                                                                      \
+        "xoff", BYTES, AT(xoff_bytes), .fallback = "\"0\"",                                                \
+                                       .help = "Static XOFF threshold: use of the shared buffer at which " \
+                                               "XOFF is sent. It replaces xoff_alpha; "                    \
+                                               "0: xoff_alpha applies."                                    \
+    }
+#define SWITCH_XON                                                                                           \
+    {                                                                                                        \
+        "xon_offset", BYTES, AT(xon_offset_bytes), .fallback = "\"3KiB\"",                                   \
+                                                   .help = "XON is sent at this distance below the XOFF "    \
+                                                           "threshold. The default is the HPCC simulator's." \
+    }
 static const struct field switch_fields[] = {
-    {"buffer", FIELD_QUANTITY, .unit = UNIT_BYTES, .min = 1024, .max = INT32_MAX, AT(buffer_bytes),
-     .fallback = "\"16MiB\"",
-     .help = "Size of the whole buffer: reserves, headroom and shared part. The default is an assumption."},
+    SWITCH_BUFFER,
     {"reserve", BYTES, AT(reserve_bytes), .fallback = "\"4KiB\"",
      .help = "Buffer reserved for each lossless priority of a port. The default is the HPCC simulator's."},
-    {"xoff_alpha", ALPHA, AT(xoff_alpha), .fallback = "0.125",
-     .help = "Dynamic XOFF threshold, as a multiple of the free shared buffer. It limits what a priority "
-             "uses above its reserve. The default is the HPCC simulator's."},
-    {"xoff", BYTES, AT(xoff_bytes), .fallback = "\"0\"",
-     .help = "Static XOFF threshold: use of the shared buffer at which XOFF is sent. It replaces xoff_alpha; "
-             "0: xoff_alpha applies."},
+    SWITCH_XOFF,
     {"alpha_follows_rate", FIELD_BOOL, AT(alpha_follows_rate), .fallback = "false",
      .help = "Scale xoff_alpha with the port's rate. It doubles each time the rate doubles relative to the "
              "slowest host's, up to 1."},
-    {"xon_offset", BYTES, AT(xon_offset_bytes), .fallback = "\"3KiB\"",
-     .help = "XON is sent at this distance below the XOFF threshold. The default is the HPCC simulator's."},
+    SWITCH_XON,
     {"headroom", BYTES, AT(headroom_bytes),
      .help =
          "Headroom for each port and lossless priority. Default: computed from rate and delay of the link."},
@@ -133,7 +168,37 @@ static const struct field switch_fields[] = {
              "enable it."},
     {0},
 };
+/* The module's thresholds are in eighths of the free buffer. */
+static int check_virtual_switch(const void *object, const char *path, struct error *e)
+{
+    const struct physics_switch *s = object;
+    double eighths = s->xoff_alpha * 8;
+    if (!s->xoff_bytes && (eighths < 1 || eighths != (double)(int64_t)eighths))
+        return error_set(e, "%s.xoff_alpha: %g is no multiple of 1/8 above 0", path, s->xoff_alpha);
+    return 0;
+}
+
+/* What the virtual ConnectX's switch models of it. */
+static const struct field virtual_switch_fields[] = {
+    SWITCH_BUFFER,
+    SWITCH_XOFF,
+    SWITCH_XON,
+    {"headroom", BYTES, AT(headroom_bytes), .required = true,
+     .help = "Headroom for each port and lossless priority: what the other end still sends after XOFF, until "
+             "both guests were scheduled."},
+    {"ecn", FIELD_OBJECT, AT(ecn), .sub = &virtual_ecn_table, .help = "ECN marking."},
+    {"watchdog", FIELD_OBJECT, AT(watchdog), .sub = &virtual_watchdog_table, .help = "PFC watchdog."},
+    {0},
+};
+#undef SWITCH_BUFFER
+#undef SWITCH_XOFF
+#undef SWITCH_XON
 #undef ALPHA
 #undef AT
 const struct table physics_switch_table = {"lab.sim.switch", "A simulated switch.",
                                            sizeof(struct physics_switch), switch_fields, NULL};
+const struct table physics_virtual_switch_table = {
+    "lab.switch",
+    "A guest that is a switch: the module virtual_connectx forwards between its data interfaces. The keys "
+    "are those of a simulated switch.",
+    sizeof(struct physics_switch), virtual_switch_fields, check_virtual_switch};

@@ -15,7 +15,7 @@ static const char values_case[] =
     "    DOCUMENT) words=$(compgen -f -- \"$word\") ;;\n"
     "    FOLDER | RESULT) words=$(compgen -d -- \"$word\") ;;\n"
     "    INTERFACE) words=$(ls /sys/class/net 2>/dev/null) ;;\n"
-    "    *'|'*) words=${values//'|'/ } ;;\n"
+    "    *'|'* | -* | [a-z]*) words=${values//'|'/ } ;;\n"
     "    esac\n";
 
 /* "host_facts": a valid name of a shell function. */
@@ -90,9 +90,10 @@ static void command_case(const struct command *command, struct text *out)
 
 static void command_words(const struct program *program, struct text *out)
 {
-    for (const struct command *const *c = program->commands; *c && (*c)->name; c++)
+    bool subcommands = false;
+    for (const struct command *const *c = program->commands; *c && (*c)->name; c++, subcommands = true)
         text_add(out, "%s ", (*c)->name);
-    if (program->commands[0]->name)
+    if (subcommands)
         text_add(out, "help version ");
     text_add(out, "--help --version");
 }

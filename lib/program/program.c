@@ -2,9 +2,14 @@
 
 #include "lib/document/nearest.h"
 #include "lib/log.h"
+#include "lib/output/print.h"
 #include <errno.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
 
 static const struct field no_fields[] = {{0}};
 static const struct table no_options = {.name = "options", .fields = no_fields};
@@ -29,15 +34,15 @@ static void help_command(FILE *out, const struct program *program, const struct 
 {
     struct text usage = {0};
     program_usage(command, &usage);
-    fprintf(out, "usage: %s %s\n\n", program->name, text_string(&usage));
+    print_to(out, "usage: %s %s\n\n", program->name, text_string(&usage));
     text_free(&usage);
     arguments_wrap(out, command->about, 0);
-    fprintf(out, "\nOptions:\n");
+    print_to(out, "\nOptions:\n");
     if (command->options)
         arguments_help(out, command->options);
-    fprintf(out, "  -h, --help                Show this help.\n");
+    print_to(out, "  -h, --help                Show this help.\n");
     if (!command->name)
-        fprintf(out, "      --version             Show the version.\n");
+        print_to(out, "      --version             Show the version.\n");
 }
 
 static void help_program(FILE *out, const struct program *program)
@@ -46,17 +51,17 @@ static void help_program(FILE *out, const struct program *program)
         help_command(out, program, program->commands[0]);
         return;
     }
-    fprintf(out, "usage: %s COMMAND [OPTION...] [ARGUMENT...]\n\n", program->name);
+    print_to(out, "usage: %s COMMAND [OPTION...] [ARGUMENT...]\n\n", program->name);
     arguments_wrap(out, program->about, 0);
-    fprintf(out, "\nCommands:\n");
+    print_to(out, "\nCommands:\n");
     for (const struct command *const *c = program->commands; *c; c++) {
-        fprintf(out, "  %-12s ", (*c)->name);
+        print_to(out, "  %-12s ", (*c)->name);
         arguments_wrap(out, (*c)->about, 15);
     }
-    fprintf(out, "  %-12s %s\n  %-12s %s\n", "help", "Show the options of a command.", "version",
-            "Show the version.");
-    fprintf(out, "\n\"%s help COMMAND\" shows the options of a command, \"man %s\" the manual.\n",
-            program->name, program->name);
+    print_to(out, "  %-12s %s\n  %-12s %s\n", "help", "Show the options of a command.", "version",
+             "Show the version.");
+    print_to(out, "\n\"%s help COMMAND\" shows the options of a command, \"man %s\" the manual.\n",
+             program->name, program->name);
 }
 
 /* ---- finding the command */
@@ -168,7 +173,7 @@ static int run_command(const struct program *program, const struct command *comm
 
 static int print_text(struct text *out)
 {
-    fputs(text_string(out), stdout);
+    print_out("%s", text_string(out));
     text_free(out);
     return EXIT_DONE;
 }
@@ -188,7 +193,7 @@ static int print_help(const struct program *program, const char *name)
 static int print_commands(const struct program *program)
 {
     for (const struct command *const *c = program->commands; *c; c++)
-        puts((*c)->name ? (*c)->name : "");
+        print_out("%s\n", (*c)->name ? (*c)->name : "");
     return EXIT_DONE;
 }
 
@@ -229,7 +234,7 @@ static int run_program(const struct program *program, int argc, char **argv)
     if (word && strcmp(word, "help") == 0)
         return print_help(program, argv[at + 1]);
     if (is_given(argc, argv, "--version", "--version") || (word && strcmp(word, "version") == 0)) {
-        printf("%s %s\n", program->name, HARNESS_VERSION);
+        print_out("%s %s\n", program->name, HARNESS_VERSION);
         return EXIT_DONE;
     }
     if (is_given(argc, argv, "--help", "-h"))
@@ -247,12 +252,31 @@ static int run_program(const struct program *program, int argc, char **argv)
     return run_command(program, command, argc, argv);
 }
 
+/* The reader of a pipe has closed it. */
+static bool reader_has_gone(void)
+{
+    struct pollfd out = {.fd = STDOUT_FILENO};
+    return poll(&out, 1, 0) > 0 && (out.revents & POLLERR);
+}
+
+/* Was all output written? A write may have failed long ago, and errno is another one since. */
+static int finish_output(int status)
+{
+    struct statvfs system;
+    int number = fflush(stdout) != 0 ? errno : 0;
+    if (!number && !ferror(stdout))
+        return status;
+    if (!number && fstatvfs(STDOUT_FILENO, &system) == 0 && system.f_blocks > 0 && system.f_bavail == 0)
+        number = ENOSPC;
+    if (!reader_has_gone()) /* as "... | head": it knows */
+        log_error("writing to standard output: %s",
+                  number ? strerror(number) : "a part of it could not be written");
+    return status == EXIT_DONE ? EXIT_LAB : status;
+}
+
 int program_main(const struct program *program, int argc, char **argv)
 {
-    int status = run_program(program, argc, argv);
-    if (status == EXIT_DONE && (fflush(stdout) != 0 || ferror(stdout))) {
-        log_error("writing to standard output: %s", strerror(errno));
-        return EXIT_LAB;
-    }
-    return status;
+    signal(SIGPIPE, SIG_IGN); /* a write that fails is an error with a sentence; work goes on where it can */
+    signal(SIGXFSZ, SIG_IGN);
+    return finish_output(run_program(program, argc, argv));
 }

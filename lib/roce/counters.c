@@ -5,7 +5,7 @@
 
 /* A DCQCN parameter is a gauge; its name, unit and meaning are those of its row in lib/roce/dcqcn.h. */
 #define UNIT_BOOL(unit)    "state"
-#define UNIT_INTEGER(unit) (sizeof unit > 1 ? unit : "value")
+#define UNIT_INTEGER(unit) (sizeof(unit) > 1 ? (unit) : "value")
 #define PARAMETER(point, kind, name, ofed, upstream, least, most, standard, unit, simulated, meaning) \
     {"dcqcn_" #point "_" #name, UNIT_##kind(unit),                                                    \
      COUNTER_GROUP_DCQCN,       COUNTER_GAUGE,                                                        \

@@ -1,6 +1,7 @@
 /* The catalogue of counters as a document. */
 #include "lib/roce/counters.h"
 
+#include "lib/document/json_text.h"
 #include <string.h>
 
 static const struct {
@@ -77,7 +78,7 @@ json_t *counters_json(void)
     const struct counter *rows = counters_all(&count);
     json_t *array = json_array();
     for (size_t i = 0; i < count; i++)
-        json_array_append_new(array, json_pack("{s:s,s:s,s:s,s:i,s:s,s:s,s:s}", "pattern", rows[i].pattern,
+        json_array_append_new(array, json_make("{s:s,s:s,s:s,s:i,s:s,s:s,s:s}", "pattern", rows[i].pattern,
                                                "unit", rows[i].unit, "kind",
                                                rows[i].kind == COUNTER_GAUGE ? "gauge" : "counter", "bits",
                                                rows[i].kind == COUNTER_COUNT32 ? 32 : 64, "group",

@@ -1,14 +1,18 @@
 #include "lib/roce/dcqcn.h"
 
+#include "lib/document/json_text.h"
+
 #define BOOLEAN_BOOL    true
 #define BOOLEAN_INTEGER false
 
 /* ---- expansions of the rows */
 
+/* The point is a member of the struct. NOLINTBEGIN(bugprone-macro-parentheses) */
 #define PARAMETER(point, kind, name, ofed, upstream, least, most, standard, unit, simulated, meaning) \
     {#point,         #name,    ofed, upstream, least,                                                 \
      most,           standard, unit, meaning,  offsetof(struct dcqcn_values, point.name),             \
      BOOLEAN_##kind, simulated},
+/* NOLINTEND(bugprone-macro-parentheses) */
 #define PARAMETER_RP(...) PARAMETER(rp, __VA_ARGS__)
 #define PARAMETER_NP(...) PARAMETER(np, __VA_ARGS__)
 const struct dcqcn_parameter dcqcn_parameters[] = {
@@ -16,7 +20,7 @@ const struct dcqcn_parameter dcqcn_parameters[] = {
 };
 
 #define FIELD(in, kind, name, least, most, meaning) \
-    {#name, FIELD_##kind, offsetof(struct in, name), .min = least, .max = most, .help = meaning},
+    {#name, FIELD_##kind, offsetof(struct in, name), .min = (least), .max = (most), .help = (meaning)},
 #define FIELD_OF_RP(kind, name, ofed, upstream, least, most, standard, unit, simulated, meaning) \
     FIELD(dcqcn_rp, kind, name, least, most, meaning)
 #define FIELD_OF_NP(kind, name, ofed, upstream, least, most, standard, unit, simulated, meaning) \
@@ -75,7 +79,7 @@ void dcqcn_merge(struct dcqcn_values *to, const struct dcqcn_values *from)
 
 json_t *dcqcn_simulated_json(const struct dcqcn_values *values)
 {
-    json_t *json = json_pack("{s:{},s:{}}", "rp", "np");
+    json_t *json = json_make("{s:{},s:{}}", "rp", "np");
     for (const struct dcqcn_parameter *p = dcqcn_parameters; p->name; p++)
         if (p->simulated)
             json_object_set_new(json_object_get(json, p->point), p->name,

@@ -6,7 +6,7 @@
  * Names, units and defaults are NVIDIA's (DCQCN parameters of ConnectX-4 and later); ranges are the widths of the fields in the
  * firmware interface (linux include/linux/mlx5/mlx5_ifc.h, cong_control_r_roce_ecn_rp and _np) and NVIDIA's description; files
  * are MLNX_OFED's below /sys/class/net/INTERFACE/ecn/, and upstream's below /sys/kernel/debug/mlx5/PCI/cc_params/ (linux
- * drivers/infiniband/hw/mlx5/cong.c). NULL: no such file.
+ * drivers/infiniband/hw/mlx5/cong.c), where MLNX_OFED has them too. NULL: no such file.
  */
 #ifndef LIB_DCQCN_H
 #define LIB_DCQCN_H
@@ -54,7 +54,7 @@
     ROW(INTEGER, initial_alpha_value, "roce_rp/initial_alpha_value", "rp_initial_alpha_value", 1,          \
         DCQCN_BITS(10), 1023, "1/1024", true, "Alpha of a new flow, of 1024.")
 
-/* Notification point, the receiver's side. The mode comes after the priority, because writing the priority sets the mode to 0. */
+/* Notification point, the receiver's side. */
 #define DCQCN_NP_ROWS(ROW)                                                                              \
     ROW(INTEGER, min_time_between_cnps, "roce_np/min_time_between_cnps", "np_min_time_between_cnps", 0, \
         DCQCN_BITS(17), 4, "us", true, "Minimum time between CNPs of a flow, in microseconds.")         \
@@ -62,7 +62,7 @@
     ROW(INTEGER, cnp_802p_prio, "roce_np/cnp_802p_prio", "np_cnp_prio", 0, 7, 6, "", true,              \
         "Priority of CNPs.")                                                                            \
     ROW(INTEGER, cnp_prio_mode, NULL, "np_cnp_prio_mode", 0, 1, 0, "", false,                           \
-        "0: CNPs have cnp_802p_prio; 1: it is not used (upstream driver only).")
+        "0: CNPs have cnp_802p_prio; 1: it is not used. Writing cnp_802p_prio sets it to 0.")
 
 /* The values, each as a field of its kind in a table: int (-1: unset) or int64_t (FIELD_UNSET). */
 #define DCQCN_MEMBER_BOOL(name)       int name;

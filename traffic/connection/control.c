@@ -23,65 +23,16 @@ static int set_option(int fd, int level, int option, int value)
     return setsockopt(fd, level, option, &value, sizeof value);
 }
 
-static struct addrinfo *look_up(const char *host, int64_t port, bool listening, struct error *e)
+static struct addrinfo *look_up(const char *host, int64_t port, struct error *e)
 {
-    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = listening ? AI_PASSIVE : 0},
-                    *found = NULL;
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *found = NULL;
     char service[20];
     snprintf(service, sizeof service, "%" PRId64, port);
     int code = getaddrinfo(host, service, &hints, &found);
     if (code == 0)
         return found;
-    error_set(e, "\"%.100s\" is not a known host name or address: %s", host ? host : "any address",
-              gai_strerror(code));
+    error_set(e, "\"%.100s\" is not a known host name or address: %s", host, gai_strerror(code));
     return NULL;
-}
-
-static int listen_on(const struct addrinfo *a)
-{
-    int fd = socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd < 0)
-        return -1;
-    set_option(fd, SOL_SOCKET, SO_REUSEADDR, 1);
-    if (a->ai_family == AF_INET6)
-        set_option(fd, IPPROTO_IPV6, IPV6_V6ONLY, 0); /* one socket for both families */
-    if (bind(fd, a->ai_addr, a->ai_addrlen) == 0 && listen(fd, 64) == 0)
-        return fd;
-    int number = errno;
-    close(fd);
-    errno = number;
-    return -1;
-}
-
-static int64_t bound_port(int fd)
-{
-    struct sockaddr_in6 address = {0};
-    socklen_t length = sizeof address;
-    getsockname(fd, (struct sockaddr *)&address, &length);
-    return ntohs(address.sin6_port); /* an IPv4 address has its port at the same place */
-}
-
-_Static_assert(offsetof(struct sockaddr_in, sin_port) == offsetof(struct sockaddr_in6, sin6_port),
-               "ports' place");
-
-int control_listen(const char *address, int64_t *port, struct error *e)
-{
-    int fd = -1;
-    /* "::" accepts IPv4 as well; on a host without IPv6 use 0.0.0.0 */
-    struct addrinfo *found = look_up(address ? address : "::", *port, true, e);
-    if (!found)
-        return -1;
-    for (struct addrinfo *a = found; a && fd < 0; a = a->ai_next)
-        fd = listen_on(a);
-    freeaddrinfo(found);
-    if (fd < 0 && !address && (errno == EAFNOSUPPORT || errno == EADDRNOTAVAIL))
-        return control_listen("0.0.0.0", port, e);
-    if (fd < 0)
-        return error_set_errno(e, errno,
-                               "listening on %s port %" PRId64 " (is another roce-traffic running?)",
-                               address ? address : "any address", *port);
-    *port = bound_port(fd);
-    return fd;
 }
 
 /* The address as text, IPv4-mapped IPv6 addresses as IPv4. */
@@ -94,13 +45,13 @@ static void name_of(const struct sockaddr_storage *address, socklen_t length, ch
         memmove(text, text + 7, strlen(text + 7) + 1);
 }
 
-static int set_up(struct control *control, int fd, struct error *e)
+int control_take(struct control *control, int fd, struct error *e)
 {
     struct sockaddr_storage address = {0};
     socklen_t length = sizeof address;
-    *control = (struct control){.fd = fd, .buffer = malloc(WIRE_MAX_LENGTH + 1)};
+    *control = (struct control){.fd = fd, .only_hello = true, .buffer = malloc(WIRE_MAX_LENGTH + 1)};
     if (!control->buffer) {
-        control_close(control);
+        close(fd);
         return error_set(e, "out of memory");
     }
     set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
@@ -111,14 +62,6 @@ static int set_up(struct control *control, int fd, struct error *e)
     if (getsockname(fd, (struct sockaddr *)&address, &length) == 0)
         name_of(&address, length, control->local, sizeof control->local);
     return 0;
-}
-
-int control_accept(struct control *control, int listener, struct error *e)
-{
-    int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-    if (fd < 0)
-        return error_set_errno(e, errno, "accepting a control connection");
-    return set_up(control, fd, e);
 }
 
 /* Wait until fd is ready for `events`. Returns 1 if ready, 0 after the time limit, -1 if stopped on request. */
@@ -163,7 +106,7 @@ static int connect_one(const struct addrinfo *a, int stop_fd)
 
 int control_connect(struct control *control, const char *host, int64_t port, int stop_fd, struct error *e)
 {
-    struct addrinfo *found = look_up(host, port, false, e);
+    struct addrinfo *found = look_up(host, port, e);
     int fd = -1;
     if (!found)
         return -1;
@@ -175,7 +118,9 @@ int control_connect(struct control *control, const char *host, int64_t port, int
     if (fd < 0)
         return error_set_errno(e, errno, "connecting to roce-traffic serve at %.100s port %" PRId64, host,
                                port);
-    return set_up(control, fd, e);
+    int result = control_take(control, fd, e);
+    control->only_hello = false; /* it was chosen by its address */
+    return result;
 }
 
 void control_close(struct control *control)
@@ -229,10 +174,16 @@ void control_say_error(struct control *control, const char *text)
         control_send(control, &message, NULL);
 }
 
+/* The most bytes of the line that is expected. */
+static size_t limit_of(const struct control *control)
+{
+    return control->only_hello ? WIRE_HELLO_LENGTH : WIRE_MAX_LENGTH;
+}
+
 int control_fill(struct control *control, struct error *e)
 {
     for (;;) {
-        size_t room = WIRE_MAX_LENGTH - control->used;
+        size_t room = limit_of(control) - control->used;
         if (room == 0)
             return 0; /* control_next finds out whether that is a message */
         ssize_t n = recv(control->fd, control->buffer + control->used, room, 0);
@@ -250,19 +201,32 @@ int control_fill(struct control *control, struct error *e)
     }
 }
 
+/* Is there a whole line? 1 with its length, 0 if it is not complete yet, -1 if it is too long. */
+static int find_line(const struct control *control, size_t *length, struct error *e)
+{
+    const char *end = memchr(control->buffer, '\n', control->used);
+    *length = end ? (size_t)(end - control->buffer) : 0;
+    if (!end && control->used == limit_of(control))
+        return error_set(e, "%s sent a line of more than %zu bytes: is it a roce-traffic?", control->peer,
+                         control->used);
+    return end != NULL;
+}
+
+static void drop_line(struct control *control, size_t length)
+{
+    control->used -= length + 1;
+    memmove(control->buffer, control->buffer + length + 1, control->used);
+}
+
 int control_next(struct control *control, struct message *message, struct error *e)
 {
+    size_t length;
     *message = (struct message){.type = MESSAGE_TYPES}; /* none */
-    char *end = memchr(control->buffer, '\n', control->used);
-    if (!end && control->used == WIRE_MAX_LENGTH)
-        return error_set(e, "%s sent a line of more than %d bytes: is it a roce-traffic?", control->peer,
-                         WIRE_MAX_LENGTH);
-    if (!end)
-        return 0;
-    size_t length = (size_t)(end - control->buffer);
+    int found = find_line(control, &length, e);
+    if (found <= 0)
+        return found;
     int result = wire_decode(control->buffer, length, message, e);
-    control->used -= length + 1;
-    memmove(control->buffer, end + 1, control->used);
+    drop_line(control, length);
     if (result != 0)
         return error_prefix(e, "from %s", control->peer);
     if (message->type != MESSAGE_ERROR)
@@ -308,21 +272,70 @@ int control_expect(struct control *control, enum message_type type, int64_t time
     return -1;
 }
 
-int control_greet(struct control *control, int stop_fd, struct error *e)
+/* ---- the greeting */
+
+static int send_hello(struct control *control, const struct secret *secret, struct error *e)
 {
     char version[] = HARNESS_VERSION;
-    struct message mine = {.type = MESSAGE_HELLO, .hello = {.protocol = WIRE_PROTOCOL, .version = version}};
+    struct secret copy = *secret;
+    struct message mine = {.type = MESSAGE_HELLO,
+                           .hello = {.protocol = WIRE_PROTOCOL, .version = version, .secret = copy.text}};
+    return control_send(control, &mine, e);
+}
+
+static int check_protocol(const struct control *control, const struct hello *theirs, struct error *e)
+{
+    if (theirs->protocol == WIRE_PROTOCOL)
+        return 0;
+    return error_set(e,
+                     "%s uses control protocol %" PRId64 " (roce-traffic %.40s), this is %d "
+                     "(roce-traffic %s): install the same version on both hosts",
+                     control->peer, theirs->protocol, theirs->version, WIRE_PROTOCOL, HARNESS_VERSION);
+}
+
+int control_greet(struct control *control, const struct secret *secret, int stop_fd, struct error *e)
+{
     struct message theirs;
-    if (control_send(control, &mine, e) != 0 ||
+    if (send_hello(control, secret, e) != 0 ||
         control_expect(control, MESSAGE_HELLO, CONTROL_HELLO_NS, stop_fd, &theirs, e) != 0)
         return -1;
-    int result = 0;
-    if (theirs.hello.protocol != WIRE_PROTOCOL)
-        result = error_set(e,
-                           "%s uses control protocol %" PRId64 " (roce-traffic %.40s), this is %d "
-                           "(roce-traffic %s): install the same version on both hosts",
-                           control->peer, theirs.hello.protocol, theirs.hello.version, WIRE_PROTOCOL,
-                           HARNESS_VERSION);
+    int result = check_protocol(control, &theirs.hello, e);
     wire_free(&theirs);
     return result;
+}
+
+/* The secret comes first: nothing of this side is told to a stranger. */
+static int check_hello(const struct control *control, const struct hello *theirs, const struct secret *secret,
+                       struct error *e)
+{
+    struct secret given;
+    secret_copy(&given, theirs->secret ? theirs->secret : "");
+    if (secret_given(secret) && !secret_equal(&given, secret))
+        return error_set(e, "%s %s: both sides need the same --secret-file", control->peer,
+                         secret_given(&given) ? "knows another secret than this server"
+                                              : "does not know this server's secret");
+    return check_protocol(control, theirs, e);
+}
+
+int control_admit(struct control *control, const struct secret *secret, struct error *e)
+{
+    static const struct secret none = {{0}}; /* ours is for the server only */
+    struct error gone;
+    struct message theirs;
+    size_t length;
+    int ended = control_fill(control, &gone);
+    int found = find_line(control, &length, e);
+    if (found == 0 && ended != 0)
+        return error_set(e, "%s", gone.text);
+    if (found <= 0)
+        return found;
+    if (wire_decode_hello(control->buffer, length, &theirs) != 0)
+        return error_set(e, "%s did not say hello as roce-traffic does: is it one?", control->peer);
+    drop_line(control, length);
+    int result = check_hello(control, &theirs.hello, secret, e);
+    wire_free(&theirs);
+    if (result != 0 || send_hello(control, &none, e) != 0)
+        return -1;
+    control->only_hello = false;
+    return 1;
 }

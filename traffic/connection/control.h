@@ -2,12 +2,13 @@
 #ifndef TRAFFIC_CONTROL_H
 #define TRAFFIC_CONTROL_H
 
+#include "lib/network/secret.h"
 #include "traffic/connection/wire.h"
 
 #define CONTROL_SETUP_NS \
     (30LL * 1000000000) /* for each step before traffic: memory, queue pairs, connections */
-#define CONTROL_HELLO_NS    (5LL * 1000000000)
-#define CONTROL_ADDRESS_MAX 64 /* an IPv6 address with its zone, as text */
+#define CONTROL_HELLO_NS    (5LL * 1000000000) /* for the other side to say hello */
+#define CONTROL_ADDRESS_MAX 64                 /* an IPv6 address with its zone, as text */
 
 struct control {
     int fd;
@@ -16,12 +17,11 @@ struct control {
     int64_t heard_ns, said_ns;       /* CLOCK_MONOTONIC: time of the last received and the last sent bytes */
     char *buffer;                    /* of WIRE_MAX_LENGTH + 1 bytes */
     size_t used;
+    bool only_hello; /* not greeted yet: at most WIRE_HELLO_LENGTH bytes are read */
 };
 
-/* Listen on address (NULL: all, IPv4 and IPv6) and port (0: any; *port is set). A socket, or -1. */
-int control_listen(const char *address, int64_t *port, struct error *e);
-/* Accept a waiting connection. */
-int control_accept(struct control *control, int listener, struct error *e);
+/* Use a connection that was accepted; it is closed on error. */
+int control_take(struct control *control, int fd, struct error *e);
 /* Connect to a host by name or address. stop_fd (or -1) becomes readable when the attempt must end. */
 int control_connect(struct control *control, const char *host, int64_t port, int stop_fd, struct error *e);
 void control_close(struct control *control);
@@ -39,7 +39,10 @@ int control_next(struct control *control, struct message *message, struct error 
 /* Wait for a message of this type; "alive" messages are skipped. The caller frees it. */
 int control_expect(struct control *control, enum message_type type, int64_t timeout_ns, int stop_fd,
                    struct message *message, struct error *e);
-/* Exchange program and version; both sides first send, then read. */
-int control_greet(struct control *control, int stop_fd, struct error *e);
+/* The driver's side of the greeting: say hello, with the session's secret (or none), and wait for the server's. */
+int control_greet(struct control *control, const struct secret *secret, int stop_fd, struct error *e);
+/* The server's side, without waiting: 1 when the driver has said hello with this secret (any hello, if there is none) and the answer was
+ * sent, 0 when its hello is not complete, -1 when it is refused or gone. Of what a stranger sends, only a hello is parsed. */
+int control_admit(struct control *control, const struct secret *secret, struct error *e);
 
 #endif

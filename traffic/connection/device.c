@@ -178,26 +178,20 @@ static void describe_ports(const struct device *device, struct text *text)
 static int nothing_found(const struct device *device, const struct local_options *options,
                          const char *address, struct error *e)
 {
-    struct text there = {0};
+    struct text there = {0}, requested = {0};
     describe_ports(device, &there);
-    if (options->device)
-        error_set(e, "device %s has no active port with a suitable GID%s", options->device,
-                  options->gid_index >= 0 ? " index" : "");
+    if (options->gid_index >= 0)
+        text_add(&requested, "index %" PRId64, options->gid_index);
     else
-        error_set(e, "no RDMA device has an active port with a suitable GID");
-    size_t length = e ? strlen(e->text) : 0;
-    if (e && options->gid_index >= 0)
-        length += (size_t)snprintf(e->text + length, sizeof e->text - length,
-                                   " (requested: index %" PRId64 ")", options->gid_index);
-    else if (e)
-        length += (size_t)snprintf(e->text + length, sizeof e->text - length, " (requested: type %s%s%s)",
-                                   gid_type_names[options->gid_type], address ? ", address " : "",
-                                   address ? address : "");
-    if (e && length < sizeof e->text)
-        snprintf(
-            e->text + length, sizeof e->text - length,
-            "; available: %s. A port is active when its link is up; a GID needs an address on the interface",
-            text_string(&there));
+        text_add(&requested, "type %s%s%s", gid_type_names[options->gid_type], address ? ", address " : "",
+                 address ? address : "");
+    error_set(e,
+              "%s%s has %sactive port with a suitable GID%s (requested: %s); available: %s. A port is active "
+              "when its link is up; a GID needs an address on the interface",
+              options->device ? "device " : "no RDMA device", options->device ? options->device : "",
+              options->device ? "no " : "an ", options->device && options->gid_index >= 0 ? " index" : "",
+              text_string(&requested), text_string(&there));
+    text_free(&requested);
     text_free(&there);
     return -1;
 }

@@ -1,5 +1,7 @@
 #include "traffic/connection/wire.h"
 
+#include "lib/document/json_file.h"
+#include "lib/document/json_text.h"
 #include <string.h>
 
 /* ---- tables */
@@ -14,6 +16,7 @@ static const struct field hello_fields[] = {
      .min = 1,
      .max = 1000},
     {.name = "version", .kind = FIELD_STRING, .offset = offsetof(struct hello, version), .required = true},
+    {.name = "secret", .kind = FIELD_STRING, .offset = offsetof(struct hello, secret)},
     {0},
 };
 
@@ -148,7 +151,11 @@ static const struct field result_fields[] = {
      .required = true,
      .min = 0,
      .max = INT64_MAX},
-    {.name = "text", .kind = FIELD_STRING, .offset = offsetof(struct result, text), .required = true},
+    {.name = "text",
+     .kind = FIELD_STRING,
+     .offset = offsetof(struct result, text),
+     .form = &form_any,
+     .required = true},
     {0},
 };
 
@@ -158,7 +165,11 @@ static const struct field line_fields[] = {
 };
 
 static const struct field error_fields[] = {
-    {.name = "text", .kind = FIELD_STRING, .offset = offsetof(struct message_error, text), .required = true},
+    {.name = "text",
+     .kind = FIELD_STRING,
+     .offset = offsetof(struct message_error, text),
+     .form = &form_any,
+     .required = true},
     {0},
 };
 
@@ -235,11 +246,10 @@ static int find_type(const char *name)
 
 int wire_decode(const char *text, size_t length, struct message *message, struct error *e)
 {
-    json_error_t where;
     if (length > WIRE_MAX_LENGTH)
         return error_set(e, "a control message of %zu bytes: at most %d are expected", length,
                          WIRE_MAX_LENGTH);
-    json_t *json = json_loadb(text, length, JSON_REJECT_DUPLICATES, &where);
+    json_t *json = json_file_parse(text, length, "message", DOCUMENT_MESSAGE, NULL);
     if (!json_is_object(json)) {
         json_decref(json);
         return error_set(e, "not a control message: \"%.*s\"", (int)(length < 40 ? length : 40), text);
@@ -258,6 +268,15 @@ int wire_decode(const char *text, size_t length, struct message *message, struct
     }
     json_decref(json);
     return result;
+}
+
+int wire_decode_hello(const char *text, size_t length, struct message *message)
+{
+    json_t *json = json_loadb(text, length, JSON_REJECT_DUPLICATES, NULL);
+    bool hello =
+        json_is_object(json) && find_type(json_string_value(json_object_get(json, "type"))) == MESSAGE_HELLO;
+    json_decref(json);
+    return hello ? wire_decode(text, length, message, NULL) : -1;
 }
 
 void wire_free(struct message *message)
@@ -281,13 +300,13 @@ static json_t *encode_field(const struct field *field, const void *slot)
 {
     switch (field->kind) {
     case FIELD_STRING:
-        return json_string(*(char *const *)slot ? *(char *const *)slot : "");
+        return json_text(*(char *const *)slot ? *(char *const *)slot : "");
     case FIELD_BOOL:
         return json_boolean(*(const int *)slot);
     case FIELD_INTEGER:
         return json_integer(*(const int64_t *)slot);
     case FIELD_CHOICE:
-        return json_string(field->choices[*(const int *)slot]);
+        return json_text(field->choices[*(const int *)slot]);
     case FIELD_LIST:
         return encode_list(slot);
     case FIELD_JSON:
@@ -300,7 +319,7 @@ static json_t *encode_field(const struct field *field, const void *slot)
 char *wire_encode(const struct message *message)
 {
     const char *base = (const char *)&message->hello;
-    json_t *json = json_pack("{s:s}", "type", kinds[message->type].name);
+    json_t *json = json_make("{s:s}", "type", kinds[message->type].name);
     for (const struct field *f = kinds[message->type].table->fields; f->name; f++)
         json_object_set_new(json, f->name, encode_field(f, base + f->offset));
     char *text = json_dumps(json, JSON_COMPACT);

@@ -3,7 +3,7 @@
  * is limited, tables check them, and unknown keys are refused.
  *
  *   driver                      server
- *   hello                  ->
+ *   hello (the secret)     ->                        anything else ends the connection
  *                          <-   hello
  *   offer (a plan)         ->
  *                          <-   endpoint (or error)
@@ -24,8 +24,9 @@
 #include "traffic/flow_plan.h"
 #include <jansson.h>
 
-#define WIRE_PROTOCOL   2
-#define WIRE_MAX_LENGTH (256 * 1024) /* bytes in one message */
+#define WIRE_PROTOCOL     3
+#define WIRE_MAX_LENGTH   (256 * 1024) /* bytes in one message */
+#define WIRE_HELLO_LENGTH 512          /* bytes in a hello, which a stranger may send */
 
 enum message_type {
     MESSAGE_HELLO,
@@ -48,6 +49,7 @@ enum message_type {
 struct hello {
     int64_t protocol;
     char *version;
+    char *secret; /* of the session; "": none */
 };
 
 /* How to reach one side's queue pairs and memory. */
@@ -115,6 +117,8 @@ struct message {
 const char *wire_name(enum message_type type);
 /* One line without its newline into *message; the caller frees with wire_free. */
 int wire_decode(const char *text, size_t length, struct message *message, struct error *e);
+/* The same for a line that must be a hello: other types are not looked into. */
+int wire_decode_hello(const char *text, size_t length, struct message *message);
 /* A string without newline; the caller frees. NULL when memory ran out. */
 char *wire_encode(const struct message *message);
 void wire_free(struct message *message);

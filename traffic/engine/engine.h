@@ -7,7 +7,7 @@
 #define TRAFFIC_ENGINE_H
 
 #include "lib/error.h"
-#include "lib/histogram.h"
+#include "lib/statistics/histogram.h"
 #include "traffic/connection/connection.h"
 #include "traffic/memory/memory.h"
 #include "traffic/engine/pacing.h"

@@ -1,6 +1,7 @@
 #include "traffic/engine/meter.h"
 
 #include "lib/clock.h"
+#include "lib/document/json_text.h"
 
 static struct meter_look look(const struct meter *m, int64_t now_ns)
 {
@@ -64,7 +65,7 @@ static void add_rates(json_t *line, const struct meter *m, const struct meter_lo
 static json_t *close_interval(struct meter *m, struct meter_look now)
 {
     json_t *line =
-        json_pack("{s:s,s:s,s:I,s:I}", "type", "interval", "flow", m->flow, "message_bytes",
+        json_make("{s:s,s:s,s:I,s:I}", "type", "interval", "flow", m->flow, "message_bytes",
                   (json_int_t)m->engine->message_bytes, "time_ns", (json_int_t)clock_realtime_ns());
     add_rates(line, m, &m->last, &now);
     json_object_set_new(line, "errors", json_integer(0));
@@ -111,7 +112,7 @@ json_t *meter_summary(const struct meter *m, bool complete, int64_t errors)
     int64_t duration_ns = m->end.time_ns - m->begin.time_ns, cpu_ns = m->end.cpu_ns - m->begin.cpu_ns;
     double messages = (double)(m->end.messages - m->begin.messages);
     json_t *line =
-        json_pack("{s:s,s:s,s:I,s:I}", "type", "summary", "flow", m->flow, "message_bytes",
+        json_make("{s:s,s:s,s:I,s:I}", "type", "summary", "flow", m->flow, "message_bytes",
                   (json_int_t)m->engine->message_bytes, "time_ns", (json_int_t)clock_realtime_ns());
     add_rates(line, m, &m->begin, &m->end);
     json_object_set_new(
@@ -122,6 +123,12 @@ json_t *meter_summary(const struct meter *m, bool complete, int64_t errors)
         json_object_set_new(line, "cpu_ns", json_integer(cpu_ns));
     if (m->engine->plan->latency)
         json_object_set_new(line, "latency_ns", histogram_json(&m->total));
+    if (m->engine->target && m->end.messages == m->engine->target) {
+        double took_ns = (double)duration_ns;
+        json_object_set_new(line, "completion_ns",
+                            json_make("{s:i,s:f,s:f,s:f,s:f,s:f}", "count", 1, "min", took_ns, "mean",
+                                      took_ns, "p50", took_ns, "p99", took_ns, "max", took_ns));
+    }
     json_object_set_new(line, "complete", json_boolean(complete));
     return line;
 }

@@ -5,7 +5,7 @@
 #ifndef TRAFFIC_METER_H
 #define TRAFFIC_METER_H
 
-#include "lib/histogram.h"
+#include "lib/statistics/histogram.h"
 #include "traffic/engine/engine.h"
 #include <jansson.h>
 

@@ -1,5 +1,6 @@
 #include "traffic/memory/memory.h"
 
+#include "lib/document/json_text.h"
 #include "lib/log.h"
 #include "lib/text.h"
 #include "traffic/memory/nvidia_hook.h"
@@ -8,13 +9,8 @@
 const struct memory_system memory_system_default = {.root = "", .libcuda = "libcuda.so.1"};
 
 const struct memory_back_end *const memory_back_ends[] = {
-    &memory_host,
-    &memory_rm_dmabuf,
-    &memory_cuda_dmabuf,
-    &memory_cuda_peermem,
-    &memory_rm_peermem,
-    &memory_cuda_nv503c,
-    NULL,
+    &memory_host,       &memory_rm_dmabuf,   &memory_cuda_dmabuf,    &memory_cuda_peermem,
+    &memory_rm_peermem, &memory_cuda_nv503c, &memory_virtual_dmabuf, NULL,
 };
 
 /* One back end from allocation to registration. */
@@ -37,10 +33,10 @@ static void note_failure(struct memory *memory, const char *route, const struct 
                          struct text *all)
 {
     char kernel[400];
-    json_t *entry = json_pack("{s:s,s:s}", "route", route, "error", why->text);
+    json_t *entry = json_make("{s:s,s:s}", "route", route, "error", why->text);
     kernel_log_read(log, kernel, sizeof kernel);
     if (*kernel)
-        json_object_set_new(entry, "kernel", json_string(kernel));
+        json_object_set_new(entry, "kernel", json_text(kernel));
     json_array_append_new(memory->tried, entry);
     text_add(all, "%s%s: %s%s%s%s", all->length ? "; " : "", route, why->text, *kernel ? " [kernel: " : "",
              kernel, *kernel ? "]" : "");
@@ -101,7 +97,7 @@ void memory_close(struct memory *memory)
 
 json_t *memory_json(const struct memory *memory)
 {
-    json_t *json = json_pack("{s:s,s:s}", "kind", memory->back_end->gpu ? "gpu" : "host", "route",
+    json_t *json = json_make("{s:s,s:s}", "kind", memory->back_end->gpu ? "gpu" : "host", "route",
                              memory->back_end->name);
     if (json_array_size(memory->tried))
         json_object_set(json, "tried", memory->tried);

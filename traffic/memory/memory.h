@@ -55,7 +55,7 @@ struct memory_back_end {
 };
 
 extern const struct memory_back_end memory_host, memory_rm_dmabuf, memory_cuda_dmabuf, memory_cuda_peermem,
-    memory_rm_peermem, memory_cuda_nv503c;
+    memory_rm_peermem, memory_cuda_nv503c, memory_virtual_dmabuf;
 extern const struct memory_back_end *const memory_back_ends[]; /* ended by NULL */
 
 /* Allocate and register. With MEMORY_GPU the routes are tried in order; if all fail, the sentence contains the reason of each. */

@@ -1,6 +1,7 @@
 #include "traffic/memory/routes.h"
 
 #include "lib/clock.h"
+#include "lib/document/json_text.h"
 #include "lib/files.h"
 #include "traffic/connection/device.h"
 #include "traffic/memory/memory.h"
@@ -50,12 +51,12 @@ static json_t *try_route(const struct memory_back_end *back_end, const struct lo
     }
     *works |= allocated && pattern;
     json_t *line = output_event("route", allocated && pattern ? "works" : e.text);
-    json_object_set_new(line, "route", json_string(back_end->name));
+    json_object_set_new(line, "route", json_text(back_end->name));
     json_object_set_new(line, "allocated", json_boolean(allocated));
     json_object_set_new(line, "pattern", json_boolean(pattern));
     json_object_set_new(line, "registered", pd ? json_boolean(registered) : json_null());
     if (*e.text)
-        json_object_set_new(line, "error", json_string(e.text));
+        json_object_set_new(line, "error", json_text(e.text));
     return line;
 }
 

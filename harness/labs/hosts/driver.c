@@ -1,7 +1,12 @@
 /* The libvirt and the ssh lab: real hosts, reached over ssh. */
 #include "harness/labs/hosts/watch.h"
 #include "harness/labs/hosts/start.h"
+#include "harness/labs/hosts/virtual_switch.h"
+#include "harness/labs/hosts/vlan.h"
+#include "harness/preflight/priority.h"
 #include "lib/clock.h"
+#include "lib/document/json_text.h"
+#include "lib/output/print.h"
 #include "lib/text.h"
 #include <inttypes.h>
 #include <errno.h>
@@ -11,13 +16,15 @@
 
 #define BRING_UP_NS \
     (5 * 60 * NS_PER_S) /* a guest boots; connecting to a real host has a shorter limit (remote/ssh.c) */
-#define READY_NS      (30 * NS_PER_S) /* samplers print their header, servers listen */
-#define SUMMARY_NS    (15 * NS_PER_S) /* how late summaries may come after the measure phase */
-#define LAST_LINES_NS (5 * NS_PER_S)  /* for programs to end after they were told to */
+#define READY_NS       (120 * NS_PER_S) /* samplers print their header, servers listen, drivers connect */
+#define SUMMARY_NS     (60 * NS_PER_S)  /* how late summaries may come after the measure phase */
+#define LAST_SAMPLE_NS (15 * NS_PER_S)  /* for a sample to be taken and to arrive, beyond its interval */
+#define LAST_LINES_NS  (5 * NS_PER_S)   /* for programs to end after they were told to */
 #define RECONNECT_NS \
     (60 * NS_PER_S) /* reconnecting to a host whose connection was cut, to restore its settings */
-#define ENDED_NS  (3 * NS_PER_S)  /* to find out whether a connection still carries commands */
-#define SILENT_NS (10 * NS_PER_S) /* the same when it has been silent already */
+#define STEP_NS   (100 * NS_PER_MS) /* a clock that drifts by more within a run was set */
+#define ENDED_NS  (3 * NS_PER_S)    /* to find out whether a connection still carries commands */
+#define SILENT_NS (10 * NS_PER_S)   /* the same when it has been silent already */
 
 static const char *role_name(const struct remote_lab *lab, size_t role)
 {
@@ -26,6 +33,25 @@ static const char *role_name(const struct remote_lab *lab, size_t role)
 
 /* ---- before the run */
 
+static bool has_role(const struct cell *cell, const struct lab_host *host)
+{
+    const char *role;
+    for (size_t i = 0; (role = scenario_role(&cell->scenario, i)); i++)
+        if (lab_real_host(&cell->lab, role) == host)
+            return true;
+    return false;
+}
+
+/* The n-th guest that forwards and has no role, or NULL: it must be up all the same. */
+static const struct lab_host *forwarder(const struct cell *cell, size_t n)
+{
+    const struct lab_host *host;
+    for (size_t i = 0; (host = lab_host_at(&cell->lab, i)); i++)
+        if (host->domain && lab_forwards(host) && !has_role(cell, host) && n-- == 0)
+            break;
+    return host;
+}
+
 static void remote_lab_close(void *state)
 {
     struct remote_lab *lab = state;
@@ -33,8 +59,9 @@ static void remote_lab_close(void *state)
         return;
     for (size_t i = 0; i < lab->stream_count; i++)
         stream_close(&lab->streams[i]);
-    for (size_t i = 0; lab->hosts && i < lab->host_count; i++)
+    for (size_t i = 0; lab->hosts && i < lab->all_count; i++)
         remote_host_close(&lab->hosts[i]);
+    crew_dismiss(lab->crew);
     if (lab->virt)
         virt_close(lab->virt);
     lab_unlock(lab->lock);
@@ -47,7 +74,15 @@ static void remote_lab_close(void *state)
 
 static int remote_lab_check(const struct cell *cell, struct error *e)
 {
-    return traffic_check(&cell->scenario, &cell->lab, e);
+    const char *role;
+    for (size_t i = 0; (role = scenario_role(&cell->scenario, i)); i++) {
+        json_t *wanted = scenario_role_settings(cell->scenario_json, role);
+        int result = remote_settings_check(lab_real_host(&cell->lab, role), wanted, e);
+        json_decref(wanted);
+        if (result != 0)
+            return -1;
+    }
+    return traffic_check(&cell->scenario, &cell->lab, e) != 0 ? -1 : priority_check(cell, e);
 }
 
 static int remote_lab_open(const struct lab_run *run, void **state, struct error *e)
@@ -57,15 +92,20 @@ static int remote_lab_open(const struct lab_run *run, void **state, struct error
     if (!lab)
         return error_set(e, "out of memory");
     lab->run = run;
+    lab->clock = clock_steady_start();
     lab->warnings = json_array();
     lab->host_count = run->cell->scenario.roles.count;
-    lab->hosts = calloc(lab->host_count + 1, sizeof *lab->hosts);
+    lab->all_count = lab->host_count;
+    while (forwarder(run->cell, lab->all_count - lab->host_count))
+        lab->all_count++;
+    lab->hosts = calloc(lab->all_count + 1, sizeof *lab->hosts);
     snprintf(purpose, sizeof purpose, "run %.100s", run->cell->scenario.name);
     if (!lab->hosts || !lab->warnings) {
         error_set(e, "out of memory");
         goto failed;
     }
-    if (!(lab->jobs = traffic_jobs(&run->cell->scenario, &lab->job_count, e)) ||
+    if (secret_make(&lab->secret, e) != 0 ||
+        !(lab->jobs = traffic_jobs(&run->cell->scenario, &lab->job_count, e)) ||
         !(lab->lock = lab_lock(&run->cell->lab, purpose, e)))
         goto failed;
     *state = lab;
@@ -75,12 +115,25 @@ failed:
     return -1;
 }
 
-static int bring_up_host(struct remote_lab *lab, size_t role, struct error *e)
+struct host_ready {
+    bool restored, failed; /* settings of an earlier run were restored */
+    struct error e;
+};
+
+/* What the threads that bring up the hosts share. */
+struct bring_up {
+    struct remote_lab *lab;
+    atomic_bool cancelled;
+    struct host_ready *ready;
+};
+
+static int bring_up_host(struct bring_up *b, size_t role, bool *restored, struct error *e)
 {
+    struct remote_lab *lab = b->lab;
     const struct lab *where = &lab->run->cell->lab;
     struct remote_host *h = &lab->hosts[role];
-    if (remote_host_open(h, lab->virt, where, lab_real_host(where, role_name(lab, role)), BRING_UP_NS, e) !=
-            0 ||
+    if (remote_host_open_unless(h, lab->virt, where, lab_real_host(where, role_name(lab, role)), BRING_UP_NS,
+                                &b->cancelled, e) != 0 ||
         remote_find_nic(h, e) != 0)
         return -1;
     if (!remote_journal_open(h))
@@ -88,11 +141,77 @@ static int bring_up_host(struct remote_lab *lab, size_t role, struct error *e)
     json_t *answer = remote_settings_restore(h, e);
     if (!answer)
         return error_prefix(e, "restoring settings of an earlier run");
-    json_array_append_new(
-        lab->warnings,
-        json_sprintf("%s: settings that an earlier run had left were restored first", role_name(lab, role)));
+    *restored = true;
     json_decref(answer);
     return remote_find_nic(h, e);
+}
+
+/* A virtual switch takes the settings of all nodes; a bridge forwards since it booted. */
+static int bring_up_forwarder(struct bring_up *b, size_t i, struct error *e)
+{
+    const struct cell *cell = b->lab->run->cell;
+    struct remote_host *h = &b->lab->hosts[i];
+    const struct lab_host *host = forwarder(cell, i - b->lab->host_count);
+    if (remote_host_open_unless(h, b->lab->virt, &cell->lab, host, BRING_UP_NS, &b->cancelled, e) != 0)
+        return -1;
+    if (!host->forwarding)
+        return 0;
+    json_t *wanted = scenario_role_settings(cell->scenario_json, host->name);
+    json_t *taken = virtual_switch_set(h, &cell->lab, wanted, e);
+    json_decref(wanted);
+    json_decref(taken);
+    return taken ? 0 : -1;
+}
+
+static void bring_up_one(void *context, size_t i)
+{
+    struct bring_up *b = context;
+    struct host_ready *r = &b->ready[i];
+    r->failed = (i < b->lab->host_count ? bring_up_host(b, i, &r->restored, &r->e)
+                                        : bring_up_forwarder(b, i, &r->e)) != 0;
+}
+
+/* Ctrl-C ends connecting. */
+static void await_hosts(struct bring_up *b)
+{
+    struct remote_lab *lab = b->lab;
+    for (size_t i = 0; i < lab->all_count; i++)
+        while (!crew_wait(lab->crew, i, WATCH_STEP_NS))
+            if (interrupt_count(lab->run->interrupt) > 0)
+                atomic_store(&b->cancelled, true);
+}
+
+/* The first failure is the run's; the log has all. */
+static int judge_hosts(const struct bring_up *b, struct error *e)
+{
+    struct remote_lab *lab = b->lab;
+    int result = 0;
+    for (size_t i = 0; i < lab->all_count; i++) {
+        const struct host_ready *r = &b->ready[i];
+        if (r->restored)
+            json_array_append_new(lab->warnings,
+                                  json_textf("%s: settings that an earlier run had left were restored first",
+                                             role_name(lab, i)));
+        if (r->failed && result == 0)
+            result = error_set(e, "%s", r->e.text);
+        else if (r->failed && lab->run->log)
+            print_to(lab->run->log, "%s\n", r->e.text);
+    }
+    return result;
+}
+
+static int bring_up_hosts(struct remote_lab *lab, struct error *e)
+{
+    struct bring_up b = {.lab = lab, .ready = calloc(lab->all_count + 1, sizeof *b.ready)};
+    if (!b.ready)
+        return error_set(e, "out of memory for %zu hosts", lab->all_count);
+    int result = -1;
+    if ((lab->crew = crew_start(lab->all_count, bring_up_one, &b, e))) {
+        await_hosts(&b);
+        result = judge_hosts(&b, e);
+    }
+    free(b.ready);
+    return result;
 }
 
 static int remote_lab_bring_up(void *state, struct error *e)
@@ -101,9 +220,8 @@ static int remote_lab_bring_up(void *state, struct error *e)
     const struct lab *where = &lab->run->cell->lab;
     if (lab_kind(where)->guests && !(lab->virt = virt_open(where->uri, e)))
         return -1;
-    for (size_t role = 0; role < lab->host_count; role++)
-        if (bring_up_host(lab, role, e) != 0)
-            return -1;
+    if (bring_up_hosts(lab, e) != 0)
+        return -1;
     return lab->virt ? virt_watch(lab->virt, e) : 0;
 }
 
@@ -113,23 +231,25 @@ static int remote_lab_describe(void *state, size_t role, struct host_description
     struct remote_host *h = &lab->hosts[role];
     struct error why;
     *out = (struct host_description){0};
-    if (remote_clock(h, &h->offset_ns, &h->error_ns, e) != 0)
+    if (remote_clock(h, &lab->clock, &h->offset_ns, &h->error_ns, e) != 0)
         return -1;
-    out->facts = remote_facts(h, &why);
+    out->facts = remote_facts(h, MEMORY_GPU, &why);
     if (!out->facts) {
-        json_array_append_new(lab->warnings, json_sprintf("no facts: %s", why.text));
+        json_array_append_new(lab->warnings, json_textf("no facts: %s", why.text));
         out->facts = json_object();
     }
     if (h->lab->gpu && !h->nvml_answers)
         json_array_append_new(lab->warnings,
-                              json_sprintf("GPU %" PRId64
-                                           " of %s is not sampled: NVIDIA's management library (NVML) "
-                                           "does not find it on the host; is the driver loaded?",
-                                           h->lab->gpu->index, h->lab->name));
+                              json_textf("GPU %" PRId64
+                                         " of %s is not sampled: NVIDIA's management library (NVML) "
+                                         "does not find it on the host; is the driver loaded?",
+                                         h->lab->gpu->index, h->lab->name));
     out->capabilities = remote_capabilities(h, out->facts);
+    out->origin = remote_origin(h, out->facts);
+    out->settings = json_incref(json_object_get(json_object_get(h->nic, "interfaces"), h->netdev));
     out->name = strdup(h->lab->domain ? h->lab->domain : h->lab->name);
-    out->address =
-        h->lab->nic.address ? strndup(h->lab->nic.address, strcspn(h->lab->nic.address, "/")) : NULL;
+    const char *address = lab_flow_address(&h->lab->nic);
+    out->address = address ? strndup(address, strcspn(address, "/")) : NULL;
     out->clock_offset_ns = h->offset_ns;
     out->clock_error_ns = h->error_ns;
     return out->name && out->capabilities ? 0 : error_set(e, "out of memory");
@@ -149,6 +269,10 @@ static json_t *remote_lab_save_settings(void *state, size_t role, const json_t *
 static json_t *remote_lab_apply_settings(void *state, size_t role, const json_t *wanted, struct error *e)
 {
     struct remote_lab *lab = state;
+    if (lab->hosts[role].lab->forwarding)
+        return virtual_switch_set(&lab->hosts[role], &lab->run->cell->lab, wanted, e);
+    lab->hosts[role].priorities = vlan_priorities(&lab->run->cell->scenario, role_name(lab, role));
+    lab->changed |= json_object_size(wanted) > 0 || lab->hosts[role].lab->extra_nics.count > 0;
     return remote_settings_set(&lab->hosts[role], wanted, lab->warnings, e);
 }
 
@@ -185,7 +309,7 @@ static json_t *remote_lab_restore_settings(void *state, size_t role, const json_
     if (look_at_guest(lab, h, &now, e) != 0)
         return NULL;
     if (now != VIRT_RUNNING)
-        return json_pack("{s:s}", "guest", virt_state_names[now]);
+        return json_make("{s:s}", "guest", virt_state_names[now]);
     if (reconnect(lab, h, e) != 0)
         return NULL;
     json_t *answer = remote_settings_restore(h, e);
@@ -197,11 +321,18 @@ static json_t *remote_lab_restore_settings(void *state, size_t role, const json_
 
 /* ---- the run */
 
-/* A sampler is ready when it has printed its header and a sample, a server when it has printed that it listens. */
+/* A sampler is ready when it has printed its header and a sample, a server when it has printed that it listens, a driver that awaits its
+ * start when it says that it is connected. */
+static bool is_ready(const struct stream *s)
+{
+    return s->kind == STREAM_TRAFFIC ? s->ready || !s->job->tool->awaits_start
+                                     : s->lines >= (s->kind == STREAM_SAMPLER ? 2 : 1);
+}
+
 static const struct stream *not_ready(const struct remote_lab *lab)
 {
     for (size_t i = 0; i < lab->stream_count; i++)
-        if (lab->streams[i].lines < (lab->streams[i].kind == STREAM_SAMPLER ? 2 : 1))
+        if (!is_ready(&lab->streams[i]))
             return &lab->streams[i];
     return NULL;
 }
@@ -222,13 +353,25 @@ static int wait_ready(struct remote_lab *lab, struct error *e)
     return 0;
 }
 
+/* Each host's nic-config has waited for its own link; a later write at the other end takes it down again. */
+static int settle_links(struct remote_lab *lab, struct error *e)
+{
+    for (size_t role = 0; lab->changed && role < lab->host_count; role++)
+        if (remote_settle(&lab->hosts[role], e) != 0)
+            return error_prefix(e, "waiting for the links after the last host's settings");
+    return 0;
+}
+
 static int remote_lab_start(void *state, int64_t *start_ns, struct error *e)
 {
     struct remote_lab *lab = state;
-    lab->started = lab->failed = true;
-    if (start_samplers(lab, e) != 0 || start_servers(lab, e) != 0 || wait_ready(lab, e) != 0)
+    if (settle_links(lab, e) != 0)
         return -1;
-    *start_ns = clock_realtime_ns() + traffic_lead_ns(lab->jobs, lab->job_count);
+    lab->started = lab->failed = true;
+    if (start_samplers(lab, e) != 0 || start_servers(lab, e) != 0 || wait_ready(lab, e) != 0 ||
+        start_waiting_drivers(lab, e) != 0 || wait_ready(lab, e) != 0)
+        return -1;
+    *start_ns = clock_steady_ns(&lab->clock) + traffic_lead_ns(lab->jobs, lab->job_count);
     if (start_traffic(lab, *start_ns, e) != 0)
         return -1;
     lab->failed = false;
@@ -237,15 +380,15 @@ static int remote_lab_start(void *state, int64_t *start_ns, struct error *e)
 
 static int64_t remote_lab_now(void *state)
 {
-    (void)state;
-    return clock_realtime_ns();
+    const struct remote_lab *lab = state;
+    return clock_steady_ns(&lab->clock);
 }
 
 static enum advance remote_lab_advance(void *state, int64_t until_ns, struct error *e)
 {
     struct remote_lab *lab = state;
     for (;;) {
-        int64_t left_ns = until_ns - clock_realtime_ns();
+        int64_t left_ns = until_ns - clock_steady_ns(&lab->clock);
         if (left_ns <= 0)
             return ADVANCE_DONE;
         lab->failed = watch_pump(lab, clock_monotonic_ns() + left_ns, e) != 0;
@@ -308,11 +451,36 @@ static int end_of(struct remote_lab *lab, struct stream *s, struct error *e)
     return watch_find_cause(lab, &first, e);
 }
 
+static bool sampled_since(const struct remote_lab *lab, int64_t time_ns)
+{
+    for (size_t i = 0; i < lab->stream_count; i++) {
+        const struct stream *s = &lab->streams[i];
+        if (s->kind == STREAM_SAMPLER && s->running && !s->host->silent &&
+            s->sample_ns < time_ns + s->host->offset_ns)
+            return false;
+    }
+    return true;
+}
+
+/* What the last packets moved, on each host, is in a sample that begins after the end of traffic. */
+static int await_last_samples(struct remote_lab *lab, struct error *e)
+{
+    int64_t now_ns = clock_monotonic_ns(), ended_ns = clock_steady_ns(&lab->clock);
+    int64_t deadline_ns = now_ns + lab->run->cell->scenario.sample.every_ns + LAST_SAMPLE_NS;
+    int patience = interrupt_count(lab->run->interrupt) + 1, result = 0;
+    while (result == 0 && !sampled_since(lab, ended_ns) && clock_monotonic_ns() < deadline_ns &&
+           interrupt_count(lab->run->interrupt) < patience)
+        result = watch_pump(lab, deadline_ns, e);
+    return result;
+}
+
 /* Traffic first: it prints its summaries when it ends, and samplers cover it to the end. */
 static int finish_whole(struct remote_lab *lab, struct error *e)
 {
     struct error later;
     int result = end_streams(lab, KIND(STREAM_TRAFFIC), SUMMARY_NS, e);
+    if (result == 0)
+        result = await_last_samples(lab, e);
     for (size_t i = 0; result == 0 && i < lab->stream_count; i++)
         if (lab->streams[i].kind == STREAM_TRAFFIC)
             result = end_of(lab, &lab->streams[i], e);
@@ -329,28 +497,45 @@ static int remote_lab_finish(void *state, struct error *e)
     bool whole = !lab->failed && interrupt_count(lab->run->interrupt) == 0;
     for (size_t i = 0; whole && i < lab->stream_count; i++)
         whole = lab->streams[i].running || lab->streams[i].kind == STREAM_TRAFFIC;
-    return whole ? finish_whole(lab, e) : end_streams(lab, ALL_KINDS, 0, e);
+    int result = whole ? finish_whole(lab, e) : end_streams(lab, ALL_KINDS, 0, e);
+    const struct list_of *traffic = &lab->run->cell->scenario.traffic;
+    for (size_t i = 0; result == 0 && i < traffic->count; i++)
+        result =
+            recorder_pattern(lab->run->recorder, ((const struct scenario_traffic *)traffic->items)[i].name,
+                             clock_steady_ns(&lab->clock), e);
+    return result;
+}
+
+/* Clocks drift: a second reading widens the error bound. This machine's own clock may be set meanwhile; the run's is not. */
+static json_t *read_clock_again(struct remote_lab *lab, size_t role)
+{
+    struct remote_host *h = &lab->hosts[role];
+    int64_t offset_ns, error_ns;
+    if (!lab->started || h->silent || !ssh_alive(h->ssh, NULL) ||
+        remote_clock(h, &lab->clock, &offset_ns, &error_ns, NULL) != 0)
+        return NULL;
+    int64_t drift_ns = llabs(offset_ns - h->offset_ns);
+    int64_t bound_ns = h->error_ns > error_ns ? h->error_ns : error_ns;
+    if (drift_ns > STEP_NS)
+        json_array_append_new(lab->warnings,
+                              json_textf("%s: its clock was set by %+.3f s during the run: times of its "
+                                         "samples and events are wrong by that",
+                                         role_name(lab, role), (double)(offset_ns - h->offset_ns) / 1e9));
+    return json_make("{s:I,s:I,s:I}", "offset_ns", (json_int_t)h->offset_ns, "error_ns",
+                     (json_int_t)(bound_ns + drift_ns), "drift_ns", (json_int_t)drift_ns);
 }
 
 static void remote_lab_add_to_result(void *state, json_t *result)
 {
     struct remote_lab *lab = state;
-    json_array_extend(json_object_get(result, "warnings"), lab->warnings);
     for (size_t role = 0; role < lab->host_count; role++) {
-        json_t *host = json_object_get(json_object_get(result, "hosts"), role_name(lab, role));
-        int64_t offset_ns, error_ns;
+        json_t *host = json_object_get(json_object_get(result, "hosts"), role_name(lab, role)),
+               *clock = read_clock_again(lab, role);
         json_object_set_new(host, "buffers", remote_buffers(&lab->hosts[role]));
-        /* clocks drift: the second reading widens the error bound */
-        if (!lab->started || lab->hosts[role].silent || !ssh_alive(lab->hosts[role].ssh, NULL) ||
-            remote_clock(&lab->hosts[role], &offset_ns, &error_ns, NULL) != 0)
-            continue;
-        int64_t drift_ns = llabs(offset_ns - lab->hosts[role].offset_ns);
-        int64_t bound_ns = lab->hosts[role].error_ns > error_ns ? lab->hosts[role].error_ns : error_ns;
-        json_object_set_new(host, "clock",
-                            json_pack("{s:I,s:I,s:I}", "offset_ns", (json_int_t)lab->hosts[role].offset_ns,
-                                      "error_ns", (json_int_t)(bound_ns + drift_ns), "drift_ns",
-                                      (json_int_t)drift_ns));
+        if (clock)
+            json_object_set_new(host, "clock", clock);
     }
+    json_array_extend(json_object_get(result, "warnings"), lab->warnings);
 }
 
 #define REMOTE_LAB(NAME)                                                                                     \

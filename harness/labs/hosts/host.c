@@ -1,7 +1,10 @@
 #include "harness/labs/hosts/host.h"
 #include "lib/clock.h"
+#include "lib/document/json_text.h"
+#include "lib/formats/lines.h"
 #include "lib/text.h"
 #include "remote/reach.h"
+#include "lib/document/json_file.h"
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,24 +20,34 @@ static char *copy(const char *text)
     return text ? strdup(text) : NULL;
 }
 
-static struct ssh_session *open_ssh(const struct lab_host *host, int64_t timeout_ns, struct error *e)
+static struct ssh_session *open_ssh(const struct lab_host *host, int64_t timeout_ns,
+                                    const atomic_bool *cancelled, struct error *e)
 {
     struct ssh_target target = {.host = copy(host->ssh),
                                 .port = host->port == FIELD_UNSET ? 0 : host->port,
                                 .identity = copy(host->identity),
                                 .known_hosts = copy(host->known_hosts),
-                                .sudo = host->sudo == 1};
+                                .sudo = host->sudo == 1,
+                                .cancelled = cancelled};
     struct ssh_session *session = ssh_open(host->name, &target, timeout_ns, e);
     ssh_target_free(&target);
     return session;
 }
 
+int remote_host_open_unless(struct remote_host *h, struct virt *virt, const struct lab *lab,
+                            const struct lab_host *host, int64_t timeout_ns, const atomic_bool *cancelled,
+                            struct error *e)
+{
+    *h = (struct remote_host){.lab = host};
+    h->ssh = virt ? virt_host_open(virt, lab, host, timeout_ns, cancelled, e)
+                  : open_ssh(host, timeout_ns, cancelled, e);
+    return h->ssh ? 0 : -1;
+}
+
 int remote_host_open(struct remote_host *h, struct virt *virt, const struct lab *lab,
                      const struct lab_host *host, int64_t timeout_ns, struct error *e)
 {
-    *h = (struct remote_host){.lab = host};
-    h->ssh = virt ? virt_host_open(virt, lab, host, timeout_ns, e) : open_ssh(host, timeout_ns, e);
-    return h->ssh ? 0 : -1;
+    return remote_host_open_unless(h, virt, lab, host, timeout_ns, NULL, e);
 }
 
 void remote_host_close(struct remote_host *h)
@@ -71,9 +84,10 @@ json_t *remote_json(struct remote_host *h, const char *const argv[], const char 
                     struct error *e)
 {
     struct text out = {0}, err = {0};
-    json_error_t wrong;
     int code = ssh_run(h->ssh, argv, input, &out, &err, REMOTE_COMMAND_NS, e);
-    json_t *json = code >= 0 ? json_loads(text_string(&out), 0, &wrong) : NULL;
+    struct error wrong;
+    json_t *json =
+        code >= 0 ? json_file_parse(text_string(&out), out.length, argv[0], DOCUMENT_ANSWER, &wrong) : NULL;
     if (code == 127)
         error_set(e, "host %s has no %s (%.200s): `harness install` copies the programs there", h->lab->name,
                   argv[0], last_line(&err));
@@ -107,10 +121,11 @@ static bool has_nvml_index(const json_t *facts, int64_t index)
     return false;
 }
 
-json_t *remote_facts(struct remote_host *h, struct error *e)
+json_t *remote_facts(struct remote_host *h, int memory, struct error *e)
 {
     char program[512];
-    const char *argv[] = {remote_program(h, "host-facts", program, sizeof program), NULL};
+    const char *argv[] = {remote_program(h, "host-facts", program, sizeof program), "--memory",
+                          flow_memory_names[memory], NULL};
     json_t *facts = remote_json(h, argv, NULL, NULL, e);
     h->nvml_answers = h->lab->gpu && has_nvml_index(facts, h->lab->gpu->index);
     return facts;
@@ -137,6 +152,12 @@ static bool has_gpu(const struct remote_host *h, const json_t *facts)
     return h->lab->gpu && json_array_size(gpus) > (size_t)h->lab->gpu->index;
 }
 
+/* Its firmware has congestion control: what MLNX_OFED switches by priority, and upstream's driver only shows the parameters of. */
+static bool has_congestion_control(const struct remote_host *h)
+{
+    return has_setting(h, h->netdev, "ecn") || has_setting(h, h->netdev, "dcqcn");
+}
+
 /* A NIC that implements RoCE in hardware has firmware; Soft-RoCE and Soft-iWARP have none. */
 static bool has_roce_nic(const struct remote_host *h, const json_t *facts)
 {
@@ -152,6 +173,16 @@ static bool has_roce_nic(const struct remote_host *h, const json_t *facts)
     return false;
 }
 
+enum origin remote_origin(const struct remote_host *h, const json_t *facts)
+{
+    const char *netdevs[REMOTE_EXTRA_NICS + 1] = {h->netdev};
+    for (size_t i = 0; i < REMOTE_EXTRA_NICS; i++)
+        netdevs[i + 1] = h->extra[i];
+    if (h->lab->forwarding)
+        return ORIGIN_VIRTUAL; /* its ports are the module's, behind the guest's interfaces */
+    return origin_of_facts(facts, netdevs, REMOTE_EXTRA_NICS + 1);
+}
+
 json_t *remote_capabilities(const struct remote_host *h, const json_t *facts)
 {
     bool mlx5 = strcmp(driver_of(h), "mlx5_core") == 0;
@@ -165,16 +196,16 @@ json_t *remote_capabilities(const struct remote_host *h, const json_t *facts)
         {"pfc", mlx5 && has_setting(h, h->netdev, "pfc")},
         {"pfc-duration", mlx5 && has_setting(h, h->netdev, "pfc")},
         {"hw-counters", mlx5 && h->rdma},
-        {"cnp", mlx5 && has_setting(h, h->netdev, "ecn")},
+        {"cnp", mlx5 && has_congestion_control(h)},
         {"pcie", mlx5},
         {"gpu", has_gpu(h, facts)},
-        {"switch", h->lab->extra_nics.count > 0},
-        {"ecn-mark", h->lab->extra_nics.count > 0},
+        {"switch", lab_forwards(h->lab)},
+        {"ecn-mark", lab_forwards(h->lab)},
     };
     json_t *names = json_array();
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (all[i].there)
-            json_array_append_new(names, json_string(all[i].name));
+            json_array_append_new(names, json_text(all[i].name));
     return names;
 }
 
@@ -205,25 +236,29 @@ static int read_answer(struct process *p, struct text *line, int64_t deadline_ns
     }
 }
 
-/* "1700000000.123456": seconds and microseconds. */
-static int parse_time(const char *text, int64_t *time_ns)
+int remote_time(const char *text, int64_t *time_ns)
 {
-    long long seconds, microseconds;
-    int used = 0;
-    if (sscanf(text, "%12lld%*1[.,]%6lld%n", &seconds, &microseconds, &used) != 2 || text[used])
+    static const char digits[] = "0123456789";
+    size_t whole = strspn(text, digits);
+    const char *fraction = text + whole + 1;
+    if (!whole || whole > 10 || (text[whole] != '.' && text[whole] != ',') || strlen(fraction) != 6 ||
+        strspn(fraction, digits) != 6)
+        return -1;
+    int64_t seconds = strtoll(text, NULL, 10), microseconds = strtoll(fraction, NULL, 10);
+    if (seconds > LINES_MOST / NS_PER_S - 1)
         return -1;
     *time_ns = seconds * NS_PER_S + microseconds * NS_PER_US;
     return 0;
 }
 
-static int probe(struct process *p, struct text *line, int64_t deadline_ns, int64_t *offset_ns,
-                 int64_t *round_ns)
+static int probe(struct process *p, const struct clock_steady *here, struct text *line, int64_t deadline_ns,
+                 int64_t *offset_ns, int64_t *round_ns)
 {
-    int64_t there_ns, sent_ns = clock_realtime_ns();
+    int64_t there_ns, sent_ns = clock_steady_ns(here);
     if (write(p->in, "\n", 1) != 1 || read_answer(p, line, deadline_ns) != 0)
         return -1;
-    int64_t back_ns = clock_realtime_ns();
-    if (parse_time(text_string(line), &there_ns) != 0)
+    int64_t back_ns = clock_steady_ns(here);
+    if (remote_time(text_string(line), &there_ns) != 0)
         return -1;
     *round_ns = back_ns - sent_ns;
     *offset_ns = there_ns - (sent_ns + *round_ns / 2);
@@ -235,7 +270,8 @@ static int probe(struct process *p, struct text *line, int64_t deadline_ns, int6
  * read its clock at some moment within this round trip, so the error is at most half of it, plus one microsecond for
  * the rounding of the answer.
  */
-int remote_clock(struct remote_host *h, int64_t *offset_ns, int64_t *error_ns, struct error *e)
+int remote_clock(struct remote_host *h, const struct clock_steady *here, int64_t *offset_ns,
+                 int64_t *error_ns, struct error *e)
 {
     const char *const argv[] = {"env", "LC_ALL=C", "bash", "-c", answer_times, NULL};
     struct process p;
@@ -245,7 +281,7 @@ int remote_clock(struct remote_host *h, int64_t *offset_ns, int64_t *error_ns, s
         return -1;
     for (int i = 0; i < CLOCK_PROBES; i++) {
         int64_t offset, round;
-        if (probe(&p, &line, deadline_ns, &offset, &round) != 0)
+        if (probe(&p, here, &line, deadline_ns, &offset, &round) != 0)
             break;
         if (round < shortest_ns) {
             shortest_ns = round;

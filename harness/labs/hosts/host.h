@@ -5,6 +5,7 @@
 #include "remote/ssh.h"
 #include "remote/virt.h"
 #include "harness/labs/driver.h"
+#include "lib/clock.h"
 
 #define REMOTE_COMMAND_NS \
     (60 * 1000000000LL) /* a command on a host: nic-config waits for links, GIDs and firmware */
@@ -20,6 +21,7 @@ struct remote_host {
         [REMOTE_EXTRA_NICS]; /* network devices of a forwarding host's other ports; NULL after the last */
     json_t *nic;             /* nic-config's last answer to get */
     json_t *thresholds;      /* nic-config's, after settings were applied */
+    uint8_t priorities;      /* of the flows that have an end here, a bit each: for the NIC's VLAN */
     int64_t offset_ns, error_ns;
     bool nvml_answers; /* for the lab's GPU, by the last facts */
     bool silent;       /* it was stopped, or had sent nothing for a while when the run failed */
@@ -28,6 +30,10 @@ struct remote_host {
 /* Connect: start the host if it is a guest, wait for ssh. `virt` is NULL in an ssh lab. */
 int remote_host_open(struct remote_host *h, struct virt *virt, const struct lab *lab,
                      const struct lab_host *host, int64_t timeout_ns, struct error *e);
+/* The same, given up when *cancelled becomes true. */
+int remote_host_open_unless(struct remote_host *h, struct virt *virt, const struct lab *lab,
+                            const struct lab_host *host, int64_t timeout_ns, const atomic_bool *cancelled,
+                            struct error *e);
 void remote_host_close(struct remote_host *h);
 
 /* Path of one of our programs on the host; in `buffer`. */
@@ -39,14 +45,21 @@ json_t *remote_json(struct remote_host *h, const char *const argv[], const char 
 
 /* ---- settings, through nic-config */
 
+/* What is wrong with a role's settings on this host, or with how the lab names its NIC, that needs no connection to be seen. */
+int remote_settings_check(const struct lab_host *host, const json_t *wanted, struct error *e);
 /* Find the network and RDMA device of the experiment's NIC; fills netdev, rdma and nic. */
 int remote_find_nic(struct remote_host *h, struct error *e);
 /* Settings in force of the host's NICs: nic-config's document. A new reference. */
 json_t *remote_settings_get(struct remote_host *h, struct error *e);
+/* A role's settings as nic-config's interfaces. A forwarding host joins its ports by a bridge; each port gets the role's queue
+ * settings, and a port whose NIC handles RoCE leaves it to the bridge. A new reference. */
+json_t *remote_interfaces(const struct remote_host *h, const json_t *wanted);
 /* Apply a scenario's settings to the host's NICs; settings that it does not support are named in `warnings`. Returns what was read back. */
 json_t *remote_settings_set(struct remote_host *h, const json_t *wanted, json_t *warnings, struct error *e);
 /* What applying would do, as entries of preflight.h: thresholds, missing and refused settings. Nothing is changed. */
 void remote_settings_plan(struct remote_host *h, const json_t *wanted, json_t *entries);
+/* Wait until the links of the host's NICs are up and stay up: the settings of another host may have taken them down. */
+int remote_settle(struct remote_host *h, struct error *e);
 /* Restore whatever was changed. Returns nic-config's answer ("restored", "gone", "failed"). */
 json_t *remote_settings_restore(struct remote_host *h, struct error *e);
 /* Is there a journal of an earlier run that was not restored? From the last get. */
@@ -56,11 +69,16 @@ json_t *remote_buffers(const struct remote_host *h);
 
 /* ---- facts and clock */
 
-/* host-facts' document; NULL with `e` set. */
-json_t *remote_facts(struct remote_host *h, struct error *e);
+/* host-facts' document, judged for flows with this memory (enum flow_memory); NULL with `e` set. */
+json_t *remote_facts(struct remote_host *h, int memory, struct error *e);
+/* Of the NICs of the experiment. */
+enum origin remote_origin(const struct remote_host *h, const json_t *facts);
 /* Names of the host's capabilities. A new reference. */
 json_t *remote_capabilities(const struct remote_host *h, const json_t *facts);
-/* The host's clock minus the controller's, and its maximum error: half the shortest round trip. */
-int remote_clock(struct remote_host *h, int64_t *offset_ns, int64_t *error_ns, struct error *e);
+/* What a host says of its clock: seconds and microseconds, "1700000000.123456". -1: it is not that, or after the year 2115. */
+int remote_time(const char *text, int64_t *time_ns);
+/* The host's clock minus the controller's (`here`), and its maximum error: half the shortest round trip. */
+int remote_clock(struct remote_host *h, const struct clock_steady *here, int64_t *offset_ns,
+                 int64_t *error_ns, struct error *e);
 
 #endif

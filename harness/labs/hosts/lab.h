@@ -2,19 +2,27 @@
 #ifndef HARNESS_LABS_HOSTS_LAB_H
 #define HARNESS_LABS_HOSTS_LAB_H
 
+#include "harness/labs/hosts/crew.h"
 #include "harness/labs/hosts/remote_stream.h"
+#include "lib/clock.h"
+#include "lib/network/secret.h"
 #include "remote/locks.h"
 
 struct remote_lab {
     const struct lab_run *run;
+    struct clock_steady clock; /* the times of the run */
+    struct secret secret;      /* of the run: its servers and drivers know it */
     struct lab_lock *lock;
     struct virt *virt;
-    struct remote_host *hosts; /* one a role */
-    size_t host_count;
+    struct crew *crew;         /* the threads that connected to the hosts */
+    struct remote_host *hosts; /* one a role, then guests without a role that forward */
+    size_t host_count;         /* roles */
+    size_t all_count;
     struct traffic_job *jobs;
     size_t job_count;
     struct stream *streams;
     size_t stream_count;
+    bool changed;         /* settings were applied */
     bool started, failed; /* failed: programs do not end by themselves */
     bool virt_lost;
     json_t *warnings;

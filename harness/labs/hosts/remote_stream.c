@@ -1,6 +1,7 @@
 #include "harness/labs/hosts/remote_stream.h"
 #include "lib/clock.h"
 #include "lib/formats/lines.h"
+#include "lib/output/print.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,22 +24,57 @@ const char *stream_complaint(const struct stream *s)
 /*
  * A remote program has no terminal, so it gets no signal when the connection ends. Therefore a watcher process reads
  * the shell's standard input and terminates the program when that is closed (the shell becomes the program by exec, so
- * its process id stays the same). The program's own input, if any, is the first line.
+ * its process id stays the same). When the program has ended, its process id may be another's: the watcher's parent, by
+ * proc(5), is not the program any more. The program's own input, if any, is the first lines.
  */
-#define UNTIL_CLOSED "exec 3<&0; (cat <&3; kill -TERM $$) >/dev/null 2>&1 & exec \"$@\" 3<&- "
+#define UNTIL_CLOSED                                                                                     \
+    "exec 3<&0; (cat <&3; read -r pid name state parent rest </proc/self/stat; [ \"$parent\" = $$ ] && " \
+    "kill -TERM $$) >/dev/null 2>&1 & exec \"$@\" 3<&- "
 static const char without_input[] = UNTIL_CLOSED "</dev/null";
 static const char with_input[] = "IFS= read -r input; " UNTIL_CLOSED "<<END\n$input\nEND";
+static const char with_secret[] =
+    "IFS= read -r secret; IFS= read -r input; " UNTIL_CLOSED "<<END\n$secret\n$input\nEND";
+
+/* All lines go to the program, now and later, by a coprocess of bash: the program must stay this process, and a minimal guest has no
+ * /dev/fd. */
+static const char with_all_input[] =
+    "exec 3<&0; coproc MORE { exec 2>/dev/null; cat <&3; read -r pid name state parent rest "
+    "</proc/self/stat; "
+    "[ \"$parent\" = $$ ] && kill -TERM $$; }; exec \"$@\" <&\"${MORE[0]}\" 3<&-";
+
+static const char *script_of(const struct stream_request *request)
+{
+    return request->more     ? with_all_input
+           : request->secret ? with_secret
+           : request->input  ? with_input
+                             : without_input;
+}
 
 #define INPUT_NS (10 * NS_PER_S) /* time limit for the connection to take a program's input */
 
-/* Write a line to the program; the connection may be slow, or hang. */
-static int give_line(struct stream *s, const char *line, struct error *e)
+/* Write the lines that the script reads; the connection may be slow, or hang. */
+static int give_input(struct stream *s, const struct stream_request *request, struct error *e)
+{
+    struct text whole = {0};
+    if (request->secret)
+        text_add(&whole, "%s\n", request->secret->text);
+    if (request->secret || request->input)
+        text_add(&whole, "%s\n", request->input ? request->input : "");
+    int result = whole.failed   ? error_set(e, "out of memory")
+                 : whole.length ? process_write(&s->process, whole.data, whole.length, INPUT_NS, e)
+                                : 0;
+    text_free(&whole);
+    return result == 0 ? 0 : error_prefix(e, "host %s: giving %s its input", s->host->lab->name, s->program);
+}
+
+int stream_say(struct stream *s, const char *line, struct error *e)
 {
     struct text whole = {0};
     text_add(&whole, "%s\n", line);
-    int result = process_write(&s->process, whole.data, whole.length, INPUT_NS, e);
+    int result = whole.failed ? error_set(e, "out of memory")
+                              : process_write(&s->process, whole.data, whole.length, INPUT_NS, e);
     text_free(&whole);
-    return result == 0 ? 0 : error_prefix(e, "host %s: giving %s its input", s->host->lab->name, s->program);
+    return result == 0 ? 0 : error_prefix(e, "host %s: telling %s to start", s->host->lab->name, s->program);
 }
 
 int stream_start(struct stream *s, const struct stream_request *request, struct error *e)
@@ -51,7 +87,7 @@ int stream_start(struct stream *s, const struct stream_request *request, struct 
                          .host = request->host,
                          .heard_ns = clock_monotonic_ns()};
     words_add_all(&w,
-                  (const char *const[]){"sh", "-c", request->input ? with_input : without_input, "sh", NULL});
+                  (const char *const[]){request->more ? "bash" : "sh", "-c", script_of(request), "sh", NULL});
     words_add_all(&w, (const char *const *)request->words->items);
     int result = words_whole(&w, e);
     if (result == 0)
@@ -61,7 +97,7 @@ int stream_start(struct stream *s, const struct stream_request *request, struct 
     if (result != 0)
         return -1;
     s->running = true;
-    if (request->input && give_line(s, request->input, e) != 0) {
+    if (give_input(s, request, e) != 0) {
         stream_close(s);
         return -1;
     }
@@ -83,7 +119,7 @@ static void take_message(struct stream *s, const struct lab_run *run)
     text_clear(&s->said);
     text_add_bytes(&s->said, s->saying.data, s->saying.length);
     if (run->log)
-        fprintf(run->log, "%s: %s\n", s->host->lab->name, text_string(&s->saying));
+        print_to(run->log, "%s: %s\n", s->host->lab->name, text_string(&s->saying));
     text_clear(&s->saying);
 }
 
@@ -103,11 +139,25 @@ static void take_messages(struct stream *s, const struct lab_run *run)
 
 /* ---- lines */
 
+/* Does this line say that the driver is connected? A damaged line does not. */
+static bool says_ready(const char *text, size_t length)
+{
+    struct line line;
+    struct error ignored;
+    if (lines_parse(text, length, &line, &ignored) != 0)
+        return false;
+    const char *what = line.kind == LINE_EVENT ? json_string_value(json_object_get(line.json, "what")) : NULL;
+    bool ready = what && strcmp(what, "ready") == 0;
+    lines_free_parsed(&line);
+    return ready;
+}
+
 /* The driver's line is a flow line, or its tool converts it to one. */
 static int take_flow_line(struct stream *s, const struct lab_run *run, const char *line, size_t length,
                           struct error *e)
 {
     struct text made = {0};
+    s->ready = s->ready || (s->job->tool->awaits_start && says_ready(line, length));
     if (!s->job->tool->flow_line)
         return recorder_flow(run->recorder, s->role, line, length, e);
     int result = s->job->tool->flow_line(s->job, line, length, &made);
@@ -124,14 +174,15 @@ static int take_line(struct stream *s, const struct lab_run *run, const char *li
     struct error wrong;
     int result = 0;
     s->lines++;
-    if (s->kind == STREAM_SAMPLER)
+    if (s->kind == STREAM_SAMPLER) {
+        s->sample_ns = *line == '[' ? strtoll(line + 1, NULL, 10) : s->sample_ns;
         result = recorder_sample(run->recorder, s->role, line, length, &wrong);
-    else if (s->kind == STREAM_TRAFFIC)
+    } else if (s->kind == STREAM_TRAFFIC)
         result = take_flow_line(s, run, line, length, &wrong);
     if (result == 0)
         return 0;
     if (run->log)
-        fprintf(run->log, "%s\n", wrong.text);
+        print_to(run->log, "%s\n", wrong.text);
     return recorder_flush(run->recorder, e);
 }
 

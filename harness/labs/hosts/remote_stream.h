@@ -4,6 +4,7 @@
 
 #include "harness/labs/hosts/host.h"
 #include "harness/traffic/traffic_tool.h"
+#include "lib/network/secret.h"
 #include <poll.h>
 
 enum stream_kind { STREAM_SAMPLER, STREAM_SERVER, STREAM_TRAFFIC };
@@ -20,12 +21,14 @@ struct stream {
     struct text saying;
     int64_t heard_ns; /* time of the last output, monotonic */
     uint64_t lines;
-    bool running; /* its output is open */
+    int64_t sample_ns; /* of a sampler: when its last sample was taken, by the clock of its host */
+    bool ready;        /* a driver that awaits its start has said so */
+    bool running;      /* its output is open */
     bool reaped;
     int status; /* as waitpid's, once reaped */
 };
 
-/* A program to start. Everything except `words` and `input` must stay valid until the stream is closed. */
+/* A program to start. Everything except `words`, `secret` and `input` must stay valid until the stream is closed. */
 struct stream_request {
     enum stream_kind kind;
     const char *program;
@@ -33,11 +36,15 @@ struct stream_request {
     size_t role;
     struct remote_host *host;
     const struct words *words;
-    const char *input; /* its standard input, one line; NULL: none */
+    const struct secret *secret; /* the first line of its standard input, not for the log; NULL: none */
+    const char *input;           /* the next line of its standard input; NULL: none */
+    bool more;                   /* lines for its standard input will follow (stream_say) */
 };
 
 /* Start it on the host. It ends when this side closes its input, hence also when the connection or this program ends. */
 int stream_start(struct stream *s, const struct stream_request *request, struct error *e);
+/* A further line for its standard input. */
+int stream_say(struct stream *s, const char *line, struct error *e);
 /* The two descriptors to poll; negative once closed. */
 void stream_poll(const struct stream *s, struct pollfd fds[2]);
 /* Read the available output: lines go to the recorder, messages to the log. -1: the recorder could not write, or a line never ended. */

@@ -1,7 +1,10 @@
 /* A scenario's settings on a real host: applied by nic-config on the host, as a transaction with a journal. */
-#include "harness/labs/hosts/host.h"
+#include "harness/labs/hosts/vlan.h"
 #include "harness/preflight/preflight.h"
+#include "lib/document/json_text.h"
 #include "lib/text.h"
+#include "lib/document/json_file.h"
+#include "lib/words.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -67,7 +70,7 @@ static char *netdev_of_addresses(struct remote_host *h, const struct lab_nic *ni
         text_free(&out);
         return NULL;
     }
-    json_t *list = json_loads(text_string(&out), 0, NULL);
+    json_t *list = json_file_parse(text_string(&out), out.length, "ip", DOCUMENT_ANSWER, NULL);
     json_array_foreach(list, i, interface)
     {
         const char *name = json_string_value(json_object_get(interface, "ifname"));
@@ -84,20 +87,28 @@ static char *netdev_of_addresses(struct remote_host *h, const struct lab_nic *ni
     return found;
 }
 
+/* A guest's PCI address is that of the machine. */
+static int check_nic(const struct lab_host *host, const struct lab_nic *nic, struct error *e)
+{
+    if (nic->netdev || nic->mac || nic->address || (nic->pci && !host->domain))
+        return 0;
+    return error_set(
+        e,
+        "host %s: the lab file does not identify the network device: give the NIC's netdev, mac%s "
+        "or address",
+        host->name, host->domain ? "" : ", pci");
+}
+
 /* By name, else by PCI, MAC or IP address. The caller frees. */
 static char *find_netdev(struct remote_host *h, const struct lab_nic *nic, struct error *e)
 {
+    if (check_nic(h->lab, nic, e) != 0)
+        return NULL;
     if (nic->netdev)
         return strdup(nic->netdev);
     if (nic->pci && !h->lab->domain)
         return netdev_of_pci(h, nic->pci, e);
-    if (nic->mac || nic->address)
-        return netdev_of_addresses(h, nic, e);
-    error_set(e,
-              "host %s: the lab file does not identify the network device: give the NIC's netdev, mac%s "
-              "or address",
-              h->lab->name, h->lab->domain ? "" : ", pci");
-    return NULL;
+    return nic->mac || nic->address ? netdev_of_addresses(h, nic, e) : NULL;
 }
 
 static int find_extra_nics(struct remote_host *h, struct error *e)
@@ -136,11 +147,14 @@ int remote_find_nic(struct remote_host *h, struct error *e)
 static json_t *ask(struct remote_host *h, const char *const words[], const char *input, struct error *e)
 {
     char program[512];
-    const char *argv[72] = {remote_program(h, "nic-config", program, sizeof program)};
+    struct words argv = {0};
     int status;
-    for (size_t i = 0; i < 70 && words[i]; i++)
-        argv[i + 1] = words[i];
-    json_t *answer = remote_json(h, argv, input, &status, e);
+    words_add(&argv, "%s", remote_program(h, "nic-config", program, sizeof program));
+    words_add_all(&argv, words);
+    json_t *answer = words_whole(&argv, e) == 0
+                         ? remote_json(h, (const char *const *)argv.items, input, &status, e)
+                         : NULL;
+    words_free(&argv);
     if (!answer || json_is_true(json_object_get(answer, "ok")))
         return answer;
     const char *why = json_string_value(json_object_get(answer, "error"));
@@ -167,26 +181,48 @@ bool remote_journal_open(const struct remote_host *h)
     return json_is_true(json_object_get(json_object_get(h->nic, "journal"), "open"));
 }
 
-/* A role's settings as nic-config's interfaces. A forwarding host joins its ports by a bridge; each port gets the role's queue settings. */
-static json_t *interfaces_of(const struct remote_host *h, const json_t *wanted)
+/* Whether the NIC of an interface takes RoCE frames itself: nic-config has `roce` where that can be switched. */
+static bool takes_roce(const struct remote_host *h, const char *netdev)
 {
-    json_t *interfaces = json_object(), *port = json_deep_copy(wanted);
-    json_object_del(port, "ecn_threshold");
-    json_object_del(port, "congestion_control");
+    return json_is_true(
+        json_object_get(json_object_get(json_object_get(h->nic, "interfaces"), netdev), "roce"));
+}
+
+/* A port of a forwarding host. Its NIC would take RoCE frames instead of bridging them: RoCE is switched off there, unless the
+ * scenario says otherwise, and with it go its settings. */
+static json_t *port_of(const struct remote_host *h, const char *netdev, const json_t *common)
+{
+    static const char *const of_roce[] = {"ecn",   "ecn_rp",        "ecn_np",
+                                          "dcqcn", "traffic_class", "optional_counters"};
+    json_t *port = json_deep_copy(common);
+    json_object_set_new(port, "bridge", json_text(BRIDGE));
+    json_object_set_new(port, "up", json_true());
+    if (json_object_get(common, "roce") || !takes_roce(h, netdev))
+        return port;
+    json_object_set_new(port, "roce", json_false());
+    for (size_t i = 0; i < sizeof of_roce / sizeof *of_roce; i++)
+        json_object_del(port, of_roce[i]);
+    return port;
+}
+
+json_t *remote_interfaces(const struct remote_host *h, const json_t *wanted)
+{
+    json_t *interfaces = json_object(), *common = json_deep_copy(wanted);
+    json_object_del(common, "ecn_threshold");
+    json_object_del(common, "congestion_control");
     if (h->lab->extra_nics.count == 0) {
-        json_object_set_new(interfaces, h->netdev, port);
+        json_object_set_new(interfaces, h->netdev, common);
+        vlan_add(h, wanted, interfaces);
         return interfaces;
     }
-    json_t *bridge = json_pack("{s:s,s:b}", "kind", "bridge", "up", 1);
+    json_t *bridge = json_make("{s:s,s:b}", "kind", "bridge", "up", 1);
     if (json_object_get(wanted, "mtu"))
         json_object_set(bridge, "mtu", json_object_get(wanted, "mtu"));
     json_object_set_new(interfaces, BRIDGE, bridge);
-    json_object_set_new(port, "bridge", json_string(BRIDGE));
-    json_object_set_new(port, "up", json_true());
-    json_object_set(interfaces, h->netdev, port);
+    json_object_set_new(interfaces, h->netdev, port_of(h, h->netdev, common));
     for (size_t i = 0; i < REMOTE_EXTRA_NICS && h->extra[i]; i++)
-        json_object_set_new(interfaces, h->extra[i], json_deep_copy(port));
-    json_decref(port);
+        json_object_set_new(interfaces, h->extra[i], port_of(h, h->extra[i], common));
+    json_decref(common);
     return interfaces;
 }
 
@@ -216,20 +252,20 @@ static void warn_of_skipped(const struct remote_host *h, const json_t *answer, j
         }
         bool one = json_object_size(settings) == 1;
         json_array_append_new(warnings,
-                              json_sprintf("%s: setting%s %s %s left out: %s", h->lab->name, one ? "" : "s",
-                                           text_string(&names), one ? "was" : "were", why));
+                              json_textf("%s: setting%s %s %s left out: %s", h->lab->name, one ? "" : "s",
+                                         text_string(&names), one ? "was" : "were", why));
         text_free(&names);
     }
     json_decref(by_reason);
     json_array_foreach(json_object_get(answer, "warnings"), i, entry)
     {
         if (json_is_string(entry))
-            json_array_append_new(warnings, json_sprintf("%s: %s", h->lab->name, json_string_value(entry)));
+            json_array_append_new(warnings, json_textf("%s: %s", h->lab->name, json_string_value(entry)));
     }
 }
 
 /* mlx5 NICs run DCQCN; any other congestion control is an error. */
-static int check_congestion_control(const struct remote_host *h, const json_t *wanted, struct error *e)
+static int check_congestion_control(const struct lab_host *host, const json_t *wanted, struct error *e)
 {
     const char *control = json_string_value(json_object_get(wanted, "congestion_control"));
     if (!control || strcmp(control, "dcqcn") == 0)
@@ -237,16 +273,27 @@ static int check_congestion_control(const struct remote_host *h, const json_t *w
     return error_set(e,
                      "host %s: settings.congestion_control: \"%s\" is simulated only: the NICs of real hosts "
                      "run \"dcqcn\" (\"ecn_rp\": [] switches it off at the sender)",
-                     h->lab->name, control);
+                     host->name, control);
+}
+
+int remote_settings_check(const struct lab_host *host, const json_t *wanted, struct error *e)
+{
+    const struct lab_nic *extra = host->extra_nics.items;
+    if (check_congestion_control(host, wanted, e) != 0 || check_nic(host, &host->nic, e) != 0)
+        return -1;
+    for (size_t i = 0; i < host->extra_nics.count; i++)
+        if (check_nic(host, &extra[i], e) != 0)
+            return -1;
+    return 0;
 }
 
 /* Pass a role's settings to nic-config set or plan. */
 static json_t *hand_over(struct remote_host *h, const char *command, const json_t *wanted, struct error *e)
 {
-    if (check_congestion_control(h, wanted, e) != 0)
+    if (check_congestion_control(h->lab, wanted, e) != 0)
         return NULL;
     const char *const words[] = {command, "--skip-missing", "-", NULL};
-    json_t *document = json_pack("{s:i,s:o}", "schema", 1, "interfaces", interfaces_of(h, wanted));
+    json_t *document = json_make("{s:i,s:o}", "schema", 1, "interfaces", remote_interfaces(h, wanted));
     char *input = json_dumps(document, JSON_COMPACT);
     json_t *answer = input ? ask(h, words, input, e) : NULL;
     if (!input)
@@ -258,7 +305,7 @@ static json_t *hand_over(struct remote_host *h, const char *command, const json_
 
 json_t *remote_settings_set(struct remote_host *h, const json_t *wanted, json_t *warnings, struct error *e)
 {
-    if (json_object_size(wanted) == 0 && h->lab->extra_nics.count == 0)
+    if (json_object_size(wanted) == 0 && h->lab->extra_nics.count == 0 && !h->lab->nic.vlan)
         return json_object();
     json_t *answer = hand_over(h, "set", wanted, e);
     if (!answer)
@@ -267,6 +314,10 @@ json_t *remote_settings_set(struct remote_host *h, const json_t *wanted, json_t 
     json_decref(h->thresholds);
     h->thresholds = json_incref(json_object_get(answer, "thresholds"));
     json_t *read_back = json_object_get(json_object_get(answer, "read_back"), "interfaces");
+    if (json_is_false(json_object_get(json_object_get(read_back, h->netdev), "roce"))) {
+        free(h->rdma); /* it went with RoCE */
+        h->rdma = NULL;
+    }
     read_back = read_back ? json_incref(read_back) : json_object();
     json_decref(answer);
     return read_back;
@@ -280,6 +331,7 @@ void remote_settings_plan(struct remote_host *h, const json_t *wanted, json_t *e
     size_t i;
     if (!answer) {
         preflight_say(entries, h->lab->name, "settings", "failure", NULL, "%s", e.text);
+        preflight_read(entries, "nic-config plan on the host");
         json_decref(warnings);
         return;
     }
@@ -289,7 +341,9 @@ void remote_settings_plan(struct remote_host *h, const json_t *wanted, json_t *e
         const char *words =
             strchr(json_string_value(entry), ' '); /* without the host's name, which has its own column */
         preflight_say(entries, h->lab->name, "settings", "warning", NULL, "%s", words ? words + 1 : "");
+        preflight_read(entries, "nic-config plan on the host");
     }
+    vlan_say(h, answer, entries);
     json_array_foreach(json_object_get(json_object_get(answer, "thresholds"), h->netdev), i, entry)
     {
         preflight_say(entries, h->lab->name, "buffers", "ok", NULL,
@@ -298,9 +352,26 @@ void remote_settings_plan(struct remote_host *h, const json_t *wanted, json_t *e
                       (long long)json_integer_value(json_object_get(entry, "size_bytes")),
                       (long long)json_integer_value(json_object_get(entry, "xoff_bytes")),
                       (long long)json_integer_value(json_object_get(entry, "xon_bytes")));
+        preflight_read(entries, "nic-config plan on the host, by the driver's formula");
     }
     json_decref(warnings);
     json_decref(answer);
+}
+
+/* Of the host's ports those whose link was up when they were found. */
+int remote_settle(struct remote_host *h, struct error *e)
+{
+    const char *words[REMOTE_EXTRA_NICS + 3] = {"settle"};
+    const json_t *facts = json_object_get(h->nic, "facts");
+    size_t count = 1;
+    if (json_is_true(json_object_get(json_object_get(facts, h->netdev), "carrier")))
+        words[count++] = h->netdev;
+    for (size_t i = 0; i < REMOTE_EXTRA_NICS && h->extra[i]; i++)
+        if (json_is_true(json_object_get(json_object_get(facts, h->extra[i]), "carrier")))
+            words[count++] = h->extra[i];
+    json_t *answer = count > 1 ? ask(h, words, NULL, e) : json_object();
+    json_decref(answer);
+    return answer ? 0 : -1;
 }
 
 json_t *remote_settings_restore(struct remote_host *h, struct error *e)
@@ -312,5 +383,7 @@ json_t *remote_settings_restore(struct remote_host *h, struct error *e)
 json_t *remote_buffers(const struct remote_host *h)
 {
     const json_t *list = json_object_get(h->thresholds, h->netdev);
+    if (!h->thresholds) /* nothing was set: those found */
+        list = json_object_get(json_object_get(json_object_get(h->nic, "facts"), h->netdev), "thresholds");
     return list ? json_deep_copy(list) : json_array();
 }

@@ -1,5 +1,7 @@
 #include "harness/labs/hosts/start.h"
 #include "harness/labs/hosts/remote_sampler.h"
+#include "lib/output/print.h"
+#include <inttypes.h>
 #include <stdlib.h>
 
 static void log_start(const struct remote_lab *lab, const struct stream_request *request)
@@ -7,8 +9,8 @@ static void log_start(const struct remote_lab *lab, const struct stream_request 
     struct text line = {0};
     ssh_quote_all(&line, (const char *const *)request->words->items);
     if (lab->run->log)
-        fprintf(lab->run->log, "%s: %s%s%s\n", request->host->lab->name, text_string(&line),
-                request->input ? " <<< " : "", request->input ? request->input : "");
+        print_to(lab->run->log, "%s: %s%s%s\n", request->host->lab->name, text_string(&line),
+                 request->input ? " <<< " : "", request->input ? request->input : "");
     text_free(&line);
 }
 
@@ -61,7 +63,9 @@ static int start_tool(struct remote_lab *lab, const struct traffic_job *job, enu
                                      .role = role,
                                      .host = &lab->hosts[role],
                                      .words = &w,
-                                     .input = command->input};
+                                     .secret = command->secret ? &lab->secret : NULL,
+                                     .input = command->input,
+                                     .more = kind == STREAM_TRAFFIC && job->tool->awaits_start};
     const char *const *words = (const char *const *)command->words.items;
     words_add(&w, "%s",
               job->tool->ours ? remote_program(request.host, words[0], path, sizeof path) : words[0]);
@@ -95,19 +99,42 @@ int start_servers(struct remote_lab *lab, struct error *e)
     return 0;
 }
 
+static int start_driver(struct remote_lab *lab, const struct traffic_job *job, struct error *e)
+{
+    const struct traffic_end from = end_of_role(lab, job->from), to = end_of_role(lab, job->to);
+    struct traffic_command command = {0};
+    if (job->tool->drive(job, &from, &to, &command, e) != 0) {
+        traffic_command_free(&command);
+        return -1;
+    }
+    return start_tool(lab, job, STREAM_TRAFFIC, &command, e);
+}
+
+int start_waiting_drivers(struct remote_lab *lab, struct error *e)
+{
+    for (size_t i = 0; i < lab->job_count; i++)
+        if (lab->jobs[i].tool->awaits_start && start_driver(lab, &lab->jobs[i], e) != 0)
+            return -1;
+    return 0;
+}
+
+/* By the clock of the host where the driver runs. */
+static int tell_start(struct stream *driver, struct error *e)
+{
+    char line[32];
+    snprintf(line, sizeof line, "%" PRId64, driver->job->start_ns);
+    return stream_say(driver, line, e);
+}
+
 int start_traffic(struct remote_lab *lab, int64_t start_ns, struct error *e)
 {
-    for (size_t i = 0; i < lab->job_count; i++) {
-        struct traffic_job *job = &lab->jobs[i];
-        const struct traffic_end from = end_of_role(lab, job->from), to = end_of_role(lab, job->to);
-        struct traffic_command command = {0};
-        job->start_ns = start_ns + lab->hosts[job->from].offset_ns;
-        if (job->tool->drive(job, &from, &to, &command, e) != 0) {
-            traffic_command_free(&command);
+    for (size_t i = 0; i < lab->job_count; i++)
+        lab->jobs[i].start_ns = start_ns + lab->hosts[lab->jobs[i].from].offset_ns;
+    for (size_t i = 0; i < lab->stream_count; i++)
+        if (lab->streams[i].kind == STREAM_TRAFFIC && tell_start(&lab->streams[i], e) != 0)
             return -1;
-        }
-        if (start_tool(lab, job, STREAM_TRAFFIC, &command, e) != 0)
+    for (size_t i = 0; i < lab->job_count; i++)
+        if (!lab->jobs[i].tool->awaits_start && start_driver(lab, &lab->jobs[i], e) != 0)
             return -1;
-    }
     return 0;
 }

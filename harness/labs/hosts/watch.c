@@ -1,6 +1,8 @@
 #include "harness/labs/hosts/watch.h"
 
 #include "lib/clock.h"
+#include "lib/document/json_text.h"
+#include "lib/output/print.h"
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -9,6 +11,7 @@
 #define SILENCE_NS (15 * NS_PER_S) /* a host without output for this long is taken to hang */
 #define EVENT_NS   (1 * NS_PER_S)  /* maximum delay of libvirt's events */
 #define CAUSE_NS   (3 * NS_PER_S)  /* to find out why a program ended */
+#define NIC_NS     (10 * NS_PER_S) /* for a host to look at its NIC, whose driver may be busy with its end */
 #define QUIET_NS   (1 * NS_PER_S)  /* a host without output for this long is mentioned in the reason */
 
 /* Wait for output, at most until the deadline, and read all of it. */
@@ -41,16 +44,16 @@ int watch_events(struct remote_lab *lab, struct error *e)
     struct virt_event event;
     while (lab->virt && virt_next_event(lab->virt, &event)) {
         if (lab->run->log)
-            fprintf(lab->run->log, "libvirt: %s %s\n", event.domain, event.what);
+            print_to(lab->run->log, "libvirt: %s %s\n", event.domain, event.what);
         if (!*event.domain && !lab->virt_lost) {
             lab->virt_lost = true;
             json_array_append_new(lab->warnings,
-                                  json_sprintf("libvirt: %s: guests are no longer watched", event.what));
+                                  json_textf("libvirt: %s: guests are no longer watched", event.what));
         }
-        for (size_t role = 0; event.gone && role < lab->host_count; role++)
-            if (lab->hosts[role].lab->domain && strcmp(lab->hosts[role].lab->domain, event.domain) == 0) {
-                lab->hosts[role].silent = true;
-                return error_set(e, "guest %s (host %s) %s", event.domain, lab->hosts[role].lab->name,
+        for (size_t i = 0; event.gone && i < lab->all_count; i++)
+            if (lab->hosts[i].lab->domain && strcmp(lab->hosts[i].lab->domain, event.domain) == 0) {
+                lab->hosts[i].silent = true;
+                return error_set(e, "guest %s (host %s) %s", event.domain, lab->hosts[i].lab->name,
                                  event.what);
             }
     }
@@ -128,7 +131,7 @@ static void note_silent(struct remote_lab *lab, struct error *e)
  * even if those were noticed first. Therefore ask every host over its connection. */
 static int look_at_connections(struct remote_lab *lab, int64_t deadline_ns, struct error *e)
 {
-    for (size_t i = 0; i < lab->host_count; i++) {
+    for (size_t i = 0; i < lab->all_count; i++) {
         int64_t left_ns = deadline_ns - clock_monotonic_ns();
         if (ssh_ended(lab->hosts[i].ssh, left_ns > 0 ? left_ns : 0, e))
             return -1;
@@ -136,7 +139,39 @@ static int look_at_connections(struct remote_lab *lab, int64_t deadline_ns, stru
     return 0;
 }
 
-/* A program ended badly: was a guest stopped, does another host hang, or was a connection cut? The event may still be
+/* A NIC that failed is the cause of the errors of its host's programs and of their peers: its driver gives its devices up. */
+static int look_at_nic(const struct remote_host *h, int64_t timeout_ns, struct error *e)
+{
+    static const char look[] =
+        "failed=': the NIC or its driver has failed, see dmesg there'; "
+        "if ! [ -d /sys/class/net/$1 ]; then echo $1 is gone$failed; "
+        "elif [ $2 ] && ! cat /sys/class/infiniband/$2/ports/*/state > /dev/null; then "
+        "echo $2 does not answer$failed; "
+        "elif [ \"$(cat /sys/class/net/$1/carrier)\" = 0 ]; then echo $1 has no carrier; fi";
+    struct text out = {0};
+    struct error ignored;
+    if (!h->netdev || h->silent)
+        return 0;
+    const char *const words[] = {"sh", "-c", look, "sh", h->netdev, h->rdma ? h->rdma : "", NULL};
+    int result = 0;
+    if (ssh_run(h->ssh, words, NULL, &out, NULL, timeout_ns, &ignored) == 0 && out.length)
+        result = error_set(e, "host %s: %.*s", h->lab->name, (int)strcspn(text_string(&out), "\n"),
+                           text_string(&out));
+    text_free(&out);
+    return result;
+}
+
+/* `first` goes behind the cause. */
+static int look_at_nics(const struct remote_lab *lab, const struct error *first, struct error *e)
+{
+    struct error cause;
+    for (size_t i = 0; i < lab->host_count; i++)
+        if (look_at_nic(&lab->hosts[i], NIC_NS, &cause) != 0)
+            return error_set(e, "%s; noticed by: %.700s", cause.text, first->text);
+    return 0;
+}
+
+/* A program ended badly: was a guest stopped, does another host hang, was a connection cut, or has a NIC failed? The event may still be
  * on its way, and it takes a moment to tell a silent host from a slow one. */
 int watch_find_cause(struct remote_lab *lab, const struct error *first, struct error *e)
 {
@@ -153,7 +188,7 @@ int watch_find_cause(struct remote_lab *lab, const struct error *first, struct e
     /* before connections are asked: while they are, no host is read and each seems silent */
     struct error named = *first;
     note_silent(lab, &named);
-    if (look_at_connections(lab, now_ns + CAUSE_NS, e) == 0)
+    if (look_at_connections(lab, now_ns + CAUSE_NS, e) == 0 && look_at_nics(lab, &named, e) == 0)
         *e = named;
     return -1;
 }

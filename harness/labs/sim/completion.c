@@ -1,5 +1,6 @@
 #include "harness/labs/sim/completion.h"
-#include <math.h>
+#include "lib/statistics/distribution.h"
+#include "lib/document/json_text.h"
 #include <stdlib.h>
 
 #define PS_PER_NS   1000
@@ -16,32 +17,6 @@ static int by_bytes(const void *a, const void *b)
     return (x->bytes > y->bytes) - (x->bytes < y->bytes);
 }
 
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-/* The q-quantile: the smallest value that is at least as large as a share q of all values. */
-static double quantile(const double *sorted, size_t count, double q)
-{
-    size_t rank = (size_t)ceil(q * (double)count);
-    return sorted[rank ? rank - 1 : 0];
-}
-
-static json_t *distribution(double *values, size_t count)
-{
-    double sum = 0;
-    qsort(values, count, sizeof *values, by_value);
-    for (size_t i = 0; i < count; i++)
-        sum += values[i];
-    return json_pack("{s:I,s:f,s:f,s:f,s:f,s:f,s:f,s:f,s:f}", "count", (json_int_t)count, "min", values[0],
-                     "mean", sum / (double)count, "p50", quantile(values, count, 0.5), "p90",
-                     quantile(values, count, 0.9), "p95", quantile(values, count, 0.95), "p99",
-                     quantile(values, count, 0.99), "p99_9", quantile(values, count, 0.999), "max",
-                     values[count - 1]);
-}
-
 /* Groups of equally many flows, from the smallest to the largest flow. */
 static json_t *slowdown_by_size(const struct completion *all, size_t count, double *scratch)
 {
@@ -50,8 +25,8 @@ static json_t *slowdown_by_size(const struct completion *all, size_t count, doub
         size_t first = count * g / SIZE_GROUPS, end = count * (g + 1) / SIZE_GROUPS;
         for (size_t i = first; i < end; i++)
             scratch[i - first] = all[i].slowdown;
-        json_t *group = json_pack("{s:I,s:o}", "up_to_bytes", (json_int_t)all[end - 1].bytes, "slowdown",
-                                  distribution(scratch, end - first));
+        json_t *group = json_make("{s:I,s:o}", "up_to_bytes", (json_int_t)all[end - 1].bytes, "slowdown",
+                                  distribution_json(scratch, end - first));
         json_array_append_new(groups, group);
     }
     return groups;
@@ -91,17 +66,17 @@ json_t *sim_completion_json(const struct sim *sim, const struct sim_setup *setup
             started = gather(sim, setup, first, end, 0, all, &finished);
         json_object_set_new(
             json, "flows",
-            json_pack("{s:I,s:I}", "started", (json_int_t)started, "finished", (json_int_t)finished));
+            json_make("{s:I,s:I}", "started", (json_int_t)started, "finished", (json_int_t)finished));
     }
     if (finished) {
         qsort(all, finished, sizeof *all, by_bytes);
         json_object_set_new(json, "by_size", slowdown_by_size(all, finished, values));
         for (size_t i = 0; i < finished; i++)
             values[i] = all[i].ns;
-        json_object_set_new(json, "completion_ns", distribution(values, finished));
+        json_object_set_new(json, "completion_ns", distribution_json(values, finished));
         for (size_t i = 0; i < finished; i++)
             values[i] = all[i].slowdown;
-        json_object_set_new(json, "slowdown", distribution(values, finished));
+        json_object_set_new(json, "slowdown", distribution_json(values, finished));
     }
     free(all);
     free(values);

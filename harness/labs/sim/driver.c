@@ -1,13 +1,13 @@
 /* The simulated lab: runs the simulator and passes on the lines that samplers and traffic generators would print. */
+#include "harness/labs/sim/foresee.h"
 #include "harness/labs/sim/lines.h"
 #include "harness/labs/sim/topology.h"
 #include "lib/clock.h"
-#include "lib/histogram.h"
+#include "lib/document/json_text.h"
+#include "lib/statistics/histogram.h"
 #include "lib/physics/host.h"
 #include <stdlib.h>
 #include <string.h>
-
-#define PATTERN_LINES 256 /* in a larger traffic pattern single flows have no lines, only the pattern has */
 
 static const char *role_name(const struct sim_lab *lab, size_t role)
 {
@@ -85,15 +85,15 @@ static int sim_lab_bring_up(void *state, struct error *e)
 
 static json_t *capabilities_of(const struct sim_lab *lab, size_t role)
 {
-    json_t *names = json_pack("[s,s,s,s,s,s,s]", "rdma", "roce-nic", "pfc", "pfc-duration", "hw-counters",
+    json_t *names = json_make("[s,s,s,s,s,s,s]", "rdma", "roce-nic", "pfc", "pfc-duration", "hw-counters",
                               "lossless", "cnp");
     if (is_host(lab, role) && host_of(lab, role)->gpu)
-        json_array_append_new(names, json_string("gpu"));
+        json_array_append_new(names, json_text("gpu"));
     if (is_host(lab, role) && lab->setup.hosts[lab->setup.node_of_role[role].index].pcie.generation > 0)
-        json_array_append_new(names, json_string("pcie"));
+        json_array_append_new(names, json_text("pcie"));
     if (lab->run->cell->lab.switches.count) {
-        json_array_append_new(names, json_string("ecn-mark"));
-        json_array_append_new(names, json_string("switch"));
+        json_array_append_new(names, json_text("ecn-mark"));
+        json_array_append_new(names, json_text("switch"));
     }
     return names;
 }
@@ -101,18 +101,24 @@ static json_t *capabilities_of(const struct sim_lab *lab, size_t role)
 static int sim_lab_describe(void *state, size_t role, struct host_description *out, struct error *e)
 {
     const struct sim_lab *lab = state;
-    *out = (struct host_description){.capabilities = capabilities_of(lab, role), .facts = json_object()};
+    *out = (struct host_description){
+        .capabilities = capabilities_of(lab, role), .facts = json_object(), .origin = ORIGIN_SIMULATED};
     json_object_set_new(out->facts, "simulated", json_true());
     if (is_host(lab, role)) {
         const struct physics_host *host = host_of(lab, role);
         out->name = strdup(host->name);
         out->address = host->nic.address ? strdup(host->nic.address) : NULL;
         if (host->nic.model)
-            json_object_set_new(out->facts, "nic", json_pack("{s:s}", "model", host->nic.model));
+            json_object_set_new(out->facts, "nic", json_make("{s:s}", "model", host->nic.model));
     } else {
         out->name = strdup(sim_setup_node_name(lab->run->cell, &lab->setup, lab->setup.node_of_role[role]));
     }
     return out->name ? 0 : error_set(e, "out of memory");
+}
+
+static int sim_lab_check_counter(void *state, size_t role, const char *glob, struct error *e)
+{
+    return sim_foresee_counter(state, role, glob, e);
 }
 
 static json_t *sim_lab_save_settings(void *state, size_t role, const json_t *wanted, struct error *e)
@@ -145,9 +151,8 @@ static void warn_of_unmodelled(struct sim_lab *lab, size_t role, const json_t *w
     json_object_foreach((json_t *)(uintptr_t)wanted, key, value)
     {
         if (!is_one_of(key, everywhere) && (is_host(lab, role) || !is_one_of(key, forwarding)))
-            json_array_append_new(
-                lab->warnings,
-                json_sprintf("%s: the simulator does not model the setting %s", role_name(lab, role), key));
+            json_array_append_new(lab->warnings, json_textf("%s: the simulator does not model the setting %s",
+                                                            role_name(lab, role), key));
     }
 }
 
@@ -177,7 +182,7 @@ static int prepare_flows(struct sim_lab *lab, struct error *e)
     const size_t *first = lab->setup.first_of_traffic;
     for (size_t t = 0; t < lab->run->cell->scenario.traffic.count; t++)
         for (size_t i = first[t]; i < first[t + 1]; i++)
-            lab->flows[i].lines = first[t + 1] - first[t] <= PATTERN_LINES;
+            lab->flows[i].lines = first[t + 1] - first[t] <= SCENARIO_PATTERN_FLOWS;
     for (size_t i = 0; i < lab->run->cell->scenario.flows.count; i++) {
         lab->flows[i].lines = true;
         lab->flows[i].measured = calloc(1, sizeof *lab->flows[i].measured);
@@ -311,7 +316,7 @@ static json_t *buffers_json(const struct sim_lab *lab, uint32_t host)
         struct sim_thresholds t = sim_host_thresholds(lab->sim, host, (unsigned)b);
         if (settings->buffer_bytes[b])
             json_array_append_new(buffers,
-                                  json_pack("{s:i,s:I,s:I,s:I,s:o}", "buffer", b, "size_bytes",
+                                  json_make("{s:i,s:I,s:I,s:I,s:o}", "buffer", b, "size_bytes",
                                             (json_int_t)settings->buffer_bytes[b], "xoff_bytes",
                                             (json_int_t)t.xoff_bytes, "xon_bytes", (json_int_t)t.xon_bytes,
                                             "priorities", priorities_of(settings, b)));
@@ -328,7 +333,7 @@ static void sim_lab_add_to_result(void *state, json_t *result)
         return;
     sim_work(lab->sim, &work);
     json_object_set_new(result, "simulator",
-                        json_pack("{s:I,s:I,s:I,s:I,s:I}", "events", (json_int_t)work.events, "hops",
+                        json_make("{s:I,s:I,s:I,s:I,s:I}", "events", (json_int_t)work.events, "hops",
                                   (json_int_t)work.hops, "wall_ns", (json_int_t)lab->wall_ns, "memory_bytes",
                                   (json_int_t)work.bytes, "allocations", (json_int_t)work.allocations));
     json_object_set_new(
@@ -343,9 +348,11 @@ static void sim_lab_add_to_result(void *state, json_t *result)
 const struct lab_driver lab_driver_sim = {
     .name = "sim",
     .simulated = true,
+    .check = sim_foresee_cell,
     .open = sim_lab_open,
     .bring_up = sim_lab_bring_up,
     .describe = sim_lab_describe,
+    .check_counter = sim_lab_check_counter,
     .save_settings = sim_lab_save_settings,
     .apply_settings = sim_lab_apply_settings,
     .restore_settings = sim_lab_restore_settings,

@@ -4,7 +4,7 @@
 
 #include "harness/labs/driver.h"
 #include "harness/labs/sim/series.h"
-#include "lib/histogram.h"
+#include "lib/statistics/histogram.h"
 
 #define PS_PER_NS      1000
 #define PAUSE_CAPACITY (1u << 20)

@@ -1,6 +1,7 @@
 #include "harness/labs/sim/lines.h"
 
 #include "harness/labs/sim/completion.h"
+#include "lib/document/json_text.h"
 #include "lib/formats/lines.h"
 #include <stdlib.h>
 #include <string.h>
@@ -33,13 +34,13 @@ static int hand_on_flow(struct sim_lab *lab, json_t *object, struct error *e)
     lines_write_object(lab->writer, object);
     json_decref(object);
     const char *line = take_line(lab, &length);
-    return recorder_flow(lab->run->recorder, 0, line, length, e);
+    return recorder_simulated_flow(lab->run->recorder, line, length, e);
 }
 
 static int write_header(struct sim_lab *lab, size_t role, struct error *e)
 {
     return hand_on_sample_object(lab, role,
-                                 json_pack("{s:s,s:i,s:s,s:s,s:I,s:o}", "type", "header", "schema", 1,
+                                 json_make("{s:s,s:i,s:s,s:s,s:I,s:o}", "type", "header", "schema", 1,
                                            "program", "sim", "version", HARNESS_VERSION, "every_ns",
                                            (json_int_t)lab->run->cell->scenario.sample.every_ns, "columns",
                                            sim_series_columns(&lab->series[role], lab->sim, &lab->setup)),
@@ -104,7 +105,7 @@ static int hand_on_pauses(struct sim_lab *lab, struct error *e)
     }
     if (became_full)
         json_array_append_new(lab->warnings,
-                              json_sprintf("only the first %u pauses were kept", PAUSE_CAPACITY));
+                              json_textf("only the first %u pauses were kept", PAUSE_CAPACITY));
     return 0;
 }
 
@@ -145,7 +146,7 @@ static int write_interval(struct sim_lab *lab, size_t i, struct error *e)
     struct sim_flow_stats stats;
     const struct histogram *latency = sim_flow_latency(lab->sim, i);
     sim_flow_stats(lab->sim, i, &stats);
-    json_t *line = json_pack("{s:s,s:s,s:I}", "type", "interval", "flow", lab->setup.flows[i].name, "time_ns",
+    json_t *line = json_make("{s:s,s:s,s:I}", "type", "interval", "flow", lab->setup.flows[i].name, "time_ns",
                              (json_int_t)lab->now_ns);
     add_rates(line, stats.bytes - flow->interval_base.bytes, stats.messages - flow->interval_base.messages,
               lab->now_ns - lab->interval_start_ns);
@@ -178,7 +179,7 @@ static int write_summary(struct sim_lab *lab, size_t i, struct error *e)
     int64_t end_ns = lab->now_ns < lab->measure_end_ns ? lab->now_ns : lab->measure_end_ns;
     int64_t duration = end_ns > lab->measure_start_ns ? end_ns - lab->measure_start_ns : 0;
     sim_flow_stats(lab->sim, i, &stats);
-    json_t *line = json_pack("{s:s,s:s,s:I,s:I}", "type", "summary", "flow", config->name, "message_bytes",
+    json_t *line = json_make("{s:s,s:s,s:I,s:I}", "type", "summary", "flow", config->name, "message_bytes",
                              (json_int_t)config->message_bytes, "time_ns", (json_int_t)lab->now_ns);
     add_rates(line, flow->stopped_bytes, flow->stopped_messages, duration);
     json_object_set_new(line, "retransmitted_packets", json_integer(stats.retransmitted_packets));
@@ -187,7 +188,7 @@ static int write_summary(struct sim_lab *lab, size_t i, struct error *e)
     if (config->message_count && stats.finished_ps >= 0) {
         double took = (double)(stats.finished_ps - config->start_ps) / PS_PER_NS;
         json_object_set_new(line, "completion_ns",
-                            json_pack("{s:i,s:f,s:f,s:f,s:f,s:f}", "count", 1, "min", took, "mean", took,
+                            json_make("{s:i,s:f,s:f,s:f,s:f,s:f}", "count", 1, "min", took, "mean", took,
                                       "p50", took, "p99", took, "max", took));
     }
     json_object_set_new(line, "complete", json_boolean(lab->whole));
@@ -208,7 +209,7 @@ static int write_traffic_summary(struct sim_lab *lab, size_t t, struct error *e)
         messages += lab->flows[i].stopped_messages;
         resent += stats.retransmitted_packets;
     }
-    json_t *line = json_pack("{s:s,s:s,s:I}", "type", "summary", "flow", traffic[t].name, "time_ns",
+    json_t *line = json_make("{s:s,s:s,s:I}", "type", "summary", "flow", traffic[t].name, "time_ns",
                              (json_int_t)lab->now_ns);
     add_rates(line, bytes, messages, end_ns > lab->measure_start_ns ? end_ns - lab->measure_start_ns : 0);
     json_object_set_new(line, "retransmitted_packets", json_integer(resent));
@@ -235,7 +236,7 @@ int lines_ends(struct sim_lab *lab, struct error *e)
 {
     for (size_t role = 0; role < lab->run->cell->scenario.roles.count; role++)
         if (hand_on_sample_object(lab, role,
-                                  json_pack("{s:s,s:I,s:I,s:i,s:i,s:s}", "type", "end", "time_ns",
+                                  json_make("{s:s,s:I,s:I,s:i,s:i,s:s}", "type", "end", "time_ns",
                                             (json_int_t)lab->now_ns, "samples", (json_int_t)lab->samples,
                                             "overruns", 0, "cpu_ns", 0, "reason",
                                             lab->now_ns >= lab->end_ns ? "count" : "signal"),

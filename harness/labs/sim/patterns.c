@@ -1,16 +1,12 @@
 /* A scenario's traffic patterns as flows of the simulator. */
 #include "harness/labs/sim/sim_setup.h"
+#include "lib/document/json_text.h"
 #include "sim/workload.h"
 #include <stdlib.h>
 #include <string.h>
 
 #define PS_PER_NS 1000
 
-static const enum sim_pattern patterns[] = {[PATTERN_POISSON] = SIM_POISSON,
-                                            [PATTERN_INCAST] = SIM_INCAST,
-                                            [PATTERN_PERMUTATION] = SIM_PERMUTATION,
-                                            [PATTERN_ALL_TO_ALL] = SIM_ALL_TO_ALL,
-                                            [PATTERN_RING_ALL_REDUCE] = SIM_RING_ALL_REDUCE};
 static const enum sim_sizes sizes[] = {[SIZES_FIXED] = SIM_SIZES_FIXED,
                                        [SIZES_WEB_SEARCH] = SIM_SIZES_WEB_SEARCH,
                                        [SIZES_DATA_MINING] = SIM_SIZES_DATA_MINING};
@@ -63,7 +59,7 @@ static void take_workload(const struct cell *cell, const struct scenario_traffic
                           struct sim_workload_config *w)
 {
     bool poisson = t->pattern == PATTERN_POISSON;
-    *w = (struct sim_workload_config){.pattern = patterns[t->pattern],
+    *w = (struct sim_workload_config){.pattern = (enum traffic_pattern)t->pattern,
                                       .from = from,
                                       .from_count = t->from.count,
                                       .to = to,
@@ -88,7 +84,7 @@ static int append(struct sim_setup *setup, const char *name, const struct sim_fl
         return error_set(e, "out of memory");
     setup->flows = grown;
     for (size_t i = 0; i < count; i++) {
-        json_t *own = json_sprintf("%s/%zu", name, i);
+        json_t *own = json_textf("%s/%zu", name, i);
         grown[before + i] = flows[i];
         grown[before + i].name = json_string_value(own);
         if (!own || json_array_append_new(setup->names, own) != 0)

@@ -1,4 +1,7 @@
 #include "harness/labs/sim/series.h"
+#include "lib/document/json_text.h"
+#include "lib/document/nearest.h"
+#include <fnmatch.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,21 +72,58 @@ size_t sim_series_room(const struct sim_series *s)
 
 static void add(json_t *columns, const char *name, const struct counter *is)
 {
-    json_array_append_new(columns, json_pack("{s:s,s:s,s:s,s:s,s:s}", "name", name, "unit", is->unit, "kind",
+    json_array_append_new(columns, json_make("{s:s,s:s,s:s,s:s,s:s}", "name", name, "unit", is->unit, "kind",
                                              is->kind == COUNTER_GAUGE ? "gauge" : "counter", "source", "sim",
                                              "group", counter_group_names[is->group]));
 }
 
-/* A slash in an expression is a division, so it is replaced here. The column's meaning does not depend on the flow's name. */
-static void add_gauge(json_t *columns, const char *control, const char *flow, const char *gauge)
+/* A slash in an expression is a division, so it is replaced here. */
+static void name_gauge(char *name, size_t size, const char *control, const char *flow, const char *gauge)
 {
-    char name[200], pattern[80];
-    snprintf(name, sizeof name, "%.20s_%.120s_%.40s", control, flow, gauge);
+    snprintf(name, size, "%.20s_%.120s_%.40s", control, flow, gauge);
     for (char *c = name; *c; c++)
         if (*c == '/')
             *c = '-';
+}
+
+/* The column's meaning does not depend on the flow's name. */
+static void add_gauge(json_t *columns, const char *control, const char *flow, const char *gauge)
+{
+    char name[200], pattern[80];
+    name_gauge(name, sizeof name, control, flow, gauge);
     snprintf(pattern, sizeof pattern, "%.20s_flow_%.40s", control, gauge);
     add(columns, name, counters_find(pattern));
+}
+
+bool sim_series_match(const struct sim_series *s, const struct sim *sim, const struct sim_setup *setup,
+                      const char *glob)
+{
+    const struct sim_counter *own;
+    char name[200];
+    own_columns(sim, s->node, &own);
+    for (size_t i = 0; i < s->own_count; i++)
+        if (s->kept[i] && fnmatch(glob, own[i].name, 0) == 0)
+            return true;
+    for (size_t i = 0; i < s->flow_count; i++)
+        for (size_t k = 0; k < sim_flow_gauges(sim, s->flows[i]); k++) {
+            name_gauge(name, sizeof name, sim_flow_congestion_control(sim, s->flows[i]),
+                       setup->flows[s->flows[i]].name, sim_flow_gauge_name(sim, s->flows[i], k));
+            if (fnmatch(glob, name, 0) == 0)
+                return true;
+        }
+    return false;
+}
+
+const char *sim_series_nearest(const struct sim_series *s, const struct sim *sim, const char *name)
+{
+    const struct sim_counter *own;
+    const char **words = calloc(s->own_count + 1, sizeof *words);
+    own_columns(sim, s->node, &own);
+    for (size_t i = 0; words && i < s->own_count; i++)
+        words[i] = own[i].name;
+    const char *near = words ? nearest_word(name, words) : NULL;
+    free(words);
+    return near;
 }
 
 json_t *sim_series_columns(const struct sim_series *s, const struct sim *sim, const struct sim_setup *setup)

@@ -21,6 +21,10 @@ size_t sim_series_room(const struct sim_series *s);
 void sim_series_close(struct sim_series *s);
 /* The header's "columns". A new reference. */
 json_t *sim_series_columns(const struct sim_series *s, const struct sim *sim, const struct sim_setup *setup);
+/* Does a column match the glob? The simulator's own column with the nearest name, or NULL. */
+bool sim_series_match(const struct sim_series *s, const struct sim *sim, const struct sim_setup *setup,
+                      const char *glob);
+const char *sim_series_nearest(const struct sim_series *s, const struct sim *sim, const char *name);
 void sim_series_values(const struct sim_series *s, const struct sim *sim, int64_t *values);
 
 #endif

@@ -2,6 +2,7 @@
 #include "harness/preflight/ecn.h"
 #include "harness/labs/sim/sim_setup.h"
 #include "lib/clock.h"
+#include "lib/document/json_text.h"
 #include "lib/physics/host.h"
 #include "lib/physics/fabric.h"
 #include <math.h>
@@ -85,13 +86,13 @@ json_t *sim_setup_settings_json(const struct sim_settings *s)
     }
     for (int b = 0; b < SIM_BUFFERS; b++)
         json_array_append_new(buffers, json_integer(s->buffer_bytes[b]));
-    json_t *json = json_pack("{s:I,s:o,s:o,s:o,s:s,s:o,s:o}", "mtu", (json_int_t)s->mtu_bytes, "pfc",
+    json_t *json = json_make("{s:I,s:o,s:o,s:o,s:s,s:o,s:o}", "mtu", (json_int_t)s->mtu_bytes, "pfc",
                              mask_json(s->pfc_mask), "prio_to_buffer", prio_to_buffer, "buffer_bytes",
                              buffers, "cable", units_format(UNIT_LENGTH_MM, s->cable_mm, cable, sizeof cable),
                              "ecn", mask_json(s->ecn_rp_mask), "dcqcn", dcqcn_simulated_json(&s->dcqcn));
     const char *control = sim_congestion_control_name(s->congestion_control);
     if (strcmp(control, congestion_control_names[0]) != 0)
-        json_object_set_new(json, "congestion_control", json_string(control));
+        json_object_set_new(json, "congestion_control", json_text(control));
     return json;
 }
 

@@ -1,5 +1,6 @@
 #include "harness/labs/sim/topology.h"
 
+#include "lib/document/json_text.h"
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -25,12 +26,12 @@ static json_t *nodes_json(const struct cell *cell, const struct sim_setup *setup
     json_t *nodes = json_array();
     for (size_t i = 0; i < cell->lab.hosts.count; i++) {
         struct sim_node node = {SIM_HOST, (uint32_t)i};
-        json_array_append_new(nodes, json_pack("{s:s,s:s}", "name", sim_setup_node_name(cell, setup, node),
+        json_array_append_new(nodes, json_make("{s:s,s:s}", "name", sim_setup_node_name(cell, setup, node),
                                                "kind", kinds[SIM_HOST]));
     }
     for (size_t i = 0; i < cell->lab.switches.count; i++) {
         struct sim_node node = setup->node_of_switch[i];
-        json_array_append_new(nodes, json_pack("{s:s,s:s}", "name", sim_setup_node_name(cell, setup, node),
+        json_array_append_new(nodes, json_make("{s:s,s:s}", "name", sim_setup_node_name(cell, setup, node),
                                                "kind", kinds[node.kind]));
     }
     return nodes;
@@ -49,7 +50,7 @@ static json_t *holds_json(const struct sim *sim, size_t link, unsigned end, cons
         int64_t held_ps = (to ? to[place] : 0) - (from ? from[place] : 0);
         char key[8];
         snprintf(key, sizeof key, "%u", p);
-        json_t *object = json_pack("{s:I,s:I}", "held_ns", (json_int_t)(held_ps / SIM_PS_PER_NS), "first_ns",
+        json_t *object = json_make("{s:I,s:I}", "held_ns", (json_int_t)(held_ps / SIM_PS_PER_NS), "first_ns",
                                    (json_int_t)(hold.first_ps / SIM_PS_PER_NS));
         if (hold.longest_ps >= 0)
             json_object_set_new(object, "longest_ns", json_integer(hold.longest_ps / SIM_PS_PER_NS));
@@ -65,7 +66,7 @@ json_t *sim_topology_json(const struct cell *cell, const struct sim *sim, const 
     for (size_t i = 0; i < setup->config.link_count; i++) {
         const struct sim_link_config *link = &setup->links[i];
         json_t *object =
-            json_pack("{s:s,s:s,s:I}", "a", sim_setup_node_name(cell, setup, link->a), "b",
+            json_make("{s:s,s:s,s:I}", "a", sim_setup_node_name(cell, setup, link->a), "b",
                       sim_setup_node_name(cell, setup, link->b), "rate_bps", (json_int_t)link->rate_bps);
         static const char *const keys[] = {"a_held", "b_held"};
         for (unsigned end = 0; end < 2; end++) {
@@ -76,5 +77,5 @@ json_t *sim_topology_json(const struct cell *cell, const struct sim *sim, const 
         }
         json_array_append_new(links, object);
     }
-    return json_pack("{s:o,s:o}", "nodes", nodes_json(cell, setup), "links", links);
+    return json_make("{s:o,s:o}", "nodes", nodes_json(cell, setup), "links", links);
 }

@@ -1,5 +1,6 @@
-#include "lib/histogram.h"
+#include "lib/statistics/histogram.h"
 
+#include "lib/document/json_text.h"
 #include <string.h>
 
 #define SUB_BUCKETS (1 << HISTOGRAM_SUB_BITS)
@@ -79,7 +80,7 @@ double histogram_mean(const struct histogram *h)
 
 json_t *histogram_json(const struct histogram *h)
 {
-    return json_pack("{s:I,s:I,s:f,s:I,s:I,s:I,s:I,s:I,s:I}", "count", (json_int_t)h->count, "min",
+    return json_make("{s:I,s:I,s:f,s:I,s:I,s:I,s:I,s:I,s:I}", "count", (json_int_t)h->count, "min",
                      (json_int_t)h->min, "mean", histogram_mean(h), "p50",
                      (json_int_t)histogram_quantile(h, 0.5), "p90", (json_int_t)histogram_quantile(h, 0.9),
                      "p99", (json_int_t)histogram_quantile(h, 0.99), "p99_9",

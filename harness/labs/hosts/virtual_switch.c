@@ -1,0 +1,137 @@
+#include "harness/labs/hosts/virtual_switch.h"
+#include "lib/document/json_text.h"
+#include "lib/physics/fabric.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PRIORITIES  8
+#define CODE_POINTS 64
+#define PS_PER_US   1000000
+
+/* ---- what the scenario says */
+
+static unsigned priorities_of(const json_t *list)
+{
+    unsigned bits = 0;
+    size_t i;
+    json_t *item;
+    json_array_foreach(list, i, item)
+    {
+        bits |= 1u << (json_integer_value(item) % PRIORITIES);
+    }
+    return bits;
+}
+
+/* A code point without an entry has mlx5's priority, which nic-config too uses. */
+static void add_priorities(const json_t *wanted, struct text *lines)
+{
+    const char *trust = json_string_value(json_object_get(wanted, "trust"));
+    const json_t *map = json_object_get(wanted, "dscp_to_prio");
+    text_add(lines, "trust_dscp %d\n", trust && strcmp(trust, "dscp") == 0);
+    for (int dscp = 0; dscp < CODE_POINTS; dscp++) {
+        char key[8];
+        snprintf(key, sizeof key, "%d", dscp);
+        const json_t *entry = json_object_get(map, key);
+        text_add(lines, "dscp %d %lld\n", dscp, entry ? (long long)json_integer_value(entry) : dscp / 8);
+    }
+}
+
+/* ---- what the lab says */
+
+static int64_t ports_of(const struct lab *lab, const struct lab_host *host)
+{
+    const struct lab_link *link;
+    int64_t count = 0;
+    for (size_t i = 0; (link = lab_link_at(lab, i)); i++) {
+        char *const *ends = link->between.items;
+        count += strcmp(ends[0], host->name) == 0 || strcmp(ends[1], host->name) == 0;
+    }
+    return count;
+}
+
+/* The headroom of all ports' lossless priorities is not shared. */
+static int add_buffer(const struct lab *lab, const struct lab_host *host, unsigned lossless,
+                      struct text *lines, struct error *e)
+{
+    const struct physics_switch *s = host->forwarding;
+    int64_t headroom = s->headroom_bytes * __builtin_popcount(lossless) * ports_of(lab, host);
+    if (headroom >= s->buffer_bytes)
+        return error_set(
+            e,
+            "host %s: switch.buffer: of %lld bytes the headroom of its lossless priorities takes "
+            "%lld: nothing is left to share",
+            host->name, (long long)s->buffer_bytes, (long long)headroom);
+    text_add(lines, "shared_bytes %lld\n", (long long)(s->buffer_bytes - headroom));
+    text_add(lines, "headroom_bytes %lld\n", (long long)s->headroom_bytes);
+    text_add(lines, "hysteresis_bytes %lld\n", (long long)s->xon_offset_bytes);
+    text_add(lines, "alpha_eighths %lld\n", s->xoff_bytes ? 0LL : (long long)(s->xoff_alpha * 8));
+    text_add(lines, "threshold_bytes %lld\n", (long long)s->xoff_bytes);
+    return 0;
+}
+
+/* Packets of the other priorities are no one's to mark: a ConnectX sends them too as ECN-capable, unless DCQCN is switched off there, which
+ * the kernel's own drivers cannot. */
+static void add_ecn(const struct physics_ecn *ecn, const json_t *wanted, struct text *lines)
+{
+    unsigned marked = priorities_of(json_object_get(wanted, "ecn")) |
+                      priorities_of(json_object_get(wanted, "ecn_rp")) |
+                      priorities_of(json_object_get(wanted, "ecn_np"));
+    for (int p = 0; p < PRIORITIES; p++) {
+        bool on = marked >> p & 1;
+        text_add(lines, "ecn_min_bytes %d %lld\n", p, on ? (long long)ecn->kmin_bytes : 0);
+        text_add(lines, "ecn_max_bytes %d %lld\n", p, on ? (long long)ecn->kmax_bytes : 0);
+        text_add(lines, "ecn_percent %d %ld\n", p, lround(ecn->pmax * 100));
+    }
+}
+
+static void add_watchdog(const struct physics_watchdog *watchdog, struct text *lines)
+{
+    int64_t restore_ps = watchdog->restore_ps == FIELD_UNSET ? watchdog->detect_ps : watchdog->restore_ps;
+    text_add(lines, "watchdog_us %lld\n", (long long)(watchdog->detect_ps / PS_PER_US));
+    text_add(lines, "restore_us %lld\n", (long long)(restore_ps / PS_PER_US));
+}
+
+int virtual_switch_lines(const struct lab *lab, const struct lab_host *host, const json_t *wanted,
+                         struct text *lines, struct error *e)
+{
+    unsigned lossless = priorities_of(json_object_get(wanted, "pfc"));
+    if (add_buffer(lab, host, lossless, lines, e) != 0)
+        return -1;
+    text_add(lines, "pfc %u\n", lossless);
+    add_priorities(wanted, lines);
+    add_ecn(&host->forwarding->ecn, wanted, lines);
+    add_watchdog(&host->forwarding->watchdog, lines);
+    return 0;
+}
+
+/* ---- on the guest */
+
+/* A line at a time; the module says in the kernel's log what is wrong with one. */
+static const char take_lines[] =
+    "while read -r line; do echo \"$line\" > /sys/kernel/debug/virtual-connectx/switch/setting || "
+    "{ echo \"$line: $(dmesg | grep 'virtual ConnectX' | tail -n 1)\" >&2; exit 1; }; done";
+
+static json_t *as_json(struct text *lines)
+{
+    json_t *list = json_array();
+    char *rest = text_take(lines), *all = rest, *line;
+    while (rest && (line = strsep(&rest, "\n")))
+        if (*line)
+            json_array_append_new(list, json_text(line));
+    free(all);
+    return json_make("{s:o}", "switch", list);
+}
+
+json_t *virtual_switch_set(struct remote_host *h, const struct lab *lab, const json_t *wanted,
+                           struct error *e)
+{
+    const char *const argv[] = {"sh", "-c", take_lines, NULL};
+    struct text lines = {0};
+    json_t *taken = NULL;
+    if (virtual_switch_lines(lab, h->lab, wanted, &lines, e) == 0 &&
+        ssh_must(h->ssh, argv, text_string(&lines), NULL, REMOTE_COMMAND_NS, e) == 0)
+        taken = as_json(&lines);
+    text_free(&lines);
+    return taken;
+}

@@ -1,0 +1,38 @@
+/* The cells of a plan: each combination of the sweep's values, with a scenario and a lab. */
+#ifndef HARNESS_CELL_H
+#define HARNESS_CELL_H
+
+#include "harness/expression/expr.h"
+#include "lib/formats/lab.h"
+#include "lib/formats/scenario.h"
+
+/* One combination of the sweep's values, parsed and checked. */
+struct cell {
+    json_t *choice;           /* path -> value */
+    json_t *scenario_json;    /* expanded, defaults written out, without the sweep */
+    json_t *lab_json;         /* as the lab's file is, defaults written out */
+    struct scenario scenario; /* in a lab of real hosts with the flows of its patterns */
+    struct lab lab;
+    struct expr **checks;    /* of scenario.expect, in order */
+    struct expr **published; /* of scenario.published */
+};
+
+struct plan {
+    char *scenario_path, *lab_path;
+    const char *lab_why; /* "--lab", "HARNESS_LAB", ...: who chose the lab; without a lab NULL */
+    bool changed;        /* by --set or --duration */
+    json_t *sweep;       /* path -> list of values, {} without one */
+    struct cell *cells;
+    size_t cell_count;
+};
+
+void cell_free(struct cell *cell);
+
+/* Does the "when" of an expectation or published figure hold for the cell? NULL always does. */
+bool plan_when(const struct cell *cell, const json_t *when);
+/* Does the path have this value in the cell: by the sweep's choice, or in the documents? */
+bool plan_value_is(const struct cell *cell, const char *path, const json_t *value);
+/* The values at the path in the cell, as an array; NULL if it is a path into a lab and there is none. A new reference. */
+json_t *plan_values(const struct cell *cell, const char *path);
+
+#endif

@@ -1,0 +1,191 @@
+#include "harness/plan/decidable.h"
+#include "harness/plan/paths.h"
+#include "lib/text.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define SHOWN_VALUES 6
+
+bool plan_judgement(const struct cell *cell, size_t i, struct judgement *out)
+{
+    const struct scenario_expect *expect = cell->scenario.expect.items;
+    const struct scenario_published *published = cell->scenario.published.items;
+    size_t first = cell->scenario.expect.count, k = i - first;
+    if (i < first)
+        *out = (struct judgement){
+            "expect", i, "check", expect[i].check, cell->checks[i], expect[i].when, &expect[i].needs};
+    else if (k < cell->scenario.published.count)
+        *out = (struct judgement){
+            "published",        k, "of", published[k].of, cell->published[k], published[k].when,
+            &published[k].needs};
+    return i < first || k < cell->scenario.published.count;
+}
+
+int plan_each_decidable(const struct plan *plan, plan_decide decide, void *context, struct error *e)
+{
+    struct judgement first, j;
+    for (size_t i = 0; plan->cell_count && plan_judgement(&plan->cells[0], i, &first); i++) {
+        bool asked = false, decided = false;
+        for (size_t c = 0; !decided && c < plan->cell_count; c++) {
+            const struct cell *cell = &plan->cells[c];
+            struct error later;
+            if (!plan_judgement(cell, i, &j) || !plan_when(cell, j.when))
+                continue;
+            decided = decide(context, cell, &j, asked ? &later : e) == 0;
+            asked = true;
+        }
+        if (asked && !decided)
+            return error_prefix(e, "%s[%zu].%s: \"%.200s\"", first.list, first.index, first.key, first.text);
+    }
+    return 0;
+}
+
+/* ---- when */
+
+/* The distinct values at a path in all cells, as a text: "host", "gpu". False if the path matches nothing in any cell. */
+static bool values_in_cells(const struct plan *plan, const char *path, struct text *out)
+{
+    json_t *distinct = json_object();
+    for (size_t c = 0; c < plan->cell_count; c++) {
+        json_t *values = plan_values(&plan->cells[c], path), *value;
+        size_t i;
+        json_array_foreach(values, i, value)
+        {
+            char *shown = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
+            size_t before = json_object_size(distinct);
+            json_object_set_new(distinct, shown ? shown : "?", json_true());
+            if (before < SHOWN_VALUES && json_object_size(distinct) > before)
+                text_add(out, "%s%.80s", out->length ? ", " : "", shown ? shown : "?");
+            free(shown);
+        }
+        json_decref(values);
+    }
+    size_t count = json_object_size(distinct);
+    if (count > SHOWN_VALUES)
+        text_add(out, ", ... (%zu)", count);
+    json_decref(distinct);
+    return count;
+}
+
+static bool value_in_a_cell(const struct plan *plan, const char *path, const json_t *value)
+{
+    for (size_t c = 0; c < plan->cell_count; c++)
+        if (plan_value_is(&plan->cells[c], path, value))
+            return true;
+    return false;
+}
+
+static int no_such_path(const struct cell *cell, const char *path, struct error *e)
+{
+    bool lab = strncmp(path, "lab.", 4) == 0;
+    struct text near = {0};
+    if (!lab && table_check_path(&scenario_table, path, e) != 0)
+        return error_prefix(e, "%.100s", path);
+    paths_nearest(lab ? cell->lab_json : cell->scenario_json, lab ? path + 4 : path, &near);
+    error_set(e, "nothing in the %s matches %.100s%s%s%s%s", lab ? "lab" : "scenario", path,
+              near.length ? "; did you mean \"" : "", near.length && lab ? "lab." : "", text_string(&near),
+              near.length ? "\"?" : "");
+    text_free(&near);
+    return -1;
+}
+
+/* Why a "when" that holds in no cell does not. */
+static int explain_when(const struct plan *plan, const json_t *when, struct error *e)
+{
+    const char *path;
+    json_t *value;
+    json_object_foreach((json_t *)(uintptr_t)when, path, value)
+    {
+        struct text values = {0};
+        if (value_in_a_cell(plan, path, value))
+            continue;
+        if (values_in_cells(plan, path, &values)) {
+            char *shown = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
+            error_set(e, "%.100s is %.80s in no run: it is %s", path, shown ? shown : "?",
+                      text_string(&values));
+            free(shown);
+        } else {
+            no_such_path(&plan->cells[0], path, e);
+        }
+        text_free(&values);
+        return -1;
+    }
+    return error_set(e, "each value occurs, but no run has all of them");
+}
+
+/* Without a lab, paths into it are not judged. */
+static bool reads_missing_lab(const struct plan *plan, const json_t *when)
+{
+    const char *path;
+    json_t *value;
+    json_object_foreach((json_t *)(uintptr_t)when, path, value)
+    {
+        if (strncmp(path, "lab.", 4) == 0 && !plan->cells[0].lab_json)
+            return true;
+    }
+    return false;
+}
+
+static int check_when(const struct plan *plan, const struct judgement *j, size_t i, struct error *e)
+{
+    struct judgement there;
+    if (j->when && !json_is_object(j->when))
+        return error_set(e, "%s[%zu].when: expected an object such as {\"PATH\": VALUE}", j->list, j->index);
+    if (reads_missing_lab(plan, j->when))
+        return 0;
+    for (size_t c = 0; c < plan->cell_count; c++)
+        if (plan_judgement(&plan->cells[c], i, &there) && plan_when(&plan->cells[c], there.when))
+            return 0;
+    explain_when(plan, j->when, e);
+    return error_prefix(e, "%s[%zu].when", j->list, j->index);
+}
+
+/* ---- times */
+
+static int late(const char *path, size_t i, int64_t start_ns, int64_t end_ns, const char *of, struct error *e)
+{
+    char start[40], end[40];
+    return error_set(e, "%s[%zu].start: %s is not before the end %s, at %s", path, i,
+                     units_format(UNIT_TIME_NS, start_ns, start, sizeof start), of,
+                     units_format(UNIT_TIME_NS, end_ns, end, sizeof end));
+}
+
+static int check_times(const struct scenario *scenario, struct error *e)
+{
+    const struct scenario_flow *flows = scenario->flows.items;
+    const struct scenario_traffic *traffic = scenario->traffic.items;
+    const struct scenario_storm *storms = scenario->storms.items;
+    int64_t end_ns = scenario->phases.warmup_ns + scenario->phases.measure_ns;
+    int64_t whole_ns = end_ns + scenario->phases.cooldown_ns;
+    for (size_t i = 0; i < scenario->flows.count; i++)
+        if (flows[i].start_ns >= end_ns)
+            return late("flows", i, flows[i].start_ns, end_ns, "of the measure phase", e);
+    for (size_t i = 0; i < scenario->traffic.count; i++)
+        if (traffic[i].start_ns >= end_ns)
+            return late("traffic", i, traffic[i].start_ns, end_ns, "of the measure phase", e);
+    for (size_t i = 0; i < scenario->storms.count; i++)
+        if (storms[i].start_ns >= whole_ns)
+            return late("storms", i, storms[i].start_ns, whole_ns, "of the run", e);
+    return 0;
+}
+
+/* ---- all */
+
+static int decide_by_scenario(void *context, const struct cell *cell, const struct judgement *j,
+                              struct error *e)
+{
+    (void)context;
+    return expr_decidable(j->expr, &cell->scenario, e);
+}
+
+int plan_check_decidable(const struct plan *plan, struct error *e)
+{
+    struct judgement j;
+    for (size_t c = 0; c < plan->cell_count; c++)
+        if (check_times(&plan->cells[c].scenario, e) != 0)
+            return -1;
+    for (size_t i = 0; plan->cell_count && plan_judgement(&plan->cells[0], i, &j); i++)
+        if (check_when(plan, &j, i, e) != 0)
+            return -1;
+    return plan_each_decidable(plan, decide_by_scenario, NULL, e);
+}

@@ -1,0 +1,17 @@
+/*
+ * Do a flow's packets get the flow's priority on real NICs? A NIC that trusts DSCP takes it from the IP header; any other
+ * takes it from the VLAN tag, and gives priority 0 to packets without a tag.
+ */
+#ifndef HARNESS_PRIORITY_H
+#define HARNESS_PRIORITY_H
+
+#include "harness/plan/plan.h"
+
+/* By the documents alone, before any host is reached: an error names the first flow whose packets would get another priority at
+ * one of its ends, why, and how to fix it. */
+int priority_check(const struct cell *cell, struct error *e);
+
+/* The same as entries of preflight.h, with the hosts' current settings: `in_force`, by role. */
+void priority_examine(const struct cell *cell, const json_t *in_force, json_t *entries);
+
+#endif

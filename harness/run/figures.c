@@ -1,0 +1,135 @@
+#include "harness/run/figures.h"
+
+#include "lib/formats/result_flows.h"
+#include "lib/output/print.h"
+#include "lib/roce/counters.h"
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#define FLOWS_SHOWN 8 /* of a run, and of a pattern: the slowest and the fastest */
+
+/* ---- for people */
+
+static void print_flow(const json_t *flows, const char *name)
+{
+    const json_t *flow = json_object_get(flows, name);
+    const json_t *p50 = result_flow_value(flow, "latency_p50_ns"),
+                 *p99 = result_flow_value(flow, "latency_p99_ns");
+    print_out("  %-16s %10.2f MiB/s %8.2f Gb/s", name,
+              json_number_value(result_flow_value(flow, "goodput_MiBps")),
+              json_number_value(result_flow_value(flow, "goodput_bps")) / 1e9);
+    if (p50 && p99)
+        print_out("   latency p50 %.2f us, p99 %.2f us", json_number_value(p50) / 1e3,
+                  json_number_value(p99) / 1e3);
+}
+
+/* The flows of a pattern under the line of all of them. */
+static void print_parts(const json_t *flows, const char *pattern)
+{
+    const char *names[FLOWS_SHOWN];
+    size_t all = result_flow_parts(flows, pattern);
+    size_t shown = result_flow_extremes(flows, pattern, "goodput_bps", FLOWS_SHOWN, names);
+    print_out("   %zu flows together", all);
+    if (shown < all)
+        print_out("; the %zu slowest and the %zu fastest:", shown / 2, shown - shown / 2);
+    print_out("\n");
+    for (size_t i = 0; i < shown; i++) {
+        print_flow(flows, names[i]);
+        print_out("\n");
+    }
+}
+
+void figures_print_flows(const json_t *result)
+{
+    const json_t *flows = json_object_get(result, "flows");
+    const char *name;
+    json_t *flow;
+    size_t shown = 0, left = 0;
+    json_object_foreach((json_t *)(uintptr_t)flows, name, flow)
+    {
+        if (result_flow_is_part(flows, name))
+            continue;
+        if (shown == FLOWS_SHOWN) {
+            left++;
+            continue;
+        }
+        shown++;
+        print_flow(flows, name);
+        if (result_flow_parts(flows, name))
+            print_parts(flows, name);
+        else
+            print_out("\n");
+    }
+    if (left)
+        print_out("  ... and %zu more\n", left);
+}
+
+/* ---- for programs */
+
+static json_t *picked(const json_t *from, const char *const *keys)
+{
+    json_t *to = json_object();
+    for (; *keys; keys++)
+        if (json_object_get(from, *keys))
+            json_object_set(to, *keys, json_object_get(from, *keys));
+    return to;
+}
+
+static json_t *flows_json(const json_t *flows)
+{
+    static const char *const keys[] = {
+        "goodput_bps", "goodput_MiBps",         "messages_per_s", "bytes", "messages",      "duration_ns",
+        "errors",      "retransmitted_packets", "latency_ns",     "flows", "completion_ns", "slowdown",
+        NULL};
+    const char *name;
+    json_t *flow, *out = json_object();
+    json_object_foreach((json_t *)(uintptr_t)flows, name, flow)
+    {
+        json_object_set_new(out, name, picked(flow, keys));
+    }
+    return out;
+}
+
+static json_t *total_json(const json_t *flows)
+{
+    static const char *const values[] = {"goodput_bps", "goodput_MiBps", "messages_per_s"};
+    json_t *out = json_object();
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+        json_object_set_new(out, values[i], json_real(result_flows_sum(flows, values[i])));
+    return out;
+}
+
+/* The counters of pauses of each role that has some. */
+static json_t *pauses_json(const json_t *hosts)
+{
+    static const char *const keys[] = {"unit", "delta", "rate_per_s", NULL};
+    const char *role, *name;
+    json_t *host, *counter, *out = json_object();
+    json_object_foreach((json_t *)(uintptr_t)hosts, role, host)
+    {
+        json_t *mine = json_object();
+        json_object_foreach(json_object_get(host, "counters"), name, counter)
+        {
+            const char *group = json_string_value(json_object_get(counter, "group"));
+            if (group && strcmp(group, counter_group_names[COUNTER_GROUP_PFC]) == 0 &&
+                json_object_get(counter, "delta"))
+                json_object_set_new(mine, name, picked(counter, keys));
+        }
+        if (json_object_size(mine))
+            json_object_set(out, role, mine);
+        json_decref(mine);
+    }
+    return out;
+}
+
+json_t *figures_json(const json_t *result)
+{
+    static const char *const kept[] = {"reason", "expectations", "published", "warnings", NULL};
+    const json_t *flows = json_object_get(result, "flows");
+    json_t *out = picked(result, kept);
+    json_object_set_new(out, "total", total_json(flows));
+    json_object_set_new(out, "flows", flows_json(flows));
+    json_object_set_new(out, "pauses", pauses_json(json_object_get(result, "hosts")));
+    return out;
+}

@@ -1,0 +1,17 @@
+/* The figures of a result: printed for people, and as part of the document of --json. */
+#ifndef HARNESS_FIGURES_H
+#define HARNESS_FIGURES_H
+
+#include <jansson.h>
+
+/* Print a line for each flow: goodput, and median and 99th percentile of the latency. Of a pattern, the flows together, and its slowest
+ * and fastest ones. */
+void figures_print_flows(const json_t *result);
+
+/*
+ * A new object: "total" {goodput_bps, goodput_MiBps, messages_per_s} of all flows, "flows" NAME {goodput_bps, latency_ns, ...}, "pauses"
+ * ROLE COUNTER {unit, delta, rate_per_s}, "expectations", "published" and "warnings" as in result.json (docs/result.md).
+ */
+json_t *figures_json(const json_t *result);
+
+#endif

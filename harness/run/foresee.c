@@ -1,0 +1,95 @@
+#include "harness/run/foresee.h"
+#include "harness/labs/driver.h"
+#include "harness/plan/decidable.h"
+#include "harness/verdict/verdict.h"
+#include "lib/document/json_text.h"
+#include <fnmatch.h>
+
+/* The cell whose lab is open: expectations are asked about one cell after the other. */
+struct foreseen {
+    const struct cell *cell;
+    struct lab_run run;
+    void *lab;
+    json_t *result; /* as far as it is known: the lab's name, and hosts with their capabilities */
+};
+
+static void close_lab(struct foreseen *f)
+{
+    if (f->lab)
+        lab_driver_of(&f->cell->lab)->close(f->lab);
+    json_decref(f->result);
+    *f = (struct foreseen){0};
+}
+
+static int add_host(struct foreseen *f, size_t role, const char *name, struct error *e)
+{
+    struct host_description host = {0};
+    if (lab_driver_of(&f->cell->lab)->describe(f->lab, role, &host, e) != 0)
+        return -1;
+    json_object_set_new(json_object_get(f->result, "hosts"), name,
+                        json_make("{s:O}", "capabilities", host.capabilities));
+    host_description_free(&host);
+    return 0;
+}
+
+static int open_lab(struct foreseen *f, const struct cell *cell, struct error *e)
+{
+    const char *role;
+    if (f->cell == cell)
+        return 0;
+    close_lab(f);
+    *f = (struct foreseen){.cell = cell, .run = {.cell = cell, .seed = 1}};
+    f->result = json_make("{s:{s:s},s:{}}", "lab", "name", cell->lab.name, "hosts");
+    int result = lab_driver_of(&cell->lab)->open(&f->run, &f->lab, e);
+    for (size_t i = 0; result == 0 && (role = scenario_role(&cell->scenario, i)); i++)
+        result = add_host(f, i, role, e);
+    if (result != 0)
+        close_lab(f);
+    return result;
+}
+
+/* A search for a counter among the roles that a glob matches. */
+struct search {
+    const struct foreseen *f;
+    int result; /* -1: an expression reads a counter that no role can have */
+    struct error *e;
+};
+
+static void look_for(void *context, const char *role_glob, const char *counter)
+{
+    struct search *s = context;
+    const struct cell *cell = s->f->cell;
+    const char *role;
+    int found = -1;
+    if (s->result != 0)
+        return;
+    for (size_t i = 0; found != 0 && (role = scenario_role(&cell->scenario, i)); i++)
+        if (fnmatch(role_glob, role, 0) == 0)
+            found = lab_driver_of(&cell->lab)->check_counter(s->f->lab, i, counter, s->e);
+    s->result = found;
+}
+
+/* What the lab lacks by its capabilities is skipped by name; anything else that it can never have is a slip. */
+static int decide(void *context, const struct cell *cell, const struct judgement *j, struct error *e)
+{
+    struct foreseen *f = context;
+    if (open_lab(f, cell, e) != 0)
+        return -1;
+    if (verdict_lacking(j->needs, f->result))
+        return 0;
+    struct search search = {f, 0, e};
+    expr_each_counter(j->expr, look_for, &search);
+    return search.result;
+}
+
+int foresee(const struct plan *plan, struct error *e)
+{
+    struct foreseen f = {0};
+    if (lab_driver_check(plan, e) != 0)
+        return -1;
+    if (plan->changed || !lab_driver_of(&plan->cells[0].lab)->check_counter)
+        return 0;
+    int result = plan_each_decidable(plan, decide, &f, e);
+    close_lab(&f);
+    return result == 0 ? 0 : error_prefix(e, "%s", plan->scenario_path);
+}

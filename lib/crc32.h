@@ -1,0 +1,11 @@
+/* CRC-32 of IEEE 802.3, reflected. */
+#ifndef LIB_CRC32_H
+#define LIB_CRC32_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Goes on with a CRC, without the inversions before the first byte and after the last. */
+uint32_t crc32_continue(uint32_t crc, const void *data, size_t length);
+
+#endif

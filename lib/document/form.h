@@ -1,0 +1,29 @@
+/*
+ * What a string may be. Every string and every name of a document has a form: a line of text, unless its field names a narrower
+ * one. Names reach paths, commands, and files that root reads, so what must not stand there is refused where a document is read.
+ */
+#ifndef LIB_FORM_H
+#define LIB_FORM_H
+
+#include <stdbool.h>
+
+struct form {
+    const char *is;       /* "a valid name": for "X is not a valid name" */
+    const char *expected; /* "at most 64 letters and digits", for the same sentence and for manuals */
+    bool (*fits)(const char *text);
+};
+
+/* Text of one line: no control characters. Titles and descriptions, and what has no other form. */
+extern const struct form form_line;
+/* Any text: of messages between programs, which are printed and nothing else. */
+extern const struct form form_any;
+/* One part of a path, and of names of domains, networks and pools. */
+extern const struct form form_name;
+/* The same without dots, which separate the parts of paths and expressions: roles and flows. */
+extern const struct form form_role;
+/* A name that other programs chose: domains, networks and devices. */
+extern const struct form form_word;
+/* A destination of ssh: a host of the user's configuration, or USER@HOST. */
+extern const struct form form_destination;
+
+#endif

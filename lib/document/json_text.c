@@ -1,0 +1,182 @@
+#include "lib/document/json_text.h"
+
+#include "lib/output/visible.h"
+#include <errno.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- strings */
+
+json_t *json_textn(const char *bytes, size_t length)
+{
+    struct text shown = {0};
+    if (!bytes)
+        return NULL;
+    visible_add(&shown, bytes, length, VISIBLE_UTF8);
+    json_t *value = shown.failed ? NULL : json_string_nocheck(text_string(&shown)); /* it is valid now */
+    text_free(&shown);
+    return value;
+}
+
+json_t *json_text(const char *bytes)
+{
+    json_t *value = bytes ? json_string(bytes) : NULL;
+    return value || !bytes ? value : json_textn(bytes, strlen(bytes));
+}
+
+json_t *json_text_list(const char *format, va_list arguments)
+{
+    struct text raw = {0};
+    text_add_list(&raw, format, arguments);
+    json_t *value = raw.failed ? NULL : json_text(text_string(&raw));
+    text_free(&raw);
+    return value;
+}
+
+json_t *json_textf(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    json_t *value = json_text_list(format, arguments);
+    va_end(arguments);
+    return value;
+}
+
+int json_put(json_t *object, const char *key, json_t *value)
+{
+    json_t *name = json_text(key);
+    int result = name ? json_object_set(object, json_string_value(name), value) : -1;
+    json_decref(name);
+    json_decref(value);
+    return result;
+}
+
+/* ---- from a format */
+
+struct making {
+    const char *at;
+    va_list *arguments; /* va_list may be an array: a pointer to it can be passed on */
+    bool failed;        /* out of memory, or the format is wrong */
+};
+
+static json_t *make(struct making *m);
+
+static char next(struct making *m)
+{
+    m->at += strspn(m->at, " ,:");
+    return *m->at;
+}
+
+static json_t *make_object(struct making *m)
+{
+    json_t *object = json_object();
+    for (m->at++; next(m) != '}';) {
+        if (*m->at != 's') {
+            m->failed = true;
+            break;
+        }
+        m->at++;
+        const char *key = va_arg(*m->arguments, const char *);
+        next(m);
+        json_t *value = make(m);
+        bool omitted = !value && m->at[-1] == '*';
+        if (m->failed || (!omitted && json_put(object, key, value) != 0)) {
+            m->failed = true;
+            break;
+        }
+    }
+    m->at += !m->failed;
+    return object;
+}
+
+static json_t *make_array(struct making *m)
+{
+    json_t *array = json_array();
+    for (m->at++; !m->failed && next(m) != ']';) {
+        json_t *value = make(m);
+        bool omitted = !value && m->at[-1] == '*';
+        m->failed = m->failed || (!omitted && json_array_append_new(array, value) != 0);
+    }
+    m->at += !m->failed;
+    return array;
+}
+
+static json_t *make_text(struct making *m)
+{
+    const char *bytes = va_arg(*m->arguments, const char *);
+    bool counted = *m->at == '%';
+    m->at += counted;
+    json_t *value = counted ? json_textn(bytes, va_arg(*m->arguments, size_t)) : json_text(bytes);
+    m->failed = m->failed || (bytes && !value);
+    return value;
+}
+
+static json_t *make_number(double number)
+{
+    return isfinite(number) ? json_real(number) : json_null();
+}
+
+static json_t *make_scalar(struct making *m)
+{
+    switch (*m->at++) {
+    case 's':
+        return make_text(m);
+    case 'i':
+        return json_integer(va_arg(*m->arguments, int));
+    case 'I':
+        return json_integer(va_arg(*m->arguments, json_int_t));
+    case 'b':
+        return json_boolean(va_arg(*m->arguments, int));
+    case 'f':
+        return make_number(va_arg(*m->arguments, double));
+    case 'O':
+        return json_incref(va_arg(*m->arguments, json_t *));
+    case 'o':
+        return va_arg(*m->arguments, json_t *);
+    case 'n':
+        return json_null();
+    default:
+        m->at--; /* it may be the end */
+        m->failed = true;
+        return NULL;
+    }
+}
+
+/* NULL if the value is to be omitted: it is NULL, and its format ends in '*'. */
+static json_t *make(struct making *m)
+{
+    json_t *value = *m->at == '{' ? make_object(m) : *m->at == '[' ? make_array(m) : make_scalar(m);
+    bool omit = *m->at == '*';
+    if (!m->failed)
+        m->at += omit || *m->at == '?';
+    return value || omit || m->failed ? value : json_null();
+}
+
+json_t *json_make(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    struct making m = {.at = format, .arguments = &arguments};
+    json_t *value = make(&m);
+    va_end(arguments);
+    if (!m.failed)
+        return value;
+    json_decref(value);
+    return NULL;
+}
+
+/* ---- documents */
+
+int json_print(FILE *file, const json_t *document, int digits)
+{
+    size_t flags = JSON_INDENT(2) | JSON_REAL_PRECISION(digits) | JSON_ENCODE_ANY;
+    char *words = json_dumps(document, flags | (isatty(fileno(file)) ? JSON_ENSURE_ASCII : 0));
+    if (!words)
+        errno = ENOMEM;
+    int result = words && fputs(words, file) != EOF && fputc('\n', file) != EOF ? 0 : -1;
+    free(words);
+    return result;
+}

@@ -1,0 +1,28 @@
+/*
+ * JSON values of bytes that may be anything. Jansson makes no value of bytes that are not UTF-8, and NULL must not be taken for a
+ * failed output: the values below are made of any bytes. A byte that is not UTF-8, and NUL, becomes words such as \xff
+ * (VISIBLE_UTF8, lib/output/visible.h). Programs make strings only through these; NULL means out of memory.
+ */
+#ifndef LIB_JSON_TEXT_H
+#define LIB_JSON_TEXT_H
+
+#include <jansson.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+/* A string; NULL of NULL. */
+json_t *json_text(const char *bytes);
+json_t *json_textn(const char *bytes, size_t length);
+/* As printf and vprintf. */
+json_t *json_textf(const char *format, ...) __attribute__((format(printf, 1, 2)));
+json_t *json_text_list(const char *format, va_list arguments) __attribute__((format(printf, 1, 0)));
+/* As json_pack() with the formats s, s%, i, I, b, f, o, O and n, with ? or * after it, also {} and []. A string of NULL, an object of NULL and
+ * a number that is not finite are null. */
+json_t *json_make(const char *format, ...);
+/* As json_object_set_new(), for a key that is not our own word. */
+int json_put(json_t *object, const char *key, json_t *value);
+/* The document on standard output or a file, with a line feed, its numbers with so many digits; 0, or -1 with errno when it could not
+ * be written. A terminal gets ASCII alone: JSON's own escapes. */
+int json_print(FILE *file, const json_t *document, int digits);
+
+#endif

@@ -1,0 +1,100 @@
+#include "lib/folder/folder.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char *join(const struct folder *f, const char *name)
+{
+    char *path = NULL;
+    return asprintf(&path, "%s/%s", f->path, name) < 0 ? NULL : path;
+}
+
+int folder_open(struct folder *f, const char *path, struct error *e)
+{
+    *f = (struct folder){open(*path ? path : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), strdup(path)};
+    if (f->fd >= 0 && f->path)
+        return 0;
+    return error_set_errno(e, f->fd < 0 ? errno : ENOMEM, "opening the folder %s", path);
+}
+
+int folder_open_in(struct folder *f, const struct folder *in, const char *name, bool make, struct error *e)
+{
+    *f = (struct folder){-1, join(in, name)};
+    if (!f->path)
+        return error_set(e, "opening the folder %s: out of memory", name);
+    if (make && mkdirat(in->fd, name, 0777) != 0 && errno != EEXIST)
+        return error_set_errno(e, errno, "creating the folder %s", f->path);
+    f->fd = openat(in->fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (f->fd >= 0)
+        return 0;
+    if (errno == ELOOP || errno == ENOTDIR)
+        return error_set(e, "%s is not a folder (a link is not followed)", f->path);
+    return error_set_errno(e, errno, "opening the folder %s", f->path);
+}
+
+void folder_close(struct folder *f)
+{
+    if (f->fd >= 0)
+        close(f->fd);
+    free(f->path);
+    *f = (struct folder){.fd = -1};
+}
+
+int folder_open_file(const struct folder *f, const char *name, struct error *e)
+{
+    struct stat status = {0};
+    int fd = openat(f->fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    int number = errno;
+    if (fd >= 0 && fstat(fd, &status) == 0 && S_ISREG(status.st_mode))
+        return fd;
+    if (fd >= 0)
+        close(fd);
+    if (fd >= 0 || number == ELOOP || number == ENXIO)
+        error_set(e, "%s/%s is not a regular file (a link is not followed)", f->path, name);
+    else
+        error_set_errno(e, number, "opening %s/%s", f->path, name);
+    errno = fd >= 0 ? EINVAL : number;
+    return -1;
+}
+
+bool folder_has(const struct folder *f, const char *name)
+{
+    struct stat status;
+    return fstatat(f->fd, name, &status, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+static int write_all(int fd, const char *data, size_t length)
+{
+    while (length) {
+        ssize_t written = write(fd, data, length);
+        if (written < 0 && errno != EINTR)
+            return -1;
+        data += written > 0 ? written : 0;
+        length -= written > 0 ? (size_t)written : 0;
+    }
+    return fsync(fd);
+}
+
+int folder_fill(int fd, const char *path, const char *data, size_t length, struct error *e)
+{
+    return write_all(fd, data, length) == 0 ? 0 : error_set_errno(e, errno, "writing %s", path);
+}
+
+int folder_create(const struct folder *f, const char *name, const char *data, size_t length, struct error *e)
+{
+    char *path = join(f, name);
+    if (!path)
+        return error_set(e, "writing %s: out of memory", name);
+    int fd = openat(f->fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    int result =
+        fd < 0 ? error_set_errno(e, errno, "creating %s", path) : folder_fill(fd, path, data, length, e);
+    if (fd >= 0 && close(fd) != 0 && result == 0)
+        result = error_set_errno(e, errno, "writing %s", path);
+    free(path);
+    return result;
+}

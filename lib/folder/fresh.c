@@ -1,0 +1,171 @@
+#include "lib/folder/fresh.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define MARK    ".new-"
+#define LETTERS 6 /* after the mark */
+#define TRIES   100
+
+/* ---- names */
+
+static void choose_name(struct fresh *f, const char *name)
+{
+    unsigned char bytes[LETTERS] = {0};
+    char letters[LETTERS + 1] = {0};
+    ssize_t got = getrandom(bytes, sizeof bytes, 0);
+    (void)got; /* a name that is taken is chosen again */
+    for (size_t i = 0; i < LETTERS; i++)
+        letters[i] = (char)('a' + bytes[i] % 26);
+    snprintf(f->name, sizeof f->name, ".%.200s" MARK "%s", name, letters);
+}
+
+static bool is_our_name(const char *name)
+{
+    size_t length = strlen(name), tail = strlen(MARK) + LETTERS;
+    if (name[0] != '.' || length < tail + 2 || strncmp(name + length - tail, MARK, strlen(MARK)) != 0)
+        return false;
+    for (const char *c = name + length - LETTERS; *c; c++)
+        if (!islower((unsigned char)*c))
+            return false;
+    return true;
+}
+
+/* ---- making */
+
+static int make(const struct fresh *f, const struct folder *in, bool folder)
+{
+    if (!folder)
+        return openat(in->fd, f->name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    if (mkdirat(in->fd, f->name, 0700) != 0)
+        return -1;
+    return openat(in->fd, f->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+/* Between its making and its locking it may have been taken for one that was left. A file system without locks has none that are
+ * removed. */
+static bool lock(int fd)
+{
+    struct stat status;
+    bool other = flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    return !other && fstat(fd, &status) == 0 && status.st_nlink > 0;
+}
+
+static int start(struct fresh *f, const struct folder *in, const char *name, bool folder, struct error *e)
+{
+    for (int i = 0; i < TRIES; i++) {
+        choose_name(f, name);
+        f->fd = make(f, in, folder);
+        if (f->fd >= 0 && lock(f->fd))
+            return 0;
+        if (f->fd >= 0)
+            close(f->fd);
+        else if (errno != EEXIST && !(folder && errno == ENOENT))
+            break;
+    }
+    f->fd = -1;
+    return error_set_errno(e, errno, "creating %s/%s", in->path, name);
+}
+
+int fresh_file(struct fresh *f, const struct folder *in, const char *name, struct error *e)
+{
+    return start(f, in, name, false, e);
+}
+
+int fresh_folder(struct fresh *f, const struct folder *in, const char *name, struct error *e)
+{
+    return start(f, in, name, true, e);
+}
+
+int fresh_move(const struct fresh *f, const struct folder *in, const char *name, struct error *e)
+{
+    if (renameat(f->fd, name, in->fd, name) == 0)
+        return 0;
+    return error_set_errno(e, errno, "moving %s into %s", name, in->path);
+}
+
+/* ---- removing */
+
+/* The entries of a folder; the caller closes. NULL if it cannot be read. */
+static DIR *list(int folder)
+{
+    int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *entries = fd >= 0 ? fdopendir(fd) : NULL;
+    if (!entries && fd >= 0)
+        close(fd);
+    return entries;
+}
+
+/* The files in a folder; a link is removed, not followed. A folder in it stays, and so then does the folder itself. */
+static void remove_files(int folder)
+{
+    DIR *entries = list(folder);
+    for (const struct dirent *entry; entries && (entry = readdir(entries));)
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+            unlinkat(folder, entry->d_name, 0);
+    if (entries)
+        closedir(entries);
+}
+
+void fresh_remove(struct fresh *f, const struct folder *in)
+{
+    struct stat status;
+    if (f->fd < 0)
+        return;
+    bool folder = fstat(f->fd, &status) == 0 && S_ISDIR(status.st_mode);
+    if (folder)
+        remove_files(f->fd);
+    unlinkat(in->fd, f->name, folder ? AT_REMOVEDIR : 0);
+    close(f->fd);
+    f->fd = -1;
+}
+
+/* Only what this user made, and what nobody is making now: its lock can be had. */
+static void remove_left(const struct folder *in, const char *name)
+{
+    struct stat status;
+    struct fresh left = {.fd =
+                             openat(in->fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)};
+    if (left.fd < 0)
+        return;
+    bool ours = strlen(name) < sizeof left.name && fstat(left.fd, &status) == 0 &&
+                status.st_uid == geteuid() &&
+                (S_ISDIR(status.st_mode) || (S_ISREG(status.st_mode) && status.st_nlink == 1));
+    if (ours && flock(left.fd, LOCK_EX | LOCK_NB) == 0) {
+        memcpy(left.name, name, strlen(name) + 1);
+        fresh_remove(&left, in);
+    } else {
+        close(left.fd);
+    }
+}
+
+void fresh_clear_below(const struct folder *in, int levels)
+{
+    DIR *entries = list(in->fd);
+    for (const struct dirent *entry; entries && (entry = readdir(entries));) {
+        struct folder below = {.fd = -1};
+        if (is_our_name(entry->d_name))
+            remove_left(in, entry->d_name);
+        else if (levels && entry->d_name[0] != '.' &&
+                 (entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN) &&
+                 folder_open_in(&below, in, entry->d_name, false, NULL) == 0)
+            fresh_clear_below(&below, levels - 1);
+        folder_close(&below);
+    }
+    if (entries)
+        closedir(entries);
+}
+
+void fresh_clear(const struct folder *in)
+{
+    fresh_clear_below(in, 0);
+}

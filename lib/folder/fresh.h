@@ -1,0 +1,28 @@
+/*
+ * Files and folders in the making, which get their names when they are whole. Until then a file NAME is called ".NAME.new-XXXXXX", and
+ * is locked (flock) by its maker: one without a lock was left by a program that was killed, and fresh_clear removes it.
+ */
+#ifndef LIB_FRESH_H
+#define LIB_FRESH_H
+
+#include "lib/folder/folder.h"
+
+struct fresh {
+    int fd; /* the file or folder in the making, locked while this is open */
+    char name[240];
+};
+
+/* A file in `in` that will be `name`, open for writing. */
+int fresh_file(struct fresh *f, const struct folder *in, const char *name, struct error *e);
+/* A folder, which only its owner may enter. */
+int fresh_folder(struct fresh *f, const struct folder *in, const char *name, struct error *e);
+/* Move a file of the fresh folder to where the folder is made, in the place of what has this name there. */
+int fresh_move(const struct fresh *f, const struct folder *in, const char *name, struct error *e);
+/* Remove it, and what is in it, and close it. */
+void fresh_remove(struct fresh *f, const struct folder *in);
+/* Remove what killed programs of this user have left in the folder. What other programs make at this time stays. */
+void fresh_clear(const struct folder *in);
+/* The same in the folders below too, so many levels deep. */
+void fresh_clear_below(const struct folder *in, int levels);
+
+#endif

@@ -1,0 +1,155 @@
+#include "lib/formats/lab_words.h"
+#include "lib/formats/addresses.h"
+
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- PCI */
+
+int pci_parse(const char *text, struct pci_address *a, struct error *e)
+{
+    int end = 0;
+    *a = (struct pci_address){0};
+    bool read =
+        (sscanf(text, "%4x:%2x:%2x.%1x%n", &a->domain, &a->bus, &a->slot, &a->function, &end) == 4 &&
+         text[end] == '\0') ||
+        (a->domain = 0, end = 0,
+         sscanf(text, "%2x:%2x.%1x%n", &a->bus, &a->slot, &a->function, &end) == 3 && text[end] == '\0');
+    if (!read || strspn(text, "0123456789abcdefABCDEF:.") != strlen(text) || a->slot > 31 || a->function > 7)
+        return error_set(e, "\"%.40s\" is not %s: expected %s", text, form_pci.is, form_pci.expected);
+    return 0;
+}
+
+char *pci_format(const struct pci_address *a, char *buffer)
+{
+    snprintf(buffer, 16, "%04x:%02x:%02x.%x", a->domain & 0xffff, a->bus & 0xff, a->slot & 0x1f,
+             a->function & 7);
+    return buffer;
+}
+
+static bool is_pci(const char *text)
+{
+    struct pci_address address;
+    return pci_parse(text, &address, NULL) == 0;
+}
+
+const struct form form_pci = {"a PCI address", "one such as 0000:41:00.0", is_pci};
+
+/* ---- CPUs */
+
+#define MAX_CPU 4096u
+
+static bool read_number(const char **at, unsigned *value)
+{
+    const char *start = *at;
+    *value = 0;
+    for (; **at >= '0' && **at <= '9'; (*at)++)
+        if ((*value = *value * 10 + (unsigned)(**at - '0')) >= MAX_CPU)
+            return false;
+    return *at > start;
+}
+
+int cpu_list_parse(const char *text, unsigned **cpus, size_t *count, struct error *e)
+{
+    const char *at = text;
+    *count = 0;
+    *cpus = calloc(MAX_CPU, sizeof **cpus);
+    while (*cpus) {
+        unsigned from, to;
+        if (!read_number(&at, &from))
+            break;
+        to = from;
+        if (*at == '-' && (at++, !read_number(&at, &to)))
+            break;
+        if (to < from || to >= MAX_CPU || *count + (to - from) >= MAX_CPU)
+            break;
+        for (unsigned cpu = from; cpu <= to; cpu++)
+            (*cpus)[(*count)++] = cpu;
+        if (*at == '\0')
+            return 0;
+        if (*at++ != ',')
+            break;
+    }
+    if (*cpus)
+        error_set(e, "\"%.60s\" is not %s: expected %s", text, form_cpus.is, form_cpus.expected);
+    else
+        error_set(e, "out of memory");
+    free(*cpus);
+    *cpus = NULL;
+    *count = 0;
+    return -1;
+}
+
+static bool is_cpus(const char *text)
+{
+    unsigned *cpus;
+    size_t count;
+    bool fits = cpu_list_parse(text, &cpus, &count, NULL) == 0;
+    free(cpus);
+    return fits;
+}
+
+const struct form form_cpus = {"a list of CPUs", "one such as 2-15,34-47 (below 4096)", is_cpus};
+
+/* ---- networks */
+
+bool lab_subnet_parse(const char *text, struct lab_subnet *subnet)
+{
+    char address[INET_ADDRSTRLEN + 4], rest;
+    struct in_addr base;
+    const char *slash = strchr(text, '/');
+    size_t length = slash ? (size_t)(slash - text) : 0;
+    if (!slash || length >= sizeof address || strspn(slash + 1, "0123456789") != strlen(slash + 1))
+        return false;
+    memcpy(address, text, length);
+    address[length] = '\0';
+    if (sscanf(slash, "/%2d%c", &subnet->prefix, &rest) != 1 || subnet->prefix < 8 || subnet->prefix > 28 ||
+        inet_pton(AF_INET, address, &base) != 1)
+        return false;
+    subnet->base = ntohl(base.s_addr);
+    return (subnet->base & ((1u << (32 - subnet->prefix)) - 1)) == 0;
+}
+
+static bool is_subnet(const char *text)
+{
+    struct lab_subnet subnet;
+    return lab_subnet_parse(text, &subnet);
+}
+
+const struct form form_subnet = {"an IPv4 network with a prefix length of 8 to 28",
+                                 "one such as 198.51.100.0/26", is_subnet};
+
+bool lab_same_network(const char *one, const char *other)
+{
+    uint8_t a[16], b[16];
+    int a_bits, b_bits, family = address_parse(one, a, &a_bits);
+    if (family == 0 || family != address_parse(other, b, &b_bits))
+        return false;
+    for (int bit = 0; bit < a_bits && bit < b_bits; bit++)
+        if ((a[bit / 8] ^ b[bit / 8]) & (0x80 >> bit % 8))
+            return false;
+    return true;
+}
+
+static bool is_network_address(const char *text)
+{
+    return strchr(text, '/') && address_is_ip(text);
+}
+
+const struct form form_address = {"an IPv4 or IPv6 address", "one such as 10.0.0.1/24", address_is_ip};
+const struct form form_network_address = {"an address with a prefix length", "one such as 10.0.1.1/24",
+                                          is_network_address};
+const struct form form_mac = {"a MAC address", "one such as 52:54:00:12:34:56", address_is_mac};
+
+/* ---- folders */
+
+/* It stands in XML and in commands of libvirt and QEMU. */
+static bool is_folder(const char *text)
+{
+    return *text == '/' && !strpbrk(text, "<>&'\"") && form_line.fits(text);
+}
+
+const struct form form_folder = {"an absolute path", "one such as /srv/images, without < > & and quotes",
+                                 is_folder};

@@ -1,0 +1,111 @@
+#include "lib/formats/result_flows.h"
+
+#include "lib/formats/flow.h"
+#include <fnmatch.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PART_NAME (FLOW_MAX_NAME + 24)
+
+const json_t *result_flow_value(const json_t *flow, const char *value)
+{
+    static const struct {
+        const char *prefix, *object, *suffix;
+    } nested[] = {{"latency_", "latency_ns", "_ns"},
+                  {"completion_", "completion_ns", "_ns"},
+                  {"slowdown_", "slowdown", ""}};
+    const json_t *found = json_object_get(flow, value);
+    for (size_t i = 0; i < sizeof nested / sizeof *nested; i++) {
+        size_t length = strlen(value), skip = strlen(nested[i].prefix), tail = strlen(nested[i].suffix);
+        if (strncmp(value, nested[i].prefix, skip) != 0 || length < skip + tail)
+            continue;
+        char key[32];
+        snprintf(key, sizeof key, "%.*s", (int)(length - skip - tail), value + skip);
+        found = json_object_get(json_object_get(flow, nested[i].object), key);
+    }
+    return json_is_number(found) ? found : NULL;
+}
+
+/* The entry of the pattern's flow `i`, from 0 without gaps; NULL after the last. */
+static const json_t *part(const json_t *flows, const char *pattern, size_t i, char *name)
+{
+    int length = snprintf(name, PART_NAME, "%s/%zu", pattern, i);
+    return length > 0 && length < PART_NAME ? json_object_get(flows, name) : NULL;
+}
+
+size_t result_flow_parts(const json_t *flows, const char *name)
+{
+    char single[PART_NAME];
+    size_t count = 0;
+    while (part(flows, name, count, single))
+        count++;
+    return count;
+}
+
+struct ranked {
+    const char *name;
+    double value;
+    size_t place;
+};
+
+static int by_value(const void *left, const void *right)
+{
+    const struct ranked *a = left, *b = right;
+    int order = (a->value > b->value) - (a->value < b->value);
+    return order ? order : (a->place > b->place) - (a->place < b->place);
+}
+
+size_t result_flow_extremes(const json_t *flows, const char *pattern, const char *value, size_t most,
+                            const char **names)
+{
+    size_t parts = result_flow_parts(flows, pattern), count = 0, taken = 0;
+    struct ranked *ranked = calloc(parts + 1, sizeof *ranked);
+    for (size_t i = 0; ranked && i < parts; i++) {
+        char single[PART_NAME];
+        const json_t *number = result_flow_value(part(flows, pattern, i, single), value);
+        void *at = json_object_iter_at((json_t *)(uintptr_t)flows, single);
+        if (number)
+            ranked[count++] = (struct ranked){json_object_iter_key(at), json_number_value(number), i};
+    }
+    if (count)
+        qsort(ranked, count, sizeof *ranked, by_value);
+    for (size_t i = 0; i < count; i++)
+        if (i < most / 2 || i + (most - most / 2) >= count)
+            names[taken++] = ranked[i].name;
+    free(ranked);
+    return taken;
+}
+
+bool result_flow_is_part(const json_t *flows, const char *name)
+{
+    const char *slash = strrchr(name, '/');
+    return slash && slash[1] && strspn(slash + 1, "0123456789") == strlen(slash + 1) &&
+           json_object_getn(flows, name, (size_t)(slash - name));
+}
+
+bool result_flow_counts(const json_t *flows, const char *name, const char *glob, const char *value)
+{
+    char single[PART_NAME];
+    const json_t *flow;
+    if (fnmatch(glob, name, 0) != 0 || !result_flow_value(json_object_get(flows, name), value))
+        return false;
+    for (size_t i = 0; (flow = part(flows, name, i, single)); i++)
+        if (fnmatch(glob, single, 0) == 0 && result_flow_value(flow, value))
+            return false;
+    return true;
+}
+
+double result_flows_sum(const json_t *flows, const char *value)
+{
+    const char *name;
+    json_t *flow;
+    double sum = 0;
+    json_object_foreach((json_t *)(uintptr_t)flows, name, flow)
+    {
+        if (result_flow_counts(flows, name, "*", value))
+            sum += json_number_value(result_flow_value(flow, value));
+    }
+    return sum;
+}

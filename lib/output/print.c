@@ -1,0 +1,35 @@
+#include "lib/output/print.h"
+
+#include "lib/output/visible.h"
+
+void print_bytes(FILE *file, const char *bytes, size_t length)
+{
+    struct text shown = {0};
+    visible_add(&shown, bytes, length, VISIBLE_TEXT);
+    fputs(text_string(&shown), file); /* the program's end asks whether all was written */
+    text_free(&shown);
+}
+
+void print_list(FILE *file, const char *format, va_list arguments)
+{
+    struct text raw = {0};
+    text_add_list(&raw, format, arguments);
+    print_bytes(file, text_string(&raw), raw.length);
+    text_free(&raw);
+}
+
+void print_out(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    print_list(stdout, format, arguments);
+    va_end(arguments);
+}
+
+void print_to(FILE *file, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    print_list(file, format, arguments);
+    va_end(arguments);
+}

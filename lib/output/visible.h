@@ -1,0 +1,24 @@
+/*
+ * Bytes of unknown origin (file names, documents, answers of hosts and peers) as text for people. What a terminal would execute, and
+ * what is not UTF-8, becomes words:
+ *   a control character (also DEL) or a byte that is not UTF-8    \x1b \xff
+ *   U+0080 to U+009F, and characters that turn the direction of text or end a line    \u009b \u202e
+ * A backslash stays as it is, so paths stay readable; therefore the words cannot be turned back into bytes with certainty.
+ */
+#ifndef LIB_VISIBLE_H
+#define LIB_VISIBLE_H
+
+#include "lib/text.h"
+
+enum visible {
+    VISIBLE_TEXT, /* line feeds and tabs stay */
+    VISIBLE_LINE, /* they become words, too */
+    VISIBLE_UTF8, /* only bytes that are not UTF-8, and NUL, become words: for formats that escape the rest themselves */
+};
+
+/* Add the bytes as text. */
+void visible_add(struct text *out, const char *bytes, size_t length, enum visible kind);
+/* The same into `room` bytes, terminated; what does not fit is left out at the end of a character. */
+void visible_copy(char *out, size_t room, const char *bytes, size_t length, enum visible kind);
+
+#endif

@@ -1,0 +1,30 @@
+#include "lib/statistics/distribution.h"
+
+#include "lib/document/json_text.h"
+#include <math.h>
+#include <stdlib.h>
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double quantile(const double *sorted, size_t count, double q)
+{
+    size_t rank = (size_t)ceil(q * (double)count);
+    return sorted[rank ? rank - 1 : 0];
+}
+
+json_t *distribution_json(double *values, size_t count)
+{
+    double sum = 0;
+    qsort(values, count, sizeof *values, by_value);
+    for (size_t i = 0; i < count; i++)
+        sum += values[i];
+    return json_make("{s:I,s:f,s:f,s:f,s:f,s:f,s:f,s:f,s:f}", "count", (json_int_t)count, "min", values[0],
+                     "mean", sum / (double)count, "p50", quantile(values, count, 0.5), "p90",
+                     quantile(values, count, 0.9), "p95", quantile(values, count, 0.95), "p99",
+                     quantile(values, count, 0.99), "p99_9", quantile(values, count, 0.999), "max",
+                     values[count - 1]);
+}

@@ -1,0 +1,12 @@
+/* The distribution of a set of values as a JSON object. */
+#ifndef LIB_DISTRIBUTION_H
+#define LIB_DISTRIBUTION_H
+
+#include <jansson.h>
+#include <stddef.h>
+
+/* {"count", "min", "mean", "p50", "p90", "p95", "p99", "p99_9", "max"} of at least one value; sorts them. The q-quantile is the smallest
+ * value that is at least as large as a share q of all values. A new reference. */
+json_t *distribution_json(double *values, size_t count);
+
+#endif
