@@ -5,16 +5,21 @@
 #include "collectors/facts/traffic_probe.h"
 #include "lib/clock.h"
 #include "lib/document/json_file.h"
+#include "lib/document/json_text.h"
+#include "lib/formats/flow.h"
 #include "lib/log.h"
+#include "lib/output/print.h"
 #include "lib/program/program.h"
 #include "lib/kernel/sysfs.h"
 #include <stdbool.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct arguments {
-    const char *netdev, *bundle, *root;
+    const char *netdev, *bundle, *policy, *root;
     int64_t buffer_bytes, gpu;
+    int memory;
     int check, nccl_env, measure;
 };
 
@@ -41,6 +46,22 @@ static const struct field fields[] = {
      .min = 4096,
      .max = INT64_C(1) << 40,
      .fallback = "\"64MiB\""},
+    {.name = "memory",
+     .letter = 'm',
+     .kind = FIELD_CHOICE,
+     .offset = offsetof(struct arguments, memory),
+     .choices = flow_memory_names,
+     .help =
+         "The memory of the flows. What must register GPU memory with the NIC depends on the route: gpu, any "
+         "that works.",
+     .fallback = "\"gpu\""},
+    {.name = "cluster_policy",
+     .kind = FIELD_STRING,
+     .offset = offsetof(struct arguments, policy),
+     .argument = "FILE",
+     .help = "Check NVIDIA GPU operator's ClusterPolicy, as kubectl get clusterpolicies.nvidia.com -o json "
+             "prints "
+             "it."},
     {.name = "bundle",
      .kind = FIELD_STRING,
      .offset = offsetof(struct arguments, bundle),
@@ -51,9 +72,9 @@ static const struct field fields[] = {
     {.name = "measure",
      .kind = FIELD_BOOL,
      .offset = offsetof(struct arguments, measure),
-     .help = "Read the counters of the NIC and the GPU for one second. The check gpu-counters uses them. It "
-             "needs "
-             "--netdev and --gpu."},
+     .help = "Read the counters of the NIC and the GPU for one second, which the check gpu-counters uses, "
+             "and run "
+             "gdrcopy_copybw if it is installed. It needs --netdev and --gpu."},
     {.name = "gpu",
      .kind = FIELD_INTEGER,
      .offset = offsetof(struct arguments, gpu),
@@ -72,31 +93,41 @@ static const struct table options = {.name = "options", .size = sizeof(struct ar
 
 static int print_json(const json_t *document)
 {
-    if (json_dumpf(document, stdout, JSON_INDENT(2)) == 0 && fputc('\n', stdout) != EOF &&
-        fflush(stdout) == 0)
+    if (json_print(stdout, document, 17) == 0 && fflush(stdout) == 0)
         return EXIT_DONE;
-    log_error("the document could not be written to standard output");
+    log_error("the document could not be written to standard output: %s", strerror(errno));
     return EXIT_LAB;
+}
+
+static void print_check(const json_t *check)
+{
+    const char *verdict = json_string_value(json_object_get(check, "verdict"));
+    const char *fix = json_string_value(json_object_get(check, "fix"));
+    const char *evidence = json_string_value(json_object_get(check, "evidence"));
+    print_out("%-8s %-14s %s: %s\n", verdict, json_string_value(json_object_get(check, "check")),
+              json_string_value(json_object_get(check, "subject")),
+              json_string_value(json_object_get(check, "reason")));
+    if (fix)
+        print_out("%-8s %-14s -> %s\n", "", "", fix);
+    if (evidence && strcmp(verdict, "ok") != 0)
+        print_out("%-8s %-14s read: %s\n", "", "", evidence);
 }
 
 static int print_table(const json_t *checks)
 {
-    size_t i;
+    static const char *const verdicts[] = {"ok", "warning", "failure", "unknown"};
+    size_t i, counts[4] = {0};
     const json_t *check;
-    int status = EXIT_DONE;
     json_array_foreach(checks, i, check)
     {
         const char *verdict = json_string_value(json_object_get(check, "verdict"));
-        const char *fix = json_string_value(json_object_get(check, "fix"));
-        printf("%-8s %-14s %s: %s\n", verdict, json_string_value(json_object_get(check, "check")),
-               json_string_value(json_object_get(check, "subject")),
-               json_string_value(json_object_get(check, "reason")));
-        if (fix)
-            printf("%-8s %-14s -> %s\n", "", "", fix);
-        if (strcmp(verdict, "failure") == 0)
-            status = EXIT_FAILED;
+        print_check(check);
+        for (size_t k = 0; k < 4; k++)
+            counts[k] += strcmp(verdict, verdicts[k]) == 0;
     }
-    return status;
+    print_out("%zu ok, %zu warning%s, %zu failure%s, %zu unknown\n", counts[0], counts[1],
+              counts[1] == 1 ? "" : "s", counts[2], counts[2] == 1 ? "" : "s", counts[3]);
+    return counts[2] > 0 ? EXIT_FAILED : EXIT_DONE;
 }
 
 static int print_environment(const json_t *facts, const char *netdev)
@@ -108,18 +139,24 @@ static int print_environment(const json_t *facts, const char *netdev)
         log_error("%s", e.text);
         status = EXIT_LAB;
     } else {
-        fputs(text_string(&out), stdout);
+        print_out("%s", text_string(&out));
     }
     text_free(&out);
     return status;
 }
 
-static int run(const struct arguments *a, const json_t *bundle)
+static int run(const struct arguments *a, const json_t *bundle, const json_t *policy)
 {
     struct facts_source source = {.root = a->root ? a->root : "", .live = !a->root};
     json_t *traffic = a->measure ? traffic_probe(a->netdev, (int)a->gpu, NS_PER_S) : NULL;
     json_t *facts = facts_gather(&source, a->netdev);
-    struct checks_wanted wanted = {.buffer_bytes = a->buffer_bytes, .bundle = bundle, .traffic = traffic};
+    struct checks_wanted wanted = {.buffer_bytes = a->buffer_bytes,
+                                   .memory = a->memory,
+                                   .policy = policy,
+                                   .bundle = bundle,
+                                   .traffic = traffic};
+    if (a->measure)
+        json_object_set_new(json_object_get(facts, "gdrcopy"), "copybw", gdrcopy_probe((int)a->gpu));
     json_t *checks = checks_run(facts, &wanted);
     int status;
     if (traffic)
@@ -152,11 +189,13 @@ static int gather(const struct call *call)
 {
     const struct arguments *a = call->options;
     struct error e = {0};
-    json_t *bundle = NULL;
-    if (validate(a, &e) == -1 || (a->bundle && !(bundle = json_file_load(a->bundle, &e))))
-        return program_fail(EXIT_USAGE, &e);
-    int status = run(a, bundle);
+    json_t *bundle = NULL, *policy = NULL;
+    bool good = validate(a, &e) == 0 &&
+                (!a->bundle || (bundle = json_file_load(a->bundle, DOCUMENT_SCENARIO, &e))) &&
+                (!a->policy || (policy = json_file_load(a->policy, DOCUMENT_SCENARIO, &e)));
+    int status = good ? run(a, bundle, policy) : program_fail(EXIT_USAGE, &e);
     json_decref(bundle);
+    json_decref(policy);
     return status;
 }
 

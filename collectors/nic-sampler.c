@@ -80,7 +80,8 @@ static const struct field fields[] = {
      .argument = "[ADDRESS]:PORT",
      .help = "Serve the values over HTTP at /metrics instead of printing lines. The format is the text "
              "format of Prometheus. "
-             "Without ADDRESS it listens on every address. Each scrape takes a new sample."},
+             "Without ADDRESS it listens on loopback (127.0.0.1) only; 0.0.0.0 or [::] is every address. "
+             "Each scrape takes a new sample."},
     {.name = "root",
      .kind = FIELD_STRING,
      .offset = offsetof(struct arguments, root),

@@ -1,10 +1,12 @@
 #include "nic-config/document.h"
 
+#include "lib/document/json_text.h"
 #include "nic-config/device/device.h"
 #include "lib/document/json_file.h"
 #include "lib/formats/scenario.h"
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 struct document {
     int64_t schema;
@@ -44,7 +46,7 @@ static json_t *canonical_value(const struct field *f, const json_t *value)
     if (json_is_null(value))
         return json_null();
     if (f->kind == FIELD_QUANTITY && units_parse(f->unit, json_string_value(value), &number, NULL) == 0)
-        return json_string(units_format(f->unit, number, text, sizeof text));
+        return json_text(units_format(f->unit, number, text, sizeof text));
     if (f->kind == FIELD_NUMBER)
         return json_real(json_number_value(value));
     if (f->kind == FIELD_OBJECT)
@@ -131,10 +133,8 @@ json_t *document_interfaces(const json_t *document, const char *where, struct er
 json_t *document_load(const char *path, struct error *e)
 {
     bool input = strcmp(path, "-") == 0;
-    json_error_t where;
-    json_t *document = input ? json_loadf(stdin, JSON_REJECT_DUPLICATES, &where) : json_file_load(path, e);
-    if (!document && input)
-        error_set(e, "standard input:%d:%d: %s", where.line, where.column, where.text);
+    json_t *document = input ? json_file_load_descriptor(STDIN_FILENO, "standard input", DOCUMENT_SCENARIO, e)
+                             : json_file_load(path, DOCUMENT_SCENARIO, e);
     json_t *interfaces = document ? document_interfaces(document, input ? "standard input" : path, e) : NULL;
     json_decref(document);
     return interfaces;

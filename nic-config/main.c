@@ -1,6 +1,7 @@
 /* nic-config: read, apply, compare and put back the settings of a host's network interfaces. docs/nic-config.1 */
 #include "nic-config/transaction.h"
 
+#include "lib/document/json_text.h"
 #include "lib/log.h"
 #include "lib/program/program.h"
 #include <ctype.h>
@@ -63,6 +64,7 @@ struct job {
     struct host host;
     struct journal journal;
     struct transaction transaction;
+    bool compared; /* the machine was read and the document checked: changes and thresholds are known */
     json_t *output;
 };
 
@@ -80,15 +82,32 @@ static void tell_list(struct job *job, const char *key, json_t *value)
 
 static json_t *document_of(json_t *interfaces)
 {
-    return json_pack("{s:i,s:o}", "schema", 1, "interfaces", interfaces);
+    return json_make("{s:i,s:o}", "schema", 1, "interfaces", interfaces);
 }
 
 static enum exit_status fail(struct job *job, enum exit_status status, const struct error *e)
 {
     log_error("%s", e->text);
     tell(job, "ok", json_false());
-    tell(job, "error", json_string(e->text));
+    tell(job, "error", json_text(e->text));
     return status;
+}
+
+/* The journal is not whole. */
+static enum exit_status fail_damaged(struct job *job, const char *what_next)
+{
+    struct error e = {""};
+    const json_t *damage = job->journal.damage;
+    size_t more = json_array_size(damage) - 1;
+    error_set(&e, "the journal %s is damaged: %s", job->journal.path,
+              json_string_value(json_array_get(damage, 0)));
+    if (more > 0)
+        error_set(&e, "the journal %s is damaged: %s (and %zu more)", job->journal.path,
+                  json_string_value(json_array_get(damage, 0)), more);
+    struct error whole;
+    error_set(&whole, "%s: %s", e.text, what_next);
+    json_object_set(job->output, "damage", job->journal.damage);
+    return fail(job, EXIT_LAB, &whole);
 }
 
 /* ---- the work of the commands */
@@ -105,7 +124,7 @@ static json_t *facts_of(const struct transaction *t)
         json_object_set(facts, "unread", s->unread);
         if (thresholds)
             json_object_set(facts, "thresholds", thresholds);
-        json_object_set_new(all, s->device.name, facts);
+        json_put(all, s->device.name, facts);
     }
     return all;
 }
@@ -115,7 +134,7 @@ static enum exit_status run_get(struct job *job)
     struct error e = {""};
     json_t *names = json_array();
     for (size_t i = 0; i < job->count; i++)
-        json_array_append_new(names, json_string(job->names[i]));
+        json_array_append_new(names, json_text(job->names[i]));
     if (job->count == 0) {
         json_decref(names);
         names = device_list(&job->host, &e);
@@ -127,7 +146,10 @@ static enum exit_status run_get(struct job *job)
     tell(job, "schema", json_integer(1));
     tell(job, "interfaces", transaction_document(&job->transaction, 'b'));
     tell(job, "facts", facts_of(&job->transaction));
-    tell(job, "journal", json_pack("{s:s,s:b}", "path", job->journal.path, "open", job->journal.begun));
+    tell(job, "journal",
+         json_make("{s:s,s:b,s:b}", "path", job->journal.path, "open",
+                   job->journal.begun || json_array_size(job->journal.damage) > 0, "whole",
+                   json_array_size(job->journal.damage) == 0));
     return EXIT_DONE;
 }
 
@@ -138,10 +160,13 @@ static enum exit_status prepare(struct job *job)
     json_t *interfaces = document_load(job->names[0], &e);
     if (!interfaces)
         return fail(job, EXIT_USAGE, &e);
+    if (json_object_size(interfaces) == 0)
+        log_warning("the document names no interface: \"interfaces\" is empty");
     int result = transaction_prepare(&job->transaction, interfaces, &e);
     json_decref(interfaces);
     if (result != 0)
         return fail(job, EXIT_LAB, &e);
+    job->compared = true;
     tell(job, "before", document_of(transaction_document(&job->transaction, 'b')));
     tell(job, "wanted", document_of(transaction_document(&job->transaction, 'w')));
     return EXIT_DONE;
@@ -180,6 +205,7 @@ static enum exit_status apply(struct job *job)
     bool first = !job->journal.begun;
     int result = transaction_apply(&job->transaction, &e);
     if (result == 0) {
+        transaction_read_thresholds(&job->transaction);
         tell(job, "read_back", document_of(transaction_document(&job->transaction, 'r')));
         return EXIT_DONE;
     }
@@ -196,6 +222,8 @@ static enum exit_status apply(struct job *job)
 static enum exit_status run_set(struct job *job)
 {
     struct error e = {""};
+    if (json_array_size(job->journal.damage) > 0)
+        return fail_damaged(job, "restore returns to what is certain in it, and keep removes it");
     if (job->journal.begun && !job->arguments->go_on) {
         error_set(
             &e,
@@ -222,10 +250,17 @@ static enum exit_status run_restore(struct job *job)
         tell(job, "since_ns", json_integer(job->journal.since_ns));
         tell(job, "rebooted", json_boolean(job->journal.rebooted));
     }
-    int result = job->journal.begun ? transaction_restore(t, &e) : 0;
+    if (job->journal.old)
+        log_warning("the journal %s is of an older nic-config: it has no checksums, and no routes",
+                    job->journal.path);
+    int result = json_object_size(job->journal.before) > 0 ? transaction_restore(t, &e) : 0;
     tell_list(job, "restored", t->restored);
     tell_list(job, "gone", t->gone);
     tell_list(job, "failed", t->failed);
+    if (result == 0 && json_array_size(job->journal.damage) > 0)
+        return fail_damaged(job,
+                            "what is certain was restored, and the journal is left; look at the interfaces, "
+                            "then nic-config keep removes it");
     if (result == 0 && journal_remove(&job->journal, &e) != 0)
         result = -1;
     return result == 0 ? EXIT_DONE : fail(job, EXIT_LAB, &e);
@@ -235,6 +270,37 @@ static enum exit_status run_keep(struct job *job)
 {
     struct error e = {""};
     return journal_remove(&job->journal, &e) == 0 ? EXIT_DONE : fail(job, EXIT_LAB, &e);
+}
+
+static int open_all(struct job *job, struct device *all, struct error *e)
+{
+    for (size_t i = 0; i < job->count; i++) {
+        if (device_open(&all[i], &job->host, job->names[i], e) != 0)
+            return -1;
+        if (all[i].index == 0)
+            return error_set(e, "there is no interface %s", job->names[i]);
+    }
+    return 0;
+}
+
+/* A host's link may flap also when the other end's settings change. */
+static enum exit_status run_settle(struct job *job)
+{
+    struct error e = {""};
+    struct device *all = calloc(job->count, sizeof *all);
+    if (!all) {
+        error_set(&e, "out of memory");
+        return fail(job, EXIT_LAB, &e);
+    }
+    json_t *changes = json_object();
+    int result = open_all(job, all, &e);
+    if (result == 0)
+        result = device_settle_all(all, job->count, FLAP_LATER_NS, &e);
+    for (size_t i = 0; result == 0 && i < job->count; i++)
+        json_object_set_new(changes, job->names[i], json_integer(all[i].carrier_changes));
+    tell(job, "carrier_changes", changes);
+    free(all);
+    return result == 0 ? EXIT_DONE : fail(job, EXIT_LAB, &e);
 }
 
 /* ---- running a command */
@@ -253,10 +319,12 @@ static void block_signals(void)
 static void tell_lists(struct job *job)
 {
     struct transaction *t = &job->transaction;
-    tell_list(job, "changes", t->changes);
+    if (job->compared)
+        tell_list(job, "changes", t->changes);
     tell_list(job, "skipped", t->skipped);
     tell_list(job, "warnings", t->warnings);
-    tell_list(job, "thresholds", t->thresholds);
+    if (job->compared)
+        tell_list(job, "thresholds", t->thresholds);
 }
 
 /* How a command uses the journal, and what it adds to the output. */
@@ -294,12 +362,11 @@ static int run_call(const struct call *call, const struct manner *manner)
         .arguments = arguments, .names = call->arguments, .count = call->count, .host = {.root = ""}};
     if (arguments->root && strcmp(arguments->root, "/") != 0)
         job.host.root = arguments->root;
-    job.output = json_pack("{s:i,s:s,s:s,s:b}", "schema", 1, "program", "nic-config", "version",
+    job.output = json_make("{s:i,s:s,s:s,s:b}", "schema", 1, "program", "nic-config", "version",
                            HARNESS_VERSION, "ok", 1);
     enum exit_status status = run(&job, manner);
-    if (json_dumpf(job.output, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(15)) != 0 ||
-        putchar('\n') == EOF || fflush(stdout) != 0)
-        log_warning("the output could not be written");
+    if (json_print(stdout, job.output, 15) != 0 || fflush(stdout) != 0)
+        log_warning("the output could not be written: %s", strerror(errno));
     json_decref(job.output);
     host_close(&job.host);
     return (int)status;
@@ -335,6 +402,11 @@ static int restore(const struct call *call)
 static int keep(const struct call *call)
 {
     return run_call(call, &(struct manner){.run = run_keep, .journal = true});
+}
+
+static int settle(const struct call *call)
+{
+    return run_call(call, &(struct manner){.run = run_settle});
 }
 
 static const struct command command_get = {
@@ -384,11 +456,21 @@ static const struct command command_keep = {
     .options = &common_options,
     .run = keep,
 };
+static const struct command command_settle = {
+    .name = "settle",
+    .arguments = "INTERFACE...",
+    .about = "Wait until the links of interfaces are up and stay up.",
+    .options = &common_options,
+    .least = 1,
+    .most = SIZE_MAX,
+    .run = settle,
+};
 
 int main(int argc, char **argv)
 {
     static const struct command *const commands[] = {
-        &command_get, &command_plan, &command_diff, &command_set, &command_restore, &command_keep, NULL};
+        &command_get,     &command_plan, &command_diff,   &command_set,
+        &command_restore, &command_keep, &command_settle, NULL};
     static const struct program program = {
         .name = "nic-config",
         .about = "Read, apply, compare and restore the settings of this host's network interfaces.",

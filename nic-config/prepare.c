@@ -1,16 +1,17 @@
 /* The steps before the first write: reading, completing and checking what a document requests, and comparing. */
+#include "lib/document/json_text.h"
+#include "nic-config/device/bound.h"
 #include "nic-config/device/headroom.h"
 #include "nic-config/transaction.h"
 #include <string.h>
 
-static int add_thresholds(struct transaction *t, const struct subject *s, const struct settings *target,
-                          struct error *e)
+/* What follows from the settings; *refused: an mlx5 driver would refuse them, and e says why. */
+static void add_thresholds(struct transaction *t, const struct subject *s, const struct settings *target,
+                           bool *refused, struct error *e)
 {
-    bool refused;
-    json_t *list = headroom_thresholds(&s->device, target, t->warnings, &refused, e);
+    json_t *list = headroom_thresholds(&s->device, target, t->warnings, refused, e);
     if (list)
-        json_object_set_new(t->thresholds, s->device.name, list);
-    return refused ? -1 : 0;
+        json_put(t->thresholds, s->device.name, list);
 }
 
 int transaction_read(struct transaction *t, const json_t *names, struct error *e)
@@ -28,12 +29,19 @@ int transaction_read(struct transaction *t, const json_t *names, struct error *e
             return error_set(e, "there is no interface %s", s->device.name);
         if (document_settings(s->before, &settings, e) != 0)
             return error_prefix(e, "%s: current settings", s->device.name);
-        int result = add_thresholds(t, s, &settings, e);
+        bool refused; /* they are in force all the same: a write that was refused may be half done */
+        add_thresholds(t, s, &settings, &refused, e);
+        headroom_read_back(&s->device, json_object_get(t->thresholds, s->device.name), t->warnings);
         table_free(&settings_table, &settings);
-        if (result != 0)
-            return -1;
     }
     return 0;
+}
+
+void transaction_read_thresholds(struct transaction *t)
+{
+    for (size_t i = 0; i < t->count; i++)
+        headroom_read_back(&t->subjects[i].device, json_object_get(t->thresholds, t->subjects[i].device.name),
+                           t->warnings);
 }
 
 /* ---- preparing */
@@ -81,10 +89,29 @@ static int settle_missing(struct transaction *t, struct subject *s, struct error
             return error_set(e, "%s: %s cannot be set: %s (--skip-missing leaves it out)", s->device.name,
                              key, why);
         json_array_append_new(
-            t->skipped, json_pack("{s:s,s:s,s:s}", "interface", s->device.name, "setting", key, "why", why));
+            t->skipped, json_make("{s:s,s:s,s:s}", "interface", s->device.name, "setting", key, "why", why));
         json_object_del(s->wanted, key);
     }
     return 0;
+}
+
+/* Wanted PFC implies global pause off: the knob of pause is written before those of buffers and PFC, and restored after
+ * them. */
+static void imply_pause_off(struct transaction *t, struct subject *s)
+{
+    static const char *const pauses[] = {"rx_pause", "tx_pause"};
+    bool implied = false;
+    for (size_t i = 0; json_array_size(json_object_get(s->wanted, "pfc")) > 0 && i < 2; i++) {
+        if (json_object_get(s->wanted, pauses[i]) || !json_is_true(json_object_get(s->before, pauses[i])))
+            continue;
+        json_object_set_new(s->wanted, pauses[i], json_false());
+        implied = true;
+    }
+    if (implied)
+        json_array_append_new(
+            t->warnings, json_textf("%s: global pause (802.3x) is on and is turned off first, because it "
+                                    "excludes PFC; restore turns it on again last",
+                                    s->device.name));
 }
 
 static int complete(struct subject *s, struct error *e)
@@ -117,10 +144,70 @@ static int check(struct transaction *t, struct subject *s, struct error *e)
     for (const struct knob *const *knob = knobs; result == 0 && *knob; knob++)
         if ((*knob)->check && subject_wants(s, *knob))
             result = (*knob)->check(&s->device, &now, &target, t->warnings, e);
+    bool refused = false;
     if (result == 0)
-        result = add_thresholds(t, s, &target, e);
+        add_thresholds(t, s, &target, &refused, e);
+    if (refused)
+        result = -1;
     table_free(&settings_table, &now);
     table_free(&settings_table, &target);
+    return result;
+}
+
+static size_t lost_in(const struct subject *s, const json_t *settings)
+{
+    return bound_lost(s->bound, json_is_true(json_object_get(settings, "up")),
+                      json_integer_value(json_object_get(settings, "mtu")));
+}
+
+/* Read what the kernel removes together with the interface's state, and say what will go. */
+static int read_bound(struct transaction *t, struct subject *s, struct error *e)
+{
+    s->bound = bound_read(&s->device, e);
+    if (!s->bound)
+        return -1;
+    size_t before = lost_in(s, s->before), after = lost_in(s, s->target);
+    if (after > before)
+        json_array_append_new(
+            t->warnings,
+            json_textf("%s: %zu of its addresses, routes and neighbours cannot be there with these "
+                       "settings; restore puts them back",
+                       s->device.name, after - before));
+    return 0;
+}
+
+static bool has_subject(const struct transaction *t, const char *name)
+{
+    for (size_t i = 0; i < t->count; i++)
+        if (strcmp(t->subjects[i].device.name, name) == 0)
+            return true;
+    return false;
+}
+
+/* What is upon an interface loses settings with it: a VLAN follows the state and a smaller MTU of the interface below, and keeps
+ * that MTU (linux net/8021q/vlan.c, vlan_device_event). Such interfaces are read, and restored, too. */
+static int add_upon(struct transaction *t, size_t below, struct error *e)
+{
+    size_t i;
+    const json_t *name;
+    json_t *names =
+        t->subjects[below].device.index == 0 ? json_array() : device_list_upon(&t->subjects[below].device, e);
+    int result = names ? 0 : -1;
+    json_array_foreach(names, i, name)
+    {
+        if (result != 0 || has_subject(t, json_string_value(name)))
+            continue;
+        struct subject *s = transaction_add(t, json_string_value(name), e);
+        result = s ? 0 : -1;
+        if (!s)
+            continue;
+        s->upon = true;
+        subject_read_before(s);
+        s->wanted = json_object();
+        s->target = json_deep_copy(s->before);
+        result = read_bound(t, s, e);
+    }
+    json_decref(names);
     return result;
 }
 
@@ -137,10 +224,16 @@ int transaction_prepare(struct transaction *t, const json_t *interfaces, struct 
         s->wanted = json_deep_copy(wanted);
         if (settle_missing(t, s, e) != 0)
             return -1;
+        imply_pause_off(t, s);
         s->target = document_merge(s->before, s->wanted);
-        if ((!s->to_be_made && complete(s, e) != 0) || check(t, s, e) != 0)
+        if ((!s->to_be_made && complete(s, e) != 0) || check(t, s, e) != 0 ||
+            (!s->to_be_made && read_bound(t, s, e) != 0))
             return -1;
     }
+    /* those found are looked at too: a VLAN may be upon a VLAN */
+    for (size_t i = 0; i < t->count; i++)
+        if (add_upon(t, i, e) != 0)
+            return -1;
     return 0;
 }
 

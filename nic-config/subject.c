@@ -1,5 +1,6 @@
 #include "nic-config/subject.h"
 
+#include "lib/document/json_text.h"
 #include "nic-config/document.h"
 #include <string.h>
 
@@ -28,7 +29,7 @@ int subject_open(struct subject *s, struct host *host, const struct journal *jou
 
 void subject_close(struct subject *s)
 {
-    json_t *all[] = {s->before, s->places, s->missing, s->unread, s->wanted, s->target};
+    json_t *all[] = {s->before, s->places, s->missing, s->unread, s->wanted, s->target, s->bound};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         json_decref(all[i]);
     if (s->has_recalled)
@@ -38,7 +39,7 @@ void subject_close(struct subject *s)
 static void note_all_keys(json_t *object, const struct knob *knob, const char *text)
 {
     for (const char *const *key = knob->keys; *key; key++)
-        json_object_set_new(object, *key, json_string(text));
+        json_object_set_new(object, *key, json_text(text));
 }
 
 enum knob_answer subject_read(struct subject *s, const struct knob *knob, json_t *settings, json_t *places,

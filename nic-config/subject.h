@@ -8,12 +8,14 @@
 struct subject {
     struct device device;
     bool to_be_made;          /* it does not exist yet: its settings can be read only after it is created */
+    bool upon;                /* it is upon one that the document names: only restore writes to it */
     json_t *before;           /* settings in force */
     json_t *places;           /* setting -> where it was read */
     json_t *missing;          /* setting -> why it is unavailable */
     json_t *unread;           /* setting -> why it could not be read although it should exist */
     json_t *wanted;           /* as requested, or NULL */
     json_t *target;           /* `before` merged with `wanted`, completed */
+    json_t *bound;            /* addresses, routes and others that it had (bound.h), or NULL */
     struct settings recalled; /* how RED was last written, from the journal */
     bool has_recalled;
 };

@@ -1,5 +1,8 @@
+#include "lib/document/json_text.h"
 #include "nic-config/transaction.h"
 
+#include "lib/log.h"
+#include "nic-config/device/bound.h"
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,7 +61,7 @@ void transaction_note_change(struct transaction *t, const struct subject *s, con
         json_t *from = json_object_get(now, key), *place = json_object_get(s->places, key);
         if (from && json_equal(from, to))
             continue;
-        json_array_append_new(t->changes, json_pack("{s:s,s:s,s:O*,s:O*,s:O}", "interface", s->device.name,
+        json_array_append_new(t->changes, json_make("{s:s,s:s,s:O*,s:O*,s:O}", "interface", s->device.name,
                                                     "setting", key, "place", place, "from", from, "to", to));
     }
 }
@@ -67,16 +70,29 @@ void transaction_note_change(struct transaction *t, const struct subject *s, con
 
 enum step { STEP_SAME, STEP_WROTE, STEP_MISMATCH, STEP_MISSING, STEP_FAILED };
 
-/* Write, and wait for the link and the GIDs if the write may have affected them. */
+/* Write, and wait for the link and the GIDs if the write may have affected them: also after a refusal, which may be
+ * half done. */
 static int write_and_settle(struct subject *s, const struct knob *knob, const struct settings *now,
                             const struct settings *target, struct error *e)
 {
     struct device before = s->device;
+    struct error later;
     int gids = knob->flap_ns > 0 ? device_gid_count(&s->device) : 0;
-    if (knob->write(&s->device, now, target, e) != 0)
+    int result = knob->write(&s->device, now, target, e);
+    if (knob->flap_ns > 0 && device_settle(&s->device, &before, gids, knob->flap_ns, &later) != 0 &&
+        result == 0) {
+        *e = later;
         return -1;
-    if (knob->flap_ns > 0 && device_settle(&s->device, &before, gids, knob->flap_ns, e) != 0)
-        return -1;
+    }
+    return result;
+}
+
+/* A restore that cannot write its journal goes on: the settings that it returns to are in the journal already. */
+static int noted(const struct transaction *t, int result, const struct error *e)
+{
+    if (result == 0 || !t->undoing)
+        return result;
+    log_warning("%s; the settings are restored all the same", e->text);
     return 0;
 }
 
@@ -88,7 +104,7 @@ static int write_slice(struct transaction *t, struct subject *s, const struct kn
         return -1;
     int result = document_settings(target, &b, e);
     if (result == 0) {
-        result = journal_note_write(t->journal, s->device.name, knob->name, target, e);
+        result = noted(t, journal_note_write(t->journal, s->device.name, knob->name, target, e), e);
         if (result == 0) {
             t->wrote = true;
             result = write_and_settle(s, knob, &a, &b, e);
@@ -97,7 +113,7 @@ static int write_slice(struct transaction *t, struct subject *s, const struct kn
     }
     table_free(&settings_table, &a);
     if (result == 0)
-        result = journal_note_written(t->journal, s->device.name, knob->name, e);
+        result = noted(t, journal_note_written(t->journal, s->device.name, knob->name, e), e);
     subject_recall(s, t->journal);
     return result;
 }
@@ -153,11 +169,13 @@ static bool interrupted(void)
 }
 
 /* A setting that was not requested is written back when one of our writes has changed it, unless the driver
- * changes it by design. */
+ * changes it by design, or it went with RoCE. */
 static bool concerns_apply(const struct transaction *t, const struct subject *s, const struct knob *knob)
 {
     if (subject_wants(s, knob))
         return true;
+    if (knob->of_roce && json_is_false(json_object_get(s->target, "roce")))
+        return false;
     json_t *slice = document_slice(s->before, knob);
     bool there = json_object_size(slice) > 0;
     json_decref(slice);
@@ -183,11 +201,32 @@ static enum step apply_step(struct transaction *t, struct subject *s, const stru
     return step;
 }
 
+/* What earlier writes took from the interface is put back before others may need it, as far as it can be there. */
+static int keep_bound(struct transaction *t, struct subject *s, struct error *e)
+{
+    if (!s->bound || !t->wrote)
+        return 0;
+    json_t *restored = json_array(), *failed = json_array(),
+           *wanted = json_object_get(s->wanted, "addresses"),
+           *except = wanted ? json_incref(wanted) : json_array();
+    int result = bound_put_back(&s->device, s->bound, except, restored, failed, e) < 0 ? -1 : 0;
+    if (result == 0 && json_array_size(failed) > 0)
+        result = error_set(e, "%s", json_string_value(json_object_get(json_array_get(failed, 0), "why")));
+    json_decref(except);
+    json_decref(restored);
+    json_decref(failed);
+    return result;
+}
+
 /* One round over all knobs; *wrote counts. 0, 1 interrupted, -1 error. */
 static int apply_round(struct transaction *t, int *wrote, struct error *e)
 {
     for (const struct knob *const *knob = knobs; *knob; knob++)
         for (size_t i = 0; i < t->count; i++) {
+            if (t->subjects[i].upon)
+                continue;
+            if (*knob == &knob_address && keep_bound(t, &t->subjects[i], e) != 0)
+                return -1;
             if (!concerns_apply(t, &t->subjects[i], *knob))
                 continue;
             if (interrupted())
@@ -200,13 +239,28 @@ static int apply_round(struct transaction *t, int *wrote, struct error *e)
     return 0;
 }
 
+/* Room in the journal for this set and its restore: each round may write each setting once. */
+static size_t journal_bytes(const struct transaction *t)
+{
+    size_t bytes = 0, count = 0;
+    while (knobs[count])
+        count++;
+    for (size_t i = 0; i < t->count; i++) {
+        const struct subject *s = &t->subjects[i];
+        size_t settings = journal_size_of(s->before), target = journal_size_of(s->target);
+        bytes += settings + (s->bound ? journal_size_of(s->bound) : 0) +
+                 ROUNDS * (settings + target + 4 * count * JOURNAL_RECORD_BYTES);
+    }
+    return bytes;
+}
+
 int transaction_apply(struct transaction *t, struct error *e)
 {
-    if (journal_begin(t->journal, e) != 0)
+    if (journal_begin(t->journal, journal_bytes(t), e) != 0)
         return -1;
     for (size_t i = 0; i < t->count; i++) {
         struct subject *s = &t->subjects[i];
-        if (journal_note_before(t->journal, s->device.name, s->device.pci, s->before, e) != 0)
+        if (journal_note_before(t->journal, s->device.name, s->device.pci, s->before, s->bound, e) != 0)
             return -1;
     }
     for (int round = 0; round < ROUNDS; round++) {
@@ -221,24 +275,27 @@ int transaction_apply(struct transaction *t, struct error *e)
 
 /* ---- restoring */
 
-/* Knobs in reverse order, but first those that reload an interface: a reload resets the others to the
- * driver's defaults. */
+/* Knobs in reverse order, but first those that reload an interface, because a reload resets the others to the driver's
+ * defaults; and buffers before PFC also here, because the driver holds PFC against the buffers that it finds. */
 static size_t undo_order(const struct knob *order[])
 {
     size_t count = 0, total = 0;
     while (knobs[total])
         total++;
     order[count++] = &knob_roce;
-    while (total-- > 0)
-        if (knobs[total] != &knob_roce)
+    while (total-- > 0) {
+        if (knobs[total] == &knob_pfc)
+            order[count++] = &knob_buffers;
+        if (knobs[total] != &knob_roce && knobs[total] != &knob_buffers)
             order[count++] = knobs[total];
+    }
     return count;
 }
 
 static void note_failure(struct transaction *t, const struct subject *s, const struct knob *knob,
                          const struct error *e)
 {
-    json_array_append_new(t->failed, json_pack("{s:s,s:s,s:s}", "interface", s->device.name, "setting",
+    json_array_append_new(t->failed, json_make("{s:s,s:s,s:s}", "interface", s->device.name, "setting",
                                                knob->name, "why", e->text));
 }
 
@@ -251,14 +308,16 @@ static void note_restored(struct transaction *t, const struct subject *s, const 
     {
         json_t *from = json_object_get(found, key);
         if (from && !json_equal(from, to))
-            json_array_append_new(t->restored, json_pack("{s:s,s:s,s:O,s:O}", "interface", s->device.name,
+            json_array_append_new(t->restored, json_make("{s:s,s:s,s:O,s:O}", "interface", s->device.name,
                                                          "setting", key, "found", from, "put_back", to));
     }
 }
 
-/* An interface that is to be removed has no other settings. */
+/* An interface that is to be removed has no other settings. Addresses are restored with all that is bound to it. */
 static bool concerns_undo(const struct subject *s, const struct knob *knob)
 {
+    if (knob == &knob_address && s->bound)
+        return false;
     json_t *slice = document_slice(s->before, knob);
     bool there = json_object_size(slice) > 0;
     json_decref(slice);
@@ -283,6 +342,45 @@ static bool undo_step(struct transaction *t, struct subject *s, const struct kno
     return step == STEP_WROTE;
 }
 
+/* Remove the addresses that a set has given the interface. */
+static int remove_given(struct transaction *t, struct subject *s, const json_t *addresses)
+{
+    int removed = 0;
+    size_t i;
+    const json_t *address;
+    json_array_foreach(addresses, i, address)
+    {
+        struct error e = {""};
+        const char *text = json_string_value(address);
+        int result =
+            !text || bound_has_address(s->bound, text) ? 0 : bound_remove_address(&s->device, text, &e);
+        if (result < 0)
+            note_failure(t, s, &knob_address, &e);
+        if (result > 0)
+            json_array_append_new(t->restored, json_make("{s:s,s:s,s:s,s:n}", "interface", s->device.name,
+                                                         "setting", "addresses", "found", text, "put_back"));
+        removed += result > 0;
+    }
+    return removed;
+}
+
+/* Returns how much it wrote. */
+static int undo_bound(struct transaction *t, struct subject *s)
+{
+    struct error e = {""};
+    size_t i;
+    const json_t *settings;
+    int wrote = 0;
+    if (!s->bound || device_refresh(&s->device, &e) != 0 || s->device.index == 0)
+        return 0;
+    json_array_foreach(journal_all(t->journal, s->device.name, knob_address.name), i, settings) wrote +=
+        remove_given(t, s, json_object_get(settings, "addresses"));
+    int back = bound_put_back(&s->device, s->bound, NULL, t->restored, t->failed, &e);
+    if (back < 0)
+        note_failure(t, s, &knob_address, &e);
+    return wrote + (back > 0 ? back : 0);
+}
+
 static int undo_round(struct transaction *t)
 {
     const struct knob *order[64];
@@ -293,11 +391,14 @@ static int undo_round(struct transaction *t)
         for (size_t i = t->count; i-- > 0;)
             if (concerns_undo(&t->subjects[i], order[k]))
                 wrote += undo_step(t, &t->subjects[i], order[k]);
+    for (size_t i = 0; i < t->count; i++)
+        wrote += undo_bound(t, &t->subjects[i]);
     return wrote;
 }
 
 int transaction_undo(struct transaction *t, struct error *e)
 {
+    t->undoing = true;
     for (int round = 0; round < ROUNDS; round++)
         if (undo_round(t) == 0)
             break;
@@ -310,18 +411,26 @@ int transaction_undo(struct transaction *t, struct error *e)
                      json_string_value(json_object_get(first, "why")));
 }
 
+/* A reload of the interface below has removed a VLAN. */
+static bool can_be_made_again(struct transaction *t, const struct subject *s)
+{
+    struct device below;
+    const char *of = json_string_value(json_object_get(json_object_get(s->before, "vlan"), "of"));
+    return of && device_open(&below, t->host, of, NULL) == 0 && below.index != 0;
+}
+
 /* The settings of an interface that was removed are gone with it, also when another device has its name now. */
 static bool is_gone(struct transaction *t, const struct subject *s, const json_t *record)
 {
     const char *pci = json_string_value(json_object_get(record, "pci"));
     bool was_there = strcmp(json_string_value(json_object_get(s->before, "kind")), "absent") != 0;
     const char *why = NULL;
-    if (was_there && s->device.index == 0)
+    if (was_there && s->device.index == 0 && !can_be_made_again(t, s))
         why = "there is no interface with this name";
     else if (pci && pci[0] && strcmp(pci, s->device.pci) != 0)
         why = "the interface with this name is a different device now";
     if (why)
-        json_array_append_new(t->gone, json_pack("{s:s,s:s}", "interface", s->device.name, "why", why));
+        json_array_append_new(t->gone, json_make("{s:s,s:s}", "interface", s->device.name, "why", why));
     return why;
 }
 
@@ -341,6 +450,8 @@ int transaction_restore(struct transaction *t, struct error *e)
         if (is_gone(t, s, record)) {
             json_decref(s->before);
             s->before = json_object();
+        } else {
+            s->bound = json_incref(json_object_get(record, "bound"));
         }
     }
     return transaction_undo(t, e);
@@ -362,10 +473,12 @@ json_t *transaction_document(struct transaction *t, char which)
     json_t *interfaces = json_object();
     for (size_t i = 0; i < t->count; i++) {
         struct subject *s = &t->subjects[i];
+        if (s->upon)
+            continue;
         json_t *settings = which == 'r'   ? read_now(s)
                            : which == 'b' ? json_incref(s->before)
                                           : json_incref(s->wanted);
-        json_object_set_new(interfaces, s->device.name, settings);
+        json_put(interfaces, s->device.name, settings);
     }
     return interfaces;
 }

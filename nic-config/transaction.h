@@ -14,6 +14,7 @@ struct transaction {
     struct subject *subjects;
     size_t count;
     bool wrote; /* something was changed, or may have been */
+    bool undoing;
     /* lists for the output, see docs/nic-config.1 */
     json_t *changes, *skipped, *warnings, *thresholds, *restored, *failed, *gone;
     json_t *asked, *read; /* of a mismatch; NULL without one */
@@ -36,6 +37,8 @@ int transaction_prepare(struct transaction *t, const json_t *interfaces, struct 
 void transaction_compare(struct transaction *t);
 /* Write, read back, compare. On error the caller undoes. 0 done, 1 interrupted, -1 error. */
 int transaction_apply(struct transaction *t, struct error *e);
+/* After apply: the thresholds that the driver uses, where it shows them. */
+void transaction_read_thresholds(struct transaction *t);
 /* Restore every subject to its `before`; -1 when something could not be restored, see `failed`. */
 int transaction_undo(struct transaction *t, struct error *e);
 /* Load the subjects from the journal, and undo. */

@@ -1,6 +1,7 @@
 #include "reports/reports.h"
 
 #include "lib/files.h"
+#include "lib/folder/fresh.h"
 #include "reports/drawing/figures.h"
 #include "reports/drawing/gnuplot.h"
 #include "reports/drawing/map.h"
@@ -12,6 +13,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define PAGE "index.html"
 
 /* A sweep with more runs than this is drawn as curves over the sweep; single runs can be drawn by naming
  * their folders. */
@@ -43,7 +46,7 @@ static void free_drawings(struct drawings *drawings)
 }
 
 /* Write the plot if it has anything to show. */
-static int finish_plot(struct plot *plot, const char *folder, const char *caption, size_t run,
+static int finish_plot(struct plot *plot, const struct folder *folder, const char *caption, size_t run,
                        struct drawings *made, struct error *e)
 {
     int result = 0;
@@ -56,20 +59,20 @@ static int finish_plot(struct plot *plot, const char *folder, const char *captio
     return result;
 }
 
-static int draw_over_sweep(const struct figure *f, const struct runs *runs, const char *folder,
+static int draw_over_sweep(const struct figure *f, const struct runs *runs, const struct folder *folder,
                            struct drawings *made, struct error *e)
 {
     struct plot plot;
     char name[64];
     snprintf(name, sizeof name, "sweep-%s", f->name);
     plot_init(&plot, name, f->title, f->x_label);
-    plot.simulated = run_is_simulated(&runs->items[0]);
+    plot.origin = run_origin(&runs->items[0]);
     f->sweep(runs, &plot);
     return finish_plot(&plot, folder, f->caption, SIZE_MAX, made, e);
 }
 
-static int draw_over_time(const struct figure *f, const struct runs *runs, size_t index, const char *folder,
-                          struct drawings *made, struct error *e)
+static int draw_over_time(const struct figure *f, const struct runs *runs, size_t index,
+                          const struct folder *folder, struct drawings *made, struct error *e)
 {
     const struct run *run = &runs->items[index];
     struct plot plot;
@@ -78,13 +81,14 @@ static int draw_over_time(const struct figure *f, const struct runs *runs, size_
     snprintf(name, sizeof name, "%02zu-%s", index + 1, f->name);
     text_add(&title, "%s%s%s", f->title, *run->label ? ": " : "", run->label);
     plot_init(&plot, name, text_string(&title), f->x_label);
-    plot.simulated = run_is_simulated(run);
+    plot.origin = run_origin(run);
     f->run(run, &plot);
     text_free(&title);
     return finish_plot(&plot, folder, f->caption, index, made, e);
 }
 
-static int draw_sweep(const struct runs *runs, const char *folder, struct drawings *made, struct error *e)
+static int draw_sweep(const struct runs *runs, const struct folder *folder, struct drawings *made,
+                      struct error *e)
 {
     for (const struct figure *const *file = figures; *file; file++)
         for (const struct figure *f = *file; f->name; f++)
@@ -93,7 +97,7 @@ static int draw_sweep(const struct runs *runs, const char *folder, struct drawin
     return 0;
 }
 
-static int draw_map(const struct run *run, size_t index, const char *folder, struct drawings *made,
+static int draw_map(const struct run *run, size_t index, const struct folder *folder, struct drawings *made,
                     struct error *e)
 {
     struct text title = {0};
@@ -113,7 +117,7 @@ static int draw_map(const struct run *run, size_t index, const char *folder, str
     return result;
 }
 
-static int draw_run(struct runs *runs, size_t index, const char *folder, struct drawings *made,
+static int draw_run(struct runs *runs, size_t index, const struct folder *folder, struct drawings *made,
                     struct error *e)
 {
     struct run *run = &runs->items[index];
@@ -129,7 +133,7 @@ static int draw_run(struct runs *runs, size_t index, const char *folder, struct 
     return result;
 }
 
-static int draw_all(struct runs *runs, const char *folder, struct drawings *made, struct error *e)
+static int draw_all(struct runs *runs, const struct folder *folder, struct drawings *made, struct error *e)
 {
     if (draw_sweep(runs, folder, made, e) != 0)
         return -1;
@@ -146,41 +150,135 @@ static int draw_all(struct runs *runs, const char *folder, struct drawings *made
     return result;
 }
 
-static int make_page(struct runs *runs, const char *folder, struct text *path, struct error *e)
+/* All files of the page, in the fresh folder. */
+static int make_files(struct runs *runs, const struct folder *fresh, struct drawings *made, struct error *e)
 {
-    struct drawings made = {0};
     struct text page = {0};
-    int result = files_make_folders(folder, e);
-    if (result == 0)
-        result = draw_all(runs, folder, &made, e);
+    int result = draw_all(runs, fresh, made, e);
     if (result == 0) {
-        page_write(runs, made.items, made.count, &page);
-        text_add(path, "%s/index.html", folder);
+        page_write(runs, made->items, made->count, &page);
         result = page.failed ? error_set(e, "out of memory for the page")
-                             : files_write_atomic(text_string(path), page.data, page.length, e);
+                             : folder_create(fresh, PAGE, page.data, page.length, e);
     }
     text_free(&page);
+    return result;
+}
+
+/* Put the files in the place of those of an earlier report; the page last, because it names the others. */
+static int publish(const struct drawings *made, const struct fresh *fresh, const struct folder *folder,
+                   struct error *e)
+{
+    static const char *const endings[] = {"tsv", "gp", "svg", "png"};
+    for (size_t i = 0; i < made->count; i++)
+        for (size_t k = 0; k < sizeof endings / sizeof *endings; k++) {
+            char *name = NULL;
+            int result = asprintf(&name, "%s.%s", made->items[i].name, endings[k]) < 0
+                             ? error_set(e, "out of memory for the drawings")
+                             : fresh_move(fresh, folder, name, e);
+            free(name);
+            if (result != 0)
+                return -1;
+        }
+    return fresh_move(fresh, folder, PAGE, e);
+}
+
+/* What the folder holds may come from elsewhere, such as a link 01-buffer.svg to any file: nothing in it is opened. */
+static int make_page(struct runs *runs, const struct folder *folder, struct text *path, struct error *e)
+{
+    struct drawings made = {0};
+    struct fresh fresh = {.fd = -1};
+    fresh_clear(folder);
+    int result = fresh_folder(&fresh, folder, "drawing", e);
+    if (result == 0)
+        result = make_files(runs, &(struct folder){fresh.fd, folder->path}, &made, e);
+    if (result == 0)
+        result = publish(&made, &fresh, folder, e);
+    fresh_remove(&fresh, folder);
+    text_add(path, "%s/" PAGE, folder->path);
     free_drawings(&made);
     return result;
+}
+
+/* ---- where */
+
+#define FOLDER_FITS 200 /* of the 255 bytes of a file name */
+
+/* A result by the last two folders of its path: "incast-pfc-20260301T120000Z". */
+static void add_result_name(const char *path, struct text *out)
+{
+    const char *last = strrchr(path, '/'), *before = last;
+    while (before && before > path && before[-1] != '/')
+        before--;
+    for (const char *c = before && before > path ? before : last ? last + 1 : path; *c; c++)
+        text_add(out, "%c", *c == '/' ? '-' : *c);
+}
+
+/* "report-with-B" for a page about A and B; a long list ends with a number that depends on all of it. */
+static void add_folder_name(char *const *results, size_t count, struct text *out)
+{
+    struct text names = {0};
+    uint32_t hash = 2166136261u; /* FNV-1a */
+    for (size_t i = 1; i < count; i++) {
+        text_add(&names, "%s", i > 1 ? "+" : "");
+        add_result_name(results[i], &names);
+    }
+    for (const char *c = text_string(&names); *c; c++)
+        hash = (hash ^ (unsigned char)*c) * 16777619u;
+    text_add(out, "report%s%.*s", count > 1 ? "-with-" : "", FOLDER_FITS, text_string(&names));
+    if (names.length > FOLDER_FITS)
+        text_add(out, "-%08x", hash);
+    text_free(&names);
+}
+
+/* The page's folder in the first result: a comparison does not replace the page of the result alone. */
+static int open_chosen(struct folder *folder, const char *const *results, size_t count, struct error *e)
+{
+    char **resolved = calloc(count + 1, sizeof *resolved);
+    struct folder first = {.fd = -1};
+    int result = -1;
+    struct text name = {0};
+    size_t found = 0;
+    while (resolved && found < count) { /* "latest" is a link that changes with the next run */
+        resolved[found] = realpath(results[found], NULL);
+        if (!resolved[found])
+            break;
+        found++;
+    }
+    if (!resolved)
+        error_set(e, "out of memory");
+    else if (found < count)
+        error_set_errno(e, errno, "finding %s", results[found]);
+    else {
+        add_folder_name(resolved, count, &name);
+        result = folder_open(&first, resolved[0], e);
+        if (result == 0)
+            result = folder_open_in(folder, &first, text_string(&name), true, e);
+    }
+    for (size_t i = 0; i < found; i++)
+        free(resolved[i]);
+    free(resolved);
+    text_free(&name);
+    folder_close(&first);
+    return result;
+}
+
+static int open_named(struct folder *folder, const char *path, struct error *e)
+{
+    return files_make_folders(path, e) == 0 ? folder_open(folder, path, e) : -1;
 }
 
 int report_make(const char *const *results, size_t count, const struct report_options *options,
                 struct text *page, struct error *e)
 {
     struct runs runs;
-    char *resolved = NULL, *folder = NULL;
     if (runs_load(results, count, &runs, e) != 0)
         return -1;
-    if (options && options->folder) {
-        folder = strdup(options->folder);
-    } else {
-        resolved = realpath(results[0], NULL); /* "latest" is a link that changes with the next run */
-        folder = resolved ? files_join(resolved, "report") : NULL;
-    }
-    int result =
-        folder ? make_page(&runs, folder, page, e) : error_set_errno(e, errno, "finding %s", results[0]);
-    free(resolved);
-    free(folder);
+    struct folder folder = {.fd = -1};
+    int result = options && options->folder ? open_named(&folder, options->folder, e)
+                                            : open_chosen(&folder, results, count, e);
+    if (result == 0)
+        result = make_page(&runs, &folder, page, e);
+    folder_close(&folder);
     runs_free(&runs);
     return result;
 }

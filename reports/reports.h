@@ -7,7 +7,8 @@
 #include <stddef.h>
 
 struct report_options {
-    const char *folder; /* output folder; NULL: report/ in the first result */
+    const char
+        *folder; /* output folder; NULL: in the first result, report/ or, with several, report-with-OTHERS/ */
 };
 
 /*

@@ -8,7 +8,7 @@
 #include "sim/array.h"
 #include "sim/congestion/congestion.h"
 #include "sim/events.h"
-#include "sim/random.h"
+#include "lib/random.h"
 #include "sim/sim.h"
 
 #define NONE UINT32_MAX

@@ -11,7 +11,7 @@
 #define SIM_SIM_H
 
 #include "lib/error.h"
-#include "lib/histogram.h"
+#include "lib/statistics/histogram.h"
 #include "lib/physics/host.h"
 #include "lib/roce/dcqcn.h"
 #include "lib/roce/counters.h"

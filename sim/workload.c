@@ -85,10 +85,13 @@ static int64_t size_of(struct making *m)
     return m->w->sizes == SIM_SIZES_FIXED ? m->w->size_bytes : sim_sizes_draw(m->w->sizes, &m->random);
 }
 
-static const uint32_t *receivers(const struct sim_workload_config *w, size_t *count)
+static struct traffic_ends ends_of(const struct sim_workload_config *w)
 {
-    *count = w->to_count ? w->to_count : w->from_count;
-    return w->to_count ? w->to : w->from;
+    return (struct traffic_ends){.from = w->from,
+                                 .to = w->to,
+                                 .from_count = w->from_count,
+                                 .to_count = w->to_count,
+                                 .shift = w->shift};
 }
 
 /* ---- patterns */
@@ -103,7 +106,8 @@ static int make_poisson(struct making *m, struct error *e)
         return error_set(e, "workload: Poisson arrivals need an end: a stop or a number of flows");
     double gap_ps = mean * 8e12 / (w->load * (double)w->link_bps) / (double)w->from_count;
     size_t to_count;
-    const uint32_t *to = receivers(w, &to_count);
+    const struct traffic_ends ends = ends_of(w);
+    const uint32_t *to = traffic_receivers(&ends, &to_count);
     double at_ps = (double)w->flow.start_ps;
     for (;;) {
         at_ps += random_exponential(&m->random, gap_ps);
@@ -121,43 +125,19 @@ static int make_poisson(struct making *m, struct error *e)
     }
 }
 
+/* A flow for each pair of hosts. */
 static int make_pairs(struct making *m, struct error *e)
 {
-    size_t to_count;
-    const uint32_t *to = receivers(m->w, &to_count);
-    for (size_t t = 0; t < to_count; t++)
-        for (size_t f = 0; f < m->w->from_count; f++)
-            if (m->w->from[f] != to[t] && add(m, m->w->from[f], to[t], size_of(m), m->w->flow.start_ps, e))
-                return -1;
-    return 0;
-}
-
-/* A random permutation without fixed points: one cycle through all (Sattolo, 1986). */
-static int make_permutation(struct making *m, struct error *e)
-{
-    const struct sim_workload_config *w = m->w;
-    size_t n;
-    const uint32_t *to = receivers(w, &n);
-    if (n != w->from_count)
-        return error_set(e, "workload: a permutation needs as many receivers as senders");
-    size_t *place = malloc(n * sizeof *place);
-    if (!place)
-        return error_set(e, "workload: no memory for %zu hosts", n);
-    for (size_t i = 0; i < n; i++)
-        place[i] = w->shift ? (size_t)((int64_t)i + w->shift % (int64_t)n + (int64_t)n) % n : i;
-    for (size_t i = n - 1; i > 0 && !w->shift; i--) {
-        size_t k = random_next(&m->random) % i, swap = place[i];
-        place[i] = place[k];
-        place[k] = swap;
-    }
+    const struct traffic_ends ends = ends_of(m->w);
+    struct traffic_pair *pairs;
+    size_t to_count, count;
+    const uint32_t *to = traffic_receivers(&ends, &to_count);
+    if (traffic_pairs(m->w->pattern, &ends, &m->random, &pairs, &count, e) != 0)
+        return error_prefix(e, "workload");
     int rc = 0;
-    for (size_t i = 0; i < n && !rc; i++) {
-        if (to[place[i]] == w->from[i])
-            rc = error_set(e, "workload: the permutation would send host %u to itself", w->from[i]);
-        else
-            rc = add(m, w->from[i], to[place[i]], size_of(m), w->flow.start_ps, e);
-    }
-    free(place);
+    for (size_t i = 0; i < count && !rc; i++)
+        rc = add(m, m->w->from[pairs[i].from], to[pairs[i].to], size_of(m), m->w->flow.start_ps, e);
+    free(pairs);
     return rc;
 }
 
@@ -168,13 +148,12 @@ static int make_ring(struct making *m, struct error *e)
 {
     const struct sim_workload_config *w = m->w;
     size_t n = w->from_count;
-    if (n < 2 || w->size_bytes < (int64_t)n || w->sizes != SIM_SIZES_FIXED)
-        return error_set(
-            e, "workload: a ring needs at least two hosts and a size of at least one byte for each");
-    for (size_t i = 0; i < n; i++) {
-        if (add(m, w->from[i], w->from[(i + 1) % n], (w->size_bytes + (int64_t)n - 1) / (int64_t)n,
-                w->flow.start_ps, e))
-            return -1;
+    if (w->sizes != SIM_SIZES_FIXED || (w->size_bytes && w->size_bytes < (int64_t)n))
+        return error_set(e, "workload: a ring needs a size of at least one byte for each host, or none");
+    if (make_pairs(m, e))
+        return -1;
+    for (size_t i = 0; i < n && w->size_bytes; i++) {
+        m->flows[i].message_bytes = (w->size_bytes + (int64_t)n - 1) / (int64_t)n;
         m->flows[i].message_count = 2 * (int64_t)(n - 1) * w->rounds;
         m->flows[i].after = (int64_t)(m->first + (i + n - 1) % n);
     }
@@ -190,13 +169,10 @@ int sim_workload_make(const struct sim_workload_config *w, uint32_t first, struc
         return error_set(e, "workload: needs senders, at least one round, and a size that is not negative");
     random_seed(&m.random, w->seed);
     switch (w->pattern) {
-    case SIM_POISSON:
+    case PATTERN_POISSON:
         rc = make_poisson(&m, e);
         break;
-    case SIM_PERMUTATION:
-        rc = make_permutation(&m, e);
-        break;
-    case SIM_RING_ALL_REDUCE:
+    case PATTERN_RING_ALL_REDUCE:
         rc = make_ring(&m, e);
         break;
     default:

@@ -2,7 +2,7 @@
 #ifndef SIM_WORKLOAD_H
 #define SIM_WORKLOAD_H
 
-#include "sim/random.h"
+#include "lib/roce/traffic_pattern.h"
 #include "sim/sim.h"
 
 /* Distributions of flow sizes that papers use. */
@@ -15,21 +15,15 @@ double sim_sizes_mean(enum sim_sizes sizes);
 /* A size drawn from it, at least 1. Not for SIM_SIZES_FIXED. */
 int64_t sim_sizes_draw(enum sim_sizes sizes, struct random *random);
 
-enum sim_pattern {
-    SIM_POISSON,         /* flows arrive at random times, from a random sender to a random receiver */
-    SIM_INCAST,          /* every sender to every receiver */
-    SIM_PERMUTATION,     /* every host sends to one and receives from one */
-    SIM_ALL_TO_ALL,      /* every host to every other */
-    SIM_RING_ALL_REDUCE, /* 2(n-1) steps round the ring, each waits for the one before */
-};
-
 struct sim_workload_config {
-    enum sim_pattern pattern;
+    enum traffic_pattern pattern;
     struct sim_flow_config flow; /* common to all flows: memories, priority, payload, start and stop */
     const uint32_t *from, *to;   /* hosts; `to` empty: the same as from */
     size_t from_count, to_count;
     enum sim_sizes sizes;
-    int64_t size_bytes; /* of a flow, of all reduced data with a ring; 0: endless */
+    /* Of a flow; 0: endless. With a ring, of all reduced data: in 2(n-1) steps each host sends one n-th on, as soon as it has
+     * received the one of the step before. */
+    int64_t size_bytes;
     int64_t rounds;     /* number of times that the size is sent, one after the other; at least 1 */
     double load;        /* Poisson: share of each sender's link, headers not counted */
     int64_t link_bps;   /* Poisson: rate of a sender's link */

@@ -7,12 +7,14 @@
 
 struct checks_wanted {
     int64_t buffer_bytes;  /* how much GPU memory will be registered with the NIC */
+    int memory;            /* enum flow_memory: the route by which flows register GPU memory */
+    const json_t *policy;  /* NVIDIA GPU operator's ClusterPolicy; NULL: none */
     const json_t *bundle;  /* bundle of versions to compare with; NULL: none */
     const json_t *traffic; /* rates measured by traffic_probe, NULL when not measured */
 };
 
-/* A list of {"check","subject","verdict","reason","fix"}; verdicts: ok, warning, failure, unknown; fix is
- * null when there is nothing to do. `facts` is a document of facts_gather, perhaps read from a file: anything
+/* A list of {"check","subject","verdict","reason","fix","evidence"}; verdicts: ok, warning, failure, unknown (what was
+ * not read); fix is null when there is nothing to do; evidence is where the facts were read. `facts` is a document of facts_gather, perhaps read from a file: anything
  * in it may be missing. A new reference. */
 json_t *checks_run(const json_t *facts, const struct checks_wanted *wanted);
 

@@ -22,9 +22,15 @@ json_t *facts_system(const struct facts_source *s);
 json_t *facts_iommu(const struct facts_source *s);
 json_t *facts_modules(const struct facts_source *s);
 json_t *facts_versions(const struct facts_source *s);
+/* Clients of the kernel's peer memory: {"nv_mem": {"version", "num_alloc_mrs", ...}}; null if it has none. */
+json_t *facts_memory_peers(const struct facts_source *s);
+/* What GDRCopy needs: {"device": whether /dev/gdrdrv is there}. */
+json_t *facts_gdrcopy(const struct facts_source *s);
 /* The NICs: interfaces that have a device or RDMA; with netdev, only that interface. */
 json_t *facts_nics(const struct facts_source *s, const char *netdev);
 json_t *facts_gpus(const struct facts_source *s);
+/* VLAN interfaces of an interface: a list of {netdev, id, egress}; egress: priority of the kernel's packets -> priority in the tag. */
+json_t *facts_vlans(const struct facts_source *s, const char *netdev);
 /* Settings in force of one interface, as nic-config prints them, with the reasons for settings that cannot be
  * read. */
 void facts_settings(const struct facts_source *s, const char *netdev, json_t *nic);
@@ -35,7 +41,9 @@ json_t *facts_pairs(const struct facts_source *s, const json_t *nics, const json
 json_t *facts_gather(const struct facts_source *s, const char *netdev);
 
 /* Helpers for facts_*.c. */
-json_t *facts_pci(const struct pci_device *device);
+json_t *facts_pci(const char *root, const struct pci_device *device);
+/* CPUs of a function's interrupts: {"count", "cpus", "local_cpus"}, those in effect and those of its NUMA node; null. */
+json_t *facts_interrupts(const char *root, const char *address);
 size_t facts_numa_nodes(const char *root);
 /* A file's line as a JSON string, null when it cannot be read. */
 json_t *facts_line(const char *root, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -3,6 +3,7 @@
 
 #include "collectors/sources/nvml.h"
 #include "collectors/facts/pci_config.h"
+#include "lib/document/json_text.h"
 #include "lib/kernel/sysfs.h"
 #include <ctype.h>
 #include <stdio.h>
@@ -36,7 +37,7 @@ static json_t *information(const char *root, const char *address, const char *na
             value[i] = at[i];
             value[i + 1] = '\0';
         }
-        return value[0] != '\0' ? json_string(value) : json_null();
+        return value[0] != '\0' ? json_text(value) : json_null();
     }
     return json_null();
 }
@@ -54,8 +55,8 @@ static json_t *resizable_json(const struct pci_config *config, size_t region)
     if (!config->extended)
         return json_null();
     if (!bar->present)
-        return json_pack("{s:b}", "supported", 0);
-    return json_pack("{s:b,s:I,s:I}", "supported", 1, "current_bytes", (json_int_t)bar->current_bytes,
+        return json_make("{s:b}", "supported", 0);
+    return json_make("{s:b,s:I,s:I}", "supported", 1, "current_bytes", (json_int_t)bar->current_bytes,
                      "largest_bytes", (json_int_t)bar->largest_bytes);
 }
 
@@ -74,7 +75,7 @@ static void add_nvml(const struct nvml *n, const char *address, json_t *o)
             continue;
         json_object_set_new(o, "index", json_integer(i));
         if (nvml_name(n, device, name, sizeof name, NULL) == 0)
-            json_object_set_new(o, "model", json_string(name));
+            json_object_set_new(o, "model", json_text(name));
         if (nvml_bar1_memory(n, device, &bar1, NULL) == 0)
             json_object_set_new(o, "bar1_used_bytes", json_integer((json_int_t)bar1.used_bytes));
     }
@@ -89,7 +90,7 @@ static json_t *gpu_json(const struct facts_source *s, const struct nvml *n, cons
     json_object_set_new(o, "index", json_null());
     json_object_set_new(o, "model", information(s->root, device->address, "Model"));
     json_object_set_new(o, "vbios", information(s->root, device->address, "Video BIOS"));
-    json_object_set_new(o, "pci", facts_pci(device));
+    json_object_set_new(o, "pci", facts_pci(s->root, device));
     json_object_set_new(o, "bar1_bytes",
                         device->bar_bytes[region] > 0 ? json_integer((json_int_t)device->bar_bytes[region])
                                                       : json_null());
@@ -128,7 +129,7 @@ static json_t *acs_json(const char *root, const char *address)
     if (!config.extended)
         return json_null();
     uint16_t control = config.acs.control;
-    return json_pack("{s:b,s:b,s:b,s:b,s:b,s:b,s:b}", "present", config.acs.present, "source_validation",
+    return json_make("{s:b,s:b,s:b,s:b,s:b,s:b,s:b}", "present", config.acs.present, "source_validation",
                      (control & PCI_ACS_SOURCE_VALIDATION) != 0, "translation_blocking",
                      (control & PCI_ACS_TRANSLATION_BLOCKING) != 0, "request_redirect",
                      (control & PCI_ACS_REQUEST_REDIRECT) != 0, "completion_redirect",
@@ -141,7 +142,7 @@ static json_t *acs_json(const char *root, const char *address)
 static void add_bridges(const char *root, const struct pci_chain *chain, size_t common, json_t *bridges)
 {
     for (size_t i = common; i + 1 < chain->count; i++)
-        json_array_append_new(bridges, json_pack("{s:s,s:o}", "address", chain->addresses[i], "acs",
+        json_array_append_new(bridges, json_make("{s:s,s:o}", "address", chain->addresses[i], "acs",
                                                  acs_json(root, chain->addresses[i])));
 }
 
@@ -155,7 +156,7 @@ static json_t *pair_json(const char *root, const char *nic, const char *gpu)
     json_t *bridges = json_array();
     add_bridges(root, &a.chain, common, bridges);
     add_bridges(root, &b.chain, common, bridges);
-    return json_pack(
+    return json_make(
         "{s:s,s:s,s:s,s:s,s:o}", "nic", nic, "gpu", gpu, "relation", pci_relation_name(relation), "shared",
         common > 0 ? a.chain.addresses[common - 1] : (relation == PCI_PHB ? a.chain.host_bridge : ""),
         "bridges", bridges);

@@ -1,7 +1,9 @@
 /* Network interfaces and their RDMA devices. */
 #include "collectors/facts/facts.h"
 
+#include "lib/document/json_text.h"
 #include "lib/kernel/sysfs.h"
+#include "lib/roce/traffic_class.h"
 #include <arpa/inet.h>
 #include <ctype.h>
 #include <linux/ethtool.h>
@@ -14,7 +16,14 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define MAX_GIDS 256
+#define MAX_GIDS     256
+#define CLASS_BRIDGE 0x06
+
+/* a virtual ConnectX: docs/virtual-connectx.md */
+#define MODULE     "/sys/module/virtual_connectx/parameters/"
+#define PSID       "VCX" /* how the board's name begins: virtual-connectx/model */
+#define BAR_BYTES  (4LL << 20)
+#define BPS_OF_ONE 1000000 /* the module's rates are in Mbit/s */
 
 static json_t *link_json(const struct pci_link *link)
 {
@@ -32,24 +41,47 @@ static json_t *link_json(const struct pci_link *link)
     return o;
 }
 
-json_t *facts_pci(const struct pci_device *device)
+/* The IOMMU group of a function, with the other functions in it that are no bridges: they are passed to a guest together
+ * (Documentation/driver-api/vfio.rst). */
+static json_t *iommu_group(const char *root, const char *address)
+{
+    char group[32];
+    if (sysfs_link(group, sizeof group, root, "/sys/bus/pci/devices/%s/iommu_group", address) <= 0)
+        return json_null();
+    json_t *others = json_array();
+    struct sysfs_names members = sysfs_list(root, "/sys/bus/pci/devices/%s/iommu_group/devices", address);
+    for (size_t i = 0; i < members.count; i++) {
+        int64_t class = 0;
+        (void)sysfs_number(&class, root, "/sys/bus/pci/devices/%s/class", members.items[i]);
+        if (strcmp(members.items[i], address) != 0 && class >> 16 != CLASS_BRIDGE)
+            json_array_append_new(others, json_text(members.items[i]));
+    }
+    json_t *o = json_make("{s:s,s:o}", "number", group, "others",
+                          members.count > 0 ? json_incref(others) : json_null());
+    json_decref(others);
+    sysfs_names_free(&members);
+    return o;
+}
+
+json_t *facts_pci(const char *root, const struct pci_device *device)
 {
     char id[16], class[16];
     json_t *o = json_object(), *path = json_array();
     snprintf(id, sizeof id, "%04x:%04x", (unsigned int)device->vendor & 0xffff,
              (unsigned int)device->device & 0xffff);
     snprintf(class, sizeof class, "%06x", (unsigned int)device->class & 0xffffff);
-    json_array_append_new(path, json_string(device->chain.host_bridge));
+    json_array_append_new(path, json_text(device->chain.host_bridge));
     for (size_t i = 0; i < device->chain.count; i++)
-        json_array_append_new(path, json_string(device->chain.addresses[i]));
-    json_object_set_new(o, "address", json_string(device->address));
+        json_array_append_new(path, json_text(device->chain.addresses[i]));
+    json_object_set_new(o, "address", json_text(device->address));
     json_object_set_new(o, "path", path);
-    json_object_set_new(o, "id", device->vendor < 0 ? json_null() : json_string(id));
-    json_object_set_new(o, "class", device->class < 0 ? json_null() : json_string(class));
+    json_object_set_new(o, "id", device->vendor < 0 ? json_null() : json_text(id));
+    json_object_set_new(o, "class", device->class < 0 ? json_null() : json_text(class));
     json_object_set_new(o, "numa_node",
                         device->numa_node < 0 ? json_null() : json_integer(device->numa_node));
-    json_object_set_new(o, "driver", device->driver[0] != '\0' ? json_string(device->driver) : json_null());
+    json_object_set_new(o, "driver", device->driver[0] != '\0' ? json_text(device->driver) : json_null());
     json_object_set_new(o, "link", link_json(&device->link));
+    json_object_set_new(o, "iommu_group", iommu_group(root, device->address));
     return o;
 }
 
@@ -72,9 +104,9 @@ static json_t *gid_json(const char *root, const char *device, const char *port, 
     inet_ntop(AF_INET6, &gid, address, sizeof address);
     json_t *o = json_object();
     json_object_set_new(o, "index", json_integer(strtol(index, NULL, 10)));
-    json_object_set_new(o, "gid", json_string(text));
+    json_object_set_new(o, "gid", json_text(text));
     json_object_set_new(o, "address",
-                        json_string(IN6_IS_ADDR_V4MAPPED(&gid) ? strrchr(address, ':') + 1 : address));
+                        json_text(IN6_IS_ADDR_V4MAPPED(&gid) ? strrchr(address, ':') + 1 : address));
     json_object_set_new(
         o, "type",
         facts_line(root, "/sys/class/infiniband/%s/ports/%s/gid_attrs/types/%s", device, port, index));
@@ -126,10 +158,20 @@ static json_t *path_mtu(int64_t mtu)
     return json_null();
 }
 
+/* MLNX_OFED only: null without its file; -1: none is forced. */
+static json_t *forced_class(const char *root, const char *device, const char *port)
+{
+    char text[4096];
+    ssize_t length = sysfs_bytes(text, sizeof text - 1, root, "/sys/class/infiniband/%s/tc/%s/traffic_class",
+                                 device, port);
+    text[length > 0 ? length : 0] = '\0';
+    return length < 0 ? json_null() : json_integer(traffic_class_forced(text));
+}
+
 static json_t *rdma_json(const char *root, const char *device, const char *port, int64_t mtu)
 {
     json_t *o = json_object();
-    json_object_set_new(o, "device", json_string(device));
+    json_object_set_new(o, "device", json_text(device));
     json_object_set_new(o, "port", json_integer(strtol(port, NULL, 10)));
     json_object_set_new(o, "firmware", facts_line(root, "/sys/class/infiniband/%s/fw_ver", device));
     json_object_set_new(o, "board", facts_line(root, "/sys/class/infiniband/%s/board_id", device));
@@ -137,8 +179,7 @@ static json_t *rdma_json(const char *root, const char *device, const char *port,
     json_object_set_new(o, "state",
                         facts_line(root, "/sys/class/infiniband/%s/ports/%s/state", device, port));
     json_object_set_new(o, "rate", facts_line(root, "/sys/class/infiniband/%s/ports/%s/rate", device, port));
-    json_object_set_new(o, "traffic_class",
-                        facts_line(root, "/sys/class/infiniband/%s/tc/%s/traffic_class", device, port));
+    json_object_set_new(o, "traffic_class", forced_class(root, device, port));
     json_object_set_new(o, "path_mtu_bytes", path_mtu(mtu));
     json_object_set_new(o, "gids", gids_json(root, device, port));
     return o;
@@ -159,6 +200,54 @@ static json_t *find_rdma(const char *root, const char *netdev, int64_t mtu)
     return found ? found : json_null();
 }
 
+/* ---- a virtual ConnectX: its firmware says so, and its registers lie in memory of the module */
+
+/* Does the function's first BAR lie in the memory that the module was given? */
+static bool lies_in_module(const char *root, const char *address)
+{
+    int64_t memory, functions, begin;
+    char resource[128];
+    if (!address || !sysfs_number(&memory, root, MODULE "memory") ||
+        !sysfs_number(&functions, root, MODULE "functions") ||
+        sysfs_text(resource, sizeof resource, root, "/sys/bus/pci/devices/%s/resource", address) <= 0)
+        return false;
+    resource[strcspn(resource, " ")] = '\0';
+    return sysfs_parse_number(resource, &begin) && begin >= memory && functions > 0 && functions <= 64 &&
+           begin < memory + functions * BAR_BYTES;
+}
+
+/* The line rate, what the driver takes it for, and how many times slower the line is. */
+static json_t *scaled(const char *root)
+{
+    int64_t line, nominal;
+    if (!sysfs_number(&line, root, MODULE "link") || !sysfs_number(&nominal, root, MODULE "nominal") ||
+        line <= 0 || nominal <= 0 || line > 10000000 || nominal > 10000000)
+        return json_null();
+    return json_make("{s:I,s:I,s:f}", "line_bps", (json_int_t)line * BPS_OF_ONE, "nominal_bps",
+                     (json_int_t)nominal * BPS_OF_ONE, "scale", (double)nominal / (double)line);
+}
+
+/* {"evidence": [...], "scaled": {line_bps, nominal_bps, scale} or null} of a NIC with these other facts, or null. */
+static json_t *find_virtual(const char *root, const json_t *nic)
+{
+    const json_t *rdma = json_object_get(nic, "rdma");
+    const char *board = json_string_value(json_object_get(rdma, "board"));
+    const char *firmware = json_string_value(json_object_get(nic, "firmware"));
+    const char *address = json_string_value(json_object_get(json_object_get(nic, "pci"), "address"));
+    json_t *evidence = json_array();
+    if (board && strncmp(board, PSID, strlen(PSID)) == 0)
+        json_array_append_new(evidence, json_textf("board %s", board));
+    if (firmware && strstr(firmware, "(" PSID))
+        json_array_append_new(evidence, json_textf("firmware %s", firmware));
+    if (lies_in_module(root, address))
+        json_array_append_new(evidence, json_text("its registers are memory of the module virtual_connectx"));
+    json_t *found = json_array_size(evidence)
+                        ? json_make("{s:O,s:o}", "evidence", evidence, "scaled", scaled(root))
+                        : json_null();
+    json_decref(evidence);
+    return found;
+}
+
 /* ---- the interface */
 
 static void copy_printable(json_t *o, const char *name, const char *text, size_t size)
@@ -168,7 +257,7 @@ static void copy_printable(json_t *o, const char *name, const char *text, size_t
         copy[i] = text[i];
         copy[i + 1] = '\0';
     }
-    json_object_set_new(o, name, copy[0] != '\0' ? json_string(copy) : json_null());
+    json_object_set_new(o, name, copy[0] != '\0' ? json_text(copy) : json_null());
 }
 
 static void add_driver(const struct facts_source *s, const char *netdev, json_t *o)
@@ -184,7 +273,7 @@ static void add_driver(const struct facts_source *s, const char *netdev, json_t 
     } else {
         char driver[64] = "";
         (void)sysfs_link(driver, sizeof driver, s->root, "/sys/class/net/%s/device/driver", netdev);
-        json_object_set_new(o, "driver", driver[0] != '\0' ? json_string(driver) : json_null());
+        json_object_set_new(o, "driver", driver[0] != '\0' ? json_text(driver) : json_null());
         json_object_set_new(o, "driver_version",
                             driver[0] != '\0' && sysfs_safe_name(driver)
                                 ? facts_line(s->root, "/sys/module/%s/version", driver)
@@ -204,7 +293,18 @@ static json_t *find_pci(const char *root, const char *netdev)
     bool found = path && pci_chain_parse(path, &chain, NULL) == 0 &&
                  pci_device_read(root, chain.addresses[chain.count - 1], &device, NULL) == 0;
     free(path);
-    return found ? facts_pci(&device) : json_null();
+    return found ? facts_pci(root, &device) : json_null();
+}
+
+/* The bridge that the interface is a port of; false: it is none's. */
+static json_t *find_bridge(const char *root, const char *netdev)
+{
+    char bridge[64];
+    if (!sysfs_exists(root, "/sys/class/net/%s/brport", netdev))
+        return json_false();
+    return sysfs_link(bridge, sizeof bridge, root, "/sys/class/net/%s/brport/bridge", netdev) > 0
+               ? json_text(bridge)
+               : json_null();
 }
 
 static json_t *number_json(const char *root, const char *netdev, const char *file)
@@ -220,19 +320,25 @@ static json_t *nic_json(const struct facts_source *s, const char *netdev)
     json_t *o = json_object();
     int64_t mtu = 0;
     (void)sysfs_number(&mtu, s->root, "/sys/class/net/%s/mtu", netdev);
-    json_object_set_new(o, "netdev", json_string(netdev));
+    json_object_set_new(o, "netdev", json_text(netdev));
     add_driver(s, netdev, o);
     json_object_set_new(o, "mac", facts_line(s->root, "/sys/class/net/%s/address", netdev));
     json_object_set_new(o, "state", facts_line(s->root, "/sys/class/net/%s/operstate", netdev));
     json_object_set_new(o, "mtu_bytes", number_json(s->root, netdev, "mtu"));
     json_object_set_new(o, "speed_Mbps", number_json(s->root, netdev, "speed"));
-    json_object_set_new(o, "pci", find_pci(s->root, netdev));
+    json_t *pci = find_pci(s->root, netdev);
+    const char *address = json_string_value(json_object_get(pci, "address"));
+    json_object_set_new(o, "interrupts", address ? facts_interrupts(s->root, address) : json_null());
+    json_object_set_new(o, "bridge", find_bridge(s->root, netdev));
+    json_object_set_new(o, "pci", pci);
     json_t *rdma = find_rdma(s->root, netdev, mtu);
     /* Every RDMA driver reports the firmware version here; some report it nowhere else. */
     const json_t *firmware = json_object_get(rdma, "firmware");
     if (json_is_string(firmware) && json_is_null(json_object_get(o, "firmware")))
-        json_object_set_new(o, "firmware", json_string(json_string_value(firmware)));
+        json_object_set_new(o, "firmware", json_text(json_string_value(firmware)));
     json_object_set_new(o, "rdma", rdma);
+    json_object_set_new(o, "virtual", find_virtual(s->root, o));
+    json_object_set_new(o, "vlans", facts_vlans(s, netdev));
     facts_settings(s, netdev, o);
     return o;
 }

@@ -1,6 +1,7 @@
 /* Settings in force, read by nic-config's own knobs: both programs read them with the same code. */
 #include "collectors/facts/facts.h"
 
+#include "lib/document/json_text.h"
 #include "nic-config/knobs/knob.h"
 #include "lib/kernel/sysfs.h"
 #include <stdio.h>
@@ -18,9 +19,9 @@ static void add_knob(const struct knob *knob, struct device *device, json_t *set
     struct text place = {0};
     struct error e = {0};
     if (knob->read(device, settings, &place, &e) == KNOB_READ)
-        json_object_set_new(from, knob->name, json_string(text_string(&place)));
+        json_object_set_new(from, knob->name, json_text(text_string(&place)));
     else
-        json_object_set_new(missing, knob->name, json_string(e.text));
+        json_object_set_new(missing, knob->name, json_text(e.text));
     text_free(&place);
 }
 
@@ -50,7 +51,7 @@ void facts_settings(const struct facts_source *s, const char *netdev, json_t *ni
             if (s->live || reads_files_only(*knob))
                 add_knob(*knob, &device, settings, from, missing);
     } else {
-        json_object_set_new(missing, "all", json_string(e.text));
+        json_object_set_new(missing, "all", json_text(e.text));
     }
     host_close(&host);
     json_object_set_new(nic, "settings", settings);

@@ -1,7 +1,9 @@
 /* Facts of the machine and its kernel. */
 #include "collectors/facts/facts.h"
 
+#include "lib/document/json_text.h"
 #include "lib/kernel/sysfs.h"
+#include "lib/document/json_file.h"
 #include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -17,7 +19,7 @@ json_t *facts_line(const char *root, const char *format, ...)
     va_end(arguments);
     if (length < 0 || length >= (int)sizeof path || sysfs_text(text, sizeof text, root, "%s", path) <= 0)
         return json_null();
-    return json_string(text);
+    return json_text(text);
 }
 
 /* One value of a file of NAME="value" lines. */
@@ -35,7 +37,7 @@ static json_t *os_name(const char *root)
         name[i] = at[i];
         name[i + 1] = '\0';
     }
-    return json_string(name);
+    return json_text(name);
 }
 
 /* A kernel parameter is a separate word: "iommu=pt". */
@@ -57,7 +59,7 @@ static json_t *hypervisor(const char *root)
     (void)sysfs_text(vendor, sizeof vendor, root, "/sys/class/dmi/id/sys_vendor");
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
         if (strncmp(vendor, known[i], strlen(known[i])) == 0)
-            return json_string(vendor);
+            return json_text(vendor);
     ssize_t length = sysfs_bytes(processor, sizeof processor - 1, root, "/proc/cpuinfo");
     if (length <= 0)
         return json_null();
@@ -66,7 +68,7 @@ static json_t *hypervisor(const char *root)
     if (!flags)
         return json_null();
     flags[1 + strcspn(flags + 1, "\n")] = '\0';
-    return has_word(flags, "hypervisor") ? json_string("unknown") : json_false();
+    return has_word(flags, "hypervisor") ? json_text("unknown") : json_false();
 }
 
 /* How many CPUs have which frequency governor. */
@@ -81,7 +83,7 @@ static json_t *governors(const char *root)
                        cpus.items[i]) <= 0)
             continue;
         json_int_t count = json_integer_value(json_object_get(counts, governor));
-        json_object_set_new(counts, governor, json_integer(count + 1));
+        json_put(counts, governor, json_integer(count + 1));
     }
     sysfs_names_free(&cpus);
     return counts;
@@ -99,7 +101,7 @@ static json_t *huge_pages(const char *root)
             !sysfs_number(&total, root, "/sys/kernel/mm/hugepages/%s/nr_hugepages", sizes.items[i]) ||
             !sysfs_number(&unused, root, "/sys/kernel/mm/hugepages/%s/free_hugepages", sizes.items[i]))
             continue;
-        json_array_append_new(list, json_pack("{s:I,s:I,s:I}", "size_bytes", (json_int_t)(kilobytes * 1024),
+        json_array_append_new(list, json_make("{s:I,s:I,s:I}", "size_bytes", (json_int_t)(kilobytes * 1024),
                                               "total", (json_int_t)total, "free", (json_int_t)unused));
     }
     sysfs_names_free(&sizes);
@@ -154,16 +156,19 @@ json_t *facts_iommu(const struct facts_source *s)
     (void)sysfs_text(line, sizeof line, s->root, "/proc/cmdline");
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
         if (has_word(line, words[i]))
-            json_array_append_new(parameters, json_string(words[i]));
+            json_array_append_new(parameters, json_text(words[i]));
     struct sysfs_names groups = sysfs_list(s->root, "/sys/kernel/iommu_groups");
     for (size_t i = 0; i < groups.count; i++) {
         char type[32];
         if (sysfs_text(type, sizeof type, s->root, "/sys/kernel/iommu_groups/%s/type", groups.items[i]) <= 0)
             strcpy(type, "unknown");
         json_int_t count = json_integer_value(json_object_get(types, type));
-        json_object_set_new(types, type, json_integer(count + 1));
+        json_put(types, type, json_integer(count + 1));
     }
-    json_object_set_new(o, "groups", json_integer((json_int_t)groups.count));
+    /* A kernel without IOMMU support has no such folder. */
+    json_object_set_new(o, "groups",
+                        sysfs_exists(s->root, "/sys/kernel") ? json_integer((json_int_t)groups.count)
+                                                             : json_null());
     json_object_set_new(o, "group_types", types);
     json_object_set_new(o, "parameters", parameters);
     sysfs_names_free(&groups);
@@ -188,6 +193,8 @@ json_t *facts_modules(const struct facts_source *s)
     static const char *const names[] = {"mlx5_core",   "mlx5_ib",  "mlx_compat", "ib_core",
                                         "ib_uverbs",   "rdma_rxe", "nvidia",     "nvidia_peermem",
                                         "nv_peer_mem", "gdrdrv",   "nvidia_uvm"};
+    if (!sysfs_exists(s->root, "/sys/module"))
+        return json_null();
     json_t *modules = json_object();
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         if (!sysfs_exists(s->root, "/sys/module/%s", names[i]))
@@ -200,6 +207,34 @@ json_t *facts_modules(const struct facts_source *s)
         json_object_set_new(modules, names[i], o);
     }
     return modules;
+}
+
+/* MLNX_OFED's ib_uverbs lists the clients here (ib_peer_mem.c): also those that lsmod does not name. */
+json_t *facts_memory_peers(const struct facts_source *s)
+{
+    static const char *const counts[] = {"num_alloc_mrs", "num_reg_bytes", "num_free_callbacks"};
+    if (!sysfs_exists(s->root, "/sys/kernel/mm/memory_peers"))
+        return json_null();
+    json_t *peers = json_object();
+    struct sysfs_names names = sysfs_list(s->root, "/sys/kernel/mm/memory_peers");
+    for (size_t i = 0; i < names.count; i++) {
+        json_t *o = json_object();
+        json_object_set_new(o, "version",
+                            facts_line(s->root, "/sys/kernel/mm/memory_peers/%s/version", names.items[i]));
+        for (size_t k = 0; k < sizeof counts / sizeof counts[0]; k++) {
+            int64_t value;
+            if (sysfs_number(&value, s->root, "/sys/kernel/mm/memory_peers/%s/%s", names.items[i], counts[k]))
+                json_object_set_new(o, counts[k], json_integer(value));
+        }
+        json_object_set_new(peers, names.items[i], o);
+    }
+    sysfs_names_free(&names);
+    return peers;
+}
+
+json_t *facts_gdrcopy(const struct facts_source *s)
+{
+    return json_make("{s:b}", "device", sysfs_exists(s->root, "/dev/gdrdrv"));
 }
 
 /* "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  570.133.20  Release Build ...": the number after
@@ -221,9 +256,10 @@ static json_t *cuda_version(const char *root)
 {
     char text[8192];
     ssize_t length = sysfs_bytes(text, sizeof text, root, "/usr/local/cuda/version.json");
-    json_t *file = length > 0 ? json_loadb(text, (size_t)length, 0, NULL) : NULL;
+    json_t *file =
+        length > 0 ? json_file_parse(text, (size_t)length, "version.json", DOCUMENT_LINE, NULL) : NULL;
     const char *version = json_string_value(json_object_get(json_object_get(file, "cuda"), "version"));
-    json_t *found = version ? json_string(version) : json_null();
+    json_t *found = version ? json_text(version) : json_null();
     json_decref(file);
     return found;
 }
@@ -240,7 +276,7 @@ json_t *facts_versions(const struct facts_source *s)
                         ofed ? facts_line(s->root, "/sys/module/mlx5_core/version") : json_null());
     bool nvidia = sysfs_text(line, sizeof line, s->root, "/proc/driver/nvidia/version") > 0 &&
                   driver_version(line, version, sizeof version);
-    json_object_set_new(o, "nvidia", nvidia ? json_string(version) : json_null());
+    json_object_set_new(o, "nvidia", nvidia ? json_text(version) : json_null());
     json_object_set_new(o, "nvidia_open",
                         nvidia ? json_boolean(strstr(line, "Open Kernel Module")) : json_null());
     json_object_set_new(o, "cuda", cuda_version(s->root));

@@ -10,19 +10,6 @@ static const char *word(const json_t *from, const char *name)
     return text ? text : "";
 }
 
-static const json_t *find_nic(const json_t *facts, const char *netdev)
-{
-    size_t i;
-    const json_t *nic;
-    json_array_foreach(json_object_get(facts, "nics"), i, nic)
-    {
-        if (json_is_object(json_object_get(nic, "rdma")) &&
-            (!netdev || strcmp(word(nic, "netdev"), netdev) == 0))
-            return nic;
-    }
-    return NULL;
-}
-
 /* The RoCE v2 GID of the interface's IPv4 address, or else that of a routable IPv6 address. */
 static const json_t *find_gid(const json_t *rdma)
 {
@@ -41,11 +28,14 @@ static const json_t *find_gid(const json_t *rdma)
     return second;
 }
 
-/* The nearest GPU decides: NCCL uses GPUDirect up to this distance. */
-static const char *best_relation(const json_t *facts, const json_t *nic)
+/* Distances of GPU and NIC, the nearest first. */
+static const char *const order[] = {"PIX", "PXB", "PHB", "NODE", "SYS"};
+enum { FARTHEST_DIRECT = 2, DISTANCES = sizeof order / sizeof order[0] };
+
+/* The distance of the GPU that is nearest to the NIC; DISTANCES: there is none. */
+static size_t nearest_gpu(const json_t *facts, const json_t *nic)
 {
-    static const char *const order[] = {"PIX", "PXB", "PHB", "NODE", "SYS"};
-    size_t i, best = sizeof order / sizeof order[0];
+    size_t i, best = DISTANCES;
     const json_t *pair;
     json_array_foreach(json_object_get(facts, "pairs"), i, pair)
     {
@@ -55,24 +45,7 @@ static const char *best_relation(const json_t *facts, const json_t *nic)
             if (strcmp(order[k], word(pair, "relation")) == 0)
                 best = k;
     }
-    return best < sizeof order / sizeof order[0] ? order[best] : NULL;
-}
-
-static void put_level(const char *relation, struct text *out)
-{
-    if (!relation) {
-        text_add(out, "# no GPU near this NIC: GPUDirect off\nexport NCCL_NET_GDR_LEVEL=LOC\n");
-    } else if (strcmp(relation, "NODE") == 0 || strcmp(relation, "SYS") == 0) {
-        text_add(
-            out,
-            "# the nearest GPU is %s from the NIC: transfers through host memory are faster, GPUDirect off\n"
-            "export NCCL_NET_GDR_LEVEL=LOC\n",
-            relation);
-    } else {
-        text_add(out, "# the nearest GPU is %s from the NIC\nexport NCCL_NET_GDR_LEVEL=%s\n", relation,
-                 relation);
-        text_add(out, "# let the NIC read GPU memory, not only write it\nexport NCCL_NET_GDR_READ=1\n");
-    }
+    return best;
 }
 
 /* The traffic class (DSCP * 4 + ECT(0)) whose DSCP is mapped to a priority with PFC; 26 (AF31) when that DSCP
@@ -105,28 +78,116 @@ static int traffic_class(const json_t *settings, bool *known)
     return best * 4 + 2;
 }
 
-int nccl_environment(const json_t *facts, const char *netdev, struct text *out, struct error *e)
+/* ---- the NICs that NCCL is to use */
+
+struct port {
+    const json_t *nic, *rdma, *gid;
+};
+
+/* NICs with an RDMA device and an address on it, or the one that is named; their number, or -1 with the reason. */
+static int find_ports(const json_t *facts, const char *netdev, struct port *ports, int room, struct error *e)
 {
-    const json_t *nic = find_nic(facts, netdev), *rdma = json_object_get(nic, "rdma"), *gid = find_gid(rdma);
-    bool known;
-    if (!nic)
-        return error_set(e,
-                         netdev ? "%s has no RDMA device: NCCL would use sockets"
-                                : "no NIC%s on this host has an RDMA device: NCCL would use sockets",
-                         netdev ? netdev : "");
-    if (!gid)
-        return error_set(e, "%s has no RoCE v2 GID: give %s an address", word(rdma, "device"),
-                         word(nic, "netdev"));
-    text_add(out, "# exactly this device and port\nexport NCCL_IB_HCA==%s:%lld\n", word(rdma, "device"),
-             (long long)json_integer_value(json_object_get(rdma, "port")));
-    text_add(out, "# %s, %s\nexport NCCL_IB_GID_INDEX=%lld\n", word(gid, "type"), word(gid, "address"),
-             (long long)json_integer_value(json_object_get(gid, "index")));
-    text_add(out, "# connections are set up over the same interface\nexport NCCL_SOCKET_IFNAME==%s\n",
-             word(nic, "netdev"));
-    put_level(best_relation(facts, nic), out);
-    int class = traffic_class(json_object_get(nic, "settings"), &known);
+    size_t i;
+    const json_t *nic, *without = NULL;
+    int count = 0;
+    json_array_foreach(json_object_get(facts, "nics"), i, nic)
+    {
+        struct port port = {nic, json_object_get(nic, "rdma"), find_gid(json_object_get(nic, "rdma"))};
+        if (!json_is_object(port.rdma) || (netdev && strcmp(word(nic, "netdev"), netdev) != 0))
+            continue;
+        if (!port.gid)
+            without = nic;
+        else if (count == room)
+            return error_set(e, "more than %d NICs have an RDMA device: name one with --netdev", room);
+        else
+            ports[count++] = port;
+    }
+    if (count == 0 && without)
+        return error_set(e, "%s has no RoCE v2 GID: give %s an address",
+                         word(json_object_get(without, "rdma"), "device"), word(without, "netdev"));
+    if (count == 0)
+        return error_set(e, "%s%s RDMA device: NCCL would use sockets",
+                         netdev ? netdev : "no NIC on this host has an", netdev ? " has no" : "");
+    return count;
+}
+
+static void put_devices(const struct port *ports, int count, struct text *out)
+{
+    text_add(out, count == 1 ? "# exactly this device and port\n"
+                             : "# exactly these devices and ports; each GPU takes the nearest\n");
+    for (int i = 0; i < count; i++)
+        text_add(out, "%s%s:%lld", i ? "," : "export NCCL_IB_HCA==", word(ports[i].rdma, "device"),
+                 (long long)json_integer_value(json_object_get(ports[i].rdma, "port")));
+    text_add(out, "\n");
+}
+
+/* One index stands for all devices: where theirs differ, NCCL finds them itself (from 2.21). */
+static void put_gid(const struct port *ports, int count, struct text *out)
+{
+    long long index = json_integer_value(json_object_get(ports[0].gid, "index"));
+    for (int i = 1; i < count; i++) {
+        if (json_integer_value(json_object_get(ports[i].gid, "index")) != index) {
+            text_add(out, "# NCCL_IB_GID_INDEX is not set: the indices of these devices differ, and NCCL "
+                          "finds them (from 2.21)\n");
+            return;
+        }
+    }
+    for (int i = 0; i < count; i++)
+        text_add(out, "%s%s, %s", i ? "; " : "# ", word(ports[i].gid, "type"), word(ports[i].gid, "address"));
+    text_add(out, "\nexport NCCL_IB_GID_INDEX=%lld\n", index);
+}
+
+/* GPUDirect up to the largest distance at which it is faster than a copy through host memory. */
+static void put_level(const json_t *facts, const struct port *ports, int count, struct text *out)
+{
+    size_t level = DISTANCES, near = DISTANCES;
+    for (int i = 0; i < count; i++) {
+        size_t distance = nearest_gpu(facts, ports[i].nic);
+        near = distance < near ? distance : near;
+        if (distance <= FARTHEST_DIRECT && (level == DISTANCES || distance > level))
+            level = distance;
+    }
+    const char *nics = count == 1 ? "the NIC" : "a NIC";
+    if (level < DISTANCES)
+        text_add(out,
+                 "# the nearest GPU is %s from %s\nexport NCCL_NET_GDR_LEVEL=%s\n"
+                 "# let the NIC read GPU memory, not only write it\nexport NCCL_NET_GDR_READ=1\n",
+                 order[level], nics, order[level]);
+    else if (near < DISTANCES)
+        text_add(out,
+                 "# the nearest GPU is %s from %s: transfers through host memory are faster, GPUDirect off\n"
+                 "export NCCL_NET_GDR_LEVEL=LOC\n",
+                 order[near], nics);
+    else
+        text_add(out, "# no GPU near %s: GPUDirect off\nexport NCCL_NET_GDR_LEVEL=LOC\n", nics);
+}
+
+static void put_class(const struct port *ports, int count, struct text *out)
+{
+    bool known, others;
+    int class = traffic_class(json_object_get(ports[0].nic, "settings"), &known);
+    for (int i = 1; i < count; i++)
+        if (traffic_class(json_object_get(ports[i].nic, "settings"), &others) != class || others != known)
+            text_add(out, "# %s has another lossless DSCP or none: all NICs need the same\n",
+                     word(ports[i].nic, "netdev"));
     text_add(out, "# DSCP %d with ECT(0)%s\nexport NCCL_IB_TC=%d\n", class / 4,
              known ? ", mapped to a priority with PFC" : "; it is unknown whether it is lossless", class);
+}
+
+#define MOST_PORTS 32 /* NCCL's own limit of devices (MAX_IB_DEVS) */
+
+int nccl_environment(const json_t *facts, const char *netdev, struct text *out, struct error *e)
+{
+    struct port ports[MOST_PORTS] = {{0}};
+    int count = find_ports(facts, netdev, ports, MOST_PORTS, e);
+    if (count < 0)
+        return -1;
+    put_devices(ports, count, out);
+    put_gid(ports, count, out);
+    text_add(out, "# connections are set up over %s interface\nexport NCCL_SOCKET_IFNAME==%s\n",
+             count == 1 ? "the same" : "one", word(ports[0].nic, "netdev"));
+    put_level(facts, ports, count, out);
+    put_class(ports, count, out);
     text_add(
         out,
         "# long enough for paused links: 4.096 us * 2^23\nexport NCCL_IB_TIMEOUT=23\n"

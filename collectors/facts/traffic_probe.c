@@ -2,8 +2,11 @@
 
 #include "collectors/sampler/sampler.h"
 #include "lib/clock.h"
+#include "lib/document/json_text.h"
+#include "lib/process.h"
 #include <net/if.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* mlx5 counts the RDMA traffic that this PCI function received; NVML reports what the GPU received over PCIe. */
@@ -44,10 +47,10 @@ static json_t *measure(struct sampler *sampler, const char *gpu_column, int64_t 
     }
     double seconds = (double)(clock_monotonic_ns() - began_ns) / 1e9;
     if (first == LINES_NULL || last == LINES_NULL)
-        return json_pack("{s:s}", "missing", "the NIC does not count RDMA bytes (" RDMA_COLUMN ", mlx5)");
+        return json_make("{s:s}", "missing", "the NIC does not count RDMA bytes (" RDMA_COLUMN ", mlx5)");
     if (readings == 0)
-        return json_pack("{s:s}", "missing", "the GPU does not report its PCIe throughput");
-    return json_pack("{s:f,s:f}", "rdma_rx_bytes_per_s", (double)(last - first) / seconds,
+        return json_make("{s:s}", "missing", "the GPU does not report its PCIe throughput");
+    return json_make("{s:f,s:f}", "rdma_rx_bytes_per_s", (double)(last - first) / seconds,
                      "gpu_rx_bytes_per_s", gpu / (double)readings);
 }
 
@@ -61,8 +64,53 @@ json_t *traffic_probe(const char *netdev, int gpu, int64_t duration_ns)
     target.ifindex = if_nametoindex(netdev);
     struct sampler *sampler = sampler_open(&target, UINT32_MAX, no_event, NULL, &e);
     if (!sampler)
-        return json_pack("{s:s}", "missing", e.text);
+        return json_make("{s:s}", "missing", e.text);
     json_t *found = measure(sampler, column, duration_ns);
     sampler_close(sampler);
+    return found;
+}
+
+/* ---- GDRCopy */
+
+#define COPYBW_TIMEOUT_NS (60 * NS_PER_S)
+
+/* "write BW: 9638.54MB/s" (NVIDIA's gdrcopy, tests/copybw.cpp); -1: no such line. */
+static double copy_rate(const char *output, const char *label)
+{
+    const char *at = strstr(output, label);
+    char *end;
+    double megabytes = at ? strtod(at + strlen(label), &end) : -1;
+    return at && strncmp(end, "MB/s", 4) == 0 && megabytes > 0 && megabytes < 1e9 ? megabytes * 1e6 : -1;
+}
+
+json_t *gdrcopy_parse(const char *output)
+{
+    double written = copy_rate(output, "write BW: "), read = copy_rate(output, "read BW: ");
+    if (written < 0 || read < 0)
+        return json_make("{s:s}", "missing", "gdrcopy_copybw printed no bandwidth");
+    return json_make("{s:f,s:f}", "write_bytes_per_s", written, "read_bytes_per_s", read);
+}
+
+json_t *gdrcopy_probe(int gpu)
+{
+    char number[16];
+    const char *const argv[] = {"gdrcopy_copybw", "-d", number, NULL};
+    struct text out = {0}, err = {0};
+    struct error e = {0};
+    snprintf(number, sizeof number, "%d", gpu);
+    int status = process_run(argv, NULL, &out, &err, COPYBW_TIMEOUT_NS, &e);
+    json_t *found = NULL;
+    if (status != 0) {
+        struct text why = {0};
+        if (status > 0)
+            text_add(&why, "gdrcopy_copybw exited with %d: %.*s", status,
+                     (int)strcspn(text_string(&err), "\n"), text_string(&err));
+        found = json_make("{s:s}", "missing", status > 0 ? text_string(&why) : e.text);
+        text_free(&why);
+    } else {
+        found = gdrcopy_parse(text_string(&out));
+    }
+    text_free(&out);
+    text_free(&err);
     return found;
 }

@@ -1,9 +1,8 @@
 #include "collectors/sampler/http_server.h"
 
 #include "lib/clock.h"
+#include "lib/network/listener.h"
 #include <errno.h>
-#include <netdb.h>
-#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +22,9 @@ struct connection {
 };
 
 struct http_server {
-    int listener;
+    struct listener listener;
+    char host[256];
+    int64_t port;
     http_body body;
     void *context;
     struct connection connections[HTTP_CONNECTIONS];
@@ -31,8 +32,8 @@ struct http_server {
 
 /* ---- opening */
 
-/* Take "[::1]:9100" apart into host and service; host "" is every address. */
-static int split_address(const char *where, char *host, size_t size, const char **port, struct error *e)
+/* Take "[::1]:9100" apart into host and port; without a host it is loopback. */
+static int split_address(const char *where, char *host, size_t size, int64_t *port, struct error *e)
 {
     const char *colon = strrchr(where, ':');
     size_t length = colon ? (size_t)(colon - where) : 0;
@@ -46,48 +47,11 @@ static int split_address(const char *where, char *host, size_t size, const char 
     }
     if (length >= size)
         return error_set(e, "\"%.80s\" is not a valid address to listen on: it is too long", where);
-    memcpy(host, where, length);
-    host[length] = '\0';
-    *port = colon + 1;
+    snprintf(host, size, "%.*s", (int)length, length > 0 ? where : "");
+    if (length == 0)
+        snprintf(host, size, "%s", LISTENER_LOOPBACK);
+    *port = atol(colon + 1);
     return 0;
-}
-
-static int listen_at(const struct addrinfo *a)
-{
-    int on = 1, off = 0;
-    int s = socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, a->ai_protocol);
-    if (s == -1)
-        return -1;
-    (void)setsockopt(s, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-    /* [::] serves IPv4 as well. */
-    if (a->ai_family == AF_INET6)
-        (void)setsockopt(s, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
-    if (bind(s, a->ai_addr, a->ai_addrlen) == 0 && listen(s, 16) == 0)
-        return s;
-    int number = errno;
-    close(s);
-    errno = number;
-    return -1;
-}
-
-static int open_listener(const char *where, struct error *e)
-{
-    char host[256] = "";
-    const char *port = "";
-    if (split_address(where, host, sizeof host, &port, e) == -1)
-        return -1;
-    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE | AI_NUMERICSERV}, *list;
-    int code = getaddrinfo(host[0] != '\0' ? host : NULL, port, &hints, &list);
-    if (code != 0)
-        return error_set(e, "cannot listen on %s: %s", where, gai_strerror(code));
-    int s = -1, number = 0;
-    /* For every address, prefer IPv6: its socket takes both. */
-    for (int pass = 0; pass < 2 && s == -1; pass++)
-        for (const struct addrinfo *a = list; a && s == -1; a = a->ai_next)
-            if ((a->ai_family == AF_INET6) == (pass == 0) && (s = listen_at(a)) == -1)
-                number = errno;
-    freeaddrinfo(list);
-    return s != -1 ? s : error_set_errno(e, number, "cannot listen on %s", where);
 }
 
 struct http_server *http_server_open(const char *where, http_body body, void *context, struct error *e)
@@ -101,8 +65,8 @@ struct http_server *http_server_open(const char *where, http_body body, void *co
         s->connections[i].descriptor = -1;
     s->body = body;
     s->context = context;
-    s->listener = open_listener(where, e);
-    if (s->listener != -1)
+    if (split_address(where, s->host, sizeof s->host, &s->port, e) == 0 &&
+        listener_open(&s->listener, s->host, &s->port, e) == 0)
         return s;
     free(s);
     return NULL;
@@ -122,19 +86,18 @@ void http_server_close(struct http_server *s)
         return;
     for (size_t i = 0; i < HTTP_CONNECTIONS; i++)
         hang_up(&s->connections[i]);
-    close(s->listener);
+    listener_close(&s->listener);
     free(s);
 }
 
-int http_server_port(const struct http_server *s)
+int64_t http_server_port(const struct http_server *s)
 {
-    struct sockaddr_storage a = {0};
-    socklen_t length = sizeof a;
-    char port[8];
-    if (getsockname(s->listener, (struct sockaddr *)&a, &length) == -1 ||
-        getnameinfo((struct sockaddr *)&a, length, NULL, 0, port, sizeof port, NI_NUMERICSERV) != 0)
-        return -1;
-    return (int)strtol(port, NULL, 10);
+    return s->port;
+}
+
+const char *http_server_host(const struct http_server *s)
+{
+    return s->host;
 }
 
 /* ---- requests and answers */
@@ -228,35 +191,45 @@ static void transmit(struct connection *c)
 
 /* ---- driving */
 
+static struct connection *oldest(struct http_server *s)
+{
+    struct connection *found = NULL;
+    for (size_t i = 0; i < HTTP_CONNECTIONS; i++)
+        if (s->connections[i].descriptor != -1 && (!found || s->connections[i].began_ns < found->began_ns))
+            found = &s->connections[i];
+    return found;
+}
+
 /* A free connection slot; if there is none, the oldest connection is closed. */
 static struct connection *make_place(struct http_server *s)
 {
-    struct connection *oldest = &s->connections[0];
-    for (size_t i = 0; i < HTTP_CONNECTIONS; i++) {
+    for (size_t i = 0; i < HTTP_CONNECTIONS; i++)
         if (s->connections[i].descriptor == -1)
             return &s->connections[i];
-        if (s->connections[i].began_ns < oldest->began_ns)
-            oldest = &s->connections[i];
-    }
-    hang_up(oldest);
-    return oldest;
+    struct connection *place = oldest(s);
+    hang_up(place);
+    return place;
 }
 
+/* Without a descriptor the newcomer was turned away; the next one gets that of the oldest connection. */
 static void take_connection(struct http_server *s)
 {
-    int descriptor = accept4(s->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    int descriptor = listener_accept(&s->listener);
+    struct connection *c = descriptor != -1 ? make_place(s) : errno == EMFILE ? oldest(s) : NULL;
+    if (descriptor == -1 && c)
+        hang_up(c);
     if (descriptor == -1)
         return;
-    struct connection *c = make_place(s);
     c->descriptor = descriptor;
     c->began_ns = clock_monotonic_ns();
 }
 
-size_t http_server_poll(struct http_server *s, struct pollfd *fds)
+size_t http_server_poll(struct http_server *s, struct pollfd *fds, int *timeout_ms)
 {
     size_t count = 0;
     int64_t now_ns = clock_monotonic_ns();
-    fds[count++] = (struct pollfd){.fd = s->listener, .events = POLLIN};
+    *timeout_ms = listener_timeout_ms(&s->listener, *timeout_ms);
+    fds[count++] = (struct pollfd){.fd = listener_descriptor(&s->listener), .events = POLLIN};
     for (size_t i = 0; i < HTTP_CONNECTIONS; i++) {
         struct connection *c = &s->connections[i];
         if (c->descriptor != -1 && now_ns - c->began_ns > PATIENCE_NS)
@@ -285,9 +258,9 @@ static void handle_connection(struct http_server *s, int descriptor)
 void http_server_handle(struct http_server *s, const struct pollfd *fds, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        if (fds[i].revents != 0 && fds[i].fd != s->listener)
+        if (fds[i].revents != 0 && fds[i].fd != s->listener.fd)
             handle_connection(s, fds[i].fd);
     for (size_t i = 0; i < count; i++)
-        if (fds[i].revents != 0 && fds[i].fd == s->listener)
+        if (fds[i].revents != 0 && fds[i].fd == s->listener.fd)
             take_connection(s);
 }

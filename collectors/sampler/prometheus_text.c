@@ -1,5 +1,6 @@
 #include "collectors/sampler/prometheus_text.h"
 
+#include "collectors/sources/source.h"
 #include "lib/roce/counters.h"
 #include <ctype.h>
 #include <inttypes.h>
@@ -126,20 +127,30 @@ static int compare(const void *a, const void *b)
     return order != 0 ? order : (x->column > y->column) - (x->column < y->column);
 }
 
+/* What is counted, for what, and from which unit the value was converted. */
 static void write_head(struct text *out, const struct entry *entry, const struct column *column)
 {
     char near[PROMETHEUS_NAME];
     const struct counter *row = counters_known(column->name, near, sizeof near);
-    text_add(out, "# HELP %s %s From %s, group %s, in %s before conversion.\n# TYPE %s %s\n",
-             entry->metric.family, row ? row->meaning : counter_unlisted.meaning, column->source,
-             column->group, column->unit, entry->metric.family,
+    const struct source_kind *source = source_kind_named(column->source);
+    bool converted = entry->metric.multiply != 1 || entry->metric.divide != 1;
+    text_add(out, "# HELP %s %s", entry->metric.family, row ? row->meaning : counter_unlisted.meaning);
+    if (source && source->counts_for)
+        text_add(out, " Counted for %s, not for one NIC.", source->counts_for);
+    text_add(out, " From %s, group %s", column->source, column->group);
+    if (converted)
+        text_add(out, ", in %s before conversion", column->unit);
+    text_add(out, ".\n# TYPE %s %s\n", entry->metric.family,
              column->kind == COLUMN_COUNTER ? "counter" : "gauge");
 }
 
+/* `labels` name the NIC: values that are not the NIC's do not get them. */
 static void write_series(struct text *out, const struct entry *entry, const struct column *column,
                          int64_t value, const char *labels)
 {
-    text_add(out, "%s{%s%s", entry->metric.family, labels, labels[0] != '\0' ? "," : "");
+    const struct source_kind *source = source_kind_named(column->source);
+    bool of_nic = labels[0] != '\0' && !(source && source->counts_for);
+    text_add(out, "%s{%s%s", entry->metric.family, of_nic ? labels : "", of_nic ? "," : "");
     if (entry->metric.labels[0] != '\0')
         text_add(out, "%s,", entry->metric.labels);
     /* When two columns have the same metric name, a label with the kernel's name distinguishes them. */

@@ -3,6 +3,7 @@
 #include "collectors/sampler/unwrap.h"
 #include "collectors/sampler/watch.h"
 #include "lib/clock.h"
+#include "lib/kernel/sysfs.h"
 #include "lib/log.h"
 #include <net/if.h>
 #include <stdio.h>
@@ -432,6 +433,8 @@ static bool applies(const struct source_kind *kind, const struct target *target)
         return false;
     if (kind == &source_nvml)
         return target->gpu >= 0;
+    if (kind == &source_switch) /* few hosts are one */
+        return sysfs_exists(target->root, "/sys/kernel/debug/virtual-connectx/switch");
     if (kind == &source_rdma)
         return target->rdma[0] != '\0' || target->netdev[0] != '\0';
     return true;

@@ -5,8 +5,10 @@
 #include "collectors/sampler/prometheus_text.h"
 #include "collectors/sampler/sampler.h"
 #include "lib/clock.h"
+#include "lib/document/json_text.h"
 #include "lib/log.h"
 #include <errno.h>
+#include <inttypes.h>
 #include <net/if.h>
 #include <sched.h>
 #include <signal.h>
@@ -38,7 +40,7 @@ static void put_event(void *context, const char *source, const char *what, const
     if (!p->output)
         return;
     json_t *line =
-        json_pack("{s:s,s:I,s:s,s:s,s:s%}", "type", "event", "time_ns", (json_int_t)clock_realtime_ns(),
+        json_make("{s:s,s:I,s:s,s:s,s:s%}", "type", "event", "time_ns", (json_int_t)clock_realtime_ns(),
                   "source", source, "what", what, "text", text, strlen(text));
     if (line)
         lines_write_object(output_stream(p->output), line);
@@ -50,7 +52,7 @@ static json_t *missing_json(const struct sampler *sampler)
     json_t *list = json_array();
     const char *name, *reason;
     for (size_t i = 0; (name = sampler_missing(sampler, i, &reason)); i++)
-        json_array_append_new(list, json_pack("{s:s,s:s}", "source", name, "text", reason));
+        json_array_append_new(list, json_make("{s:s,s:s}", "source", name, "text", reason));
     return list;
 }
 
@@ -61,7 +63,7 @@ static void put_header(const struct program *p)
     const struct column *columns = sampler_columns(p->sampler, &count);
     (void)gethostname(host, sizeof host - 1);
     json_t *line =
-        json_pack("{s:s,s:i,s:s,s:s,s:I,s:s,s:s,s:o,s:o}", "type", "header", "schema", 1, "program",
+        json_make("{s:s,s:i,s:s,s:s,s:I,s:s,s:s,s:o,s:o}", "type", "header", "schema", 1, "program",
                   "nic-sampler", "version", HARNESS_VERSION, "every_ns", (json_int_t)p->plan->every_ns,
                   "host", host, "netdev", p->plan->target.netdev, "missing", missing_json(p->sampler),
                   "columns", lines_columns_json(columns, count));
@@ -73,7 +75,7 @@ static void put_header(const struct program *p)
 static void put_end(const struct program *p, const char *reason)
 {
     json_t *line =
-        json_pack("{s:s,s:I,s:I,s:I,s:I,s:s}", "type", "end", "time_ns", (json_int_t)clock_realtime_ns(),
+        json_make("{s:s,s:I,s:I,s:I,s:I,s:s}", "type", "end", "time_ns", (json_int_t)clock_realtime_ns(),
                   "samples", (json_int_t)p->samples, "overruns", (json_int_t)p->overruns, "cpu_ns",
                   (json_int_t)clock_process_cpu_ns(), "reason", reason);
     if (line)
@@ -241,8 +243,9 @@ static enum step wait_and_step(struct program *p, struct error *e)
         {.fd = p->signals, .events = POLLIN},
         {.fd = p->output ? STDOUT_FILENO : -1},
     };
-    size_t count = 3, served = p->server ? http_server_poll(p->server, fds + count) : 0;
-    if (poll(fds, count + served, -1) == -1) {
+    int timeout_ms = -1;
+    size_t count = 3, served = p->server ? http_server_poll(p->server, fds + count, &timeout_ms) : 0;
+    if (poll(fds, count + served, timeout_ms) == -1) {
         if (errno == EINTR)
             return STEP_GO_ON;
         error_set_errno(e, errno, "waiting for the next sample");
@@ -341,7 +344,8 @@ int sampling_run(const struct sampling_plan *plan, struct error *e)
         tell_missing(p.sampler);
         warn_when_down(&plan->target);
         if (p.server)
-            log_info("serving /metrics on port %d", http_server_port(p.server));
+            log_info("serving /metrics at %s port %" PRId64, http_server_host(p.server),
+                     http_server_port(p.server));
         result = run(&p, e);
     }
     close_program(&p);

@@ -9,6 +9,14 @@ const struct source_kind *const source_kinds[] = {
     NULL,
 };
 
+const struct source_kind *source_kind_named(const char *name)
+{
+    for (const struct source_kind *const *kind = source_kinds; *kind; kind++)
+        if (strcmp((*kind)->name, name) == 0)
+            return *kind;
+    return NULL;
+}
+
 int column_set_add(struct column_set *set, const char *name, struct error *e)
 {
     if (set->count == SOURCE_MAX_COLUMNS)

@@ -56,6 +56,9 @@ struct source_kind {
     const char *about; /* name for messages: "driver statistics" */
     bool needs_netdev; /* not used without an interface */
     bool wraps32;      /* all its counters are 32 bits wide, or may be */
+    /* What its values belong to when that is not the interface or RDMA device: "the network namespace". They are the same for every
+     * NIC, so that a sum over NICs must not include them. NULL: they are the NIC's. */
+    const char *counts_for;
     void *(*open)(const struct target *target, struct column_set *columns, struct error *e);
     /* One value for each column, in the order of open; LINES_NULL for a value that could not be read. */
     enum source_outcome (*read)(void *state, int64_t *values, struct error *e);
@@ -70,6 +73,8 @@ struct source_kind {
 
 /* All of them in the order in which they are read, ended by NULL. */
 extern const struct source_kind *const source_kinds[];
+/* The kind of this name; NULL if there is none. */
+const struct source_kind *source_kind_named(const char *name);
 
 /* A kernel's unsigned number as a value; LINES_NULL when it does not fit. */
 static inline int64_t source_value(uint64_t number)

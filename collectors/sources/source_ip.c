@@ -142,6 +142,7 @@ static void *ip_open(const struct target *target, struct column_set *columns, st
 const struct source_kind source_ip = {
     .name = "ip",
     .about = "ECN counters of IP",
+    .counts_for = "the network namespace, all its interfaces together",
     .open = ip_open,
     .read = ip_read,
     .close = ip_close,

@@ -138,6 +138,7 @@ static enum source_outcome nvml_source_read(void *state, int64_t *values, struct
 const struct source_kind source_nvml = {
     .name = "nvml",
     .about = "PCIe and BAR1 of the GPU",
+    .counts_for = "the GPU",
     .open = nvml_source_open,
     .read = nvml_source_read,
     .close = nvml_source_close,

@@ -9,6 +9,7 @@
 #include "collectors/sources/source.h"
 
 #include "lib/kernel/netlink.h"
+#include "lib/log.h"
 #include <errno.h>
 #include <linux/gen_stats.h>
 #include <linux/pkt_sched.h>
@@ -60,6 +61,7 @@ struct reading {
     size_t at;       /* qdisc */
     size_t value;
     bool changed;
+    bool more; /* than MAX_QDISCS */
 };
 
 static bool is_shown(const struct qdisc *q)
@@ -135,6 +137,8 @@ static int each_qdisc(const struct nlmsghdr *message, void *data)
     if (!r->values) {
         if (r->s->count < MAX_QDISCS)
             r->s->items[r->s->count++] = q;
+        else
+            r->more = true;
         return MNL_CB_OK;
     }
     if (r->changed || r->at == MAX_QDISCS)
@@ -202,11 +206,22 @@ static void *qdisc_open(const struct target *target, struct column_set *columns,
     if (s->netlink && netlink_call(s->netlink, m, each_qdisc, &r, e) == 0) {
         if (s->count == 0)
             error_set(e, "%s has no qdisc with statistics (noqueue)", target->netdev);
-        else if (add_columns(s, columns, e) == 0)
+        else if (add_columns(s, columns, e) == 0) {
+            if (r.more)
+                log_warning("qdisc: %s has more than %d qdiscs: only the first are read", target->netdev,
+                            MAX_QDISCS);
             return s;
+        }
     }
     qdisc_close(s);
     return NULL;
+}
+
+static void no_values(const struct qdiscs *s, int64_t *values)
+{
+    for (size_t i = 0; i < s->count; i++)
+        for (size_t f = 0; f < (s->items[i].red ? ALL_FIELDS : COMMON_FIELDS); f++)
+            *values++ = LINES_NULL;
 }
 
 /* The type is that of struct source_kind. NOLINTNEXTLINE(readability-non-const-parameter) */
@@ -215,6 +230,10 @@ static enum source_outcome qdisc_read(void *state, int64_t *values, struct error
     struct qdiscs *s = state;
     struct reading r = {.s = s, .values = values};
     if (netlink_call(s->netlink, &s->get.header, each_qdisc, &r, e) == -1) {
+        if (netlink_errno(s->netlink) == EINTR) { /* qdiscs come and go all the time */
+            no_values(s, values);
+            return SOURCE_OK;
+        }
         error_prefix(e, "reading the qdiscs");
         return SOURCE_GONE;
     }

@@ -12,9 +12,13 @@ static void parse_apps(const struct nlattr *table, struct dcb *dcb)
         return;
     mnl_attr_for_each_nested(entry, table)
     {
-        if (mnl_attr_get_type(entry) == DCB_ATTR_IEEE_APP && dcb->app_count < DCB_MAX_APPS &&
-            netlink_struct(entry, &dcb->apps[dcb->app_count], sizeof dcb->apps[0]))
-            dcb->app_count++;
+        struct dcb_app app;
+        if (mnl_attr_get_type(entry) != DCB_ATTR_IEEE_APP || !netlink_struct(entry, &app, sizeof app))
+            continue;
+        if (dcb->app_count < DCB_MAX_APPS)
+            dcb->apps[dcb->app_count++] = app;
+        else
+            dcb->more_apps = true;
     }
 }
 

@@ -13,6 +13,7 @@ struct dcb {
     struct ieee_ets ets;
     struct dcbnl_buffer buffer;
     struct dcb_app apps[DCB_MAX_APPS];
+    bool more_apps; /* than that */
     size_t app_count;
 };
 

@@ -1,6 +1,7 @@
 #include "nic-config/device/device.h"
 
 #include "lib/clock.h"
+#include "lib/document/json_text.h"
 #include "lib/files.h"
 #include <ctype.h>
 #include <dirent.h>
@@ -131,25 +132,58 @@ static int keep_in_list(const struct nlmsghdr *message, void *data)
     memcpy(&link, mnl_nlmsg_get_payload(message), sizeof link);
     keep_name(message, name);
     if (!(link.ifi_flags & IFF_LOOPBACK) && name[0] != '\0')
-        json_array_append_new(data, json_string(name));
+        json_array_append_new(data, json_text(name));
     return MNL_CB_OK;
 }
 
-json_t *device_list(struct host *host, struct error *e)
+struct upon {
+    int index;
+    json_t *names;
+};
+
+/* The other end of a veth is a link too, but it is not upon it. */
+static int keep_upon(const struct nlmsghdr *message, void *data)
+{
+    static const char *const kinds[] = {"vlan", "macvlan", "macvtap", "ipvlan", "ipvtap"};
+    const struct upon *upon = data;
+    const struct nlattr *table[IFLA_MAX + 1];
+    char name[IFNAMSIZ] = "", kind[32] = "";
+    uint32_t link = 0;
+    netlink_parse(message, sizeof(struct ifinfomsg), table, IFLA_MAX + 1);
+    read_kind(table[IFLA_LINKINFO], kind, sizeof kind);
+    if (!netlink_u32(table[IFLA_LINK], &link) || (int)link != upon->index || table[IFLA_LINK_NETNSID])
+        return MNL_CB_OK;
+    keep_name(message, name);
+    for (size_t i = 0; name[0] != '\0' && i < sizeof kinds / sizeof kinds[0]; i++)
+        if (strcmp(kind, kinds[i]) == 0)
+            json_array_append_new(upon->names, json_text(name));
+    return MNL_CB_OK;
+}
+
+static json_t *list_links(struct host *host, mnl_cb_t each, void *data, json_t *names, struct error *e)
 {
     struct netlink *n = host_route(host, e);
     union netlink_request r;
-    if (!n)
-        return NULL;
     struct nlmsghdr *m = netlink_prepare(&r, RTM_GETLINK, NLM_F_DUMP);
     struct ifinfomsg *link = mnl_nlmsg_put_extra_header(m, sizeof *link);
     link->ifi_family = AF_UNSPEC;
-    json_t *names = json_array();
-    if (netlink_call(n, m, keep_in_list, names, e) == 0)
+    if (n && netlink_call(n, m, each, data, e) == 0)
         return names;
     json_decref(names);
     error_prefix(e, "listing the interfaces");
     return NULL;
+}
+
+json_t *device_list(struct host *host, struct error *e)
+{
+    json_t *names = json_array();
+    return list_links(host, keep_in_list, names, names, e);
+}
+
+json_t *device_list_upon(const struct device *d, struct error *e)
+{
+    struct upon upon = {.index = d->index, .names = json_array()};
+    return list_links(d->host, keep_upon, &upon, upon.names, e);
 }
 
 /* ---- properties from sysfs */
@@ -250,6 +284,11 @@ int device_open(struct device *d, struct host *host, const char *name, struct er
     return device_refresh(d, e);
 }
 
+bool device_is_mlx5(const struct device *d)
+{
+    return strcmp(d->driver, "mlx5_core") == 0;
+}
+
 int64_t device_speed_Mbps(const struct device *d)
 {
     char *path = host_path(d->host, "/sys/class/net/%s/speed", d->name);
@@ -290,7 +329,7 @@ int device_gid_count(const struct device *d)
 static void add_string(json_t *object, const char *key, const char *value)
 {
     if (value[0] != '\0')
-        json_object_set_new(object, key, json_string(value));
+        json_object_set_new(object, key, json_text(value));
 }
 
 json_t *device_facts(const struct device *d)
@@ -301,6 +340,7 @@ json_t *device_facts(const struct device *d)
     add_string(facts, "pci", d->pci);
     add_string(facts, "rdma", d->rdma);
     add_string(facts, "address", d->address);
+    json_object_set_new(facts, "carrier", json_boolean(d->carrier));
     if (speed > 0)
         json_object_set_new(facts, "speed_Mbps", json_integer(speed));
     return facts;
@@ -353,16 +393,50 @@ int device_settle(struct device *d, const struct device *before, int gids_before
     return 0;
 }
 
-int device_wait_back(struct device *d, struct error *e)
+int device_wait_back(struct device *d, bool rdma, struct error *e)
 {
     int64_t began = clock_monotonic_ns();
     do {
         if (device_refresh(d, e) == -1)
             return -1;
+        d->rdma[0] = '\0';
         if (d->index != 0)
+            find_rdma(d);
+        if (d->index != 0 && (d->rdma[0] != '\0' || !rdma))
             return 0;
         pause_until_next_look();
     } while (clock_monotonic_ns() - began < COMES_BACK_NS);
-    return error_set(e, "%s did not come back within %d s after the reload", d->name,
-                     (int)(COMES_BACK_NS / NS_PER_S));
+    return error_set(e, "%s%s did not come back within %d s after the reload",
+                     d->index != 0 ? "the RDMA device of " : "", d->name, (int)(COMES_BACK_NS / NS_PER_S));
+}
+
+/* ---- all links */
+
+/* Whether every link is still as its wait left it. */
+static int all_steady(struct device *all, size_t count, bool *steady, struct error *e)
+{
+    *steady = true;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t changes = all[i].carrier_changes;
+        if (device_refresh(&all[i], e) != 0)
+            return -1;
+        *steady = *steady && all[i].carrier && all[i].carrier_changes == changes;
+    }
+    return 0;
+}
+
+int device_settle_all(struct device *all, size_t count, int64_t flap_ns, struct error *e)
+{
+    bool steady = false;
+    int64_t began = clock_monotonic_ns();
+    while (!steady) {
+        for (size_t i = 0; i < count; i++)
+            if (settle_carrier(&all[i], &all[i], flap_ns, e) != 0)
+                return -1;
+        if (all_steady(all, count, &steady, e) != 0)
+            return -1;
+        if (!steady && clock_monotonic_ns() - began > 2 * COMES_BACK_NS)
+            return error_set(e, "the links still change after %d s", (int)(2 * COMES_BACK_NS / NS_PER_S));
+    }
+    return 0;
 }

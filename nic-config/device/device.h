@@ -39,12 +39,16 @@ int device_refresh(struct device *d, struct error *e);
 int device_name_of(struct host *host, int index, char *name, struct error *e);
 /* Names of all interfaces but the loopback: a JSON list, a new reference. */
 json_t *device_list(struct host *host, struct error *e);
+/* Names of the VLANs, macvlans and ipvlans upon an interface, which follow its state and its MTU. A new reference. */
+json_t *device_list_upon(const struct device *d, struct error *e);
 
+/* Is the interface a port of an mlx5 NIC? */
+bool device_is_mlx5(const struct device *d);
 /* Mb/s, or 0 when unknown. */
 int64_t device_speed_Mbps(const struct device *d);
 /* GIDs of the RDMA device's port that are in use; 0 without one. */
 int device_gid_count(const struct device *d);
-/* What is known about it: driver, pci, rdma, address, speed_Mbps. A new reference. */
+/* What is known about it: driver, pci, rdma, address, carrier, speed_Mbps. A new reference. */
 json_t *device_facts(const struct device *d);
 
 /*
@@ -53,7 +57,9 @@ json_t *device_facts(const struct device *d);
  */
 int device_settle(struct device *d, const struct device *before, int gids_before, int64_t flap_ns,
                   struct error *e);
-/* After a reload: wait until the interface exists again. */
-int device_wait_back(struct device *d, struct error *e);
+/* Wait until the carrier of all of them is on and has stayed for flap_ns; GIDs are not waited for. */
+int device_settle_all(struct device *all, size_t count, int64_t flap_ns, struct error *e);
+/* After a reload: wait until the interface exists again, and its RDMA device if it is to have one; finds that again. */
+int device_wait_back(struct device *d, bool rdma, struct error *e);
 
 #endif

@@ -28,6 +28,7 @@ struct knob {
     const char *const *keys; /* keys of the settings document that the knob reads and writes; ended by NULL */
     bool
         follows; /* the driver changes it together with other settings: only restore writes it back without a request */
+    bool of_roce; /* it is a setting of RoCE: not looked at while RoCE is switched off */
     /* The value read takes effect at the next reload: a write that was begun and not recorded as done is repeated. */
     bool deferred;
     int64_t

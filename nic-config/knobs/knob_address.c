@@ -1,9 +1,10 @@
 /*
- * The permanent addresses of an interface. Experiments do not change them, but a reload of the driver and a
- * bridge remove them; so they are read, and removed ones are restored. New ones are not changed.
+ * The permanent addresses of an interface that a document wants. Those that a change takes from it are put back with all their
+ * attributes by device/bound.c, and those that set has given it are removed by restore.
  */
 #include "nic-config/knobs/knob.h"
 
+#include "lib/document/json_text.h"
 #include <arpa/inet.h>
 #include <errno.h>
 #include <linux/if_addr.h>
@@ -38,7 +39,7 @@ static int keep_address(const struct nlmsghdr *message, void *data)
     size_t size = address.ifa_family == AF_INET ? sizeof(struct in_addr) : sizeof(struct in6_addr);
     if (own && mnl_attr_get_payload_len(own) == size &&
         inet_ntop(address.ifa_family, mnl_attr_get_payload(own), text, sizeof text))
-        json_array_append_new(reading->list, json_sprintf("%s/%u", text, address.ifa_prefixlen));
+        json_array_append_new(reading->list, json_textf("%s/%u", text, address.ifa_prefixlen));
     return MNL_CB_OK;
 }
 
@@ -150,6 +151,7 @@ static const char *const keys[] = {"addresses", NULL};
 
 const struct knob knob_address = {.name = "addresses",
                                   .keys = keys,
+                                  .follows = true,
                                   .read = read_addresses,
                                   .check = check_addresses,
                                   .write = write_addresses,

@@ -1,6 +1,8 @@
 /* PFC, receive buffers, cable length and ETS, over DCB netlink; buffers over MLNX_OFED's sysfs if DCB does
  * not have them. */
+#include "lib/document/json_text.h"
 #include "nic-config/device/dcb.h"
+#include "nic-config/device/headroom.h"
 #include "nic-config/knobs/knob.h"
 
 #include "lib/files.h"
@@ -12,11 +14,6 @@
 #define PRIORITIES 8
 /* linux drivers/net/ethernet/mellanox/mlx5/core/en_dcbnl.c: longer cables, and 0, are ignored without an error. */
 #define MLX5_MAX_CABLE_M 1000
-
-static bool is_mlx5(const struct device *d)
-{
-    return strcmp(d->driver, "mlx5_core") == 0;
-}
 
 /* DCB is available, and the driver supports this part of it. */
 static enum knob_answer read_dcb(const struct device *d, struct dcb *dcb, size_t part, const char *what,
@@ -64,16 +61,12 @@ static int check_pfc(struct device *d, const struct settings *now, const struct 
     struct dcb dcb;
     int number, wanted = __builtin_popcount(knob_mask(&target->pfc));
     (void)now;
+    (void)warnings;
     if (dcb_read(d, &dcb, &number, e) != 0)
         return -1;
     if (dcb.pfc.pfc_cap > 0 && wanted > dcb.pfc.pfc_cap)
         return error_set(e, "%s: pfc on %d priorities: the device supports %d at the same time", d->name,
                          wanted, dcb.pfc.pfc_cap);
-    if (wanted > 0 && (target->rx_pause == 1 || target->tx_pause == 1))
-        json_array_append_new(
-            warnings, json_sprintf("%s: 802.3x global pause and PFC are both on; drivers use only one of "
-                                   "them: set rx_pause and tx_pause to false",
-                                   d->name));
     return 0;
 }
 
@@ -104,7 +97,7 @@ static enum knob_answer read_cable(struct device *d, json_t *settings, struct te
     if (answer != KNOB_READ)
         return answer;
     units_format(UNIT_LENGTH_MM, dcb.pfc.delay * 1000LL, length, sizeof length);
-    json_object_set_new(settings, "cable", json_string(length));
+    json_object_set_new(settings, "cable", json_text(length));
     text_add(place, "DCB netlink, ieee_pfc delay");
     return KNOB_READ;
 }
@@ -118,9 +111,9 @@ static int check_cable(struct device *d, const struct settings *now, const struc
     if (target->cable_mm % 1000 != 0)
         return error_set(e, "%s: cable of %lld mm: drivers accept whole metres only; round up", d->name,
                          (long long)target->cable_mm);
-    if (metres > UINT16_MAX || (is_mlx5(d) && (metres < 1 || metres >= MLX5_MAX_CABLE_M)))
+    if (metres > UINT16_MAX || (device_is_mlx5(d) && (metres < 1 || metres >= MLX5_MAX_CABLE_M)))
         return error_set(e, "%s: cable of %lld m: expected 1 to %d m (mlx5 ignores other lengths)", d->name,
-                         (long long)metres, is_mlx5(d) ? MLX5_MAX_CABLE_M - 1 : UINT16_MAX);
+                         (long long)metres, device_is_mlx5(d) ? MLX5_MAX_CABLE_M - 1 : UINT16_MAX);
     return 0;
 }
 
@@ -264,8 +257,8 @@ static void warn_empty_buffers(const struct device *d, const struct settings *ta
     }
     if (priorities.length)
         json_array_append_new(warnings,
-                              json_sprintf("%s: priorities %s are mapped to a receive buffer of 0 bytes",
-                                           d->name, text_string(&priorities)));
+                              json_textf("%s: priorities %s are mapped to a receive buffer of 0 bytes",
+                                         d->name, text_string(&priorities)));
     text_free(&priorities);
 }
 
@@ -275,7 +268,6 @@ static int check_buffers(struct device *d, const struct settings *now, const str
     struct buffers b;
     int64_t sum = 0;
     const int64_t *bytes = target->buffer_bytes.items;
-    (void)now;
     if (read_both(d, &b, e) != KNOB_READ)
         return -1;
     for (size_t i = 0; i < target->buffer_bytes.count; i++)
@@ -284,7 +276,7 @@ static int check_buffers(struct device *d, const struct settings *now, const str
         return error_set(e, "%s: the sum of buffer_bytes is %lld, but the port has %u", d->name,
                          (long long)sum, b.total_bytes);
     warn_empty_buffers(d, target, warnings);
-    return 0;
+    return headroom_check_pause(d, now, target, warnings, e);
 }
 
 static int write_sysfs_buffers(struct device *d, const struct settings *target, struct error *e)
@@ -307,21 +299,37 @@ static int write_sysfs_buffers(struct device *d, const struct settings *target, 
     return result;
 }
 
+/* Priorities whose buffer changes or shrinks. */
+static uint8_t unsettled(const struct buffers *b, const struct settings *target)
+{
+    const int64_t *bytes = target->buffer_bytes.items;
+    uint8_t mask = 0;
+    for (int i = 0; i < PRIORITIES; i++) {
+        uint8_t old = b->of_priority[i];
+        bool moves = knob_map_value(&target->prio_to_buffer, i, old) != old;
+        if (moves || (old < target->buffer_bytes.count && bytes[old] < b->bytes[old]))
+            mask |= (uint8_t)(1u << i);
+    }
+    return mask;
+}
+
 /* mlx5 checks a new priority map against the old sizes, and refuses it if it would make a small buffer
- * lossless. So PFC of a priority that changes its buffer is switched off first, and on again when PFC is
- * written. */
+ * lossless; and it refuses to make a lossless buffer too small. So PFC of such priorities is switched off first, and on
+ * again when PFC is written. */
 static int park_pfc(struct device *d, const struct buffers *b, const struct settings *target, struct error *e)
 {
     struct dcb dcb;
     int number;
-    uint8_t moving = 0;
-    for (int i = 0; i < PRIORITIES; i++)
-        if (knob_map_value(&target->prio_to_buffer, i, b->of_priority[i]) != b->of_priority[i])
-            moving |= (uint8_t)(1u << i);
+    uint8_t parked = unsettled(b, target);
     if (dcb_read(d, &dcb, &number, e) != 0)
         return knob_answer_of(number) == KNOB_MISSING ? 0 : -1;
-    return dcb.has_pfc && (dcb.pfc.pfc_en & moving) ? write_mask(d, (uint8_t)(dcb.pfc.pfc_en & ~moving), e)
-                                                    : 0;
+    if (!dcb.has_pfc || !(dcb.pfc.pfc_en & parked))
+        return 0;
+    struct device before = *d;
+    int gids = device_gid_count(d);
+    return write_mask(d, (uint8_t)(dcb.pfc.pfc_en & ~parked), e) == 0
+               ? device_settle(d, &before, gids, FLAP_LATER_NS, e)
+               : -1;
 }
 
 static int write_buffers(struct device *d, const struct settings *now, const struct settings *target,
@@ -372,11 +380,11 @@ static enum knob_answer read_ets(struct device *d, json_t *settings, struct text
         snprintf(key, sizeof key, "%d", i);
         json_object_set_new(map, key, json_integer(dcb.ets.prio_tc[i] & 7));
         json_array_append_new(weights, json_integer(shares ? dcb.ets.tc_tx_bw[i] : 0));
-        json_array_append_new(selection, json_string(selection_name(dcb.ets.tc_tsa[i])));
+        json_array_append_new(selection, json_text(selection_name(dcb.ets.tc_tsa[i])));
     }
     json_object_set_new(
         settings, "ets",
-        json_pack("{s:o,s:o,s:o}", "prio_to_tc", map, "weights", weights, "selection", selection));
+        json_make("{s:o,s:o,s:o}", "prio_to_tc", map, "weights", weights, "selection", selection));
     text_add(place, "DCB netlink, ieee_ets");
     return KNOB_READ;
 }
@@ -395,7 +403,7 @@ static int complete_ets(struct device *d, const json_t *wanted, json_t *target, 
         json_array_clear(selection);
     for (size_t i = json_array_size(selection); i < IEEE_8021QAZ_MAX_TCS; i++)
         json_array_append_new(
-            selection, json_string(json_integer_value(json_array_get(weights, i)) > 0 ? "ets" : "strict"));
+            selection, json_text(json_integer_value(json_array_get(weights, i)) > 0 ? "ets" : "strict"));
     return 0;
 }
 

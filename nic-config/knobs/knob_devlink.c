@@ -5,6 +5,7 @@
  */
 #include "nic-config/knobs/knob.h"
 
+#include "lib/document/json_text.h"
 #include <errno.h>
 #include <linux/devlink.h>
 #include <linux/genetlink.h>
@@ -132,10 +133,9 @@ static int check_roce(struct device *d, const struct settings *now, const struct
 {
     (void)e;
     if (now->roce != target->roce)
-        json_array_append_new(warnings,
-                              json_sprintf("%s: changing roce reloads the driver: the interface "
-                                           "disappears for some seconds, and routes over it are lost",
-                                           d->name));
+        json_array_append_new(warnings, json_textf("%s: changing roce reloads the driver: the interface "
+                                                   "disappears for some seconds, and routes over it are lost",
+                                                   d->name));
     return 0;
 }
 
@@ -171,7 +171,7 @@ static int write_roce(struct device *d, const struct settings *now, const struct
     if (host_change(n, prepare(&r, family, DEVLINK_CMD_RELOAD, NLM_F_ACK, &instance), NULL, NULL, what, NULL,
                     e) != 0)
         return -1;
-    return device_wait_back(d, e);
+    return device_wait_back(d, target->roce == 1 && device_is_mlx5(d), e);
 }
 
 static const char *const keys[] = {"roce", NULL};

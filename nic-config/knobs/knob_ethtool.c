@@ -2,6 +2,7 @@
  * ioctl, which alone has tunables, or by MLNX_OFED's sysfs. */
 #include "nic-config/knobs/knob.h"
 
+#include "lib/document/json_text.h"
 #include "lib/files.h"
 #include <errno.h>
 #include <linux/ethtool.h>
@@ -210,6 +211,26 @@ static int complete_pause(struct device *d, const json_t *wanted, json_t *target
     return 0;
 }
 
+/* IEEE 802.1Q has one or the other on a link. mlx5's write of PFC turns pause off; a write of pause leaves both on, or turns
+ * PFC off, depending on the firmware. */
+static int check_pause(struct device *d, const struct settings *now, const struct settings *target,
+                       json_t *warnings, struct error *e)
+{
+    (void)now;
+    if (target->pfc.count == 0 || (target->rx_pause != 1 && target->tx_pause != 1))
+        return 0;
+    if (device_is_mlx5(d))
+        return error_set(e,
+                         "%s: global pause and PFC cannot both be on: set rx_pause and tx_pause to false, or "
+                         "pfc to []",
+                         d->name);
+    json_array_append_new(warnings,
+                          json_textf("%s: 802.3x global pause and PFC are both on; drivers use only one of "
+                                     "them: set rx_pause and tx_pause to false",
+                                     d->name));
+    return 0;
+}
+
 static int write_pause(struct device *d, const struct settings *now, const struct settings *target,
                        struct error *e)
 {
@@ -355,6 +376,7 @@ const struct knob knob_pause = {.name = "pause",
                                 .flap_ns = FLAP_LATER_NS,
                                 .read = read_pause,
                                 .complete = complete_pause,
+                                .check = check_pause,
                                 .write = write_pause};
 const struct knob knob_stall = {
     .name = "stall", .keys = stall_keys, .read = read_stall, .write = write_stall};

@@ -1,5 +1,7 @@
-/* Settings of the interface itself over rtnetlink: whether it exists and is up, its MTU, and the bridge that
- * it is a port of. */
+/* Settings of the interface itself over rtnetlink: whether it exists and is up, its MTU, its VLAN, and the
+ * bridge that it is a port of. */
+#include "lib/document/json_text.h"
+#include "nic-config/device/vlan.h"
 #include "nic-config/knobs/knob.h"
 
 #include <errno.h>
@@ -37,28 +39,76 @@ static int send_change(struct device *d, struct nlmsghdr *m, const char *what, s
 
 /* ---- kind */
 
+static const char *kind_of(const struct device *d)
+{
+    if (d->index == 0)
+        return "absent";
+    return strcmp(d->kind, "bridge") == 0 || strcmp(d->kind, "vlan") == 0 ? d->kind : "device";
+}
+
 static enum knob_answer read_kind(struct device *d, json_t *settings, struct text *place, struct error *e)
 {
-    (void)e;
-    const char *kind = d->index == 0 ? "absent" : strcmp(d->kind, "bridge") == 0 ? "bridge" : "device";
-    json_object_set_new(settings, "kind", json_string(kind));
+    const char *kind = kind_of(d);
+    json_t *vlan = strcmp(kind, "vlan") == 0 ? vlan_read(d, e) : NULL;
+    if (strcmp(kind, "vlan") == 0 && !vlan)
+        return KNOB_FAILED;
+    json_object_set_new(settings, "kind", json_text(kind));
+    if (vlan)
+        json_object_set_new(settings, "vlan", vlan);
     text_add(place, "rtnetlink");
     return KNOB_READ;
+}
+
+static bool same_kind(const struct settings *now, const struct settings *target)
+{
+    return now->kind == target->kind && (now->kind != KIND_VLAN || vlan_same(now->vlan, target->vlan));
+}
+
+static int check_vlan(const struct device *d, const struct settings *now, const struct settings *target,
+                      struct error *e)
+{
+    if (target->kind != KIND_VLAN)
+        return error_set(e, "%s: vlan is only for an interface of \"kind\": \"vlan\"", d->name);
+    if (!target->vlan)
+        return error_set(e, "%s: a VLAN interface needs \"vlan\": {\"of\": INTERFACE, \"id\": NUMBER}",
+                         d->name);
+    if (now->kind == KIND_VLAN && !vlan_same_place(now->vlan, target->vlan))
+        return error_set(e, "%s: it is VLAN %lld of %s, which cannot become VLAN %lld of %s", d->name,
+                         (long long)now->vlan->id, now->vlan->of, (long long)target->vlan->id,
+                         target->vlan->of);
+    if (!device_name_valid(target->vlan->of))
+        return error_set(e, "%s: vlan.of: \"%.40s\" is not a valid interface name", d->name,
+                         target->vlan->of);
+    return 0;
+}
+
+static bool can_be_made(int kind)
+{
+    return kind == KIND_BRIDGE || kind == KIND_VLAN;
+}
+
+static const char *name_of_kind(int kind)
+{
+    return kind == KIND_VLAN ? "VLAN" : "bridge";
 }
 
 static int check_kind(struct device *d, const struct settings *now, const struct settings *target,
                       json_t *warnings, struct error *e)
 {
     (void)warnings;
-    if (target->kind == now->kind || (target->kind == KIND_BRIDGE && now->kind == KIND_ABSENT))
+    bool given = target->kind == KIND_VLAN || (target->vlan && !now->vlan);
+    if (given && check_vlan(d, now, target, e) != 0)
+        return -1;
+    if (target->kind == now->kind || (can_be_made(target->kind) && now->kind == KIND_ABSENT))
         return 0;
-    if (target->kind == KIND_ABSENT && now->kind == KIND_BRIDGE)
-        return error_set(e, "%s: a bridge that nic-config did not create is not removed", d->name);
-    return error_set(
-        e, "%s: %s", d->name,
-        now->kind == KIND_ABSENT
-            ? "there is no such interface, and only a bridge can be created (\"kind\": \"bridge\")"
-            : "an interface with this name exists and is not a bridge");
+    if (target->kind == KIND_ABSENT && can_be_made(now->kind))
+        return error_set(e, "%s: a %s that nic-config did not create is not removed", d->name,
+                         name_of_kind(now->kind));
+    return error_set(e, "%s: %s", d->name,
+                     now->kind == KIND_ABSENT
+                         ? "there is no such interface, and only a bridge or a VLAN can be created "
+                           "(\"kind\": \"bridge\", \"vlan\")"
+                         : "an interface with this name exists and is of another kind");
 }
 
 /* A bridge without spanning tree delay and without multicast snooping, so that it forwards all packets at once. */
@@ -87,9 +137,13 @@ static int write_kind(struct device *d, const struct settings *now, const struct
     char what[64];
     if (target->kind == KIND_BRIDGE && now->kind == KIND_ABSENT)
         return make_bridge(d, e);
-    if (target->kind != KIND_ABSENT || now->kind != KIND_BRIDGE)
-        return error_set(e, "%s: only bridges can be created and removed", d->name);
-    snprintf(what, sizeof what, "removing the bridge %s", d->name);
+    if (target->kind == KIND_VLAN && now->kind == KIND_ABSENT)
+        return vlan_make(d, target->vlan, e);
+    if (target->kind == KIND_VLAN && now->kind == KIND_VLAN)
+        return vlan_map(d, now->vlan, target->vlan, e);
+    if (target->kind != KIND_ABSENT || !can_be_made(now->kind))
+        return error_set(e, "%s: only bridges and VLANs can be created and removed", d->name);
+    snprintf(what, sizeof what, "removing the %s %s", name_of_kind(now->kind), d->name);
     return send_change(d, prepare(&r, RTM_DELLINK, 0, d->index, 0, 0), what, e);
 }
 
@@ -157,7 +211,7 @@ static enum knob_answer read_bridge(struct device *d, json_t *settings, struct t
         return answer;
     if (d->bridge != 0 && device_name_of(d->host, d->bridge, name, e) != 0)
         return KNOB_FAILED;
-    json_object_set_new(settings, "bridge", json_string(name));
+    json_object_set_new(settings, "bridge", json_text(name));
     text_add(place, "rtnetlink, master");
     return KNOB_READ;
 }
@@ -194,11 +248,15 @@ static int write_bridge(struct device *d, const struct settings *now, const stru
     return send_change(d, m, what, e);
 }
 
-static const char *const kind_keys[] = {"kind", NULL}, *const mtu_keys[] = {"mtu", NULL},
+static const char *const kind_keys[] = {"kind", "vlan", NULL}, *const mtu_keys[] = {"mtu", NULL},
                          *const up_keys[] = {"up", NULL}, *const bridge_keys[] = {"bridge", NULL};
 
-const struct knob knob_kind = {
-    .name = "kind", .keys = kind_keys, .read = read_kind, .check = check_kind, .write = write_kind};
+const struct knob knob_kind = {.name = "kind",
+                               .keys = kind_keys,
+                               .read = read_kind,
+                               .check = check_kind,
+                               .write = write_kind,
+                               .same = same_kind};
 const struct knob knob_mtu = {.name = "mtu",
                               .keys = mtu_keys,
                               .flap_ns = FLAP_SOON_NS,

@@ -5,7 +5,9 @@
  */
 #include "nic-config/knobs/knob.h"
 
+#include "lib/document/json_text.h"
 #include "lib/files.h"
+#include "lib/roce/traffic_class.h"
 #include <errno.h>
 #include <linux/netlink.h>
 #include <rdma/rdma_netlink.h>
@@ -31,14 +33,6 @@ static char *ofed_path(const struct device *d)
         return path;
     free(path);
     return NULL;
-}
-
-/* "Global tclass=N" on a separate line; without it no class is forced: -1. */
-static int64_t parse_ofed(const char *text)
-{
-    const char *at = strstr(text, "Global tclass=");
-    int value;
-    return at && sscanf(at, "Global tclass=%d", &value) == 1 && value >= 0 && value <= 255 ? value : -1;
 }
 
 /*
@@ -110,7 +104,7 @@ static enum knob_answer read_traffic_class(struct device *d, json_t *settings, s
         return read_configfs(d, settings, place, e);
     char *all = files_read(path, 65536, NULL, e);
     if (all) {
-        json_object_set_new(settings, "traffic_class", json_integer(parse_ofed(all)));
+        json_object_set_new(settings, "traffic_class", json_integer(traffic_class_forced(all)));
         text_add(place, "%s (MLNX_OFED)", path);
     }
     enum knob_answer answer = all ? KNOB_READ : KNOB_FAILED;
@@ -154,6 +148,7 @@ struct counters {
     uint32_t device_index;
     struct counter items[MAX_COUNTERS];
     size_t count;
+    bool more; /* than fit, in number or length */
 };
 
 static int keep_index(const struct nlmsghdr *message, void *data)
@@ -174,14 +169,17 @@ static void keep_counter(const struct nlattr *entry, struct counters *c)
     uint8_t on;
     netlink_parse_nested(entry, table, RDMA_NLDEV_ATTR_MAX);
     const char *name = netlink_string(table[RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY_NAME]);
-    struct counter *item = &c->items[c->count];
-    if (c->count == MAX_COUNTERS || !name || strlen(name) >= sizeof item->name ||
-        !netlink_u8(table[RDMA_NLDEV_ATTR_STAT_HWCOUNTER_DYNAMIC], &on) ||
-        !netlink_u32(table[RDMA_NLDEV_ATTR_STAT_HWCOUNTER_INDEX], &item->index))
+    struct counter item;
+    if (!name || !netlink_u8(table[RDMA_NLDEV_ATTR_STAT_HWCOUNTER_DYNAMIC], &on) ||
+        !netlink_u32(table[RDMA_NLDEV_ATTR_STAT_HWCOUNTER_INDEX], &item.index))
         return;
-    snprintf(item->name, sizeof item->name, "%s", name);
-    item->on = on != 0;
-    c->count++;
+    if (c->count == MAX_COUNTERS || strlen(name) >= sizeof item.name) {
+        c->more = true;
+        return;
+    }
+    snprintf(item.name, sizeof item.name, "%s", name);
+    item.on = on != 0;
+    c->items[c->count++] = item;
 }
 
 static int keep_status(const struct nlmsghdr *message, void *data)
@@ -222,6 +220,11 @@ static enum knob_answer ask_counters(const struct device *d, struct counters *c,
         /* EINVAL: a kernel or driver without optional counters */
         return netlink_errno(n) == EINVAL ? KNOB_MISSING : knob_answer_of(netlink_errno(n));
     }
+    if (c->more) {
+        error_set(e, "%s has more than %d optional counters, or a name of more than %zu characters", d->rdma,
+                  MAX_COUNTERS, sizeof c->items->name - 1);
+        return KNOB_FAILED;
+    }
     if (c->count == 0)
         error_set(e, "%s has no optional counters", d->rdma);
     return c->count > 0 ? KNOB_READ : KNOB_MISSING;
@@ -236,7 +239,7 @@ static enum knob_answer read_counters(struct device *d, json_t *settings, struct
     json_t *list = json_array();
     for (size_t i = 0; i < c.count; i++)
         if (c.items[i].on)
-            json_array_append_new(list, json_string(c.items[i].name));
+            json_array_append_new(list, json_text(c.items[i].name));
     json_object_set_new(settings, "optional_counters", list);
     text_add(place, "RDMA netlink");
     return KNOB_READ;
@@ -318,9 +321,13 @@ static int write_counters(struct device *d, const struct settings *now, const st
 static const char *const class_keys[] = {"traffic_class", NULL}, *const counter_keys[] = {"optional_counters",
                                                                                           NULL};
 
-const struct knob knob_traffic_class = {
-    .name = "traffic_class", .keys = class_keys, .read = read_traffic_class, .write = write_traffic_class};
+const struct knob knob_traffic_class = {.name = "traffic_class",
+                                        .of_roce = true,
+                                        .keys = class_keys,
+                                        .read = read_traffic_class,
+                                        .write = write_traffic_class};
 const struct knob knob_counters = {.name = "optional_counters",
+                                   .of_roce = true,
                                    .keys = counter_keys,
                                    .read = read_counters,
                                    .complete = complete_counters,

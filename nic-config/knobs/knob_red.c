@@ -8,6 +8,7 @@
  * At ingress the packets are redirected to an ifb interface that nic-config creates; it has the tree without
  * the filters.
  */
+#include "lib/document/json_text.h"
 #include "nic-config/knobs/knob.h"
 #include "lib/process.h"
 #include "nic-config/device/qdisc.h"
@@ -58,13 +59,13 @@ static int look(const struct device *d, struct view *v, struct error *e)
 static void add_bytes(json_t *red, const char *key, uint32_t bytes)
 {
     char text[32];
-    json_object_set_new(red, key, json_string(units_format(UNIT_BYTES, bytes, text, sizeof text)));
+    json_object_set_new(red, key, json_text(units_format(UNIT_BYTES, bytes, text, sizeof text)));
 }
 
 /* A tree of ours that is incomplete: it is unequal to any RED that can be requested. */
 static json_t *unfinished(bool ingress)
 {
-    return json_pack("{s:s,s:s,s:s,s:s}", "at", ingress ? "ingress" : "egress", "limit", "2B", "min", "1B",
+    return json_make("{s:s,s:s,s:s,s:s}", "at", ingress ? "ingress" : "egress", "limit", "2B", "min", "1B",
                      "max", "2B");
 }
 
@@ -81,7 +82,7 @@ static json_t *describe(const struct view *v)
                           : bare || roce_only || (shaped && filters == 0));
     if (!whole)
         return unfinished(ingress);
-    json_t *red = json_pack("{s:s}", "at", ingress ? "ingress" : "egress");
+    json_t *red = json_make("{s:s}", "at", ingress ? "ingress" : "egress");
     add_bytes(red, "limit", tree->red.limit);
     add_bytes(red, "min", tree->red.qth_min);
     add_bytes(red, "max", tree->red.qth_max);
@@ -94,7 +95,7 @@ static json_t *describe(const struct view *v)
     if (shaped) {
         char text[32];
         units_format(UNIT_RATE_BPS, (int64_t)tree->class_rate_Bps * 8, text, sizeof text);
-        json_object_set_new(red, "shape", json_string(text));
+        json_object_set_new(red, "shape", json_text(text));
     }
     return red;
 }
@@ -111,9 +112,9 @@ static void recall(json_t *red, const struct settings_red *written)
 {
     char text[32];
     json_object_set_new(red, "avpkt",
-                        json_string(units_format(UNIT_BYTES, written->avpkt_bytes, text, sizeof text)));
+                        json_text(units_format(UNIT_BYTES, written->avpkt_bytes, text, sizeof text)));
     json_object_set_new(red, "bandwidth",
-                        json_string(units_format(UNIT_RATE_BPS, written->bandwidth_bps, text, sizeof text)));
+                        json_text(units_format(UNIT_RATE_BPS, written->bandwidth_bps, text, sizeof text)));
     if (written->burst != FIELD_UNSET)
         json_object_set_new(red, "burst", json_integer(written->burst));
 }
@@ -140,7 +141,7 @@ static enum knob_answer read_red(struct device *d, json_t *settings, struct text
 /* Fill in the derived values: burst, and the parameters as the kernel stores them. */
 static int complete_red(struct device *d, const json_t *wanted, json_t *target, struct error *e)
 {
-    json_t *red = json_object_get(target, "red"), *document = json_pack("{s:O?}", "red", red);
+    json_t *red = json_object_get(target, "red"), *document = json_make("{s:O?}", "red", red);
     struct settings settings;
     struct red_parameters parameters;
     if (!json_is_object(json_object_get(wanted, "red"))) {
@@ -195,9 +196,9 @@ static int check_red(struct device *d, const struct settings *now, const struct 
     if (target->red->ecn == 1 && target->red->roce_only != 1)
         json_array_append_new(
             warnings,
-            json_sprintf("%s: RED applies to all packets, not only RoCE: packets that are not ECN-capable "
-                         "are dropped, especially TCP (use roce_only)",
-                         d->name));
+            json_textf("%s: RED applies to all packets, not only RoCE: packets that are not ECN-capable "
+                       "are dropped, especially TCP (use roce_only)",
+                       d->name));
     return 0;
 }
 

@@ -4,10 +4,12 @@
  * mlx5e_dcbnl_ieee_setapp and _delapp). MLNX_OFED also has qos/trust and qos/dscp2prio in sysfs; if these
  * exist, they are used.
  */
+#include "lib/document/json_text.h"
 #include "nic-config/device/dcb.h"
 #include "nic-config/knobs/knob.h"
 
 #include "lib/files.h"
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,6 +70,17 @@ static void read_apps(const struct dcb *dcb, struct trust *t)
     }
 }
 
+/* The application table, all of it: what was not read could not be restored. */
+static int read_table(const struct device *d, struct dcb *dcb, int *number, struct error *e)
+{
+    if (dcb_read(d, dcb, number, e) != 0)
+        return -1;
+    *number = E2BIG;
+    return dcb->more_apps ? error_set(e, "%s has more than %d entries in its DCB application table", d->name,
+                                      DCB_MAX_APPS)
+                          : 0;
+}
+
 static enum knob_answer read_all(const struct device *d, struct trust *t, struct error *e)
 {
     struct dcb dcb;
@@ -76,7 +89,7 @@ static enum knob_answer read_all(const struct device *d, struct trust *t, struct
     memset(t->priority, NONE, sizeof t->priority);
     if (read_sysfs(d, t))
         return KNOB_READ;
-    if (dcb_read(d, &dcb, &number, e) != 0)
+    if (read_table(d, &dcb, &number, e) != 0)
         return knob_answer_of(number);
     read_apps(&dcb, t);
     return KNOB_READ;
@@ -95,7 +108,7 @@ static enum knob_answer read_trust(struct device *d, json_t *settings, struct te
         if (t.priority[dscp] != NONE)
             json_object_set_new(map, key, json_integer(t.priority[dscp]));
     }
-    json_object_set_new(settings, "trust", json_string(t.dscp ? "dscp" : "pcp"));
+    json_object_set_new(settings, "trust", json_text(t.dscp ? "dscp" : "pcp"));
     json_object_set_new(settings, "dscp_to_prio", map);
     if (t.sysfs)
         text_add(place, "/sys/class/net/%s/qos/trust and dscp2prio (MLNX_OFED)", d->name);
@@ -131,7 +144,7 @@ static int complete_trust(struct device *d, const json_t *wanted, json_t *target
         if (!json_object_get(wanted, "dscp_to_prio") && !json_object_get(map, key))
             json_object_set_new(map, key, json_integer(dscp >> 3));
     }
-    json_object_set_new(target, "trust", json_string(json_object_size(map) > 0 ? "dscp" : "pcp"));
+    json_object_set_new(target, "trust", json_text(json_object_size(map) > 0 ? "dscp" : "pcp"));
     return 0;
 }
 
@@ -206,8 +219,8 @@ static int write_netlink(struct device *d, const struct settings *target, struct
 {
     struct dcb dcb;
     int number;
-    if (dcb_read(d, &dcb, &number, e) != 0 || add_wanted(d, &dcb, target, e) != 0 ||
-        dcb_read(d, &dcb, &number, e) != 0)
+    if (read_table(d, &dcb, &number, e) != 0 || add_wanted(d, &dcb, target, e) != 0 ||
+        read_table(d, &dcb, &number, e) != 0)
         return -1;
     return remove_others(d, &dcb, target, e);
 }

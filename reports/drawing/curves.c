@@ -3,6 +3,7 @@
 #include "lib/clock.h"
 #include <fnmatch.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define BINS 240 /* points of a rate over the run: more would only show noise */
@@ -58,74 +59,174 @@ static void add_gauge(const struct run *run, const struct series *s, double scal
             plot_add_point(out, curves_x(run, s->time_ns[i]), (double)s->value[i] * scale);
 }
 
-static bool changes(const struct series *s)
+/* In the measure phase or, if `ever`, at any time. */
+static bool changes(const struct run *run, const struct series *s, bool ever)
 {
-    for (size_t i = 1; i < s->count; i++)
-        if (s->value[i] != s->value[0])
+    const int64_t *first = NULL;
+    for (size_t i = 0; i < s->count; i++) {
+        if (!ever && !curves_in_measure(run, s->time_ns[i]))
+            continue;
+        if (first && s->value[i] != *first)
+            return true;
+        first = first ? first : &s->value[i];
+    }
+    return false;
+}
+
+/* Is it a port's part ("port3_ecn_marked") of what the same switch counts in all ("ecn_marked")? */
+static bool is_part(const struct run *run, const struct series *s)
+{
+    const char *rest = strncmp(s->name, "port", 4) == 0 ? s->name + 4 : NULL;
+    size_t digits = rest ? strspn(rest, "0123456789") : 0;
+    if (!digits || rest[digits] != '_')
+        return false;
+    for (const struct series *all = run->series; all < run->series + run->series_count; all++)
+        if (strcmp(all->host, s->host) == 0 && strcmp(all->name, rest + digits + 1) == 0)
             return true;
     return false;
 }
 
-static bool selected(const struct series *s, const struct curves_selection *wanted)
+/* Is the host one of those that the panel's curves are of? Their labels begin with it. */
+static bool is_drawn(const struct plot_panel *panel, const char *host)
+{
+    size_t length = strlen(host);
+    for (size_t i = 0; i < panel->series_count; i++) {
+        const char *label = panel->series[i].label;
+        if (strncmp(label, host, length) == 0 && (label[length] == ' ' || !label[length]))
+            return true;
+    }
+    return false;
+}
+
+static bool selected(const struct run *run, const struct series *s, const struct curves_selection *wanted)
 {
     return fnmatch(wanted->pattern, s->name, FNM_EXTMATCH) == 0 && s->kind == wanted->kind &&
            (wanted->group == CURVES_ANY_GROUP || strcmp(counter_group_names[wanted->group], s->group) == 0) &&
-           (!wanted->unit || strcmp(wanted->unit, s->unit) == 0) && (wanted->even_flat || changes(s));
+           (!wanted->unit || strcmp(wanted->unit, s->unit) == 0) &&
+           (wanted->even_flat || changes(run, s, wanted->stalled)) &&
+           (!wanted->hosts || is_drawn(wanted->hosts, s->host)) && !is_part(run, s);
 }
 
-/* What decides which series are drawn: a gauge's largest value, a counter's increase. */
-static double weight(const struct series *s)
+/* What decides which series are drawn: a counter's increase; a gauge's largest value or, for extremes, its mean. */
+static double weight(const struct run *run, const struct series *s, bool mean)
 {
-    double most = 0;
+    double most = 0, sum = 0;
+    size_t count = 0;
+    int64_t first = 0;
     for (size_t i = 0; i < s->count; i++) {
-        double value = (double)(s->kind == COLUMN_COUNTER ? s->value[i] - s->value[0] : s->value[i]);
+        if (!curves_in_measure(run, s->time_ns[i]))
+            continue;
+        first = count++ ? first : s->value[i];
+        double value = (double)(s->kind == COLUMN_COUNTER ? s->value[i] - first : s->value[i]);
         most = value > most ? value : most;
+        sum += value;
     }
-    return most;
+    return mean && s->kind == COLUMN_GAUGE && count ? sum / (double)count : most;
 }
 
-/* The selected series, at most CURVES_MAX: the most important ones, in the order of the columns. */
-static size_t select_series(const struct run *run, const struct curves_selection *wanted,
-                            const struct series **chosen)
+struct candidate {
+    const struct series *series;
+    double weight;
+};
+
+static int by_weight(const void *left, const void *right)
 {
-    double weights[CURVES_MAX];
-    size_t n = 0;
-    for (const struct series *s = run->series; s < run->series + run->series_count; s++) {
-        if (!selected(s, wanted))
-            continue;
-        if (n == CURVES_MAX) { /* replace the least important series if this one is more important */
-            size_t least = 0;
-            for (size_t i = 1; i < n; i++)
-                least = weights[i] < weights[least] ? i : least;
-            if (weight(s) <= weights[least])
-                continue;
-            memmove(&chosen[least], &chosen[least + 1], (n - least - 1) * sizeof(const struct series *));
-            memmove(&weights[least], &weights[least + 1], (n - least - 1) * sizeof *weights);
-            n--;
-        }
-        weights[n] = weight(s);
-        chosen[n++] = s;
+    const struct candidate *a = left, *b = right;
+    int order = (a->weight > b->weight) - (a->weight < b->weight);
+    return order ? order : (a->series > b->series) - (a->series < b->series);
+}
+
+static int by_column(const void *left, const void *right)
+{
+    const struct candidate *a = left, *b = right;
+    return (a->series > b->series) - (a->series < b->series);
+}
+
+/* All selected series, in the order of the columns; NULL when there are none. The caller frees them. */
+static struct candidate *find_series(const struct run *run, const struct curves_selection *wanted,
+                                     size_t *count)
+{
+    struct candidate *all = calloc(run->series_count + 1, sizeof *all);
+    *count = 0;
+    for (size_t i = 0; all && i < run->series_count; i++) {
+        const struct series *s = &run->series[i];
+        if (selected(run, s, wanted))
+            all[(*count)++] = (struct candidate){s, weight(run, s, wanted->extremes)};
     }
-    return n;
+    return all;
+}
+
+/* Less than a fiftieth of another curve of its host: CNPs and acknowledgements beside data. */
+static bool is_minor(const struct candidate *all, size_t count, const struct candidate *one)
+{
+    for (size_t i = 0; i < count; i++)
+        if (one->weight * 50 < all[i].weight && strcmp(all[i].series->host, one->series->host) == 0)
+            return true;
+    return false;
+}
+
+/* Where there are too many, the lowest are to be of a host's main curves. Returns how many are left. */
+static size_t drop_minor(struct candidate *all, size_t count)
+{
+    size_t kept = 0;
+    struct candidate *major = calloc(count + 1, sizeof *major);
+    for (size_t i = 0; major && i < count; i++)
+        if (!is_minor(all, count, &all[i]))
+            major[kept++] = all[i];
+    if (!major)
+        return count;
+    memcpy(all, major, kept * sizeof *all);
+    free(major);
+    return kept;
+}
+
+/* Keep at most CURVES_MAX: the highest, or half of them the lowest. Returns how many. */
+static size_t choose(struct candidate *all, size_t count, bool extremes)
+{
+    size_t low = extremes ? CURVES_MAX / 2 : 0, high = CURVES_MAX - low;
+    if (count <= CURVES_MAX)
+        return count;
+    qsort(all, count, sizeof *all, by_weight);
+    memmove(all + low, all + count - high, high * sizeof *all);
+    qsort(all, CURVES_MAX, sizeof *all, by_column);
+    return CURVES_MAX;
+}
+
+static void note_choice(struct plot_panel *panel, size_t drawn, size_t all, bool extremes)
+{
+    char words[96];
+    if (drawn == all)
+        return;
+    if (extremes)
+        snprintf(words, sizeof words, "%zu of %zu: the %d lowest and the %d highest", drawn, all,
+                 CURVES_MAX / 2, CURVES_MAX - CURVES_MAX / 2);
+    else
+        snprintf(words, sizeof words, "%zu of %zu: the highest", drawn, all);
+    plot_note(panel, words);
 }
 
 size_t curves_add(const struct run *run, const struct curves_selection *wanted, double scale,
                   enum plot_style style, struct plot_panel *panel)
 {
-    const struct series *chosen[CURVES_MAX];
-    size_t n = select_series(run, wanted, chosen);
+    size_t all;
+    struct candidate *chosen = find_series(run, wanted, &all);
+    if (chosen && wanted->extremes && all > CURVES_MAX)
+        all = drop_minor(chosen, all);
+    size_t n = chosen ? choose(chosen, all, wanted->extremes) : 0;
     bool same = n > 4;
     for (size_t i = 1; i < n; i++)
-        same &= strcmp(chosen[i]->name, chosen[0]->name) == 0;
+        same &= strcmp(chosen[i].series->name, chosen[0].series->name) == 0;
     for (size_t i = 0; i < n; i++) {
+        const struct series *s = chosen[i].series;
         char label[160];
-        snprintf(label, sizeof label, "%s%s%s", chosen[i]->host, same ? "" : " ",
-                 same ? "" : chosen[i]->name);
-        struct plot_series *curve = plot_add_series(panel, label, style, (int)i);
-        if (chosen[i]->kind == COLUMN_COUNTER)
-            add_rate(run, chosen[i], scale, curve);
+        snprintf(label, sizeof label, "%s%s%s", s->host, same ? "" : " ", same ? "" : s->name);
+        struct plot_series *curve = plot_add_series(panel, label, style);
+        if (s->kind == COLUMN_COUNTER)
+            add_rate(run, s, scale, curve);
         else
-            add_gauge(run, chosen[i], scale, curve);
+            add_gauge(run, s, scale, curve);
     }
+    note_choice(panel, n, n ? all : 0, wanted->extremes);
+    free(chosen);
     return n;
 }

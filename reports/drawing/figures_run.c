@@ -7,34 +7,56 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The PFC frames of the hosts whose throughput is drawn, in the same colours; of others if none of those was paused. */
+static void add_pauses(const struct run *run, struct plot *plot)
+{
+    struct curves_selection pauses = {
+        .pattern = "rx_prio[0-7]_pause", .group = CURVES_ANY_GROUP, .kind = COLUMN_COUNTER, .extremes = true};
+    struct plot_panel *panel = plot_add_panel(plot, "PFC frames/s");
+    const struct plot_panel *sent = &plot->panels[0];
+    pauses.hosts = sent->note ? sent : NULL; /* all are drawn */
+    bool any = curves_add(run, &pauses, 1, PLOT_STEPS, panel);
+    if (any && pauses.hosts && !panel->note)
+        plot_note(panel, "of the hosts above");
+    if (!any && pauses.hosts) {
+        pauses.hosts = NULL;
+        any = curves_add(run, &pauses, 1, PLOT_STEPS, panel);
+    }
+    if (!any) { /* no pauses: a line at zero for each */
+        pauses.hosts = sent->note ? sent : NULL;
+        pauses.even_flat = true;
+        curves_add(run, &pauses, 1, PLOT_STEPS, panel);
+        panel->y_max = 1;
+    }
+    plot_match_colours(panel, sent);
+}
+
 static void fill_throughput(const struct run *run, struct plot *plot)
 {
-    static const struct curves_selection sent = {"tx_prio[0-7]_bytes", CURVES_ANY_GROUP, COLUMN_COUNTER, NULL,
-                                                 false};
-    static const struct curves_selection sent_soft = {"tx_bytes", CURVES_ANY_GROUP, COLUMN_COUNTER, NULL,
-                                                      false};
-    static const struct curves_selection pauses = {"rx_prio[0-7]_pause", CURVES_ANY_GROUP, COLUMN_COUNTER,
-                                                   NULL, false};
-    static const struct curves_selection all_pauses = {"rx_prio[0-7]_pause", CURVES_ANY_GROUP, COLUMN_COUNTER,
-                                                       NULL, true};
+    static const struct curves_selection sent = {.pattern = "tx_prio[0-7]_bytes",
+                                                 .group = CURVES_ANY_GROUP,
+                                                 .kind = COLUMN_COUNTER,
+                                                 .stalled = true,
+                                                 .extremes = true};
+    static const struct curves_selection sent_soft = {.pattern = "tx_bytes",
+                                                      .group = CURVES_ANY_GROUP,
+                                                      .kind = COLUMN_COUNTER,
+                                                      .stalled = true,
+                                                      .extremes = true};
     curves_limit_x(run, plot);
     struct plot_panel *panel = plot_add_panel(plot, "sent, Gb/s");
     if (!curves_add(run, &sent, 8e-9, PLOT_LINES, panel))
         curves_add(run, &sent_soft, 8e-9, PLOT_LINES, panel);
-    bool moves = run_moves(run, "rx_prio[0-7]_pause");
-    if (!moves && !run_find(run, NULL, "rx_prio[0-7]_pause"))
-        return;
-    panel = plot_add_panel(plot, "PFC frames/s");
-    curves_add(run, moves ? &pauses : &all_pauses, 1, PLOT_STEPS, panel);
-    if (!moves)
-        panel->y_max = 1;
+    add_pauses(run, plot);
 }
 
 static void fill_paused(const struct run *run, struct plot *plot)
 {
     /* microseconds a second, so 1e-4 makes it per cent */
-    static const struct curves_selection durations = {"rx_prio[0-7]_pause_duration", CURVES_ANY_GROUP,
-                                                      COLUMN_COUNTER, NULL, false};
+    static const struct curves_selection durations = {.pattern = "rx_prio[0-7]_pause_duration",
+                                                      .group = CURVES_ANY_GROUP,
+                                                      .kind = COLUMN_COUNTER,
+                                                      .extremes = true};
     curves_limit_x(run, plot);
     struct plot_panel *panel = plot_add_panel(plot, "share of time paused, %");
     curves_add(run, &durations, 1e-4, PLOT_STEPS, panel);
@@ -72,8 +94,8 @@ static void add_thresholds(const struct run *run, struct plot_panel *panel)
 
 static void fill_buffer(const struct run *run, struct plot *plot)
 {
-    static const struct curves_selection fill = {"rx_buffer[0-7]_bytes", CURVES_ANY_GROUP, COLUMN_GAUGE, NULL,
-                                                 false};
+    static const struct curves_selection fill = {
+        .pattern = "rx_buffer[0-7]_bytes", .group = CURVES_ANY_GROUP, .kind = COLUMN_GAUGE};
     curves_limit_x(run, plot);
     struct plot_panel *panel = plot_add_panel(plot, "receive buffer, KiB");
     if (curves_add(run, &fill, 1.0 / 1024, curves_short(run) ? PLOT_STEPS : PLOT_IMPULSES, panel))
@@ -83,8 +105,10 @@ static void fill_buffer(const struct run *run, struct plot *plot)
 /* Byte counters as rates, or else gauges that are rates already. */
 static void add_pcie_panel(const struct run *run, const char *pattern, const char *y_label, struct plot *plot)
 {
-    const struct curves_selection rates = {pattern, COUNTER_GROUP_PCIE, COLUMN_COUNTER, "bytes", false};
-    const struct curves_selection gauges = {pattern, COUNTER_GROUP_PCIE, COLUMN_GAUGE, "bytes/s", false};
+    const struct curves_selection rates = {
+        .pattern = pattern, .group = COUNTER_GROUP_PCIE, .kind = COLUMN_COUNTER, .unit = "bytes"};
+    const struct curves_selection gauges = {
+        .pattern = pattern, .group = COUNTER_GROUP_PCIE, .kind = COLUMN_GAUGE, .unit = "bytes/s"};
     struct plot_panel *panel = plot_add_panel(plot, y_label);
     if (!curves_add(run, &rates, 1e-9, PLOT_LINES, panel) &&
         !curves_add(run, &gauges, 1e-9, PLOT_LINES, panel))
@@ -105,7 +129,7 @@ static int by_duration(const void *left, const void *right)
 }
 
 /* The pauses of one host, sorted by length, as a cumulative share. */
-static void add_pause_cdf(const struct run *run, const char *host, struct plot_panel *panel, int colour)
+static void add_pause_cdf(const struct run *run, const char *host, struct plot_panel *panel)
 {
     struct pause *sorted = calloc(run->pause_count + 1, sizeof *sorted);
     size_t n = 0;
@@ -116,8 +140,8 @@ static void add_pause_cdf(const struct run *run, const char *host, struct plot_p
         char label[128];
         size_t step = n > 1000 ? n / 1000 : 1;
         qsort(sorted, n, sizeof *sorted, by_duration);
-        snprintf(label, sizeof label, "%s is paused (%zu pauses)", host, n);
-        struct plot_series *curve = plot_add_series(panel, label, PLOT_STEPS, colour);
+        snprintf(label, sizeof label, "%s is paused (%zu pause%s)", host, n, n == 1 ? "" : "s");
+        struct plot_series *curve = plot_add_series(panel, label, PLOT_STEPS);
         for (size_t i = 0; i < n; i += step)
             plot_add_point(curve, (double)sorted[i].duration_ns / NS_PER_US,
                            100.0 * (double)(i + 1) / (double)n);
@@ -126,18 +150,61 @@ static void add_pause_cdf(const struct run *run, const char *host, struct plot_p
     free(sorted);
 }
 
+struct paused_host {
+    const char *name;
+    int64_t held_ns; /* in the measure phase */
+};
+
+static int by_held(const void *left, const void *right)
+{
+    const struct paused_host *a = left, *b = right;
+    int order = (a->held_ns < b->held_ns) - (a->held_ns > b->held_ns);
+    return order ? order : strverscmp(a->name, b->name);
+}
+
+static int by_host(const void *left, const void *right)
+{
+    const struct paused_host *a = left, *b = right;
+    return strverscmp(a->name, b->name);
+}
+
+/* Each host and port that was paused in the measure phase, and for how long together. The caller frees them. */
+static struct paused_host *find_paused(const struct run *run, size_t *count)
+{
+    struct paused_host *all = calloc(run->pause_count + 1, sizeof *all);
+    size_t kept = 0;
+    *count = 0;
+    for (size_t i = 0; all && i < run->pause_count; i++)
+        if (curves_in_measure(run, run->pauses[i].start_ns))
+            all[kept++] = (struct paused_host){run->pauses[i].host, run->pauses[i].duration_ns};
+    if (kept)
+        qsort(all, kept, sizeof *all, by_host);
+    for (size_t i = 0; i < kept; i++) {
+        if (*count && strcmp(all[*count - 1].name, all[i].name) == 0)
+            all[*count - 1].held_ns += all[i].held_ns;
+        else
+            all[(*count)++] = all[i];
+    }
+    return all;
+}
+
 static void fill_pause_cdf(const struct run *run, struct plot *plot)
 {
     struct plot_panel *panel = plot_add_panel(plot, "pauses up to this length, %");
-    int colour = 0;
+    size_t all, shown;
+    struct paused_host *hosts = find_paused(run, &all);
     panel->y_max = 105;
-    for (size_t i = 0; i < run->pause_count && panel->series_count < CURVES_MAX; i++) {
-        bool seen = false;
-        for (size_t j = 0; j < i && !seen; j++)
-            seen = strcmp(run->pauses[j].host, run->pauses[i].host) == 0;
-        if (!seen)
-            add_pause_cdf(run, run->pauses[i].host, panel, colour++);
+    shown = all < CURVES_MAX ? all : CURVES_MAX;
+    if (all > shown) {
+        char words[64];
+        snprintf(words, sizeof words, "%zu of %zu: those paused for the longest time", shown, all);
+        plot_note(panel, words);
+        qsort(hosts, all, sizeof *hosts, by_held);
+        qsort(hosts, shown, sizeof *hosts, by_host);
     }
+    for (size_t i = 0; hosts && i < shown; i++)
+        add_pause_cdf(run, hosts[i].name, panel);
+    free(hosts);
 }
 
 #define MAX_PLACES    48  /* rows of the drawing of pauses by port */
@@ -188,24 +255,33 @@ static void add_segments(const struct run *run, const struct pause *pauses, size
 static void fill_spread(const struct run *run, struct plot *plot)
 {
     const char *places[MAX_PLACES];
-    size_t count = 0, from = 0;
+    size_t count = 0, all = 0, from = 0;
     struct pause *sorted = calloc(run->pause_count + 1, sizeof *sorted);
     if (!sorted)
         return;
     if (run->pause_count)
         memcpy(sorted, run->pauses, run->pause_count * sizeof *sorted);
     qsort(sorted, run->pause_count, sizeof *sorted, by_place_and_start);
-    for (size_t i = 0; i < run->pause_count && count < MAX_PLACES; i++)
-        if (row_of(places, count, sorted[i].host) < 0)
+    for (size_t i = 0; i < run->pause_count; i++) {
+        if (i && strcmp(sorted[i].host, sorted[i - 1].host) == 0)
+            continue;
+        all++;
+        if (count < MAX_PLACES)
             places[count++] = sorted[i].host;
+    }
     qsort(places, count, sizeof *places, by_place);
     if (count > 2) {
         curves_limit_x(run, plot);
         struct plot_panel *panel = plot_add_panel(plot, "");
-        panel->rows = count;
-        struct plot_series *segments = plot_add_series(panel, "", PLOT_SEGMENTS, 1);
+        struct plot_series *segments = plot_add_series(panel, "", PLOT_SEGMENTS);
+        segments->colour = 1;
+        if (all > count) {
+            char words[64];
+            snprintf(words, sizeof words, "%zu of %zu, by name", count, all);
+            plot_note(panel, words);
+        }
         for (size_t i = 0; i < count; i++)
-            plot_name_row(panel, (int)i, places[i]);
+            plot_name_row(panel, places[i]);
         for (size_t i = 1; i <= run->pause_count; i++) {
             if (i < run->pause_count && strcmp(sorted[i].host, sorted[from].host) == 0)
                 continue;
@@ -220,16 +296,26 @@ static void fill_spread(const struct run *run, struct plot *plot)
 
 static void fill_queues(const struct run *run, struct plot *plot)
 {
-    static const struct curves_selection queues = {"@(*queue_bytes|qdisc_*_backlog)", COUNTER_GROUP_QUEUE,
-                                                   COLUMN_GAUGE, "bytes", false};
+    static const struct curves_selection queues = {.pattern = "@(*queue_bytes|qdisc_*_backlog)",
+                                                   .group = COUNTER_GROUP_QUEUE,
+                                                   .kind = COLUMN_GAUGE,
+                                                   .unit = "bytes"};
     curves_limit_x(run, plot);
     curves_add(run, &queues, 1.0 / 1024, PLOT_LINES, plot_add_panel(plot, "queue, KiB"));
 }
 
 static void fill_dcqcn(const struct run *run, struct plot *plot)
 {
-    static const struct curves_selection rates = {"*rate*", COUNTER_GROUP_DCQCN, COLUMN_GAUGE, NULL, true};
-    static const struct curves_selection alphas = {"*alpha*", COUNTER_GROUP_DCQCN, COLUMN_GAUGE, NULL, true};
+    static const struct curves_selection rates = {.pattern = "*rate*",
+                                                  .group = COUNTER_GROUP_DCQCN,
+                                                  .kind = COLUMN_GAUGE,
+                                                  .even_flat = true,
+                                                  .extremes = true};
+    struct curves_selection alphas = {.pattern = "*alpha*",
+                                      .group = COUNTER_GROUP_DCQCN,
+                                      .kind = COLUMN_GAUGE,
+                                      .even_flat = true,
+                                      .extremes = true};
     bool mega = false;
     for (const struct series *s = NULL; (s = run_find(run, s, "*rate*"));)
         mega |= strcmp(s->unit, "Mb/s") == 0;
@@ -238,15 +324,19 @@ static void fill_dcqcn(const struct run *run, struct plot *plot)
     if (!curves_add(run, &rates, mega ? 1e-3 : 1e-9, PLOT_LINES, panel))
         return;
     panel = plot_add_panel(plot, "alpha, of 1024");
-    if (!curves_add(run, &alphas, 1, PLOT_LINES, panel))
+    alphas.hosts = plot->panels[0].note ? &plot->panels[0] : NULL;
+    if (curves_add(run, &alphas, 1, PLOT_LINES, panel))
+        plot_match_colours(panel, &plot->panels[0]);
+    else
         plot_drop_panel(plot);
 }
 
 static void fill_ecn(const struct run *run, struct plot *plot)
 {
-    static const struct curves_selection marks = {"*", COUNTER_GROUP_ECN, COLUMN_COUNTER, NULL, false};
-    static const struct curves_selection drops = {"qdisc_*_@(early|pdrop)", CURVES_ANY_GROUP, COLUMN_COUNTER,
-                                                  NULL, false};
+    static const struct curves_selection marks = {
+        .pattern = "*", .group = COUNTER_GROUP_ECN, .kind = COLUMN_COUNTER};
+    static const struct curves_selection drops = {
+        .pattern = "qdisc_*_@(early|pdrop)", .group = CURVES_ANY_GROUP, .kind = COLUMN_COUNTER};
     curves_limit_x(run, plot);
     if (!curves_add(run, &marks, 1, PLOT_STEPS, plot_add_panel(plot, "packets/s")))
         plot_drop_panel(plot);

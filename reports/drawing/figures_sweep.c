@@ -20,20 +20,6 @@ static double total_messages_per_us(const struct run *run)
     return run_sum_flows(run, "messages_per_s") / 1e6;
 }
 
-/* A latency quantile of the first flow that measured latency, in us; NAN if none did. */
-static double latency_us(const struct run *run, const char *quantile)
-{
-    const char *name;
-    json_t *flow;
-    json_object_foreach((json_t *)(uintptr_t)run_get(run, "flows"), name, flow)
-    {
-        const json_t *value = json_object_get(json_object_get(flow, "latency_ns"), quantile);
-        if (value)
-            return json_number_value(value) / 1e3;
-    }
-    return NAN;
-}
-
 /* ---- what the sweep goes over */
 
 /* A choice of the cell as a number: a plain one, or a quantity with a unit, which goes to *unit. */
@@ -126,7 +112,7 @@ static struct plot_series *curve_named(struct plot_panel *panel, const char *lab
     for (size_t i = 0; i < panel->series_count; i++)
         if (strcmp(panel->series[i].label, label) == 0)
             return &panel->series[i];
-    return plot_add_series(panel, label, style, (int)panel->series_count);
+    return plot_add_series(panel, label, style);
 }
 
 static void add_axis_label(struct plot *plot, const struct axis *axis)
@@ -153,7 +139,7 @@ static void add_curves(const struct runs *runs, const struct axis *axis, const c
     }
 }
 
-/* The published bandwidths that this run is compared with, in Gb/s. */
+/* The published bandwidths that this run is compared with, in Gb/s: at the axis' value, or in the run's row. */
 static void add_published(const struct runs *runs, const struct axis *axis, struct plot_panel *panel)
 {
     struct plot_series *marks = NULL;
@@ -167,17 +153,26 @@ static void add_published(const struct runs *runs, const struct axis *axis, stru
                             : strcmp(unit, "MiB/s") == 0 ? 8 * MIB / 1e9
                             : strcmp(unit, "Gb/s") == 0  ? 1
                                                          : 0;
-            double x = (double)i + 1;
+            double value = json_number_value(json_object_get(item, "published")) * factor, x;
             bool is_bytes;
             if (factor == 0 || !json_is_number(json_object_get(item, "measured")))
                 continue;
-            if (axis->key)
-                as_number(json_object_get(run_get(&runs->items[i], "cell"), axis->key), &x, &is_bytes);
             if (!marks)
-                marks = plot_add_series(panel, "published", PLOT_MARKS, 6);
-            plot_add_point(marks, x, json_number_value(json_object_get(item, "published")) * factor);
+                marks = plot_add_series(panel, "published", PLOT_MARKS);
+            if (axis &&
+                as_number(json_object_get(run_get(&runs->items[i], "cell"), axis->key), &x, &is_bytes))
+                plot_add_point(marks, x, value);
+            else
+                plot_add_point(marks, value, (double)i);
         }
     }
+}
+
+/* Without an axis each run is a row. */
+static void name_rows(const struct runs *runs, struct plot_panel *panel)
+{
+    for (size_t i = 0; i < runs->count; i++)
+        plot_name_row(panel, run_label(&runs->items[i]));
 }
 
 static void fill_goodput(const struct runs *runs, struct plot *plot)
@@ -192,16 +187,16 @@ static void fill_goodput(const struct runs *runs, struct plot *plot)
         add_published(runs, &axis, curves);
         return;
     }
-    struct plot_panel *panel = plot_add_panel(plot, "goodput of all flows, Gb/s");
-    struct plot_series *bars = plot_add_series(panel, "this run", PLOT_BARS, 0);
+    plot_relabel_x(plot, "goodput of all flows, Gb/s");
+    struct plot_panel *panel = plot_add_panel(plot, "");
+    struct plot_series *bars = plot_add_series(panel, "these runs", PLOT_BARS);
+    name_rows(runs, panel);
     for (size_t i = 0; i < runs->count; i++) {
-        plot_add_point(bars, (double)i + 1, total_goodput_gbps(&runs->items[i]));
-        plot_name_x(plot, (double)i + 1, runs->items[i].label);
+        double value = total_goodput_gbps(&runs->items[i]);
+        plot_add_point(bars, value, (double)i);
+        plot->x_max = fmax(plot->x_max, value * 1.08);
     }
-    add_published(runs, &axis, panel);
-    plot->bar_width = 0.5;
-    plot->x_min = 0.25;
-    plot->x_max = (double)runs->count + 0.75;
+    add_published(runs, NULL, panel);
 }
 
 static void fill_messages(const struct runs *runs, struct plot *plot)
@@ -217,36 +212,37 @@ static void fill_messages(const struct runs *runs, struct plot *plot)
 
 static double p50(const struct run *run)
 {
-    return latency_us(run, "p50");
+    return run_latency_us(run, "p50");
 }
 static double p99(const struct run *run)
 {
-    return latency_us(run, "p99");
+    return run_latency_us(run, "p99");
 }
 static double p99_9(const struct run *run)
 {
-    return latency_us(run, "p99_9");
+    return run_latency_us(run, "p99_9");
 }
 
 struct quantile {
     const char *label;
     double (*measure)(const struct run *);
 };
-static const struct quantile quantiles[] = {{"p50", p50}, {"p99", p99}, {"p99.9", p99_9}};
+static const struct quantile quantiles[] = {
+    {"latency p50", p50}, {"latency p99", p99}, {"latency p99.9", p99_9}};
 #define QUANTILES (sizeof quantiles / sizeof *quantiles)
 
-/* Without an axis: one position per run, one dot per quantile. */
-static void add_latency_dots(const struct runs *runs, struct plot_panel *panel, struct plot *plot)
+/* Without an axis: one row per run, one dot per quantile. */
+static void add_latency_dots(const struct runs *runs, struct plot *plot)
 {
+    struct plot_panel *panel = plot_add_panel(plot, "");
+    plot_relabel_x(plot, "latency, us");
+    plot->log_x = true;
+    name_rows(runs, panel);
     for (size_t q = 0; q < QUANTILES; q++) {
-        struct plot_series *dots = plot_add_series(panel, quantiles[q].label, PLOT_DOTS, (int)q);
+        struct plot_series *dots = plot_add_series(panel, quantiles[q].label, PLOT_DOTS);
         for (size_t i = 0; i < runs->count; i++)
-            plot_add_point(dots, (double)i + 1, quantiles[q].measure(&runs->items[i]));
+            plot_add_point(dots, quantiles[q].measure(&runs->items[i]), (double)i);
     }
-    for (size_t i = 0; i < runs->count; i++)
-        plot_name_x(plot, (double)i + 1, *runs->items[i].label ? runs->items[i].label : "this run");
-    plot->x_min = 0.5;
-    plot->x_max = (double)runs->count + 0.5;
 }
 
 static void fill_latency(const struct runs *runs, struct plot *plot)
@@ -260,12 +256,12 @@ static void fill_latency(const struct runs *runs, struct plot *plot)
     bool curves = find_axis(runs, &axis);
     if (!curves && runs->count < 2)
         return; /* the table of flows shows these three values */
-    struct plot_panel *panel = plot_add_panel(plot, "latency, us");
-    panel->log_y = true;
     if (!curves) {
-        add_latency_dots(runs, panel, plot);
+        add_latency_dots(runs, plot);
         return;
     }
+    struct plot_panel *panel = plot_add_panel(plot, "latency, us");
+    panel->log_y = true;
     add_axis_label(plot, &axis);
     for (size_t q = 0; q < QUANTILES; q += 2) { /* median and tail only: more curves would hide each other */
         char suffix[24];

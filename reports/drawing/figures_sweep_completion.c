@@ -12,11 +12,11 @@ static const struct quantile {
 
 /* One quantile of the slowdown over the tenths of a pattern's flows by size. */
 static void add_curve(const json_t *by_size, const char *label, const struct quantile *quantile, bool dashed,
-                      int colour, struct plot_panel *panel)
+                      struct plot_panel *panel)
 {
     size_t i;
     json_t *tenth;
-    struct plot_series *curve = plot_add_series(panel, label, PLOT_POINTS_LINES, colour);
+    struct plot_series *curve = plot_add_series(panel, label, PLOT_POINTS_LINES);
     curve->dashed = dashed;
     json_array_foreach(by_size, i, tenth)
     {
@@ -27,7 +27,7 @@ static void add_curve(const json_t *by_size, const char *label, const struct qua
     }
 }
 
-/* Several runs: one colour per run, with the median and, dashed, the 99th percentile. One run: one colour per quantile. */
+/* Several runs: of each the median and, dashed, the 99th percentile. One run: all quantiles. */
 static void add_flow(const struct runs *runs, const struct run *run, const char *name, const json_t *by_size,
                      struct plot_panel *panel)
 {
@@ -38,8 +38,7 @@ static void add_flow(const struct runs *runs, const struct run *run, const char 
             continue;
         snprintf(label, sizeof label, "%s%s%s, %s", many ? run->label : "", many ? " " : "", name,
                  quantiles[q].label);
-        add_curve(by_size, label, &quantiles[q], many && q > 0, many ? (int)(run - runs->items) : (int)q,
-                  panel);
+        add_curve(by_size, label, &quantiles[q], many && q > 0, panel);
     }
 }
 

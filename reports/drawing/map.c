@@ -30,13 +30,6 @@ static struct unit unit_of(const struct map *map)
     return span_ns < 2 * NS_PER_MS ? (struct unit){"us", 1e3} : (struct unit){"ms", 1e6};
 }
 
-/* A name as a column: characters that end a column or quote it are replaced. */
-static void add_name(struct text *out, const char *name)
-{
-    for (; *name; name++)
-        text_add(out, "%c", (unsigned char)*name < ' ' || *name == '"' ? '_' : *name);
-}
-
 struct half {
     const struct map_link *link;
     unsigned end;
@@ -66,9 +59,9 @@ static void add_half(const struct map *map, const struct half *half, const struc
     if (end->rank) {
         text_add(out, "\t%.4g\t%.6g\t%u\t", end->share, (double)(end->time_ns - map->times_ns[1]) / unit->ns,
                  end->rank);
-        add_name(out, from->name);
+        gnuplot_column(out, from->name);
         text_add(out, "\t");
-        add_name(out, map->nodes[half->link->node[!half->end]].name);
+        gnuplot_column(out, map->nodes[half->link->node[!half->end]].name);
     }
     text_add(out, "\n");
 }
@@ -120,7 +113,7 @@ static void add_names(const struct map *map, bool hosts, struct text *out)
         if (node->host != hosts || count_layer(map, node->layer) > (hosts ? 2 * NAMES_FIT : NAMES_FIT))
             continue;
         text_add(out, "%.5f\t%.5f\t", node->x, map_height(map, node->layer));
-        add_name(out, node->name);
+        gnuplot_column(out, node->name);
         text_add(out, "\n");
     }
     text_add(out, "\n\n");
@@ -202,11 +195,11 @@ static void add_script(const struct map *map, const struct run *run, const char 
         gnuplot_quoted(out, title);
         text_add(out, " at screen 0.02, screen %.4f left font ',14' textcolor rgb '#111111'\n",
                  1 - 16.0 / height);
-        if (run_is_simulated(run))
+        if (run_origin(run))
             text_add(out,
-                     "set label 90 'simulated' at screen 0.85, screen %.4f right textcolor rgb '#b35900' "
+                     "set label 90 '%s' at screen 0.85, screen %.4f right textcolor rgb '#b35900' "
                      "font ',11'\n",
-                     1 - 16.0 / height);
+                     run_origin(run), 1 - 16.0 / height);
         add_panel(map, name, &share, out);
         text_add(out, "unset label 91\nunset label 90\n");
         add_panel(map, name, &spread, out);
@@ -217,8 +210,8 @@ static void add_script(const struct map *map, const struct run *run, const char 
 
 /* ---- the whole */
 
-int map_write(const struct run *run, const char *name, const char *title, const char *folder, bool *drawn,
-              struct error *e)
+int map_write(const struct run *run, const char *name, const char *title, const struct folder *folder,
+              bool *drawn, struct error *e)
 {
     struct map map = {0};
     struct text data = {0}, script = {0};

@@ -4,6 +4,7 @@
 #define REPORTS_PLOT_H
 
 #include "lib/error.h"
+#include "lib/folder/folder.h"
 #include "lib/text.h"
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,7 +13,7 @@ enum plot_style {
     PLOT_LINES,
     PLOT_STEPS,
     PLOT_POINTS_LINES,
-    PLOT_BARS,
+    PLOT_BARS, /* of a row, from 0 to x */
     PLOT_MARKS,
     PLOT_DOTS,
     PLOT_IMPULSES,
@@ -22,11 +23,13 @@ enum plot_style {
 struct plot_series {
     char *label;
     enum plot_style style;
-    int colour; /* index into the palette */
+    size_t colour; /* each in a panel has its own: its number, until it is set */
     bool dashed;
     struct text data; /* "x\ty\n" lines */
     size_t points;
     double highest; /* y */
+    double x_least, x_most;
+    size_t x_positive, y_positive; /* points that a logarithmic scale can show */
 };
 
 struct plot_level {
@@ -37,9 +40,10 @@ struct plot_level {
 struct plot_panel {
     char *y_label;
     bool log_y;
-    double y_max; /* 0: from the data */
-    size_t rows;  /* number of named rows instead of a scale; 0: none */
-    struct text row_names;
+    double y_max;     /* 0: from the data */
+    char **row_names; /* instead of a scale: row 0 is at the top */
+    size_t rows;      /* 0: a scale */
+    char *note;       /* over the legend, such as which curves are left out; or NULL */
     struct plot_series *series;
     size_t series_count;
     struct plot_level *levels; /* horizontal lines */
@@ -53,10 +57,8 @@ struct plot {
     char *x_label;
     bool log_x;
     bool bytes_x;        /* log2 with B, KiB, MiB */
-    struct text x_names; /* bars: gnuplot's tick list, empty: numbers */
-    double bar_width;    /* of bars, in x */
     double x_min, x_max; /* equal: from the data */
-    bool simulated;      /* shown in the picture */
+    const char *origin;  /* run_origin, shown in the picture */
     struct plot_panel *panels;
     size_t panel_count;
 };
@@ -68,19 +70,20 @@ struct plot_panel *plot_add_panel(struct plot *plot, const char *y_label);
 /* Remove the last panel. */
 void plot_drop_panel(struct plot *plot);
 /* Valid until the next series is added to the panel. */
-struct plot_series *plot_add_series(struct plot_panel *panel, const char *label, enum plot_style style,
-                                    int colour);
+struct plot_series *plot_add_series(struct plot_panel *panel, const char *label, enum plot_style style);
 void plot_add_point(struct plot_series *series, double x, double y);
 /* From x to x + width at height y. */
 void plot_add_segment(struct plot_series *series, double x, double y, double width);
-void plot_name_row(struct plot_panel *panel, int row, const char *name);
+/* The next row; the name's parts between commas may stand on lines of their own. */
+void plot_name_row(struct plot_panel *panel, const char *name);
+void plot_note(struct plot_panel *panel, const char *note);
+/* Curves about the same host, the word that their labels begin with, get the colours that they have in another panel. */
+void plot_match_colours(struct plot_panel *panel, const struct plot_panel *like);
 void plot_add_level(struct plot_panel *panel, double y, const char *label);
 /* Remove panels without data. Returns whether any panel is left. */
 bool plot_prune(struct plot *plot);
-/* A bar's name on the x axis. */
-void plot_name_x(struct plot *plot, double x, const char *name);
 
 /* Write FOLDER/NAME.tsv and FOLDER/NAME.gp. */
-int plot_write(const struct plot *plot, const char *folder, struct error *e);
+int plot_write(const struct plot *plot, const struct folder *folder, struct error *e);
 
 #endif

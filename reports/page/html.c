@@ -1,13 +1,17 @@
 #include "reports/page/html.h"
 
+#include "lib/output/visible.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 void html_escaped(struct text *out, const char *words)
 {
-    for (; words && *words; words++) {
-        switch (*words) {
+    struct text shown = {0};
+    if (words)
+        visible_add(&shown, words, strlen(words), VISIBLE_TEXT);
+    for (const char *c = text_string(&shown); *c; c++) {
+        switch (*c) {
         case '&':
             text_add(out, "&amp;");
             break;
@@ -21,9 +25,11 @@ void html_escaped(struct text *out, const char *words)
             text_add(out, "&quot;");
             break;
         default:
-            text_add_bytes(out, words, 1);
+            text_add_bytes(out, c, 1);
         }
     }
+    out->failed = out->failed || shown.failed;
+    text_free(&shown);
 }
 
 void html_cell(struct text *out, const char *words)

@@ -5,6 +5,7 @@
 #include "lib/text.h"
 #include <jansson.h>
 
+/* Text, also between double quotes of an attribute: markup is escaped, and controls are made visible (lib/output/visible.h). */
 void html_escaped(struct text *out, const char *words);
 /* A table cell with text. */
 void html_cell(struct text *out, const char *words);

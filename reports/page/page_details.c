@@ -1,36 +1,79 @@
 /* Details: flows, buffers, counters, and the documents as used. */
 #include "reports/page/page_parts.h"
 
+#include "lib/formats/result_flows.h"
 #include "lib/roce/counters.h"
 #include "reports/page/html.h"
+#include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
+#define PARTS_SHOWN 10 /* flows of a pattern */
+
+static bool any_latency(const struct runs *runs)
+{
+    for (size_t i = 0; i < runs->count; i++)
+        if (isfinite(run_latency_us(&runs->items[i], "mean")))
+            return true;
+    return false;
+}
+
+static void add_flow(const struct run *run, const char *name, bool latencies, struct text *out)
+{
+    const json_t *flow = json_object_get(run_get(run, "flows"), name);
+    const json_t *latency = json_object_get(flow, "latency_ns");
+    text_add(out, "<tr>");
+    html_cell(out, run_label(run));
+    html_cell(out, name);
+    html_cell(out, run_member(flow, "op"));
+    html_cell(out, run_member(flow, "memory"));
+    html_number_cell(out, html_value(json_object_get(flow, "message_bytes")));
+    html_number_cell(out, html_value(json_object_get(flow, "goodput_MiBps")));
+    html_number_cell(out, html_value(json_object_get(flow, "goodput_bps")) / 1e9);
+    html_number_cell(out, html_value(json_object_get(flow, "messages_per_s")));
+    if (latencies) {
+        html_number_cell(out, html_value(json_object_get(latency, "mean")) / 1e3);
+        html_number_cell(out, html_value(json_object_get(latency, "p50")) / 1e3);
+        html_number_cell(out, html_value(json_object_get(latency, "p99")) / 1e3);
+    }
+    text_add(out, "</tr>\n");
+}
+
+/* The flows of a pattern together, and below it its slowest and fastest flows. */
+static void add_pattern(const struct run *run, const char *name, bool latencies, struct text *out)
+{
+    const json_t *flows = run_get(run, "flows");
+    const char *extremes[PARTS_SHOWN];
+    size_t all = result_flow_parts(flows, name);
+    size_t shown = result_flow_extremes(flows, name, "goodput_bps", PARTS_SHOWN, extremes);
+    add_flow(run, name, latencies, out);
+    if (all) {
+        text_add(out, "<tr><td><td colspan=%d class=soft>%zu flows together", latencies ? 10 : 7, all);
+        if (shown < all)
+            text_add(out, "; below, %zu of %zu: the slowest and the fastest", shown, all);
+        text_add(out, "</td></tr>\n");
+    }
+    for (size_t i = 0; i < shown; i++)
+        add_flow(run, extremes[i], latencies, out);
+}
+
 static void add_flows(const struct runs *runs, struct text *out)
 {
-    text_add(out, "<div class=scroll><table><tr><th>run<th>flow<th>op<th>memory<th class=number>message, "
-                  "B<th class=number>goodput, MiB/s"
-                  "<th class=number>Gb/s<th class=number>messages/s<th class=number>p50, us<th "
-                  "class=number>p99, us</tr>\n");
+    bool latencies = any_latency(runs);
+    text_add(out,
+             "<div class=scroll><table><tr><th>run<th>flow<th>op<th>memory<th class=number>message, "
+             "B<th class=number>goodput, MiB/s<th class=number>Gb/s<th class=number>messages/s%s</tr>\n",
+             latencies ? "<th class=number>latency mean, us<th class=number>latency p50, us<th "
+                         "class=number>latency p99, us"
+                       : "");
     for (size_t i = 0; i < runs->count; i++) {
         const char *name;
-        json_t *flow;
-        json_object_foreach((json_t *)(uintptr_t)run_get(&runs->items[i], "flows"), name, flow)
+        json_t *flow, *flows = (json_t *)(uintptr_t)run_get(&runs->items[i], "flows");
+        json_object_foreach(flows, name, flow)
         {
-            const json_t *latency = json_object_get(flow, "latency_ns");
-            text_add(out, "<tr>");
-            html_cell(out, run_label(&runs->items[i]));
-            html_cell(out, name);
-            html_cell(out, run_member(flow, "op"));
-            html_cell(out, run_member(flow, "memory"));
-            html_number_cell(out, html_value(json_object_get(flow, "message_bytes")));
-            html_number_cell(out, html_value(json_object_get(flow, "goodput_MiBps")));
-            html_number_cell(out, html_value(json_object_get(flow, "goodput_bps")) / 1e9);
-            html_number_cell(out, html_value(json_object_get(flow, "messages_per_s")));
-            html_number_cell(out, html_value(json_object_get(latency, "p50")) / 1e3);
-            html_number_cell(out, html_value(json_object_get(latency, "p99")) / 1e3);
-            text_add(out, "</tr>\n");
+            if (!result_flow_is_part(flows, name))
+                add_pattern(&runs->items[i], name, latencies, out);
         }
     }
     text_add(out, "</table></div>\n");
@@ -55,10 +98,11 @@ static void add_completions(const struct runs *runs, struct text *out)
 {
     if (!any_completes(runs))
         return;
-    text_add(out,
-             "<h3>Finite flows</h3><div class=scroll><table><tr><th>run<th>pattern<th class=number>started"
-             "<th class=number>finished<th class=number>time p50, us<th class=number>p99, us"
-             "<th class=number>slowdown mean<th class=number>p50<th class=number>p99</tr>\n");
+    text_add(
+        out,
+        "<h3>Finite flows</h3><div class=scroll><table><tr><th>run<th>pattern<th class=number>started"
+        "<th class=number>finished<th class=number>completion p50, us<th class=number>completion p99, us"
+        "<th class=number>slowdown mean<th class=number>slowdown p50<th class=number>slowdown p99</tr>\n");
     for (size_t i = 0; i < runs->count; i++) {
         const char *name;
         json_t *flow;

@@ -13,6 +13,9 @@ void page_add_differences(const struct runs *runs, struct text *out);
 void page_add_published(const struct runs *runs, struct text *out);
 void page_add_expectations(const struct runs *runs, struct text *out);
 
+/* page_ratios.c: goodput and latency with GPU memory and with host memory, and their ratio. */
+void page_add_ratios(const struct runs *runs, struct text *out);
+
 /* page_details.c */
 void page_add_details(const struct runs *runs, struct text *out);
 

@@ -1,6 +1,7 @@
 /* The first tables: measurements, warnings, expectations, published figures. */
 #include "reports/page/page_parts.h"
 
+#include "lib/document/json_text.h"
 #include "reports/results/differences.h"
 #include "reports/page/html.h"
 #include "lib/roce/counters.h"
@@ -13,18 +14,23 @@
 
 /* ---- sums over a run */
 
-static bool is_pause(const char *name)
+static bool is_pause(const char *name, const json_t *counters)
 {
+    (void)counters;
     return counters_pattern_matches("rx_prio#_pause", name);
 }
 
-static bool is_loss(const char *name)
+/* What a port discards of one priority is part of what it discards. */
+static bool is_loss(const char *name, const json_t *counters)
 {
     static const char *const patterns[] = {
-        "out_of_sequence",   "packet_seq_err",      "local_ack_timeout_err", "out_of_buffer",
-        "rx_discards_phy",   "tx_discards_phy",     "rx_out_of_buffer",      "rnr_nak_retry_err",
-        "rcvd_seq_err",      "implied_nak_seq_err", "out_of_seq_request",    "retry_exceeded_err",
-        "rx_prio#_discards", "rx_prio#_buf_discard"};
+        "out_of_sequence", "packet_seq_err",      "local_ack_timeout_err", "out_of_buffer",
+        "rx_discards_phy", "tx_discards_phy",     "rx_out_of_buffer",      "rnr_nak_retry_err",
+        "rcvd_seq_err",    "implied_nak_seq_err", "out_of_seq_request",    "retry_exceeded_err"};
+    static const char *const of_priority[] = {"rx_prio#_discards", "rx_prio#_buf_discard"};
+    for (size_t i = 0; i < sizeof of_priority / sizeof *of_priority; i++)
+        if (counters_pattern_matches(of_priority[i], name))
+            return !json_object_get(counters, "rx_discards_phy");
     for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++)
         if (counters_pattern_matches(patterns[i], name))
             return true;
@@ -32,7 +38,8 @@ static bool is_loss(const char *name)
 }
 
 /* The sum of `key` over all hosts' counters that the test selects; NAN if there is none. */
-static double sum_counters(const struct run *run, bool (*picks)(const char *name), const char *key)
+static double sum_counters(const struct run *run, bool (*picks)(const char *name, const json_t *counters),
+                           const char *key)
 {
     const char *role, *name;
     json_t *host, *counter;
@@ -42,7 +49,8 @@ static double sum_counters(const struct run *run, bool (*picks)(const char *name
     {
         json_object_foreach(json_object_get(host, "counters"), name, counter)
         {
-            if (!picks(name) || !json_is_number(json_object_get(counter, key)))
+            if (!picks(name, json_object_get(host, "counters")) ||
+                !json_is_number(json_object_get(counter, key)))
                 continue;
             any = true;
             sum += json_number_value(json_object_get(counter, key));
@@ -56,7 +64,7 @@ static double sum_counters(const struct run *run, bool (*picks)(const char *name
 void page_add_summary(const struct runs *runs, struct text *out)
 {
     text_add(out, "<h2>Measurements</h2>\n<div class=scroll><table><tr><th>run<th>verdict<th "
-                  "class=number>goodput, MiB/s"
+                  "class=number>goodput of all flows, Gb/s<th class=number>MiB/s"
                   "<th class=number>messages/s<th class=number>pauses received<th class=number>pauses/s"
                   "<th class=number>lost or retransmitted</tr>\n");
     for (size_t i = 0; i < runs->count; i++) {
@@ -66,6 +74,7 @@ void page_add_summary(const struct runs *runs, struct text *out)
         text_add(out, "<td>");
         html_verdict(out, run_text(run, "verdict"));
         text_add(out, "</td>");
+        html_number_cell(out, run_sum_flows(run, "goodput_bps") / 1e9);
         html_number_cell(out, run_sum_flows(run, "goodput_MiBps"));
         html_number_cell(out, run_sum_flows(run, "messages_per_s"));
         html_number_cell(out, sum_counters(run, is_pause, "delta"));
@@ -134,7 +143,7 @@ static json_t *distinct_warnings(const struct runs *runs)
             if (words && !labels)
                 json_object_set_new(distinct, words, labels = json_array());
             if (words)
-                json_array_append_new(labels, json_string(run_label(&runs->items[i])));
+                json_array_append_new(labels, json_text(run_label(&runs->items[i])));
         }
     }
     return distinct;
@@ -182,42 +191,64 @@ static bool any_of(const struct runs *runs, const char *list)
     return false;
 }
 
-/* The item of this name in a run's expectations, or NULL. */
-static const json_t *expectation(const struct run *run, const char *name)
+/* The same expectation, by name and check, in a run, or NULL. */
+static const json_t *expectation(const struct run *run, const json_t *wanted)
 {
     size_t i;
     json_t *item;
     json_array_foreach(run_get(run, "expectations"), i, item)
     {
-        if (strcmp(run_member(item, "name"), name) == 0)
+        if (strcmp(run_member(item, "name"), run_member(wanted, "name")) == 0 &&
+            strcmp(run_member(item, "check"), run_member(wanted, "check")) == 0)
             return item;
     }
     return NULL;
 }
 
+/* What a run says of an expectation; nothing if its scenario has none of this name. */
+static void add_outcome(const json_t *item, struct text *out)
+{
+    if (!item) {
+        text_add(out, "<td class=soft>&ndash;</td>");
+        return;
+    }
+    text_add(out, "<td>");
+    html_verdict(out, run_member(item, "verdict"));
+    text_add(out, "<br><span class=soft>");
+    html_escaped(out, run_member(item, "reason"));
+    text_add(out, "</span></td>");
+}
+
+/* Has one of the runs before `r` an expectation of this name and check? It has a row already. */
+static bool has_row(const struct runs *runs, size_t r, const json_t *item)
+{
+    for (size_t i = 0; i < r; i++)
+        if (expectation(&runs->items[i], item))
+            return true;
+    return false;
+}
+
 /* One row per expectation, one column per run. */
 static void add_expectation_matrix(const struct runs *runs, struct text *out)
 {
-    size_t i;
-    json_t *item;
     text_add(out, "<tr><th>expectation");
     add_run_headings(runs, out);
-    json_array_foreach(run_get(&runs->items[0], "expectations"), i, item)
-    {
-        text_add(out, "<tr><td>");
-        html_escaped(out, run_member(item, "name"));
-        text_add(out, "<br><code>");
-        html_escaped(out, run_member(item, "check"));
-        text_add(out, "</code></td>");
-        for (size_t r = 0; r < runs->count; r++) {
-            const json_t *here = expectation(&runs->items[r], run_member(item, "name"));
-            text_add(out, "<td>");
-            html_verdict(out, here ? run_member(here, "verdict") : "skipped");
-            text_add(out, "<br><span class=soft>");
-            html_escaped(out, here ? run_member(here, "reason") : "");
-            text_add(out, "</span></td>");
+    for (size_t first = 0; first < runs->count; first++) {
+        size_t i;
+        json_t *item;
+        json_array_foreach(run_get(&runs->items[first], "expectations"), i, item)
+        {
+            if (has_row(runs, first, item))
+                continue;
+            text_add(out, "<tr><td>");
+            html_escaped(out, run_member(item, "name"));
+            text_add(out, "<br><code>");
+            html_escaped(out, run_member(item, "check"));
+            text_add(out, "</code></td>");
+            for (size_t r = 0; r < runs->count; r++)
+                add_outcome(expectation(&runs->items[r], item), out);
+            text_add(out, "</tr>\n");
         }
-        text_add(out, "</tr>\n");
     }
 }
 
@@ -264,13 +295,17 @@ void page_add_expectations(const struct runs *runs, struct text *out)
 
 void page_add_published(const struct runs *runs, struct text *out)
 {
+    struct text heading = {0};
+    const char *origin = run_origin(&runs->items[0]);
     if (!any_of(runs, "published"))
         return;
+    text_add(&heading, "this run%s%s", origin ? ", " : "", origin ? origin : "");
     text_add(out,
              "<h2>Comparison with published figures</h2>\n<div class=scroll><table><tr><th>run<th>figure<th "
              "class=number>published"
              "<th class=number>%s<th class=number>difference<th>source</tr>\n",
-             run_is_simulated(&runs->items[0]) ? "this run, simulated" : "this run");
+             text_string(&heading));
+    text_free(&heading);
     for (size_t i = 0; i < runs->count; i++) {
         size_t j;
         json_t *item;

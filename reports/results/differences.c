@@ -1,5 +1,6 @@
 #include "reports/results/differences.h"
 
+#include "lib/document/json_text.h"
 #include "lib/text.h"
 #include <stdint.h>
 #include <stdlib.h>
@@ -14,7 +15,7 @@ static json_t *scalar_text(const json_t *value)
     char *words = json_is_string(value)
                       ? NULL
                       : json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(9));
-    json_t *text = json_string_nocheck(words ? words : json_string_value(value));
+    json_t *text = json_text(words ? words : json_string_value(value));
     free(words);
     return text;
 }
@@ -93,9 +94,9 @@ static json_t *settings_of(const json_t *result, bool same_scenario, bool same_l
     static const char *const plain[] = {"seed", "version"};
     json_t *out = json_object();
     if (!same_scenario)
-        json_object_set_new(out, "scenario", json_string(name_of(result, "scenario")));
+        json_object_set_new(out, "scenario", json_text(name_of(result, "scenario")));
     if (!same_lab)
-        json_object_set_new(out, "lab", json_string(name_of(result, "lab")));
+        json_object_set_new(out, "lab", json_text(name_of(result, "lab")));
     for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
         if (json_object_get(result, plain[i]))
             json_object_set_new(out, plain[i], scalar_text(json_object_get(result, plain[i])));

@@ -1,15 +1,16 @@
 #include "reports/results/run.h"
 
 #include "lib/files.h"
+#include "lib/folder/fresh.h"
 #include "lib/document/json_file.h"
+#include "lib/formats/origin.h"
+#include "lib/formats/result_flows.h"
 #include "lib/text.h"
 #include "reports/results/differences.h"
 #include <fnmatch.h>
-#include <stdio.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define PAUSE_LIMIT 5000000 /* the most lines of pauses.jsonl that are drawn */
 
 /* ---- result.json */
 
@@ -30,16 +31,22 @@ const char *run_text(const struct run *run, const char *path)
     return text ? text : "";
 }
 
-double run_sum_flows(const struct run *run, const char *key)
+double run_sum_flows(const struct run *run, const char *value)
+{
+    return result_flows_sum(run_get(run, "flows"), value);
+}
+
+double run_latency_us(const struct run *run, const char *quantile)
 {
     const char *name;
     json_t *flow;
-    double sum = 0;
     json_object_foreach((json_t *)(uintptr_t)run_get(run, "flows"), name, flow)
     {
-        sum += json_number_value(json_object_get(flow, key));
+        const json_t *value = json_object_get(json_object_get(flow, "latency_ns"), quantile);
+        if (value)
+            return json_number_value(value) / 1e3;
     }
-    return sum;
+    return NAN;
 }
 
 const char *run_member(const json_t *object, const char *key)
@@ -53,28 +60,20 @@ const char *run_label(const struct run *run)
     return *run->label ? run->label : "this run";
 }
 
-bool run_is_simulated(const struct run *run)
+const char *run_origin(const struct run *run)
 {
-    return json_is_true(run_get(run, "simulated"));
+    return origin_word(origin_of_result(run->result));
 }
 
-/* "64KiB"; of an object its values, and of objects in it the names alone: "(rx_ring 8192, red)"; of an empty one "none". */
-static void describe_value(const json_t *value, struct text *out)
+/* "64KiB"; of an object its values, and of objects in it the names alone: "(rx_ring 8192, red)"; of a list its items: "3 and 4"; of
+ * an empty one "none". */
+static void describe_value(const json_t *value, struct text *out);
+
+static void describe_object(const json_t *value, struct text *out)
 {
     const char *key;
     json_t *member;
     bool first = true;
-    if (!json_is_object(value)) {
-        char *shown = json_is_string(value) ? strdup(json_string_value(value))
-                                            : json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
-        text_add(out, "%.40s", shown ? shown : "?");
-        free(shown);
-        return;
-    }
-    if (!json_object_size(value)) {
-        text_add(out, "none");
-        return;
-    }
     text_add(out, "(");
     json_object_foreach((json_t *)(uintptr_t)value, key, member)
     {
@@ -86,6 +85,38 @@ static void describe_value(const json_t *value, struct text *out)
         first = false;
     }
     text_add(out, ")");
+}
+
+static bool holds_containers(const json_t *list)
+{
+    size_t i;
+    json_t *item;
+    json_array_foreach(list, i, item)
+    {
+        if (json_is_object(item) || json_is_array(item))
+            return true;
+    }
+    return false;
+}
+
+static void describe_value(const json_t *value, struct text *out)
+{
+    bool list = json_is_array(value) && !holds_containers(value);
+    if ((list && !json_array_size(value)) || (json_is_object(value) && !json_object_size(value))) {
+        text_add(out, "none");
+    } else if (json_is_object(value)) {
+        describe_object(value, out);
+    } else if (list) {
+        for (size_t i = 0; i < json_array_size(value); i++) {
+            text_add(out, "%s", i ? " and " : "");
+            describe_value(json_array_get(value, i), out);
+        }
+    } else {
+        char *shown = json_is_string(value) ? strdup(json_string_value(value))
+                                            : json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
+        text_add(out, "%.40s", shown ? shown : "?");
+        free(shown);
+    }
 }
 
 void run_describe_choice(const char *path, const json_t *value, struct text *out)
@@ -123,74 +154,107 @@ static void find_measure_phase(struct run *run)
     }
 }
 
-static int load_run(const char *folder, struct run *run, struct error *e)
+int run_open_folder(const struct run *run, struct folder *folder, struct error *e)
 {
-    *run = (struct run){0};
-    char *path = files_join(folder, "result.json");
-    run->result = path ? json_file_load(path, e) : NULL;
-    free(path);
-    if (!run->result)
-        return error_prefix(e, "%s is not a result", folder);
+    struct folder result;
+    if (!run->cell)
+        return folder_open(folder, run->result_folder, e);
+    *folder = (struct folder){.fd = -1};
+    int opened = folder_open(&result, run->result_folder, e);
+    if (opened == 0)
+        opened = folder_open_in(folder, &result, run->cell, false, e);
+    folder_close(&result);
+    return opened;
+}
+
+static int check_result(const struct run *run, struct error *e)
+{
     if (!json_is_object(run->result) || !json_is_object(run_get(run, "scenario")))
-        return error_set(e, "%s/result.json is not the result of a run: it has no scenario", folder);
+        return error_set(e, "%s/result.json is not the result of a run: it has no scenario", run->folder);
     if (json_integer_value(run_get(run, "schema")) != 1)
-        return error_set(e, "%s/result.json has a schema other than 1: a newer harness wrote it", folder);
+        return error_set(e, "%s/result.json has a schema other than 1: a newer harness wrote it",
+                         run->folder);
+    return 0;
+}
+
+static int load_run(struct run *run, struct error *e)
+{
+    struct folder folder;
     struct text label = {0};
+    int result = run_open_folder(run, &folder, e);
+    if (result == 0) {
+        fresh_clear(&folder);
+        run->result = json_file_load_in(&folder, "result.json", DOCUMENT_RESULT, e);
+        result = run->result ? check_result(run, e) : -1;
+    }
+    if (!run->result)
+        error_prefix(e, "%s is not a result", run->folder);
+    folder_close(&folder);
+    if (result != 0)
+        return -1;
     describe_cell(run, &label);
-    run->folder = strdup(folder);
     run->label = text_take(&label);
     find_measure_phase(run);
-    return run->folder && run->label ? 0 : error_set(e, "out of memory for %s", folder);
+    return run->label ? 0 : error_set(e, "out of memory for %s", run->folder);
 }
 
-static struct run *add_run(struct runs *runs)
+/* A run in the folder `result`, or in its folder `cell`. */
+static int add_run(struct runs *runs, const char *result, const char *cell, struct error *e)
 {
-    struct run *items = realloc(runs->items, (runs->count + 1) * sizeof *items);
+    struct run *items = realloc(runs->items, (runs->count + 1) * sizeof *items), *run;
     if (!items)
-        return NULL;
+        return error_set(e, "out of memory for %s", result);
     runs->items = items;
-    items[runs->count] = (struct run){0};
-    return &items[runs->count++];
+    run = &items[runs->count++];
+    *run = (struct run){.result_folder = strdup(result),
+                        .cell = cell ? strdup(cell) : NULL,
+                        .folder = cell ? files_join(result, cell) : strdup(result)};
+    if (!run->result_folder || !run->folder || (cell && !run->cell))
+        return error_set(e, "out of memory for %s", result);
+    return load_run(run, e);
 }
 
-static int add_folder(struct runs *runs, const char *folder, struct error *e)
+/* A cell's folder is a name in the result, and no two cells have the same. */
+static const char *cell_name(const json_t *cell, json_t *taken)
 {
-    struct run *run = add_run(runs);
-    return run ? load_run(folder, run, e) : error_set(e, "out of memory for %s", folder);
+    const char *name = json_string_value(json_object_get(cell, "folder"));
+    if (!name || !*name || strchr(name, '/') || name[0] == '.' || json_object_get(taken, name))
+        return NULL;
+    return json_object_set_new(taken, name, json_true()) == 0 ? name : NULL;
 }
 
 static int add_cells(struct runs *runs, const char *folder, const json_t *index, struct error *e)
 {
     const json_t *cells = json_object_get(index, "cells");
+    json_t *taken = json_object(), *cell;
     size_t i;
-    json_t *cell;
-    if (!json_is_array(cells))
-        return error_set(e, "%s/index.json has no list of cells", folder);
+    int result = json_is_array(cells) ? 0 : error_set(e, "%s/index.json has no list of cells", folder);
     json_array_foreach(cells, i, cell)
     {
-        const char *name = json_string_value(json_object_get(cell, "folder"));
-        if (!name || strchr(name, '/') || name[0] == '.')
-            return error_set(e, "%s/index.json: cell %zu does not name a folder in it", folder, i);
-        char *path = files_join(folder, name);
-        int result = path ? add_folder(runs, path, e) : error_set(e, "out of memory for %s", folder);
-        free(path);
+        const char *name = cell_name(cell, taken);
+        result = name ? add_run(runs, folder, name, e)
+                      : error_set(e, "%s/index.json: cell %zu does not name a folder of its own", folder, i);
         if (result != 0)
-            return -1;
+            break;
     }
-    return 0;
+    json_decref(taken);
+    return result;
 }
 
-static int add_result(struct runs *runs, const char *folder, struct error *e)
+static int add_result(struct runs *runs, const char *path, struct error *e)
 {
-    char *path = files_join(folder, "index.json");
-    if (!path)
-        return error_set(e, "out of memory for %s", folder);
-    bool sweep = files_exist(path);
-    json_t *index = sweep ? json_file_load(path, e) : NULL;
-    free(path);
+    struct folder folder;
+    if (folder_open(&folder, path, e) != 0) {
+        folder_close(&folder);
+        return error_prefix(e, "%s is not a result", path);
+    }
+    bool sweep = folder_has(&folder, "index.json");
+    fresh_clear(&folder);
+    json_t *index = sweep ? json_file_load_in(&folder, "index.json", DOCUMENT_INDEX, e) : NULL;
+    folder_close(&folder);
     if (!sweep)
-        return add_folder(runs, folder, e);
-    int result = index ? add_cells(runs, folder, index, e) : -1;
+        return add_run(runs, path, NULL, e);
+    int result = index ? add_cells(runs, path, index, e) : -1;
     if (result == 0 && !runs->index)
         runs->index = json_incref(index);
     json_decref(index);
@@ -245,6 +309,23 @@ static void tell_apart(struct runs *runs)
     }
 }
 
+/* The scenario's title, else its name; of a comparison all that differ: "A / B". The caller frees it. */
+static char *title_of(const struct runs *runs)
+{
+    struct text title = {0};
+    for (size_t i = 0; i < runs->count; i++) {
+        const char *words = run_text(&runs->items[i], "scenario.title");
+        words = *words ? words : run_text(&runs->items[i], "scenario.name");
+        bool seen = false;
+        for (size_t j = 0; j < i && !seen; j++)
+            seen = strcmp(run_text(&runs->items[j], "scenario.name"),
+                          run_text(&runs->items[i], "scenario.name")) == 0;
+        if (!seen)
+            text_add(&title, "%s%s", title.length ? " / " : "", words);
+    }
+    return text_take(&title);
+}
+
 int runs_load(const char *const *folders, size_t count, struct runs *runs, struct error *e)
 {
     *runs = (struct runs){0};
@@ -260,8 +341,7 @@ int runs_load(const char *const *folders, size_t count, struct runs *runs, struc
     }
     runs->results = count;
     tell_apart(runs);
-    const char *title = run_text(&runs->items[0], "scenario.title");
-    runs->title = strdup(*title ? title : run_text(&runs->items[0], "scenario.name"));
+    runs->title = title_of(runs);
     return 0;
 }
 
@@ -270,6 +350,8 @@ void runs_free(struct runs *runs)
     for (size_t i = 0; i < runs->count; i++) {
         run_free_samples(&runs->items[i]);
         json_decref(runs->items[i].result);
+        free(runs->items[i].result_folder);
+        free(runs->items[i].cell);
         free(runs->items[i].folder);
         free(runs->items[i].label);
     }
@@ -279,214 +361,13 @@ void runs_free(struct runs *runs)
     *runs = (struct runs){0};
 }
 
-/* ---- samples.jsonl */
-
-/* The columns of one host as its latest header has them: indices into run->series. */
-struct layout {
-    char host[64];
-    size_t *series;
-    size_t count;
-};
-
-struct layouts {
-    struct layout *items;
-    size_t count;
-};
-
-static struct layout *layout_of(struct layouts *layouts, const char *host, bool make)
-{
-    for (size_t i = 0; i < layouts->count; i++)
-        if (strcmp(layouts->items[i].host, host) == 0)
-            return &layouts->items[i];
-    if (!make || strlen(host) >= sizeof layouts->items->host)
-        return NULL;
-    struct layout *items = realloc(layouts->items, (layouts->count + 1) * sizeof *items);
-    if (!items)
-        return NULL;
-    layouts->items = items;
-    struct layout *layout = &items[layouts->count++];
-    *layout = (struct layout){0};
-    memcpy(layout->host, host, strlen(host) + 1);
-    return layout;
-}
-
-static size_t series_for(struct run *run, const char *host, const struct column *column)
-{
-    for (size_t i = 0; i < run->series_count; i++)
-        if (strcmp(run->series[i].host, host) == 0 && strcmp(run->series[i].name, column->name) == 0)
-            return i;
-    struct series *all = realloc(run->series, (run->series_count + 1) * sizeof *all);
-    if (!all)
-        return SIZE_MAX;
-    run->series = all;
-    all[run->series_count] = (struct series){.host = strdup(host),
-                                             .name = strdup(column->name),
-                                             .unit = strdup(column->unit),
-                                             .group = strdup(column->group),
-                                             .kind = column->kind};
-    return run->series_count++;
-}
-
-static int take_header(struct run *run, struct layouts *layouts, const json_t *header, struct error *e)
-{
-    const char *host = json_string_value(json_object_get(header, "host"));
-    struct column *columns;
-    size_t count;
-    if (lines_columns(header, &columns, &count, e) != 0)
-        return -1;
-    struct layout *layout = host ? layout_of(layouts, host, true) : NULL;
-    size_t *series = layout ? calloc(count + 1, sizeof *series) : NULL;
-    if (series) {
-        for (size_t i = 0; i < count; i++)
-            series[i] = series_for(run, host, &columns[i]);
-        free(layout->series);
-        layout->series = series;
-        layout->count = count;
-    }
-    lines_free_columns(columns, count);
-    return series ? 0 : error_set(e, "a header does not name a host, or out of memory");
-}
-
-static void append(struct series *series, int64_t time_ns, int64_t value)
-{
-    if (series->count == series->capacity) {
-        size_t capacity = series->capacity ? series->capacity * 2 : 256;
-        int64_t *times = realloc(series->time_ns, capacity * sizeof *times);
-        if (times)
-            series->time_ns = times;
-        int64_t *values = realloc(series->value, capacity * sizeof *values);
-        if (values)
-            series->value = values;
-        if (!times || !values)
-            return;
-        series->capacity = capacity;
-    }
-    series->time_ns[series->count] = time_ns;
-    series->value[series->count++] = value;
-}
-
-/* `["a", time, read, values...]`: remove the host; the rest is a sample as the sampler printed it. */
-static int take_sample(struct run *run, struct layouts *layouts, char *text, size_t length, struct error *e)
-{
-    char *quote = memchr(text + 2, '"', length - 2);
-    struct line line;
-    if (!quote || quote[1] != ',')
-        return error_set(e, "a sample does not name a host");
-    *quote = '\0';
-    struct layout *layout = layout_of(layouts, text + 2, false);
-    quote[1] = '[';
-    if (lines_parse(quote + 1, length - (size_t)(quote + 1 - text), &line, e) != 0)
-        return -1;
-    for (size_t i = 0; layout && i < line.count && i < layout->count; i++)
-        if (line.values[i] != LINES_NULL && layout->series[i] < run->series_count)
-            append(&run->series[layout->series[i]], line.time_ns - run->start_ns, line.values[i]);
-    lines_free_parsed(&line);
-    return 0;
-}
-
-static int take_line(struct run *run, struct layouts *layouts, char *text, size_t length, struct error *e)
-{
-    struct line line;
-    if (length > 2 && text[0] == '[' && text[1] == '"')
-        return take_sample(run, layouts, text, length, e);
-    if (lines_parse(text, length, &line, e) != 0)
-        return -1;
-    int result = line.kind == LINE_HEADER ? take_header(run, layouts, line.json, e) : 0;
-    lines_free_parsed(&line);
-    return result;
-}
-
-static FILE *open_beside(const struct run *run, const char *name)
-{
-    char *path = files_join(run->folder, name);
-    FILE *file = path ? fopen(path, "re") : NULL;
-    free(path);
-    return file;
-}
-
-static int load_samples(struct run *run, struct error *e)
-{
-    struct layouts layouts = {0};
-    char *text = NULL;
-    size_t room = 0, number = 0;
-    int result = 0;
-    FILE *file = open_beside(run, "samples.jsonl");
-    for (ssize_t length; file && result == 0 && (length = getline(&text, &room, file)) > 0;) {
-        number++;
-        if (text[length - 1] != '\n')
-            break; /* the last line may be incomplete if the run was killed: use the complete ones */
-        text[--length] = '\0';
-        if (length && take_line(run, &layouts, text, (size_t)length, e) != 0)
-            result = error_prefix(e, "%s/samples.jsonl:%zu", run->folder, number);
-    }
-    if (file)
-        fclose(file);
-    for (size_t i = 0; i < layouts.count; i++)
-        free(layouts.items[i].series);
-    free(layouts.items);
-    free(text);
-    return result;
-}
-
-static int load_pauses(struct run *run, struct error *e)
-{
-    char *text = NULL;
-    size_t room = 0, capacity = 0;
-    FILE *file = open_beside(run, "pauses.jsonl");
-    while (file && getline(&text, &room, file) > 0 && run->pause_count < PAUSE_LIMIT) {
-        struct pause pause;
-        long long start, duration;
-        if (sscanf(text, "[\"%63[^\"]\", %d, %lld, %lld]", pause.host, &pause.priority, &start, &duration) !=
-            4)
-            continue;
-        pause.start_ns = start - run->start_ns;
-        pause.duration_ns = duration;
-        if (run->pause_count == capacity) {
-            capacity = capacity ? capacity * 2 : 1024;
-            struct pause *pauses = realloc(run->pauses, capacity * sizeof *pauses);
-            if (!pauses) {
-                free(text);
-                fclose(file);
-                return error_set(e, "out of memory for %s/pauses.jsonl", run->folder);
-            }
-            run->pauses = pauses;
-        }
-        run->pauses[run->pause_count++] = pause;
-    }
-    if (file)
-        fclose(file);
-    free(text);
-    return 0;
-}
-
-int run_load_samples(struct run *run, struct error *e)
-{
-    return load_samples(run, e) == 0 && load_pauses(run, e) == 0 ? 0 : -1;
-}
-
-void run_free_samples(struct run *run)
-{
-    for (size_t i = 0; i < run->series_count; i++) {
-        struct series *s = &run->series[i];
-        free(s->host);
-        free(s->name);
-        free(s->unit);
-        free(s->group);
-        free(s->time_ns);
-        free(s->value);
-    }
-    free(run->series);
-    free(run->pauses);
-    run->series = NULL;
-    run->pauses = NULL;
-    run->series_count = run->pause_count = 0;
-}
+/* ---- series */
 
 const struct series *run_find(const struct run *run, const struct series *from, const char *pattern)
 {
-    for (const struct series *s = from ? from + 1 : run->series; s < run->series + run->series_count; s++)
-        if (fnmatch(pattern, s->name, 0) == 0)
-            return s;
+    for (size_t i = from ? (size_t)(from - run->series) + 1 : 0; i < run->series_count; i++)
+        if (fnmatch(pattern, run->series[i].name, 0) == 0)
+            return &run->series[i];
     return NULL;
 }
 

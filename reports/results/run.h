@@ -3,6 +3,7 @@
 #define REPORTS_RUN_H
 
 #include "lib/error.h"
+#include "lib/folder/folder.h"
 #include "lib/formats/lines.h"
 #include "lib/text.h"
 #include <jansson.h>
@@ -31,7 +32,9 @@ struct pause {
 };
 
 struct run {
-    char *folder;
+    char *result_folder;      /* that was named */
+    char *cell;               /* the folder in it, or NULL: it is a run itself */
+    char *folder;             /* both, for sentences */
     char *label;              /* what distinguishes this run from the others: "memory gpu" */
     json_t *result;           /* result.json */
     int64_t start_ns, end_ns; /* of the measure phase, on the result's clock */
@@ -53,6 +56,8 @@ struct runs {
 int runs_load(const char *const *folders, size_t count, struct runs *runs, struct error *e);
 void runs_free(struct runs *runs);
 
+/* Open the run's folder: a result, or a cell in one. A cell that is a link is not followed. */
+int run_open_folder(const struct run *run, struct folder *folder, struct error *e);
 /* Read samples.jsonl and pauses.jsonl, which only drawings over time need. */
 int run_load_samples(struct run *run, struct error *e);
 void run_free_samples(struct run *run);
@@ -64,13 +69,16 @@ void run_describe_choice(const char *path, const json_t *value, struct text *out
 const json_t *run_get(const struct run *run, const char *path);
 /* As run_get for texts; "" if it is missing. */
 const char *run_text(const struct run *run, const char *path);
-/* The sum of a number over all flows of the run; a flow without it counts as 0. */
-double run_sum_flows(const struct run *run, const char *key);
+/* The sum of a value over the flows of the run (lib/formats/result_flows.h). */
+double run_sum_flows(const struct run *run, const char *value);
+/* A quantile of the latency ("p50") of the first flow that measured latency, in us; NAN if none did. */
+double run_latency_us(const struct run *run, const char *quantile);
 /* A text of an object in it; "" if it is missing. */
 const char *run_member(const json_t *object, const char *key);
 /* The run's name for readers: its label, else "this run". */
 const char *run_label(const struct run *run);
-bool run_is_simulated(const struct run *run);
+/* The word that everything drawn from the run shows ("simulated", "virtual"); NULL: it was measured. */
+const char *run_origin(const struct run *run);
 
 /* The next series after `from` (NULL: first) whose name matches the shell pattern; NULL at the end. */
 const struct series *run_find(const struct run *run, const struct series *from, const char *pattern);

@@ -251,7 +251,7 @@ static const char *const of_port[] = {
     "port#_ring_frames",  "port#_rx_out_of_buffer", "qdisc_port#_backlog",
     "qdisc_port#_marked", "qdisc_port#_early",      "qdisc_port#_pdrop",
 };
-#define COUNT(array) (sizeof array / sizeof *(array))
+#define COUNT(array) (sizeof(array) / sizeof *(array))
 #define NAME_BYTES   40
 
 static int build_columns(struct bridge *b)

@@ -7,7 +7,7 @@
 #define SIM_RED_H
 
 #include "lib/roce/red.h"
-#include "sim/random.h"
+#include "lib/random.h"
 #include <stdbool.h>
 #include <stdint.h>
 

@@ -102,7 +102,7 @@ static const char *const of_queue[] = {
     "port#_rx_prio#_pause",          "port#_tx_prio#_pause",
     "port#_rx_prio#_pause_duration", "port#_tx_prio#_pause_duration",
 };
-#define COUNT(array)     (sizeof array / sizeof *(array))
+#define COUNT(array)     (sizeof(array) / sizeof *(array))
 #define NAME_BYTES       40
 #define COLUMNS_PER_PORT (COUNT(of_port) + COUNT(of_queue) * SIM_PRIORITIES)
 

@@ -1,0 +1,90 @@
+#include "collectors/facts/judge.h"
+
+#include "lib/document/json_text.h"
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+void judge_say(struct judge *j, enum verdict verdict, const char *subject, const char *fix,
+               const char *format, ...)
+{
+    static const char *const names[] = {"ok", "warning", "failure", "unknown"};
+    char reason[512];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(reason, sizeof reason, format, arguments);
+    va_end(arguments);
+    json_array_append_new(j->list, json_make("{s:s,s:s,s:s,s:s,s:s?,s:s}", "check", j->check, "subject",
+                                             subject, "verdict", names[verdict], "reason", reason, "fix", fix,
+                                             "evidence", j->evidence));
+}
+
+void judge_show(struct judge *j, const char *format, ...)
+{
+    char evidence[512];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(evidence, sizeof evidence, format, arguments);
+    va_end(arguments);
+    json_object_set_new(json_array_get(j->list, json_array_size(j->list) - 1), "evidence",
+                        json_text(evidence));
+}
+
+/* ---- reading facts */
+
+const json_t *fact_at(const json_t *from, const char *a, const char *b)
+{
+    const json_t *found = json_object_get(from, a);
+    return b ? json_object_get(found, b) : found;
+}
+
+const char *fact_word(const json_t *from, const char *a, const char *b)
+{
+    const char *text = json_string_value(fact_at(from, a, b));
+    return text ? text : "";
+}
+
+int64_t fact_number(const json_t *from, const char *a, const char *b)
+{
+    const json_t *found = fact_at(from, a, b);
+    return json_is_integer(found) ? json_integer_value(found) : -1;
+}
+
+bool judge_has_module(const struct judge *j, const char *name)
+{
+    return fact_at(j->facts, "modules", name);
+}
+
+bool judge_saw_modules(const struct judge *j)
+{
+    return json_is_object(json_object_get(j->facts, "modules"));
+}
+
+bool judge_in_guest(const struct judge *j)
+{
+    return json_is_string(fact_at(j->facts, "system", "hypervisor"));
+}
+
+const json_t *judge_gpus(const struct judge *j)
+{
+    return json_object_get(j->facts, "gpus");
+}
+
+const char *judge_gpu_name(const json_t *gpu)
+{
+    const char *name = fact_word(gpu, "pci", "address");
+    return name[0] != '\0' ? name : "gpu";
+}
+
+bool judge_no_gpu(struct judge *j)
+{
+    if (json_array_size(judge_gpus(j)) > 0)
+        return false;
+    judge_say(j, VERDICT_UNKNOWN, "gpu", NULL, "there is no NVIDIA GPU on this host");
+    return true;
+}
+
+void judge_pair_name(const json_t *pair, char *subject, size_t size)
+{
+    snprintf(subject, size, "%s - %s", fact_word(pair, "nic", NULL), fact_word(pair, "gpu", NULL));
+}

@@ -1,0 +1,63 @@
+/* What the checks (checks*.c) share: how facts are read, and how a verdict is given. */
+#ifndef COLLECTORS_JUDGE_H
+#define COLLECTORS_JUDGE_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum verdict { VERDICT_OK, VERDICT_WARNING, VERDICT_FAILURE, VERDICT_UNKNOWN };
+
+struct checks_wanted;
+
+struct judge {
+    const json_t *facts;
+    const struct checks_wanted *wanted; /* checks.h */
+    json_t *list;
+    const char *check;    /* the check that is running */
+    const char *evidence; /* where its facts are read */
+};
+
+/* Add a verdict; what was not read is VERDICT_UNKNOWN. fix: a command where possible, NULL if there is nothing to do. */
+void judge_say(struct judge *j, enum verdict verdict, const char *subject, const char *fix,
+               const char *format, ...) __attribute__((format(printf, 5, 6)));
+/* As judge_say, with the place and the value that this verdict comes from instead of the check's evidence. */
+void judge_show(struct judge *j, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* A fact, below `b` if that is not NULL: NULL, "" or -1 if it is not there or of another type. */
+const json_t *fact_at(const json_t *from, const char *a, const char *b);
+const char *fact_word(const json_t *from, const char *a, const char *b);
+int64_t fact_number(const json_t *from, const char *a, const char *b);
+
+bool judge_has_module(const struct judge *j, const char *name);
+/* Were the loaded modules read? */
+bool judge_saw_modules(const struct judge *j);
+bool judge_in_guest(const struct judge *j);
+const json_t *judge_gpus(const struct judge *j);
+const char *judge_gpu_name(const json_t *gpu);
+/* True, with a verdict, if the host has no GPU: its checks are left out. */
+bool judge_no_gpu(struct judge *j);
+/* "0000:41:00.0 - 0000:06:00.0": NIC and GPU. */
+void judge_pair_name(const json_t *pair, char *subject, size_t size);
+
+/* ---- checks; the list is in checks.c */
+
+/* Is the flows' route one by dma-buf, or one by nvidia_peermem? Neither: host memory, or any route. */
+bool judge_by_dmabuf(const struct judge *j);
+bool judge_by_peermem(const struct judge *j);
+
+void check_peer_memory(struct judge *j);
+void check_peer_client(struct judge *j);
+void check_peer_lock(struct judge *j);
+void check_gdrcopy(struct judge *j);
+void check_cluster_policy(struct judge *j);
+void check_virtual(struct judge *j);
+void check_link(struct judge *j);
+void check_gid(struct judge *j);
+void check_governor(struct judge *j);
+void check_numa(struct judge *j);
+void check_irq_affinity(struct judge *j);
+void check_iommu_groups(struct judge *j);
+
+#endif

@@ -1,0 +1,228 @@
+/* samples.jsonl and pauses.jsonl of a run. */
+#include "reports/results/run.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PAUSE_LIMIT 5000000 /* the most lines of pauses.jsonl that are drawn */
+
+/* The columns of one host as its latest header has them: indices into run->series. */
+struct layout {
+    char host[64];
+    size_t *series;
+    size_t count;
+};
+
+struct layouts {
+    struct layout *items;
+    size_t count;
+};
+
+static struct layout *layout_of(struct layouts *layouts, const char *host, bool make)
+{
+    for (size_t i = 0; i < layouts->count; i++)
+        if (strcmp(layouts->items[i].host, host) == 0)
+            return &layouts->items[i];
+    if (!make || strlen(host) >= sizeof layouts->items->host)
+        return NULL;
+    struct layout *items = realloc(layouts->items, (layouts->count + 1) * sizeof *items);
+    if (!items)
+        return NULL;
+    layouts->items = items;
+    struct layout *layout = &items[layouts->count++];
+    *layout = (struct layout){0};
+    memcpy(layout->host, host, strlen(host) + 1);
+    return layout;
+}
+
+static size_t series_for(struct run *run, const char *host, const struct column *column)
+{
+    for (size_t i = 0; i < run->series_count; i++)
+        if (strcmp(run->series[i].host, host) == 0 && strcmp(run->series[i].name, column->name) == 0)
+            return i;
+    struct series *all = realloc(run->series, (run->series_count + 1) * sizeof *all);
+    if (!all)
+        return SIZE_MAX;
+    run->series = all;
+    all[run->series_count] = (struct series){.host = strdup(host),
+                                             .name = strdup(column->name),
+                                             .unit = strdup(column->unit),
+                                             .group = strdup(column->group),
+                                             .kind = column->kind};
+    return run->series_count++;
+}
+
+static int take_header(struct run *run, struct layouts *layouts, const json_t *header, struct error *e)
+{
+    const char *host = json_string_value(json_object_get(header, "host"));
+    struct column *columns;
+    size_t count;
+    if (lines_columns(header, &columns, &count, e) != 0)
+        return -1;
+    struct layout *layout = host ? layout_of(layouts, host, true) : NULL;
+    size_t *series = layout ? calloc(count + 1, sizeof *series) : NULL;
+    if (series) {
+        for (size_t i = 0; i < count; i++)
+            series[i] = series_for(run, host, &columns[i]);
+        free(layout->series);
+        layout->series = series;
+        layout->count = count;
+    }
+    lines_free_columns(columns, count);
+    return series ? 0 : error_set(e, "a header does not name a host, or out of memory");
+}
+
+static void append(struct series *series, int64_t time_ns, int64_t value)
+{
+    if (series->count == series->capacity) {
+        size_t capacity = series->capacity ? series->capacity * 2 : 256;
+        int64_t *times = realloc(series->time_ns, capacity * sizeof *times);
+        if (times)
+            series->time_ns = times;
+        int64_t *values = realloc(series->value, capacity * sizeof *values);
+        if (values)
+            series->value = values;
+        if (!times || !values)
+            return;
+        series->capacity = capacity;
+    }
+    series->time_ns[series->count] = time_ns;
+    series->value[series->count++] = value;
+}
+
+/* `["a", time, read, values...]`: remove the host; the rest is a sample as the sampler printed it. */
+static int take_sample(struct run *run, struct layouts *layouts, char *text, size_t length, struct error *e)
+{
+    char *quote = memchr(text + 2, '"', length - 2);
+    struct line line;
+    if (!quote || quote[1] != ',')
+        return error_set(e, "a sample does not name a host");
+    *quote = '\0';
+    struct layout *layout = layout_of(layouts, text + 2, false);
+    quote[1] = '[';
+    if (lines_parse(quote + 1, length - (size_t)(quote + 1 - text), &line, e) != 0)
+        return -1;
+    for (size_t i = 0; layout && i < line.count && i < layout->count; i++)
+        if (line.values[i] != LINES_NULL && layout->series[i] < run->series_count)
+            append(&run->series[layout->series[i]], line.time_ns - run->start_ns, line.values[i]);
+    lines_free_parsed(&line);
+    return 0;
+}
+
+static int take_line(struct run *run, struct layouts *layouts, char *text, size_t length, struct error *e)
+{
+    struct line line;
+    if (length > 2 && text[0] == '[' && text[1] == '"')
+        return take_sample(run, layouts, text, length, e);
+    if (lines_parse(text, length, &line, e) != 0)
+        return -1;
+    int result = line.kind == LINE_HEADER ? take_header(run, layouts, line.json, e) : 0;
+    lines_free_parsed(&line);
+    return result;
+}
+
+/* A file of the run; NULL without a failure if it does not exist. */
+static int open_beside(const struct run *run, const char *name, FILE **file, struct error *e)
+{
+    struct folder folder;
+    int result = run_open_folder(run, &folder, e), fd = result == 0 ? folder_open_file(&folder, name, e) : -1;
+    if (result == 0 && fd < 0)
+        result = errno == ENOENT ? 0 : -1;
+    *file = fd >= 0 ? fdopen(fd, "r") : NULL;
+    if (fd >= 0 && !*file) {
+        close(fd);
+        result = error_set(e, "out of memory for %s/%s", run->folder, name);
+    }
+    folder_close(&folder);
+    return result;
+}
+
+static int load_samples(struct run *run, struct error *e)
+{
+    struct layouts layouts = {0};
+    size_t number = 0;
+    FILE *file;
+    int result = open_beside(run, "samples.jsonl", &file, e);
+    char *text = file ? malloc(LINES_MAX_LENGTH + 1) : NULL;
+    /* the last line may be incomplete if the run was killed: use the complete ones */
+    for (size_t length; text && result == 0 && lines_next(file, text, &length);) {
+        number++;
+        if (length > LINES_MAX_LENGTH)
+            result = error_set(e, "a line has more than %d bytes", LINES_MAX_LENGTH);
+        else if (length)
+            result = take_line(run, &layouts, text, length, e);
+        if (result != 0)
+            error_prefix(e, "%s/samples.jsonl:%zu", run->folder, number);
+    }
+    if (file)
+        fclose(file);
+    for (size_t i = 0; i < layouts.count; i++)
+        free(layouts.items[i].series);
+    free(layouts.items);
+    free(text);
+    return result;
+}
+
+static bool add_pause(struct run *run, size_t *capacity, struct pause pause)
+{
+    if (run->pause_count == *capacity) {
+        size_t larger = *capacity ? *capacity * 2 : 1024;
+        struct pause *pauses = realloc(run->pauses, larger * sizeof *pauses);
+        if (!pauses)
+            return false;
+        run->pauses = pauses;
+        *capacity = larger;
+    }
+    run->pauses[run->pause_count++] = pause;
+    return true;
+}
+
+static int load_pauses(struct run *run, struct error *e)
+{
+    char *text = malloc(LINES_MAX_LENGTH + 1);
+    size_t capacity = 0;
+    FILE *file;
+    int result = open_beside(run, "pauses.jsonl", &file, e);
+    for (size_t length;
+         file && text && result == 0 && run->pause_count < PAUSE_LIMIT && lines_next(file, text, &length);) {
+        struct pause pause;
+        long long start, duration;
+        if (length > LINES_MAX_LENGTH || sscanf(text, "[\"%63[^\"]\", %d, %lld, %lld]", pause.host,
+                                                &pause.priority, &start, &duration) != 4)
+            continue;
+        pause.start_ns = start - run->start_ns;
+        pause.duration_ns = duration;
+        if (!add_pause(run, &capacity, pause))
+            result = error_set(e, "out of memory for %s/pauses.jsonl", run->folder);
+    }
+    if (file)
+        fclose(file);
+    free(text);
+    return result;
+}
+
+int run_load_samples(struct run *run, struct error *e)
+{
+    return load_samples(run, e) == 0 && load_pauses(run, e) == 0 ? 0 : -1;
+}
+
+void run_free_samples(struct run *run)
+{
+    for (size_t i = 0; i < run->series_count; i++) {
+        struct series *s = &run->series[i];
+        free(s->host);
+        free(s->name);
+        free(s->unit);
+        free(s->group);
+        free(s->time_ns);
+        free(s->value);
+    }
+    free(run->series);
+    free(run->pauses);
+    run->series = NULL;
+    run->pauses = NULL;
+    run->series_count = run->pause_count = 0;
+}
