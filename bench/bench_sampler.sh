@@ -87,7 +87,7 @@ guest() {
     pace_verdict "100 Hz without overruns"
     echo "   CPU of one sample: $cost us; ethtool -S, rdma -j statistic, dcb -j pfc, tc -s -j qdisc: $processes us"
     hold "ratio" "$(awk -v a="$processes" -v b="$cost" 'BEGIN {printf "%.0f", a / b}')" ">=" 50
-    softlab_down
+    softlab_down soft-pair
 }
 
 SCRATCH=$(mktemp -d)

@@ -1,7 +1,9 @@
 /*
  * Speed of the simulator on loads that bench_sim does not include: priority flow control alone, web-search
- * arrivals on a fat tree, a software bridge. Processor time, the best of three runs.
+ * arrivals on a fat tree, a software bridge. Processor time, the best of three runs. Limits are ratios against a
+ * loop of the same run (bench/reference.h); exit code 1 when one is not met.
  */
+#include "bench/reference.h"
 #include "lib/clock.h"
 #include "sim/fabric/fabric.h"
 #include "tests/unit/sim/sim_topology.h"
@@ -11,6 +13,13 @@
 
 #define GBPS INT64_C(1000000000)
 #define RUNS 3
+
+/* Limits in steps of the reference loop, less than twice the values measured when this was written (1.9; 2.3;
+ * 3.5; 2.4). */
+#define STEPS_A_HOP_INCAST           3.5
+#define STEPS_A_HOP_WEB_SEARCH       4.0
+#define STEPS_A_HOP_WEB_SEARCH_LARGE 6.5
+#define STEPS_A_HOP_BRIDGE           4.5
 
 static void *array(size_t count, size_t size)
 {
@@ -53,7 +62,8 @@ static void make_nodes(struct sim_config *c, const struct sim_topology *t, bool 
     c->link_count = t->link_count;
 }
 
-static void measure(const char *name, const struct sim_config *c, double milliseconds)
+/* Returns nanoseconds a hop. */
+static double measure(const char *name, const struct sim_config *c, double milliseconds)
 {
     double best_ns = 0;
     struct sim_work work = {0};
@@ -75,9 +85,10 @@ static void measure(const char *name, const struct sim_config *c, double millise
            (double)work.hops / best_ns * 1e3, best_ns / (double)work.hops,
            (double)work.events / (double)work.hops, (unsigned long long)work.pending_events,
            (double)work.bytes / 1e6);
+    return best_ns / (double)work.hops;
 }
 
-static void measure_incast(void)
+static double measure_incast(void)
 {
     struct sim_topology t;
     struct sim_config c;
@@ -94,13 +105,14 @@ static void measure_incast(void)
     }
     c.flows = flows;
     c.flow_count = 16;
-    measure("incast of 16, PFC alone", &c, 20);
+    double ns = measure("incast of 16, PFC alone", &c, 20);
     free((void *)c.hosts);
     free((void *)c.switches);
     sim_topology_free(&t);
+    return ns;
 }
 
-static void measure_web_search(uint32_t k, double milliseconds)
+static double measure_web_search(uint32_t k, double milliseconds)
 {
     struct sim_topology t;
     struct sim_config c;
@@ -113,7 +125,7 @@ static void measure_web_search(uint32_t k, double milliseconds)
     uint32_t *hosts = array(t.host_count, sizeof *hosts);
     for (uint32_t i = 0; i < t.host_count; i++)
         hosts[i] = i;
-    struct sim_workload_config w = {.pattern = SIM_POISSON,
+    struct sim_workload_config w = {.pattern = PATTERN_POISSON,
                                     .from = hosts,
                                     .from_count = t.host_count,
                                     .sizes = SIM_SIZES_WEB_SEARCH,
@@ -128,15 +140,16 @@ static void measure_web_search(uint32_t k, double milliseconds)
         give_up(&e);
     c.flows = flows;
     snprintf(name, sizeof name, "web search, fat tree of %u hosts", t.host_count);
-    measure(name, &c, milliseconds);
+    double ns = measure(name, &c, milliseconds);
     free(flows);
     free(hosts);
     free((void *)c.hosts);
     free((void *)c.switches);
     sim_topology_free(&t);
+    return ns;
 }
 
-static void measure_bridge(void)
+static double measure_bridge(void)
 {
     struct sim_host_config hosts[2];
     struct sim_link_config links[2];
@@ -163,14 +176,18 @@ static void measure_bridge(void)
     c.bridge_count = 1;
     c.flows = &flow;
     c.flow_count = 1;
-    measure("software bridge, PCIe at both ends", &c, 1000);
+    return measure("software bridge, PCIe at both ends", &c, 1000);
 }
 
 int main(void)
 {
-    measure_incast();
-    measure_web_search(4, 20);
-    measure_web_search(8, 4);
-    measure_bridge();
-    return 0;
+    double step_ns = reference_ns();
+    printf("%-36s %5.1f ns a step\n", "the loop to compare with", step_ns);
+    double incast = measure_incast(), small = measure_web_search(4, 20), large = measure_web_search(8, 4),
+           bridge = measure_bridge();
+    bool holds = at_most("incast of 16: steps for a hop", incast / step_ns, STEPS_A_HOP_INCAST);
+    holds &= at_most("web search, 16 hosts: steps for a hop", small / step_ns, STEPS_A_HOP_WEB_SEARCH);
+    holds &= at_most("web search, 128 hosts: steps for a hop", large / step_ns, STEPS_A_HOP_WEB_SEARCH_LARGE);
+    holds &= at_most("software bridge: steps for a hop", bridge / step_ns, STEPS_A_HOP_BRIDGE);
+    return !holds;
 }

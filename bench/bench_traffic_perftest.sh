@@ -14,7 +14,7 @@ ROUNDS=${ROUNDS:-9}
 # shellcheck disable=SC2317 # called at the end
 clean_up() {
     softlab_ssh b 'touch /tmp/enough; pkill ib_write_bw; pkill -x roce-traffic' >/dev/null 2>&1 </dev/null
-    softlab_down
+    softlab_down soft-pair
 }
 
 # On guest a: rounds of both programs in alternating order; one line "NAME rate cpu_seconds" for each run.
@@ -56,7 +56,7 @@ serve_perftest() {
     softlab_ssh b "touch /tmp/enough; pkill ib_write_bw; sleep 0.5; rm /tmp/enough
         (while [ ! -e /tmp/enough ]; do ib_write_bw -d rxe0 -x 1 -n $2 -s $1; done >/dev/null 2>&1 </dev/null &)" </dev/null
 }
-softlab_ssh b '(roce-traffic serve >/dev/null 2>&1 </dev/null &)' </dev/null
+softlab_ssh b '(roce-traffic serve --listen 10.0.0.2 >/dev/null 2>&1 </dev/null &)' </dev/null
 status=0
 serve_perftest 2 4000
 compare 2 4000 "2 B writes" || status=1

@@ -8,6 +8,7 @@
 #   check_says "what" PATTERN FILE     passes when the extended regular expression is found in FILE
 #   at_exit COMMAND ARG...             run when the test ends, however it ends (last first)
 #   finish                             the plan line; the test's last command
+# With STOP_AT_FAILURE set, the first failed check ends the test.
 set -uo pipefail
 
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -45,6 +46,7 @@ nok() {
     TAP_FAILED=$((TAP_FAILED + 1))
     echo "not ok $TAP_COUNT - $1"
     [ -z "${2:-}" ] || printf '%s\n' "$2" | tail -n 25 | sed 's/^/#   /'
+    [ -z "${STOP_AT_FAILURE:-}" ] || exit 1
 }
 
 # The only reasons for which a check may be left out: prints the sentence, and fails when the reason does not hold here.

@@ -1,4 +1,5 @@
-/* clang's libFuzzer over the fuzzer whose name the program was started by: a link to it is named fuzz_lab, and so on. */
+/* clang's libFuzzer over one of the fuzzers: fuzz NAME [OPTION...] [FOLDER|FILE...]. Processes that libFuzzer starts itself have the
+ * name in FUZZER. */
 #include "tests/fuzz/table.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,16 +11,27 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 /* libFuzzer's functions take no argument of ours */
 static fuzz_function *chosen;
 
-/* NOLINTNEXTLINE(readability-non-const-parameter): libFuzzer says what it takes */
+static fuzz_function *find(const char *name)
+{
+    const struct fuzz_entry *entry = fuzz_table;
+    while (entry->name && (!name || strcmp(entry->name, name) != 0))
+        entry++;
+    return entry->run;
+}
+
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
-    const char *slash = strrchr(**argv, '/'), *name = slash ? slash + 1 : **argv;
-    (void)argc;
-    for (const struct fuzz_entry *entry = fuzz_table; entry->name; entry++)
-        if (strcmp(entry->name, name) == 0)
-            chosen = entry->run;
+    chosen = *argc > 1 ? find((*argv)[1]) : NULL;
+    if (chosen) {
+        setenv("FUZZER", (*argv)[1], 1);
+        (*argv)[1] = (*argv)[0]; /* libFuzzer does not see the name */
+        *argv += 1;
+        *argc -= 1;
+    } else {
+        chosen = find(getenv("FUZZER"));
+    }
     if (!chosen) {
-        fprintf(stderr, "%s: there is no fuzzer with this name\n", name);
+        fprintf(stderr, "fuzz: needs the name of a fuzzer, a file of tests/fuzz/*/ without its .c\n");
         exit(2);
     }
     return 0;

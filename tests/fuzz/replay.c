@@ -1,5 +1,5 @@
-/* Drives a fuzzer without libFuzzer: fuzz NAME [FILE|FOLDER...]. Without files its inputs are made from its seeds in
- * tests/fuzz/seeds/NAME by a fixed number of random edits. Prints TAP. */
+/* Drives a fuzzer without libFuzzer: fuzz NAME [FILE|FOLDER...]. Without files it runs on the inputs in tests/fuzz/seeds/NAME and
+ * tests/fuzz/corpus/NAME, and on random edits of them, about EXECUTIONS (20000) in all, the same ones every time. Prints TAP. */
 #include "tests/fuzz/table.h"
 #include <dirent.h>
 #include <stdio.h>
@@ -7,8 +7,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define INPUT_LIMIT  (1u << 20)
-#define EDITS_A_SEED 4000
+#define INPUT_LIMIT (1u << 20)
+#define EXECUTIONS  20000
 
 /* xorshift64*: the same inputs on every machine. */
 static uint64_t next_random(uint64_t *state)
@@ -83,13 +83,14 @@ static size_t run_file(fuzz_function *fuzzer, const char *path, int edits)
     return runs + 1;
 }
 
+/* A file, or all files below a folder, in turn; the fuzzer may be NULL, to count them. Returns the number of executions or files. */
 static size_t run_path(fuzz_function *fuzzer, const char *path, int edits)
 {
     struct stat status;
     if (stat(path, &status) != 0)
         return 0;
     if (!S_ISDIR(status.st_mode))
-        return run_file(fuzzer, path, edits);
+        return fuzzer ? run_file(fuzzer, path, edits) : 1;
     size_t runs = 0;
     DIR *folder = opendir(path);
     for (struct dirent *entry; folder && (entry = readdir(folder));) {
@@ -103,22 +104,31 @@ static size_t run_path(fuzz_function *fuzzer, const char *path, int edits)
     return runs;
 }
 
+static size_t run_inputs(const struct fuzz_entry *entry)
+{
+    const char *wanted = getenv("EXECUTIONS");
+    char seeds[256], corpus[256];
+    snprintf(seeds, sizeof seeds, "tests/fuzz/seeds/%s", entry->name);
+    snprintf(corpus, sizeof corpus, "tests/fuzz/corpus/%s", entry->name);
+    size_t files = run_path(NULL, seeds, 0) + run_path(NULL, corpus, 0);
+    int edits = files ? (int)((size_t)(wanted ? atoi(wanted) : EXECUTIONS) / files) : 0;
+    return run_path(entry->run, seeds, edits) + run_path(entry->run, corpus, edits);
+}
+
 int main(int argc, char **argv)
 {
     const struct fuzz_entry *entry = fuzz_table;
+    size_t runs = 0;
     while (entry->name && (argc < 2 || strcmp(entry->name, argv[1]) != 0))
         entry++;
     if (!entry->name) {
         fprintf(stderr, "fuzz: needs the name of a fuzzer, a file of tests/fuzz/*/ without its .c\n");
         return 2;
     }
-    char seeds[256];
-    size_t runs = 0;
-    snprintf(seeds, sizeof seeds, "tests/fuzz/seeds/%s", entry->name);
     for (int i = 2; i < argc; i++)
         runs += run_path(entry->run, argv[i], 0);
     if (argc == 2)
-        runs = run_path(entry->run, seeds, EDITS_A_SEED);
+        runs = run_inputs(entry);
     printf("%s 1 - %s: %zu inputs\n1..1\n", runs ? "ok" : "not ok", entry->name, runs);
     return runs == 0;
 }

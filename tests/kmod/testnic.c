@@ -25,10 +25,15 @@
 #include <linux/workqueue.h>
 #include <net/dcbnl.h>
 
+#include "mlx5_port.h"
+
 #define PRIORITIES   8
 #define MAX_COUNTERS 4096
 #define MAX_FAILURES 16
 #define TOTAL_BUFFER 262016
+/* A ConnectX-4 Lx at 25 Gb/s. */
+#define SPEED_MBPS 25000
+#define MAX_MTU    9978
 
 enum presence { ALWAYS, WITH_PFC, WITH_GLOBAL_PAUSE };
 
@@ -58,11 +63,11 @@ static struct counter *counters;
 static unsigned int counter_count;
 static struct failure failures[MAX_FAILURES];
 
-static struct ieee_pfc pfc = {.pfc_cap = PRIORITIES};
+static struct mlx5_port mlx5 = {
+    .cable_m = 7, .size = {131072}, .total = TOTAL_BUFFER, .speed_Mbps = SPEED_MBPS, .max_mtu = MAX_MTU};
+static struct ieee_pfc pfc = {.pfc_cap = PRIORITIES}; /* its counts and mbc; the rest is in mlx5 */
 static struct ieee_ets ets = {.ets_cap = PRIORITIES};
 static struct ieee_maxrate maxrate;
-static struct dcbnl_buffer buffer = {.buffer_size = {131072}, .total_size = TOTAL_BUFFER};
-static struct ethtool_pauseparam pause;
 static u32 rings[2] = {1024, 1024}; /* rx, tx: mlx5's defaults */
 static u32 coalesce[2] = {8, 128};  /* rx time in us, rx frames */
 static u16 stall_ms = 8000;         /* mlx5: MLX5E_PFC_PREVEN_TOUT_MAX */
@@ -162,9 +167,9 @@ static void make_counters(void)
 static bool present(const struct counter *c)
 {
     if (c->presence == WITH_PFC)
-        return pfc.pfc_en & (1 << c->priority);
+        return mlx5.pfc & (1 << c->priority);
     if (c->presence == WITH_GLOBAL_PAUSE)
-        return !pfc.pfc_en && (pause.rx_pause || pause.tx_pause);
+        return !mlx5.pfc && (mlx5.pause_rx || mlx5.pause_tx);
     return true;
 }
 
@@ -289,6 +294,7 @@ static const struct kernel_param_ops failure_ops = {.set = set_failure};
 module_param(netdev, charp, 0444);
 module_param(channels, int, 0444);
 module_param(flap_ms, int, 0644);
+module_param_named(pause_turns_pfc_off, mlx5.exclusive, uint, 0644);
 module_param_cb(counter, &counter_ops, NULL, 0200);
 module_param_cb(fail, &failure_ops, NULL, 0200);
 
@@ -304,25 +310,28 @@ static DECLARE_DELAYED_WORK(raise, raise_link);
 static int get_pfc(struct net_device *d, struct ieee_pfc *to)
 {
     *to = pfc;
+    to->pfc_en = mlx5.pfc;
+    to->delay = mlx5.cable_m;
     return wanted_failure("ieee_getpfc");
 }
 
-/* mlx5 takes the link down and up again when the mask changes (mlx5_toggle_port_link). */
+/* mlx5 takes the link down and up again when the mask changes (mlx5_toggle_port_link), also when it then refuses the mask for
+ * the buffers. */
 static int set_pfc(struct net_device *d, struct ieee_pfc *from)
 {
     int result = wanted_failure("ieee_setpfc");
-    bool changed = from->pfc_en != pfc.pfc_en;
+    bool changed = from->pfc_en != mlx5.pfc;
 
     if (result)
         return result;
-    pfc.pfc_en = from->pfc_en;
-    pfc.delay = from->delay;
+    mlx5.mtu = d->mtu;
+    result = mlx5_port_set_pfc(&mlx5, from->pfc_en, from->delay);
     pfc.mbc = from->mbc;
     if (changed && flap_ms > 0) {
         netif_carrier_off(d);
         mod_delayed_work(system_wq, &raise, msecs_to_jiffies(flap_ms));
     }
-    return 0;
+    return -result;
 }
 
 static int get_ets(struct net_device *d, struct ieee_ets *to)
@@ -365,24 +374,27 @@ static int set_maxrate(struct net_device *d, struct ieee_maxrate *from)
 
 static int get_buffer(struct net_device *d, struct dcbnl_buffer *to)
 {
-    *to = buffer;
+    int i;
+
+    to->total_size = TOTAL_BUFFER;
+    for (i = 0; i < DCBX_MAX_BUFFERS; i++) {
+        to->prio2buffer[i] = mlx5.buffer[i];
+        to->buffer_size[i] = mlx5.size[i];
+    }
     return wanted_failure("dcbnl_getbuffer");
 }
 
 static int set_buffer(struct net_device *d, struct dcbnl_buffer *from)
 {
+    unsigned int map[DCBX_MAX_BUFFERS];
     int i, result = wanted_failure("dcbnl_setbuffer");
-    u64 sum = 0;
 
-    for (i = 0; i < DCBX_MAX_BUFFERS; i++)
-        sum += from->buffer_size[i];
-    if (!result && sum > TOTAL_BUFFER)
-        result = -EINVAL;
     if (result)
         return result;
-    memcpy(buffer.prio2buffer, from->prio2buffer, sizeof buffer.prio2buffer);
-    memcpy(buffer.buffer_size, from->buffer_size, sizeof buffer.buffer_size);
-    return 0;
+    for (i = 0; i < DCBX_MAX_BUFFERS; i++)
+        map[i] = from->prio2buffer[i] % DCBX_MAX_BUFFERS;
+    mlx5.mtu = d->mtu;
+    return -mlx5_port_set_buffers(&mlx5, map, from->buffer_size);
 }
 
 static int set_app(struct net_device *d, struct dcb_app *app)
@@ -473,18 +485,18 @@ static void get_stats(struct net_device *d, struct ethtool_stats *stats, u64 *to
 
 static void get_pause(struct net_device *d, struct ethtool_pauseparam *to)
 {
-    to->autoneg = pause.autoneg;
-    to->rx_pause = pause.rx_pause;
-    to->tx_pause = pause.tx_pause;
+    to->autoneg = 0;
+    to->rx_pause = mlx5.pause_rx;
+    to->tx_pause = mlx5.pause_tx;
 }
 
 static int set_pause(struct net_device *d, struct ethtool_pauseparam *from)
 {
     int result = wanted_failure("set_pauseparam");
 
-    if (!result)
-        pause = *from;
-    return result;
+    if (result)
+        return result;
+    return from->autoneg ? -EINVAL : -mlx5_port_set_pause(&mlx5, from->rx_pause, from->tx_pause);
 }
 
 static void get_pause_stats(struct net_device *d, struct ethtool_pause_stats *to)

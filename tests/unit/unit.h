@@ -12,4 +12,11 @@
 
 #include <cmocka.h>
 
+/* A build with sanitizers is slow. Its long tests run the same code for less time, and leave statistics to the other build. */
+#ifdef __SANITIZE_ADDRESS__
+#define SANITIZED 1
+#else
+#define SANITIZED 0
+#endif
+
 #endif

@@ -72,6 +72,7 @@ apart() { [ "$(readlink "/proc/$peer/ns/net")" != "$(readlink /proc/self/ns/net)
 until_true apart && ip link set p1 netns "/proc/$peer/ns/net"
 nsenter --net="/proc/$peer/ns/net" bash -c 'sysctl -qw net.ipv6.conf.p1.disable_ipv6=1; ip address add 198.51.100.2/24 dev p1; ip link set p1 up' 2> /dev/null
 until_true ip -4 route get 198.51.100.2
+rm -f "$SCRATCH/lines"
 "$SAMPLER" --netdev p0 --groups ecn,throughput --every 5ms > "$SCRATCH/lines" 2> /dev/null &
 pid=$!
 until_true has_samples "$SCRATCH/lines" 60
@@ -97,6 +98,7 @@ for host in geforce-guest no-gpu; do
     mkdir "$SCRATCH/$host" && "$ROOT/tests/data/hosts/lay-out" "$ROOT/tests/data/hosts/$host.tree" "$SCRATCH/$host"
 done
 ecn=$SCRATCH/geforce-guest/sys/class/net/eth1/ecn
+rm -f "$SCRATCH/lines"
 "$SAMPLER" --root "$SCRATCH/geforce-guest" --netdev eth1 --groups dcqcn,pcie,link --every 20ms > "$SCRATCH/lines" 2> /dev/null &
 pid=$!
 until_true has_samples "$SCRATCH/lines" 1
@@ -229,6 +231,7 @@ if ${CC:-cc} -shared -fPIC -o "$SCRATCH/libnvidia-ml.so.1" "$ROOT/tests/data/nvm
     gpu 0 --count 10 --every 50ms > "$SCRATCH/gpu" 2> /dev/null
     check "GPU figures in bytes" [ "$(value "$SCRATCH/gpu" gpu0_pcie_rx 0)/$(value "$SCRATCH/gpu" gpu0_pcie_tx 0)/$(value "$SCRATCH/gpu" gpu0_bar1_used 0)" = 2893000000/1234000/67108864 ]
     check "a sample does not wait for the GPU's 20 ms" jq -e -s '[.[] | arrays | .[1]] | min < 15000000' "$SCRATCH/gpu"
+    rm "$SCRATCH/gpu" # what it waits for must not be of the run before
     LD_LIBRARY_PATH=$SCRATCH NVML_STANDIN_LOST=$SCRATCH/lost "$SAMPLER" --gpu 0 --every 20ms > "$SCRATCH/gpu" 2> /dev/null &
     pid=$!
     until_true has_samples "$SCRATCH/gpu" 2
@@ -250,7 +253,7 @@ check_says "the missing library is named" 'libnvidia-ml.so.1' "$SCRATCH/err"
 timeout 40 "$SAMPLER" --netdev v0 --prometheus 127.0.0.1:0 > "$SCRATCH/out" 2> "$SCRATCH/prometheus" &
 server=$!
 until_true grep -q 'port [1-9]' "$SCRATCH/prometheus"
-port=$(sed -n 's/.*on port \([0-9]*\)$/\1/p' "$SCRATCH/prometheus")
+port=$(sed -n 's/.* port \([0-9]*\)$/\1/p' "$SCRATCH/prometheus")
 http() { # request line [header...]: the whole answer
     exec 8<> "/dev/tcp/127.0.0.1/$port" || return 1
     printf '%s\r\nHost: localhost\r\n\r\n' "$1" >&8
@@ -270,7 +273,10 @@ check "the lines of a family are consecutive, HELP and TYPE before them, counter
     {name = $1; sub(/\{.*/, "", name); if (name != family) exit 1; if (series[$1]++) exit 1; n++}
     END {exit !(n > 30)}' "$SCRATCH/metrics"
 check_says "names end in base units" '^nic_link_rx_bytes_total\{netdev="v0",counter="link_rx_bytes"\} [0-9]+$' "$SCRATCH/metrics"
-check_says "names are in snake case" '^nic_ip_ext_in_ce_packets_total\{netdev="v0",counter="IpExtInCEPkts"\}' "$SCRATCH/metrics"
+check_says "names are in snake case" '^nic_link_carrier_changes_total\{netdev="v0",counter="link_carrier_changes"\}' "$SCRATCH/metrics"
+check_says "what the host counts has no label of a NIC" '^nic_ip_ext_in_ce_packets_total\{counter="IpExtInCEPkts"\}' "$SCRATCH/metrics"
+check_says "and HELP says what it is counted for" '^# HELP nic_ip_ext_in_ce_packets_total IPv4 packets received with CE\. Counted for the network namespace' "$SCRATCH/metrics"
+check_says "HELP names the unit before a conversion, and only then" '^# HELP nic_link_rx_bytes_total Bytes that the interface received\. From link, group throughput\.$' "$SCRATCH/metrics"
 check_says "the CPU time of nic-sampler is reported" '^process_cpu_seconds_total [0-9.e-]+$' "$SCRATCH/metrics"
 check_says "HEAD has no body" 'Content-Length: [1-9]' <(http 'HEAD /metrics HTTP/1.1')
 check "the answer to HEAD has no body" [ -z "$(http 'HEAD /metrics HTTP/1.1' | tr -d '\r' | sed '1,/^$/d')" ]
@@ -281,11 +287,31 @@ for _ in $(seq 40); do exec 6<> "/dev/tcp/127.0.0.1/$port"; done # more than it 
 check_says "it still serves after many connections" '^HTTP/1.1 200' <(http 'GET /metrics HTTP/1.0')
 exec 7>&- 6>&-
 check_exit 3 "an address in use" "$SAMPLER" --netdev v0 --prometheus "127.0.0.1:$port"
-check_says "the address in use is named" "127.0.0.1:$port" "$SCRATCH/err"
+check_says "the address in use is named" "127.0.0.1 port $port" "$SCRATCH/err"
 kill -TERM $server 2> /dev/null
 wait $server
 check "a signal ends it with 0" [ $? = 0 ]
 check "with --prometheus nothing goes to standard output" [ ! -s "$SCRATCH/out" ]
+# few descriptors: more connections than it can take
+rm "$SCRATCH/prometheus" # the port must not be that of the server before
+(ulimit -n 24 && exec timeout 40 "$SAMPLER" --netdev v0 --prometheus :0) > "$SCRATCH/out" 2> "$SCRATCH/prometheus" &
+server=$!
+until_true grep -q 'port [1-9]' "$SCRATCH/prometheus"
+check_says "without an address it serves loopback, and says so" 'serving /metrics at 127.0.0.1 port [1-9]' "$SCRATCH/prometheus"
+port=$(sed -n 's/.* port \([0-9]*\)$/\1/p' "$SCRATCH/prometheus")
+idle=()
+for _ in $(seq 24); do exec {fd}<> "/dev/tcp/127.0.0.1/$port" && idle+=("$fd"); done
+# one that waits in the kernel would let every poll return at once
+readers=()
+for fd in "${idle[@]}"; do timeout 2 cat <&"$fd" > /dev/null & readers+=($!); done
+closed=0
+for reader in "${readers[@]}"; do wait "$reader" && closed=$((closed + 1)); done
+check "connections for which it has no descriptor are closed ($closed of 24)" [ "$closed" -gt 8 ]
+# the first may be turned away; then the oldest connection is closed, and the second has its descriptor
+served() { http 'GET /metrics HTTP/1.0' > "$SCRATCH/answer" 2> /dev/null && grep -q '^HTTP/1.1 200' "$SCRATCH/answer"; }
+check "... and another is served" eval 'served || served'
+for fd in "${idle[@]}"; do exec {fd}>&-; done
+kill -TERM $server 2> /dev/null
 check_exit 2 "options are checked: interval" "$SAMPLER" --netdev v0 --every 1us
 
 # ---- wrong use
@@ -306,7 +332,7 @@ if id nobody > /dev/null 2>&1 && command -v setpriv > /dev/null; then
     unprivileged() { setpriv --reuid nobody --clear-groups --inh-caps=-all --bounding-set=-all "$SCRATCH/sampler" "$@"; }
     check_exit 0 "counters need no privilege" unprivileged --netdev v0 --count 2
     check_exit 3 "a port that needs privilege" unprivileged --netdev v0 --prometheus 127.0.0.1:80
-    check_says "the refused port is named" '127.0.0.1:80: Permission denied' "$SCRATCH/err"
+    check_says "the refused port is named" '127.0.0.1 port 80: Permission denied' "$SCRATCH/err"
     check_exit 0 "--realtime without permission samples with normal priority" unprivileged --netdev v0 --count 2 --realtime
     check_says "the missing permission is a warning" 'realtime: no permission' "$SCRATCH/err"
 else

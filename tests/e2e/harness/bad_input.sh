@@ -94,6 +94,8 @@ scenario "unknown congestion control" 'settings.congestion_control: "cubic" is u
 scenario "DCQCN parameter out of range" 'settings.dcqcn.rp.dce_tcp_g: 4096 is out of range' '.settings.dcqcn.rp.dce_tcp_g=4096'
 scenario "a newer schema" 'schema: 2 is' '.schema=2'
 scenario "a group of counters that does not exist" 'sample.groups\[0\]: "pcf" is unknown: expected one of "all", "pfc", .*"errors", .*"buffer"' '.sample.groups=["pcf"]'
+scenario "a capability that must be there and not be there" 'expect\[0\].needs: "gpu" and "!gpu" exclude each other' '.expect[0].needs=["gpu","!gpu"]'
+scenario "the absence of a capability that does not exist" 'expect\[0\].needs\[0\]: "!pfcc" is unknown.*"!pfc"' '.expect[0].needs=["!pfcc"]'
 scenario "a capability that does not exist" 'expect\[0\].needs\[0\]: "pfcc" is unknown' '.expect[0].needs=["pfcc"]'
 
 # ---- names and references
@@ -112,6 +114,13 @@ scenario "no flows" 'flows: expected at least one flow' 'del(.flows,.sweep,.expe
 scenario "settings of an unknown role" 'settings_of: there is no role "c"' '.settings_of={"c":{"mtu":1500}}'
 scenario "a sweep over an unknown path" 'sweep: flow.\*.memory' '.sweep={"flow.*.memory.x":["host"]}'
 scenario "a sweep without values" 'sweep.flows.\*.memory: expected a list' '.sweep={"flows.*.memory":[]}'
+scenario "a sweep between sizes of different kinds" 'sweep.flows.\*.message: to: expected a size that is not below from' '.sweep={"flows.*.message":{"from":"2B","to":8}}'
+scenario "a sweep that ends before it begins" 'sweep.flows.\*.message: to: expected a size that is not below from' '.sweep={"flows.*.message":{"from":"2KiB","to":"1KiB"}}'
+scenario "a sweep from 0" 'sweep.flows.\*.depth: from: expected a value above 0' '.sweep={"flows.*.depth":{"from":0,"to":8}}'
+scenario "a sweep by a factor of 1" 'sweep.flows.\*.depth: times: 1 is out of range' '.sweep={"flows.*.depth":{"from":1,"to":8,"times":1}}'
+scenario "a sweep in another unit" 'sweep.phases.measure: from: "1ms"' '.sweep={"phases.measure":{"from":"1ms","to":"8ms"}}'
+scenario "a sweep with a key that does not exist" 'sweep.flows.\*.depth: .*unknown key "tims"; did you mean "times"' '.sweep={"flows.*.depth":{"from":1,"to":8,"tims":2}}'
+scenario "a sweep to the largest number" 'flows\[0\].depth: 32768 is out of range' '.sweep={"flows.*.depth":{"from":1,"to":1000000000000000}}'
 scenario "a sweep with a wrong value" 'flows\[0\].memory: "disk" is unknown' '.sweep={"flows.*.memory":["host","disk"]}'
 scenario "a sweep with too many cells" 'sweep: more than 10000 cells' '.sweep={"seed":[range(200)],"flows.*.depth":[range(200)]}'
 scenario "a condition on an unknown path" 'expect\[0\].when' '.expect[0].when={"flows.nope.memory":"gpu"}'
@@ -159,6 +168,18 @@ lab "defaults of an unknown kind" 'defaults: unknown key "hosts"' '.defaults.hos
 lab "a topology that does not exist" 'topology.*"ring" is unknown' '.topology={"kind":"ring"}'
 lab "a topology that is too large" 'topology: 1000 leaves .* more than 100000 links' '.topology={"kind":"leaf_spine","hosts":10000,"leaves":1000,"spines":1000}'
 lab "a fat tree with an odd k" 'topology.k: 5 is odd' '.topology={"kind":"fat_tree","k":5}'
+real_lab() {
+    jq "$3" "$ROOT/labs/ssh-pair.example.json" >lab.json || exit 1
+    expect 2 "lab.json: $2" "$1" check lab.json
+}
+real_lab "an address that is none" 'hosts.a.nic.address: "10.0.0.300/24" is not an IPv4 or IPv6 address' '.hosts.a.nic.address="10.0.0.300/24"'
+real_lab "a prefix that is too long" 'hosts.a.nic.address: "10.0.0.1/99" is not an IPv4 or IPv6 address' '.hosts.a.nic.address="10.0.0.1/99"'
+real_lab "a folder of programs that is too long" 'hosts.a.programs: has 501 characters: expected at most 400' '.hosts.a.programs="/"+"p"*500'
+real_lab "an ssh destination that is too long" 'hosts.a.ssh: has 195 characters: expected at most 190' '.hosts.a.ssh=([range(5) | "h"*38] | join(".")) + "x"'
+real_lab "one address for two hosts" 'hosts.b.nic.address: 10.0.0.1/24 is already the address of host a' '.hosts.b.nic.address="10.0.0.1/24"'
+real_lab "a MAC address that is none" 'hosts.a.nic.mac: "52:54:00:12:34" is not a MAC address' '.hosts.a.nic.mac="52:54:00:12:34"'
+real_lab "a replacement for a key that flows lack" 'scaled.flows.\*.dpeth: scenario.flow has no key "dpeth"; did you mean "depth"' '.scaled={"flows.*.dpeth":8}'
+real_lab "a replacement behind a value" 'scaled.flows.\*.depth.x: depth is a value and has no key "x"' '.scaled={"flows.*.depth.x":8}'
 
 # ---- the command line
 expect 2 'unknown command "rnu"; did you mean "run"' "a command that does not exist" rnu

@@ -21,10 +21,13 @@ within() {
 
 count=0
 for cell in "$SCRATCH"/write-sweep/latest/[0-9]*/result.json; do
+    jq -e '.published != []' "$cell" >"$SCRATCH/out" || continue
     within 5 "$(jq -r '.published[0].name' "$cell"): bandwidth within 5 %" "$cell" .
     count=$((count + 1))
 done
 check "seven sizes from host and GPU memory" test "$count" = 14
+check "the sweep has every power of two from 2 B to 8 MiB, from host and GPU memory" \
+    jq -e '[.cells[].cell["flows.*.message"]] | length == 46 and .[:3] == ["2B", "4B", "8B"] and .[9:11] == ["1KiB", "2KiB"] and .[22] == "8MiB" and .[23] == "2B"' "$SCRATCH/write-sweep/latest/index.json"
 
 LATENCY=$(result write-latency)
 within 10 "typical latency within 10 %" "$LATENCY" typical

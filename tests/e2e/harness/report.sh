@@ -80,6 +80,8 @@ check_says "a cell's choice is shown as text" 'switch \(rx_ring 8192, red\)' "$r
 check_exit 0 "a storm spreads" ./harness run scenarios/pfc-storm-watchdog.json --out "$SCRATCH/results"
 storm=$(readlink -f "$SCRATCH/results/pfc-storm-watchdog/latest")
 map=$storm/report/01-map
+check "a host that sends nothing in the measure phase is among the lowest" \
+    test "$(jq .hosts.h23.counters.tx_prio3_bytes.delta "$storm/01/result.json") $(grep -c '^# sent, Gb/s: h23' "$storm/report/01-throughput.tsv")" = "0 1"
 check "its map is drawn" test -s "$map.svg" -a -s "$map.png" -a -s "$map.tsv"
 check "as well-formed XML" xmllint --noout "$map.svg"
 check_says "which says simulated" simulated "$map.svg"

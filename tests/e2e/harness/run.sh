@@ -36,7 +36,20 @@ check "the files of a run without a sweep are in the run's own folder" test -f "
 # ---- options
 check_exit 0 "--repeat and --json" "$H" run write-latency --repeat 3 --duration 5ms --json --no-report --out "$OUT"
 check "one JSON document on standard output, with three runs" holds '.cells | length == 3 and ([.[].repeat] == [1,2,3])' "$SCRATCH/out"
+check "... each with goodput, the latency's statistics and verdicts" holds '[.cells[] |
+    .flows["a-to-b"].goodput_bps > 0 and .flows["a-to-b"].latency_ns.p99 > 0 and .total.goodput_bps == .flows["a-to-b"].goodput_bps and
+    (.expectations | length > 0 and all(.verdict == "passed"))] | all and length == 3' "$SCRATCH/out"
 check "repeated runs have their own seeds" test "$(jq -s '[.[].seed] | unique | length' "$OUT"/write-latency/latest/*/result.json)" = 3
+check_exit 0 "--json of a pattern" "$H" run incast-pfc --duration 1ms --json --no-report --out "$OUT"
+check "... counts each byte of it once" holds '.cells[0] | (.total.goodput_bps - .flows.incast.goodput_bps | fabs) < 1 and
+    (.total.goodput_bps - ([.flows[] | .goodput_bps] | add) / 2 | fabs) < 1e5' "$SCRATCH/out"
+check "... and has the pauses of each host" holds '.cells[0].pauses | .h0.rx_prio3_pause.delta > 0 and .h0.rx_prio3_pause.rate_per_s > 0' "$SCRATCH/out"
+check_exit 0 "the summary of a latency" "$H" run write-latency --duration 5ms --no-report --out "$OUT"
+check_says "... says which statistic each figure is" 'Gb/s   latency p50 [0-9.]+ us, p99 [0-9.]+ us$' "$SCRATCH/out"
+check_exit 0 "the summary of a pattern" "$H" run leaf-spine-permutation --set 'sweep={}' --duration 2ms --no-report --out "$OUT"
+check_says "... has all its flows together, in the unit of the expectation" '^  permutation +[0-9.]+ MiB/s +(19|20)[0-9][0-9]\.[0-9]+ Gb/s   32 flows together; the 4 slowest and the 4 fastest:$' "$SCRATCH/out"
+# shellcheck disable=SC2016 # it is awk's
+check "... the slowest first, the fastest last" awk '/^  permutation\// { rate[n++] = $4 } END { exit !(n == 8 && rate[0] < 50 && rate[3] < 50 && rate[4] > 90) }' "$SCRATCH/out"
 check_exit 0 "--dry-run" "$H" run pfc-bidir --dry-run --out "$SCRATCH/dry"
 check "... creates nothing" test ! -e "$SCRATCH/dry"
 check_exit 0 "--quiet" "$H" run write-latency --quiet --duration 5ms --no-report --out "$OUT"
@@ -53,6 +66,18 @@ check_exit 1 "a failed expectation: exit code 1" "$H" run "$SCRATCH/x.json" --la
 expectation 'sum(flows.*.messages) > 0' '["switch"]'
 check_exit 4 "everything skipped: exit code 4" "$H" run "$SCRATCH/x.json" --lab sim-geforce-pair --duration 5ms --no-report --out "$OUT"
 check_says "... by name" 'lab sim-geforce-pair lacks switch' "$SCRATCH/out"
+expectation 'sum(flows.*.messages) > 0' '["!roce-nic"]'
+check_exit 4 "an expectation for labs without RoCE NICs is skipped where there are such" "$H" run "$SCRATCH/x.json" --lab sim-geforce-pair --duration 5ms --no-report --out "$OUT"
+check_says "... by name" 'skipped  x \(lab sim-geforce-pair has roce-nic\)' "$SCRATCH/out"
+expectation 'sum(flows.*.messages) > 0' '["roce-nic", "!switch"]'
+check_exit 0 "... and decided where there are none" "$H" run "$SCRATCH/x.json" --lab sim-geforce-pair --duration 5ms --no-report --out "$OUT"
+jq '.published[0].needs = ["!rdma"]' "$ROOT/scenarios/write-latency.json" >"$SCRATCH/x.json"
+check_exit 0 "a published figure for other labs" "$H" run "$SCRATCH/x.json" --lab sim-geforce-pair --duration 5ms --no-report --out "$OUT"
+check_says "... is not compared" 'not compared \(lab sim-geforce-pair has rdma\)' "$SCRATCH/out"
+check_exit 0 "the RED bridge between RoCE NICs" "$H" run dcqcn-red-bridge --duration 100ms --no-report --out "$OUT"
+RED=$OUT/dcqcn-red-bridge/latest/02/result.json
+check "... the kernel's count of marks is not compared with them" holds '.expectations | map(select(.check | test("IpExtInCEPkts"))) | length == 1 and .[0].reason == "lab sim-red-bridge has roce-nic"' "$RED"
+check "... marks, CNPs sent and CNPs handled are equal at the NICs" holds '.expectations | map(select(.check | test("np_ecn_marked_roce_packets|np_cnp_sent|rp_cnp_handled"))) | length == 3 and all(.verdict == "passed" and .left > 0)' "$RED"
 jq 'del(.defaults.host.gpu, .hosts.a.gpu, .hosts.b.gpu)' "$ROOT/labs/sim-geforce-pair.json" >"$SCRATCH/no-gpu.json"
 check_exit 0 "a cell that the lab cannot run is skipped" "$H" run pfc-bidir --lab "$SCRATCH/no-gpu.json" --duration 50ms --no-report --out "$OUT"
 check_says "... by name, and never run as something else" 'lacks gpu: flow a-to-b uses GPU memory' "$SCRATCH/out"
@@ -80,7 +105,7 @@ check "... and the flow's class" holds '.flows["a-to-b"].traffic_class == 104' "
 red_cell 106 >"$SCRATCH/out" 2>"$SCRATCH/err"
 check "with ECT(0) there is no warning, and packets are marked" holds '.hosts.switch.counters.qdisc_port1_marked.total > 0 and .hosts.switch.counters.qdisc_port1_early.total == 0 and ([.warnings[] | select(test("ECN"))] == [])' "$R"
 check "... nor one on the terminal" test -z "$(grep ECN "$SCRATCH/err")"
-check_exit 0 "doctor" "$H" doctor --lab sim-red-bridge --for <(jq '.flows[0].traffic_class = 0 | .sweep = {} | .settings_of = {switch: {red: {limit: "2MB", min: "50kB", max: "200kB"}}}' "$ROOT/scenarios/dcqcn-red-bridge.json")
+check_exit 0 "doctor" "$H" doctor --lab sim-red-bridge --for <(jq '.flows[0].traffic_class = 0 | .sweep = {} | .settings_of = {switch: {red: {limit: "2MB", min: "50kB", max: "200kB"}}} | del(.expect[].when, .published)' "$ROOT/scenarios/dcqcn-red-bridge.json")
 check_says "... prints it too, with the remedy" '^warning +a->b +ect .*not ECN-capable' "$SCRATCH/out"
 said() { { "$H" run "$@" --dry-run >/dev/null; } 2>&1; }
 check "a switch that marks other packets: all flows of the class are in one warning" grep -q \
@@ -88,8 +113,12 @@ check "a switch that marks other packets: all flows of the class are in one warn
 check "RED that is not on a flow's path is not named" grep -q 'flow direct is not .*: switches do not mark its packets: DCQCN' <<<"$(said red-bridge-throughput --set flows.direct.traffic_class=0)"
 real() { said dcqcn-red-bridge --lab soft-switch --set 'sweep={}' --set settings.ecn=[] "$@"; }
 red_at() { echo "settings_of={\"$1\":{\"red\":{\"limit\":\"2MB\",\"min\":\"50kB\",\"max\":\"200kB\"}}}"; }
-check "a class that settings force at the sender overrides the flow's" grep -q 'traffic class 104, forced by settings: .*RED at switch .*traffic_class 106 in settings' \
-    <<<"$(real --set "$(red_at switch)" --set settings.traffic_class=104)"
+check "a class of settings is that of flows without one" grep -q 'traffic class 104, forced by settings: .*RED at switch .*traffic_class 106 in settings' \
+    <<<"$(jq 'del(.flows[].traffic_class)' "$ROOT/scenarios/dcqcn-red-bridge.json" >"$SCRATCH/unnamed.json"
+        said "$SCRATCH/unnamed.json" --lab soft-switch --set 'sweep={}' --set settings.ecn=[] --set "$(red_at switch)" --set settings.traffic_class=104)"
+check "... but not of flows that name one" test -z "$(real --set "$(red_at switch)" --set settings.traffic_class=104)"
+check "on real hosts it depends on the NIC, which is not known before the run" grep -q 'unless its NIC writes the ECN bits itself, as mlx5 does for priorities with ECN, RED at switch' \
+    <<<"$(real --set "$(red_at switch)" --set 'flows.*.traffic_class=104')"
 check "RED at the receiver does not affect the flow" test -z "$(real --set "$(red_at b)" --set 'flows.*.traffic_class=0')"
 check "... but it does affect the data of a read" grep -q 'not ECN-capable.*RED at b drops' <<<"$(real --set "$(red_at b)" --set 'flows.*.traffic_class=0' --set flows.0.op=read)"
 check "without RED and DCQCN there is no warning for any class" test -z "$(said pfc-bidir --set 'flows.*.traffic_class=0')"
@@ -137,6 +166,8 @@ for type in scenario lab settings; do
     check_exit 0 "schema $type" "$H" schema $type
     check "... is a JSON Schema" holds 'to_entries[] | select(.key | test("schema")) | .value | test("2020-12")' "$SCRATCH/out"
 done
+check_exit 0 "schema scenario" "$H" schema scenario
+check "... needs takes the absence of a capability" holds '[.. | objects | .needs? // empty | .items.enum] | length >= 1 and all(index("roce-nic") and index("!roce-nic"))' "$SCRATCH/out"
 check_exit 0 "schema scenario --manual" "$H" schema scenario --manual
 check_says "... names every field of a flow" 'It Cm queue_pairs' "$SCRATCH/out"
 check_exit 0 "doctor on a simulated lab" "$H" doctor --lab sim-geforce-pair --for pfc-bidir

@@ -15,8 +15,81 @@ check_exit 3 "doctor on hosts without RDMA" "$H" doctor --lab "$LAB"
 check_says "... says so" 'failure +b +nic +network device data0, RDMA device none' "$SCRATCH/out"
 check "... and prints nothing about GPUs, as this lab has none" test -z "$(grep gpu "$SCRATCH/out")"
 
+# ---- what doctor could not see is unknown
+check_says "... counts verdicts" '^[0-9]+ ok, [0-9]+ warnings?, 2 failures, [0-9]+ unknown$' "$SCRATCH/out"
+jq '.hosts.b.port = 9' "$LAB" > "$SCRATCH/half.json"
+check_exit 3 "doctor for a scenario, with a host that cannot be reached" "$H" doctor --lab "$SCRATCH/half.json" --for pfc-bidir
+check_says "... names the host" 'failure +b +connection .*Connection refused' "$SCRATCH/out"
+check_says "... PFC of its flows is unknown" 'unknown +a->b +pfc .*b: its settings were not read' "$SCRATCH/out"
+check "... no check of both ends is ok" test -z "$(grep -E '^ok +(a->b|b->a)' "$SCRATCH/out")"
+check_exit 3 "... as JSON" "$H" doctor --lab "$SCRATCH/half.json" --for pfc-bidir --json
+check "... every entry has evidence" jq -e 'all(.[]; .evidence | length > 5) and ([.[] | select(.host == "a->b" and .check == "mtu")] | all(.verdict == "unknown"))' "$SCRATCH/out"
+check_exit 3 "doctor for a scenario, with both hosts" "$H" doctor --lab "$LAB" --for pfc-bidir --json
+check "... MTUs are known then, with the place where they were read" jq -e 'any(.[]; .host == "a->b" and .check == "mtu" and .verdict == "ok" and (.evidence | test("by the scenario, now 1500 \\(")))' "$SCRATCH/out"
+check "... nothing is unknown but what host-facts cannot see" jq -e '[.[] | select(.verdict == "unknown" and .program == null)] == []' "$SCRATCH/out"
+check "... hosts without PFC are no agreement on PFC" jq -e '[.[] | select(.check == "pfc") | .verdict] | length > 0 and all(. == "warning")' "$SCRATCH/out"
+
+# nothing is wrong, but an MTU cannot be read: stand-ins for a NIC with RDMA, and for a nic-config that was not allowed to read it
+mkdir "$SCRATCH/half-seen"
+ln "$SCRATCH/bin"/{host-facts,roce-traffic} "$SCRATCH/half-seen/"
+cat > "$SCRATCH/half-seen/nic-config" << END
+#!/bin/bash
+[ \$1 = get ] || exec $SCRATCH/bin/nic-config "\$@"
+$SCRATCH/bin/nic-config "\$@" | jq -c 'del(.interfaces[].mtu) | .facts[].unread.mtu = "Permission denied"'
+END
+cat > "$SCRATCH/half-seen/nic-sampler" << END
+#!/bin/bash
+[ \$1 = --version ] && exec $SCRATCH/bin/nic-sampler --version
+echo '{"columns": []}'
+END
+chmod 755 "$SCRATCH/half-seen"/nic-*
+jq --arg programs "$SCRATCH/half-seen" '.hosts[] |= . + {programs: $programs} | .hosts[].nic.rdma = "mlx5_0"' "$LAB" > "$SCRATCH/half.json"
+jq 'del(.settings, .settings_of, .sweep, .published, .expect) | .flows[].memory = "host"' "$ROOT/scenarios/pfc-bidir.json" > "$SCRATCH/plain.json"
+check_exit 4 "doctor that finds nothing wrong, but could not see all" "$H" doctor --lab "$SCRATCH/half.json" --for "$SCRATCH/plain.json"
+check_says "... names what, and why" 'unknown +a->b +mtu .*a: mtu could not be read: Permission denied' "$SCRATCH/out"
+check_says "... and counts no failure" ' 0 failures, [0-9]+ unknown$' "$SCRATCH/out"
+
+# ---- what must register GPU memory depends on the route of the flows: a stand-in shows the host of tests/data/hosts, without nvidia_peermem
+mkdir "$SCRATCH/tree" "$SCRATCH/with-gpu"
+"$ROOT/tests/data/hosts/lay-out" "$ROOT/tests/data/hosts/geforce-guest.tree" "$SCRATCH/tree"
+rm -r "$SCRATCH/tree/sys/module/nvidia_peermem" "$SCRATCH/tree/sys/kernel/mm/memory_peers"
+ln "$SCRATCH/bin"/{nic-sampler,nic-config,roce-traffic} "$SCRATCH/with-gpu/"
+cat > "$SCRATCH/with-gpu/host-facts" << END
+#!/bin/sh
+case \$1 in --version) exec $SCRATCH/bin/host-facts --version ;; esac
+exec $SCRATCH/bin/host-facts --root $SCRATCH/tree "\$@"
+END
+chmod 755 "$SCRATCH/with-gpu/host-facts"
+jq --arg programs "$SCRATCH/with-gpu" '.hosts[] |= . + {programs: $programs, gpu: {}}' "$LAB" > "$SCRATCH/gpu.json"
+doctor_by() { # ROUTES
+    jq --argjson routes "$1" '.flows[].memory = "host" | .sweep = {"flows.*.memory": $routes} | del(.published, .expect)' "$ROOT/scenarios/pfc-bidir.json" > "$SCRATCH/by-route.json"
+    check_exit 3 "doctor for flows by $1" "$H" doctor --lab "$SCRATCH/gpu.json" --for "$SCRATCH/by-route.json" --json
+}
+peer_memory() { check "... $1" jq -e "[.[] | select(.host == \"a\" and .check == \"peer-memory\") | .verdict] == $2" "$SCRATCH/out"; }
+doctor_by '["host", "rm-dmabuf"]'
+peer_memory "need no nvidia_peermem" '["ok"]'
+doctor_by '["rm-peermem"]'
+peer_memory "need nvidia_peermem" '["failure"]'
+doctor_by '["rm-dmabuf", "rm-peermem"]'
+peer_memory "are judged one by one" '["ok", "failure"]'
+doctor_by '["host"]'
+peer_memory "need nothing" '[]'
+# ---- the TCP port between the hosts
+"$H" doctor --lab "$LAB" > "$SCRATCH/out" 2> "$SCRATCH/err"
+check_says "doctor tries the port of roce-traffic: a refusal shows that it can be reached" '^ok +a +port +TCP port 18525 of b \(10\.9\.0\.2/24\) can be reached' "$SCRATCH/out"
+check_says "... in both directions" '^ok +b +port +TCP port 18525 of a ' "$SCRATCH/out"
+ip -n b route add prohibit 10.9.0.1/32 # b's answers to a are dropped, as a firewall drops what a sends
+check_exit 3 "doctor where b does not answer a" "$H" doctor --lab "$LAB" --for pfc-bidir
+check_says "... names the port, and what may be in the way" 'failure +a +port +TCP port 18525 of b \(10\.9\.0\.2/24\), where roce-traffic listens during a run: no answer within 3 s: a firewall' "$SCRATCH/out"
+check_says "... and the rule that opens it" '-> let TCP port 18525 through on host b; with firewalld: firewall-cmd --add-port=18525/tcp' "$SCRATCH/out"
+ip -n b route del prohibit 10.9.0.1/32
+ip -n a route add unreachable 10.9.0.2/32 # as firewalld's rejection
+"$H" doctor --lab "$LAB" > "$SCRATCH/out" 2> "$SCRATCH/err"
+check_says "a rejection is told from a refusal" 'failure +a +port +.*: "No route to host": a firewall rejects' "$SCRATCH/out"
+ip -n a route del unreachable 10.9.0.2/32
+
 # ---- settings that only simulated labs support
-check_exit 3 "a congestion control that NICs do not have" "$H" "${RUN[@]}" --set settings.congestion_control=none --lab "$LAB"
+check_exit 2 "a congestion control that NICs do not have" "$H" "${RUN[@]}" --set settings.congestion_control=none --lab "$LAB"
 check_says "... is refused before the run" 'host a: settings.congestion_control: "none" is simulated only: .*"dcqcn"' "$SCRATCH/err"
 check "... and nothing is changed" test "$(mtus)" = "1500 1500"
 rm -rf "$OUT"
@@ -44,15 +117,32 @@ reason
 check_says "... says why" 'host [ab]: roce-traffic drive exited with 3: .*RDMA' "$SCRATCH/reason"
 check "... settings are restored" test "$(mtus)" = "1500 1500"
 
+# ---- a link that the last host's settings take down: b's nic-config takes the cable down for 4 s when it has set
+mkdir "$SCRATCH/flapping"
+cp "$SCRATCH"/bin/* "$SCRATCH/flapping"
+cat > "$SCRATCH/flapping/nic-config" <<SH
+#!/bin/bash
+"$SCRATCH/bin/nic-config" "\$@"
+status=\$?
+if [ "\$1" = set ] && ip addr show dev data0 | grep -q 10.9.0.2/; then
+    ip link set data0 down
+    (sleep 4; ip link set data0 up) > "$SCRATCH/flap" 2>&1 < /dev/null &
+fi
+exit \$status
+SH
+cat > "$SCRATCH/flapping/nic-sampler" <<SH
+#!/bin/bash
+cat /sys/class/net/data0/operstate >> "$SCRATCH/link-at-start"
+exec "$SCRATCH/bin/nic-sampler" "\$@"
+SH
+jq --arg programs "$SCRATCH/flapping" '.hosts[].programs = $programs' "$LAB" > "$SCRATCH/flapping.json"
+check_exit 3 "a run whose last settings take the link down" "$H" "${RUN[@]}" --lab "$SCRATCH/flapping.json"
+check "... has both links up when the samplers start" test "$(sort -u "$SCRATCH/link-at-start")" = up
+
 # ---- flows that the programs cannot run are refused before the run
 jq '.flows = [range(65) as $i | {name: "flow-\($i)", from: "a", to: "b"}] | del(.sweep, .expect, .published)' "$ROOT/scenarios/pfc-bidir.json" \
     > "$SCRATCH/too-many.json"
 check_exit 2 "too many flows to one host are refused" "$H" check "$SCRATCH/too-many.json" --lab "$LAB"
 check_says "... by the limit" 'more than 64 flows to role b' "$SCRATCH/err"
-jq 'del(.flows, .sweep, .expect, .published) | .traffic = [{name: "t", pattern: "incast", from: ["a"], to: ["b"]}]' \
-    "$ROOT/scenarios/pfc-bidir.json" > "$SCRATCH/pattern.json"
-check_exit 2 "traffic patterns are refused" "$H" run "$SCRATCH/pattern.json" --dry-run --lab "$LAB"
-check_says "... because only simulated labs support it" 'only simulated labs support' "$SCRATCH/err"
-
 close_hosts
 finish

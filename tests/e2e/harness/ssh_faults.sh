@@ -1,6 +1,7 @@
 #!/bin/bash
 # Connections that are cut, a program that is killed, a host that falls silent, during runs on an ssh lab without guests: the run ends
 # with the cause, and settings are restored.
+# shellcheck disable=SC2317  # functions are called by name
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/e2e/harness/ssh_hosts.bash
@@ -17,7 +18,10 @@ cat > "$SCRATCH/stand-in/roce-traffic" << 'END'
 servers=${0%/*}/servers
 echo '{"type":"hello"}'
 [ "$1" = drive ] || { echo $$ >> "$servers"; exec sleep 1000; }
-cat > "${0%/*}/job.$$"
+read -r _ # the run's secret
+read -r job
+echo "$job" > "${0%/*}/job.$$"
+echo '{"type":"event","time_ns":1,"source":"roce-traffic","what":"ready","text":"stand-in"}'
 while :; do
     for server in $(cat "$servers"); do
         [ -d "/proc/$server" ] || { echo "roce-traffic: error: the peer closed the connection" >&2; exit 3; }
@@ -52,6 +56,31 @@ served | xargs kill -KILL
 sleep 1.5
 kill -CONT "$master"
 ended "a connection is cut, and the other host reports the consequence first" 'the ssh connection to host b .* has ended'
+# either end of either connection, at any moment of the measure phase: CUTS times, moments by CUTS_SEED
+RANDOM=${CUTS_SEED:=$RANDOM}
+cut_one() { # HOST ADDRESS
+    local p
+    if ((RANDOM % 2)); then
+        pkill -KILL -P "$run" -f "ControlMaster=yes.*$2"
+    else
+        for p in $(ip netns pids "$1"); do grep -qsz '^sshd[^/]*: root' "/proc/$p/cmdline" && kill -KILL "$p"; done
+    fi
+}
+causes() {
+    local i wrong=0 host
+    for ((i = 0; i < ${CUTS:-3}; i++)); do
+        begin
+        sleep 0.$((RANDOM % 9))
+        if ((RANDOM % 2)); then host=a && cut_one a 192.0.2.11; else host=b && cut_one b 192.0.2.12; fi
+        wait "$run"
+        reason
+        grep -qE "the ssh connection to host $host .* has ended" "$SCRATCH/reason" || { wrong=$((wrong + 1)) && echo "cut $i of $host: $(cat "$SCRATCH/reason")"; }
+    done
+    return $((wrong > 0))
+}
+echo "# CUTS=${CUTS:-3} CUTS_SEED=$CUTS_SEED"
+check "a cut is told as the cause, whatever was noticed first" causes
+check "... settings are restored" test "$(mtus)" = "1500 1500"
 # more flows than fit on a command line
 jq '.flows = [range(64) as $i | {name: "flow-\($i)", from: "a", to: "b", depth: ($i + 1)}] | del(.sweep, .expect, .published)' \
     "$ROOT/scenarios/pfc-bidir.json" > "$SCRATCH/many.json"
@@ -62,9 +91,9 @@ check "64 flows reach the program" jq -e '.flows | length == 64 and .[63].depth 
 RUN[1]=pfc-bidir
 head -n 1 "$SCRATCH/stand-in/servers" | xargs kill -KILL
 ended "a program is killed" 'host [ab]: roce-traffic (serve was killed on the host|drive exited with 3: the peer closed)'
-rm -rf "$OUT"
+rm -rf "$OUT" "$SCRATCH/stand-in/servers"
 
-"$H" "${RUN[@]}" --lab "$LAB" > "$SCRATCH/out" 2> "$SCRATCH/err" &
+"$H" "${RUN[@]}" --set phases.measure=60s --lab "$SCRATCH/stand-in.json" > "$SCRATCH/out" 2> "$SCRATCH/err" &
 run=$!
 until grep -qs 'b: .*roce-traffic serve' "$OUT"/pfc-bidir/2*/run.log; do
     kill -0 $run 2> /dev/null || break

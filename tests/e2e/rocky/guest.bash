@@ -51,6 +51,8 @@ stand_in_files() {
     local folder=$1 module
     mkdir -p "$folder/inbox"
     cp "$ROOT"/tests/e2e/rocky/guest-files/* "$folder/"
+    build_needs >"$folder/inbox/needs"
+    mkdir "$folder/inbox/image" && cp "$SCRATCH"/image/*.rpm "$folder/inbox/image/"
     for module in mlx5_core nouveau ib_uverbs; do
         make_module "$folder/inbox/$module.ko" "$module" "${KERNEL%.x86_64}"
     done

@@ -1,48 +1,16 @@
 #!/bin/bash
 # The machine under the guests: guest-setup/host/prepare and what it installs, on a tree laid out like the published lab's host
-# (EPYC 7551P, four NUMA nodes, NICs 41:00 and 61:00, GPUs 06:00 and 21:00 with two functions each).
+# (machine.bash).
 # shellcheck source=tests/e2e/lib.sh
 source "$(dirname "$0")/../lib.sh"
+# shellcheck source=tests/e2e/rocky/machine.bash
+source "$(dirname "$0")/machine.bash"
 skip_unless "the machine under the guests" jq
 
 PREPARE=$ROOT/guest-setup/host/prepare
 LAB=$ROOT/labs/geforce-pair.json
-PUBLISHED="iommu=pt isolcpus=2-29,34-61 nohz_full=2-29,34-61 rcu_nocbs=2-29,34-61 default_hugepagesz=1G hugepagesz=1G hugepages=64"
-export HARNESS_ROOT=$SCRATCH/machine
+export HARNESS_ROOT=$SCRATCH/machine HARNESS_PROGRAMS=$BUILD
 
-# A device: address, class, driver, IOMMU group.
-device() {
-    local folder=$HARNESS_ROOT/sys/bus/pci/devices/$1 group=$HARNESS_ROOT/sys/kernel/iommu_groups/$4
-    mkdir -p "$folder" "$group/devices" "$HARNESS_ROOT/sys/bus/pci/drivers/$3"
-    echo "$2" >"$folder/class"
-    echo >"$folder/driver_override"
-    ln -sfn "$HARNESS_ROOT/sys/bus/pci/drivers/$3" "$folder/driver"
-    ln -sfn "$group" "$folder/iommu_group"
-    ln -sfn "$folder" "$group/devices/$1"
-}
-machine() {
-    local node
-    rm -rf "$HARNESS_ROOT"
-    mkdir -p "$HARNESS_ROOT/proc" "$HARNESS_ROOT/sys/bus/pci"
-    echo "BOOT_IMAGE=/vmlinuz root=/dev/sda1 ro $PUBLISHED" >"$HARNESS_ROOT/proc/cmdline"
-    mkdir -p "$HARNESS_ROOT"/sys/devices/system/cpu/cpu{0..63}/cpufreq
-    echo performance | tee "$HARNESS_ROOT"/sys/devices/system/cpu/cpu{0..63}/cpufreq/scaling_governor >/dev/null
-    for node in 0 1 2 3; do
-        mkdir -p "$HARNESS_ROOT/sys/devices/system/node/node$node/hugepages/hugepages-1048576kB"
-        echo 16 >"$HARNESS_ROOT/sys/devices/system/node/node$node/hugepages/hugepages-1048576kB/nr_hugepages"
-    done
-    device 0000:40:01.1 0x060400 pcieport 10
-    device 0000:41:00.0 0x020000 vfio-pci 10
-    device 0000:61:00.0 0x020000 vfio-pci 11
-    device 0000:06:00.0 0x030000 vfio-pci 12
-    device 0000:06:00.1 0x040300 vfio-pci 12
-    device 0000:21:00.0 0x030000 vfio-pci 13
-    device 0000:21:00.1 0x040300 vfio-pci 13
-    printf '# for lab geforce-pair\ncpus=2-29,34-61\ndevices=0000:41:00.0 0000:61:00.0 0000:06:00.0 0000:06:00.1 0000:21:00.0 0000:21:00.1\n' >"$SCRATCH/host.conf"
-    mkdir -p "$HARNESS_ROOT/etc/harness" "$HARNESS_ROOT/etc/systemd/system"
-    cp "$SCRATCH/host.conf" "$HARNESS_ROOT/etc/harness/host.conf"
-    touch "$HARNESS_ROOT/etc/systemd/system/harness-host.service"
-}
 # problem WHAT PATTERN FIX: the check fails and says what and how to fix it.
 problem() {
     check_exit 1 "$1" "$PREPARE" check --lab "$LAB"
@@ -74,20 +42,8 @@ checks() {
     problem "nothing at boot" 'devices and governor are not set after a reboot' 'apply --host'
 }
 
-# Programs that apply would run, in front of the real ones: they note what they were asked.
-stand_ins() {
-    local name
-    mkdir -p "$SCRATCH/bin"
-    for name in systemctl update-grub grubby modprobe; do
-        # shellcheck disable=SC2016
-        printf '#!/bin/sh\necho "%s $*" >>"%s"\n' "$name" "$SCRATCH/asked" >"$SCRATCH/bin/$name"
-        chmod +x "$SCRATCH/bin/$name"
-    done
-    PATH=$SCRATCH/bin:$PATH
-}
-
 applying() {
-    stand_ins
+    machine_stand_ins "$SCRATCH/bin" "$SCRATCH/asked"
     machine
     check_exit 2 "apply without --host is refused" "$PREPARE" apply --lab "$LAB"
     check "and asks nothing of the machine" test ! -e "$SCRATCH/asked"
@@ -130,7 +86,58 @@ bad_input() {
     check_exit 2 "an unknown option" "$PREPARE" check --lab "$LAB" --fast
 }
 
+# deps/install-packages rocky-lab on a machine that has none of its packages: with package programs $2... that only note what they are asked.
+asks_for() {
+    local system=$1 bin=$SCRATCH/$1 program
+    shift
+    mkdir "$bin"
+    for program in bash cat awk sort tr grep id env; do ln -s "$(command -v "$program")" "$bin/"; done
+    for program in "$@"; do
+        # shellcheck disable=SC2016
+        printf '#!/bin/bash\necho "%s $*" >>"%s"\n[[ %s != rpm && %s != dpkg-query ]]\n' "$program" "$SCRATCH/$system.asked" "$program" "$program" >"$bin/$program"
+        chmod +x "$bin/$program"
+    done
+    PATH=$bin check_exit 0 "packages of a machine for Rocky guests, on $system" "$ROOT/deps/install-packages" rocky-lab
+}
+packages() {
+    local package
+    asks_for debian sudo apt-get dpkg-query
+    for package in libvirt-daemon-system libvirt-clients qemu-system-x86 qemu-utils xorriso guestfish coccinelle; do
+        check_says "  $package" "^deps: installing .*$package( |\$)" "$SCRATCH/out"
+    done
+    asks_for rocky sudo dnf rpm
+    for package in libvirt libvirt-client qemu-kvm qemu-img xorriso /usr/bin/virt-copy-out; do
+        check_says "  $package" "^deps: installing .*$package( |\$)" "$SCRATCH/out"
+    done
+}
+
+# What a lab from elsewhere may try with a script that runs as root: COMMANDS in values, lines in the file that is read at boot.
+# shellcheck disable=SC2016 # the attack is written as it is
+attack() { # WHAT PATTERN JQ_FILTER
+    jq --arg run 'bad[$(>ran)]' "$3" "$LAB" >"$SCRATCH/attack.json"
+    check_exit 2 "$1 is refused" "$PREPARE" apply --host --lab "$SCRATCH/attack.json"
+    check_says "... with a sentence" "$2" "$SCRATCH/err"
+}
+# shellcheck disable=SC2016 # the attack is written as it is; $run is jq's
+hostile_labs() {
+    machine
+    : >"$SCRATCH/asked"
+    cd "$SCRATCH" || exit 1
+    attack "a memory with a command" 'hosts.a.memory: ".*" is not a size' '.hosts.a.memory = $run'
+    attack "a list of nodes with a command" 'hosts.a.pin.memory: ".*" is not a list of CPUs' '.hosts.a.pin.memory = $run'
+    attack "a list of CPUs with a command" 'hosts.a.pin.vcpus: ".*" is not a list of CPUs' '.hosts.a.pin.vcpus = $run'
+    attack "a number of functions with a command" 'hosts.a.gpu.functions: ' '.hosts.a.gpu.functions = $run'
+    attack "a device with a command" 'hosts.a.nic.pci: ".*" is not a PCI address' '.hosts.a.nic.pci = $run'
+    attack "a host with a command as its name" 'hosts: ".*" is not a valid name' '.hosts[$run] = .hosts.a'
+    attack "a name with a line for the file that is read at boot" 'name: "x\\ndevices=.*" is not a valid name' '.name = "x\ndevices=0000:40:01.1"'
+    check "no command of a lab was run" test ! -e ran
+    check "nothing was asked of the machine" test ! -s "$SCRATCH/asked"
+    check "what is read at boot is as before" diff "$HARNESS_ROOT/etc/harness/host.conf" "$SCRATCH/host.conf"
+}
+
 checks
 applying
+packages
 bad_input
+hostile_labs
 finish

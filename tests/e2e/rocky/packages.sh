@@ -7,8 +7,23 @@ skip_unless "cache of packages" dnf rpmbuild rpmsign rpmkeys createrepo_c gpg gi
 source "$ROOT/tests/e2e/rocky/stand-ins.bash"
 
 BUNDLE=$SCRATCH/bundle.json
-export HARNESS_PACKAGES=$SCRATCH/cache
-unset HARNESS_MIRROR
+export HARNESS_PACKAGES=$SCRATCH/cache HARNESS_IMAGES=$SCRATCH/images
+unset HARNESS_MIRROR SUDO_USER
+IMAGE=$HARNESS_IMAGES/any-069493fdc807300a.qcow2
+
+# The image's package database: a stand-in for virt-copy-out, which takes it out of the real image.
+image_reader() {
+    mkdir -p "$SCRATCH/bin" "$HARNESS_IMAGES"
+    touch "$IMAGE" "$SCRATCH/read"
+    chmod 666 "$SCRATCH/read"
+    cat >"$SCRATCH/bin/virt-copy-out" <<END
+#!/bin/bash
+echo "\$*" >>"$SCRATCH/read"
+[[ "\$1 \$2 \$3" == "-a $IMAGE /var/lib/rpm" ]] && cp -r "$SCRATCH/image/rpm" "\$4/"
+END
+    chmod +x "$SCRATCH/bin/virt-copy-out"
+    PATH=$SCRATCH/bin:$PATH
+}
 # shellcheck disable=SC2317 # called through check_exit
 plain_packages() { timeout 120 "$ROOT/guest-setup/host/packages" "$@"; }
 # shellcheck disable=SC2317
@@ -34,6 +49,9 @@ coherence() {
     incoherent 'del(.repositories.cuda)' 'taken from cuda, which is not listed under repositories'
     incoherent 'del(.keys.nvidia)' 'there is no key nvidia'
     incoherent '.schema = 2' 'schema is not 1'
+    incoherent '.title = "a\nkernel 6"' 'title has a line break or another control character'
+    incoherent '.packages.build.names -= ["gcc-c++"]' 'packages.build has no gcc-c.*: a build of the driver needs g'
+    incoherent '.packages.build.names -= ["elfutils-libelf-devel"]' 'packages.build has no elfutils-libelf-devel: a build of the driver needs .libelf.h'
     echo '{' >"$SCRATCH/edited.json"
     check_exit 2 "a bundle that is not JSON" plain_packages --bundle "$SCRATCH/edited.json" --dry-run
     check_exit 2 "a bundle that is not there" plain_packages --bundle none --dry-run
@@ -56,9 +74,13 @@ dry_run() {
 keys() {
     check_exit 3 "offline with an empty cache" packages --offline
     check_exit 3 "a key whose fingerprint the bundle lacks is refused" packages
-    check_says "with how to accept it" "packages --accept mellanox=$(fingerprint "$SCRATCH/mellanox.asc")" "$SCRATCH/err"
+    check_says "with the command that accepts it" "$ROOT/guest-setup/host/packages .*--accept mellanox=$(fingerprint "$SCRATCH/mellanox.asc")$" "$SCRATCH/err"
+    grep -o "/[^ ]*/guest-setup/host/packages .*--accept.*" "$SCRATCH/err" >"$SCRATCH/accept"
     check_exit 3 "accepting another fingerprint does not help" packages --accept mellanox=0123456789ABCDEF0123456789ABCDEF01234567
     check_says "and the key file is renamed" 'mellanox.asc.rejected' "$SCRATCH/err"
+    check_exit 0 "the command that was printed accepts it" bash "$SCRATCH/accept"
+    rm "$HARNESS_PACKAGES/keys/mellanox.accepted" "$HARNESS_PACKAGES/keys/mellanox.asc"
+    rm -r "$HARNESS_PACKAGES"/rocky-*
     cat "$SCRATCH/mellanox.asc" "$SCRATCH/nvidia.asc" >"$MIRROR/www.mellanox.com/downloads/ofed/RPM-GPG-KEY-Mellanox-SHA256"
     check_exit 3 "a file with a second key in it" packages --accept "mellanox=$(fingerprint "$SCRATCH/mellanox.asc")"
     check_says "is refused with both" "fingerprint $(fingerprint "$SCRATCH/mellanox.asc"),$(fingerprint "$SCRATCH/nvidia.asc"), expected" "$SCRATCH/err"
@@ -85,6 +107,7 @@ interrupted() {
     done
     port=$(cat "$SCRATCH/port")
     rm -rf "$HARNESS_PACKAGES"
+    : >"$SCRATCH/read"
     # shellcheck disable=SC2317
     over_http() { timeout 120 "$ROOT/guest-setup/host/packages" --bundle "$BUNDLE" --mirror "http://127.0.0.1:$port" "$@"; }
     check_exit 3 "a download that is cut off is an error" over_http --accept "mellanox=$(fingerprint "$SCRATCH/mellanox.asc")"
@@ -92,6 +115,28 @@ interrupted() {
     check_exit 0 "the next run continues" over_http
     check_says "where the last one stopped" '^206 .*libnvidia-ml' "$log"
     check "and the accepted key is remembered" test -f "$HARNESS_PACKAGES/keys/mellanox.accepted"
+}
+
+# Dependencies are resolved for what the image has: an older glibc and a newer openssl than the repositories, each in two parts.
+image() {
+    local build=$HARNESS_PACKAGES/rocky-9.5-570.133.20/build none=$SCRATCH/none
+    check "the image's package database was read once" test "$(wc -l <"$SCRATCH/read")" = 1
+    check "its glibc is updated with all its parts" test "$(find "$build" -name 'glibc*-2.34-125.el9_5.8.x86_64.rpm' | wc -l)" = 3
+    check "its openssl goes back with all its parts" test "$(find "$build" -name 'openssl*-3.2.2-6.el9_5.x86_64.rpm' | wc -l)" = 3
+    mkdir "$SCRATCH/image-without-languages"
+    rpm --dbpath "$SCRATCH/image-without-languages" --install --justdb --nosignature "$SCRATCH"/image/{glibc-2,openssl}*.rpm 2>/dev/null
+    check_exit 0 "another image" packages --installed "$SCRATCH/image-without-languages"
+    check "other packages are chosen" test -z "$(find "$build" -name 'glibc-langpack-en*')"
+    mkdir "$none" "$SCRATCH/other"
+    touch "$none/file"
+    check_exit 3 "a folder that is no package database" packages --installed "$none"
+    check_says "is named" "$none has no package database of rpm" "$SCRATCH/err"
+    HARNESS_IMAGES=$SCRATCH/other HARNESS_PACKAGES=$SCRATCH/other HARNESS_MIRROR=file:///nowhere check_exit 3 "an image that cannot be fetched" \
+        plain_packages --bundle "$BUNDLE" --mirror "file://$MIRROR" --accept "mellanox=$(fingerprint "$SCRATCH/mellanox.asc")"
+    check_says "is an error" 'the image of rocky-9.5-570.133.20 could not be fetched' "$SCRATCH/err"
+    check_exit 0 "again without it" packages
+    check "the last one given is used" bash -c "! grep -q resolved '$SCRATCH/err'"
+    check_exit 0 "the first image again" packages --installed "$SCRATCH/image/rpm"
 }
 
 served() {
@@ -122,7 +167,7 @@ damaged() {
     createrepo_c --quiet "$(repository AppStream)"
     check_exit 3 "a package without a signature" packages
     check_says "by name" 'gcc' "$SCRATCH/err"
-    check "is not kept" test -z "$(find "$folder/build" -name 'gcc*')"
+    check "is not kept" test -z "$(find "$folder/build" -name 'gcc-11*')"
     rpmsign --addsign --define "__gpg $(command -v gpg)" --define '_gpg_name nvidia@example.org' "$rpm" >/dev/null 2>&1
     createrepo_c --quiet "$(repository AppStream)"
     check_exit 3 "a package signed with a key for other packages" packages
@@ -145,6 +190,23 @@ missing() {
     check_says "by name" '570.133.20-9.el9.x86_64 is in none of the repositories cuda' "$SCRATCH/err"
 }
 
+# A user, and the same user under sudo: one cache, with one accepted key, that belongs to the user.
+one_cache() {
+    local home=$SCRATCH/home
+    if [[ $(id -u) != 0 ]]; then skip "the cache under sudo" no-root && return; fi
+    mkdir -p "$home" && chown nobody: "$home" && chmod 755 "$SCRATCH"
+    printf '#!/bin/sh\necho "nobody:x:65534:65534::%s:/bin/sh"\n' "$home" >"$SCRATCH/bin/getent"
+    chmod +x "$SCRATCH/bin/getent"
+    # shellcheck disable=SC2317
+    under_sudo() { env -u HARNESS_PACKAGES -u XDG_CACHE_HOME -u GNUPGHOME SUDO_USER=nobody "$ROOT/guest-setup/host/packages" --bundle "$BUNDLE" --mirror "file://$MIRROR" "$@"; }
+    # shellcheck disable=SC2317
+    as_user() { runuser -u nobody -- env -u HARNESS_PACKAGES -u XDG_CACHE_HOME -u GNUPGHOME HOME="$home" "$ROOT/guest-setup/host/packages" --bundle "$BUNDLE" --mirror "file://$MIRROR" "$@"; }
+    check_exit 0 "under sudo: a key is accepted" under_sudo --rdma-only --accept "mellanox=$(fingerprint "$SCRATCH/mellanox.asc")"
+    check "in the cache of the user who called sudo" grep -qx "$home/.cache/harness/packages/rocky-9.5-570.133.20-rdma" "$SCRATCH/out"
+    check "nothing in it is root's" test -z "$(find "$home" -user root -print -quit)"
+    check_exit 0 "the user finds everything there" as_user --rdma-only --offline
+}
+
 sources() {
     local served=$HARNESS_PACKAGES/rocky-9.5-570.133.20
     jq '.name = "moved" | .modules.commit = "1111111111111111111111111111111111111111"' "$BUNDLE" >"$SCRATCH/edited.json"
@@ -161,12 +223,14 @@ sources() {
     check "the sources themselves stay as released" cmp "$HARNESS_PACKAGES/patched/modules.tar" "$served/modules.tar"
 }
 
-coherence_and_plan() { make_mirror && make_bundle >"$BUNDLE" && coherence && dry_run; }
+coherence_and_plan() { make_mirror && image_reader && make_bundle >"$BUNDLE" && coherence && dry_run; }
 coherence_and_plan
 keys
 interrupted
+image
 served
 damaged
 missing
+one_cache
 sources
 finish

@@ -75,6 +75,37 @@ rules() {
     check_exit 2 "an unknown option" apply --fast "$tree"
 }
 
+# Programs of this machine but spatch.
+without_spatch() {
+    mkdir "$SCRATCH/programs"
+    cp -rs /usr/bin/. "$SCRATCH/programs"
+    rm -f "$SCRATCH/programs/spatch"
+}
+# A recording of one machine is applied on another, which has no spatch.
+recording() {
+    local tree=$SCRATCH/recorded project=$SCRATCH/project
+    small_tree "$tree" 570.133.20
+    mkdir "$project" && cp -r "$ROOT/patches" "$project/"
+    without_spatch
+    # shellcheck disable=SC2317 # called through check_exit
+    elsewhere() { PATH=$SCRATCH/programs "$project/patches/apply" --no-compile "$@"; }
+    check_exit 2 "without spatch: a tree that is not recorded" elsewhere --plain "$SCRATCH/plain" "$tree"
+    check_says "is refused with what to do" 'spatch is missing .*kernel_bif.c is not as recorded' "$SCRATCH/err"
+    check_exit 0 "the changes are recorded" apply --no-compile --record "$project/patches/recorded/570.133.20" "$tree"
+    check "and the tree stays as it was" grep -q BIF_P2P_NOT_OVERRIDEN "$tree/src/nvidia/src/kernel/gpu/bif/kernel_bif.c"
+    check_exit 0 "without spatch: as recorded" elsewhere --plain "$SCRATCH/plain" "$tree"
+    apply --no-compile --plain "$SCRATCH/by-spatch" "$tree" 2>/dev/null
+    check "gives what spatch gives" cmp "$SCRATCH/plain" "$SCRATCH/by-spatch"
+    sed -i '0,/^    if (FLD_TEST_DRF/s//    if (NOT_TEST_DRF/' "$project/patches/recorded/570.133.20"
+    check_exit 3 "a damaged recording is refused" elsewhere --plain "$SCRATCH/plain" "$tree"
+    check_says "by its checksum" 'kern_bus_gp100.c as recorded .* has another checksum than recorded' "$SCRATCH/err"
+    echo '// touched' >>"$tree/src/nvidia/src/kernel/gpu/bif/kernel_bif.c"
+    check_exit 2 "a tree that is not the recorded one is refused" elsewhere --plain "$SCRATCH/plain" "$tree"
+    # shellcheck disable=SC2016 # the inner shell expands them
+    check "each recorded version is one that both patches apply to" \
+        bash -c 'cd "$1/recorded" && for version in *; do grep -qE "^$version .* applies +applies$" "$1/versions" || exit; done' - "$ROOT/patches"
+}
+
 find_kernel() {
     local build
     for build in ${HARNESS_DRIVER_KERNEL:+"$HARNESS_DRIVER_KERNEL"} /usr/src/kernels/*el9_5* /usr/src/linux-headers-6.1.0-47-amd64; do
@@ -92,6 +123,15 @@ real_trees() {
         fi
         check_exit 0 "$version: every expected hunk" "$APPLY" --no-compile --plain "$SCRATCH/plain" "$TREES/$version"
         check "$version: 11 and 3 hunks" bash -c "grep -oE '[0-9]+ of' '$SCRATCH/err' | paste -sd ' ' | grep -qx '2 of 2 of 5 of 2 of 3 of'"
+    done
+    for version in "$ROOT"/patches/recorded/*; do
+        version=$(basename "$version")
+        if [[ ! -d $TREES/$version ]]; then
+            skip "recording of $version" no-file "$TREES/$version"
+            continue
+        fi
+        check_exit 0 "$version: the recording is made again" "$APPLY" --no-compile --record "$SCRATCH/record" "$TREES/$version"
+        check "$version: and is the project's" cmp "$SCRATCH/record" "$ROOT/patches/recorded/$version"
     done
     for version in 580.142 595.45.04; do
         if [[ ! -d $TREES/$version ]]; then
@@ -116,6 +156,7 @@ real_trees() {
 
 if command -v spatch >/dev/null; then
     rules
+    recording
     real_trees
 else
     skip "patches" no-command spatch

@@ -19,10 +19,10 @@ host_answers() {
         checks: [{check: "bar1", subject: "gpu", verdict: $verdict, reason: "BAR1 has 256 MiB, registration needs 300 MiB", fix: "resize it"}]}' \
         >"$SCRATCH/host-$1.json"
 }
-# What a run leaves: verdict of the receiver's PCIe expectation, simulated or not.
+# What a run leaves: verdict of the receiver's PCIe expectation, simulated or not, origin.
 run_leaves() {
     mkdir -p "$SCRATCH/result"
-    jq --arg verdict "$1" --argjson simulated "$2" '{simulated: $simulated, flows: {"a-to-b": {memory: "gpu", memory_used: {kind: "gpu", route: "rm-dmabuf"}}},
+    jq --arg verdict "$1" --argjson simulated "$2" --arg origin "${3:-measured}" '{simulated: $simulated, origin: $origin, flows: {"a-to-b": {memory: "gpu", memory_used: {kind: "gpu", route: "rm-dmabuf"}}},
         expectations: [.expect[] | {name, verdict: (if .name | startswith("the receiving GPU receives over PCIe") then $verdict else "passed" end)}]}' \
         "$ROOT/scenarios/gpudirect-path.json" >"$SCRATCH/result/result.json"
 }
@@ -35,6 +35,7 @@ cat "$SCRATCH/host-\$2.json"
 END
     cat >"$HARNESS_PROGRAMS/harness" <<END
 #!/bin/bash
+[[ \$1 != lab ]] || exec "$BUILD/harness" "\$@"
 echo "\$*" >>"$SCRATCH/asked"
 [[ ! -d "$SCRATCH/result" ]] || echo '{"result": "$SCRATCH/result"}'
 END
@@ -48,6 +49,8 @@ check_exit 1 "no proof yet" "$PROVE" check --lab "$LAB"
 check_says "and how to get one" 'has not been proved yet: prove-path run' "$SCRATCH/err"
 run_leaves passed true
 check_exit 1 "a simulation proves nothing" "$PROVE" run --lab "$LAB"
+run_leaves passed false virtual
+check_exit 1 "virtual NICs prove nothing" "$PROVE" run --lab "$LAB"
 check "and is not kept" test ! -e "$EVIDENCE"
 run_leaves skipped false
 check_exit 1 "PCIe counters that were not read prove nothing" "$PROVE" run --lab "$LAB"

@@ -18,7 +18,7 @@ unset HARNESS_MIRROR
 serve() {
     local folder
     make_bundle | jq "$1" >"$SCRATCH/bundle.json"
-    folder=$("$ROOT/guest-setup/host/packages" --bundle "$SCRATCH/bundle.json" --mirror "file://$MIRROR" \
+    folder=$("$ROOT/guest-setup/host/packages" --bundle "$SCRATCH/bundle.json" --mirror "file://$MIRROR" --installed "$SCRATCH/image/rpm" \
         --accept "mellanox=$(fingerprint "$SCRATCH/mellanox.asc")" 2>"$SCRATCH/packages.log") || { cat "$SCRATCH/packages.log" && return 1; }
     guest rm -rf /usr/local/share/lab/packages
     guest_put "$folder" /usr/local/share/lab/packages
@@ -88,6 +88,9 @@ first_time() {
     step 10-system applied
     step 20-repositories applied
     step 30-build-tools applied
+    guest rpm -q glibc glibc-langpack-en openssl openssl-libs >"$SCRATCH/out" 2>&1
+    check "an older package of the image was updated with all its parts" test "$(grep -c '2.34-125.el9_5.8' "$SCRATCH/out")" = 2
+    check "a newer one went back to the release's, with all its parts" test "$(grep -c '3.2.2-6.el9_5.x86_64' "$SCRATCH/out")" = 2
     step 40-nouveau "applied after 1 reboots"
     step 50-ofed "applied after 1 reboots"
     says "which OFED" 'MLNX_OFED 24.10-4.1.4.0, mlx5_core 24.10-4.1.4'
@@ -129,6 +132,19 @@ second_time() {
     check "a second run of everything changes nothing" test "$before" = "$(state)"
     guest_boot
     for name in "$STEPS"/*; do step "$(basename "$name")" there; done
+}
+
+# The kernel numbers devices as it finds them: another boot may give the NIC another name.
+renamed() {
+    guest bash -c 'echo eth1 >/var/lib/stand-ins/nic'
+    guest ip address flush dev ens1
+    guest_boot
+    step 85-nic there
+    says "under its new name" 'eth1 has 10.0.0.1/24, MTU 4200'
+    guest rm /var/lib/stand-ins/nic
+    guest ip address flush dev eth1
+    guest_boot
+    step 85-nic there
 }
 
 uninstall() { guest rpm -e --nodeps "$1" 2>/dev/null; }
@@ -208,6 +224,11 @@ faults() {
     guest mv /tmp/symvers /usr/src/ofa_kernel/default/Module.symvers
     step 70-driver-modules there
 
+    guest mv /usr/bin/g++ /tmp/
+    fails 70-driver-modules "a guest without a C++ compiler" 'g[+][+]: (No such file|not found|command not found)'
+    guest mv /tmp/g++ /usr/bin/
+    step 70-driver-modules there
+
     make_module "$SCRATCH/old/nv_peer_mem.ko" nv_peer_mem 1.3
     guest_put "$SCRATCH/old" "/lib/modules/$KERNEL/extra/old" && guest depmod "$KERNEL"
     guest rm /etc/modprobe.d/lab-nvidia.conf
@@ -249,6 +270,7 @@ put_project
 first_time
 results
 second_time
+renamed
 drift
 module_replaced
 faults

@@ -50,10 +50,35 @@ make_package() {
     rpmsign --addsign --define "__gpg $(command -v gpg)" --define "_gpg_name $key@example.org" "$folder/$name-${version}"*.rpm >/dev/null 2>&1
 }
 
+# What a build of the driver needs of packages: "NEED PACKAGE", from the project's own list.
+build_needs() { awk '!/^#/ && $3 == "build" { print $1, $2 }' "$ROOT/guest-setup/rocky/driver-needs"; }
+
+# A package that brings the programs (guest-files/program) and headers that the list says: NAME VERSION FOLDER [REQUIRES]. The image has none
+# of them (become-rocky).
+make_build_package() {
+    local content=$SCRATCH/content need package
+    mkdir -p "$content"/usr/{bin,include}
+    while read -r need package; do
+        [[ $package == "$1" ]] || continue
+        case $need in
+        *.h\)) echo '/* stand-in */' >"$content/usr/include/$(tr -d '()' <<<"$need")" ;;
+        *) install -m 755 "$ROOT/tests/e2e/rocky/guest-files/program" "$content/usr/bin/$need" ;;
+        esac
+    done < <(build_needs)
+    make_package "$1" "$2" "$3" rocky 0 "${4:-}" "$content"
+    rm -rf "$content"
+}
+
 make_rocky_packages() {
     local appstream=$MIRROR/dl.rockylinux.org/vault/rocky/9.5/AppStream/x86_64/os base content=$SCRATCH/content item
     base=${appstream/AppStream/BaseOS}
-    for item in gcc=11.5.0-2.el9 make=4.3-8.el9 patch=2.7.6-16.el9 elfutils-libelf-devel=0.191-4.el9 libnl3-devel=3.9.0-1.el9; do
+    make_build_package gcc 11.5.0-2.el9 "$appstream" 'binutils, glibc-devel'
+    make_build_package gcc-c++ 11.5.0-2.el9 "$appstream" 'gcc = 11.5.0-2.el9'
+    make_build_package elfutils-libelf-devel 0.191-4.el9 "$appstream"
+    for item in make=4.3-8.el9 binutils=2.35.2-54.el9 xz=5.2.5-8.el9_0 hostname=3.23-6.el9; do
+        make_build_package "${item%%=*}" "${item#*=}" "$base"
+    done
+    for item in patch=2.7.6-16.el9 libnl3-devel=3.9.0-1.el9; do
         make_package "${item%%=*}" "${item#*=}" "$appstream" rocky
     done
     for item in pciutils=3.7.0-5.el9 lsof=4.94.0-3.el9 kmod=28-10.el9 tar=1.34-7.el9; do
@@ -62,11 +87,29 @@ make_rocky_packages() {
     mkdir -p "$content/lib/modules/$KERNEL" "$content/usr/src/kernels/$KERNEL"
     touch "$content/usr/src/kernels/$KERNEL"/{Makefile,Module.symvers}
     ln -s "/usr/src/kernels/$KERNEL" "$content/lib/modules/$KERNEL/build"
-    make_package kernel-devel "${KERNEL%.x86_64}" "$appstream" rocky 0 '' "$content"
+    make_package kernel-devel "${KERNEL%.x86_64}" "$appstream" rocky 0 openssl-devel "$content"
     for item in jansson-devel=2.14-1.el9 libmnl-devel=1.0.4-16.el9; do
         make_package "${item%%=*}" "${item#*=}" "${appstream/AppStream/CRB}" rocky
     done
     rm -rf "$content"
+}
+
+# A package whose parts require each other in exactly one version: VERSION FOLDER... for the library, its second part, and its headers.
+make_library() { # NAME OTHER DEVEL VERSION FOLDER [DEVEL_FOLDER]
+    make_package "$1" "$4" "$5" rocky
+    make_package "$2" "$4" "$5" rocky 0 "$1 = $4"
+    [[ -z ${6:-} ]] || make_package "$3" "$4" "$6" rocky 0 "$1 = $4"
+}
+# The image has an older glibc than the repositories and a newer openssl; to add the headers of either, the image's other parts must
+# change with it.
+make_image_packages() {
+    local base=$MIRROR/dl.rockylinux.org/vault/rocky/9.5/BaseOS/x86_64/os
+    make_library glibc glibc-langpack-en glibc-devel 2.34-125.el9_5.8 "$base" "${base/BaseOS/AppStream}"
+    make_library openssl-libs openssl openssl-devel 3.2.2-6.el9_5 "$base" "${base/BaseOS/AppStream}"
+    make_library glibc glibc-langpack-en glibc-devel 2.34-125.el9_5.1 "$SCRATCH/image"
+    make_library openssl-libs openssl openssl-devel 3.2.2-6.el9_5.1 "$SCRATCH/image"
+    mkdir "$SCRATCH/image/rpm"
+    rpm --dbpath "$SCRATCH/image/rpm" --install --justdb --nosignature "$SCRATCH"/image/*.rpm 2>/dev/null
 }
 
 make_ofed_packages() {
@@ -102,8 +145,10 @@ make_driver_sources() {
     make_module "$tree/prepared/nvidia-modeset.ko" nvidia-modeset 570.133.20 nvidia
     make_module "$tree/prepared/nvidia-uvm.ko" nvidia-uvm 570.133.20 nvidia
     make_module "$tree/prepared/nvidia-peermem.ko" nvidia-peermem 570.133.20 nvidia,ib_uverbs
-    # shellcheck disable=SC2016
-    printf 'modules:\n\t@echo "built for $(KERNEL_UNAME)"\n\t@cp prepared/*.ko kernel-open/\n' >"$tree/Makefile"
+    build_needs >"$tree/needs"
+    echo '#define part 1' >"$tree/part.h"
+    echo '#include "part.h"' | tee "$tree/core.c" >"$tree/display.cpp"
+    cp "$ROOT/tests/e2e/rocky/driver-makefile" "$tree/Makefile"
     git init --quiet --bare "$repository"
     git init --quiet "$tree"
     git -C "$tree" add . && git -C "$tree" -c user.name=stand-in -c user.email=stand-in@example.org commit --quiet -m stand-in
@@ -116,7 +161,7 @@ make_driver_sources() {
 make_mirror() {
     local folder
     make_key rocky && make_key nvidia && make_key mellanox
-    make_rocky_packages && make_ofed_packages && make_driver_packages && make_driver_sources
+    make_rocky_packages && make_image_packages && make_ofed_packages && make_driver_packages && make_driver_sources
     for folder in "$MIRROR"/dl.rockylinux.org/vault/rocky/9.5/*/x86_64/os "$MIRROR/developer.download.nvidia.com/compute/cuda/repos/rhel9/x86_64" \
         "$MIRROR/linux.mellanox.com/public/repo/mlnx_ofed/24.10-4.1.4.0/rhel9.5/x86_64"; do
         createrepo_c --quiet "$folder"

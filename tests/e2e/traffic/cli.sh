@@ -6,10 +6,11 @@ here=$(cd "$(dirname "$0")" && pwd)
 . "$here/../lib.sh"
 traffic=$BUILD/roce-traffic
 
-# A server on a free port of loopback: its pid in $SERVER, its port in $PORT, its lines in $SCRATCH/serve.
+# A server on a free port of loopback ($WHERE): its pid in $SERVER, its port in $PORT, its lines in $SCRATCH/serve.
+WHERE=(--listen 127.0.0.1)
 serve() {
     : >"$SCRATCH/serve"
-    "$traffic" serve --port 0 --listen 127.0.0.1 "$@" >"$SCRATCH/serve" 2>"$SCRATCH/serve.err" <&0 &
+    LD_PRELOAD=${PRELOAD:-} "$traffic" serve --port 0 "${WHERE[@]}" "$@" >"$SCRATCH/serve" 2>"$SCRATCH/serve.err" <&0 &
     SERVER=$!
     for _ in $(seq 100); do
         PORT=$(jq -r 'select(.what == "ready") | .port' "$SCRATCH/serve")
@@ -19,11 +20,24 @@ serve() {
     return 1
 }
 
+stop() {
+    kill "$SERVER"
+    wait "$SERVER"
+}
+
 # Send standard input to the server, and what it answers to $SCRATCH/answer.
 say() {
     exec 3<>"/dev/tcp/127.0.0.1/$PORT"
     cat >&3
     timeout 5 cat <&3 >"$SCRATCH/answer"
+    exec 3>&-
+}
+
+# The same, until the first line of the answer.
+say_first() {
+    exec 3<>"/dev/tcp/127.0.0.1/$PORT"
+    cat >&3
+    timeout 5 head -n 1 <&3 >"$SCRATCH/answer"
     exec 3>&-
 }
 
@@ -77,15 +91,22 @@ check_says "and says so" 'connecting to roce-traffic serve at 127.0.0.1 port 1: 
 check_says "as an error line too" '"type":"error".*"status":"ERROR"' "$SCRATCH/out"
 
 # ---- the server ----
+protocol=$(sed -n 's/^#define WIRE_PROTOCOL *//p' "$ROOT/traffic/connection/wire.h")
+hello() { jq -cn --argjson protocol "$protocol" --arg secret "${1:-}" '{type: "hello", protocol: $protocol, version: "0", secret: $secret}'; }
 serve
 check "serve says that it is ready, with the port it took" test "${PORT:-0}" -gt 0
+check_says "... and that there is no secret" 'warning: no secret was given .*whoever can connect to 127.0.0.1' "$SCRATCH/serve.err"
 printf 'GET / HTTP/1.1\r\n\r\n' | say
-check_says "garbage is refused in words" '"type":"error","text":"from 127.0.0.1: not a control message' "$SCRATCH/answer"
+check_says "garbage is refused in words" '"type":"error","text":"127.0.0.1 did not say hello as roce-traffic does' "$SCRATCH/answer"
+printf '\xff\n' | say
+check_says "... bytes that are no text as well" '"type":"error","text":"127.0.0.1 did not say hello as roce-traffic does' "$SCRATCH/answer"
 head -c 400000 /dev/zero | tr '\0' x | say 2>/dev/null
-check_says "a line without end is refused" 'a line of more than' "$SCRATCH/answer"
+check_says "a line without end is refused" 'a line of more than 512 bytes' "$SCRATCH/answer"
 printf '%s\n' '{"type":"hello","protocol":99,"version":"9"}' | say
 check_says "another protocol version is refused by name" 'uses control protocol 99' "$SCRATCH/answer"
-printf '%s\n' '{"type":"hello","protocol":2,"version":"0"}' '{"type":"start","start_in_ns":0,"warmup_ns":0,"duration_ns":0,"count":0}' | say
+printf '%s\n' '{"type":"error","text":"x"}' | say
+check_says "a message before hello is refused" 'did not say hello' "$SCRATCH/answer"
+printf '%s\n' "$(hello)" '{"type":"start","start_in_ns":0,"warmup_ns":0,"duration_ns":0,"count":0}' | say
 check_says "a message out of turn is refused" 'sent \\"start\\": expected \\"offer\\"' "$SCRATCH/answer"
 check_exit 3 "a second server on the same port ends with 3" "$traffic" serve --port "$PORT" --listen 127.0.0.1
 check "the server is still there" kill -0 "$SERVER"
@@ -93,6 +114,13 @@ if ! compgen -G '/sys/class/infiniband/*' >/dev/null; then
     check_exit 3 "without an RDMA device drive ends with 3" "$traffic" drive --port "$PORT" 127.0.0.1
     check_says "and says what to do" 'no RDMA device.*rdma link add' "$SCRATCH/err"
 fi
+# more connections than sessions and places, which say nothing
+idle=()
+for _ in $(seq 100); do exec {fd}<>"/dev/tcp/127.0.0.1/$PORT" && idle+=("$fd"); done
+hello | say_first
+check_says "silent connections keep no driver out" '^{"type":"hello"' "$SCRATCH/answer"
+for fd in "${idle[@]}"; do exec {fd}>&-; done
+check "... and are mentioned a few times only" test "$(grep -c REFUSED "$SCRATCH/serve")" -lt 20
 if [ "$(jq -s 'all(.type) and all(.time_ns > 0) and (map(.type) | unique - ["event", "error", "end"] == [])' "$SCRATCH/serve")" = true ]; then
     ok "every line of the server is JSON with a type and a time"
 else
@@ -105,8 +133,85 @@ check_says "and a last line" '"type":"end".*"reason":"signal"' "$SCRATCH/serve"
 
 serve --once
 printf 'x\n' | say
+check "--once does not count a stranger" kill -0 "$SERVER"
+hello | say_first
 wait "$SERVER"
 check "--once ends the server after the first driver" test $? = 0
+
+# ---- who may connect ----
+echo 0123456789abcdef0123456789abcdef >"$SCRATCH/secret" && chmod 644 "$SCRATCH/secret"
+check_exit 2 "a secret that others can read is refused" "$traffic" serve --secret-file "$SCRATCH/secret"
+check_says "... with what to do" 'can be used by others \(mode [0-7]+\): chmod 600' "$SCRATCH/err"
+check_exit 2 "a short secret is refused" "$traffic" drive --secret-file - 127.0.0.1 <<<short
+check_says "... with what is expected" 'first line of standard input is not a secret: expected 16 to 128' "$SCRATCH/err"
+WHERE=()
+serve
+check_says "without a secret only loopback is listened on" '"listening on 127.0.0.1 port ' "$SCRATCH/serve"
+check_says "... which is said" 'no secret was given .*only programs of this host' "$SCRATCH/serve.err"
+stop
+secret=0123456789abcdef0123456789abcdef
+serve --secret-file - <<<"$secret"
+check_says "with a secret all addresses are" '"listening on all addresses port ' "$SCRATCH/serve"
+hello | say
+check_says "a driver without the secret is refused" '^{"type":"error","text":"127.0.0.1 does not know this server.s secret' "$SCRATCH/answer"
+hello "${secret%?}e" | say
+check_says "a driver with another one is refused" '^{"type":"error","text":"127.0.0.1 knows another secret' "$SCRATCH/answer"
+check "... and learns nothing else" test "$(wc -l <"$SCRATCH/answer")" = 1
+hello "$secret" | say_first
+check_says "a driver with the secret is greeted" '^{"type":"hello"' "$SCRATCH/answer"
+check_exit 3 "drive without a secret" "$traffic" drive --port "$PORT" 127.0.0.1
+check_says "... says what both sides need" 'does not know this server.s secret: both sides need the same --secret-file' "$SCRATCH/err"
+# the secret comes before the job; sessions are counted only after a greeting
+greeted=$(grep -c '"what":"session"' "$SCRATCH/serve")
+{ echo "$secret" && many 3 '{"name": "last"}' | jq -c 'del(.process.port)'; } |
+    "$traffic" drive --secret-file - --job - --port "$PORT" >"$SCRATCH/out" 2>"$SCRATCH/err"
+check "drive reads secret and job from standard input" test "$(($(grep -c '"what":"session"' "$SCRATCH/serve") - greeted))" = 3
+stop
+chmod 600 "$SCRATCH/secret"
+serve --secret-file "$SCRATCH/secret"
+exec {fd}<"$SCRATCH/secret"
+"$traffic" drive --secret-file "/dev/fd/$fd" --port "$PORT" 127.0.0.1 >"$SCRATCH/out" 2>"$SCRATCH/err"
+check_says "a secret may come from a file and an inherited descriptor" '"what":"session"' "$SCRATCH/serve"
+stop
+
+# ---- what an offer may take: a stand-in for an RDMA device that accepts all
+offer() { # MESSAGE_BYTES: hello and offer
+    hello
+    jq -cn --argjson bytes "$1" '{type: "offer", flow: "x", reverse: "y", operation: "write", mode: "bandwidth", connection: "tcp", memory: "host",
+        pacing: "auto", bidirectional: false, validate: false, latency: false, relaxed_ordering: false, max_message_bytes: $bytes, queue_pairs: 1,
+        depth: 128, receive_depth: 1, moderation: 0, inline_bytes: 0, post_list: 1, slots: 1, traffic_class: 0, service_level: 0, mtu_bytes: 0,
+        ack_timeout: 14, retries: 7, rnr_retries: 7, rnr_timer: 12, rate_bps: 0, burst: 1, interval_ns: 1000000000, peer_timeout_ns: 10000000000, flip: -1}'
+}
+make_offer() { # MESSAGE_BYTES: its connection stays open in $fd, the answer is in $SCRATCH/answer
+    exec {fd}<>"/dev/tcp/127.0.0.1/$PORT"
+    offer "$1" >&"$fd"
+    timeout 20 head -n 2 <&"$fd" | tail -n 1 >"$SCRATCH/answer"
+}
+if [[ $(ldd "$traffic") == *asan* ]]; then
+    skip "what offers may take" sanitized "$traffic"
+elif ! command -v "${CC:-cc}" >/dev/null; then
+    skip "what offers may take" no-compiler
+elif ${CC:-cc} -std=c11 -O2 -D_GNU_SOURCE -shared -fPIC -o "$SCRATCH/verbs.so" "$ROOT/tests/e2e/traffic/verbs.c" 2>"$SCRATCH/cc"; then
+    PRELOAD=$SCRATCH/verbs.so serve --max-memory 50MiB
+    make_offer 20971520
+    first=$fd
+    check_says "an offer within --max-memory is accepted" '"type":"endpoint"' "$SCRATCH/answer"
+    make_offer 1073741824
+    check_says "an offer beyond it is refused before anything is allocated" 'needs 1024.* MiB of memory at the server, whose --max-memory of 50.0 MiB has 30.0 MiB left' "$SCRATCH/answer"
+    make_offer 20971520
+    check_says "another within what is left is accepted" '"type":"endpoint"' "$SCRATCH/answer"
+    make_offer 20971520
+    check_says "... until nothing is left" 'whose --max-memory of 50.0 MiB has 9.9 MiB left' "$SCRATCH/answer"
+    peak_kb=$(awk '/^VmHWM/ { print $2 }' "/proc/$SERVER/status")
+    check "the server's memory (${peak_kb} KiB) stays within the limit and its own" test "$peak_kb" -lt 80000
+    exec {first}>&-
+    until grep -q session-end "$SCRATCH/serve" && [ "$(grep -c session-end "$SCRATCH/serve")" = 3 ]; do sleep 0.05; done
+    make_offer 20971520
+    check_says "a flow that ends gives its memory back" '"type":"endpoint"' "$SCRATCH/answer"
+    stop
+else
+    nok "the stand-in for an RDMA device builds" "$(cat "$SCRATCH/cc")"
+fi
 
 mkfifo "$SCRATCH/stdin"
 sleep 30 >"$SCRATCH/stdin" &

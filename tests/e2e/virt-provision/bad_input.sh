@@ -8,7 +8,7 @@ TREE=$SCRATCH/tree
 mkdir -p "$TREE/build" "$TREE/guest-setup/profiles" "$SCRATCH/images"
 cp "$BUILD/virt-provision" "$TREE/build/"
 cp -r "$ROOT/guest-setup/profiles/debian-12-softroce" "$TREE/guest-setup/profiles/"
-cp "$ROOT/guest-setup/build-image" "$TREE/guest-setup/"
+cp "$ROOT"/guest-setup/{build-image,scratch.bash} "$TREE/guest-setup/"
 export HARNESS_IMAGES=$SCRATCH/images
 LAB=$SCRATCH/lab.json
 
@@ -37,7 +37,7 @@ says 2 "an unknown host" 'lab soft-pair has no guest "c": its guests are a, b' r
 says 3 "no daemon" 'libvirt at qemu\+unix:///system\?socket=/nowhere/s does not answer .*guest-setup/soft-lab' \
     status --lab <(jq '.uri = "qemu+unix:///system?socket=/nowhere/s"' "$ROOT/labs/soft-pair.json")
 lab '.uri = "qemv:///system"'
-says 3 "a wrong URI" '"qemv:///system" is not a URI of libvirt.s QEMU driver: expected one such as qemu:///system' status
+says 2 "a wrong URI" '"qemv:///system" is not a URI of libvirt.s QEMU driver that a lab may have: expected one such as qemu:///system' status
 lab '.driver = "ssh" | .hosts = {a: {ssh: "x"}, b: {ssh: "y"}} | del(.uri, .management)'
 says 2 "a lab without guests" 'has the driver "ssh": virt-provision builds guests only for labs with the driver "libvirt"' rebuild
 lab 'del(.hosts.a.profile)'
@@ -47,21 +47,15 @@ says 2 "one domain for two hosts" 'hosts.b.domain: soft-pair-a is already the do
 lab '.hosts.a.profile = "debian-13"'
 says 2 "an unknown profile" 'there is no profile "debian-13"' xml a
 lab '.hosts.a.profile = "../x"'
-says 2 "a profile that is a path" '"../x" is not the name of a profile' xml a
+says 2 "a profile that is a path" 'hosts.a.profile: "../x" is not a valid name' xml a
 lab '.name = "../../etc"'
-says 2 "a lab name that is a path" '"../../etc" is not a valid name of a lab' rebuild
-lab '.pool = "images"'
-says 2 "a pool that is no absolute path" 'pool: "images" is not an absolute path' xml a
-lab '.management.subnet = "198.51.100.1/26"'
-says 2 "a subnet that is none" 'management.subnet: "198.51.100.1/26" is not an IPv4 network' xml a
-lab '.hosts.a += {vcpus: 4, pin: {vcpus: "0-2"}}'
-says 2 "pins that do not fit" 'hosts.a.pin.vcpus: "0-2" has 3 CPUs: expected 4' xml a
+says 2 "a lab name that is a path" 'name: "../../etc" is not a valid name' rebuild
 
 # ---- devices
 lab '.hosts.a.nic.pci = "0000:ee:1f.7"'
 says 3 "a device that is absent" 'host a: this machine has no PCI device 0000:ee:1f.7: lspci lists its devices' devices check a
 lab '.hosts.a.nic.pci = "41:00"'
-says 3 "an address that is none" 'hosts.a.nic.pci: "41:00" is not a PCI address: expected one such as 0000:41:00.0' devices check a
+says 2 "an address that is none" 'hosts.a.nic.pci: "41:00" is not a PCI address: expected one such as 0000:41:00.0' devices check a
 
 
 if unshare --mount true 2> /dev/null; then

@@ -7,7 +7,7 @@ export HARNESS_IMAGES=$SCRATCH/images
 TREE=$SCRATCH/tree
 RECIPE=$TREE/profiles/little/image
 mkdir -p "$RECIPE"
-cp "$ROOT/guest-setup/build-image" "$TREE/"
+cp "$ROOT"/guest-setup/{build-image,scratch.bash} "$TREE/"
 # shellcheck disable=SC2016 # the recipe expands it
 printf '#!/bin/sh\necho made >> "$MADE"\necho x > "$1/base.qcow2"\n' > "$RECIPE/build"
 chmod +x "$RECIPE/build"
@@ -50,4 +50,29 @@ check_exit 3 "a recipe that fails" "$TREE/build-image" little
 check_says "the last lines of the failed recipe's output are shown" 'no such package' "$SCRATCH/err"
 check_says "the log file of the failed build is named" 'the image of little was not built; the log is .*/little.log' "$SCRATCH/err"
 check "a failed build leaves no partial image" test -z "$(find "$HARNESS_IMAGES" -name '.build*')"
+
+# ---- files that somebody else laid
+echo precious > "$SCRATCH/precious"
+refuses() { # WHAT PATTERN
+    check_exit 3 "$1 is refused" "$TREE/build-image" little
+    check_says "... with a sentence" "$2" "$SCRATCH/err"
+    check "... and nothing is written through it" test "$(cat "$SCRATCH/precious")" = precious
+}
+ln -sf "$SCRATCH/precious" "$HARNESS_IMAGES/.lock"
+refuses "a lock that is a link" '\.lock is not a lock of this user'
+ln -f "$SCRATCH/precious" "$HARNESS_IMAGES/.lock"
+refuses "a lock with a second name" '\.lock is not a lock of this user'
+rm "$HARNESS_IMAGES/.lock"
+chmod 777 "$HARNESS_IMAGES"
+refuses "a cache that others may write to" 'images is not safe to keep files in: other users may write to .*images'
+chmod 755 "$HARNESS_IMAGES"
+if [ "$(id -u)" = 0 ]; then
+    chown nobody "$HARNESS_IMAGES"
+    refuses "another user's cache, as root" 'images is not safe to keep files in: .*images belongs to user nobody'
+    mkdir "$HARNESS_IMAGES/mine"
+    export HARNESS_IMAGES=$HARNESS_IMAGES/mine
+    refuses "a folder in another user's folder, as root" 'images belongs to user nobody'
+else
+    skip "another user's cache" no-root
+fi
 finish

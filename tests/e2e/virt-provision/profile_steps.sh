@@ -34,19 +34,33 @@ published_lab() {
     planned "OFED" 'mlnx_ofed/24.10-4.1.4.0/rhel9.5/x86_64/'
     planned "driver packages" 'nvidia-driver-cuda-libs-3:570.133.20-1.el9.x86_64'
     planned "the driver's sources" 'commit e8113f665d936d9f30a6d508f3bacd1e148539be'
-    planned "the published patches" 'patches: bar1-p2p peermem-persistent'
+    planned "the modules as released, which the first route needs" 'patches: none'
+    planned "a C++ compiler, which they are built with" '^ +gcc-c[+][+]$'
     planned "the proof" 'prove-path run --lab'
     for host in vm00 vm01; do planned "domain $host" "<name>$host</name>"; done
     check "two domains with 28 virtual CPUs" test "$(grep -c '<vcpu>28</vcpu>' "$PLAN")" = 2
     check "two NICs and four GPU functions are passed through" test "$(grep -c '<hostdev ' "$PLAN")" = 6
     for step in "$ROOT"/guest-setup/profiles/rocky-9.5-gpudirect/steps/*; do planned "step $(basename "$step")" "^ +$(basename "$step") +[A-Za-z]"; done
     check "nothing was made" test ! -e "$XDG_STATE_HOME/harness/labs/geforce-pair"
-    sed 's/"rocky-9.5-570.133.20-published"/"rocky-9.5-1.2.3"/' "$ROOT/labs/geforce-pair.json" >"$SCRATCH/lab.json"
+    jq '.hosts[].bundle = "rocky-9.5-570.133.20-published"' "$ROOT/labs/geforce-pair.json" >"$SCRATCH/lab.json"
+    check_exit 0 "with the bundle of the published experiment" "$BUILD/virt-provision" rebuild --lab "$SCRATCH/lab.json" --dry-run
+    planned "its patches" 'patches: bar1-p2p peermem-persistent'
+    jq '.hosts[].bundle = "rocky-9.5-1.2.3"' "$ROOT/labs/geforce-pair.json" >"$SCRATCH/lab.json"
     check_exit 2 "a bundle that is not there" "$BUILD/virt-provision" rebuild --lab "$SCRATCH/lab.json" --dry-run
     check_says "the missing bundle is named" 'bundle "rocky-9.5-1.2.3"' "$SCRATCH/err"
     sed 's/"profile": "debian-12-softroce"/& , "bundle": "rocky-9.5-570.133.20"/' "$ROOT/labs/soft-pair.json" >"$SCRATCH/lab.json"
     check_exit 2 "a bundle for a profile that has none" "$BUILD/virt-provision" rebuild --lab "$SCRATCH/lab.json" --dry-run
     check_says "the error names the profile without a bundle" 'profile debian-12-softroce installs no bundle' "$SCRATCH/err"
+}
+
+virtual_lab() {
+    check_exit 0 "rebuild --dry-run of guests with a virtual ConnectX" "$BUILD/virt-provision" rebuild --lab "$ROOT/labs/virtual-pair.json" --dry-run
+    planned "another profile's image" 'image: built by guest-setup/profiles/debian-12-softroce/image/build'
+    planned "the module" 'build/virtual-connectx/virtual_connectx.ko -> /usr/local/share/lab/modules'
+    planned "memory for its registers" '<cmdline>.* memmap=16M[$]0x8000000</cmdline>'
+    planned "its step" '20-virtual-connectx +A virtual ConnectX on each data interface'
+    check "the lab says of links and NICs what a lab of real ones says" \
+        test "$(jq -c '.hosts | map_values(keys)' "$ROOT/labs/virtual-pair.json")" = '{"a":["domain","memory","nic","profile","vcpus"],"b":["domain","memory","nic","profile","vcpus"]}'
 }
 
 rdma_lab() {
@@ -59,5 +73,6 @@ rdma_lab() {
 steps
 skip_unless "rebuild --dry-run" jq
 published_lab
+virtual_lab
 rdma_lab
 finish

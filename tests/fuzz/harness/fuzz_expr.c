@@ -23,7 +23,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         for (int check = 0; check < 2; check++) {
             struct expr *expr = expr_compile(text, check, &e);
             if (expr) {
-                expr_validate(expr, &scenario, &e);
+                if (expr_validate(expr, &scenario, &e) == 0)
+                    expr_decidable(expr, &scenario, &e);
                 expr_evaluate(expr, result, &out);
             }
             expr_free(expr);

@@ -147,9 +147,33 @@ static void values_are_exact(void **state)
     text_free(&out);
 }
 
+/* A value of the host is the same whichever NIC is sampled: with a NIC's label it would be added once for each. */
+static void values_of_the_host_name_no_nic(void **state)
+{
+    (void)state;
+    struct column columns[] = {made("IpExtInCEPkts", "packets", C), made("gpu0_pcie_rx", "bytes/s", G),
+                               made("Ip6InCEPkts", "packets", C), made("rx_prio0_pause", "frames", C)};
+    static const char *const sources[] = {"ip", "nvml", "link", "ethtool"};
+    const int64_t values[] = {1, 2, 3, 4};
+    struct text out = {0};
+    for (size_t i = 0; i < 4; i++)
+        columns[i].source = (char *)(uintptr_t)sources[i];
+    prometheus_write(&out, columns, values, 4, "netdev=\"e\"");
+    const char *text = text_string(&out);
+    assert_non_null(strstr(text, "\nnic_ip_ext_in_ce_packets_total{counter=\"IpExtInCEPkts\"} 1\n"));
+    assert_non_null(strstr(text, "{gpu=\"0\",counter=\"gpu0_pcie_rx\"} 2\n"));
+    assert_non_null(strstr(text, "{netdev=\"e\",counter=\"Ip6InCEPkts\"} 3\n"));
+    assert_non_null(strstr(text, "{netdev=\"e\",prio=\"0\",counter=\"rx_prio0_pause\"} 4\n"));
+    assert_non_null(strstr(
+        text, "# HELP nic_ip_ext_in_ce_packets_total IPv4 packets received with CE. Counted for "
+              "the network namespace, all its interfaces together, not for one NIC. From ip, group g.\n"));
+    text_free(&out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(values_of_the_host_name_no_nic),
         cmocka_unit_test(columns_grow),
         cmocka_unit_test(a_counter_of_32_bits_wraps),
         cmocka_unit_test(a_reset_counts_on),

@@ -6,6 +6,7 @@
 #include "collectors/facts/pci.h"
 #include "collectors/facts/pci_config.h"
 #include "collectors/sources/slow_files.h"
+#include "collectors/sources/source.h"
 #include "lib/kernel/sysfs.h"
 #include <errno.h>
 #include <sys/stat.h>
@@ -45,6 +46,51 @@ static void damaged_netstat_gives_nulls(void **state)
         ip_text_values(texts[i], strlen(texts[i]), names, values);
         assert_int_equal(values[0], LINES_NULL);
     }
+}
+
+/* ---- the virtual switch's file */
+
+static void write_text(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs(text, file);
+    fclose(file);
+}
+
+static void counters_of_the_switch_are_lines(void **state)
+{
+    char root[] = "/tmp/test_switch.XXXXXX", path[200];
+    struct error e;
+    struct column_set columns = {0};
+    int64_t values[3];
+    (void)state;
+    assert_non_null(mkdtemp(root));
+    const struct target target = {.root = root};
+    assert_null(source_switch.open(&target, &columns, &e));
+    assert_non_null(strstr(e.text, "no switch of the module virtual_connectx"));
+    snprintf(path, sizeof path, "mkdir -p %s/sys/kernel/debug/virtual-connectx/switch", root);
+    assert_int_equal(system(path), 0);
+    snprintf(path, sizeof path, "%s/sys/kernel/debug/virtual-connectx/switch/counters", root);
+    write_text(path, "tx_pause 7\nport1_prio3_queue_bytes 18446744073709551615\nflooded 2\n");
+    void *source = source_switch.open(&target, &columns, &e);
+    assert_non_null(source);
+    assert_int_equal(columns.count, 3);
+    assert_int_equal(columns.items[0].counter->group, COUNTER_GROUP_PFC);
+    assert_int_equal(columns.items[1].counter->group, COUNTER_GROUP_QUEUE);
+    write_text(path, "tx_pause 9\nport1_prio3_queue_bytes 18446744073709551615\nflooded 3\n");
+    assert_int_equal(source_switch.read(source, values, &e), SOURCE_OK);
+    assert_int_equal(values[0], 9);
+    assert_int_equal(values[1], LINES_NULL); /* more than 63 bits */
+    assert_int_equal(values[2], 3);
+    write_text(path, "tx_pause 9\n");
+    assert_int_equal(source_switch.read(source, values, &e), SOURCE_CHANGED);
+    write_text(path, "tx_pause 9\na 1\nb 2\nc 3\n");
+    assert_int_equal(source_switch.read(source, values, &e), SOURCE_CHANGED);
+    source_switch.close(source);
+    column_set_free(&columns);
+    snprintf(path, sizeof path, "rm -r %s", root);
+    assert_int_equal(system(path), 0);
 }
 
 static int64_t slow(enum slow_text kind, const char *text)
@@ -289,11 +335,17 @@ static void files_are_read_below_a_root(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(netstat_pairs_are_matched),   cmocka_unit_test(damaged_netstat_gives_nulls),
-        cmocka_unit_test(slow_files_are_read),         cmocka_unit_test(addresses_are_recognised),
-        cmocka_unit_test(chains_are_taken_from_paths), cmocka_unit_test(relations_are_those_of_nvidia_smi),
-        cmocka_unit_test(capabilities_are_found),      cmocka_unit_test(resources_have_sizes),
-        cmocka_unit_test(requests_are_understood),     cmocka_unit_test(files_are_read_below_a_root),
+        cmocka_unit_test(netstat_pairs_are_matched),
+        cmocka_unit_test(damaged_netstat_gives_nulls),
+        cmocka_unit_test(counters_of_the_switch_are_lines),
+        cmocka_unit_test(slow_files_are_read),
+        cmocka_unit_test(addresses_are_recognised),
+        cmocka_unit_test(chains_are_taken_from_paths),
+        cmocka_unit_test(relations_are_those_of_nvidia_smi),
+        cmocka_unit_test(capabilities_are_found),
+        cmocka_unit_test(resources_have_sizes),
+        cmocka_unit_test(requests_are_understood),
+        cmocka_unit_test(files_are_read_below_a_root),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
 /* Seeds and keys, profiles and records: what virt-provision writes before any guest is there. */
+#include "guest-setup/rebuild/nic_settings.h"
 #include "guest-setup/rebuild/record.h"
 #include "guest-setup/guest/seed.h"
 #include "remote/places.h"
@@ -24,6 +25,43 @@ static const char document[] =
     "26\"},\"hosts\":{"
     "\"a\":{\"domain\":\"t-a\",\"profile\":\"p\",\"nic\":{\"address\":\"10.0.0.1/24\"}},"
     "\"b\":{\"domain\":\"t-b\",\"profile\":\"p\"}},\"links\":[{\"between\":[\"a\",\"b\"],\"mtu\":4200}]}";
+
+/* ---- reset */
+
+/* What the command of reset prints and ends with, with a nic-config made of these lines; NULL: the guest has none. */
+static int restore_with(const char *script, struct error *e)
+{
+    char path[128];
+    const char *words[6];
+    struct text out = {0};
+    snprintf(path, sizeof path, "%s/nic-config", scratch);
+    unlink(path);
+    if (script) {
+        FILE *file = fopen(path, "we");
+        assert_non_null(file);
+        fprintf(file, "#!/bin/sh\n[ \"$*\" = restore ] || exit 9\n%s\n", script);
+        assert_int_equal(fclose(file), 0);
+        assert_int_equal(chmod(path, 0755), 0);
+    }
+    nic_settings_command(path, words);
+    int status = process_run(words, NULL, &out, NULL, 5 * NS_PER_S, e);
+    int result = nic_settings_judge("a", status, text_string(&out), e);
+    text_free(&out);
+    return result;
+}
+
+static void settings_of_a_passed_through_nic_are_restored_before_a_reset(void **state)
+{
+    struct error e = {""};
+    (void)state;
+    assert_int_equal(restore_with("exit 0", &e), 0);
+    assert_int_equal(restore_with(NULL, &e), 0);
+    assert_int_equal(
+        restore_with("echo '{\"ok\":false,\"error\":\"1 settings could not be restored\"}'; exit 3", &e), -1);
+    assert_string_equal(e.text, "host a: nic-config restore exited with 3: 1 settings could not be restored");
+    assert_int_equal(restore_with("echo broken; exit 1", &e), -1);
+    assert_string_equal(e.text, "host a: nic-config restore exited with 1: it gave no reason");
+}
 
 static int setup(void **state)
 {
@@ -180,6 +218,35 @@ static void a_cloud_init_seed_is_read_as_one(void **state)
 
 /* ---- profiles and records */
 
+static void an_image_has_one_source(void **state)
+{
+    struct profile p;
+    struct error e;
+    (void)state;
+    static const char head[] = "{\"schema\":1,\"name\":\"p\",\"boot\":\"disk\",\"seed\":\"tar\",\"image\":";
+    static const struct {
+        const char *image, *says;
+    } cases[] = {
+        {"{\"of\":\"debian-12-softroce\"}}", NULL},
+        {"{\"of\":\"../softroce\"}}", "image.of"},
+        {"{\"of\":\"q\",\"url\":\"https://host/i\",\"sha256\":\""
+         "0123456789012345678901234567890123456789012345678901234567890123\"}}",
+         "has both url and of"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[400];
+        snprintf(text, sizeof text, "%s%s", head, cases[i].image);
+        json_t *json = json_loads(text, 0, NULL);
+        int result = table_parse(&profile_table, json, &p, &e);
+        json_decref(json);
+        assert_int_equal(result, cases[i].says ? -1 : 0);
+        if (cases[i].says)
+            assert_non_null(strstr(e.text, cases[i].says));
+        else
+            table_free(&profile_table, &p);
+    }
+}
+
 static void the_profile_has_its_steps_in_order(void **state)
 {
     struct profile p;
@@ -227,11 +294,13 @@ static void a_step_with_another_text_is_to_do_again(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(settings_of_a_passed_through_nic_are_restored_before_a_reset),
         cmocka_unit_test(keys_are_kept_from_others),
         cmocka_unit_test(the_lab_key_stays_and_host_keys_change),
         cmocka_unit_test(a_tar_seed_has_files_at_their_places),
         cmocka_unit_test(a_cloud_init_seed_is_read_as_one),
         cmocka_unit_test(the_profile_has_its_steps_in_order),
+        cmocka_unit_test(an_image_has_one_source),
         cmocka_unit_test(a_step_with_another_text_is_to_do_again),
     };
     return cmocka_run_group_tests_name("provision", tests, setup, teardown);

@@ -2,6 +2,7 @@
 #include "harness/expression/expr.h"
 #include "lib/document/json_file.h"
 #include "lib/roce/counters.h"
+#include <glob.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -261,18 +262,105 @@ static void wrong_names_are_refused(void **state)
     }
 }
 
-/* The text ends where its memory ends: the address sanitizer detects a read past it. */
+/* Every prefix of the text, in memory that ends where it ends: the address sanitizer detects a read past it. What is refused has a
+ * sentence; the rest is checked and evaluated. */
+static void each_prefix(const char *whole)
+{
+    for (size_t length = 0; length <= strlen(whole); length++)
+        for (int check = 0; check < 2; check++) {
+            struct error e = {""};
+            struct expr_result r;
+            char *text = strndup(whole, length);
+            assert_non_null(text);
+            struct expr *x = expr_compile(text, check, &e);
+            free(text);
+            if (!x && !*e.text)
+                fail_msg("%.*s is refused without a reason", (int)length, whole);
+            if (x && expr_validate(x, &scenario, &e) == 0)
+                (void)expr_decidable(x, &scenario, &e);
+            if (x)
+                (void)expr_evaluate(x, result, &r);
+            expr_free(x);
+        }
+}
+
 static void a_text_is_read_to_its_end_only(void **state)
 {
-    static const char *const texts[] = {"1e", "1e+", "1", "1m", "1/", "delta(a", "delta(a.", "1 <"};
+    static const char *const texts[] = {
+        "1e",
+        "1e+",
+        "1e-5 ",
+        "1E+9999",
+        "0x",
+        "0x1p5",
+        ".",
+        ".5",
+        "5.",
+        "..1",
+        "+",
+        "-",
+        "--+-1",
+        "-(-(-1",
+        "1m",
+        "1/",
+        "1/s",
+        "1 %",
+        "1e5%s",
+        "1e400",
+        "1e-400",
+        "1e+400 > 1",
+        "1.5.5",
+        "00000000000000000000000001",
+        "inf",
+        "nan > 1",
+        "delta(a.",
+        "delta(a[.b)",
+        "delta(a.[b)",
+        "sum(flows.[.bytes) > 1",
+        "1 <",
+        "1 <= ",
+        "1 == == 1",
+        "\xff\xfe > 1",
+        "delta(*.*) > \x80",
+        "min(flows.*.latency_p9999999999999999999999999999999999999999999999999999_ns) > 0",
+    };
     (void)state;
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        struct error e;
-        char *text = strdup(texts[i]);
-        assert_non_null(text);
-        expr_free(expr_compile(text, true, &e));
-        free(text);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        each_prefix(texts[i]);
+    char longest[2000];
+    for (const char *c = "1.e*<(-[a"; *c; c++) {
+        memset(longest, *c, sizeof longest - 1);
+        longest[sizeof longest - 1] = '\0';
+        struct error e = {""};
+        assert_null(expr_compile(longest, true, &e));
+        assert_true(*e.text != '\0');
     }
+}
+
+static void prefixes_of_the_scenarios_are_read_to_their_end_only(void **state)
+{
+    glob_t found;
+    size_t expressions = 0;
+    (void)state;
+    assert_int_equal(glob("scenarios/*.json", 0, NULL, &found), 0);
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        static const char *const keys[][2] = {{"expect", "check"}, {"published", "of"}};
+        json_t *json = json_load_file(found.gl_pathv[i], 0, NULL), *row;
+        assert_non_null(json);
+        for (int k = 0; k < 2; k++) {
+            size_t n;
+            json_array_foreach(json_object_get(json, keys[k][0]), n, row)
+            {
+                const char *text = json_string_value(json_object_get(row, keys[k][1]));
+                assert_non_null(text);
+                each_prefix(text);
+                expressions++;
+            }
+        }
+        json_decref(json);
+    }
+    assert_true(expressions > 50);
+    globfree(&found);
 }
 
 static void count_counter(void *context, const char *role, const char *counter)
@@ -295,9 +383,36 @@ static void counters_are_visited(void **state)
     expr_free(x);
 }
 
+/* Two flows of a pattern, and the pattern's own entry, which is their sum. */
+static void a_pattern_and_its_flows_are_not_added(void **state)
+{
+    static const struct {
+        const char *text;
+        double value;
+    } cases[] = {{"sum(flows.*.goodput_bps)", 148e9},      {"sum(flows.mesh.goodput_bps)", 148e9},
+                 {"sum(flows.mesh/*.goodput_bps)", 148e9}, {"max(flows.*.goodput_bps)", 100e9},
+                 {"mean(flows.*.goodput_bps)", 74e9},      {"count(flows.*.goodput_bps)", 2},
+                 {"max(flows.*.slowdown_p99)", 3}};
+    json_t *mesh =
+        json_pack("{s:{s:{s:f},s:{s:f},s:{s:f,s:{s:f}}}}", "flows", "mesh/0", "goodput_bps", 100e9, "mesh/1",
+                  "goodput_bps", 48e9, "mesh", "goodput_bps", 148e9, "slowdown", "p99", 3.0);
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct error e;
+        struct expr_result r = {0};
+        struct expr *expr = expr_compile(cases[i].text, false, &e);
+        assert_non_null(expr);
+        assert_int_equal(expr_evaluate(expr, mesh, &r), EXPR_TRUE);
+        assert_true(r.left == cases[i].value);
+        expr_free(expr);
+    }
+    json_decref(mesh);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_pattern_and_its_flows_are_not_added),
         cmocka_unit_test(values_are_computed),
         cmocka_unit_test(checks_are_decided),
         cmocka_unit_test(errors_point_at_the_column),
@@ -307,6 +422,7 @@ int main(void)
         cmocka_unit_test(every_row_of_the_catalogue_is_known),
         cmocka_unit_test(wrong_names_are_refused),
         cmocka_unit_test(a_text_is_read_to_its_end_only),
+        cmocka_unit_test(prefixes_of_the_scenarios_are_read_to_their_end_only),
     };
     return cmocka_run_group_tests_name("expr", tests, set_up, tear_down);
 }

@@ -3,14 +3,20 @@
 #include "harness/record/recorder.h"
 #include "harness/verdict/verdict.h"
 #include "lib/files.h"
+#include "lib/formats/lines.h"
+#include "lib/text.h"
 #include <dirent.h>
+#include <errno.h>
 #include <math.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -193,9 +199,10 @@ static void a_flow_without_summary_is_summed_from_its_intervals(void **state)
     flow(f, "{\"type\":\"summary\",\"flow\":\"f\",\"message_bytes\":65536,\"time_ns\":3000000000,\"duration_"
             "ns\":2000000000,"
             "\"bytes\":4194304,\"messages\":64,\"goodput_bps\":16777216,\"messages_per_s\":32,\"errors\":0,"
-            "\"complete\":true}");
+            "\"complete\":true,\"latency_ns\":{\"count\":0,\"p50\":0}}");
     flows = recorder_flow_summary(f->recorder);
     one = json_object_get(flows, "f");
+    assert_null(json_object_get(one, "latency_ns")); /* no latency was measured */
     assert_int_equal(integer(one, "bytes"), 4194304);
     assert_true(json_is_true(json_object_get(one, "complete")));
     json_decref(flows);
@@ -261,10 +268,10 @@ static size_t failures(const json_t *entries, const char *check)
 static void both_ends_are_judged_together(void **state)
 {
     struct fixture *f = *state;
-    json_t *in_force = json_pack("{s:{s:s,s:[]},s:{s:s,s:[]}}", "a", "trust", "pcp", "pfc", "b", "trust",
-                                 "dscp", "pfc"),
+    json_t *seen = json_pack("{s:{s:{s:s,s:[]}},s:{s:{s:s,s:[]}}}", "a", "settings", "trust", "pcp", "pfc",
+                             "b", "settings", "trust", "dscp", "pfc"),
            *entries = json_array();
-    preflight_settings(&f->cell, in_force, entries);
+    preflight_settings(&f->cell, seen, entries);
     assert_int_equal(failures(entries, "pfc"), 0);
     assert_int_equal(failures(entries, "trust"), 1);
     json_decref(entries);
@@ -272,11 +279,11 @@ static void both_ends_are_judged_together(void **state)
     json_object_set_new(f->cell.scenario_json, "settings_of",
                         json_pack("{s:{s:[],s:i}}", "b", "pfc", "mtu", 1500));
     entries = json_array();
-    preflight_settings(&f->cell, in_force, entries);
+    preflight_settings(&f->cell, seen, entries);
     assert_int_equal(failures(entries, "pfc"), 1);
     assert_int_equal(failures(entries, "mtu"), 1);
     json_decref(entries);
-    json_decref(in_force);
+    json_decref(seen);
 
     json_t *columns = json_pack("{s:[s],s:[]}", "a", "rx_prio0_pause", "b");
     entries = json_array();
@@ -306,6 +313,54 @@ static void any_name_of_a_column_is_taken(void **state)
     assert_true(fabs(live.pauses_per_s - 10) < 1e-9);
 }
 
+/* A host that names ever more things gets no memory for them. */
+static void a_host_speaks_of_the_flows_of_the_scenario_alone(void **state)
+{
+    static const char line[] = "{\"type\":\"interval\",\"flow\":\"another\",\"time_ns\":1}";
+    struct fixture *f = *state;
+    struct error e = {""};
+    assert_int_equal(recorder_flow(f->recorder, 0, line, strlen(line), &e), -1);
+    assert_non_null(strstr(e.text, "\"another\", which the scenario lacks"));
+    assert_int_equal(recorder_simulated_flow(f->recorder, line, strlen(line), &e), 0); /* a pattern's */
+}
+
+/* A header of 4096 columns with names that no other has. */
+static void many_columns(struct fixture *f, size_t number)
+{
+    struct text header = {0};
+    struct error e;
+    text_add(&header, "{\"type\":\"header\",\"columns\":[");
+    for (size_t i = 0; i < LINES_MAX_COLUMNS; i++)
+        text_add(
+            &header,
+            "%s{\"name\":\"%zu-%zu\",\"unit\":\"a\",\"kind\":\"gauge\",\"source\":\"s\",\"group\":\"g\"}",
+            i ? "," : "", number, i);
+    text_add(&header, "]}");
+    assert_int_equal(recorder_sample(f->recorder, 0, text_string(&header), header.length, &e), 0);
+    text_free(&header);
+}
+
+static void a_host_has_a_bounded_number_of_columns(void **state)
+{
+    struct fixture *f = *state;
+    struct error e = {""};
+    json_t *warnings = json_array();
+    for (size_t i = 0; i < 5; i++)
+        many_columns(f, i);
+    recorder_warnings(f->recorder, warnings);
+    assert_int_equal(json_array_size(warnings), 1);
+    assert_non_null(strstr(json_string_value(json_array_get(warnings, 0)), "4096 columns are left out"));
+    json_decref(warnings);
+    struct text header = {0};
+    text_add(&header,
+             "{\"type\":\"header\",\"columns\":[{\"name\":\"%0256d\",\"unit\":\"a\",\"kind\":\"gauge\","
+             "\"source\":\"s\",\"group\":\"g\"}]}",
+             0);
+    assert_int_equal(recorder_sample(f->recorder, 0, text_string(&header), header.length, &e), -1);
+    assert_non_null(strstr(e.text, "more than 255 bytes"));
+    text_free(&header);
+}
+
 static size_t open_descriptors(void)
 {
     size_t count = 0;
@@ -317,22 +372,40 @@ static size_t open_descriptors(void)
     return count;
 }
 
-/* /dev/full takes no bytes and cannot be cut. */
-static void a_full_disk_costs_no_descriptor(void **state)
+/* Nothing larger than this may be written, as on a full disk. */
+static void limit_files(rlim_t bytes)
+{
+    struct rlimit limit;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    limit.rlim_cur = bytes < limit.rlim_max ? bytes : limit.rlim_max;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    signal(SIGXFSZ, bytes == RLIM_INFINITY ? SIG_DFL : SIG_IGN);
+}
+
+/* The sentence names the file and the reason of the write that failed, whatever errno is by then; a cut line is removed. */
+static void what_cannot_be_written_is_told(void **state)
 {
     struct fixture *f = *state;
-    struct error e;
+    struct error e = {""};
     char folder[] = "/tmp/test-recorder.XXXXXX", path[64];
+    struct stat status;
     assert_non_null(mkdtemp(folder));
     snprintf(path, sizeof path, "%s/samples.jsonl", folder);
-    assert_int_equal(symlink("/dev/full", path), 0);
     size_t before = open_descriptors();
     struct recorder *recorder = recorder_open(folder, &f->cell.scenario, false, &e);
     assert_non_null(recorder);
     (void)recorder_sample(recorder, 0, HEADER, strlen(HEADER), &e);
+    limit_files(10);
+    assert_int_equal(recorder_flush(recorder, &e), -1);
+    errno = ENOENT;
     assert_int_equal(recorder_flush(recorder, &e), -1);
     recorder_close(recorder);
+    limit_files(RLIM_INFINITY);
+    assert_non_null(strstr(e.text, path));
+    assert_non_null(strstr(e.text, strerror(EFBIG)));
     assert_int_equal(open_descriptors(), before);
+    assert_int_equal(stat(path, &status), 0);
+    assert_int_equal(status.st_size, 0);
     files_remove_tree(folder, NULL);
 }
 
@@ -348,7 +421,9 @@ int main(void)
         TEST(what_cannot_be_decided_is_skipped_by_name),
         TEST(both_ends_are_judged_together),
         TEST(any_name_of_a_column_is_taken),
-        TEST(a_full_disk_costs_no_descriptor),
+        TEST(a_host_speaks_of_the_flows_of_the_scenario_alone),
+        TEST(a_host_has_a_bounded_number_of_columns),
+        TEST(what_cannot_be_written_is_told),
     };
     return cmocka_run_group_tests_name("recorder", tests, NULL, NULL);
 }

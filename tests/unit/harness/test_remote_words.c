@@ -1,7 +1,8 @@
-/* Command lines of the programs that the harness starts on hosts. */
+/* Command lines of the programs that the harness starts on hosts, and the VLAN interfaces that it makes there. */
 #include "tests/unit/unit.h"
 
 #include "harness/labs/hosts/remote_sampler.h"
+#include "harness/labs/hosts/vlan.h"
 #include "lib/clock.h"
 #include "lib/text.h"
 
@@ -45,11 +46,48 @@ static void a_gpu_is_sampled_where_nvml_knows_it(void **state)
     expect_words(NS_PER_S, true, false, "--netdev eth1 --rdma mlx5_0 --every 1s");
 }
 
+static void expect_name(const char *netdev, int64_t id, const char *expected)
+{
+    char name[VLAN_NAME];
+    vlan_name(netdev, id, name);
+    assert_string_equal(name, expected);
+}
+
+static void a_vlan_is_named_after_its_interface(void **state)
+{
+    (void)state;
+    expect_name("eth1", 100, "eth1.100");
+    expect_name("enp65s0f0np0", 7, "enp65s0f0np0.7");
+    expect_name("enp65s0f0np0", 100, "np65s0f0np0.100"); /* 15 characters at most */
+    expect_name("enp193s0f1np1a", 4094, "93s0f1np1a.4094");
+}
+
+static void expect_egress(uint8_t priorities, const char *expected)
+{
+    json_t *egress = vlan_egress(priorities);
+    char *text = json_dumps(egress, JSON_COMPACT | JSON_SORT_KEYS);
+    assert_string_equal(text, expected);
+    free(text);
+    json_decref(egress);
+}
+
+static void a_vlans_egress_map_follows_from_the_priorities(void **state)
+{
+    (void)state;
+    expect_egress(1 << 3, "{\"0\":3,\"1\":3,\"2\":3,\"3\":3,\"4\":3,\"5\":3,\"6\":3,\"7\":3}");
+    expect_egress(1 << 3 | 1 << 5, "{\"3\":3,\"5\":5}");
+    expect_egress(1 << 0 | 1 << 5, "{\"5\":5}");
+    expect_egress(1 << 0, "{}");
+    expect_egress(0, "{}");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fast_sampling_goes_before_ordinary_processes),
         cmocka_unit_test(a_gpu_is_sampled_where_nvml_knows_it),
+        cmocka_unit_test(a_vlan_is_named_after_its_interface),
+        cmocka_unit_test(a_vlans_egress_map_follows_from_the_priorities),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -225,8 +225,8 @@ static void help_lists_every_option_once(void **state)
         "      --count N             How many.\n",
         "      --every TIME          The interval (default 10ms).\n",
         "      --colour red|blue     The colour.\n",
-        "      --share N             A share of the whole that is explained in so many\n"
-        "                            words that they need a second line.\n",
+        ("      --share N             A share of the whole that is explained in so many\n"
+         "                            words that they need a second line.\n"),
         "\nThe wheel:\n",
         "      --wheel-size LENGTH   The size of the wheel (default 1m).\n",
     };

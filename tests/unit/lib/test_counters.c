@@ -91,8 +91,9 @@ static void names_have_their_meaning(void **state)
         const struct counter *row = counters_find(meanings[i].name);
         if (!row)
             fail_msg("%s has no row", meanings[i].name);
-        if (strcmp(row->unit, meanings[i].unit) != 0 ||
-            strcmp(counter_group_names[row->group], meanings[i].group) != 0 || row->kind != meanings[i].kind)
+        else if (strcmp(row->unit, meanings[i].unit) != 0 ||
+                 strcmp(counter_group_names[row->group], meanings[i].group) != 0 ||
+                 row->kind != meanings[i].kind)
             fail_msg("%s: %s, %s, %d", meanings[i].name, row->unit, counter_group_names[row->group],
                      (int)row->kind);
     }

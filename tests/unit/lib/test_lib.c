@@ -3,12 +3,14 @@
 
 #include "lib/clock.h"
 #include "lib/files.h"
-#include "lib/histogram.h"
+#include "lib/folder/fresh.h"
+#include "lib/statistics/histogram.h"
 #include "lib/document/json_file.h"
 #include "lib/formats/lines.h"
 #include "lib/document/nearest.h"
 #include "lib/process.h"
 #include "lib/text.h"
+#include <malloc.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -184,12 +186,12 @@ static void files_are_replaced_whole(void **state)
     assert_int_equal(files_make_folders(deep, &e), 0);
     json_t *value = json_pack("{s:i}", "one", 1);
     assert_int_equal(json_file_save(path, value, &e), 0);
-    json_t *back = json_file_load(path, &e);
+    json_t *back = json_file_load(path, DOCUMENT_SCENARIO, &e);
     assert_true(json_equal(back, value));
     json_decref(back);
     json_decref(value);
     assert_int_equal(files_write_atomic(path, "{\n \"a\" 1}", 9, &e), 0);
-    assert_null(json_file_load(path, &e));
+    assert_null(json_file_load(path, DOCUMENT_SCENARIO, &e));
     assert_non_null(strstr(e.text, "x.json:2:"));
     assert_null(files_read(path, 4, NULL, &e));
     assert_non_null(strstr(e.text, "larger than the 4 bytes"));
@@ -199,6 +201,59 @@ static void files_are_replaced_whole(void **state)
     assert_false(files_exist(folder));
     free(deep);
     free(path);
+}
+
+/* What is refused by its text is never made; the estimate is not below what jansson takes. */
+static void documents_are_bounded(void **state)
+{
+    static const char *const items[] = {"{}", "[]", "1", "{\"a\":{}}", "{\"\":[{\"\":1}]}", "\"abc\""};
+    struct error e;
+    size_t depth;
+    (void)state;
+    for (size_t i = 0; i < sizeof items / sizeof *items; i++) {
+        struct text t = {0};
+        text_add(&t, "[%s", items[i]);
+        for (int k = 0; k < 20000; k++)
+            text_add(&t, ",%s", items[i]);
+        text_add(&t, "]");
+        size_t before = mallinfo2().uordblks, told = json_file_memory(text_string(&t), t.length, &depth);
+        json_t *value = json_file_parse(text_string(&t), t.length, "x", DOCUMENT_SCENARIO, &e);
+        size_t taken = mallinfo2().uordblks - before;
+        assert_non_null(value);
+        assert_true(taken <= told);
+        json_decref(value);
+        text_free(&t);
+    }
+    assert_null(json_file_parse("[[[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]]]", 34, "x", DOCUMENT_MESSAGE, &e));
+    assert_non_null(strstr(e.text, "17 deep"));
+    json_t *quoted = json_file_parse("[\"[[[[[[[[[[[[[[[[[\\\"{{{\"]", 26, "x", DOCUMENT_MESSAGE, &e);
+    assert_int_equal(json_array_size(quoted), 1);
+    json_decref(quoted);
+    assert_int_equal(json_file_memory("\"\\", 2, &depth), 4);
+}
+
+/* A file in the making is not taken for one that was left, and one that was left is. */
+static void what_is_being_made_stays(void **state)
+{
+    char path[] = "/tmp/harness-unit.XXXXXX";
+    struct folder folder;
+    struct fresh file, drawn;
+    struct error e;
+    (void)state;
+    assert_non_null(mkdtemp(path));
+    assert_int_equal(folder_open(&folder, path, &e), 0);
+    assert_int_equal(fresh_file(&file, &folder, "a.json", &e), 0);
+    assert_int_equal(fresh_folder(&drawn, &folder, "drawing", &e), 0);
+    fresh_clear(&folder);
+    assert_true(folder_has(&folder, file.name));
+    assert_true(folder_has(&folder, drawn.name));
+    close(file.fd);
+    close(drawn.fd);
+    fresh_clear(&folder);
+    assert_false(folder_has(&folder, file.name));
+    assert_false(folder_has(&folder, drawn.name));
+    folder_close(&folder);
+    assert_int_equal(files_remove_tree(path, &e), 0);
 }
 
 static void texts_grow(void **state)
@@ -232,6 +287,8 @@ int main(void)
         cmocka_unit_test(says_what_could_not_start_or_end),
         cmocka_unit_test(stops_the_whole_group),
         cmocka_unit_test(files_are_replaced_whole),
+        cmocka_unit_test(documents_are_bounded),
+        cmocka_unit_test(what_is_being_made_stays),
         cmocka_unit_test(texts_grow),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -46,6 +46,22 @@ static void one_answer_ends_a_plain_request(void **state)
     assert_int_equal(count, 3);
 }
 
+/* The mark may be at an entry or at the end of a dump. */
+static void an_interrupted_dump_is_known(void **state)
+{
+    (void)state;
+    for (int marked = 0; marked < 3; marked++) {
+        int count = 0;
+        struct netlink_answer a = expect(NLM_F_REQUEST | NLM_F_DUMP, &count);
+        begin(0, RTM_NEWLINK, marked == 0 ? NLM_F_MULTI | NLM_F_DUMP_INTR : NLM_F_MULTI);
+        struct nlmsghdr *done =
+            begin(16, NLMSG_DONE, marked == 1 ? NLM_F_MULTI | NLM_F_DUMP_INTR : NLM_F_MULTI);
+        assert_int_equal(netlink_deliver(&a, buffer, 16 + done->nlmsg_len), NETLINK_END);
+        assert_int_equal(count, 1);
+        assert_int_equal(a.interrupted, marked < 2);
+    }
+}
+
 static void answers_of_another_request_are_passed_over(void **state)
 {
     (void)state;
@@ -126,6 +142,7 @@ static void after_an_error_of_the_callback_the_rest_is_dropped(void **state)
     assert_true(a.abandoned);
 }
 
+/* The bit is of dumps only: of other requests it has another meaning. */
 /* libmnl treats lengths above 2 GiB as negative, and loops for ever. */
 static void lengths_are_not_believed(void **state)
 {
@@ -204,6 +221,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_answer_ends_a_plain_request),
+        cmocka_unit_test(an_interrupted_dump_is_known),
         cmocka_unit_test(answers_of_another_request_are_passed_over),
         cmocka_unit_test(refusals_carry_the_kernels_text),
         cmocka_unit_test(an_acknowledgement_is_an_error_of_zero),

@@ -63,7 +63,7 @@ static void patterns_of_roles_are_written_out(void **state)
 {
     struct error e;
     json_t *json =
-        parse("{\"roles\":[\"h[8-11]\",\"sw\"],\"traffic\":[{\"from\":[\"h[8-9]\"],\"to\":[\"h11\"]}]}");
+        parse("{\"roles\":[\"h[8,9-10,11]\",\"sw\"],\"traffic\":[{\"from\":[\"h[8-9]\"],\"to\":[\"h11\"]}]}");
     json_t *expanded = scenario_expand(json, &e);
     json_t *wanted = parse("{\"roles\":[\"h8\",\"h9\",\"h10\",\"h11\",\"sw\"],\"traffic\":[{\"from\":[\"h8\","
                            "\"h9\"],\"to\":[\"h11\"]}]}");
@@ -73,9 +73,13 @@ static void patterns_of_roles_are_written_out(void **state)
     json_decref(json);
     json_decref(expanded);
     json_decref(wanted);
-    json = parse("{\"roles\":[\"h[3-1]\"]}");
-    assert_null(scenario_expand(json, &e));
-    json_decref(json);
+    static const char *const bad[] = {"h[3-1]", "h[]",    "h[1,]", "h[,1]", "h[1-2",
+                                      "h[-1]",  "h[1;2]", "h[1-]", "h[1 2]"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        json = json_pack("{s:[s]}", "roles", bad[i]);
+        assert_null(scenario_expand(json, &e));
+        json_decref(json);
+    }
 }
 
 static void expect_topology(const char *topology, size_t hosts, size_t switches, size_t links)

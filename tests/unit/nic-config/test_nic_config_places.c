@@ -41,6 +41,15 @@ static void assert_holds(const struct tree *t, const char *file, const char *con
     free(path);
 }
 
+/* The same with the newline, if there is one: the programs write none. */
+static void assert_raw(const struct tree *t, const char *file, const char *content)
+{
+    char *path = path_in(t, file), *all = files_read(path, 4096, NULL, NULL);
+    assert_string_equal(all ? all : "(no such file)", content);
+    free(all);
+    free(path);
+}
+
 /* No interface has the name, so that netlink answers as for a driver without DCB. */
 static int set_up(void **state)
 {
@@ -146,6 +155,9 @@ static void ecn_points(void **state)
     put(t, NET "/ecn/roce_np/enable/2", "maybe\n");
     char *text = read_text(t, &knob_ecn, KNOB_FAILED, "\"maybe\" is not a number");
     free(text);
+    put(t, NET "/ecn/roce_np/enable/2", ""); /* the driver's show returned an error */
+    text = read_text(t, &knob_ecn, KNOB_FAILED, "enable/2 is empty: the driver could not read the value");
+    free(text);
 }
 
 static void ecn_points_upstream(void **state)
@@ -222,8 +234,74 @@ static void dcqcn_of_upstream(void **state)
     assert_holds(t, CC_PARAMS "rp_time_reset", "55");
     assert_holds(t, CC_PARAMS "rp_clamp_tgt_rate_ati", "0");
     assert_holds(t, CC_PARAMS "np_cnp_prio", "4");
-    /* the driver sets the mode to 0 with the priority; it is written after, though it did not change */
-    assert_holds(t, CC_PARAMS "np_cnp_prio_mode", "1");
+    /* a priority that is asked for is used */
+    assert_holds(t, CC_PARAMS "np_cnp_prio_mode", "0");
+}
+
+/* MLNX_OFED 24.07 has the mode in debugfs only; the driver sets it to 0 with the priority. */
+static void cnp_mode_of_ofed(void **state)
+{
+    struct tree *t = *state;
+    struct error e;
+    put(t, NET "/ecn/roce_rp/rpg_ai_rate", "5\n");
+    put(t, NET "/ecn/roce_np/cnp_802p_prio", "6\n");
+    put(t, CC_PARAMS "np_cnp_prio_mode", "1\n");
+    put(t, CC_PARAMS "np_cnp_prio", "6\n");
+    assert_reads(t, &knob_dcqcn, "MLNX_OFED",
+                 "{\"dcqcn\":{\"np\":{\"cnp_802p_prio\":6,\"cnp_prio_mode\":1},\"rp\":{\"rpg_ai_rate\":5}}}");
+    assert_int_equal(write_text(t, &knob_dcqcn, "{\"dcqcn\":{\"np\":{\"cnp_802p_prio\":5}}}", &e), 0);
+    assert_holds(t, NET "/ecn/roce_np/cnp_802p_prio", "5");
+    assert_holds(t, CC_PARAMS "np_cnp_prio", "6"); /* the priority is written in sysfs */
+    assert_holds(t, CC_PARAMS "np_cnp_prio_mode", "0");
+}
+
+/* The drivers set the other one of mode and priority to 0 with each write, so the one that counts is the last. A write is seen because
+ * files_write() writes without a newline. */
+static void the_cnp_priority_is_written_last(void **state)
+{
+    struct tree *t = *state;
+    struct error e;
+    put(t, CC_PARAMS "np_cnp_prio", "6\n");
+    put(t, CC_PARAMS "np_cnp_prio_mode", "0\n");
+    assert_int_equal(write_text(t, &knob_dcqcn, "{\"dcqcn\":{\"np\":{\"cnp_802p_prio\":5}}}", &e), 0);
+    assert_raw(t, CC_PARAMS "np_cnp_prio", "5");
+    assert_raw(t, CC_PARAMS "np_cnp_prio_mode", "0\n");
+    assert_int_equal(write_text(t, &knob_dcqcn, "{\"dcqcn\":{\"np\":{\"cnp_prio_mode\":1}}}", &e), 0);
+    assert_raw(t, CC_PARAMS "np_cnp_prio_mode", "1");
+    put(t, CC_PARAMS "np_cnp_prio", "0\n");
+    assert_int_equal(
+        write_text(t, &knob_dcqcn, "{\"dcqcn\":{\"np\":{\"cnp_802p_prio\":0,\"cnp_prio_mode\":0}}}", &e), 0);
+    assert_raw(t, CC_PARAMS "np_cnp_prio_mode", "0");
+    assert_raw(t, CC_PARAMS "np_cnp_prio", "0"); /* the write of the mode may have changed it */
+}
+
+static void an_unused_cnp_priority_is_no_difference(void **state)
+{
+    (void)state;
+    struct settings a = {.dcqcn.np = {.cnp_802p_prio = 6, .cnp_prio_mode = 1}},
+                    b = {.dcqcn.np = {.cnp_802p_prio = 0, .cnp_prio_mode = 1}};
+    assert_true(knob_dcqcn.same(&a, &b));
+    a.dcqcn.np.cnp_prio_mode = 0;
+    assert_false(knob_dcqcn.same(&a, &b));
+    b.dcqcn.np.cnp_prio_mode = 0;
+    assert_false(knob_dcqcn.same(&a, &b));
+}
+
+/* Without debugfs the mode cannot be put back: the user is told before. */
+static void cnp_mode_that_cannot_be_read(void **state)
+{
+    struct tree *t = *state;
+    struct error e;
+    struct settings now = {.dcqcn.np = {.cnp_802p_prio = 6, .cnp_prio_mode = FIELD_UNSET}};
+    struct settings target = {.dcqcn.np = {.cnp_802p_prio = 5, .cnp_prio_mode = FIELD_UNSET}};
+    json_t *warnings = json_array();
+    put(t, NET "/ecn/roce_np/cnp_802p_prio", "6\n");
+    assert_int_equal(knob_dcqcn.check(&t->device, &now, &target, warnings, &e), 0);
+    assert_int_equal(json_array_size(warnings), 1);
+    assert_non_null(strstr(json_string_value(json_array_get(warnings, 0)), "cnp_prio_mode"));
+    assert_int_equal(knob_dcqcn.check(&t->device, &now, &now, warnings, &e), 0);
+    assert_int_equal(json_array_size(warnings), 1);
+    json_decref(warnings);
 }
 
 static void traffic_class_of_ofed(void **state)
@@ -382,6 +460,10 @@ int main(void)
                                        TEST(ecn_points_upstream),
                                        TEST(dcqcn_of_ofed),
                                        TEST(dcqcn_of_upstream),
+                                       TEST(cnp_mode_of_ofed),
+                                       TEST(the_cnp_priority_is_written_last),
+                                       TEST(an_unused_cnp_priority_is_no_difference),
+                                       TEST(cnp_mode_that_cannot_be_read),
                                        TEST(traffic_class_of_ofed),
                                        TEST(traffic_class_of_upstream),
                                        TEST(buffers_of_ofed),

@@ -273,18 +273,6 @@ static void a_killed_program_holds_nothing(void **state)
     close(ready[1]);
 }
 
-static void odd_lab_names_leave_no_folder(void **state)
-{
-    static const char *const bad[] = {"", "..", "a/b", ".x", "-x", "a b", NULL};
-    struct error e;
-    (void)state;
-    for (size_t i = 0; bad[i]; i++) {
-        struct lab lab = {.name = (char *)(uintptr_t)bad[i]};
-        assert_null(places_lab(&lab, &e));
-        assert_non_null(strstr(e.text, "is not a valid name of a lab"));
-    }
-}
-
 static int setup(void **state)
 {
     (void)state;
@@ -312,7 +300,6 @@ int main(void)
         cmocka_unit_test(one_at_a_time_also_across_labs),
         cmocka_unit_test(a_plain_host_is_one_in_every_lab),
         cmocka_unit_test(a_killed_program_holds_nothing),
-        cmocka_unit_test(odd_lab_names_leave_no_folder),
     };
     return cmocka_run_group_tests_name("virt", tests, setup, teardown);
 }

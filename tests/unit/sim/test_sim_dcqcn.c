@@ -1,6 +1,6 @@
 /* The reaction point's rate machine: against one that really ticks, and step by step. */
 #include "sim/congestion/dcqcn.h"
-#include "sim/random.h"
+#include "lib/random.h"
 #include "tests/unit/unit.h"
 #include <math.h>
 

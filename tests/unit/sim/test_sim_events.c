@@ -1,7 +1,7 @@
 #include "tests/unit/unit.h"
 
 #include "sim/events.h"
-#include "sim/random.h"
+#include "lib/random.h"
 
 #define EVENTS 500
 

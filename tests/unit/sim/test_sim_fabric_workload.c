@@ -10,7 +10,7 @@
 
 static uint32_t all_hosts[HOSTS] = {0, 1, 2, 3, 4, 5, 6, 7};
 
-static struct sim_workload_config workload(enum sim_pattern pattern)
+static struct sim_workload_config workload(enum traffic_pattern pattern)
 {
     struct sim_workload_config w = {.pattern = pattern,
                                     .from = all_hosts,
@@ -78,7 +78,7 @@ static void sizes_follow_their_distribution(void **state)
 static void poisson_brings_its_load(void **state)
 {
     (void)state;
-    struct sim_workload_config w = workload(SIM_POISSON);
+    struct sim_workload_config w = workload(PATTERN_POISSON);
     struct sim_flow_config *flows;
     double bytes = 0;
     w.flow.stop_ps = SIM_PS_PER_S / 10;
@@ -107,7 +107,7 @@ static void permutation_sends_and_receives_once(void **state)
 {
     (void)state;
     for (int64_t shift = 0; shift < HOSTS; shift++) {
-        struct sim_workload_config w = workload(SIM_PERMUTATION);
+        struct sim_workload_config w = workload(PATTERN_PERMUTATION);
         struct sim_flow_config *flows;
         unsigned from = 0, to = 0;
         w.shift = shift;
@@ -123,7 +123,7 @@ static void permutation_sends_and_receives_once(void **state)
         assert_int_equal(to, (1u << HOSTS) - 1);
         free(flows);
     }
-    struct sim_workload_config w = workload(SIM_PERMUTATION);
+    struct sim_workload_config w = workload(PATTERN_PERMUTATION);
     w.shift = HOSTS;
     refused(&w, "itself");
 }
@@ -131,11 +131,11 @@ static void permutation_sends_and_receives_once(void **state)
 static void pairs_are_complete(void **state)
 {
     (void)state;
-    struct sim_workload_config w = workload(SIM_ALL_TO_ALL);
+    struct sim_workload_config w = workload(PATTERN_ALL_TO_ALL);
     struct sim_flow_config *flows;
     assert_int_equal(made(&w, &flows), HOSTS * (HOSTS - 1));
     free(flows);
-    w = workload(SIM_INCAST);
+    w = workload(PATTERN_INCAST);
     w.to = all_hosts + 7;
     w.to_count = 1;
     assert_int_equal(made(&w, &flows), HOSTS - 1);
@@ -164,7 +164,7 @@ static struct sim *run_on_star(struct fixture *f, const struct sim_workload_conf
 static void ring_takes_its_steps(void **state)
 {
     (void)state;
-    struct sim_workload_config w = workload(SIM_RING_ALL_REDUCE);
+    struct sim_workload_config w = workload(PATTERN_RING_ALL_REDUCE);
     struct fixture f;
     w.size_bytes = HOSTS * 100000;
     struct sim *sim = run_on_star(&f, &w, 5 * MS);
@@ -182,7 +182,7 @@ static void ring_takes_its_steps(void **state)
 static void all_to_all_fills_every_link(void **state)
 {
     (void)state;
-    struct sim_workload_config w = workload(SIM_ALL_TO_ALL);
+    struct sim_workload_config w = workload(PATTERN_ALL_TO_ALL);
     struct fixture f;
     struct sim *sim = run_on_star(&f, &w, 5 * MS);
     int64_t last_ps = 0;
@@ -203,7 +203,7 @@ static void all_to_all_fills_every_link(void **state)
 static void web_search_completes(void **state)
 {
     (void)state;
-    struct sim_workload_config w = workload(SIM_POISSON);
+    struct sim_workload_config w = workload(PATTERN_POISSON);
     struct fixture f;
     w.sizes = SIM_SIZES_WEB_SEARCH;
     w.load = 0.3;

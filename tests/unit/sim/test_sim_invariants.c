@@ -1,6 +1,6 @@
 /* What must hold on any network and under any load: random topologies and flows, drawn by seed. */
 #include "tests/unit/sim/sim_fixture.h"
-#include "sim/random.h"
+#include "lib/random.h"
 
 #define CASES         60
 #define MS            (1000 * SIM_PS_PER_US)

@@ -208,27 +208,22 @@ static void host_memory_both_directions(void **state)
 {
     struct pair pair;
     (void)state;
+    const double seconds = SANITIZED ? 0.5 : 2;
     open_pair(&pair, BOTH("host"), 1);
-    run(&pair, 2);
-    assert_near("MiB/s", (flow_bytes(&pair, 0) + flow_bytes(&pair, 1)) / 2 / MIB, 5830.79, 0.05);
+    run(&pair, seconds);
+    assert_near("MiB/s", (flow_bytes(&pair, 0) + flow_bytes(&pair, 1)) / seconds / MIB, 5830.79, 0.05);
     for (uint32_t host = 0; host < 2; host++)
         assert_true(value(&pair, host, "rx_prio0_pause") == 0 && value(&pair, host, "tx_prio0_pause") == 0);
     nothing_is_lost(&pair);
     close_pair(&pair);
 }
 
-/* Ten simulated seconds each; a build with sanitizers is slow and has nothing to learn from the others. */
-#ifdef __SANITIZE_ADDRESS__
-#define SEEDS 1
-#else
-#define SEEDS 3
-#endif
-
 static void gpu_memory_both_directions(void **state)
 {
-    const double seconds = 10;
+    const double seconds = SANITIZED ? 3 : 10;
+    const uint64_t seeds = SANITIZED ? 1 : 3;
     (void)state;
-    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+    for (uint64_t seed = 1; seed <= seeds; seed++) {
         struct pair pair;
         open_pair(&pair, BOTH("gpu"), seed);
         run(&pair, seconds);

@@ -58,8 +58,8 @@ static void open_two_to_one(struct fixture *f)
         rp->rpg_byte_reset = (int32_t)paper.byte_counter;
         rp->rpg_threshold = paper.stages;
         rp->rpg_ai_rate = rp->rpg_hai_rate = rp->rpg_min_rate = (int32_t)(paper.ai_bps / 1e6);
-        rp->dce_tcp_rtt = (int32_t)(paper.alpha_interval_s * 1e6 + 0.5);
-        rp->rate_reduce_monitor_period = (int32_t)(paper.cnp_interval_s * 1e6 + 0.5);
+        rp->dce_tcp_rtt = (int32_t)lround(paper.alpha_interval_s * 1e6);
+        rp->rate_reduce_monitor_period = (int32_t)lround(paper.cnp_interval_s * 1e6);
     }
     f->switches[0].physics.buffer_bytes = 32 << 20;
     f->switches[0].physics.ecn = (struct physics_ecn){

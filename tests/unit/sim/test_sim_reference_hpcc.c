@@ -277,6 +277,10 @@ static void check_figures(struct fixture *f, int64_t duration_ps, const struct f
                           unsigned seeds)
 {
     struct figures sum = {0};
+    if (SANITIZED) {
+        run_seed(f, 1, duration_ps / 4, &sum);
+        return;
+    }
     for (uint64_t seed = 1; seed <= seeds; seed++)
         run_seed(f, seed, duration_ps, &sum);
     print_message(
@@ -417,8 +421,8 @@ static void check_flows(struct fixture *f, const char *path, size_t count, size_
     FILE *file = fopen(path, "r");
     assert_non_null(file);
     while (fgets(line, sizeof line, file)) {
-        unsigned from, to;
-        long long bytes, start_ns, ns;
+        unsigned from = 0, to = 0;
+        long long bytes = 0, start_ns = 0, ns = 0;
         if (*line == '#')
             continue;
         assert_true(n < FLOWS_OF_A_FILE &&

@@ -2,30 +2,36 @@
 #include "tests/unit/unit.h"
 
 #include "lib/clock.h"
+#include "lib/network/listener.h"
 #include "traffic/connection/control.h"
+#include <errno.h>
+#include <poll.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 /* ---- a connected pair */
 
 struct pair {
-    struct control a, b;
-    int listener;
+    struct control a, b; /* driver and server */
+    struct listener listener;
 };
+
+static const struct secret no_secret = {{0}};
 
 static void open_pair(struct pair *p, const char *address)
 {
     struct error e = {{0}};
     int64_t port = 0;
-    p->listener = control_listen(address, &port, &e);
-    if (p->listener < 0)
+    if (listener_open(&p->listener, address, &port, &e) != 0)
         fail_msg("%s", e.text);
     assert_true(port > 0);
     if (control_connect(&p->a, address ? address : "127.0.0.1", port, -1, &e) != 0)
         fail_msg("%s", e.text);
-    usleep(1000);
-    if (control_accept(&p->b, p->listener, &e) != 0)
+    int fd = listener_accept(&p->listener); /* loopback: it waits already */
+    assert_true(fd >= 0);
+    if (control_take(&p->b, fd, &e) != 0)
         fail_msg("%s", e.text);
 }
 
@@ -33,7 +39,7 @@ static void close_pair(struct pair *p)
 {
     control_close(&p->a);
     control_close(&p->b);
-    close(p->listener);
+    listener_close(&p->listener);
 }
 
 static void send_raw(struct control *control, const void *bytes, size_t length)
@@ -165,20 +171,41 @@ static void an_offer_that_asks_too_much_is_refused(void **state)
 
 /* ---- the connection */
 
+/* The server's side of a greeting, when the driver's hello is there. */
+static int admit(struct pair *p, const char *secret, struct error *e)
+{
+    struct secret ours;
+    int admitted = 0;
+    secret_copy(&ours, secret);
+    for (int tries = 0; admitted == 0 && tries < 1000; tries++) {
+        admitted = control_admit(&p->b, &ours, e);
+        usleep(admitted == 0 ? 1000 : 0);
+    }
+    return admitted;
+}
+
+static void say_hello(struct pair *p, int64_t protocol, const char *secret)
+{
+    char version[] = "9.9", text[200];
+    struct error e;
+    struct message hello = {.type = MESSAGE_HELLO,
+                            .hello = {.protocol = protocol, .version = version, .secret = text}};
+    snprintf(text, sizeof text, "%s", secret);
+    assert_int_equal(control_send(&p->a, &hello, &e), 0);
+}
+
 static void sides_greet_each_other(const char *address)
 {
     struct pair p;
     struct error e = {{0}};
     struct message message;
     open_pair(&p, address);
-    /* each writes first, so one thread can do both */
-    char version[] = "9.9";
-    struct message hello = {.type = MESSAGE_HELLO, .hello = {.protocol = WIRE_PROTOCOL, .version = version}};
-    assert_int_equal(control_send(&p.b, &hello, &e), 0);
-    if (control_greet(&p.a, -1, &e) != 0)
-        fail_msg("%s", e.text);
-    assert_int_equal(control_expect(&p.b, MESSAGE_HELLO, NS_PER_S, -1, &message, &e), 0);
+    assert_int_equal(control_admit(&p.b, &no_secret, &e), 0);
+    say_hello(&p, WIRE_PROTOCOL, "");
+    assert_int_equal(admit(&p, "", &e), 1);
+    assert_int_equal(control_expect(&p.a, MESSAGE_HELLO, NS_PER_S, -1, &message, &e), 0);
     assert_string_equal(message.hello.version, HARNESS_VERSION);
+    assert_string_equal(message.hello.secret, "");
     wire_free(&message);
     close_pair(&p);
 }
@@ -186,14 +213,14 @@ static void sides_greet_each_other(const char *address)
 static void sides_greet_over_ipv4_and_ipv6(void **state)
 {
     struct error e = {{0}};
+    struct listener probe;
     int64_t port = 0;
     (void)state;
     sides_greet_each_other("127.0.0.1");
     sides_greet_each_other(NULL);
-    int probe = control_listen("::1", &port, &e);
-    if (probe < 0) /* a host without IPv6 */
+    if (listener_open(&probe, "::1", &port, &e) != 0) /* a host without IPv6 */
         return;
-    close(probe);
+    listener_close(&probe);
     sides_greet_each_other("::1");
 }
 
@@ -205,8 +232,82 @@ static void another_protocol_is_refused_by_name(void **state)
     open_pair(&p, "127.0.0.1");
     static const char hello[] = "{\"type\":\"hello\",\"protocol\":7,\"version\":\"3.1\"}\n";
     send_raw(&p.b, hello, sizeof hello - 1);
-    assert_int_equal(control_greet(&p.a, -1, &e), -1);
+    assert_int_equal(control_greet(&p.a, &no_secret, -1, &e), -1);
     assert_non_null(strstr(e.text, "uses control protocol 7 (roce-traffic 3.1)"));
+    close_pair(&p);
+    open_pair(&p, "127.0.0.1");
+    say_hello(&p, 7, "");
+    assert_int_equal(admit(&p, "", &e), -1);
+    assert_non_null(strstr(e.text, "uses control protocol 7 (roce-traffic 9.9)"));
+    close_pair(&p);
+}
+
+/* Whoever does not know the secret learns nothing of this program, and no message of it is decoded but its hello. */
+static void a_stranger_is_refused(void **state)
+{
+    static const char secret[] = "0123456789abcdef0123456789abcdef";
+    static const struct {
+        const char *sent, *says;
+    } lines[] = {
+        {"", "did not say hello"},
+        {"\xff", "did not say hello"},
+        {"[[[[[[[[", "did not say hello"},
+        {"{\"type\":\"alive\"}", "did not say hello"},
+        {"{\"type\":\"error\",\"text\":\"\\u001b[2J\"}", "did not say hello"},
+        {"{\"type\":\"hello\",\"protocol\":3}", "did not say hello"},
+        {"{\"type\":\"hello\",\"protocol\":7,\"version\":\"1\"}", "does not know this server's secret"},
+        {"{\"type\":\"hello\",\"protocol\":7,\"version\":\"1\",\"secret\":"
+         "\"0123456789abcdef0123456789abcdee\"}",
+         "knows another secret"},
+        {"{\"type\":\"hello\",\"protocol\":7,\"version\":\"1\",\"secret\":"
+         "\"0123456789abcdef0123456789abcdef0\"}",
+         "knows another secret"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        struct pair p;
+        struct error e = {{0}};
+        open_pair(&p, "127.0.0.1");
+        send_raw(&p.a, lines[i].sent, strlen(lines[i].sent));
+        send_raw(&p.a, "\n", 1);
+        assert_int_equal(admit(&p, secret, &e), -1);
+        if (!strstr(e.text, lines[i].says) || strstr(e.text, HARNESS_VERSION))
+            fail_msg("%s: %s", lines[i].sent, e.text);
+        close_pair(&p);
+    }
+}
+
+static void a_driver_with_the_secret_is_greeted(void **state)
+{
+    struct pair p;
+    struct error e = {{0}};
+    struct secret secret, other;
+    struct message message;
+    (void)state;
+    assert_int_equal(secret_make(&secret, &e), 0);
+    assert_int_equal(secret_make(&other, &e), 0);
+    assert_int_equal(strlen(secret.text), 32);
+    assert_false(secret_equal(&secret, &other));
+    open_pair(&p, "127.0.0.1");
+    say_hello(&p, WIRE_PROTOCOL, secret.text);
+    assert_int_equal(admit(&p, secret.text, &e), 1);
+    assert_int_equal(control_expect(&p.a, MESSAGE_HELLO, NS_PER_S, -1, &message, &e), 0);
+    assert_string_equal(message.hello.secret, "");
+    wire_free(&message);
+    close_pair(&p);
+}
+
+static void a_hello_without_end_is_refused(void **state)
+{
+    struct pair p;
+    struct error e = {{0}};
+    char garbage[2 * WIRE_HELLO_LENGTH];
+    (void)state;
+    memset(garbage, 'x', sizeof garbage);
+    open_pair(&p, "127.0.0.1");
+    send_raw(&p.a, garbage, sizeof garbage);
+    assert_int_equal(admit(&p, "", &e), -1);
+    assert_non_null(strstr(e.text, "a line of more than 512 bytes"));
     close_pair(&p);
 }
 
@@ -306,17 +407,81 @@ static void waiting_has_an_end(void **state)
 static void a_closed_port_is_named(void **state)
 {
     struct control control;
+    struct listener listener, second;
     struct error e = {{0}};
     int64_t port = 0;
     (void)state;
-    int listener = control_listen("127.0.0.1", &port, &e);
-    assert_true(listener >= 0);
+    assert_int_equal(listener_open(&listener, "127.0.0.1", &port, &e), 0);
     int64_t taken = port;
-    assert_int_equal(control_listen("127.0.0.1", &taken, &e), -1);
-    assert_non_null(strstr(e.text, "is another roce-traffic running?"));
-    close(listener);
+    assert_int_equal(listener_open(&second, "127.0.0.1", &taken, &e), -1);
+    assert_non_null(strstr(e.text, "is another one running?"));
+    listener_close(&listener);
     assert_int_equal(control_connect(&control, "127.0.0.1", port, -1, &e), -1);
     assert_non_null(strstr(e.text, "refused"));
+}
+
+/* Without a descriptor for it, a connection is turned away: it would make each poll return at once. */
+static void without_descriptors_connections_are_turned_away(void **state)
+{
+    struct listener listener;
+    struct control control;
+    struct error e = {{0}};
+    struct rlimit before, none;
+    int64_t port = 0;
+    char c;
+    (void)state;
+    assert_int_equal(listener_open(&listener, "127.0.0.1", &port, &e), 0);
+    if (control_connect(&control, "127.0.0.1", port, -1, &e) != 0)
+        fail_msg("%s", e.text);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    none = (struct rlimit){.rlim_cur = (rlim_t)control.fd, .rlim_max = before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    int fd = listener_accept(&listener), number = errno;
+    struct pollfd more = {.fd = listener_descriptor(&listener), .events = POLLIN};
+    int ready = poll(&more, 1, 0);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    assert_int_equal(fd, -1);
+    assert_int_equal(number, EMFILE);
+    assert_int_equal(ready, 0);
+    struct pollfd closed = {.fd = control.fd, .events = POLLIN};
+    assert_int_equal(poll(&closed, 1, 5000), 1);
+    assert_int_equal(recv(control.fd, &c, 1, 0), 0);
+    control_close(&control);
+    listener_close(&listener);
+}
+
+/* With not even a spare descriptor, the listener is not polled for a while. */
+static void a_listener_without_its_spare_rests(void **state)
+{
+    struct listener listener;
+    struct control control;
+    struct error e = {{0}};
+    struct rlimit before, none;
+    int64_t port = 0;
+    (void)state;
+    assert_int_equal(listener_open(&listener, "127.0.0.1", &port, &e), 0);
+    if (control_connect(&control, "127.0.0.1", port, -1, &e) != 0)
+        fail_msg("%s", e.text);
+    close(listener.spare);
+    listener.spare = -1;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    none = (struct rlimit){.rlim_cur = 0, .rlim_max = before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    int fd = listener_accept(&listener);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    assert_int_equal(fd, -1);
+    assert_true(listener.rest_until_ns > 0);
+    listener.rest_until_ns = clock_monotonic_ns() + NS_PER_S;
+    assert_int_equal(listener_descriptor(&listener), -1);
+    assert_true(listener_timeout_ms(&listener, -1) > 0);
+    listener.rest_until_ns = clock_monotonic_ns() - 1;
+    assert_int_equal(listener_descriptor(&listener), listener.fd);
+    assert_int_equal(listener_timeout_ms(&listener, -1), -1);
+    fd = listener_accept(&listener);
+    assert_true(fd >= 0);
+    close(fd);
+    control_close(&control);
+    listener_close(&listener);
 }
 
 int main(void)
@@ -327,11 +492,16 @@ int main(void)
         cmocka_unit_test(an_offer_that_asks_too_much_is_refused),
         cmocka_unit_test(sides_greet_over_ipv4_and_ipv6),
         cmocka_unit_test(another_protocol_is_refused_by_name),
+        cmocka_unit_test(a_stranger_is_refused),
+        cmocka_unit_test(a_driver_with_the_secret_is_greeted),
+        cmocka_unit_test(a_hello_without_end_is_refused),
         cmocka_unit_test(a_line_without_end_is_refused),
         cmocka_unit_test(messages_come_whole_however_they_are_cut),
         cmocka_unit_test(the_other_side_s_last_words_are_heard),
         cmocka_unit_test(waiting_has_an_end),
         cmocka_unit_test(a_closed_port_is_named),
+        cmocka_unit_test(without_descriptors_connections_are_turned_away),
+        cmocka_unit_test(a_listener_without_its_spare_rests),
     };
     return cmocka_run_group_tests_name("traffic_control", tests, NULL, NULL);
 }

@@ -68,6 +68,44 @@ static void a_flipped_byte_is_found_where_it_is(void **state)
     memory_close(&memory);
 }
 
+/* A server takes an offer by this number: it must grow with all that an offer can ask for, up to the largest. */
+static void the_memory_of_a_flow_has_all_that_it_asks_for(void **state)
+{
+    struct plan plan = {.operation = OP_SEND,
+                        .queue_pairs = 1,
+                        .depth = 1,
+                        .receive_depth = 1,
+                        .slots = 1,
+                        .max_message_bytes = 1 << 20};
+    int64_t least = plan_memory_bytes(&plan, false);
+    (void)state;
+    assert_in_range(least, 1 << 20, (1 << 20) + 65536);
+    struct plan more = plan;
+    more.bidirectional = 1;
+    assert_true(plan_memory_bytes(&more, false) >= least + (1 << 20));
+    more = plan;
+    more.slots = 10;
+    assert_true(plan_memory_bytes(&more, false) >= least + 9 * (1 << 20));
+    more = plan;
+    more.depth = FLOW_MAX_DEPTH;
+    assert_true(plan_memory_bytes(&more, false) >= least + FLOW_MAX_DEPTH * 64);
+    more = plan;
+    more.receive_depth = FLOW_MAX_DEPTH;
+    assert_true(plan_memory_bytes(&more, false) >= least + FLOW_MAX_DEPTH * 64);
+    more = plan;
+    more.inline_bytes = PLAN_MAX_INLINE_BYTES;
+    assert_true(plan_memory_bytes(&more, false) >= least + PLAN_MAX_INLINE_BYTES);
+    more = (struct plan){.operation = OP_SEND,
+                         .bidirectional = 1,
+                         .queue_pairs = FLOW_MAX_QUEUE_PAIRS,
+                         .depth = FLOW_MAX_DEPTH,
+                         .receive_depth = FLOW_MAX_DEPTH,
+                         .inline_bytes = PLAN_MAX_INLINE_BYTES,
+                         .slots = 1,
+                         .max_message_bytes = FLOW_MAX_MEMORY_BYTES / FLOW_MAX_QUEUE_PAIRS};
+    assert_true(plan_memory_bytes(&more, false) > 2 * FLOW_MAX_MEMORY_BYTES);
+}
+
 static void only_slots_that_were_sent_are_checked(void **state)
 {
     struct plan plan = {.queue_pairs = 1, .slots = 4, .max_message_bytes = 64};
@@ -317,6 +355,7 @@ int main(void)
         cmocka_unit_test(the_pattern_is_the_same_from_any_offset),
         cmocka_unit_test(directions_connections_and_offsets_differ),
         cmocka_unit_test(a_flipped_byte_is_found_where_it_is),
+        cmocka_unit_test(the_memory_of_a_flow_has_all_that_it_asks_for),
         cmocka_unit_test(only_slots_that_were_sent_are_checked),
         cmocka_unit_test(what_never_arrived_is_wrong_everywhere),
         cmocka_unit_test(the_rate_holds_over_time),

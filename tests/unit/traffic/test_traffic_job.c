@@ -231,6 +231,31 @@ static void a_job_says_what_flows_have_in_common(void **state)
     free_flows(flows, count);
 }
 
+/* A flow with a size measures all that it sends, so its window begins at its own start. */
+static void flows_start_and_stop_at_their_times(void **state)
+{
+    static const char job[] =
+        "{\"host\":\"10.0.0.2\",\"common\":{\"duration\":\"2s\",\"warmup\":\"1s\"},\"flows\":["
+        "{\"name\":\"x\",\"start\":\"200ms\",\"stop\":\"1500ms\"},{\"name\":\"y\"},"
+        "{\"name\":\"z\",\"start\":\"1s\",\"size\":\"1MiB\",\"message\":\"1MiB\"}]}";
+    struct drive_plan flows[FLOW_MAX_TOGETHER];
+    size_t count;
+    struct error e = {{0}};
+    (void)state;
+    if (flows_of_job(job, WORDS("--port", "1"), flows, &count, &e) != 0)
+        fail_msg("%s", e.text);
+    assert_int_equal(count, 3);
+    assert_int_equal(flows[0].post_from_ns, 200000000);
+    assert_int_equal(flows[0].post_until_ns, 1500000000);
+    assert_int_equal(flows[0].warmup_ns, 1000000000);
+    assert_int_equal(flows[1].post_from_ns, 0);
+    assert_int_equal(flows[1].post_until_ns, 0);
+    assert_int_equal(flows[2].post_from_ns, 1000000000);
+    assert_int_equal(flows[2].count, 1);
+    assert_int_equal(flows[2].warmup_ns, 0);
+    free_flows(flows, count);
+}
+
 static void bad_jobs_are_refused(void **state)
 {
     static const struct {
@@ -238,13 +263,16 @@ static void bad_jobs_are_refused(void **state)
     } cases[] = {
         {"{", "test-traffic-job"},
         {"[]", "expected"},
+        {"{\"flows\":[{\"start\":\"2s\",\"stop\":\"1s\"}]}", "the flow would end before it starts"},
+        {"{\"flows\":[{\"start\":\"1s\",\"bidirectional\":true}]}", "start and stop apply to one direction"},
+        {"{\"flows\":[{\"stop\":\"1s\",\"message\":\"1KiB,2KiB\",\"duration\":\"1s\"}]}",
+         "start and stop require a single message size"},
         {"{\"schema\":2}", "schema"},
         {"{\"flowss\":[]}", "did you mean \"flows\""},
         {"{\"flows\":{}}", "expected a list of flows"},
         {"{\"flows\":[3]}", "flows[0]: expected an object"},
         {"{\"flows\":[{\"name\":\"x\"},{\"name\":\"y\",\"depth\":0}]}", "flows[1]"},
         {"{\"flows\":[{\"name\":\"x\"},{\"name\":\"x\"}]}", "two flows have the name"},
-        {"{\"flows\":[{\"start\":\"1s\"}]}", "which only the simulator supports"},
         {"{\"common\":{\"dept\":3}}", "did you mean \"depth\""},
         {"{\"common\":{\"local\":{\"gid_index\":-1}}}", "gid_index"},
     };
@@ -353,6 +381,7 @@ int main(void)
         cmocka_unit_test(contradictions_are_refused),
         cmocka_unit_test(mode_latency_has_one_message_under_way),
         cmocka_unit_test(a_job_says_what_flows_have_in_common),
+        cmocka_unit_test(flows_start_and_stop_at_their_times),
         cmocka_unit_test(bad_jobs_are_refused),
         cmocka_unit_test(too_many_flows_are_an_error_that_names_the_limit),
         cmocka_unit_test(standard_input_may_be_a_socket),

@@ -172,7 +172,8 @@ static void without_a_driver_every_route_says_why(void **state)
                                         "cuda-dmabuf: no CUDA driver",
                                         "cuda-peermem: no CUDA driver",
                                         "rm-peermem: no NVIDIA driver is loaded",
-                                        "cuda-nv503c: no NVIDIA driver is loaded"};
+                                        "cuda-nv503c: no NVIDIA driver is loaded",
+                                        "virtual-dmabuf: "};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) { /* in the order of the document */
         const char *found = strstr(at, parts[i]);
         if (!found)
@@ -180,6 +181,19 @@ static void without_a_driver_every_route_says_why(void **state)
         else
             at = found;
     }
+}
+
+static void what_stands_for_a_gpu_is_only_where_the_nic_is_virtual(void **state)
+{
+    struct host *h = *state;
+    struct memory memory;
+    struct error e = {{0}};
+    assert_int_equal(open_kind(h, MEMORY_VIRTUAL_DMABUF, &memory, &e), -1);
+    assert_non_null(
+        strstr(e.text, "/dev/dma_heap/virtual-gpu: it stands for a GPU's memory where the NIC is virtual"));
+    write_file(h, "dev/dma_heap/virtual-gpu", "");
+    assert_int_equal(open_kind(h, MEMORY_VIRTUAL_DMABUF, &memory, &e), -1);
+    assert_non_null(strstr(e.text, "allocating 102400 bytes: Inappropriate ioctl"));
 }
 
 static void an_unknown_driver_is_refused_before_any_ioctl(void **state)
@@ -270,7 +284,7 @@ static void host_memory_is_never_taken_instead(void **state)
     struct memory memory;
     struct error e = {{0}};
     struct host *h = *state;
-    for (int kind = MEMORY_GPU; kind <= MEMORY_CUDA_NV503C; kind++)
+    for (int kind = MEMORY_GPU; kind <= MEMORY_VIRTUAL_DMABUF; kind++)
         assert_int_equal(open_kind(h, kind, &memory, &e), -1);
 }
 
@@ -406,6 +420,7 @@ int main(void)
         cmocka_unit_test(unknown_branches_are_refused_by_name),
         cmocka_unit_test(the_version_is_found_in_both_modules_texts),
         WITH_HOST(without_a_driver_every_route_says_why),
+        WITH_HOST(what_stands_for_a_gpu_is_only_where_the_nic_is_virtual),
         WITH_HOST(an_unknown_driver_is_refused_before_any_ioctl),
         WITH_HOST(a_known_driver_without_its_nodes_is_named),
         WITH_HOST(a_gpu_is_found_by_its_address),

@@ -1,0 +1,110 @@
+#!/bin/bash
+# Runs that end by SIGKILL at random moments leave nothing: no process, ssh folder, setting or lock that hinders the next, no partial file; the
+# next run works. Simulated runs, and runs on an ssh lab without guests. KILLS=SIMULATED:SSH is how many (tests/kills: many more), KILLS_SEED
+# repeats the moments of an earlier test.
+# shellcheck disable=SC2317  # functions are called by name
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/../lib.sh"
+# shellcheck source=tests/e2e/harness/ssh_hosts.bash
+. "$ROOT/tests/e2e/harness/ssh_hosts.bash"
+KILLS=${KILLS:-25:5}
+jq 'del(.sweep, .expect, .published)' "$ROOT/scenarios/pfc-bidir.json" > "$SCRATCH/short.json"
+RUN[1]=$SCRATCH/short.json
+RANDOM=${KILLS_SEED:=$RANDOM}
+echo "# KILLS=$KILLS KILLS_SEED=$KILLS_SEED"
+export XDG_RUNTIME_DIR=$SCRATCH/runtime
+mkdir -p "$XDG_RUNTIME_DIR" "$XDG_STATE_HOME"
+
+now_us() { echo "${EPOCHREALTIME//./}"; }
+# Start a command in a session of its own, and kill its process after a random part of LONGEST microseconds.
+kill_one() { # LONGEST COMMAND...
+    local moment=$((RANDOM * $1 / 32768))
+    shift
+    setsid "$@" > "$SCRATCH/out" 2> "$SCRATCH/err" &
+    local run=$!
+    sleep "$((moment / 1000000)).$(printf %06d $((moment % 1000000)))"
+    kill -KILL $run 2> /dev/null && killed=$((killed + 1))
+    wait $run 2> /dev/null
+    sessions+=("$run")
+}
+# Processes of killed runs that are still there, after those that end by themselves had time.
+survivors() {
+    local session
+    for _ in $(seq 150); do
+        for session in "${sessions[@]}"; do pgrep -s "$session" > "$SCRATCH/survivors" && sleep 0.1 && continue 2; done
+        break
+    done
+    xargs -r ps -o pid=,args= -p < "$SCRATCH/survivors"
+}
+# Files and folders that a run writes under another name first.
+partial() { find "$OUT" "$XDG_STATE_HOME" -name '.*' -o -regextype posix-extended -regex '.*\.[a-z]+\.[A-Za-z0-9]{6}'; }
+# Its time in microseconds is in $SCRATCH/took (check runs it in a shell of its own).
+whole_run() { # COMMAND...
+    local began
+    began=$(now_us)
+    "$@" > "$SCRATCH/out" 2> "$SCRATCH/err" || { cat "$SCRATCH/out" "$SCRATCH/err" && return 1; }
+    echo $(($(now_us) - began)) > "$SCRATCH/took"
+    jq -e '.complete' "$OUT"/pfc-bidir/latest/result.json
+}
+
+# ---- simulated runs
+SIMULATED=("$H" run "$SCRATCH/short.json" --set phases.warmup=0s --set phases.measure=1ms --set phases.cooldown=0s --set sample.every=100us
+    --lab sim-geforce-pair --out "$OUT")
+killed=0 sessions=()
+check "a simulated run before" whole_run "${SIMULATED[@]}" --no-report
+bare=$(<"$SCRATCH/took")
+check "... and one with a report" whole_run "${SIMULATED[@]}"
+took=$(<"$SCRATCH/took")
+for ((i = 0; i < ${KILLS%:*}; i++)); do
+    if ((i % 8)); then kill_one "$bare" "${SIMULATED[@]}" --no-report; else kill_one "$took" "${SIMULATED[@]}"; fi
+done
+echo "# $killed of $i simulated runs were killed, the others had ended"
+check "simulated runs are killed" test "$killed" -gt $((i / 4))
+check "... no process is left" test -z "$(survivors)"
+check "... the next run works" whole_run "${SIMULATED[@]}"
+check "... no partial file is left" test -z "$(partial)"
+check "... and every result that is there is whole" jq -es 'length > 0 and all(.complete)' "$OUT"/pfc-bidir/2*/result.json
+rm -rf "$OUT"
+
+# ---- runs on the ssh lab, with a stand-in for roce-traffic that sends nothing
+check_exit 0 "programs are installed on hosts" "$H" install --lab "$LAB"
+mkdir "$SCRATCH/stand-in"
+ln "$SCRATCH/bin"/{nic-sampler,host-facts,nic-config} "$SCRATCH/stand-in/"
+cat > "$SCRATCH/stand-in/roce-traffic" << END
+#!/bin/bash
+[ \$1 = --version ] && exec $SCRATCH/bin/roce-traffic --version
+echo '{"type":"hello"}'
+[ \$1 = drive ] || exec sleep 1000
+read -r _ # the run's secret
+read -r job
+names=\$(jq -r '.flows[].name' <<< "\$job")
+echo '{"type":"event","time_ns":1,"source":"roce-traffic","what":"ready","text":"stand-in"}'
+read -r _ # the start
+sleep 0.5
+for name in \$names; do
+    echo "{\"type\":\"summary\",\"flow\":\"\$name\",\"time_ns\":\${EPOCHREALTIME//./}000,\"duration_ns\":1,\"bytes\":1,\"messages\":1,\"errors\":0,\"complete\":true}"
+done
+END
+chmod +x "$SCRATCH/stand-in/roce-traffic"
+jq --arg programs "$SCRATCH/stand-in" '.hosts[].programs = $programs' "$LAB" > "$SCRATCH/stand-in.json"
+REAL=("$H" "${RUN[@]}" --set phases.warmup=0s --set phases.measure=500ms --set phases.cooldown=100ms --lab "$SCRATCH/stand-in.json")
+links() { for host in a b; do ip -n $host -j link | jq -c '[.[] | {ifname, mtu, flags}]'; done; }
+links > "$SCRATCH/links"
+killed=0 sessions=()
+check "a run on hosts before" whole_run "${REAL[@]}"
+took=$(<"$SCRATCH/took")
+for ((i = 0; i < ${KILLS#*:}; i++)); do kill_one "$took" "${REAL[@]}"; done
+echo "# $killed of $i runs on hosts were killed, the others had ended"
+check "runs on hosts are killed" test "$killed" -gt 0
+check "... no process is left here" test -z "$(survivors)"
+left() { for host in a b; do ip netns pids $host; done | xargs -r ps -o comm= -p | grep -v '^sshd$'; }
+for _ in $(seq 150); do [ -n "$(left)" ] || break; sleep 0.1; done
+check "... none of our programs runs on either host" test -z "$(left)"
+check "... the next run works" whole_run "${REAL[@]}"
+check "... its hosts are as before the first" diff "$SCRATCH/links" <(links)
+check_exit 0 "... nothing is to be restored" "$H" restore --lab "$SCRATCH/stand-in.json"
+check "... no journal is left" test -z "$(find "$SCRATCH"/{a,b}/journal -type f -size +0)"
+check "... no folder of a connection is left" test -z "$(ls "$XDG_RUNTIME_DIR")"
+check "... no partial file is left" test -z "$(partial)"
+close_hosts
+finish

@@ -1,0 +1,56 @@
+#!/usr/bin/env bash
+# The figures of a page agree with each other and with the result: traffic of a pattern counts once, in tables, plots and expectations,
+# in the same unit; every latency says its statistic; GPU memory stands beside host memory; a comparison has a page of its own.
+# shellcheck source=tests/e2e/lib.sh
+source "$(dirname "$0")/../lib.sh"
+cd "$BUILD" || exit 2
+H=$BUILD/harness
+
+# cells PAGE HEADING COLUMN: that column of the rows of the table below a heading, one a line, without the separators of thousands.
+cells() {
+    awk -v heading="$2" -v column="$3" 'index($0, "<h2>" heading) { on = 1 } on && /<\/table>/ { exit }
+        on && sub(/^<tr><td[^>]*>/, "") { n = split($0, cell, /<\/?td[^>]*>(<td[^>]*>)?/); gsub(/&#8239;|<[^>]*>/, "", cell[column]); print cell[column] }' "$1"
+}
+# shellcheck disable=SC2317 # called through check
+near() { awk -v a="$1" -v b="$2" 'BEGIN { exit !(b > 0 && a / b > 0.999 && a / b < 1.001) }'; }
+
+# ---- a pattern: 32 flows and their sum
+check_exit 0 "a permutation runs" "$H" run leaf-spine-permutation --duration 2ms --out "$SCRATCH/results"
+result=$(readlink -f "$SCRATCH/results/leaf-spine-permutation/latest")
+page=$result/report/index.html
+tabled=$(cells "$page" Measurements 3 | head -n 1)
+said=$(grep -o '[0-9.]* Gb/s, expected &gt; 1400 Gb/s' "$page" | head -n 1 | cut -d ' ' -f 1)
+drawn=$(awk -F '\t' '!/^#/ && NF > 1 { print ($1 > 1000 ? $1 : $2); exit }' "$result/report/sweep-goodput.tsv")
+check "the table and the expectation on its page have the same goodput in the same unit ($tabled, $said Gb/s)" near "$tabled" "$said"
+check "... and so has the plot ($drawn Gb/s)" near "$drawn" "$said"
+check "... which is the pattern's" near "$said" "$(jq '.flows.permutation.goodput_bps / 1e9' "$result/01/result.json")"
+mib=$(cells "$page" Measurements 4 | head -n 1)
+check "goodput in MiB/s is the same ($mib)" near "$mib" "$(jq '.flows.permutation.goodput_MiBps' "$result/01/result.json")"
+check_says "the table of flows says which of a pattern's flows it shows" '32 flows together; below, 10 of 32: the slowest and the fastest' "$page"
+slowest=$(jq -r '[.flows | to_entries[] | select(.key | test("/"))] | min_by(.value.goodput_bps).key' "$result/01/result.json")
+check "the slowest flow is among them ($slowest)" grep -q "<td>$slowest</td>" "$page"
+check "ten flows of each run are" test "$(grep -c '<td>permutation/' "$page")" = 20
+
+# ---- statistics of latencies
+check_exit 0 "a latency" "$H" run write-latency --duration 5ms --out "$SCRATCH/results"
+page=$(readlink -f "$SCRATCH/results/write-latency/latest")/report/index.html
+for statistic in mean p50 p99; do check_says "latency $statistic has a column" "<th class=number>latency $statistic, us" "$page"; done
+bare=$(grep -oE '<th[^>]*>[^<]*(latency|completion)[^<]*' "$page" | grep -vE 'mean|p50|p99')
+check "no column has a latency without a statistic" test -z "$bare"
+bare=$(cells "$page" 'Comparison with published' 2 | grep -vE 'median|percentile')
+check "nor has a published figure" test -z "$bare"
+
+# ---- GPU memory beside host memory: from the cells of a sweep, and from two results
+check_exit 0 "a sweep over memory and size" "$H" run write-sweep --set 'sweep={"flows.*.memory": ["host", "gpu"], "flows.*.message": ["64B", "4KiB"]}' \
+    --duration 10ms --out "$SCRATCH/results"
+sweep=$(readlink -f "$SCRATCH/results/write-sweep/latest")
+page=$sweep/report/index.html
+check "a row for each size" test "$(cells "$page" 'GPU memory beside host memory' 1 | paste -sd,)" = "message 64B,message 4KiB"
+ratio() { jq -s '.[1].flows["a-to-b"].goodput_bps / .[0].flows["a-to-b"].goodput_bps' "$sweep/$1/result.json" "$sweep/$2/result.json"; }
+check "the first row's ratio is that of the two results" near "$(cells "$page" 'GPU memory beside host memory' 5 | head -n 1)" "$(ratio 01 03)"
+check "the second row's too" near "$(cells "$page" 'GPU memory beside host memory' 5 | tail -n 1)" "$(ratio 02 04)"
+check_exit 0 "two results are compared" "$H" report "$sweep/01" "$sweep/03" --out "$SCRATCH/pair"
+check "the ratio is the same" near "$(cells "$SCRATCH/pair/index.html" 'GPU memory beside host memory' 5)" "$(ratio 01 03)"
+check_exit 0 "results that differ in more" "$H" report "$sweep/01" "$sweep/04" --out "$SCRATCH/unlike"
+check "are no pair" test -z "$(cells "$SCRATCH/unlike/index.html" 'GPU memory beside host memory' 1)"
+finish

@@ -1,0 +1,76 @@
+#!/usr/bin/env bash
+# Plots can be read: of many curves the extremes are drawn, and the plot says how many of how many; no words are cut off or lie on others;
+# no two curves of a panel have the same colour; a page about two results leaves the pages of each alone.
+# shellcheck source=tests/e2e/lib.sh
+source "$(dirname "$0")/../lib.sh"
+cd "$BUILD" || exit 2
+H=$BUILD/harness
+LABELS=$ROOT/tests/e2e/harness/svg-labels
+
+report_of() { echo "$(readlink -f "$SCRATCH/$1/latest")/report"; }
+# Colours that occur twice in a plot command of a script.
+repeated() { awk '/^plot / { split("", seen) } /^plot |^     .*index/ { if (match($0, /lc rgb .#[0-9a-f]+/) && seen[substr($0, RSTART, RLENGTH)]++) print FILENAME, $0 }' "$@"; }
+readable() { # what, folder
+    check "$1: no words are cut off or lie on others" awk -f "$LABELS" "$2"/*.svg
+    check "$1: every curve of a panel has its own colour" test -z "$(repeated "$2"/*.gp)"
+}
+
+check_exit 0 "a permutation runs" "$H" run leaf-spine-permutation --duration 2ms --out "$SCRATCH"
+page=$(report_of leaf-spine-permutation)
+check_says "the throughput of 32 hosts says what it shows" '>10 of 32: the 5 lowest and the 5 highest<' "$page/01-throughput.svg"
+curves=$(awk -F '\t' '/^# sent, Gb\/s: / { if (n) print sum / n; n = sum = 0; on = 1; next } /^# / { on = on && /^# time/ } on && NF == 2 && !/^#/ { sum += $2; n++ }
+    END { if (n) print sum / n }' "$page/01-throughput.tsv" | sort -n)
+# shellcheck disable=SC2016 # it is awk's
+check "five hosts whose paths collide and five that fill their links" \
+    awk 'NR <= 5 && $1 > 60 || NR > 5 && $1 < 90 { bad = 1 } END { exit bad || NR != 10 }' <<<"$curves"
+check_says "the lengths of pauses say so too" '>10 of [0-9]+: those paused for the longest time<' "$page/01-pause-cdf.svg"
+check "a switch's marks are drawn once: not those of its ports beside them" \
+    bash -c "grep -q '^# packets/s: leaf0 ecn_marked' '$page/02-ecn.tsv' && ! grep -q '^# packets/s: .*port[0-9]*_ecn_marked' '$page/02-ecn.tsv'"
+host=$(grep -oE '^# PFC frames/s: h[0-9]+' "$page/01-throughput.tsv" | head -n 1 | sed 's/.* //')
+colours=$(awk -v host="$host" '/^# (sent|PFC)/ { n++ } $NF == host && /^# (sent|PFC)/ { print n - 1 }' "$page/01-throughput.tsv" |
+    while read -r i; do grep -m 1 "index $i " "$page/01-throughput.gp" | grep -o "#[0-9a-f]*"; done)
+check "a host has the same colour in both panels ($host)" test "$(wc -l <<<"$colours") $(sort -u <<<"$colours" | wc -l)" = "2 1"
+readable "a permutation" "$page"
+
+# Names of runs of a sweep over four settings, as rows and as legend.
+many='"flows.*.memory": ["host", "gpu"], "flows.*.queue_pairs": [1, 4]'
+check_exit 0 "a sweep over settings with two values each" "$H" run write-sweep --duration 1ms --out "$SCRATCH/rows" \
+    --set "sweep={$many, \"flows.*.message\": [\"64B\", \"4KiB\"], \"flows.*.depth\": [16, 128]}"
+page=$(report_of rows/write-sweep)
+check "each of 16 runs has its row" test "$(grep -c '>memory [a-z]*, queue_pairs [0-9], message [0-9A-Za-z]*,<' "$page/sweep-goodput.svg")" = 16
+readable "rows" "$page"
+check_exit 0 "a sweep over sizes, with twelve curves" "$H" run write-sweep --duration 1ms --out "$SCRATCH/curves" \
+    --set "sweep={$many, \"flows.*.message\": [\"64B\", \"512B\", \"4KiB\"], \"flows.*.depth\": [16, 64, 128]}"
+page=$(report_of curves/write-sweep)
+check "the legend names all 24 curves of the latency" test "$(grep -c '>memory [a-z]*, queue_pairs [0-9], depth [0-9]*, latency p[0-9.]*<' "$page/sweep-latency.svg")" = 24
+readable "many curves" "$page"
+# Runs on which nothing arrived have no point on a logarithmic scale.
+cp -rL "$SCRATCH/curves/write-sweep/latest" "$SCRATCH/nothing"
+for result in "$SCRATCH"/nothing/*/result.json; do
+    jq '.flows[] |= (.bytes = 0 | .messages = 0 | .goodput_bps = 0 | .messages_per_s = 0 | .latency_ns = (.latency_ns | map_values(0)))' "$result" > "$result.new"
+    mv "$result.new" "$result"
+done
+rm -r "$SCRATCH/nothing/report"
+check_exit 0 "a sweep on which nothing arrived has a report" "$H" report "$SCRATCH/nothing"
+check "... without a plot of its latencies" test -s "$SCRATCH/nothing/report/sweep-goodput.svg" -a ! -e "$SCRATCH/nothing/report/sweep-latency.svg"
+for name in incast-pfc web-search pfc-bidir; do
+    check_exit 0 "$name runs" "$H" run $name --duration 3ms --set "expect=[]" --out "$SCRATCH"
+    readable "$name" "$(report_of $name)"
+done
+
+# A comparison has a folder of its own.
+check_exit 0 "another run" "$H" run incast-dcqcn --duration 3ms --set 'expect=[{"name": "in the second only", "check": "sum(flows.*.goodput_bps) > 1Gb/s"}]' --no-report --out "$SCRATCH"
+page=$(report_of incast-pfc)
+cp "$page/index.html" "$SCRATCH/before.html"
+check_exit 0 "two results are compared" "$H" report "$SCRATCH/incast-pfc/latest" "$SCRATCH/incast-dcqcn/latest"
+check "the first result's page is as before" cmp "$page/index.html" "$SCRATCH/before.html"
+both=$(cat "$SCRATCH/out")
+check "the comparison is elsewhere, named after the other result ($(basename "$(dirname "$both")"))" \
+    test -s "$both" -a "$(basename "$(dirname "$both")")" = "report-with-incast-dcqcn-$(basename "$(readlink -f "$SCRATCH/incast-dcqcn/latest")")"
+check_says "its title is of both" '<h1>16 hosts send to one: priority flow control only / 16 hosts send to one: DCQCN' "$both"
+check_says "an expectation of the second alone is on it, without a verdict for the first" \
+    'in the second only<br>.*</td><td class=soft>&ndash;</td><td><span class="pill passed">' "$both"
+readable "the comparison" "$(dirname "$both")"
+check_exit 0 "many results are compared" "$H" report "$SCRATCH"/curves/write-sweep/latest/[0-9]*/
+check "their folder's name fits" test -s "$(cat "$SCRATCH/out")"
+finish

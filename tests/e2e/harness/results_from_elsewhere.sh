@@ -1,0 +1,129 @@
+#!/usr/bin/env bash
+# A result folder that somebody sent can do nothing: its links are not followed, what is no regular file is not read, and its documents
+# take bounded memory. What a killed program leaves is removed by the next one.
+# shellcheck source=tests/e2e/lib.sh
+source "$(dirname "$0")/../lib.sh"
+H=$BUILD/harness
+cd "$SCRATCH" || exit 2
+
+check_exit 0 "a sweep runs" "$H" run "$ROOT/scenarios/incast-pfc.json" --duration 1ms --repeat 2 --no-report --out made
+good=$(readlink -f made/incast-pfc/latest)
+mkdir precious
+echo precious >precious/file
+cp -r precious before
+
+# A copy of the sweep in the folder "case", for damage.
+fresh_case() {
+    rm -rf case
+    cp -r "$good" case
+}
+# What the report says about the case: it ends within 60 s with CODE, and nothing outside the case has changed.
+report() { # CODE WHAT
+    check_exit "$1" "$2" timeout 60 "$H" report case
+    diff -r before precious >"$SCRATCH/diff" && return
+    nok "$2: nothing outside is changed" "$(cat "$SCRATCH/diff")"
+    rm -rf precious && cp -r before precious
+}
+
+# ---- links and what is no file
+fresh_case
+check_exit 0 "a report is drawn" "$H" report case
+for file in case/report/*; do ln -sf "$SCRATCH/precious/file" "$file"; done
+report 0 "a report over links to a file"
+if [ -z "$(find case/report -type l)" ]; then ok "its files are in the place of the links"; else nok "its files are in the place of the links" "$(ls -l case/report)"; fi
+if [ -z "$(find case -name '.*')" ]; then ok "nothing else is left in it"; else nok "nothing else is left in it" "$(ls -a case/report)"; fi
+fresh_case
+ln -s "$SCRATCH/precious" case/report
+report 2 "a folder report that is a link is not written to"
+check_says "the sentence says so" 'case/report is not a folder \(a link is not followed\)' err
+for name in index.json 01/result.json 01/samples.jsonl 01/pauses.jsonl; do
+    fresh_case
+    rm -f "case/$name" && mkfifo "case/$name"
+    report 2 "$name is a FIFO"
+    check_says "the sentence names $name" "$name is not a regular file" err
+    rm -f "case/$name" && ln -s "$good/$name" "case/$name"
+    report 2 "$name is a link"
+done
+fresh_case
+rm -rf case/02 && ln -s "$good/02" case/02
+report 2 "a cell that is a link"
+fresh_case
+jq '.cells[1].folder = "01"' "$good/index.json" >case/index.json
+report 2 "one cell twice"
+check_says "the sentence names the cell" 'index\.json: cell 1 does not name a folder of its own' err
+
+# ---- sizes: each of these took gigabytes
+list_of() { # ITEM COUNT
+    yes "$1" | head -n "$2" | paste -sd,
+}
+bomb() { # BEGIN ITEM COUNT END
+    printf '%s%s%s\n' "$1" "$(list_of "$2" "$3")" "$4"
+}
+fresh_case
+bomb '{"schema":1,"scenario":{},"x":[' '{}' 5000000 ']}' >case/01/result.json
+report 2 "15 MB of empty objects"
+check_says "what they would take is said" 'result\.json: its values would take [0-9]+ MiB of memory: a result may take 256 MiB' err
+cp case/01/result.json bomb.json
+check_exit 2 "the same as a scenario" "$H" check bomb.json
+check_says "its memory is refused" 'values would take' err
+if [ "$(id -u)" = 0 ]; then
+    check_exit 2 "the same as settings" "$BUILD/nic-config" diff bomb.json --journal "$SCRATCH/journal"
+    check_says "its memory is refused" 'values would take' err
+    check_exit 2 "the same on standard input" "$BUILD/nic-config" diff - --journal "$SCRATCH/journal" <bomb.json
+    check_says "its memory is refused" 'values would take' err
+else
+    skip "nic-config's documents" no-root
+fi
+check_exit 2 "the same as a job" "$BUILD/roce-traffic" drive --job bomb.json
+check_says "its memory is refused" 'values would take' err
+bomb '[' "$(printf '[%.0s' {1..70})$(printf ']%.0s' {1..70})" 2 ']' >bomb.json
+check_exit 2 "lists 71 deep" "$H" check bomb.json
+check_says "the depth is said" '71 deep: .* may have 64' err
+jq -n '{ schema: 1, name: "x", driver: "sim", topology: { kind: "star", hosts: 10000 },
+    defaults: { host: { title: ([range(20000) | { key: "k\(.)", value: {} }] | from_entries) } } }' >bomb.json
+check_exit 2 "a value of a lab for each of 10000 hosts" timeout 60 "$H" check bomb.json
+check_says "its memory is refused" 'defaults\.host: copied to each of the hosts it would take' err
+jq '.title = ("x" * 1000000) | .sweep = { "phases.measure": [range(1; 5000) | "\(.)us"] }' "$ROOT/scenarios/incast-pfc.json" >bomb.json
+check_exit 2 "a document of 1 MB for each of 4999 cells" timeout 60 "$H" check bomb.json --lab "$ROOT/labs/sim-incast.json"
+check_says "its memory is refused" 'sweep: 4999 cells would take' err
+{ head -n 1 "$good/01/samples.jsonl" && head -c 2000000 /dev/zero | tr '\0' 1 && echo; } >long
+fresh_case
+mv long case/01/samples.jsonl
+report 2 "a line of 2 MB among the samples"
+check_says "the sentence names the line" 'samples\.jsonl:2: a line has more than 1048576 bytes' err
+
+# ---- what is left by a kill
+fresh_case
+touch case/01/.result.json.new-abcdef case/01/mine.new-abcdef case/01/.notes.new-ABCDEF
+touch case/01/.held.new-abcdef && ln case/01/.held.new-abcdef held
+ln -s "$SCRATCH/precious/file" case/01/.link.new-abcdef
+mkdir -p case/report/.drawing.new-abcdef && touch case/report/.drawing.new-abcdef/01-queues.svg
+touch case/.index.json.new-abcdef
+exec 9>case/.index.json.new-locked
+flock 9
+report 0 "a report of a folder with files that killed programs left"
+exec 9>&-
+left=$(cd case && find . -name '*.new-*' | sort | paste -sd' ')
+wanted="./.index.json.new-locked ./01/.held.new-abcdef ./01/.link.new-abcdef ./01/.notes.new-ABCDEF ./01/mine.new-abcdef"
+if [ "$left" = "$wanted" ]; then ok "those are removed; what is of others, or being made, stays"; else nok "those are removed; what is of others, or being made, stays" "$left"; fi
+
+if [[ $(ldd "$H") == *asan* ]]; then
+    skip "a kill at each rename" sanitized "$H"
+elif ! ${CC:-cc} -std=c11 -D_GNU_SOURCE -shared -fPIC -o kill.so "$ROOT/tests/e2e/harness/kill_at_rename.c"; then
+    skip "a kill at each rename" no-compiler
+else
+    rm -rf made
+    killed=0
+    for at in 1 2 3 4 9; do # of settings.json, result.json and the link "latest", and of the report
+        { (KILL_AT=$at LD_PRELOAD=$SCRATCH/kill.so "$H" run "$ROOT/scenarios/incast-pfc.json" --duration 1ms --out made); } >out 2>&1
+        [ $? = 137 ] && killed=$((killed + 1))
+    done
+    in_the_making() { find made -name '.*' -o -regextype posix-extended -regex '.*\.(json|html|tsv|gp)\..*'; }
+    if [ "$killed" = 5 ]; then ok "5 runs are killed while they put files into place"; else nok "5 runs are killed while they put files into place" "$killed: $(cat out)"; fi
+    left=$(in_the_making)
+    if [ -n "$left" ]; then ok "files in the making are left"; else nok "files in the making are left" "$(find made)"; fi
+    check_exit 0 "the next run" "$H" run "$ROOT/scenarios/incast-pfc.json" --duration 1ms --no-report --out made
+    left=$(in_the_making)
+    if [ -z "$left" ]; then ok "nothing is left of them after it"; else nok "nothing is left of them after it" "$left"; fi
+fi
+finish

@@ -1,0 +1,124 @@
+#!/bin/bash
+# What no run could ever decide or do is an error of `harness check`, and of a run before anything starts: slips in conditions, sweeps,
+# counters, flows, settings and times that would otherwise be skipped without a word.
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/../lib.sh"
+cd "$SCRATCH" || exit 1
+H=$BUILD/harness
+PFC=$ROOT/scenarios/pfc-bidir.json
+SWEEP=$ROOT/scenarios/write-sweep.json
+INCAST=$ROOT/scenarios/incast-pfc.json
+BRIDGE=$ROOT/scenarios/dcqcn-red-bridge.json
+
+# refused WHAT PATTERN SCENARIO FILTER [OPTION...]: after the jq filter, check exits with 2 and an error that matches PATTERN.
+refused() {
+    local what=$1 pattern=$2 from=$3 filter=$4
+    shift 4
+    jq "$filter" "$from" >case.json || exit 1
+    check_exit 2 "$what" "$H" check case.json "$@"
+    check_says "... by name" "error: (case|.*/sim-[a-z-]*)\.json: (.*: )?$pattern" err
+}
+good() {
+    local what=$1 from=$2 filter=$3
+    shift 3
+    jq "$filter" "$from" >case.json || exit 1
+    check_exit 0 "$what" "$H" check case.json "$@"
+}
+# The scenario with this as its only expectation.
+expecting() { printf '.expect=[{"name":"x","check":"%s"}]|del(.published)' "$1"; }
+
+# ---- conditions
+refused "a condition on a key that flows lack" 'expect\[0\].when: flows.\*.memry: scenario.flow has no key "memry"; did you mean "memory"' "$PFC" '.expect[0].when={"flows.*.memry":"gpu"}'
+refused "a condition of a published figure" 'published\[1\].when: flows.\*.memry: scenario.flow has no key "memry"' "$PFC" '.published[1].when={"flows.*.memry":"gpu"}'
+refused "a condition on a parameter that does not exist" 'settings.dcqcn.rp has no key "rpg_ai_rte"; did you mean "rpg_ai_rate"' "$PFC" '.expect[0].when={"settings.dcqcn.rp.rpg_ai_rte":5}'
+refused "a condition on a setting that is not set" 'expect\[0\].when: nothing in the scenario matches settings.rx_ring' "$PFC" '.expect[0].when={"settings.rx_ring":1024}'
+refused "a condition on a flow that does not exist" 'nothing in the scenario matches flows.a-to-bb.depth; did you mean "flows.a-to-b.depth"' "$PFC" '.expect[0].when={"flows.a-to-bb.depth":128}'
+refused "a condition on a key that the lab lacks" 'expect\[0\].when: nothing in the lab matches lab.hosts.b.gppu.write; did you mean "lab.hosts.b.gpu.write"' "$PFC" '.expect[0].when={"lab.hosts.b.gppu.write":"12GB/s"}'
+refused "a value that the sweep does not have" 'expect\[0\].when: flows.\*.memory is "gpuu" in no run: it is "host", "gpu"' "$PFC" '.expect[0].when={"flows.*.memory":"gpuu"}'
+refused "a value in another spelling" 'expect\[0\].when: flows.\*.message is "1024B" in no run: it is "2B", "4B", .* ... \(23\)' "$SWEEP" '.expect[0].when={"flows.*.message":"1024B"}'
+refused "a number in quotes" 'expect\[0\].when: flows.\*.depth is "128" in no run: it is 128' "$SWEEP" '.expect[0].when={"flows.*.depth":"128"}'
+refused "values that never come together" 'expect\[0\].when: each value occurs, but no run has all of them' "$PFC" '.sweep={"flows.*.memory":["host","gpu"],"flows.*.depth":[128]}|.expect[0].when={"flows.*.memory":"gpu","flows.a-to-b.memory":"host"}'
+
+# ---- sweeps
+refused "a sweep over a key that the lab lacks" 'hosts.b: unknown key "gppu"; did you mean "gpu"' "$PFC" '.sweep={"lab.hosts.b.gppu.write":["12GB/s"]}'
+refused "a sweep over defaults that the lab lacks" 'defaults: unknown key "swich"' "$PFC" '.sweep={"lab.defaults.swich.headroom":["12KB"]}'
+refused "a sweep over a flow that does not exist" 'sweep: flows.a-to-c.depth: nothing in the document matches' "$PFC" '.sweep={"flows.a-to-c.depth":[1]}'
+refused "a sweep over an expectation's cell" 'expect\[1\].when: flows.\*.memory is "host" in no run: it is "gpu"' "$PFC" '.sweep={"lab.hosts.*.gpu.stalls_per_s":[0]}'
+
+# ---- counters
+refused "a counter whose group is not sampled" 'column 7: tx_prio0_pause is of group pfc, which is not sampled: add "pfc" to sample.groups' "$PFC" '.sample.groups=["throughput"]'
+refused "counters whose groups are not sampled" 'column 7: \*_pause is of group pfc' "$PFC" "$(expecting 'delta(*.*_pause) > 0')|.sample.groups=[\"throughput\"]"
+good "a counter of any sampled group" "$PFC" "$(expecting 'delta(*.*discard*) == 0')|.sample.groups=[\"drops\"]"
+refused "a port that the switch does not have" 'expect\[0\].check: "delta\(s0.port40_tx_bytes\) > 0": s0 is a switch of lab sim-incast with ports 0 to 16 and has no counter port40_tx_bytes' "$INCAST" "$(expecting 'delta(s0.port40_tx_bytes) > 0')"
+refused "ports that the switch does not have" 's0 is a switch .* ports 0 to 16 and has no counter port4\[0-9\]_tx_bytes' "$INCAST" "$(expecting 'delta(s0.port4[0-9]_tx_bytes) > 0')"
+good "the switch's last port" "$INCAST" "$(expecting 'delta(s0.port16_tx_bytes) > 0')"
+refused "a port of a host" 'h0 is a host of lab sim-incast and has no counter port0_tx_bytes' "$INCAST" "$(expecting 'delta(h0.port0_tx_bytes) > 0')"
+refused "a switch's counter of a host" 'h0 is a host of lab sim-incast and has no counter buffer_discards' "$INCAST" "$(expecting 'delta(h0.buffer_discards) == 0')"
+refused "a host's counter of a switch" 's0 is a switch .* has no counter rx_prio3_pause' "$INCAST" "$(expecting 'delta(s0.rx_prio3_pause) > 0')"
+good "a counter that only real hosts have" "$PFC" "$(expecting 'delta(a.link_carrier_changes) == 0')|.sample.groups=[\"link\"]"
+refused "a switch's port in the lab of the command line" 'spine0 is a switch of lab sim-leaf-spine with ports 0 to 3 and has no counter port9_tx_bytes' "$ROOT/scenarios/leaf-spine-permutation.json" "$(expecting 'delta(spine0.port9_tx_bytes) > 0')|del(.lab)" --lab "$ROOT/labs/sim-leaf-spine.json"
+good "... not judged without a lab" "$ROOT/scenarios/leaf-spine-permutation.json" "$(expecting 'delta(spine0.port9_tx_bytes) > 0')|del(.lab)"
+good "... and skipped by name where the lab lacks a capability" "$INCAST" '.expect+=[{"name":"x","check":"delta(s0.port40_tx_bytes) > 0","needs":["!switch"]}]'
+
+# ---- values of flows
+refused "the slowdown of endless flows" 'column 5: flows.incast has no slowdown_p99, .*traffic patterns whose flows end: give it a "size"' "$INCAST" "$(expecting 'max(flows.incast.slowdown_p99) > 1')"
+refused "the completion of endless flows of a pattern" 'flows.incast/\* has no completion_p99_ns, .*with an end: give it a "size"' "$INCAST" "$(expecting 'max(flows.incast/*.completion_p99_ns) > 1ms')"
+refused "the completion of an endless flow" 'flows.a-to-b has no completion_max_ns' "$PFC" "$(expecting 'max(flows.a-to-b.completion_max_ns) > 1ms')"
+good "the completion of a flow with an end" "$PFC" "$(expecting 'max(flows.a-to-b.completion_max_ns) > 1ms')|.flows[0].size=\"1MiB\""
+good "the slowdown of flows with an end" "$INCAST" "$(expecting 'max(flows.incast.slowdown_p99) > 1')|.traffic[0].size=\"1MiB\""
+refused "the slowdown of a single flow" 'flows.a-to-b has no slowdown_p99' "$PFC" "$(expecting 'max(flows.a-to-b.slowdown_p99) > 1')|.flows[0].size=\"1MiB\""
+refused "the latency of a pattern" 'flows.incast has no latency_p99_ns' "$INCAST" "$(expecting 'max(flows.incast.latency_p99_ns) > 1ms')"
+refused "a flow that the pattern does not have" 'no traffic has a flow "incast/16"' "$INCAST" "$(expecting 'max(flows.incast/16.goodput_bps) > 1Gb/s')"
+good "the pattern's last flow" "$INCAST" "$(expecting 'max(flows.incast/15.goodput_bps) > 1Gb/s')"
+refused "an expectation without a statistic" 'it reads no counter and no value of a flow' "$PFC" "$(expecting '1 > 0')"
+refused "a division by zero" 'column 28: division by zero' "$PFC" "$(expecting 'delta(a.rx_prio0_pause) / 0 > 1')"
+refused "a published figure in another unit" 'published\[0\].unit: "Gb/s", but "sum\(flows.\*.goodput_bps\)" is in b/s' "$PFC" '.published=[{"name":"x","of":"sum(flows.*.goodput_bps)","value":20,"unit":"Gb/s","source":"x"}]'
+
+# ---- settings of what the lab does not have
+THRESHOLD='{"kmin":"1KB","kmax":"2KB","pmax":0.1}'
+RED='{"limit":"2000000B","min":"50000B","max":"200000B"}'
+refused "marking thresholds of a host" 'settings_of.h0.ecn_threshold: role "h0" is a host in lab sim-incast, and ecn_threshold is a setting of simulated switches' "$INCAST" ".settings_of={h0:{ecn_threshold:$THRESHOLD}}"
+good "marking thresholds of a switch" "$INCAST" ".settings_of={s0:{ecn_threshold:$THRESHOLD}}"
+refused "marking thresholds of a forwarding host" 'role "switch" is a forwarding host in lab sim-red-bridge' "$BRIDGE" ".sweep[\"settings_of.switch\"][1].ecn_threshold=$THRESHOLD"
+refused "marking thresholds of everything, where there is no switch" 'settings.ecn_threshold: lab sim-geforce-pair has no node for it' "$PFC" ".settings.ecn_threshold=$THRESHOLD"
+refused "RED at a host" 'settings_of.h0.red: role "h0" is a host .* a setting of forwarding hosts' "$INCAST" ".settings_of={h0:{red:$RED}}"
+refused "a switch's ring" 'settings_of.s0.rx_ring: role "s0" is a switch .* a setting of hosts; a switch has pfc, ets and ecn_threshold' "$INCAST" '.settings_of={s0:{rx_ring:1024}}'
+refused "thresholds of a real host" 'settings_of.a.ecn_threshold: role "a" is a host in lab ssh-pair' "$PFC" ".settings_of={a:{ecn_threshold:$THRESHOLD}}|del(.lab)" --lab "$ROOT/labs/ssh-pair.example.json"
+refused "an optional counter that does not exist" 'settings.optional_counters\[0\]: there is no counter "cc_rx_ce_pktss"; did you mean "cc_rx_ce_pkts"' "$PFC" '.settings.optional_counters=["cc_rx_ce_pktss"]'
+
+# ---- traffic, times, the lab
+refused "an incast's receiver among its senders" 'traffic\[0\].from\[16\]: role "h16" is the receiver of the incast' "$INCAST" '.traffic[0].from+=["h16"]'
+refused "... within a pattern of roles" 'traffic\[0\].from\[16\]: role "h16" is the receiver' "$INCAST" '.traffic[0].from=["h[0-16]"]'
+refused "nobody to send to" 'traffic\[0\].from: nobody is left to send to' "$INCAST" '.traffic[0]={name:"x",pattern:"all-to-all",from:["h0"]}|.expect=[]'
+refused "a shift without a permutation" 'traffic\[0\].shift: pattern incast has no shift' "$INCAST" '.traffic[0].shift=3'
+refused "receivers of a ring" 'traffic\[0\].to: a ring-all-reduce has no other receivers' "$INCAST" '.traffic[0].pattern="ring-all-reduce"'
+refused "a size next to drawn sizes" 'traffic\[0\].size: sizes are drawn from web-search' "$INCAST" '.traffic[0].sizes="web-search"|.traffic[0].size="1MiB"'
+refused "rounds of endless flows" 'traffic\[0\].count: endless flows have no rounds' "$INCAST" '.traffic[0].count=5'
+refused "a permutation that sends to itself" 'traffic incast: .*would send host 0 of "from" to itself' "$INCAST" '.traffic[0].pattern="permutation"|del(.traffic[0].to)|.traffic[0].shift=16'
+refused "traffic from a switch" 'role "s0" is a switch in lab sim-incast: only hosts can send' "$INCAST" '.traffic[0].from=["s0"]'
+refused "a flow that begins after the end" 'flows\[0\].start: 15min is not before the end of the measure phase, at 11s' "$PFC" '.flows[0].start="15min"'
+refused "a storm that begins after the end" 'storms\[0\].start: 15min is not before the end of the run' "$PFC" '.storms=[{"role":"a","start":"15min","stop":"16min"}]'
+refused "receive buffers larger than the port's" 'lab sim-geforce-pair: simulator: a: the receive buffers add up to 999999999 B' "$PFC" '.settings.buffer_bytes=[0,999999999]'
+refused "an address that is none" 'settings_of.a.addresses\[0\]: "10.0.0.300/24" is not an address with a prefix length' "$PFC" '.settings_of={a:{addresses:["10.0.0.300/24"]}}'
+refused "a lab that does not exist" 'lab: there is no lab "labs/sim-gefroce-pair.json"' "$PFC" '.lab="labs/sim-gefroce-pair.json"'
+
+jq 'del(.lab)' "$PFC" >case.json
+check_exit 2 "a change of a lab where there is none" "$H" check case.json --set lab.hosts.a.nic.address=10.0.0.1
+check_says "... by name" 'set lab.hosts.a.nic.address=10.0.0.1: the scenario names no lab' err
+jq '.hosts.c = {}' "$ROOT/labs/sim-geforce-pair.json" >sim-unlinked.json
+refused "a host without a link" 'lab sim-geforce-pair: simulator: host c has no link' "$PFC" '.roles += ["c"] | .flows[0].to = "c"' --lab sim-unlinked.json
+
+# ---- a run
+refuses_run() {
+    local what=$1 filter=$2 from=$3
+    shift 3
+    jq "$filter" "$from" >case.json || exit 1
+    check_exit 2 "$what" "$H" run case.json --out results "$@"
+    check "... and nothing is left" test ! -e results
+}
+refuses_run "a run with a condition that holds nowhere" '.expect[0].when={"flows.*.memry":"gpu"}' "$PFC"
+refuses_run "... also with changes, which are not part of the scenario" '.expect[0].when={"flows.*.memry":"gpu"}' "$PFC" --duration 1ms
+refuses_run "... also in another lab" '.expect[0].when={"flows.*.memry":"gpu"}' "$PFC" --lab "$ROOT/labs/ssh-pair.example.json"
+refuses_run "a run with a port that the switch does not have" "$(expecting 'delta(s0.port40_tx_bytes) > 0')" "$INCAST"
+check_exit 0 "a sweep that --set leaves out takes its conditions with it" "$H" run pfc-bidir --set 'sweep={}' --duration 1ms --dry-run
+finish

@@ -1,0 +1,47 @@
+#!/bin/bash
+# make install, into a folder of its own: programs find what was installed with them, wherever that is; uninstall leaves nothing behind.
+# shellcheck source=tests/e2e/lib.sh
+source "$(dirname "$0")/../lib.sh"
+skip_unless "make install" make tar
+[[ $BUILD == "$ROOT/build" ]] || { ok "installed programs are those of build/" && finish; }
+
+PROGRAMS="harness virt-provision nic-config nic-sampler host-facts roce-traffic"
+TO=$SCRATCH/image
+# shellcheck disable=SC2317 # called through check_exit
+installs() { make --no-print-directory -C "$ROOT" "$@" DESTDIR="$TO" PREFIX=/opt/lab; }
+contents() { (cd "$TO" && find . | sort); }
+
+mkdir -p "$TO/opt/lab/share/man/man1"
+touch "$TO/opt/lab/share/man/man1/other.1"
+contents >"$SCRATCH/before"
+check_exit 0 "make install DESTDIR=... PREFIX=..." installs install
+check "nothing goes beside the prefix" test "$(cd "$TO" && echo *)/$(cd "$TO/opt" && echo *)" = opt/lab
+
+there=$TO/opt/lab
+for program in $PROGRAMS; do
+    check "$program runs" "$there/bin/$program" --version
+    check "$program has its completion" bash -c "source '$there/share/bash-completion/completions/$program' && complete -p $program"
+    check "$program has its manual" test -s "$there/share/man/man1/$program.1"
+done
+while read -r document; do
+    check "a document that manuals cite: $document" test -s "$TO$document"
+done < <(cat "$there"/share/man/man?/*.[15] | grep -oE '/opt/lab/share/doc/harness/[a-z-]+[.]md' | sort -u)
+check "no manual cites the source tree" bash -c "! grep -lE '(^|[^/])docs/[a-z-]+[.]md' '$there'/share/man/man?/*.[15]"
+
+cd "$SCRATCH" || exit
+check_exit 0 "virt-provision finds its profiles there" "$there/bin/virt-provision" rebuild --lab soft-pair --dry-run
+sed -i 's/"title": "Rocky 9.5,/"title": "Installed: Rocky 9.5,/' "$there/share/harness/guest-setup/bundles/rocky-9.5-570.133.20.json"
+for lab in geforce-pair geforce-bridge; do
+    check_exit 0 "and bundles, for $lab" "$there/bin/virt-provision" rebuild --lab "$lab" --dry-run
+    check_says "the installed ones" 'bundle +rocky-9.5-570.133.20: Installed: Rocky' "$SCRATCH/out"
+done
+check_exit 0 "harness finds its scenarios there" "$there/bin/harness" check pfc-bidir
+
+touch "$there/share/harness/guest-setup/mine"
+check_exit 0 "a second make install" installs install
+check "keeps what is not its own" test -e "$there/share/harness/guest-setup/mine"
+rm "$there/share/harness/guest-setup/mine"
+check_exit 0 "make uninstall" installs uninstall
+check "removes exactly what was installed" diff <(contents) "$SCRATCH/before"
+check_exit 2 "make uninstall of nothing" installs uninstall
+finish
