@@ -542,11 +542,12 @@ int ssh_must(struct ssh_session *s, const char *const argv[], const char *input,
 int ssh_put_bytes(struct ssh_session *s, const void *bytes, size_t length, const char *remote, int mode,
                   int64_t timeout_ns, struct error *e)
 {
-    static const char script[] =
-        "umask 077 && cat > \"$1.new\" && chmod \"$2\" \"$1.new\" && mv -f \"$1.new\" \"$1\"";
+    /* hosts may share the folder: the new file has the connection's name */
+    static const char script[] = "new=$1.new-$3 && umask 077 && trap 'rm -f \"$new\"' 0 && cat > \"$new\" && "
+                                 "chmod \"$2\" \"$new\" && mv -f \"$new\" \"$1\"";
     char octal[8];
     snprintf(octal, sizeof octal, "%o", (unsigned)mode & 07777);
-    const char *const argv[] = {"sh", "-c", script, "put", remote, octal, NULL};
+    const char *const argv[] = {"sh", "-c", script, "put", remote, octal, strrchr(s->folder, '.') + 1, NULL};
     if (ssh_must_bytes(s, argv, length ? bytes : "", length, NULL, timeout_ns, e) != 0)
         return error_prefix(e, "copying %s to host %s", remote, s->name);
     return 0;
