@@ -191,33 +191,6 @@ static void frames_without_an_entry_are_counted(void **state)
     expect_frame(d, length);
 }
 
-/* Entries behind it are the driver's, and their memory may be somebody else's. */
-static void a_producer_that_went_back_posts_nothing(void **state)
-{
-    struct driver *d = *state;
-    uint8_t frame[300];
-    uint32_t length = write_packet(frame, &udp4);
-    one_queue(d, true);
-    for (int i = 0; i < ENTRIES; i++)
-        arrive(d, frame, length);
-    for (int i = 0; i < ENTRIES; i++)
-        expect_frame(d, length);
-    memset(page(d, DATA), 0x5a, 2048);
-    for (uint16_t producer = ENTRIES - 2; producer < ENTRIES; producer++) {
-        post_receives(d, 0, 2048, producer);
-        arrive(d, frame, length);
-        assert_null(received(d));
-    }
-    post_receives(d, 0, 2048, 2 * ENTRIES + 1); /* more than it holds */
-    arrive(d, frame, length);
-    assert_null(received(d));
-    for (int i = 0; i < 2048; i++)
-        assert_int_equal(page(d, DATA)[i], 0x5a);
-    post_receives(d, 0, 2048, 2 * ENTRIES);
-    arrive(d, frame, length);
-    expect_frame(d, length);
-}
-
 /* It costs its entry, and the queue goes on. */
 static void a_frame_may_be_too_long(void **state)
 {
@@ -572,7 +545,7 @@ int main(void)
         TEST(own_frames_are_taken_when_allowed),   TEST(hashes_are_those_of_microsoft),
         TEST(both_directions_may_hash_alike),      TEST(what_has_not_the_fields_is_hashed_over_less),
         TEST(a_table_may_change_and_lose_queues),  TEST(any_frame_is_taken),
-        TEST(headers_behind_extensions_are_found), TEST(a_producer_that_went_back_posts_nothing),
+        TEST(headers_behind_extensions_are_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
