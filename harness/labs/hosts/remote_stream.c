@@ -27,9 +27,9 @@ const char *stream_complaint(const struct stream *s)
  * its process id stays the same). When the program has ended, its process id may be another's: the watcher's parent, by
  * proc(5), is not the program any more. The program's own input, if any, is the first lines.
  */
-#define UNTIL_CLOSED                                                                                     \
-    "exec 3<&0; (cat <&3; read -r pid name state parent rest </proc/self/stat; [ \"$parent\" = $$ ] && " \
-    "kill -TERM $$) >/dev/null 2>&1 & exec \"$@\" 3<&- "
+#define WATCH \
+    "cat <&3; read -r pid name state parent rest </proc/self/stat; [ \"$parent\" = $$ ] && kill -TERM $$"
+#define UNTIL_CLOSED "exec 3<&0; (" WATCH ") >/dev/null 2>&1 & exec \"$@\" 3<&- "
 static const char without_input[] = UNTIL_CLOSED "</dev/null";
 static const char with_input[] = "IFS= read -r input; " UNTIL_CLOSED "<<END\n$input\nEND";
 static const char with_secret[] =
@@ -38,9 +38,7 @@ static const char with_secret[] =
 /* All lines go to the program, now and later, by a coprocess of bash: the program must stay this process, and a minimal guest has no
  * /dev/fd. */
 static const char with_all_input[] =
-    "exec 3<&0; coproc MORE { exec 2>/dev/null; cat <&3; read -r pid name state parent rest "
-    "</proc/self/stat; "
-    "[ \"$parent\" = $$ ] && kill -TERM $$; }; exec \"$@\" <&\"${MORE[0]}\" 3<&-";
+    "exec 3<&0; coproc MORE { exec 2>/dev/null; " WATCH "; }; exec \"$@\" <&\"${MORE[0]}\" 3<&-";
 
 static const char *script_of(const struct stream_request *request)
 {
@@ -52,29 +50,39 @@ static const char *script_of(const struct stream_request *request)
 
 #define INPUT_NS (10 * NS_PER_S) /* time limit for the connection to take a program's input */
 
-/* Write the lines that the script reads; the connection may be slow, or hang. */
+/* Write to its standard input; the connection may be slow, or hang. */
+static int write_input(struct stream *s, const struct text *lines, const char *doing, struct error *e)
+{
+    int result = lines->failed   ? error_set(e, "out of memory")
+                 : lines->length ? process_write(&s->process, lines->data, lines->length, INPUT_NS, e)
+                                 : 0;
+    return result == 0 ? 0 : error_prefix(e, "host %s: %s", s->host->lab->name, doing);
+}
+
+/* The lines that the script reads. */
 static int give_input(struct stream *s, const struct stream_request *request, struct error *e)
 {
-    struct text whole = {0};
+    struct text lines = {0};
+    char doing[100];
+    snprintf(doing, sizeof doing, "giving %s its input", s->program);
     if (request->secret)
-        text_add(&whole, "%s\n", request->secret->text);
+        text_add(&lines, "%s\n", request->secret->text);
     if (request->secret || request->input)
-        text_add(&whole, "%s\n", request->input ? request->input : "");
-    int result = whole.failed   ? error_set(e, "out of memory")
-                 : whole.length ? process_write(&s->process, whole.data, whole.length, INPUT_NS, e)
-                                : 0;
-    text_free(&whole);
-    return result == 0 ? 0 : error_prefix(e, "host %s: giving %s its input", s->host->lab->name, s->program);
+        text_add(&lines, "%s\n", request->input ? request->input : "");
+    int result = write_input(s, &lines, doing, e);
+    text_free(&lines);
+    return result;
 }
 
 int stream_say(struct stream *s, const char *line, struct error *e)
 {
-    struct text whole = {0};
-    text_add(&whole, "%s\n", line);
-    int result = whole.failed ? error_set(e, "out of memory")
-                              : process_write(&s->process, whole.data, whole.length, INPUT_NS, e);
-    text_free(&whole);
-    return result == 0 ? 0 : error_prefix(e, "host %s: telling %s to start", s->host->lab->name, s->program);
+    struct text lines = {0};
+    char doing[100];
+    snprintf(doing, sizeof doing, "telling %s to start", s->program);
+    text_add(&lines, "%s\n", line);
+    int result = write_input(s, &lines, doing, e);
+    text_free(&lines);
+    return result;
 }
 
 int stream_start(struct stream *s, const struct stream_request *request, struct error *e)
