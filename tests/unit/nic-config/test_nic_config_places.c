@@ -234,7 +234,7 @@ static void dcqcn_of_upstream(void **state)
     assert_holds(t, CC_PARAMS "rp_time_reset", "55");
     assert_holds(t, CC_PARAMS "rp_clamp_tgt_rate_ati", "0");
     assert_holds(t, CC_PARAMS "np_cnp_prio", "4");
-    /* a priority that is asked for is used */
+    /* mode 0: CNPs have cnp_802p_prio (docs/settings.md) */
     assert_holds(t, CC_PARAMS "np_cnp_prio_mode", "0");
 }
 
