@@ -542,12 +542,17 @@ int ssh_must(struct ssh_session *s, const char *const argv[], const char *input,
 int ssh_put_bytes(struct ssh_session *s, const void *bytes, size_t length, const char *remote, int mode,
                   int64_t timeout_ns, struct error *e)
 {
-    /* hosts may share the folder: the new file has the connection's name */
-    static const char script[] = "new=$1.new-$3 && umask 077 && trap 'rm -f \"$new\"' 0 && cat > \"$new\" && "
-                                 "chmod \"$2\" \"$new\" && mv -f \"$new\" \"$1\"";
-    char octal[8];
+    /* hosts may share the folder: the new file has the connection's name; a connection that is cut only ends cat's input */
+    static const char script[] =
+        "new=$1.new-$3 && umask 077 && trap 'rm -f \"$new\"' 0 && cat > \"$new\" && came=$(wc -c < \"$new\") "
+        "&& "
+        "{ [ \"$came\" -eq \"$4\" ] || { echo \"$came of $4 bytes came\" >&2; exit 1; }; } && "
+        "chmod \"$2\" \"$new\" && mv -f \"$new\" \"$1\"";
+    char octal[8], bytes_text[24];
     snprintf(octal, sizeof octal, "%o", (unsigned)mode & 07777);
-    const char *const argv[] = {"sh", "-c", script, "put", remote, octal, strrchr(s->folder, '.') + 1, NULL};
+    snprintf(bytes_text, sizeof bytes_text, "%zu", length);
+    const char *const argv[] = {"sh",       "-c", script, "put", remote, octal, strrchr(s->folder, '.') + 1,
+                                bytes_text, NULL};
     if (ssh_must_bytes(s, argv, length ? bytes : "", length, NULL, timeout_ns, e) != 0)
         return error_prefix(e, "copying %s to host %s", remote, s->name);
     return 0;

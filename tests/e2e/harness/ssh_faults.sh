@@ -9,6 +9,21 @@
 
 check_exit 0 "programs are installed on hosts" "$H" install --lab "$LAB"
 
+# ---- a copy of which only a part arrives
+mkdir "$SCRATCH/cut"
+cat > "$SCRATCH/cut/ssh" << END
+#!/bin/bash
+case "\$*" in *ControlMaster=yes*) exec $(command -v ssh) "\$@" ;; esac
+head -c 1000 | $(command -v ssh) "\$@"
+END
+chmod +x "$SCRATCH/cut/ssh"
+installed() { jq -r ".hosts[].programs" "$LAB" | sort -u | xargs -I{} find {} -type f | sort | xargs sha256sum; }
+installed > "$SCRATCH/installed"
+check "... their files are there" grep -q roce-traffic "$SCRATCH/installed"
+check_exit 3 "a copy that is cut is refused" env PATH="$SCRATCH/cut:$PATH" "$H" install --lab "$LAB"
+check_says "... says how much came" 'copying .* to host [ab].*1000 of [0-9]{4,} bytes came' "$SCRATCH/err"
+check "... the file there is as before, and no part of it" diff "$SCRATCH/installed" <(installed)
+
 # ---- connections that are cut, and a program that is killed: a stand-in for roce-traffic serves and drives for ever, and fails when the
 # server of its peer ends, as roce-traffic does
 mkdir "$SCRATCH/stand-in"
