@@ -5,11 +5,13 @@
 #include <asm/e820/api.h>
 #include <asm/pci.h>
 #include <linux/ioport.h>
+#include <linux/msi.h>
 
 #define FIRST_DOMAIN 1
 #define LAST_DOMAIN  0xffff
 
 static struct resource window = {.name = "virtual ConnectX", .flags = IORESOURCE_MEM | IORESOURCE_PREFETCH};
+static struct resource buses = {.name = "virtual ConnectX", .flags = IORESOURCE_BUS};
 static struct pci_sysdata sysdata = {.node = NUMA_NO_NODE};
 static struct pci_bus *bus;
 
@@ -73,17 +75,27 @@ static int free_domain(void)
     return domain;
 }
 
+/* Devices on the bus get its interrupt domain when they are found. */
+static struct pci_bus *scan(struct list_head *resources)
+{
+    struct pci_bus *root = pci_create_root_bus(NULL, 0, &operations, &sysdata, resources);
+    if (!root)
+        return NULL;
+    dev_set_msi_domain(&root->dev, vcx_msix_domain());
+    pci_scan_child_bus(root);
+    pci_bus_claim_resources(root);
+    pci_bus_add_devices(root);
+    return root;
+}
+
 int vcx_bus_add(void)
 {
     LIST_HEAD(resources);
     sysdata.domain = free_domain();
+    pci_add_resource(&resources, &buses);
     pci_add_resource(&resources, &window);
     pci_lock_rescan_remove();
-    bus = pci_scan_root_bus(NULL, 0, &operations, &sysdata, &resources);
-    if (bus) {
-        pci_bus_claim_resources(bus);
-        pci_bus_add_devices(bus);
-    }
+    bus = scan(&resources);
     pci_unlock_rescan_remove();
     if (bus)
         return 0;

@@ -10,10 +10,12 @@
 #include "virtual-connectx/model/port/credit.h"
 
 #include <linux/io.h>
+#include <linux/irq_work.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/pci.h>
 #include <linux/skbuff.h>
+#include <linux/smp.h>
 
 #define VCX_MOST_FUNCTIONS 4
 #define VCX_VECTORS        32     /* of MSI-X, each function's */
@@ -37,6 +39,13 @@ struct vcx_wire {
     u64 lower_drops;
 };
 
+/* A vector of MSI-X: what runs the handler of its last message on a CPU. */
+struct vcx_vector {
+    u64 number; /* of the interrupt, in the bus's domain */
+    call_single_data_t there;
+    struct irq_work here;
+};
+
 /* A function: configuration space, BAR, its end of the wire, and its model. */
 struct vcx_front {
     unsigned int index;
@@ -46,6 +55,7 @@ struct vcx_front {
     u8 writable[VCX_CONFIG_BYTES]; /* bits that a write changes */
     unsigned long reset_asked;     /* bit 0: by a function level reset */
     DECLARE_BITMAP(pending, VCX_VECTORS);
+    struct vcx_vector vectors[VCX_VECTORS];
     u64 interrupts;
     struct vcx_wire wire;
     struct vcx_configuration configuration;
@@ -69,7 +79,14 @@ bool vcx_config_master(const struct vcx_front *front);
 /* PCI_MSIX_FLAGS_... */
 u16 vcx_config_msix(const struct vcx_front *front);
 
-/* ---- msix.c */
+/* ---- msix.c: messages, and the interrupt domain of the bus */
+/* 0 or -ENOMEM, with a sentence in the log. */
+int vcx_msix_add(void);
+struct irq_domain *vcx_msix_domain(void);
+void vcx_msix_remove(void);
+void vcx_msix_start(struct vcx_front *front);
+/* Waits for handlers that were called. Nothing sends any more. */
+void vcx_msix_stop(struct vcx_front *front);
 void vcx_interrupt(struct vcx_front *front, u16 vector);
 /* Sends what was masked when it came. */
 void vcx_interrupts_poll(struct vcx_front *front);

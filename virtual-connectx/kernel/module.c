@@ -33,6 +33,7 @@ static int make_function(unsigned int index)
     front->bar = vcx_parameter_memory() + (phys_addr_t)index * VCX_BAR_BYTES;
     front->configuration = vcx_parameter_configuration(index);
     vcx_wire_start(&front->wire, receive, port);
+    vcx_msix_start(front);
     front->registers = ioremap(front->bar, VCX_BAR_BYTES);
     if (!front->registers)
         return -ENOMEM;
@@ -46,6 +47,7 @@ static void free_functions(void)
 {
     for (unsigned int i = 0; i < VCX_MOST_FUNCTIONS && vcx_fronts[i]; i++) {
         struct vcx_front *front = vcx_fronts[i];
+        vcx_msix_stop(front);
         if (front->registers) {
             vcx_device_stop(&front->device);
             iounmap(front->registers);
@@ -147,6 +149,24 @@ static int make_and_run(void)
     return rc;
 }
 
+/* What functions need of the machine: memory for their BARs, interrupts. */
+static int claim(void)
+{
+    int rc = vcx_window_claim(vcx_parameter_memory());
+    if (rc)
+        return rc;
+    rc = vcx_msix_add();
+    if (rc)
+        vcx_window_release();
+    return rc;
+}
+
+static void release(void)
+{
+    vcx_msix_remove();
+    vcx_window_release();
+}
+
 static int __init start(void)
 {
     int rc;
@@ -158,12 +178,12 @@ static int __init start(void)
     rc = vcx_parameters_check();
     if (rc)
         return rc;
-    rc = vcx_functions ? vcx_window_claim(vcx_parameter_memory()) : 0;
+    rc = vcx_functions ? claim() : 0;
     if (rc)
         return rc;
     rc = vcx_wire_watch();
     if (rc)
-        goto release;
+        goto give_back;
     rc = make_and_run();
     if (rc)
         goto unwatch;
@@ -172,9 +192,9 @@ static int __init start(void)
     return 0;
 unwatch:
     vcx_wire_unwatch();
-release:
+give_back:
     if (vcx_functions)
-        vcx_window_release();
+        release();
     return rc;
 }
 
@@ -190,7 +210,7 @@ static void __exit stop(void)
     free_all();
     vcx_wire_unwatch();
     if (vcx_functions)
-        vcx_window_release();
+        release();
 }
 
 module_init(start);

@@ -1,18 +1,87 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/* MSI-X: the kernel wrote address and data of each message into the table in the BAR; a message becomes an IPI. */
+/*
+ * MSI-X: the bus has an interrupt domain of its own, whose messages name the domain's interrupt instead of a CPU's vector. The kernel
+ * writes each message into the table in the BAR. A message becomes a call of the interrupt's handler on the CPU that it is bound to.
+ */
 #include "virtual-connectx/kernel/front.h"
 
-#include <asm/apic.h>
+#include <linux/irq.h>
+#include <linux/irqdomain.h>
 #include <linux/msi.h>
 
-#define ADDRESS_HIGH_BITS 0xfee /* bits 20 to 31 of each message's address */
+#define MESSAGE_ADDRESS 0xfee00000 /* the low half of each message's address */
 
-struct message {
-    u32 low, high, data;
-};
+static struct fwnode_handle *name;
+static struct irq_domain *domain;
+
+/* ---- the interrupts, as the kernel sees them */
+
+static void compose(struct irq_data *data, struct msi_msg *message)
+{
+    message->address_lo = MESSAGE_ADDRESS;
+    message->address_hi = upper_32_bits(data->hwirq);
+    message->data = lower_32_bits(data->hwirq);
+}
+
+static void acknowledge(struct irq_data *data)
+{
+}
+
+static int bind(struct irq_data *data, const struct cpumask *to, bool force)
+{
+    unsigned int cpu = cpumask_first_and(to, cpu_online_mask);
+    if (cpu >= nr_cpu_ids)
+        return -EINVAL;
+    irq_data_update_effective_affinity(data, cpumask_of(cpu));
+    return IRQ_SET_MASK_OK_DONE;
+}
+
+static int start_interrupt(struct irq_domain *of, struct msi_domain_info *info, unsigned int irq,
+                           irq_hw_number_t number, msi_alloc_info_t *unused)
+{
+    irq_domain_set_info(of, irq, number, info->chip, NULL, handle_edge_irq, NULL, "edge");
+    irq_set_status_flags(irq, IRQ_MOVE_PCNTXT);
+    return 0;
+}
+
+static struct irq_chip chip = {.name = "virtual-connectx",
+                               .irq_ack = acknowledge,
+                               .irq_compose_msi_msg = compose,
+                               .irq_set_affinity = bind};
+static struct msi_domain_ops operations = {.msi_init = start_interrupt};
+static struct msi_domain_info information = {.flags = MSI_FLAG_USE_DEF_DOM_OPS | MSI_FLAG_USE_DEF_CHIP_OPS |
+                                                      MSI_FLAG_PCI_MSIX,
+                                             .ops = &operations,
+                                             .chip = &chip};
+
+int vcx_msix_add(void)
+{
+    name = irq_domain_alloc_named_fwnode("virtual-connectx");
+    if (!name)
+        return -ENOMEM;
+    domain = pci_msi_create_irq_domain(name, &information, NULL);
+    if (domain)
+        return 0;
+    irq_domain_free_fwnode(name);
+    pr_err("virtual ConnectX: the kernel made no interrupt domain\n");
+    return -ENOMEM;
+}
+
+struct irq_domain *vcx_msix_domain(void)
+{
+    return domain;
+}
+
+void vcx_msix_remove(void)
+{
+    irq_domain_remove(domain);
+    irq_domain_free_fwnode(name);
+}
+
+/* ---- messages */
 
 /* false: the vector is masked, or was while it was read. */
-static bool read_entry(struct vcx_front *front, u16 vector, struct message *message)
+static bool read_entry(struct vcx_front *front, u16 vector, irq_hw_number_t *number, bool *ours)
 {
     void __iomem *entry = front->registers + VCX_BAR_MSIX + vector * PCI_MSIX_ENTRY_SIZE;
     u16 flags = vcx_config_msix(front);
@@ -20,22 +89,49 @@ static bool read_entry(struct vcx_front *front, u16 vector, struct message *mess
         return false;
     if (readl(entry + PCI_MSIX_ENTRY_VECTOR_CTRL) & PCI_MSIX_ENTRY_CTRL_MASKBIT)
         return false;
-    message->low = readl(entry + PCI_MSIX_ENTRY_LOWER_ADDR);
-    message->high = readl(entry + PCI_MSIX_ENTRY_UPPER_ADDR);
-    message->data = readl(entry + PCI_MSIX_ENTRY_DATA);
+    *ours = readl(entry + PCI_MSIX_ENTRY_LOWER_ADDR) == MESSAGE_ADDRESS;
+    *number = (u64)readl(entry + PCI_MSIX_ENTRY_UPPER_ADDR) << 32 | readl(entry + PCI_MSIX_ENTRY_DATA);
     return !(readl(entry + PCI_MSIX_ENTRY_VECTOR_CTRL) & PCI_MSIX_ENTRY_CTRL_MASKBIT);
 }
 
-static void deliver(const struct message *message)
+/* In interrupt context, with interrupts off. A number that nothing is bound to any more has no handler. */
+static void handle(struct vcx_vector *vector)
 {
-    u32 destination = (message->low >> 12 & 0xff) | (message->high & 0xffffff00);
-    int cpu;
+    generic_handle_domain_irq(domain, READ_ONCE(vector->number));
+}
+
+static void handle_here(struct irq_work *work)
+{
+    handle(container_of(work, struct vcx_vector, here));
+}
+
+static void handle_there(void *vector)
+{
+    handle(vector);
+}
+
+/* The CPU that the interrupt is bound to; none: nr_cpu_ids. */
+static unsigned int cpu_of(irq_hw_number_t number)
+{
+    unsigned int cpu = nr_cpu_ids;
+    struct irq_data *data;
+    rcu_read_lock();
+    data = irq_get_irq_data(irq_find_mapping(domain, number));
+    if (data)
+        cpu = cpumask_first_and(irq_data_get_effective_affinity_mask(data), cpu_online_mask);
+    rcu_read_unlock();
+    return cpu;
+}
+
+/* What is still on its way to a CPU will find this event too. */
+static void deliver(struct vcx_vector *vector, irq_hw_number_t number)
+{
+    unsigned int cpu = cpu_of(number);
+    WRITE_ONCE(vector->number, number);
     preempt_disable();
-    for_each_online_cpu(cpu) if (apic->calc_dest_apicid(cpu) == destination)
-    {
-        apic->send_IPI(cpu, message->data & 0xff);
-        break;
-    }
+    if (cpu >= nr_cpu_ids || cpu == smp_processor_id() ||
+        smp_call_function_single_async(cpu, &vector->there) == -ENXIO)
+        irq_work_queue(&vector->here);
     preempt_enable();
 }
 
@@ -50,14 +146,36 @@ static void set_pending(struct vcx_front *front, u16 vector, bool pending)
 /* true: nothing is left to be sent. */
 static bool send(struct vcx_front *front, u16 vector)
 {
-    struct message message;
-    if (!read_entry(front, vector, &message))
+    irq_hw_number_t number;
+    bool ours;
+    if (!read_entry(front, vector, &number, &ours))
         return false;
-    if (message.low >> 20 == ADDRESS_HIGH_BITS) {
+    if (ours) {
         front->interrupts++;
-        deliver(&message);
+        deliver(&front->vectors[vector], number);
     }
     return true;
+}
+
+void vcx_msix_start(struct vcx_front *front)
+{
+    for (unsigned int i = 0; i < VCX_VECTORS; i++) {
+        struct vcx_vector *vector = &front->vectors[i];
+        INIT_CSD(&vector->there, handle_there, vector);
+        init_irq_work(&vector->here, handle_here);
+    }
+}
+
+static void nothing(void *unused)
+{
+}
+
+/* Calls come in their order, on each CPU. */
+void vcx_msix_stop(struct vcx_front *front)
+{
+    for (unsigned int i = 0; i < VCX_VECTORS; i++)
+        irq_work_sync(&front->vectors[i].here);
+    on_each_cpu(nothing, NULL, 1);
 }
 
 void vcx_interrupt(struct vcx_front *front, u16 vector)
