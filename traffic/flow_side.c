@@ -132,8 +132,11 @@ int flow_side_connect(struct flow_side *s, struct error *e)
         return -1;
     if (flow_side_sends(s) && pace_in_hardware(s, e) != 0)
         return -1;
-    return engine_open(&s->engine, &s->connection, &s->memory, base + (uint64_t)s->outgoing,
-                       base + (uint64_t)s->incoming, &s->peer, e);
+    if (engine_open(&s->engine, &s->connection, &s->memory, base + (uint64_t)s->outgoing,
+                    base + (uint64_t)s->incoming, &s->peer, e) != 0)
+        return -1;
+    s->engine.rests = rdma_device_virtual(&s->device);
+    return 0;
 }
 
 static void free_endpoint(struct endpoint *endpoint)

@@ -1,5 +1,6 @@
 #include "traffic/connection/device.h"
 
+#include "lib/kernel/sysfs.h"
 #include "lib/text.h"
 #include <arpa/inet.h>
 #include <errno.h>
@@ -7,6 +8,8 @@
 #include <rdma/rdma_cma.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define BOARD "VCX" /* how the name of a virtual ConnectX's board begins: virtual-connectx/model */
 
 /* ---- small conversions */
 
@@ -100,6 +103,13 @@ void rdma_device_close(struct device *device)
         free(device->list);
     }
     *device = (struct device){0};
+}
+
+bool rdma_device_virtual(const struct device *device)
+{
+    char board[64];
+    return sysfs_text(board, sizeof board, "", "/sys/class/infiniband/%s/board_id", device->name) > 0 &&
+           strncmp(board, BOARD, strlen(BOARD)) == 0;
 }
 
 /* ---- choosing */

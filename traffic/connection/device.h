@@ -30,6 +30,8 @@ struct device {
 int rdma_device_open(struct device *device, const struct local_options *options, int connection,
                      const char *control_address, struct error *e);
 void rdma_device_close(struct device *device);
+/* Is it a virtual ConnectX (docs/virtual-connectx.md)? Its board's name says so. */
+bool rdma_device_virtual(const struct device *device);
 
 /* "10.0.0.1" for an IPv4-mapped GID, else as an IPv6 address. */
 char *gid_text(const union ibv_gid *gid, char *text, size_t size);

@@ -51,6 +51,7 @@ struct engine {
     int64_t message_bytes;
     uint64_t target; /* messages to send; 0: until stopped */
     bool pace;
+    bool rests; /* between polls that find nothing: the processor makes the device too */
     struct pacing pacing;
     int event_fd; /* becomes readable when `finished`, `drained` or `failed` becomes true */
 

@@ -150,6 +150,30 @@ static bool poll_both(struct engine *g)
     return !g->receives || poll_receives(g, &taken);
 }
 
+/* ---- rest */
+
+/* A virtual ConnectX is a thread of the same machine, often on an emulated processor: the longer nothing comes, the longer it is left to it. */
+#define REST_PART  16
+#define REST_LEAST (50 * NS_PER_US)
+#define REST_MOST  NS_PER_MS
+
+struct idleness {
+    uint64_t done;
+    int64_t since_ns;
+};
+
+static void rest(const struct engine *g, struct idleness *idle)
+{
+    uint64_t done = atomic_load_explicit(&g->messages, memory_order_relaxed) +
+                    atomic_load_explicit(&g->received, memory_order_relaxed);
+    int64_t now_ns = clock_monotonic_ns();
+    if (done != idle->done || !idle->since_ns)
+        *idle = (struct idleness){done, now_ns};
+    int64_t part_ns = (now_ns - idle->since_ns) / REST_PART;
+    if (part_ns >= REST_LEAST)
+        nanosleep(&(struct timespec){.tv_nsec = part_ns < REST_MOST ? part_ns : REST_MOST}, NULL);
+}
+
 /* ---- the phases of the loop */
 
 static void finish_target(struct engine *g)
@@ -162,6 +186,7 @@ static void finish_target(struct engine *g)
 static bool run(struct engine *g)
 {
     uint32_t first = 0;
+    struct idleness idle = {0};
     while (atomic_load_explicit(&g->command, memory_order_relaxed) == ENGINE_RUN) {
         if (g->sends) {
             /* start with another queue pair each time, so that they share a rate limit fairly */
@@ -177,6 +202,8 @@ static bool run(struct engine *g)
         if (UNLIKELY(g->target && g->sends) && !atomic_load_explicit(&g->finished, memory_order_relaxed) &&
             atomic_load_explicit(&g->messages, memory_order_relaxed) == g->target)
             finish_target(g);
+        if (UNLIKELY(g->rests))
+            rest(g, &idle);
     }
     return true;
 }
@@ -193,12 +220,16 @@ static bool flush(struct engine *g, struct queue *q)
 
 static bool drain(struct engine *g)
 {
+    struct idleness idle = {0};
     for (uint32_t i = 0; i < g->count; i++) {
         if (!flush(g, &g->queues[i]))
             return false;
-        while (g->queues[i].outstanding)
+        while (g->queues[i].outstanding) {
             if (!poll_both(g) || atomic_load_explicit(&g->command, memory_order_relaxed) == ENGINE_QUIT)
                 return false;
+            if (g->rests)
+                rest(g, &idle);
+        }
     }
     atomic_store(&g->drained, true);
     engine_notify(g);
