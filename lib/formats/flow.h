@@ -51,6 +51,11 @@ extern const char *const flow_tool_names[]; /* lib/formats/traffic_tools.h */
 #define FLOW_MESSAGE_DEFAULT "\"64KiB\""
 #define FLOW_DEPTH_DEFAULT   "128"
 
+/* Where memory that stands for a GPU's (virtual-dmabuf) is registered. Labs state how slow the range is, so nothing else may lie there: no
+ * guest has that much memory, and programs have their own far above. */
+#define FLOW_VIRTUAL_GPU_ADDRESS (1ULL << 40)
+#define FLOW_VIRTUAL_GPU_BYTES   (1ULL << 40)
+
 /* One flow between two roles, endless unless it has a size or a stop. */
 struct scenario_flow {
     char *name;

@@ -18,8 +18,6 @@
 
 #define HEAP       "/dev/dma_heap/virtual-gpu"
 #define PAGE_BYTES INT64_C(4096)
-/* Start address of the registration, as of rm-dmabuf: labs name this range where memory is slow. */
-#define IOVA (UINT64_C(1) << 30)
 
 struct virtual_memory {
     int fd;
@@ -75,8 +73,8 @@ static int allocate(struct memory *memory, const struct memory_request *request,
 static int enrol(struct memory *memory, struct ibv_pd *pd, int access, struct error *e)
 {
     struct virtual_memory *v = memory->state;
-    memory->mr = ibv_reg_dmabuf_mr(pd, 0, v->bytes, IOVA, v->fd, access);
-    memory->address = IOVA;
+    memory->mr = ibv_reg_dmabuf_mr(pd, 0, v->bytes, FLOW_VIRTUAL_GPU_ADDRESS, v->fd, access);
+    memory->address = FLOW_VIRTUAL_GPU_ADDRESS;
     return memory->mr ? 0 : explain_registration(e, errno, memory, "ibv_reg_dmabuf_mr");
 }
 
