@@ -398,13 +398,27 @@ static const struct {
     {"governor", check_governor, "/sys/devices/system/cpu/*/cpufreq/scaling_governor"},
 };
 
+static json_t *hardware_gpus(const json_t *facts)
+{
+    json_t *gpus = json_array(), *gpu;
+    size_t i;
+    json_array_foreach(json_object_get(facts, "gpus"), i, gpu)
+    {
+        if (!judge_gpu_virtual(gpu))
+            json_array_append(gpus, gpu);
+    }
+    return gpus;
+}
+
 json_t *checks_run(const json_t *facts, const struct checks_wanted *wanted)
 {
-    struct judge j = {.facts = facts, .wanted = wanted, .list = json_array()};
+    json_t *gpus = hardware_gpus(facts);
+    struct judge j = {.facts = facts, .gpus = gpus, .wanted = wanted, .list = json_array()};
     for (size_t i = 0; i < sizeof checks / sizeof checks[0]; i++) {
         j.check = checks[i].name;
         j.evidence = checks[i].evidence;
         checks[i].run(&j);
     }
+    json_decref(gpus);
     return j.list;
 }

@@ -12,31 +12,43 @@ static void write_rate(char text[32], int64_t bps)
     snprintf(text, 32, "%.6g %cb/s", (double)bps / (giga ? 1e9 : 1e6), giga ? 'G' : 'M');
 }
 
+static const char *first_evidence(const json_t *found)
+{
+    const char *first = json_string_value(json_array_get(json_object_get(found, "evidence"), 0));
+    return first ? first : "";
+}
+
 static void judge_virtual(struct judge *j, const json_t *nic)
 {
     const json_t *found = json_object_get(nic, "virtual"), *scaled = json_object_get(found, "scaled");
-    const char *first = json_string_value(json_array_get(json_object_get(found, "evidence"), 0));
+    const char *first = first_evidence(found);
     char line[32], nominal[32];
     write_rate(line, fact_number(scaled, "line_bps", NULL));
     write_rate(nominal, fact_number(scaled, "nominal_bps", NULL));
     if (scaled && !json_is_null(scaled))
         judge_say(j, VERDICT_OK, fact_word(nic, "netdev", NULL), NULL,
-                  "virtual ConnectX, not hardware (%s); its line carries %s and stands for %s",
-                  first ? first : "", line, nominal);
+                  "virtual ConnectX, not hardware (%s); its line carries %s and stands for %s", first, line,
+                  nominal);
     else
         judge_say(j, VERDICT_OK, fact_word(nic, "netdev", NULL), NULL, "virtual ConnectX, not hardware (%s)",
-                  first ? first : "");
+                  first);
 }
 
 /* Only where there is one: real NICs have nothing to say here. */
 void check_virtual(struct judge *j)
 {
     size_t i;
-    const json_t *nic;
+    const json_t *nic, *gpu;
     json_array_foreach(json_object_get(j->facts, "nics"), i, nic)
     {
         if (json_is_object(json_object_get(nic, "virtual")))
             judge_virtual(j, nic);
+    }
+    json_array_foreach(json_object_get(j->facts, "gpus"), i, gpu)
+    {
+        if (judge_gpu_virtual(gpu))
+            judge_say(j, VERDICT_OK, "gpu", NULL, "%s (%s)", fact_word(gpu, "model", NULL),
+                      first_evidence(json_object_get(gpu, "virtual")));
     }
 }
 

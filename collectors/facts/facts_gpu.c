@@ -12,6 +12,7 @@
 
 #define VENDOR_NVIDIA 0x10de
 #define CLASS_DISPLAY 0x03
+#define VIRTUAL_GPU   "/sys/class/misc/virtual-gpu"
 
 static void read_config(const char *root, const char *address, struct pci_config *config)
 {
@@ -96,8 +97,21 @@ static json_t *gpu_json(const struct facts_source *s, const struct nvml *n, cons
                                                       : json_null());
     json_object_set_new(o, "bar1_used_bytes", json_null());
     json_object_set_new(o, "resizable_bar", resizable_json(&config, region));
+    json_object_set_new(o, "virtual", json_null());
     add_nvml(n, device->address, o);
     return o;
+}
+
+/* Memory that stands for a GPU's where the NIC is a virtual ConnectX: a device that its module makes (virtual-connectx/kernel/gpu_memory.c).
+ * It is no hardware: none of a card's facts is known. */
+static void add_virtual(const char *root, json_t *list)
+{
+    if (!sysfs_exists(root, "/sys/module/virtual_connectx") || !sysfs_exists(root, VIRTUAL_GPU))
+        return;
+    json_array_append_new(list, json_make("{s:n,s:s,s:n,s:n,s:n,s:n,s:n,s:{s:[s]}}", "index", "model",
+                                          "virtual GPU: memory of a virtual ConnectX, not hardware", "vbios",
+                                          "pci", "bar1_bytes", "bar1_used_bytes", "resizable_bar", "virtual",
+                                          "evidence", VIRTUAL_GPU " of the module virtual_connectx"));
 }
 
 json_t *facts_gpus(const struct facts_source *s)
@@ -117,6 +131,7 @@ json_t *facts_gpus(const struct facts_source *s)
     }
     nvml_close(n);
     sysfs_names_free(&names);
+    add_virtual(s->root, list);
     return list;
 }
 

@@ -67,7 +67,12 @@ bool judge_in_guest(const struct judge *j)
 
 const json_t *judge_gpus(const struct judge *j)
 {
-    return json_object_get(j->facts, "gpus");
+    return j->gpus;
+}
+
+bool judge_gpu_virtual(const json_t *gpu)
+{
+    return json_is_object(json_object_get(gpu, "virtual"));
 }
 
 const char *judge_gpu_name(const json_t *gpu)
@@ -80,7 +85,8 @@ bool judge_no_gpu(struct judge *j)
 {
     if (json_array_size(judge_gpus(j)) > 0)
         return false;
-    judge_say(j, VERDICT_UNKNOWN, "gpu", NULL, "there is no NVIDIA GPU on this host");
+    if (json_array_size(json_object_get(j->facts, "gpus")) == 0)
+        judge_say(j, VERDICT_UNKNOWN, "gpu", NULL, "there is no NVIDIA GPU on this host");
     return true;
 }
 

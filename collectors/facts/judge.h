@@ -13,6 +13,7 @@ struct checks_wanted;
 
 struct judge {
     const json_t *facts;
+    const json_t *gpus;                 /* those of the facts that are hardware */
     const struct checks_wanted *wanted; /* checks.h */
     json_t *list;
     const char *check;    /* the check that is running */
@@ -34,9 +35,11 @@ bool judge_has_module(const struct judge *j, const char *name);
 /* Were the loaded modules read? */
 bool judge_saw_modules(const struct judge *j);
 bool judge_in_guest(const struct judge *j);
+/* Memory of a virtual ConnectX's module that stands for a GPU's? It is in the facts, but no check of a card is for it. */
+bool judge_gpu_virtual(const json_t *gpu);
 const json_t *judge_gpus(const struct judge *j);
 const char *judge_gpu_name(const json_t *gpu);
-/* True, with a verdict, if the host has no GPU: its checks are left out. */
+/* True, with a verdict, if the host has no GPU: its checks are left out. Of one that is virtual check_virtual says what it is. */
 bool judge_no_gpu(struct judge *j);
 /* "0000:41:00.0 - 0000:06:00.0": NIC and GPU. */
 void judge_pair_name(const json_t *pair, char *subject, size_t size);

@@ -73,11 +73,16 @@ fact "the NIC is virtual, with the evidence and its line" '.nics | map(select(.n
 fact "... its wire is a virtio interface, and no such NIC" '.nics | map(select(.netdev == "wire0") | has("virtual") and .virtual == null) == [true]'
 verdict virtual data0 ok
 fact "... the verdict says what it is not" 'any(.checks[]; .check == "virtual" and (.reason | test("not hardware .board VCX0000000001.; its line carries 20 Mb/s and stands for 100 Gb/s")))'
+fact "memory of its module is a GPU, as a virtual one and nothing else" '.gpus | map(del(.virtual)) == [{index: null, model: "virtual GPU: memory of a virtual ConnectX, not hardware", vbios: null, pci: null, bar1_bytes: null, bar1_used_bytes: null, resizable_bar: null}]'
+fact "... with the evidence" '.gpus[0].virtual.evidence == ["/sys/class/misc/virtual-gpu of the module virtual_connectx"] and .pairs == []'
+verdict virtual gpu ok
+fact "... no check of a card is for it" '[.checks[] | select(.check | IN("bar1", "resizable-bar", "peer-memory", "gpu-nic-path", "gpu-counters"))] == [] and all(.checks[]; .check != "pcie-link" or (.subject | startswith("nic")))'
 echo MT_0000000008 > "$SCRATCH/virtual-guest/sys/class/infiniband/mlx5_0/board_id"
 host virtual-guest
 fact "... another board's name does not hide it" '.nics | map(select(.virtual).virtual.evidence) == [["its registers are memory of the module virtual_connectx"]]'
 rm -r "$SCRATCH/virtual-guest/sys/module/virtual_connectx"
 host virtual-guest
+fact "without its module nothing is a virtual GPU" '.gpus == []'
 fact "without either it is a NIC as any other" '.nics | map(.virtual) == [null, null]'
 fact "... of which nothing is said" 'all(.checks[]; .check != "virtual")'
 echo VCX0000000001 > "$SCRATCH/virtual-guest/sys/class/infiniband/mlx5_0/board_id"
