@@ -167,7 +167,7 @@ unit: $(B)/tests/unit
 fuzzers: $(B)/fuzz/fuzz
 .SECONDARY:
 
--include $(wildcard $(O)/*/*.d $(O)/*/*/*.d $(O)/*/*/*/*.d)
+-include $(wildcard $(O)/*/*.d $(O)/*/*/*.d $(O)/*/*/*/*.d $(O)/*/*/*/*/*.d)
 
 # The virtual NIC's kernel module, for the newest headers in /usr/src or for KDIR's
 virtual-connectx:

@@ -5,6 +5,7 @@
 #include "harness/preflight/priority.h"
 #include "harness/labs/hosts/visit.h"
 #include "harness/labs/hosts/vlan.h"
+#include "harness/labs/hosts/virtual/gpu.h"
 #include "harness/labs/hosts/ports.h"
 #include "harness/labs/hosts/programs.h"
 #include "harness/labs/hosts/remote_sampler.h"
@@ -216,13 +217,13 @@ static bool examine_programs(struct examination *x, struct remote_host *h)
     return result >= 0;
 }
 
-static void say_left(struct examination *x, const char *host)
+static void say_left(struct examination *x, const char *host, const char *from)
 {
     struct text fix = {0};
     text_add(&fix, "harness restore --lab %s", x->lab_path);
     preflight_say(x->entries, host, "settings", "warning", text_string(&fix),
                   "settings of an earlier run were not restored");
-    preflight_read(x->entries, "nic-config's journal on the host");
+    preflight_read(x->entries, "%s", from);
     text_free(&fix);
 }
 
@@ -298,7 +299,9 @@ static void examine_nic(struct examination *x, struct remote_host *h, const char
         preflight_read(x->entries, "nic-config get on the host");
         examine_link(x, h);
         if (remote_journal_open(h))
-            say_left(x, h->lab->name);
+            say_left(x, h->lab->name, "nic-config's journal on the host");
+        if (virtual_gpu_left(h))
+            say_left(x, h->lab->name, "/run/harness-virtual-gpu on the host");
         if (x->cell_count && role)
             examine_for_scenario(x, h, role);
     }

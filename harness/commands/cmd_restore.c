@@ -2,6 +2,7 @@
 #include "lib/program/program.h"
 #include "harness/labs/hosts/visit.h"
 #include "harness/labs/hosts/host.h"
+#include "harness/labs/hosts/virtual/gpu.h"
 #include "lib/log.h"
 #include "lib/clock.h"
 #include "lib/text.h"
@@ -71,13 +72,14 @@ static void say_since(const char *host, const json_t *answer, struct text *said)
                                                                : "");
 }
 
-static void say_answer(const char *host, const json_t *answer, struct text *said)
+/* other: something that is not nic-config's was restored. */
+static void say_answer(const char *host, const json_t *answer, bool other, struct text *said)
 {
     size_t i;
     json_t *entry;
     const json_t *restored = json_object_get(answer, "restored"), *gone = json_object_get(answer, "gone");
     say_since(host, answer, said);
-    if (json_array_size(restored) == 0 && json_array_size(gone) == 0)
+    if (json_array_size(restored) == 0 && json_array_size(gone) == 0 && !other)
         text_add(said, "%s: nothing to restore\n", host);
     json_array_foreach(restored, i, entry)
     {
@@ -116,11 +118,14 @@ static int restore_host(void *context, size_t i, struct virt *virt, const struct
     if (remote_host_open(&h, virt, lab, host, 60 * NS_PER_S, e) != 0)
         return -1;
     json_t *answer = remote_settings_restore(&h, e);
+    int gpu = answer ? virtual_gpu_restore(&h, e) : -1;
+    if (gpu > 0)
+        text_add(said, "%s: the memory that stands for a GPU's is as fast as the host's again\n", host->name);
     if (answer)
-        say_answer(host->name, answer, said);
+        say_answer(host->name, answer, gpu > 0, said);
     json_decref(answer);
     remote_host_close(&h);
-    return answer ? 0 : -1;
+    return gpu < 0 ? -1 : 0;
 }
 
 static int restore_lab(struct lab *lab)

@@ -110,6 +110,11 @@ bool lab_forwards(const struct lab_host *host)
     return host->extra_nics.count > 0 || host->forwarding;
 }
 
+bool lab_gpu_paced(const struct lab_gpu *gpu)
+{
+    return gpu->write_bps != FIELD_UNSET || gpu->stalls_per_s > 0;
+}
+
 const char *lab_flow_address(const struct lab_nic *nic)
 {
     return nic->vlan ? nic->vlan->address : nic->address;

@@ -32,9 +32,12 @@ struct lab_nic {
 };
 
 struct lab_gpu {
-    char *pci;         /* address of its first function */
+    char *pci;         /* address of its first function; NULL: none is passed through */
     int64_t functions; /* unset: all that the machine has */
     int64_t index;     /* inside the host */
+    /* Memory that a virtual ConnectX has in place of a GPU's; unset: it is as fast as the host's. Times are those of the lab's line. */
+    int64_t write_bps;
+    int64_t stalls_per_s, stall_mean_ns, stall_window_ns;
 };
 
 /* Placement of a guest on its machine. */
@@ -156,6 +159,8 @@ const char *lab_node_name(const struct lab *lab, size_t i);
 
 /* Does the host forward, as a bridge or as a virtual switch? */
 bool lab_forwards(const struct lab_host *host);
+/* Does the lab say how slow the memory is that stands for the GPU's? */
+bool lab_gpu_paced(const struct lab_gpu *gpu);
 /* The address that flows use, with its prefix length: that of the NIC's VLAN, else the NIC's own; may be NULL. */
 const char *lab_flow_address(const struct lab_nic *nic);
 

@@ -71,11 +71,37 @@ static const struct field gpu_fields[] = {
     {"functions", FIELD_INTEGER, AT(functions), .min = 1, .max = 8,
      .help = "Number of PCI functions (graphics, audio). Default: all that the machine has."},
     {"index", FIELD_INTEGER, AT(index), .min = 0, .max = 63, .fallback = "0",
-     .help = "NVML's number of the GPU inside the host."},
+     .help = "Number of the GPU inside the host: NVML's, where it is hardware."},
+    {"write", FIELD_QUANTITY, AT(write_bps), .unit = UNIT_RATE_BPS, .min = 8, .max = 8000000000000,
+     .help = "Rate of writes into memory that stands for a GPU's, where the NIC is a virtual ConnectX; "
+             "default: as fast as the host's memory."},
+    {"stalls_per_s", FIELD_INTEGER, AT(stalls_per_s), .min = 0, .max = 1000000, .fallback = "0",
+     .help = "Stalls of such memory's path per second of load; 0: none."},
+    {"stall_mean", FIELD_QUANTITY, AT(stall_mean_ns), .unit = UNIT_TIME_NS, .min = 1, .max = 100000000000,
+     .help = "Mean length of a stall (exponential distribution)."},
+    {"stall_window", FIELD_QUANTITY, AT(stall_window_ns), .unit = UNIT_TIME_NS, .min = 1, .max = 100000000000,
+     .help = "Writes within this time of each other are load: several times that of a packet on the link."},
     {0},
 };
 #undef AT
-static const struct table gpu_table = {"lab.gpu", "A host's GPU.", sizeof(struct lab_gpu), gpu_fields, NULL};
+
+/* Memory of a card stalls as it does; a length without stalls says nothing. */
+static int check_gpu(const void *object, const char *path, struct error *e)
+{
+    const struct lab_gpu *gpu = object;
+    bool lengths = gpu->stall_mean_ns != FIELD_UNSET && gpu->stall_window_ns != FIELD_UNSET;
+    if (gpu->pci && lab_gpu_paced(gpu))
+        return error_set(e,
+                         "%s: write and stalls_per_s are of memory that stands for a GPU's on a virtual "
+                         "ConnectX, but pci names a card: expected either",
+                         path);
+    if (gpu->stalls_per_s > 0 && !lengths)
+        return error_set(e, "%s.stalls_per_s: expected stall_mean and stall_window too", path);
+    return 0;
+}
+
+static const struct table gpu_table = {"lab.gpu", "A host's GPU.", sizeof(struct lab_gpu), gpu_fields,
+                                       check_gpu};
 
 #define AT(member) .offset = offsetof(struct lab_pin, member)
 static const struct field pin_fields[] = {

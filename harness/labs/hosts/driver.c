@@ -1,7 +1,8 @@
 /* The libvirt and the ssh lab: real hosts, reached over ssh. */
 #include "harness/labs/hosts/watch.h"
 #include "harness/labs/hosts/start.h"
-#include "harness/labs/hosts/virtual_switch.h"
+#include "harness/labs/hosts/virtual/gpu.h"
+#include "harness/labs/hosts/virtual/switch.h"
 #include "harness/labs/hosts/vlan.h"
 #include "harness/preflight/priority.h"
 #include "lib/clock.h"
@@ -136,6 +137,10 @@ static int bring_up_host(struct bring_up *b, size_t role, bool *restored, struct
                                 &b->cancelled, e) != 0 ||
         remote_find_nic(h, e) != 0)
         return -1;
+    int left = virtual_gpu_restore(h, e);
+    if (left < 0)
+        return error_prefix(e, "restoring settings of an earlier run");
+    *restored = left > 0;
     if (!remote_journal_open(h))
         return 0;
     json_t *answer = remote_settings_restore(h, e);
@@ -238,7 +243,7 @@ static int remote_lab_describe(void *state, size_t role, struct host_description
         json_array_append_new(lab->warnings, json_textf("no facts: %s", why.text));
         out->facts = json_object();
     }
-    if (h->lab->gpu && !h->nvml_answers)
+    if (h->lab->gpu && !h->nvml_answers && !h->virtual_gpu)
         json_array_append_new(lab->warnings,
                               json_textf("GPU %" PRId64
                                          " of %s is not sampled: NVIDIA's management library (NVML) "
@@ -266,6 +271,21 @@ static json_t *remote_lab_save_settings(void *state, size_t role, const json_t *
     return json_deep_copy(json_object_get(lab->hosts[role].nic, "interfaces"));
 }
 
+/* What the lab says of memory that stands for a GPU's, where this cell uses it. Takes over `read_back`, and adds what was set. */
+static json_t *slow_gpu_memory(struct remote_lab *lab, size_t role, json_t *read_back, struct error *e)
+{
+    struct remote_host *h = &lab->hosts[role];
+    if (!virtual_gpu_wanted(&lab->run->cell->scenario, role_name(lab, role), h->lab))
+        return read_back;
+    json_t *taken = virtual_gpu_set(h, e);
+    if (taken && json_object_set_new(read_back, "virtual_gpu", taken) == 0)
+        return read_back;
+    if (taken)
+        error_set(e, "out of memory");
+    json_decref(read_back);
+    return NULL;
+}
+
 static json_t *remote_lab_apply_settings(void *state, size_t role, const json_t *wanted, struct error *e)
 {
     struct remote_lab *lab = state;
@@ -273,7 +293,8 @@ static json_t *remote_lab_apply_settings(void *state, size_t role, const json_t 
         return virtual_switch_set(&lab->hosts[role], &lab->run->cell->lab, wanted, e);
     lab->hosts[role].priorities = vlan_priorities(&lab->run->cell->scenario, role_name(lab, role));
     lab->changed |= json_object_size(wanted) > 0 || lab->hosts[role].lab->extra_nics.count > 0;
-    return remote_settings_set(&lab->hosts[role], wanted, lab->warnings, e);
+    json_t *read_back = remote_settings_set(&lab->hosts[role], wanted, lab->warnings, e);
+    return read_back ? slow_gpu_memory(lab, role, read_back, e) : NULL;
 }
 
 /* The settings of a guest that was stopped are lost with it; a paused guest still has them. */
@@ -313,8 +334,10 @@ static json_t *remote_lab_restore_settings(void *state, size_t role, const json_
     if (reconnect(lab, h, e) != 0)
         return NULL;
     json_t *answer = remote_settings_restore(h, e);
-    if (!answer)
+    if (!answer || virtual_gpu_restore(h, e) < 0) {
+        json_decref(answer);
         return NULL;
+    }
     json_decref(answer);
     return remote_settings_get(h, e);
 }

@@ -121,6 +121,12 @@ static bool has_nvml_index(const json_t *facts, int64_t index)
     return false;
 }
 
+static bool is_virtual_gpu(const json_t *facts, int64_t index)
+{
+    const json_t *gpu = json_array_get(json_object_get(facts, "gpus"), (size_t)index);
+    return json_is_object(json_object_get(gpu, "virtual"));
+}
+
 json_t *remote_facts(struct remote_host *h, int memory, struct error *e)
 {
     char program[512];
@@ -128,6 +134,7 @@ json_t *remote_facts(struct remote_host *h, int memory, struct error *e)
                           flow_memory_names[memory], NULL};
     json_t *facts = remote_json(h, argv, NULL, NULL, e);
     h->nvml_answers = h->lab->gpu && has_nvml_index(facts, h->lab->gpu->index);
+    h->virtual_gpu = h->lab->gpu && is_virtual_gpu(facts, h->lab->gpu->index);
     return facts;
 }
 

@@ -1,6 +1,7 @@
 #!/bin/bash
 # pfc-bidir on two guests with virtual ConnectX: the kernel's own mlx5 drivers take the settings and count; a slow receiver pauses its
-# sender with PFC and loses packets without it; a killed run is put back.
+# sender with PFC and loses packets without it; memory that stands for a GPU's is as slow as the lab says while a run uses it; a killed run
+# is put back.
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/e2e/guests/softlab.bash
@@ -42,10 +43,10 @@ stand_still() {
     done
     touch "$SCRATCH/stood"
 }
-# A run of flows in host memory; what it exits with is not judged here: expectations about losses may fail on a busy machine.
-run() { # FOLDER OPTION...
-    "$H" run "$ROOT/scenarios/pfc-bidir.json" --lab "$LAB" --duration 3s --out "$OUT" --no-report --set 'sweep={}' --set 'flows.*.memory=host' \
-        "${@:2}" > "$SCRATCH/out" 2> "$SCRATCH/err"
+# What a run exits with is not judged here: expectations about losses may fail on a busy machine.
+run() { # FOLDER MEMORY OPTION...
+    "$H" run "$ROOT/scenarios/pfc-bidir.json" --lab "$LAB" --duration 3s --out "$OUT" --no-report --set 'sweep={}' --set "flows.*.memory=$2" \
+        "${@:3}" > "$SCRATCH/out" 2> "$SCRATCH/err"
     cp -rL "$R" "$SCRATCH/$1" 2> /dev/null || nok "$1: a result" "$(cat "$SCRATCH/err")"
 }
 for host in a b; do in_force $host > "$SCRATCH/$host.before"; done
@@ -53,10 +54,11 @@ for host in a b; do in_force $host > "$SCRATCH/$host.before"; done
 # ---- what is there
 check_exit 0 "doctor finds nothing wrong" "$H" doctor --lab "$LAB" --for pfc-bidir --json
 check "... says of both NICs what they are" holds '[.[] | select(.check == "virtual" and (.reason | test("not hardware.*its line carries 5 Mb/s")))] | length == 2' "$SCRATCH/out"
+check "... and of their GPUs" holds '[.[] | select(.check == "virtual" and (.reason | test("virtual GPU.*not hardware")))] | length == 2' "$SCRATCH/out"
 check "... PFC will be on at both ends" holds '[.[] | select(.check == "pfc" and .verdict == "ok")] | length == 2' "$SCRATCH/out"
 
 # ---- as it is
-run plain
+run plain host
 plain=$SCRATCH/plain/result.json
 check "the run is complete, and virtual by the hosts' facts" holds '.complete and .origin == "virtual" and .scaled == {line_bps: 5000000, nominal_bps: 25000000000, scale: 5000}' "$plain"
 check "the driver is the kernel's own" holds '[.hosts[].facts.nics[] | select(.netdev == "roce0") | .driver == "mlx5_core" and .virtual] == [true, true]' "$plain"
@@ -73,7 +75,7 @@ pace b 'all write_bytes_per_s 200000'
 touch "$SCRATCH/before"
 stand_still &
 STILL=$!
-run slow
+run slow host
 kill $STILL 2> /dev/null
 slow=$SCRATCH/slow/result.json
 check "the machines of both guests stood still now and then" test -e "$SCRATCH/stood"
@@ -85,7 +87,7 @@ for host in a b; do check "... nor between the guests, at $host" grep -qx 'lower
 check "... data still moves both ways" holds '[.flows[] | select(.bytes > 0 and .errors == 0)] | length == 2' "$slow"
 check "... the other receiver is not slow" holds '.hosts.a.counters.tx_prio0_pause.total == 0' "$slow"
 # the driver's names of pause counters are those of what is on: per priority with PFC, else global
-run lossy --set 'settings.pfc=[]' --set settings.rx_pause=false --set settings.tx_pause=false
+run lossy host --set 'settings.pfc=[]' --set settings.rx_pause=false --set settings.tx_pause=false
 lossy=$SCRATCH/lossy/result.json
 check "without PFC there are no pauses" holds '[.hosts[].counters | to_entries[] | select(.key | test("x_(prio0|global)_pause$")) | select(.value.delta > 0)] == []' "$lossy"
 check "... but losses, which RDMA notices" holds '.hosts.b.counters | .rx_prio0_discards.total > 0 and .out_of_sequence.total > 0' "$lossy"
@@ -100,9 +102,21 @@ check "both ends register a dma-buf, and data goes from one into the other" jq -
     | length == 1 and (.[0] | .complete and .errors == 0 and .messages == 8 and .memory.route == "virtual-dmabuf")' "$SCRATCH/dmabuf"
 # shellcheck disable=SC2016  # the guest expands it
 softlab_ssh b 'kill $(cat /tmp/serve.pid); rm /tmp/serve.pid /tmp/serve.log' < /dev/null
+# the lab says how slow it is, of b alone
+# shellcheck disable=SC2317 # called through eval too
+slowed() { softlab_ssh "$1" '[ -e /run/harness-virtual-gpu ]' < /dev/null; }
+run gpu gpu
+gpu=$SCRATCH/gpu/result.json
+check "in GPU memory the run is complete, and virtual" holds '.complete and .origin == "virtual" and ([.hosts[].capabilities | index("gpu")] | all)' "$gpu"
+check "... flows use the module's memory at both ends" holds '[.flows[].memory_used | select(.kind == "gpu" and .route == "virtual-dmabuf")] | length == 2' "$gpu"
+check "... every expectation of it is decided" holds '.expectations | map(.verdict) | length == 9 and all(IN("passed", "failed"))' "$gpu"
+check "... b's memory stalls: it pauses a, which is not asked to by a's" holds '.hosts.b.counters.tx_prio0_pause.total > 0 and .hosts.a.counters.tx_prio0_pause.total == 0' "$gpu"
+check "... nothing is lost" holds "$lossless" "$gpu"
+check "... the lab's numbers were put into b's model alone" holds '(.b.read_back.virtual_gpu | test("write_bytes_per_s 625000 stalls_per_s 4 stall_mean_ns 100000000 stall_window_ns 100000000$")) and (.a.read_back | has("virtual_gpu") | not)' "$SCRATCH/gpu/settings.json"
+for host in a b; do check "... and taken back, at $host" eval "! slowed $host"; done
 
 # ---- killed
-"$H" run "$ROOT/scenarios/pfc-bidir.json" --lab "$LAB" --duration 60s --out "$OUT/killed" --no-report --set 'sweep={}' --set 'flows.*.memory=host' > /dev/null 2>&1 &
+"$H" run "$ROOT/scenarios/pfc-bidir.json" --lab "$LAB" --duration 60s --out "$OUT/killed" --no-report --set 'sweep={}' --set 'flows.*.memory=gpu' > /dev/null 2>&1 &
 RUN=$!
 for _ in $(seq 600); do
     [ -z "$(find "$OUT"/killed -name run.log -exec grep -l 'phase measure' {} + 2> /dev/null)" ] || break
@@ -111,7 +125,10 @@ done
 kill -KILL $RUN
 wait $RUN 2> /dev/null
 check "kill -9: settings stayed behind" test "$(in_force a | jq '.roce0.mtu')" = 4200
+check "... and b's memory slow" slowed b
 check_exit 0 "harness restore" "$H" restore --lab "$LAB"
+check "... says that of the memory too" grep -q "^b: the memory that stands for a GPU's is as fast as the host's again" "$SCRATCH/out"
+check "... which it is" eval '! slowed b'
 for host in a b; do check "... $host is as before" test "$(in_force $host)" = "$(cat "$SCRATCH/$host.before")"; done
 check "no driver complained" test -z "$(for host in a b; do softlab_ssh $host dmesg | grep -E 'BUG|WARNING|Call Trace|mlx5_core.*(timeout|failed|health)'; done)"
 finish

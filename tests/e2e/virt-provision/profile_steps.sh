@@ -60,7 +60,7 @@ virtual_lab() {
     planned "memory for its registers" '<cmdline>.* memmap=16M[$]0x8000000</cmdline>'
     planned "its step" '20-virtual-connectx +A virtual ConnectX on each data interface'
     check "the lab says of links and NICs what a lab of real ones says" \
-        test "$(jq -c '.hosts | map_values(keys)' "$ROOT/labs/virtual-pair.json")" = '{"a":["domain","memory","nic","profile","vcpus"],"b":["domain","memory","nic","profile","vcpus"]}'
+        test "$(jq -c '.hosts | map_values(keys)' "$ROOT/labs/virtual-pair.json")" = '{"a":["domain","gpu","memory","nic","profile","vcpus"],"b":["domain","gpu","memory","nic","profile","vcpus"]}'
 }
 
 rdma_lab() {

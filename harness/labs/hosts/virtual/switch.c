@@ -1,4 +1,4 @@
-#include "harness/labs/hosts/virtual_switch.h"
+#include "harness/labs/hosts/virtual/switch.h"
 #include "lib/document/json_text.h"
 #include "lib/physics/fabric.h"
 #include <math.h>
