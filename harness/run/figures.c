@@ -9,6 +9,8 @@
 
 #define FLOWS_SHOWN 8 /* of a run, and of a pattern: the slowest and the fastest */
 
+#define SLOW_BPS 1e8 /* below it Gb/s would show nothing: guests, lines in slow motion */
+
 /* ---- for people */
 
 static void print_flow(const json_t *flows, const char *name)
@@ -16,9 +18,11 @@ static void print_flow(const json_t *flows, const char *name)
     const json_t *flow = json_object_get(flows, name);
     const json_t *p50 = result_flow_value(flow, "latency_p50_ns"),
                  *p99 = result_flow_value(flow, "latency_p99_ns");
-    print_out("  %-16s %10.2f MiB/s %8.2f Gb/s", name,
-              json_number_value(result_flow_value(flow, "goodput_MiBps")),
-              json_number_value(result_flow_value(flow, "goodput_bps")) / 1e9);
+    double bps = json_number_value(result_flow_value(flow, "goodput_bps"));
+    bool slow = bps < SLOW_BPS;
+    print_out("  %-16s %10.2f MiB/s %8.2f %s", name,
+              json_number_value(result_flow_value(flow, "goodput_MiBps")), bps / (slow ? 1e6 : 1e9),
+              slow ? "Mb/s" : "Gb/s");
     if (p50 && p99)
         print_out("   latency p50 %.2f us, p99 %.2f us", json_number_value(p50) / 1e3,
                   json_number_value(p99) / 1e3);

@@ -115,6 +115,28 @@ static void add_scaled(const struct runs *runs, struct text *out)
     }
 }
 
+/* Does a flow use memory that stands for a GPU's? */
+static bool in_virtual_gpu(const struct run *run)
+{
+    const char *name;
+    json_t *flow;
+    json_object_foreach((json_t *)(uintptr_t)run_get(run, "flows"), name, flow)
+    {
+        if (strcmp(run_member(json_object_get(flow, "memory_used"), "route"), "virtual-dmabuf") == 0)
+            return true;
+    }
+    return false;
+}
+
+static void add_virtual_gpu(const struct runs *runs, struct text *out)
+{
+    for (size_t i = 0; i < runs->count; i++)
+        if (in_virtual_gpu(&runs->items[i])) {
+            text_add(out, " GPU memory is memory of the same model, no GPU's.");
+            return;
+        }
+}
+
 /* What the readers of a page have to know of runs that were not measured on hardware. */
 static void add_what_it_is(const struct runs *runs, struct text *out)
 {
@@ -134,6 +156,7 @@ static void add_what_it_is(const struct runs *runs, struct text *out)
                                        : "The NICs are virtual ConnectX");
         text_add(out, " Counters and settings are the drivers'; rates and times are no hardware's.");
         add_scaled(runs, out);
+        add_virtual_gpu(runs, out);
         text_add(out, "</strong></p>\n");
     }
 }

@@ -43,6 +43,10 @@ check_says "... and how slow the line is" 'The line carries 20 Mb/s and stands f
 jq 'del(.origin)' "$R/01/result.json" > "$SCRATCH/edited" && cp "$SCRATCH/edited" "$R/01/result.json"
 check_exit 0 "a report of a result whose own word was taken away" "$H" report "$R/01" --out "$SCRATCH/again"
 check_says "... says it still: its hosts do" '<span class="pill virtual">virtual</span>' "$SCRATCH/again/index.html"
+check "... its page has no GPU memory" test -z "$(grep 'GPU memory is' "$SCRATCH/again/index.html")"
+jq '.flows |= map_values(.memory_used = {kind: "gpu", route: "virtual-dmabuf"})' "$R/01/result.json" > "$SCRATCH/edited" && cp "$SCRATCH/edited" "$R/01/result.json"
+check_exit 0 "a report of flows in memory that stands for a GPU's" "$H" report "$R/01" --out "$SCRATCH/gpu"
+check_says "... says what that is" 'GPU memory is memory of the same model, no GPU.s\.' "$SCRATCH/gpu/index.html"
 check_exit 3 "doctor" "$H" doctor --lab "$SCRATCH/both.json"
 check_says "... names both" 'ok +b +virtual +data0: virtual ConnectX, not hardware \(board VCX0000000001\); its line carries 20 Mb/s' "$SCRATCH/out"
 
