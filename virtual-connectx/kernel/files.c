@@ -45,6 +45,7 @@ static void show_counters(struct seq_file *file, struct vcx_front *front)
     show_direction(file, "tx", &counters->tx);
     seq_printf(file, "tx_discards %llu\nlower_drops %llu\nlower_missing %llu\n", counters->tx_discards,
                front->wire.lower_drops, front->wire.credit.missing);
+    seq_printf(file, "refused_writes %llu\n", front->device.refused_writes);
     for (unsigned int i = 0; i < VCX_PRIORITIES; i++)
         show_priority(file, i, &counters->priority[i]);
 }

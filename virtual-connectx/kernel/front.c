@@ -6,13 +6,13 @@
 #include <linux/mm.h>
 
 /* Bus addresses are physical addresses: no IOMMU covers this bus. Memory that the kernel reserved has no mapping, but for the page of
- * zeros. */
-static void *memory(struct vcx_front *front, uint64_t address, uint32_t bytes)
+ * zeros: it is what everybody reads who has written nothing there, and is never written to. */
+static void *memory(struct vcx_front *front, uint64_t address, uint32_t bytes, enum vcx_use use)
 {
     unsigned long pfn = PHYS_PFN(address);
     if (!vcx_config_master(front) || bytes > PAGE_SIZE - offset_in_page(address) || !pfn_valid(pfn))
         return NULL;
-    if (PageReserved(pfn_to_page(pfn)) && !is_zero_pfn(pfn))
+    if (PageReserved(pfn_to_page(pfn)) && (use == VCX_TO_WRITE || !is_zero_pfn(pfn)))
         return NULL;
     return phys_to_virt(address);
 }

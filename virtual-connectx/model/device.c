@@ -16,11 +16,12 @@ uint64_t vcx_now_ns(struct vcx_device *device)
     return device->ops->now_ns(device->front);
 }
 
-void *vcx_memory(struct vcx_device *device, uint64_t address, uint32_t bytes)
+void *vcx_memory(struct vcx_device *device, uint64_t address, uint32_t bytes, enum vcx_use use)
 {
-    if (bytes > VCX_PAGE_BYTES - (address & (VCX_PAGE_BYTES - 1)))
-        return NULL;
-    return device->ops->memory(device->front, address, bytes);
+    bool in_page = bytes <= VCX_PAGE_BYTES - (address & (VCX_PAGE_BYTES - 1));
+    void *memory = in_page ? device->ops->memory(device->front, address, bytes, use) : NULL;
+    device->refused_writes += !memory && use == VCX_TO_WRITE;
+    return memory;
 }
 
 void vcx_count_use(struct vcx_usage *table, size_t room, uint16_t id, uint8_t status)

@@ -46,7 +46,8 @@ struct vcx_device {
     struct vcx_congestion *congestion;
     struct vcx_transport *transport;
     struct vcx_steering *steering;
-    uint64_t write_ns; /* how long writes into the driver's memory took since the port last asked */
+    uint64_t refused_writes; /* to what is no memory, or none to be written to */
+    uint64_t write_ns;       /* how long writes into the driver's memory took since the port last asked */
     /* heartbeat */
     uint32_t health;
     uint64_t health_at_ns;
@@ -54,8 +55,8 @@ struct vcx_device {
 
 void vcx_log(struct vcx_device *device, const char *format, ...) __attribute__((format(printf, 2, 3)));
 uint64_t vcx_now_ns(struct vcx_device *device);
-/* The driver's memory; NULL if it is none or crosses a page. */
-void *vcx_memory(struct vcx_device *device, uint64_t address, uint32_t bytes);
+/* The driver's memory; NULL if it is none, crosses a page, or is not to be written to. */
+void *vcx_memory(struct vcx_device *device, uint64_t address, uint32_t bytes, enum vcx_use use);
 /* Count a call of a command or register; `status` is what it was answered with. */
 void vcx_count_use(struct vcx_usage *table, size_t room, uint16_t id, uint8_t status);
 

@@ -34,10 +34,12 @@ struct vcx_configuration {
     uint64_t seed;     /* of what happens by chance: stalls */
 };
 
+enum vcx_use { VCX_TO_READ, VCX_TO_WRITE };
+
 struct vcx_front;
 struct vcx_front_ops {
-    /* The driver's memory at a bus address, or NULL unless all `bytes` are memory. They lie in one page of 4 KiB. */
-    void *(*memory)(struct vcx_front *front, uint64_t address, uint32_t bytes);
+    /* The driver's memory at a bus address, or NULL unless all `bytes` are memory that may be used so. They lie in one page of 4 KiB. */
+    void *(*memory)(struct vcx_front *front, uint64_t address, uint32_t bytes, enum vcx_use use);
     /* The 32-bit big-endian words of the device's own BAR. */
     uint32_t (*bar_read)(struct vcx_front *front, uint32_t offset);
     void (*bar_write)(struct vcx_front *front, uint32_t offset, uint32_t value);

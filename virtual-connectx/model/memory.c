@@ -33,11 +33,11 @@ void vcx_buffer_clear(struct vcx_buffer *buffer)
 }
 
 void *vcx_buffer_at(struct vcx_device *device, const struct vcx_buffer *buffer, uint64_t offset,
-                    uint32_t bytes)
+                    uint32_t bytes, enum vcx_use use)
 {
     if (offset >= buffer->bytes || bytes > buffer->bytes - offset)
         return NULL;
     offset += buffer->offset;
     uint64_t page = offset >> buffer->log_page, within = offset & ((1ull << buffer->log_page) - 1);
-    return page < buffer->pages ? vcx_memory(device, buffer->page[page] + within, bytes) : NULL;
+    return page < buffer->pages ? vcx_memory(device, buffer->page[page] + within, bytes, use) : NULL;
 }

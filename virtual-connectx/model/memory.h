@@ -20,6 +20,6 @@ int vcx_buffer_init(struct vcx_buffer *buffer, const uint8_t *list, uint64_t lis
 void vcx_buffer_clear(struct vcx_buffer *buffer);
 /* Memory of the queue at an offset, or NULL. `bytes` is a power of two up to 4096, and the offset a multiple of it: it lies in a page. */
 void *vcx_buffer_at(struct vcx_device *device, const struct vcx_buffer *buffer, uint64_t offset,
-                    uint32_t bytes);
+                    uint32_t bytes, enum vcx_use use);
 
 #endif

@@ -88,11 +88,12 @@ static inline void machine_transmit(struct vcx_front *front, struct vcx_frame *f
 }
 
 /* What the model asks for lies in one page. */
-static inline void *machine_memory(struct vcx_front *front, uint64_t address, uint32_t bytes)
+static inline void *machine_memory(struct vcx_front *front, uint64_t address, uint32_t bytes,
+                                   enum vcx_use use)
 {
     if (!bytes || (address % VCX_PAGE_BYTES) + bytes > VCX_PAGE_BYTES)
         abort();
-    return front_memory(front, address, bytes);
+    return front_memory(front, address, bytes, use);
 }
 
 static inline void machine_interrupt(struct vcx_front *front, uint16_t vector)

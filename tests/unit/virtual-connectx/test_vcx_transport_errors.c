@@ -171,6 +171,42 @@ static void bounds_are_kept(void **state)
     }
 }
 
+/* A page that is not to be written to: a read has its data, a write is refused and counted, and the page stays as it is. */
+static void a_page_may_be_for_reading_only(void **state)
+{
+    (void)state;
+    struct link l = link_open(&usual);
+    l.b.side->front.read_only = SIDE_PAGE_AT(SIDE_DATA + PEERS / VCX_PAGE_BYTES);
+    memset(side_data(l.b.side) + PEERS, 0x77, 100);
+    post(&l.a, READ, 100, l.b.side->key);
+    pair_run(l.pair);
+    expect_completion(&l.a.send_cq, VCX_CQE_REQUESTER);
+    assert_memory_equal(side_data(l.a.side) + OWN, side_data(l.b.side) + PEERS, 100);
+    assert_int_equal(l.b.side->device.refused_writes, 0);
+    memset(side_data(l.a.side) + OWN, 0x11, 100);
+    post(&l.a, WRITE, 100, l.b.side->key);
+    pair_run(l.pair);
+    expect_error(&l.a.send_cq, VCX_CQE_REQUESTER_ERROR, VCX_REMOTE_ACCESS);
+    assert_int_equal(l.b.side->device.refused_writes, 1);
+    for (int i = 0; i < 100; i++)
+        assert_int_equal(side_data(l.b.side)[PEERS + i], 0x77);
+    pair_close(l.pair);
+}
+
+/* Nor does a completion go there. */
+static void a_completion_needs_a_page_to_write_to(void **state)
+{
+    (void)state;
+    struct link l = link_open(&usual);
+    size_t entries_at = (size_t)(l.a.send_cq.entries - l.a.side->front.memory);
+    l.a.side->front.read_only = MEMORY_AT + entries_at;
+    post(&l.a, WRITE, 100, l.b.side->key);
+    pair_run(l.pair);
+    expect_none(&l.a.send_cq);
+    assert_true(l.a.side->device.refused_writes > 0);
+    pair_close(l.pair);
+}
+
 static void a_misaligned_atomic_operation_is_refused(void **state)
 {
     (void)state;
@@ -216,6 +252,26 @@ static void a_message_has_to_fit(void **state)
     struct link l = link_open(&usual);
     qp_post_receive(&l.b, RECEIVE, 1500);
     post(&l.a, SEND, 2000, 0);
+    pair_run(l.pair);
+    expect_error(&l.b.receive_cq, VCX_CQE_RESPONDER_ERROR, VCX_LOCAL_LENGTH);
+    expect_error(&l.a.send_cq, VCX_CQE_REQUESTER_ERROR, VCX_REMOTE_INVALID);
+    pair_close(l.pair);
+}
+
+/* The top bit of an entry's byte count asks for padding, and is no length. */
+static void padding_is_no_length(void **state)
+{
+    (void)state;
+    struct link l = link_open(&usual);
+    side_fill(l.a.side, OWN, 2000, 1);
+    qp_post_receive(&l.b, RECEIVE, 2000 | 1u << 31);
+    post(&l.a, SEND, 2000, 0);
+    pair_run(l.pair);
+    expect_completion(&l.a.send_cq, VCX_CQE_REQUESTER);
+    expect_completion(&l.b.receive_cq, VCX_CQE_SEND);
+    assert_memory_equal(side_data(l.b.side) + RECEIVE, side_data(l.a.side), 2000);
+    qp_post_receive(&l.b, RECEIVE, 1500 | 1u << 31);
+    post(&l.a, SEND, 1501, 0);
     pair_run(l.pair);
     expect_error(&l.b.receive_cq, VCX_CQE_RESPONDER_ERROR, VCX_LOCAL_LENGTH);
     expect_error(&l.a.send_cq, VCX_CQE_REQUESTER_ERROR, VCX_REMOTE_INVALID);
@@ -470,10 +526,13 @@ int main(void)
         TEST(an_error_ends_with_a_reset),
         TEST(a_wrong_key_is_refused),
         TEST(bounds_are_kept),
+        TEST(a_page_may_be_for_reading_only),
+        TEST(a_completion_needs_a_page_to_write_to),
         TEST(a_misaligned_atomic_operation_is_refused),
         TEST(the_responder_hears_of_a_refusal),
         TEST(requests_end_in_order),
         TEST(a_message_has_to_fit),
+        TEST(padding_is_no_length),
         TEST(a_receive_request_with_a_wrong_key_fails),
         TEST(own_keys_are_checked),
         TEST(bad_requests_fail),

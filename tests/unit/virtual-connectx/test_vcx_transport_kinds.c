@@ -280,6 +280,27 @@ static void check_shared(struct pair *pair, struct srq *srq)
     expect_completion(&receivers[0].receive_cq, VCX_CQE_SEND);
 }
 
+/* The top bit of a byte count asks for padding, and is no length. */
+static void padding_of_shared_requests_is_no_length(void **state)
+{
+    (void)state;
+    struct pair *pair = pair_open();
+    struct srq srq = create_srq(&pair->side[1], 0x700, 0, 0);
+    const struct qp_options shared = {.type = VCX_QP_RC, .srq = srq.id};
+    struct qp sender = qp_create_of(&pair->side[0], &usual), receiver = qp_create_of(&pair->side[1], &shared);
+    qps_connect(&sender, &receiver, &usual);
+    for (uint32_t bytes = 600; bytes <= 601; bytes++) {
+        post_shared(&srq, RECEIVE, 600 | 1u << 31);
+        qp_post(&sender, &(struct work){.opcode = SEND, .bytes = bytes});
+        pair_run(pair);
+        if (bytes == 600)
+            expect_completion(&receiver.receive_cq, VCX_CQE_SEND);
+        else
+            expect_error(&receiver.receive_cq, VCX_CQE_RESPONDER_ERROR, VCX_LOCAL_LENGTH);
+    }
+    pair_close(pair);
+}
+
 static void requests_are_shared(void **state)
 {
     (void)state;
@@ -442,6 +463,7 @@ int main(void)
         TEST(queue_pair_1_is_found),
         TEST(members_of_a_group_get_its_datagrams),
         TEST(requests_are_shared),
+        TEST(padding_of_shared_requests_is_no_length),
         TEST(a_limit_is_told_once),
         TEST(forms_are_kept_apart),
         TEST(a_broken_list_does_no_harm),

@@ -11,14 +11,17 @@ enum { PAGES = 64 };
 struct vcx_front {
     uint8_t *memory; /* PAGES pages */
     uint8_t *bar;
+    uint64_t read_only; /* a page's address; 0: none is */
     uint64_t now_ns;
     uint32_t interrupts[16];
     char last_log[200];
 };
 
-static inline void *front_memory(struct vcx_front *front, uint64_t address, uint32_t bytes)
+static inline void *front_memory(struct vcx_front *front, uint64_t address, uint32_t bytes, enum vcx_use use)
 {
     uint64_t offset = address - MEMORY_AT;
+    if (use == VCX_TO_WRITE && front->read_only == (address & ~(VCX_PAGE_BYTES - 1ull)))
+        return NULL;
     return address >= MEMORY_AT && offset < PAGES * VCX_PAGE_BYTES && bytes <= PAGES * VCX_PAGE_BYTES - offset
                ? front->memory + offset
                : NULL;

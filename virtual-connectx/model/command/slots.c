@@ -73,7 +73,8 @@ static enum delivery move_blocks(struct vcx_device *device, const struct slot *s
                                  uint8_t *linear, uint32_t bytes, bool out)
 {
     for (uint32_t number = 0, done = 0; done < bytes; number++) {
-        uint8_t *block = at ? vcx_memory(device, at & ~0x1ffull, BLOCK_BYTES) : NULL;
+        uint8_t *block =
+            at ? vcx_memory(device, at & ~0x1ffull, BLOCK_BYTES, out ? VCX_TO_WRITE : VCX_TO_READ) : NULL;
         uint32_t part = (uint32_t)vcx_least(bytes - done, BLOCK_DATA);
         if (!block)
             return out ? BAD_OUTPUT_POINTER : BAD_INPUT_POINTER;
@@ -137,8 +138,8 @@ static enum delivery run_slot(struct vcx_device *device, const struct slot *slot
 /* false: the slot is the driver's. */
 static bool take_slot(struct vcx_device *device, uint32_t index)
 {
-    struct slot slot = {.shared =
-                            vcx_memory(device, device->command_queue + (index << LOG_STRIDE), SLOT_BYTES)};
+    struct slot slot = {.shared = vcx_memory(device, device->command_queue + (index << LOG_STRIDE),
+                                             SLOT_BYTES, VCX_TO_WRITE)};
     if (!slot.shared || !(vcx_shared8(slot.shared + SLOT_STATUS) & OWNED_BY_DEVICE) ||
         slot.shared[SLOT_TYPE] != TYPE_PCI)
         return false;
@@ -177,7 +178,8 @@ static void find_queue(struct vcx_device *device)
  */
 static bool is_handed_over(struct vcx_device *device, uint32_t index, bool rung)
 {
-    const uint8_t *slot = vcx_memory(device, device->command_queue + (index << LOG_STRIDE), SLOT_BYTES);
+    const uint8_t *slot =
+        vcx_memory(device, device->command_queue + (index << LOG_STRIDE), SLOT_BYTES, VCX_TO_READ);
     uint64_t *since_ns = &device->slot_since_ns[index], now_ns = vcx_now_ns(device);
     if (!slot || !(vcx_shared8(slot + SLOT_STATUS) & OWNED_BY_DEVICE)) {
         *since_ns = 0;

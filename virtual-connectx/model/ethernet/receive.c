@@ -8,8 +8,7 @@
 #include "virtual-connectx/model/vport/vport.h"
 
 #define UNIT_BYTES    16u
-#define KEY_END       0x100u      /* ends an entry's list (mlx5's MLX5_INVALID_LKEY) */
-#define BYTE_COUNT    0x7fffffffu /* mlx5e sets the bit above it in receive entries (MLX5_HW_START_PADDING) */
+#define KEY_END       0x100u /* ends an entry's list (mlx5's MLX5_INVALID_LKEY) */
 #define FCS_BYTES     4u
 #define GROUP_ADDRESS 1 /* in the first byte of a MAC address */
 #define MAC_BYTES     6u
@@ -50,7 +49,7 @@ static bool next_stretch(struct cursor *c)
     while (!c->left) {
         if (c->next >= 1u << c->wq->log_stride || !vcx_wq_read(c->device, c->wq, c->next, unit, UNIT_BYTES))
             return false;
-        c->left = vcx_be32(unit) & BYTE_COUNT;
+        c->left = vcx_be32(unit) & VCX_RECEIVE_BYTES;
         c->key = vcx_be32(unit + 4);
         c->address = vcx_be64(unit + 8);
         c->next += UNIT_BYTES;

@@ -47,7 +47,7 @@ enum vcx_status vcx_wq_init(struct vcx_wq *wq, enum vcx_wq_side side, const stru
     if (vcx_get(context, sqc, state) != VCX_WQ_RESET || vcx_get(queue, wq, wq_type) != TYPE_CYCLIC ||
         !sizes_right(wq))
         return VCX_BAD_PARAMETER;
-    if (wq->record % RECORD_BYTES || !vcx_memory(call->device, wq->record, RECORD_BYTES))
+    if (wq->record % RECORD_BYTES || !vcx_memory(call->device, wq->record, RECORD_BYTES, VCX_TO_WRITE))
         return VCX_BAD_PARAMETER;
     if (!vcx_object(call->device, VCX_CQ, wq->cq))
         return VCX_BAD_RESOURCE;
@@ -60,7 +60,7 @@ enum vcx_status vcx_wq_init(struct vcx_wq *wq, enum vcx_wq_side side, const stru
 
 static uint8_t *producer_at(struct vcx_device *device, const struct vcx_wq *wq)
 {
-    uint8_t *record = vcx_memory(device, wq->record, RECORD_BYTES);
+    uint8_t *record = vcx_memory(device, wq->record, RECORD_BYTES, VCX_TO_WRITE);
     return record ? record + 4 * (wq->side - VCX_WQ_RECEIVE) : NULL;
 }
 
@@ -100,7 +100,7 @@ bool vcx_wq_read(struct vcx_device *device, const struct vcx_wq *wq, uint32_t of
     uint64_t begin = ((uint64_t)wq->consumer << wq->log_stride) + offset;
     for (uint32_t done = 0; done < bytes; done += PIECE_BYTES) {
         uint64_t at = (begin + done) & (wq->buffer.bytes - 1);
-        const uint8_t *from = vcx_buffer_at(device, &wq->buffer, at, PIECE_BYTES);
+        const uint8_t *from = vcx_buffer_at(device, &wq->buffer, at, PIECE_BYTES, VCX_TO_READ);
         if (!from)
             return false;
         memcpy((uint8_t *)to + done, from, PIECE_BYTES);

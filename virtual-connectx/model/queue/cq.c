@@ -77,7 +77,8 @@ static int init(struct cq *cq, const struct vcx_call *call)
     cq->record = vcx_get(context, cqc, dbr_addr);
     memcpy(cq->context, context, sizeof cq->context);
     set_moderation(cq);
-    if (!vcx_memory(call->device, cq->record, RECORD_BYTES) || !vcx_object(call->device, VCX_EQ, cq->eq))
+    if (!vcx_memory(call->device, cq->record, RECORD_BYTES, VCX_TO_READ) ||
+        !vcx_object(call->device, VCX_EQ, cq->eq))
         return -1;
     return take_buffer(cq, call, context, vcx_offset(create_cq_in, pas));
 }
@@ -133,14 +134,15 @@ static enum vcx_status moderate(struct cq *cq, const uint8_t *context, uint64_t 
 /* Completions that the driver has not taken. */
 static uint32_t waiting(struct vcx_device *device, const struct cq *cq)
 {
-    const uint8_t *record = vcx_memory(device, cq->record, RECORD_BYTES);
+    const uint8_t *record = vcx_memory(device, cq->record, RECORD_BYTES, VCX_TO_READ);
     return record ? (cq->producer - vcx_shared32(record)) & 0xffffff : 0;
 }
 
 static uint8_t *entry_at(struct vcx_device *device, const struct cq *cq)
 {
     uint32_t index = cq->producer & ((1u << cq->log_size) - 1), stride = 1u << cq->log_stride;
-    uint8_t *entry = vcx_buffer_at(device, &cq->buffer, (uint64_t)index << cq->log_stride, stride);
+    uint8_t *entry =
+        vcx_buffer_at(device, &cq->buffer, (uint64_t)index << cq->log_stride, stride, VCX_TO_WRITE);
     return entry ? entry + stride - VCX_CQE_BYTES : NULL;
 }
 
@@ -226,7 +228,7 @@ static bool holds_back(struct vcx_device *device, struct cq *cq, uint32_t unseen
 /* A completion event is written when the driver armed the queue and there is a completion that it has not seen. */
 static bool notify(struct vcx_device *device, struct cq *cq)
 {
-    const uint8_t *record = vcx_memory(device, cq->record, RECORD_BYTES);
+    const uint8_t *record = vcx_memory(device, cq->record, RECORD_BYTES, VCX_TO_READ);
     uint32_t arm = record ? vcx_shared32(record + RECORD_ARM) : 0;
     uint32_t behind = ((arm & ARM_SOLICITED ? cq->solicited : cq->producer) - arm) & 0xffffff;
     bool armed = record && (arm >> 28 & 3) == (cq->events & 3);

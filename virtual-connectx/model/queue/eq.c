@@ -57,7 +57,7 @@ static int init(struct eq *eq, const struct vcx_call *call)
 static void mark_unused(struct vcx_device *device, struct eq *eq)
 {
     for (uint64_t i = 0; i < 1ull << eq->log_size; i++) {
-        uint8_t *entry = vcx_buffer_at(device, &eq->buffer, i << LOG_ENTRY, ENTRY_BYTES);
+        uint8_t *entry = vcx_buffer_at(device, &eq->buffer, i << LOG_ENTRY, ENTRY_BYTES, VCX_TO_WRITE);
         if (entry)
             vcx_share8(entry + ENTRY_OWNER, 1);
     }
@@ -109,7 +109,8 @@ static void write_entry(struct vcx_device *device, struct eq *eq, enum vcx_event
                         const uint8_t *data)
 {
     uint32_t size = 1u << eq->log_size, index = eq->producer & (size - 1);
-    uint8_t *entry = vcx_buffer_at(device, &eq->buffer, (uint64_t)index << LOG_ENTRY, ENTRY_BYTES);
+    uint8_t *entry =
+        vcx_buffer_at(device, &eq->buffer, (uint64_t)index << LOG_ENTRY, ENTRY_BYTES, VCX_TO_WRITE);
     if (!entry)
         return;
     memset(entry, 0, ENTRY_OWNER);

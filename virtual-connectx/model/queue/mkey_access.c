@@ -3,22 +3,25 @@
 #include "virtual-connectx/model/pace/pace.h"
 #include "virtual-connectx/model/queue/mkey_inside.h"
 
+#define WRITES (VCX_LOCAL_WRITE | VCX_REMOTE_WRITE | VCX_REMOTE_ATOMIC)
+
 /* A stretch of memory without a gap: what is left of the address's page. NULL: none. */
-static uint8_t *bus_at(struct vcx_device *device, uint64_t address, uint32_t *bytes)
+static uint8_t *bus_at(struct vcx_device *device, uint32_t access, uint64_t address, uint32_t *bytes)
 {
+    enum vcx_use use = access & WRITES ? VCX_TO_WRITE : VCX_TO_READ;
     *bytes = (uint32_t)vcx_least(*bytes, VCX_PAGE_BYTES - (address & (VCX_PAGE_BYTES - 1)));
-    return vcx_memory(device, address, *bytes);
+    return vcx_memory(device, address, *bytes, use);
 }
 
-static uint8_t *page_at(struct vcx_device *device, const struct vcx_mkey *key, uint64_t address,
-                        uint32_t *bytes)
+static uint8_t *page_at(struct vcx_device *device, const struct vcx_mkey *key, uint32_t access,
+                        uint64_t address, uint32_t *bytes)
 {
     uint64_t size = 1ull << key->log_page, offset = address - (key->start & ~(size - 1)),
              within = offset & (size - 1), index = offset >> key->log_page;
     if (!key->page || index >= vcx_mkey_entries(key) || !key->page[index])
         return NULL;
     *bytes = (uint32_t)vcx_least(*bytes, size - within);
-    return bus_at(device, key->page[index] + within, bytes);
+    return bus_at(device, access, key->page[index] + within, bytes);
 }
 
 static bool covers(const struct vcx_mkey *key, uint64_t address, uint32_t bytes)
@@ -51,8 +54,7 @@ static const struct vcx_part *part_at(const struct vcx_mkey *key, uint64_t *offs
 /* What a peer's right to a key of keys needs of the keys in it. */
 static uint32_t access_within(uint32_t access)
 {
-    return access & (VCX_LOCAL_WRITE | VCX_REMOTE_WRITE | VCX_REMOTE_ATOMIC) ? VCX_LOCAL_WRITE
-                                                                             : VCX_LOCAL_READ;
+    return access & WRITES ? VCX_LOCAL_WRITE : VCX_LOCAL_READ;
 }
 
 /* The stretch at an address of a key, at most `bytes`, which is cut to its length. NULL: it may not be used so. */
@@ -61,14 +63,14 @@ static uint8_t *stretch(struct vcx_device *device, struct vcx_rights rights, uin
 {
     for (uint32_t depth = 0; depth <= VCX_KEY_DEPTH; depth++) {
         if (number == VCX_KEY_RESERVED && rights.reserved_key)
-            return bus_at(device, address, bytes);
+            return bus_at(device, access, address, bytes);
         const struct vcx_mkey *key = usable(device, rights, number, access);
         if (!key || !covers(key, address, *bytes))
             return NULL;
         if (key->mode == VCX_KEY_PHYSICAL)
-            return bus_at(device, address, bytes);
+            return bus_at(device, access, address, bytes);
         if (key->mode == VCX_KEY_PAGES)
-            return page_at(device, key, address, bytes);
+            return page_at(device, key, access, address, bytes);
         uint64_t offset = address - key->start;
         const struct vcx_part *part = part_at(key, &offset);
         if (!part)

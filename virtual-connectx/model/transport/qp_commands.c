@@ -88,7 +88,7 @@ static int init_buffer(struct vcx_qp *qp, const struct vcx_call *call)
     uint64_t bytes = qp->sq.offset + ((uint64_t)qp->sq.count << LOG_BLOCK);
     if (!bytes)
         return 0;
-    if (!vcx_memory(call->device, qp->record, RECORD_BYTES) ||
+    if (!vcx_memory(call->device, qp->record, RECORD_BYTES, VCX_TO_READ) ||
         (qp->sq.count && qp->sq.offset & ((1u << LOG_BLOCK) - 1)))
         return -1;
     return vcx_buffer_init(&qp->buffer, call->in + list, (call->in_bytes - list) / 8,

@@ -79,7 +79,7 @@ void vcx_scatter_parse(const uint8_t *segments, uint32_t bytes, struct vcx_scatt
 {
     memset(scatter, 0, sizeof *scatter);
     for (; bytes >= SEGMENT_BYTES; segments += SEGMENT_BYTES, bytes -= SEGMENT_BYTES) {
-        uint32_t key = vcx_be32(segments + 4), length = vcx_be32(segments);
+        uint32_t key = vcx_be32(segments + 4), length = vcx_be32(segments) & VCX_RECEIVE_BYTES;
         if (key == KEY_TERMINATES ||
             (length && !vcx_scatter_add(scatter, key, length, vcx_be64(segments + 8))))
             return;

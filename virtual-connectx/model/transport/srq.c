@@ -109,7 +109,7 @@ static int init(struct srq *srq, const struct vcx_call *call)
         read_rmp(srq, call, &place);
     else
         read_context(srq, call, &place);
-    if (unsupported(srq) || !vcx_memory(call->device, srq->record, RECORD_BYTES) ||
+    if (unsupported(srq) || !vcx_memory(call->device, srq->record, RECORD_BYTES, VCX_TO_READ) ||
         srq->log_size > LOG_MOST_SIZE || srq->log_stride < LOG_LEAST_STRIDE ||
         srq->log_stride > LOG_MOST_STRIDE)
         return -1;
@@ -148,7 +148,7 @@ static enum vcx_status destroy(struct vcx_call *call, enum form form)
 
 static uint16_t posted(struct vcx_device *device, const struct srq *srq)
 {
-    const uint8_t *record = vcx_memory(device, srq->record, RECORD_BYTES);
+    const uint8_t *record = vcx_memory(device, srq->record, RECORD_BYTES, VCX_TO_READ);
     uint16_t ready = record ? (uint16_t)(vcx_shared32(record) - srq->taken) : 0;
     return ready <= 1u << srq->log_size ? ready : 0;
 }
@@ -248,7 +248,8 @@ static void tell_limit(struct vcx_device *device, struct srq *srq)
 static bool take(struct vcx_device *device, struct srq *srq, struct vcx_receive *receive)
 {
     uint32_t stride = 1u << srq->log_stride, mask = (1u << srq->log_size) - 1;
-    const uint8_t *wqe = vcx_buffer_at(device, &srq->buffer, (uint64_t)srq->head << srq->log_stride, stride);
+    const uint8_t *wqe =
+        vcx_buffer_at(device, &srq->buffer, (uint64_t)srq->head << srq->log_stride, stride, VCX_TO_READ);
     uint8_t *copy = device->transport->wqe;
     if (!wqe || !posted(device, srq))
         return false;

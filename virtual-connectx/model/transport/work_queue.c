@@ -61,7 +61,7 @@ static const struct vcx_send_row *find(uint8_t opcode, enum vcx_qp_type type)
 static uint16_t posted(struct vcx_device *device, const struct vcx_qp *qp, const struct vcx_work_queue *queue,
                        uint32_t where)
 {
-    const uint8_t *record = queue->count ? vcx_memory(device, qp->record, RECORD_BYTES) : NULL;
+    const uint8_t *record = queue->count ? vcx_memory(device, qp->record, RECORD_BYTES, VCX_TO_READ) : NULL;
     return record ? (uint16_t)(vcx_shared32(record + where) - queue->next) : 0;
 }
 
@@ -184,7 +184,7 @@ static bool copy_blocks(struct vcx_device *device, const struct vcx_qp *qp, uint
 {
     for (uint32_t i = 0; i < blocks; i++) {
         uint64_t at = qp->sq.offset + (uint64_t)((qp->sq.next + i) & (qp->sq.count - 1)) * BLOCK;
-        const uint8_t *block = vcx_buffer_at(device, &qp->buffer, at, BLOCK);
+        const uint8_t *block = vcx_buffer_at(device, &qp->buffer, at, BLOCK, VCX_TO_READ);
         if (!block)
             return false;
         memcpy(to + (size_t)BLOCK * i, block, BLOCK);
@@ -225,7 +225,7 @@ static bool take_own(struct vcx_device *device, struct vcx_qp *qp, struct vcx_re
 {
     uint32_t stride = 1u << qp->rq.log_stride;
     uint64_t at = (uint64_t)(qp->rq.next & (qp->rq.count - 1)) << qp->rq.log_stride;
-    const uint8_t *wqe = vcx_buffer_at(device, &qp->buffer, at, stride);
+    const uint8_t *wqe = vcx_buffer_at(device, &qp->buffer, at, stride, VCX_TO_READ);
     if (!wqe || !vcx_receive_skip(device, qp, &receive->index))
         return false;
     memcpy(device->transport->wqe, wqe, stride);
