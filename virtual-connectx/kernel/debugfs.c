@@ -38,6 +38,19 @@ static int open(struct inode *inode, struct file *file)
     return single_open(file, show, inode->i_private);
 }
 
+static int set(const struct view *view, char *text)
+{
+    int rc;
+    if (!view->file->set)
+        return -ENODEV;
+    if (view->file->locks)
+        return view->file->set(view->front, text);
+    mutex_lock(&vcx_lock);
+    rc = is_running(view) ? view->file->set(view->front, text) : -ENODEV;
+    mutex_unlock(&vcx_lock);
+    return rc;
+}
+
 static ssize_t write(struct file *file, const char __user *from, size_t bytes, loff_t *at)
 {
     const struct view *view = file_inode(file)->i_private;
@@ -48,9 +61,7 @@ static ssize_t write(struct file *file, const char __user *from, size_t bytes, l
     text = memdup_user_nul(from, bytes);
     if (IS_ERR(text))
         return PTR_ERR(text);
-    mutex_lock(&vcx_lock);
-    rc = is_running(view) && view->file->set ? view->file->set(view->front, strim(text)) : -ENODEV;
-    mutex_unlock(&vcx_lock);
+    rc = set(view, strim(text));
     kfree(text);
     vcx_thread_wake();
     return rc ? rc : bytes;

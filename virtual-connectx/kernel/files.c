@@ -5,6 +5,8 @@
 #include "virtual-connectx/model/pace/pace.h"
 #include "virtual-connectx/model/transport/qp.h"
 
+#include <linux/netdevice.h>
+
 #define MEGABIT 1000000ull
 
 static void show_table(struct seq_file *file, const char *what, const struct vcx_usage *table, size_t rows)
@@ -83,6 +85,33 @@ static int set_cable(struct vcx_front *front, char *text)
     return rc;
 }
 
+static void show_wire(struct seq_file *file, struct vcx_front *front)
+{
+    const struct vcx_wire *wire = &front->wire;
+    if (wire->peer)
+        seq_puts(file, "cable\n");
+    else if (wire->lower)
+        seq_printf(file, "%s %s\n", wire->lower->name, wire->enclosed ? "enclosed" : "plain");
+    else
+        seq_puts(file, "none\n");
+}
+
+/* INTERFACE enclosed, INTERFACE plain: frames are enclosed, or go as they are; none: the interface is the kernel's own */
+static int set_wire(struct vcx_front *front, char *text)
+{
+    char *how = text, *interface = strsep(&how, " ");
+    bool enclosed = how && strcmp(how, "enclosed") == 0;
+    if (front->wire.peer)
+        return -EBUSY;
+    if (!how && strcmp(interface, "none") == 0) {
+        vcx_wire_detach(&front->wire);
+        return 0;
+    }
+    if (!how || (!enclosed && strcmp(how, "plain") != 0))
+        return -EINVAL;
+    return vcx_wire_attach(&front->wire, interface, enclosed);
+}
+
 static void show_marking(struct seq_file *file, struct vcx_front *front)
 {
     for (unsigned int i = 0; i < VCX_PRIORITIES; i++) {
@@ -152,7 +181,8 @@ const struct vcx_file vcx_files_of_function[] = {
     {"usage", show_usage, NULL}, /* what was asked for, and the last refusal */
     {"counters", show_counters, NULL},
     {"queue_pairs", show_queue_pairs, NULL},
-    {"cable", show_cable, set_cable},       /* 0: pulled out */
+    {"cable", show_cable, set_cable}, /* 0: pulled out */
+    {"wire", show_wire, set_wire, .locks = true},
     {"line_mbit", show_line, set_line},     /* what the line carries */
     {"marking", show_marking, set_marking}, /* congestion marks at the send queue */
     {"pace", NULL, set_pace},

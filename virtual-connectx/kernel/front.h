@@ -114,9 +114,10 @@ void vcx_bus_remove(void);
 void vcx_wire_start(struct vcx_wire *wire, void (*receive)(struct vcx_wire *wire, struct vcx_frame *frame),
                     const struct vcx_port *(*port)(const struct vcx_wire *wire));
 void vcx_wire_cable(struct vcx_wire *one, struct vcx_wire *other);
-/* 0 or an errno, with a sentence in the log. */
+/* In place of the interface that it had. 0 or an errno, with a sentence in the log. Not under vcx_lock: it takes the lock of interfaces,
+ * whose holders may wait for the thread. */
 int vcx_wire_attach(struct vcx_wire *wire, const char *interface, bool enclosed);
-void vcx_wire_detach(struct vcx_wire *wire);
+void vcx_wire_detach(struct vcx_wire *wire); /* nor this */
 /* Frees what waits; no thread runs any more. */
 void vcx_wire_stop(struct vcx_wire *wire);
 /* Interfaces that go away are let go from here on. */

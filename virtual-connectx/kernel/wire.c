@@ -238,8 +238,10 @@ static const netdev_features_t merging =
 static int attach(struct vcx_wire *wire, struct net_device *lower, bool enclosed)
 {
     int rc;
+    mutex_lock(&vcx_lock);
     wire->enclosed = enclosed;
     vcx_credit_start(&wire->credit, get_random_u32());
+    mutex_unlock(&vcx_lock);
     rc = netdev_rx_handler_register(lower, lower_receive, wire);
     if (rc)
         return rc;
@@ -262,6 +264,7 @@ static void detach(struct vcx_wire *wire)
     mutex_lock(&vcx_lock);
     wire->lower = NULL;
     mutex_unlock(&vcx_lock);
+    skb_queue_purge(&wire->from_lower);
     dev_put(lower);
 }
 
@@ -270,6 +273,7 @@ int vcx_wire_attach(struct vcx_wire *wire, const char *interface, bool enclosed)
     struct net_device *lower;
     int rc = -ENODEV;
     rtnl_lock();
+    detach(wire);
     lower = __dev_get_by_name(&init_net, interface);
     if (lower)
         rc = lower->type == ARPHRD_ETHER ? attach(wire, lower, enclosed) : -EINVAL;
