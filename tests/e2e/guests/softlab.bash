@@ -10,7 +10,7 @@
 #   softlab_ssh a 'nic-sampler --every 10ms --count 3 --netdev data0'
 #
 # Hosts: soft-pair has a (10.0.0.1) and b (10.0.0.2); soft-switch has a (10.0.1.1), sw (forwards between data0 and data1), b (10.0.1.2).
-# virtual-pair has a (10.0.2.1) and b (10.0.2.2), with a virtual ConnectX, roce0, over data0 (guest-setup/build-module first).
+# virtual-pair has a (10.0.2.1) and b (10.0.2.2), with a virtual ConnectX, roce0, over data0 (softlab_module first).
 # In a guest: data0 (and data1 on sw) is the test interface, mgmt0 carries ssh; rxe0 is Soft-RoCE on data0 of a and b. The
 # programs of build/ that profile debian-12-softroce names are in /usr/local/bin already.
 # Commands run as root through the guest's shell; `softlab_ssh HOST -n ...` style options are not taken: redirect stdin instead.
@@ -77,6 +77,17 @@ softlab_begin() { # LAB
         nok "$1 is up"
         finish
     }
+}
+
+# The virtual ConnectX's module for the guests' kernel. Without that kernel's headers the test is skipped and ends.
+softlab_module() { # WHAT: what needs it
+    local headers
+    headers=/usr/src/linux-headers-$(cat "$("$SOFTLAB_ROOT/guest-setup/build-image" debian-12-softroce)/kernel-release")
+    if [ ! -d "$headers" ]; then
+        skip "$1" no-file "$headers" linux-headers-amd64
+        finish
+    fi
+    check_exit 0 "the module is built for the guests' kernel" "$SOFTLAB_ROOT/guest-setup/build-module"
 }
 
 # softlab_mtu MTU HOST...: the MTU of the hosts' data interfaces. The labs' links carry 4200; tests that count packets want 1500.

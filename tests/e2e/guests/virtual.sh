@@ -12,12 +12,7 @@ OUT=$SCRATCH/results
 LAB=$ROOT/labs/virtual-pair.json
 R=$OUT/pfc-bidir/latest
 
-headers=/usr/src/linux-headers-$(cat "$("$ROOT/guest-setup/build-image" debian-12-softroce)/kernel-release")
-if [ ! -d "$headers" ]; then
-    skip "guests with a virtual ConnectX" no-file "$headers" linux-headers-amd64
-    finish
-fi
-check_exit 0 "the module is built for the guests' kernel" "$ROOT/guest-setup/build-module"
+softlab_module "guests with a virtual ConnectX"
 softlab_begin virtual-pair
 
 # holds FILTER FILE: the file is there, is JSON, and the filter holds (jq takes an empty file for well).

@@ -9,12 +9,7 @@ softlab_require "$0" "$@"
 H=$BUILD/harness
 OUT=$SCRATCH/results
 
-headers=/usr/src/linux-headers-$(cat "$("$ROOT/guest-setup/build-image" debian-12-softroce)/kernel-release")
-if [ ! -d "$headers" ]; then
-    skip "guests with a virtual ConnectX" no-file "$headers" linux-headers-amd64
-    finish
-fi
-check_exit 0 "the module is built for the guests' kernel" "$ROOT/guest-setup/build-module"
+softlab_module "guests with a virtual ConnectX"
 softlab_begin virtual-red-bridge
 
 # shellcheck disable=SC2317 # called through check

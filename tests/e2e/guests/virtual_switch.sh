@@ -10,12 +10,7 @@ H=$BUILD/harness
 OUT=$SCRATCH/results
 LAB=$ROOT/labs/virtual-switch.json
 
-headers=/usr/src/linux-headers-$(cat "$("$ROOT/guest-setup/build-image" debian-12-softroce)/kernel-release")
-if [ ! -d "$headers" ]; then
-    skip "a guest that is a switch" no-file "$headers" linux-headers-amd64
-    finish
-fi
-check_exit 0 "the module is built for the guests' kernel" "$ROOT/guest-setup/build-module"
+softlab_module "a guest that is a switch"
 softlab_begin virtual-switch
 
 # holds FILTER FILE: the file is there, is JSON, and the filter holds. t: counters by host, from before traffic to after it.
