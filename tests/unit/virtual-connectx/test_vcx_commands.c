@@ -155,6 +155,40 @@ static void a_slot_whose_ring_was_lost_is_taken_later(void **state)
     assert_int_equal(slot[63], 0);
 }
 
+/* ... also by a device that was not scheduled for longer than it would look. */
+static void a_slot_whose_ring_was_lost_is_not_forgotten(void **state)
+{
+    struct driver *d = *state;
+    d->front.now_ns = 1000000000;
+    vcx_put16(d->in, 0x10a);
+    uint8_t *slot = post(d, 16, 112);
+    vcx_put32(d->front.bar + 0x18, 1 << 5);
+    vcx_device_poll(&d->device);
+    assert_int_equal(slot[63], 1);
+    d->front.now_ns += 5000000000;
+    vcx_device_poll(&d->device);
+    assert_int_equal(slot[63], 0);
+}
+
+/* The driver's memory may be another's when it has not rung for a while: a queue that has nothing for the device is left alone. */
+static void an_idle_queue_is_not_looked_at(void **state)
+{
+    struct driver *d = *state;
+    d->front.now_ns = 1000000000;
+    vcx_put32(d->front.bar + 0x18, 1 << 5);
+    vcx_device_poll(&d->device);
+    d->front.now_ns += 5000000000;
+    vcx_device_poll(&d->device);
+    vcx_put16(d->in, 0x10a);
+    const uint8_t *slot = post(d, 16, 112);
+    vcx_put32(d->front.bar + 0x18, 0); /* without a ring */
+    for (int i = 0; i < 10; i++) {
+        vcx_device_poll(&d->device);
+        d->front.now_ns += 100000000;
+    }
+    assert_int_equal(slot[63], 1);
+}
+
 static void what_is_not_known_is_refused_and_counted(void **state)
 {
     struct driver *d = *state;
@@ -446,6 +480,8 @@ int main(void)
         TEST(a_command_is_answered),
         TEST(a_slot_is_taken_when_it_is_rung),
         TEST(a_slot_whose_ring_was_lost_is_taken_later),
+        TEST(a_slot_whose_ring_was_lost_is_not_forgotten),
+        TEST(an_idle_queue_is_not_looked_at),
         TEST(what_is_not_known_is_refused_and_counted),
         TEST(wrong_transfers_have_their_status),
         TEST(a_slot_waits_for_its_doorbell),

@@ -181,13 +181,22 @@ static bool is_handed_over(struct vcx_device *device, uint32_t index, bool rung)
     const uint8_t *slot =
         vcx_memory(device, device->command_queue + (index << LOG_STRIDE), SLOT_BYTES, VCX_TO_READ);
     uint64_t *since_ns = &device->slot_since_ns[index], now_ns = vcx_now_ns(device);
-    if (!slot || !(vcx_shared8(slot + SLOT_STATUS) & OWNED_BY_DEVICE)) {
+    if (!slot || !(vcx_shared8(slot + SLOT_STATUS) & OWNED_BY_DEVICE) || slot[SLOT_TYPE] != TYPE_PCI) {
         *since_ns = 0;
         return false;
     }
     if (!*since_ns)
         *since_ns = now_ns;
     return rung || now_ns - *since_ns >= RING_LOST_NS;
+}
+
+/* A slot was the device's when it last looked, however long ago that is: a device that is not scheduled looks at nothing. */
+static bool any_waits(const struct vcx_device *device)
+{
+    for (uint32_t i = 0; i < VCX_COMMAND_SLOTS; i++)
+        if (device->slot_since_ns[i])
+            return true;
+    return false;
 }
 
 bool vcx_command_poll(struct vcx_device *device)
@@ -201,7 +210,7 @@ bool vcx_command_poll(struct vcx_device *device)
         device->ops->bar_write(device->front, SEGMENT_DOORBELL, 0);
         device->looks_until_ns = vcx_now_ns(device) + 2 * RING_LOST_NS;
     }
-    if (vcx_now_ns(device) >= device->looks_until_ns)
+    if (vcx_now_ns(device) >= device->looks_until_ns && !any_waits(device))
         return false; /* the queue may be gone */
     for (uint32_t i = 0; i < VCX_COMMAND_SLOTS; i++)
         if (is_handed_over(device, i, rung >> i & 1)) {
@@ -214,6 +223,7 @@ bool vcx_command_poll(struct vcx_device *device)
 void vcx_command_start(struct vcx_device *device)
 {
     const uint8_t *version = vcx_model(device)->firmware;
+    memset(device->slot_since_ns, 0, sizeof device->slot_since_ns);
     device->ops->bar_write(device->front, SEGMENT_FW_REVISION, (uint32_t)version[1] << 16 | version[0]);
     device->ops->bar_write(device->front, SEGMENT_CMD_REVISION, COMMAND_REVISION << 16 | FIRMWARE_SUBMINOR);
     device->ops->bar_write(device->front, SEGMENT_QUEUE_LOW_SIZES, LOG_SLOTS << 4 | LOG_STRIDE);
