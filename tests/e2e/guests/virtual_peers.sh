@@ -8,13 +8,9 @@
 softlab_require "$0" "$@"
 FRAMES=$ROOT/tests/e2e/guests/roce-frames
 
-headers=/usr/src/linux-headers-$(cat "$("$ROOT/guest-setup/build-image" debian-12-softroce)/kernel-release")
-if [ ! -d "$headers" ]; then
-    skip "peers of a virtual ConnectX" no-file "$headers" linux-headers-amd64
-    finish
-fi
-check_exit 0 "the module is built for the guests' kernel" "$ROOT/guest-setup/build-module"
+softlab_module "peers of a virtual ConnectX"
 softlab_begin virtual-pair
+for host in a b; do softlab_ssh $host 'echo virtual_peers begins > /dev/kmsg'; done
 
 # holds FILTER FILE [OPTION...]: the file is there, is JSON, and the filter holds (jq takes an empty file for well).
 # shellcheck disable=SC2317 # called through check
@@ -23,18 +19,20 @@ holds() { [ -s "$2" ] && jq -e "${@:3}" "$1" "$2"; }
 # ---- programs: NAME|server's command|client's command|what the client prints. Both GIDs 1 are RoCE v2 over IPv4. Each has a port of its own,
 # so that all servers wait before the first client starts. The pingpongs' -c and rping's -V compare what arrived with what was sent.
 port=18600
+server_device=mlx5_0
+client_device=mlx5_0
 qp_timeout=12 # 4.096 us * 2^12, and as many times longer as the line is slower
 perftest() { # ADDRESS NAME OPTION...
     local address=$1 command="$2 -x 1 -F -n 8 -u $qp_timeout -p $((++port)) ${*:3}"
     # else each end takes what its device has, and Soft-RoCE has more
     case $2 in ib_read* | ib_atomic*) command="$command -o 4" ;; esac
     # a line of the table: size and count of what is done (this line's rates would be 0.00)
-    echo "$2${3:+ ${*:3}}|$command|$command $address|^ *[0-9]+ +8 +[0-9]"
+    echo "$2${3:+ ${*:3}}|$command -d $server_device|$command -d $client_device $address|^ *[0-9]+ +8 +[0-9]"
 }
 pingpong() { # ADDRESS NAME OPTION...
     local address=$1 command="ibv_$2_pingpong -g 1 -p $((++port)) ${*:3}" says='^8 iters in '
     case $2 in xsrq) says='^success$' ;; esac
-    echo "ibv_$2_pingpong|$command|$command $address|$says"
+    echo "ibv_$2_pingpong|$command -d $server_device|$command -d $client_device $address|$says"
 }
 managed() { # ADDRESS: by the connection manager
     echo "rping|rping -s -a $1 -C 8 -S 3000 -V|rping -c -a $1 -C 8 -S 3000 -V -v|^ping data: rdma-ping-7"
@@ -70,10 +68,12 @@ while IFS="|" read -r name server client says; do
     i=$((i + 1))
     case $server in *" -p "*) count=$((count + 1)) ;; *) managed=$((managed + 1)) ;; esac
     { $server > $i.out 2>&1; echo $? > $i.rc; } < /dev/null > /dev/null 2>&1 &
+    echo $! > $i.pid
 done
 for tries in $(seq 600); do
     listening=$(ss -Hltn "sport >= :18600 and sport < :18700" | wc -l)
-    [ "$listening" != "$count" ] || [ "$(rdma resource show cm_id | grep -c LISTEN)" != "$managed" ] || exit 0
+    # one that listens on any address does so on each device
+    [ "$listening" != "$count" ] || [ "$(rdma resource show cm_id | sed -n "s/.*LISTEN.* pid \([0-9]*\).*/\1/p" | sort -u | wc -l)" != "$managed" ] || exit 0
     sleep 0.1
 done
 echo "$listening of $count servers listen" && rdma resource show cm_id && tail -n 3 ./*.out && exit 1'
@@ -93,6 +93,7 @@ while IFS="|" read -r name server client says; do
     i=$((i + 1))
     case $name in cmtime) kill $(pidof cmtime) ;; esac
     for tries in $(seq 100); do [ ! -s $i.rc ] || break; sleep 0.1; done
+    [ -s $i.rc ] || pkill -KILL -P $(cat $i.pid) # its client failed
 done
 tar c .'
 
@@ -208,25 +209,36 @@ else
     skip "tshark reads pauses of priority 0" no-command tshark
 fi
 
-# ---- Soft-RoCE on b, with the MTU of a's roce0: Soft-RoCE takes its path MTU from data0, and librdmacm the client's. a has the virtual
-# ConnectX, with frames that are as they are (enclose=0), for data0 of b takes them so
-check "b has Soft-RoCE in its place" softlab_ssh b 'ip link set roce0 down && modprobe -r mlx5_ib && modprobe -r mlx5_core && modprobe -r virtual_connectx && modprobe rdma_rxe &&
-    ip link set data0 mtu 1500 && ip address add 10.0.2.2/24 dev data0 && rdma link add rxe0 type rxe netdev data0 && rdma link show rxe0/1 | grep -q "state ACTIVE"'
+for host in a b; do check "$host: what PFC needed is restored" softlab_ssh $host 'nic-config restore > /dev/null'; done
+
+# ---- Soft-RoCE on b, with the MTU of a's roce0: Soft-RoCE takes its path MTU from data0, and librdmacm the client's. b's virtual ConnectX
+# lets data0 go; a's sends frames as they are, for data0 of b takes them so
+WIRE=/sys/kernel/debug/virtual-connectx/0/wire
 # shellcheck disable=SC2016 # the guest expands it
-check "a sends frames as they are" softlab_ssh a 'modprobe -r mlx5_ib && modprobe -r mlx5_core && modprobe -r virtual_connectx &&
-    sed -i s/^enclose=1/enclose=0/ /etc/lab/virtual-connectx && /etc/lab/boot.d/20-virtual-connectx && ping -c 1 -W 10 10.0.2.2 > /dev/null &&
-    test -d /sys/class/infiniband/mlx5_0'
+soft_roce_script='cat /sys/class/net/data0/mtu > /tmp/data0.mtu && ip address delete 10.0.2.2/24 dev roce0 && ip link set roce0 down && echo none > '$WIRE' &&
+    modprobe rdma_rxe && ip link set data0 mtu 1500 && ip address add 10.0.2.2/24 dev data0 && rdma link add rxe0 type rxe netdev data0 && rdma link show rxe0/1 | grep -q "state ACTIVE"'
+check "b has Soft-RoCE in its place" softlab_ssh b "$soft_roce_script"
+check "a sends frames as they are" softlab_ssh a "echo data0 plain > $WIRE && ip neigh flush dev roce0 && ping -c 4 -W 10 10.0.2.2 > /dev/null"
 # Soft-RoCE's time-outs are those of the wall's clock: the same at both ends, and long
 line 25000 a
 qp_timeout=18
 check "frames are captured" capture b
+server_device=rxe0
 operations 10.0.2.2 > "$SCRATCH/list"
 meet "to Soft-RoCE" a b < "$SCRATCH/list"
+server_device=mlx5_0
+client_device=rxe0
 operations 10.0.2.1 > "$SCRATCH/list"
 meet "from Soft-RoCE" b a < "$SCRATCH/list"
 captured b "$SCRATCH/soft.pcap"
 "$FRAMES" "$SCRATCH/soft.pcap" > "$SCRATCH/counts"
 check "every invariant CRC is right" holds '.roce > 300 and .icrc_wrong == 0' "$SCRATCH/counts"
 decoded "Soft-RoCE" "$SCRATCH/soft.pcap" "0 1 2 4 6 7 8 12 13 14 15 17 18 19 20 32 33 34 100 101"
-check "no driver complained" test -z "$(for host in a b; do softlab_ssh $host dmesg | grep -E 'BUG|WARNING|Call Trace|mlx5_core.*(timeout|failed|health)'; done)"
+# shellcheck disable=SC2016 # the guest expands it
+as_before_script='rdma link delete rxe0 && modprobe -r rdma_rxe && ip address delete 10.0.2.2/24 dev data0 && ip link set data0 mtu $(cat /tmp/data0.mtu) &&
+    echo data0 enclosed > '$WIRE' && ip link set roce0 up && ip address add 10.0.2.2/24 dev roce0'
+check "b has its virtual ConnectX again" softlab_ssh b "$as_before_script"
+check "a has its end of the link again" softlab_ssh a "echo data0 enclosed > $WIRE && ip neigh flush dev roce0 && ping -c 4 -W 10 10.0.2.2 > /dev/null"
+line 5 a
+check "no driver complained" test -z "$(for host in a b; do softlab_ssh $host dmesg | sed '1,/virtual_peers begins/d' | grep -E 'BUG|WARNING|Call Trace|mlx5_core.*(timeout|failed|health)'; done)"
 finish
