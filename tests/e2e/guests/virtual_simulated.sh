@@ -12,12 +12,7 @@ OUT=$SCRATCH/results
 SCENARIO=$ROOT/scenarios/pfc-bidir.json
 SCALE=5000 # of labs/virtual-pair.json: 25 Gb/s over 5 Mb/s
 
-headers=/usr/src/linux-headers-$(cat "$("$ROOT/guest-setup/build-image" debian-12-softroce)/kernel-release")
-if [ ! -d "$headers" ]; then
-    skip "guests with a virtual ConnectX" no-file "$headers" linux-headers-amd64
-    finish
-fi
-check_exit 0 "the module is built for the guests' kernel" "$ROOT/guest-setup/build-module"
+softlab_module "guests with a virtual ConnectX"
 softlab_begin virtual-pair
 
 # b's memory takes 150 kb/s, so that one turn of pause and transmission lasts most of a second, far longer than an emulated guest takes to
