@@ -87,13 +87,15 @@ json_t *meter_tick(struct meter *m, int64_t now_ns)
         begin_window(m, now_ns);
         return NULL;
     }
-    return m->end_ns && now_ns >= m->end_ns ? meter_finish(m, now_ns) : close_interval(m, look(m, now_ns));
+    bool over = (m->end_ns && now_ns >= m->end_ns) || atomic_load(&m->engine->finished);
+    return over ? meter_finish(m, now_ns) : close_interval(m, look(m, now_ns));
 }
 
 json_t *meter_finish(struct meter *m, int64_t now_ns)
 {
     if (m->done)
         return NULL;
+    struct meter_look from = m->last;
     m->done = true;
     m->end = look(m, now_ns);
     if (!m->measuring) { /* ended during the warm-up: nothing was measured */
@@ -104,7 +106,11 @@ json_t *meter_finish(struct meter *m, int64_t now_ns)
         m->end.time_ns = m->engine->finished_ns;
         m->end.messages = m->engine->target;
     }
-    return close_interval(m, m->end);
+    json_t *line = close_interval(m, m->end);
+    if (m->end.time_ns > from.time_ns || m->end.messages > from.messages)
+        return line;
+    json_decref(line); /* the target was reached just before an interval ended: that one had it all */
+    return NULL;
 }
 
 json_t *meter_summary(const struct meter *m, bool complete, int64_t errors)
