@@ -6,6 +6,9 @@
 
 #define VCX_CONNECTX_4_LX 0x1015 /* PCI device */
 
+#define VCX_LOG_MOST_FLOW_ENTRIES 20 /* of a flow table */
+#define VCX_MOST_FLOW_LEVEL       96 /* inclusive: Linux 6.12 makes a table beyond 64 */
+
 /* In what the devices differ. */
 struct vcx_model {
     uint16_t most_gbps;

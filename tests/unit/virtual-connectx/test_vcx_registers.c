@@ -185,15 +185,15 @@ static void masks_are_what_is_answered(void **state)
     assert_int_equal(host_access(h, SBCAM, 76, false), VCX_OK);
     expect_mask(vcx_at(h->reg, sbcam_reg, sb_access_reg_cap_mask), 0xb000);
     assert_int_equal(vcx_get(h->reg, sbcam_reg, cap_cell_size), VCX_CELL_BYTES);
-    static const uint16_t first[] = {0x9000, 0x9080, 0x9100};
-    for (uint8_t group = 0; group < 3; group++) {
+    static const uint16_t first[] = {0x9000, 0x9080, 0x9100, 0x9180};
+    for (uint8_t group = 0; group < 4; group++) {
         memset(h->reg, 0, sizeof h->reg);
         vcx_set(h->reg, mcam_reg, access_reg_group, group);
         assert_int_equal(host_access(h, MCAM, 72, false), VCX_OK);
         assert_int_equal(vcx_get(h->reg, mcam_reg, access_reg_group), group);
         expect_mask(vcx_at(h->reg, mcam_reg, mng_access_reg_cap_mask), first[group]);
     }
-    vcx_set(h->reg, mcam_reg, access_reg_group, 3);
+    vcx_set(h->reg, mcam_reg, access_reg_group, 4);
     assert_int_equal(host_access(h, MCAM, 72, false), VCX_BAD_PARAMETER);
 }
 

@@ -1,6 +1,8 @@
 /* The virtual ConnectX's flow tables, programmed as mlx5's steering core does. */
 #include "tests/unit/virtual-connectx/vcx_ethernet_driver.h"
 
+#include "virtual-connectx/model/capability.h"
+
 enum { OUTER = 1, MISC = 2, MISC_2 = 8, ENTRIES = 1 << LOG_RQ };
 
 #define MASK(field, bits) \
@@ -464,13 +466,16 @@ static void bad_tables_are_refused(void **state)
     for (int kind = 0; kind < 6; kind++) {
         uint8_t *context = vcx_at(d->in, create_flow_table_in, flow_table_context);
         vcx_set(d->in, create_flow_table_in, table_type, kind == 0 ? 4 : kind == 1 ? 255 : 0);
-        vcx_set(context, flow_table_context, level, kind == 2 ? 64 : 0);
+        vcx_set(context, flow_table_context, level, kind == 2 ? VCX_MOST_FLOW_LEVEL + 1 : 0);
         vcx_set(context, flow_table_context, log_size, kind == 3 ? 21 : 0);
         vcx_set(context, flow_table_context, table_miss_action, kind == 4 ? 2 : kind == 5);
         vcx_set(context, flow_table_context, table_miss_id, 77);
         expect(d, kind == 5 ? VCX_BAD_RESOURCE : VCX_BAD_PARAMETER, 0x930, 64, 16);
     }
     assert_int_equal(d->device.numbers[VCX_FLOW_TABLE].used, 0);
+    vcx_set(vcx_at(d->in, create_flow_table_in, flow_table_context), flow_table_context, level,
+            VCX_MOST_FLOW_LEVEL);
+    expect(d, VCX_OK, 0x930, 64, 16);
 }
 
 static void bad_entries_are_refused(void **state)

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /* Flow tables: the commands. */
+#include "virtual-connectx/model/capability.h"
 #include "virtual-connectx/model/ethernet/ethernet.h"
 
-#define LOG_MOST_ENTRIES  20
-#define MOST_LEVEL        63
 #define CONTEXT_BYTES     40 /* of a table */
 #define MISS_FORWARD      1
 #define MODIFY_MISS_TABLE 1
@@ -59,8 +58,8 @@ static enum vcx_status init(struct vcx_flow_table *table, const struct vcx_call 
     uint32_t type = (uint32_t)vcx_get(call->in, create_flow_table_in, table_type);
     table->level = (uint8_t)vcx_get(context, flow_table_context, level);
     table->log_size = (uint8_t)vcx_get(context, flow_table_context, log_size);
-    if (type >= VCX_TABLE_TYPES || !types[type] || table->level > MOST_LEVEL ||
-        table->log_size > LOG_MOST_ENTRIES || vcx_get(context, flow_table_context, sw_owner) ||
+    if (type >= VCX_TABLE_TYPES || !types[type] || table->level > VCX_MOST_FLOW_LEVEL ||
+        table->log_size > VCX_LOG_MOST_FLOW_ENTRIES || vcx_get(context, flow_table_context, sw_owner) ||
         vcx_get(context, flow_table_context, reformat_en) || vcx_get(context, flow_table_context, decap_en))
         return VCX_BAD_PARAMETER;
     table->type = (uint8_t)type;

@@ -10,8 +10,9 @@
 #define FIRST_QOS     0x4000
 #define FIRST_BUFFERS 0xb000
 
-/* MCAM's groups */
-static const uint16_t first_management[] = {0x9000, 0x9080, 0x9100};
+/* MCAM's groups follow each other from here; Linux 6.1 asks for three, 6.12 for one more */
+#define FIRST_MANAGEMENT  0x9000
+#define MANAGEMENT_GROUPS 4
 
 static void set_mask(uint8_t *mask, uint16_t first)
 {
@@ -49,10 +50,11 @@ static enum vcx_status pcam(struct vcx_register_call *call)
 static enum vcx_status mcam(struct vcx_register_call *call)
 {
     uint64_t group = vcx_get(call->in, mcam_reg, access_reg_group);
-    if (group >= VCX_COUNT(first_management) || vcx_get(call->in, mcam_reg, feature_group) != 0)
+    if (group >= MANAGEMENT_GROUPS || vcx_get(call->in, mcam_reg, feature_group) != 0)
         return VCX_BAD_PARAMETER;
     vcx_set(call->out, mcam_reg, access_reg_group, group);
-    set_mask(vcx_at(call->out, mcam_reg, mng_access_reg_cap_mask), first_management[group]);
+    set_mask(vcx_at(call->out, mcam_reg, mng_access_reg_cap_mask),
+             (uint16_t)(FIRST_MANAGEMENT + group * RANGE));
     vcx_set(call->out, mcam_reg, mcia_32dwords, 1);
     vcx_set(call->out, mcam_reg, pcie_performance_group, 1);
     vcx_set(call->out, mcam_reg, tx_overflow_buffer_pkt, 1);
