@@ -81,6 +81,33 @@ static void a_silent_peer_ends_the_connection(void **state)
     pair_close(l.pair);
 }
 
+/* The requester has gone back, and is kept from sending (a pause, a full port), when the acknowledgement of everything comes after all. */
+static void a_late_acknowledgement_ends_what_would_be_sent_again(void **state)
+{
+    (void)state;
+    struct link l = link_open(&(struct qp_options){.type = VCX_QP_RC, .retry_count = 3});
+    l.pair->holds = true;
+    post(&l.a, WRITE, 3000, l.b.side->key);
+    post(&l.a, WRITE, 10, l.b.side->key);
+    pair_run(l.pair);
+    assert_non_null(l.pair->held);
+    vcx_requester_go_back(vcx_object(&l.a.side->device, VCX_QP, l.a.id));
+    uint64_t frames = l.pair->frames;
+    l.pair->first = l.pair->last = l.pair->held;
+    l.pair->held = NULL;
+    l.pair->holds = false;
+    pair_deliver(l.pair);
+    pair_run(l.pair);
+    expect_completion(&l.a.send_cq, VCX_CQE_REQUESTER);
+    expect_completion(&l.a.send_cq, VCX_CQE_REQUESTER);
+    assert_int_equal(l.pair->frames, frames);
+    post(&l.a, WRITE, 3000, l.b.side->key);
+    pair_run(l.pair);
+    expect_completion(&l.a.send_cq, VCX_CQE_REQUESTER);
+    expect_none(&l.a.send_cq);
+    pair_close(l.pair);
+}
+
 /* A time-out of 4.096 us * 2^code; on a slower line it takes longer. */
 static void expect_timeout(uint8_t code, uint64_t slower, uint32_t ms)
 {
@@ -522,6 +549,7 @@ int main(void)
         TEST(the_receivers_timer_is_kept),
         TEST(a_receiver_that_stays_away_ends_the_send),
         TEST(a_silent_peer_ends_the_connection),
+        TEST(a_late_acknowledgement_ends_what_would_be_sent_again),
         TEST(timeouts_are_the_connections),
         TEST(an_error_ends_with_a_reset),
         TEST(a_wrong_key_is_refused),

@@ -37,10 +37,12 @@ struct side {
 struct pair {
     struct side side[2];
     struct vcx_frame *first, *last; /* on the cable */
-    uint64_t frames;                /* that were sent so far */
-    int64_t drop, drop_from;        /* number of a frame that is lost; from which on all are; -1: none */
-    uint32_t lose, random;          /* so many of 256 are lost, by chance */
-    uint64_t mark_left;             /* so many data packets from now on are marked */
+    struct vcx_frame *held;         /* an acknowledgement that is late */
+    bool holds;
+    uint64_t frames;         /* that were sent so far */
+    int64_t drop, drop_from; /* number of a frame that is lost; from which on all are; -1: none */
+    uint32_t lose, random;   /* so many of 256 are lost, by chance */
+    uint64_t mark_left;      /* so many data packets from now on are marked */
     uint64_t cnps, naks;
     uint8_t last_cnp_dscp;
 };
@@ -70,6 +72,11 @@ static inline void pair_transmit(struct vcx_front *front, struct vcx_frame *fram
     }
     frame->next = NULL;
     frame->priority = frame->data[5] == 1 ? 0 : 1; /* who gets it, by its address */
+    if (pair->holds && (p.opcode & 0x1f) == VCX_ACKNOWLEDGE) {
+        assert_null(pair->held);
+        pair->held = frame;
+        return;
+    }
     if (pair->first)
         pair->last->next = frame;
     else

@@ -48,6 +48,7 @@ static void advance(struct vcx_device *device, struct vcx_qp *qp, uint32_t acked
     if (vcx_psn_distance(acked_psn, r->acked_psn) <= 0)
         return;
     r->acked_psn = acked_psn;
+    vcx_requester_skip_acked(qp);
     r->retries = r->rnr_retries = 0;
     r->went_back = false;
     vcx_requester_await(device, qp, vcx_now_ns(device));

@@ -29,16 +29,31 @@ void vcx_requester_await(struct vcx_device *device, struct vcx_qp *qp, uint64_t 
     r->deadline_ns = timeout && r->acked_psn != r->sent_psn ? now_ns + timeout : 0;
 }
 
+/* How many packets of a request are acknowledged. */
+static uint32_t acked_packets(const struct vcx_qp *qp, const struct vcx_request *q)
+{
+    int32_t acked = vcx_psn_distance(qp->requester.acked_psn, q->first_psn);
+    return acked <= 0 ? 0 : (uint32_t)vcx_least((uint64_t)acked, q->packets);
+}
+
 void vcx_requester_go_back(struct vcx_qp *qp)
 {
     struct vcx_requester *r = &qp->requester;
-    for (uint32_t i = r->tail; i != r->head; i++) {
-        struct vcx_request *q = vcx_request_at(qp, i);
-        int32_t acked = vcx_psn_distance(r->acked_psn, q->first_psn);
-        q->sent = acked <= 0 ? 0 : (uint32_t)vcx_least((uint64_t)acked, q->packets);
-    }
+    for (uint32_t i = r->tail; i != r->head; i++)
+        vcx_request_at(qp, i)->sent = acked_packets(qp, vcx_request_at(qp, i));
     r->cursor = r->tail;
     r->went_back = true;
+}
+
+void vcx_requester_skip_acked(struct vcx_qp *qp)
+{
+    const struct vcx_requester *r = &qp->requester;
+    for (uint32_t i = r->tail; i != r->head; i++) {
+        struct vcx_request *q = vcx_request_at(qp, i);
+        if (vcx_psn_distance(r->acked_psn, q->first_psn) <= 0)
+            return;
+        q->sent = (uint32_t)vcx_most(q->sent, acked_packets(qp, q));
+    }
 }
 
 static void check_timeout(struct vcx_device *device, struct vcx_qp *qp, uint64_t now_ns)

@@ -67,6 +67,8 @@ uint32_t vcx_requester_poll(struct vcx_device *device, struct vcx_qp *qp, uint64
 void vcx_requester_retire(struct vcx_device *device, struct vcx_qp *qp);
 /* Sends again from the oldest packet that is not acknowledged. */
 void vcx_requester_go_back(struct vcx_qp *qp);
+/* What is acknowledged since is not sent again. */
+void vcx_requester_skip_acked(struct vcx_qp *qp);
 /* Starts waiting for an acknowledgement anew. */
 void vcx_requester_await(struct vcx_device *device, struct vcx_qp *qp, uint64_t now_ns);
 
