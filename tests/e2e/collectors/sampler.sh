@@ -250,14 +250,17 @@ check_exit 3 "the NVML library is missing: exit code 3" "$SAMPLER" --netdev v0 -
 check_says "the missing library is named" 'libnvidia-ml.so.1' "$SCRATCH/err"
 
 # ---- Prometheus
-timeout 40 "$SAMPLER" --netdev v0 --prometheus 127.0.0.1:0 > "$SCRATCH/out" 2> "$SCRATCH/prometheus" &
+timeout 400 "$SAMPLER" --netdev v0 --prometheus 127.0.0.1:0 > "$SCRATCH/out" 2> "$SCRATCH/prometheus" &
 server=$!
 until_true grep -q 'port [1-9]' "$SCRATCH/prometheus"
 port=$(sed -n 's/.* port \([0-9]*\)$/\1/p' "$SCRATCH/prometheus")
-http() { # request line [header...]: the whole answer
+# request line: the whole answer. The request is one write: the server may hang up after its first line, or before.
+http() {
+    local request=$SCRATCH/request.$BASHPID
+    printf '%s\r\nHost: localhost\r\n\r\n' "$1" > "$request"
     exec 8<> "/dev/tcp/127.0.0.1/$port" || return 1
-    printf '%s\r\nHost: localhost\r\n\r\n' "$1" >&8
-    timeout 20 cat <&8
+    cat "$request" >&8
+    timeout 100 cat <&8
     exec 8>&- 8<&-
 }
 exec 7<> "/dev/tcp/127.0.0.1/$port" # one that never asks must not hold up the others
@@ -294,7 +297,7 @@ check "a signal ends it with 0" [ $? = 0 ]
 check "with --prometheus nothing goes to standard output" [ ! -s "$SCRATCH/out" ]
 # few descriptors: more connections than it can take
 rm "$SCRATCH/prometheus" # the port must not be that of the server before
-(ulimit -n 24 && exec timeout 40 "$SAMPLER" --netdev v0 --prometheus :0) > "$SCRATCH/out" 2> "$SCRATCH/prometheus" &
+(ulimit -n 24 && exec timeout 400 "$SAMPLER" --netdev v0 --prometheus :0) > "$SCRATCH/out" 2> "$SCRATCH/prometheus" &
 server=$!
 until_true grep -q 'port [1-9]' "$SCRATCH/prometheus"
 check_says "without an address it serves loopback, and says so" 'serving /metrics at 127.0.0.1 port [1-9]' "$SCRATCH/prometheus"
