@@ -4,6 +4,7 @@
 #include "lib/document/json_text.h"
 #include "lib/kernel/sysfs.h"
 #include "lib/roce/traffic_class.h"
+#include "lib/roce/virtual_board.h"
 #include <arpa/inet.h>
 #include <ctype.h>
 #include <linux/ethtool.h>
@@ -21,7 +22,6 @@
 
 /* a virtual ConnectX: docs/virtual-connectx.md */
 #define MODULE     "/sys/module/virtual_connectx/parameters/"
-#define PSID       "VCX" /* how the board's name begins: virtual-connectx/model */
 #define BAR_BYTES  (4LL << 20)
 #define BPS_OF_ONE 1000000 /* the module's rates are in Mbit/s */
 
@@ -235,9 +235,9 @@ static json_t *find_virtual(const char *root, const json_t *nic)
     const char *firmware = json_string_value(json_object_get(nic, "firmware"));
     const char *address = json_string_value(json_object_get(json_object_get(nic, "pci"), "address"));
     json_t *evidence = json_array();
-    if (board && strncmp(board, PSID, strlen(PSID)) == 0)
+    if (board && is_virtual_board(board))
         json_array_append_new(evidence, json_textf("board %s", board));
-    if (firmware && strstr(firmware, "(" PSID))
+    if (firmware && strstr(firmware, "(" VIRTUAL_BOARD))
         json_array_append_new(evidence, json_textf("firmware %s", firmware));
     if (lies_in_module(root, address))
         json_array_append_new(evidence, json_text("its registers are memory of the module virtual_connectx"));

@@ -1,6 +1,7 @@
 #include "traffic/connection/device.h"
 
 #include "lib/kernel/sysfs.h"
+#include "lib/roce/virtual_board.h"
 #include "lib/text.h"
 #include <arpa/inet.h>
 #include <errno.h>
@@ -8,8 +9,6 @@
 #include <rdma/rdma_cma.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define BOARD "VCX" /* how the name of a virtual ConnectX's board begins: virtual-connectx/model */
 
 /* ---- small conversions */
 
@@ -109,7 +108,7 @@ bool rdma_device_virtual(const struct device *device)
 {
     char board[64];
     return sysfs_text(board, sizeof board, "", "/sys/class/infiniband/%s/board_id", device->name) > 0 &&
-           strncmp(board, BOARD, strlen(BOARD)) == 0;
+           is_virtual_board(board);
 }
 
 /* ---- choosing */
