@@ -9,6 +9,7 @@
 #include "lib/formats/flow.h"
 #include "lib/log.h"
 #include "lib/output/print.h"
+#include "lib/output/verdicts.h"
 #include "lib/program/program.h"
 #include "lib/kernel/sysfs.h"
 #include <stdbool.h>
@@ -99,35 +100,25 @@ static int print_json(const json_t *document)
     return EXIT_LAB;
 }
 
+#define BELOW 24 /* columns before what a check is about */
+
 static void print_check(const json_t *check)
 {
     const char *verdict = json_string_value(json_object_get(check, "verdict"));
-    const char *fix = json_string_value(json_object_get(check, "fix"));
-    const char *evidence = json_string_value(json_object_get(check, "evidence"));
     print_out("%-8s %-14s %s: %s\n", verdict, json_string_value(json_object_get(check, "check")),
               json_string_value(json_object_get(check, "subject")),
               json_string_value(json_object_get(check, "reason")));
-    if (fix)
-        print_out("%-8s %-14s -> %s\n", "", "", fix);
-    if (evidence && strcmp(verdict, "ok") != 0)
-        print_out("%-8s %-14s read: %s\n", "", "", evidence);
+    verdict_print_below(check, BELOW, strcmp(verdict, "ok") != 0);
 }
 
 static int print_table(const json_t *checks)
 {
-    static const char *const verdicts[] = {"ok", "warning", "failure", "unknown"};
-    size_t i, counts[4] = {0};
+    struct verdict_counts counts = verdicts_count(checks);
+    size_t i;
     const json_t *check;
-    json_array_foreach(checks, i, check)
-    {
-        const char *verdict = json_string_value(json_object_get(check, "verdict"));
-        print_check(check);
-        for (size_t k = 0; k < 4; k++)
-            counts[k] += strcmp(verdict, verdicts[k]) == 0;
-    }
-    print_out("%zu ok, %zu warning%s, %zu failure%s, %zu unknown\n", counts[0], counts[1],
-              counts[1] == 1 ? "" : "s", counts[2], counts[2] == 1 ? "" : "s", counts[3]);
-    return counts[2] > 0 ? EXIT_FAILED : EXIT_DONE;
+    json_array_foreach(checks, i, check) print_check(check);
+    verdicts_print_counts(&counts);
+    return counts.failures > 0 ? EXIT_FAILED : EXIT_DONE;
 }
 
 static int print_environment(const json_t *facts, const char *netdev)

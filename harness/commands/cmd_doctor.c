@@ -1,5 +1,6 @@
 #include "lib/document/json_text.h"
 #include "lib/output/print.h"
+#include "lib/output/verdicts.h"
 #include "lib/program/program.h"
 #include "harness/preflight/preflight.h"
 #include "harness/preflight/priority.h"
@@ -384,66 +385,43 @@ static int examine_hosts(struct examination *x, struct error *e)
     return result;
 }
 
-/* How many entries have which verdict. */
-struct tally {
-    size_t ok, warnings, failures, unknown;
-    size_t undecided; /* of the unknown: those that are not host-facts' */
-};
-
-static struct tally count_verdicts(const json_t *entries)
+/* Entries that are not decided and are not host-facts'. */
+static size_t undecided(const json_t *entries)
 {
-    struct tally tally = {0};
-    size_t i;
+    size_t i, count = 0;
     json_t *entry;
     json_array_foreach(entries, i, entry)
     {
         const char *verdict = json_string_value(json_object_get(entry, "verdict"));
-        bool unknown = strcmp(verdict, "unknown") == 0;
-        tally.ok += strcmp(verdict, "ok") == 0;
-        tally.warnings += strcmp(verdict, "warning") == 0;
-        tally.failures += strcmp(verdict, "failure") == 0;
-        tally.unknown += unknown;
-        tally.undecided += unknown && !json_object_get(entry, "program");
+        count += strcmp(verdict, "unknown") == 0 && !json_object_get(entry, "program");
     }
-    return tally;
+    return count;
 }
 
-/* host-facts' checks of a guest are never all decided: a guest does not see its machine. */
-static int status_of(const struct tally *tally)
-{
-    return tally->failures ? EXIT_LAB : tally->undecided ? EXIT_SKIPPED : EXIT_DONE;
-}
+#define BELOW 33 /* columns before an entry's reason */
 
 static void print_entry(const json_t *entry)
 {
     const char *verdict = json_string_value(json_object_get(entry, "verdict"));
-    const char *fix = json_string_value(json_object_get(entry, "fix"));
-    const char *evidence = json_string_value(json_object_get(entry, "evidence"));
     print_out("%-8s %-10s %-12s %s\n", verdict, json_string_value(json_object_get(entry, "host")),
               json_string_value(json_object_get(entry, "check")),
               json_string_value(json_object_get(entry, "reason")));
-    if (fix)
-        print_out("%-8s %-10s %-12s -> %s\n", "", "", "", fix);
-    if (evidence && (strcmp(verdict, "warning") == 0 || strcmp(verdict, "failure") == 0))
-        print_out("%-8s %-10s %-12s read: %s\n", "", "", "", evidence);
+    verdict_print_below(entry, BELOW, strcmp(verdict, "warning") == 0 || strcmp(verdict, "failure") == 0);
 }
 
+/* host-facts' checks of a guest are never all decided: a guest does not see its machine. */
 static int print_entries(const json_t *entries, bool as_json)
 {
-    struct tally tally = count_verdicts(entries);
+    struct verdict_counts counts = verdicts_count(entries);
     size_t i;
     json_t *entry;
     if (as_json) {
         json_print(stdout, entries, 17);
-        return status_of(&tally);
+    } else {
+        json_array_foreach(entries, i, entry) print_entry(entry);
+        verdicts_print_counts(&counts);
     }
-    json_array_foreach(entries, i, entry)
-    {
-        print_entry(entry);
-    }
-    print_out("%zu ok, %zu warning%s, %zu failure%s, %zu unknown\n", tally.ok, tally.warnings,
-              tally.warnings == 1 ? "" : "s", tally.failures, tally.failures == 1 ? "" : "s", tally.unknown);
-    return status_of(&tally);
+    return counts.failures ? EXIT_LAB : undecided(entries) ? EXIT_SKIPPED : EXIT_DONE;
 }
 
 static int examine(struct examination *x, bool as_json)

@@ -1,0 +1,37 @@
+#include "lib/output/verdicts.h"
+
+#include "lib/output/print.h"
+#include <string.h>
+
+void verdict_print_below(const json_t *entry, int indent, bool evidence)
+{
+    const char *fix = json_string_value(json_object_get(entry, "fix"));
+    const char *read = json_string_value(json_object_get(entry, "evidence"));
+    if (fix)
+        print_out("%*s-> %s\n", indent, "", fix);
+    if (read && evidence)
+        print_out("%*sread: %s\n", indent, "", read);
+}
+
+struct verdict_counts verdicts_count(const json_t *entries)
+{
+    struct verdict_counts counts = {0};
+    size_t i;
+    json_t *entry;
+    json_array_foreach(entries, i, entry)
+    {
+        const char *verdict = json_string_value(json_object_get(entry, "verdict"));
+        counts.ok += strcmp(verdict, "ok") == 0;
+        counts.warnings += strcmp(verdict, "warning") == 0;
+        counts.failures += strcmp(verdict, "failure") == 0;
+        counts.unknown += strcmp(verdict, "unknown") == 0;
+    }
+    return counts;
+}
+
+void verdicts_print_counts(const struct verdict_counts *counts)
+{
+    print_out("%zu ok, %zu warning%s, %zu failure%s, %zu unknown\n", counts->ok, counts->warnings,
+              counts->warnings == 1 ? "" : "s", counts->failures, counts->failures == 1 ? "" : "s",
+              counts->unknown);
+}
