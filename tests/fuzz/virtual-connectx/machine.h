@@ -243,22 +243,9 @@ static inline void machine_side(struct machine *m, int number)
 {
     struct side *s = &m->pair.side[number];
     struct vcx_configuration own = front_configuration;
-    side_mac(number, own.mac);
     own.cable_ns = 100;
     machine_front(s, number);
-    s->pair = &m->pair;
-    s->number = number;
-    s->next_page = FIRST_FREE;
-    if (vcx_device_start(&s->device, &own, &s->front, &machine_ops) != 0)
-        abort();
-    side_ok(s, 0x800, 16, 16);
-    s->pd = (uint32_t)vcx_get(s->out, alloc_pd_out, pd);
-    side_ok(s, 0x771, 16, 16);
-    s->counters = (uint32_t)vcx_get(s->out, alloc_q_counter_out, counter_set_id);
-    create_side_eq(s);
-    create_side_key(s);
-    set_side_vport(s, NULL, true);
-    set_side_address(s);
+    side_start(&m->pair, number, own, &machine_ops);
     m->cq[number] = cq_create(s);
     ethernet_open(s, &m->ethernet[number], m->cq[number].id);
 }

@@ -32,4 +32,17 @@ static inline void plan_of(const char *scenario_text, const char *lab_text, stru
         fail_msg("%s", e.text);
 }
 
+/* A lab is refused, with a sentence that has `why`. */
+static inline void refuse_lab(const char *lab_text, const char *why)
+{
+    struct lab lab;
+    struct error e;
+    json_t *json = json_loads(lab_text, 0, NULL);
+    assert_non_null(json);
+    assert_int_equal(lab_parse(json, &lab, &e), -1);
+    if (!strstr(e.text, why))
+        fail_msg("%s", e.text);
+    json_decref(json);
+}
+
 #endif

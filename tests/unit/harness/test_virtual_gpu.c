@@ -95,25 +95,13 @@ static void the_model_takes_the_labs_numbers(void **state)
     free(device);
 }
 
-static void refuse(const char *lab_text, const char *why)
-{
-    struct lab lab;
-    struct error e;
-    json_t *json = json_loads(lab_text, 0, NULL);
-    assert_non_null(json);
-    assert_int_equal(lab_parse(json, &lab, &e), -1);
-    if (!strstr(e.text, why))
-        fail_msg("%s", e.text);
-    json_decref(json);
-}
-
 static void what_says_nothing_is_refused(void **state)
 {
     (void)state;
-    refuse(LAB("", ",\"gpu\":{\"pci\":\"0000:06:00.0\",\"write\":\"1Gb/s\"}", ""), "pci names a card");
-    refuse(LAB("", ",\"gpu\":{\"stalls_per_s\":4,\"stall_mean\":\"1ms\"}", ""),
-           "stall_mean and stall_window");
-    refuse(LAB("", ",\"gpu\":{\"stalls_per_s\":1.5}", ""), "stalls_per_s");
+    refuse_lab(LAB("", ",\"gpu\":{\"pci\":\"0000:06:00.0\",\"write\":\"1Gb/s\"}", ""), "pci names a card");
+    refuse_lab(LAB("", ",\"gpu\":{\"stalls_per_s\":4,\"stall_mean\":\"1ms\"}", ""),
+               "stall_mean and stall_window");
+    refuse_lab(LAB("", ",\"gpu\":{\"stalls_per_s\":1.5}", ""), "stalls_per_s");
 }
 
 int main(void)

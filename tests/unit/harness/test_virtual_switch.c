@@ -148,26 +148,14 @@ static void a_buffer_that_is_all_headroom_is_refused(void **state)
     plan_free(&plan);
 }
 
-static void refuse(const char *lab_text, const char *why)
-{
-    struct lab lab;
-    struct error e;
-    json_t *json = json_loads(lab_text, 0, NULL);
-    assert_non_null(json);
-    assert_int_equal(lab_parse(json, &lab, &e), -1);
-    if (!strstr(e.text, why))
-        fail_msg("%s", e.text);
-    json_decref(json);
-}
-
 /* Keys of a simulated switch that the module does not model are none of a guest's. */
 static void what_is_not_modelled_is_refused(void **state)
 {
     (void)state;
-    refuse(LAB("{\"headroom\":\"50KB\",\"lossy_alpha\":1}"), "lossy_alpha");
-    refuse(LAB("{\"headroom\":\"50KB\",\"ecn\":{\"at\":\"dequeue\"}}"), "at");
-    refuse(LAB("{\"headroom\":\"50KB\",\"xoff_alpha\":0.3}"), "0.3 is no multiple of 1/8");
-    refuse(LAB("{}"), "headroom is missing");
+    refuse_lab(LAB("{\"headroom\":\"50KB\",\"lossy_alpha\":1}"), "lossy_alpha");
+    refuse_lab(LAB("{\"headroom\":\"50KB\",\"ecn\":{\"at\":\"dequeue\"}}"), "at");
+    refuse_lab(LAB("{\"headroom\":\"50KB\",\"xoff_alpha\":0.3}"), "0.3 is no multiple of 1/8");
+    refuse_lab(LAB("{}"), "headroom is missing");
 }
 
 int main(void)

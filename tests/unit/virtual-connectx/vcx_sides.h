@@ -256,17 +256,16 @@ static inline void set_side_vport(struct side *s, const uint8_t *mac, bool roce)
     side_ok(s, 0x755, 512, 16);
 }
 
-static inline void side_open(struct pair *pair, int number, const struct vcx_configuration *configuration)
+/* The device and its driver; the front is there already. */
+static inline void side_start(struct pair *pair, int number, struct vcx_configuration own,
+                              const struct vcx_front_ops *ops)
 {
     struct side *s = &pair->side[number];
-    struct vcx_configuration own = *configuration;
     side_mac(number, own.mac);
-    front_open(&s->front);
-    s->front.now_ns = 1000000000;
     s->pair = pair;
     s->number = number;
     s->next_page = FIRST_FREE;
-    assert_int_equal(vcx_device_start(&s->device, &own, &s->front, &pair_ops), 0);
+    assert_int_equal(vcx_device_start(&s->device, &own, &s->front, ops), 0);
     side_ok(s, 0x800, 16, 16);
     s->pd = (uint32_t)vcx_get(s->out, alloc_pd_out, pd);
     side_ok(s, 0x771, 16, 16);
@@ -275,6 +274,14 @@ static inline void side_open(struct pair *pair, int number, const struct vcx_con
     create_side_key(s);
     set_side_vport(s, NULL, true);
     set_side_address(s);
+}
+
+static inline void side_open(struct pair *pair, int number, const struct vcx_configuration *configuration)
+{
+    struct vcx_front *front = &pair->side[number].front;
+    front_open(front);
+    front->now_ns = 1000000000;
+    side_start(pair, number, *configuration, &pair_ops);
 }
 
 static inline struct pair *pair_open_with(const struct vcx_configuration *configuration)
