@@ -61,8 +61,17 @@ static void count(struct vcx_port *port, const struct vcx_frame *frame)
         c->rx_marked++;
 }
 
+/* Nothing was waiting for the owner: no time is owed to what comes. */
+static void wake(struct vcx_port *port, uint64_t now_ns)
+{
+    for (size_t i = 0; i < VCX_COUNT(port->received); i++)
+        if (port->received[i].first)
+            return;
+    port->drained_ns = vcx_most(port->drained_ns, now_ns);
+}
+
 /* Into the memory of its priority, if that has room. */
-static void store(struct vcx_port *port, struct vcx_frame *frame)
+static void store(struct vcx_port *port, struct vcx_frame *frame, uint64_t now_ns)
 {
     struct vcx_fill fill;
     uint8_t priority = frame->priority = vcx_port_priority(port, frame);
@@ -76,6 +85,7 @@ static void store(struct vcx_port *port, struct vcx_frame *frame)
     uint64_t threshold = fill.size * NEARLY_FULL / 100;
     port->counters.rx_passed_threshold += fill.held <= threshold && fill.held + frame->length > threshold;
     port->held[priority] += frame->length;
+    wake(port, now_ns);
     vcx_frames_put(&port->received[priority], frame);
 }
 
@@ -94,7 +104,7 @@ static void arrive(struct vcx_port *port, struct vcx_frame *frame, uint64_t now_
         vcx_release(frame);
         return;
     }
-    store(port, frame);
+    store(port, frame, now_ns);
     vcx_xoff_update(port, now_ns);
 }
 
@@ -119,10 +129,12 @@ uint32_t vcx_port_loop_room(const struct vcx_port *port)
 void vcx_port_loop(struct vcx_port *port, struct vcx_frame *frame)
 {
     frame->priority = vcx_port_priority(port, frame);
-    if (frame->length >= VCX_ETHERNET_BYTES && frame->length <= vcx_port_loop_room(port))
-        vcx_frames_put(&port->received[LOOPED], frame);
-    else
+    if (frame->length < VCX_ETHERNET_BYTES || frame->length > vcx_port_loop_room(port)) {
         vcx_release(frame);
+        return;
+    }
+    wake(port, vcx_port_now(port));
+    vcx_frames_put(&port->received[LOOPED], frame);
 }
 
 /* ---- to the owner */
@@ -145,9 +157,7 @@ static void deliver(struct vcx_port *port, struct vcx_frame *frame, uint64_t now
 {
     if (port->delivered_last != LOOPED && !port->ops->fill)
         vcx_port_release(port, frame->priority, frame->length);
-    if (port->drained_ns + VCX_SLACK_NS < now_ns)
-        port->drained_ns = now_ns - VCX_SLACK_NS;
-    port->drained_ns += port->ops->deliver(port->owner, port, frame);
+    vcx_take_ns(&port->drained_ns, now_ns, port->ops->deliver(port->owner, port, frame));
 }
 
 static bool deliver_some(struct vcx_port *port, uint64_t now_ns)
@@ -156,10 +166,8 @@ static bool deliver_some(struct vcx_port *port, uint64_t now_ns)
         if (port->drained_ns > now_ns)
             return false;
         struct vcx_frame *frame = next_received(port);
-        if (!frame) {
-            port->drained_ns = now_ns;
+        if (!frame)
             return false;
-        }
         deliver(port, frame, now_ns);
     }
     return true;
