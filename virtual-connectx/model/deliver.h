@@ -24,6 +24,9 @@ bool vcx_ethernet_poll(struct vcx_device *device);
 void vcx_send(struct vcx_device *device, struct vcx_frame *frame, int priority);
 /* Bytes that may be queued for the priority now. */
 uint32_t vcx_send_room(struct vcx_device *device, uint8_t priority);
+/* The number of the priority's last frame, and whether that one still waits for the line. */
+uint32_t vcx_send_number(struct vcx_device *device, uint8_t priority);
+bool vcx_send_waits(struct vcx_device *device, uint8_t priority, uint32_t number);
 /* The priority of a DSCP or of a tag's PCP by the port's trust. */
 uint8_t vcx_send_priority(struct vcx_device *device, uint8_t dscp, uint8_t pcp);
 

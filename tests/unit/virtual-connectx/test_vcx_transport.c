@@ -1,6 +1,7 @@
 /* The virtual ConnectX's transport: two functions on a cable, work requests as libmlx5 writes them. */
 #include "tests/unit/virtual-connectx/vcx_pair.h"
 #include "virtual-connectx/model/pace/pace.h"
+#include "virtual-connectx/model/port/port.h"
 
 #include "virtual-connectx/model/vport/vport_state.h"
 
@@ -288,6 +289,29 @@ static void queues_turn_round(void **state)
     pair_close(l.pair);
 }
 
+/* While the responder's line is paused one acknowledgement waits for it; the next one is of all that came meanwhile. */
+static void acknowledgements_that_wait_are_merged(void **state)
+{
+    (void)state;
+    struct link l = link_open(&usual);
+    struct vcx_port *port = l.b.side->device.port;
+    port->settings.pfc_rx = 1;
+    port->hold[0].until_ns = l.b.side->front.now_ns + 5000000;
+    for (int i = 0; i < 8; i++) {
+        qp_post(&l.a, &(struct work){
+                          .opcode = 0x08, .bytes = 100, .remote_offset = PEERS, .remote_key = l.b.side->key});
+        pair_run(l.pair);
+    }
+    assert_int_equal(port->sending[0].count, 1);
+    expect_none(&l.a.send_cq);
+    uint64_t frames = l.pair->frames;
+    pair_run_ms(l.pair, 5);
+    for (int i = 0; i < 8; i++)
+        expect_completion(&l.a.send_cq, VCX_CQE_REQUESTER);
+    assert_int_equal(l.pair->frames, frames + 2);
+    pair_close(l.pair);
+}
+
 /* A long message of one queue pair does not hold up another's. */
 static void queue_pairs_take_turns(void **state)
 {
@@ -462,6 +486,7 @@ int main(void)
         TEST(unsignaled_requests_have_no_completion),
         TEST(a_function_sends_to_itself),
         TEST(a_stall_holds_what_is_read),
+        TEST(acknowledgements_that_wait_are_merged),
         TEST(a_fence_waits_for_reads),
         TEST(reads_wait_for_their_turn),
         TEST(queues_turn_round),

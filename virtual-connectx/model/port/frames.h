@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
-/* A queue of frames that knows its bytes. */
+/* A queue of frames that knows its bytes, and how many have left it. */
 #ifndef VCX_FRAMES_H
 #define VCX_FRAMES_H
 
@@ -8,7 +8,7 @@
 struct vcx_frames {
     struct vcx_frame *first, *last;
     uint64_t bytes;
-    uint32_t count;
+    uint32_t count, left;
 };
 
 static inline void vcx_frames_put(struct vcx_frames *queue, struct vcx_frame *frame)
@@ -34,6 +34,7 @@ static inline struct vcx_frame *vcx_frames_take(struct vcx_frames *queue)
         queue->last = NULL;
     queue->bytes -= frame->length;
     queue->count--;
+    queue->left++;
     frame->next = NULL;
     return frame;
 }

@@ -112,6 +112,18 @@ uint32_t vcx_send_room(struct vcx_device *device, uint8_t priority)
     return (uint32_t)vcx_least(vcx_port_room(device->port, priority), vcx_port_loop_room(device->port));
 }
 
+uint32_t vcx_send_number(struct vcx_device *device, uint8_t priority)
+{
+    const struct vcx_frames *queue = &device->port->sending[priority % VCX_PRIORITIES];
+    return queue->left + queue->count;
+}
+
+bool vcx_send_waits(struct vcx_device *device, uint8_t priority, uint32_t number)
+{
+    const struct vcx_frames *queue = &device->port->sending[priority % VCX_PRIORITIES];
+    return number - queue->left - 1 < queue->count;
+}
+
 uint8_t vcx_send_priority(struct vcx_device *device, uint8_t dscp, uint8_t pcp)
 {
     const struct vcx_port_settings *s = &device->port->settings;

@@ -2,6 +2,8 @@
 /* What a responder sends: answers of reads and atomic operations in their order, then one acknowledgement for all that came. */
 #include "virtual-connectx/model/transport/transport.h"
 
+#include "virtual-connectx/model/deliver.h"
+
 static struct vcx_answer *answer_at(struct vcx_qp *qp, uint32_t counter)
 {
     return &qp->responder.answers[counter % VCX_ANSWERS];
@@ -63,6 +65,9 @@ static bool send_acknowledge(struct vcx_device *device, struct vcx_qp *qp, uint3
     if (!frame)
         return false;
     vcx_transport_send(device, &route, frame);
+    qp->responder.acked = true;
+    qp->responder.ack_priority = route.priority;
+    qp->responder.ack_number = vcx_send_number(device, route.priority);
     return true;
 }
 
@@ -128,11 +133,17 @@ static bool send_next_answer(struct vcx_device *device, struct vcx_qp *qp, uint6
     return true;
 }
 
+/* One acknowledgement of a queue pair waits for the line at a time: the next is of all that came meanwhile. */
+static bool is_due(struct vcx_device *device, const struct vcx_responder *r)
+{
+    return r->ack_due && !(r->acked && vcx_send_waits(device, r->ack_priority, r->ack_number));
+}
+
 static bool send_due(struct vcx_device *device, struct vcx_qp *qp)
 {
     struct vcx_responder *r = &qp->responder;
     uint8_t nak = r->nak;
-    if (!nak && !r->ack_due)
+    if (!nak && !is_due(device, r))
         return false;
     if (!send_acknowledge(device, qp, nak ? r->expected_psn : r->expected_psn - 1, nak ? nak : VCX_AETH_ACK))
         return false;

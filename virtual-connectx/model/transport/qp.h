@@ -109,7 +109,9 @@ enum vcx_message { VCX_NO_MESSAGE, VCX_SEND_MESSAGE, VCX_WRITE_MESSAGE };
 
 struct vcx_responder {
     uint32_t expected_psn, msn;
-    bool ack_due;
+    bool ack_due, acked;
+    uint8_t ack_priority; /* of the last acknowledgement, if there was one, and its number there */
+    uint32_t ack_number;
     bool nak_sent; /* and the expected packet has not come since */
     uint8_t nak;   /* syndrome to be sent; 0: none */
     enum vcx_message message;
