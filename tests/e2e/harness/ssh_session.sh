@@ -102,7 +102,7 @@ done
 check "a process gets the server's process id" test "$innocent" = "$server"
 kill -CONT "$reader"
 while [ -e "/proc/$watcher" ]; do sleep 0.05; done
-check "... and is not killed in its place" grep -qs '^State:.S' "/proc/$innocent/status"
+check "... and is not killed in its place" grep -qs '^State:.[RSD]' "/proc/$innocent/status"
 kill "$innocent"
 close_hosts
 finish
