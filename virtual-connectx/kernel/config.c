@@ -15,7 +15,6 @@
 
 #define VENDOR_MELLANOX 0x15b3
 #define SUBSYSTEM       0x0008
-#define LANES           8
 
 static void put8(struct vcx_front *front, int at, u8 value)
 {
@@ -54,6 +53,12 @@ static void put_header(struct vcx_front *front, bool several)
     put8(front, PCI_CAPABILITY_LIST, CAPABILITY_EXPRESS);
 }
 
+void vcx_config_set_lanes(struct vcx_front *front, unsigned int lanes)
+{
+    put16(front, CAPABILITY_EXPRESS + PCI_EXP_LNKSTA,
+          (u16)(PCI_EXP_LNKSTA_CLS_8_0GB | lanes << PCI_EXP_LNKSTA_NLW_SHIFT), 0);
+}
+
 static void put_express(struct vcx_front *front)
 {
     int at = CAPABILITY_EXPRESS;
@@ -64,8 +69,8 @@ static void put_express(struct vcx_front *front)
     put32(front, at + PCI_EXP_DEVCAP, 2 | PCI_EXP_DEVCAP_EXT_TAG | PCI_EXP_DEVCAP_RBER | PCI_EXP_DEVCAP_FLR,
           0);
     put16(front, at + PCI_EXP_DEVCTL, PCI_EXP_DEVCTL_READRQ_512B | PCI_EXP_DEVCTL_RELAX_EN, 0x7fff);
-    put32(front, at + PCI_EXP_LNKCAP, PCI_EXP_LNKCAP_SLS_8_0GB | LANES << 4, 0);
-    put16(front, at + PCI_EXP_LNKSTA, PCI_EXP_LNKSTA_CLS_8_0GB | LANES << PCI_EXP_LNKSTA_NLW_SHIFT, 0);
+    put32(front, at + PCI_EXP_LNKCAP, PCI_EXP_LNKCAP_SLS_8_0GB | VCX_LANES << 4, 0);
+    vcx_config_set_lanes(front, VCX_LANES);
     put16(front, at + PCI_EXP_LNKCTL, 0, 0x01fb);
     put32(front, at + PCI_EXP_LNKCAP2,
           PCI_EXP_LNKCAP2_SLS_2_5GB | PCI_EXP_LNKCAP2_SLS_5_0GB | PCI_EXP_LNKCAP2_SLS_8_0GB, 0);
@@ -157,6 +162,12 @@ int vcx_config_write(struct vcx_front *front, int where, int size, u32 value)
 static u16 config16(const struct vcx_front *front, int at)
 {
     return le16_to_cpu(READ_ONCE(*(const __le16 *)(front->config + at)));
+}
+
+unsigned int vcx_config_lanes(const struct vcx_front *front)
+{
+    return (config16(front, CAPABILITY_EXPRESS + PCI_EXP_LNKSTA) & PCI_EXP_LNKSTA_NLW) >>
+           PCI_EXP_LNKSTA_NLW_SHIFT;
 }
 
 bool vcx_config_master(const struct vcx_front *front)

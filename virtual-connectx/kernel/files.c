@@ -85,6 +85,23 @@ static int set_cable(struct vcx_front *front, char *text)
     return rc;
 }
 
+static void show_lanes(struct seq_file *file, struct vcx_front *front)
+{
+    seq_printf(file, "%u\n", vcx_config_lanes(front));
+}
+
+static int set_lanes(struct vcx_front *front, char *text)
+{
+    unsigned int lanes;
+    int rc = kstrtouint(text, 0, &lanes);
+    if (rc)
+        return rc;
+    if (!is_power_of_2(lanes) || lanes > VCX_LANES)
+        return -ERANGE;
+    vcx_config_set_lanes(front, lanes);
+    return 0;
+}
+
 static void show_wire(struct seq_file *file, struct vcx_front *front)
 {
     const struct vcx_wire *wire = &front->wire;
@@ -165,6 +182,16 @@ static int answer(struct vcx_front *front, bool good, const struct vcx_sentence 
     return good ? 0 : -EINVAL;
 }
 
+static void put_line(void *file, const char *text)
+{
+    seq_printf(file, "%s\n", text);
+}
+
+static void show_pace(struct seq_file *file, struct vcx_front *front)
+{
+    vcx_pace_show(&front->device, put_line, file);
+}
+
 static int set_pace(struct vcx_front *front, char *text)
 {
     struct vcx_sentence error;
@@ -185,17 +212,13 @@ const struct vcx_file vcx_files_of_function[] = {
     {"wire", show_wire, set_wire, .locks = true},
     {"line_mbit", show_line, set_line},     /* what the line carries */
     {"marking", show_marking, set_marking}, /* congestion marks at the send queue */
-    {"pace", NULL, set_pace},
+    {"pcie_lanes", show_lanes, set_lanes},
+    {"pace", show_pace, set_pace},
     {"fault", NULL, set_fault},
     {NULL, NULL, NULL},
 };
 
 /* ---- the switch's */
-
-static void put_line(void *file, const char *text)
-{
-    seq_printf(file, "%s\n", text);
-}
 
 static void show_switch(struct seq_file *file, struct vcx_front *none)
 {

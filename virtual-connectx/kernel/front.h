@@ -74,6 +74,10 @@ extern const struct vcx_front_ops vcx_kernel_front;
 void vcx_config_start(struct vcx_front *front, bool several);
 int vcx_config_read(struct vcx_front *front, int where, int size, u32 *value);
 int vcx_config_write(struct vcx_front *front, int where, int size, u32 value);
+/* The lanes on which the link came up, of the 8 that the card has. */
+#define VCX_LANES 8
+unsigned int vcx_config_lanes(const struct vcx_front *front);
+void vcx_config_set_lanes(struct vcx_front *front, unsigned int lanes);
 /* May the function read and write memory? The driver switches it on, and off when it leaves. */
 bool vcx_config_master(const struct vcx_front *front);
 /* PCI_MSIX_FLAGS_... */

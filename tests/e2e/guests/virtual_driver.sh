@@ -207,23 +207,29 @@ all_well() { # WHEN
     done
 }
 all_well "before"
-# the same traffic without settings of its own, CNPs expected, on hosts whose settings do not fit
-jq '.settings = {} | .name = "bad" | .expect += [{"name": "CNPs", "check": "delta(a.rp_cnp_handled) > 0"}]' "$ROOT/scenarios/pfc-bidir.json" > "$SCRATCH/bad.json"
+# the same traffic with a receive buffer that has no size, CNPs expected, on hosts whose settings do not fit; b's card is in a bad slot, and
+# far away
+jq '.settings = {prio_to_buffer: {"0": 2}} | .name = "bad" | .expect += [{"name": "CNPs", "check": "delta(a.rp_cnp_handled) > 0"}]' "$ROOT/scenarios/pfc-bidir.json" > "$SCRATCH/bad.json"
 say '{"pfc": [0], "mtu": 4200, "trust": "dscp", "dscp_to_prio": {"26": 3}}'
 configure set > "$SCRATCH/out"
 softlab_ssh b 'ip address del 10.0.2.2/24 dev roce0; mv /usr/local/bin/nic-sampler /tmp/
-    printf "#!/bin/sh\n[ \"\$1\" != --version ] || exec echo nic-sampler 0.0.1\nexec /tmp/nic-sampler \"\$@\"\n" > /usr/local/bin/nic-sampler; chmod 755 /usr/local/bin/nic-sampler'
+    printf "#!/bin/sh\n[ \"\$1\" != --version ] || exec echo nic-sampler 0.0.1\nexec /tmp/nic-sampler \"\$@\"\n" > /usr/local/bin/nic-sampler; chmod 755 /usr/local/bin/nic-sampler
+    echo 4 > '$DEBUG'/pcie_lanes; tc qdisc add dev mgmt0 root netem delay 300ms'
 doctor "$SCRATCH/bad.json"
 check "PFC at one end is found" verdict failure pfc 'is on at a and off at b'
 check "... MTUs that differ" verdict failure mtu 'MTUs differ: 4200 at a, 1500 at b'
 check "... trust that differs" verdict failure trust 'differ'
 check "... maps from DSCP that differ" verdict failure dscp_to_prio 'differ'
+check "... a lossless priority without memory" verdict failure buffers 'lossless priority 0 uses receive buffer 2, which has size 0'
+check "... a PCIe link that lacks lanes" verdict warning pcie-link 'on 4 lanes of 8'
+check "... a clock that is not known well" verdict warning clock 'error at most 1[0-9][0-9]'
 check "... DCQCN that these drivers cannot switch, where CNPs are expected" verdict warning ecn 'CNPs may be skipped'
 check "... an address that is missing" verdict failure roce-gid 'GID'
 check "... settings that were left" verdict warning settings 'were not restored'
 check "... a program of another version" verdict warning programs 'nic-sampler 0.0.1, but this is harness'
 jq -r '.[] | select(.verdict | IN("ok", "unknown") | not) | "# \(.host): \(.check) \(.verdict): \(.reason)"' "$SCRATCH/doctor"
-softlab_ssh b 'ip address add 10.0.2.2/24 dev roce0; mv /tmp/nic-sampler /usr/local/bin/; echo 0 > '$DEBUG/cable
+softlab_ssh b 'tc qdisc del dev mgmt0 root; ip address add 10.0.2.2/24 dev roce0; mv /tmp/nic-sampler /usr/local/bin/
+    echo 8 > '$DEBUG'/pcie_lanes; echo 0 > '$DEBUG/cable
 restore > "$SCRATCH/out"
 doctor "$ROOT/scenarios/pfc-bidir.json"
 check "a cable that is pulled out is found" verdict failure link 'roce0 has no carrier'

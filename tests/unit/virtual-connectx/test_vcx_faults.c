@@ -423,6 +423,43 @@ static void pace(struct function *f, const char *line)
         fail_msg("%s: %s", line, f->error.text);
 }
 
+struct shown {
+    char lines[4][240];
+    int count;
+};
+
+static void keep_line(void *context, const char *line)
+{
+    struct shown *shown = context;
+    assert_in_range(shown->count, 0, 3);
+    assert_true(strlen(line) < sizeof shown->lines[0] - 1);
+    strcpy(shown->lines[shown->count++], line);
+}
+
+static void the_rules_of_pace_are_shown_as_they_may_be_set(void **state)
+{
+    struct function *f = *state;
+    struct shown first = {.count = 0}, again = {.count = 0};
+    pace(f, "all write_bytes_per_s 1000000000");
+    pace(f, "key 0x1200 stalls_per_s 2 stall_mean_ns 300000000 fixed");
+    pace(f, "range 0xfffffffffffff000 4095 write_bytes_per_s 1000000000000 stalls_per_s 1000000 "
+            "stall_mean_ns 100000000000 stall_window_ns 100000000000 fixed");
+    vcx_pace_show(&f->device, keep_line, &first);
+    assert_int_equal(first.count, 3);
+    assert_string_equal(first.lines[1],
+                        "key 0x1200 write_bytes_per_s 0 stalls_per_s 2 stall_mean_ns 300000000 "
+                        "stall_window_ns 1000000 fixed");
+    pace(f, "off");
+    for (int i = 0; i < 3; i++)
+        pace(f, first.lines[i]);
+    vcx_pace_show(&f->device, keep_line, &again);
+    assert_memory_equal(&first, &again, sizeof first);
+    pace(f, "off");
+    again.count = 0;
+    vcx_pace_show(&f->device, keep_line, &again);
+    assert_int_equal(again.count, 0);
+}
+
 static uint64_t write_ns(struct function *f, uint32_t key, uint64_t address, uint32_t bytes)
 {
     f->device.write_ns = 0;
@@ -544,6 +581,7 @@ int main(void)
         TEST(the_driver_hears_of_the_link),
         TEST(own_frames_do_not_reach_the_wire),
         TEST(send_takes_the_priority_of_the_trust),
+        TEST(the_rules_of_pace_are_shown_as_they_may_be_set),
         TEST(the_most_specific_rule_counts),
         TEST(keys_are_slow_where_they_write),
         TEST(stalls_come_at_their_rate),

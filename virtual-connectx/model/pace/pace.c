@@ -217,6 +217,37 @@ bool vcx_pace_request(struct vcx_device *device, const char *line, struct vcx_se
     return true;
 }
 
+/* ---- shown */
+
+#define LINE_BYTES 240
+
+static int show_memory(const struct rule *rule, char *line)
+{
+    unsigned long long first = rule->first, bytes = rule->bytes;
+    if (rule->memory == A_KEY)
+        return snprintf(line, LINE_BYTES, "key 0x%llx", first);
+    if (rule->memory == A_RANGE)
+        return snprintf(line, LINE_BYTES, "range 0x%llx 0x%llx", first, bytes);
+    return snprintf(line, LINE_BYTES, "all");
+}
+
+void vcx_pace_show(const struct vcx_device *device, void (*put)(void *context, const char *line),
+                   void *context)
+{
+    for (int i = 0; i < RULES; i++) {
+        const struct rule *rule = &device->pace->rules[i];
+        char line[LINE_BYTES];
+        if (rule->memory == NO_MEMORY)
+            continue;
+        int used = show_memory(rule, line);
+        for (size_t k = 0; k < VCX_COUNT(settings); k++)
+            used += snprintf(line + used, (size_t)(LINE_BYTES - used), " %s %llu", settings[k].name,
+                             (unsigned long long)*(const uint64_t *)((const uint8_t *)rule + settings[k].at));
+        snprintf(line + used, (size_t)(LINE_BYTES - used), "%s", rule->fixed ? " fixed" : "");
+        put(context, line);
+    }
+}
+
 static int start(struct vcx_device *device)
 {
     device->pace = vcx_allocate(sizeof *device->pace);

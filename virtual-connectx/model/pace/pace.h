@@ -24,6 +24,9 @@
  * A rule replaces an earlier one of the same memory. false: what is wrong is in `error`.
  */
 bool vcx_pace_request(struct vcx_device *device, const char *line, struct vcx_sentence *error);
+/* Each rule as a line that may be requested again. */
+void vcx_pace_show(const struct vcx_device *device, void (*put)(void *context, const char *line),
+                   void *context);
 /* A write that was allowed: its time is added to device->write_ns. */
 void vcx_pace_write(struct vcx_device *device, uint32_t key, uint64_t address, uint32_t bytes);
 /* A write met a stall that lasts still: memory does not answer reads either. */
