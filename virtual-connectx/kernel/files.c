@@ -67,7 +67,7 @@ static int set_line(struct vcx_front *front, char *text)
         return -ERANGE;
     front->configuration.line_bps = line * MEGABIT;
     front->device.configuration.line_bps = line * MEGABIT;
-    front->device.port->line_bps = line * MEGABIT;
+    vcx_port_set_line(front->device.port, line * MEGABIT);
     return 0;
 }
 

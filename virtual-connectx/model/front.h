@@ -16,6 +16,7 @@ struct vcx_frame {
     uint32_t room;    /* bytes from data to the end of the memory */
     uint8_t priority; /* 0 to 7, set when it is queued */
     uint8_t port;     /* of a switch, by which it came in */
+    bool rdma;        /* a queue pair's, not the Ethernet driver's */
     uint64_t at_ns;   /* when it is due; the port's and the faults' */
 };
 

@@ -87,6 +87,7 @@ static void open_end(struct end *end, struct end *other, uint32_t epoch)
 {
     memset(end, 0, sizeof *end);
     owner_open(&end->owner, 20 * MBIT);
+    end->owner.port.queue_bytes = 128u << 10;
     end->owner.port.ops = &end_ops;
     end->owner.port.owner = end;
     end->other = other;

@@ -320,7 +320,7 @@ static void sending_waits_for_room(void **state)
     while (sent_completion(d))
         done++;
     assert_in_range(done, 1, MESSAGES - 1);
-    assert_true(vcx_send_room(&d->device, 0) < 8954);
+    assert_true(vcx_send_room(&d->device, 0, false) < 8954);
     poll_device(d);
     while (sent_completion(d))
         done++;

@@ -391,14 +391,58 @@ static void own_frames_do_not_reach_the_wire(void **state)
     struct function *f = *state;
     struct vcx_frame *frame = tagged(1000, 0);
     memcpy(frame->data, front_configuration.mac, 6);
-    uint32_t room = vcx_send_room(&f->device, 0);
+    uint32_t room = vcx_port_loop_room(f->device.port);
     vcx_send(&f->device, frame, -1);
-    assert_int_equal(vcx_send_room(&f->device, 0), room - 1000);
+    assert_int_equal(vcx_port_loop_room(f->device.port), room - 1000);
     turn(f, MS);
-    assert_int_equal(vcx_send_room(&f->device, 0), room);
+    assert_int_equal(vcx_port_loop_room(f->device.port), room);
     assert_int_equal(f->sent.count, 0);
     assert_int_equal(received(f), 0);
     assert_int_equal(f->device.port->counters.tx.frames, 0);
+}
+
+/* As much as there is room for: frames of queue pairs have 1,000 bytes, the Ethernet driver's 900. */
+static void fill(struct function *f, bool rdma)
+{
+    uint32_t bytes = rdma ? 1000 : 900;
+    while (vcx_send_room(&f->device, 0, rdma) >= bytes) {
+        struct vcx_frame *frame = tagged(bytes, 0);
+        frame->rdma = rdma;
+        vcx_send(&f->device, frame, 0);
+    }
+}
+
+/* On a line that both could fill each gets half, whoever comes first. */
+static void queue_pairs_and_the_driver_share_the_line(void **state)
+{
+    struct function *f = *state;
+    uint32_t count = 0, of_rdma = 0;
+    vcx_port_set_line(f->device.port, 100000000);
+    while (count < 1000) {
+        fill(f, false);
+        fill(f, true);
+        turn(f, MS / 10);
+        struct vcx_frame *frame;
+        while ((frame = vcx_frames_take(&f->sent))) {
+            count++;
+            of_rdma += frame->length == 1000;
+            vcx_release(frame);
+        }
+    }
+    assert_in_range(of_rdma, count * 45 / 100, count * 55 / 100);
+    assert_int_equal(f->device.port->counters.tx_discards, 0);
+}
+
+/* A slow line has a short queue, so that an acknowledgement does not wait for seconds behind data. */
+static void a_slow_lines_queue_holds_few_frames(void **state)
+{
+    struct function *f = *state;
+    vcx_port_set_line(f->device.port, 5000000);
+    fill(f, true);
+    assert_in_range(f->device.port->sending[0].bytes, VCX_MOST_MTU, 2 * VCX_MOST_MTU);
+    assert_true(vcx_send_room(&f->device, 0, false) > VCX_MOST_MTU);
+    vcx_port_went_down(f->device.port);
+    assert_int_equal(f->device.port->rdma_bytes[0], 0);
 }
 
 static void send_takes_the_priority_of_the_trust(void **state)
@@ -580,6 +624,8 @@ int main(void)
         TEST(a_port_storms),
         TEST(the_driver_hears_of_the_link),
         TEST(own_frames_do_not_reach_the_wire),
+        TEST(queue_pairs_and_the_driver_share_the_line),
+        TEST(a_slow_lines_queue_holds_few_frames),
         TEST(send_takes_the_priority_of_the_trust),
         TEST(the_rules_of_pace_are_shown_as_they_may_be_set),
         TEST(the_most_specific_rule_counts),

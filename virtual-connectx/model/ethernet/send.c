@@ -223,7 +223,7 @@ static bool send_some(struct vcx_device *device, struct vcx_sq *sq)
     struct vcx_sq_message *m = &sq->message;
     uint32_t part = m->segment_bytes ? vcx_segment_bytes(m) : 0,
              bytes = m->segment_bytes ? m->headers.payload + part : m->frame->length;
-    if (vcx_send_room(device, m->room_priority) < vcx_most(bytes, VCX_LEAST_FRAME))
+    if (vcx_send_room(device, m->room_priority, false) < vcx_most(bytes, VCX_LEAST_FRAME))
         return false;
     struct vcx_frame *frame = m->segment_bytes ? vcx_segment(m) : whole_frame(m);
     if (!frame)

@@ -96,12 +96,20 @@ void vcx_port_send(struct vcx_port *port, struct vcx_frame *frame, uint8_t prior
     if (is_to_be_marked(port, frame->priority))
         mark(port, frame);
     vcx_frames_put(&port->sending[frame->priority], frame);
+    port->rdma_bytes[frame->priority] += frame->rdma ? frame->length : 0;
+}
+
+static struct vcx_frame *take(struct vcx_port *port, uint8_t priority)
+{
+    struct vcx_frame *frame = vcx_frames_take(&port->sending[priority]);
+    port->rdma_bytes[priority] -= frame && frame->rdma ? frame->length : 0;
+    return frame;
 }
 
 void vcx_port_flush(struct vcx_port *port, uint8_t priority)
 {
     struct vcx_frame *frame;
-    while ((frame = vcx_frames_take(&port->sending[priority % VCX_PRIORITIES])))
+    while ((frame = take(port, priority % VCX_PRIORITIES)))
         drop(port, frame);
 }
 
@@ -179,7 +187,7 @@ bool vcx_egress_poll(struct vcx_port *port, uint64_t now_ns)
         }
         if (port->ops->ready && !port->ops->ready(port->owner, port))
             return false;
-        struct vcx_frame *frame = vcx_frames_take(&port->sending[priority]);
+        struct vcx_frame *frame = take(port, priority);
         port->sent_last = priority;
         account(port, frame, now_ns);
         port->ops->transmit(port->owner, port, frame);

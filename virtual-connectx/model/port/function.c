@@ -107,9 +107,12 @@ void vcx_send(struct vcx_device *device, struct vcx_frame *frame, int priority)
 }
 
 /* The frames to itself are not the priority's, but the caller does not say where it sends to: the lesser of both. */
-uint32_t vcx_send_room(struct vcx_device *device, uint8_t priority)
+uint32_t vcx_send_room(struct vcx_device *device, uint8_t priority, bool rdma)
 {
-    return (uint32_t)vcx_least(vcx_port_room(device->port, priority), vcx_port_loop_room(device->port));
+    const struct vcx_port *port = device->port;
+    uint64_t of_rdma = port->rdma_bytes[priority % VCX_PRIORITIES], half = port->queue_bytes / 2,
+             used = rdma ? of_rdma : port->sending[priority % VCX_PRIORITIES].bytes - of_rdma;
+    return (uint32_t)vcx_least(used < half ? half - used : 0, vcx_port_loop_room(port));
 }
 
 uint32_t vcx_send_number(struct vcx_device *device, uint8_t priority)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 #include "virtual-connectx/model/port/inside.h"
 
-#define LEAST_QUEUE_BYTES (128u << 10)
+#define LEAST_QUEUE_BYTES (24u << 10) /* two of the largest frames: what comes later waits in its own queue */
 #define MOST_QUEUE_BYTES  (4u << 20)
 #define HYSTERESIS_BYTES \
     9984u /* between XOFF and XON: the largest MTU in whole cells, as the driver has it */
@@ -57,6 +57,12 @@ static uint32_t queue_bytes(uint64_t line_bps)
     return (uint32_t)vcx_least(vcx_most(late, LEAST_QUEUE_BYTES), MOST_QUEUE_BYTES);
 }
 
+void vcx_port_set_line(struct vcx_port *port, uint64_t line_bps)
+{
+    port->line_bps = line_bps;
+    port->queue_bytes = queue_bytes(line_bps);
+}
+
 void vcx_port_start(struct vcx_port *port, const struct vcx_port_ops *ops, void *owner, uint64_t nominal_bps,
                     uint64_t line_bps)
 {
@@ -64,8 +70,7 @@ void vcx_port_start(struct vcx_port *port, const struct vcx_port_ops *ops, void 
     port->ops = ops;
     port->owner = owner;
     port->nominal_bps = vcx_most(nominal_bps, 1);
-    port->line_bps = line_bps ? line_bps : port->nominal_bps;
-    port->queue_bytes = queue_bytes(port->line_bps);
+    vcx_port_set_line(port, line_bps ? line_bps : port->nominal_bps);
     port->carrier = true;
 }
 

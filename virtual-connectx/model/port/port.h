@@ -138,6 +138,7 @@ struct vcx_port {
     uint64_t random;
     /* egress */
     struct vcx_frames sending[VCX_PRIORITIES];
+    uint64_t rdma_bytes[VCX_PRIORITIES];         /* of these */
     struct vcx_line line, limit[VCX_PRIORITIES]; /* of the port and of each class */
     uint64_t served[VCX_PRIORITIES];             /* of each class: bits over share */
     uint64_t group_served[16];
@@ -163,6 +164,8 @@ bool vcx_port_pauses_all(const struct vcx_port_settings *settings);
 /* A zeroed port comes into being, with the link's carrier. `line_bps` 0: the nominal rate. */
 void vcx_port_start(struct vcx_port *port, const struct vcx_port_ops *ops, void *owner, uint64_t nominal_bps,
                     uint64_t line_bps);
+/* What the line carries from now on. */
+void vcx_port_set_line(struct vcx_port *port, uint64_t line_bps);
 /* Drops all frames. */
 void vcx_port_stop(struct vcx_port *port);
 /* Carrier and the driver's will. */

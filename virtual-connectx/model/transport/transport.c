@@ -30,11 +30,12 @@ const struct vcx_room vcx_room_transport = {start, stop, vcx_transport_poll};
 
 bool vcx_transport_room(struct vcx_device *device, const struct vcx_route *route, uint32_t bytes)
 {
-    return vcx_send_room(device, route->priority) >= bytes + HEADER_BYTES;
+    return vcx_send_room(device, route->priority, true) >= bytes + HEADER_BYTES;
 }
 
 void vcx_transport_send(struct vcx_device *device, const struct vcx_route *route, struct vcx_frame *frame)
 {
+    frame->rdma = true;
     vcx_packet_close(frame);
     vcx_vport_count(device, VCX_VPORT_RDMA, VCX_VPORT_SENT, frame->data, frame->length);
     vcx_send(device, frame, route->priority);
