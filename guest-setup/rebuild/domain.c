@@ -1,10 +1,14 @@
 #include "guest-setup/rebuild/domain.h"
 
 #include "guest-setup/guest/seed.h"
+#include "lib/clock.h"
 #include "remote/mark.h"
 #include "remote/virt_error.h"
+#include <libvirt/virterror.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define DEFINE_TRIES 5
 
 /* ---- the domain */
 
@@ -55,12 +59,25 @@ int making_remove_domain(struct making *m, int64_t grace_ns, struct error *e)
     return result;
 }
 
+/* Of the first two domains that a libvirtd validates at once one may be refused: libxml2 2.9's xmlSchemaInitTypes has no lock, so that a
+ * second thread replaces the table of data types that the first one reads. Then it is tried again. */
+static virDomainPtr define(virConnectPtr connection, const char *xml)
+{
+    for (int tries = 1;; tries++) {
+        virDomainPtr domain = virDomainDefineXMLFlags(connection, xml, VIR_DOMAIN_DEFINE_VALIDATE);
+        const virError *why = domain ? NULL : virGetLastError();
+        if (!why || !why->message || tries == DEFINE_TRIES ||
+            !strstr(why->message, "is not exported by type library"))
+            return domain;
+        clock_sleep_until_ns(clock_monotonic_ns() + NS_PER_S);
+    }
+}
+
 int making_define_domain(struct making *m, const char *suffix, struct error *e)
 {
     char *disk = volume_of_host(m, suffix), *xml = disk ? making_xml(m, disk, e) : NULL;
     virConnectPtr connection = virt_connection(m->context->virt);
-    virDomainPtr domain =
-        xml && connection ? virDomainDefineXMLFlags(connection, xml, VIR_DOMAIN_DEFINE_VALIDATE) : NULL;
+    virDomainPtr domain = xml && connection ? define(connection, xml) : NULL;
     if (xml && !domain)
         virt_error(e, "defining domain %s", m->host->domain);
     if (domain)
