@@ -30,4 +30,9 @@ check "marks, CNPs sent and CNPs handled are as many, and there are some" holds 
 check "only what is about Soft-RoCE is skipped" holds '[.expectations[] | select(.verdict == "skipped").name] | all(startswith("Soft-RoCE"))' "$result"
 check "two flows get equal rates (Jain over 0.95)" holds \
     '[.flows[].bytes] | (add * add) / (length * (map(. * .) | add)) > 0.95' "$result"
+
+# the guest that forwards has one processor
+softlab_ssh sw 'ip link add br9 type bridge && for port in data0 data1; do ip link set $port master br9; done; host-facts --check; ip link del br9' > "$SCRATCH/facts"
+check "host-facts: one processor serves both ports of a bridge" grep -qE '^warning +irq-affinity +br9: CPU 0 alone serves the interrupts of data' "$SCRATCH/facts"
+grep irq-affinity "$SCRATCH/facts" | sed 's/^/# /'
 finish
