@@ -46,6 +46,7 @@ static int set(const struct view *view, char *text)
     if (view->file->locks)
         return view->file->set(view->front, text);
     mutex_lock(&vcx_lock);
+    vcx_turn_begin();
     rc = is_running(view) ? view->file->set(view->front, text) : -ENODEV;
     mutex_unlock(&vcx_lock);
     return rc;

@@ -30,7 +30,7 @@ static void bar_write(struct vcx_front *front, uint32_t offset, uint32_t value)
 
 static uint64_t now_ns(struct vcx_front *front)
 {
-    return ktime_get_ns();
+    return vcx_turn_ns();
 }
 
 static bool ready(struct vcx_front *front)

@@ -155,6 +155,9 @@ int vcx_thread_start(void);
 void vcx_thread_stop(void);
 /* There is work: from any context. */
 void vcx_thread_wake(void);
+/* The time of this turn of the thread, or of whoever else holds vcx_lock and began one. */
+void vcx_turn_begin(void);
+u64 vcx_turn_ns(void);
 
 /* ---- debugfs.c */
 void vcx_debugfs_add(void);

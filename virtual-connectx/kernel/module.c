@@ -39,6 +39,7 @@ static int make_function(unsigned int index)
         return -ENOMEM;
     memset_io(front->registers, 0, VCX_BAR_BYTES);
     vcx_config_start(front, vcx_functions > 1);
+    vcx_turn_begin();
     front->running = vcx_device_start(&front->device, &front->configuration, front, &vcx_kernel_front) == 0;
     return front->running ? 0 : -ENOMEM;
 }

@@ -14,7 +14,7 @@ static struct vcx_switch_front *the_switch;
 
 static uint64_t now_ns(struct vcx_switch_front *front)
 {
-    return ktime_get_ns();
+    return vcx_turn_ns();
 }
 
 static bool ready(struct vcx_switch_front *front, uint8_t port)

@@ -98,7 +98,7 @@ static void send_plain(struct vcx_wire *wire, const struct vcx_frame *frame)
 
 bool vcx_wire_ready(struct vcx_wire *wire)
 {
-    return !wire->enclosed || vcx_credit_open(&wire->credit, wire->port(wire), ktime_get_ns());
+    return !wire->enclosed || vcx_credit_open(&wire->credit, wire->port(wire), vcx_turn_ns());
 }
 
 /* What the other end waits for, unless a frame has told it. */
@@ -107,7 +107,7 @@ static void tell(struct vcx_wire *wire)
     enum vcx_credit_kind kind;
     if (!wire->enclosed || !wire->lower || wire->unplugged)
         return;
-    kind = vcx_credit_due(&wire->credit, window(wire), ktime_get_ns());
+    kind = vcx_credit_due(&wire->credit, window(wire), vcx_turn_ns());
     if (kind != VCX_CREDIT_BAD)
         send_enclosed(wire, kind, NULL);
 }
