@@ -17,8 +17,8 @@
 
 static struct task_struct *thread;
 static unsigned long woken;
-static u64
-    turn_ns; /* under vcx_lock; an emulated machine takes longer to read its clock than to pass a frame on */
+/* Under vcx_lock. An emulated machine takes longer to read its clock than to pass a frame on. */
+static u64 turn_ns;
 
 void vcx_turn_begin(void)
 {
