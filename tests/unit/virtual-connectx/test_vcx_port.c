@@ -321,39 +321,6 @@ static void a_full_buffer_sends_xoff_and_an_empty_one_xon(void **state)
     vcx_port_stop(&o.port);
 }
 
-/* As on an emulated machine: the next write begins when the last one ended, not when the poll came. */
-static void a_slow_memory_keeps_its_rate_when_polls_are_late(void **state)
-{
-    (void)state;
-    struct owner o;
-    a_short_buffer(&o);
-    o.deliver_ns = 100 * MS;
-    vcx_port_poll(&o.port);
-    receive(&o, 15, 3);
-    pass(&o, 1050 * MS, 70 * MS);
-    assert_in_range(o.delivered, 10, 11);
-    vcx_port_stop(&o.port);
-}
-
-static void an_idle_memory_saves_no_time(void **state)
-{
-    (void)state;
-    struct owner o;
-    a_short_buffer(&o);
-    o.deliver_ns = 100 * MS;
-    o.now_ns += 1000 * MS; /* nothing polled it */
-    receive(&o, 3, 3);
-    vcx_port_poll(&o.port);
-    assert_int_equal(o.delivered, 1);
-    o.now_ns += 1000 * MS;
-    vcx_port_poll(&o.port); /* the two that waited */
-    assert_int_equal(o.delivered, 3);
-    receive(&o, 2, 3);
-    vcx_port_poll(&o.port);
-    assert_int_equal(o.delivered, 3);
-    vcx_port_stop(&o.port);
-}
-
 /* XOFF lasts 65,535 quanta, 33.6 ms here: half of it later it comes again. */
 static void xoff_is_refreshed(void **state)
 {
@@ -593,8 +560,6 @@ int main(void)
         cmocka_unit_test(a_full_buffer_sends_xoff_and_an_empty_one_xon),
         cmocka_unit_test(xoff_is_refreshed),
         cmocka_unit_test(a_lossy_buffer_only_discards),
-        cmocka_unit_test(a_slow_memory_keeps_its_rate_when_polls_are_late),
-        cmocka_unit_test(an_idle_memory_saves_no_time),
         cmocka_unit_test(a_stall_is_counted_and_given_up),
         cmocka_unit_test(a_global_pause_is_sent_by_default),
         cmocka_unit_test(the_firmware_divides_the_buffers),
