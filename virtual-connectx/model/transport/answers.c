@@ -65,7 +65,6 @@ static bool send_acknowledge(struct vcx_device *device, struct vcx_qp *qp, uint3
     if (!frame)
         return false;
     vcx_transport_send(device, &route, frame);
-    qp->responder.acked = true;
     qp->responder.ack_priority = route.priority;
     qp->responder.ack_number = vcx_send_number(device, route.priority);
     return true;
@@ -136,7 +135,7 @@ static bool send_next_answer(struct vcx_device *device, struct vcx_qp *qp, uint6
 /* One acknowledgement of a queue pair waits for the line at a time: the next is of all that came meanwhile. */
 static bool is_due(struct vcx_device *device, const struct vcx_responder *r)
 {
-    return r->ack_due && !(r->acked && vcx_send_waits(device, r->ack_priority, r->ack_number));
+    return r->ack_due && !vcx_send_waits(device, r->ack_priority, r->ack_number);
 }
 
 static bool send_due(struct vcx_device *device, struct vcx_qp *qp)

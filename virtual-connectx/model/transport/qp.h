@@ -109,8 +109,8 @@ enum vcx_message { VCX_NO_MESSAGE, VCX_SEND_MESSAGE, VCX_WRITE_MESSAGE };
 
 struct vcx_responder {
     uint32_t expected_psn, msn;
-    bool ack_due, acked;
-    uint8_t ack_priority; /* of the last acknowledgement, if there was one, and its number there */
+    bool ack_due;
+    uint8_t ack_priority; /* of the last acknowledgement, and its number there; 0: none yet */
     uint32_t ack_number;
     bool nak_sent; /* and the expected packet has not come since */
     uint8_t nak;   /* syndrome to be sent; 0: none */
