@@ -39,7 +39,6 @@ static int make_function(unsigned int index)
         return -ENOMEM;
     memset_io(front->registers, 0, VCX_BAR_BYTES);
     vcx_config_start(front, vcx_functions > 1);
-    vcx_turn_begin();
     front->running = vcx_device_start(&front->device, &front->configuration, front, &vcx_kernel_front) == 0;
     return front->running ? 0 : -ENOMEM;
 }
@@ -141,7 +140,9 @@ static int run(void)
 
 static int make_and_run(void)
 {
-    int rc = make_all();
+    int rc;
+    vcx_turn_begin();
+    rc = make_all();
     if (rc)
         return rc;
     rc = run();
