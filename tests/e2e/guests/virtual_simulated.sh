@@ -34,8 +34,8 @@ jq --argjson scale $SCALE '{schema, name: "same-numbers", driver: "sim",
 # shellcheck disable=SC2317 # called through check
 holds() { [ -s "$2" ] && jq -e "$1" "$2"; }
 # Messages of 16 KiB: each completes on its own (the programs ask for fewer completions of smaller ones, and then wait with less than their
-# depth on the way; the simulator does not), 32 of them are more than b's buffer holds, and they need few acknowledgements, which the model
-# does not merge: a's share its line with what a sends.
+# depth on the way; the simulator does not), 32 of them are more than b's buffer holds, and they need few acknowledgements: a's share its
+# line with what a sends.
 same() { # NAME PACE-OF-B: the cell in GPU memory, on the lab NAME
     "$H" run "$SCENARIO" --lab "$SCRATCH/$1.json" --out "$OUT/$1" --no-report --set 'sweep={}' --set 'flows.*.memory=gpu' \
         --set 'flows.*.message=16KiB' --set "flows.b-to-a.rate=$2" > "$SCRATCH/$1.out" 2>&1

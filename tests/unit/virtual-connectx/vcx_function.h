@@ -8,7 +8,6 @@
 
 #define MS 1000000ull
 
-/* A function whose sent frames are kept. */
 struct function {
     struct vcx_front front; /* the first member: the front's calls come back with it */
     struct vcx_device device;
