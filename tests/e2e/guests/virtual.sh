@@ -1,7 +1,7 @@
 #!/bin/bash
-# pfc-bidir on two guests with virtual ConnectX: the kernel's own mlx5 drivers take the settings and count; a slow receiver pauses its
-# sender with PFC and loses packets without it; memory that stands for a GPU's is as slow as the lab says while a run uses it; a killed run
-# is put back.
+# pfc-bidir on two guests with virtual ConnectX: mlx5 drivers (the kernel's own, or those of HARNESS_MLX5_MODULES) take the settings and
+# count; a slow receiver pauses its sender with PFC and loses packets without it; memory that stands for a GPU's is as slow as the lab says
+# while a run uses it; a killed run is put back.
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/e2e/guests/softlab.bash
@@ -63,7 +63,10 @@ check "... PFC will be on at both ends" holds '[.[] | select(.check == "pfc" and
 run plain host
 plain=$SCRATCH/plain/result.json
 check "the run is complete, and virtual by the hosts' facts" holds '.complete and .origin == "virtual" and .scaled == {line_bps: 5000000, nominal_bps: 25000000000, scale: 5000}' "$plain"
-check "the driver is the kernel's own" holds '[.hosts[].facts.nics[] | select(.netdev == "roce0") | .driver == "mlx5_core" and .virtual] == [true, true]' "$plain"
+check "the driver is mlx5_core" holds '[.hosts[].facts.nics[] | select(.netdev == "roce0") | .driver == "mlx5_core" and .virtual] == [true, true]' "$plain"
+of_ofed=null
+! softlab_ofed a || of_ofed=string
+check "... the kernel's own, or MLNX_OFED's where a folder of it is named: by the hosts' facts too" holds "[.hosts[].facts.versions.mlnx_ofed | type] == [\"$of_ofed\", \"$of_ofed\"]" "$plain"
 check "data moved both ways, without errors" holds '[.flows[] | select(.bytes > 0 and .errors == 0)] | length == 2' "$plain"
 check "the driver counted it, by priority" holds 'all(.hosts[]; (.counters.rx_prio0_bytes | .source == "ethtool" and .delta > 0) and .counters.tx_prio0_bytes.delta > 0)' "$plain"
 check "... and as RDMA" holds 'all(.hosts[]; .counters.rx_vport_rdma_unicast_bytes.total > 0 and (.counters.out_of_sequence | .source == "rdma"))' "$plain"

@@ -65,13 +65,12 @@ struct ethernet {
 
 struct machine {
     struct pair pair;
-    struct qp qp[LINKS][2];
     struct ethernet ethernet[2];
     struct vcx_frames cable[2]; /* to each side */
     struct cq cq[2];
     uint32_t answers[16]; /* numbers that commands gave last */
     uint8_t answered;
-    size_t before; /* bytes that the model held before the machine was there */
+    struct qp qp[LINKS][2];
 };
 
 static inline void machine_transmit(struct vcx_front *front, struct vcx_frame *frame)
@@ -223,20 +222,11 @@ static inline uint8_t *ethernet_post(struct side *s, struct ethernet *e, uint8_t
 
 /* ---- begin, time, end */
 
-enum { BAR_PAGES_USED = 32 }; /* what driver and device write to: zeroing all takes too long */
+enum { BAR_PAGES = VCX_UAR_FIRST + 4 }; /* what driver and device use */
 
-static inline void machine_front(struct side *s, int number)
+static inline uint8_t *own_pages(size_t pages)
 {
-    static uint8_t *memory[2], *bar[2];
-    if (!memory[number]) {
-        memory[number] = malloc((size_t)PAGES * VCX_PAGE_BYTES);
-        bar[number] = calloc(1, VCX_BAR_BYTES);
-    }
-    if (!memory[number] || !bar[number])
-        abort();
-    memset(memory[number], 0, (size_t)PAGES * VCX_PAGE_BYTES);
-    memset(bar[number], 0, (size_t)BAR_PAGES_USED * VCX_PAGE_BYTES);
-    s->front = (struct vcx_front){.memory = memory[number], .bar = bar[number], .now_ns = 1000000000};
+    return fuzz_vcx_own(pages * VCX_PAGE_BYTES, pages * VCX_PAGE_BYTES);
 }
 
 static inline void machine_side(struct machine *m, int number)
@@ -244,20 +234,18 @@ static inline void machine_side(struct machine *m, int number)
     struct side *s = &m->pair.side[number];
     struct vcx_configuration own = front_configuration;
     own.cable_ns = 100;
-    machine_front(s, number);
+    s->front =
+        (struct vcx_front){.memory = own_pages(PAGES), .bar = own_pages(BAR_PAGES), .now_ns = 1000000000};
     side_start(&m->pair, number, own, &machine_ops);
     m->cq[number] = cq_create(s);
     ethernet_open(s, &m->ethernet[number], m->cq[number].id);
 }
 
-static inline struct machine *machine_open(void)
+static inline void *machine_make(void)
 {
     static const struct qp_options kinds[LINKS] = {
         {.type = VCX_QP_RC, .log_reads = 2}, {.type = VCX_QP_UC}, {.type = VCX_QP_UD}};
-    struct machine *m = calloc(1, sizeof *m);
-    if (!m)
-        abort();
-    m->before = fuzz_vcx_allocated();
+    struct machine *m = fuzz_vcx_own(sizeof *m, offsetof(struct machine, qp));
     for (int i = 0; i < 2; i++)
         machine_side(m, i);
     for (int kind = 0; kind < LINKS; kind++) {
@@ -266,6 +254,11 @@ static inline struct machine *machine_open(void)
         qps_connect(&m->qp[kind][0], &m->qp[kind][1], &kinds[kind]);
     }
     return m;
+}
+
+static inline struct machine *machine_open(void)
+{
+    return fuzz_vcx_begin(machine_make);
 }
 
 static inline void poll_side(struct side *s)
@@ -307,9 +300,8 @@ static inline void machine_close(struct machine *m)
         vcx_device_stop(&m->pair.side[i].device);
     for (int i = 0; i < 2; i++)
         vcx_frames_drop(&m->cable[i]);
-    if (fuzz_vcx_allocated() != m->before)
+    if (fuzz_vcx_allocated() != 0)
         abort();
-    free(m);
 }
 
 /* ---- what a driver does, with what the input says in the place of anything */

@@ -10,7 +10,6 @@ enum { SWITCH_PORTS = 4 };
 struct vcx_switch_front {
     struct machine *m;
     struct vcx_switch sw;
-    size_t before;
 };
 typedef struct vcx_switch_front network;
 
@@ -29,17 +28,19 @@ static inline void network_transmit(struct vcx_switch_front *n, uint8_t port, st
         vcx_release(frame);
 }
 
-static inline network *network_open(void)
+static inline void *network_make(void)
 {
     static const struct vcx_switch_ops ops = {.now_ns = network_now, .transmit = network_transmit};
-    network *n = calloc(1, sizeof *n);
-    if (!n)
-        abort();
-    n->before = fuzz_vcx_allocated();
-    n->m = machine_open();
+    network *n = fuzz_vcx_own(sizeof *n, sizeof *n);
+    n->m = machine_make();
     if (vcx_switch_start(&n->sw, SWITCH_PORTS, front_configuration.line_bps, n, &ops) != 0)
         abort();
     return n;
+}
+
+static inline network *network_open(void)
+{
+    return fuzz_vcx_begin(network_make);
 }
 
 /* What the functions sent goes into the switch, and what comes out of it to them. */
@@ -70,9 +71,6 @@ static inline void network_close(network *n)
         network_step(n, ns);
     vcx_switch_stop(&n->sw);
     machine_close(n->m);
-    if (fuzz_vcx_allocated() != n->before)
-        abort();
-    free(n);
 }
 
 /* A frame comes in: at a port of the switch, or from the wire of a function. */

@@ -175,6 +175,24 @@ static void marks_begin_at_their_threshold(void **state)
     vcx_port_stop(&o.port);
 }
 
+/* 20 % at a queue of 1,020,000 bytes is 0.1 % at 25,000. */
+static void a_small_chance_of_a_mark_is_no_whole_percent(void **state)
+{
+    (void)state;
+    struct owner o;
+    owner_open(&o, GBIT);
+    o.port.marking[3] = (struct vcx_marking){20000, 1020000, 20};
+    for (int i = 0; i < 25; i++)
+        vcx_port_send(&o.port, packet(1000, 3, 26, 2), 3);
+    for (int i = 0; i < 20000; i++) {
+        vcx_port_send(&o.port, packet(1000, 3, 26, 2), 3);
+        pass(&o, 8192, 8192);
+    }
+    assert_in_range(o.port.sending[3].bytes, 24000, 26000);
+    assert_in_range(o.port.counters.priority[3].tx_marked, 5, 60); /* 20 are expected */
+    vcx_port_stop(&o.port);
+}
+
 /* ---- held by the other end */
 
 static void a_pause_holds_its_priority_for_its_quanta(void **state)
@@ -553,6 +571,7 @@ int main(void)
         cmocka_unit_test(strict_groups_go_first),
         cmocka_unit_test(a_class_has_a_most_rate),
         cmocka_unit_test(marks_begin_at_their_threshold),
+        cmocka_unit_test(a_small_chance_of_a_mark_is_no_whole_percent),
         cmocka_unit_test(a_pause_holds_its_priority_for_its_quanta),
         cmocka_unit_test(quanta_of_zero_end_a_pause),
         cmocka_unit_test(a_global_pause_excludes_pfc),

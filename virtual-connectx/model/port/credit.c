@@ -3,8 +3,10 @@
 
 #include "virtual-connectx/model/port/inside.h"
 
-#define VERSION      1
-#define MOST_WINDOW  65536u /* of frames of the least size fewer than a tap device queues (1000) */
+#define VERSION      2
+#define LEAST_CHARGE 256u                 /* a frame counts for at least so many bytes */
+#define MOST_WINDOW  (960 * LEAST_CHARGE) /* a tap device queues 1000 frames */
+#define FIRST_WINDOW 16384u               /* until the other end has told its own */
 #define ASK_AFTER_NS 200000000u
 #define GIVE_UP_NS   5000000000u /* nobody is there: a real cable carries on */
 
@@ -19,6 +21,11 @@
 #define AT_WINDOW     20
 
 /* ---- the window */
+
+static uint32_t charge_of(uint32_t bytes)
+{
+    return bytes ? (uint32_t)vcx_most(bytes, LEAST_CHARGE) : 0;
+}
 
 /* A memory that the owner shares among ports fills from elsewhere too: only the headroom is the port's own. */
 static uint64_t room_of(const struct vcx_port *port, uint8_t priority)
@@ -53,7 +60,7 @@ uint32_t vcx_credit_window(const struct vcx_port *port)
 
 void vcx_credit_start(struct vcx_credit *credit, uint32_t epoch)
 {
-    *credit = (struct vcx_credit){.epoch = epoch ? epoch : 1, .coupled = true, .window = MOST_WINDOW};
+    *credit = (struct vcx_credit){.epoch = epoch ? epoch : 1, .coupled = true, .window = FIRST_WINDOW};
 }
 
 static bool is_closed(const struct vcx_credit *credit)
@@ -104,7 +111,7 @@ void vcx_credit_write(struct vcx_credit *credit, enum vcx_credit_kind kind, uint
                       uint8_t *header)
 {
     memset(header, 0, VCX_CREDIT_BYTES);
-    credit->sent += bytes;
+    credit->sent += charge_of(bytes);
     credit->told = credit->taken;
     credit->told_window = window;
     credit->answers &= kind != VCX_CREDIT_ANSWER;
@@ -152,7 +159,7 @@ enum vcx_credit_kind vcx_credit_take(struct vcx_credit *credit, const uint8_t *h
     uint8_t kind = header[AT_KIND];
     if (header[AT_VERSION] != VERSION || kind >= VCX_CREDIT_BAD || !vcx_be32(header + AT_EPOCH))
         return VCX_CREDIT_BAD;
-    advance(credit, header, kind == VCX_CREDIT_FRAME ? bytes : 0);
+    advance(credit, header, kind == VCX_CREDIT_FRAME ? charge_of(bytes) : 0);
     acknowledge(credit, header);
     if (kind == VCX_CREDIT_QUESTION) {
         credit->answers = true;

@@ -39,8 +39,8 @@ static bool is_to_be_marked(struct vcx_port *port, uint8_t priority)
         return false;
     if (queued >= m->max_bytes)
         return true;
-    uint32_t span = m->max_bytes - m->min_bytes;
-    return vcx_random_below(&port->random, 100) * (uint64_t)span < (queued - m->min_bytes) * m->percent;
+    return vcx_random_below(&port->random, m->max_bytes - m->min_bytes) < queued - m->min_bytes &&
+           vcx_random_below(&port->random, 100) < m->percent;
 }
 
 static void mark(struct vcx_port *port, struct vcx_frame *frame)

@@ -3,9 +3,9 @@
 #ifndef VCX_PORT_INSIDE_H
 #define VCX_PORT_INSIDE_H
 
+#include "virtual-connectx/model/late.h"
 #include "virtual-connectx/model/port/port.h"
 
-#define VCX_SLACK_NS         2000000u /* how late a poll may come and still keep a rate, at least */
 #define VCX_ETHERNET_BYTES   14u
 #define VCX_FCS_BYTES        4u
 #define VCX_LEAST_BYTES      60u         /* of a frame on the wire, without FCS: shorter ones are padded */
@@ -26,15 +26,6 @@ static inline uint64_t vcx_scale(uint64_t value, uint64_t by, uint64_t over)
         over >>= 1;
     }
     return value * by / vcx_most(over, 1);
-}
-
-/* What was free since then and had work is taken for so long. A poll that is late by less than that has lost nothing. */
-static inline void vcx_take_ns(uint64_t *free_ns, uint64_t now_ns, uint64_t ns)
-{
-    uint64_t slack = vcx_most(VCX_SLACK_NS, ns);
-    if (*free_ns + slack < now_ns)
-        *free_ns = now_ns - slack;
-    *free_ns += ns;
 }
 
 /* The line carries so many bits at a rate, from the time at which it was free. */

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /* Congestion control of a queue pair: marks and CNPs on their way, and the pace of what it sends. */
 #include "virtual-connectx/model/deliver.h"
+#include "virtual-connectx/model/late.h"
 #include "virtual-connectx/model/transport/transport.h"
 
-#define CNP_BYTES    16u     /* of zeros after the base transport header */
-#define ALLOWANCE_NS 200000u /* a thread that came late may make up for so much */
-#define NS_PER_US    1000u
-#define TYPE_TAG     0x8100
+#define CNP_BYTES 16u /* of zeros after the base transport header */
+#define NS_PER_US 1000u
+#define TYPE_TAG  0x8100
 
 static bool enabled(const struct vcx_device *device, enum vcx_congestion_point point, uint8_t priority)
 {
@@ -119,6 +119,10 @@ void vcx_congestion_sent(struct vcx_device *device, struct vcx_qp *qp, uint64_t 
         return;
     uint64_t gap = vcx_reaction_sent(&qp->reaction, &device->congestion->reaction,
                                      vcx_nominal_ns(device, now_ns), bytes);
-    uint64_t earliest = now_ns > ALLOWANCE_NS ? now_ns - ALLOWANCE_NS : 0;
-    qp->next_send_ns = vcx_most(qp->next_send_ns, earliest) + vcx_stretch_ns(device, gap);
+    vcx_take_ns(&qp->next_send_ns, now_ns, vcx_stretch_ns(device, gap));
+}
+
+void vcx_congestion_idle(struct vcx_qp *qp, uint64_t now_ns)
+{
+    qp->next_send_ns = vcx_most(qp->next_send_ns, now_ns);
 }

@@ -104,6 +104,12 @@ bool vcx_transport_receive(struct vcx_device *device, struct vcx_frame *frame)
 
 /* ---- turns */
 
+static bool has_data_to_send(const struct vcx_qp *qp)
+{
+    return qp->requester.cursor != qp->requester.head ||
+           qp->responder.answer_tail != qp->responder.answer_head;
+}
+
 static uint32_t poll_qp(struct vcx_device *device, struct vcx_qp *qp, uint64_t now_ns)
 {
     uint32_t work = 0;
@@ -113,6 +119,8 @@ static uint32_t poll_qp(struct vcx_device *device, struct vcx_qp *qp, uint64_t n
         work += vcx_answers_poll(device, qp, now_ns, PACKETS_OF_QP);
     if (qp->state == VCX_QP_RTS)
         work += vcx_requester_poll(device, qp, now_ns, PACKETS_OF_QP);
+    if (!has_data_to_send(qp))
+        vcx_congestion_idle(qp, now_ns);
     return work;
 }
 

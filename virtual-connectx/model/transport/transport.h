@@ -58,6 +58,8 @@ void vcx_congestion_cnp(struct vcx_device *device, struct vcx_qp *qp);
 bool vcx_congestion_may_send(struct vcx_device *device, struct vcx_qp *qp, uint64_t now_ns);
 /* A packet of so many bytes was sent. */
 void vcx_congestion_sent(struct vcx_device *device, struct vcx_qp *qp, uint64_t now_ns, uint32_t bytes);
+/* Nothing waits to be sent: no time is owed to what comes later. */
+void vcx_congestion_idle(struct vcx_qp *qp, uint64_t now_ns);
 
 /* ---- requester.c */
 
