@@ -90,6 +90,13 @@ softlab_module() { # WHAT: what needs it
     check_exit 0 "the module is built for the guests' kernel" "$SOFTLAB_ROOT/guest-setup/build-module"
 }
 
+# Prints the driver of a host's virtual ConnectX with its version, and succeeds if it is MLNX_OFED's (HARNESS_MLX5_MODULES).
+softlab_ofed() { # HOST
+    # shellcheck disable=SC2016  # the guest expands it
+    softlab_ssh "$1" 'echo "# drivers: mlx5_core $(ethtool -i roce0 | sed -n "s/^version: //p") of $(modinfo -F filename mlx5_core)"
+        [ -d /sys/module/mlx_compat ]' < /dev/null
+}
+
 # softlab_mtu MTU HOST...: the MTU of the hosts' data interfaces. The labs' links carry 4200; tests that count packets want 1500.
 softlab_mtu() { # MTU HOST...
     local mtu=$1 host

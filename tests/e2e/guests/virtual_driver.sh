@@ -1,5 +1,5 @@
 #!/bin/bash
-# The kernel's mlx5 drivers on a virtual ConnectX, and this project's programs on them: the sampler reads what ethtool, rdma, dcb, tc and ip
+# mlx5 drivers on a virtual ConnectX (the kernel's own, or MLNX_OFED's of HARNESS_MLX5_MODULES), and this project's programs on them: the sampler reads what ethtool, rdma, dcb, tc and ip
 # read; each of nic-config's settings is taken, read back and restored, also after SIGKILL; PFC beside global pause; doctor's verdicts about
 # a NIC in both outcomes; the model refused nothing that the drivers asked for but what a list here explains.
 # shellcheck disable=SC2016,SC2317 # what stands in single quotes is the guest's or jq's; functions are called by name
@@ -13,6 +13,8 @@ DEBUG=/sys/kernel/debug/virtual-connectx/0
 
 softlab_module "guests with a virtual ConnectX"
 softlab_begin virtual-pair
+OFED=
+! softlab_ofed a || OFED=1
 
 in_force() { softlab_ssh "$1" nic-config get roce0 | jq -S .interfaces; }
 is_as_before() { in_force a | diff "$SCRATCH/a.before" -; }
@@ -58,7 +60,7 @@ tools() {
     echo "@qdisc"; tc -j -s qdisc show dev roce0
     echo "@link"; ip -j -s -s link show dev roce0
     echo "@snmp6"; cat /proc/net/dev_snmp6/roce0
-    echo "@cc"; cd /sys/kernel/debug/mlx5/0001:00:00.0/cc_params; grep . *
+    if cd /sys/class/net/roce0/ecn 2> /dev/null; then echo "@ecn"; grep -r . *; else echo "@cc"; cd /sys/kernel/debug/mlx5/0001:00:00.0/cc_params; grep . *; fi
 }
 for try in 1 2 3 4 5 6; do
     tools > /tmp/tools
@@ -87,6 +89,7 @@ values_of_tools() {
     part snmp6 | awk '/^Ip6In(NoECT|ECT1|ECT0|CE)Pkts/ { print "link", $1, $2 }'
     part cc | sed 's/_prio:/_802p_prio:/; s/rp_clamp_tgt_rate_ati:/rp_clamp_tgt_rate_after_time_inc:/' | awk -F: '
         { name = $1; sub(/^rp_(time_reset|byte_reset|threshold|ai_rate|hai_rate|max_rate|min_dec_fac|min_rate|gd)$/, "rpg_&", name); sub(/^rpg_rp_/, "rp_rpg_", name); print "dcqcn dcqcn_" name, $2 }'
+    part ecn | sed -E 's,^roce_(rp|np)/enable/,\1_enable_prio,; s,^roce_(rp|np)/,\1_,' | awk -F: '{ print "dcqcn dcqcn_" $1, $2 }'
 }
 values_of_sampler() {
     part samples | jq -rs '.[0].columns as $c | [.[] | select(type == "array")][0][2:] | to_entries[] | "\($c[.key].source) \($c[.key].name) \(.value)"'
@@ -122,6 +125,8 @@ every_setting='{"mtu": 4200, "rx_ring": 512, "tx_ring": 256, "rx_coalesce_us": 3
             "rpg_ai_rate": 40, "rpg_hai_rate": 200, "rpg_max_rate": 20000, "rpg_min_dec_fac": 60, "rpg_min_rate": 2, "rpg_gd": 10,
             "rate_to_set_on_first_cnp": 1000, "dce_tcp_g": 900, "dce_tcp_rtt": 5, "rate_reduce_monitor_period": 10, "initial_alpha_value": 500},
         "np": {"min_time_between_cnps": 10, "cnp_dscp": 40, "cnp_802p_prio": 5}}}'
+# what MLNX_OFED's driver has besides: DCQCN by priority, and a traffic class that it forces on every queue pair
+[ -z "$OFED" ] || every_setting=$(jq -c '. + {ecn_rp: [3], ecn_np: [0, 3]}' <<< "$every_setting")
 say "$every_setting"
 cp "$SCRATCH/document.json" "$SCRATCH/every.json"
 check_exit 0 "every setting is set" configure set
@@ -129,11 +134,15 @@ cp "$SCRATCH/out" "$SCRATCH/set.json"
 check "... each is read back as wanted" jq -e '. as $o | [$o.wanted.interfaces | paths(scalars)] |
     length > 40 and all(. as $p | ($o.wanted.interfaces | getpath($p)) == ($o.read_back.interfaces | getpath($p)))' "$SCRATCH/set.json"
 softlab_ssh a 'dcb pfc show dev roce0; dcb buffer show dev roce0; dcb app show dev roce0; dcb ets show dev roce0; ethtool -g roce0 | tail -n +8; ethtool -a roce0; ethtool -c roce0
-    cat /sys/class/net/roce0/mtu; cd /sys/kernel/config/rdma_cm; mkdir mlx5_0; cat mlx5_0/ports/1/default_roce_tos; rmdir mlx5_0; grep . /sys/kernel/debug/mlx5/0001:00:00.0/cc_params/*' > "$SCRATCH/seen" 2>&1
+    cat /sys/class/net/roce0/mtu; cd /sys/kernel/config/rdma_cm; mkdir mlx5_0; cat mlx5_0/ports/1/default_roce_tos; rmdir mlx5_0
+    grep . /sys/class/infiniband/mlx5_0/tc/1/traffic_class; cd /sys/class/net/roce0 && grep -r . ecn; grep . /sys/kernel/debug/mlx5/0001:00:00.0/cc_params/*' > "$SCRATCH/seen" 2>&1
+seen_besides=('^106$')
+[ -z "$OFED" ] || seen_besides=('^Global tclass=106$' 'ecn/roce_rp/enable/3:1$' 'ecn/roce_rp/enable/0:0$' 'ecn/roce_np/enable/0:1$' 'ecn/roce_rp/rpg_ai_rate:40$' 'ecn/roce_np/cnp_802p_prio:5$' 'np_cnp_prio_mode:0$')
 for what in 'prio-pfc 0:on 1:off 2:off 3:on' 'delay 1 ' 'prio-buffer 0:1 1:0 2:0 3:1' 'buffer-size 0:64Kb 1:114944b' 'dscp-prio AF31:3 CS6:6' \
-    'tc-bw 0:40 1:60' '^RX:\s*512$' '^TX:\s*256$' '^RX:\s*off$' 'rx-usecs:\s*32$' 'rx-frames:\s*64$' '^4200$' '^106$' 'rp_ai_rate:40$' 'rp_initial_alpha_value:500$' 'np_cnp_prio:5$'; do
+    'tc-bw 0:40 1:60' '^RX:\s*512$' '^TX:\s*256$' '^RX:\s*off$' 'rx-usecs:\s*32$' 'rx-frames:\s*64$' '^4200$' 'rp_ai_rate:40$' 'rp_initial_alpha_value:500$' 'np_cnp_prio:5$' "${seen_besides[@]}"; do
     check_says "... other programs see it: $what" "$what" "$SCRATCH/seen"
 done
+[ -z "$OFED" ] || check "... host-facts too: the traffic class" jq -e '.nics[] | select(.netdev == "roce0").rdma.traffic_class == 106' <(softlab_ssh a host-facts < /dev/null)
 check "... two thresholds are the driver's" jq -e '.thresholds.roce0 | length == 1 and .[0].priorities == [0, 3] and .[0].xoff_bytes > .[0].xon_bytes' "$SCRATCH/set.json"
 check_exit 0 "... restore" restore
 check "... everything is as before" is_as_before
@@ -153,6 +162,20 @@ for moment in 1 7 14 30; do
     check "... everything is as before" is_as_before
 done
 
+# ---- the mode of the CNPs' priority: with either driver a write of the priority sets it to 0
+
+CNPS=/sys/kernel/debug/mlx5/0001:00:00.0/cc_params/np_cnp_prio
+cnps() { softlab_ssh a "cat ${CNPS}_mode $CNPS" < /dev/null | tr '\n' ' '; }
+softlab_ssh a "echo 1 > ${CNPS}_mode"
+check "CNPs take the priority of what they answer" test "$(cnps | cut -c1)" = 1
+say '{"dcqcn": {"np": {"cnp_802p_prio": 5}}}'
+check_exit 0 "a priority of their own is set" configure set
+check "... and used" test "$(cnps)" = "0 5 "
+check_exit 0 "... restore" restore
+check "... CNPs take the other's priority again" test "$(cnps | cut -c1)" = 1
+softlab_ssh a "echo $(jq .roce0.dcqcn.np.cnp_802p_prio "$SCRATCH/a.before") > $CNPS"
+check "everything is as before" is_as_before
+
 # ---- refused, with the reason
 
 refused() { # WHAT DOCUMENT REASON
@@ -160,7 +183,7 @@ refused() { # WHAT DOCUMENT REASON
     check_exit 3 "refused: $1" configure set
     check_says "... with the reason" "$3" "$SCRATCH/err"
 }
-refused "DCQCN by priority, which these drivers cannot switch" '{"ecn": [0]}' "ecn.*upstream's mlx5 cannot switch"
+[ -n "$OFED" ] || refused "DCQCN by priority, which these drivers cannot switch" '{"ecn": [0]}' "ecn.*upstream's mlx5 cannot switch"
 refused "a cable that the driver would ignore" '{"cable": "1000m"}' 'cable of 1000 m: expected 1 to 999 m'
 refused "an MTU beyond the device's" '{"mtu": 20000}' 'mtu.*20000'
 refused "a ring beyond the device's" '{"rx_ring": 65536}' 'rx_ring.*65536'
@@ -210,7 +233,9 @@ all_well "before"
 # the same traffic with a receive buffer that has no size, CNPs expected, on hosts whose settings do not fit; b's card is in a bad slot, and
 # far away
 jq '.settings = {prio_to_buffer: {"0": 2}} | .name = "bad" | .expect += [{"name": "CNPs", "check": "delta(a.rp_cnp_handled) > 0"}]' "$ROOT/scenarios/pfc-bidir.json" > "$SCRATCH/bad.json"
-say '{"pfc": [0], "mtu": 4200, "trust": "dscp", "dscp_to_prio": {"26": 3}}'
+unfit='{"pfc": [0], "mtu": 4200, "trust": "dscp", "dscp_to_prio": {"26": 3}}'
+[ -z "$OFED" ] || unfit=$(jq -c '. + {ecn: []}' <<< "$unfit")
+say "$unfit"
 configure set > "$SCRATCH/out"
 softlab_ssh b 'ip address del 10.0.2.2/24 dev roce0; mv /usr/local/bin/nic-sampler /tmp/
     printf "#!/bin/sh\n[ \"\$1\" != --version ] || exec echo nic-sampler 0.0.1\nexec /tmp/nic-sampler \"\$@\"\n" > /usr/local/bin/nic-sampler; chmod 755 /usr/local/bin/nic-sampler
@@ -223,7 +248,11 @@ check "... maps from DSCP that differ" verdict failure dscp_to_prio 'differ'
 check "... a lossless priority without memory" verdict failure buffers 'lossless priority 0 uses receive buffer 2, which has size 0'
 check "... a PCIe link that lacks lanes" verdict warning pcie-link 'on 4 lanes of 8'
 check "... a clock that is not known well" verdict warning clock 'error at most 1[0-9][0-9]'
-check "... DCQCN that these drivers cannot switch, where CNPs are expected" verdict warning ecn 'CNPs may be skipped'
+if [ -n "$OFED" ]; then
+    check "... DCQCN that is off, where CNPs are expected" verdict failure ecn 'expectations count CNPs, but on priority 0 .*reaction'
+else
+    check "... DCQCN that these drivers cannot switch, where CNPs are expected" verdict warning ecn 'CNPs may be skipped'
+fi
 check "... an address that is missing" verdict failure roce-gid 'GID'
 check "... settings that were left" verdict warning settings 'were not restored'
 check "... a program of another version" verdict warning programs 'nic-sampler 0.0.1, but this is harness'

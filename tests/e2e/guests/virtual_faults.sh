@@ -15,6 +15,7 @@ FAULT=/sys/kernel/debug/virtual-connectx/0/fault
 
 softlab_module "guests with a virtual ConnectX"
 softlab_begin virtual-pair
+softlab_ofed a
 
 # nothing that needs a lossless link is skipped, and the link's own counters are sampled
 jq '.expect += [{"name": "no retransmission", "check": "delta(*.packet_seq_err) == 0"}, {"name": "links stay up", "check": "delta(*.link_carrier_changes) == 0"}]

@@ -57,6 +57,7 @@ virtual_lab() {
     check_exit 0 "rebuild --dry-run of guests with a virtual ConnectX" "$BUILD/virt-provision" rebuild --lab "$ROOT/labs/virtual-pair.json" --dry-run
     planned "another profile's image" 'image: built by guest-setup/profiles/debian-12-softroce/image/build'
     planned "the module" 'build/virtual-connectx/virtual_connectx.ko -> /usr/local/share/lab/modules'
+    planned "mlx5 drivers that the user names" 'build/virtual-connectx/mlx5-modules.tar -> /usr/local/share/lab/modules'
     planned "memory for its registers" '<cmdline>.* memmap=16M[$]0x8000000</cmdline>'
     planned "its step" '20-virtual-connectx +A virtual ConnectX on each data interface'
     check "the lab says of links and NICs what a lab of real ones says" \
