@@ -45,6 +45,13 @@ address add fe80::1/64 dev mlx0
 address add 2001:db8:1::1/64 dev mlx0 noprefixroute
 address add 2001:db8:2::1/64 dev mlx0 metric 33
 address add 2001:db8:3::1/64 dev mlx0 home
+IP
+# The kernel takes an IPv6 address as a route's source once it is unique, which it decides later, even when it does not look.
+for _ in {1..600}; do
+    ip -6 address show dev mlx0 tentative | grep -q . || break
+    sleep 0.1
+done
+ip -batch - <<'IP'
 route add 10.9.0.0/16 via 10.0.0.2 dev mlx0 metric 5
 route add 10.10.0.0/16 via 10.9.0.2 dev mlx0 onlink table 100 src 10.0.0.1 mtu 1400
 route add 10.11.0.0/16 nexthop via 10.0.0.2 dev mlx0 weight 2 nexthop via 10.0.0.3 dev mlx0
@@ -69,7 +76,9 @@ picture() {
         "neighbour show nud permanent" "neighbour show proxy" "-d link show dev mlx0"; do
         # shellcheck disable=SC2086 # words of a command
         ip $command
-    done | sed -E 's/(valid_lft|preferred_lft) [0-9]+sec/\1 limited/g; s/ (linkdown|refcnt [0-9]+)//g; s/ +$//'
+    done | sed -E '/^multicast ff00::/d; s/(valid_lft|preferred_lft) [0-9]+sec/\1 limited/g; s/ (linkdown|tentative|refcnt [0-9]+)//g; s/ +$//'
+    # the kernel's own, in the order in which links came up
+    ip -6 -d route show table all type multicast | sed -E 's/ +$//' | LC_ALL=C sort
     grep -r . /proc/sys/net/ipv4/conf/mlx0 /proc/sys/net/ipv6/conf/mlx0 2>/dev/null | LC_ALL=C sort
 }
 # What nic-config sees may be behind: the kernel looks for duplicates of addresses and takes links up by itself.
@@ -121,7 +130,8 @@ sysctl -qw net.ipv6.conf.mac0.addr_gen_mode=1 net.ipv6.conf.mac0.accept_dad=0
 ip link set mac0 up
 ip address add 2001:db8:7::1/64 dev mac0 noprefixroute
 ip route add 2001:db8:8::/48 dev mac0 metric 44
-upon() { ip -d address show dev mac0; ip -6 route show dev mac0; }
+# the kernel may still look for duplicates of an address
+upon() { ip -d address show dev mac0 | sed 's/ tentative//'; ip -6 route show dev mac0; }
 upon >"$SCRATCH/upon"
 say '{"mtu":1000}'
 check_exit 0 "set an MTU that an interface upon this one follows" nic_config set "$SCRATCH/doc.json"
