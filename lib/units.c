@@ -161,3 +161,52 @@ char *units_format(enum unit unit, int64_t value, char *buffer, size_t size)
     snprintf(buffer, size, "%s%s", best_text, best->name);
     return buffer;
 }
+
+/* ---- as people write it */
+
+static bool has_prefix(enum unit unit, const struct suffix *s, enum units_prefixes prefixes)
+{
+    if (unit != UNIT_BYTES || s->factor == 1 || prefixes == UNITS_ANY)
+        return true;
+    return (s->name[1] == 'i') == (prefixes == UNITS_BINARY);
+}
+
+/* value / factor with all its decimals, at most six. False if it has more. */
+static bool write_exactly(int64_t value, int64_t factor, char text[48])
+{
+    int64_t rest = value % factor;
+    int length = snprintf(text, 48, "%" PRId64 "%s", value / factor, rest ? "." : "");
+    for (int i = 0; rest && i < 6; i++) {
+        int128 tenfold = (int128)rest * 10;
+        text[length++] = (char)('0' + (int)(tenfold / factor));
+        rest = (int64_t)(tenfold % factor);
+    }
+    text[length] = '\0';
+    return rest == 0;
+}
+
+char *units_write(enum unit unit, int64_t value, enum units_prefixes prefixes, char *buffer, size_t size)
+{
+    size_t shortest = 0;
+    units_format(unit, value, buffer, size);
+    for (const struct suffix *s = families[unit].suffixes; value && s->name; s++) {
+        char text[48];
+        if (!s->preferred || !has_prefix(unit, s, prefixes) || !write_exactly(value, s->factor, text))
+            continue;
+        size_t length = strlen(text) + strlen(s->name);
+        if (shortest && (length > shortest || s->factor > value))
+            continue;
+        snprintf(buffer, size, "%s%s", text, s->name);
+        shortest = length;
+    }
+    return buffer;
+}
+
+int64_t units_scale(enum unit unit, int64_t value, enum units_prefixes prefixes)
+{
+    int64_t scale = 1;
+    for (const struct suffix *s = families[unit].suffixes; s->name; s++)
+        if (s->preferred && has_prefix(unit, s, prefixes) && s->factor <= value)
+            scale = s->factor;
+    return scale;
+}

@@ -15,11 +15,18 @@ enum unit {
     UNIT_PER_SECOND,    /* /s k/s M/s           kept in events per second */
     UNIT_PERCENT_MILLI, /* %                 kept in thousandths of a per cent */
 };
+#define UNIT_COUNT (UNIT_PERCENT_MILLI + 1)
 
 /* Parse `string` ("0" needs no unit; decimals are allowed where the result is whole). */
 int units_parse(enum unit unit, const char *string, int64_t *value, struct error *e);
 /* Write the shortest exact form into buffer ("64KiB"); returns buffer. */
 char *units_format(enum unit unit, int64_t value, char *buffer, size_t size);
+/* Which prefixes of sizes are written: KiB, MiB and so on, kB, MB and so on, or both. Other quantities have one kind. */
+enum units_prefixes { UNITS_ANY, UNITS_BINARY, UNITS_DECIMAL };
+/* Write the shortest exact form as a person would, with decimals ("1.5us", "12.5Gb/s"); returns buffer. */
+char *units_write(enum unit unit, int64_t value, enum units_prefixes prefixes, char *buffer, size_t size);
+/* How much the largest unit is that is not above value: 1024 of 3000 bytes with binary prefixes. */
+int64_t units_scale(enum unit unit, int64_t value, enum units_prefixes prefixes);
 /* "a time such as 10ms (ns, us, ms, s, min, h)": for error messages and documents. */
 const char *units_describe(enum unit unit);
 

@@ -43,7 +43,7 @@ static const struct field fields[] = {
      .help = "Repeat each cell N times. Each repetition of a simulated run uses the next seed.",
      .fallback = "1",
      .min = 1,
-     .max = 10000},
+     .max = SWEEP_MOST_REPEATS},
     {.name = "seed",
      .kind = FIELD_INTEGER,
      .offset = offsetof(struct sweep_request, seed),
@@ -52,6 +52,23 @@ static const struct field fields[] = {
      .fallback = "1",
      .min = 0,
      .max = INT64_MAX},
+    {.name = "jobs",
+     .letter = 'j',
+     .kind = FIELD_INTEGER,
+     .offset = offsetof(struct sweep_request, jobs),
+     .argument = "N",
+     .help = "Runs at a time, each a process of its own (otherwise as many as there are processors; a lab of "
+             "hosts has "
+             "one run at a time).",
+     .min = 1,
+     .max = 4096},
+    {.name = "resume",
+     .kind = FIELD_STRING,
+     .offset = offsetof(struct sweep_request, resume),
+     .argument = "FOLDER",
+     .help = "Run what is missing in the folder of a sweep that was interrupted or killed, in place of a "
+             "SCENARIO. Whole "
+             "results in it are kept."},
     {.name = "dry_run",
      .letter = 'n',
      .kind = FIELD_BOOL,
@@ -70,23 +87,48 @@ static const struct field fields[] = {
      .kind = FIELD_BOOL,
      .offset = offsetof(struct sweep_request, quiet),
      .help = "Print errors and warnings only, no progress and no summary."},
+    {.name = "yes",
+     .letter = 'y',
+     .kind = FIELD_BOOL,
+     .offset = offsetof(struct sweep_request, yes),
+     .help = "Run a sweep of more than a million combinations."},
     {0},
 };
 static const struct table options = {.name = "run", .size = sizeof(struct sweep_request), .fields = fields};
 
+/* What the folder itself says. */
+static int check_resume(const struct call *call, struct error *e)
+{
+    static const char *const kept[] = {"lab", "set", "out", "duration", "repeat", "seed"};
+    if (call->count > 0)
+        return error_set(e, "--resume: the folder says which scenario it is of: give no SCENARIO");
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+        if (json_object_get(call->document, kept[i]))
+            return error_set(e, "--resume: the folder says this itself: give no --%s", kept[i]);
+    return 0;
+}
+
 static int run_run(const struct call *call)
 {
     struct sweep_request request = *(const struct sweep_request *)call->options;
+    struct error e;
+    int wrong = request.resume     ? check_resume(call, &e)
+                : call->count == 0 ? error_set(&e, "run: expected a SCENARIO, or --resume FOLDER")
+                                   : 0;
+    if (wrong)
+        return program_fail(EXIT_USAGE, &e);
+    if (request.resume)
+        return sweep_resume(&request);
     request.scenario = call->arguments[0];
     return sweep_run(&request);
 }
 
 const struct command command_run = {
     .name = "run",
-    .arguments = "SCENARIO",
+    .arguments = "[SCENARIO]",
     .about = "Run a scenario on a lab, and write a report.",
     .options = &options,
-    .least = 1,
+    .least = 0,
     .most = 1,
     .run = run_run,
 };

@@ -35,6 +35,15 @@ struct host_description {
     int64_t clock_offset_ns, clock_error_ns;
 };
 
+/* Settings documents of one role; NULL: there is none, or none yet. */
+struct role_settings {
+    json_t *wanted;       /* the scenario's */
+    json_t *before;       /* in the form that restoring takes */
+    json_t *read_back;    /* after they were applied */
+    json_t *after;        /* after the old ones were restored */
+    struct error why_not; /* restored, where `after` is NULL */
+};
+
 enum advance { ADVANCE_DONE, ADVANCE_INTERRUPTED, ADVANCE_FAILED };
 
 struct lab_driver {
@@ -47,18 +56,20 @@ struct lab_driver {
     int (*open)(const struct lab_run *run, void **state, struct error *e);
     /* Start hosts and wait until they answer. */
     int (*bring_up)(void *state, struct error *e);
-    /* Facts of one role. The caller frees what is in `out` with host_description_free. */
-    int (*describe)(void *state, size_t role, struct host_description *out, struct error *e);
+    /* Facts of all roles: out[i], empty before, is role i's. The caller frees what is in them with host_description_free, also after a
+     * failure. */
+    int (*describe)(void *state, struct host_description out[], struct error *e);
 
     /* Could samples of a role have a counter that matches the glob? 0, or -1 with why not. Between open and start; no host is
      * reached. NULL: only the hosts know. */
     int (*check_counter)(void *state, size_t role, const char *glob, struct error *e);
 
-    /* Settings documents of one role (a new reference, or NULL). `save` returns the current ones in the form that
-     * restore takes; `apply` sets the wanted ones and returns what it read back. */
-    json_t *(*save_settings)(void *state, size_t role, const json_t *wanted, struct error *e);
-    json_t *(*apply_settings)(void *state, size_t role, const json_t *wanted, struct error *e);
-    json_t *(*restore_settings)(void *state, size_t role, const json_t *saved, struct error *e);
+    /* Settings of all roles, roles[i] is role i's: each fills in one of the documents above, for the caller to release. No role waits for
+     * another, and a failure of one does not stop the others; it is in `e` (the first in the order of roles), and the others in the log. */
+    int (*save_settings)(void *state, struct role_settings roles[], struct error *e);
+    int (*apply_settings)(void *state, struct role_settings roles[], struct error *e);
+    /* Those that were saved; a failure is in the role's why_not. */
+    void (*restore_settings)(void *state, struct role_settings roles[]);
 
     /* Start samplers and traffic; *start_ns is when the warm-up begins. */
     int (*start)(void *state, int64_t *start_ns, struct error *e);

@@ -1,4 +1,5 @@
 #include "harness/plan/cell.h"
+#include "harness/plan/condition.h"
 #include "harness/plan/paths.h"
 #include "lib/document/json_text.h"
 #include <stdlib.h>
@@ -7,17 +8,9 @@
 /* The document that a path leads into, and the path in it. */
 static const json_t *document_of(const struct cell *cell, const char **path)
 {
-    if (strncmp(*path, "lab.", 4) != 0)
-        return cell->scenario_json;
-    *path += 4;
-    return cell->lab_json;
-}
-
-bool plan_value_is(const struct cell *cell, const char *path, const json_t *value)
-{
-    const json_t *chosen = json_object_get(cell->choice, path);
-    const json_t *document = document_of(cell, &path);
-    return chosen ? json_equal(chosen, value) : paths_all_equal(document, path, value);
+    const char *in_lab = paths_in_lab(*path);
+    *path = in_lab ? in_lab : *path;
+    return in_lab ? cell->lab_json : cell->scenario_json;
 }
 
 json_t *plan_values(const struct cell *cell, const char *path)
@@ -27,19 +20,23 @@ json_t *plan_values(const struct cell *cell, const char *path)
     return chosen ? json_make("[O]", chosen) : document ? paths_values(document, path) : NULL;
 }
 
-bool plan_when(const struct cell *cell, const json_t *when)
+static json_t *values_of_cell(const void *context, const char *path)
 {
-    const char *path;
-    json_t *value;
-    json_object_foreach((json_t *)(uintptr_t)when, path, value)
-    {
-        if (!plan_value_is(cell, path, value))
-            return false;
-    }
-    return true;
+    return plan_values(context, path);
 }
 
-void cell_free(struct cell *cell)
+int plan_judge_when(const struct cell *cell, const json_t *when, struct error *e)
+{
+    return condition_holds(when, values_of_cell, cell, e);
+}
+
+bool plan_when(const struct cell *cell, const json_t *when)
+{
+    struct error ignored;
+    return plan_judge_when(cell, when, &ignored) == 1;
+}
+
+static void free_expressions(struct cell *cell)
 {
     for (size_t i = 0; cell->checks && i < cell->scenario.expect.count; i++)
         expr_free(cell->checks[i]);
@@ -47,8 +44,15 @@ void cell_free(struct cell *cell)
         expr_free(cell->published[i]);
     free(cell->checks);
     free(cell->published);
+}
+
+void cell_free(struct cell *cell)
+{
+    if (!cell->borrows_expressions)
+        free_expressions(cell);
+    if (!cell->borrows_lab)
+        lab_free(&cell->lab);
     scenario_free(&cell->scenario);
-    lab_free(&cell->lab);
     json_decref(cell->choice);
     json_decref(cell->scenario_json);
     json_decref(cell->lab_json);

@@ -3,6 +3,7 @@
 #define HARNESS_CELL_H
 
 #include "harness/expression/expr.h"
+#include "harness/plan/choices.h"
 #include "lib/formats/lab.h"
 #include "lib/formats/scenario.h"
 
@@ -13,25 +14,31 @@ struct cell {
     json_t *lab_json;         /* as the lab's file is, defaults written out */
     struct scenario scenario; /* in a lab of real hosts with the flows of its patterns */
     struct lab lab;
-    struct expr **checks;    /* of scenario.expect, in order */
-    struct expr **published; /* of scenario.published */
+    struct expr **checks;                  /* of scenario.expect, in order */
+    struct expr **published;               /* of scenario.published */
+    bool borrows_lab, borrows_expressions; /* they are the first cell's, which is freed last */
 };
 
 struct plan {
     char *scenario_path, *lab_path;
-    const char *lab_why; /* "--lab", "HARNESS_LAB", ...: who chose the lab; without a lab NULL */
-    bool changed;        /* by --set or --duration */
-    json_t *sweep;       /* path -> list of values, {} without one */
+    struct {
+        json_t *scenario, *lab;
+    } read;                 /* the documents as the files have them */
+    const char *lab_why;    /* "--lab", "HARNESS_LAB", ...: who chose the lab; without a lab NULL */
+    bool changed;           /* by --set or --duration */
+    json_t *sweep;          /* path -> list of values, {} without one */
+    struct choices choices; /* of the sweep: choices_at(&plan->choices, i) is that of cell i */
     struct cell *cells;
     size_t cell_count;
 };
 
 void cell_free(struct cell *cell);
 
-/* Does the "when" of an expectation or published figure hold for the cell? NULL always does. */
+/* Does the "when" of an expectation or published figure hold for the cell, by the sweep's choice, or in the documents? NULL always does.
+ * One that plan_judge_when refuses does not. */
 bool plan_when(const struct cell *cell, const json_t *when);
-/* Does the path have this value in the cell: by the sweep's choice, or in the documents? */
-bool plan_value_is(const struct cell *cell, const char *path, const json_t *value);
+/* The same; 1 or 0, or -1 with an error if it is no condition (condition.h). */
+int plan_judge_when(const struct cell *cell, const json_t *when, struct error *e);
 /* The values at the path in the cell, as an array; NULL if it is a path into a lab and there is none. A new reference. */
 json_t *plan_values(const struct cell *cell, const char *path);
 

@@ -1,5 +1,6 @@
 #include "harness/plan/decidable.h"
 #include "harness/plan/paths.h"
+#include "lib/document/json_text.h"
 #include "lib/text.h"
 #include <stdlib.h>
 #include <string.h>
@@ -51,7 +52,7 @@ static bool values_in_cells(const struct plan *plan, const char *path, struct te
         size_t i;
         json_array_foreach(values, i, value)
         {
-            char *shown = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
+            char *shown = json_shown(value);
             size_t before = json_object_size(distinct);
             json_object_set_new(distinct, shown ? shown : "?", json_true());
             if (before < SHOWN_VALUES && json_object_size(distinct) > before)
@@ -67,23 +68,25 @@ static bool values_in_cells(const struct plan *plan, const char *path, struct te
     return count;
 }
 
-static bool value_in_a_cell(const struct plan *plan, const char *path, const json_t *value)
+static bool value_in_a_cell(const struct plan *plan, const char *path, json_t *value)
 {
-    for (size_t c = 0; c < plan->cell_count; c++)
-        if (plan_value_is(&plan->cells[c], path, value))
-            return true;
-    return false;
+    json_t *alone = json_make("{s:O}", path, value);
+    bool found = false;
+    for (size_t c = 0; !found && c < plan->cell_count; c++)
+        found = plan_when(&plan->cells[c], alone);
+    json_decref(alone);
+    return found;
 }
 
 static int no_such_path(const struct cell *cell, const char *path, struct error *e)
 {
-    bool lab = strncmp(path, "lab.", 4) == 0;
+    const char *in_lab = paths_in_lab(path);
     struct text near = {0};
-    if (!lab && table_check_path(&scenario_table, path, e) != 0)
+    if (!in_lab && table_check_path(&scenario_table, path, e) != 0)
         return error_prefix(e, "%.100s", path);
-    paths_nearest(lab ? cell->lab_json : cell->scenario_json, lab ? path + 4 : path, &near);
-    error_set(e, "nothing in the %s matches %.100s%s%s%s%s", lab ? "lab" : "scenario", path,
-              near.length ? "; did you mean \"" : "", near.length && lab ? "lab." : "", text_string(&near),
+    paths_nearest(in_lab ? cell->lab_json : cell->scenario_json, in_lab ? in_lab : path, &near);
+    error_set(e, "nothing in the %s matches %.100s%s%s%s%s", in_lab ? "lab" : "scenario", path,
+              near.length ? "; did you mean \"" : "", near.length && in_lab ? "lab." : "", text_string(&near),
               near.length ? "\"?" : "");
     text_free(&near);
     return -1;
@@ -100,7 +103,7 @@ static int explain_when(const struct plan *plan, const json_t *when, struct erro
         if (value_in_a_cell(plan, path, value))
             continue;
         if (values_in_cells(plan, path, &values)) {
-            char *shown = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
+            char *shown = json_shown(value);
             error_set(e, "%.100s is %.80s in no run: it is %s", path, shown ? shown : "?",
                       text_string(&values));
             free(shown);
@@ -113,30 +116,22 @@ static int explain_when(const struct plan *plan, const json_t *when, struct erro
     return error_set(e, "each value occurs, but no run has all of them");
 }
 
-/* Without a lab, paths into it are not judged. */
-static bool reads_missing_lab(const struct plan *plan, const json_t *when)
-{
-    const char *path;
-    json_t *value;
-    json_object_foreach((json_t *)(uintptr_t)when, path, value)
-    {
-        if (strncmp(path, "lab.", 4) == 0 && !plan->cells[0].lab_json)
-            return true;
-    }
-    return false;
-}
-
 static int check_when(const struct plan *plan, const struct judgement *j, size_t i, struct error *e)
 {
     struct judgement there;
     if (j->when && !json_is_object(j->when))
         return error_set(e, "%s[%zu].when: expected an object such as {\"PATH\": VALUE}", j->list, j->index);
-    if (reads_missing_lab(plan, j->when))
+    if (paths_any_in_lab(j->when) &&
+        !plan->cells[0].lab_json) /* without a lab, paths into it are not judged */
         return 0;
-    for (size_t c = 0; c < plan->cell_count; c++)
-        if (plan_judgement(&plan->cells[c], i, &there) && plan_when(&plan->cells[c], there.when))
-            return 0;
-    explain_when(plan, j->when, e);
+    int holds = 0;
+    for (size_t c = 0; holds == 0 && c < plan->cell_count; c++)
+        if (plan_judgement(&plan->cells[c], i, &there))
+            holds = plan_judge_when(&plan->cells[c], there.when, e);
+    if (holds > 0)
+        return 0;
+    if (holds == 0)
+        explain_when(plan, j->when, e);
     return error_prefix(e, "%s[%zu].when", j->list, j->index);
 }
 

@@ -33,20 +33,71 @@ static bool item_matches(const json_t *item, size_t index, const char *part)
            fnmatch(part, name ? name : number, 0) == 0;
 }
 
+/* ---- into the lab */
+
+#define LAB "lab."
+
+const char *paths_in_lab(const char *path)
+{
+    return strncmp(path, LAB, strlen(LAB)) == 0 ? path + strlen(LAB) : NULL;
+}
+
+bool paths_any_in_lab(const json_t *map)
+{
+    const char *path;
+    json_t *value;
+    json_object_foreach((json_t *)(uintptr_t)map, path, value)
+    {
+        if (paths_in_lab(path))
+            return true;
+    }
+    return false;
+}
+
+/* ---- setting */
+
+/* `over` merged into `there` (NULL: nothing): objects key by key, where null removes a key; other values are replaced. RFC 7396. */
+static json_t *merged(const json_t *there, const json_t *over)
+{
+    const char *key;
+    json_t *value;
+    if (!json_is_object(over))
+        return json_deep_copy(over);
+    json_t *result = json_is_object(there) ? json_copy((json_t *)(uintptr_t)there) : json_object();
+    json_object_foreach((json_t *)(uintptr_t)over, key, value)
+    {
+        if (json_is_null(value))
+            json_object_del(result, key);
+        else
+            json_object_set_new(result, key, merged(json_object_get(result, key), value));
+    }
+    return result;
+}
+
+static size_t put_key(json_t *object, const char *key, const json_t *value)
+{
+    if (!json_is_null(value))
+        return json_object_set_new(object, key, merged(json_object_get(object, key), value)) == 0;
+    json_object_del(object, key); /* what is not there is as good as removed */
+    return 1;
+}
+
+static size_t put_item(json_t *list, size_t i, const json_t *value)
+{
+    if (json_is_null(value))
+        return json_array_remove(list, i) == 0;
+    return json_array_set_new(list, i, merged(json_array_get(list, i), value)) == 0;
+}
+
 static size_t set_at(json_t *at, const char *path, const json_t *value);
 
+/* From the last item: removed ones leave the numbers of those before them. */
 static size_t set_in_list(json_t *list, const char *part, const char *rest, const json_t *value)
 {
     size_t count = 0;
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        json_t *item = json_array_get(list, i);
-        if (!item_matches(item, i, part))
-            continue;
-        if (rest)
-            count += set_at(item, rest, value);
-        else
-            count += json_array_set_new(list, i, json_deep_copy(value)) == 0;
-    }
+    for (size_t i = json_array_size(list); i-- > 0;)
+        if (item_matches(json_array_get(list, i), i, part))
+            count += rest ? set_at(json_array_get(list, i), rest, value) : put_item(list, i, value);
     return count;
 }
 
@@ -58,8 +109,10 @@ static size_t set_in_object(json_t *object, const char *part, const char *rest, 
     size_t count = 0;
     if (!is_glob(part)) {
         if (!rest)
-            return json_object_set_new(object, part, json_deep_copy(value)) == 0;
+            return put_key(object, part, value);
         child = json_object_get(object, part);
+        if (!child && json_is_null(value))
+            return 1;
         if (!child) {
             child = json_object();
             json_object_set_new(object, part, child);
@@ -69,8 +122,7 @@ static size_t set_in_object(json_t *object, const char *part, const char *rest, 
     json_object_foreach_safe(object, next, key, child)
     {
         if (fnmatch(part, key, 0) == 0)
-            count += rest ? set_at(child, rest, value)
-                          : (size_t)(json_object_set_new(object, key, json_deep_copy(value)) == 0);
+            count += rest ? set_at(child, rest, value) : put_key(object, key, value);
     }
     return count;
 }
@@ -92,39 +144,6 @@ int paths_set(json_t *document, const char *path, const json_t *value, struct er
     if (set_at(document, path, value) == 0)
         return error_set(e, "%.100s: nothing in the document matches this path", path);
     return 0;
-}
-
-static void compare_at(const json_t *at, const char *path, const json_t *value, size_t *equal, size_t *other)
-{
-    char part[PART_LIMIT];
-    if (!path) {
-        *(json_equal(at, value) ? equal : other) += 1;
-        return;
-    }
-    const char *rest = take_part(path, part), *key;
-    json_t *child;
-    for (size_t i = 0; i < json_array_size(at); i++)
-        if (item_matches(json_array_get(at, i), i, part))
-            compare_at(json_array_get(at, i), rest, value, equal, other);
-    json_object_foreach((json_t *)(uintptr_t)at, key, child)
-    {
-        if (fnmatch(part, key, 0) == 0)
-            compare_at(child, rest, value, equal, other);
-    }
-}
-
-bool paths_exist(const json_t *document, const char *path)
-{
-    size_t equal = 0, other = 0;
-    compare_at(document, path, NULL, &equal, &other);
-    return equal + other > 0;
-}
-
-bool paths_all_equal(const json_t *document, const char *path, const json_t *value)
-{
-    size_t equal = 0, other = 0;
-    compare_at(document, path, value, &equal, &other);
-    return equal > 0 && other == 0;
 }
 
 static void collect(const json_t *at, const char *path, json_t *values)
@@ -155,6 +174,14 @@ json_t *paths_values(const json_t *document, const char *path)
     json_t *values = json_array();
     collect(document, path, values);
     return values;
+}
+
+bool paths_exist(const json_t *document, const char *path)
+{
+    json_t *values = paths_values(document, path);
+    bool exist = json_array_size(values);
+    json_decref(values);
+    return exist;
 }
 
 /* ---- the path that was probably meant */

@@ -10,13 +10,16 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-/* Set the value at every place that path matches (missing objects on the way are created, except under a glob). Fails
- * when nothing matches. */
+/* Of a path into the lab, "lab.KEY", the path in the lab's document; NULL: it is one into the scenario. */
+const char *paths_in_lab(const char *path);
+/* Is any key of a map of paths a path into the lab? */
+bool paths_any_in_lab(const json_t *map);
+
+/* Set the value at every place that path matches (missing objects on the way are created, except under a glob). An object is merged
+ * into the one that is there, null removes what is there (RFC 7396, JSON Merge Patch); a list is replaced. Fails when nothing matches. */
 int paths_set(json_t *document, const char *path, const json_t *value, struct error *e);
 /* Does the path match at least one place? */
 bool paths_exist(const json_t *document, const char *path);
-/* Does the path match at least one place, and do all places have this value? */
-bool paths_all_equal(const json_t *document, const char *path, const json_t *value);
 /* The values at all places that the path matches, as an array. A new reference. */
 json_t *paths_values(const json_t *document, const char *path);
 /* Of a path that matches nothing: append the path that was probably meant. Returns false when none is near. */

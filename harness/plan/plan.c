@@ -1,11 +1,11 @@
 #include "harness/plan/plan.h"
 #include "lib/document/json_text.h"
 #include "lib/formats/find.h"
+#include "harness/plan/borrow.h"
 #include "harness/plan/decidable.h"
 #include "harness/plan/paths.h"
 #include "harness/plan/patterns.h"
 #include "harness/plan/settings_fit.h"
-#include "harness/plan/sweep_values.h"
 #include "lib/document/json_file.h"
 #include "lib/text.h"
 #include "lib/units.h"
@@ -14,7 +14,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define CELL_LIMIT         10000
 #define MEMORY_LIMIT_BYTES ((size_t)4 << 30) /* of the documents of all cells: each has its own */
 
 /* ---- expressions */
@@ -63,18 +62,19 @@ static int compile_all(struct cell *cell, struct error *e)
 
 /* ---- a cell */
 
-/* Parse a scenario document into the cell; *document is replaced by its expanded and resolved form. */
-static int take_scenario(struct cell *cell, const json_t *document, struct error *e)
+/* Parse a scenario document into the cell, with its expanded and resolved form. */
+static int take_scenario(struct cell *cell, const json_t *document, const struct cell *first, struct error *e)
 {
     json_t *expanded = scenario_expand(document, e);
     if (!expanded)
         return -1;
-    json_object_del(expanded, "sweep");
     int result = scenario_parse(expanded, &cell->scenario, e);
     if (result == 0)
         cell->scenario_json = table_resolve(&scenario_table, expanded);
     json_decref(expanded);
-    return result == 0 ? compile_all(cell, e) : -1;
+    if (result == 0 && first)
+        borrow_equal(cell->scenario_json, first->scenario_json);
+    return result == 0 && !(first && borrow_expressions(cell, first)) ? compile_all(cell, e) : result;
 }
 
 static int take_lab(struct cell *cell, const json_t *document, struct error *e)
@@ -104,51 +104,14 @@ static int bind_roles(const struct cell *cell, struct error *e)
 
 /* ---- the sweep */
 
-/* The sweep with all its lists written out, and how many cells they make. NULL with an error. */
-static json_t *take_sweep(const json_t *sweep, size_t *cells, struct error *e)
-{
-    const char *path;
-    json_t *written, *lists = json_object();
-    *cells = 1;
-    if (sweep && !json_is_object(sweep)) {
-        error_set(e, "sweep: expected an object such as {\"PATH\": [VALUE, ...]}");
-        goto failed;
-    }
-    json_object_foreach((json_t *)(uintptr_t)sweep, path, written)
-    {
-        json_t *values = sweep_values(written, path, e);
-        if (!values)
-            goto failed;
-        json_object_set_new(lists, path, values);
-        if (json_array_size(values) > CELL_LIMIT || (*cells *= json_array_size(values)) > CELL_LIMIT) {
-            error_set(e, "sweep: more than %d cells", CELL_LIMIT);
-            goto failed;
-        }
-    }
-    return lists;
-failed:
-    json_decref(lists);
-    return NULL;
-}
-
 static int assign(json_t *scenario, json_t *lab, const char *path, const json_t *value, struct error *e)
 {
-    if (strncmp(path, "lab.", 4) == 0)
-        return lab ? paths_set(lab, path + 4, value, e) : 0;
+    const char *in_lab = paths_in_lab(path);
+    if (in_lab)
+        return lab ? paths_set(lab, in_lab, value, e) : 0;
+    if (json_is_null(value) && table_check_path(&scenario_table, path, e) != 0)
+        return error_prefix(e, "%.100s", path);
     return paths_set(scenario, path, value, e);
-}
-
-/* The i-th combination: the last path of the sweep changes fastest. */
-static json_t *choice_of(const json_t *sweep, size_t i, size_t cells)
-{
-    json_t *choice = json_object(), *values;
-    const char *path;
-    json_object_foreach((json_t *)(uintptr_t)sweep, path, values)
-    {
-        cells /= json_array_size(values);
-        json_object_set(choice, path, json_array_get(values, i / cells % json_array_size(values)));
-    }
-    return choice;
 }
 
 /* A lab may replace values that the scenario sets (such as RED's thresholds where links are a thousand times slower),
@@ -174,14 +137,50 @@ struct documents {
     json_t *requested; /* paths that the request sets */
     const char *scenario_path, *lab_path;
     uint64_t seed;
+    bool many;
 };
 
-static int make_cell(const struct documents *d, json_t *choice, struct cell *cell, struct error *e)
+/* The scenario without its sweep, which may be long. */
+static json_t *copy_scenario(const json_t *scenario)
 {
-    json_t *scenario = json_deep_copy(d->scenario), *lab = json_deep_copy(d->lab), *value;
+    json_t *shallow = json_copy((json_t *)(uintptr_t)scenario);
+    json_object_del(shallow, "sweep");
+    json_t *copy = json_deep_copy(shallow);
+    json_decref(shallow);
+    return copy;
+}
+
+/* The values at a path in the documents with a choice put in. */
+static json_t *values_with_choice(const void *context, const json_t *choice, const char *path)
+{
+    const struct documents *d = context;
+    const char *in_lab = paths_in_lab(path);
+    json_t *scenario = in_lab ? NULL : copy_scenario(d->scenario),
+           *lab = in_lab ? json_deep_copy(d->lab) : NULL, *value;
+    const char *at;
+    struct error ignored; /* a path that matches nothing is refused with its cell */
+    json_object_foreach((json_t *)(uintptr_t)choice, at, value)
+    {
+        if (!paths_in_lab(at) == !in_lab)
+            assign(scenario, lab, at, value, &ignored);
+    }
+    json_t *values = in_lab ? paths_values(lab, in_lab) : paths_values(scenario, path);
+    json_decref(scenario);
+    json_decref(lab);
+    return values;
+}
+
+/* `first`: of the same plan; NULL if it is this one. */
+static int make_cell(const struct documents *d, json_t *choice, const struct cell *first, struct cell *cell,
+                     struct error *e)
+{
+    cell->choice = choice;
+    bool has_lab = d->lab && first && borrow_lab(cell, first);
+    json_t *scenario = copy_scenario(d->scenario),
+           *lab = has_lab ? json_incref(d->lab) : json_deep_copy(d->lab);
+    json_t *value;
     const char *path;
     int result = 0;
-    cell->choice = choice;
     json_object_foreach(choice, path, value)
     {
         if (result == 0 && assign(scenario, lab, path, value, e) != 0)
@@ -189,9 +188,9 @@ static int make_cell(const struct documents *d, json_t *choice, struct cell *cel
     }
     if (result == 0 && lab && scale(scenario, lab, d->requested, e) != 0)
         result = error_prefix(e, "%s", d->lab_path);
-    if (result == 0 && take_scenario(cell, scenario, e) != 0)
+    if (result == 0 && take_scenario(cell, scenario, first, e) != 0)
         result = error_prefix(e, "%s", d->scenario_path);
-    if (result == 0 && lab && take_lab(cell, lab, e) != 0)
+    if (result == 0 && lab && !has_lab && take_lab(cell, lab, e) != 0)
         result = error_prefix(e, "%s", d->lab_path);
     if (result == 0 && lab && bind_roles(cell, e) != 0)
         result = error_prefix(e, "%s", d->lab_path);
@@ -207,11 +206,15 @@ static int make_cell(const struct documents *d, json_t *choice, struct cell *cel
 
 static int make_cells(const struct documents *d, struct plan *plan, struct error *e)
 {
-    size_t cells;
-    plan->sweep = take_sweep(json_object_get(d->scenario, "sweep"), &cells, e);
-    if (!plan->sweep)
+    if (choices_parse(json_object_get(d->scenario, "sweep"), d->many, values_with_choice, d, &plan->choices,
+                      e) != 0)
         return error_prefix(e, "%s", d->scenario_path);
-    size_t memory = json_file_memory_of(d->scenario) + json_file_memory_of(d->lab);
+    size_t cells = plan->choices.count;
+    plan->sweep = json_incref(plan->choices.lists);
+    size_t memory =
+        json_file_memory_of(d->scenario) - json_file_memory_of(json_object_get(d->scenario, "sweep"));
+    if (paths_any_in_lab(plan->sweep))
+        memory += json_file_memory_of(d->lab);
     if (memory > MEMORY_LIMIT_BYTES / cells)
         return error_set(e, "%s: sweep: %zu cells would take %zu MiB of memory: at most %zu MiB",
                          d->scenario_path, cells, memory * cells >> 20, MEMORY_LIMIT_BYTES >> 20);
@@ -220,7 +223,7 @@ static int make_cells(const struct documents *d, struct plan *plan, struct error
         return error_set(e, "out of memory");
     for (size_t i = 0; i < cells; i++) {
         plan->cell_count = i + 1;
-        if (make_cell(d, choice_of(plan->sweep, i, cells), &plan->cells[i], e) != 0)
+        if (make_cell(d, choices_at(&plan->choices, i), i ? &plan->cells[0] : NULL, &plan->cells[i], e) != 0)
             return -1;
     }
     return 0;
@@ -254,16 +257,32 @@ static char *own_lab(const char *scenario_path, const json_t *scenario)
     return found ? found : said ? strdup(said) : NULL;
 }
 
+/* A copy of the document in its place: what was read stays as it is. */
+static int own_copy(json_t **document, struct error *e)
+{
+    json_t *copy = *document ? json_deep_copy(*document) : NULL;
+    if (*document && !copy)
+        return error_set(e, "out of memory");
+    json_decref(*document);
+    *document = copy;
+    return 0;
+}
+
 static int apply_sets(const struct plan_request *request, struct documents *d, struct error *e)
 {
+    if (request->set_count || request->duration_ns != FIELD_UNSET)
+        if (own_copy(&d->scenario, e) != 0 || own_copy(&d->lab, e) != 0)
+            return -1;
     for (size_t i = 0; i < request->set_count; i++) {
         char *path;
         json_t *value;
         if (paths_assignment(request->sets[i], &path, &value, e) != 0)
             return error_prefix(e, "--set");
-        int result = strncmp(path, "lab.", 4) == 0 && !d->lab
-                         ? error_set(e, "the scenario names no lab, and none is given")
-                         : assign(d->scenario, d->lab, path, value, e);
+        int result =
+            paths_in_lab(path) && !d->lab ? error_set(e, "the scenario names no lab, and none is given")
+            : strcmp(path, "sweep") == 0 && !json_is_null(value) /* two sweeps merged would be neither */
+                ? json_object_set(d->scenario, path, value)
+                : assign(d->scenario, d->lab, path, value, e);
         json_object_set_new(d->requested, path, json_true());
         free(path);
         json_decref(value);
@@ -329,29 +348,55 @@ static int make_plan(const struct plan_request *request, const char *own, struct
                      struct plan *plan, struct error *e)
 {
     bool as_written = !plan->changed && (!own || !d->lab || same_file(own, d->lab_path));
-    if (!as_written && check_as_written(d, own, e) != 0)
+    if (!request->documents && !as_written && check_as_written(d, own, e) != 0)
         return -1;
     if (apply_sets(request, d, e) != 0 || make_cells(d, plan, e) != 0)
         return -1;
-    return !as_written || plan_check_decidable(plan, e) == 0 ? 0 : error_prefix(e, "%s", d->scenario_path);
+    return request->documents || !as_written || plan_check_decidable(plan, e) == 0
+               ? 0
+               : error_prefix(e, "%s", d->scenario_path);
+}
+
+/* The documents of the request. `own`: the lab that the scenario names. */
+static int load_documents(const struct plan_request *request, struct plan *plan, struct documents *d,
+                          char **own, struct error *e)
+{
+    plan->scenario_path = find_file(FIND_SCENARIO, request->scenario, e);
+    if (!plan->scenario_path || !(d->scenario = load_object(plan->scenario_path, DOCUMENT_SCENARIO, e)))
+        return -1;
+    *own = own_lab(plan->scenario_path, d->scenario);
+    return load_lab(request, *own, plan, d, e);
+}
+
+/* They were judged as they are written when they were read first. */
+static int take_documents(const struct plan_documents *from, struct plan *plan, struct documents *d,
+                          char **own, struct error *e)
+{
+    plan->scenario_path = strdup(from->scenario_path);
+    plan->lab_path = strdup(from->lab_path);
+    plan->lab_why = from->lab_why;
+    d->scenario = json_incref(from->scenario);
+    d->lab = json_incref(from->lab);
+    d->lab_path = plan->lab_path;
+    if (!plan->scenario_path || !plan->lab_path)
+        return error_set(e, "out of memory");
+    *own = NULL;
+    return 0;
 }
 
 int plan_load(const struct plan_request *request, struct plan *plan, struct error *e)
 {
-    struct documents d = {.requested = json_object()};
+    struct documents d = {.requested = json_object(), .seed = request->seed, .many = request->many};
     char *own = NULL;
-    int result = -1;
     memset(plan, 0, sizeof *plan);
     plan->changed = request->set_count || request->duration_ns != FIELD_UNSET;
-    plan->scenario_path = find_file(FIND_SCENARIO, request->scenario, e);
-    if (!plan->scenario_path || !(d.scenario = load_object(plan->scenario_path, DOCUMENT_SCENARIO, e)))
-        goto done;
+    int result = request->documents ? take_documents(request->documents, plan, &d, &own, e)
+                                    : load_documents(request, plan, &d, &own, e);
     d.scenario_path = plan->scenario_path;
-    d.seed = request->seed;
-    own = own_lab(plan->scenario_path, d.scenario);
-    if (load_lab(request, own, plan, &d, e) == 0)
+    plan->read.scenario = json_incref(d.scenario);
+    plan->read.lab = json_incref(d.lab);
+    if (result == 0)
         result = make_plan(request, own, &d, plan, e);
-done:
     free(own);
     json_decref(d.scenario);
     json_decref(d.lab);
@@ -363,12 +408,15 @@ done:
 
 void plan_free(struct plan *plan)
 {
-    for (size_t i = 0; i < plan->cell_count; i++)
+    for (size_t i = plan->cell_count; i-- > 0;)
         cell_free(&plan->cells[i]);
     free(plan->cells);
     free(plan->scenario_path);
     free(plan->lab_path);
     json_decref(plan->sweep);
+    json_decref(plan->read.scenario);
+    json_decref(plan->read.lab);
+    choices_free(&plan->choices);
     memset(plan, 0, sizeof *plan);
 }
 

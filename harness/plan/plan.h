@@ -4,14 +4,22 @@
 
 #include "harness/plan/cell.h"
 
+/* Documents that were read before: no file is looked at. */
+struct plan_documents {
+    json_t *scenario, *lab; /* not changed */
+    const char *scenario_path, *lab_path, *lab_why;
+};
+
 struct plan_request {
-    const char *scenario;    /* path or name */
-    const char *lab;         /* path or name; NULL: find_lab chooses */
-    bool own_lab;            /* without a lab, take the one that the scenario names, or none */
-    const char *const *sets; /* KEY=VALUE */
+    const struct plan_documents *documents; /* in the place of the next three; NULL: none */
+    const char *scenario;                   /* path or name */
+    const char *lab;                        /* path or name; NULL: find_lab chooses */
+    bool own_lab;                           /* without a lab, take the one that the scenario names, or none */
+    const char *const *sets;                /* KEY=VALUE */
     size_t set_count;
     int64_t duration_ns; /* of the measure phase; FIELD_UNSET: the scenario's */
     uint64_t seed;       /* draws random permutations between real hosts */
+    bool many;           /* more than CHOICES_MANY cells are meant */
 };
 
 /* Error messages begin with the file's name. The scenario as it is written, with the lab that it names, is also checked for what

@@ -29,14 +29,14 @@ struct run {
     struct record_file log; /* run.log, which context.log prints to */
     void *lab;
     struct host_description *hosts; /* one a role */
-    json_t *settings;               /* settings.json */
+    struct role_settings *settings; /* one a role */
     struct phase phases[3];
     size_t phases_reached;
     char *started;
     json_t *warnings;
     struct ecn_finding *findings;
     size_t finding_count;
-    bool restored;
+    bool restored; /* it was tried */
     enum ending ending;
     struct error why; /* the first failure */
 };
@@ -91,14 +91,14 @@ static int interrupted(struct run *run)
 
 static int describe_hosts(struct run *run, struct error *e)
 {
+    if (run->driver->describe(run->lab, run->hosts, e) != 0)
+        return -1;
     for (size_t role = 0; role < role_count(run); role++) {
-        if (run->driver->describe(run->lab, role, &run->hosts[role], e) != 0)
-            return -1;
-        recorder_clock(run->context.recorder, role, run->hosts[role].clock_offset_ns);
+        const struct host_description *host = &run->hosts[role];
+        recorder_clock(run->context.recorder, role, host->clock_offset_ns);
         say(run, "%s: host %s, address %s, clock offset %+lld ns, error at most %lld ns",
-            role_name(run, role), run->hosts[role].name,
-            run->hosts[role].address ? run->hosts[role].address : "unknown",
-            (long long)run->hosts[role].clock_offset_ns, (long long)run->hosts[role].clock_error_ns);
+            role_name(run, role), host->name, host->address ? host->address : "unknown",
+            (long long)host->clock_offset_ns, (long long)host->clock_error_ns);
     }
     return 0;
 }
@@ -184,15 +184,25 @@ static int prepare(struct run *run, struct error *e)
 
 /* ---- settings */
 
-static json_t *settings_of(const struct run *run, size_t role)
+static json_t *settings_json(const struct run *run)
 {
-    return json_object_get(run->settings, role_name(run, role));
+    json_t *json = json_object();
+    for (size_t role = 0; role < role_count(run); role++) {
+        const struct role_settings *r = &run->settings[role];
+        json_t *restored = run->restored && r->before ? json_boolean(r->after) : NULL;
+        json_t *mine = json_make("{s:O*,s:O,s:O*,s:o*,s:O*}", "before", r->before, "wanted", r->wanted,
+                                 "read_back", r->read_back, "restored", restored, "after", r->after);
+        json_object_set_new(json, role_name(run, role), mine);
+    }
+    return json;
 }
 
 static int write_settings(const struct run *run, struct error *e)
 {
     char *path = files_join(run->x->folder, "settings.json");
-    int result = path ? json_file_save(path, run->settings, e) : error_set(e, "out of memory");
+    json_t *json = settings_json(run);
+    int result = path && json ? json_file_save(path, json, e) : error_set(e, "out of memory");
+    json_decref(json);
     free(path);
     return result;
 }
@@ -200,52 +210,45 @@ static int write_settings(const struct run *run, struct error *e)
 /* Write the old settings to disk before the first change. */
 static int save_settings(struct run *run, struct error *e)
 {
-    for (size_t role = 0; role < role_count(run); role++) {
-        json_t *wanted = scenario_role_settings(run->x->cell->scenario_json, role_name(run, role));
-        json_t *before = run->driver->save_settings(run->lab, role, wanted, e);
-        json_object_set_new(run->settings, role_name(run, role),
-                            json_make("{s:o*,s:o}", "before", before, "wanted", wanted));
-        if (!before)
-            return -1;
-    }
-    return write_settings(run, e);
+    for (size_t role = 0; role < role_count(run); role++)
+        run->settings[role].wanted =
+            scenario_role_settings(run->x->cell->scenario_json, role_name(run, role));
+    return run->driver->save_settings(run->lab, run->settings, e) != 0 ? -1 : write_settings(run, e);
 }
 
 static int apply_settings(struct run *run, struct error *e)
 {
-    for (size_t role = 0; role < role_count(run); role++) {
-        json_t *mine = settings_of(run, role);
-        json_t *read_back = run->driver->apply_settings(run->lab, role, json_object_get(mine, "wanted"), e);
-        if (!read_back)
-            return -1;
-        json_object_set_new(mine, "read_back", read_back);
-        if (interrupted(run))
-            return error_set(e, "interrupted");
-    }
-    return write_settings(run, e);
+    return run->driver->apply_settings(run->lab, run->settings, e) != 0 ? -1 : write_settings(run, e);
 }
 
 static void restore_settings(struct run *run)
 {
     struct error e;
     progress_say(run->x->progress, "restoring settings");
+    run->driver->restore_settings(run->lab, run->settings);
+    run->restored = true;
     for (size_t role = 0; role < role_count(run); role++) {
-        json_t *mine = settings_of(run, role), *before = json_object_get(mine, "before");
-        if (!before)
+        const struct role_settings *r = &run->settings[role];
+        if (!r->before || r->after)
             continue;
-        json_t *after = run->driver->restore_settings(run->lab, role, before, &e);
-        json_object_set_new(mine, "restored", json_boolean(after));
-        if (after) {
-            json_object_set_new(mine, "after", after);
-            continue;
-        }
-        failed(run, ENDING_LAB_FAILED, &e);
+        failed(run, ENDING_LAB_FAILED, &r->why_not);
         json_array_append_new(
             run->warnings, json_textf("settings of %s were not restored: %s; try `harness restore --lab %s`",
-                                      role_name(run, role), e.text, run->x->plan->lab_path));
+                                      role_name(run, role), r->why_not.text, run->x->plan->lab_path));
     }
     if (write_settings(run, &e) != 0)
         failed(run, ENDING_LAB_FAILED, &e);
+}
+
+static void free_settings(struct run *run)
+{
+    for (size_t role = 0; run->settings && role < role_count(run); role++) {
+        json_t *all[] = {run->settings[role].wanted, run->settings[role].before,
+                         run->settings[role].read_back, run->settings[role].after};
+        for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+            json_decref(all[i]);
+    }
+    free(run->settings);
 }
 
 /* ---- the phases in time */
@@ -469,14 +472,14 @@ static void close_run(struct run *run)
 {
     if (run->lab)
         run->driver->close(run->lab);
-    for (size_t role = 0; role < role_count(run); role++)
+    for (size_t role = 0; run->hosts && role < role_count(run); role++)
         host_description_free(&run->hosts[role]);
     free(run->hosts);
     recorder_close(run->context.recorder);
     struct error e;
     if (record_file_close(&run->log, &e) != 0)
         log_warning("%s", e.text);
-    json_decref(run->settings);
+    free_settings(run);
     json_decref(run->warnings);
     free(run->findings);
     free(run->started);
@@ -491,13 +494,13 @@ struct outcome experiment_run(const struct experiment *x, struct error *e)
                                   .interrupt = x->interrupt,
                                   .seed = x->seed},
                       .hosts = calloc(x->cell->scenario.roles.count, sizeof(struct host_description)),
-                      .settings = json_object(),
+                      .settings = calloc(x->cell->scenario.roles.count, sizeof(struct role_settings)),
                       .warnings = json_array(),
                       .log = {.fd = -1},
                       .started = results_time()};
     struct outcome outcome = {.ending = ENDING_NOT_STARTED, .verdict = VERDICT_INCOMPLETE};
     struct text why_not = {0};
-    if (!run.hosts) {
+    if (!run.hosts || !run.settings) {
         error_set(e, "out of memory");
     } else if (prepare(&run, e) != 0) {
         say(&run, "%s", e->text);

@@ -4,6 +4,7 @@
 #include "harness/verdict/verdict.h"
 #include "lib/document/json_text.h"
 #include <fnmatch.h>
+#include <stdlib.h>
 
 /* The cell whose lab is open: expectations are asked about one cell after the other. */
 struct foreseen {
@@ -21,28 +22,32 @@ static void close_lab(struct foreseen *f)
     *f = (struct foreseen){0};
 }
 
-static int add_host(struct foreseen *f, size_t role, const char *name, struct error *e)
+static int add_hosts(struct foreseen *f, struct error *e)
 {
-    struct host_description host = {0};
-    if (lab_driver_of(&f->cell->lab)->describe(f->lab, role, &host, e) != 0)
-        return -1;
-    json_object_set_new(json_object_get(f->result, "hosts"), name,
-                        json_make("{s:O}", "capabilities", host.capabilities));
-    host_description_free(&host);
-    return 0;
+    size_t count = f->cell->scenario.roles.count;
+    struct host_description *hosts = calloc(count + 1, sizeof *hosts);
+    if (!hosts)
+        return error_set(e, "out of memory for %zu hosts", count);
+    int result = lab_driver_of(&f->cell->lab)->describe(f->lab, hosts, e);
+    for (size_t i = 0; i < count; i++) {
+        json_object_set_new(json_object_get(f->result, "hosts"), scenario_role(&f->cell->scenario, i),
+                            json_make("{s:O}", "capabilities", hosts[i].capabilities));
+        host_description_free(&hosts[i]);
+    }
+    free(hosts);
+    return result;
 }
 
 static int open_lab(struct foreseen *f, const struct cell *cell, struct error *e)
 {
-    const char *role;
     if (f->cell == cell)
         return 0;
     close_lab(f);
     *f = (struct foreseen){.cell = cell, .run = {.cell = cell, .seed = 1}};
     f->result = json_make("{s:{s:s},s:{}}", "lab", "name", cell->lab.name, "hosts");
     int result = lab_driver_of(&cell->lab)->open(&f->run, &f->lab, e);
-    for (size_t i = 0; result == 0 && (role = scenario_role(&cell->scenario, i)); i++)
-        result = add_host(f, i, role, e);
+    if (result == 0)
+        result = add_hosts(f, e);
     if (result != 0)
         close_lab(f);
     return result;

@@ -8,6 +8,8 @@
 struct progress {
     bool on;
     int64_t shown_ns; /* when a line was last drawn */
+    int64_t phase_ns; /* when the phase that is shown began, on the run's clock */
+    int64_t since_ns; /* when it was first shown, on the wall's */
     size_t cell, cells;
     const char *label; /* of the cell; may be NULL */
 };
@@ -18,6 +20,12 @@ void progress_say(struct progress *p, const char *phase);
 /* A phase on the run's clock: now between start and end; live figures when recorder is not NULL. */
 void progress_show(struct progress *p, const char *phase, int64_t now_ns, int64_t start_ns, int64_t end_ns,
                    const struct recorder *recorder);
+/* A sweep whose runs go on side by side. left_ns: of the wall's clock; negative: not known yet. */
+struct progress_sweep {
+    size_t runs, ended, failed, running;
+    int64_t left_ns;
+};
+void progress_sweep(struct progress *p, const struct progress_sweep *sweep);
 void progress_clear(struct progress *p);
 
 #endif

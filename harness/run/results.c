@@ -64,10 +64,15 @@ done:
     return made;
 }
 
+void results_cell_name(size_t number, char *name, size_t size)
+{
+    snprintf(name, size, "%02zu", number);
+}
+
 char *results_make_cell(const char *folder, size_t number, struct error *e)
 {
     char name[24];
-    snprintf(name, sizeof name, "%02zu", number);
+    results_cell_name(number, name, sizeof name);
     char *path = files_join(folder, name);
     if (path && mkdir(path, 0777) == 0)
         return path;

@@ -7,6 +7,8 @@
 
 /* OUT/SCENARIO/TIME, new. The caller frees. */
 char *results_make_folder(const char *out, const char *scenario, struct error *e);
+/* The name of run NUMBER's folder in that of its sweep: 01, ..., 100, ... */
+void results_cell_name(size_t number, char *name, size_t size);
 /* FOLDER/NN for a cell. The caller frees. */
 char *results_make_cell(const char *folder, size_t number, struct error *e);
 /* Point OUT/SCENARIO/latest at the folder. */

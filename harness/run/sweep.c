@@ -1,123 +1,38 @@
-#include "harness/run/sweep.h"
+#include "harness/run/sweep_inside.h"
 #include "lib/document/json_text.h"
 #include "lib/output/print.h"
 #include "lib/program/program.h"
 #include "harness/preflight/ecn.h"
-#include "harness/run/experiment.h"
 #include "harness/run/figures.h"
+#include "harness/run/request.h"
+#include "harness/run/summary.h"
+#include "harness/run/workers.h"
 #include "harness/run/foresee.h"
 #include "harness/run/results.h"
 #include "lib/files.h"
+#include "lib/folder/sweep_index.h"
 #include "lib/document/json_file.h"
 #include "lib/log.h"
-#include "lib/text.h"
 #include "reports/reports.h"
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-struct sweep {
-    const struct sweep_request *request;
-    struct plan plan;
-    struct interrupt interrupt;
-    struct progress progress;
-    char *folder;
-    json_t *index;
-    enum verdict verdict;
-    enum ending ending;
-    struct error why;
-    bool deaf; /* standard output cannot be written */
-};
-
-static size_t run_count(const struct sweep *s)
-{
-    return s->plan.cell_count * (size_t)s->request->repeats;
-}
+#define SHOWN_WHOLE 20 /* runs; of more, only those that did not pass are printed */
 
 /* ---- what people read */
-
-/* "flows.*.memory gpu, phases.measure 2s" */
-static void describe_choice(const json_t *choice, struct text *out)
-{
-    const char *path;
-    json_t *value;
-    json_object_foreach((json_t *)(uintptr_t)choice, path, value)
-    {
-        char *shown = json_is_string(value) ? NULL : json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
-        text_add(out, "%s%s %s", out->length ? ", " : "", path, shown ? shown : json_string_value(value));
-        free(shown);
-    }
-}
-
-static void print_expectations(const json_t *result)
-{
-    size_t i;
-    json_t *entry;
-    json_array_foreach(json_object_get(result, "expectations"), i, entry)
-    {
-        const char *verdict = json_string_value(json_object_get(entry, "verdict"));
-        const char *reason = json_string_value(json_object_get(entry, "reason"));
-        if (reason && strncmp(reason, "only when", 9) == 0)
-            continue;
-        print_out("  %-8s %s (%s)\n", verdict, json_string_value(json_object_get(entry, "name")),
-                  reason ? reason : "");
-    }
-    json_array_foreach(json_object_get(result, "published"), i, entry)
-    {
-        const json_t *difference = json_object_get(entry, "difference_percent");
-        const char *reason = json_string_value(json_object_get(entry, "reason"));
-        double percent = json_number_value(difference);
-        if (reason)
-            print_out("  published %s: not compared (%s)\n",
-                      json_string_value(json_object_get(entry, "name")), reason);
-        else if (difference)
-            print_out("  published %s: %.6g %s, measured %.6g (%+.1f %%)\n",
-                      json_string_value(json_object_get(entry, "name")),
-                      json_number_value(json_object_get(entry, "published")),
-                      json_string_value(json_object_get(entry, "unit")),
-                      json_number_value(json_object_get(entry, "measured")),
-                      fabs(percent) < 0.05 ? 0.0 : percent);
-    }
-}
-
-static void print_run(struct sweep *s, const struct cell *cell, const char *folder, enum verdict verdict)
-{
-    struct text label = {0};
-    struct error e;
-    char *path = files_join(folder, "result.json");
-    json_t *result = path ? json_file_load(path, DOCUMENT_RESULT, &e) : NULL;
-    describe_choice(cell->choice, &label);
-    progress_clear(&s->progress);
-    const char *origin = origin_word(origin_of_result(result));
-    print_out("%s%s%s: %s%s%s%s\n", cell->scenario.name, label.length ? ", " : "", text_string(&label),
-              verdict_names[verdict], origin ? " (" : "", origin ? origin : "", origin ? ")" : "");
-    figures_print_flows(result);
-    print_expectations(result);
-    const char *reason = json_string_value(json_object_get(result, "reason"));
-    if (reason &&
-        verdict != VERDICT_INCOMPLETE) /* an incomplete run ends the sweep, and its error is printed then */
-        print_out("  %s\n", reason);
-    if (fflush(stdout) != 0 && !s->deaf) {
-        log_warning("standard output cannot be written: %s; the run goes on, its result is %s",
-                    strerror(errno), s->folder);
-        s->deaf = true;
-    }
-    json_decref(result);
-    free(path);
-    text_free(&label);
-}
 
 static void print_dry_run(const struct sweep *s)
 {
     print_out("scenario %s\nlab %s (%s, chosen by %s)\n", s->plan.scenario_path, s->plan.lab_path,
               lab_kind(&s->plan.cells[0].lab)->name, s->plan.lab_why);
-    print_out("%zu run%s into %s/%s\n", run_count(s), run_count(s) == 1 ? "" : "s", s->request->out,
-              s->plan.cells[0].scenario.name);
+    print_out("%zu run%s into %s%s%s\n", sweep_run_count(s), sweep_run_count(s) == 1 ? "" : "s",
+              s->request->resume ? s->request->resume : s->request->out, s->request->resume ? "" : "/",
+              s->request->resume ? "" : s->plan.cells[0].scenario.name);
     for (size_t i = 0; i < s->plan.cell_count; i++) {
         struct text label = {0};
-        describe_choice(s->plan.cells[i].choice, &label);
+        summary_choice(s->plan.cells[i].choice, &label);
         print_out("  %02zu %s\n", i * (size_t)s->request->repeats + 1,
                   label.length ? text_string(&label) : "without changes");
         text_free(&label);
@@ -140,55 +55,41 @@ static void say_lab(const struct sweep *s)
 
 /* ---- the index */
 
-static bool has_index(const struct sweep *s)
-{
-    return run_count(s) > 1 || json_object_size(s->plan.sweep) > 0;
-}
-
-static json_t *new_index(const struct sweep *s)
+static json_t *index_head(const struct sweep *s)
 {
     const struct cell *first = &s->plan.cells[0];
     char *started = results_time();
-    json_t *index = json_make("{s:i,s:s,s:s,s:s,s:s?,s:b,s:b,s:s,s:s?,s:O,s:I,s:[]}", "schema", 1, "program",
-                              "harness", "version", HARNESS_VERSION, "scenario", first->scenario.name,
-                              "title", first->scenario.title, "simulated", lab_kind(&first->lab)->simulated,
-                              "complete", 0, "verdict", "incomplete", "started", started, "sweep",
-                              s->plan.sweep, "repeats", (json_int_t)s->request->repeats, "cells");
+    json_t *head = json_make("{s:i,s:s,s:s,s:s,s:s?,s:b,s:b,s:s,s:s?,s:O,s:I}", "schema", 1, "program",
+                             "harness", "version", HARNESS_VERSION, "scenario", first->scenario.name, "title",
+                             first->scenario.title, "simulated", lab_kind(&first->lab)->simulated, "complete",
+                             0, "verdict", "incomplete", "started", started, "sweep", s->plan.sweep,
+                             "repeats", (json_int_t)s->request->repeats);
     free(started);
-    return index;
+    return head;
 }
 
-static int write_index(struct sweep *s, bool whole, struct error *e)
+char *sweep_folder_of(const struct sweep *s, size_t run)
 {
-    char *finished = results_time(), *path = files_join(s->folder, "index.json");
-    json_object_set_new(s->index, "complete", json_boolean(whole && s->ending == ENDING_WHOLE));
-    json_object_set_new(s->index, "verdict",
-                        json_text(verdict_names[whole ? s->verdict : VERDICT_INCOMPLETE]));
-    json_object_set_new(s->index, "finished", json_text(finished ? finished : ""));
-    if (s->ending != ENDING_WHOLE)
-        json_object_set_new(s->index, "reason", json_text(s->why.text));
-    int result = !path ? error_set(e, "out of memory") : has_index(s) ? json_file_save(path, s->index, e) : 0;
-    free(finished);
-    free(path);
-    return result;
+    char name[24];
+    results_cell_name(run + 1, name, sizeof name);
+    return sweep_has_index(s) ? files_join(s->folder, name) : strdup(s->folder);
 }
 
-static void add_to_index(struct sweep *s, const struct cell *cell, const char *name, size_t repeat,
-                         struct outcome outcome)
+json_t *sweep_entry(const struct sweep *s, size_t run, struct outcome outcome)
 {
-    json_array_append_new(json_object_get(s->index, "cells"),
-                          json_make("{s:s,s:O,s:I,s:s,s:s,s:b}", "folder", name, "cell", cell->choice,
-                                    "repeat", (json_int_t)repeat, "origin", origin_names[outcome.origin],
-                                    "verdict", verdict_names[outcome.verdict], "complete",
-                                    outcome.ending == ENDING_WHOLE));
-    json_object_set_new(s->index, "origin", json_text(origin_names[origin_of_result(s->index)]));
-    if (outcome.verdict > s->verdict)
-        s->verdict = outcome.verdict;
+    char *folder = sweep_folder_of(s, run);
+    const char *slash = folder ? strrchr(folder, '/') : NULL;
+    json_t *entry = json_make("{s:s,s:O,s:I,s:s,s:s,s:b}", "folder", slash ? slash + 1 : s->folder, "cell",
+                              sweep_cell_of(s, run)->choice, "repeat", (json_int_t)sweep_repeat_of(s, run),
+                              "origin", origin_names[outcome.origin], "verdict",
+                              verdict_names[outcome.verdict], "complete", outcome.ending == ENDING_WHOLE);
+    free(folder);
+    return entry;
 }
 
 /* ---- running */
 
-static int fail(struct sweep *s, enum ending ending, const struct error *e)
+int sweep_fail(struct sweep *s, enum ending ending, const struct error *e)
 {
     if (s->ending == ENDING_WHOLE) {
         s->ending = ending;
@@ -197,56 +98,94 @@ static int fail(struct sweep *s, enum ending ending, const struct error *e)
     return -1;
 }
 
-static int run_cell(struct sweep *s, const struct cell *cell, size_t number, size_t repeat)
+static bool prints(const struct sweep *s, struct outcome outcome)
 {
-    struct error e;
-    struct text label = {0};
-    char *folder = has_index(s) ? results_make_cell(s->folder, number, &e) : strdup(s->folder);
-    if (!folder)
-        return fail(s, ENDING_LAB_FAILED, &e);
-    describe_choice(cell->choice, &label);
-    s->progress.cell = number;
-    s->progress.cells = run_count(s);
-    s->progress.label = text_string(&label);
-    struct experiment x = {.plan = &s->plan,
-                           .cell = cell,
-                           .folder = folder,
-                           .seed = (uint64_t)s->request->seed + repeat - 1,
-                           .repeat = repeat,
-                           .interrupt = &s->interrupt,
-                           .progress = &s->progress};
-    struct outcome outcome = experiment_run(&x, &e);
-    progress_clear(&s->progress);
-    if (outcome.ending != ENDING_WHOLE)
-        fail(s, outcome.ending, &e);
-    const char *slash = strrchr(folder, '/');
-    add_to_index(s, cell, slash ? slash + 1 : folder, repeat, outcome);
-    if (!s->request->quiet && !s->request->json && outcome.ending != ENDING_NOT_STARTED)
-        print_run(s, cell, folder, outcome.verdict);
-    text_free(&label);
-    free(folder);
-    return s->ending == ENDING_WHOLE ? 0 : -1;
+    return !s->request->quiet && !s->request->json && outcome.ending != ENDING_NOT_STARTED &&
+           (sweep_run_count(s) <= SHOWN_WHOLE || outcome.verdict > VERDICT_PASSED);
 }
 
-static void run_cells(struct sweep *s)
+/* One run, in whatever process it is. */
+struct outcome sweep_run_one(struct sweep *s, size_t run, struct error *e)
+{
+    struct outcome outcome = {.ending = ENDING_LAB_FAILED, .verdict = VERDICT_INCOMPLETE};
+    struct text label = {0};
+    char *folder = sweep_has_index(s) ? results_make_cell(s->folder, run + 1, e) : strdup(s->folder);
+    if (!folder)
+        return outcome;
+    summary_choice(sweep_cell_of(s, run)->choice, &label);
+    s->progress.cell = run + 1;
+    s->progress.cells = sweep_run_count(s);
+    s->progress.label = text_string(&label);
+    struct experiment x = {.plan = &s->plan,
+                           .cell = sweep_cell_of(s, run),
+                           .folder = folder,
+                           .seed = sweep_seed_of(s, run),
+                           .repeat = sweep_repeat_of(s, run),
+                           .interrupt = &s->interrupt,
+                           .progress = &s->progress};
+    outcome = experiment_run(&x, e);
+    progress_clear(&s->progress);
+    if (prints(s, outcome))
+        summary_print(x.cell, folder, outcome.verdict, sweep_run_count(s) > SHOWN_WHOLE);
+    text_free(&label);
+    free(folder);
+    return outcome;
+}
+
+/* A run has ended: into the index with it. */
+bool sweep_count_run(struct sweep *s, size_t run, struct outcome outcome, const struct error *why)
 {
     struct error e;
-    size_t number = 0;
-    bool whole = true;
-    for (size_t i = 0; whole && i < s->plan.cell_count; i++)
-        for (size_t repeat = 1; whole && repeat <= (size_t)s->request->repeats; repeat++) {
-            whole = run_cell(s, &s->plan.cells[i], ++number, repeat) == 0;
-            if (write_index(s, whole && number == run_count(s), &e) != 0) {
-                fail(s, ENDING_LAB_FAILED, &e);
-                whole = false;
-            }
-        }
+    s->any_started |= outcome.ending != ENDING_NOT_STARTED;
+    s->ended++;
+    if (outcome.ending != ENDING_WHOLE)
+        sweep_fail(s, outcome.ending, why);
+    if (index_add(&s->index, run, sweep_entry(s, run, outcome), &e) != 0)
+        sweep_fail(s, ENDING_LAB_FAILED, &e);
+    return s->ending == ENDING_WHOLE;
 }
+
+void sweep_look_at_output(struct sweep *s)
+{
+    if (fflush(stdout) == 0 || s->deaf)
+        return;
+    log_warning("standard output cannot be written: %s; the run goes on, its result is %s", strerror(errno),
+                s->folder);
+    s->deaf = true;
+}
+
+static void run_here(struct sweep *s)
+{
+    struct error e;
+    bool more = true;
+    for (size_t k = 0; more && k < s->todo_count; k++) {
+        struct outcome outcome = sweep_run_one(s, s->todo[k], &e);
+        sweep_look_at_output(s);
+        more = sweep_count_run(s, s->todo[k], outcome, &e);
+    }
+}
+
+static void run_todo(struct sweep *s)
+{
+    if (lab_kind(&s->plan.cells[0].lab)->simulated && sweep_run_count(s) > 1)
+        sweep_run_side_by_side(s);
+    else
+        run_here(s);
+}
+
+static void list_todo(struct sweep *s)
+{
+    for (size_t run = 0; run < sweep_run_count(s); run++)
+        if (!s->index.entries[run])
+            s->todo[s->todo_count++] = run;
+}
+
+/* ---- the whole */
 
 /* Only a folder that was written completely is a result. */
 static bool is_result(const char *folder)
 {
-    char *result = files_join(folder, "result.json"), *index = files_join(folder, "index.json");
+    char *result = files_join(folder, "result.json"), *index = files_join(folder, SWEEP_INDEX);
     bool is = (result && files_exist(result)) || (index && files_exist(index));
     free(result);
     free(index);
@@ -286,12 +225,12 @@ static void remove_folder(char *folder)
 static void print_json(struct sweep *s)
 {
     size_t i;
-    json_t *cell;
-    json_array_foreach(json_object_get(s->index, "cells"), i, cell)
+    json_t *cell, *document = index_document(&s->index);
+    json_array_foreach(json_object_get(document, "cells"), i, cell)
     {
         struct error e;
         const char *name = json_string_value(json_object_get(cell, "folder"));
-        char *folder = has_index(s) ? files_join(s->folder, name) : strdup(s->folder);
+        char *folder = sweep_has_index(s) ? files_join(s->folder, name) : strdup(s->folder);
         char *path = folder ? files_join(folder, "result.json") : NULL;
         json_t *result = path && files_exist(path) ? json_file_load(path, DOCUMENT_RESULT, &e) : NULL;
         json_t *figures = result ? figures_json(result) : NULL;
@@ -301,8 +240,9 @@ static void print_json(struct sweep *s)
         free(path);
         free(folder);
     }
-    json_object_set_new(s->index, "result", json_text(s->folder));
-    json_print(stdout, s->index, 12);
+    json_object_set_new(document, "result", json_text(s->folder));
+    json_print(stdout, document, 12);
+    json_decref(document);
 }
 
 static int exit_status(struct sweep *s)
@@ -313,51 +253,138 @@ static int exit_status(struct sweep *s)
     if (s->ending != ENDING_WHOLE)
         return EXIT_LAB;
     static const int statuses[] = {EXIT_SKIPPED, EXIT_DONE, EXIT_FAILED, EXIT_LAB};
-    return statuses[s->verdict];
+    return statuses[index_verdict(&s->index)];
+}
+
+/* "64 runs: 60 passed, 4 failed" */
+static void print_verdicts(const struct sweep *s)
+{
+    print_out("%zu runs:", sweep_run_count(s));
+    const char *comma = "";
+    for (enum verdict v = VERDICT_SKIPPED; v <= VERDICT_INCOMPLETE; v++)
+        if (s->index.with[v]) {
+            print_out("%s %zu %s", comma, s->index.with[v], verdict_names[v]);
+            comma = ",";
+        }
+    print_out("%s\n", s->kept == sweep_run_count(s) ? " (all were there)" : "");
+}
+
+/* A result that was copied elsewhere and resumed there is nobody's latest. */
+static bool is_in_place(const struct sweep *s)
+{
+    const char *name = strrchr(s->folder, '/');
+    struct text place = {0}; /* .../SCENARIO/TIME */
+    text_add(&place, "/%s%s", s->plan.cells[0].scenario.name, name ? name : "");
+    size_t length = strlen(s->folder);
+    bool is = length >= place.length && strcmp(s->folder + length - place.length, text_string(&place)) == 0;
+    text_free(&place);
+    return is || !s->request->resume;
+}
+
+static void conclude(struct sweep *s)
+{
+    struct error e;
+    if (is_result(s->folder) && is_in_place(s) && results_point_latest(s->folder, &e) != 0)
+        log_warning("%s", e.text);
+    if (!s->request->quiet && !s->request->json && (sweep_run_count(s) > SHOWN_WHOLE || s->request->resume))
+        print_verdicts(s);
+    report(s);
+    if (s->request->json)
+        print_json(s);
+    else if (!s->request->quiet)
+        print_out("result: %s\n", s->folder);
+}
+
+/* The folder, its request and its index. */
+static int open_folder(struct sweep *s, struct error *e)
+{
+    s->folder = s->request->resume ? sweep_resumed_folder(s->request)
+                                   : results_make_folder(s->request->out, s->plan.cells[0].scenario.name, e);
+    s->todo = calloc(sweep_run_count(s) + 1, sizeof *s->todo);
+    if (!s->folder || !s->todo)
+        return s->folder || s->request->resume ? error_set(e, "out of memory") : -1;
+    if (sweep_has_index(s) &&
+        ((!s->request->resume && request_keep(s->folder, s->request, &s->plan, e) != 0) ||
+         (s->lock = request_lock(s->folder, e)) < 0))
+        return -1;
+    if (index_open(&s->index, sweep_has_index(s) ? s->folder : NULL, index_head(s), sweep_run_count(s), e) !=
+        0)
+        return -1;
+    if (s->request->resume && (sweep_keep_runs(s, e) != 0 || index_unfinish(&s->index, e) != 0))
+        return -1;
+    list_todo(s);
+    return 0;
 }
 
 static int run_all(struct sweep *s)
 {
     struct error e;
-    s->folder = results_make_folder(s->request->out, s->plan.cells[0].scenario.name, &e);
-    if (!s->folder || interrupt_open(&s->interrupt, &e) != 0) {
+    if (open_folder(s, &e) != 0 || interrupt_open(&s->interrupt, &e) != 0) {
         log_error("%s", e.text);
+        if (s->folder && !s->request->resume)
+            remove_folder(s->folder);
         return EXIT_USAGE;
     }
     say_lab(s);
-    s->index = new_index(s);
-    run_cells(s);
+    if (s->kept && !s->request->quiet)
+        log_info("%s: %zu of %zu runs are kept", s->folder, s->kept, sweep_run_count(s));
+    run_todo(s);
     if (s->ending != ENDING_WHOLE)
         log_error("%s", s->why.text);
-    if (s->ending == ENDING_NOT_STARTED && json_array_size(json_object_get(s->index, "cells")) == 1) {
+    if (!s->any_started && !s->kept && s->ending != ENDING_WHOLE && !s->request->resume) {
         remove_folder(s->folder); /* nothing was done: leave no folder behind */
     } else {
-        if (is_result(s->folder) && results_point_latest(s->folder, &e) != 0)
-            log_warning("%s", e.text);
-        report(s);
-        if (s->request->json)
-            print_json(s);
-        else if (!s->request->quiet)
-            print_out("result: %s\n", s->folder);
+        if (index_finish(&s->index, s->ending == ENDING_WHOLE ? NULL : s->why.text, &e) != 0) {
+            log_error("%s", e.text);
+            sweep_fail(s, ENDING_LAB_FAILED, &e);
+        }
+        conclude(s);
     }
     interrupt_close(&s->interrupt);
     return exit_status(s);
 }
 
-int sweep_run(const struct sweep_request *request)
+static int jobs_of(struct sweep *s, struct error *e)
 {
-    struct sweep s = {.request = request, .interrupt.fd = -1};
+    const struct lab *lab = &s->plan.cells[0].lab;
+    bool simulated = lab_kind(lab)->simulated;
+    s->jobs = s->request->jobs != FIELD_UNSET ? (size_t)s->request->jobs
+              : simulated                     ? workers_processors()
+                                              : 1;
+    if (s->jobs > 1 && !simulated)
+        return error_set(e, "--jobs %zu: the runs of lab %s follow one another, since all use its hosts",
+                         s->jobs, lab->name);
+    return 0;
+}
+
+static void sweep_free(struct sweep *s)
+{
+    index_close(&s->index);
+    if (s->lock >= 0)
+        close(s->lock);
+    free(s->said);
+    free(s->todo);
+    free(s->folder);
+    plan_free(&s->plan);
+}
+
+int sweep_run_planned(const struct sweep_request *request, const struct plan_documents *documents)
+{
+    struct sweep s = {.request = request, .interrupt.fd = -1, .lock = -1, .index.lines.fd = -1};
     struct error e;
-    struct plan_request plan = {.scenario = request->scenario,
+    struct plan_request plan = {.documents = documents,
+                                .scenario = request->scenario,
                                 .lab = request->lab,
                                 .sets = request->sets.items,
                                 .set_count = request->sets.count,
                                 .duration_ns = request->duration_ns,
-                                .seed = (uint64_t)request->seed};
+                                .seed = (uint64_t)request->seed,
+                                .many = request->yes != 0};
     int status = EXIT_DONE;
-    if (plan_load(&plan, &s.plan, &e) != 0 || foresee(&s.plan, &e) != 0) {
+    if (plan_load(&plan, &s.plan, &e) != 0 || foresee(&s.plan, &e) != 0 || jobs_of(&s, &e) != 0 ||
+        sweep_check_resumed(&s, &e) != 0) {
         log_error("%s", e.text);
-        plan_free(&s.plan);
+        sweep_free(&s);
         return EXIT_USAGE;
     }
     progress_open(&s.progress, request->quiet != 0);
@@ -366,8 +393,11 @@ int sweep_run(const struct sweep_request *request)
         print_dry_run(&s);
     else
         status = run_all(&s);
-    free(s.folder);
-    json_decref(s.index);
-    plan_free(&s.plan);
+    sweep_free(&s);
     return status;
+}
+
+int sweep_run(const struct sweep_request *request)
+{
+    return sweep_run_planned(request, NULL);
 }

@@ -2,19 +2,11 @@
 #ifndef HARNESS_SWEEP_H
 #define HARNESS_SWEEP_H
 
-#include "lib/document/table.h"
-
-struct sweep_request {
-    const char *scenario;
-    const char *lab;
-    struct list_of sets;
-    const char *out;
-    int64_t duration_ns;
-    int64_t repeats, seed;
-    int dry_run, json, no_report, quiet;
-};
+#include "harness/run/request.h"
 
 /* Returns the program's exit status; messages have been written. */
 int sweep_run(const struct sweep_request *request);
+/* The same for what is missing in the folder `resume`, which says itself what is run. */
+int sweep_resume(const struct sweep_request *request);
 
 #endif

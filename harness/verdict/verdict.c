@@ -1,4 +1,5 @@
 #include "harness/verdict/verdict.h"
+#include "harness/plan/condition.h"
 
 #include "lib/document/json_text.h"
 #include "lib/formats/origin.h"
@@ -8,6 +9,15 @@
 #include <string.h>
 
 const char *const verdict_names[] = {"skipped", "passed", "failed", "incomplete"};
+
+enum verdict verdict_said_by(const json_t *document)
+{
+    const char *name = json_string_value(json_object_get(document, "verdict"));
+    for (enum verdict v = VERDICT_SKIPPED; name && v < VERDICT_INCOMPLETE; v++)
+        if (strcmp(name, verdict_names[v]) == 0)
+            return v;
+    return VERDICT_INCOMPLETE;
+}
 
 static bool host_can(const json_t *host, const char *capability)
 {
@@ -74,9 +84,9 @@ static json_t *when_words(const json_t *when)
     json_t *value;
     json_object_foreach((json_t *)(uintptr_t)when, path, value)
     {
-        char *shown = json_is_string(value) ? strdup(json_string_value(value))
-                                            : json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
-        text_add(&words, "%s%s is %s", words.length ? ", and " : "only when ", path, shown ? shown : "?");
+        char *shown = json_bare(value);
+        text_add(&words, "%s%s %s%s", words.length ? ", and " : "only when ", path,
+                 condition_is_comparison(value) ? "" : "is ", shown ? shown : "?");
         free(shown);
     }
     json_t *result = json_text(text_string(&words));

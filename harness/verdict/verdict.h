@@ -7,6 +7,9 @@
 enum verdict { VERDICT_SKIPPED, VERDICT_PASSED, VERDICT_FAILED, VERDICT_INCOMPLETE }; /* from best to worst */
 extern const char *const verdict_names[];
 
+/* The word "verdict" of a result, or of a run in an index; of an unknown one VERDICT_INCOMPLETE. */
+enum verdict verdict_said_by(const json_t *document);
+
 /* Add "expectations", "published" and "verdict" to the result. `why_not`: the cell did not run, everything is skipped with
  * this reason; NULL otherwise. Returns the verdict. */
 enum verdict verdict_judge(const struct cell *cell, json_t *result, const char *why_not);

@@ -14,11 +14,12 @@
 enum document_kind {
     DOCUMENT_SCENARIO, /* written by people: also settings, profiles, bundles, jobs, policies */
     DOCUMENT_LAB,
-    DOCUMENT_RESULT, /* result.json */
-    DOCUMENT_INDEX,  /* index.json of a sweep */
-    DOCUMENT_ANSWER, /* what a program on a host prints, and the records of what was done there */
-    DOCUMENT_LINE,   /* a line of samples and flows, a record of a journal, a value of the command line */
-    DOCUMENT_MESSAGE /* of a peer of roce-traffic */
+    DOCUMENT_RESULT,  /* result.json */
+    DOCUMENT_INDEX,   /* index.json of a sweep */
+    DOCUMENT_REQUEST, /* request.json of a sweep: a scenario and a lab, indented */
+    DOCUMENT_ANSWER,  /* what a program on a host prints, and the records of what was done there */
+    DOCUMENT_LINE,    /* a line of samples and flows, a record of a journal, a value of the command line */
+    DOCUMENT_MESSAGE  /* of a peer of roce-traffic */
 };
 
 /* Load a document. Errors name path, line and column. The caller owns the value. */

@@ -170,6 +170,16 @@ json_t *json_make(const char *format, ...)
 
 /* ---- documents */
 
+char *json_shown(const json_t *value)
+{
+    return json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(15));
+}
+
+char *json_bare(const json_t *value)
+{
+    return json_is_string(value) ? strdup(json_string_value(value)) : json_shown(value);
+}
+
 int json_print(FILE *file, const json_t *document, int digits)
 {
     size_t flags = JSON_INDENT(2) | JSON_REAL_PRECISION(digits) | JSON_ENCODE_ANY;

@@ -19,6 +19,10 @@ json_t *json_text_list(const char *format, va_list arguments) __attribute__((for
 /* As json_pack() with the formats s, s%, i, I, b, f, o, O and n, with ? or * after it, also {} and []. A string of NULL, an object of NULL and
  * a number that is not finite are null. */
 json_t *json_make(const char *format, ...);
+/* A value as it is shown in a sentence: compact JSON, numbers with the 15 digits that a person may have written. json_bare: a string
+ * without its quotes. The caller frees; NULL when memory ran out. */
+char *json_shown(const json_t *value);
+char *json_bare(const json_t *value);
 /* As json_object_set_new(), for a key that is not our own word. */
 int json_put(json_t *object, const char *key, json_t *value);
 /* The document on standard output or a file, with a line feed, its numbers with so many digits; 0, or -1 with errno when it could not

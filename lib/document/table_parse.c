@@ -56,7 +56,8 @@ static const char *here(const struct place *at)
 static size_t enter_key(struct place *at, const char *key)
 {
     size_t before = at->path.length;
-    text_add(&at->path, "%s%s", before ? "." : "", key);
+    text_add_bytes(&at->path, ".", before ? 1 : 0);
+    text_add_bytes(&at->path, key, strlen(key)); /* of every value: no format is read */
     return before;
 }
 

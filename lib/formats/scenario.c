@@ -192,8 +192,9 @@ static int check_expect(const void *object, const char *path, struct error *e)
 static const struct field expect_fields[] = {
     {"name", FIELD_STRING, AT(name), .required = true, .help = "Description of what is expected."},
     {"when", FIELD_JSON, AT(when),
-     .help =
-         "Map of path to value. It applies only in cells of the sweep in which each path has this value."},
+     .help = "Map of path to value, or to a comparison such as \">= 64KiB\". It applies only in cells of the "
+             "sweep in "
+             "which each path has this value."},
     {"check", FIELD_STRING, AT(check), .required = true, .help = "Expression that must hold."},
     {"needs", FIELD_LIST, AT(needs), .item = FIELD_CHOICE, .choices = need_names, .min = 0, .max = 16,
      .help = "Capabilities that the lab must have, or with \"!\" must not have. Otherwise the expectation is "
@@ -213,8 +214,9 @@ static int check_published(const void *object, const char *path, struct error *e
 static const struct field published_fields[] = {
     {"name", FIELD_STRING, AT(name), .required = true, .help = "Description of the figure."},
     {"when", FIELD_JSON, AT(when),
-     .help =
-         "Map of path to value. It applies only in cells of the sweep in which each path has this value."},
+     .help = "Map of path to value, or to a comparison such as \">= 64KiB\". It applies only in cells of the "
+             "sweep in "
+             "which each path has this value."},
     {"of", FIELD_STRING, AT(of), .required = true,
      .help = "Expression whose value is compared with the figure."},
     {"value", FIELD_NUMBER, AT(value), .required = true, .help = "The published figure."},
@@ -253,8 +255,11 @@ static const struct field scenario_fields[] = {
      .help = "Faults of simulated labs: hosts that pause their peers without a reason."},
     {"sample", FIELD_OBJECT, AT(sample), .sub = &sample_table, .help = "What is sampled."},
     {"sweep", FIELD_JSON, AT(sweep),
-     .help = "Map of path to a list of values, or to {\"from\": VALUE, \"to\": VALUE, \"times\": N}. Every "
-             "combination is run."},
+     .help = "Map of path to a list of values, or to {\"from\": VALUE, \"to\": VALUE} with \"factor\", "
+             "\"step\" or "
+             "\"points\" and \"scale\". Every combination is run. Beside paths: \"zip\", a list of maps "
+             "whose values go "
+             "together; \"draw\", samples of ranges; \"except\" and \"only\", lists of conditions."},
     {"expect", FIELD_LIST, AT(expect), .item = FIELD_OBJECT, .sub = &expect_table, .min = 0, .max = 1000,
      .help = "Expectations about the results."},
     {"published", FIELD_LIST, AT(published), .item = FIELD_OBJECT, .sub = &published_table, .min = 0,

@@ -47,7 +47,7 @@ struct scenario_sample {
 
 struct scenario_expect {
     char *name;
-    json_t *when;         /* path -> value; NULL: always */
+    json_t *when;         /* harness/plan/condition.h; NULL: always */
     char *check;          /* docs/scenario.md, Expressions */
     struct list_of needs; /* int: need_names */
 };
@@ -75,7 +75,7 @@ struct scenario {
     struct list_of traffic;     /* struct scenario_traffic */
     struct list_of storms;      /* struct scenario_storm */
     struct scenario_sample sample;
-    json_t *sweep;            /* path -> list of values */
+    json_t *sweep;            /* harness/plan/choices.h */
     struct list_of expect;    /* struct scenario_expect */
     struct list_of published; /* struct scenario_published */
 };

@@ -1,5 +1,6 @@
 #include "reports/results/run.h"
 
+#include "lib/folder/sweep_index.h"
 #include "lib/files.h"
 #include "lib/folder/fresh.h"
 #include "lib/document/json_file.h"
@@ -228,12 +229,12 @@ static int add_cells(struct runs *runs, const char *folder, const json_t *index,
     const json_t *cells = json_object_get(index, "cells");
     json_t *taken = json_object(), *cell;
     size_t i;
-    int result = json_is_array(cells) ? 0 : error_set(e, "%s/index.json has no list of cells", folder);
+    int result = json_is_array(cells) ? 0 : error_set(e, "%s: the index has no list of cells", folder);
     json_array_foreach(cells, i, cell)
     {
         const char *name = cell_name(cell, taken);
         result = name ? add_run(runs, folder, name, e)
-                      : error_set(e, "%s/index.json: cell %zu does not name a folder of its own", folder, i);
+                      : error_set(e, "%s: the index: cell %zu does not name a folder of its own", folder, i);
         if (result != 0)
             break;
     }
@@ -248,9 +249,9 @@ static int add_result(struct runs *runs, const char *path, struct error *e)
         folder_close(&folder);
         return error_prefix(e, "%s is not a result", path);
     }
-    bool sweep = folder_has(&folder, "index.json");
+    bool sweep = sweep_index_exists(&folder);
     fresh_clear(&folder);
-    json_t *index = sweep ? json_file_load_in(&folder, "index.json", DOCUMENT_INDEX, e) : NULL;
+    json_t *index = sweep ? sweep_index_load(&folder, e) : NULL;
     folder_close(&folder);
     if (!sweep)
         return add_run(runs, path, NULL, e);

@@ -3,16 +3,18 @@
 #include "lib/clock.h"
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 /* Enough for a rack. Each waits for its host most of the time; a machine through which all are reached (a jump host) is not flooded. */
 #define MOST_AT_A_TIME 32
 
 struct crew {
-    void (*work)(void *context, size_t i);
-    void *context;
     pthread_mutex_t lock;
     pthread_cond_t changed; /* any of the following */
+    void (*work)(void *context, size_t i);
+    void *context;
+    size_t begun; /* how often work was begun */
     size_t count, started, working;
     bool *ended; /* by i */
     bool dismissed;
@@ -23,37 +25,36 @@ struct crew {
     } * members;
 };
 
-/* Members take their turn in the order of i. */
-static void begin(struct member *m)
+/* Wait for a member's turn: they take it in the order of i. False: there is no more work. */
+static bool take_turn(struct member *m, size_t *done)
 {
     struct crew *crew = m->crew;
-    pthread_mutex_lock(&crew->lock);
-    while (crew->started != m->i || crew->working == MOST_AT_A_TIME)
+    while (crew->begun == *done ? !crew->dismissed : crew->started != m->i || crew->working == MOST_AT_A_TIME)
         pthread_cond_wait(&crew->changed, &crew->lock);
+    if (crew->begun == *done)
+        return false;
+    *done = crew->begun;
     crew->started++;
     crew->working++;
     pthread_cond_broadcast(&crew->changed);
-    pthread_mutex_unlock(&crew->lock);
-}
-
-static void end(struct member *m)
-{
-    struct crew *crew = m->crew;
-    pthread_mutex_lock(&crew->lock);
-    crew->working--;
-    crew->ended[m->i] = true;
-    pthread_cond_broadcast(&crew->changed);
-    while (!crew->dismissed)
-        pthread_cond_wait(&crew->changed, &crew->lock);
-    pthread_mutex_unlock(&crew->lock);
+    return true;
 }
 
 static void *run(void *argument)
 {
     struct member *m = argument;
-    begin(m);
-    m->crew->work(m->crew->context, m->i);
-    end(m);
+    struct crew *crew = m->crew;
+    size_t done = 0;
+    pthread_mutex_lock(&crew->lock);
+    while (take_turn(m, &done)) {
+        pthread_mutex_unlock(&crew->lock);
+        crew->work(crew->context, m->i);
+        pthread_mutex_lock(&crew->lock);
+        crew->working--;
+        crew->ended[m->i] = true;
+        pthread_cond_broadcast(&crew->changed);
+    }
+    pthread_mutex_unlock(&crew->lock);
     return NULL;
 }
 
@@ -66,15 +67,13 @@ static void free_crew(struct crew *crew)
     free(crew);
 }
 
-static struct crew *new_crew(size_t count, void (*work)(void *context, size_t i), void *context)
+static struct crew *new_crew(size_t count)
 {
     struct crew *crew = calloc(1, sizeof *crew);
     pthread_condattr_t attributes;
     if (!crew)
         return NULL;
-    *crew = (struct crew){.work = work,
-                          .context = context,
-                          .ended = calloc(count + 1, sizeof *crew->ended),
+    *crew = (struct crew){.ended = calloc(count + 1, sizeof *crew->ended),
                           .members = calloc(count + 1, sizeof *crew->members)};
     pthread_mutex_init(&crew->lock, NULL);
     pthread_condattr_init(&attributes);
@@ -87,9 +86,9 @@ static struct crew *new_crew(size_t count, void (*work)(void *context, size_t i)
     return NULL;
 }
 
-struct crew *crew_start(size_t count, void (*work)(void *context, size_t i), void *context, struct error *e)
+struct crew *crew_start(size_t count, struct error *e)
 {
-    struct crew *crew = new_crew(count, work, context);
+    struct crew *crew = new_crew(count);
     if (!crew) {
         error_set(e, "out of memory for %zu hosts", count);
         return NULL;
@@ -105,6 +104,18 @@ struct crew *crew_start(size_t count, void (*work)(void *context, size_t i), voi
         }
     }
     return crew;
+}
+
+void crew_begin(struct crew *crew, void (*work)(void *context, size_t i), void *context)
+{
+    pthread_mutex_lock(&crew->lock);
+    crew->work = work;
+    crew->context = context;
+    crew->begun++;
+    crew->started = 0;
+    memset(crew->ended, 0, crew->count * sizeof *crew->ended);
+    pthread_cond_broadcast(&crew->changed);
+    pthread_mutex_unlock(&crew->lock);
 }
 
 bool crew_wait(struct crew *crew, size_t i, int64_t timeout_ns)

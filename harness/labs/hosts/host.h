@@ -25,6 +25,7 @@ struct remote_host {
     int64_t offset_ns, error_ns;
     bool nvml_answers; /* for the lab's GPU, by the last facts */
     bool virtual_gpu;  /* the lab's GPU is memory of a virtual ConnectX's module: NVML does not know it */
+    bool slowed;       /* virtual_gpu_set was tried */
     bool silent;       /* it was stopped, or had sent nothing for a while when the run failed */
 };
 

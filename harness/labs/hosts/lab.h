@@ -14,7 +14,9 @@ struct remote_lab {
     struct secret secret;      /* of the run: its servers and drivers know it */
     struct lab_lock *lock;
     struct virt *virt;
-    struct crew *crew;         /* the threads that connected to the hosts */
+    struct crew *crew;         /* a thread for each host, at_once.h */
+    struct host_turn *turns;   /* one a host */
+    atomic_bool cancelled;     /* by Ctrl-C: connecting is given up */
     struct remote_host *hosts; /* one a role, then guests without a role that forward */
     size_t host_count;         /* roles */
     size_t all_count;

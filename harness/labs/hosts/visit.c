@@ -63,9 +63,11 @@ static int visit_all(struct visits *v, size_t *failures, struct error *e)
     v->results = calloc(count + 1, sizeof *v->results);
     if (!v->results)
         return error_set(e, "out of memory for %zu hosts", count);
-    struct crew *crew = crew_start(count, visit_one, v, e);
-    if (crew)
+    struct crew *crew = crew_start(count, e);
+    if (crew) {
+        crew_begin(crew, visit_one, v);
         *failures = print_in_order(v, crew, count);
+    }
     crew_dismiss(crew);
     free(v->results);
     return crew ? 0 : -1;

@@ -14,6 +14,11 @@ static const char *role_name(const struct sim_lab *lab, size_t role)
     return scenario_role(&lab->run->cell->scenario, role);
 }
 
+static size_t role_count(const struct sim_lab *lab)
+{
+    return lab->run->cell->scenario.roles.count;
+}
+
 static const struct physics_host *host_of(const struct sim_lab *lab, size_t role)
 {
     return lab_sim_host_at(&lab->run->cell->lab, lab->setup.node_of_role[role].index);
@@ -98,9 +103,9 @@ static json_t *capabilities_of(const struct sim_lab *lab, size_t role)
     return names;
 }
 
-static int sim_lab_describe(void *state, size_t role, struct host_description *out, struct error *e)
+static int describe_role(const struct sim_lab *lab, size_t role, struct host_description *out,
+                         struct error *e)
 {
-    const struct sim_lab *lab = state;
     *out = (struct host_description){
         .capabilities = capabilities_of(lab, role), .facts = json_object(), .origin = ORIGIN_SIMULATED};
     json_object_set_new(out->facts, "simulated", json_true());
@@ -116,18 +121,26 @@ static int sim_lab_describe(void *state, size_t role, struct host_description *o
     return out->name ? 0 : error_set(e, "out of memory");
 }
 
+static int sim_lab_describe(void *state, struct host_description out[], struct error *e)
+{
+    const struct sim_lab *lab = state;
+    for (size_t role = 0; role < role_count(lab); role++)
+        if (describe_role(lab, role, &out[role], e) != 0)
+            return -1;
+    return 0;
+}
+
 static int sim_lab_check_counter(void *state, size_t role, const char *glob, struct error *e)
 {
     return sim_foresee_counter(state, role, glob, e);
 }
 
-static json_t *sim_lab_save_settings(void *state, size_t role, const json_t *wanted, struct error *e)
+static int sim_lab_save_settings(void *state, struct role_settings roles[], struct error *e)
 {
-    (void)state;
-    (void)role;
-    (void)wanted;
     (void)e;
-    return json_object();
+    for (size_t role = 0; role < role_count(state); role++)
+        roles[role].before = json_object();
+    return 0;
 }
 
 static bool is_one_of(const char *key, const char *const *keys)
@@ -156,22 +169,28 @@ static void warn_of_unmodelled(struct sim_lab *lab, size_t role, const json_t *w
     }
 }
 
-static json_t *sim_lab_apply_settings(void *state, size_t role, const json_t *wanted, struct error *e)
+static json_t *apply_to_role(struct sim_lab *lab, size_t role, const json_t *wanted)
 {
-    struct sim_lab *lab = state;
-    (void)e;
     warn_of_unmodelled(lab, role, wanted);
     if (!is_host(lab, role))
         return json_deep_copy(wanted);
     return sim_setup_settings_json(&lab->setup.hosts[lab->setup.node_of_role[role].index].settings);
 }
 
-static json_t *sim_lab_restore_settings(void *state, size_t role, const json_t *saved, struct error *e)
+static int sim_lab_apply_settings(void *state, struct role_settings roles[], struct error *e)
 {
-    (void)state;
-    (void)role;
-    (void)e;
-    return json_deep_copy(saved);
+    struct sim_lab *lab = state;
+    for (size_t role = 0; role < role_count(lab); role++)
+        if (!(roles[role].read_back = apply_to_role(lab, role, roles[role].wanted)))
+            return error_set(e, "out of memory");
+    return 0;
+}
+
+static void sim_lab_restore_settings(void *state, struct role_settings roles[])
+{
+    for (size_t role = 0; role < role_count(state); role++)
+        if (!(roles[role].after = json_deep_copy(roles[role].before)))
+            error_set(&roles[role].why_not, "out of memory");
 }
 
 /* ---- the run */

@@ -114,15 +114,27 @@ scenario "no flows" 'flows: expected at least one flow' 'del(.flows,.sweep,.expe
 scenario "settings of an unknown role" 'settings_of: there is no role "c"' '.settings_of={"c":{"mtu":1500}}'
 scenario "a sweep over an unknown path" 'sweep: flow.\*.memory' '.sweep={"flow.*.memory.x":["host"]}'
 scenario "a sweep without values" 'sweep.flows.\*.memory: expected a list' '.sweep={"flows.*.memory":[]}'
-scenario "a sweep between sizes of different kinds" 'sweep.flows.\*.message: to: expected a size that is not below from' '.sweep={"flows.*.message":{"from":"2B","to":8}}'
-scenario "a sweep that ends before it begins" 'sweep.flows.\*.message: to: expected a size that is not below from' '.sweep={"flows.*.message":{"from":"2KiB","to":"1KiB"}}'
-scenario "a sweep from 0" 'sweep.flows.\*.depth: from: expected a value above 0' '.sweep={"flows.*.depth":{"from":0,"to":8}}'
-scenario "a sweep by a factor of 1" 'sweep.flows.\*.depth: times: 1 is out of range' '.sweep={"flows.*.depth":{"from":1,"to":8,"times":1}}'
-scenario "a sweep in another unit" 'sweep.phases.measure: from: "1ms"' '.sweep={"phases.measure":{"from":"1ms","to":"8ms"}}'
-scenario "a sweep with a key that does not exist" 'sweep.flows.\*.depth: .*unknown key "tims"; did you mean "times"' '.sweep={"flows.*.depth":{"from":1,"to":8,"tims":2}}'
-scenario "a sweep to the largest number" 'flows\[0\].depth: 32768 is out of range' '.sweep={"flows.*.depth":{"from":1,"to":1000000000000000}}'
+scenario "a sweep between values of different kinds" 'sweep.flows.\*.message: from and to: "2B" and 8 have no unit in common' '.sweep={"flows.*.message":{"from":"2B","to":8,"factor":2}}'
+scenario "a sweep that ends before it begins" 'sweep.flows.\*.message: to: expected a value that is not below from' '.sweep={"flows.*.message":{"from":"2KiB","to":"1KiB","factor":2}}'
+scenario "a sweep from 0" 'sweep.flows.\*.depth: from: expected a value above 0' '.sweep={"flows.*.depth":{"from":0,"to":8,"factor":2}}'
+scenario "a sweep by a factor of 1" 'sweep.flows.\*.depth: factor: it never arrives at a second value' '.sweep={"flows.*.depth":{"from":1,"to":8,"factor":1}}'
+scenario "a sweep by a step of 0" 'sweep.flows.\*.depth: step: it never arrives at a second value' '.sweep={"flows.*.depth":{"from":1,"to":8,"step":0}}'
+scenario "a range that does not say how it goes on" 'sweep.flows.\*.depth: expected one of "factor", "step" and "points"' '.sweep={"flows.*.depth":{"from":1,"to":8}}'
+scenario "a range with the factor's old name" 'sweep.flows.\*.depth: times: it is called "factor"' '.sweep={"flows.*.depth":{"from":1,"to":8,"times":2}}'
+scenario "more points than there are values" 'sweep.flows.\*.depth: points: there are not 20 different values' '.sweep={"flows.*.depth":{"from":1,"to":8,"points":20}}'
+scenario "a sweep in no unit" 'sweep.phases.measure: from and to: "1" is no number, and no quantity' '.sweep={"phases.measure":{"from":"1","to":"8ms","factor":2}}'
+scenario "a sweep with a key that does not exist" 'sweep.flows.\*.depth: .*unknown key "facto"; did you mean "factor"' '.sweep={"flows.*.depth":{"from":1,"to":8,"facto":2}}'
+scenario "a zip of unequal lengths" 'sweep.zip\[0\]: flows.\*.depth has 2 values and flows.\*.memory has 1' '.sweep={"zip":[{"flows.*.depth":[1,2],"flows.*.memory":["host"]}]}'
+scenario "a path in a sweep and its zip" 'sweep.zip\[0\]: flows.\*.depth: the sweep has this path twice' '.sweep={"flows.*.depth":[1],"zip":[{"flows.*.depth":[1],"flows.*.memory":["host"]}]}'
+scenario "a draw of nothing" 'sweep.draw: over: expected an object' '.sweep={"draw":{"count":5,"over":{}}}'
+scenario "a draw over a range with points" 'sweep.draw: over.flows.\*.depth: a sample is drawn from the whole range' '.sweep={"draw":{"count":5,"over":{"flows.*.depth":{"from":1,"to":8,"points":2}}}}'
+scenario "exceptions that leave nothing" 'sweep: except and only leave none of 2 combinations' '.sweep={"flows.*.depth":[1,2],"except":[{"flows.*.depth":"< 3"}]}'
+scenario "an exception of an unknown path" 'sweep.except\[0\]: nothing in the scenario as it is written matches flows.\*.dept' '.sweep={"flows.*.depth":[1,2],"except":[{"flows.*.dept":"< 3"}]}'
+scenario "an exception that compares words by size" 'sweep.only\[0\]: flows.\*.memory: "< host": "gpu" and "host" have no order' '.sweep={"flows.*.depth":[1,2],"only":[{"flows.*.memory":"< host"}]}'
+scenario "a sweep that removes an unknown key" 'sweep: settings.dcqcnn: .*no key "dcqcnn"; did you mean "dcqcn"' '.sweep={"settings.dcqcnn":[null]}'
+scenario "a sweep to the largest number" 'flows\[0\].depth: 32768 is out of range' '.sweep={"flows.*.depth":{"from":1,"to":1000000000000000,"factor":2}}'
 scenario "a sweep with a wrong value" 'flows\[0\].memory: "disk" is unknown' '.sweep={"flows.*.memory":["host","disk"]}'
-scenario "a sweep with too many cells" 'sweep: more than 10000 cells' '.sweep={"seed":[range(200)],"flows.*.depth":[range(200)]}'
+scenario "a sweep with too many cells" 'sweep: 1001000 combinations are more than 1000000: if they are meant, add --yes' '.sweep={"flows.*.message":{"from":"1B","to":"1001B","step":"1B"},"flows.*.depth":{"from":1,"to":1000,"step":1}}'
 scenario "a condition on an unknown path" 'expect\[0\].when' '.expect[0].when={"flows.nope.memory":"gpu"}'
 scenario "a published figure without a source" 'published\[0\].source is missing' 'del(.published[0].source)'
 
@@ -184,7 +196,7 @@ real_lab "a replacement behind a value" 'scaled.flows.\*.depth.x: depth is a val
 # ---- the command line
 expect 2 'unknown command "rnu"; did you mean "run"' "a command that does not exist" rnu
 expect 2 'unknown option --durtion; did you mean --duration' "an option that does not exist" run "$GOOD" --durtion 1s
-expect 2 'usage: harness run' "no scenario" run
+expect 2 'run: expected a SCENARIO, or --resume FOLDER' "no scenario" run
 expect 2 'usage: harness run' "two scenarios" run "$GOOD" "$GOOD"
 expect 2 'repeat' "--repeat 0" run "$GOOD" --repeat 0
 expect 2 'duration' "--duration without a unit" run "$GOOD" --duration 5
@@ -212,8 +224,10 @@ expect 2 'file' "an output folder that is a file" run "$GOOD" --out file --durat
 expect 2 'proc' "an output folder that cannot be written" run "$GOOD" --out /proc/nowhere --duration 1ms
 if [ "$(id -u)" = 0 ] && mkdir small && mount -t tmpfs -o size=64k none small 2>/dev/null; then
     at_exit umount "$SCRATCH/small"
-    expect 3 'No space left on device' "a full disk" run "$GOOD" --out small --duration 100ms --no-report
+    check_exit 3 "a full disk" "$H" run "$GOOD" --out small --duration 100ms --no-report
+    check_says "... is the reason" 'No space left on device' "$SCRATCH/err"
     check "... no incomplete file is taken for a result" test -z "$(find small -name '*.json' -size 0)"
+    check "... nor a run for complete" test -z "$(find small -name result.json -exec jq 'select(.complete) | .cell' {} +)"
 else
     skip "a full disk" no-root
 fi

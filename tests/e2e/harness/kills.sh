@@ -76,23 +76,7 @@ rm -rf "$OUT"
 check_exit 0 "programs are installed on hosts" "$H" install --lab "$LAB"
 mkdir "$SCRATCH/stand-in"
 ln "$SCRATCH/bin"/{nic-sampler,host-facts,nic-config} "$SCRATCH/stand-in/"
-cat > "$SCRATCH/stand-in/roce-traffic" << END
-#!/bin/bash
-[ \$1 = --version ] && exec $SCRATCH/bin/roce-traffic --version
-echo '{"type":"hello"}'
-[ \$1 = drive ] || exec sleep 1000
-read -r _ # the run's secret
-read -r job
-names=\$(jq -r '.flows[].name' <<< "\$job")
-echo '{"type":"event","time_ns":1,"source":"roce-traffic","what":"ready","text":"stand-in"}'
-read -r _ # the start
-sleep 0.5
-for name in \$names; do
-    echo "{\"type\":\"summary\",\"flow\":\"\$name\",\"time_ns\":\${EPOCHREALTIME//./}000,\"duration_ns\":1,\"bytes\":1,\"messages\":1,\"errors\":0,\"complete\":true}"
-done
-END
-chmod +x "$SCRATCH/stand-in/roce-traffic"
-jq --arg programs "$SCRATCH/stand-in" '.hosts[].programs = $programs' "$LAB" > "$SCRATCH/stand-in.json"
+stand_in_traffic "$SCRATCH/stand-in"
 REAL=("$H" "${RUN[@]}" --set phases.warmup=0s --set phases.measure=500ms --set phases.cooldown=100ms --lab "$SCRATCH/stand-in.json")
 links() { for host in a b; do ip -n $host -j link | jq -c '[.[] | {ifname, mtu, flags}]'; done; }
 links > "$SCRATCH/links"

@@ -50,7 +50,7 @@ report 2 "a cell that is a link"
 fresh_case
 jq '.cells[1].folder = "01"' "$good/index.json" >case/index.json
 report 2 "one cell twice"
-check_says "the sentence names the cell" 'index\.json: cell 1 does not name a folder of its own' err
+check_says "the sentence names the cell" ': the index: cell 1 does not name a folder of its own' err
 
 # ---- sizes: each of these took gigabytes
 list_of() { # ITEM COUNT

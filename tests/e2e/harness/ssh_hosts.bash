@@ -48,6 +48,28 @@ mtus() { echo "$(ip -n a -j link show data0 | jq '.[0].mtu') $(ip -n b -j link s
 
 reason() { jq -r .reason "$OUT/pfc-bidir/latest/result.json" > "$SCRATCH/reason"; }
 
+# A roce-traffic beside the other programs in FOLDER that says what a run waits for and sends nothing, and $SCRATCH/stand-in.json, a lab whose
+# hosts have the programs of FOLDER.
+stand_in_traffic() { # FOLDER
+    cat > "$1/roce-traffic" << END
+#!/bin/bash
+[ \$1 = --version ] && exec $SCRATCH/bin/roce-traffic --version
+echo '{"type":"hello"}'
+[ \$1 = drive ] || exec sleep 1000
+read -r _ # the run's secret
+read -r job
+names=\$(jq -r '.flows[].name' <<< "\$job")
+echo '{"type":"event","time_ns":1,"source":"roce-traffic","what":"ready","text":"stand-in"}'
+read -r _ # the start
+sleep 0.5
+for name in \$names; do
+    echo "{\"type\":\"summary\",\"flow\":\"\$name\",\"time_ns\":\${EPOCHREALTIME//./}000,\"duration_ns\":1,\"bytes\":1,\"messages\":1,\"errors\":0,\"complete\":true}"
+done
+END
+    chmod +x "$1/roce-traffic"
+    jq --arg programs "$1" '.hosts[].programs = $programs' "$LAB" > "$SCRATCH/stand-in.json"
+}
+
 close_hosts() {
     local host
     left() { for host in a b; do ip netns pids $host; done | xargs -r ps -o comm= -p | grep -vE '^sshd$'; }

@@ -37,6 +37,11 @@ refused "a condition on a key that the lab lacks" 'expect\[0\].when: nothing in 
 refused "a value that the sweep does not have" 'expect\[0\].when: flows.\*.memory is "gpuu" in no run: it is "host", "gpu"' "$PFC" '.expect[0].when={"flows.*.memory":"gpuu"}'
 refused "a value in another spelling" 'expect\[0\].when: flows.\*.message is "1024B" in no run: it is "2B", "4B", .* ... \(23\)' "$SWEEP" '.expect[0].when={"flows.*.message":"1024B"}'
 refused "a number in quotes" 'expect\[0\].when: flows.\*.depth is "128" in no run: it is 128' "$SWEEP" '.expect[0].when={"flows.*.depth":"128"}'
+refused "a comparison that holds in no run" 'expect\[0\].when: flows.\*.message is ">= 16MiB" in no run: it is "2B"' "$SWEEP" '.expect[0].when={"flows.*.message":">= 16MiB"}'
+refused "a comparison in another unit" 'expect\[0\].when: flows.\*.message: ">= 10ms": "2B" and "10ms" have no order' "$SWEEP" '.expect[0].when={"flows.*.message":">= 10ms"}'
+refused "a comparison with a path that matches nothing" 'expect\[0\].when: flows.\*.depth: "> flows.x.depth": nothing matches flows.x.depth' "$SWEEP" '.expect[0].when={"flows.*.depth":"> flows.x.depth"}'
+good "a comparison that holds in a run" "$SWEEP" '.expect[0].when={"flows.*.message":">= 4096KiB and < 8MiB"}'
+good "another spelling, by its size" "$SWEEP" '.expect[0].when={"flows.*.message":"== 1024B"}'
 refused "values that never come together" 'expect\[0\].when: each value occurs, but no run has all of them' "$PFC" '.sweep={"flows.*.memory":["host","gpu"],"flows.*.depth":[128]}|.expect[0].when={"flows.*.memory":"gpu","flows.a-to-b.memory":"host"}'
 
 # ---- sweeps

@@ -155,6 +155,6 @@ check "a run whose files may not grow ends with 3, not by a signal" test $? = 3
 check_says "... names the file and the limit" 'writing .*: File too large' err
 check "... has the cell that is whole" test "$(jq .complete limited/*/latest/01/result.json)" = true
 check "... and an index that says what is missing" \
-    test "$(jq -c '[.complete, (.cells | map(.complete))]' limited/*/latest/index.json)" = '[false,[true,false]]'
+    test "$(jq -c '[.complete, (.cells[:2] | map(.complete))]' limited/*/latest/index.json)" = '[false,[true,false]]'
 check "... why" jq -e '.reason | test("File too large")' limited/*/latest/index.json
 finish

@@ -65,7 +65,7 @@ check_says "... names the nearest" 'unknown option --duratoin; did you mean --du
 check_exit 2 "an option out of range" "$BUILD/harness" run --repeat 0 pfc-bidir
 check_says "... tells the range" '--repeat: 0 is out of range: expected a whole number from 1 to 10000' "$SCRATCH/err"
 check_exit 2 "an argument too many" "$BUILD/harness" run pfc-bidir write-latency
-check_says "... is named, with the usage" '"write-latency" is one argument too many; usage: harness run \[OPTION...\] SCENARIO' "$SCRATCH/err"
+check_says "... is named, with the usage" '"write-latency" is one argument too many; usage: harness run \[OPTION...\] \[SCENARIO\]' "$SCRATCH/err"
 check_exit 0 "options may stand before the command" "$BUILD/harness" --lab sim-geforce-pair check pfc-bidir
 
 check "completion of commands" test "$(complete_words "$BUILD/harness" doc)" = doctor

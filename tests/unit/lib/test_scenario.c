@@ -164,6 +164,51 @@ static void kinds_of_lab_give_their_own_hosts(void **state)
     assert_null(lab_kind_named("none"));
 }
 
+static bool all_equal(const json_t *document, const char *path, const json_t *value)
+{
+    json_t *values = paths_values(document, path);
+    bool equal = json_array_size(values);
+    for (size_t i = 0; i < json_array_size(values); i++)
+        equal &= json_equal(json_array_get(values, i), value);
+    json_decref(values);
+    return equal;
+}
+
+/* After setting VALUE at PATH of DOCUMENT, it is EXPECTED. */
+static void objects_are_merged(void **state)
+{
+    static const struct {
+        const char *document, *path, *value, *expected;
+    } cases[] = {
+        {"{\"s\":{\"rp\":{\"a\":1,\"b\":2}}}", "s.rp", "{\"a\":5}", "{\"s\":{\"rp\":{\"a\":5,\"b\":2}}}"},
+        {"{\"s\":{\"rp\":{\"a\":1,\"b\":2}}}", "s", "{\"rp\":{\"b\":null,\"c\":{\"d\":1}}}",
+         "{\"s\":{\"rp\":{\"a\":1,\"c\":{\"d\":1}}}}"},
+        {"{\"s\":{\"rp\":{\"a\":1}}}", "s.rp", "{}", "{\"s\":{\"rp\":{\"a\":1}}}"},
+        {"{\"s\":{\"rp\":{\"a\":1}}}", "s.rp", "null", "{\"s\":{}}"},
+        {"{\"s\":{}}", "s.rp.a", "null", "{\"s\":{}}"},
+        {"{\"s\":{\"l\":[1,2]}}", "s", "{\"l\":[3]}", "{\"s\":{\"l\":[3]}}"},
+        {"{\"s\":5}", "s", "{\"a\":{\"b\":null}}", "{\"s\":{\"a\":{}}}"},
+        {"{\"f\":[{\"name\":\"x\",\"r\":{\"a\":1}},{\"name\":\"y\"}]}", "f.*.r", "{\"b\":2}",
+         "{\"f\":[{\"name\":\"x\",\"r\":{\"a\":1,\"b\":2}},{\"name\":\"y\",\"r\":{\"b\":2}}]}"},
+        {"{\"f\":[{\"name\":\"x\"},{\"name\":\"y\"},{\"name\":\"z\"}]}", "f.[xz]", "null",
+         "{\"f\":[{\"name\":\"y\"}]}"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct error e;
+        json_t *document = parse(cases[i].document), *expected = parse(cases[i].expected);
+        json_t *value = json_loads(cases[i].value, JSON_DECODE_ANY, NULL);
+        assert_int_equal(paths_set(document, cases[i].path, value, &e), 0);
+        char *found = json_dumps(document, JSON_COMPACT | JSON_SORT_KEYS);
+        if (!json_equal(document, expected))
+            fail_msg("%s = %s: %s", cases[i].path, cases[i].value, found);
+        free(found);
+        json_decref(document);
+        json_decref(expected);
+        json_decref(value);
+    }
+}
+
 static void paths_set_and_compare(void **state)
 {
     struct error e;
@@ -171,19 +216,19 @@ static void paths_set_and_compare(void **state)
                          "\"host\"}],\"n\":{\"a\":1}}");
     json_t *gpu = json_string("gpu"), *host = json_string("host"), *two = json_integer(2);
     (void)state;
-    assert_true(paths_all_equal(json, "flows.*.memory", host));
+    assert_true(all_equal(json, "flows.*.memory", host));
     assert_int_equal(paths_set(json, "flows.y.memory", gpu, &e), 0);
-    assert_false(paths_all_equal(json, "flows.*.memory", host));
-    assert_true(paths_all_equal(json, "flows.x.memory", host));
-    assert_true(paths_all_equal(json, "flows.1.memory", gpu));
+    assert_false(all_equal(json, "flows.*.memory", host));
+    assert_true(all_equal(json, "flows.x.memory", host));
+    assert_true(all_equal(json, "flows.1.memory", gpu));
     assert_int_equal(paths_set(json, "settings.dcqcn.rp.rpg_gd", two, &e), 0); /* created by paths_set */
-    assert_true(paths_all_equal(json, "settings.dcqcn.rp.rpg_gd", two));
+    assert_true(all_equal(json, "settings.dcqcn.rp.rpg_gd", two));
     assert_int_equal(paths_set(json, "n.*", two, &e), 0);
-    assert_true(paths_all_equal(json, "n.a", two));
+    assert_true(all_equal(json, "n.a", two));
     assert_int_equal(paths_set(json, "flows.z.memory", gpu, &e), -1);
     assert_int_equal(paths_set(json, "n.a.b", gpu, &e), -1);
     assert_int_equal(paths_set(json, "", gpu, &e), -1);
-    assert_false(paths_all_equal(json, "nothing.here", gpu));
+    assert_false(all_equal(json, "nothing.here", gpu));
     json_decref(gpu);
     json_decref(host);
     json_decref(two);
@@ -223,6 +268,7 @@ int main(void)
         cmocka_unit_test(roles_are_bound_to_hosts),
         cmocka_unit_test(kinds_of_lab_give_their_own_hosts),
         cmocka_unit_test(paths_set_and_compare),
+        cmocka_unit_test(objects_are_merged),
         cmocka_unit_test(assignments_are_read),
     };
     return cmocka_run_group_tests_name("scenario", tests, NULL, NULL);

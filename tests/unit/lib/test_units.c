@@ -41,6 +41,37 @@ static void parses_what_people_write(void **state)
     }
 }
 
+static void writes_as_people_do(void **state)
+{
+    static const struct {
+        enum unit unit;
+        enum units_prefixes prefixes;
+        int64_t value;
+        const char *text;
+    } cases[] = {
+        {UNIT_TIME_NS, UNITS_ANY, 1500, "1.5us"},
+        {UNIT_TIME_NS, UNITS_ANY, 100000, "100us"},
+        {UNIT_TIME_NS, UNITS_ANY, 0, "0ns"},
+        {UNIT_TIME_PS, UNITS_ANY, 250, "250ps"},
+        {UNIT_BYTES, UNITS_ANY, 1536, "1536B"},
+        {UNIT_BYTES, UNITS_ANY, 1 << 20, "1MiB"},
+        {UNIT_BYTES, UNITS_BINARY, 128000, "125KiB"},
+        {UNIT_BYTES, UNITS_DECIMAL, 128000, "128kB"},
+        {UNIT_RATE_BPS, UNITS_ANY, 12500000000, "12.5Gb/s"},
+        {UNIT_LENGTH_MM, UNITS_ANY, 1500, "1.5m"},
+        {UNIT_PER_SECOND, UNITS_ANY, 3770000, "3.77M/s"},
+        {UNIT_PERCENT_MILLI, UNITS_ANY, 500, "0.5%"},
+        {UNIT_PERCENT_MILLI, UNITS_ANY, 12345, "12.345%"},
+        {UNIT_TIME_NS, UNITS_ANY, INT64_MAX, "9223372036854775807ns"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[40];
+        assert_string_equal(units_write(cases[i].unit, cases[i].value, cases[i].prefixes, text, sizeof text),
+                            cases[i].text);
+    }
+}
+
 static void refuses_the_rest_with_a_sentence(void **state)
 {
     static const struct {
@@ -116,9 +147,8 @@ static void what_is_written_is_read_back(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(parses_what_people_write),
-        cmocka_unit_test(refuses_the_rest_with_a_sentence),
-        cmocka_unit_test(writes_the_shortest_exact_form),
+        cmocka_unit_test(parses_what_people_write),     cmocka_unit_test(refuses_the_rest_with_a_sentence),
+        cmocka_unit_test(writes_as_people_do),          cmocka_unit_test(writes_the_shortest_exact_form),
         cmocka_unit_test(what_is_written_is_read_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

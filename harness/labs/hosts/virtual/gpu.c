@@ -51,6 +51,7 @@ json_t *virtual_gpu_set(struct remote_host *h, struct error *e)
 {
     struct text line = {0};
     virtual_gpu_line(h->lab->gpu, &line);
+    h->slowed = true;
     const char *const argv[] = {"sh", "-c", set, "sh", h->netdev, text_string(&line), NULL};
     int result = ssh_must(h->ssh, argv, NULL, NULL, REMOTE_COMMAND_NS, e);
     json_t *taken = result == 0 ? json_text(text_string(&line)) : NULL;

@@ -1,0 +1,39 @@
+/* The choices of a sweep: what is varied together, every combination of it, and which of these are left out. docs/scenario.md. */
+#ifndef HARNESS_CHOICES_H
+#define HARNESS_CHOICES_H
+
+#include "lib/error.h"
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#define CHOICES_MANY 1000000 /* more combinations are asked about first */
+
+/* Paths that change together: one path, a zip, or a draw. */
+struct axis {
+    json_t *lists; /* path -> list of `count` values */
+    size_t count;
+};
+
+struct choices {
+    struct axis *axes;
+    size_t axis_count;
+    json_t *lists; /* of all axes: path -> list */
+    size_t *kept;  /* the numbers of the combinations that "except" and "only" leave; NULL: all */
+    size_t count;
+};
+
+/* The values at a path in the scenario and lab that a choice makes, as an array; a new reference. */
+typedef json_t *(*choices_values)(const void *context, const json_t *choice, const char *path);
+
+/* Parse the "sweep" of a scenario (NULL: none, which is one choice without paths). More than CHOICES_MANY combinations are an error unless
+ * `many` is set. values_at() gives the values at the paths of "except" and "only" that the sweep does not vary. On error nothing is left
+ * allocated. */
+int choices_parse(const json_t *sweep, bool many, choices_values values_at, const void *context,
+                  struct choices *choices, struct error *e);
+void choices_free(struct choices *choices);
+
+/* Choice i < count, path -> value: the last axis changes fastest. A new reference; NULL when out of memory. */
+json_t *choices_at(const struct choices *choices, size_t i);
+
+#endif

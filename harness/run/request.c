@@ -1,0 +1,206 @@
+#include "harness/run/request.h"
+
+#include "lib/document/json_file.h"
+#include "lib/document/json_text.h"
+#include "lib/files.h"
+#include "lib/program/program.h"
+#include "lib/text.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define REQUEST "request.json"
+
+/* ---- writing */
+
+static json_t *sets_json(const struct sweep_request *request)
+{
+    const char *const *sets = request->sets.items;
+    json_t *list = json_array();
+    for (size_t i = 0; i < request->sets.count; i++)
+        json_array_append_new(list, json_text(sets[i]));
+    return list;
+}
+
+static json_t *document_of(const struct sweep_request *request, const struct plan *plan)
+{
+    char *folder = get_current_dir_name();
+    json_t *document = json_make(
+        "{s:i,s:s,s:s,s:s?,s:s,s:O,s:s,s:s,s:O,s:o,s:I,s:I}", "schema", 1, "program", "harness", "version",
+        HARNESS_VERSION, "working_folder", folder, "scenario_file", plan->scenario_path, "scenario",
+        plan->read.scenario, "lab_file", plan->lab_path, "lab_why", plan->lab_why, "lab", plan->read.lab,
+        "set", sets_json(request), "repeat", (json_int_t)request->repeats, "seed", (json_int_t)request->seed);
+    free(folder);
+    if (document && request->duration_ns != FIELD_UNSET)
+        json_object_set_new(document, "duration_ns", json_integer(request->duration_ns));
+    return document;
+}
+
+int request_keep(const char *folder, const struct sweep_request *request, const struct plan *plan,
+                 struct error *e)
+{
+    json_t *document = document_of(request, plan);
+    char *path = files_join(folder, REQUEST);
+    int result = document && path ? json_file_save(path, document, e) : error_set(e, "out of memory");
+    free(path);
+    json_decref(document);
+    return result;
+}
+
+/* ---- reading */
+
+static int take_sets(struct kept_request *kept, const char *path, struct error *e)
+{
+    const json_t *list = json_object_get(kept->document, "set");
+    json_t *set;
+    size_t i;
+    kept->sets = calloc(json_array_size(list) + 1, sizeof *kept->sets);
+    if (!kept->sets)
+        return error_set(e, "out of memory");
+    json_array_foreach(list, i, set)
+    {
+        if (!(kept->sets[i] = json_string_value(set)))
+            return error_set(e, "%s: set[%zu]: expected a text", path, i);
+    }
+    kept->request.sets = (struct list_of){.items = kept->sets, .count = json_array_size(list)};
+    return 0;
+}
+
+static int take_number(const json_t *document, const char *key, json_int_t least, json_int_t most,
+                       int64_t *into, const char *path, struct error *e)
+{
+    const json_t *value = json_object_get(document, key);
+    json_int_t number = json_integer_value(value);
+    if (!json_is_integer(value) || number < least || number > most)
+        return error_set(e, "%s: %s: expected a whole number from %lld to %lld", path, key, (long long)least,
+                         (long long)most);
+    *into = number;
+    return 0;
+}
+
+static int take(struct kept_request *kept, const char *path, struct error *e)
+{
+    const json_t *d = kept->document;
+    const char *version = json_string_value(json_object_get(d, "version"));
+    struct plan_documents *documents = &kept->documents;
+    if (!version || strcmp(version, HARNESS_VERSION) != 0)
+        return error_set(e,
+                         "%s was written by harness %s, and this is " HARNESS_VERSION
+                         ": take that version, or run the sweep anew",
+                         path, version ? version : "without a version");
+    documents->scenario = json_object_get(d, "scenario");
+    documents->lab = json_object_get(d, "lab");
+    documents->scenario_path = json_string_value(json_object_get(d, "scenario_file"));
+    documents->lab_path = json_string_value(json_object_get(d, "lab_file"));
+    documents->lab_why = "--resume";
+    if (!json_is_object(documents->scenario) || !json_is_object(documents->lab) ||
+        !documents->scenario_path || !documents->lab_path)
+        return error_set(
+            e, "%s: expected the objects scenario and lab, and the texts scenario_file and lab_file", path);
+    kept->request.duration_ns = FIELD_UNSET;
+    if (json_object_get(d, "duration_ns") &&
+        take_number(d, "duration_ns", 1, INT64_MAX, &kept->request.duration_ns, path, e) != 0)
+        return -1;
+    if (take_number(d, "repeat", 1, SWEEP_MOST_REPEATS, &kept->request.repeats, path, e) != 0 ||
+        take_number(d, "seed", 0, INT64_MAX, &kept->request.seed, path, e) != 0)
+        return -1;
+    return take_sets(kept, path, e);
+}
+
+/* Not what is only read by people. */
+static json_t *what_matters(const json_t *document)
+{
+    json_t *copy = json_copy((json_t *)(uintptr_t)document);
+    json_object_del(copy, "title");
+    return copy;
+}
+
+static int compare(const char *path, enum document_kind kind, const json_t *kept, const char *folder,
+                   struct error *e)
+{
+    json_t *now = json_file_load(path, kind, e);
+    if (!now)
+        return -1;
+    json_t *one = what_matters(kept), *other = what_matters(now);
+    int result =
+        json_equal(one, other)
+            ? 0
+            : error_set(e, "%s is not what it was when %s was begun: undo the change, or run the sweep anew",
+                        path, folder);
+    json_decref(one);
+    json_decref(other);
+    json_decref(now);
+    return result;
+}
+
+/* A file that is gone changes nothing: what was read is kept. */
+static int check_file(const struct kept_request *kept, const char *key, enum document_kind kind,
+                      const char *folder, struct error *e)
+{
+    const char *said = json_string_value(json_object_get(kept->document, key)),
+               *from = json_string_value(json_object_get(kept->document, "working_folder"));
+    char *path = *said == '/' || !from ? strdup(said) : files_join(from, said);
+    const json_t *read = kind == DOCUMENT_LAB ? kept->documents.lab : kept->documents.scenario;
+    int result = !path               ? error_set(e, "out of memory")
+                 : files_exist(path) ? compare(path, kind, read, folder, e)
+                                     : 0;
+    free(path);
+    return result;
+}
+
+int request_load(const struct sweep_request *asked, struct kept_request *kept, struct error *e)
+{
+    const char *folder = asked->resume;
+    char *path = files_join(folder, REQUEST);
+    *kept = (struct kept_request){.request = *asked};
+    kept->request.yes = true; /* it was asked for then */
+    if (!path)
+        return error_set(e, "out of memory");
+    int result = files_exist(path) ? 0 : error_set(e, "%s is no sweep's folder: it has no " REQUEST, folder);
+    if (result == 0 && !(kept->document = json_file_load(path, DOCUMENT_REQUEST, e)))
+        result = -1;
+    if (result == 0)
+        result = take(kept, path, e);
+    if (result == 0)
+        result = check_file(kept, "scenario_file", DOCUMENT_SCENARIO, folder, e);
+    if (result == 0)
+        result = check_file(kept, "lab_file", DOCUMENT_LAB, folder, e);
+    free(path);
+    return result;
+}
+
+void request_free(struct kept_request *kept)
+{
+    free(kept->sets);
+    json_decref(kept->document);
+    *kept = (struct kept_request){0};
+}
+
+/* ---- one process at a time */
+
+/* A lock of the process, by fcntl: it names its holder, and processes of runs do not inherit it. The file is not opened again. */
+int request_lock(const char *folder, struct error *e)
+{
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET}, holder = lock;
+    char *path = files_join(folder, REQUEST);
+    int fd = path ? open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW) : -1;
+    if (fd < 0) {
+        error_set_errno(e, path ? errno : ENOMEM, "opening %s/" REQUEST, folder);
+    } else if (fcntl(fd, F_SETLK, &lock) != 0) {
+        int number = errno;
+        if (number != EACCES && number != EAGAIN)
+            error_set_errno(e, number, "locking %s", path);
+        else if (fcntl(fd, F_GETLK, &holder) == 0 && holder.l_type != F_UNLCK)
+            error_set(e, "%s is being worked on by process %d: wait for it or stop it", folder,
+                      (int)holder.l_pid);
+        else
+            error_set(e, "%s is being worked on by another process: wait for it or stop it", folder);
+        close(fd);
+        fd = -1;
+    }
+    free(path);
+    return fd;
+}

@@ -1,0 +1,43 @@
+/* What a sweep was asked for, kept in its folder (request.json, docs/result.md): the documents as they were read, so that its runs can be made
+ * elsewhere and later, and nobody works on the folder twice. */
+#ifndef HARNESS_REQUEST_H
+#define HARNESS_REQUEST_H
+
+#include "harness/plan/plan.h"
+#include "lib/document/table.h"
+
+#define SWEEP_MOST_REPEATS 10000
+
+/* As the command line has it. */
+struct sweep_request {
+    const char *scenario;
+    const char *lab;
+    struct list_of sets;
+    const char *out;
+    int64_t duration_ns;
+    int64_t repeats, seed;
+    int64_t jobs; /* runs at a time; FIELD_UNSET: as many as there are processors, of a lab of hosts one */
+    const char *resume; /* the folder of a sweep that is run to its end; NULL: none */
+    int dry_run, json, no_report, quiet, yes;
+};
+
+/* A request that was read from a folder; the other members point into the document. */
+struct kept_request {
+    json_t *document;
+    struct plan_documents documents;
+    const char **sets;
+    struct sweep_request
+        request; /* the command line's, with what the folder says of sets, duration, repetitions and seed */
+};
+
+/* Write it. */
+int request_keep(const char *folder, const struct sweep_request *request, const struct plan *plan,
+                 struct error *e);
+/* Read the request of the folder `asked->resume`. Refused: the program's version, the scenario's file or the lab's is another one now. */
+int request_load(const struct sweep_request *asked, struct kept_request *kept, struct error *e);
+void request_free(struct kept_request *kept);
+
+/* The descriptor of the folder's lock, until it is closed; -1: another process has it, and the sentence names it. */
+int request_lock(const char *folder, struct error *e);
+
+#endif

@@ -1,0 +1,86 @@
+#include "harness/run/summary.h"
+
+#include "harness/run/figures.h"
+#include "lib/document/json_file.h"
+#include "lib/document/json_text.h"
+#include "lib/files.h"
+#include "lib/formats/origin.h"
+#include "lib/output/print.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+void summary_choice(const json_t *choice, struct text *out)
+{
+    const char *path;
+    json_t *value;
+    json_object_foreach((json_t *)(uintptr_t)choice, path, value)
+    {
+        char *shown = json_bare(value);
+        text_add(out, "%s%s %s", out->length ? ", " : "", path, shown ? shown : "?");
+        free(shown);
+    }
+}
+
+static void print_expectations(const json_t *result, bool brief)
+{
+    size_t i;
+    json_t *entry;
+    json_array_foreach(json_object_get(result, "expectations"), i, entry)
+    {
+        const char *verdict = json_string_value(json_object_get(entry, "verdict"));
+        const char *reason = json_string_value(json_object_get(entry, "reason"));
+        if ((reason && strncmp(reason, "only when", 9) == 0) || (brief && strcmp(verdict, "failed") != 0))
+            continue;
+        print_out("  %-8s %s (%s)\n", verdict, json_string_value(json_object_get(entry, "name")),
+                  reason ? reason : "");
+    }
+}
+
+static void print_published(const json_t *result)
+{
+    size_t i;
+    json_t *entry;
+    json_array_foreach(json_object_get(result, "published"), i, entry)
+    {
+        const json_t *difference = json_object_get(entry, "difference_percent");
+        const char *reason = json_string_value(json_object_get(entry, "reason"));
+        double percent = json_number_value(difference);
+        if (reason)
+            print_out("  published %s: not compared (%s)\n",
+                      json_string_value(json_object_get(entry, "name")), reason);
+        else if (difference)
+            print_out("  published %s: %.6g %s, measured %.6g (%+.1f %%)\n",
+                      json_string_value(json_object_get(entry, "name")),
+                      json_number_value(json_object_get(entry, "published")),
+                      json_string_value(json_object_get(entry, "unit")),
+                      json_number_value(json_object_get(entry, "measured")),
+                      fabs(percent) < 0.05 ? 0.0 : percent);
+    }
+}
+
+void summary_print(const struct cell *cell, const char *folder, enum verdict verdict, bool brief)
+{
+    struct text label = {0};
+    struct error e;
+    char *path = files_join(folder, "result.json");
+    json_t *result = path ? json_file_load(path, DOCUMENT_RESULT, &e) : NULL;
+    summary_choice(cell->choice, &label);
+    const char *origin = origin_word(origin_of_result(result));
+    if (brief) /* it is one of many */
+        print_out("%s: ", strrchr(folder, '/') + 1);
+    print_out("%s%s%s: %s%s%s%s\n", cell->scenario.name, label.length ? ", " : "", text_string(&label),
+              verdict_names[verdict], origin ? " (" : "", origin ? origin : "", origin ? ")" : "");
+    if (!brief)
+        figures_print_flows(result);
+    print_expectations(result, brief);
+    if (!brief)
+        print_published(result);
+    const char *reason = json_string_value(json_object_get(result, "reason"));
+    if (reason &&
+        verdict != VERDICT_INCOMPLETE) /* an incomplete run ends the sweep, and its error is printed then */
+        print_out("  %s\n", reason);
+    json_decref(result);
+    free(path);
+    text_free(&label);
+}

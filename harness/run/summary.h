@@ -1,0 +1,13 @@
+/* What people read of a run on standard output. */
+#ifndef HARNESS_SUMMARY_H
+#define HARNESS_SUMMARY_H
+
+#include "harness/verdict/verdict.h"
+#include "lib/text.h"
+
+/* "flows.*.memory gpu, phases.measure 2s" */
+void summary_choice(const json_t *choice, struct text *out);
+/* The run in this folder: its verdict, flows, expectations, published figures. `brief`: of these only the expectations that failed. */
+void summary_print(const struct cell *cell, const char *folder, enum verdict verdict, bool brief);
+
+#endif

@@ -1,0 +1,81 @@
+/* What the files of a sweep share. */
+#ifndef HARNESS_SWEEP_INSIDE_H
+#define HARNESS_SWEEP_INSIDE_H
+
+#include "harness/run/experiment.h"
+#include "harness/run/index.h"
+#include "harness/run/sweep.h"
+#include "lib/text.h"
+
+struct sweep {
+    const struct sweep_request *request;
+    struct plan plan;
+    struct interrupt interrupt;
+    struct progress progress;
+    char *folder;
+    int lock; /* the folder's */
+    struct index index;
+    size_t *todo; /* the runs, by number from 0, that are not in the index yet */
+    size_t todo_count, kept, jobs;
+    struct text *said; /* by place in todo: what is printed once those before it have ended */
+    size_t printed;
+    int64_t cost_ns; /* of the runs that ended here, together */
+    size_t ended;
+    bool any_started;
+    enum ending ending;
+    struct error why;
+    bool deaf; /* standard output cannot be written */
+};
+
+static inline size_t sweep_run_count(const struct sweep *s)
+{
+    return s->plan.cell_count * (size_t)s->request->repeats;
+}
+
+static inline const struct cell *sweep_cell_of(const struct sweep *s, size_t run)
+{
+    return &s->plan.cells[run / (size_t)s->request->repeats];
+}
+
+static inline size_t sweep_repeat_of(const struct sweep *s, size_t run)
+{
+    return run % (size_t)s->request->repeats + 1;
+}
+
+static inline uint64_t sweep_seed_of(const struct sweep *s, size_t run)
+{
+    return (uint64_t)s->request->seed + sweep_repeat_of(s, run) - 1;
+}
+
+static inline bool sweep_has_index(const struct sweep *s)
+{
+    return sweep_run_count(s) > 1 || json_object_size(s->plan.sweep) > 0;
+}
+
+/* ---- sweep.c */
+int sweep_run_planned(const struct sweep_request *request, const struct plan_documents *documents);
+/* The folder of a run; the caller frees. */
+char *sweep_folder_of(const struct sweep *s, size_t run);
+/* Of a run that has ended, for the index. */
+json_t *sweep_entry(const struct sweep *s, size_t run, struct outcome outcome);
+/* The first reason for which runs are missing is kept. Returns -1. */
+int sweep_fail(struct sweep *s, enum ending ending, const struct error *e);
+/* One run, in whatever process it is. */
+struct outcome sweep_run_one(struct sweep *s, size_t run, struct error *e);
+/* A run has ended: into the index with it. false: no other is begun. */
+bool sweep_count_run(struct sweep *s, size_t run, struct outcome outcome, const struct error *why);
+void sweep_look_at_output(struct sweep *s);
+
+/* ---- sweep_side.c */
+/* What is to do, s->jobs runs at a time. */
+void sweep_run_side_by_side(struct sweep *s);
+
+/* ---- sweep_resume.c */
+/* The caller frees; NULL when memory ran out. */
+char *sweep_resumed_folder(const struct sweep_request *request);
+/* May the folder be resumed? That of a single run is the run's own: what is not whole in it would be the whole folder. */
+int sweep_check_resumed(const struct sweep *s, struct error *e);
+/* Into the index with the runs whose results are whole; what others have left is removed. */
+int sweep_keep_runs(struct sweep *s, struct error *e);
+
+#endif

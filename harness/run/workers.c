@@ -1,0 +1,190 @@
+#include "harness/run/workers.h"
+
+#include "lib/clock.h"
+#include "lib/process.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define LOOK_MS 100
+
+/* In memory that is shared with the process of a run. */
+struct report {
+    struct outcome outcome;
+    struct error e;
+    bool whole; /* the process came to its end */
+};
+
+struct worker {
+    pid_t pid; /* 0: the place is free */
+    size_t i;  /* of the run */
+    int out;   /* its standard output */
+    struct text said;
+    int64_t began_ns;
+};
+
+struct workers {
+    const struct work *work;
+    struct worker *places;  /* work->jobs of them, and as many of the following */
+    struct report *reports; /* shared */
+    struct pollfd *polled;
+    size_t running, next;
+    int signals; /* passed on so far */
+    bool closed; /* no run is begun any more */
+};
+
+size_t workers_processors(void)
+{
+    cpu_set_t set;
+    int count = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 0;
+    return count > 0 ? (size_t)count : 1;
+}
+
+/* ---- the process of a run */
+
+static void be_worker(const struct work *work, size_t i, struct report *report, int out, pid_t parent)
+{
+    setpgid(0, 0);            /* the terminal's signals come from the parent, once each */
+    signal(SIGTTOU, SIG_IGN); /* it may print warnings although it is in the background */
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent || dup2(out, STDOUT_FILENO) < 0)
+        _exit(1);
+    report->outcome = work->run(work->context, i, &report->e);
+    report->whole = fflush(stdout) == 0;
+    _exit(0);
+}
+
+static int begin(struct workers *w, size_t place, struct error *e)
+{
+    struct worker *worker = &w->places[place];
+    int ends[2];
+    pid_t parent = getpid();
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return error_set_errno(e, errno, "making a pipe for a run");
+    fcntl(ends[0], F_SETFL, O_NONBLOCK);
+    fflush(stdout);
+    memset(&w->reports[place], 0, sizeof w->reports[place]);
+    *worker = (struct worker){.pid = fork(), .i = w->next, .out = ends[0], .began_ns = clock_monotonic_ns()};
+    if (worker->pid == 0)
+        be_worker(w->work, w->next, &w->reports[place], ends[1], parent);
+    close(ends[1]);
+    if (worker->pid < 0) {
+        close(ends[0]);
+        *worker = (struct worker){0};
+        return error_set_errno(e, errno, "starting the process of a run");
+    }
+    setpgid(worker->pid, worker->pid);
+    w->running++;
+    w->next++;
+    return 0;
+}
+
+static int begin_more(struct workers *w, struct error *e)
+{
+    for (size_t place = 0; place < w->work->jobs && w->next < w->work->count && !w->closed; place++)
+        if (!w->places[place].pid && begin(w, place, e) != 0)
+            return -1;
+    return 0;
+}
+
+/* ---- this process */
+
+/* The process has closed its output: it has ended, or is about to. */
+static void end(struct workers *w, size_t place)
+{
+    struct worker *worker = &w->places[place];
+    const struct report *report = &w->reports[place];
+    struct worked worked = {report->outcome, report->e, worker->said,
+                            clock_monotonic_ns() - worker->began_ns};
+    size_t i = worker->i;
+    int status = 0;
+    while (waitpid(worker->pid, &status, 0) < 0 && errno == EINTR) {
+    }
+    if (!report->whole) {
+        struct text how = {0};
+        process_describe(status, &how);
+        worked.outcome = (struct outcome){.ending = ENDING_LAB_FAILED, .verdict = VERDICT_INCOMPLETE};
+        error_set(&worked.e, "the process of run %zu %s", i + 1, text_string(&how));
+        text_free(&how);
+    }
+    close(worker->out);
+    *worker = (struct worker){0};
+    w->running--;
+    if (!w->work->ended(w->work->context, i, &worked))
+        w->closed = true;
+}
+
+static void hear(struct workers *w, size_t place)
+{
+    struct worker *worker = &w->places[place];
+    char bytes[4096];
+    ssize_t got;
+    while ((got = read(worker->out, bytes, sizeof bytes)) > 0)
+        text_add_bytes(&worker->said, bytes, (size_t)got);
+    if (got == 0 || (errno != EAGAIN && errno != EINTR))
+        end(w, place);
+}
+
+static void pass_signals_on(struct workers *w)
+{
+    int count = interrupt_count(w->work->interrupt);
+    for (; w->signals < count; w->signals++)
+        for (size_t place = 0; place < w->work->jobs; place++)
+            if (w->places[place].pid)
+                kill(w->places[place].pid, SIGINT);
+    w->closed |= count > 0;
+}
+
+static void wait_for_any(struct workers *w)
+{
+    size_t jobs = w->work->jobs;
+    for (size_t place = 0; place < jobs; place++)
+        w->polled[place] = (struct pollfd){w->places[place].pid ? w->places[place].out : -1, POLLIN, 0};
+    w->polled[jobs] = (struct pollfd){w->work->interrupt->fd, POLLIN, 0};
+    int ready = poll(w->polled, jobs + 1, LOOK_MS);
+    for (size_t place = 0; ready > 0 && place < jobs; place++)
+        if (w->polled[place].revents)
+            hear(w, place);
+    pass_signals_on(w);
+    w->work->waiting(w->work->context, w->running);
+}
+
+static int run_all(struct workers *w, struct error *e)
+{
+    int result = 0;
+    do {
+        if (result == 0 && begin_more(w, e) != 0) {
+            result = -1;
+            w->closed = true;
+        }
+        if (w->running > 0)
+            wait_for_any(w);
+    } while (w->running > 0 || (w->next < w->work->count && !w->closed));
+    return result;
+}
+
+int workers_run(const struct work *work, struct error *e)
+{
+    size_t bytes = work->jobs * sizeof(struct report);
+    struct workers w = {.work = work,
+                        .places = calloc(work->jobs, sizeof *w.places),
+                        .polled = calloc(work->jobs + 1, sizeof *w.polled),
+                        .reports =
+                            mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)};
+    int result = w.places && w.polled && w.reports != MAP_FAILED
+                     ? run_all(&w, e)
+                     : error_set(e, "out of memory for %zu runs at a time", work->jobs);
+    if (w.reports != MAP_FAILED)
+        munmap(w.reports, bytes);
+    free(w.polled);
+    free(w.places);
+    return result;
+}

@@ -1,0 +1,34 @@
+/* Runs side by side: each in a process of its own, so that none can harm another, and all end with this one. */
+#ifndef HARNESS_WORKERS_H
+#define HARNESS_WORKERS_H
+
+#include "harness/run/experiment.h"
+
+/* How a run ended, and what it printed on standard output. */
+struct worked {
+    struct outcome outcome;
+    struct error e; /* unless the ending is ENDING_WHOLE */
+    struct text said;
+    int64_t took_ns;
+};
+
+struct work {
+    size_t jobs;  /* at a time */
+    size_t count; /* the runs are 0 .. count-1, begun in this order */
+    void *context;
+    struct interrupt *interrupt; /* each of its signals is passed on to the runs; no run is begun any more */
+
+    /* In the process of the run. Standard output is `said` of its worked. */
+    struct outcome (*run)(void *context, size_t i, struct error *e);
+    /* In this process, when a run has ended, in any order. Takes over worked.said. false: begin no other. */
+    bool (*ended)(void *context, size_t i, struct worked *worked);
+    /* In this process, now and then; so many are running. */
+    void (*waiting)(void *context, size_t running);
+};
+
+/* Run all. 0, or -1: a process or a pipe could not be made; the runs that had begun have ended. */
+int workers_run(const struct work *work, struct error *e);
+/* The processors that this process may use, at least 1. */
+size_t workers_processors(void);
+
+#endif

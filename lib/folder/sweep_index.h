@@ -1,0 +1,16 @@
+/* The index of a sweep's runs in its folder: index.json, or while it runs (or after it was killed) index.jsonl, docs/result.md. */
+#ifndef LIB_SWEEP_INDEX_H
+#define LIB_SWEEP_INDEX_H
+
+#include "lib/folder/folder.h"
+#include <jansson.h>
+
+#define SWEEP_INDEX       "index.json"
+#define SWEEP_INDEX_LINES "index.jsonl"
+
+/* Is the folder that of a sweep? */
+bool sweep_index_exists(const struct folder *folder);
+/* The document, of lines the one that they make: what was added up to now. A new reference; NULL with an error. */
+json_t *sweep_index_load(const struct folder *folder, struct error *e);
+
+#endif

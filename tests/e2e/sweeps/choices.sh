@@ -1,0 +1,70 @@
+#!/bin/bash
+# Choices of a sweep: the examples of docs/scenario.md do what it says, and cells have what their choice says.
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/../lib.sh"
+cd "$SCRATCH" || exit 1
+H=$BUILD/harness
+DOC=$ROOT/docs/scenario.md
+PFC=$ROOT/scenarios/pfc-bidir.json
+
+# The cells that a dry run prints, a line each: "PATH VALUE, PATH VALUE".
+cells() { sed -n 's/^  [0-9][0-9]* //p' out; }
+dry() { "$H" run "$PFC" -n "$@" >out 2>err; }
+
+# ---- the table of values
+n=0
+while IFS='|' read -r _ sweep values _; do
+    sweep=${sweep#*\`} values=${values# }
+    n=$((n + 1))
+    path=$(jq -r 'keys[0]' <<<"{${sweep%\`*}}")
+    dry --set "sweep={${sweep%\`*}}"
+    check "the document's ${sweep%\`*}" test "$(cells | sed "s/^\(.*\) \([^ ]*\)\$/\2/" | paste -sd , | sed 's/,/, /g')" = "${values% }"
+    check "... is of $path" test "$(cells | awk '{print $1}' | sort -u)" = "$path"
+done < <(grep '^| `"' "$DOC")
+check "the document has examples" test "$n" -ge 8
+
+# ---- the examples beside it: each is a sweep that can be run
+awk '/^    "sweep": \{ "(zip|draw|flows)/ {on = 1} on && !/^    / {on = 0; print ""} on' "$DOC" | grep -v '"host", "gpu"' >examples
+awk -v RS= '{print > ("example." NR)}' examples
+check "the document has sweeps" test "$(cat example.* | grep -c '"sweep"')" = 3
+for example in example.*; do
+    check_exit 0 "the document's $(head -c 60 "$example" | xargs -0)" "$H" run "$PFC" -n --set "sweep=$(jq -c .sweep <<<"{$(cat "$example")}")"
+done
+check_exit 0 "a zip" dry --set 'sweep={"zip":[{"flows.*.message":["1KiB","64KiB"],"flows.*.depth":[1024,16]}]}'
+check "... has as many cells as values" test "$(cells | paste -sd ';')" = 'flows.*.message 1KiB, flows.*.depth 1024;flows.*.message 64KiB, flows.*.depth 16'
+check_exit 0 "an exception" dry --set 'sweep={"flows.*.depth":[1,2,3],"flows.*.message":["1KiB","64KiB"],"except":[{"flows.*.message":"> 32KiB","flows.*.depth":">= 2"}]}'
+check "... leaves its combinations out" test "$(cells | wc -l)" = 4
+jq '.flows[0].rate="5Gb/s" | .sweep={"flows.a-to-b.rate":["1Gb/s","5Gb/s"],"flows.b-to-a":[{"rate":"2Gb/s"}],"except":[{"flows.a-to-b.rate":"< flows.b-to-a.rate"}]} | del(.expect, .published)' "$PFC" >paths.json
+check_exit 0 "an exception between two paths, one of which an object sets" "$H" run paths.json -n
+check "... leaves one cell" test "$(cells | paste -sd ';')" = 'flows.a-to-b.rate 5Gb/s, flows.b-to-a {"rate":"2Gb/s"}'
+
+# ---- draws
+draw='{"draw":{"count":6,"seed":SEED,"over":{"flows.*.depth":{"from":1,"to":600},"flows.*.message":{"from":"1KiB","to":"1MiB","scale":"log"}}}}'
+dry --set "sweep=${draw/SEED/4}"
+cells >first
+dry --set "sweep=${draw/SEED/4}"
+check "a draw is the same for its seed" diff first <(cells)
+check "... with as many cells as it counts" test "$(wc -l <first)" = 6
+dry --set "sweep=${draw/SEED/5}"
+check "... and another for another seed" test "$(cells)" != "$(cat first)"
+check "each sixth of the range has one" test "$(awk -F '[ ,]+' '{print int(($2 - 1) / 100)}' first | sort -n | paste -sd ' ')" = "0 1 2 3 4 5"
+
+# ---- merging: what the cell ran with
+check_exit 0 "objects of a sweep and of --set" "$H" run dcqcn-choices --set 'sweep={"settings.dcqcn.rp":[{"rpg_ai_rate":1},null,{"rpg_min_rate":null}]}' \
+    --set 'settings.dcqcn={"np":{"min_time_between_cnps":7}}' --out "$SCRATCH/results" --no-report
+settings() { jq -c '.scenario.settings.dcqcn' "$SCRATCH/results/dcqcn-choices/latest/$1/result.json"; }
+check "are merged" test "$(settings 01 | jq -c '[.rp.rpg_ai_rate, .rp.rpg_min_rate, .np.min_time_between_cnps]')" = '[1,100,7]'
+check "null removes an object" test "$(settings 02 | jq -c '[.rp.rpg_ai_rate, .rp.rpg_min_rate]')" = '[null,null]'
+check "null in an object removes a key" test "$(settings 03 | jq -c '[.rp.rpg_ai_rate, .rp.rpg_min_rate]')" = '[20,null]'
+check_exit 0 "--set sweep={} leaves nothing to vary" "$H" run dcqcn-choices -n --set 'sweep={}'
+check "... one cell" test "$(cells)" = "without changes"
+
+# ---- the scenario that has each kind, and conditions that compare
+check_exit 0 "each kind of choice" "$H" run dcqcn-choices --out "$SCRATCH/each" --no-report
+"$H" run dcqcn-choices -n >out 2>err
+check "the cells that -n prints are those of the index" test "$(jq '.cells | length' each/dcqcn-choices/latest/index.json)" = "$(cells | wc -l)"
+verdicts() { jq -r --arg depth "$1" '.cells[] | select(.cell["traffic.pair.depth"] == ($depth | tonumber)) | .folder' each/dcqcn-choices/latest/index.json |
+    while read -r folder; do jq -r '.expectations[2] | "\(.verdict) \(.reason)"' "each/dcqcn-choices/latest/$folder/result.json"; done | sort -u; }
+check "a comparison holds for what it says" grep -q '^passed' <(verdicts 24)
+check "... and for nothing else" test "$(verdicts 8)" = "skipped only when traffic.pair.message is 16KiB, and traffic.pair.depth > 16"
+finish
