@@ -26,6 +26,10 @@ SANITIZERS := -fsanitize=fuzzer-no-link,address,undefined,float-cast-overflow,im
 OPTIMISE   := -O1
 # a loop over each byte of each frame: its coverage says nothing, and took most of the time of the virtual ConnectX's fuzzers
 lib-crc32_CFLAGS := -O2 -fno-sanitize=all
+# it copies and finds memory for each execution
+tests-fuzz-virtual-connectx-kept_CFLAGS := $(lib-crc32_CFLAGS)
+# a call for each comparison took half of the time; what inputs find in the same time is not less without them
+build/libfuzzer/o/virtual-connectx/% build/libfuzzer/o/tests/fuzz/virtual-connectx/%: SANITIZERS += -fno-sanitize-coverage=trace-cmp
 endif
 OPTIMISE ?= -O2
 
@@ -79,7 +83,7 @@ BUILT    := $(foreach p,$(PROGRAMS),$(if $(wildcard $($(p)_MAIN)),$(B)/$(p)))
 UNIT     := $(wildcard tests/unit/*/test_*.c)
 BENCHES  := $(patsubst bench/%.c,$(B)/bench/%,$(wildcard bench/bench_*.c))
 FUZZERS  := $(wildcard tests/fuzz/*/fuzz_*.c)
-FUZZ_HELPERS := tests/fuzz/scratch.c tests/fuzz/virtual-connectx/base.c
+FUZZ_HELPERS := tests/fuzz/scratch.c $(addprefix tests/fuzz/virtual-connectx/,base.c kept.c)
 # what calls them: libFuzzer, or edits of their seeds
 FUZZ_DRIVER := $(if $(filter fuzzer,$(SANITIZE)),libfuzzer,replay)
 
@@ -206,9 +210,12 @@ bench: deps
 	@$(MAKE) --no-print-directory all $(BENCHES)
 	@bench/run
 
+# all cores, unless make was told how many
+BUILD_ALL = $(MAKE) --no-print-directory $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc)) all
+
 soft-lab: deps
 	@deps/install-packages soft-lab
-	@$(MAKE) --no-print-directory all
+	@$(BUILD_ALL)
 	@guest-setup/soft-lab
 
 # Every test on guests with virtual ConnectX; make check has a part of them
@@ -217,7 +224,7 @@ virtual-check: deps-check
 
 virtual-lab: deps
 	@deps/install-packages soft-lab
-	@$(MAKE) --no-print-directory all
+	@$(BUILD_ALL)
 	@guest-setup/soft-lab --lab $(or $(LAB),virtual-pair) $(SCENARIO)
 
 # Coverage-guided fuzzing with clang's libFuzzer: make fuzz FUZZER=fuzz_units SECONDS=60
