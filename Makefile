@@ -8,6 +8,7 @@ VERSION := 0.1.0
 PREFIX  ?= /usr/local
 DESTDIR ?=
 CC      ?= cc
+OBJCOPY ?= objcopy
 ROOT    := $(abspath $(dir $(lastword $(MAKEFILE_LIST))))
 
 B := build
@@ -127,7 +128,11 @@ define program_rule
 $(B)/$(1): $(patsubst %.c,$(O)/%.o,$($(1)_MAIN)) $(call present,$($(1)_ROOMS))
 	$$(call say,LD,$$@)
 	$(Q)$(CC) $(LDFLAGS) $$($(1)_LDFLAGS) -o $$@ $$^ $$($(1)_LIBS)
+	$(if $(SANITIZERS),,$(Q)cd $(B) && $$(move_debug))
 endef
+# What debuggers read goes into .debug/, where they look for it: programs are copied to hosts, and are a third as large without it.
+move_debug = mkdir -p .debug && $(OBJCOPY) --only-keep-debug $(@F) .debug/$(@F).debug && \
+	$(OBJCOPY) --strip-debug --add-gnu-debuglink=.debug/$(@F).debug $(@F)
 $(foreach p,$(PROGRAMS),$(eval $(call program_rule,$(p))))
 
 # All unit tests are one program, and all fuzzers another, linked with every archive. Each file is whole in itself, with a main() or
@@ -212,6 +217,9 @@ bench: deps
 
 # all cores, unless make was told how many
 BUILD_ALL = $(MAKE) --no-print-directory $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc)) all
+# and the guests' module beside the programs
+guest-module:
+	@guest-setup/build-module >/dev/null
 
 soft-lab: deps
 	@deps/install-packages soft-lab
@@ -224,7 +232,7 @@ virtual-check: deps-check
 
 virtual-lab: deps
 	@deps/install-packages soft-lab
-	@$(BUILD_ALL)
+	@$(BUILD_ALL) guest-module
 	@guest-setup/soft-lab --lab $(or $(LAB),virtual-pair) $(SCENARIO)
 
 # Coverage-guided fuzzing with clang's libFuzzer: make fuzz FUZZER=fuzz_units SECONDS=60
@@ -271,4 +279,4 @@ clean:
 	rm -rf build
 
 .DEFAULT_GOAL := all
-.PHONY: FORCE all docs links unit fuzzers fuzz fuzz-long deps deps-check run test check lint bench soft-lab virtual-connectx virtual-check virtual-lab clean install uninstall
+.PHONY: FORCE all guest-module docs links unit fuzzers fuzz fuzz-long deps deps-check run test check lint bench soft-lab virtual-connectx virtual-check virtual-lab clean install uninstall

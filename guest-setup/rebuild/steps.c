@@ -436,10 +436,12 @@ int guest_run_steps(struct guest *g, int from, struct error *e)
     const struct profile *p = g->profile;
     for (size_t i = 0; i < p->step_count; i++) {
         bool forced = from >= 0 && i >= (size_t)from;
+        g->checked = false;
         if (!forced && record_step_done(g->record, &p->steps[i]))
             continue;
         if (cancelled(g, e) || do_step(g, &p->steps[i], forced, e) != 0)
             return -1;
+        g->checked = true;
     }
     return 0;
 }
@@ -452,7 +454,7 @@ int guest_check_step(struct guest *g, const struct profile_step *step, char foun
 int guest_verify(struct guest *g, struct error *e)
 {
     const struct profile *p = g->profile;
-    for (size_t i = 0; i < p->step_count; i++) {
+    for (size_t i = 0; i + g->checked < p->step_count; i++) {
         char found[400];
         int status = run_step(g, &p->steps[i], "check", found, e);
         if (status < 0)

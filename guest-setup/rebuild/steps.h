@@ -18,6 +18,7 @@ struct guest {
     struct record *record;
     struct ssh_session *ssh; /* NULL until guest_connect */
     FILE *log;
+    bool checked; /* the last step was done just now, and its check held */
 };
 
 /* Wait for ssh for as long as the profile allows; gives up when the context is cancelled. */
@@ -29,7 +30,7 @@ int guest_run_steps(struct guest *g, int from, struct error *e);
 /* Run a step's check. Its exit status, 0 when the step still holds; its last line is in `found`. -1: it could
  * not be run. */
 int guest_check_step(struct guest *g, const struct profile_step *step, char found[400], struct error *e);
-/* Run every check once more. */
+/* Run every check once more, but for that of the last step if it has just held. */
 int guest_verify(struct guest *g, struct error *e);
 /* Write a line with the time to the host's log. */
 void guest_log(struct guest *g, const char *format, ...) __attribute__((format(printf, 2, 3)));
