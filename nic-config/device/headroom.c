@@ -97,8 +97,7 @@ static bool too_small(const struct thresholds_port *port, const struct settings 
         if ((buffers & (1u << i)) && thresholds_mlx5(port, size_of(sizes, i), &t, &e) != 0) {
             text_add(why,
                      "buffer %zu: global pause is on, for which mlx5 takes every buffer with a priority as "
-                     "lossless: "
-                     "its %s %s; set rx_pause and tx_pause to false",
+                     "lossless; its %s size: %s; set rx_pause and tx_pause to false",
                      i, which, e.text);
             return true;
         }
@@ -114,8 +113,7 @@ int headroom_check_pause(const struct device *d, const struct settings *now, con
     if (!device_is_mlx5(d) || (target->rx_pause != 1 && target->tx_pause != 1) || target->mtu == FIELD_UNSET)
         return 0;
     struct thresholds_port port = port_of(d, target, true);
-    bool refused = too_small(&port, now, used, "old size of", &why) ||
-                   too_small(&port, target, used, "new size of", &why);
+    bool refused = too_small(&port, now, used, "old", &why) || too_small(&port, target, used, "new", &why);
     if (refused && (used & ~used_buffers(now)))
         result = error_set(e, "%s: %s", d->name, text_string(&why));
     else if (refused)
