@@ -83,15 +83,15 @@ strike() { # SIGNAL FOLDER
     there=$(results_in "$2")
     local enough=$((there + RANDOM % (24 - there)))
     moment=$((RANDOM % 20))
-    while [ "$(results_in "$2")" -lt $enough ]; do kill -0 "$run" 2> /dev/null || return 1; done
-    sleep "0.0$(printf %02d $moment)"
+    while [ "$(results_in "$2")" -lt "$enough" ]; do kill -0 "$run" 2> /dev/null || return 1; done
+    sleep "0.0$(printf %02d "$moment")"
     kill -"$1" "$run" 2> /dev/null
 }
 # Strikes DISTURBED times, begins anew where nothing was left to do, and resumes until it is whole.
 disturb() { # SIGNAL NAME
     local hits=0
     rm -rf "$2"
-    while [ $hits -lt "$DISTURBED" ]; do
+    while [ "$hits" -lt "$DISTURBED" ]; do
         [ "$(results_in "$2")" -lt 24 ] || rm -rf "$2"
         begin_or_resume "$2"
         ! strike "$1" "$2" || hits=$((hits + 1))
