@@ -106,8 +106,10 @@ int vcx_bus_add(void)
 
 void vcx_bus_remove(void)
 {
+    struct pci_host_bridge *bridge = to_pci_host_bridge(bus->bridge);
     pci_lock_rescan_remove();
     pci_stop_root_bus(bus);
     pci_remove_root_bus(bus);
     pci_unlock_rescan_remove();
+    pci_free_host_bridge(bridge); /* the reference of pci_create_root_bus: the removal only deletes the device */
 }
