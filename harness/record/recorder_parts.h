@@ -6,6 +6,7 @@
 #include "lib/folder/record_file.h"
 #include "lib/formats/lines.h"
 #include "lib/statistics/histogram.h"
+#include "lib/statistics/tally.h"
 #include <stdbool.h>
 #include <stdio.h>
 
@@ -26,6 +27,7 @@ struct recorded_column {
     uint64_t inside;
     int64_t min, max;
     double sum;
+    struct tally tally; /* of a gauge */
 };
 
 struct recorded_pauses {

@@ -93,6 +93,7 @@ static void gather_gauge(const struct recorder *r, struct recorded_column *g, in
     g->min = value < g->min ? value : g->min;
     g->max = value > g->max ? value : g->max;
     g->sum += (double)value;
+    tally_add(&g->tally, value);
     g->inside++;
     g->last = value;
     g->last_ns = time_ns;
@@ -212,6 +213,7 @@ void recorder_free_host(struct recorded_host *host)
         free(host->gathered[i].column.unit);
         free(host->gathered[i].column.source);
         free(host->gathered[i].column.group);
+        tally_free(&host->gathered[i].tally);
     }
     free(host->gathered);
     json_decref(host->index);
@@ -232,6 +234,18 @@ double recorder_pauses_per_s(const struct recorded_host *host)
     return per_s;
 }
 
+static void add_quantiles(const struct tally *tally, json_t *json)
+{
+    static const struct {
+        const char *key;
+        double q;
+    } kept[] = {{"p50", 0.5}, {"p90", 0.9}, {"p99", 0.99}, {"p99_9", 0.999}};
+    int64_t value;
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+        if (tally_quantile(tally, kept[i].q, &value))
+            json_object_set_new(json, kept[i].key, json_integer(value));
+}
+
 static json_t *counter_summary(const struct recorded_column *g)
 {
     bool counter = g->column.kind == COLUMN_COUNTER;
@@ -248,6 +262,7 @@ static json_t *counter_summary(const struct recorded_column *g)
     } else {
         json_object_set_new(json, "min", json_integer(g->min));
         json_object_set_new(json, "mean", json_real(g->sum / (double)g->inside));
+        add_quantiles(&g->tally, json);
         json_object_set_new(json, "max", json_integer(g->max));
         json_object_set_new(json, "first", json_integer(g->first));
     }

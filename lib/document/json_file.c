@@ -81,6 +81,12 @@ size_t json_file_memory_of(const json_t *value)
     return memory + (json_is_object(value) ? OBJECT_BYTES : json_is_array(value) ? ARRAY_BYTES : 0);
 }
 
+void json_file_limits(enum document_kind kind, size_t *text_bytes, size_t *memory_bytes)
+{
+    *text_bytes = limits[kind].text_bytes;
+    *memory_bytes = limits[kind].memory_bytes;
+}
+
 /* ---- reading */
 
 static int check(const char *text, size_t length, const char *name, enum document_kind kind, struct error *e)

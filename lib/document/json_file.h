@@ -38,6 +38,8 @@ json_t *json_file_parse(const char *text, size_t length, const char *name, enum 
 size_t json_file_memory(const char *text, size_t length, size_t *depth);
 /* The same of values, for what copies them. */
 size_t json_file_memory_of(const json_t *value);
+/* How many bytes of text and of memory a document may take. */
+void json_file_limits(enum document_kind kind, size_t *text_bytes, size_t *memory_bytes);
 /* Write atomically: a temporary file in the same folder, fsync, rename. */
 int json_file_save(const char *path, const json_t *value, struct error *e);
 

@@ -16,6 +16,12 @@ static double quantile(const double *sorted, size_t count, double q)
     return sorted[rank ? rank - 1 : 0];
 }
 
+double distribution_quantile(double *values, size_t count, double q)
+{
+    qsort(values, count, sizeof *values, by_value);
+    return quantile(values, count, q);
+}
+
 json_t *distribution_json(double *values, size_t count)
 {
     double sum = 0;

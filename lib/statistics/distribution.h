@@ -9,4 +9,7 @@
  * value that is at least as large as a share q of all values. A new reference. */
 json_t *distribution_json(double *values, size_t count);
 
+/* The q-quantile of at least one value; sorts them. */
+double distribution_quantile(double *values, size_t count, double q);
+
 #endif

@@ -36,22 +36,31 @@ double spread_t95(size_t degrees)
     return (low + high) / 2;
 }
 
-struct spread spread_of(const double *values, size_t count)
+void spread_add(struct spread_sums *sums, double value)
 {
-    struct spread s = {.count = count, .stddev = NAN, .ci95 = NAN};
-    double squares = 0;
-    for (size_t i = 0; i < count; i++) { /* Welford: no cancellation */
-        double apart = values[i] - s.mean;
-        s.mean += apart / (double)(i + 1);
-        squares += apart * (values[i] - s.mean);
-    }
-    if (count == 0)
+    double apart = value - sums->mean; /* Welford: no cancellation */
+    sums->mean += apart / (double)++sums->count;
+    sums->squares += apart * (value - sums->mean);
+}
+
+struct spread spread_of_sums(const struct spread_sums *sums)
+{
+    struct spread s = {.count = sums->count, .mean = sums->mean, .stddev = NAN, .ci95 = NAN};
+    if (s.count == 0)
         s.mean = NAN;
-    if (count >= 2) {
-        s.stddev = sqrt(squares / (double)(count - 1));
-        s.ci95 = spread_t95(count - 1) * s.stddev / sqrt((double)count);
+    if (s.count >= 2) {
+        s.stddev = sqrt(sums->squares / (double)(s.count - 1));
+        s.ci95 = spread_t95(s.count - 1) * s.stddev / sqrt((double)s.count);
     }
     return s;
+}
+
+struct spread spread_of(const double *values, size_t count)
+{
+    struct spread_sums sums = {0};
+    for (size_t i = 0; i < count; i++)
+        spread_add(&sums, values[i]);
+    return spread_of_sums(&sums);
 }
 
 static json_t *number(double value)

@@ -13,6 +13,14 @@ struct spread {
         ci95; /* half the width of the 95 % confidence interval of the mean; NAN for fewer than two values */
 };
 
+/* Values one by one, in constant memory; zeroed it is empty. */
+struct spread_sums {
+    size_t count;
+    double mean, squares;
+};
+void spread_add(struct spread_sums *sums, double value);
+struct spread spread_of_sums(const struct spread_sums *sums);
+
 /* The interval is that of Student's t distribution: it holds for independent values that are normally distributed. */
 struct spread spread_of(const double *values, size_t count);
 /* {"count", "mean", "stddev", "ci95"}; the last two are null where there are none. A new reference. */

@@ -29,6 +29,8 @@ static const char scenario_text[] =
     "{\"name\":\"other cell\",\"when\":{\"flows.f.depth\":7},\"check\":\"delta(a.rx_prio0_pause) > 10\"}],"
     "\"published\":[{\"name\":\"p\",\"of\":\"delta(a.rx_prio0_pause)\",\"value\":40,\"source\":\"s\"}]}";
 
+static const struct verdict_scope alone = {1, 1};
+
 struct fixture {
     char folder[64];
     struct cell cell;
@@ -125,6 +127,10 @@ static void counters_are_taken_over_the_measure_phase(void **state)
     assert_true(fabs(json_real_value(json_object_get(c, "rate_per_s")) - 42e9 / 110) < 1);
     assert_int_equal(integer(g, "min"), 100);
     assert_int_equal(integer(g, "max"), 300);
+    assert_int_equal(integer(g, "p50"), 100); /* of 100 and 300, at least as large as half of them */
+    assert_int_equal(integer(g, "p90"), 300);
+    assert_int_equal(integer(g, "p99_9"), 300);
+    assert_null(json_object_get(c, "p50"));
     const json_t *sampling = json_object_get(host, "sampling");
     assert_int_equal(integer(sampling, "samples"), 6);
     assert_int_equal(integer(sampling, "read_ns_max"), 4);
@@ -229,7 +235,7 @@ static void what_cannot_be_decided_is_skipped_by_name(void **state)
 {
     struct fixture *f = *state;
     json_t *result = result_with("[\"pfc\"]", 42);
-    assert_int_equal(verdict_judge(&f->cell, result, NULL), VERDICT_PASSED);
+    assert_int_equal(verdict_judge(&f->cell, &alone, result, NULL), VERDICT_PASSED);
     assert_string_equal(verdict_of(result, 0), "passed");
     assert_string_equal(verdict_of(result, 1), "skipped"); /* lacks gpu */
     assert_string_equal(verdict_of(result, 2), "skipped"); /* no such counter */
@@ -239,17 +245,17 @@ static void what_cannot_be_decided_is_skipped_by_name(void **state)
     json_decref(result);
 
     result = result_with("[\"pfc\"]", 3);
-    assert_int_equal(verdict_judge(&f->cell, result, NULL), VERDICT_FAILED);
+    assert_int_equal(verdict_judge(&f->cell, &alone, result, NULL), VERDICT_FAILED);
     json_decref(result);
     result = result_with("[]", 3);
-    assert_int_equal(verdict_judge(&f->cell, result, NULL), VERDICT_SKIPPED);
+    assert_int_equal(verdict_judge(&f->cell, &alone, result, NULL), VERDICT_SKIPPED);
     json_decref(result);
     result = result_with("[\"pfc\"]", 42);
-    assert_int_equal(verdict_judge(&f->cell, result, "no gpu"), VERDICT_SKIPPED);
+    assert_int_equal(verdict_judge(&f->cell, &alone, result, "no gpu"), VERDICT_SKIPPED);
     json_decref(result);
     result = result_with("[\"pfc\"]", 42);
     json_object_set_new(result, "complete", json_false());
-    assert_int_equal(verdict_judge(&f->cell, result, NULL), VERDICT_INCOMPLETE);
+    assert_int_equal(verdict_judge(&f->cell, &alone, result, NULL), VERDICT_INCOMPLETE);
     json_decref(result);
 }
 
