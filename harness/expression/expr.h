@@ -5,6 +5,7 @@
  *     delta(b.tx_prio0_pause) > 0
  *     rate(a.rx_prio0_pause_duration) < 10%
  *     sum(flows.*.goodput_bps) >= 40Gb/s
+ *     sum(flows.*.goodput_bps) / other(sum(flows.*.goodput_bps)) > 0.85
  */
 #ifndef HARNESS_EXPR_H
 #define HARNESS_EXPR_H
@@ -28,6 +29,9 @@ int expr_decidable(const struct expr *expr, const struct scenario *scenario, str
 /* The unit of a valid value: "ns", "bytes" or "b/s"; "" for plain numbers and counts. */
 const char *expr_value_unit(const struct expr *expr, const struct scenario *scenario);
 
+/* Does it read another cell of the sweep, with other(...)? */
+bool expr_reads_other(const struct expr *expr);
+
 /* Call `each` for every counter (not flow value) that the expression reads; role and counter are globs. */
 void expr_each_counter(const struct expr *expr,
                        void (*each)(void *context, const char *role, const char *counter), void *context);
@@ -39,7 +43,13 @@ struct expr_result {
     const char *unit;   /* of both: "", "ns", "bytes", "b/s", "/s" */
     char reason[256];   /* EXPR_UNKNOWN: what is missing */
 };
-/* Evaluate over a result document (docs/result.md). A value is EXPR_TRUE if it is available. */
-enum expr_outcome expr_evaluate(const struct expr *expr, const json_t *result, struct expr_result *out);
+/* Evaluate over a result document (docs/result.md), and over that of another cell for other(...); NULL: there is none. A value is
+ * EXPR_TRUE if it is available. */
+enum expr_outcome expr_evaluate(const struct expr *expr, const json_t *result, const json_t *other,
+                                struct expr_result *out);
+/* The sign of a check: "<". */
+const char *expr_sign(const struct expr *check);
+/* Does the comparison of a check hold between two numbers? */
+bool expr_compare(const struct expr *check, double left, double right);
 
 #endif

@@ -26,6 +26,16 @@ void expr_each_counter(const struct expr *expr,
     each_counter(expr->right, each, context);
 }
 
+static bool reads_other(const struct expr_node *node)
+{
+    return node && (node->kind == OTHER || reads_other(node->left) || reads_other(node->right));
+}
+
+bool expr_reads_other(const struct expr *expr)
+{
+    return reads_other(expr->left) || reads_other(expr->right);
+}
+
 static int unknown(const struct expr_node *node, const char *what, const char *word, const char *near,
                    struct error *e)
 {
@@ -86,32 +96,24 @@ static int unknown_flow_value(const struct expr_node *node, struct error *e)
     return unknown(node, "flow value", node->name, nearest_word(node->name, words), e);
 }
 
+/* A statistic must fit what it is of. */
+static int validate_function(const struct expr_node *node, int of, const char *what, struct error *e)
+{
+    char expected[160];
+    if (expr_functions[node->function].of & of)
+        return 0;
+    expr_functions_of(of, expected, sizeof expected);
+    return error_set(e, "column %d: %.120s is %s: expected %s, not %s", node->column, node->name, what,
+                     expected, expr_functions[node->function].name);
+}
+
 static int validate_flow_value(const struct expr_node *node, enum dimension *dimension, struct error *e)
 {
     if (!expr_flow_dimension(node->name, dimension))
         return unknown_flow_value(node, e);
-    if (node->function != SUM && node->function != MIN && node->function != MAX && node->function != MEAN &&
-        node->function != COUNT_OF)
-        return error_set(
-            e, "column %d: %s cannot be used with a flow's value: expected sum, min, max, mean or count",
-            node->column, expr_function_names[node->function]);
-    if (node->function == COUNT_OF)
+    if (expr_functions[node->function].plain)
         *dimension = DIMENSION_PLAIN;
-    return 0;
-}
-
-/* A statistic must fit the counter's kind. */
-static int validate_kind(const struct expr_node *node, const struct counter *row, struct error *e)
-{
-    bool of_counter = node->function == DELTA || node->function == RATE || node->function == TOTAL;
-    bool of_gauge = node->function == MIN || node->function == MAX || node->function == MEAN;
-    if (row->kind == COUNTER_GAUGE && of_counter)
-        return error_set(e, "column %d: %s is a gauge: expected min, max, mean, first or last, not %s",
-                         node->column, node->name, expr_function_names[node->function]);
-    if (row->kind != COUNTER_GAUGE && of_gauge)
-        return error_set(e, "column %d: %s is a counter: expected delta, rate, total, first or last, not %s",
-                         node->column, node->name, expr_function_names[node->function]);
-    return 0;
+    return validate_function(node, OF_FLOW, "a value of flows", e);
 }
 
 /* The counters that a glob may match: false if there are none. If all have one dimension, the glob has it. Families of
@@ -139,12 +141,13 @@ static int counter_dimension(const struct expr_node *node, enum dimension *dimen
     char near[128];
     double scale;
     const struct counter *row = counters_known(node->name, near, sizeof near);
-    if (strpbrk(node->name, "*?["))
-        return glob_dimension(node->name, dimension) ? 0 : unknown(node, "counter", node->name, NULL, e);
-    if (!row)
-        return unknown(node, "counter", node->name, *near ? near : NULL, e);
+    bool glob = strpbrk(node->name, "*?["), gauge = row && row->kind == COUNTER_GAUGE;
+    if (glob ? !glob_dimension(node->name, dimension) : !row)
+        return unknown(node, "counter", node->name, !glob && *near ? near : NULL, e);
+    if (glob)
+        return validate_function(node, OF_COUNTER | OF_GAUGE, "of counters and gauges", e);
     *dimension = expr_unit_dimension(row->unit, &scale);
-    return validate_kind(node, row, e);
+    return validate_function(node, gauge ? OF_GAUGE : OF_COUNTER, gauge ? "a gauge" : "a counter", e);
 }
 
 static int validate_counter(const struct expr_node *node, enum dimension *dimension, struct error *e)
@@ -152,14 +155,9 @@ static int validate_counter(const struct expr_node *node, enum dimension *dimens
     double scale = 1;
     if (counter_dimension(node, dimension, e) != 0)
         return -1;
-    if (node->function == SUM)
-        return error_set(e,
-                         "column %d: sum is for values of flows: expected delta or rate for a counter, min, "
-                         "max, mean or last for a gauge",
-                         node->column);
     if (node->function == RATE)
         *dimension = expr_rate_dimension(*dimension, &scale);
-    if (node->function == COUNT_OF)
+    if (expr_functions[node->function].plain)
         *dimension = DIMENSION_PLAIN;
     return 0;
 }
@@ -183,10 +181,10 @@ static int dimension_of(const struct expr_node *node, const struct scenario *sce
         *dimension = expr_product_dimension(node->kind == DIVIDE, left, right);
         return 0;
     }
-    if (node->kind != NEGATE && !expr_go_together(left, right))
+    if (node->right && !expr_go_together(left, right))
         return error_set(e, "column %d: %s and %s cannot be added", node->column, expr_dimension_words(left),
                          expr_dimension_words(right));
-    *dimension = node->kind == NEGATE ? left : expr_sum_dimension(left, right);
+    *dimension = node->right ? expr_sum_dimension(left, right) : left;
     return 0;
 }
 

@@ -62,9 +62,11 @@ static const struct {
 };
 #define FAMILIES (sizeof families / sizeof *families)
 
-/* What the names that a glob matches are, and which of them end. */
+/* What the names that a glob matches are, which of them end, and how many there are. */
 struct senders {
     int all, ending;
+    size_t flows, parts, patterns;
+    size_t whole; /* patterns of which no single flow matches */
 };
 
 static void note(struct senders *found, enum sender sender, bool ends)
@@ -76,18 +78,30 @@ static void note(struct senders *found, enum sender sender, bool ends)
 static void find_traffic(const char *glob, const struct scenario_traffic *traffic, struct senders *found)
 {
     int64_t count = scenario_traffic_flows(traffic);
-    bool ends = scenario_traffic_ends(traffic), part = false;
+    bool ends = scenario_traffic_ends(traffic), own = fnmatch(glob, traffic->name, 0) == 0;
+    size_t parts = 0;
     char name[160];
-    if (fnmatch(glob, traffic->name, 0) == 0)
+    if (own)
         note(found, PATTERN, ends);
+    found->patterns += own;
     if (count < 0 || count > SCENARIO_PATTERN_FLOWS)
         count = count < 0 ? SCENARIO_PATTERN_FLOWS : 0;
-    for (int64_t i = 0; !part && i < count; i++) {
+    for (int64_t i = 0; i < count; i++) {
         snprintf(name, sizeof name, "%.120s/%" PRId64, traffic->name, i);
-        part = fnmatch(glob, name, 0) == 0;
+        parts += fnmatch(glob, name, 0) == 0;
     }
-    if (part)
+    if (parts)
         note(found, PART, ends);
+    found->parts += parts;
+    found->whole += own && !parts;
+}
+
+/* How many values a statistic has: a pattern's own counts where it has no single flows, or they lack the value. */
+static size_t values_of(const struct senders *found, int have)
+{
+    size_t patterns = have & PART ? found->whole : found->patterns;
+    return (have & FLOW ? found->flows : 0) + (have & PART ? found->parts : 0) +
+           (have & PATTERN ? patterns : 0);
 }
 
 static int decide_flow(const struct expr_node *node, const struct scenario *scenario, struct error *e)
@@ -96,8 +110,10 @@ static int decide_flow(const struct expr_node *node, const struct scenario *scen
     const struct scenario_traffic *traffic = scenario->traffic.items;
     struct senders found = {0};
     for (size_t i = 0; i < scenario->flows.count; i++)
-        if (fnmatch(node->flow, flows[i].name, 0) == 0)
+        if (fnmatch(node->flow, flows[i].name, 0) == 0) {
             note(&found, FLOW, flows[i].size_bytes != FIELD_UNSET);
+            found.flows++;
+        }
     for (size_t i = 0; i < scenario->traffic.count; i++)
         find_traffic(node->flow, &traffic[i], &found);
     if (!found.all)
@@ -106,12 +122,19 @@ static int decide_flow(const struct expr_node *node, const struct scenario *scen
             "column %d: no traffic has a flow \"%.60s\": the flows of a pattern are NAME/0, NAME/1, "
             "..., and have figures of their own only in patterns of at most %d",
             node->column, node->flow, SCENARIO_PATTERN_FLOWS);
+    int have = FLOW | PATTERN | PART;
     for (size_t i = 0; i < FAMILIES; i++) {
-        int have = (families[i].at_end ? found.ending : found.all) & families[i].senders;
-        if (strncmp(node->name, families[i].prefix, strlen(families[i].prefix)) == 0 && !have)
+        if (strncmp(node->name, families[i].prefix, strlen(families[i].prefix)) != 0)
+            continue;
+        have = families[i].senders;
+        if (!((families[i].at_end ? found.ending : found.all) & have))
             return error_set(e, "column %d: flows.%.60s has no %s, which is a value of %s", node->column,
                              node->flow, node->name, families[i].whose);
     }
+    if (expr_functions[node->function].two && values_of(&found, have) < 2)
+        return error_set(
+            e, "column %d: %s of one value says nothing: expected at least two flows that match %.60s",
+            node->column, expr_functions[node->function].name, node->flow);
     return 0;
 }
 

@@ -2,37 +2,45 @@
 #include "harness/expression/expr.h"
 #include "harness/expression/expr_tree.h"
 #include "lib/formats/result_flows.h"
+#include "lib/statistics/distribution.h"
+#include "lib/statistics/spread.h"
 #include <fnmatch.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct evaluation {
-    const json_t *result;
+    const json_t *result, *other;
     struct expr_result *out;
 };
 
 /* What a statistic gathers over everything that its globs match. */
 struct gathered {
-    size_t count;
-    double sum, min, max;
+    double *values;
+    size_t count, capacity;
+    bool failed;
     enum dimension dimension;
 };
 
 static void gather(struct gathered *g, double value)
 {
-    g->min = g->count == 0 || value < g->min ? value : g->min;
-    g->max = g->count == 0 || value > g->max ? value : g->max;
-    g->sum += value;
-    g->count++;
+    if (g->count == g->capacity) {
+        size_t capacity = g->capacity ? 2 * g->capacity : 16;
+        double *grown = realloc(g->values, capacity * sizeof *grown);
+        g->failed |= !grown;
+        if (!grown)
+            return;
+        g->values = grown;
+        g->capacity = capacity;
+    }
+    g->values[g->count++] = value;
 }
 
 static void gather_counter(const struct expr_node *node, const json_t *counter, struct gathered *g)
 {
-    static const char *const keys[] = {"delta", "rate_per_s", "first", "last", "min",
-                                       "max",   "mean",       "",      "last", "total"};
-    const json_t *value = json_object_get(counter, keys[node->function]);
+    const json_t *value = json_object_get(counter, expr_functions[node->function].key);
     const char *unit = json_string_value(json_object_get(counter, "unit"));
     double scale;
     enum dimension d = expr_unit_dimension(unit ? unit : "", &scale);
@@ -40,7 +48,7 @@ static void gather_counter(const struct expr_node *node, const json_t *counter, 
         d = expr_rate_dimension(d, &scale);
     if (!json_is_number(value))
         return;
-    g->dimension = node->function == COUNT_OF ? DIMENSION_PLAIN : d;
+    g->dimension = d;
     gather(g, json_number_value(value) * scale);
 }
 
@@ -70,8 +78,62 @@ static void gather_flows(const struct expr_node *node, const json_t *result, str
         if (result_flow_counts(flows, name, node->flow, node->name))
             gather(g, json_number_value(result_flow_value(flow, node->name)));
     }
-    if (node->function == COUNT_OF || !expr_flow_dimension(node->name, &g->dimension))
+    if (!expr_flow_dimension(node->name, &g->dimension))
         g->dimension = DIMENSION_PLAIN;
+}
+
+/* NAN if it is not defined: the index of nothing but zeros, the deviation of one value. */
+static double jain(const struct gathered *g)
+{
+    double sum = 0, squares = 0;
+    for (size_t i = 0; i < g->count; i++) {
+        sum += g->values[i];
+        squares += g->values[i] * g->values[i];
+    }
+    return squares > 0 ? sum * sum / ((double)g->count * squares) : NAN;
+}
+
+/* Of at least one value, or of how many there are. */
+static double combine(const struct expr_node *node, const struct gathered *g)
+{
+    const struct expr_function_row *function = &expr_functions[node->function];
+    double sum = 0;
+    for (size_t i = 0; i < g->count; i++)
+        sum += g->values[i];
+    switch (function->combine) {
+    case COMBINE_COUNT:
+        return (double)g->count;
+    case COMBINE_MIN:
+        return distribution_quantile(g->values, g->count, 0);
+    case COMBINE_MAX:
+        return distribution_quantile(g->values, g->count, 1);
+    case COMBINE_QUANTILE:
+        return distribution_quantile(g->values, g->count, node->flow ? function->q : 1);
+    case COMBINE_MEAN:
+        return sum / (double)g->count;
+    case COMBINE_JAIN:
+        return jain(g);
+    case COMBINE_STDDEV:
+        return spread_of(g->values, g->count).stddev;
+    case COMBINE_SUM:
+        break;
+    }
+    return sum;
+}
+
+static void say_missing(const struct expr_node *node, const struct gathered *g, struct expr_result *out)
+{
+    const char *of = node->flow ? node->flow : node->group;
+    if (g->failed)
+        snprintf(out->reason, sizeof out->reason, "out of memory");
+    else if (g->count == 0)
+        snprintf(out->reason, sizeof out->reason, "there is no %s%.60s.%.100s in the result",
+                 node->flow ? "flows." : "", of, node->name);
+    else
+        snprintf(out->reason, sizeof out->reason,
+                 "column %d: %s is not defined for the %zu value%s of %s%.60s.%.60s", node->column,
+                 expr_functions[node->function].name, g->count, g->count == 1 ? "" : "s",
+                 node->flow ? "flows." : "", of, node->name);
 }
 
 static double statistic(const struct expr_node *node, struct evaluation *v, enum dimension *dimension)
@@ -81,19 +143,27 @@ static double statistic(const struct expr_node *node, struct evaluation *v, enum
         gather_flows(node, v->result, &g);
     else
         gather_counters(node, v->result, &g);
-    *dimension = g.dimension;
-    if (node->function == COUNT_OF)
-        return (double)g.count;
-    if (g.count == 0) {
-        snprintf(v->out->reason, sizeof v->out->reason, "there is no %s%s%.60s.%.100s in the result",
-                 node->flow ? "flows." : "", "", node->flow ? node->flow : node->group, node->name);
-        return NAN;
-    }
-    if (node->function == MIN)
-        return g.min;
-    if (node->function == MAX)
-        return g.max;
-    return node->function == MEAN ? g.sum / (double)g.count : g.sum;
+    size_t least = node->function == COUNT_OF ? 0 : expr_functions[node->function].two ? 2 : 1;
+    bool any = !g.failed && g.count >= least;
+    double value = any ? combine(node, &g) : NAN;
+    if (isnan(value))
+        say_missing(node, &g, v->out);
+    *dimension = expr_functions[node->function].plain ? DIMENSION_PLAIN : g.dimension;
+    free(g.values);
+    return value;
+}
+
+static double evaluate(const struct expr_node *node, struct evaluation *v, enum dimension *dimension);
+
+static double evaluate_other(const struct expr_node *node, struct evaluation *v, enum dimension *dimension)
+{
+    struct evaluation there = {.result = v->other, .out = v->out};
+    double value = v->other ? evaluate(node->left, &there, dimension) : NAN;
+    if (v->other)
+        return value;
+    *dimension = DIMENSION_PLAIN;
+    snprintf(v->out->reason, sizeof v->out->reason, "column %d: there is no other cell", node->column);
+    return NAN;
 }
 
 static double evaluate(const struct expr_node *node, struct evaluation *v, enum dimension *dimension)
@@ -105,6 +175,8 @@ static double evaluate(const struct expr_node *node, struct evaluation *v, enum 
     }
     if (node->kind == STATISTIC)
         return statistic(node, v, dimension);
+    if (node->kind == OTHER)
+        return evaluate_other(node, v, dimension);
     double left = evaluate(node->left, v, &left_dimension);
     double right = node->right ? evaluate(node->right, v, &right_dimension) : 0;
     *dimension = expr_sum_dimension(left_dimension, right_dimension);
@@ -146,11 +218,22 @@ static bool compare(enum expr_comparison comparison, double left, double right)
     return false;
 }
 
-enum expr_outcome expr_evaluate(const struct expr *expr, const json_t *result, struct expr_result *out)
+const char *expr_sign(const struct expr *check)
 {
-    struct evaluation v = {result, out};
+    return check->sign ? check->sign->text : "";
+}
+
+bool expr_compare(const struct expr *check, double left, double right)
+{
+    return check->sign && compare(check->sign->comparison, left, right);
+}
+
+enum expr_outcome expr_evaluate(const struct expr *expr, const json_t *result, const json_t *other,
+                                struct expr_result *out)
+{
+    struct evaluation v = {result, other, out};
     enum dimension left, right = DIMENSION_ANY;
-    *out = (struct expr_result){.right = NAN, .unit = "", .sign = expr->sign ? expr->sign->text : ""};
+    *out = (struct expr_result){.right = NAN, .unit = "", .sign = expr_sign(expr)};
     out->left = evaluate(expr->left, &v, &left);
     if (expr->right)
         out->right = evaluate(expr->right, &v, &right);
@@ -163,5 +246,5 @@ enum expr_outcome expr_evaluate(const struct expr *expr, const json_t *result, s
                  expr->column, expr_dimension_words(left), expr_dimension_words(right));
         return EXPR_UNKNOWN;
     }
-    return !expr->sign || compare(expr->sign->comparison, out->left, out->right) ? EXPR_TRUE : EXPR_FALSE;
+    return !expr->sign || expr_compare(expr, out->left, out->right) ? EXPR_TRUE : EXPR_FALSE;
 }

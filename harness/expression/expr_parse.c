@@ -10,15 +10,15 @@
 #include <string.h>
 
 #define DEPTH_LIMIT 64
+#define OTHER_WORD  "other"
 
-const char *const expr_function_names[] = {"delta", "rate", "first", "last",  "min", "max",
-                                           "mean",  "sum",  "count", "total", NULL};
 static const struct expr_sign signs[] = {{"<=", LESS_EQUAL}, {">=", GREATER_EQUAL}, {"==", EQUAL},
                                          {"!=", NOT_EQUAL},  {"<", LESS},           {">", GREATER}};
 
 struct parser {
     const char *text, *at;
     int depth;
+    bool in_other;
     struct error *e;
 };
 
@@ -177,22 +177,66 @@ static int parse_selector(struct parser *p, struct expr_node *node)
     return node->name && node->group ? 0 : error_set(p->e, "out of memory");
 }
 
+/* other(VALUE) */
+static struct expr_node *parse_other(struct parser *p)
+{
+    struct expr_node *node = new_node(p, OTHER, NULL, NULL);
+    if (!node)
+        return NULL;
+    if (p->in_other) {
+        free_node(node);
+        return fail(p, "a value of the other cell, without another other()");
+    }
+    p->at += strlen(OTHER_WORD);
+    skip_space(p);
+    if (*p->at != '(') {
+        free_node(node);
+        return fail(p, "\"(\"");
+    }
+    p->at++;
+    p->in_other = true;
+    node->left = parse_sum(p);
+    p->in_other = false;
+    skip_space(p);
+    if (!node->left || *p->at != ')') {
+        bool whole = node->left;
+        free_node(node);
+        return whole ? fail(p, "\")\"") : NULL;
+    }
+    p->at++;
+    return node;
+}
+
+static bool is_word(const char *at, size_t length, const char *word)
+{
+    return strlen(word) == length && strncmp(word, at, length) == 0;
+}
+
+static struct expr_node *unknown_function(struct parser *p, size_t length)
+{
+    const char *names[EXPR_FUNCTIONS + 2] = {0};
+    char word[32], all[160], expected[240];
+    for (size_t i = 0; i < EXPR_FUNCTIONS; i++)
+        names[i] = expr_functions[i].name;
+    names[EXPR_FUNCTIONS] = OTHER_WORD;
+    snprintf(word, sizeof word, "%.*s", (int)(length < 31 ? length : 31), p->at);
+    const char *near = nearest_word(word, names);
+    expr_functions_of(OF_COUNTER | OF_GAUGE | OF_FLOW, all, sizeof all);
+    snprintf(expected, sizeof expected, "%s%s%s%s", near ? "\"" : "", near ? near : "",
+             near ? "\", or one of " : "", all);
+    return fail(p, expected);
+}
+
 static struct expr_node *parse_statistic(struct parser *p)
 {
-    size_t length = strspn(p->at, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_");
+    size_t length = strspn(p->at, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");
     int function = 0;
-    while (expr_function_names[function] && (strlen(expr_function_names[function]) != length ||
-                                             strncmp(expr_function_names[function], p->at, length) != 0))
+    if (is_word(p->at, length, OTHER_WORD))
+        return parse_other(p);
+    while (function < EXPR_FUNCTIONS && !is_word(p->at, length, expr_functions[function].name))
         function++;
-    if (!expr_function_names[function]) {
-        char word[32], expected[160];
-        snprintf(word, sizeof word, "%.*s", (int)(length < 31 ? length : 31), p->at);
-        const char *near = nearest_word(word, expr_function_names);
-        snprintf(expected, sizeof expected,
-                 "%s%s%sdelta, total, rate, first, last, min, max, mean, sum or count", near ? "\"" : "",
-                 near ? near : "", near ? "\", or one of " : "");
-        return fail(p, expected);
-    }
+    if (function == EXPR_FUNCTIONS)
+        return unknown_function(p, length);
     struct expr_node *node = new_node(p, STATISTIC, NULL, NULL);
     if (!node)
         return NULL;
@@ -295,7 +339,7 @@ static int parse_check(struct parser *p, struct expr *expr)
 
 struct expr *expr_compile(const char *text, bool check, struct error *e)
 {
-    struct parser p = {text, text, 0, e};
+    struct parser p = {.text = text, .at = text, .e = e};
     struct expr *expr = calloc(1, sizeof *expr);
     if (!expr) {
         error_set(e, "out of memory");

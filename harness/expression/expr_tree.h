@@ -4,11 +4,52 @@
 
 #include "harness/expression/expr_units.h"
 
-enum expr_node_kind { NUMBER, STATISTIC, ADD, SUBTRACT, MULTIPLY, DIVIDE, NEGATE };
+enum expr_node_kind { NUMBER, STATISTIC, OTHER, ADD, SUBTRACT, MULTIPLY, DIVIDE, NEGATE };
 
-enum expr_function { DELTA, RATE, FIRST, LAST, MIN, MAX, MEAN, SUM, COUNT_OF, TOTAL };
-/* By enum expr_function, ended by NULL. */
-extern const char *const expr_function_names[];
+enum expr_function {
+    DELTA,
+    RATE,
+    FIRST,
+    LAST,
+    MIN,
+    MAX,
+    MEAN,
+    SUM,
+    COUNT_OF,
+    TOTAL,
+    JAIN,
+    STDDEV,
+    P50,
+    P90,
+    P99,
+    P99_9,
+    EXPR_FUNCTIONS
+};
+
+/* What a function takes, and how it makes one number of what its globs match. */
+enum { OF_COUNTER = 1, OF_GAUGE = 2, OF_FLOW = 4 };
+enum expr_combine {
+    COMBINE_SUM,
+    COMBINE_MIN,
+    COMBINE_MAX,
+    COMBINE_MEAN,
+    COMBINE_COUNT,
+    COMBINE_JAIN,
+    COMBINE_STDDEV,
+    COMBINE_QUANTILE /* of gauges, each of which has its own, the largest */
+};
+struct expr_function_row {
+    const char *name;
+    int of;
+    const char *key; /* in the result, of a counter or gauge */
+    enum expr_combine combine;
+    double q;   /* of COMBINE_QUANTILE */
+    bool plain; /* its value has no unit, whatever it is of */
+    bool two;   /* one flow says nothing */
+};
+extern const struct expr_function_row expr_functions[EXPR_FUNCTIONS];
+/* The names of the functions that take one of these, for sentences: "delta, rate or total". */
+void expr_functions_of(int of, char *out, size_t size);
 
 enum expr_comparison { LESS, LESS_EQUAL, GREATER, GREATER_EQUAL, EQUAL, NOT_EQUAL };
 struct expr_sign {
@@ -22,10 +63,10 @@ struct expr_node {
     double number;
     enum dimension dimension; /* of a NUMBER */
     enum expr_function function;
-    char *group; /* of a STATISTIC: a glob over roles, or "flows" */
-    char *flow;  /* a glob over flows, or NULL */
-    char *name;  /* counter or value */
-    struct expr_node *left, *right;
+    char *group;                    /* of a STATISTIC: a glob over roles, or "flows" */
+    char *flow;                     /* a glob over flows, or NULL */
+    char *name;                     /* counter or value */
+    struct expr_node *left, *right; /* of OTHER: left */
 };
 
 struct expr {

@@ -111,6 +111,12 @@ const char *expr_flow_value(size_t i, enum dimension *d)
     return flow_values[i].name;
 }
 
+const char *expr_flow_value_unit(size_t i)
+{
+    return strcmp(flow_values[i].name, "goodput_MiBps") == 0 ? "MiB/s"
+                                                             : dimensions[flow_values[i].dimension].unit;
+}
+
 bool expr_flow_dimension(const char *name, enum dimension *d)
 {
     const char *known;

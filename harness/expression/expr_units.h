@@ -1,4 +1,4 @@
-/* What the numbers of expressions measure. Internal to expr.h. */
+/* What the numbers of expressions measure, and the values that flows have. */
 #ifndef HARNESS_EXPR_UNITS_H
 #define HARNESS_EXPR_UNITS_H
 
@@ -32,6 +32,8 @@ enum dimension expr_product_dimension(bool divide, enum dimension a, enum dimens
 
 /* The values that every flow has ("goodput_bps"): name and dimension of the i-th; NULL at the end. */
 const char *expr_flow_value(size_t i, enum dimension *d);
+/* The unit of the i-th, for people: "MiB/s" of a plain number. */
+const char *expr_flow_value_unit(size_t i);
 /* The dimension of a flow's value. Returns false when flows have no such value. */
 bool expr_flow_dimension(const char *name, enum dimension *d);
 

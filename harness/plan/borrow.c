@@ -45,9 +45,10 @@ static bool same_texts(const struct scenario *a, const struct scenario *b)
     const struct scenario_published *published = a->published.items, *figures = b->published.items;
     bool equal = a->expect.count == b->expect.count && a->published.count == b->published.count;
     for (size_t i = 0; equal && i < a->expect.count; i++)
-        equal = same(expect[i].check, other[i].check);
+        equal = same(expect[i].check, other[i].check) && !expect[i].against == !other[i].against;
     for (size_t i = 0; equal && i < a->published.count; i++)
-        equal = same(published[i].of, figures[i].of) && same(published[i].unit, figures[i].unit);
+        equal = same(published[i].of, figures[i].of) && same(published[i].unit, figures[i].unit) &&
+                !published[i].against == !figures[i].against;
     return equal;
 }
 

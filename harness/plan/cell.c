@@ -2,6 +2,7 @@
 #include "harness/plan/condition.h"
 #include "harness/plan/paths.h"
 #include "lib/document/json_text.h"
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,6 +36,47 @@ bool plan_when(const struct cell *cell, const json_t *when)
     struct error ignored;
     return plan_judge_when(cell, when, &ignored) == 1;
 }
+
+/* ---- the cells by their choices */
+
+int cell_places_make(struct cell_places *places, const struct plan *plan, struct error *e)
+{
+    places->by_choice = json_object();
+    for (size_t i = 0; i < plan->cell_count; i++) {
+        char *key = json_dumps(plan->cells[i].choice, JSON_COMPACT | JSON_SORT_KEYS);
+        int result = key && places->by_choice
+                         ? json_object_set_new(places->by_choice, key, json_integer((json_int_t)i))
+                         : -1;
+        free(key);
+        if (result != 0)
+            return error_set(e, "out of memory for the places of %zu cells", plan->cell_count);
+    }
+    return 0;
+}
+
+void cell_places_free(struct cell_places *places)
+{
+    json_decref(places->by_choice);
+    *places = (struct cell_places){0};
+}
+
+size_t cell_places_other(const struct cell_places *places, const struct cell *cell, const json_t *against)
+{
+    json_t *choice = json_copy(cell->choice), *value;
+    const char *path;
+    bool swept = choice;
+    json_object_foreach((json_t *)(uintptr_t)against, path, value)
+    {
+        swept = swept && json_object_get(choice, path) && json_object_set(choice, path, value) == 0;
+    }
+    char *key = swept ? json_dumps(choice, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
+    const json_t *place = key ? json_object_get(places->by_choice, key) : NULL;
+    free(key);
+    json_decref(choice);
+    return place ? (size_t)json_integer_value(place) : NO_CELL;
+}
+
+/* ---- the end of a cell */
 
 static void free_expressions(struct cell *cell)
 {

@@ -42,4 +42,16 @@ int plan_judge_when(const struct cell *cell, const json_t *when, struct error *e
 /* The values at the path in the cell, as an array; NULL if it is a path into a lab and there is none. A new reference. */
 json_t *plan_values(const struct cell *cell, const char *path);
 
+/* The cells of a plan by their choices. */
+struct cell_places {
+    json_t *by_choice;
+};
+#define NO_CELL SIZE_MAX
+/* After a failure too, cell_places_free may be called. */
+int cell_places_make(struct cell_places *places, const struct plan *plan, struct error *e);
+void cell_places_free(struct cell_places *places);
+/* The index of the cell with the values of `against` (path -> value) and otherwise the same choice; NO_CELL if there is none, or a
+ * path is not of the sweep. */
+size_t cell_places_other(const struct cell_places *places, const struct cell *cell, const json_t *against);
+
 #endif

@@ -14,11 +14,17 @@ bool plan_judgement(const struct cell *cell, size_t i, struct judgement *out)
     size_t first = cell->scenario.expect.count, k = i - first;
     if (i < first)
         *out = (struct judgement){
-            "expect", i, "check", expect[i].check, cell->checks[i], expect[i].when, &expect[i].needs};
+            "expect",        i, "check", expect[i].check, cell->checks[i], expect[i].when, expect[i].against,
+            &expect[i].needs};
     else if (k < cell->scenario.published.count)
-        *out = (struct judgement){
-            "published",        k, "of", published[k].of, cell->published[k], published[k].when,
-            &published[k].needs};
+        *out = (struct judgement){"published",
+                                  k,
+                                  "of",
+                                  published[k].of,
+                                  cell->published[k],
+                                  published[k].when,
+                                  published[k].against,
+                                  &published[k].needs};
     return i < first || k < cell->scenario.published.count;
 }
 
@@ -135,6 +141,78 @@ static int check_when(const struct plan *plan, const struct judgement *j, size_t
     return error_prefix(e, "%s[%zu].when", j->list, j->index);
 }
 
+/* ---- other cells */
+
+static bool has_value(const json_t *values, const json_t *wanted)
+{
+    size_t i;
+    json_t *value;
+    json_array_foreach(values, i, value)
+    {
+        if (json_equal(value, wanted))
+            return true;
+    }
+    return false;
+}
+
+/* The paths of "against" are the sweep's, and so are their values. */
+static int check_other_values(const struct plan *plan, const json_t *against, struct error *e)
+{
+    const char *path;
+    json_t *wanted;
+    json_object_foreach((json_t *)(uintptr_t)against, path, wanted)
+    {
+        json_t *values = json_object_get(plan->sweep, path);
+        struct text known = {0};
+        if (!values)
+            return error_set(e, "%.100s is not varied by the sweep", path);
+        if (has_value(values, wanted))
+            continue;
+        char *shown = json_shown(wanted);
+        values_in_cells(plan, path, &known);
+        error_set(e, "%.100s is %.80s in no cell: it is %s", path, shown ? shown : "?", text_string(&known));
+        text_free(&known);
+        free(shown);
+        return -1;
+    }
+    return 0;
+}
+
+/* Is there a cell in which it is judged that has another one to be compared with? */
+static bool any_other(const struct plan *plan, size_t i, const struct cell_places *places)
+{
+    struct judgement j;
+    for (size_t c = 0; c < plan->cell_count; c++) {
+        const struct cell *cell = &plan->cells[c];
+        if (!plan_judgement(cell, i, &j) || !plan_when(cell, j.when))
+            continue;
+        size_t other = cell_places_other(places, cell, j.against);
+        if (other != NO_CELL && other != c)
+            return true;
+    }
+    return false;
+}
+
+static int check_against(const struct plan *plan, const struct judgement *j, size_t i, struct error *e)
+{
+    struct cell_places places = {0};
+    int result = 0;
+    if (!j->against)
+        return 0;
+    if (json_object_size(j->against) == 0)
+        result = error_set(e, "expected an object such as {\"PATH\": VALUE}");
+    else if (json_object_size(plan->sweep) == 0)
+        result = error_set(e, "there is no sweep, so there is no other cell");
+    else if (check_other_values(plan, j->against, e) != 0 || cell_places_make(&places, plan, e) != 0)
+        result = -1;
+    else if (!any_other(plan, i, &places))
+        result =
+            error_set(e, "no cell of the sweep%s has another one with these and otherwise the same values",
+                      j->when ? " in which \"when\" holds" : "");
+    cell_places_free(&places);
+    return result == 0 ? 0 : error_prefix(e, "%s[%zu].against", j->list, j->index);
+}
+
 /* ---- times */
 
 static int late(const char *path, size_t i, int64_t start_ns, int64_t end_ns, const char *of, struct error *e)
@@ -180,7 +258,7 @@ int plan_check_decidable(const struct plan *plan, struct error *e)
         if (check_times(&plan->cells[c].scenario, e) != 0)
             return -1;
     for (size_t i = 0; plan->cell_count && plan_judgement(&plan->cells[0], i, &j); i++)
-        if (check_when(plan, &j, i, e) != 0)
+        if (check_when(plan, &j, i, e) != 0 || check_against(plan, &j, i, e) != 0)
             return -1;
     return plan_each_decidable(plan, decide_by_scenario, NULL, e);
 }

@@ -11,7 +11,7 @@ struct judgement {
     const char *key;  /* and the key of its expression */
     const char *text;
     const struct expr *expr;
-    const json_t *when;
+    const json_t *when, *against;
     const struct list_of *needs;
 };
 
@@ -25,7 +25,7 @@ typedef int (*plan_decide)(void *context, const struct cell *cell, const struct 
  * not asked about. The error message begins with the judgement's place in the scenario. */
 int plan_each_decidable(const struct plan *plan, plan_decide decide, void *context, struct error *e);
 
-/* Does each "when" hold in a cell, do flows and storms begin before the end, and could each expression be decided by what the
+/* Does each "when" hold in a cell, has each "against" another cell, do flows and storms begin before the end, and could each expression be decided by what the
  * scenario sends and samples? The error message begins with the place in the scenario. */
 int plan_check_decidable(const struct plan *plan, struct error *e);
 

@@ -18,13 +18,24 @@
 
 /* ---- expressions */
 
-static int compile(const char *text, bool check, const struct scenario *scenario, struct expr **into,
-                   const char *path, size_t i, struct error *e)
+/* other(...) and "against" go together. */
+static int check_other(const struct expr *expr, const json_t *against, struct error *e)
+{
+    bool reads = expr_reads_other(expr);
+    if (reads && !against)
+        return error_set(e, "other() is of another cell: say which with \"against\": {\"PATH\": VALUE}");
+    if (against && !reads)
+        return error_set(e, "\"against\" names another cell, and nothing reads it: write other(...)");
+    return 0;
+}
+
+static int compile(const char *text, bool check, const json_t *against, const struct scenario *scenario,
+                   struct expr **into, const char *path, size_t i, struct error *e)
 {
     *into = expr_compile(text, check, e);
     if (!*into)
         return error_prefix(e, "%s[%zu].%s", path, i, check ? "check" : "of");
-    if (expr_validate(*into, scenario, e) != 0)
+    if (expr_validate(*into, scenario, e) != 0 || check_other(*into, against, e) != 0)
         return error_prefix(e, "%s[%zu].%s: \"%.200s\"", path, i, check ? "check" : "of", text);
     return 0;
 }
@@ -51,10 +62,12 @@ static int compile_all(struct cell *cell, struct error *e)
     if (!cell->checks || !cell->published)
         return error_set(e, "out of memory");
     for (size_t i = 0; i < scenario->expect.count; i++)
-        if (compile(expect[i].check, true, scenario, &cell->checks[i], "expect", i, e) != 0)
+        if (compile(expect[i].check, true, expect[i].against, scenario, &cell->checks[i], "expect", i, e) !=
+            0)
             return -1;
     for (size_t i = 0; i < scenario->published.count; i++)
-        if (compile(published[i].of, false, scenario, &cell->published[i], "published", i, e) != 0 ||
+        if (compile(published[i].of, false, published[i].against, scenario, &cell->published[i], "published",
+                    i, e) != 0 ||
             check_unit(&published[i], cell->published[i], scenario, i, e) != 0)
             return -1;
     return 0;

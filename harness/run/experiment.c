@@ -436,7 +436,8 @@ static enum verdict write_result(struct run *run, const char *why_not)
     char *path = files_join(run->x->folder, "result.json");
     enum verdict verdict = VERDICT_INCOMPLETE;
     if (result && path) {
-        verdict = verdict_judge(run->x->cell, result, why_not);
+        const struct verdict_scope scope = {run->x->repeats, run->x->plan->cell_count};
+        verdict = verdict_judge(run->x->cell, &scope, result, why_not);
         if (why_not) { /* nothing ran: leave figures out instead of writing zeros */
             json_object_set_new(result, "reason", json_text(why_not));
             json_object_set_new(result, "flows", json_object());

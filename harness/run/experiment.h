@@ -11,7 +11,8 @@ struct experiment {
     const struct cell *cell;
     const char *folder; /* of this run; exists, empty */
     uint64_t seed;
-    size_t repeat; /* from 1 */
+    size_t repeat;  /* from 1, */
+    size_t repeats; /* of so many */
     struct interrupt *interrupt;
     struct progress *progress;
 };

@@ -28,6 +28,13 @@ static void print_flow(const json_t *flows, const char *name)
                   json_number_value(p99) / 1e3);
 }
 
+void figures_print_goodput(double mean_bps, double ci95_bps)
+{
+    bool slow = mean_bps < SLOW_BPS;
+    double unit = slow ? 1e6 : 1e9;
+    print_out("%.2f +- %.2g %s", mean_bps / unit, ci95_bps / unit, slow ? "Mb/s" : "Gb/s");
+}
+
 /* The flows of a pattern under the line of all of them. */
 static void print_parts(const json_t *flows, const char *pattern)
 {

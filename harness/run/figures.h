@@ -8,6 +8,9 @@
  * and fastest ones. */
 void figures_print_flows(const json_t *result);
 
+/* "21.43 +- 0.02 Gb/s", below 0.1 Gb/s in Mb/s. */
+void figures_print_goodput(double mean_bps, double ci95_bps);
+
 /*
  * A new object: "total" {goodput_bps, goodput_MiBps, messages_per_s} of all flows, "flows" NAME {goodput_bps, latency_ns, ...}, "pauses"
  * ROLE COUNTER {unit, delta, rate_per_s}, "expectations", "published" and "warnings" as in result.json (docs/result.md).

@@ -59,7 +59,7 @@ enum verdict index_verdict(const struct index *index)
     enum verdict worst = VERDICT_INCOMPLETE;
     while (worst > VERDICT_SKIPPED && !index->with[worst])
         worst--;
-    return worst;
+    return index->judged > worst ? index->judged : worst;
 }
 
 json_t *index_document(const struct index *index)

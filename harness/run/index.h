@@ -11,6 +11,7 @@ struct index {
     json_t **entries;   /* of the runs, by number from 0; NULL: not ended */
     size_t count;
     size_t with[VERDICT_INCOMPLETE + 1]; /* how many runs that have ended have each verdict */
+    enum verdict judged;                 /* the worst of what is judged beyond single runs */
     struct record_file lines;
 };
 
@@ -18,7 +19,7 @@ struct index {
 int index_open(struct index *index, const char *folder, json_t *head, size_t count, struct error *e);
 /* The run i, which is not in it yet, has ended; takes over the entry (docs/result.md). */
 int index_add(struct index *index, size_t i, json_t *entry, struct error *e);
-/* The worst verdict of the runs that have ended. */
+/* The worst verdict, of the runs that have ended and of what is judged beyond them. */
 enum verdict index_verdict(const struct index *index);
 /* The whole document; a new reference. */
 json_t *index_document(const struct index *index);

@@ -22,14 +22,17 @@ void summary_choice(const json_t *choice, struct text *out)
     }
 }
 
-static void print_expectations(const json_t *result, bool brief)
+/* `later`: also those that are judged at the end of a sweep. */
+static void print_expectations(const json_t *expectations, bool brief, bool later)
 {
     size_t i;
     json_t *entry;
-    json_array_foreach(json_object_get(result, "expectations"), i, entry)
+    json_array_foreach(expectations, i, entry)
     {
         const char *verdict = json_string_value(json_object_get(entry, "verdict"));
         const char *reason = json_string_value(json_object_get(entry, "reason"));
+        if (json_object_get(entry, "over") && !later) /* at the end of the sweep */
+            continue;
         if ((reason && strncmp(reason, "only when", 9) == 0) || (brief && strcmp(verdict, "failed") != 0))
             continue;
         print_out("  %-8s %s (%s)\n", verdict, json_string_value(json_object_get(entry, "name")),
@@ -37,12 +40,14 @@ static void print_expectations(const json_t *result, bool brief)
     }
 }
 
-static void print_published(const json_t *result)
+static void print_published(const json_t *published, bool later)
 {
     size_t i;
     json_t *entry;
-    json_array_foreach(json_object_get(result, "published"), i, entry)
+    json_array_foreach(published, i, entry)
     {
+        if (json_object_get(entry, "over") && !later)
+            continue;
         const json_t *difference = json_object_get(entry, "difference_percent");
         const char *reason = json_string_value(json_object_get(entry, "reason"));
         double percent = json_number_value(difference);
@@ -73,14 +78,33 @@ void summary_print(const struct cell *cell, const char *folder, enum verdict ver
               verdict_names[verdict], origin ? " (" : "", origin ? origin : "", origin ? ")" : "");
     if (!brief)
         figures_print_flows(result);
-    print_expectations(result, brief);
+    print_expectations(json_object_get(result, "expectations"), brief, false);
     if (!brief)
-        print_published(result);
+        print_published(json_object_get(result, "published"), false);
     const char *reason = json_string_value(json_object_get(result, "reason"));
     if (reason &&
         verdict != VERDICT_INCOMPLETE) /* an incomplete run ends the sweep, and its error is printed then */
         print_out("  %s\n", reason);
     json_decref(result);
     free(path);
+    text_free(&label);
+}
+
+void summary_print_repeated(const struct repeated_cell *judged, bool brief)
+{
+    struct text label = {0};
+    const struct spread *goodput = &judged->goodput_bps;
+    if (brief && judged->verdict <= VERDICT_PASSED)
+        return;
+    summary_choice(judged->cell->choice, &label);
+    print_out("%s%s%s", judged->cell->scenario.name, label.length ? ", " : "", text_string(&label));
+    if (goodput->count > 1) {
+        print_out(", %zu runs: goodput ", goodput->count);
+        figures_print_goodput(goodput->mean, goodput->ci95);
+    }
+    print_out("\n");
+    print_expectations(judged->expectations, brief, true);
+    if (!brief)
+        print_published(judged->published, true);
     text_free(&label);
 }

@@ -2,12 +2,15 @@
 #ifndef HARNESS_SUMMARY_H
 #define HARNESS_SUMMARY_H
 
-#include "harness/verdict/verdict.h"
+#include "harness/statistics/repeated.h"
 #include "lib/text.h"
 
 /* "flows.*.memory gpu, phases.measure 2s" */
 void summary_choice(const json_t *choice, struct text *out);
 /* The run in this folder: its verdict, flows, expectations, published figures. `brief`: of these only the expectations that failed. */
 void summary_print(const struct cell *cell, const char *folder, enum verdict verdict, bool brief);
+
+/* A cell over its repetitions: goodput, and what was judged over them. `brief`: only if an expectation failed, and only that. */
+void summary_print_repeated(const struct repeated_cell *cell, bool brief);
 
 #endif

@@ -9,6 +9,7 @@
 #include "harness/run/workers.h"
 #include "harness/run/foresee.h"
 #include "harness/run/results.h"
+#include "harness/statistics/repeated.h"
 #include "lib/files.h"
 #include "lib/folder/sweep_index.h"
 #include "lib/document/json_file.h"
@@ -121,6 +122,7 @@ struct outcome sweep_run_one(struct sweep *s, size_t run, struct error *e)
                            .folder = folder,
                            .seed = sweep_seed_of(s, run),
                            .repeat = sweep_repeat_of(s, run),
+                           .repeats = (size_t)s->request->repeats,
                            .interrupt = &s->interrupt,
                            .progress = &s->progress};
     outcome = experiment_run(&x, e);
@@ -221,6 +223,21 @@ static void remove_folder(char *folder)
     *slash = '/';
 }
 
+/* The result of a run by the name of its folder; NULL if it has none that can be read. */
+static json_t *result_in(const struct sweep *s, const char *name)
+{
+    struct error e;
+    char *folder = sweep_has_index(s) ? files_join(s->folder, name) : strdup(s->folder);
+    char *path = folder ? files_join(folder, "result.json") : NULL;
+    bool there = path && files_exist(path);
+    json_t *result = there ? json_file_load(path, DOCUMENT_RESULT, &e) : NULL;
+    if (there && !result)
+        log_warning("%s", e.text);
+    free(path);
+    free(folder);
+    return result;
+}
+
 /* The index with the figures of each run, and where they are. */
 static void print_json(struct sweep *s)
 {
@@ -228,21 +245,62 @@ static void print_json(struct sweep *s)
     json_t *cell, *document = index_document(&s->index);
     json_array_foreach(json_object_get(document, "cells"), i, cell)
     {
-        struct error e;
-        const char *name = json_string_value(json_object_get(cell, "folder"));
-        char *folder = sweep_has_index(s) ? files_join(s->folder, name) : strdup(s->folder);
-        char *path = folder ? files_join(folder, "result.json") : NULL;
-        json_t *result = path && files_exist(path) ? json_file_load(path, DOCUMENT_RESULT, &e) : NULL;
+        json_t *result = result_in(s, json_string_value(json_object_get(cell, "folder")));
         json_t *figures = result ? figures_json(result) : NULL;
         json_object_update(cell, figures);
         json_decref(figures);
         json_decref(result);
-        free(path);
-        free(folder);
     }
     json_object_set_new(document, "result", json_text(s->folder));
     json_print(stdout, document, 12);
     json_decref(document);
+}
+
+/* ---- what is judged beyond single runs */
+
+static const char *name_of_run(void *context, size_t run)
+{
+    const struct sweep *s = context;
+    return json_string_value(json_object_get(s->index.entries[run], "folder"));
+}
+
+static json_t *load_run(void *context, size_t run)
+{
+    const struct sweep *s = context;
+    const json_t *entry = s->index.entries[run];
+    return json_is_true(json_object_get(entry, "complete")) ? result_in(s, name_of_run(context, run)) : NULL;
+}
+
+static void print_judged(void *context, const struct repeated_cell *judged)
+{
+    const struct sweep *s = context;
+    if (!s->request->quiet && !s->request->json)
+        summary_print_repeated(judged, sweep_run_count(s) > SHOWN_WHOLE);
+}
+
+static void judge_cells(struct sweep *s)
+{
+    struct error e;
+    struct repeated repeated;
+    json_t *index = repeated_wanted(&s->plan, (size_t)s->request->repeats) ? index_document(&s->index) : NULL;
+    if (!index)
+        return;
+    const struct repeated_source source = {.plan = &s->plan,
+                                           .repeats = (size_t)s->request->repeats,
+                                           .index = index,
+                                           .context = s,
+                                           .load = load_run,
+                                           .name = name_of_run,
+                                           .judged = print_judged};
+    if (repeated_make(&source, &repeated, &e) != 0) {
+        log_error("%s", e.text);
+        sweep_fail(s, ENDING_LAB_FAILED, &e);
+    }
+    s->index.judged = repeated.verdict;
+    json_object_set_new(s->index.head, "repeated", repeated.cells);
+    if (repeated.left_out)
+        json_object_set_new(s->index.head, "repeated_left_out", json_integer((json_int_t)repeated.left_out));
+    json_decref(index);
 }
 
 static int exit_status(struct sweep *s)
@@ -334,6 +392,7 @@ static int run_all(struct sweep *s)
     if (!s->any_started && !s->kept && s->ending != ENDING_WHOLE && !s->request->resume) {
         remove_folder(s->folder); /* nothing was done: leave no folder behind */
     } else {
+        judge_cells(s);
         if (index_finish(&s->index, s->ending == ENDING_WHOLE ? NULL : s->why.text, &e) != 0) {
             log_error("%s", e.text);
             sweep_fail(s, ENDING_LAB_FAILED, &e);

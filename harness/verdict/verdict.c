@@ -1,9 +1,8 @@
-#include "harness/verdict/verdict.h"
+#include "harness/verdict/verdict_inside.h"
 #include "harness/plan/condition.h"
 
 #include "lib/document/json_text.h"
 #include "lib/formats/origin.h"
-#include "lib/text.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,21 +62,20 @@ static const char *lab_name(const json_t *result)
     return name ? name : "?";
 }
 
-static json_t *lacking_words(const json_t *result, const char *lacking)
+json_t *verdict_lacking_words(const json_t *result, const char *lacking)
 {
     bool absence = *lacking == '!';
     return json_textf("lab %s %s %s", lab_name(result), absence ? "has" : "lacks", lacking + absence);
 }
 
-static json_t *number(double value)
+json_t *verdict_number(double value)
 {
     if (isnan(value))
         return json_null();
     return value == floor(value) && fabs(value) < 9e15 ? json_integer((json_int_t)value) : json_real(value);
 }
 
-/* "only when flows.*.memory is gpu, and flows.*.message is 64KiB" */
-static json_t *when_words(const json_t *when)
+json_t *verdict_condition_words(const char *beginning, const json_t *when)
 {
     struct text words = {0};
     const char *path;
@@ -85,7 +83,7 @@ static json_t *when_words(const json_t *when)
     json_object_foreach((json_t *)(uintptr_t)when, path, value)
     {
         char *shown = json_bare(value);
-        text_add(&words, "%s%s %s%s", words.length ? ", and " : "only when ", path,
+        text_add(&words, "%s%s %s%s", words.length ? ", and " : beginning, path,
                  condition_is_comparison(value) ? "" : "is ", shown ? shown : "?");
         free(shown);
     }
@@ -94,8 +92,7 @@ static json_t *when_words(const json_t *when)
     return result;
 }
 
-/* A number for people: integers without a fraction, no exponent, large rates in Gb/s, large sizes in GiB. */
-static void add_number(struct text *out, double value, const char *unit)
+void verdict_add_number(struct text *out, double value, const char *unit)
 {
     bool rate = strcmp(unit, "b/s") == 0 && fabs(value) >= 1e6;
     bool many = strcmp(unit, "bytes") == 0 && fabs(value) >= 1e9;
@@ -110,15 +107,15 @@ static void add_number(struct text *out, double value, const char *unit)
 static json_t *beside_expected(const struct expr_result *r)
 {
     struct text words = {0};
-    add_number(&words, r->left, r->unit);
+    verdict_add_number(&words, r->left, r->unit);
     text_add(&words, ", expected %s ", r->sign);
-    add_number(&words, r->right, r->unit);
+    verdict_add_number(&words, r->right, r->unit);
     json_t *result = json_text(text_string(&words));
     text_free(&words);
     return result;
 }
 
-static void skip(json_t *entry, json_t *reason)
+void verdict_skip(json_t *entry, json_t *reason)
 {
     json_object_set_new(entry, "verdict", json_text("skipped"));
     json_object_set_new(entry, "reason", reason);
@@ -127,71 +124,110 @@ static void skip(json_t *entry, json_t *reason)
 static void decide(const struct expr *check, const json_t *result, json_t *entry)
 {
     struct expr_result r = {.unit = ""};
-    enum expr_outcome outcome = expr_evaluate(check, result, &r);
-    json_object_set_new(entry, "left", number(r.left));
-    json_object_set_new(entry, "right", number(r.right));
+    enum expr_outcome outcome = expr_evaluate(check, result, NULL, &r);
+    json_object_set_new(entry, "left", verdict_number(r.left));
+    json_object_set_new(entry, "right", verdict_number(r.right));
     json_object_set_new(entry, "unit", json_text(r.unit));
     if (outcome == EXPR_UNKNOWN) {
-        skip(entry, json_text(r.reason));
+        verdict_skip(entry, json_text(r.reason));
         return;
     }
     json_object_set_new(entry, "verdict", json_text(outcome == EXPR_TRUE ? "passed" : "failed"));
     json_object_set_new(entry, "reason", beside_expected(&r));
 }
 
-static json_t *judge_one(const struct cell *cell, size_t i, const json_t *result, const char *why_not)
+const char *verdict_later(enum expect_over over, const json_t *against, const struct verdict_scope *scope)
+{
+    return against && scope->cells > 1                  ? "cells"
+           : over == OVER_REPEATS && scope->repeats > 1 ? "repeats"
+                                                        : NULL;
+}
+
+/* The run's own numbers are kept, its verdict is not this expectation's. */
+static void put_off(const struct expr *check, const json_t *result, const char *later, json_t *entry)
+{
+    bool repeats = strcmp(later, "repeats") == 0;
+    json_object_set_new(entry, "over", json_text(later));
+    if (repeats)
+        decide(check, result, entry);
+    verdict_skip(entry, json_textf("judged %s, at the end of the sweep",
+                                   repeats ? "over the repetitions" : "beside another cell"));
+}
+
+static json_t *judge_one(const struct cell *cell, size_t i, const struct verdict_scope *scope,
+                         const json_t *result, const char *why_not)
 {
     const struct scenario_expect *expect = (const struct scenario_expect *)cell->scenario.expect.items + i;
     json_t *entry = json_make("{s:s,s:s}", "name", expect->name, "check", expect->check);
-    const char *lacking = verdict_lacking(&expect->needs, result);
+    const char *lacking = verdict_lacking(&expect->needs, result),
+               *later = verdict_later((enum expect_over)expect->over, expect->against, scope);
     if (!plan_when(cell, expect->when))
-        skip(entry, when_words(expect->when));
+        verdict_skip(entry, verdict_condition_words("only when ", expect->when));
     else if (lacking)
-        skip(entry, lacking_words(result, lacking));
+        verdict_skip(entry, verdict_lacking_words(result, lacking));
     else if (why_not)
-        skip(entry, json_text(why_not));
+        verdict_skip(entry, json_text(why_not));
+    else if (later)
+        put_off(cell->checks[i], result, later, entry);
     else
         decide(cell->checks[i], result, entry);
     return entry;
 }
 
-/* Figures that hardware gave are no measure for a model's. */
-static bool is_virtual(const json_t *result)
+json_t *verdict_incomparable(const json_t *result)
 {
     enum origin origin = origin_of_result(result);
-    return origin == ORIGIN_VIRTUAL || origin == ORIGIN_MIXED;
+    return origin == ORIGIN_VIRTUAL || origin == ORIGIN_MIXED
+               ? json_textf("lab %s has virtual NICs", lab_name(result))
+               : NULL;
 }
 
-static json_t *publish_one(const struct cell *cell, size_t i, const json_t *result, const char *why_not)
+json_t *verdict_published(const struct scenario_published *p)
+{
+    return json_make("{s:s,s:s,s:f,s:s,s:s}", "name", p->name, "of", p->of, "published", p->value, "unit",
+                     p->unit ? p->unit : "", "source", p->source);
+}
+
+void verdict_measured(json_t *entry, double published, double measured)
+{
+    json_object_set_new(entry, "measured", isnan(measured) ? json_null() : json_real(measured));
+    if (!isnan(measured) && published != 0)
+        json_object_set_new(entry, "difference_percent",
+                            json_real((measured - published) / fabs(published) * 100));
+}
+
+static json_t *publish_one(const struct cell *cell, size_t i, const struct verdict_scope *scope,
+                           const json_t *result, const char *why_not)
 {
     const struct scenario_published *p =
         (const struct scenario_published *)cell->scenario.published.items + i;
     struct expr_result r = {.left = NAN, .unit = ""};
-    json_t *entry = json_make("{s:s,s:s,s:f,s:s,s:s}", "name", p->name, "of", p->of, "published", p->value,
-                              "unit", p->unit ? p->unit : "", "source", p->source);
-    const char *lacking = verdict_lacking(&p->needs, result);
-    if (lacking)
-        json_object_set_new(entry, "reason", lacking_words(result, lacking));
-    else if (is_virtual(result))
-        json_object_set_new(entry, "reason", json_textf("lab %s has virtual NICs", lab_name(result)));
-    else if (why_not)
-        json_object_set_new(entry, "reason", json_text(why_not));
-    else if (expr_evaluate(cell->published[i], result, &r) == EXPR_UNKNOWN)
-        json_object_set_new(entry, "reason", json_text(r.reason));
-    json_object_set_new(entry, "measured", isnan(r.left) ? json_null() : json_real(r.left));
-    if (!isnan(r.left) && p->value != 0)
-        json_object_set_new(entry, "difference_percent",
-                            json_real((r.left - p->value) / fabs(p->value) * 100));
+    const char *lacking = verdict_lacking(&p->needs, result),
+               *later = verdict_later(OVER_RUN, p->against, scope);
+    json_t *entry = verdict_published(p),
+           *reason = lacking ? verdict_lacking_words(result, lacking) : verdict_incomparable(result);
+    if (!reason && why_not)
+        reason = json_text(why_not);
+    if (!reason && later) {
+        json_object_set_new(entry, "over", json_text(later));
+        reason = json_text("it reads another cell: at the end of the sweep");
+    }
+    if (!reason && expr_evaluate(cell->published[i], result, NULL, &r) == EXPR_UNKNOWN)
+        reason = json_text(r.reason);
+    if (reason)
+        json_object_set_new(entry, "reason", reason);
+    verdict_measured(entry, p->value, r.left);
     return entry;
 }
 
-enum verdict verdict_judge(const struct cell *cell, json_t *result, const char *why_not)
+enum verdict verdict_judge(const struct cell *cell, const struct verdict_scope *scope, json_t *result,
+                           const char *why_not)
 {
     const struct scenario_published *published = cell->scenario.published.items;
     json_t *expectations = json_array(), *figures = json_array();
     enum verdict verdict = VERDICT_SKIPPED;
     for (size_t i = 0; i < cell->scenario.expect.count; i++) {
-        json_t *entry = judge_one(cell, i, result, why_not);
+        json_t *entry = judge_one(cell, i, scope, result, why_not);
         const char *said = json_string_value(json_object_get(entry, "verdict"));
         json_array_append_new(expectations, entry);
         if (strcmp(said, "failed") == 0)
@@ -203,7 +239,7 @@ enum verdict verdict_judge(const struct cell *cell, json_t *result, const char *
         verdict = VERDICT_PASSED; /* it ran, and there are no expectations */
     for (size_t i = 0; i < cell->scenario.published.count; i++)
         if (plan_when(cell, published[i].when))
-            json_array_append_new(figures, publish_one(cell, i, result, why_not));
+            json_array_append_new(figures, publish_one(cell, i, scope, result, why_not));
     if (json_is_false(json_object_get(result, "complete")))
         verdict = VERDICT_INCOMPLETE;
     json_object_set_new(result, "expectations", expectations);

@@ -189,6 +189,12 @@ static int check_expect(const void *object, const char *path, struct error *e)
     return check_needs(&((const struct scenario_expect *)object)->needs, path, e);
 }
 
+#define AGAINST_HELP                                                                                        \
+    "Map of paths of the sweep to values. The expression reads the cell with these and otherwise the same " \
+    "values "                                                                                               \
+    "by other(...). It is judged once for each cell, over its repetitions."
+const char *const expect_over_names[] = {"run", "repeats", NULL};
+
 static const struct field expect_fields[] = {
     {"name", FIELD_STRING, AT(name), .required = true, .help = "Description of what is expected."},
     {"when", FIELD_JSON, AT(when),
@@ -196,6 +202,9 @@ static const struct field expect_fields[] = {
              "sweep in "
              "which each path has this value."},
     {"check", FIELD_STRING, AT(check), .required = true, .help = "Expression that must hold."},
+    {"over", FIELD_CHOICE, AT(over), .choices = expect_over_names, .fallback = "\"run\"",
+     .help = "What is judged: each run, or once for each cell the means of both sides over its repetitions."},
+    {"against", FIELD_JSON, AT(against), .help = AGAINST_HELP},
     {"needs", FIELD_LIST, AT(needs), .item = FIELD_CHOICE, .choices = need_names, .min = 0, .max = 16,
      .help = "Capabilities that the lab must have, or with \"!\" must not have. Otherwise the expectation is "
              "skipped."},
@@ -222,6 +231,7 @@ static const struct field published_fields[] = {
     {"value", FIELD_NUMBER, AT(value), .required = true, .help = "The published figure."},
     {"unit", FIELD_STRING, AT(unit), .help = "Unit of the figure."},
     {"source", FIELD_STRING, AT(source), .required = true, .help = "Where it was published."},
+    {"against", FIELD_JSON, AT(against), .help = AGAINST_HELP},
     {"needs", FIELD_LIST, AT(needs), .item = FIELD_CHOICE, .choices = need_names, .min = 0, .max = 16,
      .help = "Capabilities that the lab must have, or with \"!\" must not have, for a meaningful comparison. "
              "Otherwise the figure is not compared."},

@@ -45,10 +45,15 @@ struct scenario_sample {
     struct list_of groups; /* int: indices into counter_group_choices */
 };
 
+/* Over what an expectation is judged: each run, or all repetitions of a cell. */
+enum expect_over { OVER_RUN, OVER_REPEATS };
+
 struct scenario_expect {
     char *name;
     json_t *when;         /* harness/plan/condition.h; NULL: always */
     char *check;          /* docs/scenario.md, Expressions */
+    int over;             /* enum expect_over */
+    json_t *against;      /* path -> value: the other cell; NULL: none */
     struct list_of needs; /* int: need_names */
 };
 
@@ -59,6 +64,7 @@ struct scenario_published {
     double value;
     char *unit;
     char *source;
+    json_t *against;
     struct list_of needs; /* as of an expectation; without them the figure is not compared */
 };
 
@@ -86,6 +92,7 @@ extern const struct table scenario_table;
 extern const char *const capability_names[];
 /* What "needs" may list: each capability, and each with "!" in front: the lab must not have it. Ended by NULL. */
 extern const char *const need_names[];
+extern const char *const expect_over_names[]; /* by enum expect_over */
 /* Of an index into need_names: must the capability be absent, and its name. */
 bool need_is_absence(int need);
 const char *need_capability(int need);

@@ -22,8 +22,11 @@ static const char result_text[] =
     "\"rx_prio0_pause_duration\":{\"unit\":\"us\",\"delta\":500000,\"rate_per_s\":50000.0},"
     "\"tx_prio0_bytes\":{\"unit\":\"bytes\",\"delta\":1250000000,\"rate_per_s\":125000000.0},"
     "\"outbound_pci_stalled_rd_events\":{\"unit\":\"seconds\",\"delta\":3,\"rate_per_s\":0.3},"
-    "\"rx_buffer1_bytes\":{\"unit\":\"bytes\",\"min\":0,\"mean\":1000.5,\"max\":91000}}},"
+    "\"rx_buffer1_bytes\":{\"unit\":\"bytes\",\"min\":0,\"mean\":1000.5,\"p50\":500,\"p90\":7000,\"p99\":"
+    "80000,"
+    "\"p99_9\":90000,\"max\":91000}}},"
     "\"b\":{\"counters\":{\"outbound_pci_stalled_wr_events\":{\"unit\":\"events\",\"delta\":3},"
+    "\"rx_buffer1_bytes\":{\"unit\":\"bytes\",\"p99\":81000},"
     "\"rx_prio0_pause\":{\"unit\":\"frames\",\"delta\":7,\"rate_per_s\":0.7,\"first\":0,"
     "\"last\":7}}}},"
     "\"flows\":{\"a-to-b\":{\"goodput_bps\":2e10,\"goodput_MiBps\":2384.2,\"bytes\":25000000000,\"errors\":0,"
@@ -89,6 +92,17 @@ static void values_are_computed(void **state)
         {"max(flows.*.latency_p50_ns)", "ns", 1410},
         {"max(flows.a-to-b.latency_p99_9_ns) / 1us", "", 5.22},
         {"delta(a.rx_prio0_pause) / delta(b.rx_prio0_pause)", "", 100.0 / 7},
+        {"jain(flows.*.goodput_bps)", "", 0.9}, /* (2 + 1)^2 / (2 (4 + 1)) */
+        {"jain(flows.*.errors)", "", 0.5},      /* one flow has them all */
+        {"stddev(flows.*.bytes) / 1GB", "", 12.5 / 1.4142135623730951},
+        {"p50(flows.*.goodput_bps)", "b/s",
+         1e10}, /* of two values the first is at least as large as half of them */
+        {"p90(flows.*.goodput_bps)", "b/s", 2e10},
+        {"p50(a.rx_buffer1_bytes)", "bytes", 500},
+        {"p90(a.rx_buffer1_bytes)", "bytes", 7000},
+        {"p99(a.rx_buffer1_bytes)", "bytes", 80000},
+        {"p99_9(a.rx_buffer1_bytes)", "bytes", 90000},
+        {"p99(*.rx_buffer1_bytes)", "bytes", 81000}, /* the largest */
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -97,7 +111,7 @@ static void values_are_computed(void **state)
         struct expr *x = expr_compile(cases[i].text, false, &e);
         if (!x || expr_validate(x, &scenario, &e) != 0)
             fail_msg("%s: %s", cases[i].text, e.text);
-        assert_int_equal(expr_evaluate(x, result, &r), EXPR_TRUE);
+        assert_int_equal(expr_evaluate(x, result, NULL, &r), EXPR_TRUE);
         if (fabs(r.left - cases[i].value) > 1e-9 * fabs(cases[i].value) || strcmp(r.unit, cases[i].unit) != 0)
             fail_msg("%s gave %.12g %s, expected %.12g %s", cases[i].text, r.left, r.unit, cases[i].value,
                      cases[i].unit);
@@ -131,6 +145,10 @@ static void checks_are_decided(void **state)
         {"1 / delta(a.rx_discards_phy) == 0", EXPR_UNKNOWN},
         {"1 / 0 > 5", EXPR_UNKNOWN},
         {"max(flows.b-to-a.latency_p50_ns) < 1ms", EXPR_UNKNOWN},
+        {"stddev(flows.a-to-b.bytes) < 1GB", EXPR_UNKNOWN}, /* one value has none */
+        {"jain(flows.a-to-b.errors) > 50%", EXPR_UNKNOWN},
+        {"p90(b.rx_buffer1_bytes) < 1MB", EXPR_UNKNOWN},
+        {"sum(flows.*.bytes) > other(sum(flows.*.bytes))", EXPR_UNKNOWN},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -139,7 +157,7 @@ static void checks_are_decided(void **state)
         struct expr *x = expr_compile(cases[i].text, true, &e);
         if (!x || expr_validate(x, &scenario, &e) != 0)
             fail_msg("%s: %s", cases[i].text, e.text);
-        if (expr_evaluate(x, result, &r) != cases[i].outcome)
+        if (expr_evaluate(x, result, NULL, &r) != cases[i].outcome)
             fail_msg("%s: outcome is not %d", cases[i].text, cases[i].outcome);
         if (cases[i].outcome == EXPR_UNKNOWN)
             assert_true(*r.reason != '\0');
@@ -167,6 +185,15 @@ static void errors_point_at_the_column(void **state)
         {"1e", "column 2: expected a unit"},
         {"1e+", "column 2: expected a unit"},
         {"(1 > 2)", "column 4: expected \")\""},
+        {"p95(a.x) > 1", "column 1: expected \"p90\""},
+        {"jian(flows.*.bytes) > 1", "column 1: expected \"jain\""},
+        {"p99.9(a.x) > 1", "column 4: expected \"(\""},
+        {"otter(sum(flows.*.bytes)) > 1", "column 1: expected \"other\""},
+        {"other sum(flows.*.bytes) > 1", "column 7: expected \"(\""},
+        {"other(sum(flows.*.bytes) > 1", "column 26: expected \")\""},
+        {"other() > 1", "column 7: expected a number"},
+        {"1 > other(1 + other(sum(flows.*.bytes)))",
+         "column 15: expected a value of the other cell, without another"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -184,7 +211,9 @@ static void units_must_go_together(void **state)
         "delta(a.rx_prio0_pause_duration) > 5", "sum(flows.*.bytes) > 10",
         "sum(flows.*.goodput_bps) > 10ms",      "rate(a.tx_prio0_bytes) > 10KiB",
         "sum(flows.*.bytes) + 1ms > 0",         "delta(a.rx_prio0_pause) > 10ms",
-        "delta(a.rx_prio*_pause_duration) > 5", "delta(a.outbound_pci_stalled_rd_events) > 5",
+        "delta(a.rx_prio*_pause_duration) > 5", "stddev(flows.*.bytes) > 5",
+        "p99(a.rx_buffer1_bytes) > 5",          "sum(flows.*.bytes) / other(sum(flows.*.goodput_bps)) > 1ms",
+        "other(sum(flows.*.bytes)) > 5",        "delta(a.outbound_pci_stalled_rd_events) > 5",
     };
     (void)state;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
@@ -249,6 +278,17 @@ static void wrong_names_are_refused(void **state)
         {"delta(a.zzz*) > 0", "there is no counter \"zzz*\""},
         {"delta(a.link_carrier) > 0", "link_carrier is a gauge"},
         {"max(a.rx_pause_frames) > 0", "rx_pause_frames is a counter"},
+        {"1 < p99(a.rx_pause_frames)",
+         "column 9: rx_pause_frames is a counter: expected delta, rate, first, last, "
+         "count or total, not p99"},
+        {"jain(a.rx_buffer1_bytes) > 0",
+         "column 6: rx_buffer1_bytes is a gauge: expected first, last, min, max, mean, "
+         "count, p50, p90, p99 or p99_9, not jain"},
+        {"jain(*.*_bytes) > 0", "column 6: *_bytes is of counters and gauges"},
+        {"delta(flows.*.bytes) > 0B",
+         "column 7: bytes is a value of flows: expected min, max, mean, sum, count, jain, "
+         "stddev, p50, p90, p99 or p99_9, not delta"},
+        {"other(max(a.rx_pause_frames)) > 0", "column 11: rx_pause_frames is a counter"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -279,7 +319,7 @@ static void each_prefix(const char *whole)
             if (x && expr_validate(x, &scenario, &e) == 0)
                 (void)expr_decidable(x, &scenario, &e);
             if (x)
-                (void)expr_evaluate(x, result, &r);
+                (void)expr_evaluate(x, result, NULL, &r);
             expr_free(x);
         }
 }
@@ -402,11 +442,59 @@ static void a_pattern_and_its_flows_are_not_added(void **state)
         struct expr_result r = {0};
         struct expr *expr = expr_compile(cases[i].text, false, &e);
         assert_non_null(expr);
-        assert_int_equal(expr_evaluate(expr, mesh, &r), EXPR_TRUE);
+        assert_int_equal(expr_evaluate(expr, mesh, NULL, &r), EXPR_TRUE);
         assert_true(r.left == cases[i].value);
         expr_free(expr);
     }
     json_decref(mesh);
+}
+
+/* Two flows of 20 and 10 Gb/s beside an otherwise equal cell with 25 and 15. */
+static void another_cell_is_read(void **state)
+{
+    struct error e = {""};
+    struct expr_result r;
+    json_t *other = json_pack("{s:{s:{s:f},s:{s:f}}}", "flows", "a-to-b", "goodput_bps", 25e9, "b-to-a",
+                              "goodput_bps", 15e9);
+    struct expr *x =
+        expr_compile("sum(flows.*.goodput_bps) / other(sum(flows.*.goodput_bps)) > 70%", true, &e);
+    (void)state;
+    assert_non_null(x);
+    assert_true(expr_reads_other(x));
+    assert_int_equal(expr_validate(x, &scenario, &e), 0);
+    assert_int_equal(expr_evaluate(x, result, other, &r), EXPR_TRUE);
+    assert_true(fabs(r.left - 0.75) < 1e-12);
+    assert_string_equal(r.unit, "");
+    assert_true(expr_compare(x, 0.8, 0.7) && !expr_compare(x, 0.7, 0.7));
+    assert_int_equal(expr_evaluate(x, result, NULL, &r), EXPR_UNKNOWN);
+    assert_non_null(strstr(r.reason, "column 28: there is no other cell"));
+    expr_free(x);
+    json_decref(other);
+}
+
+static void what_says_nothing_is_refused(void **state)
+{
+    static const struct {
+        const char *text, *says;
+    } cases[] = {
+        {"jain(flows.a-to-b.bytes) > 90%",
+         "column 6: jain of one value says nothing: expected at least two flows"},
+        {"stddev(flows.a-*.bytes) < 1MB", "column 8: stddev of one value says nothing"},
+        {"jain(flows.a-*.completion_max_ns) > 0", "has no completion_max_ns"},
+        {"jain(flows.*.bytes) > 90%", NULL},
+        {"p99(flows.a-to-b.bytes) > 1B", NULL},
+        {"other(jain(flows.a-to-b.bytes)) > 90%", "column 12: jain of one value"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct error e = {""};
+        struct expr *x = expr_compile(cases[i].text, true, &e);
+        assert_non_null(x);
+        assert_int_equal(expr_decidable(x, &scenario, &e), cases[i].says ? -1 : 0);
+        if (cases[i].says && !strstr(e.text, cases[i].says))
+            fail_msg("%s says: %s", cases[i].text, e.text);
+        expr_free(x);
+    }
 }
 
 int main(void)
@@ -414,6 +502,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_pattern_and_its_flows_are_not_added),
         cmocka_unit_test(values_are_computed),
+        cmocka_unit_test(another_cell_is_read),
+        cmocka_unit_test(what_says_nothing_is_refused),
         cmocka_unit_test(checks_are_decided),
         cmocka_unit_test(errors_point_at_the_column),
         cmocka_unit_test(units_must_go_together),
