@@ -57,9 +57,9 @@ int index_add(struct index *index, size_t i, json_t *entry, struct error *e)
 enum verdict index_verdict(const struct index *index)
 {
     enum verdict worst = VERDICT_INCOMPLETE;
-    while (worst > VERDICT_SKIPPED && !index->with[worst])
+    while (worst > VERDICT_SKIPPED && !index->with[worst] && !index->judged[worst])
         worst--;
-    return index->judged > worst ? index->judged : worst;
+    return worst;
 }
 
 json_t *index_document(const struct index *index)

@@ -11,7 +11,8 @@ struct index {
     json_t **entries;   /* of the runs, by number from 0; NULL: not ended */
     size_t count;
     size_t with[VERDICT_INCOMPLETE + 1]; /* how many runs that have ended have each verdict */
-    enum verdict judged;                 /* the worst of what is judged beyond single runs */
+    size_t judged[VERDICT_INCOMPLETE +
+                  1]; /* how many cells have each verdict in what is judged beyond single runs */
     struct record_file lines;
 };
 

@@ -296,7 +296,7 @@ static void judge_cells(struct sweep *s)
         log_error("%s", e.text);
         sweep_fail(s, ENDING_LAB_FAILED, &e);
     }
-    s->index.judged = repeated.verdict;
+    memcpy(s->index.judged, repeated.with, sizeof repeated.with);
     json_object_set_new(s->index.head, "repeated", repeated.cells);
     if (repeated.left_out)
         json_object_set_new(s->index.head, "repeated_left_out", json_integer((json_int_t)repeated.left_out));
@@ -314,17 +314,31 @@ static int exit_status(struct sweep *s)
     return statuses[index_verdict(&s->index)];
 }
 
+/* " 60 passed, 4 failed" */
+static void print_counts(const size_t with[VERDICT_INCOMPLETE + 1])
+{
+    const char *comma = "";
+    for (enum verdict v = VERDICT_SKIPPED; v <= VERDICT_INCOMPLETE; v++)
+        if (with[v]) {
+            print_out("%s %zu %s", comma, with[v], verdict_names[v]);
+            comma = ",";
+        }
+}
+
 /* "64 runs: 60 passed, 4 failed" */
 static void print_verdicts(const struct sweep *s)
 {
+    size_t judged = 0;
     print_out("%zu runs:", sweep_run_count(s));
-    const char *comma = "";
-    for (enum verdict v = VERDICT_SKIPPED; v <= VERDICT_INCOMPLETE; v++)
-        if (s->index.with[v]) {
-            print_out("%s %zu %s", comma, s->index.with[v], verdict_names[v]);
-            comma = ",";
-        }
+    print_counts(s->index.with);
     print_out("%s\n", s->kept == sweep_run_count(s) ? " (all were there)" : "");
+    for (enum verdict v = VERDICT_SKIPPED; v <= VERDICT_INCOMPLETE; v++)
+        judged += s->index.judged[v];
+    if (!judged)
+        return;
+    print_out("%zu cell%s, by what is judged over all runs:", judged, judged == 1 ? "" : "s");
+    print_counts(s->index.judged);
+    print_out("\n");
 }
 
 /* A result that was copied elsewhere and resumed there is nobody's latest. */

@@ -98,7 +98,7 @@ static void add_cell(const struct repeated_source *source, const struct cell *ce
     struct repeated_cell judged = {.cell = cell, .goodput_bps = spreads_of(&g->spreads, "goodput_bps")};
     judged.expectations = over_expectations(&g->over, &judged.verdict);
     judged.published = over_published(&g->over);
-    out->verdict = judged.verdict > out->verdict ? judged.verdict : out->verdict;
+    out->with[judged.verdict] += json_array_size(judged.expectations) > 0;
     source->judged(source->context, &judged);
     json_t *entry = entry_of(source, g, &judged, room);
     if (entry)
@@ -143,7 +143,7 @@ int repeated_make(const struct repeated_source *source, struct repeated *out, st
 {
     struct cell_places places = {0};
     struct room share = share_of(source);
-    *out = (struct repeated){.cells = json_array(), .verdict = VERDICT_SKIPPED};
+    *out = (struct repeated){.cells = json_array()};
     int result = out->cells ? cell_places_make(&places, source->plan, e) : error_set(e, "out of memory");
     for (size_t i = 0; result == 0 && i < source->plan->cell_count; i++)
         result = make_cell(source, i, &places, share, out, e);

@@ -27,9 +27,9 @@ struct repeated_source {
 };
 
 struct repeated {
-    json_t *cells;        /* a list, in the order of the cells */
-    size_t left_out;      /* cells that the index has no room for */
-    enum verdict verdict; /* the worst of what is judged here */
+    json_t *cells;                       /* a list, in the order of the cells */
+    size_t left_out;                     /* cells that the index has no room for */
+    size_t with[VERDICT_INCOMPLETE + 1]; /* how many cells with expectations have each verdict */
 };
 
 /* Is there anything to say that the results themselves do not? */

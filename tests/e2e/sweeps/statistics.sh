@@ -76,7 +76,8 @@ check_says "... which is printed" '^  failed   fast \(mean of 5 runs' out
 check_exit 1 "... also with --quiet" run above --quiet --out quiet
 check "... which prints nothing" test ! -s out
 check_exit 1 "... also of many runs" "$H" run above.json --no-report --repeat 21 --out many
-check "... of which only what failed is printed" test "$(grep -vc '^result:' out)" = 3
+check "... of which only what failed is printed" test "$(grep -vc '^result:' out)" = 4
+check_says "... and how many cells did" '^1 cell, by what is judged over all runs: 1 failed$' out
 check_exit 1 "with --json" run above --json --out json
 check "... the document has it" test "$(jq -r '.repeated[0].expectations[0].verdict' out)" = failed
 jq '.expect[1].check |= sub("> .*"; "> 1b/s")' above.json > once.json
