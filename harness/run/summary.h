@@ -11,6 +11,6 @@ void summary_choice(const json_t *choice, struct text *out);
 void summary_print(const struct cell *cell, const char *folder, enum verdict verdict, bool brief);
 
 /* A cell over its repetitions: goodput, and what was judged over them. `brief`: only if an expectation failed, and only that. */
-void summary_print_repeated(const struct repeated_cell *cell, bool brief);
+void summary_print_repeated(const struct repeated_cell *judged, bool brief);
 
 #endif

@@ -23,7 +23,7 @@ struct spread_figure {
 
 static struct spread_figure *new_figure(struct spreads *s, const char *name, const char *unit)
 {
-    if (s->count == s->capacity) {
+    if (!s->figures || s->count == s->capacity) {
         size_t capacity = s->capacity ? 2 * s->capacity : 64;
         struct spread_figure *grown = realloc(s->figures, capacity * sizeof *grown);
         if (!grown)

@@ -97,7 +97,7 @@ static json_t *why_not(const struct over_item *item, const char *name, const jso
 
 void over_take(struct over_item *item, const char *name, const json_t *result, const json_t *other)
 {
-    struct expr_result r;
+    struct expr_result r = {.unit = ""};
     if (!item->why)
         item->why = why_not(item, name, result, other);
     if (item->why)

@@ -1,6 +1,7 @@
 #!/bin/bash
 # What a sweep says over its repetitions and between its cells: the index against figures that are computed here from the results, expectations
 # that differ between a run and the mean of all, ratios of cells, and the same again after kills.
+# shellcheck disable=SC2016,SC2317 # the variables are of jq; functions are called by name
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/../lib.sh"
 skip_unless "statistics of a sweep" jq
