@@ -205,7 +205,7 @@ static int check_against(const struct plan *plan, const struct judgement *j, siz
         result = error_set(e, "there is no sweep, so there is no other cell");
     else if (check_other_values(plan, j->against, e) != 0 || cell_places_make(&places, plan, e) != 0)
         result = -1;
-    else if (!any_other(plan, i, &places))
+    else if ((plan->cells[0].lab_json || !paths_any_in_lab(j->when)) && !any_other(plan, i, &places))
         result =
             error_set(e, "no cell of the sweep%s has another one with these and otherwise the same values",
                       j->when ? " in which \"when\" holds" : "");
