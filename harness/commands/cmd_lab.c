@@ -1,8 +1,11 @@
 #include "lib/program/program.h"
+#include "lib/document/json_file.h"
+#include "lib/document/json_text.h"
 #include "lib/document/table_get.h"
 #include "lib/formats/find.h"
 #include "lib/formats/lab.h"
 #include "lib/log.h"
+#include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,13 +26,42 @@ static int get(const char *word, const char *const *paths, size_t count, struct 
     return result;
 }
 
+/* The document as it is parsed: each host, switch and link of ranges, topology and defaults. */
+static int show(const char *word, struct error *e)
+{
+    char *path = find_file(FIND_LAB, word, e);
+    json_t *written = path ? json_file_load(path, DOCUMENT_LAB, e) : NULL, *whole = NULL;
+    struct lab lab;
+    int result = path && written ? 0 : -1;
+    if (result == 0 && (!(whole = lab_expand(written, e)) || lab_parse(whole, &lab, e) != 0))
+        result = error_prefix(e, "%s", path);
+    else if (result == 0)
+        lab_free(&lab);
+    if (result == 0 && json_print(stdout, whole, 15) != 0)
+        result = error_set_errno(e, errno, "printing lab %s", path);
+    json_decref(whole);
+    json_decref(written);
+    free(path);
+    return result;
+}
+
+static int run_action(const struct call *call, struct text *out, struct error *e)
+{
+    const char *action = call->arguments[0];
+    bool shows = strcmp(action, "show") == 0;
+    if (!shows && strcmp(action, "get") != 0)
+        return error_set(e, "lab: \"%.60s\" is unknown: expected get or show", action);
+    if (shows != (call->count == 2))
+        return error_set(e, "lab: expected %s", shows ? "show LAB" : "get LAB PATH...");
+    return shows ? show(call->arguments[1], e)
+                 : get(call->arguments[1], call->arguments + 2, call->count - 2, out, e);
+}
+
 static int run_lab(const struct call *call)
 {
     struct text out = {0};
     struct error e;
-    int result = strcmp(call->arguments[0], "get") == 0
-                     ? get(call->arguments[1], call->arguments + 2, call->count - 2, &out, &e)
-                     : error_set(&e, "lab: \"%.60s\" is unknown: expected get", call->arguments[0]);
+    int result = run_action(call, &out, &e);
     if (result == 0 && out.failed)
         result = error_set(&e, "out of memory");
     if (result == 0)
@@ -40,9 +72,11 @@ static int run_lab(const struct call *call)
 
 const struct command command_lab = {
     .name = "lab",
-    .arguments = "get LAB PATH...",
-    .about = "Check a lab and print some of its values, one a line, for scripts.",
-    .least = 3,
+    .arguments = "get|show LAB [PATH...]",
+    .about = "Check a lab and print some of its values, one a line, for scripts (get LAB PATH...), or all of "
+             "it as JSON, with "
+             "ranges of names, topology and defaults written out (show LAB).",
+    .least = 2,
     .most = SIZE_MAX,
     .run = run_lab,
 };
