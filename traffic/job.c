@@ -1,5 +1,6 @@
 #include "traffic/job.h"
 
+#include "lib/document/json_text.h"
 #include "lib/document/arguments.h"
 #include "lib/document/json_file.h"
 #include "lib/formats/scenario.h"

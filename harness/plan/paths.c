@@ -33,6 +33,12 @@ static bool item_matches(const json_t *item, size_t index, const char *part)
            fnmatch(part, name ? name : number, 0) == 0;
 }
 
+/* A key is its own name too, also one with brackets, such as settings_of.h[0-15]. */
+static bool key_matches(const char *key, const char *part)
+{
+    return strcmp(part, key) == 0 || fnmatch(part, key, 0) == 0;
+}
+
 /* ---- into the lab */
 
 #define LAB "lab."
@@ -56,28 +62,10 @@ bool paths_any_in_lab(const json_t *map)
 
 /* ---- setting */
 
-/* `over` merged into `there` (NULL: nothing): objects key by key, where null removes a key; other values are replaced. RFC 7396. */
-static json_t *merged(const json_t *there, const json_t *over)
-{
-    const char *key;
-    json_t *value;
-    if (!json_is_object(over))
-        return json_deep_copy(over);
-    json_t *result = json_is_object(there) ? json_copy((json_t *)(uintptr_t)there) : json_object();
-    json_object_foreach((json_t *)(uintptr_t)over, key, value)
-    {
-        if (json_is_null(value))
-            json_object_del(result, key);
-        else
-            json_object_set_new(result, key, merged(json_object_get(result, key), value));
-    }
-    return result;
-}
-
 static size_t put_key(json_t *object, const char *key, const json_t *value)
 {
     if (!json_is_null(value))
-        return json_object_set_new(object, key, merged(json_object_get(object, key), value)) == 0;
+        return json_object_set_new(object, key, json_merged(json_object_get(object, key), value)) == 0;
     json_object_del(object, key); /* what is not there is as good as removed */
     return 1;
 }
@@ -86,7 +74,7 @@ static size_t put_item(json_t *list, size_t i, const json_t *value)
 {
     if (json_is_null(value))
         return json_array_remove(list, i) == 0;
-    return json_array_set_new(list, i, merged(json_array_get(list, i), value)) == 0;
+    return json_array_set_new(list, i, json_merged(json_array_get(list, i), value)) == 0;
 }
 
 static size_t set_at(json_t *at, const char *path, const json_t *value);
@@ -121,7 +109,7 @@ static size_t set_in_object(json_t *object, const char *part, const char *rest, 
     }
     json_object_foreach_safe(object, next, key, child)
     {
-        if (fnmatch(part, key, 0) == 0)
+        if (key_matches(key, part))
             count += rest ? set_at(child, rest, value) : put_key(object, key, value);
     }
     return count;
@@ -164,7 +152,7 @@ static void collect(const json_t *at, const char *path, json_t *values)
     }
     json_object_foreach((json_t *)(uintptr_t)at, key, child)
     {
-        if (fnmatch(part, key, 0) == 0)
+        if (key_matches(key, part))
             collect(child, rest, values);
     }
 }

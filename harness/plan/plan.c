@@ -96,9 +96,11 @@ static int take_lab(struct cell *cell, const json_t *document, struct error *e)
     if (!expanded)
         return -1;
     int result = lab_parse(expanded, &cell->lab, e);
+    if (result == 0) {
+        const struct lab_kind *kind = lab_kind(&cell->lab);
+        cell->lab_json = table_resolve(&kind->table, kind->simulated ? document : expanded);
+    }
     json_decref(expanded);
-    if (result == 0)
-        cell->lab_json = table_resolve(&lab_kind(&cell->lab)->table, document);
     return result;
 }
 
@@ -333,6 +335,17 @@ static int load_lab(const struct plan_request *request, const char *own, struct 
     return d->lab ? 0 : -1;
 }
 
+/* Paths lead to single hosts: "lab.hosts.h3". */
+static int write_ranges_out(struct documents *d, struct error *e)
+{
+    json_t *lab = d->lab ? lab_expand_ranges(d->lab, e) : NULL;
+    if (d->lab && !lab)
+        return error_prefix(e, "%s", d->lab_path);
+    json_decref(d->lab);
+    d->lab = lab;
+    return 0;
+}
+
 static bool same_file(const char *a, const char *b)
 {
     struct stat one, other;
@@ -350,7 +363,10 @@ static int check_as_written(const struct documents *d, const char *own, struct e
     char *path = own ? find_file(FIND_LAB, own, NULL) : NULL;
     documents.lab = !own ? json_incref(d->lab) : path ? load_object(path, DOCUMENT_LAB, &ignored) : NULL;
     documents.lab_path = path;
-    int result = make_cells(&documents, &written, &ignored) == 0 ? plan_check_decidable(&written, e) : 0;
+    int result =
+        write_ranges_out(&documents, &ignored) == 0 && make_cells(&documents, &written, &ignored) == 0
+            ? plan_check_decidable(&written, e)
+            : 0;
     plan_free(&written);
     json_decref(documents.lab);
     free(path);
@@ -408,6 +424,8 @@ int plan_load(const struct plan_request *request, struct plan *plan, struct erro
     d.scenario_path = plan->scenario_path;
     plan->read.scenario = json_incref(d.scenario);
     plan->read.lab = json_incref(d.lab);
+    if (result == 0)
+        result = write_ranges_out(&d, e);
     if (result == 0)
         result = make_plan(request, own, &d, plan, e);
     free(own);

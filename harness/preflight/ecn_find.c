@@ -1,6 +1,7 @@
 /* Finds flows that are not ECN-capable although a place on their path marks packets, or their sender reacts to CNPs. */
 #include "harness/preflight/ecn.h"
 
+#include "lib/document/json_text.h"
 #include "lib/physics/fabric.h"
 #include "lib/log.h"
 #include <limits.h>

@@ -2,6 +2,7 @@
 
 #include "harness/preflight/ecn.h"
 #include "harness/preflight/preflight.h"
+#include "lib/document/json_text.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

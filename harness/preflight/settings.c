@@ -2,6 +2,7 @@
 #include "harness/preflight/preflight.h"
 
 #include "harness/preflight/ecn.h"
+#include "lib/document/json_text.h"
 #include "lib/text.h"
 #include <stdlib.h>
 #include <string.h>

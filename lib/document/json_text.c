@@ -3,6 +3,7 @@
 #include "lib/output/visible.h"
 #include <errno.h>
 #include <math.h>
+#include <stdint.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -169,6 +170,37 @@ json_t *json_make(const char *format, ...)
 }
 
 /* ---- documents */
+
+void json_merge_deep(json_t *into, const json_t *over)
+{
+    const char *key;
+    json_t *value;
+    json_object_foreach((json_t *)(uintptr_t)over, key, value)
+    {
+        json_t *there = json_object_get(into, key);
+        if (json_is_object(there) && json_is_object(value))
+            json_merge_deep(there, value);
+        else
+            json_object_set_new(into, key, json_deep_copy(value));
+    }
+}
+
+json_t *json_merged(const json_t *there, const json_t *over)
+{
+    const char *key;
+    json_t *value;
+    if (!json_is_object(over))
+        return json_deep_copy(over);
+    json_t *merged = json_is_object(there) ? json_copy((json_t *)(uintptr_t)there) : json_object();
+    json_object_foreach((json_t *)(uintptr_t)over, key, value)
+    {
+        if (json_is_null(value))
+            json_object_del(merged, key);
+        else
+            json_object_set_new(merged, key, json_merged(json_object_get(merged, key), value));
+    }
+    return merged;
+}
 
 char *json_shown(const json_t *value)
 {

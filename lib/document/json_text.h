@@ -23,6 +23,11 @@ json_t *json_make(const char *format, ...);
  * without its quotes. The caller frees; NULL when memory ran out. */
 char *json_shown(const json_t *value);
 char *json_bare(const json_t *value);
+/* `over` merged over `there` (NULL: nothing): objects key by key, where null removes a key; other values are replaced. RFC 7396. A new
+ * reference, which shares the parts of `there` that stay. */
+json_t *json_merged(const json_t *there, const json_t *over);
+/* Merge `over` into `into`: objects key by key; other values, and null, are put in. */
+void json_merge_deep(json_t *into, const json_t *over);
 /* As json_object_set_new(), for a key that is not our own word. */
 int json_put(json_t *object, const char *key, json_t *value);
 /* The document on standard output or a file, with a line feed, its numbers with so many digits; 0, or -1 with errno when it could not

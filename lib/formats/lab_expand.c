@@ -1,8 +1,8 @@
-/* Expands a lab: generates hosts, switches and links from a topology, and copies the shared values into each of them. */
+/* Expands a lab: writes ranges of names out, generates hosts, switches and links from a topology, and copies the shared values into each of them. */
 #include "lib/document/json_text.h"
 #include "lib/formats/lab.h"
 #include "lib/document/json_file.h"
-#include "lib/formats/scenario.h"
+#include "lib/names/expand.h"
 #include <string.h>
 
 #define LINK_LIMIT         100000 /* as many as a lab may have */
@@ -157,16 +157,6 @@ static int draw(json_t *document, const json_t *topology, struct error *e)
     return result;
 }
 
-/* Merge the shared values into each node; a node's own values override them. */
-static json_t *over(const json_t *shared, const json_t *own)
-{
-    if (!json_is_object(own))
-        return json_deep_copy(own);
-    json_t *merged = json_deep_copy(shared);
-    json_merge_deep(merged, own);
-    return merged;
-}
-
 static void share_in_object(json_t *nodes, const json_t *shared)
 {
     const char *name;
@@ -174,7 +164,7 @@ static void share_in_object(json_t *nodes, const json_t *shared)
     void *next;
     json_object_foreach_safe(nodes, next, name, node)
     {
-        json_object_set_new(nodes, name, over(shared, node));
+        json_object_set_new(nodes, name, json_merged(shared, node));
     }
 }
 
@@ -204,12 +194,40 @@ static int share(json_t *document, json_t *defaults, struct error *e)
             return error_set(
                 e, "defaults.%s: copied to each of the %s it would take %zu MiB of memory: at most %zu MiB",
                 key, kinds[k].nodes, memory >> 20, SHARED_LIMIT_BYTES >> 20);
-        if (json_is_object(nodes))
-            share_in_object(nodes, shared);
+        share_in_object(nodes, shared);
         for (size_t i = 0; i < json_array_size(nodes); i++)
-            json_array_set_new(nodes, i, over(shared, json_array_get(nodes, i)));
+            json_array_set_new(nodes, i, json_merged(shared, json_array_get(nodes, i)));
     }
     return 0;
+}
+
+/* What is null without a default is as if it were not there. */
+static void drop_nulls(json_t *document)
+{
+    json_t *nothing = json_object();
+    share_in_object(json_object_get(document, "hosts"), nothing);
+    share_in_object(json_object_get(document, "switches"), nothing);
+    json_decref(nothing);
+}
+
+static int expand_ranges(json_t *document, struct error *e)
+{
+    static const struct expand_ends ends = {.one = "between", .list = true};
+    return expand_keys(document, "hosts", e) == 0 && expand_keys(document, "switches", e) == 0 &&
+                   expand_map(document, "roles", e) == 0 && expand_items(document, "links", &ends, e) == 0
+               ? 0
+               : -1;
+}
+
+json_t *lab_expand_ranges(const json_t *json, struct error *e)
+{
+    json_t *document = json_copy((json_t *)(uintptr_t)json);
+    if (!document)
+        error_set(e, "out of memory");
+    if (document && expand_ranges(document, e) == 0)
+        return document;
+    json_decref(document);
+    return NULL;
 }
 
 json_t *lab_expand(const json_t *json, struct error *e)
@@ -219,10 +237,12 @@ json_t *lab_expand(const json_t *json, struct error *e)
     json_t *defaults = json_incref(json_object_get(document, "defaults"));
     json_object_del(document, "topology");
     json_object_del(document, "defaults");
-    if ((topology && draw(document, topology, e) != 0) || (defaults && share(document, defaults, e) != 0)) {
+    if (expand_ranges(document, e) != 0 || (topology && draw(document, topology, e) != 0) ||
+        (defaults && share(document, defaults, e) != 0)) {
         json_decref(document);
         document = NULL;
     }
+    drop_nulls(document);
     json_decref(topology);
     json_decref(defaults);
     return document;

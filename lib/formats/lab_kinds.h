@@ -184,7 +184,9 @@ static const struct table ssh_host_table = {"lab.ssh.host", "A host that exists 
 #define AT(member) .offset = offsetof(struct lab_link, member)
 static const struct field link_fields[] = {
     {"between", FIELD_LIST, AT(between), .item = FIELD_STRING, .form = &form_name, .min = 2, .max = 3,
-     .required = true, .help = "The two ends: names of hosts or switches."},
+     .required = true,
+     .help = "The two ends: names of hosts or switches. Two ranges of names are linked pairwise, a range and "
+             "a single name each with it."},
     {"rate", FIELD_QUANTITY, AT(rate_bps), .unit = UNIT_RATE_BPS, .min = 1000000, .max = 1LL << 43,
      .help = "Data rate of the link."},
     {"length", FIELD_QUANTITY, AT(length_mm), .unit = UNIT_LENGTH_MM, .min = 0, .max = 100000000,
@@ -244,6 +246,9 @@ static const struct table management_table = {"lab.management", "The network for
          .min = 0,                                                                                           \
          .max = 100000,                                                                                      \
          .help = "Cables between hosts and switches."},                                                      \
+        {"defaults", FIELD_JSON, AT(defaults),                                                               \
+         .help = "Common values: an object with host, switch (simulated labs) and link. The values of each " \
+                 "host, switch and link are merged over them."},                                             \
         {"scaled", FIELD_JSON, AT(scaled),                                                                   \
          .help = "Map of scenario path to value, for labs that are slower. The value replaces the one that " \
                  "the scenario sets there; other paths are not added."},                                     \
@@ -256,9 +261,11 @@ static const struct table management_table = {"lab.management", "The network for
 static const struct field sim_fields[] = {
     COMMON,
     {"hosts", FIELD_MAP, AT(hosts), .item = FIELD_OBJECT, .sub = &physics_host_table, .names = &form_name,
-     .inherits = true, .min = 1, .max = 100000, .required = true, .help = "Hosts by name."},
+     .inherits = true, .min = 1, .max = 100000, .required = true,
+     .help = "Hosts by name; \"h[0-15]\" stands for h0 to h15, and in its values {} for the number."},
     {"switches", FIELD_MAP, AT(switches), .item = FIELD_OBJECT, .sub = &physics_switch_table,
-     .names = &form_name, .inherits = true, .min = 0, .max = 100000, .help = "Switches by name."},
+     .names = &form_name, .inherits = true, .min = 0, .max = 100000,
+     .help = "Switches by name, or ranges of names."},
     {"framing", FIELD_OPTIONAL, AT(framing), .sub = &physics_framing_table,
      .help = "Sizes of headers; default: RoCE v2 over IPv4."},
     {"truncate_to_ns", FIELD_BOOL, AT(truncate_to_ns), .fallback = "false",
@@ -267,9 +274,6 @@ static const struct field sim_fields[] = {
      .help = "Destination port of all connections, used in the hash that selects among equal paths."},
     {"topology", FIELD_OPTIONAL, AT(topology), .sub = &lab_topology_table,
      .help = "Shape from which hosts, switches and links are generated."},
-    {"defaults", FIELD_JSON, AT(defaults),
-     .help = "Common values: an object with host, switch and link. Each host, switch and link can override "
-             "them."},
     {0},
 };
 static const struct field libvirt_fields[] = {
@@ -281,13 +285,15 @@ static const struct field libvirt_fields[] = {
     {"management", FIELD_OBJECT, AT(management), .sub = &management_table,
      .help = "Network for ssh connections to guests. Default: libvirt's network \"default\"."},
     {"hosts", FIELD_MAP, AT(hosts), .item = FIELD_OBJECT, .sub = &libvirt_host_table, .names = &form_name,
-     .min = 1, .max = 1000, .required = true, .help = "Hosts by name."},
+     .min = 1, .max = 1000, .required = true,
+     .help = "Hosts by name; \"h[0-15]\" stands for h0 to h15, and in its values {} for the number."},
     {0},
 };
 static const struct field ssh_fields[] = {
     COMMON,
     {"hosts", FIELD_MAP, AT(hosts), .item = FIELD_OBJECT, .sub = &ssh_host_table, .names = &form_name,
-     .min = 1, .max = 1000, .required = true, .help = "Hosts by name."},
+     .min = 1, .max = 1000, .required = true,
+     .help = "Hosts by name; \"h[0-15]\" stands for h0 to h15, and in its values {} for the number."},
     {0},
 };
 #undef COMMON

@@ -3,7 +3,6 @@
 #include "lib/document/nearest.h"
 #include "lib/clock.h"
 #include "lib/roce/counters.h"
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -252,7 +251,9 @@ static const struct field scenario_fields[] = {
     {"lab", FIELD_STRING, AT(lab), .help = "The simulated lab that is used if no lab is given."},
     {"roles", FIELD_LIST, AT(roles), .item = FIELD_STRING, .form = &form_role, .min = 1, .max = 100000,
      .required = true,
-     .help = "Names of the hosts; \"h[0-31]\" stands for h0 to h31, \"h[0-1,16]\" for h0, h1 and h16."},
+     .help =
+         "Names of the hosts; \"h[0-31]\" stands for h0 to h31, \"h[0-1,16]\" for h0, h1 and h16. Wherever a "
+         "role is named, such a range of names may stand."},
     {"phases", FIELD_OBJECT, AT(phases), .sub = &phases_table, .help = "Durations of the phases."},
     {"settings", FIELD_OBJECT, AT(settings), .sub = &settings_table, .help = "Settings of every role."},
     {"settings_of", FIELD_MAP, AT(settings_of), .item = FIELD_OBJECT, .sub = &settings_table, .min = 0,
@@ -484,97 +485,7 @@ int64_t scenario_traffic_flows(const struct scenario_traffic *traffic)
     return count;
 }
 
-/* ---- patterns of roles */
-
-/* "4" or "0-3" behind `at`, as its first and last number. Returns what follows, or NULL. */
-static const char *take_range(const char *at, long *first, long *last)
-{
-    int used = 0;
-    if (sscanf(at, "%6ld%n", first, &used) != 1 || *first < 0)
-        return NULL;
-    *last = *first;
-    at += used;
-    if (*at != '-')
-        return at;
-    return sscanf(at + 1, "%6ld%n", last, &used) == 1 && *last >= *first ? at + 1 + used : NULL;
-}
-
-/* Append the names of one word: "h[0-2,16]" is h0 h1 h2 h16; a word without brackets is one name. */
-static int expand_word(const char *word, json_t *into, const char *path, struct error *e)
-{
-    const char *open = strchr(word, '['), *close = open ? strchr(open, ']') : NULL, *at = open;
-    if (!open)
-        return json_array_append_new(into, json_text(word));
-    while (close && at && at < close) {
-        long first, last;
-        at = take_range(at + 1, &first, &last);
-        if (!at || (*at != ',' && at != close))
-            break;
-        if (json_array_size(into) + (size_t)(last - first) > 100000)
-            return error_set(e, "%s: \"%.60s\" stands for more than 100000 roles", path, word);
-        for (long i = first; i <= last; i++)
-            json_array_append_new(into, json_textf("%.*s%ld%s", (int)(open - word), word, i, close + 1));
-    }
-    return at && at == close
-               ? 0
-               : error_set(e, "%s: \"%.60s\" is not a pattern of roles: expected one such as h[0-31]", path,
-                           word);
-}
-
-/* Replace the list under key by its expansion; other values are left unchanged; the table checks them. */
-static int expand_list(json_t *object, const char *key, const char *path, struct error *e)
-{
-    json_t *list = json_object_get(object, key), *expanded, *item;
-    size_t i;
-    if (!json_is_array(list))
-        return 0;
-    expanded = json_array();
-    json_array_foreach(list, i, item)
-    {
-        if (!json_is_string(item)) {
-            json_array_append(expanded, item);
-        } else if (expand_word(json_string_value(item), expanded, path, e) != 0) {
-            json_decref(expanded);
-            return -1;
-        }
-    }
-    return json_object_set_new(object, key, expanded);
-}
-
-json_t *scenario_expand(const json_t *json, struct error *e)
-{
-    json_t *copy = json_deep_copy(json), *traffic;
-    size_t i;
-    if (expand_list(copy, "roles", "roles", e) != 0)
-        goto failed;
-    json_array_foreach(json_object_get(copy, "traffic"), i, traffic)
-    {
-        char path[64];
-        snprintf(path, sizeof path, "traffic[%zu]", i);
-        if (expand_list(traffic, "from", path, e) != 0 || expand_list(traffic, "to", path, e) != 0)
-            goto failed;
-    }
-    return copy;
-failed:
-    json_decref(copy);
-    return NULL;
-}
-
 /* ---- settings of a role */
-
-void json_merge_deep(json_t *into, const json_t *over)
-{
-    const char *key;
-    json_t *value;
-    json_object_foreach((json_t *)(uintptr_t)over, key, value)
-    {
-        json_t *there = json_object_get(into, key);
-        if (json_is_object(there) && json_is_object(value))
-            json_merge_deep(there, value);
-        else
-            json_object_set_new(into, key, json_deep_copy(value));
-    }
-}
 
 json_t *scenario_role_settings(const json_t *json, const char *role)
 {

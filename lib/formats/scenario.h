@@ -97,7 +97,7 @@ extern const char *const expect_over_names[]; /* by enum expect_over */
 bool need_is_absence(int need);
 const char *need_capability(int need);
 
-/* Parse and check a scenario, including names that refer to each other. Role patterns in `json` are expanded already
+/* Parse and check a scenario, including names that refer to each other. Ranges of roles in `json` are written out already
  * (scenario_expand). On error nothing is left allocated. */
 int scenario_parse(const json_t *json, struct scenario *scenario, struct error *e);
 void scenario_free(struct scenario *scenario);
@@ -109,14 +109,11 @@ int scenario_role_index(const struct scenario *scenario, const char *name);
  * are not counted to the end. */
 bool scenario_traffic_ends(const struct scenario_traffic *traffic);
 int64_t scenario_traffic_flows(const struct scenario_traffic *traffic);
-/* A copy of the document with expanded role patterns: "h[0-3]" in roles, from and to. */
+/* A copy of the document in which ranges of roles, such as "h[0-3]", are written out (lib/names/expand.h). */
 json_t *scenario_expand(const json_t *json, struct error *e);
 /* The groups of counters that are sampled: bits by enum counter_group (lib/roce/counters.h). */
 uint32_t scenario_groups(const struct scenario *scenario);
 /* The settings document of one role: the common ones with the role's own merged over them. A new reference. */
 json_t *scenario_role_settings(const json_t *json, const char *role);
-
-/* Merge `over` into `into`: objects key by key; other values are replaced. */
-void json_merge_deep(json_t *into, const json_t *over);
 
 #endif

@@ -104,8 +104,15 @@ scenario "a name with .. in it" 'name: "../../x" is not a valid name' '.name="..
 scenario "a role twice" 'roles\[1\]: "a" occurs twice' '.roles=["a","a"]'
 scenario "a role with a dot" 'roles\[0\]: "a.b" is not a valid name' '.roles=["a.b","b"]'
 scenario "a role called flows" 'roles\[0\]: "flows" cannot be the name of a role' '.roles=["flows","b"]'
-scenario "an invalid pattern of roles" 'roles: "h\[0-\]" is not a pattern of roles' '.roles=["h[0-]"]'
-scenario "a pattern of a million roles" 'roles: .*more than 100000 roles' '.roles=["h[0-999999]"]'
+scenario "an invalid pattern of roles" 'roles: "h\[0-\]" is not a range of names' '.roles=["h[0-]"]'
+scenario "a pattern of a million roles" 'roles: .*more than 100000 names' '.roles=["h[0-999999]"]'
+scenario "a range of roles that runs backwards" 'roles: "h\[3-1\]" runs backwards: expected 1-3' '.roles=["h[3-1]"]'
+scenario "a range of flows without a number in its name" 'flows\[0\]: name: "a-to-b" would be the name of 2: expected \{\} for the number, such as "a-to-b-\{\}"' '.flows[0].from="a[0-1]"'
+scenario "flows between unequal ranges" 'flows\[0\]: "a\[0-1\]" has 2 names and "b\[0-2\]" has 3: expected equally many, or a single name' '.flows[0]+={"name":"x-{}","from":"a[0-1]","to":"b[0-2]"}'
+scenario "a range in settings_of that is none" 'settings_of: "a\[1-\]" is not a range of names' '.settings_of={"a[1-]":{}}'
+scenario "settings of two ranges with a role in common" 'settings_of: "a1" of "a\[1-2\]" is in another range too' '.settings_of={"a[0-1]":{},"a[1-2]":{}}'
+scenario "settings of a range of unknown roles" 'settings_of: there is no role "a0"' '.settings_of={"a[0-1]":{"mtu":1500}}'
+scenario "a storm from a range of unknown roles" 'storms: there is no role "a0"' '.storms=[{"role":"a[0-1]","stop":"1us"}]'
 scenario "a flow from an unknown role" 'flows\[0\].from: there is no role "c"' '.flows[0].from="c"'
 scenario "a flow to an unknown role" 'flows\[1\].to: there is no role "bb"; did you mean "b"' '.flows[1].to="bb"'
 scenario "a flow to itself" 'flows\[0\]: role "a" sends to itself' '.flows[0].to="a"'
@@ -180,6 +187,17 @@ lab "defaults of an unknown kind" 'defaults: unknown key "hosts"' '.defaults.hos
 lab "a topology that does not exist" 'topology.*"ring" is unknown' '.topology={"kind":"ring"}'
 lab "a topology that is too large" 'topology: 1000 leaves .* more than 100000 links' '.topology={"kind":"leaf_spine","hosts":10000,"leaves":1000,"spines":1000}'
 lab "a fat tree with an odd k" 'topology.k: 5 is odd' '.topology={"kind":"fat_tree","k":5}'
+lab "a range of hosts that is none" 'hosts: "h\[0-\]" is not a range of names: expected one such as h\[0-31\]' '.hosts={"h[0-]":{}}'
+lab "a million hosts" 'hosts: "h\[0-999999\]" stands for more than 100000 names' '.hosts={"h[0-999999]":{}}'
+lab "large values for many hosts" 'hosts: "h\[0-99999\]": its value, copied for each name, would take more than 512 MiB' '.hosts["h[0-99999]"]={"nic":{"model":([range(10000)|"x"]|add)}}'
+lab "a host in two ranges" 'hosts: "h3" of "h\[3-4\]" is in another range too' '.hosts+={"h[0-3]":{},"h[3-4]":{}}'
+lab "a number that is no number of the name" 'hosts: h\[0-1\]: nic: model: "\{n\}": expected \{\}, \{\+1\} or \{2\+1\}' '.hosts["h[0-1]"]={"nic":{"model":"{n}"}}'
+lab "a key that a range of hosts lacks" 'hosts.h0: unknown key "nci"; did you mean "nic"' '.hosts["h[0-1]"]={"nci":{}}'
+lab "a switch in two ranges" 'switches: "s1" of "s\[1-2\]" is in another range too' '.switches={"s[0-1]":{},"s[1-2]":{}}'
+lab "links between unequal ranges" 'links\[1\]: "h\[0-1\]" has 2 names and "s\[0-2\]" has 3: expected equally many, or a single name' '.links+=[{"between":["h[0-1]","s[0-2]"]}]'
+lab "a link of a range to an unknown switch" 'links\[1\].between\[0\]: the lab has no host or switch "h0"' '.links+=[{"between":["h[0-1]","a"]}]'
+lab "one role for two hosts" 'roles: "x" is one name: "h\[0-1\]" stands for 2' '.roles={"x":"h[0-1]"}'
+lab "a role that occurs twice" 'roles: "x1" occurs twice' '.roles={"x[0-1]":"a","x1":"b"}'
 real_lab() {
     jq "$3" "$ROOT/labs/ssh-pair.example.json" >lab.json || exit 1
     expect 2 "lab.json: $2" "$1" check lab.json
@@ -192,6 +210,13 @@ real_lab "one address for two hosts" 'hosts.b.nic.address: 10.0.0.1/24 is alread
 real_lab "a MAC address that is none" 'hosts.a.nic.mac: "52:54:00:12:34" is not a MAC address' '.hosts.a.nic.mac="52:54:00:12:34"'
 real_lab "a replacement for a key that flows lack" 'scaled.flows.\*.dpeth: scenario.flow has no key "dpeth"; did you mean "depth"' '.scaled={"flows.*.dpeth":8}'
 real_lab "a replacement behind a value" 'scaled.flows.\*.depth.x: depth is a value and has no key "x"' '.scaled={"flows.*.depth.x":8}'
+
+real_lab "defaults of switches, which a lab of hosts lacks" 'defaults.switch: the lab has no switches' '.defaults={"switch":{}}'
+real_lab "an unknown key in the defaults" 'hosts.a.nic: unknown key "netdv"; did you mean "netdev"' '.defaults={"host":{"nic":{"netdv":"e"}}}'
+real_lab "defaults that are no object" 'defaults: expected an object' '.defaults=[]'
+real_lab "one address for a range of hosts" 'hosts.h1.nic.address: 10.0.1.1/24 is already the address of host h0' '.hosts["h[0-1]"]={"ssh":"h{}","nic":{"address":"10.0.1.1/24"}}'
+real_lab "a range of addresses that leaves the network" 'hosts.h255.nic.address: "10.0.1.256/24" is not an IPv4 or IPv6 address' '.hosts["h[0-255]"]={"ssh":"h{}","nic":{"address":"10.0.1.{+1}/24"}}'
+real_lab "a range of hosts of which none is reached" 'hosts.h0.ssh is missing' '.hosts["h[0-1]"]={}'
 
 # ---- the command line
 expect 2 'unknown command "rnu"; did you mean "run"' "a command that does not exist" rnu

@@ -1,0 +1,110 @@
+#!/bin/bash
+# Ranges of names in labs and scenarios are what they stand for, and defaults are merged under the hosts of every kind of lab.
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/../lib.sh"
+cd "$SCRATCH" || exit 1
+H=$BUILD/harness
+
+# ---- a lab and a scenario with ranges, and the same written out
+cat >ranges.json <<'END'
+{ "schema": 1, "name": "x", "driver": "sim",
+  "hosts": { "h[00-03]": { "nic": { "model": "card {}", "tx_latency": "{+5}ns" } }, "h02": { "nic": { "tx_latency": "9ns" } } },
+  "switches": { "s[0-1]": {} },
+  "links": [ { "between": ["h[00-01]", "s0"] }, { "between": ["h[02-03]", "s1"] }, { "between": ["s0", "s1"] } ],
+  "roles": { "a[0-3]": "h[00-03]" }, "defaults": { "link": { "rate": "25Gb/s" } } }
+END
+cat >written.json <<'END'
+{ "schema": 1, "name": "x", "driver": "sim",
+  "hosts": { "h00": { "nic": { "model": "card 00", "tx_latency": "5ns" } }, "h01": { "nic": { "model": "card 01", "tx_latency": "6ns" } },
+             "h02": { "nic": { "model": "card 02", "tx_latency": "9ns" } }, "h03": { "nic": { "model": "card 03", "tx_latency": "8ns" } } },
+  "switches": { "s0": {}, "s1": {} },
+  "links": [ { "between": ["h00", "s0"] }, { "between": ["h01", "s0"] }, { "between": ["h02", "s1"] }, { "between": ["h03", "s1"] },
+             { "between": ["s0", "s1"] } ],
+  "roles": { "a0": "h00", "a1": "h01", "a2": "h02", "a3": "h03" }, "defaults": { "link": { "rate": "25Gb/s" } } }
+END
+jq -n '{schema: 1, name: "x", roles: ["a[0-3]"], phases: {warmup: "10us", measure: "1ms", cooldown: "10us"}, sample: {every: "100us"},
+    settings: {pfc: [0]}, settings_of: {"a[0-1]": {mtu: 1500}, a1: {mtu: 4200}},
+    flows: [{name: "up-{}", from: "a[0-2]", to: "a3", start: "{+1}us"}, {name: "side-{}", from: "a[0-1]", to: "a[1-2]"}],
+    storms: [{role: "a[2-3]", start: "500us", stop: "510us"}],
+    expect: [{name: "all arrive", check: "min(flows.up-*.goodput_bps) > 1Mb/s"}]}' >short.json
+jq '.roles = ["a0", "a1", "a2", "a3"] | .settings_of = {a0: {mtu: 1500}, a1: {mtu: 4200}} |
+    .flows = [{name: "up-0", from: "a0", to: "a3", start: "1us"}, {name: "up-1", from: "a1", to: "a3", start: "2us"},
+              {name: "up-2", from: "a2", to: "a3", start: "3us"}, {name: "side-0", from: "a0", to: "a1"},
+              {name: "side-1", from: "a1", to: "a2"}] |
+    .storms = [{role: "a2", start: "500us", stop: "510us"}, {role: "a3", start: "500us", stop: "510us"}]' short.json >long.json
+check "a lab with ranges, and one without, are good" "$H" check ranges.json written.json
+"$H" lab show ranges.json >shown-ranges.json
+"$H" lab show written.json >shown-written.json
+check "they are the same lab" cmp shown-ranges.json shown-written.json
+check "which is a lab itself" "$H" check shown-ranges.json
+check "a scenario with ranges runs" "$H" run -q --no-report short.json --lab ranges.json --out one
+check "and the one that is written out" "$H" run -q --no-report long.json --lab written.json --out two
+for folder in one two; do
+    jq 'del(.scenario_file, .lab_file, .started, .finished, .cost, .phases, .host, .controller)' $folder/x/latest/result.json >$folder.json
+done
+check "their results have the same scenario, lab and figures" \
+    test "$(jq -S '[.scenario, .lab, .flows, .expect, .summary]' one.json)" = "$(jq -S '[.scenario, .lab, .flows, .expect, .summary]' two.json)"
+check "and the same samples" cmp <(sed 1d one/x/latest/samples.jsonl) <(sed 1d two/x/latest/samples.jsonl)
+
+# ---- paths: [...] is a glob there
+check_exit 0 "a path's brackets match single hosts" \
+    "$H" run -n --json short.json --lab ranges.json --set 'lab.hosts.h0[0-1].nic.tx_latency=1ns'
+sed -n '/^{/,$p' out | jq -c '[.lab.hosts[].nic.tx_latency]' >latencies
+check_says "of which each is set" '^\["1ns","1ns","9ns","8ns"\]$' latencies
+check_exit 0 "a path finds an item of a scenario that is a range by its own name, and what the brackets match" \
+    "$H" run -n --json short.json --lab ranges.json --set 'settings_of.a[0-1].mtu=2000' --set 'flows.up-{}.depth=3'
+sed -n '/^{/,$p' out | jq -c '[.scenario.settings_of.a0.mtu, .scenario.settings_of.a1.mtu, (.scenario.flows[] | .depth)]' >values
+check_says "and sets it for all of its roles" '^\[2000,2000,3,3,3,128,128\]$' values
+
+# ---- a rack over ssh
+cat >rack.json <<'END'
+{ "schema": 1, "name": "rack", "driver": "ssh",
+  "defaults": { "host": { "identity": "/keys/lab", "sudo": true, "nic": { "netdev": "ens1f0np0", "gid_index": 3 } }, "link": { "rate": "100Gb/s" } },
+  "hosts": { "r[1-2]h[0-3]": { "ssh": "root@r{1}h{2}.example.net", "nic": { "address": "10.0.{1}.{2+1}/16" } },
+             "r2h3": { "sudo": false, "nic": { "netdev": "ens2", "gid_index": null } } },
+  "links": [ { "between": ["r1h[0-3]", "r2h[0-3]"] } ] }
+END
+check "a rack is good" "$H" check rack.json
+check_exit 0 "its hosts" "$H" lab get rack.json 'hosts.*.ssh' 'hosts.*.nic.address' hosts.r2h2.sudo hosts.r2h3.sudo hosts.r2h3.nic.netdev \
+    hosts.r2h3.nic.gid_index hosts.r1h0.nic.gid_index 'links.*.rate'
+cat >wanted <<'END'
+root@r1h0.example.net
+root@r1h1.example.net
+root@r1h2.example.net
+root@r1h3.example.net
+root@r2h0.example.net
+root@r2h1.example.net
+root@r2h2.example.net
+root@r2h3.example.net
+10.0.1.1/16
+10.0.1.2/16
+10.0.1.3/16
+10.0.1.4/16
+10.0.2.1/16
+10.0.2.2/16
+10.0.2.3/16
+10.0.2.4/16
+true
+false
+ens2
+
+3
+100000000000
+100000000000
+100000000000
+100000000000
+END
+check "have their names, addresses and the defaults" cmp wanted out
+
+# ---- what it prints
+check_exit 2 "an action that does not exist" "$H" lab shw rack.json
+check_says "is named" 'lab: "shw" is unknown: expected get or show' err
+check_exit 2 "get without a path" "$H" lab get rack.json
+check_says "says what it takes" 'lab: expected get LAB PATH' err
+check_exit 2 "show with a path" "$H" lab show rack.json hosts
+check_says "says what it takes" 'lab: expected show LAB' err
+jq '.hosts.x = {}' rack.json >broken.json
+check_exit 2 "a lab that is not good" "$H" lab show broken.json
+check_says "is refused" 'broken.json: hosts.x.ssh is missing' err
+if [ -w /dev/full ]; then check_exit 3 "a full disk" sh -c "'$H' lab show rack.json >/dev/full"; fi
+finish
