@@ -48,7 +48,7 @@ static void open_network(struct network *n, const char *scenario)
 {
     struct error e = {""};
     const struct plan_request request = {.scenario = scenario, .duration_ns = FIELD_UNSET};
-    if (plan_load(&request, &n->plan, &e) || sim_setup_make(&n->plan.cells[0], 1, &n->setup, &e))
+    if (plan_load(&request, &n->plan, &e) || sim_setup_make(&n->plan.first, 1, &n->setup, &e))
         stop(&e);
     for (size_t i = 0; i < n->setup.config.flow_count; i++)
         n->setup.flows[i].stop_ps = SIM_FOREVER;

@@ -49,12 +49,13 @@ static int check_scenario(const struct check_options *said, const char *path, st
                                    .sets = said->sets.items,
                                    .set_count = said->sets.count,
                                    .duration_ns = FIELD_UNSET};
-    if (plan_load(&request, &plan, e) != 0)
-        return -1;
-    int result = plan.lab_path ? foresee(&plan, e) : 0;
-    if (result == 0 && plan.lab_path && (said->lab || said->sets.count))
-        ecn_warn(&plan);
-    plan_free(&plan);
+    json_t *warnings = said->lab || said->sets.count ? json_object() : NULL;
+    int result = foresee(&request, &plan, warnings, e);
+    if (result == 0) {
+        ecn_warn(warnings);
+        plan_free(&plan);
+    }
+    json_decref(warnings);
     return result;
 }
 

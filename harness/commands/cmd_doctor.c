@@ -57,8 +57,7 @@ static const struct table options = {
 struct examination {
     const struct lab *lab;
     const char *lab_path;
-    const struct cell *cells; /* NULL without a scenario */
-    size_t cell_count;
+    const struct plan *plan;          /* NULL without a scenario */
     json_t *entries, *seen, *columns; /* the latter two by role, as preflight.h says */
 };
 
@@ -156,19 +155,33 @@ static void add_new(json_t *entries, json_t *found)
     json_decref(found);
 }
 
+/* Cell i of the scenario; false after the last. The caller frees it with cell_free. */
+static bool cell_at(const struct examination *x, size_t i, struct cell *cell)
+{
+    struct error e;
+    if (!x->plan || i >= x->plan->cell_count)
+        return false;
+    if (plan_cell(x->plan, i, cell, &e) == 0)
+        return true;
+    log_error("%s", e.text);
+    return false;
+}
+
 /* What the settings of each cell would do on the host. */
 static void plan_settings(struct examination *x, struct remote_host *h, const char *role)
 {
     json_t *planned = json_array();
-    for (size_t i = 0; i < x->cell_count; i++) {
-        json_t *wanted = scenario_role_settings(x->cells[i].scenario_json, role), *found = json_array();
+    struct cell cell;
+    for (size_t i = 0; cell_at(x, i, &cell); i++) {
+        json_t *wanted = scenario_role_settings(cell.scenario_json, role), *found = json_array();
         size_t before = json_array_size(planned);
-        h->priorities = vlan_priorities(&x->cells[i].scenario, role);
+        h->priorities = vlan_priorities(&cell.scenario, role);
         add_new(planned, json_make("[[O,i]]", wanted, h->priorities));
         if (json_array_size(planned) > before && !h->lab->forwarding)
             remote_settings_plan(h, wanted, found);
         add_new(x->entries, found);
         json_decref(wanted);
+        cell_free(&cell);
     }
     json_decref(planned);
 }
@@ -189,7 +202,7 @@ static void note_seen(struct examination *x, const struct remote_host *h, const 
 static void examine_for_scenario(struct examination *x, struct remote_host *h, const char *role)
 {
     struct error e;
-    json_t *names = sample_columns(h, &x->cells[0], &e);
+    json_t *names = sample_columns(h, &x->plan->first, &e);
     note_seen(x, h, role);
     if (names)
         json_object_set_new(x->columns, role, names);
@@ -243,8 +256,11 @@ static unsigned int memories_of(const struct cell *cell, const char *role)
 static void examine_facts(struct examination *x, struct remote_host *h, const char *role)
 {
     unsigned int bits = role ? 0 : 1U << MEMORY_GPU;
-    for (size_t i = 0; role && i < x->cell_count; i++)
-        bits |= memories_of(&x->cells[i], role);
+    struct cell cell;
+    for (size_t i = 0; role && cell_at(x, i, &cell); i++) {
+        bits |= memories_of(&cell, role);
+        cell_free(&cell);
+    }
     if (bits >> MEMORY_GPU == 0)
         bits = 1U << MEMORY_HOST;
     for (int memory = bits >> MEMORY_GPU ? MEMORY_GPU : MEMORY_HOST; flow_memory_names[memory]; memory++) {
@@ -303,7 +319,7 @@ static void examine_nic(struct examination *x, struct remote_host *h, const char
             say_left(x, h->lab->name, "nic-config's journal on the host");
         if (virtual_gpu_left(h))
             say_left(x, h->lab->name, "/run/harness-virtual-gpu on the host");
-        if (x->cell_count && role)
+        if (x->plan && role)
             examine_for_scenario(x, h, role);
     }
 }
@@ -313,7 +329,7 @@ static void examine_nic(struct examination *x, struct remote_host *h, const char
 static const char *role_of(const struct examination *x, const struct lab_host *host)
 {
     const char *role = NULL;
-    for (size_t i = 0; x->cell_count && (role = scenario_role(&x->cells[0].scenario, i)); i++)
+    for (size_t i = 0; x->plan && (role = scenario_role(&x->plan->first.scenario, i)); i++)
         if (lab_real_host(x->lab, role) == host)
             break;
     return role;
@@ -334,7 +350,7 @@ static void examine_host(struct examination *x, struct virt *virt, const struct 
     preflight_say(x->entries, host->name, "connection", "ok", NULL, "ssh answers");
     preflight_read(x->entries, "a command that ran there");
     examine_clock(x, &h);
-    remote_ports_examine(&h, x->lab, x->cell_count ? &x->cells[0].scenario : NULL, x->entries);
+    remote_ports_examine(&h, x->lab, x->plan ? &x->plan->first.scenario : NULL, x->entries);
     if (examine_programs(x, &h))
         examine_nic(x, &h, role_of(x, host));
     remote_host_close(&h);
@@ -434,15 +450,17 @@ static int examine(struct examination *x, bool as_json)
         log_error("%s", e.text);
         return EXIT_LAB;
     }
-    for (size_t i = 0; i < x->cell_count; i++) {
+    struct cell cell;
+    for (size_t i = 0; cell_at(x, i, &cell); i++) {
         json_t *found = json_array();
         json_t *in_force = preflight_in_force(x->seen);
-        preflight_settings(&x->cells[i], x->seen, found);
-        priority_examine(&x->cells[i], in_force, found);
+        preflight_settings(&cell, x->seen, found);
+        priority_examine(&cell, in_force, found);
         json_decref(in_force);
         if (!lab_kind(x->lab)->simulated)
-            preflight_counters(&x->cells[i], x->columns, found);
+            preflight_counters(&cell, x->columns, found);
         add_new(x->entries, found);
+        cell_free(&cell);
     }
     return print_entries(x->entries, as_json);
 }
@@ -451,8 +469,7 @@ static int examine_lab(const struct lab *lab, const char *path, const struct pla
 {
     struct examination x = {.lab = lab,
                             .lab_path = path,
-                            .cells = plan ? plan->cells : NULL,
-                            .cell_count = plan ? plan->cell_count : 0,
+                            .plan = plan,
                             .entries = json_array(),
                             .seen = json_object(),
                             .columns = json_object()};
@@ -469,7 +486,7 @@ static int doctor_for_scenario(const struct doctor_options *said, struct error *
     struct plan_request request = {.scenario = said->scenario, .lab = said->lab, .duration_ns = FIELD_UNSET};
     if (plan_load(&request, &plan, e) != 0)
         return -1;
-    int status = examine_lab(&plan.cells[0].lab, plan.lab_path, &plan, said->json);
+    int status = examine_lab(&plan.first.lab, plan.lab_path, &plan, said->json);
     plan_free(&plan);
     return status;
 }

@@ -18,17 +18,6 @@ const struct lab_driver *lab_driver_of(const struct lab *lab)
     return drivers[lab->driver];
 }
 
-int lab_driver_check(const struct plan *plan, struct error *e)
-{
-    for (size_t i = 0; i < plan->cell_count; i++) {
-        const struct cell *cell = &plan->cells[i];
-        const struct lab_driver *driver = lab_driver_of(&cell->lab);
-        if (driver->check && driver->check(cell, e) != 0)
-            return error_prefix(e, "%s", plan->scenario_path);
-    }
-    return 0;
-}
-
 void host_description_free(struct host_description *d)
 {
     if (!d)

@@ -86,8 +86,6 @@ struct lab_driver {
 
 /* The driver for a lab: of kind NAME (lib/formats/lab_kinds.h), lab_driver_NAME. */
 const struct lab_driver *lab_driver_of(const struct lab *lab);
-/* Can the plan's lab run all of its cells? The error message begins with the scenario's file. */
-int lab_driver_check(const struct plan *plan, struct error *e);
 void host_description_free(struct host_description *d);
 
 #endif

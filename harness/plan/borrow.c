@@ -62,27 +62,3 @@ bool borrow_expressions(struct cell *cell, const struct cell *first)
     cell->borrows_expressions = true;
     return true;
 }
-
-/* ---- documents */
-
-void borrow_equal(json_t *json, json_t *first)
-{
-    const char *key;
-    json_t *value;
-    void *next;
-    json_object_foreach_safe(json, next, key, value)
-    {
-        json_t *other = json_object_get(first, key);
-        if (other && json_equal(value, other))
-            json_object_set(json, key, other);
-        else
-            borrow_equal(value, other);
-    }
-    for (size_t i = 0; i < json_array_size(json) && i < json_array_size(first); i++) {
-        json_t *other = json_array_get(first, i);
-        if (json_equal(json_array_get(json, i), other))
-            json_array_set(json, i, other);
-        else
-            borrow_equal(json_array_get(json, i), other);
-    }
-}

@@ -43,11 +43,13 @@ int cell_places_make(struct cell_places *places, const struct plan *plan, struct
 {
     places->by_choice = json_object();
     for (size_t i = 0; i < plan->cell_count; i++) {
-        char *key = json_dumps(plan->cells[i].choice, JSON_COMPACT | JSON_SORT_KEYS);
+        json_t *choice = choices_at(&plan->choices, i);
+        char *key = choice ? json_dumps(choice, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
         int result = key && places->by_choice
                          ? json_object_set_new(places->by_choice, key, json_integer((json_int_t)i))
                          : -1;
         free(key);
+        json_decref(choice);
         if (result != 0)
             return error_set(e, "out of memory for the places of %zu cells", plan->cell_count);
     }

@@ -16,7 +16,15 @@ struct cell {
     struct lab lab;
     struct expr **checks;                  /* of scenario.expect, in order */
     struct expr **published;               /* of scenario.published */
-    bool borrows_lab, borrows_expressions; /* they are the first cell's, which is freed last */
+    bool borrows_lab, borrows_expressions; /* they are the plan's first cell's */
+};
+
+/* What cells are made of. */
+struct cell_sources {
+    json_t *scenario, *lab;               /* lab NULL: there is none */
+    json_t *requested;                    /* paths that the request sets */
+    const char *scenario_path, *lab_path; /* the plan's */
+    uint64_t seed;                        /* draws random permutations between real hosts */
 };
 
 struct plan {
@@ -28,9 +36,13 @@ struct plan {
     bool changed;           /* by --set or --duration */
     json_t *sweep;          /* path -> list of values, {} without one */
     struct choices choices; /* of the sweep: choices_at(&plan->choices, i) is that of cell i */
-    struct cell *cells;
-    size_t cell_count;
+    struct cell_sources from;
+    struct cell first; /* cell 0; any cell is made when it is needed: plan_cell */
+    size_t cell_count; /* 0: the plan could not be made */
 };
+
+/* Make cell i < cell_count. It borrows from the plan, which outlives it and is not changed. Free it with cell_free. */
+int plan_cell(const struct plan *plan, size_t i, struct cell *cell, struct error *e);
 
 void cell_free(struct cell *cell);
 

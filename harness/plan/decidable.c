@@ -28,23 +28,49 @@ bool plan_judgement(const struct cell *cell, size_t i, struct judgement *out)
     return i < first || k < cell->scenario.published.count;
 }
 
-int plan_each_decidable(const struct plan *plan, plan_decide decide, void *context, struct error *e)
+/* ---- decisions */
+
+int decisions_open(struct decisions *d, const struct cell *first, plan_decide decide, void *context,
+                   struct error *e)
 {
-    struct judgement first, j;
-    for (size_t i = 0; plan->cell_count && plan_judgement(&plan->cells[0], i, &first); i++) {
-        bool asked = false, decided = false;
-        for (size_t c = 0; !decided && c < plan->cell_count; c++) {
-            const struct cell *cell = &plan->cells[c];
-            struct error later;
-            if (!plan_judgement(cell, i, &j) || !plan_when(cell, j.when))
-                continue;
-            decided = decide(context, cell, &j, asked ? &later : e) == 0;
-            asked = true;
-        }
-        if (asked && !decided)
-            return error_prefix(e, "%s[%zu].%s: \"%.200s\"", first.list, first.index, first.key, first.text);
+    struct judgement j;
+    *d = (struct decisions){.decide = decide, .context = context};
+    while (plan_judgement(first, d->count, &j))
+        d->count++;
+    d->items = calloc(d->count + 1, sizeof *d->items);
+    return d->items ? 0 : error_set(e, "out of memory");
+}
+
+void decisions_note(struct decisions *d, const struct cell *cell)
+{
+    struct judgement j;
+    for (size_t i = 0; i < d->count && plan_judgement(cell, i, &j); i++) {
+        struct decision *decision = &d->items[i];
+        struct error later;
+        if (decision->decided || !plan_when(cell, j.when))
+            continue;
+        decision->decided =
+            d->decide(d->context, cell, &j, decision->asked ? &later : &decision->why_not) == 0;
+        decision->asked = true;
+    }
+}
+
+int decisions_end(const struct decisions *d, const struct cell *first, struct error *e)
+{
+    struct judgement j;
+    for (size_t i = 0; i < d->count && plan_judgement(first, i, &j); i++) {
+        if (!d->items[i].asked || d->items[i].decided)
+            continue;
+        *e = d->items[i].why_not;
+        return error_prefix(e, "%s[%zu].%s: \"%.200s\"", j.list, j.index, j.key, j.text);
     }
     return 0;
+}
+
+void decisions_close(struct decisions *d)
+{
+    free(d->items);
+    *d = (struct decisions){0};
 }
 
 /* ---- when */
@@ -54,7 +80,11 @@ static bool values_in_cells(const struct plan *plan, const char *path, struct te
 {
     json_t *distinct = json_object();
     for (size_t c = 0; c < plan->cell_count; c++) {
-        json_t *values = plan_values(&plan->cells[c], path), *value;
+        struct cell cell;
+        struct error ignored; /* every cell was made before */
+        if (plan_cell(plan, c, &cell, &ignored) != 0)
+            continue;
+        json_t *values = plan_values(&cell, path), *value;
         size_t i;
         json_array_foreach(values, i, value)
         {
@@ -66,6 +96,7 @@ static bool values_in_cells(const struct plan *plan, const char *path, struct te
             free(shown);
         }
         json_decref(values);
+        cell_free(&cell);
     }
     size_t count = json_object_size(distinct);
     if (count > SHOWN_VALUES)
@@ -78,8 +109,14 @@ static bool value_in_a_cell(const struct plan *plan, const char *path, json_t *v
 {
     json_t *alone = json_make("{s:O}", path, value);
     bool found = false;
-    for (size_t c = 0; !found && c < plan->cell_count; c++)
-        found = plan_when(&plan->cells[c], alone);
+    for (size_t c = 0; !found && c < plan->cell_count; c++) {
+        struct cell cell;
+        struct error ignored; /* every cell was made before */
+        if (plan_cell(plan, c, &cell, &ignored) != 0)
+            continue;
+        found = plan_when(&cell, alone);
+        cell_free(&cell);
+    }
     json_decref(alone);
     return found;
 }
@@ -114,7 +151,7 @@ static int explain_when(const struct plan *plan, const json_t *when, struct erro
                       text_string(&values));
             free(shown);
         } else {
-            no_such_path(&plan->cells[0], path, e);
+            no_such_path(&plan->first, path, e);
         }
         text_free(&values);
         return -1;
@@ -122,22 +159,23 @@ static int explain_when(const struct plan *plan, const json_t *when, struct erro
     return error_set(e, "each value occurs, but no run has all of them");
 }
 
-static int check_when(const struct plan *plan, const struct judgement *j, size_t i, struct error *e)
+/* Without a lab, paths into it are not judged. */
+static bool is_judged(const struct plan *plan, const struct judgement *j)
 {
-    struct judgement there;
+    return !paths_any_in_lab(j->when) || plan->first.lab_json;
+}
+
+static int check_when(const struct decidable *d, const struct judgement *j, size_t i, struct error *e)
+{
+    const struct condition *condition = &d->conditions[i];
     if (j->when && !json_is_object(j->when))
         return error_set(e, "%s[%zu].when: expected an object such as {\"PATH\": VALUE}", j->list, j->index);
-    if (paths_any_in_lab(j->when) &&
-        !plan->cells[0].lab_json) /* without a lab, paths into it are not judged */
+    if (!is_judged(d->plan, j) || condition->holds > 0)
         return 0;
-    int holds = 0;
-    for (size_t c = 0; holds == 0 && c < plan->cell_count; c++)
-        if (plan_judgement(&plan->cells[c], i, &there))
-            holds = plan_judge_when(&plan->cells[c], there.when, e);
-    if (holds > 0)
-        return 0;
-    if (holds == 0)
-        explain_when(plan, j->when, e);
+    if (condition->holds < 0)
+        *e = condition->why;
+    else
+        explain_when(d->plan, j->when, e);
     return error_prefix(e, "%s[%zu].when", j->list, j->index);
 }
 
@@ -178,24 +216,9 @@ static int check_other_values(const struct plan *plan, const json_t *against, st
     return 0;
 }
 
-/* Is there a cell in which it is judged that has another one to be compared with? */
-static bool any_other(const struct plan *plan, size_t i, const struct cell_places *places)
+static int check_against(const struct decidable *d, const struct judgement *j, size_t i, struct error *e)
 {
-    struct judgement j;
-    for (size_t c = 0; c < plan->cell_count; c++) {
-        const struct cell *cell = &plan->cells[c];
-        if (!plan_judgement(cell, i, &j) || !plan_when(cell, j.when))
-            continue;
-        size_t other = cell_places_other(places, cell, j.against);
-        if (other != NO_CELL && other != c)
-            return true;
-    }
-    return false;
-}
-
-static int check_against(const struct plan *plan, const struct judgement *j, size_t i, struct error *e)
-{
-    struct cell_places places = {0};
+    const struct plan *plan = d->plan;
     int result = 0;
     if (!j->against)
         return 0;
@@ -203,14 +226,32 @@ static int check_against(const struct plan *plan, const struct judgement *j, siz
         result = error_set(e, "expected an object such as {\"PATH\": VALUE}");
     else if (json_object_size(plan->sweep) == 0)
         result = error_set(e, "there is no sweep, so there is no other cell");
-    else if (check_other_values(plan, j->against, e) != 0 || cell_places_make(&places, plan, e) != 0)
+    else if (check_other_values(plan, j->against, e) != 0)
         result = -1;
-    else if ((plan->cells[0].lab_json || !paths_any_in_lab(j->when)) && !any_other(plan, i, &places))
+    else if (is_judged(plan, j) && !d->conditions[i].compared)
         result =
             error_set(e, "no cell of the sweep%s has another one with these and otherwise the same values",
                       j->when ? " in which \"when\" holds" : "");
-    cell_places_free(&places);
     return result == 0 ? 0 : error_prefix(e, "%s[%zu].against", j->list, j->index);
+}
+
+/* Has this cell another one? */
+static bool has_other(const struct decidable *d, const struct cell *cell, const json_t *against)
+{
+    size_t other = cell_places_other(&d->places, cell, against);
+    return other != NO_CELL && other != cell_places_other(&d->places, cell, NULL);
+}
+
+static void note_conditions(struct decidable *d, const struct cell *cell)
+{
+    struct judgement j;
+    for (size_t i = 0; i < d->decisions.count && plan_judgement(cell, i, &j); i++) {
+        struct condition *condition = &d->conditions[i];
+        if (condition->holds == 0)
+            condition->holds = plan_judge_when(cell, j.when, &condition->why);
+        if (j.against && d->places.by_choice && !condition->compared)
+            condition->compared = plan_when(cell, j.when) && has_other(d, cell, j.against);
+    }
 }
 
 /* ---- times */
@@ -251,14 +292,53 @@ static int decide_by_scenario(void *context, const struct cell *cell, const stru
     return expr_decidable(j->expr, &cell->scenario, e);
 }
 
-int plan_check_decidable(const struct plan *plan, struct error *e)
+static bool any_against(const struct plan *plan)
 {
     struct judgement j;
-    for (size_t c = 0; c < plan->cell_count; c++)
-        if (check_times(&plan->cells[c].scenario, e) != 0)
+    bool any = false;
+    for (size_t i = 0; plan_judgement(&plan->first, i, &j); i++)
+        any |= j.against != NULL;
+    return any;
+}
+
+int decidable_open(struct decidable *d, const struct plan *plan, struct error *e)
+{
+    *d = (struct decidable){.plan = plan};
+    if (decisions_open(&d->decisions, &plan->first, decide_by_scenario, NULL, e) != 0)
+        return -1;
+    d->conditions = calloc(d->decisions.count + 1, sizeof *d->conditions);
+    if (!d->conditions)
+        error_set(e, "out of memory");
+    else if (!any_against(plan) || cell_places_make(&d->places, plan, e) == 0)
+        return 0;
+    decidable_close(d);
+    return -1;
+}
+
+void decidable_note(struct decidable *d, const struct cell *cell)
+{
+    d->late = d->late || check_times(&cell->scenario, &d->why_late) != 0;
+    note_conditions(d, cell);
+    decisions_note(&d->decisions, cell);
+}
+
+int decidable_end(const struct decidable *d, struct error *e)
+{
+    struct judgement j;
+    if (d->late) {
+        *e = d->why_late;
+        return -1;
+    }
+    for (size_t i = 0; i < d->decisions.count && plan_judgement(&d->plan->first, i, &j); i++)
+        if (check_when(d, &j, i, e) != 0 || check_against(d, &j, i, e) != 0)
             return -1;
-    for (size_t i = 0; plan->cell_count && plan_judgement(&plan->cells[0], i, &j); i++)
-        if (check_when(plan, &j, i, e) != 0 || check_against(plan, &j, i, e) != 0)
-            return -1;
-    return plan_each_decidable(plan, decide_by_scenario, NULL, e);
+    return decisions_end(&d->decisions, &d->plan->first, e);
+}
+
+void decidable_close(struct decidable *d)
+{
+    decisions_close(&d->decisions);
+    cell_places_free(&d->places);
+    free(d->conditions);
+    *d = (struct decidable){0};
 }

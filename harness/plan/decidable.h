@@ -21,12 +21,43 @@ bool plan_judgement(const struct cell *cell, size_t i, struct judgement *out);
 /* Can it be decided in this cell? 0, or -1 with what is missing. */
 typedef int (*plan_decide)(void *context, const struct cell *cell, const struct judgement *judgement,
                            struct error *e);
-/* Is there, for each judgement, a cell in which its "when" holds and `decide` returns 0? Judgements whose "when" holds in no cell are
- * not asked about. The error message begins with the judgement's place in the scenario. */
-int plan_each_decidable(const struct plan *plan, plan_decide decide, void *context, struct error *e);
 
-/* Does each "when" hold in a cell, has each "against" another cell, do flows and storms begin before the end, and could each expression be decided by what the
- * scenario sends and samples? The error message begins with the place in the scenario. */
-int plan_check_decidable(const struct plan *plan, struct error *e);
+/* Is there, for each judgement, a cell in which its "when" holds and which can decide it? Judgements whose "when" holds in no cell are not
+ * asked about. Cells are shown one after the other. */
+struct decisions {
+    plan_decide decide;
+    void *context;
+    struct decision {
+        bool asked, decided;
+        struct error why_not; /* in the first cell that was asked */
+    } * items;                /* by judgement */
+    size_t count;
+};
+int decisions_open(struct decisions *d, const struct cell *first, plan_decide decide, void *context,
+                   struct error *e);
+void decisions_note(struct decisions *d, const struct cell *cell);
+/* The error message begins with the judgement's place in the scenario. */
+int decisions_end(const struct decisions *d, const struct cell *first, struct error *e);
+void decisions_close(struct decisions *d);
+
+/* Does each "when" hold in a cell, has each "against" another cell, do flows and storms begin before the end, and could each expression be
+ * decided by what the scenario sends and samples? Every cell is shown, then the end is asked for. */
+struct decidable {
+    const struct plan *plan;
+    bool late;
+    struct error why_late; /* in the first cell that is */
+    struct condition {
+        int holds;             /* 1: in a cell; -1: it is no condition */
+        struct error why;      /* then */
+        bool compared;         /* a cell in which it holds has another one, as "against" says */
+    } * conditions;            /* by judgement */
+    struct cell_places places; /* if anything is compared */
+    struct decisions decisions;
+};
+int decidable_open(struct decidable *d, const struct plan *plan, struct error *e);
+void decidable_note(struct decidable *d, const struct cell *cell);
+/* The error message begins with the place in the scenario. */
+int decidable_end(const struct decidable *d, struct error *e);
+void decidable_close(struct decidable *d);
 
 #endif

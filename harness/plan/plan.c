@@ -14,8 +14,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define MEMORY_LIMIT_BYTES ((size_t)4 << 30) /* of the documents of all cells: each has its own */
-
 /* ---- expressions */
 
 /* other(...) and "against" go together. */
@@ -85,8 +83,6 @@ static int take_scenario(struct cell *cell, const json_t *document, const struct
     if (result == 0)
         cell->scenario_json = table_resolve(&scenario_table, expanded);
     json_decref(expanded);
-    if (result == 0 && first)
-        borrow_equal(cell->scenario_json, first->scenario_json);
     return result == 0 && !(first && borrow_expressions(cell, first)) ? compile_all(cell, e) : result;
 }
 
@@ -147,14 +143,6 @@ static int scale(json_t *scenario, const json_t *lab, const json_t *requested, s
     return 0;
 }
 
-struct documents {
-    json_t *scenario, *lab;
-    json_t *requested; /* paths that the request sets */
-    const char *scenario_path, *lab_path;
-    uint64_t seed;
-    bool many;
-};
-
 /* The scenario without its sweep, which may be long. */
 static json_t *copy_scenario(const json_t *scenario)
 {
@@ -168,7 +156,7 @@ static json_t *copy_scenario(const json_t *scenario)
 /* The values at a path in the documents with a choice put in. */
 static json_t *values_with_choice(const void *context, const json_t *choice, const char *path)
 {
-    const struct documents *d = context;
+    const struct cell_sources *d = context;
     const char *in_lab = paths_in_lab(path);
     json_t *scenario = in_lab ? NULL : copy_scenario(d->scenario),
            *lab = in_lab ? json_deep_copy(d->lab) : NULL, *value;
@@ -185,9 +173,9 @@ static json_t *values_with_choice(const void *context, const json_t *choice, con
     return values;
 }
 
-/* `first`: of the same plan; NULL if it is this one. */
-static int make_cell(const struct documents *d, json_t *choice, const struct cell *first, struct cell *cell,
-                     struct error *e)
+/* Takes over `choice`. `first`: of the same plan; NULL if it is this one. */
+static int make_cell(const struct cell_sources *d, json_t *choice, const struct cell *first,
+                     struct cell *cell, struct error *e)
 {
     cell->choice = choice;
     bool has_lab = d->lab && first && borrow_lab(cell, first);
@@ -219,27 +207,60 @@ static int make_cell(const struct documents *d, json_t *choice, const struct cel
     return result;
 }
 
-static int make_cells(const struct documents *d, struct plan *plan, struct error *e)
+/* Nothing is left allocated on error. */
+static int begin_cell(const struct cell_sources *d, json_t *choice, const struct cell *first,
+                      struct cell *cell, struct error *e)
 {
-    if (choices_parse(json_object_get(d->scenario, "sweep"), d->many, values_with_choice, d, &plan->choices,
+    *cell = (struct cell){0};
+    if (make_cell(d, choice, first, cell, e) == 0)
+        return 0;
+    cell_free(cell);
+    return -1;
+}
+
+int plan_cell(const struct plan *plan, size_t i, struct cell *cell, struct error *e)
+{
+    return begin_cell(&plan->from, choices_at(&plan->choices, i), &plan->first, cell, e);
+}
+
+static struct cell_sources keep_sources(const struct cell_sources *d)
+{
+    struct cell_sources kept = *d;
+    json_incref(kept.scenario);
+    json_incref(kept.lab);
+    json_incref(kept.requested);
+    return kept;
+}
+
+/* The choices, and the first cell. */
+static int begin_plan(const struct cell_sources *d, bool many, struct plan *plan, struct error *e)
+{
+    if (choices_parse(json_object_get(d->scenario, "sweep"), many, values_with_choice, d, &plan->choices,
                       e) != 0)
         return error_prefix(e, "%s", d->scenario_path);
-    size_t cells = plan->choices.count;
     plan->sweep = json_incref(plan->choices.lists);
-    size_t memory =
-        json_file_memory_of(d->scenario) - json_file_memory_of(json_object_get(d->scenario, "sweep"));
-    if (paths_any_in_lab(plan->sweep))
-        memory += json_file_memory_of(d->lab);
-    if (memory > MEMORY_LIMIT_BYTES / cells)
-        return error_set(e, "%s: sweep: %zu cells would take %zu MiB of memory: at most %zu MiB",
-                         d->scenario_path, cells, memory * cells >> 20, MEMORY_LIMIT_BYTES >> 20);
-    plan->cells = calloc(cells, sizeof *plan->cells);
-    if (!plan->cells)
-        return error_set(e, "out of memory");
-    for (size_t i = 0; i < cells; i++) {
-        plan->cell_count = i + 1;
-        if (make_cell(d, choices_at(&plan->choices, i), i ? &plan->cells[0] : NULL, &plan->cells[i], e) != 0)
+    plan->from = keep_sources(d);
+    if (begin_cell(d, choices_at(&plan->choices, 0), NULL, &plan->first, e) != 0)
+        return -1;
+    plan->cell_count = plan->choices.count;
+    return 0;
+}
+
+/* Every cell can be made, and what is said of all of them is judged: `decidable` or NULL, and the request's. */
+static int visit_cells(const struct plan_request *request, const struct plan *plan,
+                       struct decidable *decidable, struct error *e)
+{
+    for (size_t i = 0; i < plan->cell_count; i++) {
+        struct cell made;
+        if (i > 0 && plan_cell(plan, i, &made, e) != 0)
             return -1;
+        const struct cell *cell = i > 0 ? &made : &plan->first;
+        if (decidable)
+            decidable_note(decidable, cell);
+        if (request && request->each)
+            request->each(request->context, cell);
+        if (i > 0)
+            cell_free(&made);
     }
     return 0;
 }
@@ -283,7 +304,7 @@ static int own_copy(json_t **document, struct error *e)
     return 0;
 }
 
-static int apply_sets(const struct plan_request *request, struct documents *d, struct error *e)
+static int apply_sets(const struct plan_request *request, struct cell_sources *d, struct error *e)
 {
     if (request->set_count || request->duration_ns != FIELD_UNSET)
         if (own_copy(&d->scenario, e) != 0 || own_copy(&d->lab, e) != 0)
@@ -318,7 +339,7 @@ static int apply_sets(const struct plan_request *request, struct documents *d, s
 
 /* The lab of the request, or the one that the user's choice or the scenario names; with own_lab there may be none. */
 static int load_lab(const struct plan_request *request, const char *own, struct plan *plan,
-                    struct documents *d, struct error *e)
+                    struct cell_sources *d, struct error *e)
 {
     if (request->own_lab && !request->lab) {
         if (!own)
@@ -336,7 +357,7 @@ static int load_lab(const struct plan_request *request, const char *own, struct 
 }
 
 /* Paths lead to single hosts: "lab.hosts.h3". */
-static int write_ranges_out(struct documents *d, struct error *e)
+static int write_ranges_out(struct cell_sources *d, struct error *e)
 {
     json_t *lab = d->lab ? lab_expand_ranges(d->lab, e) : NULL;
     if (d->lab && !lab)
@@ -353,41 +374,60 @@ static bool same_file(const char *a, const char *b)
            one.st_ino == other.st_ino;
 }
 
+enum judged { JUDGED_GOOD, JUDGED_UNDECIDABLE, JUDGED_NOT };
+
+/* JUDGED_NOT: a cell cannot be made. */
+static enum judged judge(const struct plan_request *request, const struct plan *plan, struct error *e)
+{
+    struct decidable decidable;
+    if (decidable_open(&decidable, plan, e) != 0)
+        return JUDGED_NOT;
+    enum judged judged = visit_cells(request, plan, &decidable, e) != 0 ? JUDGED_NOT
+                         : decidable_end(&decidable, e) != 0            ? JUDGED_UNDECIDABLE
+                                                                        : JUDGED_GOOD;
+    decidable_close(&decidable);
+    return judged;
+}
+
 /* What can never be decided is judged by the scenario as it is written, with the lab that it names. A document that cannot be
  * planned so is left to the request's own plan. */
-static int check_as_written(const struct documents *d, const char *own, struct error *e)
+static int check_as_written(const struct plan_request *request, const struct cell_sources *d, const char *own,
+                            struct error *e)
 {
     struct error ignored;
     struct plan written = {0};
-    struct documents documents = *d;
+    struct cell_sources documents = *d;
     char *path = own ? find_file(FIND_LAB, own, NULL) : NULL;
+    int result = 0;
     documents.lab = !own ? json_incref(d->lab) : path ? load_object(path, DOCUMENT_LAB, &ignored) : NULL;
     documents.lab_path = path;
-    int result =
-        write_ranges_out(&documents, &ignored) == 0 && make_cells(&documents, &written, &ignored) == 0
-            ? plan_check_decidable(&written, e)
-            : 0;
+    if (write_ranges_out(&documents, &ignored) == 0 &&
+        begin_plan(&documents, request->many, &written, &ignored) == 0)
+        result = judge(NULL, &written, e) == JUDGED_UNDECIDABLE ? -1 : 0;
     plan_free(&written);
     json_decref(documents.lab);
     free(path);
     return result == 0 ? 0 : error_prefix(e, "%s", d->scenario_path);
 }
 
-static int make_plan(const struct plan_request *request, const char *own, struct documents *d,
+static int make_plan(const struct plan_request *request, const char *own, struct cell_sources *d,
                      struct plan *plan, struct error *e)
 {
     bool as_written = !plan->changed && (!own || !d->lab || same_file(own, d->lab_path));
-    if (!request->documents && !as_written && check_as_written(d, own, e) != 0)
+    if (!request->documents && !as_written && check_as_written(request, d, own, e) != 0)
         return -1;
-    if (apply_sets(request, d, e) != 0 || make_cells(d, plan, e) != 0)
+    if (apply_sets(request, d, e) != 0 || begin_plan(d, request->many, plan, e) != 0)
         return -1;
-    return request->documents || !as_written || plan_check_decidable(plan, e) == 0
-               ? 0
-               : error_prefix(e, "%s", d->scenario_path);
+    if (request->documents || !as_written)
+        return visit_cells(request, plan, NULL, e);
+    enum judged judged = judge(request, plan, e);
+    return judged == JUDGED_UNDECIDABLE ? error_prefix(e, "%s", d->scenario_path)
+           : judged == JUDGED_GOOD      ? 0
+                                        : -1;
 }
 
 /* The documents of the request. `own`: the lab that the scenario names. */
-static int load_documents(const struct plan_request *request, struct plan *plan, struct documents *d,
+static int load_documents(const struct plan_request *request, struct plan *plan, struct cell_sources *d,
                           char **own, struct error *e)
 {
     plan->scenario_path = find_file(FIND_SCENARIO, request->scenario, e);
@@ -398,7 +438,7 @@ static int load_documents(const struct plan_request *request, struct plan *plan,
 }
 
 /* They were judged as they are written when they were read first. */
-static int take_documents(const struct plan_documents *from, struct plan *plan, struct documents *d,
+static int take_documents(const struct plan_documents *from, struct plan *plan, struct cell_sources *d,
                           char **own, struct error *e)
 {
     plan->scenario_path = strdup(from->scenario_path);
@@ -415,7 +455,7 @@ static int take_documents(const struct plan_documents *from, struct plan *plan, 
 
 int plan_load(const struct plan_request *request, struct plan *plan, struct error *e)
 {
-    struct documents d = {.requested = json_object(), .seed = request->seed, .many = request->many};
+    struct cell_sources d = {.requested = json_object(), .seed = request->seed};
     char *own = NULL;
     memset(plan, 0, sizeof *plan);
     plan->changed = request->set_count || request->duration_ns != FIELD_UNSET;
@@ -439,9 +479,10 @@ int plan_load(const struct plan_request *request, struct plan *plan, struct erro
 
 void plan_free(struct plan *plan)
 {
-    for (size_t i = plan->cell_count; i-- > 0;)
-        cell_free(&plan->cells[i]);
-    free(plan->cells);
+    cell_free(&plan->first);
+    json_decref(plan->from.scenario);
+    json_decref(plan->from.lab);
+    json_decref(plan->from.requested);
     free(plan->scenario_path);
     free(plan->lab_path);
     json_decref(plan->sweep);

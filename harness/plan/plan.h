@@ -20,6 +20,9 @@ struct plan_request {
     int64_t duration_ns; /* of the measure phase; FIELD_UNSET: the scenario's */
     uint64_t seed;       /* draws random permutations between real hosts */
     bool many;           /* more than CHOICES_MANY cells are meant */
+    /* Called with each cell in turn, which is freed afterwards: for what is to be known of all of them. NULL: nothing is. */
+    void (*each)(void *context, const struct cell *cell);
+    void *context;
 };
 
 /* Error messages begin with the file's name. The scenario as it is written, with the lab that it names, is also checked for what

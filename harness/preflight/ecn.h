@@ -45,8 +45,10 @@ struct ecn_finding {
 int ecn_find(const struct cell *cell, const json_t *in_force, struct ecn_finding **findings, size_t *count,
              struct error *e);
 
-/* Log a warning for each different finding in a plan's cells. */
-void ecn_warn(const struct plan *plan);
+/* Add the findings of a cell to those that are said already: an object whose keys are sentences. */
+void ecn_note(const struct cell *cell, json_t *said);
+/* Log each as a warning. */
+void ecn_warn(const json_t *said);
 
 /* "flow a-to-b is not ECN-capable (...): RED at switch drops ..." */
 void ecn_say(const struct ecn_finding *finding, struct text *out);

@@ -31,9 +31,12 @@ struct sender {
 /* State of the search. */
 struct survey {
     const struct cell *cell;
-    struct settings *settings; /* in force, by role */
-    struct sender *senders;    /* by role */
-    size_t parsed;             /* of them */
+    const struct settings **settings; /* in force, by role: of those that are parsed */
+    struct sender *senders;           /* by role */
+    struct settings *parsed;
+    size_t parsed_count;
+    const struct settings
+        *common; /* of every role with neither settings in force nor its own; NULL: none was met */
     struct place *places;
     size_t place_count;
     json_t *node_index;
@@ -76,23 +79,36 @@ static void settle_ecn(json_t *document, const json_t *wanted)
         json_object_set(document, "ecn_rp", both);
 }
 
+/* Settings of a role: those in force, with the wanted ones over them. */
+static int parse_role(struct survey *s, const char *role, const json_t *there, struct error *e)
+{
+    json_t *document = there ? json_deep_copy(there) : json_object();
+    json_t *wanted = scenario_role_settings(s->cell->scenario_json, role);
+    json_merge_deep(document, wanted);
+    settle_ecn(document, wanted);
+    drop_nulls(document);
+    int result = table_parse(&settings_table, document, &s->parsed[s->parsed_count], e);
+    json_decref(wanted);
+    json_decref(document);
+    if (result != 0)
+        return error_prefix(e, "settings of %s", role);
+    s->parsed_count++;
+    return 0;
+}
+
 static int parse_settings(struct survey *s, const json_t *in_force, struct error *e)
 {
+    const json_t *own = json_object_get(s->cell->scenario_json, "settings_of");
     const char *role;
     for (size_t i = 0; (role = scenario_role(&s->cell->scenario, i)); i++) {
-        json_t *there = json_object_get(in_force, role),
-               *document = there ? json_deep_copy(there) : json_object();
-        json_t *wanted = scenario_role_settings(s->cell->scenario_json, role);
+        const json_t *there = json_object_get(in_force, role);
+        bool common = !there && !json_object_get(own, role);
         s->senders[i] = sender_of(s, there);
-        json_merge_deep(document, wanted);
-        settle_ecn(document, wanted);
-        drop_nulls(document);
-        int result = table_parse(&settings_table, document, &s->settings[i], e);
-        json_decref(wanted);
-        json_decref(document);
-        if (result != 0)
-            return error_prefix(e, "settings of %s", role);
-        s->parsed++;
+        if (!(common && s->common) && parse_role(s, role, there, e) != 0)
+            return -1;
+        s->settings[i] = common && s->common ? s->common : &s->parsed[s->parsed_count - 1];
+        if (common)
+            s->common = s->settings[i];
     }
     return 0;
 }
@@ -116,13 +132,13 @@ static void add_switches(struct survey *s)
     for (size_t i = 0; (at = lab_switch_at(lab, i)); i++) {
         const char *name = at->name;
         bool red = false, thresholds = at->ecn.kmax_bytes > 0;
-        for (size_t k = 0; k < s->parsed; k++) {
+        for (size_t k = 0; k < s->cell->scenario.roles.count; k++) {
             const char *role = scenario_role(&s->cell->scenario, k);
             if (lab_switch_of(lab, role) != (int)i)
                 continue;
             name = role;
-            red = has_red(&s->settings[k]);
-            thresholds = thresholds || s->settings[k].ecn_threshold;
+            red = has_red(s->settings[k]);
+            thresholds = thresholds || s->settings[k]->ecn_threshold;
         }
         if (at->software ? red : thresholds)
             add_place(s, name, at->name, at->software ? ECN_DROPPED : ECN_UNMARKED, false);
@@ -132,11 +148,11 @@ static void add_switches(struct survey *s)
 /* Hosts that forward: RED is a queueing discipline of theirs. */
 static void add_bridges(struct survey *s)
 {
-    for (size_t i = 0; lab_kind(&s->cell->lab)->bridges && i < s->parsed; i++) {
+    for (size_t i = 0; lab_kind(&s->cell->lab)->bridges && i < s->cell->scenario.roles.count; i++) {
         const char *role = scenario_role(&s->cell->scenario, i);
-        if (has_red(&s->settings[i]))
+        if (has_red(s->settings[i]))
             add_place(s, role, lab_node_of(&s->cell->lab, role), ECN_DROPPED,
-                      s->settings[i].red->at == RED_AT_INGRESS);
+                      s->settings[i]->red->at == RED_AT_INGRESS);
     }
 }
 
@@ -252,7 +268,7 @@ static int look_at_flow(struct survey *s, const struct scenario_flow *flow, stru
 {
     /* a flow's roles are roles of the scenario */
     int role = scenario_role_index(&s->cell->scenario, ecn_sender(flow));
-    const struct settings *sender = &s->settings[role < 0 ? 0 : role];
+    const struct settings *sender = s->settings[role < 0 ? 0 : role];
     struct ecn_finding found;
     if (flow_capable(sender, &s->senders[role < 0 ? 0 : role], flow, &found))
         return 0;
@@ -275,12 +291,14 @@ static int survey_cell(struct survey *s, const json_t *in_force, struct error *e
     const struct scenario_flow *flows = cell->scenario.flows.items;
     size_t nodes = cell->lab.hosts.count + cell->lab.switches.count;
     s->settings = calloc(cell->scenario.roles.count + 1, sizeof *s->settings);
+    s->parsed = calloc(cell->scenario.roles.count + 1, sizeof *s->parsed);
     s->senders = calloc(cell->scenario.roles.count + 1, sizeof *s->senders);
     s->places = calloc(cell->scenario.roles.count + cell->lab.switches.count + 1, sizeof *s->places);
     s->node_index = json_object();
     s->from_hops = calloc(nodes + 1, sizeof *s->from_hops);
     s->to_hops = calloc(nodes + 1, sizeof *s->to_hops);
-    if (!s->settings || !s->senders || !s->places || !s->node_index || !s->from_hops || !s->to_hops)
+    if (!s->settings || !s->parsed || !s->senders || !s->places || !s->node_index || !s->from_hops ||
+        !s->to_hops)
         return error_set(e, "out of memory");
     for (size_t i = 0; i < nodes; i++)
         json_object_set_new(s->node_index, lab_node_name(&cell->lab, i), json_integer((json_int_t)i));
@@ -303,8 +321,9 @@ int ecn_find(const struct cell *cell, const json_t *in_force, struct ecn_finding
     *count = result == 0 ? s.finding_count : 0;
     if (result != 0)
         free(s.findings);
-    for (size_t i = 0; i < s.parsed; i++)
-        table_free(&settings_table, &s.settings[i]);
+    for (size_t i = 0; i < s.parsed_count; i++)
+        table_free(&settings_table, &s.parsed[i]);
+    free(s.parsed);
     free(s.settings);
     free(s.senders);
     free(s.places);
@@ -314,30 +333,30 @@ int ecn_find(const struct cell *cell, const json_t *in_force, struct ecn_finding
     return result;
 }
 
-static void warn_of_cell(const struct cell *cell, json_t *said)
+void ecn_note(const struct cell *cell, json_t *said)
 {
     struct ecn_finding *findings;
     size_t count;
     struct error e;
     if (ecn_find(cell, NULL, &findings, &count, &e) != 0)
-        log_warning("%s", e.text);
+        json_put(said, e.text, json_true());
     for (size_t i = 0; i < count; i++) {
         struct text words = {0};
         ecn_say(&findings[i], &words);
         text_add(&words, "; ");
         ecn_say_remedy(&findings[i], &words);
-        if (!json_object_get(said, text_string(&words)))
-            log_warning("%s", text_string(&words));
-        json_object_set_new(said, text_string(&words), json_true());
+        json_put(said, text_string(&words), json_true());
         text_free(&words);
     }
     free(findings);
 }
 
-void ecn_warn(const struct plan *plan)
+void ecn_warn(const json_t *said)
 {
-    json_t *said = json_object();
-    for (size_t i = 0; i < plan->cell_count; i++)
-        warn_of_cell(&plan->cells[i], said);
-    json_decref(said);
+    const char *words;
+    json_t *value;
+    json_object_foreach((json_t *)(uintptr_t)said, words, value)
+    {
+        log_warning("%s", words);
+    }
 }

@@ -1,25 +1,34 @@
 #include "harness/run/foresee.h"
 #include "harness/labs/driver.h"
+#include "harness/preflight/ecn.h"
 #include "harness/plan/decidable.h"
 #include "harness/verdict/verdict.h"
 #include "lib/document/json_text.h"
 #include <fnmatch.h>
 #include <stdlib.h>
 
-/* The cell whose lab is open: expectations are asked about one cell after the other. */
+/* What the cells say, which are looked at one after the other. */
 struct foreseen {
+    const struct plan *plan;
+    json_t *warnings;
+    int result; /* -1: the lab cannot run a cell */
+    struct error why;
+    struct decisions decisions;
+    /* The cell whose lab is open: */
     const struct cell *cell;
     struct lab_run run;
     void *lab;
-    json_t *result; /* as far as it is known: the lab's name, and hosts with their capabilities */
+    json_t *known; /* of its result: the lab's name, and hosts with their capabilities */
 };
 
 static void close_lab(struct foreseen *f)
 {
     if (f->lab)
         lab_driver_of(&f->cell->lab)->close(f->lab);
-    json_decref(f->result);
-    *f = (struct foreseen){0};
+    json_decref(f->known);
+    f->lab = NULL;
+    f->known = NULL;
+    f->cell = NULL;
 }
 
 static int add_hosts(struct foreseen *f, struct error *e)
@@ -30,7 +39,7 @@ static int add_hosts(struct foreseen *f, struct error *e)
         return error_set(e, "out of memory for %zu hosts", count);
     int result = lab_driver_of(&f->cell->lab)->describe(f->lab, hosts, e);
     for (size_t i = 0; i < count; i++) {
-        json_object_set_new(json_object_get(f->result, "hosts"), scenario_role(&f->cell->scenario, i),
+        json_object_set_new(json_object_get(f->known, "hosts"), scenario_role(&f->cell->scenario, i),
                             json_make("{s:O}", "capabilities", hosts[i].capabilities));
         host_description_free(&hosts[i]);
     }
@@ -40,11 +49,11 @@ static int add_hosts(struct foreseen *f, struct error *e)
 
 static int open_lab(struct foreseen *f, const struct cell *cell, struct error *e)
 {
-    if (f->cell == cell)
+    if (f->cell)
         return 0;
-    close_lab(f);
-    *f = (struct foreseen){.cell = cell, .run = {.cell = cell, .seed = 1}};
-    f->result = json_make("{s:{s:s},s:{}}", "lab", "name", cell->lab.name, "hosts");
+    f->cell = cell;
+    f->run = (struct lab_run){.cell = cell, .seed = 1};
+    f->known = json_make("{s:{s:s},s:{}}", "lab", "name", cell->lab.name, "hosts");
     int result = lab_driver_of(&cell->lab)->open(&f->run, &f->lab, e);
     if (result == 0)
         result = add_hosts(f, e);
@@ -80,21 +89,56 @@ static int decide(void *context, const struct cell *cell, const struct judgement
     struct foreseen *f = context;
     if (open_lab(f, cell, e) != 0)
         return -1;
-    if (verdict_lacking(j->needs, f->result))
+    if (verdict_lacking(j->needs, f->known))
         return 0;
     struct search search = {f, 0, e};
     expr_each_counter(j->expr, look_for, &search);
     return search.result;
 }
 
-int foresee(const struct plan *plan, struct error *e)
+static void judge(struct foreseen *f, const struct cell *cell)
 {
-    struct foreseen f = {0};
-    if (lab_driver_check(plan, e) != 0)
+    struct error e;
+    if (f->plan->changed || !lab_driver_of(&cell->lab)->check_counter)
+        return;
+    if (f->decisions.items || decisions_open(&f->decisions, cell, decide, f, &e) == 0)
+        decisions_note(&f->decisions, cell);
+    close_lab(f);
+}
+
+static void look(void *context, const struct cell *cell)
+{
+    struct foreseen *f = context;
+    const struct lab_driver *driver = cell->lab_json ? lab_driver_of(&cell->lab) : NULL;
+    if (!driver || f->result != 0)
+        return;
+    if (driver->check)
+        f->result = driver->check(cell, &f->why);
+    if (f->result != 0)
+        return;
+    judge(f, cell);
+    if (f->warnings)
+        ecn_note(cell, f->warnings);
+}
+
+int foresee(const struct plan_request *request, struct plan *plan, json_t *warnings, struct error *e)
+{
+    struct foreseen f = {.plan = plan, .warnings = warnings};
+    struct plan_request looking = *request;
+    looking.each = look;
+    looking.context = &f;
+    if (plan_load(&looking, plan, e) != 0) {
+        decisions_close(&f.decisions);
         return -1;
-    if (plan->changed || !lab_driver_of(&plan->cells[0].lab)->check_counter)
+    }
+    if (f.result != 0)
+        *e = f.why;
+    else
+        f.result = decisions_end(&f.decisions, &plan->first, e);
+    decisions_close(&f.decisions);
+    if (f.result == 0)
         return 0;
-    int result = plan_each_decidable(plan, decide, &f, e);
-    close_lab(&f);
-    return result == 0 ? 0 : error_prefix(e, "%s", plan->scenario_path);
+    error_prefix(e, "%s", plan->scenario_path);
+    plan_free(plan);
+    return -1;
 }

@@ -4,7 +4,8 @@
 
 #include "harness/plan/plan.h"
 
-/* No host is reached. The error message begins with the scenario's file. */
-int foresee(const struct plan *plan, struct error *e);
+/* Load a plan (plan_load) and look at each of its cells; without a lab, only load it. No host is reached. Warnings are added to `warnings`
+ * as ecn_note does; NULL: none are wanted. The error message begins with a file; then no plan is left. */
+int foresee(const struct plan_request *request, struct plan *plan, json_t *warnings, struct error *e);
 
 #endif

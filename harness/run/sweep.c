@@ -27,19 +27,21 @@
 static void print_dry_run(const struct sweep *s)
 {
     print_out("scenario %s\nlab %s (%s, chosen by %s)\n", s->plan.scenario_path, s->plan.lab_path,
-              lab_kind(&s->plan.cells[0].lab)->name, s->plan.lab_why);
+              lab_kind(&s->plan.first.lab)->name, s->plan.lab_why);
     print_out("%zu run%s into %s%s%s\n", sweep_run_count(s), sweep_run_count(s) == 1 ? "" : "s",
               s->request->resume ? s->request->resume : s->request->out, s->request->resume ? "" : "/",
-              s->request->resume ? "" : s->plan.cells[0].scenario.name);
+              s->request->resume ? "" : s->plan.first.scenario.name);
     for (size_t i = 0; i < s->plan.cell_count; i++) {
         struct text label = {0};
-        summary_choice(s->plan.cells[i].choice, &label);
+        json_t *choice = choices_at(&s->plan.choices, i);
+        summary_choice(choice, &label);
+        json_decref(choice);
         print_out("  %02zu %s\n", i * (size_t)s->request->repeats + 1,
                   label.length ? text_string(&label) : "without changes");
         text_free(&label);
     }
     json_t *shown =
-        json_make("{s:O,s:O}", "scenario", s->plan.cells[0].scenario_json, "lab", s->plan.cells[0].lab_json);
+        json_make("{s:O,s:O}", "scenario", s->plan.first.scenario_json, "lab", s->plan.first.lab_json);
     if (s->request->json)
         json_print(stdout, shown, 17);
     json_decref(shown);
@@ -47,7 +49,7 @@ static void print_dry_run(const struct sweep *s)
 
 static void say_lab(const struct sweep *s)
 {
-    const struct lab *lab = &s->plan.cells[0].lab;
+    const struct lab *lab = &s->plan.first.lab;
     if (s->request->quiet || strcmp(s->plan.lab_why, "--lab") == 0)
         return;
     log_info("lab %s (chosen by %s)%s", lab->name, s->plan.lab_why,
@@ -58,7 +60,7 @@ static void say_lab(const struct sweep *s)
 
 static json_t *index_head(const struct sweep *s)
 {
-    const struct cell *first = &s->plan.cells[0];
+    const struct cell *first = &s->plan.first;
     char *started = results_time();
     json_t *head = json_make("{s:i,s:s,s:s,s:s,s:s?,s:b,s:b,s:s,s:s?,s:O,s:I}", "schema", 1, "program",
                              "harness", "version", HARNESS_VERSION, "scenario", first->scenario.name, "title",
@@ -80,10 +82,11 @@ json_t *sweep_entry(const struct sweep *s, size_t run, struct outcome outcome)
 {
     char *folder = sweep_folder_of(s, run);
     const char *slash = folder ? strrchr(folder, '/') : NULL;
-    json_t *entry = json_make("{s:s,s:O,s:I,s:s,s:s,s:b}", "folder", slash ? slash + 1 : s->folder, "cell",
-                              sweep_cell_of(s, run)->choice, "repeat", (json_int_t)sweep_repeat_of(s, run),
-                              "origin", origin_names[outcome.origin], "verdict",
-                              verdict_names[outcome.verdict], "complete", outcome.ending == ENDING_WHOLE);
+    json_t *entry =
+        json_make("{s:s,s:o,s:I,s:s,s:s,s:b}", "folder", slash ? slash + 1 : s->folder, "cell",
+                  choices_at(&s->plan.choices, sweep_cell_of(s, run)), "repeat",
+                  (json_int_t)sweep_repeat_of(s, run), "origin", origin_names[outcome.origin], "verdict",
+                  verdict_names[outcome.verdict], "complete", outcome.ending == ENDING_WHOLE);
     free(folder);
     return entry;
 }
@@ -105,31 +108,40 @@ static bool prints(const struct sweep *s, struct outcome outcome)
            (sweep_run_count(s) <= SHOWN_WHOLE || outcome.verdict > VERDICT_PASSED);
 }
 
-/* One run, in whatever process it is. */
-struct outcome sweep_run_one(struct sweep *s, size_t run, struct error *e)
+/* One run, in whatever process it is, in its folder. */
+static struct outcome run_cell(struct sweep *s, size_t run, const char *folder, const struct cell *cell,
+                               struct error *e)
 {
-    struct outcome outcome = {.ending = ENDING_LAB_FAILED, .verdict = VERDICT_INCOMPLETE};
     struct text label = {0};
-    char *folder = sweep_has_index(s) ? results_make_cell(s->folder, run + 1, e) : strdup(s->folder);
-    if (!folder)
-        return outcome;
-    summary_choice(sweep_cell_of(s, run)->choice, &label);
+    summary_choice(cell->choice, &label);
     s->progress.cell = run + 1;
     s->progress.cells = sweep_run_count(s);
     s->progress.label = text_string(&label);
     struct experiment x = {.plan = &s->plan,
-                           .cell = sweep_cell_of(s, run),
+                           .cell = cell,
                            .folder = folder,
                            .seed = sweep_seed_of(s, run),
                            .repeat = sweep_repeat_of(s, run),
                            .repeats = (size_t)s->request->repeats,
                            .interrupt = &s->interrupt,
                            .progress = &s->progress};
-    outcome = experiment_run(&x, e);
+    struct outcome outcome = experiment_run(&x, e);
     progress_clear(&s->progress);
     if (prints(s, outcome))
-        summary_print(x.cell, folder, outcome.verdict, sweep_run_count(s) > SHOWN_WHOLE);
+        summary_print(cell, folder, outcome.verdict, sweep_run_count(s) > SHOWN_WHOLE);
     text_free(&label);
+    return outcome;
+}
+
+struct outcome sweep_run_one(struct sweep *s, size_t run, struct error *e)
+{
+    struct outcome outcome = {.ending = ENDING_LAB_FAILED, .verdict = VERDICT_INCOMPLETE};
+    struct cell cell;
+    char *folder = sweep_has_index(s) ? results_make_cell(s->folder, run + 1, e) : strdup(s->folder);
+    if (folder && plan_cell(&s->plan, sweep_cell_of(s, run), &cell, e) == 0) {
+        outcome = run_cell(s, run, folder, &cell, e);
+        cell_free(&cell);
+    }
     free(folder);
     return outcome;
 }
@@ -169,7 +181,7 @@ static void run_here(struct sweep *s)
 
 static void run_todo(struct sweep *s)
 {
-    if (lab_kind(&s->plan.cells[0].lab)->simulated && sweep_run_count(s) > 1)
+    if (lab_kind(&s->plan.first.lab)->simulated && sweep_run_count(s) > 1)
         sweep_run_side_by_side(s);
     else
         run_here(s);
@@ -346,7 +358,7 @@ static bool is_in_place(const struct sweep *s)
 {
     const char *name = strrchr(s->folder, '/');
     struct text place = {0}; /* .../SCENARIO/TIME */
-    text_add(&place, "/%s%s", s->plan.cells[0].scenario.name, name ? name : "");
+    text_add(&place, "/%s%s", s->plan.first.scenario.name, name ? name : "");
     size_t length = strlen(s->folder);
     bool is = length >= place.length && strcmp(s->folder + length - place.length, text_string(&place)) == 0;
     text_free(&place);
@@ -371,7 +383,7 @@ static void conclude(struct sweep *s)
 static int open_folder(struct sweep *s, struct error *e)
 {
     s->folder = s->request->resume ? sweep_resumed_folder(s->request)
-                                   : results_make_folder(s->request->out, s->plan.cells[0].scenario.name, e);
+                                   : results_make_folder(s->request->out, s->plan.first.scenario.name, e);
     s->todo = calloc(sweep_run_count(s) + 1, sizeof *s->todo);
     if (!s->folder || !s->todo)
         return s->folder || s->request->resume ? error_set(e, "out of memory") : -1;
@@ -419,7 +431,7 @@ static int run_all(struct sweep *s)
 
 static int jobs_of(struct sweep *s, struct error *e)
 {
-    const struct lab *lab = &s->plan.cells[0].lab;
+    const struct lab *lab = &s->plan.first.lab;
     bool simulated = lab_kind(lab)->simulated;
     s->jobs = s->request->jobs != FIELD_UNSET ? (size_t)s->request->jobs
               : simulated                     ? workers_processors()
@@ -453,19 +465,19 @@ int sweep_run_planned(const struct sweep_request *request, const struct plan_doc
                                 .duration_ns = request->duration_ns,
                                 .seed = (uint64_t)request->seed,
                                 .many = request->yes != 0};
-    int status = EXIT_DONE;
-    if (plan_load(&plan, &s.plan, &e) != 0 || foresee(&s.plan, &e) != 0 || jobs_of(&s, &e) != 0 ||
+    json_t *warnings = json_object();
+    int status = EXIT_USAGE;
+    if (foresee(&plan, &s.plan, warnings, &e) != 0 || jobs_of(&s, &e) != 0 ||
         sweep_check_resumed(&s, &e) != 0) {
         log_error("%s", e.text);
-        sweep_free(&s);
-        return EXIT_USAGE;
+    } else {
+        progress_open(&s.progress, request->quiet != 0);
+        ecn_warn(warnings);
+        status = request->dry_run ? EXIT_DONE : run_all(&s);
+        if (request->dry_run)
+            print_dry_run(&s);
     }
-    progress_open(&s.progress, request->quiet != 0);
-    ecn_warn(&s.plan);
-    if (request->dry_run)
-        print_dry_run(&s);
-    else
-        status = run_all(&s);
+    json_decref(warnings);
     sweep_free(&s);
     return status;
 }

@@ -32,9 +32,9 @@ static inline size_t sweep_run_count(const struct sweep *s)
     return s->plan.cell_count * (size_t)s->request->repeats;
 }
 
-static inline const struct cell *sweep_cell_of(const struct sweep *s, size_t run)
+static inline size_t sweep_cell_of(const struct sweep *s, size_t run)
 {
-    return &s->plan.cells[run / (size_t)s->request->repeats];
+    return run / (size_t)s->request->repeats;
 }
 
 static inline size_t sweep_repeat_of(const struct sweep *s, size_t run)

@@ -26,7 +26,6 @@ int sweep_check_resumed(const struct sweep *s, struct error *e)
 static int is_whole(const struct sweep *s, size_t run, const char *folder, struct outcome *outcome,
                     struct error *e)
 {
-    const struct cell *cell = sweep_cell_of(s, run);
     struct folder f;
     bool there = folder_open(&f, folder, NULL) == 0 && folder_has(&f, "result.json");
     json_t *result = there ? json_file_load_in(&f, "result.json", DOCUMENT_RESULT, e) : NULL;
@@ -35,13 +34,19 @@ static int is_whole(const struct sweep *s, size_t run, const char *folder, struc
         return there ? -1 : 0;
     const char *version = json_string_value(json_object_get(result, "version"));
     bool whole = json_is_true(json_object_get(result, "complete"));
+    struct cell cell;
+    if (plan_cell(&s->plan, sweep_cell_of(s, run), &cell, e) != 0) {
+        json_decref(result);
+        return -1;
+    }
     bool same = version && strcmp(version, HARNESS_VERSION) == 0 &&
-                json_equal(json_object_get(result, "scenario"), cell->scenario_json) &&
-                json_equal(json_object_get(result, "lab"), cell->lab_json) &&
+                json_equal(json_object_get(result, "scenario"), cell.scenario_json) &&
+                json_equal(json_object_get(result, "lab"), cell.lab_json) &&
                 json_integer_value(json_object_get(result, "seed")) == (json_int_t)sweep_seed_of(s, run) &&
                 json_integer_value(json_object_get(result, "repeat")) == (json_int_t)sweep_repeat_of(s, run);
     *outcome = (struct outcome){ENDING_WHOLE, verdict_said_by(result), origin_of_result(result)};
     json_decref(result);
+    cell_free(&cell);
     if (whole && !same)
         return error_set(
             e, "%s/result.json is not of this sweep: its version, scenario, lab or seed is another", folder);

@@ -7,17 +7,15 @@
 
 bool repeated_wanted(const struct plan *plan, size_t repeats)
 {
+    const struct scenario *scenario = &plan->first.scenario;
+    const struct scenario_expect *expect = scenario->expect.items;
+    const struct scenario_published *published = scenario->published.items;
     bool compares = false;
-    for (size_t c = 0; plan->cell_count > 1 && !compares && c < plan->cell_count; c++) {
-        const struct scenario *scenario = &plan->cells[c].scenario;
-        const struct scenario_expect *expect = scenario->expect.items;
-        const struct scenario_published *published = scenario->published.items;
-        for (size_t i = 0; i < scenario->expect.count; i++)
-            compares |= expect[i].against != NULL;
-        for (size_t i = 0; i < scenario->published.count; i++)
-            compares |= published[i].against != NULL;
-    }
-    return repeats > 1 || compares;
+    for (size_t i = 0; i < scenario->expect.count; i++)
+        compares |= expect[i].against != NULL;
+    for (size_t i = 0; i < scenario->published.count; i++)
+        compares |= published[i].against != NULL;
+    return repeats > 1 || (compares && plan->cell_count > 1);
 }
 
 /* ---- a cell */
@@ -112,15 +110,23 @@ static void add_cell(const struct repeated_source *source, const struct cell *ce
 static int make_cell(const struct repeated_source *source, size_t i, const struct cell_places *places,
                      struct room room, struct repeated *out, struct error *e)
 {
+    const struct verdict_scope scope = {source->repeats, source->plan->cell_count};
     struct gathered g = {.folders = json_array()};
-    int result = over_open(&g.over, source->plan, i, places, source->repeats, e);
+    struct cell cell;
+    int result = plan_cell(source->plan, i, &cell, e);
+    if (result != 0) {
+        json_decref(g.folders);
+        return result;
+    }
+    result = over_open(&g.over, &cell, &scope, places, e);
     if (result == 0 && (source->repeats > 1 || g.over.count))
         result = gather(source, i, &g, e);
     if (result == 0 && json_array_size(g.folders))
-        add_cell(source, &source->plan->cells[i], &g, room, out);
+        add_cell(source, &cell, &g, room, out);
     json_decref(g.folders);
     over_close(&g.over);
     spreads_free(&g.spreads);
+    cell_free(&cell);
     return result;
 }
 

@@ -9,51 +9,48 @@
 
 /* ---- what is judged */
 
-static void find_other(struct over_item *item, const struct plan *plan, size_t cell,
-                       const struct cell_places *places)
+static void find_other(struct over_item *item, const struct cell *cell, const struct cell_places *places)
 {
     const json_t *against = item->expect ? item->expect->against : item->published->against;
     item->other = NO_CELL;
     if (!against)
         return;
-    item->other = cell_places_other(places, &plan->cells[cell], against);
+    item->other = cell_places_other(places, cell, against);
     if (item->other == NO_CELL)
         item->why =
             verdict_condition_words("the sweep has no cell with otherwise the same values where ", against);
-    else if (item->other == cell)
+    else if (item->other == cell_places_other(places, cell, NULL))
         item->why = json_text("it is the cell that the others are compared with");
 }
 
-static void add_item(struct over *over, struct over_item item, const struct plan *plan, size_t cell,
+static void add_item(struct over *over, struct over_item item, const struct cell *cell,
                      const struct cell_places *places)
 {
-    find_other(&item, plan, cell, places);
+    find_other(&item, cell, places);
     over->items[over->count++] = item;
 }
 
-int over_open(struct over *over, const struct plan *plan, size_t cell, const struct cell_places *places,
-              size_t repeats, struct error *e)
+int over_open(struct over *over, const struct cell *c, const struct verdict_scope *scope,
+              const struct cell_places *places, struct error *e)
 {
-    const struct cell *c = &plan->cells[cell];
     const struct scenario_expect *expect = c->scenario.expect.items;
     const struct scenario_published *published = c->scenario.published.items;
-    const struct verdict_scope scope = {repeats, plan->cell_count};
-    *over = (struct over){.repeats = repeats};
+    *over = (struct over){.repeats = scope->repeats};
     over->items = calloc(c->scenario.expect.count + c->scenario.published.count + 1, sizeof *over->items);
     if (!over->items)
         return error_set(e, "out of memory for %zu expectations", c->scenario.expect.count);
     for (size_t i = 0; i < c->scenario.expect.count; i++) {
-        const char *later = verdict_later((enum expect_over)expect[i].over, expect[i].against, &scope);
+        const char *later = verdict_later((enum expect_over)expect[i].over, expect[i].against, scope);
         if (later && plan_when(c, expect[i].when))
-            add_item(over, (struct over_item){.expect = &expect[i], .expr = c->checks[i], .later = later},
-                     plan, cell, places);
+            add_item(over, (struct over_item){.expect = &expect[i], .expr = c->checks[i], .later = later}, c,
+                     places);
     }
     for (size_t i = 0; i < c->scenario.published.count; i++) {
-        const char *later = verdict_later(OVER_RUN, published[i].against, &scope);
+        const char *later = verdict_later(OVER_RUN, published[i].against, scope);
         if (later && plan_when(c, published[i].when))
             add_item(over,
                      (struct over_item){.published = &published[i], .expr = c->published[i], .later = later},
-                     plan, cell, places);
+                     c, places);
     }
     return 0;
 }

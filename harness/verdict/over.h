@@ -25,9 +25,9 @@ struct over {
     size_t count;
 };
 
-/* Those of the plan's cell, whose "when" holds. */
-int over_open(struct over *over, const struct plan *plan, size_t cell, const struct cell_places *places,
-              size_t repeats, struct error *e);
+/* Those of the cell, which outlives it, whose "when" holds. */
+int over_open(struct over *over, const struct cell *cell, const struct verdict_scope *scope,
+              const struct cell_places *places, struct error *e);
 /* The result of one run, named for sentences, and that of the other cell's, NULL if there is none. */
 void over_take(struct over_item *item, const char *name, const json_t *result, const json_t *other);
 /* After all runs: entries as in index.json (docs/result.md), and the worst verdict. */

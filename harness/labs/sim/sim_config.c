@@ -20,9 +20,10 @@ static void take(int64_t *to, int64_t from)
 
 /* ---- hosts */
 
-static void take_host(struct sim_host_config *to, const struct physics_host *from)
+static void take_host(struct sim_host_config *to, const struct physics_host *from,
+                      const struct sim_host_config *defaults)
 {
-    sim_host_defaults(to);
+    *to = *defaults;
     to->name = from->name;
     to->nic = from->nic;
     to->pcie = from->pcie;
@@ -216,21 +217,31 @@ static int take_storms(const struct cell *cell, const json_t *roles, struct sim_
 
 /* ---- roles */
 
+static void put_settings(const struct settings *settings, struct sim_node node, struct sim_setup *setup)
+{
+    if (node.kind == SIM_HOST)
+        sim_setup_settings(settings, &setup->hosts[node.index].settings);
+    else if (node.kind == SIM_SWITCH)
+        sim_setup_switch_settings(settings, &setup->switches[node.index]);
+    else
+        sim_setup_bridge_settings(settings, &setup->bridges[node.index]);
+}
+
+/* Those of a role that has none of its own are parsed already. */
 static int take_settings(const struct cell *cell, const char *role, struct sim_node node,
                          struct sim_setup *setup, struct error *e)
 {
     struct settings settings;
+    if (!json_object_get(json_object_get(cell->scenario_json, "settings_of"), role)) {
+        put_settings(&cell->scenario.settings, node, setup);
+        return 0;
+    }
     json_t *document = scenario_role_settings(cell->scenario_json, role);
     int result = table_parse(&settings_table, document, &settings, e);
     json_decref(document);
     if (result != 0)
         return error_prefix(e, "settings of %s", role);
-    if (node.kind == SIM_HOST)
-        sim_setup_settings(&settings, &setup->hosts[node.index].settings);
-    else if (node.kind == SIM_SWITCH)
-        sim_setup_switch_settings(&settings, &setup->switches[node.index]);
-    else
-        sim_setup_bridge_settings(&settings, &setup->bridges[node.index]);
+    put_settings(&settings, node, setup);
     table_free(&settings_table, &settings);
     return 0;
 }
@@ -239,13 +250,8 @@ static int take_settings(const struct cell *cell, const char *role, struct sim_n
 static int take_roles(const struct cell *cell, struct sim_setup *setup, struct error *e)
 {
     const char *role;
-    for (size_t i = 0; i < cell->lab.switches.count; i++) {
-        struct sim_node node = setup->node_of_switch[i];
-        if (node.kind == SIM_SWITCH)
-            sim_setup_switch_settings(&cell->scenario.settings, &setup->switches[node.index]);
-        else
-            sim_setup_bridge_settings(&cell->scenario.settings, &setup->bridges[node.index]);
-    }
+    for (size_t i = 0; i < cell->lab.switches.count; i++)
+        put_settings(&cell->scenario.settings, setup->node_of_switch[i], setup);
     for (size_t i = 0; i < cell->lab.hosts.count; i++)
         sim_setup_settings(&cell->scenario.settings, &setup->hosts[i].settings);
     for (size_t i = 0; (role = scenario_role(&cell->scenario, i)); i++) {
@@ -293,12 +299,14 @@ static int allocate(const struct cell *cell, struct sim_setup *setup, struct err
 static void take_lab(const struct lab *lab, struct sim_setup *setup)
 {
     const struct physics_host *host;
+    struct sim_host_config defaults;
+    sim_host_defaults(&defaults);
     setup->config.truncate_to_ns = lab->truncate_to_ns == 1;
     setup->config.udp_destination_port = (uint16_t)lab->udp_port;
     if (lab->framing)
         setup->config.framing = *lab->framing;
     for (size_t i = 0; (host = lab_sim_host_at(lab, i)); i++)
-        take_host(&setup->hosts[i], host);
+        take_host(&setup->hosts[i], host, &defaults);
     sim_setup_take_switches(lab, setup);
     json_t *index = index_nodes(lab);
     take_links(lab, index, setup);

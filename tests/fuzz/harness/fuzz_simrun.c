@@ -72,11 +72,11 @@ static size_t subjects(struct subject **list)
             const char *none = "sweep={}";
             struct plan_request request = {
                 .scenario = found.gl_pathv[i], .sets = &none, .set_count = 1, .duration_ns = FIELD_UNSET};
-            if (plan_load(&request, &s->plan, &e) != 0 || !lab_kind(&s->plan.cells[0].lab)->simulated)
+            if (plan_load(&request, &s->plan, &e) != 0 || !lab_kind(&s->plan.first.lab)->simulated)
                 continue;
             s->scenario = strdup(found.gl_pathv[i]);
-            find_places(s, "", s->plan.cells[0].scenario_json);
-            find_places(s, "lab.", s->plan.cells[0].lab_json);
+            find_places(s, "", s->plan.first.scenario_json);
+            find_places(s, "lab.", s->plan.first.lab_json);
             count++;
         }
     globfree(&found);
@@ -154,12 +154,12 @@ static void run_plan(const struct plan *plan)
     timer_t timer;
     struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGHUP};
     struct itimerspec limit = {.it_value = {.tv_sec = LIMIT_S}};
-    if (!is_small(&plan->cells[0]) || interrupt_open(&interrupt, &e) != 0)
+    if (!is_small(&plan->first) || interrupt_open(&interrupt, &e) != 0)
         return;
     progress_open(&progress, true);
     if (timer_create(CLOCK_PROCESS_CPUTIME_ID, &event, &timer) == 0) {
         timer_settime(timer, 0, &limit, NULL);
-        struct experiment x = {plan, &plan->cells[0], scratch_folder(), 1, 1, &interrupt, &progress};
+        struct experiment x = {plan, &plan->first, scratch_folder(), 1, 1, &interrupt, &progress};
         experiment_run(&x, &e);
         timer_delete(timer);
     }

@@ -89,7 +89,7 @@ static void flows_between_hosts(struct made *m, uint64_t seed, struct text *out)
     struct error e;
     if (load(m, m->real, seed, &e) != 0)
         fail_msg("%s", e.text);
-    const struct list_of *flows = &m->plan.cells[0].scenario.flows;
+    const struct list_of *flows = &m->plan.first.scenario.flows;
     for (size_t i = 0; i < flows->count; i++) {
         const struct scenario_flow *flow = &((const struct scenario_flow *)flows->items)[i];
         add_flow(out, flow->name, flow->from, flow->to);
@@ -101,9 +101,9 @@ static void flows_of_the_simulator(struct made *m, uint64_t seed, struct text *o
 {
     struct error e;
     struct sim_setup setup;
-    if (load(m, m->simulated, seed, &e) != 0 || sim_setup_make(&m->plan.cells[0], seed, &setup, &e) != 0)
+    if (load(m, m->simulated, seed, &e) != 0 || sim_setup_make(&m->plan.first, seed, &setup, &e) != 0)
         fail_msg("%s", e.text);
-    const struct lab *lab = &m->plan.cells[0].lab;
+    const struct lab *lab = &m->plan.first.lab;
     for (size_t i = 0; i < setup.config.flow_count; i++)
         add_flow(out, setup.flows[i].name, lab_node_name(lab, setup.flows[i].from),
                  lab_node_name(lab, setup.flows[i].to));

@@ -51,7 +51,7 @@ static void expect(const struct plan *plan, const json_t *seen, const char *chec
 {
     json_t *entries = json_array();
     struct text found = {0};
-    preflight_settings(&plan->cells[0], seen, entries);
+    preflight_settings(&plan->first, seen, entries);
     verdicts_of(entries, check, &found);
     if (strcmp(text_string(&found), verdicts) != 0)
         fail_msg("%s is \"%s\", not \"%s\": %s", check, text_string(&found), verdicts,
@@ -119,7 +119,7 @@ static void a_host_not_seen(void **state)
     (void)state;
     struct plan plan;
     load(&plan);
-    json_object_set_new(plan.cells[0].scenario_json, "settings",
+    json_object_set_new(plan.first.scenario_json, "settings",
                         json_pack("{s:[i],s:i,s:s}", "pfc", 3, "mtu", 4200, "trust", "dscp"));
     json_t *seen = seen_all();
     for (int end = 0; end < 2; end++) {
@@ -153,7 +153,7 @@ static void a_setting_that_hosts_lack(void **state)
         if (!end)
             expect(&plan, seen, "trust", "unknown ");
     }
-    json_object_set_new(plan.cells[0].scenario_json, "settings",
+    json_object_set_new(plan.first.scenario_json, "settings",
                         json_pack("{s:[i],s:s,s:[i]}", "pfc", 3, "trust", "dscp", "ecn", 3));
     for (size_t i = 0; i < sizeof verdicts / sizeof verdicts[0]; i++)
         expect(&plan, seen, verdicts[i][0], verdicts[i][1]);
@@ -183,7 +183,7 @@ static void expect_counters(const struct plan *plan, const char *columns_text, c
     json_t *entries = json_array(), *columns = json_loads(columns_text, 0, NULL);
     struct text found = {0};
     assert_non_null(columns);
-    preflight_counters(&plan->cells[0], columns, entries);
+    preflight_counters(&plan->first, columns, entries);
     verdicts_of(entries, "counters", &found);
     assert_string_equal(text_string(&found), verdicts);
     text_free(&found);

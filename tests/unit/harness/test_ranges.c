@@ -77,7 +77,7 @@ static void try_it(struct trial *t, const char *what)
     write_document(t->lab_path, t->lab);
     int result = plan_load(&request, &plan, &e);
     if (result == 0) {
-        result = run_cell(&plan.cells[0], &e);
+        result = run_cell(&plan.first, &e);
         plan_free(&plan);
     }
     if (result != 0 && !*e.text)

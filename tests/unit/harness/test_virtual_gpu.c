@@ -31,12 +31,12 @@ static void memory_is_slow_where_it_is_used(void **state)
     struct plan plan;
     (void)state;
     plan_of(SCENARIO("gpu"), LAB(",\"gpu\":{}", SLOW, SLOW), &plan);
-    assert_false(wanted(&plan.cells[0], "a"));
-    assert_true(wanted(&plan.cells[0], "b"));
-    assert_false(wanted(&plan.cells[0], "c"));
+    assert_false(wanted(&plan.first, "a"));
+    assert_true(wanted(&plan.first, "b"));
+    assert_false(wanted(&plan.first, "c"));
     plan_free(&plan);
     plan_of(SCENARIO("host"), LAB(SLOW, SLOW, SLOW), &plan);
-    assert_false(wanted(&plan.cells[0], "b"));
+    assert_false(wanted(&plan.first, "b"));
     plan_free(&plan);
 }
 

@@ -33,7 +33,7 @@ static void a_smaller_lab_has_some_of_the_roles(void **state)
     struct plan plan;
     (void)state;
     plan_of(SCENARIO, LAB(SWITCH), &plan);
-    const struct scenario *scenario = &plan.cells[0].scenario;
+    const struct scenario *scenario = &plan.first.scenario;
     const struct scenario_expect *expect = scenario->expect.items;
     static const char *const roles[] = {"h0", "h2", "h7", "s0"};
     assert_int_equal(scenario->roles.count, 4);
@@ -59,8 +59,8 @@ static void what_is_asked_for_is_not_scaled(void **state)
     unlink(scenario);
     unlink(lab);
     assert_int_equal(result, 0);
-    assert_int_equal(plan.cells[0].scenario.phases.measure_ns, 3000000000);
-    assert_int_equal(plan.cells[0].scenario.roles.count, 4);
+    assert_int_equal(plan.first.scenario.phases.measure_ns, 3000000000);
+    assert_int_equal(plan.first.scenario.roles.count, 4);
     plan_free(&plan);
 }
 
@@ -100,7 +100,7 @@ static void the_labs_values_are_the_modules_lines(void **state)
     struct error e;
     (void)state;
     plan_of(SCENARIO, LAB(SWITCH), &plan);
-    const struct cell *cell = &plan.cells[0];
+    const struct cell *cell = &plan.first;
     json_t *wanted = scenario_role_settings(cell->scenario_json, "s0");
     assert_int_equal(virtual_switch_lines(&cell->lab, lab_real_host(&cell->lab, "s0"), wanted, &lines, &e),
                      0);
@@ -138,7 +138,7 @@ static void a_buffer_that_is_all_headroom_is_refused(void **state)
     struct error e;
     (void)state;
     plan_of(SCENARIO, LAB("{\"buffer\":\"150KB\",\"headroom\":\"50KB\"}"), &plan);
-    const struct cell *cell = &plan.cells[0];
+    const struct cell *cell = &plan.first;
     json_t *wanted = scenario_role_settings(cell->scenario_json, "s0");
     assert_int_equal(virtual_switch_lines(&cell->lab, lab_real_host(&cell->lab, "s0"), wanted, &lines, &e),
                      -1);

@@ -17,7 +17,7 @@ static inline void scenario_open(struct scenario_fixture *s, const char *path)
     struct error e = {""};
     const struct plan_request request = {.scenario = path, .duration_ns = FIELD_UNSET};
     memset(s, 0, sizeof *s);
-    if (plan_load(&request, &s->plan, &e) || sim_setup_make(&s->plan.cells[0], 1, &s->setup, &e))
+    if (plan_load(&request, &s->plan, &e) || sim_setup_make(&s->plan.first, 1, &s->setup, &e))
         fail_msg("%s: %s", path, e.text);
     for (size_t i = 0; i < s->setup.config.flow_count; i++)
         s->setup.flows[i].stop_ps = SIM_FOREVER;

@@ -37,7 +37,7 @@ static void open_pair(struct pair *pair, const char *flows, uint64_t seed)
         .scenario = path, .lab = "labs/sim-geforce-pair.json", .duration_ns = FIELD_UNSET};
     int result = plan_load(&request, &pair->plan, &e);
     unlink(path);
-    if (result != 0 || sim_setup_make(&pair->plan.cells[0], seed, &pair->setup, &e) != 0)
+    if (result != 0 || sim_setup_make(&pair->plan.first, seed, &pair->setup, &e) != 0)
         fail_msg("%s", e.text);
     for (size_t i = 0; i < pair->setup.config.flow_count; i++)
         pair->setup.flows[i].stop_ps = SIM_FOREVER;
