@@ -458,9 +458,8 @@ static int build(struct sim *sim, const struct sim_config *c, struct error *e)
         routing_build(sim, c, e))
         return -1;
     build_ect(sim, c);
-    for (uint32_t i = 0; i < sim->host_count; i++)
-        if (counters_build(sim, i))
-            return error_set(e, "simulator: no memory for the names of counters");
+    if (counters_build(sim))
+        return error_set(e, "simulator: no memory for the names of counters");
     sim->bytes +=
         sizeof *sim + sim->events.capacity * (sizeof *sim->events.events + sizeof *sim->events.heap);
     sim->allocations = 0;
@@ -495,7 +494,6 @@ void sim_free(struct sim *sim)
     for (uint32_t i = 0; sim->hosts && i < sim->host_count; i++) {
         free(sim->hosts[i].pcie.returns);
         free(sim->hosts[i].columns);
-        free(sim->hosts[i].column_names);
         for (int k = 0; k < SIM_MEMORIES; k++)
             free(sim->hosts[i].memories[k].bank_free_ps);
     }
@@ -514,6 +512,7 @@ void sim_free(struct sim *sim)
     free(sim->ports);
     free(sim->counters);
     free(sim->hosts);
+    free(sim->host_column_names);
     free(sim->flows);
     free(sim->qps);
     free(sim->pauses);

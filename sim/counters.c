@@ -89,27 +89,43 @@ const struct counter *counters_row(const char *pattern)
     return row ? row : &counter_unlisted;
 }
 
-int counters_build(struct sim *sim, uint32_t host)
+/* Every column that a host may have: its row of `all` has the name of the source's copies. */
+static void name_columns(char *names, struct sim_counter *all)
 {
-    struct host *h = &sim->hosts[host];
+    for (size_t k = 0; k < SOURCES; k++) {
+        const struct counter *is = counters_row(sources[k].name);
+        for (unsigned i = 0; i < copies(&sources[k]); i++, names += NAME_BYTES)
+            *all++ = (struct sim_counter){counters_instance(names, NAME_BYTES, sources[k].name, i, 0), is};
+    }
+}
+
+static void take_columns(struct host *h, const struct sim_counter *all)
+{
+    for (size_t k = 0; k < SOURCES; k++)
+        for (unsigned i = 0; i < copies(&sources[k]); i++, all++)
+            if (has(h, &sources[k], i))
+                h->columns[h->column_count++] = *all;
+}
+
+int counters_build(struct sim *sim)
+{
     size_t most = 0;
     for (size_t k = 0; k < SOURCES; k++)
         most += copies(&sources[k]);
-    h->columns = calloc(most, sizeof *h->columns);
-    h->column_names = calloc(most, NAME_BYTES);
-    if (!h->columns || !h->column_names)
-        return -1;
-    for (size_t k = 0; k < SOURCES; k++) {
-        const struct counter *is = counters_row(sources[k].name);
-        for (unsigned i = 0; i < copies(&sources[k]); i++) {
-            if (!has(h, &sources[k], i))
-                continue;
-            char *name = h->column_names + h->column_count * NAME_BYTES;
-            counters_instance(name, NAME_BYTES, sources[k].name, i, 0);
-            h->columns[h->column_count++] = (struct sim_counter){name, is};
-        }
+    struct sim_counter *all = calloc(most, sizeof *all);
+    sim->host_column_names = calloc(most, NAME_BYTES);
+    bool whole = all && sim->host_column_names;
+    if (whole)
+        name_columns(sim->host_column_names, all);
+    for (uint32_t i = 0; whole && i < sim->host_count; i++) {
+        struct host *h = &sim->hosts[i];
+        h->columns = calloc(most, sizeof *h->columns);
+        whole = h->columns;
+        if (whole)
+            take_columns(h, all);
     }
-    return 0;
+    free(all);
+    return whole ? 0 : -1;
 }
 
 size_t sim_host_counters(const struct sim *sim, uint32_t host, const struct sim_counter **counters)

@@ -6,8 +6,8 @@
 /* The catalogue's row of a column whose name is a pattern ("port#_tx_bytes"). */
 const struct counter *counters_row(const char *pattern);
 
-/* Name a host's columns; -1 when memory ran out. */
-int counters_build(struct sim *sim, uint32_t host);
+/* Name the columns of all hosts; -1 when memory ran out. */
+int counters_build(struct sim *sim);
 
 /* A port's counters on a priority as they are now, pauses that last included. */
 struct priority_counters counters_of(const struct sim *sim, uint32_t port, unsigned priority);

@@ -234,8 +234,7 @@ struct host {
     int64_t next_cnp_ps; /* with pacing of the port */
     bool congestion_on_ack, cnp_pacing_of_port;
     struct host_counters counters;
-    struct sim_counter *columns; /* for sim_host_counters */
-    char *column_names;
+    struct sim_counter *columns; /* for sim_host_counters; the names are in host_column_names */
     size_t column_count;
 };
 
@@ -304,6 +303,7 @@ struct sim {
     struct port *ports;
     struct priority_counters (*counters)[SIM_PRIORITIES]; /* of ports */
     struct host *hosts;
+    char *host_column_names; /* of all hosts: each has some of them */
     struct queue_pair *qps;
     struct flow *flows;
     uint32_t *paths;             /* egress ports, those of a path one after the other */

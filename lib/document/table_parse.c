@@ -124,18 +124,23 @@ static int parse_string(const struct field *field, const json_t *json, char **sl
     return *slot ? 0 : error_set(at->e, "%s: out of memory", here(at));
 }
 
-static int parse_integer(const struct field *field, const json_t *json, int64_t *slot, struct place *at)
+static int wrong_integer(const struct field *field, const json_t *json, struct place *at)
 {
     struct text words = {0};
     char expected[80];
     snprintf(expected, sizeof expected, "a %s", field_words(field, &words));
     text_free(&words);
-    if (!json_is_integer(json))
-        return wrong_type(at, json, expected);
+    return json_is_integer(json)
+               ? error_set(at->e, "%s: %" JSON_INTEGER_FORMAT " is out of range: expected %s", here(at),
+                           json_integer_value(json), expected)
+               : wrong_type(at, json, expected);
+}
+
+static int parse_integer(const struct field *field, const json_t *json, int64_t *slot, struct place *at)
+{
     *slot = json_integer_value(json);
-    if (field->max > field->min && (*slot < field->min || *slot > field->max))
-        return error_set(at->e, "%s: %" PRId64 " is out of range: expected %s", here(at), *slot, expected);
-    return 0;
+    bool within = field->max <= field->min || (*slot >= field->min && *slot <= field->max);
+    return json_is_integer(json) && within ? 0 : wrong_integer(field, json, at);
 }
 
 static int parse_number(const struct field *field, const json_t *json, double *slot, struct place *at)
