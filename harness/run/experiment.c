@@ -207,18 +207,25 @@ static int write_settings(const struct run *run, struct error *e)
     return result;
 }
 
-/* Write the old settings to disk before the first change. */
+/* Write what restoring takes to disk; of a simulated lab nothing is restored, and settings.json is written once, at the end: it takes longer
+ * than a simulation of 1 ms. */
+static int keep_settings(const struct run *run, struct error *e)
+{
+    return run->driver->simulated ? 0 : write_settings(run, e);
+}
+
+/* The old settings are on disk before the first change. */
 static int save_settings(struct run *run, struct error *e)
 {
     for (size_t role = 0; role < role_count(run); role++)
         run->settings[role].wanted =
             scenario_role_settings(run->x->cell->scenario_json, role_name(run, role));
-    return run->driver->save_settings(run->lab, run->settings, e) != 0 ? -1 : write_settings(run, e);
+    return run->driver->save_settings(run->lab, run->settings, e) != 0 ? -1 : keep_settings(run, e);
 }
 
 static int apply_settings(struct run *run, struct error *e)
 {
-    return run->driver->apply_settings(run->lab, run->settings, e) != 0 ? -1 : write_settings(run, e);
+    return run->driver->apply_settings(run->lab, run->settings, e) != 0 ? -1 : keep_settings(run, e);
 }
 
 static void restore_settings(struct run *run)
@@ -443,14 +450,17 @@ static enum verdict write_result(struct run *run, const char *why_not)
             json_object_set_new(result, "flows", json_object());
         }
     }
+    say(run, "%s", verdict_names[verdict]);
+    (void)record_file_flush(
+        &run->log, &e); /* whoever finds the result finds the whole log; close_run reports a failure */
     if (!result || !path) {
         error_set(&e, "out of memory while writing the result");
         failed(run, ENDING_LAB_FAILED, &e);
     } else if (json_file_save(path, result, &e) != 0) {
         failed(run, ENDING_LAB_FAILED, &e);
         verdict = VERDICT_INCOMPLETE;
+        say(run, "%s", verdict_names[verdict]);
     }
-    say(run, "%s", verdict_names[verdict]);
     json_decref(result);
     free(path);
     return verdict;

@@ -83,9 +83,13 @@ jq -n '{ schema: 1, name: "x", driver: "sim", topology: { kind: "star", hosts: 1
     defaults: { host: { title: ([range(20000) | { key: "k\(.)", value: {} }] | from_entries) } } }' >bomb.json
 check_exit 2 "a value of a lab for each of 10000 hosts" timeout 60 "$H" check bomb.json
 check_says "its memory is refused" 'defaults\.host: copied to each of the hosts it would take' err
-jq '.title = ("x" * 1000000) | .sweep = { "phases.measure": [range(1; 5000) | "\(.)us"] }' "$ROOT/scenarios/incast-pfc.json" >bomb.json
-check_exit 2 "a document of 1 MB for each of 4999 cells" timeout 60 "$H" check bomb.json --lab "$ROOT/labs/sim-incast.json"
-check_says "its memory is refused" 'sweep: 4999 cells would take' err
+jq '.title = ("x" * 1000000) | .sweep = { "phases.measure": [range(1; 1000) | "\(.)us"] }' "$ROOT/scenarios/incast-pfc.json" >bomb.json
+if [[ $(ldd "$H") == *asan* ]]; then
+    skip "999 cells with a document of 1 MB in 200 MB of memory" sanitized "$H"
+else
+    check_exit 0 "999 cells with a document of 1 MB in 200 MB of memory" bash -c 'ulimit -v 200000 && exec "$@"' - \
+        "$H" check bomb.json --lab "$ROOT/labs/sim-incast.json"
+fi
 { head -n 1 "$good/01/samples.jsonl" && head -c 2000000 /dev/zero | tr '\0' 1 && echo; } >long
 fresh_case
 mv long case/01/samples.jsonl
@@ -114,12 +118,12 @@ elif ! ${CC:-cc} -std=c11 -D_GNU_SOURCE -shared -fPIC -o kill.so "$ROOT/tests/e2
 else
     rm -rf made
     killed=0
-    for at in 1 2 3 4 9; do # of settings.json, result.json and the link "latest", and of the report
+    for at in 1 2 3 7; do # of settings.json, result.json and the link "latest", and of the report
         { (KILL_AT=$at LD_PRELOAD=$SCRATCH/kill.so "$H" run "$ROOT/scenarios/incast-pfc.json" --duration 1ms --out made); } >out 2>&1
         [ $? = 137 ] && killed=$((killed + 1))
     done
     in_the_making() { find made -name '.*' -o -regextype posix-extended -regex '.*\.(json|html|tsv|gp)\..*'; }
-    if [ "$killed" = 5 ]; then ok "5 runs are killed while they put files into place"; else nok "5 runs are killed while they put files into place" "$killed: $(cat out)"; fi
+    if [ "$killed" = 4 ]; then ok "4 runs are killed while they put files into place"; else nok "4 runs are killed while they put files into place" "$killed: $(cat out)"; fi
     left=$(in_the_making)
     if [ -n "$left" ]; then ok "files in the making are left"; else nok "files in the making are left" "$(find made)"; fi
     check_exit 0 "the next run" "$H" run "$ROOT/scenarios/incast-pfc.json" --duration 1ms --no-report --out made

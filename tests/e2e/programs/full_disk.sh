@@ -36,7 +36,7 @@ for size in 4k 40k 128k 512k 1m; do
         [ ! -s "$lines" ] || [ -z "$(tail -c 1 "$lines")" ] || nok "a run on a disk of $size keeps whole lines" "$lines"
     done
 done
-if [ "$(wc -w <<<"$reasons")" = 5 ] && [[ $reasons == *settings.json* && $reasons == *samples.jsonl* ]]; then
+if [ "$(wc -w <<<"$reasons")" = 5 ] && [[ $reasons == *result.json* && $reasons == *samples.jsonl* ]]; then
     ok "runs on disks of 4 KiB to 1 MiB name the file and the reason"
 else
     nok "runs on disks of 4 KiB to 1 MiB name the file and the reason" "$reasons"

@@ -81,6 +81,7 @@ begin_or_resume() { # FOLDER
 strike() { # SIGNAL FOLDER
     local there moment
     there=$(results_in "$2")
+    [ "$there" -lt 24 ] || return 1
     local enough=$((there + RANDOM % (24 - there)))
     moment=$((RANDOM % 20))
     while [ "$(results_in "$2")" -lt "$enough" ]; do kill -0 "$run" 2> /dev/null || return 1; done
