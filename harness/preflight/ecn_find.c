@@ -121,7 +121,7 @@ static void add_place(struct survey *s, const char *name, const char *node, enum
 
 static bool has_red(const struct settings *settings)
 {
-    return settings->red && settings->red->ecn == 1;
+    return settings && settings->red && settings->red->ecn == 1;
 }
 
 /* Switches of the lab: real labs name none. */
@@ -138,7 +138,7 @@ static void add_switches(struct survey *s)
                 continue;
             name = role;
             red = has_red(s->settings[k]);
-            thresholds = thresholds || s->settings[k]->ecn_threshold;
+            thresholds = thresholds || (s->settings[k] && s->settings[k]->ecn_threshold);
         }
         if (at->software ? red : thresholds)
             add_place(s, name, at->name, at->software ? ECN_DROPPED : ECN_UNMARKED, false);
@@ -270,7 +270,7 @@ static int look_at_flow(struct survey *s, const struct scenario_flow *flow, stru
     int role = scenario_role_index(&s->cell->scenario, ecn_sender(flow));
     const struct settings *sender = s->settings[role < 0 ? 0 : role];
     struct ecn_finding found;
-    if (flow_capable(sender, &s->senders[role < 0 ? 0 : role], flow, &found))
+    if (!sender || flow_capable(sender, &s->senders[role < 0 ? 0 : role], flow, &found))
         return 0;
     const struct place *place = first_in_the_way(s, flow);
     if (place) {
