@@ -62,8 +62,8 @@ struct cell_places {
 /* After a failure too, cell_places_free may be called. */
 int cell_places_make(struct cell_places *places, const struct plan *plan, struct error *e);
 void cell_places_free(struct cell_places *places);
-/* The index of the cell with the values of `against` (path -> value) and otherwise the same choice; NO_CELL if there is none, or a
- * path is not of the sweep. */
+/* The index of the cell with the values of `against` (path -> value) and otherwise the same choice (NULL: its own); NO_CELL if there is none,
+ * or a path is not of the sweep. */
 size_t cell_places_other(const struct cell_places *places, const struct cell *cell, const json_t *against);
 
 #endif

@@ -104,24 +104,36 @@ static void what_there_is_no_room_for_is_counted(void **state)
     }
 }
 
+static json_t *nothing_else(const void *context, const json_t *choice, const char *path)
+{
+    (void)context;
+    (void)choice;
+    fail_msg("%s is varied", path);
+    return NULL;
+}
+
 static void the_other_cell_is_found(void **state)
 {
-    static const char *const choices[] = {"{\"m\":\"host\",\"d\":1}", "{\"m\":\"gpu\",\"d\":1}",
-                                          "{\"m\":\"host\",\"d\":2}"};
+    json_t *sweep =
+        json_loads("{\"m\":[\"host\",\"gpu\"],\"d\":[1,2],\"except\":[{\"m\":\"gpu\",\"d\":2}]}", 0, NULL);
+    struct plan plan = {0};
     struct cell cells[3] = {0};
-    struct plan plan = {.cells = cells, .cell_count = 3};
     struct cell_places places;
     struct error e;
     (void)state;
+    assert_int_equal(choices_parse(sweep, false, nothing_else, NULL, &plan.choices, &e), 0);
+    plan.cell_count = plan.choices.count;
+    assert_int_equal(plan.cell_count, 3);
     for (size_t i = 0; i < 3; i++)
-        cells[i].choice = json_loads(choices[i], 0, NULL);
+        cells[i].choice = choices_at(&plan.choices, i); /* host 1, host 2, gpu 1 */
     assert_int_equal(cell_places_make(&places, &plan, &e), 0);
     json_t *host = json_pack("{s:s}", "m", "host"), *gpu = json_pack("{s:s}", "m", "gpu"),
            *elsewhere = json_pack("{s:s}", "x", "gpu");
-    assert_int_equal(cell_places_other(&places, &cells[1], host), 0);
-    assert_int_equal(cell_places_other(&places, &cells[0], gpu), 1);
+    assert_int_equal(cell_places_other(&places, &cells[2], host), 0);
+    assert_int_equal(cell_places_other(&places, &cells[0], gpu), 2);
     assert_int_equal(cell_places_other(&places, &cells[0], host), 0);
-    assert_true(cell_places_other(&places, &cells[2], gpu) == NO_CELL); /* it was left out */
+    assert_int_equal(cell_places_other(&places, &cells[1], NULL), 1);
+    assert_true(cell_places_other(&places, &cells[1], gpu) == NO_CELL); /* it was left out */
     assert_true(cell_places_other(&places, &cells[0], elsewhere) == NO_CELL);
     json_decref(host);
     json_decref(gpu);
@@ -129,6 +141,8 @@ static void the_other_cell_is_found(void **state)
     cell_places_free(&places);
     for (size_t i = 0; i < 3; i++)
         json_decref(cells[i].choice);
+    choices_free(&plan.choices);
+    json_decref(sweep);
 }
 
 int main(void)
