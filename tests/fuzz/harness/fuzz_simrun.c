@@ -159,7 +159,14 @@ static void run_plan(const struct plan *plan)
     progress_open(&progress, true);
     if (timer_create(CLOCK_PROCESS_CPUTIME_ID, &event, &timer) == 0) {
         timer_settime(timer, 0, &limit, NULL);
-        struct experiment x = {plan, &plan->first, scratch_folder(), 1, 1, &interrupt, &progress};
+        struct experiment x = {.plan = plan,
+                               .cell = &plan->first,
+                               .folder = scratch_folder(),
+                               .seed = 1,
+                               .repeat = 1,
+                               .repeats = 1,
+                               .interrupt = &interrupt,
+                               .progress = &progress};
         experiment_run(&x, &e);
         timer_delete(timer);
     }
