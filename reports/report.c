@@ -3,10 +3,11 @@
 #include "lib/files.h"
 #include "lib/folder/fresh.h"
 #include "reports/drawing/figures.h"
-#include "reports/drawing/gnuplot.h"
 #include "reports/drawing/map.h"
 #include "reports/page/page.h"
 #include "reports/drawing/plot.h"
+#include "reports/drawings.h"
+#include "reports/report_sweep.h"
 #include "reports/results/run.h"
 #include <errno.h>
 #include <stdint.h>
@@ -16,34 +17,8 @@
 
 #define PAGE "index.html"
 
-/* A sweep with more runs than this is drawn as curves over the sweep; single runs can be drawn by naming
- * their folders. */
+/* A sweep with more runs than this has figures over its choices; single runs are drawn by naming their folders. */
 #define RUNS_DRAWN_OVER_TIME 4
-
-struct drawings {
-    struct drawing *items;
-    size_t count;
-};
-
-static int keep(struct drawings *drawings, const char *name, const char *title, const char *caption,
-                size_t run)
-{
-    struct drawing *items = realloc(drawings->items, (drawings->count + 1) * sizeof *items);
-    if (!items)
-        return -1;
-    drawings->items = items;
-    items[drawings->count++] = (struct drawing){strdup(name), strdup(title), caption, run};
-    return 0;
-}
-
-static void free_drawings(struct drawings *drawings)
-{
-    for (size_t i = 0; i < drawings->count; i++) {
-        free(drawings->items[i].name);
-        free(drawings->items[i].title);
-    }
-    free(drawings->items);
-}
 
 /* Write the plot if it has anything to show. */
 static int finish_plot(struct plot *plot, const struct folder *folder, const char *caption, size_t run,
@@ -52,7 +27,7 @@ static int finish_plot(struct plot *plot, const struct folder *folder, const cha
     int result = 0;
     if (plot_prune(plot)) {
         result = plot_write(plot, folder, e);
-        if (result == 0 && keep(made, plot->name, plot->title, caption, run) != 0)
+        if (result == 0 && drawings_keep(made, plot->name, plot->title, caption, run) != 0)
             result = error_set(e, "out of memory for the drawings");
     }
     plot_free(plot);
@@ -107,11 +82,12 @@ static int draw_map(const struct run *run, size_t index, const struct folder *fo
     text_add(&title, "Pauses in the network%s%s", *run->label ? ": " : "", run->label);
     int result = map_write(run, name, text_string(&title), folder, &drawn, e);
     if (result == 0 && drawn &&
-        keep(made, name, text_string(&title),
-             "The half of a link next to a node is coloured by how long that node was paused on "
-             "it; an arrow shows the direction that was paused. In the lower map, the colour is the start of "
-             "the pause that its title names: it shows how a storm spreads.",
-             index) != 0)
+        drawings_keep(
+            made, name, text_string(&title),
+            "The half of a link next to a node is coloured by how long that node was paused on "
+            "it; an arrow shows the direction that was paused. In the lower map, the colour is the start of "
+            "the pause that its title names: it shows how a storm spreads.",
+            index) != 0)
         result = error_set(e, "out of memory for the drawings");
     text_free(&title);
     return result;
@@ -140,62 +116,60 @@ static int draw_all(struct runs *runs, const struct folder *folder, struct drawi
     for (size_t i = 0; i < runs->count && runs->count <= RUNS_DRAWN_OVER_TIME; i++)
         if (draw_run(runs, i, folder, made, e) != 0)
             return -1;
-    char **names = calloc(made->count + 1, sizeof *names);
-    if (!names)
-        return error_set(e, "out of memory for the drawings");
-    for (size_t i = 0; i < made->count; i++)
-        names[i] = made->items[i].name;
-    int result = gnuplot_draw(folder, names, made->count, e);
-    free(names);
-    return result;
+    return drawings_draw(made, folder, e);
 }
 
+/* What a page is about: runs, the table of a sweep, or of a sweep of few runs both. */
+struct subject {
+    struct runs *runs;
+    const struct sweep_table *table;
+};
+
 /* All files of the page, in the fresh folder. */
-static int make_files(struct runs *runs, const struct folder *fresh, struct drawings *made, struct error *e)
+static int make_files(const struct subject *about, const struct folder *fresh, struct drawings *made,
+                      struct error *e)
 {
     struct text page = {0};
-    int result = draw_all(runs, fresh, made, e);
-    if (result == 0) {
-        page_write(runs, made->items, made->count, &page);
+    int result = about->table ? report_sweep_csv(about->table, fresh, e) : 0;
+    if (result == 0 && about->runs) {
+        result = draw_all(about->runs, fresh, made, e);
+        if (result == 0)
+            page_write(about->runs, made->items, made->count, about->table, &page);
+    } else if (result == 0) {
+        result = report_sweep_draw(about->table, fresh, made, &page, e);
+    }
+    if (result == 0)
         result = page.failed ? error_set(e, "out of memory for the page")
                              : folder_create(fresh, PAGE, page.data, page.length, e);
-    }
     text_free(&page);
     return result;
 }
 
-/* Put the files in the place of those of an earlier report; the page last, because it names the others. */
-static int publish(const struct drawings *made, const struct fresh *fresh, const struct folder *folder,
-                   struct error *e)
+/* The page last, because it names the others. */
+static int publish(const struct subject *about, const struct drawings *made, const struct fresh *fresh,
+                   const struct folder *folder, struct error *e)
 {
-    static const char *const endings[] = {"tsv", "gp", "svg", "png"};
-    for (size_t i = 0; i < made->count; i++)
-        for (size_t k = 0; k < sizeof endings / sizeof *endings; k++) {
-            char *name = NULL;
-            int result = asprintf(&name, "%s.%s", made->items[i].name, endings[k]) < 0
-                             ? error_set(e, "out of memory for the drawings")
-                             : fresh_move(fresh, folder, name, e);
-            free(name);
-            if (result != 0)
-                return -1;
-        }
-    return fresh_move(fresh, folder, PAGE, e);
+    int result = drawings_publish(made, fresh, folder, e);
+    if (result == 0 && about->table)
+        result = fresh_move(fresh, folder, SWEEP_CSV, e);
+    return result == 0 ? fresh_move(fresh, folder, PAGE, e) : result;
 }
 
 /* What the folder holds may come from elsewhere, such as a link 01-buffer.svg to any file: nothing in it is opened. */
-static int make_page(struct runs *runs, const struct folder *folder, struct text *path, struct error *e)
+static int make_page(const struct subject *about, const struct folder *folder, struct text *path,
+                     struct error *e)
 {
     struct drawings made = {0};
     struct fresh fresh = {.fd = -1};
     fresh_clear(folder);
     int result = fresh_folder(&fresh, folder, "drawing", e);
     if (result == 0)
-        result = make_files(runs, &(struct folder){fresh.fd, folder->path}, &made, e);
+        result = make_files(about, &(struct folder){fresh.fd, folder->path}, &made, e);
     if (result == 0)
-        result = publish(&made, &fresh, folder, e);
+        result = publish(about, &made, &fresh, folder, e);
     fresh_remove(&fresh, folder);
     text_add(path, "%s/" PAGE, folder->path);
-    free_drawings(&made);
+    drawings_free(&made);
     return result;
 }
 
@@ -267,18 +241,42 @@ static int open_named(struct folder *folder, const char *path, struct error *e)
     return files_make_folders(path, e) == 0 ? folder_open(folder, path, e) : -1;
 }
 
-int report_make(const char *const *results, size_t count, const struct report_options *options,
-                struct text *page, struct error *e)
+static int make_at(const struct subject *about, const char *const *results, size_t count,
+                   const struct report_options *options, struct text *page, struct error *e)
 {
-    struct runs runs;
-    if (runs_load(results, count, &runs, e) != 0)
-        return -1;
     struct folder folder = {.fd = -1};
     int result = options && options->folder ? open_named(&folder, options->folder, e)
                                             : open_chosen(&folder, results, count, e);
     if (result == 0)
-        result = make_page(&runs, &folder, page, e);
+        result = make_page(about, &folder, page, e);
     folder_close(&folder);
+    return result;
+}
+
+/* `table` is NULL, or that of the sweep that is the only result. */
+static int report_runs(const char *const *results, size_t count, const struct sweep_table *table,
+                       const struct report_options *options, struct text *page, struct error *e)
+{
+    struct runs runs;
+    if (runs_load(results, count, &runs, e) != 0)
+        return -1;
+    int result = make_at(&(struct subject){&runs, table}, results, count, options, page, e);
     runs_free(&runs);
+    return result;
+}
+
+int report_make(const char *const *results, size_t count, const struct report_options *options,
+                struct text *page, struct error *e)
+{
+    int sweep = count == 1 ? sweep_table_wanted(results[0], e) : 0;
+    if (sweep <= 0)
+        return sweep < 0 ? -1 : report_runs(results, count, NULL, options, page, e);
+    struct sweep_table table;
+    int result = sweep_table_load(results[0], &table, e);
+    if (result == 0)
+        result = table.row_count > RUNS_DRAWN_OVER_TIME
+                     ? make_at(&(struct subject){NULL, &table}, results, count, options, page, e)
+                     : report_runs(results, count, &table, options, page, e);
+    sweep_table_free(&table);
     return result;
 }

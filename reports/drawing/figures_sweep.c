@@ -2,7 +2,7 @@
 #include "reports/drawing/figures.h"
 
 #include "lib/text.h"
-#include "lib/units.h"
+#include "reports/results/choice.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,36 +22,6 @@ static double total_messages_per_us(const struct run *run)
 
 /* ---- what the sweep goes over */
 
-/* A choice of the cell as a number: a plain one, or a quantity with a unit, which goes to *unit. */
-static bool as_number(const json_t *value, double *number, bool *is_bytes)
-{
-    int64_t parsed;
-    *is_bytes = false;
-    if (json_is_number(value)) {
-        *number = json_number_value(value);
-        return true;
-    }
-    if (!json_is_string(value))
-        return false;
-    if (units_parse(UNIT_BYTES, json_string_value(value), &parsed, NULL) == 0) {
-        *is_bytes = true;
-        *number = (double)parsed;
-        return true;
-    }
-    static const struct {
-        enum unit unit;
-        double scale;
-    } others[] = {
-        {UNIT_TIME_NS, 1e-3}, {UNIT_RATE_BPS, 1e-9}, {UNIT_LENGTH_MM, 1e-3}, {UNIT_PERCENT_MILLI, 1e-3}};
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
-        if (units_parse(others[i].unit, json_string_value(value), &parsed, NULL) == 0) {
-            *number = (double)parsed * others[i].scale;
-            return true;
-        }
-    }
-    return false;
-}
-
 struct axis {
     const char *key; /* the first path with three or more different numbers */
     bool is_bytes;
@@ -64,7 +34,7 @@ static size_t count_numbers(const struct runs *runs, const char *key, bool *is_b
     for (size_t i = 0; i < runs->count && count < 256; i++) {
         const json_t *value = json_object_get(run_get(&runs->items[i], "cell"), key);
         bool known = false;
-        if (!value || !as_number(value, &number, is_bytes))
+        if (!value || !choice_number(value, &number, is_bytes))
             return 0;
         for (size_t j = 0; j < count; j++)
             known |= seen[j] == number;
@@ -101,7 +71,7 @@ static void curve_label(const struct run *run, const struct axis *axis, struct t
     {
         if (strcmp(key, axis->key) == 0)
             continue;
-        run_describe_choice(key, value, out);
+        choice_add(key, value, out);
     }
     if (!out->length)
         text_add(out, "this run");
@@ -132,7 +102,7 @@ static void add_curves(const struct runs *runs, const struct axis *axis, const c
         bool is_bytes;
         curve_label(&runs->items[i], axis, &label);
         text_add(&label, "%s", suffix);
-        as_number(json_object_get(run_get(&runs->items[i], "cell"), axis->key), &x, &is_bytes);
+        choice_number(json_object_get(run_get(&runs->items[i], "cell"), axis->key), &x, &is_bytes);
         plot_add_point(curve_named(panel, text_string(&label), PLOT_POINTS_LINES), x,
                        measure(&runs->items[i]));
         text_free(&label);
@@ -160,7 +130,7 @@ static void add_published(const struct runs *runs, const struct axis *axis, stru
             if (!marks)
                 marks = plot_add_series(panel, "published", PLOT_MARKS);
             if (axis &&
-                as_number(json_object_get(run_get(&runs->items[i], "cell"), axis->key), &x, &is_bytes))
+                choice_number(json_object_get(run_get(&runs->items[i], "cell"), axis->key), &x, &is_bytes))
                 plot_add_point(marks, x, value);
             else
                 plot_add_point(marks, value, (double)i);

@@ -40,6 +40,9 @@ void plot_free(struct plot *plot)
 {
     for (size_t i = 0; i < plot->panel_count; i++)
         free_panel(&plot->panels[i]);
+    for (size_t i = 0; i < plot->tic_count; i++)
+        free(plot->tics[i].label);
+    free(plot->tics);
     free(plot->panels);
     free(plot->name);
     free(plot->title);
@@ -77,17 +80,40 @@ struct plot_series *plot_add_series(struct plot_panel *panel, const char *label,
     return series;
 }
 
-void plot_add_point(struct plot_series *series, double x, double y)
+static void count_point(struct plot_series *series, double x, double y)
 {
-    if (!isfinite(x) || !isfinite(y))
-        return;
-    text_add(&series->data, "%.9g\t%.9g\n", x, y);
     series->highest = fmax(series->highest, y);
+    series->lowest = fmin(series->lowest, y);
     series->x_least = series->points ? fmin(series->x_least, x) : x;
     series->x_most = series->points ? fmax(series->x_most, x) : x;
     series->points++;
     series->x_positive += x > 0;
     series->y_positive += y > 0;
+}
+
+void plot_add_point(struct plot_series *series, double x, double y)
+{
+    if (!isfinite(x) || !isfinite(y))
+        return;
+    text_add(&series->data, "%.9g\t%.9g\n", x, y);
+    count_point(series, x, y);
+}
+
+void plot_add_interval(struct plot_series *series, double x, double y, double half)
+{
+    bool along_x = series->style == PLOT_INTERVALS_ROWS;
+    double middle = along_x ? x : y, reach = isfinite(half) ? half : 0;
+    if (!isfinite(x) || !isfinite(y))
+        return;
+    text_add(&series->data, "%.15g\t%.15g\t%.15g\t%.15g\n", x, y, middle - reach, middle + reach);
+    series->highest = fmax(series->highest, along_x ? y : y + reach);
+    count_point(series, x, y);
+}
+
+void plot_add_tic(struct plot *plot, double x, const char *label)
+{
+    plot->tics = grow(plot->tics, &plot->tic_count, sizeof *plot->tics);
+    plot->tics[plot->tic_count - 1] = (struct plot_tic){.label = strdup(label), .x = x};
 }
 
 void plot_add_segment(struct plot_series *series, double x, double y, double width)

@@ -16,8 +16,11 @@ enum plot_style {
     PLOT_BARS, /* of a row, from 0 to x */
     PLOT_MARKS,
     PLOT_DOTS,
+    PLOT_SCATTER, /* small points */
     PLOT_IMPULSES,
-    PLOT_SEGMENTS
+    PLOT_SEGMENTS,
+    PLOT_INTERVALS,     /* points with a line through them, each with its interval along y */
+    PLOT_INTERVALS_ROWS /* the same of rows, along x, without a line */
 };
 
 struct plot_series {
@@ -25,9 +28,10 @@ struct plot_series {
     enum plot_style style;
     size_t colour; /* each in a panel has its own: its number, until it is set */
     bool dashed;
+    bool shaped; /* its points have the shape of its number, so that curves are told apart without colours */
     struct text data; /* "x\ty\n" lines */
     size_t points;
-    double highest; /* y */
+    double highest, lowest; /* y */
     double x_least, x_most;
     size_t x_positive, y_positive; /* points that a logarithmic scale can show */
 };
@@ -35,6 +39,12 @@ struct plot_series {
 struct plot_level {
     char *label;
     double y;
+};
+
+/* A number of the x axis as the user wrote it. */
+struct plot_tic {
+    char *label;
+    double x;
 };
 
 struct plot_panel {
@@ -56,9 +66,11 @@ struct plot {
     char *caption; /* shown under it */
     char *x_label;
     bool log_x;
-    bool bytes_x;        /* log2 with B, KiB, MiB */
-    double x_min, x_max; /* equal: from the data */
-    const char *origin;  /* run_origin, shown in the picture */
+    bool bytes_x;          /* log2 with B, KiB, MiB */
+    double x_min, x_max;   /* equal: from the data */
+    struct plot_tic *tics; /* as many of them as fit; x_min and x_max are set then */
+    size_t tic_count;
+    const char *origin; /* run_origin, shown in the picture */
     struct plot_panel *panels;
     size_t panel_count;
 };
@@ -72,6 +84,9 @@ void plot_drop_panel(struct plot *plot);
 /* Valid until the next series is added to the panel. */
 struct plot_series *plot_add_series(struct plot_panel *panel, const char *label, enum plot_style style);
 void plot_add_point(struct plot_series *series, double x, double y);
+/* With half the width of its interval; NAN: it has none. */
+void plot_add_interval(struct plot_series *series, double x, double y, double half);
+void plot_add_tic(struct plot *plot, double x, const char *label);
 /* From x to x + width at height y. */
 void plot_add_segment(struct plot_series *series, double x, double y, double width);
 /* The next row; the name's parts between commas may stand on lines of their own. */

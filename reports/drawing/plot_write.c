@@ -31,7 +31,10 @@
 #define GAP          26
 #define MAX_LINES    8
 #define MAX_LINE     160
-#define X_TICS       13 /* as many sizes fit side by side */
+#define X_TICS       13  /* as many sizes fit side by side */
+#define TIC_CHAR     8.6 /* at the size of the numbers of an axis */
+#define TIC_SPACE    10
+#define SHAPES       6
 
 /* ---- data */
 
@@ -42,11 +45,15 @@ static void add_data(const struct plot *plot, struct text *out)
         const struct plot_panel *panel = &plot->panels[i];
         for (size_t j = 0; j < panel->series_count; j++) {
             const struct plot_series *s = &panel->series[j];
-            text_add(out, "# %s: ", panel->y_label);
+            text_add(out, "# ");
+            gnuplot_column(out, panel->y_label);
+            text_add(out, ": ");
             gnuplot_column(out, s->label);
             text_add(out, "\n# ");
             gnuplot_column(out, plot->x_label);
-            text_add(out, "\t%s\n", panel->y_label);
+            text_add(out, "\t");
+            gnuplot_column(out, panel->y_label);
+            text_add(out, "\n");
             if (s->points)
                 text_add_bytes(out, s->data.data, s->data.length);
             else
@@ -257,6 +264,38 @@ static void add_size_tics(const struct plot *plot, struct text *out)
     text_add(out, ")\n");
 }
 
+/* Where a value of the x axis is, in pixels. */
+static double pixel_of(const struct plot *plot, const struct layout *at, double x)
+{
+    double width = GNUPLOT_WIDTH - at->left - at->right;
+    if (plot->log_x)
+        return width * log(x / plot->x_min) / log(plot->x_max / plot->x_min);
+    return width * (x - plot->x_min) / (plot->x_max - plot->x_min);
+}
+
+/* Tics that have room beside those before them. The last one is the range's end, and goes before its neighbours. */
+static void add_tics(const struct plot *plot, const struct layout *at, bool named, struct text *out)
+{
+    double free_from = -INFINITY, free_to = INFINITY;
+    const char *comma = "";
+    text_add(out, "set xtics (");
+    for (size_t i = 0; i < plot->tic_count; i++) {
+        size_t which = i == 0 ? plot->tic_count - 1 : i - 1;
+        const struct plot_tic *tic = &plot->tics[which];
+        double half = ((double)strlen(tic->label) * TIC_CHAR + TIC_SPACE) / 2, x = pixel_of(plot, at, tic->x);
+        bool last = i == 0;
+        if (!isfinite(x) || (!last && (x - half < free_from || x + half > free_to)))
+            continue;
+        free_to = last ? x - half : free_to;
+        free_from = last ? free_from : x + half;
+        text_add(out, "%s", comma);
+        gnuplot_quoted(out, named ? tic->label : "");
+        text_add(out, " %.15g", tic->x);
+        comma = ", ";
+    }
+    text_add(out, ")\n");
+}
+
 static void add_head(const struct plot *plot, struct text *out)
 {
     text_add(out, "set encoding utf8\n"
@@ -273,8 +312,10 @@ static void add_head(const struct plot *plot, struct text *out)
         text_add(out, "set xrange [%.9g:%.9g]\n", plot->x_min, plot->x_max);
 }
 
-static void add_x_axis(const struct plot *plot, bool last, struct text *out)
+static void add_x_axis(const struct plot *plot, const struct layout *at, bool last, struct text *out)
 {
+    if (plot->tic_count)
+        add_tics(plot, at, last, out);
     if (!last) {
         text_add(out, "set format x ''\nunset xlabel\n");
         return;
@@ -284,11 +325,21 @@ static void add_x_axis(const struct plot *plot, bool last, struct text *out)
     text_add(out, " textcolor rgb '#333333'\n");
 }
 
+static double lowest_of(const struct plot_panel *panel)
+{
+    double lowest = 0;
+    for (size_t i = 0; i < panel->series_count; i++)
+        lowest = fmin(lowest, panel->series[i].lowest);
+    return lowest;
+}
+
 static void add_y_axis(const struct plot_panel *panel, struct text *out)
 {
     text_add(out, "set format y '%s'\n", y_format(panel));
     if (panel->rows)
         text_add(out, "unset ytics\nset yrange [%.1f:-0.7]\n", (double)panel->rows - 0.3);
+    else if (lowest_of(panel) < 0)
+        text_add(out, "unset logscale y\nset yrange [*:*]\n");
     else if (panel->log_y)
         text_add(out, "set logscale y\nset yrange [*:*]\n");
     else if (panel->y_max > 0)
@@ -344,11 +395,18 @@ static void add_title(const struct plot *plot, const struct layout *at, struct t
                  plot->origin, across(GNUPLOT_WIDTH - RIGHT), up(at, 18));
 }
 
+/* gnuplot's numbers of filled and empty points that differ in both its outputs. */
+static int shape_of(const struct plot_series *s)
+{
+    static const int shapes[SHAPES] = {7, 5, 9, 6, 13, 8};
+    return shapes[s->colour % SHAPES];
+}
+
 /* As the curve is drawn: a line, a point, or a bar. */
 static void add_sample(const struct plot_series *s, const struct layout *at, int x, int y, size_t number,
                        struct text *out)
 {
-    bool line = s->style != PLOT_MARKS && s->style != PLOT_DOTS;
+    bool line = s->style != PLOT_MARKS && s->style != PLOT_DOTS && s->style != PLOT_SCATTER;
     if (line)
         text_add(out,
                  "set arrow %zu from screen %.4f, screen %.4f to screen %.4f, screen %.4f nohead lw %s%s",
@@ -358,6 +416,12 @@ static void add_sample(const struct plot_series *s, const struct layout *at, int
         text_add(out, "set label %zu '' at screen %.4f, screen %.4f point pt %s ps 1.1", number,
                  across(x + LEGEND_MARK / 2), up(at, y), s->style == PLOT_MARKS ? "4" : "7");
     text_add(out, " lc rgb '");
+    add_colour(s->colour, out);
+    text_add(out, "'\n");
+    if (!s->shaped)
+        return;
+    text_add(out, "set label %zu '' at screen %.4f, screen %.4f point pt %d ps 0.9 lc rgb '", number + 4000,
+             across(x + LEGEND_MARK / 2), up(at, y), shape_of(s));
     add_colour(s->colour, out);
     text_add(out, "'\n");
 }
@@ -398,14 +462,19 @@ static const char *style_words(enum plot_style style)
         [PLOT_BARS] = "boxxyerror",
         [PLOT_MARKS] = "points pt 4 ps 1.3 lw 1.8",
         [PLOT_DOTS] = "points pt 7",
+        [PLOT_SCATTER] = "points pt 7 ps 0.6",
         [PLOT_IMPULSES] = "impulses lw 1",
         [PLOT_SEGMENTS] = "vectors nohead lw 5",
+        [PLOT_INTERVALS] = "yerrorlines lw 1.4",
+        [PLOT_INTERVALS_ROWS] = "xerrorbars lw 1.6 pt 7 ps 0.5",
     };
     return words[style];
 }
 
 static const char *style_columns(enum plot_style style)
 {
+    if (style == PLOT_INTERVALS || style == PLOT_INTERVALS_ROWS)
+        return "1:2:3:4";
     if (style == PLOT_SEGMENTS)
         return "1:2:3:(0)";
     return style == PLOT_BARS ? "1:2:(0):1:($2-0.3):($2+0.3)" : "1:2";
@@ -417,6 +486,8 @@ static void add_curve(const struct plot *plot, const struct plot_series *s, size
              style_words(s->style));
     add_colour(s->colour, out);
     text_add(out, "'%s", s->dashed ? " dt 2" : "");
+    if (s->shaped)
+        text_add(out, " pt %d ps 0.8", shape_of(s));
     if (s->style == PLOT_DOTS) /* smaller ones are drawn over larger ones at the same place */
         text_add(out, " ps %.1f", fmax(1.8 - 0.45 * (double)s->colour, 0.6));
     text_add(out, " notitle");
@@ -436,7 +507,7 @@ static void add_panel(const struct plot *plot, const struct layout *at, size_t n
     gnuplot_quoted(out, panel->y_label);
     text_add(out, " at screen %.4f, screen %.4f center rotate by 90 textcolor rgb '#333333'\n", across(16),
              up(at, (place->top + place->bottom) / 2));
-    add_x_axis(plot, number + 1 == plot->panel_count, out);
+    add_x_axis(plot, at, number + 1 == plot->panel_count, out);
     add_y_axis(panel, out);
     add_row_names(panel, out);
     add_levels(panel, out);

@@ -32,6 +32,20 @@ static const char style[] =
     "figure{margin:14px 0 22px}figure img{width:100%;height:auto;border:1px solid "
     "var(--line);border-radius:6px}\n"
     "figcaption{color:var(--soft);font-size:13.5px;padding:4px 2px}a{color:#0b5cad}\n"
+    ".sortable "
+    "button{font:inherit;color:inherit;background:none;border:0;padding:0;text-align:inherit;cursor:"
+    "pointer}.sortable button:after{content:' \\2195';opacity:.5}"
+    "th[aria-sort=ascending] button:after{content:' \\2191';opacity:1}"
+    "th[aria-sort=descending] button:after{content:' \\2193';opacity:1}"
+    ".sortable th{vertical-align:bottom;overflow-wrap:anywhere;min-width:7em}.sortable "
+    "td:first-child{min-width:0;white-space:nowrap}"
+    ".choice{white-space:nowrap}.words{min-width:14em}.failures "
+    "td{border-left:4px solid transparent}.failures td:first-child{border-left-color:var(--bad)}\n"
+    "@media(max-width:700px){main{padding:16px 12px 40px}figure img{width:720px;max-width:none}"
+    "td,th{padding:4px 7px}}\n"
+    "@media print{main{max-width:none;padding:0}.scroll{overflow:visible}figure{break-inside:avoid}"
+    "table{font-size:10px}td,th{padding:2px 4px}thead{display:table-header-group}.sortable "
+    "button:after{content:''}}\n"
     ".notice{margin:18px 0;padding:10px 16px;border-left:4px solid "
     "var(--mark);background:var(--panel);border-radius:0 6px 6px 0}"
     ".notice ul{margin:6px 0;padding-left:20px}.notice li{margin:4px 0}\n"
@@ -57,8 +71,7 @@ static const char *worst_verdict(const struct runs *runs)
     return order[worst];
 }
 
-/* Scenario, lab and start of a run. */
-static void add_origin(const struct run *run, const char *label, struct text *out)
+void page_add_origin(const struct run *run, const char *label, struct text *out)
 {
     text_add(out, "<span class=soft>");
     html_escaped(out, label);
@@ -77,101 +90,60 @@ static void add_origin(const struct run *run, const char *label, struct text *ou
 static void add_origins(const struct runs *runs, struct text *out)
 {
     if (runs->results < 2)
-        add_origin(&runs->items[0], "", out);
+        page_add_origin(&runs->items[0], "", out);
     for (size_t i = 0; runs->results > 1 && i < runs->count; i++) {
         text_add(out, "<br>");
-        add_origin(&runs->items[i], run_label(&runs->items[i]), out);
+        page_add_origin(&runs->items[i], run_label(&runs->items[i]), out);
     }
 }
 
-static size_t count_of(const struct runs *runs, enum origin origin)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < runs->count; i++)
-        count += origin_of_result(runs->items[i].result) == origin;
-    return count;
-}
-
-static void add_pills(const struct runs *runs, struct text *out)
+void page_add_pills(const struct origins *origins, struct text *out)
 {
     for (int origin = 0; origin_names[origin]; origin++)
-        if (origin_word((enum origin)origin) && count_of(runs, (enum origin)origin))
+        if (origin_word((enum origin)origin) && origins->with[origin])
             text_add(out, " <span class=\"pill %s\">%s</span> ", origin_names[origin],
                      origin_word((enum origin)origin));
 }
 
-/* "The line carries 20 Mb/s and stands for 100 Gb/s (1:5000)." Of the first run that has such a line. */
-static void add_scaled(const struct runs *runs, struct text *out)
+void page_add_what_it_is(const struct origins *origins, struct text *out)
 {
-    for (size_t i = 0; i < runs->count; i++) {
-        const json_t *scaled = run_get(&runs->items[i], "scaled");
-        double line = json_number_value(json_object_get(scaled, "line_bps"));
-        double nominal = json_number_value(json_object_get(scaled, "nominal_bps"));
-        if (!(line > 0) || !(nominal > 0))
-            continue;
-        text_add(out, " The line carries %.6g Mb/s and stands for %.6g Gb/s (1:%.6g).", line / 1e6,
-                 nominal / 1e9, nominal / line);
-        return;
-    }
-}
-
-/* Does a flow use memory that stands for a GPU's? */
-static bool in_virtual_gpu(const struct run *run)
-{
-    const char *name;
-    json_t *flow;
-    json_object_foreach((json_t *)(uintptr_t)run_get(run, "flows"), name, flow)
-    {
-        if (strcmp(run_member(json_object_get(flow, "memory_used"), "route"), "virtual-dmabuf") == 0)
-            return true;
-    }
-    return false;
-}
-
-static void add_virtual_gpu(const struct runs *runs, struct text *out)
-{
-    for (size_t i = 0; i < runs->count; i++)
-        if (in_virtual_gpu(&runs->items[i])) {
-            text_add(out, " GPU memory is memory of the same model, no GPU's.");
-            return;
-        }
-}
-
-/* What the readers of a page have to know of runs that were not measured on hardware. */
-static void add_what_it_is(const struct runs *runs, struct text *out)
-{
-    size_t simulated = count_of(runs, ORIGIN_SIMULATED), virtual = count_of(runs, ORIGIN_VIRTUAL);
-    size_t mixed = count_of(runs, ORIGIN_MIXED);
+    size_t simulated = origins->with[ORIGIN_SIMULATED], virtual = origins->with[ORIGIN_VIRTUAL];
     if (simulated)
         text_add(out, "<p class=simulated><strong>%s</strong></p>\n",
-                 simulated < runs->count ? "Some of these runs were computed by the built-in simulator."
-                 : runs->results > 1
-                     ? "All values of these runs were computed by the built-in simulator; none was "
-                       "measured on hardware."
-                     : "All values of this run were computed by the built-in simulator; none was "
-                       "measured on hardware.");
-    if (virtual || mixed) {
-        text_add(out, "<p class=virtual><strong>%s: the kernel's own drivers work on a model of the device.",
-                 virtual < runs->count ? "Some of the NICs are virtual ConnectX"
-                                       : "The NICs are virtual ConnectX");
-        text_add(out, " Counters and settings are the drivers'; rates and times are no hardware's.");
-        add_scaled(runs, out);
-        add_virtual_gpu(runs, out);
-        text_add(out, "</strong></p>\n");
-    }
+                 simulated < origins->runs ? "Some of these runs were computed by the built-in simulator."
+                 : origins->runs > 1       ? "All values of these runs were computed by the built-in "
+                                             "simulator; none was measured on hardware."
+                                           : "All values of this run were computed by the built-in "
+                                             "simulator; none was measured on hardware.");
+    if (!virtual && !origins->with[ORIGIN_MIXED])
+        return;
+    text_add(out, "<p class=virtual><strong>%s: the kernel's own drivers work on a model of the device.",
+             virtual < origins->runs ? "Some of the NICs are virtual ConnectX"
+                                     : "The NICs are virtual ConnectX");
+    text_add(out, " Counters and settings are the drivers'; rates and times are no hardware's.");
+    if (origins->nominal_bps > 0)
+        text_add(out, " The line carries %.6g Mb/s and stands for %.6g Gb/s (1:%.6g).",
+                 origins->line_bps / 1e6, origins->nominal_bps / 1e9,
+                 origins->nominal_bps / origins->line_bps);
+    if (origins->virtual_gpu)
+        text_add(out, " GPU memory is memory of the same model, no GPU's.");
+    text_add(out, "</strong></p>\n");
 }
 
 static void add_heading(const struct runs *runs, struct text *out)
 {
     bool one = runs->results == 1 && runs->index;
+    struct origins origins = {0};
+    for (size_t i = 0; i < runs->count; i++)
+        run_count_origin(&runs->items[i], &origins);
     text_add(out, "<h1>");
     html_escaped(out, runs->title);
     text_add(out, "</h1>\n<p>");
     html_verdict(out, one ? run_member(runs->index, "verdict") : worst_verdict(runs));
-    add_pills(runs, out);
+    page_add_pills(&origins, out);
     add_origins(runs, out);
     text_add(out, "</p>\n");
-    add_what_it_is(runs, out);
+    page_add_what_it_is(&origins, out);
     for (size_t i = 0; i < runs->count; i++) {
         if (!json_is_false(run_get(&runs->items[i], "complete")))
             continue;
@@ -183,11 +155,11 @@ static void add_heading(const struct runs *runs, struct text *out)
     }
 }
 
-static void add_drawing(const struct drawing *drawing, struct text *out)
+void page_add_drawing(const struct drawing *drawing, struct text *out)
 {
-    text_add(out, "<figure><img loading=lazy src=\"%s.svg\" alt=\"", drawing->name);
+    text_add(out, "<figure><div class=scroll><img loading=lazy src=\"%s.svg\" alt=\"", drawing->name);
     html_escaped(out, drawing->title);
-    text_add(out, "\"><figcaption>");
+    text_add(out, "\"></div><figcaption>");
     html_escaped(out, drawing->caption);
     text_add(out,
              " <a href=\"%s.svg\">SVG</a> <a href=\"%s.png\">PNG</a> <a href=\"%s.tsv\">data</a> <a "
@@ -208,16 +180,22 @@ static void add_drawings(const struct runs *runs, const struct drawing *drawings
             text_add(out, "</h2>\n");
         }
         last = run;
-        add_drawing(&drawings[i], out);
+        page_add_drawing(&drawings[i], out);
     }
 }
 
-void page_write(const struct runs *runs, const struct drawing *drawings, size_t count, struct text *out)
+void page_begin(const char *title, struct text *out)
 {
     text_add(out, "<!doctype html>\n<html lang=en><meta charset=utf-8><meta name=viewport "
                   "content=\"width=device-width\">\n<title>");
-    html_escaped(out, runs->title);
+    html_escaped(out, title);
     text_add(out, "</title>\n<style>\n%s</style>\n<main>\n", style);
+}
+
+void page_write(const struct runs *runs, const struct drawing *drawings, size_t count, bool table,
+                struct text *out)
+{
+    page_begin(runs->title, out);
     add_heading(runs, out);
     page_add_summary(runs, out);
     page_add_warnings(runs, out);
@@ -226,6 +204,9 @@ void page_write(const struct runs *runs, const struct drawing *drawings, size_t 
     page_add_published(runs, out);
     page_add_expectations(runs, out);
     add_drawings(runs, drawings, count, out);
+    if (table)
+        text_add(out, "<p>All figures of each run, for a spreadsheet or a program: <a "
+                      "href=\"sweep.csv\">sweep.csv</a>.</p>\n");
     page_add_details(runs, out);
     text_add(out, "</main>\n</html>\n");
 }

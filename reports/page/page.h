@@ -4,15 +4,21 @@
 
 #include "lib/text.h"
 #include "reports/results/run.h"
+#include "reports/results/sweep_table.h"
 
 /* A drawing: NAME.svg, NAME.png, NAME.tsv, NAME.gp are in the page's folder. */
 struct drawing {
     char *name;
     char *title;
     const char *caption;
-    size_t run; /* which run it belongs to; SIZE_MAX: to all */
+    size_t run; /* which run it belongs to, on the page of a sweep which figure it shows; SIZE_MAX: to all */
 };
 
-void page_write(const struct runs *runs, const struct drawing *drawings, size_t count, struct text *out);
+/* `table`: sweep.csv is beside it. */
+void page_write(const struct runs *runs, const struct drawing *drawings, size_t count, bool table,
+                struct text *out);
+/* The page of a sweep of many runs. `how`: how its figures are drawn, or NULL; `left_out`: so many drawings are not made. */
+void page_sweep_write(const struct sweep_table *t, const struct drawing *drawings, size_t count,
+                      const char *how, size_t left_out, struct text *out);
 
 #endif

@@ -300,6 +300,13 @@ static void add_buffers(const struct run *run, struct text *out)
         text_add(out, "</table></div>\n");
 }
 
+void page_add_documents(const struct run *run, const char *scenario_title, struct text *out)
+{
+    add_sources(run, out);
+    add_document(scenario_title, run_get(run, "scenario"), out);
+    add_document("Lab as used", run_get(run, "lab"), out);
+}
+
 void page_add_details(const struct runs *runs, struct text *out)
 {
     text_add(out, "<h2>Details</h2>\n");
@@ -308,7 +315,5 @@ void page_add_details(const struct runs *runs, struct text *out)
     add_buffers(&runs->items[0], out);
     for (size_t i = 0; i < runs->count; i++)
         add_counters(&runs->items[i], out);
-    add_sources(&runs->items[0], out);
-    add_document("Scenario as run", run_get(&runs->items[0], "scenario"), out);
-    add_document("Lab as used", run_get(&runs->items[0], "lab"), out);
+    page_add_documents(&runs->items[0], "Scenario as run", out);
 }

@@ -3,7 +3,18 @@
 #define REPORTS_PAGE_PARTS_H
 
 #include "lib/text.h"
+#include "reports/page/page.h"
 #include "reports/results/run.h"
+#include "reports/results/sweep_table.h"
+
+/* page.c: the head of the document, and what a page says of where its runs come from. */
+void page_begin(const char *title, struct text *out);
+void page_add_pills(const struct origins *origins, struct text *out);
+/* Scenario, lab and start of a run. */
+void page_add_origin(const struct run *run, const char *label, struct text *out);
+/* What the readers of a page have to know of runs that were not measured on hardware. */
+void page_add_what_it_is(const struct origins *origins, struct text *out);
+void page_add_drawing(const struct drawing *drawing, struct text *out);
 
 /* page_results.c */
 void page_add_summary(const struct runs *runs, struct text *out);
@@ -18,5 +29,12 @@ void page_add_ratios(const struct runs *runs, struct text *out);
 
 /* page_details.c */
 void page_add_details(const struct runs *runs, struct text *out);
+/* Sources of the lab's values, the scenario and the lab. */
+void page_add_documents(const struct run *run, const char *scenario_title, struct text *out);
+
+/* page_sweep_cells.c: a row for each cell, which a reader can sort. */
+void page_add_cells(const struct sweep_table *t, struct text *out);
+/* page_sweep_ratios.c: cells that differ in nothing but the memory of their flows. */
+void page_add_cell_ratios(const struct sweep_table *t, struct text *out);
 
 #endif

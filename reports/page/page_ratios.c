@@ -2,6 +2,7 @@
 #include "reports/page/page_parts.h"
 
 #include "reports/page/html.h"
+#include "reports/results/choice.h"
 #include "reports/results/differences.h"
 #include <math.h>
 #include <stdint.h>
@@ -72,7 +73,7 @@ static void add_choices(const struct run *run, struct text *out)
     json_object_foreach((json_t *)(uintptr_t)run_get(run, "cell"), path, value)
     {
         if (!names_memory(path))
-            run_describe_choice(path, value, &words);
+            choice_add(path, value, &words);
     }
     json_int_t repeat = json_integer_value(run_get(run, "repeat"));
     if (repeat > 1)

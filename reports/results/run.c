@@ -7,6 +7,7 @@
 #include "lib/formats/origin.h"
 #include "lib/formats/result_flows.h"
 #include "lib/text.h"
+#include "reports/results/choice.h"
 #include "reports/results/differences.h"
 #include <fnmatch.h>
 #include <math.h>
@@ -66,67 +67,6 @@ const char *run_origin(const struct run *run)
     return origin_word(origin_of_result(run->result));
 }
 
-/* "64KiB"; of an object its values, and of objects in it the names alone: "(rx_ring 8192, red)"; of a list its items: "3 and 4"; of
- * an empty one "none". */
-static void describe_value(const json_t *value, struct text *out);
-
-static void describe_object(const json_t *value, struct text *out)
-{
-    const char *key;
-    json_t *member;
-    bool first = true;
-    text_add(out, "(");
-    json_object_foreach((json_t *)(uintptr_t)value, key, member)
-    {
-        text_add(out, "%s%.40s", first ? "" : ", ", key);
-        if (!json_is_object(member)) {
-            text_add(out, " ");
-            describe_value(member, out);
-        }
-        first = false;
-    }
-    text_add(out, ")");
-}
-
-static bool holds_containers(const json_t *list)
-{
-    size_t i;
-    json_t *item;
-    json_array_foreach(list, i, item)
-    {
-        if (json_is_object(item) || json_is_array(item))
-            return true;
-    }
-    return false;
-}
-
-static void describe_value(const json_t *value, struct text *out)
-{
-    bool list = json_is_array(value) && !holds_containers(value);
-    if ((list && !json_array_size(value)) || (json_is_object(value) && !json_object_size(value))) {
-        text_add(out, "none");
-    } else if (json_is_object(value)) {
-        describe_object(value, out);
-    } else if (list) {
-        for (size_t i = 0; i < json_array_size(value); i++) {
-            text_add(out, "%s", i ? " and " : "");
-            describe_value(json_array_get(value, i), out);
-        }
-    } else {
-        char *shown = json_is_string(value) ? strdup(json_string_value(value))
-                                            : json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
-        text_add(out, "%.40s", shown ? shown : "?");
-        free(shown);
-    }
-}
-
-void run_describe_choice(const char *path, const json_t *value, struct text *out)
-{
-    const char *dot = strrchr(path, '.');
-    text_add(out, "%s%s ", out->length ? ", " : "", dot ? dot + 1 : path);
-    describe_value(value, out);
-}
-
 /* "memory gpu, message 64KiB": the cell's choices by the last part of their paths. */
 static void describe_cell(const struct run *run, struct text *out)
 {
@@ -134,11 +74,38 @@ static void describe_cell(const struct run *run, struct text *out)
     json_t *value;
     json_object_foreach((json_t *)(uintptr_t)run_get(run, "cell"), key, value)
     {
-        run_describe_choice(key, value, out);
+        choice_add(key, value, out);
     }
     json_int_t repeat = json_integer_value(run_get(run, "repeat"));
     if (repeat > 1)
         text_add(out, "%srun %lld", out->length ? ", " : "", (long long)repeat);
+}
+
+/* Does a flow use memory that stands for a GPU's? */
+static bool in_virtual_gpu(const struct run *run)
+{
+    const char *name;
+    json_t *flow;
+    json_object_foreach((json_t *)(uintptr_t)run_get(run, "flows"), name, flow)
+    {
+        if (strcmp(run_member(json_object_get(flow, "memory_used"), "route"), "virtual-dmabuf") == 0)
+            return true;
+    }
+    return false;
+}
+
+void run_count_origin(const struct run *run, struct origins *origins)
+{
+    const json_t *scaled = run_get(run, "scaled");
+    double line = json_number_value(json_object_get(scaled, "line_bps"));
+    double nominal = json_number_value(json_object_get(scaled, "nominal_bps"));
+    origins->runs++;
+    origins->with[origin_of_result(run->result)]++;
+    origins->virtual_gpu |= in_virtual_gpu(run);
+    if (origins->nominal_bps > 0 || !(line > 0) || !(nominal > 0))
+        return;
+    origins->line_bps = line;
+    origins->nominal_bps = nominal;
 }
 
 static void find_measure_phase(struct run *run)
@@ -178,7 +145,7 @@ static int check_result(const struct run *run, struct error *e)
     return 0;
 }
 
-static int load_run(struct run *run, struct error *e)
+static int read_result(struct run *run, struct error *e)
 {
     struct folder folder;
     struct text label = {0};
@@ -199,24 +166,26 @@ static int load_run(struct run *run, struct error *e)
     return run->label ? 0 : error_set(e, "out of memory for %s", run->folder);
 }
 
-/* A run in the folder `result`, or in its folder `cell`. */
-static int add_run(struct runs *runs, const char *result, const char *cell, struct error *e)
+int run_load(struct run *run, const char *result, const char *cell, struct error *e)
 {
-    struct run *items = realloc(runs->items, (runs->count + 1) * sizeof *items), *run;
-    if (!items)
-        return error_set(e, "out of memory for %s", result);
-    runs->items = items;
-    run = &items[runs->count++];
     *run = (struct run){.result_folder = strdup(result),
                         .cell = cell ? strdup(cell) : NULL,
                         .folder = cell ? files_join(result, cell) : strdup(result)};
     if (!run->result_folder || !run->folder || (cell && !run->cell))
         return error_set(e, "out of memory for %s", result);
-    return load_run(run, e);
+    return read_result(run, e);
 }
 
-/* A cell's folder is a name in the result, and no two cells have the same. */
-static const char *cell_name(const json_t *cell, json_t *taken)
+static int add_run(struct runs *runs, const char *result, const char *cell, struct error *e)
+{
+    struct run *items = realloc(runs->items, (runs->count + 1) * sizeof *items);
+    if (!items)
+        return error_set(e, "out of memory for %s", result);
+    runs->items = items;
+    return run_load(&items[runs->count++], result, cell, e);
+}
+
+const char *run_cell_folder(const json_t *cell, json_t *taken)
 {
     const char *name = json_string_value(json_object_get(cell, "folder"));
     if (!name || !*name || strchr(name, '/') || name[0] == '.' || json_object_get(taken, name))
@@ -232,7 +201,7 @@ static int add_cells(struct runs *runs, const char *folder, const json_t *index,
     int result = json_is_array(cells) ? 0 : error_set(e, "%s: the index has no list of cells", folder);
     json_array_foreach(cells, i, cell)
     {
-        const char *name = cell_name(cell, taken);
+        const char *name = run_cell_folder(cell, taken);
         result = name ? add_run(runs, folder, name, e)
                       : error_set(e, "%s: the index: cell %zu does not name a folder of its own", folder, i);
         if (result != 0)
@@ -346,16 +315,21 @@ int runs_load(const char *const *folders, size_t count, struct runs *runs, struc
     return 0;
 }
 
+void run_free(struct run *run)
+{
+    run_free_samples(run);
+    json_decref(run->result);
+    free(run->result_folder);
+    free(run->cell);
+    free(run->folder);
+    free(run->label);
+    *run = (struct run){0};
+}
+
 void runs_free(struct runs *runs)
 {
-    for (size_t i = 0; i < runs->count; i++) {
-        run_free_samples(&runs->items[i]);
-        json_decref(runs->items[i].result);
-        free(runs->items[i].result_folder);
-        free(runs->items[i].cell);
-        free(runs->items[i].folder);
-        free(runs->items[i].label);
-    }
+    for (size_t i = 0; i < runs->count; i++)
+        run_free(&runs->items[i]);
     free(runs->items);
     free(runs->title);
     json_decref(runs->index);

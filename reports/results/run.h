@@ -5,7 +5,7 @@
 #include "lib/error.h"
 #include "lib/folder/folder.h"
 #include "lib/formats/lines.h"
-#include "lib/text.h"
+#include "lib/formats/origin.h"
 #include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -56,14 +56,17 @@ struct runs {
 int runs_load(const char *const *folders, size_t count, struct runs *runs, struct error *e);
 void runs_free(struct runs *runs);
 
+/* One run: in the folder `result`, or in its folder `cell` if that is not NULL. After a failure too, run_free may be called. */
+int run_load(struct run *run, const char *result, const char *cell, struct error *e);
+void run_free(struct run *run);
+/* The folder that an entry of a sweep's index names: a name in the result, and in `taken`, a set of those before it, none. NULL: it is none. */
+const char *run_cell_folder(const json_t *cell, json_t *taken);
+
 /* Open the run's folder: a result, or a cell in one. A cell that is a link is not followed. */
 int run_open_folder(const struct run *run, struct folder *folder, struct error *e);
 /* Read samples.jsonl and pauses.jsonl, which only drawings over time need. */
 int run_load_samples(struct run *run, struct error *e);
 void run_free_samples(struct run *run);
-
-/* A choice of a sweep in words, by the last part of its path: "memory gpu", with a comma before it if `out` is not empty. */
-void run_describe_choice(const char *path, const json_t *value, struct text *out);
 
 /* By path: "scenario.title". NULL if it is missing. */
 const json_t *run_get(const struct run *run, const char *path);
@@ -79,6 +82,15 @@ const char *run_member(const json_t *object, const char *key);
 const char *run_label(const struct run *run);
 /* The word that everything drawn from the run shows ("simulated", "virtual"); NULL: it was measured. */
 const char *run_origin(const struct run *run);
+
+/* Where runs come from, counted. */
+struct origins {
+    size_t runs;
+    size_t with[ORIGIN_MIXED + 1];
+    double line_bps, nominal_bps; /* of the first run whose line stands for a faster one; 0: none does */
+    bool virtual_gpu;             /* a flow uses memory that stands for a GPU's */
+};
+void run_count_origin(const struct run *run, struct origins *origins);
 
 /* The next series after `from` (NULL: first) whose name matches the shell pattern; NULL at the end. */
 const struct series *run_find(const struct run *run, const struct series *from, const char *pattern);

@@ -34,14 +34,16 @@ readable "a permutation" "$page"
 
 # Names of runs of a sweep over four settings, as rows and as legend.
 many='"flows.*.memory": ["host", "gpu"], "flows.*.queue_pairs": [1, 4]'
-check_exit 0 "a sweep over settings with two values each" "$H" run write-sweep --duration 1ms --out "$SCRATCH/rows" \
+check_exit 0 "a sweep over settings with two values each" "$H" run write-sweep --duration 1ms --no-report --out "$SCRATCH/rows" \
     --set "sweep={$many, \"flows.*.message\": [\"64B\", \"4KiB\"], \"flows.*.depth\": [16, 128]}"
-page=$(report_of rows/write-sweep)
+page=$SCRATCH/rows-page
+check_exit 0 "its runs are compared" "$H" report "$SCRATCH"/rows/write-sweep/latest/[0-9]*/ --out "$page"
 check "each of 16 runs has its row" test "$(grep -c '>memory [a-z]*, queue_pairs [0-9], message [0-9A-Za-z]*,<' "$page/sweep-goodput.svg")" = 16
 readable "rows" "$page"
-check_exit 0 "a sweep over sizes, with twelve curves" "$H" run write-sweep --duration 1ms --out "$SCRATCH/curves" \
+check_exit 0 "a sweep over sizes, with twelve curves" "$H" run write-sweep --duration 1ms --no-report --out "$SCRATCH/curves" \
     --set "sweep={$many, \"flows.*.message\": [\"64B\", \"512B\", \"4KiB\"], \"flows.*.depth\": [16, 64, 128]}"
-page=$(report_of curves/write-sweep)
+page=$SCRATCH/curves-page
+check_exit 0 "its runs are compared" "$H" report "$SCRATCH"/curves/write-sweep/latest/[0-9]*/ --out "$page"
 check "the legend names all 24 curves of the latency" test "$(grep -c '>memory [a-z]*, queue_pairs [0-9], depth [0-9]*, latency p[0-9.]*<' "$page/sweep-latency.svg")" = 24
 readable "many curves" "$page"
 # Runs on which nothing arrived have no point on a logarithmic scale.
@@ -50,9 +52,9 @@ for result in "$SCRATCH"/nothing/*/result.json; do
     jq '.flows[] |= (.bytes = 0 | .messages = 0 | .goodput_bps = 0 | .messages_per_s = 0 | .latency_ns = (.latency_ns | map_values(0)))' "$result" > "$result.new"
     mv "$result.new" "$result"
 done
-rm -r "$SCRATCH/nothing/report"
 check_exit 0 "a sweep on which nothing arrived has a report" "$H" report "$SCRATCH/nothing"
-check "... without a plot of its latencies" test -s "$SCRATCH/nothing/report/sweep-goodput.svg" -a ! -e "$SCRATCH/nothing/report/sweep-latency.svg"
+check_exit 0 "its runs are compared" "$H" report "$SCRATCH"/nothing/[0-9]*/ --out "$SCRATCH/nothing-page"
+check "... without a plot of its latencies" test -s "$SCRATCH/nothing-page/sweep-goodput.svg" -a ! -e "$SCRATCH/nothing-page/sweep-latency.svg"
 for name in incast-pfc web-search pfc-bidir; do
     check_exit 0 "$name runs" "$H" run $name --duration 3ms --set "expect=[]" --out "$SCRATCH"
     readable "$name" "$(report_of $name)"

@@ -1,18 +1,18 @@
 /* Result folders from elsewhere: all of `harness report` but gnuplot. The input is files, each a byte that chooses its name and
  * then its text, with \1 between them; with an odd length a cell of the sweep is compared with the sweep. */
-#define gnuplot_draw nothing_drawn
+#define drawings_draw nothing_drawn
 #include "reports/report.c"
+#include "reports/report_sweep.c"
 #include "tests/fuzz/scratch.h"
 #include <sys/stat.h>
 #include <unistd.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-int gnuplot_draw(const struct folder *folder, char *const *names, size_t count, struct error *e)
+int drawings_draw(const struct drawings *drawings, const struct folder *folder, struct error *e)
 {
+    (void)drawings;
     (void)folder;
-    (void)names;
-    (void)count;
     (void)e;
     return 0;
 }

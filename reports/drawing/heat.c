@@ -1,0 +1,383 @@
+#include "reports/drawing/heat.h"
+
+#include "lib/output/utf8.h"
+#include "reports/drawing/gnuplot.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Pixels: the drawing's coordinates, from the upper left corner. */
+#define MARGIN       18
+#define TITLE_LINE   24
+#define TITLE_FITS   88 /* characters */
+#define SCALE_WIDTH  200
+#define SCALE_HEIGHT 12
+#define SCALE_STEPS  20
+#define PANEL_GAP    26
+#define PANEL_TITLE  24
+#define NAME_CHAR    6.6
+#define NAME_FITS    34 /* characters of a position's name */
+#define NUMBER_CHAR  6.4
+#define NAME_HEIGHT  16
+#define AXIS_LABEL   22
+#define CELL_WIDEST  110
+#define CELL_HIGH    26
+#define CELL_ALL     460 /* height of all rows when they are many */
+#define MOST_ACROSS  4
+
+bool heat_make_cells(struct heat *heat)
+{
+    heat->cells = calloc(heat->x.count * heat->y.count * heat->panels.count + 1, sizeof *heat->cells);
+    for (size_t i = 0; heat->cells && i < heat->x.count * heat->y.count * heat->panels.count; i++)
+        heat->cells[i].value = heat->cells[i].ci95 = NAN;
+    return heat->cells;
+}
+
+struct heat_cell *heat_cell(const struct heat *heat, size_t panel, size_t y, size_t x)
+{
+    return &heat->cells[(panel * heat->y.count + y) * heat->x.count + x];
+}
+
+static void free_axis(struct heat_axis *axis)
+{
+    for (size_t i = 0; axis->names && i < axis->count; i++)
+        free(axis->names[i]);
+    free(axis->names);
+    free(axis->label);
+}
+
+void heat_free(struct heat *heat)
+{
+    free_axis(&heat->x);
+    free_axis(&heat->y);
+    free_axis(&heat->panels);
+    free(heat->cells);
+}
+
+/* ---- values */
+
+/* Of text that gnuplot_quoted makes valid: all bytes but those that continue a character. */
+static size_t characters(const char *words)
+{
+    size_t count = 0;
+    for (; *words; words++)
+        count += ((unsigned char)*words & 0xc0) != 0x80;
+    return count;
+}
+
+struct range {
+    double low, high;
+    bool logarithmic;
+    bool intervals; /* one of the values has one */
+    size_t longest; /* characters of a number */
+};
+
+/* Three digits: 0.0123, 93.4, 460k; four of 1230. */
+static void short_number(double value, char *out, size_t size)
+{
+    static const char *const prefixes[] = {"", "k", "M", "G", "T", "P"};
+    size_t prefix = 0;
+    for (bool large = fabs(value) >= 9999.5; large && fabs(value) >= 999.5 && prefix < 5; prefix++)
+        value /= 1000;
+    int decimals = fabs(value) >= 99.95 || value == floor(value) ? 0 : fabs(value) >= 9.995 ? 1 : 2;
+    if (value != 0 && fabs(value) < 0.995)
+        snprintf(out, size, "%.3g", value);
+    else
+        snprintf(out, size, "%.*f%s", decimals, value, prefixes[prefix]);
+}
+
+static void cell_number(const struct heat_cell *cell, char *out, size_t size)
+{
+    char number[32] = "\xe2\x80\x93"; /* a dash */
+    if (isfinite(cell->value))
+        short_number(cell->value, number, sizeof number);
+    snprintf(out, size, "%s%s", cell->failed ? "\xc3\x97 " : "", number); /* a cross */
+}
+
+static struct range range_of(const struct heat *heat)
+{
+    struct range range = {.low = INFINITY, .high = -INFINITY};
+    char number[40];
+    for (size_t i = 0; i < heat->x.count * heat->y.count * heat->panels.count; i++) {
+        const struct heat_cell *cell = &heat->cells[i];
+        if (!isfinite(cell->value))
+            continue;
+        range.low = fmin(range.low, cell->value);
+        range.high = fmax(range.high, cell->value);
+        range.intervals |= isfinite(cell->ci95);
+        cell_number(cell, number, sizeof number);
+        size_t length = characters(number);
+        range.longest = length > range.longest ? length : range.longest;
+    }
+    range.logarithmic = range.low > 0 && range.high >= 100 * range.low;
+    return range;
+}
+
+/* From 0 to 1. */
+static double share(const struct range *range, double value)
+{
+    if (!(range->high > range->low))
+        return 0.3;
+    if (range->logarithmic)
+        return log(value / range->low) / log(range->high / range->low);
+    return (value - range->low) / (range->high - range->low);
+}
+
+/* From light to dark in one hue: the order is seen without colours, and in print. */
+static unsigned colour(double part)
+{
+    static const double steps[][3] = {
+        {240, 246, 253}, {175, 206, 235}, {86, 152, 204}, {20, 92, 160}, {8, 40, 95}};
+    double at = fmin(fmax(part, 0), 1) * 4;
+    size_t i = at >= 4 ? 3 : (size_t)at;
+    unsigned rgb = 0;
+    for (int c = 0; c < 3; c++)
+        rgb = rgb << 8 | (unsigned)(steps[i][c] + (steps[i + 1][c] - steps[i][c]) * (at - (double)i));
+    return rgb;
+}
+
+/* ---- layout */
+
+struct layout {
+    int left, top, across; /* of the first panel; panels in a row */
+    int panel_title;       /* above a panel, for its choice */
+    int names;             /* below a panel, for the names of x */
+    double width, height;  /* of a cell */
+    bool numbers, turned;  /* cells have numbers; names of x stand upright */
+    size_t step_x, step_y; /* every how many names are written */
+    int all;               /* height of the drawing */
+};
+
+static size_t name_length(const char *name)
+{
+    size_t length = characters(name);
+    return length < NAME_FITS ? length : NAME_FITS;
+}
+
+static int longest_name(const struct heat_axis *axis)
+{
+    size_t longest = 1;
+    for (size_t i = 0; i < axis->count; i++)
+        longest = name_length(axis->names[i]) > longest ? name_length(axis->names[i]) : longest;
+    return (int)((double)longest * NAME_CHAR);
+}
+
+static double cell_width(const struct heat *heat, const struct layout *at, int across)
+{
+    double room = GNUPLOT_WIDTH - at->left - MARGIN - (across - 1) * PANEL_GAP;
+    return fmin(CELL_WIDEST, room / across / (double)heat->x.count);
+}
+
+static double panel_height(const struct heat *heat, const struct layout *at)
+{
+    return at->height * (double)heat->y.count + at->panel_title + at->names + AXIS_LABEL;
+}
+
+static struct layout lay_out(const struct heat *heat, const struct range *range)
+{
+    struct layout at = {.left = MARGIN + AXIS_LABEL + longest_name(&heat->y) + 8,
+                        .top = MARGIN + TITLE_LINE + 44};
+    at.panel_title = *heat->panels.label ? PANEL_TITLE : 0;
+    double wanted = (double)(range->longest > 5 ? range->longest : 5) * NUMBER_CHAR + 8;
+    int most = heat->panels.count < MOST_ACROSS ? (int)heat->panels.count : MOST_ACROSS;
+    for (at.across = most; at.across > 1 && cell_width(heat, &at, at.across) < wanted;)
+        at.across--;
+    at.numbers = cell_width(heat, &at, at.across) >= wanted;
+    if (!at.numbers)
+        at.across = most;
+    at.width = cell_width(heat, &at, at.across);
+    double least = at.numbers ? (range->intervals ? CELL_HIGH + 10 : CELL_HIGH) : 2;
+    at.height = fmax(fmin(CELL_HIGH, CELL_ALL / (double)heat->y.count), least);
+    at.turned = longest_name(&heat->x) + 6 > at.width;
+    at.names = at.turned ? longest_name(&heat->x) + 8 : NAME_HEIGHT + 4;
+    at.step_x = at.turned && at.width < NAME_HEIGHT ? (size_t)ceil(NAME_HEIGHT / at.width) : 1;
+    at.step_y = at.height < NAME_HEIGHT ? (size_t)ceil(NAME_HEIGHT / at.height) : 1;
+    size_t down = (heat->panels.count + (size_t)at.across - 1) / (size_t)at.across;
+    at.all = (int)(at.top + (double)down * panel_height(heat, &at)) + 6;
+    return at;
+}
+
+static double panel_x(const struct heat *heat, const struct layout *at, size_t panel)
+{
+    return at->left + (double)(panel % (size_t)at->across) * (at->width * (double)heat->x.count + PANEL_GAP);
+}
+
+static double panel_y(const struct heat *heat, const struct layout *at, size_t panel)
+{
+    size_t down = panel / (size_t)at->across;
+    return at->top + at->panel_title + (double)down * panel_height(heat, at);
+}
+
+/* ---- data */
+
+static void add_cell(const struct heat *heat, const struct layout *at, const struct range *range,
+                     size_t panel, size_t y, size_t x, struct text *out)
+{
+    const struct heat_cell *cell = heat_cell(heat, panel, y, x);
+    char number[40], interval[40] = "";
+    bool known = isfinite(cell->value);
+    double part = known ? share(range, cell->value) : 0;
+    double left = panel_x(heat, at, panel) + (double)x * at->width,
+           top = panel_y(heat, at, panel) + (double)y * at->height;
+    if (!cell->present)
+        return;
+    cell_number(cell, number, sizeof number);
+    if (isfinite(cell->ci95)) {
+        char half[32];
+        short_number(cell->ci95, half, sizeof half);
+        snprintf(interval, sizeof interval, "\xc2\xb1%s", half); /* plus-minus */
+    }
+    text_add(out, "%.2f\t%.2f\t%.2f\t%.2f\t%u\t%u\t%s\t%s\t%d\t", left, left + at->width, top,
+             top + at->height, known ? colour(part) : 0xeeeeeeu, part > 0.5 ? 0xffffffu : 0x111111u, number,
+             interval, cell->failed);
+    text_add(out, known ? "%.15g\t" : "nan\t", cell->value);
+    text_add(out, isfinite(cell->ci95) ? "%.15g" : "nan", cell->ci95);
+    const char *const names[] = {heat->x.names[x], heat->y.names[y], heat->panels.names[panel]};
+    for (size_t i = 0; i < 3; i++) {
+        text_add(out, "\t");
+        gnuplot_column(out, names[i]);
+    }
+    text_add(out, "\n");
+}
+
+static void add_data(const struct heat *heat, const struct layout *at, const struct range *range,
+                     struct text *out)
+{
+    text_add(out, "# left\tright\ttop\tbottom\tcolour\tink\tnumber\tinterval\tfailed\tvalue in ");
+    gnuplot_column(out, *heat->unit ? heat->unit : "1");
+    const char *const labels[] = {heat->x.label, heat->y.label, heat->panels.label};
+    text_add(out, "\tci95");
+    for (size_t i = 0; i < 3; i++) {
+        text_add(out, "\t");
+        gnuplot_column(out, labels[i]);
+    }
+    text_add(out, "\n");
+    for (size_t panel = 0; panel < heat->panels.count; panel++)
+        for (size_t y = 0; y < heat->y.count; y++)
+            for (size_t x = 0; x < heat->x.count; x++)
+                add_cell(heat, at, range, panel, y, x, out);
+    text_add(out, "\n\n# the scale of colours\n");
+    for (int i = 0; i < SCALE_STEPS; i++)
+        text_add(out, "%d\t%d\t%d\t%d\t%u\n", at->left + i * SCALE_WIDTH / SCALE_STEPS,
+                 at->left + (i + 1) * SCALE_WIDTH / SCALE_STEPS, MARGIN + TITLE_LINE + 8,
+                 MARGIN + TITLE_LINE + 8 + SCALE_HEIGHT, colour((i + 0.5) / SCALE_STEPS));
+}
+
+/* ---- words */
+
+/* "how" is left, right or center, and maybe "rotate by 90". */
+static void add_label(struct text *out, const char *words, double x, double y, const char *how, int size)
+{
+    size_t fits = utf8_cut(words, strlen(words), TITLE_FITS);
+    struct text cut = {0};
+    text_add(&cut, "%.*s%s", (int)fits, words, words[fits] ? "..." : "");
+    text_add(out, "set label ");
+    gnuplot_quoted(out, text_string(&cut));
+    text_add(out, " at %.2f, %.2f %s font ',%d' textcolor rgb '#222222'\n", x, y, how, size);
+    out->failed |= cut.failed;
+    text_free(&cut);
+}
+
+static void add_name(struct text *out, const char *name, double x, double y, const char *how)
+{
+    char cut[4 * NAME_FITS + 8];
+    size_t length = utf8_cut(name, strlen(name), NAME_FITS);
+    snprintf(cut, sizeof cut, "%.*s", (int)length, name);
+    add_label(out, cut, x, y, how, 9);
+}
+
+static void add_panel_words(const struct heat *heat, const struct layout *at, size_t panel, struct text *out)
+{
+    double left = panel_x(heat, at, panel), top = panel_y(heat, at, panel);
+    double bottom = top + at->height * (double)heat->y.count,
+           right = left + at->width * (double)heat->x.count;
+    struct text title = {0};
+    if (*heat->panels.label) {
+        text_add(&title, "%s %s", heat->panels.label, heat->panels.names[panel]);
+        add_label(out, text_string(&title), left, top - 11, "left", 10);
+    }
+    text_free(&title);
+    for (size_t x = 0; x < heat->x.count; x += at->step_x) {
+        double middle = left + ((double)x + 0.5) * at->width;
+        add_name(out, heat->x.names[x], middle, bottom + (at->turned ? 5 : 11),
+                 at->turned ? "right rotate by 90" : "center");
+    }
+    add_label(out, heat->x.label, (left + right) / 2, bottom + at->names + 9, "center", 10);
+    if (panel % (size_t)at->across)
+        return;
+    for (size_t y = (heat->y.count - 1) % at->step_y; y < heat->y.count; y += at->step_y)
+        add_name(out, heat->y.names[y], left - 6, top + ((double)y + 0.5) * at->height, "right");
+    add_label(out, heat->y.label, MARGIN, (top + bottom) / 2, "center rotate by 90", 10);
+}
+
+static void add_words(const struct heat *heat, const struct layout *at, const struct range *range,
+                      struct text *out)
+{
+    char low[32], high[32];
+    struct text most = {0};
+    double y = MARGIN + TITLE_LINE + 8 + SCALE_HEIGHT / 2.0;
+    add_label(out, heat->title, MARGIN, MARGIN, "left", 14);
+    if (heat->origin) {
+        text_add(out, "set label ");
+        gnuplot_quoted(out, heat->origin);
+        text_add(out, " at %d, %.2f right font ',11' textcolor rgb '#b35900'\n", GNUPLOT_WIDTH - MARGIN, y);
+    }
+    short_number(range->low, low, sizeof low);
+    short_number(range->high, high, sizeof high);
+    text_add(&most, "%s%s%s%s", high, *heat->unit ? " " : "", heat->unit,
+             range->logarithmic ? ", logarithmic" : "");
+    add_label(out, low, at->left - 6, y, "right", 10);
+    add_label(out, text_string(&most), at->left + SCALE_WIDTH + 6, y, "left", 10);
+    text_free(&most);
+    for (size_t panel = 0; panel < heat->panels.count; panel++)
+        add_panel_words(heat, at, panel, out);
+}
+
+static void add_script(const struct heat *heat, const struct layout *at, const struct range *range,
+                       struct text *out)
+{
+    gnuplot_begin(out, heat->name);
+    for (size_t i = 0; i < GNUPLOT_OUTPUTS; i++) {
+        gnuplot_output(out, i, heat->name, at->all);
+        text_add(out,
+                 "unset border\nunset tics\nunset key\nset margins screen 0, screen 1, screen 0, screen 1\n"
+                 "set xrange [0:%d]\nset yrange [%d:0]\nset style fill solid 1 %s\n",
+                 GNUPLOT_WIDTH, at->all,
+                 at->width >= 8 && at->height >= 8 ? "border lc rgb '#ffffff'" : "noborder");
+        add_words(heat, at, range, out);
+        text_add(out, "d = '%s.tsv'\n", heat->name);
+        text_add(
+            out,
+            "plot d index 0 using ($1+$2)/2:($3+$4)/2:1:2:3:4:5 with boxxyerror lc rgb variable notitle, \\\n"
+            " d index 1 using ($1+$2)/2:($3+$4)/2:1:2:3:4:5 with boxxyerror lc rgb variable notitle");
+        text_add(out, ", \\\n d index 0 using ($9 > 0 ? ($1+$2)/2 : "
+                      "NaN):($3+$4)/2:($1+1):($2-1):($3+1):($4-1) with boxxyerror "
+                      "lc rgb '#b2182b' lw 2 fs empty notitle");
+        if (at->numbers)
+            text_add(out,
+                     ", \\\n d index 0 using ($1+$2)/2:(($3+$4)/2%s):7:6 with labels font ',10' tc rgb "
+                     "variable notitle",
+                     range->intervals ? "-7" : "");
+        if (at->numbers && range->intervals)
+            text_add(out, ", \\\n d index 0 using ($1+$2)/2:(($3+$4)/2+8):8:6 with labels font ',8' tc rgb "
+                          "variable notitle");
+        text_add(out, "\nset output\n");
+    }
+}
+
+int heat_write(const struct heat *heat, const struct folder *folder, bool *drawn, struct error *e)
+{
+    struct text data = {0}, script = {0};
+    struct range range = range_of(heat);
+    *drawn = isfinite(range.low);
+    if (!*drawn)
+        return 0;
+    struct layout at = lay_out(heat, &range);
+    add_data(heat, &at, &range, &data);
+    add_script(heat, &at, &range, &script);
+    int result = gnuplot_write(folder, heat->name, &data, &script, e);
+    text_free(&data);
+    text_free(&script);
+    return result;
+}

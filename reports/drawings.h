@@ -1,0 +1,24 @@
+/* The drawings of a page that is being made. */
+#ifndef REPORTS_DRAWINGS_H
+#define REPORTS_DRAWINGS_H
+
+#include "lib/error.h"
+#include "lib/folder/folder.h"
+#include "lib/folder/fresh.h"
+#include "reports/page/page.h"
+
+struct drawings {
+    struct drawing *items;
+    size_t count;
+};
+
+int drawings_keep(struct drawings *drawings, const char *name, const char *title, const char *caption,
+                  size_t run);
+/* Run gnuplot over all scripts, which are in the folder. */
+int drawings_draw(const struct drawings *drawings, const struct folder *folder, struct error *e);
+/* Put all files of the drawings in the place of those of an earlier report. */
+int drawings_publish(const struct drawings *drawings, const struct fresh *fresh, const struct folder *folder,
+                     struct error *e);
+void drawings_free(struct drawings *drawings);
+
+#endif

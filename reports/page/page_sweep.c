@@ -1,0 +1,353 @@
+/* The page of a sweep of many runs: what failed, the figures over the choices, all cells. */
+#include "reports/page/page_parts.h"
+
+#include "reports/page/html.h"
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#define FAILURES_IN_SIGHT 20
+#define FAILURES_FOLDED   400 /* more are only in the table for spreadsheets */
+#define WARNINGS_IN_SIGHT 6
+#define WARNINGS_LISTED   50
+#define VALUES_NAMED      16 /* of a choice; of more the first and the last */
+#define PUBLISHED_LISTED  100
+
+#define CSV "<a href=\"sweep.csv\">sweep.csv</a>"
+
+/* ---- what it is */
+
+static void add_counts(const struct sweep_table *t, struct text *out)
+{
+    const char *comma = "";
+    size_t repeats = sweep_repeats(t);
+    text_add(out, "<p><b>%zu runs</b>", t->row_count);
+    if (t->cell_count == 1)
+        text_add(out, " of one cell");
+    else if (repeats > 1)
+        text_add(out, ", %s%zu of each of %zu cells", repeats * t->cell_count == t->row_count ? "" : "up to ",
+                 repeats, t->cell_count);
+    text_add(out, ": ");
+    static const enum sweep_verdict order[] = {SWEEP_INCOMPLETE, SWEEP_FAILED, SWEEP_PASSED, SWEEP_SKIPPED};
+    for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
+        if (!t->with[order[i]])
+            continue;
+        text_add(out, "%s%zu %s", comma, t->with[order[i]], sweep_verdict_names[order[i]]);
+        comma = ", ";
+    }
+    text_add(out, ". All figures of all runs: " CSV ".</p>\n");
+}
+
+/* A sweep that goes on, or was stopped. */
+static void add_unfinished(const struct sweep_table *t, struct text *out)
+{
+    const json_t *complete = json_object_get(t->index, "complete");
+    if (json_is_true(complete))
+        return;
+    text_add(out, "<p class=incomplete><strong>%s</strong> ",
+             complete ? "The sweep is incomplete."
+                      : "The sweep has not ended: these are the runs up to now.");
+    html_escaped(out, run_member(t->index, "reason"));
+    text_add(out, "</p>\n");
+}
+
+static void add_heading(const struct sweep_table *t, const char *title, struct text *out)
+{
+    const char *verdict = run_member(t->index, "verdict");
+    text_add(out, "<h1>");
+    html_escaped(out, title);
+    text_add(out, "</h1>\n<p>");
+    html_verdict(out, *verdict ? verdict : t->with[SWEEP_FAILED] ? "failed" : "incomplete");
+    page_add_pills(&t->origins, out);
+    page_add_origin(&t->first, "", out);
+    text_add(out, "</p>\n");
+    page_add_what_it_is(&t->origins, out);
+    add_counts(t, out);
+    add_unfinished(t, out);
+}
+
+/* ---- what failed */
+
+static void add_failure(const struct sweep_table *t, const struct sweep_failure *failure, struct text *out)
+{
+    struct text choices = {0};
+    sweep_describe_row(t, failure->row, &choices);
+    text_add(out, "<tr><td class=words>");
+    html_escaped(out, text_string(&choices));
+    text_add(out, "<br><code>");
+    html_escaped(out, t->rows[failure->row].folder);
+    text_add(out, "</code></td><td>");
+    if (failure->figure == SIZE_MAX) {
+        html_verdict(out, "incomplete");
+    } else {
+        html_verdict(out, "failed");
+        text_add(out, "</td><td class=words>");
+        html_escaped(out, t->figures[failure->figure].name);
+        text_add(out, "<br><code>");
+        html_escaped(out, t->figures[failure->figure].check);
+        text_add(out, "</code>");
+    }
+    text_add(out, failure->figure == SIZE_MAX ? "</td><td></td><td class=words>" : "</td><td class=words>");
+    html_escaped(out, failure->reason);
+    text_add(out, "</td></tr>\n");
+    text_free(&choices);
+}
+
+static void begin_failures(struct text *out)
+{
+    text_add(
+        out,
+        "<div class=scroll><table class=failures><thead><tr><th>choices, folder<th>verdict<th>expectation<th>"
+        "reason</tr></thead>\n");
+}
+
+/* Incomplete runs first, then expectations that failed. */
+static void add_failures(const struct sweep_table *t, struct text *out)
+{
+    size_t shown = 0, all = t->failure_count + t->failures_left_out;
+    size_t listed = t->failure_count < FAILURES_FOLDED ? t->failure_count : FAILURES_FOLDED;
+    if (!t->failure_count)
+        return;
+    text_add(out, "<h2>What failed</h2>\n");
+    begin_failures(out);
+    for (int expectation = 0; expectation < 2; expectation++)
+        for (size_t i = 0; i < t->failure_count && shown < FAILURES_FOLDED; i++) {
+            if ((t->failures[i].figure != SIZE_MAX) != (expectation != 0))
+                continue;
+            if (shown++ == FAILURES_IN_SIGHT) {
+                text_add(out, "</table></div>\n<details><summary>and %zu more", listed - FAILURES_IN_SIGHT);
+                if (listed < all)
+                    text_add(out, " of %zu", all - FAILURES_IN_SIGHT);
+                text_add(out, "</summary><div>");
+                begin_failures(out);
+            }
+            add_failure(t, &t->failures[i], out);
+        }
+    text_add(out, listed > FAILURES_IN_SIGHT ? "</table></div></div></details>\n" : "</table></div>\n");
+    if (listed < all)
+        text_add(out,
+                 "<p class=soft>%zu of %zu are listed; all are in " CSV ", in the columns of verdicts.</p>\n",
+                 listed, all);
+}
+
+static void add_warnings(const struct sweep_table *t, struct text *out)
+{
+    const char *words;
+    json_t *known;
+    size_t shown = 0, all = json_object_size(t->warnings);
+    if (!all)
+        return;
+    text_add(out, "<div class=notice><b>Warnings</b><ul>\n");
+    json_object_foreach(t->warnings, words, known)
+    {
+        size_t runs = (size_t)json_integer_value(json_array_get(known, 0));
+        struct text choices = {0};
+        if (shown == WARNINGS_LISTED)
+            break;
+        if (shown++ == WARNINGS_IN_SIGHT)
+            text_add(out, "</ul><details><summary>and %zu more</summary><div><ul>\n",
+                     all - WARNINGS_IN_SIGHT);
+        sweep_describe_row(t, (size_t)json_integer_value(json_array_get(known, 1)), &choices);
+        text_add(out, "<li>");
+        html_escaped(out, words);
+        text_add(out, " <span class=soft>(%zu of %zu runs%s", runs, t->row_count,
+                 runs < t->row_count ? ", first: " : "");
+        html_escaped(out, runs < t->row_count ? text_string(&choices) : "");
+        text_add(out, ")</span></li>\n");
+        text_free(&choices);
+    }
+    text_add(out, all > WARNINGS_IN_SIGHT ? "</ul></div></details></div>\n" : "</ul></div>\n");
+}
+
+/* ---- choices, expectations */
+
+static void add_dimension(const struct sweep_table *t, size_t i, struct text *out)
+{
+    const struct sweep_dimension *d = &t->dimensions[i];
+    size_t count = sweep_positions(t, i);
+    text_add(out, "<tr><td>");
+    for (size_t j = 0; j < d->count; j++) {
+        text_add(out, "%s<code>", j ? "<br>" : "");
+        html_escaped(out, t->axes[d->axes[j]].path);
+        text_add(out, "</code>");
+    }
+    text_add(out, "</td><td class=number>%zu</td><td class=words>", count);
+    for (size_t at = 0; at < count; at++) {
+        struct text name = {0};
+        if (count > VALUES_NAMED && at == 3)
+            at = count - 1;
+        sweep_name_position(t, i, at, &name);
+        text_add(out, "%s",
+                 at == 0                                   ? ""
+                 : count > VALUES_NAMED && at == count - 1 ? " &hellip; "
+                 : d->count > 1                            ? "; "
+                                                           : ", ");
+        html_escaped(out, text_string(&name));
+        text_free(&name);
+    }
+    text_add(out, "</td></tr>\n");
+}
+
+static void add_choices(const struct sweep_table *t, struct text *out)
+{
+    if (!t->dimension_count)
+        return;
+    text_add(out, "<h2>Choices</h2>\n<div class=scroll><table><thead><tr><th>choice<th "
+                  "class=number>values<th></tr></thead>\n");
+    for (size_t i = 0; i < t->dimension_count; i++)
+        add_dimension(t, i, out);
+    text_add(out, "</table></div>\n");
+}
+
+static void add_left_side(const struct sweep_figure *f, struct text *out)
+{
+    struct sweep_unit unit = sweep_unit_of(f);
+    html_number_cell(out, f->known ? f->low * unit.factor : NAN);
+    html_number_cell(out, f->known ? f->high * unit.factor : NAN);
+    html_cell(out, unit.name);
+}
+
+static void add_expectations(const struct sweep_table *t, struct text *out)
+{
+    bool any = false;
+    for (size_t i = 0; i < t->figure_count; i++) {
+        const struct sweep_figure *f = &t->figures[i];
+        if (!f->check)
+            continue;
+        if (!any)
+            text_add(out, "<h2>Expectations</h2>\n<div class=scroll><table><thead><tr><th>expectation<th "
+                          "class=number>passed"
+                          "<th class=number>failed<th class=number>skipped<th class=number>left side: "
+                          "least<th class=number>"
+                          "most<th>unit</tr></thead>\n");
+        any = true;
+        text_add(out, "<tr><td class=words>");
+        html_escaped(out, f->name);
+        text_add(out, "<br><code>");
+        html_escaped(out, f->check);
+        text_add(out, "</code></td><td class=number>%zu</td><td class=number>", f->with[SWEEP_PASSED]);
+        text_add(out, f->with[SWEEP_FAILED] ? "<b class=failed>%zu</b>" : "%zu", f->with[SWEEP_FAILED]);
+        text_add(out, "</td><td class=number>%zu</td>", f->with[SWEEP_SKIPPED]);
+        add_left_side(f, out);
+        text_add(out, "</tr>\n");
+    }
+    if (any)
+        text_add(out, "</table></div>\n");
+}
+
+/* ---- figures */
+
+/* What is the same in all runs needs no drawing. */
+static void add_constants(const struct sweep_table *t, struct text *out)
+{
+    const char *comma = "";
+    for (size_t i = 0; i < t->figure_count; i++) {
+        const struct sweep_figure *f = &t->figures[i];
+        struct sweep_unit unit = sweep_unit_of(f);
+        if (f->still || !f->known || f->high > f->low)
+            continue;
+        text_add(out, *comma ? "%s" : "<p class=soft>The same in all runs that have it:%s", comma);
+        text_add(out, " ");
+        html_escaped(out, f->name);
+        text_add(out, " ");
+        html_number(out, f->low * unit.factor);
+        text_add(out, "%s", *unit.name ? " " : "");
+        html_escaped(out, unit.name);
+        comma = ";";
+    }
+    if (*comma)
+        text_add(out, ".</p>\n");
+}
+
+static void add_left_out(const struct sweep_table *t, size_t left_out, struct text *out)
+{
+    if (left_out)
+        text_add(out,
+                 "<p class=soft>%zu more drawings of figures that differ between runs are left out; all "
+                 "values are in " CSV ".</p>\n",
+                 left_out);
+    text_add(out, "<p class=soft>Curves over time, counters and flows of single runs are left out here; "
+                  "<code>harness report ");
+    html_escaped(out, t->first.result_folder);
+    text_add(out, "/");
+    html_escaped(out, t->rows[0].folder);
+    text_add(out, "</code> draws those of one run. A counter is the sum of its increases at all hosts; "
+                  "counters that never changed are left out.</p>\n");
+}
+
+static void add_figures(const struct sweep_table *t, const struct drawing *drawings, size_t count,
+                        const char *how, size_t left_out, struct text *out)
+{
+    text_add(out, "<h2>Figures%s</h2>\n", t->dimension_count ? " over the choices" : "");
+    if (count && how)
+        text_add(out, "<p class=soft>%s%s</p>\n", how,
+                 sweep_repeats(t) > 1 ? " Values are means of a cell's runs, &plusmn; and bars the 95 % "
+                                        "confidence interval of the mean "
+                                        "(Student's t)."
+                                      : "");
+    for (size_t i = 0; i < count; i++)
+        page_add_drawing(&drawings[i], out);
+    add_constants(t, out);
+    add_left_out(t, left_out, out);
+}
+
+static void add_published(const struct sweep_table *t, struct text *out)
+{
+    size_t listed = t->published_count < PUBLISHED_LISTED ? t->published_count : PUBLISHED_LISTED;
+    if (!listed)
+        return;
+    text_add(out, "<h2>Comparison with published figures</h2>\n<div "
+                  "class=scroll><table><thead><tr><th>run<th>figure<th class=number>"
+                  "published<th class=number>this run<th class=number>difference<th>source</tr></thead>\n");
+    for (size_t i = 0; i < listed; i++) {
+        const struct sweep_published *p = &t->published[i];
+        struct text choices = {0};
+        sweep_describe_row(t, p->row, &choices);
+        text_add(out, "<tr>");
+        html_cell(out, text_string(&choices));
+        text_add(out, "<td>");
+        html_escaped(out, p->name);
+        text_add(out, " <span class=soft>%s", *p->unit ? "in " : "");
+        html_escaped(out, p->unit);
+        text_add(out, "</span></td>");
+        html_number_cell(out, p->published);
+        if (isfinite(p->measured)) {
+            html_number_cell(out, p->measured);
+            text_add(out, isfinite(p->difference_percent) ? "<td class=number>%+.1f %%</td>" : "<td></td>",
+                     p->difference_percent);
+        } else {
+            text_add(out, "<td colspan=2 class=soft>not compared: ");
+            html_escaped(out, p->reason);
+            text_add(out, "</td>");
+        }
+        html_cell(out, p->source);
+        text_add(out, "</tr>\n");
+        text_free(&choices);
+    }
+    text_add(out, "</table></div>\n");
+    if (listed < t->published_count + t->published_left_out)
+        text_add(out,
+                 "<p class=soft>%zu of %zu comparisons are listed; the others are in result.json of each "
+                 "run.</p>\n",
+                 listed, t->published_count + t->published_left_out);
+}
+
+void page_sweep_write(const struct sweep_table *t, const struct drawing *drawings, size_t count,
+                      const char *how, size_t left_out, struct text *out)
+{
+    const char *title = run_text(&t->first, "scenario.title");
+    title = *title ? title : run_text(&t->first, "scenario.name");
+    page_begin(title, out);
+    add_heading(t, title, out);
+    add_failures(t, out);
+    add_warnings(t, out);
+    add_expectations(t, out);
+    add_choices(t, out);
+    add_figures(t, drawings, count, how, left_out, out);
+    page_add_cell_ratios(t, out);
+    add_published(t, out);
+    page_add_cells(t, out);
+    text_add(out, "<h2>Details</h2>\n");
+    page_add_documents(&t->first, "Scenario of the first run", out);
+    text_add(out, "</main>\n</html>\n");
+}
