@@ -2,6 +2,7 @@
 #include "reports/page/page_parts.h"
 
 #include "reports/page/html.h"
+#include "reports/results/choice.h"
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
@@ -99,6 +100,45 @@ static void begin_failures(struct text *out)
         out,
         "<div class=scroll><table class=failures><thead><tr><th>choices, folder<th>verdict<th>expectation<th>"
         "reason</tr></thead>\n");
+}
+
+/* Expectations that failed over the repetitions of a cell, or beside another one: no single run has failed. */
+static void add_failed_cells(const struct sweep_table *t, struct text *out)
+{
+    size_t i, j, shown = 0;
+    json_t *entry, *item, *value;
+    const char *path;
+    json_array_foreach(json_object_get(t->index, "repeated"), i, entry)
+    {
+        json_array_foreach(json_object_get(entry, "expectations"), j, item)
+        {
+            struct text choices = {0};
+            if (strcmp(run_member(item, "verdict"), "failed") != 0 || shown++ >= FAILURES_FOLDED)
+                continue;
+            if (shown == 1)
+                text_add(
+                    out,
+                    "<h2>What failed over repetitions or beside another cell</h2>\n<div class=scroll><table "
+                    "class=failures><thead><tr><th>choices<th>expectation<th>reason</tr></thead>\n");
+            json_object_foreach(json_object_get(entry, "cell"), path, value)
+            {
+                choice_add(path, value, &choices);
+            }
+            text_add(out, "<tr>");
+            html_cell(out, choices.length ? text_string(&choices) : "all runs");
+            text_add(out, "<td class=words>");
+            html_escaped(out, run_member(item, "name"));
+            text_add(out, "<br><code>");
+            html_escaped(out, run_member(item, "check"));
+            text_add(out, "</code></td>");
+            html_cell(out, run_member(item, "reason"));
+            text_add(out, "</tr>\n");
+            text_free(&choices);
+        }
+    }
+    if (shown)
+        text_add(out, "</table></div>\n<p class=soft>%zu of %zu are listed.</p>\n",
+                 shown < FAILURES_FOLDED ? shown : (size_t)FAILURES_FOLDED, shown);
 }
 
 /* Incomplete runs first, then expectations that failed. */
@@ -340,6 +380,7 @@ void page_sweep_write(const struct sweep_table *t, const struct drawing *drawing
     page_begin(title, out);
     add_heading(t, title, out);
     add_failures(t, out);
+    add_failed_cells(t, out);
     add_warnings(t, out);
     add_expectations(t, out);
     add_choices(t, out);
