@@ -1,7 +1,6 @@
 #include "lib/formats/find.h"
 #include "lib/files.h"
-#include "lib/document/json_file.h"
-#include "lib/document/table.h"
+#include "lib/program/config.h"
 #include "lib/text.h"
 #include <dirent.h>
 #include <limits.h>
@@ -144,45 +143,17 @@ void find_free(char **paths, size_t count)
 
 /* ---- which lab */
 
-struct user_config {
-    int64_t schema;
-    char *lab;
-};
-static const struct field config_fields[] = {
-    {"schema", FIELD_INTEGER, .offset = offsetof(struct user_config, schema), .min = 1, .max = 2,
-     .fallback = "1", .help = "Version of the format: 1."},
-    {"lab", FIELD_STRING, .offset = offsetof(struct user_config, lab),
-     .help = "The lab that is used if none is given."},
-    {0},
-};
-static const struct table config_table = {"config", "The user's configuration.", sizeof(struct user_config),
-                                          config_fields, NULL};
-
-/* The config file's lab, or NULL; -1 if the file exists but cannot be read. */
+/* The configuration's lab, or NULL. */
 static int configured_lab(char **lab, struct error *e)
 {
-    const char *base = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
-    struct text path = {0};
     struct user_config config;
-    int result = 0;
     *lab = NULL;
-    if (base && *base == '/')
-        text_add(&path, "%s/harness/config.json", base);
-    else if (home)
-        text_add(&path, "%s/.config/harness/config.json", home);
-    if (path.data && files_exist(path.data)) {
-        json_t *json = json_file_load(path.data, DOCUMENT_SCENARIO, e);
-        result = json ? table_parse(&config_table, json, &config, e) : -1;
-        if (json && result != 0)
-            error_prefix(e, "%s", path.data);
-        if (result == 0 && config.lab)
-            *lab = strdup(config.lab);
-        if (result == 0)
-            table_free(&config_table, &config);
-        json_decref(json);
-    }
-    text_free(&path);
-    return result;
+    if (config_load(&config, e) != 0)
+        return -1;
+    if (config.lab)
+        *lab = strdup(config.lab);
+    config_free(&config);
+    return 0;
 }
 
 char *find_lab(const char *said, const char *fallback, const char **why, struct error *e)
