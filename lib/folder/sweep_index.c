@@ -3,6 +3,8 @@
 #include "lib/document/json_file.h"
 #include "lib/document/json_text.h"
 #include "lib/files.h"
+#include <dirent.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -47,6 +49,80 @@ static json_t *parse_lines(const char *text, size_t length, const char *path, st
     return index;
 }
 
+/* ---- runs that have ended and are in no line: others made them, or the program was killed before it wrote the line */
+
+static int by_number(const void *a, const void *b)
+{
+    const size_t *one = a, *other = b;
+    return (*one > *other) - (*one < *other);
+}
+
+/* The numbers of the folders whose names are numbers, in order, except those in the index. The caller frees. */
+static size_t *list_runs(const struct folder *folder, const json_t *known, size_t *count)
+{
+    int fd = openat(folder->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *entries = fd >= 0 ? fdopendir(fd) : NULL;
+    size_t *numbers = NULL, room = 0;
+    *count = 0;
+    for (const struct dirent *entry; entries && (entry = readdir(entries));) {
+        size_t length = strspn(entry->d_name, "0123456789");
+        if (!length || length > 9 || entry->d_name[length] || json_object_get(known, entry->d_name))
+            continue;
+        if (*count == room) {
+            size_t *more = realloc(numbers, (room = room * 2 + 64) * sizeof *numbers);
+            if (!more)
+                break;
+            numbers = more;
+        }
+        numbers[(*count)++] = strtoul(entry->d_name, NULL, 10);
+    }
+    if (entries)
+        closedir(entries);
+    else if (fd >= 0)
+        close(fd);
+    if (*count)
+        qsort(numbers, *count, sizeof *numbers, by_number);
+    return numbers;
+}
+
+static int add_run(json_t *cells, const struct folder *folder, size_t number, struct error *e)
+{
+    struct folder in = {.fd = -1};
+    char name[24];
+    snprintf(name, sizeof name, "%02zu", number);
+    bool there = folder_open_in(&in, folder, name, false, NULL) == 0 && folder_has(&in, "result.json");
+    json_t *result = there ? json_file_load_in(&in, "result.json", DOCUMENT_RESULT, e) : NULL;
+    folder_close(&in);
+    if (result)
+        json_array_append_new(cells, json_make("{s:s,s:O?,s:O?,s:O?,s:O?,s:O?}", "folder", name, "cell",
+                                               json_object_get(result, "cell"), "repeat",
+                                               json_object_get(result, "repeat"), "origin",
+                                               json_object_get(result, "origin"), "verdict",
+                                               json_object_get(result, "verdict"), "complete",
+                                               json_object_get(result, "complete")));
+    json_decref(result);
+    return there && !result ? -1 : 0;
+}
+
+static int add_runs(json_t *index, const struct folder *folder, struct error *e)
+{
+    json_t *cells = json_object_get(index, "cells"), *known = json_object(), *cell;
+    size_t i, count;
+    int result = 0;
+    json_array_foreach(cells, i, cell)
+    {
+        const char *name = json_string_value(json_object_get(cell, "folder"));
+        if (name)
+            json_object_set_new(known, name, json_true());
+    }
+    size_t *numbers = list_runs(folder, known, &count);
+    for (size_t k = 0; k < count && result == 0; k++)
+        result = add_run(cells, folder, numbers[k], e);
+    free(numbers);
+    json_decref(known);
+    return result;
+}
+
 json_t *sweep_index_load(const struct folder *folder, struct error *e)
 {
     if (folder_has(folder, SWEEP_INDEX))
@@ -58,5 +134,9 @@ json_t *sweep_index_load(const struct folder *folder, struct error *e)
     if (fd >= 0)
         close(fd);
     free(text);
+    if (index && add_runs(index, folder, e) != 0) {
+        json_decref(index);
+        return NULL;
+    }
     return index;
 }

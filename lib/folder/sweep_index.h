@@ -10,7 +10,7 @@
 
 /* Is the folder that of a sweep? */
 bool sweep_index_exists(const struct folder *folder);
-/* The document, of lines the one that they make: what was added up to now. A new reference; NULL with an error. */
+/* The document, of lines the one that they make, with the other runs that have a result: what was added up to now. A new reference; NULL with an error. */
 json_t *sweep_index_load(const struct folder *folder, struct error *e);
 
 #endif

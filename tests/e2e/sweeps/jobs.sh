@@ -8,31 +8,9 @@ RANDOM=${SWEEP_SEED:=$RANDOM}
 echo "# SWEEP_SEED=$SWEEP_SEED"
 cd "$SCRATCH" || exit 2
 
-cat > wide.json << 'END'
-{ "schema": 1, "name": "wide", "title": "Three depths, two messages", "lab": "LAB", "roles": ["a", "b"],
-  "phases": { "warmup": "1ms", "measure": "4ms", "cooldown": "1ms" },
-  "flows": [ { "name": "f", "from": "a", "to": "b", "op": "write", "message": "64KiB", "depth": 16 } ],
-  "sample": { "every": "1ms", "groups": ["throughput", "pfc"] },
-  "sweep": { "flows.*.depth": [2, 4, 8], "flows.*.message": ["16KiB", "64KiB"] },
-  "expect": [ { "name": "data moves", "check": "sum(flows.*.bytes) > 0" },
-              { "name": "small messages", "when": { "flows.*.message": "64KiB" }, "check": "sum(flows.*.messages) < 0" } ] }
-END
-sed -i "s|\"LAB\"|\"$ROOT/labs/sim-geforce-pair.json\"|" wide.json
+# shellcheck source=tests/e2e/sweeps/same.bash
+. "$ROOT/tests/e2e/sweeps/same.bash"
 run() { "$H" run wide.json --no-report --quiet --repeat 4 --out "$@"; }
-# All files of a sweep without times, and without the time that a run took
-content() { # FOLDER
-    (cd "$1" && find . -type f ! -path './report/*' | sort | while read -r f; do
-        echo "== $f"
-        case $f in
-        *.json) jq -S 'del(.started, .finished, .simulator.wall_ns, .working_folder)' "$f" ;;
-        */run.log) sed -E 's/^[-0-9]+T[0-9:]+Z //' "$f" ;;
-        *) cat "$f" ;;
-        esac
-    done)
-}
-only() { echo "$1"/wide/2*; }
-same() { diff <(content "$undisturbed") <(content "$1") > differs && [ "$(grep -c '^== ' <(content "$1"))" -ge 98 ]; }
-
 check_exit 1 "24 runs, one after the other, some of which fail" run one --jobs 1
 undisturbed=$(only one)
 check "... each has its folder and a whole result" test "$(jq -s 'map(select(.complete)) | length' "$undisturbed"/*/result.json)" = 24
@@ -64,7 +42,6 @@ fi
 
 # ---- disturbed at random moments, resumed, the same
 survivors() { pgrep -s "$1"; }
-results_in() { find "$1" -name result.json 2> /dev/null | wc -l; }
 begin_or_resume() { # FOLDER
     local folder
     folder=$(only "$1")
@@ -210,10 +187,10 @@ cp -r "$undisturbed" $partly
 jq -c 'del(.cells)' "$undisturbed/index.json" > $partly/index.jsonl
 jq -c '.cells[:3][]' "$undisturbed/index.json" >> $partly/index.jsonl
 printf '{"folder": "04", "ce' >> $partly/index.jsonl
-rm $partly/index.json
+rm -r $partly/index.json $partly/{05,06,07,08,09,1?,2?}/result.json
 check_exit 0 "a report of a sweep that was killed" "$H" report $partly
 measurements() { sed -n '/<h2>Measurements/,/<\/table>/p' "$1/report/index.html" | grep -c '<tr><td'; }
-check "... has the three runs that had ended" test "$(measurements $partly)" = 3
+check "... has the three runs of its lines, and one that has a result alone" test "$(measurements $partly)" = 4
 check_exit 1 "it can be resumed then" "$H" run --resume $partly --quiet
 check "... which is no scenario's latest" test ! -e latest
 check_says "... and its page has all" '<b>24 runs</b>, 4 of each of 6 cells' $partly/report/index.html

@@ -1,0 +1,45 @@
+# shellcheck shell=bash
+# Are two sweeps the same? Source after lib.sh, in $SCRATCH. Writes wide.json, a scenario of six cells.
+cat > wide.json << 'END'
+{ "schema": 1, "name": "wide", "title": "Three depths, two messages", "lab": "LAB", "roles": ["a", "b"],
+  "phases": { "warmup": "1ms", "measure": "4ms", "cooldown": "1ms" },
+  "flows": [ { "name": "f", "from": "a", "to": "b", "op": "write", "message": "64KiB", "depth": 16 } ],
+  "sample": { "every": "1ms", "groups": ["throughput", "pfc"] },
+  "sweep": { "flows.*.depth": [2, 4, 8], "flows.*.message": ["16KiB", "64KiB"] },
+  "expect": [ { "name": "data moves", "check": "sum(flows.*.bytes) > 0" },
+              { "name": "small messages", "when": { "flows.*.message": "64KiB" }, "check": "sum(flows.*.messages) < 0" } ] }
+END
+sed -i "s|\"LAB\"|\"$ROOT/labs/sim-geforce-pair.json\"|" wide.json
+
+# All files of a sweep without times, and without the time that a run took
+content() { # FOLDER
+    python3 - "$1" << 'END'
+import json, os, re, sys
+for folder, folders, names in os.walk(sys.argv[1]):
+    if folder == os.path.join(sys.argv[1], "report"):
+        continue
+    folders.sort()
+    for name in sorted(names):
+        path = os.path.join(folder, name)
+        print("==", os.path.relpath(path, sys.argv[1]))
+        text = open(path).read()
+        if name.endswith(".json"):
+            document = json.loads(text)
+            for key in "started", "finished", "working_folder":
+                document.pop(key, None)
+            document.get("simulator", {}).pop("wall_ns", None)
+            text = json.dumps(document, sort_keys=True, indent=1)
+        elif name == "run.log":
+            text = re.sub(r"(?m)^[-0-9]+T[0-9:]+Z ", "", text)
+        print(text)
+END
+}
+undisturbed=
+only() { echo "$1"/wide/2*; }
+# With the sweep in $undisturbed, of 24 runs
+same() { # FOLDER
+    content "$undisturbed" > undisturbed.content
+    content "$1" > other.content
+    diff undisturbed.content other.content > differs && [ "$(grep -c '^== ' other.content)" -ge 98 ]
+}
+results_in() { find "$1" -path '*/[0-9]*/result.json' ! -path '*/slurm/*' 2> /dev/null | wc -l; }
