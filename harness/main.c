@@ -3,11 +3,11 @@
 
 /* A file each, in harness/commands/. */
 extern const struct command command_run, command_check, command_list, command_report, command_schema,
-    command_install, command_doctor, command_restore, command_lab;
+    command_install, command_doctor, command_restore, command_lab, command_status, command_task;
 
 static const struct command *const commands[] = {
-    &command_run,     &command_check,  &command_list,    &command_report, &command_schema,
-    &command_install, &command_doctor, &command_restore, &command_lab,    NULL};
+    &command_run,     &command_status, &command_check,   &command_list, &command_report, &command_schema,
+    &command_install, &command_doctor, &command_restore, &command_lab,  &command_task,   NULL};
 
 static const struct program program = {
     .name = "harness",

@@ -1,5 +1,5 @@
 #include "lib/program/program.h"
-#include "harness/run/sweep.h"
+#include "harness/slurm/slurm.h"
 #include "lib/log.h"
 #include "lib/document/table.h"
 
@@ -62,6 +62,29 @@ static const struct field fields[] = {
              "one run at a time).",
      .min = 1,
      .max = 4096},
+    {.name = "on",
+     .kind = FIELD_STRING,
+     .offset = offsetof(struct sweep_request, on),
+     .argument = "slurm[:PROFILE]",
+     .help = "Run the sweep on a cluster with Slurm, as a job of several tasks. The profile is one of the "
+             "configuration file (otherwise its profile default, if there is one). --jobs then is the number "
+             "of tasks at "
+             "a time."},
+    {.name = "cells_per_task",
+     .kind = FIELD_INTEGER,
+     .offset = offsetof(struct sweep_request, cells_per_task),
+     .argument = "N",
+     .help = "With --on: the runs of a task (otherwise as many as take a minute, by the time that the first "
+             "run takes "
+             "here).",
+     .min = 1,
+     .max = 1000000000},
+    {.name = "detach",
+     .kind = FIELD_BOOL,
+     .offset = offsetof(struct sweep_request, detach),
+     .help = "With --on: do not wait for the job. harness status FOLDER shows how it stands, harness run "
+             "--resume "
+             "FOLDER ends it."},
     {.name = "resume",
      .kind = FIELD_STRING,
      .offset = offsetof(struct sweep_request, resume),
@@ -108,6 +131,31 @@ static int check_resume(const struct call *call, struct error *e)
     return 0;
 }
 
+/* What only a cluster knows. */
+static int check_on(const struct sweep_request *request, struct error *e)
+{
+    if (!request->on && (request->detach || request->cells_per_task != FIELD_UNSET))
+        return error_set(e, "--%s is for a cluster: give --on too",
+                         request->detach ? "detach" : "cells-per-task");
+    return 0;
+}
+
+static int run_or_resume(const struct sweep_request *asked, const struct user_config *config, bool has_out,
+                         struct error *e)
+{
+    struct sweep_request request = *asked;
+    struct slurm_profile profile;
+    struct slurm_engine engine;
+    if (request.on && slurm_profile_of(request.on, config, &profile, e) != 0)
+        return program_fail(EXIT_USAGE, e);
+    slurm_engine_open(&engine, request.on ? &profile : NULL);
+    if (request.on && profile.results && !has_out)
+        request.out = profile.results;
+    if (request.on || (request.resume && slurm_was_there(request.resume)))
+        request.engine = &engine.engine;
+    return request.resume ? sweep_resume(&request) : sweep_run(&request);
+}
+
 static int run_run(const struct call *call)
 {
     struct sweep_request request = *(const struct sweep_request *)call->options;
@@ -115,12 +163,13 @@ static int run_run(const struct call *call)
     int wrong = request.resume     ? check_resume(call, &e)
                 : call->count == 0 ? error_set(&e, "run: expected a SCENARIO, or --resume FOLDER")
                                    : 0;
-    if (wrong)
+    struct user_config config = {0};
+    if (wrong || check_on(&request, &e) != 0 || (request.on && config_load(&config, &e) != 0))
         return program_fail(EXIT_USAGE, &e);
-    if (request.resume)
-        return sweep_resume(&request);
-    request.scenario = call->arguments[0];
-    return sweep_run(&request);
+    request.scenario = request.resume ? NULL : call->arguments[0];
+    int status = run_or_resume(&request, &config, json_object_get(call->document, "out") != NULL, &e);
+    config_free(&config);
+    return status;
 }
 
 const struct command command_run = {

@@ -84,8 +84,11 @@ void progress_sweep(struct progress *p, const struct progress_sweep *sweep)
         return;
     p->shown_ns = wall_ns;
     fputs("\r\033[K", stderr);
-    print_to(stderr, "%zu of %zu runs, %zu failed, %zu running", sweep->ended, sweep->runs, sweep->failed,
-             sweep->running);
+    print_to(stderr, "%zu of %zu runs, %zu failed, ", sweep->ended, sweep->runs, sweep->failed);
+    if (sweep->tasks)
+        print_to(stderr, "%s", sweep->tasks);
+    else
+        print_to(stderr, "%zu running", sweep->running);
     if (sweep->left_ns >= 0)
         print_left(sweep->left_ns);
     fflush(stderr);

@@ -23,6 +23,7 @@ void progress_show(struct progress *p, const char *phase, int64_t now_ns, int64_
 /* A sweep whose runs go on side by side. left_ns: of the wall's clock; negative: not known yet. */
 struct progress_sweep {
     size_t runs, ended, failed, running;
+    const char *tasks; /* what runs is a scheduler's word: "3 tasks running"; NULL: it is `running` */
     int64_t left_ns;
 };
 void progress_sweep(struct progress *p, const struct progress_sweep *sweep);

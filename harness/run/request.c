@@ -164,12 +164,16 @@ int request_load(const struct sweep_request *asked, struct kept_request *kept, s
         result = -1;
     if (result == 0)
         result = take(kept, path, e);
-    if (result == 0)
-        result = check_file(kept, "scenario_file", DOCUMENT_SCENARIO, folder, e);
-    if (result == 0)
-        result = check_file(kept, "lab_file", DOCUMENT_LAB, folder, e);
     free(path);
     return result;
+}
+
+int request_check_files(const struct kept_request *kept, struct error *e)
+{
+    const char *folder = kept->request.resume;
+    return check_file(kept, "scenario_file", DOCUMENT_SCENARIO, folder, e) != 0
+               ? -1
+               : check_file(kept, "lab_file", DOCUMENT_LAB, folder, e);
 }
 
 void request_free(struct kept_request *kept)
@@ -203,4 +207,16 @@ int request_lock(const char *folder, struct error *e)
     }
     free(path);
     return fd;
+}
+
+pid_t request_holder(const char *folder)
+{
+    struct flock holder = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    char *path = files_join(folder, REQUEST);
+    int fd = path ? open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK) : -1;
+    bool held = fd >= 0 && fcntl(fd, F_GETLK, &holder) == 0 && holder.l_type != F_UNLCK;
+    if (fd >= 0)
+        close(fd);
+    free(path);
+    return held ? holder.l_pid : 0;
 }

@@ -5,6 +5,9 @@
 
 #include "harness/plan/plan.h"
 #include "lib/document/table.h"
+#include <sys/types.h>
+
+struct sweep_engine;
 
 #define SWEEP_MOST_REPEATS 10000
 
@@ -18,6 +21,10 @@ struct sweep_request {
     int64_t repeats, seed;
     int64_t jobs; /* runs at a time; FIELD_UNSET: as many as there are processors, of a lab of hosts one */
     const char *resume; /* the folder of a sweep that is run to its end; NULL: none */
+    const char *on;     /* of the engine, as it was said; NULL: here */
+    int64_t cells_per_task;
+    int detach;
+    const struct sweep_engine *engine; /* that has the runs made; NULL: this program, here */
     int dry_run, json, no_report, quiet, yes;
 };
 
@@ -33,11 +40,15 @@ struct kept_request {
 /* Write it. */
 int request_keep(const char *folder, const struct sweep_request *request, const struct plan *plan,
                  struct error *e);
-/* Read the request of the folder `asked->resume`. Refused: the program's version, the scenario's file or the lab's is another one now. */
+/* Read the request of the folder `asked->resume`. Refused: it is of another version of the program. */
 int request_load(const struct sweep_request *asked, struct kept_request *kept, struct error *e);
+/* Are the scenario's file and the lab's, if they are there, what they were? */
+int request_check_files(const struct kept_request *kept, struct error *e);
 void request_free(struct kept_request *kept);
 
 /* The descriptor of the folder's lock, until it is closed; -1: another process has it, and the sentence names it. */
 int request_lock(const char *folder, struct error *e);
+/* The process that has it, or 0. */
+pid_t request_holder(const char *folder);
 
 #endif

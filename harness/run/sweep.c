@@ -108,7 +108,15 @@ static bool prints(const struct sweep *s, struct outcome outcome)
            (sweep_run_count(s) <= SHOWN_WHOLE || outcome.verdict > VERDICT_PASSED);
 }
 
-/* One run, in whatever process it is, in its folder. */
+void sweep_print_run(const struct sweep *s, size_t run, const char *folder, struct outcome outcome)
+{
+    struct cell cell;
+    if (!prints(s, outcome) || plan_cell(&s->plan, sweep_cell_of(s, run), &cell, NULL) != 0)
+        return;
+    summary_print(&cell, folder, outcome.verdict, sweep_run_count(s) > SHOWN_WHOLE);
+    cell_free(&cell);
+}
+
 static struct outcome run_cell(struct sweep *s, size_t run, const char *folder, const struct cell *cell,
                                struct error *e)
 {
@@ -127,20 +135,28 @@ static struct outcome run_cell(struct sweep *s, size_t run, const char *folder, 
                            .progress = &s->progress};
     struct outcome outcome = experiment_run(&x, e);
     progress_clear(&s->progress);
-    if (prints(s, outcome))
-        summary_print(cell, folder, outcome.verdict, sweep_run_count(s) > SHOWN_WHOLE);
     text_free(&label);
     return outcome;
 }
 
-struct outcome sweep_run_one(struct sweep *s, size_t run, struct error *e)
+struct outcome sweep_run_in(struct sweep *s, size_t run, const char *folder, struct error *e)
 {
     struct outcome outcome = {.ending = ENDING_LAB_FAILED, .verdict = VERDICT_INCOMPLETE};
     struct cell cell;
-    char *folder = sweep_has_index(s) ? results_make_cell(s->folder, run + 1, e) : strdup(s->folder);
-    if (folder && plan_cell(&s->plan, sweep_cell_of(s, run), &cell, e) == 0) {
+    if (plan_cell(&s->plan, sweep_cell_of(s, run), &cell, e) == 0) {
         outcome = run_cell(s, run, folder, &cell, e);
         cell_free(&cell);
+    }
+    return outcome;
+}
+
+static struct outcome run_in_place(struct sweep *s, size_t run, struct error *e)
+{
+    struct outcome outcome = {.ending = ENDING_LAB_FAILED, .verdict = VERDICT_INCOMPLETE};
+    char *folder = sweep_has_index(s) ? results_make_cell(s->folder, run + 1, e) : strdup(s->folder);
+    if (folder) {
+        outcome = sweep_run_in(s, run, folder, e);
+        sweep_print_run(s, run, folder, outcome);
     }
     free(folder);
     return outcome;
@@ -168,27 +184,36 @@ void sweep_look_at_output(struct sweep *s)
     s->deaf = true;
 }
 
-static void run_here(struct sweep *s)
+static void run_in_turn(struct sweep *s)
 {
     struct error e;
     bool more = true;
     for (size_t k = 0; more && k < s->todo_count; k++) {
-        struct outcome outcome = sweep_run_one(s, s->todo[k], &e);
+        struct outcome outcome = s->run_one(s, s->todo[k], &e);
         sweep_look_at_output(s);
         more = sweep_count_run(s, s->todo[k], outcome, &e);
     }
 }
 
-static void run_todo(struct sweep *s)
+void sweep_run_here(struct sweep *s)
 {
     if (lab_kind(&s->plan.first.lab)->simulated && sweep_run_count(s) > 1)
         sweep_run_side_by_side(s);
     else
-        run_here(s);
+        run_in_turn(s);
 }
 
-static void list_todo(struct sweep *s)
+static void run_todo(struct sweep *s)
 {
+    if (s->request->engine)
+        s->request->engine->run(s->request->engine, s);
+    else
+        sweep_run_here(s);
+}
+
+void sweep_list_todo(struct sweep *s)
+{
+    s->todo_count = s->ended = s->printed = 0;
     for (size_t run = 0; run < sweep_run_count(s); run++)
         if (!s->index.entries[run])
             s->todo[s->todo_count++] = run;
@@ -396,7 +421,7 @@ static int open_folder(struct sweep *s, struct error *e)
         return -1;
     if (s->request->resume && (sweep_keep_runs(s, e) != 0 || index_unfinish(&s->index, e) != 0))
         return -1;
-    list_todo(s);
+    sweep_list_todo(s);
     return 0;
 }
 
@@ -413,6 +438,10 @@ static int run_all(struct sweep *s)
     if (s->kept && !s->request->quiet)
         log_info("%s: %zu of %zu runs are kept", s->folder, s->kept, sweep_run_count(s));
     run_todo(s);
+    if (s->detached) {
+        interrupt_close(&s->interrupt);
+        return EXIT_DONE;
+    }
     if (s->ending != ENDING_WHOLE)
         log_error("%s", s->why.text);
     if (!s->any_started && !s->kept && s->ending != ENDING_WHOLE && !s->request->resume) {
@@ -442,7 +471,7 @@ static int jobs_of(struct sweep *s, struct error *e)
     return 0;
 }
 
-static void sweep_free(struct sweep *s)
+void sweep_free(struct sweep *s)
 {
     index_close(&s->index);
     if (s->lock >= 0)
@@ -453,10 +482,11 @@ static void sweep_free(struct sweep *s)
     plan_free(&s->plan);
 }
 
-int sweep_run_planned(const struct sweep_request *request, const struct plan_documents *documents)
+int sweep_open(struct sweep *s, const struct sweep_request *request, const struct plan_documents *documents,
+               json_t *warnings, struct error *e)
 {
-    struct sweep s = {.request = request, .interrupt.fd = -1, .lock = -1, .index.lines.fd = -1};
-    struct error e;
+    *s = (struct sweep){
+        .request = request, .interrupt.fd = -1, .lock = -1, .index.lines.fd = -1, .run_one = run_in_place};
     struct plan_request plan = {.documents = documents,
                                 .scenario = request->scenario,
                                 .lab = request->lab,
@@ -465,13 +495,23 @@ int sweep_run_planned(const struct sweep_request *request, const struct plan_doc
                                 .duration_ns = request->duration_ns,
                                 .seed = (uint64_t)request->seed,
                                 .many = request->yes != 0};
+    if (foresee(&plan, &s->plan, warnings, e) != 0 || jobs_of(s, e) != 0)
+        return -1;
+    progress_open(&s->progress, request->quiet != 0);
+    return 0;
+}
+
+int sweep_run_planned(const struct sweep_request *request, const struct plan_documents *documents)
+{
+    const struct sweep_engine *engine = request->engine;
+    struct sweep s;
+    struct error e;
     json_t *warnings = json_object();
     int status = EXIT_USAGE;
-    if (foresee(&plan, &s.plan, warnings, &e) != 0 || jobs_of(&s, &e) != 0 ||
-        sweep_check_resumed(&s, &e) != 0) {
+    if (sweep_open(&s, request, documents, warnings, &e) != 0 || sweep_check_resumed(&s, &e) != 0 ||
+        (engine && engine->check(engine, &s, &e) != 0)) {
         log_error("%s", e.text);
     } else {
-        progress_open(&s.progress, request->quiet != 0);
         ecn_warn(warnings);
         status = request->dry_run ? EXIT_DONE : run_all(&s);
         if (request->dry_run)

@@ -4,6 +4,16 @@
 
 #include "harness/run/request.h"
 
+struct sweep; /* harness/run/sweep_inside.h */
+
+/* Who has the runs made that are to do. */
+struct sweep_engine {
+    /* Before there is a folder: -1 with a sentence if it cannot. */
+    int (*check)(const struct sweep_engine *engine, const struct sweep *s, struct error *e);
+    /* All, or fails the sweep. */
+    void (*run)(const struct sweep_engine *engine, struct sweep *s);
+};
+
 /* Returns the program's exit status; messages have been written. */
 int sweep_run(const struct sweep_request *request);
 /* The same for what is missing in the folder `resume`, which says itself what is run. */

@@ -24,7 +24,11 @@ struct sweep {
     bool any_started;
     enum ending ending;
     struct error why;
-    bool deaf; /* standard output cannot be written */
+    bool deaf;     /* standard output cannot be written */
+    bool detached; /* others make the runs, and the sweep is ended later by --resume */
+    const char *
+        workshop; /* runs are made in folders of it and get their places when they are whole; NULL: in their places */
+    struct outcome (*run_one)(struct sweep *s, size_t run, struct error *e); /* in whatever process it is */
 };
 
 static inline size_t sweep_run_count(const struct sweep *s)
@@ -54,14 +58,24 @@ static inline bool sweep_has_index(const struct sweep *s)
 
 /* ---- sweep.c */
 int sweep_run_planned(const struct sweep_request *request, const struct plan_documents *documents);
+/* The plan of a request, without a folder; to be freed after a failure too. `warnings`: as foresee(). */
+int sweep_open(struct sweep *s, const struct sweep_request *request, const struct plan_documents *documents,
+               json_t *warnings, struct error *e);
+void sweep_free(struct sweep *s);
 /* The folder of a run; the caller frees. */
 char *sweep_folder_of(const struct sweep *s, size_t run);
 /* Of a run that has ended, for the index. */
 json_t *sweep_entry(const struct sweep *s, size_t run, struct outcome outcome);
 /* The first reason for which runs are missing is kept. Returns -1. */
 int sweep_fail(struct sweep *s, enum ending ending, const struct error *e);
-/* One run, in whatever process it is. */
-struct outcome sweep_run_one(struct sweep *s, size_t run, struct error *e);
+/* One run, in this empty folder; it is not printed. */
+struct outcome sweep_run_in(struct sweep *s, size_t run, const char *folder, struct error *e);
+/* What is to do, by this program. */
+void sweep_run_here(struct sweep *s);
+/* What is not in the index is to do, and nothing of it has ended. */
+void sweep_list_todo(struct sweep *s);
+/* What people read of a run that has ended. */
+void sweep_print_run(const struct sweep *s, size_t run, const char *folder, struct outcome outcome);
 /* A run has ended: into the index with it. false: no other is begun. */
 bool sweep_count_run(struct sweep *s, size_t run, struct outcome outcome, const struct error *why);
 void sweep_look_at_output(struct sweep *s);
@@ -75,6 +89,10 @@ void sweep_run_side_by_side(struct sweep *s);
 char *sweep_resumed_folder(const struct sweep_request *request);
 /* May the folder be resumed? That of a single run is the run's own: what is not whole in it would be the whole folder. */
 int sweep_check_resumed(const struct sweep *s, struct error *e);
+/* What is in the folder of a run? 1: its whole result. 0: none (ENDING_NOT_STARTED), or one that is not whole, for the reason in `e`.
+ * -1: that of another run. */
+int sweep_look_at_run(const struct sweep *s, size_t run, const char *folder, struct outcome *outcome,
+                      struct error *e);
 /* Into the index with the runs whose results are whole; what others have left is removed. */
 int sweep_keep_runs(struct sweep *s, struct error *e);
 

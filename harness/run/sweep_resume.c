@@ -22,14 +22,14 @@ int sweep_check_resumed(const struct sweep *s, struct error *e)
                      s->request->resume);
 }
 
-/* Is this the whole result of the run? 1; 0: it has none, or not to its end; -1: it is another run's. */
-static int is_whole(const struct sweep *s, size_t run, const char *folder, struct outcome *outcome,
-                    struct error *e)
+int sweep_look_at_run(const struct sweep *s, size_t run, const char *folder, struct outcome *outcome,
+                      struct error *e)
 {
     struct folder f;
     bool there = folder_open(&f, folder, NULL) == 0 && folder_has(&f, "result.json");
     json_t *result = there ? json_file_load_in(&f, "result.json", DOCUMENT_RESULT, e) : NULL;
     folder_close(&f);
+    *outcome = (struct outcome){.ending = ENDING_NOT_STARTED, .verdict = VERDICT_INCOMPLETE};
     if (!result)
         return there ? -1 : 0;
     const char *version = json_string_value(json_object_get(result, "version"));
@@ -44,7 +44,11 @@ static int is_whole(const struct sweep *s, size_t run, const char *folder, struc
                 json_equal(json_object_get(result, "lab"), cell.lab_json) &&
                 json_integer_value(json_object_get(result, "seed")) == (json_int_t)sweep_seed_of(s, run) &&
                 json_integer_value(json_object_get(result, "repeat")) == (json_int_t)sweep_repeat_of(s, run);
-    *outcome = (struct outcome){ENDING_WHOLE, verdict_said_by(result), origin_of_result(result)};
+    const char *reason = json_string_value(json_object_get(result, "reason"));
+    *outcome = (struct outcome){whole ? ENDING_WHOLE : ENDING_LAB_FAILED, verdict_said_by(result),
+                                origin_of_result(result)};
+    if (!whole)
+        error_set(e, "%s", reason ? reason : "its result does not say why it is not whole");
     json_decref(result);
     cell_free(&cell);
     if (whole && !same)
@@ -59,7 +63,7 @@ int sweep_keep_runs(struct sweep *s, struct error *e)
     for (size_t run = 0; run < sweep_run_count(s); run++) {
         struct outcome outcome = {0};
         char *folder = sweep_folder_of(s, run);
-        int whole = folder ? is_whole(s, run, folder, &outcome, e) : error_set(e, "out of memory");
+        int whole = folder ? sweep_look_at_run(s, run, folder, &outcome, e) : error_set(e, "out of memory");
         if (whole == 0 && files_remove_tree(folder, e) != 0)
             whole = -1;
         free(folder);
@@ -75,7 +79,7 @@ int sweep_resume(const struct sweep_request *request)
     struct kept_request kept;
     struct error e;
     int status = EXIT_USAGE;
-    if (request_load(request, &kept, &e) == 0)
+    if (request_load(request, &kept, &e) == 0 && request_check_files(&kept, &e) == 0)
         status = sweep_run_planned(&kept.request, &kept.documents);
     else
         log_error("%s", e.text);

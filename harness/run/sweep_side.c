@@ -11,7 +11,7 @@ static struct outcome work_run(void *context, size_t k, struct error *e)
     struct sweep *s = context;
     s->progress.on = false;
     s->interrupt.count = 0;
-    return sweep_run_one(s, s->todo[k], e);
+    return s->run_one(s, s->todo[k], e);
 }
 
 /* What the next run in the order of runs printed. */

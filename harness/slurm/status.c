@@ -1,0 +1,208 @@
+#include "harness/slurm/commands.h"
+#include "harness/slurm/slurm.h"
+#include "harness/slurm/submission.h"
+#include "harness/run/sweep_inside.h"
+
+#include "lib/document/json_text.h"
+#include "lib/log.h"
+#include "lib/output/print.h"
+#include "lib/program/program.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* A run is one of these. */
+enum standing {
+    STANDS_WHOLE,
+    STANDS_BROKEN,  /* its result says that it did not come to its end */
+    STANDS_RUNNING, /* in a task that runs, by Slurm's word */
+    STANDS_WAITING, /* in a task that waits, by Slurm's word */
+    STANDS_HERE,    /* missing, and a process works on the folder */
+    STANDS_MISSING,
+};
+#define STANDINGS (STANDS_MISSING + 1)
+
+static const char *const standing_keys[STANDINGS] = {
+    "whole", "broken", "in_running_tasks", "in_waiting_tasks", "pending", "missing"};
+
+struct status {
+    struct sweep sweep;
+    unsigned char *standing; /* of each run */
+    size_t with[STANDINGS], verdicts[VERDICT_INCOMPLETE + 1];
+    pid_t holder; /* the process that works on the folder, or 0 */
+    char reason[SLURM_WORD];
+    char *job;           /* the name of the last job that has tasks in the queue; NULL: none has */
+    char *failed;        /* what a task of the last job has left; NULL: nothing */
+    struct error silent; /* why Slurm's word is not known; empty */
+};
+
+static int look_at_runs(struct status *st, struct error *e)
+{
+    struct sweep *s = &st->sweep;
+    for (size_t run = 0; run < sweep_run_count(s); run++) {
+        struct outcome outcome = {.ending = ENDING_NOT_STARTED};
+        char *folder = sweep_folder_of(s, run);
+        int whole = folder ? sweep_look_at_run(s, run, folder, &outcome, e) : error_set(e, "out of memory");
+        free(folder);
+        if (whole < 0)
+            return -1;
+        st->standing[run] = whole                                  ? STANDS_WHOLE
+                            : outcome.ending != ENDING_NOT_STARTED ? STANDS_BROKEN
+                            : st->holder                           ? STANDS_HERE
+                                                                   : STANDS_MISSING;
+        st->verdicts[outcome.verdict] += whole > 0;
+    }
+    return 0;
+}
+
+/* By Slurm's word: which runs that have no result are in its queue? */
+static void ask(struct status *st, const struct submission *job)
+{
+    struct slurm_queue queue;
+    struct error e;
+    if (slurm_find(&e) != 0 || slurm_ask(job->name, &queue, &e) != 0) {
+        st->silent = e;
+        return;
+    }
+    for (size_t k = 0; k < job->count; k++) {
+        unsigned char *standing = &st->standing[job->runs[k]];
+        enum slurm_state state = queue.states[submission_task_of(job, k)];
+        if (*standing >= STANDS_RUNNING && state != SLURM_GONE)
+            *standing = state == SLURM_RUNNING ? STANDS_RUNNING : STANDS_WAITING;
+    }
+    if (queue.waiting + queue.running == 0)
+        return;
+    memcpy(st->reason, queue.reason, sizeof st->reason);
+    free(st->job);
+    st->job = strdup(job->name);
+}
+
+static void look_at_jobs(struct status *st)
+{
+    const char *folder = st->sweep.folder;
+    size_t last = submission_last(folder);
+    for (size_t number = 1; number <= last; number++) {
+        struct submission job;
+        struct error e;
+        if (submission_load(&job, folder, number, sweep_run_count(&st->sweep), &e) != 0) {
+            log_warning("%s", e.text);
+        } else {
+            ask(st, &job);
+            free(st->failed);
+            st->failed = submission_failed(&job);
+        }
+        submission_free(&job);
+    }
+}
+
+/* ---- showing it */
+
+static void print_line(size_t count, const char *what)
+{
+    if (count)
+        print_out("%7zu %s\n", count, what);
+}
+
+static void print_whole(const struct status *st)
+{
+    const char *comma = ":";
+    print_out("%7zu whole", st->with[STANDS_WHOLE]);
+    for (enum verdict v = VERDICT_SKIPPED; v <= VERDICT_INCOMPLETE; v++)
+        if (st->verdicts[v]) {
+            print_out("%s %zu %s", comma, st->verdicts[v], verdict_names[v]);
+            comma = ",";
+        }
+    print_out("\n");
+}
+
+static void print_status(const struct status *st)
+{
+    const struct sweep *s = &st->sweep;
+    struct text waiting = {0}, here = {0};
+    text_add(&waiting, "in tasks that wait, by Slurm's word%s%s%s", st->reason[0] ? " (" : "", st->reason,
+             st->reason[0] ? ")" : "");
+    text_add(&here, "without a result yet: process %d works on them", (int)st->holder);
+    print_out("%s: %s, %zu runs\n", s->folder, s->plan.first.scenario.name, sweep_run_count(s));
+    print_whole(st);
+    print_line(st->with[STANDS_BROKEN], "broken: their results say that they did not come to their end");
+    print_line(st->with[STANDS_RUNNING], "in tasks that run, by Slurm's word");
+    print_line(st->with[STANDS_WAITING], text_string(&waiting));
+    print_line(st->with[STANDS_HERE], text_string(&here));
+    print_line(st->with[STANDS_MISSING], "missing");
+    if (st->job)
+        print_out("job %s\n", st->job);
+    if (st->failed)
+        print_out("%s\n", st->failed);
+    if (st->with[STANDS_BROKEN] + st->with[STANDS_MISSING] && !st->holder && !st->job)
+        print_out("harness run --resume %s runs what is missing or broken\n", s->folder);
+    text_free(&waiting);
+    text_free(&here);
+}
+
+static void print_json(const struct status *st)
+{
+    json_t *runs = json_object(), *verdicts = json_object();
+    for (size_t i = 0; i < STANDINGS; i++)
+        json_object_set_new(runs, standing_keys[i], json_integer((json_int_t)st->with[i]));
+    for (enum verdict v = VERDICT_SKIPPED; v <= VERDICT_INCOMPLETE; v++)
+        if (st->verdicts[v])
+            json_object_set_new(verdicts, verdict_names[v], json_integer((json_int_t)st->verdicts[v]));
+    json_t *document = json_make(
+        "{s:i,s:s,s:s,s:s,s:s,s:I,s:o,s:o,s:s*,s:s*,s:s*,s:s*}", "schema", 1, "program", "harness", "version",
+        HARNESS_VERSION, "folder", st->sweep.folder, "scenario", st->sweep.plan.first.scenario.name, "count",
+        (json_int_t)sweep_run_count(&st->sweep), "runs", runs, "verdicts", verdicts, "job_name", st->job,
+        "waits_for", st->reason[0] ? st->reason : NULL, "failed", st->failed, "slurm_silent",
+        st->silent.text[0] ? st->silent.text : NULL);
+    if (document && st->holder)
+        json_object_set_new(document, "process", json_integer(st->holder));
+    json_print(stdout, document, 17);
+    json_decref(document);
+}
+
+static int look(struct status *st, const struct kept_request *kept, struct error *e)
+{
+    int result = sweep_open(&st->sweep, &kept->request, &kept->documents, NULL, e);
+    if (result != 0 || sweep_check_resumed(&st->sweep, e) != 0)
+        return -1;
+    st->sweep.folder = sweep_resumed_folder(&kept->request);
+    st->standing = calloc(sweep_run_count(&st->sweep) + 1, 1);
+    if (!st->sweep.folder || !st->standing)
+        return error_set(e, "out of memory");
+    st->holder = request_holder(st->sweep.folder);
+    if (look_at_runs(st, e) != 0)
+        return -1;
+    look_at_jobs(st);
+    for (size_t run = 0; run < sweep_run_count(&st->sweep); run++)
+        st->with[st->standing[run]]++;
+    return 0;
+}
+
+static int say(const struct status *st, bool json)
+{
+    if (st->silent.text[0])
+        log_warning("what is in Slurm's queue is not known: %s", st->silent.text);
+    if (json)
+        print_json(st);
+    else
+        print_status(st);
+    return st->with[STANDS_WHOLE] == sweep_run_count(&st->sweep) ? EXIT_DONE : EXIT_FAILED;
+}
+
+int slurm_status(const char *folder, bool json)
+{
+    struct sweep_request request = {
+        .resume = folder, .jobs = FIELD_UNSET, .cells_per_task = FIELD_UNSET, .quiet = 1};
+    struct status st = {.sweep = {.lock = -1, .interrupt.fd = -1, .index.lines.fd = -1}};
+    struct kept_request kept;
+    struct error e;
+    int status = EXIT_USAGE;
+    if (request_load(&request, &kept, &e) == 0 && look(&st, &kept, &e) == 0)
+        status = say(&st, json);
+    else
+        log_error("%s", e.text);
+    sweep_free(&st.sweep);
+    request_free(&kept);
+    free(st.standing);
+    free(st.job);
+    free(st.failed);
+    return status;
+}
