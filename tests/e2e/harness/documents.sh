@@ -1,5 +1,5 @@
 #!/bin/bash
-# The command blocks of README.md and docs/geforce-lab.md, run as they are written, in a fresh copy of the tree with its build.
+# The command blocks of README.md, docs/sweeps.md and docs/geforce-lab.md, run as they are written, in a fresh copy of the tree with its build.
 #   ```sh        commands; each must succeed
 #   ```console   "$ command" lines ("> " continues one), each followed by what it prints; "..." in a line stands for anything, a
 #                line of "..." for any lines; lines of output after the last one shown are not compared
@@ -271,6 +271,8 @@ unset HARNESS_PACKAGES HARNESS_MIRROR
 guard
 BEFORE=$PATH
 document README.md 5
+PATH=$BEFORE
+document docs/sweeps.md 3
 PATH=$BEFORE
 document docs/geforce-lab.md 8
 finish
