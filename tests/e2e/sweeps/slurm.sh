@@ -65,11 +65,11 @@ check_exit 1 "its status" "$H" status "$later"
 check_says "... has the first run, which was made here" '^ *1 whole' out
 check_says "... and the others by Slurm's word" '^ *23 in tasks that (wait|run), by Slurm.s word' out
 check_exit 0 "a report of what is there" "$H" report "$later"
-measurements() { sed -n '/<h2>Measurements/,/<\/table>/p' "$1/report/index.html" | grep -c '<tr><td'; }
-check "... has it" test "$(measurements "$later")" -ge 1
+reported() { tail -n +2 "$1/report/sweep.csv" | wc -l; }
+check "... has it" test "$(reported "$later")" -ge 1
 until_true 60 test -e "$later/24/result.json"
 check_exit 0 "a report before the sweep is ended" "$H" report "$later"
-check "... has all" test "$(measurements "$later")" = 24
+check "... has all" test "$(reported "$later")" = 24
 check_exit 1 "--resume ends it" "$H" run --resume "$later" --no-report
 check_says "... as it was found" '24 of 24 runs are kept|waiting for them' err
 check "... to the same bytes" same "$later"
