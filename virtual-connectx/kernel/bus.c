@@ -111,5 +111,6 @@ void vcx_bus_remove(void)
     pci_stop_root_bus(bus);
     pci_remove_root_bus(bus);
     pci_unlock_rescan_remove();
-    pci_free_host_bridge(bridge); /* the reference of pci_create_root_bus: the removal only deletes the device */
+    pci_free_host_bridge(
+        bridge); /* the reference of pci_create_root_bus: the removal only deletes the device */
 }
