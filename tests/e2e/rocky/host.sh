@@ -128,7 +128,7 @@ hostile_labs() {
     attack "a list of CPUs with a command" 'hosts.a.pin.vcpus: ".*" is not a list of CPUs' '.hosts.a.pin.vcpus = $run'
     attack "a number of functions with a command" 'hosts.a.gpu.functions: ' '.hosts.a.gpu.functions = $run'
     attack "a device with a command" 'hosts.a.nic.pci: ".*" is not a PCI address' '.hosts.a.nic.pci = $run'
-    attack "a host with a command as its name" 'hosts: ".*" is not a valid name' '.hosts[$run] = .hosts.a'
+    attack "a host with a command as its name" 'hosts: ".*" is not a range of names' '.hosts[$run] = .hosts.a'
     attack "a name with a line for the file that is read at boot" 'name: "x\\ndevices=.*" is not a valid name' '.name = "x\ndevices=0000:40:01.1"'
     check "no command of a lab was run" test ! -e ran
     check "nothing was asked of the machine" test ! -s "$SCRATCH/asked"

@@ -187,6 +187,7 @@ check "... with their values" python3 same.py few/latest csv
 cp -rL two/latest killed && rm -rf killed/report
 jq -c 'del(.cells, .complete, .verdict)' killed/index.json >killed/index.jsonl && jq -c '.cells[:7][]' killed/index.json >>killed/index.jsonl
 rm killed/index.json
+for run in killed/[0-9]*; do [ "$((10#${run#killed/}))" -le 7 ] || rm -rf "$run"; done
 check_exit 0 "a sweep that was killed has a page" "$H" report killed
 check_says "... which says so" 'The sweep has not ended: these are the runs up to now' killed/report/index.html
 check_says "... and has its seven runs" '<b>7 runs</b>' killed/report/index.html
