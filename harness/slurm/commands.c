@@ -92,7 +92,7 @@ char *slurm_new_name(const char *scenario)
     ssize_t got = getrandom(bytes, sizeof bytes, 0);
     (void)got;
     text_add(&name, MARK);
-    for (size_t i = 0; scenario[i] && i < 64; i++)
+    for (size_t i = 0; i < 64 && scenario[i]; i++)
         text_add(&name, "%c", is_plain(scenario[i]) ? scenario[i] : '-');
     text_add(&name, "-");
     for (size_t i = 0; i < LETTERS; i++)
