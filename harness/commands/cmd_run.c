@@ -1,7 +1,9 @@
 #include "lib/program/program.h"
+#include "harness/slurm/allocation.h"
 #include "harness/slurm/slurm.h"
 #include "lib/log.h"
 #include "lib/document/table.h"
+#include <string.h>
 
 static const struct field fields[] = {
     {.name = "lab",
@@ -92,6 +94,13 @@ static const struct field fields[] = {
      .help = "Run what is missing in the folder of a sweep that was interrupted or killed, in place of a "
              "SCENARIO. Whole "
              "results in it are kept."},
+    {.name = "hosts_from",
+     .kind = FIELD_STRING,
+     .offset = offsetof(struct sweep_request, hosts_from),
+     .argument = "slurm",
+     .help = "Take the names of an ssh lab's hosts, in the lab's order, from the nodes of the job of Slurm "
+             "that this runs in "
+             "(SLURM_JOB_NODELIST)."},
     {.name = "dry_run",
      .letter = 'n',
      .kind = FIELD_BOOL,
@@ -122,12 +131,13 @@ static const struct table options = {.name = "run", .size = sizeof(struct sweep_
 /* What the folder itself says. */
 static int check_resume(const struct call *call, struct error *e)
 {
-    static const char *const kept[] = {"lab", "set", "out", "duration", "repeat", "seed"};
+    static const char *const kept[] = {"lab", "set", "hosts_from", "out", "duration", "repeat", "seed"};
     if (call->count > 0)
         return error_set(e, "--resume: the folder says which scenario it is of: give no SCENARIO");
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
         if (json_object_get(call->document, kept[i]))
-            return error_set(e, "--resume: the folder says this itself: give no --%s", kept[i]);
+            return error_set(e, "--resume: the folder says this itself: give no --%s",
+                             strcmp(kept[i], "hosts_from") == 0 ? "hosts-from" : kept[i]);
     return 0;
 }
 
@@ -138,6 +148,22 @@ static int check_on(const struct sweep_request *request, struct error *e)
         return error_set(e, "--%s is for a cluster: give --on too",
                          request->detach ? "detach" : "cells-per-task");
     return 0;
+}
+
+/* The nodes of a job are settings of the lab, and kept as such. */
+static int take_hosts(struct sweep_request *request, struct words *sets, struct error *e)
+{
+    char *const *own = request->sets.items;
+    if (!request->hosts_from)
+        return 0;
+    if (strcmp(request->hosts_from, "slurm") != 0)
+        return error_set(e, "--hosts-from %.60s: expected slurm", request->hosts_from);
+    if (allocation_sets(request->lab, sets, e) != 0)
+        return error_prefix(e, "--hosts-from slurm");
+    for (size_t i = 0; i < request->sets.count; i++)
+        words_add(sets, "%s", own[i]);
+    request->sets = (struct list_of){.items = sets->items, .count = sets->count};
+    return words_whole(sets, e);
 }
 
 static int run_or_resume(const struct sweep_request *asked, const struct user_config *config, bool has_out,
@@ -164,10 +190,15 @@ static int run_run(const struct call *call)
                 : call->count == 0 ? error_set(&e, "run: expected a SCENARIO, or --resume FOLDER")
                                    : 0;
     struct user_config config = {0};
-    if (wrong || check_on(&request, &e) != 0 || (request.on && config_load(&config, &e) != 0))
+    struct words sets = {0};
+    if (wrong || check_on(&request, &e) != 0 || take_hosts(&request, &sets, &e) != 0 ||
+        (request.on && config_load(&config, &e) != 0)) {
+        words_free(&sets);
         return program_fail(EXIT_USAGE, &e);
+    }
     request.scenario = request.resume ? NULL : call->arguments[0];
     int status = run_or_resume(&request, &config, json_object_get(call->document, "out") != NULL, &e);
+    words_free(&sets);
     config_free(&config);
     return status;
 }

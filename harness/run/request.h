@@ -20,8 +20,9 @@ struct sweep_request {
     int64_t duration_ns;
     int64_t repeats, seed;
     int64_t jobs; /* runs at a time; FIELD_UNSET: as many as there are processors, of a lab of hosts one */
-    const char *resume; /* the folder of a sweep that is run to its end; NULL: none */
-    const char *on;     /* of the engine, as it was said; NULL: here */
+    const char *resume;     /* the folder of a sweep that is run to its end; NULL: none */
+    const char *on;         /* of the engine, as it was said; NULL: here */
+    const char *hosts_from; /* "slurm": the job's nodes are the hosts of the lab; NULL: the lab's own */
     int64_t cells_per_task;
     int detach;
     const struct sweep_engine *engine; /* that has the runs made; NULL: this program, here */

@@ -2,6 +2,7 @@
 # An ssh lab without guests: hosts that cannot be reached are reported at once; what hosts cannot run is refused before the run; a run in
 # which traffic cannot flow ends with the reason and restores settings.
 # There is no RDMA here: tests/e2e/guests/ssh.sh tests that traffic flows.
+# shellcheck disable=SC2317 # functions are called by name
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/e2e/harness/ssh_hosts.bash
@@ -144,5 +145,25 @@ jq '.flows = [range(65) as $i | {name: "flow-\($i)", from: "a", to: "b"}] | del(
     > "$SCRATCH/too-many.json"
 check_exit 2 "too many flows to one host are refused" "$H" check "$SCRATCH/too-many.json" --lab "$LAB"
 check_says "... by the limit" 'more than 64 flows to role b' "$SCRATCH/err"
+# ---- the hosts of a lab are the nodes of a job of Slurm
+jq '.hosts.a.ssh = "root@elsewhere1" | .hosts.b.ssh = "root@elsewhere2"' "$LAB" > "$SCRATCH/nodes.json"
+from_slurm() { SLURM_JOB_NODELIST=$1 "$H" "${RUN[@]}" --lab "$SCRATCH/nodes.json" --hosts-from slurm "${@:2}"; }
+check_exit 2 "--hosts-from slurm outside of a job is refused" "$H" "${RUN[@]}" --lab "$SCRATCH/nodes.json" --hosts-from slurm
+check_says "... with what to do" 'SLURM_JOB_NODELIST is not set: run this in a job of Slurm' "$SCRATCH/err"
+check_exit 3 "a run on the nodes of a job (traffic cannot flow)" from_slurm '192.0.2.[11-12],spare[01-03]' --set 'sweep={"flows.*.depth": [1, 2]}'
+check "... which reached both" grep -q 'b: host b, address 10.9.0.2' "$OUT/pfc-bidir/latest/01/run.log"
+check "... as the users of the lab" jq -e '.lab.hosts | .a.ssh == "root@192.0.2.11" and .b.ssh == "root@192.0.2.12"' "$OUT/pfc-bidir/latest/01/result.json"
+check "... and keeps their names for --resume" jq -e '.set | any(. == "lab.hosts.b.ssh=\"root@192.0.2.12\"")' "$OUT/pfc-bidir/latest/request.json"
+check_exit 2 "too few nodes are refused" from_slurm '192.0.2.11'
+check_says "... with both numbers" 'lab pair has 2 hosts, and this job of Slurm 1 nodes: ask for as many \(--nodes=2\)' "$SCRATCH/err"
+for list in 'n[3-' 'n[2-1]' 'n1,,n2' 'n[1-999999]x[1-99]'; do
+    check_exit 2 "a list of nodes that is none is refused: $list" from_slurm "$list"
+    check_says "... and shown" "SLURM_JOB_NODELIST=n" "$SCRATCH/err"
+done
+check_exit 2 "a node that is no destination is refused" from_slurm 'a b,-oProxyCommand=x'
+check_exit 2 "a simulated lab has no such hosts" from_slurm 'n[1-2]' --lab "$ROOT/labs/sim-geforce-pair.json"
+check_says "... which is said" 'has no hosts that are reached over ssh alone' "$SCRATCH/err"
+check_exit 2 "nodes of another scheduler are unknown" "$H" "${RUN[@]}" --lab "$SCRATCH/nodes.json" --hosts-from pbs
+
 close_hosts
 finish
