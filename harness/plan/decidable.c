@@ -292,7 +292,7 @@ static int decide_by_scenario(void *context, const struct cell *cell, const stru
     return expr_decidable(j->expr, &cell->scenario, e);
 }
 
-static bool any_against(const struct plan *plan)
+bool plan_compares(const struct plan *plan)
 {
     struct judgement j;
     bool any = false;
@@ -309,7 +309,7 @@ int decidable_open(struct decidable *d, const struct plan *plan, struct error *e
     d->conditions = calloc(d->decisions.count + 1, sizeof *d->conditions);
     if (!d->conditions)
         error_set(e, "out of memory");
-    else if (!any_against(plan) || cell_places_make(&d->places, plan, e) == 0)
+    else if (!plan_compares(plan) || cell_places_make(&d->places, plan, e) == 0)
         return 0;
     decidable_close(d);
     return -1;

@@ -18,6 +18,9 @@ struct judgement {
 /* Judgement i: first the expectations, then the published figures. Returns false after the last. */
 bool plan_judgement(const struct cell *cell, size_t i, struct judgement *out);
 
+/* Does any judgement compare a cell with another one ("against")? */
+bool plan_compares(const struct plan *plan);
+
 /* Can it be decided in this cell? 0, or -1 with what is missing. */
 typedef int (*plan_decide)(void *context, const struct cell *cell, const struct judgement *judgement,
                            struct error *e);
@@ -41,7 +44,7 @@ int decisions_end(const struct decisions *d, const struct cell *first, struct er
 void decisions_close(struct decisions *d);
 
 /* Does each "when" hold in a cell, has each "against" another cell, do flows and storms begin before the end, and could each expression be
- * decided by what the scenario sends and samples? Every cell is shown, then the end is asked for. */
+ * decided by what the scenario sends and samples? Call decidable_note with each cell, then decidable_end. */
 struct decidable {
     const struct plan *plan;
     bool late;

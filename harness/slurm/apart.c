@@ -1,12 +1,12 @@
 #include "harness/slurm/apart.h"
 
 #include "lib/files.h"
+#include "lib/letters.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -18,13 +18,10 @@
 static char *make_folder(const struct sweep *s, size_t run, struct error *e)
 {
     for (int i = 0; i < TRIES; i++) {
-        unsigned char bytes[LETTERS] = {0};
+        char letters[LETTERS + 1];
         struct text path = {0};
-        ssize_t got = getrandom(bytes, sizeof bytes, 0);
-        (void)got;
-        text_add(&path, "%s/run-%zu-", s->workshop, run + 1);
-        for (size_t k = 0; k < LETTERS; k++)
-            text_add(&path, "%c", 'a' + bytes[k] % 26);
+        letters_random(letters, LETTERS);
+        text_add(&path, "%s/run-%zu-%s", s->workshop, run + 1, letters);
         if (mkdir(text_string(&path), 0777) == 0)
             return text_take(&path);
         text_free(&path);

@@ -1,12 +1,12 @@
 #include "harness/slurm/commands.h"
 
 #include "lib/clock.h"
+#include "lib/letters.h"
 #include "lib/process.h"
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #define SUBMIT_NS (120 * NS_PER_S)
@@ -87,16 +87,13 @@ bool slurm_is_name(const char *name)
 
 char *slurm_new_name(const char *scenario)
 {
-    unsigned char bytes[LETTERS] = {0};
+    char letters[LETTERS + 1];
     struct text name = {0};
-    ssize_t got = getrandom(bytes, sizeof bytes, 0);
-    (void)got;
+    letters_random(letters, LETTERS);
     text_add(&name, MARK);
     for (size_t i = 0; i < 64 && scenario[i]; i++)
         text_add(&name, "%c", is_plain(scenario[i]) ? scenario[i] : '-');
-    text_add(&name, "-");
-    for (size_t i = 0; i < LETTERS; i++)
-        text_add(&name, "%c", 'a' + bytes[i] % 26);
+    text_add(&name, "-%s", letters);
     return text_take(&name);
 }
 

@@ -14,7 +14,7 @@
 #define LOOK_MOST_NS  (5 * NS_PER_S)
 #define ASK_LEAST_NS  NS_PER_S
 #define ASK_MOST_NS   (30 * NS_PER_S)
-#define SILENT_NS     (60 * NS_PER_S) /* after so long without an answer of Slurm, people are told */
+#define SILENT_NS     (60 * NS_PER_S) /* without an answer of Slurm for this time, a warning is printed */
 #define GRACE_NS      (5 * NS_PER_S)  /* for tasks whose runs are all there */
 #define LINE          79
 

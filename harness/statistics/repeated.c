@@ -1,5 +1,6 @@
 #include "harness/statistics/repeated.h"
 
+#include "harness/plan/decidable.h"
 #include "harness/statistics/spreads.h"
 #include "harness/verdict/over.h"
 #include "lib/document/json_file.h"
@@ -7,15 +8,7 @@
 
 bool repeated_wanted(const struct plan *plan, size_t repeats)
 {
-    const struct scenario *scenario = &plan->first.scenario;
-    const struct scenario_expect *expect = scenario->expect.items;
-    const struct scenario_published *published = scenario->published.items;
-    bool compares = false;
-    for (size_t i = 0; i < scenario->expect.count; i++)
-        compares |= expect[i].against != NULL;
-    for (size_t i = 0; i < scenario->published.count; i++)
-        compares |= published[i].against != NULL;
-    return repeats > 1 || (compares && plan->cell_count > 1);
+    return repeats > 1 || (plan->cell_count > 1 && plan_compares(plan));
 }
 
 /* ---- a cell */

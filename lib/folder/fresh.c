@@ -1,5 +1,6 @@
 #include "lib/folder/fresh.h"
 
+#include "lib/letters.h"
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
@@ -8,7 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -20,12 +20,8 @@
 
 static void choose_name(struct fresh *f, const char *name)
 {
-    unsigned char bytes[LETTERS] = {0};
-    char letters[LETTERS + 1] = {0};
-    ssize_t got = getrandom(bytes, sizeof bytes, 0);
-    (void)got; /* a name that is taken is chosen again */
-    for (size_t i = 0; i < LETTERS; i++)
-        letters[i] = (char)('a' + bytes[i] % 26);
+    char letters[LETTERS + 1];
+    letters_random(letters, LETTERS);
     snprintf(f->name, sizeof f->name, ".%.200s" MARK "%s", name, letters);
 }
 

@@ -28,7 +28,7 @@ struct plot_series {
     enum plot_style style;
     size_t colour; /* each in a panel has its own: its number, until it is set */
     bool dashed;
-    bool shaped; /* its points have the shape of its number, so that curves are told apart without colours */
+    bool shaped; /* each curve has its own marker shape, so that curves can be told apart without colours */
     struct text data; /* "x\ty\n" lines */
     size_t points;
     double highest, lowest; /* y */

@@ -1,4 +1,4 @@
-/* What an index says of repeated runs: figures against values computed by hand, their names, and what there is no room for. */
+/* The figures of repeated runs in an index: compared with values computed by hand, their names, and how many are left out for lack of room. */
 #include "tests/unit/unit.h"
 
 #include "harness/plan/cell.h"
