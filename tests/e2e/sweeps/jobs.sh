@@ -29,16 +29,7 @@ check "... by their folder and what failed" test "$(grep -c -e '^[0-9]*: wide, .
 check_says "... with a line of all" '^24 runs: 12 passed, 12 failed$' out
 
 # ---- progress: one line that never wraps
-check_progress() {
-    script -qec "stty cols 80; '$H' run wide.json --no-report --repeat 40 --out progress --jobs 2" /dev/null < /dev/null > typescript 2>&1
-    tr '\r' '\n' < typescript | sed 's/\x1b\[K//g' > lines
-    grep -qE '^[0-9]+ of 240 runs, [0-9]+ failed, 2 running(, [0-9]+ s left)?' lines && ! grep -E '^[0-9]+ of 240' lines | grep -E '.{80}'
-}
-if [ -n "$(command -v script)" ]; then
-    check "progress is a line of at most 79 columns" check_progress
-else
-    skip "progress is a line of at most 79 columns" no-command script
-fi
+check_progress 240 '2 running(, [0-9]+ s left)?' --repeat 40 --jobs 2
 
 # ---- disturbed at random moments, resumed, the same
 survivors() { pgrep -s "$1"; }

@@ -43,3 +43,17 @@ same() { # FOLDER
     diff undisturbed.content other.content > differs && [ "$(grep -c '^== ' other.content)" -ge 98 ]
 }
 results_in() { find "$1" -path '*/[0-9]*/result.json' ! -path '*/slurm/*' 2> /dev/null | wc -l; }
+
+# Progress on a terminal of 80 columns is one line that never wraps.
+is_one_line() { # RUNS PATTERN ARGUMENT...
+    script -qec "stty cols 80; '$H' run wide.json --no-report --out progress ${*:3}" /dev/null < /dev/null > typescript 2>&1
+    tr '\r' '\n' < typescript | sed 's/\x1b\[K//g' > lines
+    grep -qE "^[0-9]+ of $1 runs, [0-9]+ failed, $2" lines && ! grep -E "^[0-9]+ of $1" lines | grep -E '.{80}'
+}
+check_progress() { # RUNS PATTERN ARGUMENT...
+    if [ -n "$(command -v script)" ]; then
+        check "progress is a line of at most 79 columns" is_one_line "$@"
+    else
+        skip "progress is a line of at most 79 columns" no-command script
+    fi
+}
