@@ -3,6 +3,7 @@
 #include "lib/clock.h"
 #include "lib/files.h"
 #include "lib/scratch.h"
+#include "lib/output/shell.h"
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -27,39 +28,6 @@ struct ssh_session {
     int held;              /* the folder, locked: shows that it is in use */
     char *why;             /* how the connection ended, once it has */
 };
-
-/* ---- quoting */
-
-/* Words of only these characters need no quotes in a POSIX shell ("=" is not among them: NAME=x before a command
- * assigns). */
-static bool is_plain(const char *word)
-{
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:,+@%-";
-    return *word && strspn(word, plain) == strlen(word);
-}
-
-void ssh_quote(struct text *line, const char *word)
-{
-    if (is_plain(word)) {
-        text_add(line, "%s", word);
-        return;
-    }
-    text_add(line, "'");
-    for (const char *c = word; *c; c++)
-        if (*c == '\'')
-            text_add(line, "'\\''");
-        else
-            text_add_bytes(line, c, 1);
-    text_add(line, "'");
-}
-
-void ssh_quote_all(struct text *line, const char *const argv[])
-{
-    for (size_t i = 0; argv[i]; i++) {
-        text_add(line, "%s", i ? " " : "");
-        ssh_quote(line, argv[i]);
-    }
-}
 
 /* ---- ssh's own arguments */
 
@@ -115,7 +83,7 @@ char *ssh_proxy_command(const char *jump)
     struct text line = {0}, place = {0}, escaped = {0};
     text_add(&place, "ssh://%s", jump);
     text_add(&line, "ssh -oBatchMode=yes -oLogLevel=ERROR -W '[%%h]:%%p' -- ");
-    ssh_quote(&escaped, text_string(&place));
+    shell_quote(&escaped, text_string(&place));
     for (const char *c = text_string(&escaped); *c; c++) /* ssh expands tokens in the whole value */
         text_add(&line, *c == '%' ? "%%%%" : "%c", *c);
     text_free(&place);
@@ -435,7 +403,7 @@ static char **command_arguments(const struct ssh_session *s, const char *const a
     struct arguments a = {0};
     if (s->target.sudo)
         text_add(&line, "sudo -n -- ");
-    ssh_quote_all(&line, argv);
+    shell_quote_all(&line, argv);
     /* everything goes through the master: read no configuration, open no other connection */
     argument(&a, "ssh");
     argument(&a, "-Fnone");

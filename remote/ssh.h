@@ -25,11 +25,6 @@ struct ssh_target {
 };
 void ssh_target_free(struct ssh_target *target);
 
-/* Add `word` to a command line, quoted so that a POSIX shell reads exactly this word. The only place where quoting is done. */
-void ssh_quote(struct text *line, const char *word);
-/* All of argv (ended by NULL), quoted, with spaces between. */
-void ssh_quote_all(struct text *line, const char *const argv[]);
-
 /* The ProxyCommand that goes through `jump`. The caller frees; NULL when memory ran out. */
 char *ssh_proxy_command(const char *jump);
 

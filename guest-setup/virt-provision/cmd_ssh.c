@@ -4,6 +4,7 @@
 #include "lib/process.h"
 #include "remote/reach.h"
 #include "lib/text.h"
+#include "lib/output/shell.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -19,7 +20,7 @@ static char **ssh_with_command(const struct ssh_target *target, const char *cons
         text_add(&line, "sudo -n -- ");
     for (size_t i = 0; i < count; i++) {
         text_add(&line, "%s", i ? " " : "");
-        ssh_quote(&line, command[i]);
+        shell_quote(&line, command[i]);
     }
     while (arguments[n])
         n++;

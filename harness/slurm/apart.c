@@ -1,7 +1,7 @@
 #include "harness/slurm/apart.h"
 
 #include "lib/files.h"
-#include "lib/letters.h"
+#include "lib/names/letters.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

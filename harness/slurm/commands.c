@@ -1,7 +1,7 @@
 #include "harness/slurm/commands.h"
 
 #include "lib/clock.h"
-#include "lib/letters.h"
+#include "lib/names/letters.h"
 #include "lib/process.h"
 #include <ctype.h>
 #include <stdio.h>

@@ -10,6 +10,7 @@
 #include "lib/files.h"
 #include "lib/log.h"
 #include "lib/output/print.h"
+#include "lib/output/shell.h"
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -172,28 +173,20 @@ static size_t runs_per_task(const struct sweep *s, size_t count, int64_t cost_ns
 
 /* ---- submitting */
 
-static void quote(struct text *out, const char *word)
-{
-    text_add(out, "'");
-    for (; *word; word++)
-        text_add(out, *word == '\'' ? "'\\''" : "%c", *word);
-    text_add(out, "'");
-}
-
 /* exec: the signals of Slurm reach the program. */
 static char *script_of(const struct submission *job, const char *sweep, const char *program)
 {
     struct text script = {0};
     text_add(&script, "#!/bin/sh\nprogram=");
-    quote(&script, program);
+    shell_quote(&script, program);
     text_add(&script, "\ncd ");
-    quote(&script, job->folder);
+    shell_quote(&script, job->folder);
     text_add(
         &script,
         " || exit\nif [ ! -x \"$program\" ]; then\n    echo \"task $SLURM_ARRAY_TASK_ID: node $(uname -n) "
         "has no program $program\" | tee " SUBMISSION_FAILED
         " >&2\n    exit 127\nfi\nexec \"$program\" task ");
-    quote(&script, sweep);
+    shell_quote(&script, sweep);
     text_add(&script, " %zu \"$SLURM_ARRAY_TASK_ID\"\n", job->number);
     return text_take(&script);
 }

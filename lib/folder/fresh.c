@@ -1,6 +1,6 @@
 #include "lib/folder/fresh.h"
 
-#include "lib/letters.h"
+#include "lib/names/letters.h"
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>

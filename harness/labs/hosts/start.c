@@ -1,13 +1,14 @@
 #include "harness/labs/hosts/start.h"
 #include "harness/labs/hosts/remote_sampler.h"
 #include "lib/output/print.h"
+#include "lib/output/shell.h"
 #include <inttypes.h>
 #include <stdlib.h>
 
 static void log_start(const struct remote_lab *lab, const struct stream_request *request)
 {
     struct text line = {0};
-    ssh_quote_all(&line, (const char *const *)request->words->items);
+    shell_quote_all(&line, (const char *const *)request->words->items);
     if (lab->run->log)
         print_to(lab->run->log, "%s: %s%s%s\n", request->host->lab->name, text_string(&line),
                  request->input ? " <<< " : "", request->input ? request->input : "");

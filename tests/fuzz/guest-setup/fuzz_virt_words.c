@@ -1,6 +1,7 @@
 /* What people write in labs about a machine: lists of CPUs, PCI addresses, subnets; and words for a shell. */
 #include "guest-setup/guest/domain_xml.h"
 #include "remote/ssh.h"
+#include "lib/output/shell.h"
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,7 +44,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                                again.bus != address.bus || again.domain != address.domain))
         abort();
     plan_with(word);
-    ssh_quote(&line, word);
+    shell_quote(&line, word);
     if (line.length < strlen(word))
         abort();
     text_free(&line);

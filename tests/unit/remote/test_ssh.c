@@ -2,6 +2,7 @@
 #include "remote/ssh.h"
 #include "lib/clock.h"
 #include "lib/files.h"
+#include "lib/output/shell.h"
 #include <arpa/inet.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -28,7 +29,7 @@ static void shell_reads_what_was_quoted(void **state)
         struct text line = {0}, out = {0};
         struct error e;
         text_add(&line, "printf '[%%s]' ");
-        ssh_quote(&line, words[i]);
+        shell_quote(&line, words[i]);
         const char *const argv[] = {"sh", "-c", text_string(&line), NULL};
         assert_int_equal(process_run(argv, NULL, &out, NULL, 5 * NS_PER_S, &e), 0);
         char wanted[64];
@@ -44,7 +45,7 @@ static void command_words_stay_words(void **state)
     (void)state;
     struct text line = {0};
     const char *const argv[] = {"A=b", "x y", "plain", NULL};
-    ssh_quote_all(&line, argv);
+    shell_quote_all(&line, argv);
     assert_string_equal(text_string(&line), "'A=b' 'x y' plain");
     text_free(&line);
 }

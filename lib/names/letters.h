@@ -1,6 +1,6 @@
 /* Random letters, for names that others are not to meet. */
-#ifndef LIB_LETTERS_H
-#define LIB_LETTERS_H
+#ifndef LIB_NAMES_LETTERS_H
+#define LIB_NAMES_LETTERS_H
 
 #include <stddef.h>
 

@@ -1,4 +1,4 @@
-#include "lib/letters.h"
+#include "lib/names/letters.h"
 
 #include <sys/random.h>
 
