@@ -16,7 +16,6 @@
 
 #define JOURNAL_LIMIT (256 << 20)
 #define ROOM_STEP     4096
-#define SPACES        "                                                                "
 
 /* ---- records */
 
@@ -270,9 +269,11 @@ static int write_at(struct journal *j, const char *text, size_t length, size_t a
 /* Fill the file with spaces between two places. */
 static int write_spaces(struct journal *j, size_t from, size_t to, struct error *e)
 {
+    char spaces[4096];
+    memset(spaces, ' ', sizeof spaces);
     for (size_t size; from < to; from += size) {
-        size = to - from < sizeof SPACES - 1 ? to - from : sizeof SPACES - 1;
-        if (write_at(j, SPACES, size, from, e) != 0)
+        size = to - from < sizeof spaces ? to - from : sizeof spaces;
+        if (write_at(j, spaces, size, from, e) != 0)
             return -1;
     }
     return 0;

@@ -5,7 +5,7 @@
 #include "harness/preflight/preflight.h"
 #include "harness/preflight/priority.h"
 #include "harness/labs/hosts/visit.h"
-#include "harness/labs/hosts/vlan.h"
+#include "harness/labs/hosts/settings/vlan.h"
 #include "harness/labs/hosts/virtual/gpu.h"
 #include "harness/labs/hosts/ports.h"
 #include "harness/labs/hosts/programs.h"

@@ -22,6 +22,8 @@ struct lab_run {
     struct interrupt *interrupt;
     uint64_t seed;
     FILE *log; /* run.log; may be NULL */
+    json_t *
+        kept; /* what keep_settings left for the next run, by role; taken by open. NULL: settings are always restored */
 };
 
 /* What is known of a role's host before anything is changed. */
@@ -70,6 +72,9 @@ struct lab_driver {
     int (*apply_settings)(void *state, struct role_settings roles[], struct error *e);
     /* Those that were saved; a failure is in the role's why_not. */
     void (*restore_settings)(void *state, struct role_settings roles[]);
+    /* In place of restore_settings: leave them to the next run of the sweep, which wants the same, in run->kept. It need not set them
+     * again, and what it does not take over is restored by `close`. After a failure they are to be restored. NULL: cannot. */
+    int (*keep_settings)(void *state, struct role_settings roles[], struct error *e);
 
     /* Start samplers and traffic; *start_ns is when the warm-up begins. */
     int (*start)(void *state, int64_t *start_ns, struct error *e);

@@ -37,6 +37,7 @@ struct run {
     struct ecn_finding *findings;
     size_t finding_count;
     bool restored; /* it was tried */
+    bool kept;     /* settings stay for the next run */
     enum ending ending;
     struct error why; /* the first failure */
 };
@@ -190,8 +191,10 @@ static json_t *settings_json(const struct run *run)
     for (size_t role = 0; role < role_count(run); role++) {
         const struct role_settings *r = &run->settings[role];
         json_t *restored = run->restored && r->before ? json_boolean(r->after) : NULL;
-        json_t *mine = json_make("{s:O*,s:O,s:O*,s:o*,s:O*}", "before", r->before, "wanted", r->wanted,
-                                 "read_back", r->read_back, "restored", restored, "after", r->after);
+        json_t *kept = run->kept ? json_true() : NULL;
+        json_t *mine =
+            json_make("{s:O*,s:O,s:O*,s:o*,s:O*,s:o*}", "before", r->before, "wanted", r->wanted, "read_back",
+                      r->read_back, "restored", restored, "after", r->after, "kept", kept);
         json_object_set_new(json, role_name(run, role), mine);
     }
     return json;
@@ -243,6 +246,22 @@ static void restore_settings(struct run *run)
             run->warnings, json_textf("settings of %s were not restored: %s; try `harness restore --lab %s`",
                                       role_name(run, role), r->why_not.text, run->x->plan->lab_path));
     }
+    if (write_settings(run, &e) != 0)
+        failed(run, ENDING_LAB_FAILED, &e);
+}
+
+/* Leave them to the next run, or restore them. */
+static void end_settings(struct run *run)
+{
+    struct error e;
+    const struct experiment *x = run->x;
+    if (!x->keep || run->ending != ENDING_WHOLE || interrupt_count(x->interrupt) > 0 ||
+        run->driver->keep_settings(run->lab, run->settings, &e) != 0) {
+        restore_settings(run);
+        return;
+    }
+    say(run, "settings are kept for the next run");
+    run->kept = true;
     if (write_settings(run, &e) != 0)
         failed(run, ENDING_LAB_FAILED, &e);
 }
@@ -475,7 +494,7 @@ static enum verdict change_and_measure(struct run *run)
         failed(run, interrupt_count(run->x->interrupt) ? ENDING_INTERRUPTED : ENDING_LAB_FAILED, &e);
     else if (!interrupted(run))
         measure(run);
-    restore_settings(run);
+    end_settings(run);
     return write_result(run, NULL);
 }
 
@@ -503,7 +522,8 @@ struct outcome experiment_run(const struct experiment *x, struct error *e)
                       .context = {.cell = x->cell,
                                   .lab_path = x->plan->lab_path,
                                   .interrupt = x->interrupt,
-                                  .seed = x->seed},
+                                  .seed = x->seed,
+                                  .kept = x->kept},
                       .hosts = calloc(x->cell->scenario.roles.count, sizeof(struct host_description)),
                       .settings = calloc(x->cell->scenario.roles.count, sizeof(struct role_settings)),
                       .warnings = json_array(),
@@ -528,4 +548,22 @@ struct outcome experiment_run(const struct experiment *x, struct error *e)
     text_free(&why_not);
     close_run(&run);
     return outcome;
+}
+
+void experiment_restore_kept(const struct experiment *x)
+{
+    const struct lab_driver *driver = lab_driver_of(&x->cell->lab);
+    const struct lab_run run = {.cell = x->cell,
+                                .lab_path = x->plan->lab_path,
+                                .interrupt = x->interrupt,
+                                .seed = x->seed,
+                                .kept = x->kept};
+    void *lab;
+    struct error e;
+    if (json_object_size(x->kept) == 0)
+        return;
+    progress_say(x->progress, "restoring settings");
+    if (driver->open(&run, &lab, &e) == 0)
+        driver->close(lab);
+    progress_clear(x->progress);
 }

@@ -15,6 +15,9 @@ struct experiment {
     size_t repeats; /* of so many */
     struct interrupt *interrupt;
     struct progress *progress;
+    json_t *
+        kept; /* settings that runs of a sweep leave to each other (labs/driver.h); NULL: each run restores its own */
+    bool keep; /* the next run wants the same */
 };
 
 /* How a run ended, in addition to its verdict. */
@@ -26,8 +29,10 @@ struct outcome {
     enum origin origin;
 };
 
-/* Run all phases. Changed settings are always restored, and samples are kept even after a failure. `e` is set unless
+/* Run all phases. Changed settings are always restored, or kept if x->keep and the run is whole; samples are kept even after a failure. `e` is set unless
  * the ending is ENDING_WHOLE. ENDING_NOT_STARTED: nothing was changed and no result is written. */
 struct outcome experiment_run(const struct experiment *x, struct error *e);
+/* Restore what is in x->kept, because no run follows. What cannot be restored is a warning. */
+void experiment_restore_kept(const struct experiment *x);
 
 #endif

@@ -132,7 +132,9 @@ static struct outcome run_cell(struct sweep *s, size_t run, const char *folder, 
                            .repeat = sweep_repeat_of(s, run),
                            .repeats = (size_t)s->request->repeats,
                            .interrupt = &s->interrupt,
-                           .progress = &s->progress};
+                           .progress = &s->progress,
+                           .kept = s->left,
+                           .keep = sweep_next_wants_same(s, cell)};
     struct outcome outcome = experiment_run(&x, e);
     progress_clear(&s->progress);
     text_free(&label);
@@ -188,11 +190,14 @@ static void run_in_turn(struct sweep *s)
 {
     struct error e;
     bool more = true;
+    sweep_keeps_settings(s);
     for (size_t k = 0; more && k < s->todo_count; k++) {
+        s->next = k + 1 < s->todo_count ? s->todo[k + 1] : SIZE_MAX;
         struct outcome outcome = s->run_one(s, s->todo[k], &e);
         sweep_look_at_output(s);
         more = sweep_count_run(s, s->todo[k], outcome, &e);
     }
+    sweep_restore_kept(s);
 }
 
 void sweep_run_here(struct sweep *s)

@@ -25,6 +25,8 @@ struct sweep {
     enum ending ending;
     struct error why;
     bool deaf;     /* standard output cannot be written */
+    json_t *left;  /* settings that a run has kept for the next one; NULL: each run restores its own */
+    size_t next;   /* the run after this one, SIZE_MAX: none */
     bool detached; /* others make the runs, and the sweep is ended later by --resume */
     const char *
         workshop; /* runs are made in folders of it and get their places when they are whole; NULL: in their places */
@@ -79,6 +81,14 @@ void sweep_print_run(const struct sweep *s, size_t run, const char *folder, stru
 /* A run has ended: into the index with it. false: no other is begun. */
 bool sweep_count_run(struct sweep *s, size_t run, struct outcome outcome, const struct error *why);
 void sweep_look_at_output(struct sweep *s);
+
+/* ---- sweep_kept.c */
+/* Runs of hosts that follow one another in this process keep the settings that the next one wants. */
+void sweep_keeps_settings(struct sweep *s);
+/* Does the next run want the settings of this cell? */
+bool sweep_next_wants_same(const struct sweep *s, const struct cell *cell);
+/* What is still kept is restored. */
+void sweep_restore_kept(struct sweep *s);
 
 /* ---- sweep_side.c */
 /* What is to do, s->jobs runs at a time. */

@@ -1,9 +1,8 @@
 /* The libvirt and the ssh lab: real hosts, reached over ssh. */
 #include "harness/labs/hosts/at_once.h"
+#include "harness/labs/hosts/settings/roles.h"
 #include "harness/labs/hosts/start.h"
-#include "harness/labs/hosts/virtual/gpu.h"
 #include "harness/labs/hosts/virtual/switch.h"
-#include "harness/labs/hosts/vlan.h"
 #include "harness/labs/hosts/watch.h"
 #include "harness/preflight/priority.h"
 #include "lib/clock.h"
@@ -18,15 +17,11 @@
 
 #define BRING_UP_NS \
     (5 * 60 * NS_PER_S) /* a guest boots; connecting to a real host has a shorter limit (remote/ssh.c) */
-#define READY_NS       (120 * NS_PER_S) /* samplers print their header, servers listen, drivers connect */
-#define SUMMARY_NS     (60 * NS_PER_S)  /* how late summaries may come after the measure phase */
-#define LAST_SAMPLE_NS (15 * NS_PER_S)  /* for a sample to be taken and to arrive, beyond its interval */
-#define LAST_LINES_NS  (5 * NS_PER_S)   /* for programs to end after they were told to */
-#define RECONNECT_NS \
-    (60 * NS_PER_S) /* reconnecting to a host whose connection was cut, to restore its settings */
-#define STEP_NS   (100 * NS_PER_MS) /* a clock that drifts by more within a run was set */
-#define ENDED_NS  (3 * NS_PER_S)    /* to find out whether a connection still carries commands */
-#define SILENT_NS (10 * NS_PER_S)   /* the same when it has been silent already */
+#define READY_NS       (120 * NS_PER_S)  /* samplers print their header, servers listen, drivers connect */
+#define SUMMARY_NS     (60 * NS_PER_S)   /* how late summaries may come after the measure phase */
+#define LAST_SAMPLE_NS (15 * NS_PER_S)   /* for a sample to be taken and to arrive, beyond its interval */
+#define LAST_LINES_NS  (5 * NS_PER_S)    /* for programs to end after they were told to */
+#define STEP_NS        (100 * NS_PER_MS) /* a clock that drifts by more within a run was set */
 
 static const char *role_name(const struct remote_lab *lab, size_t role)
 {
@@ -61,6 +56,7 @@ static void remote_lab_close(void *state)
         return;
     for (size_t i = 0; i < lab->stream_count; i++)
         stream_close(&lab->streams[i]);
+    roles_release_settings(lab);
     for (size_t i = 0; lab->hosts && i < lab->all_count; i++)
         remote_host_close(&lab->hosts[i]);
     crew_dismiss(lab->crew);
@@ -72,6 +68,7 @@ static void remote_lab_close(void *state)
     free(lab->streams);
     free(lab->hosts);
     json_decref(lab->warnings);
+    json_decref(lab->left);
     free(lab);
 }
 
@@ -105,6 +102,8 @@ static int remote_lab_open(const struct lab_run *run, void **state, struct error
     lab->run = run;
     lab->clock = clock_steady_start();
     lab->warnings = json_array();
+    lab->left = json_deep_copy(run->kept);
+    json_object_clear(run->kept);
     lab->host_count = run->cell->scenario.roles.count;
     lab->all_count = lab->host_count;
     while (forwarder(run->cell, lab->all_count - lab->host_count))
@@ -133,35 +132,12 @@ static int connect_host(struct remote_lab *lab, struct remote_host *h, struct er
                                    e);
 }
 
-/* What an earlier run has left. */
-static int restore_left(struct remote_host *h, bool *restored, struct error *e)
-{
-    int left = virtual_gpu_restore(h, e);
-    if (left < 0)
-        return error_prefix(e, "restoring settings of an earlier run");
-    *restored = left > 0;
-    if (!remote_journal_open(h))
-        return 0;
-    json_t *answer = remote_settings_restore(h, e);
-    if (!answer)
-        return error_prefix(e, "restoring settings of an earlier run");
-    *restored = true;
-    json_decref(answer);
-    return remote_find_nic(h, e);
-}
-
 static int bring_up_host(struct remote_lab *lab, size_t role, json_t *warnings, struct error *e)
 {
     struct remote_host *h = &lab->hosts[role];
-    bool restored = false;
     if (connect_host(lab, h, e) != 0 || remote_find_nic(h, e) != 0)
         return -1;
-    int result = restore_left(h, &restored, e);
-    if (restored)
-        json_array_append_new(warnings,
-                              json_textf("%s: settings that an earlier run had left were restored first",
-                                         role_name(lab, role)));
-    return result;
+    return roles_bring_up_settings(lab, role, warnings, e);
 }
 
 /* A virtual switch takes the settings of all nodes; a bridge forwards since it booted. */
@@ -232,122 +208,6 @@ static int remote_lab_describe(void *state, struct host_description out[], struc
 {
     struct remote_lab *lab = state;
     return hosts_at_once(lab, lab->host_count, describe_role, out, e);
-}
-
-/* ---- settings */
-
-static int remote_lab_save_settings(void *state, struct role_settings roles[], struct error *e)
-{
-    const struct remote_lab *lab = state;
-    for (size_t role = 0; role < lab->host_count; role++) {
-        /* read when the NIC was found; nothing has been changed since then */
-        roles[role].before = json_deep_copy(json_object_get(lab->hosts[role].nic, "interfaces"));
-        if (!roles[role].before)
-            return error_set(e, "host %s: nic-config get has shown no interfaces",
-                             lab->hosts[role].lab->name);
-    }
-    return 0;
-}
-
-/* What the lab says of memory that stands for a GPU's, where this cell uses it. Takes over `read_back`, and adds what was set. */
-static json_t *slow_gpu_memory(struct remote_lab *lab, size_t role, json_t *read_back, struct error *e)
-{
-    struct remote_host *h = &lab->hosts[role];
-    if (!virtual_gpu_wanted(&lab->run->cell->scenario, role_name(lab, role), h->lab))
-        return read_back;
-    json_t *taken = virtual_gpu_set(h, e);
-    if (taken && json_object_set_new(read_back, "virtual_gpu", taken) == 0)
-        return read_back;
-    if (taken)
-        error_set(e, "out of memory");
-    json_decref(read_back);
-    return NULL;
-}
-
-static json_t *set_role(struct remote_lab *lab, size_t role, const json_t *wanted, json_t *warnings,
-                        struct error *e)
-{
-    struct remote_host *h = &lab->hosts[role];
-    if (h->lab->forwarding)
-        return virtual_switch_set(h, &lab->run->cell->lab, wanted, e);
-    h->priorities = vlan_priorities(&lab->run->cell->scenario, role_name(lab, role));
-    json_t *read_back = remote_settings_set(h, wanted, warnings, e);
-    return read_back ? slow_gpu_memory(lab, role, read_back, e) : NULL;
-}
-
-/* `context`: settings by role. */
-static int apply_to_role(struct remote_lab *lab, size_t role, void *context, json_t *warnings,
-                         struct error *e)
-{
-    struct role_settings *r = (struct role_settings *)context + role;
-    r->read_back = set_role(lab, role, r->wanted, warnings, e);
-    return r->read_back ? 0 : -1;
-}
-
-static int remote_lab_apply_settings(void *state, struct role_settings roles[], struct error *e)
-{
-    struct remote_lab *lab = state;
-    for (size_t role = 0; role < lab->host_count; role++) {
-        const struct lab_host *host = lab->hosts[role].lab;
-        lab->changed |=
-            !host->forwarding && (json_object_size(roles[role].wanted) > 0 || host->extra_nics.count > 0);
-    }
-    return hosts_at_once(lab, lab->host_count, apply_to_role, roles, e);
-}
-
-/* The settings of a guest that was stopped are lost with it; a paused guest still has them. */
-static int look_at_guest(const struct remote_lab *lab, const struct remote_host *h, enum virt_state *now,
-                         struct error *e)
-{
-    if (!lab->virt || !h->lab->domain || virt_domain_state(lab->virt, h->lab->domain, now, NULL) != 0)
-        *now = VIRT_RUNNING;
-    return *now == VIRT_PAUSED ? error_set(e, "guest %s (host %s) is paused", h->lab->domain, h->lab->name)
-                               : 0;
-}
-
-static int reconnect(const struct remote_lab *lab, struct remote_host *h, struct error *e)
-{
-    struct remote_host again;
-    if (!lab->failed || !ssh_ended(h->ssh, ENDED_NS, NULL))
-        return 0;
-    if (remote_host_open(&again, lab->virt, &lab->run->cell->lab, h->lab,
-                         h->silent ? SILENT_NS : RECONNECT_NS, e) != 0)
-        return -1;
-    ssh_close(h->ssh);
-    h->ssh = again.ssh;
-    return 0;
-}
-
-/* The journal on the host is the best record of what was changed. */
-static json_t *restore_host(const struct remote_lab *lab, struct remote_host *h, struct error *e)
-{
-    enum virt_state now;
-    if (look_at_guest(lab, h, &now, e) != 0)
-        return NULL;
-    if (now != VIRT_RUNNING)
-        return json_make("{s:s}", "guest", virt_state_names[now]);
-    if (reconnect(lab, h, e) != 0)
-        return NULL;
-    json_t *answer = remote_settings_restore(h, e);
-    bool restored = answer && (!h->slowed || virtual_gpu_restore(h, e) >= 0);
-    json_decref(answer);
-    return restored ? remote_settings_get(h, e) : NULL;
-}
-
-/* `context`: settings by role. */
-static int restore_role(struct remote_lab *lab, size_t role, void *context, json_t *warnings, struct error *e)
-{
-    struct role_settings *r = (struct role_settings *)context + role;
-    (void)warnings;
-    if (r->before && !(r->after = restore_host(lab, &lab->hosts[role], e)))
-        r->why_not = *e;
-    return 0;
-}
-
-static void remote_lab_restore_settings(void *state, struct role_settings roles[])
-{
-    struct remote_lab *lab = state;
-    hosts_at_once(lab, lab->host_count, restore_role, roles, NULL);
 }
 
 /* ---- the run */
@@ -585,10 +445,11 @@ static void remote_lab_add_to_result(void *state, json_t *result)
 #define REMOTE_LAB(NAME)                                                                                     \
     {                                                                                                        \
         .name = (NAME), .check = remote_lab_check, .open = remote_lab_open, .bring_up = remote_lab_bring_up, \
-        .describe = remote_lab_describe, .save_settings = remote_lab_save_settings,                          \
-        .apply_settings = remote_lab_apply_settings, .restore_settings = remote_lab_restore_settings,        \
-        .start = remote_lab_start, .advance = remote_lab_advance, .now_ns = remote_lab_now,                  \
-        .finish = remote_lab_finish, .add_to_result = remote_lab_add_to_result, .close = remote_lab_close    \
+        .describe = remote_lab_describe, .save_settings = roles_save_settings,                               \
+        .apply_settings = roles_apply_settings, .restore_settings = roles_restore_settings,                  \
+        .keep_settings = roles_keep_settings, .start = remote_lab_start, .advance = remote_lab_advance,      \
+        .now_ns = remote_lab_now, .finish = remote_lab_finish, .add_to_result = remote_lab_add_to_result,    \
+        .close = remote_lab_close                                                                            \
     }
 const struct lab_driver lab_driver_libvirt = REMOTE_LAB("libvirt");
 const struct lab_driver lab_driver_ssh = REMOTE_LAB("ssh");

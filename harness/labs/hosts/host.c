@@ -60,6 +60,7 @@ void remote_host_close(struct remote_host *h)
         free(h->extra[i]);
     json_decref(h->nic);
     json_decref(h->thresholds);
+    json_decref(h->warnings);
     *h = (struct remote_host){0};
 }
 

@@ -28,6 +28,7 @@ struct remote_lab {
     bool started, failed; /* failed: programs do not end by themselves */
     bool virt_lost;
     json_t *warnings;
+    json_t *left; /* what the last run of the sweep kept, by role (settings/roles.c); NULL: nothing */
 };
 
 #endif

@@ -2,7 +2,7 @@
 #include "tests/unit/unit.h"
 
 #include "harness/labs/hosts/remote_sampler.h"
-#include "harness/labs/hosts/vlan.h"
+#include "harness/labs/hosts/settings/vlan.h"
 #include "lib/clock.h"
 #include "lib/text.h"
 

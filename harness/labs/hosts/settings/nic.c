@@ -1,5 +1,5 @@
 /* A scenario's settings on a real host: applied by nic-config on the host, as a transaction with a journal. */
-#include "harness/labs/hosts/vlan.h"
+#include "harness/labs/hosts/settings/vlan.h"
 #include "harness/preflight/preflight.h"
 #include "lib/document/json_text.h"
 #include "lib/text.h"

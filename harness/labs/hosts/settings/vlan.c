@@ -1,4 +1,4 @@
-#include "harness/labs/hosts/vlan.h"
+#include "harness/labs/hosts/settings/vlan.h"
 
 #include "harness/preflight/preflight.h"
 #include "lib/document/json_text.h"

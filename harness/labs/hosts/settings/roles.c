@@ -1,0 +1,295 @@
+#include "harness/labs/hosts/settings/roles.h"
+
+#include "harness/labs/hosts/at_once.h"
+#include "harness/labs/hosts/settings/vlan.h"
+#include "harness/labs/hosts/virtual/gpu.h"
+#include "harness/labs/hosts/virtual/switch.h"
+#include "lib/document/json_text.h"
+#include "lib/log.h"
+#include <string.h>
+
+#define ENDED_NS  (3 * NS_PER_S)  /* to find out whether a connection still carries commands */
+#define SILENT_NS (10 * NS_PER_S) /* the same when it has been silent already */
+
+static const char *role_name(const struct remote_lab *lab, size_t role)
+{
+    return scenario_role(&lab->run->cell->scenario, role);
+}
+
+static const json_t *in_force(const struct remote_host *h)
+{
+    return json_object_get(h->nic, "interfaces");
+}
+
+/* What the last run kept of the role; NULL: nothing, or it was taken over or restored. */
+static const json_t *left_of(const struct remote_lab *lab, size_t role)
+{
+    return lab->hosts[role].settled ? NULL : json_object_get(lab->left, role_name(lab, role));
+}
+
+/* ---- when a host is brought up */
+
+/* What an earlier run has left. */
+static int restore_left(struct remote_host *h, bool *restored, struct error *e)
+{
+    *restored = false;
+    if (!remote_journal_open(h))
+        return 0;
+    json_t *answer = remote_settings_restore(h, e);
+    if (!answer)
+        return error_prefix(e, "restoring settings of an earlier run");
+    *restored = true;
+    json_decref(answer);
+    return remote_find_nic(h, e);
+}
+
+/* Does this run want what the last one kept, and is it in force? */
+static bool still_stands(const struct remote_lab *lab, size_t role, const json_t *left)
+{
+    const struct remote_host *h = &lab->hosts[role];
+    const struct cell *cell = lab->run->cell;
+    json_t *wanted = scenario_role_settings(cell->scenario_json, role_name(lab, role));
+    bool stands = remote_journal_open(h) && json_equal(json_object_get(left, "wanted"), wanted) &&
+                  json_integer_value(json_object_get(left, "priorities")) ==
+                      vlan_priorities(&cell->scenario, role_name(lab, role)) &&
+                  json_equal(json_object_get(left, "read_back"), in_force(h));
+    json_decref(wanted);
+    return stands;
+}
+
+int roles_bring_up_settings(struct remote_lab *lab, size_t role, json_t *warnings, struct error *e)
+{
+    struct remote_host *h = &lab->hosts[role];
+    const json_t *left = left_of(lab, role);
+    bool restored;
+    int memory = virtual_gpu_restore(h, e);
+    if (memory < 0)
+        return error_prefix(e, "restoring settings of an earlier run");
+    if (left && still_stands(lab, role, left))
+        return 0;
+    if (restore_left(h, &restored, e) != 0)
+        return -1;
+    h->settled = true;
+    if (restored && left)
+        json_array_append_new(warnings,
+                              json_textf("%s: the settings that the last run kept for this one were "
+                                         "changed meanwhile: they were restored, and set again",
+                                         role_name(lab, role)));
+    else if (restored || memory > 0)
+        json_array_append_new(warnings,
+                              json_textf("%s: settings that an earlier run had left were restored first",
+                                         role_name(lab, role)));
+    return 0;
+}
+
+/* ---- saving and applying */
+
+int roles_save_settings(void *state, struct role_settings roles[], struct error *e)
+{
+    const struct remote_lab *lab = state;
+    for (size_t role = 0; role < lab->host_count; role++) {
+        const json_t *left = left_of(lab, role);
+        /* read when the NIC was found; nothing has been changed since then */
+        roles[role].before =
+            json_deep_copy(left ? json_object_get(left, "before") : in_force(&lab->hosts[role]));
+        if (!roles[role].before)
+            return error_set(e, "host %s: nic-config get has shown no interfaces",
+                             lab->hosts[role].lab->name);
+    }
+    return 0;
+}
+
+/* What the lab says of memory that stands for a GPU's, where this cell uses it. Takes over `read_back`, and adds what was set. */
+static json_t *slow_gpu_memory(struct remote_lab *lab, size_t role, json_t *read_back, struct error *e)
+{
+    struct remote_host *h = &lab->hosts[role];
+    if (!virtual_gpu_wanted(&lab->run->cell->scenario, role_name(lab, role), h->lab))
+        return read_back;
+    json_t *taken = virtual_gpu_set(h, e);
+    if (taken && json_object_set_new(read_back, "virtual_gpu", taken) == 0)
+        return read_back;
+    if (taken)
+        error_set(e, "out of memory");
+    json_decref(read_back);
+    return NULL;
+}
+
+/* The settings stand; what the last run was told of them is told again. */
+static json_t *take_over(struct remote_lab *lab, size_t role, const json_t *left, json_t *warnings)
+{
+    struct remote_host *h = &lab->hosts[role];
+    json_decref(h->warnings);
+    h->warnings = json_deep_copy(json_object_get(left, "warnings"));
+    json_array_extend(warnings, h->warnings);
+    json_decref(h->thresholds);
+    h->thresholds = json_deep_copy(json_object_get(left, "thresholds"));
+    h->settled = true;
+    return json_deep_copy(json_object_get(left, "read_back"));
+}
+
+static json_t *set_role(struct remote_lab *lab, size_t role, const json_t *wanted, json_t *warnings,
+                        struct error *e)
+{
+    struct remote_host *h = &lab->hosts[role];
+    const json_t *left = left_of(lab, role);
+    if (h->lab->forwarding)
+        return virtual_switch_set(h, &lab->run->cell->lab, wanted, e);
+    h->priorities = vlan_priorities(&lab->run->cell->scenario, role_name(lab, role));
+    if (left)
+        return take_over(lab, role, left, warnings);
+    json_t *read_back = remote_settings_set(h, wanted, warnings, e);
+    json_decref(h->warnings);
+    h->warnings = json_deep_copy(warnings);
+    return read_back;
+}
+
+/* `context`: settings by role. */
+static int apply_to_role(struct remote_lab *lab, size_t role, void *context, json_t *warnings,
+                         struct error *e)
+{
+    struct role_settings *r = (struct role_settings *)context + role;
+    json_t *read_back = set_role(lab, role, r->wanted, warnings, e);
+    r->read_back = read_back ? slow_gpu_memory(lab, role, read_back, e) : NULL;
+    return r->read_back ? 0 : -1;
+}
+
+int roles_apply_settings(void *state, struct role_settings roles[], struct error *e)
+{
+    struct remote_lab *lab = state;
+    for (size_t role = 0; role < lab->host_count; role++) {
+        const struct lab_host *host = lab->hosts[role].lab;
+        lab->changed |= !left_of(lab, role) && !host->forwarding &&
+                        (json_object_size(roles[role].wanted) > 0 || host->extra_nics.count > 0);
+    }
+    return hosts_at_once(lab, lab->host_count, apply_to_role, roles, e);
+}
+
+/* ---- restoring */
+
+/* The settings of a guest that was stopped are lost with it; a paused guest still has them. */
+static int look_at_guest(const struct remote_lab *lab, const struct remote_host *h, enum virt_state *now,
+                         struct error *e)
+{
+    if (!lab->virt || !h->lab->domain || virt_domain_state(lab->virt, h->lab->domain, now, NULL) != 0)
+        *now = VIRT_RUNNING;
+    return *now == VIRT_PAUSED ? error_set(e, "guest %s (host %s) is paused", h->lab->domain, h->lab->name)
+                               : 0;
+}
+
+static int reconnect(const struct remote_lab *lab, struct remote_host *h, struct error *e)
+{
+    struct remote_host again;
+    if (!lab->failed || !ssh_ended(h->ssh, ENDED_NS, NULL))
+        return 0;
+    if (remote_host_open(&again, lab->virt, &lab->run->cell->lab, h->lab,
+                         h->silent ? SILENT_NS : RECONNECT_NS, e) != 0)
+        return -1;
+    ssh_close(h->ssh);
+    h->ssh = again.ssh;
+    return 0;
+}
+
+/* The journal on the host is the best record of what was changed. */
+static json_t *restore_host(const struct remote_lab *lab, struct remote_host *h, struct error *e)
+{
+    enum virt_state now;
+    if (look_at_guest(lab, h, &now, e) != 0)
+        return NULL;
+    if (now != VIRT_RUNNING)
+        return json_make("{s:s}", "guest", virt_state_names[now]);
+    if (reconnect(lab, h, e) != 0)
+        return NULL;
+    json_t *answer = remote_settings_restore(h, e);
+    bool restored = answer && (!h->slowed || virtual_gpu_restore(h, e) >= 0);
+    json_decref(answer);
+    return restored ? remote_settings_get(h, e) : NULL;
+}
+
+/* `context`: settings by role. */
+static int restore_role(struct remote_lab *lab, size_t role, void *context, json_t *warnings, struct error *e)
+{
+    struct role_settings *r = (struct role_settings *)context + role;
+    (void)warnings;
+    if (r->before && !(r->after = restore_host(lab, &lab->hosts[role], e)))
+        r->why_not = *e;
+    lab->hosts[role].settled |= r->before != NULL;
+    return 0;
+}
+
+void roles_restore_settings(void *state, struct role_settings roles[])
+{
+    struct remote_lab *lab = state;
+    hosts_at_once(lab, lab->host_count, restore_role, roles, NULL);
+}
+
+/* ---- keeping */
+
+/* Memory that stands for a GPU's is not kept: the next cell may not use it. */
+static int ready_to_keep(struct remote_lab *lab, size_t role, void *context, json_t *warnings,
+                         struct error *e)
+{
+    struct remote_host *h = &lab->hosts[role];
+    (void)context;
+    (void)warnings;
+    return h->slowed && virtual_gpu_restore(h, e) < 0 ? -1 : 0;
+}
+
+/* A VLAN or a bridge, which the next run would not find among the lab's NICs. */
+static bool makes_interfaces(const struct lab_host *host)
+{
+    return host->nic.vlan || (host->extra_nics.count > 0 && !host->forwarding);
+}
+
+int roles_keep_settings(void *state, struct role_settings roles[], struct error *e)
+{
+    struct remote_lab *lab = state;
+    json_t *kept = lab->run->kept;
+    for (size_t role = 0; role < lab->host_count; role++)
+        if (makes_interfaces(lab->hosts[role].lab))
+            return error_set(e, "%s has interfaces that a run makes", role_name(lab, role));
+    if (hosts_at_once(lab, lab->host_count, ready_to_keep, NULL, e) != 0)
+        return -1;
+    for (size_t role = 0; role < lab->host_count; role++) {
+        const struct remote_host *h = &lab->hosts[role];
+        json_t *read_back = json_deep_copy(roles[role].read_back);
+        json_object_del(read_back, "virtual_gpu");
+        if (json_object_set_new(kept, role_name(lab, role),
+                                json_make("{s:O,s:O,s:o,s:O*,s:O*,s:i}", "before", roles[role].before,
+                                          "wanted", roles[role].wanted, "read_back", read_back, "thresholds",
+                                          h->thresholds, "warnings", h->warnings, "priorities",
+                                          (int)h->priorities)) != 0) {
+            json_object_clear(kept);
+            return error_set(e, "out of memory");
+        }
+    }
+    return 0;
+}
+
+/* A host that was not connected to in this run is connected to now. */
+static int restore_kept(struct remote_lab *lab, struct remote_host *h, struct error *e)
+{
+    const struct lab *where = &lab->run->cell->lab;
+    if (lab_kind(where)->guests && !lab->virt && !(lab->virt = virt_open(where->uri, e)))
+        return -1;
+    if (!h->ssh && remote_host_open(h, lab->virt, where, h->lab, RECONNECT_NS, e) != 0)
+        return -1;
+    json_t *answer = remote_settings_restore(h, e);
+    json_decref(answer);
+    return answer ? 0 : -1;
+}
+
+void roles_release_settings(struct remote_lab *lab)
+{
+    const struct lab *where = &lab->run->cell->lab;
+    struct error e;
+    for (size_t role = 0; lab->hosts && role < lab->host_count; role++) {
+        if (!left_of(lab, role))
+            continue;
+        if (!lab->lock)
+            lab->lock = lab_lock(where, "restore", &e);
+        if (!lab->lock || restore_kept(lab, &lab->hosts[role], &e) != 0)
+            log_warning("settings of %s that the last run kept were not restored: %s; try `harness restore "
+                        "--lab %s`",
+                        role_name(lab, role), e.text, lab->run->lab_path);
+    }
+}
