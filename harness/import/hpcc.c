@@ -1,0 +1,298 @@
+/*
+ * The files of the HPCC simulator (alibaba-edu/High-Precision-Congestion-Control, simulation/scratch/third.cc of March 2021) and of SimAI's
+ * ns-3 (aliyun/SimAI, astra-sim/network_frontend/ns3/common.h of August 2026). Both read words, whatever lines they are on, and nothing
+ * after the last of them.
+ *
+ *   TOPOLOGY  nodes, switches, links; the switches' numbers; a link each: node, node, rate, delay, share of frames lost
+ *             (SimAI: nodes, GPUs of a server, NVSwitches, switches, links, type of the GPUs; NVSwitches come first among the switches)
+ *   FLOW      how many; each: sender, receiver, priority, UDP port of the receiver, bytes, start in seconds
+ *   TRACE     how many; the nodes that are sampled
+ */
+#include "harness/import/import.h"
+#include <inttypes.h>
+#include <stdlib.h>
+
+#define MOST_FLOW_BYTES UINT32_MAX /* both simulators keep a flow's bytes in 32 bits */
+
+struct topology {
+    struct reader in;
+    int64_t nodes, switches, links;
+    int64_t gpus_per_server, nvswitches; /* SimAI; 0: HPCC */
+    bool *is_nvswitch;
+    int64_t nvlinks;
+    uint32_t *server; /* SimAI: of each GPU, 1 and up; 0: it has no NVLink */
+};
+
+/* ---- TOPOLOGY */
+
+/* SimAI's first line has six words, HPCC's has three. */
+static int read_counts(struct topology *t, struct error *e)
+{
+    struct reader ahead = t->in;
+    struct word word;
+    int words = 0;
+    if (read_integer(&ahead, "the number of nodes", 1, IMPORT_MOST_NODES, &t->nodes, e) != 0)
+        return -1;
+    while (reader_word_in_line(&ahead, &word))
+        words++;
+    if (read_integer(&t->in, "the number of nodes", 1, IMPORT_MOST_NODES, &t->nodes, e) != 0)
+        return -1;
+    if (words == 5 &&
+        (read_integer(&t->in, "the number of GPUs of a server", 1, t->nodes, &t->gpus_per_server, e) != 0 ||
+         read_integer(&t->in, "the number of NVSwitches", 0, t->nodes, &t->nvswitches, e) != 0))
+        return -1;
+    if (read_integer(&t->in, "the number of switches", 0, t->nodes - t->nvswitches, &t->switches, e) != 0 ||
+        read_integer(&t->in, "the number of links", 0, IMPORT_MOST_LINKS, &t->links, e) != 0)
+        return -1;
+    return words == 5 ? reader_expect(&t->in, "the type of the GPUs", &word, e) : 0;
+}
+
+static int read_switches(struct topology *t, struct import *import, struct error *e)
+{
+    int64_t id = 0;
+    for (int64_t i = 0; i < t->nvswitches + t->switches; i++) {
+        if (read_integer(&t->in, "the number of a switch", 0, t->nodes - 1, &id, e) != 0)
+            return -1;
+        if (import->is_switch[id])
+            return reader_error(&t->in, t->in.line, e, "%" PRId64 " occurs twice among the switches", id);
+        import->is_switch[id] = true;
+        t->is_nvswitch[id] = i < t->nvswitches;
+    }
+    return 0;
+}
+
+static int read_loss(struct reader *in, int64_t *per_billion, struct error *e)
+{
+    struct word word;
+    bool whole = false;
+    if (reader_expect(in, "the share of frames lost on the link", &word, e) != 0)
+        return -1;
+    if (decimal_parse(word.at, word.length, 9, per_billion, &whole) != 0 || !whole ||
+        *per_billion > 1000000000)
+        return reader_error(in, word.line, e,
+                            "the share of frames lost is \"%.*s\": expected 0 to 1, in billionths",
+                            (int)(word.length < 60 ? word.length : 60), word.at);
+    return 0;
+}
+
+static int read_link(struct topology *t, struct import_link *link, struct error *e)
+{
+    int64_t a = 0, b = 0;
+    struct word rate, delay;
+    if (read_integer(&t->in, "an end of the link", 0, t->nodes - 1, &a, e) != 0)
+        return -1;
+    unsigned line = t->in.line;
+    if (read_integer(&t->in, "the other end of the link", 0, t->nodes - 1, &b, e) != 0 ||
+        reader_expect(&t->in, "the rate of the link", &rate, e) != 0 ||
+        word_rate(&t->in, &rate, &link->rate_bps, e) != 0 ||
+        reader_expect(&t->in, "the delay of the link", &delay, e) != 0 ||
+        word_time(&t->in, &delay, &link->delay_ps, e) != 0 ||
+        read_loss(&t->in, &link->loss_per_billion, e) != 0)
+        return -1;
+    if (a == b)
+        return reader_error(&t->in, line, e, "both ends of the link are node %" PRId64, a);
+    link->a = (uint32_t)a;
+    link->b = (uint32_t)b;
+    link->line = line;
+    return 0;
+}
+
+/* An NVLink is no link of the network; it says which server a GPU is in. */
+static void take_nvlink(struct topology *t, const struct import_link *link)
+{
+    uint32_t gpu = t->is_nvswitch[link->a] ? link->b : link->a;
+    t->nvlinks++;
+    t->server[gpu] = gpu / (uint32_t)t->gpus_per_server + 1;
+}
+
+static int read_links(struct topology *t, struct import *import, struct error *e)
+{
+    for (int64_t i = 0; i < t->links; i++) {
+        struct import_link link;
+        if (read_link(t, &link, e) != 0)
+            return -1;
+        if (t->is_nvswitch[link.a] || t->is_nvswitch[link.b])
+            take_nvlink(t, &link);
+        else if (import_add_link(import, &link, e) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int read_topology(struct topology *t, struct import *import, struct error *e)
+{
+    if (read_counts(t, e) != 0 || import_nodes(import, (size_t)t->nodes, e) != 0)
+        return -1;
+    t->is_nvswitch = calloc((size_t)t->nodes + 1, sizeof *t->is_nvswitch);
+    t->server = calloc((size_t)t->nodes + 1, sizeof *t->server);
+    if (!t->is_nvswitch || !t->server)
+        return error_set(e, "out of memory");
+    if (read_switches(t, import, e) != 0 || read_links(t, import, e) != 0 ||
+        import_check_network(import, &t->in, e) != 0)
+        return -1;
+    if (t->nvswitches)
+        import_note(import,
+                    "%" PRId64 " NVSwitches and their %" PRId64
+                    " NVLinks are left out: a simulated host has one link",
+                    t->nvswitches, t->nvlinks);
+    if (reader_has_more(&t->in))
+        import_note(import, "%s: what follows the last link, on line %u, is not read", t->in.path,
+                    t->in.line);
+    return 0;
+}
+
+/* ---- FLOW */
+
+static int read_start(struct reader *in, int64_t *ns, struct error *e)
+{
+    struct word word;
+    bool whole = false;
+    if (reader_expect(in, "the start of the flow", &word, e) != 0)
+        return -1;
+    if (decimal_parse(word.at, word.length, 9, ns, &whole) != 0 || !whole || *ns > INT64_C(86400000000000))
+        return reader_error(in, word.line, e,
+                            "the start is \"%.*s\": expected seconds, at most 86400, in whole nanoseconds",
+                            (int)(word.length < 60 ? word.length : 60), word.at);
+    return 0;
+}
+
+static int read_host(struct reader *in, const char *what, const struct import *import, int64_t *id,
+                     struct error *e)
+{
+    if (read_integer(in, what, 0, (int64_t)import->nodes - 1, id, e) != 0)
+        return -1;
+    if (import->is_switch[*id])
+        return reader_error(in, in->line, e, "%s is node %" PRId64 ", which is a switch: expected a host",
+                            what, *id);
+    return 0;
+}
+
+static int read_flow(struct reader *in, struct import *import, struct error *e)
+{
+    struct import_flow flow = {0};
+    int64_t from = 0, to = 0, priority = 0, port = 0;
+    if (read_host(in, "the sender", import, &from, e) != 0)
+        return -1;
+    flow.line = in->line;
+    if (read_host(in, "the receiver", import, &to, e) != 0 ||
+        read_integer(in, "the priority", 0, 7, &priority, e) != 0 ||
+        read_integer(in, "the UDP port", 1, 65535, &port, e) != 0 ||
+        read_integer(in, "the size in bytes", 1, MOST_FLOW_BYTES, &flow.bytes, e) != 0 ||
+        read_start(in, &flow.start_ns, e) != 0)
+        return -1;
+    if (from == to)
+        return reader_error(in, flow.line, e, "host %" PRId64 " sends to itself", from);
+    if (import->udp_port && import->udp_port != port)
+        return reader_error(in, flow.line, e,
+                            "the UDP port is %" PRId64 ", that of the first flow %" PRId64
+                            ": the flows of a lab have one",
+                            port, import->udp_port);
+    import->udp_port = port;
+    flow.from = (uint32_t)from;
+    flow.to = (uint32_t)to;
+    flow.priority = (int)priority;
+    return import_add_flow(import, &flow, e);
+}
+
+static int read_flows(struct reader *in, const struct topology *t, struct import *import, struct error *e)
+{
+    int64_t count = 0;
+    if (read_integer(in, "the number of flows", 1, IMPORT_MOST_FLOWS, &count, e) != 0)
+        return -1;
+    for (int64_t i = 0; i < count; i++) {
+        if (read_flow(in, import, e) != 0)
+            return -1;
+        const struct import_flow *flow = &import->flows[i];
+        if (t->server[flow->from] && t->server[flow->from] == t->server[flow->to])
+            return reader_error(in, flow->line, e,
+                                "GPUs %u and %u are in one server: NVLinks are not simulated", flow->from,
+                                flow->to);
+        if (i > 0 && flow->start_ns < flow[-1].start_ns)
+            return reader_error(in, flow->line, e,
+                                "the flow starts before the one above it: %s expects them in order of start",
+                                import->format);
+    }
+    if (reader_has_more(in))
+        import_note(import, "%s: what follows the last of %" PRId64 " flows, on line %u, is not read",
+                    in->path, count, in->line);
+    return import_check_paths(import, in, e);
+}
+
+/* Nothing happens before the first flow: HPCC's own cases begin at 2 s. */
+static void move_starts(struct import *import)
+{
+    int64_t first_ns = import->flows[0].start_ns;
+    for (size_t i = 0; i < import->flow_count; i++)
+        import->flows[i].start_ns -= first_ns;
+    if (first_ns)
+        import_note(import, "flows start %" PRId64 " ns earlier than in %s: the first starts at 0", first_ns,
+                    import->flow_path);
+}
+
+/* ---- TRACE */
+
+static int read_trace(struct reader *in, struct import *import, struct error *e)
+{
+    int64_t count = 0, id = 0;
+    if (read_integer(in, "the number of nodes", 0, IMPORT_MOST_NODES, &count, e) != 0)
+        return -1;
+    for (int64_t i = 0; i < count; i++) {
+        if (read_integer(in, "a node that is sampled", 0, (int64_t)import->nodes - 1, &id, e) != 0)
+            return -1;
+        import->sampled[id] = true;
+    }
+    if (count)
+        import_note(import,
+                    "%s: its %" PRId64 " nodes are sampled by counters; single packets are not recorded",
+                    in->path, count);
+    if (reader_has_more(in))
+        import_note(import, "%s: what follows the last node, on line %u, is not read", in->path, in->line);
+    return 0;
+}
+
+/* ---- the whole */
+
+/* ECMP hashes 11.0.n.1 of host n and the switch's number: the same only if both simulators number the nodes alike. */
+static void note_numbers(struct import *import)
+{
+    size_t i = 0;
+    while (i < import->nodes && !import->is_switch[i])
+        i++;
+    for (; i < import->nodes; i++)
+        if (!import->is_switch[i]) {
+            import_note(
+                import,
+                "node %zu is a host behind a switch: its number here is another, and so may be the choice "
+                "among equal paths",
+                i);
+            return;
+        }
+}
+
+int import_hpcc(const char *const paths[3], struct import *import, struct error *e)
+{
+    struct topology t = {0};
+    struct reader flows = {0}, trace = {0};
+    if (import_begin(import, "the HPCC simulator", e) != 0)
+        return -1;
+    import->network_path = paths[0];
+    import->flow_path = paths[1];
+    int result =
+        reader_open(&t.in, paths[0], e) != 0 || read_topology(&t, import, e) != 0 ||
+                reader_open(&flows, paths[1], e) != 0 || read_flows(&flows, &t, import, e) != 0 ||
+                (paths[2] && (reader_open(&trace, paths[2], e) != 0 || read_trace(&trace, import, e) != 0))
+            ? -1
+            : 0;
+    if (result == 0) {
+        move_starts(import);
+        note_numbers(import);
+    }
+    reader_close(&t.in);
+    reader_close(&flows);
+    reader_close(&trace);
+    free(t.is_nvswitch);
+    free(t.server);
+    if (result != 0)
+        import_free(import);
+    return result;
+}

@@ -1,0 +1,158 @@
+#include "harness/import/import.h"
+#include "lib/document/json_text.h"
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+int import_begin(struct import *import, const char *format, struct error *e)
+{
+    *import = (struct import){.format = format, .notes = json_array()};
+    return import->notes ? 0 : error_set(e, "out of memory");
+}
+
+void import_free(struct import *import)
+{
+    free(import->is_switch);
+    free(import->sampled);
+    free(import->links);
+    free(import->flows);
+    free(import->waits);
+    json_decref(import->topology);
+    json_decref(import->notes);
+    memset(import, 0, sizeof *import);
+}
+
+int import_nodes(struct import *import, size_t count, struct error *e)
+{
+    import->nodes = count;
+    import->is_switch = calloc(count + 1, sizeof *import->is_switch);
+    import->sampled = calloc(count + 1, sizeof *import->sampled);
+    return import->is_switch && import->sampled ? 0 : error_set(e, "out of memory");
+}
+
+/* Room for one more item; grows in powers of two. */
+static void *one_more(void *items, size_t count, size_t size)
+{
+    return count & (count - 1) ? items : realloc(items, (count ? 2 * count : 1) * size);
+}
+
+#define APPEND(items, count, item)                             \
+    void *grown = one_more((items), (count), sizeof *(items)); \
+    if (!grown)                                                \
+        return error_set(e, "out of memory");                  \
+    (items) = grown;                                           \
+    (items)[(count)++] = *(item);                              \
+    return 0
+
+int import_add_link(struct import *import, const struct import_link *link, struct error *e)
+{
+    APPEND(import->links, import->link_count, link);
+}
+
+int import_add_flow(struct import *import, const struct import_flow *flow, struct error *e)
+{
+    APPEND(import->flows, import->flow_count, flow);
+}
+
+int import_add_wait(struct import *import, const struct import_wait *wait, struct error *e)
+{
+    APPEND(import->waits, import->wait_count, wait);
+}
+
+void import_note(struct import *import, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    json_array_append_new(import->notes, json_text_list(format, list));
+    va_end(list);
+}
+
+json_t *import_names(const struct import *import, size_t first, size_t last)
+{
+    char letter = import->is_switch[first] ? 's' : 'h';
+    return first == last ? json_textf("%c%zu", letter, first)
+                         : json_textf("%c[%zu-%zu]", letter, first, last);
+}
+
+/* ---- the network */
+
+static int by_ends(const void *a, const void *b)
+{
+    const struct import_link *const *x = a, *const *y = b;
+    uint32_t x_low = (*x)->a < (*x)->b ? (*x)->a : (*x)->b, y_low = (*y)->a < (*y)->b ? (*y)->a : (*y)->b;
+    uint32_t x_high = (*x)->a ^ (*x)->b ^ x_low, y_high = (*y)->a ^ (*y)->b ^ y_low;
+    if (x_low != y_low)
+        return x_low < y_low ? -1 : 1;
+    if (x_high != y_high)
+        return x_high < y_high ? -1 : 1;
+    return ((*x)->line > (*y)->line) - ((*x)->line < (*y)->line);
+}
+
+static int check_pairs(const struct import *import, const struct reader *network, struct error *e)
+{
+    const struct import_link **sorted = calloc(import->link_count + 1, sizeof(const struct import_link *));
+    int result = sorted ? 0 : error_set(e, "out of memory");
+    for (size_t i = 0; sorted && i < import->link_count; i++)
+        sorted[i] = &import->links[i];
+    if (sorted)
+        qsort(sorted, import->link_count, sizeof(const struct import_link *), by_ends);
+    for (size_t i = 1; result == 0 && i < import->link_count; i++) {
+        const struct import_link *one = sorted[i - 1], *other = sorted[i];
+        if ((one->a == other->a && one->b == other->b) || (one->a == other->b && one->b == other->a))
+            result =
+                reader_error(network, other->line, e,
+                             "a second link between %u and %u: %s routes over one of them, a lab over both "
+                             "(the first is on line %u)",
+                             other->a, other->b, import->format, one->line);
+    }
+    free(sorted);
+    return result;
+}
+
+int import_check_network(const struct import *import, const struct reader *network, struct error *e)
+{
+    unsigned *first_line = calloc(import->nodes + 1, sizeof *first_line);
+    int result = first_line ? 0 : error_set(e, "out of memory");
+    for (size_t i = 0; result == 0 && i < import->link_count; i++) {
+        const struct import_link *link = &import->links[i];
+        const uint32_t ends[] = {link->a, link->b};
+        for (int k = 0; result == 0 && k < 2; k++) {
+            if (!import->is_switch[ends[k]] && first_line[ends[k]])
+                result = reader_error(network, link->line, e,
+                                      "a second link of host %u: a simulated host has one (the first is on "
+                                      "line %u)",
+                                      ends[k], first_line[ends[k]]);
+            first_line[ends[k]] = link->line;
+        }
+    }
+    free(first_line);
+    return result == 0 ? check_pairs(import, network, e) : -1;
+}
+
+static uint32_t root_of(uint32_t *parent, uint32_t node)
+{
+    while (parent[node] != node) {
+        parent[node] = parent[parent[node]];
+        node = parent[node];
+    }
+    return node;
+}
+
+/* A host has one link, so that no path leads through it: nodes that links join are joined by a path. */
+int import_check_paths(const struct import *import, const struct reader *flows, struct error *e)
+{
+    uint32_t *parent = calloc(import->nodes + 1, sizeof *parent);
+    int result = parent ? 0 : error_set(e, "out of memory");
+    for (uint32_t i = 0; parent && i < import->nodes; i++)
+        parent[i] = i;
+    for (size_t i = 0; parent && i < import->link_count; i++)
+        parent[root_of(parent, import->links[i].a)] = root_of(parent, import->links[i].b);
+    for (size_t i = 0; result == 0 && i < import->flow_count; i++) {
+        const struct import_flow *flow = &import->flows[i];
+        if (root_of(parent, flow->from) != root_of(parent, flow->to))
+            result = reader_error(flows, flow->line, e, "no path leads from host %u to host %u", flow->from,
+                                  flow->to);
+    }
+    free(parent);
+    return result;
+}

@@ -1,0 +1,103 @@
+/*
+ * A case that was written for another simulator: its network and its flows, read from that simulator's files, and written as a lab and a
+ * scenario. docs/import.md.
+ */
+#ifndef HARNESS_IMPORT_H
+#define HARNESS_IMPORT_H
+
+#include "harness/import/reader.h"
+#include <jansson.h>
+
+/* The simulator addresses hosts and switches by 16 bits (sim/check.c). */
+#define IMPORT_MOST_NODES 65535
+/* As many links as a lab may have. */
+#define IMPORT_MOST_LINKS 100000
+/* With about 2000 bytes each, these are the flows of the largest scenario that is read (lib/document/json_file.h). */
+#define IMPORT_MOST_FLOWS 50000
+/* Waits of all flows together: 200 bytes each in a scenario. */
+#define IMPORT_MOST_WAITS 200000
+
+struct import_link {
+    uint32_t a, b; /* nodes */
+    unsigned line;
+    int64_t rate_bps, delay_ps;
+    int64_t loss_per_billion;
+};
+
+struct import_flow {
+    uint32_t from, to; /* nodes */
+    unsigned line;
+    int priority;
+    int64_t bytes; /* 0: endless */
+    int64_t start_ns;
+    size_t first_wait, waits;
+};
+
+/* A flow begins so long after another has ended: at its sender if that is this one's sender, at its receiver if it is this one's sender. */
+struct import_wait {
+    uint32_t flow; /* its index */
+    int64_t delay_ns;
+};
+
+struct import {
+    const char *format; /* "the HPCC simulator" */
+    const char *network_path, *flow_path;
+    /* The network: nodes and links, or (links NULL) a topology of the lab's own words, whose hosts are the nodes. */
+    size_t nodes;
+    bool *is_switch; /* of each node */
+    bool *sampled;   /* besides the hosts of flows; may be NULL */
+    struct import_link *links;
+    size_t link_count;
+    json_t *topology;           /* without links; both NULL: the network is that of a lab that exists */
+    int64_t rate_bps, delay_ps; /* of the topology's links */
+    struct import_flow *flows;
+    size_t flow_count;
+    struct import_wait *waits;
+    size_t wait_count;
+    int64_t udp_port; /* 0: that of the lab */
+    json_t *notes;    /* sentences: what was left out, and what differs */
+};
+
+/* Begin with an empty one. */
+int import_begin(struct import *import, const char *format, struct error *e);
+void import_free(struct import *import);
+/* Room for `count` nodes, all of them hosts; links; flows. -1: out of memory. */
+int import_nodes(struct import *import, size_t count, struct error *e);
+int import_add_link(struct import *import, const struct import_link *link, struct error *e);
+int import_add_flow(struct import *import, const struct import_flow *flow, struct error *e);
+/* The next wait of the flow that was added last or is added next. */
+int import_add_wait(struct import *import, const struct import_wait *wait, struct error *e);
+/* The name of a node, h or s with the number that the file gives it, or a range of names for nodes first to last, of one kind. */
+json_t *import_names(const struct import *import, size_t first, size_t last);
+/* Note a sentence. */
+void import_note(struct import *import, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* What no simulated lab can have: a host with two links, two links between the same nodes, flows between hosts that no path joins. The
+ * readers name the line. */
+int import_check_network(const struct import *import, const struct reader *network, struct error *e);
+int import_check_paths(const struct import *import, const struct reader *flows, struct error *e);
+/* About how long the longest chain of flows takes that wait for each other, and the busiest host's link, on an empty network. -1: flows
+ * wait for each other in a ring, and none of them begins. */
+int import_times(const struct import *import, double *chain_ns, double *busiest_ns, struct error *e);
+
+/* ---- the formats, a file each */
+
+/* HPCC's ns-3 and SimAI's: topology.txt, flow.txt, and trace.txt (NULL: none). */
+int import_hpcc(const char *const paths[3], struct import *import, struct error *e);
+
+/* ---- writing */
+
+/* What the command line says of the result. */
+struct import_request {
+    const char *name;     /* of the lab and the scenario */
+    const char *physics;  /* path of the lab whose common values are taken */
+    const char *lab_path; /* which the scenario names */
+};
+
+/* New references; NULL with a sentence. */
+json_t *import_lab(const struct import *import, const struct import_request *request, struct error *e);
+json_t *import_scenario(const struct import *import, const struct import_request *request, struct error *e);
+/* A document as people write it: a line for each key, and for each link, flow, host and expectation. */
+int import_write(const char *path, const json_t *document, struct error *e);
+
+#endif

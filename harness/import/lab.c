@@ -1,0 +1,158 @@
+/* The lab of an imported case. */
+#include "harness/import/import.h"
+#include "lib/document/json_file.h"
+#include "lib/document/json_text.h"
+#include "lib/units.h"
+#include <string.h>
+
+static json_t *nodes_json(const struct import *import, bool switches)
+{
+    json_t *nodes = json_object();
+    for (size_t i = 0; i < import->nodes;) {
+        size_t end = i;
+        while (end < import->nodes && import->is_switch[end] == import->is_switch[i])
+            end++;
+        if (import->is_switch[i] == switches) {
+            json_t *name = import_names(import, i, end - 1);
+            json_object_set_new(nodes, json_string_value(name), json_object());
+            json_decref(name);
+        }
+        i = end;
+    }
+    return nodes;
+}
+
+/* ---- links */
+
+static bool alike(const struct import_link *one, const struct import_link *other)
+{
+    return one->rate_bps == other->rate_bps && one->delay_ps == other->delay_ps &&
+           one->loss_per_billion == other->loss_per_billion;
+}
+
+/* How many links from `first` on are the links of neighbouring nodes of one kind with one node: a range stands for them. */
+static size_t links_in_range(const struct import *import, size_t first)
+{
+    const struct import_link *link = &import->links[first];
+    size_t n = 1;
+    while (first + n < import->link_count && link[n].a == link->a + n && link[n].b == link->b &&
+           import->is_switch[link[n].a] == import->is_switch[link->a] && alike(link, &link[n]))
+        n++;
+    return n;
+}
+
+static json_t *links_json(const struct import *import)
+{
+    json_t *links = json_array();
+    for (size_t i = 0; i < import->link_count;) {
+        const struct import_link *link = &import->links[i];
+        size_t n = links_in_range(import, i);
+        char rate[40], delay[40];
+        json_t *one =
+            json_make("{s:[o,o],s:s,s:s}", "between", import_names(import, link->a, link->a + n - 1),
+                      import_names(import, link->b, link->b), "rate",
+                      units_write(UNIT_RATE_BPS, link->rate_bps, UNITS_ANY, rate, sizeof rate), "delay",
+                      units_write(UNIT_TIME_PS, link->delay_ps, UNITS_ANY, delay, sizeof delay));
+        if (link->loss_per_billion)
+            json_object_set_new(one, "loss", json_real((double)link->loss_per_billion / 1e9));
+        json_array_append_new(links, one);
+        i += n;
+    }
+    return links;
+}
+
+/* ---- common values, of another lab */
+
+static bool is_of_nodes(const char *pattern)
+{
+    static const char *const whole[] = {"hosts", "switches", "links", "topology", "roles", "scaled"};
+    for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
+        if (strncmp(pattern, whole[i], strlen(whole[i])) == 0)
+            return true;
+    return false;
+}
+
+/* Where the values come from goes with them; the lengths and rates of links are the file's. */
+static void take_sources(json_t *lab, const json_t *physics)
+{
+    json_t *sources = json_object_get(lab, "sources");
+    const char *pattern;
+    json_t *source;
+    json_object_foreach(json_object_get(physics, "sources"), pattern, source)
+    {
+        if (!is_of_nodes(pattern) && strncmp(pattern, "defaults.link", 13) != 0)
+            json_object_set(sources, pattern, source);
+    }
+}
+
+static int take_physics(json_t *lab, const char *path, struct error *e)
+{
+    static const char *const taken[] = {"defaults", "framing", "truncate_to_ns", "udp_port"};
+    json_t *physics = json_file_load(path, DOCUMENT_LAB, e);
+    if (!physics)
+        return -1;
+    const char *driver = json_string_value(json_object_get(physics, "driver"));
+    int result = 0;
+    if (!driver || strcmp(driver, "sim") != 0)
+        result = error_set(e, "%s: expected a simulated lab, whose common values are taken", path);
+    else if (!json_object_get(physics, "defaults"))
+        result = error_set(e, "%s: the lab has no common values (defaults), which could be taken", path);
+    for (size_t i = 0; result == 0 && i < sizeof taken / sizeof *taken; i++) {
+        json_t *value = json_object_get(physics, taken[i]);
+        if (value)
+            json_object_set_new(lab, taken[i], json_deep_copy(value));
+    }
+    if (result == 0)
+        take_sources(lab, physics);
+    json_decref(physics);
+    return result;
+}
+
+/* A topology's links have one rate and delay; links of a file have their own. */
+static void take_link_defaults(json_t *lab, const struct import *import)
+{
+    json_t *defaults = json_object_get(lab, "defaults");
+    char rate[40], delay[40];
+    if (!import->topology)
+        json_object_del(defaults, "link");
+    else
+        json_object_set_new(
+            defaults, "link",
+            json_make("{s:s,s:s}", "rate",
+                      units_write(UNIT_RATE_BPS, import->rate_bps, UNITS_ANY, rate, sizeof rate), "delay",
+                      units_write(UNIT_TIME_PS, import->delay_ps, UNITS_ANY, delay, sizeof delay)));
+}
+
+static json_t *title_of(const struct import *import)
+{
+    return json_textf("Simulated: the network of %s, a file of %s", import->network_path, import->format);
+}
+
+json_t *import_lab(const struct import *import, const struct import_request *request, struct error *e)
+{
+    json_t *lab = json_make("{s:i,s:s,s:o,s:s,s:{}}", "schema", 1, "name", request->name, "title",
+                            title_of(import), "driver", "sim", "sources");
+    json_t *sources = json_object_get(lab, "sources");
+    json_object_set_new(sources, import->topology ? "topology" : "links",
+                        json_textf("%s, a file of %s", import->network_path, import->format));
+    for (size_t i = 0; i < json_array_size(import->notes); i++) {
+        json_t *key = json_textf("import.%zu", i);
+        json_object_set(sources, json_string_value(key), json_array_get(import->notes, i));
+        json_decref(key);
+    }
+    if (import->topology) {
+        json_object_set(lab, "topology", import->topology);
+    } else {
+        json_object_set_new(lab, "hosts", nodes_json(import, false));
+        json_object_set_new(lab, "switches", nodes_json(import, true));
+        json_object_set_new(lab, "links", links_json(import));
+    }
+    if (take_physics(lab, request->physics, e) != 0) {
+        json_decref(lab);
+        return NULL;
+    }
+    take_link_defaults(lab, import);
+    if (import->udp_port)
+        json_object_set_new(lab, "udp_port", json_integer((json_int_t)import->udp_port));
+    return lab;
+}

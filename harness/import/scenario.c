@@ -1,0 +1,191 @@
+/* The scenario of an imported case. */
+#include "harness/import/import.h"
+#include "lib/document/json_text.h"
+#include "lib/formats/flow.h"
+#include "lib/units.h"
+#include <inttypes.h>
+#include <stdlib.h>
+
+/* ---- roles */
+
+static bool *hosts_of_flows(const struct import *import)
+{
+    bool *takes_part = calloc(import->nodes + 1, sizeof *takes_part);
+    for (size_t i = 0; takes_part && i < import->flow_count; i++)
+        takes_part[import->flows[i].from] = takes_part[import->flows[i].to] = true;
+    for (size_t i = 0; takes_part && import->sampled && i < import->nodes; i++)
+        takes_part[i] = takes_part[i] || import->sampled[i];
+    return takes_part;
+}
+
+/* The hosts of flows, and the nodes that are sampled. */
+static json_t *roles_json(const struct import *import)
+{
+    bool *takes_part = hosts_of_flows(import);
+    json_t *roles = json_array();
+    for (size_t i = 0; takes_part && i < import->nodes;) {
+        size_t end = i + 1;
+        while (end < import->nodes && takes_part[end] == takes_part[i] &&
+               import->is_switch[end] == import->is_switch[i])
+            end++;
+        if (takes_part[i])
+            json_array_append_new(roles, import_names(import, i, end - 1));
+        i = end;
+    }
+    free(takes_part);
+    return roles;
+}
+
+static json_t *priorities_json(const struct import *import)
+{
+    bool used[8] = {false};
+    json_t *list = json_array();
+    for (size_t i = 0; i < import->flow_count; i++)
+        used[import->flows[i].priority & 7] = true;
+    for (int p = 0; p < 8; p++)
+        if (used[p])
+            json_array_append_new(list, json_integer(p));
+    return list;
+}
+
+/* ---- flows */
+
+/* A flow is one message, or as few equal ones as a message's limit makes of it; 0: there are none such. */
+static int64_t messages_of(int64_t bytes)
+{
+    for (int64_t n = (bytes + FLOW_MAX_MESSAGE_BYTES - 1) / FLOW_MAX_MESSAGE_BYTES; n <= FLOW_MAX_DEPTH; n++)
+        if (bytes % n == 0)
+            return n;
+    return 0;
+}
+
+static json_t *bytes_json(int64_t bytes)
+{
+    char text[40];
+    return json_text(units_write(UNIT_BYTES, bytes, UNITS_DECIMAL, text, sizeof text));
+}
+
+static json_t *time_json(int64_t ns)
+{
+    char text[40];
+    return json_text(units_write(UNIT_TIME_NS, ns, UNITS_ANY, text, sizeof text));
+}
+
+static int put_size(json_t *to, const struct import *import, const struct import_flow *flow, struct error *e)
+{
+    if (!flow->bytes)
+        return 0;
+    int64_t messages = messages_of(flow->bytes);
+    if (!messages)
+        return error_set(
+            e, "%s:%u: %" PRId64 " bytes are no sum of at most %d equal messages of at most %lld bytes",
+            import->flow_path, flow->line, flow->bytes, FLOW_MAX_DEPTH, FLOW_MAX_MESSAGE_BYTES);
+    json_object_set_new(to, "size", bytes_json(flow->bytes));
+    json_object_set_new(to, "message", bytes_json(flow->bytes / messages));
+    if (messages > 1)
+        json_object_set_new(to, "depth", json_integer((json_int_t)messages));
+    return 0;
+}
+
+static json_t *waits_json(const struct import *import, const struct import_flow *flow)
+{
+    json_t *waits = json_array();
+    for (size_t i = 0; i < flow->waits; i++) {
+        const struct import_wait *wait = &import->waits[flow->first_wait + i];
+        json_t *one = json_make("{s:o}", "flow", json_textf("f%u", wait->flow));
+        if (wait->delay_ns)
+            json_object_set_new(one, "delay", time_json(wait->delay_ns));
+        json_array_append_new(waits, one);
+    }
+    return waits;
+}
+
+static json_t *flows_json(const struct import *import, struct error *e)
+{
+    json_t *flows = json_array();
+    for (size_t i = 0; i < import->flow_count; i++) {
+        const struct import_flow *flow = &import->flows[i];
+        json_t *one = json_make("{s:o,s:o,s:o}", "name", json_textf("f%zu", i), "from",
+                                json_textf("h%u", flow->from), "to", json_textf("h%u", flow->to));
+        json_array_append_new(flows, one);
+        if (put_size(one, import, flow, e) != 0) {
+            json_decref(flows);
+            return NULL;
+        }
+        if (flow->priority)
+            json_object_set_new(one, "priority", json_integer(flow->priority));
+        if (flow->start_ns)
+            json_object_set_new(one, "start", time_json(flow->start_ns));
+        if (flow->waits)
+            json_object_set_new(one, "after", waits_json(import, flow));
+    }
+    return flows;
+}
+
+/* ---- how long it takes */
+
+#define NS_PER_MS INT64_C(1000000)
+#define LONGEST   (INT64_C(86400) * 1000000000) /* of a measure phase */
+#define SAMPLES   200
+
+/* 1, 2 or 5 times a power of ten, not below `ns`. */
+static int64_t round_up(int64_t ns)
+{
+    for (int64_t at = 1000;; at *= 10)
+        for (int factor = 1; factor <= 5; factor += factor == 1 ? 1 : 3)
+            if (at * factor >= ns)
+                return at * factor;
+}
+
+/* Long enough for flows that get half of what the busiest link and each chain of flows have: a guess, which an expectation checks. */
+static int duration(const struct import *import, int64_t *ns, struct error *e)
+{
+    double chain_ns = 0, busiest_ns = 0;
+    if (import_times(import, &chain_ns, &busiest_ns, e) != 0)
+        return -1;
+    double all_ns = 2 * (chain_ns + busiest_ns) + (double)NS_PER_MS;
+    if (all_ns > (double)LONGEST)
+        return error_set(e, "%s: its flows take about %.0f s: a run has at most %d", import->flow_path,
+                         all_ns / 1e9, 86400);
+    *ns = ((int64_t)all_ns / NS_PER_MS + 1) * NS_PER_MS;
+    return 0;
+}
+
+/* Each flow that ends has ended. */
+static json_t *expect_json(const struct import *import)
+{
+    size_t ends = 0;
+    for (size_t i = 0; i < import->flow_count; i++)
+        ends += import->flows[i].bytes > 0;
+    if (!ends)
+        return json_array();
+    return json_make("[{s:s,s:o}]", "name", "every flow that has a size ends", "check",
+                     json_textf("count(flows.*.completion_max_ns) == %zu", ends));
+}
+
+static json_t *settings_json(const struct import *import)
+{
+    json_t *priorities = priorities_json(import);
+    return json_make("{s:i,s:O,s:o,s:s}", "mtu", 4200, "pfc", priorities, "ecn", priorities, "trust", "dscp");
+}
+
+json_t *import_scenario(const struct import *import, const struct import_request *request, struct error *e)
+{
+    int64_t measure_ns = 0;
+    json_t *flows = flows_json(import, e);
+    if (!flows || duration(import, &measure_ns, e) != 0) {
+        json_decref(flows);
+        return NULL;
+    }
+    json_t *scenario =
+        json_make("{s:i,s:s,s:o,s:s,s:o,s:{s:s,s:o,s:s},s:o,s:o,s:{s:o,s:[s,s,s,s,s]},s:o}", "schema", 1,
+                  "name", request->name, "title",
+                  json_textf("Simulated: the flows of %s, a file of %s", import->flow_path, import->format),
+                  "lab", request->lab_path, "roles", roles_json(import), "phases", "warmup", "0", "measure",
+                  time_json(measure_ns), "cooldown", "10us", "settings", settings_json(import), "flows",
+                  flows, "sample", "every", time_json(round_up(measure_ns / SAMPLES)), "groups", "pfc", "ecn",
+                  "drops", "queue", "throughput", "expect", expect_json(import));
+    if (!scenario)
+        error_set(e, "out of memory");
+    return scenario;
+}
