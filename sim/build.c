@@ -301,10 +301,11 @@ static int build_flow(struct sim *sim, const struct sim_config *c, uint32_t inde
     *flow = (struct flow){.first_qp = first_qp,
                           .qp_count = (uint32_t)f->queue_pairs,
                           .open_qps = (uint32_t)f->queue_pairs,
+                          .arriving_qps = (uint32_t)f->queue_pairs,
                           .start_ps = f->start_ps,
                           .stop_ps = f->stop_ps,
                           .ping_pong = f->mode == SIM_PING_PONG,
-                          .stats = {.last_ps = -1, .finished_ps = -1}};
+                          .stats = {.last_ps = -1, .started_ps = -1, .finished_ps = -1}};
     if (flow->ping_pong)
         flow->qp_count = 2;
     if (f->record_latency && !(flow->latency = take(sim, 1, sizeof *flow->latency)))
@@ -455,7 +456,7 @@ static int build(struct sim *sim, const struct sim_config *c, struct error *e)
     for (uint32_t i = 0; i < sim->host_count; i++)
         if (build_buffers(sim, i, c, e))
             return -1;
-    if (build_flows(sim, c, e) || build_order(sim, c, e) || congestion_build(sim, c, e) ||
+    if (build_flows(sim, c, e) || build_order(sim, c, e) || waits_build(sim, c, e) || congestion_build(sim, c, e) ||
         switches_build(sim, c, e) || bridges_build(sim, c, e) || storms_build(sim, c, e) ||
         routing_build(sim, c, e))
         return -1;
@@ -516,6 +517,7 @@ void sim_free(struct sim *sim)
     free(sim->hosts);
     free(sim->host_column_names);
     free(sim->flows);
+    free(sim->waits);
     free(sim->qps);
     free(sim->pauses);
     events_close(&sim->events);

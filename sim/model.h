@@ -283,7 +283,12 @@ struct queue_pair {
 
 struct flow {
     uint32_t first_qp, qp_count;
-    uint32_t open_qps; /* not yet finished */
+    uint32_t open_qps;     /* not yet finished */
+    uint32_t arriving_qps; /* not all of whose messages have arrived */
+    /* Waits of other flows for this one, in sim->waits: those whose sender receives it, and those that have its sender. */
+    uint32_t first_wait, waits_at_receiver, waits_at_sender;
+    uint32_t waits_left; /* of this one for others */
+    int64_t ready_ps;    /* by those that are over */
     uint32_t start_event;
     const struct congestion_control *congestion; /* of all its queue pairs; NULL: one has none or another */
     int64_t start_ps, stop_ps;
@@ -291,6 +296,12 @@ struct flow {
     int64_t turn_ps; /* of a ping-pong: when the program of the first host last posted */
     struct sim_flow_stats stats;
     struct histogram *latency;
+};
+
+/* The flow `flow` waits for the one whose list this is in. */
+struct waiting {
+    uint32_t flow;
+    int64_t delay_ps;
 };
 
 /* ---- the whole */
@@ -306,6 +317,7 @@ struct sim {
     char *host_column_names; /* of all hosts: each has some of them */
     struct queue_pair *qps;
     struct flow *flows;
+    struct waiting *waits;       /* of flows for flows */
     uint32_t *paths;             /* egress ports, those of a path one after the other */
     char *congestion_states;     /* of queue pairs; NULL: no host has congestion control */
     char *congestion_params;     /* of hosts */
@@ -531,6 +543,10 @@ bool qp_accept(struct sim *sim, uint32_t host, uint32_t p);  /* data: in order, 
 void qp_delivered(struct sim *sim, uint32_t host, uint32_t p,
                   int64_t visible_ps);         /* data: on its way to memory */
 void qp_start(struct sim *sim, uint32_t flow); /* EVENT_START */
+int waits_build(struct sim *sim, const struct sim_config *c, struct error *e);
+/* All of a flow's messages are in the receiver's memory, or complete, at when_ps: flows that wait for it may begin. */
+void waits_received(struct sim *sim, const struct flow *flow, int64_t when_ps);
+void waits_completed(struct sim *sim, const struct flow *flow, int64_t when_ps);
 void qp_turn(struct sim *sim, uint32_t qp);    /* EVENT_TURN */
 void qp_timeout(struct sim *sim, uint32_t qp); /* EVENT_TIMEOUT */
 void qp_resume(struct sim *sim, uint32_t qp);  /* its congestion control may allow more */

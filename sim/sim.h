@@ -102,6 +102,13 @@ enum sim_ect {
     SIM_ECT_NEVER,
 };
 
+/* A flow that comes before: its end is when all of its messages are in the memory of its receiver, if that is this flow's sender, else when
+ * they are complete at the sender of both. */
+struct sim_wait {
+    uint32_t flow; /* index of a flow with a message_count: a stream of writes or sends */
+    int64_t delay_ps;
+};
+
 struct sim_flow_config {
     const char *name;
     uint32_t from, to; /* hosts: requester and responder */
@@ -122,6 +129,9 @@ struct sim_flow_config {
     /* This flow's message k, from 1 on, is posted once the flow of this index has brought k messages to this
      * flow's `from` (one queue pair each, no reads); -1: none. */
     int64_t after;
+    /* The flow begins so long after each of these, and not before start_ps. */
+    const struct sim_wait *waits;
+    size_t wait_count;
     bool record_latency; /* keep the histogram (30 KB a flow) */
 };
 /* An endless stream of 64 KiB writes, one queue pair of depth 128, from host to host memory, priority 0. */
@@ -132,6 +142,7 @@ struct sim_flow_stats {
     int64_t messages; /* completed */
     int64_t retransmitted_packets;
     int64_t last_ps;     /* the latest completion; -1: none */
+    int64_t started_ps;  /* -1: not yet */
     int64_t finished_ps; /* when message_count was reached on all queue pairs; -1: not yet */
 };
 

@@ -209,8 +209,10 @@ static void complete_message(struct sim *sim, uint32_t q, int64_t lag_ps)
     flow->stats.last_ps = known_ps;
     if (flow->latency)
         histogram_add(flow->latency, known_ps - qp->post_ps[qp->completed % qp->depth]);
-    if (++qp->completed == qp->message_limit && --flow->open_qps == 0)
+    if (++qp->completed == qp->message_limit && --flow->open_qps == 0) {
         flow->stats.finished_ps = known_ps;
+        waits_completed(sim, flow, known_ps);
+    }
 }
 
 /* Messages below done_psn are complete: count them and post as many again. */
@@ -248,12 +250,13 @@ static void post_all(struct sim *sim, uint32_t q)
 
 void qp_start(struct sim *sim, uint32_t f)
 {
-    const struct flow *flow = &sim->flows[f];
+    struct flow *flow = &sim->flows[f];
+    flow->stats.started_ps = sim->now_ps;
     for (uint32_t q = flow->first_qp; q < flow->first_qp + flow->qp_count; q++)
         if (sim->qps[q].congestion_hooks & CONGESTION_TIMER)
             congestion_timer(sim, q);
     if (flow->ping_pong) {
-        sim->flows[f].turn_ps = -1;
+        flow->turn_ps = -1;
         qp_turn(sim, flow->first_qp);
         return;
     }
@@ -370,10 +373,12 @@ bool qp_accept(struct sim *sim, uint32_t host, uint32_t p)
 }
 
 /* A whole message has arrived: another queue pair may wait for it. */
-static void message_arrived(struct sim *sim, uint32_t q)
+static void message_arrived(struct sim *sim, uint32_t q, int64_t visible_ps)
 {
     struct queue_pair *qp = &sim->qps[q];
-    qp->delivered++;
+    struct flow *flow = &sim->flows[qp->flow];
+    if (++qp->delivered == qp->message_limit && --flow->arriving_qps == 0)
+        waits_received(sim, flow, visible_ps);
     if (qp->follower != NONE && sim->now_ps >= sim->flows[sim->qps[qp->follower].flow].start_ps)
         post_all(sim, qp->follower);
 }
@@ -399,7 +404,7 @@ void qp_delivered(struct sim *sim, uint32_t host, uint32_t p, int64_t visible_ps
         (h->ack_every_packets && ++qp->unacknowledged >= (uint32_t)h->ack_every_packets))
         acknowledge(sim, host, q, p);
     if (packet.flags & PACKET_LAST)
-        message_arrived(sim, q);
+        message_arrived(sim, q, visible_ps);
     if ((packet.flags & PACKET_LAST) && sim->flows[qp->flow].ping_pong)
         event_schedule(&sim->events, sim->qps[sim->qps[q].partner].turn_event,
                        visible_ps + turn_around_ps(sim, host));
