@@ -96,6 +96,8 @@ static const struct {
     {"completion_p50_ns", DIMENSION_TIME_NS},
     {"completion_p99_ns", DIMENSION_TIME_NS},
     {"completion_max_ns", DIMENSION_TIME_NS},
+    {"completion_begin_ns", DIMENSION_TIME_NS},
+    {"completion_end_ns", DIMENSION_TIME_NS},
     {"slowdown_mean", DIMENSION_PLAIN},
     {"slowdown_p50", DIMENSION_PLAIN},
     {"slowdown_p99", DIMENSION_PLAIN},

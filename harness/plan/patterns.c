@@ -45,6 +45,18 @@ static int check_storms(const struct scenario *scenario, const struct lab *lab, 
                      storms[0].role, lab->name);
 }
 
+static int check_waits(const struct scenario *scenario, const struct lab *lab, struct error *e)
+{
+    const struct scenario_flow *flows = scenario->flows.items;
+    for (size_t i = 0; i < scenario->flows.count; i++)
+        if (flows[i].after.count)
+            return error_set(e,
+                             "flows[%zu].after: flow %s waits for other flows, which only simulated flows do: lab "
+                             "%s has real hosts",
+                             i, flows[i].name, lab->name);
+    return 0;
+}
+
 /* ---- flows */
 
 static char *part_name(const char *traffic, size_t i)
@@ -138,7 +150,7 @@ static int expand(struct scenario *scenario, const struct lab *lab, const struct
 int plan_expand_patterns(struct scenario *scenario, const struct lab *lab, uint64_t seed, struct error *e)
 {
     const struct scenario_traffic *traffic = scenario->traffic.items;
-    if (check_storms(scenario, lab, e) != 0)
+    if (check_storms(scenario, lab, e) != 0 || check_waits(scenario, lab, e) != 0)
         return -1;
     for (size_t i = 0; i < scenario->traffic.count; i++)
         if (check_traffic(&traffic[i], lab, e) != 0 || expand(scenario, lab, &traffic[i], seed, e) != 0)

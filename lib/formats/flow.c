@@ -75,6 +75,17 @@ int flow_check_on_hosts(const struct scenario_flow *flow, const char *path, stru
 
 /* ---- the scenario's table */
 
+#define AT(member) .offset = offsetof(struct flow_wait, member)
+static const struct field wait_fields[] = {
+    {"flow", FIELD_STRING, AT(flow), .required = true, .help = "Name of a flow that has a size."},
+    {"delay", FIELD_QUANTITY, AT(delay_ns), .unit = UNIT_TIME_NS, .min = 0, .max = FLOW_MAX_TIME_NS,
+     .fallback = "\"0\"", .help = "Time from the end of that flow on, such as that of a computation."},
+    {0},
+};
+static const struct table wait_table = {"scenario.flow.after", "A flow that comes before.",
+                                        sizeof(struct flow_wait), wait_fields, NULL};
+#undef AT
+
 #define AT(member) .offset = offsetof(struct scenario_flow, member)
 
 static int check(const void *object, const char *path, struct error *e)
@@ -97,6 +108,10 @@ static const struct field fields[] = {
      .fallback = "\"0\"", .help = "Start time, from the beginning of the warm-up."},
     {"stop", FIELD_QUANTITY, AT(stop_ns), .unit = UNIT_TIME_NS, .min = 0, .max = FLOW_MAX_TIME_NS,
      .help = "End time, from the beginning of the warm-up. Default: the end of the measurement."},
+    {"after", FIELD_LIST, AT(after), .item = FIELD_OBJECT, .sub = &wait_table, .min = 0, .max = 100000,
+     .help =
+         "Flows that come before: this one begins when all of them have ended (simulated labs). One that its "
+         "sender receives has ended when its data is there, one that its sender sends when it is complete."},
     {0},
 };
 

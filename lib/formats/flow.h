@@ -56,6 +56,13 @@ extern const char *const flow_tool_names[]; /* lib/formats/traffic_tools.h */
 #define FLOW_VIRTUAL_GPU_ADDRESS (1ULL << 40)
 #define FLOW_VIRTUAL_GPU_BYTES   (1ULL << 40)
 
+/* A flow waits for another one that ends: for its data, if that comes to this flow's sender, else for its completion at the sender of
+ * both. */
+struct flow_wait {
+    char *flow;
+    int64_t delay_ns; /* so much later */
+};
+
 /* One flow between two roles, endless unless it has a size or a stop. */
 struct scenario_flow {
     char *name;
@@ -74,6 +81,7 @@ struct scenario_flow {
     int64_t rate_bps;          /* limit; unset: none */
     int64_t size_bytes;        /* the flow ends after this payload; unset: endless */
     int64_t start_ns, stop_ns; /* since the beginning of the warm-up; stop unset: with the cool-down */
+    struct list_of after;      /* struct flow_wait: it begins when all of these are over, not before start_ns */
 };
 
 /*

@@ -1,5 +1,7 @@
 #include "lib/document/json_text.h"
 #include "lib/formats/scenario.h"
+
+#include "lib/formats/flow_order.h"
 #include "lib/document/nearest.h"
 #include "lib/clock.h"
 #include "lib/roce/counters.h"
@@ -417,7 +419,7 @@ static int check_references(const struct scenario *scenario, struct names *roles
         return error_set(e, "schema: %lld is unknown: this program reads schema 1",
                          (long long)scenario->schema);
     if (collect_roles(scenario, roles, e) != 0 || check_flow_names(scenario, roles, flows, e) != 0 ||
-        check_traffic_names(scenario, roles, flows, e) != 0)
+        check_traffic_names(scenario, roles, flows, e) != 0 || flow_order_check(&scenario->flows, e) != 0)
         return -1;
     const struct scenario_storm *storms = scenario->storms.items;
     for (size_t i = 0; i < scenario->storms.count; i++)

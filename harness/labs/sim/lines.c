@@ -186,10 +186,12 @@ static int write_summary(struct sim_lab *lab, size_t i, struct error *e)
     if (flow->measured && flow->measured->count)
         json_object_set_new(line, "latency_ns", latency_json(flow->measured));
     if (config->message_count && stats.finished_ps >= 0) {
-        double took = (double)(stats.finished_ps - config->start_ps) / PS_PER_NS;
+        double took = (double)(stats.finished_ps - stats.started_ps) / PS_PER_NS;
         json_object_set_new(line, "completion_ns",
-                            json_make("{s:i,s:f,s:f,s:f,s:f,s:f}", "count", 1, "min", took, "mean", took,
-                                      "p50", took, "p99", took, "max", took));
+                            json_make("{s:i,s:f,s:f,s:f,s:f,s:f,s:f,s:f}", "count", 1, "min", took, "mean",
+                                      took, "p50", took, "p99", took, "max", took, "begin",
+                                      (double)stats.started_ps / PS_PER_NS, "end",
+                                      (double)stats.finished_ps / PS_PER_NS));
     }
     json_object_set_new(line, "complete", json_boolean(lab->whole));
     return hand_on_flow(lab, line, e);

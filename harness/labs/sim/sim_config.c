@@ -2,6 +2,7 @@
 #include "harness/preflight/ecn.h"
 #include "harness/labs/sim/sim_setup.h"
 #include "lib/clock.h"
+#include "lib/formats/flow_order.h"
 #include "lib/document/json_text.h"
 #include "lib/physics/host.h"
 #include "lib/physics/fabric.h"
@@ -176,6 +177,24 @@ static void take_flow(const struct cell *cell, const struct scenario_flow *from,
     take_amount(from, to);
 }
 
+/* The flows' waits, in the order of the flows. */
+static int take_waits(const struct cell *cell, struct sim_setup *setup, struct error *e)
+{
+    const struct scenario_flow *flows = cell->scenario.flows.items;
+    size_t count = 0, *before = flow_order_indices(&cell->scenario.flows, &count);
+    setup->waits = calloc(count + 1, sizeof *setup->waits);
+    struct sim_wait *next = setup->waits;
+    for (size_t i = 0; before && next && i < cell->scenario.flows.count; i++) {
+        const struct flow_wait *waits = flows[i].after.items;
+        setup->flows[i].waits = next;
+        setup->flows[i].wait_count = flows[i].after.count;
+        for (size_t k = 0; k < flows[i].after.count; k++, next++)
+            *next = (struct sim_wait){(uint32_t)before[next - setup->waits], waits[k].delay_ns * PS_PER_NS};
+    }
+    free(before);
+    return before && next ? 0 : error_set(e, "out of memory");
+}
+
 static int check_mode(const struct scenario_flow *flow, struct error *e)
 {
     if (flow->mode == MODE_LATENCY && flow->op == OP_READ)
@@ -198,7 +217,7 @@ static int take_flows(const struct cell *cell, const json_t *roles, struct sim_s
         take_flow(cell, &flows[i], ends, &setup->flows[i]);
     }
     setup->config.flow_count = cell->scenario.flows.count;
-    return 0;
+    return take_waits(cell, setup, e);
 }
 
 static int take_storms(const struct cell *cell, const json_t *roles, struct sim_setup *setup, struct error *e)
@@ -355,6 +374,7 @@ void sim_setup_free(struct sim_setup *setup)
     free(setup->links);
     free(setup->storms);
     free(setup->flows);
+    free(setup->waits);
     free(setup->node_of_role);
     free(setup->first_of_traffic);
     json_decref(setup->names);

@@ -13,6 +13,7 @@ struct sim_setup {
     struct sim_switch_config *switches;
     struct sim_bridge_config *bridges;
     struct sim_storm_config *storms;
+    struct sim_wait *waits;        /* of the scenario's flows */
     struct sim_flow_config *flows; /* the scenario's in order, then those of its traffic */
     struct sim_node *node_of_role;
     struct sim_node *node_of_switch; /* of the lab's switches: one that forwards in software is a bridge */
