@@ -2,16 +2,18 @@
 #include "harness/run/foresee.h"
 #include "lib/files.h"
 #include "lib/formats/find.h"
+#include "lib/formats/flow.h"
 #include "lib/output/print.h"
+#include "lib/physics/fabric.h"
 #include "lib/program/program.h"
-#include "lib/text.h"
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 struct import_options {
-    const char *out, *name, *physics;
+    const char *out, *name, *physics, *lab;
+    int64_t tiers, rate_bps, delay_ps;
     int quiet;
 };
 
@@ -38,6 +40,37 @@ static const struct field fields[] = {
      .help =
          "The simulated lab whose common values of hosts and switches, sizes of headers and clock are taken: "
          "sim-hpcc-star has those of the HPCC simulator."},
+    {.name = "lab",
+     .letter = 'l',
+     .kind = FIELD_STRING,
+     .offset = offsetof(struct import_options, lab),
+     .argument = "LAB",
+     .help = "htsim, goal: the simulated lab whose hosts, in its order, are the nodes or ranks. No lab is "
+             "written. "
+             "Otherwise the nodes of htsim are a fat tree, and the ranks of GOAL are on one switch."},
+    {.name = "tiers",
+     .kind = FIELD_INTEGER,
+     .offset = offsetof(struct import_options, tiers),
+     .argument = "N",
+     .min = 2,
+     .max = 3,
+     .help = "htsim: the tiers of the fat tree (otherwise 3)."},
+    {.name = "rate",
+     .kind = FIELD_QUANTITY,
+     .offset = offsetof(struct import_options, rate_bps),
+     .argument = "RATE",
+     .unit = UNIT_RATE_BPS,
+     .min = 1000000,
+     .max = FLOW_MAX_RATE_BPS,
+     .help = "htsim, goal: the rate of all links (otherwise 100Gb/s)."},
+    {.name = "delay",
+     .kind = FIELD_QUANTITY,
+     .offset = offsetof(struct import_options, delay_ps),
+     .argument = "TIME",
+     .unit = UNIT_TIME_PS,
+     .min = 0,
+     .max = PHYSICS_LINK_MOST_DELAY_PS,
+     .help = "htsim, goal: the delay of all links (otherwise 1us)."},
     {.name = "quiet",
      .letter = 'q',
      .kind = FIELD_BOOL,
@@ -52,16 +85,52 @@ static const struct table options = {
 
 static int read_hpcc(const struct call *call, struct import *import, struct error *e)
 {
+    static const char *const others[] = {"lab", "tiers", "rate", "delay"};
     const char *const paths[3] = {call->arguments[1], call->arguments[2],
                                   call->count > 3 ? call->arguments[3] : NULL};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (json_object_get(call->document, others[i]))
+            return error_set(e, "--%s: the network of hpcc is in its TOPOLOGY", others[i]);
     return import_hpcc(paths, import, e);
+}
+
+/* The network of files that have none: 1 us and 100 Gb/s are htsim's defaults (main_roce.cpp, HOST_NIC). */
+static int add_network(const struct call *call, struct import *import, bool is_tree, struct error *e)
+{
+    static const char *const others[] = {"tiers", "rate", "delay", "physics"};
+    const struct import_options *said = call->options;
+    for (size_t i = 0; said->lab && i < sizeof others / sizeof *others; i++)
+        if (json_object_get(call->document, others[i]))
+            return error_set(e, "--%s: the lab that is given as --lab has its own network", others[i]);
+    if (!is_tree && json_object_get(call->document, "tiers"))
+        return error_set(e, "--tiers: only the network of htsim is a fat tree");
+    if (said->lab) {
+        char *path = find_file(FIND_LAB, said->lab, e);
+        int result = path ? import_take_lab(import, path, e) : -1;
+        free(path);
+        return result;
+    }
+    import->rate_bps = said->rate_bps != FIELD_UNSET ? said->rate_bps : INT64_C(100000000000);
+    import->delay_ps = said->delay_ps != FIELD_UNSET ? said->delay_ps : 1000000;
+    return is_tree ? import_fat_tree(import, said->tiers != FIELD_UNSET ? said->tiers : 3, e)
+                   : import_star(import, e);
+}
+
+static int read_htsim(const struct call *call, struct import *import, struct error *e)
+{
+    if (import_htsim(call->arguments[1], import, e) != 0)
+        return -1;
+    if (add_network(call, import, true, e) == 0)
+        return 0;
+    import_free(import);
+    return -1;
 }
 
 static const struct format {
     const char *name, *files;
     size_t least, most; /* files */
     int (*read)(const struct call *call, struct import *import, struct error *e);
-} formats[] = {{"hpcc", "TOPOLOGY FLOW [TRACE]", 2, 3, read_hpcc}};
+} formats[] = {{"hpcc", "TOPOLOGY FLOW [TRACE]", 2, 3, read_hpcc}, {"htsim", "FILE.cm", 1, 1, read_htsim}};
 
 static int read_files(const struct call *call, struct import *import, struct error *e)
 {
@@ -72,52 +141,61 @@ static int read_files(const struct call *call, struct import *import, struct err
             return error_set(e, "import: expected %s %s", formats[i].name, formats[i].files);
         return formats[i].read(call, import, e);
     }
-    return error_set(e, "import: \"%.60s\" is unknown: expected hpcc", call->arguments[0]);
+    return error_set(e, "import: \"%.60s\" is unknown: expected hpcc, htsim or goal", call->arguments[0]);
 }
 
 /* ---- writing */
 
 /* What is written is checked like every other lab and scenario. */
-static int check(const char *scenario_path, const char *lab_path, struct error *e)
+static int check(const struct import_request *request, const char *scenario_path, struct error *e)
 {
     struct plan plan;
-    struct plan_request request = {.scenario = scenario_path, .lab = lab_path, .duration_ns = FIELD_UNSET};
-    if (plan_check_lab(lab_path, e) != 0 || foresee(&request, &plan, NULL, e) != 0)
+    struct plan_request checked = {
+        .scenario = scenario_path, .lab = request->lab_path, .duration_ns = FIELD_UNSET};
+    if ((request->physics && plan_check_lab(request->lab_path, e) != 0) ||
+        foresee(&checked, &plan, NULL, e) != 0)
         return -1;
     plan_free(&plan);
     return 0;
 }
 
+static int write_lab(const struct import *import, const struct import_request *request, struct error *e)
+{
+    json_t *lab = import_lab(import, request, e);
+    int result = lab ? import_write(request->lab_path, lab, e) : -1;
+    json_decref(lab);
+    return result;
+}
+
 static int write_both(const struct import *import, const struct import_request *request,
                       const char *scenario_path, struct error *e)
 {
-    json_t *lab = import_lab(import, request, e);
-    json_t *scenario = lab ? import_scenario(import, request, e) : NULL;
-    int result = scenario ? 0 : -1;
-    if (result == 0 && (result = import_write(request->lab_path, lab, e)) == 0 &&
-        ((result = import_write(scenario_path, scenario, e)) != 0 ||
-         (result = check(scenario_path, request->lab_path, e)) != 0)) {
+    json_t *scenario = import_scenario(import, request, e);
+    if (!scenario)
+        return -1;
+    int result = request->physics ? write_lab(import, request, e) : 0;
+    if (result == 0 && ((result = import_write(scenario_path, scenario, e)) != 0 ||
+                        (result = check(request, scenario_path, e)) != 0)) {
         unlink(scenario_path);
-        unlink(request->lab_path);
+        if (request->physics)
+            unlink(request->lab_path);
     }
-    json_decref(lab);
     json_decref(scenario);
     return result;
 }
 
-static void print_summary(const struct import *import, const char *scenario_path, const char *lab_path)
+static void print_summary(const struct import *import, const struct import_request *request,
+                          const char *scenario_path)
 {
-    size_t switches = 0, i;
+    size_t i;
     const json_t *note;
-    for (i = 0; i < import->nodes; i++)
-        switches += import->is_switch[i];
     json_array_foreach(import->notes, i, note)
     {
         print_out("note: %s\n", json_string_value(note));
     }
-    print_out("%s: %zu hosts, %zu switches, %zu links\n", lab_path, import->nodes - switches, switches,
-              import->link_count);
-    print_out("%s: %zu flows\n", scenario_path, import->flow_count);
+    if (request->physics)
+        print_out("lab: %s, %zu nodes\n", request->lab_path, import->nodes);
+    print_out("scenario: %s, flows: %zu\n", scenario_path, import->flow_count);
 }
 
 static int check_is_new(const char *path, struct error *e)
@@ -126,24 +204,23 @@ static int check_is_new(const char *path, struct error *e)
                              : 0;
 }
 
-static int import_files(const struct call *call, const char *lab_path, const char *scenario_path, int *status,
+static int import_files(const struct call *call, const char *lab_path, const char *scenario_path,
                         struct error *e)
 {
     const struct import_options *said = call->options;
     struct import import = {0};
-    *status = EXIT_USAGE;
-    if (check_is_new(lab_path, e) != 0 || check_is_new(scenario_path, e) != 0)
+    if ((!said->lab && check_is_new(lab_path, e) != 0) || check_is_new(scenario_path, e) != 0 ||
+        read_files(call, &import, e) != 0)
         return -1;
-    char *physics = find_file(FIND_LAB, said->physics, e);
-    int result = physics ? read_files(call, &import, e) : -1;
-    if (result == 0) {
-        struct import_request request = {.name = said->name, .physics = physics, .lab_path = lab_path};
-        if ((result = files_make_folders(said->out, e)) == 0)
-            result = write_both(&import, &request, scenario_path, e);
-        if (result == 0 && !said->quiet)
-            print_summary(&import, scenario_path, lab_path);
-        import_free(&import);
-    }
+    char *physics = said->lab ? NULL : find_file(FIND_LAB, said->physics, e);
+    struct import_request request = {
+        .name = said->name, .physics = physics, .lab_path = said->lab ? said->lab : lab_path};
+    int result = said->lab || physics ? files_make_folders(said->out, e) : -1;
+    if (result == 0)
+        result = write_both(&import, &request, scenario_path, e);
+    if (result == 0 && !said->quiet)
+        print_summary(&import, &request, scenario_path);
+    import_free(&import);
     free(physics);
     return result;
 }
@@ -154,20 +231,19 @@ static int run_import(const struct call *call)
     char *lab_path = files_join(said->out, "lab.json"),
          *scenario_path = files_join(said->out, "scenario.json");
     struct error e;
-    int status = EXIT_USAGE;
-    int result = lab_path && scenario_path ? import_files(call, lab_path, scenario_path, &status, &e)
+    int result = lab_path && scenario_path ? import_files(call, lab_path, scenario_path, &e)
                                            : error_set(&e, "out of memory");
     free(lab_path);
     free(scenario_path);
-    return result == 0 ? EXIT_DONE : program_fail(status, &e);
+    return result == 0 ? EXIT_DONE : program_fail(EXIT_USAGE, &e);
 }
 
 const struct command command_import = {
     .name = "import",
-    .arguments = "hpcc FILE...",
-    .about =
-        "Write a lab and a scenario for a case of another simulator: of its files TOPOLOGY, FLOW and TRACE "
-        "(hpcc: the HPCC simulator and SimAI).",
+    .arguments = "hpcc|htsim|goal FILE...",
+    .about = "Write a simulated lab and a scenario for a case of another simulator: hpcc TOPOLOGY FLOW "
+             "[TRACE] of the "
+             "HPCC simulator and SimAI, htsim FILE.cm, goal FILE.goal.",
     .options = &options,
     .least = 1,
     .most = 4,

@@ -18,6 +18,7 @@ void import_free(struct import *import)
     free(import->flows);
     free(import->waits);
     json_decref(import->topology);
+    json_decref(import->names);
     json_decref(import->notes);
     memset(import, 0, sizeof *import);
 }
@@ -67,11 +68,18 @@ void import_note(struct import *import, const char *format, ...)
     va_end(list);
 }
 
+json_t *import_name(const struct import *import, size_t node)
+{
+    if (import->names)
+        return json_incref(json_array_get(import->names, node));
+    return json_textf("%c%zu", import->is_switch[node] ? 's' : 'h', node);
+}
+
 json_t *import_names(const struct import *import, size_t first, size_t last)
 {
-    char letter = import->is_switch[first] ? 's' : 'h';
-    return first == last ? json_textf("%c%zu", letter, first)
-                         : json_textf("%c[%zu-%zu]", letter, first, last);
+    if (first == last)
+        return import_name(import, first);
+    return json_textf("%c[%zu-%zu]", import->is_switch[first] ? 's' : 'h', first, last);
 }
 
 /* ---- the network */

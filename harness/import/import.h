@@ -42,14 +42,15 @@ struct import_wait {
 struct import {
     const char *format; /* "the HPCC simulator" */
     const char *network_path, *flow_path;
-    /* The network: nodes and links, or (links NULL) a topology of the lab's own words, whose hosts are the nodes. */
+    /* The network: nodes and links, or a topology of the lab's own words, whose hosts are the nodes, or a lab's. */
     size_t nodes;
     bool *is_switch; /* of each node */
     bool *sampled;   /* besides the hosts of flows; may be NULL */
     struct import_link *links;
     size_t link_count;
-    json_t *topology;           /* without links; both NULL: the network is that of a lab that exists */
-    int64_t rate_bps, delay_ps; /* of the topology's links */
+    json_t *topology; /* without links */
+    json_t *names;    /* of the hosts of a lab that exists, which is the network; NULL: h0, h1, ... */
+    int64_t rate_bps, delay_ps; /* of a topology's links; of a lab's slowest and longest */
     struct import_flow *flows;
     size_t flow_count;
     struct import_wait *waits;
@@ -67,6 +68,8 @@ int import_add_link(struct import *import, const struct import_link *link, struc
 int import_add_flow(struct import *import, const struct import_flow *flow, struct error *e);
 /* The next wait of the flow that was added last or is added next. */
 int import_add_wait(struct import *import, const struct import_wait *wait, struct error *e);
+/* A new reference: the name of a node. */
+json_t *import_name(const struct import *import, size_t node);
 /* The name of a node, h or s with the number that the file gives it, or a range of names for nodes first to last, of one kind. */
 json_t *import_names(const struct import *import, size_t first, size_t last);
 /* Note a sentence. */
@@ -85,12 +88,24 @@ int import_times(const struct import *import, double *chain_ns, double *busiest_
 /* HPCC's ns-3 and SimAI's: topology.txt, flow.txt, and trace.txt (NULL: none). */
 int import_hpcc(const char *const paths[3], struct import *import, struct error *e);
 
+/* htsim's connection matrix, FILE.cm; it has no network. */
+int import_htsim(const char *path, struct import *import, struct error *e);
+
+/* ---- networks of cases that have none */
+
+/* htsim's own: a fat tree of 2 or 3 tiers with as many hosts as there are nodes. */
+int import_fat_tree(struct import *import, int64_t tiers, struct error *e);
+/* All nodes on one switch. */
+int import_star(struct import *import, struct error *e);
+/* The first hosts of a simulated lab, in its order. */
+int import_take_lab(struct import *import, const char *path, struct error *e);
+
 /* ---- writing */
 
 /* What the command line says of the result. */
 struct import_request {
     const char *name;     /* of the lab and the scenario */
-    const char *physics;  /* path of the lab whose common values are taken */
+    const char *physics;  /* path of the lab whose common values are taken; NULL: no lab is written */
     const char *lab_path; /* which the scenario names */
 };
 

@@ -125,6 +125,8 @@ static void take_link_defaults(json_t *lab, const struct import *import)
 
 static json_t *title_of(const struct import *import)
 {
+    if (import->topology)
+        return json_textf("Simulated: a network for %s, a file of %s", import->flow_path, import->format);
     return json_textf("Simulated: the network of %s, a file of %s", import->network_path, import->format);
 }
 
@@ -133,8 +135,12 @@ json_t *import_lab(const struct import *import, const struct import_request *req
     json_t *lab = json_make("{s:i,s:s,s:o,s:s,s:{}}", "schema", 1, "name", request->name, "title",
                             title_of(import), "driver", "sim", "sources");
     json_t *sources = json_object_get(lab, "sources");
-    json_object_set_new(sources, import->topology ? "topology" : "links",
-                        json_textf("%s, a file of %s", import->network_path, import->format));
+    if (import->topology)
+        json_object_set_new(sources, "topology",
+                            json_textf("assumed for %s, a file of %s", import->flow_path, import->format));
+    else
+        json_object_set_new(sources, "links",
+                            json_textf("%s, a file of %s", import->network_path, import->format));
     for (size_t i = 0; i < json_array_size(import->notes); i++) {
         json_t *key = json_textf("import.%zu", i);
         json_object_set(sources, json_string_value(key), json_array_get(import->notes, i));

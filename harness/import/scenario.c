@@ -25,7 +25,7 @@ static json_t *roles_json(const struct import *import)
     json_t *roles = json_array();
     for (size_t i = 0; takes_part && i < import->nodes;) {
         size_t end = i + 1;
-        while (end < import->nodes && takes_part[end] == takes_part[i] &&
+        while (!import->names && end < import->nodes && takes_part[end] == takes_part[i] &&
                import->is_switch[end] == import->is_switch[i])
             end++;
         if (takes_part[i])
@@ -106,7 +106,7 @@ static json_t *flows_json(const struct import *import, struct error *e)
     for (size_t i = 0; i < import->flow_count; i++) {
         const struct import_flow *flow = &import->flows[i];
         json_t *one = json_make("{s:o,s:o,s:o}", "name", json_textf("f%zu", i), "from",
-                                json_textf("h%u", flow->from), "to", json_textf("h%u", flow->to));
+                                import_name(import, flow->from), "to", import_name(import, flow->to));
         json_array_append_new(flows, one);
         if (put_size(one, import, flow, e) != 0) {
             json_decref(flows);

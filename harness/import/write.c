@@ -23,10 +23,14 @@ static void add_key(struct text *out, const char *key)
     text_add(out, ": ");
 }
 
-/* Lists of objects, and objects of more than one member, have a line for each item. */
+#define LINE 100
+
+/* Lists of objects, and objects that are longer than a line, have a line for each item. */
 static bool is_long(const json_t *value)
 {
-    return json_is_array(value) ? json_is_object(json_array_get(value, 0)) : json_object_size(value) > 1;
+    if (json_is_array(value))
+        return json_is_object(json_array_get(value, 0));
+    return json_is_object(value) && json_dumpb(value, NULL, 0, 0) > LINE;
 }
 
 static void add_items(struct text *out, const json_t *value)
