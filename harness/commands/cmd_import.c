@@ -126,11 +126,23 @@ static int read_htsim(const struct call *call, struct import *import, struct err
     return -1;
 }
 
+static int read_goal(const struct call *call, struct import *import, struct error *e)
+{
+    if (import_goal(call->arguments[1], import, e) != 0)
+        return -1;
+    if (add_network(call, import, false, e) == 0)
+        return 0;
+    import_free(import);
+    return -1;
+}
+
 static const struct format {
     const char *name, *files;
     size_t least, most; /* files */
     int (*read)(const struct call *call, struct import *import, struct error *e);
-} formats[] = {{"hpcc", "TOPOLOGY FLOW [TRACE]", 2, 3, read_hpcc}, {"htsim", "FILE.cm", 1, 1, read_htsim}};
+} formats[] = {{"hpcc", "TOPOLOGY FLOW [TRACE]", 2, 3, read_hpcc},
+               {"htsim", "FILE.cm", 1, 1, read_htsim},
+               {"goal", "FILE.goal", 1, 1, read_goal}};
 
 static int read_files(const struct call *call, struct import *import, struct error *e)
 {

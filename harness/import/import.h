@@ -91,6 +91,9 @@ int import_hpcc(const char *const paths[3], struct import *import, struct error 
 /* htsim's connection matrix, FILE.cm; it has no network. */
 int import_htsim(const char *path, struct import *import, struct error *e);
 
+/* A schedule of GOAL; it has no network either. */
+int import_goal(const char *path, struct import *import, struct error *e);
+
 /* ---- networks of cases that have none */
 
 /* htsim's own: a fat tree of 2 or 3 tiers with as many hosts as there are nodes. */
