@@ -83,15 +83,13 @@ static const struct table options = {
 
 /* ---- the formats */
 
-static int read_hpcc(const struct call *call, struct import *import, struct error *e)
+static int read_hpcc(const struct call *call, struct reader *files, struct import *import, struct error *e)
 {
     static const char *const others[] = {"lab", "tiers", "rate", "delay"};
-    const char *const paths[3] = {call->arguments[1], call->arguments[2],
-                                  call->count > 3 ? call->arguments[3] : NULL};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (json_object_get(call->document, others[i]))
             return error_set(e, "--%s: the network of hpcc is in its TOPOLOGY", others[i]);
-    return import_hpcc(paths, import, e);
+    return import_hpcc(files, import, e);
 }
 
 /* The network of files that have none: 1 us and 100 Gb/s are htsim's defaults (main_roce.cpp, HOST_NIC). */
@@ -116,9 +114,9 @@ static int add_network(const struct call *call, struct import *import, bool is_t
                    : import_star(import, e);
 }
 
-static int read_htsim(const struct call *call, struct import *import, struct error *e)
+static int read_htsim(const struct call *call, struct reader *files, struct import *import, struct error *e)
 {
-    if (import_htsim(call->arguments[1], import, e) != 0)
+    if (import_htsim(&files[0], import, e) != 0)
         return -1;
     if (add_network(call, import, true, e) == 0)
         return 0;
@@ -126,9 +124,9 @@ static int read_htsim(const struct call *call, struct import *import, struct err
     return -1;
 }
 
-static int read_goal(const struct call *call, struct import *import, struct error *e)
+static int read_goal(const struct call *call, struct reader *files, struct import *import, struct error *e)
 {
-    if (import_goal(call->arguments[1], import, e) != 0)
+    if (import_goal(&files[0], import, e) != 0)
         return -1;
     if (add_network(call, import, false, e) == 0)
         return 0;
@@ -139,21 +137,39 @@ static int read_goal(const struct call *call, struct import *import, struct erro
 static const struct format {
     const char *name, *files;
     size_t least, most; /* files */
-    int (*read)(const struct call *call, struct import *import, struct error *e);
+    int (*read)(const struct call *call, struct reader *files, struct import *import, struct error *e);
 } formats[] = {{"hpcc", "TOPOLOGY FLOW [TRACE]", 2, 3, read_hpcc},
                {"htsim", "FILE.cm", 1, 1, read_htsim},
                {"goal", "FILE.goal", 1, 1, read_goal}};
 
-static int read_files(const struct call *call, struct import *import, struct error *e)
+#define MOST_FILES 3
+
+static const struct format *format_of(const struct call *call, struct error *e)
 {
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
         if (strcmp(call->arguments[0], formats[i].name) != 0)
             continue;
-        if (call->count - 1 < formats[i].least || call->count - 1 > formats[i].most)
-            return error_set(e, "import: expected %s %s", formats[i].name, formats[i].files);
-        return formats[i].read(call, import, e);
+        if (call->count - 1 >= formats[i].least && call->count - 1 <= formats[i].most)
+            return &formats[i];
+        error_set(e, "import: expected %s %s", formats[i].name, formats[i].files);
+        return NULL;
     }
-    return error_set(e, "import: \"%.60s\" is unknown: expected hpcc, htsim or goal", call->arguments[0]);
+    error_set(e, "import: \"%.60s\" is unknown: expected hpcc, htsim or goal", call->arguments[0]);
+    return NULL;
+}
+
+static int read_files(const struct call *call, struct import *import, struct error *e)
+{
+    struct reader files[MOST_FILES] = {0};
+    const struct format *format = format_of(call, e);
+    int result = format ? 0 : -1;
+    for (size_t i = 0; result == 0 && i + 1 < call->count; i++)
+        result = reader_open(&files[i], call->arguments[i + 1], e);
+    if (result == 0)
+        result = format->read(call, files, import, e);
+    for (size_t i = 0; i < MOST_FILES; i++)
+        reader_close(&files[i]);
+    return result;
 }
 
 /* ---- writing */

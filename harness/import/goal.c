@@ -60,7 +60,7 @@ static int visit(struct order *o, uint32_t from, unsigned char *state, uint32_t 
         }
         uint32_t before = o->goal->dependencies[o->list[o->first[at] + next[at]++]].before;
         if (state[before] == 1)
-            return reader_error(&o->goal->in, o->goal->operations[before].line, e,
+            return reader_error(o->goal->in, o->goal->operations[before].line, e,
                                 "this operation requires itself, by way of the one on line %u",
                                 o->goal->operations[at].line);
         if (!state[before]) {
@@ -109,7 +109,7 @@ static int check_cpu(const struct order *o, size_t begin, size_t end, uint32_t c
             continue;
         if (ready[at] != count)
             return reader_error(
-                &goal->in, op->line, e,
+                goal->in, op->line, e,
                 "this calc and the one on line %u of rank %u share CPU %u, and neither requires the "
                 "other: which is first depends on the run",
                 goal->operations[latest].line, op->rank, cpu);
@@ -174,7 +174,7 @@ static void *room_for(void *items, size_t *room, size_t needed, size_t size)
 
 static int too_long(const struct order *o, const struct goal_operation *op, struct error *e)
 {
-    return reader_error(&o->goal->in, op->line, e, "the computations up to this one take more than a day");
+    return reader_error(o->goal->in, op->line, e, "the computations up to this one take more than a day");
 }
 
 static int add_merged(struct order *o, const struct goal_operation *op, size_t *count,
@@ -203,7 +203,7 @@ static int keep(struct order *o, const struct goal_operation *op, size_t count, 
         if (!kept || o->merged[kept - 1].flow != o->merged[i].flow)
             o->merged[kept++] = o->merged[i];
     if (o->entry_count + kept > MOST_ENTRIES)
-        return reader_error(&o->goal->in, op->line, e,
+        return reader_error(o->goal->in, op->line, e,
                             "operations up to this one wait for %d flows in sum: more are not imported",
                             MOST_ENTRIES);
     struct import_wait *grown =
@@ -254,8 +254,7 @@ static int find_done(struct order *o, uint32_t at, struct error *e)
     if (op->type != GOAL_SEND) {
         o->done[at].base_ns = ready->base_ns + delay_ns;
         if (o->done[at].base_ns > GOAL_MOST_CALC_NS)
-            return reader_error(&o->goal->in, op->line, e,
-                                "computations up to this one take more than a day");
+            return reader_error(o->goal->in, op->line, e, "computations up to this one take more than a day");
         if (ready->count &&
             add_merged(o, op, &count, &o->entries[ready->first], ready->count, delay_ns, e) != 0)
             return -1;
@@ -279,20 +278,24 @@ static int add_flow(const struct order *o, uint32_t at, struct import *import, s
 {
     const struct goal_operation *op = &o->goal->operations[at];
     const struct set *ready = &o->ready[at];
+    int64_t longest_ns = 0;
+    for (size_t i = 0; i < ready->count; i++)
+        if (o->entries[ready->first + i].delay_ns > longest_ns)
+            longest_ns = o->entries[ready->first + i].delay_ns;
     const struct import_flow flow = {.from = op->rank,
                                      .to = op->peer,
                                      .line = op->line,
                                      .bytes = op->size,
-                                     .start_ns = ready->base_ns,
+                                     .start_ns = ready->base_ns > longest_ns ? ready->base_ns : 0,
                                      .first_wait = import->wait_count,
                                      .waits = ready->count};
     if (import->wait_count + ready->count > IMPORT_MOST_WAITS)
-        return reader_error(&o->goal->in, op->line, e,
+        return reader_error(o->goal->in, op->line, e,
                             "sends up to this one wait for more than %d flows in sum", IMPORT_MOST_WAITS);
     for (size_t i = 0; i < ready->count; i++) {
         const struct import_wait *wait = &o->entries[ready->first + i];
         if (wait->delay_ns > FLOW_MAX_TIME_NS)
-            return reader_error(&o->goal->in, op->line, e,
+            return reader_error(o->goal->in, op->line, e,
                                 "the computations before this send take more than a day");
         if (import_add_wait(import, wait, e) != 0)
             return -1;
@@ -352,27 +355,25 @@ int goal_flows(struct goal *goal, struct import *import, struct error *e)
     return result;
 }
 
-int import_goal(const char *path, struct import *import, struct error *e)
+int import_goal(struct reader *file, struct import *import, struct error *e)
 {
-    struct goal goal = {0};
+    struct goal goal = {.in = file};
     size_t flows = 0;
     if (import_begin(import, "GOAL", e) != 0)
         return -1;
-    import->flow_path = path;
-    int result =
-        reader_open(&goal.in, path, e) != 0 || goal_parse(&goal, e) != 0 || goal_match(&goal, &flows, e) != 0
-            ? -1
-            : 0;
+    import->flow_path = file->path;
+    int result = goal_parse(&goal, e) != 0 || goal_match(&goal, &flows, e) != 0 ? -1 : 0;
     if (result == 0 && (flows < 1 || flows > IMPORT_MOST_FLOWS))
-        result = error_set(e, "%s: %zu sends: expected 1 to %d", path, flows, IMPORT_MOST_FLOWS);
+        result = error_set(e, "%s: the number of sends is %zu: expected 1 to %d", file->path, flows,
+                           IMPORT_MOST_FLOWS);
     if (result == 0)
         result = import_nodes(import, (size_t)goal.ranks, e);
     if (result == 0)
         result = goal_flows(&goal, import, e);
     if (result == 0)
-        import_note(import, "a send has ended when its last ACK is back; the overheads of LogGOPS (o, O, g, "
-                            "S) are not in the "
-                            "schedule, and not simulated");
+        import_note(import,
+                    "a send has ended when its last ACK is back; the overheads of LogGOPS (o, O, g, S) are "
+                    "not in the schedule, and not simulated");
     goal_free(&goal);
     if (result != 0)
         import_free(import);

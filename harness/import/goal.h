@@ -43,7 +43,7 @@ struct goal_dependency {
 };
 
 struct goal {
-    struct reader in;
+    struct reader *in;
     int64_t ranks;
     struct goal_operation *operations; /* those of a rank in a row */
     size_t operation_count;

@@ -337,7 +337,7 @@ static int take_ranks(struct parser *p, struct error *e)
 
 int goal_parse(struct goal *goal, struct error *e)
 {
-    struct parser p = {.goal = goal, .in = &goal->in, .labels = json_object()};
+    struct parser p = {.goal = goal, .in = goal->in, .labels = json_object()};
     int result = p.labels ? take_ranks(&p, e) : error_set(e, "out of memory");
     json_decref(p.labels);
     free(p.has_rank);
@@ -346,7 +346,6 @@ int goal_parse(struct goal *goal, struct error *e)
 
 void goal_free(struct goal *goal)
 {
-    reader_close(&goal->in);
     free(goal->operations);
     free(goal->dependencies);
     goal->operations = NULL;
@@ -390,7 +389,7 @@ static struct goal_operation **sorted(struct goal *goal, enum goal_type type, si
 static int unmatched(const struct goal *goal, const struct goal_operation *op, struct error *e)
 {
     bool sends = op->type == GOAL_SEND;
-    return reader_error(&goal->in, op->line, e, "no %s of rank %u %s rank %u with tag %u matches this %s",
+    return reader_error(goal->in, op->line, e, "no %s of rank %u %s rank %u with tag %u matches this %s",
                         sends ? "recv" : "send", op->peer, sends ? "from" : "to", op->rank, op->tag,
                         sends ? "send" : "recv");
 }
@@ -414,7 +413,7 @@ static int match_all(const struct goal *goal, struct goal_operation **sends, siz
             return unmatched(goal, by_message(&both[0], &both[1]) < 0 ? sends[i] : recvs[i], e);
         }
         if (sends[i]->size != recvs[i]->size)
-            return reader_error(&goal->in, recvs[i]->line, e,
+            return reader_error(goal->in, recvs[i]->line, e,
                                 "the recv has %" PRId64 " bytes, and its send on line %u has %" PRId64,
                                 recvs[i]->size, sends[i]->line, sends[i]->size);
         recvs[i]->flow = sends[i]->flow;

@@ -15,10 +15,9 @@
 #define MOST_FLOW_BYTES UINT32_MAX /* both simulators keep a flow's bytes in 32 bits */
 
 struct topology {
-    struct reader in;
+    struct reader *in;
     int64_t nodes, switches, links;
     int64_t gpus_per_server, nvswitches; /* SimAI; 0: HPCC */
-    bool *is_nvswitch;
     int64_t nvlinks;
     uint32_t *server; /* SimAI: of each GPU, 1 and up; 0: it has no NVLink */
 };
@@ -28,35 +27,35 @@ struct topology {
 /* SimAI's first line has six words, HPCC's has three. */
 static int read_counts(struct topology *t, struct error *e)
 {
-    struct reader ahead = t->in;
+    struct reader ahead = *t->in;
     struct word word;
     int words = 0;
     if (read_integer(&ahead, "the number of nodes", 1, IMPORT_MOST_NODES, &t->nodes, e) != 0)
         return -1;
     while (reader_word_in_line(&ahead, &word))
         words++;
-    if (read_integer(&t->in, "the number of nodes", 1, IMPORT_MOST_NODES, &t->nodes, e) != 0)
+    if (read_integer(t->in, "the number of nodes", 1, IMPORT_MOST_NODES, &t->nodes, e) != 0)
         return -1;
     if (words == 5 &&
-        (read_integer(&t->in, "the number of GPUs of a server", 1, t->nodes, &t->gpus_per_server, e) != 0 ||
-         read_integer(&t->in, "the number of NVSwitches", 0, t->nodes, &t->nvswitches, e) != 0))
+        (read_integer(t->in, "the number of GPUs of a server", 1, t->nodes, &t->gpus_per_server, e) != 0 ||
+         read_integer(t->in, "the number of NVSwitches", 0, t->nodes, &t->nvswitches, e) != 0))
         return -1;
-    if (read_integer(&t->in, "the number of switches", 0, t->nodes - t->nvswitches, &t->switches, e) != 0 ||
-        read_integer(&t->in, "the number of links", 0, IMPORT_MOST_LINKS, &t->links, e) != 0)
+    if (read_integer(t->in, "the number of switches", 0, t->nodes - t->nvswitches, &t->switches, e) != 0 ||
+        read_integer(t->in, "the number of links", 0, IMPORT_MOST_LINKS, &t->links, e) != 0)
         return -1;
-    return words == 5 ? reader_expect(&t->in, "the type of the GPUs", &word, e) : 0;
+    return words == 5 ? reader_expect(t->in, "the type of the GPUs", &word, e) : 0;
 }
 
 static int read_switches(struct topology *t, struct import *import, struct error *e)
 {
     int64_t id = 0;
     for (int64_t i = 0; i < t->nvswitches + t->switches; i++) {
-        if (read_integer(&t->in, "the number of a switch", 0, t->nodes - 1, &id, e) != 0)
+        if (read_integer(t->in, "the number of a switch", 0, t->nodes - 1, &id, e) != 0)
             return -1;
         if (import->is_switch[id])
-            return reader_error(&t->in, t->in.line, e, "%" PRId64 " occurs twice among the switches", id);
+            return reader_error(t->in, t->in->line, e, "%" PRId64 " occurs twice among the switches", id);
         import->is_switch[id] = true;
-        t->is_nvswitch[id] = i < t->nvswitches;
+        import->left_out[id] = i < t->nvswitches;
     }
     return 0;
 }
@@ -79,18 +78,18 @@ static int read_link(struct topology *t, struct import_link *link, struct error 
 {
     int64_t a = 0, b = 0;
     struct word rate, delay;
-    if (read_integer(&t->in, "an end of the link", 0, t->nodes - 1, &a, e) != 0)
+    if (read_integer(t->in, "an end of the link", 0, t->nodes - 1, &a, e) != 0)
         return -1;
-    unsigned line = t->in.line;
-    if (read_integer(&t->in, "the other end of the link", 0, t->nodes - 1, &b, e) != 0 ||
-        reader_expect(&t->in, "the rate of the link", &rate, e) != 0 ||
-        word_rate(&t->in, &rate, &link->rate_bps, e) != 0 ||
-        reader_expect(&t->in, "the delay of the link", &delay, e) != 0 ||
-        word_time(&t->in, &delay, &link->delay_ps, e) != 0 ||
-        read_loss(&t->in, &link->loss_per_billion, e) != 0)
+    unsigned line = t->in->line;
+    if (read_integer(t->in, "the other end of the link", 0, t->nodes - 1, &b, e) != 0 ||
+        reader_expect(t->in, "the rate of the link", &rate, e) != 0 ||
+        word_rate(t->in, &rate, &link->rate_bps, e) != 0 ||
+        reader_expect(t->in, "the delay of the link", &delay, e) != 0 ||
+        word_time(t->in, &delay, &link->delay_ps, e) != 0 ||
+        read_loss(t->in, &link->loss_per_billion, e) != 0)
         return -1;
     if (a == b)
-        return reader_error(&t->in, line, e, "both ends of the link are node %" PRId64, a);
+        return reader_error(t->in, line, e, "both ends of the link are node %" PRId64, a);
     link->a = (uint32_t)a;
     link->b = (uint32_t)b;
     link->line = line;
@@ -98,9 +97,9 @@ static int read_link(struct topology *t, struct import_link *link, struct error 
 }
 
 /* An NVLink is no link of the network; it says which server a GPU is in. */
-static void take_nvlink(struct topology *t, const struct import_link *link)
+static void take_nvlink(struct topology *t, const struct import *import, const struct import_link *link)
 {
-    uint32_t gpu = t->is_nvswitch[link->a] ? link->b : link->a;
+    uint32_t gpu = import->left_out[link->a] ? link->b : link->a;
     t->nvlinks++;
     t->server[gpu] = gpu / (uint32_t)t->gpus_per_server + 1;
 }
@@ -111,8 +110,8 @@ static int read_links(struct topology *t, struct import *import, struct error *e
         struct import_link link;
         if (read_link(t, &link, e) != 0)
             return -1;
-        if (t->is_nvswitch[link.a] || t->is_nvswitch[link.b])
-            take_nvlink(t, &link);
+        if (import->left_out[link.a] || import->left_out[link.b])
+            take_nvlink(t, import, &link);
         else if (import_add_link(import, &link, e) != 0)
             return -1;
     }
@@ -123,21 +122,20 @@ static int read_topology(struct topology *t, struct import *import, struct error
 {
     if (read_counts(t, e) != 0 || import_nodes(import, (size_t)t->nodes, e) != 0)
         return -1;
-    t->is_nvswitch = calloc((size_t)t->nodes + 1, sizeof *t->is_nvswitch);
     t->server = calloc((size_t)t->nodes + 1, sizeof *t->server);
-    if (!t->is_nvswitch || !t->server)
+    if (!t->server)
         return error_set(e, "out of memory");
     if (read_switches(t, import, e) != 0 || read_links(t, import, e) != 0 ||
-        import_check_network(import, &t->in, e) != 0)
+        import_check_network(import, t->in, e) != 0)
         return -1;
     if (t->nvswitches)
         import_note(import,
                     "%" PRId64 " NVSwitches and their %" PRId64
                     " NVLinks are left out: a simulated host has one link",
                     t->nvswitches, t->nvlinks);
-    if (reader_has_more(&t->in))
-        import_note(import, "%s: what follows the last link, on line %u, is not read", t->in.path,
-                    t->in.line);
+    if (reader_has_more(t->in))
+        import_note(import, "%s: what follows the last link, on line %u, is not read", t->in->path,
+                    t->in->line);
     return 0;
 }
 
@@ -239,6 +237,8 @@ static int read_trace(struct reader *in, struct import *import, struct error *e)
     for (int64_t i = 0; i < count; i++) {
         if (read_integer(in, "a node that is sampled", 0, (int64_t)import->nodes - 1, &id, e) != 0)
             return -1;
+        if (import->left_out[id])
+            return reader_error(in, in->line, e, "node %" PRId64 " is an NVSwitch, which is left out", id);
         import->sampled[id] = true;
     }
     if (count)
@@ -253,44 +253,35 @@ static int read_trace(struct reader *in, struct import *import, struct error *e)
 /* ---- the whole */
 
 /* ECMP hashes 11.0.n.1 of host n and the switch's number: the same only if both simulators number the nodes alike. */
-static void note_numbers(struct import *import)
+static void note_numbers(const struct topology *t, struct import *import)
 {
     size_t i = 0;
     while (i < import->nodes && !import->is_switch[i])
         i++;
-    for (; i < import->nodes; i++)
-        if (!import->is_switch[i]) {
-            import_note(
-                import,
-                "node %zu is a host behind a switch: its number here is another, and so may be the choice "
-                "among equal paths",
-                i);
-            return;
-        }
+    while (i < import->nodes && import->is_switch[i])
+        i++;
+    if (i < import->nodes || t->nvswitches)
+        import_note(
+            import,
+            "the numbers of nodes, which take part in the choice among equal paths, are others here: %s",
+            t->nvswitches ? "NVSwitches have none" : "hosts come first");
 }
 
-int import_hpcc(const char *const paths[3], struct import *import, struct error *e)
+int import_hpcc(struct reader files[3], struct import *import, struct error *e)
 {
-    struct topology t = {0};
-    struct reader flows = {0}, trace = {0};
+    struct topology t = {.in = &files[0]};
     if (import_begin(import, "the HPCC simulator", e) != 0)
         return -1;
-    import->network_path = paths[0];
-    import->flow_path = paths[1];
-    int result =
-        reader_open(&t.in, paths[0], e) != 0 || read_topology(&t, import, e) != 0 ||
-                reader_open(&flows, paths[1], e) != 0 || read_flows(&flows, &t, import, e) != 0 ||
-                (paths[2] && (reader_open(&trace, paths[2], e) != 0 || read_trace(&trace, import, e) != 0))
-            ? -1
-            : 0;
+    import->network_path = files[0].path;
+    import->flow_path = files[1].path;
+    int result = read_topology(&t, import, e) != 0 || read_flows(&files[1], &t, import, e) != 0 ||
+                         (files[2].text && read_trace(&files[2], import, e) != 0)
+                     ? -1
+                     : 0;
     if (result == 0) {
         move_starts(import);
-        note_numbers(import);
+        note_numbers(&t, import);
     }
-    reader_close(&t.in);
-    reader_close(&flows);
-    reader_close(&trace);
-    free(t.is_nvswitch);
     free(t.server);
     if (result != 0)
         import_free(import);

@@ -28,7 +28,7 @@ struct connection {
 };
 
 struct matrix {
-    struct reader in;
+    struct reader *in;
     struct import *import;
     int64_t nodes, connections_said, triggers_said;
     struct connection *connections; /* as many as flows */
@@ -43,9 +43,9 @@ static int read_after(struct matrix *m, const char *what, int64_t min, int64_t m
                       struct error *e)
 {
     struct word word;
-    if (!reader_word_in_line(&m->in, &word))
-        return reader_error(&m->in, m->in.line, e, "the line ends after \"%s\": expected a number", what);
-    return word_integer(&m->in, &word, what, min, max, value, e);
+    if (!reader_word_in_line(m->in, &word))
+        return reader_error(m->in, m->in->line, e, "the line ends after \"%s\": expected a number", what);
+    return word_integer(m->in, &word, what, min, max, value, e);
 }
 
 static int check_room(struct matrix *m, struct error *e)
@@ -62,10 +62,10 @@ static int read_header(struct matrix *m, struct error *e)
 {
     int64_t failures = 0;
     for (;;) {
-        struct reader line = m->in;
+        struct reader line = *m->in;
         struct word word;
         int result = 0;
-        if (!reader_word_in_line(&m->in, &word) || word.at[0] == '#')
+        if (!reader_word_in_line(m->in, &word) || word.at[0] == '#')
             result = 0;
         else if (word_is(&word, "Nodes"))
             result = read_after(m, "Nodes", 2, IMPORT_MOST_NODES, &m->nodes, e);
@@ -76,16 +76,16 @@ static int read_header(struct matrix *m, struct error *e)
         else if (word_is(&word, "Failures"))
             result = read_after(m, "Failures", 0, 0, &failures, e);
         else {
-            m->in = line;
+            *m->in = line;
             break;
         }
         if (result != 0)
             return -1;
-        if (!reader_next_line(&m->in))
+        if (!reader_next_line(m->in))
             break;
     }
     if (!m->nodes || !m->connections_said)
-        return reader_error(&m->in, m->in.line, e, "expected \"%s\" in the header",
+        return reader_error(m->in, m->in->line, e, "expected \"%s\" in the header",
                             m->nodes ? "Connections N" : "Nodes N");
     return check_room(m, e);
 }
@@ -100,11 +100,11 @@ static int read_ends(struct matrix *m, const struct word *word, struct import_fl
         arrow++;
     const struct word a = {word->at, arrow, word->line},
                       b = {word->at + arrow + 2, word->length - arrow - 2, word->line};
-    if (word_integer(&m->in, &a, "the sender", 0, m->nodes - 1, &from, e) != 0 ||
-        word_integer(&m->in, &b, "the receiver", 0, m->nodes - 1, &to, e) != 0)
+    if (word_integer(m->in, &a, "the sender", 0, m->nodes - 1, &from, e) != 0 ||
+        word_integer(m->in, &b, "the receiver", 0, m->nodes - 1, &to, e) != 0)
         return -1;
     if (from == to)
-        return reader_error(&m->in, word->line, e, "node %" PRId64 " sends to itself", from);
+        return reader_error(m->in, word->line, e, "node %" PRId64 " sends to itself", from);
     flow->from = (uint32_t)from;
     flow->to = (uint32_t)to;
     flow->line = word->line;
@@ -117,10 +117,10 @@ static int read_start(struct matrix *m, struct import_flow *flow, struct error *
     struct word word;
     int64_t ps = 0;
     bool whole = false;
-    if (!reader_word_in_line(&m->in, &word))
-        return reader_error(&m->in, m->in.line, e, "the line ends after \"start\": expected picoseconds");
+    if (!reader_word_in_line(m->in, &word))
+        return reader_error(m->in, m->in->line, e, "the line ends after \"start\": expected picoseconds");
     if (decimal_parse(word.at, word.length, 0, &ps, &whole) != 0 || ps > INT64_C(86400000000000000))
-        return reader_error(&m->in, word.line, e,
+        return reader_error(m->in, word.line, e,
                             "start is \"%.*s\": expected picoseconds, at most 8.64e16 (a day)",
                             (int)(word.length < 60 ? word.length : 60), word.at);
     m->cut_starts += !whole || ps % 1000 != 0;
@@ -138,7 +138,7 @@ static int read_priority(struct matrix *m, struct error *e)
 
 static int unknown_word(const struct matrix *m, const struct word *word, struct error *e)
 {
-    return reader_error(&m->in, word->line, e, "\"%.*s\" is unknown here",
+    return reader_error(m->in, word->line, e, "\"%.*s\" is unknown here",
                         (int)(word->length < 60 ? word->length : 60), word->at);
 }
 
@@ -149,7 +149,7 @@ static int read_connection(struct matrix *m, const struct word *ends, struct err
     struct word word;
     bool has_start = false, has_size = false;
     int result = read_ends(m, ends, &flow, e);
-    while (result == 0 && reader_word_in_line(&m->in, &word)) {
+    while (result == 0 && reader_word_in_line(m->in, &word)) {
         if (word_is(&word, "start"))
             result = read_start(m, &flow, e), has_start = true;
         else if (word_is(&word, "size"))
@@ -170,11 +170,11 @@ static int read_connection(struct matrix *m, const struct word *ends, struct err
     if (result != 0)
         return -1;
     if (has_start == (c.trigger != NO_TRIGGER))
-        return reader_error(&m->in, flow.line, e, "expected either \"start\" or \"trigger\"");
+        return reader_error(m->in, flow.line, e, "expected either \"start\" or \"trigger\"");
     if (!has_size)
-        return reader_error(&m->in, flow.line, e, "expected \"size BYTES\" (0: endless)");
+        return reader_error(m->in, flow.line, e, "expected \"size BYTES\" (0: endless)");
     if ((int64_t)m->import->flow_count == m->connections_said)
-        return reader_error(&m->in, flow.line, e, "more connections than the %" PRId64 " of the header",
+        return reader_error(m->in, flow.line, e, "more connections than the %" PRId64 " of the header",
                             m->connections_said);
     m->connections[m->import->flow_count] = c;
     return import_add_flow(m->import, &flow, e);
@@ -184,10 +184,10 @@ static int read_connection(struct matrix *m, const struct word *ends, struct err
 
 static int read_trigger(struct matrix *m, struct error *e)
 {
-    struct trigger t = {.line = m->in.line};
+    struct trigger t = {.line = m->in->line};
     struct word word;
     int result = 0;
-    while (result == 0 && reader_word_in_line(&m->in, &word)) {
+    while (result == 0 && reader_word_in_line(m->in, &word)) {
         if (word_is(&word, "id"))
             result = read_after(m, "id", 1, MOST_ID, &t.id, e);
         else if (word_is(&word, "count"))
@@ -204,15 +204,15 @@ static int read_trigger(struct matrix *m, struct error *e)
     if (result != 0)
         return -1;
     if (!t.id || t.type == NONE)
-        return reader_error(&m->in, t.line, e, "expected \"id N\", and oneshot or barrier");
+        return reader_error(m->in, t.line, e, "expected \"id N\", and oneshot or barrier");
     if (t.type == MULTISHOT)
-        return reader_error(&m->in, t.line, e,
+        return reader_error(m->in, t.line, e,
                             "trigger %" PRId64
                             " is multishot: which flow it starts depends on the run; a scenario's "
                             "flows wait for flows that it names",
                             t.id);
     if ((int64_t)m->trigger_count == m->triggers_said)
-        return reader_error(&m->in, t.line, e, "more triggers than the %" PRId64 " of the header",
+        return reader_error(m->in, t.line, e, "more triggers than the %" PRId64 " of the header",
                             m->triggers_said);
     m->triggers[m->trigger_count++] = t;
     return 0;
@@ -223,22 +223,22 @@ static int read_body(struct matrix *m, struct error *e)
     do {
         struct word word;
         int result = 0;
-        if (!reader_word_in_line(&m->in, &word) || word.at[0] == '#')
+        if (!reader_word_in_line(m->in, &word) || word.at[0] == '#')
             continue;
         if (word_is(&word, "trigger"))
             result = read_trigger(m, e);
         else if (memmem(word.at, word.length, "->", 2))
             result = read_connection(m, &word, e);
         else if (word_is(&word, "failure"))
-            result = reader_error(&m->in, word.line, e, "failures of links are not imported");
+            result = reader_error(m->in, word.line, e, "failures of links are not imported");
         else
             result = unknown_word(m, &word, e);
         if (result != 0)
             return -1;
-    } while (reader_next_line(&m->in));
+    } while (reader_next_line(m->in));
     if ((int64_t)m->import->flow_count != m->connections_said ||
         (int64_t)m->trigger_count != m->triggers_said)
-        return reader_error(&m->in, m->in.line, e,
+        return reader_error(m->in, m->in->line, e,
                             "the file ends after %zu of %" PRId64 " connections and %zu of %" PRId64
                             " triggers",
                             m->import->flow_count, m->connections_said, m->trigger_count, m->triggers_said);
@@ -305,17 +305,17 @@ static int add_wait(struct matrix *m, const struct import_flow *flow, const stru
     const struct import_flow *before = &m->import->flows[firing->flow];
     const struct import_wait wait = {.flow = firing->flow};
     if (!before->bytes)
-        return reader_error(&m->in, flow->line, e, "the flow waits for the one on line %u, which is endless",
+        return reader_error(m->in, flow->line, e, "the flow waits for the one on line %u, which is endless",
                             before->line);
     if (flow->from != before->to && (firing->at_receiver || flow->from != before->from))
         return reader_error(
-            &m->in, flow->line, e,
+            m->in, flow->line, e,
             "node %u does not see the end of the flow on line %u, which starts this one: expected a "
             "flow that it sends or receives",
             flow->from, before->line);
     m->early_starts += !firing->at_receiver && flow->from == before->to;
     if (m->import->wait_count == IMPORT_MOST_WAITS)
-        return reader_error(&m->in, flow->line, e, "flows wait more than %d times", IMPORT_MOST_WAITS);
+        return reader_error(m->in, flow->line, e, "flows wait more than %d times", IMPORT_MOST_WAITS);
     return import_add_wait(m->import, &wait, e);
 }
 
@@ -327,13 +327,13 @@ static int bind(struct matrix *m, size_t i, const struct firing *all, size_t cou
         return 0;
     const struct trigger *t = bsearch(&key, m->triggers, m->trigger_count, sizeof *t, by_id);
     if (!t)
-        return reader_error(&m->in, flow->line, e, "there is no trigger %" PRId64, key.id);
+        return reader_error(m->in, flow->line, e, "there is no trigger %" PRId64, key.id);
     size_t first = first_firing(all, count, key.id), end = first;
     while (end < count && all[end].trigger == key.id)
         end++;
     int64_t needed = t->type == BARRIER ? t->count : 1;
     if ((int64_t)(end - first) != needed)
-        return reader_error(&m->in, t->line, e,
+        return reader_error(m->in, t->line, e,
                             "trigger %" PRId64
                             " is fired by %zu flows: expected as many as it needs, %" PRId64,
                             t->id, end - first, needed);
@@ -354,7 +354,7 @@ static int bind_triggers(struct matrix *m, struct error *e)
     for (size_t i = 1; result == 0 && i < m->trigger_count; i++)
         if (m->triggers[i].id == m->triggers[i - 1].id)
             result =
-                reader_error(&m->in, m->triggers[i].line, e, "a second trigger %" PRId64, m->triggers[i].id);
+                reader_error(m->in, m->triggers[i].line, e, "a second trigger %" PRId64, m->triggers[i].id);
     for (size_t i = 0; result == 0 && i < m->import->flow_count; i++)
         result = bind(m, i, all, count, e);
     free(all);
@@ -375,19 +375,15 @@ static void add_notes(const struct matrix *m)
         import_note(m->import, "prio of %zu flows is left out: it is not a priority of PFC", m->priorities);
 }
 
-int import_htsim(const char *path, struct import *import, struct error *e)
+int import_htsim(struct reader *file, struct import *import, struct error *e)
 {
-    struct matrix m = {.import = import};
+    struct matrix m = {.in = file, .import = import};
     if (import_begin(import, "htsim", e) != 0)
         return -1;
-    import->flow_path = path;
-    int result = reader_open(&m.in, path, e) != 0 || read_header(&m, e) != 0 || read_body(&m, e) != 0 ||
-                         bind_triggers(&m, e) != 0
-                     ? -1
-                     : 0;
+    import->flow_path = file->path;
+    int result = read_header(&m, e) != 0 || read_body(&m, e) != 0 || bind_triggers(&m, e) != 0 ? -1 : 0;
     if (result == 0)
         add_notes(&m);
-    reader_close(&m.in);
     free(m.connections);
     free(m.triggers);
     if (result != 0)

@@ -13,6 +13,7 @@ int import_begin(struct import *import, const char *format, struct error *e)
 void import_free(struct import *import)
 {
     free(import->is_switch);
+    free(import->left_out);
     free(import->sampled);
     free(import->links);
     free(import->flows);
@@ -27,8 +28,9 @@ int import_nodes(struct import *import, size_t count, struct error *e)
 {
     import->nodes = count;
     import->is_switch = calloc(count + 1, sizeof *import->is_switch);
+    import->left_out = calloc(count + 1, sizeof *import->left_out);
     import->sampled = calloc(count + 1, sizeof *import->sampled);
-    return import->is_switch && import->sampled ? 0 : error_set(e, "out of memory");
+    return import->is_switch && import->left_out && import->sampled ? 0 : error_set(e, "out of memory");
 }
 
 /* Room for one more item; grows in powers of two. */
@@ -133,6 +135,9 @@ int import_check_network(const struct import *import, const struct reader *netwo
             first_line[ends[k]] = link->line;
         }
     }
+    for (size_t i = 0; result == 0 && i < import->nodes; i++)
+        if (!import->is_switch[i] && !first_line[i])
+            result = error_set(e, "%s: host %zu has no link", network->path, i);
     free(first_line);
     return result == 0 ? check_pairs(import, network, e) : -1;
 }

@@ -45,6 +45,7 @@ struct import {
     /* The network: nodes and links, or a topology of the lab's own words, whose hosts are the nodes, or a lab's. */
     size_t nodes;
     bool *is_switch; /* of each node */
+    bool *left_out;  /* nodes that the lab does not have */
     bool *sampled;   /* besides the hosts of flows; may be NULL */
     struct import_link *links;
     size_t link_count;
@@ -85,14 +86,16 @@ int import_times(const struct import *import, double *chain_ns, double *busiest_
 
 /* ---- the formats, a file each */
 
-/* HPCC's ns-3 and SimAI's: topology.txt, flow.txt, and trace.txt (NULL: none). */
-int import_hpcc(const char *const paths[3], struct import *import, struct error *e);
+/* Each reads open files; sentences name their lines. On error nothing is left allocated. */
+
+/* HPCC's ns-3 and SimAI's: topology.txt, flow.txt, and trace.txt (without text: none). */
+int import_hpcc(struct reader files[3], struct import *import, struct error *e);
 
 /* htsim's connection matrix, FILE.cm; it has no network. */
-int import_htsim(const char *path, struct import *import, struct error *e);
+int import_htsim(struct reader *file, struct import *import, struct error *e);
 
 /* A schedule of GOAL; it has no network either. */
-int import_goal(const char *path, struct import *import, struct error *e);
+int import_goal(struct reader *file, struct import *import, struct error *e);
 
 /* ---- networks of cases that have none */
 
@@ -108,7 +111,7 @@ int import_take_lab(struct import *import, const char *path, struct error *e);
 /* What the command line says of the result. */
 struct import_request {
     const char *name;     /* of the lab and the scenario */
-    const char *physics;  /* path of the lab whose common values are taken; NULL: no lab is written */
+    const char *physics;  /* path of the lab whose common values are taken; NULL: none are */
     const char *lab_path; /* which the scenario names */
 };
 

@@ -10,9 +10,10 @@ static json_t *nodes_json(const struct import *import, bool switches)
     json_t *nodes = json_object();
     for (size_t i = 0; i < import->nodes;) {
         size_t end = i;
-        while (end < import->nodes && import->is_switch[end] == import->is_switch[i])
+        while (end < import->nodes && import->is_switch[end] == import->is_switch[i] &&
+               import->left_out[end] == import->left_out[i])
             end++;
-        if (import->is_switch[i] == switches) {
+        if (import->is_switch[i] == switches && !import->left_out[i]) {
             json_t *name = import_names(import, i, end - 1);
             json_object_set_new(nodes, json_string_value(name), json_object());
             json_decref(name);
@@ -112,6 +113,8 @@ static int take_physics(json_t *lab, const char *path, struct error *e)
 static void take_link_defaults(json_t *lab, const struct import *import)
 {
     json_t *defaults = json_object_get(lab, "defaults");
+    if (!defaults)
+        json_object_set_new(lab, "defaults", defaults = json_object());
     char rate[40], delay[40];
     if (!import->topology)
         json_object_del(defaults, "link");
@@ -153,7 +156,7 @@ json_t *import_lab(const struct import *import, const struct import_request *req
         json_object_set_new(lab, "switches", nodes_json(import, true));
         json_object_set_new(lab, "links", links_json(import));
     }
-    if (take_physics(lab, request->physics, e) != 0) {
+    if (request->physics && take_physics(lab, request->physics, e) != 0) {
         json_decref(lab);
         return NULL;
     }
