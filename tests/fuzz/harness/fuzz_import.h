@@ -1,0 +1,50 @@
+/* What fuzzers of imported cases share: what a reader accepts becomes a lab and a scenario that their own readers accept. */
+#ifndef TESTS_FUZZ_IMPORT_H
+#define TESTS_FUZZ_IMPORT_H
+
+#include "harness/import/import.h"
+#include "lib/formats/lab.h"
+#include "lib/formats/scenario.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+#define FUZZ_MOST_NODES 300 /* more take long to write out; their edges are the same */
+
+static inline void fuzz_import_refused(const char *what, const struct error *e)
+{
+    fprintf(stderr, "the %s is refused: %s\n", what, e->text);
+    abort();
+}
+
+static inline void fuzz_import_check_lab(const struct import *import, const struct import_request *request)
+{
+    struct error e;
+    struct lab lab;
+    json_t *document = import_lab(import, request, &e), *whole = document ? lab_expand(document, &e) : NULL;
+    if (!whole || lab_parse(whole, &lab, &e) != 0)
+        fuzz_import_refused("lab", &e);
+    lab_free(&lab);
+    json_decref(whole);
+    json_decref(document);
+}
+
+/* Frees it. */
+static inline void fuzz_import_check(struct import *import)
+{
+    struct error e;
+    struct scenario scenario;
+    const struct import_request request = {.name = "imported", .lab_path = "lab.json"};
+    if (import->nodes <= FUZZ_MOST_NODES && (import->links || import->topology))
+        fuzz_import_check_lab(import, &request);
+    json_t *document = import->nodes <= FUZZ_MOST_NODES ? import_scenario(import, &request, &e) : NULL;
+    json_t *whole = document ? scenario_expand(document, &e) : NULL;
+    if (whole && scenario_parse(whole, &scenario, &e) != 0)
+        fuzz_import_refused("scenario", &e);
+    if (whole)
+        scenario_free(&scenario);
+    json_decref(whole);
+    json_decref(document);
+    import_free(import);
+}
+
+#endif
