@@ -1,0 +1,237 @@
+#!/bin/bash
+# Cases of other simulators, in files written for this test: what becomes of them as a lab and a scenario, what the run of these says, and
+# what is refused.
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/../lib.sh"
+cd "$SCRATCH" || exit 1
+H=$BUILD/harness
+
+# run_of FOLDER: the result of its scenario
+run_of() {
+    "$H" run "$1/scenario.json" --out "$1/results" --no-report -q >"$1.out" 2>&1
+    cat "$1"/results/*/latest/result.json
+}
+# is WHAT FILTER FILE: the jq filter holds
+is() { check "$1" jq -e "$2" "$3"; }
+
+# ---- the HPCC simulator: three networks in one file. The completion times are those that its ns-3 has for a flow alone (docs/simulator-reference.md)
+cat >topology.txt <<'E1'
+13 5 10
+6 7 10 11 12
+0 6 100Gbps 1000ns 0
+1 6 100Gb/s 0.001ms 0.000000
+2 6 12.5GB/s 1us 0
+3 7 25Gbps 1us 0
+4 7 25Gbps 1us 0
+5 7 25Gbps 0.000001 0
+8 10 100Gbps 1us 0
+9 11 100Gbps 1us 0
+10 12 100Gbps 1us 0
+11 12 100Gbps 1us 0
+E1
+cat >flow.txt <<'E1'
+9
+0 2 3 100 1 2
+3 5 3 100 1000 2
+8 9 3 100 1001 2
+0 2 3 100 1000000 2.001
+3 5 3 100 1000000 2.001
+8 9 3 100 1000000 2.001
+1 2 3 100 10000000 2.002000000
+3 5 3 100 10000 2.002
+8 9 3 100 10000 2.002
+the rest is not read
+E1
+check_exit 0 "a case of the HPCC simulator is imported" "$H" import hpcc topology.txt flow.txt -o hpcc --physics sim-hpcc-star
+check_says "what is left out is said" '^note: flow.txt: what follows the last of 9 flows, on line 10, is not read$' "$SCRATCH/out"
+check_says "and that the times begin at 0" '^note: flows start 2000000000 ns earlier than in flow.txt' "$SCRATCH/out"
+"$H" lab show hpcc/lab.json >shown.json
+is "it has the hosts and switches" '(.hosts | keys) == (["h0","h1","h2","h3","h4","h5","h8","h9"]) and (.switches | keys) == (["s10","s11","s12","s6","s7"])' shown.json
+is "the links, in their order" '[.links[] | .between | join(" ")] == ["h0 s6","h1 s6","h2 s6","h3 s7","h4 s7","h5 s7","h8 s10","h9 s11","s10 s12","s11 s12"]' shown.json
+is "their rates" '[.links[].rate] == ["100Gb/s","100Gb/s","100Gb/s","25Gb/s","25Gb/s","25Gb/s","100Gb/s","100Gb/s","100Gb/s","100Gb/s"] and all(.links[]; .delay == "1us")' shown.json
+is "the physics of the lab that is named, with their sources" '.framing.ack == 60 and .truncate_to_ns and .udp_port == 100 and (.sources["defaults.*"] | test("High-Precision"))' hpcc/lab.json
+is "the lab says where it comes from" '.sources.links == "topology.txt, a file of the HPCC simulator" and (.title | test("topology.txt"))' hpcc/lab.json
+is "the flows and their starts" '[.flows[] | [.from, .to, .size, .priority, .start // "0"]][3:5] == [["h0","h2","1MB",3,"1ms"],["h3","h5","1MB",3,"1ms"]] and (.title | test("flow.txt"))' hpcc/scenario.json
+check "both are good" "$H" check hpcc/lab.json hpcc/scenario.json
+run_of hpcc >result.json
+is "every flow takes as long as there, to the nanosecond" '[.flows[].completion_ns.max] == [4014, 4708, 8352, 87091, 339373, 91265, 834091, 7723, 9095]' result.json
+is "all flows have ended" '.verdict == "passed" and .expectations[0].left == 9' result.json
+
+# ---- line ends, and a trace
+sed 's/$/\r/' topology.txt | head -c -2 >crlf.txt
+check "CRLF and no last line feed make no difference" eval "$H import hpcc crlf.txt flow.txt -o crlf -q && jq -e --slurpfile a crlf/lab.json '.links == \$a[0].links' hpcc/lab.json"
+printf '3\n0 6\n12\n' >trace.txt
+check_exit 0 "with a trace" "$H" import hpcc topology.txt flow.txt trace.txt -o traced
+is "the traced switches are sampled" '.roles == ["h[0-3]","h5","s6","h[8-9]","s12"]' traced/scenario.json
+is "without --physics the values are those of sim-leaf-spine" '.defaults.host.nic.model == "ideal" and (.framing | not)' traced/lab.json
+
+# ---- SimAI: NVSwitches are left out
+cat >simai.txt <<'E1'
+7 2 1 2 6 H100
+4 5 6
+0 4 2880Gbps 0.000025ms 0
+1 4 2880Gbps 0.000025ms 0
+0 5 400Gbps 0.0005ms 0
+1 6 400Gbps 0.0005ms 0
+2 5 400Gbps 0.0005ms 0.000001
+3 6 400Gbps 0.0005ms 0
+E1
+printf '1\n0 2 3 100 1000 0\n' >simai-flow.txt
+check_exit 0 "a topology of SimAI" "$H" import hpcc simai.txt simai-flow.txt -o simai
+check_says "NVSwitches are named" '1 NVSwitches and their 2 NVLinks are left out' "$SCRATCH/out"
+is "only the network is left" '.switches == {"s[5-6]": {}} and ([.links[] | .between[0]] == ["h0","h1","h2","h3"]) and .links[2].loss == 1e-6' simai/lab.json
+
+# ---- htsim
+cat >case.cm <<'E1'
+# a comment
+Nodes 16
+Connections 6
+Triggers 2
+0->13 id 1 start 0 size 2000000 send_done_trigger 1
+13->0 id 2 start 1500500 size 0
+0->2 id 3 trigger 1 size 1000
+3->5 id 4 start 0 size 1000000 recv_done_trigger 2
+4->5 id 5 start 0 size 1000 send_done_trigger 2
+5->6 id 6 trigger 2 size 1000
+trigger id 2 barrier count 2
+trigger id 1 oneshot
+E1
+check_exit 0 "a connection matrix of htsim" "$H" import htsim case.cm -o htsim
+check_says "a start is cut" 'the starts of 1 flows are cut to whole nanoseconds' "$SCRATCH/out"
+check_says "a start that differs from htsim's is named" '1 flows begin when the data of the one before has arrived' "$SCRATCH/out"
+is "its nodes are htsim's fat tree" '.topology == {"kind": "fat_tree", "k": 4} and .defaults.link == {"rate": "100Gb/s", "delay": "1us"}' htsim/lab.json
+is "flows without size are endless, triggers are waits" '.flows[1] == {"name": "f1", "from": "h13", "to": "h0", "start": "1.5us"} and .flows[2].after == [{"flow": "f0"}] and .flows[5].after == [{"flow": "f3"}, {"flow": "f4"}]' htsim/scenario.json
+run_of htsim >result.json
+is "waiting flows begin after the others" '.verdict == "passed" and (.flows | .f2.completion_ns.begin == .f0.completion_ns.end and .f5.completion_ns.begin > .f4.completion_ns.begin and .f5.completion_ns.begin < .f3.completion_ns.end)' result.json
+sed -i 's/^Nodes 16/Nodes 32/' case.cm
+check_exit 0 "two tiers" "$H" import htsim case.cm -o tiers --tiers 2 --rate 25Gb/s --delay 500ns
+is "k leaves with k/2 hosts and spines" '.topology == {"kind": "leaf_spine", "hosts": 4, "leaves": 8, "spines": 4} and .defaults.link.rate == "25Gb/s"' tiers/lab.json
+check_exit 0 "on a lab that there is" "$H" import htsim case.cm -o own --lab sim-leaf-spine
+check "of which no copy is written" eval '[ ! -e own/lab.json ] && jq -e ".lab == \"sim-leaf-spine\"" own/scenario.json'
+
+# ---- GOAL: two steps of a ring, with 5 us of computation between them
+{
+    echo "num_ranks 4"
+    for r in 0 1 2 3; do
+        echo "rank $r {"
+        echo "a: send 1000000b to $(((r + 1) % 4)) tag 0 // to the next"
+        echo "b: recv 1000000b from $(((r + 3) % 4)) tag 0"
+        printf 'c: calc 5000 cpu 0\nc requires b\n'
+        echo "d: send 1000000b to $(((r + 1) % 4)) tag 1"
+        printf 'd requires c\nd requires a\n'
+        echo "recv 1000000b from $(((r + 3) % 4)) tag 1"
+        echo "}"
+    done
+} >ring.goal
+check_exit 0 "a schedule of GOAL" "$H" import goal ring.goal -o goal --physics sim-hpcc-star --name ring
+is "sends are flows that wait" '.flows[1].after == [{"flow": "f0"}, {"flow": "f6", "delay": "5us"}] and .name == "ring"' goal/scenario.json
+run_of goal >result.json
+# the data has arrived two links and two ACKs of 4 ns before the flow is complete
+is "the second step begins 5 us after the data has arrived" '.flows | [.f1, .f3, .f5, .f7][].completion_ns.begin as $b | ($b == .f6.completion_ns.end - 2008 + 5000)' result.json
+is "the whole takes two steps" '[.flows[].completion_ns.end] | max == 184974' result.json
+
+# ---- an expectation reads the end of the last flow
+jq '.expect += [{"name": "makespan", "check": "max(flows.*.completion_end_ns) < 185us"}, {"name": "begins", "check": "min(flows.*.completion_begin_ns) == 0us"}]' goal/scenario.json >makespan.json
+check "the makespan can be expected" "$H" run makespan.json --out makespan --no-report -q
+
+# ---- real hosts do not wait
+cat >ssh.json <<'E1'
+{ "schema": 1, "name": "real", "driver": "ssh", "hosts": { "h0": { "ssh": "root@192.0.2.1" }, "h1": { "ssh": "root@192.0.2.2" }, "h2": { "ssh": "root@192.0.2.3" }, "h3": { "ssh": "root@192.0.2.4" } } }
+E1
+check_exit 2 "a lab of real hosts refuses it" "$H" check goal/scenario.json --lab ssh.json
+check_says "and says why" 'flows\[1\].after: flow f1 waits for other flows, which only simulated flows do' "$SCRATCH/err"
+
+# ---- what is refused: with line and value, and nothing is written
+# refuse WHAT PATTERN FORMAT FILE...
+refuse() {
+    local what=$1 pattern=$2 code
+    shift 2
+    timeout 20 "$H" import "$@" -o no >out 2>err </dev/null
+    code=$?
+    if [ "$code" != 2 ]; then
+        nok "$what" "exit code $code: $(cat err)"
+    elif ! grep -qE -- "$pattern" err; then
+        nok "$what" "no /$pattern/ in: $(cat err)"
+    elif [ -e no/lab.json ] || [ -e no/scenario.json ]; then
+        nok "$what" "a file was written"
+    else
+        ok "$what"
+    fi
+}
+good='4 1 3\n3\n0 3 100Gbps 1us 0\n1 3 100Gbps 1us 0\n2 3 100Gbps 1us 0\n'
+printf '%b' "$good" >t
+printf '1\n0 2 3 100 1000 2\n' >f
+topology() { printf '%b' "$3" >bad && refuse "$1" "bad$2" hpcc bad f; }
+flows() { printf '%b' "$3" >bad && refuse "$1" "bad$2" hpcc t bad; }
+matrix() { printf '%b' "$3" >bad && refuse "$1" "bad$2" htsim bad; }
+schedule() { printf '%b' "$3" >bad && refuse "$1" "bad$2" goal bad; }
+
+topology "an empty file" ':1: the file ends here: expected the number of nodes' ''
+topology "a topology that ends early" ':4: the file ends here: expected an end of the link' '4 1 3\n3\n0 3 100Gbps 1us 0\n'
+topology "a rate of zero" ':3: the rate is "0Gbps"' "${good/100Gbps/0Gbps}"
+topology "a rate without a unit" ':3: the rate is "100"' "${good/100Gbps/100}"
+topology "a delay that is none" ':3: the delay is "1parsec"' "${good/1us/1parsec}"
+topology "a loss above 1" ':3: the share of frames lost is "1.5"' "${good/1us 0/1us 1.5}"
+topology "a node that is not there" ':5: an end of the link is "9": .* 0 to 3' "${good/2 3/9 3}"
+topology "2^32 nodes" ':1: the number of nodes is "4294967296"' '4294967296 1 3\n'
+topology "2^31 links" ':1: the number of links is "2147483648"' '4 1 2147483648\n'
+topology "a host with two links" ':5: a second link of host 0: .*line 3' "${good/2 3/0 3}"
+topology "a host without a link" ': host 2 has no link' '4 1 2\n3\n0 3 100Gbps 1us 0\n1 3 100Gbps 1us 0\n'
+topology "two links between two switches" ':4: a second link between 2 and 1' '4 2 4\n1 2\n1 2 100Gbps 1us 0\n2 1 100Gbps 1us 0\n0 1 100Gbps 1us 0\n3 2 100Gbps 1us 0\n'
+topology "a link of a node with itself" ':3: both ends of the link are node 3' "${good/0 3/3 3}"
+topology "a host that no path leads to" '|f:2: no path leads from host 0 to host 2' '5 2 3\n3 4\n0 3 100Gbps 1us 0\n1 3 100Gbps 1us 0\n2 4 100Gbps 1us 0\n'
+head -c 4096 /dev/urandom >random
+refuse "random bytes" 'random:[0-9]+: ' hpcc random f
+printf '4 1\0 3\n' >zero
+refuse "a zero byte" 'zero:1: the number of switches is "1' hpcc zero f
+head -c 70000000 /dev/zero | tr '\0' ' ' >large
+refuse "70 MB of blanks" 'large' hpcc large f
+rm large
+refuse "a folder" "$SCRATCH" hpcc "$SCRATCH" f
+refuse "a file that is not there" 'nowhere' hpcc t nowhere
+
+flows "2^31 flows" ':1: the number of flows is "2147483648": .* 1 to 50000' '2147483648\n'
+flows "fewer flows than the file says" ':3: the file ends here: expected the sender' '2\n0 2 3 100 1000 2\n'
+flows "a flow of no bytes" ':2: the size in bytes is "0"' '1\n0 2 3 100 0 2\n'
+flows "a size that is not whole" ':2: the size in bytes is "1e3"' '1\n0 2 3 100 1e3 2\n'
+flows "a flow from a switch" ':2: the sender is node 3, which is a switch' '1\n3 2 3 100 1000 2\n'
+flows "a flow to itself" ':2: host 2 sends to itself' '1\n2 2 3 100 1000 2\n'
+flows "priority 8" ':2: the priority is "8"' '1\n0 2 8 100 1000 2\n'
+flows "two UDP ports" ':3: the UDP port is 101, that of the first flow 100' '2\n0 2 3 100 1000 2\n0 2 3 101 1000 2\n'
+flows "flows that are not in order" ':3: the flow starts before the one above it' '2\n0 2 3 100 1000 2\n0 2 3 100 1000 1\n'
+flows "a start between nanoseconds" ':2: the start is "2.0000000001"' '1\n0 2 3 100 1000 2.0000000001\n'
+flows "a size that makes no equal messages" ':2: 4294967291 bytes are no sum' '1\n0 2 3 100 4294967291 2\n'
+printf '2\n0 66\n' >bad
+refuse "a trace of a node that is not there" 'bad:2: a node that is sampled is "66": .* 0 to 3' hpcc t f bad
+printf '1\n0 1 3 100 1000 0\n' >bad
+refuse "NVLinks" 'bad:2: GPUs 0 and 1 are in one server' hpcc simai.txt bad
+
+matrix "a node that is not there" ':3: the receiver is "16"' 'Nodes 16\nConnections 1\n0->16 start 0 size 1\n'
+matrix "no start" ':3: expected either "start" or "trigger"' 'Nodes 16\nConnections 1\n0->1 size 1\n'
+matrix "no size" ':3: expected "size BYTES"' 'Nodes 16\nConnections 1\n0->1 start 0\n'
+matrix "a word that is not known" ':3: "addon" is unknown here' 'Nodes 16\nConnections 1\n0->1 start 0 size 1 addon\n'
+matrix "2^31 connections" ':2: Connections is "2147483648"' 'Nodes 16\nConnections 2147483648\n'
+matrix "fewer connections than the header says" ':4: the file ends after 1 of 2 connections' 'Nodes 16\nConnections 2\n0->1 start 0 size 1\n'
+matrix "a trigger that is not there" ':3: there is no trigger 5' 'Nodes 16\nConnections 1\n0->1 trigger 5 size 1\n'
+matrix "a trigger that nobody fires" ':5: trigger 5 is fired by 0 flows' 'Nodes 16\nConnections 1\nTriggers 1\n0->1 trigger 5 size 1\ntrigger id 5 oneshot\n'
+matrix "an end that the sender does not see" ':5: node 1 does not see the end of the flow on line 4' 'Nodes 16\nConnections 2\nTriggers 1\n2->3 start 0 size 1 send_done_trigger 5\n1->0 trigger 5 size 1\ntrigger id 5 oneshot\n'
+matrix "flows that wait for each other" ':4: this flow never begins' 'Nodes 16\nConnections 2\nTriggers 2\n0->1 trigger 1 size 1 recv_done_trigger 2\n1->0 trigger 2 size 1 recv_done_trigger 1\ntrigger id 1 oneshot\ntrigger id 2 oneshot\n'
+matrix "multishot" ':4: trigger 5 is multishot' 'Nodes 16\nConnections 1\nTriggers 1\ntrigger id 5 multishot\n0->1 start 0 size 1\n'
+matrix "failures" ':3: Failures is "1"' 'Nodes 16\nConnections 1\nFailures 1\n'
+matrix "nodes that are no fat tree" ': 17 nodes are no fat tree of 3 tiers' 'Nodes 17\nConnections 1\n0->1 start 0 size 1\n'
+printf 'Nodes 64\nConnections 1\n0->1 start 0 size 1\n' >bad
+refuse "a lab that is too small" 'sim-leaf-spine.json has 32 hosts: bad needs 64' htsim bad --lab sim-leaf-spine
+refuse "a lab of real hosts" 'expected a simulated lab' htsim bad --lab geforce-pair
+refuse "a rate for a lab that has its own" '--rate: the lab' htsim bad --lab sim-leaf-spine --rate 1Gb/s
+refuse "physics of real hosts" 'expected a simulated lab' hpcc t f --physics geforce-pair
+
+schedule "a send without a recv" ':3: no recv of rank 1 from rank 0' 'num_ranks 2\nrank 0 {\nsend 1b to 1\n}\nrank 1 {\n}\n'
+schedule "computations of one CPU that may come in any order" ':4: this calc and the one on line 3 of rank 0 share CPU 0' 'num_ranks 2\nrank 0 {\na: calc 1\nb: calc 1\nsend 1b to 1\n}\nrank 1 {\nrecv 1b from 0\n}\n'
+schedule "ranks that wait for each other" ':5: this flow never begins' 'num_ranks 2\nrank 0 {\na: recv 1b from 1\n\nb: send 1b to 1\nb requires a\n}\nrank 1 {\na: recv 1b from 0\nb: send 1b to 0\nb requires a\n}\n'
+schedule "a recv from anybody" ':3: -1: a recv from any rank' 'num_ranks 2\nrank 0 {\nrecv 1b from -1\n}\n'
+
+refuse "a format that is not known" '"omnet" is unknown: expected hpcc, htsim or goal' omnet t
+refuse "too few files" 'expected hpcc TOPOLOGY FLOW \[TRACE\]' hpcc t
+check_exit 2 "what is there is not replaced" "$H" import hpcc t f -o hpcc
+check_says "and named" 'hpcc/lab.json is there already' "$SCRATCH/err"
+finish
