@@ -242,7 +242,8 @@ int word_rate(const struct reader *r, const struct word *word, int64_t *bps, str
             "the rate is \"%.*s\": expected one such as 100Gbps (bps, b/s, Bps or B/s, with k, "
             "M or G)",
             shown(word), word->at);
-    if (!whole || value < PHYSICS_LINK_LEAST_BPS / suffix->factor || value > FLOW_MAX_RATE_BPS / suffix->factor)
+    if (!whole || value < PHYSICS_LINK_LEAST_BPS / suffix->factor ||
+        value > FLOW_MAX_RATE_BPS / suffix->factor)
         return reader_error(r, word->line, e,
                             "the rate is \"%.*s\": expected whole bits per second, 2 Mb/s to 8.796 Tb/s",
                             shown(word), word->at);

@@ -1,5 +1,6 @@
 /* A document as people write it. */
 #include "harness/import/import.h"
+#include "lib/document/json_text.h"
 #include "lib/files.h"
 #include "lib/text.h"
 #include <stdlib.h>
@@ -17,7 +18,7 @@ static void add_value(struct text *out, const json_t *value)
 
 static void add_key(struct text *out, const char *key)
 {
-    json_t *name = json_string(key);
+    json_t *name = json_text(key);
     add_value(out, name);
     json_decref(name);
     text_add(out, ": ");

@@ -50,10 +50,11 @@ static int check_waits(const struct scenario *scenario, const struct lab *lab, s
     const struct scenario_flow *flows = scenario->flows.items;
     for (size_t i = 0; i < scenario->flows.count; i++)
         if (flows[i].after.count)
-            return error_set(e,
-                             "flows[%zu].after: flow %s waits for other flows, which only simulated flows do: lab "
-                             "%s has real hosts",
-                             i, flows[i].name, lab->name);
+            return error_set(
+                e,
+                "flows[%zu].after: flow %s waits for other flows, which only simulated flows do: lab "
+                "%s has real hosts",
+                i, flows[i].name, lab->name);
     return 0;
 }
 

@@ -81,7 +81,7 @@ struct scenario_flow {
     int64_t rate_bps;          /* limit; unset: none */
     int64_t size_bytes;        /* the flow ends after this payload; unset: endless */
     int64_t start_ns, stop_ns; /* since the beginning of the warm-up; stop unset: with the cool-down */
-    struct list_of after;      /* struct flow_wait: it begins when all of these are over, not before start_ns */
+    struct list_of after; /* struct flow_wait: it begins when all of these are over, not before start_ns */
 };
 
 /*
@@ -175,5 +175,14 @@ int flow_check_on_hosts(const struct scenario_flow *flow, const char *path, stru
 int flow_check_memory(int64_t message_bytes, int64_t queue_pairs, int64_t slots, const char *path,
                       struct error *e);
 int64_t flow_stride_bytes(int64_t message_bytes);
+
+/* ---- flows that wait for flows */
+
+/* Do the flows (struct scenario_flow) wait for flows that there are, that end, and whose end their sender sees? And does each of them begin at
+ * some time? */
+int flow_order_check(const struct list_of *flows, struct error *e);
+
+/* Each wait of each flow, in order: the index of the flow that is waited for. The caller frees; NULL: out of memory. Only after the check. */
+size_t *flow_order_indices(const struct list_of *flows, size_t *count);
 
 #endif

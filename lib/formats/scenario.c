@@ -1,7 +1,6 @@
 #include "lib/document/json_text.h"
 #include "lib/formats/scenario.h"
 
-#include "lib/formats/flow_order.h"
 #include "lib/document/nearest.h"
 #include "lib/clock.h"
 #include "lib/roce/counters.h"

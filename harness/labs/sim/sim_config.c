@@ -2,7 +2,6 @@
 #include "harness/preflight/ecn.h"
 #include "harness/labs/sim/sim_setup.h"
 #include "lib/clock.h"
-#include "lib/formats/flow_order.h"
 #include "lib/document/json_text.h"
 #include "lib/physics/host.h"
 #include "lib/physics/fabric.h"

@@ -1,5 +1,4 @@
 /* Flows that come after others: what a scenario may say. */
-#include "lib/formats/flow_order.h"
 #include "lib/formats/scenario.h"
 #include "tests/unit/unit.h"
 #include <stdlib.h>
@@ -37,13 +36,13 @@ static void order_is_read(void **state)
     struct scenario scenario;
     struct error e;
     size_t count;
-    assert_int_equal(parse(SCENARIO(FLOW(
-                               "last", "b", "c",
-                               ", \"after\": [{\"flow\": \"first\"}, {\"flow\": \"own\", \"delay\": "
-                               "\"5us\"}]") "," FLOW("first", "a", "b", SIZE) "," FLOW("own", "b", "a",
-                                                                                       SIZE AFTER("first"))),
-                           &scenario, &e),
-                     0);
+    assert_int_equal(
+        parse(SCENARIO(FLOW("last", "b", "c",
+                            ", \"after\": [{\"flow\": \"first\"}, {\"flow\": \"own\", \"delay\": "
+                            "\"5us\"}]") "," FLOW("first", "a", "b", SIZE) "," FLOW("own", "b", "a",
+                                                                                    SIZE AFTER("first"))),
+              &scenario, &e),
+        0);
     const struct scenario_flow *flows = scenario.flows.items;
     assert_int_equal(((const struct flow_wait *)flows[0].after.items)[1].delay_ns, 5000);
     size_t *indices = flow_order_indices(&scenario.flows, &count);
