@@ -14,8 +14,8 @@
 #define IMPORT_MOST_LINKS 100000
 /* With about 2000 bytes each, these are the flows of the largest scenario that is read (lib/document/json_file.h). */
 #define IMPORT_MOST_FLOWS 50000
-/* Waits of all flows together: 200 bytes each in a scenario. */
-#define IMPORT_MOST_WAITS 200000
+/* Waits of all flows together: 100 bytes each in a scenario. */
+#define IMPORT_MOST_WAITS 500000
 
 struct import_link {
     uint32_t a, b; /* nodes */

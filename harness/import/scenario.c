@@ -87,16 +87,28 @@ static int put_size(json_t *to, const struct import *import, const struct import
     return 0;
 }
 
+/* Waits of one delay together. */
 static json_t *waits_json(const struct import *import, const struct import_flow *flow)
 {
-    json_t *waits = json_array();
+    json_t *lists = json_object(), *waits = json_array(), *list;
+    const char *key;
     for (size_t i = 0; i < flow->waits; i++) {
         const struct import_wait *wait = &import->waits[flow->first_wait + i];
-        json_t *one = json_make("{s:o}", "flow", json_textf("f%u", wait->flow));
-        if (wait->delay_ns)
-            json_object_set_new(one, "delay", time_json(wait->delay_ns));
+        json_t *delay = wait->delay_ns ? time_json(wait->delay_ns) : json_text("");
+        list = json_object_get(lists, json_string_value(delay));
+        if (!list)
+            json_object_set_new(lists, json_string_value(delay), list = json_array());
+        json_array_append_new(list, json_textf("f%u", wait->flow));
+        json_decref(delay);
+    }
+    json_object_foreach(lists, key, list)
+    {
+        json_t *one = json_make("{s:O}", "flows", list);
+        if (*key)
+            json_object_set_new(one, "delay", json_text(key));
         json_array_append_new(waits, one);
     }
+    json_decref(lists);
     return waits;
 }
 
@@ -127,6 +139,7 @@ static json_t *flows_json(const struct import *import, struct error *e)
 #define NS_PER_MS INT64_C(1000000)
 #define LONGEST   (INT64_C(86400) * 1000000000) /* of a measure phase */
 #define SAMPLES   200
+#define RAREST    (INT64_C(60) * 1000000000) /* of samples */
 
 /* 1, 2 or 5 times a power of ten, not below `ns`. */
 static int64_t round_up(int64_t ns)
@@ -169,6 +182,12 @@ static json_t *settings_json(const struct import *import)
     return json_make("{s:i,s:O,s:o,s:s}", "mtu", 4200, "pfc", priorities, "ecn", priorities, "trust", "dscp");
 }
 
+static json_t *every_json(int64_t measure_ns)
+{
+    int64_t every_ns = round_up(measure_ns / SAMPLES);
+    return time_json(every_ns < RAREST ? every_ns : RAREST);
+}
+
 json_t *import_scenario(const struct import *import, const struct import_request *request, struct error *e)
 {
     int64_t measure_ns = 0;
@@ -183,8 +202,8 @@ json_t *import_scenario(const struct import *import, const struct import_request
                   json_textf("Simulated: the flows of %s, a file of %s", import->flow_path, import->format),
                   "lab", request->lab_path, "roles", roles_json(import), "phases", "warmup", "0", "measure",
                   time_json(measure_ns), "cooldown", "10us", "settings", settings_json(import), "flows",
-                  flows, "sample", "every", time_json(round_up(measure_ns / SAMPLES)), "groups", "pfc", "ecn",
-                  "drops", "queue", "throughput", "expect", expect_json(import));
+                  flows, "sample", "every", every_json(measure_ns), "groups", "pfc", "ecn", "drops", "queue",
+                  "throughput", "expect", expect_json(import));
     if (!scenario)
         error_set(e, "out of memory");
     return scenario;

@@ -80,12 +80,14 @@ int flow_check_on_hosts(const struct scenario_flow *flow, const char *path, stru
 
 #define AT(member) .offset = offsetof(struct flow_wait, member)
 static const struct field wait_fields[] = {
-    {"flow", FIELD_STRING, AT(flow), .required = true, .help = "Name of a flow that has a size."},
+    {"flows", FIELD_LIST, AT(flows), .item = FIELD_STRING, .min = 1, .max = 100000, .required = true,
+     .help = "Names of flows that have a size."},
     {"delay", FIELD_QUANTITY, AT(delay_ns), .unit = UNIT_TIME_NS, .min = 0, .max = FLOW_MAX_TIME_NS,
-     .fallback = "\"0\"", .help = "Time from the end of that flow on, such as that of a computation."},
+     .fallback = "\"0\"",
+     .help = "Time from the end of each of these flows on, such as that of a computation."},
     {0},
 };
-static const struct table wait_table = {"scenario.flow.after", "A flow that comes before.",
+static const struct table wait_table = {"scenario.flow.after", "Flows that come before.",
                                         sizeof(struct flow_wait), wait_fields, NULL};
 #undef AT
 
@@ -125,12 +127,21 @@ const struct table flow_table = {"scenario.flow", "A flow between two roles.", s
 
 #define NO_FLOW SIZE_MAX
 
+size_t flow_order_waits(const struct scenario_flow *flow)
+{
+    const struct flow_wait *waits = flow->after.items;
+    size_t count = 0;
+    for (size_t k = 0; k < flow->after.count; k++)
+        count += waits[k].flows.count;
+    return count;
+}
+
 static size_t count_waits(const struct list_of *flows)
 {
     const struct scenario_flow *items = flows->items;
     size_t count = 0;
     for (size_t i = 0; i < flows->count; i++)
-        count += items[i].after.count;
+        count += flow_order_waits(&items[i]);
     return count;
 }
 
@@ -151,10 +162,11 @@ size_t *flow_order_indices(const struct list_of *flows, size_t *count)
     *count = 0;
     for (size_t i = 0; indices && i < flows->count; i++) {
         const struct flow_wait *waits = items[i].after.items;
-        for (size_t k = 0; k < items[i].after.count; k++) {
-            const json_t *found = json_object_get(names, waits[k].flow);
-            indices[(*count)++] = found ? (size_t)json_integer_value(found) : NO_FLOW;
-        }
+        for (size_t k = 0; k < items[i].after.count; k++)
+            for (size_t m = 0; m < waits[k].flows.count; m++) {
+                const json_t *found = json_object_get(names, ((char *const *)waits[k].flows.items)[m]);
+                indices[(*count)++] = found ? (size_t)json_integer_value(found) : NO_FLOW;
+            }
     }
     json_decref(names);
     return indices;
@@ -185,20 +197,30 @@ static int check_wait(const struct scenario_flow *flow, const struct scenario_fl
     return 0;
 }
 
+/* Those of flow i begin at `indices`. */
+static int check_waits_of(const struct list_of *flows, size_t i, const size_t *indices, struct error *e)
+{
+    const struct scenario_flow *items = flows->items;
+    const struct flow_wait *waits = items[i].after.items;
+    for (size_t k = 0; k < items[i].after.count; k++)
+        for (size_t m = 0; m < waits[k].flows.count; m++, indices++) {
+            char at[96];
+            snprintf(at, sizeof at, "flows[%zu].after[%zu].flows[%zu]", i, k, m);
+            if (*indices == NO_FLOW)
+                return error_set(e, "%s: there is no flow \"%.100s\"", at,
+                                 ((char *const *)waits[k].flows.items)[m]);
+            if (check_wait(&items[i], &items[*indices], at, e) != 0)
+                return -1;
+        }
+    return 0;
+}
+
 static int check_waits(const struct list_of *flows, const size_t *indices, struct error *e)
 {
     const struct scenario_flow *items = flows->items;
-    for (size_t i = 0, n = 0; i < flows->count; i++) {
-        const struct flow_wait *waits = items[i].after.items;
-        for (size_t k = 0; k < items[i].after.count; k++, n++) {
-            char at[64];
-            snprintf(at, sizeof at, "flows[%zu].after[%zu]", i, k);
-            if (indices[n] == NO_FLOW)
-                return error_set(e, "%s: there is no flow \"%.100s\"", at, waits[k].flow);
-            if (check_wait(&items[i], &items[indices[n]], at, e) != 0)
-                return -1;
-        }
-    }
+    for (size_t i = 0; i < flows->count; indices += flow_order_waits(&items[i]), i++)
+        if (check_waits_of(flows, i, indices, e) != 0)
+            return -1;
     return 0;
 }
 
@@ -217,7 +239,7 @@ static void list_followers(const struct list_of *flows, const size_t *indices, s
     for (size_t f = 2; f < flows->count + 2; f++)
         to->first[f] += to->first[f - 1];
     for (size_t f = 0, n = 0; f < flows->count; f++)
-        for (size_t k = 0; k < items[f].after.count; k++, n++)
+        for (size_t k = flow_order_waits(&items[f]); k > 0; k--, n++)
             to->list[to->first[indices[n] + 1]++] = f;
 }
 
@@ -227,7 +249,7 @@ static int check_rings(const struct list_of *flows, struct followers *to, struct
     const struct scenario_flow *items = flows->items;
     size_t head = 0, tail = 0;
     for (size_t f = 0; f < flows->count; f++)
-        if (!(to->left[f] = items[f].after.count))
+        if (!(to->left[f] = flow_order_waits(&items[f])))
             to->queue[tail++] = f;
     for (; head < tail; head++)
         for (size_t i = to->first[to->queue[head]]; i < to->first[to->queue[head] + 1]; i++)

@@ -56,11 +56,10 @@ extern const char *const flow_tool_names[]; /* lib/formats/traffic_tools.h */
 #define FLOW_VIRTUAL_GPU_ADDRESS (1ULL << 40)
 #define FLOW_VIRTUAL_GPU_BYTES   (1ULL << 40)
 
-/* A flow waits for another one that ends: for its data, if that comes to this flow's sender, else for its completion at the sender of
- * both. */
+/* A flow waits for others that end: for the data of one that comes to this flow's sender, else for its completion at the sender of both. */
 struct flow_wait {
-    char *flow;
-    int64_t delay_ns; /* so much later */
+    struct list_of flows; /* char *: names */
+    int64_t delay_ns;     /* so much later */
 };
 
 /* One flow between two roles, endless unless it has a size or a stop. */
@@ -182,7 +181,10 @@ int64_t flow_stride_bytes(int64_t message_bytes);
  * some time? */
 int flow_order_check(const struct list_of *flows, struct error *e);
 
-/* Each wait of each flow, in order: the index of the flow that is waited for. The caller frees; NULL: out of memory. Only after the check. */
+/* How many flows this one waits for. */
+size_t flow_order_waits(const struct scenario_flow *flow);
+/* The index of each flow that is waited for, flow by flow, in the order in which "after" names them. The caller frees; NULL: out of
+ * memory. Only after the check. */
 size_t *flow_order_indices(const struct list_of *flows, size_t *count);
 
 #endif

@@ -186,9 +186,11 @@ static int take_waits(const struct cell *cell, struct sim_setup *setup, struct e
     for (size_t i = 0; before && next && i < cell->scenario.flows.count; i++) {
         const struct flow_wait *waits = flows[i].after.items;
         setup->flows[i].waits = next;
-        setup->flows[i].wait_count = flows[i].after.count;
-        for (size_t k = 0; k < flows[i].after.count; k++, next++)
-            *next = (struct sim_wait){(uint32_t)before[next - setup->waits], waits[k].delay_ns * PS_PER_NS};
+        setup->flows[i].wait_count = flow_order_waits(&flows[i]);
+        for (size_t k = 0; k < flows[i].after.count; k++)
+            for (size_t m = 0; m < waits[k].flows.count; m++, next++)
+                *next =
+                    (struct sim_wait){(uint32_t)before[next - setup->waits], waits[k].delay_ns * PS_PER_NS};
     }
     free(before);
     return before && next ? 0 : error_set(e, "out of memory");

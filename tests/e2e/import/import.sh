@@ -100,7 +100,7 @@ check_exit 0 "a connection matrix of htsim" "$H" import htsim case.cm -o htsim
 check_says "a start is cut" 'the starts of 1 flows are cut to whole nanoseconds' "$SCRATCH/out"
 check_says "a start that differs from htsim's is named" '1 flows begin when the data of the one before has arrived' "$SCRATCH/out"
 is "its nodes are htsim's fat tree" '.topology == {"kind": "fat_tree", "k": 4} and .defaults.link == {"rate": "100Gb/s", "delay": "1us"}' htsim/lab.json
-is "flows without size are endless, triggers are waits" '.flows[1] == {"name": "f1", "from": "h13", "to": "h0", "start": "1.5us"} and .flows[2].after == [{"flow": "f0"}] and .flows[5].after == [{"flow": "f3"}, {"flow": "f4"}]' htsim/scenario.json
+is "flows without size are endless, triggers are waits" '.flows[1] == {"name": "f1", "from": "h13", "to": "h0", "start": "1.5us"} and .flows[2].after == [{"flows": ["f0"]}] and .flows[5].after == [{"flows": ["f3", "f4"]}]' htsim/scenario.json
 run_of htsim >result.json
 is "waiting flows begin after the others" '.verdict == "passed" and (.flows | .f2.completion_ns.begin == .f0.completion_ns.end and .f5.completion_ns.begin > .f4.completion_ns.begin and .f5.completion_ns.begin < .f3.completion_ns.end)' result.json
 sed -i 's/^Nodes 16/Nodes 32/' case.cm
@@ -124,7 +124,7 @@ check "of which no copy is written" eval '[ ! -e own/lab.json ] && jq -e ".lab =
     done
 } >ring.goal
 check_exit 0 "a schedule of GOAL" "$H" import goal ring.goal -o goal --physics sim-hpcc-star --name ring
-is "sends are flows that wait" '.flows[1].after == [{"flow": "f0"}, {"flow": "f6", "delay": "5us"}] and .name == "ring"' goal/scenario.json
+is "sends are flows that wait" '.flows[1].after == [{"flows": ["f0"]}, {"flows": ["f6"], "delay": "5us"}] and .name == "ring"' goal/scenario.json
 run_of goal >result.json
 # the data has arrived two links and two ACKs of 4 ns before the flow is complete
 is "the second step begins 5 us after the data has arrived" '.flows | .f6.completion_ns.end - 2008 + 5000 == .f1.completion_ns.begin' result.json

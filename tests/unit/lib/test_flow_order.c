@@ -10,7 +10,7 @@
 #define FLOW(name, from, to, rest) \
     "{\"name\": \"" name "\", \"from\": \"" from "\", \"to\": \"" to "\"" rest "}"
 #define SIZE        ", \"size\": \"1MB\""
-#define AFTER(name) ", \"after\": [{\"flow\": \"" name "\"}]"
+#define AFTER(name) ", \"after\": [{\"flows\": [\"" name "\"]}]"
 
 static int parse(const char *text, struct scenario *scenario, struct error *e)
 {
@@ -38,7 +38,7 @@ static void order_is_read(void **state)
     size_t count;
     assert_int_equal(
         parse(SCENARIO(FLOW("last", "b", "c",
-                            ", \"after\": [{\"flow\": \"first\"}, {\"flow\": \"own\", \"delay\": "
+                            ", \"after\": [{\"flows\": [\"first\"]}, {\"flows\": [\"own\"], \"delay\": "
                             "\"5us\"}]") "," FLOW("first", "a", "b", SIZE) "," FLOW("own", "b", "a",
                                                                                     SIZE AFTER("first"))),
               &scenario, &e),
@@ -57,7 +57,7 @@ static void order_is_read(void **state)
 static void what_cannot_be_is_refused(void **state)
 {
     (void)state;
-    refused(SCENARIO(FLOW("x", "a", "b", AFTER("y"))), "flows[0].after[0]: there is no flow \"y\"");
+    refused(SCENARIO(FLOW("x", "a", "b", AFTER("y"))), "flows[0].after[0].flows[0]: there is no flow \"y\"");
     refused(SCENARIO(FLOW("x", "a", "b", SIZE AFTER("x"))), "wait for itself");
     refused(SCENARIO(FLOW("x", "a", "b", "") "," FLOW("y", "b", "c", AFTER("x"))), "flow x has no end");
     refused(SCENARIO(FLOW("x", "a", "b", SIZE) "," FLOW("y", "c", "a", AFTER("x"))),
@@ -66,7 +66,7 @@ static void what_cannot_be_is_refused(void **state)
             "flow x is a read");
     refused(SCENARIO(FLOW("x", "a", "b", SIZE) "," FLOW("y", "b", "c", ", \"mode\": \"latency\"" AFTER("x"))),
             "flow y is a read or measures latency");
-    refused(SCENARIO(FLOW("x", "a", "b", SIZE ", \"after\": [{\"flow\": \"y\", \"delay\": \"-1us\"}]")),
+    refused(SCENARIO(FLOW("x", "a", "b", SIZE ", \"after\": [{\"flows\": [\"y\"], \"delay\": \"-1us\"}]")),
             "delay");
 }
 
