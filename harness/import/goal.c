@@ -77,7 +77,9 @@ static int put_in_order(struct order *o, struct error *e)
     unsigned char *state = calloc(n + 1, sizeof *state);
     uint32_t *stack = calloc(n + 1, sizeof *stack);
     size_t *next = calloc(n + 1, sizeof *next);
-    int result = state && stack && next ? 0 : error_set(e, "out of memory");
+    int result = state && stack && next ? 0 : -1;
+    if (result != 0)
+        error_set(e, "out of memory");
     for (uint32_t i = 0; result == 0 && i < n; i++)
         result = visit(o, i, state, stack, next, &count, e);
     free(state);
@@ -137,7 +139,9 @@ static int check_cpus(const struct order *o, struct error *e)
 {
     size_t n = o->goal->operation_count;
     uint32_t *ready = calloc(n + 1, sizeof *ready), *done = calloc(n + 1, sizeof *done);
-    int result = ready && done ? 0 : error_set(e, "out of memory");
+    int result = ready && done ? 0 : -1;
+    if (result != 0)
+        error_set(e, "out of memory");
     for (size_t begin = 0, end; result == 0 && begin < n; begin = end) {
         uint32_t rank = o->goal->operations[o->sequence[begin]].rank;
         for (end = begin; end < n && o->goal->operations[o->sequence[end]].rank == rank;)

@@ -52,8 +52,10 @@ static int check_room(struct matrix *m, struct error *e)
 {
     m->connections = calloc((size_t)m->connections_said + 1, sizeof *m->connections);
     m->triggers = calloc((size_t)m->triggers_said + 1, sizeof *m->triggers);
-    if (!m->connections || !m->triggers)
-        return error_set(e, "out of memory");
+    if (!m->connections || !m->triggers) {
+        error_set(e, "out of memory");
+        return -1;
+    }
     return import_nodes(m->import, (size_t)m->nodes, e);
 }
 
@@ -84,9 +86,11 @@ static int read_header(struct matrix *m, struct error *e)
         if (!reader_next_line(m->in))
             break;
     }
-    if (!m->nodes || !m->connections_said)
-        return reader_error(m->in, m->in->line, e, "expected \"%s\" in the header",
-                            m->nodes ? "Connections N" : "Nodes N");
+    if (!m->nodes || !m->connections_said) {
+        reader_error(m->in, m->in->line, e, "expected \"%s\" in the header",
+                     m->nodes ? "Connections N" : "Nodes N");
+        return -1;
+    }
     return check_room(m, e);
 }
 
@@ -349,7 +353,9 @@ static int bind_triggers(struct matrix *m, struct error *e)
 {
     size_t count = 0;
     struct firing *all = list_firings(m, &count);
-    int result = all ? 0 : error_set(e, "out of memory");
+    if (!all)
+        return error_set(e, "out of memory");
+    int result = 0;
     qsort(m->triggers, m->trigger_count, sizeof *m->triggers, by_id);
     for (size_t i = 1; result == 0 && i < m->trigger_count; i++)
         if (m->triggers[i].id == m->triggers[i - 1].id)

@@ -101,11 +101,12 @@ static int by_ends(const void *a, const void *b)
 static int check_pairs(const struct import *import, const struct reader *network, struct error *e)
 {
     const struct import_link **sorted = calloc(import->link_count + 1, sizeof(const struct import_link *));
-    int result = sorted ? 0 : error_set(e, "out of memory");
-    for (size_t i = 0; sorted && i < import->link_count; i++)
+    if (!sorted)
+        return error_set(e, "out of memory");
+    int result = 0;
+    for (size_t i = 0; i < import->link_count; i++)
         sorted[i] = &import->links[i];
-    if (sorted)
-        qsort(sorted, import->link_count, sizeof(const struct import_link *), by_ends);
+    qsort(sorted, import->link_count, sizeof(const struct import_link *), by_ends);
     for (size_t i = 1; result == 0 && i < import->link_count; i++) {
         const struct import_link *one = sorted[i - 1], *other = sorted[i];
         if ((one->a == other->a && one->b == other->b) || (one->a == other->b && one->b == other->a))
@@ -122,7 +123,9 @@ static int check_pairs(const struct import *import, const struct reader *network
 int import_check_network(const struct import *import, const struct reader *network, struct error *e)
 {
     unsigned *first_line = calloc(import->nodes + 1, sizeof *first_line);
-    int result = first_line ? 0 : error_set(e, "out of memory");
+    if (!first_line)
+        return error_set(e, "out of memory");
+    int result = 0;
     for (size_t i = 0; result == 0 && i < import->link_count; i++) {
         const struct import_link *link = &import->links[i];
         const uint32_t ends[] = {link->a, link->b};
@@ -155,10 +158,12 @@ static uint32_t root_of(uint32_t *parent, uint32_t node)
 int import_check_paths(const struct import *import, const struct reader *flows, struct error *e)
 {
     uint32_t *parent = calloc(import->nodes + 1, sizeof *parent);
-    int result = parent ? 0 : error_set(e, "out of memory");
-    for (uint32_t i = 0; parent && i < import->nodes; i++)
+    if (!parent)
+        return error_set(e, "out of memory");
+    int result = 0;
+    for (uint32_t i = 0; i < import->nodes; i++)
         parent[i] = i;
-    for (size_t i = 0; parent && i < import->link_count; i++)
+    for (size_t i = 0; i < import->link_count; i++)
         parent[root_of(parent, import->links[i].a)] = root_of(parent, import->links[i].b);
     for (size_t i = 0; result == 0 && i < import->flow_count; i++) {
         const struct import_flow *flow = &import->flows[i];
