@@ -187,27 +187,30 @@ static int check(const struct import_request *request, const char *scenario_path
     return 0;
 }
 
-static int write_lab(const struct import *import, const struct import_request *request, struct error *e)
+static int write_files(const struct import_request *request, const json_t *lab, const char *scenario_path,
+                       const json_t *scenario, struct error *e)
 {
-    json_t *lab = import_lab(import, request, e);
-    int result = lab ? import_write(request->lab_path, lab, e) : -1;
-    json_decref(lab);
-    return result;
-}
-
-static int write_both(const struct import *import, const struct import_request *request,
-                      const char *scenario_path, struct error *e)
-{
-    json_t *scenario = import_scenario(import, request, e);
-    if (!scenario)
-        return -1;
-    int result = request->physics ? write_lab(import, request, e) : 0;
+    int result = lab ? import_write(request->lab_path, lab, e) : 0;
     if (result == 0 && ((result = import_write(scenario_path, scenario, e)) != 0 ||
                         (result = check(request, scenario_path, e)) != 0)) {
         unlink(scenario_path);
-        if (request->physics)
+        if (lab)
             unlink(request->lab_path);
     }
+    return result;
+}
+
+/* Nothing is written before both are made. */
+static int write_both(const struct import *import, const struct import_request *request, const char *folder,
+                      const char *scenario_path, struct error *e)
+{
+    json_t *scenario = import_scenario(import, request, e), *lab = NULL;
+    int result = scenario ? 0 : -1;
+    if (result == 0 && request->physics && !(lab = import_lab(import, request, e)))
+        result = -1;
+    if (result == 0 && (result = files_make_folders(folder, e)) == 0)
+        result = write_files(request, lab, scenario_path, scenario, e);
+    json_decref(lab);
     json_decref(scenario);
     return result;
 }
@@ -243,9 +246,7 @@ static int import_files(const struct call *call, const char *lab_path, const cha
     char *physics = said->lab ? NULL : find_file(FIND_LAB, said->physics, e);
     struct import_request request = {
         .name = said->name, .physics = physics, .lab_path = said->lab ? said->lab : lab_path};
-    int result = said->lab || physics ? files_make_folders(said->out, e) : -1;
-    if (result == 0)
-        result = write_both(&import, &request, scenario_path, e);
+    int result = said->lab || physics ? write_both(&import, &request, said->out, scenario_path, e) : -1;
     if (result == 0 && !said->quiet)
         print_summary(&import, &request, scenario_path);
     import_free(&import);

@@ -43,7 +43,7 @@ static int read_counts(struct topology *t, struct error *e)
     if (read_integer(t->in, "the number of switches", 0, t->nodes - t->nvswitches, &t->switches, e) != 0 ||
         read_integer(t->in, "the number of links", 0, IMPORT_MOST_LINKS, &t->links, e) != 0)
         return -1;
-    return words == 5 ? reader_expect(t->in, "the type of the GPUs", &word, e) : 0;
+    return t->gpus_per_server ? reader_expect(t->in, "the type of the GPUs", &word, e) : 0;
 }
 
 static int read_switches(struct topology *t, struct import *import, struct error *e)
@@ -120,7 +120,11 @@ static int read_links(struct topology *t, struct import *import, struct error *e
 
 static int read_topology(struct topology *t, struct import *import, struct error *e)
 {
-    if (read_counts(t, e) != 0 || import_nodes(import, (size_t)t->nodes, e) != 0)
+    if (read_counts(t, e) != 0)
+        return -1;
+    if (t->gpus_per_server)
+        import->format = "SimAI";
+    if (import_nodes(import, (size_t)t->nodes, e) != 0)
         return -1;
     t->server = calloc((size_t)t->nodes + 1, sizeof *t->server);
     if (!t->server)
