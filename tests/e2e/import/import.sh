@@ -57,6 +57,17 @@ run_of hpcc >result.json
 is "every flow takes as long as there, to the nanosecond" '[.flows[].completion_ns.max] == [4014, 4708, 8352, 87091, 339373, 91265, 834091, 7723, 9095]' result.json
 is "all flows have ended" '.verdict == "passed" and .expectations[0].left == 9' result.json
 
+# ---- the 400 flows of many sizes between 17 hosts of tests/data/hpcc, with PFC alone: 374 take as long as there, and the others as long within three
+# frames, as in tests/unit/sim/test_sim_reference_hpcc.c
+grep -v '^#' "$ROOT/tests/data/hpcc/star-flows.tsv" >flows.tsv
+{ echo 400 && awk '{ printf "%d %d 3 100 %d %.9f\n", $1, $2, $3, 2 + $4 / 1e9 }' flows.tsv; } >star-flow.txt
+{ printf '18 1 17\n17\n' && for i in {0..16}; do echo "$i 17 25Gbps 1us 0"; done; } >star.txt
+check_exit 0 "400 flows between 17 hosts" "$H" import hpcc star.txt star-flow.txt -o star --physics sim-hpcc-star
+"$H" run star/scenario.json --set 'settings.ecn=[]' --set lab.defaults.switch.buffer=8MiB --out star/results --no-report -q >out 2>&1
+jq -r '.flows[].completion_ns.max' star/results/*/latest/result.json | paste - flows.tsv >both.tsv
+check "their completion times are those of the HPCC simulator" \
+    awk '{ d = $1 > $6 ? $1 - $6 : $6 - $1; same += !d; most = d > most ? d : most } END { print same, NR, most; exit !(same >= 374 && NR == 400 && most <= 1006) }' both.tsv
+
 # ---- line ends, and a trace
 sed 's/$/\r/' topology.txt | head -c -2 >crlf.txt
 check "CRLF and no last line feed make no difference" eval "$H import hpcc crlf.txt flow.txt -o crlf -q && jq -e --slurpfile a crlf/lab.json '.links == \$a[0].links' hpcc/lab.json"
