@@ -456,9 +456,9 @@ static int build(struct sim *sim, const struct sim_config *c, struct error *e)
     for (uint32_t i = 0; i < sim->host_count; i++)
         if (build_buffers(sim, i, c, e))
             return -1;
-    if (build_flows(sim, c, e) || build_order(sim, c, e) || waits_build(sim, c, e) || congestion_build(sim, c, e) ||
-        switches_build(sim, c, e) || bridges_build(sim, c, e) || storms_build(sim, c, e) ||
-        routing_build(sim, c, e))
+    if (build_flows(sim, c, e) || build_order(sim, c, e) || waits_build(sim, c, e) ||
+        congestion_build(sim, c, e) || switches_build(sim, c, e) || bridges_build(sim, c, e) ||
+        storms_build(sim, c, e) || routing_build(sim, c, e))
         return -1;
     build_ect(sim, c);
     if (counters_build(sim))

@@ -101,7 +101,8 @@ static void take_nvlink(struct topology *t, const struct import *import, const s
 {
     uint32_t gpu = import->left_out[link->a] ? link->b : link->a;
     t->nvlinks++;
-    t->server[gpu] = gpu / (uint32_t)t->gpus_per_server + 1;
+    if (t->gpus_per_server) /* where there are NVSwitches */
+        t->server[gpu] = gpu / (uint32_t)t->gpus_per_server + 1;
 }
 
 static int read_links(struct topology *t, struct import *import, struct error *e)
