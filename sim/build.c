@@ -457,8 +457,8 @@ static int build(struct sim *sim, const struct sim_config *c, struct error *e)
         if (build_buffers(sim, i, c, e))
             return -1;
     if (build_flows(sim, c, e) || build_order(sim, c, e) || waits_build(sim, c, e) ||
-        congestion_build(sim, c, e) || switches_build(sim, c, e) || bridges_build(sim, c, e) ||
-        storms_build(sim, c, e) || routing_build(sim, c, e))
+        switches_build(sim, c, e) || bridges_build(sim, c, e) || storms_build(sim, c, e) ||
+        routing_build(sim, c, e) || congestion_build(sim, c, e))
         return -1;
     build_ect(sim, c);
     if (counters_build(sim))
@@ -511,6 +511,7 @@ void sim_free(struct sim *sim)
     free(sim->congestion_states);
     free(sim->congestion_params);
     free(sim->telemetry);
+    free(sim->telemetry_paths);
     free(sim->paths);
     free(sim->ports);
     free(sim->counters);

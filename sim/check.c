@@ -74,6 +74,13 @@ static int check_dcqcn(const struct sim_host_config *h, struct error *e)
     return table_check(&dcqcn_table, &values, of, e);
 }
 
+static int check_congestion(const struct sim_host_config *h, struct error *e)
+{
+    char of[120];
+    snprintf(of, sizeof of, "host %.80s", h->name);
+    return table_check(&congestion_table, &h->settings.congestion, of, e);
+}
+
 static int check_flow(const struct sim_config *c, const struct sim_flow_config *f, struct error *e)
 {
     if (f->from >= c->host_count || f->to >= c->host_count || f->from == f->to)
@@ -105,7 +112,7 @@ int sim_check(const struct sim_config *c, struct error *e)
         table_check(&physics_framing_table, &c->framing, "framing", e))
         return -1;
     for (size_t i = 0; i < c->host_count; i++)
-        if (check_host(&c->hosts[i], e) || check_dcqcn(&c->hosts[i], e))
+        if (check_host(&c->hosts[i], e) || check_dcqcn(&c->hosts[i], e) || check_congestion(&c->hosts[i], e))
             return -1;
     for (size_t i = 0; i < c->link_count; i++)
         if (within("link", "rate in b/s", c->links[i].rate_bps, PHYSICS_LINK_LEAST_BPS, PHYSICS_LINK_MOST_BPS,

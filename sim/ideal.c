@@ -1,5 +1,8 @@
-/* How long a flow's first message would take on an empty network: the reference for slowdowns. */
-#include "sim/fabric/fabric.h"
+/*
+ * An empty network: how long a flow's first message would take, the reference for slowdowns, and a packet's round
+ * trip, the reference for windows. The headers of congestion controls are in neither.
+ */
+#include "sim/fabric/switch.h"
 #include "sim/model.h"
 
 #define MOST_HOPS 66
@@ -52,7 +55,42 @@ int64_t sim_flow_ideal_ps(const struct sim *sim, size_t flow)
     size_t hops = ports_on_path(sim, qp->sender, qp->receiver, qp->data_path, ports);
     int64_t ps = data_ps(sim, qp, ports, hops);
     hops = ports_on_path(sim, qp->receiver, qp->sender, qp->ack_path, ports);
+    int64_t ack_bytes = sim->framing.ack_bytes;
+    if (ack_bytes < sim->framing.ack_minimum_bytes)
+        ack_bytes = sim->framing.ack_minimum_bytes;
     for (size_t i = 0; i < hops; i++)
-        ps += transmit_ps(sim, ports[i], sim->framing.ack_bytes) + sim->ports[ports[i]].delay_ps;
+        ps += transmit_ps(sim, ports[i], ack_bytes) + sim->ports[ports[i]].delay_ps;
     return ps;
+}
+
+static int64_t latencies_ps(const struct sim *sim, const uint32_t *ports, size_t hops)
+{
+    int64_t ps = 0;
+    for (size_t i = 0; i < hops; i++) {
+        const struct port *port = &sim->ports[ports[i]];
+        ps += port->delay_ps + (port->node_kind == SIM_SWITCH ? sim->switches[port->node].latency_ps : 0);
+    }
+    return ps;
+}
+
+/* The sender's NIC reads the data, the receiver's writes it. */
+static int64_t host_latencies_ps(const struct host *from, const struct host *to)
+{
+    int64_t ps = from->pcie.ideal ? 0 : from->tx_latency_ps + 2 * from->pcie.latency_ps;
+    return ps + (to->pcie.ideal ? 0 : to->rx_latency_ps + to->pcie.latency_ps);
+}
+
+/* As the HPCC simulator has it: delays of both ways, and the payload of a packet on each link to the receiver. Here
+ * with the latencies of switches, NICs and PCIe, which are 0 there. */
+int64_t sim_base_rtt_ps(const struct sim *sim, uint32_t q)
+{
+    const struct queue_pair *qp = &sim->qps[q];
+    uint32_t ports[MOST_HOPS];
+    size_t hops = ports_on_path(sim, qp->sender, qp->receiver, qp->data_path, ports);
+    int64_t ps = latencies_ps(sim, ports, hops) +
+                 host_latencies_ps(&sim->hosts[qp->sender], &sim->hosts[qp->receiver]);
+    for (size_t i = 0; i < hops; i++)
+        ps += sim_duration(sim, qp->payload_bytes, sim->ports[ports[i]].ps_per_byte_q20);
+    hops = ports_on_path(sim, qp->receiver, qp->sender, qp->ack_path, ports);
+    return ps + latencies_ps(sim, ports, hops);
 }

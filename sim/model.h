@@ -248,6 +248,7 @@ struct queue_pair {
     int64_t next_send_ps;
     uint64_t ps_per_byte_q20;          /* pacing, 0: none */
     uint8_t congestion_hooks;          /* enum congestion_hook; 0: no congestion control */
+    uint8_t header_bytes;              /* of its congestion control, on data packets and ACKs */
     uint32_t ring_next, ring_previous; /* in the host's round robin; NONE: not there */
     uint32_t packet_in_message, packets_per_message;
     uint32_t payload_bytes, last_payload_bytes;
@@ -255,6 +256,7 @@ struct queue_pair {
     uint8_t priority, queue, operation, flags; /* flags: of every data packet */
     uint32_t congestion_event;
     void *congestion; /* state of its sender's congestion control */
+    int64_t paced_ps; /* until then the flow's own limit allows no packet */
     /* receiver */
     uint64_t expected_psn, delivered_psn; /* received in order, and passed on to memory */
     uint32_t received_in_message;
@@ -322,6 +324,8 @@ struct sim {
     char *congestion_states;     /* of queue pairs; NULL: no host has congestion control */
     char *congestion_params;     /* of hosts */
     struct telemetry *telemetry; /* of the packets of the pool; NULL: no congestion control listens to ACKs */
+    struct telemetry_path
+        *telemetry_paths; /* of the packets; NULL: no congestion control has in-band telemetry */
     struct fabric_switch *switches;
     struct switch_port *switch_ports; /* parallel to ports; NULL: no switch */
     struct bridge *bridges;
@@ -338,11 +342,16 @@ struct sim {
     struct event_queue events;
 };
 
+/* Cut to a whole nanosecond where the simulated clock has no smaller unit. */
+static inline int64_t whole_ns(const struct sim *sim, int64_t ps)
+{
+    return sim->truncate_to_ns ? ps - ps % SIM_PS_PER_NS : ps;
+}
+
 /* Time that `bytes` take. */
 static inline int64_t sim_duration(const struct sim *sim, uint64_t bytes, uint64_t ps_per_byte_q20)
 {
-    int64_t ps = (int64_t)(bytes * ps_per_byte_q20 >> 20);
-    return sim->truncate_to_ns ? ps - ps % SIM_PS_PER_NS : ps;
+    return whole_ns(sim, (int64_t)(bytes * ps_per_byte_q20 >> 20));
 }
 
 /* packet.c */
@@ -508,13 +517,17 @@ int64_t memory_write(struct sim *sim, struct memory *m, int64_t arrive_ps, uint3
                      int64_t *served_ps);
 int64_t memory_read(struct sim *sim, struct memory *m, int64_t arrive_ps, uint64_t address, uint32_t bytes);
 
+/* ideal.c */
+/* The round trip of a packet of a queue pair on an empty network: see there. */
+int64_t sim_base_rtt_ps(const struct sim *sim, uint32_t qp);
+
 /* congestion.c */
 int congestion_build(struct sim *sim, const struct sim_config *c, struct error *e);
 void congestion_marked(struct sim *sim, uint32_t host, uint32_t p); /* data with CE: notification point */
 void congestion_notified(struct sim *sim, uint32_t host,
                          uint32_t qp); /* CNP or ACK with ECHO: reaction point */
-/* An ACK, which was packet p, acknowledges `bytes` more. */
-void congestion_acknowledged(struct sim *sim, uint32_t qp, uint32_t p, int64_t bytes, bool marked);
+/* An ACK, which was packet p, acknowledges what is below psn, which is new. */
+void congestion_acknowledged(struct sim *sim, uint32_t qp, uint32_t p, uint64_t psn, bool marked);
 void congestion_timed_out(struct sim *sim, uint32_t qp);
 void congestion_timer(struct sim *sim, uint32_t qp); /* EVENT_CONGESTION */
 
@@ -522,15 +535,14 @@ void congestion_timer(struct sim *sim, uint32_t qp); /* EVENT_CONGESTION */
 static inline int64_t congestion_gap_ps(struct sim *sim, const struct host *h, const struct queue_pair *qp,
                                         uint32_t bytes)
 {
-    int64_t ps = h->congestion->gap_ps(qp->congestion, h->congestion_params, sim->now_ps, bytes);
-    return sim->truncate_to_ns ? ps - ps % SIM_PS_PER_NS : ps;
+    return whole_ns(sim, h->congestion->gap_ps(qp->congestion, h->congestion_params, sim->now_ps, bytes));
 }
 
 static inline bool congestion_window_is_full(const struct sim *sim, const struct queue_pair *qp)
 {
     const struct host *h = &sim->hosts[qp->sender];
     return (int64_t)((qp->send_psn - qp->acked_psn) * qp->payload_bytes) >=
-           h->congestion->window_bytes(qp->congestion, h->congestion_params);
+           h->congestion->window_bytes(qp->congestion, h->congestion_params, sim->now_ps);
 }
 
 /* storm.c */

@@ -1,18 +1,29 @@
 #include "sim/model.h"
 #include <stdlib.h>
 
-/* The array parallel to the pool, if there is one. */
+/* An array parallel to the pool, if there is one. */
+static int parallel_grow(struct sim *sim, void **array, size_t item_bytes, uint32_t capacity)
+{
+    if (!*array)
+        return 0;
+    void *grown = array_grow(*array, sim->packet_capacity * item_bytes, capacity * item_bytes);
+    if (!grown)
+        return -1;
+    sim->bytes += (capacity - sim->packet_capacity) * item_bytes;
+    *array = grown;
+    return 0;
+}
+
 static int telemetry_grow(struct sim *sim, uint32_t capacity)
 {
-    if (!sim->telemetry)
-        return 0;
-    struct telemetry *telemetry =
-        array_grow(sim->telemetry, sim->packet_capacity * sizeof *telemetry, capacity * sizeof *telemetry);
-    if (!telemetry)
-        return -1;
-    sim->bytes += (capacity - sim->packet_capacity) * sizeof *telemetry;
+    void *telemetry = sim->telemetry, *paths = sim->telemetry_paths;
+    int rc = parallel_grow(sim, &telemetry, sizeof *sim->telemetry, capacity) ||
+                     parallel_grow(sim, &paths, sizeof *sim->telemetry_paths, capacity)
+                 ? -1
+                 : 0;
     sim->telemetry = telemetry;
-    return 0;
+    sim->telemetry_paths = paths;
+    return rc;
 }
 
 /* Double the pool. Packets move: no pointer to a packet is valid across packet_take. */

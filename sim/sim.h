@@ -13,6 +13,7 @@
 #include "lib/error.h"
 #include "lib/statistics/histogram.h"
 #include "lib/physics/host.h"
+#include "lib/roce/congestion_values.h"
 #include "lib/roce/dcqcn.h"
 #include "lib/roce/counters.h"
 #include <stdbool.h>
@@ -42,6 +43,7 @@ struct sim_settings {
     uint8_t ecn_rp_mask, ecn_np_mask; /* bit p: reaction/notification point on priority p */
     const struct congestion_control *congestion_control; /* of the reaction point; NULL: none */
     struct dcqcn_values dcqcn;                           /* every parameter must be set */
+    struct congestion_values congestion; /* of other congestion controls; unset: the default */
 };
 /* The settings of a NIC before any change: PFC off, all of its buffer in receive buffer 0, its parameters of
  * DCQCN. */

@@ -221,6 +221,9 @@ static const struct field framing_fields[] = {
      .help = "Size of a CNP frame, with BTH and 16 bytes of payload."},
     {"pfc", FIELD_INTEGER, .min = 1, .max = 512, AT(pfc_bytes), .fallback = "64",
      .help = "Size of a PFC frame."},
+    {"ack_minimum", FIELD_INTEGER, .min = 0, .max = 512, AT(ack_minimum_bytes), .fallback = "0",
+     .help = "Size of the shortest ACK or NAK frame, where that is more than minimum. A congestion control's "
+             "header is part of the frame."},
     {"minimum", FIELD_INTEGER, .min = 0, .max = 512, AT(minimum_bytes), .fallback = "64",
      .help = "Size of the shortest frame. The default is that of Ethernet."},
     {0},

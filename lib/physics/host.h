@@ -88,7 +88,7 @@ struct physics_framing {
     int64_t data_bytes;
     int64_t reth_bytes, aeth_bytes;
     int64_t ack_bytes, cnp_bytes, pfc_bytes;
-    int64_t minimum_bytes;
+    int64_t ack_minimum_bytes, minimum_bytes;
 };
 
 extern const struct table physics_nic_table, physics_pcie_table, physics_memory_table, physics_software_table,

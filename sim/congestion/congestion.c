@@ -59,16 +59,32 @@ void congestion_notified(struct sim *sim, uint32_t host, uint32_t q)
     }
 }
 
-void congestion_acknowledged(struct sim *sim, uint32_t q, uint32_t p, int64_t bytes, bool marked)
+/* The time of the next packet after a change of the rate: the gap since the last one is that of the new rate, unless
+ * the flow's own limit is later. */
+static void move_next_send(struct queue_pair *qp, int64_t gap_ps, int64_t gap_before_ps)
 {
-    const struct queue_pair *qp = &sim->qps[q];
+    qp->next_send_ps += gap_ps - gap_before_ps;
+    if (qp->next_send_ps < qp->paced_ps)
+        qp->next_send_ps = qp->paced_ps;
+}
+
+void congestion_acknowledged(struct sim *sim, uint32_t q, uint32_t p, uint64_t psn, bool marked)
+{
+    struct queue_pair *qp = &sim->qps[q];
     const struct host *h = &sim->hosts[qp->sender];
+    const struct congestion_control *c = h->congestion;
     struct congestion_ack ack = {.now_ps = sim->now_ps,
                                  .rtt_ps = sim->now_ps - sim->telemetry[p].sent_ps,
-                                 .acked_bytes = bytes,
+                                 .acked_bytes = qp_bytes_before(qp, psn) - qp_bytes_before(qp, qp->acked_psn),
+                                 .acked_psn = psn,
+                                 .next_psn = qp->send_psn > psn ? qp->send_psn : psn,
                                  .marked = marked,
-                                 .telemetry = &sim->telemetry[p]};
-    h->congestion->acknowledged(qp->congestion, h->congestion_params, &ack);
+                                 .telemetry = &sim->telemetry[p],
+                                 .path = c->path ? &sim->telemetry_paths[p] : NULL};
+    int64_t gap_ps = c->last_gap_ps ? whole_ns(sim, c->last_gap_ps(qp->congestion, h->congestion_params)) : 0;
+    c->acknowledged(qp->congestion, h->congestion_params, &ack);
+    if (c->last_gap_ps)
+        move_next_send(qp, whole_ns(sim, c->last_gap_ps(qp->congestion, h->congestion_params)), gap_ps);
 }
 
 void congestion_timed_out(struct sim *sim, uint32_t q)

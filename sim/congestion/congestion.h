@@ -22,10 +22,23 @@
 
 #include "sim/sim.h"
 
-/* Data that a packet collects on its way and that its ACK returns to the sender. In-band telemetry adds its
- * hops here. */
+/* Data that a packet collects on its way and that its ACK returns to the sender. */
 struct telemetry {
     int64_t sent_ps; /* it left the sender's send buffer */
+};
+
+/* In-band telemetry: what each switch's egress port appends when the packet leaves its queue (Li et al., "HPCC: High
+ * Precision Congestion Control", SIGCOMM 2019, section 3.1 and figure 7, which has room for five). */
+#define CONGESTION_MOST_HOPS 5
+struct telemetry_hop {
+    int64_t left_ps;
+    int64_t sent_bytes;    /* by the port before this packet, without PFC frames */
+    int64_t rate_bps;      /* of its link */
+    uint32_t queued_bytes; /* in all of the port's queues behind this packet */
+};
+struct telemetry_path {
+    uint32_t count;
+    struct telemetry_hop hops[CONGESTION_MOST_HOPS];
 };
 
 /* An ACK that acknowledges something new. */
@@ -33,8 +46,18 @@ struct congestion_ack {
     int64_t now_ps;
     int64_t rtt_ps;                    /* since the packet that it answers left */
     int64_t acked_bytes;               /* payload that was not acknowledged before */
+    uint64_t acked_psn, next_psn;      /* packets acknowledged so far; packets sent so far */
     bool marked;                       /* a packet since the last ACK was marked */
     const struct telemetry *telemetry; /* of the packet that it answers */
+    const struct telemetry_path *path; /* of the same packet; NULL unless the row asks for `path` */
+};
+
+/* What a row's parameters are made from. */
+struct congestion_host {
+    const struct sim_host_config *config;
+    int64_t line_bps;      /* its link's rate */
+    int64_t base_rtt_ps;   /* the longest of all queue pairs' (sim_base_rtt_ps) */
+    int64_t payload_bytes; /* of a packet of its MTU */
 };
 
 /* A value of a queue pair, for samplers. */
@@ -48,17 +71,25 @@ struct congestion_control {
     const char *name;
     size_t params_bytes, state_bytes;
 
-    /* The host's parameters in the units of the arithmetic; line_bps is its link's rate. */
-    void (*prepare)(void *params, const struct sim_host_config *host, int64_t line_bps);
+    /* Bytes that its header adds to each data packet and ACK. */
+    uint8_t header_bytes;
+    /* Switches append telemetry to its data packets. */
+    bool path;
+
+    /* The host's parameters in the units of the arithmetic. */
+    void (*prepare)(void *params, const struct congestion_host *host);
     /* A queue pair begins; its state is zero. */
     void (*start)(void *state, const void *params);
 
     /* The limits of the sender; NULL: no limit of this kind. A frame of `bytes` is sent: returns the time
      * until the next may be sent. */
     int64_t (*gap_ps)(void *state, const void *params, int64_t now_ps, uint32_t bytes);
-    /* Payload that may be unacknowledged: the next packet may be sent while less is. A read's responses,
-     * which are not acknowledged, have no window. */
-    int64_t (*window_bytes)(const void *state, const void *params);
+    /* The gap after the last frame at the rate as it is now. Given: an ACK that changes the rate also changes the
+     * gap that has begun. */
+    int64_t (*last_gap_ps)(const void *state, const void *params);
+    /* Payload that may be unacknowledged: the next packet may be sent while less is. Packets then request ACKs. A
+     * read's responses, which are not acknowledged, have no window. */
+    int64_t (*window_bytes)(void *state, const void *params, int64_t now_ps);
 
     /* Notifications for the algorithm; NULL: not used. With `acknowledged` each packet requests an ACK; if there is
      * no `notified`, marks are returned in ACKs and no CNPs are sent. */

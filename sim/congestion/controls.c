@@ -49,23 +49,80 @@ static void *take(struct sim *sim, size_t count, size_t bytes)
     return array_grow(NULL, 0, count * bytes);
 }
 
-static int allocate(struct sim *sim, size_t params_bytes, size_t state_bytes, bool acks)
+/* What the rows of the hosts need together. */
+struct needs {
+    size_t params_bytes, state_bytes; /* of the largest */
+    bool acks, path, window;
+};
+
+static int allocate(struct sim *sim, const struct needs *needs)
 {
-    if (state_bytes && !(sim->congestion_states = take(sim, sim->qp_count, state_bytes)))
+    if (needs->state_bytes && !(sim->congestion_states = take(sim, sim->qp_count, needs->state_bytes)))
         return -1;
-    if (params_bytes && !(sim->congestion_params = take(sim, sim->host_count, params_bytes)))
+    if (needs->params_bytes && !(sim->congestion_params = take(sim, sim->host_count, needs->params_bytes)))
         return -1;
-    return acks && !(sim->telemetry = take(sim, sim->packet_capacity, sizeof *sim->telemetry)) ? -1 : 0;
+    if (needs->acks && !(sim->telemetry = take(sim, sim->packet_capacity, sizeof *sim->telemetry)))
+        return -1;
+    return needs->path &&
+                   !(sim->telemetry_paths = take(sim, sim->packet_capacity, sizeof *sim->telemetry_paths))
+               ? -1
+               : 0;
+}
+
+static bool is_on(const struct sim *sim, const struct queue_pair *qp)
+{
+    return sim->hosts[qp->sender].settings.ecn_rp_mask >> qp->priority & 1;
+}
+
+/* Telemetry comes from switches, and there is room for some. */
+static int check_path(const struct sim *sim, const struct sim_config *c, const struct queue_pair *qp,
+                      struct error *e)
+{
+    const struct host *from = &sim->hosts[qp->sender];
+    const char *control = from->congestion->name, *flow = c->flows[qp->flow].name;
+    size_t hops = 0;
+    for (uint32_t port = from->port;; port = sim->paths[qp->data_path + hops++]) {
+        const struct port *next = &sim->ports[sim->ports[port].peer];
+        if (next->node_kind == SIM_HOST)
+            break;
+        if (next->node_kind == SIM_BRIDGE)
+            return error_set(e,
+                             "simulator: flow %s: %s needs the telemetry of switches, and a host that "
+                             "forwards in software has none",
+                             flow, control);
+    }
+    if (hops <= CONGESTION_MOST_HOPS)
+        return 0;
+    return error_set(e,
+                     "simulator: flow %s: %s's telemetry has room for %d switches, and there are %zu on "
+                     "the way",
+                     flow, control, CONGESTION_MOST_HOPS, hops);
+}
+
+/* Without ACKs a control that listens to them would never slow down. */
+static int check_qp(const struct sim *sim, const struct sim_config *c, const struct queue_pair *qp,
+                    struct error *e)
+{
+    const struct congestion_control *control = sim->hosts[qp->sender].congestion;
+    if (!is_on(sim, qp))
+        return 0;
+    if (qp->operation == SIM_READ && control->acknowledged && !control->notified)
+        return error_set(e,
+                         "simulator: flow %s: %s needs ACKs, and a read's responses have none: expected "
+                         "a write or a send, or congestion_control \"dcqcn\"",
+                         c->flows[qp->flow].name, control->name);
+    return control->path ? check_path(sim, c, qp, e) : 0;
 }
 
 static int start(struct sim *sim, uint32_t q, size_t state_bytes)
 {
     struct queue_pair *qp = &sim->qps[q];
     const struct host *h = &sim->hosts[qp->sender];
-    if (!(h->settings.ecn_rp_mask >> qp->priority & 1))
+    if (!is_on(sim, qp))
         return 0;
     qp->congestion_hooks = hooks_of(h->congestion, qp->operation == SIM_READ);
-    if (qp->congestion_hooks & CONGESTION_ACKS)
+    qp->header_bytes = h->congestion->header_bytes;
+    if (qp->congestion_hooks & (CONGESTION_ACKS | CONGESTION_WINDOW))
         qp->flags |= PACKET_ASKS_ACK;
     if (sim->congestion_states)
         qp->congestion = sim->congestion_states + q * state_bytes;
@@ -87,42 +144,62 @@ static const struct congestion_control *control_of(const struct sim *sim, const 
     return control;
 }
 
-/* The sizes of the largest parameters and state, and whether any control listens to ACKs. */
-static void choose(struct sim *sim, const struct sim_config *c, size_t *params_bytes, size_t *state_bytes,
-                   bool *acks)
+static void choose(struct sim *sim, const struct sim_config *c, struct needs *needs)
 {
-    *params_bytes = *state_bytes = 0;
-    *acks = false;
+    *needs = (struct needs){0};
     for (uint32_t i = 0; i < sim->host_count; i++) {
         const struct sim_settings *s = &c->hosts[i].settings;
         const struct congestion_control *control =
             s->congestion_control && s->ecn_rp_mask ? s->congestion_control : &congestion_none;
         sim->hosts[i].congestion = control;
-        *params_bytes = control->params_bytes > *params_bytes ? control->params_bytes : *params_bytes;
-        *state_bytes = control->state_bytes > *state_bytes ? control->state_bytes : *state_bytes;
-        *acks = *acks || control->acknowledged;
+        if (control->params_bytes > needs->params_bytes)
+            needs->params_bytes = control->params_bytes;
+        if (control->state_bytes > needs->state_bytes)
+            needs->state_bytes = control->state_bytes;
+        needs->acks |= control->acknowledged != NULL;
+        needs->path |= control->path;
+        needs->window |= control->window_bytes != NULL;
     }
-    *params_bytes = stride(*params_bytes);
-    *state_bytes = stride(*state_bytes);
+    needs->params_bytes = stride(needs->params_bytes);
+    needs->state_bytes = stride(needs->state_bytes);
+}
+
+static void prepare(struct sim *sim, const struct sim_config *c, const struct needs *needs)
+{
+    int64_t base_rtt_ps = 0;
+    for (uint32_t q = 0; q < sim->qp_count && needs->window; q++) {
+        int64_t ps = sim_base_rtt_ps(sim, q);
+        base_rtt_ps = ps > base_rtt_ps ? ps : base_rtt_ps;
+    }
+    for (uint32_t i = 0; i < sim->host_count; i++) {
+        struct host *h = &sim->hosts[i];
+        int64_t payload = c->hosts[i].nic.payload_bytes;
+        const struct congestion_host of = {
+            .config = &c->hosts[i],
+            .line_bps = sim->ports[h->port].rate_bps,
+            .base_rtt_ps = base_rtt_ps > SIM_PS_PER_NS ? base_rtt_ps : SIM_PS_PER_NS,
+            .payload_bytes = payload ? payload : sim_infiniband_mtu(c->hosts[i].settings.mtu_bytes)};
+        h->congestion_params =
+            sim->congestion_params ? sim->congestion_params + i * needs->params_bytes : NULL;
+        if (h->congestion->prepare)
+            h->congestion->prepare(h->congestion_params, &of);
+    }
 }
 
 int congestion_build(struct sim *sim, const struct sim_config *c, struct error *e)
 {
-    size_t params_bytes, state_bytes;
-    bool acks;
-    choose(sim, c, &params_bytes, &state_bytes, &acks);
-    if (allocate(sim, params_bytes, state_bytes, acks))
+    struct needs needs;
+    choose(sim, c, &needs);
+    if (allocate(sim, &needs))
         return error_set(e, "simulator: no memory for the congestion control of %u queue pairs",
                          sim->qp_count);
-    for (uint32_t i = 0; i < sim->host_count; i++) {
-        struct host *h = &sim->hosts[i];
-        h->congestion_params = sim->congestion_params ? sim->congestion_params + i * params_bytes : NULL;
-        if (h->congestion->prepare)
-            h->congestion->prepare(h->congestion_params, &c->hosts[i], sim->ports[h->port].rate_bps);
-    }
-    for (uint32_t q = 0; q < sim->qp_count; q++)
-        if (start(sim, q, state_bytes))
+    prepare(sim, c, &needs);
+    for (uint32_t q = 0; q < sim->qp_count; q++) {
+        if (check_qp(sim, c, &sim->qps[q], e))
+            return -1;
+        if (start(sim, q, needs.state_bytes))
             return error_set(e, "simulator: no memory for the events of %u queue pairs", sim->qp_count);
+    }
     for (uint32_t f = 0; f < sim->flow_count; f++)
         sim->flows[f].congestion = control_of(sim, &sim->flows[f]);
     return 0;

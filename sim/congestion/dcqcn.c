@@ -1,6 +1,5 @@
 #include "sim/congestion/dcqcn.h"
 
-#include "sim/congestion/congestion.h"
 #include <math.h>
 
 #define BPS_PER_MBPS 1e6
@@ -168,19 +167,19 @@ double dcqcn_alpha(const struct dcqcn *d, const struct dcqcn_params *p, int64_t 
 
 /* ---- the row */
 
-static void prepare(void *params, const struct sim_host_config *host, int64_t line_bps)
+void dcqcn_prepare(void *params, const struct congestion_host *host)
 {
     struct dcqcn_params *p = params;
-    dcqcn_params_init(p, &host->settings.dcqcn.rp, line_bps);
-    p->gap_held = host->nic.gap_held;
+    dcqcn_params_init(p, &host->config->settings.dcqcn.rp, host->line_bps);
+    p->gap_held = host->config->nic.gap_held;
 }
 
-static void start(void *state, const void *params)
+void dcqcn_start(void *state, const void *params)
 {
     dcqcn_init(state, params);
 }
 
-static int64_t gap_ps(void *state, const void *params, int64_t now_ps, uint32_t bytes)
+int64_t dcqcn_next_gap_ps(void *state, const void *params, int64_t now_ps, uint32_t bytes)
 {
     struct dcqcn *d = state;
     const struct dcqcn_params *p = params;
@@ -190,7 +189,7 @@ static int64_t gap_ps(void *state, const void *params, int64_t now_ps, uint32_t 
     return ps;
 }
 
-static void notified(void *state, const void *params, int64_t now_ps)
+void dcqcn_notified(void *state, const void *params, int64_t now_ps)
 {
     dcqcn_cnp(state, params, now_ps);
 }
@@ -209,7 +208,7 @@ static double read_alpha(const void *state, const void *params, int64_t now_ps)
     return dcqcn_alpha(&now, params, now_ps) * 1024;
 }
 
-static const struct congestion_gauge gauges[] = {
+const struct congestion_gauge dcqcn_gauges[DCQCN_GAUGES] = {
     {"rate", false, read_rate},
     {"alpha", true, read_alpha},
 };
@@ -218,10 +217,10 @@ const struct congestion_control congestion_dcqcn = {
     .name = "dcqcn",
     .params_bytes = sizeof(struct dcqcn_params),
     .state_bytes = sizeof(struct dcqcn),
-    .prepare = prepare,
-    .start = start,
-    .gap_ps = gap_ps,
-    .notified = notified,
-    .gauges = gauges,
-    .gauge_count = sizeof gauges / sizeof gauges[0],
+    .prepare = dcqcn_prepare,
+    .start = dcqcn_start,
+    .gap_ps = dcqcn_next_gap_ps,
+    .notified = dcqcn_notified,
+    .gauges = dcqcn_gauges,
+    .gauge_count = DCQCN_GAUGES,
 };

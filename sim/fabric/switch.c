@@ -1,4 +1,5 @@
 #include "sim/fabric/switch.h"
+#include "sim/congestion/telemetry.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -159,6 +160,7 @@ static inline bool pass_through(struct sim *sim, struct fabric_switch *s, const 
     if (s->shared_used + shared > s->peak_bytes)
         s->peak_bytes = s->shared_used + shared;
     packet->path++;
+    telemetry_append(sim, out, p);
     port_send_at_once(sim, out, queue_of(priority), p);
     return true;
 }
@@ -209,6 +211,7 @@ void switch_departed(struct sim *sim, uint32_t out, unsigned queue, uint32_t p)
     unsigned priority = priority_of(queue);
     uint32_t in = packet->ingress;
     release(s, &sim->switch_ports[in], priority, packet->bytes);
+    telemetry_append(sim, out, p);
     if (!s->mark_at_enqueue && s->ecn_mask >> priority & 1)
         mark(sim, out, packet, sim->ports[out].queues[queue].bytes);
     check_xon(sim, s, in, priority);

@@ -15,6 +15,8 @@ uint32_t host_next_qp(struct sim *sim, struct host *h, uint16_t paused, int64_t 
             may_ps = h->next_message_ps;
         if (paused >> qp->queue & 1) {
             /* it may send after the resume */
+        } else if (qp->congestion_hooks & CONGESTION_WINDOW && congestion_window_is_full(sim, qp)) {
+            /* the window became smaller since it joined: it may send after an ACK */
         } else if (may_ps <= sim->now_ps) {
             h->ring = q;
             return q;
@@ -60,6 +62,8 @@ uint32_t host_pull(struct sim *sim, uint32_t port)
     uint32_t p = sim->hosts[host].pcie.ideal ? pull_ideal(sim, host) : pull_fetched(sim, host);
     if (sim->telemetry && p != NONE)
         sim->telemetry[p] = (struct telemetry){.sent_ps = sim->now_ps};
+    if (sim->telemetry_paths && p != NONE)
+        sim->telemetry_paths[p].count = 0;
     return p;
 }
 

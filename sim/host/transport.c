@@ -70,7 +70,7 @@ static uint16_t frame_bytes(const struct sim *sim, int32_t bytes)
 static uint16_t data_frame_bytes(const struct sim *sim, const struct queue_pair *qp, uint32_t payload,
                                  unsigned place)
 {
-    int32_t bytes = (int32_t)payload + sim->framing.data_bytes;
+    int32_t bytes = (int32_t)payload + (int32_t)sim->framing.data_bytes + qp->header_bytes;
     if (qp->operation == SIM_WRITE && (place & PACKET_FIRST))
         bytes += sim->framing.reth_bytes;
     else if (qp->operation == SIM_READ && place)
@@ -97,7 +97,7 @@ uint32_t qp_build_packet(struct sim *sim, uint32_t q)
     if (qp->packet_in_message == 0 && h->message_ps)
         h->next_message_ps = sim->now_ps + h->message_ps;
     if (qp->ps_per_byte_q20)
-        qp->next_send_ps = sim->now_ps + sim_duration(sim, packet->bytes, qp->ps_per_byte_q20);
+        qp->next_send_ps = qp->paced_ps = sim->now_ps + sim_duration(sim, packet->bytes, qp->ps_per_byte_q20);
     if (qp->congestion_hooks & CONGESTION_GAP) {
         int64_t next_ps = sim->now_ps + congestion_gap_ps(sim, h, qp, packet->bytes);
         if (next_ps > qp->next_send_ps)
@@ -120,13 +120,19 @@ uint32_t qp_build_packet(struct sim *sim, uint32_t q)
     return p;
 }
 
+static int32_t answer_bytes(const struct sim *sim, const struct queue_pair *qp)
+{
+    int32_t bytes = (int32_t)sim->framing.ack_bytes + qp->header_bytes;
+    return bytes > sim->framing.ack_minimum_bytes ? bytes : (int32_t)sim->framing.ack_minimum_bytes;
+}
+
 /* A frame without payload from `from` on the queue pair: ACK, NAK or read request. */
 static uint32_t control_packet(struct sim *sim, uint32_t q, enum packet_kind kind, uint64_t psn)
 {
     uint32_t p = packet_take(sim);
     const struct queue_pair *qp = &sim->qps[q];
     int32_t bytes = kind == PACKET_READ_REQUEST ? sim->framing.data_bytes + sim->framing.reth_bytes
-                                                : sim->framing.ack_bytes;
+                                                : answer_bytes(sim, qp);
     sim->packets[p] = (struct packet){.qp = q,
                                       .psn = (uint32_t)psn,
                                       .bytes = frame_bytes(sim, bytes),
@@ -307,6 +313,8 @@ static inline void echo_telemetry(struct sim *sim, uint32_t data, uint32_t ack)
 {
     if (sim->telemetry)
         sim->telemetry[ack] = sim->telemetry[data];
+    if (sim->telemetry_paths && ack != data)
+        sim->telemetry_paths[ack] = sim->telemetry_paths[data];
 }
 
 /* The data packet that it answers may have gone back to the pool, as long as no other was taken since. */
@@ -447,9 +455,7 @@ static void receive_ack(struct sim *sim, uint32_t p, const struct packet *ack)
     struct queue_pair *qp = &sim->qps[ack->qp];
     uint64_t psn = whole_psn(qp->acked_psn, ack->psn);
     if (qp->congestion_hooks & CONGESTION_ACKS && psn > qp->acked_psn)
-        congestion_acknowledged(sim, ack->qp, p,
-                                qp_bytes_before(qp, psn) - qp_bytes_before(qp, qp->acked_psn),
-                                ack->flags & PACKET_ECHO);
+        congestion_acknowledged(sim, ack->qp, p, psn, ack->flags & PACKET_ECHO);
     acknowledged(sim, ack->qp, psn);
     if (qp->congestion_hooks & CONGESTION_WINDOW)
         qp_resume(sim, ack->qp);

@@ -24,9 +24,10 @@ static void hear_start_small(void *state, const void *params)
     ((struct heard *)state)->window_bytes = 20000;
 }
 
-static int64_t hear_window(const void *state, const void *params)
+static int64_t hear_window(void *state, const void *params, int64_t now_ps)
 {
     (void)params;
+    (void)now_ps;
     return ((const struct heard *)state)->window_bytes;
 }
 
@@ -110,6 +111,11 @@ static const struct congestion_control small_window = {.name = "small window",
                                                        .start = hear_start_small,
                                                        .window_bytes = hear_window,
                                                        .acknowledged = hear_ack};
+static const struct congestion_control window_and_cnps = {.name = "window and CNPs",
+                                                          .state_bytes = sizeof(struct heard),
+                                                          .start = hear_start_small,
+                                                          .window_bytes = hear_window,
+                                                          .notified = hear_cnp};
 static const struct congestion_control opening = {.name = "opening",
                                                   .state_bytes = sizeof(struct heard),
                                                   .start = closed_start,
@@ -274,12 +280,18 @@ static void survives_loss(void **state)
     }
 }
 
-/* A read's responses are not acknowledged: a window does not stop them. */
+/* A read's responses are not acknowledged: a window does not stop them, and a control that only hears ACKs is refused. */
 static void reads_have_no_window(void **state)
 {
     (void)state;
     struct fixture f;
+    struct error e;
     open_star(&f, 2, &small_window);
+    fixture_flow(&f, 0, 1, 500000)->operation = SIM_READ;
+    assert_null(sim_new(&f.config, &e));
+    assert_non_null(strstr(e.text, "flow flow: small window needs ACKs, and a read's responses have none"));
+    fixture_close(&f);
+    open_star(&f, 2, &window_and_cnps);
     fixture_flow(&f, 0, 1, 500000)->operation = SIM_READ;
     struct sim *sim = fixture_start(&f);
     struct sim_flow_stats stats;
