@@ -6,6 +6,7 @@
 #define LIB_SETTINGS_H
 
 #include "lib/document/table.h"
+#include "lib/roce/congestion_values.h"
 #include "lib/roce/dcqcn.h"
 #include "lib/roce/red.h"
 
@@ -77,6 +78,14 @@ struct settings_ecn_threshold {
     ROW(int, congestion_control, "congestion_control", FIELD_CHOICE, .choices = congestion_control_names,    \
         .help = "Congestion control of the reaction point. Default: dcqcn; the others exist only in the "    \
                 "simulator.")                                                                                \
+    ROW(struct window_values, window, "window", FIELD_OBJECT, .sub = &window_table,                          \
+        .help = "Window of simulated congestion controls.")                                                  \
+    ROW(struct hpcc_values, hpcc, "hpcc", FIELD_OBJECT, .sub = &hpcc_table,                                  \
+        .help = "HPCC parameters; simulated labs only.")                                                     \
+    ROW(struct dctcp_values, dctcp, "dctcp", FIELD_OBJECT, .sub = &dctcp_table,                              \
+        .help = "DCTCP parameters; simulated labs only.")                                                    \
+    ROW(struct timely_values, timely, "timely", FIELD_OBJECT, .sub = &timely_table,                          \
+        .help = "TIMELY parameters; simulated labs only.")                                                   \
     ROW(int64_t, rx_ring, "rx_ring", FIELD_INTEGER, .min = 0, .max = UINT32_MAX,                             \
         .help = "Entries of the RX ring.")                                                                   \
     ROW(int64_t, tx_ring, "tx_ring", FIELD_INTEGER, .min = 0, .max = UINT32_MAX,                             \

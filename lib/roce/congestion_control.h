@@ -5,13 +5,28 @@
 /* The first is the default. X(name): the row is congestion_<name>. */
 #define CONGESTION_CONTROLS(X) \
     X(dcqcn)                   \
+    X(dcqcn_vwin)              \
+    X(hpcc)                    \
+    X(dctcp)                   \
+    X(timely)                  \
+    X(timely_vwin)             \
     X(none)
 
 #define CONGESTION_CONTROL_NAME(name) #name,
 
 /* The gauges of a flow, as columns CONTROL_FLOW_GAUGE. G(control, gauge, unit, meaning); read by counters.def. */
-#define CONGESTION_GAUGES(G)                                               \
-    G(dcqcn, rate, "b/s", "Rate that the reaction point allows the flow.") \
-    G(dcqcn, alpha, "of 1024", "Alpha of the flow's reaction point.")
+#define CONGESTION_GAUGES(G)                                                                   \
+    G(dcqcn, rate, "b/s", "Rate that the reaction point allows the flow.")                     \
+    G(dcqcn, alpha, "of 1024", "Alpha of the flow's reaction point.")                          \
+    G(dcqcn_vwin, rate, "b/s", "Rate that the reaction point allows the flow.")                \
+    G(dcqcn_vwin, alpha, "of 1024", "Alpha of the flow's reaction point.")                     \
+    G(hpcc, rate, "b/s", "Rate that HPCC allows the flow.")                                    \
+    G(hpcc, utilization, "1/1000", "Normalised bytes in flight (U) at the flow's worst link.") \
+    G(dctcp, rate, "b/s", "Rate that DCTCP allows the flow.")                                  \
+    G(dctcp, alpha, "of 1024", "Alpha of the flow's DCTCP: marked share of a round trip.")     \
+    G(timely, rate, "b/s", "Rate that TIMELY allows the flow.")                                \
+    G(timely, rtt, "ns", "Round-trip time of the flow's last update by TIMELY.")               \
+    G(timely_vwin, rate, "b/s", "Rate that TIMELY allows the flow.")                           \
+    G(timely_vwin, rtt, "ns", "Round-trip time of the flow's last update by TIMELY.")
 
 #endif

@@ -154,9 +154,8 @@ static bool is_one_of(const char *key, const char *const *keys)
 static void warn_of_unmodelled(struct sim_lab *lab, size_t role, const json_t *wanted)
 {
     static const char *const everywhere[] = {
-        "mtu", "pfc",    "prio_to_buffer", "buffer_bytes", "cable", "trust",
-        "ecn", "ecn_rp", "ecn_np",         "dcqcn",        "red",   "congestion_control",
-        NULL};
+        "mtu",   "pfc", "prio_to_buffer",     "buffer_bytes", "cable", "trust", "ecn",    "ecn_rp", "ecn_np",
+        "dcqcn", "red", "congestion_control", "window",       "hpcc",  "dctcp", "timely", NULL};
     static const char *const forwarding[] = {"ecn_threshold",      "ets", "rx_ring", "rx_coalesce_us",
                                              "rx_coalesce_frames", NULL};
     const char *key;

@@ -63,6 +63,10 @@ static void sim_setup_settings(const struct settings *from, struct sim_settings 
     take_mask(&to->ecn_rp_mask, &from->ecn_rp);
     take_mask(&to->ecn_np_mask, &from->ecn_np);
     dcqcn_merge(&to->dcqcn, &from->dcqcn);
+    congestion_values_merge(&window_table, &to->congestion.window, &from->window);
+    congestion_values_merge(&hpcc_table, &to->congestion.hpcc, &from->hpcc);
+    congestion_values_merge(&dctcp_table, &to->congestion.dctcp, &from->dctcp);
+    congestion_values_merge(&timely_table, &to->congestion.timely, &from->timely);
     if (from->congestion_control >= 0)
         to->congestion_control = sim_congestion_control(congestion_control_names[from->congestion_control]);
 }
@@ -94,6 +98,10 @@ json_t *sim_setup_settings_json(const struct sim_settings *s)
     const char *control = sim_congestion_control_name(s->congestion_control);
     if (strcmp(control, congestion_control_names[0]) != 0)
         json_object_set_new(json, "congestion_control", json_text(control));
+    json_t *others = congestion_values_json(&congestion_table, &s->congestion);
+    if (others)
+        json_object_update(json, others);
+    json_decref(others);
     return json;
 }
 

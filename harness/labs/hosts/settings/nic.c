@@ -2,6 +2,7 @@
 #include "harness/labs/hosts/settings/vlan.h"
 #include "harness/preflight/preflight.h"
 #include "lib/document/json_text.h"
+#include "lib/roce/congestion_values.h"
 #include "lib/text.h"
 #include "lib/document/json_file.h"
 #include "lib/words.h"
@@ -268,6 +269,13 @@ static void warn_of_skipped(const struct remote_host *h, const json_t *answer, j
 static int check_congestion_control(const struct lab_host *host, const json_t *wanted, struct error *e)
 {
     const char *control = json_string_value(json_object_get(wanted, "congestion_control"));
+    for (const struct field *f = congestion_table.fields; f->name; f++)
+        if (json_object_get(wanted, f->name))
+            return error_set(
+                e,
+                "host %s: settings.%s is simulated only: the NICs of real hosts have DCQCN, whose "
+                "parameters are in settings.dcqcn",
+                host->name, f->name);
     if (!control || strcmp(control, "dcqcn") == 0)
         return 0;
     return error_set(e,
