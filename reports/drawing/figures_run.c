@@ -373,7 +373,8 @@ const struct figure figures_run[] = {
      "through the network.",
      .run = fill_spread},
     {"queues", "Queues", "time, s", "Egress queues of switches and forwarding hosts.", .run = fill_queues},
-    {"dcqcn", "DCQCN reaction point", "time, s", "Permitted rate and alpha of each flow.", .run = fill_dcqcn},
+    {"dcqcn", "Reaction point", "time, s",
+     "Permitted rate of each flow, and alpha where its congestion control has one.", .run = fill_dcqcn},
     {"ecn", "ECN marks and CNPs", "time, s",
      "Packets marked by the switch, marked packets seen by the notification point, CNPs sent, CNPs handled "
      "by the reaction point, and packets that RED dropped instead of marking.",

@@ -113,6 +113,7 @@ enum congestion_hook {
     CONGESTION_CNPS = 8,
     CONGESTION_TIMEOUTS = 16,
     CONGESTION_TIMER = 32,
+    CONGESTION_MOVED_GAP = 64, /* an ACK may move the next packet's time */
 };
 
 #endif

@@ -33,7 +33,7 @@ static uint8_t hooks_of(const struct congestion_control *c, bool read)
                      (c->timer ? CONGESTION_TIMER : 0u);
     if (!read) /* whose responses are not acknowledged */
         hooks |= (c->window_bytes ? CONGESTION_WINDOW : 0u) | (c->acknowledged ? CONGESTION_ACKS : 0u) |
-                 (c->timed_out ? CONGESTION_TIMEOUTS : 0u);
+                 (c->timed_out ? CONGESTION_TIMEOUTS : 0u) | (c->last_gap_ps ? CONGESTION_MOVED_GAP : 0u);
     return (uint8_t)hooks;
 }
 

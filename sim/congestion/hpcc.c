@@ -156,7 +156,7 @@ static double read_utilization(const void *state, const void *params, int64_t no
 {
     (void)params;
     (void)now_ps;
-    return ((const struct hpcc *)state)->u * 1000;
+    return ((const struct hpcc *)state)->u * 1024;
 }
 
 static const struct congestion_gauge gauges[] = {

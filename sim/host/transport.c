@@ -457,7 +457,7 @@ static void receive_ack(struct sim *sim, uint32_t p, const struct packet *ack)
     if (qp->congestion_hooks & CONGESTION_ACKS && psn > qp->acked_psn)
         congestion_acknowledged(sim, ack->qp, p, psn, ack->flags & PACKET_ECHO);
     acknowledged(sim, ack->qp, psn);
-    if (qp->congestion_hooks & CONGESTION_WINDOW)
+    if (qp->congestion_hooks & (CONGESTION_WINDOW | CONGESTION_MOVED_GAP))
         qp_resume(sim, ack->qp);
 }
 

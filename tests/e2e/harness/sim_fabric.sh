@@ -61,6 +61,16 @@ check "congestion_control none: CNPs arrive and have no effect, and there is no 
 check "... it is read back" \
     jq -e '.h0.read_back.congestion_control == "none"' "$NONE/settings.json"
 check "... and there is no warning" jq -e '.warnings == []' "$NONE/result.json"
+"$H" run hpcc-two-to-one --set settings.congestion_control=hpcc --set settings.hpcc.u_target=0.9 --set phases.measure=1ms --set 'published=[]' --set 'expect=[]' \
+    --out "$SCRATCH/hpcc" --quiet --no-report > /dev/null 2>&1
+HPCC=$SCRATCH/hpcc/hpcc-two-to-one/latest
+check "HPCC: the rates add up to less than the link, with no queue to speak of" \
+    jq -e '(.hosts.h0.counters["hpcc_pair-0_rate"].mean + .hosts.h1.counters["hpcc_pair-1_rate"].mean | . > 70e9 and . < 100e9) and
+        .hosts.s0.counters.port2_prio3_queue_bytes.mean < 10000 and .hosts.h0.counters["hpcc_pair-0_utilization"].max > 0' "$HPCC/result.json"
+check "... its parameters are read back" jq -e '.h0.read_back | .congestion_control == "hpcc" and .hpcc == {"u_target": 0.9}' "$HPCC/settings.json"
+check "... and there is no warning" jq -e '.warnings == []' "$HPCC/result.json"
+"$H" run pfc-bidir --lab "$ROOT/labs/sim-geforce-pair.json" --set 'sweep={}' --set settings.congestion_control=dctcp --set 'settings.ecn=[0]' --set 'flows.*.op=read' --out "$SCRATCH" --quiet --no-report > /dev/null 2> "$SCRATCH/read.error"
+check "DCTCP of a read, which has no ACKs, is refused" grep -q "dctcp needs ACKs, and a read's responses have none" "$SCRATCH/read.error"
 check "single pauses of switch ports are in the result" \
     grep -q '^\["leaf0:' "$SCRATCH/1/pfc-storm-watchdog/latest/01/pauses.jsonl"
 check "flows of a pattern have completion times and slowdowns" \

@@ -122,6 +122,52 @@ static const struct congestion_control opening = {.name = "opening",
                                                   .window_bytes = hear_window,
                                                   .timer = opening_timer};
 
+/* A packet every microsecond, and after ten ACKs a window of one byte. */
+static int64_t slow_gap(void *state, const void *params, int64_t now_ps, uint32_t bytes)
+{
+    (void)state;
+    (void)params;
+    (void)now_ps;
+    (void)bytes;
+    return US;
+}
+
+static void shrink_on_ack(void *state, const void *params, const struct congestion_ack *ack)
+{
+    struct heard *h = state;
+    hear_ack(state, params, ack);
+    if (h->acks == 10)
+        h->window_bytes = 1;
+}
+
+static const struct congestion_control shrinking = {.name = "shrinking",
+                                                    .state_bytes = sizeof(struct heard),
+                                                    .start = hear_start_small,
+                                                    .gap_ps = slow_gap,
+                                                    .window_bytes = hear_window,
+                                                    .acknowledged = shrink_on_ack};
+
+/* Gaps of 7 us until the tenth ACK, then none. */
+static int64_t last_gap(const void *state, const void *params)
+{
+    (void)params;
+    return ((const struct heard *)state)->acks < 10 ? 7 * US : 0;
+}
+
+static int64_t next_gap(void *state, const void *params, int64_t now_ps, uint32_t bytes)
+{
+    (void)now_ps;
+    (void)bytes;
+    return last_gap(state, params);
+}
+
+static const struct congestion_control shortening = {.name = "shortening",
+                                                     .state_bytes = sizeof(struct heard),
+                                                     .start = hear_start,
+                                                     .gap_ps = next_gap,
+                                                     .last_gap_ps = last_gap,
+                                                     .acknowledged = hear_ack};
+
 /* `hosts` on a switch, all with this control on the flows' priority. */
 static void open_star(struct fixture *f, uint32_t hosts, const struct congestion_control *control)
 {
@@ -238,6 +284,79 @@ static void window_limits(void **state)
     const struct heard *h = heard_of(sim, 0);
     double round_trips = 1000.0 * (double)US / (double)h->most_rtt_ps;
     assert_true(fabs((double)h->acked_bytes / (round_trips * 20000) - 1) < 0.02);
+    sim_free(sim);
+    fixture_close(&f);
+}
+
+/* A queue pair that waits for its gap has room in the window; if an ACK takes the room, it waits for more ACKs. */
+static void window_shrinks(void **state)
+{
+    (void)state;
+    struct fixture f;
+    uint64_t sent = 0;
+    open_star(&f, 2, &shrinking);
+    fixture_flow(&f, 0, 1, 100000);
+    struct sim *sim = fixture_start(&f);
+    const struct queue_pair *qp = &sim->qps[0];
+    for (int64_t at_ps = 0; at_ps <= 1000 * US; at_ps += US / 100) {
+        fixture_run(sim, at_ps);
+        if (heard_of(sim, 0)->window_bytes == 1 && !sent)
+            sent = qp->send_psn;
+        assert_true(!sent || qp->send_psn <= sent || qp->send_psn - qp->acked_psn <= 1);
+    }
+    assert_true(sent > 10 && qp->acked_psn == 100);
+    sim_free(sim);
+    fixture_close(&f);
+}
+
+/* The window of dcqcn_vwin is a base round trip at the line's rate and falls with the rate. Its packets request ACKs in a lab that
+ * otherwise has one at a message's end: here one message is twenty windows. */
+static void dcqcn_with_a_window(void **state)
+{
+    (void)state;
+    struct fixture f;
+    open_star(&f, 3, sim_congestion_control("dcqcn_vwin"));
+    f.switches[0].physics.ecn = (struct physics_ecn){.kmin_bytes = 20000, .kmax_bytes = 20000, .pmax = 1};
+    f.switches[0].ecn_mask = 1u << LOSSLESS;
+    fixture_flow(&f, 0, 2, 1000000);
+    fixture_flow(&f, 1, 2, 1000000);
+    struct sim *sim = fixture_start(&f);
+    const int64_t window = sim_base_rtt_ps(sim, 0) * (RATE_BPS / 1000000000) / 8000;
+    assert_int_equal(window, 52000); /* four times 1 us, and twice 1000 B at 100 Gb/s */
+    int64_t least = window;
+    for (int64_t at_ps = 0; at_ps <= 500 * US; at_ps += US / 2) {
+        fixture_run(sim, at_ps);
+        int64_t in_flight = (int64_t)(sim->qps[0].send_psn - sim->qps[0].acked_psn) * 1000;
+        assert_true(in_flight < window + 1000);
+        if (at_ps > 20 * US && in_flight && in_flight < least)
+            least = in_flight;
+    }
+    assert_int_equal(flow_acked_bytes(sim, 0), 1000000);
+    assert_true(least < window / 2);
+    assert_true(switch_queue_peak_bytes(sim, 0, 2, LOSSLESS) <= 2 * (window + 1100));
+    sim_free(sim);
+    fixture_close(&f);
+}
+
+/* A flow's own limit stands when an ACK shortens the gap that has begun. */
+static void own_rate_limit_stands(void **state)
+{
+    (void)state;
+    struct fixture f;
+    uint64_t sent = 1;
+    int64_t last_ps = 0;
+    open_star(&f, 2, &shortening);
+    fixture_flow(&f, 0, 1, 20000)->rate_bps = RATE_BPS / 100;
+    struct sim *sim = fixture_start(&f);
+    for (int64_t at_ps = US / 10; at_ps <= 300 * US; at_ps += US / 10) {
+        fixture_run(sim, at_ps);
+        if (sim->qps[0].send_psn == sent)
+            continue;
+        assert_true(at_ps - last_ps >= 8 * US); /* 1000 B at 1 Gb/s */
+        sent = sim->qps[0].send_psn;
+        last_ps = at_ps;
+    }
+    assert_true(heard_of(sim, 0)->acks == 20);
     sim_free(sim);
     fixture_close(&f);
 }
@@ -376,6 +495,9 @@ int main(void)
         cmocka_unit_test(shows_gauges),
         cmocka_unit_test(hears_marks),
         cmocka_unit_test(window_limits),
+        cmocka_unit_test(window_shrinks),
+        cmocka_unit_test(dcqcn_with_a_window),
+        cmocka_unit_test(own_rate_limit_stands),
         cmocka_unit_test(timer_opens_window),
         cmocka_unit_test(survives_loss),
         cmocka_unit_test(reads_have_no_window),

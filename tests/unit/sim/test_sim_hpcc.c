@@ -1,66 +1,34 @@
 /* HPCC: in-band telemetry on the way, and algorithm 1 of the paper step by step. */
+#include "tests/unit/sim/sim_control_steps.h"
 #include "tests/unit/sim/sim_fixture.h"
-#include <math.h>
 
 #define US       SIM_PS_PER_US
-#define LINE_BPS INT64_C(100000000000)
-#define T_PS     (13 * US)
-#define BDP      162500 /* bytes in T at the line's rate */
+#define LINE_BPS STEPS_LINE_BPS
+#define T_PS     STEPS_T_PS
+#define BDP      STEPS_BDP
 
 /* ---- the algorithm */
 
-struct steps {
-    void *params, *state;
-    struct telemetry_path path;
-    struct sim_host_config host;
-    const struct congestion_control *c;
-    uint64_t psn;
-};
-
-static void steps_begin(struct steps *s, int64_t mi_thresh)
+static void hpcc_begin(struct steps *s, struct telemetry_path *path, int64_t mi_thresh)
 {
-    memset(s, 0, sizeof *s);
-    sim_host_defaults(&s->host);
-    s->c = sim_congestion_control("hpcc");
-    s->params = calloc(1, s->c->params_bytes);
-    s->state = calloc(1, s->c->state_bytes);
-    assert_non_null(s->params);
-    assert_non_null(s->state);
+    steps_open(s, "hpcc");
     s->host.settings.congestion.hpcc.mi_thresh = mi_thresh;
     s->host.settings.congestion.hpcc.int_multi = 0;
     s->host.settings.congestion.hpcc.rate_ai_bps = 50000000;
-    s->c->prepare(s->params,
-                  &(struct congestion_host){
-                      .config = &s->host, .line_bps = LINE_BPS, .base_rtt_ps = T_PS, .payload_bytes = 1000});
-    s->c->start(s->state, s->params);
-    s->path.count = 1;
-    s->path.hops[0].rate_bps = LINE_BPS;
+    steps_start(s);
+    *path = (struct telemetry_path){.count = 1, .hops = {{.rate_bps = STEPS_LINE_BPS}}};
+    s->ack.path = path;
 }
 
-static void steps_end(struct steps *s)
+/* An ACK of a packet that left the first hop `ps` after the last one's, with so much sent since and queued behind it. With
+ * `round_trip` all that was in flight has come back. */
+static double step(struct steps *s, struct telemetry_path *path, int64_t ps, int64_t sent_bytes,
+                   uint32_t queued_bytes, bool round_trip)
 {
-    free(s->params);
-    free(s->state);
-}
-
-/* An ACK of a packet that left the port `ps` after the last one's, with so much sent since and queued behind it. A whole
- * round trip is in flight: the packets of this ACK are past the last update. */
-static double step(struct steps *s, int64_t ps, int64_t sent_bytes, uint32_t queued_bytes, bool round_trip)
-{
-    struct telemetry_hop *hop = &s->path.hops[0];
-    hop->left_ps += ps;
-    hop->sent_bytes += sent_bytes;
-    hop->queued_bytes = queued_bytes;
-    s->psn += round_trip ? 100 : 0;
-    struct congestion_ack ack = {.acked_psn = s->psn, .next_psn = s->psn + 99, .path = &s->path};
-    s->c->acknowledged(s->state, s->params, &ack);
-    return s->c->gauges[0].read(s->state, s->params, 0);
-}
-
-static void assert_near(double value, double expected)
-{
-    if (!(fabs(value - expected) <= 1e-9 * fabs(expected) + 1))
-        fail_msg("%.3f, expected %.3f", value, expected);
+    path->hops[0].left_ps += ps;
+    path->hops[0].sent_bytes += sent_bytes;
+    path->hops[0].queued_bytes = queued_bytes;
+    return steps_ack(s, round_trip ? 100 : 0, 99);
 }
 
 /* U = txRate / B + min(qlen, last qlen) / (B T); over a whole T the average is that. */
@@ -68,15 +36,17 @@ static void follows_the_paper(void **state)
 {
     (void)state;
     struct steps s;
-    steps_begin(&s, 0);
-    assert_near(step(&s, 0, 0, BDP / 2, true), 100e9); /* the first ACK only begins */
+    struct telemetry_path path;
+    hpcc_begin(&s, &path, 0);
+    assert_near(step(&s, &path, 0, 0, BDP / 2, true), 100e9); /* the first ACK only begins */
     double rate = 100e9 / (1.5 / 0.95) + 50e6;
-    assert_near(step(&s, T_PS, BDP, BDP, true), rate); /* the smaller queue counts: U = 1 + 1/2 */
+    assert_near(step(&s, &path, T_PS, BDP, BDP, true), rate); /* the smaller queue counts: U = 1 + 1/2 */
     /* Half a round trip: the average has half of the old U, and ACKs of the same round trip begin from the same rate. */
-    assert_near(step(&s, T_PS / 2, BDP / 4, 0, false), rate / ((1.5 / 2 + 0.5 / 2) / 0.95) + 50e6);
-    assert_near(step(&s, T_PS, BDP, 0, false), rate / (1 / 0.95) + 50e6);
-    assert_near(step(&s, T_PS, BDP / 10, 0, true), 100e9); /* an idle link: not above the line's rate */
-    steps_end(&s);
+    assert_near(step(&s, &path, T_PS / 2, BDP / 4, 0, false), rate / ((1.5 / 2 + 0.5 / 2) / 0.95) + 50e6);
+    assert_near(step(&s, &path, T_PS, BDP, 0, false), rate / (1 / 0.95) + 50e6);
+    assert_near(step(&s, &path, T_PS, BDP / 10, 0, true),
+                100e9); /* an idle link: not above the line's rate */
+    steps_close(&s);
 }
 
 /* Up to maxStage additive steps while U is below eta, then one that multiplies. */
@@ -84,14 +54,15 @@ static void stages(void **state)
 {
     (void)state;
     struct steps s;
-    steps_begin(&s, 2);
-    step(&s, 0, 0, 3 * BDP, true);
-    double rate = step(&s, T_PS, BDP, 3 * BDP, true);
+    struct telemetry_path path;
+    hpcc_begin(&s, &path, 2);
+    step(&s, &path, 0, 0, 3 * BDP, true);
+    double rate = step(&s, &path, T_PS, BDP, 3 * BDP, true);
     assert_near(rate, 100e9 / (4 / 0.95) + 50e6);
     for (int i = 0; i < 2; i++)
-        assert_near(step(&s, T_PS, BDP / 2, 0, true), rate += 50e6);
-    assert_near(step(&s, T_PS, BDP / 2, 0, true), rate * (0.95 / 0.5) + 50e6);
-    steps_end(&s);
+        assert_near(step(&s, &path, T_PS, BDP / 2, 0, true), rate += 50e6);
+    assert_near(step(&s, &path, T_PS, BDP / 2, 0, true), rate * (0.95 / 0.5) + 50e6);
+    steps_close(&s);
 }
 
 /* The bottleneck is the hop with the largest U; two ACKs of one nanosecond, and none with telemetry, change nothing. */
@@ -99,21 +70,22 @@ static void worst_hop_and_odd_acks(void **state)
 {
     (void)state;
     struct steps s;
-    steps_begin(&s, 0);
-    s.path.count = 2;
-    s.path.hops[1] = (struct telemetry_hop){.rate_bps = 4 * LINE_BPS};
-    step(&s, 0, 0, 0, true);
-    s.path.hops[1].left_ps += T_PS;
-    s.path.hops[1].sent_bytes += 8 * BDP; /* 2 of a link with four times the rate; the first hop has 1 */
-    double rate = step(&s, T_PS, BDP, 0, true);
+    struct telemetry_path path;
+    hpcc_begin(&s, &path, 0);
+    path.count = 2;
+    path.hops[1] = (struct telemetry_hop){.rate_bps = 4 * LINE_BPS};
+    step(&s, &path, 0, 0, 0, true);
+    path.hops[1].left_ps += T_PS;
+    path.hops[1].sent_bytes += 8 * BDP; /* 2 of a link with four times the rate; the first hop has 1 */
+    double rate = step(&s, &path, T_PS, BDP, 0, true);
     assert_near(rate, 100e9 / (2 / 0.95) + 50e6);
-    s.path.count = 1;
-    assert_true(isfinite(step(&s, 0, 0, 0, false)));
-    assert_true(isfinite(step(&s, 0, 100000, 0, false)));
-    s.path.count = 0;
-    rate = step(&s, T_PS, 0, 0, false);
-    assert_near(step(&s, T_PS, 0, 0, true), rate);
-    steps_end(&s);
+    path.count = 1;
+    assert_true(isfinite(step(&s, &path, 0, 0, 0, false)));
+    assert_true(isfinite(step(&s, &path, 0, 100000, 0, false)));
+    path.count = 0;
+    rate = step(&s, &path, T_PS, 0, 0, false);
+    assert_near(step(&s, &path, T_PS, 0, 0, true), rate);
+    steps_close(&s);
 }
 
 /* ---- the telemetry */

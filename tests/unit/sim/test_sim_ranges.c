@@ -1,6 +1,7 @@
 /* Every numeric value of the physics at both ends of its range, one at a time, in a short run: the sanitizers see that nothing
  * overflows; a configuration that is impossible as a whole is refused with a sentence. */
 #include "sim/fabric/fabric.h"
+#include "lib/roce/congestion_control.h"
 #include "tests/unit/unit.h"
 #include <math.h>
 
@@ -169,6 +170,27 @@ static void values_of_hosts_hold_at_their_ends(void **state)
     assert_true(counts.ran > 10 * counts.refused);
 }
 
+/* Each control with all values at their ends; reads are refused where they would have no control. */
+static void values_of_congestion_controls_hold_at_their_ends(void **state)
+{
+    (void)state;
+    static const char *const names[] = {CONGESTION_CONTROLS(CONGESTION_CONTROL_NAME)};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        struct pair p;
+        struct counts counts = {0};
+        pair_init(&p, false);
+        for (int end = 0; end < 2; end++) {
+            struct sim_settings *s = &p.hosts[end].settings;
+            s->congestion_control = sim_congestion_control(names[i]);
+            s->ecn_rp_mask = s->ecn_np_mask = 0xff;
+        }
+        if (!pair_run(&p, names[i]))
+            fail_msg("%s does not run", names[i]);
+        visit(&p, &congestion_table, &p.hosts[0].settings.congestion, &counts);
+        assert_true(counts.ran > 10 && counts.refused == 0);
+    }
+}
+
 static void values_of_the_fabric_hold_at_their_ends(void **state)
 {
     (void)state;
@@ -236,6 +258,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_of_hosts_hold_at_their_ends),
+        cmocka_unit_test(values_of_congestion_controls_hold_at_their_ends),
         cmocka_unit_test(values_of_the_fabric_hold_at_their_ends),
         cmocka_unit_test(links_hold_at_their_ends),
         cmocka_unit_test(impossible_memories_are_refused),
