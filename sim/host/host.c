@@ -1,6 +1,13 @@
 /* A host's NIC: the round robin of its queue pairs, reception and transmission. */
 #include "sim/model.h"
 
+/* Paused, or its window became smaller after it joined the round robin? */
+static inline bool is_held(const struct sim *sim, const struct queue_pair *qp, uint16_t paused)
+{
+    return paused >> qp->queue & 1 ||
+           (qp->congestion_hooks & CONGESTION_WINDOW && congestion_window_is_full(sim, qp));
+}
+
 /* The next queue pair that may send now; else NONE, and the earliest time at which one may in *wake_ps (never
  * later than it is). `paused`: queues from which nothing may be taken. */
 uint32_t host_next_qp(struct sim *sim, struct host *h, uint16_t paused, int64_t *wake_ps)
@@ -13,10 +20,8 @@ uint32_t host_next_qp(struct sim *sim, struct host *h, uint16_t paused, int64_t 
         int64_t may_ps = qp->next_send_ps;
         if (qp->packet_in_message == 0 && h->next_message_ps > may_ps)
             may_ps = h->next_message_ps;
-        if (paused >> qp->queue & 1) {
-            /* it may send after the resume */
-        } else if (qp->congestion_hooks & CONGESTION_WINDOW && congestion_window_is_full(sim, qp)) {
-            /* the window became smaller since it joined: it may send after an ACK */
+        if (is_held(sim, qp, paused)) {
+            /* it may send after the resume, or after an ACK */
         } else if (may_ps <= sim->now_ps) {
             h->ring = q;
             return q;

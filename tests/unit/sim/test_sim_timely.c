@@ -23,7 +23,7 @@ static void follows_the_paper(void **state)
     /* A falling round trip: additive, and hyper after five. */
     for (int i = 0; i < 5; i++)
         assert_near(rtt(&s, 105 - 5 * i), rate += 100e6);
-    assert_near(rtt(&s, 80), rate += 500e6);
+    assert_near(rtt(&s, 80), rate + 500e6);
     /* Above t_high: by how far above, whatever the gradient. */
     rtt(&s, 2000);
     rate = steps_gauge(&s, 0);
