@@ -1,7 +1,7 @@
 /* A host's NIC: the round robin of its queue pairs, reception and transmission. */
 #include "sim/model.h"
 
-/* Paused, or its window became smaller after it joined the round robin? */
+/* By a pause, or by its window? */
 static inline bool is_held(const struct sim *sim, const struct queue_pair *qp, uint16_t paused)
 {
     return paused >> qp->queue & 1 ||

@@ -9,20 +9,14 @@
 
 /* ---- the sender's round robin */
 
-/* Is there something to send, and does the window allow it? */
-static inline bool may_send(const struct sim *sim, const struct queue_pair *qp)
-{
-    if (qp->send_psn == qp->limit_psn)
-        return false;
-    return !(qp->congestion_hooks & CONGESTION_WINDOW) || !congestion_window_is_full(sim, qp);
-}
-
-/* Behind the one that joined last: those that stay keep their places, and none is served twice in a round. */
+/* A queue pair with something to send is in the ring, also while its window holds it: leaving and joining again
+ * with each ACK, it could be served before the others every time. It joins behind the one that joined last: those
+ * that stay keep their places, and none is served twice in a round. */
 static void ring_join(struct sim *sim, uint32_t q)
 {
     struct queue_pair *qp = &sim->qps[q];
     struct host *h = &sim->hosts[qp->sender];
-    if (qp->ring_next != NONE || !may_send(sim, qp))
+    if (qp->ring_next != NONE || qp->send_psn == qp->limit_psn)
         return;
     if (h->ring == NONE) {
         h->ring = h->ring_joined = qp->ring_next = qp->ring_previous = q;
@@ -109,7 +103,7 @@ uint32_t qp_build_packet(struct sim *sim, uint32_t q)
     else
         qp->retransmitted++;
     qp->send_psn++;
-    if (!may_send(sim, qp))
+    if (qp->send_psn == qp->limit_psn)
         ring_leave(sim, q);
     h->counters.tx_rdma_packets++;
     h->counters.tx_rdma_bytes += packet->bytes;

@@ -288,6 +288,28 @@ static void window_limits(void **state)
     fixture_close(&f);
 }
 
+/* A queue pair that its window holds until an ACK comes, at the rate of the line, leaves the others of its host their turns: a short
+ * burst to its receiver makes the queue that fills its window. */
+static void a_full_window_starves_nobody(void **state)
+{
+    (void)state;
+    struct fixture f;
+    open_star(&f, 4, sim_congestion_control("dctcp"));
+    for (size_t i = 0; i < 4; i++)
+        f.hosts[i].settings.congestion.window.base_rtt_ps = 8320 * SIM_PS_PER_NS; /* twice what it is */
+    fixture_flow(&f, 0, 2, 0);
+    fixture_flow(&f, 1, 2, 100000)->start_ps = 20 * US;
+    fixture_flow(&f, 0, 3, 100000)->start_ps = 60 * US;
+    struct sim *sim = fixture_start(&f);
+    struct sim_flow_stats stats;
+    fixture_run(sim, 100 * US);
+    sim_flow_stats(sim, 2, &stats);
+    assert_true(stats.finished_ps > 0 &&
+                stats.finished_ps < 85 * US); /* half the line: 17 us and a round trip */
+    sim_free(sim);
+    fixture_close(&f);
+}
+
 /* A queue pair that waits for its gap has room in the window; if an ACK takes the room, it waits for more ACKs. */
 static void window_shrinks(void **state)
 {
@@ -495,6 +517,7 @@ int main(void)
         cmocka_unit_test(shows_gauges),
         cmocka_unit_test(hears_marks),
         cmocka_unit_test(window_limits),
+        cmocka_unit_test(a_full_window_starves_nobody),
         cmocka_unit_test(window_shrinks),
         cmocka_unit_test(dcqcn_with_a_window),
         cmocka_unit_test(own_rate_limit_stands),
