@@ -10,16 +10,26 @@
 #define UNREACHABLE UINT16_MAX
 #define PATH_LIMIT  64 /* hops; paths are shortest, so there are no loops to guard against */
 
+/* A host has one port, so that the ways to it are those to its neighbour and one hop more: a search from each neighbour of a
+ * receiver is enough, not one from each receiver. */
 struct network {
     struct sim *sim;
     const struct sim_config *config;
     uint32_t node_count;
     uint32_t *first_port; /* of each node, into `ports`; one more at the end */
     uint32_t *ports;      /* global index, in the order of the links */
-    uint16_t **distances; /* by destination host: of every node; NULL: not needed yet */
+    uint32_t *next;       /* the node at the other end of each of `ports` */
+    uint16_t **distances; /* by destination, a switch or bridge: of every node; NULL: not needed yet */
     uint32_t *queue;
-    uint16_t *pairs; /* source ports given out, by sender and receiver */
+    struct pair *pairs;
+    uint32_t pair_mask;
     uint32_t path_capacity, path_count;
+};
+
+/* Source ports given out to a sender and a receiver: a slot of a hash table, which is never more than half full. */
+struct pair {
+    uint32_t key; /* sender and receiver, 16 bits each */
+    uint32_t given;
 };
 
 uint32_t routing_node(const struct sim *sim, unsigned kind, uint32_t index)
@@ -55,49 +65,58 @@ static uint32_t port_node(const struct sim *sim, uint32_t port)
     return routing_node(sim, sim->ports[port].node_kind, sim->ports[port].node);
 }
 
-static int list_ports(struct network *n)
+static int allocate(struct network *n)
 {
-    struct sim *sim = n->sim;
+    uint64_t slots = 2;
+    while (slots < 2 * (uint64_t)n->sim->qp_count)
+        slots *= 2;
     n->first_port = calloc(n->node_count + 2, sizeof *n->first_port);
-    n->ports = calloc(sim->port_count + 1, sizeof *n->ports);
-    n->distances = calloc(sim->host_count, sizeof(uint16_t *));
+    n->ports = calloc(n->sim->port_count + 1, sizeof *n->ports);
+    n->next = calloc(n->sim->port_count + 1, sizeof *n->next);
+    n->distances = calloc(n->node_count, sizeof(uint16_t *));
     n->queue = calloc(n->node_count, sizeof *n->queue);
-    n->pairs = calloc((size_t)sim->host_count * sim->host_count, sizeof *n->pairs);
-    if (!n->first_port || !n->ports || !n->distances || !n->queue || !n->pairs)
-        return -1;
+    n->pairs = calloc(slots, sizeof *n->pairs);
+    n->pair_mask = (uint32_t)(slots - 1);
+    return n->first_port && n->ports && n->next && n->distances && n->queue && n->pairs ? 0 : -1;
+}
+
+static void list_ports(struct network *n)
+{
+    const struct sim *sim = n->sim;
     for (uint32_t p = 0; p < sim->port_count; p++)
         n->first_port[port_node(sim, p) + 2]++;
     for (uint32_t i = 2; i < n->node_count + 2; i++)
         n->first_port[i] += n->first_port[i - 1];
-    for (uint32_t p = 0; p < sim->port_count; p++)
-        n->ports[n->first_port[port_node(sim, p) + 1]++] = p;
-    return 0;
+    for (uint32_t p = 0; p < sim->port_count; p++) {
+        uint32_t i = n->first_port[port_node(sim, p) + 1]++;
+        n->ports[i] = p;
+        n->next[i] = port_node(sim, sim->ports[p].peer);
+    }
 }
 
-/* Breadth-first search from a host; paths do not go through other hosts. */
-static const uint16_t *distances_to(struct network *n, uint32_t host)
+/* Breadth-first search from a switch or bridge; hosts, which have one port, are on no way between others. */
+static const uint16_t *distances_to(struct network *n, uint32_t destination)
 {
-    if (n->distances[host])
-        return n->distances[host];
+    if (n->distances[destination])
+        return n->distances[destination];
     uint16_t *distance = malloc(n->node_count * sizeof *distance);
     if (!distance)
         return NULL;
     memset(distance, 0xff, n->node_count * sizeof *distance);
     uint32_t first = 0, last = 0;
-    distance[host] = 0;
-    n->queue[last++] = host;
+    distance[destination] = 0;
+    n->queue[last++] = destination;
     while (first < last) {
         uint32_t node = n->queue[first++];
         for (uint32_t i = n->first_port[node]; i < n->first_port[node + 1]; i++) {
-            uint32_t next = port_node(n->sim, n->sim->ports[n->ports[i]].peer);
-            if (distance[next] != UNREACHABLE)
+            uint32_t next = n->next[i];
+            if (next < n->sim->host_count || distance[next] != UNREACHABLE)
                 continue;
             distance[next] = (uint16_t)(distance[node] + 1);
-            if (next >= n->sim->host_count)
-                n->queue[last++] = next;
+            n->queue[last++] = next;
         }
     }
-    n->distances[host] = distance;
+    n->distances[destination] = distance;
     return distance;
 }
 
@@ -124,43 +143,65 @@ static uint32_t ecmp_seed(const struct network *n, uint32_t node)
     return seed ? seed : node;
 }
 
+/* The egress port at a node by the hash, among those that lead nearer to the destination. */
+static uint32_t choose_port(const struct network *n, uint32_t node, const uint16_t *distance,
+                            const uint32_t key[3])
+{
+    uint32_t choices = 0, i = n->first_port[node], end = n->first_port[node + 1];
+    for (uint32_t k = i; k < end; k++)
+        choices += distance[n->next[k]] + 1 == distance[node];
+    uint32_t pick = routing_hash(key, ecmp_seed(n, node)) % choices;
+    while (distance[n->next[i]] + 1 != distance[node] || pick--)
+        i++;
+    return i;
+}
+
+/* The node at the other end of a host's link. */
+static uint32_t neighbour(const struct network *n, uint32_t host)
+{
+    return n->next[n->first_port[host]];
+}
+
 /* Egress ports from a host's neighbour to `to`; *place is where they begin in `paths`. 0, -1 no path, -2 no
  * memory. */
 static int walk(struct network *n, uint32_t from, uint32_t to, uint32_t ports_word, uint32_t *place)
 {
-    const uint16_t *distance = distances_to(n, to);
+    const uint32_t key[3] = {address(from), address(to), ports_word};
+    uint32_t node = neighbour(n, from), last = neighbour(n, to);
+    *place = n->path_count;
+    if (node == to)
+        return 0;
+    if (node < n->sim->host_count || last < n->sim->host_count)
+        return -1;
+    const uint16_t *distance = distances_to(n, last);
     if (!distance)
         return -2;
-    *place = n->path_count;
-    if (distance[from] == UNREACHABLE || distance[from] > PATH_LIMIT)
+    if (distance[node] > PATH_LIMIT - 2)
         return -1;
-    const uint32_t key[3] = {address(from), address(to), ports_word};
-    uint32_t node = port_node(n->sim, n->sim->ports[n->sim->hosts[from].port].peer);
-    while (node != to) {
-        uint32_t choices = 0, first = n->first_port[node], end = n->first_port[node + 1];
-        for (uint32_t i = first; i < end; i++)
-            choices += distance[port_node(n->sim, n->sim->ports[n->ports[i]].peer)] + 1 == distance[node];
-        if (!choices)
-            return -1;
-        uint32_t pick = routing_hash(key, ecmp_seed(n, node)) % choices;
-        for (uint32_t i = first; i < end; i++) {
-            uint32_t next = port_node(n->sim, n->sim->ports[n->ports[i]].peer);
-            if (distance[next] + 1 != distance[node] || pick--)
-                continue;
-            if (append(n, n->ports[i]))
-                return -2;
-            node = next;
-            break;
-        }
+    while (node != last) {
+        uint32_t i = choose_port(n, node, distance, key);
+        if (append(n, n->ports[i]))
+            return -2;
+        node = n->next[i];
     }
-    return 0;
+    return append(n, n->sim->ports[n->sim->hosts[to].port].peer) ? -2 : 0;
+}
+
+/* The source port of a pair's next connection: they count up. */
+static uint32_t next_source_port(struct network *n, uint32_t sender, uint32_t receiver)
+{
+    uint32_t key = sender << 16 | receiver, i = (key * 0x9e3779b1u) >> 7 & n->pair_mask;
+    while (n->pairs[i].given && n->pairs[i].key != key)
+        i = (i + 1) & n->pair_mask;
+    n->pairs[i].key = key;
+    return ROUTING_SOURCE_PORT + (n->pairs[i].given++ & 0xffff);
 }
 
 static int route_qp(struct network *n, uint32_t q, struct error *e)
 {
     struct sim *sim = n->sim;
     struct queue_pair *qp = &sim->qps[q];
-    uint32_t source = ROUTING_SOURCE_PORT + n->pairs[(size_t)qp->sender * sim->host_count + qp->receiver]++;
+    uint32_t source = next_source_port(n, qp->sender, qp->receiver);
     uint32_t destination = (uint32_t)n->config->udp_destination_port;
     int rc = walk(n, qp->sender, qp->receiver, source | destination << 16, &qp->data_path);
     if (!rc)
@@ -175,14 +216,17 @@ int routing_build(struct sim *sim, const struct sim_config *config, struct error
 {
     struct network n = {
         .sim = sim, .config = config, .node_count = sim->host_count + sim->switch_count + sim->bridge_count};
-    int rc = list_ports(&n) ? error_set(e, "simulator: out of memory for paths") : 0;
+    int rc = allocate(&n) ? error_set(e, "simulator: out of memory for paths") : 0;
+    if (!rc)
+        list_ports(&n);
     for (uint32_t q = 0; q < sim->qp_count && !rc; q++)
         rc = route_qp(&n, q, e);
-    for (uint32_t i = 0; i < sim->host_count && n.distances; i++)
+    for (uint32_t i = 0; i < n.node_count && n.distances; i++)
         free(n.distances[i]);
     free(n.distances);
     free(n.first_port);
     free(n.ports);
+    free(n.next);
     free(n.queue);
     free(n.pairs);
     sim->bytes += n.path_capacity * sizeof *sim->paths;
