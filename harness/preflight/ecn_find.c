@@ -28,6 +28,8 @@ struct sender {
     bool knows_priorities; /* settings.ecn_rp is what is in force */
 };
 
+#define UNREACHED UINT16_MAX
+
 /* State of the search. */
 struct survey {
     const struct cell *cell;
@@ -39,8 +41,10 @@ struct survey {
         *common; /* of every role with neither settings in force nor its own; NULL: none was met */
     struct place *places;
     size_t place_count;
-    json_t *node_index;
-    int *from_hops, *to_hops; /* of one flow, by node */
+    size_t node_count; /* of the lab: its hosts, then its switches */
+    size_t *first;     /* of each node, into neighbours */
+    int *neighbours, *queue;
+    uint16_t **hops; /* from a node to each node; NULL: not asked for yet */
     struct ecn_finding *findings;
     size_t finding_count;
 };
@@ -124,25 +128,42 @@ static bool has_red(const struct settings *settings)
     return settings && settings->red && settings->red->ecn == 1;
 }
 
-/* Switches of the lab: real labs name none. */
-static void add_switches(struct survey *s)
+/* What the roles of a switch say: the last one names it. */
+struct marking {
+    const char *role;
+    const struct settings *settings;
+    bool threshold; /* of any of them */
+};
+
+static void note_role(const struct survey *s, size_t i, struct marking *of_switch)
 {
-    const struct lab *lab = &s->cell->lab;
+    const char *role = scenario_role(&s->cell->scenario, i);
+    int at = lab_switch_of(&s->cell->lab, role);
+    if (at < 0)
+        return;
+    struct marking *m = &of_switch[at];
+    m->role = role;
+    m->settings = s->settings[i];
+    m->threshold = m->threshold || (m->settings && m->settings->ecn_threshold);
+}
+
+/* Switches of the lab: real labs name none. */
+static int add_switches(struct survey *s, struct error *e)
+{
     const struct physics_switch *at;
-    for (size_t i = 0; (at = lab_switch_at(lab, i)); i++) {
-        const char *name = at->name;
-        bool red = false, thresholds = at->ecn.kmax_bytes > 0;
-        for (size_t k = 0; k < s->cell->scenario.roles.count; k++) {
-            const char *role = scenario_role(&s->cell->scenario, k);
-            if (lab_switch_of(lab, role) != (int)i)
-                continue;
-            name = role;
-            red = has_red(s->settings[k]);
-            thresholds = thresholds || (s->settings[k] && s->settings[k]->ecn_threshold);
-        }
-        if (at->software ? red : thresholds)
-            add_place(s, name, at->name, at->software ? ECN_DROPPED : ECN_UNMARKED, false);
+    struct marking *of_switch = calloc(s->cell->lab.switches.count + 1, sizeof *of_switch);
+    if (!of_switch)
+        return error_set(e, "out of memory");
+    for (size_t i = 0; i < s->cell->scenario.roles.count; i++)
+        note_role(s, i, of_switch);
+    for (size_t i = 0; (at = lab_switch_at(&s->cell->lab, i)); i++) {
+        const struct marking *m = &of_switch[i];
+        if (at->software ? has_red(m->settings) : at->ecn.kmax_bytes > 0 || m->threshold)
+            add_place(s, m->role ? m->role : at->name, at->name,
+                      at->software ? ECN_DROPPED : ECN_UNMARKED, false);
     }
+    free(of_switch);
+    return 0;
 }
 
 /* Hosts that forward: RED is a queueing discipline of theirs. */
@@ -158,63 +179,106 @@ static void add_bridges(struct survey *s)
 
 /* ---- the way of a flow */
 
-static int index_of(const struct survey *s, const char *node)
+static int index_of(const struct survey *s, const char *role)
 {
-    const json_t *index = json_object_get(s->node_index, node);
-    return index ? (int)json_integer_value(index) : -1;
+    return lab_node_index(&s->cell->lab, lab_node_of(&s->cell->lab, role));
 }
 
-/* Hops from a node to each other node over the lab's links; -1: unreachable. */
-static void count_hops(const struct survey *s, const char *node, int *hops)
+static bool ends_of(const struct lab *lab, const struct lab_link *link, int ends[2])
 {
+    char *const *names = link->between.items;
+    ends[0] = lab_node_index(lab, names[0]);
+    ends[1] = lab_node_index(lab, names[1]);
+    return ends[0] >= 0 && ends[1] >= 0;
+}
+
+/* Neighbours of each node over the lab's links: those of node i are neighbours[first[i]] to neighbours[first[i + 1] - 1]. */
+static int list_neighbours(struct survey *s, struct error *e)
+{
+    const struct lab *lab = &s->cell->lab;
     const struct lab_link *link;
-    size_t nodes = json_object_size(s->node_index);
-    int from = index_of(s, node);
-    bool moved = from >= 0;
-    for (size_t i = 0; i < nodes; i++)
-        hops[i] = (int)i == from ? 0 : -1;
-    while (moved) {
-        moved = false;
-        for (size_t i = 0; (link = lab_link_at(&s->cell->lab, i)); i++) {
-            char *const *ends = link->between.items;
-            for (int way = 0; way < 2; way++) {
-                int a = index_of(s, ends[way]), b = index_of(s, ends[1 - way]);
-                if (a < 0 || b < 0 || hops[a] < 0 || (hops[b] >= 0 && hops[b] <= hops[a] + 1))
-                    continue;
-                hops[b] = hops[a] + 1;
-                moved = true;
-            }
+    int ends[2];
+    s->node_count = lab->hosts.count + lab->switches.count;
+    s->first = calloc(s->node_count + 2, sizeof *s->first);
+    s->neighbours = calloc(2 * lab->links.count + 1, sizeof *s->neighbours);
+    s->hops = calloc(s->node_count + 1, sizeof *s->hops);
+    s->queue = calloc(s->node_count + 1, sizeof *s->queue);
+    if (!s->first || !s->neighbours || !s->hops || !s->queue)
+        return error_set(e, "out of memory");
+    for (size_t i = 0; (link = lab_link_at(lab, i)); i++)
+        for (int k = 0; ends_of(lab, link, ends) && k < 2; k++)
+            s->first[ends[k] + 2]++;
+    for (size_t i = 2; i < s->node_count + 2; i++)
+        s->first[i] += s->first[i - 1];
+    for (size_t i = 0; (link = lab_link_at(lab, i)); i++)
+        for (int k = 0; ends_of(lab, link, ends) && k < 2; k++)
+            s->neighbours[s->first[ends[k] + 1]++] = ends[1 - k];
+    return 0;
+}
+
+/* Hops from a node to each other node, kept for the next flow; UNREACHED: there is no way. NULL: out of memory. */
+static const uint16_t *search_from(struct survey *s, size_t from)
+{
+    if (s->hops[from])
+        return s->hops[from];
+    uint16_t *hops = malloc((s->node_count + 1) * sizeof *hops);
+    size_t first = 0, last = 0;
+    if (!hops)
+        return NULL;
+    memset(hops, 0xff, (s->node_count + 1) * sizeof *hops);
+    hops[from] = 0;
+    s->queue[last++] = (int)from;
+    while (first < last) {
+        int node = s->queue[first++];
+        for (size_t i = s->first[node]; i < s->first[node + 1]; i++) {
+            int next = s->neighbours[i];
+            if (hops[next] != UNREACHED)
+                continue;
+            hops[next] = hops[node] < UNREACHED - 1 ? (uint16_t)(hops[node] + 1) : UNREACHED - 1;
+            s->queue[last++] = next;
         }
     }
+    return s->hops[from] = hops;
+}
+
+/* Hops between two nodes; -1: there is no way, or a node is not known. A node with one link has the ways of its neighbour, so that
+ * the hosts of a switch share its search. */
+static int hops_between(struct survey *s, int from, int to)
+{
+    if (from < 0 || to < 0 || from == to)
+        return from < 0 || to < 0 ? -1 : 0;
+    bool leaf = s->first[from + 1] - s->first[from] == 1;
+    int start = leaf ? s->neighbours[s->first[from]] : from;
+    const uint16_t *hops = search_from(s, (size_t)start);
+    return !hops || hops[to] == UNREACHED ? -1 : hops[to] + leaf;
 }
 
 /* Is the node on a shortest path between the two ends? True if the lab's links do not tell. */
-static bool in_the_way(const struct survey *s, const struct scenario_flow *flow, const struct place *place)
+static bool in_the_way(struct survey *s, int from, int to, const struct place *place)
 {
-    const struct lab *lab = &s->cell->lab;
-    int at = index_of(s, place->node), to = index_of(s, lab_node_of(lab, ecn_receiver(flow)));
-    bool at_sender = strcmp(place->node, lab_node_of(lab, ecn_sender(flow))) == 0;
-    if (at_sender || at == to)
-        return at_sender != place->ingress;
-    if (at < 0 || to < 0 || s->from_hops[to] < 0 || s->from_hops[at] < 0 || s->to_hops[at] < 0)
+    int at = lab_node_index(&s->cell->lab, place->node);
+    if (at >= 0 && (at == from || at == to))
+        return (at == from) != place->ingress;
+    int whole = hops_between(s, from, to), before = hops_between(s, from, at),
+        after = hops_between(s, to, at);
+    if (whole < 0 || before < 0 || after < 0)
         return s->cell->lab.links.count == 0;
-    return s->from_hops[at] + s->to_hops[at] == s->from_hops[to];
+    return before + after == whole;
 }
 
-static int distance(const struct survey *s, const struct place *place)
+static int distance(struct survey *s, int from, const struct place *place)
 {
-    int at = index_of(s, place->node);
-    return at < 0 ? INT_MAX : s->from_hops[at];
+    int hops = hops_between(s, from, lab_node_index(&s->cell->lab, place->node));
+    return hops < 0 ? INT_MAX : hops;
 }
 
-static const struct place *first_in_the_way(const struct survey *s, const struct scenario_flow *flow)
+static const struct place *first_in_the_way(struct survey *s, const struct scenario_flow *flow)
 {
     const struct place *first = NULL;
-    count_hops(s, lab_node_of(&s->cell->lab, ecn_sender(flow)), s->from_hops);
-    count_hops(s, lab_node_of(&s->cell->lab, ecn_receiver(flow)), s->to_hops);
+    int from = index_of(s, ecn_sender(flow)), to = index_of(s, ecn_receiver(flow));
     for (size_t i = 0; i < s->place_count; i++) {
         const struct place *place = &s->places[i];
-        if (in_the_way(s, flow, place) && (!first || distance(s, place) < distance(s, first)))
+        if (in_the_way(s, from, to, place) && (!first || distance(s, from, place) < distance(s, from, first)))
             first = place;
     }
     return first;
@@ -289,22 +353,14 @@ static int survey_cell(struct survey *s, const json_t *in_force, struct error *e
 {
     const struct cell *cell = s->cell;
     const struct scenario_flow *flows = cell->scenario.flows.items;
-    size_t nodes = cell->lab.hosts.count + cell->lab.switches.count;
     s->settings = calloc(cell->scenario.roles.count + 1, sizeof *s->settings);
     s->parsed = calloc(cell->scenario.roles.count + 1, sizeof *s->parsed);
     s->senders = calloc(cell->scenario.roles.count + 1, sizeof *s->senders);
     s->places = calloc(cell->scenario.roles.count + cell->lab.switches.count + 1, sizeof *s->places);
-    s->node_index = json_object();
-    s->from_hops = calloc(nodes + 1, sizeof *s->from_hops);
-    s->to_hops = calloc(nodes + 1, sizeof *s->to_hops);
-    if (!s->settings || !s->parsed || !s->senders || !s->places || !s->node_index || !s->from_hops ||
-        !s->to_hops)
+    if (!s->settings || !s->parsed || !s->senders || !s->places)
         return error_set(e, "out of memory");
-    for (size_t i = 0; i < nodes; i++)
-        json_object_set_new(s->node_index, lab_node_name(&cell->lab, i), json_integer((json_int_t)i));
-    if (parse_settings(s, in_force, e) != 0)
+    if (parse_settings(s, in_force, e) != 0 || add_switches(s, e) != 0 || list_neighbours(s, e) != 0)
         return -1;
-    add_switches(s);
     add_bridges(s);
     for (size_t i = 0; i < cell->scenario.flows.count; i++)
         if (look_at_flow(s, &flows[i], e) != 0)
@@ -327,9 +383,12 @@ int ecn_find(const struct cell *cell, const json_t *in_force, struct ecn_finding
     free(s.settings);
     free(s.senders);
     free(s.places);
-    free(s.from_hops);
-    free(s.to_hops);
-    json_decref(s.node_index);
+    for (size_t i = 0; s.hops && i < s.node_count; i++)
+        free(s.hops[i]);
+    free(s.hops);
+    free(s.first);
+    free(s.neighbours);
+    free(s.queue);
     return result;
 }
 

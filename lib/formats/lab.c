@@ -122,32 +122,29 @@ const char *lab_flow_address(const struct lab_nic *nic)
 
 /* ---- roles */
 
+int lab_node_index(const struct lab *lab, const char *name)
+{
+    const json_t *index = json_object_get(lab->node_index, name);
+    return index ? (int)json_integer_value(index) : -1;
+}
+
 const char *lab_node_of(const struct lab *lab, const char *role)
 {
+    const json_t *index = json_object_get(lab->role_index, role);
     const struct named_string *roles = lab->roles.items;
-    for (size_t i = 0; i < lab->roles.count; i++)
-        if (strcmp(roles[i].name, role) == 0)
-            return roles[i].value;
-    return role;
+    return index ? roles[json_integer_value(index)].value : role;
 }
 
 int lab_host_of(const struct lab *lab, const char *role)
 {
-    const char *node = lab_node_of(lab, role), *name;
-    for (size_t i = 0; (name = host_name(lab, i)); i++)
-        if (strcmp(name, node) == 0)
-            return (int)i;
-    return -1;
+    int i = lab_node_index(lab, lab_node_of(lab, role));
+    return i >= 0 && (size_t)i < lab->hosts.count ? i : -1;
 }
 
 int lab_switch_of(const struct lab *lab, const char *role)
 {
-    const char *node = lab_node_of(lab, role);
-    const struct physics_switch *s;
-    for (size_t i = 0; (s = lab_switch_at(lab, i)); i++)
-        if (strcmp(s->name, node) == 0)
-            return (int)i;
-    return -1;
+    int i = lab_node_index(lab, lab_node_of(lab, role));
+    return i >= 0 && (size_t)i >= lab->hosts.count ? i - (int)lab->hosts.count : -1;
 }
 
 const struct lab_host *lab_real_host(const struct lab *lab, const char *role)
@@ -173,16 +170,24 @@ static int unknown_node(const struct lab *lab, const char *path, const char *nam
     return -1;
 }
 
-static json_t *names_of_nodes(const struct lab *lab)
+/* The first of equal names counts. */
+static int index_names(struct lab *lab, struct error *e)
 {
-    json_t *names = json_object();
+    const struct named_string *roles = lab->roles.items;
     const char *name;
+    int failed = 0;
+    lab->node_index = json_object();
+    lab->role_index = json_object();
     for (size_t i = 0; (name = lab_node_name(lab, i)); i++)
-        json_object_set_new(names, name, json_true());
-    return names;
+        if (!json_object_get(lab->node_index, name))
+            failed |= json_object_set_new(lab->node_index, name, json_integer((json_int_t)i));
+    for (size_t i = 0; i < lab->roles.count; i++)
+        if (!json_object_get(lab->role_index, roles[i].name))
+            failed |= json_object_set_new(lab->role_index, roles[i].name, json_integer((json_int_t)i));
+    return failed ? error_set(e, "out of memory for the names of the lab") : 0;
 }
 
-static int check_links(const struct lab *lab, const json_t *names, struct error *e)
+static int check_links(const struct lab *lab, struct error *e)
 {
     const struct lab_link *link;
     for (size_t i = 0; (link = lab_link_at(lab, i)); i++) {
@@ -192,7 +197,7 @@ static int check_links(const struct lab *lab, const json_t *names, struct error 
             return error_set(e, "links[%zu].between: %zu names: expected two", i, link->between.count);
         for (size_t k = 0; k < 2; k++) {
             snprintf(path, sizeof path, "links[%zu].between[%zu]", i, k);
-            if (!json_object_get(names, ends[k]))
+            if (lab_node_index(lab, ends[k]) < 0)
                 return unknown_node(lab, path, ends[k], e);
         }
         if (strcmp(ends[0], ends[1]) == 0)
@@ -333,16 +338,20 @@ static int check_vlans(const struct lab *lab, struct error *e)
 /* Two hosts of a lab cannot have one address. */
 static int check_addresses(const struct lab *lab, struct error *e)
 {
+    json_t *taken = json_object();
     const struct lab_host *host, *other;
-    for (size_t i = 0; (host = lab_host_at(lab, i)); i++)
-        for (size_t k = 0; host->nic.address && k < i && (other = lab_host_at(lab, k)); k++) {
-            size_t length = strcspn(host->nic.address, "/");
-            if (other->nic.address && strcspn(other->nic.address, "/") == length &&
-                strncmp(host->nic.address, other->nic.address, length) == 0)
-                return error_set(e, "hosts.%s.nic.address: %s is already the address of host %s", host->name,
-                                 host->nic.address, other->name);
-        }
-    return 0;
+    int result = 0;
+    for (size_t i = 0; result == 0 && (host = lab_host_at(lab, i)); i++) {
+        size_t length = host->nic.address ? strcspn(host->nic.address, "/") : 0;
+        const json_t *first = length ? json_object_getn(taken, host->nic.address, length) : NULL;
+        if (first && (other = lab_host_at(lab, (size_t)json_integer_value(first))))
+            result = error_set(e, "hosts.%s.nic.address: %s is already the address of host %s", host->name,
+                               host->nic.address, other->name);
+        else if (length)
+            json_object_setn_new(taken, host->nic.address, length, json_integer((json_int_t)i));
+    }
+    json_decref(taken);
+    return result;
 }
 
 /* "scaled" replaces what scenarios set: its paths lead into scenarios. */
@@ -361,18 +370,17 @@ static int check_scaled(const struct lab *lab, struct error *e)
 static int check_lab(const struct lab *lab, struct error *e)
 {
     const struct named_string *roles = lab->roles.items;
-    json_t *names = names_of_nodes(lab);
     int result = 0;
     if (lab->schema != 1)
         result = error_set(e, "schema: %lld is unknown: this program reads schema 1", (long long)lab->schema);
     for (size_t i = 0; result == 0 && i < lab->roles.count; i++)
-        if (!json_object_get(names, roles[i].value)) {
+        if (lab_node_index(lab, roles[i].value) < 0) {
             char path[160];
             snprintf(path, sizeof path, "roles.%.100s", roles[i].name);
             result = unknown_node(lab, path, roles[i].value, e);
         }
     if (result == 0)
-        result = check_links(lab, names, e);
+        result = check_links(lab, e);
     if (result == 0)
         result = check_lengths(lab, e);
     if (result == 0)
@@ -383,7 +391,6 @@ static int check_lab(const struct lab *lab, struct error *e)
         result = check_addresses(lab, e);
     if (result == 0)
         result = check_scaled(lab, e);
-    json_decref(names);
     return result;
 }
 
@@ -393,7 +400,7 @@ int lab_parse(const json_t *json, struct lab *lab, struct error *e)
     const struct lab_kind *kind = kind_of(json, e);
     if (!kind || table_parse(&kind->table, json, lab, e) != 0)
         return -1;
-    if (check_lab(lab, e) != 0) {
+    if (index_names(lab, e) != 0 || check_lab(lab, e) != 0) {
         lab_free(lab);
         return -1;
     }
@@ -414,5 +421,7 @@ int lab_load(const char *path, struct lab *lab, struct error *e)
 
 void lab_free(struct lab *lab)
 {
+    json_decref(lab->node_index);
+    json_decref(lab->role_index);
     table_free(&lab_kind(lab)->table, lab);
 }

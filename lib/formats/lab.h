@@ -119,6 +119,7 @@ struct lab {
     json_t *defaults;
     json_t *scaled;  /* path into a scenario -> replacement, if the scenario has a value at that path */
     json_t *sources; /* path pattern -> where the values come from */
+    json_t *node_index, *role_index; /* made by lab_parse: name -> number of the node; role -> item of roles */
 };
 
 /* A kind of lab and its properties. The rest of the program checks these properties, never the kind itself. */
@@ -158,6 +159,8 @@ const struct physics_switch *lab_switch_at(const struct lab *lab, size_t i);
 const struct lab_link *lab_link_at(const struct lab *lab, size_t i);
 /* The name of node i: first the hosts (real or simulated), then the switches. */
 const char *lab_node_name(const struct lab *lab, size_t i);
+/* The number of the node with this name, or -1. */
+int lab_node_index(const struct lab *lab, const char *name);
 
 /* Does the host forward, as a bridge or as a virtual switch? */
 bool lab_forwards(const struct lab_host *host);

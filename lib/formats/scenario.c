@@ -286,21 +286,17 @@ const struct table scenario_table = {"scenario",
 
 /* ---- references between names */
 
-/* A hash set of names: it avoids quadratic time with 100000 roles. */
-struct names {
-    json_t *set;
-};
-
-static int names_add(struct names *names, const char *name)
+/* `names`: name -> number. -1: it is there already, or memory ran out. */
+static int names_add(json_t *names, const char *name, size_t number)
 {
-    if (json_object_get(names->set, name))
+    if (json_object_get(names, name))
         return -1;
-    return json_object_set_new(names->set, name, json_true());
+    return json_object_set_new(names, name, json_integer((json_int_t)number));
 }
 
-static bool names_have(const struct names *names, const char *name)
+static bool is_role(const struct scenario *scenario, const char *name)
 {
-    return json_object_get(names->set, name);
+    return json_object_get(scenario->role_index, name);
 }
 
 static int unknown_role(const struct list_of *roles, const char *path, const char *role, struct error *e)
@@ -322,20 +318,20 @@ static int unknown_role(const struct list_of *roles, const char *path, const cha
     return -1;
 }
 
-static int check_roles(const struct list_of *list, const struct names *roles, const struct scenario *scenario,
-                       const char *path, struct error *e)
+static int check_roles(const struct list_of *list, const struct scenario *scenario, const char *path,
+                       struct error *e)
 {
     char *const *items = list->items;
     for (size_t i = 0; i < list->count; i++) {
         char at[160];
         snprintf(at, sizeof at, "%s[%zu]", path, i);
-        if (!names_have(roles, items[i]))
+        if (!is_role(scenario, items[i]))
             return unknown_role(&scenario->roles, at, items[i], e);
     }
     return 0;
 }
 
-static int collect_roles(const struct scenario *scenario, struct names *roles, struct error *e)
+static int collect_roles(struct scenario *scenario, struct error *e)
 {
     char *const *items = scenario->roles.items;
     for (size_t i = 0; i < scenario->roles.count; i++) {
@@ -343,43 +339,41 @@ static int collect_roles(const struct scenario *scenario, struct names *roles, s
             return error_set(
                 e, "roles[%zu]: \"flows\" cannot be the name of a role, because expressions use this word",
                 i);
-        if (names_add(roles, items[i]) != 0)
+        if (names_add(scenario->role_index, items[i], i) != 0)
             return error_set(e, "roles[%zu]: \"%s\" occurs twice", i, items[i]);
     }
     return 0;
 }
 
-static int check_flow_names(const struct scenario *scenario, const struct names *roles, struct names *flows,
-                            struct error *e)
+static int check_flow_names(const struct scenario *scenario, json_t *flows, struct error *e)
 {
     const struct scenario_flow *items = scenario->flows.items;
     for (size_t i = 0; i < scenario->flows.count; i++) {
         char at[64];
         snprintf(at, sizeof at, "flows[%zu].from", i);
-        if (!names_have(roles, items[i].from))
+        if (!is_role(scenario, items[i].from))
             return unknown_role(&scenario->roles, at, items[i].from, e);
         snprintf(at, sizeof at, "flows[%zu].to", i);
-        if (!names_have(roles, items[i].to))
+        if (!is_role(scenario, items[i].to))
             return unknown_role(&scenario->roles, at, items[i].to, e);
-        if (names_add(flows, items[i].name) != 0)
+        if (names_add(flows, items[i].name, i) != 0)
             return error_set(e, "flows[%zu].name: \"%s\" occurs twice", i, items[i].name);
     }
     return 0;
 }
 
-static int check_traffic_names(const struct scenario *scenario, const struct names *roles,
-                               struct names *flows, struct error *e)
+static int check_traffic_names(const struct scenario *scenario, json_t *flows, struct error *e)
 {
     const struct scenario_traffic *items = scenario->traffic.items;
     for (size_t i = 0; i < scenario->traffic.count; i++) {
         char at[64];
         snprintf(at, sizeof at, "traffic[%zu].from", i);
-        if (check_roles(&items[i].from, roles, scenario, at, e) != 0)
+        if (check_roles(&items[i].from, scenario, at, e) != 0)
             return -1;
         snprintf(at, sizeof at, "traffic[%zu].to", i);
-        if (check_roles(&items[i].to, roles, scenario, at, e) != 0)
+        if (check_roles(&items[i].to, scenario, at, e) != 0)
             return -1;
-        if (names_add(flows, items[i].name) != 0)
+        if (names_add(flows, items[i].name, i) != 0)
             return error_set(e, "traffic[%zu].name: \"%s\" occurs twice", i, items[i].name);
     }
     return 0;
@@ -397,13 +391,13 @@ static int check_optional_counters(const struct settings *settings, const char *
     return 0;
 }
 
-static int check_settings_of(const struct scenario *scenario, const struct names *roles, struct error *e)
+static int check_settings_of(const struct scenario *scenario, struct error *e)
 {
     const struct settings *of = scenario->settings_of.items;
     char path[160];
     for (size_t i = 0; i < scenario->settings_of.count; i++) {
         snprintf(path, sizeof path, "settings_of.%.100s", of[i].name);
-        if (!names_have(roles, of[i].name))
+        if (!is_role(scenario, of[i].name))
             return unknown_role(&scenario->roles, "settings_of", of[i].name, e);
         if (check_optional_counters(&of[i], path, e) != 0)
             return -1;
@@ -411,20 +405,19 @@ static int check_settings_of(const struct scenario *scenario, const struct names
     return check_optional_counters(&scenario->settings, "settings", e);
 }
 
-static int check_references(const struct scenario *scenario, struct names *roles, struct names *flows,
-                            struct error *e)
+static int check_references(struct scenario *scenario, json_t *flows, struct error *e)
 {
     if (scenario->schema != 1)
         return error_set(e, "schema: %lld is unknown: this program reads schema 1",
                          (long long)scenario->schema);
-    if (collect_roles(scenario, roles, e) != 0 || check_flow_names(scenario, roles, flows, e) != 0 ||
-        check_traffic_names(scenario, roles, flows, e) != 0 || flow_order_check(&scenario->flows, e) != 0)
+    if (collect_roles(scenario, e) != 0 || check_flow_names(scenario, flows, e) != 0 ||
+        check_traffic_names(scenario, flows, e) != 0 || flow_order_check(&scenario->flows, e) != 0)
         return -1;
     const struct scenario_storm *storms = scenario->storms.items;
     for (size_t i = 0; i < scenario->storms.count; i++)
-        if (!names_have(roles, storms[i].role))
+        if (!is_role(scenario, storms[i].role))
             return unknown_role(&scenario->roles, "storms", storms[i].role, e);
-    if (check_settings_of(scenario, roles, e) != 0)
+    if (check_settings_of(scenario, e) != 0)
         return -1;
     if (scenario->flows.count + scenario->traffic.count == 0)
         return error_set(e, "flows: expected at least one flow, or traffic");
@@ -435,11 +428,11 @@ int scenario_parse(const json_t *json, struct scenario *scenario, struct error *
 {
     if (table_parse(&scenario_table, json, scenario, e) != 0)
         return -1;
-    struct names roles = {json_object()}, flows = {json_object()};
-    int result = roles.set && flows.set ? check_references(scenario, &roles, &flows, e)
-                                        : error_set(e, "out of memory");
-    json_decref(roles.set);
-    json_decref(flows.set);
+    json_t *flows = json_object();
+    scenario->role_index = json_object();
+    int result = flows && scenario->role_index ? check_references(scenario, flows, e)
+                                               : error_set(e, "out of memory");
+    json_decref(flows);
     if (result != 0)
         scenario_free(scenario);
     return result;
@@ -447,6 +440,7 @@ int scenario_parse(const json_t *json, struct scenario *scenario, struct error *
 
 void scenario_free(struct scenario *scenario)
 {
+    json_decref(scenario->role_index);
     table_free(&scenario_table, scenario);
 }
 
@@ -457,11 +451,8 @@ const char *scenario_role(const struct scenario *scenario, size_t i)
 
 int scenario_role_index(const struct scenario *scenario, const char *name)
 {
-    const char *role;
-    for (size_t i = 0; (role = scenario_role(scenario, i)); i++)
-        if (strcmp(role, name) == 0)
-            return (int)i;
-    return -1;
+    const json_t *index = json_object_get(scenario->role_index, name);
+    return index ? (int)json_integer_value(index) : -1;
 }
 
 /* ---- traffic */

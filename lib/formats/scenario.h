@@ -84,6 +84,7 @@ struct scenario {
     json_t *sweep;            /* harness/plan/choices.h */
     struct list_of expect;    /* struct scenario_expect */
     struct list_of published; /* struct scenario_published */
+    json_t *role_index;       /* made by scenario_parse: name -> number of the role */
 };
 
 extern const struct table scenario_table;

@@ -107,33 +107,21 @@ json_t *sim_setup_settings_json(const struct sim_settings *s)
 
 /* ---- links and flows */
 
-/* Name -> kind and index, for as many nodes as a lab may have. */
-static json_t *index_nodes(const struct lab *lab)
+static struct sim_node node_of(const struct lab *lab, const struct sim_setup *setup, const char *name)
 {
-    const struct physics_host *host;
-    const struct physics_switch *at;
-    json_t *index = json_object();
-    for (size_t i = 0; (host = lab_sim_host_at(lab, i)); i++)
-        json_object_set_new(index, host->name, json_integer((json_int_t)i));
-    for (size_t i = 0; (at = lab_switch_at(lab, i)); i++)
-        json_object_set_new(index, at->name, json_integer(-1 - (json_int_t)i));
-    return index;
+    size_t i = (size_t)lab_node_index(lab, name); /* links end at nodes that the lab has */
+    return i < lab->hosts.count ? (struct sim_node){SIM_HOST, (uint32_t)i}
+                                : setup->node_of_switch[i - lab->hosts.count];
 }
 
-static struct sim_node node_of(const struct sim_setup *setup, const json_t *index, const char *name)
-{
-    json_int_t i = json_integer_value(json_object_get(index, name));
-    return i >= 0 ? (struct sim_node){SIM_HOST, (uint32_t)i} : setup->node_of_switch[-1 - i];
-}
-
-static void take_links(const struct lab *lab, const json_t *index, struct sim_setup *setup)
+static void take_links(const struct lab *lab, struct sim_setup *setup)
 {
     struct sim_link_config *to = setup->links;
     const struct lab_link *link;
     for (size_t i = 0; (link = lab_link_at(lab, i)); i++) {
         char *const *ends = link->between.items;
-        to[i] = (struct sim_link_config){.a = node_of(setup, index, ends[0]),
-                                         .b = node_of(setup, index, ends[1]),
+        to[i] = (struct sim_link_config){.a = node_of(lab, setup, ends[0]),
+                                         .b = node_of(lab, setup, ends[1]),
                                          .rate_bps = link->rate_bps,
                                          .loss_per_billion = (int64_t)llround(link->loss * 1e9)};
         if (link->delay_ps != FIELD_UNSET)
@@ -296,10 +284,7 @@ const char *sim_setup_node_name(const struct cell *cell, const struct sim_setup 
 {
     if (node.kind == SIM_HOST)
         return lab_node_name(&cell->lab, node.index);
-    for (size_t i = 0; i < cell->lab.switches.count; i++)
-        if (setup->node_of_switch[i].kind == node.kind && setup->node_of_switch[i].index == node.index)
-            return lab_switch_at(&cell->lab, i)->name;
-    return "?";
+    return node.kind == SIM_SWITCH ? setup->switches[node.index].name : setup->bridges[node.index].name;
 }
 
 /* ---- the whole */
@@ -336,9 +321,7 @@ static void take_lab(const struct lab *lab, struct sim_setup *setup)
     for (size_t i = 0; (host = lab_sim_host_at(lab, i)); i++)
         take_host(&setup->hosts[i], host, &defaults);
     sim_setup_take_switches(lab, setup);
-    json_t *index = index_nodes(lab);
-    take_links(lab, index, setup);
-    json_decref(index);
+    take_links(lab, setup);
     setup->config.hosts = setup->hosts;
     setup->config.host_count = lab->hosts.count;
     setup->config.links = setup->links;
