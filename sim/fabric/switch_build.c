@@ -144,7 +144,22 @@ static int build_columns(struct fabric_switch *s)
     return 0;
 }
 
-static int build_switch(struct sim *sim, uint32_t index, const struct sim_switch_config *c, struct error *e)
+/* Switches that count the same share their columns with the one before. */
+static int share_columns(const struct sim *sim, uint32_t index)
+{
+    struct fabric_switch *s = &sim->switches[index];
+    const struct fabric_switch *before = index ? s - 1 : NULL;
+    if (!before || before->port_count != s->port_count || shown(before) != shown(s))
+        return build_columns(s);
+    s->columns = before->columns;
+    s->column_names = before->column_names;
+    s->column_count = before->column_count;
+    return 0;
+}
+
+/* `ports`: those of the switch, in the order of the links. */
+static int build_switch(struct sim *sim, uint32_t index, const struct sim_switch_config *c,
+                        const uint32_t *ports, uint32_t count, struct error *e)
 {
     if (check(c, e))
         return -1;
@@ -169,18 +184,13 @@ static int build_switch(struct sim *sim, uint32_t index, const struct sim_switch
         s->tc_weight[i] = c->tc_weight[i];
         ets |= c->tc_weight[i] > 0;
     }
-    uint32_t count = 0;
-    for (uint32_t p = 0; p < sim->port_count; p++)
-        count += sim->ports[p].node_kind == SIM_SWITCH && sim->ports[p].node == index;
     s->ports = calloc(count + 1, sizeof *s->ports);
     if (!s->ports)
         return error_set(e, "simulator: out of memory");
-    for (uint32_t p = 0; p < sim->port_count; p++) {
-        if (sim->ports[p].node_kind != SIM_SWITCH || sim->ports[p].node != index)
-            continue;
-        s->ports[s->port_count++] = p;
-        sim->ports[p].flags |= ets ? PORT_ETS : 0;
-        if (build_port(sim, s, c, p, e))
+    for (uint32_t i = 0; i < count; i++) {
+        s->ports[s->port_count++] = ports[i];
+        sim->ports[ports[i]].flags |= ets ? PORT_ETS : 0;
+        if (build_port(sim, s, c, ports[i], e))
             return -1;
     }
     if (s->shared_bytes < 0)
@@ -189,11 +199,24 @@ static int build_switch(struct sim *sim, uint32_t index, const struct sim_switch
                          c->name, s->port_count, (long long)-s->shared_bytes);
     s->forward_event = events_add(&sim->events, EVENT_FORWARD, index);
     s->watchdog_event = events_add(&sim->events, EVENT_WATCHDOG, index);
-    if (build_columns(s) || s->forward_event == EVENT_NONE || s->watchdog_event == EVENT_NONE)
+    if (share_columns(sim, index) || s->forward_event == EVENT_NONE || s->watchdog_event == EVENT_NONE)
         return error_set(e, "simulator: out of memory");
     if (s->watchdog.detect_ps)
         event_schedule(&sim->events, s->watchdog_event, s->watchdog.detect_ps / 4);
     return 0;
+}
+
+/* The ports of switch i, in the order of the links, are ports[first[i]] to ports[first[i + 1] - 1]. `first` has room for one more. */
+static void list_ports(const struct sim *sim, uint32_t *first, uint32_t *ports)
+{
+    for (uint32_t p = 0; p < sim->port_count; p++)
+        if (sim->ports[p].node_kind == SIM_SWITCH)
+            first[sim->ports[p].node + 2]++;
+    for (uint32_t i = 2; i < sim->switch_count + 2; i++)
+        first[i] += first[i - 1];
+    for (uint32_t p = 0; p < sim->port_count; p++)
+        if (sim->ports[p].node_kind == SIM_SWITCH)
+            ports[first[sim->ports[p].node + 1]++] = p;
 }
 
 int switches_build(struct sim *sim, const struct sim_config *config, struct error *e)
@@ -202,19 +225,27 @@ int switches_build(struct sim *sim, const struct sim_config *config, struct erro
         return 0;
     sim->switches = calloc(config->switch_count, sizeof *sim->switches);
     sim->switch_ports = array_grow(NULL, 0, sim->port_count * sizeof *sim->switch_ports);
-    if (!sim->switches || !sim->switch_ports)
-        return error_set(e, "simulator: out of memory");
+    uint32_t *first = calloc(config->switch_count + 2, sizeof *first),
+             *ports = calloc((size_t)sim->port_count + 1, sizeof *ports);
+    int result = 0;
+    if (!sim->switches || !sim->switch_ports || !first || !ports)
+        result = error_set(e, "simulator: out of memory");
+    else
+        list_ports(sim, first, ports);
     sim->bytes += config->switch_count * sizeof *sim->switches + sim->port_count * sizeof *sim->switch_ports;
-    for (uint32_t i = 0; i < config->switch_count; i++)
-        if (build_switch(sim, i, &config->switches[i], e))
-            return -1;
-    return 0;
+    for (uint32_t i = 0; i < config->switch_count && !result; i++)
+        result = build_switch(sim, i, &config->switches[i], ports + first[i], first[i + 1] - first[i], e);
+    free(first);
+    free(ports);
+    return result;
 }
 
 void switches_free(struct sim *sim)
 {
     for (uint32_t i = 0; sim->switches && i < sim->switch_count; i++) {
         free(sim->switches[i].ports);
+        if (i && sim->switches[i].columns == sim->switches[i - 1].columns)
+            continue; /* shared */
         free(sim->switches[i].columns);
         free(sim->switches[i].column_names);
     }
