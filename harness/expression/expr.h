@@ -32,9 +32,10 @@ const char *expr_value_unit(const struct expr *expr, const struct scenario *scen
 /* Does it read another cell of the sweep, with other(...)? */
 bool expr_reads_other(const struct expr *expr);
 
-/* Call `each` for every counter (not flow value) that the expression reads; role and counter are globs. */
-void expr_each_counter(const struct expr *expr,
-                       void (*each)(void *context, const char *role, const char *counter), void *context);
+/* Call `each` for every counter (not flow value) that the expression reads; role and counter are globs, key is the member of the counter
+ * in a result. */
+typedef void expr_counter(void *context, const char *role, const char *counter, const char *key);
+void expr_each_counter(const struct expr *expr, expr_counter *each, void *context);
 
 enum expr_outcome { EXPR_TRUE, EXPR_FALSE, EXPR_UNKNOWN };
 struct expr_result {

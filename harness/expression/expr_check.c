@@ -8,19 +8,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void each_counter(const struct expr_node *node, void (*each)(void *, const char *, const char *),
-                         void *context)
+static void each_counter(const struct expr_node *node, expr_counter *each, void *context)
 {
     if (!node)
         return;
     if (node->kind == STATISTIC && !node->flow)
-        each(context, node->group, node->name);
+        each(context, node->group, node->name, expr_functions[node->function].key);
     each_counter(node->left, each, context);
     each_counter(node->right, each, context);
 }
 
-void expr_each_counter(const struct expr *expr,
-                       void (*each)(void *context, const char *role, const char *counter), void *context)
+void expr_each_counter(const struct expr *expr, expr_counter *each, void *context)
 {
     each_counter(expr->left, each, context);
     each_counter(expr->right, each, context);

@@ -43,8 +43,9 @@ static bool sampled(const json_t *names, const char *counter)
     return false;
 }
 
-static void look_for(void *context, const char *role_glob, const char *counter_glob)
+static void look_for(void *context, const char *role_glob, const char *counter_glob, const char *key)
 {
+    (void)key;
     struct search *search = context;
     const char *role, *unseen = NULL;
     for (size_t i = 0; (role = scenario_role(&search->cell->scenario, i)); i++) {

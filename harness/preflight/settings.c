@@ -182,8 +182,9 @@ struct interest {
     bool pauses, cnps;
 };
 
-static void note_interest(void *context, const char *role, const char *counter)
+static void note_interest(void *context, const char *role, const char *counter, const char *key)
 {
+    (void)key;
     struct interest *interest = context;
     (void)role;
     interest->pauses = interest->pauses || strstr(counter, "_pause");

@@ -12,6 +12,7 @@ struct recorder *recorder_open(const char *folder, const struct scenario *scenar
 {
     struct recorder *r = calloc(1, sizeof *r);
     const struct scenario_flow *flows = scenario->flows.items;
+    char *const *listed = scenario->sample.roles.items;
     if (!r) {
         error_set(e, "out of memory");
         return NULL;
@@ -32,7 +33,11 @@ struct recorder *recorder_open(const char *folder, const struct scenario *scenar
     for (size_t i = 0; i < r->host_count; i++) {
         r->hosts[i].role = scenario_role(scenario, i);
         r->hosts[i].index = json_object();
+        if (listed)
+            recorder_unlist(r, i);
     }
+    for (size_t i = 0; i < scenario->sample.roles.count; i++)
+        recorder_list(r, (size_t)scenario_role_index(scenario, listed[i]));
     for (size_t i = 0; i < scenario->flows.count; i++) {
         struct recorded_flow *flow = recorder_add_flow(r, flows[i].name);
         if (flow)
@@ -63,7 +68,7 @@ void recorder_close(struct recorder *r)
         free(r->flows[i].name);
         json_decref(r->flows[i].summary);
     }
-    recorder_free_pauses(r);
+    recorder_free_unlisted(r);
     free(r->hosts);
     free(r->flows);
     json_decref(r->flow_index);

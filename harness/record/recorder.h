@@ -6,6 +6,7 @@
 #define HARNESS_RECORDER_H
 
 #include "lib/error.h"
+#include "lib/formats/lines.h"
 #include "lib/formats/scenario.h"
 #include <jansson.h>
 #include <stdint.h>
@@ -37,6 +38,30 @@ int recorder_pattern(struct recorder *r, const char *pattern, int64_t time_ns, s
 int recorder_pause(struct recorder *r, const char *where, unsigned priority, int64_t start_ns,
                    int64_t duration_ns, struct error *e);
 
+/* ---- listed roles
+ * A role that is not listed has no lines in samples.jsonl, and no summary: its counters are in the totals, and of its columns those are
+ * kept that expectations read. Listed are those of the scenario's sample.roles; without it all are. Call these before its columns. */
+void recorder_list(struct recorder *r, size_t role);
+void recorder_unlist(struct recorder *r, size_t role);
+bool recorder_lists(const struct recorder *r, size_t role);
+/* Of roles that are not listed, keep the columns that match the globs, with this member of their summaries, which must outlive r. */
+int recorder_keep(struct recorder *r, const char *role_glob, const char *counter_glob, const char *key,
+                  struct error *e);
+/* Does it need each sample of the role? Else those at the ends of the phases are enough. */
+bool recorder_keeps(const struct recorder *r, size_t role);
+
+/* ---- from the simulator, without a text in between */
+
+/* A header or end line; takes over the object. */
+int recorder_object(struct recorder *r, size_t role, enum line_kind kind, json_t *object, struct error *e);
+/* In place of a header line, of a role that is not listed. */
+int recorder_columns(struct recorder *r, size_t role, const struct column *columns, size_t count,
+                     struct error *e);
+int recorder_values(struct recorder *r, size_t role, int64_t time_ns, int64_t *values, size_t count,
+                    struct error *e);
+/* An interval of a flow; takes over the object. */
+int recorder_interval(struct recorder *r, json_t *object, struct error *e);
+
 /* Live figures, for progress. */
 struct recorder_live {
     double goodput_bps; /* all flows together, over their latest interval */
@@ -49,6 +74,8 @@ void recorder_live(const struct recorder *r, struct recorder_live *live);
 /* Parts of result.json: hosts.ROLE's counters, sampling and pauses into `host`; all flows; warnings appended. */
 void recorder_host_summary(const struct recorder *r, size_t role, json_t *host);
 json_t *recorder_flow_summary(const struct recorder *r);
+/* docs/result.md, "totals": counters of all roles together. A new reference. */
+json_t *recorder_totals(const struct recorder *r);
 void recorder_warnings(const struct recorder *r, json_t *warnings);
 
 #endif

@@ -96,6 +96,14 @@ int recorder_simulated_flow(struct recorder *r, const char *text, size_t length,
     return take(r, 0, true, text, length, e);
 }
 
+int recorder_interval(struct recorder *r, json_t *object, struct error *e)
+{
+    const struct line line = {.kind = LINE_INTERVAL, .json = object};
+    int result = take_flow_line(r, 0, true, &line, e);
+    json_decref(object);
+    return result;
+}
+
 /* ---- summaries */
 
 static void describe_flow(const struct scenario_flow *of, json_t *json)

@@ -30,9 +30,10 @@ struct recorded_column {
     struct tally tally; /* of a gauge */
 };
 
-struct recorded_pauses {
-    char *where; /* a role or SWITCH:PORT */
-    struct histogram *priorities[PRIORITIES];
+/* A column that is kept of roles that are not listed, and a member of its summary. */
+struct kept {
+    char *role, *counter; /* globs */
+    const char *key;
 };
 
 struct recorded_host {
@@ -48,6 +49,12 @@ struct recorded_host {
     int64_t read_max_ns, cpu_ns, latest_ns;
     bool ended, went_back; /* its clock did */
     char *end_reason;
+    struct histogram *pauses[PRIORITIES]; /* NULL: there was none, or it is not listed */
+    bool unlisted;                        /* recorder_unlisted.c: */
+    const struct layout *layout;
+    struct plain *plain; /* by counter of the layout */
+    bool closed;
+    int64_t first_ns, last_ns;
 };
 
 struct recorded_flow {
@@ -67,8 +74,9 @@ struct recorder {
     struct recorded_flow *flows;
     size_t flow_count;
     json_t *flow_index; /* name -> index */
-    struct recorded_pauses *pauses;
-    size_t pause_count;
+    struct layout *layouts;
+    struct kept *kept;
+    size_t kept_count;
     json_t *warnings;
     int64_t start_ns, end_ns;
 };
@@ -88,12 +96,23 @@ static inline int64_t recorder_sum(int64_t a, int64_t b)
 
 /* recorder_samples.c */
 void recorder_free_host(struct recorded_host *host);
+/* The place of a column in `gathered`, where it is added when it is new, and then its strings are taken over; SIZE_MAX when there is
+ * no room. */
+size_t recorder_find_column(struct recorded_host *host, struct column *column);
 /* PFC frames that a host receives per second, over its latest samples. */
 double recorder_pauses_per_s(const struct recorded_host *host);
 /* recorder_flows.c: the flow of this name, created if missing; NULL: out of memory. */
 struct recorded_flow *recorder_add_flow(struct recorder *r, const char *name);
-/* recorder_pauses.c */
-void recorder_free_pauses(struct recorder *r);
-json_t *recorder_pause_summary(const struct recorded_pauses *pauses);
+/* recorder_pauses.c: of a host, by priority; NULL: none was paused */
+json_t *recorder_pause_summary(const struct recorded_host *host);
+/* recorder_unlisted.c: a role's columns and samples, when it is not listed. */
+int recorder_unlisted_columns(struct recorder *r, struct recorded_host *host, const struct column *columns,
+                              size_t count, struct error *e);
+void recorder_unlisted_sample(const struct recorder *r, struct recorded_host *host, int64_t time_ns,
+                              const int64_t *values);
+/* Of a counter's summary the members that are kept. A new reference. */
+json_t *recorder_kept_summary(const struct recorder *r, const struct recorded_host *host, const char *name,
+                              const json_t *whole);
+void recorder_free_unlisted(struct recorder *r);
 
 #endif

@@ -5,19 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct recorded_pauses *find_pauses(struct recorder *r, const char *where)
-{
-    for (size_t i = 0; i < r->pause_count; i++)
-        if (strcmp(r->pauses[i].where, where) == 0)
-            return &r->pauses[i];
-    struct recorded_pauses *grown = realloc(r->pauses, (r->pause_count + 1) * sizeof *grown);
-    if (!grown)
-        return NULL;
-    r->pauses = grown;
-    grown[r->pause_count] = (struct recorded_pauses){.where = strdup(where)};
-    return grown[r->pause_count].where ? &grown[r->pause_count++] : NULL;
-}
-
 int recorder_pause(struct recorder *r, const char *where, unsigned priority, int64_t start_ns,
                    int64_t duration_ns, struct error *e)
 {
@@ -27,10 +14,10 @@ int recorder_pause(struct recorder *r, const char *where, unsigned priority, int
         return -1;
     if (priority >= PRIORITIES || start_ns < r->start_ns || start_ns >= r->end_ns)
         return 0;
-    struct recorded_pauses *pauses = find_pauses(r, where);
-    if (!pauses)
-        return error_set(e, "out of memory");
-    struct histogram **h = &pauses->priorities[priority];
+    int role = scenario_role_index(r->scenario, where);
+    if (role < 0 || r->hosts[role].unlisted)
+        return 0;
+    struct histogram **h = &r->hosts[role].pauses[priority];
     if (!*h && (*h = calloc(1, sizeof **h)))
         histogram_clear(*h);
     if (!*h)
@@ -39,24 +26,16 @@ int recorder_pause(struct recorder *r, const char *where, unsigned priority, int
     return 0;
 }
 
-void recorder_free_pauses(struct recorder *r)
+json_t *recorder_pause_summary(const struct recorded_host *host)
 {
-    for (size_t i = 0; i < r->pause_count; i++) {
-        for (size_t p = 0; p < PRIORITIES; p++)
-            free(r->pauses[i].priorities[p]);
-        free(r->pauses[i].where);
-    }
-    free(r->pauses);
-}
-
-json_t *recorder_pause_summary(const struct recorded_pauses *pauses)
-{
-    json_t *json = json_object();
+    json_t *json = NULL;
     for (size_t p = 0; p < PRIORITIES; p++) {
         char key[24];
+        if (!host->pauses[p])
+            continue;
+        json = json ? json : json_object();
         snprintf(key, sizeof key, "%zu", p);
-        if (pauses->priorities[p])
-            json_object_set_new(json, key, histogram_json(pauses->priorities[p]));
+        json_object_set_new(json, key, histogram_json(host->pauses[p]));
     }
     return json;
 }

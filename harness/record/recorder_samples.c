@@ -21,8 +21,7 @@ static size_t add_column(struct recorded_host *host, struct column *column, cons
     return host->count++;
 }
 
-/* The place of a column in `gathered`, where it is added when it is new; SIZE_MAX when there is no room. */
-static size_t find_column(struct recorded_host *host, struct column *column)
+size_t recorder_find_column(struct recorded_host *host, struct column *column)
 {
     char key[2 * LINES_MAX_NAME + 2];
     snprintf(key, sizeof key, "%s\n%s", column->source, column->name);
@@ -36,9 +35,14 @@ static int take_header(struct recorder *r, struct recorded_host *host, const jso
     size_t count;
     if (lines_columns(header, &columns, &count, e) != 0)
         return -1;
+    if (host->unlisted) {
+        int result = recorder_unlisted_columns(r, host, columns, count, e);
+        lines_free_columns(columns, count);
+        return result;
+    }
     size_t *slots = calloc(count + 1, sizeof *slots), lost = 0;
     for (size_t i = 0; slots && i < count; i++) {
-        slots[i] = find_column(host, &columns[i]);
+        slots[i] = recorder_find_column(host, &columns[i]);
         lost += slots[i] == SIZE_MAX;
     }
     lines_free_columns(columns, count);
@@ -139,6 +143,8 @@ static int take_sample(struct recorder *r, struct recorded_host *host, const str
         else
             gather_gauge(r, g, time_ns, line->values[i]);
     }
+    if (host->unlisted && host->plain)
+        recorder_unlisted_sample(r, host, time_ns, line->values);
     host->samples++;
     host->latest_ns = time_ns;
     host->read_sum_ns += (double)line->read_ns;
@@ -147,17 +153,17 @@ static int take_sample(struct recorder *r, struct recorded_host *host, const str
     return 0;
 }
 
-/* The sample as written to samples.jsonl: the role, the time on the run's clock, the rest unchanged. */
-static void write_sample(struct recorder *r, const struct recorded_host *host, const struct line *line,
-                         int64_t time_ns)
+/* Take a line that was not parsed from text, or was. */
+static int take_values(struct recorder *r, struct recorded_host *host, const struct line *line,
+                       struct error *e)
 {
-    fprintf(r->samples.stream, "[\"%s\",%" PRId64 ",%" PRId64, host->role, time_ns, line->read_ns);
-    for (size_t i = 0; i < line->count; i++)
-        if (line->values[i] == LINES_NULL)
-            fputs(",null", r->samples.stream);
-        else
-            fprintf(r->samples.stream, ",%" PRId64, line->values[i]);
-    fputs("]\n", r->samples.stream);
+    int64_t time_ns = line->time_ns;
+    if (recorder_on_run_clock(host, &time_ns, e) != 0 || take_sample(r, host, line, time_ns, e) != 0)
+        return -1;
+    if (!host->unlisted) /* as it was read, with the role, and the time on the run's clock */
+        lines_write_sample_of(r->samples.stream, host->role, time_ns, line->read_ns, line->values,
+                              line->count);
+    return 0;
 }
 
 static int take_object(struct recorder *r, struct recorded_host *host, const struct line *line,
@@ -168,7 +174,8 @@ static int take_object(struct recorder *r, struct recorded_host *host, const str
     if (recorder_shift_time(host, line->json, e) != 0)
         return -1;
     json_object_set_new(line->json, "host", json_text(host->role));
-    lines_write_object(r->samples.stream, line->json);
+    if (!host->unlisted)
+        lines_write_object(r->samples.stream, line->json);
     if (line->kind == LINE_HEADER)
         return take_header(r, host, line->json, e);
     if (line->kind == LINE_EVENT && what && strcmp(what, "overrun") != 0)
@@ -191,18 +198,30 @@ int recorder_sample(struct recorder *r, size_t role, const char *text, size_t le
     struct line line;
     if (lines_parse(text, length, &line, e) != 0)
         return error_prefix(e, "%s: a line of the sampler", host->role);
-    int result;
-    if (line.kind == LINE_SAMPLE) {
-        int64_t time_ns = line.time_ns;
-        result = recorder_on_run_clock(host, &time_ns, e);
-        if (result == 0)
-            result = take_sample(r, host, &line, time_ns, e);
-        if (result == 0)
-            write_sample(r, host, &line, time_ns);
-    } else {
-        result = take_object(r, host, &line, e);
-    }
+    int result = line.kind == LINE_SAMPLE ? take_values(r, host, &line, e) : take_object(r, host, &line, e);
     lines_free_parsed(&line);
+    return result == 0 ? record_file_check(&r->samples, e) : result;
+}
+
+int recorder_object(struct recorder *r, size_t role, enum line_kind kind, json_t *object, struct error *e)
+{
+    const struct line line = {.kind = kind, .json = object};
+    int result = take_object(r, &r->hosts[role], &line, e);
+    json_decref(object);
+    return result == 0 ? record_file_check(&r->samples, e) : result;
+}
+
+int recorder_columns(struct recorder *r, size_t role, const struct column *columns, size_t count,
+                     struct error *e)
+{
+    return recorder_unlisted_columns(r, &r->hosts[role], columns, count, e);
+}
+
+int recorder_values(struct recorder *r, size_t role, int64_t time_ns, int64_t *values, size_t count,
+                    struct error *e)
+{
+    const struct line line = {.kind = LINE_SAMPLE, .time_ns = time_ns, .values = values, .count = count};
+    int result = take_values(r, &r->hosts[role], &line, e);
     return result == 0 ? record_file_check(&r->samples, e) : result;
 }
 
@@ -216,8 +235,11 @@ void recorder_free_host(struct recorded_host *host)
         tally_free(&host->gathered[i].tally);
     }
     free(host->gathered);
+    for (size_t p = 0; p < PRIORITIES; p++)
+        free(host->pauses[p]);
     json_decref(host->index);
     free(host->slots);
+    free(host->plain);
     free(host->end_reason);
 }
 
@@ -271,20 +293,34 @@ static json_t *counter_summary(const struct recorded_column *g)
     return json;
 }
 
+static json_t *summaries_json(const struct recorder *r, const struct recorded_host *h)
+{
+    json_t *counters = json_object();
+    for (size_t i = 0; i < h->count; i++) {
+        const struct recorded_column *g = &h->gathered[i];
+        if (!g->any || (g->column.kind == COLUMN_GAUGE && !g->inside))
+            continue;
+        json_t *whole = counter_summary(g);
+        json_object_set_new(counters, g->column.name,
+                            h->unlisted ? recorder_kept_summary(r, h, g->column.name, whole)
+                                        : json_incref(whole));
+        json_decref(whole);
+    }
+    return counters;
+}
+
 void recorder_host_summary(const struct recorder *r, size_t role, json_t *host)
 {
     const struct recorded_host *h = &r->hosts[role];
-    json_t *counters = json_object();
-    for (size_t i = 0; i < h->count; i++)
-        if (h->gathered[i].any && (h->gathered[i].column.kind == COLUMN_COUNTER || h->gathered[i].inside))
-            json_object_set_new(counters, h->gathered[i].column.name, counter_summary(&h->gathered[i]));
-    json_object_set_new(host, "counters", counters);
+    json_object_set_new(host, "counters", summaries_json(r, h));
+    if (h->unlisted)
+        return;
     json_object_set_new(host, "sampling",
                         json_make("{s:I,s:I,s:f,s:I,s:I}", "samples", (json_int_t)h->samples, "overruns",
                                   (json_int_t)h->overruns, "read_ns_mean",
                                   h->samples ? h->read_sum_ns / (double)h->samples : 0.0, "read_ns_max",
                                   (json_int_t)h->read_max_ns, "cpu_ns", (json_int_t)h->cpu_ns));
-    for (size_t i = 0; i < r->pause_count; i++)
-        if (strcmp(r->pauses[i].where, h->role) == 0)
-            json_object_set_new(host, "pauses", recorder_pause_summary(&r->pauses[i]));
+    json_t *pauses = recorder_pause_summary(h);
+    if (pauses)
+        json_object_set_new(host, "pauses", pauses);
 }

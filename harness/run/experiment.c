@@ -1,5 +1,6 @@
 #include "harness/run/experiment.h"
 #include "harness/preflight/ecn.h"
+#include "harness/run/foresee.h"
 #include "harness/run/results.h"
 #include "lib/clock.h"
 #include "lib/document/json_text.h"
@@ -176,6 +177,8 @@ static int prepare(struct run *run, struct error *e)
     run->context.recorder = recorder_open(x->folder, &x->cell->scenario, run->driver->simulated, e);
     if (!run->context.recorder)
         return -1;
+    if (foresee_columns(x->cell, run->context.recorder, e) != 0)
+        return -1;
     progress_say(x->progress, "starting the lab");
     if (run->driver->open(&run->context, &run->lab, e) != 0 || run->driver->bring_up(run->lab, e) != 0)
         return -1;
@@ -351,9 +354,21 @@ static json_t *phases_json(const struct run *run)
     return list;
 }
 
+/* Of a role that is not listed. */
+static json_t *unlisted_json(const struct run *run, size_t role)
+{
+    const struct host_description *d = &run->hosts[role];
+    json_t *host = json_make("{s:b,s:s?,s:s,s:O?}", "listed", 0, "name", d->name, "origin",
+                             origin_names[d->origin], "capabilities", d->capabilities);
+    recorder_host_summary(run->context.recorder, role, host);
+    return host;
+}
+
 static json_t *host_json(const struct run *run, size_t role)
 {
     const struct host_description *d = &run->hosts[role];
+    if (!recorder_lists(run->context.recorder, role))
+        return unlisted_json(run, role);
     const json_t *scaled = d->origin == ORIGIN_MEASURED ? NULL : origin_scaled(d->facts);
     json_t *host = json_make("{s:s?,s:s*,s:s,s:O*,s:O?,s:O?,s:{s:I,s:I}}", "name", d->name, "address",
                              d->address, "origin", origin_names[d->origin], "scaled", scaled, "capabilities",
@@ -430,6 +445,15 @@ static const json_t *scaled_of_run(const struct run *run)
     return most;
 }
 
+static void add_totals(const struct run *run, json_t *result)
+{
+    bool all = true;
+    for (size_t role = 0; all && role < role_count(run); role++)
+        all = recorder_lists(run->context.recorder, role);
+    if (!all)
+        json_object_set_new(result, "totals", recorder_totals(run->context.recorder));
+}
+
 static json_t *result_json(const struct run *run)
 {
     const struct experiment *x = run->x;
@@ -446,6 +470,7 @@ static json_t *result_json(const struct run *run)
         x->cell->lab_json, "sources", sources ? json_deep_copy(sources) : json_object(), "phases",
         phases_json(run), "hosts", hosts, "flows", flows_json(run), "warnings", warnings);
     free(finished);
+    add_totals(run, result);
     if (result && run->ending != ENDING_WHOLE)
         json_object_set_new(result, "reason", json_text(run->why.text));
     if (result && run->driver->add_to_result)

@@ -69,8 +69,9 @@ struct search {
     struct error *e;
 };
 
-static void look_for(void *context, const char *role_glob, const char *counter)
+static void look_for(void *context, const char *role_glob, const char *counter, const char *key)
 {
+    (void)key;
     struct search *s = context;
     const struct cell *cell = s->f->cell;
     const char *role;
@@ -141,4 +142,29 @@ int foresee(const struct plan_request *request, struct plan *plan, json_t *warni
     error_prefix(e, "%s", plan->scenario_path);
     plan_free(plan);
     return -1;
+}
+
+/* ---- what expectations read */
+
+struct keeping {
+    struct recorder *recorder;
+    int result;
+    struct error *e;
+};
+
+static void keep_column(void *context, const char *role, const char *counter, const char *key)
+{
+    struct keeping *k = context;
+    if (k->result == 0 && key)
+        k->result = recorder_keep(k->recorder, role, counter, key, k->e);
+}
+
+int foresee_columns(const struct cell *cell, struct recorder *recorder, struct error *e)
+{
+    struct keeping k = {recorder, 0, e};
+    for (size_t i = 0; i < cell->scenario.expect.count; i++)
+        expr_each_counter(cell->checks[i], keep_column, &k);
+    for (size_t i = 0; i < cell->scenario.published.count; i++)
+        expr_each_counter(cell->published[i], keep_column, &k);
+    return k.result;
 }

@@ -3,9 +3,13 @@
 #define HARNESS_FORESEE_H
 
 #include "harness/plan/plan.h"
+#include "harness/record/recorder.h"
 
 /* Load a plan (plan_load) and look at each of its cells; without a lab, only load it. No host is reached. Warnings are added to `warnings`
  * as ecn_note does; NULL: none are wanted. The error message begins with a file; then no plan is left. */
 int foresee(const struct plan_request *request, struct plan *plan, json_t *warnings, struct error *e);
+
+/* What the cell's expectations and published figures read is kept of roles that are not listed. */
+int foresee_columns(const struct cell *cell, struct recorder *recorder, struct error *e);
 
 #endif

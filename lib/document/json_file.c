@@ -19,7 +19,7 @@ static const struct {
 } limits[] = {
     [DOCUMENT_SCENARIO] = {"a document", 16 * MIB, 128 * MIB, 64},
     [DOCUMENT_LAB] = {"a lab", 16 * MIB, 256 * MIB, 64},
-    [DOCUMENT_RESULT] = {"a result", 16 * MIB, 256 * MIB, 64},
+    [DOCUMENT_RESULT] = {"a result", 64 * MIB, 640 * MIB, 64},
     [DOCUMENT_INDEX] = {"an index", 16 * MIB, 128 * MIB, 64},
     [DOCUMENT_REQUEST] = {"a request", 64 * MIB, 384 * MIB, 66},
     [DOCUMENT_ANSWER] = {"an answer", 16 * MIB, 128 * MIB, 64},

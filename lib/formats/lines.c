@@ -278,14 +278,18 @@ int lines_columns(const json_t *header, struct column **columns, size_t *count, 
     return 0;
 }
 
+void lines_free_column(struct column *column)
+{
+    free(column->name);
+    free(column->unit);
+    free(column->source);
+    free(column->group);
+}
+
 void lines_free_columns(struct column *columns, size_t count)
 {
-    for (size_t i = 0; columns && i < count; i++) {
-        free(columns[i].name);
-        free(columns[i].unit);
-        free(columns[i].source);
-        free(columns[i].group);
-    }
+    for (size_t i = 0; columns && i < count; i++)
+        lines_free_column(&columns[i]);
     free(columns);
 }
 
@@ -329,11 +333,11 @@ static inline char *put_value(char *at, char before, int64_t value)
 }
 
 /* A line is written to stdio in pieces. */
-int lines_write_sample(FILE *out, int64_t time_ns, int64_t read_ns, const int64_t *values, size_t count)
+static int write_values(FILE *out, char before, int64_t time_ns, int64_t read_ns, const int64_t *values,
+                        size_t count)
 {
     char piece[4096], *at = piece, *full = piece + sizeof piece - LONGEST_VALUE;
-    flockfile(out);
-    at = put_value(at, '[', time_ns);
+    at = put_value(at, before, time_ns);
     at = put_value(at, ',', read_ns);
     for (size_t i = 0; i < count; i++) {
         if (at > full) {
@@ -344,8 +348,27 @@ int lines_write_sample(FILE *out, int64_t time_ns, int64_t read_ns, const int64_
     }
     fwrite(piece, 1, (size_t)(at - piece), out);
     fputs("]\n", out);
-    funlockfile(out);
     return ferror(out) ? -1 : 0;
+}
+
+int lines_write_sample(FILE *out, int64_t time_ns, int64_t read_ns, const int64_t *values, size_t count)
+{
+    flockfile(out);
+    int result = write_values(out, '[', time_ns, read_ns, values, count);
+    funlockfile(out);
+    return result;
+}
+
+int lines_write_sample_of(FILE *out, const char *host, int64_t time_ns, int64_t read_ns,
+                          const int64_t *values, size_t count)
+{
+    flockfile(out);
+    fputs("[\"", out);
+    fputs(host, out);
+    fputc('"', out);
+    int result = write_values(out, ',', time_ns, read_ns, values, count);
+    funlockfile(out);
+    return result;
 }
 
 json_t *lines_columns_json(const struct column *columns, size_t count)

@@ -61,10 +61,14 @@ bool lines_fits(int64_t value, int64_t least);
 /* The columns of a header line; the caller frees with lines_free_columns. */
 int lines_columns(const json_t *header, struct column **columns, size_t *count, struct error *e);
 void lines_free_columns(struct column *columns, size_t count);
+void lines_free_column(struct column *column);
 
 /* Write one sample line; values of LINES_NULL are written as null. No allocation. Returns -1 on a write
  * error. */
 int lines_write_sample(FILE *out, int64_t time_ns, int64_t read_ns, const int64_t *values, size_t count);
+/* The same of a result's samples.jsonl, which begins with the host. */
+int lines_write_sample_of(FILE *out, const char *host, int64_t time_ns, int64_t read_ns,
+                          const int64_t *values, size_t count);
 /* The header's "columns" array. A new reference. */
 json_t *lines_columns_json(const struct column *columns, size_t count);
 /* Write any object line in one piece. Returns -1 on a write error, with errno; ENOMEM: nothing was written. */

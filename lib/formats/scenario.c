@@ -177,6 +177,9 @@ static const struct field sample_fields[] = {
      .fallback = "\"10ms\"", .help = "Time between samples."},
     {"groups", FIELD_LIST, AT(groups), .item = FIELD_CHOICE, .choices = counter_group_choices, .min = 0,
      .max = 32, .help = "Groups of counters to sample (docs/counters.md). Default: all."},
+    {"roles", FIELD_LIST, AT(roles), .item = FIELD_STRING, .min = 1, .max = 100000,
+     .help = "Roles whose samples are written and whose counters the result lists; the others are in its "
+             "totals. Default: all, of a large simulated lab the first ones."},
     {0},
 };
 #undef AT
@@ -417,7 +420,8 @@ static int check_references(struct scenario *scenario, json_t *flows, struct err
     for (size_t i = 0; i < scenario->storms.count; i++)
         if (!is_role(scenario, storms[i].role))
             return unknown_role(&scenario->roles, "storms", storms[i].role, e);
-    if (check_settings_of(scenario, e) != 0)
+    if (check_settings_of(scenario, e) != 0 ||
+        check_roles(&scenario->sample.roles, scenario, "sample.roles", e) != 0)
         return -1;
     if (scenario->flows.count + scenario->traffic.count == 0)
         return error_set(e, "flows: expected at least one flow, or traffic");

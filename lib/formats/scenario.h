@@ -43,6 +43,7 @@ struct scenario_phases {
 struct scenario_sample {
     int64_t every_ns;
     struct list_of groups; /* int: indices into counter_group_choices */
+    struct list_of roles;  /* char *: those that are listed; empty: as many as results have room for */
 };
 
 /* Over what an expectation is judged: each run, or all repetitions of a cell. */

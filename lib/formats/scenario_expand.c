@@ -29,6 +29,11 @@ static int expand_settings(json_t *document, struct error *e)
     return result;
 }
 
+static int expand_sample(json_t *document, struct error *e)
+{
+    return expand_list(json_object_get(document, "sample"), "roles", e) == 0 ? 0 : error_prefix(e, "sample");
+}
+
 json_t *scenario_expand(const json_t *json, struct error *e)
 {
     static const struct expand_ends of_flow = {.one = "from", .other = "to"}, of_storm = {.one = "role"};
@@ -37,7 +42,7 @@ json_t *scenario_expand(const json_t *json, struct error *e)
         error_set(e, "out of memory");
     if (copy && expand_list(copy, "roles", e) == 0 && expand_settings(copy, e) == 0 &&
         expand_items(copy, "flows", &of_flow, e) == 0 && expand_traffic(copy, e) == 0 &&
-        expand_items(copy, "storms", &of_storm, e) == 0)
+        expand_items(copy, "storms", &of_storm, e) == 0 && expand_sample(copy, e) == 0)
         return copy;
     json_decref(copy);
     return NULL;

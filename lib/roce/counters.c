@@ -89,3 +89,9 @@ const struct counter_unit *counters_unit(const char *name)
             return &units[i];
     return NULL;
 }
+
+bool counters_of_port(const char *name)
+{
+    size_t digits = strncmp(name, "port", 4) == 0 ? strspn(name + 4, "0123456789") : 0;
+    return digits && name[4 + digits] == '_';
+}

@@ -83,4 +83,7 @@ const struct counter_unit *counters_unit(const char *name);
 void counters_manual(struct text *out);
 json_t *counters_json(void);
 
+/* Is it what one port of a simulated switch counts ("port3_ecn_marked")? The switch's own counter has it too. */
+bool counters_of_port(const char *name);
+
 #endif

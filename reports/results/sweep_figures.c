@@ -159,20 +159,13 @@ static int take_flows(const struct run *run, size_t row, struct sweep_table *t)
 
 /* ---- counters */
 
-/* What a port of a switch counts is in the switch's own counter. */
-static bool of_port(const char *name)
-{
-    size_t digits = strncmp(name, "port", 4) == 0 ? strspn(name + 4, "0123456789") : 0;
-    return digits && name[4 + digits] == '_';
-}
-
 static bool is_wanted(const char *name, const json_t *counter)
 {
     static const enum counter_group groups[] = {COUNTER_GROUP_PFC, COUNTER_GROUP_ECN, COUNTER_GROUP_DROPS};
     const char *group = run_member(counter, "group");
     for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
         if (strcmp(group, counter_group_names[groups[i]]) == 0)
-            return !of_port(name);
+            return !counters_of_port(name);
     return false;
 }
 

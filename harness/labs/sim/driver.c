@@ -226,7 +226,7 @@ static int sim_lab_start(void *state, int64_t *start_ns, struct error *e)
     *start_ns = 0;
     lab->next_sample_ns = lab->run->cell->scenario.sample.every_ns;
     lab->next_interval_ns = lab->interval_ns;
-    return lines_headers(lab, e) == 0 && lines_samples(lab, e) == 0 ? 0 : -1;
+    return lines_headers(lab, e) == 0 && lines_samples(lab, true, e) == 0 ? 0 : -1;
 }
 
 static void note_measured(struct sim_lab *lab)
@@ -280,7 +280,7 @@ static int step(struct sim_lab *lab, int64_t until_ns, struct error *e)
     if (mark || next_ns == lab->next_sample_ns || next_ns == lab->end_ns) {
         if (next_ns == lab->next_sample_ns)
             lab->next_sample_ns += lab->run->cell->scenario.sample.every_ns;
-        return lines_samples(lab, e);
+        return lines_samples(lab, mark || next_ns == lab->end_ns, e);
     }
     return 0;
 }
@@ -308,7 +308,8 @@ static int sim_lab_finish(void *state, struct error *e)
     struct sim_lab *lab = state;
     if (!lab->sim || !lab->values)
         return 0;
-    if ((lab->last_sample_ns != lab->now_ns && lines_samples(lab, e) != 0) || lines_intervals(lab, e) != 0)
+    if ((lab->last_sample_ns != lab->now_ns && lines_samples(lab, true, e) != 0) ||
+        lines_intervals(lab, e) != 0)
         return -1;
     if (!lab->holds[1] && !(lab->holds[1] = sim_topology_holds(lab->sim, &lab->setup))) /* it ended early */
         return error_set(e, "out of memory");
@@ -358,7 +359,7 @@ static void sim_lab_add_to_result(void *state, json_t *result)
         result, "topology",
         sim_topology_json(lab->run->cell, lab->sim, &lab->setup, lab->holds[0], lab->holds[1]));
     for (size_t role = 0; role < lab->run->cell->scenario.roles.count; role++)
-        if (is_host(lab, role))
+        if (is_host(lab, role) && recorder_lists(lab->run->recorder, role))
             json_object_set_new(json_object_get(json_object_get(result, "hosts"), role_name(lab, role)),
                                 "buffers", buffers_json(lab, lab->setup.node_of_role[role].index));
 }

@@ -68,13 +68,16 @@ static int lacks(const struct sim_lab *lab, const struct sim_series *series, con
 int sim_foresee_counter(struct sim_lab *lab, size_t role, const char *glob, struct error *e)
 {
     struct sim_series series;
+    struct sim_senders senders;
     if (!lab->sim && !(lab->sim = sim_new(&lab->setup.config, e)))
         return error_prefix(e, "lab %s", lab->run->cell->lab.name);
-    int result =
-        sim_series_open(&series, lab->sim, &lab->setup, lab->setup.node_of_role[role], UINT32_MAX, e);
+    if (sim_senders_make(&senders, &lab->setup) != 0)
+        return error_set(e, "out of memory");
+    int result = sim_series_open(&series, lab->sim, &senders, lab->setup.node_of_role[role], UINT32_MAX, e);
     if (result == 0 && !sim_series_match(&series, lab->sim, &lab->setup, glob) &&
         (series.node.kind == SIM_SWITCH || only_simulated(glob)))
         result = lacks(lab, &series, glob, e);
     sim_series_close(&series);
+    sim_senders_free(&senders);
     return result;
 }

@@ -1,6 +1,7 @@
 #include "harness/labs/sim/lines.h"
 
 #include "harness/labs/sim/completion.h"
+#include "harness/labs/sim/listed.h"
 #include "lib/document/json_text.h"
 #include "lib/formats/lines.h"
 #include <stdlib.h>
@@ -19,15 +20,6 @@ static const char *take_line(struct sim_lab *lab, size_t *length)
     return lab->line;
 }
 
-static int hand_on_sample_object(struct sim_lab *lab, size_t role, json_t *object, struct error *e)
-{
-    size_t length;
-    lines_write_object(lab->writer, object);
-    json_decref(object);
-    const char *line = take_line(lab, &length);
-    return recorder_sample(lab->run->recorder, role, line, length, e);
-}
-
 static int hand_on_flow(struct sim_lab *lab, json_t *object, struct error *e)
 {
     size_t length;
@@ -39,40 +31,54 @@ static int hand_on_flow(struct sim_lab *lab, json_t *object, struct error *e)
 
 static int write_header(struct sim_lab *lab, size_t role, struct error *e)
 {
-    return hand_on_sample_object(lab, role,
-                                 json_make("{s:s,s:i,s:s,s:s,s:I,s:o}", "type", "header", "schema", 1,
-                                           "program", "sim", "version", HARNESS_VERSION, "every_ns",
-                                           (json_int_t)lab->run->cell->scenario.sample.every_ns, "columns",
-                                           sim_series_columns(&lab->series[role], lab->sim, &lab->setup)),
-                                 e);
+    struct sim_columns columns;
+    if (sim_series_columns(&lab->series[role], lab->sim, &lab->setup, &columns, e) != 0)
+        return -1;
+    int result = recorder_lists(lab->run->recorder, role)
+                     ? recorder_object(lab->run->recorder, role, LINE_HEADER,
+                                       json_make("{s:s,s:i,s:s,s:s,s:I,s:o}", "type", "header", "schema", 1,
+                                                 "program", "sim", "version", HARNESS_VERSION, "every_ns",
+                                                 (json_int_t)lab->run->cell->scenario.sample.every_ns,
+                                                 "columns", lines_columns_json(columns.items, columns.count)),
+                                       e)
+                     : recorder_columns(lab->run->recorder, role, columns.items, columns.count, e);
+    sim_columns_free(&columns);
+    return result;
 }
 
 int lines_headers(struct sim_lab *lab, struct error *e)
 {
     size_t most = 0, roles = lab->run->cell->scenario.roles.count;
+    struct sim_senders senders;
     lab->series = calloc(roles + 1, sizeof *lab->series);
-    if (!lab->series)
+    if (!lab->series || sim_senders_make(&senders, &lab->setup) != 0)
         return error_set(e, "out of memory");
-    for (size_t role = 0; role < roles; role++) {
+    int result = 0;
+    for (size_t role = 0; result == 0 && role < roles; role++) {
         struct sim_series *series = &lab->series[role];
-        if (sim_series_open(series, lab->sim, &lab->setup, lab->setup.node_of_role[role],
-                            scenario_groups(&lab->run->cell->scenario), e) != 0 ||
-            write_header(lab, role, e) != 0)
-            return -1;
+        result = sim_series_open(series, lab->sim, &senders, lab->setup.node_of_role[role],
+                                 scenario_groups(&lab->run->cell->scenario), e);
         most = sim_series_room(series) > most ? sim_series_room(series) : most;
     }
+    sim_senders_free(&senders);
     lab->values = calloc(most + 1, sizeof *lab->values);
-    return lab->values ? 0 : error_set(e, "out of memory");
+    if (!lab->values)
+        return error_set(e, "out of memory");
+    if (result == 0)
+        result = listed_choose(lab, e);
+    for (size_t role = 0; result == 0 && role < roles; role++)
+        result = write_header(lab, role, e);
+    return result;
 }
 
-int lines_samples(struct sim_lab *lab, struct error *e)
+int lines_samples(struct sim_lab *lab, bool mark, struct error *e)
 {
+    struct recorder *recorder = lab->run->recorder;
     for (size_t role = 0; role < lab->run->cell->scenario.roles.count; role++) {
-        size_t length;
+        if (!mark && !recorder_keeps(recorder, role))
+            continue;
         sim_series_values(&lab->series[role], lab->sim, lab->values);
-        lines_write_sample(lab->writer, lab->now_ns, 0, lab->values, lab->series[role].count);
-        const char *line = take_line(lab, &length);
-        if (recorder_sample(lab->run->recorder, role, line, length, e) != 0)
+        if (recorder_values(recorder, role, lab->now_ns, lab->values, lab->series[role].count, e) != 0)
             return -1;
     }
     lab->last_sample_ns = lab->now_ns;
@@ -156,7 +162,7 @@ static int write_interval(struct sim_lab *lab, size_t i, struct error *e)
         histogram_merge(flow->measured, latency);
     sim_flow_latency_clear(lab->sim, i);
     flow->interval_base = stats;
-    return hand_on_flow(lab, line, e);
+    return recorder_interval(lab->run->recorder, line, e);
 }
 
 int lines_intervals(struct sim_lab *lab, struct error *e)
@@ -237,12 +243,13 @@ int lines_summaries(struct sim_lab *lab, struct error *e)
 int lines_ends(struct sim_lab *lab, struct error *e)
 {
     for (size_t role = 0; role < lab->run->cell->scenario.roles.count; role++)
-        if (hand_on_sample_object(lab, role,
-                                  json_make("{s:s,s:I,s:I,s:i,s:i,s:s}", "type", "end", "time_ns",
-                                            (json_int_t)lab->now_ns, "samples", (json_int_t)lab->samples,
-                                            "overruns", 0, "cpu_ns", 0, "reason",
-                                            lab->now_ns >= lab->end_ns ? "count" : "signal"),
-                                  e) != 0)
+        if (recorder_lists(lab->run->recorder, role) &&
+            recorder_object(lab->run->recorder, role, LINE_END,
+                            json_make("{s:s,s:I,s:I,s:i,s:i,s:s}", "type", "end", "time_ns",
+                                      (json_int_t)lab->now_ns, "samples", (json_int_t)lab->samples,
+                                      "overruns", 0, "cpu_ns", 0, "reason",
+                                      lab->now_ns >= lab->end_ns ? "count" : "signal"),
+                            e) != 0)
             return -1;
     return 0;
 }

@@ -6,8 +6,8 @@
 
 /* Of every role: opens lab->series. */
 int lines_headers(struct sim_lab *lab, struct error *e);
-/* A sample of every role. */
-int lines_samples(struct sim_lab *lab, struct error *e);
+/* A sample of every role at the end of a phase (`mark`); at other times of those of which each sample counts. */
+int lines_samples(struct sim_lab *lab, bool mark, struct error *e);
 /* An interval of every flow, and the pauses so far; intervals end where phases do, so that latencies fall into one phase. */
 int lines_intervals(struct sim_lab *lab, struct error *e);
 /* The summaries of flows and traffic patterns. */

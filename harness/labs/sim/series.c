@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FLOW_LIMIT 64 /* of one host: more curves would not be readable */
+#define GAUGE_NAME 200 /* bytes */
+#define FLOW_LIMIT 64  /* of one host: more curves would not be readable */
 
 static size_t own_columns(const struct sim *sim, struct sim_node node, const struct sim_counter **columns)
 {
@@ -31,28 +32,58 @@ static bool is_wanted(uint32_t groups, enum counter_group group)
     return groups >> group & 1;
 }
 
-static void choose_flows(struct sim_series *s, const struct sim *sim, const struct sim_setup *setup)
+int sim_senders_make(struct sim_senders *senders, const struct sim_setup *setup)
 {
-    for (size_t i = 0; i < setup->config.flow_count && s->flow_count < FLOW_LIMIT; i++)
-        if (data_sender(&setup->flows[i]) == s->node.index && sim_flow_gauges(sim, i))
-            s->gauge_count += sim_flow_gauges(sim, s->flows[s->flow_count++] = i);
+    size_t flows = setup->config.flow_count, hosts = setup->config.host_count;
+    *senders = (struct sim_senders){setup, calloc(hosts + 2, sizeof *senders->first),
+                                    calloc(flows + 1, sizeof *senders->flows)};
+    if (!senders->first || !senders->flows) {
+        sim_senders_free(senders);
+        return -1;
+    }
+    for (size_t i = 0; i < flows; i++)
+        senders->first[data_sender(&setup->flows[i]) + 2]++;
+    for (size_t h = 2; h < hosts + 2; h++)
+        senders->first[h] += senders->first[h - 1];
+    for (size_t i = 0; i < flows; i++)
+        senders->flows[senders->first[data_sender(&setup->flows[i]) + 1]++] = i;
+    return 0;
 }
 
-int sim_series_open(struct sim_series *s, const struct sim *sim, const struct sim_setup *setup,
+void sim_senders_free(struct sim_senders *senders)
+{
+    free(senders->first);
+    free(senders->flows);
+    *senders = (struct sim_senders){0};
+}
+
+static int choose_flows(struct sim_series *s, const struct sim *sim, const struct sim_senders *senders)
+{
+    size_t first = senders->first[s->node.index], end = senders->first[s->node.index + 1];
+    size_t most = end - first < FLOW_LIMIT ? end - first : FLOW_LIMIT;
+    s->flows = calloc(most + 1, sizeof *s->flows);
+    for (size_t i = first; s->flows && i < end && s->flow_count < FLOW_LIMIT; i++)
+        if (sim_flow_gauges(sim, senders->flows[i])) {
+            s->flows[s->flow_count++] = senders->flows[i];
+            s->gauge_count += sim_flow_gauges(sim, senders->flows[i]);
+        }
+    return s->flows ? 0 : -1;
+}
+
+int sim_series_open(struct sim_series *s, const struct sim *sim, const struct sim_senders *senders,
                     struct sim_node node, uint32_t groups, struct error *e)
 {
     const struct sim_counter *columns;
     *s = (struct sim_series){.node = node, .own_count = own_columns(sim, node, &columns)};
-    s->flows = calloc(FLOW_LIMIT, sizeof *s->flows);
     s->kept = calloc(s->own_count + 1, sizeof *s->kept);
-    if (!s->flows || !s->kept)
+    if (!s->kept)
         return error_set(e, "out of memory");
     for (size_t i = 0; i < s->own_count; i++) {
         s->kept[i] = is_wanted(groups, columns[i].is->group);
         s->count += s->kept[i];
     }
-    if (node.kind == SIM_HOST && is_wanted(groups, COUNTER_GROUP_DCQCN))
-        choose_flows(s, sim, setup);
+    if (node.kind == SIM_HOST && is_wanted(groups, COUNTER_GROUP_DCQCN) && choose_flows(s, sim, senders) != 0)
+        return error_set(e, "out of memory");
     s->count += s->gauge_count;
     return 0;
 }
@@ -70,13 +101,6 @@ size_t sim_series_room(const struct sim_series *s)
     return s->own_count + s->gauge_count;
 }
 
-static void add(json_t *columns, const char *name, const struct counter *is)
-{
-    json_array_append_new(columns, json_make("{s:s,s:s,s:s,s:s,s:s}", "name", name, "unit", is->unit, "kind",
-                                             is->kind == COUNTER_GAUGE ? "gauge" : "counter", "source", "sim",
-                                             "group", counter_group_names[is->group]));
-}
-
 /* A slash in an expression is a division, so it is replaced here. */
 static void name_gauge(char *name, size_t size, const char *control, const char *flow, const char *gauge)
 {
@@ -86,20 +110,11 @@ static void name_gauge(char *name, size_t size, const char *control, const char 
             *c = '-';
 }
 
-/* The column's meaning does not depend on the flow's name. */
-static void add_gauge(json_t *columns, const char *control, const char *flow, const char *gauge)
-{
-    char name[200], pattern[80];
-    name_gauge(name, sizeof name, control, flow, gauge);
-    snprintf(pattern, sizeof pattern, "%.20s_flow_%.40s", control, gauge);
-    add(columns, name, counters_find(pattern));
-}
-
 bool sim_series_match(const struct sim_series *s, const struct sim *sim, const struct sim_setup *setup,
                       const char *glob)
 {
     const struct sim_counter *own;
-    char name[200];
+    char name[GAUGE_NAME];
     own_columns(sim, s->node, &own);
     for (size_t i = 0; i < s->own_count; i++)
         if (s->kept[i] && fnmatch(glob, own[i].name, 0) == 0)
@@ -126,19 +141,55 @@ const char *sim_series_nearest(const struct sim_series *s, const struct sim *sim
     return near;
 }
 
-json_t *sim_series_columns(const struct sim_series *s, const struct sim *sim, const struct sim_setup *setup)
+/* The strings are the catalogue's. */
+static void add(struct sim_columns *columns, const char *name, const struct counter *is)
+{
+    static const char source[] = "sim";
+    columns->items[columns->count++] =
+        (struct column){.name = (char *)(uintptr_t)name,
+                        .unit = (char *)(uintptr_t)is->unit,
+                        .source = (char *)(uintptr_t)source,
+                        .group = (char *)(uintptr_t)counter_group_names[is->group],
+                        .kind = is->kind == COUNTER_GAUGE ? COLUMN_GAUGE : COLUMN_COUNTER};
+}
+
+/* The column's meaning does not depend on the flow's name. */
+static void add_gauge(struct sim_columns *columns, char name[GAUGE_NAME], const char *control,
+                      const char *flow, const char *gauge)
+{
+    char pattern[80];
+    name_gauge(name, GAUGE_NAME, control, flow, gauge);
+    snprintf(pattern, sizeof pattern, "%.20s_flow_%.40s", control, gauge);
+    add(columns, name, counters_find(pattern));
+}
+
+int sim_series_columns(const struct sim_series *s, const struct sim *sim, const struct sim_setup *setup,
+                       struct sim_columns *columns, struct error *e)
 {
     const struct sim_counter *own;
-    json_t *columns = json_array();
+    *columns = (struct sim_columns){.items = calloc(s->count + 1, sizeof *columns->items),
+                                    .names = calloc(s->gauge_count + 1, GAUGE_NAME)};
+    if (!columns->items || !columns->names) {
+        sim_columns_free(columns);
+        return error_set(e, "out of memory");
+    }
     own_columns(sim, s->node, &own);
     for (size_t i = 0; i < s->own_count; i++)
         if (s->kept[i])
             add(columns, own[i].name, own[i].is);
+    char *name = columns->names;
     for (size_t i = 0; i < s->flow_count; i++)
-        for (size_t k = 0; k < sim_flow_gauges(sim, s->flows[i]); k++)
-            add_gauge(columns, sim_flow_congestion_control(sim, s->flows[i]), setup->flows[s->flows[i]].name,
-                      sim_flow_gauge_name(sim, s->flows[i], k));
-    return columns;
+        for (size_t k = 0; k < sim_flow_gauges(sim, s->flows[i]); k++, name += GAUGE_NAME)
+            add_gauge(columns, name, sim_flow_congestion_control(sim, s->flows[i]),
+                      setup->flows[s->flows[i]].name, sim_flow_gauge_name(sim, s->flows[i], k));
+    return 0;
+}
+
+void sim_columns_free(struct sim_columns *columns)
+{
+    free(columns->items);
+    free(columns->names);
+    *columns = (struct sim_columns){0};
 }
 
 void sim_series_values(const struct sim_series *s, const struct sim *sim, int64_t *values)

@@ -403,8 +403,9 @@ static void prefixes_of_the_scenarios_are_read_to_their_end_only(void **state)
     globfree(&found);
 }
 
-static void count_counter(void *context, const char *role, const char *counter)
+static void count_counter(void *context, const char *role, const char *counter, const char *key)
 {
+    (void)key;
     (void)role;
     (void)counter;
     ++*(int *)context;
