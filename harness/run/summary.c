@@ -78,6 +78,12 @@ void summary_print(const struct cell *cell, const char *folder, enum verdict ver
               verdict_names[verdict], origin ? " (" : "", origin ? origin : "", origin ? ")" : "");
     if (!brief)
         figures_print_flows(result);
+    const json_t *totals = json_object_get(result, "totals");
+    if (totals && !brief)
+        print_out("  %" JSON_INTEGER_FORMAT " of %" JSON_INTEGER_FORMAT
+                  " roles are listed, the others are in the totals (sample.roles names which)\n",
+                  json_integer_value(json_object_get(totals, "listed")),
+                  json_integer_value(json_object_get(totals, "roles")));
     print_expectations(json_object_get(result, "expectations"), brief, false);
     if (!brief)
         print_published(json_object_get(result, "published"), false);

@@ -80,10 +80,7 @@ static bool is_part(const struct run *run, const struct series *s)
     size_t digits = rest ? strspn(rest, "0123456789") : 0;
     if (!digits || rest[digits] != '_')
         return false;
-    for (const struct series *all = run->series; all < run->series + run->series_count; all++)
-        if (strcmp(all->host, s->host) == 0 && strcmp(all->name, rest + digits + 1) == 0)
-            return true;
-    return false;
+    return run_series(run, s->host, rest + digits + 1);
 }
 
 /* Is the host one of those that the panel's curves are of? Their labels begin with it. */

@@ -198,6 +198,7 @@ void page_write(const struct runs *runs, const struct drawing *drawings, size_t 
     page_begin(runs->title, out);
     add_heading(runs, out);
     page_add_summary(runs, out);
+    page_add_listed(runs, out);
     page_add_warnings(runs, out);
     page_add_differences(runs, out);
     page_add_ratios(runs, out);

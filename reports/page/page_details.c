@@ -1,6 +1,7 @@
 /* Details: flows, buffers, counters, and the documents as used. */
 #include "reports/page/page_parts.h"
 
+#include "lib/document/json_text.h"
 #include "lib/formats/result_flows.h"
 #include "lib/roce/counters.h"
 #include "reports/page/html.h"
@@ -9,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PARTS_SHOWN 10 /* flows of a pattern */
+#define PARTS_SHOWN  10 /* flows of a pattern */
+#define BUFFER_HOSTS 64 /* names in a row of the table of buffers */
 
 static bool any_latency(const struct runs *runs)
 {
@@ -170,10 +172,43 @@ static void add_counter_rows(const char *role, const json_t *counters, bool stil
     }
 }
 
+static void add_total_row(const char *name, const json_t *counter, struct text *out)
+{
+    const json_t *most = json_object_get(counter, "most");
+    text_add(out, "<tr>");
+    add_counter_name(name, out);
+    html_cell(out, run_member(counter, "unit"));
+    html_number_cell(out, html_value(json_object_get(counter, "delta")));
+    html_number_cell(out, html_value(json_object_get(counter, "rate_per_s")));
+    html_cell(out, run_member(most, "role"));
+    html_number_cell(out, html_value(json_object_get(most, "delta")));
+    text_add(out, "</tr>\n");
+}
+
+/* Counters of all roles together, those that increased. */
+static void add_totals(const struct run *run, struct text *out)
+{
+    const char *name;
+    json_t *counter;
+    if (!run_totals(run))
+        return;
+    text_add(out, "<details open><summary>Counters of all roles together: ");
+    html_escaped(out, run_label(run));
+    text_add(out, "</summary><div class=scroll><table><tr><th>counter<th>unit<th class=number>increase<th "
+                  "class=number>per second<th>most at<th class=number>increase there</tr>\n");
+    json_object_foreach((json_t *)(uintptr_t)run_totals(run), name, counter)
+    {
+        if (html_value(json_object_get(counter, "delta")) != 0)
+            add_total_row(name, counter, out);
+    }
+    text_add(out, "</table></div></details>\n");
+}
+
 static void add_counters(const struct run *run, struct text *out)
 {
     const char *role;
     json_t *host;
+    add_totals(run, out);
     text_add(out, "<details><summary>Counters: ");
     html_escaped(out, run_label(run));
     text_add(out, "</summary><div class=scroll><table><tr><th>host<th>counter<th>unit<th "
@@ -181,7 +216,8 @@ static void add_counters(const struct run *run, struct text *out)
     for (int still = 0; still < 2; still++) {
         json_object_foreach((json_t *)(uintptr_t)run_get(run, "hosts"), role, host)
         {
-            add_counter_rows(role, json_object_get(host, "counters"), still != 0, out);
+            if (run_lists(host))
+                add_counter_rows(role, json_object_get(host, "counters"), still != 0, out);
         }
     }
     text_add(out, "</table></div></details>\n");
@@ -248,56 +284,60 @@ static void add_buffer_row(const struct text *hosts, const json_t *buffer, struc
     text_add(out, "</tr>\n");
 }
 
-/* The hosts from `first` on that have the same buffer: "a, b". False if an earlier host has it, which has a row already. */
-static bool name_hosts_with(const json_t *hosts, const char *first, const json_t *wanted, struct text *out)
+/* Different buffers as texts -> the hosts that have them: "a, b". */
+static json_t *hosts_by_buffer(const json_t *hosts)
 {
+    json_t *by_buffer = json_object(), *host, *buffer;
     const char *role;
-    json_t *host;
-    bool reached = false;
+    size_t i;
     json_object_foreach((json_t *)(uintptr_t)hosts, role, host)
     {
-        size_t i;
-        json_t *buffer;
-        reached |= strcmp(role, first) == 0;
         json_array_foreach(json_object_get(host, "buffers"), i, buffer)
         {
-            if (!json_equal(buffer, wanted))
-                continue;
-            if (!reached)
-                return false;
-            text_add(out, "%s%s", out->length ? ", " : "", role);
+            char *key = has_thresholds(buffer) ? json_dumps(buffer, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
+            json_t *names = key ? json_object_get(by_buffer, key) : NULL;
+            if (key && !names && json_put(by_buffer, key, names = json_array()) != 0)
+                names = NULL;
+            json_array_append_new(names, json_text(role));
+            free(key);
         }
     }
-    return true;
+    return by_buffer;
+}
+
+static void add_names(const json_t *names, struct text *out)
+{
+    size_t i;
+    json_t *name;
+    json_array_foreach(names, i, name)
+    {
+        if (i < BUFFER_HOSTS)
+            text_add(out, "%s%s", i ? ", " : "", json_string_value(name));
+    }
+    if (json_array_size(names) > BUFFER_HOSTS)
+        text_add(out, ", ... (%zu)", json_array_size(names));
 }
 
 /* A row for every different buffer, with all hosts that have it. */
 static void add_buffers(const struct run *run, struct text *out)
 {
-    const char *role;
-    json_t *host;
-    const json_t *hosts = run_get(run, "hosts");
-    bool any = false;
-    json_object_foreach((json_t *)(uintptr_t)hosts, role, host)
+    json_t *by_buffer = hosts_by_buffer(run_get(run, "hosts")), *names;
+    const char *key;
+    if (json_object_size(by_buffer))
+        text_add(out, "<h3>Receive buffers with PFC</h3><div class=scroll><table><tr><th>host<th>buffer"
+                      "<th class=number>size, B<th class=number>xoff, B<th class=number>xon, B</tr>\n");
+    json_object_foreach(by_buffer, key, names)
     {
-        size_t i;
-        json_t *buffer;
-        json_array_foreach(json_object_get(host, "buffers"), i, buffer)
-        {
-            struct text names = {0};
-            if (has_thresholds(buffer) && name_hosts_with(hosts, role, buffer, &names)) {
-                if (!any)
-                    text_add(out, "<h3>Receive buffers with PFC</h3><div "
-                                  "class=scroll><table><tr><th>host<th>buffer<th class=number>size, B"
-                                  "<th class=number>xoff, B<th class=number>xon, B</tr>\n");
-                any = true;
-                add_buffer_row(&names, buffer, out);
-            }
-            text_free(&names);
-        }
+        struct text words = {0};
+        json_t *buffer = json_loads(key, 0, NULL);
+        add_names(names, &words);
+        add_buffer_row(&words, buffer, out);
+        json_decref(buffer);
+        text_free(&words);
     }
-    if (any)
+    if (json_object_size(by_buffer))
         text_add(out, "</table></div>\n");
+    json_decref(by_buffer);
 }
 
 void page_add_documents(const struct run *run, const char *scenario_title, struct text *out)

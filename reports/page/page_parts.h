@@ -18,6 +18,8 @@ void page_add_drawing(const struct drawing *drawing, struct text *out);
 
 /* page_results.c */
 void page_add_summary(const struct runs *runs, struct text *out);
+/* Which roles are drawn, where not all are. */
+void page_add_listed(const struct runs *runs, struct text *out);
 void page_add_warnings(const struct runs *runs, struct text *out);
 /* The settings that differ between compared results. */
 void page_add_differences(const struct runs *runs, struct text *out);

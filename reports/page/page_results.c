@@ -37,26 +37,36 @@ static bool is_loss(const char *name, const json_t *counters)
     return false;
 }
 
+/* Add `key` of the counters that the test selects to the sum. */
+static void add_counters(const json_t *counters, bool (*picks)(const char *name, const json_t *counters),
+                         const char *key, double *sum)
+{
+    const char *name;
+    json_t *counter;
+    json_object_foreach((json_t *)(uintptr_t)counters, name, counter)
+    {
+        const json_t *value = json_object_get(counter, key);
+        if (picks(name, counters) && json_is_number(value))
+            *sum = (isnan(*sum) ? 0 : *sum) + json_number_value(value);
+    }
+}
+
 /* The sum of `key` over all hosts' counters that the test selects; NAN if there is none. */
 static double sum_counters(const struct run *run, bool (*picks)(const char *name, const json_t *counters),
                            const char *key)
 {
-    const char *role, *name;
-    json_t *host, *counter;
-    double sum = 0;
-    bool any = false;
+    const char *role;
+    json_t *host;
+    double sum = NAN;
+    if (run_totals(run)) {
+        add_counters(run_totals(run), picks, key, &sum);
+        return sum;
+    }
     json_object_foreach((json_t *)(uintptr_t)run_get(run, "hosts"), role, host)
     {
-        json_object_foreach(json_object_get(host, "counters"), name, counter)
-        {
-            if (!picks(name, json_object_get(host, "counters")) ||
-                !json_is_number(json_object_get(counter, key)))
-                continue;
-            any = true;
-            sum += json_number_value(json_object_get(counter, key));
-        }
+        add_counters(json_object_get(host, "counters"), picks, key, &sum);
     }
-    return any ? sum : NAN;
+    return sum;
 }
 
 /* ---- tables */
@@ -83,6 +93,25 @@ void page_add_summary(const struct runs *runs, struct text *out)
         text_add(out, "</tr>\n");
     }
     text_add(out, "</table></div>\n");
+}
+
+void page_add_listed(const struct runs *runs, struct text *out)
+{
+    for (size_t i = 0; i < runs->count; i++) {
+        const struct run *run = &runs->items[i];
+        if (!run_totals(run))
+            continue;
+        text_add(out, "<p>%s", runs->count > 1 ? "Of " : "");
+        if (runs->count > 1) {
+            html_escaped(out, run_label(run));
+            text_add(out, ": ");
+        }
+        html_number(out, html_value(run_get(run, "totals.listed")));
+        text_add(out, " of ");
+        html_number(out, html_value(run_get(run, "totals.roles")));
+        text_add(out, " roles are drawn and have their counters below; the others are in the totals. "
+                      "<code>sample.roles</code> in the scenario names which.</p>\n");
+    }
 }
 
 static void add_run_headings(const struct runs *runs, struct text *out)

@@ -51,6 +51,16 @@ double run_latency_us(const struct run *run, const char *quantile)
     return NAN;
 }
 
+bool run_lists(const json_t *host)
+{
+    return !json_is_false(json_object_get(host, "listed"));
+}
+
+const json_t *run_totals(const struct run *run)
+{
+    return run_get(run, "totals.counters");
+}
+
 const char *run_member(const json_t *object, const char *key)
 {
     const char *text = json_string_value(json_object_get(object, key));

@@ -40,6 +40,7 @@ struct run {
     int64_t start_ns, end_ns; /* of the measure phase, on the result's clock */
     struct series *series;
     size_t series_count;
+    json_t *series_index; /* host, line break and name -> number of the series */
     struct pause *pauses;
     size_t pause_count;
 };
@@ -76,6 +77,10 @@ const char *run_text(const struct run *run, const char *path);
 double run_sum_flows(const struct run *run, const char *value);
 /* A quantile of the latency ("p50") of the first flow that measured latency, in us; NAN if none did. */
 double run_latency_us(const struct run *run, const char *quantile);
+/* Is this host, of result.json's "hosts", listed? Of others it has only what expectations read. */
+bool run_lists(const json_t *host);
+/* The counters of all roles together by name, where some are not listed; else NULL. */
+const json_t *run_totals(const struct run *run);
 /* A text of an object in it; "" if it is missing. */
 const char *run_member(const json_t *object, const char *key);
 /* The run's name for readers: its label, else "this run". */
@@ -92,6 +97,8 @@ struct origins {
 };
 void run_count_origin(const struct run *run, struct origins *origins);
 
+/* The series of this host and name; NULL: there is none. */
+const struct series *run_series(const struct run *run, const char *host, const char *name);
 /* The next series after `from` (NULL: first) whose name matches the shell pattern; NULL at the end. */
 const struct series *run_find(const struct run *run, const struct series *from, const char *pattern);
 /* Does any of the pattern's series change? */

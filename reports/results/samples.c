@@ -1,12 +1,14 @@
 /* samples.jsonl and pauses.jsonl of a run. */
 #include "reports/results/run.h"
 
+#include "lib/document/json_text.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#define KEY_BYTES   (64 + LINES_MAX_NAME + 2)
 #define PAUSE_LIMIT 5000000 /* the most lines of pauses.jsonl that are drawn */
 
 /* The columns of one host as its latest header has them: indices into run->series. */
@@ -18,35 +20,60 @@ struct layout {
 
 struct layouts {
     struct layout *items;
-    size_t count;
+    size_t count, capacity;
+    json_t *index; /* host -> number of the item */
 };
 
 static struct layout *layout_of(struct layouts *layouts, const char *host, bool make)
 {
-    for (size_t i = 0; i < layouts->count; i++)
-        if (strcmp(layouts->items[i].host, host) == 0)
-            return &layouts->items[i];
+    const json_t *index = json_object_get(layouts->index, host);
+    if (index)
+        return &layouts->items[json_integer_value(index)];
     if (!make || strlen(host) >= sizeof layouts->items->host)
         return NULL;
-    struct layout *items = realloc(layouts->items, (layouts->count + 1) * sizeof *items);
-    if (!items)
+    if (layouts->count == layouts->capacity) {
+        size_t larger = layouts->capacity ? 2 * layouts->capacity : 16;
+        struct layout *items = realloc(layouts->items, larger * sizeof *items);
+        if (!items)
+            return NULL;
+        layouts->items = items;
+        layouts->capacity = larger;
+    }
+    if (json_put(layouts->index, host, json_integer((json_int_t)layouts->count)) != 0)
         return NULL;
-    layouts->items = items;
-    struct layout *layout = &items[layouts->count++];
+    struct layout *layout = &layouts->items[layouts->count++];
     *layout = (struct layout){0};
     memcpy(layout->host, host, strlen(host) + 1);
     return layout;
 }
 
+/* What identifies a series. */
+static void key_of(const char *host, const char *name, char *key, size_t size)
+{
+    snprintf(key, size, "%s\n%s", host, name);
+}
+
+const struct series *run_series(const struct run *run, const char *host, const char *name)
+{
+    char key[KEY_BYTES];
+    key_of(host, name, key, sizeof key);
+    const json_t *index = json_object_get(run->series_index, key);
+    return index ? &run->series[json_integer_value(index)] : NULL;
+}
+
 static size_t series_for(struct run *run, const char *host, const struct column *column)
 {
-    for (size_t i = 0; i < run->series_count; i++)
-        if (strcmp(run->series[i].host, host) == 0 && strcmp(run->series[i].name, column->name) == 0)
-            return i;
+    const struct series *known = run_series(run, host, column->name);
+    char key[KEY_BYTES];
+    if (known)
+        return (size_t)(known - run->series);
     struct series *all = realloc(run->series, (run->series_count + 1) * sizeof *all);
     if (!all)
         return SIZE_MAX;
     run->series = all;
+    key_of(host, column->name, key, sizeof key);
+    if (json_put(run->series_index, key, json_integer((json_int_t)run->series_count)) != 0)
+        return SIZE_MAX;
     all[run->series_count] = (struct series){.host = strdup(host),
                                              .name = strdup(column->name),
                                              .unit = strdup(column->unit),
@@ -142,10 +169,11 @@ static int open_beside(const struct run *run, const char *name, FILE **file, str
 
 static int load_samples(struct run *run, struct error *e)
 {
-    struct layouts layouts = {0};
+    struct layouts layouts = {.index = json_object()};
     size_t number = 0;
     FILE *file;
     int result = open_beside(run, "samples.jsonl", &file, e);
+    run->series_index = json_object();
     char *text = file ? malloc(LINES_MAX_LENGTH + 1) : NULL;
     /* the last line may be incomplete if the run was killed: use the complete ones */
     for (size_t length; text && result == 0 && lines_next(file, text, &length);) {
@@ -162,6 +190,7 @@ static int load_samples(struct run *run, struct error *e)
     for (size_t i = 0; i < layouts.count; i++)
         free(layouts.items[i].series);
     free(layouts.items);
+    json_decref(layouts.index);
     free(text);
     return result;
 }
@@ -222,6 +251,8 @@ void run_free_samples(struct run *run)
     }
     free(run->series);
     free(run->pauses);
+    json_decref(run->series_index);
+    run->series_index = NULL;
     run->series = NULL;
     run->pauses = NULL;
     run->series_count = run->pause_count = 0;

@@ -169,24 +169,34 @@ static bool is_wanted(const char *name, const json_t *counter)
     return false;
 }
 
+static void add_increases(const json_t *counters, json_t *sums, json_t *units)
+{
+    const char *name;
+    json_t *counter;
+    json_object_foreach((json_t *)(uintptr_t)counters, name, counter)
+    {
+        double delta = number_of(json_object_get(counter, "delta"));
+        if (!isfinite(delta) || !is_wanted(name, counter))
+            continue;
+        double sum = json_number_value(json_object_get(sums, name)) + delta;
+        json_object_set_new(sums, name, json_real(sum));
+        json_object_set_new(units, name, json_text(run_member(counter, "unit")));
+    }
+}
+
 /* The increases of a counter at all hosts together. */
 static int take_counters(const struct run *run, size_t row, struct sweep_table *t)
 {
     const char *role, *name;
     json_t *host, *counter, *sums = json_object(), *units = json_object();
     int result = sums && units ? 0 : -1;
-    json_object_foreach((json_t *)(uintptr_t)run_get(run, "hosts"), role, host)
-    {
-        json_object_foreach(json_object_get(host, "counters"), name, counter)
+    if (run_totals(run))
+        add_increases(run_totals(run), sums, units);
+    else
+        json_object_foreach((json_t *)(uintptr_t)run_get(run, "hosts"), role, host)
         {
-            double delta = number_of(json_object_get(counter, "delta"));
-            if (!isfinite(delta) || !is_wanted(name, counter))
-                continue;
-            double sum = json_number_value(json_object_get(sums, name)) + delta;
-            json_object_set_new(sums, name, json_real(sum));
-            json_object_set_new(units, name, json_text(run_member(counter, "unit")));
+            add_increases(json_object_get(host, "counters"), sums, units);
         }
-    }
     json_object_foreach(sums, name, counter)
     {
         if (result == 0)
