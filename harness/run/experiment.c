@@ -500,7 +500,7 @@ static enum verdict write_result(struct run *run, const char *why_not)
     if (!result || !path) {
         error_set(&e, "out of memory while writing the result");
         failed(run, ENDING_LAB_FAILED, &e);
-    } else if (json_file_save(path, result, &e) != 0) {
+    } else if (json_file_save_readable(path, result, DOCUMENT_RESULT, &e) != 0) {
         failed(run, ENDING_LAB_FAILED, &e);
         verdict = VERDICT_INCOMPLETE;
         say(run, "%s", verdict_names[verdict]);

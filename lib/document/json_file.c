@@ -174,14 +174,29 @@ json_t *json_file_load_in(const struct folder *folder, const char *name, enum do
     return value;
 }
 
-int json_file_save(const char *path, const json_t *value, struct error *e)
+/* `kind` NULL: it need not be read again. */
+static int save(const char *path, const json_t *value, const enum document_kind *kind, struct error *e)
 {
     char *data = json_dumps(value, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
     if (!data)
         return error_set(e, "writing %s: the document cannot be converted to JSON text", path);
     size_t length = strlen(data);
+    if (kind && check(data, length + 1, path, *kind, e) != 0) {
+        free(data);
+        return error_prefix(e, "it is not written, because it could not be read again");
+    }
     data[length] = '\n'; /* replaces the terminator; the length is passed separately */
     int result = files_write_atomic(path, data, length + 1, e);
     free(data);
     return result;
+}
+
+int json_file_save(const char *path, const json_t *value, struct error *e)
+{
+    return save(path, value, NULL, e);
+}
+
+int json_file_save_readable(const char *path, const json_t *value, enum document_kind kind, struct error *e)
+{
+    return save(path, value, &kind, e);
 }
