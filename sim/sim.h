@@ -175,6 +175,9 @@ void sim_config_defaults(struct sim_config *c);
 
 struct sim;
 
+/* About how many bytes sim_new takes for a configuration; packets come on top. Nothing is checked but the flows' hosts, which must be
+ * among the configuration's. */
+uint64_t sim_bytes_needed(const struct sim_config *config);
 /* Check the configuration and build the simulation; the configuration is not needed afterwards. The caller frees. */
 struct sim *sim_new(const struct sim_config *config, struct error *e);
 void sim_free(struct sim *sim);

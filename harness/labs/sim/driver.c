@@ -1,6 +1,7 @@
 /* The simulated lab: runs the simulator and passes on the lines that samplers and traffic generators would print. */
 #include "harness/labs/sim/foresee.h"
 #include "harness/labs/sim/lines.h"
+#include "harness/labs/sim/memory.h"
 #include "harness/labs/sim/topology.h"
 #include "lib/clock.h"
 #include "lib/document/json_text.h"
@@ -73,7 +74,8 @@ static int sim_lab_open(const struct lab_run *run, void **state, struct error *e
         sim_lab_close(lab);
         return error_set(e, "out of memory");
     }
-    if (sim_setup_make(run->cell, run->seed, &lab->setup, e) != 0) {
+    if (sim_setup_make(run->cell, run->seed, &lab->setup, e) != 0 ||
+        sim_memory_check(run->cell, &lab->setup, e) != 0) {
         sim_lab_close(lab);
         return -1;
     }

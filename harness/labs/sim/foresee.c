@@ -1,4 +1,5 @@
 #include "harness/labs/sim/foresee.h"
+#include "harness/labs/sim/memory.h"
 #include "lib/roce/counters.h"
 #include <string.h>
 
@@ -7,10 +8,11 @@ int sim_foresee_cell(const struct cell *cell, struct error *e)
     struct sim_setup setup;
     if (sim_setup_make(cell, 1, &setup, e) != 0)
         return -1;
+    bool room = sim_memory_check(cell, &setup, e) == 0;
     for (size_t i = 0; i < setup.config.flow_count; i++)
         setup.flows[i].record_latency = false; /* nothing runs: 30 KB a flow */
-    struct sim *sim = sim_new(&setup.config, e);
-    if (!sim)
+    struct sim *sim = room ? sim_new(&setup.config, e) : NULL;
+    if (room && !sim)
         error_prefix(e, "lab %s", cell->lab.name);
     bool made = sim;
     sim_free(sim);

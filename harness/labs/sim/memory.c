@@ -1,0 +1,80 @@
+#include "harness/labs/sim/memory.h"
+
+#include "harness/labs/sim/lab.h"
+#include "lib/files.h"
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#define FILE_BYTES 65536
+#define NODE_BYTES \
+    24576 /* of a host or switch in the lab, the settings and the result: measured at 8192 hosts */
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* The number behind `key` in a file of a system, or at its beginning; UINT64_MAX: there is none ("max"), or no such file. */
+static uint64_t number_in(const char *path, const char *key)
+{
+    size_t length;
+    struct error ignored;
+    char *text = files_read(path, FILE_BYTES, &length, &ignored);
+    const char *at = text ? strstr(text, key) : NULL;
+    char *end = NULL;
+    uint64_t value = at ? strtoull(at + strlen(key), &end, 10) : UINT64_MAX;
+    if (at && end == at + strlen(key))
+        value = UINT64_MAX;
+    free(text);
+    return value;
+}
+
+/* What the control group may still take (version 2; Slurm and systemd set it). */
+static uint64_t left_in_group(void)
+{
+    size_t length;
+    struct error ignored;
+    char *text = files_read("/proc/self/cgroup", FILE_BYTES, &length, &ignored), path[512];
+    char *group = text ? strstr(text, "0::") : NULL;
+    uint64_t most = UINT64_MAX, used = 0;
+    if (group) {
+        group += strlen("0::");
+        group[strcspn(group, "\n")] = '\0';
+        snprintf(path, sizeof path, "/sys/fs/cgroup%.400s/memory.max", group);
+        most = number_in(path, "");
+        snprintf(path, sizeof path, "/sys/fs/cgroup%.400s/memory.current", group);
+        used = most == UINT64_MAX ? 0 : number_in(path, "");
+    }
+    free(text);
+    return used < most ? most - used : most;
+}
+
+/* UINT64_MAX: nothing tells. */
+static uint64_t free_bytes(void)
+{
+    struct rlimit limit;
+    uint64_t kib = number_in("/proc/meminfo", "MemAvailable:"),
+             bytes = kib == UINT64_MAX ? UINT64_MAX : kib * 1024;
+    if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+        bytes = least(bytes, limit.rlim_cur);
+    return least(bytes, left_in_group());
+}
+
+int sim_memory_check(const struct cell *cell, const struct sim_setup *setup, struct error *e)
+{
+    struct sim_config config = setup->config;
+    config.pause_log_capacity = PAUSE_CAPACITY;
+    uint64_t needed = sim_bytes_needed(&config) + config.flow_count * sizeof(struct flow_state) +
+                      (cell->lab.hosts.count + cell->lab.switches.count) * NODE_BYTES +
+                      cell->scenario.flows.count * sizeof(struct histogram);
+    uint64_t left = free_bytes();
+    if (needed <= left)
+        return 0;
+    return error_set(
+        e,
+        "lab %s: the simulation needs %.1f GB of memory, %.1f GB are free: expected fewer flows, "
+        "queue_pairs or hosts, or a smaller depth",
+        cell->lab.name, (double)needed / 1e9, (double)left / 1e9);
+}
