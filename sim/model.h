@@ -263,6 +263,7 @@ struct queue_pair {
     uint32_t unacknowledged;
     uint32_t waiting_ack; /* an ACK that is still in the port's queue */
     bool nak_sent, echo;  /* echo: the next ACK carries congestion back */
+    uint32_t marked;      /* packets that arrived with a mark */
     int64_t next_cnp_ps;
     uint8_t sender_memory, receiver_memory;
     /* requester */
@@ -530,6 +531,8 @@ void congestion_notified(struct sim *sim, uint32_t host,
 void congestion_acknowledged(struct sim *sim, uint32_t qp, uint32_t p, uint64_t psn, bool marked);
 void congestion_timed_out(struct sim *sim, uint32_t qp);
 void congestion_timer(struct sim *sim, uint32_t qp); /* EVENT_CONGESTION */
+/* Decreases and increases of a flow so far; -1: they are not counted. */
+void congestion_changes(const struct sim *sim, uint32_t flow, int64_t *decreases, int64_t *increases);
 
 /* Time until the queue pair may send again after a frame of this size. */
 static inline int64_t congestion_gap_ps(struct sim *sim, const struct host *h, const struct queue_pair *qp,

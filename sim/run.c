@@ -136,9 +136,16 @@ void sim_flow_stats(const struct sim *sim, size_t f, struct sim_flow_stats *out)
 {
     const struct flow *flow = &sim->flows[f];
     *out = flow->stats;
-    out->retransmitted_packets = 0;
-    for (uint32_t q = flow->first_qp; q < flow->first_qp + flow->qp_count; q++)
-        out->retransmitted_packets += sim->qps[q].retransmitted;
+    out->retransmitted_packets = out->delivered_bytes = out->marked_packets = 0;
+    for (uint32_t q = flow->first_qp; q < flow->first_qp + flow->qp_count; q++) {
+        const struct queue_pair *qp = &sim->qps[q];
+        out->retransmitted_packets += qp->retransmitted;
+        out->marked_packets += qp->marked;
+        /* of a ping-pong the bytes are those of the first host's messages */
+        if (!flow->ping_pong || q == flow->first_qp)
+            out->delivered_bytes += qp_bytes_before(qp, qp->delivered_psn);
+    }
+    congestion_changes(sim, (uint32_t)f, &out->decreases, &out->increases);
 }
 
 const struct histogram *sim_flow_latency(const struct sim *sim, size_t flow)

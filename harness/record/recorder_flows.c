@@ -141,11 +141,20 @@ static bool of_nothing(const json_t *value)
 /* From the generator's summary or, if it never arrived, from the intervals inside the measure phase. */
 static json_t *flow_summary(const struct recorded_flow *flow)
 {
-    static const char *const kept[] = {"latency_ns",    "retransmitted_packets",
-                                       "completion_ns", "slowdown",
-                                       "by_size",       "flows",
-                                       "from",          "to",
-                                       "memory_used",   NULL};
+    static const char *const kept[] = {"latency_ns",
+                                       "retransmitted_packets",
+                                       "delivered_bytes",
+                                       "marked_packets",
+                                       "decreases",
+                                       "increases",
+                                       "completion_ns",
+                                       "slowdown",
+                                       "by_size",
+                                       "flows",
+                                       "from",
+                                       "to",
+                                       "memory_used",
+                                       NULL};
     json_t *json = json_object();
     const json_t *s = flow->summary;
     if (flow->of)

@@ -89,10 +89,23 @@ static json_t *picked(const json_t *from, const char *const *keys)
 
 static json_t *flows_json(const json_t *flows)
 {
-    static const char *const keys[] = {
-        "goodput_bps", "goodput_MiBps",         "messages_per_s", "bytes", "messages",      "duration_ns",
-        "errors",      "retransmitted_packets", "latency_ns",     "flows", "completion_ns", "slowdown",
-        NULL};
+    static const char *const keys[] = {"goodput_bps",
+                                       "goodput_MiBps",
+                                       "messages_per_s",
+                                       "bytes",
+                                       "messages",
+                                       "duration_ns",
+                                       "errors",
+                                       "retransmitted_packets",
+                                       "delivered_bytes",
+                                       "marked_packets",
+                                       "decreases",
+                                       "increases",
+                                       "latency_ns",
+                                       "flows",
+                                       "completion_ns",
+                                       "slowdown",
+                                       NULL};
     const char *name;
     json_t *flow, *out = json_object();
     json_object_foreach((json_t *)(uintptr_t)flows, name, flow)

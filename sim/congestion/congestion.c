@@ -25,6 +25,7 @@ void congestion_marked(struct sim *sim, uint32_t host, uint32_t p)
     struct host *h = &sim->hosts[host];
     uint32_t q = sim->packets[p].qp;
     struct queue_pair *qp = &sim->qps[q];
+    qp->marked++;
     if (!(h->settings.ecn_np_mask >> qp->priority & 1))
         return;
     h->counters.np_ecn_marked++;

@@ -102,6 +102,9 @@ struct congestion_control {
 
     const struct congestion_gauge *gauges;
     size_t gauge_count;
+    /* How often it decreased and increased the rate until now; NULL: not counted. */
+    void (*changes)(const void *state, const void *params, int64_t now_ps, int64_t *decreases,
+                    int64_t *increases);
 };
 
 /* Functions of its sender's row that a queue pair calls, so that one byte of the queue pair tells the hot

@@ -207,6 +207,20 @@ int congestion_build(struct sim *sim, const struct sim_config *c, struct error *
 
 /* ---- reading */
 
+void congestion_changes(const struct sim *sim, uint32_t f, int64_t *decreases, int64_t *increases)
+{
+    const struct flow *flow = &sim->flows[f];
+    bool counted = flow->congestion && flow->congestion->changes;
+    *decreases = *increases = counted ? 0 : -1;
+    for (uint32_t q = flow->first_qp; counted && q < flow->first_qp + flow->qp_count; q++) {
+        int64_t down, up;
+        flow->congestion->changes(sim->qps[q].congestion, sim->hosts[sim->qps[q].sender].congestion_params,
+                                  sim->now_ps, &down, &up);
+        *decreases += down;
+        *increases += up;
+    }
+}
+
 const char *sim_flow_congestion_control(const struct sim *sim, size_t f)
 {
     return sim->flows[f].congestion ? sim->flows[f].congestion->name : NULL;

@@ -208,6 +208,15 @@ static double read_alpha(const void *state, const void *params, int64_t now_ps)
     return dcqcn_alpha(&now, params, now_ps) * 1024;
 }
 
+void dcqcn_changes(const void *state, const void *params, int64_t now_ps, int64_t *decreases,
+                   int64_t *increases)
+{
+    struct dcqcn now = *(const struct dcqcn *)state;
+    dcqcn_advance(&now, params, now_ps);
+    *decreases = now.decreases;
+    *increases = now.increases;
+}
+
 const struct congestion_gauge dcqcn_gauges[DCQCN_GAUGES] = {
     {"rate", false, read_rate},
     {"alpha", true, read_alpha},
@@ -223,4 +232,5 @@ const struct congestion_control congestion_dcqcn = {
     .notified = dcqcn_notified,
     .gauges = dcqcn_gauges,
     .gauge_count = DCQCN_GAUGES,
+    .changes = dcqcn_changes,
 };

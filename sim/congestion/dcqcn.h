@@ -90,6 +90,8 @@ void dcqcn_prepare(void *params, const struct congestion_host *host);
 void dcqcn_start(void *state, const void *params);
 int64_t dcqcn_next_gap_ps(void *state, const void *params, int64_t now_ps, uint32_t bytes);
 void dcqcn_notified(void *state, const void *params, int64_t now_ps);
+void dcqcn_changes(const void *state, const void *params, int64_t now_ps, int64_t *decreases,
+                   int64_t *increases);
 extern const struct congestion_gauge dcqcn_gauges[DCQCN_GAUGES];
 
 #endif

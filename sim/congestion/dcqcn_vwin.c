@@ -33,4 +33,5 @@ const struct congestion_control congestion_dcqcn_vwin = {
     .notified = dcqcn_notified,
     .gauges = dcqcn_gauges,
     .gauge_count = DCQCN_GAUGES,
+    .changes = dcqcn_changes,
 };

@@ -238,8 +238,7 @@ static void note_measured(struct sim_lab *lab)
         sim_flow_stats(lab->sim, i, &stats);
         if (lab->now_ns <= lab->measure_start_ns)
             lab->flows[i].measure_base = stats;
-        lab->flows[i].stopped_bytes = stats.bytes - lab->flows[i].measure_base.bytes;
-        lab->flows[i].stopped_messages = stats.messages - lab->flows[i].measure_base.messages;
+        lab->flows[i].measure_end = stats;
     }
     lab->whole = lab->now_ns >= lab->measure_end_ns;
 }
@@ -273,7 +272,7 @@ static int step(struct sim_lab *lab, int64_t until_ns, struct error *e)
         return -1;
     lab->now_ns = next_ns;
     lab->wall_ns += clock_monotonic_ns() - begun;
-    if (lab->now_ns <= lab->measure_end_ns)
+    if (mark)
         note_measured(lab);
     if (mark && note_holds(lab, e) != 0)
         return -1;
@@ -310,6 +309,8 @@ static int sim_lab_finish(void *state, struct error *e)
     struct sim_lab *lab = state;
     if (!lab->sim || !lab->values)
         return 0;
+    if (!lab->whole) /* it ended early */
+        note_measured(lab);
     if ((lab->last_sample_ns != lab->now_ns && lines_samples(lab, true, e) != 0) ||
         lines_intervals(lab, e) != 0)
         return -1;

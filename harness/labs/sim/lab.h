@@ -12,9 +12,9 @@
 /* A flow's figures between two moments. */
 struct flow_state {
     struct sim_flow_stats interval_base, measure_base;
-    struct histogram *measured;              /* ps, over the measure phase; NULL: of a traffic pattern */
-    bool lines;                              /* it has interval and summary lines */
-    int64_t stopped_bytes, stopped_messages; /* inside the measure phase, once it has ended */
+    struct histogram *measured;        /* ps, over the measure phase; NULL: of a traffic pattern */
+    bool lines;                        /* it has interval and summary lines */
+    struct sim_flow_stats measure_end; /* once the measure phase has ended */
 };
 
 struct sim_lab {

@@ -141,6 +141,30 @@ static void add_rates(json_t *line, int64_t bytes, int64_t messages, int64_t dur
     json_object_set_new(line, "errors", json_integer(0));
 }
 
+/* What only the simulator counts of a flow, in the measure phase. */
+static void add_counts(json_t *line, const struct sim_flow_stats *counted)
+{
+    json_object_set_new(line, "delivered_bytes", json_integer(counted->delivered_bytes));
+    json_object_set_new(line, "marked_packets", json_integer(counted->marked_packets));
+    if (counted->decreases < 0)
+        return;
+    json_object_set_new(line, "decreases", json_integer(counted->decreases));
+    json_object_set_new(line, "increases", json_integer(counted->increases));
+}
+
+/* A flow's counts in the measure phase. */
+static struct sim_flow_stats measured(const struct flow_state *flow)
+{
+    const struct sim_flow_stats *from = &flow->measure_base, *to = &flow->measure_end;
+    bool changes = to->decreases >= 0;
+    return (struct sim_flow_stats){.bytes = to->bytes - from->bytes,
+                                   .messages = to->messages - from->messages,
+                                   .delivered_bytes = to->delivered_bytes - from->delivered_bytes,
+                                   .marked_packets = to->marked_packets - from->marked_packets,
+                                   .decreases = changes ? to->decreases - from->decreases : -1,
+                                   .increases = changes ? to->increases - from->increases : -1};
+}
+
 static bool is_measuring(const struct sim_lab *lab)
 {
     return lab->now_ns > lab->measure_start_ns && lab->now_ns <= lab->measure_end_ns;
@@ -187,8 +211,10 @@ static int write_summary(struct sim_lab *lab, size_t i, struct error *e)
     sim_flow_stats(lab->sim, i, &stats);
     json_t *line = json_make("{s:s,s:s,s:I,s:I}", "type", "summary", "flow", config->name, "message_bytes",
                              (json_int_t)config->message_bytes, "time_ns", (json_int_t)lab->now_ns);
-    add_rates(line, flow->stopped_bytes, flow->stopped_messages, duration);
+    struct sim_flow_stats counted = measured(flow);
+    add_rates(line, counted.bytes, counted.messages, duration);
     json_object_set_new(line, "retransmitted_packets", json_integer(stats.retransmitted_packets));
+    add_counts(line, &counted);
     if (flow->measured && flow->measured->count)
         json_object_set_new(line, "latency_ns", latency_json(flow->measured));
     if (config->message_count && stats.finished_ps >= 0) {
@@ -208,19 +234,28 @@ static int write_traffic_summary(struct sim_lab *lab, size_t t, struct error *e)
 {
     const struct scenario_traffic *traffic = lab->run->cell->scenario.traffic.items;
     int64_t end_ns = lab->now_ns < lab->measure_end_ns ? lab->now_ns : lab->measure_end_ns;
-    int64_t bytes = 0, messages = 0, resent = 0;
+    struct sim_flow_stats all = {.decreases = -1, .increases = -1};
     size_t first = lab->setup.first_of_traffic[t], end = lab->setup.first_of_traffic[t + 1];
     for (size_t i = first; i < end; i++) {
         struct sim_flow_stats stats;
         sim_flow_stats(lab->sim, i, &stats);
-        bytes += lab->flows[i].stopped_bytes;
-        messages += lab->flows[i].stopped_messages;
-        resent += stats.retransmitted_packets;
+        const struct sim_flow_stats one = measured(&lab->flows[i]);
+        all.bytes += one.bytes;
+        all.messages += one.messages;
+        all.delivered_bytes += one.delivered_bytes;
+        all.marked_packets += one.marked_packets;
+        all.retransmitted_packets += stats.retransmitted_packets;
+        if (one.decreases < 0)
+            continue;
+        all.decreases = (all.decreases < 0 ? 0 : all.decreases) + one.decreases;
+        all.increases = (all.increases < 0 ? 0 : all.increases) + one.increases;
     }
     json_t *line = json_make("{s:s,s:s,s:I}", "type", "summary", "flow", traffic[t].name, "time_ns",
                              (json_int_t)lab->now_ns);
-    add_rates(line, bytes, messages, end_ns > lab->measure_start_ns ? end_ns - lab->measure_start_ns : 0);
-    json_object_set_new(line, "retransmitted_packets", json_integer(resent));
+    add_rates(line, all.bytes, all.messages,
+              end_ns > lab->measure_start_ns ? end_ns - lab->measure_start_ns : 0);
+    json_object_set_new(line, "retransmitted_packets", json_integer(all.retransmitted_packets));
+    add_counts(line, &all);
     json_t *completion =
         sim_completion_json(lab->sim, &lab->setup, first, end, lab->measure_start_ns * PS_PER_NS);
     json_object_update(line, completion);
