@@ -151,17 +151,25 @@ static void count_received(const struct sim *sim, uint32_t port, unsigned priori
     }
 }
 
-struct priority_counters counters_of(const struct sim *sim, uint32_t port, unsigned priority)
+/* What is counted of pauses: packets are not. */
+static struct priority_counters paused_of(const struct sim *sim, uint32_t port, unsigned priority)
 {
     const struct port *at = &sim->ports[port];
     struct priority_counters c = sim->counters[port][priority];
-    c.tx_packets = at->queues[queue_of(priority)].sent_packets;
-    c.tx_bytes = at->queues[queue_of(priority)].sent_bytes;
-    count_received(sim, port, priority, &c);
     if (at->paused >> queue_of(priority) & 1)
         c.rx_pause_ps += sim->now_ps - at->pause_start_ps[priority];
     if (at->xoff >> priority & 1)
         c.tx_pause_ps += sim->now_ps - at->xoff_start_ps[priority];
+    return c;
+}
+
+struct priority_counters counters_of(const struct sim *sim, uint32_t port, unsigned priority)
+{
+    const struct queue *sent = &sim->ports[port].queues[queue_of(priority)];
+    struct priority_counters c = paused_of(sim, port, priority);
+    c.tx_packets = sent->sent_packets;
+    c.tx_bytes = sent->sent_bytes;
+    count_received(sim, port, priority, &c);
     return c;
 }
 
@@ -175,7 +183,7 @@ void sim_longest_holds_begin(struct sim *sim)
 struct sim_hold sim_link_hold(const struct sim *sim, size_t link, unsigned end, unsigned priority)
 {
     uint32_t port = (uint32_t)(2 * link + end);
-    struct priority_counters c = counters_of(sim, port, priority);
+    struct priority_counters c = paused_of(sim, port, priority);
     struct sim_hold hold = {.held_ps = c.rx_pause_ps,
                             .first_ps = c.first_pause_ps ? c.first_pause_ps : -1,
                             .longest_ps = c.longest_pause_ps ? c.longest_start_ps : -1};
