@@ -9,9 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NAMES_FIT   26  /* the most names in a layer that fit next to each other */
-#define UPRIGHT_FIT 12  /* the most hosts' names that need no rotation */
-#define LAYER       118 /* pixels */
+#define ENDS_FIT    6000 /* the most ends of links of which all are drawn */
+#define ENDS_HELD   2000 /* the most that are drawn of a larger network */
+#define NAMES_FIT   26   /* the most names in a layer that fit next to each other */
+#define UPRIGHT_FIT 12   /* the most hosts' names that need no rotation */
+#define LAYER       118  /* pixels */
 #define MARGIN      150
 
 /* ---- data */
@@ -66,8 +68,19 @@ static void add_half(const struct map *map, const struct half *half, const struc
     text_add(out, "\n");
 }
 
+/* Of a network with more links than that only ends that were held are drawn, those that were held longest. */
+static size_t first_drawn(const struct map *map, const struct half *halves)
+{
+    size_t count = (size_t)map->link_count * 2, i = 0;
+    if (count <= ENDS_FIT)
+        return 0;
+    while (i < count && !halves[i].link->end[halves[i].end].rank)
+        i++;
+    return count - i > ENDS_HELD ? count - ENDS_HELD : i;
+}
+
 /* Two blocks of halves of links: those that were never held, and those that were. */
-static int add_halves(const struct map *map, const struct unit *unit, struct text *out)
+static int add_halves(struct map *map, const struct unit *unit, struct text *out)
 {
     size_t count = (size_t)map->link_count * 2, i = 0;
     struct half *halves = calloc(count + 1, sizeof *halves);
@@ -77,7 +90,11 @@ static int add_halves(const struct map *map, const struct unit *unit, struct tex
         halves[i] = (struct half){&map->links[i / 2], i % 2};
     qsort(halves, count, sizeof *halves, by_share);
     text_add(out, "# never held\n# x\ty\tdx\tdy\nnan\tnan\tnan\tnan\n");
-    for (i = 0; i < count && !halves[i].link->end[halves[i].end].rank; i++)
+    i = first_drawn(map, halves);
+    map->drawn = count - i;
+    for (size_t k = i; k < count; k++)
+        map->nodes[halves[k].link->node[0]].drawn = map->nodes[halves[k].link->node[1]].drawn = true;
+    for (; i < count && !halves[i].link->end[halves[i].end].rank; i++)
         add_half(map, &halves[i], unit, out);
     text_add(out, "\n\n# held\n# x\ty\tdx\tdy\theld, %%\ttime, %s\torder\tfrom\tto\n", unit->name);
     for (; i < count; i++)
@@ -99,7 +116,7 @@ static void add_nodes(const struct map *map, bool hosts, struct text *out)
 {
     text_add(out, "# %s\n# x\ty\n", hosts ? "hosts" : "switches");
     for (uint32_t i = 0; i < map->node_count; i++)
-        if (map->nodes[i].host == hosts)
+        if (map->nodes[i].host == hosts && (map->nodes[i].drawn || !hosts))
             text_add(out, "%.5f\t%.5f\n", map->nodes[i].x, map_height(map, map->nodes[i].layer));
     text_add(out, "\n\n");
 }
@@ -110,7 +127,8 @@ static void add_names(const struct map *map, bool hosts, struct text *out)
     text_add(out, "# names of %s\n# x\ty\tname\nnan\tnan\t\n", hosts ? "hosts" : "switches");
     for (uint32_t i = 0; i < map->node_count; i++) {
         const struct map_node *node = &map->nodes[i];
-        if (node->host != hosts || count_layer(map, node->layer) > (hosts ? 2 * NAMES_FIT : NAMES_FIT))
+        if (node->host != hosts || (hosts && !node->drawn) ||
+            count_layer(map, node->layer) > (hosts ? 2 * NAMES_FIT : NAMES_FIT))
             continue;
         text_add(out, "%.5f\t%.5f\t", node->x, map_height(map, node->layer));
         gnuplot_column(out, node->name);
@@ -174,12 +192,17 @@ static void add_script(const struct map *map, const struct run *run, const char 
     add_colours_of_order(map, &unit, &order);
     snprintf(words, sizeof words, "order: start of the %s pause of each end (the earliest at %.4g ms)",
              map->by_longest ? "longest" : "first", (double)(map->times_ns[1] - run->start_ns) / NS_PER_MS);
-    const struct panel share = {
-        "duration: the half of a link next to a node shows how long that node was paused",
-        "0 '#fde0b0', 0.25 '#f9a03f', 0.6 '#d7301f', 1 '#7a0010'",
-        "set cbrange [0:100]\nset cbtics autofreq\n"
-        "set cblabel '% of the measured time' textcolor rgb '#333333'\n",
-        5};
+    char share_words[200];
+    snprintf(share_words, sizeof share_words,
+             "duration: the half of a link next to a node shows how long that node was paused");
+    if (map->drawn < (size_t)map->link_count * 2)
+        snprintf(share_words, sizeof share_words,
+                 "duration: how long the node at each end was paused; %zu of %zu ends are drawn: the longest",
+                 map->drawn, (size_t)map->link_count * 2);
+    const struct panel share = {share_words, "0 '#fde0b0', 0.25 '#f9a03f', 0.6 '#d7301f', 1 '#7a0010'",
+                                "set cbrange [0:100]\nset cbtics autofreq\n"
+                                "set cblabel '% of the measured time' textcolor rgb '#333333'\n",
+                                5};
     const struct panel spread = {words, "0 '#4b0055', 0.35 '#006290', 0.7 '#00ac8e', 1 '#e2d84a'",
                                  text_string(&order), 7};
     gnuplot_begin(out, name);

@@ -13,6 +13,7 @@ struct map_node {
     double sum;      /* of x, over its neighbours one layer below */
     uint32_t number; /* number of these neighbours */
     uint32_t index;  /* in the result */
+    bool drawn;      /* one of its links is */
 };
 
 /* One end of a link: `from` was paused and could not send on it. */
@@ -35,6 +36,7 @@ struct map {
         by_longest; /* order by the start of each end's longest pause, as for storms; else by the start of its first pause */
     int64_t *times_ns; /* by rank, from the second element on */
     uint32_t ranks;
+    size_t drawn; /* ends of links in the drawing */
 };
 
 /* From result.json's "topology"; if it is missing there are no nodes. Names belong to the result. -1: out of memory. */
