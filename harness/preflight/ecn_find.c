@@ -159,8 +159,8 @@ static int add_switches(struct survey *s, struct error *e)
     for (size_t i = 0; (at = lab_switch_at(&s->cell->lab, i)); i++) {
         const struct marking *m = &of_switch[i];
         if (at->software ? has_red(m->settings) : at->ecn.kmax_bytes > 0 || m->threshold)
-            add_place(s, m->role ? m->role : at->name, at->name,
-                      at->software ? ECN_DROPPED : ECN_UNMARKED, false);
+            add_place(s, m->role ? m->role : at->name, at->name, at->software ? ECN_DROPPED : ECN_UNMARKED,
+                      false);
     }
     free(of_switch);
     return 0;

@@ -52,6 +52,7 @@ struct recorded_host {
     struct histogram *pauses[PRIORITIES]; /* NULL: there was none, or it is not listed */
     bool unlisted;                        /* recorder_unlisted.c: */
     const struct layout *layout;
+    size_t layouts;      /* that it has had */
     struct plain *plain; /* by counter of the layout */
     bool closed;
     int64_t first_ns, last_ns;

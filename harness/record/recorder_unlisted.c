@@ -21,6 +21,8 @@ struct plain {
     int64_t first, last;           /* at the ends of the measure phase */
 };
 
+#define MOST_LAYOUTS 64 /* of a host: what it prints cannot fill the memory */
+
 /* ---- which */
 
 void recorder_unlist(struct recorder *r, size_t role)
@@ -111,16 +113,26 @@ static struct layout *make_layout(struct recorder *r, const struct column *colum
 }
 
 static int open_plain(struct recorder *r, struct recorded_host *host, const struct column *columns,
-                      size_t count)
+                      size_t count, struct error *e)
 {
     struct layout *layout = r->layouts;
     while (layout && !is_same(layout, columns, count))
         layout = layout->next;
+    if (layout && host->plain && layout == host->layout)
+        return 0; /* the header was repeated */
+    if (host->plain)
+        recorder_warn(r, "%s: its columns changed during the run: its part of the totals begins there",
+                      host->role);
+    free(host->plain);
+    host->plain = NULL;
+    if (host->layouts >= MOST_LAYOUTS)
+        return error_set(e, "%s: its columns changed more than %d times", host->role, MOST_LAYOUTS);
+    host->layouts++;
     host->layout = layout ? layout : make_layout(r, columns, count);
     host->plain = host->layout ? calloc(host->layout->count + 1, sizeof *host->plain) : NULL;
     for (size_t i = 0; host->plain && i < host->layout->count; i++)
         host->plain[i] = (struct plain){LINES_NULL, LINES_NULL, LINES_NULL, LINES_NULL};
-    return host->plain ? 0 : -1;
+    return host->plain ? 0 : error_set(e, "out of memory");
 }
 
 int recorder_unlisted_columns(struct recorder *r, struct recorded_host *host, const struct column *columns,
@@ -128,12 +140,13 @@ int recorder_unlisted_columns(struct recorder *r, struct recorded_host *host, co
 {
     size_t *slots = calloc(count + 1, sizeof *slots);
     free(host->slots);
-    free(host->plain);
     host->slots = slots;
-    host->slot_count = slots ? count : 0;
-    host->plain = NULL;
-    if (!slots || open_plain(r, host, columns, count) != 0)
+    host->slot_count = 0;
+    if (!slots)
         return error_set(e, "out of memory");
+    if (open_plain(r, host, columns, count, e) != 0)
+        return -1;
+    host->slot_count = count;
     for (size_t i = 0; i < count; i++) {
         struct column copy;
         slots[i] = SIZE_MAX;

@@ -366,7 +366,7 @@ int lines_write_sample_of(FILE *out, const char *host, int64_t time_ns, int64_t 
     flockfile(out);
     fputs("[\"", out);
     fputs(host, out);
-    fputc('"', out);
+    fputs("\"", out);
     int result = write_values(out, ',', time_ns, read_ns, values, count);
     funlockfile(out);
     return result;

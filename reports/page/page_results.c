@@ -109,8 +109,9 @@ void page_add_listed(const struct runs *runs, struct text *out)
         html_number(out, html_value(run_get(run, "totals.listed")));
         text_add(out, " of ");
         html_number(out, html_value(run_get(run, "totals.roles")));
-        text_add(out, " roles are drawn and have their counters below; the others are in the totals. "
-                      "<code>sample.roles</code> in the scenario names which.</p>\n");
+        text_add(out,
+                 " roles are listed: drawn, and with their counters below. The others are in the totals; "
+                 "<code>sample.roles</code> in the scenario names which are listed.</p>\n");
     }
 }
 

@@ -1,23 +1,29 @@
 #include "harness/labs/sim/foresee.h"
+#include "harness/labs/sim/listed.h"
 #include "harness/labs/sim/memory.h"
 #include "lib/roce/counters.h"
 #include <string.h>
+
+static int foresee(const struct cell *cell, struct sim_setup *setup, struct error *e)
+{
+    if (sim_memory_check(cell, setup, e) != 0)
+        return -1;
+    for (size_t i = 0; i < setup->config.flow_count; i++)
+        setup->flows[i].record_latency = false; /* nothing runs: 30 KB a flow */
+    struct sim *sim = sim_new(&setup->config, e);
+    int result = sim ? listed_check(cell, sim, setup, e) : -1;
+    sim_free(sim);
+    return result;
+}
 
 int sim_foresee_cell(const struct cell *cell, struct error *e)
 {
     struct sim_setup setup;
     if (sim_setup_make(cell, 1, &setup, e) != 0)
         return -1;
-    bool room = sim_memory_check(cell, &setup, e) == 0;
-    for (size_t i = 0; i < setup.config.flow_count; i++)
-        setup.flows[i].record_latency = false; /* nothing runs: 30 KB a flow */
-    struct sim *sim = room ? sim_new(&setup.config, e) : NULL;
-    if (room && !sim)
-        error_prefix(e, "lab %s", cell->lab.name);
-    bool made = sim;
-    sim_free(sim);
+    int result = foresee(cell, &setup, e);
     sim_setup_free(&setup);
-    return made ? 0 : -1;
+    return result == 0 ? 0 : error_prefix(e, "lab %s", cell->lab.name);
 }
 
 /* Is a counter, or everything that a glob may match, known to the simulator alone? Families that begin with any text match almost any

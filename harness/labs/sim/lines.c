@@ -65,7 +65,7 @@ int lines_headers(struct sim_lab *lab, struct error *e)
     if (!lab->values)
         return error_set(e, "out of memory");
     if (result == 0)
-        result = listed_choose(lab, e);
+        listed_choose(lab);
     for (size_t role = 0; result == 0 && role < roles; role++)
         result = write_header(lab, role, e);
     return result;

@@ -4,12 +4,15 @@
 
 #include "harness/labs/sim/lab.h"
 
-/* Without sample.roles as many columns are listed, and with it no more than the second: a column takes about 350 bytes of result.json. */
+/* Without sample.roles about as many columns are listed, and with it no more than the second: a column takes about 350 bytes of
+ * result.json. */
 #define LISTED_COLUMNS      16384
 #define LISTED_COLUMNS_MOST 98304
 
-/* Tell the recorder which roles are not listed, before it has their columns; lab->series are open. -1: sample.roles names more than
- * a result has room for. */
-int listed_choose(struct sim_lab *lab, struct error *e);
+/* -1: sample.roles names more roles than a result has room for. */
+int listed_check(const struct cell *cell, const struct sim *sim, const struct sim_setup *setup,
+                 struct error *e);
+/* Tell the recorder which roles are not listed, before it has their columns; lab->series are open. */
+void listed_choose(struct sim_lab *lab);
 
 #endif

@@ -31,21 +31,33 @@ static uint64_t number_in(const char *path, const char *key)
     return value;
 }
 
-/* What the control group may still take (version 2; Slurm and systemd set it). */
+/* What a file of the control group says; UINT64_MAX: nothing. */
+static uint64_t group_says(const char *group, const char *file, const char *key)
+{
+    char path[512];
+    snprintf(path, sizeof path, "/sys/fs/cgroup%.400s/%s", group, file);
+    return number_in(path, key);
+}
+
+/* What the control group may still take (version 2; Slurm and systemd set it). Pages of files can be had back. */
 static uint64_t left_in_group(void)
 {
     size_t length;
     struct error ignored;
-    char *text = files_read("/proc/self/cgroup", FILE_BYTES, &length, &ignored), path[512];
+    char *text = files_read("/proc/self/cgroup", FILE_BYTES, &length, &ignored);
     char *group = text ? strstr(text, "0::") : NULL;
     uint64_t most = UINT64_MAX, used = 0;
     if (group) {
         group += strlen("0::");
         group[strcspn(group, "\n")] = '\0';
-        snprintf(path, sizeof path, "/sys/fs/cgroup%.400s/memory.max", group);
-        most = number_in(path, "");
-        snprintf(path, sizeof path, "/sys/fs/cgroup%.400s/memory.current", group);
-        used = most == UINT64_MAX ? 0 : number_in(path, "");
+        most = group_says(group, "memory.max", "");
+    }
+    if (most != UINT64_MAX) {
+        uint64_t active = group_says(group, "memory.stat", "\nactive_file "),
+                 inactive = group_says(group, "memory.stat", "\ninactive_file ");
+        used = group_says(group, "memory.current", "");
+        uint64_t files = active == UINT64_MAX || inactive == UINT64_MAX ? 0 : active + inactive;
+        used -= least(used, files);
     }
     free(text);
     return used < most ? most - used : most;
@@ -64,17 +76,15 @@ static uint64_t free_bytes(void)
 
 int sim_memory_check(const struct cell *cell, const struct sim_setup *setup, struct error *e)
 {
-    struct sim_config config = setup->config;
-    config.pause_log_capacity = PAUSE_CAPACITY;
-    uint64_t needed = sim_bytes_needed(&config) + config.flow_count * sizeof(struct flow_state) +
+    uint64_t needed = sim_bytes_needed(&setup->config) +
+                      setup->config.flow_count * sizeof(struct flow_state) +
                       (cell->lab.hosts.count + cell->lab.switches.count) * NODE_BYTES +
                       cell->scenario.flows.count * sizeof(struct histogram);
     uint64_t left = free_bytes();
     if (needed <= left)
         return 0;
-    return error_set(
-        e,
-        "lab %s: the simulation needs %.1f GB of memory, %.1f GB are free: expected fewer flows, "
-        "queue_pairs or hosts, or a smaller depth",
-        cell->lab.name, (double)needed / 1e9, (double)left / 1e9);
+    return error_set(e,
+                     "the simulation needs %.1f GB of memory, %.1f GB are free: expected fewer flows, "
+                     "queue_pairs or hosts, or a smaller depth",
+                     (double)needed / 1e9, (double)left / 1e9);
 }

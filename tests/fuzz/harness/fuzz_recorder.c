@@ -1,5 +1,5 @@
 /* Lines of samplers and traffic generators, from a host that may print anything: into the recorder and its summaries. The input
- * begins with the first host's clock offset; each line begins with who prints it, '0' to '3': sampler or generator of role a or b. */
+ * begins with the first host's clock offset; each line begins with who prints it, '0' to '3': sampler or generator of role a or b, which is not listed. */
 #include "harness/record/recorder.h"
 #include "tests/fuzz/scratch.h"
 #include <stdint.h>
@@ -9,7 +9,8 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const char scenario_text[] = "{\"schema\":1,\"name\":\"x\",\"roles\":[\"a\",\"b\"],"
-                                    "\"flows\":[{\"name\":\"f\",\"from\":\"a\",\"to\":\"b\"}]}";
+                                    "\"flows\":[{\"name\":\"f\",\"from\":\"a\",\"to\":\"b\"}],"
+                                    "\"sample\":{\"roles\":[\"a\"]}}";
 
 static void feed(struct recorder *r, const char *text, size_t size)
 {
@@ -35,6 +36,7 @@ static void summarize(const struct recorder *r)
         recorder_host_summary(r, role, hosts[role]);
     flows = recorder_flow_summary(r);
     recorder_warnings(r, warnings);
+    json_decref(recorder_totals(r));
     json_decref(hosts[0]);
     json_decref(hosts[1]);
     json_decref(flows);
@@ -51,7 +53,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (parsed != 0)
         abort();
     struct recorder *r = recorder_open(scratch_folder(), &scenario, true, &e);
-    if (!r)
+    if (!r || recorder_keep(r, "b", "*pause*", "delta", &e) != 0)
         abort();
     if (size) {
         recorder_clock(r, 0, (int8_t)data[0] * INT64_C(1000));

@@ -105,6 +105,56 @@ static json_int_t integer(const json_t *object, const char *key)
     return json_integer_value(json_object_get(object, key));
 }
 
+static json_t *lines_of_samples(const struct fixture *f)
+{
+    struct error e;
+    char path[80];
+    snprintf(path, sizeof path, "%s/samples.jsonl", f->folder);
+    assert_int_equal(recorder_flush(f->recorder, &e), 0);
+    char *text = files_read(path, 4096, NULL, &e);
+    json_t *lines = json_string(text);
+    free(text);
+    return lines;
+}
+
+/* A role that is not listed has no lines and no summary: what is kept of it, and the totals, are as if it were. */
+static void what_is_not_listed_is_in_the_totals(void **state)
+{
+    struct fixture *f = *state;
+    struct error e;
+    recorder_unlist(f->recorder, 1);
+    assert_int_equal(recorder_keep(f->recorder, "b*", "rx_buffer?_bytes", "max", &e), 0);
+    assert_true(recorder_lists(f->recorder, 0) && !recorder_lists(f->recorder, 1));
+    recorder_window(f->recorder, 100, 200);
+    for (size_t role = 0; role < 2; role++) {
+        sample(f, role, HEADER);
+        sample(f, role, "[80,2,5,900]");
+        sample(f, role, "[100,2,10,800]");
+        sample(f, role, "[160,2,null,300]");
+        sample(f, role, role ? "[200,2,60,700]" : "[200,2,52,700]");
+        sample(f, role, "[300,2,99,0]");
+    }
+    json_t *host = json_object(), *totals = recorder_totals(f->recorder), *lines = lines_of_samples(f);
+    recorder_host_summary(f->recorder, 1, host);
+    assert_int_equal(json_object_size(json_object_get(host, "counters")), 1);
+    assert_int_equal(integer(counter(host, "rx_buffer1_bytes"), "max"), 800);
+    assert_int_equal(json_object_size(counter(host, "rx_buffer1_bytes")), 2);
+    assert_int_equal(integer(totals, "roles"), 2);
+    assert_int_equal(integer(totals, "listed"), 1);
+    const json_t *pauses = counter(totals, "rx_prio0_pause"), *most = json_object_get(pauses, "most");
+    assert_int_equal(integer(pauses, "delta"), 42 + 50);
+    assert_int_equal(integer(pauses, "total"), 94 + 94);
+    assert_true(fabs(json_real_value(json_object_get(pauses, "rate_per_s")) - 92e9 / 100) < 1);
+    assert_string_equal(json_string_value(json_object_get(most, "role")), "b");
+    assert_int_equal(integer(most, "delta"), 50);
+    assert_null(counter(totals, "rx_buffer1_bytes"));
+    assert_non_null(strstr(json_string_value(lines), "[\"a\",80,2,5,900]\n"));
+    assert_null(strstr(json_string_value(lines), "\"b\""));
+    json_decref(host);
+    json_decref(totals);
+    json_decref(lines);
+}
+
 /* The window is 100..200: from the last sample at or before its start to the first at or after its end. */
 static void counters_are_taken_over_the_measure_phase(void **state)
 {
@@ -420,6 +470,7 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(counters_are_taken_over_the_measure_phase),
+        TEST(what_is_not_listed_is_in_the_totals),
         TEST(a_counter_that_was_reset_counts_on_and_is_told),
         TEST(times_are_brought_onto_one_clock),
         TEST(damaged_lines_are_refused),
