@@ -175,6 +175,35 @@ static void stops_the_whole_group(void **state)
 
 /* ---- files */
 
+/* A document that would be refused when it is read is not written: whoever waits for it is told. */
+static void what_could_not_be_read_again_is_not_written(void **state)
+{
+    char folder[] = "/tmp/harness-unit.XXXXXX";
+    size_t most, memory;
+    struct error e;
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    char *path = files_join(folder, "x.json");
+    json_file_limits(DOCUMENT_MESSAGE, &most, &memory);
+    char *words = calloc(1, most + 1);
+    assert_non_null(words);
+    memset(words, 'x', most);
+    json_t *large = json_pack("{s:s}", "a", words), *small = json_pack("{s:s}", "a", words + most / 2);
+    assert_int_equal(json_file_save_readable(path, large, DOCUMENT_MESSAGE, &e), -1);
+    assert_non_null(strstr(e.text, "could not be read again"));
+    assert_non_null(strstr(e.text, "a message may have 262144"));
+    assert_int_equal(access(path, F_OK), -1);
+    assert_int_equal(json_file_save_readable(path, small, DOCUMENT_MESSAGE, &e), 0);
+    json_t *back = json_file_load(path, DOCUMENT_MESSAGE, &e);
+    assert_true(json_equal(back, small));
+    json_decref(back);
+    json_decref(large);
+    json_decref(small);
+    free(words);
+    free(path);
+    assert_int_equal(files_remove_tree(folder, &e), 0);
+}
+
 static void files_are_replaced_whole(void **state)
 {
     char folder[] = "/tmp/harness-unit.XXXXXX";
@@ -287,6 +316,7 @@ int main(void)
         cmocka_unit_test(says_what_could_not_start_or_end),
         cmocka_unit_test(stops_the_whole_group),
         cmocka_unit_test(files_are_replaced_whole),
+        cmocka_unit_test(what_could_not_be_read_again_is_not_written),
         cmocka_unit_test(documents_are_bounded),
         cmocka_unit_test(what_is_being_made_stays),
         cmocka_unit_test(texts_grow),

@@ -136,19 +136,6 @@ static inline int64_t flow_acked_bytes(const struct sim *sim, size_t f)
     return sum;
 }
 
-/* Rate decreases that DCQCN has made on a flow. */
-static inline int64_t flow_decreases(const struct sim *sim, size_t f)
-{
-    const struct flow *flow = &sim->flows[f];
-    int64_t sum = 0;
-    for (uint32_t q = flow->first_qp; flow->congestion && q < flow->first_qp + flow->qp_count; q++) {
-        struct dcqcn now = *(const struct dcqcn *)sim->qps[q].congestion;
-        dcqcn_advance(&now, sim->hosts[sim->qps[q].sender].congestion_params, sim->now_ps);
-        sum += now.decreases;
-    }
-    return sum;
-}
-
 static inline double flow_gauge(const struct sim *sim, size_t f, const char *name)
 {
     for (size_t i = 0; i < sim_flow_gauges(sim, f); i++)

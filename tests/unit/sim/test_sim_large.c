@@ -35,6 +35,41 @@ static void everything_arrives(void **state)
     fixture_close(&f);
 }
 
+/* In the middle of messages too. */
+static void flows_are_counted_to_the_packet(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct sim *sim = run_fat_tree(&f, 12 * US);
+    int64_t delivered = 0, bytes = 0;
+    for (size_t i = 0; i < 128; i++) {
+        struct sim_flow_stats stats;
+        sim_flow_stats(sim, i, &stats);
+        delivered += stats.delivered_bytes;
+        bytes += stats.bytes;
+    }
+    assert_int_equal(delivered, 1000 * hosts_counter(&f, sim, "rx_vport_rdma_unicast_packets"));
+    assert_true(delivered > bytes);
+    sim_free(sim);
+    fixture_close(&f);
+}
+
+/* What is asked for before is what is taken: within a third, packets come on top. */
+static void the_memory_is_known_before(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct sim_work work;
+    struct sim *sim = run_fat_tree(&f, US);
+    sim_work(sim, &work);
+    double needed = (double)sim_bytes_needed(&f.config);
+    assert_in_range((uintmax_t)(needed / (double)work.bytes * 100), 67, 133);
+    f.flows[0].depth = 65536;
+    assert_true((double)sim_bytes_needed(&f.config) > needed + 65536 * 7);
+    sim_free(sim);
+    fixture_close(&f);
+}
+
 static void in_steps_or_at_once(void **state)
 {
     (void)state;
@@ -61,6 +96,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(everything_arrives),
+        cmocka_unit_test(flows_are_counted_to_the_packet),
+        cmocka_unit_test(the_memory_is_known_before),
         cmocka_unit_test(in_steps_or_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

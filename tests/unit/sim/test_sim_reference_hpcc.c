@@ -235,14 +235,20 @@ static void flow_figures(const struct fixture *f, const struct sim *sim, const i
                          double duration_s, struct figures *sum)
 {
     double total = 0, squares = 0, second = 0;
+    int64_t marked = 0;
     for (size_t i = 0; i < f->config.flow_count; i++) {
         int64_t bytes = flow_acked_bytes(sim, i);
         double gbps = (double)bytes * 8 / duration_s / 1e9;
         total += gbps;
         squares += gbps * gbps;
         second += (double)(bytes - half[i]) * 8 / (duration_s / 2) / 1e9;
-        sum->decreases += (double)flow_decreases(sim, i);
+        struct sim_flow_stats stats;
+        sim_flow_stats(sim, i, &stats);
+        assert_true(stats.delivered_bytes >= bytes);
+        sum->decreases += (double)stats.decreases;
+        marked += stats.marked_packets;
     }
+    assert_int_equal(marked, hosts_counter(f, sim, "np_ecn_marked_roce_packets"));
     sum->goodput_gbps += total;
     sum->second_half_gbps += second;
     sum->jain += total * total / squares / (double)f->config.flow_count;

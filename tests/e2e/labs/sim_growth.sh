@@ -1,0 +1,104 @@
+#!/bin/bash
+# Large simulated networks: what planning costs grows with the hosts, not with their square; the result lists some of the roles, its totals
+# cover all, and the report says so; what is too large, or cannot be, is refused before the run.
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/../lib.sh"
+cd "$SCRATCH" || exit 1
+H=$BUILD/harness
+
+# fat_tree K: the lab lab.json and the scenario K.json, a permutation with DCQCN over its k^3/4 hosts.
+fat_tree() {
+    local hosts=$(($1 * $1 * $1 / 4))
+    cat >"lab$1.json" <<-LAB
+	{ "schema": 1, "name": "fat-tree-$1", "driver": "sim", "topology": { "kind": "fat_tree", "k": $1 },
+	  "defaults": { "link": { "rate": "100Gb/s", "length": "20m" },
+	                "switch": { "buffer": "32MiB", "ecn": { "kmin": "40KB", "kmax": "160KB", "pmax": 0.2 } } } }
+	LAB
+    cat >"$1.json" <<-SCENARIO
+	{ "schema": 1, "name": "permutation-$1", "lab": "lab$1.json", "roles": ["h[0-$((hosts - 1))]"],
+	  "phases": { "warmup": "10us", "measure": "40us", "cooldown": "0" },
+	  "settings": { "mtu": 4200, "pfc": [3], "ecn": [3], "trust": "dscp" },
+	  "traffic": [{ "name": "permutation", "pattern": "permutation", "shift": $((hosts / 2 + 1)), "from": ["h[0-$((hosts - 1))]"],
+	                "message": "100KB", "depth": 16, "priority": 3 }],
+	  "sample": { "every": "10us" },
+	  "expect": [{ "name": "the last host receives", "check": "delta(h$((hosts - 1)).rx_prio3_bytes) > 0", "needs": ["pfc"] },
+	             { "name": "all receive", "check": "delta(h*.rx_prio3_bytes) > 0", "needs": ["pfc"] }] }
+	SCENARIO
+}
+fat_tree 10 # 250 hosts
+fat_tree 16 # 1024
+fat_tree 24 # 3456
+
+# ---- growth
+# cpu_ms COMMAND...: its processor time, the least of three.
+cpu_ms() {
+    local TIMEFORMAT='%U %S' least=1000000000 i spent
+    for i in 1 2 3; do
+        spent=$({ time "$@" >/dev/null 2>&1; } 2>&1 | awk '{ printf "%d", ($1 + $2) * 1000 + 1 }')
+        [ "$spent" -ge "$least" ] || least=$spent
+    done
+    echo "$least"
+}
+few=$(cpu_ms "$H" run 10.json -n)
+many=$(cpu_ms "$H" run 24.json -n)
+echo "# to plan: 250 hosts $few ms, 3456 hosts $many ms"
+# 14 times the hosts, 191 times their square
+check "to plan 14 times the hosts costs at most 50 times the time" test "$many" -le $((50 * few))
+
+# ---- what is listed
+"$H" run 16.json -d 20us --out few >few.out 2>err
+check_exit 0 "1024 hosts run" "$H" report few/permutation-16/latest
+R=few/permutation-16/latest/result.json
+check "the result is small enough to be read again" test "$(wc -c <$R)" -le $((8 << 20))
+check "some of its roles are listed" jq -e '.totals | .roles == 1024 and .listed > 100 and .listed < 400' $R
+check "... those are in samples.jsonl" test "$(jq -r 'select(type == "object" and .type == "header") | .host' few/permutation-16/latest/samples.jsonl | wc -l)" = "$(jq .totals.listed $R)"
+check "what an expectation reads of another role is there" jq -e '.hosts.h1023 | .listed == false and (.counters | keys) == ["rx_prio3_bytes"]' $R
+check "both expectations pass" jq -e '[.expectations[].verdict] == ["passed", "passed"]' $R
+check_says "the summary says how many" '[0-9]+ of 1024 roles are listed' few.out
+check_says "... and so does the page" '[0-9]+ of 1&#8239;024 roles are listed' few/permutation-16/latest/report/index.html
+check_says "... with the totals" 'Counters of all roles together' few/permutation-16/latest/report/index.html
+
+"$H" run 10.json --out some --no-report >/dev/null 2>&1
+"$H" run 10.json --out all --no-report --set 'sample.roles=["h[0-249]"]' >/dev/null 2>&1
+"$H" run 10.json --out one --no-report --set 'sample.roles=["h7","h[100-101]"]' >/dev/null 2>&1
+for run in some all one; do ln -s "$run/permutation-10/latest/result.json" $run.json; done
+check "roles that are named are all listed" jq -e '(has("totals") | not) and ([.hosts[] | .listed] | unique) == [null]' all.json
+check "... or only they" jq -e '.totals.listed == 3 and .hosts.h100.counters.rx_prio3_packets.delta > 0 and .hosts.h0.listed == false' one.json
+# sums over all hosts of a run that lists all, by counter
+jq -S '[.hosts[].counters | to_entries[] | select(.value.kind == "counter")] | group_by(.key)
+    | map({ key: .[0].key, value: [(map(.value.delta) | add), (map(.value.total) | add)] }) | from_entries' all.json >sums
+for run in some one; do
+    jq -S '.totals.counters | map_values([.delta, .total])' $run.json >totals
+    check "the totals are exact ($run)" cmp sums totals
+done
+# shellcheck disable=SC2016 # variables of jq
+check "... and name who has the most" jq -e --slurpfile all all.json '.totals.counters.rx_prio3_bytes.most as $most |
+    ($most.delta == ([$all[0].hosts[].counters.rx_prio3_bytes.delta] | max)) and $all[0].hosts[$most.role].counters.rx_prio3_bytes.delta == $most.delta' one.json
+check "expectations are decided by the same numbers" test "$(jq -c '[.expectations[] | .left]' one.json)" = "$(jq -c '[.expectations[] | .left]' all.json)"
+
+# ---- what flows have
+check "a flow's bytes are counted to the packet" jq -e '.flows.permutation | .delivered_bytes > .bytes and .delivered_bytes % 100000 != 0' one.json
+# shellcheck disable=SC2016
+check "marks are counted by flow" jq -e '([.hosts[].counters.np_ecn_marked_roce_packets.delta] | add) as $marks |
+    $marks > 0 and ([.flows | to_entries[] | select(.key | test("/")) | .value.marked_packets] | add) == $marks and .flows.permutation.marked_packets == $marks' all.json
+check "decreases and increases are counted by flow" jq -e '.flows.permutation.decreases > 0 and .flows.permutation.increases > 0' all.json
+
+# ---- refused before the run
+# refused WHAT PATTERN FILTER [FILTER of the lab]
+refused() {
+    jq "$3 | .lab=\"case-lab.json\"" 10.json >case.json && jq "${4:-.}" lab10.json >case-lab.json || exit 1
+    check_exit 2 "$1" "$H" run case.json --out refused --no-report
+    check_says "... by name" "error: case(-lab)?\.json: (.*: )?$2" err
+    check "... before anything is made" test ! -e refused
+}
+refused "more memory than there is" 'the simulation needs [0-9.]+ GB of memory, [0-9.]+ (GB|kB|MB) are free' \
+    '.flows=[{"name":"f-{}","from":"h[1-249]","to":"h0","queue_pairs":1024,"depth":16384}] | del(.traffic)' '.topology.k=10'
+refused "more flows than can be" '10000 senders and 10000 receivers: expected at most 10000000 flows' \
+    '.roles=["h[0-9999]"] | .traffic=[{"name":"a","pattern":"all-to-all","from":["h[0-9999]"],"depth":1}] | .expect=[]' '.topology={"kind":"star","hosts":10000}'
+refused "a host that cannot be reached" 'there is no path from host h0 to host x' \
+    '.roles=["h0","x"] | .traffic=[] | .flows=[{"name":"f","from":"h0","to":"x"}] | .expect=[]' '.hosts={"x":{}} | .switches={"y":{}} | .links=[{"between":["x","y"]}]'
+refused "links without a rate" 'links\[0\].rate: "0b/s" is out of range' '.' '.defaults.link.rate="0b/s"'
+refused "a role that is to be listed and is none" 'sample.roles\[1\]: there is no role "h250"' '.sample.roles=["h0","h250"]'
+refused "more roles to be listed than a result has room for" 'lab fat-tree-10: sample.roles: the 1500 roles have [0-9]+ columns: a result has room for 98304' \
+    '.roles=["h[0-1499]"] | .sample.roles=["h[0-1499]"] | .traffic[0].from=["h[0-1499]"] | .expect=[]' '.topology={"kind":"star","hosts":1500} | .defaults.switch.buffer="256MiB"'
+finish
