@@ -57,7 +57,7 @@ int recorder_object(struct recorder *r, size_t role, enum line_kind kind, json_t
 /* In place of a header line, of a role that is not listed. */
 int recorder_columns(struct recorder *r, size_t role, const struct column *columns, size_t count,
                      struct error *e);
-int recorder_values(struct recorder *r, size_t role, int64_t time_ns, int64_t *values, size_t count,
+int recorder_values(struct recorder *r, size_t role, int64_t time_ns, const int64_t *values, size_t count,
                     struct error *e);
 /* An interval of a flow; takes over the object. */
 int recorder_interval(struct recorder *r, json_t *object, struct error *e);

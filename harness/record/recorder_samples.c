@@ -217,10 +217,11 @@ int recorder_columns(struct recorder *r, size_t role, const struct column *colum
     return recorder_unlisted_columns(r, &r->hosts[role], columns, count, e);
 }
 
-int recorder_values(struct recorder *r, size_t role, int64_t time_ns, int64_t *values, size_t count,
+int recorder_values(struct recorder *r, size_t role, int64_t time_ns, const int64_t *values, size_t count,
                     struct error *e)
 {
-    const struct line line = {.kind = LINE_SAMPLE, .time_ns = time_ns, .values = values, .count = count};
+    const struct line line = {
+        .kind = LINE_SAMPLE, .time_ns = time_ns, .values = (int64_t *)(uintptr_t)values, .count = count};
     int result = take_values(r, &r->hosts[role], &line, e);
     return result == 0 ? record_file_check(&r->samples, e) : result;
 }

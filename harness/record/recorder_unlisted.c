@@ -152,10 +152,11 @@ int recorder_unlisted_columns(struct recorder *r, struct recorded_host *host, co
         slots[i] = SIZE_MAX;
         if (!is_kept(r, host, columns[i].name))
             continue;
-        if (copy_column(&copy, &columns[i]) != 0)
-            return error_set(e, "out of memory");
-        slots[i] = recorder_find_column(host, &copy);
+        bool copied = copy_column(&copy, &columns[i]) == 0;
+        slots[i] = copied ? recorder_find_column(host, &copy) : SIZE_MAX;
         lines_free_column(&copy);
+        if (!copied)
+            return error_set(e, "out of memory");
     }
     return 0;
 }

@@ -119,7 +119,8 @@ struct lab {
     json_t *defaults;
     json_t *scaled;  /* path into a scenario -> replacement, if the scenario has a value at that path */
     json_t *sources; /* path pattern -> where the values come from */
-    json_t *node_index, *role_index; /* made by lab_parse: name -> number of the node; role -> item of roles */
+    json_t *node_index,
+        *role_index; /* made by lab_parse: name -> number of the node; role -> item of roles */
 };
 
 /* A kind of lab and its properties. The rest of the program checks these properties, never the kind itself. */

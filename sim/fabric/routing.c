@@ -143,13 +143,15 @@ static uint32_t ecmp_seed(const struct network *n, uint32_t node)
     return seed ? seed : node;
 }
 
-/* The egress port at a node by the hash, among those that lead nearer to the destination. */
+/* The egress port at a node by the hash, among those that lead nearer to the destination; NONE: none does. */
 static uint32_t choose_port(const struct network *n, uint32_t node, const uint16_t *distance,
                             const uint32_t key[3])
 {
     uint32_t choices = 0, i = n->first_port[node], end = n->first_port[node + 1];
     for (uint32_t k = i; k < end; k++)
         choices += distance[n->next[k]] + 1 == distance[node];
+    if (!choices)
+        return NONE;
     uint32_t pick = routing_hash(key, ecmp_seed(n, node)) % choices;
     while (distance[n->next[i]] + 1 != distance[node] || pick--)
         i++;
@@ -180,6 +182,8 @@ static int walk(struct network *n, uint32_t from, uint32_t to, uint32_t ports_wo
         return -1;
     while (node != last) {
         uint32_t i = choose_port(n, node, distance, key);
+        if (i == NONE)
+            return -1;
         if (append(n, n->ports[i]))
             return -2;
         node = n->next[i];

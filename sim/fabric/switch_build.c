@@ -148,8 +148,8 @@ static int build_columns(struct fabric_switch *s)
 static int share_columns(const struct sim *sim, uint32_t index)
 {
     struct fabric_switch *s = &sim->switches[index];
-    const struct fabric_switch *before = index ? s - 1 : NULL;
-    if (!before || before->port_count != s->port_count || shown(before) != shown(s))
+    const struct fabric_switch *before = &sim->switches[index ? index - 1 : 0];
+    if (!index || before->port_count != s->port_count || shown(before) != shown(s))
         return build_columns(s);
     s->columns = before->columns;
     s->column_names = before->column_names;
@@ -227,14 +227,16 @@ int switches_build(struct sim *sim, const struct sim_config *config, struct erro
     sim->switch_ports = array_grow(NULL, 0, sim->port_count * sizeof *sim->switch_ports);
     uint32_t *first = calloc(config->switch_count + 2, sizeof *first),
              *ports = calloc((size_t)sim->port_count + 1, sizeof *ports);
-    int result = 0;
-    if (!sim->switches || !sim->switch_ports || !first || !ports)
-        result = error_set(e, "simulator: out of memory");
-    else
-        list_ports(sim, first, ports);
+    int result = -1;
     sim->bytes += config->switch_count * sizeof *sim->switches + sim->port_count * sizeof *sim->switch_ports;
-    for (uint32_t i = 0; i < config->switch_count && !result; i++)
-        result = build_switch(sim, i, &config->switches[i], ports + first[i], first[i + 1] - first[i], e);
+    if (!sim->switches || !sim->switch_ports || !first || !ports) {
+        error_set(e, "simulator: out of memory");
+    } else {
+        list_ports(sim, first, ports);
+        result = 0;
+        for (uint32_t i = 0; i < config->switch_count && !result; i++)
+            result = build_switch(sim, i, &config->switches[i], ports + first[i], first[i + 1] - first[i], e);
+    }
     free(first);
     free(ports);
     return result;
