@@ -1,5 +1,5 @@
 /* HPCC: in-band telemetry on the way, and algorithm 1 of the paper step by step. */
-#include "tests/unit/sim/sim_control_steps.h"
+#include "tests/unit/congestion/sim_control_steps.h"
 #include "tests/unit/sim/sim_fixture.h"
 
 #define US       SIM_PS_PER_US

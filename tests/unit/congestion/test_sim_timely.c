@@ -1,5 +1,5 @@
 /* TIMELY, algorithm 1 of the paper step by step. */
-#include "tests/unit/sim/sim_control_steps.h"
+#include "tests/unit/congestion/sim_control_steps.h"
 
 static double rtt(struct steps *s, int64_t us)
 {

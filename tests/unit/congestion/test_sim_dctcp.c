@@ -1,5 +1,5 @@
 /* DCTCP with rates, step by step. */
-#include "tests/unit/sim/sim_control_steps.h"
+#include "tests/unit/congestion/sim_control_steps.h"
 
 /* A round trip of 100 packets, of which the first `marked` are marked. */
 static double round_trip(struct steps *s, int marked)
