@@ -434,8 +434,8 @@ int scenario_parse(const json_t *json, struct scenario *scenario, struct error *
         return -1;
     json_t *flows = json_object();
     scenario->role_index = json_object();
-    int result = flows && scenario->role_index ? check_references(scenario, flows, e)
-                                               : error_set(e, "out of memory");
+    int result =
+        flows && scenario->role_index ? check_references(scenario, flows, e) : error_set(e, "out of memory");
     json_decref(flows);
     if (result != 0)
         scenario_free(scenario);
