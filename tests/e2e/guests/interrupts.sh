@@ -29,8 +29,8 @@ for _ in $(seq 100); do
     sleep 0.1
 done
 wait "$RUN"
-check "libvirtd restarted: the run completes" test $? = 0
-check "... with a warning" jq -e '.complete and ([.warnings[] | select(test("libvirt"))] | length == 1)' "$R/result.json"
+check "libvirtd restarted: the run comes to its end" test $? -le 1 # a busy machine may lose packets, which an expectation then says
+check "... and is complete, with a warning" jq -e '.complete and ([.warnings[] | select(test("libvirt"))] | length == 1)' "$R/result.json"
 
 # ---- a second run at the same time; killed with -9: nothing runs on, restore puts back; so does the next run
 start 60s
