@@ -2,7 +2,7 @@
 #   make run     packages, build, ./harness run scenarios/pfc-bidir.json, report
 #   make test    packages, build, unit tests and the end-to-end tests that need no guest: about a minute
 #   make check   packages, build, every test that this machine can run, sanitized programs and guests too
-# Others: all docs deps lint bench fuzz fuzz-long soft-lab virtual-connectx virtual-check virtual-lab install uninstall clean
+# Others: all docs deps lint bench thread-check fuzz fuzz-long soft-lab virtual-connectx virtual-check virtual-lab install uninstall clean
 
 VERSION := 0.1.0
 PREFIX  ?= /usr/local
@@ -17,6 +17,11 @@ B := build/sanitize
 SANITIZERS := -fsanitize=address,undefined,float-cast-overflow -fno-sanitize-recover=undefined,float-cast-overflow -fno-omit-frame-pointer
 OPTIMISE   := -O1
 # with sanitizers the compiler knows less of ranges, and warns of what cannot happen
+UNSURE     := -Wno-format-truncation -Wno-maybe-uninitialized -Wno-stringop-overflow
+else ifeq ($(SANITIZE),thread)
+B := build/thread
+SANITIZERS := -fsanitize=thread -fno-omit-frame-pointer
+OPTIMISE   := -O1
 UNSURE     := -Wno-format-truncation -Wno-maybe-uninitialized -Wno-stringop-overflow
 else ifeq ($(SANITIZE),fuzzer)
 B := build/libfuzzer
@@ -163,6 +168,14 @@ $(B)/tests/unit: $(call objects_of,$(UNIT) tests/unit/unit.c) $(O)/tests/unit_ta
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
 	$(Q)$(link_all) -lcmocka $(ALL_LIBS)
+# one test alone: building all of them takes minutes
+$(B)/tests/threads: $(O)/tests/threads_alone.o $(ALL_ARCHIVES)
+	@mkdir -p $(@D)
+	$(call say,LD,$@)
+	$(Q)$(link_all) -lcmocka $(ALL_LIBS)
+$(O)/tests/threads_alone.o: tests/unit/sim/test_sim_threads.c
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
 $(B)/fuzz/fuzz: $(call objects_of,$(FUZZERS) $(FUZZ_HELPERS) tests/fuzz/$(FUZZ_DRIVER).c) $(O)/tests/fuzz_table.o $(ALL_ARCHIVES)
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
@@ -210,6 +223,11 @@ check: deps-check
 lint:
 	@deps/install-packages build lint
 	@tests/lint
+
+# The simulator's threads under ThreadSanitizer; another network or number of threads is added to the test
+thread-check: deps
+	@$(MAKE) --no-print-directory SANITIZE=thread build/thread/tests/threads
+	@TSAN_OPTIONS=halt_on_error=1 build/thread/tests/threads
 
 bench: deps
 	@$(MAKE) --no-print-directory all $(BENCHES)
@@ -279,4 +297,4 @@ clean:
 	rm -rf build
 
 .DEFAULT_GOAL := all
-.PHONY: FORCE all guest-module docs links unit fuzzers fuzz fuzz-long deps deps-check run test check lint bench soft-lab virtual-connectx virtual-check virtual-lab clean install uninstall
+.PHONY: FORCE all guest-module docs links unit fuzzers fuzz fuzz-long deps deps-check run test check lint bench thread-check soft-lab virtual-connectx virtual-check virtual-lab clean install uninstall

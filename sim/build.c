@@ -4,6 +4,8 @@
 #include "sim/check.h"
 #include "sim/fabric/bridge.h"
 #include "sim/counters.h"
+#include "sim/islands/team.h"
+#include "sim/islands/link.h"
 #include "sim/model.h"
 #include "sim/fabric/routing.h"
 #include "sim/fabric/storm.h"
@@ -11,6 +13,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Random numbers belong to an object, so that they do not depend on what happens elsewhere. */
+enum stream { STREAM_PORT, STREAM_HOST, STREAM_MEMORY };
+
+static void seed_random(struct random *random, const struct sim *sim, enum stream kind, uint32_t index)
+{
+    struct random mixed;
+    random_seed(&mixed, sim->seed);
+    random_seed(&mixed, random_next(&mixed) + kind);
+    random_seed(random, random_next(&mixed) + ((uint64_t)index << 32));
+}
 
 static void *take(struct sim *sim, size_t count, size_t size)
 {
@@ -44,7 +57,10 @@ static void build_port(struct sim *sim, uint32_t index, const struct sim_link_co
     port->loss_threshold = (uint64_t)((double)link->loss_per_billion / 1e9 * 0x1p64 * (1 - 0x1p-53));
     for (int i = 0; i < QUEUES; i++)
         clear_list(&port->queues[i].packets);
-    port->flight.first = NONE;
+    port->in.line.first = NONE;
+    port->out.head_seen = UINT32_MAX; /* full: the first frame makes the ring */
+    seed_random(&port->random, sim, STREAM_PORT, index);
+    port->island = sim->island_of_node[routing_node(sim, at.kind, at.index)];
 }
 
 static int connect_node(struct sim *sim, const struct sim_config *c, uint32_t port, struct sim_node at,
@@ -63,24 +79,24 @@ static int connect_node(struct sim *sim, const struct sim_config *c, uint32_t po
     return 0;
 }
 
-/* The events of ports come before all others: port_event relies on it. */
-static int build_port_events(struct sim *sim)
+/* The two kinds of nearly all arrivals have a faster path. */
+static uint8_t kind_of_arrival(const struct port *port)
 {
-    static const uint8_t kinds[PORT_EVENTS] = {EVENT_ARRIVE, EVENT_TRANSMIT, EVENT_UNPAUSE, EVENT_REFRESH};
-    for (uint32_t port = 0; port < sim->port_count; port++)
-        for (unsigned i = 0; i < PORT_EVENTS; i++)
-            if (events_add(&sim->events, kinds[i], port) != port_event(port, i))
-                return -1;
-    return 0;
+    if (port->flags & PORT_LOSES || port->node_kind == SIM_BRIDGE)
+        return EVENT_ARRIVE;
+    return port->node_kind == SIM_HOST ? EVENT_AT_HOST : EVENT_AT_SWITCH;
 }
 
-/* The two kinds of nearly all arrivals have a faster path. */
-static uint8_t kind_of_arrival(const struct sim *sim, uint32_t port)
+static int build_port_events(struct sim *sim, uint32_t index)
 {
-    unsigned to = sim->ports[sim->ports[port].peer].node_kind;
-    if (sim->ports[port].flags & PORT_LOSES || to == SIM_BRIDGE)
-        return EVENT_ARRIVE;
-    return to == SIM_HOST ? EVENT_AT_HOST : EVENT_AT_SWITCH;
+    struct port *port = &sim->ports[index];
+    const uint8_t kinds[PORT_EVENTS] = {kind_of_arrival(port), EVENT_TRANSMIT, EVENT_UNPAUSE, EVENT_REFRESH};
+    island_enter(sim, port->node_kind, port->node);
+    port->first_event = sim->events->count;
+    for (unsigned i = 0; i < PORT_EVENTS; i++)
+        if (events_add(sim->events, kinds[i], index) == EVENT_NONE)
+            return -1;
+    return 0;
 }
 
 static int build_ports(struct sim *sim, const struct sim_config *c, struct error *e)
@@ -93,11 +109,10 @@ static int build_ports(struct sim *sim, const struct sim_config *c, struct error
         build_port(sim, 2 * i + 1, link, link->b);
     }
     for (uint32_t p = 0; p < sim->port_count; p++) {
-        sim->events.events[port_event(p, PORT_ARRIVE)].kind = kind_of_arrival(sim, p);
-        /* On a clock of whole nanoseconds much happens at one time: arrivals at that time are processed
-         * before a port chooses what to send. */
-        if (sim->truncate_to_ns)
-            sim->events.events[port_event(p, PORT_TRANSMIT)].late_ps = SIM_PS_PER_NS / 2;
+        if (sim->ports[p].island == sim->ports[sim->ports[p].peer].island)
+            sim->ports[p].flags |= PORT_INSIDE;
+        if (build_port_events(sim, p))
+            return error_set(e, "simulator: no memory for the events of %u ports", sim->port_count);
     }
     for (size_t i = 0; i < c->host_count; i++)
         if (sim->hosts[i].port == NONE)
@@ -133,8 +148,9 @@ static int build_pcie(struct sim *sim, struct pcie *link, const struct physics_p
     return link->returns ? 0 : -1;
 }
 
-static int build_memory(struct sim *sim, struct memory *m, const struct physics_memory *c)
+static int build_memory(struct sim *sim, struct memory *m, const struct physics_memory *c, uint32_t stream)
 {
+    seed_random(&m->random, sim, STREAM_MEMORY, stream);
     m->write_ps_per_byte_q20 = ps_per_byte_q20(c->write_bps / 8);
     m->read_ps_per_byte_q20 = ps_per_byte_q20(c->read_bps / 8);
     m->write_access_ps = c->write_access_ps;
@@ -150,7 +166,7 @@ static int build_memory(struct sim *sim, struct memory *m, const struct physics_
     m->stall_window_ps = c->stall_window_ps;
     m->last_read_ps = m->last_write_ps = INT64_MIN / 2;
     if (m->stalls_per_ps > 0)
-        m->next_stall_ps = (int64_t)random_exponential(&sim->random, 1 / m->stalls_per_ps);
+        m->next_stall_ps = (int64_t)random_exponential(&m->random, 1 / m->stalls_per_ps);
     m->device_write_bytes = (int32_t)c->device_write_bytes;
     m->device_read_bytes = (int32_t)c->device_read_bytes;
     m->device_completion_bytes = (int32_t)c->device_completion_bytes;
@@ -179,16 +195,19 @@ static int build_host(struct sim *sim, uint32_t index, const struct sim_host_con
     h->cnp_pacing_of_port = c->nic.cnp_pacing == PACING_PORT;
     h->software = c->software;
     h->settings = c->settings;
+    seed_random(&h->random, sim, STREAM_HOST, index);
     for (int i = 0; i < QUEUES; i++)
         clear_list(&h->fetched[i]);
     clear_list(&h->writing);
     for (int i = 0; i < SIM_MEMORIES; i++)
         h->fetching[i].first = NONE;
-    h->schedule_event = events_add(&sim->events, EVENT_SCHEDULE, index);
-    h->write_event = events_add(&sim->events, EVENT_WRITE, index);
+    island_enter(sim, SIM_HOST, index);
+    h->schedule_event = events_add(sim->events, EVENT_SCHEDULE, index);
+    h->write_event = events_add(sim->events, EVENT_WRITE, index);
     for (uint32_t i = 0; i < SIM_MEMORIES; i++) {
-        h->fetched_event[i] = events_add(&sim->events, EVENT_FETCHED, index * SIM_MEMORIES + i);
-        if (h->fetched_event[i] == EVENT_NONE || build_memory(sim, &h->memories[i], &c->memories[i]))
+        h->fetched_event[i] = events_add(sim->events, EVENT_FETCHED, index * SIM_MEMORIES + i);
+        if (h->fetched_event[i] == EVENT_NONE ||
+            build_memory(sim, &h->memories[i], &c->memories[i], index * SIM_MEMORIES + i))
             return -1;
     }
     return build_pcie(sim, &h->pcie, &c->pcie);
@@ -317,20 +336,22 @@ static int build_flow(struct sim *sim, const struct sim_config *c, uint32_t inde
         struct queue_pair *qp = &sim->qps[q];
         build_qp(sim, c, q, index, flow->ping_pong && i == 1);
         qp->partner = flow->ping_pong ? first_qp + 1 - i : NONE;
-        qp->timeout_event = events_add(&sim->events, EVENT_TIMEOUT, q);
+        island_enter(sim, SIM_HOST, f->operation == SIM_READ ? qp->receiver : qp->sender);
+        qp->timeout_event = events_add(sim->events, EVENT_TIMEOUT, q);
         qp->congestion_event = EVENT_NONE;
-        qp->turn_event = flow->ping_pong ? events_add(&sim->events, EVENT_TURN, q) : EVENT_NONE;
+        qp->turn_event = flow->ping_pong ? events_add(sim->events, EVENT_TURN, q) : EVENT_NONE;
         qp->post_ps = take(sim, qp->depth, sizeof *qp->post_ps);
         if (qp->timeout_event == EVENT_NONE || !qp->post_ps)
             return error_set(e, "simulator: no memory for %u queue pairs", sim->qp_count);
         if (check_qp(sim, c, qp, e))
             return -1;
     }
-    flow->start_event = events_add(&sim->events, EVENT_START, index);
+    island_enter(sim, SIM_HOST, f->from);
+    flow->start_event = events_add(sim->events, EVENT_START, index);
     if (flow->start_event == EVENT_NONE)
         return error_set(e, "simulator: no memory for %zu flows", c->flow_count);
     if (f->start_ps < SIM_FOREVER)
-        event_schedule(&sim->events, flow->start_event, f->start_ps);
+        event_schedule(sim->events, flow->start_event, f->start_ps);
     return 0;
 }
 
@@ -355,19 +376,6 @@ static int build_flows(struct sim *sim, const struct sim_config *c, struct error
 
 /* ---- the whole */
 
-/* A slot of the event wheel holds about one event when all ports send packets of 1 KB, and the wheel spans
- * the delay of a packet. */
-static int64_t slot_ps(const struct sim_config *c)
-{
-    double events_per_ps = 0, way_ps = 0;
-    for (size_t i = 0; i < c->link_count; i++) {
-        double packet_ps = 8e15 / (double)c->links[i].rate_bps;
-        events_per_ps += 4 / packet_ps;
-        way_ps = fmax(way_ps, packet_ps + (double)c->links[i].delay_ps);
-    }
-    return (int64_t)fmin(fmax(1 / events_per_ps, 2 * way_ps / WHEEL_SLOTS), 1e6);
-}
-
 static int allocate(struct sim *sim, const struct sim_config *c, struct error *e)
 {
     sim->port_count = (uint32_t)c->link_count * 2;
@@ -376,17 +384,12 @@ static int allocate(struct sim *sim, const struct sim_config *c, struct error *e
     sim->bridge_count = (uint32_t)c->bridge_count;
     sim->flow_count = (uint32_t)c->flow_count;
     sim->qp_count = count_qps(c);
-    sim->pause_capacity = c->pause_log_capacity;
     sim->ports = take(sim, sim->port_count, sizeof *sim->ports);
     sim->counters = take(sim, sim->port_count, sizeof *sim->counters);
     sim->hosts = take(sim, sim->host_count, sizeof *sim->hosts);
     sim->flows = take(sim, sim->flow_count, sizeof *sim->flows);
     sim->qps = take(sim, sim->qp_count, sizeof *sim->qps);
-    /* Of 32 MiB most runs fill little: calloc touches no page, which took longer than a run of 1 ms. */
-    sim->pauses = calloc(sim->pause_capacity + 1, sizeof *sim->pauses);
-    sim->bytes += sim->pause_capacity * sizeof *sim->pauses;
-    if (!sim->ports || !sim->counters || !sim->hosts || !sim->flows || !sim->qps || !sim->pauses ||
-        packets_grow(sim) || build_port_events(sim))
+    if (!sim->ports || !sim->counters || !sim->hosts || !sim->flows || !sim->qps)
         return error_set(e, "simulator: no memory for %zu hosts, %zu links, %u queue pairs", c->host_count,
                          c->link_count, sim->qp_count);
     return 0;
@@ -449,7 +452,7 @@ static int number_ports(struct sim *sim, struct error *e)
 
 static int build(struct sim *sim, const struct sim_config *c, struct error *e)
 {
-    if (allocate(sim, c, e) || build_hosts(sim, c, e) || build_ports(sim, c, e))
+    if (allocate(sim, c, e) || islands_build(sim, c, e) || build_hosts(sim, c, e) || build_ports(sim, c, e))
         return -1;
     if (number_ports(sim, e))
         return -1;
@@ -461,10 +464,11 @@ static int build(struct sim *sim, const struct sim_config *c, struct error *e)
         routing_build(sim, c, e) || congestion_build(sim, c, e))
         return -1;
     build_ect(sim, c);
+    if (islands_list_ports(sim, e) || team_build(sim, c->pause_log_capacity, e))
+        return -1;
     if (counters_build(sim))
         return error_set(e, "simulator: no memory for the names of counters");
-    sim->bytes +=
-        sizeof *sim + sim->events.capacity * (sizeof *sim->events.events + sizeof *sim->events.heap);
+    sim->bytes += sizeof *sim;
     sim->allocations = 0;
     return 0;
 }
@@ -473,16 +477,15 @@ struct sim *sim_new(const struct sim_config *config, struct error *e)
 {
     if (sim_check(config, e))
         return NULL;
-    struct sim *sim = calloc(1, sizeof *sim);
+    struct sim *sim = array_grow(NULL, 0, sizeof *sim);
     if (!sim) {
         error_set(e, "simulator: no memory");
         return NULL;
     }
     sim->framing = config->framing;
     sim->truncate_to_ns = config->truncate_to_ns;
-    sim->free_packet = NONE;
-    random_seed(&sim->random, config->seed);
-    events_open(&sim->events, slot_ps(config));
+    sim->late_ps = config->truncate_to_ns ? SIM_PS_PER_NS / 2 : 0;
+    sim->seed = config->seed;
     if (build(sim, config, e)) {
         sim_free(sim);
         return NULL;
@@ -504,15 +507,16 @@ void sim_free(struct sim *sim)
         free(sim->flows[i].latency);
     for (uint32_t i = 0; sim->qps && i < sim->qp_count; i++)
         free(sim->qps[i].post_ps);
-    free(sim->packets);
+    team_free(sim);
+    islands_free(sim);
     switches_free(sim);
     bridges_free(sim);
     free(sim->storms);
     free(sim->congestion_states);
     free(sim->congestion_params);
-    free(sim->telemetry);
-    free(sim->telemetry_paths);
     free(sim->paths);
+    for (uint32_t i = 0; sim->ports && i < sim->port_count; i++)
+        free(sim->ports[i].out.ring);
     free(sim->ports);
     free(sim->counters);
     free(sim->hosts);
@@ -520,7 +524,5 @@ void sim_free(struct sim *sim)
     free(sim->flows);
     free(sim->waits);
     free(sim->qps);
-    free(sim->pauses);
-    events_close(&sim->events);
     free(sim);
 }

@@ -2,6 +2,7 @@
  * priorities that are in use. */
 #include "sim/model.h"
 #include "sim/counters.h"
+#include "sim/islands/team.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -134,21 +135,30 @@ size_t sim_host_counters(const struct sim *sim, uint32_t host, const struct sim_
     return sim->hosts[host].column_count;
 }
 
+/* A frame that was sent and has not arrived. */
+static void not_received(const struct packet *packet, unsigned priority, struct priority_counters *c)
+{
+    if (packet->kind == PACKET_PFC || packet->priority != priority)
+        return;
+    c->rx_packets--;
+    c->rx_bytes -= packet->bytes;
+}
+
 static void count_received(const struct sim *sim, uint32_t port, unsigned priority,
                            struct priority_counters *c)
 {
-    uint32_t peer = sim->ports[port].peer;
-    const struct delay_line *flight = &sim->ports[peer].flight;
-    const struct queue *sent = &sim->ports[peer].queues[queue_of(priority)];
-    c->rx_packets = sent->sent_packets - sim->counters[peer][priority].lost_packets;
-    c->rx_bytes = sent->sent_bytes - sim->counters[peer][priority].lost_bytes;
-    for (uint32_t p = flight->first; p != NONE; p = p == flight->last ? NONE : sim->packets[p].next) {
-        const struct packet *packet = &sim->packets[p];
-        if (packet->kind == PACKET_PFC || packet->priority != priority)
-            continue;
-        c->rx_packets--;
-        c->rx_bytes -= packet->bytes;
-    }
+    const struct inbox *in = &sim->ports[port].in;
+    const struct queue *sent = &sim->ports[sim->ports[port].peer].queues[queue_of(priority)];
+    c->rx_packets = sent->sent_packets - c->lost_packets;
+    c->rx_bytes = sent->sent_bytes - c->lost_bytes;
+    for (uint32_t i = in->head; i != in->end; i++)
+        not_received(&in->ring[i & in->mask], priority, c);
+    if (!(sim->ports[port].flags & PORT_INSIDE))
+        return;
+    const struct packet *packets =
+        sim->team->members[sim->islands[sim->ports[port].island].thread].view->packets;
+    for (uint32_t p = in->line.first; p != NONE; p = p == in->line.last ? NONE : packets[p].next)
+        not_received(&packets[p], priority, c);
 }
 
 /* What is counted of pauses: packets are not. */

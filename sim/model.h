@@ -8,67 +8,30 @@
 #include "sim/array.h"
 #include "sim/congestion/congestion.h"
 #include "sim/events.h"
+#include "sim/packet.h"
 #include "lib/random.h"
 #include "sim/sim.h"
 
-#define NONE UINT32_MAX
-
 enum event_kind {
-    EVENT_ARRIVE,     /* port: its first frame in flight reaches the other end */
-    EVENT_AT_SWITCH,  /* the same where that is a switch and the link loses nothing */
-    EVENT_AT_HOST,    /* the same where that is a host */
-    EVENT_TRANSMIT,   /* port: may send again */
-    EVENT_UNPAUSE,    /* port: a received pause may have run out */
-    EVENT_REFRESH,    /* port: a sent pause must be repeated */
-    EVENT_SCHEDULE,   /* host: a queue pair may continue (message rate, pacing) */
-    EVENT_FETCHED,    /* host * SIM_MEMORIES + memory: the first DMA read under way is complete */
-    EVENT_WRITE,      /* host: PCIe credits came back */
-    EVENT_START,      /* flow: posts its first messages */
-    EVENT_TURN,       /* queue pair: the program saw a message and posts its answer */
-    EVENT_TIMEOUT,    /* queue pair: no acknowledgement came */
-    EVENT_CONGESTION, /* queue pair: its congestion control requested this time */
-    EVENT_FORWARD,    /* switch: a packet is through its pipeline */
-    EVENT_WATCHDOG,   /* switch: look for queues that stay paused */
-    EVENT_INTERRUPT,  /* bridge's port: interrupt moderation has run out */
-    EVENT_SOFTIRQ,    /* bridge: its CPU has processed a frame */
-    EVENT_STORM,      /* storm: begins or ends */
-};
-
-/* ---- packets */
-
-enum packet_kind { PACKET_DATA, PACKET_ACK, PACKET_NAK, PACKET_READ_REQUEST, PACKET_CNP, PACKET_PFC };
-
-enum packet_flags {
-    PACKET_FIRST = 1,     /* of its message */
-    PACKET_LAST = 2,      /* of its message */
-    PACKET_ECT = 4,       /* may be marked */
-    PACKET_CE = 8,        /* was marked */
-    PACKET_ECHO = 16,     /* an ACK that carries congestion back */
-    PACKET_INLINE = 32,   /* needs no DMA read */
-    PACKET_ASKS_ACK = 64, /* BTH's AckReq: answered with a separate ACK */
-};
-
-/* Half a cache line. */
-struct packet {
-    int64_t next_ps; /* in a delay line: when the next one comes out */
-    uint32_t next;   /* in its list or delay line */
-    uint32_t qp;
-    uint32_t psn;        /* low half; of an ACK or NAK: the next one expected; of a PFC frame: quanta */
-    uint32_t ingress;    /* the port through which it came into this node */
-    uint32_t path;       /* index of its next egress port in sim->paths */
-    uint32_t bytes : 16; /* the frame, without gap */
-    uint32_t flags : 8;  /* of a PFC frame: its priorities */
-    uint32_t kind : 4, priority : 4;
-};
-
-struct packet_list {
-    uint32_t head, tail;
-};
-
-/* Packets that come out in the order in which they went in, each at its time. */
-struct delay_line {
-    int64_t first_ps;     /* when the first one comes out */
-    uint32_t first, last; /* first NONE: empty */
+    EVENT_ARRIVE,          /* port: its first frame in flight reaches the other end */
+    EVENT_AT_SWITCH,       /* the same where that is a switch and the link loses nothing */
+    EVENT_AT_HOST,         /* the same where that is a host */
+    EVENT_TRANSMIT,        /* port: may send again */
+    EVENT_SWITCH_TRANSMIT, /* the same of a switch that serves by strict priority */
+    EVENT_UNPAUSE,         /* port: a received pause may have run out */
+    EVENT_REFRESH,         /* port: a sent pause must be repeated */
+    EVENT_SCHEDULE,        /* host: a queue pair may continue (message rate, pacing) */
+    EVENT_FETCHED,         /* host * SIM_MEMORIES + memory: the first DMA read under way is complete */
+    EVENT_WRITE,           /* host: PCIe credits came back */
+    EVENT_START,           /* flow: posts its first messages */
+    EVENT_TURN,            /* queue pair: the program saw a message and posts its answer */
+    EVENT_TIMEOUT,         /* queue pair: no acknowledgement came */
+    EVENT_CONGESTION,      /* queue pair: its congestion control requested this time */
+    EVENT_FORWARD,         /* switch: a packet is through its pipeline */
+    EVENT_WATCHDOG,        /* switch: look for queues that stay paused */
+    EVENT_INTERRUPT,       /* bridge's port: interrupt moderation has run out */
+    EVENT_SOFTIRQ,         /* bridge: its CPU has processed a frame */
+    EVENT_STORM,           /* storm: begins or ends */
 };
 
 /* ---- ports */
@@ -76,13 +39,8 @@ struct delay_line {
 /* Egress queues, the lowest bit goes first: PFC frames, unpaused control, then priority 7 down to 0. */
 enum { QUEUE_PFC, QUEUE_CONTROL, QUEUE_OF_PRIORITY_7, QUEUES = QUEUE_OF_PRIORITY_7 + SIM_PRIORITIES };
 
-/* A port's events; those of all ports come first in the queue, in the order of the ports. */
+/* A port's events, in the queue of its island: they follow one another there. */
 enum { PORT_ARRIVE, PORT_TRANSMIT, PORT_UNPAUSE, PORT_REFRESH, PORT_EVENTS };
-
-static inline uint32_t port_event(uint32_t port, unsigned which)
-{
-    return port * PORT_EVENTS + which;
-}
 
 static inline unsigned queue_of(unsigned priority)
 {
@@ -97,17 +55,24 @@ struct queue {
 };
 
 enum port_flags {
-    PORT_LOSES = 1, /* frames are lost at random on its link */
-    PORT_ETS = 2,   /* its switch does not serve by strict priority */
-    PORT_STORM = 4, /* the watchdog of its switch has disabled a queue */
+    PORT_LOSES = 1,  /* frames are lost at random on its link */
+    PORT_ETS = 2,    /* its switch does not serve by strict priority */
+    PORT_STORM = 4,  /* the watchdog of its switch has disabled a queue */
+    PORT_INSIDE = 8, /* its peer is in the same island */
 };
 
-/* The fields that every packet needs are in the first cache line, and in that of its queue. */
+/* The fields that every frame sent needs are in the first cache line, those for every frame received in the second. */
 struct port {
     _Alignas(CACHE_LINE) int64_t busy_until_ps;
     uint64_t ps_per_byte_q20;
     int64_t delay_ps;
-    struct delay_line flight;
+    struct outbox {
+        struct packet *ring;
+        uint32_t mask, tail;
+        uint32_t head_seen; /* the receiver has taken at least the frames before it */
+        uint32_t window;    /* the latest one in which the receiver was told of frames */
+    } out;
+    uint32_t first_event;
     uint32_t peer;
     uint32_t node; /* index of its host, switch or bridge */
     uint8_t node_kind;
@@ -118,11 +83,25 @@ struct port {
     uint16_t paused; /* bit: queue paused by the other end */
     uint32_t kmin;   /* port of a switch: no ECN mark at or below this queue length */
 
+    struct inbox {
+        _Alignas(CACHE_LINE) int64_t last_ps; /* when the latest frame arrived, */
+        uint32_t next_order;                  /* and the order of an event that would be scheduled then */
+        /* from the same island */
+        struct delay_line line;
+        int64_t sent_ps; /* the latest frame */
+        /* from another island */
+        const struct packet *ring;
+        uint32_t mask, end; /* frames before `end` are known here */
+        _Atomic uint32_t head;
+    } in;
+    uint32_t island;
+
     _Alignas(CACHE_LINE) struct queue queues[QUEUES];
 
     uint16_t number; /* among its node's ports */
     int64_t rate_bps;
-    uint64_t loss_threshold; /* of 2^64 */
+    uint64_t loss_threshold; /* of 2^64, for frames that arrive */
+    struct random random;    /* for loss, marking and RED */
     /* pauses that the other end asked for */
     int64_t pause_start_ps[SIM_PRIORITIES], pause_until_ps[SIM_PRIORITIES];
     /* pauses that this end asks for */
@@ -135,7 +114,7 @@ struct port {
  * or lost. */
 struct priority_counters {
     int64_t tx_packets, tx_bytes, rx_packets, rx_bytes;
-    int64_t lost_packets, lost_bytes; /* sent, and lost on the link */
+    int64_t lost_packets, lost_bytes; /* sent by the other end, and lost on the link */
     int64_t rx_pause, tx_pause, rx_pause_ps, tx_pause_ps, rx_transitions, rx_discards;
     /* of pauses obeyed: when the first began (0: none yet); the longest that has ended since
      * sim_longest_holds_begin */
@@ -158,6 +137,7 @@ struct memory {
     int64_t last_read_ps, last_write_ps;
     int64_t mixed_ps, next_stall_ps; /* on the clock that runs only under mixed load */
     int64_t stalls, stalled_ps;
+    struct random random;
     /* as the device's own PCIe link sees it */
     int32_t device_write_bytes, device_read_bytes, device_completion_bytes;
     int32_t device_request_header_bytes, device_completion_header_bytes;
@@ -228,6 +208,7 @@ struct host {
     struct receive_buffer buffers[SIM_BUFFERS];
     int32_t cell_bytes;
     struct physics_software software;
+    struct random random; /* of its programs */
     struct sim_settings settings;
     const struct congestion_control *congestion; /* of its reaction point */
     void *congestion_params;
@@ -309,38 +290,59 @@ struct waiting {
 
 /* ---- the whole */
 
+/*
+ * The arrays and constants are those of the simulation. The rest, from `now_ps` on, belongs to one thread: a thread works on a
+ * copy of this struct of its own, so that nodes of different threads share nothing but links.
+ */
 struct sim {
-    int64_t now_ps;
-    struct packet *packets;
-    uint32_t free_packet;
-    uint32_t packet_capacity;
     struct port *ports;
     struct priority_counters (*counters)[SIM_PRIORITIES]; /* of ports */
     struct host *hosts;
     char *host_column_names; /* of all hosts: each has some of them */
     struct queue_pair *qps;
     struct flow *flows;
-    struct waiting *waits;       /* of flows for flows */
-    uint32_t *paths;             /* egress ports, those of a path one after the other */
-    char *congestion_states;     /* of queue pairs; NULL: no host has congestion control */
-    char *congestion_params;     /* of hosts */
-    struct telemetry *telemetry; /* of the packets of the pool; NULL: no congestion control listens to ACKs */
-    struct telemetry_path
-        *telemetry_paths; /* of the packets; NULL: no congestion control has in-band telemetry */
+    struct waiting *waits;   /* of flows for flows */
+    uint32_t *paths;         /* egress ports, those of a path one after the other */
+    char *congestion_states; /* of queue pairs; NULL: no host has congestion control */
+    char *congestion_params; /* of hosts */
     struct fabric_switch *switches;
     struct switch_port *switch_ports; /* parallel to ports; NULL: no switch */
     struct bridge *bridges;
     struct bridge_port *bridge_ports; /* parallel to ports; NULL: no bridge */
     struct storm *storms;
+    struct island *islands;
+    uint32_t *island_of_node;
+    uint32_t *island_ports;
+    struct team *team; /* the threads */
+    int64_t window_ps; /* no frame is shorter on its way between islands */
     struct physics_framing framing;
+    uint64_t seed;
     bool truncate_to_ns;
-    bool out_of_memory;
-    struct random random;
+    /* On a clock of whole nanoseconds much happens at one time: arrivals at that time are processed before a port chooses
+     * what to send, which is later by this. */
+    int64_t late_ps;
+    bool has_telemetry;       /* a congestion control listens to ACKs */
+    bool has_telemetry_paths; /* one has in-band telemetry */
     uint32_t port_count, host_count, qp_count, flow_count, switch_count, bridge_count, storm_count;
+    uint32_t island_count;
+
+    _Alignas(CACHE_LINE) int64_t now_ps;
+    struct event_queue *events; /* of the island that it runs */
+    struct packet *packets;
+    struct telemetry *telemetry;            /* of the packets of the pool, if has_telemetry; else NULL */
+    struct telemetry_path *telemetry_paths; /* the same, if has_telemetry_paths */
+    uint32_t free_packet;
+    uint32_t packet_capacity;
+    uint32_t thread;
+    uint32_t window;         /* number of the window of time that it is in */
+    int64_t first_sent_ps;   /* the earliest arrival of the frames sent to other islands in this window */
+    struct packet **retired; /* rings of links that have grown */
+    size_t retired_count;
+    struct mail *mail[2]; /* to each thread, of this window and the next one by turns */
     uint64_t event_count, hops, allocations, bytes;
-    struct sim_pause *pauses;
+    struct sim_pause *pauses; /* that ended since sim_run_until began */
     size_t pause_count, pause_capacity;
-    struct event_queue events;
+    bool out_of_memory, keeps_pauses;
 };
 
 /* Cut to a whole nanosecond where the simulated clock has no smaller unit. */
@@ -357,6 +359,7 @@ static inline int64_t sim_duration(const struct sim *sim, uint64_t bytes, uint64
 
 /* packet.c */
 int packets_grow(struct sim *sim);
+int pauses_grow(struct sim *sim);
 
 /* A packet of the pool; index 0, which is never used, when memory ran out (the run then ends with an error). */
 static inline uint32_t packet_take(struct sim *sim)
@@ -406,6 +409,12 @@ static inline uint32_t list_take(struct sim *sim, struct packet_list *list)
     return p;
 }
 
+/* The place of a port's event in the queue of its island. */
+static inline uint32_t port_event(const struct sim *sim, uint32_t port, unsigned which)
+{
+    return sim->ports[port].first_event + which;
+}
+
 /* Was it empty? */
 static inline bool delay_line_append(struct sim *sim, struct delay_line *line, int64_t time_ps, uint32_t p)
 {
@@ -415,7 +424,7 @@ static inline bool delay_line_append(struct sim *sim, struct delay_line *line, i
         line->first_ps = time_ps;
     } else {
         sim->packets[line->last].next = p;
-        sim->packets[line->last].next_ps = time_ps;
+        sim->packets[line->last].time_ps = time_ps;
     }
     line->last = p;
     return empty;
@@ -425,43 +434,41 @@ static inline uint32_t delay_line_take(const struct sim *sim, struct delay_line 
 {
     uint32_t p = line->first;
     line->first = p == line->last ? NONE : sim->packets[p].next;
-    line->first_ps = sim->packets[p].next_ps;
+    line->first_ps = sim->packets[p].time_ps;
     return p;
 }
 
 /* port.c */
 void port_transmit(struct sim *sim, uint32_t port); /* EVENT_TRANSMIT */
 void port_arrive(struct sim *sim, uint32_t port);   /* EVENT_ARRIVE */
-void port_arrive_at_switch(struct sim *sim, uint32_t port);
 void port_arrive_at_host(struct sim *sim, uint32_t port);
 
 /* Let the port send when it is free, its head packet being `hint`. */
 static inline void port_schedule(struct sim *sim, uint32_t port, int64_t at_ps, uint32_t hint)
 {
-    uint32_t event = port_event(port, PORT_TRANSMIT);
-    sim->events.events[event].hint = hint;
+    sim->events->events[port_event(sim, port, PORT_TRANSMIT)].hint = hint;
     __builtin_prefetch(&sim->packets[hint], 1, 2);
-    event_reschedule(&sim->events, event, at_ps);
+    event_reschedule(sim->events, port_event(sim, port, PORT_TRANSMIT), at_ps + sim->late_ps);
 }
 
 /* Will the port choose a frame at this very time, after all arrivals of this time? */
 static inline bool port_is_about_to_send(const struct sim *sim, uint32_t port)
 {
-    const struct event *event = &sim->events.events[port_event(port, PORT_TRANSMIT)];
-    return event->place != EVENT_IDLE && event_time_ps(event) == sim->now_ps;
+    const struct event *event = &sim->events->events[port_event(sim, port, PORT_TRANSMIT)];
+    return event->place != EVENT_IDLE && event->time_ps == sim->now_ps + sim->late_ps;
 }
 
 /* There may be something to send. */
 static inline void port_kick(struct sim *sim, uint32_t port, uint32_t hint)
 {
     int64_t busy_until_ps = sim->ports[port].busy_until_ps;
-    const struct event *event = &sim->events.events[port_event(port, PORT_TRANSMIT)];
+    const struct event *event = &sim->events->events[port_event(sim, port, PORT_TRANSMIT)];
     if (port_is_about_to_send(sim, port))
         return;
     if (sim->now_ps >= busy_until_ps) {
-        event_cancel(&sim->events, port_event(port, PORT_TRANSMIT));
+        event_cancel(sim->events, port_event(sim, port, PORT_TRANSMIT));
         port_transmit(sim, port);
-    } else if (event->place == EVENT_IDLE || event_time_ps(event) > busy_until_ps) {
+    } else if (event->place == EVENT_IDLE || event->time_ps > busy_until_ps + sim->late_ps) {
         port_schedule(sim, port, busy_until_ps, hint);
     }
 }
@@ -473,8 +480,6 @@ static inline bool port_is_idle(const struct sim *sim, uint32_t port, unsigned q
     return sim->now_ps >= out->busy_until_ps && !port_is_about_to_send(sim, port) && !out->ready &&
            !(out->paused >> queue & 1) && !(out->flags & (PORT_ETS | PORT_STORM));
 }
-/* On an idle port of a switch. */
-void port_send_at_once(struct sim *sim, uint32_t port, unsigned queue, uint32_t p);
 
 /* Put a packet into an egress queue, and send if possible. */
 static inline void port_enqueue(struct sim *sim, uint32_t port, unsigned queue, uint32_t p)
@@ -514,9 +519,8 @@ void stall_gauge_roll(struct stall_gauge *g, int64_t now_ps);
 /* memory.c */
 /* An access that reaches the memory at arrive_ps, not before earlier ones: when its data is there (read) or in
  * place (write); *served_ps is when the service centre has finished it. */
-int64_t memory_write(struct sim *sim, struct memory *m, int64_t arrive_ps, uint32_t bytes,
-                     int64_t *served_ps);
-int64_t memory_read(struct sim *sim, struct memory *m, int64_t arrive_ps, uint64_t address, uint32_t bytes);
+int64_t memory_write(struct memory *m, int64_t arrive_ps, uint32_t bytes, int64_t *served_ps);
+int64_t memory_read(struct memory *m, int64_t arrive_ps, uint64_t address, uint32_t bytes);
 
 /* ideal.c */
 /* The round trip of a packet of a queue pair on an empty network: see there. */
@@ -533,6 +537,13 @@ void congestion_timed_out(struct sim *sim, uint32_t qp);
 void congestion_timer(struct sim *sim, uint32_t qp); /* EVENT_CONGESTION */
 /* Decreases and increases of a flow so far; -1: they are not counted. */
 void congestion_changes(const struct sim *sim, uint32_t flow, int64_t *decreases, int64_t *increases);
+/* Is the sender of this queue pair not the host that starts its flow? */
+static inline bool congestion_starts_elsewhere(const struct sim *sim, uint32_t q)
+{
+    const struct queue_pair *qp = &sim->qps[q];
+    const struct flow *flow = &sim->flows[qp->flow];
+    return qp->operation == SIM_READ || (flow->ping_pong && q != flow->first_qp);
+}
 
 /* Time until the queue pair may send again after a frame of this size. */
 static inline int64_t congestion_gap_ps(struct sim *sim, const struct host *h, const struct queue_pair *qp,

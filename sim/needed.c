@@ -1,8 +1,11 @@
 /* What a configuration will take, before anything is allocated for it. */
 #include "sim/congestion/congestion.h"
 #include "sim/fabric/switch.h"
+#include "sim/islands/island.h"
 #include "sim/model.h"
 
+#define EVENTS_OF_PORT (PORT_EVENTS + 1) /* the arrays of events double: some are not used */
+#define SLOTS_OF_PORT  192               /* island.c: 128, rounded up to a power of two for each island */
 #define EVENTS_OF_HOST 4
 #define EVENTS_OF_QP   3
 #define PATH_HOPS      10 /* to a receiver and back through three tiers of switches */
@@ -22,7 +25,8 @@ uint64_t sim_bytes_needed(const struct sim_config *c)
 {
     uint64_t ports = 2 * (uint64_t)c->link_count;
     uint64_t bytes = ports * (sizeof(struct port) + sizeof(struct priority_counters[SIM_PRIORITIES]) +
-                              PORT_EVENTS * sizeof(struct event));
+                              EVENTS_OF_PORT * (sizeof(struct event) + sizeof(uint32_t)) +
+                              SLOTS_OF_PORT * sizeof(struct slot) + 2 * sizeof(struct letter));
     if (c->switch_count)
         bytes += ports * sizeof(struct switch_port) + c->switch_count * sizeof(struct fabric_switch);
     bytes += c->host_count * (sizeof(struct host) + EVENTS_OF_HOST * sizeof(struct event));

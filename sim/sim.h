@@ -156,6 +156,7 @@ struct sim_flow_stats {
 
 struct sim_config {
     uint64_t seed;
+    uint32_t threads;    /* at most; results do not depend on it */
     bool truncate_to_ns; /* durations are cut to whole nanoseconds (as the HPCC simulator's clock) */
     struct physics_framing framing;
     const struct sim_host_config *hosts;

@@ -101,6 +101,6 @@ void congestion_timer(struct sim *sim, uint32_t q)
     const struct host *h = &sim->hosts[qp->sender];
     int64_t next_ps = h->congestion->timer(qp->congestion, h->congestion_params, sim->now_ps);
     if (next_ps != SIM_FOREVER)
-        event_schedule(&sim->events, qp->congestion_event, next_ps);
+        event_schedule(sim->events, qp->congestion_event, next_ps);
     qp_resume(sim, q);
 }

@@ -1,5 +1,6 @@
 /* The list of congestion controls, their assignment to hosts and queue pairs, and their gauges. */
 #include "lib/roce/congestion_control.h"
+#include "sim/islands/island.h"
 #include "sim/model.h"
 #include <string.h>
 
@@ -61,12 +62,9 @@ static int allocate(struct sim *sim, const struct needs *needs)
         return -1;
     if (needs->params_bytes && !(sim->congestion_params = take(sim, sim->host_count, needs->params_bytes)))
         return -1;
-    if (needs->acks && !(sim->telemetry = take(sim, sim->packet_capacity, sizeof *sim->telemetry)))
-        return -1;
-    return needs->path &&
-                   !(sim->telemetry_paths = take(sim, sim->packet_capacity, sizeof *sim->telemetry_paths))
-               ? -1
-               : 0;
+    sim->has_telemetry = needs->acks;
+    sim->has_telemetry_paths = needs->path;
+    return 0;
 }
 
 static bool is_on(const struct sim *sim, const struct queue_pair *qp)
@@ -130,8 +128,15 @@ static int start(struct sim *sim, uint32_t q, size_t state_bytes)
         h->congestion->start(qp->congestion, h->congestion_params);
     if (!(qp->congestion_hooks & CONGESTION_TIMER))
         return 0;
-    qp->congestion_event = events_add(&sim->events, EVENT_CONGESTION, q);
-    return qp->congestion_event == EVENT_NONE ? -1 : 0;
+    island_enter(sim, SIM_HOST, qp->sender);
+    qp->congestion_event = events_add(sim->events, EVENT_CONGESTION, q);
+    if (qp->congestion_event == EVENT_NONE)
+        return -1;
+    /* Where the flow starts, qp_start makes the first call; elsewhere it comes at the same time. */
+    int64_t start_ps = sim->flows[qp->flow].start_ps;
+    if (start_ps < SIM_FOREVER && congestion_starts_elsewhere(sim, q))
+        event_schedule_as(sim->events, qp->congestion_event, start_ps, -1, q);
+    return 0;
 }
 
 /* The control that all queue pairs of a flow have, or NULL. */

@@ -6,6 +6,7 @@
  */
 #include "sim/counters.h"
 #include "sim/fabric/bridge.h"
+#include "sim/islands/island.h"
 #include <stdlib.h>
 #include <string.h>
 #include <stdio.h>
@@ -45,15 +46,15 @@ static void run_qdisc(struct sim *sim, uint32_t out)
         red_idle(&at->red, sim->now_ps);
 }
 
-static bool qdisc_admits(struct sim *sim, const struct bridge *b, struct bridge_port *at,
-                         struct packet *packet)
+static bool qdisc_admits(struct sim *sim, const struct bridge *b, uint32_t out, struct packet *packet)
 {
+    struct bridge_port *at = &sim->bridge_ports[out];
     if (!b->config.red.limit_bytes) {
         bool room = at->backlog_bytes + packet->bytes <= b->config.physics.fifo_bytes;
         at->fifo_drops += !room;
         return room;
     }
-    enum red_verdict verdict = red_enqueue(&at->red, &sim->random, sim->now_ps, at->backlog_bytes,
+    enum red_verdict verdict = red_enqueue(&at->red, &sim->ports[out].random, sim->now_ps, at->backlog_bytes,
                                            packet->bytes, packet->flags & PACKET_ECT);
     if (verdict == RED_MARK)
         packet->flags |= PACKET_CE;
@@ -65,7 +66,7 @@ static void forward(struct sim *sim, uint32_t p)
     struct packet *packet = &sim->packets[p];
     uint32_t out = sim->paths[packet->path++];
     struct bridge_port *at = &sim->bridge_ports[out];
-    if (!qdisc_admits(sim, bridge_of(sim, out), at, packet)) {
+    if (!qdisc_admits(sim, bridge_of(sim, out), out, packet)) {
         packet_give(sim, p);
         return;
     }
@@ -80,7 +81,7 @@ static void raise_interrupt(struct sim *sim, uint32_t port)
 {
     struct bridge *b = bridge_of(sim, port);
     struct bridge_port *at = &sim->bridge_ports[port];
-    event_cancel(&sim->events, at->interrupt_event);
+    event_cancel(sim->events, at->interrupt_event);
     at->polling = true;
     at->found = at->received = at->sent = 0;
     at->next_poll = NONE;
@@ -94,14 +95,14 @@ static void raise_interrupt(struct sim *sim, uint32_t port)
     b->busy = true;
     b->busy_since_ps = sim->now_ps;
     b->budget_left = (uint32_t)b->config.physics.budget;
-    event_schedule(&sim->events, b->softirq_event, sim->now_ps + b->config.physics.interrupt_ps);
+    event_schedule(sim->events, b->softirq_event, sim->now_ps + b->config.physics.interrupt_ps);
 }
 
 static void interrupt_within(struct sim *sim, struct bridge_port *at, int64_t ps)
 {
-    const struct event *event = &sim->events.events[at->interrupt_event];
+    const struct event *event = &sim->events->events[at->interrupt_event];
     if (event->place == EVENT_IDLE || event->time_ps > sim->now_ps + ps)
-        event_reschedule(&sim->events, at->interrupt_event, sim->now_ps + ps);
+        event_reschedule(sim->events, at->interrupt_event, sim->now_ps + ps);
 }
 
 /* A frame was received: an interrupt is due, after moderation. */
@@ -210,7 +211,7 @@ static void go_on(struct sim *sim, struct bridge *b)
         if (at->ring.head != NONE && b->budget_left) {
             b->budget_left--;
             at->found++;
-            event_schedule(&sim->events, b->softirq_event, sim->now_ps + b->config.physics.frame_ps);
+            event_schedule(sim->events, b->softirq_event, sim->now_ps + b->config.physics.frame_ps);
             b->in_work = port;
             return;
         }
@@ -284,7 +285,7 @@ static int build_port(struct sim *sim, const struct bridge *b, uint32_t p, struc
 {
     struct bridge_port *at = &sim->bridge_ports[p];
     *at = (struct bridge_port){.ring = {NONE, NONE}, .backlog = {NONE, NONE}, .next_poll = NONE};
-    at->interrupt_event = events_add(&sim->events, EVENT_INTERRUPT, p);
+    at->interrupt_event = events_add(sim->events, EVENT_INTERRUPT, p);
     if (at->interrupt_event == EVENT_NONE)
         return error_set(e, "simulator: out of memory");
     byte_queue_init(&at->device, b->config.physics.tx_limit_bytes);
@@ -300,7 +301,8 @@ static int build_bridge(struct sim *sim, uint32_t index, const struct sim_bridge
     struct bridge *b = &sim->bridges[index];
     *b = (struct bridge){.config = *c, .first_poll = NONE, .last_poll = NONE, .in_work = NONE};
     b->ports = calloc(sim->port_count, sizeof *b->ports);
-    b->softirq_event = events_add(&sim->events, EVENT_SOFTIRQ, index);
+    island_enter(sim, SIM_BRIDGE, index);
+    b->softirq_event = events_add(sim->events, EVENT_SOFTIRQ, index);
     if (!b->ports || b->softirq_event == EVENT_NONE)
         return error_set(e, "simulator: out of memory");
     for (uint32_t p = 0; p < sim->port_count; p++) {

@@ -1,5 +1,6 @@
 #include "sim/fabric/switch.h"
 #include "sim/congestion/telemetry.h"
+#include "sim/host/send.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -107,7 +108,7 @@ static inline void mark(struct sim *sim, uint32_t out, struct packet *packet, ui
     if (queued <= kmin || !(packet->flags & PACKET_ECT))
         return;
     struct switch_port *at = &sim->switch_ports[out];
-    if (queued <= at->kmax && random_next(&sim->random) >> 16 >= (queued - kmin) * at->mark_slope)
+    if (queued <= at->kmax && random_next(&sim->ports[out].random) >> 16 >= (queued - kmin) * at->mark_slope)
         return;
     packet->flags |= PACKET_CE;
     at->marked++;
@@ -145,13 +146,12 @@ static inline bool far_from_xoff(const struct fabric_switch *s, const struct swi
 
 /* A frame whose egress port is idle leaves at once: it occupies no buffer, and there is no queue to mark it for.
  * Nothing changes but the peaks. */
-static inline bool pass_through(struct sim *sim, struct fabric_switch *s, const struct switch_port *at,
-                                struct packet *packet, uint32_t p)
+static inline bool may_pass(const struct sim *sim, struct fabric_switch *s, const struct switch_port *at,
+                            const struct packet *packet)
 {
     unsigned priority = packet->priority;
-    uint32_t out = sim->paths[packet->path];
-    if (!port_is_idle(sim, out, queue_of(priority)) || s->latency_ps || at->ingress[priority].headroom_used ||
-        at->xoff >> priority & 1)
+    if (!port_is_idle(sim, sim->paths[packet->path], queue_of(priority)) || s->latency_ps ||
+        at->ingress[priority].headroom_used || at->xoff >> priority & 1)
         return false;
     int64_t bytes = packet->bytes, over = at->ingress[priority].used + bytes - s->reserve_bytes;
     int64_t shared = over < 0 ? 0 : over < bytes ? over : bytes;
@@ -159,23 +159,32 @@ static inline bool pass_through(struct sim *sim, struct fabric_switch *s, const 
         return false;
     if (s->shared_used + shared > s->peak_bytes)
         s->peak_bytes = s->shared_used + shared;
-    packet->path++;
-    telemetry_append(sim, out, p);
-    port_send_at_once(sim, out, queue_of(priority), p);
     return true;
 }
 
-void switch_receive(struct sim *sim, uint32_t in, uint32_t p)
+/* Is there room in the buffer? */
+static inline bool admit(const struct sim *sim, struct fabric_switch *s, struct switch_port *at,
+                         const struct packet *packet)
+{
+    unsigned priority = packet->priority;
+    if (s->pfc_mask >> priority & 1)
+        return admit_lossless(s, at, priority, packet->bytes);
+    return admit_lossy(s, at, &sim->ports[sim->paths[packet->path]], priority, packet->bytes);
+}
+
+static inline void receive(struct sim *sim, uint32_t in, uint32_t p)
 {
     struct packet *packet = &sim->packets[p];
     struct fabric_switch *s = &sim->switches[sim->ports[in].node];
     struct switch_port *at = &sim->switch_ports[in];
     unsigned priority = packet->priority;
     bool lossless = s->pfc_mask >> priority & 1;
-    if (lossless && pass_through(sim, s, at, packet, p))
+    if (lossless && may_pass(sim, s, at, packet)) {
+        telemetry_append(sim, sim->paths[packet->path], p);
+        port_send_at_once(sim, sim->paths[packet->path++], queue_of(priority), p);
         return;
-    if (lossless ? !admit_lossless(s, at, priority, packet->bytes)
-                 : !admit_lossy(s, at, &sim->ports[sim->paths[packet->path]], priority, packet->bytes)) {
+    }
+    if (!admit(sim, s, at, packet)) {
         at->dropped++;
         packet_give(sim, p);
         return;
@@ -190,7 +199,21 @@ void switch_receive(struct sim *sim, uint32_t in, uint32_t p)
         return;
     }
     if (delay_line_append(sim, &s->pipeline, sim->now_ps + s->latency_ps, p))
-        event_schedule(&sim->events, s->forward_event, sim->now_ps + s->latency_ps);
+        event_schedule(sim->events, s->forward_event, sim->now_ps + s->latency_ps);
+}
+
+void switch_receive(struct sim *sim, uint32_t in, uint32_t p)
+{
+    receive(sim, in, p);
+}
+
+void switch_arrive(struct sim *sim, uint32_t in)
+{
+    uint32_t p = link_arrive(sim, in, &sim->ports[in]);
+    if (sim->packets[p].kind == PACKET_PFC)
+        pfc_receive(sim, in, p);
+    else
+        receive(sim, in, p);
 }
 
 void switch_forward(struct sim *sim, uint32_t index)
@@ -198,11 +221,11 @@ void switch_forward(struct sim *sim, uint32_t index)
     struct fabric_switch *s = &sim->switches[index];
     uint32_t p = delay_line_take(sim, &s->pipeline);
     if (s->pipeline.first != NONE)
-        event_schedule(&sim->events, s->forward_event, s->pipeline.first_ps);
+        event_schedule(sim->events, s->forward_event, s->pipeline.first_ps);
     enqueue(sim, s, p);
 }
 
-void switch_departed(struct sim *sim, uint32_t out, unsigned queue, uint32_t p)
+static inline void departed(struct sim *sim, uint32_t out, unsigned queue, uint32_t p)
 {
     if (queue < QUEUE_OF_PRIORITY_7)
         return;
@@ -215,6 +238,27 @@ void switch_departed(struct sim *sim, uint32_t out, unsigned queue, uint32_t p)
     if (!s->mark_at_enqueue && s->ecn_mask >> priority & 1)
         mark(sim, out, packet, sim->ports[out].queues[queue].bytes);
     check_xon(sim, s, in, priority);
+}
+
+void switch_departed(struct sim *sim, uint32_t out, unsigned queue, uint32_t p)
+{
+    departed(sim, out, queue, p);
+}
+
+/* As port_transmit. */
+void switch_transmit(struct sim *sim, uint32_t index)
+{
+    struct port *out = &sim->ports[index];
+    unsigned queues = out->ready & ~(unsigned)out->paused;
+    if (!queues)
+        return;
+    unsigned queue = (unsigned)__builtin_ctz(queues);
+    uint32_t p = port_dequeue(sim, out, queue);
+    departed(sim, index, queue, p);
+    send_frame(sim, out, p);
+    queues = out->ready & ~(unsigned)out->paused;
+    if (queues)
+        port_schedule(sim, index, out->busy_until_ps, out->queues[__builtin_ctz(queues)].packets.head);
 }
 
 /* ---- ETS (IEEE 802.1Qaz): strict classes first, then deficit round robin (Shreedhar and Varghese, 1995) */
@@ -325,5 +369,5 @@ void switch_watchdog(struct sim *sim, uint32_t index)
                 detect(sim, s, out, priority);
         }
     }
-    event_schedule(&sim->events, s->watchdog_event, sim->now_ps + s->watchdog.detect_ps / 4);
+    event_schedule(sim->events, s->watchdog_event, sim->now_ps + s->watchdog.detect_ps / 4);
 }

@@ -54,6 +54,8 @@ int switches_build(struct sim *sim, const struct sim_config *config, struct erro
 void switches_free(struct sim *sim);
 
 void switch_receive(struct sim *sim, uint32_t in, uint32_t p);
+void switch_arrive(struct sim *sim, uint32_t in);      /* EVENT_AT_SWITCH */
+void switch_transmit(struct sim *sim, uint32_t index); /* EVENT_SWITCH_TRANSMIT */
 void switch_forward(struct sim *sim,
                     uint32_t index); /* EVENT_FORWARD: the pipeline's first packet is through */
 void switch_watchdog(struct sim *sim, uint32_t index); /* EVENT_WATCHDOG */

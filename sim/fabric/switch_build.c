@@ -1,6 +1,7 @@
 /* Switches from their configuration, and their counters. */
 #include "sim/counters.h"
 #include "sim/fabric/switch.h"
+#include "sim/islands/island.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -179,6 +180,7 @@ static int build_switch(struct sim *sim, uint32_t index, const struct sim_switch
     if (s->watchdog.restore_ps == FIELD_UNSET)
         s->watchdog.restore_ps = s->watchdog.detect_ps;
     bool ets = false;
+    island_enter(sim, SIM_SWITCH, index);
     for (unsigned i = 0; i < SIM_PRIORITIES; i++) {
         s->prio_to_tc[i] = c->prio_to_tc[i];
         s->tc_weight[i] = c->tc_weight[i];
@@ -190,6 +192,9 @@ static int build_switch(struct sim *sim, uint32_t index, const struct sim_switch
     for (uint32_t i = 0; i < count; i++) {
         s->ports[s->port_count++] = ports[i];
         sim->ports[ports[i]].flags |= ets ? PORT_ETS : 0;
+        if (!ets)
+            sim->events->events[sim->ports[ports[i]].first_event + PORT_TRANSMIT].kind =
+                EVENT_SWITCH_TRANSMIT;
         if (build_port(sim, s, c, ports[i], e))
             return -1;
     }
@@ -197,12 +202,12 @@ static int build_switch(struct sim *sim, uint32_t index, const struct sim_switch
         return error_set(e,
                          "switch %s: reserves and headroom of %u ports need %lld B more than its buffer has",
                          c->name, s->port_count, (long long)-s->shared_bytes);
-    s->forward_event = events_add(&sim->events, EVENT_FORWARD, index);
-    s->watchdog_event = events_add(&sim->events, EVENT_WATCHDOG, index);
+    s->forward_event = events_add(sim->events, EVENT_FORWARD, index);
+    s->watchdog_event = events_add(sim->events, EVENT_WATCHDOG, index);
     if (share_columns(sim, index) || s->forward_event == EVENT_NONE || s->watchdog_event == EVENT_NONE)
         return error_set(e, "simulator: out of memory");
     if (s->watchdog.detect_ps)
-        event_schedule(&sim->events, s->watchdog_event, s->watchdog.detect_ps / 4);
+        event_schedule(sim->events, s->watchdog_event, s->watchdog.detect_ps / 4);
     return 0;
 }
 

@@ -89,8 +89,7 @@ static int64_t read_data(struct sim *sim, struct host *h, enum sim_memory memory
     link->up_bytes += requests * REQUEST_BYTES;
     link->down_bytes += completion_bytes;
     uint64_t address = address_of(sim, packet);
-    int64_t ready_ps =
-        memory_read(sim, &h->memories[memory], link->up_free_ps + link->latency_ps, address, bytes);
+    int64_t ready_ps = memory_read(&h->memories[memory], link->up_free_ps + link->latency_ps, address, bytes);
     int64_t down_ps = (int64_t)(completion_bytes * link->ps_per_byte_q20 >> 20);
     link->down_free_ps = latest(link->down_free_ps, sim->now_ps) + down_ps;
     int64_t *done_ps = &link->read_done_ps[memory];
@@ -114,7 +113,7 @@ static void fetch_packet(struct sim *sim, uint32_t host, uint32_t q)
         ready_ps = latest(ready_ps, h->last_fetched_ps[memory]);
     h->last_fetched_ps[memory] = ready_ps;
     if (delay_line_append(sim, line, ready_ps, p))
-        event_schedule(&sim->events, h->fetched_event[memory], ready_ps);
+        event_schedule(sim->events, h->fetched_event[memory], ready_ps);
 }
 
 /* Start reads while there is something to send, and send buffer and tags are free. */
@@ -133,7 +132,7 @@ void dma_fetch(struct sim *sim, uint32_t host)
         fetch_packet(sim, host, q);
     }
     if (wake_ps != SIM_FOREVER && h->tx_buffer_left > 0)
-        event_reschedule(&sim->events, h->schedule_event, wake_ps);
+        event_reschedule(sim->events, h->schedule_event, wake_ps);
 }
 
 /* The first read of a memory is complete: its packet waits for the wire. */
@@ -146,7 +145,7 @@ void dma_fetched(struct sim *sim, uint32_t object)
     const struct packet *packet = &sim->packets[p];
     uint32_t payload = packet_payload(sim, packet);
     if (line->first != NONE)
-        event_schedule(&sim->events, h->fetched_event[object % SIM_MEMORIES], line->first_ps);
+        event_schedule(sim->events, h->fetched_event[object % SIM_MEMORIES], line->first_ps);
     if (payload && !(packet->flags & PACKET_INLINE))
         h->pcie.tags += (int32_t)parts(payload, h->pcie.max_read_request_bytes);
     stall_ends(&h->pcie.read_stall, sim->now_ps);
@@ -193,8 +192,8 @@ static int64_t write_data(struct sim *sim, struct host *h, const struct packet *
                        (int64_t)(bytes * link->ps_per_byte_q20 >> 20);
     link->up_bytes += bytes;
     int64_t served_ps;
-    int64_t visible_ps = memory_write(sim, &h->memories[qp->receiver_memory],
-                                      link->up_free_ps + link->latency_ps, payload, &served_ps);
+    int64_t visible_ps = memory_write(&h->memories[qp->receiver_memory], link->up_free_ps + link->latency_ps,
+                                      payload, &served_ps);
     lend_credits(link, headers, data, served_ps + link->latency_ps);
     return visible_ps;
 }
@@ -221,7 +220,7 @@ void dma_write(struct sim *sim, uint32_t host)
         take_back_credits(sim, link);
         if (link->headers < headers || link->data < data) {
             stall_begins(&link->write_stall, sim->now_ps);
-            event_reschedule(&sim->events, h->write_event, link->returns[link->return_first].time_ps);
+            event_reschedule(sim->events, h->write_event, link->returns[link->return_first].time_ps);
             return;
         }
         int64_t visible_ps = sim->now_ps + h->rx_latency_ps;

@@ -41,7 +41,7 @@ static uint32_t pull_ideal(struct sim *sim, uint32_t host)
     if (q != NONE)
         return qp_build_packet(sim, q);
     if (wake_ps != SIM_FOREVER)
-        event_reschedule(&sim->events, h->schedule_event, wake_ps);
+        event_reschedule(sim->events, h->schedule_event, wake_ps);
     return NONE;
 }
 
@@ -146,7 +146,7 @@ static void receive_data(struct sim *sim, uint32_t host, uint32_t p)
     }
     enter_buffer(sim, h, &sim->packets[p]);
     list_append(sim, &h->writing, p);
-    if (!event_is_pending(&sim->events, h->write_event))
+    if (!event_is_pending(sim->events, h->write_event))
         dma_write(sim, host);
 }
 

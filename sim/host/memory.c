@@ -12,7 +12,7 @@
 
 /* The clock of mixed load runs while reads and writes follow each other within the window; on it stalls are a
  * Poisson process. A stall keeps the centre from serving anything for its length. */
-static void maybe_stall(struct sim *sim, struct memory *m, int64_t arrive_ps, bool is_write)
+static void maybe_stall(struct memory *m, int64_t arrive_ps, bool is_write)
 {
     int64_t last_ps = m->last_read_ps > m->last_write_ps ? m->last_read_ps : m->last_write_ps;
     int64_t other_ps = is_write ? m->last_read_ps : m->last_write_ps;
@@ -22,9 +22,9 @@ static void maybe_stall(struct sim *sim, struct memory *m, int64_t arrive_ps, bo
     m->mixed_ps += arrive_ps - last_ps;
     if (m->mixed_ps < m->next_stall_ps)
         return;
-    int64_t length_ps = (int64_t)random_exponential(&sim->random, (double)m->stall_mean_ps);
+    int64_t length_ps = (int64_t)random_exponential(&m->random, (double)m->stall_mean_ps);
     m->free_ps = (m->free_ps > arrive_ps ? m->free_ps : arrive_ps) + length_ps;
-    m->next_stall_ps += (int64_t)random_exponential(&sim->random, 1 / m->stalls_per_ps);
+    m->next_stall_ps += (int64_t)random_exponential(&m->random, 1 / m->stalls_per_ps);
     m->stalls++;
     m->stalled_ps += length_ps;
 }
@@ -62,20 +62,20 @@ static int32_t parts(uint32_t bytes, int32_t part)
     return (int32_t)((bytes + (uint32_t)part - 1) / (uint32_t)part);
 }
 
-int64_t memory_write(struct sim *sim, struct memory *m, int64_t arrive_ps, uint32_t bytes, int64_t *served_ps)
+int64_t memory_write(struct memory *m, int64_t arrive_ps, uint32_t bytes, int64_t *served_ps)
 {
     if (m->stalls_per_ps > 0)
-        maybe_stall(sim, m, arrive_ps, true);
+        maybe_stall(m, arrive_ps, true);
     int64_t start_ps = m->free_ps > arrive_ps ? m->free_ps : arrive_ps;
     m->device_rx_bytes += bytes + parts(bytes, m->device_write_bytes) * m->device_request_header_bytes;
     *served_ps = serve(m, start_ps, bytes, m->write_ps_per_byte_q20, m->write_access_ps);
     return *served_ps + m->write_latency_ps;
 }
 
-int64_t memory_read(struct sim *sim, struct memory *m, int64_t arrive_ps, uint64_t address, uint32_t bytes)
+int64_t memory_read(struct memory *m, int64_t arrive_ps, uint64_t address, uint32_t bytes)
 {
     if (m->stalls_per_ps > 0)
-        maybe_stall(sim, m, arrive_ps, false);
+        maybe_stall(m, arrive_ps, false);
     int64_t start_ps = m->free_ps > arrive_ps ? m->free_ps : arrive_ps;
     if (m->bank_free_ps)
         start_ps = take_banks(m, start_ps, address, bytes);

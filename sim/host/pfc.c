@@ -40,8 +40,8 @@ void pfc_xoff(struct sim *sim, uint32_t port, uint8_t classes)
     for (unsigned i = 0; i < SIM_PRIORITIES; i++)
         if (classes >> i & 1)
             at->xoff_start_ps[i] = at->xoff_sent_ps[i] = sim->now_ps;
-    if (at->quanta && !event_is_pending(&sim->events, port_event(port, PORT_REFRESH)))
-        event_schedule(&sim->events, port_event(port, PORT_REFRESH), sim->now_ps + at->refresh_ps);
+    if (at->quanta && !event_is_pending(sim->events, port_event(sim, port, PORT_REFRESH)))
+        event_schedule(sim->events, port_event(sim, port, PORT_REFRESH), sim->now_ps + at->refresh_ps);
     send_pause(sim, port, classes, quanta_of(at));
 }
 
@@ -75,7 +75,7 @@ void pfc_refresh(struct sim *sim, uint32_t port)
             next_ps = at->xoff_sent_ps[i] + at->refresh_ps;
     }
     if (next_ps != SIM_FOREVER)
-        event_schedule(&sim->events, port_event(port, PORT_REFRESH), next_ps);
+        event_schedule(sim->events, port_event(sim, port, PORT_REFRESH), next_ps);
     if (due)
         send_pause(sim, port, due, quanta_of(at));
 }
@@ -84,7 +84,7 @@ void pfc_refresh(struct sim *sim, uint32_t port)
 
 static void log_pause(struct sim *sim, const struct port *at, unsigned priority)
 {
-    if (sim->pause_count == sim->pause_capacity)
+    if (!sim->keeps_pauses || (sim->pause_count == sim->pause_capacity && pauses_grow(sim)))
         return;
     sim->pauses[sim->pause_count++] =
         (struct sim_pause){.start_ps = at->pause_start_ps[priority],
@@ -127,9 +127,9 @@ static void pause(struct sim *sim, uint32_t port, unsigned priority, uint32_t qu
     }
     at->pause_until_ps[priority] =
         sim->now_ps + sim_duration(sim, (uint64_t)quanta * QUANTUM_BYTES, at->ps_per_byte_q20);
-    const struct event *event = &sim->events.events[port_event(port, PORT_UNPAUSE)];
+    const struct event *event = &sim->events->events[port_event(sim, port, PORT_UNPAUSE)];
     if (event->place == EVENT_IDLE || event->time_ps > at->pause_until_ps[priority])
-        event_reschedule(&sim->events, port_event(port, PORT_UNPAUSE), at->pause_until_ps[priority]);
+        event_reschedule(sim->events, port_event(sim, port, PORT_UNPAUSE), at->pause_until_ps[priority]);
 }
 
 void pfc_receive(struct sim *sim, uint32_t port, uint32_t p)
@@ -178,7 +178,7 @@ void pfc_unpause(struct sim *sim, uint32_t port)
             next_ps = at->pause_until_ps[i];
     }
     if (next_ps != SIM_FOREVER)
-        event_schedule(&sim->events, port_event(port, PORT_UNPAUSE), next_ps);
+        event_schedule(sim->events, port_event(sim, port, PORT_UNPAUSE), next_ps);
     if (before & ~(unsigned)at->paused)
         port_kick(sim, port, 0);
 }

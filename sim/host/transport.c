@@ -107,9 +107,9 @@ uint32_t qp_build_packet(struct sim *sim, uint32_t q)
         ring_leave(sim, q);
     h->counters.tx_rdma_packets++;
     h->counters.tx_rdma_bytes += packet->bytes;
-    if (qp->operation != SIM_READ && !event_is_pending(&sim->events, qp->timeout_event)) {
+    if (qp->operation != SIM_READ && !event_is_pending(sim->events, qp->timeout_event)) {
         qp->progress_ps = sim->now_ps;
-        event_schedule(&sim->events, qp->timeout_event, sim->now_ps + h->ack_timeout_ps);
+        event_schedule(sim->events, qp->timeout_event, sim->now_ps + h->ack_timeout_ps);
     }
     return p;
 }
@@ -155,9 +155,9 @@ static void request_reads(struct sim *sim, uint32_t q)
         uint32_t p = control_packet(sim, q, PACKET_READ_REQUEST, qp->requested_psn);
         qp = &sim->qps[q];
         qp->requested_psn += qp->packets_per_message;
-        if (!event_is_pending(&sim->events, qp->timeout_event)) {
+        if (!event_is_pending(sim->events, qp->timeout_event)) {
             qp->progress_ps = sim->now_ps;
-            event_schedule(&sim->events, qp->timeout_event,
+            event_schedule(sim->events, qp->timeout_event,
                            sim->now_ps + sim->hosts[requester].ack_timeout_ps);
         }
         send_control(sim, requester, p);
@@ -222,8 +222,9 @@ static void complete_messages(struct sim *sim, uint32_t q, uint64_t done_psn)
     if (done_psn < qp->complete_psn)
         return;
     bool stream = !sim->flows[qp->flow].ping_pong;
-    bool idle = qp->send_psn == qp->limit_psn;
     int64_t lag_ps = completion_lag_ps(sim, qp);
+    bool idle =
+        lag_ps && qp->send_psn == qp->limit_psn; /* of a read: both ends are in one island (island.c) */
     while (done_psn >= qp->complete_psn) {
         if (stream)
             complete_message(sim, q, lag_ps);
@@ -235,7 +236,7 @@ static void complete_messages(struct sim *sim, uint32_t q, uint64_t done_psn)
     }
     /* If the window was not exhausted, the program's turn-around has no effect. */
     int64_t turn_ps = sim->now_ps + lag_ps + sim->hosts[qp->sender].software.post_ps;
-    if (idle && lag_ps && qp->next_send_ps < turn_ps)
+    if (idle && qp->next_send_ps < turn_ps)
         qp->next_send_ps = turn_ps;
     if (stream)
         go_on(sim, q);
@@ -253,7 +254,7 @@ void qp_start(struct sim *sim, uint32_t f)
     struct flow *flow = &sim->flows[f];
     flow->stats.started_ps = sim->now_ps;
     for (uint32_t q = flow->first_qp; q < flow->first_qp + flow->qp_count; q++)
-        if (sim->qps[q].congestion_hooks & CONGESTION_TIMER)
+        if (sim->qps[q].congestion_hooks & CONGESTION_TIMER && !congestion_starts_elsewhere(sim, q))
             congestion_timer(sim, q);
     if (flow->ping_pong) {
         flow->turn_ps = -1;
@@ -269,11 +270,12 @@ void qp_start(struct sim *sim, uint32_t f)
 static int64_t turn_around_ps(struct sim *sim, uint32_t host)
 {
     const struct physics_software *s = &sim->hosts[host].software;
+    struct random *random = &sim->hosts[host].random;
     double ps = (double)(s->poll_ps + s->post_ps);
     if (s->jitter_ps)
-        ps += random_exponential(&sim->random, (double)s->jitter_ps);
-    if (s->spikes_per_turn > 0 && random_unit(&sim->random) < s->spikes_per_turn)
-        ps += (double)s->spike_floor_ps + random_exponential(&sim->random, (double)s->spike_ps);
+        ps += random_exponential(random, (double)s->jitter_ps);
+    if (s->spikes_per_turn > 0 && random_unit(random) < s->spikes_per_turn)
+        ps += (double)s->spike_floor_ps + random_exponential(random, (double)s->spike_ps);
     return (int64_t)ps;
 }
 
@@ -408,7 +410,7 @@ void qp_delivered(struct sim *sim, uint32_t host, uint32_t p, int64_t visible_ps
     if (packet.flags & PACKET_LAST)
         message_arrived(sim, q, visible_ps);
     if ((packet.flags & PACKET_LAST) && sim->flows[qp->flow].ping_pong)
-        event_schedule(&sim->events, sim->qps[sim->qps[q].partner].turn_event,
+        event_schedule(sim->events, sim->qps[sim->qps[q].partner].turn_event,
                        visible_ps + turn_around_ps(sim, host));
 }
 
@@ -514,12 +516,12 @@ void qp_timeout(struct sim *sim, uint32_t q)
     if (read ? qp->expected_psn == qp->requested_psn : qp->acked_psn == qp->highest_psn)
         return;
     if (qp->progress_ps + h->ack_timeout_ps > sim->now_ps) {
-        event_schedule(&sim->events, qp->timeout_event, qp->progress_ps + h->ack_timeout_ps);
+        event_schedule(sim->events, qp->timeout_event, qp->progress_ps + h->ack_timeout_ps);
         return;
     }
     h->counters.local_ack_timeout_err++;
     qp->progress_ps = sim->now_ps;
-    event_schedule(&sim->events, qp->timeout_event, sim->now_ps + h->ack_timeout_ps);
+    event_schedule(sim->events, qp->timeout_event, sim->now_ps + h->ack_timeout_ps);
     if (read) {
         qp->nak_sent = false;
         send_control(sim, requester, control_packet(sim, q, PACKET_READ_REQUEST, qp->expected_psn));

@@ -1,5 +1,6 @@
 /* Flows that wait for other flows. Who waits is the sender; it receives the other flow, or sends it too. So all that a wait needs is at
  * one host. */
+#include "sim/islands/island.h"
 #include "sim/model.h"
 #include <stdlib.h>
 
@@ -85,8 +86,9 @@ int waits_build(struct sim *sim, const struct sim_config *c, struct error *e)
         struct flow *flow = &sim->flows[i];
         flow->waits_left = (uint32_t)c->flows[i].wait_count;
         flow->ready_ps = c->flows[i].start_ps;
+        island_enter(sim, SIM_HOST, c->flows[i].from);
         if (flow->waits_left)
-            event_cancel(&sim->events, flow->start_event);
+            event_cancel(sim->events, flow->start_event);
     }
     return 0;
 }
@@ -98,7 +100,7 @@ static void wait_is_over(struct sim *sim, const struct waiting *waiting, int64_t
     if (ready_ps > flow->ready_ps)
         flow->ready_ps = ready_ps;
     if (--flow->waits_left == 0)
-        event_schedule(&sim->events, flow->start_event, flow->ready_ps);
+        event_schedule(sim->events, flow->start_event, flow->ready_ps);
 }
 
 void waits_received(struct sim *sim, const struct flow *flow, int64_t when_ps)

@@ -3,6 +3,7 @@
 #ifndef TESTS_SIM_TWO_HOSTS_H
 #define TESTS_SIM_TWO_HOSTS_H
 
+#include "sim/islands/team.h"
 #include "sim/sim.h"
 #include "tests/unit/unit.h"
 
@@ -51,11 +52,23 @@ static inline void two_hosts_start(struct two_hosts *t)
         fail_msg("%s", e.text);
 }
 
+/* Between runs a test has made something happen: let the islands' threads see it. */
+static inline void two_hosts_look(struct two_hosts *t)
+{
+    for (uint32_t i = 0; i < t->sim->island_count; i++) {
+        struct island *island = &t->sim->islands[i];
+        int64_t next_ps = events_next_ps(&island->queue);
+        if (next_ps < SIM_FOREVER)
+            event_reschedule(&t->sim->team->members[island->thread].due, island->event, next_ps);
+    }
+}
+
 static inline void two_hosts_run(struct two_hosts *t, int64_t until_ps)
 {
     struct error e = {""};
     if (!t->sim)
         two_hosts_start(t);
+    two_hosts_look(t);
     if (sim_run_until(t->sim, until_ps, &e) != 0)
         fail_msg("%s", e.text);
 }

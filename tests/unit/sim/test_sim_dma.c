@@ -185,15 +185,12 @@ static void banks(void **state)
                        .sector_ps = 100,
                        .device_read_bytes = 64,
                        .device_completion_bytes = 64};
-    struct sim *sim = calloc(1, sizeof *sim);
-    assert_non_null(sim);
-    assert_int_equal(memory_read(sim, &m, 0, 0, 64), 10);     /* two sectors of bank 0: busy until 1200 */
-    assert_int_equal(memory_read(sim, &m, 0, 512, 32), 20);   /* bank 1 */
-    assert_int_equal(memory_read(sim, &m, 30, 64, 64), 1210); /* bank 0 again */
-    assert_int_equal(memory_read(sim, &m, 3000, 1024, 1024), 3010); /* banks 2 and 3: busy until 5600 */
-    assert_int_equal(memory_read(sim, &m, 3020, 1500, 100), 5610);
-    assert_int_equal(memory_read(sim, &m, 6000, 4 * 512, 1), 6010); /* bank 0, five blocks on */
-    free(sim);
+    assert_int_equal(memory_read(&m, 0, 0, 64), 10);           /* two sectors of bank 0: busy until 1200 */
+    assert_int_equal(memory_read(&m, 0, 512, 32), 20);         /* bank 1 */
+    assert_int_equal(memory_read(&m, 30, 64, 64), 1210);       /* bank 0 again */
+    assert_int_equal(memory_read(&m, 3000, 1024, 1024), 3010); /* banks 2 and 3: busy until 5600 */
+    assert_int_equal(memory_read(&m, 3020, 1500, 100), 5610);
+    assert_int_equal(memory_read(&m, 6000, 4 * 512, 1), 6010); /* bank 0, five blocks on */
 }
 
 /* A ping-pong's latency is the sum of its ways, each way once. */

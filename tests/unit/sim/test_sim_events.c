@@ -9,7 +9,7 @@ static struct event_queue *open_queue(uint32_t events, int64_t slot_ps)
 {
     struct event_queue *q = malloc(sizeof *q);
     assert_non_null(q);
-    events_open(q, slot_ps);
+    assert_int_equal(events_open(q, WHEEL_MOST_SLOTS, slot_ps), 0);
     for (uint32_t i = 0; i < events; i++)
         assert_int_equal(events_add(q, 1, i), i);
     return q;

@@ -17,6 +17,7 @@ static inline void look_at_third(const struct sim *sim, const struct event *comi
 {
     __builtin_prefetch(&sim->packets[coming->hint]);
     __builtin_prefetch(&sim->ports[coming->object]);
+    __builtin_prefetch(&sim->ports[coming->object].in);
 }
 
 /* The second event from now: the data that its port and packet refer to. */
@@ -24,42 +25,40 @@ static inline void look_at_second(const struct sim *sim, const struct event *com
 {
     const struct port *port = &sim->ports[coming->object];
     const struct packet *packet = &sim->packets[coming->hint];
-    uint32_t in = coming->kind == EVENT_TRANSMIT ? packet->ingress : port->peer;
+    bool transmits = coming->kind >= EVENT_TRANSMIT;
+    uint32_t in = transmits ? packet->ingress : coming->object;
     if (sim->switch_ports)
         __builtin_prefetch(&sim->switch_ports[in]);
-    if (coming->kind != EVENT_TRANSMIT)
-        __builtin_prefetch(&sim->ports[in]);
-    else
+    if (transmits)
         __builtin_prefetch(&port->queues[queue_of(packet->priority)]);
+    else
+        __builtin_prefetch(&port->in);
 }
 
 /* The next event: the egress port of its packet. */
 static inline void look_at_first(const struct sim *sim, const struct event *coming)
 {
     const struct packet *packet = &sim->packets[coming->hint];
-    if (coming->kind == EVENT_TRANSMIT || packet->kind == PACKET_PFC)
-        return;
-    const struct port *port = &sim->ports[coming->object];
-    if (sim->ports[port->peer].node_kind != SIM_SWITCH)
+    if (coming->kind >= EVENT_TRANSMIT || packet->kind == PACKET_PFC ||
+        sim->ports[coming->object].node_kind != SIM_SWITCH)
         return;
     uint32_t out = sim->paths[packet->path];
     __builtin_prefetch(&sim->ports[out]);
     __builtin_prefetch(&sim->ports[out].queues[queue_of(packet->priority)]);
-    __builtin_prefetch(&sim->events.events[port_event(out, PORT_TRANSMIT)]);
 }
 
 static inline bool is_of_port(const struct event *event)
 {
-    return event->kind <= EVENT_TRANSMIT;
+    return event->kind <= EVENT_SWITCH_TRANSMIT;
 }
 
 /* Only events of the first slot in use are seen: on a large network it nearly always holds several. */
 static inline void look_ahead(const struct sim *sim)
 {
-    const struct event_queue *q = &sim->events;
+    const struct event_queue *q = sim->events;
     if (q->first_slot == INT64_MAX)
         return;
-    const struct slot *slot = &q->slots[(uint32_t)q->first_slot & (WHEEL_SLOTS - 1)];
+    const struct slot *slot = &q->slots[(uint32_t)q->first_slot & q->slot_mask];
     uint32_t id = slot->head;
     const struct event *event = &q->events[id];
     if (sim->port_count <= LOOK_AHEAD_PORTS) {

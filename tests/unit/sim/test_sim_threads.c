@@ -1,0 +1,223 @@
+/* Results do not depend on the number of threads: every scenario of scenarios/ on a simulated lab, a lossy fat tree, and one of
+ * congestion controls that listen to ACKs. */
+#include "tests/unit/sim/sim_scenario.h"
+#include "lib/statistics/histogram.h"
+#include "sim/islands/team.h"
+#include <glob.h>
+
+#define US SIM_PS_PER_US
+
+/* ---- a fingerprint of all that can be read of a simulation */
+
+static void mix(uint64_t *hash, uint64_t value)
+{
+    *hash = (*hash ^ value) * UINT64_C(0x9e3779b97f4a7c15);
+    *hash ^= *hash >> 29;
+}
+
+typedef size_t columns_of(const struct sim *sim, uint32_t index, const struct sim_counter **columns);
+typedef void values_of(const struct sim *sim, uint32_t index, int64_t *values);
+
+static void mix_nodes(uint64_t *hash, const struct sim *sim, size_t count, columns_of *columns,
+                      values_of *read)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        const struct sim_counter *names;
+        size_t n = columns(sim, i, &names);
+        int64_t *values = calloc(n + 1, sizeof *values);
+        assert_non_null(values);
+        read(sim, i, values);
+        for (size_t k = 0; k < n; k++)
+            mix(hash, (uint64_t)values[k]);
+        free(values);
+    }
+}
+
+static void mix_flows(uint64_t *hash, const struct sim *sim, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct sim_flow_stats s;
+        sim_flow_stats(sim, i, &s);
+        const int64_t values[] = {s.bytes,      s.messages,        s.retransmitted_packets,
+                                  s.last_ps,    s.finished_ps,     flow_acked_bytes(sim, i),
+                                  s.started_ps, s.delivered_bytes, s.marked_packets,
+                                  s.decreases,  s.increases};
+        for (size_t k = 0; k < sizeof values / sizeof *values; k++)
+            mix(hash, (uint64_t)values[k]);
+        for (size_t g = 0; g < sim_flow_gauges(sim, i); g++) {
+            double value = sim_flow_gauge_value(sim, i, g);
+            uint64_t bits;
+            memcpy(&bits, &value, sizeof bits);
+            mix(hash, bits);
+        }
+        const struct histogram *latency = sim_flow_latency(sim, i);
+        if (latency)
+            mix(hash, (uint64_t)histogram_quantile(latency, 0.99));
+    }
+}
+
+static void mix_pauses(uint64_t *hash, const struct sim *sim)
+{
+    const struct sim_pause *pauses;
+    size_t count = sim_pauses(sim, &pauses);
+    mix(hash, count);
+    for (size_t i = 0; i < count; i++) {
+        mix(hash, (uint64_t)pauses[i].start_ps);
+        mix(hash, (uint64_t)pauses[i].end_ps);
+        mix(hash, (uint64_t)pauses[i].node.kind << 32 | pauses[i].node.index);
+        mix(hash, (uint64_t)pauses[i].port << 32 | pauses[i].priority);
+    }
+}
+
+/* Twice in the run, the second half in steps. */
+static uint64_t fingerprint(const struct sim_config *config, uint32_t threads, int64_t until_ps,
+                            uint64_t *hops, uint32_t *used)
+{
+    struct sim_config c = *config;
+    struct sim_work work;
+    struct error e = {""};
+    uint64_t hash = 1;
+    c.threads = threads;
+    struct sim *sim = sim_new(&c, &e);
+    if (!sim) {
+        fail_msg("%s", e.text);
+        return 0;
+    }
+    *used = sim->team->count;
+    for (int64_t part = 4; part <= 8; part++) {
+        fixture_run(sim, until_ps / 8 * part);
+        mix_nodes(&hash, sim, c.host_count, sim_host_counters, sim_host_values);
+        mix_nodes(&hash, sim, c.switch_count, sim_switch_counters, sim_switch_values);
+        mix_nodes(&hash, sim, c.bridge_count, sim_bridge_counters, sim_bridge_values);
+        mix_flows(&hash, sim, c.flow_count);
+        mix_pauses(&hash, sim);
+    }
+    sim_work(sim, &work);
+    mix(&hash, work.hops);
+    *hops = work.hops;
+    sim_free(sim);
+    return hash;
+}
+
+/* Returns how many threads could be used of seven. */
+static uint32_t expect_equal(const char *name, const struct sim_config *config, int64_t until_ps)
+{
+    uint32_t used = 0;
+    static const uint32_t threads[] = {2, 3, 7};
+    uint64_t hops = 0, others;
+    uint64_t one = fingerprint(config, 1, until_ps, &hops, &used);
+    assert_int_equal(used, 1);
+    if (!hops)
+        fail_msg("%s: nothing happens in %lld us", name, (long long)(until_ps / US));
+    for (size_t i = 0; i < sizeof threads / sizeof *threads; i++)
+        if (fingerprint(config, threads[i], until_ps, &others, &used) != one)
+            fail_msg("%s: %u threads differ from one (%llu hops, %llu)", name, threads[i],
+                     (unsigned long long)others, (unsigned long long)hops);
+    return used;
+}
+
+/* ---- the cases */
+
+static bool is_simulated(const char *path)
+{
+    char text[4096] = "";
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    (void)!fread(text, 1, sizeof text - 1, file);
+    fclose(file);
+    return strstr(text, "\"lab\": \"labs/sim-");
+}
+
+static void scenarios(void **state)
+{
+    (void)state;
+    glob_t found;
+    size_t count = 0, on_seven = 0;
+    assert_int_equal(glob("scenarios/*.json", 0, NULL, &found), 0);
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        struct scenario_fixture s;
+        if (!is_simulated(found.gl_pathv[i]))
+            continue;
+        scenario_open(&s, found.gl_pathv[i]);
+        s.setup.config.pause_log_capacity = 1000;
+        on_seven += 7 == expect_equal(found.gl_pathv[i], &s.setup.config,
+                                      (s.setup.config.host_count > 20 ? 200 : 1000) * US);
+        scenario_close(&s);
+        count++;
+    }
+    assert_true(count > 10 && on_seven > 5);
+    globfree(&found);
+}
+
+/* Random loss and marks on every link, PCIe, reads, writes and a ping-pong, on a clock of picoseconds. */
+static void lossy_fat_tree(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct sim_topology t;
+    struct error e;
+    assert_int_equal(sim_topology_fat_tree(&t, 4, INT64_C(100000000000), US, &e), 0);
+    for (size_t i = 0; i < t.link_count; i++)
+        t.links[i].loss_per_billion = 200000;
+    fixture_open(&f, &t);
+    for (uint32_t h = 0; h < t.host_count; h++) {
+        f.hosts[h].pcie.generation = h % 3 ? 0 : 4;
+        f.hosts[h].nic.ack_timeout_ps = 100 * US;
+        f.hosts[h].settings.ecn_rp_mask = f.hosts[h].settings.ecn_np_mask = 1u << LOSSLESS;
+        f.hosts[h].software.jitter_ps = 40 * SIM_PS_PER_NS;
+        struct sim_flow_config *flow = fixture_flow(&f, h, h % 4 ? 0 : (h + 5) % t.host_count, 0);
+        if (flow->from == flow->to)
+            flow->to = 1;
+        flow->operation = h == 9 ? SIM_READ : SIM_WRITE;
+        if (h == 10)
+            flow->mode = SIM_PING_PONG;
+        flow->record_latency = h == 10;
+    }
+    for (size_t i = 0; i < f.config.switch_count; i++)
+        f.switches[i].physics.ecn =
+            (struct physics_ecn){.kmin_bytes = 5000, .kmax_bytes = 200000, .pmax = 0.1};
+    f.config.pause_log_capacity = 100; /* fewer than there are */
+    assert_int_equal(expect_equal("lossy fat tree", &f.config, 500 * US), 7);
+    fixture_close(&f);
+}
+
+/* Telemetry of several switches, in data and in ACKs, and flows that wait for others at both ends. */
+static void telemetry_and_waits(void **state)
+{
+    (void)state;
+    static const char *const controls[] = {"hpcc", "hpcc", "dctcp", "timely_vwin", "dcqcn_vwin"};
+    struct fixture f;
+    struct sim_topology t;
+    struct error e;
+    struct sim_wait waits[16];
+    assert_int_equal(sim_topology_fat_tree(&t, 4, INT64_C(100000000000), US, &e), 0);
+    fixture_open(&f, &t);
+    for (uint32_t h = 0; h < 16; h++) {
+        struct sim_settings *s = &f.hosts[h].settings;
+        s->congestion_control = sim_congestion_control(controls[h % 5]);
+        s->ecn_rp_mask = s->ecn_np_mask = 1u << LOSSLESS;
+        waits[h] = (struct sim_wait){.flow = h, .delay_ps = h * US};
+        fixture_flow(&f, h, h % 3 ? (h + 5) % 16 : (h + 8) / 8 * 8 % 16, 200000 + 1000 * (int64_t)h);
+    }
+    for (uint32_t h = 0; h < 32; h++) { /* h below 16: who received goes on; else: who sent */
+        uint32_t first = h % 16, from = h < 16 ? f.flows[first].to : first;
+        struct sim_flow_config *next = fixture_flow(&f, from, (from + 7) % 16, 100000);
+        next->waits = &waits[first];
+        next->wait_count = 1;
+    }
+    for (size_t i = 0; i < f.config.switch_count; i++)
+        f.switches[i].physics.ecn =
+            (struct physics_ecn){.kmin_bytes = 5000, .kmax_bytes = 200000, .pmax = 0.1};
+    assert_int_equal(expect_equal("telemetry and waits", &f.config, 300 * US), 7);
+    fixture_close(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(scenarios),
+        cmocka_unit_test(lossy_fat_tree),
+        cmocka_unit_test(telemetry_and_waits),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
