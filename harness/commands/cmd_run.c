@@ -59,9 +59,16 @@ static const struct field fields[] = {
      .kind = FIELD_INTEGER,
      .offset = offsetof(struct sweep_request, jobs),
      .argument = "N",
-     .help = "Runs at a time, each a process of its own (otherwise as many as there are processors; a lab of "
-             "hosts has "
-             "one run at a time).",
+     .help = "Runs at a time, each a process of its own (otherwise as many as there are processors for their "
+             "threads; a lab of hosts has one run at a time).",
+     .min = 1,
+     .max = 4096},
+    {.name = "threads",
+     .kind = FIELD_INTEGER,
+     .offset = offsetof(struct sweep_request, threads),
+     .argument = "N",
+     .help = "Threads of each simulated run. The results are the same for every number.",
+     .fallback = "1",
      .min = 1,
      .max = 4096},
     {.name = "on",

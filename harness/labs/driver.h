@@ -21,7 +21,8 @@ struct lab_run {
     struct recorder *recorder; /* NULL outside a run (doctor, restore) */
     struct interrupt *interrupt;
     uint64_t seed;
-    FILE *log; /* run.log; may be NULL */
+    uint32_t threads; /* of a simulation; 0: one */
+    FILE *log;        /* run.log; may be NULL */
     json_t *
         kept; /* what keep_settings left for the next run, by role; taken by open. NULL: settings are always restored */
 };

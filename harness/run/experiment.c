@@ -547,6 +547,7 @@ struct outcome experiment_run(const struct experiment *x, struct error *e)
                       .context = {.cell = x->cell,
                                   .lab_path = x->plan->lab_path,
                                   .interrupt = x->interrupt,
+                                  .threads = x->threads,
                                   .seed = x->seed,
                                   .kept = x->kept},
                       .hosts = calloc(x->cell->scenario.roles.count, sizeof(struct host_description)),

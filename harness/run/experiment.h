@@ -11,8 +11,9 @@ struct experiment {
     const struct cell *cell;
     const char *folder; /* of this run; exists, empty */
     uint64_t seed;
-    size_t repeat;  /* from 1, */
-    size_t repeats; /* of so many */
+    uint32_t threads; /* of a simulated run */
+    size_t repeat;    /* from 1, */
+    size_t repeats;   /* of so many */
     struct interrupt *interrupt;
     struct progress *progress;
     json_t *

@@ -17,6 +17,7 @@ struct sweep {
     struct index index;
     size_t *todo; /* the runs, by number from 0, that are not in the index yet */
     size_t todo_count, kept, jobs;
+    size_t threads;    /* of a simulated run */
     struct text *said; /* by place in todo: what is printed once those before it have ended */
     size_t printed;
     int64_t cost_ns; /* of the runs that ended here, together */

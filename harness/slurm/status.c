@@ -189,8 +189,11 @@ static int say(const struct status *st, bool json)
 
 int slurm_status(const char *folder, bool json)
 {
-    struct sweep_request request = {
-        .resume = folder, .jobs = FIELD_UNSET, .cells_per_task = FIELD_UNSET, .quiet = 1};
+    struct sweep_request request = {.resume = folder,
+                                    .jobs = FIELD_UNSET,
+                                    .threads = FIELD_UNSET,
+                                    .cells_per_task = FIELD_UNSET,
+                                    .quiet = 1};
     struct status st = {.sweep = {.lock = -1, .interrupt.fd = -1, .index.lines.fd = -1}};
     struct kept_request kept;
     struct error e;

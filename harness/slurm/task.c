@@ -74,8 +74,11 @@ static int work_on(const struct kept_request *kept, size_t submission, size_t ta
 
 int slurm_task(const char *folder, size_t submission, size_t task)
 {
-    struct sweep_request request = {
-        .resume = folder, .jobs = FIELD_UNSET, .cells_per_task = FIELD_UNSET, .quiet = 1};
+    struct sweep_request request = {.resume = folder,
+                                    .jobs = FIELD_UNSET,
+                                    .threads = FIELD_UNSET,
+                                    .cells_per_task = FIELD_UNSET,
+                                    .quiet = 1};
     struct kept_request kept;
     struct error e;
     int result = request_load(&request, &kept, &e);

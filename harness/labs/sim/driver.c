@@ -79,6 +79,7 @@ static int sim_lab_open(const struct lab_run *run, void **state, struct error *e
         sim_lab_close(lab);
         return -1;
     }
+    lab->setup.config.threads = run->threads;
     *state = lab;
     return 0;
 }

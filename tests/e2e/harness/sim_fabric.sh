@@ -81,4 +81,8 @@ check "flows of a pattern have completion times and slowdowns" \
 "$H" run incast-dcqcn --seed 7 --out "$SCRATCH/again" --quiet --no-report > /dev/null 2>&1
 check "the same seed gives the same samples" \
     cmp "$SCRATCH/7/incast-dcqcn/latest/samples.jsonl" "$SCRATCH/again/incast-dcqcn/latest/samples.jsonl"
+"$H" run incast-dcqcn --seed 7 --threads "$(nproc)" --out "$SCRATCH/threads" --quiet --no-report > /dev/null 2>&1
+check "... with every number of threads" \
+    cmp "$SCRATCH/7/incast-dcqcn/latest/samples.jsonl" "$SCRATCH/threads/incast-dcqcn/latest/samples.jsonl"
+check_exit 2 "more threads than processors" "$H" run incast-dcqcn --threads 4096 --out "$SCRATCH/many"
 finish
