@@ -47,7 +47,7 @@ check "... and has the pauses of each host" holds '.cells[0].pauses | .h0.rx_pri
 check_exit 0 "the summary of a latency" "$H" run write-latency --duration 5ms --no-report --out "$OUT"
 check_says "... says which statistic each figure is, in a unit that shows the rate" ' [0-9]{1,3}\.[0-9][0-9] Mb/s   latency p50 [0-9.]+ us, p99 [0-9.]+ us$' "$SCRATCH/out"
 check_exit 0 "the summary of a pattern" "$H" run leaf-spine-permutation --set 'sweep={}' --duration 2ms --no-report --out "$OUT"
-check_says "... has all its flows together, in the unit of the expectation" '^  permutation +[0-9.]+ MiB/s +(19|20)[0-9][0-9]\.[0-9]+ Gb/s   32 flows together; the 4 slowest and the 4 fastest:$' "$SCRATCH/out"
+check_says "... has all its flows together, in the unit of the expectation" '^  permutation +[0-9.]+ MiB/s +[0-9]{4}\.[0-9]+ Gb/s   32 flows together; the 4 slowest and the 4 fastest:$' "$SCRATCH/out"
 # shellcheck disable=SC2016 # it is awk's
 check "... the slowest first, the fastest last" awk '/^  permutation\// { rate[n++] = $4 } END { exit !(n == 8 && rate[0] < 50 && rate[3] < 50 && rate[4] > 90) }' "$SCRATCH/out"
 check_exit 0 "--dry-run" "$H" run pfc-bidir --dry-run --out "$SCRATCH/dry"
