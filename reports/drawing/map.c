@@ -197,7 +197,8 @@ static void add_script(const struct map *map, const struct run *run, const char 
              "duration: the half of a link next to a node shows how long that node was paused");
     if (map->drawn < (size_t)map->link_count * 2)
         snprintf(share_words, sizeof share_words,
-                 "duration: how long the node at each end was paused; %zu of %zu ends are drawn, those paused longest",
+                 "duration: how long the node at each end was paused; %zu of %zu ends are drawn, those "
+                 "paused longest",
                  map->drawn, (size_t)map->link_count * 2);
     const struct panel share = {share_words, "0 '#fde0b0', 0.25 '#f9a03f', 0.6 '#d7301f', 1 '#7a0010'",
                                 "set cbrange [0:100]\nset cbtics autofreq\n"
