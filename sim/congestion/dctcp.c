@@ -21,6 +21,7 @@ struct dctcp {
     uint64_t reduced_psn;   /* until this is passed the rate was reduced for this round trip */
     bool reduced;
 };
+RATE_BEGINS(struct params, struct dctcp);
 
 static void prepare(void *params, const struct congestion_host *host)
 {
@@ -74,26 +75,6 @@ static void acknowledged(void *state, const void *params, const struct congestio
         d->rate_bps = fmin(p->line_bps, d->rate_bps + p->ai_bps);
 }
 
-static int64_t gap_ps(void *state, const void *params, int64_t now_ps, uint32_t bytes)
-{
-    (void)params;
-    (void)now_ps;
-    return (int64_t)((double)bytes * 8e12 / ((struct dctcp *)state)->rate_bps);
-}
-
-static int64_t window_bytes(void *state, const void *params, int64_t now_ps)
-{
-    (void)now_ps;
-    return rate_window_bytes(&((const struct params *)params)->window, ((struct dctcp *)state)->rate_bps);
-}
-
-static double read_rate(const void *state, const void *params, int64_t now_ps)
-{
-    (void)params;
-    (void)now_ps;
-    return ((const struct dctcp *)state)->rate_bps;
-}
-
 static double read_alpha(const void *state, const void *params, int64_t now_ps)
 {
     (void)params;
@@ -102,7 +83,7 @@ static double read_alpha(const void *state, const void *params, int64_t now_ps)
 }
 
 static const struct congestion_gauge gauges[] = {
-    {"rate", false, read_rate},
+    {"rate", false, rate_read},
     {"alpha", true, read_alpha},
 };
 
@@ -112,8 +93,8 @@ const struct congestion_control congestion_dctcp = {
     .state_bytes = sizeof(struct dctcp),
     .prepare = prepare,
     .start = start,
-    .gap_ps = gap_ps,
-    .window_bytes = window_bytes,
+    .gap_ps = rate_gap_ps,
+    .window_bytes = rate_window_of_row,
     .acknowledged = acknowledged,
     .gauges = gauges,
     .gauge_count = sizeof gauges / sizeof gauges[0],

@@ -34,6 +34,7 @@ struct hpcc {
     uint32_t last_bytes; /* of the last frame */
     struct hop hops[CONGESTION_MOST_HOPS];
 };
+RATE_BEGINS(struct params, struct hpcc);
 
 static void prepare(void *params, const struct congestion_host *host)
 {
@@ -139,19 +140,6 @@ static int64_t gap_ps(void *state, const void *params, int64_t now_ps, uint32_t 
     return last_gap_ps(state, params);
 }
 
-static int64_t window_bytes(void *state, const void *params, int64_t now_ps)
-{
-    (void)now_ps;
-    return rate_window_bytes(&((const struct params *)params)->window, ((struct hpcc *)state)->rate_bps);
-}
-
-static double read_rate(const void *state, const void *params, int64_t now_ps)
-{
-    (void)params;
-    (void)now_ps;
-    return ((const struct hpcc *)state)->rate_bps;
-}
-
 static double read_utilization(const void *state, const void *params, int64_t now_ps)
 {
     (void)params;
@@ -160,7 +148,7 @@ static double read_utilization(const void *state, const void *params, int64_t no
 }
 
 static const struct congestion_gauge gauges[] = {
-    {"rate", false, read_rate},
+    {"rate", false, rate_read},
     {"utilization", true, read_utilization},
 };
 
@@ -174,7 +162,7 @@ const struct congestion_control congestion_hpcc = {
     .start = start,
     .gap_ps = gap_ps,
     .last_gap_ps = last_gap_ps,
-    .window_bytes = window_bytes,
+    .window_bytes = rate_window_of_row,
     .acknowledged = acknowledged,
     .gauges = gauges,
     .gauge_count = sizeof gauges / sizeof gauges[0],

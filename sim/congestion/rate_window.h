@@ -32,6 +32,17 @@ static inline int64_t rate_window_bytes(const struct rate_window *w, double rate
     return bytes > 0 ? bytes : 1;
 }
 
+/*
+ * What rows share whose parameters begin with a struct rate_window, and whose state begins with the rate in b/s, a double:
+ * functions of struct congestion_control and of its gauge "rate".
+ */
+int64_t rate_gap_ps(void *state, const void *params, int64_t now_ps, uint32_t bytes);
+int64_t rate_window_of_row(void *state, const void *params, int64_t now_ps);
+double rate_read(const void *state, const void *params, int64_t now_ps);
+#define RATE_BEGINS(PARAMS, STATE)                                                  \
+    _Static_assert(offsetof(PARAMS, window) == 0 && offsetof(STATE, rate_bps) == 0, \
+                   "not as rate_window.h says")
+
 /* A value of a document, or its default. */
 static inline double rate_or(int64_t bps, double otherwise_bps)
 {

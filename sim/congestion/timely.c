@@ -22,6 +22,7 @@ struct timely {
     uint64_t update_psn; /* a round trip ends when a packet after it is acknowledged; 0: none has begun */
     uint32_t increases;  /* in a row */
 };
+RATE_BEGINS(struct params, struct timely);
 
 static double time_or_ns(int64_t ps, double otherwise_ns)
 {
@@ -77,26 +78,6 @@ static void acknowledged(void *state, const void *params, const struct congestio
     t->rtt_ns = rtt_ns;
 }
 
-static int64_t gap_ps(void *state, const void *params, int64_t now_ps, uint32_t bytes)
-{
-    (void)params;
-    (void)now_ps;
-    return (int64_t)((double)bytes * 8e12 / ((struct timely *)state)->rate_bps);
-}
-
-static int64_t window_bytes(void *state, const void *params, int64_t now_ps)
-{
-    (void)now_ps;
-    return rate_window_bytes(&((const struct params *)params)->window, ((struct timely *)state)->rate_bps);
-}
-
-static double read_rate(const void *state, const void *params, int64_t now_ps)
-{
-    (void)params;
-    (void)now_ps;
-    return ((const struct timely *)state)->rate_bps;
-}
-
 static double read_rtt(const void *state, const void *params, int64_t now_ps)
 {
     (void)params;
@@ -105,33 +86,16 @@ static double read_rtt(const void *state, const void *params, int64_t now_ps)
 }
 
 static const struct congestion_gauge gauges[] = {
-    {"rate", false, read_rate},
+    {"rate", false, rate_read},
     {"rtt", true, read_rtt},
 };
 
-const struct congestion_control congestion_timely = {
-    .name = "timely",
-    .params_bytes = sizeof(struct params),
-    .state_bytes = sizeof(struct timely),
-    .header_bytes = TIMESTAMP_BYTES,
-    .prepare = prepare,
-    .start = start,
-    .gap_ps = gap_ps,
-    .acknowledged = acknowledged,
-    .gauges = gauges,
-    .gauge_count = sizeof gauges / sizeof gauges[0],
-};
-
-const struct congestion_control congestion_timely_vwin = {
-    .name = "timely_vwin",
-    .params_bytes = sizeof(struct params),
-    .state_bytes = sizeof(struct timely),
-    .header_bytes = TIMESTAMP_BYTES,
-    .prepare = prepare,
-    .start = start,
-    .gap_ps = gap_ps,
-    .window_bytes = window_bytes,
-    .acknowledged = acknowledged,
-    .gauges = gauges,
-    .gauge_count = sizeof gauges / sizeof gauges[0],
-};
+#define TIMELY(NAME, WINDOW)                                                                         \
+    {                                                                                                \
+        .name = (NAME), .params_bytes = sizeof(struct params), .state_bytes = sizeof(struct timely), \
+        .header_bytes = TIMESTAMP_BYTES, .prepare = prepare, .start = start, .gap_ps = rate_gap_ps,  \
+        .window_bytes = (WINDOW), .acknowledged = acknowledged, .gauges = gauges,                    \
+        .gauge_count = sizeof gauges / sizeof gauges[0]                                              \
+    }
+const struct congestion_control congestion_timely = TIMELY("timely", NULL);
+const struct congestion_control congestion_timely_vwin = TIMELY("timely_vwin", rate_window_of_row);
