@@ -215,7 +215,7 @@ static int write_settings(const struct run *run, struct error *e)
 
 /* Write what restoring takes to disk; of a simulated lab nothing is restored, and settings.json is written once, at the end: it takes longer
  * than a simulation of 1 ms. */
-static int keep_settings(const struct run *run, struct error *e)
+static int record_settings(const struct run *run, struct error *e)
 {
     return run->driver->simulated ? 0 : write_settings(run, e);
 }
@@ -226,12 +226,12 @@ static int save_settings(struct run *run, struct error *e)
     for (size_t role = 0; role < role_count(run); role++)
         run->settings[role].wanted =
             scenario_role_settings(run->x->cell->scenario_json, role_name(run, role));
-    return run->driver->save_settings(run->lab, run->settings, e) != 0 ? -1 : keep_settings(run, e);
+    return run->driver->save_settings(run->lab, run->settings, e) != 0 ? -1 : record_settings(run, e);
 }
 
 static int apply_settings(struct run *run, struct error *e)
 {
-    return run->driver->apply_settings(run->lab, run->settings, e) != 0 ? -1 : keep_settings(run, e);
+    return run->driver->apply_settings(run->lab, run->settings, e) != 0 ? -1 : record_settings(run, e);
 }
 
 static void restore_settings(struct run *run)

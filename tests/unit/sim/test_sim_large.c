@@ -54,7 +54,8 @@ static void flows_are_counted_to_the_packet(void **state)
     fixture_close(&f);
 }
 
-/* What is asked for before is what is taken: within a third, packets come on top. */
+/* sim_bytes_needed, before the network is built, differs by less than a third from the memory that it takes; it does not count
+ * packets. */
 static void the_memory_is_known_before(void **state)
 {
     (void)state;

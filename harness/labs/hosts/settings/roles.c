@@ -8,6 +8,8 @@
 #include "lib/log.h"
 #include <string.h>
 
+#define RECONNECT_NS \
+    (60 * NS_PER_S) /* reconnecting to a host whose connection was cut, to restore its settings */
 #define ENDED_NS  (3 * NS_PER_S)  /* to find out whether a connection still carries commands */
 #define SILENT_NS (10 * NS_PER_S) /* the same when it has been silent already */
 

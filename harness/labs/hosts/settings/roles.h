@@ -8,9 +8,6 @@
 
 #include "harness/labs/hosts/lab.h"
 
-#define RECONNECT_NS \
-    (60 * NS_PER_S) /* reconnecting to a host whose connection was cut, to restore its settings */
-
 /* While a role's host is brought up: what an earlier run has left is restored, unless it is what the last run kept and still stands. */
 int roles_bring_up_settings(struct remote_lab *lab, size_t role, json_t *warnings, struct error *e);
 
