@@ -47,4 +47,26 @@ static inline void fuzz_import_check(struct import *import)
     import_free(import);
 }
 
+/* A file that has no network: on a fat tree of three tiers where it has as many nodes, or on one switch. */
+static inline void fuzz_import_file(const uint8_t *data, size_t size,
+                                    int (*read)(struct reader *file, struct import *import, struct error *e),
+                                    bool is_tree)
+{
+    struct reader file;
+    struct import import;
+    struct error e;
+    if (reader_open_text(&file, "input", (const char *)data, size, &e) != 0)
+        return;
+    if (read(&file, &import, &e) == 0) {
+        import.rate_bps = 100000000000;
+        import.delay_ps = 1000000;
+        if (is_tree)
+            import_fat_tree(&import, 3, &e);
+        else
+            import_star(&import, &e);
+        fuzz_import_check(&import);
+    }
+    reader_close(&file);
+}
+
 #endif
