@@ -1,7 +1,11 @@
 #include "guest-setup/guest/accelerator.h"
 
 #include "lib/clock.h"
+#include "lib/files.h"
+#include "lib/scratch.h"
+#include "lib/text.h"
 #include "remote/virt_error.h"
+#include <fcntl.h>
 #include <libvirt/virterror.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,6 +45,54 @@ static int64_t time_firmware(virConnectPtr connection, const char *type, int64_t
                        : took;
 }
 
+/* ---- what was found before: FOLDER/accelerator has "kvm BOOT-ID" or "qemu BOOT-ID" */
+
+#define KEPT_NAME  "accelerator"
+#define KEPT_LIMIT 256
+
+static const char *const types[] = {"kvm", "qemu"};
+
+static void describe(const char *found, struct text *line)
+{
+    char *boot = files_read_line("/proc/sys/kernel/random/boot_id", NULL);
+    if (boot)
+        text_add(line, "%s %s\n", found, boot);
+    free(boot);
+}
+
+const char *accelerator_recall(const char *folder)
+{
+    const char *found = NULL;
+    char *path = folder ? files_join(folder, KEPT_NAME) : NULL;
+    int fd = path ? scratch_open(path, O_RDONLY, 0, NULL) : -1;
+    char *kept = fd >= 0 ? files_read_descriptor(fd, path, KEPT_LIMIT, NULL, NULL) : NULL;
+    for (size_t i = 0; kept && i < sizeof types / sizeof *types; i++) {
+        struct text line = {0};
+        describe(types[i], &line);
+        if (line.length > 0 && strcmp(kept, text_string(&line)) == 0)
+            found = types[i];
+        text_free(&line);
+    }
+    free(kept);
+    free(path);
+    if (fd >= 0)
+        close(fd);
+    return found;
+}
+
+void accelerator_keep(const char *folder, const char *found)
+{
+    struct text line = {0};
+    char *path = folder ? files_join(folder, KEPT_NAME) : NULL;
+    describe(found, &line);
+    if (path && line.length > 0)
+        (void)files_write_atomic(path, line.data, line.length, NULL);
+    text_free(&line);
+    free(path);
+}
+
+/* ---- the test */
+
 static bool offers_kvm(virConnectPtr connection)
 {
     char *capabilities = virConnectGetDomainCapabilities(connection, NULL, "x86_64", "q35", "kvm", 0);
@@ -49,7 +101,20 @@ static bool offers_kvm(virConnectPtr connection)
     return offered;
 }
 
-const char *accelerator_try(struct virt *v, const char **why, struct error *e)
+static const char *try_both(virConnectPtr connection, const char **why, struct error *e)
+{
+    int64_t emulated = time_firmware(connection, "qemu", LIMIT_NS, e);
+    int64_t limit = emulated < 0 ? LIMIT_NS : 3 * emulated + HEAD_ROOM;
+    int64_t with_kvm = time_firmware(connection, "kvm", limit < LIMIT_NS ? limit : LIMIT_NS, e);
+    *why = with_kvm >= 0
+               ? "KVM works"
+               : "KVM is offered, but a guest under KVM is slower than under emulation or does not start";
+    if (with_kvm >= 0)
+        return "kvm";
+    return emulated >= 0 ? "qemu" : NULL;
+}
+
+const char *accelerator_try(struct virt *v, const char *folder, const char **why, struct error *e)
 {
     const char *said = getenv("HARNESS_ACCELERATOR");
     virConnectPtr connection = virt_connection(v);
@@ -65,13 +130,12 @@ const char *accelerator_try(struct virt *v, const char **why, struct error *e)
     }
     if (!offers_kvm(connection))
         return "qemu";
-    int64_t emulated = time_firmware(connection, "qemu", LIMIT_NS, e);
-    int64_t limit = emulated < 0 ? LIMIT_NS : 3 * emulated + HEAD_ROOM;
-    int64_t with_kvm = time_firmware(connection, "kvm", limit < LIMIT_NS ? limit : LIMIT_NS, e);
-    *why = with_kvm >= 0
-               ? "KVM works"
-               : "KVM is offered, but a guest under KVM is slower than under emulation or does not start";
-    if (with_kvm >= 0)
-        return "kvm";
-    return emulated >= 0 ? "qemu" : NULL;
+    const char *found = accelerator_recall(folder);
+    *why = "a test since this machine booted found it (kept as `accelerator` beside the images)";
+    if (found)
+        return found;
+    found = try_both(connection, why, e);
+    if (found)
+        accelerator_keep(folder, found);
+    return found;
 }

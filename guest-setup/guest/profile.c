@@ -95,7 +95,7 @@ static const struct field profile_fields[] = {
      .help = "User to log in as."},
     {"programs", FIELD_LIST, AT(programs), .item = FIELD_STRING, .min = 0, .max = 16,
      .help = "Programs of this build to copy to the guest."},
-    {"put", FIELD_LIST, AT(put), .item = FIELD_OBJECT, .sub = &put_table, .min = 0, .max = 64,
+    {"put", FIELD_LIST, AT(put), .item = FIELD_OBJECT, .sub = &put_table, .min = 0, .max = PROFILE_PUTS,
      .help = "Files and folders to copy to the guest."},
     {"ready", FIELD_QUANTITY, AT(ready_ns), .unit = UNIT_TIME_NS, .fallback = "\"3min\"",
      .help = "Time limit for a boot, measured until ssh answers."},

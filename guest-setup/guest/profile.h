@@ -19,6 +19,8 @@ struct profile_bundle {
     int rdma_only; /* without the parts that only a GPU needs */
 };
 
+#define PROFILE_PUTS 64 /* at most */
+
 struct profile_put {
     char *from; /* file or folder of this project */
     char *to;   /* folder on the guest */

@@ -296,7 +296,9 @@ static int prepare_key(struct making *m, struct error *e)
 
 static int choose_type(struct context *c, struct making *makings, struct error *e)
 {
-    const char *why, *type = accelerator_try(c->virt, &why, e);
+    char *folder = image_cache(NULL);
+    const char *why, *type = accelerator_try(c->virt, folder, &why, e);
+    free(folder);
     if (!type)
         return -1;
     say(c, NULL, "guests run under %s: %s", type, why);

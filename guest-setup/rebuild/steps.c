@@ -130,10 +130,19 @@ static int reboot(struct guest *g, struct error *e)
 
 /* ---- files */
 
-/* Pack members of a local folder, unpack them in a folder on the guest, and sync: an empty step script, which a
- * power cut may leave of an unsynced one, would "succeed". */
-static int put_members(struct guest *g, const char *folder, const char *const members[], size_t count,
-                       const char *to, struct error *e)
+/* Archives for a guest, one after the other, each with the folder that it is unpacked in. */
+struct parcels {
+    struct text bytes;
+    struct {
+        const char *to;
+        char length[24];
+    } each[PROFILE_PUTS + 2];
+    size_t count;
+};
+
+/* Pack members of a local folder for a folder on the guest. */
+static int pack_members(struct guest *g, struct parcels *all, const char *folder, const char *const members[],
+                        size_t count, const char *to, struct error *e)
 {
     const char **pack = calloc(count + 12, sizeof *pack);
     struct text archive = {0};
@@ -152,16 +161,33 @@ static int put_members(struct guest *g, const char *folder, const char *const me
     if (status > 0)
         result =
             error_set(e, "packing files of %s for host %s: tar ended with %d", folder, g->host->name, status);
-    const char *const unpack[] = {
-        "sh", "-c", "mkdir -p \"$1\" && tar -C \"$1\" --no-same-owner -xf - && sync", "put", to, NULL};
-    if (result == 0)
-        result = ssh_must_bytes(g->ssh, unpack, archive.data, archive.length, NULL, g->profile->step_ns, e);
+    all->each[all->count].to = to;
+    snprintf(all->each[all->count].length, sizeof all->each->length, "%zu", archive.length);
+    all->count++;
+    text_add_bytes(&all->bytes, archive.data, archive.length);
     text_free(&archive);
     return result;
 }
 
+/* Unpack all on the guest, and sync: an empty step script, which a power cut may leave of an unsynced one, would
+ * "succeed". */
+static int deliver(struct guest *g, const struct parcels *all, struct error *e)
+{
+    const char *unpack[2 * (PROFILE_PUTS + 2) + 5] = {
+        "sh", "-c",
+        "while [ $# -gt 0 ]; do mkdir -p \"$1\" && head -c \"$2\" | tar -C \"$1\" --no-same-owner -xf - || "
+        "exit 1; "
+        "shift 2; done; sync",
+        "put"};
+    for (size_t i = 0; i < all->count; i++) {
+        unpack[4 + 2 * i] = all->each[i].to;
+        unpack[5 + 2 * i] = all->each[i].length;
+    }
+    return ssh_must_bytes(g->ssh, unpack, all->bytes.data, all->bytes.length, NULL, g->profile->step_ns, e);
+}
+
 /* The programs are in the folder of this program, in the build tree and when installed. */
-static int put_programs(struct guest *g, struct error *e)
+static int pack_programs(struct guest *g, struct parcels *all, struct error *e)
 {
     char self[4096];
     const struct list_of *programs = &g->profile->programs;
@@ -181,10 +207,10 @@ static int put_programs(struct guest *g, struct error *e)
         if (!there)
             return error_set(e, "%s is not in %s: build it (make)", name, self);
     }
-    return put_members(g, self, programs->items, programs->count, g->host->programs, e);
+    return pack_members(g, all, self, programs->items, programs->count, g->host->programs, e);
 }
 
-static int put_profile(struct guest *g, struct error *e)
+static int pack_profile(struct guest *g, struct parcels *all, struct error *e)
 {
     const char *members[2];
     size_t count = 0;
@@ -195,11 +221,11 @@ static int put_profile(struct guest *g, struct error *e)
             members[count++] = names[i];
         free(path);
     }
-    return count ? put_members(g, g->profile->folder, members, count, GUEST_FILES, e) : 0;
+    return count ? pack_members(g, all, g->profile->folder, members, count, GUEST_FILES, e) : 0;
 }
 
 /* "patches" to /usr/local/share/lab/patches: the content of a folder is copied into `to`, a file under its name. */
-static int put_one(struct guest *g, const struct profile_put *put, struct error *e)
+static int pack_one(struct guest *g, struct parcels *all, const struct profile_put *put, struct error *e)
 {
     char *path = places_project(put->from, e), *slash = path ? strrchr(path, '/') : NULL;
     int result = -1;
@@ -207,11 +233,11 @@ static int put_one(struct guest *g, const struct profile_put *put, struct error 
         char *below = files_join(path, ".");
         const char *members[1] = {"."};
         if (below && files_exist(below)) {
-            result = put_members(g, path, members, 1, put->to, e);
+            result = pack_members(g, all, path, members, 1, put->to, e);
         } else {
             *slash = '\0';
             members[0] = slash + 1;
-            result = put_members(g, path, members, 1, put->to, e);
+            result = pack_members(g, all, path, members, 1, put->to, e);
         }
         free(below);
     }
@@ -222,13 +248,18 @@ static int put_one(struct guest *g, const struct profile_put *put, struct error 
 int guest_put(struct guest *g, struct error *e)
 {
     const struct profile_put *put = g->profile->put.items;
-    if (put_programs(g, e) != 0 || put_profile(g, e) != 0)
-        return -1;
-    for (size_t i = 0; i < g->profile->put.count; i++)
-        if (put_one(g, &put[i], e) != 0)
-            return -1;
-    guest_log(g, "programs and files are copied");
-    return 0;
+    struct parcels all = {0};
+    int result = pack_programs(g, &all, e);
+    if (result == 0)
+        result = pack_profile(g, &all, e);
+    for (size_t i = 0; result == 0 && i < g->profile->put.count; i++)
+        result = pack_one(g, &all, &put[i], e);
+    if (result == 0)
+        result = deliver(g, &all, e);
+    text_free(&all.bytes);
+    if (result == 0)
+        guest_log(g, "programs and files are copied");
+    return result;
 }
 
 /* ---- running a step */
