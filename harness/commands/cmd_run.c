@@ -67,8 +67,8 @@ static const struct field fields[] = {
      .kind = FIELD_INTEGER,
      .offset = offsetof(struct sweep_request, threads),
      .argument = "N",
-     .help = "Threads of each simulated run. The results are the same for every number.",
-     .fallback = "1",
+     .help = "Threads of each simulated run (otherwise the processors that the runs at a time leave, at most "
+             "one for 32 hosts). The results are the same for every number.",
      .min = 1,
      .max = 4096},
     {.name = "on",

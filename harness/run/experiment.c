@@ -174,6 +174,8 @@ static int prepare(struct run *run, struct error *e)
         return -1;
     say(run, "scenario %s, lab %s (%s), seed %llu", x->plan->scenario_path, x->plan->lab_path,
         run->driver->name, (unsigned long long)x->seed);
+    if (x->threads > 1)
+        say(run, "on %u threads", x->threads);
     run->context.recorder = recorder_open(x->folder, &x->cell->scenario, run->driver->simulated, e);
     if (!run->context.recorder)
         return -1;

@@ -21,7 +21,7 @@ struct sweep_request {
     int64_t repeats, seed;
     int64_t
         jobs; /* runs at a time; FIELD_UNSET: as many as there are processors for, of a lab of hosts one */
-    int64_t threads;        /* of a simulated run; FIELD_UNSET: one */
+    int64_t threads; /* of a simulated run; FIELD_UNSET: the processors that are left, if it has many hosts */
     const char *resume;     /* the folder of a sweep that is run to its end; NULL: none */
     const char *on;         /* of the engine, as it was said; NULL: here */
     const char *hosts_from; /* "slurm": the job's nodes are the hosts of the lab; NULL: the lab's own */

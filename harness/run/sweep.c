@@ -464,34 +464,6 @@ static int run_all(struct sweep *s)
     return exit_status(s);
 }
 
-static int threads_of(struct sweep *s, struct error *e)
-{
-    const struct lab *lab = &s->plan.first.lab;
-    s->threads = s->request->threads == FIELD_UNSET ? 1 : (size_t)s->request->threads;
-    if (s->threads == 1)
-        return 0;
-    if (!lab_kind(lab)->simulated)
-        return error_set(e, "--threads %zu: lab %s is not simulated", s->threads, lab->name);
-    if (s->request->on)
-        return error_set(e, "--threads %zu: with --on slurm each run has one thread", s->threads);
-    if (s->threads > workers_processors())
-        return error_set(e, "--threads %zu: there are %zu processors", s->threads, workers_processors());
-    return 0;
-}
-
-static int jobs_of(struct sweep *s, struct error *e)
-{
-    const struct lab *lab = &s->plan.first.lab;
-    bool simulated = lab_kind(lab)->simulated;
-    s->jobs = s->request->jobs != FIELD_UNSET ? (size_t)s->request->jobs
-              : simulated                     ? workers_processors() / s->threads
-                                              : 1;
-    if (s->jobs > 1 && !simulated)
-        return error_set(e, "--jobs %zu: the runs of lab %s follow one another, since all use its hosts",
-                         s->jobs, lab->name);
-    return 0;
-}
-
 void sweep_free(struct sweep *s)
 {
     index_close(&s->index);
@@ -516,7 +488,7 @@ int sweep_open(struct sweep *s, const struct sweep_request *request, const struc
                                 .duration_ns = request->duration_ns,
                                 .seed = (uint64_t)request->seed,
                                 .many = request->yes != 0};
-    if (foresee(&plan, &s->plan, warnings, e) != 0 || threads_of(s, e) != 0 || jobs_of(s, e) != 0)
+    if (foresee(&plan, &s->plan, warnings, e) != 0 || sweep_share_processors(s, e) != 0)
         return -1;
     progress_open(&s->progress, request->quiet != 0);
     return 0;

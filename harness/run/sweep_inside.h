@@ -59,6 +59,10 @@ static inline bool sweep_has_index(const struct sweep *s)
     return sweep_run_count(s) > 1 || json_object_size(s->plan.sweep) > 0;
 }
 
+/* ---- sweep_processors.c */
+/* Sets threads and jobs: as they were said, else so that no processor is left. Threads change no result. */
+int sweep_share_processors(struct sweep *s, struct error *e);
+
 /* ---- sweep.c */
 int sweep_run_planned(const struct sweep_request *request, const struct plan_documents *documents);
 /* The plan of a request, without a folder; to be freed after a failure too. `warnings`: as foresee(). */

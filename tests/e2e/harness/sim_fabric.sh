@@ -85,4 +85,10 @@ check "the same seed gives the same samples" \
 check "... with every number of threads" \
     cmp "$SCRATCH/7/incast-dcqcn/latest/samples.jsonl" "$SCRATCH/threads/incast-dcqcn/latest/samples.jsonl"
 check_exit 2 "more threads than processors" "$H" run incast-dcqcn --threads 4096 --out "$SCRATCH/many"
+"$H" run pfc-bidir --lab labs/ssh-pair.example.json --threads 2 -n > /dev/null 2> "$SCRATCH/hosts.err"
+check "threads for a lab of hosts are refused" test $? = 2
+check_says "... with the reason" 'threads 2: lab .* is not simulated' "$SCRATCH/hosts.err"
+"$H" run incast-dcqcn --on slurm --threads 2 -n > /dev/null 2> "$SCRATCH/slurm.err"
+check "threads of a run that Slurm makes are refused" test $? = 2
+check_says "... with the reason" 'with --on slurm each run has one thread' "$SCRATCH/slurm.err"
 finish

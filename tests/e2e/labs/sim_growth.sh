@@ -48,6 +48,15 @@ check "to plan 14 times the hosts costs at most 50 times the time" test "$many" 
 # ---- what is listed
 "$H" run 16.json -d 20us --out few >few.out 2>err
 check_exit 0 "1024 hosts run" "$H" report few/permutation-16/latest
+processors=$(nproc)
+if [ "$processors" -gt 1 ]; then
+    check_says "... on all processors, up to one for 32 hosts" "on $((processors < 32 ? processors : 32)) threads" few/permutation-16/latest/run.log
+    "$H" run 16.json -d 20us --threads 1 --out alone --quiet --no-report >/dev/null 2>&1
+    check "... with the result of one thread" cmp few/permutation-16/latest/samples.jsonl alone/permutation-16/latest/samples.jsonl
+    check "... which its log does not mention" test "$(grep -L threads alone/permutation-16/latest/run.log | wc -l)" = 1
+    "$H" run 16.json -d 20us --repeat "$processors" --out side --quiet --no-report >/dev/null 2>&1
+    check "runs that go side by side have one each" test "$(grep -L threads side/permutation-16/latest/*/run.log | wc -l)" = "$processors"
+fi
 R=few/permutation-16/latest/result.json
 check "the result is small enough to be read again" test "$(wc -c <$R)" -le $((8 << 20))
 check "some of its roles are listed" jq -e '.totals | .roles == 1024 and .listed > 100 and .listed < 400' $R
