@@ -206,6 +206,8 @@ static int prepare_flows(struct sim_lab *lab, struct error *e)
             lab->flows[i].lines = first[t + 1] - first[t] <= SCENARIO_PATTERN_FLOWS;
     for (size_t i = 0; i < lab->run->cell->scenario.flows.count; i++) {
         lab->flows[i].lines = true;
+        if (!lab->setup.flows[i].record_latency)
+            continue;
         lab->flows[i].measured = calloc(1, sizeof *lab->flows[i].measured);
         if (!lab->flows[i].measured)
             return error_set(e, "out of memory");

@@ -12,8 +12,10 @@
 /* A flow's figures between two moments. */
 struct flow_state {
     struct sim_flow_stats interval_base, measure_base;
-    struct histogram *measured;        /* ps, over the measure phase; NULL: of a traffic pattern */
-    bool lines;                        /* it has interval and summary lines */
+    struct histogram
+        *measured; /* ps, over the measure phase; NULL: of a traffic pattern, or of one message */
+    bool lines;    /* it has interval and summary lines */
+    bool active;   /* it sent in the last interval */
     struct sim_flow_stats measure_end; /* once the measure phase has ended */
 };
 

@@ -170,19 +170,46 @@ static bool is_measuring(const struct sim_lab *lab)
     return lab->now_ns > lab->measure_start_ns && lab->now_ns <= lab->measure_end_ns;
 }
 
+/* The latency of a scenario's flow of one message, which has ended; `one` has room for it. NULL: it is none. */
+static const struct histogram *only_latency(const struct sim_lab *lab, size_t i,
+                                            const struct sim_flow_stats *stats, struct histogram *one)
+{
+    if (i >= lab->run->cell->scenario.flows.count || !sim_config_is_one_message(&lab->setup.flows[i]))
+        return NULL;
+    histogram_clear(one);
+    histogram_add(one, stats->finished_ps - stats->started_ps);
+    return one;
+}
+
+/* A flow that sends an amount has lines from its start to the first interval after its end in which it sent nothing. */
+static bool rests(struct flow_state *flow, const struct sim_flow_config *config,
+                  const struct sim_flow_stats *stats)
+{
+    bool idle = config->message_count && stats->messages == flow->interval_base.messages &&
+                (stats->started_ps < 0 || stats->finished_ps >= 0);
+    bool was_active = flow->active;
+    flow->active = !idle;
+    return idle && !was_active;
+}
+
 static int write_interval(struct sim_lab *lab, size_t i, struct error *e)
 {
     struct flow_state *flow = &lab->flows[i];
     struct sim_flow_stats stats;
+    struct histogram one;
     const struct histogram *latency = sim_flow_latency(lab->sim, i);
     sim_flow_stats(lab->sim, i, &stats);
+    if (rests(flow, &lab->setup.flows[i], &stats))
+        return 0;
+    if (stats.messages > flow->interval_base.messages && !latency)
+        latency = only_latency(lab, i, &stats, &one);
     json_t *line = json_make("{s:s,s:s,s:I}", "type", "interval", "flow", lab->setup.flows[i].name, "time_ns",
                              (json_int_t)lab->now_ns);
     add_rates(line, stats.bytes - flow->interval_base.bytes, stats.messages - flow->interval_base.messages,
               lab->now_ns - lab->interval_start_ns);
     if (latency && latency->count)
         json_object_set_new(line, "latency_ns", latency_json(latency));
-    if (latency && is_measuring(lab))
+    if (latency && flow->measured && is_measuring(lab))
         histogram_merge(flow->measured, latency);
     sim_flow_latency_clear(lab->sim, i);
     flow->interval_base = stats;
@@ -206,6 +233,7 @@ static int write_summary(struct sim_lab *lab, size_t i, struct error *e)
     const struct sim_flow_config *config = &lab->setup.flows[i];
     struct flow_state *flow = &lab->flows[i];
     struct sim_flow_stats stats;
+    struct histogram one;
     int64_t end_ns = lab->now_ns < lab->measure_end_ns ? lab->now_ns : lab->measure_end_ns;
     int64_t duration = end_ns > lab->measure_start_ns ? end_ns - lab->measure_start_ns : 0;
     sim_flow_stats(lab->sim, i, &stats);
@@ -215,8 +243,10 @@ static int write_summary(struct sim_lab *lab, size_t i, struct error *e)
     add_rates(line, counted.bytes, counted.messages, duration);
     json_object_set_new(line, "retransmitted_packets", json_integer(stats.retransmitted_packets));
     add_counts(line, &counted);
-    if (flow->measured && flow->measured->count)
-        json_object_set_new(line, "latency_ns", latency_json(flow->measured));
+    const struct histogram *latency =
+        flow->measured || counted.messages == 0 ? flow->measured : only_latency(lab, i, &stats, &one);
+    if (latency && latency->count)
+        json_object_set_new(line, "latency_ns", latency_json(latency));
     if (config->message_count && stats.finished_ps >= 0) {
         double took = (double)(stats.finished_ps - stats.started_ps) / PS_PER_NS;
         json_object_set_new(line, "completion_ns",

@@ -76,10 +76,13 @@ static uint64_t free_bytes(void)
 
 int sim_memory_check(const struct cell *cell, const struct sim_setup *setup, struct error *e)
 {
+    uint64_t histograms = 0;
+    for (size_t i = 0; i < setup->config.flow_count; i++)
+        histograms += setup->flows[i].record_latency;
     uint64_t needed = sim_bytes_needed(&setup->config) +
                       setup->config.flow_count * sizeof(struct flow_state) +
                       (cell->lab.hosts.count + cell->lab.switches.count) * NODE_BYTES +
-                      cell->scenario.flows.count * sizeof(struct histogram);
+                      histograms * sizeof(struct histogram);
     uint64_t left = free_bytes();
     if (needed <= left)
         return 0;

@@ -168,8 +168,13 @@ static void take_flow(const struct cell *cell, const struct scenario_flow *from,
         (from->stop_ns != FIELD_UNSET && from->stop_ns < end_ns ? from->stop_ns : end_ns) * PS_PER_NS;
     if (from->rate_bps != FIELD_UNSET)
         to->rate_bps = from->rate_bps / from->queue_pairs;
-    to->record_latency = true;
     take_amount(from, to);
+    to->record_latency = !sim_config_is_one_message(to);
+}
+
+bool sim_config_is_one_message(const struct sim_flow_config *flow)
+{
+    return flow->mode == SIM_STREAM && flow->message_count == 1 && flow->queue_pairs == 1;
 }
 
 /* The flows' waits, in the order of the flows. */

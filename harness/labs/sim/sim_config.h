@@ -24,6 +24,9 @@ struct sim_setup {
 int sim_setup_make(const struct cell *cell, uint64_t seed, struct sim_setup *setup, struct error *e);
 void sim_setup_free(struct sim_setup *setup);
 
+/* A flow whose latency is its completion time: it needs no histogram, which has 30 KB. */
+bool sim_config_is_one_message(const struct sim_flow_config *flow);
+
 /* The name of a node in the lab. */
 const char *sim_setup_node_name(const struct cell *cell, const struct sim_setup *setup, struct sim_node node);
 

@@ -92,6 +92,20 @@ check "marks are counted by flow" jq -e '([.hosts[].counters.np_ecn_marked_roce_
     $marks > 0 and ([.flows | to_entries[] | select(.key | test("/")) | .value.marked_packets] | add) == $marks and .flows.permutation.marked_packets == $marks' all.json
 check "decreases and increases are counted by flow" jq -e '.flows.permutation.decreases > 0 and .flows.permutation.increases > 0' all.json
 
+# ---- many short flows: one message each, one after the other
+jq '[range(2000)] as $all | del(.traffic, .expect) | .phases = {"warmup":"0","measure":"2ms","cooldown":"0"} |
+    .flows = [$all[] | {"name":"f\(.)","from":"h\(. % 250)","to":"h\((. + 125) % 250)","size":"20KB","message":"20KB","depth":1,"start":"\(. * 900)ns"}]' 10.json >short.json
+"$H" run short.json --out short --quiet --no-report >/dev/null 2>err
+check_exit 0 "2000 flows of one message run" test -e short/permutation-10/latest/result.json
+R=short/permutation-10/latest
+check "all end" jq -e '[.flows[] | select(.completion_ns.count == 1)] | length == 2000' $R/result.json
+check "their latency is their completion time" jq -e 'all(.flows[]; .latency_ns.count == 1 and .latency_ns.max == .completion_ns.max)' $R/result.json
+jq -sc 'map(select(.type == "interval")) | group_by(.flow)[] | sort_by(.time_ns) | [length, (map(.bytes) | add), last.bytes, ([.[] | select(.latency_ns)] | length), (.[0].bytes + .[1].bytes)]' \
+    $R/flows.jsonl >lines
+check "each has its bytes, and its latency once, in its intervals" jq -se 'length == 2000 and all(.[]; .[1] == 20000 and .[3] == 1)' lines
+check "... from its start" jq -se 'all(.[]; .[4] > 0)' lines
+check "... to the first one without any, and no more" jq -se '([.[] | select(.[2] == 0)] | length) > 1900 and all(.[]; .[0] <= 4)' lines
+
 # ---- refused before the run
 # refused WHAT PATTERN FILTER [FILTER of the lab]
 refused() {
