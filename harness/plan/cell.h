@@ -37,8 +37,9 @@ struct plan {
     json_t *sweep;          /* path -> list of values, {} without one */
     struct choices choices; /* of the sweep: choices_at(&plan->choices, i) is that of cell i */
     struct cell_sources from;
-    struct cell first; /* cell 0; any cell is made when it is needed: plan_cell */
-    size_t cell_count; /* 0: the plan could not be made */
+    struct cell first;  /* cell 0; any cell is made when it is needed: plan_cell */
+    size_t cell_count;  /* 0: the plan could not be made */
+    uint64_t run_bytes; /* memory that the largest run takes, once foresee() has looked at it; 0: not known */
 };
 
 /* Make cell i < cell_count. It borrows from the plan, which outlives it and is not changed. Free it with cell_free. */

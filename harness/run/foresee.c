@@ -12,6 +12,7 @@ struct foreseen {
     const struct plan *plan;
     json_t *warnings;
     int result; /* -1: the lab cannot run a cell */
+    uint64_t bytes;
     struct error why;
     struct decisions decisions;
     /* The cell whose lab is open: */
@@ -111,10 +112,12 @@ static void look(void *context, const struct cell *cell)
 {
     struct foreseen *f = context;
     const struct lab_driver *driver = cell->lab_json ? lab_driver_of(&cell->lab) : NULL;
+    uint64_t bytes = 0;
     if (!driver || f->result != 0)
         return;
     if (driver->check)
-        f->result = driver->check(cell, &f->why);
+        f->result = driver->check(cell, &bytes, &f->why);
+    f->bytes = bytes > f->bytes ? bytes : f->bytes;
     if (f->result != 0)
         return;
     judge(f, cell);
@@ -137,6 +140,7 @@ int foresee(const struct plan_request *request, struct plan *plan, json_t *warni
     else
         f.result = decisions_end(&f.decisions, &plan->first, e);
     decisions_close(&f.decisions);
+    plan->run_bytes = f.bytes;
     if (f.result == 0)
         return 0;
     error_prefix(e, "%s", plan->scenario_path);

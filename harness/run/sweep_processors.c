@@ -1,6 +1,7 @@
 /* How many runs of a sweep go at a time, and on how many threads each. */
 #include "harness/run/sweep_inside.h"
 #include "harness/run/workers.h"
+#include "lib/kernel/free_memory.h"
 
 /* A thread for fewer hosts makes a run faster by less than half of a processor: of a fat tree with 128 hosts 4 threads are 2.3
  * times as fast as one, 8 threads 4.1 times, 16 threads 4.6 times (docs/simulator-reference.md). */
@@ -24,27 +25,48 @@ static int check_threads(const struct sweep *s, const struct lab *lab, size_t th
     return 0;
 }
 
+/* How many runs there is memory for, at least one: that one is looked at before (labs/sim/memory.c). */
+static size_t jobs_by_memory(const struct sweep *s)
+{
+    uint64_t bytes = s->plan.run_bytes ? s->plan.run_bytes : 1, fit = free_memory_bytes() / bytes;
+    return fit > 1 ? fit : 1;
+}
+
 /* The processors that the runs which go at a time leave. */
 static size_t free_threads(const struct sweep *s, const struct lab *lab)
 {
     size_t processors = workers_processors(),
-           jobs = s->request->jobs != FIELD_UNSET ? (size_t)s->request->jobs : sweep_run_count(s),
+           jobs = s->request->jobs != FIELD_UNSET ? (size_t)s->request->jobs
+                                                  : least(sweep_run_count(s), jobs_by_memory(s)),
            most = least(processors / least(jobs, processors), lab->hosts.count / HOSTS_A_THREAD);
     return lab_kind(lab)->simulated && !s->request->on && most > 1 ? most : 1;
+}
+
+static int jobs_of(struct sweep *s, const struct lab *lab, struct error *e)
+{
+    bool said = s->request->jobs != FIELD_UNSET;
+    size_t fit = jobs_by_memory(s), runs = sweep_run_count(s);
+    s->jobs = said ? (size_t)s->request->jobs : 1;
+    if (!lab_kind(lab)->simulated)
+        return s->jobs == 1
+                   ? 0
+                   : error_set(e,
+                               "--jobs %zu: the runs of lab %s follow one another, since all use its "
+                               "hosts",
+                               s->jobs, lab->name);
+    if (!said)
+        s->jobs = least(workers_processors() / s->threads, fit);
+    if (least(s->jobs, runs) > fit)
+        return error_set(e,
+                         "--jobs %zu: a run needs %.1f GB of memory, %.1f GB are free: expected at most %zu",
+                         s->jobs, (double)s->plan.run_bytes / 1e9, (double)free_memory_bytes() / 1e9, fit);
+    return 0;
 }
 
 int sweep_share_processors(struct sweep *s, struct error *e)
 {
     const struct lab *lab = &s->plan.first.lab;
-    bool simulated = lab_kind(lab)->simulated, said = s->request->threads != FIELD_UNSET;
+    bool said = s->request->threads != FIELD_UNSET;
     s->threads = said ? (size_t)s->request->threads : free_threads(s, lab);
-    if (check_threads(s, lab, s->threads, e) != 0)
-        return -1;
-    s->jobs = s->request->jobs != FIELD_UNSET ? (size_t)s->request->jobs
-              : simulated                     ? workers_processors() / s->threads
-                                              : 1;
-    if (s->jobs > 1 && !simulated)
-        return error_set(e, "--jobs %zu: the runs of lab %s follow one another, since all use its hosts",
-                         s->jobs, lab->name);
-    return 0;
+    return check_threads(s, lab, s->threads, e) == 0 ? jobs_of(s, lab, e) : -1;
 }

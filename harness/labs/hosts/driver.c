@@ -72,8 +72,9 @@ static void remote_lab_close(void *state)
     free(lab);
 }
 
-static int remote_lab_check(const struct cell *cell, struct error *e)
+static int remote_lab_check(const struct cell *cell, uint64_t *bytes, struct error *e)
 {
+    (void)bytes;
     const char *role;
     for (size_t i = 0; (role = scenario_role(&cell->scenario, i)); i++) {
         json_t *wanted = scenario_role_settings(cell->scenario_json, role);

@@ -59,6 +59,7 @@ static int sim_lab_open(const struct lab_run *run, void **state, struct error *e
 {
     struct sim_lab *lab = calloc(1, sizeof *lab);
     const struct scenario_phases *phases = &run->cell->scenario.phases;
+    uint64_t bytes;
     if (!lab)
         return error_set(e, "out of memory");
     lab->run = run;
@@ -75,7 +76,7 @@ static int sim_lab_open(const struct lab_run *run, void **state, struct error *e
         return error_set(e, "out of memory");
     }
     if (sim_setup_make(run->cell, run->seed, &lab->setup, e) != 0 ||
-        sim_memory_check(run->cell, &lab->setup, e) != 0) {
+        sim_memory_check(run->cell, &lab->setup, &bytes, e) != 0) {
         sim_lab_close(lab);
         return -1;
     }

@@ -4,9 +4,9 @@
 #include "lib/roce/counters.h"
 #include <string.h>
 
-static int foresee(const struct cell *cell, struct sim_setup *setup, struct error *e)
+static int foresee(const struct cell *cell, struct sim_setup *setup, uint64_t *bytes, struct error *e)
 {
-    if (sim_memory_check(cell, setup, e) != 0)
+    if (sim_memory_check(cell, setup, bytes, e) != 0)
         return -1;
     for (size_t i = 0; i < setup->config.flow_count; i++)
         setup->flows[i].record_latency = false; /* nothing runs: 30 KB a flow */
@@ -16,12 +16,12 @@ static int foresee(const struct cell *cell, struct sim_setup *setup, struct erro
     return result;
 }
 
-int sim_foresee_cell(const struct cell *cell, struct error *e)
+int sim_foresee_cell(const struct cell *cell, uint64_t *bytes, struct error *e)
 {
     struct sim_setup setup;
     if (sim_setup_make(cell, 1, &setup, e) != 0)
         return -1;
-    int result = foresee(cell, &setup, e);
+    int result = foresee(cell, &setup, bytes, e);
     sim_setup_free(&setup);
     return result == 0 ? 0 : error_prefix(e, "lab %s", cell->lab.name);
 }

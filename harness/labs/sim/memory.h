@@ -4,7 +4,8 @@
 
 #include "harness/labs/sim/sim_config.h"
 
-/* -1: it needs more than is free, with a sentence. Asked before anything is allocated for it. */
-int sim_memory_check(const struct cell *cell, const struct sim_setup *setup, struct error *e);
+/* *bytes: what it needs. -1: more than is free, with a sentence. Asked before anything is allocated for it. */
+int sim_memory_check(const struct cell *cell, const struct sim_setup *setup, uint64_t *bytes,
+                     struct error *e);
 
 #endif

@@ -124,4 +124,10 @@ refused "links without a rate" 'links\[0\].rate: "0b/s" is out of range' '.' '.d
 refused "a role that is to be listed and is none" 'sample.roles\[1\]: there is no role "h250"' '.sample.roles=["h0","h250"]'
 refused "more roles to be listed than a result has room for" 'lab fat-tree-10: sample.roles: the 1500 roles have [0-9]+ columns: a result has room for 98304' \
     '.roles=["h[0-1499]"] | .sample.roles=["h[0-1499]"] | .traffic[0].from=["h[0-1499]"] | .expect=[]' '.topology={"kind":"star","hosts":1500} | .defaults.switch.buffer="256MiB"'
+# runs side by side need their memory together
+(ulimit -v 400000 && "$H" run 16.json -n --repeat 64 --jobs 64) >out 2>err
+check "more runs at a time than there is memory for are refused" test $? = 2
+check_says "... with what each needs" 'jobs 64: a run needs 0\.[0-9] GB of memory, 0\.[0-9] GB are free: expected at most [1-9]$' err
+check "as many as fit are not" sh -c 'ulimit -v 400000 && "$1" run 16.json -n --repeat 64 --jobs 1' sh "$H"
+check "... and are taken without the option" sh -c 'ulimit -v 400000 && "$1" run 16.json -n --repeat 64' sh "$H"
 finish
