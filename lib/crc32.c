@@ -46,3 +46,32 @@ uint32_t crc32_continue(uint32_t crc, const void *data, size_t length)
     }
     return crc;
 }
+
+/* ---- zeros */
+
+#define POLYNOMIAL 0xedb88320u
+
+/* The remainders of x to the power of 8 times 1, 2, 4, 8, ...: of so many zero bytes. */
+static const uint32_t powers[16] = {
+    0x00800000, 0x00008000, 0xedb88320, 0xb1e6b092, 0xa06a2517, 0xed627dae, 0x88d14467, 0xd7bbfe6a,
+    0xec447f11, 0x8e7ea170, 0x6427800e, 0x4d47bae0, 0x09fe548f, 0x83852d0f, 0x30362f1a, 0x7b5a9cc3,
+};
+
+/* Of two polynomials, the highest bit being that of x^0 (Knuth, The Art of Computer Programming, 4.6). */
+static uint32_t product(uint32_t a, uint32_t b)
+{
+    uint32_t sum = 0;
+    for (; a; a <<= 1) {
+        sum ^= b & -(a >> 31);
+        b = b >> 1 ^ (POLYNOMIAL & -(b & 1));
+    }
+    return sum;
+}
+
+uint32_t crc32_zeros(uint32_t crc, uint32_t length)
+{
+    for (unsigned i = 0; length; i++, length >>= 1)
+        if (length & 1)
+            crc = product(powers[i], crc);
+    return crc;
+}

@@ -7,5 +7,7 @@
 
 /* Goes on with a CRC, without the inversions before the first byte and after the last. */
 uint32_t crc32_continue(uint32_t crc, const void *data, size_t length);
+/* The same over so many zero bytes, at most 65535, in a time that hardly depends on their number. */
+uint32_t crc32_zeros(uint32_t crc, uint32_t length);
 
 #endif

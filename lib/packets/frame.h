@@ -1,0 +1,106 @@
+/*
+ * A frame of a RoCEv2 network, field by field: RoCEv2 packets (InfiniBand Architecture Specification, annex A17), PFC frames
+ * (IEEE 802.1Q, 36.2) and pause frames (IEEE 802.3, annex 31B). Numbers are in the host's order; addresses as they are on the wire.
+ */
+#ifndef LIB_FRAME_H
+#define LIB_FRAME_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define FRAME_ROCE_PORT      4791
+#define FRAME_PSN_MASK       0xffffffu
+#define FRAME_PRIORITIES     8
+#define FRAME_QUANTUM_BITS   512 /* of a pause: IEEE 802.3, 31B.2 */
+#define FRAME_TYPE_VLAN      0x8100
+#define FRAME_TYPE_IPV4      0x0800
+#define FRAME_TYPE_IPV6      0x86dd
+#define FRAME_TYPE_CONTROL   0x8808 /* MAC control */
+#define FRAME_CONTROL_PAUSE  0x0001
+#define FRAME_CONTROL_PFC    0x0101
+#define FRAME_ETHERNET_BYTES 14
+#define FRAME_VLAN_BYTES     4
+#define FRAME_ICRC_BYTES     4
+#define FRAME_FCS_BYTES      4  /* not in captures */
+#define FRAME_LEAST_BYTES    60 /* without FCS */
+
+/* The two ECN bits (RFC 3168). */
+enum frame_ecn { FRAME_NOT_ECT = 0, FRAME_ECT_1 = 1, FRAME_ECT_0 = 2, FRAME_CE = 3 };
+
+enum frame_kind {
+    FRAME_OTHER, /* neither of the following, or not readable as such */
+    FRAME_ROCE,
+    FRAME_PFC,
+    FRAME_PAUSE,
+};
+
+struct frame_ethernet {
+    uint8_t destination[6], source[6];
+    bool tagged;      /* has a VLAN tag */
+    uint8_t priority; /* of the tag (PCP) */
+    uint16_t vlan;    /* of the tag; 0: priority only */
+};
+
+struct frame_ip {
+    bool v6;
+    uint8_t source[16], destination[16]; /* of IPv4: the first four */
+    uint8_t dscp, ecn, hop_limit;
+    uint16_t identification; /* IPv4 */
+    uint32_t flow_label;     /* IPv6 */
+};
+
+/* Base transport header. */
+struct frame_bth {
+    uint8_t opcode; /* opcode.h */
+    bool solicited, migrated, fecn, becn;
+    bool ack_request;
+    uint8_t pad_bytes;
+    uint16_t partition;
+    uint32_t qpn; /* the destination's */
+    uint32_t psn;
+};
+
+/* RDMA extended transport header, and of atomics the address and key of theirs. */
+struct frame_reth {
+    uint64_t address;
+    uint32_t key;
+    uint32_t length; /* bytes; not of atomics */
+};
+
+/* ACK extended transport header. */
+struct frame_aeth {
+    uint8_t syndrome; /* opcode.h */
+    uint32_t msn;
+};
+
+/* Which extension headers a RoCEv2 packet has follows from its opcode. */
+struct frame_roce {
+    struct frame_ip ip;
+    uint16_t source_port;
+    struct frame_bth bth;
+    struct frame_reth reth;
+    struct frame_aeth aeth;
+    uint64_t swap, compare; /* of atomics; of an atomic's answer `compare` is the original value */
+    uint32_t immediate;     /* or the key to invalidate */
+    uint32_t queue_key;     /* of datagrams */
+    uint32_t source_qpn;    /* of datagrams */
+    uint32_t payload_bytes; /* without pad */
+};
+
+/* Of each priority whose bit is set: for so many quanta nothing is to be sent, 0: go on. */
+struct frame_pfc {
+    uint8_t priorities;
+    uint16_t quanta[FRAME_PRIORITIES];
+};
+
+struct frame {
+    enum frame_kind kind;
+    struct frame_ethernet ethernet;
+    union {
+        struct frame_roce roce;
+        struct frame_pfc pfc;
+        uint16_t pause_quanta;
+    };
+};
+
+#endif
