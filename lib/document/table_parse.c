@@ -181,9 +181,11 @@ static int parse_choice(const struct field *field, const json_t *json, int *slot
         }
         text_add(&allowed, "%s\"%s\"", i ? ", " : "one of ", field->choices[i]);
     }
+    const char *near = json_is_string(json) ? nearest_word(json_string_value(json), field->choices) : NULL;
     if (json_is_string(json))
-        error_set(at->e, "%s: \"%.60s\" is unknown: expected %s", here(at), json_string_value(json),
-                  text_string(&allowed));
+        error_set(at->e, "%s: \"%.60s\" is unknown: expected %s%s%s%s", here(at), json_string_value(json),
+                  text_string(&allowed), near ? "; did you mean \"" : "", near ? near : "",
+                  near ? "\"?" : "");
     else
         wrong_type(at, json, text_string(&allowed));
     text_free(&allowed);

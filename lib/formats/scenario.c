@@ -268,7 +268,18 @@ static const struct field scenario_fields[] = {
      .help = "Flows that patterns generate."},
     {"storms", FIELD_LIST, AT(storms), .item = FIELD_OBJECT, .sub = &storm_table, .min = 0, .max = 1000,
      .help = "Faults of simulated labs: hosts that pause their peers without a reason."},
+    {"faults", FIELD_LIST, AT(faults), .item = FIELD_OBJECT, .sub = &link_fault_table, .min = 0, .max = 1000,
+     .help = "Faults of links of simulated labs: down, flapping, slower, lossy."},
+    {"inject", FIELD_LIST, AT(injections), .item = FIELD_OBJECT, .sub = &injection_table, .min = 0,
+     .max = 1000,
+     .help = "Faults of single frames of simulated labs: dropped, corrupted, marked, delayed, duplicated."},
     {"sample", FIELD_OBJECT, AT(sample), .sub = &sample_table, .help = "What is sampled."},
+    {"capture", FIELD_OPTIONAL, AT(capture), .sub = &capture_table,
+     .help = "Frames that are written to a file, capture.pcapng."},
+    {"verify", FIELD_LIST, AT(verify), .item = FIELD_CHOICE, .choices = capture_check_names, .min = 0,
+     .max = CAPTURE_CHECK_COUNT,
+     .help = "Checkers that judge the captured frames after the run, with the run's settings; each counts as "
+             "an expectation does. Without capture all is captured."},
     {"sweep", FIELD_JSON, AT(sweep),
      .help = "Map of path to a list of values, or to {\"from\": VALUE, \"to\": VALUE} with \"factor\", "
              "\"step\" or "
@@ -428,6 +439,19 @@ static int check_references(struct scenario *scenario, json_t *flows, struct err
     return 0;
 }
 
+/* Each checker judges once, and what is judged must be captured. */
+static int prepare_verify(struct scenario *scenario, struct error *e)
+{
+    const int *checks = scenario->verify.items;
+    for (size_t i = 0; i < scenario->verify.count; i++)
+        for (size_t k = 0; k < i; k++)
+            if (checks[i] == checks[k])
+                return error_set(e, "verify[%zu]: \"%s\" occurs twice", i, capture_check_names[checks[i]]);
+    if (!scenario->verify.count || scenario->capture || (scenario->capture = capture_of_all()))
+        return 0;
+    return error_set(e, "out of memory");
+}
+
 int scenario_parse(const json_t *json, struct scenario *scenario, struct error *e)
 {
     if (table_parse(&scenario_table, json, scenario, e) != 0)
@@ -436,6 +460,8 @@ int scenario_parse(const json_t *json, struct scenario *scenario, struct error *
     scenario->role_index = json_object();
     int result =
         flows && scenario->role_index ? check_references(scenario, flows, e) : error_set(e, "out of memory");
+    if (result == 0)
+        result = prepare_verify(scenario, e);
     json_decref(flows);
     if (result != 0)
         scenario_free(scenario);
@@ -498,4 +524,13 @@ uint32_t scenario_groups(const struct scenario *scenario)
     for (size_t i = 0; i < scenario->sample.groups.count; i++)
         bits |= counters_group_bits(counter_group_choices[items[i]], strlen(counter_group_choices[items[i]]));
     return bits ? bits : UINT32_MAX;
+}
+
+void scenario_phase_starts(const struct scenario *scenario, int64_t phase_ns[4])
+{
+    const struct scenario_phases *p = &scenario->phases;
+    phase_ns[0] = 0;
+    phase_ns[1] = p->warmup_ns;
+    phase_ns[2] = phase_ns[1] + p->measure_ns;
+    phase_ns[3] = phase_ns[2] + p->cooldown_ns;
 }

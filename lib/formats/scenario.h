@@ -3,6 +3,9 @@
 #define LIB_SCENARIO_H
 
 #include "lib/formats/flow.h"
+#include "lib/faults/injection.h"
+#include "lib/faults/link_fault.h"
+#include "lib/packets/capture.h"
 #include "lib/formats/settings.h"
 #include "lib/document/table.h"
 #include "lib/roce/traffic_pattern.h"
@@ -81,7 +84,11 @@ struct scenario {
     struct list_of flows;       /* struct scenario_flow */
     struct list_of traffic;     /* struct scenario_traffic */
     struct list_of storms;      /* struct scenario_storm */
+    struct list_of faults;      /* struct link_fault */
+    struct list_of injections;  /* struct injection_rule */
     struct scenario_sample sample;
+    struct capture *capture;  /* NULL: none */
+    struct list_of verify;    /* int: enum capture_check */
     json_t *sweep;            /* harness/plan/choices.h */
     struct list_of expect;    /* struct scenario_expect */
     struct list_of published; /* struct scenario_published */
@@ -103,6 +110,8 @@ const char *need_capability(int need);
  * (scenario_expand). On error nothing is left allocated. */
 int scenario_parse(const json_t *json, struct scenario *scenario, struct error *e);
 void scenario_free(struct scenario *scenario);
+/* When each phase begins, and at last the end of the run, since the beginning of the warm-up. */
+void scenario_phase_starts(const struct scenario *scenario, int64_t phase_ns[4]);
 /* The name of role i, NULL after the last. */
 const char *scenario_role(const struct scenario *scenario, size_t i);
 /* The index of the role with this name, or -1. */

@@ -29,20 +29,24 @@ static int expand_settings(json_t *document, struct error *e)
     return result;
 }
 
-static int expand_sample(json_t *document, struct error *e)
+/* A list of names in an object of the document. */
+static int expand_names(json_t *document, const char *object, const char *list, struct error *e)
 {
-    return expand_list(json_object_get(document, "sample"), "roles", e) == 0 ? 0 : error_prefix(e, "sample");
+    return expand_list(json_object_get(document, object), list, e) == 0 ? 0 : error_prefix(e, "%s", object);
 }
 
 json_t *scenario_expand(const json_t *json, struct error *e)
 {
     static const struct expand_ends of_flow = {.one = "from", .other = "to"}, of_storm = {.one = "role"};
+    static const struct expand_ends of_link = {.one = "link", .list = true}, of_rule = {.one = "flow"};
     json_t *copy = json_deep_copy(json);
     if (!copy)
         error_set(e, "out of memory");
     if (copy && expand_list(copy, "roles", e) == 0 && expand_settings(copy, e) == 0 &&
         expand_items(copy, "flows", &of_flow, e) == 0 && expand_traffic(copy, e) == 0 &&
-        expand_items(copy, "storms", &of_storm, e) == 0 && expand_sample(copy, e) == 0)
+        expand_items(copy, "storms", &of_storm, e) == 0 && expand_items(copy, "inject", &of_link, e) == 0 &&
+        expand_items(copy, "inject", &of_rule, e) == 0 && expand_names(copy, "sample", "roles", e) == 0 &&
+        expand_names(copy, "capture", "ports", e) == 0)
         return copy;
     json_decref(copy);
     return NULL;

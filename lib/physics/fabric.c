@@ -2,6 +2,7 @@
 #include "lib/physics/ranges.h"
 
 static const char *const ecn_at_names[] = {"dequeue", "enqueue", NULL};
+static const char *const routing_names[] = {"ecmp", "adaptive", NULL};
 static const char *const watchdog_action_names[] = {"drop", "forward", NULL};
 
 /* ---- ECN */
@@ -162,6 +163,16 @@ static const struct field switch_fields[] = {
     {"ecmp_seed", FIELD_INTEGER, .min = 0, .max = UINT32_MAX, AT(ecmp_seed), .fallback = "0",
      .help = "Seed of the hash that selects among equal paths. 0: the number of the node, with hosts counted "
              "first."},
+    {"routing", FIELD_CHOICE, AT(routing), .choices = routing_names, .fallback = "\"ecmp\"",
+     .help = "Which of equally short paths a packet takes. ecmp: the hash of its connection selects one. "
+             "adaptive: each data packet goes to the port with the shortest queue of its priority."},
+    {"convergence", LONG_TIME, AT(convergence_ps), .fallback = "\"1ms\"",
+     .help = "Time after which the switch's routes follow a link that went down or came back. The default is "
+             "an assumption."},
+    {"deadlock", FIELD_QUANTITY, .unit = UNIT_TIME_PS, .min = 1000000, .max = INT64_C(1000000000000000),
+     AT(deadlock_ps),
+     .help = "Ports that wait for each other in a ring, each paused for this time, are reported as a "
+             "deadlock, and counted in deadlocks. Default: they are reported after 1 ms, and not counted."},
     {"watchdog", FIELD_OBJECT, AT(watchdog), .sub = &watchdog_table, .help = "PFC watchdog."},
     {"software", FIELD_OPTIONAL, AT(software), .sub = &physics_forwarding_table,
      .help = "The switch is a host that forwards in software. It is a Linux bridge, with RED if the settings "

@@ -13,7 +13,10 @@
 #define PHYSICS_LINK_MOST_BPS      INT64_C(10000000000000)
 #define PHYSICS_LINK_MOST_DELAY_PS INT64_C(1000000000000000)
 
+#define PHYSICS_DEADLOCK_PS INT64_C(1000000000)
+
 enum physics_ecn_at { ECN_AT_DEQUEUE, ECN_AT_ENQUEUE };
+enum physics_routing { ROUTING_ECMP, ROUTING_ADAPTIVE };
 enum physics_watchdog_action { WATCHDOG_DROP, WATCHDOG_FORWARD };
 
 /* ECN marking of an egress queue: never up to kmin, with a probability that grows linearly to pmax at kmax, always above. */
@@ -63,6 +66,10 @@ struct physics_switch {
     struct physics_ecn ecn;
     int64_t latency_ps;
     int64_t ecmp_seed;
+    int routing;            /* enum physics_routing */
+    int64_t convergence_ps; /* from a change of links to the routes that follow it */
+    int64_t
+        deadlock_ps; /* a cycle of ports that have been paused for so long is a deadlock; FIELD_UNSET: PHYSICS_DEADLOCK_PS */
     struct physics_watchdog watchdog;
     struct physics_forwarding *software; /* NULL: a switch */
 };

@@ -5,7 +5,7 @@
 #define BYTES_TEXT_(bytes) "\"" #bytes "B\""
 #define BYTES_TEXT(bytes)  BYTES_TEXT_(bytes)
 
-static const char *const pacing_names[] = {"queue-pair", "port", NULL};
+const char *const physics_pacing_names[] = {"queue-pair", "port", NULL};
 
 /* ---- the NIC */
 
@@ -43,6 +43,9 @@ static const struct field nic_fields[] = {
     {"ack_timeout", FIELD_QUANTITY, .unit = UNIT_TIME_PS, .min = 1000000, .max = INT64_C(1000000000000000),
      AT(ack_timeout_ps), .fallback = "\"67.108864ms\"",
      .help = "Local ACK timeout. The default is perftest's: 4.096 us times 2 to the power of 14."},
+    {"retry_count", FIELD_INTEGER, .min = 0, .max = 7, AT(retry_count),
+     .help = "Time-outs in a row after which a queue pair that made no progress gives up. Default: 7, "
+             "perftest's, in a run with faults of links or frames; without faults it never gives up."},
     {"max_reads", FIELD_INTEGER, .min = 1, .max = 1024, AT(max_reads), .fallback = "16",
      .help = "Largest number of outstanding read requests of a queue pair. The default is that of ConnectX-4 "
              "Lx."},
@@ -56,7 +59,8 @@ static const struct field nic_fields[] = {
     {"gap_held", FIELD_BOOL, AT(gap_held), .fallback = "false",
      .help = "Fix the gap to the next packet when a packet is sent, as in some simulators. Otherwise the gap "
              "follows changes of the rate."},
-    {"cnp_pacing", FIELD_CHOICE, AT(cnp_pacing), .choices = pacing_names, .fallback = "\"queue-pair\"",
+    {"cnp_pacing", FIELD_CHOICE, AT(cnp_pacing), .choices = physics_pacing_names,
+     .fallback = "\"queue-pair\"",
      .help = "What min_time_between_cnps applies to: each queue pair, or all of the port."},
     {"dcqcn", FIELD_OBJECT, AT(dcqcn), .sub = &dcqcn_table,
      .help = "DCQCN parameters that the scenario's settings do not set; default: mlx5's defaults."},

@@ -10,6 +10,7 @@
 #include "lib/roce/dcqcn.h"
 
 enum physics_pacing { PACING_QUEUE_PAIR, PACING_PORT };
+extern const char *const physics_pacing_names[]; /* ended by NULL */
 
 struct physics_nic {
     char *model, *address; /* for display; NULL: unknown */
@@ -24,6 +25,7 @@ struct physics_nic {
     int64_t ack_every_packets;
     int ack_coalescing, ack_unpaused;
     int64_t ack_timeout_ps;
+    int64_t retry_count; /* FIELD_UNSET: 7 with faults of links or frames, else without end */
     int64_t max_reads;
     int64_t inline_bytes;
     int64_t payload_bytes;
