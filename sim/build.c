@@ -10,20 +10,15 @@
 #include "sim/fabric/routing.h"
 #include "sim/fabric/storm.h"
 #include "sim/fabric/switch.h"
+#include "sim/capture_tap.h"
+#include "sim/faults/deadlock.h"
+#include "sim/faults/inject.h"
+#include "sim/faults/link_faults.h"
+#include "sim/faults/reroute.h"
+#include "sim/stream.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Random numbers belong to an object, so that they do not depend on what happens elsewhere. */
-enum stream { STREAM_PORT, STREAM_HOST, STREAM_MEMORY };
-
-static void seed_random(struct random *random, const struct sim *sim, enum stream kind, uint32_t index)
-{
-    struct random mixed;
-    random_seed(&mixed, sim->seed);
-    random_seed(&mixed, random_next(&mixed) + kind);
-    random_seed(random, random_next(&mixed) + ((uint64_t)index << 32));
-}
 
 static void *take(struct sim *sim, size_t count, size_t size)
 {
@@ -35,6 +30,8 @@ static uint64_t ps_per_byte_q20(int64_t bytes_per_s)
 {
     return ((uint64_t)SIM_PS_PER_S << 20) / (uint64_t)bytes_per_s;
 }
+
+#define RETRY_COUNT 7 /* perftest's */
 
 /* ---- ports */
 
@@ -52,6 +49,7 @@ static void build_port(struct sim *sim, uint32_t index, const struct sim_link_co
     port->delay_ps = link->delay_ps;
     port->peer = index ^ 1;
     port->node_kind = (uint8_t)at.kind;
+    port->transmit_ps = SIM_FOREVER;
     port->node = at.index;
     port->flags = link->loss_per_billion ? PORT_LOSES : 0;
     port->loss_threshold = (uint64_t)((double)link->loss_per_billion / 1e9 * 0x1p64 * (1 - 0x1p-53));
@@ -60,7 +58,7 @@ static void build_port(struct sim *sim, uint32_t index, const struct sim_link_co
     port->in.line.first = NONE;
     port->out.head_seen = UINT32_MAX; /* full: the first frame makes the ring */
     seed_random(&port->random, sim, STREAM_PORT, index);
-    port->island = sim->island_of_node[routing_node(sim, at.kind, at.index)];
+    port->island = sim->island_of_node[graph_node(sim, at.kind, at.index)];
 }
 
 static int connect_node(struct sim *sim, const struct sim_config *c, uint32_t port, struct sim_node at,
@@ -190,6 +188,9 @@ static int build_host(struct sim *sim, uint32_t index, const struct sim_host_con
     h->ack_unpaused = c->nic.ack_unpaused;
     h->ack_every_packets = (int32_t)c->nic.ack_every_packets;
     h->ack_timeout_ps = c->nic.ack_timeout_ps;
+    h->retry_count = (int32_t)c->nic.retry_count;
+    if (c->nic.retry_count == FIELD_UNSET)
+        h->retry_count = sim->has_faults ? RETRY_COUNT : INT32_MAX;
     h->max_reads = (int32_t)c->nic.max_reads;
     h->congestion_on_ack = c->nic.congestion_on_ack;
     h->cnp_pacing_of_port = c->nic.cnp_pacing == PACING_PORT;
@@ -324,7 +325,7 @@ static int build_flow(struct sim *sim, const struct sim_config *c, uint32_t inde
                           .start_ps = f->start_ps,
                           .stop_ps = f->stop_ps,
                           .ping_pong = f->mode == SIM_PING_PONG,
-                          .stats = {.last_ps = -1, .started_ps = -1, .finished_ps = -1}};
+                          .stats = {.last_ps = -1, .started_ps = -1, .finished_ps = -1, .failed_ps = -1}};
     if (flow->ping_pong)
         flow->qp_count = 2;
     if (f->record_latency && !(flow->latency = take(sim, 1, sizeof *flow->latency)))
@@ -443,7 +444,7 @@ static int number_ports(struct sim *sim, struct error *e)
     if (!counts)
         return error_set(e, "simulator: no memory");
     for (uint32_t p = 0; p < sim->port_count; p++) {
-        uint32_t node = routing_node(sim, sim->ports[p].node_kind, sim->ports[p].node);
+        uint32_t node = graph_node(sim, sim->ports[p].node_kind, sim->ports[p].node);
         sim->ports[p].number = (uint16_t)counts[node]++;
     }
     free(counts);
@@ -460,10 +461,14 @@ static int build(struct sim *sim, const struct sim_config *c, struct error *e)
         if (build_buffers(sim, i, c, e))
             return -1;
     if (build_flows(sim, c, e) || build_order(sim, c, e) || waits_build(sim, c, e) ||
-        switches_build(sim, c, e) || bridges_build(sim, c, e) || storms_build(sim, c, e) ||
-        routing_build(sim, c, e) || congestion_build(sim, c, e))
+        link_faults_build(sim, c, e) || inject_build(sim, c, e) || switches_build(sim, c, e) ||
+        bridges_build(sim, c, e) || storms_build(sim, c, e) || reroute_open(sim, c, e) ||
+        capture_open(sim, c, e) || routing_build(sim, c, e) || reroute_build(sim, c, e) ||
+        congestion_build(sim, c, e) || deadlock_build(sim, e))
         return -1;
     build_ect(sim, c);
+    switches_let_pass(sim);
+    links_reserve(sim);
     if (islands_list_ports(sim, e) || team_build(sim, c->pause_log_capacity, e))
         return -1;
     if (counters_build(sim))
@@ -486,6 +491,7 @@ struct sim *sim_new(const struct sim_config *config, struct error *e)
     sim->truncate_to_ns = config->truncate_to_ns;
     sim->late_ps = config->truncate_to_ns ? SIM_PS_PER_NS / 2 : 0;
     sim->seed = config->seed;
+    sim->has_faults = config->link_state_count || config->injection_count;
     if (build(sim, config, e)) {
         sim_free(sim);
         return NULL;
@@ -512,11 +518,14 @@ void sim_free(struct sim *sim)
     switches_free(sim);
     bridges_free(sim);
     free(sim->storms);
+    link_faults_free(sim);
+    reroute_free(sim);
+    deadlock_free(sim);
+    capture_free(sim);
     free(sim->congestion_states);
     free(sim->congestion_params);
     free(sim->paths);
-    for (uint32_t i = 0; sim->ports && i < sim->port_count; i++)
-        free(sim->ports[i].out.ring);
+    links_free(sim);
     free(sim->ports);
     free(sim->counters);
     free(sim->hosts);

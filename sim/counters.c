@@ -2,12 +2,22 @@
  * priorities that are in use. */
 #include "sim/model.h"
 #include "sim/counters.h"
+#include "sim/faults/link_faults.h"
 #include "sim/islands/team.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum scope { EACH_PRIORITY, EACH_PFC_PRIORITY, EACH_BUFFER, HOST, GAUGE_READ_STALL, GAUGE_WRITE_STALL };
+enum scope {
+    EACH_PRIORITY,
+    EACH_PFC_PRIORITY,
+    EACH_BUFFER,
+    HOST,
+    GAUGE_READ_STALL,
+    GAUGE_WRITE_STALL,
+    FAULTS,
+    LINK_END
+};
 enum scale { AS_IT_IS, PS_TO_US };
 
 struct source {
@@ -61,6 +71,9 @@ static const struct source sources[] = {
     {"gpu_pcie_tx_bytes", GPU(device_tx_bytes), HOST, AS_IT_IS},
     {"gpu_stalls", GPU(stalls), HOST, AS_IT_IS},
     {"gpu_stalled_duration", GPU(stalled_ps), HOST, PS_TO_US},
+    {"link_down_events_phy", offsetof(struct link_end, downs), LINK_END, AS_IT_IS},
+    {"rx_crc_errors_phy", offsetof(struct link_end, crc_errors), LINK_END, AS_IT_IS},
+    {"req_transport_retries_exceeded", COUNT(retries_exceeded), FAULTS, AS_IT_IS},
     {"rx_buffer#_bytes", BUFFER(used_bytes), EACH_BUFFER, AS_IT_IS},
     {"rx_buffer#_peak_bytes", BUFFER(peak_bytes), EACH_BUFFER, AS_IT_IS},
 };
@@ -74,8 +87,10 @@ static unsigned copies(const struct source *s)
     return s->scope == EACH_BUFFER ? SIM_BUFFERS : 1;
 }
 
-static bool has(const struct host *h, const struct source *s, unsigned i)
+static bool has(const struct sim *sim, const struct host *h, const struct source *s, unsigned i)
 {
+    if (s->scope == FAULTS || s->scope == LINK_END)
+        return sim->faults;
     if (s->scope == EACH_PFC_PRIORITY)
         return h->settings.pfc_mask >> i & 1;
     if (s->scope == EACH_BUFFER)
@@ -100,11 +115,11 @@ static void name_columns(char *names, struct sim_counter *all)
     }
 }
 
-static void take_columns(struct host *h, const struct sim_counter *all)
+static void take_columns(const struct sim *sim, struct host *h, const struct sim_counter *all)
 {
     for (size_t k = 0; k < SOURCES; k++)
         for (unsigned i = 0; i < copies(&sources[k]); i++, all++)
-            if (has(h, &sources[k], i))
+            if (has(sim, h, &sources[k], i))
                 h->columns[h->column_count++] = *all;
 }
 
@@ -123,7 +138,7 @@ int counters_build(struct sim *sim)
         h->columns = calloc(most, sizeof *h->columns);
         whole = h->columns;
         if (whole)
-            take_columns(h, all);
+            take_columns(sim, h, all);
     }
     free(all);
     return whole ? 0 : -1;
@@ -166,7 +181,7 @@ static struct priority_counters paused_of(const struct sim *sim, uint32_t port, 
 {
     const struct port *at = &sim->ports[port];
     struct priority_counters c = sim->counters[port][priority];
-    if (at->paused >> queue_of(priority) & 1)
+    if (pfc_is_paused(at, priority))
         c.rx_pause_ps += sim->now_ps - at->pause_start_ps[priority];
     if (at->xoff >> priority & 1)
         c.tx_pause_ps += sim->now_ps - at->xoff_start_ps[priority];
@@ -198,7 +213,7 @@ struct sim_hold sim_link_hold(const struct sim *sim, size_t link, unsigned end, 
                             .first_ps = c.first_pause_ps ? c.first_pause_ps : -1,
                             .longest_ps = c.longest_pause_ps ? c.longest_start_ps : -1};
     int64_t start_ps = sim->ports[port].pause_start_ps[priority];
-    if (sim->ports[port].paused >> queue_of(priority) & 1 && sim->now_ps - start_ps > c.longest_pause_ps)
+    if (pfc_is_paused(&sim->ports[port], priority) && sim->now_ps - start_ps > c.longest_pause_ps)
         hold.longest_ps = start_ps;
     return hold;
 }
@@ -222,7 +237,11 @@ static int64_t read_source(const struct sim *sim, const struct host *h, const st
         stall_gauge_roll(&g, sim->now_ps);
         base = &g;
         break;
+    case LINK_END:
+        base = &sim->faults->ends[h->port];
+        break;
     case HOST:
+    case FAULTS:
         break;
     }
     int64_t value;
@@ -235,6 +254,6 @@ void sim_host_values(const struct sim *sim, uint32_t host, int64_t *values)
     const struct host *h = &sim->hosts[host];
     for (size_t k = 0; k < SOURCES; k++)
         for (unsigned i = 0; i < copies(&sources[k]); i++)
-            if (has(h, &sources[k], i))
+            if (has(sim, h, &sources[k], i))
                 *values++ = read_source(sim, h, &sources[k], i);
 }

@@ -7,6 +7,7 @@ int events_open(struct event_queue *q, uint32_t slots, int64_t slot_ps)
 {
     memset(q, 0, sizeof *q);
     q->first_slot = INT64_MAX;
+    q->first = EVENT_NONE;
     q->slot_mask = slots - 1;
     for (; slot_ps > 1; slot_ps >>= 1)
         q->slot_shift++;
@@ -127,7 +128,7 @@ void events_turn(struct event_queue *q)
     }
 }
 
-int64_t events_find(const struct event_queue *q, int64_t from_slot)
+void events_find(struct event_queue *q, int64_t from_slot)
 {
     uint32_t start = (uint32_t)from_slot & q->slot_mask, words = (q->slot_mask + 1) / 64;
     for (uint32_t i = 1; i <= words; i++) {
@@ -135,9 +136,12 @@ int64_t events_find(const struct event_queue *q, int64_t from_slot)
         if (!q->words[word])
             continue;
         uint32_t index = word << 6 | (uint32_t)__builtin_ctzll(q->words[word]);
-        return from_slot + ((index - start) & q->slot_mask);
+        q->first_slot = from_slot + ((index - start) & q->slot_mask);
+        q->first = q->slots[index].head;
+        return;
     }
-    return INT64_MAX;
+    q->first_slot = INT64_MAX;
+    q->first = EVENT_NONE;
 }
 
 void events_wheel_sort_in(struct event_queue *q, uint32_t id, struct slot *slot)
@@ -149,8 +153,11 @@ void events_wheel_sort_in(struct event_queue *q, uint32_t id, struct slot *slot)
     event->next = after;
     event->prev = events[after].prev;
     events[after].prev = id;
-    if (after == slot->head)
-        slot->head = id;
-    else
+    if (after != slot->head) {
         events[event->prev].next = id;
+        return;
+    }
+    slot->head = id;
+    if (q->first == after)
+        q->first = id;
 }

@@ -42,11 +42,12 @@ struct event_queue {
     } * slots;
     uint64_t *words;      /* bit: slot in use */
     int64_t first_slot;   /* the first one in use; INT64_MAX: the wheel is empty */
-    int64_t now_ps;       /* of the latest event */
-    uint32_t next_order;  /* of the next event that is scheduled */
-    int64_t wheel_end_ps; /* the wheel has the events before it, the heap those after it */
+    uint32_t first;       /* the first one's first event; EVENT_NONE: the wheel is empty */
     uint32_t slot_mask;   /* number of slots, less one */
     int slot_shift;       /* a slot is 2^slot_shift picoseconds */
+    int64_t now_ps;       /* of the latest event */
+    int64_t wheel_end_ps; /* the wheel has the events before it, the heap those after it */
+    uint32_t next_order;  /* of the next event that is scheduled */
     uint32_t *heap;
     uint32_t heap_count, count, capacity;
 };
@@ -68,8 +69,8 @@ void events_heap_insert(struct event_queue *q, uint32_t id);
 void events_heap_remove(struct event_queue *q, uint32_t id);
 /* Turn the wheel on to the earliest event: what its span reaches moves from the heap to it. */
 void events_turn(struct event_queue *q);
-/* The first slot in use after this one, which was the first; INT64_MAX when there is none. */
-int64_t events_find(const struct event_queue *q, int64_t from_slot);
+/* Look for the first slot in use after this one, which was the first. */
+void events_find(struct event_queue *q, int64_t from_slot);
 /* Put an event into a slot in use, before its last one. */
 void events_wheel_sort_in(struct event_queue *q, uint32_t id, struct slot *slot);
 
@@ -89,8 +90,10 @@ static inline void events_wheel_insert(struct event_queue *q, uint32_t id, int64
     uint64_t bit = UINT64_C(1) << (index & 63), word = q->words[index >> 6];
     event->place = EVENT_IN_WHEEL;
     if (!(word & bit)) {
-        if (slot_number < q->first_slot)
+        if (slot_number < q->first_slot) {
             q->first_slot = slot_number;
+            q->first = id;
+        }
         q->words[index >> 6] = word | bit;
         slot->head = slot->tail = id;
     } else if (event_before(&events[slot->tail], event)) {
@@ -110,7 +113,12 @@ static inline void events_wheel_clear(struct event_queue *q, int64_t slot_number
     if (slot_number != q->first_slot)
         return;
     uint64_t after = left >> (index & 63);
-    q->first_slot = after ? slot_number + __builtin_ctzll(after) : events_find(q, slot_number);
+    if (__builtin_expect(after != 0, 1)) {
+        q->first_slot = slot_number + __builtin_ctzll(after);
+        q->first = q->slots[(uint32_t)q->first_slot & q->slot_mask].head;
+    } else {
+        events_find(q, slot_number);
+    }
 }
 
 static inline void events_wheel_remove(struct event_queue *q, uint32_t id)
@@ -123,6 +131,8 @@ static inline void events_wheel_remove(struct event_queue *q, uint32_t id)
         events_wheel_clear(q, slot_number);
     } else if (slot->head == id) {
         slot->head = event->next;
+        if (slot_number == q->first_slot)
+            q->first = slot->head;
     } else if (slot->tail == id) {
         slot->tail = event->prev;
     } else {
@@ -177,17 +187,15 @@ static inline void event_reschedule(struct event_queue *q, uint32_t id, int64_t 
 /* The time of the earliest event; INT64_MAX: there is none. */
 static inline int64_t events_next_ps(const struct event_queue *q)
 {
-    if (q->first_slot != INT64_MAX)
-        return q->events[q->slots[(uint32_t)q->first_slot & q->slot_mask].head].time_ps;
+    if (q->first != EVENT_NONE)
+        return q->events[q->first].time_ps;
     return q->heap_count ? q->events[q->heap[0]].time_ps : INT64_MAX;
 }
 
 /* The earliest event of the wheel; EVENT_NONE when the wheel is empty. */
 static inline uint32_t events_coming(const struct event_queue *q)
 {
-    if (q->first_slot == INT64_MAX)
-        return EVENT_NONE;
-    return q->slots[(uint32_t)q->first_slot & q->slot_mask].head;
+    return q->first;
 }
 
 /* Remove the earliest event of the wheel, which is this one. */
@@ -200,7 +208,7 @@ static inline void events_take(struct event_queue *q, uint32_t id)
     if (id == slot->tail)
         events_wheel_clear(q, q->first_slot);
     else
-        slot->head = event->next;
+        slot->head = q->first = event->next;
 }
 
 /* Take the earliest event before until_ps; EVENT_NONE when there is none. */
@@ -208,7 +216,7 @@ static inline uint32_t events_pop(struct event_queue *q, int64_t until_ps)
 {
     if (events_next_ps(q) >= until_ps)
         return EVENT_NONE;
-    if (q->first_slot == INT64_MAX)
+    if (q->first == EVENT_NONE)
         events_turn(q);
     uint32_t id = events_coming(q);
     events_take(q, id);

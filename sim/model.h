@@ -32,6 +32,9 @@ enum event_kind {
     EVENT_INTERRUPT,       /* bridge's port: interrupt moderation has run out */
     EVENT_SOFTIRQ,         /* bridge: its CPU has processed a frame */
     EVENT_STORM,           /* storm: begins or ends */
+    EVENT_LINK,            /* port: the state of its link changes */
+    EVENT_ROUTES,          /* switch: its routes follow the state of the links */
+    EVENT_INJECTED,        /* injection: the first frame that it holds arrives */
 };
 
 /* ---- ports */
@@ -55,16 +58,20 @@ struct queue {
 };
 
 enum port_flags {
-    PORT_LOSES = 1,  /* frames are lost at random on its link */
-    PORT_ETS = 2,    /* its switch does not serve by strict priority */
-    PORT_STORM = 4,  /* the watchdog of its switch has disabled a queue */
-    PORT_INSIDE = 8, /* its peer is in the same island */
+    PORT_LOSES = 1,   /* frames are lost at random on its link */
+    PORT_ETS = 2,     /* its switch does not serve by strict priority */
+    PORT_STORM = 4,   /* the watchdog of its switch has disabled a queue */
+    PORT_INSIDE = 8,  /* its peer is in the same island */
+    PORT_PASSES = 16, /* frames that arrive may pass its switch without being taken out of the link's ring */
+    PORT_FAULTY = 32, /* its link, or single frames, have faults (sim/faults/link_faults.h) */
+    PORT_DOWN = 64, /* its link is down: all its queues are paused, and a switch drops what would join them */
+    PORT_CAPTURED = 128, /* its frames are wanted (sim/capture.h) */
 };
 
 /* The fields that every frame sent needs are in the first cache line, those for every frame received in the second. */
 struct port {
     _Alignas(CACHE_LINE) int64_t busy_until_ps;
-    uint64_t ps_per_byte_q20;
+    int64_t transmit_ps; /* the time of its EVENT_TRANSMIT; SIM_FOREVER: idle */
     int64_t delay_ps;
     struct outbox {
         struct packet *ring;
@@ -73,32 +80,34 @@ struct port {
         uint32_t window;    /* the latest one in which the receiver was told of frames */
     } out;
     uint32_t first_event;
-    uint32_t peer;
-    uint32_t node; /* index of its host, switch or bridge */
-    uint8_t node_kind;
-    uint8_t flags;
-    uint8_t xoff;    /* bit: this end pauses the priority */
-    uint8_t ignored; /* bit: priority on which pauses are not obeyed */
+    uint32_t kmin;   /* port of a switch: no ECN mark at or below this queue length */
     uint16_t ready;  /* bit: queue not empty */
     uint16_t paused; /* bit: queue paused by the other end */
-    uint32_t kmin;   /* port of a switch: no ECN mark at or below this queue length */
+    uint8_t flags;
+    uint8_t node_kind;
+    uint8_t xoff;    /* bit: this end pauses the priority */
+    uint8_t ignored; /* bit: priority on which pauses are not obeyed */
 
-    struct inbox {
-        _Alignas(CACHE_LINE) int64_t last_ps; /* when the latest frame arrived, */
-        uint32_t next_order;                  /* and the order of an event that would be scheduled then */
+    _Alignas(CACHE_LINE) struct inbox {
+        int64_t last_ps;     /* when the latest frame arrived, */
+        uint32_t next_order; /* and the order of an event that would be scheduled then */
+        /* from another island */
+        uint32_t mask, end; /* frames before `end` are known here */
+        _Atomic uint32_t head;
+        const struct packet *ring;
         /* from the same island */
         struct delay_line line;
         int64_t sent_ps; /* the latest frame */
-        /* from another island */
-        const struct packet *ring;
-        uint32_t mask, end; /* frames before `end` are known here */
-        _Atomic uint32_t head;
     } in;
-    uint32_t island;
+    uint32_t node; /* index of its host, switch or bridge */
+    uint32_t peer;
 
     _Alignas(CACHE_LINE) struct queue queues[QUEUES];
 
-    uint16_t number; /* among its node's ports */
+    uint64_t ps_per_byte_q20;
+    uint32_t island;
+    uint32_t ring_number; /* among the ports whose peers are in other islands */
+    uint16_t number;      /* among its node's ports */
     int64_t rate_bps;
     uint64_t loss_threshold; /* of 2^64, for frames that arrive */
     struct random random;    /* for loss, marking and RED */
@@ -114,7 +123,8 @@ struct port {
  * or lost. */
 struct priority_counters {
     int64_t tx_packets, tx_bytes, rx_packets, rx_bytes;
-    int64_t lost_packets, lost_bytes; /* sent by the other end, and lost on the link */
+    int64_t lost_packets,
+        lost_bytes; /* sent by the other end, and lost on the link; less copies that were made there */
     int64_t rx_pause, tx_pause, rx_pause_ps, tx_pause_ps, rx_transitions, rx_discards;
     /* of pauses obeyed: when the first began (0: none yet); the longest that has ended since
      * sim_longest_holds_begin */
@@ -179,6 +189,7 @@ struct receive_buffer {
 struct host_counters {
     int64_t rx_discards;
     int64_t out_of_sequence, packet_seq_err, duplicate_request, implied_nak_seq_err, local_ack_timeout_err;
+    int64_t retries_exceeded;
     int64_t rx_write_requests, rx_read_requests;
     int64_t np_ecn_marked, np_cnp_sent, rp_cnp_handled, rp_cnp_ignored;
     int64_t rx_rdma_packets, rx_rdma_bytes, tx_rdma_packets, tx_rdma_bytes;
@@ -198,6 +209,7 @@ struct host {
     bool ack_coalescing, ack_unpaused;
     int32_t ack_every_packets, max_reads;
     int64_t ack_timeout_ps;
+    int32_t retry_count;
     struct delay_line fetching[SIM_MEMORIES]; /* DMA reads in progress, and inline data on its way */
     int64_t last_fetched_ps[SIM_MEMORIES];    /* of the last of these */
     struct packet_list fetched[QUEUES];       /* waiting for the wire */
@@ -248,7 +260,9 @@ struct queue_pair {
     int64_t next_cnp_ps;
     uint8_t sender_memory, receiver_memory;
     /* requester */
-    bool stopped;
+    bool stopped;    /* it was given up */
+    uint8_t retries; /* time-outs since progress_ps, and what was acknowledged (of a read: received) then */
+    uint64_t retry_psn;
     uint32_t depth;
     uint64_t message_limit, posted, completed;
     uint64_t complete_psn;  /* when this is acknowledged, one more message is complete */
@@ -290,6 +304,13 @@ struct waiting {
 
 /* ---- the whole */
 
+/* Reserved for the rings of links between islands: islands/link.c. */
+struct ring_space {
+    char *memory, *first; /* the whole; its first cache line */
+    uint32_t count;       /* of these ports */
+    uint32_t most;        /* frames of the largest ring that is reserved; 0: none is */
+};
+
 /*
  * The arrays and constants are those of the simulation. The rest, from `now_ps` on, belongs to one thread: a thread works on a
  * copy of this struct of its own, so that nodes of different threads share nothing but links.
@@ -310,20 +331,28 @@ struct sim {
     struct bridge *bridges;
     struct bridge_port *bridge_ports; /* parallel to ports; NULL: no bridge */
     struct storm *storms;
+    struct link_faults *faults;    /* NULL: no link or frame has any */
+    struct reroute *reroute;       /* NULL: paths do not change */
+    uint32_t *source_ports;        /* UDP, of queue pairs; NULL: not needed */
+    struct deadlock *deadlock;     /* NULL: no switch */
+    struct capture_state *capture; /* NULL: none */
     struct island *islands;
     uint32_t *island_of_node;
     uint32_t *island_ports;
     struct team *team; /* the threads */
     int64_t window_ps; /* no frame is shorter on its way between islands */
+    struct ring_space rings;
     struct physics_framing framing;
     uint64_t seed;
-    bool truncate_to_ns;
+    int64_t slowest_host_bps; /* the lowest rate of a host's link */
+    bool truncate_to_ns, has_faults;
     /* On a clock of whole nanoseconds much happens at one time: arrivals at that time are processed before a port chooses
      * what to send, which is later by this. */
     int64_t late_ps;
     bool has_telemetry;       /* a congestion control listens to ACKs */
     bool has_telemetry_paths; /* one has in-band telemetry */
-    uint32_t port_count, host_count, qp_count, flow_count, switch_count, bridge_count, storm_count;
+    uint32_t port_count, host_count, qp_count, flow_count, switch_count, bridge_count, storm_count,
+        path_count;
     uint32_t island_count;
 
     _Alignas(CACHE_LINE) int64_t now_ps;
@@ -342,13 +371,15 @@ struct sim {
     uint64_t event_count, hops, allocations, bytes;
     struct sim_pause *pauses; /* that ended since sim_run_until began */
     size_t pause_count, pause_capacity;
+    struct sim_captured *captured; /* since sim_run_until began (sim/capture.h) */
+    size_t captured_count, captured_capacity;
     bool out_of_memory, keeps_pauses;
 };
 
 /* Cut to a whole nanosecond where the simulated clock has no smaller unit. */
 static inline int64_t whole_ns(const struct sim *sim, int64_t ps)
 {
-    return sim->truncate_to_ns ? ps - ps % SIM_PS_PER_NS : ps;
+    return sim->truncate_to_ns ? ps - (int64_t)((uint64_t)ps % SIM_PS_PER_NS) : ps;
 }
 
 /* Time that `bytes` take. */
@@ -438,68 +469,19 @@ static inline uint32_t delay_line_take(const struct sim *sim, struct delay_line 
     return p;
 }
 
-/* port.c */
-void port_transmit(struct sim *sim, uint32_t port); /* EVENT_TRANSMIT */
-void port_arrive(struct sim *sim, uint32_t port);   /* EVENT_ARRIVE */
-void port_arrive_at_host(struct sim *sim, uint32_t port);
-
-/* Let the port send when it is free, its head packet being `hint`. */
-static inline void port_schedule(struct sim *sim, uint32_t port, int64_t at_ps, uint32_t hint)
-{
-    sim->events->events[port_event(sim, port, PORT_TRANSMIT)].hint = hint;
-    __builtin_prefetch(&sim->packets[hint], 1, 2);
-    event_reschedule(sim->events, port_event(sim, port, PORT_TRANSMIT), at_ps + sim->late_ps);
-}
-
-/* Will the port choose a frame at this very time, after all arrivals of this time? */
-static inline bool port_is_about_to_send(const struct sim *sim, uint32_t port)
-{
-    const struct event *event = &sim->events->events[port_event(sim, port, PORT_TRANSMIT)];
-    return event->place != EVENT_IDLE && event->time_ps == sim->now_ps + sim->late_ps;
-}
-
-/* There may be something to send. */
-static inline void port_kick(struct sim *sim, uint32_t port, uint32_t hint)
-{
-    int64_t busy_until_ps = sim->ports[port].busy_until_ps;
-    const struct event *event = &sim->events->events[port_event(sim, port, PORT_TRANSMIT)];
-    if (port_is_about_to_send(sim, port))
-        return;
-    if (sim->now_ps >= busy_until_ps) {
-        event_cancel(sim->events, port_event(sim, port, PORT_TRANSMIT));
-        port_transmit(sim, port);
-    } else if (event->place == EVENT_IDLE || event->time_ps > busy_until_ps + sim->late_ps) {
-        port_schedule(sim, port, busy_until_ps, hint);
-    }
-}
-
-/* Would a frame of this queue leave at once? Always false for ports with ETS and for ports in a storm. */
-static inline bool port_is_idle(const struct sim *sim, uint32_t port, unsigned queue)
-{
-    const struct port *out = &sim->ports[port];
-    return sim->now_ps >= out->busy_until_ps && !port_is_about_to_send(sim, port) && !out->ready &&
-           !(out->paused >> queue & 1) && !(out->flags & (PORT_ETS | PORT_STORM));
-}
-
-/* Put a packet into an egress queue, and send if possible. */
-static inline void port_enqueue(struct sim *sim, uint32_t port, unsigned queue, uint32_t p)
-{
-    struct port *out = &sim->ports[port];
-    struct queue *q = &out->queues[queue];
-    list_append(sim, &q->packets, p);
-    q->bytes += sim->packets[p].bytes;
-    if (q->bytes > q->peak_bytes)
-        q->peak_bytes = q->bytes;
-    out->ready |= (uint16_t)(1u << queue);
-    port_kick(sim, port, p);
-}
-
 /* pfc.c */
 void pfc_xoff(struct sim *sim, uint32_t port, uint8_t classes);
 void pfc_xon(struct sim *sim, uint32_t port, uint8_t classes);
 void pfc_receive(struct sim *sim, uint32_t port, uint32_t p);
 void pfc_unpause(struct sim *sim, uint32_t port); /* EVENT_UNPAUSE */
 void pfc_refresh(struct sim *sim, uint32_t port); /* EVENT_REFRESH */
+/* The link went down: pauses of both directions are over. */
+void pfc_reset(struct sim *sim, uint32_t port);
+/* Is the port kept from sending by a pause? */
+static inline bool pfc_is_paused(const struct port *port, unsigned priority)
+{
+    return !(port->flags & PORT_DOWN) && port->paused >> queue_of(priority) & 1;
+}
 /* Stop obeying pauses of this priority, or obey them again. */
 void pfc_ignore(struct sim *sim, uint32_t port, unsigned priority, bool ignore);
 
@@ -529,6 +511,8 @@ int64_t sim_base_rtt_ps(const struct sim *sim, uint32_t qp);
 /* congestion.c */
 int congestion_build(struct sim *sim, const struct sim_config *c, struct error *e);
 void congestion_marked(struct sim *sim, uint32_t host, uint32_t p); /* data with CE: notification point */
+/* A CNP leaves the host for the sender of the queue pair's data. */
+void congestion_send_cnp(struct sim *sim, uint32_t host, uint32_t q);
 void congestion_notified(struct sim *sim, uint32_t host,
                          uint32_t qp); /* CNP or ACK with ECHO: reaction point */
 /* An ACK, which was packet p, acknowledges what is below psn, which is new. */

@@ -1,6 +1,9 @@
 /* What a configuration will take, before anything is allocated for it. */
 #include "sim/congestion/congestion.h"
 #include "sim/fabric/switch.h"
+#include "sim/faults/deadlock.h"
+#include "sim/faults/inject.h"
+#include "sim/faults/link_faults.h"
 #include "sim/islands/island.h"
 #include "sim/model.h"
 
@@ -31,6 +34,11 @@ uint64_t sim_bytes_needed(const struct sim_config *c)
         bytes += ports * sizeof(struct switch_port) + c->switch_count * sizeof(struct fabric_switch);
     bytes += c->host_count * (sizeof(struct host) + EVENTS_OF_HOST * sizeof(struct event));
     bytes += c->pause_log_capacity * sizeof(struct sim_pause);
+    if (c->switch_count)
+        bytes += ports * DEADLOCK_BYTES;
+    if (c->link_state_count || c->injection_count)
+        bytes += ports * sizeof(struct link_end) + c->link_state_count * sizeof(struct sim_link_state) +
+                 c->injection_count * sizeof(struct injection);
     for (size_t i = 0; i < c->flow_count; i++)
         bytes += bytes_of_flow(c, &c->flows[i]);
     return bytes;

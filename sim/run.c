@@ -1,4 +1,5 @@
 /* The loop: window after window, each island processes its events of the window. */
+#include "sim/capture_tap.h"
 #include "sim/fabric/bridge.h"
 #include "sim/fabric/switch.h"
 #include "sim/islands/team.h"
@@ -179,7 +180,7 @@ static int collect_pauses(struct team *team)
 /* What the threads leave: the pauses that ended, and rings that are not in use any more. */
 static int collect(struct team *team)
 {
-    int rc = collect_pauses(team);
+    int rc = collect_pauses(team) || capture_collect(team->members[0].view) ? -1 : 0;
     for (uint32_t t = 0; t < team->count; t++) {
         struct sim *view = team->members[t].view;
         if (view->out_of_memory)
@@ -200,6 +201,7 @@ int sim_run_until(struct sim *sim, int64_t until_ps, struct error *e)
     if (team_start(team, e))
         return -1;
     team->until_ps = until_ps;
+    capture_begin(sim);
     barrier_wait(&team->barrier);
     run_until(&team->members[0], until_ps);
     barrier_wait(&team->barrier);
@@ -262,6 +264,21 @@ size_t sim_pauses(const struct sim *sim, const struct sim_pause **pauses)
 {
     *pauses = sim->team->pauses;
     return sim->team->pause_count;
+}
+
+size_t sim_lasting_pauses(const struct sim *sim, uint32_t link, unsigned end,
+                          struct sim_pause pauses[SIM_PRIORITIES])
+{
+    const struct port *at = &sim->ports[2 * link + end];
+    size_t count = 0;
+    for (unsigned priority = 0; priority < SIM_PRIORITIES; priority++)
+        if (pfc_is_paused(at, priority))
+            pauses[count++] = (struct sim_pause){.start_ps = at->pause_start_ps[priority],
+                                                 .end_ps = sim->now_ps,
+                                                 .node = {(enum sim_node_kind)at->node_kind, at->node},
+                                                 .port = at->number,
+                                                 .priority = priority};
+    return count;
 }
 
 struct sim_thresholds sim_host_thresholds(const struct sim *sim, uint32_t host, unsigned buffer)

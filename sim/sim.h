@@ -150,6 +150,9 @@ struct sim_flow_stats {
     int64_t last_ps;     /* the latest completion; -1: none */
     int64_t started_ps;  /* -1: not yet */
     int64_t finished_ps; /* when message_count was reached on all queue pairs; -1: not yet */
+    int64_t failed;      /* queue pairs that gave up after their last retry */
+    int64_t failed_ps;   /* the first of them; -1: none */
+    bool unreachable;    /* there was no path to the other end then */
 };
 
 /* ---- the whole */
@@ -172,9 +175,15 @@ struct sim_config {
     size_t bridge_count;
     const struct sim_storm_config *storms;
     size_t storm_count;
+    /* sim/faults/faults.h: of each link in the order of time */
+    const struct sim_link_state *link_states;
+    size_t link_state_count;
+    const struct sim_injection *injections; /* sim/faults/injection.h */
+    size_t injection_count;
     uint16_t
         udp_destination_port; /* of all connections, for ECMP; source ports count up from 10000 per pair of hosts */
-    size_t pause_log_capacity; /* pauses kept for sim_pauses, 0: none */
+    size_t pause_log_capacity;                /* pauses kept for sim_pauses, 0: none */
+    const struct sim_capture_config *capture; /* sim/capture.h; NULL: none */
 };
 void sim_config_defaults(struct sim_config *c);
 
@@ -229,6 +238,9 @@ struct sim_pause {
     uint32_t priority;
 };
 size_t sim_pauses(const struct sim *sim, const struct sim_pause **pauses);
+/* The pauses of a port that last now, which is their end here. To be called between two runs, with each link's ends; returns how many. */
+size_t sim_lasting_pauses(const struct sim *sim, uint32_t link, unsigned end,
+                          struct sim_pause pauses[SIM_PRIORITIES]);
 
 /* How long pauses have kept end `end` (0: a, 1: b) of a link from sending on a priority, when the first pause
  * began, and when the longest one began, of those that ended after sim_longest_holds_begin or have not ended;

@@ -3,6 +3,7 @@
  * passes notifications to the row of the host's congestion control.
  */
 #include "sim/model.h"
+#include "sim/host/egress.h"
 
 /* ---- notification point */
 
@@ -33,8 +34,13 @@ void congestion_marked(struct sim *sim, uint32_t host, uint32_t p)
         qp->echo = true;
         return;
     }
-    if (!pacing_allows(sim, h, qp))
-        return;
+    if (pacing_allows(sim, h, qp))
+        congestion_send_cnp(sim, host, q);
+}
+
+void congestion_send_cnp(struct sim *sim, uint32_t host, uint32_t q)
+{
+    struct host *h = &sim->hosts[host];
     h->counters.np_cnp_sent++;
     uint32_t cnp = packet_take(sim);
     uint8_t priority = (uint8_t)h->settings.dcqcn.np.cnp_802p_prio;
@@ -42,7 +48,7 @@ void congestion_marked(struct sim *sim, uint32_t host, uint32_t p)
                                         .bytes = (uint16_t)sim->framing.cnp_bytes,
                                         .kind = PACKET_CNP,
                                         .priority = priority,
-                                        .path = qp->ack_path};
+                                        .path = sim->qps[q].ack_path};
     port_enqueue(sim, h->port, queue_of(priority), cnp);
 }
 

@@ -7,6 +7,7 @@
 #include "sim/counters.h"
 #include "sim/fabric/bridge.h"
 #include "sim/islands/island.h"
+#include "sim/host/egress.h"
 #include <stdlib.h>
 #include <string.h>
 #include <stdio.h>

@@ -7,18 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define UNREACHABLE UINT16_MAX
-#define PATH_LIMIT  64 /* hops; paths are shortest, so there are no loops to guard against */
+#define PATH_LIMIT 64 /* hops; paths are shortest, so there are no loops to guard against */
 
 /* A host has one port, so that the ways to it are those to its neighbour and one hop more: a search from each neighbour of a
  * receiver is enough, not one from each receiver. */
 struct network {
     struct sim *sim;
     const struct sim_config *config;
-    uint32_t node_count;
-    uint32_t *first_port; /* of each node, into `ports`; one more at the end */
-    uint32_t *ports;      /* global index, in the order of the links */
-    uint32_t *next;       /* the node at the other end of each of `ports` */
+    struct graph graph;
     uint16_t **distances; /* by destination, a switch or bridge: of every node; NULL: not needed yet */
     uint32_t *queue;
     struct pair *pairs;
@@ -32,37 +28,10 @@ struct pair {
     uint32_t given;
 };
 
-uint32_t routing_node(const struct sim *sim, unsigned kind, uint32_t index)
-{
-    if (kind == SIM_HOST)
-        return index;
-    return sim->host_count + (kind == SIM_BRIDGE ? sim->switch_count : 0) + index;
-}
-
-/* The 32-bit MurmurHash3 (Appleby, public domain) of three words. */
-uint32_t routing_hash(const uint32_t words[3], uint32_t seed)
-{
-    uint32_t h = seed;
-    for (int i = 0; i < 3; i++) {
-        uint32_t k = words[i] * 0xcc9e2d51u;
-        h ^= (k << 15 | k >> 17) * 0x1b873593u;
-        h = (h << 13 | h >> 19) * 5 + 0xe6546b64u;
-    }
-    h ^= 12;
-    h = (h ^ h >> 16) * 0x85ebca6bu;
-    h = (h ^ h >> 13) * 0xc2b2ae35u;
-    return h ^ h >> 16;
-}
-
 /* Hosts' addresses, as the HPCC simulator gives them: 11.0.n.1. */
-static uint32_t address(uint32_t host)
+uint32_t routing_address(uint32_t host)
 {
     return 0x0b000001u + (host / 256 << 16) + (host % 256 << 8);
-}
-
-static uint32_t port_node(const struct sim *sim, uint32_t port)
-{
-    return routing_node(sim, sim->ports[port].node_kind, sim->ports[port].node);
 }
 
 static int allocate(struct network *n)
@@ -70,52 +39,23 @@ static int allocate(struct network *n)
     uint64_t slots = 2;
     while (slots < 2 * (uint64_t)n->sim->qp_count)
         slots *= 2;
-    n->first_port = calloc(n->node_count + 2, sizeof *n->first_port);
-    n->ports = calloc(n->sim->port_count + 1, sizeof *n->ports);
-    n->next = calloc(n->sim->port_count + 1, sizeof *n->next);
-    n->distances = calloc(n->node_count, sizeof(uint16_t *));
-    n->queue = calloc(n->node_count, sizeof *n->queue);
+    int rc = graph_make(&n->graph, n->sim);
+    n->distances = calloc(n->graph.node_count, sizeof(uint16_t *));
+    n->queue = calloc(n->graph.node_count, sizeof *n->queue);
     n->pairs = calloc(slots, sizeof *n->pairs);
     n->pair_mask = (uint32_t)(slots - 1);
-    return n->first_port && n->ports && n->next && n->distances && n->queue && n->pairs ? 0 : -1;
+    return !rc && n->distances && n->queue && n->pairs ? 0 : -1;
 }
 
-static void list_ports(struct network *n)
-{
-    const struct sim *sim = n->sim;
-    for (uint32_t p = 0; p < sim->port_count; p++)
-        n->first_port[port_node(sim, p) + 2]++;
-    for (uint32_t i = 2; i < n->node_count + 2; i++)
-        n->first_port[i] += n->first_port[i - 1];
-    for (uint32_t p = 0; p < sim->port_count; p++) {
-        uint32_t i = n->first_port[port_node(sim, p) + 1]++;
-        n->ports[i] = p;
-        n->next[i] = port_node(sim, sim->ports[p].peer);
-    }
-}
-
-/* Breadth-first search from a switch or bridge; hosts, which have one port, are on no way between others. */
+/* From a switch or bridge. */
 static const uint16_t *distances_to(struct network *n, uint32_t destination)
 {
     if (n->distances[destination])
         return n->distances[destination];
-    uint16_t *distance = malloc(n->node_count * sizeof *distance);
+    uint16_t *distance = malloc(n->graph.node_count * sizeof *distance);
     if (!distance)
         return NULL;
-    memset(distance, 0xff, n->node_count * sizeof *distance);
-    uint32_t first = 0, last = 0;
-    distance[destination] = 0;
-    n->queue[last++] = destination;
-    while (first < last) {
-        uint32_t node = n->queue[first++];
-        for (uint32_t i = n->first_port[node]; i < n->first_port[node + 1]; i++) {
-            uint32_t next = n->next[i];
-            if (next < n->sim->host_count || distance[next] != UNREACHABLE)
-                continue;
-            distance[next] = (uint16_t)(distance[node] + 1);
-            n->queue[last++] = next;
-        }
-    }
+    graph_distances(&n->graph, destination, NULL, n->queue, distance);
     n->distances[destination] = distance;
     return distance;
 }
@@ -134,42 +74,21 @@ static int append(struct network *n, uint32_t port)
     return 0;
 }
 
-static uint32_t ecmp_seed(const struct network *n, uint32_t node)
+uint32_t routing_seed(const struct sim *sim, const struct sim_config *config, uint32_t node)
 {
-    uint32_t first_switch = n->sim->host_count;
-    if (node < first_switch || node >= first_switch + n->config->switch_count)
+    uint32_t first_switch = sim->host_count;
+    if (node < first_switch || node >= first_switch + config->switch_count)
         return node;
-    uint32_t seed = (uint32_t)n->config->switches[node - first_switch].physics.ecmp_seed;
+    uint32_t seed = (uint32_t)config->switches[node - first_switch].physics.ecmp_seed;
     return seed ? seed : node;
-}
-
-/* The egress port at a node by the hash, among those that lead nearer to the destination; NONE: none does. */
-static uint32_t choose_port(const struct network *n, uint32_t node, const uint16_t *distance,
-                            const uint32_t key[3])
-{
-    uint32_t choices = 0, i = n->first_port[node], end = n->first_port[node + 1];
-    for (uint32_t k = i; k < end; k++)
-        choices += distance[n->next[k]] + 1 == distance[node];
-    if (!choices)
-        return NONE;
-    uint32_t pick = routing_hash(key, ecmp_seed(n, node)) % choices;
-    while (distance[n->next[i]] + 1 != distance[node] || pick--)
-        i++;
-    return i;
-}
-
-/* The node at the other end of a host's link. */
-static uint32_t neighbour(const struct network *n, uint32_t host)
-{
-    return n->next[n->first_port[host]];
 }
 
 /* Egress ports from a host's neighbour to `to`; *place is where they begin in `paths`. 0, -1 no path, -2 no
  * memory. */
 static int walk(struct network *n, uint32_t from, uint32_t to, uint32_t ports_word, uint32_t *place)
 {
-    const uint32_t key[3] = {address(from), address(to), ports_word};
-    uint32_t node = neighbour(n, from), last = neighbour(n, to);
+    const uint32_t key[3] = {routing_address(from), routing_address(to), ports_word};
+    uint32_t node = graph_neighbour(&n->graph, from), last = graph_neighbour(&n->graph, to);
     *place = n->path_count;
     if (node == to)
         return 0;
@@ -181,12 +100,13 @@ static int walk(struct network *n, uint32_t from, uint32_t to, uint32_t ports_wo
     if (distance[node] > PATH_LIMIT - 2)
         return -1;
     while (node != last) {
-        uint32_t i = choose_port(n, node, distance, key);
+        uint32_t i =
+            graph_choose(&n->graph, node, NULL, distance, routing_seed(n->sim, n->config, node), key);
         if (i == NONE)
             return -1;
-        if (append(n, n->ports[i]))
+        if (append(n, n->graph.ports[i]))
             return -2;
-        node = n->next[i];
+        node = n->graph.next[i];
     }
     return append(n, n->sim->ports[n->sim->hosts[to].port].peer) ? -2 : 0;
 }
@@ -207,6 +127,8 @@ static int route_qp(struct network *n, uint32_t q, struct error *e)
     struct queue_pair *qp = &sim->qps[q];
     uint32_t source = next_source_port(n, qp->sender, qp->receiver);
     uint32_t destination = (uint32_t)n->config->udp_destination_port;
+    if (sim->source_ports)
+        sim->source_ports[q] = source;
     int rc = walk(n, qp->sender, qp->receiver, source | destination << 16, &qp->data_path);
     if (!rc)
         rc = walk(n, qp->receiver, qp->sender, destination | source << 16, &qp->ack_path);
@@ -218,21 +140,17 @@ static int route_qp(struct network *n, uint32_t q, struct error *e)
 
 int routing_build(struct sim *sim, const struct sim_config *config, struct error *e)
 {
-    struct network n = {
-        .sim = sim, .config = config, .node_count = sim->host_count + sim->switch_count + sim->bridge_count};
+    struct network n = {.sim = sim, .config = config};
     int rc = allocate(&n) ? error_set(e, "simulator: out of memory for paths") : 0;
-    if (!rc)
-        list_ports(&n);
     for (uint32_t q = 0; q < sim->qp_count && !rc; q++)
         rc = route_qp(&n, q, e);
-    for (uint32_t i = 0; i < n.node_count && n.distances; i++)
+    for (uint32_t i = 0; i < n.graph.node_count && n.distances; i++)
         free(n.distances[i]);
     free(n.distances);
-    free(n.first_port);
-    free(n.ports);
-    free(n.next);
+    graph_free(&n.graph);
     free(n.queue);
     free(n.pairs);
+    sim->path_count = n.path_count;
     sim->bytes += n.path_capacity * sizeof *sim->paths;
     return rc;
 }

@@ -1,5 +1,7 @@
 #include "sim/fabric/switch.h"
 #include "sim/congestion/telemetry.h"
+#include "sim/fabric/shared_buffer.h"
+#include "sim/faults/hooks.h"
 #include "sim/host/send.h"
 
 #include <math.h>
@@ -10,22 +12,7 @@ static inline unsigned priority_of(unsigned queue)
     return SIM_PRIORITIES - 1 - (queue - QUEUE_OF_PRIORITY_7);
 }
 
-/* ---- the shared buffer: dynamic thresholds (Choudhury and Hahne, 1998) over what ingress ports hold */
-
-static inline int64_t xoff_threshold(const struct fabric_switch *s, const struct switch_port *at)
-{
-    if (s->static_xoff_bytes)
-        return s->static_xoff_bytes;
-    int64_t free_bytes = s->shared_bytes - s->shared_used;
-    return free_bytes > 0 ? (int64_t)((uint64_t)free_bytes * at->xoff_q16 >> 16) : 0;
-}
-
-static inline int64_t shared_use(const struct fabric_switch *s, const struct switch_port *at,
-                                 unsigned priority)
-{
-    int64_t over = at->ingress[priority].used - s->reserve_bytes;
-    return over > 0 ? over : 0;
-}
+/* ---- the shared buffer */
 
 /* Take a frame of a lossless priority in: into the reserve, the shared part, or the headroom. */
 static inline bool admit_lossless(struct fabric_switch *s, struct switch_port *at, unsigned priority,
@@ -116,32 +103,37 @@ static inline void mark(struct sim *sim, uint32_t out, struct packet *packet, ui
 
 /* ---- forwarding */
 
+/* Is the packet dropped in place of joining the queue of this port? By the watchdog, or because there is no link. */
+static bool refuse(struct sim *sim, struct fabric_switch *s, uint32_t out, uint32_t p)
+{
+    const struct packet *packet = &sim->packets[p];
+    struct switch_port *at = &sim->switch_ports[out];
+    unsigned priority = packet->priority;
+    if (sim->ports[out].flags & PORT_DOWN)
+        at->link_dropped++;
+    else if (at->storm >> priority & 1 && s->watchdog.action == WATCHDOG_DROP)
+        at->watchdog_dropped++;
+    else
+        return false;
+    uint32_t in = packet->ingress;
+    release(s, &sim->switch_ports[in], priority, packet->bytes);
+    packet_give(sim, p);
+    if (sim->ports[out].flags & PORT_DOWN)
+        check_xon(sim, s, in, priority);
+    return true;
+}
+
 static inline void enqueue(struct sim *sim, struct fabric_switch *s, uint32_t p)
 {
     struct packet *packet = &sim->packets[p];
     uint32_t out = sim->paths[packet->path++];
     unsigned priority = packet->priority, queue = queue_of(priority);
     uint32_t queued = sim->ports[out].queues[queue].bytes;
-    if (sim->ports[out].flags & PORT_STORM && sim->switch_ports[out].storm >> priority & 1 &&
-        s->watchdog.action == WATCHDOG_DROP) {
-        sim->switch_ports[out].watchdog_dropped++;
-        release(s, &sim->switch_ports[packet->ingress], priority, packet->bytes);
-        packet_give(sim, p);
+    if (sim->ports[out].flags & (PORT_STORM | PORT_DOWN) && refuse(sim, s, out, p))
         return;
-    }
     if (s->mark_at_enqueue && s->ecn_mask >> priority & 1)
         mark(sim, out, packet, queued);
     port_enqueue(sim, out, queue, p);
-}
-
-/* If the shared part grows by this much and this port uses `use` of it, are neither XOFF nor headroom needed? */
-static inline bool far_from_xoff(const struct fabric_switch *s, const struct switch_port *at, int64_t use,
-                                 int64_t shared_used)
-{
-    if (s->static_xoff_bytes)
-        return use < s->static_xoff_bytes;
-    int64_t free_bytes = s->shared_bytes - shared_used;
-    return free_bytes > 0 && use < (int64_t)((uint64_t)free_bytes * at->xoff_q16 >> 16);
 }
 
 /* A frame whose egress port is idle leaves at once: it occupies no buffer, and there is no queue to mark it for.
@@ -150,16 +142,8 @@ static inline bool may_pass(const struct sim *sim, struct fabric_switch *s, cons
                             const struct packet *packet)
 {
     unsigned priority = packet->priority;
-    if (!port_is_idle(sim, sim->paths[packet->path], queue_of(priority)) || s->latency_ps ||
-        at->ingress[priority].headroom_used || at->xoff >> priority & 1)
-        return false;
-    int64_t bytes = packet->bytes, over = at->ingress[priority].used + bytes - s->reserve_bytes;
-    int64_t shared = over < 0 ? 0 : over < bytes ? over : bytes;
-    if (!far_from_xoff(s, at, shared_use(s, at, priority) + bytes, s->shared_used + shared))
-        return false;
-    if (s->shared_used + shared > s->peak_bytes)
-        s->peak_bytes = s->shared_used + shared;
-    return true;
+    return port_is_idle(sim, &sim->ports[sim->paths[packet->path]], queue_of(priority)) && !s->latency_ps &&
+           passes_buffer(s, at, priority, packet->bytes);
 }
 
 /* Is there room in the buffer? */
@@ -179,6 +163,8 @@ static inline void receive(struct sim *sim, uint32_t in, uint32_t p)
     struct switch_port *at = &sim->switch_ports[in];
     unsigned priority = packet->priority;
     bool lossless = s->pfc_mask >> priority & 1;
+    if (__builtin_expect(s->reroutes, 0) && !reroute_packet(sim, in, p))
+        return;
     if (lossless && may_pass(sim, s, at, packet)) {
         telemetry_append(sim, sim->paths[packet->path], p);
         port_send_at_once(sim, sim->paths[packet->path++], queue_of(priority), p);
@@ -258,7 +244,7 @@ void switch_transmit(struct sim *sim, uint32_t index)
     send_frame(sim, out, p);
     queues = out->ready & ~(unsigned)out->paused;
     if (queues)
-        port_schedule(sim, index, out->busy_until_ps, out->queues[__builtin_ctz(queues)].packets.head);
+        port_schedule(sim, out, out->busy_until_ps, out->queues[__builtin_ctz(queues)].packets.head);
 }
 
 /* ---- ETS (IEEE 802.1Qaz): strict classes first, then deficit round robin (Shreedhar and Varghese, 1995) */
@@ -302,16 +288,17 @@ unsigned switch_pick_queue(struct sim *sim, uint32_t out, unsigned queues)
 
 /* ---- PFC watchdog */
 
-static void drop_queue(struct sim *sim, struct fabric_switch *s, uint32_t out, unsigned priority)
+void switch_drop_queue(struct sim *sim, uint32_t out, unsigned priority, int64_t *dropped)
 {
     struct port *port = &sim->ports[out];
+    struct fabric_switch *s = &sim->switches[port->node];
     unsigned queue = queue_of(priority);
     while (port->queues[queue].packets.head != NONE) {
         uint32_t p = list_take(sim, &port->queues[queue].packets);
         uint32_t in = sim->packets[p].ingress;
         port->queues[queue].bytes -= sim->packets[p].bytes;
         release(s, &sim->switch_ports[in], priority, sim->packets[p].bytes);
-        sim->switch_ports[out].watchdog_dropped++;
+        (*dropped)++;
         packet_give(sim, p);
         check_xon(sim, s, in, priority);
     }
@@ -332,7 +319,7 @@ static void detect(struct sim *sim, struct fabric_switch *s, uint32_t out, unsig
     at->pauses_seen[priority] = sim->counters[out][priority].rx_pause;
     s->storms++;
     if (s->watchdog.action == WATCHDOG_DROP) {
-        drop_queue(sim, s, out, priority);
+        switch_drop_queue(sim, out, priority, &at->watchdog_dropped);
     } else {
         pfc_ignore(sim, out, priority, true);
     }

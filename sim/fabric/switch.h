@@ -23,6 +23,7 @@ struct switch_port {
     uint8_t turn;                    /* the class whose turn it is */
     int32_t deficit[SIM_PRIORITIES]; /* of traffic classes */
     int64_t marked, dropped, watchdog_dropped;
+    int64_t link_dropped;                  /* for want of a link */
     int64_t calm_since_ps[SIM_PRIORITIES]; /* of queues in a storm: the last pause seen */
     int64_t pauses_seen[SIM_PRIORITIES];
 } __attribute__((aligned(64)));
@@ -35,6 +36,7 @@ struct fabric_switch {
     int64_t peak_bytes;
     uint8_t pfc_mask, ecn_mask;
     bool mark_at_enqueue;
+    bool reroutes; /* each packet asks for its port (sim/faults/reroute.h) */
     double lossy_alpha;
     uint8_t prio_to_tc[SIM_PRIORITIES];
     int32_t tc_weight[SIM_PRIORITIES];
@@ -45,12 +47,18 @@ struct fabric_switch {
     uint32_t port_count;
     int64_t headroom_peak; /* the maximum that a port's priority had in its headroom */
     int64_t storms, restores;
+    int64_t unroutable; /* packets for which there was no path */
+    int64_t deadlocks;  /* found with a port of it */
+    int64_t deadlock_ps;
+    bool shows_deadlocks;
     struct sim_counter *columns;
     char *column_names;
     size_t column_count;
 };
 
 int switches_build(struct sim *sim, const struct sim_config *config, struct error *e);
+/* The ports at which frames may arrive and leave at once (pass.h); after all else is built. */
+void switches_let_pass(struct sim *sim);
 void switches_free(struct sim *sim);
 
 void switch_receive(struct sim *sim, uint32_t in, uint32_t p);
@@ -62,6 +70,8 @@ void switch_watchdog(struct sim *sim, uint32_t index); /* EVENT_WATCHDOG */
 
 /* A packet left its egress queue: may send XON and mark the packet. */
 void switch_departed(struct sim *sim, uint32_t out, unsigned queue, uint32_t p);
+/* Empty an egress queue, and add the number of packets to *dropped. */
+void switch_drop_queue(struct sim *sim, uint32_t out, unsigned priority, int64_t *dropped);
 /* The queue that sends next, of those in the mask `queues`. */
 unsigned switch_pick_queue(struct sim *sim, uint32_t out, unsigned queues);
 

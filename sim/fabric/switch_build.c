@@ -1,10 +1,12 @@
 /* Switches from their configuration, and their counters. */
 #include "sim/counters.h"
 #include "sim/fabric/switch.h"
+#include "sim/faults/link_faults.h"
 #include "sim/islands/island.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 void sim_switch_defaults(struct sim_switch_config *s)
 {
@@ -57,11 +59,7 @@ static double alpha_of(const struct sim *sim, const struct physics_switch *c, in
     double alpha = c->xoff_alpha;
     if (!c->alpha_follows_rate)
         return alpha;
-    int64_t slowest = INT64_MAX;
-    for (uint32_t i = 0; i < sim->host_count; i++)
-        if (sim->ports[sim->hosts[i].port].rate_bps < slowest)
-            slowest = sim->ports[sim->hosts[i].port].rate_bps;
-    for (; rate_bps > slowest && alpha < 1; rate_bps /= 2)
+    for (; rate_bps > sim->slowest_host_bps && alpha < 1; rate_bps /= 2)
         alpha = fmin(alpha * 2, 1);
     return alpha;
 }
@@ -91,6 +89,11 @@ static const char *const sums[] = {
     "shared_bytes",    "shared_peak_bytes", "headroom_peak_bytes", "ecn_marked", "buffer_discards",
     "watchdog_storms", "watchdog_restores", "watchdog_discards",   "rx_pause",   "tx_pause",
 };
+/* With faults of links, and where deadlocks are asked for. */
+static const char *const fault_sums[] = {"link_down_events", "crc_errors", "link_discards", "route_discards"};
+static const char *const fault_of_port[] = {"port#_link_down_events", "port#_crc_errors",
+                                            "port#_link_discards"};
+static const char *const deadlock_sum = "deadlocks";
 static const char *const of_port[] = {
     "port#_ecn_marked",
     "port#_discards",
@@ -105,7 +108,8 @@ static const char *const of_queue[] = {
 };
 #define COUNT(array)     (sizeof(array) / sizeof *(array))
 #define NAME_BYTES       40
-#define COLUMNS_PER_PORT (COUNT(of_port) + COUNT(of_queue) * SIM_PRIORITIES)
+#define COLUMNS_PER_PORT (COUNT(of_port) + COUNT(fault_of_port) + COUNT(of_queue) * SIM_PRIORITIES)
+#define MOST_SUMS        (COUNT(sums) + COUNT(fault_sums) + 1)
 
 /* Priorities that have columns: lossless ones, and 0. */
 static uint8_t shown(const struct fabric_switch *s)
@@ -121,9 +125,20 @@ static void add_column(struct fabric_switch *s, const char *pattern, const struc
     s->columns[s->column_count++] = (struct sim_counter){name, is};
 }
 
-static int build_columns(struct fabric_switch *s)
+static void add_fault_columns(const struct sim *sim, struct fabric_switch *s)
 {
-    size_t most = COUNT(sums) + s->port_count * COLUMNS_PER_PORT;
+    for (size_t i = 0; sim->faults && i < COUNT(fault_sums); i++)
+        add_column(s, fault_sums[i], counters_row(fault_sums[i]), 0, 0);
+    for (uint32_t p = 0; sim->faults && p < s->port_count; p++)
+        for (size_t i = 0; i < COUNT(fault_of_port); i++)
+            add_column(s, fault_of_port[i], counters_row(fault_of_port[i]), p, 0);
+    if (s->shows_deadlocks)
+        add_column(s, deadlock_sum, counters_row(deadlock_sum), 0, 0);
+}
+
+static int build_columns(const struct sim *sim, struct fabric_switch *s)
+{
+    size_t most = MOST_SUMS + s->port_count * COLUMNS_PER_PORT;
     s->columns = calloc(most, sizeof *s->columns);
     s->column_names = calloc(most, NAME_BYTES);
     if (!s->columns || !s->column_names)
@@ -142,6 +157,7 @@ static int build_columns(struct fabric_switch *s)
             for (size_t i = 0; i < COUNT(of_queue) && shown(s) >> priority & 1; i++)
                 add_column(s, of_queue[i], queue_rows[i], p, priority);
     }
+    add_fault_columns(sim, s);
     return 0;
 }
 
@@ -150,8 +166,9 @@ static int share_columns(const struct sim *sim, uint32_t index)
 {
     struct fabric_switch *s = &sim->switches[index];
     const struct fabric_switch *before = &sim->switches[index ? index - 1 : 0];
-    if (!index || before->port_count != s->port_count || shown(before) != shown(s))
-        return build_columns(s);
+    if (!index || before->port_count != s->port_count || shown(before) != shown(s) ||
+        before->shows_deadlocks != s->shows_deadlocks)
+        return build_columns(sim, s);
     s->columns = before->columns;
     s->column_names = before->column_names;
     s->column_count = before->column_count;
@@ -176,7 +193,11 @@ static int build_switch(struct sim *sim, uint32_t index, const struct sim_switch
                                 .mark_at_enqueue = physics->ecn.at == ECN_AT_ENQUEUE,
                                 .latency_ps = physics->latency_ps,
                                 .pipeline.first = NONE,
-                                .watchdog = physics->watchdog};
+                                .watchdog = physics->watchdog,
+                                .deadlock_ps = physics->deadlock_ps,
+                                .shows_deadlocks = physics->deadlock_ps != FIELD_UNSET};
+    if (!s->shows_deadlocks)
+        s->deadlock_ps = PHYSICS_DEADLOCK_PS;
     if (s->watchdog.restore_ps == FIELD_UNSET)
         s->watchdog.restore_ps = s->watchdog.detect_ps;
     bool ets = false;
@@ -224,6 +245,25 @@ static void list_ports(const struct sim *sim, uint32_t *first, uint32_t *ports)
             ports[first[sim->ports[p].node + 1]++] = p;
 }
 
+void switches_let_pass(struct sim *sim)
+{
+    for (uint32_t p = 0; p < sim->port_count; p++) {
+        struct port *port = &sim->ports[p];
+        if (port->node_kind == SIM_SWITCH && !(port->flags & PORT_INSIDE) && !sim->has_telemetry &&
+            !sim->switches[port->node].latency_ps && !sim->switches[port->node].reroutes)
+            port->flags |= PORT_PASSES;
+    }
+}
+
+static int64_t slowest_host_bps(const struct sim *sim)
+{
+    int64_t slowest = INT64_MAX;
+    for (uint32_t i = 0; i < sim->host_count; i++)
+        if (sim->ports[sim->hosts[i].port].rate_bps < slowest)
+            slowest = sim->ports[sim->hosts[i].port].rate_bps;
+    return slowest;
+}
+
 int switches_build(struct sim *sim, const struct sim_config *config, struct error *e)
 {
     if (!config->switch_count)
@@ -233,6 +273,7 @@ int switches_build(struct sim *sim, const struct sim_config *config, struct erro
     uint32_t *first = calloc(config->switch_count + 2, sizeof *first),
              *ports = calloc((size_t)sim->port_count + 1, sizeof *ports);
     int result = -1;
+    sim->slowest_host_bps = slowest_host_bps(sim);
     sim->bytes += config->switch_count * sizeof *sim->switches + sim->port_count * sizeof *sim->switch_ports;
     if (!sim->switches || !sim->switch_ports || !first || !ports) {
         error_set(e, "simulator: out of memory");
@@ -274,7 +315,7 @@ static int64_t *queue_values(const struct sim *sim, uint32_t port, unsigned prio
     const struct switch_port *at = &sim->switch_ports[port];
     const struct priority_counters now = counters_of(sim, port, priority), *c = &now;
     unsigned queue = queue_of(priority);
-    bool paused = p->paused >> queue & 1;
+    bool paused = pfc_is_paused(p, priority);
     *value++ = p->queues[queue].bytes;
     *value++ = p->queues[queue].peak_bytes;
     *value++ = at->ingress[priority].used + at->ingress[priority].headroom_used;
@@ -284,6 +325,29 @@ static int64_t *queue_values(const struct sim *sim, uint32_t port, unsigned prio
     *value++ = c->rx_pause_ps / SIM_PS_PER_US;
     *value++ = c->tx_pause_ps / SIM_PS_PER_US;
     return value;
+}
+
+/* As add_fault_columns. */
+static void fault_values(const struct sim *sim, const struct fabric_switch *s, int64_t *value)
+{
+    int64_t *totals = value;
+    if (sim->faults) {
+        value += COUNT(fault_sums);
+        memset(totals, 0, COUNT(fault_sums) * sizeof *totals);
+    }
+    for (uint32_t i = 0; sim->faults && i < s->port_count; i++) {
+        const struct link_end *end = &sim->faults->ends[s->ports[i]];
+        const int64_t of_end[COUNT(fault_of_port)] = {end->downs, end->crc_errors,
+                                                      sim->switch_ports[s->ports[i]].link_dropped};
+        for (size_t k = 0; k < COUNT(fault_of_port); k++) {
+            *value++ = of_end[k];
+            totals[k] += of_end[k];
+        }
+    }
+    if (sim->faults)
+        totals[COUNT(fault_sums) - 1] = s->unroutable;
+    if (s->shows_deadlocks)
+        *value = s->deadlocks;
 }
 
 void sim_switch_values(const struct sim *sim, uint32_t index, int64_t *values)
@@ -305,7 +369,7 @@ void sim_switch_values(const struct sim *sim, uint32_t index, int64_t *values)
         dropped += at->dropped;
         watchdog += at->watchdog_dropped;
         *value++ = at->marked;
-        *value++ = at->dropped + at->watchdog_dropped;
+        *value++ = at->dropped + at->watchdog_dropped + at->link_dropped;
         *value++ = tx_bytes;
         *value++ = rx_bytes;
         for (unsigned priority = 0; priority < SIM_PRIORITIES; priority++)
@@ -316,4 +380,5 @@ void sim_switch_values(const struct sim *sim, uint32_t index, int64_t *values)
                                         s->storms,      s->restores,   watchdog,         rx_pause, tx_pause};
     for (size_t i = 0; i < COUNT(sums); i++)
         values[i] = first[i];
+    fault_values(sim, s, value);
 }

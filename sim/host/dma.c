@@ -4,6 +4,7 @@
  * by one.
  */
 #include "sim/model.h"
+#include "sim/host/egress.h"
 
 /* Overhead in addition to the payload of a transaction layer packet (PCI Express Base Specification 3.0,
  * 4.2.2 and 2.2): start token and sequence number 4, header 16 (64-bit address) or 12 (completion), LCRC 4. */

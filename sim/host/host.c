@@ -1,5 +1,6 @@
 /* A host's NIC: the round robin of its queue pairs, reception and transmission. */
 #include "sim/model.h"
+#include "sim/host/egress.h"
 
 /* By a pause, or by its window? */
 static inline bool is_held(const struct sim *sim, const struct queue_pair *qp, uint16_t paused)

@@ -6,6 +6,7 @@
  * as in some simulators.
  */
 #include "sim/model.h"
+#include "sim/host/egress.h"
 
 #define QUANTUM_BYTES 64
 
@@ -161,6 +162,20 @@ void pfc_ignore(struct sim *sim, uint32_t port, unsigned priority, bool ignore)
         return;
     resume(sim, port, priority);
     port_kick(sim, port, 0);
+}
+
+void pfc_reset(struct sim *sim, uint32_t port)
+{
+    struct port *at = &sim->ports[port];
+    for (unsigned i = 0; i < SIM_PRIORITIES; i++) {
+        if (at->paused >> queue_of(i) & 1)
+            resume(sim, port, i);
+        if (at->xoff >> i & 1)
+            sim->counters[port][i].tx_pause_ps += sim->now_ps - at->xoff_start_ps[i];
+    }
+    at->xoff = 0;
+    event_cancel(sim->events, port_event(sim, port, PORT_UNPAUSE));
+    event_cancel(sim->events, port_event(sim, port, PORT_REFRESH));
 }
 
 /* A pause may have run out; extensions did not move the timer. */

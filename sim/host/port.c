@@ -1,6 +1,7 @@
 /* A port's sending side: egress queues, serialisation, and the link to its peer. */
 #include "sim/fabric/bridge.h"
 #include "sim/fabric/switch.h"
+#include "sim/faults/hooks.h"
 #include "sim/host/send.h"
 
 static inline uint32_t next_frame(struct sim *sim, uint32_t port, struct port *out)
@@ -30,11 +31,11 @@ void port_transmit(struct sim *sim, uint32_t port)
     send_frame(sim, out, p);
     unsigned queues = out->ready & ~(unsigned)out->paused;
     if (queues) {
-        port_schedule(sim, port, out->busy_until_ps, out->queues[__builtin_ctz(queues)].packets.head);
+        port_schedule(sim, out, out->busy_until_ps, out->queues[__builtin_ctz(queues)].packets.head);
     } else if (out->node_kind == SIM_HOST) {
         int64_t at_ps = host_next_pull_ps(sim, out->node);
         if (at_ps != SIM_FOREVER)
-            port_schedule(sim, port, at_ps > out->busy_until_ps ? at_ps : out->busy_until_ps, 0);
+            port_schedule(sim, out, at_ps > out->busy_until_ps ? at_ps : out->busy_until_ps, 0);
     }
 }
 
@@ -48,19 +49,26 @@ void port_arrive_at_host(struct sim *sim, uint32_t port)
         host_receive(sim, port, p);
 }
 
-void port_arrive(struct sim *sim, uint32_t port)
+/* Is the frame lost on its way, or held back? */
+static bool is_lost(struct sim *sim, uint32_t port, struct port *in, uint32_t p)
 {
-    struct port *in = &sim->ports[port];
-    uint32_t p = link_arrive(sim, port, in);
-    struct packet *packet = &sim->packets[p];
-    if (packet->kind == PACKET_PFC) {
+    const struct packet *packet = &sim->packets[p];
+    if (in->flags & PORT_FAULTY && link_faults_lose(sim, port, p))
+        return true;
+    if (!(in->flags & PORT_LOSES) || packet->kind == PACKET_PFC ||
+        random_next(&in->random) >= in->loss_threshold)
+        return false;
+    link_lose(sim, port, p);
+    return true;
+}
+
+void port_receive(struct sim *sim, uint32_t port, uint32_t p)
+{
+    const struct port *in = &sim->ports[port];
+    if (in->flags & PORT_CAPTURED)
+        capture_frame(sim, port, p, false);
+    if (sim->packets[p].kind == PACKET_PFC) {
         pfc_receive(sim, port, p);
-        return;
-    }
-    if ((in->flags & PORT_LOSES) && random_next(&in->random) < in->loss_threshold) {
-        sim->counters[port][packet->priority].lost_packets++;
-        sim->counters[port][packet->priority].lost_bytes += packet->bytes;
-        packet_give(sim, p);
         return;
     }
     switch ((enum sim_node_kind)in->node_kind) {
@@ -74,4 +82,12 @@ void port_arrive(struct sim *sim, uint32_t port)
         bridge_receive(sim, port, p);
         break;
     }
+}
+
+void port_arrive(struct sim *sim, uint32_t port)
+{
+    struct port *in = &sim->ports[port];
+    uint32_t p = link_arrive(sim, port, in);
+    if (!is_lost(sim, port, in, p))
+        port_receive(sim, port, p);
 }

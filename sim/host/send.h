@@ -2,18 +2,28 @@
 #ifndef SIM_HOST_SEND_H
 #define SIM_HOST_SEND_H
 
+#include "sim/host/egress.h"
 #include "sim/islands/link.h"
+
+static inline void count_sent(struct queue *q, uint32_t bytes)
+{
+    q->sent_packets++;
+    q->sent_bytes += bytes;
+}
+
+static inline void queue_peak(struct queue *q, uint32_t bytes)
+{
+    if (bytes > q->peak_bytes)
+        q->peak_bytes = bytes;
+}
 
 /* The port is free. */
 static inline void send_frame(struct sim *sim, struct port *out, uint32_t p)
 {
     const struct packet *packet = &sim->packets[p];
     uint32_t bytes = packet->bytes;
-    if (packet->kind != PACKET_PFC) {
-        struct queue *q = &out->queues[queue_of(packet->priority)];
-        q->sent_packets++;
-        q->sent_bytes += bytes;
-    }
+    if (packet->kind != PACKET_PFC)
+        count_sent(&out->queues[queue_of(packet->priority)], bytes);
     out->busy_until_ps = sim->now_ps + frame_ps(sim, out, bytes);
     link_send(sim, out, p, out->busy_until_ps + out->delay_ps);
 }
@@ -32,10 +42,8 @@ static inline uint32_t port_dequeue(struct sim *sim, struct port *out, unsigned 
 static inline void port_send_at_once(struct sim *sim, uint32_t port, unsigned queue, uint32_t p)
 {
     struct port *out = &sim->ports[port];
-    struct queue *q = &out->queues[queue];
-    if (sim->packets[p].bytes > q->peak_bytes)
-        q->peak_bytes = sim->packets[p].bytes;
-    event_cancel(sim->events, out->first_event + PORT_TRANSMIT);
+    queue_peak(&out->queues[queue], sim->packets[p].bytes);
+    port_cancel(sim, out);
     send_frame(sim, out, p);
 }
 

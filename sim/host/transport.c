@@ -5,7 +5,9 @@
  * responder send one more message; its responses acknowledge themselves. PSNs are 64 bits here; packets carry
  * the low half.
  */
+#include "sim/faults/hooks.h"
 #include "sim/model.h"
+#include "sim/host/egress.h"
 
 /* ---- the sender's round robin */
 
@@ -506,6 +508,35 @@ void qp_receive(struct sim *sim, uint32_t host, uint32_t p)
     }
 }
 
+/* A time-out without progress since the last one is one more; after retry_count of them the queue pair has an error. */
+static bool is_last_retry(const struct host *h, struct queue_pair *qp, uint64_t psn)
+{
+    if (psn != qp->retry_psn) {
+        qp->retry_psn = psn;
+        qp->retries = 0;
+    }
+    return qp->retries++ >= h->retry_count;
+}
+
+/* The work request completes with "transport retry counter exceeded" (IBV_WC_RETRY_EXC_ERR), and the queue pair sends nothing any
+ * more. Of a read the responder may still send what was asked for. */
+static void give_up(struct sim *sim, uint32_t q, uint32_t requester)
+{
+    struct queue_pair *qp = &sim->qps[q];
+    struct sim_flow_stats *stats = &sim->flows[qp->flow].stats;
+    qp->stopped = true;
+    qp->complete_psn = UINT64_MAX;
+    sim->hosts[requester].counters.retries_exceeded++;
+    if (!stats->failed++) {
+        stats->failed_ps = sim->now_ps;
+        stats->unreachable = !reroute_reaches(sim, qp->sender, qp->receiver);
+    }
+    if (qp->operation == SIM_READ)
+        return;
+    ring_leave(sim, q);
+    qp->limit_psn = qp->acked_psn = qp->send_psn = qp->highest_psn;
+}
+
 /* The timer is not moved at every ACK: when it expires, it checks whether there was progress. */
 void qp_timeout(struct sim *sim, uint32_t q)
 {
@@ -520,6 +551,10 @@ void qp_timeout(struct sim *sim, uint32_t q)
         return;
     }
     h->counters.local_ack_timeout_err++;
+    if (is_last_retry(h, qp, read ? qp->expected_psn : qp->acked_psn)) {
+        give_up(sim, q, requester);
+        return;
+    }
     qp->progress_ps = sim->now_ps;
     event_schedule(sim->events, qp->timeout_event, sim->now_ps + h->ack_timeout_ps);
     if (read) {

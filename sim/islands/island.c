@@ -10,8 +10,17 @@
 #define WINDOW_LEAST_PS       (100 * SIM_PS_PER_NS)
 #define WINDOW_LEAST_LARGE_PS (20 * SIM_PS_PER_NS)
 #define LARGE_PORTS           512
-/* So many ports' state fits the caches. */
+/* So many ports' state fits the nearest cache, */
 #define SMALL_PORTS 64
+/* and so many the next one: parts of this size that are joined by links are one island, */
+#define GROUP_PORTS 1024
+/* unless a window holds more frames of a link than this, and the network is not larger: then a node's window is work enough. */
+#define FEW_FRAMES  6.0
+#define DENSE_PORTS 4096
+/* For a similar share of each thread. */
+#define PARTS_OF_THREAD 4
+/* An island of more ports is not fetched as a whole before it is run. */
+#define FETCHED_PORTS 128
 
 /* ---- who belongs together */
 
@@ -21,6 +30,7 @@ struct division {
     uint32_t nodes;
     uint32_t *leader; /* of each node: another one of its part, or itself */
     uint32_t *thread; /* of each part's leader */
+    uint32_t *ports;  /* of each part, by its leader */
     uint32_t threads;
     uint32_t *island_of_thread; /* the latest one; NONE */
     uint32_t *thread_of_island;
@@ -43,10 +53,10 @@ static void join(struct division *d, uint32_t a, uint32_t b)
 
 static uint32_t node_at(const struct division *d, const struct sim_node *at)
 {
-    return routing_node(d->sim, at->kind, at->index);
+    return graph_node(d->sim, at->kind, at->index);
 }
 
-static int64_t shortest_frame_bytes(const struct physics_framing *f)
+int64_t island_shortest_frame_bytes(const struct physics_framing *f)
 {
     int64_t least = f->ack_bytes < f->data_bytes ? f->ack_bytes : f->data_bytes;
     least = least > f->minimum_bytes ? least : f->minimum_bytes;
@@ -58,7 +68,7 @@ static int64_t shortest_frame_bytes(const struct physics_framing *f)
 static int64_t way_ps(const struct division *d, const struct sim_link_config *link)
 {
     uint64_t ps_per_byte_q20 = ((uint64_t)SIM_PS_PER_S * 8 << 20) / (uint64_t)link->rate_bps;
-    int64_t bytes = shortest_frame_bytes(&d->sim->framing) + d->sim->framing.gap_bytes;
+    int64_t bytes = island_shortest_frame_bytes(&d->sim->framing) + d->sim->framing.gap_bytes;
     return link->delay_ps + sim_duration(d->sim, (uint64_t)bytes, ps_per_byte_q20);
 }
 
@@ -88,6 +98,63 @@ static bool divide(struct division *d, int64_t least_ps)
             return true;
     return false;
 }
+
+/* ---- parts that are worth a window */
+
+static int64_t longest_payload_bytes(const struct sim_config *config)
+{
+    int64_t most = 1;
+    for (size_t i = 0; i < config->host_count; i++) {
+        int64_t bytes = sim_infiniband_mtu(config->hosts[i].settings.mtu_bytes);
+        most = bytes > most ? bytes : most;
+    }
+    return most;
+}
+
+/* The longest frames that a link carries in a window, on average. The window is the shortest way between parts. */
+static double frames_a_window(struct division *d)
+{
+    int64_t window_ps = SIM_FOREVER;
+    double bps = 0;
+    for (size_t i = 0; i < d->config->link_count; i++) {
+        const struct sim_link_config *link = &d->config->links[i];
+        int64_t ps = way_ps(d, link);
+        if (ps < window_ps && leader_of(d, node_at(d, &link->a)) != leader_of(d, node_at(d, &link->b)))
+            window_ps = ps;
+        bps += (double)link->rate_bps;
+    }
+    double frame_bits = 8 * (double)(longest_payload_bytes(d->config) + d->sim->framing.data_bytes);
+    return (double)window_ps * 1e-12 * bps / (double)(d->config->link_count + 1) / frame_bits;
+}
+
+/* The most ports of a part that is made of others; 0: none is. */
+static uint32_t most_ports(struct division *d)
+{
+    uint32_t ports = d->sim->port_count, share = ports / (PARTS_OF_THREAD * d->threads);
+    if (ports <= DENSE_PORTS && frames_a_window(d) > FEW_FRAMES)
+        return 0;
+    return d->threads == 1 || share > GROUP_PORTS ? GROUP_PORTS : share;
+}
+
+/* Join parts along links, in their order: of a fat tree these are pods, with all that is behind them as far as it goes. */
+static void group(struct division *d)
+{
+    uint32_t most = most_ports(d);
+    for (size_t i = 0; i < d->config->link_count; i++) {
+        d->ports[leader_of(d, node_at(d, &d->config->links[i].a))]++;
+        d->ports[leader_of(d, node_at(d, &d->config->links[i].b))]++;
+    }
+    for (size_t i = 0; i < d->config->link_count; i++) {
+        const struct sim_link_config *link = &d->config->links[i];
+        uint32_t a = leader_of(d, node_at(d, &link->a)), b = leader_of(d, node_at(d, &link->b));
+        if (a == b || d->ports[a] + d->ports[b] > most)
+            continue;
+        d->ports[a] = d->ports[b] = d->ports[a] + d->ports[b];
+        join(d, a, b);
+    }
+}
+
+/* ---- threads and numbers */
 
 /* What a node has to do: the rates of its links, without those of hosts that have no flow. */
 static void weigh(const struct division *d, uint64_t *weights)
@@ -205,16 +272,18 @@ static int divide_nodes(struct division *d)
 {
     struct sim *sim = d->sim;
     uint64_t *weights = calloc((size_t)d->nodes + d->threads, sizeof *weights);
-    d->leader = calloc((size_t)d->nodes + 1, 3 * sizeof *d->leader);
+    d->leader = calloc((size_t)d->nodes + 1, 4 * sizeof *d->leader);
     d->island_of_thread = malloc(d->threads * sizeof *d->island_of_thread);
     sim->island_of_node = calloc((size_t)d->nodes + 1, sizeof *sim->island_of_node);
     int rc = weights && d->leader && d->island_of_thread && sim->island_of_node ? 0 : -1;
     if (!rc) {
         d->thread = d->leader + d->nodes;
         d->thread_of_island = d->thread + d->nodes;
+        d->ports = d->thread_of_island + d->nodes;
         memset(d->island_of_thread, 0xff, d->threads * sizeof *d->island_of_thread);
         if (!divide(d, WINDOW_LEAST_PS) && sim->port_count >= LARGE_PORTS)
             (void)divide(d, WINDOW_LEAST_LARGE_PS);
+        group(d);
         weigh(d, weights);
         assign(d, weights, weights + d->nodes);
         number_islands(d);
@@ -253,6 +322,7 @@ int islands_list_ports(struct sim *sim, struct error *e)
     for (uint32_t p = 0; p < sim->port_count; p++) {
         struct island *island = &sim->islands[sim->ports[p].island];
         island->ports[island->port_count++] = p;
+        island->looks_ahead = sim->island_count == 1 || island->port_count > FETCHED_PORTS;
     }
     return 0;
 }
@@ -268,5 +338,5 @@ void islands_free(struct sim *sim)
 
 void island_enter(struct sim *sim, unsigned kind, uint32_t index)
 {
-    sim->events = &sim->islands[sim->island_of_node[routing_node(sim, kind, index)]].queue;
+    sim->events = &sim->islands[sim->island_of_node[graph_node(sim, kind, index)]].queue;
 }

@@ -5,7 +5,8 @@
  * A window is as long as the shortest way of a frame between islands (propagation, and the serialisation of the
  * shortest frame), so nothing that happens within a window in one island can matter to another one before the
  * window's end (conservative synchronisation: Chandy and Misra, 1979; Bryant, 1977). Nodes that are joined by
- * shorter cables are one island. Each island has its events in a queue of its own, so its state stays in the
+ * shorter cables are one island, and so are neighbours whose windows would hold few frames: the beginning and
+ * end of a window have a cost. Each island has its events in a queue of its own, so its state stays in the
  * cache while it is run, and islands without events cost nothing.
  *
  * Results do not depend on the number of threads: see the orders of equal times in link.h and events.h, and
@@ -21,7 +22,8 @@ struct island {
     uint32_t *ports;
     uint32_t port_count;
     uint32_t thread;
-    uint32_t event; /* in the queue of its thread, at the time of its earliest event */
+    bool looks_ahead; /* what its events need is fetched one by one, and not with island_prefetch */
+    uint32_t event;   /* in the queue of its thread, at the time of its earliest event */
 };
 
 /* From a thread to another one: frames were sent to this port. */
@@ -38,6 +40,9 @@ struct mail {
 /* Divide the nodes; the links are ports already. */
 int islands_build(struct sim *sim, const struct sim_config *config, struct error *e);
 void islands_free(struct sim *sim);
+
+/* No frame is shorter. */
+int64_t island_shortest_frame_bytes(const struct physics_framing *f);
 
 /* While building: events are added to the queue of this node. */
 void island_enter(struct sim *sim, unsigned kind, uint32_t index);

@@ -1,8 +1,27 @@
 /* What happens in an island in a window: its events. */
 #include "sim/fabric/bridge.h"
+#include "sim/fabric/pass.h"
 #include "sim/fabric/switch.h"
+#include "sim/faults/hooks.h"
 #include "sim/islands/link.h"
 #include "sim/islands/look_ahead.h"
+
+/* Events that are few, or none in most networks. */
+static void dispatch_rare(struct sim *sim, uint32_t kind, uint32_t object)
+{
+    if (kind == EVENT_INJECTED)
+        inject_turn(sim, object);
+    else if (kind == EVENT_START)
+        qp_start(sim, object);
+    else if (kind == EVENT_LINK)
+        link_faults_turn(sim, object);
+    else if (kind == EVENT_ROUTES)
+        reroute_turn(sim, object);
+    else if (kind == EVENT_STORM)
+        storm_turn(sim, object);
+    else
+        switch_watchdog(sim, object);
+}
 
 static inline void dispatch(struct sim *sim, uint32_t kind, uint32_t object)
 {
@@ -11,7 +30,8 @@ static inline void dispatch(struct sim *sim, uint32_t kind, uint32_t object)
         port_arrive(sim, object);
         break;
     case EVENT_AT_SWITCH:
-        switch_arrive(sim, object);
+        if (!pass(sim, object))
+            switch_arrive(sim, object);
         break;
     case EVENT_AT_HOST:
         port_arrive_at_host(sim, object);
@@ -19,6 +39,7 @@ static inline void dispatch(struct sim *sim, uint32_t kind, uint32_t object)
     case EVENT_TRANSMIT:
     case EVENT_SWITCH_TRANSMIT:
         sim->now_ps = sim->events->now_ps -= sim->late_ps;
+        sim->ports[object].transmit_ps = SIM_FOREVER;
         kind == EVENT_TRANSMIT ? port_transmit(sim, object) : switch_transmit(sim, object);
         break;
     case EVENT_UNPAUSE:
@@ -36,9 +57,6 @@ static inline void dispatch(struct sim *sim, uint32_t kind, uint32_t object)
     case EVENT_WRITE:
         dma_write(sim, object);
         break;
-    case EVENT_START:
-        qp_start(sim, object);
-        break;
     case EVENT_TURN:
         qp_turn(sim, object);
         break;
@@ -51,17 +69,19 @@ static inline void dispatch(struct sim *sim, uint32_t kind, uint32_t object)
     case EVENT_FORWARD:
         switch_forward(sim, object);
         break;
-    case EVENT_WATCHDOG:
-        switch_watchdog(sim, object);
-        break;
     case EVENT_INTERRUPT:
         bridge_interrupt(sim, object);
         break;
     case EVENT_SOFTIRQ:
         bridge_softirq(sim, object);
         break;
+    case EVENT_START:
+    case EVENT_INJECTED:
+    case EVENT_LINK:
+    case EVENT_ROUTES:
     case EVENT_STORM:
-        storm_turn(sim, object);
+    case EVENT_WATCHDOG:
+        dispatch_rare(sim, kind, object);
         break;
     }
 }
@@ -92,7 +112,7 @@ static inline bool confirm(const struct event_queue *q, struct coming *coming)
 }
 
 /* Those that the wheel spans. */
-static void run_wheel(struct sim *sim, struct event_queue *q, int64_t until_ps)
+static void run_wheel(struct sim *sim, struct event_queue *q, int64_t until_ps, bool looks_ahead)
 {
     struct coming coming = {EVENT_NONE, 0};
     uint64_t count = 0;
@@ -104,7 +124,7 @@ static void run_wheel(struct sim *sim, struct event_queue *q, int64_t until_ps)
         sim->now_ps = event->time_ps;
         events_take(q, coming.id);
         count++;
-        if (sim->island_count == 1)
+        if (looks_ahead)
             look_ahead(sim);
         foresee(q, &coming);
         dispatch(sim, kind, object);
@@ -121,7 +141,7 @@ void island_run(struct sim *sim, struct island *island, int64_t until_ps)
         events_turn(q);
         /* Up to here, what is scheduled a packet's delay later is still on the wheel. */
         int64_t end_ps = q->wheel_end_ps - half_ps;
-        run_wheel(sim, q, until_ps < end_ps ? until_ps : end_ps);
+        run_wheel(sim, q, until_ps < end_ps ? until_ps : end_ps, island->looks_ahead);
     }
 }
 
@@ -135,6 +155,8 @@ static inline void prefetch_lines(const void *from, size_t bytes)
 
 void island_prefetch(const struct sim *sim, const struct island *island)
 {
+    if (island->looks_ahead)
+        return;
     prefetch_lines(island->queue.events, island->queue.count * sizeof *island->queue.events);
     for (uint32_t i = 0; i < island->port_count; i++) {
         prefetch_lines(&sim->ports[island->ports[i]], 2 * (size_t)CACHE_LINE);
@@ -145,6 +167,8 @@ void island_prefetch(const struct sim *sim, const struct island *island)
 
 void island_prefetch_links(const struct sim *sim, const struct island *island)
 {
+    if (island->looks_ahead)
+        return;
     for (uint32_t i = 0; i < island->port_count; i++) {
         const struct port *port = &sim->ports[island->ports[i]];
         uint32_t head = atomic_load_explicit(&port->in.head, memory_order_relaxed);

@@ -10,10 +10,14 @@
 #ifndef SIM_LINK_H
 #define SIM_LINK_H
 
+#include "sim/capture_tap.h"
 #include "sim/islands/island.h"
 #include "sim/model.h"
 #include <stdatomic.h>
 
+/* Address space for the rings of all links between islands, whose ports and window are known. */
+void links_reserve(struct sim *sim);
+void links_free(struct sim *sim);
 /* More room in a ring that seems full. -1 when memory ran out. */
 int link_make_room(struct sim *sim, uint32_t port);
 
@@ -106,42 +110,66 @@ static inline void copy_packet(struct packet *to, const struct packet *from)
     to->all = from->all;
 }
 
-static inline void ring_append(struct sim *sim, struct port *out, uint32_t p, int64_t arrive_ps)
+/* The place behind the last frame; there is room. */
+static inline struct packet *ring_place(const struct port *out)
+{
+    return &out->out.ring[out->out.tail & out->out.mask];
+}
+
+/* What was put there is on its way. */
+static inline void ring_send(struct sim *sim, struct port *out, struct packet *frame, int64_t arrive_ps)
 {
     struct outbox *box = &out->out;
-    uint32_t tail = box->tail, place = tail & box->mask;
-    struct packet *frame = &box->ring[place];
-    copy_packet(frame, &sim->packets[p]);
     frame->time_ps = arrive_ps;
     frame->sent_ps = sim->now_ps;
-    __builtin_prefetch(&box->ring[(tail + 3) & box->mask], 1);
-    if (sim->telemetry)
-        ring_telemetry(box->ring, box->mask)[place] = sim->telemetry[p];
-    if (sim->telemetry_paths)
-        copy_telemetry_path(&ring_telemetry_paths(box->ring, box->mask)[place], &sim->telemetry_paths[p]);
-    box->tail = tail + 1;
+    __builtin_prefetch(&box->ring[(box->tail + 3) & box->mask], 1);
+    box->tail++;
     if (box->window != sim->window) {
         box->window = sim->window;
         island_post(sim, out->peer, arrive_ps);
     }
 }
 
+static inline void ring_append(struct sim *sim, struct port *out, uint32_t p, int64_t arrive_ps)
+{
+    struct outbox *box = &out->out;
+    uint32_t place = box->tail & box->mask;
+    copy_packet(ring_place(out), &sim->packets[p]);
+    if (sim->telemetry)
+        ring_telemetry(box->ring, box->mask)[place] = sim->telemetry[p];
+    if (sim->telemetry_paths)
+        copy_telemetry_path(&ring_telemetry_paths(box->ring, box->mask)[place], &sim->telemetry_paths[p]);
+    ring_send(sim, out, ring_place(out), arrive_ps);
+}
+
+/* The frame that arrives next. */
+static inline const struct packet *ring_first(const struct port *in)
+{
+    return &in->in.ring[atomic_load_explicit(&in->in.head, memory_order_relaxed) & in->in.mask];
+}
+
+/* The first frame is taken: the next one arrives in its time. */
+static inline void ring_advance(struct sim *sim, uint32_t port, struct port *in)
+{
+    uint32_t head = atomic_load_explicit(&in->in.head, memory_order_relaxed) + 1;
+    __builtin_prefetch(&in->in.ring[(head + 3) & in->in.mask]);
+    atomic_store_explicit(&in->in.head, head, memory_order_release);
+    if (head == in->in.end)
+        return;
+    const struct packet *frame = &in->in.ring[head & in->in.mask];
+    link_schedule(sim->events, in, port, frame->time_ps, frame->sent_ps);
+}
+
 static inline uint32_t ring_take(struct sim *sim, uint32_t port, struct port *in)
 {
-    uint32_t p = packet_take(sim), head = atomic_load_explicit(&in->in.head, memory_order_relaxed);
-    uint32_t place = head & in->in.mask;
-    const struct packet *frame = &in->in.ring[place];
-    copy_packet(&sim->packets[p], frame);
-    __builtin_prefetch(&in->in.ring[(head + 4) & in->in.mask]);
+    uint32_t p = packet_take(sim);
+    uint32_t place = atomic_load_explicit(&in->in.head, memory_order_relaxed) & in->in.mask;
+    copy_packet(&sim->packets[p], &in->in.ring[place]);
     if (sim->telemetry)
         sim->telemetry[p] = ring_telemetry(in->in.ring, in->in.mask)[place];
     if (sim->telemetry_paths)
         copy_telemetry_path(&sim->telemetry_paths[p], &ring_telemetry_paths(in->in.ring, in->in.mask)[place]);
-    atomic_store_explicit(&in->in.head, ++head, memory_order_release);
-    if (head == in->in.end)
-        return p;
-    frame = &in->in.ring[head & in->in.mask];
-    link_schedule(sim->events, in, port, frame->time_ps, frame->sent_ps);
+    ring_advance(sim, port, in);
     return p;
 }
 
@@ -150,9 +178,13 @@ static inline uint32_t ring_take(struct sim *sim, uint32_t port, struct port *in
 /* Send a packet of the pool. */
 static inline void link_send(struct sim *sim, struct port *out, uint32_t p, int64_t arrive_ps)
 {
-    if (out->flags & PORT_INSIDE) {
-        line_append(sim, out->peer, p, arrive_ps);
-        return;
+    if (out->flags & (PORT_INSIDE | PORT_CAPTURED)) {
+        if (__builtin_expect(out->flags & PORT_CAPTURED, 0))
+            capture_frame(sim, out->peer ^ 1, p, true);
+        if (out->flags & PORT_INSIDE) {
+            line_append(sim, out->peer, p, arrive_ps);
+            return;
+        }
     }
     if (__builtin_expect(out->out.tail - out->out.head_seen <= out->out.mask, 1) ||
         !link_make_room(sim, out->peer ^ 1))
@@ -160,12 +192,18 @@ static inline void link_send(struct sim *sim, struct port *out, uint32_t p, int6
     packet_give(sim, p);
 }
 
-/* Take the frame that arrives now; it is in the pool then. */
-static inline uint32_t link_arrive(struct sim *sim, uint32_t port, struct port *in)
+/* A frame arrives now. */
+static inline void link_arrived(struct sim *sim, struct port *in)
 {
     in->in.last_ps = sim->now_ps;
     in->in.next_order = sim->events->next_order++;
     sim->hops++;
+}
+
+/* Take it; it is in the pool then. */
+static inline uint32_t link_arrive(struct sim *sim, uint32_t port, struct port *in)
+{
+    link_arrived(sim, in);
     return in->flags & PORT_INSIDE ? line_take(sim, port, in) : ring_take(sim, port, in);
 }
 
