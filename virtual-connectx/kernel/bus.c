@@ -35,7 +35,7 @@ static int config_write(struct pci_bus *on, unsigned int devfn, int where, int s
     return front ? vcx_config_write(front, where, size, value) : PCIBIOS_DEVICE_NOT_FOUND;
 }
 
-static struct pci_ops operations = {.read = config_read, .write = config_write};
+static struct pci_ops config_ops = {.read = config_read, .write = config_write};
 
 /* Memory that the firmware's table calls RAM and the kernel's calls reserved: memmap= did that. */
 static bool was_reserved(void)
@@ -78,7 +78,7 @@ static int free_domain(void)
 /* Devices on the bus get its interrupt domain when they are found. */
 static struct pci_bus *scan(struct list_head *resources)
 {
-    struct pci_bus *root = pci_create_root_bus(NULL, 0, &operations, &sysdata, resources);
+    struct pci_bus *root = pci_create_root_bus(NULL, 0, &config_ops, &sysdata, resources);
     if (!root)
         return NULL;
     dev_set_msi_domain(&root->dev, vcx_msix_domain());

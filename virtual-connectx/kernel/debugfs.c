@@ -33,7 +33,7 @@ static int show(struct seq_file *file, void *unused)
     return 0;
 }
 
-static int open(struct inode *inode, struct file *file)
+static int open_view(struct inode *inode, struct file *file)
 {
     return single_open(file, show, inode->i_private);
 }
@@ -68,9 +68,9 @@ static ssize_t write(struct file *file, const char __user *from, size_t bytes, l
     return rc ? rc : bytes;
 }
 
-static const struct file_operations operations = {
+static const struct file_operations view_ops = {
     .owner = THIS_MODULE,
-    .open = open,
+    .open = open_view,
     .read = seq_read,
     .write = write,
     .llseek = seq_lseek,
@@ -83,7 +83,7 @@ static void add(const char *name, struct view *view, struct vcx_front *front, co
     for (; file->name; file++, view++) {
         *view = (struct view){front, file};
         debugfs_create_file(file->name, (file->show ? 0444 : 0) | (file->set ? 0200 : 0), folder, view,
-                            &operations);
+                            &view_ops);
     }
 }
 

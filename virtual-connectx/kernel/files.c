@@ -198,6 +198,11 @@ static int set_pace(struct vcx_front *front, char *text)
     return answer(front, vcx_pace_request(&front->device, text, &error), &error);
 }
 
+static void show_fault(struct seq_file *file, struct vcx_front *front)
+{
+    vcx_fault_show(&front->device, put_line, file);
+}
+
 static int set_fault(struct vcx_front *front, char *text)
 {
     struct vcx_sentence error;
@@ -214,7 +219,7 @@ const struct vcx_file vcx_files_of_function[] = {
     {"marking", show_marking, set_marking}, /* congestion marks at the send queue */
     {"pcie_lanes", show_lanes, set_lanes},
     {"pace", show_pace, set_pace},
-    {"fault", NULL, set_fault},
+    {"fault", show_fault, set_fault},
     {NULL, NULL, NULL},
 };
 

@@ -7,7 +7,7 @@
 
 /* Bus addresses are physical addresses: no IOMMU covers this bus. Memory that the kernel reserved has no mapping, but for the page of
  * zeros: it is what everybody reads who has written nothing there, and is never written to. */
-static void *memory(struct vcx_front *front, uint64_t address, uint32_t bytes, enum vcx_use use)
+static void *memory_at(struct vcx_front *front, uint64_t address, uint32_t bytes, enum vcx_use use)
 {
     unsigned long pfn = PHYS_PFN(address);
     if (!vcx_config_master(front) || bytes > PAGE_SIZE - offset_in_page(address) || !pfn_valid(pfn))
@@ -28,17 +28,17 @@ static void bar_write(struct vcx_front *front, uint32_t offset, uint32_t value)
         iowrite32be(value, front->registers + offset);
 }
 
-static uint64_t now_ns(struct vcx_front *front)
+static uint64_t function_now_ns(struct vcx_front *front)
 {
     return vcx_turn_ns();
 }
 
-static bool ready(struct vcx_front *front)
+static bool function_ready(struct vcx_front *front)
 {
     return vcx_wire_ready(&front->wire);
 }
 
-static void transmit(struct vcx_front *front, struct vcx_frame *frame)
+static void function_transmit(struct vcx_front *front, struct vcx_frame *frame)
 {
     vcx_wire_transmit(&front->wire, frame);
 }
@@ -49,12 +49,12 @@ static void log_text(struct vcx_front *front, const char *text)
 }
 
 const struct vcx_front_ops vcx_kernel_front = {
-    .memory = memory,
+    .memory = memory_at,
     .bar_read = bar_read,
     .bar_write = bar_write,
-    .now_ns = now_ns,
+    .now_ns = function_now_ns,
     .interrupt = vcx_interrupt,
-    .ready = ready,
-    .transmit = transmit,
+    .ready = function_ready,
+    .transmit = function_transmit,
     .log = log_text,
 };

@@ -79,13 +79,13 @@ static int map_for_cpu(struct dma_buf *dmabuf, struct vm_area_struct *vma)
     return vm_map_pages_zero(vma, buffer->pages, buffer->count);
 }
 
-static void release(struct dma_buf *dmabuf)
+static void release_buffer(struct dma_buf *dmabuf)
 {
     free_buffer(dmabuf->priv);
 }
 
 static const struct dma_buf_ops buffer_ops = {
-    .map_dma_buf = map, .unmap_dma_buf = unmap, .mmap = map_for_cpu, .release = release};
+    .map_dma_buf = map, .unmap_dma_buf = unmap, .mmap = map_for_cpu, .release = release_buffer};
 
 /* ---- the heap */
 

@@ -13,12 +13,12 @@ struct vcx_front *vcx_fronts[VCX_MOST_FUNCTIONS];
 unsigned int vcx_functions;
 DEFINE_MUTEX(vcx_lock);
 
-static void receive(struct vcx_wire *wire, struct vcx_frame *frame)
+static void function_receive(struct vcx_wire *wire, struct vcx_frame *frame)
 {
     vcx_receive(&container_of(wire, struct vcx_front, wire)->device, frame);
 }
 
-static const struct vcx_port *port(const struct vcx_wire *wire)
+static const struct vcx_port *port_of_function(const struct vcx_wire *wire)
 {
     return container_of(wire, struct vcx_front, wire)->device.port;
 }
@@ -32,7 +32,7 @@ static int make_function(unsigned int index)
     front->index = index;
     front->bar = vcx_parameter_memory() + (phys_addr_t)index * VCX_BAR_BYTES;
     front->configuration = vcx_parameter_configuration(index);
-    vcx_wire_start(&front->wire, receive, port);
+    vcx_wire_start(&front->wire, function_receive, port_of_function);
     vcx_msix_start(front);
     front->registers = ioremap(front->bar, VCX_BAR_BYTES);
     if (!front->registers)
@@ -119,7 +119,7 @@ static int make_all(void)
     return rc;
 }
 
-static int run(void)
+static int run_all(void)
 {
     int rc = vcx_thread_start();
     if (rc)
@@ -145,7 +145,7 @@ static int make_and_run(void)
     rc = make_all();
     if (rc)
         return rc;
-    rc = run();
+    rc = run_all();
     if (rc)
         free_all();
     return rc;
@@ -163,7 +163,7 @@ static int claim(void)
     return rc;
 }
 
-static void release(void)
+static void unclaim(void)
 {
     vcx_msix_remove();
     vcx_window_release();
@@ -196,7 +196,7 @@ unwatch:
     vcx_wire_unwatch();
 give_back:
     if (vcx_functions)
-        release();
+        unclaim();
     return rc;
 }
 
@@ -212,7 +212,7 @@ static void __exit stop(void)
     free_all();
     vcx_wire_unwatch();
     if (vcx_functions)
-        release();
+        unclaim();
 }
 
 module_init(start);

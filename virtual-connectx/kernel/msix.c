@@ -48,10 +48,10 @@ static struct irq_chip chip = {.name = "virtual-connectx",
                                .irq_ack = acknowledge,
                                .irq_compose_msi_msg = compose,
                                .irq_set_affinity = bind};
-static struct msi_domain_ops operations = {.msi_init = start_interrupt};
+static struct msi_domain_ops msi_ops = {.msi_init = start_interrupt};
 static struct msi_domain_info information = {.flags = MSI_FLAG_USE_DEF_DOM_OPS | MSI_FLAG_USE_DEF_CHIP_OPS |
                                                       MSI_FLAG_PCI_MSIX,
-                                             .ops = &operations,
+                                             .ops = &msi_ops,
                                              .chip = &chip};
 
 int vcx_msix_add(void)

@@ -12,29 +12,30 @@ struct vcx_switch_front {
 
 static struct vcx_switch_front *the_switch;
 
-static uint64_t now_ns(struct vcx_switch_front *front)
+static uint64_t switch_now_ns(struct vcx_switch_front *front)
 {
     return vcx_turn_ns();
 }
 
-static bool ready(struct vcx_switch_front *front, uint8_t port)
+static bool switch_ready(struct vcx_switch_front *front, uint8_t port)
 {
     return vcx_wire_ready(&front->wires[port]);
 }
 
-static void transmit(struct vcx_switch_front *front, uint8_t port, struct vcx_frame *frame)
+static void switch_transmit(struct vcx_switch_front *front, uint8_t port, struct vcx_frame *frame)
 {
     vcx_wire_transmit(&front->wires[port], frame);
 }
 
-static const struct vcx_switch_ops operations = {.now_ns = now_ns, .ready = ready, .transmit = transmit};
+static const struct vcx_switch_ops switch_ops = {
+    .now_ns = switch_now_ns, .ready = switch_ready, .transmit = switch_transmit};
 
-static void receive(struct vcx_wire *wire, struct vcx_frame *frame)
+static void switch_receive(struct vcx_wire *wire, struct vcx_frame *frame)
 {
     vcx_switch_receive(&the_switch->model, wire - the_switch->wires, frame);
 }
 
-static const struct vcx_port *port(const struct vcx_wire *wire)
+static const struct vcx_port *port_of_switch(const struct vcx_wire *wire)
 {
     return &the_switch->model.ports[wire - the_switch->wires];
 }
@@ -44,13 +45,13 @@ int vcx_switch_add(unsigned int ports, u64 line_bps)
     struct vcx_switch_front *front = kvzalloc(sizeof *front, GFP_KERNEL);
     if (!front)
         return -ENOMEM;
-    if (vcx_switch_start(&front->model, ports, line_bps, front, &operations) != 0) {
+    if (vcx_switch_start(&front->model, ports, line_bps, front, &switch_ops) != 0) {
         kvfree(front);
         return -ENOMEM;
     }
     front->ports = ports;
     for (unsigned int i = 0; i < ports; i++) {
-        vcx_wire_start(&front->wires[i], receive, port);
+        vcx_wire_start(&front->wires[i], switch_receive, port_of_switch);
         front->wires[i].present = true;
     }
     the_switch = front;

@@ -77,7 +77,7 @@ static void rest(u64 idle_ns)
     __set_current_state(TASK_RUNNING);
 }
 
-static int run(void *unused)
+static int run_thread(void *unused)
 {
     unsigned int calm = 0;
     u64 worked = ktime_get_ns();
@@ -99,7 +99,7 @@ static int run(void *unused)
 
 int vcx_thread_start(void)
 {
-    thread = kthread_run(run, NULL, "virtual-connectx");
+    thread = kthread_run(run_thread, NULL, "virtual-connectx");
     return PTR_ERR_OR_ZERO(thread);
 }
 

@@ -17,7 +17,7 @@
 #define FRAME_TAILROOM 16
 #define ENCLOSED       ETH_P_802_EX1 /* IEEE 802's type for local experiments */
 
-static LIST_HEAD(wires); /* under the lock of interfaces */
+static LIST_HEAD(all_wires); /* under the lock of interfaces */
 
 void vcx_wire_start(struct vcx_wire *wire, void (*receive)(struct vcx_wire *wire, struct vcx_frame *frame),
                     const struct vcx_port *(*port)(const struct vcx_wire *wire))
@@ -26,7 +26,7 @@ void vcx_wire_start(struct vcx_wire *wire, void (*receive)(struct vcx_wire *wire
     wire->receive = receive;
     wire->port = port;
     rtnl_lock();
-    list_add(&wire->all, &wires);
+    list_add(&wire->all, &all_wires);
     rtnl_unlock();
 }
 
@@ -67,7 +67,7 @@ static void to_interface(struct sk_buff *skb)
     dev_queue_xmit(skb);
 }
 
-static uint32_t window(const struct vcx_wire *wire)
+static uint32_t window_of(const struct vcx_wire *wire)
 {
     return vcx_credit_window(wire->port(wire));
 }
@@ -79,7 +79,7 @@ static void send_enclosed(struct vcx_wire *wire, enum vcx_credit_kind kind, cons
     struct ethhdr *header;
     if (!skb)
         return;
-    vcx_credit_write(&wire->credit, kind, frame ? frame->length : 0, window(wire),
+    vcx_credit_write(&wire->credit, kind, frame ? frame->length : 0, window_of(wire),
                      skb_push(skb, VCX_CREDIT_BYTES));
     header = skb_push(skb, ETH_HLEN);
     eth_broadcast_addr(header->h_dest);
@@ -107,7 +107,7 @@ static void tell(struct vcx_wire *wire)
     enum vcx_credit_kind kind;
     if (!wire->enclosed || !wire->lower || wire->unplugged)
         return;
-    kind = vcx_credit_due(&wire->credit, window(wire), vcx_turn_ns());
+    kind = vcx_credit_due(&wire->credit, window_of(wire), vcx_turn_ns());
     if (kind != VCX_CREDIT_BAD)
         send_enclosed(wire, kind, NULL);
 }
@@ -162,7 +162,7 @@ static rx_handler_result_t lower_receive(struct sk_buff **pskb)
 }
 
 /* true: a frame is left. */
-static bool open(struct vcx_wire *wire, struct sk_buff *skb)
+static bool disclose(struct vcx_wire *wire, struct sk_buff *skb)
 {
     u8 header[VCX_CREDIT_BYTES];
     if (!wire->enclosed)
@@ -173,7 +173,7 @@ static bool open(struct vcx_wire *wire, struct sk_buff *skb)
 
 static void take_skb(struct vcx_wire *wire, struct sk_buff *skb)
 {
-    if (!open(wire, skb)) {
+    if (!disclose(wire, skb)) {
         kfree_skb(skb);
         return;
     }
@@ -308,7 +308,8 @@ static int lower_event(struct notifier_block *block, unsigned long event, void *
     struct vcx_wire *wire;
     if (event != NETDEV_UNREGISTER)
         return NOTIFY_DONE;
-    list_for_each_entry(wire, &wires, all) if (wire->lower == netdev_notifier_info_to_dev(info)) detach(wire);
+    list_for_each_entry(wire, &all_wires, all) if (wire->lower == netdev_notifier_info_to_dev(info))
+        detach(wire);
     return NOTIFY_DONE;
 }
 

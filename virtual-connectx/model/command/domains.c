@@ -11,7 +11,7 @@ const struct vcx_kind_of_object vcx_kind_uar = {"UAR", 10, VCX_UAR_FIRST, sizeof
 const struct vcx_kind_of_object vcx_kind_counter_set = {"counter set", 7, 1, sizeof(struct vcx_counter_set),
                                                         NULL};
 
-static enum vcx_status give(struct vcx_call *call, enum vcx_kind kind)
+static enum vcx_status give_number(struct vcx_call *call, enum vcx_kind kind)
 {
     const struct vcx_object *object = vcx_object_new(call->device, kind);
     if (!object)
@@ -20,49 +20,49 @@ static enum vcx_status give(struct vcx_call *call, enum vcx_kind kind)
     return VCX_OK;
 }
 
-static enum vcx_status take_back(struct vcx_call *call, enum vcx_kind kind)
+static enum vcx_status take_number_back(struct vcx_call *call, enum vcx_kind kind)
 {
     return vcx_object_free(call->device, kind, vcx_asked_number(call)) ? VCX_OK : VCX_BAD_RESOURCE;
 }
 
 static enum vcx_status alloc_pd(struct vcx_call *call)
 {
-    return give(call, VCX_PD);
+    return give_number(call, VCX_PD);
 }
 
 static enum vcx_status dealloc_pd(struct vcx_call *call)
 {
-    return take_back(call, VCX_PD);
+    return take_number_back(call, VCX_PD);
 }
 
 static enum vcx_status alloc_uar(struct vcx_call *call)
 {
-    return give(call, VCX_UAR);
+    return give_number(call, VCX_UAR);
 }
 
 static enum vcx_status dealloc_uar(struct vcx_call *call)
 {
-    return take_back(call, VCX_UAR);
+    return take_number_back(call, VCX_UAR);
 }
 
 static enum vcx_status alloc_xrcd(struct vcx_call *call)
 {
-    return give(call, VCX_XRCD);
+    return give_number(call, VCX_XRCD);
 }
 
 static enum vcx_status dealloc_xrcd(struct vcx_call *call)
 {
-    return take_back(call, VCX_XRCD);
+    return take_number_back(call, VCX_XRCD);
 }
 
 static enum vcx_status alloc_transport_domain(struct vcx_call *call)
 {
-    return give(call, VCX_TRANSPORT_DOMAIN);
+    return give_number(call, VCX_TRANSPORT_DOMAIN);
 }
 
 static enum vcx_status dealloc_transport_domain(struct vcx_call *call)
 {
-    return take_back(call, VCX_TRANSPORT_DOMAIN);
+    return take_number_back(call, VCX_TRANSPORT_DOMAIN);
 }
 
 /* ---- counter sets; their number has 8 bits, and another place */

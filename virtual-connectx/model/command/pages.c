@@ -16,7 +16,7 @@ static enum vcx_status query(struct vcx_call *call)
     return VCX_OK;
 }
 
-static enum vcx_status give(struct vcx_call *call, uint32_t count)
+static enum vcx_status give_pages(struct vcx_call *call, uint32_t count)
 {
     struct vcx_device *device = call->device;
     const uint8_t *list = vcx_at(call->in, manage_pages_in, pas);
@@ -33,7 +33,7 @@ static enum vcx_status give(struct vcx_call *call, uint32_t count)
     return VCX_OK;
 }
 
-static enum vcx_status take_back(struct vcx_call *call, uint32_t count)
+static enum vcx_status take_pages_back(struct vcx_call *call, uint32_t count)
 {
     struct vcx_device *device = call->device;
     uint8_t *list = vcx_at(call->out, manage_pages_out, pas);
@@ -52,9 +52,9 @@ static enum vcx_status manage(struct vcx_call *call)
     case CANNOT_GIVE:
         return VCX_OK;
     case GIVE:
-        return give(call, count);
+        return give_pages(call, count);
     case TAKE_BACK:
-        return take_back(call, count);
+        return take_pages_back(call, count);
     default:
         return VCX_BAD_PARAMETER;
     }

@@ -4,7 +4,7 @@
 
 #define MOST_ENTRIES     65536u /* of a device */
 #define FIRST_ROOM       8u
-#define IN_BYTES         (64 + 768) /* SET_FLOW_TABLE_ENTRY with a context, without its lists */
+#define ENTRY_IN_BYTES   (64 + 768) /* SET_FLOW_TABLE_ENTRY with a context, without its lists */
 #define LIST_BYTES       8u         /* of a destination or counter */
 #define MOST_LISTED      4096u
 #define KNOWN_ACTIONS    (VCX_FLOW_ALLOW | VCX_FLOW_DROP | VCX_FLOW_FORWARD | VCX_FLOW_COUNT)
@@ -96,7 +96,7 @@ static enum vcx_status make(const struct vcx_call *call, const struct vcx_flow_t
              counters = (uint32_t)vcx_get(context, flow_context, flow_counter_list_size);
     if (!action_right(context))
         return VCX_BAD_PARAMETER;
-    if (call->in_bytes < IN_BYTES + LIST_BYTES * (destinations + counters))
+    if (call->in_bytes < ENTRY_IN_BYTES + LIST_BYTES * (destinations + counters))
         return VCX_BAD_INPUT_LENGTH;
     struct vcx_flow_entry *entry = vcx_allocate(sizeof *entry + group->mask.words * sizeof *entry->value);
     struct vcx_destination *lists =
@@ -180,7 +180,7 @@ static enum vcx_status change(struct vcx_flow_table *table, uint32_t selected, s
     return VCX_OK;
 }
 
-static enum vcx_status set(struct vcx_call *call)
+static enum vcx_status set_entry(struct vcx_call *call)
 {
     const uint8_t *context = vcx_at(call->in, set_fte_in, flow_context);
     struct vcx_flow_table *table = vcx_flow_table_asked(call);
@@ -203,14 +203,17 @@ static enum vcx_status set(struct vcx_call *call)
     return status;
 }
 
-static enum vcx_status delete (struct vcx_call *call) {
+static enum vcx_status delete_entry(struct vcx_call *call)
+{
     struct vcx_flow_table *table = vcx_flow_table_asked(call);
     uint32_t index = (uint32_t)vcx_get(call->in, set_fte_in, flow_index);
     struct vcx_flow_entry *entry = table ? entry_at(table, index) : NULL;
-    if (!entry) return VCX_BAD_RESOURCE;
+    if (!entry)
+        return VCX_BAD_RESOURCE;
     struct vcx_flow_group *group = vcx_object(call->device, VCX_FLOW_GROUP, entry->group);
     uint32_t place = vcx_flow_place(table, index);
-    if (group) group->entries--;
+    if (group)
+        group->entries--;
     table->count--;
     memmove(&table->entry[place], &table->entry[place + 1], (table->count - place) * sizeof *table->entry);
     call->device->steering->entries--;
@@ -230,7 +233,7 @@ static void write_lists(const struct vcx_flow_entry *entry, uint8_t *list)
         vcx_set(list, flow_counter_list, flow_counter_id, entry->counter[i]);
 }
 
-static enum vcx_status query(struct vcx_call *call)
+static enum vcx_status query_entry(struct vcx_call *call)
 {
     const struct vcx_flow_table *table = vcx_flow_table_asked(call);
     const struct vcx_flow_entry *entry =
@@ -240,7 +243,7 @@ static enum vcx_status query(struct vcx_call *call)
     uint8_t *context = vcx_at(call->out, query_fte_out, flow_context);
     if (!group)
         return VCX_BAD_RESOURCE;
-    if (call->out_bytes < IN_BYTES + LIST_BYTES * (entry->destinations + entry->counters))
+    if (call->out_bytes < ENTRY_IN_BYTES + LIST_BYTES * (entry->destinations + entry->counters))
         return VCX_BAD_OUTPUT_LENGTH;
     vcx_set(context, flow_context, group_id, entry->group);
     vcx_set(context, flow_context, flow_tag, entry->tag);
@@ -254,8 +257,8 @@ static enum vcx_status query(struct vcx_call *call)
 }
 
 const struct vcx_command vcx_commands_flow_entry[] = {
-    {0x936, IN_BYTES, 16, set},
-    {0x937, 64, IN_BYTES, query},
-    {0x938, 64, 16, delete},
+    {0x936, ENTRY_IN_BYTES, 16, set_entry},
+    {0x937, 64, ENTRY_IN_BYTES, query_entry},
+    {0x938, 64, 16, delete_entry},
     {0},
 };

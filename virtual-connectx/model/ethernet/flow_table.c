@@ -52,7 +52,7 @@ static enum vcx_status set_miss(struct vcx_device *device, struct vcx_flow_table
     return VCX_OK;
 }
 
-static enum vcx_status init(struct vcx_flow_table *table, const struct vcx_call *call)
+static enum vcx_status init_table(struct vcx_flow_table *table, const struct vcx_call *call)
 {
     const uint8_t *context = vcx_at(call->in, create_flow_table_in, flow_table_context);
     uint32_t type = (uint32_t)vcx_get(call->in, create_flow_table_in, table_type);
@@ -66,10 +66,10 @@ static enum vcx_status init(struct vcx_flow_table *table, const struct vcx_call 
     return set_miss(call->device, table, context);
 }
 
-static enum vcx_status create(struct vcx_call *call)
+static enum vcx_status create_table(struct vcx_call *call)
 {
     struct vcx_flow_table *table = vcx_object_new(call->device, VCX_FLOW_TABLE);
-    enum vcx_status status = table ? init(table, call) : VCX_NO_RESOURCES;
+    enum vcx_status status = table ? init_table(table, call) : VCX_NO_RESOURCES;
     if (status == VCX_OK)
         vcx_set(call->out, create_flow_table_out, table_id, table->object.id);
     else if (table)
@@ -77,7 +77,7 @@ static enum vcx_status create(struct vcx_call *call)
     return status;
 }
 
-static enum vcx_status destroy(struct vcx_call *call)
+static enum vcx_status destroy_table(struct vcx_call *call)
 {
     const struct vcx_flow_table *table = vcx_flow_table_asked(call);
     if (!table)
@@ -88,7 +88,7 @@ static enum vcx_status destroy(struct vcx_call *call)
     return VCX_OK;
 }
 
-static enum vcx_status query(struct vcx_call *call)
+static enum vcx_status query_table(struct vcx_call *call)
 {
     const struct vcx_flow_table *table = vcx_flow_table_asked(call);
     uint8_t *context = vcx_at(call->out, query_flow_table_out, flow_table_context);
@@ -101,7 +101,7 @@ static enum vcx_status query(struct vcx_call *call)
     return VCX_OK;
 }
 
-static enum vcx_status modify(struct vcx_call *call)
+static enum vcx_status modify_table(struct vcx_call *call)
 {
     struct vcx_flow_table *table = vcx_flow_table_asked(call);
     if (!table)
@@ -125,9 +125,9 @@ static enum vcx_status set_root(struct vcx_call *call)
 
 const struct vcx_command vcx_commands_flow_table[] = {
     {0x92f, 64, 16, set_root},
-    {0x930, 24 + CONTEXT_BYTES, 16, create},
-    {0x931, 64, 16, destroy},
-    {0x932, 64, 24 + CONTEXT_BYTES, query},
-    {0x93c, 24 + CONTEXT_BYTES, 16, modify},
+    {0x930, 24 + CONTEXT_BYTES, 16, create_table},
+    {0x931, 64, 16, destroy_table},
+    {0x932, 64, 24 + CONTEXT_BYTES, query_table},
+    {0x93c, 24 + CONTEXT_BYTES, 16, modify_table},
     {0},
 };

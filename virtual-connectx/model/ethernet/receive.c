@@ -123,7 +123,7 @@ static void write_checksums(uint8_t *completion, const struct vcx_headers *h, co
     completion[VCX_CQE_HEADER_FLAGS] = ok;
 }
 
-static bool complete_entry(struct vcx_device *device, const struct vcx_rq *rq, const struct arrival *a)
+static bool complete_received(struct vcx_device *device, const struct vcx_rq *rq, const struct arrival *a)
 {
     uint8_t completion[VCX_CQE_BYTES] = {0};
     uint32_t bytes = a->frame->length + (rq->scatters_fcs ? FCS_BYTES : 0);
@@ -148,7 +148,7 @@ static void fill_entry(struct vcx_device *device, struct vcx_rq *rq, const struc
 {
     uint32_t syndrome = scatter_frame(device, rq, a);
     bool completed = syndrome ? vcx_wq_complete_error(device, &rq->wq, (enum vcx_syndrome)syndrome, 0)
-                              : complete_entry(device, rq, a);
+                              : complete_received(device, rq, a);
     rq->wq.consumer++;
     if (!completed || syndrome == VCX_LOCAL_PROTECTION)
         vcx_wq_fail(device, &rq->wq, completed);

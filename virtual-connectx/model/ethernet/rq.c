@@ -2,8 +2,8 @@
 /* Receive queues and tables of them: the commands. */
 #include "virtual-connectx/model/ethernet/tir.h"
 
-#define IN_BYTES      (32 + VCX_WQ_CONTEXT_BYTES)
-#define OUT_BYTES     (32 + VCX_WQ_CONTEXT_BYTES)
+#define RQ_IN_BYTES   (32 + VCX_WQ_CONTEXT_BYTES)
+#define RQ_OUT_BYTES  (32 + VCX_WQ_CONTEXT_BYTES)
 #define MEMORY_INLINE 0   /* the queue's own memory, not that of a receive memory pool */
 #define TABLE_BYTES   240 /* of a table's context, without its list */
 #define LIST_OF_RQ    0
@@ -23,7 +23,7 @@ const struct vcx_kind_of_object vcx_kind_rqt = {"receive queue table", 8, 1, siz
 
 /* ---- RQ */
 
-static enum vcx_status init(struct vcx_rq *rq, const struct vcx_call *call)
+static enum vcx_status init_rq(struct vcx_rq *rq, const struct vcx_call *call)
 {
     const uint8_t *context = vcx_at(call->in, create_rq_in, ctx);
     rq->keeps_tag = vcx_get(context, rqc, vsd);
@@ -36,10 +36,10 @@ static enum vcx_status init(struct vcx_rq *rq, const struct vcx_call *call)
     return vcx_wq_init(&rq->wq, VCX_WQ_RECEIVE, call);
 }
 
-static enum vcx_status create(struct vcx_call *call)
+static enum vcx_status create_rq(struct vcx_call *call)
 {
     struct vcx_rq *rq = vcx_object_new(call->device, VCX_RQ);
-    enum vcx_status status = rq ? init(rq, call) : VCX_NO_RESOURCES;
+    enum vcx_status status = rq ? init_rq(rq, call) : VCX_NO_RESOURCES;
     if (status == VCX_OK)
         vcx_set(call->out, create_rq_out, rqn, rq->wq.object.id);
     else if (rq)
@@ -57,7 +57,7 @@ static void set_selected(struct vcx_rq *rq, uint64_t selected, const uint8_t *co
         rq->counter_set = (uint8_t)vcx_get(context, rqc, counter_set_id);
 }
 
-static enum vcx_status modify(struct vcx_call *call)
+static enum vcx_status modify_rq(struct vcx_call *call)
 {
     const uint8_t *context = vcx_at(call->in, modify_rq_in, ctx);
     struct vcx_rq *rq = vcx_object(call->device, VCX_RQ, (uint32_t)vcx_get(call->in, modify_rq_in, rqn));
@@ -73,12 +73,12 @@ static enum vcx_status modify(struct vcx_call *call)
     return status;
 }
 
-static enum vcx_status destroy(struct vcx_call *call)
+static enum vcx_status destroy_rq(struct vcx_call *call)
 {
     return vcx_object_free(call->device, VCX_RQ, vcx_asked_number(call)) ? VCX_OK : VCX_BAD_RESOURCE;
 }
 
-static enum vcx_status query(struct vcx_call *call)
+static enum vcx_status query_rq(struct vcx_call *call)
 {
     const struct vcx_rq *rq = vcx_object(call->device, VCX_RQ, vcx_asked_number(call));
     if (!rq)
@@ -92,10 +92,10 @@ static enum vcx_status query(struct vcx_call *call)
 }
 
 const struct vcx_command vcx_commands_rq[] = {
-    {0x908, IN_BYTES, 16, create},
-    {0x909, IN_BYTES, 16, modify},
-    {0x90a, 16, 16, destroy},
-    {0x90b, 16, OUT_BYTES, query},
+    {0x908, RQ_IN_BYTES, 16, create_rq},
+    {0x909, RQ_IN_BYTES, 16, modify_rq},
+    {0x90a, 16, 16, destroy_rq},
+    {0x90b, 16, RQ_OUT_BYTES, query_rq},
     {0},
 };
 

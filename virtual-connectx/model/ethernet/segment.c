@@ -3,13 +3,13 @@
 #include "virtual-connectx/model/ethernet/ethernet.h"
 
 /* positions in headers */
-#define IPV4_LENGTH  2
-#define IPV4_ID      4
-#define IPV6_LENGTH  4
-#define IPV6_BYTES   40u
-#define TCP_SEQUENCE 4
-#define TCP_FLAGS    13
-#define UDP_LENGTH   4
+#define IPV4_LENGTH   2
+#define IPV4_ID       4
+#define IPV6_LENGTH   4
+#define IPV6_BYTES    40u
+#define TCP_SEQUENCE  4
+#define TCP_FLAG_BYTE 13
+#define UDP_LENGTH    4
 
 uint32_t vcx_segment_bytes(const struct vcx_sq_message *m)
 {
@@ -32,9 +32,9 @@ static void write_tcp(const struct vcx_sq_message *m, uint8_t *tcp, bool last)
 {
     vcx_put32(tcp + TCP_SEQUENCE, vcx_be32(tcp + TCP_SEQUENCE) + m->sent);
     if (m->segment)
-        tcp[TCP_FLAGS] &= (uint8_t)~VCX_TCP_CWR;
+        tcp[TCP_FLAG_BYTE] &= (uint8_t)~VCX_TCP_CWR;
     if (!last)
-        tcp[TCP_FLAGS] &= (uint8_t) ~(VCX_TCP_FIN | VCX_TCP_PSH);
+        tcp[TCP_FLAG_BYTE] &= (uint8_t) ~(VCX_TCP_FIN | VCX_TCP_PSH);
 }
 
 struct vcx_frame *vcx_segment(const struct vcx_sq_message *m)

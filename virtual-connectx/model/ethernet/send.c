@@ -184,8 +184,8 @@ static void fail(struct vcx_device *device, struct vcx_sq *sq, uint32_t syndrome
     vcx_wq_fail(device, &sq->wq, completed);
 }
 
-static void complete_entry(struct vcx_device *device, struct vcx_sq *sq, uint8_t opcode, bool tells,
-                           uint32_t strides)
+static void complete_sent(struct vcx_device *device, struct vcx_sq *sq, uint8_t opcode, bool tells,
+                          uint32_t strides)
 {
     uint8_t completion[VCX_CQE_BYTES] = {0};
     vcx_put32(completion + VCX_CQE_SRQN_UIDX, sq->wq.user_index);
@@ -234,7 +234,7 @@ static bool send_some(struct vcx_device *device, struct vcx_sq *sq)
     if (!m->frame || m->headers.payload + m->sent == m->frame->length) {
         struct vcx_sq_message done = *m;
         drop_message(sq);
-        complete_entry(device, sq, done.opcode, done.tells, done.entry_strides);
+        complete_sent(device, sq, done.opcode, done.tells, done.entry_strides);
     }
     return true;
 }
@@ -262,7 +262,7 @@ static bool take(struct vcx_device *device, struct vcx_sq *sq, uint32_t posted)
     uint32_t syndrome = VCX_LOCAL_OPERATION;
     bool fetched = fetch(device, sq, posted, &e);
     if (fetched && e.opcode == OPCODE_NOP) {
-        complete_entry(device, sq, OPCODE_NOP, e.bytes[CONTROL_FLAGS] & ASKS_COMPLETION, e.strides);
+        complete_sent(device, sq, OPCODE_NOP, e.bytes[CONTROL_FLAGS] & ASKS_COMPLETION, e.strides);
         return true;
     }
     if (fetched && (e.opcode == OPCODE_SEND || e.opcode == OPCODE_LSO) && e.length >= DATA_AT)

@@ -2,8 +2,8 @@
 /* Send queues and what they send by: the commands. */
 #include "virtual-connectx/model/ethernet/wq.h"
 
-#define IN_BYTES  (32 + VCX_WQ_CONTEXT_BYTES)
-#define OUT_BYTES (32 + VCX_WQ_CONTEXT_BYTES)
+#define SQ_IN_BYTES  (32 + VCX_WQ_CONTEXT_BYTES)
+#define SQ_OUT_BYTES (32 + VCX_WQ_CONTEXT_BYTES)
 
 static void clear_message(struct vcx_sq *sq)
 {
@@ -26,7 +26,7 @@ const struct vcx_kind_of_object vcx_kind_tis = {"transport interface send", 10, 
 /* ---- SQ */
 
 /* A queue without a TIS is for work that sends nothing. */
-static enum vcx_status init(struct vcx_sq *sq, const struct vcx_call *call)
+static enum vcx_status init_sq(struct vcx_sq *sq, const struct vcx_call *call)
 {
     const uint8_t *context = vcx_at(call->in, create_sq_in, ctx);
     if (vcx_get(context, sqc, tis_lst_sz)) {
@@ -37,10 +37,10 @@ static enum vcx_status init(struct vcx_sq *sq, const struct vcx_call *call)
     return vcx_wq_init(&sq->wq, VCX_WQ_SEND, call);
 }
 
-static enum vcx_status create(struct vcx_call *call)
+static enum vcx_status create_sq(struct vcx_call *call)
 {
     struct vcx_sq *sq = vcx_object_new(call->device, VCX_SQ);
-    enum vcx_status status = sq ? init(sq, call) : VCX_NO_RESOURCES;
+    enum vcx_status status = sq ? init_sq(sq, call) : VCX_NO_RESOURCES;
     if (status == VCX_OK)
         vcx_set(call->out, create_sq_out, sqn, sq->wq.object.id);
     else if (sq)
@@ -48,7 +48,7 @@ static enum vcx_status create(struct vcx_call *call)
     return status;
 }
 
-static enum vcx_status modify(struct vcx_call *call)
+static enum vcx_status modify_sq(struct vcx_call *call)
 {
     struct vcx_sq *sq = vcx_object(call->device, VCX_SQ, (uint32_t)vcx_get(call->in, modify_sq_in, sqn));
     if (!sq)
@@ -61,12 +61,12 @@ static enum vcx_status modify(struct vcx_call *call)
     return status;
 }
 
-static enum vcx_status destroy(struct vcx_call *call)
+static enum vcx_status destroy_sq(struct vcx_call *call)
 {
     return vcx_object_free(call->device, VCX_SQ, vcx_asked_number(call)) ? VCX_OK : VCX_BAD_RESOURCE;
 }
 
-static enum vcx_status query(struct vcx_call *call)
+static enum vcx_status query_sq(struct vcx_call *call)
 {
     const struct vcx_sq *sq = vcx_object(call->device, VCX_SQ, vcx_asked_number(call));
     if (!sq)
@@ -76,10 +76,10 @@ static enum vcx_status query(struct vcx_call *call)
 }
 
 const struct vcx_command vcx_commands_sq[] = {
-    {0x904, IN_BYTES, 16, create},
-    {0x905, IN_BYTES, 16, modify},
-    {0x906, 16, 16, destroy},
-    {0x907, 16, OUT_BYTES, query},
+    {0x904, SQ_IN_BYTES, 16, create_sq},
+    {0x905, SQ_IN_BYTES, 16, modify_sq},
+    {0x906, 16, 16, destroy_sq},
+    {0x907, 16, SQ_OUT_BYTES, query_sq},
     {0},
 };
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 #include "virtual-connectx/model/ethernet/tir.h"
 
-#define IN_BYTES  (32 + VCX_TIR_CONTEXT_BYTES)
-#define OUT_BYTES (32 + VCX_TIR_CONTEXT_BYTES)
-#define DIRECT    0
-#define INDIRECT  1
+#define TIR_IN_BYTES  (32 + VCX_TIR_CONTEXT_BYTES)
+#define TIR_OUT_BYTES (32 + VCX_TIR_CONTEXT_BYTES)
+#define DIRECT        0
+#define INDIRECT      1
 
 #define KNOWN_FIELDS (VCX_HASH_SIP | VCX_HASH_DIP | VCX_HASH_SPORT | VCX_HASH_DPORT | VCX_HASH_SPI)
 
@@ -26,7 +26,7 @@ static enum vcx_status set_hash(struct vcx_hash_selection *hash, const uint8_t *
     return VCX_OK;
 }
 
-static enum vcx_status init(struct vcx_tir *tir, const struct vcx_call *call)
+static enum vcx_status init_tir(struct vcx_tir *tir, const struct vcx_call *call)
 {
     const uint8_t *context = vcx_at(call->in, create_tir_in, ctx);
     uint32_t type = (uint32_t)vcx_get(context, tirc, disp_type);
@@ -43,10 +43,10 @@ static enum vcx_status init(struct vcx_tir *tir, const struct vcx_call *call)
     return set_hash(&tir->hash, context);
 }
 
-static enum vcx_status create(struct vcx_call *call)
+static enum vcx_status create_tir(struct vcx_call *call)
 {
     struct vcx_tir *tir = vcx_object_new(call->device, VCX_TIR);
-    enum vcx_status status = tir ? init(tir, call) : VCX_NO_RESOURCES;
+    enum vcx_status status = tir ? init_tir(tir, call) : VCX_NO_RESOURCES;
     if (status == VCX_OK)
         vcx_answer_number(call, tir->object.id);
     else if (tir)
@@ -66,7 +66,7 @@ static void keep_hash(struct vcx_tir *tir, const uint8_t *context)
            VCX_HASH_KEY_BYTES);
 }
 
-static enum vcx_status modify(struct vcx_call *call)
+static enum vcx_status modify_tir(struct vcx_call *call)
 {
     const uint8_t *context = vcx_at(call->in, modify_tir_in, ctx);
     struct vcx_tir *tir = vcx_object(call->device, VCX_TIR, vcx_asked_number(call));
@@ -87,12 +87,12 @@ static enum vcx_status modify(struct vcx_call *call)
     return VCX_OK;
 }
 
-static enum vcx_status destroy(struct vcx_call *call)
+static enum vcx_status destroy_tir(struct vcx_call *call)
 {
     return vcx_object_free(call->device, VCX_TIR, vcx_asked_number(call)) ? VCX_OK : VCX_BAD_RESOURCE;
 }
 
-static enum vcx_status query(struct vcx_call *call)
+static enum vcx_status query_tir(struct vcx_call *call)
 {
     const struct vcx_tir *tir = vcx_object(call->device, VCX_TIR, vcx_asked_number(call));
     if (!tir)
@@ -102,9 +102,9 @@ static enum vcx_status query(struct vcx_call *call)
 }
 
 const struct vcx_command vcx_commands_tir[] = {
-    {0x900, IN_BYTES, 16, create},
-    {0x901, IN_BYTES, 16, modify},
-    {0x902, 16, 16, destroy},
-    {0x903, 16, OUT_BYTES, query},
+    {0x900, TIR_IN_BYTES, 16, create_tir},
+    {0x901, TIR_IN_BYTES, 16, modify_tir},
+    {0x902, 16, 16, destroy_tir},
+    {0x903, 16, TIR_OUT_BYTES, query_tir},
     {0},
 };

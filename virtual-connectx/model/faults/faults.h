@@ -8,10 +8,11 @@
 
 /*
  * A line of:
- *   ACTION [received|sent] [KIND] [every] N   the Nth frame of its kind from now on, or each Nth
+ *   ACTION [received|sent] [KIND] [every] N   the Nth frame of its kind from now on, or each Nth; with `step M` each Mth after it, with
+ *                                             `count K` at most K frames
  *     drop, mark (CE), corrupt (a bit of its last byte), fcs (dropped, counted as a checksum error of the frame), duplicate,
  *     delay N MS
- *     KIND: any (default), data (RoCE other than the next two), cnp, ack, pause; direction: received (default)
+ *     KIND: any (default), data (RoCE other than the next four), cnp, ack, nak, read-request, pause; direction: received (default)
  *   command-timeout N                         the Nth command from now on is never answered
  *   internal-error [MS]                       the firmware stops with a syndrome; after MS it starts anew
  *   flap MS                                   the link is down for so long
@@ -20,6 +21,10 @@
  * false: what is wrong is in `error`.
  */
 bool vcx_fault_request(struct vcx_device *device, const char *line, struct vcx_sentence *error);
+/* The faults of frames, a line each in the order in which they were asked for: what is to happen to which frames, how many of them were
+ * seen, and to how many it did. */
+void vcx_fault_show(const struct vcx_device *device, void (*put)(void *context, const char *line),
+                    void *context);
 
 enum vcx_direction { VCX_RECEIVED, VCX_SENT };
 /* A frame on its way into the port or onto the wire, through the faults; owns it. */

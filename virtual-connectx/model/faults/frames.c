@@ -7,6 +7,7 @@
 #define AT_TYPE          12
 #define TYPE_MAC_CONTROL 0x8808
 #define OPERATION        0x1f
+#define AETH_KIND        0xe0 /* of a syndrome; 0: an acknowledgement */
 #define NS_OF_MS         1000000u
 #define MOST_DELAYED     4096
 #define DELAYED_PER_POLL 256
@@ -87,16 +88,23 @@ static enum vcx_frame_kind kind_of(struct vcx_frame *frame)
         return VCX_ANY_FRAME;
     if (packet.opcode == VCX_OPCODE_CNP)
         return VCX_CNP_FRAME;
-    return (packet.opcode & OPERATION) == VCX_ACKNOWLEDGE ? VCX_ACK_FRAME : VCX_DATA_FRAME;
+    if ((packet.opcode & OPERATION) == VCX_READ_REQUEST)
+        return VCX_READ_REQUEST_FRAME;
+    if ((packet.opcode & OPERATION) != VCX_ACKNOWLEDGE)
+        return VCX_DATA_FRAME;
+    return packet.header[0] & AETH_KIND ? VCX_NAK_FRAME : VCX_ACK_FRAME;
 }
 
 /* Counts a frame that the fault is for. true: it is the one. */
 static bool hits(struct vcx_frame_fault *fault, enum vcx_direction direction, enum vcx_frame_kind kind)
 {
     if (!fault->action || fault->direction != direction ||
-        (fault->kind != VCX_ANY_FRAME && fault->kind != kind) || ++fault->seen < fault->nth)
+        (fault->kind != VCX_ANY_FRAME && fault->kind != kind))
         return false;
-    fault->seen = 0;
+    fault->seen++;
+    if (fault->seen < fault->nth || (fault->seen - fault->nth) % fault->step || fault->met == fault->most)
+        return false;
+    fault->met++;
     return true;
 }
 
@@ -116,8 +124,6 @@ void vcx_fault_pass(struct vcx_device *device, enum vcx_direction direction, str
         struct vcx_frame_fault fault = faults->frames[i];
         if (!hits(&faults->frames[i], direction, kind))
             continue;
-        if (!fault.every)
-            faults->frames[i].action = NULL;
         if (fault.action(device, &fault, frame))
             return;
     }

@@ -7,7 +7,15 @@
 
 #define VCX_FAULTS_AT_ONCE 16
 
-enum vcx_frame_kind { VCX_ANY_FRAME, VCX_DATA_FRAME, VCX_CNP_FRAME, VCX_ACK_FRAME, VCX_PAUSE_FRAME };
+enum vcx_frame_kind {
+    VCX_ANY_FRAME,
+    VCX_DATA_FRAME,
+    VCX_CNP_FRAME,
+    VCX_ACK_FRAME,
+    VCX_NAK_FRAME,
+    VCX_READ_REQUEST_FRAME,
+    VCX_PAUSE_FRAME
+};
 
 struct vcx_frame_fault;
 /* Does it to a frame. true: the frame is taken. */
@@ -15,11 +23,15 @@ typedef bool vcx_fault_action(struct vcx_device *device, const struct vcx_frame_
                               struct vcx_frame *frame);
 
 struct vcx_frame_fault {
+    const char *name;         /* of the action */
     vcx_fault_action *action; /* NULL: the place is free */
     enum vcx_direction direction;
     enum vcx_frame_kind kind;
-    bool every;
-    uint64_t nth, seen, ms;
+    uint64_t nth;  /* the first frame that is met, counted from 1 */
+    uint64_t step; /* after it each of this number */
+    uint64_t most; /* so many are met; then it only counts */
+    uint64_t ms;
+    uint64_t seen, met;
 };
 
 struct vcx_faults {

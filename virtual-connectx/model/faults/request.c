@@ -16,11 +16,10 @@ static const struct action actions[] = {
     {"duplicate", vcx_fault_duplicate, 1}, {"fcs", vcx_fault_fcs, 1},   {"delay", vcx_fault_delay, 2},
 };
 
-static const char *const kinds[] = {[VCX_ANY_FRAME] = "any",
-                                    [VCX_DATA_FRAME] = "data",
-                                    [VCX_CNP_FRAME] = "cnp",
-                                    [VCX_ACK_FRAME] = "ack",
-                                    [VCX_PAUSE_FRAME] = "pause"};
+static const char *const kinds[] = {
+    [VCX_ANY_FRAME] = "any",    [VCX_DATA_FRAME] = "data", [VCX_CNP_FRAME] = "cnp",
+    [VCX_ACK_FRAME] = "ack",    [VCX_NAK_FRAME] = "nak",   [VCX_READ_REQUEST_FRAME] = "read-request",
+    [VCX_PAUSE_FRAME] = "pause"};
 static const char *const directions[] = {[VCX_RECEIVED] = "received", [VCX_SENT] = "sent"};
 
 /* The word's place among names, or -1. */
@@ -32,8 +31,17 @@ static int place_of(const char *word, const char *const *names, size_t count)
     return -1;
 }
 
+/* "step N" and "count N". true: this word and the next one were taken. */
+static bool take_pair(struct vcx_frame_fault *fault, const char *word, const char *number)
+{
+    uint64_t *to = vcx_word_is(word, "step")    ? &fault->step
+                   : vcx_word_is(word, "count") ? &fault->most
+                                                : NULL;
+    return to && number && vcx_word_number(number, 1, MOST_NTH, to);
+}
+
 /* A word after the action that is no number. */
-static bool take_word(struct vcx_frame_fault *fault, const char *word)
+static bool take_word(struct vcx_frame_fault *fault, bool *every, const char *word)
 {
     int kind = place_of(word, kinds, VCX_COUNT(kinds)),
         direction = place_of(word, directions, VCX_COUNT(directions));
@@ -42,7 +50,7 @@ static bool take_word(struct vcx_frame_fault *fault, const char *word)
     else if (direction >= 0)
         fault->direction = (enum vcx_direction)direction;
     else if (vcx_word_is(word, "every"))
-        fault->every = true;
+        *every = true;
     else
         return false;
     return true;
@@ -53,29 +61,47 @@ static bool read_fault(struct vcx_frame_fault *fault, const struct action *actio
 {
     uint64_t numbers[2] = {0};
     int count = 0;
+    bool every = false;
     for (int i = 1; i < w->count; i++) {
-        if (take_word(fault, w->word[i]))
+        if (take_word(fault, &every, w->word[i]))
             continue;
+        if (take_pair(fault, w->word[i], i + 1 < w->count ? w->word[i + 1] : NULL)) {
+            i++;
+            continue;
+        }
         if (count == action->numbers ||
             !vcx_word_number(w->word[i], 1, count ? MOST_MS : MOST_NTH, &numbers[count]))
             return vcx_say(error, "%s: not understood, or out of range", w->word[i]);
         count++;
     }
+    bool many = every || fault->step;
+    fault->name = action->name;
     fault->action = action->run;
     fault->nth = numbers[0];
+    fault->step = fault->step ? fault->step : every ? fault->nth : 1;
+    fault->most = fault->most ? fault->most : many ? UINT64_MAX : 1;
     fault->ms = numbers[1];
     return count == action->numbers ||
            vcx_say(error, "%s: expected %d number(s)", action->name, action->numbers);
 }
 
+static bool is_over(const struct vcx_frame_fault *fault)
+{
+    return !fault->action || fault->met == fault->most;
+}
+
+/* A free place, else that of one that only counts. */
 static bool add_fault(struct vcx_faults *faults, const struct vcx_frame_fault *fault,
                       struct vcx_sentence *error)
 {
-    for (int i = 0; i < VCX_FAULTS_AT_ONCE; i++)
-        if (!faults->frames[i].action) {
-            faults->frames[i] = *fault;
-            return true;
-        }
+    struct vcx_frame_fault *place = NULL;
+    for (int i = 0; i < VCX_FAULTS_AT_ONCE && !(place && !place->action); i++)
+        if (!faults->frames[i].action || (!place && is_over(&faults->frames[i])))
+            place = &faults->frames[i];
+    if (place) {
+        *place = *fault;
+        return true;
+    }
     return vcx_say(error, "there are %d faults already", VCX_FAULTS_AT_ONCE);
 }
 
@@ -153,4 +179,20 @@ bool vcx_fault_request(struct vcx_device *device, const char *line, struct vcx_s
             return read_fault(&fault, &actions[i], &words, error) && add_fault(device->faults, &fault, error);
     }
     return vcx_say(error, "%s: no such fault", words.word[0]);
+}
+
+/* ---- shown */
+
+void vcx_fault_show(const struct vcx_device *device, void (*put)(void *context, const char *line),
+                    void *context)
+{
+    for (int i = 0; i < VCX_FAULTS_AT_ONCE; i++) {
+        const struct vcx_frame_fault *fault = &device->faults->frames[i];
+        char line[VCX_LINE_BYTES];
+        if (!fault->action)
+            continue;
+        snprintf(line, sizeof line, "%s %s %s seen %llu met %llu", fault->name, directions[fault->direction],
+                 kinds[fault->kind], (unsigned long long)fault->seen, (unsigned long long)fault->met);
+        put(context, line);
+    }
 }

@@ -9,9 +9,9 @@
 #include "virtual-connectx/model/random.h"
 #include "virtual-connectx/model/transport/packet.h"
 
-#define FRAMES_PER_POLL 128
-#define TAG_PER_BIT     64u /* 2^64 are months of a line */
-#define GROUPS          16
+#define SENT_PER_POLL 128
+#define TAG_PER_BIT   64u /* 2^64 are months of a line */
+#define GROUPS        16
 
 static uint8_t class_of(const struct vcx_port *port, uint8_t priority)
 {
@@ -69,7 +69,7 @@ static void discard(struct vcx_port *port, struct vcx_frame *frame)
 }
 
 /* What was idle has no time to make up for. */
-static void wake(struct vcx_port *port, uint8_t priority, uint64_t now_ns)
+static void wake_line(struct vcx_port *port, uint8_t priority, uint64_t now_ns)
 {
     uint8_t class = class_of(port, priority), other;
     bool port_idle = true, class_idle = true;
@@ -92,7 +92,7 @@ void vcx_port_send(struct vcx_port *port, struct vcx_frame *frame, uint8_t prior
         discard(port, frame);
         return;
     }
-    wake(port, frame->priority, vcx_port_now(port));
+    wake_line(port, frame->priority, vcx_port_now(port));
     if (is_to_be_marked(port, frame->priority))
         mark(port, frame);
     vcx_frames_put(&port->sending[frame->priority], frame);
@@ -177,7 +177,7 @@ static void account(struct vcx_port *port, const struct vcx_frame *frame, uint64
 
 bool vcx_egress_poll(struct vcx_port *port, uint64_t now_ns)
 {
-    for (int i = 0; i < FRAMES_PER_POLL; i++) {
+    for (int i = 0; i < SENT_PER_POLL; i++) {
         if (port->line.free_ns > now_ns)
             return false;
         uint8_t priority = next_priority(port, now_ns);

@@ -4,12 +4,12 @@
 
 #include "virtual-connectx/model/transport/packet.h"
 
-#define FRAMES_PER_POLL 256
-#define TYPE_TAG        0x8100
-#define AT_TYPE         12
-#define AT_TAG          14
-#define NEARLY_FULL     85 /* percent, from which on rx_buffer_passed_thres_phy counts (mlx5's counters.rst) */
-#define LOOPED          VCX_PRIORITIES /* the queue of the port's own frames */
+#define DELIVERED_PER_POLL 256
+#define TYPE_TAG           0x8100
+#define AT_TYPE            12
+#define AT_TAG             14
+#define NEARLY_FULL        85 /* percent, from which on rx_buffer_passed_thres_phy counts (mlx5's counters.rst) */
+#define LOOPED             VCX_PRIORITIES /* the queue of the port's own frames */
 
 uint8_t vcx_port_priority(const struct vcx_port *port, const struct vcx_frame *frame)
 {
@@ -62,7 +62,7 @@ static void count(struct vcx_port *port, const struct vcx_frame *frame)
 }
 
 /* Nothing was waiting for the owner: no time is owed to what comes. */
-static void wake(struct vcx_port *port, uint64_t now_ns)
+static void wake_owner(struct vcx_port *port, uint64_t now_ns)
 {
     for (size_t i = 0; i < VCX_COUNT(port->received); i++)
         if (port->received[i].first)
@@ -85,7 +85,7 @@ static void store(struct vcx_port *port, struct vcx_frame *frame, uint64_t now_n
     uint64_t threshold = fill.size * NEARLY_FULL / 100;
     port->counters.rx_passed_threshold += fill.held <= threshold && fill.held + frame->length > threshold;
     port->held[priority] += frame->length;
-    wake(port, now_ns);
+    wake_owner(port, now_ns);
     vcx_frames_put(&port->received[priority], frame);
 }
 
@@ -133,7 +133,7 @@ void vcx_port_loop(struct vcx_port *port, struct vcx_frame *frame)
         vcx_release(frame);
         return;
     }
-    wake(port, vcx_port_now(port));
+    wake_owner(port, vcx_port_now(port));
     vcx_frames_put(&port->received[LOOPED], frame);
 }
 
@@ -153,7 +153,7 @@ static struct vcx_frame *next_received(struct vcx_port *port)
     return NULL;
 }
 
-static void deliver(struct vcx_port *port, struct vcx_frame *frame, uint64_t now_ns)
+static void deliver_frame(struct vcx_port *port, struct vcx_frame *frame, uint64_t now_ns)
 {
     if (port->delivered_last != LOOPED && !port->ops->fill)
         vcx_port_release(port, frame->priority, frame->length);
@@ -162,20 +162,20 @@ static void deliver(struct vcx_port *port, struct vcx_frame *frame, uint64_t now
 
 static bool deliver_some(struct vcx_port *port, uint64_t now_ns)
 {
-    for (int i = 0; i < FRAMES_PER_POLL; i++) {
+    for (int i = 0; i < DELIVERED_PER_POLL; i++) {
         if (port->drained_ns > now_ns)
             return false;
         struct vcx_frame *frame = next_received(port);
         if (!frame)
             return false;
-        deliver(port, frame, now_ns);
+        deliver_frame(port, frame, now_ns);
     }
     return true;
 }
 
 static bool arrive_some(struct vcx_port *port, uint64_t now_ns)
 {
-    for (int i = 0; i < FRAMES_PER_POLL; i++) {
+    for (int i = 0; i < DELIVERED_PER_POLL; i++) {
         if (!port->arriving.first || port->arriving.first->at_ns > now_ns)
             return false;
         arrive(port, vcx_frames_take(&port->arriving), now_ns);

@@ -44,13 +44,13 @@ struct cq {
     uint8_t context[CONTEXT_BYTES];
 };
 
-static void clear(struct vcx_device *device, void *cq)
+static void clear_cq(struct vcx_device *device, void *cq)
 {
     (void)device;
     vcx_buffer_clear(&((struct cq *)cq)->buffer);
 }
 
-const struct vcx_kind_of_object vcx_kind_cq = {"completion queue", 12, 1, sizeof(struct cq), clear};
+const struct vcx_kind_of_object vcx_kind_cq = {"completion queue", 12, 1, sizeof(struct cq), clear_cq};
 
 static void set_moderation(struct cq *cq)
 {
@@ -69,7 +69,7 @@ static int take_buffer(struct cq *cq, const struct vcx_call *call, const uint8_t
                            1ull << (cq->log_size + cq->log_stride));
 }
 
-static int init(struct cq *cq, const struct vcx_call *call)
+static int init_cq(struct cq *cq, const struct vcx_call *call)
 {
     const uint8_t *context = vcx_at(call->in, create_cq_in, cq_context);
     cq->ignores_overrun = vcx_get(context, cqc, oi);
@@ -83,12 +83,12 @@ static int init(struct cq *cq, const struct vcx_call *call)
     return take_buffer(cq, call, context, vcx_offset(create_cq_in, pas));
 }
 
-static enum vcx_status create(struct vcx_call *call)
+static enum vcx_status create_cq(struct vcx_call *call)
 {
     struct cq *cq = vcx_object_new(call->device, VCX_CQ);
     if (!cq)
         return VCX_NO_RESOURCES;
-    if (init(cq, call) != 0) {
+    if (init_cq(cq, call) != 0) {
         vcx_object_free(call->device, VCX_CQ, cq->object.id);
         return VCX_BAD_PARAMETER;
     }
@@ -96,14 +96,14 @@ static enum vcx_status create(struct vcx_call *call)
     return VCX_OK;
 }
 
-static enum vcx_status destroy(struct vcx_call *call)
+static enum vcx_status destroy_cq(struct vcx_call *call)
 {
     return vcx_object_free(call->device, VCX_CQ, (uint32_t)vcx_get(call->in, destroy_cq_in, cqn))
                ? VCX_OK
                : VCX_BAD_RESOURCE;
 }
 
-static enum vcx_status query(struct vcx_call *call)
+static enum vcx_status query_cq(struct vcx_call *call)
 {
     struct cq *cq = vcx_object(call->device, VCX_CQ, (uint32_t)vcx_get(call->in, query_cq_in, cqn));
     if (!cq)
@@ -190,9 +190,9 @@ static enum vcx_status modify(struct vcx_call *call)
 }
 
 const struct vcx_command vcx_commands_cq[] = {
-    {CREATE_CQ, vcx_offset(create_cq_in, pas), 16, create},
-    {DESTROY_CQ, 16, 16, destroy},
-    {QUERY_CQ, 16, vcx_offset(query_cq_out, cq_context) + CONTEXT_BYTES, query},
+    {CREATE_CQ, vcx_offset(create_cq_in, pas), 16, create_cq},
+    {DESTROY_CQ, 16, 16, destroy_cq},
+    {QUERY_CQ, 16, vcx_offset(query_cq_out, cq_context) + CONTEXT_BYTES, query_cq},
     {MODIFY_CQ, vcx_offset(modify_cq_in, cq_context) + CONTEXT_BYTES, 16, modify},
     {0},
 };

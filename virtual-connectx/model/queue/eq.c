@@ -29,7 +29,7 @@ struct eq {
     uint8_t context[64];
 };
 
-static void clear(struct vcx_device *device, void *eq)
+static void clear_eq(struct vcx_device *device, void *eq)
 {
     struct eq *e = eq;
     if (device->command_eq == e->object.id)
@@ -37,9 +37,9 @@ static void clear(struct vcx_device *device, void *eq)
     vcx_buffer_clear(&e->buffer);
 }
 
-const struct vcx_kind_of_object vcx_kind_eq = {"event queue", 5, 1, sizeof(struct eq), clear};
+const struct vcx_kind_of_object vcx_kind_eq = {"event queue", 5, 1, sizeof(struct eq), clear_eq};
 
-static int init(struct eq *eq, const struct vcx_call *call)
+static int init_eq(struct eq *eq, const struct vcx_call *call)
 {
     const uint8_t *context = vcx_at(call->in, create_eq_in, eq_context_entry);
     uint32_t list = vcx_offset(create_eq_in, pas);
@@ -63,12 +63,12 @@ static void mark_unused(struct vcx_device *device, struct eq *eq)
     }
 }
 
-static enum vcx_status create(struct vcx_call *call)
+static enum vcx_status create_eq(struct vcx_call *call)
 {
     struct eq *eq = vcx_object_new(call->device, VCX_EQ);
     if (!eq)
         return VCX_NO_RESOURCES;
-    if (init(eq, call) != 0) {
+    if (init_eq(eq, call) != 0) {
         vcx_object_free(call->device, VCX_EQ, eq->object.id);
         return VCX_BAD_PARAMETER;
     }
@@ -79,13 +79,13 @@ static enum vcx_status create(struct vcx_call *call)
     return VCX_OK;
 }
 
-static enum vcx_status destroy(struct vcx_call *call)
+static enum vcx_status destroy_eq(struct vcx_call *call)
 {
     uint32_t id = (uint32_t)vcx_get(call->in, destroy_eq_in, eq_number);
     return vcx_object_free(call->device, VCX_EQ, id) ? VCX_OK : VCX_BAD_RESOURCE;
 }
 
-static enum vcx_status query(struct vcx_call *call)
+static enum vcx_status query_eq(struct vcx_call *call)
 {
     struct eq *eq = vcx_object(call->device, VCX_EQ, (uint32_t)vcx_get(call->in, query_eq_in, eq_number));
     if (!eq)
@@ -97,9 +97,9 @@ static enum vcx_status query(struct vcx_call *call)
 }
 
 const struct vcx_command vcx_commands_eq[] = {
-    {CREATE_EQ, vcx_offset(create_eq_in, pas), 16, create},
-    {DESTROY_EQ, 16, 16, destroy},
-    {QUERY_EQ, 16, vcx_offset(query_eq_out, eq_context_entry) + 64, query},
+    {CREATE_EQ, vcx_offset(create_eq_in, pas), 16, create_eq},
+    {DESTROY_EQ, 16, 16, destroy_eq},
+    {QUERY_EQ, 16, vcx_offset(query_eq_out, eq_context_entry) + 64, query_eq},
     {0},
 };
 

@@ -13,7 +13,7 @@
 #define PRESENT        7ull /* mlx5_ib's MLX5_IB_MTT_PRESENT: bits of an entry that are not of the address */
 #define BOUND_TO_NONE  0xffffff
 
-static void clear(struct vcx_device *device, void *mkey)
+static void clear_mkey(struct vcx_device *device, void *mkey)
 {
     struct vcx_mkey *k = mkey;
     (void)device;
@@ -21,7 +21,7 @@ static void clear(struct vcx_device *device, void *mkey)
     vcx_release(k->part);
 }
 
-const struct vcx_kind_of_object vcx_kind_mkey = {"memory key", 20, 16, sizeof(struct vcx_mkey), clear};
+const struct vcx_kind_of_object vcx_kind_mkey = {"memory key", 20, 16, sizeof(struct vcx_mkey), clear_mkey};
 
 /* ---- the context */
 
@@ -101,7 +101,7 @@ static uint32_t whole_blocks(uint32_t units)
     return (uint32_t)vcx_divide_up(units, UNITS_OF_BLOCK) * UNITS_OF_BLOCK;
 }
 
-static int init(struct vcx_mkey *key, const struct vcx_call *call)
+static int init_mkey(struct vcx_mkey *key, const struct vcx_call *call)
 {
     const uint8_t *context = vcx_at(call->in, create_mkey_in, memory_key_mkey_entry);
     uint32_t list = vcx_offset(create_mkey_in, klm_pas_mtt);
@@ -122,12 +122,12 @@ static int init(struct vcx_mkey *key, const struct vcx_call *call)
                : -1;
 }
 
-static enum vcx_status create(struct vcx_call *call)
+static enum vcx_status create_mkey(struct vcx_call *call)
 {
     struct vcx_mkey *key = vcx_object_new(call->device, VCX_MKEY);
     if (!key)
         return VCX_NO_RESOURCES;
-    if (init(key, call) != 0) {
+    if (init_mkey(key, call) != 0) {
         vcx_object_free(call->device, VCX_MKEY, key->object.id);
         return VCX_BAD_PARAMETER;
     }
@@ -135,13 +135,13 @@ static enum vcx_status create(struct vcx_call *call)
     return VCX_OK;
 }
 
-static enum vcx_status destroy(struct vcx_call *call)
+static enum vcx_status destroy_mkey(struct vcx_call *call)
 {
     uint32_t id = (uint32_t)vcx_get(call->in, destroy_mkey_in, mkey_index);
     return vcx_object_free(call->device, VCX_MKEY, id) ? VCX_OK : VCX_BAD_RESOURCE;
 }
 
-static enum vcx_status query(struct vcx_call *call)
+static enum vcx_status query_mkey(struct vcx_call *call)
 {
     struct vcx_mkey *key =
         vcx_object(call->device, VCX_MKEY, (uint32_t)vcx_get(call->in, query_mkey_in, mkey_index));
@@ -152,8 +152,8 @@ static enum vcx_status query(struct vcx_call *call)
 }
 
 const struct vcx_command vcx_commands_mkey[] = {
-    {CREATE_MKEY, vcx_offset(create_mkey_in, klm_pas_mtt), 16, create},
-    {DESTROY_MKEY, 16, 16, destroy},
-    {QUERY_MKEY, 16, vcx_offset(query_mkey_out, memory_key_mkey_entry) + VCX_MKEY_CONTEXT_BYTES, query},
+    {CREATE_MKEY, vcx_offset(create_mkey_in, klm_pas_mtt), 16, create_mkey},
+    {DESTROY_MKEY, 16, 16, destroy_mkey},
+    {QUERY_MKEY, 16, vcx_offset(query_mkey_out, memory_key_mkey_entry) + VCX_MKEY_CONTEXT_BYTES, query_mkey},
     {0},
 };

@@ -92,19 +92,19 @@ static void set_most(struct vcx_port *port, uint8_t index, uint64_t value)
     port->settings.classes[index].most_bps = value;
 }
 
-#define OF_SWITCH(field) .at = offsetof(struct vcx_switch, field)
-#define MOST_BPS         800000000000ull
-#define MOST_BYTES       (1u << 30)
-#define MOST_US          600000000u
+#define SETTING_AT(field) .at = offsetof(struct vcx_switch, field)
+#define MOST_BPS          800000000000ull
+#define MOST_BYTES        (1u << 30)
+#define MOST_US           600000000u
 
 static const struct setting rows[] = {
-    {"shared_bytes", 0, MOST_BYTES, 0, OF_SWITCH(shared_bytes)},
-    {"headroom_bytes", 0, MOST_BYTES, 0, OF_SWITCH(headroom_bytes)},
-    {"hysteresis_bytes", 0, MOST_BYTES, 0, OF_SWITCH(hysteresis_bytes)},
-    {"alpha_eighths", 0, 1024, 0, OF_SWITCH(alpha_eighths)},
-    {"threshold_bytes", 0, MOST_BYTES, 0, OF_SWITCH(threshold_bytes)},
-    {"watchdog_us", 0, MOST_US, 0, OF_SWITCH(watchdog_us)},
-    {"restore_us", 0, MOST_US, 0, OF_SWITCH(restore_us)},
+    {"shared_bytes", 0, MOST_BYTES, 0, SETTING_AT(shared_bytes)},
+    {"headroom_bytes", 0, MOST_BYTES, 0, SETTING_AT(headroom_bytes)},
+    {"hysteresis_bytes", 0, MOST_BYTES, 0, SETTING_AT(hysteresis_bytes)},
+    {"alpha_eighths", 0, 1024, 0, SETTING_AT(alpha_eighths)},
+    {"threshold_bytes", 0, MOST_BYTES, 0, SETTING_AT(threshold_bytes)},
+    {"watchdog_us", 0, MOST_US, 0, SETTING_AT(watchdog_us)},
+    {"restore_us", 0, MOST_US, 0, SETTING_AT(restore_us)},
     {"pfc", 0, 0xff, .set = set_pfc},
     {"trust_dscp", 0, 1, .set = set_trust},
     {"dscp", 0, VCX_PRIORITIES - 1, 64, .set = set_priority},

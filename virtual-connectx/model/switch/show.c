@@ -7,19 +7,19 @@ struct counter {
     size_t at;
 };
 
-#define OF_SWITCH(name, field)                            \
+#define COUNTER_OF_SWITCH(name, field)                    \
     {                                                     \
         name, offsetof(struct vcx_switch_counters, field) \
     }
 static const struct counter of_switch[] = {
-    OF_SWITCH("learned", learned),
-    OF_SWITCH("moved", moved),
-    OF_SWITCH("table_full", table_full),
-    OF_SWITCH("flooded", flooded),
-    OF_SWITCH("filtered", filtered),
-    OF_SWITCH("watchdog_storms", storms),
-    OF_SWITCH("watchdog_restores", restores),
-    OF_SWITCH("watchdog_discards", storm_discards),
+    COUNTER_OF_SWITCH("learned", learned),
+    COUNTER_OF_SWITCH("moved", moved),
+    COUNTER_OF_SWITCH("table_full", table_full),
+    COUNTER_OF_SWITCH("flooded", flooded),
+    COUNTER_OF_SWITCH("filtered", filtered),
+    COUNTER_OF_SWITCH("watchdog_storms", storms),
+    COUNTER_OF_SWITCH("watchdog_restores", restores),
+    COUNTER_OF_SWITCH("watchdog_discards", storm_discards),
 };
 
 #define OF_PORT(name, field)                            \

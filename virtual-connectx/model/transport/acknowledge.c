@@ -172,8 +172,8 @@ static void take_data(struct vcx_device *device, struct vcx_qp *qp, struct vcx_r
     vcx_requester_retire(device, qp);
 }
 
-static void take_read(struct vcx_device *device, struct vcx_qp *qp, const struct vcx_packet *packet,
-                      const struct vcx_operation_row *row)
+static void take_read_response(struct vcx_device *device, struct vcx_qp *qp, const struct vcx_packet *packet,
+                               const struct vcx_operation_row *row)
 {
     struct vcx_request *q = answered_request(device, qp, packet->psn, false);
     if (!q)
@@ -188,7 +188,8 @@ static void take_read(struct vcx_device *device, struct vcx_qp *qp, const struct
     take_data(device, qp, q, offset, packet->header + row->header_bytes, bytes);
 }
 
-static void take_atomic(struct vcx_device *device, struct vcx_qp *qp, const struct vcx_packet *packet)
+static void take_atomic_response(struct vcx_device *device, struct vcx_qp *qp,
+                                 const struct vcx_packet *packet)
 {
     struct vcx_request *q = answered_request(device, qp, packet->psn, true);
     uint64_t old = vcx_be64(packet->header + 4);
@@ -205,7 +206,7 @@ void vcx_acknowledge_receive(struct vcx_device *device, struct vcx_qp *qp, const
     if (operation == VCX_ACKNOWLEDGE)
         take_acknowledge(device, qp, packet->psn, packet->header[0]);
     else if (operation == VCX_ATOMIC_ACKNOWLEDGE)
-        take_atomic(device, qp, packet);
+        take_atomic_response(device, qp, packet);
     else
-        take_read(device, qp, packet, row);
+        take_read_response(device, qp, packet, row);
 }

@@ -70,7 +70,7 @@ static bool send_acknowledge(struct vcx_device *device, struct vcx_qp *qp, uint3
     return true;
 }
 
-static uint8_t operation_of(const struct vcx_answer *a)
+static uint8_t operation_of_answer(const struct vcx_answer *a)
 {
     bool first = a->sent == 0, last = a->sent + 1 == a->packets;
     if (a->atomic)
@@ -93,7 +93,7 @@ static void refuse(struct vcx_device *device, struct vcx_qp *qp, const struct vc
 
 static bool send_answer(struct vcx_device *device, struct vcx_qp *qp, struct vcx_answer *a, uint64_t now_ns)
 {
-    uint8_t extension[12] = {0}, *payload, operation = operation_of(a);
+    uint8_t extension[12] = {0}, *payload, operation = operation_of_answer(a);
     struct vcx_packet_header h = header_of(qp, operation, a->psn + a->sent, extension);
     uint32_t offset = a->sent * qp->mtu,
              bytes = a->atomic ? 0 : (uint32_t)vcx_least(qp->mtu, a->length - offset);
@@ -133,7 +133,7 @@ static bool send_next_answer(struct vcx_device *device, struct vcx_qp *qp, uint6
 }
 
 /* One acknowledgement of a queue pair waits for the line at a time: the next is of all that came meanwhile. */
-static bool is_due(struct vcx_device *device, const struct vcx_responder *r)
+static bool ack_is_due(struct vcx_device *device, const struct vcx_responder *r)
 {
     return r->ack_due && !vcx_send_waits(device, r->ack_priority, r->ack_number);
 }
@@ -142,7 +142,7 @@ static bool send_due(struct vcx_device *device, struct vcx_qp *qp)
 {
     struct vcx_responder *r = &qp->responder;
     uint8_t nak = r->nak;
-    if (!nak && !is_due(device, r))
+    if (!nak && !ack_is_due(device, r))
         return false;
     if (!send_acknowledge(device, qp, nak ? r->expected_psn : r->expected_psn - 1, nak ? nak : VCX_AETH_ACK))
         return false;

@@ -142,7 +142,7 @@ bool vcx_reaction_advance(struct vcx_reaction *r, const struct vcx_reaction_para
     return true;
 }
 
-static void start(struct vcx_reaction *r, const struct vcx_reaction_parameters *p, uint64_t now_ns)
+static void start_reaction(struct vcx_reaction *r, const struct vcx_reaction_parameters *p, uint64_t now_ns)
 {
     *r = (struct vcx_reaction){.started = true,
                                .rate_bps = p->first_bps ? p->first_bps : p->most_bps,
@@ -157,7 +157,7 @@ void vcx_reaction_cnp(struct vcx_reaction *r, const struct vcx_reaction_paramete
 {
     vcx_reaction_advance(r, p, now_ns);
     if (!r->started) {
-        start(r, p, now_ns);
+        start_reaction(r, p, now_ns);
     } else {
         run_alpha_clock(r, p, now_ns);
         r->cnp_since_alpha_tick = true;

@@ -28,7 +28,7 @@ static uint32_t own_number(const struct vcx_qp *qp)
     return other ? other : qp->object.id;
 }
 
-static uint32_t write_extension(const struct vcx_qp *qp, const struct vcx_request *q, uint8_t *to)
+static uint32_t write_datagram_extension(const struct vcx_qp *qp, const struct vcx_request *q, uint8_t *to)
 {
     uint32_t key = vcx_be32(q->vector + VECTOR_KEY);
     vcx_put32(to, key & KEY_OF_CONTEXT ? (uint32_t)vcx_get(qp->context, qpc, q_key) : key);
@@ -49,7 +49,7 @@ bool vcx_datagram_send(struct vcx_device *device, struct vcx_qp *qp, struct vcx_
                                   .qpn = vcx_be32(q->vector + VECTOR_QPN) & 0xffffff,
                                   .psn = q->first_psn,
                                   .extension = extension,
-                                  .extension_bytes = write_extension(qp, q, extension)};
+                                  .extension_bytes = write_datagram_extension(qp, q, extension)};
     struct vcx_route route;
     vcx_route_vector(device, qp, q->vector, &route);
     vcx_congestion_capable(device, &route);
@@ -89,8 +89,8 @@ static void put_tag(uint8_t *completion, const struct vcx_packet *packet)
     memcpy(completion + VCX_CQE_VLAN, packet->ethernet + 14, 2);
 }
 
-static void complete(struct vcx_device *device, struct vcx_qp *qp, const struct vcx_packet *packet,
-                     const uint8_t *immediate, uint32_t bytes)
+static void complete_datagram(struct vcx_device *device, struct vcx_qp *qp, const struct vcx_packet *packet,
+                              const uint8_t *immediate, uint32_t bytes)
 {
     const struct vcx_receive *receive = &qp->responder.receive;
     uint8_t completion[VCX_CQE_BYTES] = {0};
@@ -112,7 +112,7 @@ static void complete(struct vcx_device *device, struct vcx_qp *qp, const struct 
 }
 
 /* A datagram that does not fit is dropped; its receive request serves the next one. */
-static bool take(struct vcx_device *device, struct vcx_qp *qp)
+static bool take_receive(struct vcx_device *device, struct vcx_qp *qp)
 {
     struct vcx_responder *r = &qp->responder;
     if (!r->took_receive)
@@ -131,7 +131,7 @@ void vcx_datagram_receive(struct vcx_device *device, struct vcx_qp *qp, const st
         !vcx_qp_receives(qp) || vcx_be32(packet->header) != vcx_get(qp->context, qpc, q_key))
         return;
     uint32_t bytes = packet->bytes - header;
-    if (!take(device, qp) || GRH_BYTES + bytes > receive->memory.bytes)
+    if (!take_receive(device, qp) || GRH_BYTES + bytes > receive->memory.bytes)
         return;
     if (!write_header(device, receive, packet) ||
         (bytes && !vcx_scatter_write(device, receive->rights, &receive->memory, GRH_BYTES,
@@ -141,7 +141,7 @@ void vcx_datagram_receive(struct vcx_device *device, struct vcx_qp *qp, const st
         vcx_qp_error(device, qp);
         return;
     }
-    complete(device, qp, packet, immediate ? packet->header + DETH_BYTES : NULL, bytes);
+    complete_datagram(device, qp, packet, immediate ? packet->header + DETH_BYTES : NULL, bytes);
 }
 
 /* ---- multicast */
@@ -170,7 +170,7 @@ void vcx_datagram_multicast(struct vcx_device *device, const struct vcx_packet *
     }
 }
 
-static struct vcx_multicast_member *find(struct vcx_device *device, uint32_t qpn, const uint8_t *group)
+static struct vcx_multicast_member *find_member(struct vcx_device *device, uint32_t qpn, const uint8_t *group)
 {
     for (uint32_t i = 0; i < VCX_MULTICAST_MEMBERS; i++) {
         struct vcx_multicast_member *m = &device->transport->members[i];
@@ -182,8 +182,8 @@ static struct vcx_multicast_member *find(struct vcx_device *device, uint32_t qpn
 
 bool vcx_multicast_attach(struct vcx_device *device, uint32_t qpn, const uint8_t *group)
 {
-    struct vcx_multicast_member *empty = find(device, 0, group);
-    if (find(device, qpn, group))
+    struct vcx_multicast_member *empty = find_member(device, 0, group);
+    if (find_member(device, qpn, group))
         return true;
     if (!empty)
         return false;
@@ -194,7 +194,7 @@ bool vcx_multicast_attach(struct vcx_device *device, uint32_t qpn, const uint8_t
 
 bool vcx_multicast_detach(struct vcx_device *device, uint32_t qpn, const uint8_t *group)
 {
-    struct vcx_multicast_member *m = qpn ? find(device, qpn, group) : NULL;
+    struct vcx_multicast_member *m = qpn ? find_member(device, qpn, group) : NULL;
     if (m)
         m->qpn = 0;
     return m;

@@ -15,25 +15,25 @@ static bool enabled(const struct vcx_device *device, enum vcx_congestion_point p
 
 /* ---- the notification point */
 
-#define NOTIFICATION(field) \
+#define OF_NOTIFICATION_POINT(field) \
     vcx_get(device->congestion->block[VCX_NOTIFICATION_POINT], cong_control_r_roce_ecn_np, field)
 
-static bool is_due(const struct vcx_device *device, const struct vcx_qp *qp, uint64_t now_ns)
+static bool cnp_is_due(const struct vcx_device *device, const struct vcx_qp *qp, uint64_t now_ns)
 {
-    uint64_t gap = vcx_stretch_ns(device, NOTIFICATION(min_time_between_cnps) * NS_PER_US);
+    uint64_t gap = vcx_stretch_ns(device, OF_NOTIFICATION_POINT(min_time_between_cnps) * NS_PER_US);
     return !qp->cnp_sent_ns || now_ns - qp->cnp_sent_ns >= gap;
 }
 
 static void route_cnp(struct vcx_device *device, const struct vcx_qp *qp, struct vcx_route *route)
 {
     vcx_route_connection(device, qp, route);
-    route->path.dscp = (uint8_t)NOTIFICATION(cnp_dscp);
+    route->path.dscp = (uint8_t)OF_NOTIFICATION_POINT(cnp_dscp);
     route->path.ecn = VCX_ECT_0; /* as captured from a ConnectX-4 Lx */
-    if (NOTIFICATION(cnp_prio_mode)) {
+    if (OF_NOTIFICATION_POINT(cnp_prio_mode)) {
         route->priority = vcx_send_priority(device, route->path.dscp, route->path.pcp);
         return;
     }
-    route->path.pcp = (uint8_t)NOTIFICATION(cnp_802p_prio);
+    route->path.pcp = (uint8_t)OF_NOTIFICATION_POINT(cnp_802p_prio);
     route->priority = route->path.pcp;
 }
 
@@ -71,7 +71,7 @@ void vcx_congestion_notify(struct vcx_device *device, struct vcx_qp *qp, const s
         !enabled(device, VCX_NOTIFICATION_POINT, priority_of(device, packet)))
         return;
     device->congestion->marked++;
-    if (is_due(device, qp, now_ns))
+    if (cnp_is_due(device, qp, now_ns))
         send_cnp(device, qp, now_ns);
 }
 

@@ -25,7 +25,7 @@
 #define RQ_SHARED      1
 #define MTU_4096       5
 
-static void clear(struct vcx_device *device, void *object)
+static void clear_qp(struct vcx_device *device, void *object)
 {
     struct vcx_qp *qp = object;
     if (device->transport)
@@ -34,7 +34,7 @@ static void clear(struct vcx_device *device, void *object)
     vcx_buffer_clear(&qp->buffer);
 }
 
-const struct vcx_kind_of_object vcx_kind_qp = {"queue pair", 10, 16, sizeof(struct vcx_qp), clear};
+const struct vcx_kind_of_object vcx_kind_qp = {"queue pair", 10, 16, sizeof(struct vcx_qp), clear_qp};
 
 static const enum vcx_qp_type types[] = {VCX_QP_RC, VCX_QP_UC, VCX_QP_UD, VCX_QP_XRC, VCX_QP_GSI, VCX_QP_UMR};
 
@@ -64,7 +64,7 @@ static void read_queues(struct vcx_qp *qp)
 }
 
 /* Signatures and data in completions are not in QUERY_HCA_CAP, so the driver may not ask for them. */
-static bool unsupported(const uint8_t *c)
+static bool unsupported_qp(const uint8_t *c)
 {
     return !type_exists(vcx_get(c, qpc, st)) || vcx_get(c, qpc, wq_signature) || vcx_get(c, qpc, cs_req) ||
            vcx_get(c, qpc, cs_res) || vcx_get(c, qpc, log_sq_size) > LOG_MOST_QUEUE ||
@@ -96,11 +96,11 @@ static int init_buffer(struct vcx_qp *qp, const struct vcx_call *call)
                            (uint32_t)vcx_get(qp->context, qpc, page_offset), bytes);
 }
 
-static int init(struct vcx_qp *qp, const struct vcx_call *call)
+static int init_qp(struct vcx_qp *qp, const struct vcx_call *call)
 {
     const uint8_t *c = vcx_at(call->in, create_qp_in, qpc);
     memcpy(qp->context, c, sizeof qp->context);
-    if (unsupported(c))
+    if (unsupported_qp(c))
         return -1;
     qp->type = (enum vcx_qp_type)vcx_get(c, qpc, st);
     read_queues(qp);
@@ -116,12 +116,12 @@ static int init(struct vcx_qp *qp, const struct vcx_call *call)
     return named_queues_exist(call->device, qp) ? init_buffer(qp, call) : -1;
 }
 
-static enum vcx_status create(struct vcx_call *call)
+static enum vcx_status create_qp(struct vcx_call *call)
 {
     struct vcx_qp *qp = vcx_object_new(call->device, VCX_QP);
     if (!qp)
         return VCX_NO_RESOURCES;
-    if (init(qp, call) != 0) {
+    if (init_qp(qp, call) != 0) {
         vcx_object_free(call->device, VCX_QP, qp->object.id);
         return VCX_BAD_PARAMETER;
     }
@@ -129,7 +129,7 @@ static enum vcx_status create(struct vcx_call *call)
     return VCX_OK;
 }
 
-static enum vcx_status destroy(struct vcx_call *call)
+static enum vcx_status destroy_qp(struct vcx_call *call)
 {
     uint32_t id = (uint32_t)vcx_get(call->in, destroy_qp_in, qpn);
     return vcx_object_free(call->device, VCX_QP, id) ? VCX_OK : VCX_BAD_RESOURCE;
@@ -185,7 +185,7 @@ static const struct parameter parameters[] = {
 };
 #define OPTION_PATH (1u << 7)
 
-static const struct transition *find(uint16_t opcode)
+static const struct transition *transition_of(uint16_t opcode)
 {
     for (size_t i = 0; i < VCX_COUNT(transitions); i++)
         if (transitions[i].opcode == opcode)
@@ -242,7 +242,7 @@ static void enter(struct vcx_device *device, struct vcx_qp *qp, uint16_t opcode,
 static enum vcx_status modify(struct vcx_call *call)
 {
     uint16_t opcode = (uint16_t)vcx_get(call->in, nop_in, opcode);
-    const struct transition *t = find(opcode);
+    const struct transition *t = transition_of(opcode);
     struct vcx_qp *qp = vcx_object(call->device, VCX_QP, (uint32_t)vcx_get(call->in, rst2init_qp_in, qpn));
     if (!qp)
         return VCX_BAD_RESOURCE;
@@ -259,7 +259,7 @@ static enum vcx_status modify(struct vcx_call *call)
 
 /* ---- QUERY_QP */
 
-static enum vcx_status query(struct vcx_call *call)
+static enum vcx_status query_qp(struct vcx_call *call)
 {
     struct vcx_qp *qp = vcx_object(call->device, VCX_QP, (uint32_t)vcx_get(call->in, query_qp_in, qpn));
     if (!qp)
@@ -302,8 +302,8 @@ static enum vcx_status detach(struct vcx_call *call)
 #define MCG_BYTES    (vcx_offset(attach_to_mcg_in, multicast_gid) + 16)
 
 const struct vcx_command vcx_commands_qp[] = {
-    {CREATE_QP, vcx_offset(create_qp_in, pas), 16, create},
-    {DESTROY_QP, 16, 16, destroy},
+    {CREATE_QP, vcx_offset(create_qp_in, pas), 16, create_qp},
+    {DESTROY_QP, 16, 16, destroy_qp},
     {RST2INIT_QP, MODIFY_BYTES, 16, modify},
     {INIT2RTR_QP, MODIFY_BYTES, 16, modify},
     {RTR2RTS_QP, MODIFY_BYTES, 16, modify},
@@ -312,7 +312,7 @@ const struct vcx_command vcx_commands_qp[] = {
     {INIT2INIT_QP, MODIFY_BYTES, 16, modify},
     {TO_ERROR_QP, 16, 16, modify},
     {TO_RESET_QP, 16, 16, modify},
-    {QUERY_QP, 16, vcx_offset(query_qp_out, qpc) + VCX_QP_CONTEXT_BYTES, query},
+    {QUERY_QP, 16, vcx_offset(query_qp_out, qpc) + VCX_QP_CONTEXT_BYTES, query_qp},
     {ATTACH_TO_MCG, MCG_BYTES, 16, attach},
     {DETACH_FROM_MCG, MCG_BYTES, 16, detach},
     {0},

@@ -155,7 +155,7 @@ static uint32_t fetch(struct vcx_device *device, struct vcx_qp *qp)
 
 /* ---- packets */
 
-static uint8_t operation_of(const struct vcx_send_row *row, bool first, bool last)
+static uint8_t operation_of_request(const struct vcx_send_row *row, bool first, bool last)
 {
     if (row->fetches)
         return row->first;
@@ -166,8 +166,8 @@ static uint8_t operation_of(const struct vcx_send_row *row, bool first, bool las
 }
 
 /* Extension headers in their order on the wire. */
-static uint32_t write_extension(const struct vcx_qp *qp, const struct vcx_request *q, uint8_t operation,
-                                uint8_t *to)
+static uint32_t write_request_extension(const struct vcx_qp *qp, const struct vcx_request *q,
+                                        uint8_t operation, uint8_t *to)
 {
     const struct vcx_operation_row *row = &vcx_operations[operation];
     uint8_t *at = to;
@@ -204,7 +204,7 @@ static uint32_t send_packet(struct vcx_device *device, struct vcx_qp *qp, struct
     uint32_t bytes = q->row->fetches ? 0 : (uint32_t)vcx_least(qp->mtu, q->length - offset);
     uint32_t psn = (q->first_psn + q->sent) & VCX_PSN_MASK;
     uint32_t flight = (psn - qp->requester.acked_psn) & VCX_PSN_MASK;
-    uint8_t operation = operation_of(q->row, first, last);
+    uint8_t operation = operation_of_request(q->row, first, last);
     struct vcx_packet_header h = {
         .opcode = (uint8_t)((qp->type == VCX_QP_XRC ? VCX_SERVICE_XRC : (uint8_t)qp->type) << 5 | operation),
         .solicited = q->solicited && last && !q->row->fetches,
@@ -214,7 +214,7 @@ static uint32_t send_packet(struct vcx_device *device, struct vcx_qp *qp, struct
         .qpn = qp->remote_qpn,
         .psn = psn,
         .extension = extension,
-        .extension_bytes = write_extension(qp, q, operation, extension)};
+        .extension_bytes = write_request_extension(qp, q, operation, extension)};
     struct vcx_route route;
     vcx_route_connection(device, qp, &route);
     vcx_congestion_capable(device, &route);
@@ -243,7 +243,7 @@ static uint32_t fetching(const struct vcx_qp *qp)
 }
 
 /* A key that is in use changes when nothing before can be sent again. false: not now, or the request turned out bad. */
-static bool change_key(struct vcx_device *device, const struct vcx_qp *qp, struct vcx_request *q)
+static bool change_idle_key(struct vcx_device *device, const struct vcx_qp *qp, struct vcx_request *q)
 {
     bool first = qp->requester.cursor == qp->requester.tail;
     if (!first && (q->fenced || vcx_mkey_in_use(device, vcx_be32(q->immediate))))
@@ -264,7 +264,7 @@ static struct vcx_request *next_request(struct vcx_device *device, struct vcx_qp
             return NULL;
         if (q->sent < q->packets)
             break;
-        if (q->pending && !change_key(device, qp, q))
+        if (q->pending && !change_idle_key(device, qp, q))
             return NULL;
     }
     if (r->cursor == r->head || now_ns < r->resume_ns || !vcx_congestion_may_send(device, qp, now_ns))

@@ -61,7 +61,7 @@ static enum vcx_completion_opcode completion_of(const struct request *q)
     return q->row->immediate ? VCX_CQE_SEND_IMMEDIATE : VCX_CQE_SEND;
 }
 
-static void complete(struct vcx_device *device, struct vcx_qp *qp, const struct request *q)
+static void complete_request(struct vcx_device *device, struct vcx_qp *qp, const struct request *q)
 {
     struct vcx_responder *r = &qp->responder;
     uint8_t completion[VCX_CQE_BYTES] = {0};
@@ -197,7 +197,7 @@ static uint8_t take_message(struct vcx_device *device, struct vcx_qp *qp, const 
         r->message = VCX_NO_MESSAGE;
         r->msn = (r->msn + 1) & VCX_PSN_MASK;
         if (q->row->send || q->row->immediate)
-            complete(device, qp, q);
+            complete_request(device, qp, q);
     }
     return 0;
 }
@@ -227,7 +227,7 @@ static bool is_readable(struct vcx_device *device, uint32_t qpn, const struct vc
             vcx_mkey_read(device, peer, a->key, VCX_REMOTE_READ, a->address + a->length - 1, &byte, 1));
 }
 
-static uint8_t take_read(struct vcx_device *device, struct vcx_qp *qp, const struct request *q)
+static uint8_t answer_read(struct vcx_device *device, struct vcx_qp *qp, const struct request *q)
 {
     struct vcx_answer answer = read_answer(device, qp, q);
     if (!vcx_get(qp->context, qpc, rre) || !is_readable(device, qp->object.id, &answer))
@@ -257,7 +257,7 @@ static bool execute(struct vcx_device *device, const struct vcx_qp *qp, const st
     return vcx_mkey_write(device, peer, key, VCX_REMOTE_ATOMIC, address, &new, sizeof new);
 }
 
-static uint8_t take_atomic(struct vcx_device *device, struct vcx_qp *qp, const struct request *q)
+static uint8_t carry_out_atomic(struct vcx_device *device, struct vcx_qp *qp, const struct request *q)
 {
     struct vcx_responder *r = &qp->responder;
     struct vcx_answer answer = {.atomic = true, .psn = q->psn, .packets = 1};
@@ -322,12 +322,12 @@ static void repeat(struct vcx_device *device, struct vcx_qp *qp, const struct re
 
 /* ---- the sequence */
 
-static uint8_t take(struct vcx_device *device, struct vcx_qp *qp, const struct request *q)
+static uint8_t carry_out(struct vcx_device *device, struct vcx_qp *qp, const struct request *q)
 {
     if (q->operation == VCX_READ_REQUEST)
-        return take_read(device, qp, q);
+        return answer_read(device, qp, q);
     if (is_atomic(q->operation))
-        return take_atomic(device, qp, q);
+        return carry_out_atomic(device, qp, q);
     return take_message(device, qp, q);
 }
 
@@ -347,7 +347,7 @@ static void take_reliable(struct vcx_device *device, struct vcx_qp *qp, const st
         r->nak_sent = true;
         return;
     }
-    r->nak = take(device, qp, q);
+    r->nak = carry_out(device, qp, q);
     r->nak_sent = r->nak != 0;
     if (!r->nak && wants_ack && (q->row->send || q->row->write))
         r->ack_due = true; /* what is answered with data needs none */
@@ -362,7 +362,7 @@ static void take_unreliable(struct vcx_device *device, struct vcx_qp *qp, const 
     if (q->psn != r->expected_psn || q->row->first)
         r->message = VCX_NO_MESSAGE;
     r->expected_psn = q->psn;
-    uint8_t nak = follows(qp, q) ? take(device, qp, q) : VCX_AETH_SEQUENCE;
+    uint8_t nak = follows(qp, q) ? carry_out(device, qp, q) : VCX_AETH_SEQUENCE;
     if (!nak)
         return;
     if (nak == VCX_AETH_OPERATION)

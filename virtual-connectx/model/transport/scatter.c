@@ -24,7 +24,7 @@ void vcx_scatter_clear(struct vcx_scatter *scatter)
 }
 
 /* The stretch that holds an offset, which becomes the offset in it; the count of stretches if none does. */
-static uint32_t find(const struct vcx_scatter *scatter, uint64_t *offset)
+static uint32_t find_stretch(const struct vcx_scatter *scatter, uint64_t *offset)
 {
     uint32_t i = 0;
     for (; i < scatter->count && *offset >= scatter->stretch[i].bytes; i++)
@@ -34,7 +34,7 @@ static uint32_t find(const struct vcx_scatter *scatter, uint64_t *offset)
 
 bool vcx_scatter_stalls(struct vcx_device *device, const struct vcx_scatter *scatter, uint64_t offset)
 {
-    uint32_t i = find(scatter, &offset);
+    uint32_t i = find_stretch(scatter, &offset);
     const struct vcx_stretch *s = &scatter->stretch[i];
     return i < scatter->count && vcx_pace_stalls(device, s->key, s->address + offset);
 }
@@ -48,7 +48,7 @@ bool vcx_scatter_read(struct vcx_device *device, struct vcx_rights rights, const
         memcpy(to, scatter->inlined + offset, bytes);
         return true;
     }
-    for (uint32_t i = find(scatter, &offset); bytes; i++, offset = 0) {
+    for (uint32_t i = find_stretch(scatter, &offset); bytes; i++, offset = 0) {
         const struct vcx_stretch *s = &scatter->stretch[i];
         uint32_t part = (uint32_t)vcx_least(bytes, s->bytes - offset);
         if (!vcx_mkey_read(device, rights, s->key, VCX_LOCAL_READ, s->address + offset, to, part))
@@ -64,7 +64,7 @@ bool vcx_scatter_write(struct vcx_device *device, struct vcx_rights rights, cons
 {
     if (scatter->inlined || offset > scatter->bytes || bytes > scatter->bytes - offset)
         return false;
-    for (uint32_t i = find(scatter, &offset); bytes; i++, offset = 0) {
+    for (uint32_t i = find_stretch(scatter, &offset); bytes; i++, offset = 0) {
         const struct vcx_stretch *s = &scatter->stretch[i];
         uint32_t part = (uint32_t)vcx_least(bytes, s->bytes - offset);
         if (!vcx_mkey_write(device, rights, s->key, VCX_LOCAL_WRITE, s->address + offset, from, part))

@@ -17,9 +17,9 @@
 #define DESTROY_RMP     0x90e
 #define QUERY_RMP       0x90f
 
-#define RECORD_BYTES  4u
-#define CONTEXT_BYTES 64u /* of SRQ and XRC SRQ */
-#define RMP_BYTES     (vcx_offset(rmpc, wq) + vcx_offset(wq, pas))
+#define SRQ_RECORD_BYTES 4u
+#define CONTEXT_BYTES    64u /* of SRQ and XRC SRQ */
+#define RMP_BYTES        (vcx_offset(rmpc, wq) + vcx_offset(wq, pas))
 #define NEXT_BYTES \
     16u /* a request begins with the index of the next one (mlx5's struct mlx5_wqe_srq_next_seg) */
 #define NEXT_INDEX       2
@@ -46,13 +46,13 @@ struct srq {
     uint8_t context[256];
 };
 
-static void clear(struct vcx_device *device, void *srq)
+static void clear_srq(struct vcx_device *device, void *srq)
 {
     (void)device;
     vcx_buffer_clear(&((struct srq *)srq)->buffer);
 }
 
-const struct vcx_kind_of_object vcx_kind_srq = {"shared receive queue", 8, 1, sizeof(struct srq), clear};
+const struct vcx_kind_of_object vcx_kind_srq = {"shared receive queue", 8, 1, sizeof(struct srq), clear_srq};
 
 /* ---- commands */
 
@@ -93,7 +93,7 @@ static void read_rmp(struct srq *srq, const struct vcx_call *call, struct place 
 }
 
 /* Requests with signatures, and cyclic queues, are not what a driver of verbs asks for. */
-static bool unsupported(const struct srq *srq)
+static bool unsupported_srq(const struct srq *srq)
 {
     const uint8_t *wq = vcx_at(srq->context, rmpc, wq);
     if (srq->form == RMP)
@@ -102,14 +102,14 @@ static bool unsupported(const struct srq *srq)
            (srq->form == XRC_SRQ && vcx_get(srq->context, xrc_srqc, basic_cyclic_rcv_wqe));
 }
 
-static int init(struct srq *srq, const struct vcx_call *call)
+static int init_srq(struct srq *srq, const struct vcx_call *call)
 {
     struct place place;
     if (srq->form == RMP)
         read_rmp(srq, call, &place);
     else
         read_context(srq, call, &place);
-    if (unsupported(srq) || !vcx_memory(call->device, srq->record, RECORD_BYTES, VCX_TO_READ) ||
+    if (unsupported_srq(srq) || !vcx_memory(call->device, srq->record, SRQ_RECORD_BYTES, VCX_TO_READ) ||
         srq->log_size > LOG_MOST_SIZE || srq->log_stride < LOG_LEAST_STRIDE ||
         srq->log_stride > LOG_MOST_STRIDE)
         return -1;
@@ -119,13 +119,13 @@ static int init(struct srq *srq, const struct vcx_call *call)
                            place.log_page, place.offset, 1ull << (srq->log_size + srq->log_stride));
 }
 
-static enum vcx_status create(struct vcx_call *call, enum form form)
+static enum vcx_status create_shared(struct vcx_call *call, enum form form)
 {
     struct srq *srq = vcx_object_new(call->device, VCX_SRQ);
     if (!srq)
         return VCX_NO_RESOURCES;
     srq->form = form;
-    if (init(srq, call) != 0) {
+    if (init_srq(srq, call) != 0) {
         vcx_object_free(call->device, VCX_SRQ, srq->object.id);
         return VCX_BAD_PARAMETER;
     }
@@ -140,20 +140,20 @@ static struct srq *named(struct vcx_call *call, enum form form)
     return srq && srq->form == form ? srq : NULL;
 }
 
-static enum vcx_status destroy(struct vcx_call *call, enum form form)
+static enum vcx_status destroy_shared(struct vcx_call *call, enum form form)
 {
     const struct srq *srq = named(call, form);
     return srq && vcx_object_free(call->device, VCX_SRQ, srq->object.id) ? VCX_OK : VCX_BAD_RESOURCE;
 }
 
-static uint16_t posted(struct vcx_device *device, const struct srq *srq)
+static uint16_t posted_in(struct vcx_device *device, const struct srq *srq)
 {
-    const uint8_t *record = vcx_memory(device, srq->record, RECORD_BYTES, VCX_TO_READ);
+    const uint8_t *record = vcx_memory(device, srq->record, SRQ_RECORD_BYTES, VCX_TO_READ);
     uint16_t ready = record ? (uint16_t)(vcx_shared32(record) - srq->taken) : 0;
     return ready <= 1u << srq->log_size ? ready : 0;
 }
 
-static enum vcx_status query(struct vcx_call *call, enum form form)
+static enum vcx_status query_shared(struct vcx_call *call, enum form form)
 {
     const struct srq *srq = named(call, form);
     if (!srq)
@@ -161,7 +161,7 @@ static enum vcx_status query(struct vcx_call *call, enum form form)
     uint8_t *context = vcx_at(call->out, query_srq_out, srq_context_entry);
     memcpy(context, srq->context, CONTEXT_BYTES);
     vcx_set(context, srqc, lwm, srq->limit);
-    vcx_set(context, srqc, wqe_cnt, posted(call->device, srq));
+    vcx_set(context, srqc, wqe_cnt, posted_in(call->device, srq));
     return VCX_OK;
 }
 
@@ -177,7 +177,7 @@ static enum vcx_status query_rmp(struct vcx_call *call)
     return VCX_OK;
 }
 
-static enum vcx_status arm(struct vcx_call *call, enum form form)
+static enum vcx_status arm_shared(struct vcx_call *call, enum form form)
 {
     struct srq *srq = named(call, form);
     if (!srq)
@@ -201,16 +201,16 @@ static enum vcx_status modify_rmp(struct vcx_call *call)
     {                                                  \
         return run(call, form);                        \
     }
-COMMAND(create_srq, create, SRQ)
-COMMAND(create_xrc_srq, create, XRC_SRQ)
-COMMAND(create_rmp, create, RMP)
-COMMAND(destroy_srq, destroy, SRQ)
-COMMAND(destroy_xrc_srq, destroy, XRC_SRQ)
-COMMAND(destroy_rmp, destroy, RMP)
-COMMAND(query_srq, query, SRQ)
-COMMAND(query_xrc_srq, query, XRC_SRQ)
-COMMAND(arm_srq, arm, SRQ)
-COMMAND(arm_xrc_srq, arm, XRC_SRQ)
+COMMAND(create_srq, create_shared, SRQ)
+COMMAND(create_xrc_srq, create_shared, XRC_SRQ)
+COMMAND(create_rmp, create_shared, RMP)
+COMMAND(destroy_srq, destroy_shared, SRQ)
+COMMAND(destroy_xrc_srq, destroy_shared, XRC_SRQ)
+COMMAND(destroy_rmp, destroy_shared, RMP)
+COMMAND(query_srq, query_shared, SRQ)
+COMMAND(query_xrc_srq, query_shared, XRC_SRQ)
+COMMAND(arm_srq, arm_shared, SRQ)
+COMMAND(arm_xrc_srq, arm_shared, XRC_SRQ)
 #undef COMMAND
 
 #define CREATE_BYTES     vcx_offset(create_srq_in, pas)
@@ -238,20 +238,20 @@ const struct vcx_command vcx_commands_srq[] = {
 static void tell_limit(struct vcx_device *device, struct srq *srq)
 {
     uint8_t data[VCX_EVENT_DATA_BYTES] = {0};
-    if (!srq->limit || posted(device, srq) >= srq->limit)
+    if (!srq->limit || posted_in(device, srq) >= srq->limit)
         return;
     srq->limit = 0;
     vcx_put32(data + EVENT_NUMBER, srq->object.id);
     vcx_event_write(device, VCX_EVENT_SRQ_LIMIT, 0, data);
 }
 
-static bool take(struct vcx_device *device, struct srq *srq, struct vcx_receive *receive)
+static bool take_from(struct vcx_device *device, struct srq *srq, struct vcx_receive *receive)
 {
     uint32_t stride = 1u << srq->log_stride, mask = (1u << srq->log_size) - 1;
     const uint8_t *wqe =
         vcx_buffer_at(device, &srq->buffer, (uint64_t)srq->head << srq->log_stride, stride, VCX_TO_READ);
     uint8_t *copy = device->transport->wqe;
-    if (!wqe || !posted(device, srq))
+    if (!wqe || !posted_in(device, srq))
         return false;
     memcpy(copy, wqe, stride);
     vcx_scatter_parse(copy + NEXT_BYTES, stride - NEXT_BYTES, &receive->memory);
@@ -266,7 +266,7 @@ static bool take(struct vcx_device *device, struct srq *srq, struct vcx_receive 
 bool vcx_srq_take(struct vcx_device *device, uint32_t id, struct vcx_receive *receive)
 {
     struct srq *srq = vcx_object(device, VCX_SRQ, id);
-    return srq && take(device, srq, receive);
+    return srq && take_from(device, srq, receive);
 }
 
 static struct srq *find_xrc(struct vcx_device *device, uint32_t id, uint32_t domain)
@@ -282,7 +282,7 @@ bool vcx_srq_take_xrc(struct vcx_device *device, uint32_t id, uint32_t domain, s
         return false;
     receive->cq = srq->cq;
     receive->user_index = srq->user_index;
-    return take(device, srq, receive);
+    return take_from(device, srq, receive);
 }
 
 uint32_t vcx_srq_pd(struct vcx_device *device, uint32_t id, uint32_t domain)

@@ -5,32 +5,32 @@
 #include "virtual-connectx/model/deliver.h"
 #include "virtual-connectx/model/vport/vport.h"
 
-#define HEADER_BYTES      100u /* Ethernet with tag, IPv6, UDP, base transport header, ICRC, and pad */
+#define MOST_HEADER_BYTES 100u /* Ethernet with tag, IPv6, UDP, base transport header, ICRC, and pad */
 #define PARTITION_NUMBER  0x7fff
 #define PACKETS_OF_QP     8u  /* at a turn */
 #define PACKETS_AT_A_TIME 64u /* of all queue pairs */
 #define FLUSHED_AT_A_TIME 32u
 
-static int start(struct vcx_device *device)
+static int start_transport(struct vcx_device *device)
 {
     device->transport = vcx_allocate(sizeof *device->transport);
     return device->transport ? vcx_congestion_start(device) : -1;
 }
 
-static void stop(struct vcx_device *device)
+static void stop_transport(struct vcx_device *device)
 {
     vcx_release(device->transport);
     device->transport = NULL;
     vcx_congestion_stop(device);
 }
 
-const struct vcx_room vcx_room_transport = {start, stop, vcx_transport_poll};
+const struct vcx_room vcx_room_transport = {start_transport, stop_transport, vcx_transport_poll};
 
 /* ---- sending */
 
 bool vcx_transport_room(struct vcx_device *device, const struct vcx_route *route, uint32_t bytes)
 {
-    return vcx_send_room(device, route->priority, true) >= bytes + HEADER_BYTES;
+    return vcx_send_room(device, route->priority, true) >= bytes + MOST_HEADER_BYTES;
 }
 
 void vcx_transport_send(struct vcx_device *device, const struct vcx_route *route, struct vcx_frame *frame)

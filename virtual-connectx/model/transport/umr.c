@@ -4,14 +4,14 @@
 #include "virtual-connectx/model/transport/work_queue.h"
 
 /* mlx5's struct mlx5_wqe_umr_ctrl_seg */
-#define FLAGS         0
-#define UNITS         4
-#define OFFSET        6
-#define MASK          8
-#define OFFSET_HIGH   16
-#define CONTROL_BYTES 48u
-#define HEADER_BYTES  (CONTROL_BYTES + VCX_MKEY_CONTEXT_BYTES)
-#define SEGMENT_BYTES 16u /* mlx5's struct mlx5_wqe_data_seg */
+#define FLAGS            0
+#define UNITS            4
+#define OFFSET           6
+#define MASK             8
+#define OFFSET_HIGH      16
+#define CONTROL_BYTES    48u
+#define UMR_HEADER_BYTES (CONTROL_BYTES + VCX_MKEY_CONTEXT_BYTES)
+#define SEGMENT_BYTES    16u /* mlx5's struct mlx5_wqe_data_seg */
 
 static void read_header(const struct vcx_qp *qp, const struct vcx_request *q, struct vcx_change *change)
 {
@@ -30,7 +30,7 @@ static void read_header(const struct vcx_qp *qp, const struct vcx_request *q, st
 static uint8_t gather(struct vcx_device *device, const struct vcx_qp *qp, const struct vcx_request *q,
                       uint8_t *list, uint32_t bytes)
 {
-    const uint8_t *at = q->memory.inlined + HEADER_BYTES, *end = q->memory.inlined + q->memory.bytes;
+    const uint8_t *at = q->memory.inlined + UMR_HEADER_BYTES, *end = q->memory.inlined + q->memory.bytes;
     for (uint32_t part; bytes; at += SEGMENT_BYTES, list += part, bytes -= part) {
         if (end - at < (ptrdiff_t)SEGMENT_BYTES)
             return VCX_LOCAL_LENGTH;
@@ -42,7 +42,8 @@ static uint8_t gather(struct vcx_device *device, const struct vcx_qp *qp, const 
     return 0;
 }
 
-static uint8_t change_key(struct vcx_device *device, const struct vcx_qp *qp, const struct vcx_change *change)
+static uint8_t apply_change(struct vcx_device *device, const struct vcx_qp *qp,
+                            const struct vcx_change *change)
 {
     return vcx_mkey_change(device, qp->rights, change) ? 0 : VCX_MEMORY_WINDOW_BIND;
 }
@@ -50,10 +51,10 @@ static uint8_t change_key(struct vcx_device *device, const struct vcx_qp *qp, co
 static uint8_t change_inlined(struct vcx_device *device, const struct vcx_qp *qp, const struct vcx_request *q,
                               struct vcx_change *change)
 {
-    change->list = q->memory.inlined + HEADER_BYTES;
-    if ((uint64_t)change->units * VCX_LIST_UNIT > q->memory.bytes - HEADER_BYTES)
+    change->list = q->memory.inlined + UMR_HEADER_BYTES;
+    if ((uint64_t)change->units * VCX_LIST_UNIT > q->memory.bytes - UMR_HEADER_BYTES)
         return VCX_LOCAL_LENGTH;
-    return change_key(device, qp, change);
+    return apply_change(device, qp, change);
 }
 
 static uint8_t change_gathered(struct vcx_device *device, const struct vcx_qp *qp,
@@ -65,7 +66,7 @@ static uint8_t change_gathered(struct vcx_device *device, const struct vcx_qp *q
     if (list || !bytes)
         syndrome = gather(device, qp, q, list, bytes);
     if (!syndrome)
-        syndrome = change_key(device, qp, change);
+        syndrome = apply_change(device, qp, change);
     vcx_release(list);
     return syndrome;
 }
@@ -73,7 +74,7 @@ static uint8_t change_gathered(struct vcx_device *device, const struct vcx_qp *q
 uint8_t vcx_umr_execute(struct vcx_device *device, const struct vcx_qp *qp, const struct vcx_request *q)
 {
     struct vcx_change change;
-    if (q->memory.bytes < HEADER_BYTES)
+    if (q->memory.bytes < UMR_HEADER_BYTES)
         return VCX_LOCAL_OPERATION;
     read_header(qp, q, &change);
     return change.flags & VCX_CHANGE_INLINE ? change_inlined(device, qp, q, &change)

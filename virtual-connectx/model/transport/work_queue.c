@@ -49,7 +49,7 @@ static const struct vcx_send_row rows[] = {
     {.opcode = 0x12, .services = RC, .first = VCX_FETCH_ADD, .remote = true, .fetches = true, .atomic = true},
 };
 
-static const struct vcx_send_row *find(uint8_t opcode, enum vcx_qp_type type)
+static const struct vcx_send_row *row_of(uint8_t opcode, enum vcx_qp_type type)
 {
     for (size_t i = 0; i < VCX_COUNT(rows); i++)
         if (rows[i].opcode == opcode && rows[i].services & 1 << type)
@@ -58,8 +58,8 @@ static const struct vcx_send_row *find(uint8_t opcode, enum vcx_qp_type type)
 }
 
 /* How many requests, or blocks of them, are posted and not taken. */
-static uint16_t posted(struct vcx_device *device, const struct vcx_qp *qp, const struct vcx_work_queue *queue,
-                       uint32_t where)
+static uint16_t posted_requests(struct vcx_device *device, const struct vcx_qp *qp,
+                                const struct vcx_work_queue *queue, uint32_t where)
 {
     const uint8_t *record = queue->count ? vcx_memory(device, qp->record, RECORD_BYTES, VCX_TO_READ) : NULL;
     return record ? (uint16_t)(vcx_shared32(record + where) - queue->next) : 0;
@@ -73,7 +73,7 @@ struct rest {
     uint32_t bytes;
 };
 
-static const uint8_t *take(struct rest *rest, uint32_t bytes)
+static const uint8_t *take_bytes(struct rest *rest, uint32_t bytes)
 {
     const uint8_t *at = rest->at;
     if (bytes > rest->bytes)
@@ -85,7 +85,7 @@ static const uint8_t *take(struct rest *rest, uint32_t bytes)
 
 static uint8_t read_inline(struct rest *rest, struct vcx_scatter *memory, uint32_t bytes)
 {
-    const uint8_t *data = take(rest, bytes);
+    const uint8_t *data = take_bytes(rest, bytes);
     if (!data || memory->count || memory->inlined)
         return VCX_LOCAL_OPERATION;
     memory->inlined = vcx_allocate(bytes + 1);
@@ -93,7 +93,7 @@ static uint8_t read_inline(struct rest *rest, struct vcx_scatter *memory, uint32
         return VCX_LOCAL_OPERATION;
     memcpy(memory->inlined, data, bytes);
     memory->bytes = bytes;
-    take(rest, (uint32_t)vcx_least(rest->bytes, -(bytes + 4) & (UNIT - 1))); /* to a whole unit */
+    take_bytes(rest, (uint32_t)vcx_least(rest->bytes, -(bytes + 4) & (UNIT - 1))); /* to a whole unit */
     return 0;
 }
 
@@ -102,13 +102,13 @@ static uint8_t read_data(struct rest *rest, struct vcx_scatter *memory)
     while (rest->bytes >= UNIT) {
         uint32_t bytes = vcx_be32(rest->at);
         if (bytes & INLINE) {
-            take(rest, 4);
+            take_bytes(rest, 4);
             uint8_t syndrome = read_inline(rest, memory, bytes & INLINE_BYTES);
             if (syndrome)
                 return syndrome;
             continue;
         }
-        const uint8_t *segment = take(rest, UNIT);
+        const uint8_t *segment = take_bytes(rest, UNIT);
         if (bytes && (memory->inlined ||
                       !vcx_scatter_add(memory, vcx_be32(segment + 4), bytes, vcx_be64(segment + 8))))
             return VCX_LOCAL_OPERATION;
@@ -121,23 +121,23 @@ static uint8_t read_headers(struct rest *rest, const struct vcx_qp *qp, struct v
 {
     const uint8_t *at = NULL;
     if (vcx_qp_is_datagram(qp)) {
-        if (!(at = take(rest, VCX_VECTOR_BYTES)) || !(at[VECTOR_QPN] & EXTENDED_UD_AV))
+        if (!(at = take_bytes(rest, VCX_VECTOR_BYTES)) || !(at[VECTOR_QPN] & EXTENDED_UD_AV))
             return VCX_LOCAL_OPERATION;
         memcpy(r->vector, at, VCX_VECTOR_BYTES);
     }
     if (qp->type == VCX_QP_XRC) {
-        if (!(at = take(rest, UNIT)))
+        if (!(at = take_bytes(rest, UNIT)))
             return VCX_LOCAL_OPERATION;
         r->xrc_srq = vcx_be32(at) & 0xffffff;
     }
     if (r->row->remote) {
-        if (!(at = take(rest, UNIT)))
+        if (!(at = take_bytes(rest, UNIT)))
             return VCX_LOCAL_OPERATION;
         r->address = vcx_be64(at);
         r->key = vcx_be32(at + 8);
     }
     if (r->row->atomic) {
-        if (!(at = take(rest, UNIT)))
+        if (!(at = take_bytes(rest, UNIT)))
             return VCX_LOCAL_OPERATION;
         r->swap_add = vcx_be64(at);
         r->compare = vcx_be64(at + 8);
@@ -158,14 +158,14 @@ static uint8_t check_length(const struct vcx_qp *qp, const struct vcx_request *r
 
 static uint8_t read_request(const struct vcx_qp *qp, struct rest *rest, struct vcx_request *r)
 {
-    const uint8_t *control = take(rest, UNIT);
+    const uint8_t *control = take_bytes(rest, UNIT);
     uint8_t flags = control[CONTROL_FLAGS];
     r->opcode = control[3];
     r->signaled = flags & FLAG_COMPLETE;
     r->solicited = flags & FLAG_SOLICITED;
     r->fenced = flags >> FENCE_SHIFT >= FENCE_LEAST;
     memcpy(r->immediate, control + CONTROL_IMM, 4);
-    r->row = find(r->opcode, qp->type);
+    r->row = row_of(r->opcode, qp->type);
     if (!r->row)
         return VCX_LOCAL_OPERATION;
     if (r->row->local)
@@ -203,7 +203,7 @@ static bool count_blocks(const uint8_t *wqe, uint16_t ready, const struct vcx_wo
 bool vcx_send_fetch(struct vcx_device *device, struct vcx_qp *qp, struct vcx_request *r)
 {
     uint8_t *wqe = device->transport->wqe;
-    uint16_t ready = posted(device, qp, &qp->sq, RECORD_SEND);
+    uint16_t ready = posted_requests(device, qp, &qp->sq, RECORD_SEND);
     uint32_t units = 0, blocks = 1;
     if (!ready)
         return false;
@@ -236,7 +236,7 @@ static bool take_own(struct vcx_device *device, struct vcx_qp *qp, struct vcx_re
 
 bool vcx_receive_skip(struct vcx_device *device, struct vcx_qp *qp, uint16_t *index)
 {
-    uint16_t ready = posted(device, qp, &qp->rq, RECORD_RECEIVE);
+    uint16_t ready = posted_requests(device, qp, &qp->rq, RECORD_RECEIVE);
     if (!ready || ready > qp->rq.count)
         return false;
     *index = qp->rq.next++;
