@@ -1,11 +1,8 @@
 #include "guest-setup/guest/accelerator.h"
 
+#include "guest-setup/guest/kept.h"
 #include "lib/clock.h"
-#include "lib/files.h"
-#include "lib/scratch.h"
-#include "lib/text.h"
 #include "remote/virt_error.h"
-#include <fcntl.h>
 #include <libvirt/virterror.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,50 +42,26 @@ static int64_t time_firmware(virConnectPtr connection, const char *type, int64_t
                        : took;
 }
 
-/* ---- what was found before: FOLDER/accelerator has "kvm BOOT-ID" or "qemu BOOT-ID" */
+/* ---- what was found before */
 
-#define KEPT_NAME  "accelerator"
-#define KEPT_LIMIT 256
+#define KEPT_NAME "accelerator"
 
 static const char *const types[] = {"kvm", "qemu"};
 
-static void describe(const char *found, struct text *line)
-{
-    char *boot = files_read_line("/proc/sys/kernel/random/boot_id", NULL);
-    if (boot)
-        text_add(line, "%s %s\n", found, boot);
-    free(boot);
-}
-
 const char *accelerator_recall(const char *folder)
 {
+    char *kept = kept_recall(folder, KEPT_NAME);
     const char *found = NULL;
-    char *path = folder ? files_join(folder, KEPT_NAME) : NULL;
-    int fd = path ? scratch_open(path, O_RDONLY, 0, NULL) : -1;
-    char *kept = fd >= 0 ? files_read_descriptor(fd, path, KEPT_LIMIT, NULL, NULL) : NULL;
-    for (size_t i = 0; kept && i < sizeof types / sizeof *types; i++) {
-        struct text line = {0};
-        describe(types[i], &line);
-        if (line.length > 0 && strcmp(kept, text_string(&line)) == 0)
+    for (size_t i = 0; kept && i < sizeof types / sizeof *types; i++)
+        if (strcmp(kept, types[i]) == 0)
             found = types[i];
-        text_free(&line);
-    }
     free(kept);
-    free(path);
-    if (fd >= 0)
-        close(fd);
     return found;
 }
 
 void accelerator_keep(const char *folder, const char *found)
 {
-    struct text line = {0};
-    char *path = folder ? files_join(folder, KEPT_NAME) : NULL;
-    describe(found, &line);
-    if (path && line.length > 0)
-        (void)files_write_atomic(path, line.data, line.length, NULL);
-    text_free(&line);
-    free(path);
+    kept_keep(folder, KEPT_NAME, found);
 }
 
 /* ---- the test */

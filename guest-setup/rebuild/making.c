@@ -1,6 +1,9 @@
 /* The inputs of a host's domain. */
 #include "guest-setup/rebuild/making.h"
 
+#include "guest-setup/guest/image.h"
+#include "guest-setup/guest/processor_clock.h"
+#include "lib/text.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -125,6 +128,18 @@ static char *path_of(const struct making *m, char *volume)
     return path;
 }
 
+/* The profile's; a guest that is emulated on this machine is told the rate of its counter. The caller frees. */
+static char *kernel_arguments(const struct making *m)
+{
+    char clock[64], *folder = image_cache(NULL);
+    bool emulated_here = strcmp(m->type, "qemu") == 0 && making_is_local(&m->context->lab);
+    struct text text = {0};
+    text_add(&text, "%s%s", m->profile.cmdline ? m->profile.cmdline : "",
+             processor_clock_arguments(emulated_here ? processor_clock_khz(folder) : 0, clock, sizeof clock));
+    free(folder);
+    return text_take(&text);
+}
+
 char *making_xml(const struct making *m, const char *disk, struct error *e)
 {
     bool direct = m->profile.boot == BOOT_KERNEL;
@@ -132,12 +147,13 @@ char *making_xml(const struct making *m, const char *disk, struct error *e)
          *initrd = path_of(m, volume_of_image(m, ".initrd"));
     char *seed = path_of(m, volume_of_host(m, ".seed")), *console = path_of(m, volume_of_host(m, ".console"));
     char *disk_path = storage_path(m->storage, disk), *xml = NULL;
+    char *arguments = direct ? kernel_arguments(m) : NULL;
     struct domain_parts parts = {.type = m->type,
                                  .user = m->profile.user,
                                  .boot = (enum boot_kind)m->profile.boot,
                                  .kernel = kernel,
                                  .initrd = initrd,
-                                 .cmdline = m->profile.cmdline,
+                                 .cmdline = arguments,
                                  .disk = disk_path,
                                  .seed = seed,
                                  .console = console,
@@ -146,7 +162,7 @@ char *making_xml(const struct making *m, const char *disk, struct error *e)
                                  .nic_count = m->nic_count,
                                  .gpu = m->gpu,
                                  .gpu_count = m->gpu_count};
-    if (kernel && initrd && seed && console && disk_path)
+    if (kernel && initrd && seed && console && disk_path && (arguments || !direct))
         xml = domain_xml(&m->context->lab, m->host, &parts, e);
     else
         error_set(e, "out of memory");
@@ -155,5 +171,6 @@ char *making_xml(const struct making *m, const char *disk, struct error *e)
     free(seed);
     free(console);
     free(disk_path);
+    free(arguments);
     return xml;
 }
