@@ -1,0 +1,174 @@
+#include "harness/verify/verify.h"
+
+#include "lib/document/json_text.h"
+#include "lib/log.h"
+#include "lib/output/print.h"
+#include "lib/output/verdicts.h"
+#include "lib/program/program.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct verify_options {
+    const char *settings;
+    struct list_of hosts;
+    int json;
+};
+
+static const struct field fields[] = {
+    {.name = "settings",
+     .kind = FIELD_STRING,
+     .offset = offsetof(struct verify_options, settings),
+     .argument = "FILE",
+     .help =
+         "What must be known beyond the packets: the hosts' settings, addresses, time-outs (docs/verify.md). "
+         "What is not stated is not judged."},
+    {.name = "host",
+     .kind = FIELD_LIST,
+     .item = FIELD_STRING,
+     .offset = offsetof(struct verify_options, hosts),
+     .argument = "ADDRESS",
+     .help = "IP address of a host at whose port the packets were captured, unless the file says it "
+             "(if_MACaddr). "
+             "May be given several times."},
+    {.name = "json",
+     .kind = FIELD_BOOL,
+     .offset = offsetof(struct verify_options, json),
+     .help = "Print one JSON document."},
+    {0},
+};
+static const struct table options = {
+    .name = "verify.options", .size = sizeof(struct verify_options), .fields = fields};
+
+#define BELOW 20 /* columns before a check's reason */
+
+static void print_kind(const json_t *kind)
+{
+    json_int_t count = json_integer_value(json_object_get(kind, "count"));
+    size_t i;
+    json_t *packet;
+    print_out("%*s%lld x %s\n", BELOW, "", (long long)count,
+              json_string_value(json_object_get(kind, "kind")));
+    json_array_foreach(json_object_get(kind, "packets"), i, packet)
+    {
+        print_out("%*spacket %lld", BELOW + 2, "",
+                  (long long)json_integer_value(json_object_get(packet, "packet")));
+        const json_t *time_ns = json_object_get(packet, "time_ns");
+        if (time_ns)
+            print_out(" at %.9f s", (double)json_integer_value(time_ns) / 1e9);
+        print_out(": %s\n", json_string_value(json_object_get(packet, "text")));
+    }
+    if ((json_int_t)json_array_size(json_object_get(kind, "packets")) < count)
+        print_out("%*sand %lld more\n", BELOW + 2, "",
+                  (long long)count - (long long)json_array_size(json_object_get(kind, "packets")));
+}
+
+static void print_entry(const json_t *entry)
+{
+    size_t i;
+    json_t *item;
+    print_out("%-8s %-10s %s\n", json_string_value(json_object_get(entry, "verdict")),
+              json_string_value(json_object_get(entry, "check")),
+              json_string_value(json_object_get(entry, "reason")));
+    json_array_foreach(json_object_get(entry, "findings"), i, item) print_kind(item);
+    json_array_foreach(json_object_get(entry, "not_judged"), i, item)
+        print_out("%*snot judged: %s\n", BELOW, "", json_string_value(item));
+}
+
+static int print_result(const json_t *result, bool as_json)
+{
+    const json_t *checks = json_object_get(result, "checks");
+    struct verdict_counts counts = verdicts_count(checks);
+    size_t i;
+    json_t *entry;
+    if (as_json) {
+        json_print(stdout, result, 17);
+    } else {
+        json_array_foreach(checks, i, entry) print_entry(entry);
+        print_out("%lld packets: ", (long long)json_integer_value(json_object_get(result, "packets")));
+        verdicts_print_counts(&counts);
+    }
+    const char *cut = json_string_value(json_object_get(result, "cut"));
+    if (cut)
+        log_warning("%s", cut);
+    return counts.failures ? EXIT_FAILED : counts.ok ? EXIT_DONE : EXIT_SKIPPED;
+}
+
+/* "-" is standard input. */
+static int open_capture(const char *path, struct error *e)
+{
+    struct stat status;
+    int fd = strcmp(path, "-") == 0 ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    if (fd < 0)
+        return error_set_errno(e, errno, "open %s", path);
+    if (fstat(fd, &status) == 0 && !S_ISREG(status.st_mode) && !S_ISFIFO(status.st_mode)) {
+        close(fd);
+        return error_set(e, "open %s: it is neither a file nor a pipe", path);
+    }
+    return fd;
+}
+
+static json_t *judge(const char *path, const struct verify_settings *settings,
+                     const struct checker *const *which, struct error *e)
+{
+    int fd = open_capture(path, e);
+    if (fd < 0)
+        return NULL;
+    struct capture_reader *capture = capture_read_of(fd, path, e);
+    json_t *result = capture ? verify_capture(capture, settings, which, e) : NULL;
+    capture_read_free(capture);
+    close(fd);
+    return result;
+}
+
+/* The checkers that were named, or all. */
+static int choose(const struct call *call, const struct checker **which, size_t room, struct error *e)
+{
+    size_t count = 0;
+    for (size_t i = 1; i < call->count && count < room; i++) {
+        const struct checker *one = verify_find(call->arguments[i], e);
+        if (!one)
+            return -1;
+        bool known = false;
+        for (size_t k = 0; k < count; k++)
+            known = known || which[k] == one;
+        if (!known)
+            which[count++] = one;
+    }
+    for (size_t i = 0; call->count == 1 && checkers[i] && count < room; i++)
+        which[count++] = checkers[i];
+    which[count] = NULL;
+    return 0;
+}
+
+#define MOST_CHECKERS 16
+
+static int run_verify(const struct call *call)
+{
+    const struct verify_options *said = call->options;
+    const struct checker *which[MOST_CHECKERS + 1];
+    struct verify_settings settings;
+    struct error e;
+    if (choose(call, which, MOST_CHECKERS, &e) != 0 ||
+        verify_settings_load(&settings, said->settings, &said->hosts, &e) != 0)
+        return program_fail(EXIT_USAGE, &e);
+    json_t *result = judge(call->arguments[0], &settings, which, &e);
+    verify_settings_free(&settings);
+    if (!result)
+        return program_fail(EXIT_USAGE, &e);
+    int status = print_result(result, said->json);
+    json_decref(result);
+    return status;
+}
+
+const struct command command_verify = {
+    .name = "verify",
+    .arguments = "CAPTURE [CHECKER...]",
+    .about = "Judge the packets of a pcap or pcapng file: go-back-n, cnp, dcqcn, pfc, ecn, icrc.",
+    .options = &options,
+    .least = 1,
+    .most = 1 + MOST_CHECKERS,
+    .run = run_verify,
+};
