@@ -137,13 +137,19 @@ static int by_duration(const void *left, const void *right)
     return (a->duration_ns > b->duration_ns) - (a->duration_ns < b->duration_ns);
 }
 
+/* Did it begin in the measure phase, and end? */
+static bool has_length(const struct run *run, const struct pause *pause)
+{
+    return !pause->lasts && curves_in_measure(run, pause->start_ns);
+}
+
 /* The pauses of one host, sorted by length, as a cumulative share. */
 static void add_pause_cdf(const struct run *run, const char *host, struct plot_panel *panel)
 {
     struct pause *sorted = calloc(run->pause_count + 1, sizeof *sorted);
     size_t n = 0;
     for (size_t i = 0; sorted && i < run->pause_count; i++)
-        if (strcmp(run->pauses[i].host, host) == 0 && curves_in_measure(run, run->pauses[i].start_ns))
+        if (strcmp(run->pauses[i].host, host) == 0 && has_length(run, &run->pauses[i]))
             sorted[n++] = run->pauses[i];
     if (n) {
         char label[128];
@@ -184,7 +190,7 @@ static struct paused_host *find_paused(const struct run *run, size_t *count)
     size_t kept = 0;
     *count = 0;
     for (size_t i = 0; all && i < run->pause_count; i++)
-        if (curves_in_measure(run, run->pauses[i].start_ns))
+        if (has_length(run, &run->pauses[i]))
             all[kept++] = (struct paused_host){run->pauses[i].host, run->pauses[i].duration_ns};
     if (kept)
         qsort(all, kept, sizeof *all, by_host);

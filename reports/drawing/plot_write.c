@@ -333,8 +333,10 @@ static double lowest_of(const struct plot_panel *panel)
     return lowest;
 }
 
-static void add_y_axis(const struct plot_panel *panel, struct text *out)
+static void add_y_axis(const struct plot *plot, const struct plot_panel *panel, struct text *out)
 {
+    if (!panel->rows && plot->panels[0].rows) /* which took the tics away */
+        text_add(out, "set ytics\n");
     text_add(out, "set format y '%s'\n", y_format(panel));
     if (panel->rows)
         text_add(out, "unset ytics\nset yrange [%.1f:-0.7]\n", (double)panel->rows - 0.3);
@@ -508,7 +510,7 @@ static void add_panel(const struct plot *plot, const struct layout *at, size_t n
     text_add(out, " at screen %.4f, screen %.4f center rotate by 90 textcolor rgb '#333333'\n", across(16),
              up(at, (place->top + place->bottom) / 2));
     add_x_axis(plot, at, number + 1 == plot->panel_count, out);
-    add_y_axis(panel, out);
+    add_y_axis(plot, panel, out);
     add_row_names(panel, out);
     add_levels(panel, out);
     add_legend(panel, at, place, out);

@@ -221,12 +221,16 @@ static bool any_of(const struct runs *runs, const char *list)
     return false;
 }
 
-/* The same expectation, by name and check, in a run, or NULL. */
-static const json_t *expectation(const struct run *run, const json_t *wanted)
+/* What counts for a run's verdict: lists of entries with a name, a check, a verdict and a reason. */
+static const char *const judged_lists[] = {"expectations", "verify"};
+#define JUDGED_LISTS (sizeof judged_lists / sizeof *judged_lists)
+
+/* The same expectation, by name and check, in a list of a run, or NULL. */
+static const json_t *expectation(const struct run *run, const char *list, const json_t *wanted)
 {
     size_t i;
     json_t *item;
-    json_array_foreach(run_get(run, "expectations"), i, item)
+    json_array_foreach(run_get(run, list), i, item)
     {
         if (strcmp(run_member(item, "name"), run_member(wanted, "name")) == 0 &&
             strcmp(run_member(item, "check"), run_member(wanted, "check")) == 0)
@@ -250,25 +254,23 @@ static void add_outcome(const json_t *item, struct text *out)
 }
 
 /* Has one of the runs before `r` an expectation of this name and check? It has a row already. */
-static bool has_row(const struct runs *runs, size_t r, const json_t *item)
+static bool has_row(const struct runs *runs, size_t r, const char *list, const json_t *item)
 {
     for (size_t i = 0; i < r; i++)
-        if (expectation(&runs->items[i], item))
+        if (expectation(&runs->items[i], list, item))
             return true;
     return false;
 }
 
 /* One row per expectation, one column per run. */
-static void add_expectation_matrix(const struct runs *runs, struct text *out)
+static void add_expectation_rows(const struct runs *runs, const char *list, struct text *out)
 {
-    text_add(out, "<tr><th>expectation");
-    add_run_headings(runs, out);
     for (size_t first = 0; first < runs->count; first++) {
         size_t i;
         json_t *item;
-        json_array_foreach(run_get(&runs->items[first], "expectations"), i, item)
+        json_array_foreach(run_get(&runs->items[first], list), i, item)
         {
-            if (has_row(runs, first, item))
+            if (has_row(runs, first, list, item))
                 continue;
             text_add(out, "<tr><td>");
             html_escaped(out, run_member(item, "name"));
@@ -276,10 +278,43 @@ static void add_expectation_matrix(const struct runs *runs, struct text *out)
             html_escaped(out, run_member(item, "check"));
             text_add(out, "</code></td>");
             for (size_t r = 0; r < runs->count; r++)
-                add_outcome(expectation(&runs->items[r], item), out);
+                add_outcome(expectation(&runs->items[r], list, item), out);
             text_add(out, "</tr>\n");
         }
     }
+}
+
+static void add_expectation_matrix(const struct runs *runs, struct text *out)
+{
+    text_add(out, "<tr><th>expectation");
+    add_run_headings(runs, out);
+    for (size_t i = 0; i < JUDGED_LISTS; i++)
+        add_expectation_rows(runs, judged_lists[i], out);
+}
+
+/* Those that did not pass; how many did. */
+static size_t list_unpassed(const struct run *run, const char *list, struct text *out)
+{
+    size_t i, passed = 0;
+    json_t *item;
+    json_array_foreach(run_get(run, list), i, item)
+    {
+        if (strcmp(run_member(item, "verdict"), "passed") == 0) {
+            passed++;
+            continue;
+        }
+        text_add(out, "<tr>");
+        html_cell(out, run_label(run));
+        html_cell(out, run_member(item, "name"));
+        text_add(out, "<td>");
+        html_verdict(out, run_member(item, "verdict"));
+        text_add(out, "</td><td><code>");
+        html_escaped(out, run_member(item, "check"));
+        text_add(out, "</code><br><span class=soft>");
+        html_escaped(out, run_member(item, "reason"));
+        text_add(out, "</span></td></tr>\n");
+    }
+    return passed;
 }
 
 /* Too many runs for columns: list what did not pass, and count the rest. */
@@ -287,33 +322,18 @@ static void add_expectation_list(const struct runs *runs, struct text *out)
 {
     size_t passed = 0;
     text_add(out, "<tr><th>run<th>expectation<th>verdict<th>rule and numbers</tr>\n");
-    for (size_t r = 0; r < runs->count; r++) {
-        size_t i;
-        json_t *item;
-        json_array_foreach(run_get(&runs->items[r], "expectations"), i, item)
-        {
-            if (strcmp(run_member(item, "verdict"), "passed") == 0) {
-                passed++;
-                continue;
-            }
-            text_add(out, "<tr>");
-            html_cell(out, run_label(&runs->items[r]));
-            html_cell(out, run_member(item, "name"));
-            text_add(out, "<td>");
-            html_verdict(out, run_member(item, "verdict"));
-            text_add(out, "</td><td><code>");
-            html_escaped(out, run_member(item, "check"));
-            text_add(out, "</code><br><span class=soft>");
-            html_escaped(out, run_member(item, "reason"));
-            text_add(out, "</span></td></tr>\n");
-        }
-    }
+    for (size_t r = 0; r < runs->count; r++)
+        for (size_t i = 0; i < JUDGED_LISTS; i++)
+            passed += list_unpassed(&runs->items[r], judged_lists[i], out);
     text_add(out, "<tr><td colspan=4>%zu passed</td></tr>\n", passed);
 }
 
 void page_add_expectations(const struct runs *runs, struct text *out)
 {
-    if (!any_of(runs, "expectations"))
+    bool any = false;
+    for (size_t i = 0; i < JUDGED_LISTS; i++)
+        any = any || any_of(runs, judged_lists[i]);
+    if (!any)
         return;
     text_add(out, "<h2>Expectations</h2>\n<div class=scroll><table>");
     if (runs->count <= RUNS_SIDE_BY_SIDE)

@@ -29,6 +29,7 @@ struct pause {
     int priority;
     int64_t start_ns;
     int64_t duration_ns;
+    bool lasts; /* when the run ends */
 };
 
 struct run {

@@ -2,11 +2,10 @@
 #include "reports/results/run.h"
 
 #include "lib/document/json_text.h"
-#include <errno.h>
+#include "reports/results/run_lines.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define KEY_BYTES   (64 + LINES_MAX_NAME + 2)
 #define PAUSE_LIMIT 5000000 /* the most lines of pauses.jsonl that are drawn */
@@ -120,18 +119,13 @@ static void append(struct series *series, int64_t time_ns, int64_t value)
     series->value[series->count++] = value;
 }
 
-/* `["a", time, read, values...]`: remove the host; the rest is a sample as the sampler printed it. */
 static int take_sample(struct run *run, struct layouts *layouts, char *text, size_t length, struct error *e)
 {
-    char *quote = memchr(text + 2, '"', length - 2);
+    const char *host;
     struct line line;
-    if (!quote || quote[1] != ',')
-        return error_set(e, "a sample does not name a host");
-    *quote = '\0';
-    struct layout *layout = layout_of(layouts, text + 2, false);
-    quote[1] = '[';
-    if (lines_parse(quote + 1, length - (size_t)(quote + 1 - text), &line, e) != 0)
+    if (run_sample_line(text, length, &host, &line, e) != 0)
         return -1;
+    const struct layout *layout = layout_of(layouts, host, false);
     for (size_t i = 0; layout && i < line.count && i < layout->count; i++)
         if (line.values[i] != LINES_NULL && layout->series[i] < run->series_count)
             append(&run->series[layout->series[i]], line.time_ns - run->start_ns, line.values[i]);
@@ -139,61 +133,42 @@ static int take_sample(struct run *run, struct layouts *layouts, char *text, siz
     return 0;
 }
 
-static int take_line(struct run *run, struct layouts *layouts, char *text, size_t length, struct error *e)
+/* Of samples.jsonl. */
+struct sample_reader {
+    struct run *run;
+    struct layouts layouts;
+};
+
+static int take_line(void *to, char *text, size_t length, struct error *e)
 {
+    struct sample_reader *reader = to;
     struct line line;
-    if (length > 2 && text[0] == '[' && text[1] == '"')
-        return take_sample(run, layouts, text, length, e);
+    if (run_is_sample(text, length))
+        return take_sample(reader->run, &reader->layouts, text, length, e);
     if (lines_parse(text, length, &line, e) != 0)
         return -1;
-    int result = line.kind == LINE_HEADER ? take_header(run, layouts, line.json, e) : 0;
+    int result = line.kind == LINE_HEADER ? take_header(reader->run, &reader->layouts, line.json, e) : 0;
     lines_free_parsed(&line);
-    return result;
-}
-
-/* A file of the run; NULL without a failure if it does not exist. */
-static int open_beside(const struct run *run, const char *name, FILE **file, struct error *e)
-{
-    struct folder folder;
-    int result = run_open_folder(run, &folder, e), fd = result == 0 ? folder_open_file(&folder, name, e) : -1;
-    if (result == 0 && fd < 0)
-        result = errno == ENOENT ? 0 : -1;
-    *file = fd >= 0 ? fdopen(fd, "r") : NULL;
-    if (fd >= 0 && !*file) {
-        close(fd);
-        result = error_set(e, "out of memory for %s/%s", run->folder, name);
-    }
-    folder_close(&folder);
     return result;
 }
 
 static int load_samples(struct run *run, struct error *e)
 {
-    struct layouts layouts = {.index = json_object()};
-    size_t number = 0;
-    FILE *file;
-    int result = open_beside(run, "samples.jsonl", &file, e);
+    struct sample_reader reader = {.run = run, .layouts.index = json_object()};
     run->series_index = json_object();
-    char *text = file ? malloc(LINES_MAX_LENGTH + 1) : NULL;
-    /* the last line may be incomplete if the run was killed: use the complete ones */
-    for (size_t length; text && result == 0 && lines_next(file, text, &length);) {
-        number++;
-        if (length > LINES_MAX_LENGTH)
-            result = error_set(e, "a line has more than %d bytes", LINES_MAX_LENGTH);
-        else if (length)
-            result = take_line(run, &layouts, text, length, e);
-        if (result != 0)
-            error_prefix(e, "%s/samples.jsonl:%zu", run->folder, number);
-    }
-    if (file)
-        fclose(file);
-    for (size_t i = 0; i < layouts.count; i++)
-        free(layouts.items[i].series);
-    free(layouts.items);
-    json_decref(layouts.index);
-    free(text);
+    int result = run_each_line(run, "samples.jsonl", take_line, &reader, e);
+    for (size_t i = 0; i < reader.layouts.count; i++)
+        free(reader.layouts.items[i].series);
+    free(reader.layouts.items);
+    json_decref(reader.layouts.index);
     return result;
 }
+
+/* Of pauses.jsonl. */
+struct pause_reader {
+    struct run *run;
+    size_t capacity;
+};
 
 static bool add_pause(struct run *run, size_t *capacity, struct pause pause)
 {
@@ -209,28 +184,25 @@ static bool add_pause(struct run *run, size_t *capacity, struct pause pause)
     return true;
 }
 
+static int take_pause(void *to, char *text, size_t length, struct error *e)
+{
+    struct pause_reader *reader = to;
+    struct pause_line line;
+    struct pause pause = {0};
+    if (reader->run->pause_count == PAUSE_LIMIT || run_pause_line(text, length, &line, NULL) != 0 ||
+        strlen(line.where) >= sizeof pause.host)
+        return 0;
+    memcpy(pause.host, line.where, strlen(line.where) + 1);
+    pause.priority = line.priority;
+    pause.start_ns = line.start_ns - reader->run->start_ns;
+    pause.duration_ns = line.duration_ns;
+    pause.lasts = line.lasts;
+    return add_pause(reader->run, &reader->capacity, pause) ? 0 : error_set(e, "out of memory");
+}
+
 static int load_pauses(struct run *run, struct error *e)
 {
-    char *text = malloc(LINES_MAX_LENGTH + 1);
-    size_t capacity = 0;
-    FILE *file;
-    int result = open_beside(run, "pauses.jsonl", &file, e);
-    for (size_t length;
-         file && text && result == 0 && run->pause_count < PAUSE_LIMIT && lines_next(file, text, &length);) {
-        struct pause pause;
-        long long start, duration;
-        if (length > LINES_MAX_LENGTH || sscanf(text, "[\"%63[^\"]\", %d, %lld, %lld]", pause.host,
-                                                &pause.priority, &start, &duration) != 4)
-            continue;
-        pause.start_ns = start - run->start_ns;
-        pause.duration_ns = duration;
-        if (!add_pause(run, &capacity, pause))
-            result = error_set(e, "out of memory for %s/pauses.jsonl", run->folder);
-    }
-    if (file)
-        fclose(file);
-    free(text);
-    return result;
+    return run_each_line(run, "pauses.jsonl", take_pause, &(struct pause_reader){.run = run}, e);
 }
 
 int run_load_samples(struct run *run, struct error *e)

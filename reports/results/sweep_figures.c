@@ -292,6 +292,10 @@ static int take_lists(const struct run *run, size_t row, struct sweep_table *t)
     {
         result = result == 0 ? take_expectation(t, row, item) : result;
     }
+    json_array_foreach(run_get(run, "verify"), i, item)
+    {
+        result = result == 0 ? take_expectation(t, row, item) : result;
+    }
     json_array_foreach(run_get(run, "published"), i, item)
     {
         result = result == 0 ? take_published(t, row, item) : result;

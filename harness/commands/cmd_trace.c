@@ -1,0 +1,63 @@
+#include "lib/output/print.h"
+#include "lib/program/program.h"
+#include "reports/trace/trace.h"
+#include "lib/log.h"
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+struct trace_arguments {
+    const char *out;
+};
+
+static const struct field fields[] = {
+    {.name = "out",
+     .letter = 'o',
+     .kind = FIELD_STRING,
+     .offset = offsetof(struct trace_arguments, out),
+     .argument = "FILE",
+     .help = "The file to write (otherwise " TRACE_FILE " in the run's folder), \"" TRACE_STDOUT
+             "\" for standard output."},
+    {0},
+};
+static const struct table options = {
+    .name = "trace", .size = sizeof(struct trace_arguments), .fields = fields};
+
+/* On standard output only the paths, unless the trace itself is there. */
+static void tell(void *to, const struct trace_made *made)
+{
+    const bool *is_stdout = to;
+    const char *left_out = text_string(&made->left_out);
+    if (!*is_stdout)
+        print_out("%s\n", text_string(&made->path));
+    log_info("%" PRIu64 " events on %" PRIu64 " tracks", made->events, made->tracks);
+    for (size_t length; *left_out; left_out += length + 1) {
+        length = strcspn(left_out, "\n");
+        log_info("%.*s", (int)length, left_out);
+    }
+}
+
+static int run_trace(const struct call *call)
+{
+    const struct trace_arguments *said = call->options;
+    struct error e;
+    bool is_stdout = said->out && strcmp(said->out, TRACE_STDOUT) == 0;
+    if (is_stdout && isatty(STDOUT_FILENO)) {
+        log_error("--out=" TRACE_STDOUT ": a trace is not text for a terminal: redirect it to a file");
+        return EXIT_USAGE;
+    }
+    if (trace_result(call->arguments[0], said->out, tell, &is_stdout, &e) == 0)
+        return EXIT_DONE;
+    log_error("%s", e.text);
+    return EXIT_USAGE;
+}
+
+const struct command command_trace = {
+    .name = "trace",
+    .arguments = "RESULT",
+    .about = "Write a run's result as a trace that ui.perfetto.dev opens.",
+    .options = &options,
+    .least = 1,
+    .most = 1,
+    .run = run_trace,
+};
