@@ -50,10 +50,10 @@ static json_t *priorities_json(const struct import *import)
 
 /* ---- flows */
 
-/* A flow is one message, or as few equal ones as a message's limit makes of it; 0: there are none such. */
+/* A flow is one message, or as few equal ones as a message's limit makes of it; 0: there are none such. At least one byte. */
 static int64_t messages_of(int64_t bytes)
 {
-    for (int64_t n = (bytes + FLOW_MAX_MESSAGE_BYTES - 1) / FLOW_MAX_MESSAGE_BYTES; n <= FLOW_MAX_DEPTH; n++)
+    for (int64_t n = 1 + (bytes - 1) / FLOW_MAX_MESSAGE_BYTES; n > 0 && n <= FLOW_MAX_DEPTH; n++)
         if (bytes % n == 0)
             return n;
     return 0;

@@ -18,6 +18,7 @@
 struct lab_run {
     const struct cell *cell;
     const char *lab_path;
+    const char *folder;        /* of the result; NULL outside a run */
     struct recorder *recorder; /* NULL outside a run (doctor, restore) */
     struct interrupt *interrupt;
     uint64_t seed;

@@ -264,6 +264,34 @@ static int late(const char *path, size_t i, int64_t start_ns, int64_t end_ns, co
                      units_format(UNIT_TIME_NS, end_ns, end, sizeof end));
 }
 
+static int check_fault_times(const struct scenario *scenario, struct error *e)
+{
+    const struct link_fault *faults = scenario->faults.items;
+    int64_t phase_ns[4];
+    char path[32];
+    scenario_phase_starts(scenario, phase_ns);
+    for (size_t i = 0; i < scenario->faults.count; i++) {
+        snprintf(path, sizeof path, "faults[%zu]", i);
+        if (link_fault_check_times(&faults[i], phase_ns, path, e) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int check_injection_times(const struct scenario *scenario, struct error *e)
+{
+    const struct injection_rule *rules = scenario->injections.items;
+    int64_t phase_ns[4];
+    char path[32];
+    scenario_phase_starts(scenario, phase_ns);
+    for (size_t i = 0; i < scenario->injections.count; i++) {
+        snprintf(path, sizeof path, "inject[%zu]", i);
+        if (injection_check_times(&rules[i], phase_ns, path, e) != 0)
+            return -1;
+    }
+    return 0;
+}
+
 static int check_times(const struct scenario *scenario, struct error *e)
 {
     const struct scenario_flow *flows = scenario->flows.items;
@@ -280,7 +308,7 @@ static int check_times(const struct scenario *scenario, struct error *e)
     for (size_t i = 0; i < scenario->storms.count; i++)
         if (storms[i].start_ns >= whole_ns)
             return late("storms", i, storms[i].start_ns, whole_ns, "of the run", e);
-    return 0;
+    return check_fault_times(scenario, e) != 0 ? -1 : check_injection_times(scenario, e);
 }
 
 /* ---- all */

@@ -45,6 +45,18 @@ static int check_storms(const struct scenario *scenario, const struct lab *lab, 
                      storms[0].role, lab->name);
 }
 
+static int check_faults(const struct scenario *scenario, const struct lab *lab, struct error *e)
+{
+    const struct link_fault *faults = scenario->faults.items;
+    if (scenario->faults.count == 0)
+        return 0;
+    char *const *ends = faults[0].link.items;
+    return error_set(e,
+                     "faults: the link between \"%s\" and \"%s\" would fail at a given time, which only "
+                     "simulated links do: lab %s has real hosts",
+                     ends[0], ends[1], lab->name);
+}
+
 static int check_waits(const struct scenario *scenario, const struct lab *lab, struct error *e)
 {
     const struct scenario_flow *flows = scenario->flows.items;
@@ -151,7 +163,8 @@ static int expand(struct scenario *scenario, const struct lab *lab, const struct
 int plan_expand_patterns(struct scenario *scenario, const struct lab *lab, uint64_t seed, struct error *e)
 {
     const struct scenario_traffic *traffic = scenario->traffic.items;
-    if (check_storms(scenario, lab, e) != 0 || check_waits(scenario, lab, e) != 0)
+    if (check_storms(scenario, lab, e) != 0 || check_faults(scenario, lab, e) != 0 ||
+        check_waits(scenario, lab, e) != 0)
         return -1;
     for (size_t i = 0; i < scenario->traffic.count; i++)
         if (check_traffic(&traffic[i], lab, e) != 0 || expand(scenario, lab, &traffic[i], seed, e) != 0)

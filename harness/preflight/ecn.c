@@ -70,12 +70,21 @@ static int64_t dscp_in(const struct list_of *map, int64_t priority)
     return -1;
 }
 
+static bool trusts_dscp(const struct settings *common, const struct settings *own)
+{
+    return (own && own->trust >= 0 ? own->trust : common->trust) == TRUST_DSCP;
+}
+
+bool ecn_trusts_dscp(const struct scenario *scenario, const char *role)
+{
+    return trusts_dscp(&scenario->settings, settings_of(scenario, role));
+}
+
 /* The DSCP that the sender's settings map to the priority; 8 times the priority is the kernel's and mlx5's default map. */
 static int64_t dscp_of(const struct settings *common, const struct settings *own, int64_t priority)
 {
-    int trust = own && own->trust >= 0 ? own->trust : common->trust;
     int64_t dscp = own ? dscp_in(&own->dscp_to_prio, priority) : -1;
-    if (trust != TRUST_DSCP)
+    if (!trusts_dscp(common, own))
         return 0;
     if (dscp < 0)
         dscp = dscp_in(&common->dscp_to_prio, priority);

@@ -11,6 +11,8 @@
 /* The traffic class of a flow's queue pairs: the flow's own value; else settings.traffic_class of its sender; else the DSCP of its
  * priority, with ECT(0) if its sender has ECN on for the priority or the scenario marks packets somewhere. */
 int64_t ecn_traffic_class(const struct scenario *scenario, const struct scenario_flow *flow);
+/* Does a role take a packet's priority from its DSCP? */
+bool ecn_trusts_dscp(const struct scenario *scenario, const char *role);
 bool ecn_capable(int64_t traffic_class);
 
 /* The roles that send and receive the data: the target of an RDMA read sends it. */

@@ -35,8 +35,9 @@ int recorder_simulated_flow(struct recorder *r, const char *text, size_t length,
 /* The summary of all flows of a traffic pattern together, under the pattern's name, from the summaries of its flows NAME/0, NAME/1, ...,
  * written as a line with this time on the run's clock. */
 int recorder_pattern(struct recorder *r, const char *pattern, int64_t time_ns, struct error *e);
+/* `lasts`: it has not ended when the run does. */
 int recorder_pause(struct recorder *r, const char *where, unsigned priority, int64_t start_ns,
-                   int64_t duration_ns, struct error *e);
+                   int64_t duration_ns, bool lasts, struct error *e);
 
 /* ---- listed roles
  * A role that is not listed has no lines in samples.jsonl, and no summary: its counters are in the totals, and of its columns those are

@@ -147,6 +147,7 @@ static json_t *flow_summary(const struct recorded_flow *flow)
                                        "marked_packets",
                                        "decreases",
                                        "increases",
+                                       "error",
                                        "completion_ns",
                                        "slowdown",
                                        "by_size",

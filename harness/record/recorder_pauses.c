@@ -6,13 +6,13 @@
 #include <string.h>
 
 int recorder_pause(struct recorder *r, const char *where, unsigned priority, int64_t start_ns,
-                   int64_t duration_ns, struct error *e)
+                   int64_t duration_ns, bool lasts, struct error *e)
 {
-    fprintf(r->pauses_file.stream, "[\"%s\",%u,%" PRId64 ",%" PRId64 "]\n", where, priority, start_ns,
-            duration_ns);
+    fprintf(r->pauses_file.stream, "[\"%s\",%u,%" PRId64 ",%" PRId64 "%s]\n", where, priority, start_ns,
+            duration_ns, lasts ? ",true" : "");
     if (record_file_check(&r->pauses_file, e) != 0)
         return -1;
-    if (priority >= PRIORITIES || start_ns < r->start_ns || start_ns >= r->end_ns)
+    if (lasts || priority >= PRIORITIES || start_ns < r->start_ns || start_ns >= r->end_ns)
         return 0;
     int role = scenario_role_index(r->scenario, where);
     if (role < 0 || r->hosts[role].unlisted)

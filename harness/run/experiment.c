@@ -2,6 +2,7 @@
 #include "harness/preflight/ecn.h"
 #include "harness/run/foresee.h"
 #include "harness/run/results.h"
+#include "harness/verify/verify_run.h"
 #include "lib/clock.h"
 #include "lib/document/json_text.h"
 #include "lib/files.h"
@@ -103,50 +104,6 @@ static int describe_hosts(struct run *run, struct error *e)
             (long long)host->clock_offset_ns, (long long)host->clock_error_ns);
     }
     return 0;
-}
-
-static bool role_can(const struct run *run, size_t role, const char *capability)
-{
-    size_t i;
-    json_t *name;
-    json_array_foreach(run->hosts[role].capabilities, i, name)
-    {
-        if (strcmp(json_string_value(name), capability) == 0)
-            return true;
-    }
-    return false;
-}
-
-/* Does this role lack the GPU that traffic `name` needs? */
-static bool lacks_gpu(const struct run *run, const char *role, const char *name, struct text *why)
-{
-    int i = scenario_role_index(&run->x->cell->scenario, role);
-    if (i < 0 || role_can(run, (size_t)i, "gpu"))
-        return false;
-    text_add(why, "lab %s lacks gpu: flow %s uses GPU memory, and host %s has no usable GPU memory",
-             run->x->cell->lab.name, name, run->hosts[i].name);
-    return true;
-}
-
-/* A cell that the lab cannot run is skipped, never silently changed into another experiment. */
-static bool cannot_run(const struct run *run, struct text *why)
-{
-    const struct scenario *scenario = &run->x->cell->scenario;
-    const struct scenario_flow *flows = scenario->flows.items;
-    const struct scenario_traffic *traffic = scenario->traffic.items;
-    for (size_t i = 0; i < scenario->flows.count; i++)
-        if (flow_in_gpu_memory(flows[i].memory) && (lacks_gpu(run, flows[i].from, flows[i].name, why) ||
-                                                    lacks_gpu(run, flows[i].to, flows[i].name, why)))
-            return true;
-    for (size_t i = 0; i < scenario->traffic.count; i++)
-        for (size_t k = 0;
-             flow_in_gpu_memory(traffic[i].memory) && k < traffic[i].from.count + traffic[i].to.count; k++) {
-            char *const *from = traffic[i].from.items, *const *to = traffic[i].to.items;
-            if (lacks_gpu(run, k < traffic[i].from.count ? from[k] : to[k - traffic[i].from.count],
-                          traffic[i].name, why))
-                return true;
-        }
-    return false;
 }
 
 static int find_ecn(struct run *run, struct error *e)
@@ -480,6 +437,21 @@ static json_t *result_json(const struct run *run)
     return result;
 }
 
+/* Judge what was captured. A capture that cannot be read makes the run incomplete. */
+static void verify_result(struct run *run, const char *why_not, json_t *result)
+{
+    struct error e;
+    json_t *settings = settings_json(run);
+    progress_say(run->x->progress, "judging the capture");
+    if (verify_run(run->x->cell, run->x->folder, settings,
+                   run->ending == ENDING_WHOLE ? why_not : "the run is incomplete", result, &e) != 0) {
+        failed(run, ENDING_LAB_FAILED, &e);
+        json_object_set_new(result, "complete", json_false());
+        json_object_set_new(result, "reason", json_text(e.text));
+    }
+    json_decref(settings);
+}
+
 static enum verdict write_result(struct run *run, const char *why_not)
 {
     struct error e;
@@ -490,6 +462,8 @@ static enum verdict write_result(struct run *run, const char *why_not)
     enum verdict verdict = VERDICT_INCOMPLETE;
     if (result && path) {
         const struct verdict_scope scope = {run->x->repeats, run->x->plan->cell_count};
+        if (run->x->cell->scenario.verify.count)
+            verify_result(run, why_not, result);
         verdict = verdict_judge(run->x->cell, &scope, result, why_not);
         if (why_not) { /* nothing ran: leave figures out instead of writing zeros */
             json_object_set_new(result, "reason", json_text(why_not));
@@ -548,6 +522,7 @@ struct outcome experiment_run(const struct experiment *x, struct error *e)
                       .driver = lab_driver_of(&x->cell->lab),
                       .context = {.cell = x->cell,
                                   .lab_path = x->plan->lab_path,
+                                  .folder = x->folder,
                                   .interrupt = x->interrupt,
                                   .threads = x->threads,
                                   .seed = x->seed,
@@ -564,7 +539,7 @@ struct outcome experiment_run(const struct experiment *x, struct error *e)
     } else if (prepare(&run, e) != 0) {
         say(&run, "%s", e->text);
     } else {
-        if (cannot_run(&run, &why_not))
+        if (foresee_lacking(run.x->cell, run.hosts, &why_not))
             outcome.verdict = write_result(&run, text_string(&why_not));
         else
             outcome.verdict = change_and_measure(&run);

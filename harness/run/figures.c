@@ -147,11 +147,25 @@ static json_t *pauses_json(const json_t *hosts)
     return out;
 }
 
+/* The verdicts of checkers; what they found is in result.json. */
+static json_t *verify_json(const json_t *entries)
+{
+    static const char *const keys[] = {"name", "check", "verdict", "count", "reason", NULL};
+    json_t *out = json_array();
+    size_t i;
+    const json_t *entry;
+    json_array_foreach(entries, i, entry) json_array_append_new(out, picked(entry, keys));
+    return out;
+}
+
 json_t *figures_json(const json_t *result)
 {
     static const char *const kept[] = {"reason", "expectations", "published", "warnings", NULL};
     const json_t *flows = json_object_get(result, "flows");
+    const json_t *verify = json_object_get(result, "verify");
     json_t *out = picked(result, kept);
+    if (verify)
+        json_object_set_new(out, "verify", verify_json(verify));
     json_object_set_new(out, "total", total_json(flows));
     json_object_set_new(out, "flows", flows_json(flows));
     json_object_set_new(out, "pauses", pauses_json(json_object_get(result, "hosts")));

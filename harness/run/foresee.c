@@ -1,11 +1,11 @@
 #include "harness/run/foresee.h"
-#include "harness/labs/driver.h"
 #include "harness/preflight/ecn.h"
 #include "harness/plan/decidable.h"
 #include "harness/verdict/verdict.h"
 #include "lib/document/json_text.h"
 #include <fnmatch.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* What the cells say, which are looked at one after the other. */
 struct foreseen {
@@ -171,4 +171,51 @@ int foresee_columns(const struct cell *cell, struct recorder *recorder, struct e
     for (size_t i = 0; i < cell->scenario.published.count; i++)
         expr_each_counter(cell->published[i], keep_column, &k);
     return k.result;
+}
+
+/* ---- once the hosts are known */
+
+static bool role_can(const struct host_description *host, const char *capability)
+{
+    size_t i;
+    json_t *name;
+    json_array_foreach(host->capabilities, i, name)
+    {
+        if (strcmp(json_string_value(name), capability) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Does this role lack the GPU that traffic `name` needs? */
+static bool lacks_gpu(const struct cell *cell, const struct host_description *hosts, const char *role,
+                      const char *name, struct text *why)
+{
+    int i = scenario_role_index(&cell->scenario, role);
+    if (i < 0 || role_can(&hosts[i], "gpu"))
+        return false;
+    text_add(why, "lab %s lacks gpu: flow %s uses GPU memory, and host %s has no usable GPU memory",
+             cell->lab.name, name, hosts[i].name);
+    return true;
+}
+
+bool foresee_lacking(const struct cell *cell, const struct host_description *hosts, struct text *why)
+{
+    const struct scenario *scenario = &cell->scenario;
+    const struct scenario_flow *flows = scenario->flows.items;
+    const struct scenario_traffic *traffic = scenario->traffic.items;
+    for (size_t i = 0; i < scenario->flows.count; i++)
+        if (flow_in_gpu_memory(flows[i].memory) &&
+            (lacks_gpu(cell, hosts, flows[i].from, flows[i].name, why) ||
+             lacks_gpu(cell, hosts, flows[i].to, flows[i].name, why)))
+            return true;
+    for (size_t i = 0; i < scenario->traffic.count; i++)
+        for (size_t k = 0;
+             flow_in_gpu_memory(traffic[i].memory) && k < traffic[i].from.count + traffic[i].to.count; k++) {
+            char *const *from = traffic[i].from.items, *const *to = traffic[i].to.items;
+            if (lacks_gpu(cell, hosts, k < traffic[i].from.count ? from[k] : to[k - traffic[i].from.count],
+                          traffic[i].name, why))
+                return true;
+        }
+    return false;
 }

@@ -5,6 +5,7 @@
 #include "lib/document/json_text.h"
 #include "lib/files.h"
 #include "lib/formats/origin.h"
+#include "lib/formats/result_flows.h"
 #include "lib/output/print.h"
 #include <math.h>
 #include <stdlib.h>
@@ -64,6 +65,28 @@ static void print_published(const json_t *published, bool later)
     }
 }
 
+static void print_deadlocks(const json_t *deadlocks)
+{
+    size_t i;
+    json_t *deadlock;
+    json_array_foreach(deadlocks, i, deadlock)
+        print_out("  %s\n", json_string_value(json_object_get(deadlock, "text")));
+}
+
+/* Connections that gave up, and how many. */
+static void print_errors(const json_t *flows)
+{
+    const char *name;
+    json_t *flow;
+    json_object_foreach((json_t *)(uintptr_t)flows, name, flow)
+    {
+        json_int_t errors = json_integer_value(json_object_get(flow, "errors"));
+        const char *text = json_string_value(json_object_get(flow, "error"));
+        if (errors && text && !result_flow_is_part(flows, name))
+            print_out("  flow %s: %s\n", name, text);
+    }
+}
+
 void summary_print(const struct cell *cell, const char *folder, enum verdict verdict, bool brief)
 {
     struct text label = {0};
@@ -76,8 +99,11 @@ void summary_print(const struct cell *cell, const char *folder, enum verdict ver
         print_out("%s: ", strrchr(folder, '/') + 1);
     print_out("%s%s%s: %s%s%s%s\n", cell->scenario.name, label.length ? ", " : "", text_string(&label),
               verdict_names[verdict], origin ? " (" : "", origin ? origin : "", origin ? ")" : "");
-    if (!brief)
+    if (!brief) {
         figures_print_flows(result);
+        print_errors(json_object_get(result, "flows"));
+    }
+    print_deadlocks(json_object_get(result, "deadlocks"));
     const json_t *totals = json_object_get(result, "totals");
     if (totals && !brief)
         print_out("  %" JSON_INTEGER_FORMAT " of %" JSON_INTEGER_FORMAT
@@ -85,6 +111,7 @@ void summary_print(const struct cell *cell, const char *folder, enum verdict ver
                   json_integer_value(json_object_get(totals, "listed")),
                   json_integer_value(json_object_get(totals, "roles")));
     print_expectations(json_object_get(result, "expectations"), brief, false);
+    print_expectations(json_object_get(result, "verify"), brief, false);
     if (!brief)
         print_published(json_object_get(result, "published"), false);
     const char *reason = json_string_value(json_object_get(result, "reason"));

@@ -3,8 +3,8 @@
 #include "harness/run/workers.h"
 #include "lib/kernel/free_memory.h"
 
-/* A thread for fewer hosts makes a run faster by less than half of a processor: of a fat tree with 128 hosts 4 threads are 2.3
- * times as fast as one, 8 threads 4.1 times, 16 threads 4.6 times (docs/simulator-reference.md). */
+/* A thread for fewer hosts leaves half of a processor unused: of a fat tree with 128 hosts 4 threads are 2.3 times as fast as one, 8
+ * threads 3.6 times, 16 threads 3.3 times (docs/simulator.md). */
 #define HOSTS_A_THREAD 32
 
 static size_t least(size_t a, size_t b)
@@ -25,27 +25,27 @@ static int check_threads(const struct sweep *s, const struct lab *lab, size_t th
     return 0;
 }
 
-/* How many runs there is memory for, at least one: that one is looked at before (labs/sim/memory.c). */
-static size_t jobs_by_memory(const struct sweep *s)
+/* How many runs that memory is for, at least one: that one is looked at before (labs/sim/memory.c). */
+static size_t jobs_by_memory(const struct sweep *s, uint64_t free_bytes)
 {
-    uint64_t bytes = s->plan.run_bytes ? s->plan.run_bytes : 1, fit = free_memory_bytes() / bytes;
+    uint64_t bytes = s->plan.run_bytes ? s->plan.run_bytes : 1, fit = free_bytes / bytes;
     return fit > 1 ? fit : 1;
 }
 
-/* The processors that the runs which go at a time leave. */
-static size_t free_threads(const struct sweep *s, const struct lab *lab)
+/* The processors that the runs which go at a time leave; there is memory for `fit` of them. */
+static size_t free_threads(const struct sweep *s, const struct lab *lab, size_t fit)
 {
     size_t processors = workers_processors(),
-           jobs = s->request->jobs != FIELD_UNSET ? (size_t)s->request->jobs
-                                                  : least(sweep_run_count(s), jobs_by_memory(s)),
-           most = least(processors / least(jobs, processors), lab->hosts.count / HOSTS_A_THREAD);
+           jobs = s->request->jobs != FIELD_UNSET ? (size_t)s->request->jobs : least(sweep_run_count(s), fit),
+           at_once = jobs < 1 ? 1 : least(jobs, processors),
+           most = least(processors / at_once, lab->hosts.count / HOSTS_A_THREAD);
     return lab_kind(lab)->simulated && !s->request->on && most > 1 ? most : 1;
 }
 
-static int jobs_of(struct sweep *s, const struct lab *lab, struct error *e)
+static int jobs_of(struct sweep *s, const struct lab *lab, uint64_t free_bytes, struct error *e)
 {
     bool said = s->request->jobs != FIELD_UNSET;
-    size_t fit = jobs_by_memory(s), runs = sweep_run_count(s);
+    size_t fit = jobs_by_memory(s, free_bytes), runs = sweep_run_count(s);
     s->jobs = said ? (size_t)s->request->jobs : 1;
     if (!lab_kind(lab)->simulated)
         return s->jobs == 1
@@ -59,7 +59,7 @@ static int jobs_of(struct sweep *s, const struct lab *lab, struct error *e)
     if (least(s->jobs, runs) > fit)
         return error_set(e,
                          "--jobs %zu: a run needs %.1f GB of memory, %.1f GB are free: expected at most %zu",
-                         s->jobs, (double)s->plan.run_bytes / 1e9, (double)free_memory_bytes() / 1e9, fit);
+                         s->jobs, (double)s->plan.run_bytes / 1e9, (double)free_bytes / 1e9, fit);
     return 0;
 }
 
@@ -67,6 +67,7 @@ int sweep_share_processors(struct sweep *s, struct error *e)
 {
     const struct lab *lab = &s->plan.first.lab;
     bool said = s->request->threads != FIELD_UNSET;
-    s->threads = said ? (size_t)s->request->threads : free_threads(s, lab);
-    return check_threads(s, lab, s->threads, e) == 0 ? jobs_of(s, lab, e) : -1;
+    uint64_t free_bytes = free_memory_bytes();
+    s->threads = said ? (size_t)s->request->threads : free_threads(s, lab, jobs_by_memory(s, free_bytes));
+    return check_threads(s, lab, s->threads, e) == 0 ? jobs_of(s, lab, free_bytes, e) : -1;
 }

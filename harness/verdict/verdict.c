@@ -220,22 +220,30 @@ static json_t *publish_one(const struct cell *cell, size_t i, const struct verdi
     return entry;
 }
 
+/* The verdict so far, and an entry that was decided. */
+static enum verdict with_entry(enum verdict verdict, const json_t *entry)
+{
+    const char *said = json_string_value(json_object_get(entry, "verdict"));
+    if (strcmp(said, "failed") == 0)
+        return VERDICT_FAILED;
+    return strcmp(said, "passed") == 0 && verdict == VERDICT_SKIPPED ? VERDICT_PASSED : verdict;
+}
+
 enum verdict verdict_judge(const struct cell *cell, const struct verdict_scope *scope, json_t *result,
                            const char *why_not)
 {
     const struct scenario_published *published = cell->scenario.published.items;
     json_t *expectations = json_array(), *figures = json_array();
     enum verdict verdict = VERDICT_SKIPPED;
+    size_t at;
+    const json_t *judged;
     for (size_t i = 0; i < cell->scenario.expect.count; i++) {
         json_t *entry = judge_one(cell, i, scope, result, why_not);
-        const char *said = json_string_value(json_object_get(entry, "verdict"));
+        verdict = with_entry(verdict, entry);
         json_array_append_new(expectations, entry);
-        if (strcmp(said, "failed") == 0)
-            verdict = VERDICT_FAILED;
-        else if (strcmp(said, "passed") == 0 && verdict == VERDICT_SKIPPED)
-            verdict = VERDICT_PASSED;
     }
-    if (cell->scenario.expect.count == 0 && !why_not)
+    json_array_foreach(json_object_get(result, "verify"), at, judged) verdict = with_entry(verdict, judged);
+    if (cell->scenario.expect.count + cell->scenario.verify.count == 0 && !why_not)
         verdict = VERDICT_PASSED; /* it ran, and there are no expectations */
     for (size_t i = 0; i < cell->scenario.published.count; i++)
         if (plan_when(cell, published[i].when))

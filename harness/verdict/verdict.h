@@ -17,7 +17,7 @@ struct verdict_scope {
 /* Over what an expectation or published figure is judged at the end of the sweep (over.h): "repeats", "cells"; NULL: in each run. */
 const char *verdict_later(enum expect_over over, const json_t *against, const struct verdict_scope *scope);
 
-/* Add "expectations", "published" and "verdict" to the result. `why_not`: the cell did not run, everything is skipped with
+/* Add "expectations", "published" and "verdict", for which its "verify" counts too, to the result. `why_not`: the cell did not run, everything is skipped with
  * this reason; NULL otherwise. Returns the verdict. */
 enum verdict verdict_judge(const struct cell *cell, const struct verdict_scope *scope, json_t *result,
                            const char *why_not);

@@ -1,7 +1,10 @@
 /* The libvirt and the ssh lab: real hosts, reached over ssh. */
 #include "harness/labs/hosts/at_once.h"
+#include "harness/labs/hosts/capture/capture.h"
+#include "harness/labs/hosts/capture/spool.h"
 #include "harness/labs/hosts/settings/roles.h"
 #include "harness/labs/hosts/start.h"
+#include "harness/labs/hosts/virtual/faults.h"
 #include "harness/labs/hosts/virtual/switch.h"
 #include "harness/labs/hosts/watch.h"
 #include "harness/preflight/priority.h"
@@ -56,6 +59,8 @@ static void remote_lab_close(void *state)
         return;
     for (size_t i = 0; i < lab->stream_count; i++)
         stream_close(&lab->streams[i]);
+    host_capture_close(lab);
+    virtual_faults_free(lab->faults);
     roles_release_settings(lab);
     for (size_t i = 0; lab->hosts && i < lab->all_count; i++)
         remote_host_close(&lab->hosts[i]);
@@ -138,6 +143,12 @@ static int bring_up_host(struct remote_lab *lab, size_t role, json_t *warnings, 
     struct remote_host *h = &lab->hosts[role];
     if (connect_host(lab, h, e) != 0 || remote_find_nic(h, e) != 0)
         return -1;
+    int faults = virtual_faults_restore(h, e);
+    if (faults < 0)
+        return -1;
+    if (faults > 0)
+        json_array_append_new(warnings, json_textf("%s: faults that an earlier run had left were ended first",
+                                                   role_name(lab, role)));
     return roles_bring_up_settings(lab, role, warnings, e);
 }
 
@@ -170,7 +181,8 @@ static int remote_lab_bring_up(void *state, struct error *e)
     if (lab_kind(where)->guests && !(lab->virt = virt_open(where->uri, e)))
         return -1;
     if (!(lab->crew = crew_start(lab->all_count, e)) ||
-        hosts_at_once(lab, lab->all_count, bring_up_one, NULL, e) != 0)
+        hosts_at_once(lab, lab->all_count, bring_up_one, NULL, e) != 0 || host_capture_find(lab, e) != 0 ||
+        virtual_faults_find(lab, e) != 0)
         return -1;
     return lab->virt ? virt_watch(lab->virt, e) : 0;
 }
@@ -213,27 +225,32 @@ static int remote_lab_describe(void *state, struct host_description out[], struc
 
 /* ---- the run */
 
-/* A sampler is ready when it has printed its header and a sample, a server when it has printed that it listens, a driver that awaits its
+#define KIND(kind) (1u << (kind))
+#define ALL_KINDS  (KIND(STREAM_SAMPLER) | KIND(STREAM_SERVER) | KIND(STREAM_TRAFFIC) | KIND(STREAM_CAPTURER))
+
+/* A sampler is ready when it has printed its header and a sample, a server and a capturer when they have printed that they listen, a driver that awaits its
  * start when it says that it is connected. */
 static bool is_ready(const struct stream *s)
 {
+    if (s->spool)
+        return s->spool->listening;
     return s->kind == STREAM_TRAFFIC ? s->ready || !s->job->tool->awaits_start
                                      : s->lines >= (s->kind == STREAM_SAMPLER ? 2 : 1);
 }
 
-static const struct stream *not_ready(const struct remote_lab *lab)
+static const struct stream *not_ready(const struct remote_lab *lab, unsigned kinds)
 {
     for (size_t i = 0; i < lab->stream_count; i++)
-        if (!is_ready(&lab->streams[i]))
+        if (kinds & KIND(lab->streams[i].kind) && !is_ready(&lab->streams[i]))
             return &lab->streams[i];
     return NULL;
 }
 
-static int wait_ready(struct remote_lab *lab, struct error *e)
+static int wait_ready(struct remote_lab *lab, unsigned kinds, struct error *e)
 {
     int64_t deadline_ns = clock_monotonic_ns() + READY_NS;
     const struct stream *late;
-    while ((late = not_ready(lab))) {
+    while ((late = not_ready(lab, kinds))) {
         if (watch_pump(lab, clock_monotonic_ns() + WATCH_STEP_NS, e) != 0 || watch_look(lab, e) != 0)
             return -1;
         if (interrupt_count(lab->run->interrupt) > 0)
@@ -266,10 +283,14 @@ static int remote_lab_start(void *state, int64_t *start_ns, struct error *e)
     if (settle_links(lab, e) != 0)
         return -1;
     lab->started = lab->failed = true;
-    if (start_samplers(lab, e) != 0 || start_servers(lab, e) != 0 || wait_ready(lab, e) != 0 ||
-        start_waiting_drivers(lab, e) != 0 || wait_ready(lab, e) != 0)
+    /* a sampler's first sample is waited for while the drivers connect */
+    if (start_samplers(lab, e) != 0 || host_capture_start(lab, e) != 0 || start_servers(lab, e) != 0 ||
+        wait_ready(lab, KIND(STREAM_SERVER) | KIND(STREAM_CAPTURER), e) != 0 ||
+        start_waiting_drivers(lab, e) != 0 || wait_ready(lab, ALL_KINDS, e) != 0 ||
+        virtual_faults_begin(lab, e) != 0)
         return -1;
     *start_ns = clock_steady_ns(&lab->clock) + traffic_lead_ns(lab->jobs, lab->job_count);
+    host_capture_phases(lab, *start_ns);
     if (start_traffic(lab, *start_ns, e) != 0)
         return -1;
     lab->failed = false;
@@ -289,7 +310,8 @@ static enum advance remote_lab_advance(void *state, int64_t until_ns, struct err
         int64_t left_ns = until_ns - clock_steady_ns(&lab->clock);
         if (left_ns <= 0)
             return ADVANCE_DONE;
-        lab->failed = watch_pump(lab, clock_monotonic_ns() + left_ns, e) != 0;
+        lab->failed =
+            watch_pump(lab, clock_monotonic_ns() + left_ns, e) != 0 || host_capture_tend(lab, e) != 0;
         if (!lab->failed && interrupt_count(lab->run->interrupt) > 0)
             return ADVANCE_INTERRUPTED;
         lab->failed = lab->failed || watch_look(lab, e) != 0;
@@ -299,9 +321,6 @@ static enum advance remote_lab_advance(void *state, int64_t until_ns, struct err
 }
 
 /* ---- the end */
-
-#define KIND(kind) (1u << (kind))
-#define ALL_KINDS  (KIND(STREAM_SAMPLER) | KIND(STREAM_SERVER) | KIND(STREAM_TRAFFIC))
 
 /* A host that hangs or was stopped is not waited for. */
 static bool any_runs(const struct remote_lab *lab, unsigned kinds)
@@ -387,21 +406,32 @@ static int finish_whole(struct remote_lab *lab, struct error *e)
     return result;
 }
 
-static int remote_lab_finish(void *state, struct error *e)
+static int record_patterns(struct remote_lab *lab, struct error *e)
 {
-    struct remote_lab *lab = state;
-    if (!lab->started)
-        return 0;
-    bool whole = !lab->failed && interrupt_count(lab->run->interrupt) == 0;
-    for (size_t i = 0; whole && i < lab->stream_count; i++)
-        whole = lab->streams[i].running || lab->streams[i].kind == STREAM_TRAFFIC;
-    int result = whole ? finish_whole(lab, e) : end_streams(lab, ALL_KINDS, 0, e);
     const struct list_of *traffic = &lab->run->cell->scenario.traffic;
+    int result = 0;
     for (size_t i = 0; result == 0 && i < traffic->count; i++)
         result =
             recorder_pattern(lab->run->recorder, ((const struct scenario_traffic *)traffic->items)[i].name,
                              clock_steady_ns(&lab->clock), e);
     return result;
+}
+
+static int remote_lab_finish(void *state, struct error *e)
+{
+    struct remote_lab *lab = state;
+    struct error later;
+    if (!lab->started)
+        return 0;
+    bool whole = !lab->failed && interrupt_count(lab->run->interrupt) == 0;
+    for (size_t i = 0; whole && i < lab->stream_count; i++)
+        whole = lab->streams[i].running || lab->streams[i].kind == STREAM_TRAFFIC ||
+                lab->streams[i].kind == STREAM_CAPTURER;
+    int result = whole ? finish_whole(lab, e) : end_streams(lab, ALL_KINDS, 0, e);
+    virtual_faults_end(lab);
+    if (host_capture_finish(lab, &later) != 0)
+        result = result == 0 ? error_set(e, "%s", later.text) : -1;
+    return result == 0 ? record_patterns(lab, e) : -1;
 }
 
 /* Clocks drift: a second reading widens the error bound. This machine's own clock may be set meanwhile; the run's is not. `context`: what
@@ -440,6 +470,8 @@ static void remote_lab_add_to_result(void *state, json_t *result)
             json_object_set_new(host, "clock", clocks[role]);
     }
     free(clocks);
+    host_capture_add_to_result(lab, result);
+    virtual_faults_add_to_result(lab, result);
     json_array_extend(json_object_get(result, "warnings"), lab->warnings);
 }
 

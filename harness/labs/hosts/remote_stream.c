@@ -1,4 +1,5 @@
 #include "harness/labs/hosts/remote_stream.h"
+#include "harness/labs/hosts/capture/spool.h"
 #include "lib/clock.h"
 #include "lib/formats/lines.h"
 #include "lib/output/print.h"
@@ -93,6 +94,7 @@ int stream_start(struct stream *s, const struct stream_request *request, struct 
                          .job = request->job,
                          .role = request->role,
                          .host = request->host,
+                         .spool = request->spool,
                          .heard_ns = clock_monotonic_ns()};
     words_add_all(&w,
                   (const char *const[]){request->more ? "bash" : "sh", "-c", script_of(request), "sh", NULL});
@@ -126,6 +128,8 @@ static void take_message(struct stream *s, const struct lab_run *run)
         return;
     text_clear(&s->said);
     text_add_bytes(&s->said, s->saying.data, s->saying.length);
+    if (s->spool)
+        spool_hear(s->spool, text_string(&s->said));
     if (run->log)
         print_to(run->log, "%s: %s\n", s->host->lab->name, text_string(&s->saying));
     text_clear(&s->saying);
@@ -197,6 +201,8 @@ static int take_line(struct stream *s, const struct lab_run *run, const char *li
 static int take_chunk(struct stream *s, const struct lab_run *run, const char *chunk, size_t length,
                       struct error *e)
 {
+    if (s->spool)
+        return spool_take(s->spool, chunk, length, e);
     while (length) {
         const char *newline = memchr(chunk, '\n', length);
         size_t part = newline ? (size_t)(newline - chunk) : length;

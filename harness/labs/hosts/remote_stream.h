@@ -7,7 +7,9 @@
 #include "lib/network/secret.h"
 #include <poll.h>
 
-enum stream_kind { STREAM_SAMPLER, STREAM_SERVER, STREAM_TRAFFIC };
+struct spool;
+
+enum stream_kind { STREAM_SAMPLER, STREAM_SERVER, STREAM_TRAFFIC, STREAM_CAPTURER };
 
 struct stream {
     enum stream_kind kind;
@@ -21,9 +23,10 @@ struct stream {
     struct text saying;
     int64_t heard_ns; /* time of the last output, monotonic */
     uint64_t lines;
-    int64_t sample_ns; /* of a sampler: when its last sample was taken, by the clock of its host */
-    bool ready;        /* a driver that awaits its start has said so */
-    bool running;      /* its output is open */
+    int64_t sample_ns;   /* of a sampler: when its last sample was taken, by the clock of its host */
+    struct spool *spool; /* of STREAM_CAPTURER: what it sends goes there */
+    bool ready;          /* a driver that awaits its start has said so */
+    bool running;        /* its output is open */
     bool reaped;
     int status; /* as waitpid's, once reaped */
 };
@@ -38,6 +41,7 @@ struct stream_request {
     const struct words *words;
     const struct secret *secret; /* the first line of its standard input, not for the log; NULL: none */
     const char *input;           /* the next line of its standard input; NULL: none */
+    struct spool *spool;         /* of STREAM_CAPTURER */
     bool more;                   /* lines for its standard input will follow (stream_say) */
 };
 
@@ -47,7 +51,8 @@ int stream_start(struct stream *s, const struct stream_request *request, struct 
 int stream_say(struct stream *s, const char *line, struct error *e);
 /* The two descriptors to poll; negative once closed. */
 void stream_poll(const struct stream *s, struct pollfd fds[2]);
-/* Read the available output: lines go to the recorder, messages to the log. -1: the recorder could not write, or a line never ended. */
+/* Read the available output: lines go to the recorder, frames to the spool, messages to the log. -1: they could not be
+ * written, or a line never ended. */
 int stream_take(struct stream *s, const struct lab_run *run, struct error *e);
 /* Tell it to end: closes its standard input. */
 void stream_tell_end(struct stream *s);

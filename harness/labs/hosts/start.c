@@ -15,7 +15,7 @@ static void log_start(const struct remote_lab *lab, const struct stream_request 
     text_free(&line);
 }
 
-static int add_stream(struct remote_lab *lab, const struct stream_request *request, struct error *e)
+int start_stream(struct remote_lab *lab, const struct stream_request *request, struct error *e)
 {
     struct stream *grown = realloc(lab->streams, (lab->stream_count + 1) * sizeof *grown);
     if (!grown)
@@ -40,7 +40,7 @@ int start_samplers(struct remote_lab *lab, struct error *e)
                                          .host = &lab->hosts[role],
                                          .words = &w};
         remote_sampler_words(lab->run->cell, &lab->hosts[role], &w);
-        int result = words_whole(&w, e) == 0 ? add_stream(lab, &request, e) : -1;
+        int result = words_whole(&w, e) == 0 ? start_stream(lab, &request, e) : -1;
         words_free(&w);
         if (result != 0)
             return -1;
@@ -71,7 +71,7 @@ static int start_tool(struct remote_lab *lab, const struct traffic_job *job, enu
     words_add(&w, "%s",
               job->tool->ours ? remote_program(request.host, words[0], path, sizeof path) : words[0]);
     words_add_all(&w, words + 1);
-    int result = words_whole(&w, e) == 0 ? add_stream(lab, &request, e) : -1;
+    int result = words_whole(&w, e) == 0 ? start_stream(lab, &request, e) : -1;
     words_free(&w);
     traffic_command_free(command);
     return result;

@@ -4,6 +4,8 @@
 
 #include "harness/labs/hosts/lab.h"
 
+/* Start a program, beside those that run. */
+int start_stream(struct remote_lab *lab, const struct stream_request *request, struct error *e);
 int start_samplers(struct remote_lab *lab, struct error *e);
 /* The servers of the traffic tools. */
 int start_servers(struct remote_lab *lab, struct error *e);

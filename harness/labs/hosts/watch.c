@@ -67,7 +67,7 @@ static int look_at_closed(const struct remote_lab *lab, struct stream *s, struct
     case STREAM_BADLY:
         return -1;
     case STREAM_WELL:
-        return s->kind == STREAM_TRAFFIC
+        return s->kind == STREAM_TRAFFIC || s->process.in < 0 /* it was told to end */
                    ? 0
                    : error_set(e, "host %s: %s ended by itself%s%s", s->host->lab->name, s->program,
                                *stream_complaint(s) ? ": " : "", stream_complaint(s));

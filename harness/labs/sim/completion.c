@@ -3,7 +3,6 @@
 #include "lib/document/json_text.h"
 #include <stdlib.h>
 
-#define PS_PER_NS   1000
 #define SIZE_GROUPS 10
 
 struct completion {
@@ -48,7 +47,7 @@ static size_t gather(const struct sim *sim, const struct sim_setup *setup, size_
             continue;
         double took = (double)(stats.finished_ps - flow->start_ps);
         double ideal = (double)sim_flow_ideal_ps(sim, i) * (double)flow->message_count;
-        all[(*finished)++] = (struct completion){flow->message_bytes, took / PS_PER_NS, took / ideal};
+        all[(*finished)++] = (struct completion){flow->message_bytes, took / SIM_PS_PER_NS, took / ideal};
     }
     return started;
 }

@@ -1,5 +1,8 @@
 /* The simulated lab: runs the simulator and passes on the lines that samplers and traffic generators would print. */
+#include "harness/labs/sim/capture/capture.h"
+#include "harness/labs/sim/deadlocks.h"
 #include "harness/labs/sim/foresee.h"
+#include "harness/labs/sim/inject/inject.h"
 #include "harness/labs/sim/lines.h"
 #include "harness/labs/sim/memory.h"
 #include "harness/labs/sim/topology.h"
@@ -42,6 +45,7 @@ static void sim_lab_close(void *state)
     for (size_t i = 0; lab->series && i < lab->run->cell->scenario.roles.count; i++)
         sim_series_close(&lab->series[i]);
     free(lab->series);
+    sim_capture_close(lab);
     sim_free(lab->sim);
     sim_setup_free(&lab->setup);
     if (lab->writer)
@@ -52,6 +56,7 @@ static void sim_lab_close(void *state)
     free(lab->holds[0]);
     free(lab->holds[1]);
     json_decref(lab->warnings);
+    json_decref(lab->deadlocks);
     free(lab);
 }
 
@@ -64,6 +69,7 @@ static int sim_lab_open(const struct lab_run *run, void **state, struct error *e
         return error_set(e, "out of memory");
     lab->run = run;
     lab->warnings = json_array();
+    lab->deadlocks = json_array();
     lab->measure_start_ns = phases->warmup_ns;
     lab->measure_end_ns = phases->warmup_ns + phases->measure_ns;
     lab->end_ns = lab->measure_end_ns + phases->cooldown_ns;
@@ -71,7 +77,7 @@ static int sim_lab_open(const struct lab_run *run, void **state, struct error *e
     if (lab->interval_ns < run->cell->scenario.sample.every_ns)
         lab->interval_ns = run->cell->scenario.sample.every_ns;
     lab->writer = open_memstream(&lab->line, &lab->line_length);
-    if (!lab->writer || !lab->warnings) {
+    if (!lab->writer || !lab->warnings || !lab->deadlocks) {
         sim_lab_close(lab);
         return error_set(e, "out of memory");
     }
@@ -229,6 +235,8 @@ static int sim_lab_start(void *state, int64_t *start_ns, struct error *e)
     lab->sim = sim_new(&lab->setup.config, e);
     if (!lab->sim)
         return error_prefix(e, "lab %s", lab->run->cell->lab.name);
+    if (sim_capture_open(lab, e) != 0)
+        return -1;
     *start_ns = 0;
     lab->next_sample_ns = lab->run->cell->scenario.sample.every_ns;
     lab->next_interval_ns = lab->interval_ns;
@@ -267,15 +275,29 @@ static int note_holds(struct sim_lab *lab, struct error *e)
     return *holds ? 0 : error_set(e, "out of memory");
 }
 
+/* A capture takes the simulator's frames on the way. */
+static int simulate(struct sim_lab *lab, int64_t until_ns, struct error *e)
+{
+    int64_t next_ns;
+    do {
+        next_ns = sim_capture_until(lab, until_ns);
+        if (sim_run_until(lab->sim, next_ns * SIM_PS_PER_NS, e) != 0 || sim_capture_take(lab, e) != 0)
+            return -1;
+    } while (next_ns < until_ns);
+    return 0;
+}
+
 static int step(struct sim_lab *lab, int64_t until_ns, struct error *e)
 {
     int64_t begun = clock_monotonic_ns();
     int64_t next_ns = earliest(lab, until_ns);
     bool mark = next_ns == lab->measure_start_ns || next_ns == lab->measure_end_ns;
-    if (sim_run_until(lab->sim, next_ns * PS_PER_NS, e) != 0)
+    if (simulate(lab, next_ns, e) != 0)
         return -1;
     lab->now_ns = next_ns;
     lab->wall_ns += clock_monotonic_ns() - begun;
+    if (sim_deadlocks_look(lab) != 0)
+        return error_set(e, "out of memory");
     if (mark)
         note_measured(lab);
     if (mark && note_holds(lab, e) != 0)
@@ -316,11 +338,11 @@ static int sim_lab_finish(void *state, struct error *e)
     if (!lab->whole) /* it ended early */
         note_measured(lab);
     if ((lab->last_sample_ns != lab->now_ns && lines_samples(lab, true, e) != 0) ||
-        lines_intervals(lab, e) != 0)
+        lines_intervals(lab, e) != 0 || lines_lasting_pauses(lab, e) != 0)
         return -1;
     if (!lab->holds[1] && !(lab->holds[1] = sim_topology_holds(lab->sim, &lab->setup))) /* it ended early */
         return error_set(e, "out of memory");
-    return lines_summaries(lab, e) == 0 ? lines_ends(lab, e) : -1;
+    return lines_summaries(lab, e) == 0 && lines_ends(lab, e) == 0 ? sim_capture_finish(lab, e) : -1;
 }
 
 /* ---- what only the simulator knows */
@@ -357,6 +379,9 @@ static void sim_lab_add_to_result(void *state, json_t *result)
     json_array_extend(json_object_get(result, "warnings"), lab->warnings);
     if (!lab->sim)
         return;
+    sim_deadlocks_add_to_result(lab, result);
+    sim_capture_add_to_result(lab, result);
+    sim_inject_add_to_result(lab, result);
     sim_work(lab->sim, &work);
     json_object_set_new(result, "simulator",
                         json_make("{s:I,s:I,s:I,s:I,s:I}", "events", (json_int_t)work.events, "hops",

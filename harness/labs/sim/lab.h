@@ -6,7 +6,6 @@
 #include "harness/labs/sim/series.h"
 #include "lib/statistics/histogram.h"
 
-#define PS_PER_NS      1000
 #define PAUSE_CAPACITY (1u << 20)
 
 /* A flow's figures between two moments. */
@@ -35,7 +34,10 @@ struct sim_lab {
     size_t samples;
     bool whole; /* the measure phase has ended */
     json_t *warnings;
-    char *line; /* a line that is being written */
+    json_t *deadlocks; /* of the result */
+    size_t deadlock_count;
+    struct sim_capture *capture; /* capture/capture.h; NULL: none */
+    char *line;                  /* a line that is being written */
     size_t line_length;
     FILE *writer;
 };

@@ -96,17 +96,33 @@ static void name_of_port(const struct sim_lab *lab, const struct sim_pause *p, c
         snprintf(name, size, "%s:%u", node, p->port);
 }
 
+static int hand_on_pause(struct sim_lab *lab, const struct sim_pause *p, bool lasts, struct error *e)
+{
+    char name[160];
+    name_of_port(lab, p, name, sizeof name);
+    return recorder_pause(lab->run->recorder, name, p->priority, p->start_ps / SIM_PS_PER_NS,
+                          (p->end_ps - p->start_ps) / SIM_PS_PER_NS, lasts, e);
+}
+
+int lines_lasting_pauses(struct sim_lab *lab, struct error *e)
+{
+    struct sim_pause pauses[SIM_PRIORITIES];
+    for (size_t end = 0; end < 2 * lab->setup.config.link_count; end++) {
+        size_t count = sim_lasting_pauses(lab->sim, (uint32_t)(end / 2), end % 2, pauses);
+        for (size_t i = 0; i < count && lab->pauses_seen < PAUSE_CAPACITY; i++, lab->pauses_seen++)
+            if (hand_on_pause(lab, &pauses[i], true, e) != 0)
+                return -1;
+    }
+    return 0;
+}
+
 static int hand_on_pauses(struct sim_lab *lab, struct error *e)
 {
     const struct sim_pause *pauses;
     size_t count = sim_pauses(lab->sim, &pauses);
     bool became_full = count == PAUSE_CAPACITY && lab->pauses_seen < count;
     for (; lab->pauses_seen < count; lab->pauses_seen++) {
-        const struct sim_pause *p = &pauses[lab->pauses_seen];
-        char name[160];
-        name_of_port(lab, p, name, sizeof name);
-        if (recorder_pause(lab->run->recorder, name, p->priority, p->start_ps / PS_PER_NS,
-                           (p->end_ps - p->start_ps) / PS_PER_NS, e) != 0)
+        if (hand_on_pause(lab, &pauses[lab->pauses_seen], false, e) != 0)
             return -1;
     }
     if (became_full)
@@ -125,12 +141,12 @@ static json_t *latency_json(const struct histogram *h)
     json_object_foreach(json, key, value)
     {
         if (strcmp(key, "count") != 0)
-            json_object_set_new(json, key, json_real(json_number_value(value) / PS_PER_NS));
+            json_object_set_new(json, key, json_real(json_number_value(value) / SIM_PS_PER_NS));
     }
     return json;
 }
 
-static void add_rates(json_t *line, int64_t bytes, int64_t messages, int64_t duration_ns)
+static void add_rates(json_t *line, int64_t bytes, int64_t messages, int64_t errors, int64_t duration_ns)
 {
     double seconds = (double)duration_ns / 1e9;
     json_object_set_new(line, "bytes", json_integer(bytes));
@@ -138,7 +154,7 @@ static void add_rates(json_t *line, int64_t bytes, int64_t messages, int64_t dur
     json_object_set_new(line, "duration_ns", json_integer(duration_ns));
     json_object_set_new(line, "goodput_bps", json_real(seconds > 0 ? (double)bytes * 8 / seconds : 0));
     json_object_set_new(line, "messages_per_s", json_real(seconds > 0 ? (double)messages / seconds : 0));
-    json_object_set_new(line, "errors", json_integer(0));
+    json_object_set_new(line, "errors", json_integer(errors));
 }
 
 /* What only the simulator counts of a flow, in the measure phase. */
@@ -181,15 +197,34 @@ static const struct histogram *only_latency(const struct sim_lab *lab, size_t i,
     return one;
 }
 
-/* A flow that sends an amount has lines from its start to the first interval after its end in which it sent nothing. */
+/* A flow that sends an amount has lines from its start to the first interval after its end, or its failure, in which it sent nothing. */
 static bool rests(struct flow_state *flow, const struct sim_flow_config *config,
                   const struct sim_flow_stats *stats)
 {
-    bool idle = config->message_count && stats->messages == flow->interval_base.messages &&
-                (stats->started_ps < 0 || stats->finished_ps >= 0);
+    const struct sim_flow_stats *before = &flow->interval_base;
+    bool idle = config->message_count && stats->messages == before->messages &&
+                stats->failed == before->failed &&
+                (stats->started_ps < 0 || stats->finished_ps >= 0 || stats->failed);
     bool was_active = flow->active;
     flow->active = !idle;
     return idle && !was_active;
+}
+
+static json_t *error_text(const struct sim_flow_stats *stats)
+{
+    return json_textf("transport retry counter exceeded at %.6g ms%s",
+                      (double)stats->failed_ps / SIM_PS_PER_NS / 1e6,
+                      stats->unreachable ? ", when no path led to the other end" : "");
+}
+
+/* As roce-traffic says that a work request failed; of several queue pairs the first one. */
+static int write_error(struct sim_lab *lab, size_t i, const struct sim_flow_stats *stats, struct error *e)
+{
+    return hand_on_flow(lab,
+                        json_make("{s:s,s:s,s:I,s:s,s:o}", "type", "error", "flow", lab->setup.flows[i].name,
+                                  "time_ns", (json_int_t)(stats->failed_ps / SIM_PS_PER_NS), "status",
+                                  "IBV_WC_RETRY_EXC_ERR", "text", error_text(stats)),
+                        e);
 }
 
 static int write_interval(struct sim_lab *lab, size_t i, struct error *e)
@@ -201,11 +236,13 @@ static int write_interval(struct sim_lab *lab, size_t i, struct error *e)
     sim_flow_stats(lab->sim, i, &stats);
     if (rests(flow, &lab->setup.flows[i], &stats))
         return 0;
+    if (stats.failed && !flow->interval_base.failed && write_error(lab, i, &stats, e) != 0)
+        return -1;
     if (stats.messages > flow->interval_base.messages && !latency)
         latency = only_latency(lab, i, &stats, &one);
     json_t *line = json_make("{s:s,s:s,s:I}", "type", "interval", "flow", lab->setup.flows[i].name, "time_ns",
                              (json_int_t)lab->now_ns);
-    add_rates(line, stats.bytes - flow->interval_base.bytes, stats.messages - flow->interval_base.messages,
+    add_rates(line, stats.bytes - flow->interval_base.bytes, stats.messages - flow->interval_base.messages, 0,
               lab->now_ns - lab->interval_start_ns);
     if (latency && latency->count)
         json_object_set_new(line, "latency_ns", latency_json(latency));
@@ -240,20 +277,22 @@ static int write_summary(struct sim_lab *lab, size_t i, struct error *e)
     json_t *line = json_make("{s:s,s:s,s:I,s:I}", "type", "summary", "flow", config->name, "message_bytes",
                              (json_int_t)config->message_bytes, "time_ns", (json_int_t)lab->now_ns);
     struct sim_flow_stats counted = measured(flow);
-    add_rates(line, counted.bytes, counted.messages, duration);
+    add_rates(line, counted.bytes, counted.messages, stats.failed, duration);
     json_object_set_new(line, "retransmitted_packets", json_integer(stats.retransmitted_packets));
     add_counts(line, &counted);
+    if (stats.failed)
+        json_object_set_new(line, "error", error_text(&stats));
     const struct histogram *latency =
         flow->measured || counted.messages == 0 ? flow->measured : only_latency(lab, i, &stats, &one);
     if (latency && latency->count)
         json_object_set_new(line, "latency_ns", latency_json(latency));
     if (config->message_count && stats.finished_ps >= 0) {
-        double took = (double)(stats.finished_ps - stats.started_ps) / PS_PER_NS;
+        double took = (double)(stats.finished_ps - stats.started_ps) / SIM_PS_PER_NS;
         json_object_set_new(line, "completion_ns",
                             json_make("{s:i,s:f,s:f,s:f,s:f,s:f,s:f,s:f}", "count", 1, "min", took, "mean",
                                       took, "p50", took, "p99", took, "max", took, "begin",
-                                      (double)stats.started_ps / PS_PER_NS, "end",
-                                      (double)stats.finished_ps / PS_PER_NS));
+                                      (double)stats.started_ps / SIM_PS_PER_NS, "end",
+                                      (double)stats.finished_ps / SIM_PS_PER_NS));
     }
     json_object_set_new(line, "complete", json_boolean(lab->whole));
     return hand_on_flow(lab, line, e);
@@ -275,6 +314,7 @@ static int write_traffic_summary(struct sim_lab *lab, size_t t, struct error *e)
         all.delivered_bytes += one.delivered_bytes;
         all.marked_packets += one.marked_packets;
         all.retransmitted_packets += stats.retransmitted_packets;
+        all.failed += stats.failed;
         if (one.decreases < 0)
             continue;
         all.decreases = (all.decreases < 0 ? 0 : all.decreases) + one.decreases;
@@ -282,12 +322,12 @@ static int write_traffic_summary(struct sim_lab *lab, size_t t, struct error *e)
     }
     json_t *line = json_make("{s:s,s:s,s:I}", "type", "summary", "flow", traffic[t].name, "time_ns",
                              (json_int_t)lab->now_ns);
-    add_rates(line, all.bytes, all.messages,
+    add_rates(line, all.bytes, all.messages, all.failed,
               end_ns > lab->measure_start_ns ? end_ns - lab->measure_start_ns : 0);
     json_object_set_new(line, "retransmitted_packets", json_integer(all.retransmitted_packets));
     add_counts(line, &all);
     json_t *completion =
-        sim_completion_json(lab->sim, &lab->setup, first, end, lab->measure_start_ns * PS_PER_NS);
+        sim_completion_json(lab->sim, &lab->setup, first, end, lab->measure_start_ns * SIM_PS_PER_NS);
     json_object_update(line, completion);
     json_decref(completion);
     json_object_set_new(line, "complete", json_boolean(lab->whole));

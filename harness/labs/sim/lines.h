@@ -10,6 +10,8 @@ int lines_headers(struct sim_lab *lab, struct error *e);
 int lines_samples(struct sim_lab *lab, bool mark, struct error *e);
 /* An interval of every flow, and the pauses so far; intervals end where phases do, so that latencies fall into one phase. */
 int lines_intervals(struct sim_lab *lab, struct error *e);
+/* At the end: the pauses that last, once. */
+int lines_lasting_pauses(struct sim_lab *lab, struct error *e);
 /* The summaries of flows and traffic patterns. */
 int lines_summaries(struct sim_lab *lab, struct error *e);
 /* The samplers' last lines. */

@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PS_PER_NS 1000
-
 static const enum sim_sizes sizes[] = {[SIZES_FIXED] = SIM_SIZES_FIXED,
                                        [SIZES_WEB_SEARCH] = SIM_SIZES_WEB_SEARCH,
                                        [SIZES_DATA_MINING] = SIM_SIZES_DATA_MINING};
@@ -50,8 +48,8 @@ static void take_common(const struct cell *cell, const struct scenario_traffic *
     flow->depth = (int32_t)t->depth;
     flow->priority = (int32_t)t->priority;
     flow->payload_bytes = host->nic.payload_bytes;
-    flow->start_ps = t->start_ns * PS_PER_NS;
-    flow->stop_ps = (t->stop_ns != FIELD_UNSET && t->stop_ns < end_ns ? t->stop_ns : end_ns) * PS_PER_NS;
+    flow->start_ps = t->start_ns * SIM_PS_PER_NS;
+    flow->stop_ps = (t->stop_ns != FIELD_UNSET && t->stop_ns < end_ns ? t->stop_ns : end_ns) * SIM_PS_PER_NS;
 }
 
 static void take_workload(const struct cell *cell, const struct scenario_traffic *t,

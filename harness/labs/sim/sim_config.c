@@ -10,8 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PS_PER_NS 1000
-
 static void take(int64_t *to, int64_t from)
 {
     if (from != FIELD_UNSET)
@@ -163,9 +161,9 @@ static void take_flow(const struct cell *cell, const struct scenario_flow *from,
     to->payload_bytes = nic->payload_bytes;
     to->priority = (int32_t)from->priority;
     to->ect = ecn_capable(ecn_traffic_class(&cell->scenario, from)) ? SIM_ECT_ALWAYS : SIM_ECT_NEVER;
-    to->start_ps = from->start_ns * PS_PER_NS;
+    to->start_ps = from->start_ns * SIM_PS_PER_NS;
     to->stop_ps =
-        (from->stop_ns != FIELD_UNSET && from->stop_ns < end_ns ? from->stop_ns : end_ns) * PS_PER_NS;
+        (from->stop_ns != FIELD_UNSET && from->stop_ns < end_ns ? from->stop_ns : end_ns) * SIM_PS_PER_NS;
     if (from->rate_bps != FIELD_UNSET)
         to->rate_bps = from->rate_bps / from->queue_pairs;
     take_amount(from, to);
@@ -190,8 +188,8 @@ static int take_waits(const struct cell *cell, struct sim_setup *setup, struct e
         setup->flows[i].wait_count = flow_order_waits(&flows[i]);
         for (size_t k = 0; k < flows[i].after.count; k++)
             for (size_t m = 0; m < waits[k].flows.count; m++, next++)
-                *next =
-                    (struct sim_wait){(uint32_t)before[next - setup->waits], waits[k].delay_ns * PS_PER_NS};
+                *next = (struct sim_wait){(uint32_t)before[next - setup->waits],
+                                          waits[k].delay_ns * SIM_PS_PER_NS};
     }
     free(before);
     return before && next ? 0 : error_set(e, "out of memory");
@@ -230,8 +228,8 @@ static int take_storms(const struct cell *cell, const json_t *roles, struct sim_
         if (sim_setup_host(cell, setup, roles, storms[i].role, "storms", &to->host, e) != 0)
             return -1;
         to->priority = (uint8_t)storms[i].priority;
-        to->start_ps = storms[i].start_ns * PS_PER_NS;
-        to->stop_ps = storms[i].stop_ns * PS_PER_NS;
+        to->start_ps = storms[i].start_ns * SIM_PS_PER_NS;
+        to->stop_ps = storms[i].stop_ns * SIM_PS_PER_NS;
     }
     return 0;
 }
@@ -350,6 +348,7 @@ int sim_setup_make(const struct cell *cell, uint64_t seed, struct sim_setup *set
         json_object_set_new(roles, role, json_integer((json_int_t)i));
     int result = take_roles(cell, setup, e) != 0 || take_flows(cell, roles, setup, e) != 0 ||
                          take_storms(cell, roles, setup, e) != 0 ||
+                         sim_setup_take_faults(cell, setup, e) != 0 ||
                          sim_setup_take_traffic(cell, roles, setup, e) != 0
                      ? -1
                      : 0;
@@ -357,6 +356,8 @@ int sim_setup_make(const struct cell *cell, uint64_t seed, struct sim_setup *set
     setup->config.flows = setup->flows;
     setup->config.storms = setup->storms;
     setup->config.storm_count = cell->scenario.storms.count;
+    if (result == 0)
+        result = sim_setup_take_injections(cell, setup, e) != 0 ? -1 : sim_capture_choose(cell, setup, e);
     if (result != 0)
         sim_setup_free(setup);
     return result;
@@ -370,6 +371,11 @@ void sim_setup_free(struct sim_setup *setup)
     free(setup->node_of_switch);
     free(setup->links);
     free(setup->storms);
+    free(setup->link_states);
+    free(setup->injections);
+    free(setup->capture);
+    free(setup->capture_ports);
+    free(setup->capture_flows);
     free(setup->flows);
     free(setup->waits);
     free(setup->node_of_role);

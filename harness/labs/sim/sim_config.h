@@ -3,7 +3,10 @@
 #define HARNESS_SIM_CONFIG_H
 
 #include "harness/plan/plan.h"
+#include "sim/capture.h"
 #include "sim/fabric/fabric.h"
+#include "sim/faults/faults.h"
+#include "sim/faults/injection.h"
 
 /* Everything that a struct sim_config points at. Names belong to the cell. */
 struct sim_setup {
@@ -13,6 +16,10 @@ struct sim_setup {
     struct sim_switch_config *switches;
     struct sim_bridge_config *bridges;
     struct sim_storm_config *storms;
+    struct sim_link_state *link_states;
+    struct sim_injection *injections;
+    struct sim_capture_config *capture; /* NULL: none */
+    bool *capture_ports, *capture_flows;
     struct sim_wait *waits;        /* of the scenario's flows */
     struct sim_flow_config *flows; /* the scenario's in order, then those of its traffic */
     struct sim_node *node_of_role;
