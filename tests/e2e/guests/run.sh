@@ -42,6 +42,16 @@ check "a report was made" test -s "$R/report/index.html"
 check "figures of a ConnectX are not compared with Soft-RoCE's" holds '.published | length == 1 and all((.difference_percent | not) and .reason == "lab soft-pair lacks roce-nic")' "$R/01/result.json"
 check_says "... as the page says" 'not compared: lab soft-pair lacks roce-nic' "$R/report/index.html"
 
+# ---- its packets; Soft-RoCE is in the kernel, and so are they
+few=(--set 'sweep={}' --set 'flows.*.memory=host' --set 'flows.*.message=16KiB' --set 'flows.*.size=256KiB' --duration 2s --no-report --out "$OUT/packets")
+"$H" run "$ROOT/scenarios/pfc-bidir.json" --lab "$LAB" "${few[@]}" --set 'capture={"snap": "64KiB", "limit": "20MB"}' --set 'verify=["go-back-n", "icrc"]' > "$SCRATCH/out" 2>&1
+R=$OUT/packets/pfc-bidir/latest/result.json
+check "packets of both hosts are captured at their network devices, all of them" holds '.complete and (.capture.ports | map([.port, .interface, .drops]) == [["a:0", "data0", 0], ["b:0", "data0", 0]])
+    and .capture.frames > 100 and .capture.ports[0].frames == .capture.ports[1].frames' "$R"
+check "... and judged: go-back-n, ICRCs" holds '[.verify[] | [.verdict, .count]] == [["passed", 0], ["passed", 0]]' "$R"
+check_exit 3 "Soft-RoCE loses no packet on request" "$H" run "$ROOT/scenarios/pfc-bidir.json" --lab "$LAB" "${few[@]}" --set 'inject=[{"flow": "a-to-b", "do": "drop"}]'
+check_says "... the reason" 'inject: .*data0 is no virtual ConnectX' "$SCRATCH/err"
+
 # ---- a forwarding guest with RED
 softlab_begin soft-switch
 LAB=$ROOT/labs/soft-switch.json

@@ -60,7 +60,7 @@ check "... and of their GPUs" holds '[.[] | select(.check == "virtual" and (.rea
 check "... PFC will be on at both ends" holds '[.[] | select(.check == "pfc" and .verdict == "ok")] | length == 2' "$SCRATCH/out"
 
 # ---- as it is
-run plain host
+run plain host --set 'capture={"limit": "20MB"}' --set 'verify=["go-back-n", "pfc", "icrc"]'
 plain=$SCRATCH/plain/result.json
 check "the run is complete, and virtual by the hosts' facts" holds '.complete and .origin == "virtual" and .scaled == {line_bps: 5000000, nominal_bps: 25000000000, scale: 5000}' "$plain"
 check "the driver is mlx5_core" holds '[.hosts[].facts.nics[] | select(.netdev == "roce0") | .driver == "mlx5_core" and .virtual] == [true, true]' "$plain"
@@ -71,6 +71,9 @@ check "data moved both ways, without errors" holds '[.flows[] | select(.bytes > 
 check "the driver counted it, by priority" holds 'all(.hosts[]; (.counters.rx_prio0_bytes | .source == "ethtool" and .delta > 0) and .counters.tx_prio0_bytes.delta > 0)' "$plain"
 check "... and as RDMA" holds 'all(.hosts[]; .counters.rx_vport_rdma_unicast_bytes.total > 0 and (.counters.out_of_sequence | .source == "rdma"))' "$plain"
 check "no receiver was slow: no pauses" holds '[.hosts[].counters.tx_prio0_pause.total] == [0, 0]' "$plain"
+# shellcheck disable=SC2016 # these are jq's
+check "the packets of both NICs were captured, and keep the rules" holds '(.capture | .frames > 100 and .frames == ([.ports[].frames] | add) and ([.ports[] | .port, .drops]) == ["a:0", 0, "b:0", 0])
+    and ([.verify[].verdict] == ["passed", "skipped", "passed"])' "$plain"
 check "the driver took the settings" holds 'all(.[]; .read_back.roce0 | .mtu == 4200 and .pfc == [0] and .prio_to_buffer."0" == 1 and .buffer_bytes[1] == 114944)' "$SCRATCH/plain/settings.json"
 check "... and has its old ones again" holds 'all(.[]; .restored and .after == .before)' "$SCRATCH/plain/settings.json"
 check "thresholds are those that the driver computes" holds 'all(.hosts[].buffers[]; .xoff_bytes > .xon_bytes and .xon_bytes > 0)' "$plain"
@@ -80,11 +83,14 @@ pace b 'all write_bytes_per_s 200000'
 touch "$SCRATCH/before"
 stand_still &
 STILL=$!
-run slow host
+run slow host --set 'capture={"limit": "20MB"}' --set 'verify=["go-back-n", "pfc"]'
 kill $STILL 2> /dev/null
 slow=$SCRATCH/slow/result.json
 check "the machines of both guests stood still now and then" test -e "$SCRATCH/stood"
 check "a slow receiver sends pauses, and its peer counts them" holds '.hosts.b.counters.tx_prio0_pause.total > 0 and .hosts.a.counters.rx_prio0_pause.total > 0' "$slow"
+# shellcheck disable=SC2016 # a variable of jq
+check "... they are in the capture of both ends, for a priority that is lossless, and no packet breaks a rule" holds '[.hosts.b.counters.tx_prio0_pause.total + .hosts.a.counters.rx_prio0_pause.total] as [$pauses]
+    | [.verify[] | [.verdict, .count]] == [["passed", 0], ["passed", 0]] and (.verify[1].reason | capture("^(?<n>[0-9]+) PFC frames").n | tonumber) == $pauses' "$slow"
 check "... and stops for them" holds '.hosts.a.counters.rx_prio0_pause_duration.total > 0' "$slow"
 lossless='all(.hosts[].counters; .rx_prio0_discards.total == 0 and .out_of_sequence.total == 0 and .packet_seq_err.total == 0)'
 check "... nothing is lost: the cable stands still while an end does" holds "$lossless" "$slow"
@@ -115,6 +121,10 @@ for DURATION in 3s 15s 60s; do
     if is_sampled "$SCRATCH/gpu" > "$SCRATCH/sampled" 2>&1; then break; fi
 done
 gpu=$SCRATCH/gpu/result.json
+check "the guests' kernel was unpacked when their image was made" \
+    test "$(head -c 4 "$("$ROOT/guest-setup/build-image" debian-12-softroce)/vmlinuz")" = $'\x7fELF'
+check "the guests' clocks go as this machine's since the first run" jq -se 'map(.hosts | map_values(.clock.offset_ns))
+    | [.[1].a - .[0].a, .[1].b - .[0].b] | all(fabs < 1e9)' "$plain" "$gpu"
 check "in GPU memory the run is complete, and virtual" holds '.complete and .origin == "virtual" and ([.hosts[].capabilities | index("gpu")] | all)' "$gpu"
 check "... flows use the module's memory at both ends" holds '[.flows[].memory_used | select(.kind == "gpu" and .route == "virtual-dmabuf")] | length == 2' "$gpu"
 check "... every expectation of this cell is decided" holds '.expectations | map(select(.reason | startswith("only when") | not).verdict) | length == 9 and all(IN("passed", "failed"))' "$gpu"

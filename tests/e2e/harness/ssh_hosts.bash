@@ -18,10 +18,10 @@ mount -t tmpfs tmpfs /var/lib && mkdir $JOURNAL
 
 # ---- the hosts: each has its own network, sysfs and nic-config journal
 for key in host key stranger; do ssh-keygen -q -t ed25519 -N '' -f "$SCRATCH/$key"; done
-make_host() { # NAME ADDRESS
-    mkdir -p "$SCRATCH/$1/journal"
+make_host() { # NAME ADDRESS; without what the user's shell does when it starts
+    mkdir -p "$SCRATCH/$1/journal" "$SCRATCH/$1/home"
     printf '%s\n' "ListenAddress $2" "HostKey $SCRATCH/host" 'PidFile none' "AuthorizedKeysFile $SCRATCH/key.pub" 'StrictModes no' 'UsePAM no' \
-        'PasswordAuthentication no' 'MaxSessions 64' > "$SCRATCH/$1/sshd_config"
+        'PasswordAuthentication no' 'MaxSessions 64' "SetEnv HOME=$SCRATCH/$1/home" > "$SCRATCH/$1/sshd_config"
     ip netns add "$1"
     ip link add "to-$1" type veth peer name mgmt0 netns "$1"
     ip addr add 192.0.2.1 peer "$2" dev "to-$1"
@@ -32,6 +32,13 @@ make_host() { # NAME ADDRESS
     ip netns exec "$1" bash -c 'mount --bind "$1/journal" "$2" && exec "$(command -v sshd)" -D -f "$1/sshd_config"' host "$SCRATCH/$1" $JOURNAL \
         2> "$SCRATCH/$1/said" &
     echo "$2 $(cut -d' ' -f1,2 "$SCRATCH/host.pub")" >> "$SCRATCH/known_hosts"
+}
+# More for the sessions from now on; sshd takes the first SetEnv alone.
+set_environment() { # HOST NAME=VALUE...
+    local host=$1
+    shift
+    sed -i "s|^SetEnv .*|& $*|" "$SCRATCH/$host/sshd_config"
+    ip netns pids "$host" | head -n 1 | xargs kill -HUP
 }
 make_host a 192.0.2.11
 make_host b 192.0.2.12

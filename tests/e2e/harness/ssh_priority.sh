@@ -53,6 +53,7 @@ check_says "a host that trusts DSCP and maps it is good" 'ok +b +priority +packe
 
 # ---- a run
 check_exit 3 "a run (traffic cannot flow: there is no RDMA)" "$H" "${RUN[@]}" "${PRIORITY[@]}" --lab "$SCRATCH/tagged.json"
+check_says "... which is why it ended" 'this host has no RDMA device' "$SCRATCH/err"
 check "the VLAN of each host had its address, map and MTU" jq -e '[.[].read_back["data0.100"]] | length == 2 and all(.kind == "vlan" and .vlan.of == "data0" and
     .vlan.id == 100 and .vlan.egress["0"] == 3 and .mtu == 1400 and .up) and (map(.addresses[0]) | sort) == ["10.9.100.1/24", "10.9.100.2/24"]' \
     "$OUT/pfc-bidir/latest/settings.json"

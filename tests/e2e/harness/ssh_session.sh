@@ -54,8 +54,8 @@ noted() { awk -v what="$1" -v field="$2" '$2 == what { print $field }' "$SCRATCH
 # b's sessions get a clock that can be set too, and a login shell that stays, as sudo may: the programs do not lead their session then, so
 # that their process ids can be used again while the session goes on
 # shellcheck disable=SC2016 # sshd's shell expands it
-printf '%s\n' "SetEnv LD_PRELOAD=$SCRATCH/clock.so CLOCK_STEP=$SCRATCH/step-b" 'ForceCommand sh -c "$SSH_ORIGINAL_COMMAND"; exit $?' >> "$SCRATCH/b/sshd_config"
-ip netns pids b | head -n 1 | xargs kill -HUP
+echo 'ForceCommand sh -c "$SSH_ORIGINAL_COMMAND"; exit $?' >> "$SCRATCH/b/sshd_config"
+set_environment b "LD_PRELOAD=$SCRATCH/clock.so" "CLOCK_STEP=$SCRATCH/step-b"
 sleep 0.5
 begin
 secret=$(noted serve 3)

@@ -128,6 +128,8 @@ refused "more roles to be listed than a result has room for" 'lab fat-tree-10: s
 (ulimit -v 400000 && "$H" run 16.json -n --repeat 64 --jobs 64) >out 2>err
 check "more runs at a time than there is memory for are refused" test $? = 2
 check_says "... with what each needs" 'jobs 64: a run needs 0\.[0-9] GB of memory, 0\.[0-9] GB are free: expected at most [1-9]$' err
+# shellcheck disable=SC2016 # what is quoted is for sh
 check "as many as fit are not" sh -c 'ulimit -v 400000 && "$1" run 16.json -n --repeat 64 --jobs 1' sh "$H"
+# shellcheck disable=SC2016
 check "... and are taken without the option" sh -c 'ulimit -v 400000 && "$1" run 16.json -n --repeat 64' sh "$H"
 finish

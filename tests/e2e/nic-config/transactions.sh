@@ -76,7 +76,7 @@ picture() {
     ip -j -d link show | jq -S '[.[] | {ifname, mtu, up: (.flags | index("UP") != null), master,
         kind: .linkinfo.info_kind, stp: .linkinfo.info_data.stp_state}] | sort_by(.ifname)'
     tc qdisc show | sed 's/refcnt [0-9]*//'
-    (cd "$SCRATCH/root" && find . -type f | LC_ALL=C sort | while read -r file; do echo "$file $(cat "$file")"; done)
+    (cd "$SCRATCH/root" && find . -type f -printf '%p\n' -exec grep -H '' {} + | LC_ALL=C sort)
 }
 
 document() {

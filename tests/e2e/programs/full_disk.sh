@@ -42,6 +42,16 @@ else
     nok "runs on disks of 4 KiB to 1 MiB name the file and the reason" "$reasons"
 fi
 
+# ---- a capture: what was written before are whole blocks
+small 3m
+check_exit 3 "a run with a capture on a disk of 3 MiB fails" "$H" run "$ROOT/scenarios/incast-pfc.json" --duration 1ms --no-report --out small --set 'capture={"snap": "64KiB"}'
+check_says "and says why" "writing small/.*/capture.pcapng: $FULL" "$SCRATCH/err"
+if command -v tshark >/dev/null; then
+    check "what is there can be read" tshark -r small/*/*/capture.pcapng -q -z io,stat,0
+else
+    skip "what is there can be read" no-command tshark
+fi
+
 # ---- a report
 check_exit 0 "a run" "$H" run "$ROOT/scenarios/incast-pfc.json" --duration 1ms --no-report --out good
 result=$(readlink -f good/incast-pfc/latest)

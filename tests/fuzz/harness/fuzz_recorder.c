@@ -60,7 +60,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         recorder_window(r, 100, INT64_MAX - 1);
         feed(r, (const char *)data + 1, size - 1);
     }
-    recorder_pause(r, "a", 3, 100, 1, &e);
+    recorder_pause(r, "a", 3, 100, 1, false, &e);
     summarize(r);
     recorder_close(r);
     scenario_free(&scenario);

@@ -1,5 +1,6 @@
 /* Simulated runs with values at the edges of what documents may have: `harness run SCENARIO --set PATH=VALUE...` with the first
- * byte's scenario, and a PATH and VALUE for each four bytes after it. With FUZZ_VERBOSE set, the command is printed. */
+ * byte's scenario, and a PATH and VALUE, a fault of a link, or one of single frames, for each four bytes after it. With FUZZ_VERBOSE set, the command is
+ * printed. */
 #include "harness/plan/plan.h"
 #include "harness/run/experiment.h"
 #include "lib/text.h"
@@ -18,6 +19,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 #define MAX_FLOWS  1000
 #define LIMIT_S    2 /* of processor time: a run that would take longer is interrupted, as by a person */
 #define LAST_SETS  3
+#define IS_FAULT   128 /* in the last of four bytes */
+#define IS_FRAME   64  /* beside it: of single frames */
 #define CHANGEABLE 4096
 
 /* A place in a document that has a value, and the value. */
@@ -134,6 +137,60 @@ static char *edit(const struct subject *s, const uint8_t bytes[4])
     return text_take(&set);
 }
 
+/* A fault of one of the lab's links, in the first 40 us; `faults` is a list that has begun. */
+static void add_fault(const struct subject *s, const uint8_t bytes[4], struct text *faults)
+{
+    static const char *const rest[] = {
+        "\"down\"",
+        "\"down\",\"stop\":\"45us\"",
+        "\"flap\",\"period\":\"2us\",\"count\":5",
+        "\"flap\",\"period\":\"5us\",\"duty\":0.7,\"count\":2",
+        "\"rate\",\"rate\":\"20Gb/s\",\"retrain\":\"4us\"",
+        "\"rate\",\"rate\":\"5Gb/s\",\"retrain\":\"20us\",\"stop\":\"48us\"",
+        "\"loss\",\"loss\":0.2",
+        "\"loss\",\"loss\":1,\"stop\":\"44us\"",
+        "\"loss\",\"bursts\":{\"to_bad\":0.1,\"to_good\":0.3,\"loss_good\":0.01}",
+    };
+    size_t links = s->plan.first.lab.links.count;
+    const struct lab_link *link = links ? lab_link_at(&s->plan.first.lab, bytes[0] % links) : NULL;
+    if (!link)
+        return;
+    char *const *ends = link->between.items;
+    text_add(faults, "%s{\"link\":[\"%s\",\"%s\"],\"start\":\"%uus\",\"kind\":%s}",
+             faults->length > 8 ? "," : "", ends[0], ends[1], bytes[1] % 40u,
+             rest[bytes[2] % (sizeof rest / sizeof *rest)]);
+}
+
+/* A fault of single frames of a link, some at the edges: what is longer than the run, and what hosts do where a switch is. */
+static void add_injection(const struct subject *s, const uint8_t *bytes, struct text *injections)
+{
+    static const char *const rest[] = {
+        "\"drop\"",
+        "\"corrupt\",\"probability\":0.3",
+        "\"mark\",\"every\":2",
+        "\"delay\",\"delay\":\"3us\",\"every\":3",
+        "\"duplicate\",\"every\":2",
+        "\"duplicate\",\"delay\":\"1000s\",\"every\":2",
+        "\"reorder\",\"behind\":1,\"every\":2",
+        "\"reorder\",\"behind\":1000,\"every\":1",
+        "\"cnp\",\"every\":1",
+        "\"pause\",\"lasts\":\"1us\",\"every\":2",
+        "\"pause\",\"lasts\":\"1000s\",\"pause_priority\":7,\"every\":1",
+        "\"stall\",\"lasts\":\"2us\",\"every\":3",
+        "\"stall\",\"lasts\":\"1000s\"",
+    };
+    static const char *const packets[] = {"data", "data", "ack", "nak", "read-request", "cnp", "pfc", "pfc"};
+    size_t links = s->plan.first.lab.links.count;
+    const struct lab_link *link = links ? lab_link_at(&s->plan.first.lab, bytes[0] % links) : NULL;
+    if (!link)
+        return;
+    char *const *ends = link->between.items;
+    bool back = bytes[1] & 1;
+    text_add(injections, "%s{\"link\":[\"%s\",\"%s\"],\"start\":\"%uus\",\"packet\":\"%s\",\"do\":%s}",
+             injections->length > 8 ? "," : "", ends[back], ends[!back], (bytes[1] >> 1) % 40u,
+             packets[bytes[3] % 8], rest[bytes[2] % (sizeof rest / sizeof *rest)]);
+}
+
 /* ---- the run */
 
 static bool is_small(const struct cell *cell)
@@ -179,7 +236,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static const char *const last[LAST_SETS] = {
         "sweep={}", "phases={\"warmup\":\"10us\",\"measure\":\"40us\",\"cooldown\":\"5us\"}",
         "sample={\"every\":\"5us\"}"};
-    const char *sets[MAX_EDITS + LAST_SETS];
+    const char *sets[MAX_EDITS + 2 + LAST_SETS];
+    struct text faults = {0}, injections = {0};
     struct subject *all;
     struct plan plan;
     struct error e;
@@ -188,8 +246,23 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     size_t count = subjects(&all);
     const struct subject *s = &all[data[0] % count];
+    text_add(&faults, "faults=[");
+    text_add(&injections, "inject=[");
     for (size_t at = 1; at + 4 <= size && edits < MAX_EDITS; at += 4)
-        sets[edits++] = edit(s, data + at);
+        if ((data[at + 3] & IS_FAULT) && (data[at + 3] & IS_FRAME))
+            add_injection(s, data + at, &injections);
+        else if (data[at + 3] & IS_FAULT)
+            add_fault(s, data + at, &faults);
+        else
+            sets[edits++] = edit(s, data + at);
+    text_add(&faults, "]");
+    text_add(&injections, "]");
+    if (injections.length > sizeof "inject=[]" - 1)
+        sets[edits++] = text_take(&injections);
+    text_free(&injections);
+    if (faults.length > sizeof "faults=[]" - 1)
+        sets[edits++] = text_take(&faults);
+    text_free(&faults);
     memcpy(sets + edits, last, sizeof last);
     for (size_t i = 0; getenv("FUZZ_VERBOSE") && i < edits + LAST_SETS; i++)
         fprintf(stderr, " --set '%s'%s", sets[i], i + 1 < edits + LAST_SETS ? " " : "\n");

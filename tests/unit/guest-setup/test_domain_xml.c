@@ -259,6 +259,7 @@ static void a_guest_boots_its_kernel_directly(void **state)
     assert_xpath(&l, "/domain/os/kernel", "/p/vmlinuz & co");
     assert_xpath(&l, "/domain/os/cmdline", "console=ttyS0 a=\"<b>\"");
     assert_xpath(&l, "/domain/cpu/@mode", "maximum");
+    assert_xpath(&l, "/domain/cpu/feature[@policy='disable']/@name", "erms");
     assert_xpath(&l, "count(//interface[@type='network'])", "3");
     assert_xpath(&l, "//interface[2]/mtu/@size", "4200");
     assert_xpath(&l, "count(//hostdev)", "0");

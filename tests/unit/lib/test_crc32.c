@@ -42,12 +42,22 @@ static void goes_on(void **state)
                          whole);
 }
 
+static void over_zeros(void **state)
+{
+    static const uint8_t zeros[65535];
+    (void)state;
+    for (uint32_t length = 0; length <= sizeof zeros; length += length < 300 ? 1 : 6523)
+        assert_int_equal(crc32_zeros(0x89abcdef, length), crc32_continue(0x89abcdef, zeros, length));
+    assert_int_equal(crc32_zeros(1, sizeof zeros), crc32_continue(1, zeros, sizeof zeros));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(is_that_of_ieee_802_3),
         cmocka_unit_test(every_length_and_place),
         cmocka_unit_test(goes_on),
+        cmocka_unit_test(over_zeros),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,9 @@
-/* Results do not depend on the number of threads: every scenario of scenarios/ on a simulated lab, a lossy fat tree, and one of
+/* Results and captures do not depend on the number of threads, and results not on captures: every scenario of scenarios/ on a simulated lab, a lossy fat tree, and one of
  * congestion controls that listen to ACKs. */
 #include "tests/unit/sim/sim_scenario.h"
 #include "lib/statistics/histogram.h"
+#include "sim/capture.h"
+#include "sim/faults/faults.h"
 #include "sim/islands/team.h"
 #include <glob.h>
 
@@ -41,7 +43,8 @@ static void mix_flows(uint64_t *hash, const struct sim *sim, size_t count)
         const int64_t values[] = {s.bytes,      s.messages,        s.retransmitted_packets,
                                   s.last_ps,    s.finished_ps,     flow_acked_bytes(sim, i),
                                   s.started_ps, s.delivered_bytes, s.marked_packets,
-                                  s.decreases,  s.increases};
+                                  s.decreases,  s.increases,       s.failed,
+                                  s.failed_ps};
         for (size_t k = 0; k < sizeof values / sizeof *values; k++)
             mix(hash, (uint64_t)values[k]);
         for (size_t g = 0; g < sim_flow_gauges(sim, i); g++) {
@@ -69,11 +72,40 @@ static void mix_pauses(uint64_t *hash, const struct sim *sim)
     }
 }
 
-/* Twice in the run, the second half in steps. */
+static void mix_deadlocks(uint64_t *hash, struct sim *sim)
+{
+    struct sim_deadlock found;
+    while (sim_next_deadlock(sim, &found)) {
+        mix(hash, (uint64_t)found.since_ps);
+        for (size_t i = 0; i < found.count; i++)
+            mix(hash, (uint64_t)found.switches[i].index << 32 | found.ports[i]);
+    }
+}
+
+static void mix_captured(uint64_t *hash, const struct sim *sim)
+{
+    const struct sim_captured_at *frames;
+    size_t count = sim_captured(sim, &frames);
+    mix(hash, count);
+    for (size_t i = 0; i < count; i++) {
+        const struct sim_captured *f = frames[i].frame;
+        mix(hash, (uint64_t)f->time_ps);
+        mix(hash, (uint64_t)f->place << 32 | f->qp);
+        mix(hash, (uint64_t)f->psn << 32 | (uint32_t)f->kind << 16 | (uint32_t)f->priority << 8 | f->flags);
+    }
+}
+
+/* Of what was captured: *captured, 0 if nothing is to be. Twice in the run, the second half in steps. */
 static uint64_t fingerprint(const struct sim_config *config, uint32_t threads, int64_t until_ps,
-                            uint64_t *hops, uint32_t *used)
+                            uint64_t *hops, uint32_t *used, uint64_t *captured)
 {
     struct sim_config c = *config;
+    static bool ports[4096];
+    struct sim_capture_config capture = {.ports = ports, .priorities = UINT8_MAX, .until_ps = SIM_FOREVER};
+    assert_in_range(2 * c.link_count, 1, sizeof ports);
+    memset(ports, true, sizeof ports);
+    if (*captured)
+        c.capture = &capture;
     struct sim_work work;
     struct error e = {""};
     uint64_t hash = 1;
@@ -91,6 +123,9 @@ static uint64_t fingerprint(const struct sim_config *config, uint32_t threads, i
         mix_nodes(&hash, sim, c.bridge_count, sim_bridge_counters, sim_bridge_values);
         mix_flows(&hash, sim, c.flow_count);
         mix_pauses(&hash, sim);
+        mix_deadlocks(&hash, sim);
+        if (*captured)
+            mix_captured(captured, sim);
     }
     sim_work(sim, &work);
     mix(&hash, work.hops);
@@ -103,16 +138,21 @@ static uint64_t fingerprint(const struct sim_config *config, uint32_t threads, i
 static uint32_t expect_equal(const char *name, const struct sim_config *config, int64_t until_ps)
 {
     uint32_t used = 0;
-    static const uint32_t threads[] = {2, 3, 7};
-    uint64_t hops = 0, others;
-    uint64_t one = fingerprint(config, 1, until_ps, &hops, &used);
+    static const uint32_t threads[] = {1, 2, 3, 7};
+    uint64_t hops = 0, others, none = 0, first = 1;
+    uint64_t one = fingerprint(config, 1, until_ps, &hops, &used, &none);
     assert_int_equal(used, 1);
     if (!hops)
         fail_msg("%s: nothing happens in %lld us", name, (long long)(until_ps / US));
-    for (size_t i = 0; i < sizeof threads / sizeof *threads; i++)
-        if (fingerprint(config, threads[i], until_ps, &others, &used) != one)
-            fail_msg("%s: %u threads differ from one (%llu hops, %llu)", name, threads[i],
-                     (unsigned long long)others, (unsigned long long)hops);
+    for (size_t i = 0; i < sizeof threads / sizeof *threads; i++) {
+        uint64_t captured = 1;
+        if (fingerprint(config, threads[i], until_ps, &others, &used, &captured) != one)
+            fail_msg("%s: %u threads with a capture differ from one without (%llu hops, %llu)", name,
+                     threads[i], (unsigned long long)others, (unsigned long long)hops);
+        first = i ? first : captured;
+        if (captured != first || captured == 1)
+            fail_msg("%s: %u threads capture other frames than one", name, threads[i]);
+    }
     return used;
 }
 
@@ -181,6 +221,48 @@ static void lossy_fat_tree(void **state)
     fixture_close(&f);
 }
 
+/* Links that flap, lose frames and are slow, adaptive routing, retries that end, and routes that follow at different times. */
+static void faulty_fat_tree(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct sim_topology t;
+    struct error e;
+    struct sim_link_state states[256];
+    size_t count = 0;
+    assert_int_equal(sim_topology_fat_tree(&t, 4, INT64_C(100000000000), US, &e), 0);
+    fixture_open(&f, &t);
+    for (uint32_t link = 0; link < t.link_count; link += 3)
+        for (int64_t i = 0; i < 6; i++)
+            states[count++] = (struct sim_link_state){.link = link,
+                                                      .at_ps = (20 + 7 * (int64_t)link % 30 + 60 * i) * US,
+                                                      .up = i % 2,
+                                                      .rate_bps = i == 2 || i == 3 ? INT64_C(25000000000) : 0,
+                                                      .loss = {.good = i == 1 ? 0.01 : 0,
+                                                               .bad = i == 3 ? 1 : 0,
+                                                               .to_bad = i == 3 ? 0.01 : 0,
+                                                               .to_good = 0.2}};
+    f.config.link_states = states;
+    f.config.link_state_count = count;
+    for (uint32_t h = 0; h < t.host_count; h++) {
+        f.hosts[h].nic.ack_timeout_ps = 30 * US;
+        f.hosts[h].nic.retry_count = h % 3;
+        f.hosts[h].settings.ecn_rp_mask = f.hosts[h].settings.ecn_np_mask = 1u << LOSSLESS;
+        fixture_flow(&f, h, (h + 5) % t.host_count, 0)->operation = h % 5 == 4 ? SIM_READ : SIM_WRITE;
+        fixture_flow(&f, h, (h + 9) % t.host_count, 0);
+    }
+    for (size_t i = 0; i < f.config.switch_count; i++) {
+        f.switches[i].physics.convergence_ps = (int64_t)(5 + 3 * i) * US;
+        f.switches[i].physics.routing = i % 2 ? ROUTING_ADAPTIVE : ROUTING_ECMP;
+        f.switches[i].physics.ecn =
+            (struct physics_ecn){.kmin_bytes = 5000, .kmax_bytes = 200000, .pmax = 0.1};
+        f.switches[i].physics.deadlock_ps = 20 * US;
+    }
+    f.config.pause_log_capacity = 1000;
+    assert_int_equal(expect_equal("faulty fat tree", &f.config, 600 * US), 7);
+    fixture_close(&f);
+}
+
 /* Telemetry of several switches, in data and in ACKs, and flows that wait for others at both ends. */
 static void telemetry_and_waits(void **state)
 {
@@ -217,6 +299,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(scenarios),
         cmocka_unit_test(lossy_fat_tree),
+        cmocka_unit_test(faulty_fat_tree),
         cmocka_unit_test(telemetry_and_waits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

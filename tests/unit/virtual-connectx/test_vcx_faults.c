@@ -1,6 +1,7 @@
 /* Faults on request, and the port of a whole function. */
 #include "tests/unit/virtual-connectx/vcx_function.h"
 
+#include "lib/text.h"
 #include "virtual-connectx/model/command/command.h"
 #include "virtual-connectx/model/deliver.h"
 #include "virtual-connectx/model/faults/faults.h"
@@ -100,6 +101,61 @@ static void kinds_are_told_apart(void **state)
     assert_int_equal(received(f), 14 + 4 - 3);
 }
 
+static struct vcx_frame *negative(void)
+{
+    struct vcx_frame *frame = roce(VCX_ACKNOWLEDGE, 0);
+    struct vcx_packet packet;
+    assert_int_equal(vcx_packet_parse(frame, &packet), VCX_PACKET);
+    packet.header[0] = 0x60;
+    vcx_packet_close(frame);
+    return frame;
+}
+
+static void add_line(void *context, const char *line)
+{
+    text_add(context, "%s\n", line);
+}
+
+static void expect_shown(const struct function *f, const char *expected)
+{
+    struct text shown = {0};
+    vcx_fault_show(&f->device, add_line, &shown);
+    assert_string_equal(text_string(&shown), expected);
+    text_free(&shown);
+}
+
+/* From the second on each third, twice; NAKs and read requests are kinds of their own. What is over still counts. */
+static void a_step_and_a_count(void **state)
+{
+    struct function *f = *state;
+    request(f, "drop sent 2 step 3 count 2");
+    send(f, 10);
+    static const uint8_t left[] = {1, 3, 4, 6, 7, 8, 9, 10};
+    assert_int_equal(f->sent.count, sizeof left);
+    for (size_t i = 0; i < sizeof left; i++) {
+        struct vcx_frame *frame = vcx_frames_take(&f->sent);
+        assert_int_equal(frame->data[20], left[i]);
+        vcx_release(frame);
+    }
+    request(f, "drop nak 1");
+    request(f, "drop ack 2");
+    request(f, "corrupt read-request 1 count 2");
+    for (int i = 0; i < 3; i++) {
+        vcx_receive(&f->device, roce(VCX_ACKNOWLEDGE, 0));
+        vcx_receive(&f->device, negative());
+        vcx_receive(&f->device, roce(VCX_READ_REQUEST, 0));
+    }
+    assert_int_equal(received(f), 7);
+    expect_shown(
+        f, "drop sent any seen 10 met 2\ndrop received nak seen 3 met 1\ndrop received ack seen 3 met 1\n"
+           "corrupt received read-request seen 3 met 2\n");
+    for (int i = 0; i < 12; i++)
+        request(f, "drop 0x10");
+    request(f, "drop every 7"); /* in the place of one that is over */
+    request(f, "off");
+    expect_shown(f, "");
+}
+
 static void lost_pauses_hold_nothing(void **state)
 {
     struct function *f = *state;
@@ -181,6 +237,9 @@ static void bad_requests_have_a_sentence(void **state)
         "command-timeout 1 2",
         "off now",
         "drop 1 sideways",
+        "drop 1 step",
+        "drop 1 step 0",
+        "drop 1 count many",
         "drop 1 any any any any any any any any any any any any any any any",
         long_line,
         " ",
@@ -417,6 +476,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(the_nth_frame_is_dropped),
         TEST(kinds_are_told_apart),
+        TEST(a_step_and_a_count),
         TEST(lost_pauses_hold_nothing),
         TEST(frames_are_marked_damaged_and_doubled),
         TEST(a_delayed_frame_is_overtaken),

@@ -1,0 +1,83 @@
+#!/bin/bash
+# A scenario's `verify`: the run's own capture is judged with the run's own settings, and each checker counts for the verdict.
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/../lib.sh"
+H=$BUILD/harness
+cd "$BUILD" || exit 2
+
+# Two hosts behind a switch; JQ changes the scenario.
+scenario() { # NAME [JQ]
+    jq "${2:-.}" >"$SCRATCH/$1.json" <<EOF
+{ "schema": 1, "name": "$1", "lab": "$BUILD/labs/sim-incast.json", "roles": ["h0", "h1", "h16", "s0"],
+  "phases": { "warmup": "0", "measure": "300us", "cooldown": "0" }, "settings": { "mtu": 4200, "pfc": [3], "trust": "dscp" },
+  "flows": [{ "name": "one", "from": "h0", "to": "h16", "message": "64KiB", "depth": 16, "priority": 3 },
+            { "name": "two", "from": "h1", "to": "h16", "message": "64KiB", "depth": 16, "priority": 3 }],
+  "verify": ["go-back-n", "pfc", "ecn"] }
+EOF
+}
+run() { # EXIT-CODE WHAT NAME [OPTION...]
+    check_exit "$1" "$2" "$H" run "$SCRATCH/$3.json" --no-report --yes --out "$SCRATCH/results" "${@:4}"
+    RESULT=$(readlink -f "$SCRATCH/results/$3/latest")
+}
+holds() { # WHAT JQ [FILE]
+    check "$1" jq -e "$2" "$RESULT/${3:-result.json}"
+}
+
+# ---- passed, without a `capture`
+scenario whole
+run 0 "a run whose packets keep the rules passes" whole
+holds "... without capture all is captured" '.capture.frames > 1000 and (.capture | has("left_out_from_ns") | not)'
+holds "... each checker has looked at packets" '.verdict == "passed" and [.verify[] | [.check, .verdict, .count]] ==
+    [["go-back-n", "passed", 0], ["pfc", "skipped", 0], ["ecn", "passed", 0]] and all(.verify[] | select(.verdict == "passed"); .reason | test("^[1-9][0-9]* "))'
+check_says "... and the summary says it" '^  passed   verify: go-back-n \([0-9]+ packets sent' "$SCRATCH/out"
+jq -S 'del(.verify, .capture, .started, .finished, .scenario, .simulator)' "$RESULT/result.json" >"$SCRATCH/with.json"
+run 0 "the same without the key" whole --set verify=null
+holds "... judges nothing" 'has("verify") or has("capture") | not'
+check "... and the rest of the result is the same" cmp "$SCRATCH/with.json" <(jq -S 'del(.started, .finished, .scenario, .simulator)' "$RESULT/result.json")
+
+# ---- the settings are the run's own: those of the NIC, of the lab and the defaults
+if run 1 "DCQCN whose rates are judged: it fails by an expectation alone" whole --set 'verify=["cnp", "dcqcn"]' --set 'settings.ecn=[3]' \
+    --set 'settings.dcqcn={"np": {"min_time_between_cnps": 50, "cnp_dscp": 46}}' --set 'expect=[{"name": "never", "check": "sum(flows.*.messages) < 0"}]'; then
+    holds "... the checkers passed" '.verdict == "failed" and [.verify[].verdict] == ["passed", "passed"] and .expectations[0].verdict == "failed"'
+fi
+cp "$RESULT/capture.pcapng" "$SCRATCH/other.pcapng"
+jq -n '{schema: 1, settings: {ecn: [3], trust: "dscp", dcqcn: {np: {min_time_between_cnps: 200, cnp_dscp: 48}}}}' >"$SCRATCH/other.json"
+check_exit 1 "... which other settings would not have" "$H" verify "$SCRATCH/other.pcapng" cnp --settings "$SCRATCH/other.json"
+
+# ---- failed, in one cell of a sweep: a host pauses a priority that is not lossless
+check_exit 0 "a JSON summary of the run" "$H" run "$SCRATCH/whole.json" --no-report --yes --out "$SCRATCH/results" --json
+check "... has the verdicts, not what was found" jq -e '.cells[0].verify | length == 3 and all(.[]; (.reason | length > 0) and (has("findings") | not))' "$SCRATCH/out"
+scenario storm '.storms = [{role: "h16", priority: 3, start: "100us", stop: "150us"}] | .sweep = {"storms.0.priority": [3, 5]} | .verify += ["cnp"]'
+run 1 "one cell of two pauses a priority that is not lossless: the sweep fails" storm
+check_says "... the summary names the first packet" '^  failed   verify: pfc \([0-9]+ findings, the first: packet [0-9]+: pauses priority 5, which is not lossless' "$SCRATCH/out"
+holds "... the other passed" '[.cells[].verdict] == ["passed", "failed"]' index.json
+holds "... each cell was judged" '.verify[1] | .check == "pfc" and .verdict == "passed" and .count == 0' 01/result.json
+holds "... its result has what was found" '.verify[1] | .check == "pfc" and .count > 1 and .findings[0].packets[0].packet > 0 and
+    (.findings[0].packets[0].text | test("priority 5"))' 02/result.json
+holds "... a checker without CNPs is skipped" '.verify[3] | .verdict == "skipped" and .reason == "nothing to judge"' 01/result.json
+"$H" report "$RESULT/02" >"$SCRATCH/out" 2>&1 || nok "a report of the run" "$(cat "$SCRATCH/out")"
+check_says "... the page shows it with the expectations" 'verify: pfc.*pauses priority 5' <(tr '\n' ' ' <"$RESULT/02/report/index.html")
+"$H" report "$RESULT" >"$SCRATCH/out" 2>&1 || nok "a report of the sweep" "$(cat "$SCRATCH/out")"
+check_says "... and so does the sweep's" 'verify: pfc.*pauses priority 5' <(tr '\n' ' ' <"$RESULT/report/index.html")
+
+# ---- nothing to judge
+run 4 "where all checkers have nothing to judge the run is skipped" whole --set 'verify=["cnp", "dcqcn"]'
+holds "... for a reason" '.verdict == "skipped" and all(.verify[]; .verdict == "skipped" and .reason == "nothing to judge")'
+run 4 "what says which priority packets have is not guessed where roles differ" whole --set 'settings.ecn=[3]' --set 'settings_of={"h1": {"trust": "pcp"}}' --set 'verify=["dcqcn"]'
+holds "... the reason names it" ".verify[0].reason == \"the roles' settings differ: trust\""
+OWN='settings_of={"h1": {"dcqcn": {"rp": {"rpg_gd": 5}}}, "h16": {"dcqcn": {"np": {"min_time_between_cnps": 50}}}, "h0": {"pfc": [3, 4]}}'
+run 0 "other settings that differ are those of each role's ports" whole --set 'settings.ecn=[3]' --set "$OWN" --set 'verify=["cnp", "dcqcn", "pfc", "ecn"]'
+holds "... none is skipped for them" '[.verify[].verdict] == ["passed", "passed", "skipped", "passed"] and .verify[2].reason == "nothing to judge"'
+
+# ---- a limit that cut the capture
+run 0 "a capture that its limit cut is judged as far as it goes" whole --set 'capture={"limit": "40KB"}'
+# shellcheck disable=SC2016 # $until is the variable of jq
+holds "... which each verdict says" '(.capture.left_out_from_ns / 1e6) as $until | all(.verify[]; .reason | match("the capture ends at ([0-9.]+) ms").captures[0].string | tonumber == $until)'
+
+# ---- refused
+check_exit 2 "an unknown checker is refused" "$H" run "$SCRATCH/whole.json" --set 'verify=["go-back"]' --no-report --yes --out "$SCRATCH/results"
+check_says "... with a near one" 'verify\[0\]: "go-back" is unknown: expected one of "go-back-n", .*; did you mean "go-back-n"\?' "$SCRATCH/err"
+check_exit 2 "a checker that is named twice is refused" "$H" check "$SCRATCH/whole.json" --set 'verify=["pfc", "pfc"]'
+check_says "... with its place" 'verify\[1\]: "pfc" occurs twice' "$SCRATCH/err"
+check_exit 0 "a lab of real hosts may be judged, too" "$H" check "$BUILD/scenarios/write-sweep.json" --lab "$BUILD/labs/soft-pair.json" --set 'verify=["pfc"]'
+finish

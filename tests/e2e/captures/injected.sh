@@ -1,0 +1,70 @@
+#!/bin/bash
+# Checkers of captures over simulated runs with injected faults: each is found by the checker of its kind, at the packet that tshark shows, and
+# by no other; what the protocol recovers from is no finding.
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/../lib.sh"
+H=$BUILD/harness
+cd "$BUILD" || exit 2
+
+# pfc-bidir in host memory, short; $result and $capture are its files.
+simulate() { # NAME OPTION...
+    "$H" run scenarios/pfc-bidir.json --quiet --no-report --out "$SCRATCH/$1" --set sweep=null --set expect=null --set published=null \
+        --set phases.warmup=100us --set phases.measure=1ms --set phases.cooldown=100us --set 'capture={"limit": "200MB"}' \
+        --set 'verify=["go-back-n", "cnp", "dcqcn", "pfc", "ecn", "icrc"]' "${@:2}" >"$SCRATCH/out" 2>&1
+    result=$SCRATCH/$1/pfc-bidir/latest/result.json capture=$SCRATCH/$1/pfc-bidir/latest/capture.pcapng
+    [ -s "$result" ] || nok "$1 runs" "$(cat "$SCRATCH/out")"
+}
+packet_of() { # CHECKER KIND: the first
+    jq -r --arg check "$1" --arg kind "$2" '.verify[] | select(.check == $check) | .findings[] | select(.kind == $kind) | .packets[0].packet' "$result"
+}
+first() { # FILTER [PACKETS before it that match]
+    tshark -r "$capture" -Y "$1" -T fields -e frame.number 2>/dev/null | sed -n "$((${2:-0} + 1))p"
+}
+others_found() { # CHECKER: how many of the others found something
+    jq --arg check "$1" '[.verify[] | select(.check != $check and .verdict == "failed")] | length' "$result"
+}
+found() { # WHAT CHECKER KIND FILTER [SKIP]
+    local packet
+    packet=$(packet_of "$2" "$3")
+    check "$1: found as \"$3\": packet $packet" test -n "$packet" -a "$packet" != null
+    check "... by no other checker" test "$(others_found "$2")" = 0
+    if [ -n "$(command -v tshark)" ]; then
+        check "... at the packet that tshark shows" test "$packet" = "$(first "$4" "${5:-0}")"
+    else
+        skip "the packet is that of tshark" no-command tshark
+    fi
+}
+sent='frame.packet_flags_direction == 2' received='frame.packet_flags_direction == 1'
+
+# ---- what is found
+simulate cnp --set 'inject=[{"flow": "a-to-b", "do": "cnp", "nth": 300}]'
+found "a CNP that no mark asked for" cnp "CNP without a marked packet" "infiniband.bth.opcode == 129 && $sent && frame.interface_name == \"b:0\""
+simulate pause --set 'inject=[{"flow": "a-to-b", "do": "pause", "lasts": "5us", "pause_priority": 5, "nth": 200}]'
+found "a pause of a priority that is not lossless" pfc "pause of another priority" "macc.opcode == 0x0101 && $sent && frame.interface_name == \"b:0\""
+simulate mark --set 'flows.*.traffic_class=0' --set 'inject=[{"flow": "a-to-b", "do": "mark", "nth": 41}]'
+found "a mark of what is not ECN-capable" ecn "marked although not ECN-capable" "ip.dsfield.ecn == 3 && $received && frame.interface_name == \"b:0\""
+simulate xon --set 'inject=[{"flow": "a-to-b", "do": "pause", "lasts": "20us", "nth": 200}, {"link": ["b", "a"], "packet": "pfc", "do": "delay", "delay": "2ms", "nth": 2}]' \
+    --set phases.measure=4ms
+found "an XON that comes late" pfc "pause ran out" "macc.opcode == 0x0101 && $received && frame.interface_name == \"a:0\"" 1
+simulate xoff --set 'flows.*.memory=gpu' --set 'inject=[{"flow": "a-to-b", "do": "stall", "lasts": "300us", "nth": 100},
+    {"link": ["b", "a"], "packet": "pfc", "do": "drop", "count": 100}]'
+check "an XOFF that is lost overflows the headroom" test -n "$(packet_of pfc "more than the headroom")"
+simulate read --set 'flows.*.op=read' --set 'flows.*.message=32KiB' --set 'flows.*.depth=8' --set 'inject=[{"flow": "a-to-b", "packet": "read-request", "do": "drop", "nth": 20}]'
+psn=$(tshark -r "$capture" -Y "infiniband.bth.opcode == 12 && $sent && frame.interface_name == \"a:0\"" -T fields -e infiniband.bth.psn 2>/dev/null | sed -n 20p)
+[ -z "$psn" ] || found "an answer to a request that was lost (as the simulator gives it)" go-back-n ACK "infiniband.bth.psn == $psn && infiniband.bth.opcode >= 13 && infiniband.bth.opcode <= 16 && $sent && frame.interface_name == \"b:0\""
+
+# ---- what is no fault of any end
+recovers() { # WHAT INJECT [OPTION...]
+    simulate recovers --set "inject=$2" "${@:3}"
+    check "$1: injected, and nothing is found" jq -e '(.injected | all(.injected > 0)) and all(.verify[]; .verdict != "failed") and (.verify[] | select(.check == "go-back-n") | .verdict == "passed")' "$result"
+}
+recovers "lost data" '[{"flow": "a-to-b", "do": "drop", "nth": 20, "every": 97}]'
+recovers "damaged data" '[{"flow": "a-to-b", "do": "corrupt", "probability": 0.02}]'
+recovers "data that comes twice" '[{"flow": "a-to-b", "do": "duplicate", "every": 40}]'
+recovers "late data" '[{"flow": "a-to-b", "do": "delay", "delay": "30us", "every": 90}]'
+recovers "data in another order" '[{"flow": "a-to-b", "do": "reorder", "behind": 5, "every": 80}]'
+recovers "lost ACKs" '[{"flow": "a-to-b", "packet": "ack", "do": "drop", "every": 3}]'
+recovers "lost NAKs, too" '[{"flow": "a-to-b", "do": "drop", "nth": 100}, {"flow": "a-to-b", "packet": "nak", "do": "drop"}]' --set 'lab.hosts.*.nic.ack_timeout=100us'
+recovers "a slow receiver" '[{"flow": "a-to-b", "do": "stall", "lasts": "3us", "every": 1, "count": 100}]'
+recovers "lost answers of reads" '[{"flow": "a-to-b", "do": "drop", "nth": 20, "every": 97}]' --set 'flows.*.op=read' --set 'flows.*.message=32KiB' --set 'flows.*.depth=8'
+finish

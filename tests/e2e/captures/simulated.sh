@@ -1,0 +1,76 @@
+#!/bin/bash
+# harness verify over captures of every simulated scenario: nothing is found but deadlocks that are there, and each checker has something to
+# judge in some of them. With settings that the run did not have, that is found.
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/../lib.sh"
+H=$BUILD/harness
+cd "$BUILD" || exit 2
+
+capture() { # SCENARIO [OPTION...]: short runs, the beginning of each in a file
+    "$H" run "scenarios/$1.json" --duration 2ms --set 'capture={"limit": "5MB"}' --no-report --yes --jobs 2 --out "$SCRATCH/results" "${@:2}" >"$SCRATCH/out.log" 2>&1
+}
+# The settings that the run had, as far as its scenario and lab state them; with an expression over them.
+settings() { # FOLDER [JQ]
+    jq '{schema: 1, settings: ((.scenario.settings // {}) | del(.cable, .ecn_threshold) | .dcqcn.np.min_time_between_cnps //= 4
+            | .dcqcn.np.cnp_dscp //= 48 | .dcqcn.np.cnp_802p_prio //= 6 | .trust //= "pcp")}
+        + (.lab.defaults.host.nic.ack_timeout // ([.lab.hosts[]?.nic.ack_timeout?] | first) | if . then {ack_timeout: .} else {} end)
+        + (if .lab.defaults.host.nic.cnp_pacing == "port" then {cnp_pacing: "port"} else {} end)' "$1/result.json" | jq "${2:-.}" >"$SCRATCH/settings.json"
+}
+
+# What may be found: of a run in a deadlock, this deadlock.
+expected() { # FOLDER
+    jq -n --slurpfile verdict "$SCRATCH/verdict.json" --slurpfile result "$1/result.json" '[$verdict[0].checks[].findings[].kind] == [$result[0].deadlocks // [] | .[] | "deadlock"]' | grep -qx true
+}
+
+for scenario in scenarios/*.json; do
+    name=$(basename "$scenario" .json)
+    capture "$name"
+    found=0
+    while IFS= read -r file; do
+        settings "$(dirname "$file")"
+        "$H" verify "$file" --settings "$SCRATCH/settings.json" --json >"$SCRATCH/verdict.json" 2>"$SCRATCH/err"
+        status=$?
+        found=$((found + 1))
+        [ "$status" = 0 ] || [ "$status" = 4 ] || expected "$(dirname "$file")" || nok "$name: nothing is found" "$(cat "$SCRATCH/err"; jq -c '.checks[] | select(.count > 0)' "$SCRATCH/verdict.json" | head -c 3000)"
+        jq -r '.checks[] | select(.verdict == "ok") | .check' "$SCRATCH/verdict.json" >>"$SCRATCH/judged"
+    done < <(find "$SCRATCH/results/$name" -name capture.pcapng)
+    check "$name: captures are judged" test "$found" -gt 0
+done
+for checker in go-back-n cnp dcqcn pfc ecn icrc; do
+    check "$checker has something to judge in some of them" grep -qx "$checker" "$SCRATCH/judged"
+done
+
+# ---- a deadlock: the same ports as the simulator's, which knows the buffers, and the same time
+run=$SCRATCH/results/pfc-deadlock/latest/01
+check_exit 1 "pfc-deadlock: a ring of ports is found" "$H" verify "$run/capture.pcapng" pfc --json
+check "... once" jq -e '[.checks[].findings[] | .kind, .count] == ["deadlock", 1]' "$SCRATCH/out"
+check "... with the ports that the result has" test "$(jq -r '.checks[0].findings[0].packets[0].text' "$SCRATCH/out" | grep -o 's[0-9]:[0-9]' | sort -u | xargs)" = \
+    "$(jq -r '.deadlocks[0].ports[]' "$run/result.json" | sort -u | xargs)"
+since() { jq '.checks[0].findings[0].packets[0] | .time_ns / 1000 - (.text | capture("since (?<us>[0-9.]+) us before").us | tonumber)' "$SCRATCH/out"; }
+check "... since the same time" test "$(since | xargs printf %.0f)" = "$(jq '.deadlocks[0] | .since_ns / 1000' "$run/result.json" | xargs printf %.0f)"
+check_exit 0 "... not in the run with two priorities" "$H" verify "$SCRATCH/results/pfc-deadlock/latest/02/capture.pcapng" pfc
+
+# ---- settings that the run did not have
+differs() { # SCENARIO JQ CHECKER PATTERN
+    local file
+    file=$(find "$SCRATCH/results/$1" -name capture.pcapng | sort | head -n 1)
+    settings "$(dirname "$file")" "$2"
+    check_exit 1 "$1: other settings are found by $3" "$H" verify "$file" "$3" --settings "$SCRATCH/settings.json"
+    check_says "... with the packet" "packet [0-9]+ at .*$4" "$SCRATCH/out"
+}
+differs incast-dcqcn '.settings.dcqcn.np.min_time_between_cnps = 50' cnp 'min_time_between_cnps is 50.000 us'
+differs incast-dcqcn '.settings.dcqcn.np.cnp_dscp = 46' cnp 'DSCP 48, expected cnp_dscp 46'
+differs incast-dcqcn '.settings.dcqcn.rp = {rpg_gd: 10, rpg_min_dec_fac: 1, rpg_time_reset: 100000, rpg_byte_reset: 0}' dcqcn 'bytes more than the rate machine allows'
+differs incast-pfc '.settings.pfc = [4]' pfc 'pauses priority 3, which is not lossless'
+differs incast-pfc '.storm = "1us"' pfc 'has been paused for'
+differs incast-pfc '.paused_share = 0.1 | .paused_window = "500us"' pfc 'paused_share is 10.0 %'
+differs incast-pfc '.pauses_per_s = 10 | .paused_window = "500us"' pfc 'pauses_per_s is 10'
+rm -r "$SCRATCH/results/link-flap"
+capture link-flap --duration 4ms --set 'capture={"limit": "20MB"}'
+differs link-flap '.ack_timeout = "100ms"' go-back-n 'without a NAK; the time-out is 100000.000 us'
+settings "$(dirname "$(find "$SCRATCH/results/link-flap" -name capture.pcapng | sort | head -n 1)")" '.ack_timeout = "100ms" | .times = false'
+check_exit 0 "... but not where the times of a capture are not those of the wire" \
+    "$H" verify "$(find "$SCRATCH/results/link-flap" -name capture.pcapng | sort | head -n 1)" go-back-n --settings "$SCRATCH/settings.json"
+check_says "... which is said" 'not judged: +times of [0-9]+ packets, which have none of the wire' "$SCRATCH/out"
+differs incast-pfc '.settings.ecn = [3]' ecn 'DCQCN is on for its priority'
+finish

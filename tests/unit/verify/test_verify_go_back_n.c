@@ -1,0 +1,300 @@
+/* PSN arithmetic, and the checker of go-back-N: sequences without fault, and each fault at a known packet. */
+#include "tests/unit/unit.h"
+
+#include "harness/verify/psn.h"
+#include "tests/unit/verify/verify_talk.h"
+
+#define TIMEOUT_SET "{\"ack_timeout\": \"1ms\"}"
+
+static struct talk talk; /* too large for the stack */
+
+static void psns_wrap(void **state)
+{
+    (void)state;
+    assert_int_equal(psn_add(0xffffff, 1), 0);
+    assert_int_equal(psn_after(0, 0xffffff), 1);
+    assert_int_equal(psn_after(0xffffff, 0), -1);
+    assert_int_equal(psn_after(5, 5), 0);
+    assert_int_equal(psn_after(0x7fffff, 0), 0x7fffff);
+    assert_int_equal(psn_after(0x800000, 0), -0x800000);
+    assert_int_equal(psn_later(2, 0xfffffe), 2);
+    for (uint32_t psn = 0; psn <= FRAME_PSN_MASK; psn += 0xffff)
+        for (int32_t ahead = -0x7fffff; ahead < 0x7fffff; ahead += 0x12345)
+            assert_int_equal(psn_after(psn_add(psn, (uint32_t)ahead), psn), ahead);
+}
+
+static void begin(void)
+{
+    talk = (struct talk){.addressed = true};
+    talk_start(&talk);
+}
+
+static uint64_t packet(uint32_t first, uint32_t psn, bool lost)
+{
+    struct frame f = talk_write(&talk, first, 4, psn);
+    return talk_say(&talk, HOST_A, &f, lost);
+}
+
+static uint64_t ack(uint32_t psn, uint32_t msn)
+{
+    struct frame f = talk_ack(&talk, psn, msn);
+    return talk_say(&talk, HOST_B, &f, false);
+}
+
+static uint64_t nak(uint32_t psn, uint32_t msn)
+{
+    struct frame f = talk_nak(&talk, psn, msn);
+    return talk_say(&talk, HOST_B, &f, false);
+}
+
+/* Whole messages of four packets, each acknowledged. */
+static uint32_t messages(uint32_t psn, uint32_t msn, int count)
+{
+    for (int i = 0; i < count; i++, psn = psn_add(psn, 4)) {
+        for (uint32_t k = 0; k < 4; k++)
+            packet(psn, psn_add(psn, k), false);
+        talk.now_ns += TALK_DELAY_NS;
+        ack(psn_add(psn, 3), msn + (uint32_t)i);
+        talk.now_ns += TALK_DELAY_NS;
+    }
+    return psn;
+}
+
+/* A loss, a NAK, and what was to follow, over the wrap of PSN and MSN. */
+static void loss_and_nak(void **state)
+{
+    (void)state;
+    for (uint32_t start = 0xffffe0; start != 0x20; start = psn_add(start, 1)) {
+        begin();
+        uint32_t psn = messages(start, 0xfffffe, 5);
+        packet(psn, psn, false);
+        packet(psn, psn_add(psn, 1), true);
+        packet(psn, psn_add(psn, 2), false);
+        packet(psn, psn_add(psn, 3), false);
+        nak(psn_add(psn, 1), 0xfffffe + 4);
+        talk.now_ns += TALK_DELAY_NS;
+        for (uint32_t k = 1; k < 4; k++)
+            packet(psn, psn_add(psn, k), false);
+        talk.now_ns += TALK_DELAY_NS;
+        ack(psn_add(psn, 3), 0xfffffe + 5);
+        messages(psn_add(psn, 4), 0xfffffe + 6, 3);
+        talk_good(&talk, "go-back-n", NULL);
+    }
+}
+
+/* The last packet of a message is lost: nothing asks for it. */
+static uint64_t lost_end(int64_t waited_ns)
+{
+    begin();
+    uint32_t psn = messages(100, 7, 3);
+    for (uint32_t k = 0; k < 4; k++)
+        packet(psn, psn + k, k == 3);
+    ack(psn + 2, 9);
+    talk.now_ns += TALK_DELAY_NS + waited_ns;
+    uint64_t number = packet(psn, psn + 3, false);
+    talk.now_ns += TALK_DELAY_NS;
+    ack(psn + 3, 10);
+    return number;
+}
+
+static void timeouts(void **state)
+{
+    (void)state;
+    lost_end(1000000);
+    talk_good(&talk, "go-back-n", TIMEOUT_SET);
+    lost_end(500000);
+    talk_good(&talk, "go-back-n", NULL);
+    uint64_t number = lost_end(500000);
+    talk_bad(&talk, "go-back-n", TIMEOUT_SET, "time-out", number);
+    number = lost_end(5000000);
+    talk_bad(&talk, "go-back-n", TIMEOUT_SET, "time-out", number);
+}
+
+static void skipped(void **state)
+{
+    (void)state;
+    begin();
+    uint32_t psn = messages(0xfffffa, 1, 2);
+    packet(psn, psn, false);
+    uint64_t number = talk.number + 1;
+    struct frame f = talk_write(&talk, psn, 4, psn + 2);
+    talk_seen(&talk, HOST_A, true, talk.now_ns, &f);
+    talk_bad(&talk, "go-back-n", NULL, "skipped", number);
+}
+
+/* After the NAK of psn + 1 it goes on with psn + `to`. */
+static uint64_t gone_back(int to)
+{
+    begin();
+    uint32_t psn = messages(1000, 1, 4);
+    talk.now_ns += 1000000;
+    packet(psn, psn, false);
+    packet(psn, psn + 1, true);
+    packet(psn, psn + 2, false);
+    nak(psn + 1, 4);
+    talk.now_ns += TALK_DELAY_NS;
+    struct frame f = talk_write(&talk, psn, 4, psn + (uint32_t)to);
+    uint64_t number = talk.number + 1;
+    talk_seen(&talk, HOST_A, true, talk.now_ns, &f);
+    return number;
+}
+
+static void goes_back_to_another_psn(void **state)
+{
+    (void)state;
+    gone_back(1);
+    talk_good(&talk, "go-back-n", NULL);
+    uint64_t number = gone_back(0);
+    talk_bad(&talk, "go-back-n", NULL, "goes back to the wrong PSN", number);
+    number = gone_back(2);
+    talk_bad(&talk, "go-back-n", NULL, "goes back to the wrong PSN", number);
+}
+
+static void does_not_go_back(void **state)
+{
+    uint64_t number = 0;
+    (void)state;
+    begin();
+    talk.one_port = true;
+    uint32_t psn = messages(1000, 1, 4);
+    packet(psn, psn, true);
+    packet(psn, psn + 1, false);
+    nak(psn, 4);
+    for (uint32_t k = 2; k < 1027; k++) {
+        talk.now_ns += 2000;
+        number = packet(psn, psn + k, false);
+    }
+    talk_bad(&talk, "go-back-n", NULL, "does not go back", number);
+}
+
+static void answers(void **state)
+{
+    (void)state;
+    begin();
+    talk.one_port = true; /* what B's port shows is another finding */
+    uint32_t psn = messages(1000, 1, 4);
+    ack(psn, 4);
+    talk_bad(&talk, "go-back-n", NULL, "ACK", talk.number);
+    begin();
+    talk.one_port = true;
+    messages(1000, 1, 4);
+    messages(1016, 6, 1);
+    talk_bad(&talk, "go-back-n", NULL, "MSN", talk.number);
+}
+
+/* The same sequence, but only what host B, the responder, sees and says. */
+static void said_by_b(const struct frame *f)
+{
+    talk_seen(&talk, HOST_B, true, talk.now_ns, f);
+    talk.now_ns += 500;
+}
+
+static void arrives_at_b(uint32_t first, uint32_t psn)
+{
+    struct frame f = talk_write(&talk, first, 4, psn);
+    talk_seen(&talk, HOST_B, false, talk.now_ns, &f);
+    talk.now_ns += 500;
+}
+
+static uint32_t responder_begins(void)
+{
+    begin();
+    for (uint32_t k = 0; k < 8; k++)
+        arrives_at_b(k < 4 ? 1000 : 1004, 1000 + k);
+    struct frame f = talk_ack(&talk, 1003, 1);
+    said_by_b(&f);
+    f = talk_ack(&talk, 1007, 2);
+    said_by_b(&f);
+    return 1008;
+}
+
+static void responder_faults(void **state)
+{
+    (void)state;
+    uint32_t psn = responder_begins();
+    struct frame f = talk_ack(&talk, psn, 2);
+    said_by_b(&f);
+    talk_bad(&talk, "go-back-n", NULL, "ACK", talk.number);
+
+    psn = responder_begins();
+    f = talk_ack(&talk, psn - 1, 3);
+    said_by_b(&f);
+    talk_bad(&talk, "go-back-n", NULL, "MSN", talk.number);
+
+    psn = responder_begins();
+    f = talk_nak(&talk, psn, 2);
+    said_by_b(&f); /* nothing is missing */
+    talk_bad(&talk, "go-back-n", NULL, "NAK of the wrong PSN", talk.number);
+
+    psn = responder_begins();
+    arrives_at_b(psn, psn + 1);
+    f = talk_nak(&talk, psn + 1, 2);
+    said_by_b(&f);
+    talk_bad(&talk, "go-back-n", NULL, "NAK of the wrong PSN", talk.number);
+
+    psn = responder_begins();
+    f = talk_nak(&talk, psn - 2, 2);
+    said_by_b(&f); /* acknowledged */
+    talk_bad(&talk, "go-back-n", NULL, "NAK of the wrong PSN", talk.number);
+
+    psn = responder_begins();
+    arrives_at_b(psn, psn + 1);
+    f = talk_nak(&talk, psn, 2);
+    said_by_b(&f);
+    talk_good(&talk, "go-back-n", NULL);
+    arrives_at_b(psn, psn + 2);
+    f = talk_nak(&talk, psn, 2);
+    said_by_b(&f);
+    talk_bad(&talk, "go-back-n", NULL, "NAK twice", talk.number);
+
+    psn = responder_begins();
+    arrives_at_b(psn, psn + 1);
+    talk.now_ns += 200000;
+    arrives_at_b(psn, psn);
+    talk_bad(&talk, "go-back-n", NULL, "no NAK", talk.number);
+}
+
+/* A packet that arrives and is then lost in the responder is asked for, too. */
+static void lost_in_the_responder(void **state)
+{
+    (void)state;
+    uint32_t psn = responder_begins();
+    for (uint32_t k = 0; k < 4; k++)
+        arrives_at_b(psn, psn + k);
+    struct frame f = talk_nak(&talk, psn + 1, 2);
+    said_by_b(&f);
+    for (uint32_t k = 1; k < 4; k++)
+        arrives_at_b(psn, psn + k);
+    f = talk_ack(&talk, psn + 3, 3);
+    said_by_b(&f);
+    talk_good(&talk, "go-back-n", NULL);
+}
+
+static void nothing_to_judge(void **state)
+{
+    (void)state;
+    begin();
+    talk_unknown(&talk, "go-back-n", NULL, "nothing to judge");
+    talk.addressed = false;
+    talk_start(&talk);
+    messages(5, 1, 3);
+    talk_unknown(&talk, "go-back-n", NULL, "30 packets of hosts that are not at the port");
+    talk_good(&talk, "go-back-n", "{\"hosts\": [\"10.0.0.0\"]}");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(psns_wrap),
+        cmocka_unit_test(loss_and_nak),
+        cmocka_unit_test(timeouts),
+        cmocka_unit_test(skipped),
+        cmocka_unit_test(goes_back_to_another_psn),
+        cmocka_unit_test(does_not_go_back),
+        cmocka_unit_test(answers),
+        cmocka_unit_test(responder_faults),
+        cmocka_unit_test(lost_in_the_responder),
+        cmocka_unit_test(nothing_to_judge),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,257 @@
+/* The checkers of CNPs, ECN and ICRCs: sequences without fault, and each fault at a known packet. */
+#include "tests/unit/unit.h"
+
+#include "tests/unit/verify/verify_talk.h"
+
+#define NP                                                                                   \
+    "{\"settings\": {\"dcqcn\": {\"np\": {\"min_time_between_cnps\": 50, \"cnp_dscp\": 48, " \
+    "\"cnp_802p_prio\": 6}}}}"
+
+static struct talk talk;
+
+static void begin(void)
+{
+    talk = (struct talk){.addressed = true, .dscp = 26, .ecn = FRAME_ECT_0};
+    talk_start(&talk);
+}
+
+/* A packet of its own from A, marked on the way or not, and its ACK. Returns its number at B's port. */
+static uint64_t packet(uint32_t psn, bool marked)
+{
+    struct frame f = talk_write(&talk, psn, 1, psn);
+    talk_seen(&talk, HOST_A, true, talk.now_ns, &f);
+    if (marked)
+        f.roce.ip.ecn = FRAME_CE;
+    uint64_t number = talk_seen(&talk, HOST_B, false, talk.now_ns += TALK_DELAY_NS, &f);
+    f = talk_ack(&talk, psn, psn);
+    talk.now_ns += TALK_DELAY_NS;
+    talk_say(&talk, HOST_B, &f, false);
+    return number;
+}
+
+/* Returns its number at B's port. */
+static uint64_t cnp(void)
+{
+    struct frame f = talk_cnp(&talk);
+    f.roce.ip.dscp = 48;
+    return talk_say(&talk, HOST_B, &f, false);
+}
+
+/* Marks every 10 us, and a CNP for those that come at least 50 us after the one before. */
+static uint32_t marks(int count)
+{
+    uint32_t psn = 0xfffff0;
+    for (int i = 0; i < count; i++) {
+        packet(psn++ & FRAME_PSN_MASK, true);
+        if (i % 5 == 0)
+            cnp();
+        talk.now_ns += 10000;
+    }
+    return psn & FRAME_PSN_MASK;
+}
+
+static void good_cnps(void **state)
+{
+    (void)state;
+    begin();
+    marks(60);
+    talk_good(&talk, "cnp", NP);
+    talk_good(&talk, "ecn", NULL);
+    talk_good(&talk, "go-back-n", NULL);
+    talk.now_ns += 1000000;
+    packet(1000, false);
+    talk_good(&talk, "cnp", NP);
+}
+
+static void cnp_without_a_mark(void **state)
+{
+    (void)state;
+    begin();
+    uint32_t psn = marks(6);
+    for (int i = 0; i < 30; i++) {
+        talk.now_ns += 10000;
+        packet(psn++, false);
+    }
+    uint64_t number = cnp();
+    talk_bad(&talk, "cnp", NP, "CNP without a marked packet", number);
+    begin();
+    packet(1, false);
+    talk.now_ns += 1000000;
+    number = cnp();
+    talk_bad(&talk, "cnp", NULL, "CNP without a marked packet", number);
+}
+
+static void cnp_too_early(void **state)
+{
+    (void)state;
+    begin();
+    uint32_t psn = marks(6);
+    talk.now_ns -= 10000;
+    packet(psn, true);
+    uint64_t number = cnp();
+    talk_bad(&talk, "cnp", NP, "CNP too early", number);
+}
+
+/* Also when the capture ends without it. */
+static void mark_without_a_cnp(void **state)
+{
+    (void)state;
+    for (int last = 0; last < 2; last++) {
+        begin();
+        uint32_t psn = marks(6);
+        talk.now_ns += 100000;
+        uint64_t number = packet(psn, true);
+        talk.now_ns += 200000;
+        packet(psn + 1, !last);
+        if (!last)
+            cnp();
+        talk_bad(&talk, "cnp", NP, "marked packet without a CNP", number);
+        talk_good(&talk, "cnp",
+                  "{\"settings\": {\"ecn\": [3], \"trust\": \"pcp\", \"dcqcn\": {\"np\": "
+                  "{\"min_time_between_cnps\": 50}}}}");
+    }
+}
+
+static void mark_in_an_answer(void **state)
+{
+    (void)state;
+    begin();
+    uint32_t psn = marks(6);
+    talk.now_ns += 100000;
+    packet(psn, true);
+    struct frame f = talk_ack(&talk, psn, psn);
+    f.roce.bth.becn = true;
+    talk_say(&talk, HOST_B, &f, false);
+    talk.now_ns += 200000;
+    packet(psn + 1, false);
+    talk_good(&talk, "cnp", NP);
+}
+
+static void cnp_to_another_queue_pair(void **state)
+{
+    (void)state;
+    begin();
+    uint32_t psn = marks(1);
+    /* a second connection, whose packets are not marked */
+    struct frame f = talk_write(&talk, 70000, 1, 70000);
+    f.roce.bth.qpn = 0x201;
+    f.roce.source_port = 50000;
+    talk_say(&talk, HOST_A, &f, false);
+    f = talk_ack(&talk, 70000, 1);
+    f.roce.bth.qpn = 0x101;
+    f.roce.source_port = 50000;
+    talk_say(&talk, HOST_B, &f, false);
+    talk.now_ns += 90000;
+    packet(psn, true);
+    f = talk_cnp(&talk);
+    f.roce.bth.qpn = 0x101;
+    uint64_t number = talk_say(&talk, HOST_B, &f, false);
+    talk_bad(&talk, "cnp", NULL, "CNP to the wrong queue pair", number);
+}
+
+static void cnp_with_wrong_fields(void **state)
+{
+    (void)state;
+    begin();
+    packet(5, true);
+    struct frame f = talk_cnp(&talk);
+    uint64_t number = talk_say(&talk, HOST_B, &f, false); /* DSCP 26 */
+    talk_bad(&talk, "cnp", NP, "CNP with the wrong priority", number);
+    begin();
+    packet(5, true);
+    f.roce.ip.dscp = 48;
+    f.ethernet.tagged = true;
+    f.ethernet.priority = 5;
+    number = talk_say(&talk, HOST_B, &f, false);
+    talk_bad(&talk, "cnp", NP, "CNP with the wrong priority", number);
+    begin();
+    packet(5, true);
+    f = talk_cnp(&talk);
+    f.roce.bth.becn = false;
+    number = talk_say(&talk, HOST_B, &f, false);
+    talk_bad(&talk, "cnp", NULL, "CNP with a wrong header", number);
+}
+
+static void nothing_to_judge(void **state)
+{
+    (void)state;
+    begin();
+    packet(1, false);
+    talk_unknown(&talk, "cnp", NP, "nothing to judge");
+    begin();
+    talk.addressed = false;
+    talk_start(&talk);
+    marks(7);
+    talk_unknown(&talk, "cnp", NP, "not at the port");
+    begin();
+    talk_unknown(&talk, "ecn", NULL, "nothing to judge");
+}
+
+static void ecn_faults(void **state)
+{
+    uint64_t number;
+    (void)state;
+    begin();
+    packet(1, false);
+    talk.ecn = FRAME_CE;
+    number = talk.number + 1;
+    packet(2, false);
+    talk_bad(&talk, "ecn", NULL, "marked by its sender", number);
+
+    begin();
+    packet(1, false);
+    talk.ecn = FRAME_NOT_ECT;
+    number = talk.number + 1;
+    packet(2, false);
+    talk_bad(&talk, "ecn", NULL, "not ECN-capable", number);
+
+    begin();
+    talk.ecn = FRAME_NOT_ECT;
+    number = talk.number + 1;
+    packet(1, false);
+    talk_good(&talk, "ecn", NULL);
+    talk_bad(&talk, "ecn", "{\"settings\": {\"ecn\": [3], \"trust\": \"dscp\"}}", "not ECN-capable", number);
+    number = packet(2, true);
+    talk_bad(&talk, "ecn", NULL, "marked although not ECN-capable", number);
+
+    begin();
+    packet(1, false);
+    struct frame f = talk_write(&talk, 2, 1, 2);
+    f.roce.ip.dscp = 27; /* changed on the way */
+    talk_seen(&talk, HOST_B, false, talk.now_ns, &f);
+    talk_bad(&talk, "ecn", NULL, "DSCP changed", talk.number);
+}
+
+static void icrc_faults(void **state)
+{
+    uint8_t data[4200];
+    (void)state;
+    begin();
+    struct frame f = talk_ack(&talk, 5, 1); /* short enough to be captured whole */
+    talk_say(&talk, HOST_B, &f, false);
+    talk_good(&talk, "icrc", NULL);
+    f = talk_write(&talk, 7, 1, 7);
+    uint32_t bytes = (uint32_t)frame_write(&f, data, sizeof data);
+    bytes_packet(&talk.bytes, 0, 5, data, bytes, bytes, 2);
+    talk_good(&talk, "icrc", NULL);
+    data[2000] ^= 4;
+    bytes_packet(&talk.bytes, 0, 5, data, bytes, bytes, 2);
+    talk_bad(&talk, "icrc", NULL, "wrong ICRC", 4);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(good_cnps),
+        cmocka_unit_test(cnp_without_a_mark),
+        cmocka_unit_test(cnp_too_early),
+        cmocka_unit_test(mark_without_a_cnp),
+        cmocka_unit_test(mark_in_an_answer),
+        cmocka_unit_test(cnp_to_another_queue_pair),
+        cmocka_unit_test(cnp_with_wrong_fields),
+        cmocka_unit_test(ecn_faults),
+        cmocka_unit_test(icrc_faults),
+        cmocka_unit_test(nothing_to_judge),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

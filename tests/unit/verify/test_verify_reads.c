@@ -1,0 +1,228 @@
+/* The checker of go-back-N over reads and atomics: sequences without fault, and each fault at a known packet. A reads from B. */
+#include "tests/unit/unit.h"
+
+#include "harness/verify/psn.h"
+#include "tests/unit/verify/verify_talk.h"
+
+#define TIMEOUT_SET "{\"ack_timeout\": \"1ms\"}"
+#define PACKETS     4 /* of a read's answer */
+
+static struct talk talk;
+
+static void begin(void)
+{
+    talk = (struct talk){.addressed = true};
+    talk_start(&talk);
+}
+
+static uint64_t request(uint32_t psn, uint32_t packets, bool lost)
+{
+    struct frame f = talk_frame(&talk, HOST_A, OPCODE_READ_REQUEST, psn);
+    f.roce.reth.length = packets * TALK_MTU;
+    return talk_say(&talk, HOST_A, &f, lost);
+}
+
+/* Packet `psn` of the answer to a read of so many packets that begins at `first`. */
+static uint64_t answer(uint32_t first, uint32_t packets, uint32_t psn, bool lost)
+{
+    uint32_t i = (psn - first) & FRAME_PSN_MASK;
+    struct frame f = talk_frame(&talk, HOST_B,
+                                packets == 1       ? OPCODE_READ_ONLY
+                                : i == 0           ? OPCODE_READ_FIRST
+                                : i == packets - 1 ? OPCODE_READ_LAST
+                                                   : OPCODE_READ_MIDDLE,
+                                psn);
+    f.roce.payload_bytes = TALK_MTU;
+    return talk_say(&talk, HOST_B, &f, lost);
+}
+
+static void answers(uint32_t first, uint32_t packets)
+{
+    for (uint32_t i = 0; i < packets; i++)
+        answer(first, packets, psn_add(first, i), false);
+}
+
+/* Whole reads, each asked for before the one before it has been answered. */
+static uint32_t reads(uint32_t psn, int count)
+{
+    request(psn, PACKETS, false);
+    for (int i = 0; i < count; i++, psn = psn_add(psn, PACKETS)) {
+        if (i < count - 1)
+            request(psn_add(psn, PACKETS), PACKETS, false);
+        answers(psn, PACKETS);
+        talk.now_ns += TALK_DELAY_NS;
+    }
+    return psn;
+}
+
+static void good(void **state)
+{
+    (void)state;
+    begin();
+    uint32_t psn = reads(0xfffff0, 10); /* over the wrap */
+    for (int i = 0; i < 3; i++) {
+        request(psn, PACKETS, false);
+        request(psn_add(psn, PACKETS), PACKETS, false);
+        answer(psn, PACKETS, psn, false);
+        answer(psn, PACKETS, psn_add(psn, 1), true);
+        answer(psn, PACKETS, psn_add(psn, 2), false);
+        request(psn_add(psn, 1), PACKETS - 1, false); /* the rest of it again */
+        answer(psn, PACKETS, psn_add(psn, 3), false);
+        talk.now_ns += TALK_DELAY_NS;
+        answers(psn_add(psn, 1), PACKETS - 1);
+        answers(psn_add(psn, PACKETS), PACKETS);
+        psn = psn_add(psn, 2 * PACKETS);
+    }
+    talk_good(&talk, "go-back-n", TIMEOUT_SET);
+
+    request(psn, PACKETS, true); /* a time-out */
+    talk.now_ns += 1000000;
+    request(psn, PACKETS, false);
+    answers(psn, PACKETS);
+    talk_good(&talk, "go-back-n", TIMEOUT_SET);
+}
+
+static void answer_skipped(void **state)
+{
+    (void)state;
+    begin();
+    uint32_t psn = reads(100, 3);
+    request(psn, PACKETS, false);
+    answer(psn, PACKETS, psn, false);
+    uint64_t number = answer(psn, PACKETS, psn + 2, false);
+    talk_bad(&talk, "go-back-n", NULL, "answer skipped", number);
+}
+
+static void answered_again(void **state)
+{
+    (void)state;
+    begin();
+    uint32_t psn = reads(100, 3);
+    uint64_t number = answer(psn - PACKETS, PACKETS, psn - PACKETS, false);
+    for (uint32_t i = 1; i < PACKETS; i++)
+        answer(psn - PACKETS, PACKETS, psn - PACKETS + i, false);
+    talk_bad(&talk, "go-back-n", NULL, "answered again", number);
+}
+
+static void not_asked_for(void **state)
+{
+    (void)state;
+    begin();
+    uint32_t psn = reads(100, 3);
+    request(psn, PACKETS, true);
+    request(psn + PACKETS, PACKETS, false);
+    uint64_t number = answer(psn, PACKETS, psn, false);
+    answer(psn, PACKETS, psn + 1, false);
+    talk_bad(&talk, "go-back-n", NULL, "ACK", number);
+}
+
+static void wrong_request(void **state)
+{
+    (void)state;
+    begin(); /* a PSN that is no read's */
+    uint32_t psn = reads(100, 3);
+    uint64_t number = request(psn + 1, PACKETS, false);
+    talk.one_port = true;
+    talk_bad(&talk, "go-back-n", NULL, "skipped", number);
+
+    begin(); /* behind the answer that is missing */
+    psn = reads(100, 3);
+    request(psn, PACKETS, false);
+    answer(psn, PACKETS, psn, false);
+    answer(psn, PACKETS, psn + 1, true);
+    answer(psn, PACKETS, psn + 2, false);
+    answer(psn, PACKETS, psn + 3, false);
+    talk.now_ns += TALK_DELAY_NS;
+    number = request(psn + 2, PACKETS - 2, false);
+    talk_bad(&talk, "go-back-n", NULL, "goes back to the wrong PSN", number);
+}
+
+/* A long read whose first answer is missing goes on for so many answers. The capture of one port stays small. */
+static uint64_t goes_on(uint32_t count)
+{
+    begin();
+    talk.one_port = true;
+    uint32_t psn = reads(100, 3);
+    request(psn, 4096, false);
+    answer(psn, 4096, psn, true);
+    for (uint32_t i = 1; i < count; i++)
+        answer(psn, 4096, psn + i, false);
+    return talk.number;
+}
+
+/* Half a microsecond each: 1 ms is over after 2000. */
+static void does_not_ask_again(void **state)
+{
+    (void)state;
+    goes_on(1900);
+    talk_good(&talk, "go-back-n", NULL);
+    uint64_t number = goes_on(2003);
+    talk_bad(&talk, "go-back-n", NULL, "does not go back", number);
+}
+
+static void timeouts(void **state)
+{
+    (void)state;
+    begin(); /* too early */
+    uint32_t psn = reads(100, 3);
+    request(psn, PACKETS, true);
+    talk.now_ns += 500000;
+    uint64_t number = request(psn, PACKETS, false);
+    answers(psn, PACKETS);
+    talk_bad(&talk, "go-back-n", TIMEOUT_SET, "time-out", number);
+
+    begin(); /* too late */
+    psn = reads(100, 3);
+    request(psn, PACKETS, true);
+    talk.now_ns += 5000000;
+    number = request(psn, PACKETS, false);
+    answers(psn, PACKETS);
+    talk_bad(&talk, "go-back-n", TIMEOUT_SET, "time-out", number);
+
+    begin(); /* not at all: another queue pair goes on */
+    psn = reads(100, 3);
+    number = request(psn, PACKETS, true);
+    talk.now_ns += 3000000;
+    struct frame other = talk_write(&talk, 0, 1, 0);
+    other.roce.bth.qpn = 0x300;
+    other.roce.source_port = 50000;
+    talk_say(&talk, HOST_A, &other, false);
+    talk_good(&talk, "go-back-n", TIMEOUT_SET);
+    talk.now_ns += 2000000;
+    other.roce.bth.psn = 1;
+    talk_say(&talk, HOST_A, &other, false);
+    talk_bad(&talk, "go-back-n", TIMEOUT_SET, "time-out", number);
+}
+
+static uint64_t atomic(uint32_t psn, bool asks)
+{
+    struct frame f =
+        talk_frame(&talk, asks ? HOST_A : HOST_B, asks ? OPCODE_FETCH_ADD : OPCODE_ATOMIC_ACKNOWLEDGE, psn);
+    return talk_say(&talk, asks ? HOST_A : HOST_B, &f, false);
+}
+
+static void atomics(void **state)
+{
+    (void)state;
+    begin();
+    for (uint32_t psn = 0xfffffe; psn != 6; psn = psn_add(psn, 1)) {
+        atomic(psn, true);
+        atomic(psn, false);
+    }
+    talk_good(&talk, "go-back-n", TIMEOUT_SET);
+    atomic(6, true);
+    atomic(7, true);
+    uint64_t number = atomic(7, false);
+    talk_bad(&talk, "go-back-n", NULL, "answer skipped", number);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(good),           cmocka_unit_test(answer_skipped),
+        cmocka_unit_test(answered_again), cmocka_unit_test(not_asked_for),
+        cmocka_unit_test(wrong_request),  cmocka_unit_test(does_not_ask_again),
+        cmocka_unit_test(timeouts),       cmocka_unit_test(atomics),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
