@@ -233,3 +233,9 @@ uint32_t sim_port_number(const struct sim *sim, uint32_t port)
 {
     return sim->ports[port].number;
 }
+
+int64_t sim_port_kmin_bytes(const struct sim *sim, uint32_t port)
+{
+    const struct port *at = &sim->ports[port];
+    return at->node_kind == SIM_SWITCH && at->kmin != UINT32_MAX ? (int64_t)at->kmin : -1;
+}

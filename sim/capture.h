@@ -48,5 +48,7 @@ struct sim_queue_pair sim_queue_pair(const struct sim *sim, uint32_t qp);
 uint32_t sim_host_address(uint32_t host);
 /* Of a port: its number among its node's. */
 uint32_t sim_port_number(const struct sim *sim, uint32_t port);
+/* Bytes of a switch port's egress queue up to which it marks nothing; -1: it never marks. */
+int64_t sim_port_kmin_bytes(const struct sim *sim, uint32_t port);
 
 #endif

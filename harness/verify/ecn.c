@@ -1,8 +1,9 @@
 /*
  * ECN and DSCP of RoCEv2 packets (RFC 3168; InfiniBand Architecture Specification, annex A17.9): a sender's packets are ECN-capable and
- * not marked, and no switch changes the DSCP.
+ * not marked, no switch changes the DSCP, and none marks what does not wait in a long queue (queues.h).
  */
 #include "harness/verify/checker.h"
+#include "harness/verify/queues.h"
 #include "harness/verify/same_flows.h"
 
 #include "lib/packets/opcode.h"
@@ -19,25 +20,20 @@ struct look {
     bool seen[GROUPS];
     uint8_t dscp[GROUPS];
     uint64_t number[GROUPS];
-    uint32_t
-        first; /* 1 + the flow that has the look: the first of all that are the same but for the interface */
     uint8_t capable; /* 1 + whether its data is ECN-capable; 0: none was seen at the sender */
 };
 
 struct ecns {
-    struct states looks;    /* struct look, by flow */
-    struct same_flows same; /* flows that have a look */
+    struct states looks; /* struct look, by flow */
+    struct same_flows same;
+    struct queues queues;
     uint64_t sent, seen, marked;
 };
 
+/* The first of all flows that are the same but for the interface has the look. */
 static struct look *look_of(struct ecns *s, const struct flows *flows, uint32_t flow)
 {
-    struct look *l = states_at(&s->looks, flow, sizeof *l);
-    if (!l)
-        return NULL;
-    if (!l->first)
-        l->first = same_flows_first(&s->same, flows, flow) + 1;
-    return states_have(&s->looks, l->first - 1, sizeof *l);
+    return states_at(&s->looks, same_flows_first(&s->same, flows, flow), sizeof(struct look));
 }
 
 /* ---- packets */
@@ -95,6 +91,7 @@ static void frame(void *state, struct verify_context *c, const struct verify_pac
                        : roce->payload_bytes          ? GROUP_DATA
                                                       : GROUP_ANSWER;
     s->seen++;
+    queues_packet(&s->queues, &s->same, c, p);
     check_dscp(l, group, c, p);
     if (group != GROUP_DATA)
         return;
@@ -112,9 +109,11 @@ static void end(void *state, struct verify_context *c)
     findings_judged(c->findings, "packets", s->seen);
     findings_seen(c->findings, "data packets at their sender", s->sent);
     findings_seen(c->findings, "marked", s->marked);
-    if (s->marked)
+    if (c->of_all->ecn_thresholds.count)
+        queues_end(&s->queues, c);
+    else if (s->marked)
         findings_not_judged(c->findings,
-                            "whether the queue was above the threshold: a capture has no queues");
+                            "whether the queue was above the threshold: ecn_thresholds is not set");
     if (s->seen && !s->sent)
         findings_not_judged(
             c->findings,
@@ -126,6 +125,7 @@ static void release(void *state)
     struct ecns *s = state;
     free(s->looks.items);
     same_flows_free(&s->same);
+    queues_free(&s->queues);
 }
 
 const struct checker checker_ecn = {

@@ -3,6 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Indices + 1; 0: not known, none. */
+struct chain {
+    uint32_t first, next;
+};
+
 static bool is_same(const struct flow *a, const struct flow *b)
 {
     return a->qpn == b->qpn && memcmp(a->source, b->source, 16) == 0 &&
@@ -36,7 +41,7 @@ static bool grow(struct same_flows *s, const struct flows *flows)
     return true;
 }
 
-uint32_t same_flows_first(struct same_flows *s, const struct flows *flows, uint32_t flow)
+static uint32_t find_first(struct same_flows *s, const struct flows *flows, uint32_t flow)
 {
     if (s->used * 2 >= s->table_size && !grow(s, flows))
         return flow;
@@ -49,8 +54,30 @@ uint32_t same_flows_first(struct same_flows *s, const struct flows *flows, uint3
     return flow;
 }
 
+uint32_t same_flows_first(struct same_flows *s, const struct flows *flows, uint32_t flow)
+{
+    struct chain *mine = states_at(&s->chains, flow, sizeof *mine);
+    if (!mine || mine->first)
+        return mine ? mine->first - 1 : flow;
+    uint32_t first = find_first(s, flows, flow);
+    *mine = (struct chain){.first = first + 1};
+    if (first != flow) {
+        struct chain *head = states_have(&s->chains, first, sizeof *head);
+        mine->next = head->next;
+        head->next = flow + 1;
+    }
+    return first;
+}
+
+uint32_t same_flows_next(const struct same_flows *s, uint32_t flow)
+{
+    const struct chain *at = states_have(&s->chains, flow, sizeof *at);
+    return at && at->next ? at->next - 1 : FLOW_NONE;
+}
+
 void same_flows_free(struct same_flows *s)
 {
     free(s->first);
+    free(s->chains.items);
     *s = (struct same_flows){0};
 }

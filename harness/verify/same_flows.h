@@ -2,16 +2,19 @@
 #ifndef HARNESS_VERIFY_SAME_FLOWS_H
 #define HARNESS_VERIFY_SAME_FLOWS_H
 
-#include "harness/verify/flows.h"
+#include "harness/verify/checker.h"
 
 /* Zeros at first. */
 struct same_flows {
     uint32_t *first; /* of each, open addressing, index + 1 */
     uint32_t table_size, used;
+    struct states chains; /* by flow: the first of all that are the same, and the next one */
 };
 
-/* The first of all flows that are the same as this one; itself if it is new, or there is no memory. To be asked once for each flow. */
+/* The first of all flows that are the same as this one; itself if it is new, or there is no memory. */
 uint32_t same_flows_first(struct same_flows *s, const struct flows *flows, uint32_t flow);
+/* Of a first flow, or of one that this gave: the next that is the same. FLOW_NONE: there is none. */
+uint32_t same_flows_next(const struct same_flows *s, uint32_t flow);
 void same_flows_free(struct same_flows *s);
 
 #endif

@@ -155,6 +155,24 @@ json_t *verify_run_settings(const struct cell *cell, const json_t *settings, jso
     return document;
 }
 
+/* The ports that mark, and from where on: what the capture has of them are whole queues, unless some flows were chosen. */
+static void add_thresholds(const struct cell *cell, const json_t *capture, json_t *document)
+{
+    const json_t *entry, *ports = json_object_get(capture, "ecn_thresholds");
+    json_t *thresholds = json_array();
+    size_t i;
+    json_array_foreach(ports, i, entry)
+    {
+        json_int_t kmin_bytes = json_integer_value(json_object_get(entry, "kmin_bytes"));
+        json_array_append_new(thresholds,
+                              json_make("{s:O,s:o}", "interfaces", json_object_get(entry, "interfaces"),
+                                        "kmin", json_textf("%lldB", (long long)kmin_bytes)));
+    }
+    if (ports && !cell->scenario.capture->flows.count)
+        json_object_set(document, "ecn_thresholds", thresholds);
+    json_decref(thresholds);
+}
+
 /* ---- verdicts */
 
 static json_t *entry_of(int check, const char *verdict, const char *reason)
@@ -290,6 +308,7 @@ int verify_run(const struct cell *cell, const char *folder, const json_t *settin
     int done = 0;
     if (checks->count && !why_not) {
         json_t *document = verify_run_settings(cell, settings, differ);
+        add_thresholds(cell, json_object_get(result, "capture"), document);
         judged = judge(folder, checks, document, differ, e);
         json_decref(document);
         done = judged ? 0 : -1;

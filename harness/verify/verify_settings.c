@@ -24,6 +24,20 @@ static const struct table port_table = {.name = "verify.port",
                                         .fields = port_fields,
                                         .help = "Settings of some ports."};
 
+#define AT(member) .offset = offsetof(struct verify_threshold, member)
+static const struct field threshold_fields[] = {
+    {"interfaces", FIELD_LIST, AT(interfaces), .item = FIELD_STRING, .min = 1, .max = 65536, .required = true,
+     .help = "Names of the capture's interfaces, or globs such as \"leaf0:*\"."},
+    {"kmin", FIELD_QUANTITY, AT(kmin_bytes), .unit = UNIT_BYTES, .min = 0, .max = INT64_C(1) << 40,
+     .required = true, .help = "Length of an egress queue up to which nothing is marked."},
+    {0},
+};
+#undef AT
+static const struct table threshold_table = {.name = "verify.ecn_threshold",
+                                             .size = sizeof(struct verify_threshold),
+                                             .fields = threshold_fields,
+                                             .help = "From where on ports mark (ECN)."};
+
 #define AT(member) .offset = offsetof(struct verify_settings, member)
 static const struct field fields[] = {
     {"schema", FIELD_INTEGER, AT(schema), .fallback = "1", .help = "Version of this format: 1."},
@@ -58,6 +72,10 @@ static const struct field fields[] = {
      .help = "The shortest time over which paused_share and pauses_per_s are judged."},
     {"ports", FIELD_LIST, AT(ports), .item = FIELD_OBJECT, .sub = &port_table, .min = 0, .max = 65536,
      .help = "Ports whose settings differ from those of all. The first one that names an interface counts."},
+    {"ecn_thresholds", FIELD_LIST, AT(ecn_thresholds), .item = FIELD_OBJECT, .sub = &threshold_table,
+     .min = 0, .max = 65536,
+     .help = "Ports of switches that mark, all of whose frames are in the capture, and those of the "
+             "switches' other ports. The first one that names an interface counts."},
     {0},
 };
 #undef AT
@@ -115,6 +133,16 @@ const struct verify_settings *verify_settings_of(const struct verify_settings *s
             if (fnmatch(((char *const *)ports[i].interfaces.items)[k], interface, 0) == 0)
                 return &s->of_ports[i];
     return s;
+}
+
+int64_t verify_settings_threshold(const struct verify_settings *s, const char *interface)
+{
+    const struct verify_threshold *thresholds = s->ecn_thresholds.items;
+    for (size_t i = 0; i < s->ecn_thresholds.count; i++)
+        for (size_t k = 0; k < thresholds[i].interfaces.count; k++)
+            if (fnmatch(((char *const *)thresholds[i].interfaces.items)[k], interface, 0) == 0)
+                return thresholds[i].kmin_bytes;
+    return -1;
 }
 
 int verify_settings_parse(struct verify_settings *s, const json_t *document, const struct list_of *hosts,

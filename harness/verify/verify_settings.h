@@ -13,6 +13,12 @@ struct verify_port {
     int cnp_pacing;
 };
 
+/* Ports whose egress queues mark above a length. */
+struct verify_threshold {
+    struct list_of interfaces; /* as of struct verify_port */
+    int64_t kmin_bytes;
+};
+
 struct verify_settings {
     int64_t schema;
     struct settings settings;
@@ -22,6 +28,7 @@ struct verify_settings {
     int times;                         /* those of the capture are those of the wire */
     int cnp_pacing;                    /* enum physics_pacing */
     struct list_of ports;              /* struct verify_port */
+    struct list_of ecn_thresholds;     /* struct verify_threshold */
     /* made of these */
     uint8_t (*addresses)[16];
     size_t address_count;
@@ -41,6 +48,8 @@ int verify_settings_parse(struct verify_settings *s, const json_t *document, con
 void verify_settings_free(struct verify_settings *s);
 /* Those of an interface: of the first of `ports` that names it, or of all. */
 const struct verify_settings *verify_settings_of(const struct verify_settings *s, const char *interface);
+/* Above how many bytes the egress queues of an interface mark; -1: not known. */
+int64_t verify_settings_threshold(const struct verify_settings *s, const char *interface);
 /* Is it one of the hosts' addresses, as struct frame_ip has them? */
 bool verify_settings_has(const struct verify_settings *s, const uint8_t address[16]);
 /* The priority of a DSCP, or of a tag: -1: it cannot be known. */

@@ -3,6 +3,7 @@
  * networks", HotNets 2016). Which port waits for which follows from the capture: a pause frame's source address is that of the port that
  * pauses, interfaces with one node's name belong together, and packets that came in at one of them and left at another show the way on.
  */
+#include "harness/verify/nodes.h"
 #include "harness/verify/pfc/pfc.h"
 
 #include "lib/text.h"
@@ -18,9 +19,7 @@ enum { PASS_IN, PASS_OUT };
 
 /* A flow at an interface. */
 struct passing {
-    bool known;
     uint8_t priorities[2]; /* with which it came in, went out */
-    uint32_t first, next;  /* of the same flows at other interfaces: the first, and the one after this */
 };
 
 /* Packets go on from one interface to another of the same node. */
@@ -41,35 +40,17 @@ struct ring_port {
 
 /* ---- nodes and addresses */
 
-/* Bytes of the node's name in "NODE:PORT", or all. */
-static size_t node_length(const char *name)
-{
-    const char *colon = strrchr(name, ':');
-    return colon ? (size_t)(colon - name) : strlen(name);
-}
-
-static uint32_t node_of(const struct verify_context *c, uint32_t interface)
-{
-    const char *name = capture_read_interface(c->capture, interface)->name;
-    size_t length = node_length(name);
-    if (!length)
-        return NONE;
-    for (uint32_t i = 0; i < interface; i++) {
-        const char *other = capture_read_interface(c->capture, i)->name;
-        if (node_length(other) == length && memcmp(other, name, length) == 0)
-            return i;
-    }
-    return interface;
-}
-
 static struct ring_port *port_at(struct rings *r, const struct verify_context *c, uint32_t interface)
 {
     struct ring_port *port = states_at(&r->ports, interface, sizeof *port);
     if (!port || port->known)
         return port;
     const struct capture_interface *i = capture_read_interface(c->capture, interface);
-    *port = (struct ring_port){
-        .known = true, .addressed = i->addressed, .node = node_of(c, interface), .peer = NONE, .edges = NONE};
+    *port = (struct ring_port){.known = true,
+                               .addressed = i->addressed,
+                               .node = nodes_of(c, interface),
+                               .peer = NONE,
+                               .edges = NONE};
     memcpy(port->address, i->address, sizeof port->address);
     return port;
 }
@@ -128,41 +109,22 @@ static void add_edge(struct rings *r, const struct verify_context *c, uint32_t i
 static void link_passes(struct rings *r, const struct verify_context *c, uint32_t flow, int direction,
                         uint8_t priority)
 {
-    const struct passing *mine = states_have(&r->passes, flow, sizeof *mine);
     uint32_t here = c->flows->flows[flow].interface;
     const struct ring_port *port = port_at(r, c, here);
-    uint32_t node = port ? port->node : NONE;
-    for (uint32_t i = mine->first; i != NONE && node != NONE;) {
+    uint32_t node = port ? port->node : NONE, i = same_flows_first(&r->same, c->flows, flow);
+    for (; i != FLOW_NONE && node != NONE; i = same_flows_next(&r->same, i)) {
         const struct passing *other = states_have(&r->passes, i, sizeof *other);
         uint32_t there = c->flows->flows[i].interface;
         const struct ring_port *at = port_at(r, c, there);
-        if (there != here && at && at->node == node && other->priorities[!direction] & priority)
+        if (there != here && at && at->node == node && other && other->priorities[!direction] & priority)
             add_edge(r, c, direction == PASS_IN ? here : there, direction == PASS_IN ? there : here,
                      priority);
-        i = other->next;
     }
-}
-
-static struct passing *passing_of(struct rings *r, const struct verify_context *c, uint32_t flow)
-{
-    struct passing *mine = states_at(&r->passes, flow, sizeof *mine);
-    if (!mine || mine->known)
-        return mine;
-    uint32_t first = same_flows_first(&r->same, c->flows, flow);
-    *mine = (struct passing){.known = true, .first = first, .next = NONE};
-    if (first != flow) {
-        struct passing *head = states_have(&r->passes, first, sizeof *head);
-        mine->next = head->next;
-        head->next = flow;
-    }
-    return mine;
 }
 
 void rings_packet(struct rings *r, const struct verify_context *c, const struct verify_packet *p)
 {
-    if (p->flow == FLOW_NONE)
-        return;
-    struct passing *mine = passing_of(r, c, p->flow);
+    struct passing *mine = p->flow == FLOW_NONE ? NULL : states_at(&r->passes, p->flow, sizeof *mine);
     int direction = p->direction == CAPTURE_OUTBOUND ? PASS_OUT : PASS_IN;
     uint8_t priority = (uint8_t)(1u << p->priority);
     if (!mine || mine->priorities[direction] & priority)

@@ -14,7 +14,8 @@ settings() { # FOLDER [JQ]
     jq '{schema: 1, settings: ((.scenario.settings // {}) | del(.cable, .ecn_threshold) | .dcqcn.np.min_time_between_cnps //= 4
             | .dcqcn.np.cnp_dscp //= 48 | .dcqcn.np.cnp_802p_prio //= 6 | .trust //= "pcp")}
         + (.lab.defaults.host.nic.ack_timeout // ([.lab.hosts[]?.nic.ack_timeout?] | first) | if . then {ack_timeout: .} else {} end)
-        + (if .lab.defaults.host.nic.cnp_pacing == "port" then {cnp_pacing: "port"} else {} end)' "$1/result.json" | jq "${2:-.}" >"$SCRATCH/settings.json"
+        + (if .lab.defaults.host.nic.cnp_pacing == "port" then {cnp_pacing: "port"} else {} end)
+        + {ecn_thresholds: [.capture.ecn_thresholds[]? | {interfaces, kmin: "\(.kmin_bytes)B"}]}' "$1/result.json" | jq "${2:-.}" >"$SCRATCH/settings.json"
 }
 
 # What may be found: of a run in a deadlock, this deadlock.
@@ -33,9 +34,11 @@ for scenario in scenarios/*.json; do
         found=$((found + 1))
         [ "$status" = 0 ] || [ "$status" = 4 ] || expected "$(dirname "$file")" || nok "$name: nothing is found" "$(cat "$SCRATCH/err"; jq -c '.checks[] | select(.count > 0)' "$SCRATCH/verdict.json" | head -c 3000)"
         jq -r '.checks[] | select(.verdict == "ok") | .check' "$SCRATCH/verdict.json" >>"$SCRATCH/judged"
+        jq -r '.checks[] | select(.check == "ecn") | .reason' "$SCRATCH/verdict.json" >>"$SCRATCH/queues"
     done < <(find "$SCRATCH/results/$name" -name capture.pcapng)
     check "$name: captures are judged" test "$found" -gt 0
 done
+check "marks are held against their queues in some" grep -q '[1-9][0-9]* marks against their queue' "$SCRATCH/queues"
 for checker in go-back-n cnp dcqcn pfc ecn icrc; do
     check "$checker has something to judge in some of them" grep -qx "$checker" "$SCRATCH/judged"
 done
@@ -61,6 +64,7 @@ differs() { # SCENARIO JQ CHECKER PATTERN
 differs incast-dcqcn '.settings.dcqcn.np.min_time_between_cnps = 50' cnp 'min_time_between_cnps is 50.000 us'
 differs incast-dcqcn '.settings.dcqcn.np.cnp_dscp = 46' cnp 'DSCP 48, expected cnp_dscp 46'
 differs incast-dcqcn '.settings.dcqcn.rp = {rpg_gd: 10, rpg_min_dec_fac: 1, rpg_time_reset: 100000, rpg_byte_reset: 0}' dcqcn 'bytes more than the rate machine allows'
+differs incast-dcqcn '.ecn_thresholds[].kmin = "1500KB"' ecn 'the queue marks above 1500000'
 differs incast-pfc '.settings.pfc = [4]' pfc 'pauses priority 3, which is not lossless'
 differs incast-pfc '.storm = "1us"' pfc 'has been paused for'
 differs incast-pfc '.paused_share = 0.1 | .paused_window = "500us"' pfc 'paused_share is 10.0 %'

@@ -85,6 +85,7 @@ static ssize_t read_made(void *context, void *into, size_t room)
 
 static const char settings_text[] =
     "{\"deadlock\": \"1us\", \"paused_share\": 0.5, \"pauses_per_s\": 100, \"paused_window\": \"1us\", "
+    "\"ecn_thresholds\": [{\"interfaces\": [\"*:*\"], \"kmin\": \"1KB\"}], "
     "\"ports\": [{\"interfaces\": [\"s1:*\"], \"settings\": {\"pfc\": [4], \"trust\": \"pcp\"}}], "
     "\"hosts\": [\"10.0.0.0\"], \"link_rate\": \"10Gb/s\", \"ack_timeout\": "
     "\"1ms\", \"settings\": {\"pfc\": [3], "

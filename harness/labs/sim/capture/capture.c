@@ -39,15 +39,22 @@ static char *comment_of(const struct sim_lab *lab)
     return copy;
 }
 
+#define NAME_BYTES 160
+
+static void write_name(const struct sim_lab *lab, uint32_t port, char name[NAME_BYTES])
+{
+    snprintf(name, NAME_BYTES, "%.140s:%u",
+             sim_setup_node_name(lab->run->cell, &lab->setup, lab->capture->known.nodes[port]),
+             sim_port_number(lab->sim, port));
+}
+
 static int add_interface(struct sim_lab *lab, uint32_t port, struct error *e)
 {
     struct sim_capture *c = lab->capture;
     const struct sim_link_config *link = &lab->setup.links[port / 2];
     uint8_t address[6];
-    char name[160];
-    snprintf(name, sizeof name, "%.140s:%u",
-             sim_setup_node_name(lab->run->cell, &lab->setup, c->known.nodes[port]),
-             sim_port_number(lab->sim, port));
+    char name[NAME_BYTES];
+    write_name(lab, port, name);
     c->interfaces[port] = c->file.interfaces;
     sim_port_address(address, c->known.nodes[port], sim_port_number(lab->sim, port));
     return pcapng_interface(&c->file, name, address, link->rate_bps, c->snap_bytes, e);
@@ -189,6 +196,35 @@ int sim_capture_finish(struct sim_lab *lab, struct error *e)
     return lab->capture ? pcapng_close(&lab->capture->file, e) : 0;
 }
 
+static json_t *interfaces_of(json_t *thresholds, int64_t kmin_bytes)
+{
+    json_t *entry;
+    size_t i;
+    json_array_foreach(thresholds, i, entry)
+    {
+        if (json_integer_value(json_object_get(entry, "kmin_bytes")) == kmin_bytes)
+            return json_object_get(entry, "interfaces");
+    }
+    entry = json_make("{s:[],s:I}", "interfaces", "kmin_bytes", (json_int_t)kmin_bytes);
+    json_array_append_new(thresholds, entry);
+    return json_object_get(entry, "interfaces");
+}
+
+/* Captured ports that mark, by their thresholds. */
+static json_t *thresholds_of(const struct sim_lab *lab)
+{
+    json_t *thresholds = json_array();
+    char name[NAME_BYTES];
+    for (uint32_t port = 0; port < 2 * lab->setup.config.link_count; port++) {
+        int64_t kmin_bytes = lab->setup.capture_ports[port] ? sim_port_kmin_bytes(lab->sim, port) : -1;
+        if (kmin_bytes < 0)
+            continue;
+        write_name(lab, port, name);
+        json_array_append_new(interfaces_of(thresholds, kmin_bytes), json_text(name));
+    }
+    return thresholds;
+}
+
 void sim_capture_add_to_result(const struct sim_lab *lab, json_t *result)
 {
     const struct sim_capture *c = lab->capture;
@@ -198,6 +234,10 @@ void sim_capture_add_to_result(const struct sim_lab *lab, json_t *result)
                                 "bytes", (json_int_t)c->bytes);
     if (is_over(c))
         json_object_set_new(capture, "left_out_from_ns", json_integer(c->left_out_ns));
+    json_t *thresholds = thresholds_of(lab);
+    if (json_array_size(thresholds))
+        json_object_set(capture, "ecn_thresholds", thresholds);
+    json_decref(thresholds);
     json_object_set_new(result, "capture", capture);
 }
 
