@@ -69,7 +69,7 @@ struct machine {
     struct vcx_frames cable[2]; /* to each side */
     struct cq cq[2];
     uint32_t answers[16]; /* numbers that commands gave last */
-    uint8_t answered;
+    uint32_t answered;
     struct qp qp[LINKS][2];
 };
 
