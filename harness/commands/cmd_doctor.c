@@ -7,6 +7,7 @@
 #include "harness/labs/hosts/visit.h"
 #include "harness/labs/hosts/settings/vlan.h"
 #include "harness/labs/hosts/virtual/gpu.h"
+#include "harness/labs/hosts/faults/faults.h"
 #include "harness/labs/hosts/ports.h"
 #include "harness/labs/hosts/programs.h"
 #include "harness/labs/hosts/remote_sampler.h"
@@ -186,6 +187,26 @@ static void plan_settings(struct examination *x, struct remote_host *h, const ch
     json_decref(planned);
 }
 
+/* Has the host means for what each cell injects there? */
+static void examine_faults(struct examination *x, struct remote_host *h)
+{
+    struct error e;
+    struct cell cell;
+    for (size_t i = 0; cell_at(x, i, &cell); i++) {
+        json_t *found = json_array();
+        int result = cell.scenario.injections.count ? host_faults_examine(h, &cell, &e) : 0;
+        if (result < 0)
+            preflight_say(found, h->lab->name, "inject", "failure",
+                          "do what it says, or leave the faults out: --set inject=[]", "%s", e.text);
+        else if (result > 0)
+            preflight_say(found, h->lab->name, "inject", "ok", NULL, "it can have the scenario's faults");
+        if (result != 0)
+            preflight_read(found, "a check of nft's rules, or of the virtual ConnectX, on the host");
+        add_new(x->entries, found);
+        cell_free(&cell);
+    }
+}
+
 /* The role's interface as nic-config sees it. */
 static void note_seen(struct examination *x, const struct remote_host *h, const char *role)
 {
@@ -231,12 +252,12 @@ static bool examine_programs(struct examination *x, struct remote_host *h)
     return result >= 0;
 }
 
-static void say_left(struct examination *x, const char *host, const char *from)
+static void say_left(struct examination *x, const char *host, const char *what, const char *from)
 {
     struct text fix = {0};
     text_add(&fix, "harness restore --lab %s", x->lab_path);
     preflight_say(x->entries, host, "settings", "warning", text_string(&fix),
-                  "settings of an earlier run were not restored");
+                  "%s of an earlier run were not restored", what);
     preflight_read(x->entries, "%s", from);
     text_free(&fix);
 }
@@ -316,9 +337,14 @@ static void examine_nic(struct examination *x, struct remote_host *h, const char
         preflight_read(x->entries, "nic-config get on the host");
         examine_link(x, h);
         if (remote_journal_open(h))
-            say_left(x, h->lab->name, "nic-config's journal on the host");
+            say_left(x, h->lab->name, "settings", "nic-config's journal on the host");
         if (virtual_gpu_left(h))
-            say_left(x, h->lab->name, "/run/harness-virtual-gpu on the host");
+            say_left(x, h->lab->name, "settings", "/run/harness-virtual-gpu on the host");
+        if (host_faults_left(h))
+            say_left(x, h->lab->name, "faults",
+                     "/run/harness-virtual-faults and /run/harness-filter-faults on the host");
+        else
+            examine_faults(x, h);
         if (x->plan && role)
             examine_for_scenario(x, h, role);
     }

@@ -2,7 +2,7 @@
 #include "lib/program/program.h"
 #include "harness/labs/hosts/visit.h"
 #include "harness/labs/hosts/host.h"
-#include "harness/labs/hosts/virtual/faults.h"
+#include "harness/labs/hosts/faults/faults.h"
 #include "harness/labs/hosts/virtual/gpu.h"
 #include "lib/log.h"
 #include "lib/clock.h"
@@ -122,11 +122,10 @@ static int restore_host(void *context, size_t i, struct virt *virt, const struct
     int gpu = answer ? virtual_gpu_restore(&h, e) : -1;
     if (gpu > 0)
         text_add(said, "%s: the memory that stands for a GPU's is as fast as the host's again\n", host->name);
-    int faults = gpu >= 0 ? virtual_faults_restore(&h, e) : -1;
-    if (faults > 0)
-        text_add(said, "%s: the faults of its virtual ConnectX are ended\n", host->name);
+    size_t before = said->length;
+    int faults = gpu >= 0 ? host_faults_restore(&h, said, e) : -1;
     if (answer)
-        say_answer(host->name, answer, gpu > 0 || faults > 0, said);
+        say_answer(host->name, answer, gpu > 0 || said->length > before, said);
     json_decref(answer);
     remote_host_close(&h);
     return faults < 0 ? -1 : 0;

@@ -2,9 +2,9 @@
 #include "harness/labs/hosts/at_once.h"
 #include "harness/labs/hosts/capture/capture.h"
 #include "harness/labs/hosts/capture/spool.h"
+#include "harness/labs/hosts/faults/faults.h"
 #include "harness/labs/hosts/settings/roles.h"
 #include "harness/labs/hosts/start.h"
-#include "harness/labs/hosts/virtual/faults.h"
 #include "harness/labs/hosts/virtual/switch.h"
 #include "harness/labs/hosts/watch.h"
 #include "harness/preflight/priority.h"
@@ -60,7 +60,7 @@ static void remote_lab_close(void *state)
     for (size_t i = 0; i < lab->stream_count; i++)
         stream_close(&lab->streams[i]);
     host_capture_close(lab);
-    virtual_faults_free(lab->faults);
+    host_faults_free(lab->faults);
     roles_release_settings(lab);
     for (size_t i = 0; lab->hosts && i < lab->all_count; i++)
         remote_host_close(&lab->hosts[i]);
@@ -138,26 +138,31 @@ static int connect_host(struct remote_lab *lab, struct remote_host *h, struct er
                                    e);
 }
 
+static int end_left_faults(struct remote_host *h, json_t *warnings, struct error *e)
+{
+    struct text said = {0};
+    int result = host_faults_restore(h, &said, e);
+    if (said.length)
+        json_array_append_new(
+            warnings, json_textf("%s: faults that an earlier run had left were ended first", h->lab->name));
+    text_free(&said);
+    return result;
+}
+
 static int bring_up_host(struct remote_lab *lab, size_t role, json_t *warnings, struct error *e)
 {
     struct remote_host *h = &lab->hosts[role];
-    if (connect_host(lab, h, e) != 0 || remote_find_nic(h, e) != 0)
+    if (connect_host(lab, h, e) != 0 || remote_find_nic(h, e) != 0 || end_left_faults(h, warnings, e) != 0)
         return -1;
-    int faults = virtual_faults_restore(h, e);
-    if (faults < 0)
-        return -1;
-    if (faults > 0)
-        json_array_append_new(warnings, json_textf("%s: faults that an earlier run had left were ended first",
-                                                   role_name(lab, role)));
     return roles_bring_up_settings(lab, role, warnings, e);
 }
 
 /* A virtual switch takes the settings of all nodes; a bridge forwards since it booted. */
-static int bring_up_forwarder(struct remote_lab *lab, size_t i, struct error *e)
+static int bring_up_forwarder(struct remote_lab *lab, size_t i, json_t *warnings, struct error *e)
 {
     const struct cell *cell = lab->run->cell;
     struct remote_host *h = &lab->hosts[i];
-    if (connect_host(lab, h, e) != 0)
+    if (connect_host(lab, h, e) != 0 || end_left_faults(h, warnings, e) != 0)
         return -1;
     if (!h->lab->forwarding)
         return 0;
@@ -171,7 +176,7 @@ static int bring_up_forwarder(struct remote_lab *lab, size_t i, struct error *e)
 static int bring_up_one(struct remote_lab *lab, size_t i, void *context, json_t *warnings, struct error *e)
 {
     (void)context;
-    return i < lab->host_count ? bring_up_host(lab, i, warnings, e) : bring_up_forwarder(lab, i, e);
+    return i < lab->host_count ? bring_up_host(lab, i, warnings, e) : bring_up_forwarder(lab, i, warnings, e);
 }
 
 static int remote_lab_bring_up(void *state, struct error *e)
@@ -182,7 +187,7 @@ static int remote_lab_bring_up(void *state, struct error *e)
         return -1;
     if (!(lab->crew = crew_start(lab->all_count, e)) ||
         hosts_at_once(lab, lab->all_count, bring_up_one, NULL, e) != 0 || host_capture_find(lab, e) != 0 ||
-        virtual_faults_find(lab, e) != 0)
+        host_faults_find(lab, e) != 0)
         return -1;
     return lab->virt ? virt_watch(lab->virt, e) : 0;
 }
@@ -287,7 +292,7 @@ static int remote_lab_start(void *state, int64_t *start_ns, struct error *e)
     if (start_samplers(lab, e) != 0 || host_capture_start(lab, e) != 0 || start_servers(lab, e) != 0 ||
         wait_ready(lab, KIND(STREAM_SERVER) | KIND(STREAM_CAPTURER), e) != 0 ||
         start_waiting_drivers(lab, e) != 0 || wait_ready(lab, ALL_KINDS, e) != 0 ||
-        virtual_faults_begin(lab, e) != 0)
+        host_faults_begin(lab, e) != 0)
         return -1;
     *start_ns = clock_steady_ns(&lab->clock) + traffic_lead_ns(lab->jobs, lab->job_count);
     host_capture_phases(lab, *start_ns);
@@ -428,7 +433,7 @@ static int remote_lab_finish(void *state, struct error *e)
         whole = lab->streams[i].running || lab->streams[i].kind == STREAM_TRAFFIC ||
                 lab->streams[i].kind == STREAM_CAPTURER;
     int result = whole ? finish_whole(lab, e) : end_streams(lab, ALL_KINDS, 0, e);
-    virtual_faults_end(lab);
+    host_faults_end(lab);
     if (host_capture_finish(lab, &later) != 0)
         result = result == 0 ? error_set(e, "%s", later.text) : -1;
     return result == 0 ? record_patterns(lab, e) : -1;
@@ -471,7 +476,7 @@ static void remote_lab_add_to_result(void *state, json_t *result)
     }
     free(clocks);
     host_capture_add_to_result(lab, result);
-    virtual_faults_add_to_result(lab, result);
+    host_faults_add_to_result(lab, result);
     json_array_extend(json_object_get(result, "warnings"), lab->warnings);
 }
 

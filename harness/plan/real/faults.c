@@ -1,63 +1,12 @@
 #include "harness/plan/real/faults.h"
 
-#include "lib/clock.h"
-#include "lib/faults/injection.h"
-#include "lib/formats/flow.h"
-#include <inttypes.h>
-#include <math.h>
+#include "harness/plan/real/faults_filter.h"
+#include "harness/plan/real/faults_nic.h"
 #include <string.h>
-
-#define MOST_FRAMES 1000000000 /* a NIC counts no further */
-#define MOST_RULES  16         /* of a NIC */
-
-/* ---- what a NIC cannot do */
-
-static int check_action(const struct injection_rule *r, const char *path, struct error *e)
-{
-    if (r->action > INJECT_DUPLICATE)
-        return error_set(
-            e,
-            "%s.do: \"%s\" is simulated only: a virtual ConnectX drops, corrupts, marks, delays and "
-            "duplicates frames",
-            path, injection_action_name(r));
-    if (r->priority != FIELD_UNSET)
-        return error_set(e, "%s.priority: frames of a priority are simulated only: leave it out", path);
-    return 0;
-}
-
-static int check_choice(const struct injection_rule *r, const char *path, struct error *e)
-{
-    struct injection_choice choice = injection_choice(r);
-    if (!isnan(r->probability))
-        return error_set(e, "%s.probability: simulated links only draw frames: give \"nth\" and \"every\"",
-                         path);
-    if (r->phase != 0 || r->start_ns != 0 || r->stop_ns != FIELD_UNSET)
-        return error_set(e,
-                         "%s: a virtual ConnectX knows no times of a run: leave out \"phase\", \"start\" and "
-                         "\"stop\"; frames are counted from the first one on",
-                         path);
-    if (choice.first > MOST_FRAMES || choice.every > MOST_FRAMES)
-        return error_set(e, "%s: a virtual ConnectX counts to %d: found %" PRId64, path, MOST_FRAMES,
-                         choice.first > choice.every ? choice.first : choice.every);
-    return 0;
-}
-
-static int check_delay(const struct injection_rule *r, const char *path, struct error *e)
-{
-    if (r->delay_ns == FIELD_UNSET)
-        return 0;
-    if (r->action == INJECT_DUPLICATE)
-        return error_set(e, "%s.delay: a copy that arrives later is simulated only: leave it out", path);
-    if (r->delay_ns % NS_PER_MS == 0)
-        return 0;
-    return error_set(e, "%s.delay: a virtual ConnectX delays by whole milliseconds: found %" PRId64 " ns",
-                     path, r->delay_ns);
-}
 
 /* ---- whose frames they are */
 
-/* Does this host send such packets of the flow? Those of a ping-pong are sent by both. */
-static bool sends(const struct scenario_flow *flow, const char *role, int packet)
+bool fault_sends(const struct scenario_flow *flow, const char *role, int packet)
 {
     const char *requester = flow->from, *responder = flow->to;
     bool read = flow->op == OP_READ;
@@ -67,118 +16,154 @@ static bool sends(const struct scenario_flow *flow, const char *role, int packet
     return strcmp(role, packet == INJECT_DATA ? of_data : other) == 0;
 }
 
-/* The role that sends a flow's packets of this kind, if it sends them of this flow alone. */
-static const char *sender(const struct scenario *scenario, const struct lab *lab,
-                          const struct injection_rule *r, const char *path, struct error *e)
-{
-    const struct scenario_flow *flows = scenario->flows.items, *flow = NULL;
-    for (size_t i = 0; i < scenario->flows.count && !flow; i++)
-        if (strcmp(flows[i].name, r->flow) == 0)
-            flow = &flows[i];
-    if (!flow) {
-        error_set(e, "%s.flow: there is no flow \"%.80s\"", path, r->flow);
-        return NULL;
-    }
-    bool data = r->packet == INJECT_DATA, read = flow->op == OP_READ;
-    const char *role = data == read ? flow->to : flow->from;
-    for (size_t i = 0; i < scenario->flows.count; i++) {
-        const char *ends[] = {flows[i].from, flows[i].to};
-        for (int end = 0; end < 2; end++)
-            if (&flows[i] != flow && lab_real_host(lab, ends[end]) == lab_real_host(lab, role) &&
-                sends(&flows[i], ends[end], r->packet)) {
-                error_set(
-                    e,
-                    "%s.flow: a NIC does not tell flows apart, and %s sends such packets of flow \"%.80s\" "
-                    "too: give \"link\"",
-                    path, role, flows[i].name);
-                return NULL;
-            }
-    }
-    return role;
-}
-
-static bool are_linked(const struct lab *lab, const char *a, const char *b)
+static bool are_linked(const struct lab *lab, const struct lab_host *a, const struct lab_host *b)
 {
     const struct lab_link *link;
     for (size_t i = 0; (link = lab_link_at(lab, i)); i++) {
         char *const *ends = link->between.items;
-        if ((strcmp(ends[0], a) == 0 && strcmp(ends[1], b) == 0) ||
-            (strcmp(ends[0], b) == 0 && strcmp(ends[1], a) == 0))
+        if ((strcmp(ends[0], a->name) == 0 && strcmp(ends[1], b->name) == 0) ||
+            (strcmp(ends[0], b->name) == 0 && strcmp(ends[1], a->name) == 0))
             return true;
     }
     return false;
 }
 
-/* The host of the link's first end. */
-static const struct lab_host *first_end(const struct lab *lab, const struct injection_rule *r,
-                                        const char *path, struct error *e)
+static int find_flow(struct fault_request *q, struct error *e)
 {
-    char *const *ends = r->link.items;
-    const struct lab_host *from = lab_real_host(lab, ends[0]), *to = lab_real_host(lab, ends[1]);
-    if (from && to && are_linked(lab, from->name, to->name))
-        return from;
-    error_set(e, "%s.link: lab %s has no link between hosts \"%.60s\" and \"%.60s\"", path, lab->name,
-              ends[0], ends[1]);
+    const struct scenario_flow *flows = q->scenario->flows.items, *flow = NULL;
+    for (size_t i = 0; i < q->scenario->flows.count && !flow; i++)
+        if (strcmp(flows[i].name, q->rule->flow) == 0)
+            flow = &flows[i];
+    if (!flow)
+        return error_set(e, "%s.flow: there is no flow \"%.80s\"", q->path, q->rule->flow);
+    bool data = q->rule->packet == INJECT_DATA, read = flow->op == OP_READ;
+    q->from = data == read ? flow->to : flow->from;
+    q->to = data == read ? flow->from : flow->to;
+    return 0;
+}
+
+static int find_ends(struct fault_request *q, struct error *e)
+{
+    char *const *ends = q->rule->link.items;
+    if (q->rule->flow && find_flow(q, e) != 0)
+        return -1;
+    q->from = q->rule->flow ? q->from : ends[0];
+    q->to = q->rule->flow ? q->to : ends[1];
+    q->source = lab_real_host(q->lab, q->from);
+    q->destination = lab_real_host(q->lab, q->to);
+    if (!q->rule->flow && (!q->source || !q->destination || !are_linked(q->lab, q->source, q->destination)))
+        return error_set(e, "%s.link: lab %s has no link between hosts \"%.60s\" and \"%.60s\"", q->path,
+                         q->lab->name, ends[0], ends[1]);
+    if (q->source && q->source == q->destination)
+        return error_set(e, "%s: %s and %s are host %s of lab %s: such frames pass no link", q->path, q->from,
+                         q->to, q->source->name, q->lab->name);
+    return q->source && q->destination
+               ? 0
+               : error_set(e, "%s.flow: lab %s has no host for its ends", q->path, q->lab->name);
+}
+
+/* ---- who can have the fault */
+
+/* By its RDMA device's name in the lab; the host is asked when it is reached. */
+static bool is_soft(const struct lab_host *host)
+{
+    return host->nic.rdma && strncmp(host->nic.rdma, "rxe", 3) == 0;
+}
+
+static bool is_bridge(const struct lab_host *host)
+{
+    return host->extra_nics.count > 0 && !host->forwarding;
+}
+
+/* Guests whose NICs are neither passed through nor Soft-RoCE have virtual ConnectX. */
+static bool has_virtual_nic(const struct lab_host *host)
+{
+    return host->domain && !host->nic.pci && !lab_forwards(host) && !is_soft(host);
+}
+
+static bool may_be_soft(const struct lab_host *host)
+{
+    return !lab_forwards(host) && (is_soft(host) || (!host->domain && !host->nic.rdma && !host->nic.pci));
+}
+
+/* The bridge that is an end of the link, or that the flow passes next to its receiver, else to its sender; NULL: none. */
+static const struct lab_host *bridge_of(const struct fault_request *q)
+{
+    const struct lab_host *ends[] = {q->destination, q->source}, *host;
+    for (int end = 0; end < 2; end++)
+        if (is_bridge(ends[end]))
+            return ends[end];
+    if (are_linked(q->lab, q->source, q->destination))
+        return NULL;
+    for (int end = 0; end < 2; end++)
+        for (size_t i = 0; (host = lab_host_at(q->lab, i)); i++)
+            if (is_bridge(host) && are_linked(q->lab, host, ends[end]))
+                return host;
     return NULL;
 }
 
-static const struct lab_host *host_of_rule(const struct scenario *scenario, const struct lab *lab,
-                                           const struct injection_rule *r, const char *path, struct error *e)
+static int place(const struct fault_request *q, struct fault *fault, struct error *e)
 {
-    const char *role = r->flow ? sender(scenario, lab, r, path, e) : NULL;
-    if (r->flow && !role)
-        return NULL;
-    const struct lab_host *host = role ? lab_real_host(lab, role) : first_end(lab, r, path, e);
-    if (host && (!host->domain || host->nic.pci || lab_forwards(host) || host->extra_nics.count)) {
-        error_set(e,
-                  "%s: host %s of lab %s has no virtual ConnectX that ends a link: frames are lost by their "
-                  "number in simulated labs and by a virtual ConnectX; leave it out with --set inject=[]",
-                  path, host->name, lab->name);
-        return NULL;
-    }
-    return host;
+    const struct lab_host *bridge = bridge_of(q);
+    if (has_virtual_nic(q->source))
+        return fault_of_nic(q, fault, e);
+    if (bridge)
+        return fault_of_filter(q, bridge, fault, e);
+    if (may_be_soft(q->destination))
+        return fault_of_filter(q, q->destination, fault, e);
+    return error_set(
+        e,
+        "%s: nothing between hosts %s and %s of lab %s can do it: frames are lost by their number in "
+        "simulated labs, by a sender's virtual ConnectX, by a Linux bridge and by a receiver "
+        "with Soft-RoCE; leave it out with --set inject=[]",
+        q->path, q->source->name, q->destination->name, q->lab->name);
 }
 
-/* ---- the line */
-
-static void write_line(const struct injection_rule *r, struct text *line)
+/* A run reaches hosts that have a role, and guests that forward. */
+static int check_reached(const struct fault_request *q, const struct lab_host *host, struct error *e)
 {
-    struct injection_choice choice = injection_choice(r);
-    text_add(line, "%s sent %s %" PRId64, injection_action_name(r),
-             r->packet == INJECT_PFC ? "pause" : injection_packet_name(r), choice.first);
-    if (r->delay_ns != FIELD_UNSET)
-        text_add(line, " %lld", r->delay_ns / NS_PER_MS);
-    text_add(line, " step %" PRId64, choice.every);
-    if (choice.most <= MOST_FRAMES)
-        text_add(line, " count %" PRId64, choice.most);
+    const char *role;
+    for (size_t i = 0; (role = scenario_role(q->scenario, i)); i++)
+        if (lab_real_host(q->lab, role) == host)
+            return 0;
+    if (host->domain && lab_forwards(host))
+        return 0;
+    return error_set(
+        e,
+        "%s: host %s of lab %s would have this fault, but has no role, so that a run does not reach "
+        "it: add it to the scenario's \"roles\"",
+        q->path, host->name, q->lab->name);
 }
 
-int faults_of_rule(const struct scenario *scenario, const struct lab *lab, size_t i,
-                   const struct lab_host **host, struct text *line, struct error *e)
+int faults_of_rule(const struct scenario *scenario, const struct lab *lab, size_t i, struct fault *fault,
+                   struct error *e)
 {
-    const struct injection_rule *r = (const struct injection_rule *)scenario->injections.items + i;
-    char path[32];
-    snprintf(path, sizeof path, "inject[%zu]", i);
-    if (check_action(r, path, e) != 0)
-        return -1;
-    *host = host_of_rule(scenario, lab, r, path, e);
-    if (!*host || check_choice(r, path, e) != 0 || check_delay(r, path, e) != 0)
-        return -1;
-    write_line(r, line);
-    return 0;
+    struct fault_request q = {.scenario = scenario,
+                              .lab = lab,
+                              .rule = (const struct injection_rule *)scenario->injections.items + i,
+                              .i = i};
+    snprintf(q.path, sizeof q.path, "inject[%zu]", i);
+    *fault = (struct fault){0};
+    int result =
+        find_ends(&q, e) != 0 || place(&q, fault, e) != 0 || check_reached(&q, fault->host, e) != 0 ? -1 : 0;
+    if (result == 0 && fault->line.failed)
+        result = error_set(e, "out of memory");
+    if (result != 0)
+        text_free(&fault->line);
+    return result;
 }
 
 int faults_check(const struct scenario *scenario, const struct lab *lab, struct error *e)
 {
     int result = 0;
-    if (scenario->injections.count > MOST_RULES)
-        return error_set(e, "inject: a virtual ConnectX has at most %d faults at once: found %zu rules",
-                         MOST_RULES, scenario->injections.count);
+    if (scenario->injections.count > FAULT_MOST_RULES)
+        return error_set(e, "inject: real hosts have at most %d faults at once: found %zu rules",
+                         FAULT_MOST_RULES, scenario->injections.count);
     for (size_t i = 0; result == 0 && i < scenario->injections.count; i++) {
-        const struct lab_host *host;
-        struct text line = {0};
-        result = faults_of_rule(scenario, lab, i, &host, &line, e);
-        text_free(&line);
+        struct fault fault;
+        result = faults_of_rule(scenario, lab, i, &fault, e);
+        if (result == 0)
+            text_free(&fault.line);
     }
     return result;
 }

@@ -16,7 +16,7 @@ JOURNAL=/var/lib/nic-config
 mount -t tmpfs tmpfs /run && mkdir /run/sshd
 mount -t tmpfs tmpfs /var/lib && mkdir $JOURNAL
 
-# ---- the hosts: each has its own network, sysfs and nic-config journal
+# ---- the hosts: each has its own network, sysfs, /run and nic-config journal
 for key in host key stranger; do ssh-keygen -q -t ed25519 -N '' -f "$SCRATCH/$key"; done
 make_host() { # NAME ADDRESS; without what the user's shell does when it starts
     mkdir -p "$SCRATCH/$1/journal" "$SCRATCH/$1/home"
@@ -29,7 +29,7 @@ make_host() { # NAME ADDRESS; without what the user's shell does when it starts
     ip -n "$1" addr add "$2" peer 192.0.2.1 dev mgmt0
     ip -n "$1" link set mgmt0 up
     # shellcheck disable=SC2016 # the inner shell expands it
-    ip netns exec "$1" bash -c 'mount --bind "$1/journal" "$2" && exec "$(command -v sshd)" -D -f "$1/sshd_config"' host "$SCRATCH/$1" $JOURNAL \
+    ip netns exec "$1" bash -c 'mount -t tmpfs tmpfs /run && mkdir /run/sshd && mount --bind "$1/journal" "$2" && exec "$(command -v sshd)" -D -f "$1/sshd_config"' host "$SCRATCH/$1" $JOURNAL \
         2> "$SCRATCH/$1/said" &
     echo "$2 $(cut -d' ' -f1,2 "$SCRATCH/host.pub")" >> "$SCRATCH/known_hosts"
 }
