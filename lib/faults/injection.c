@@ -174,7 +174,7 @@ static const struct field fields[] = {
 };
 #undef AT
 const struct table injection_table = {"scenario.inject",
-                                      "A fault of single frames, in simulated labs and in virtual ConnectX.",
+                                      "A fault of single frames, in simulated labs, virtual ConnectX, Linux bridges and Soft-RoCE hosts.",
                                       sizeof(struct injection_rule), fields, check};
 
 /* ---- values, with their defaults */

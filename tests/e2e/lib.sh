@@ -58,6 +58,7 @@ skip_reason() { # REASON [WORD...]
     root) echo "root may read everything" && [ "$(id -u)" = 0 ] ;;
     no-user) echo "there is no user $1" && ! id "$1" ;;
     no-namespaces) echo "namespaces cannot be made here" && ! unshare --mount --net --pid --fork true ;;
+    no-nf-tables) echo "the kernel has no nf_tables with the family netdev" && ! unshare --net nft add table netdev x ;;
     no-overlayfs) echo "the kernel has no overlayfs" && ! grep -qw overlay /proc/filesystems ;;
     no-command) echo "$1 is not installed (deps/install-packages check lint soft-lab rocky-lab)" && ! PATH=$PATH:/usr/sbin:/sbin command -v "$1" ;;
     no-compiler) echo "there is no C compiler" && ! command -v "${CC:-cc}" ;;

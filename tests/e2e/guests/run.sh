@@ -1,5 +1,5 @@
 #!/bin/bash
-# harness on real guests: pfc-bidir between two, dcqcn-red-bridge through a forwarding one; doctor before it.
+# harness on real guests: pfc-bidir between two, dcqcn-red-bridge through a forwarding one; doctor before it; faults of single frames.
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/e2e/guests/softlab.bash
@@ -49,14 +49,43 @@ R=$OUT/packets/pfc-bidir/latest/result.json
 check "packets of both hosts are captured at their network devices, all of them" holds '.complete and (.capture.ports | map([.port, .interface, .drops]) == [["a:0", "data0", 0], ["b:0", "data0", 0]])
     and .capture.frames > 100 and .capture.ports[0].frames == .capture.ports[1].frames' "$R"
 check "... and judged: go-back-n, ICRCs" holds '[.verify[] | [.verdict, .count]] == [["passed", 0], ["passed", 0]]' "$R"
-check_exit 3 "Soft-RoCE loses no packet on request" "$H" run "$ROOT/scenarios/pfc-bidir.json" --lab "$LAB" "${few[@]}" --set 'inject=[{"flow": "a-to-b", "do": "drop"}]'
-check_says "... the reason" 'inject: .*data0 is no virtual ConnectX' "$SCRATCH/err"
+# the receiver's packet filter loses and marks them before Soft-RoCE has them
+"$H" run "$ROOT/scenarios/pfc-bidir.json" --lab "$LAB" "${few[@]}" --set 'inject=[{"flow": "a-to-b", "do": "drop", "nth": 5}, {"flow": "a-to-b", "do": "mark", "nth": 7, "count": 3},
+    {"flow": "b-to-a", "do": "corrupt", "nth": 9}]' > "$SCRATCH/out" 2>&1
+injected() { jq -r '[.injected[] | if .seen > .injected then .injected else "\(.injected) of \(.seen)" end] | join(" ")' "$R"; }
+check "a receiver with Soft-RoCE loses one packet, marks three, and its peer gets one with a wrong ICRC" test "$(injected)" = "1 3 1"
+check "... it says that others came out of sequence, and counts the marks" holds '.complete and .hosts.b.counters.out_of_seq_request.total > 0 and .hosts.b.counters.IpExtInCEPkts.total == 3' "$R"
+check "... so does its peer" holds '.hosts.a.counters.out_of_seq_request.total > 0 and .hosts.a.counters.IpExtInCEPkts.total == 0' "$R"
+check_exit 2 "... it has no copies of packets" "$H" run "$ROOT/scenarios/pfc-bidir.json" --lab "$LAB" "${few[@]}" --set 'inject=[{"flow": "a-to-b", "do": "duplicate"}]'
+check_says "... the reason" 'inject.*to "duplicate" takes a Linux bridge' "$SCRATCH/err"
 
 # ---- a forwarding guest with RED
 softlab_begin soft-switch
 LAB=$ROOT/labs/soft-switch.json
 bridges() { softlab_ssh sw 'ip -o link show type bridge; tc qdisc show dev data1' | sed 's/^[0-9]*: //'; }
 BEFORE=$(bridges)
+filter() { softlab_ssh sw 'nft list ruleset; ip -o link show type veth; ls /run/harness* 2> /dev/null'; }
+
+# ---- it forwards packets all but those that the scenario names; no role of the scenario is its
+"$H" run "$ROOT/scenarios/pfc-bidir.json" --lab "$LAB" "${few[@]}" --set 'capture={"snap": "64KiB", "limit": "20MB"}' --set 'verify=["go-back-n", "icrc"]' --set 'inject=[{"flow": "a-to-b", "do": "drop", "nth": 5},
+    {"link": ["sw", "b"], "do": "mark", "nth": 10, "every": 2, "count": 4}, {"flow": "b-to-a", "do": "delay", "nth": 8, "delay": "300ms"},
+    {"flow": "b-to-a", "do": "duplicate", "nth": 20}, {"flow": "a-to-b", "packet": "ack", "do": "drop", "nth": 2}, {"flow": "a-to-b", "do": "corrupt", "nth": 30}]' > "$SCRATCH/out" 2>&1
+R=$OUT/packets/pfc-bidir/latest/result.json
+check "a bridge loses, marks, delays, doubles and corrupts just these packets" test "$(injected)" = "1 4 1 1 1 1"
+check "... the receivers count what came out of sequence, a second time, and with CE" holds '.complete and .hosts.b.counters.out_of_seq_request.total > 0 and .hosts.a.counters.duplicate_request.total > 0
+    and .hosts.b.counters.IpExtInCEPkts.total == 4' "$R"
+check "... between the captures go-back-n finds no fault of the hosts', and one packet's ICRC is wrong" holds '[.verify[] | [.verdict, .count]] == [["passed", 0], ["failed", 1]]' "$R"
+check "... the bridge is as before" test "$(bridges)" = "$BEFORE" -a -z "$(filter)"
+"$H" run "$ROOT/scenarios/pfc-bidir.json" --lab "$LAB" "${few[@]}" --duration 60s --set 'inject=[{"flow": "a-to-b", "do": "delay", "delay": "1ms"}]' > "$SCRATCH/out" 2>&1 &
+run=$!
+for _ in $(seq 600); do [ "$(softlab_ssh sw "ls /run/harness-filter-faults 2> /dev/null")" = "" ] || break; sleep 0.2; done
+sleep 1
+kill -KILL $run
+wait $run 2> /dev/null
+check_exit 0 "after kill -9: harness restore" "$H" restore --lab "$LAB"
+check_says "... says that it ended the faults" '^sw: the faults of its packet filter are ended' "$SCRATCH/out"
+check "... the bridge is as before" test "$(bridges)" = "$BEFORE" -a -z "$(filter)"
+
 check_exit 0 "doctor finds nothing wrong there" "$H" doctor --lab "$LAB" --for dcqcn-red-bridge
 check_says "... a forwarding host needs no RDMA device" '^ok +sw +nic .*RDMA device none; forwards packets' "$SCRATCH/out"
 check "... nor counters before RED is there that counts" test -z "$(grep 'no counter qdisc_' "$SCRATCH/out")"

@@ -51,18 +51,21 @@ real() { # LAB INJECT PATTERN
     check_exit 2 "refused of $1: $2" "$H" run -n scenarios/pfc-bidir.json --lab "labs/$1.json" --set "inject=[$2]"
     check_says "and why: of $1, $2" "$3" "$SCRATCH/err"
 }
-real geforce-pair '{"flow": "a-to-b", "do": "drop"}' 'inject\[0\]: host a of lab geforce-pair has no virtual ConnectX'
+real geforce-pair '{"flow": "a-to-b", "do": "drop"}' 'inject\[0\]: nothing between hosts a and b of lab geforce-pair can do it'
 real virtual-pair '{"flow": "a-to-c", "do": "drop"}' 'inject\[0\].flow: there is no flow "a-to-c"'
 real virtual-pair '{"link": ["a", "c"], "do": "drop"}' 'inject\[0\].link: lab virtual-pair has no link between hosts "a" and "c"'
-real virtual-pair '{"flow": "a-to-b", "do": "drop", "probability": 0.5}' 'inject\[0\].probability: simulated links only draw frames'
+real virtual-pair '{"flow": "a-to-b", "do": "drop", "probability": 0.5}' 'inject\[0\].probability: a virtual ConnectX does not draw frames'
 real virtual-pair '{"flow": "a-to-b", "do": "reorder", "behind": 2}' 'inject\[0\].do: "reorder" is simulated only: a virtual ConnectX drops'
 real virtual-pair '{"flow": "a-to-b", "do": "drop", "priority": 3}' 'inject\[0\].priority: frames of a priority are simulated only'
 real virtual-pair '{"flow": "a-to-b", "do": "drop", "start": "1ms"}' 'inject\[0\]: a virtual ConnectX knows no times of a run'
 real virtual-pair '{"flow": "a-to-b", "do": "drop", "nth": 2000000000}' 'inject\[0\]: a virtual ConnectX counts to 1000000000: found 2000000000'
 real virtual-pair '{"flow": "a-to-b", "do": "delay", "delay": "20us"}' 'inject\[0\].delay: .* by whole milliseconds: found 20000 ns'
-real virtual-pair '{"flow": "a-to-b", "do": "duplicate", "delay": "1ms"}' 'inject\[0\].delay: a copy that arrives later is simulated only'
+real virtual-pair '{"flow": "a-to-b", "do": "duplicate", "delay": "1ms"}' 'inject\[0\].delay: a virtual ConnectX sends a copy right behind the frame'
 check_exit 0 "what a virtual ConnectX can do is planned" "$H" run -n scenarios/pfc-bidir.json --lab labs/virtual-pair.json \
     --set 'inject=[{"flow": "a-to-b", "do": "drop", "nth": 3}, {"flow": "a-to-b", "packet": "ack", "do": "delay", "delay": "2ms"}, {"link": ["b", "a"], "packet": "pfc", "do": "drop"}]'
+check_exit 0 "... and what a bridge can do between NICs that implement RoCE" "$H" run -n scenarios/dcqcn-red-bridge.json --lab labs/geforce-bridge.json \
+    --set 'inject=[{"flow": "a-to-b", "do": "drop", "nth": 3}, {"link": ["switch", "b"], "do": "duplicate", "probability": 0.1}]'
+check_exit 0 "... and a receiver with Soft-RoCE" "$H" run -n scenarios/pfc-bidir.json --lab labs/soft-pair.json --set 'inject=[{"flow": "a-to-b", "do": "corrupt", "nth": 3}]'
 
 jq '.inject = [{"flow": "a-to-b", "do": "drop", "start": "1000s"}]' scenarios/pfc-bidir.json >"$SCRATCH/late.json"
 check_exit 2 "a rule after the end of the run is refused" "$H" check "$SCRATCH/late.json" --lab labs/sim-geforce-pair.json

@@ -5,7 +5,7 @@
 #include "lib/document/json_text.h"
 #include <stdlib.h>
 
-#define MOST_COUNTED 4294967294 /* then a packet filter's numbers begin anew */
+#define MOST_COUNTED 4294967295 /* a packet filter's numbers begin anew with the next frame */
 
 static const struct fault_means *const means[] = {&fault_means_nic, &fault_means_filter};
 #define MEANS (sizeof means / sizeof *means)
