@@ -212,6 +212,16 @@ char *json_bare(const json_t *value)
     return json_is_string(value) ? strdup(json_string_value(value)) : json_shown(value);
 }
 
+void json_add_for_page(struct text *out, const json_t *value)
+{
+    char *words =
+        json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_ENSURE_ASCII | JSON_REAL_PRECISION(9));
+    out->failed = out->failed || !words;
+    for (const char *c = words; c && *c; c++) /* outside of strings JSON has none of these */
+        text_add(out, strchr("<>&\x7f", *c) ? "\\u%04x" : "%c", (unsigned char)*c);
+    free(words);
+}
+
 int json_print(FILE *file, const json_t *document, int digits)
 {
     size_t flags = JSON_INDENT(2) | JSON_REAL_PRECISION(digits) | JSON_ENCODE_ANY;

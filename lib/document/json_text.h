@@ -6,6 +6,7 @@
 #ifndef LIB_JSON_TEXT_H
 #define LIB_JSON_TEXT_H
 
+#include "lib/text.h"
 #include <jansson.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -30,6 +31,9 @@ json_t *json_merged(const json_t *there, const json_t *over);
 void json_merge_deep(json_t *into, const json_t *over);
 /* As json_object_set_new(), for a key that is not our own word. */
 int json_put(json_t *object, const char *key, json_t *value);
+/* Compact JSON for a script of an HTML page: ASCII alone, so no line separator ends a string, and without <, >, & and DEL, so nothing in it
+ * ends the script or begins a comment of HTML. */
+void json_add_for_page(struct text *out, const json_t *value);
 /* The document on standard output or a file, with a line feed, its numbers with so many digits; 0, or -1 with errno when it could not
  * be written. A terminal gets ASCII alone: JSON's own escapes. */
 int json_print(FILE *file, const json_t *document, int digits);

@@ -76,6 +76,24 @@ char *find_file(enum find_kind kind, const char *word, struct error *e)
     return found;
 }
 
+char *find_shared(const char *name)
+{
+    struct text all[ROOTS] = {0};
+    char *found = NULL;
+    struct stat s;
+    roots(all);
+    for (size_t i = 1; i < ROOTS; i++) {
+        char *path = !found && all[i].data ? files_join(text_string(&all[i]), name) : NULL;
+        if (path && stat(path, &s) == 0 && S_ISDIR(s.st_mode))
+            found = path;
+        else
+            free(path);
+    }
+    for (size_t i = 0; i < ROOTS; i++)
+        text_free(&all[i]);
+    return found;
+}
+
 static int by_name(const void *a, const void *b)
 {
     const char *left = *(char *const *)a, *right = *(char *const *)b;

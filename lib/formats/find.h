@@ -15,6 +15,10 @@ char *find_file(enum find_kind kind, const char *word, struct error *e);
 int find_all(enum find_kind kind, char ***paths, size_t *count, struct error *e);
 void find_free(char **paths, size_t count);
 
+/* A folder of this name beside the program, in its source tree or in the installation, not in the current folder: what is in it is
+ * trusted as the program is. NULL: there is none. The caller frees. */
+char *find_shared(const char *name);
+
 /* The lab to use: `said` (--lab), else HARNESS_LAB, else "lab" in $XDG_CONFIG_HOME/harness/config.json, else `fallback` (NULL:
  * none). *why names the source of the choice (a constant). The caller frees. */
 char *find_lab(const char *said, const char *fallback, const char **why, struct error *e);

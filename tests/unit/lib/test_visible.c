@@ -186,6 +186,22 @@ static void a_format_makes_what_jansson_makes(void **state)
     assert_null(json_make("[i", 1));
 }
 
+/* In a script of a page: no end of the script, no comment of HTML, no line separator, and the same value. */
+static void json_for_pages(void **state)
+{
+    struct text page = {0};
+    json_t *value = json_text("</script><!-- & \xe2\x80\xa8\xe2\x80\xa9 \x7f \" \\ \xff"), *again;
+    (void)state;
+    json_add_for_page(&page, value);
+    for (const char *c = text_string(&page); *c; c++)
+        assert_true(*c >= ' ' && *c < 0x7f && !strchr("<>&", *c));
+    again = json_loads(text_string(&page), JSON_DECODE_ANY, NULL);
+    assert_true(json_equal(value, again));
+    json_decref(again);
+    json_decref(value);
+    text_free(&page);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -197,6 +213,7 @@ int main(void)
         cmocka_unit_test(a_long_error_is_cut_between_characters),
         cmocka_unit_test(any_bytes_make_a_string),
         cmocka_unit_test(a_format_makes_what_jansson_makes),
+        cmocka_unit_test(json_for_pages),
     };
     return cmocka_run_group_tests_name("visible", tests, NULL, NULL);
 }
