@@ -8,7 +8,9 @@
 #include <string.h>
 
 #define KEY_BYTES   (64 + LINES_MAX_NAME + 2)
-#define PAUSE_LIMIT 5000000 /* the most lines of pauses.jsonl that are drawn */
+#define VALUES_KEPT (8u << 20) /* of all series together, 16 bytes each */
+#define VALUES_EACH 1024       /* at least, of a series */
+#define PAUSE_LIMIT 5000000    /* the most lines of pauses.jsonl that are drawn */
 
 /* The columns of one host as its latest header has them: indices into run->series. */
 struct layout {
@@ -101,7 +103,32 @@ static int take_header(struct run *run, struct layouts *layouts, const json_t *h
     return series ? 0 : error_set(e, "a header does not name a host, or out of memory");
 }
 
-static void append(struct series *series, int64_t time_ns, int64_t value)
+/* Of each four values in order keep the least and the greatest: extremes survive any number of times, and of a counter so do the first
+ * and the last. */
+static void halve(struct series *s)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i + 3 < s->count; i += 4) {
+        size_t low = i, high = i;
+        for (size_t k = i + 1; k < i + 4; k++) {
+            low = s->value[k] < s->value[low] ? k : low;
+            high = s->value[k] >= s->value[high] ? k : high;
+        }
+        size_t pair[] = {low < high ? low : high, low < high ? high : low};
+        for (size_t k = 0; k < 2; k++) {
+            s->time_ns[kept] = s->time_ns[pair[k]];
+            s->value[kept++] = s->value[pair[k]];
+        }
+    }
+    for (size_t i = s->count - s->count % 4; i < s->count; i++) {
+        s->time_ns[kept] = s->time_ns[i];
+        s->value[kept++] = s->value[i];
+    }
+    s->count = kept;
+    s->of = s->of ? 2 * s->of : 4;
+}
+
+static void push(struct series *series, int64_t time_ns, int64_t value)
 {
     if (series->count == series->capacity) {
         size_t capacity = series->capacity ? series->capacity * 2 : 256;
@@ -119,6 +146,38 @@ static void append(struct series *series, int64_t time_ns, int64_t value)
     series->value[series->count++] = value;
 }
 
+static void push_group(struct series *s)
+{
+    bool low_first = s->next.low_ns < s->next.high_ns;
+    if (!s->next.count)
+        return;
+    push(s, low_first ? s->next.low_ns : s->next.high_ns, low_first ? s->next.low : s->next.high);
+    push(s, low_first ? s->next.high_ns : s->next.low_ns, low_first ? s->next.high : s->next.low);
+    s->next.count = 0;
+}
+
+/* Whole, or into the next group as soon as there were too many. */
+static void append(const struct run *run, struct series *s, int64_t time_ns, int64_t value)
+{
+    size_t share = VALUES_KEPT / run->series_count, most = share > VALUES_EACH ? share : VALUES_EACH;
+    while (s->count >= most)
+        halve(s);
+    if (!s->of) {
+        push(s, time_ns, value);
+        return;
+    }
+    if (!s->next.count || value < s->next.low) {
+        s->next.low = value;
+        s->next.low_ns = time_ns;
+    }
+    if (!s->next.count || value >= s->next.high) {
+        s->next.high = value;
+        s->next.high_ns = time_ns;
+    }
+    if (++s->next.count >= s->of)
+        push_group(s);
+}
+
 static int take_sample(struct run *run, struct layouts *layouts, char *text, size_t length, struct error *e)
 {
     const char *host;
@@ -128,7 +187,7 @@ static int take_sample(struct run *run, struct layouts *layouts, char *text, siz
     const struct layout *layout = layout_of(layouts, host, false);
     for (size_t i = 0; layout && i < line.count && i < layout->count; i++)
         if (line.values[i] != LINES_NULL && layout->series[i] < run->series_count)
-            append(&run->series[layout->series[i]], line.time_ns - run->start_ns, line.values[i]);
+            append(run, &run->series[layout->series[i]], line.time_ns - run->start_ns, line.values[i]);
     lines_free_parsed(&line);
     return 0;
 }
@@ -157,6 +216,8 @@ static int load_samples(struct run *run, struct error *e)
     struct sample_reader reader = {.run = run, .layouts.index = json_object()};
     run->series_index = json_object();
     int result = run_each_line(run, "samples.jsonl", take_line, &reader, e);
+    for (size_t i = 0; i < run->series_count; i++)
+        push_group(&run->series[i]);
     for (size_t i = 0; i < reader.layouts.count; i++)
         free(reader.layouts.items[i].series);
     free(reader.layouts.items);
