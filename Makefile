@@ -98,7 +98,7 @@ FUZZ_HELPERS := tests/fuzz/scratch.c $(addprefix tests/fuzz/virtual-connectx/,ba
 # what calls them: libFuzzer, or edits of their seeds
 FUZZ_DRIVER := $(if $(filter fuzzer,$(SANITIZE)),libfuzzer,replay)
 
-all: $(BUILT) links
+all: $(BUILT) links page-library
 
 links: | $(B)
 	@ln -sfn $(ROOT)/scenarios $(B)/scenarios
@@ -133,6 +133,21 @@ $(O)/reports/figures_table.c: FORCE
 $(O)/reports/figures_table.o: $(O)/reports/figures_table.c Makefile
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
 $(call archive,reports): $(O)/reports/figures_table.o
+
+# What pages contain of ours: reports/page/style.css, and the scripts as one
+PAGE_FILES := reports/page/style.css $(sort $(wildcard reports/page/script/*.js))
+$(O)/reports/page_files.c: reports/page/embed $(PAGE_FILES)
+	@mkdir -p $(@D)
+	$(Q)reports/page/embed $(PAGE_FILES) >$@.new
+	@mv $@.new $@
+$(O)/reports/page_files.o: $(O)/reports/page_files.c Makefile
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
+$(call archive,reports): $(O)/reports/page_files.o
+
+# The library that draws the pages' interactive figures, from the npm registry: without it they have pictures alone.
+PAGE_LIBRARY := build/page-library
+page-library:
+	@$(if $(wildcard deps/fetch-page-library),deps/fetch-page-library --once $(PAGE_LIBRARY))
 
 define program_rule
 $(B)/$(1): $(patsubst %.c,$(O)/%.o,$($(1)_MAIN)) $(call present,$($(1)_ROOMS))
@@ -223,6 +238,7 @@ test: deps-check
 	@tests/run --quick
 
 check: deps-check
+	@deps/install-packages browser || echo "make check: without a browser, the test of report pages is skipped"
 	@tests/run
 
 lint:
@@ -280,6 +296,8 @@ install: all
 	@$(INSTALL) -m 755 $(BUILT) $(STAGE)/bin
 	@$(INSTALL) -m 644 scenarios/*.json $(SHARE)/harness/scenarios
 	@$(INSTALL) -m 644 labs/*.json $(SHARE)/harness/labs
+	@[ ! -e $(PAGE_LIBRARY)/LICENSE ] || { $(INSTALL) -d $(SHARE)/harness/page-library && \
+		$(INSTALL) -m 644 $(PAGE_LIBRARY)/*.js $(PAGE_LIBRARY)/*.css $(PAGE_LIBRARY)/LICENSE $(SHARE)/harness/page-library; }
 	@cp -R guest-setup patches $(SHARE)/harness/
 	@find $(SHARE)/harness -name '*.[ch]' -delete
 	@find $(SHARE)/harness -type d -empty -delete
@@ -302,4 +320,4 @@ clean:
 	rm -rf build
 
 .DEFAULT_GOAL := all
-.PHONY: FORCE all guest-module docs links unit fuzzers fuzz fuzz-long deps deps-check run test check lint bench thread-check soft-lab virtual-connectx virtual-check virtual-lab clean install uninstall
+.PHONY: FORCE all page-library guest-module docs links unit fuzzers fuzz fuzz-long deps deps-check run test check lint bench thread-check soft-lab virtual-connectx virtual-check virtual-lab clean install uninstall

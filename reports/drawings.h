@@ -14,8 +14,10 @@ struct drawings {
 
 int drawings_keep(struct drawings *drawings, const char *name, const char *title, const char *caption,
                   size_t run);
-/* Run gnuplot over all scripts, which are in the folder. */
-int drawings_draw(const struct drawings *drawings, const struct folder *folder, struct error *e);
+/* The drawing that was kept last. */
+struct drawing *drawings_last(const struct drawings *drawings);
+/* Run gnuplot over all scripts, which are in the folder, and take the pictures. */
+int drawings_draw(struct drawings *drawings, const struct folder *folder, struct error *e);
 /* Put all files of the drawings in the place of those of an earlier report. */
 int drawings_publish(const struct drawings *drawings, const struct fresh *fresh, const struct folder *folder,
                      struct error *e);

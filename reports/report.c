@@ -19,6 +19,24 @@
 
 /* A sweep with more runs than this has figures over its choices; single runs are drawn by naming their folders. */
 #define RUNS_DRAWN_OVER_TIME 4
+#define RESULTS_DRAWN        8 /* runs that were named one by one */
+
+/* Points on an interactive page, about: each takes up to 22 bytes, and the page is to stay below 10 MB. */
+#define PAGE_POINTS 280000
+
+/* That the picture has not all samples, or NULL. The caller frees it. */
+static char *note_of(const struct plot *plot)
+{
+    struct text words = {0};
+    size_t samples_of = 0;
+    for (size_t i = 0; i < plot->panel_count; i++)
+        samples_of = plot->panels[i].samples_of > samples_of ? plot->panels[i].samples_of : samples_of;
+    if (samples_of)
+        text_add(&words,
+                 "Down-sampled: of each %zu samples of a curve, the smallest and the largest are drawn.",
+                 samples_of);
+    return words.length ? text_take(&words) : NULL;
+}
 
 /* Write the plot if it has anything to show. */
 static int finish_plot(struct plot *plot, const struct folder *folder, const char *caption, size_t run,
@@ -29,6 +47,10 @@ static int finish_plot(struct plot *plot, const struct folder *folder, const cha
         result = plot_write(plot, folder, e);
         if (result == 0 && drawings_keep(made, plot->name, plot->title, caption, run) != 0)
             result = error_set(e, "out of memory for the drawings");
+        if (result == 0 && plot->detail)
+            plot_data(plot, &drawings_last(made)->data);
+        if (result == 0)
+            drawings_last(made)->note = note_of(plot);
     }
     plot_free(plot);
     return result;
@@ -46,7 +68,7 @@ static int draw_over_sweep(const struct figure *f, const struct runs *runs, cons
     return finish_plot(&plot, folder, f->caption, SIZE_MAX, made, e);
 }
 
-static int draw_over_time(const struct figure *f, const struct runs *runs, size_t index,
+static int draw_over_time(const struct figure *f, const struct runs *runs, size_t index, size_t detail,
                           const struct folder *folder, struct drawings *made, struct error *e)
 {
     const struct run *run = &runs->items[index];
@@ -57,6 +79,7 @@ static int draw_over_time(const struct figure *f, const struct runs *runs, size_
     text_add(&title, "%s%s%s", f->title, *run->label ? ": " : "", run->label);
     plot_init(&plot, name, text_string(&title), f->x_label);
     plot.origin = run_origin(run);
+    plot.detail = detail;
     f->run(run, &plot);
     text_free(&title);
     return finish_plot(&plot, folder, f->caption, index, made, e);
@@ -93,8 +116,8 @@ static int draw_map(const struct run *run, size_t index, const struct folder *fo
     return result;
 }
 
-static int draw_run(struct runs *runs, size_t index, const struct folder *folder, struct drawings *made,
-                    struct error *e)
+static int draw_run(struct runs *runs, size_t index, size_t detail, const struct folder *folder,
+                    struct drawings *made, struct error *e)
 {
     struct run *run = &runs->items[index];
     if (run_load_samples(run, e) != 0)
@@ -102,19 +125,32 @@ static int draw_run(struct runs *runs, size_t index, const struct folder *folder
     int result = 0;
     for (const struct figure *const *file = figures; result == 0 && *file; file++)
         for (const struct figure *f = *file; result == 0 && f->name; f++)
-            result = f->run ? draw_over_time(f, runs, index, folder, made, e) : 0;
+            result = f->run ? draw_over_time(f, runs, index, detail, folder, made, e) : 0;
     if (result == 0)
         result = draw_map(run, index, folder, made, e);
     run_free_samples(run);
     return result;
 }
 
-static int draw_all(struct runs *runs, const struct folder *folder, struct drawings *made, struct error *e)
+/* Points of each panel on the interactive page: a figure of a run has two panels at most times. */
+static size_t detail_of(const struct runs *runs)
 {
+    size_t panels = 0;
+    for (const struct figure *const *file = figures; *file; file++)
+        for (const struct figure *f = *file; f->name; f++)
+            panels += f->run ? 2 : 0;
+    return panels && runs->count ? PAGE_POINTS / (panels * runs->count) : 0;
+}
+
+static int draw_all(struct runs *runs, bool interactive, const struct folder *folder, struct drawings *made,
+                    struct error *e)
+{
+    bool named = runs->count == runs->results;
+    size_t most = named ? RESULTS_DRAWN : RUNS_DRAWN_OVER_TIME, detail = interactive ? detail_of(runs) : 0;
     if (draw_sweep(runs, folder, made, e) != 0)
         return -1;
-    for (size_t i = 0; i < runs->count && runs->count <= RUNS_DRAWN_OVER_TIME; i++)
-        if (draw_run(runs, i, folder, made, e) != 0)
+    for (size_t i = 0; i < runs->count && runs->count <= most; i++)
+        if (draw_run(runs, i, detail, folder, made, e) != 0)
             return -1;
     return drawings_draw(made, folder, e);
 }
@@ -132,9 +168,12 @@ static int make_files(const struct subject *about, const struct folder *fresh, s
     struct text page = {0};
     int result = about->table ? report_sweep_csv(about->table, fresh, e) : 0;
     if (result == 0 && about->runs) {
-        result = draw_all(about->runs, fresh, made, e);
+        struct page_library library = {0};
+        page_library_read(&library);
+        result = draw_all(about->runs, library.script, fresh, made, e);
         if (result == 0)
-            page_write(about->runs, made->items, made->count, about->table, &page);
+            page_write(about->runs, made->items, made->count, about->table, &library, &page);
+        page_library_free(&library);
     } else if (result == 0) {
         result = report_sweep_draw(about->table, fresh, made, &page, e);
     }

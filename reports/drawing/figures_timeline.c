@@ -7,8 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_ROWS 16
-#define COLUMNS   400 /* of the picture: pauses that are closer are drawn as one */
+#define MOST_ROWS        16
+#define MOST_DETAIL_ROWS 64  /* on the interactive page */
+#define COLUMNS          400 /* of the picture: pauses that are closer are drawn as one */
 
 /* A host or port, and a priority of it. */
 struct row {
@@ -47,9 +48,12 @@ static int64_t clipped(const struct run *run, int64_t start_ns, int64_t end_ns, 
     return end_ns > *from_ns ? end_ns - *from_ns : 0;
 }
 
-static void add_bars(const struct run *run, const struct row *line, size_t row, struct plot_series *out)
+/* The pauses of a line as bars, those closer than the gap as one. Without `out` they are only counted. */
+static size_t add_bars(const struct run *run, const struct row *line, size_t row, int64_t gap_ns,
+                       struct plot_series *out, bool detail)
 {
-    int64_t gap_ns = (run->end_ns - run->start_ns) / COLUMNS, from_ns;
+    int64_t from_ns;
+    size_t bars = 0;
     for (size_t i = 0; i < line->count;) {
         int64_t start_ns = line->pauses[i].start_ns, end_ns = start_ns + line->pauses[i].duration_ns;
         for (i++; i < line->count && line->pauses[i].start_ns <= end_ns + gap_ns; i++) {
@@ -57,9 +61,63 @@ static void add_bars(const struct run *run, const struct row *line, size_t row, 
             end_ns = next_ns > end_ns ? next_ns : end_ns;
         }
         int64_t length_ns = clipped(run, start_ns, end_ns, &from_ns);
-        if (length_ns)
+        bars += length_ns > 0;
+        if (length_ns && out && detail)
+            plot_add_detail(out, curves_x(run, from_ns), (double)row, curves_x(run, length_ns));
+        else if (length_ns && out)
             plot_add_segment(out, curves_x(run, from_ns), (double)row, curves_x(run, length_ns));
     }
+    return bars;
+}
+
+/* The least gap with which there are not too many bars. *pauses: how many there are in the measure phase. */
+static int64_t find_gap(const struct run *run, const struct row *lines, size_t count, size_t most,
+                        size_t *pauses)
+{
+    int64_t gap_ns = 0, from_ns;
+    *pauses = 0;
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; k < lines[i].count; k++) {
+            const struct pause *p = &lines[i].pauses[k];
+            *pauses += clipped(run, p->start_ns, p->start_ns + p->duration_ns, &from_ns) > 0;
+        }
+    for (;;) {
+        size_t bars = 0;
+        for (size_t i = 0; i < count; i++)
+            bars += add_bars(run, &lines[i], i, gap_ns, NULL, false);
+        if (bars <= most || gap_ns > (run->end_ns - run->start_ns) / COLUMNS)
+            return gap_ns;
+        gap_ns = gap_ns ? 2 * gap_ns : (run->end_ns - run->start_ns) / (64 * COLUMNS) + 1;
+    }
+}
+
+static void name_of(const struct row *line, char *name, size_t size)
+{
+    snprintf(name, size, "%s priority %d", line->pauses->host, line->pauses->priority);
+}
+
+/* More lines, and single pauses where the picture has one bar for several. */
+static void add_details(const struct run *run, struct row *lines, size_t count, struct plot_panel *panel)
+{
+    size_t shown = count < MOST_DETAIL_ROWS ? count : MOST_DETAIL_ROWS, pauses;
+    struct plot_series *bars = plot_add_more(panel, "", PLOT_SEGMENTS);
+    struct text words = {0};
+    qsort(lines, count, sizeof *lines, by_time_paused);
+    qsort(lines, shown, sizeof *lines, by_place);
+    int64_t gap_ns = find_gap(run, lines, shown, panel->detail / 3, &pauses);
+    for (size_t i = 0; i < shown; i++) {
+        char name[96];
+        name_of(&lines[i], name, sizeof name);
+        plot_name_detail_row(panel, name);
+        add_bars(run, &lines[i], i, gap_ns, bars, true);
+    }
+    text_add(&words, "%zu pauses", pauses);
+    if (shown < count)
+        text_add(&words, " of the %zu rows of %zu that were paused for the longest time", shown, count);
+    if (gap_ns)
+        text_add(&words, "; those closer together than %.3g us are one bar", (double)gap_ns / NS_PER_US);
+    bars->colour = 1;
+    panel->kept = text_take(&words);
 }
 
 /* The lines of sorted pauses, which were paused in the measure phase. */
@@ -97,10 +155,12 @@ static void add_lines(const struct run *run, struct row *lines, size_t count, st
     qsort(lines, shown, sizeof *lines, by_place);
     for (size_t i = 0; i < shown; i++) {
         char name[96];
-        snprintf(name, sizeof name, "%s priority %d", lines[i].pauses->host, lines[i].pauses->priority);
+        name_of(&lines[i], name, sizeof name);
         plot_name_row(panel, name);
-        add_bars(run, &lines[i], i, bars);
+        add_bars(run, &lines[i], i, (run->end_ns - run->start_ns) / COLUMNS, bars, false);
     }
+    if (panel->detail)
+        add_details(run, lines, count, panel);
 }
 
 static void add_curves(const struct run *run, struct plot *plot)

@@ -13,20 +13,33 @@ void plot_init(struct plot *plot, const char *name, const char *title, const cha
     *plot = (struct plot){.name = strdup(name), .title = strdup(title), .x_label = strdup(x_label)};
 }
 
+static void free_series(struct plot_series *series, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        free(series[i].label);
+        text_free(&series[i].data);
+        free(series[i].detail.x);
+        free(series[i].detail.y);
+        free(series[i].detail.width);
+    }
+    free(series);
+}
+
 static void free_panel(struct plot_panel *panel)
 {
-    for (size_t i = 0; i < panel->series_count; i++) {
-        free(panel->series[i].label);
-        text_free(&panel->series[i].data);
-    }
+    free_series(panel->series, panel->series_count);
+    free_series(panel->more, panel->more_count);
     for (size_t i = 0; i < panel->level_count; i++)
         free(panel->levels[i].label);
-    free(panel->series);
     free(panel->levels);
     free(panel->y_label);
     for (size_t i = 0; i < panel->rows; i++)
         free(panel->row_names[i]);
     free(panel->row_names);
+    for (size_t i = 0; i < panel->detail_row_count; i++)
+        free(panel->detail_rows[i]);
+    free(panel->detail_rows);
+    free(panel->kept);
     free(panel->note);
 }
 
@@ -67,6 +80,7 @@ struct plot_panel *plot_add_panel(struct plot *plot, const char *y_label)
     plot->panels = grow(plot->panels, &plot->panel_count, sizeof *plot->panels);
     struct plot_panel *panel = &plot->panels[plot->panel_count - 1];
     panel->y_label = strdup(y_label);
+    panel->detail = plot->detail;
     return panel;
 }
 
@@ -78,6 +92,41 @@ struct plot_series *plot_add_series(struct plot_panel *panel, const char *label,
     series->style = style;
     series->colour = panel->series_count - 1;
     return series;
+}
+
+struct plot_series *plot_add_more(struct plot_panel *panel, const char *label, enum plot_style style)
+{
+    panel->more = grow(panel->more, &panel->more_count, sizeof *panel->more);
+    struct plot_series *series = &panel->more[panel->more_count - 1];
+    series->label = strdup(label);
+    series->style = style;
+    series->colour = panel->series_count + panel->more_count - 1;
+    return series;
+}
+
+/* Twice the room for an array; out of memory ends the program. */
+static double *enlarge(double *items, size_t capacity)
+{
+    double *larger = realloc(items, capacity * sizeof *larger);
+    if (!larger)
+        abort();
+    return larger;
+}
+
+void plot_add_detail(struct plot_series *series, double x, double y, double width)
+{
+    struct plot_points *p = &series->detail;
+    if (!isfinite(x) || !isfinite(y))
+        return;
+    if (p->count == p->capacity) {
+        p->capacity = p->capacity ? 2 * p->capacity : 64;
+        p->x = enlarge(p->x, p->capacity);
+        p->y = enlarge(p->y, p->capacity);
+        p->width = enlarge(p->width, p->capacity);
+    }
+    p->x[p->count] = x;
+    p->y[p->count] = y;
+    p->width[p->count++] = width;
 }
 
 static void count_point(struct plot_series *series, double x, double y)
@@ -163,10 +212,39 @@ void plot_name_row(struct plot_panel *panel, const char *name)
     panel->row_names[panel->rows - 1] = strdup(name);
 }
 
+void plot_name_detail_row(struct plot_panel *panel, const char *name)
+{
+    panel->detail_rows = grow(panel->detail_rows, &panel->detail_row_count, sizeof *panel->detail_rows);
+    panel->detail_rows[panel->detail_row_count - 1] = strdup(name);
+}
+
 void plot_note(struct plot_panel *panel, const char *note)
 {
     free(panel->note);
     panel->note = strdup(note);
+}
+
+/* ---- colours */
+
+/* Okabe and Ito's colours, which colour-blind readers can distinguish, then others that differ from them. */
+static const char *const palette[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00",
+                                      "#555555", "#8a6d00", "#6a3d9a", "#b2182b", "#7fbc41", "#01665e"};
+#define PALETTE_SIZE (sizeof palette / sizeof *palette)
+
+/* After the palette, hues at the golden angle, in three shades: no two of the first thousands are the same. */
+void plot_colour(size_t colour, struct text *out)
+{
+    if (colour < PALETTE_SIZE) {
+        text_add(out, "%s", palette[colour]);
+        return;
+    }
+    double hue = fmod((double)colour * 137.508, 360) / 60, most = 205 - 45 * (double)(colour % 3);
+    double least = most * 0.2, middle = least + (most - least) * (1 - fabs(fmod(hue, 2) - 1));
+    static const unsigned char order[6][3] = {{2, 1, 0}, {1, 2, 0}, {0, 2, 1},
+                                              {0, 1, 2}, {1, 0, 2}, {2, 0, 1}};
+    const double parts[] = {least, middle, most};
+    const unsigned char *rgb = order[(size_t)hue % 6];
+    text_add(out, "#%02x%02x%02x", (unsigned)parts[rgb[0]], (unsigned)parts[rgb[1]], (unsigned)parts[rgb[2]]);
 }
 
 /* The words before the first space are what a curve is about: a host. */
@@ -195,5 +273,13 @@ void plot_match_colours(struct plot_panel *panel, const struct plot_panel *like)
                 s->colour = like->series[j].colour;
         while (has_colour(panel->series, i, s->colour))
             s->colour++;
+    }
+    for (size_t i = 0; i < panel->more_count; i++) {
+        for (size_t j = 0; j < like->series_count; j++)
+            if (same_subject(like->series[j].label, panel->more[i].label))
+                panel->more[i].colour = like->series[j].colour;
+        for (size_t j = 0; j < like->more_count; j++)
+            if (same_subject(like->more[j].label, panel->more[i].label))
+                panel->more[i].colour = like->more[j].colour;
     }
 }

@@ -23,6 +23,12 @@ enum plot_style {
     PLOT_INTERVALS_ROWS /* the same of rows, along x, without a line */
 };
 
+/* Points for the interactive page, finer than those of the picture. */
+struct plot_points {
+    double *x, *y, *width; /* width: of segments */
+    size_t count, capacity;
+};
+
 struct plot_series {
     char *label;
     enum plot_style style;
@@ -34,6 +40,7 @@ struct plot_series {
     double highest, lowest; /* y */
     double x_least, x_most;
     size_t x_positive, y_positive; /* points that a logarithmic scale can show */
+    struct plot_points detail;     /* none: those of the picture */
 };
 
 struct plot_level {
@@ -58,6 +65,14 @@ struct plot_panel {
     size_t series_count;
     struct plot_level *levels; /* horizontal lines */
     size_t level_count;
+    /* ---- the interactive page alone */
+    size_t detail;            /* about so many points of it are wanted; 0: there is no such page */
+    struct plot_series *more; /* beside those that are drawn: shown when the reader asks for them */
+    size_t more_count;
+    char **detail_rows; /* of the bars that are `more`, instead of row_names */
+    size_t detail_row_count;
+    char *kept;        /* how its points come from the samples, or NULL */
+    size_t samples_of; /* in the picture: of each so many samples the least and the greatest; 0: all */
 };
 
 struct plot {
@@ -73,6 +88,7 @@ struct plot {
     const char *origin; /* run_origin, shown in the picture */
     struct plot_panel *panels;
     size_t panel_count;
+    size_t detail; /* of each panel */
 };
 
 void plot_init(struct plot *plot, const char *name, const char *title, const char *x_label);
@@ -95,10 +111,19 @@ void plot_note(struct plot_panel *panel, const char *note);
 /* Curves about the same host, the word that their labels begin with, get the colours that they have in another panel. */
 void plot_match_colours(struct plot_panel *panel, const struct plot_panel *like);
 void plot_add_level(struct plot_panel *panel, double y, const char *label);
+/* A curve or bars for the interactive page alone. Valid until the next one is added to the panel. */
+struct plot_series *plot_add_more(struct plot_panel *panel, const char *label, enum plot_style style);
+/* A point for the interactive page; width 0 but for segments. */
+void plot_add_detail(struct plot_series *series, double x, double y, double width);
+void plot_name_detail_row(struct plot_panel *panel, const char *name);
+/* A colour as "#rrggbb". */
+void plot_colour(size_t colour, struct text *out);
 /* Remove panels without data. Returns whether any panel is left. */
 bool plot_prune(struct plot *plot);
 
 /* Write FOLDER/NAME.tsv and FOLDER/NAME.gp. */
 int plot_write(const struct plot *plot, const struct folder *folder, struct error *e);
+/* The plot as JSON for the page's script (reports/page/script/data.js reads it). */
+void plot_data(const struct plot *plot, struct text *out);
 
 #endif

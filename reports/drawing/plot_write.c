@@ -63,29 +63,6 @@ static void add_data(const struct plot *plot, struct text *out)
     }
 }
 
-/* ---- colours */
-
-/* Okabe and Ito's colours, which colour-blind readers can distinguish, then others that differ from them. */
-static const char *const palette[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00",
-                                      "#555555", "#8a6d00", "#6a3d9a", "#b2182b", "#7fbc41", "#01665e"};
-#define PALETTE_SIZE (sizeof palette / sizeof *palette)
-
-/* After the palette, hues at the golden angle, in three shades: no two of the first thousands are the same. */
-static void add_colour(size_t colour, struct text *out)
-{
-    if (colour < PALETTE_SIZE) {
-        text_add(out, "%s", palette[colour]);
-        return;
-    }
-    double hue = fmod((double)colour * 137.508, 360) / 60, most = 205 - 45 * (double)(colour % 3);
-    double least = most * 0.2, middle = least + (most - least) * (1 - fabs(fmod(hue, 2) - 1));
-    static const unsigned char order[6][3] = {{2, 1, 0}, {1, 2, 0}, {0, 2, 1},
-                                              {0, 1, 2}, {1, 0, 2}, {2, 0, 1}};
-    const double parts[] = {least, middle, most};
-    const unsigned char *rgb = order[(size_t)hue % 6];
-    text_add(out, "#%02x%02x%02x", (unsigned)parts[rgb[0]], (unsigned)parts[rgb[1]], (unsigned)parts[rgb[2]]);
-}
-
 /* ---- text in lines */
 
 struct lines {
@@ -418,13 +395,13 @@ static void add_sample(const struct plot_series *s, const struct layout *at, int
         text_add(out, "set label %zu '' at screen %.4f, screen %.4f point pt %s ps 1.1", number,
                  across(x + LEGEND_MARK / 2), up(at, y), s->style == PLOT_MARKS ? "4" : "7");
     text_add(out, " lc rgb '");
-    add_colour(s->colour, out);
+    plot_colour(s->colour, out);
     text_add(out, "'\n");
     if (!s->shaped)
         return;
     text_add(out, "set label %zu '' at screen %.4f, screen %.4f point pt %d ps 0.9 lc rgb '", number + 4000,
              across(x + LEGEND_MARK / 2), up(at, y), shape_of(s));
-    add_colour(s->colour, out);
+    plot_colour(s->colour, out);
     text_add(out, "'\n");
 }
 
@@ -486,7 +463,7 @@ static void add_curve(const struct plot *plot, const struct plot_series *s, size
 {
     text_add(out, "'%s.tsv' index %zu using %s with %s lc rgb '", plot->name, index, style_columns(s->style),
              style_words(s->style));
-    add_colour(s->colour, out);
+    plot_colour(s->colour, out);
     text_add(out, "'%s", s->dashed ? " dt 2" : "");
     if (s->shaped)
         text_add(out, " pt %d ps 0.8", shape_of(s));

@@ -2,6 +2,7 @@
 
 #include "lib/output/visible.h"
 #include <math.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -30,6 +31,21 @@ void html_escaped(struct text *out, const char *words)
     }
     out->failed = out->failed || shown.failed;
     text_free(&shown);
+}
+
+void html_base64(struct text *out, const char *bytes, size_t length)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    for (size_t i = 0; i < length; i += 3) {
+        size_t left = length - i < 3 ? length - i : 3;
+        uint32_t bits = 0;
+        char four[] = "====";
+        for (size_t k = 0; k < 3; k++)
+            bits = bits << 8 | (k < left ? (unsigned char)bytes[i + k] : 0);
+        for (size_t k = 0; k <= left; k++)
+            four[k] = digits[bits >> (18 - 6 * k) & 63];
+        text_add_bytes(out, four, 4);
+    }
 }
 
 void html_cell(struct text *out, const char *words)

@@ -7,6 +7,8 @@
 
 /* Text, also between double quotes of an attribute: markup is escaped, and controls are made visible (lib/output/visible.h). */
 void html_escaped(struct text *out, const char *words);
+/* Bytes in base64, as in a data: URI. */
+void html_base64(struct text *out, const char *bytes, size_t length);
 /* A table cell with text. */
 void html_cell(struct text *out, const char *words);
 /* Significant digits only, with thousands separated; a dash if not finite. */

@@ -1,63 +1,11 @@
 #include "reports/page/page.h"
 
+#include "reports/page/files.h"
 #include "reports/page/html.h"
 #include "reports/page/page_parts.h"
 #include "lib/formats/origin.h"
 #include <stdint.h>
 #include <string.h>
-
-static const char style[] =
-    ":root{--ink:#1b1f24;--soft:#5b6470;--line:#e1e4e8;--back:#fff;--panel:#f7f8fa;--good:#1a7f37;--bad:#"
-    "c62828;--skip:#8a6d00;"
-    "--mark:#b35900}\n"
-    "*{box-sizing:border-box}body{margin:0;background:var(--back);color:var(--ink);font:15px/1.5 "
-    "system-ui,sans-serif}\n"
-    "main{max-width:1040px;margin:0 auto;padding:28px 20px 60px}\n"
-    "h1{font-size:26px;margin:0 0 4px}h2{font-size:19px;margin:34px 0 10px;padding-top:10px;border-top:1px "
-    "solid var(--line)}\n"
-    "h3{font-size:16px;margin:22px 0 8px}p{margin:6px 0}.soft{color:var(--soft)}\n"
-    ".pill{display:inline-block;padding:1px "
-    "10px;border-radius:11px;font-size:13px;font-weight:600;border:1px solid}\n"
-    ".passed{color:var(--good)}.failed,.incomplete{color:var(--bad)}.skipped{color:var(--skip)}.simulated,."
-    "virtual,.mixed{"
-    "color:var(--mark)}\n"
-    ".scroll{overflow-x:auto}table{border-collapse:collapse;width:100%;font-size:14px}\n"
-    "th{text-align:left;font-weight:600;color:var(--soft);border-bottom:2px solid var(--line);padding:5px "
-    "10px}\n"
-    "td{border-bottom:1px solid var(--line);padding:5px 10px;vertical-align:top}\n"
-    ".number{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}"
-    "th.number{white-space:normal;vertical-align:bottom}td:first-child{min-width:150px}\n"
-    "code{font:13px ui-monospace,monospace;background:var(--panel);padding:0 "
-    "4px;border-radius:3px;overflow-wrap:anywhere}\n"
-    "figure{margin:14px 0 22px}figure img{width:100%;height:auto;border:1px solid "
-    "var(--line);border-radius:6px}\n"
-    "figcaption{color:var(--soft);font-size:13.5px;padding:4px 2px}a{color:#0b5cad}\n"
-    ".sortable "
-    "button{font:inherit;color:inherit;background:none;border:0;padding:0;text-align:inherit;cursor:"
-    "pointer}.sortable button:after{content:' \\2195';opacity:.5}"
-    "th[aria-sort=ascending] button:after{content:' \\2191';opacity:1}"
-    "th[aria-sort=descending] button:after{content:' \\2193';opacity:1}"
-    ".sortable th{vertical-align:bottom;overflow-wrap:anywhere;min-width:7em}.sortable "
-    "td:first-child{min-width:0;white-space:nowrap}"
-    ".choice{white-space:nowrap}.words{min-width:14em}.failures "
-    "td{border-left:4px solid transparent}.failures td:first-child{border-left-color:var(--bad)}\n"
-    "@media(max-width:700px){main{padding:16px 12px 40px}figure img{width:720px;max-width:none}"
-    "td,th{padding:4px 7px}}\n"
-    "@media print{main{max-width:none;padding:0}.scroll{overflow:visible}figure{break-inside:avoid}"
-    "table{font-size:10px}td,th{padding:2px 4px}thead{display:table-header-group}.sortable "
-    "button:after{content:''}}\n"
-    ".notice{margin:18px 0;padding:10px 16px;border-left:4px solid "
-    "var(--mark);background:var(--panel);border-radius:0 6px 6px 0}"
-    ".notice ul{margin:6px 0;padding-left:20px}.notice li{margin:4px 0}\n"
-    "details{margin:10px 0;border:1px solid var(--line);border-radius:6px;background:var(--panel)}\n"
-    "summary{cursor:pointer;padding:8px 12px;font-weight:600}details>div{padding:0 12px "
-    "12px;background:var(--back)}\n"
-    "pre{overflow:auto;font:12.5px/1.45 "
-    "ui-monospace,monospace;background:var(--panel);padding:10px;margin:0}\n"
-    "@media(prefers-color-scheme:dark){:root{--ink:#e6e8eb;--soft:#9aa4b0;--line:#333a44;--back:#14171b;--"
-    "panel:#1c2127;"
-    "--good:#4ac26b;--bad:#ff7b72;--skip:#d8b13c;--mark:#f0a34f}a{color:#6cb0ff}figure "
-    "img{background:#fff}}\n";
 
 /* The worst verdict of all runs: the order is that of harness/verdict. */
 static const char *worst_verdict(const struct runs *runs)
@@ -155,12 +103,25 @@ static void add_heading(const struct runs *runs, struct text *out)
     }
 }
 
-void page_add_drawing(const struct drawing *drawing, struct text *out)
+/* `run`: its name, where the figures of several can be laid over one another. */
+void page_add_drawing(const struct drawing *drawing, const char *run, struct text *out)
 {
-    text_add(out, "<figure><div class=scroll><img loading=lazy src=\"%s.svg\" alt=\"", drawing->name);
+    text_add(out, "<figure><div class=\"scroll picture\"><img src=\"data:image/svg+xml;base64,");
+    html_base64(out, drawing->picture, drawing->picture_length);
+    text_add(out, "\" alt=\"");
     html_escaped(out, drawing->title);
-    text_add(out, "\"></div><figcaption>");
+    text_add(out, "\"></div>");
+    if (drawing->data.length) {
+        text_add(out, "<script type=\"application/json\" class=plot data-run=\"");
+        html_escaped(out, run);
+        text_add(out, "\">");
+        text_add_bytes(out, drawing->data.data, drawing->data.length);
+        text_add(out, "</script>\n");
+    }
+    text_add(out, "<figcaption>");
     html_escaped(out, drawing->caption);
+    if (drawing->note)
+        text_add(out, " %s", drawing->note);
     text_add(out,
              " <a href=\"%s.svg\">SVG</a> <a href=\"%s.png\">PNG</a> <a href=\"%s.tsv\">data</a> <a "
              "href=\"%s.gp\">script</a>"
@@ -180,22 +141,49 @@ static void add_drawings(const struct runs *runs, const struct drawing *drawings
             text_add(out, "</h2>\n");
         }
         last = run;
-        page_add_drawing(&drawings[i], out);
+        page_add_drawing(&drawings[i], run == SIZE_MAX ? "" : run_label(&runs->items[run]), out);
     }
 }
 
-void page_begin(const char *title, struct text *out)
+/* Nothing is loaded, and no script runs but the page's own and the library: text of results that became markup by a mistake of ours
+ * would do nothing. */
+static void add_policy(const struct page_library *library, struct text *out)
 {
-    text_add(out, "<!doctype html>\n<html lang=en><meta charset=utf-8><meta name=viewport "
-                  "content=\"width=device-width\">\n<title>");
+    text_add(
+        out,
+        "<meta http-equiv=Content-Security-Policy content=\"default-src 'none'; img-src data:; style-src "
+        "'unsafe-inline'; script-src '%s'%s; base-uri 'none'; form-action 'none'\">\n",
+        page_script_digest, library && library->script ? " '" PAGE_LIBRARY_DIGEST "'" : "");
+}
+
+void page_begin(const char *title, const struct page_library *library, struct text *out)
+{
+    text_add(out, "<!doctype html>\n<html lang=en><meta charset=utf-8>\n");
+    add_policy(library, out);
+    text_add(out, "<meta name=viewport content=\"width=device-width\">\n<title>");
     html_escaped(out, title);
-    text_add(out, "</title>\n<style>\n%s</style>\n<main>\n", style);
+    text_add(out, "</title>\n<style>\n%s%s</style>\n<main>\n",
+             library && library->style ? library->style : "", page_style);
+}
+
+void page_end(const struct page_library *library, struct text *out)
+{
+    if (library && library->script) {
+        text_add(out,
+                 "<details><summary>Licence of uPlot, which draws the interactive figures</summary><pre>");
+        html_escaped(out, library->licence);
+        text_add(out, "</pre></details>\n");
+    }
+    text_add(out, "</main>\n");
+    if (library && library->script)
+        text_add(out, "<script>%s</script>\n", library->script);
+    text_add(out, "<script>%s</script>\n</html>\n", page_script);
 }
 
 void page_write(const struct runs *runs, const struct drawing *drawings, size_t count, bool table,
-                struct text *out)
+                const struct page_library *library, struct text *out)
 {
-    page_begin(runs->title, out);
+    page_begin(runs->title, library, out);
     add_heading(runs, out);
     page_add_summary(runs, out);
     page_add_listed(runs, out);
@@ -209,5 +197,5 @@ void page_write(const struct runs *runs, const struct drawing *drawings, size_t 
         text_add(out, "<p>All figures of each run, for a spreadsheet or a program: <a "
                       "href=\"sweep.csv\">sweep.csv</a>.</p>\n");
     page_add_details(runs, out);
-    text_add(out, "</main>\n</html>\n");
+    page_end(library, out);
 }

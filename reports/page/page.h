@@ -1,8 +1,9 @@
-/* The report page: one index.html in the folder of its plots; it works offline. */
+/* The report page: one index.html, which contains its pictures and needs nothing else; their files and data are beside it. */
 #ifndef REPORTS_PAGE_H
 #define REPORTS_PAGE_H
 
 #include "lib/text.h"
+#include "reports/page/library.h"
 #include "reports/results/run.h"
 #include "reports/results/sweep_table.h"
 
@@ -11,12 +12,16 @@ struct drawing {
     char *name;
     char *title;
     const char *caption;
+    char *note;       /* after the caption, or NULL */
+    struct text data; /* for the page's script (plot_data), or nothing */
+    char *picture;    /* NAME.svg, which the page contains */
+    size_t picture_length;
     size_t run; /* which run it belongs to, on the page of a sweep which figure it shows; SIZE_MAX: to all */
 };
 
-/* `table`: sweep.csv is beside it. */
+/* `table`: sweep.csv is beside it. `library`: NULL, or what makes its drawings interactive. */
 void page_write(const struct runs *runs, const struct drawing *drawings, size_t count, bool table,
-                struct text *out);
+                const struct page_library *library, struct text *out);
 /* The page of a sweep of many runs. `how`: how its figures are drawn, or NULL; `left_out`: so many drawings are not made. */
 void page_sweep_write(const struct sweep_table *t, const struct drawing *drawings, size_t count,
                       const char *how, size_t left_out, struct text *out);

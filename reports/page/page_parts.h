@@ -7,14 +7,16 @@
 #include "reports/results/run.h"
 #include "reports/results/sweep_table.h"
 
-/* page.c: the head of the document, and what a page says of where its runs come from. */
-void page_begin(const char *title, struct text *out);
+/* page.c: the head of the document and its end, with the library that draws interactive figures or NULL; and what a page says of where
+ * its runs come from. */
+void page_begin(const char *title, const struct page_library *library, struct text *out);
+void page_end(const struct page_library *library, struct text *out);
 void page_add_pills(const struct origins *origins, struct text *out);
 /* Scenario, lab and start of a run. */
 void page_add_origin(const struct run *run, const char *label, struct text *out);
 /* What the readers of a page have to know of runs that were not measured on hardware. */
 void page_add_what_it_is(const struct origins *origins, struct text *out);
-void page_add_drawing(const struct drawing *drawing, struct text *out);
+void page_add_drawing(const struct drawing *drawing, const char *run, struct text *out);
 
 /* page_results.c */
 void page_add_summary(const struct runs *runs, struct text *out);

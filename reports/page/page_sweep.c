@@ -326,7 +326,7 @@ static void add_figures(const struct sweep_table *t, const struct drawing *drawi
                                         "(Student's t)."
                                       : "");
     for (size_t i = 0; i < count; i++)
-        page_add_drawing(&drawings[i], out);
+        page_add_drawing(&drawings[i], "", out);
     add_constants(t, out);
     add_left_out(t, left_out, out);
 }
@@ -377,7 +377,7 @@ void page_sweep_write(const struct sweep_table *t, const struct drawing *drawing
 {
     const char *title = run_text(&t->first, "scenario.title");
     title = *title ? title : run_text(&t->first, "scenario.name");
-    page_begin(title, out);
+    page_begin(title, NULL, out);
     add_heading(t, title, out);
     add_failures(t, out);
     add_failed_cells(t, out);
@@ -390,5 +390,5 @@ void page_sweep_write(const struct sweep_table *t, const struct drawing *drawing
     page_add_cells(t, out);
     text_add(out, "<h2>Details</h2>\n");
     page_add_documents(&t->first, "Scenario of the first run", out);
-    text_add(out, "</main>\n</html>\n");
+    page_end(NULL, out);
 }

@@ -9,38 +9,6 @@
 #define CELLS_LISTED   1000
 #define COLUMNS_LISTED 14
 
-/* Without it the table stands as it is. Equal values keep their order. */
-static const char script[] =
-    "<script>\n"
-    "document.querySelectorAll('table.sortable').forEach(function (table) {\n"
-    "  var body = table.tBodies[0];\n"
-    "  function value(row, column) {\n"
-    "    var cell = row.cells[column], number = cell.dataset.v;\n"
-    "    return number === undefined ? cell.textContent : number === '' ? NaN : Number(number);\n"
-    "  }\n"
-    "  function order(a, b) {\n"
-    "    if (typeof a === 'string' || typeof b === 'string') return String(a).localeCompare(String(b));\n"
-    "    return isNaN(a) || isNaN(b) ? isNaN(a) - isNaN(b) : a - b;\n"
-    "  }\n"
-    "  table.querySelectorAll('thead th').forEach(function (head, column) {\n"
-    "    var button = document.createElement('button');\n"
-    "    button.type = 'button';\n"
-    "    while (head.firstChild) button.appendChild(head.firstChild);\n"
-    "    head.appendChild(button);\n"
-    "    button.addEventListener('click', function () {\n"
-    "      var down = head.getAttribute('aria-sort') === 'ascending';\n"
-    "      table.querySelectorAll('th[aria-sort]').forEach(function (h) { h.removeAttribute('aria-sort'); "
-    "});\n"
-    "      head.setAttribute('aria-sort', down ? 'descending' : 'ascending');\n"
-    "      Array.from(body.rows).map(function (row, i) { return [value(row, column), i, row]; })\n"
-    "        .sort(function (a, b) { return (down ? order(b[0], a[0]) : order(a[0], b[0])) || a[1] - b[1]; "
-    "})\n"
-    "        .forEach(function (entry) { body.appendChild(entry[2]); });\n"
-    "    });\n"
-    "  });\n"
-    "});\n"
-    "</script>\n";
-
 /* Expectations and figures that differ between runs have columns. Returns how many there would be. */
 static size_t choose_columns(const struct sweep_table *t, size_t columns[COLUMNS_LISTED], size_t *chosen)
 {
@@ -192,5 +160,4 @@ void page_add_cells(const struct sweep_table *t, struct text *out)
                  "<p class=soft>The results have %zu more figures than are read; they are in result.json of "
                  "each run.</p>\n",
                  t->figures_left_out);
-    text_add(out, "%s", script);
 }

@@ -24,7 +24,10 @@ if grep -qE '(src|href)="(https?:|/)' "$report/index.html"; then
 else
     ok "the page has no references outside its folder"
 fi
-missing=$(grep -oE '(src|href)="[^"#]+"' "$report/index.html" | sed -E 's/^[a-z]+="(.*)"$/\1/' | while read -r f; do
+check "and asks for nothing: pictures are in it, and its policy forbids requests" \
+    grep -q "http-equiv=Content-Security-Policy content=\"default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'sha256-" "$report/index.html"
+check "... all of them" test "$(grep -c '<img src="data:image/svg+xml;base64,' "$report/index.html")" = "$(grep -c '<img ' "$report/index.html")"
+missing=$(grep -oE 'href="[^"#]+"' "$report/index.html" | sed -E 's/^[a-z]+="(.*)"$/\1/' | while read -r f; do
     [ -e "$report/$f" ] || echo "$f"
 done)
 if [ -z "$missing" ]; then ok "all files that the page refers to exist"; else nok "all files that the page refers to exist" "$missing"; fi
@@ -116,7 +119,7 @@ jq --arg run '`touch ran` "`touch ran`" it'"'"'s' '.cell = {"flows.*.note": $run
 check_exit 0 "a result with hostile text is drawn" ./harness report "$SCRATCH/hostile"
 check "and none of them is run" test ! -e "$SCRATCH/hostile/report/ran"
 check "but drawn as text" grep -q "touch ran.* it's" "$SCRATCH/hostile/report/01-throughput.svg"
-if grep -qE '<script|<img src=x' "$SCRATCH/hostile/report/index.html"; then
+if grep -qE '<script>alert|<img src=x' "$SCRATCH/hostile/report/index.html"; then
     nok "hostile text is escaped"
 else
     ok "hostile text is escaped"

@@ -1,6 +1,7 @@
 /* Result folders from elsewhere: all of `harness report` but gnuplot. The input is files, each a byte that chooses its name and
  * then its text, with \1 between them; with an odd length a cell of the sweep is compared with the sweep. */
-#define drawings_draw nothing_drawn
+#define drawings_draw     nothing_drawn
+#define page_library_read some_library
 #include "reports/report.c"
 #include "reports/report_sweep.c"
 #include "tests/fuzz/scratch.h"
@@ -9,12 +10,18 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-int drawings_draw(const struct drawings *drawings, const struct folder *folder, struct error *e)
+int drawings_draw(struct drawings *drawings, const struct folder *folder, struct error *e)
 {
     (void)drawings;
     (void)folder;
     (void)e;
     return 0;
+}
+
+/* Its text matters not: data for it are written. */
+void page_library_read(struct page_library *library)
+{
+    *library = (struct page_library){strdup("script"), strdup("style"), strdup("licence")};
 }
 
 static const char *const files[] = {"index.json",      "result.json",    "samples.jsonl",

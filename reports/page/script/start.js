@@ -1,0 +1,32 @@
+/* Without the library, and for a figure that cannot be drawn, the pictures stay. */
+function startFigures() {
+  const figures = readFigures();
+  figures.forEach(function (figure) {
+    figure.panels.forEach(function (panel) { panel.series.forEach(function (s) { s.first = s.shown = !s.more; }); });
+  });
+  const all = makeOverlays(figures).concat(figures);
+  const timed = all.filter(function (f) { return f.time; }).map(rangeOf);
+  const time = makeSpan(Math.min.apply(null, timed.map(function (r) { return r[0]; })), Math.max.apply(null, timed.map(function (r) { return r[1]; })), false);
+  const views = all.map(function (figure) {
+    const range = rangeOf(figure), picture = figure.place.querySelector('.picture');
+    const view = makeFigure(figure, figure.time ? time : makeSpan(range[0], range[1], figure.log), function (box) {
+      figure.place.insertBefore(box, figure.place.firstChild);
+    });
+    if (picture) picture.classList.add('replaced');
+    return view;
+  });
+  let width = innerWidth;
+  addEventListener('resize', function () {
+    if (innerWidth === width) return;
+    width = innerWidth;
+    views.forEach(function (view) { view.fit(); });
+  });
+}
+
+document.addEventListener('DOMContentLoaded', function () {
+  addThemeSwitch();
+  document.querySelectorAll('table.sortable').forEach(makeSortable);
+  if (typeof uPlot === 'function') startFigures();
+  nameScrolled();
+  addEventListener('resize', nameScrolled);
+});
