@@ -63,6 +63,8 @@ skip_reason() { # REASON [WORD...]
     no-command) echo "$1 is not installed (deps/install-packages check lint soft-lab rocky-lab)" && ! PATH=$PATH:/usr/sbin:/sbin command -v "$1" ;;
     no-compiler) echo "there is no C compiler" && ! command -v "${CC:-cc}" ;;
     no-file) echo "$1 is missing${2:+ ($2)}" && [ ! -e "$1" ] ;;
+    no-browser) echo "there is no Chromium here (deps/install-packages browser)" && ! (source "$ROOT/tests/e2e/reports/browser.bash" && find_browser) ;;
+    no-page-library) cat "$1/not-fetched" && [ ! -e "$1/version" ] ;;
     no-soft-lab) why=$("$ROOT/guest-setup/soft-lab" --check) && echo "no soft lab can be made here: $why" && [ -n "$why" ] ;;
     no-rdma-device) echo "there is no RDMA device here" && [ -z "$(ls /sys/class/infiniband 2>/dev/null)" ] ;;
     no-gpu) echo "there is no NVIDIA GPU here" && [ ! -e /dev/nvidia0 ] ;;

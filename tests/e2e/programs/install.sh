@@ -34,6 +34,13 @@ for lab in geforce-pair geforce-bridge; do
     check_exit 0 "and bundles, for $lab" "$there/bin/virt-provision" rebuild --lab "$lab" --dry-run
     check_says "the installed ones" 'bundle +rocky-9.5-570.133.20: Installed: Rocky' "$SCRATCH/out"
 done
+library=$ROOT/build/page-library
+if [ -e "$library/version" ]; then
+    check "the library of report pages is installed, with its licence" \
+        test -s "$there/share/harness/page-library/LICENSE" -a -s "$there/share/harness/page-library/uPlot.iife.min.js"
+else
+    skip "the library of report pages is installed" no-page-library "$library"
+fi
 check_exit 0 "harness finds its scenarios there" "$there/bin/harness" check pfc-bidir
 
 touch "$there/share/harness/guest-setup/mine"

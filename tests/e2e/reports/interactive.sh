@@ -1,0 +1,204 @@
+#!/bin/bash
+# A report's page in a browser: values where the pointer is, zoom, series, keyboard, colours, narrow windows, print, no script, odd names.
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/../lib.sh"
+# shellcheck source=tests/e2e/reports/browser.bash
+. "$(dirname "$0")/browser.bash"
+skip_unless "a page in a browser" python3 gnuplot jq
+H=$BUILD/harness
+cd "$BUILD" || exit 2
+
+# ---- the library: only what the tree names is taken
+printf 'another package' >"$SCRATCH/other.tgz"
+check_exit 1 "a package with another checksum is refused" "$ROOT/deps/fetch-page-library" "$SCRATCH/library" "$SCRATCH/other.tgz"
+check_says "... with a sentence" 'has the SHA-512 [0-9a-f]{128}, expected [0-9a-f]{128}: it is not used' "$SCRATCH/err"
+check "... and none of it is kept" test ! -e "$SCRATCH/library"
+export npm_config_registry=http://127.0.0.1:9/ # nobody listens there
+check_exit 0 "without npm or its registry, make goes on" "$ROOT/deps/fetch-page-library" --once "$SCRATCH/library"
+check "... and says nothing" test ! -s "$SCRATCH/out" -a ! -s "$SCRATCH/err"
+check_exit 1 "who asks for the library is told why" "$ROOT/deps/fetch-page-library" "$SCRATCH/library"
+check_says "... in a sentence" 'npm.* (is not installed|does not get uplot [0-9.]+ from its registry): pages of .harness report. have pictures alone' "$SCRATCH/err"
+unset npm_config_registry
+needs_browser "a page in a browser"
+
+# shellcheck disable=SC2317 # called through check
+run() { "$H" run "$@" --no-report --quiet --set expect=null; }
+check_exit 0 "a run with a queue" run scenarios/incast-dcqcn.json --out "$SCRATCH/results"
+result=$(readlink -f "$SCRATCH/results/incast-dcqcn/latest")
+check_exit 0 "its report" "$H" report "$result"
+mkdir "$SCRATCH/alone"
+page=$SCRATCH/alone/page.html # the one file, without those beside it
+cp "$result/report/index.html" "$page"
+
+# ---- it is drawn
+browse open "$page" 1280 900
+quiet "the page"
+page_is "each figure with data can be worked with" \
+    'document.querySelectorAll(".interactive").length === document.querySelectorAll("script.plot").length && document.querySelectorAll(".interactive").length > 5'
+page_is "its picture is not shown beside it" '!Array.from(document.querySelectorAll("script.plot")).some(s => s.closest("figure").querySelector(".picture").offsetParent)'
+page_is "all senders can be shown, not only those of the picture" 'document.querySelectorAll(".legend")[0].querySelectorAll("button").length > 15'
+
+# ---- the value at the pointer is the sample's
+# shellcheck disable=SC2016 # jq's
+read -r time value < <(jq -rc --argjson start "$(jq '.phases[] | select(.name == "measure").start_ns' "$result/result.json")" '
+    if type == "object" then if .type == "header" and .host == "s0" then "column \(.columns | map(.name) | index("port16_prio3_queue_bytes"))" else empty end
+    elif .[0] == "s0" then "sample \(.[1] - $start) \(.[3:] | map(tostring) | join(" "))" else empty end' "$result/samples.jsonl" |
+    awk '$1 == "column" { c = $2 } $1 == "sample" && $2 > 6500000 && $(c + 3) > 0 { printf "%.9g %.6g\n", $2 / 1e6, $(c + 3) / 1024; exit }')
+# shellcheck disable=SC2016
+queue='Array.from(document.querySelectorAll(".panel")).find(p => p.getAttribute("aria-label").startsWith("Queues: "))'
+browse eval "$queue.closest('figure').scrollIntoView(), 1"
+browse eval "(r => [r.left + r.width * $time / 20, r.top + r.height / 2, r.left + 60, r.left + r.width / 2].map(Math.round).join(' '))($queue.querySelector('.u-over').getBoundingClientRect())"
+read -r x y left middle <<<"${answer//\"/}"
+browse move "$x" "$y"
+# shellcheck disable=SC2317 # called through check
+shown() { browse eval "$queue.parentNode.querySelector('.legend .value').textContent.replace(/\\u202f/g, '')" && [ "$answer" = "\"$1\"" ]; }
+check "the queue of $value KiB that samples.jsonl has at $time ms is shown there" shown "$value"
+page_is "all plots over time have their cursor there" "(parts => parts.length > 8 && parts.every(part => Math.abs(part - $time / 20) < 0.002))(
+    Array.from(document.querySelectorAll('.panel')).filter(p => !p.getAttribute('aria-label').startsWith('Length')).map(function (p) {
+        const box = p.querySelector('.u-over').getBoundingClientRect();
+        return (p.querySelector('.u-cursor-x').getBoundingClientRect().right - box.left) / box.width;
+    }))"
+
+# ---- zoom: by dragging, keys, wheel and buttons, and back
+pixels="$queue.querySelector('canvas').toDataURL()"
+# shellcheck disable=SC2317 # called through check
+range() { browse eval "$queue.closest('figure').querySelector('.range').textContent" && [[ $answer =~ $1 ]]; }
+browse move 5 5
+browse eval "window.whole = $pixels, 1"
+browse drag "$left" "$y" "$middle" "$y"
+page_is "dragging zooms: other pixels" "$pixels !== whole"
+check "... and the page says what is shown" range '^"[0-9.]+ to [0-9.]+ ms"$'
+page_is "... in all figures over time" 'new Set(Array.from(document.querySelectorAll(".range")).map(r => r.textContent).filter(Boolean)).size === 1'
+browse eval "$queue.focus(), 1"
+browse key 0
+page_is "the key 0 shows all again" "$pixels === whole"
+browse key +
+check "the key + zooms" range ' to '
+browse key shift+ArrowRight
+browse key Escape
+browse wheel "$x" "$y" -120
+check "the wheel zooms a plot that has the focus" range ' to '
+browse eval "document.querySelector('.tools button:last-child').click(), 1"
+check "the button reset shows all" range '^""$'
+browse eval "document.activeElement.blur(), 1"
+browse wheel "$x" "$y" -120
+check "without the focus, the wheel scrolls" range '^""$'
+browse eval "$queue.closest('figure').scrollIntoView(), $queue.focus(), 1"
+browse key Home
+browse key ArrowRight
+page_is "arrow keys move the cursor and say the values" "/^time 0\\.[0-9]+ ms: s0 port16_prio3_queue_bytes [0-9]/.test($queue.parentNode.querySelector('.unseen').textContent)"
+
+# ---- series
+browse move 5 5
+browse eval "window.button = $queue.parentNode.querySelector('.legend button'), window.before = $pixels, button.focus(), 1"
+browse key ' '
+page_is "a series is hidden by its button" "button.getAttribute('aria-pressed') === 'false' && $pixels !== before"
+browse key ' '
+page_is "... and shown again" "button.getAttribute('aria-pressed') === 'true' && $pixels === before"
+page_is "all series of a panel" "(p => (p.querySelector('.choices button').click(), !p.querySelector('.legend [aria-pressed=false]')))(document.querySelector('.legend-box'))"
+
+# ---- pauses: a row for each port and priority, and what the pointer is at
+pauses='Array.from(document.querySelectorAll(".panel")).find(p => p.getAttribute("aria-label").startsWith("Pauses, queues and rates: bars"))'
+# shellcheck disable=SC2016 # jq's
+rows=$(jq -s --argjson phase "$(jq '.phases[] | select(.name == "measure")' "$result/result.json")" \
+    'map(select(.[2] < $phase.end_ns and .[2] + .[3] > $phase.start_ns) | [.[0], .[1]]) | unique | length' "$result/pauses.jsonl")
+page_is "pauses are bars in a row for each of $rows ports" "$pauses.getAttribute('aria-label').includes('bars in $rows rows')"
+# shellcheck disable=SC2016
+read -r at name long < <(jq -r --argjson start "$(jq '.phases[] | select(.name == "measure").start_ns' "$result/result.json")" \
+    'select(.[2] - $start > 1000000 and .[3] > 3000) | "\((.[2] - $start + .[3] / 2) / 1e6) \(.[0]) \(.[3] / 1000)"' "$result/pauses.jsonl" | head -n 1)
+browse eval "$pauses.closest('figure').scrollIntoView(), (r => [r.left + r.width * $at / 20, r.top + 20].join(' '))($pauses.querySelector('.u-over').getBoundingClientRect())"
+read -r x y <<<"${answer//\"/}"
+browse move "$x" "$y"
+page_is "the pause of $name at $at ms lasts $long us there" \
+    "(w => w.includes('$name priority 3 (' + Number(Number($long).toPrecision(4)) + ' us)'))($pauses.parentNode.querySelector('.at').textContent)"
+quiet "all of that"
+
+# ---- colours
+page_is "the page is light" 'getComputedStyle(document.body).backgroundColor === "rgb(255, 255, 255)"'
+browse eval "window.before = $pixels, document.getElementById('theme').value = 'dark', document.getElementById('theme').dispatchEvent(new Event('change')), 1"
+page_is "the switch makes it dark" 'getComputedStyle(document.body).backgroundColor === "rgb(20, 23, 27)"'
+browse move 5 5
+page_is "... and its plots" "$pixels !== before"
+browse open "$page" 390 800 dark
+page_is "it is dark where the reader prefers that" 'getComputedStyle(document.body).backgroundColor === "rgb(20, 23, 27)"'
+page_is "390 pixels are enough: the page does not scroll sideways" 'document.documentElement.scrollWidth <= 390 && Array.from(document.querySelectorAll(".interactive canvas")).every(c => c.getBoundingClientRect().right <= 390)'
+quiet "a narrow page"
+
+# ---- without script, and printed, there are the pictures
+browse open "$page" 1280 900 noscript
+page_is "without script each picture is there" '(i => i.length > 5 && i.every(p => p.naturalWidth > 100 && p.offsetParent && p.alt) && !document.querySelector(".interactive"))(Array.from(document.images))'
+browse open "$page" 1280 900 print
+page_is "printed, each picture is there, and nothing else in its place" \
+    'Array.from(document.images).every(p => p.naturalWidth > 100 && p.offsetParent) && !Array.from(document.querySelectorAll(".interactive, .theme")).some(i => i.offsetParent)'
+
+# ---- keyboard and names, on a page with fewer controls
+check_exit 0 "a run of two hosts" run scenarios/pfc-bidir.json --set sweep=null --duration 20ms --set sample.every=100us --out "$SCRATCH/results"
+pair=$(readlink -f "$SCRATCH/results/pfc-bidir/latest")
+check_exit 0 "its report" "$H" report "$pair"
+browse open "$pair/report/index.html" 1280 900
+# shellcheck disable=SC2016
+browse eval 'window.controls = new Set(Array.from(document.querySelectorAll("a[href], button, select, input, summary, [tabindex]")).filter(c => c.checkVisibility())), controls.size'
+controls=$answer
+browse eval 'window.unseen = [], document.addEventListener("focusin", e => { controls.delete(e.target); if (getComputedStyle(e.target).outlineStyle === "none") unseen.push(e.target.outerHTML); }), 1'
+for ((i = 0; i < controls + 2; i++)); do browse key Tab; done
+page_is "the key Tab reaches each of $controls controls" 'controls.size === 0 || Array.from(controls).map(c => c.outerHTML.slice(0, 200)).join()'
+page_is "... and shows where it is" 'unseen.length === 0 || unseen.join()'
+page_is "each control has a name" 'Array.from(document.querySelectorAll("a[href], button, select, input, summary, [tabindex]"))
+    .every(c => c.getAttribute("aria-label") || c.textContent.trim() || (c.labels && c.labels.length))' 
+page_is "no two buttons of different figures have the same name" '(n => new Set(n).size === n.length)(Array.from(document.querySelectorAll(".tools button")).map(b => b.getAttribute("aria-label")))'
+page_is "each table has headers, each picture a text" 'Array.from(document.querySelectorAll("table")).every(t => t.querySelector("th")) && Array.from(document.images).every(i => i.alt)'
+page_is "the document has a language, a title and one heading of the first rank" 'document.documentElement.lang === "en" && document.title !== "" && document.querySelectorAll("h1").length === 1'
+
+# ---- several runs
+check_exit 0 "another run" run scenarios/pfc-bidir.json --set sweep=null --duration 20ms --set sample.every=100us --set settings.cable=7m --out "$SCRATCH/other"
+check_exit 0 "both on a page" "$H" report "$pair" "$SCRATCH/other/pfc-bidir/latest" --out "$SCRATCH/both"
+browse open "$SCRATCH/both/index.html" 1280 900
+page_is "curves of both runs are in one plot, with another dash" '(b => b.some(e => e.includes("cable 1m: a tx_prio0_bytes solid")) && b.some(e => e.includes("cable 7m: a tx_prio0_bytes dashed")))(
+    Array.from(document.querySelectorAll(".overlays .legend button")).map(e => e.textContent + " " + e.querySelector(".sample").style.borderTopStyle))'
+page_is "... before those of each" '(s => s.querySelectorAll(".interactive").length * 2 === document.querySelectorAll("script.plot").length)(document.querySelector(".overlays"))'
+quiet "a page about two runs"
+
+# ---- names from elsewhere
+cp -r "$result" "$SCRATCH/hostile"
+rm -r "$SCRATCH/hostile/report"
+evil='</script><img src=x onerror=alert(1)>'
+sed -i "s|\"s0\"|\"$evil\"|; s|port16_prio3_queue_bytes|<!--<script>alert(2)</script>queue_bytes|" "$SCRATCH/hostile/samples.jsonl"
+sed -i 's|\["h0",|["\\u2028</script><script>alert(3)</script>",|; s|\["h1",|["<b onclick=alert(4)>",|' "$SCRATCH/hostile/pauses.jsonl"
+jq --arg evil "$evil" '.scenario.title = $evil | .cell = {"a": $evil}' "$result/result.json" >"$SCRATCH/hostile/result.json"
+check_exit 0 "a report of a result with markup as names" "$H" report "$SCRATCH/hostile"
+browse open "$SCRATCH/hostile/report/index.html" 1280 900
+quiet "a page with markup as names"
+page_is "they are shown as they are" 'Array.from(document.querySelectorAll(".legend button")).some(b => b.textContent.includes("</script><img src=x onerror=alert(1)>"))'
+page_is "... as text" '!document.querySelector("img[src=x], b[onclick]") && document.querySelectorAll("script:not([type])").length === 2'
+
+# ---- without the library
+mkdir "$SCRATCH/bin"
+cp "$H" "$SCRATCH/bin/harness"
+check_exit 0 "a report by a program without the library" "$SCRATCH/bin/harness" report "$pair" --out "$SCRATCH/plain"
+browse open "$SCRATCH/plain/index.html" 1280 900
+page_is "its page has its pictures" 'document.images.length > 3 && Array.from(document.images).every(p => p.naturalWidth > 100 && p.offsetParent) && !document.querySelector(".interactive, script.plot")'
+check "... and nothing of the library" test "$(grep -cE 'Licence of uPlot|var uPlot' "$SCRATCH/plain/index.html")" = 0
+check "the other has its script and its licence" test "$(grep -cE 'Licence of uPlot|var uPlot' "$pair/report/index.html")" = 2
+quiet "a page without the library"
+
+# ---- 10^6 samples of 20 gauges: what is drawn is less, and has the extremes
+mkdir "$SCRATCH/many"
+jq '.phases |= map(if .name == "measure" then .start_ns = 0 | .end_ns = 10000000000 else empty end)' "$pair/result.json" >"$SCRATCH/many/result.json"
+awk 'BEGIN {
+    printf "{\"type\":\"header\",\"schema\":1,\"program\":\"x\",\"version\":\"1\",\"host\":\"a\",\"every_ns\":10000,\"columns\":["
+    for (i = 0; i < 20; i++) printf "%s{\"name\":\"q%d_queue_bytes\",\"unit\":\"bytes\",\"kind\":\"gauge\",\"source\":\"x\",\"group\":\"queue\"}", i ? "," : "", i
+    print "]}"
+    for (i = 0; i < 20; i++) rest = rest ",20480"
+    for (t = 0; t < 1000000; t++) print "[\"a\"," t "0000,0" (t == 345678 ? ",7168000" : t == 765432 ? ",1024" : "," 20480 + t % 7 * 1024) substr(rest, 7) "]"
+}' >"$SCRATCH/many/samples.jsonl"
+memory=350000
+[[ $(ldd "$H") != *asan* ]] || memory=unlimited # it reserves terabytes
+check_exit 0 "a report of 10^6 samples, within $memory KiB" sh -c "ulimit -v $memory && exec '$H' report '$SCRATCH/many'"
+check "its page is below 10 MB: $(stat -c %s "$SCRATCH/many/report/index.html")" test "$(stat -c %s "$SCRATCH/many/report/index.html")" -lt 10000000
+browse open "$SCRATCH/many/report/index.html" 1280 900
+page_is "the page's data have both extremes at their times" '(s => s.y.indexOf(7000) >= 0 && s.x[s.y.indexOf(7000)] === 3.45678 && s.x[s.y.indexOf(1)] === 7.65432)(
+    JSON.parse(Array.from(document.querySelectorAll("script.plot")).find(s => s.textContent.includes("q0_queue_bytes")).textContent).panels[0].series[0])'
+check "and so does the picture" test "$(grep -cE '^(3\.45678	7000|7\.65432	1)$' "$SCRATCH/many/report/01-queues.tsv")" = 2
+page_is "it says so" '/Down-sampled: of each [0-9]+ samples of a curve, the smallest and the largest are kept/.test(document.body.innerText)'
+quiet "that page"
+finish
