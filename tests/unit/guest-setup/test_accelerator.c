@@ -43,8 +43,11 @@ static void without_a_folder_nothing_is_kept(void **state)
     (void)state;
     accelerator_keep(NULL, "kvm");
     assert_null(accelerator_recall(NULL));
-    accelerator_keep("/nonexistent", "kvm");
-    assert_null(accelerator_recall("/nonexistent"));
+    char *missing = files_join(folder, "missing");
+    assert_non_null(missing);
+    accelerator_keep(missing, "kvm");
+    assert_null(accelerator_recall(missing));
+    free(missing);
 }
 
 static void other_words_are_no_finding(void **state)
