@@ -11,6 +11,7 @@
 #include "harness/labs/hosts/ports.h"
 #include "harness/labs/hosts/programs.h"
 #include "harness/labs/hosts/remote_sampler.h"
+#include "harness/labs/hosts/tools.h"
 #include "lib/clock.h"
 #include "lib/formats/lines.h"
 #include "lib/log.h"
@@ -43,8 +44,8 @@ static const struct field fields[] = {
              "each flow agree "
              "on PFC, trust, MTU and ECN, whether packets get their flow's priority, whether packets are "
              "ECN-capable where something marks them, which "
-             "xoff and xon thresholds result from the buffer sizes, and whether the counters that "
-             "expectations read exist."},
+             "xoff and xon thresholds result from the buffer sizes, whether the counters that "
+             "expectations read exist, and whether a traffic tool that flows name is on the hosts."},
     {.name = "json",
      .kind = FIELD_BOOL,
      .offset = offsetof(struct doctor_options, json),
@@ -350,6 +351,34 @@ static void examine_nic(struct examination *x, struct remote_host *h, const char
     }
 }
 
+/* What a traffic tool is asked for depends on this much of the flows. */
+static json_t *kinds_of_flows(const struct scenario *scenario)
+{
+    const struct scenario_flow *flows = scenario->flows.items;
+    json_t *kinds = json_array();
+    for (size_t i = 0; i < scenario->flows.count; i++)
+        json_array_append_new(kinds,
+                              json_make("[s,i,i,i,i,b]", flows[i].name, flows[i].tool, flows[i].op,
+                                        flows[i].mode, flows[i].memory, flows[i].size_bytes != FIELD_UNSET));
+    return kinds;
+}
+
+static void examine_tools(struct examination *x, struct remote_host *h)
+{
+    json_t *asked = json_array();
+    struct cell cell;
+    for (size_t i = 0; cell_at(x, i, &cell); i++) {
+        json_t *found = json_array();
+        size_t before = json_array_size(asked);
+        add_new(asked, json_make("[o]", kinds_of_flows(&cell.scenario)));
+        if (json_array_size(asked) > before)
+            tools_examine(h, x->lab, &cell.scenario, found);
+        add_new(x->entries, found);
+        cell_free(&cell);
+    }
+    json_decref(asked);
+}
+
 /* ---- the lab */
 
 static const char *role_of(const struct examination *x, const struct lab_host *host)
@@ -377,6 +406,7 @@ static void examine_host(struct examination *x, struct virt *virt, const struct 
     preflight_read(x->entries, "a command that ran there");
     examine_clock(x, &h);
     remote_ports_examine(&h, x->lab, x->plan ? &x->plan->first.scenario : NULL, x->entries);
+    examine_tools(x, &h);
     if (examine_programs(x, &h))
         examine_nic(x, &h, role_of(x, host));
     remote_host_close(&h);

@@ -113,6 +113,14 @@ static int drive(const struct traffic_job *job, const struct traffic_end *from, 
     return words_whole(&out->words, e);
 }
 
+static int check(const struct scenario *scenario, const struct lab *lab, const struct scenario_flow *flow,
+                 const char *path, struct error *e)
+{
+    (void)scenario;
+    (void)lab;
+    return flow_check_on_hosts(flow, path, e);
+}
+
 const struct traffic_tool traffic_tool_roce = {
     .name = NAME,
     .ours = true,
@@ -122,7 +130,7 @@ const struct traffic_tool traffic_tool_roce = {
     .most_flows = FLOW_MAX_TOGETHER,
     .awaits_start = true,
     .lead_ns = NS_PER_S,
-    .check = flow_check_on_hosts,
+    .check = check,
     .serve = serve,
     .drive = drive,
 };

@@ -40,7 +40,9 @@ static int check_flow(const struct scenario *scenario, const struct lab *lab,
     if (!lab_flow_address(&to->nic))
         return error_set(e, "host %s of lab %s has no nic.address, but %s is sent to it", to->name, lab->name,
                          path);
-    return traffic_tool_of(flow)->check(flow, path, e) != 0 ? -1 : check_count(scenario, lab, flow, e);
+    return traffic_tool_of(flow)->check(scenario, lab, flow, path, e) != 0
+               ? -1
+               : check_count(scenario, lab, flow, e);
 }
 
 int traffic_check(const struct scenario *scenario, const struct lab *lab, struct error *e)

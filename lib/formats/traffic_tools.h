@@ -3,7 +3,7 @@
 #define LIB_TRAFFIC_TOOLS_H
 
 /* The first runs flows that name none. X(name): the row is traffic_tool_<name>. */
-#define TRAFFIC_TOOLS(X) X(roce)
+#define TRAFFIC_TOOLS(X) X(roce) X(perftest)
 
 /* The TCP port on which roce-traffic serve listens, unless told otherwise. */
 #define ROCE_TRAFFIC_PORT 18525

@@ -5,6 +5,7 @@
 #include "harness/labs/hosts/faults/faults.h"
 #include "harness/labs/hosts/settings/roles.h"
 #include "harness/labs/hosts/start.h"
+#include "harness/labs/hosts/tools.h"
 #include "harness/labs/hosts/virtual/switch.h"
 #include "harness/labs/hosts/watch.h"
 #include "harness/preflight/priority.h"
@@ -228,6 +229,12 @@ static int remote_lab_describe(void *state, struct host_description out[], struc
     return hosts_at_once(lab, lab->host_count, describe_role, out, e);
 }
 
+/* Now it is known that the lab has what the scenario needs, and nothing has been changed. */
+static int remote_lab_save_settings(void *state, struct role_settings roles[], struct error *e)
+{
+    return tools_find(state, e) != 0 ? -1 : roles_save_settings(state, roles, e);
+}
+
 /* ---- the run */
 
 #define KIND(kind) (1u << (kind))
@@ -430,7 +437,7 @@ static int remote_lab_finish(void *state, struct error *e)
         return 0;
     bool whole = !lab->failed && interrupt_count(lab->run->interrupt) == 0;
     for (size_t i = 0; whole && i < lab->stream_count; i++)
-        whole = lab->streams[i].running || lab->streams[i].kind == STREAM_TRAFFIC ||
+        whole = lab->streams[i].running || stream_may_end(&lab->streams[i]) ||
                 lab->streams[i].kind == STREAM_CAPTURER;
     int result = whole ? finish_whole(lab, e) : end_streams(lab, ALL_KINDS, 0, e);
     host_faults_end(lab);
@@ -475,6 +482,7 @@ static void remote_lab_add_to_result(void *state, json_t *result)
             json_object_set_new(host, "clock", clocks[role]);
     }
     free(clocks);
+    tools_add_to_result(lab, result);
     host_capture_add_to_result(lab, result);
     host_faults_add_to_result(lab, result);
     json_array_extend(json_object_get(result, "warnings"), lab->warnings);
@@ -483,7 +491,7 @@ static void remote_lab_add_to_result(void *state, json_t *result)
 #define REMOTE_LAB(NAME)                                                                                     \
     {                                                                                                        \
         .name = (NAME), .check = remote_lab_check, .open = remote_lab_open, .bring_up = remote_lab_bring_up, \
-        .describe = remote_lab_describe, .save_settings = roles_save_settings,                               \
+        .describe = remote_lab_describe, .save_settings = remote_lab_save_settings,                          \
         .apply_settings = roles_apply_settings, .restore_settings = roles_restore_settings,                  \
         .keep_settings = roles_keep_settings, .start = remote_lab_start, .advance = remote_lab_advance,      \
         .now_ns = remote_lab_now, .finish = remote_lab_finish, .add_to_result = remote_lab_add_to_result,    \

@@ -18,6 +18,7 @@ static const char try_addresses[] =
 /* ---- to whom a host sends */
 
 struct peers {
+    const struct traffic_tool *tool; /* by which it sends */
     const struct lab_host **hosts;
     size_t count;
 };
@@ -50,7 +51,7 @@ static void add_receivers(struct peers *peers, const struct lab *lab, const stru
 {
     const struct scenario_flow *flows = scenario->flows.items;
     for (size_t i = 0; i < scenario->flows.count; i++)
-        if (lab_real_host(lab, flows[i].from) == from)
+        if (lab_real_host(lab, flows[i].from) == from && traffic_tool_of(&flows[i]) == peers->tool)
             add_peer(peers, from, lab_real_host(lab, flows[i].to));
 }
 
@@ -67,34 +68,36 @@ static const struct lab_host *peer_at(const struct peers *peers, const char *add
     return NULL;
 }
 
-static void say_blocked(json_t *entries, const struct remote_host *h, const struct lab_host *to, int64_t port,
-                        const char *what)
+static void say_blocked(json_t *entries, const struct remote_host *h, const struct lab_host *to,
+                        const struct traffic_tool *tool, const char *what)
 {
     struct text fix = {0};
+    int64_t port = tool->port;
     text_add(&fix,
              "let TCP port %" PRId64 " through on host %s; with firewalld: firewall-cmd --add-port=%" PRId64
              "/tcp (and again with --permanent)",
              port, to->name, port);
     preflight_say(entries, h->lab->name, CHECK, "failure", text_string(&fix),
                   "TCP port %" PRId64 " of %s (%s), where %s listens during a run: %s", port, to->name,
-                  to->nic.address, traffic_tools[0]->name, what);
+                  to->nic.address, tool->name, what);
     text_free(&fix);
 }
 
 /* A refused connection came through: nothing listens there outside a run. */
-static void say_outcome(json_t *entries, const struct remote_host *h, const struct lab_host *to, int64_t port,
-                        int code, const char *said)
+static void say_outcome(json_t *entries, const struct remote_host *h, const struct lab_host *to,
+                        const struct traffic_tool *tool, int code, const char *said)
 {
+    int64_t port = tool->port;
     const char *reason = strrchr(said, ':');
     if (code == 0 || strstr(said, "Connection refused"))
         preflight_say(entries, h->lab->name, CHECK, "ok", NULL,
                       "TCP port %" PRId64 " of %s (%s) can be reached", port, to->name, to->nic.address);
     else if (code == 124)
-        say_blocked(entries, h, to, port,
+        say_blocked(entries, h, to, tool,
                     "no answer within 3 s: a firewall drops packets, or the data network is down");
     else if (strstr(said, "No route to host"))
         say_blocked(
-            entries, h, to, port,
+            entries, h, to, tool,
             "\"No route to host\": a firewall rejects packets, or the host is not on the data network");
     else
         preflight_say(entries, h->lab->name, CHECK, "unknown", NULL,
@@ -102,8 +105,7 @@ static void say_outcome(json_t *entries, const struct remote_host *h, const stru
                       reason ? reason + 1 : " no reason was given");
 }
 
-static void take_answers(struct remote_host *h, const struct peers *peers, int64_t port, char *answers,
-                         json_t *entries)
+static void take_answers(struct remote_host *h, const struct peers *peers, char *answers, json_t *entries)
 {
     char *line;
     while ((line = strsep(&answers, "\n"))) {
@@ -114,8 +116,8 @@ static void take_answers(struct remote_host *h, const struct peers *peers, int64
         const struct lab_host *to = peer_at(peers, address);
         if (!to)
             continue;
-        say_outcome(entries, h, to, port, code, line + used);
-        preflight_read(entries, "a connection to %s, TCP port %" PRId64 ": %s", address, port,
+        say_outcome(entries, h, to, peers->tool, code, line + used);
+        preflight_read(entries, "a connection to %s, TCP port %" PRId64 ": %s", address, peers->tool->port,
                        line[used] ? line + used : "no message");
     }
 }
@@ -128,27 +130,26 @@ static void say_untried(json_t *entries, const struct remote_host *h, const stru
 
 static void try_peers(struct remote_host *h, const struct peers *peers, json_t *entries)
 {
-    int64_t port = traffic_tools[0]->port;
     struct words w = {0};
     struct text out = {0};
     struct error e;
     words_add_all(&w, (const char *const[]){"bash", "-c", try_addresses, "bash", NULL});
-    words_add(&w, "%" PRId64, port);
+    words_add(&w, "%" PRId64, peers->tool->port);
     for (size_t i = 0; i < peers->count; i++)
         words_add(&w, "%.*s", (int)strcspn(peers->hosts[i]->nic.address, "/"), peers->hosts[i]->nic.address);
     if (words_whole(&w, &e) != 0 ||
         ssh_must(h->ssh, (const char *const *)w.items, NULL, &out, REMOTE_COMMAND_NS, &e) != 0)
         say_untried(entries, h, &e);
     else if (out.length)
-        take_answers(h, peers, port, out.data, entries);
+        take_answers(h, peers, out.data, entries);
     words_free(&w);
     text_free(&out);
 }
 
-void remote_ports_examine(struct remote_host *h, const struct lab *lab, const struct scenario *scenario,
-                          json_t *entries)
+static void examine_tool(struct remote_host *h, const struct lab *lab, const struct scenario *scenario,
+                         const struct traffic_tool *tool, json_t *entries)
 {
-    struct peers peers = {.hosts = calloc(lab->hosts.count + 1, sizeof(struct lab_host *))};
+    struct peers peers = {.tool = tool, .hosts = calloc(lab->hosts.count + 1, sizeof(struct lab_host *))};
     if (peers.hosts && scenario)
         add_receivers(&peers, lab, scenario, h->lab);
     else if (peers.hosts && h->lab->extra_nics.count == 0)
@@ -156,4 +157,11 @@ void remote_ports_examine(struct remote_host *h, const struct lab *lab, const st
     if (peers.count)
         try_peers(h, &peers, entries);
     free(peers.hosts);
+}
+
+void remote_ports_examine(struct remote_host *h, const struct lab *lab, const struct scenario *scenario,
+                          json_t *entries)
+{
+    for (size_t i = 0; traffic_tools[i] && (scenario || i == 0); i++)
+        examine_tool(h, lab, scenario, traffic_tools[i], entries);
 }

@@ -9,8 +9,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define CHUNK      65536
-#define SAID_LIMIT 4096
+#define CHUNK         65536
+#define SAID_LIMIT    4096
+#define PRINTED_LIMIT 65536 /* of a tool that prints a table */
 
 const char *stream_complaint(const struct stream *s)
 {
@@ -164,19 +165,57 @@ static bool says_ready(const char *text, size_t length)
     return ready;
 }
 
-/* The driver's line is a flow line, or its tool converts it to one. */
+/* Does its tool read all of the output at its end? */
+static bool is_read_whole(const struct stream *s)
+{
+    return (s->kind == STREAM_TRAFFIC || s->kind == STREAM_SERVER) && s->job && s->job->tool->read;
+}
+
 static int take_flow_line(struct stream *s, const struct lab_run *run, const char *line, size_t length,
                           struct error *e)
 {
-    struct text made = {0};
     s->ready = s->ready || (s->job->tool->awaits_start && says_ready(line, length));
-    if (!s->job->tool->flow_line)
-        return recorder_flow(run->recorder, s->role, line, length, e);
-    int result = s->job->tool->flow_line(s->job, line, length, &made);
-    if (result == 0 && made.length)
-        result = recorder_flow(run->recorder, s->role, made.data, made.length, e);
+    return recorder_flow(run->recorder, s->role, line, length, e);
+}
+
+/* For the tool, and for run.log. A line too many is not kept, and the output then is not what the tool prints. */
+static int keep_line(struct stream *s, const struct lab_run *run, const char *line, size_t length,
+                     struct error *e)
+{
+    if (s->printed.length + length + 1 > PRINTED_LIMIT) {
+        s->unreadable = true;
+        error_set(&s->why, "its output has more than %d bytes", PRINTED_LIMIT);
+        return error_set(e, "host %s: %s: %s", s->host->lab->name, s->program, s->why.text);
+    }
+    text_add_bytes(&s->printed, line, length);
+    if (s->printed.failed)
+        return error_set(e, "out of memory for the output of %s", s->program);
+    if (run->log)
+        print_to(run->log, "%s: %s: %s\n", s->host->lab->name, s->program,
+                 text_string(&s->printed) + s->printed.length - length);
+    text_add_bytes(&s->printed, "\n", 1);
+    return 0;
+}
+
+/* All that a driver has printed becomes flow lines. */
+static int read_whole(struct stream *s, const struct lab_run *run)
+{
+    struct text made = {0};
+    int64_t time_ns = clock_realtime_ns() + s->host->offset_ns;
+    int result =
+        s->job->tool->read(s->job, text_string(&s->printed), s->printed.length, time_ns, &made, &s->why);
+    if (result == 0)
+        result = recorder_flow(run->recorder, s->role, text_string(&made), made.length, &s->why);
     text_free(&made);
     return result;
+}
+
+void stream_ran(const struct stream *s, struct text *command)
+{
+    const char *printed = text_string(&s->printed);
+    size_t before = strlen(TRAFFIC_RAN), length = strcspn(printed, "\n");
+    if (is_read_whole(s) && strncmp(printed, TRAFFIC_RAN, before) == 0)
+        text_add_bytes(command, printed + before, (length < SAID_LIMIT ? length : SAID_LIMIT) - before);
 }
 
 /* A damaged line is only mentioned in the log; a full disk ends the run. */
@@ -189,7 +228,9 @@ static int take_line(struct stream *s, const struct lab_run *run, const char *li
     if (s->kind == STREAM_SAMPLER) {
         s->sample_ns = *line == '[' ? strtoll(line + 1, NULL, 10) : s->sample_ns;
         result = recorder_sample(run->recorder, s->role, line, length, &wrong);
-    } else if (s->kind == STREAM_TRAFFIC)
+    } else if (is_read_whole(s))
+        result = s->unreadable ? 0 : keep_line(s, run, line, length, &wrong);
+    else if (s->kind == STREAM_TRAFFIC)
         result = take_flow_line(s, run, line, length, &wrong);
     if (result == 0)
         return 0;
@@ -243,11 +284,30 @@ int stream_take(struct stream *s, const struct lab_run *run, struct error *e)
 
 /* ---- the end */
 
+bool stream_may_end(const struct stream *s)
+{
+    return s->kind == STREAM_TRAFFIC || (s->kind == STREAM_SERVER && s->job->tool->server_for_each_job);
+}
+
 void stream_tell_end(struct stream *s)
 {
     if (s->process.in >= 0)
         close(s->process.in);
     s->process.in = -1;
+}
+
+/* Its exit status is 0. What it printed is read once. */
+static enum stream_outcome end_well(struct stream *s, const struct lab_run *run, struct error *e)
+{
+    if (s->kind != STREAM_TRAFFIC || !is_read_whole(s))
+        return STREAM_WELL;
+    if (!s->unreadable && !s->was_read)
+        s->unreadable = read_whole(s, run) != 0;
+    s->was_read = true;
+    if (!s->unreadable)
+        return STREAM_WELL;
+    error_set(e, "host %s: %s: %s", s->host->lab->name, s->program, s->why.text);
+    return STREAM_BADLY;
 }
 
 enum stream_outcome stream_outcome(struct stream *s, const struct lab_run *run, int64_t wait_ns,
@@ -262,7 +322,7 @@ enum stream_outcome stream_outcome(struct stream *s, const struct lab_run *run, 
     take_message(s, run);
     int status = s->status;
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
-        return STREAM_WELL;
+        return end_well(s, run, e);
     if (WIFEXITED(status) && WEXITSTATUS(status) == 255 && !ssh_alive(s->host->ssh, &gone)) {
         error_set(e, "%s", gone.text);
         return STREAM_BADLY;
@@ -284,4 +344,5 @@ void stream_close(struct stream *s)
     text_free(&s->line);
     text_free(&s->said);
     text_free(&s->saying);
+    text_free(&s->printed);
 }

@@ -14,13 +14,16 @@ enum stream_kind { STREAM_SAMPLER, STREAM_SERVER, STREAM_TRAFFIC, STREAM_CAPTURE
 struct stream {
     enum stream_kind kind;
     const char *program;           /* in messages: "nic-sampler" */
-    const struct traffic_job *job; /* of STREAM_TRAFFIC: the job whose flow lines it prints */
+    const struct traffic_job *job; /* of traffic; of a server: the first that it serves */
     size_t role;                   /* its times are by the clock of this role */
     struct remote_host *host;
     struct process process;
     struct text line; /* an incomplete line of output */
     struct text said; /* the last whole line on stderr */
     struct text saying;
+    struct text printed; /* of a traffic tool that prints no flow lines: the whole lines of its output */
+    bool was_read, unreadable;
+    struct error why; /* it is unreadable */
     int64_t heard_ns; /* time of the last output, monotonic */
     uint64_t lines;
     int64_t sample_ns;   /* of a sampler: when its last sample was taken, by the clock of its host */
@@ -54,6 +57,10 @@ void stream_poll(const struct stream *s, struct pollfd fds[2]);
 /* Read the available output: lines go to the recorder, frames to the spool, messages to the log. -1: they could not be
  * written, or a line never ended. */
 int stream_take(struct stream *s, const struct lab_run *run, struct error *e);
+/* Of a server or driver of a tool that does not come with harness: the command that its output names, or "". */
+void stream_ran(const struct stream *s, struct text *command);
+/* May it end by itself during a run? */
+bool stream_may_end(const struct stream *s);
 /* Tell it to end: closes its standard input. */
 void stream_tell_end(struct stream *s);
 /* After its output was closed: how it ended. Waits at most wait_ns for its end. */

@@ -60,14 +60,14 @@ int watch_events(struct remote_lab *lab, struct error *e)
     return 0;
 }
 
-/* A stream whose output is closed: traffic may be at its end, samplers and servers must not be. */
+/* A stream whose output is closed: traffic may be at its end, and a server that ends with its driver; samplers and other servers must not be. */
 static int look_at_closed(const struct remote_lab *lab, struct stream *s, struct error *e)
 {
     switch (stream_outcome(s, lab->run, 0, e)) {
     case STREAM_BADLY:
         return -1;
     case STREAM_WELL:
-        return s->kind == STREAM_TRAFFIC || s->process.in < 0 /* it was told to end */
+        return stream_may_end(s) || s->process.in < 0 /* it was told to end */
                    ? 0
                    : error_set(e, "host %s: %s ended by itself%s%s", s->host->lab->name, s->program,
                                *stream_complaint(s) ? ": " : "", stream_complaint(s));

@@ -1,0 +1,230 @@
+#include "harness/traffic/perftest_table.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_COLUMNS  9
+#define MOST_WORDS    16
+#define WORD_SIZE     32
+#define SHOWN         80
+#define DASHES        10                /* perftest prints more */
+#define MOST_MESSAGES 1000000000000000. /* a number with more digits was not counted */
+
+/* ---- lines and words */
+
+struct line {
+    const char *at;
+    size_t length;
+};
+
+struct line_words {
+    char items[MOST_WORDS][WORD_SIZE];
+    size_t count; /* MOST_WORDS + 1: too many, or one is too long */
+};
+
+/* The next line, without its line feed. false: there is none. An incomplete one is none. */
+static bool next_line(const char **at, const char *end, struct line *line)
+{
+    const char *feed = *at < end ? memchr(*at, '\n', (size_t)(end - *at)) : NULL;
+    if (!feed)
+        return false;
+    *line = (struct line){*at, (size_t)(feed - *at)};
+    *at = feed + 1;
+    return true;
+}
+
+static bool blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r';
+}
+
+static void split(const struct line *line, struct line_words *out)
+{
+    out->count = 0;
+    out->items[0][0] = '\0';
+    for (size_t i = 0; i < line->length;) {
+        size_t begin = i;
+        while (i < line->length && !blank(line->at[i]))
+            i++;
+        size_t length = i - begin;
+        if (length >= WORD_SIZE || (length && out->count == MOST_WORDS)) {
+            out->count = MOST_WORDS + 1;
+            return;
+        }
+        if (length) {
+            memcpy(out->items[out->count], line->at + begin, length);
+            out->items[out->count++][length] = '\0';
+        }
+        i += i < line->length;
+    }
+}
+
+static bool begins_table(const struct line_words *words)
+{
+    return strcmp(words->items[0], "#bytes") == 0;
+}
+
+static bool is_rule(const struct line *line)
+{
+    size_t dashes = 0;
+    while (dashes < line->length && line->at[dashes] == '-')
+        dashes++;
+    return dashes >= DASHES && dashes == line->length;
+}
+
+/* ---- the header */
+
+/* The words of each header; an alternative is behind '|'. */
+static const char *const headers[][MOST_WORDS] = {
+    [PERFTEST_BANDWIDTH] = {"#bytes", "#iterations", "BW", "peak[MiB/sec]|peak[MB/sec]", "BW",
+                            "average[MiB/sec]|average[MB/sec]", "MsgRate[Mpps]"},
+    [PERFTEST_LATENCY] = {"#bytes", "#iterations", "t_min[usec]", "t_max[usec]", "t_typical[usec]",
+                          "t_avg[usec]", "t_stdev[usec]", "99%", "percentile[usec]", "99.9%",
+                          "percentile[usec]"},
+    [PERFTEST_LATENCY_TIMED] = {"#bytes", "#iterations", "t_avg[usec]", "tps", "average"},
+};
+static const size_t columns[] = {
+    [PERFTEST_BANDWIDTH] = 5, [PERFTEST_LATENCY] = 9, [PERFTEST_LATENCY_TIMED] = 4};
+
+static bool same_word(const char *word, const char *expected)
+{
+    const char *other = strchr(expected, '|');
+    size_t length = other ? (size_t)(other - expected) : strlen(expected);
+    return (strlen(word) == length && memcmp(word, expected, length) == 0) ||
+           (other && strcmp(word, other + 1) == 0);
+}
+
+static bool is_header(const struct line_words *words, enum perftest_test test)
+{
+    size_t count = 0;
+    while (headers[test][count])
+        count++;
+    bool same = words->count == count;
+    for (size_t i = 0; same && i < count; i++)
+        same = same_word(words->items[i], headers[test][i]);
+    return same;
+}
+
+/* ---- the row */
+
+/* A decimal number without a sign or an exponent, as %lu and %.2lf print them. */
+static bool read_number(const char *word, double *value)
+{
+    size_t whole = strspn(word, "0123456789"), end = whole;
+    if (whole && word[whole] == '.') {
+        size_t fraction = strspn(word + whole + 1, "0123456789");
+        end = fraction ? whole + 1 + fraction : whole;
+    }
+    *value = strtod(word, NULL);
+    return whole && !word[end];
+}
+
+static bool read_count(const char *word, int64_t *value)
+{
+    double number;
+    if (!read_number(word, &number) || strchr(word, '.') || number > MOST_MESSAGES)
+        return false;
+    *value = (int64_t)number;
+    return true;
+}
+
+static bool read_numbers(const struct line_words *words, size_t count, struct perftest_row *row,
+                         double *numbers)
+{
+    bool good = words->count == count && read_count(words->items[0], &row->bytes) &&
+                read_count(words->items[1], &row->messages);
+    for (size_t i = 2; good && i < count; i++)
+        good = read_number(words->items[i], &numbers[i]);
+    return good;
+}
+
+/* Both averages are of the same messages, each rounded as it is printed: 2 and 6 decimals. */
+static bool averages_agree(const struct perftest_row *row)
+{
+    double a_million = (double)row->bytes * 1e6 / 1048576;
+    double difference = row->mibps - row->million_messages_per_s * a_million;
+    double rounding = 0.0051 + 0.51e-6 * a_million;
+    return difference <= rounding && difference >= -rounding;
+}
+
+static bool latencies_in_order(const struct perftest_row *row)
+{
+    return row->min_us <= row->typical_us && row->typical_us <= row->p99_us && row->p99_us <= row->p99_9_us &&
+           row->p99_9_us <= row->max_us && row->min_us <= row->mean_us && row->mean_us <= row->max_us;
+}
+
+static bool read_row(enum perftest_test test, const struct line_words *words, struct perftest_row *row)
+{
+    double n[MOST_COLUMNS] = {0};
+    *row = (struct perftest_row){0};
+    if (!read_numbers(words, columns[test], row, n))
+        return false;
+    switch (test) {
+    case PERFTEST_BANDWIDTH:
+        row->mibps = n[3];
+        row->million_messages_per_s = n[4];
+        return averages_agree(row);
+    case PERFTEST_LATENCY:
+        row->min_us = n[2];
+        row->max_us = n[3];
+        row->typical_us = n[4];
+        row->mean_us = n[5];
+        row->p99_us = n[7];
+        row->p99_9_us = n[8];
+        return latencies_in_order(row);
+    case PERFTEST_LATENCY_TIMED:
+        row->mean_us = n[2];
+        row->messages_per_s = n[3];
+        break;
+    }
+    return true;
+}
+
+/* ---- the table */
+
+static int refuse(const struct line *line, const char *expected, struct error *e)
+{
+    return error_set(e, "its output has the line \"%.*s\": expected %s",
+                     (int)(line->length < SHOWN ? line->length : SHOWN), line->at, expected);
+}
+
+/* Read on after the header. */
+static int read_body(enum perftest_test test, const char *at, const char *end, struct perftest_row *row,
+                     struct error *e)
+{
+    struct line line;
+    struct line_words words;
+    if (!next_line(&at, end, &line))
+        return error_set(e, "its output ends before the row of its table");
+    split(&line, &words);
+    if (!read_row(test, &words, row))
+        return refuse(&line, "a row of its table, with numbers that belong together", e);
+    if (!next_line(&at, end, &line))
+        return error_set(e, "its output ends before the end of its table");
+    if (!is_rule(&line))
+        return refuse(&line, "the end of its table", e);
+    while (next_line(&at, end, &line)) {
+        split(&line, &words);
+        if (begins_table(&words))
+            return refuse(&line, "one table", e);
+    }
+    return 0;
+}
+
+int perftest_table_read(enum perftest_test test, const char *printed, size_t length, struct perftest_row *row,
+                        struct error *e)
+{
+    const char *at = printed, *end = printed + length;
+    struct line line;
+    struct line_words words;
+    while (next_line(&at, end, &line)) {
+        split(&line, &words);
+        if (is_header(&words, test))
+            return read_body(test, at, end, row, e);
+        if (begins_table(&words))
+            return refuse(&line, "the columns that perftest 6.06 and later print for this test", e);
+    }
+    return error_set(e, "its output has no table of results");
+}
