@@ -28,7 +28,17 @@ void page_add_differences(const struct runs *runs, struct text *out);
 void page_add_published(const struct runs *runs, struct text *out);
 void page_add_expectations(const struct runs *runs, struct text *out);
 
-/* page_ratios.c: goodput and latency with GPU memory and with host memory, and their ratio. */
+/* What pairs of runs and of cells are held against each other by: the value of a key of their flows. */
+struct page_comparison {
+    const char *key;
+    const char *base, *chosen; /* the value of the first of a pair, in results and in scenarios */
+    const char *title;         /* of the table */
+    const char *first, *other; /* its columns */
+};
+#define PAGE_COMPARISONS 2
+extern const struct page_comparison page_comparisons[PAGE_COMPARISONS];
+
+/* page_ratios.c: goodput and latency with GPU memory and with host memory, with other traffic tools and with roce-traffic, and their ratio. */
 void page_add_ratios(const struct runs *runs, struct text *out);
 
 /* page_details.c */
@@ -38,7 +48,7 @@ void page_add_documents(const struct run *run, const char *scenario_title, struc
 
 /* page_sweep_cells.c: a row for each cell, which a reader can sort. */
 void page_add_cells(const struct sweep_table *t, struct text *out);
-/* page_sweep_ratios.c: cells that differ in nothing but the memory of their flows. */
+/* page_sweep_ratios.c: cells that differ in nothing but the memory of their flows, or their tool. */
 void page_add_cell_ratios(const struct sweep_table *t, struct text *out);
 
 #endif
