@@ -3,11 +3,16 @@
 #include "lib/crc32.h"
 #include "virtual-connectx/model/front.h"
 
+#include <string.h>
+
+#define ANYTHING 0xa5
+
 uint32_t vcx_crc32(uint32_t crc, const void *data, size_t bytes)
 {
     return crc32_continue(crc, data, bytes);
 }
 
+/* Its bytes begin as anything, as they do in the kernel. */
 struct vcx_frame *vcx_frame_new(uint32_t room)
 {
     struct vcx_frame *frame = vcx_allocate(sizeof *frame + room);
@@ -15,5 +20,6 @@ struct vcx_frame *vcx_frame_new(uint32_t room)
         return NULL;
     frame->data = (uint8_t *)(frame + 1);
     frame->room = room;
+    memset(frame->data, ANYTHING, room);
     return frame;
 }

@@ -61,6 +61,21 @@ static void a_flipped_bit_is_found(void **state)
     }
 }
 
+static void padding_is_zero(void **state)
+{
+    (void)state;
+    const struct vcx_path path = {0};
+    const struct vcx_packet_header h = {.opcode = VCX_SEND_ONLY};
+    static const uint8_t zeros[3];
+    for (uint32_t bytes = 1; bytes <= 4; bytes++) {
+        uint8_t *payload;
+        struct vcx_frame *frame = vcx_packet_open(&path, &h, bytes, &payload);
+        assert_non_null(frame);
+        assert_memory_equal(payload + bytes, zeros, -bytes & 3);
+        vcx_release(frame);
+    }
+}
+
 static void cut_frames_are_not_packets(void **state)
 {
     (void)state;
@@ -129,8 +144,11 @@ static void sequence_numbers_wrap(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_frame_of_hardware_is_read), cmocka_unit_test(a_flipped_bit_is_found),
-        cmocka_unit_test(cut_frames_are_not_packets),  cmocka_unit_test(packets_are_written_and_read),
+        cmocka_unit_test(a_frame_of_hardware_is_read),
+        cmocka_unit_test(a_flipped_bit_is_found),
+        cmocka_unit_test(padding_is_zero),
+        cmocka_unit_test(cut_frames_are_not_packets),
+        cmocka_unit_test(packets_are_written_and_read),
         cmocka_unit_test(sequence_numbers_wrap),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -349,6 +349,9 @@ static void xoff_is_refreshed(void **state)
     receive(&o, 12, 3);
     vcx_port_poll(&o.port);
     assert_int_equal(o.sent.pauses, 1);
+    /* priority 3, 65535 quanta; nothing else is told */
+    static const uint8_t xoff[46] = {0x01, 0x01, 0x00, 0x08, [10] = 0xff, [11] = 0xff};
+    assert_memory_equal(o.sent.last + 14, xoff, sizeof xoff);
     pass(&o, 16776960 - 1, 16776960 - 1);
     assert_int_equal(o.sent.pauses, 1);
     pass(&o, 1, 1);

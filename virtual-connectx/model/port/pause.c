@@ -119,6 +119,7 @@ static void send_pause(struct vcx_port *port, int pause, uint16_t quanta, uint64
     if (!frame)
         return;
     frame->length = PAUSE_BYTES;
+    memset(frame->data, 0, PAUSE_BYTES);
     memcpy(frame->data, pause_address, 6);
     memcpy(frame->data + 6, port->mac, 6);
     vcx_put16(frame->data + AT_TYPE, VCX_TYPE_MAC_CONTROL);

@@ -267,6 +267,7 @@ struct vcx_frame *vcx_packet_open(const struct vcx_path *path, const struct vcx_
     if (h->extension_bytes)
         memcpy(at, h->extension, h->extension_bytes);
     *payload = at + h->extension_bytes;
+    memset(*payload + bytes, 0, pad);
     frame->length = (uint32_t)(*payload - frame->data) + bytes + pad + ICRC_BYTES;
     return frame;
 }
