@@ -4,12 +4,13 @@
 /* A file each, in harness/commands/. */
 extern const struct command command_run, command_check, command_list, command_report, command_trace,
     command_schema, command_install, command_doctor, command_restore, command_lab, command_status,
-    command_task, command_import, command_verify;
+    command_task, command_import, command_verify, command_export;
 
 static const struct command *const commands[] = {
-    &command_run,   &command_status, &command_check,   &command_list,   &command_report,
-    &command_trace, &command_schema, &command_install, &command_doctor, &command_restore,
-    &command_lab,   &command_import, &command_verify,  &command_task,   NULL};
+    &command_run,     &command_status, &command_check,   &command_list,
+    &command_report,  &command_trace,  &command_export,  &command_schema,
+    &command_install, &command_doctor, &command_restore, &command_lab,
+    &command_import,  &command_verify, &command_task,    NULL};
 
 static const struct program program = {
     .name = "harness",

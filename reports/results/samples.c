@@ -3,6 +3,7 @@
 
 #include "lib/document/json_text.h"
 #include "reports/results/run_lines.h"
+#include "reports/results/run_samples.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,42 +12,6 @@
 #define VALUES_KEPT (8u << 20) /* of all series together, 16 bytes each */
 #define VALUES_EACH 1024       /* at least, of a series */
 #define PAUSE_LIMIT 5000000    /* the most lines of pauses.jsonl that are drawn */
-
-/* The columns of one host as its latest header has them: indices into run->series. */
-struct layout {
-    char host[64];
-    size_t *series;
-    size_t count;
-};
-
-struct layouts {
-    struct layout *items;
-    size_t count, capacity;
-    json_t *index; /* host -> number of the item */
-};
-
-static struct layout *layout_of(struct layouts *layouts, const char *host, bool make)
-{
-    const json_t *index = json_object_get(layouts->index, host);
-    if (index)
-        return &layouts->items[json_integer_value(index)];
-    if (!make || strlen(host) >= sizeof layouts->items->host)
-        return NULL;
-    if (layouts->count == layouts->capacity) {
-        size_t larger = layouts->capacity ? 2 * layouts->capacity : 16;
-        struct layout *items = realloc(layouts->items, larger * sizeof *items);
-        if (!items)
-            return NULL;
-        layouts->items = items;
-        layouts->capacity = larger;
-    }
-    if (json_put(layouts->index, host, json_integer((json_int_t)layouts->count)) != 0)
-        return NULL;
-    struct layout *layout = &layouts->items[layouts->count++];
-    *layout = (struct layout){0};
-    memcpy(layout->host, host, strlen(host) + 1);
-    return layout;
-}
 
 /* What identifies a series. */
 static void key_of(const char *host, const char *name, char *key, size_t size)
@@ -70,37 +35,17 @@ static size_t series_for(struct run *run, const char *host, const struct column 
         return (size_t)(known - run->series);
     struct series *all = realloc(run->series, (run->series_count + 1) * sizeof *all);
     if (!all)
-        return SIZE_MAX;
+        return SAMPLES_LEFT_OUT;
     run->series = all;
     key_of(host, column->name, key, sizeof key);
     if (json_put(run->series_index, key, json_integer((json_int_t)run->series_count)) != 0)
-        return SIZE_MAX;
+        return SAMPLES_LEFT_OUT;
     all[run->series_count] = (struct series){.host = strdup(host),
                                              .name = strdup(column->name),
                                              .unit = strdup(column->unit),
                                              .group = strdup(column->group),
                                              .kind = column->kind};
     return run->series_count++;
-}
-
-static int take_header(struct run *run, struct layouts *layouts, const json_t *header, struct error *e)
-{
-    const char *host = json_string_value(json_object_get(header, "host"));
-    struct column *columns;
-    size_t count;
-    if (lines_columns(header, &columns, &count, e) != 0)
-        return -1;
-    struct layout *layout = host ? layout_of(layouts, host, true) : NULL;
-    size_t *series = layout ? calloc(count + 1, sizeof *series) : NULL;
-    if (series) {
-        for (size_t i = 0; i < count; i++)
-            series[i] = series_for(run, host, &columns[i]);
-        free(layout->series);
-        layout->series = series;
-        layout->count = count;
-    }
-    lines_free_columns(columns, count);
-    return series ? 0 : error_set(e, "a header does not name a host, or out of memory");
 }
 
 /* Of each four values in order keep the least and the greatest: extremes survive any number of times, and of a counter so do the first
@@ -178,50 +123,30 @@ static void append(const struct run *run, struct series *s, int64_t time_ns, int
         push_group(s);
 }
 
-static int take_sample(struct run *run, struct layouts *layouts, char *text, size_t length, struct error *e)
+static int take_column(void *to, const char *host, const struct column *column, size_t *number,
+                       struct error *e)
 {
-    const char *host;
-    struct line line;
-    if (run_sample_line(text, length, &host, &line, e) != 0)
-        return -1;
-    const struct layout *layout = layout_of(layouts, host, false);
-    for (size_t i = 0; layout && i < line.count && i < layout->count; i++)
-        if (line.values[i] != LINES_NULL && layout->series[i] < run->series_count)
-            append(run, &run->series[layout->series[i]], line.time_ns - run->start_ns, line.values[i]);
-    lines_free_parsed(&line);
-    return 0;
+    *number = series_for(to, host, column);
+    return *number != SAMPLES_LEFT_OUT ? 0 : error_set(e, "out of memory for the column %s", column->name);
 }
 
-/* Of samples.jsonl. */
-struct sample_reader {
-    struct run *run;
-    struct layouts layouts;
-};
-
-static int take_line(void *to, char *text, size_t length, struct error *e)
+static int take_sample(void *to, const struct sample *sample, struct error *e)
 {
-    struct sample_reader *reader = to;
-    struct line line;
-    if (run_is_sample(text, length))
-        return take_sample(reader->run, &reader->layouts, text, length, e);
-    if (lines_parse(text, length, &line, e) != 0)
-        return -1;
-    int result = line.kind == LINE_HEADER ? take_header(reader->run, &reader->layouts, line.json, e) : 0;
-    lines_free_parsed(&line);
-    return result;
+    struct run *run = to;
+    (void)e;
+    for (size_t i = 0; i < sample->count; i++)
+        if (sample->values[i] != LINES_NULL)
+            append(run, &run->series[sample->columns[i]], sample->time_ns - run->start_ns, sample->values[i]);
+    return 0;
 }
 
 static int load_samples(struct run *run, struct error *e)
 {
-    struct sample_reader reader = {.run = run, .layouts.index = json_object()};
+    static const struct sample_taker taker = {take_column, take_sample};
     run->series_index = json_object();
-    int result = run_each_line(run, "samples.jsonl", take_line, &reader, e);
+    int result = run_each_sample(run, &taker, run, e);
     for (size_t i = 0; i < run->series_count; i++)
         push_group(&run->series[i]);
-    for (size_t i = 0; i < reader.layouts.count; i++)
-        free(reader.layouts.items[i].series);
-    free(reader.layouts.items);
-    json_decref(reader.layouts.index);
     return result;
 }
 

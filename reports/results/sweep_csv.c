@@ -1,39 +1,7 @@
 /* A table of a sweep as comma-separated values, RFC 4180. */
 #include "reports/results/sweep_inside.h"
 
-#include "lib/output/visible.h"
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-/* A field: quoted where the format wants it. Spreadsheets take a text that begins with one of =+-@ for a formula, and would execute it:
- * an apostrophe before it makes it a text for them. */
-static void add_text(const char *words, struct text *out)
-{
-    struct text shown = {0};
-    visible_add(&shown, words, strlen(words), VISIBLE_LINE);
-    const char *plain = text_string(&shown);
-    bool quoted = strpbrk(plain, ",\"") || *plain == ' ' || (*plain && plain[strlen(plain) - 1] == ' ');
-    text_add(out, "%s%s", quoted ? "\"" : "", *plain && strchr("=+-@", *plain) ? "'" : "");
-    for (const char *c = plain; *c; c++)
-        text_add(out, *c == '"' ? "\"\"" : "%c", *c);
-    text_add(out, "%s", quoted ? "\"" : "");
-    out->failed |= shown.failed;
-    text_free(&shown);
-}
-
-/* The fewest digits that give the same number again. */
-static void add_number(double value, struct text *out)
-{
-    char digits[40] = "";
-    for (int precision = 15; isfinite(value) && precision <= 17; precision++) {
-        snprintf(digits, sizeof digits, "%.*g", precision, value);
-        if (strtod(digits, NULL) == value)
-            break;
-    }
-    text_add(out, "%s", digits);
-}
+#include "lib/output/csv.h"
 
 /* "goodput of all flows, b/s"; "left side of nothing is lost: delta(*.drops) == 0, packets" */
 static void add_named(const char *before, const char *name, const char *check, const char *unit,
@@ -43,7 +11,7 @@ static void add_named(const char *before, const char *name, const char *check, c
     text_add(&words, "%s%s%s%s%s%s", before, name, check ? ": " : "", check ? check : "", *unit ? ", " : "",
              unit);
     text_add(out, ",");
-    add_text(text_string(&words), out);
+    csv_text(out, text_string(&words));
     out->failed |= words.failed;
     text_free(&words);
 }
@@ -62,19 +30,19 @@ static void add_head(const struct sweep_table *t, struct text *out)
             add_named("verdict of ", f->name, f->check, "", out);
         add_named(f->check ? "left side of " : "", f->name, f->check, f->unit, out);
     }
-    text_add(out, "\r\n");
+    text_add(out, CSV_LINE_END);
 }
 
 static void add_row(const struct sweep_table *t, size_t row, struct text *out)
 {
-    add_text(t->rows[row].folder, out);
+    csv_text(out, t->rows[row].folder);
     for (size_t i = 0; i < t->axis_count; i++) {
         const struct sweep_value *value = sweep_choice(t, row, i);
         text_add(out, ",");
         if (value && value->is_number)
             text_add(out, "%s", value->exact);
         else if (value)
-            add_text(value->exact, out);
+            csv_text(out, value->exact);
     }
     text_add(out, ",%lld,%s", t->rows[row].repeat, sweep_verdict_names[t->rows[row].verdict]);
     for (size_t i = 0; i < t->figure_count; i++) {
@@ -84,9 +52,9 @@ static void add_row(const struct sweep_table *t, size_t row, struct text *out)
         if (f->check)
             text_add(out, ",%s", sweep_verdict_names[f->verdicts[row]]);
         text_add(out, ",");
-        add_number(f->values[row], out);
+        csv_number(out, f->values[row]);
     }
-    text_add(out, "\r\n");
+    text_add(out, CSV_LINE_END);
 }
 
 void sweep_table_csv(const struct sweep_table *t, struct text *out)

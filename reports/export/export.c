@@ -1,0 +1,269 @@
+#include "reports/export/export.h"
+
+#include "lib/document/json_text.h"
+#include "lib/folder/fresh.h"
+#include "lib/folder/sweep_index.h"
+#include "reports/export/rows.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define NAME_SQLITE "export.sqlite"
+#define NAME_CSV    "export-csv"
+
+void export_made_free(struct export_made *made)
+{
+    text_free(&made->path);
+}
+
+int export_rename(const struct folder *folder, const char *from, const char *to, bool replace,
+                  struct error *e)
+{
+    int done = renameat2(folder->fd, from, folder->fd, to, replace ? 0 : RENAME_NOREPLACE);
+    /* a file system that does not know the flag: the name was free a moment ago */
+    if (done != 0 && errno == EINVAL && !replace && !folder_has(folder, to))
+        done = renameat(folder->fd, from, folder->fd, to);
+    if (done != 0)
+        return error_set_errno(e, errno, "writing %s/%s", folder->path, to);
+    fsync(folder->fd);
+    return 0;
+}
+
+/* ---- which tables */
+
+static int table_named(const char *name, size_t length)
+{
+    for (int i = 0; i < EXPORT_TABLES; i++)
+        if (strlen(export_tables[i].name) == length && strncmp(export_tables[i].name, name, length) == 0)
+            return i;
+    return -1;
+}
+
+static int unknown_table(const char *name, size_t length, struct error *e)
+{
+    struct text known = {0};
+    for (int i = 0; i < EXPORT_TABLES; i++)
+        text_add(&known, "%s%s", i ? ", " : "", export_tables[i].name);
+    error_set(e, "--tables: \"%.*s\" is not a table: expected some of %s, with commas between them",
+              (int)length, name, text_string(&known));
+    text_free(&known);
+    return -1;
+}
+
+/* Always with "runs", which says what the numbers of the others mean; samples have their names in "series". */
+static int choose_tables(const char *names, uint32_t *wanted, struct error *e)
+{
+    *wanted = names ? 1u << EXPORT_RUNS | 1u << EXPORT_COLUMNS : (1u << EXPORT_TABLES) - 1;
+    for (size_t length; names && *names; names += length + (names[length] == ',')) {
+        length = strcspn(names, ",");
+        int table = table_named(names, length);
+        if (table < 0)
+            return unknown_table(names, length, e);
+        *wanted |= 1u << table;
+    }
+    if (*wanted & 1u << EXPORT_SAMPLES)
+        *wanted |= 1u << EXPORT_SERIES;
+    return 0;
+}
+
+/* ---- results */
+
+static int add_run(struct rows *rows, const char *result, const char *cell, struct error *e)
+{
+    struct run run;
+    rows->run = &run;
+    rows->number++;
+    int done = run_load(&run, result, cell, e);
+    if (done == 0)
+        done = export_facts(rows, e);
+    if (done == 0)
+        done = export_lines(rows, e);
+    run_free(&run);
+    rows->run = NULL;
+    return done;
+}
+
+static int add_repeated(struct rows *rows, const char *result, const json_t *index, struct error *e)
+{
+    const json_t *cell, *expectation;
+    size_t i, k;
+    int done = 0;
+    json_array_foreach(json_object_get(index, "repeated"), i, cell)
+    {
+        char *choices = json_shown(json_object_get(cell, "cell"));
+        const struct export_value given[] = {export_text(result), export_text(choices)};
+        json_array_foreach(json_object_get(cell, "expectations"), k, expectation)
+        {
+            done =
+                json_is_object(expectation) ? rows_add(rows, EXPORT_REPEATED, given, 2, expectation, e) : 0;
+            if (done != 0)
+                break;
+        }
+        free(choices);
+        if (done != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int add_cells(struct rows *rows, const char *result, const json_t *index, struct error *e)
+{
+    json_t *taken = json_object();
+    const json_t *cell;
+    size_t i;
+    int done = 0;
+    json_array_foreach(json_object_get(index, "cells"), i, cell)
+    {
+        const char *name = run_cell_folder(cell, taken);
+        done = name ? add_run(rows, result, name, e)
+                    : error_set(e, "%s: the index: cell %zu does not name a folder of its own", result, i);
+        if (done != 0)
+            break;
+    }
+    json_decref(taken);
+    if (done == 0)
+        done = add_repeated(rows, result, index, e);
+    return done != 0 || i ? done : error_set(e, "there is no finished run in %s", result);
+}
+
+/* Was this folder named before, perhaps through the link "latest"? */
+static bool named_before(const struct folder *folder, json_t *seen)
+{
+    struct stat status;
+    char key[64];
+    if (fstat(folder->fd, &status) != 0)
+        return false;
+    snprintf(key, sizeof key, "%jx %jx", (uintmax_t)status.st_dev, (uintmax_t)status.st_ino);
+    bool before = json_object_get(seen, key);
+    json_object_set_new(seen, key, json_true());
+    return before;
+}
+
+static int add_result(struct rows *rows, const char *result, json_t *seen, size_t *again, struct error *e)
+{
+    struct folder folder;
+    json_t *index = NULL;
+    if (folder_open(&folder, result, e) != 0) {
+        folder_close(&folder);
+        return error_prefix(e, "%s is not a result", result);
+    }
+    bool before = named_before(&folder, seen), is_sweep = !before && sweep_index_exists(&folder);
+    int done = is_sweep && !(index = sweep_index_load(&folder, e)) ? -1 : 0;
+    folder_close(&folder);
+    *again += before;
+    if (done == 0 && !before)
+        done = is_sweep ? add_cells(rows, result, index, e) : add_run(rows, result, NULL, e);
+    json_decref(index);
+    return done;
+}
+
+static int add_columns(struct rows *rows, struct error *e)
+{
+    for (int i = 0; i < EXPORT_TABLES; i++) {
+        for (const struct export_column *c = export_tables[i].columns;
+             rows_wanted(rows, (enum export_table)i) && c->name; c++) {
+            const struct export_value given[] = {export_text(export_tables[i].name), export_text(c->name),
+                                                 export_text(*c->unit ? c->unit : NULL),
+                                                 export_text(*c->meaning ? c->meaning : NULL)};
+            if (rows_add(rows, EXPORT_COLUMNS, given, 4, NULL, e) != 0)
+                return -1;
+        }
+    }
+    return 0;
+}
+
+static int add_all(struct rows *rows, const char *const *results, size_t count, struct export_made *made,
+                   struct error *e)
+{
+    json_t *seen = json_object();
+    int done = add_columns(rows, e);
+    for (size_t i = 0; done == 0 && i < count; i++)
+        done = add_result(rows, results[i], seen, &made->again, e);
+    json_decref(seen);
+    made->runs = rows->number;
+    made->samples = rows->samples;
+    return done;
+}
+
+/* ---- where to */
+
+/* The folder and the name of the output. The caller frees the name. */
+static int open_place(const char *const *results, size_t count, const struct export_options *options,
+                      struct folder *folder, char **name, struct error *e)
+{
+    *folder = (struct folder){.fd = -1};
+    if (!options->out && count > 1)
+        return error_set(e, "several results are one export: --out says which file or folder it shall be");
+    if (!options->out) {
+        *name = strdup(options->format == EXPORT_CSV ? NAME_CSV : NAME_SQLITE);
+        return folder_open(folder, results[0], e);
+    }
+    size_t length = strlen(options->out);
+    while (options->format == EXPORT_CSV && length > 1 && options->out[length - 1] == '/')
+        length--;
+    size_t begin = length;
+    while (begin && options->out[begin - 1] != '/')
+        begin--;
+    *name = strndup(options->out + begin, length - begin);
+    char *parent = begin ? strndup(options->out, begin > 1 ? begin - 1 : 1) : strdup(".");
+    int result = *name && parent ? 0 : error_set(e, "out of memory for %s", options->out);
+    if (result == 0 && (!**name || strcmp(*name, ".") == 0 || strcmp(*name, "..") == 0))
+        result =
+            error_set(e, "--out: %s is a folder that exists: expected the name of a new one, or of a file",
+                      options->out);
+    if (result == 0)
+        result = folder_open(folder, parent, e);
+    free(parent);
+    return result;
+}
+
+/* What has the name now may stand there only if it can be replaced by what comes. */
+static int check_free(const struct folder *folder, const char *name, const struct export_options *options,
+                      struct error *e)
+{
+    struct stat status;
+    if (fstatat(folder->fd, name, &status, AT_SYMLINK_NOFOLLOW) != 0)
+        return 0;
+    bool is_folder = S_ISDIR(status.st_mode), wanted = options->format == EXPORT_CSV;
+    if (!options->replace)
+        return error_set(e, "%s/%s exists: --force replaces it, --out names another place", folder->path,
+                         name);
+    if (is_folder != wanted)
+        return error_set(e, "%s/%s is %sa folder, and would be replaced by %s: --out names another place",
+                         folder->path, name, is_folder ? "" : "not ",
+                         wanted ? "a folder of CSV files" : "a database");
+    return 0;
+}
+
+int export_results(const char *const *results, size_t count, const struct export_options *options,
+                   struct export_made *made, struct error *e)
+{
+    struct rows rows = {.kind = options->format == EXPORT_CSV ? &export_csv : &export_sqlite};
+    struct folder folder;
+    char *name = NULL;
+    *made = (struct export_made){0};
+    if (choose_tables(options->tables, &rows.wanted, e) != 0)
+        return -1;
+    int result = open_place(results, count, options, &folder, &name, e);
+    if (result == 0)
+        result = check_free(&folder, name, options, e);
+    if (result == 0) {
+        fresh_clear(&folder);
+        rows.sink = rows.kind->open(&folder, name, rows.wanted, e);
+        result = rows.sink ? add_all(&rows, results, count, made, e) : -1;
+    }
+    if (result == 0)
+        result = rows.kind->finish(rows.sink, options->replace, e);
+    if (rows.sink)
+        rows.kind->close(rows.sink);
+    text_add(&made->path, "%s%s%s", options->out ? options->out : folder.path, options->out ? "" : "/",
+             options->out ? "" : name);
+    folder_close(&folder);
+    free(name);
+    return result;
+}

@@ -1,0 +1,35 @@
+/* Results as a database or as CSV files: docs/export.md. */
+#ifndef REPORTS_EXPORT_H
+#define REPORTS_EXPORT_H
+
+#include "lib/error.h"
+#include "lib/text.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum export_format { EXPORT_SQLITE, EXPORT_CSV };
+
+struct export_options {
+    enum export_format format;
+    const char *out;    /* NULL: in the only result, export.sqlite or export-csv/ */
+    const char *tables; /* names with commas between them; NULL: all */
+    bool replace;       /* what is there */
+};
+
+struct export_made {
+    struct text path;
+    int64_t runs, samples;
+    size_t again; /* results that were named before, and are exported once */
+};
+void export_made_free(struct export_made *made);
+
+/*
+ * Export the results (folders of a run, or of a sweep: all its runs) into one database or one folder. It has its name only when it is
+ * whole. The memory does not depend on the number of lines. Fails if a folder is not a result, if one of its lines is damaged, if
+ * something has the name of the output, or if nothing can be written.
+ */
+int export_results(const char *const *results, size_t count, const struct export_options *options,
+                   struct export_made *made, struct error *e);
+
+#endif
