@@ -4,13 +4,25 @@
 /* A file each, in harness/commands/. */
 extern const struct command command_run, command_check, command_list, command_report, command_trace,
     command_schema, command_install, command_doctor, command_restore, command_lab, command_status,
-    command_task, command_import, command_verify, command_export;
+    command_task, command_import, command_verify, command_export, command_browse;
 
-static const struct command *const commands[] = {
-    &command_run,     &command_status, &command_check,   &command_list,
-    &command_report,  &command_trace,  &command_export,  &command_schema,
-    &command_install, &command_doctor, &command_restore, &command_lab,
-    &command_import,  &command_verify, &command_task,    NULL};
+static const struct command *const commands[] = {&command_run,
+                                                 &command_status,
+                                                 &command_check,
+                                                 &command_list,
+                                                 &command_browse,
+                                                 &command_report,
+                                                 &command_trace,
+                                                 &command_export,
+                                                 &command_schema,
+                                                 &command_install,
+                                                 &command_doctor,
+                                                 &command_restore,
+                                                 &command_lab,
+                                                 &command_import,
+                                                 &command_verify,
+                                                 &command_task,
+                                                 NULL};
 
 static const struct program program = {
     .name = "harness",

@@ -1,0 +1,22 @@
+/* Rows of text in columns, which fit the width of a terminal. */
+#ifndef LIB_OUTPUT_COLUMNS_H
+#define LIB_OUTPUT_COLUMNS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+struct columns_style {
+    const char *title;
+    bool right;   /* numbers */
+    size_t least; /* characters to which its cells may be cut; 0: never cut */
+    int leave;    /* where there is no room, the column with the largest is left out first; 0: never */
+};
+
+/* The columns of the terminal that the file is; 0: it is none, and lines may have any length. */
+size_t columns_of_terminal(FILE *file);
+/* Print a line of titles and the rows: `cells` has `count` cells for each, any bytes, NULL for none. A cell that is cut ends in "..". */
+void columns_print(FILE *file, const struct columns_style *styles, size_t count, const char *const *cells,
+                   size_t rows, size_t width);
+
+#endif

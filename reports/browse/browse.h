@@ -1,0 +1,73 @@
+/* The runs below a results folder: what each was, and its main figures. */
+#ifndef REPORTS_BROWSE_H
+#define REPORTS_BROWSE_H
+
+#include "lib/error.h"
+#include "lib/text.h"
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A run. Texts are "" where the result does not say. */
+struct browse_run {
+    char *folder; /* below the results folder; "." if it is that folder */
+    char *
+        verdict; /* passed, failed, skipped, incomplete; unfinished: it has no result yet; broken: it cannot be read */
+    char *reason;  /* of the last three, a sentence */
+    char *started; /* "2026-03-01T12:00:00Z" */
+    char *scenario, *lab, *origin;
+    char *varied;                                     /* "memory gpu, message 64KiB" */
+    json_t *cell;                                     /* the same as the result has it, or NULL */
+    double goodput_bps, pauses, cnps, latency_p99_us; /* NAN: none */
+    size_t passed, failed, skipped;                   /* expectations */
+    bool has_page;                                    /* report/index.html */
+};
+
+/* Which runs are wanted. */
+struct browse_filter {
+    const char *scenario, *lab; /* globs, NULL: any */
+    const char *since;          /* "2026-03-01", or more of a time; NULL: any */
+    const char *const *verdicts;
+    size_t verdict_count;        /* 0: any */
+    const char *const *settings; /* "SETTING=VALUE" */
+    size_t setting_count;
+};
+
+struct browse_list {
+    struct browse_run *runs;
+    size_t count, capacity;
+    size_t left_out; /* by the filter */
+};
+
+/*
+ * Find the runs below the folder, which may be a run or a sweep itself; of each only what a browse_run has is kept. One that cannot be
+ * read is listed with its reason. Links are not followed. Fails if the folder cannot be opened, or when memory runs out.
+ */
+int browse_find(const char *results, const struct browse_filter *filter, struct browse_list *list,
+                struct error *e);
+void browse_free(struct browse_list *list);
+
+/* By time, the newest first, then by folder; the other orders have equal ones in this order. Runs without a figure come last. */
+enum browse_order {
+    BROWSE_BY_TIME,
+    BROWSE_BY_SCENARIO,
+    BROWSE_BY_VERDICT,
+    BROWSE_BY_GOODPUT,
+    BROWSE_BY_PAUSES,
+    BROWSE_BY_LATENCY
+};
+void browse_sort(struct browse_list *list, enum browse_order order, bool reverse);
+
+/* entry.c: what is known of the run in the folder `path`, which is `folder` below the results, under the filter. Returns 1; 0 if the
+ * filter leaves it out; -1 when memory ran out. `finished`: it has a result.json. */
+int browse_read(const char *path, const char *folder, bool finished, const struct browse_filter *filter,
+                struct browse_run *run, struct error *e);
+void browse_free_run(struct browse_run *run);
+
+/* A new reference. */
+json_t *browse_json(const struct browse_list *list);
+/* A page that links the runs: relative to the results folder if it is written into it (`beside`), else by whole paths. */
+void browse_page(const struct browse_list *list, const char *results, bool beside, struct text *out);
+
+#endif

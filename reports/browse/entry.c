@@ -1,0 +1,220 @@
+/* What is known of a run, and whether it is wanted. */
+#include "reports/browse/browse.h"
+
+#include "lib/document/json_text.h"
+#include "lib/files.h"
+#include "lib/formats/origin.h"
+#include "lib/roce/counters.h"
+#include "reports/results/run.h"
+#include <ctype.h>
+#include <fnmatch.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void browse_free_run(struct browse_run *run)
+{
+    char *const texts[] = {run->folder,   run->verdict, run->reason, run->started,
+                           run->scenario, run->lab,     run->origin, run->varied};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        free(texts[i]);
+    json_decref(run->cell);
+    *run = (struct browse_run){0};
+}
+
+/* ---- figures */
+
+/* The increase of a counter at all hosts together; NAN: none has it. */
+static double increase(const struct run *run, const char *pattern)
+{
+    double sum = NAN;
+    const char *role, *name;
+    json_t *host, *counter;
+    const json_t *totals = run_totals(run);
+    json_object_foreach((json_t *)(uintptr_t)totals, name, counter)
+    {
+        if (counters_pattern_matches(pattern, name))
+            sum = (isnan(sum) ? 0 : sum) + json_number_value(json_object_get(counter, "delta"));
+    }
+    if (json_is_object(totals))
+        return sum;
+    json_object_foreach((json_t *)(uintptr_t)run_get(run, "hosts"), role, host)
+    {
+        json_object_foreach(json_object_get(host, "counters"), name, counter)
+        {
+            if (counters_pattern_matches(pattern, name))
+                sum = (isnan(sum) ? 0 : sum) + json_number_value(json_object_get(counter, "delta"));
+        }
+    }
+    return sum;
+}
+
+static void take_figures(const struct run *from, struct browse_run *run)
+{
+    size_t i;
+    const json_t *expectation;
+    run->goodput_bps = json_object_size(run_get(from, "flows")) ? run_sum_flows(from, "goodput_bps") : NAN;
+    run->pauses = increase(from, "rx_prio#_pause");
+    run->cnps = increase(from, "rp_cnp_handled");
+    run->latency_p99_us = run_latency_us(from, "p99");
+    json_array_foreach(run_get(from, "expectations"), i, expectation)
+    {
+        const char *verdict = run_member(expectation, "verdict");
+        run->passed += strcmp(verdict, "passed") == 0;
+        run->failed += strcmp(verdict, "failed") == 0;
+        run->skipped += strcmp(verdict, "skipped") == 0;
+    }
+}
+
+/* ---- the filter */
+
+static bool one_of(const char *const *words, size_t count, const char *word)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(words[i], word) == 0)
+            return true;
+    return count == 0;
+}
+
+static bool ends_in(const char *path, const char *setting, size_t length)
+{
+    size_t whole = strlen(path);
+    return whole >= length && strncmp(path + whole - length, setting, length) == 0 &&
+           (whole == length || path[whole - length - 1] == '.');
+}
+
+static bool has_value(const json_t *value, const char *wanted)
+{
+    char *shown = value ? json_bare(value) : NULL;
+    bool same = shown && strcmp(shown, wanted) == 0;
+    free(shown);
+    return same;
+}
+
+/* A choice of the run's cell by its path or the end of it, else a value of the scenario by its path. */
+static bool has_setting(const struct run *run, const char *setting)
+{
+    const char *equals = strchr(setting, '='), *path;
+    size_t length = equals ? (size_t)(equals - setting) : 0;
+    char whole[512];
+    json_t *value;
+    if (!equals)
+        return false;
+    json_object_foreach((json_t *)(uintptr_t)run_get(run, "cell"), path, value)
+    {
+        if (ends_in(path, setting, length))
+            return has_value(value, equals + 1);
+    }
+    snprintf(whole, sizeof whole, "scenario.%.*s", (int)(length < 400 ? length : 400), setting);
+    return has_value(run_get(run, whole), equals + 1);
+}
+
+static bool matches(const char *glob, const char *word)
+{
+    return !glob || fnmatch(glob, word, 0) == 0;
+}
+
+/* `from` is NULL for what has no result: its settings are unknown. */
+static bool is_wanted(const struct browse_filter *filter, const struct browse_run *run,
+                      const struct run *from)
+{
+    if (!matches(filter->scenario, run->scenario) || !matches(filter->lab, run->lab) ||
+        !one_of(filter->verdicts, filter->verdict_count, run->verdict) ||
+        (filter->since && strcmp(run->started, filter->since) < 0))
+        return false;
+    for (size_t i = 0; i < filter->setting_count; i++)
+        if (!from || !has_setting(from, filter->settings[i]))
+            return false;
+    return true;
+}
+
+/* ---- a run */
+
+/* The folder's name tells when a run began whose result does not: 20260301T120000Z. */
+static void time_of_name(const char *path, char out[32])
+{
+    out[0] = '\0';
+    for (const char *at = path; *at; at += strcspn(at, "/"), at += *at == '/') {
+        size_t digits = strspn(at, "0123456789");
+        if (digits == 8 && at[8] == 'T' && strspn(at + 9, "0123456789") == 6 && at[15] == 'Z')
+            snprintf(out, 32, "%.4s-%.2s-%.2sT%.2s:%.2s:%.2sZ", at, at + 4, at + 6, at + 9, at + 11, at + 13);
+    }
+}
+
+/* The scenario's folder is above that of the time. */
+static char *scenario_of_name(const char *folder)
+{
+    const char *slash = strchr(folder, '/');
+    return slash ? strndup(folder, (size_t)(slash - folder)) : strdup("");
+}
+
+static const char *known_verdict(const char *word)
+{
+    static const char *const known[] = {"passed", "failed", "skipped", "incomplete"};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strcmp(word, known[i]) == 0)
+            return known[i];
+    return "broken";
+}
+
+static void describe_result(const struct run *from, const char *path, struct browse_run *run)
+{
+    const char *verdict = known_verdict(run_text(from, "verdict"));
+    char *page = files_join(path, "report/index.html");
+    run->verdict = strdup(verdict);
+    run->reason = strdup(strcmp(verdict, "broken") == 0 ? "its verdict is none that a result can have"
+                                                        : run_text(from, "reason"));
+    run->started = strdup(run_text(from, "started"));
+    run->scenario = strdup(run_text(from, "scenario.name"));
+    run->lab = strdup(run_text(from, "lab.name"));
+    run->origin = strdup(origin_names[origin_of_result(from->result)]);
+    run->varied = strdup(from->label);
+    run->cell = json_is_object(run_get(from, "cell")) ? json_deep_copy(run_get(from, "cell")) : NULL;
+    run->has_page = page && files_exist(page);
+    free(page);
+    take_figures(from, run);
+}
+
+static void describe_other(const char *path, const char *verdict, const char *reason, struct browse_run *run)
+{
+    char time[32];
+    time_of_name(path, time);
+    run->verdict = strdup(verdict);
+    run->reason = strdup(reason);
+    run->started = strdup(time);
+    run->scenario = scenario_of_name(run->folder ? run->folder : "");
+    run->lab = strdup("");
+    run->origin = strdup("");
+    run->varied = strdup("");
+}
+
+static bool is_whole(const struct browse_run *run)
+{
+    return run->folder && run->verdict && run->reason && run->started && run->scenario && run->lab &&
+           run->origin && run->varied;
+}
+
+int browse_read(const char *path, const char *folder, bool finished, const struct browse_filter *filter,
+                struct browse_run *run, struct error *e)
+{
+    struct run from = {0};
+    struct error why;
+    *run = (struct browse_run){
+        .folder = strdup(folder), .goodput_bps = NAN, .pauses = NAN, .cnps = NAN, .latency_p99_us = NAN};
+    bool read = finished && run_load(&from, path, NULL, &why) == 0;
+    if (read)
+        describe_result(&from, path, run);
+    else if (finished)
+        describe_other(path, "broken", why.text, run);
+    else
+        describe_other(path, "unfinished", "there is no result.json: it is running, or it was killed", run);
+    int result = is_whole(run) ? 1 : error_set(e, "out of memory for %s", path);
+    if (result == 1 && !is_wanted(filter, run, read ? &from : NULL))
+        result = 0;
+    run_free(&from);
+    if (result != 1)
+        browse_free_run(run);
+    return result;
+}

@@ -1,0 +1,161 @@
+/* The folders of runs below a results folder: RESULTS/SCENARIO/TIME/, and of sweeps RESULTS/SCENARIO/TIME/CELL/. */
+#include "reports/browse/browse.h"
+
+#include "lib/files.h"
+#include "lib/folder/folder.h"
+#include <dirent.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LEVELS 6 /* of folders in folders that are looked into */
+
+struct search {
+    const struct browse_filter *filter;
+    struct browse_list *list;
+};
+
+static int add(struct search *s, const struct folder *folder, const char *below, bool finished,
+               struct error *e)
+{
+    struct browse_list *list = s->list;
+    struct browse_run run;
+    int wanted = browse_read(folder->path, *below ? below : ".", finished, s->filter, &run, e);
+    list->left_out += wanted == 0;
+    if (wanted <= 0)
+        return wanted;
+    if (list->count == list->capacity) {
+        size_t larger = list->capacity ? 2 * list->capacity : 64;
+        struct browse_run *runs = realloc(list->runs, larger * sizeof *runs);
+        if (!runs) {
+            browse_free_run(&run);
+            return error_set(e, "out of memory for the runs in %s", folder->path);
+        }
+        list->runs = runs;
+        list->capacity = larger;
+    }
+    list->runs[list->count++] = run;
+    return 0;
+}
+
+static int by_name(const struct dirent **a, const struct dirent **b)
+{
+    return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+/* Pages and what jobs of a cluster left are no runs; neither is anything in the making. */
+static int may_hold_runs(const struct dirent *entry)
+{
+    return entry->d_name[0] != '.' && (entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN) &&
+           strcmp(entry->d_name, "report") != 0 && strncmp(entry->d_name, "report-", 7) != 0;
+}
+
+static int look_into(struct search *s, const struct folder *folder, const char *below, int levels,
+                     struct error *e);
+
+static int look_below(struct search *s, const struct folder *folder, const char *below, int levels,
+                      struct error *e)
+{
+    struct dirent **names = NULL;
+    int count = scandirat(folder->fd, ".", &names, may_hold_runs, by_name), result = 0;
+    for (int i = 0; i < count; i++) {
+        struct folder in = {.fd = -1};
+        char *path = *below ? files_join(below, names[i]->d_name) : strdup(names[i]->d_name);
+        if (!path)
+            result = error_set(e, "out of memory for the runs in %s", folder->path);
+        else if (result == 0 && folder_open_in(&in, folder, names[i]->d_name, false, NULL) == 0)
+            result = look_into(s, &in, path, levels - 1, e);
+        folder_close(&in);
+        free(path);
+        free(names[i]);
+    }
+    free(names);
+    return result;
+}
+
+/* NOLINTNEXTLINE(misc-no-recursion): at most LEVELS deep */
+static int look_into(struct search *s, const struct folder *folder, const char *below, int levels,
+                     struct error *e)
+{
+    if (folder_has(folder, "result.json"))
+        return add(s, folder, below, true, e);
+    if (folder_has(folder, "samples.jsonl") || folder_has(folder, "run.log"))
+        return add(s, folder, below, false, e);
+    return levels ? look_below(s, folder, below, levels, e) : 0;
+}
+
+int browse_find(const char *results, const struct browse_filter *filter, struct browse_list *list,
+                struct error *e)
+{
+    struct folder folder;
+    *list = (struct browse_list){0};
+    struct search s = {filter, list};
+    int result = folder_open(&folder, results, e);
+    if (result == 0)
+        result = look_into(&s, &folder, "", LEVELS, e);
+    folder_close(&folder);
+    return result;
+}
+
+void browse_free(struct browse_list *list)
+{
+    for (size_t i = 0; i < list->count; i++)
+        browse_free_run(&list->runs[i]);
+    free(list->runs);
+    *list = (struct browse_list){0};
+}
+
+/* ---- order */
+
+static int by_time(const struct browse_run *a, const struct browse_run *b)
+{
+    int order = strcmp(b->started, a->started);
+    return order ? order : strcmp(a->folder, b->folder);
+}
+
+/* The largest first; without one last. */
+static int by_number(double a, double b)
+{
+    if (isnan(a) || isnan(b))
+        return isnan(a) - isnan(b);
+    return (a < b) - (a > b);
+}
+
+static int compare(const void *one, const void *other, void *by)
+{
+    const struct browse_run *a = one, *b = other;
+    int order = 0;
+    switch (*(const enum browse_order *)by) {
+    case BROWSE_BY_TIME:
+        break;
+    case BROWSE_BY_SCENARIO:
+        order = strcmp(a->scenario, b->scenario);
+        break;
+    case BROWSE_BY_VERDICT:
+        order = strcmp(a->verdict, b->verdict);
+        break;
+    case BROWSE_BY_GOODPUT:
+        order = by_number(a->goodput_bps, b->goodput_bps);
+        break;
+    case BROWSE_BY_PAUSES:
+        order = by_number(a->pauses, b->pauses);
+        break;
+    case BROWSE_BY_LATENCY:
+        order = by_number(a->latency_p99_us, b->latency_p99_us);
+        break;
+    }
+    return order ? order : by_time(a, b);
+}
+
+void browse_sort(struct browse_list *list, enum browse_order order, bool reverse)
+{
+    if (list->count > 1)
+        qsort_r(list->runs, list->count, sizeof *list->runs, compare, &order);
+    for (size_t i = 0; reverse && i < list->count / 2; i++) {
+        struct browse_run run = list->runs[i];
+        list->runs[i] = list->runs[list->count - 1 - i];
+        list->runs[list->count - 1 - i] = run;
+    }
+}
