@@ -61,6 +61,7 @@ skip_reason() { # REASON [WORD...]
     no-nf-tables) echo "the kernel has no nf_tables with the family netdev" && ! unshare --net nft add table netdev x ;;
     no-overlayfs) echo "the kernel has no overlayfs" && ! grep -qw overlay /proc/filesystems ;;
     no-command) echo "$1 is not installed (deps/install-packages check lint soft-lab rocky-lab)" && ! PATH=$PATH:/usr/sbin:/sbin command -v "$1" ;;
+    no-module) echo "Python has no module $1" && ! python3 -c "import $1" ;;
     no-compiler) echo "there is no C compiler" && ! command -v "${CC:-cc}" ;;
     no-file) echo "$1 is missing${2:+ ($2)}" && [ ! -e "$1" ] ;;
     no-browser) echo "there is no Chromium here (deps/install-packages browser)" && ! (source "$ROOT/tests/e2e/reports/browser.bash" && find_browser) ;;
