@@ -8,6 +8,7 @@
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define SCHEMA_VERSION 1
@@ -22,13 +23,22 @@ struct export_sink {
     struct text shown[EXPORT_MOST_COLUMNS]; /* texts of a row */
 };
 
-/* A disk that is full has an errno; what else went wrong SQLite says in words. */
+/* Why a write failed, which SQLite does not keep: the file is lost anyway, and one more byte at its end fails for the same reason. */
+static int reason_of_write(const struct export_sink *s)
+{
+    struct stat status;
+    int code = sqlite3_errcode(s->db);
+    if ((code == SQLITE_FULL || code == SQLITE_IOERR) && fstat(s->fresh.fd, &status) == 0 &&
+        pwrite(s->fresh.fd, "", 1, status.st_size) < 0)
+        return errno;
+    return code == SQLITE_FULL ? ENOSPC : 0;
+}
+
 static int fail(const struct export_sink *s, struct error *e)
 {
-    int number = sqlite3_system_errno(s->db), code = sqlite3_errcode(s->db);
-    if (code == SQLITE_FULL || number == EFBIG)
-        return error_set_errno(e, number == EFBIG || number == EDQUOT ? number : ENOSPC, "writing %s/%s",
-                               s->folder->path, s->name);
+    int reason = reason_of_write(s);
+    if (reason)
+        return error_set_errno(e, reason, "writing %s/%s", s->folder->path, s->name);
     return error_set(e, "writing %s/%s: %s", s->folder->path, s->name, sqlite3_errmsg(s->db));
 }
 

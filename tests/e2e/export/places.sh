@@ -1,0 +1,197 @@
+#!/usr/bin/env bash
+# harness export: what is not a whole result, places that take nothing, full disks, kill -9, and how much memory it takes.
+# shellcheck source=tests/e2e/lib.sh
+source "$(dirname "$0")/../lib.sh"
+skip_unless "exports" python3 jq
+H=$BUILD/harness
+cd "$SCRATCH" || exit 2
+"$H" run "$ROOT/scenarios/incast-pfc.json" --duration 1ms --repeat 2 --no-report --quiet --out made >run.log 2>&1
+good=$(readlink -f made/incast-pfc/latest)
+[ -s "$good/02/result.json" ] || { nok "a result" "$(cat run.log)" && finish; }
+
+fresh_case() {
+    rm -rf case x.sqlite x
+    cp -r "$good" case
+}
+refused() { # what, PATTERN, ARGUMENT...
+    local what=$1 pattern=$2
+    shift 2
+    check_exit 2 "$what" "$H" export "$@"
+    check_says "  and the sentence says why" "$pattern" err
+    if [ -z "$(find . -name '.*.new-*')" ] && [ ! -e x.sqlite ] && [ ! -e x ]; then ok "  and nothing is left"; else nok "  and nothing is left" "$(find . -name '.*.new-*') $(ls)"; fi
+}
+
+# ---- options
+refused "a result is needed" "RESULT" --out x.sqlite
+refused "an unknown table" '"flow" is not a table: expected some of runs, choices' "$good" --out x.sqlite --tables runs,flow
+refused "an empty table" '"" is not a table' "$good" --out x.sqlite --tables runs,,flows
+refused "an unknown format" 'expected .*sqlite.*csv' "$good" --format xml
+refused "several results without a place" 'out says which' "$good/01" "$good/02"
+refused "a database that is called a CSV file" 'format=csv' "$good" --out x.csv
+refused "CSV files are several" 'are several' "$good" --out x.csv --format csv
+refused "a folder that is missing" 'missing' "$good" --out missing/x.sqlite
+refused "a folder is no file" 'is a folder' "$good" --out "$SCRATCH/"
+refused "nor is .." 'is a folder' "$good" --out .. --format csv
+mkdir there
+refused "a folder that exists" 'there exists: --force' "$good" --out there
+refused "a folder is not replaced by a database" 'is a folder, and would be replaced by a database' "$good" --out there --force
+refused "what is no result" 'there is not a result' there --out x.sqlite
+refused "one of several is none" 'there is not a result' "$good" there --out x.sqlite
+refused "one that is missing" 'gone is not a result' "$good" gone --out x --format csv
+
+# ---- what exists stays, unless it is to be replaced
+echo mine >file
+refused "a file that exists" 'file exists: --force replaces it' "$good" --out file
+check "  and it stays" grep -qx mine file
+check_exit 0 "with --force it is replaced" "$H" export "$good" --out file --force
+check "  by a database" grep -q "SQLite format 3" file
+echo target >target
+ln -s target link
+check_exit 0 "a link is replaced" "$H" export "$good" --out link --force
+if [ ! -L link ] && grep -qx target target; then ok "  and what it leads to stays"; else nok "  and what it leads to stays"; fi
+mkdir folder && echo mine >folder/mine && echo old >folder/samples.csv && ln -s ../target folder/flows.csv && echo old >folder/pauses.csv
+check_exit 0 "CSV files in a folder that exists" "$H" export "$good" --out folder --format csv --force --tables flows,pauses
+if grep -qx mine folder/mine && [ ! -e folder/samples.csv ] && [ ! -L folder/flows.csv ] && grep -qx target target && grep -q '^run,host' folder/pauses.csv; then
+    ok "  tables that are not wanted now are gone, other files stay"
+else
+    nok "  tables that are not wanted now are gone, other files stay" "$(ls -l folder)"
+fi
+refused "a file is not replaced by a folder" 'is not a folder, and would' "$good" --out target --format csv --force
+fresh_case
+check_exit 0 "without --out it is in the result" "$H" export case
+check "  as export.sqlite" test -s case/export.sqlite
+check_exit 0 "CSV files too" "$H" export case --format csv
+check "  in export-csv" test -s case/export-csv/samples.csv
+check_exit 0 "which is no run of the sweep" "$H" export case --out x.sqlite
+rm x.sqlite
+
+# ---- results from elsewhere
+fresh_case
+sed -i '3s/.*/["a",3,/' case/02/samples.jsonl
+refused "a damaged sample" 'case/02/samples\.jsonl:3: ' case --out x.sqlite
+fresh_case
+sed -i '1s/.*/[1]/' case/01/flows.jsonl
+refused "a damaged line of flows" 'case/01/flows\.jsonl:1: ' case --out x --format csv
+fresh_case
+echo '["h0",9,1,2]' >>case/02/pauses.jsonl
+refused "a damaged pause" 'case/02/pauses\.jsonl:[0-9]*: a pause is damaged' case --out x.sqlite
+fresh_case
+truncate -s -9 case/02/samples.jsonl
+check_exit 0 "a last line without its end is no line" "$H" export case --out x.sqlite
+fresh_case
+truncate -s 100 case/01/result.json
+refused "a result that was cut" 'case/01/result\.json' case --out x.sqlite
+fresh_case
+echo '{' >case/01/settings.json
+refused "settings that are no document" 'case/01/settings\.json' case --out x.sqlite
+for name in 01/result.json 01/samples.jsonl 01/settings.json; do
+    fresh_case
+    rm "case/$name" && ln -s "$good/$name" "case/$name"
+    refused "$name is a link" "$name is not a regular file" case --out x.sqlite
+    rm "case/$name" && mkfifo "case/$name"
+    refused "$name is a FIFO" "$name is not a regular file" case --out x --format csv
+done
+fresh_case
+jq '.cells[1].folder = "../01"' "$good/index.json" >case/index.json
+refused "a cell elsewhere" 'cell 1 does not name a folder of its own' case --out x.sqlite
+fresh_case
+rm case/0?/{samples,flows,pauses}.jsonl case/0?/settings.json
+check_exit 0 "a result without its lines" "$H" export case --out x.sqlite
+jq '.hosts = 3 | .flows = [1] | .expectations = {"a": 1} | .phases = "x" | .warnings = [1, {}] | .published = [null, []] | .cell = [1] | .verdict = 7 | .started = {} | .totals = {"counters": [{}]}' \
+    "$good/01/result.json" >case/01/result.json
+jq '.hosts |= map_values(.counters = {"a": 1, "b": {"delta": "x", "mean": [1], "unit": 5}, "c": null} | .facts = [[], {}, [1, [2]]] | .sampling = []) | .flows = {"f": 1, "g": {"latency_ns": 5, "bytes": 1e300}}' \
+    "$good/02/result.json" >case/02/result.json
+rm -f x.sqlite
+check_exit 0 "values of other types" "$H" export case --out x.sqlite
+cat >types.py <<'END'
+import sqlite3
+db = sqlite3.connect("x.sqlite")
+assert db.execute("SELECT run, verdict, started, measure_start_ns FROM runs WHERE run = 1").fetchall() == [(1, None, None, None)]
+assert set(db.execute("SELECT counter, delta, mean, unit FROM counters WHERE run = 2")) == {("a", None, None, None), ("b", None, None, None), ("c", None, None, None)}
+assert db.execute("SELECT flow, bytes FROM flows WHERE run = 2").fetchall() == [("f", None), ("g", None)]
+assert set(db.execute("SELECT path, value FROM facts WHERE run = 2")) >= {("2.1", "[2]")}, db.execute("SELECT path, value FROM facts").fetchall()
+END
+check "  are none" python3 types.py
+
+# ---- kill -9 just before the name is given
+if skip_reason sanitized "$H" >/dev/null; then
+    skip "kill -9" sanitized "$H"
+elif ! ${CC:-cc} -std=c11 -D_GNU_SOURCE -shared -fPIC -o kill.so "$ROOT/tests/e2e/harness/kill_at_rename.c"; then
+    skip "kill -9" no-compiler
+else
+    mkdir out.d
+    for format in sqlite csv; do
+        { (KILL_AT=1 LD_PRELOAD=$SCRATCH/kill.so "$H" export "$good" --format $format --out out.d/killed); } >out 2>&1
+        if [ ! -e out.d/killed ] && [ -n "$(find out.d -name '.killed.new-*')" ]; then ok "kill -9 of a $format export leaves nothing under its name"; else nok "kill -9 of a $format export leaves nothing under its name" "$(ls -a out.d; cat out)"; fi
+    done
+    check_exit 0 "the next export" "$H" export "$good" --out out.d/killed
+    check "  removes what was left" [ -z "$(find out.d -name '.*.new-*')" ]
+fi
+
+# ---- full disks
+if unshare --mount true 2>/dev/null; then
+    mkdir small
+    for size in 8k 64k 256k; do
+        for format in sqlite csv; do
+            cat >full.sh <<END
+mount -t tmpfs -o size=$size tmpfs small || exit 9
+'$H' export '$good' --format $format --out small/x
+code=\$?
+ls -A small
+exit \$code
+END
+            check_exit 2 "a $format export on a disk of $size fails" unshare --mount bash full.sh
+            check_says "  with the file and the reason" 'small/x.*No space left on device' err
+            if [ ! -s out ]; then ok "  and leaves nothing"; else nok "  and leaves nothing" "$(cat out)"; fi
+        done
+    done
+else
+    skip "full disks" no-namespaces
+fi
+(ulimit -f 64 && "$H" export "$good" --out limited.sqlite) >out 2>err
+if [ $? = 2 ] && grep -q 'limited.sqlite: File too large' err && [ ! -e limited.sqlite ]; then ok "so is the limit on the size of files"; else nok "so is the limit on the size of files" "$(cat err; ls -la)"; fi
+
+# ---- a million samples take no more memory than a few
+cat >many.py <<'END'
+import json, sys
+names = [f"counter_{i}" for i in range(100)]
+with open(sys.argv[1], "w") as f:
+    f.write(json.dumps({"type": "header", "host": "h0", "columns": [{"name": n, "unit": "packets", "kind": "counter", "source": "s", "group": "g"} for n in names]}) + "\n")
+    for i in range(10000):
+        f.write(f'["h0",{i * 1000},1,' + ",".join(str(i * 1000003 + k) for k in range(100)) + "]\n")
+END
+cat >memory.py <<'END'
+import resource, subprocess, sys
+subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+END
+cp -r "$good/01" many
+python3 many.py many/samples.jsonl
+few=$(python3 memory.py "$H" export "$good/01" --out few.sqlite)
+check_exit 0 "a million samples" "$H" export many --out many.sqlite
+cat >sum.py <<'END'
+import sqlite3
+db = sqlite3.connect("many.sqlite")
+assert db.execute("SELECT count(*), sum(value) FROM samples").fetchone() == (1000000, sum(i * 1000003 + k for i in range(10000) for k in range(100)))
+plan = " ".join(row[3] for row in db.execute("EXPLAIN QUERY PLAN SELECT value FROM samples WHERE run = 1 AND host = 'h0' AND counter = 'counter_7'"))
+assert "samples_by_series" in plan and "series_by_counter" in plan, plan
+END
+check "  are all there, and found by an index" python3 sum.py
+if skip_reason sanitized "$H" >/dev/null; then
+    skip "  and take little memory" sanitized "$H"
+else
+    for format in sqlite csv; do
+        much=$(python3 memory.py "$H" export many --format $format --out many-$format)
+        if [ "$((much - few))" -lt 40000 ]; then ok "  and take little memory as $format"; else nok "  and take little memory as $format" "$much KB, of few samples $few KB"; fi
+    done
+fi
+
+# ---- a sweep of many runs
+mkdir -p huge
+jq -c '.cells = [range(1000) | {folder: "\(.)", cell: {"a": .}, verdict: "passed", complete: true}]' "$good/index.json" >huge/index.json
+for i in $(seq 0 999); do mkdir "huge/$i"; done
+jq -c 'del(.hosts, .lab, .topology)' "$good/01/result.json" >huge/0/result.json
+for i in $(seq 999); do ln huge/0/result.json "huge/$i/"; done
+check_exit 0 "a sweep of 1000 runs" "$H" export huge --out huge.sqlite
+check_says "  is whole" '^harness: 1000 runs, 0 samples$' err
+finish
