@@ -1,5 +1,6 @@
 #include "lib/document/json_file.h"
 
+#include "lib/document/parts/json_parts.h"
 #include "lib/files.h"
 #include "lib/text.h"
 #include <errno.h>
@@ -170,6 +171,27 @@ json_t *json_file_load_in(const struct folder *folder, const char *name, enum do
     json_t *value = path ? json_file_load_descriptor(fd, path, kind, e) : NULL;
     if (fd >= 0)
         close(fd);
+    free(path);
+    return value;
+}
+
+json_t *json_file_load_parts_in(const struct folder *folder, const char *name, enum document_kind kind,
+                                const char *const *paths, struct error *e)
+{
+    size_t length = 0;
+    struct text parts = {0};
+    json_t *value = NULL;
+    int fd = folder_open_file(folder, name, e);
+    char *path = fd >= 0 ? files_join(folder->path, name) : NULL;
+    char *data = path ? files_read_descriptor(fd, path, limits[kind].text_bytes, &length, e) : NULL;
+    if (data && json_parts(data, length, paths, &parts, e) == 0)
+        value = json_file_parse(text_string(&parts), parts.length, path, kind, e);
+    else if (data)
+        error_prefix(e, "%s", path);
+    if (fd >= 0)
+        close(fd);
+    text_free(&parts);
+    free(data);
     free(path);
     return value;
 }

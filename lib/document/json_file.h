@@ -27,6 +27,9 @@ json_t *json_file_load(const char *path, enum document_kind kind, struct error *
 /* The same of a file in a folder from elsewhere: a regular file, and no link. */
 json_t *json_file_load_in(const struct folder *folder, const char *name, enum document_kind kind,
                           struct error *e);
+/* The same of the parts that `paths` lead to (lib/document/parts/json_parts.h): what else is in the file is hardly looked at. */
+json_t *json_file_load_parts_in(const struct folder *folder, const char *name, enum document_kind kind,
+                                const char *const *paths, struct error *e);
 /* The same from an open file, pipe or socket; `name` is for sentences. */
 json_t *json_file_load_descriptor(int fd, const char *name, enum document_kind kind, struct error *e);
 /* The same from the next line; what comes after it is left unread. */

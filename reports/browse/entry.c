@@ -24,6 +24,27 @@ void browse_free_run(struct browse_run *run)
     *run = (struct browse_run){0};
 }
 
+/* What is read of a result. */
+static const char *const parts[] = {"schema",
+                                    "scenario",
+                                    "lab.name",
+                                    "verdict",
+                                    "reason",
+                                    "started",
+                                    "origin",
+                                    "simulated",
+                                    "cell",
+                                    "repeat",
+                                    "expectations",
+                                    "hosts.*.origin",
+                                    "hosts.*.counters.rx_prio#_pause.delta",
+                                    "hosts.*.counters.rp_cnp_handled.delta",
+                                    "totals.counters.rx_prio#_pause.delta",
+                                    "totals.counters.rp_cnp_handled.delta",
+                                    "flows.*.goodput_bps",
+                                    "flows.*.latency_ns.p99",
+                                    NULL};
+
 /* ---- figures */
 
 /* The increase of a counter at all hosts together; NAN: none has it. */
@@ -203,7 +224,7 @@ int browse_read(const char *path, const char *folder, bool finished, const struc
     struct error why;
     *run = (struct browse_run){
         .folder = strdup(folder), .goodput_bps = NAN, .pauses = NAN, .cnps = NAN, .latency_p99_us = NAN};
-    bool read = finished && run_load(&from, path, NULL, &why) == 0;
+    bool read = finished && run_load_parts(&from, path, NULL, parts, &why) == 0;
     if (read)
         describe_result(&from, path, run);
     else if (finished)

@@ -192,17 +192,10 @@ static int add_all(struct rows *rows, const char *const *results, size_t count, 
 
 /* ---- where to */
 
-/* The folder and the name of the output. The caller frees the name. */
-static int open_place(const char *const *results, size_t count, const struct export_options *options,
-                      struct folder *folder, char **name, struct error *e)
+/* The name at the end of --out, and the folder before it. */
+static int open_named(const struct export_options *options, struct folder *folder, char **name,
+                      struct error *e)
 {
-    *folder = (struct folder){.fd = -1};
-    if (!options->out && count > 1)
-        return error_set(e, "several results are one export: --out says which file or folder it shall be");
-    if (!options->out) {
-        *name = strdup(options->format == EXPORT_CSV ? NAME_CSV : NAME_SQLITE);
-        return folder_open(folder, results[0], e);
-    }
     size_t length = strlen(options->out);
     while (options->format == EXPORT_CSV && length > 1 && options->out[length - 1] == '/')
         length--;
@@ -211,15 +204,30 @@ static int open_place(const char *const *results, size_t count, const struct exp
         begin--;
     *name = strndup(options->out + begin, length - begin);
     char *parent = begin ? strndup(options->out, begin > 1 ? begin - 1 : 1) : strdup(".");
-    int result = *name && parent ? 0 : error_set(e, "out of memory for %s", options->out);
-    if (result == 0 && (!**name || strcmp(*name, ".") == 0 || strcmp(*name, "..") == 0))
-        result =
-            error_set(e, "--out: %s is a folder that exists: expected the name of a new one, or of a file",
-                      options->out);
-    if (result == 0)
+    int result = -1;
+    if (!*name || !parent)
+        error_set(e, "out of memory for %s", options->out);
+    else if (!**name || strcmp(*name, ".") == 0 || strcmp(*name, "..") == 0)
+        error_set(e, "--out: %s is a folder that exists: expected the name of a new one, or of a file",
+                  options->out);
+    else
         result = folder_open(folder, parent, e);
     free(parent);
     return result;
+}
+
+/* The folder and the name of the output. The caller frees the name. */
+static int open_place(const char *const *results, size_t count, const struct export_options *options,
+                      struct folder *folder, char **name, struct error *e)
+{
+    *folder = (struct folder){.fd = -1};
+    *name = NULL;
+    if (options->out)
+        return open_named(options, folder, name, e);
+    if (count != 1)
+        return error_set(e, "several results are one export: --out says which file or folder it shall be");
+    *name = strdup(options->format == EXPORT_CSV ? NAME_CSV : NAME_SQLITE);
+    return *name ? folder_open(folder, results[0], e) : error_set(e, "out of memory");
 }
 
 /* What has the name now may stand there only if it can be replaced by what comes. */
@@ -240,29 +248,39 @@ static int check_free(const struct folder *folder, const char *name, const struc
     return 0;
 }
 
+static int export_to(const struct folder *folder, const char *name, const char *const *results, size_t count,
+                     const struct export_options *options, struct rows *rows, struct export_made *made,
+                     struct error *e)
+{
+    if (check_free(folder, name, options, e) != 0)
+        return -1;
+    fresh_clear(folder);
+    rows->sink = rows->kind->open(folder, name, rows->wanted, e);
+    if (!rows->sink)
+        return -1;
+    int result = add_all(rows, results, count, made, e);
+    if (result == 0)
+        result = rows->kind->finish(rows->sink, options->replace, e);
+    rows->kind->close(rows->sink);
+    return result;
+}
+
 int export_results(const char *const *results, size_t count, const struct export_options *options,
                    struct export_made *made, struct error *e)
 {
     struct rows rows = {.kind = options->format == EXPORT_CSV ? &export_csv : &export_sqlite};
     struct folder folder;
-    char *name = NULL;
+    char *name;
     *made = (struct export_made){0};
     if (choose_tables(options->tables, &rows.wanted, e) != 0)
         return -1;
     int result = open_place(results, count, options, &folder, &name, e);
-    if (result == 0)
-        result = check_free(&folder, name, options, e);
-    if (result == 0) {
-        fresh_clear(&folder);
-        rows.sink = rows.kind->open(&folder, name, rows.wanted, e);
-        result = rows.sink ? add_all(&rows, results, count, made, e) : -1;
-    }
-    if (result == 0)
-        result = rows.kind->finish(rows.sink, options->replace, e);
-    if (rows.sink)
-        rows.kind->close(rows.sink);
-    text_add(&made->path, "%s%s%s", options->out ? options->out : folder.path, options->out ? "" : "/",
-             options->out ? "" : name);
+    if (result == 0 && name)
+        result = export_to(&folder, name, results, count, options, &rows, made, e);
+    if (options->out)
+        text_add(&made->path, "%s", options->out);
+    else if (result == 0)
+        text_add(&made->path, "%s/%s", folder.path, name);
     folder_close(&folder);
     free(name);
     return result;

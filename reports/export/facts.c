@@ -198,7 +198,7 @@ static int load_settings(const struct run *run, json_t **settings, struct error 
 static int add_settings(struct rows *rows, struct error *e)
 {
     static const char *const kinds[] = {"before", "wanted", "read_back", "after"};
-    json_t *settings, *of;
+    json_t *settings = NULL, *of;
     const char *host;
     int result = rows_wanted(rows, EXPORT_SETTINGS) ? load_settings(rows->run, &settings, e) : 0;
     if (result != 0 || !rows_wanted(rows, EXPORT_SETTINGS))

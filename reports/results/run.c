@@ -155,14 +155,16 @@ static int check_result(const struct run *run, struct error *e)
     return 0;
 }
 
-static int read_result(struct run *run, struct error *e)
+/* `paths` NULL: all of it. */
+static int read_result(struct run *run, const char *const *paths, struct error *e)
 {
     struct folder folder;
     struct text label = {0};
     int result = run_open_folder(run, &folder, e);
     if (result == 0) {
         fresh_clear(&folder);
-        run->result = json_file_load_in(&folder, "result.json", DOCUMENT_RESULT, e);
+        run->result = paths ? json_file_load_parts_in(&folder, "result.json", DOCUMENT_RESULT, paths, e)
+                            : json_file_load_in(&folder, "result.json", DOCUMENT_RESULT, e);
         result = run->result ? check_result(run, e) : -1;
     }
     if (!run->result)
@@ -176,14 +178,20 @@ static int read_result(struct run *run, struct error *e)
     return run->label ? 0 : error_set(e, "out of memory for %s", run->folder);
 }
 
-int run_load(struct run *run, const char *result, const char *cell, struct error *e)
+int run_load_parts(struct run *run, const char *result, const char *cell, const char *const *paths,
+                   struct error *e)
 {
     *run = (struct run){.result_folder = strdup(result),
                         .cell = cell ? strdup(cell) : NULL,
                         .folder = cell ? files_join(result, cell) : strdup(result)};
     if (!run->result_folder || !run->folder || (cell && !run->cell))
         return error_set(e, "out of memory for %s", result);
-    return read_result(run, e);
+    return read_result(run, paths, e);
+}
+
+int run_load(struct run *run, const char *result, const char *cell, struct error *e)
+{
+    return run_load_parts(run, result, cell, NULL, e);
 }
 
 static int add_run(struct runs *runs, const char *result, const char *cell, struct error *e)

@@ -61,9 +61,12 @@ static int take_header(struct reader *r, const json_t *header, struct error *e)
         return -1;
     struct layout *layout = host ? layout_of(r, host, true) : NULL;
     size_t *numbers = layout ? calloc(count + 1, sizeof *numbers) : NULL;
-    int result = numbers ? number_columns(r, host, columns, count, numbers, e)
-                         : error_set(e, "a header does not name a host, or out of memory");
-    if (result == 0) {
+    int result = -1;
+    if (!layout || !numbers)
+        error_set(e, "a header does not name a host, or out of memory");
+    else
+        result = number_columns(r, host, columns, count, numbers, e);
+    if (layout && result == 0) {
         free(layout->columns);
         layout->columns = numbers;
         layout->count = count;

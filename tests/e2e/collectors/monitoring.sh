@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # collectors/grafana/: the dashboard and the alerts of what nic-sampler --prometheus serves, checked by promtool and against a real scrape.
 # tests/unit/collectors/test_monitoring.c compares the names of counters with the catalogue.
+# shellcheck disable=SC2016 # variables of jq and Grafana
 # shellcheck source=tests/e2e/lib.sh
 source "$(dirname "$0")/../lib.sh"
 skip_unless "dashboard and alerts" jq curl
@@ -31,8 +32,8 @@ port=$(sed -n 's/.* port \([0-9]*\)$/\1/p' "$SCRATCH/sampler")
 check "nic-sampler is scraped" curl -sf -o "$SCRATCH/metrics" "http://127.0.0.1:$port/metrics"
 missing=$(grep -oh 'nic_\(sampler\|link\)_[a-z0-9_]*' ./*.json ./*.yml | sort -u | while read -r name; do grep -q "^$name{" "$SCRATCH/metrics" || echo "$name"; done)
 if [ -s "$SCRATCH/metrics" ] && [ -z "$missing" ]; then ok "it has what every interface has"; else nok "it has what every interface has" "$missing"; fi
-job=$(grep -o 'up{job="[^"]*"}' alerts.yml)
-check_says "the job of the alerts is that of the documented scrape" "job_name: $(sed 's/.*"\(.*\)".*/\1/' <<<"$job")\$" "$ROOT/docs/monitoring.md"
+job=$(sed -n 's/.*up{job="\([^"]*\)"}.*/\1/p' alerts.yml)
+check_says "the job of the alerts is that of the documented scrape" "job_name: $job\$" "$ROOT/docs/monitoring.md"
 
 # ---- promtool
 if ! command -v promtool >/dev/null; then

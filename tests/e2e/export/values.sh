@@ -11,7 +11,10 @@ cd "$SCRATCH" || exit 2
 "$H" run "$ROOT/scenarios/incast-pfc.json" --duration 1ms --repeat 2 --no-report --quiet --out results >>run.log 2>&1
 "$H" run "$ROOT/scenarios/incast-pfc.json" --duration 1ms --no-report --quiet --out single >>run.log 2>&1
 pair=$(readlink -f results/pfc-bidir/latest) incast=$(readlink -f results/incast-pfc/latest) single=$(readlink -f single/incast-pfc/latest)
-[ -s "$pair/02/result.json" ] && [ -s "$incast/02/pauses.jsonl" ] && [ -s "$single/result.json" ] || { nok "results" "$(cat run.log)" && finish; }
+if ! [ -s "$pair/02/result.json" ] || ! [ -s "$incast/02/pauses.jsonl" ] || ! [ -s "$single/result.json" ]; then
+    nok "results" "$(cat run.log)"
+    finish
+fi
 
 # ---- the values
 check_exit 0 "three results become a database" "$H" export "$pair" "$incast" "$single" --out all.sqlite
@@ -74,6 +77,7 @@ END
 check "the database has the words and numbers as they are, CSV no formulas and no controls" python3 odd.py
 
 # ---- the document
+# shellcheck disable=SC2016 # a quote of the document
 grep -o '^| `[a-z]*`' "$ROOT/docs/export.md" | tr -d '|` ' | sort >documented
 python3 -c 'import sqlite3; print("\n".join(sorted(t for (t,) in sqlite3.connect("all.sqlite").execute("SELECT DISTINCT table_name FROM columns"))))' >there
 check "docs/export.md names every table" cmp documented there

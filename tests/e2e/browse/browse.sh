@@ -1,0 +1,172 @@
+#!/usr/bin/env bash
+# harness browse: real (simulated) runs, and what is no whole result, as a table, as JSON and as a page.
+# shellcheck source=tests/e2e/lib.sh
+source "$(dirname "$0")/../lib.sh"
+skip_unless "runs are listed" jq script
+H=$BUILD/harness
+cd "$SCRATCH" || exit 2
+
+check_exit 2 "a folder that does not exist" "$H" browse
+check_says "  is named" 'results' err
+mkdir results
+check_exit 0 "an empty folder has no runs" "$H" browse
+check_says "  which is said" '^no runs in results$' out
+"$H" run "$ROOT/scenarios/pfc-bidir.json" --duration 50ms --no-report --quiet >run.log 2>&1
+"$H" run "$ROOT/scenarios/incast-pfc.json" --duration 1ms --no-report --quiet >>run.log 2>&1
+"$H" run "$ROOT/scenarios/incast-pfc.json" --duration 1ms --no-report --quiet --set settings.pfc=[] --set 'expect=[{"name": "n", "check": "1 > 2"}]' >>run.log 2>&1
+pair=$(cd results && echo pfc-bidir/2*Z)
+single=$(basename "$(find results/incast-pfc -maxdepth 1 -name '2*' | sort | head -n 1)")
+if ! [ -s "results/$pair/02/result.json" ] || ! [ -s "results/incast-pfc/$single/result.json" ]; then
+    nok "results" "$(cat run.log)"
+    finish
+fi
+
+# ---- figures
+check_exit 0 "runs are listed" "$H" browse --json
+cp out list.json
+check "each once: links are not followed" jq -e '.runs | length == 4 and (map(.folder) | unique | length) == 4' list.json
+wrong=
+while IFS= read -r folder; do
+    jq -e --arg folder "$folder" --slurpfile list list.json '
+        ($list[0].runs[] | select(.folder == $folder)) as $run |
+        $run.verdict == .verdict and $run.scenario == .scenario.name and $run.lab == .lab.name and $run.started == .started and
+        $run.origin == "simulated" and $run.cell == .cell and
+        $run.pauses == ([.hosts[].counters | to_entries[] | select(.key | test("^rx_prio[0-7]_pause$")) | .value.delta] | add) and
+        $run.expectations.failed == ([.expectations[] | select(.verdict == "failed")] | length) and
+        $run.expectations.passed == ([.expectations[] | select(.verdict == "passed")] | length) and
+        $run.goodput_bps > 1e9 and ([.flows[].latency_ns.p99 // empty][0] as $p99 |
+            if $p99 then ($run.latency_p99_us * 1000 - $p99 | fabs) < 1 else $run.latency_p99_us == null end)' \
+        "results/$folder/result.json" >/dev/null || wrong+="$folder "
+done < <(jq -r '.runs[].folder' list.json)
+if [ -z "$wrong" ]; then ok "their figures are those of the results"; else nok "their figures are those of the results" "$wrong: $(cat list.json)"; fi
+# shellcheck disable=SC2016 # jq's variables
+check "goodput is that of all flows" jq -e --slurpfile result "results/$pair/02/result.json" --arg folder "$pair/02" '(.runs[] | select(.folder == $folder).goodput_bps) as $sum | ([$result[0].flows[].goodput_bps] | add) - $sum | fabs < 1' list.json
+
+# ---- filters and orders
+folders() { "$H" browse "$@" --json | jq -r '[.runs[].folder] | join(" ")'; }
+is() { # what, WANTED, ARGUMENT...
+    local what=$1 wanted=$2 found
+    shift 2
+    found=$(folders "$@")
+    if [ "$found" = "$wanted" ]; then ok "$what"; else nok "$what" "$found, expected $wanted"; fi
+}
+is "of a scenario" "$pair/01 $pair/02" --scenario 'pfc-*'
+is "of a lab" "$pair/01 $pair/02" --lab 'sim-geforce*'
+is "with a choice" "$pair/02" --where memory=gpu
+is "with a choice by its whole path" "$pair/01" --where 'flows.*.memory=host'
+is "with a value of the scenario" "$pair/02" --where memory=gpu --where settings.cable=1m
+is "with another" "" --where memory=gpu --where settings.cable=2m
+check "with a verdict" test "$("$H" browse --verdict failed --json | jq -r '[.runs[].verdict] | unique | join(" ")')" = failed
+check "one of two verdicts" test "$("$H" browse --verdict failed --verdict passed --json | jq '.runs | length')" -ge 2
+is "since a day that is to come" "" --since 2999-01-01
+check "since a while ago" test "$("$H" browse --since 1h --json | jq '.runs | length')" = 4
+check "the newest first" jq -e '.runs | map(.started) | . == (sort | reverse)' list.json
+check "by pauses, the most first" jq -e '.runs | map(.pauses) | . == (sort | reverse)' <("$H" browse --sort pauses --json)
+check "by goodput, the least first" jq -e '.runs | map(.goodput_bps) | . == sort' <("$H" browse --sort goodput --reverse --json)
+check "a run alone" test "$("$H" browse "results/$pair/01" --json | jq -r '.runs[0].folder')" = .
+is "a sweep alone" "01 02" "results/$pair"
+check_exit 0 "few of them" "$H" browse --limit 1
+check_says "  and how many more there are" '3 more runs: --limit is 1' err
+check_exit 2 "an unknown verdict" "$H" browse --verdict pased
+check_says "  is named" '"pased" is no verdict' err
+check_exit 2 "a setting without a value" "$H" browse --where memory
+check_exit 2 "a time that is none" "$H" browse --since yesterday
+check_exit 2 "two kinds of output" "$H" browse --json --html x.html
+
+# ---- what is no whole result is listed with its reason
+mkdir -p odd/pfc-bidir/20260301T120000Z/07 odd/other/a odd/broken odd/newer odd/cut odd/fifo odd/link odd/report-with-x odd/deep/1/2/3/4/5/6/7
+cp "results/$pair/02/run.log" odd/pfc-bidir/20260301T120000Z/07/
+echo '{"a": 1}' >odd/other/a/result.json
+echo '[' >odd/broken/result.json
+jq '.schema = 2' "results/$pair/02/result.json" >odd/newer/result.json
+head -c 3000 "results/$pair/02/result.json" >odd/cut/result.json
+mkfifo odd/fifo/result.json
+ln -s "$SCRATCH/results/$pair/02/result.json" odd/link/result.json
+cp "results/$pair/02/result.json" odd/report-with-x/
+cp "results/$pair/02/result.json" odd/deep/1/2/3/4/5/6/7/
+ln -s "$SCRATCH/results/pfc-bidir" odd/elsewhere
+name=$(printf 'x\xff<b>&"\033[2J')
+mkdir -p "odd/$name"
+jq --arg esc $'\x1b[31m<script>alert(1)</script>"\n' '.scenario.name = $esc | .lab.name = "javascript:\($esc)" | .cell = {($esc): $esc} | .verdict = "passed"' "results/$pair/02/result.json" >"odd/$name/result.json"
+jq '.hosts = 1 | .flows = [] | .cell = "x" | .expectations = 7 | .started = 5 | .scenario = {"name": []}' "results/$pair/02/result.json" >odd/types.json
+mkdir odd/types && mv odd/types.json odd/types/result.json
+check_exit 0 "odd results do not end the list" timeout 60 "$H" browse odd --json
+jq -r '.runs[] | "\(.folder) \(.verdict) \(.reason // "") \(.started // "")"' out >odd.list
+check_says "  unfinished, with the time of its folder" '^pfc-bidir/20260301T120000Z/07 unfinished there is no result.json.* 2026-03-01T12:00:00Z$' odd.list
+check_says "  foreign" '^other/a broken .*has no scenario' odd.list
+check_says "  no document" '^broken broken .*result\.json' odd.list
+check_says "  of a newer program" '^newer broken .*newer harness' odd.list
+check_says "  cut" '^cut broken ' odd.list
+check_says "  a FIFO" '^fifo broken .*not a regular file' odd.list
+check_says "  a link" '^link broken .*not a regular file' odd.list
+check_says "  values of other types" '^types passed ' odd.list
+check "  and nothing behind links, in pages and very deep" bash -c "! grep -E '^(elsewhere|report-with-x|deep)' odd.list"
+check "a scenario's filter knows the unfinished by its folder" test "$("$H" browse odd --scenario pfc-bidir --verdict unfinished --json | jq '.runs | length')" = 1
+
+# ---- a table for terminals
+check_exit 0 "a table" "$H" browse odd
+check "has no escape sequences, and a line for each run" bash -c "! grep -qP '[\x00-\x08\x0b-\x1f]' out && [ \$(wc -l <out) = \$((\$(wc -l <odd.list) + 1)) ]"
+wide=
+for columns in 60 80 100 132 200; do
+    script -qec "stty cols $columns && '$H' browse results" /dev/null </dev/null | tr -d '\r' >table
+    [ "$(wc -l <table)" = 5 ] || wide+="$columns: $(wc -l <table) lines; "
+    awk -v most="$columns" 'length($0) > most { exit 1 }' table || wide+="$columns: $(awk '{ print length($0) }' table | sort -n | tail -n 1); "
+    [ "$columns" != 80 ] || grep -q 'N .*STARTED.*VERDICT.*SCENARIO.*LAB.*VARIED.*GOODPUT.*PAUSES' table || wide+="80: $(head -n 1 table)"
+    [ "$columns" != 200 ] || grep -q "FOLDER" table || wide+="200: $(head -n 1 table)"
+done
+if [ -z "$wide" ]; then ok "fits 60, 80, 100, 132 and 200 columns"; else nok "fits 60, 80, 100, 132 and 200 columns" "$wide"; fi
+"$H" browse results >/dev/full 2>err
+check "a full disk is a failure" test $? != 0
+
+# ---- a page
+check_exit 0 "a page beside the results" "$H" browse results --html results/index.html
+check "links them by their folders" grep -q "href=\"./$pair/02/\"" results/index.html
+check_exit 2 "it is not replaced" "$H" browse results --html results/index.html
+check_exit 0 "without --force" "$H" browse results --html results/index.html --force
+check_exit 0 "a page elsewhere" "$H" browse odd --html odd.html
+check "links by whole paths, quoted" grep -qF "href=\"file://$SCRATCH/odd/x%FF%3Cb%3E%26%22%1B%5B2J/\"" odd.html
+check "has no markup and no controls of the results" bash -c "! grep -qE '<(b|script)>a|<b>|javascript:[^&]*\"' odd.html && ! grep -qP '[\x00-\x08\x0b-\x1f]' odd.html"
+if command -v xmllint >/dev/null; then
+    check "its links are those of the runs" test "$(xmllint --html --xpath 'count(//tbody/tr/td/a/@href)' odd.html 2>/dev/null)" = "$(wc -l <odd.list)"
+else
+    skip "its links are those of the runs" no-command xmllint
+fi
+
+# ---- a run's page
+first=$(folders | cut -d ' ' -f 1)
+if command -v gnuplot >/dev/null; then
+    check_exit 0 "the page of the first run is drawn" "$H" browse results --page 1
+    check "  and its path printed" test "$(realpath "$(tail -n 1 out)")" = "$SCRATCH/results/$first/report/index.html"
+    check "  it is there" test -s "results/$first/report/index.html"
+    check "  and listed" jq -e '.runs[0].page' <("$H" browse results --json)
+    touch -d 2026-01-01 "results/$first/report/index.html"
+    check_exit 0 "it is not drawn again" "$H" browse results --page 1
+    check "  but shown" test "$(stat -c %Y "results/$first/report/index.html")" = "$(date -d 2026-01-01 +%s)"
+    mkdir bin
+    printf '#!/bin/sh\nprintf "%%s\\n" "$@" >"%s/opened"\n' "$SCRATCH" >bin/xdg-open
+    chmod +x bin/xdg-open
+    check "nothing is opened unless it is asked for" test ! -e opened
+    PATH=$SCRATCH/bin:$PATH check_exit 0 "--open opens it" "$H" browse results --open 1
+    check "  by its path alone" test "$(cat opened)" = "results/$first/report/index.html"
+else
+    skip "the page of a run" no-command gnuplot
+fi
+check_exit 2 "a number that is not in the list" "$H" browse results --page 99
+check_says "  is named" 'no run 99 in the list: it has 4' err
+check_exit 2 "an unfinished run has no page" "$H" browse odd --verdict unfinished --page 1
+check_says "  and the sentence says why" 'is unfinished and has no page' err
+
+# ---- many
+mkdir -p many/incast-pfc/20260101T000000Z
+for i in $(seq 2000); do mkdir "many/incast-pfc/20260101T000000Z/$i"; done
+for i in $(seq 2000); do ln "results/incast-pfc/$single/result.json" "many/incast-pfc/20260101T000000Z/$i/"; done
+few=$(python3 -c 'import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL); print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)' "$H" browse results)
+much=$(python3 -c 'import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL); print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)' "$H" browse many)
+if skip_reason sanitized "$H" >/dev/null; then
+    skip "2000 runs take little memory" sanitized "$H"
+elif [ "$((much - few))" -lt 20000 ]; then
+    ok "2000 runs take little memory"
+else
+    nok "2000 runs take little memory" "$much KB, of 4 runs $few KB"
+fi
+finish

@@ -1,0 +1,71 @@
+/* Parts of JSON texts. */
+#include "tests/unit/unit.h"
+
+#include "lib/document/parts/json_parts.h"
+
+static const char *const paths[] = {"verdict", "hosts.*.counters.rx_prio#_pause.delta", "lab.name", NULL};
+
+static void check(const char *text, const char *expected)
+{
+    struct text out = {0};
+    struct error e;
+    int result = json_parts(text, strlen(text), paths, &out, &e);
+    if (expected) {
+        assert_int_equal(result, 0);
+        assert_string_equal(text_string(&out), expected);
+    } else {
+        assert_int_equal(result, -1);
+    }
+    text_free(&out);
+}
+
+static void members_are_copied(void **state)
+{
+    (void)state;
+    check("{}", "{}");
+    check(" { \"x\" : [ { } ] , \"verdict\" : \"a\\\"}\" }\n", "{\"verdict\":\"a\\\"}\"}");
+    check("{\"lab\": {\"name\": {\"a\": 1}, \"hosts\": {\"}\": \"]\"}}, \"verdict\": null}",
+          "{\"lab\":{\"name\":{\"a\": 1}},\"verdict\":null}");
+    check("{\"hosts\": {\"a\": {\"counters\": {\"rx_prio3_pause\": {\"unit\": \"f\", \"delta\": -5}, "
+          "\"rx_prio_pause\": {\"delta\": 1}, \"rx_prio12_pause\": {}, \"rx_prio3_pause_duration\": "
+          "{\"delta\": 2}}}, "
+          "\"b\": 7}}",
+          "{\"hosts\":{\"a\":{\"counters\":{\"rx_prio3_pause\":{\"delta\":-5},\"rx_prio12_pause\":{}}},\"b\":"
+          "7}}");
+    /* a path that leads into a list or a text has it whole: whoever reads it finds no object there */
+    check("{\"lab\": [1, {\"name\": 2}]}", "{\"lab\":[1, {\"name\": 2}]}");
+}
+
+static void damage_is_found(void **state)
+{
+    (void)state;
+    static const char *const damaged[] = {"",
+                                          "[]",
+                                          "1",
+                                          "{",
+                                          "{\"",
+                                          "{\"a",
+                                          "{\"a\"",
+                                          "{\"a\":",
+                                          "{\"a\":}",
+                                          "{\"a\":1",
+                                          "{\"a\":1,",
+                                          "{\"a\":1,}",
+                                          "{\"a\":1}}",
+                                          "{\"a\":1} x",
+                                          "{a:1}",
+                                          "{\"a\":[}",
+                                          "{\"a\":\"\\",
+                                          "{,}",
+                                          "{\"lab\":{\"name\":",
+                                          "{\"verdict\":{\"x\":\"}"};
+    for (size_t i = 0; i < sizeof damaged / sizeof *damaged; i++)
+        check(damaged[i], NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(members_are_copied),
+                                       cmocka_unit_test(damage_is_found)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
