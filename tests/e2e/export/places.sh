@@ -5,7 +5,7 @@ source "$(dirname "$0")/../lib.sh"
 skip_unless "exports" python3 jq
 H=$BUILD/harness
 cd "$SCRATCH" || exit 2
-"$H" run "$ROOT/scenarios/incast-pfc.json" --duration 1ms --repeat 2 --no-report --quiet --out made >run.log 2>&1
+"$H" run "$ROOT/scenarios/incast-pfc.json" --duration 1ms --set sample.every=200us --repeat 2 --no-report --quiet --out made >run.log 2>&1
 good=$(readlink -f made/incast-pfc/latest)
 [ -s "$good/02/result.json" ] || { nok "a result" "$(cat run.log)" && finish; }
 

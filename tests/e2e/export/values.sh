@@ -8,8 +8,8 @@ H=$BUILD/harness
 cd "$SCRATCH" || exit 2
 
 "$H" run "$ROOT/scenarios/pfc-bidir.json" --duration 100ms --no-report --quiet --out results >run.log 2>&1
-"$H" run "$ROOT/scenarios/incast-pfc.json" --duration 1ms --repeat 2 --no-report --quiet --out results >>run.log 2>&1
-"$H" run "$ROOT/scenarios/incast-pfc.json" --duration 1ms --no-report --quiet --out single >>run.log 2>&1
+"$H" run "$ROOT/scenarios/incast-pfc.json" --duration 1ms --set sample.every=200us --repeat 2 --no-report --quiet --out results >>run.log 2>&1
+"$H" run "$ROOT/scenarios/incast-pfc.json" --duration 1ms --set sample.every=200us --no-report --quiet --out single >>run.log 2>&1
 pair=$(readlink -f results/pfc-bidir/latest) incast=$(readlink -f results/incast-pfc/latest) single=$(readlink -f single/incast-pfc/latest)
 if ! [ -s "$pair/02/result.json" ] || ! [ -s "$incast/02/pauses.jsonl" ] || ! [ -s "$single/result.json" ]; then
     nok "results" "$(cat run.log)"
