@@ -33,21 +33,6 @@ json_t *browse_json(const struct browse_list *list)
 
 /* ---- the page */
 
-/* Without JavaScript the page is whole, and this field is not there. */
-static const char script[] =
-    "<script>\n"
-    "var field = document.createElement('input');\n"
-    "field.type = 'search'; field.placeholder = 'words that a line has'; field.size = 40;\n"
-    "field.oninput = function () {\n"
-    "  var words = field.value.toLowerCase().split(/\\s+/);\n"
-    "  document.querySelectorAll('tbody tr').forEach(function (row) {\n"
-    "    var text = row.textContent.toLowerCase();\n"
-    "    row.hidden = !words.every(function (word) { return text.indexOf(word) >= 0; });\n"
-    "  });\n"
-    "};\n"
-    "document.getElementById('filter').appendChild(field);\n"
-    "</script>\n";
-
 /* A path as a part of an address: every byte that could have a meaning there is %XX. */
 static void add_address(struct text *out, const char *path)
 {
@@ -98,7 +83,7 @@ static void add_row(const struct browse_run *run, const char *results, bool besi
 
 void browse_page(const struct browse_list *list, const char *results, bool beside, struct text *out)
 {
-    page_begin("Runs", out);
+    page_begin("Runs", NULL, out);
     text_add(out, "<h1>Runs</h1><p class=soft>%zu runs below <code>", list->count);
     html_escaped(out, results);
     text_add(out, "</code>%s</p><p id=filter></p>\n", list->left_out ? ", of those that were asked for" : "");
@@ -109,5 +94,6 @@ void browse_page(const struct browse_list *list, const char *results, bool besid
              "page</tr></thead><tbody>\n");
     for (size_t i = 0; i < list->count; i++)
         add_row(&list->runs[i], results, beside, out);
-    text_add(out, "</tbody></table></div>%s</main>\n</html>\n", script);
+    text_add(out, "</tbody></table></div>\n");
+    page_end(NULL, out);
 }

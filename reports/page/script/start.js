@@ -25,6 +25,7 @@ function startFigures() {
 
 document.addEventListener('DOMContentLoaded', function () {
   addThemeSwitch();
+  document.querySelectorAll('#filter').forEach(addFilter);
   document.querySelectorAll('table.sortable').forEach(makeSortable);
   if (typeof uPlot === 'function') startFigures();
   nameScrolled();

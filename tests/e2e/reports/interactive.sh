@@ -201,4 +201,15 @@ page_is "the page's data have both extremes at their times" '(s => s.y.indexOf(7
 check "and so does the picture" test "$(grep -cE '^(3\.45678	7000|7\.65432	1)$' "$SCRATCH/many/report/01-queues.tsv")" = 2
 page_is "it says so" '/Down-sampled: of each [0-9]+ samples of a curve, the smallest and the largest are kept/.test(document.body.innerText)'
 quiet "that page"
+# ---- the list of runs (harness browse)
+check_exit 0 "the runs as a page" "$H" browse "$SCRATCH/results" --html "$SCRATCH/runs.html"
+browse open "$SCRATCH/runs.html" 1280 900
+quiet "the list of runs"
+rows='Array.from(document.querySelectorAll("tbody tr"))'
+filter() { browse eval "(f => { f.value = '$1'; f.dispatchEvent(new Event('input')); return 1 })(document.getElementById('words'))"; }
+page_is "... has lines" "$rows.length > 0 && $rows.every(r => !r.hidden)"
+filter 'incast no-such-word'
+page_is "... its filter hides those that lack a word" "$rows.every(r => r.hidden)"
+filter 'INCAST dcqcn'
+page_is "... and shows those that have all" "$rows.some(r => !r.hidden)"
 finish
