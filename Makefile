@@ -2,7 +2,8 @@
 #   make run     packages, build, ./harness run scenarios/pfc-bidir.json, report
 #   make test    packages, build, unit tests and the end-to-end tests that need no guest: about a minute
 #   make check   packages, build, every test that this machine can run, sanitized programs and guests too
-# Others: all docs deps lint bench thread-check fuzz fuzz-long soft-lab virtual-connectx virtual-check virtual-lab install uninstall clean
+#   make deb     packages of Debian, in build/packages; make rpm: of Rocky; make package-check: both in clean roots
+# Others: all docs deps lint bench thread-check fuzz fuzz-long soft-lab virtual-connectx virtual-check virtual-lab stage install uninstall clean
 
 VERSION := 0.1.0
 PREFIX  ?= /usr/local
@@ -286,13 +287,15 @@ fuzz-long:
 	@JOBS=$(or $(JOBS),$(shell nproc)) tests/fuzz/run long $(or $(EXECUTIONS),100000000)
 
 # What is installed is laid out in $(STAGE) first; deps/install-files copies it and lists it, and `make uninstall` removes what is listed.
+# Packages have the same. Modes do not depend on the umask.
 INSTALL ?= install
 STAGE    = $(B)/stage
 SHARE    = $(STAGE)/share
-install: all
+UNITS    = $(STAGE)/lib/systemd/system
+stage: all
 	@rm -rf $(STAGE)
 	@$(INSTALL) -d $(STAGE)/bin $(SHARE)/harness/scenarios $(SHARE)/harness/labs $(SHARE)/man/man1 $(SHARE)/man/man5 \
-		$(SHARE)/doc/harness $(SHARE)/bash-completion/completions
+		$(SHARE)/doc/harness $(SHARE)/bash-completion/completions $(UNITS)
 	@$(INSTALL) -m 755 $(BUILT) $(STAGE)/bin
 	@$(INSTALL) -m 644 scenarios/*.json $(SHARE)/harness/scenarios
 	@$(INSTALL) -m 644 labs/*.json $(SHARE)/harness/labs
@@ -311,13 +314,32 @@ install: all
 	@# manuals cite docs/NAME.md, which is installed
 	@sed -i 's|docs/\([a-z-]*\.md\)|$(PREFIX)/share/doc/harness/\1|g' $(SHARE)/man/man?/*
 	@for p in $(notdir $(BUILT)); do $(B)/$$p --completion >$(SHARE)/bash-completion/completions/$$p || exit; done
+	@for u in nic-sampler@.service nic-sampler.target; do sed 's|@PREFIX@|$(PREFIX)|' packaging/$$u >$(UNITS)/$$u || exit; done
+	@chmod -R u=rwX,go=rX $(STAGE)
+
+install: stage
 	deps/install-files $(STAGE) $(DESTDIR)$(PREFIX)
 
 uninstall:
 	deps/install-files --remove $(DESTDIR)$(PREFIX)
 
+# Packages of what is installed, in build/packages. Both are made of one build, with the options that distributions build with, and without
+# this folder's name in it. Warnings are no errors: they differ with the compiler, and _FORTIFY_SOURCE has its own. REVISION tells packages of one version apart.
+REVISION ?= 1
+HARDENED := -fPIE -fstack-clash-protection -D_FORTIFY_SOURCE=2 -ffile-prefix-map=$(ROOT)=/usr/src/harness
+package-stage:
+	@deps/install-packages build package
+	@$(BUILD) SANITIZE= B=build/package PREFIX=/usr CFLAGS='$$(OPTIMISE) -g1 -pipe $(HARDENED)' WARNINGS='-Wall -Wno-unused-result' LDFLAGS='-pie -pthread -Wl,-z,relro,-z,now' stage
+
+deb rpm: package-stage
+	@packaging/build $@ build/package/stage $(VERSION) $(REVISION) build/packages
+
+package-check: deb rpm
+	@deps/install-packages package-check
+	@tests/package-check build/packages
+
 clean:
 	rm -rf build
 
 .DEFAULT_GOAL := all
-.PHONY: FORCE all page-library guest-module docs links unit fuzzers fuzz fuzz-long deps deps-check run test check lint bench thread-check soft-lab virtual-connectx virtual-check virtual-lab clean install uninstall
+.PHONY: FORCE all page-library guest-module docs links unit fuzzers fuzz fuzz-long deps deps-check run test check lint bench thread-check soft-lab virtual-connectx virtual-check virtual-lab clean stage install uninstall package-stage deb rpm package-check
