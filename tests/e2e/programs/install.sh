@@ -13,7 +13,9 @@ contents() { (cd "$TO" && find . | sort); }
 mkdir -p "$TO/opt/lab/share/man/man1"
 touch "$TO/opt/lab/share/man/man1/other.1"
 contents >"$SCRATCH/before"
-check_exit 0 "make install DESTDIR=... PREFIX=..." installs install
+(umask 077 && installs install) >"$SCRATCH/out" 2>&1
+check "make install DESTDIR=... PREFIX=..." test $? = 0
+check "what was installed is readable whatever the umask was" test -z "$(find "$TO/opt/lab" ! -perm -0444 -o -type d ! -perm -0555)"
 check "nothing goes beside the prefix" test "$(cd "$TO" && echo *)/$(cd "$TO/opt" && echo *)" = opt/lab
 
 there=$TO/opt/lab
@@ -22,6 +24,7 @@ for program in $PROGRAMS; do
     check "$program has its completion" bash -c "source '$there/share/bash-completion/completions/$program' && complete -p $program"
     check "$program has its manual" test -s "$there/share/man/man1/$program.1"
 done
+check "the exporter's unit starts the installed program" grep -q '^ExecStart=/opt/lab/bin/nic-sampler ' "$there/lib/systemd/system/nic-sampler@.service"
 while read -r document; do
     check "a document that manuals cite: $document" test -s "$TO$document"
 done < <(cat "$there"/share/man/man?/*.[15] | grep -oE '/opt/lab/share/doc/harness/[a-z-]+[.]md' | sort -u)

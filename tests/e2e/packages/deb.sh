@@ -1,0 +1,129 @@
+#!/bin/bash
+# Packages of Debian, made of the programs in build/: the same bytes whenever and wherever they are made, lintian, what is in them, and installed,
+# upgraded and removed in a root of their own. tests/package-check compiles them, and installs them with apt.
+# shellcheck source=tests/e2e/lib.sh
+source "$(dirname "$0")/../lib.sh"
+# shellcheck source=tests/e2e/packages/packages.bash
+source "$(dirname "$0")/packages.bash"
+skip_unless "packages of Debian" make git dh dpkg-deb dpkg-shlibdeps lintian
+
+FIRST=$SCRATCH/first
+check "what is packaged is laid out" lay_out_stage
+mkdir "$FIRST"
+touch "$FIRST/harness_0.0.1-1_all.deb" # of an older version: it goes
+check_exit 0 "packages are made" packages deb "$FIRST"
+HOST=$FIRST/harness-host_$UNRELEASED-1_$(dpkg --print-architecture).deb
+check "one each, of the version in the Makefile" test "$(cd "$FIRST" && echo *)" = \
+    "$(for p in harness-host harness-virt harness; do printf '%s_%s-1_%s.deb ' "$p" "$UNRELEASED" "$(dpkg --print-architecture)"; done | sed 's/ $//')"
+
+contents() {
+    local deb package files=$SCRATCH/files
+    for deb in "$FIRST"/*.deb; do dpkg-deb --fsys-tarfile "$deb" | tar -t; done | grep -v '/$' | sed 's,^\./,,' | LC_ALL=C sort >"$files"
+    check "no file is in two packages" test -z "$(uniq -d "$files")"
+    (cd "$STAGE" && find . ! -type d -printf 'usr/%P\n') | sed -E '/LICENSE$/d; s,usr/lib/systemd,lib/systemd,; s,(share/man/.*),\1.gz,' | LC_ALL=C sort >"$SCRATCH/installed"
+    check "all that make install has is in them, and only their own documents beside it" diff "$SCRATCH/installed" \
+        <(grep -vE '^usr/share/(doc/harness[a-z-]*/(changelog.Debian.gz|copyright)|lintian/overrides/harness.*)$' "$files")
+    check "documents are not compressed: they cite each other" grep -qx usr/share/doc/harness/counters.md "$files"
+    for package in harness harness-host harness-virt; do
+        dpkg-deb -f "$FIRST/${package}_"* Depends Recommends >"$SCRATCH/needs"
+        check "$package does not need CUDA or NVML" bash -c "! grep -qiE 'cuda|nvidia|nvml' '$SCRATCH/needs'"
+    done
+    dpkg-deb -f "$HOST" Depends >"$SCRATCH/needs"
+    check_says "libraries are found by the tools" 'libibverbs1 .*libmnl0' "$SCRATCH/needs"
+    dpkg-deb -f "$FIRST"/harness_* Depends >"$SCRATCH/needs"
+    check_says "programs come from deps/install-packages" 'gnuplot-nox, openssh-client' "$SCRATCH/needs"
+    dpkg-deb --fsys-tarfile "$HOST" | tar -xO ./usr/share/doc/harness-host/copyright >"$SCRATCH/copyright"
+    check "the copyright has the whole licence" diff <(sed '1,/^License/d' "$SCRATCH/copyright" | tr -s ' .\n' '\n') <(sed '1,/^Copyright/d' "$ROOT/LICENSE" | tr -s ' .\n' '\n')
+    dpkg-deb --fsys-tarfile "$HOST" | tar -xO ./usr/share/doc/harness-host/changelog.Debian.gz | gunzip >"$SCRATCH/changelog"
+    check "the changelog is of that version and time" test "$(dpkg-parsechangelog -l "$SCRATCH/changelog" -S Version) $(dpkg-parsechangelog -l "$SCRATCH/changelog" -S Timestamp)" = "$UNRELEASED-1 $SOURCE_DATE_EPOCH"
+    check "it has each entry of CHANGELOG.md's newest section" test "$(grep -c '^  \* ' "$SCRATCH/changelog")" = \
+        "$(awk '/^## / { some++ } some == 1 && /^- /' "$ROOT/CHANGELOG.md" | wc -l)"
+}
+contents
+
+# programs of build/ lack the options of make deb: hardening is judged by tests/package-check
+check "lintian finds no error and nothing to warn of" lintian --allow-root --fail-on error,warning "$FIRST"/*.deb
+DH_OPTIONS=-pharness-host check_exit 0 "one is made again, at another time, elsewhere, with another umask and locale" otherwise packages deb "$SCRATCH/second"
+check "the same bytes" cmp "$HOST" "$SCRATCH/second/$(basename "$HOST")"
+
+# A tree whose newest changes are a release's.
+released() {
+    local tree=$SCRATCH/released
+    mkdir "$tree"
+    cp -R "$ROOT/packaging" "$ROOT/deps" "$ROOT/LICENSE" "$tree/"
+    printf '# Changelog\n\n## Unreleased\n\n## 0.3.0\n\n- [one](docs/one.md) of\n  two lines\n\n## 0.2.0 - 2027-01-31\n### Added\n- two: %s\n\n## 0.1.0\n- three\n' \
+        "$(printf 'word %.0s' $(seq 40))" >"$tree/CHANGELOG.md"
+    check_exit 0 "a changelog of releases" "$tree/packaging/changelog" deb 0.3.0-1 "$SOURCE_DATE_EPOCH" 'A B <a@example.org>'
+    check "has those with a date" test "$(grep -E '^harness|^  [*] one' "$SCRATCH/out" | paste -sd:)" = \
+        "harness (0.3.0-1) unstable; urgency=medium:  * one of two lines:harness (0.2.0-1) unstable; urgency=medium"
+    check "that Debian can read" test "$(dpkg-parsechangelog -l "$SCRATCH/out" --all -S Version | head -n 1)" = 0.3.0-1
+    check "in short lines" test "$(wc -L <"$SCRATCH/out")" -le 80
+    check_exit 2 "a version that is not the changelog's" "$tree/packaging/build" deb "$STAGE" 0.2.0 1 "$SCRATCH/none"
+    check_says "both are named" 'CHANGELOG.md are of "0.3.0": expected Unreleased, or 0.2.0' "$SCRATCH/err"
+    check_exit 2 "a source tree without a commit, and no date" env -u SOURCE_DATE_EPOCH "$tree/packaging/build" deb "$STAGE" 0.3.0 1 "$SCRATCH/none"
+    check_says "what to do" 'set SOURCE_DATE_EPOCH' "$SCRATCH/err"
+}
+released
+
+refused() {
+    check_exit 2 "no options" "$ROOT/packaging/build"
+    check_exit 2 "a folder that was not installed" "$ROOT/packaging/build" deb "$SCRATCH" 1.0 1 "$SCRATCH/none"
+    check_says "is named" "$SCRATCH is not what" "$SCRATCH/err"
+    check_exit 2 "a version with a slash" "$ROOT/packaging/build" deb "$STAGE" ../1 1 "$SCRATCH/none"
+    check_exit 2 "a revision with a word" "$ROOT/packaging/build" rpm "$STAGE" 1.0 '1%{nil}' "$SCRATCH/none"
+    SOURCE_DATE_EPOCH=yesterday check_exit 2 "a date that is none" "$ROOT/packaging/build" deb "$STAGE" 1.0 1 "$SCRATCH/none"
+    DEBFULLNAME=$'A\nB' check_exit 2 "a maintainer of two lines" packages deb "$SCRATCH/none"
+    touch "$STAGE/share/stray"
+    check_exit 1 "a file that belongs to no package" packages deb "$SCRATCH/none"
+    check_says "is named" 'share/stray belongs to no package' "$SCRATCH/err"
+    rm "$STAGE/share/stray"
+    check "and nothing is left of these" test ! -e "$SCRATCH/none"
+}
+refused
+
+# /run is empty there: maintainer scripts do not reach a systemd of this machine
+# shellcheck disable=SC2317 # called through check_exit
+in_root() {
+    # shellcheck disable=SC2016 # the inner shell's
+    unshare --mount sh -c 'mount -t tmpfs tmpfs /run && exec "$@"' sh \
+        dpkg --root="$SCRATCH/root" --force-depends --force-script-chrootless --force-unsafe-io --no-triggers --log=/dev/null "$@"
+}
+installed() {
+    local root=$SCRATCH/root package
+    mkdir -p "$root"/var/lib/dpkg/{info,updates}
+    touch "$root/var/lib/dpkg/status"
+    # what a package manager's helpers keep in folders of their own stays empty
+    mkdir -p "$root"/etc/systemd/system "$root"/var/lib/systemd
+    tree "$root" >"$SCRATCH/before"
+    check_exit 0 "installed" in_root --install "$FIRST"/*.deb
+    program_of_packages "$root"
+    mkdir -p "$root/etc/systemd/system/nic-sampler.target.wants" # systemctl enable nic-sampler@eth1
+    ln -s /lib/systemd/system/nic-sampler@.service "$root/etc/systemd/system/nic-sampler.target.wants/nic-sampler@eth1.service"
+    echo 'LISTEN=127.0.0.1:9102' >"$root/etc/nic-sampler/eth1.conf"
+    for package in harness-host harness harness-virt; do
+        mkdir "$SCRATCH/newer"
+        dpkg-deb -R "$FIRST/${package}_"*.deb "$SCRATCH/newer"
+        sed -i "s/$UNRELEASED-1/$UNRELEASED-2/" "$SCRATCH/newer/DEBIAN/control"
+        rm -f "$SCRATCH"/newer/usr/share/doc/harness/trace.md
+        dpkg-deb -Zgzip -z1 -b "$SCRATCH/newer" "$SCRATCH/$package-newer.deb" >/dev/null
+        rm -r "$SCRATCH/newer"
+    done
+    check_exit 0 "a newer version over it" in_root --install "$SCRATCH"/*-newer.deb
+    check "what it does not have any more is gone" test ! -e "$root/usr/share/doc/harness/trace.md"
+    check "a configuration of the user's is kept" grep -q 9102 "$root/etc/nic-sampler/eth1.conf"
+    check "a unit that was enabled is kept" test -L "$root/etc/systemd/system/nic-sampler.target.wants/nic-sampler@eth1.service"
+    check_exit 0 "removed" in_root --remove harness-virt harness harness-host
+    check "the user's configuration is kept" grep -q 9102 "$root/etc/nic-sampler/eth1.conf"
+    rm "$root/etc/nic-sampler/eth1.conf"
+    check_exit 0 "purged" in_root --purge harness-virt harness harness-host
+    tree "$root" >"$SCRATCH/after"
+    check "nothing is left" diff "$SCRATCH/before" "$SCRATCH/after"
+}
+if [[ $(id -u) != 0 ]]; then
+    skip "installed, upgraded, removed" no-root
+elif ! unshare --mount true 2>/dev/null; then
+    skip "installed, upgraded, removed" no-namespaces
+else
+    installed
+fi
+finish

@@ -1,0 +1,49 @@
+# shellcheck shell=bash
+# For tests of packages, after tests/e2e/lib.sh:
+#   lay_out_stage           what `make install` installs, of the programs in build/, as $STAGE
+#   packages KIND OUT [REVISION [COMMAND...]]     packaging/build over it, run by COMMAND
+#   program_of_packages ROOT WHAT...      the main jobs of the programs that were installed in ROOT
+#   tree ROOT               its files and folders, without those of the package manager itself
+STAGE=$SCRATCH/stage
+VERSION=$(sed -n 's/^VERSION := //p' "$ROOT/Makefile")
+export SOURCE_DATE_EPOCH=1790000000 # 2026-09-21
+DAY=20260921
+UNRELEASED=$VERSION
+! awk '/^## / { n = $2 } /^- / { exit n != "Unreleased" }' "$ROOT/CHANGELOG.md" || UNRELEASED=$VERSION+$DAY
+
+lay_out_stage() { make --no-print-directory -s -C "$ROOT" stage PREFIX=/usr STAGE="$STAGE" >"$SCRATCH/make.log" 2>&1; }
+
+packages() {
+    local kind=$1 out=$2 revision=${3:-1}
+    "${@:4}" "$ROOT/packaging/build" "$kind" "$STAGE" "$VERSION" "$revision" "$out"
+}
+
+# Another time, folder, umask, locale, time zone and home than the first build's.
+otherwise() {
+    (
+        umask 077
+        mkdir -p "$SCRATCH/other/folder/of/another/length"
+        find "$STAGE" -exec touch -h -d '2001-02-03' {} +
+        chmod -R go-rwx "$STAGE"
+        export TMPDIR=$SCRATCH/other/folder/of/another/length LC_ALL=de_DE.UTF-8 LANG=tr_TR.UTF-8 TZ=Asia/Tokyo HOME=/nonexistent
+        "$@"
+    )
+}
+
+program_of_packages() {
+    local root=$1 program
+    for program in harness virt-provision nic-config nic-sampler host-facts roce-traffic; do
+        check "$program runs" "$root/usr/bin/$program" --version
+        check "$program has its manual" test -s "$root/usr/share/man/man1/$program.1.gz"
+        check "$program has its completion" test -s "$root/usr/share/bash-completion/completions/$program"
+        check "$program has no symbols" sh -c "nm '$root/usr/bin/$program' 2>&1 | grep -q 'no symbols'"
+    done
+    cd "$SCRATCH" || exit
+    check_exit 0 "harness runs a scenario that was installed" timeout 120 "$root/usr/bin/harness" run pfc-bidir --duration 200ms --no-report --quiet --out "$SCRATCH/results"
+    check_exit 0 "nic-sampler samples" "$root/usr/bin/nic-sampler" --netdev lo --every 10ms --count 3
+    check "so many samples" test "$(grep -c "^\[" "$SCRATCH/out")" = 3
+    check_exit 0 "virt-provision finds its profiles" "$root/usr/bin/virt-provision" rebuild --lab soft-pair --dry-run
+    check "nothing of the build is there" test -z "$(find "$root" -name '*.o' -o -name '*.debug' -o -name .debug -o -name installed-files)"
+}
+
+tree() { (cd "$1" && find . \( -path ./var/lib/dpkg -o -path ./var/lib/rpm -o -path ./usr/lib/sysimage \) -prune -o -printf '%y %p\n' | LC_ALL=C sort); }
