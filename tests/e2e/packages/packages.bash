@@ -11,7 +11,8 @@ DAY=20260921
 UNRELEASED=$VERSION
 ! awk '/^## / { n = $2 } /^- / { exit n != "Unreleased" }' "$ROOT/CHANGELOG.md" || UNRELEASED=$VERSION+$DAY
 
-lay_out_stage() { make --no-print-directory -s -C "$ROOT" stage PREFIX=/usr STAGE="$STAGE" >"$SCRATCH/make.log" 2>&1; }
+# Alone: two makes write the same tables.
+lay_out_stage() { flock "$ROOT/build" make --no-print-directory -s -C "$ROOT" stage PREFIX=/usr STAGE="$STAGE" >"$SCRATCH/make.log" 2>&1; }
 
 packages() {
     local kind=$1 out=$2 revision=${3:-1}
@@ -25,7 +26,7 @@ otherwise() {
         mkdir -p "$SCRATCH/other/folder/of/another/length"
         find "$STAGE" -exec touch -h -d '2001-02-03' {} +
         chmod -R go-rwx "$STAGE"
-        export TMPDIR=$SCRATCH/other/folder/of/another/length LC_ALL=de_DE.UTF-8 LANG=tr_TR.UTF-8 TZ=Asia/Tokyo HOME=/nonexistent
+        export TMPDIR=$SCRATCH/other/folder/of/another/length LC_ALL=de_DE.UTF-8 LANG=tr_TR.UTF-8 TZ=Asia/Tokyo HOME=$SCRATCH/other/home
         "$@"
     )
 }

@@ -7,7 +7,7 @@ skip_unless "make install" make tar
 PROGRAMS="harness virt-provision nic-config nic-sampler host-facts roce-traffic"
 TO=$SCRATCH/image
 # shellcheck disable=SC2317 # called through check_exit
-installs() { make --no-print-directory -C "$ROOT" "$@" DESTDIR="$TO" PREFIX=/opt/lab; }
+installs() { flock "$ROOT/build" make --no-print-directory -C "$ROOT" "$@" DESTDIR="$TO" PREFIX=/opt/lab; }
 contents() { (cd "$TO" && find . | sort); }
 
 mkdir -p "$TO/opt/lab/share/man/man1"
