@@ -5,6 +5,7 @@
 #   program_of_packages ROOT WHAT...      the main jobs of the programs that were installed in ROOT
 #   tree ROOT               its files and folders, without those of the package manager itself
 STAGE=$SCRATCH/stage
+# shellcheck disable=SC2153 # lib.sh sets ROOT
 VERSION=$(sed -n 's/^VERSION := //p' "$ROOT/Makefile")
 export SOURCE_DATE_EPOCH=1790000000 # 2026-09-21
 DAY=20260921
