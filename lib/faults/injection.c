@@ -173,9 +173,10 @@ static const struct field fields[] = {
     {0},
 };
 #undef AT
-const struct table injection_table = {"scenario.inject",
-                                      "A fault of single frames, in simulated labs, virtual ConnectX, Linux bridges and Soft-RoCE hosts.",
-                                      sizeof(struct injection_rule), fields, check};
+const struct table injection_table = {
+    "scenario.inject",
+    "A fault of single frames, in simulated labs, virtual ConnectX, Linux bridges and Soft-RoCE hosts.",
+    sizeof(struct injection_rule), fields, check};
 
 /* ---- values, with their defaults */
 
