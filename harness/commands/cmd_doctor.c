@@ -4,6 +4,7 @@
 #include "lib/program/program.h"
 #include "harness/preflight/preflight.h"
 #include "harness/preflight/priority.h"
+#include "harness/probe/probe.h"
 #include "harness/labs/hosts/visit.h"
 #include "harness/labs/hosts/settings/vlan.h"
 #include "harness/labs/hosts/virtual/gpu.h"
@@ -13,10 +14,8 @@
 #include "harness/labs/hosts/remote_sampler.h"
 #include "harness/labs/hosts/tools.h"
 #include "lib/clock.h"
-#include "lib/formats/lines.h"
 #include "lib/log.h"
 #include "lib/text.h"
-#include "lib/document/json_file.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +24,9 @@
     (10 * NS_PER_MS) /* more than a sampling interval: curves of two hosts no longer line up */
 
 struct doctor_options {
-    const char *lab, *scenario;
+    const char *lab, *scenario, *out;
+    struct list_of sets;
+    int probe;
     int json;
 };
 
@@ -46,6 +47,31 @@ static const struct field fields[] = {
              "ECN-capable where something marks them, which "
              "xoff and xon thresholds result from the buffer sizes, whether the counters that "
              "expectations read exist, and whether a traffic tool that flows name is on the hosts."},
+    {.name = "set",
+     .kind = FIELD_LIST,
+     .item = FIELD_STRING,
+     .offset = offsetof(struct doctor_options, sets),
+     .argument = "KEY=VALUE",
+     .help = "With --for: change a value of the scenario first; lab.KEY changes the lab. May be given "
+             "several times."},
+    {.name = "probe",
+     .kind = FIELD_BOOL,
+     .offset = offsetof(struct doctor_options, probe),
+     .help = "Send for two seconds, with the settings as they are: at most 100 Mb/s for each direction, "
+             "priority and "
+             "traffic class of the scenario's flows (of its first cell), without --for a flow each way "
+             "between hosts "
+             "that are linked. Check which priority the bytes had at both ends. Between three hosts or more, "
+             "two of them "
+             "then send to a third one for two seconds, as fast as they can: were they held by pauses or "
+             "marks, or was "
+             "something lost?"},
+    {.name = "out",
+     .letter = 'o',
+     .kind = FIELD_STRING,
+     .offset = offsetof(struct doctor_options, out),
+     .argument = "FOLDER",
+     .help = "With --probe: keep its results in this folder (otherwise they are removed)."},
     {.name = "json",
      .kind = FIELD_BOOL,
      .offset = offsetof(struct doctor_options, json),
@@ -59,6 +85,7 @@ static const struct table options = {
 struct examination {
     const struct lab *lab;
     const char *lab_path;
+    const struct doctor_options *said;
     const struct plan *plan;          /* NULL without a scenario */
     json_t *entries, *seen, *columns; /* the latter two by role, as preflight.h says */
 };
@@ -111,52 +138,6 @@ static void examine_clock(struct examination *x, struct remote_host *h)
     preflight_read(x->entries, "the host's time, asked for several times over ssh");
 }
 
-/* Names of the columns that the sampler prints on this host. */
-static json_t *sample_columns(struct remote_host *h, const struct cell *cell, struct error *e)
-{
-    struct words w = {0};
-    struct text out = {0};
-    json_t *names = NULL;
-    remote_sampler_words(cell, h, &w);
-    words_add(&w, "--count");
-    words_add(&w, "1");
-    if (ssh_must(h->ssh, (const char *const *)w.items, NULL, &out, REMOTE_COMMAND_NS, e) == 0) {
-        json_t *header = json_file_parse(text_string(&out), strcspn(text_string(&out), "\n"), "nic-sampler",
-                                         DOCUMENT_LINE, NULL),
-               *column;
-        size_t i;
-        names = json_array();
-        json_array_foreach(json_object_get(header, "columns"), i, column)
-        {
-            json_t *name = json_object_get(column, "name");
-            if (json_is_string(name))
-                json_array_append(names, name);
-        }
-        json_decref(header);
-    }
-    text_free(&out);
-    words_free(&w);
-    return names;
-}
-
-/* Add only entries that are not in the list yet: most cells of a sweep yield the same entries. */
-static void add_new(json_t *entries, json_t *found)
-{
-    size_t i, k;
-    json_t *entry, *there;
-    json_array_foreach(found, i, entry)
-    {
-        bool known = false;
-        json_array_foreach(entries, k, there)
-        {
-            known = known || json_equal(there, entry);
-        }
-        if (!known)
-            json_array_append(entries, entry);
-    }
-    json_decref(found);
-}
-
 /* Cell i of the scenario; false after the last. The caller frees it with cell_free. */
 static bool cell_at(const struct examination *x, size_t i, struct cell *cell)
 {
@@ -178,10 +159,10 @@ static void plan_settings(struct examination *x, struct remote_host *h, const ch
         json_t *wanted = scenario_role_settings(cell.scenario_json, role), *found = json_array();
         size_t before = json_array_size(planned);
         h->priorities = vlan_priorities(&cell.scenario, role);
-        add_new(planned, json_make("[[O,i]]", wanted, h->priorities));
+        preflight_add_new(planned, json_make("[[O,i]]", wanted, h->priorities));
         if (json_array_size(planned) > before && !h->lab->forwarding)
             remote_settings_plan(h, wanted, found);
-        add_new(x->entries, found);
+        preflight_add_new(x->entries, found);
         json_decref(wanted);
         cell_free(&cell);
     }
@@ -203,7 +184,7 @@ static void examine_faults(struct examination *x, struct remote_host *h)
             preflight_say(found, h->lab->name, "inject", "ok", NULL, "it can have the scenario's faults");
         if (result != 0)
             preflight_read(found, "a check of nft's rules, or of the virtual ConnectX, on the host");
-        add_new(x->entries, found);
+        preflight_add_new(x->entries, found);
         cell_free(&cell);
     }
 }
@@ -224,7 +205,7 @@ static void note_seen(struct examination *x, const struct remote_host *h, const 
 static void examine_for_scenario(struct examination *x, struct remote_host *h, const char *role)
 {
     struct error e;
-    json_t *names = sample_columns(h, &x->plan->first, &e);
+    json_t *names = remote_sampler_columns(h, &x->plan->first, &e);
     note_seen(x, h, role);
     if (names)
         json_object_set_new(x->columns, role, names);
@@ -288,12 +269,13 @@ static void examine_facts(struct examination *x, struct remote_host *h, const ch
     for (int memory = bits >> MEMORY_GPU ? MEMORY_GPU : MEMORY_HOST; flow_memory_names[memory]; memory++) {
         struct error e;
         json_t *facts = bits >> memory & 1 ? remote_facts(h, memory, &e) : NULL, *found = json_array();
-        if (facts)
+        if (facts) {
             take_checks(found, h->lab, facts);
-        else if (bits >> memory & 1)
+        }
+        if (!facts && bits >> memory & 1)
             say_failed(found, h->lab, "facts", "host-facts, as root on the host, says why",
                        "host-facts on the host", &e);
-        add_new(x->entries, found);
+        preflight_add_new(x->entries, found);
         json_decref(facts);
     }
 }
@@ -348,6 +330,8 @@ static void examine_nic(struct examination *x, struct remote_host *h, const char
             examine_faults(x, h);
         if (x->plan && role)
             examine_for_scenario(x, h, role);
+        else if (!x->plan)
+            note_seen(x, h, h->lab->name);
     }
 }
 
@@ -370,10 +354,10 @@ static void examine_tools(struct examination *x, struct remote_host *h)
     for (size_t i = 0; cell_at(x, i, &cell); i++) {
         json_t *found = json_array();
         size_t before = json_array_size(asked);
-        add_new(asked, json_make("[o]", kinds_of_flows(&cell.scenario)));
+        preflight_add_new(asked, json_make("[o]", kinds_of_flows(&cell.scenario)));
         if (json_array_size(asked) > before)
             tools_examine(h, x->lab, &cell.scenario, found);
-        add_new(x->entries, found);
+        preflight_add_new(x->entries, found);
         cell_free(&cell);
     }
     json_decref(asked);
@@ -496,7 +480,22 @@ static int print_entries(const json_t *entries, bool as_json)
     return counts.failures ? EXIT_LAB : undecided(entries) ? EXIT_SKIPPED : EXIT_DONE;
 }
 
-static int examine(struct examination *x, bool as_json)
+/* The status that ends the program, or EXIT_DONE: entries were added. */
+static int examine_traffic(struct examination *x)
+{
+    struct error e;
+    json_t *in_force = preflight_in_force(x->seen);
+    const struct probe probe = {.plan = x->plan,
+                                .lab_path = x->lab_path,
+                                .out = x->said->out,
+                                .in_force = in_force,
+                                .quiet = x->said->json};
+    int result = probe_lab(&probe, x->entries, &e);
+    json_decref(in_force);
+    return result < 0 ? program_fail(EXIT_LAB, &e) : result > 0 ? EXIT_INTERRUPTED : EXIT_DONE;
+}
+
+static int examine(struct examination *x)
 {
     struct error e;
     if (lab_kind(x->lab)->simulated) {
@@ -515,21 +514,24 @@ static int examine(struct examination *x, bool as_json)
         json_decref(in_force);
         if (!lab_kind(x->lab)->simulated)
             preflight_counters(&cell, x->columns, found);
-        add_new(x->entries, found);
+        preflight_add_new(x->entries, found);
         cell_free(&cell);
     }
-    return print_entries(x->entries, as_json);
+    int status = x->said->probe ? examine_traffic(x) : EXIT_DONE;
+    return status ? status : print_entries(x->entries, x->said->json);
 }
 
-static int examine_lab(const struct lab *lab, const char *path, const struct plan *plan, bool as_json)
+static int examine_lab(const struct lab *lab, const char *path, const struct plan *plan,
+                       const struct doctor_options *said)
 {
     struct examination x = {.lab = lab,
+                            .said = said,
                             .lab_path = path,
                             .plan = plan,
                             .entries = json_array(),
                             .seen = json_object(),
                             .columns = json_object()};
-    int status = examine(&x, as_json);
+    int status = examine(&x);
     json_decref(x.entries);
     json_decref(x.seen);
     json_decref(x.columns);
@@ -539,10 +541,14 @@ static int examine_lab(const struct lab *lab, const char *path, const struct pla
 static int doctor_for_scenario(const struct doctor_options *said, struct error *e)
 {
     struct plan plan;
-    struct plan_request request = {.scenario = said->scenario, .lab = said->lab, .duration_ns = FIELD_UNSET};
+    struct plan_request request = {.scenario = said->scenario,
+                                   .lab = said->lab,
+                                   .sets = said->sets.items,
+                                   .set_count = said->sets.count,
+                                   .duration_ns = FIELD_UNSET};
     if (plan_load(&request, &plan, e) != 0)
         return -1;
-    int status = examine_lab(&plan.first.lab, plan.lab_path, &plan, said->json);
+    int status = examine_lab(&plan.first.lab, plan.lab_path, &plan, said);
     plan_free(&plan);
     return status;
 }
@@ -553,7 +559,7 @@ static int doctor_alone(const struct doctor_options *said, struct error *e)
     char *path = lab_hosts_load(said->lab, &lab, e);
     if (!path)
         return -1;
-    int status = examine_lab(&lab, path, NULL, said->json);
+    int status = examine_lab(&lab, path, NULL, said);
     lab_free(&lab);
     free(path);
     return status;
@@ -563,13 +569,17 @@ static int run_doctor(const struct call *call)
 {
     const struct doctor_options *said = call->options;
     struct error e;
-    int status = said->scenario ? doctor_for_scenario(said, &e) : doctor_alone(said, &e);
+    int status =
+        said->out && !said->probe ? error_set(&e, "--out keeps the results of a probe: give --probe too")
+        : said->sets.count && !said->scenario ? error_set(&e, "--set changes a scenario: give --for too")
+        : said->scenario                      ? doctor_for_scenario(said, &e)
+                                              : doctor_alone(said, &e);
     return status < 0 ? program_fail(EXIT_USAGE, &e) : status;
 }
 
 const struct command command_doctor = {
     .name = "doctor",
-    .about = "Check a lab's hosts, optionally for a scenario; changes nothing.",
+    .about = "Check a lab's hosts, optionally for a scenario and with small traffic; changes nothing.",
     .options = &options,
     .run = run_doctor,
 };

@@ -24,6 +24,7 @@ struct lab_run {
     uint64_t seed;
     uint32_t threads; /* of a simulation; 0: one */
     FILE *log;        /* run.log; may be NULL */
+    bool as_is; /* leave what an earlier run left on hosts; no settings are saved, applied or restored */
     json_t *
         kept; /* what keep_settings left for the next run, by role; taken by open. NULL: settings are always restored */
 };

@@ -21,3 +21,20 @@ void preflight_read(json_t *entries, const char *from, ...)
     va_end(arguments);
     json_object_set_new(json_array_get(entries, json_array_size(entries) - 1), "evidence", words);
 }
+
+void preflight_add_new(json_t *entries, json_t *found)
+{
+    size_t i, k;
+    json_t *entry, *there;
+    json_array_foreach(found, i, entry)
+    {
+        bool known = false;
+        json_array_foreach(entries, k, there)
+        {
+            known = known || json_equal(there, entry);
+        }
+        if (!known)
+            json_array_append(entries, entry);
+    }
+    json_decref(found);
+}

@@ -10,6 +10,8 @@ void preflight_say(json_t *entries, const char *host, const char *check, const c
                    const char *reason, ...) __attribute__((format(printf, 6, 7)));
 /* Add the last entry's evidence: what was read, and where. */
 void preflight_read(json_t *entries, const char *from, ...) __attribute__((format(printf, 2, 3)));
+/* Add only entries that are not in the list yet: most cells of a sweep yield the same ones. Takes over `found`. */
+void preflight_add_new(json_t *entries, json_t *found);
 
 /* Check both ends of every flow with the settings that will be in force: the current ones, overridden by the scenario's.
  * `seen`: role -> {"settings", "places", "missing", "unread"}, what nic-config says about the role's interface (docs/nic-config.1); a

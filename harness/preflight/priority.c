@@ -191,6 +191,40 @@ int priority_check(const struct cell *cell, struct error *e)
     return check_vlans(cell, e) != 0 ? -1 : visit_all(&walk, e);
 }
 
+/* ---- after packets were counted */
+
+void priority_explain(const struct cell *cell, const struct scenario_flow *flow, const char *role,
+                      const json_t *in_force, int64_t seen, struct text *way, struct text *fix)
+{
+    const json_t *settings = json_object_get(in_force, role);
+    const struct end end = end_of(cell, flow, role, settings, in_force);
+    bool read =
+        json_object_get(settings, "trust") && (!end.by_dscp || json_object_get(settings, "dscp_to_prio"));
+    if (!read)
+        text_add(way, "the NIC of %s shows no trust mode or no map from DSCP", role);
+    else
+        say_way(&end, way);
+    if (read && end.given != seen) {
+        text_add(way, ", which does not explain it");
+        text_add(fix, "look for what changes the packets: a traffic class that is forced on queue pairs (cat "
+                      "/sys/class/infiniband/DEVICE/tc/1/traffic_class), tc filters, a switch that writes "
+                      "DSCP or tags");
+    } else if (flow->priority == 0) {
+        text_add(fix,
+                 "leave out the flow's traffic_class, or map its DSCP %" PRId64 " to priority 0 in "
+                 "settings.dscp_to_prio",
+                 end.dscp);
+    } else {
+        say_fix(&end, fix);
+        text_add(fix,
+                 end.by_dscp
+                     ? "; now, on the host of %s: nic-config set with that \"dscp_to_prio\""
+                     : "; now, on the host of %s: nic-config set with \"trust\": \"dscp\" (mlnx_qos -i "
+                       "INTERFACE --trust dscp)",
+                 role);
+    }
+}
+
 /* ---- with the hosts' settings */
 
 struct report {

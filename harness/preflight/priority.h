@@ -6,6 +6,7 @@
 #define HARNESS_PRIORITY_H
 
 #include "harness/plan/plan.h"
+#include "lib/text.h"
 
 /* By the documents alone, before any host is reached: an error names the first flow whose packets would get another priority at
  * one of its ends, why, and how to fix it. */
@@ -13,5 +14,10 @@ int priority_check(const struct cell *cell, struct error *e);
 
 /* The same as entries of preflight.h, with the hosts' current settings: `in_force`, by role. */
 void priority_examine(const struct cell *cell, const json_t *in_force, json_t *entries);
+
+/* Why packets of a flow have priority `seen` (negative: no known one) at the role's NIC, not the flow's, by the settings in force there
+ * (`in_force`: by role), and what gives them the flow's: added to `way` and `fix`. */
+void priority_explain(const struct cell *cell, const struct scenario_flow *flow, const char *role,
+                      const json_t *in_force, int64_t seen, struct text *way, struct text *fix);
 
 #endif

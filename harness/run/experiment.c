@@ -486,10 +486,14 @@ static enum verdict write_result(struct run *run, const char *why_not)
     return verdict;
 }
 
-/* From here on settings of hosts are changed; they are always restored. */
+/* From here on settings of hosts are changed, and always restored; of a run as it is they are not touched. */
 static enum verdict change_and_measure(struct run *run)
 {
     struct error e;
+    if (run->x->as_is) {
+        measure(run);
+        return write_result(run, NULL);
+    }
     progress_say(run->x->progress, "applying settings");
     if (save_settings(run, &e) != 0 || apply_settings(run, &e) != 0)
         failed(run, interrupt_count(run->x->interrupt) ? ENDING_INTERRUPTED : ENDING_LAB_FAILED, &e);
@@ -526,7 +530,8 @@ struct outcome experiment_run(const struct experiment *x, struct error *e)
                                   .interrupt = x->interrupt,
                                   .threads = x->threads,
                                   .seed = x->seed,
-                                  .kept = x->kept},
+                                  .kept = x->kept,
+                                  .as_is = x->as_is},
                       .hosts = calloc(x->cell->scenario.roles.count, sizeof(struct host_description)),
                       .settings = calloc(x->cell->scenario.roles.count, sizeof(struct role_settings)),
                       .warnings = json_array(),

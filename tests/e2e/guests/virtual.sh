@@ -58,6 +58,12 @@ check_exit 0 "doctor finds nothing wrong" "$H" doctor --lab "$LAB" --for pfc-bid
 check "... says of both NICs what they are" holds '[.[] | select(.check == "virtual" and (.reason | test("not hardware.*its line carries 5 Mb/s")))] | length == 2' "$SCRATCH/out"
 check "... and of their GPUs" holds '[.[] | select(.check == "virtual" and (.reason | test("virtual GPU.*not hardware")))] | length == 2' "$SCRATCH/out"
 check "... PFC will be on at both ends" holds '[.[] | select(.check == "pfc" and .verdict == "ok")] | length == 2' "$SCRATCH/out"
+check_exit 0 "a probe with the settings as they are" "$H" doctor --lab "$LAB" --for pfc-bidir --probe --json
+check "... the driver counts its bytes on the priority of the flows, at both ends" holds '[.[] | select(.check | IN("tx-class", "rx-class")) | .verdict] == ["ok", "ok", "ok", "ok"] and any(.[]; .check == "same-class" and .verdict == "ok")' "$SCRATCH/out"
+check_exit 3 "flows of a priority that the NICs do not give them" "$H" doctor --lab "$LAB" --for pfc-bidir --probe --json --set 'flows.*.priority=3' --set 'sweep={}' --set 'expect=[]' --set 'published=[]'
+check "... leave with it, by their queue pairs, and the receivers take them for another" holds '[.[] | select(.check | IN("tx-class", "rx-class")) | "\(.host) \(.check) \(.verdict)"] == ["a tx-class ok", "a rx-class failure", "b tx-class ok", "b rx-class failure"]
+    and all(.[] | select(.check == "rx-class"); (.reason | test("rx_prio3_bytes rose by .*, and rx_prio0_bytes by .*trust mode is pcp")) and (.fix | test("^set settings.trust"))) and any(.[]; .check == "same-class" and .verdict == "failure")' "$SCRATCH/out"
+for host in a b; do check "... $host is as before" test "$(in_force $host)" = "$(cat "$SCRATCH/$host.before")"; done
 
 # ---- as it is
 run plain host --set 'capture={"limit": "20MB"}' --set 'verify=["go-back-n", "pfc", "icrc"]'
