@@ -2,6 +2,7 @@
 #include "lib/output/print.h"
 #include "lib/output/verdicts.h"
 #include "lib/program/program.h"
+#include "harness/preflight/gid.h"
 #include "harness/preflight/preflight.h"
 #include "harness/preflight/priority.h"
 #include "harness/probe/probe.h"
@@ -271,6 +272,7 @@ static void examine_facts(struct examination *x, struct remote_host *h, const ch
         json_t *facts = bits >> memory & 1 ? remote_facts(h, memory, &e) : NULL, *found = json_array();
         if (facts) {
             take_checks(found, h->lab, facts);
+            gid_examine(h->lab, facts, found);
         }
         if (!facts && bits >> memory & 1)
             say_failed(found, h->lab, "facts", "host-facts, as root on the host, says why",

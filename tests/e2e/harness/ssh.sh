@@ -75,6 +75,17 @@ doctor_by '["rm-dmabuf", "rm-peermem"]'
 peer_memory "are judged one by one" '["ok", "failure"]'
 doctor_by '["host"]'
 peer_memory "need nothing" '[]'
+# ---- a GID index of the lab
+index_of() { # INDEX: doctor for a lab with it
+    jq --argjson index "$1" '.hosts.a.nic = {netdev: "eth1", address: "10.0.0.1/24", gid_index: $index} | del(.links)' "$SCRATCH/gpu.json" > "$SCRATCH/index.json"
+    "$H" doctor --lab "$SCRATCH/index.json" > "$SCRATCH/out" 2> "$SCRATCH/err"
+}
+index_of 3
+check_says "the lab's GID index is that of its address" '^ok +a +gid-index +index 3 is the RoCE v2 GID of 10\.0\.0\.1$' "$SCRATCH/out"
+index_of 1
+check_says "one that moved is found" '^failure +a +gid-index .* is 1, which is a RoCE v2 GID of fe80::ff:fe00:1 now; the RoCE v2 GID of 10\.0\.0\.1/24 has index 3$' "$SCRATCH/out"
+check_says "... with what to do" '-> leave nic.gid_index out of the lab: .* or set it to 3$' "$SCRATCH/out"
+
 # ---- the TCP port between the hosts
 "$H" doctor --lab "$LAB" > "$SCRATCH/out" 2> "$SCRATCH/err"
 check_says "doctor tries the port of roce-traffic: a refusal shows that it can be reached" '^ok +a +port +TCP port 18525 of b \(10\.9\.0\.2/24\) can be reached' "$SCRATCH/out"
