@@ -7,16 +7,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-static size_t add_column(struct recorded_host *host, struct column *column, const char *key)
+/* Room for one more: what there is doubles whenever its length is a power of two. */
+static bool has_room(struct recorded_host *host)
 {
-    if (host->count >= MOST_COLUMNS)
-        return SIZE_MAX;
-    struct recorded_column *grown = realloc(host->gathered, (host->count + 1) * sizeof *grown);
+    if (host->count & (host->count - 1))
+        return true;
+    size_t room = host->count ? 2 * host->count : 1;
+    struct recorded_column *grown = realloc(host->gathered, room * sizeof *grown);
     if (grown)
         host->gathered = grown;
-    if (!grown || json_object_set_new(host->index, key, json_integer((json_int_t)host->count)) != 0)
+    return grown;
+}
+
+static size_t add_column(struct recorded_host *host, struct column *column, const char *key)
+{
+    if (host->count >= MOST_COLUMNS || !has_room(host) ||
+        json_object_set_new(host->index, key, json_integer((json_int_t)host->count)) != 0)
         return SIZE_MAX;
-    grown[host->count] = (struct recorded_column){.column = *column};
+    host->gathered[host->count] = (struct recorded_column){.column = *column};
     *column = (struct column){0}; /* this file frees its strings now */
     return host->count++;
 }
