@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Room for one more: what there is doubles whenever its length is a power of two. */
+/* Make room for one more column. The array doubles when its count is a power of two, so that growing stays linear. */
 static bool has_room(struct recorded_host *host)
 {
     if (host->count & (host->count - 1))
