@@ -89,7 +89,8 @@ pace b 'all write_bytes_per_s 200000'
 touch "$SCRATCH/before"
 stand_still &
 STILL=$!
-run slow host --set 'capture={"limit": "20MB"}' --set 'verify=["go-back-n", "pfc"]'
+# in the cool-down the receiver writes what it still has, up to 256 KiB at 200 KB/s: no pause comes after the last sample
+run slow host --set phases.cooldown=3s --set 'capture={"limit": "20MB"}' --set 'verify=["go-back-n", "pfc"]'
 kill $STILL 2> /dev/null
 slow=$SCRATCH/slow/result.json
 check "the machines of both guests stood still now and then" test -e "$SCRATCH/stood"
