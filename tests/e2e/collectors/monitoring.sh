@@ -27,7 +27,7 @@ check "panels have numbers of their own, fit the width, and do not lie over each
 "$BUILD/nic-sampler" --netdev lo --prometheus 127.0.0.1:0 >/dev/null 2>"$SCRATCH/sampler" &
 server=$!
 at_exit kill $server
-for _ in $(seq 100); do grep -q 'port [1-9]' "$SCRATCH/sampler" && break; sleep 0.1; done
+until grep -q 'port [1-9]' "$SCRATCH/sampler" || ! kill -0 $server 2>/dev/null; do sleep 0.1; done
 port=$(sed -n 's/.* port \([0-9]*\)$/\1/p' "$SCRATCH/sampler")
 check "nic-sampler is scraped" curl -sf -o "$SCRATCH/metrics" "http://127.0.0.1:$port/metrics"
 missing=$(grep -oh 'nic_\(sampler\|link\)_[a-z0-9_]*' ./*.json ./*.yml | sort -u | while read -r name; do grep -q "^$name{" "$SCRATCH/metrics" || echo "$name"; done)

@@ -27,6 +27,7 @@ serve() {
     for _ in $(seq 200); do
         PORT=$(grep -oE 'port [0-9]+' serve | grep -oE '[0-9]+')
         [ -z "$PORT" ] || return 0
+        kill -0 $SERVER 2>/dev/null || return 1
         sleep 0.05
     done
 }

@@ -24,6 +24,7 @@ limit=$!
 
 "$H" run wide.json --no-report --quiet --repeat 4 --out one
 undisturbed=$(only one)
+check "an undisturbed sweep has 24 results" test "$(results_in one)" = 24
 
 nothing_half() { # FOLDER
     local run
