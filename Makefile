@@ -48,7 +48,7 @@ endif
 CFLAGS   ?= $(OPTIMISE) -g1 -pipe
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wwrite-strings \
             -Wpointer-arith -Wvla -Werror
-CPPFLAGS += -D_GNU_SOURCE -DHARNESS_VERSION='"$(VERSION)"' -DHARNESS_PREFIX='"$(PREFIX)"' -I. -I/usr/include/libxml2
+CPPFLAGS += -D_GNU_SOURCE -DHARNESS_VERSION='"$(VERSION)"' -I. -I/usr/include/libxml2
 override CFLAGS += -std=c11 $(WARNINGS) $(UNSURE) $(SANITIZERS) -fstack-protector-strong -pthread
 LDFLAGS  += $(SANITIZERS) -pthread
 
@@ -121,6 +121,15 @@ $(call archive,$(1)): $(patsubst %.c,$(O)/%.o,$(call of_room,$(1)))
 	$(Q)$(AR) rcs $$@ $$^
 endef
 $(foreach r,$(ROOMS),$(eval $(call archive_rule,$(r))))
+
+# The prefix of the installation is a part of these: they are compiled again for another one.
+PREFIXED := $(O)/lib/formats/find.o $(O)/remote/places.o
+$(PREFIXED): CPPFLAGS += -DHARNESS_PREFIX='"$(PREFIX)"'
+$(PREFIXED): $(O)/prefix
+$(O)/prefix: FORCE
+	@mkdir -p $(@D)
+	@echo '$(PREFIX)' >$@.new
+	$(replace_new)
 
 # The table of figures: reports/drawing/figures_NAME.c has figures_NAME[]. Tables are written anew only when a name comes or goes.
 FIGURES     := $(sort $(notdir $(basename $(wildcard reports/drawing/figures_*.c))))

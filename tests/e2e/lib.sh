@@ -100,6 +100,13 @@ skip_unless() {
     done
 }
 
+# A copy of what make built in build/, as FOLDER, for a make with another PREFIX and B=FOLDER: the programs in build/ stay as they are.
+build_apart() { # FOLDER
+    mkdir -p "$1"
+    (cd "$ROOT/build" && find . -maxdepth 1 -type f -print0 && find .debug o -type f ! -path 'o/tests/*' -print0) |
+        flock "$ROOT/build" tar -C "$ROOT/build" --null --no-recursion -T - -cf - | tar -C "$1" -xf -
+}
+
 check() {
     local what=$1 output
     shift

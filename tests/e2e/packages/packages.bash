@@ -12,8 +12,10 @@ DAY=20260921
 UNRELEASED=$VERSION
 ! awk '/^## / { n = $2 } /^- / { exit n != "Unreleased" }' "$ROOT/CHANGELOG.md" || UNRELEASED=$VERSION+$DAY
 
-# Alone: two makes write the same tables.
-lay_out_stage() { flock "$ROOT/build" make --no-print-directory -s -C "$ROOT" stage PREFIX=/usr STAGE="$STAGE" >"$SCRATCH/make.log" 2>&1; }
+lay_out_stage() {
+    build_apart "$SCRATCH/build"
+    make --no-print-directory -s -C "$ROOT" stage B="$SCRATCH/build" PREFIX=/usr STAGE="$STAGE" >"$SCRATCH/make.log" 2>&1
+}
 
 packages() {
     local kind=$1 out=$2 revision=${3:-1}

@@ -7,9 +7,10 @@ skip_unless "make install" make tar
 PROGRAMS="harness virt-provision nic-config nic-sampler host-facts roce-traffic"
 TO=$SCRATCH/image
 # shellcheck disable=SC2317 # called through check_exit
-installs() { flock "$ROOT/build" make --no-print-directory -C "$ROOT" "$@" DESTDIR="$TO" PREFIX=/opt/lab; }
+installs() { make --no-print-directory -C "$ROOT" "$@" B="$SCRATCH/build" DESTDIR="$TO" PREFIX=/opt/lab; }
 contents() { (cd "$TO" && find . | sort); }
 
+build_apart "$SCRATCH/build"
 mkdir -p "$TO/opt/lab/share/man/man1"
 touch "$TO/opt/lab/share/man/man1/other.1"
 contents >"$SCRATCH/before"
@@ -45,6 +46,11 @@ else
     skip "the library of report pages is installed" no-page-library "$library"
 fi
 check_exit 0 "harness finds its scenarios there" "$there/bin/harness" check pfc-bidir
+mkdir "$SCRATCH/copied"
+cp "$there/bin/virt-provision" "$SCRATCH/copied"
+"$SCRATCH/copied/virt-provision" rebuild --lab "$there/share/harness/labs/soft-pair.json" --dry-run >"$SCRATCH/out" 2>&1
+check_says "a program copied from there looks in the prefix of this make, not in that of the make before" 'nor in /opt/lab/share/harness$' "$SCRATCH/out"
+check "the programs of that make are as they were" grep -q /usr/local "$ROOT/build/harness"
 
 touch "$there/share/harness/guest-setup/mine"
 check_exit 0 "a second make install" installs install
