@@ -239,7 +239,7 @@ static int build_buffers(struct sim *sim, uint32_t index, const struct sim_confi
                                           .cell_bytes = config->nic.cell_bytes};
         struct thresholds t;
         if (thresholds_mlx5(&formula, buffer->size_bytes, &t, e))
-            return error_prefix(e, "host %s, receive buffer %d: ", config->name, i);
+            return error_prefix(e, "host %s, receive buffer %d", config->name, i);
         buffer->xoff_bytes = t.xoff_bytes;
         buffer->xon_bytes = t.xon_bytes;
     }
