@@ -55,7 +55,7 @@ struct lab_driver {
     const char *name;
     bool simulated;
 
-    /* Can a lab of this kind run the cell? No host is reached. *bytes: memory that it takes here, set if it is simulated. May be NULL. */
+    /* Can a lab of this kind run the cell? No host is reached. *bytes: memory that it takes here, 0 unless it is simulated. May be NULL. */
     int (*check)(const struct cell *cell, uint64_t *bytes, struct error *e);
     /* Get ready to reach the lab; nothing is changed. */
     int (*open)(const struct lab_run *run, void **state, struct error *e);

@@ -80,8 +80,8 @@ static void remote_lab_close(void *state)
 
 static int remote_lab_check(const struct cell *cell, uint64_t *bytes, struct error *e)
 {
-    (void)bytes;
     const char *role;
+    *bytes = 0;
     for (size_t i = 0; (role = scenario_role(&cell->scenario, i)); i++) {
         json_t *wanted = scenario_role_settings(cell->scenario_json, role);
         int result = remote_settings_check(lab_real_host(&cell->lab, role), wanted, e);
