@@ -48,6 +48,8 @@ struct expr_result {
  * EXPR_TRUE if it is available. */
 enum expr_outcome expr_evaluate(const struct expr *expr, const json_t *result, const json_t *other,
                                 struct expr_result *out);
+/* Would a check hold if nothing that it reads was counted: all counters 0, values of flows 1? It then asks for no such event. */
+bool expr_holds_uncounted(const struct expr *check);
 /* The sign of a check: "<". */
 const char *expr_sign(const struct expr *check);
 /* Does the comparison of a check hold between two numbers? */

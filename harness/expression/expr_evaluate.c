@@ -228,6 +228,34 @@ bool expr_compare(const struct expr *check, double left, double right)
     return check->sign && compare(check->sign->comparison, left, right);
 }
 
+/* A division by 0 makes it NAN or infinite. */
+static double uncounted(const struct expr_node *node)
+{
+    if (node->kind == NUMBER)
+        return node->number;
+    if (node->kind == STATISTIC)
+        return node->flow ? 1 : 0;
+    double left = uncounted(node->left), right = node->right ? uncounted(node->right) : 0;
+    switch (node->kind) {
+    case ADD:
+        return left + right;
+    case SUBTRACT:
+        return left - right;
+    case MULTIPLY:
+        return left * right;
+    case DIVIDE:
+        return left / right;
+    default:
+        return node->kind == NEGATE ? -left : left;
+    }
+}
+
+bool expr_holds_uncounted(const struct expr *check)
+{
+    double left = uncounted(check->left), right = check->right ? uncounted(check->right) : 0;
+    return isfinite(left) && isfinite(right) && expr_compare(check, left, right);
+}
+
 enum expr_outcome expr_evaluate(const struct expr *expr, const json_t *result, const json_t *other,
                                 struct expr_result *out)
 {

@@ -176,27 +176,66 @@ static void say_lacking(const struct ends *x, const char *key, const char *verdi
     text_free(&why);
 }
 
-/* ---- what expectations are about, by the counters they read */
+/* ---- what expectations ask for, by the counters that they read */
 
+/* An expectation that would hold without a single pause asks for none: "nobody pauses" is no reason to have PFC. */
 struct interest {
-    bool pauses, cnps;
+    uint8_t pauses;        /* a bit for each priority whose own pauses are asked for */
+    bool any_pauses, cnps; /* those of any priority; CNPs */
 };
+
+/* The priority that a counter's name says: "rx_prio3_pause"; -1: none, or several ("rx_prio*_pause"). */
+static int priority_of(const char *counter)
+{
+    const char *at = strstr(counter, "prio");
+    return at && at[4] >= '0' && at[4] <= '7' ? at[4] - '0' : -1;
+}
 
 static void note_interest(void *context, const char *role, const char *counter, const char *key)
 {
-    (void)key;
     struct interest *interest = context;
+    int priority = priority_of(counter);
+    (void)key;
     (void)role;
-    interest->pauses = interest->pauses || strstr(counter, "_pause");
+    if (strstr(counter, "_pause") && priority >= 0)
+        interest->pauses |= (uint8_t)(1u << priority);
+    else if (strstr(counter, "_pause"))
+        interest->any_pauses = true;
     interest->cnps = interest->cnps || strstr(counter, "cnp") || strstr(counter, "np_ecn");
 }
 
 static struct interest interest_of(const struct cell *cell)
 {
-    struct interest interest = {false, false};
+    const struct scenario_expect *expect = cell->scenario.expect.items;
+    struct interest interest = {0};
     for (size_t i = 0; i < cell->scenario.expect.count; i++)
-        expr_each_counter(cell->checks[i], note_interest, &interest);
+        if (plan_when(cell, expect[i].when) && !expr_holds_uncounted(cell->checks[i]))
+            expr_each_counter(cell->checks[i], note_interest, &interest);
     return interest;
+}
+
+/* Pauses of any priority, and CNPs, are asked for of all flows together: have both ends of one of them what makes them? */
+static bool some_flow_has(const struct cell *cell, const json_t *seen, const char *key)
+{
+    const struct scenario_flow *flows = cell->scenario.flows.items;
+    bool has = false;
+    for (size_t i = 0; !has && i < cell->scenario.flows.count; i++) {
+        struct end from, to;
+        open_end(&from, cell, seen, flows[i].from);
+        open_end(&to, cell, seen, flows[i].to);
+        has = look(&from, key) == SEEN && look(&to, key) == SEEN && lists(&from, key, flows[i].priority) &&
+              lists(&to, key, flows[i].priority);
+        close_end(&from);
+        close_end(&to);
+    }
+    return has;
+}
+
+/* What is asked for and has a flow already is asked of no other flow. */
+static void settle_interest(struct interest *interest, const struct cell *cell, const json_t *seen)
+{
+    interest->any_pauses = interest->any_pauses && !some_flow_has(cell, seen, "pfc");
+    interest->cnps = interest->cnps && !some_flow_has(cell, seen, "ecn");
 }
 
 /* ---- checks */
@@ -339,7 +378,7 @@ static void check_flow(const struct cell *cell, const struct scenario_flow *flow
     open_end(&x.from, cell, seen, flow->from);
     open_end(&x.to, cell, seen, flow->to);
     snprintf(x.label, sizeof x.label, "%.100s->%.100s", flow->from, flow->to);
-    check_pfc(&x, interest.pauses, entries);
+    check_pfc(&x, interest.any_pauses || (interest.pauses >> (flow->priority & 7) & 1), entries);
     check_ecn(&x, interest.cnps, entries);
     check_same(&x, "mtu", "MTUs", entries);
     check_same(&x, "trust", "trust modes", entries);
@@ -396,6 +435,7 @@ void preflight_settings(const struct cell *cell, const json_t *seen, json_t *ent
 {
     const struct scenario_flow *flows = cell->scenario.flows.items;
     struct interest interest = interest_of(cell);
+    settle_interest(&interest, cell, seen);
     for (size_t i = 0; i < cell->scenario.flows.count; i++)
         check_flow(cell, &flows[i], seen, interest, entries);
     check_ect(cell, seen, entries);

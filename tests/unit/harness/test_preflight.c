@@ -176,6 +176,54 @@ static void ends_that_differ(void **state)
     plan_free(&plan);
 }
 
+/* ---- what expectations ask for */
+
+#define TWO_FLOWS                                                                                    \
+    "{\"schema\":1,\"name\":\"s\",\"roles\":[\"a\",\"b\"],\"flows\":["                               \
+    "{\"name\":\"lossless\",\"from\":\"a\",\"to\":\"b\",\"priority\":3},"                            \
+    "{\"name\":\"lossy\",\"from\":\"a\",\"to\":\"b\",\"priority\":0}],"                              \
+    "\"settings\":{\"trust\":\"dscp\",\"pfc\":%s,\"ecn\":[]},\"sweep\":{\"settings.ecn\":[%s,[7]]}," \
+    "\"expect\":[{\"name\":\"x\",\"when\":{%s},"                                                     \
+    "\"check\":\"%s\"}]}"
+
+/* On hosts that have what the scenario sets; the flow of priority 3 comes first. */
+static void asked(const char *pfc, const char *ecn, const char *when, const char *check_text,
+                  const char *pfc_verdicts, const char *ecn_verdicts)
+{
+    char text[1024];
+    struct plan plan;
+    snprintf(text, sizeof text, TWO_FLOWS, pfc, ecn, when, check_text);
+    plan_of(text, lab_text, &plan);
+    json_t *seen = seen_all();
+    expect(&plan, seen, "pfc", pfc_verdicts);
+    expect(&plan, seen, "ecn", ecn_verdicts);
+    json_decref(seen);
+    plan_free(&plan);
+}
+
+static void what_expectations_ask_for(void **state)
+{
+    (void)state;
+    /* that nobody pauses, or notifies */
+    asked("[3]", "[3]", "", "delta(*.rx_prio*_pause) == 0", "ok ok ", "");
+    asked("[]", "[]", "", "delta(*.rx_prio*_pause) < 5", "ok ok ", "");
+    asked("[]", "[]", "", "0 == delta(b.np_cnp_sent)", "ok ok ", "");
+    /* a pause of any priority, which one flow can have */
+    asked("[3]", "[]", "", "delta(*.rx_prio*_pause) > 0", "ok ok ", "");
+    asked("[]", "[]", "", "delta(*.rx_prio*_pause) > 0", "failure failure ", "");
+    /* of one priority */
+    asked("[3]", "[]", "", "delta(b.tx_prio3_pause) > 0", "ok ok ", "");
+    asked("[3]", "[]", "", "delta(b.tx_prio0_pause) > 0", "ok failure ", "");
+    asked("[0]", "[]", "", "delta(b.tx_prio3_pause) / sum(flows.*.bytes) > 0", "failure ok ", "");
+    /* CNPs */
+    asked("[3]", "[3]", "", "delta(a.rp_cnp_handled) > 0", "ok ok ", "");
+    asked("[3]", "[]", "", "delta(a.rp_cnp_handled) > 0", "ok ok ", "failure failure ");
+    asked("[3]", "[]", "", "delta(a.rp_cnp_handled) != 0", "ok ok ", "failure failure ");
+    /* in other cells only */
+    asked("[3]", "[]", "\"settings.ecn\":[7]", "delta(a.rp_cnp_handled) > 0", "ok ok ", "");
+    asked("[3]", "[]", "\"settings.ecn\":[]", "delta(a.rp_cnp_handled) > 0", "ok ok ", "failure failure ");
+}
+
 /* ---- counters */
 
 static void expect_counters(const struct plan *plan, const char *columns_text, const char *verdicts)
@@ -206,9 +254,10 @@ static void counters_not_seen(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(everything_seen),  cmocka_unit_test(a_key_not_seen),
-        cmocka_unit_test(a_host_not_seen),  cmocka_unit_test(a_setting_that_hosts_lack),
-        cmocka_unit_test(ends_that_differ), cmocka_unit_test(counters_not_seen),
+        cmocka_unit_test(everything_seen),   cmocka_unit_test(a_key_not_seen),
+        cmocka_unit_test(a_host_not_seen),   cmocka_unit_test(a_setting_that_hosts_lack),
+        cmocka_unit_test(ends_that_differ),  cmocka_unit_test(what_expectations_ask_for),
+        cmocka_unit_test(counters_not_seen),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
