@@ -7,11 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One end of a flow: how its NIC sorts the flow's packets. */
+/* One end of a flow: how its NIC sorts the flow's data. */
 struct end {
     const struct cell *cell;
     const struct scenario_flow *flow;
     const char *role;
+    bool sends;                  /* the data, rather than receive it */
     const json_t *settings;      /* that will be in force */
     const struct lab_vlan *vlan; /* NULL: packets have no tag */
     int64_t traffic_class, dscp;
@@ -43,42 +44,57 @@ static int64_t class_of(const struct cell *cell, const struct scenario_flow *flo
     return json_object_get(there, "ecn_rp") && value >= 0 ? value : ecn_traffic_class(&cell->scenario, flow);
 }
 
-/* In mlx5 the tag's priority is the service level of the queue pair (linux drivers/infiniband/hw/mlx5/qp.c, mlx5_set_path), which
- * is the flow's priority. */
+/*
+ * A NIC that does not trust DSCP sends with the priority of the queue pair, tag or not: in mlx5 its service level (linux
+ * drivers/infiniband/hw/mlx5/qp.c, mlx5_set_path: eth_prio; MLNX_OFED's documentation, Quality of Service: "the sl field in
+ * ibv_modify_qp command represents the UP"), which is the flow's priority. The receiver knows only what the packet says: the tag's
+ * priority, and without a tag 0.
+ */
 static struct end end_of(const struct cell *cell, const struct scenario_flow *flow, const char *role,
-                         const json_t *settings, const json_t *in_force)
+                         bool sends, const json_t *settings, const json_t *in_force)
 {
     const char *trust = json_string_value(json_object_get(settings, "trust"));
     const struct lab_host *host = lab_real_host(&cell->lab, role);
     struct end end = {.cell = cell,
                       .flow = flow,
                       .role = role,
+                      .sends = sends,
                       .settings = settings,
                       .vlan = host ? host->nic.vlan : NULL,
                       .traffic_class = class_of(cell, flow, in_force),
                       .by_dscp = trust && strcmp(trust, "dscp") == 0};
     end.dscp = end.traffic_class >> 2;
-    end.given = end.by_dscp ? mapped(settings, end.dscp) : end.vlan ? flow->priority : 0;
+    end.given = end.by_dscp ? mapped(settings, end.dscp) : end.vlan || sends ? flow->priority : 0;
     return end;
+}
+
+/* What it sends has the flow's priority by the queue pair alone: answers to it come without one. */
+static bool sends_untagged(const struct end *end)
+{
+    return end->sends && !end->by_dscp && !end->vlan;
 }
 
 /* "a trusts DSCP, and maps DSCP 24 to priority 3" */
 static void say_way(const struct end *end, struct text *out)
 {
     const char *trust = json_string_value(json_object_get(end->settings, "trust"));
-    if (end->by_dscp)
+    if (end->by_dscp) {
         text_add(out,
                  "the NIC of %s trusts DSCP, and DSCP %" PRId64 " (traffic class %" PRId64
                  ") is priority %" PRId64 " there",
                  end->role, end->dscp, end->traffic_class, end->given);
-    else if (end->vlan)
+    } else if (end->vlan) {
         text_add(out, "packets of %s carry priority %" PRId64 " in the tag of VLAN %" PRId64, end->role,
                  end->given, end->vlan->id);
-    else
+    } else {
         text_add(out,
-                 "the NIC of %s takes them for priority 0, because they have no VLAN tag and its trust mode "
-                 "%s%s",
-                 end->role, trust ? "is " : "is not set to dscp", trust ? trust : "");
+                 end->sends ? "the NIC of %s sends them with the priority of their queue pair (its service "
+                              "level), but takes answers to them for priority 0"
+                            : "the NIC of %s receives them with priority 0",
+                 end->role);
+        text_add(out, ", because they have no VLAN tag and its trust mode %s%s",
+                 trust ? "is " : "is not set to dscp", trust ? trust : "");
+    }
 }
 
 static void say_fix(const struct end *end, struct text *out)
@@ -109,16 +125,16 @@ struct walk {
     void *context;
 };
 
-static int visit_end(const struct walk *walk, const struct scenario_flow *flow, const char *role,
-                     struct error *e)
+static int visit_end(const struct walk *walk, const struct scenario_flow *flow, bool sends, struct error *e)
 {
+    const char *role = sends ? ecn_sender(flow) : ecn_receiver(flow);
     if (flow->priority == 0)
         return 0;
     json_t *there = json_object_get(walk->in_force, role);
     json_t *settings = there ? json_deep_copy(there) : json_object();
     json_t *wanted = scenario_role_settings(walk->cell->scenario_json, role);
     json_merge_deep(settings, wanted);
-    struct end end = end_of(walk->cell, flow, role, settings, walk->in_force);
+    struct end end = end_of(walk->cell, flow, role, sends, settings, walk->in_force);
     int result = walk->visit(walk->context, &end, e);
     json_decref(wanted);
     json_decref(settings);
@@ -131,8 +147,7 @@ static int visit_all(const struct walk *walk, struct error *e)
     const struct scenario *scenario = &walk->cell->scenario;
     const struct scenario_flow *flows = scenario->flows.items;
     for (size_t i = 0; i < scenario->flows.count; i++)
-        if (visit_end(walk, &flows[i], flows[i].from, e) != 0 ||
-            visit_end(walk, &flows[i], flows[i].to, e) != 0)
+        if (visit_end(walk, &flows[i], true, e) != 0 || visit_end(walk, &flows[i], false, e) != 0)
             return -1;
     return 0;
 }
@@ -193,11 +208,25 @@ int priority_check(const struct cell *cell, struct error *e)
 
 /* ---- after packets were counted */
 
-void priority_explain(const struct cell *cell, const struct scenario_flow *flow, const char *role,
+/* What changes the priority on its way, where the settings give the right one. */
+static void say_others(const struct end *end, struct text *fix)
+{
+    text_add(
+        fix,
+        sends_untagged(end)
+            ? "look for what sends with another service level: queue pairs that the GPU or another program "
+              "makes, or rdma_cm, which derives it from the type of service"
+            : "look for what changes the packets: a traffic class that is forced on queue pairs (cat "
+              "/sys/class/infiniband/DEVICE/tc/1/traffic_class), tc filters, a switch that writes "
+              "DSCP or tags");
+}
+
+void priority_explain(const struct cell *cell, const struct scenario_flow *flow, bool sent,
                       const json_t *in_force, int64_t seen, struct text *way, struct text *fix)
 {
+    const char *role = sent ? ecn_sender(flow) : ecn_receiver(flow);
     const json_t *settings = json_object_get(in_force, role);
-    const struct end end = end_of(cell, flow, role, settings, in_force);
+    const struct end end = end_of(cell, flow, role, sent, settings, in_force);
     bool read =
         json_object_get(settings, "trust") && (!end.by_dscp || json_object_get(settings, "dscp_to_prio"));
     if (!read)
@@ -206,9 +235,7 @@ void priority_explain(const struct cell *cell, const struct scenario_flow *flow,
         say_way(&end, way);
     if (read && end.given != seen) {
         text_add(way, ", which does not explain it");
-        text_add(fix, "look for what changes the packets: a traffic class that is forced on queue pairs (cat "
-                      "/sys/class/infiniband/DEVICE/tc/1/traffic_class), tc filters, a switch that writes "
-                      "DSCP or tags");
+        say_others(&end, fix);
     } else if (flow->priority == 0) {
         text_add(fix,
                  "leave out the flow's traffic_class, or map its DSCP %" PRId64 " to priority 0 in "
@@ -274,9 +301,12 @@ static int report_end(void *context, const struct end *end, struct error *e)
     }
     say_way(end, &way);
     say_fix(end, &fix);
-    preflight_say(report->entries, end->role, "priority", good ? "ok" : "failure",
-                  good ? NULL : text_string(&fix), "packets of priority %" PRId64 ": %s", end->flow->priority,
-                  text_string(&way));
+    preflight_say(report->entries, end->role, "priority",
+                  !good                 ? "failure"
+                  : sends_untagged(end) ? "warning"
+                                        : "ok",
+                  good && !sends_untagged(end) ? NULL : text_string(&fix),
+                  "packets of priority %" PRId64 ": %s", end->flow->priority, text_string(&way));
     preflight_read(report->entries,
                    "trust and dscp_to_prio by the scenario and nic-config get, the lab's VLANs");
     text_free(&way);

@@ -1,6 +1,6 @@
 /*
- * Do a flow's packets get the flow's priority on real NICs? A NIC that trusts DSCP takes it from the IP header; any other
- * takes it from the VLAN tag, and gives priority 0 to packets without a tag.
+ * Do a flow's packets get the flow's priority on real NICs? A NIC that trusts DSCP takes it from the IP header. Any other sends with the
+ * priority of the queue pair, and takes that of received packets from the VLAN tag: without one they have priority 0.
  */
 #ifndef HARNESS_PRIORITY_H
 #define HARNESS_PRIORITY_H
@@ -15,9 +15,9 @@ int priority_check(const struct cell *cell, struct error *e);
 /* The same as entries of preflight.h, with the hosts' current settings: `in_force`, by role. */
 void priority_examine(const struct cell *cell, const json_t *in_force, json_t *entries);
 
-/* Why packets of a flow have priority `seen` (negative: no known one) at the role's NIC, not the flow's, by the settings in force there
- * (`in_force`: by role), and what gives them the flow's: added to `way` and `fix`. */
-void priority_explain(const struct cell *cell, const struct scenario_flow *flow, const char *role,
+/* Why a flow's data has priority `seen` (negative: no known one) at the NIC that sent it, or at the one that received it, not the flow's,
+ * by the settings in force there (`in_force`: by role), and what gives it the flow's: added to `way` and `fix`. */
+void priority_explain(const struct cell *cell, const struct scenario_flow *flow, bool sent,
                       const json_t *in_force, int64_t seen, struct text *way, struct text *fix);
 
 #endif

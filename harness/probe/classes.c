@@ -157,7 +157,7 @@ static void say_wrong(const struct probed *p, json_t *entries, const struct side
         text_add(&reason, ", and %s_prio%" PRId64 "_bytes by ", name_of(side), at);
         counted_say_bytes(&reason, side->seen[at]);
     }
-    priority_explain(p->cell, flow_of(p, side, priority), side->role, p->in_force, at, &way, &fix);
+    priority_explain(p->cell, flow_of(p, side, priority), side->sent, p->in_force, at, &way, &fix);
     text_add(&reason, ": %s", text_string(&way));
     say(p, entries, side, "failure", text_string(&fix), &reason);
     text_free(&reason);

@@ -10,7 +10,7 @@ jq '.hosts.a.nic.vlan = {id: 100, address: "10.0.1.1/24"} | .hosts.b.nic.vlan = 
 jq '.hosts.b.nic.vlan.id = 101' tagged.json >apart.json
 
 check_exit 2 "check: priority 3 without trust in DSCP or a tag" "$H" check prio.json --lab pair.json
-check_says "... says what becomes of the packets" 'flow a-to-b: its packets do not get priority 3: the NIC of a takes them for priority 0, because they have no VLAN tag' "$SCRATCH/err"
+check_says "... says what becomes of the packets" 'flow a-to-b: its packets do not get priority 3: the NIC of b receives them with priority 0, because they have no VLAN tag' "$SCRATCH/err"
 check_says "... and what to do" 'set settings.trust to "dscp", or give the NICs of both hosts a vlan in lab' "$SCRATCH/err"
 check_exit 2 "run refuses it before anything starts" "$H" run prio.json --lab pair.json --out results
 check_says "... with the same sentence" 'do not get priority 3' "$SCRATCH/err"

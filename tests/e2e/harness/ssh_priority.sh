@@ -47,7 +47,7 @@ printf 'dscp2prio mapping:\n0 3\n8 1\n' >"$SCRATCH/b/root/sys/class/net/data0/qo
 jq --arg at "$SCRATCH" '.hosts |= with_entries(.value.programs = "\($at)/\(.key)/bin")' "$LAB" >"$SCRATCH/trusts.json"
 jq 'del(.settings.trust)' "$SCRATCH/prio.json" >"$SCRATCH/unset.json"
 check_exit 3 "doctor fails a host that takes the packets for priority 0" "$H" doctor --lab "$SCRATCH/trusts.json" --for "$SCRATCH/unset.json"
-check_says "... by its trust mode" 'failure +a +priority +packets of priority 3: the NIC of a takes them for priority 0, .* trust mode is pcp' "$SCRATCH/out"
+check_says "... by its trust mode" 'failure +a +priority +packets of priority 3: the NIC of a receives them with priority 0, .* trust mode is pcp' "$SCRATCH/out"
 check_says "... with what to do" '-> set settings.trust to "dscp"' "$SCRATCH/out"
 check_says "a host that trusts DSCP and maps it is good" 'ok +b +priority +packets of priority 3: the NIC of b trusts DSCP, and DSCP 0 .* is priority 3' "$SCRATCH/out"
 

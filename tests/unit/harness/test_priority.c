@@ -42,12 +42,17 @@ static void expect(const char *settings, const char *flow, const char *vlan_a, c
 static void untagged_packets_need_trust_in_dscp(void **state)
 {
     (void)state;
-    expect("\"settings\":{}", "", "", "", "the NIC of a takes them for priority 0");
+    expect("\"settings\":{}", "", "", "", "the NIC of b receives them with priority 0");
     expect("\"settings\":{}", "", "", "", "set settings.trust to \"dscp\", or give the NICs");
     expect("\"settings\":{\"trust\":\"pcp\"}", "", "", "", "trust mode is pcp");
     expect("\"settings\":{\"trust\":\"dscp\"}", "", "", "", NULL);
     expect("\"settings\":{\"trust\":\"dscp\"},\"settings_of\":{\"b\":{\"trust\":\"pcp\"}}", "", "", "",
-           "the NIC of b takes them");
+           "the NIC of b receives them");
+    /* what a sends has the priority of its queue pair */
+    expect("\"settings\":{\"trust\":\"dscp\"},\"settings_of\":{\"a\":{\"trust\":\"pcp\"}}",
+           ",\"traffic_class\":98", "", "", NULL);
+    expect("\"settings\":{\"trust\":\"dscp\"},\"settings_of\":{\"a\":{\"trust\":\"pcp\"}}",
+           ",\"traffic_class\":98,\"op\":\"read\"", "", "", "the NIC of a receives them");
     expect("\"settings_of\":{\"a\":{\"trust\":\"dscp\"},\"b\":{\"trust\":\"dscp\"}}", "", "", "", NULL);
     expect("\"settings\":{}", ",\"traffic_class\":98", "", "", "priority 0");
 }
@@ -104,6 +109,12 @@ static void doctor_judges_the_trust_that_is_in_force(void **state)
     assert_string_equal(verdict_of(entries, "a"), "ok"); /* trust by default: DSCP 0, mapped to 3 */
     assert_string_equal(verdict_of(entries, "b"), "failure");
     json_array_clear(entries);
+    json_object_set(json_object_get(in_force, "a"), "trust",
+                    json_object_get(json_object_get(in_force, "b"), "trust"));
+    priority_examine(&plan.first, in_force, entries);
+    assert_string_equal(verdict_of(entries, "a"), "warning"); /* sent with priority 3, answered with 0 */
+    json_array_clear(entries);
+    json_object_set_new(json_object_get(in_force, "a"), "trust", json_string("dscp"));
     json_object_del(json_object_get(in_force, "a"), "dscp_to_prio");
     priority_examine(&plan.first, in_force, entries);
     assert_string_equal(verdict_of(entries, "a"), "unknown"); /* its map was not seen */

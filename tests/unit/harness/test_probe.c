@@ -89,7 +89,12 @@ static void classes(void **state)
         {BOTH_WAYS, AT("h1", GOOD) "," AT("h2", GOOD), "same-class", "ok h1->h2|", "and on the way back"},
         /* b's settings are another's */
         {BOTH_WAYS, AT("h1", GOOD) "," AT("h2", BYTES(1100000, 10, 1100000, 10)), "tx-class",
-         "ok h1|failure h2|", "tx_prio0_bytes by 1.1 MB: the NIC of h2 takes them for priority 0"},
+         "ok h1|failure h2|",
+         "tx_prio0_bytes by 1.1 MB: the NIC of h2 sends them with the priority of their queue pair"},
+        {BOTH_WAYS, AT("h1", GOOD) "," AT("h2", BYTES(1100000, 10, 1100000, 10)), "tx-class",
+         "ok h1|failure h2|", "look for what sends with another service level: queue pairs that the GPU"},
+        {BOTH_WAYS, AT("h1", GOOD) "," AT("h2", BYTES(1100000, 10, 1100000, 10)), "rx-class",
+         "ok h1|failure h2|", "rx_prio0_bytes by 1.1 MB: the NIC of h2 receives them with priority 0"},
         {BOTH_WAYS, AT("h1", GOOD) "," AT("h2", BYTES(1100000, 10, 1100000, 10)), "rx-class",
          "ok h1|failure h2|", "set settings.trust"},
         {BOTH_WAYS, AT("h1", GOOD) "," AT("h2", BYTES(1100000, 10, 1100000, 10)), "same-class",
