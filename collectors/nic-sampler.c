@@ -138,7 +138,11 @@ static int find_netdev(const char *name, struct target *target, struct error *e)
         text_add(&there, "%s%s", i > 0 ? ", " : "", names[i].if_name);
     if (names)
         if_freenameindex(names);
-    error_set(e, "there is no network interface %s; the interfaces are: %s", name, text_string(&there));
+    error_set(e,
+              "there is no network interface %s; the interfaces are: %s; one of another network namespace "
+              "can be read "
+              "there alone (ip netns exec NAME; nsenter -t PID -n)",
+              name, text_string(&there));
     text_free(&there);
     return -1;
 }

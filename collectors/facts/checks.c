@@ -395,6 +395,11 @@ static const struct {
     {"irq-affinity", check_irq_affinity,
      "/sys/bus/pci/devices/*/msi_irqs, /proc/irq/*/effective_affinity_list"},
     {"roce-gid", check_gid, "/sys/class/infiniband/*/ports/*/gids and gid_attrs"},
+    {"congestion-control", check_congestion,
+     "mstconfig -d ADDRESS -e query, the register PPCC, PCI identifiers"},
+    {"dcbx", check_dcbx, "DCB netlink; mstconfig -d ADDRESS -e query; /proc/net/unix"},
+    {"lldp", check_lldp, "lldpctl -f json0; DCB netlink, ieee_pfc"},
+    {"counters", check_counters, "/sys/class/infiniband/*/ports/*/counters and hw_counters"},
     {"governor", check_governor, "/sys/devices/system/cpu/*/cpufreq/scaling_governor"},
 };
 

@@ -21,6 +21,9 @@ json_t *facts_gather(const struct facts_source *s, const char *netdev)
     json_object_set_new(o, "modules", facts_modules(s));
     json_object_set_new(o, "memory_peers", facts_memory_peers(s));
     json_object_set_new(o, "gdrcopy", facts_gdrcopy(s));
+    json_object_set_new(o, "namespaces", facts_namespaces(s));
+    json_object_set_new(o, "lldp_agents", facts_lldp_agents(s));
+    json_object_set_new(o, "elsewhere", facts_elsewhere(s));
     json_t *nics = facts_nics(s, netdev), *gpus = facts_gpus(s);
     json_object_set_new(o, "nics", nics);
     json_object_set_new(o, "gpus", gpus);

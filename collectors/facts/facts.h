@@ -37,6 +37,15 @@ void facts_settings(const struct facts_source *s, const char *netdev, json_t *ni
 /* The PCIe relation of every GPU to every NIC. */
 json_t *facts_pairs(const struct facts_source *s, const json_t *nics, const json_t *gpus);
 
+/* {"container", "rdma"}: which kind of container this is in, or false; whether RDMA devices are "shared" by network namespaces or
+ * "exclusive" to one, null where the kernel does not say. */
+json_t *facts_namespaces(const struct facts_source *s);
+/* NICs whose interface belongs to another network namespace: a list of {"rdma", "port", "netdev", "counters", "pci"}: an RDMA device
+ * and whether sysfs shows its counters, or a PCI function of which nothing else is shown; null where that is not known. */
+json_t *facts_elsewhere(const struct facts_source *s);
+/* Agents of LLDP that run on the host: "lldpd", "lldpad". */
+json_t *facts_lldp_agents(const struct facts_source *s);
+
 /* The whole document. */
 json_t *facts_gather(const struct facts_source *s, const char *netdev);
 
@@ -45,6 +54,8 @@ json_t *facts_pci(const char *root, const struct pci_device *device);
 /* CPUs of a function's interrupts: {"count", "cpus", "local_cpus"}, those in effect and those of its NUMA node; null. */
 json_t *facts_interrupts(const char *root, const char *address);
 size_t facts_numa_nodes(const char *root);
+/* Does sysfs show counters of an RDMA device's port? */
+json_t *facts_rdma_counters(const struct facts_source *s, const char *device, const char *port);
 /* A file's line as a JSON string, null when it cannot be read. */
 json_t *facts_line(const char *root, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

@@ -1,6 +1,9 @@
 /* Network interfaces and their RDMA devices. */
 #include "collectors/facts/facts.h"
 
+#include "collectors/facts/nic/congestion.h"
+#include "collectors/facts/nic/dcbx.h"
+#include "collectors/facts/nic/firmware_config.h"
 #include "lib/document/json_text.h"
 #include "lib/kernel/sysfs.h"
 #include "lib/roce/traffic_class.h"
@@ -168,8 +171,9 @@ static json_t *forced_class(const char *root, const char *device, const char *po
     return length < 0 ? json_null() : json_integer(traffic_class_forced(text));
 }
 
-static json_t *rdma_json(const char *root, const char *device, const char *port, int64_t mtu)
+static json_t *rdma_json(const struct facts_source *s, const char *device, const char *port, int64_t mtu)
 {
+    const char *root = s->root;
     json_t *o = json_object();
     json_object_set_new(o, "device", json_text(device));
     json_object_set_new(o, "port", json_integer(strtol(port, NULL, 10)));
@@ -181,19 +185,21 @@ static json_t *rdma_json(const char *root, const char *device, const char *port,
     json_object_set_new(o, "rate", facts_line(root, "/sys/class/infiniband/%s/ports/%s/rate", device, port));
     json_object_set_new(o, "traffic_class", forced_class(root, device, port));
     json_object_set_new(o, "path_mtu_bytes", path_mtu(mtu));
+    json_object_set_new(o, "counters", facts_rdma_counters(s, device, port));
     json_object_set_new(o, "gids", gids_json(root, device, port));
     return o;
 }
 
-static json_t *find_rdma(const char *root, const char *netdev, int64_t mtu)
+static json_t *find_rdma(const struct facts_source *s, const char *netdev, int64_t mtu)
 {
+    const char *root = s->root;
     json_t *found = NULL;
     struct sysfs_names devices = sysfs_list(root, "/sys/class/infiniband");
     for (size_t i = 0; i < devices.count && !found; i++) {
         struct sysfs_names ports = sysfs_list(root, "/sys/class/infiniband/%s/ports", devices.items[i]);
         for (size_t j = 0; j < ports.count && !found; j++)
             if (belongs(root, devices.items[i], ports.items[j], netdev))
-                found = rdma_json(root, devices.items[i], ports.items[j], mtu);
+                found = rdma_json(s, devices.items[i], ports.items[j], mtu);
         sysfs_names_free(&ports);
     }
     sysfs_names_free(&devices);
@@ -315,6 +321,17 @@ static json_t *number_json(const char *root, const char *netdev, const char *fil
                : json_null();
 }
 
+/* Only of NICs that have such settings: real ones of mlx5. */
+static json_t *firmware_config(const struct facts_source *s, const json_t *nic)
+{
+    const char *driver = json_string_value(json_object_get(nic, "driver"));
+    const char *address = json_string_value(json_object_get(json_object_get(nic, "pci"), "address"));
+    return driver && strcmp(driver, "mlx5_core") == 0 && address &&
+                   !json_is_object(json_object_get(nic, "virtual"))
+               ? firmware_config_read(s, address)
+               : json_null();
+}
+
 static json_t *nic_json(const struct facts_source *s, const char *netdev)
 {
     json_t *o = json_object();
@@ -331,7 +348,7 @@ static json_t *nic_json(const struct facts_source *s, const char *netdev)
     json_object_set_new(o, "interrupts", address ? facts_interrupts(s->root, address) : json_null());
     json_object_set_new(o, "bridge", find_bridge(s->root, netdev));
     json_object_set_new(o, "pci", pci);
-    json_t *rdma = find_rdma(s->root, netdev, mtu);
+    json_t *rdma = find_rdma(s, netdev, mtu);
     /* Every RDMA driver reports the firmware version here; some report it nowhere else. */
     const json_t *firmware = json_object_get(rdma, "firmware");
     if (json_is_string(firmware) && json_is_null(json_object_get(o, "firmware")))
@@ -339,6 +356,10 @@ static json_t *nic_json(const struct facts_source *s, const char *netdev)
     json_object_set_new(o, "rdma", rdma);
     json_object_set_new(o, "virtual", find_virtual(s->root, o));
     json_object_set_new(o, "vlans", facts_vlans(s, netdev));
+    json_object_set_new(o, "firmware_config", firmware_config(s, o));
+    json_object_set_new(o, "congestion_control", facts_congestion(s, o));
+    json_object_set_new(o, "dcbx", facts_dcbx(s, netdev));
+    json_object_set_new(o, "lldp", facts_lldp(s, netdev));
     facts_settings(s, netdev, o);
     return o;
 }

@@ -62,5 +62,9 @@ void check_governor(struct judge *j);
 void check_numa(struct judge *j);
 void check_irq_affinity(struct judge *j);
 void check_iommu_groups(struct judge *j);
+void check_congestion(struct judge *j);
+void check_dcbx(struct judge *j);
+void check_lldp(struct judge *j);
+void check_counters(struct judge *j);
 
 #endif

@@ -117,7 +117,11 @@ const struct rdma_port *rdma_ports_find(const struct rdma_ports *ports, const ch
         error_set(e, "there is no RDMA device %s with port %u; the devices are: %s", device, port,
                   text_string(&there));
     else
-        error_set(e, "no RDMA device belongs to the interface; the devices are: %s", text_string(&there));
+        error_set(e,
+                  "no RDMA device belongs to the interface; the devices are: %s; that of one without an "
+                  "interface may be "
+                  "in another network namespace",
+                  text_string(&there));
     text_free(&there);
     return NULL;
 }

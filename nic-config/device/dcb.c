@@ -24,13 +24,15 @@ static void parse_apps(const struct nlattr *table, struct dcb *dcb)
 
 void dcb_parse(const struct nlmsghdr *message, struct dcb *dcb)
 {
-    const struct nlattr *top[DCB_ATTR_IEEE + 1], *ieee[DCB_ATTR_DCB_BUFFER + 1];
-    netlink_parse(message, sizeof(struct dcbmsg), top, DCB_ATTR_IEEE + 1);
+    const struct nlattr *top[DCB_ATTR_DCBX + 1], *ieee[DCB_ATTR_DCB_BUFFER + 1];
+    netlink_parse(message, sizeof(struct dcbmsg), top, DCB_ATTR_DCBX + 1);
     netlink_parse_nested(top[DCB_ATTR_IEEE], ieee, DCB_ATTR_DCB_BUFFER + 1);
     memset(dcb, 0, sizeof *dcb);
     dcb->has_pfc = netlink_struct(ieee[DCB_ATTR_IEEE_PFC], &dcb->pfc, sizeof dcb->pfc);
     dcb->has_ets = netlink_struct(ieee[DCB_ATTR_IEEE_ETS], &dcb->ets, sizeof dcb->ets);
     dcb->has_buffer = netlink_struct(ieee[DCB_ATTR_DCB_BUFFER], &dcb->buffer, sizeof dcb->buffer);
+    dcb->has_dcbx = netlink_u8(top[DCB_ATTR_DCBX], &dcb->dcbx);
+    dcb->has_peer_pfc = netlink_struct(ieee[DCB_ATTR_IEEE_PEER_PFC], &dcb->peer_pfc, sizeof dcb->peer_pfc);
     parse_apps(ieee[DCB_ATTR_IEEE_APP_TABLE], dcb);
 }
 

@@ -9,7 +9,10 @@
 
 struct dcb {
     bool has_pfc, has_ets, has_buffer;
+    bool has_dcbx, has_peer_pfc;
+    uint8_t dcbx; /* DCB_CAP_DCBX_*: who negotiates */
     struct ieee_pfc pfc;
+    struct ieee_pfc peer_pfc; /* what the other end of the cable sent */
     struct ieee_ets ets;
     struct dcbnl_buffer buffer;
     struct dcb_app apps[DCB_MAX_APPS];

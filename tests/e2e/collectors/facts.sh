@@ -234,6 +234,58 @@ for check in gpu-nic-path acs bar1 peer-memory gpu-counters resizable-bar; do ve
 verdict iommu machine ok
 fact "DCQCN from upstream's debugfs" '.nics[0].settings.dcqcn | .rp.rpg_ai_rate == 7 and .np.cnp_dscp == 48'
 
+# ---- who is in control: congestion control, DCBX, the switch
+host connectx-6dx
+verdict congestion-control eth2 ok
+fact "the firmware negotiates congestion control" '.nics[0].congestion_control | .control == "negotiated" and .slots == null'
+fact "its settings, those in force and those of the next boot" '.nics[0].firmware_config | .from == "mlxconfig/0000:41:00.0" and .values.ROCE_CC_LEGACY_DCQCN == {current: 0, next_boot: 0} and .values.LLDP_NB_RX_MODE_P1.current == 2 and (.values | has("MEMIC_SIZE_LIMIT") | not)'
+verdict dcbx eth2 warning
+fixes dcbx "mstconfig -d 0000:41:00.0 set LLDP_NB_DCBX_P1=0"
+fact "what the switch says" '.nics[0].lldp | .name == "leaf-1" and .port == "Ethernet8" and .pfc == [3] and .willing == false and .ets.prio_to_tc["3"] == 1 and .apps == [{priority: 3, selector: 5, protocol: 26}]'
+verdict lldp eth2 unknown
+verdict counters mlx5_0 ok
+firmware=$SCRATCH/connectx-6dx/mlxconfig/0000:41:00.0
+control() { # WHAT SCRIPT CONTROL: after sed's script on the firmware's settings
+    sed -i "$2" "$firmware"
+    host connectx-6dx
+    fact "$1" ".nics[0].congestion_control.control == $3"
+}
+control "a program of DOCA PCC may control" 's/\(USER_PROGRAMMABLE_CC\).*/\1 False(0) True(1) True(1)/' '"programmable"'
+control "a value of the next boot is not in force" 's/\(USER_PROGRAMMABLE_CC\).*/\1 False(0) False(0) True(1)/' '"negotiated"'
+control "firmware that is set to DCQCN alone" 's/\(ROCE_CC_LEGACY_DCQCN\).*/\1 True(1) True(1) True(1)/' '"dcqcn"'
+control "older firmware shows the next boot alone" 's/Default .*/Next Boot/; s/\(ROCE_CC_LEGACY_DCQCN\).*/\1 False(0)/; s/\(USER_PROGRAMMABLE_CC\).*/\1 False(0)/' '"negotiated"'
+control "a value that is none" 's/\(ROCE_CC_LEGACY_DCQCN\).*/\1 N\/A/' null
+verdict congestion-control eth2 unknown
+control "firmware without the setting has no other control" '/ROCE_CC_LEGACY_DCQCN/d; s/\(LLDP_NB_DCBX_P1\).*/\1 False(0)/' '"dcqcn"'
+verdict dcbx eth2 ok
+: >"$firmware"
+host connectx-6dx
+verdict congestion-control eth2 unknown
+verdict dcbx eth2 unknown
+fixes congestion-control "mstconfig -d 0000:41:00.0 -e query"
+fact "... with what is known of the firmware" '.nics[0] | (.firmware_config.missing | test("no table")) and (.congestion_control.why | test("answers RTT requests"))'
+mkdir -p "$SCRATCH/connectx-6dx/proc/net"
+printf '0000: 00000002 00000000 00010000 0001 01 123 /run/lldpd.socket\n0000: 2 0 0 2 01 9 @/com/intel/lldpad\n' >"$SCRATCH/connectx-6dx/proc/net/unix"
+echo 0x1015 >"$SCRATCH/connectx-6dx/sys/bus/pci/devices/0000:41:00.0/device"
+rm "$firmware" "$SCRATCH/connectx-6dx/lldpctl"
+host connectx-6dx
+fact "a ConnectX-4 Lx has DCQCN alone" '.nics[0].congestion_control.control == "dcqcn" and .nics[0].lldp == null'
+fact "agents of LLDP" '.lldp_agents == ["lldpd", "lldpad"]'
+host virtual-guest
+fact "a virtual ConnectX has DCQCN alone, and no firmware tool is asked" '[.nics[] | select(.virtual) | .congestion_control.control, .firmware_config] == ["dcqcn", null]'
+
+# ---- a pod
+host pod
+fact "it is one of Kubernetes" '.namespaces == {container: "kubernetes", rdma: null} and .nics == []'
+fact "NICs that are not its own" '.elsewhere == [{rdma: "mlx5_0", port: "1", netdev: "eth2", counters: false, pci: null}, {rdma: null, port: null, netdev: null, counters: null, pci: "0000:41:00.1"}]'
+verdict counters mlx5_0 warning
+verdict counters 0000:41:00.1 unknown
+fixes counters "hostNetwork: true"
+ln -s ../../devices/virtual/net/eth0 "$SCRATCH/pod/sys/class/net/eth2"
+mkdir -p "$SCRATCH/pod/sys/bus/pci/devices/0000:41:00.1/net/eth3"
+host pod
+fact "interfaces that are here are not elsewhere" '.elsewhere == []'
+
 # ---- what no host looks like
 host hostile
 verdict acs 0000:00:01.0 failure
@@ -242,7 +294,7 @@ verdict iommu machine unknown
 verdict pcie-link "gpu 0000:01:00.0" unknown
 verdict roce-gid mlx5_0 unknown
 verdict governor cpus warning
-fact "is still one document with every check" '[.checks[].check] | unique | length == 17'
+fact "is still one document with every check" '[.checks[].check] | unique | length == 19'
 fact "nothing is read out of the tree" '[.gpus[].pci.address] == ["0000:00:02.0", "0000:01:00.0"]'
 fact "numbers that do not fit are unknown" '.gpus[] | select(.pci.address == "0000:01:00.0") | .bar1_bytes == null and .pci.link.width_lanes == null and .pci.link.speed_MTps == null'
 fact "a circle of capabilities ends" '.pairs[] | select(.nic == "0000:01:00.0" and .gpu == "0000:00:02.0") | .bridges[0].acs.present'
