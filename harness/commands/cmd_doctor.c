@@ -87,8 +87,8 @@ struct examination {
     const struct lab *lab;
     const char *lab_path;
     const struct doctor_options *said;
-    const struct plan *plan;          /* NULL without a scenario */
-    json_t *entries, *seen, *columns; /* the latter two by role, as preflight.h says */
+    const struct plan *plan;                 /* NULL without a scenario */
+    json_t *entries, *seen, *columns, *nics; /* the latter three by role, as preflight.h says */
 };
 
 /* ---- one host */
@@ -273,6 +273,7 @@ static void examine_facts(struct examination *x, struct remote_host *h, const ch
         if (facts) {
             take_checks(found, h->lab, facts);
             gid_examine(h->lab, facts, found);
+            json_object_set(x->nics, role ? role : "", json_object_get(facts, "nics"));
         }
         if (!facts && bits >> memory & 1)
             say_failed(found, h->lab, "facts", "host-facts, as root on the host, says why",
@@ -321,6 +322,8 @@ static void examine_nic(struct examination *x, struct remote_host *h, const char
             lab_forwards(h->lab) ? "; forwards packets" : "");
         preflight_read(x->entries, "nic-config get on the host");
         examine_link(x, h);
+        if (role)
+            json_object_set(x->nics, role, preflight_nic(json_object_get(x->nics, role), h->netdev));
         if (remote_journal_open(h))
             say_left(x, h->lab->name, "settings", "nic-config's journal on the host");
         if (virtual_gpu_left(h))
@@ -405,6 +408,7 @@ static struct examination part_of(const struct examination *x)
     part.entries = json_array();
     part.seen = json_object();
     part.columns = json_object();
+    part.nics = json_object();
     return part;
 }
 
@@ -413,9 +417,11 @@ static void add_part(struct examination *x, struct examination *part)
     json_array_extend(x->entries, part->entries);
     json_object_update(x->seen, part->seen);
     json_object_update(x->columns, part->columns);
+    json_object_update(x->nics, part->nics);
     json_decref(part->entries);
     json_decref(part->seen);
     json_decref(part->columns);
+    json_decref(part->nics);
 }
 
 static int visit(void *context, size_t i, struct virt *virt, const struct lab_host *host, struct text *said,
@@ -514,8 +520,10 @@ static int examine(struct examination *x)
         preflight_settings(&cell, x->seen, found);
         priority_examine(&cell, in_force, found);
         json_decref(in_force);
-        if (!lab_kind(x->lab)->simulated)
+        if (!lab_kind(x->lab)->simulated) {
             preflight_counters(&cell, x->columns, found);
+            preflight_control(&cell, x->nics, found);
+        }
         preflight_add_new(x->entries, found);
         cell_free(&cell);
     }
@@ -532,11 +540,13 @@ static int examine_lab(const struct lab *lab, const char *path, const struct pla
                             .plan = plan,
                             .entries = json_array(),
                             .seen = json_object(),
-                            .columns = json_object()};
+                            .columns = json_object(),
+                            .nics = json_object()};
     int status = examine(&x);
     json_decref(x.entries);
     json_decref(x.seen);
     json_decref(x.columns);
+    json_decref(x.nics);
     return status;
 }
 

@@ -19,6 +19,13 @@ void preflight_add_new(json_t *entries, json_t *found);
 void preflight_settings(const struct cell *cell, const json_t *seen, json_t *entries);
 /* The settings alone, by role, of the hosts that were seen. A new reference. */
 json_t *preflight_in_force(const json_t *seen);
+/* Does an expectation of the cell need CNPs? */
+bool preflight_asks_for_cnps(const struct cell *cell);
+/* Of host-facts' NICs the one with this interface; NULL: it is not there. */
+json_t *preflight_nic(const json_t *nics, const char *netdev);
+/* Is DCQCN in control where the scenario sets or needs it, and has the other end of the cable the scenario's PFC? `nics`: role -> what
+ * host-facts says of its NIC; a role that is not there was not seen. */
+void preflight_control(const struct cell *cell, const json_t *nics, json_t *entries);
 /* Do the counters that the expectations read exist? `columns`: role -> list of names; a role that is not there was not
  * seen. */
 void preflight_counters(const struct cell *cell, const json_t *columns, json_t *entries);

@@ -214,6 +214,11 @@ static struct interest interest_of(const struct cell *cell)
     return interest;
 }
 
+bool preflight_asks_for_cnps(const struct cell *cell)
+{
+    return interest_of(cell).cnps;
+}
+
 /* Pauses of any priority, and CNPs, are asked for of all flows together: have both ends of one of them what makes them? */
 static bool some_flow_has(const struct cell *cell, const json_t *seen, const char *key)
 {
