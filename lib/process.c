@@ -59,6 +59,22 @@ void process_default_signals(void)
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
+bool process_on_path(const char *command)
+{
+    const char *path = getenv("PATH");
+    while (path && *path) {
+        size_t length = strcspn(path, ":");
+        struct text file = {0};
+        text_add(&file, "%.*s/%s", (int)length, path, command);
+        bool found = access(text_string(&file), X_OK) == 0;
+        text_free(&file);
+        if (found)
+            return true;
+        path += length + (path[length] == ':');
+    }
+    return false;
+}
+
 /* In the child: only async-signal-safe calls. Reports errno through `report` when exec fails. */
 static void become(const char *const argv[], const struct pipes *p, pid_t parent, int report)
 {

@@ -21,6 +21,8 @@ enum process_pipes {
     PROCESS_ERR = 4, /* else inherited */
 };
 
+/* Would process_start find the command in PATH? */
+bool process_on_path(const char *command);
 /* The signals as a program expects them that is started by exec. */
 void process_default_signals(void);
 /* Start argv[0] (searched in PATH). The child gets SIGTERM when this process dies; it has its own process group and default

@@ -39,27 +39,11 @@ static int run(const char *const argv[], const char *input, struct text *out, in
     return result;
 }
 
-static bool is_on_path(const char *command)
-{
-    const char *path = getenv("PATH");
-    while (path && *path) {
-        size_t length = strcspn(path, ":");
-        struct text file = {0};
-        text_add(&file, "%.*s/%s", (int)length, path, command);
-        bool found = access(text_string(&file), X_OK) == 0;
-        text_free(&file);
-        if (found)
-            return true;
-        path += length + (path[length] == ':');
-    }
-    return false;
-}
-
 int slurm_find(struct error *e)
 {
     static const char *const commands[] = {"sbatch", "squeue", "scancel"};
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
-        if (!is_on_path(commands[i]))
+        if (!process_on_path(commands[i]))
             return error_set(e,
                              "%s is not on PATH: Slurm's commands are needed on this machine, as on a "
                              "login node of the cluster",
