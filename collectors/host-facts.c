@@ -18,7 +18,7 @@
 #include <string.h>
 
 struct arguments {
-    const char *netdev, *bundle, *policy, *root;
+    const char *netdev, *tools, *bundle, *policy, *root;
     int64_t buffer_bytes, gpu;
     int memory;
     int check, nccl_env, measure;
@@ -30,6 +30,12 @@ static const struct field fields[] = {
      .offset = offsetof(struct arguments, netdev),
      .argument = "INTERFACE",
      .help = "Describe only this network interface. Without it, all interfaces of devices are described."},
+    {.name = "tools",
+     .kind = FIELD_STRING,
+     .offset = offsetof(struct arguments, tools),
+     .argument = "INTERFACE",
+     .help = "Ask firmware tools and lldpctl about this network interface alone. Without it, they are asked "
+             "about all that are described, which takes time on hosts with many."},
     {.name = "check",
      .kind = FIELD_BOOL,
      .offset = offsetof(struct arguments, check),
@@ -138,7 +144,7 @@ static int print_environment(const json_t *facts, const char *netdev)
 
 static int run(const struct arguments *a, const json_t *bundle, const json_t *policy)
 {
-    struct facts_source source = {.root = a->root ? a->root : "", .live = !a->root};
+    struct facts_source source = {.root = a->root ? a->root : "", .live = !a->root, .tools = a->tools};
     json_t *traffic = a->measure ? traffic_probe(a->netdev, (int)a->gpu, NS_PER_S) : NULL;
     json_t *facts = facts_gather(&source, a->netdev);
     struct checks_wanted wanted = {.buffer_bytes = a->buffer_bytes,
@@ -169,8 +175,10 @@ static int validate(const struct arguments *a, struct error *e)
     if (!sysfs_exists(root, "/sys"))
         return error_set(
             e, "the folder %s/sys does not exist: expected a copy of a host's /sys, /proc and /etc", root);
-    if (a->netdev && (!sysfs_safe_name(a->netdev) || !sysfs_exists(root, "/sys/class/net/%s", a->netdev)))
-        return error_set(e, "there is no network interface %.60s in %s/sys/class/net", a->netdev, root);
+    const char *const named[] = {a->netdev, a->root ? NULL : a->tools}; /* a copied tree has no tools */
+    for (size_t i = 0; i < sizeof named / sizeof *named; i++)
+        if (named[i] && (!sysfs_safe_name(named[i]) || !sysfs_exists(root, "/sys/class/net/%s", named[i])))
+            return error_set(e, "there is no network interface %.60s in %s/sys/class/net", named[i], root);
     if (a->measure && (!a->netdev || a->gpu == FIELD_UNSET || a->root))
         return error_set(e, "--measure needs --netdev and --gpu, and does not work with --root");
     return 0;

@@ -2,7 +2,13 @@
 
 #include "lib/clock.h"
 #include "lib/document/json_text.h"
+#include <string.h>
 #include <unistd.h>
+
+bool facts_may_ask(const struct facts_source *s, const char *netdev)
+{
+    return !s->tools || strcmp(s->tools, netdev) == 0;
+}
 
 json_t *facts_gather(const struct facts_source *s, const char *netdev)
 {

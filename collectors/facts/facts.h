@@ -14,7 +14,8 @@
 
 struct facts_source {
     const char *root;
-    bool live; /* root is the running host */
+    bool live;         /* root is the running host */
+    const char *tools; /* other programs are asked about this interface alone; NULL: about all */
 };
 
 /* Each gives a new reference; what cannot be read is null or absent. */
@@ -50,6 +51,8 @@ json_t *facts_lldp_agents(const struct facts_source *s);
 json_t *facts_gather(const struct facts_source *s, const char *netdev);
 
 /* Helpers for facts_*.c. */
+/* May other programs be asked about an interface? */
+bool facts_may_ask(const struct facts_source *s, const char *netdev);
 json_t *facts_pci(const char *root, const struct pci_device *device);
 /* CPUs of a function's interrupts: {"count", "cpus", "local_cpus"}, those in effect and those of its NUMA node; null. */
 json_t *facts_interrupts(const char *root, const char *address);

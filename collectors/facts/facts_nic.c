@@ -322,14 +322,15 @@ static json_t *number_json(const char *root, const char *netdev, const char *fil
 }
 
 /* Only of NICs that have such settings: real ones of mlx5. */
-static json_t *firmware_config(const struct facts_source *s, const json_t *nic)
+static json_t *firmware_config(const struct facts_source *s, const char *netdev, const json_t *nic)
 {
     const char *driver = json_string_value(json_object_get(nic, "driver"));
     const char *address = json_string_value(json_object_get(json_object_get(nic, "pci"), "address"));
-    return driver && strcmp(driver, "mlx5_core") == 0 && address &&
-                   !json_is_object(json_object_get(nic, "virtual"))
-               ? firmware_config_read(s, address)
-               : json_null();
+    if (!driver || strcmp(driver, "mlx5_core") != 0 || !address ||
+        json_is_object(json_object_get(nic, "virtual")))
+        return json_null();
+    return facts_may_ask(s, netdev) ? firmware_config_read(s, address)
+                                    : json_make("{s:s}", "missing", "no tool was asked (--tools)");
 }
 
 static json_t *nic_json(const struct facts_source *s, const char *netdev)
@@ -356,7 +357,7 @@ static json_t *nic_json(const struct facts_source *s, const char *netdev)
     json_object_set_new(o, "rdma", rdma);
     json_object_set_new(o, "virtual", find_virtual(s->root, o));
     json_object_set_new(o, "vlans", facts_vlans(s, netdev));
-    json_object_set_new(o, "firmware_config", firmware_config(s, o));
+    json_object_set_new(o, "firmware_config", firmware_config(s, netdev, o));
     json_object_set_new(o, "congestion_control", facts_congestion(s, o));
     json_object_set_new(o, "dcbx", facts_dcbx(s, netdev));
     json_object_set_new(o, "lldp", facts_lldp(s, netdev));

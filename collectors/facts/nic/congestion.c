@@ -8,10 +8,9 @@
 
 #include "collectors/facts/judge.h"
 #include "collectors/facts/nic/firmware_config.h"
-#include "lib/clock.h"
+#include "collectors/facts/nic/tools.h"
 #include "lib/document/json_text.h"
 #include "lib/kernel/sysfs.h"
-#include "lib/process.h"
 #include "lib/text.h"
 #include <ctype.h>
 #include <stdio.h>
@@ -19,9 +18,8 @@
 #include <string.h>
 #include <strings.h>
 
-#define SLOTS               16
-#define NAME_WORDS          55 /* of PPCC's field text */
-#define REGISTER_TIMEOUT_NS (10 * NS_PER_S)
+#define SLOTS      16
+#define NAME_WORDS 55 /* of PPCC's field text */
 
 /* PPCC's cmd_type */
 enum { PPCC_ALGORITHM = 0x0, PPCC_ENABLED = 0x3, PPCC_ALGORITHMS = 0x10 };
@@ -71,28 +69,26 @@ void ppcc_name(const char *output, char *name, size_t size)
     name[used] = '\0';
 }
 
-/* Newer versions of the register have one more index. */
 static int get_with(const char *program, const char *address, int command, int slot, const char *more,
                     struct text *out)
 {
     char operation[32], indexes[128];
     const char *const argv[] = {program, "-d",      address,     "--reg_name", "PPCC", "--get",
                                 "--op",  operation, "--indexes", indexes,      NULL};
-    struct text err = {0};
-    struct error e = {0};
+    struct text why = {0};
     snprintf(operation, sizeof operation, "cmd_type=0x%x", (unsigned int)command);
     snprintf(indexes, sizeof indexes, "local_port=1,pnat=0,lp_msb=0,algo_slot=%d,algo_param_index=0%s", slot,
              more);
-    text_clear(out);
-    int status = process_run(argv, NULL, out, &err, REGISTER_TIMEOUT_NS, &e);
-    text_free(&err);
+    int status = tool_ask(argv, out, &why);
+    text_free(&why);
     return status;
 }
 
+/* Newer versions of the register have one more index. */
 static bool get(const char *program, const char *address, int command, int slot, struct text *out)
 {
-    return get_with(program, address, command, slot, "", out) == 0 ||
-           get_with(program, address, command, slot, ",target_app=0", out) == 0;
+    int status = get_with(program, address, command, slot, "", out);
+    return (status > 0 ? get_with(program, address, command, slot, ",target_app=0", out) : status) == 0;
 }
 
 static json_t *read_slot(const char *program, const char *address, int slot)
@@ -111,19 +107,17 @@ static json_t *read_slot(const char *program, const char *address, int slot)
 /* The algorithms that the firmware has, or null. */
 static json_t *read_slots(const char *address)
 {
-    static const char *const programs[] = {"mstreg", "mlxreg"};
+    static const char *const programs[] = {"mstreg", "mlxreg", NULL};
+    const char *program = tool_installed(programs);
     struct text out = {0};
     json_t *slots = NULL;
-    for (size_t i = 0; !slots && i < sizeof programs / sizeof *programs; i++) {
-        if (!get(programs[i], address, PPCC_ALGORITHMS, 0, &out))
-            continue;
+    if (program && get(program, address, PPCC_ALGORITHMS, 0, &out))
         slots = json_array();
-        for (int slot = 0; slot < SLOTS; slot++) {
-            char field[16];
-            snprintf(field, sizeof field, "text[%d]", slot);
-            if (ppcc_field(text_string(&out), field) > 0)
-                json_array_append_new(slots, read_slot(programs[i], address, slot));
-        }
+    for (int slot = 0; slots && slot < SLOTS; slot++) {
+        char field[16];
+        snprintf(field, sizeof field, "text[%d]", slot);
+        if (ppcc_field(text_string(&out), field) > 0)
+            json_array_append_new(slots, read_slot(program, address, slot));
     }
     text_free(&out);
     return slots ? slots : json_null();

@@ -1,19 +1,17 @@
 #include "collectors/facts/nic/firmware_config.h"
 
 #include "collectors/facts/judge.h"
-#include "lib/clock.h"
+#include "collectors/facts/nic/tools.h"
 #include "lib/document/json_text.h"
 #include "lib/kernel/sysfs.h"
-#include "lib/process.h"
 #include "lib/text.h"
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define QUERY_TIMEOUT_NS (30 * NS_PER_S)
-#define MAX_OUTPUT       (1 << 20)
-#define MAX_COLUMNS      3
+#define MAX_OUTPUT  (1 << 20)
+#define MAX_COLUMNS 3
 
 /* Names and meanings: mstflint, mlxconfig/mlxconfig_dbs/mlxconfig_host.db. A port's have _P1 or _P2 after them. */
 static const char *const keys[] = {
@@ -136,55 +134,29 @@ static json_t *read_file(const char *root, const char *address)
     return found;
 }
 
-/* -1: the program cannot be run here; the error says why. */
-static int query(const char *program, const char *address, bool current, struct text *out, struct text *why)
+/* Older versions do not know -e, which asks for what is in force too. */
+static int query(const char *program, const char *address, struct text *out, struct text *why)
 {
     const char *const with[] = {program, "-d", address, "-e", "query", NULL}, *const without[] = {
                                                                                   program, "-d", address,
                                                                                   "query", NULL};
-    struct text err = {0};
-    struct error e = {0};
-    int status = process_run(current ? with : without, NULL, out, &err, QUERY_TIMEOUT_NS, &e);
-    const char *said = err.length ? text_string(&err) : text_string(out);
-    text_clear(why);
-    if (status < 0)
-        text_add(why, "%s", e.text);
-    else if (status > 0)
-        text_add(why, "%s exited with %d: %.*s", program, status, (int)strcspn(said, "\n"), said);
-    text_free(&err);
-    return status;
-}
-
-/* Older versions do not know -e. */
-static int query_either(const char *program, const char *address, struct text *out, struct text *why)
-{
-    int status = query(program, address, true, out, why);
-    if (status > 0) {
-        text_clear(out);
-        status = query(program, address, false, out, why);
-    }
-    return status;
+    int status = tool_ask(with, out, why);
+    return status > 0 ? tool_ask(without, out, why) : status;
 }
 
 static json_t *run_tool(const char *address)
 {
-    static const char *const programs[] = {"mstconfig", "mlxconfig"};
+    static const char *const programs[] = {"mstconfig", "mlxconfig", NULL};
+    const char *program = tool_installed(programs);
     struct text out = {0}, why = {0};
-    json_t *found = NULL;
-    for (size_t i = 0; !found && i < sizeof programs / sizeof *programs; i++) {
-        char from[128];
-        snprintf(from, sizeof from, "%s -d %s query", programs[i], address);
-        text_clear(&out);
-        int status = query_either(programs[i], address, &out, &why);
-        if (status == 0)
-            found = parsed(text_string(&out), from);
-        else if (status > 0)
-            found = json_make("{s:s}", "missing", text_string(&why));
-    }
-    if (!found)
-        found = json_make(
-            "{s:o}", "missing",
-            json_textf("neither mstconfig (mstflint) nor mlxconfig (MFT) runs here: %s", text_string(&why)));
+    char from[128];
+    if (!program)
+        return json_make("{s:s}", "missing",
+                         "neither mstconfig (mstflint) nor mlxconfig (MFT) is installed here");
+    snprintf(from, sizeof from, "%s -d %s query", program, address);
+    json_t *found = query(program, address, &out, &why) == 0
+                        ? parsed(text_string(&out), from)
+                        : json_make("{s:s}", "missing", text_string(&why));
     text_free(&out);
     text_free(&why);
     return found;

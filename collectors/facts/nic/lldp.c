@@ -5,22 +5,20 @@
 #include "collectors/facts/nic/dcbx.h"
 
 #include "collectors/facts/judge.h"
-#include "lib/clock.h"
+#include "collectors/facts/nic/tools.h"
 #include "lib/document/json_file.h"
 #include "lib/document/json_text.h"
 #include "lib/kernel/sysfs.h"
-#include "lib/process.h"
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-#define LLDPCTL_TIMEOUT_NS (10 * NS_PER_S)
-#define MAX_OUTPUT         (1 << 20)
-#define MAX_TLV            507 /* of the information of an organisation's TLV */
-#define PRIORITIES         8
-#define CLASSES            8
+#define MAX_OUTPUT (1 << 20)
+#define MAX_TLV    507 /* of the information of an organisation's TLV */
+#define PRIORITIES 8
+#define CLASSES    8
 
 enum { SUBTYPE_ETS = 9, SUBTYPE_PFC = 11, SUBTYPE_APPS = 12 };
 
@@ -159,13 +157,10 @@ static json_t *load(const char *text, size_t length)
 static json_t *run_lldpctl(const char *netdev)
 {
     const char *const argv[] = {"lldpctl", "-f", "json0", netdev, NULL};
-    struct text out = {0}, err = {0};
-    struct error e = {0};
-    json_t *document = NULL;
-    if (process_run(argv, NULL, &out, &err, LLDPCTL_TIMEOUT_NS, &e) == 0)
-        document = load(text_string(&out), out.length);
+    struct text out = {0}, why = {0};
+    json_t *document = tool_ask(argv, &out, &why) == 0 ? load(text_string(&out), out.length) : NULL;
     text_free(&out);
-    text_free(&err);
+    text_free(&why);
     return document;
 }
 
@@ -180,7 +175,7 @@ static json_t *read_copy(const char *root)
 
 json_t *facts_lldp(const struct facts_source *s, const char *netdev)
 {
-    json_t *document = s->live ? run_lldpctl(netdev) : read_copy(s->root);
+    json_t *document = !s->live ? read_copy(s->root) : facts_may_ask(s, netdev) ? run_lldpctl(netdev) : NULL;
     json_t *found = lldp_parse(document, netdev);
     json_decref(document);
     return found;

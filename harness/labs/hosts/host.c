@@ -131,8 +131,12 @@ static bool is_virtual_gpu(const json_t *facts, int64_t index)
 json_t *remote_facts(struct remote_host *h, int memory, struct error *e)
 {
     char program[512];
-    const char *argv[] = {remote_program(h, "host-facts", program, sizeof program), "--memory",
-                          flow_memory_names[memory], NULL};
+    const char *argv[] = {remote_program(h, "host-facts", program, sizeof program),
+                          "--memory",
+                          flow_memory_names[memory],
+                          h->netdev ? "--tools" : NULL,
+                          h->netdev,
+                          NULL};
     json_t *facts = remote_json(h, argv, NULL, NULL, e);
     h->nvml_answers = h->lab->gpu && has_nvml_index(facts, h->lab->gpu->index);
     h->virtual_gpu = h->lab->gpu && is_virtual_gpu(facts, h->lab->gpu->index);

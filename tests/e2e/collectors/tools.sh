@@ -28,7 +28,7 @@ facts() { # WHAT FILTER
 }
 
 # ---- the firmware's settings
-TOOLS_PATH=$TOOLS facts "without a tool nothing is known" '.nics[0] | .driver == "mlx5_core" and (.firmware_config.missing | test("neither mstconfig .mstflint. nor mlxconfig .MFT. runs here: starting mlxconfig: No such file")) and .congestion_control.control == null'
+TOOLS_PATH=$TOOLS facts "without a tool nothing is known" '.nics[0] | .driver == "mlx5_core" and (.firmware_config.missing | test("neither mstconfig .mstflint. nor mlxconfig .MFT. is installed here")) and .congestion_control.control == null'
 stand_in mlxconfig <<END
 [ "\$*" = "-d 0000:41:00.0 -e query" ] || exit 9
 cat "$TREE/mlxconfig/0000:41:00.0"
@@ -88,6 +88,15 @@ printf '{"lldp": [{"interface": ['
 head -c 3000000 /dev/zero | tr '\0' '['
 END
 facts "what lldpctl prints may be anything" '.nics[0].lldp == null'
+
+# ---- about one interface alone
+PATH=$TOOLS:$PATH "$FACTS" --tools eth2 >"$SCRATCH/out"
+check "an interface whose tools are asked" jq -e '.nics[0] | .firmware_config.values and .lldp == null' "$SCRATCH/out"
+ln -s eth2 "$TREE/sys/class/net/eth3"
+PATH=$TOOLS:$PATH "$FACTS" --netdev eth2 --tools eth3 >"$SCRATCH/out"
+rm "$TREE/sys/class/net/eth3"
+check "... and one whose are not" jq -e '.nics[0] | .firmware_config.missing == "no tool was asked (--tools)" and .congestion_control.control == null' "$SCRATCH/out"
+check_exit 2 "no such interface" "$FACTS" --tools nosuch0
 
 # ---- this namespace is not the first one: interfaces of the tree that are not here
 rm "$TREE/sys/class/net/eth2"
