@@ -3,12 +3,20 @@
 #include "harness/preflight/preflight.h"
 #include <inttypes.h>
 
+/* More than a probe of seconds can move on any line. Sums over all flows of a scenario, and multiples, fit into 64 bits then. */
+#define COUNTED_MOST INT64_C(1000000000000)
+
+static int64_t bounded(int64_t count)
+{
+    return count < COUNTED_MOST ? count : COUNTED_MOST;
+}
+
 int64_t counted_total(const struct probed *p, const char *role, const char *counter)
 {
     const json_t *host = json_object_get(json_object_get(p->result, "hosts"), role);
     const json_t *total =
         json_object_get(json_object_get(json_object_get(host, "counters"), counter), "total");
-    return json_is_integer(total) && json_integer_value(total) >= 0 ? json_integer_value(total) : -1;
+    return json_is_integer(total) && json_integer_value(total) >= 0 ? bounded(json_integer_value(total)) : -1;
 }
 
 int64_t counted_priority(const struct probed *p, const char *role, const char *before, int64_t priority,
@@ -23,7 +31,7 @@ int64_t counted_of_flow(const struct probed *p, const char *flow, const char *ke
 {
     const json_t *value = json_object_get(json_object_get(json_object_get(p->result, "flows"), flow), key);
     int64_t number = json_integer_value(value);
-    return number > 0 ? number : 0;
+    return number > 0 ? bounded(number) : 0;
 }
 
 void counted_say_bytes(struct text *out, int64_t bytes)

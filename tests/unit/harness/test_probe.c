@@ -16,7 +16,7 @@
 #define MOVED                "\"bytes\":1000000,\"messages\":100,\"goodput_bps\":1e10"
 #define FLOWS                                                                                        \
     "\"flows\":{\"there\":{" MOVED "},\"back\":{" MOVED "},\"little\":{\"bytes\":100},\"x\":{" MOVED \
-    "},\"y\":{" MOVED "}}"
+    "},\"y\":{" MOVED "},\"most\":{\"bytes\":4611686018427387903,\"messages\":4611686018427387903}}"
 
 /* Every entry as "VERDICT HOST CHECK|", for each check that is asked for, in order. */
 static char *verdicts(const json_t *entries, const char *check)
@@ -80,7 +80,8 @@ static void expect(const struct expected *x, const char *settings,
     COUNTED("tx_prio0_bytes", #tx0)                                                                       \
     "," COUNTED("tx_prio3_bytes", #tx3) "," COUNTED("rx_prio0_bytes", #rx0) "," COUNTED("rx_prio3_bytes", \
                                                                                         #rx3)
-#define GOOD BYTES(500, 1100000, 500, 1100000)
+#define ENDLESS BYTES(9223372036854775807, 9223372036854775807, 9223372036854775807, 9223372036854775807)
+#define GOOD    BYTES(500, 1100000, 500, 1100000)
 
 static void classes(void **state)
 {
@@ -130,6 +131,9 @@ static void classes(void **state)
          "sent only 100 B"},
         {FLOW("none", "h1", "h2"), AT("h1", GOOD) "," AT("h2", GOOD), "probe", "failure h1->h2|",
          "no data arrived"},
+        /* counts that no line carries, of a host that is not to be trusted */
+        {FLOW("most", "h1", "h2") "," FLOW("x", "h1", "h2"), AT("h1", ENDLESS) "," AT("h2", ENDLESS),
+         "answers", "unknown h2|", "not seen"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
@@ -172,6 +176,9 @@ static void incast(void **state)
          "\"h3\":{\"address\":\"10.0.0.3\",\"facts\":{\"nics\":[{\"netdev\":\"eth1\",\"speed_Mbps\":25000}]},"
          "\"counters\":{" LOST "}}",
          "incast", "warning h3|", "buffer_bytes and cable"},
+        /* nothing was lost of what nobody sent */
+        {FLOW("x", "h1", "h3") "," FLOW("silent", "h2", "h3"), AT("h3", CLEAN), "incast", "unknown h3|",
+         "data came from fewer than two senders"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
