@@ -108,7 +108,7 @@ static const struct field fields[] = {
     {0},
 };
 
-/* ---- what is asked for */
+/* ---- checks of the options */
 
 static int check_words(const struct browse_arguments *said, struct error *e)
 {
@@ -199,24 +199,12 @@ static char *number(double value, double scale, const char *unit)
     return text_take(&out);
 }
 
-/* "2026-03-01 12:00" */
-static char *shown_time(const char *started)
-{
-    char *time = strdup(started);
-    size_t length = time ? strlen(time) : 0;
-    if (length == 20 && time[10] == 'T' && time[19] == 'Z') {
-        time[10] = ' ';
-        time[16] = '\0';
-    }
-    return time;
-}
-
 static void fill_row(const struct browse_run *run, size_t n, char *cells[TABLE_COLUMNS])
 {
     struct text count = {0};
     text_add(&count, "%zu", n);
     cells[0] = text_take(&count);
-    cells[1] = shown_time(run->started);
+    cells[1] = browse_shown_time(run, 16);
     cells[2] = strdup(run->verdict);
     cells[3] = strdup(run->scenario);
     cells[4] = strdup(run->lab);
@@ -231,7 +219,7 @@ static void fill_row(const struct browse_run *run, size_t n, char *cells[TABLE_C
 static int print_table(const struct browse_list *list, const char *results, struct error *e)
 {
     if (!list->count) {
-        print_out("no runs in %s%s\n", results, list->left_out ? " are as asked for" : "");
+        print_out("no runs in %s%s\n", results, list->left_out ? " fit these options" : "");
         return 0;
     }
     char **cells = calloc(list->count, TABLE_COLUMNS * sizeof *cells);
@@ -315,27 +303,28 @@ static int show_page(const struct browse_list *list, const char *results, const 
 
 /* ---- the command */
 
+static int print_json(const struct browse_list *list, struct error *e)
+{
+    json_t *document = browse_json(list);
+    if (!document)
+        return error_set(e, "out of memory for %zu runs", list->count);
+    json_print(stdout, document, 17);
+    json_decref(document);
+    return 0;
+}
+
 static int show(struct browse_list *list, const char *results, const struct browse_arguments *said,
                 struct error *e)
 {
     browse_sort(list, (enum browse_order)said->sort, said->reverse == 1);
-    if (said->html)
-        return write_page(list, results, said, e);
     if (said->page != FIELD_UNSET || said->open != FIELD_UNSET)
         return show_page(list, results, said, e);
     size_t count = list->count;
     if (said->limit != FIELD_UNSET && (uint64_t)said->limit < count)
         list->count = (size_t)said->limit;
-    int result = 0;
-    if (said->json == 1) {
-        json_t *document = browse_json(list);
-        result = document ? 0 : error_set(e, "out of memory for %zu runs", list->count);
-        if (document)
-            json_print(stdout, document, 17);
-        json_decref(document);
-    } else {
-        result = print_table(list, results, e);
-    }
+    int result = said->html        ? write_page(list, results, said, e)
+                 : said->json == 1 ? print_json(list, e)
+                                   : print_table(list, results, e);
     if (list->count < count)
         log_info("%zu more runs: --limit is %zu", count - list->count, list->count);
     list->count = count;

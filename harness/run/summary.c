@@ -52,15 +52,15 @@ static void print_published(const json_t *published, bool later)
         const json_t *difference = json_object_get(entry, "difference_percent");
         const char *reason = json_string_value(json_object_get(entry, "reason"));
         double percent = json_number_value(difference);
+        const char *unit = json_string_value(json_object_get(entry, "unit"));
         if (reason)
             print_out("  published %s: not compared (%s)\n",
                       json_string_value(json_object_get(entry, "name")), reason);
         else if (difference)
-            print_out("  published %s: %.6g %s, measured %.6g (%+.1f %%)\n",
+            print_out("  published %s: %.6g%s%s, measured %.6g (%+.1f %%)\n",
                       json_string_value(json_object_get(entry, "name")),
-                      json_number_value(json_object_get(entry, "published")),
-                      json_string_value(json_object_get(entry, "unit")),
-                      json_number_value(json_object_get(entry, "measured")),
+                      json_number_value(json_object_get(entry, "published")), unit && *unit ? " " : "",
+                      unit ? unit : "", json_number_value(json_object_get(entry, "measured")),
                       fabs(percent) < 0.05 ? 0.0 : percent);
     }
 }

@@ -64,6 +64,8 @@ void browse_sort(struct browse_list *list, enum browse_order order, bool reverse
 int browse_read(const char *path, const char *folder, bool finished, const struct browse_filter *filter,
                 struct browse_run *run, struct error *e);
 void browse_free_run(struct browse_run *run);
+/* When it began, as "2026-03-01 12:00:00" up to this many characters; the caller frees. NULL: out of memory. */
+char *browse_shown_time(const struct browse_run *run, size_t characters);
 
 /* A new reference. */
 json_t *browse_json(const struct browse_list *list);

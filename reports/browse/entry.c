@@ -24,6 +24,17 @@ void browse_free_run(struct browse_run *run)
     *run = (struct browse_run){0};
 }
 
+char *browse_shown_time(const struct browse_run *run, size_t characters)
+{
+    char *time = strdup(run->started);
+    size_t length = time ? strlen(time) : 0;
+    if (length == 20 && time[10] == 'T' && time[19] == 'Z') {
+        time[10] = ' ';
+        time[characters < 19 ? characters : 19] = '\0';
+    }
+    return time;
+}
+
 /* What is read of a result. */
 static const char *const parts[] = {"schema",
                                     "scenario",
@@ -114,20 +125,26 @@ static bool has_value(const json_t *value, const char *wanted)
     return same;
 }
 
-/* A choice of the run's cell by its path or the end of it, else a value of the scenario by its path. */
+/* A choice of the run's cell by its path or the end of it, which several may have; else a value of the scenario by its path. */
 static bool has_setting(const struct run *run, const char *setting)
 {
     const char *equals = strchr(setting, '='), *path;
     size_t length = equals ? (size_t)(equals - setting) : 0;
     char whole[512];
     json_t *value;
+    bool chosen = false;
     if (!equals)
         return false;
     json_object_foreach((json_t *)(uintptr_t)run_get(run, "cell"), path, value)
     {
-        if (ends_in(path, setting, length))
-            return has_value(value, equals + 1);
+        if (!ends_in(path, setting, length))
+            continue;
+        if (has_value(value, equals + 1))
+            return true;
+        chosen = true;
     }
+    if (chosen)
+        return false;
     snprintf(whole, sizeof whole, "scenario.%.*s", (int)(length < 400 ? length : 400), setting);
     return has_value(run_get(run, whole), equals + 1);
 }

@@ -58,8 +58,10 @@ static void add_link(const struct browse_run *run, const char *results, bool bes
 
 static void add_row(const struct browse_run *run, const char *results, bool beside, struct text *out)
 {
+    char *started = browse_shown_time(run, 19);
     text_add(out, "<tr>");
-    html_cell(out, run->started);
+    html_cell(out, started ? started : run->started);
+    free(started);
     text_add(out, "<td>");
     html_verdict(out, run->verdict);
     text_add(out, "</td>");
@@ -86,12 +88,13 @@ void browse_page(const struct browse_list *list, const char *results, bool besid
     page_begin("Runs", NULL, out);
     text_add(out, "<h1>Runs</h1><p class=soft>%zu runs below <code>", list->count);
     html_escaped(out, results);
-    text_add(out, "</code>%s</p><p id=filter></p>\n", list->left_out ? ", of those that were asked for" : "");
+    text_add(out, "</code>%s</p><p id=filter></p>\n",
+             list->left_out ? ", those that fit the options of the list" : "");
     text_add(out,
-             "<div class=scroll><table><thead><tr><th>started<th>verdict<th>scenario<th>lab<th>varied, or "
-             "why there is no result<th class=number>goodput, Gb/s<th class=number>pause frames received "
-             "by hosts<th class=number>CNPs obeyed<th class=number>latency p99, us<th>folder, or "
-             "page</tr></thead><tbody>\n");
+             "<div class=scroll><table class=runs><thead><tr><th>started, UTC<th>verdict<th>scenario<th>lab"
+             "<th>varied, or reason<th class=number>goodput, Gb/s<th class=number>pauses received<th "
+             "class=number>CNPs obeyed<th class=number>latency p99, us<th>page or folder</tr></thead>"
+             "<tbody>\n");
     for (size_t i = 0; i < list->count; i++)
         add_row(&list->runs[i], results, beside, out);
     text_add(out, "</tbody></table></div>\n");

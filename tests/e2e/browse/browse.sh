@@ -43,6 +43,8 @@ if [ -z "$wrong" ]; then ok "their figures are those of the results"; else nok "
 check "goodput is that of all flows" jq -e --slurpfile result "results/$pair/02/result.json" --arg folder "$pair/02" '(.runs[] | select(.folder == $folder).goodput_bps) as $sum | ([$result[0].flows[].goodput_bps] | add) - $sum | fabs < 1' list.json
 
 # ---- filters and orders
+mkdir two
+jq '.cell = {"flows.x.memory": "host", "flows.y.memory": "gpu"}' "results/$pair/01/result.json" >two/result.json
 folders() { "$H" browse "$@" --json | jq -r '[.runs[].folder] | join(" ")'; }
 is() { # what, WANTED, ARGUMENT...
     local what=$1 wanted=$2 found
@@ -54,6 +56,7 @@ is "of a scenario" "$pair/01 $pair/02" --scenario 'pfc-*'
 is "of a lab" "$pair/01 $pair/02" --lab 'sim-geforce*'
 is "with a choice" "$pair/02" --where memory=gpu
 is "with a choice by its whole path" "$pair/01" --where 'flows.*.memory=host'
+check "either of two choices whose paths end alike" test "$(for m in host gpu none; do "$H" browse two --where memory=$m --json | jq '.runs | length'; done | tr -d '\n')" = 110
 is "with a value of the scenario" "$pair/02" --where memory=gpu --where settings.cable=1m
 is "with another" "" --where memory=gpu --where settings.cable=2m
 check "with a verdict" test "$("$H" browse --verdict failed --json | jq -r '[.runs[].verdict] | unique | join(" ")')" = failed
@@ -131,6 +134,10 @@ if command -v xmllint >/dev/null; then
 else
     skip "its links are those of the runs" no-command xmllint
 fi
+
+check_exit 0 "a page of few of them" "$H" browse results --html few.html --limit 1
+check "has no more" test "$(grep -c '<tr><td>' few.html)" = 1
+check_says "  and how many more there are is said" '3 more runs: --limit is 1' err
 
 # ---- a run's page
 first=$(folders | cut -d ' ' -f 1)

@@ -99,7 +99,7 @@ check "... by the mean of the ratios of their runs" test "$(repeated slower --ar
 check "... with a published ratio" test "$(repeated slower '.repeated[2] | (.published[0].measured - .expectations[0].left | fabs) < 1e-12 and .published[0].difference_percent > 1')" = true
 check "... not those that they are compared with" test "$(repeated slower -c '[.repeated[0] | .expectations, (.published[0] | .measured, .reason)]')" = '[null,null,"it is the cell that the others are compared with"]'
 check_says "... which is printed" '^  passed   ratio \(mean of 5 runs 0\.9' out
-check_says "... as the published ratio is" '^  published GPU to host: 0\.5 , measured 0\.9' out
+check_says "... as the published ratio is" '^  published GPU to host: 0\.5, measured 0\.9' out
 check_exit 1 "a ratio that is another one" run faster
 check "... is said in the index" test "$(repeated faster -c '[.verdict, [.repeated[].expectations[]?.verdict]]')" = '["failed",["failed","failed"]]'
 check_exit 1 "a ratio without repetitions" "$H" run faster.json --no-report --out alone
