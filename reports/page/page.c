@@ -192,6 +192,7 @@ void page_write(const struct runs *runs, const struct drawing *drawings, size_t 
     page_add_ratios(runs, out);
     page_add_published(runs, out);
     page_add_expectations(runs, out);
+    page_add_repeated(runs, out);
     add_drawings(runs, drawings, count, out);
     if (table)
         text_add(out, "<p>All figures of each run, for a spreadsheet or a program: <a "

@@ -223,12 +223,21 @@ static void add_counters(const struct run *run, struct text *out)
     text_add(out, "</table></div></details>\n");
 }
 
-static void add_document(const char *title, const json_t *document, struct text *out)
+/* "Lab as used: memory gpu": of which of several runs it is. */
+static void add_title(const char *title, const struct run *run, struct text *out)
+{
+    text_add(out, "%s", title);
+    if (run)
+        text_add(out, ": ");
+    html_escaped(out, run ? run_label(run) : "");
+}
+
+static void add_document(const char *title, const struct run *named, const json_t *document, struct text *out)
 {
     char *words = document ? json_dumps(document, JSON_INDENT(2) | JSON_REAL_PRECISION(12)) : NULL;
     if (words) {
         text_add(out, "<details><summary>");
-        html_escaped(out, title);
+        add_title(title, named, out);
         text_add(out, "</summary><div><pre>");
         html_escaped(out, words);
         text_add(out, "</pre></div></details>\n");
@@ -318,14 +327,17 @@ static void add_names(const json_t *names, struct text *out)
         text_add(out, ", ... (%zu)", json_array_size(names));
 }
 
-/* A row for every different buffer, with all hosts that have it. */
-static void add_buffers(const struct run *run, struct text *out)
+/* A row for every different buffer, with all hosts that have it. `named`: the heading names the run. */
+static void add_buffers(const struct run *run, bool named, struct text *out)
 {
     json_t *by_buffer = hosts_by_buffer(run_get(run, "hosts")), *names;
     const char *key;
-    if (json_object_size(by_buffer))
-        text_add(out, "<h3>Receive buffers with PFC</h3><div class=scroll><table><tr><th>host<th>buffer"
+    if (json_object_size(by_buffer)) {
+        text_add(out, "<h3>");
+        add_title("Receive buffers with PFC", named ? run : NULL, out);
+        text_add(out, "</h3><div class=scroll><table><tr><th>host<th>buffer"
                       "<th class=number>size, B<th class=number>xoff, B<th class=number>xon, B</tr>\n");
+    }
     json_object_foreach(by_buffer, key, names)
     {
         struct text words = {0};
@@ -340,11 +352,11 @@ static void add_buffers(const struct run *run, struct text *out)
     json_decref(by_buffer);
 }
 
-void page_add_documents(const struct run *run, const char *scenario_title, struct text *out)
+void page_add_documents(const struct run *run, const char *scenario_title, bool named, struct text *out)
 {
     add_sources(run, out);
-    add_document(scenario_title, run_get(run, "scenario"), out);
-    add_document("Lab as used", run_get(run, "lab"), out);
+    add_document(scenario_title, named ? run : NULL, run_get(run, "scenario"), out);
+    add_document("Lab as used", named ? run : NULL, run_get(run, "lab"), out);
 }
 
 void page_add_details(const struct runs *runs, struct text *out)
@@ -352,8 +364,8 @@ void page_add_details(const struct runs *runs, struct text *out)
     text_add(out, "<h2>Details</h2>\n");
     add_flows(runs, out);
     add_completions(runs, out);
-    add_buffers(&runs->items[0], out);
+    add_buffers(&runs->items[0], runs->count > 1, out);
     for (size_t i = 0; i < runs->count; i++)
         add_counters(&runs->items[i], out);
-    page_add_documents(&runs->items[0], "Scenario as run", out);
+    page_add_documents(&runs->items[0], "Scenario as run", runs->count > 1, out);
 }

@@ -28,6 +28,12 @@ void page_add_differences(const struct runs *runs, struct text *out);
 void page_add_published(const struct runs *runs, struct text *out);
 void page_add_expectations(const struct runs *runs, struct text *out);
 
+/* page_repeated.c: what the index of a sweep has that was judged when it had ended. Its published figures are given to `take` one by one. */
+bool page_has_repeated(const struct runs *runs);
+void page_add_repeated(const struct runs *runs, struct text *out);
+typedef void page_take_published(const char *label, const json_t *published, struct text *out);
+void page_add_repeated_published(const struct runs *runs, page_take_published *take, struct text *out);
+
 /* What pairs of runs and of cells are held against each other by: the value of a key of their flows. */
 struct page_comparison {
     const char *key;
@@ -43,8 +49,8 @@ void page_add_ratios(const struct runs *runs, struct text *out);
 
 /* page_details.c */
 void page_add_details(const struct runs *runs, struct text *out);
-/* Sources of the lab's values, the scenario and the lab. */
-void page_add_documents(const struct run *run, const char *scenario_title, struct text *out);
+/* Sources of the lab's values, the scenario and the lab. `named`: titles say that they are this run's, one of several. */
+void page_add_documents(const struct run *run, const char *scenario_title, bool named, struct text *out);
 
 /* page_sweep_cells.c: a row for each cell, which a reader can sort. */
 void page_add_cells(const struct sweep_table *t, struct text *out);

@@ -343,45 +343,69 @@ void page_add_expectations(const struct runs *runs, struct text *out)
     text_add(out, "</table></div>\n");
 }
 
+/* The word for all runs, or NULL: they are measured, or differ. */
+static const char *common_origin(const struct runs *runs, bool *differ)
+{
+    const char *first = run_origin(&runs->items[0]);
+    *differ = false;
+    for (size_t i = 1; i < runs->count; i++)
+        *differ = *differ || strcmp(first ? first : "",
+                                    run_origin(&runs->items[i]) ? run_origin(&runs->items[i]) : "") != 0;
+    return *differ ? NULL : first;
+}
+
+static void add_published_row(const char *label, const char *origin, const json_t *item, struct text *out)
+{
+    double difference = html_value(json_object_get(item, "difference_percent"));
+    text_add(out, "<tr><td>");
+    html_escaped(out, label);
+    if (origin)
+        text_add(out, " <span class=\"pill %s\">%s</span>", origin, origin);
+    text_add(out, "</td><td>");
+    html_escaped(out, run_member(item, "name"));
+    text_add(out, " <span class=soft>%s", *run_member(item, "unit") ? "in " : "");
+    html_escaped(out, run_member(item, "unit"));
+    text_add(out, "</span></td>");
+    html_number_cell(out, html_value(json_object_get(item, "published")));
+    if (json_is_number(json_object_get(item, "measured"))) {
+        html_number_cell(out, html_value(json_object_get(item, "measured")));
+        text_add(out, isfinite(difference) ? "<td class=number>%+.1f %%</td>" : "<td></td>", difference);
+    } else {
+        text_add(out, "<td colspan=2 class=soft>not compared: ");
+        html_escaped(out, run_member(item, "reason"));
+        text_add(out, "</td>");
+    }
+    html_cell(out, run_member(item, "source"));
+    text_add(out, "</tr>\n");
+}
+
+static void take_published(const char *label, const json_t *item, struct text *out)
+{
+    add_published_row(label, NULL, item, out);
+}
+
+/* A figure that is judged when the sweep has ended has its row then, not one of each run. */
 void page_add_published(const struct runs *runs, struct text *out)
 {
-    struct text heading = {0};
-    const char *origin = run_origin(&runs->items[0]);
+    bool differ, later = page_has_repeated(runs);
+    const char *origin = common_origin(runs, &differ);
     if (!any_of(runs, "published"))
         return;
-    text_add(&heading, "this run%s%s", origin ? ", " : "", origin ? origin : "");
-    text_add(out,
-             "<h2>Comparison with published figures</h2>\n<div class=scroll><table><tr><th>run<th>figure<th "
-             "class=number>published"
-             "<th class=number>%s<th class=number>difference<th>source</tr>\n",
-             text_string(&heading));
-    text_free(&heading);
+    text_add(
+        out,
+        "<h2>Comparison with published figures</h2>\n<div class=scroll><table><tr><th>run<th>figure<th "
+        "class=number>published<th class=number>this run%s%s<th class=number>difference<th>source</tr>\n",
+        origin ? ", " : "", origin ? origin : "");
     for (size_t i = 0; i < runs->count; i++) {
+        const struct run *run = &runs->items[i];
         size_t j;
         json_t *item;
-        json_array_foreach(run_get(&runs->items[i], "published"), j, item)
+        json_array_foreach(run_get(run, "published"), j, item)
         {
-            double difference = html_value(json_object_get(item, "difference_percent"));
-            text_add(out, "<tr>");
-            html_cell(out, run_label(&runs->items[i]));
-            text_add(out, "<td>");
-            html_escaped(out, run_member(item, "name"));
-            text_add(out, " <span class=soft>%s", *run_member(item, "unit") ? "in " : "");
-            html_escaped(out, run_member(item, "unit"));
-            text_add(out, "</span></td>");
-            html_number_cell(out, html_value(json_object_get(item, "published")));
-            if (json_is_number(json_object_get(item, "measured"))) {
-                html_number_cell(out, html_value(json_object_get(item, "measured")));
-                text_add(out, isfinite(difference) ? "<td class=number>%+.1f %%</td>" : "<td></td>",
-                         difference);
-            } else {
-                text_add(out, "<td colspan=2 class=soft>not compared: ");
-                html_escaped(out, run_member(item, "reason"));
-                text_add(out, "</td>");
-            }
-            html_cell(out, run_member(item, "source"));
-            text_add(out, "</tr>\n");
+            if (!later || !json_object_get(item, "over"))
+                add_published_row(run_label(run), differ ? run_origin(run) : NULL, item, out);
         }
     }
+    page_add_repeated_published(runs, take_published, out);
     text_add(out, "</table></div>\n");
 }

@@ -33,6 +33,12 @@ done)
 if [ -z "$missing" ]; then ok "all files that the page refers to exist"; else nok "all files that the page refers to exist" "$missing"; fi
 check_says "the page says simulated" 'class="pill simulated"' "$report/index.html"
 check_says "the page compares the run with published figures" '5[^0-9]*296|5295\.75' "$report/index.html"
+ratio=$(jq -r '.repeated[].expectations[].reason' "$result/index.json")
+check "the page has what was judged beside another cell, with the index's numbers" grep -qF "<td>beside memory host</td><td><span class=\"pill passed\">passed</span><br><span class=soft>${ratio/>/"&gt;"}<" "$report/index.html"
+check "a published figure of two cells is compared once, with the index's numbers" test "$(grep -cE '<td>GPU memory to host memory ' "$report/index.html") $(grep -c 'not compared: it reads another cell' "$report/index.html")" = "1 0"
+measured=$(jq '.repeated[].published[].measured' "$result/index.json")
+check "  $measured" grep -q "GPU memory to host memory .*<td class=number>$(printf %.4f "$measured")</td>" "$report/index.html"
+check_says "documents of one of several runs name it" '<summary>Scenario as run: memory host</summary>' "$report/index.html"
 check_says "the page lists what is fitted" '<td>fitted' "$report/index.html"
 check_says "the page shows the thresholds" '91.{0,8}392' "$report/index.html"
 
@@ -55,6 +61,15 @@ fi
 # A report of one cell, in another folder.
 check_exit 0 "a report of one cell, in another folder" ./harness report "$result/02" --out "$SCRATCH/elsewhere"
 check "and is in that folder" test -s "$SCRATCH/elsewhere/index.html"
+
+# A run that was measured beside a simulated one: neither gets the word of the other.
+cp -r "$result/02" "$SCRATCH/measured"
+jq 'del(.simulated) | .origin = "measured" | .lab.driver = "ssh"' "$result/02/result.json" >"$SCRATCH/measured/result.json"
+check_exit 0 "a simulated and a measured run on one page" ./harness report "$result/01" "$SCRATCH/measured" --out "$SCRATCH/mixed"
+sed -n '/<h2>Comparison/,/<.table>/p' "$SCRATCH/mixed/index.html" >"$SCRATCH/compared"
+check "the column of published figures has no word for both" grep -q '<th class=number>this run<th' "$SCRATCH/compared"
+check "  but the simulated run's rows" test "$(grep -c '<tr><td>[^<]*<span class="pill simulated"' "$SCRATCH/compared")" = \
+    "$(jq '[.published[] | select(.over | not)] | length' "$result/01/result.json")"
 
 # Finite flows: a curve of ten points for each quantile, the same numbers as in the result; two runs are compared.
 check_exit 0 "flows of many sizes" ./harness run scenarios/web-search.json --out "$SCRATCH/results"
