@@ -70,7 +70,8 @@ static int run_export(const struct call *call)
         print_out("%s\n", text_string(&made.path));
         log_info("%" PRId64 " runs, %" PRId64 " samples", made.runs, made.samples);
         if (made.again)
-            log_info("%zu results were named more than once, and are exported once", made.again);
+            log_info("%zu result%s named more than once, and exported once", made.again,
+                     made.again == 1 ? " was" : "s were");
     } else {
         log_error("%s", e.text);
     }

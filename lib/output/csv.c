@@ -6,20 +6,25 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Where spreadsheets take semicolons for separators, a text has a cell behind each of them. */
+static bool begins_formula(const char *plain, const char *at)
+{
+    return (at == plain || at[-1] == ';') && *at && strchr("=+-@", *at);
+}
+
 void csv_text(struct text *out, const char *words)
 {
     struct text shown = {0};
     visible_add(&shown, words, strlen(words), VISIBLE_LINE);
     const char *plain = text_string(&shown);
-    bool quoted = strpbrk(plain, ",\"") || *plain == ' ' || (*plain && plain[strlen(plain) - 1] == ' ');
-    text_add(out, "%s%s", quoted ? "\"" : "", *plain && strchr("=+-@", *plain) ? "'" : "");
-    for (size_t length; *plain; plain += length) {
-        length = strcspn(plain, "\"");
-        text_add_bytes(out, plain, length);
-        if (plain[length] == '"') {
-            text_add(out, "\"\"");
-            length++;
-        }
+    bool quoted = strpbrk(plain, ",;\"") || *plain == ' ' || (*plain && plain[strlen(plain) - 1] == ' ');
+    text_add(out, "%s", quoted ? "\"" : "");
+    for (const char *at = plain; *at; at++) {
+        if (begins_formula(plain, at))
+            text_add_bytes(out, "'", 1);
+        if (*at == '"')
+            text_add_bytes(out, "\"", 1);
+        text_add_bytes(out, at, 1);
     }
     text_add(out, "%s", quoted ? "\"" : "");
     out->failed |= shown.failed;

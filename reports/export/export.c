@@ -73,18 +73,50 @@ static int choose_tables(const char *names, uint32_t *wanted, struct error *e)
 
 /* ---- results */
 
-static int add_run(struct rows *rows, const char *result, const char *cell, struct error *e)
+/* Folders of sweeps and runs that were exported. */
+struct seen {
+    json_t *folders;
+    size_t again;
+};
+
+/* Was this folder exported before: named twice, perhaps through the link "latest", or as a run of a sweep? */
+static bool seen_before(struct seen *seen, const struct folder *folder)
+{
+    struct stat status;
+    char key[64];
+    if (fstat(folder->fd, &status) != 0)
+        return false;
+    snprintf(key, sizeof key, "%jx %jx", (uintmax_t)status.st_dev, (uintmax_t)status.st_ino);
+    bool before = json_object_get(seen->folders, key);
+    json_object_set_new(seen->folders, key, json_true());
+    seen->again += before;
+    return before;
+}
+
+static int run_seen_before(struct seen *seen, const struct run *run, bool *before, struct error *e)
+{
+    struct folder folder;
+    int result = run_open_folder(run, &folder, e);
+    *before = result == 0 && seen_before(seen, &folder);
+    folder_close(&folder);
+    return result;
+}
+
+static int add_run(struct rows *rows, const char *result, const char *cell, struct seen *seen,
+                   struct error *e)
 {
     struct run run;
-    rows->run = &run;
-    rows->number++;
+    bool before = false;
     int done = run_load(&run, result, cell, e);
     if (done == 0)
-        done = export_facts(rows, e);
-    if (done == 0)
-        done = export_lines(rows, e);
+        done = run_seen_before(seen, &run, &before, e);
+    if (done == 0 && !before) {
+        rows->run = &run;
+        rows->number++;
+        done = export_facts(rows, e) != 0 ? -1 : export_lines(rows, e);
+        rows->run = NULL;
+    }
     run_free(&run);
-    rows->run = NULL;
     return done;
 }
 
@@ -111,7 +143,8 @@ static int add_repeated(struct rows *rows, const char *result, const json_t *ind
     return 0;
 }
 
-static int add_cells(struct rows *rows, const char *result, const json_t *index, struct error *e)
+static int add_cells(struct rows *rows, const char *result, const json_t *index, struct seen *seen,
+                     struct error *e)
 {
     json_t *taken = json_object();
     const json_t *cell;
@@ -120,7 +153,7 @@ static int add_cells(struct rows *rows, const char *result, const json_t *index,
     json_array_foreach(json_object_get(index, "cells"), i, cell)
     {
         const char *name = run_cell_folder(cell, taken);
-        done = name ? add_run(rows, result, name, e)
+        done = name ? add_run(rows, result, name, seen, e)
                     : error_set(e, "%s: the index: cell %zu does not name a folder of its own", result, i);
         if (done != 0)
             break;
@@ -131,20 +164,7 @@ static int add_cells(struct rows *rows, const char *result, const json_t *index,
     return done != 0 || i ? done : error_set(e, "there is no finished run in %s", result);
 }
 
-/* Was this folder named before, perhaps through the link "latest"? */
-static bool named_before(const struct folder *folder, json_t *seen)
-{
-    struct stat status;
-    char key[64];
-    if (fstat(folder->fd, &status) != 0)
-        return false;
-    snprintf(key, sizeof key, "%jx %jx", (uintmax_t)status.st_dev, (uintmax_t)status.st_ino);
-    bool before = json_object_get(seen, key);
-    json_object_set_new(seen, key, json_true());
-    return before;
-}
-
-static int add_result(struct rows *rows, const char *result, json_t *seen, size_t *again, struct error *e)
+static int add_result(struct rows *rows, const char *result, struct seen *seen, struct error *e)
 {
     struct folder folder;
     json_t *index = NULL;
@@ -152,12 +172,11 @@ static int add_result(struct rows *rows, const char *result, json_t *seen, size_
         folder_close(&folder);
         return error_prefix(e, "%s is not a result", result);
     }
-    bool before = named_before(&folder, seen), is_sweep = !before && sweep_index_exists(&folder);
-    int done = is_sweep && !(index = sweep_index_load(&folder, e)) ? -1 : 0;
+    bool is_sweep = sweep_index_exists(&folder), before = is_sweep && seen_before(seen, &folder);
+    int done = is_sweep && !before && !(index = sweep_index_load(&folder, e)) ? -1 : 0;
     folder_close(&folder);
-    *again += before;
     if (done == 0 && !before)
-        done = is_sweep ? add_cells(rows, result, index, e) : add_run(rows, result, NULL, e);
+        done = is_sweep ? add_cells(rows, result, index, seen, e) : add_run(rows, result, NULL, seen, e);
     json_decref(index);
     return done;
 }
@@ -180,11 +199,12 @@ static int add_columns(struct rows *rows, struct error *e)
 static int add_all(struct rows *rows, const char *const *results, size_t count, struct export_made *made,
                    struct error *e)
 {
-    json_t *seen = json_object();
+    struct seen seen = {.folders = json_object()};
     int done = add_columns(rows, e);
     for (size_t i = 0; done == 0 && i < count; i++)
-        done = add_result(rows, results[i], seen, &made->again, e);
-    json_decref(seen);
+        done = add_result(rows, results[i], &seen, e);
+    json_decref(seen.folders);
+    made->again = seen.again;
     made->runs = rows->number;
     made->samples = rows->samples;
     return done;

@@ -20,7 +20,7 @@ struct export_options {
 struct export_made {
     struct text path;
     int64_t runs, samples;
-    size_t again; /* results that were named before, and are exported once */
+    size_t again; /* results that were named before, also as runs of a sweep, and are exported once */
 };
 void export_made_free(struct export_made *made);
 

@@ -26,7 +26,9 @@ check "lines of CSV end with CR LF" bash -c "! grep -qvP '\r$' csv/*.csv"
 check "nothing is left in the making" [ -z "$(find . -name '.*.new-*')" ]
 check "everybody whom the umask lets may read" [ "$(stat -c %a csv csv/runs.csv all.sqlite | tr '\n' ' ')" = "755 644 644 " ]
 check_exit 0 "a result that is named twice, once through a link" "$H" export "$incast" results/incast-pfc/latest --out twice.sqlite
-check_says "is exported once" '^harness: 1 results were named more than once' err
+check_says "is exported once" '^harness: 1 result was named more than once, and exported once$' err
+check_exit 0 "a run that is named beside its sweep" "$H" export "$incast/01" "$incast" "$incast/02" --out beside.sqlite --tables flows
+check_says "is exported once" '^harness: 2 runs, 0 samples$' err
 
 # ---- choices as numbers
 "$H" run "$ROOT/scenarios/pfc-bidir.json" --duration 10ms --no-report --quiet --out sizes --set 'sweep={"flows.*.message": ["64KiB", "1MB"]}' >run.log 2>&1
@@ -50,7 +52,7 @@ cat >>"$odd/samples.jsonl" <<END
 ["$host",-4611686018427387903,1,9007199254740993,null]
 END
 printf '["h\xff\x1b",3,-4611686018427387903,4611686018427387903,true]\n' >>"$odd/pauses.jsonl"
-jq --arg esc $'\x1b[2J' '.scenario.title = "=1+1,\"x\"\n" + $esc | .warnings += ["+w", "-w", "@w", "plain, \"quoted\"", " space"] | .cell = {"a.=b": ["x", 1], "c": true, "d": null, "e": 3, "f": {"g": 0.5}}' \
+jq --arg esc $'\x1b[2J' '.scenario.title = "=1+1,\"x\"\n" + $esc | .warnings += ["+w", "-w", "@w", "x;=1+1;-2", "plain, \"quoted\"", " space"] | .cell = {"a.=b": ["x", 1], "c": true, "d": null, "e": 3, "f": {"g": 0.5}}' \
     "$single/result.json" >"$odd/result.json"
 check_exit 0 "odd words and the largest numbers: a database" "$H" export "$odd" --out odd.sqlite
 check_exit 0 "odd words and the largest numbers: CSV" "$H" export "$odd" --out odd-csv --format csv
@@ -67,7 +69,7 @@ assert one("SELECT title FROM runs") == [('=1+1,"x"\n\\x1b[2J',)], one("SELECT t
 assert one("SELECT path, value, number FROM choices") == [("a.=b", '["x",1]', None), ("c", "true", None), ("d", "null", None), ("e", 3, 3.0), ("f", '{"g":0.5}', None)], one("SELECT * FROM choices")
 assert [r["value"] for r in rows("samples") if r["counter"].startswith("'=cmd")] == ["9223372036854775807", "9007199254740993"]
 assert [(r["counter"], r["unit"], r["source"], r["counter_group"]) for r in rows("series")][-2:] == [("'=cmd|' /C calc'!A0", 'a "b", c', "s", "g"), ("'-1+2", "\\x1b[31m\\x0a", "'@x", "'+y")]
-assert [r["warning"] for r in rows("warnings")][-5:] == ["'+w", "'-w", "'@w", 'plain, "quoted"', " space"], rows("warnings")
+assert [r["warning"] for r in rows("warnings")][-6:] == ["'+w", "'-w", "'@w", "x;'=1+1;'-2", 'plain, "quoted"', " space"], rows("warnings")
 assert rows("runs")[0]["title"] == "'=1+1,\"x\"\\x0a\\x1b[2J"
 assert [r["value"] for r in rows("samples") if r["counter"] == "'-1+2"] == ["-9223372036854775807"]
 for table in ("runs", "series", "samples", "pauses", "warnings", "choices"):
