@@ -283,9 +283,28 @@ static void tell_apart_those_like(struct runs *runs, size_t first)
     free(same);
 }
 
+/* Runs of several scenarios have the scenario's name first: choices of one say nothing of another. */
+static void name_scenarios(struct runs *runs)
+{
+    bool differ = false;
+    for (size_t i = 1; i < runs->count; i++)
+        differ = differ || strcmp(run_text(&runs->items[i], "scenario.name"),
+                                  run_text(&runs->items[0], "scenario.name")) != 0;
+    for (size_t i = 0; differ && i < runs->count; i++) {
+        struct run *run = &runs->items[i];
+        char *choices = run->label, *name = strdup(run_text(run, "scenario.name"));
+        if (!name)
+            return;
+        run->label = name;
+        add_to_label(run, choices);
+        free(choices);
+    }
+}
+
 /* Give every run a unique label; as a last resort its folder. */
 static void tell_apart(struct runs *runs)
 {
+    name_scenarios(runs);
     for (size_t i = 0; i < runs->count; i++)
         tell_apart_those_like(runs, i);
     for (size_t i = 0; i < runs->count; i++) {

@@ -100,10 +100,12 @@ block python 1 >lines.py
 check "docs/export.md: its lines of Python run" python3 lines.py
 python3 lines.py >lines.out
 check_says "they answer" 'ms paused$' lines.out
-block python 2 >pandas.py
-check "docs/export.md has lines for pandas" grep -q pandas.read_sql pandas.py
-if python3 -c 'import pandas' 2>/dev/null; then
-    check "docs/export.md: its lines for pandas run" python3 pandas.py
+block python 2 >frames.py # pandas.py would be what it imports
+check "docs/export.md has lines for pandas" grep -q pandas.read_sql frames.py
+for python in python3 /usr/bin/python3 ''; do "$python" -c 'import pandas' 2>/dev/null && break; done # the system's packages are for its own
+if [ -n "$python" ]; then
+    check_exit 0 "docs/export.md: its lines for pandas run" "$python" frames.py
+    check_says "they answer: frames in a second" '^mean +[0-9.]+' out
 else
     skip "docs/export.md: its lines for pandas run" no-module pandas
 fi

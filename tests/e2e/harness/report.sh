@@ -84,6 +84,9 @@ check_says "which shows the differing settings" '<code>seed</code></td><td>1</td
 check_says "and names the curves by them" '^# slowdown: seed 2 web, p99' "$SCRATCH/both/sweep-slowdown.tsv"
 check "have two curves each" test "$(grep -c '^# slowdown: ' "$SCRATCH/both/sweep-slowdown.tsv")" = 4
 
+check_exit 0 "runs of different scenarios on one page" ./harness report "$result/01" "$result/02" "$web" --out "$SCRATCH/different"
+check "are named by them" test "$(sed -n '/<h2>Measurements/,/<.table>/p' "$SCRATCH/different/index.html" | grep -oP '^<tr><td>\K[^<]*' | paste -sd:)" = "pfc-bidir, memory host:pfc-bidir, memory gpu:web-search"
+
 # A warning changes what the figures mean: it comes before them.
 "$BUILD/harness" run dcqcn-red-bridge --set 'flows.*.traffic_class=104' --duration 100ms --out "$SCRATCH/results" --quiet 2>/dev/null
 red=$(readlink -f "$SCRATCH/results/dcqcn-red-bridge/latest")
