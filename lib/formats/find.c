@@ -1,4 +1,5 @@
 #include "lib/formats/find.h"
+#include "lib/document/nearest.h"
 #include "lib/files.h"
 #include "lib/program/config.h"
 #include "lib/text.h"
@@ -55,6 +56,36 @@ static char *try_root(enum find_kind kind, const char *root, const char *word)
     return NULL;
 }
 
+/* The name in a path, without ".json". */
+static char *bare_name(const char *path)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    size_t length = strlen(name);
+    return strndup(name, length > 5 && strcmp(name + length - 5, ".json") == 0 ? length - 5 : length);
+}
+
+/* There is no such file: the sentence names the one with the nearest name. */
+static void set_unknown(enum find_kind kind, const char *word, struct error *e)
+{
+    char **paths, *said = bare_name(word);
+    size_t count;
+    if (find_all(kind, &paths, &count, NULL) != 0)
+        count = 0;
+    const char **names = calloc(count + 1, sizeof *names);
+    for (size_t i = 0; names && i < count; i++)
+        names[i] = bare_name(paths[i]);
+    const char *near = said && names ? nearest_word(said, names) : NULL;
+    error_set(
+        e, "there is no %s \"%s\", neither as a file nor under %s/, whose files `harness list` shows%s%s%s",
+        words[kind], word, folders[kind], near ? "; did you mean \"" : "", near ? near : "",
+        near ? "\"?" : "");
+    for (size_t i = 0; names && i < count; i++)
+        free((char *)(uintptr_t)names[i]);
+    free(names);
+    free(said);
+    find_free(paths, count);
+}
+
 char *find_file(enum find_kind kind, const char *word, struct error *e)
 {
     struct text all[ROOTS] = {0};
@@ -70,9 +101,7 @@ char *find_file(enum find_kind kind, const char *word, struct error *e)
     if (!found && files_exist(word))
         error_set(e, "%s is a folder: expected a %s file", word, words[kind]);
     else if (!found)
-        error_set(
-            e, "there is no %s \"%s\", neither as a file nor under %s/: `harness list` shows those available",
-            words[kind], word, folders[kind]);
+        set_unknown(kind, word, e);
     return found;
 }
 

@@ -4,6 +4,7 @@
 #include "lib/files.h"
 #include "lib/folder/fresh.h"
 #include "lib/document/json_file.h"
+#include "lib/formats/lines.h"
 #include "lib/formats/origin.h"
 #include "lib/formats/result_flows.h"
 #include "lib/text.h"
@@ -118,16 +119,19 @@ void run_count_origin(const struct run *run, struct origins *origins)
     origins->nominal_bps = nominal;
 }
 
+/* Times that a line could have: their differences fit into 64 bits. */
 static void find_measure_phase(struct run *run)
 {
     size_t i;
     json_t *phase;
     json_array_foreach(run_get(run, "phases"), i, phase)
     {
-        const char *name = json_string_value(json_object_get(phase, "name"));
-        if (name && strcmp(name, "measure") == 0) {
-            run->start_ns = json_integer_value(json_object_get(phase, "start_ns"));
-            run->end_ns = json_integer_value(json_object_get(phase, "end_ns"));
+        int64_t start_ns = json_integer_value(json_object_get(phase, "start_ns"));
+        int64_t end_ns = json_integer_value(json_object_get(phase, "end_ns"));
+        if (strcmp(run_member(phase, "name"), "measure") == 0 && lines_fits(start_ns, -LINES_MOST) &&
+            lines_fits(end_ns, -LINES_MOST)) {
+            run->start_ns = start_ns;
+            run->end_ns = end_ns;
         }
     }
 }
@@ -155,6 +159,18 @@ static int check_result(const struct run *run, struct error *e)
     return 0;
 }
 
+static json_t *load_result(const struct folder *folder, const char *const *paths, struct error *e)
+{
+    static const char name[] = "result.json";
+    if (!folder_has(folder, name)) {
+        error_set(e, "it has no %s: expected the folder of a run or sweep, which `harness browse` lists",
+                  name);
+        return NULL;
+    }
+    return paths ? json_file_load_parts_in(folder, name, DOCUMENT_RESULT, paths, e)
+                 : json_file_load_in(folder, name, DOCUMENT_RESULT, e);
+}
+
 /* `paths` NULL: all of it. */
 static int read_result(struct run *run, const char *const *paths, struct error *e)
 {
@@ -163,8 +179,7 @@ static int read_result(struct run *run, const char *const *paths, struct error *
     int result = run_open_folder(run, &folder, e);
     if (result == 0) {
         fresh_clear(&folder);
-        run->result = paths ? json_file_load_parts_in(&folder, "result.json", DOCUMENT_RESULT, paths, e)
-                            : json_file_load_in(&folder, "result.json", DOCUMENT_RESULT, e);
+        run->result = load_result(&folder, paths, e);
         result = run->result ? check_result(run, e) : -1;
     }
     if (!run->result)

@@ -52,7 +52,7 @@ cat >>"$odd/samples.jsonl" <<END
 ["$host",-4611686018427387903,1,9007199254740993,null]
 END
 printf '["h\xff\x1b",3,-4611686018427387903,4611686018427387903,true]\n' >>"$odd/pauses.jsonl"
-jq --arg esc $'\x1b[2J' '.scenario.title = "=1+1,\"x\"\n" + $esc | .warnings += ["+w", "-w", "@w", "x;=1+1;-2", "plain, \"quoted\"", " space"] | .cell = {"a.=b": ["x", 1], "c": true, "d": null, "e": 3, "f": {"g": 0.5}}' \
+jq --arg esc $'\x1b[2J' '.scenario.title = "=1+1,\"x\"\n" + $esc | .phases += [{"name": "measure", "start_ns": -9223372036854774784, "end_ns": 9223372036854774784}] | .warnings += ["+w", "-w", "@w", "x;=1+1;-2", "plain, \"quoted\"", " space"] | .cell = {"a.=b": ["x", 1], "c": true, "d": null, "e": 3, "f": {"g": 0.5}}' \
     "$single/result.json" >"$odd/result.json"
 check_exit 0 "odd words and the largest numbers: a database" "$H" export "$odd" --out odd.sqlite
 check_exit 0 "odd words and the largest numbers: CSV" "$H" export "$odd" --out odd-csv --format csv
@@ -66,6 +66,7 @@ assert one("SELECT time_ns, value FROM samples WHERE counter = '-1+2'") == [(461
 assert one("SELECT unit, source, counter_group FROM series WHERE counter = '-1+2'") == [("\\x1b[31m\n", "@x", "+y")], one("SELECT * FROM series")
 assert one("SELECT host, start_ns, duration_ns, lasts FROM pauses WHERE host GLOB 'h*xff*'") == [("h\\xff\\x1b", -4611686018427387903, 4611686018427387903, 1)], one("SELECT DISTINCT host FROM pauses")
 assert one("SELECT title FROM runs") == [('=1+1,"x"\n\\x1b[2J',)], one("SELECT title FROM runs")
+assert one("SELECT measure_end_ns < 1e12 FROM runs") == [(1,)], one("SELECT measure_start_ns, measure_end_ns FROM runs")
 assert one("SELECT path, value, number FROM choices") == [("a.=b", '["x",1]', None), ("c", "true", None), ("d", "null", None), ("e", 3, 3.0), ("f", '{"g":0.5}', None)], one("SELECT * FROM choices")
 assert [r["value"] for r in rows("samples") if r["counter"].startswith("'=cmd")] == ["9223372036854775807", "9007199254740993"]
 assert [(r["counter"], r["unit"], r["source"], r["counter_group"]) for r in rows("series")][-2:] == [("'=cmd|' /C calc'!A0", 'a "b", c', "s", "g"), ("'-1+2", "\\x1b[31m\\x0a", "'@x", "'+y")]

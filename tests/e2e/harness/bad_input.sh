@@ -56,6 +56,8 @@ head -c 17000000 /dev/zero | tr '\0' ' ' >case.json
 expect 2 'case.json.*(16 MiB|16777216|large)' "17 MiB of blanks" run case.json --lab "$LAB"
 python3 -c 'print("[" * 100000)' >case.json 2>/dev/null || printf '[%.0s' {1..100000} >case.json
 expect 2 'case.json' "a hundred thousand brackets" run case.json --lab "$LAB"
+expect 2 'no scenario "scenarios/pfc-bidr.json".*did you mean "pfc-bidir"\?' "a scenario whose name is misspelled" run scenarios/pfc-bidr.json
+expect 2 'no lab "sim-geforce-piar".*did you mean "sim-geforce-pair"\?' "a lab whose name is misspelled" check sim-geforce-piar
 expect 2 'no scenario "nowhere.json"' "a scenario that does not exist" run nowhere.json
 expect 2 'is a folder' "a folder" run "$SCRATCH"
 
@@ -238,7 +240,7 @@ expect 2 'is not a document type' "a schema that does not exist" schema result
 expect 2 'cannot be listed' "a list that does not exist" list results
 expect 2 'harness: error: ' "a report of a folder that does not exist" report nowhere
 mkdir half && : >half/samples.jsonl
-expect 2 'half' "a report of a folder that is not a result" report half
+expect 2 'half is not a result: .*harness browse. lists' "a report of a folder that is not a result" report half
 HARNESS_LAB=nowhere expect 2 'no lab "nowhere"' "HARNESS_LAB names a lab that is not there" run "$GOOD"
 mkdir -p config/harness
 echo '{ "labb": "x" }' >config/harness/config.json
