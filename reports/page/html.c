@@ -55,7 +55,7 @@ void html_cell(struct text *out, const char *words)
     text_add(out, "</td>");
 }
 
-/* Significant digits only, with thousands separated. */
+/* Significant digits only, with thousands separated. What is so small that it would be shown as 0.0000 has a power of ten. */
 void html_number(struct text *out, double value)
 {
     char digits[64];
@@ -65,11 +65,12 @@ void html_number(struct text *out, double value)
         return;
     }
     bool whole = value == floor(value) && size < 1e15;
-    snprintf(digits, sizeof digits, "%.*f",
+    snprintf(digits, sizeof digits, whole || size >= 1e-3 ? "%.*f" : "%.*e",
              whole || size >= 1000 ? 0
              : size >= 100         ? 1
              : size >= 1           ? 2
-                                   : 4,
+             : size >= 1e-3        ? 4
+                                   : 2,
              value);
     size_t length = strcspn(digits, "."), start = digits[0] == '-';
     for (size_t i = 0; digits[i]; i++) {

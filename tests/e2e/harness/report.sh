@@ -87,6 +87,11 @@ check "have two curves each" test "$(grep -c '^# slowdown: ' "$SCRATCH/both/swee
 check_exit 0 "runs of different scenarios on one page" ./harness report "$result/01" "$result/02" "$web" --out "$SCRATCH/different"
 check "are named by them" test "$(sed -n '/<h2>Measurements/,/<.table>/p' "$SCRATCH/different/index.html" | grep -oP '^<tr><td>\K[^<]*' | paste -sd:)" = "pfc-bidir, memory host:pfc-bidir, memory gpu:web-search"
 
+cp -r "$result/01" "$SCRATCH/slow"
+jq '.flows[].goodput_bps = 50' "$result/01/result.json" >"$SCRATCH/slow/result.json"
+check_exit 0 "a run that moves 100 b/s" ./harness report "$SCRATCH/slow" --out "$SCRATCH/slow-page"
+check "is not one that moves nothing" test "$(grep -c '<td class=number>1.00e-07</td>' "$SCRATCH/slow-page/index.html") $(grep -c '<td class=number>5.00e-08</td>' "$SCRATCH/slow-page/index.html")" = "1 2"
+
 # A warning changes what the figures mean: it comes before them.
 "$BUILD/harness" run dcqcn-red-bridge --set 'flows.*.traffic_class=104' --duration 100ms --out "$SCRATCH/results" --quiet 2>/dev/null
 red=$(readlink -f "$SCRATCH/results/dcqcn-red-bridge/latest")
