@@ -90,7 +90,7 @@ static int add_samples(struct rows *rows, struct error *e)
 {
     static const struct sample_taker taker = {take_column, take_sample};
     struct sample_rows r = {.rows = rows, .index = json_object()};
-    int result = r.index ? run_each_sample(rows->run, &taker, &r, e) : error_set(e, "out of memory");
+    int result = r.index ? run_each_sample(rows->run, &taker, &r, NULL, e) : error_set(e, "out of memory");
     for (size_t i = 0; i < r.count; i++) {
         free((char *)(uintptr_t)r.series[i].host);
         free((char *)(uintptr_t)r.series[i].counter);

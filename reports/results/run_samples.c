@@ -18,6 +18,7 @@ struct reader {
     struct layout *layouts;
     size_t count, capacity;
     json_t *index; /* host -> number of the layout */
+    uint64_t left_out;
 };
 
 static struct layout *layout_of(struct reader *r, const char *host, bool make)
@@ -63,7 +64,8 @@ static int take_header(struct reader *r, const json_t *header, struct error *e)
     size_t *numbers = layout ? calloc(count + 1, sizeof *numbers) : NULL;
     int result = -1;
     if (!layout || !numbers)
-        error_set(e, "a header does not name a host, or out of memory");
+        error_set(e, "a header does not name a host of at most %zu bytes, or out of memory",
+                  sizeof layout->host - 1);
     else
         result = number_columns(r, host, columns, count, numbers, e);
     if (layout && result == 0) {
@@ -85,6 +87,7 @@ static int take_sample(struct reader *r, char *text, size_t length, struct error
         return -1;
     const struct layout *layout = layout_of(r, host, false);
     int result = 0;
+    r->left_out += !layout;
     if (layout) {
         const struct sample sample = {line.time_ns, layout->columns, line.values,
                                       line.count < layout->count ? line.count : layout->count};
@@ -107,7 +110,8 @@ static int take_line(void *to, char *text, size_t length, struct error *e)
     return result;
 }
 
-int run_each_sample(const struct run *run, const struct sample_taker *taker, void *to, struct error *e)
+int run_each_sample(const struct run *run, const struct sample_taker *taker, void *to, uint64_t *left_out,
+                    struct error *e)
 {
     struct reader r = {.taker = taker, .to = to, .index = json_object()};
     int result = r.index ? run_each_line(run, "samples.jsonl", take_line, &r, e)
@@ -116,5 +120,7 @@ int run_each_sample(const struct run *run, const struct sample_taker *taker, voi
         free(r.layouts[i].columns);
     free(r.layouts);
     json_decref(r.index);
+    if (left_out)
+        *left_out = r.left_out;
     return result;
 }

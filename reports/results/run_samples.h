@@ -4,6 +4,7 @@
 #define REPORTS_RUN_SAMPLES_H
 
 #include "reports/results/run.h"
+#include <stdint.h>
 
 #define SAMPLES_LEFT_OUT SIZE_MAX
 
@@ -20,7 +21,8 @@ struct sample_taker {
     int (*sample)(void *to, const struct sample *sample, struct error *e);
 };
 
-/* Hand on all columns and samples. Samples of hosts without a header are left out. */
-int run_each_sample(const struct run *run, const struct sample_taker *taker, void *to, struct error *e);
+/* Hand on all columns and samples. Samples of hosts without a header are left out; *left_out, if not NULL, is how many. */
+int run_each_sample(const struct run *run, const struct sample_taker *taker, void *to, uint64_t *left_out,
+                    struct error *e);
 
 #endif

@@ -144,7 +144,7 @@ static int load_samples(struct run *run, struct error *e)
 {
     static const struct sample_taker taker = {take_column, take_sample};
     run->series_index = json_object();
-    int result = run_each_sample(run, &taker, run, e);
+    int result = run_each_sample(run, &taker, run, NULL, e);
     for (size_t i = 0; i < run->series_count; i++)
         push_group(&run->series[i]);
     return result;

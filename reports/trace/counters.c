@@ -1,6 +1,6 @@
 #include "lib/document/json_text.h"
 #include "lib/roce/counters.h"
-#include "reports/results/run_lines.h"
+#include "reports/results/run_samples.h"
 #include "reports/trace/parts.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +13,7 @@
 
 /* A column of a host. */
 struct counter_state {
+    size_t host;
     char *name;
     char unit[48]; /* that is shown */
     bool is_counter;
@@ -26,10 +27,7 @@ struct counter_state {
 
 struct counter_host {
     char *name;
-    uint64_t track;
-    size_t *columns; /* of its latest header: numbers of states */
-    size_t count;
-    json_t *index; /* name -> number of the state */
+    json_t *index; /* name of a column -> number of the state */
 };
 
 struct counter_reader {
@@ -39,9 +37,8 @@ struct counter_reader {
     struct counter_state *states;
     size_t count, capacity;
     json_t *index; /* name of a host -> its number */
-    uint64_t columns_left_out, samples_left_out, backward;
+    uint64_t columns_left_out, backward;
 };
-#define NO_STATE SIZE_MAX
 
 /* ---- units */
 
@@ -86,12 +83,12 @@ static void *grow(void *items, size_t count, size_t *capacity, size_t size)
     return more;
 }
 
-static struct counter_host *host_of(struct counter_reader *r, const char *name, bool make)
+static struct counter_host *host_of(struct counter_reader *r, const char *name)
 {
     const json_t *known = json_object_get(r->index, name);
     if (known)
         return &r->hosts[json_integer_value(known)];
-    if (!make || r->host_count >= HOSTS_MOST)
+    if (r->host_count >= HOSTS_MOST)
         return NULL;
     struct counter_host *hosts = grow(r->hosts, r->host_count, &r->host_capacity, sizeof *hosts);
     if (!hosts)
@@ -107,70 +104,56 @@ static struct counter_host *host_of(struct counter_reader *r, const char *name, 
     return &hosts[r->host_count++];
 }
 
-static size_t state_of(struct counter_reader *r, struct counter_host *host, const struct column *column)
+static size_t state_of(struct counter_reader *r, const struct counter_host *host, const struct column *column)
 {
     const json_t *known = json_object_get(host->index, column->name);
     if (known)
         return (size_t)json_integer_value(known);
     struct counter_state *states =
         r->count < COLUMNS_MOST ? grow(r->states, r->count, &r->capacity, sizeof *states) : NULL;
-    r->columns_left_out += !states;
     if (!states)
-        return NO_STATE;
+        return SAMPLES_LEFT_OUT;
     r->states = states;
-    struct counter_state state = {.name = strdup(column->name)};
+    struct counter_state state = {.host = (size_t)(host - r->hosts), .name = strdup(column->name)};
     if (!state.name || json_put(host->index, column->name, json_integer((json_int_t)r->count)) != 0) {
         free(state.name);
-        return NO_STATE;
+        return SAMPLES_LEFT_OUT;
     }
     choose_unit(&state, column);
     states[r->count] = state;
     return r->count++;
 }
 
-static int take_header(struct counter_reader *r, const json_t *header, struct error *e)
+static int take_column(void *to, const char *name, const struct column *column, size_t *number,
+                       struct error *e)
 {
-    struct column *columns;
-    size_t count;
-    const char *name = json_string_value(json_object_get(header, "host"));
-    if (!name)
-        return error_set(e, "a header does not name a host");
-    if (lines_columns(header, &columns, &count, e) != 0)
-        return -1;
-    struct counter_host *host = host_of(r, name, true);
-    size_t *mine = host ? calloc(count + 1, sizeof *mine) : NULL;
-    for (size_t i = 0; mine && i < count; i++)
-        mine[i] = state_of(r, host, &columns[i]);
-    if (mine) {
-        free(host->columns);
-        host->columns = mine;
-        host->count = count;
-    }
-    r->columns_left_out += mine ? 0 : count;
-    lines_free_columns(columns, count);
+    struct counter_reader *r = to;
+    const struct counter_host *host = host_of(r, name);
+    (void)e;
+    *number = host ? state_of(r, host, column) : SAMPLES_LEFT_OUT;
+    r->columns_left_out += *number == SAMPLES_LEFT_OUT;
     return 0;
 }
 
 /* ---- samples */
 
 /* "port3_prio0_queue_bytes" of s0 belongs to the place s0:3. */
-static uint64_t group_of(struct counter_reader *r, const struct counter_host *host, const char *column)
+static uint64_t group_of(struct counter_reader *r, const char *host, const char *column)
 {
     char name[400];
     unsigned port;
     struct places *places = &r->parts->places;
-    if (counters_of_port(column) && sscanf(column, "port%7u_", &port) == 1 && strlen(host->name) < 300) {
-        snprintf(name, sizeof name, "%s:%u", host->name, port);
+    if (counters_of_port(column) && sscanf(column, "port%7u_", &port) == 1 && strlen(host) < 300) {
+        snprintf(name, sizeof name, "%s:%u", host, port);
         size_t place = places_find(places, name);
         if (place != PLACE_NONE)
             return places_track(places, place);
     }
-    return places_node_track(places, host->name);
+    return places_node_track(places, host);
 }
 
 /* A counter is drawn from its first change on, with what it was until then. */
-static void show(struct counter_reader *r, const struct counter_host *host, size_t number, int64_t time_ns,
-                 double value)
+static void show(struct counter_reader *r, size_t number, int64_t time_ns, double value)
 {
     struct counter_state *s = &r->states[number];
     struct trace_writer *w = &r->parts->writer;
@@ -178,8 +161,8 @@ static void show(struct counter_reader *r, const struct counter_host *host, size
         s->shown = s->is_counter ? 0 : (double)s->first_value * s->scale;
         if (value == s->shown)
             return;
-        s->track =
-            trace_counter_track(w, group_of(r, host, s->name), RANK_COUNTER + (int)number, s->name, s->unit);
+        s->track = trace_counter_track(w, group_of(r, r->hosts[s->host].name, s->name),
+                                       RANK_COUNTER + (int)number, s->name, s->unit);
         if (s->first_ns < time_ns)
             trace_count(w, s->track, s->first_ns, s->shown);
     }
@@ -190,8 +173,7 @@ static void show(struct counter_reader *r, const struct counter_host *host, size
 }
 
 /* An increase is drawn over the interval in which it was: from the sample before. */
-static void take_value(struct counter_reader *r, const struct counter_host *host, size_t number,
-                       int64_t time_ns, int64_t value)
+static void take_value(struct counter_reader *r, size_t number, int64_t time_ns, int64_t value)
 {
     struct counter_state *s = &r->states[number];
     if (!s->seen) {
@@ -201,44 +183,22 @@ static void take_value(struct counter_reader *r, const struct counter_host *host
     } else if (time_ns < s->time_ns || (s->is_counter && value < s->value)) {
         r->backward++;
     } else if (!s->is_counter) {
-        show(r, host, number, time_ns, (double)value * s->scale);
+        show(r, number, time_ns, (double)value * s->scale);
     } else if (time_ns > s->time_ns) {
         double increase = (double)((uint64_t)value - (uint64_t)s->value);
-        show(r, host, number, s->time_ns, increase * s->scale * NS_PER_S / (double)(time_ns - s->time_ns));
+        show(r, number, s->time_ns, increase * s->scale * NS_PER_S / (double)(time_ns - s->time_ns));
     }
     s->time_ns = time_ns;
     s->value = value;
 }
 
-static int take_sample(struct counter_reader *r, char *text, size_t length, struct error *e)
-{
-    const char *name;
-    struct line line;
-    if (run_sample_line(text, length, &name, &line, e) != 0)
-        return -1;
-    const struct counter_host *host = host_of(r, name, false);
-    r->samples_left_out += !host;
-    for (size_t i = 0; host && i < line.count && i < host->count; i++)
-        if (line.values[i] != LINES_NULL && host->columns[i] != NO_STATE)
-            take_value(r, host, host->columns[i], line.time_ns, line.values[i]);
-    lines_free_parsed(&line);
-    return 0;
-}
-
-static int take_line(void *to, char *text, size_t length, struct error *e)
+static int take_sample(void *to, const struct sample *sample, struct error *e)
 {
     struct counter_reader *r = to;
-    struct line line;
-    if (run_is_sample(text, length)) {
-        if (take_sample(r, text, length, e) != 0)
-            return -1;
-        return trace_writer_check(&r->parts->writer, r->parts->path, e);
-    }
-    if (lines_parse(text, length, &line, e) != 0)
-        return -1;
-    int result = line.kind == LINE_HEADER ? take_header(r, line.json, e) : 0;
-    lines_free_parsed(&line);
-    return result;
+    for (size_t i = 0; i < sample->count; i++)
+        if (sample->values[i] != LINES_NULL && sample->columns[i] != SAMPLES_LEFT_OUT)
+            take_value(r, sample->columns[i], sample->time_ns, sample->values[i]);
+    return trace_writer_check(&r->parts->writer, r->parts->path, e);
 }
 
 /* ---- all */
@@ -247,7 +207,6 @@ static void free_reader(struct counter_reader *r)
 {
     for (size_t i = 0; i < r->host_count; i++) {
         free(r->hosts[i].name);
-        free(r->hosts[i].columns);
         json_decref(r->hosts[i].index);
     }
     for (size_t i = 0; i < r->count; i++)
@@ -259,15 +218,16 @@ static void free_reader(struct counter_reader *r)
 
 int trace_counters(struct trace_parts *t, struct error *e)
 {
+    static const struct sample_taker taker = {take_column, take_sample};
     struct counter_reader r = {.parts = t, .index = json_object()};
-    int result = r.index ? run_each_line(t->run, "samples.jsonl", take_line, &r, e)
+    uint64_t constant = 0, without_header = 0;
+    int result = r.index ? run_each_sample(t->run, &taker, &r, &without_header, e)
                          : error_set(e, "out of memory for the counters");
-    uint64_t constant = 0;
     for (size_t i = 0; i < r.count; i++)
         constant += !r.states[i].track;
     trace_left_out(t, constant, "counters and gauges that never changed");
     trace_left_out(t, r.columns_left_out, "columns of samples beyond a limit");
-    trace_left_out(t, r.samples_left_out, "samples of hosts without a header");
+    trace_left_out(t, without_header, "samples of hosts without a header");
     trace_left_out(t, r.backward, "values that go back in time, or counters that decreased");
     free_reader(&r);
     return result;
