@@ -10,8 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PARTS_SHOWN  10 /* flows of a pattern */
-#define BUFFER_HOSTS 64 /* names in a row of the table of buffers */
+#define PARTS_SHOWN    10         /* flows of a pattern */
+#define BUFFER_HOSTS   64         /* names in a row of the table of buffers */
+#define COUNTERS_BYTES (4u << 20) /* of the tables of counters, after which no other run has one */
 
 static bool any_latency(const struct runs *runs)
 {
@@ -223,6 +224,19 @@ static void add_counters(const struct run *run, struct text *out)
     text_add(out, "</table></div></details>\n");
 }
 
+/* Pages of many runs stay small enough for a browser. */
+static void add_all_counters(const struct runs *runs, struct text *out)
+{
+    size_t i, before = out->length;
+    for (i = 0; i < runs->count && out->length - before < COUNTERS_BYTES; i++)
+        add_counters(&runs->items[i], out);
+    if (i < runs->count)
+        text_add(out,
+                 "<p class=soft>Counters of %zu more runs are left out: a report of each run alone has them, "
+                 "and <code>harness export</code> has those of all.</p>\n",
+                 runs->count - i);
+}
+
 /* "Lab as used: memory gpu": of which of several runs it is. */
 static void add_title(const char *title, const struct run *run, struct text *out)
 {
@@ -365,7 +379,6 @@ void page_add_details(const struct runs *runs, struct text *out)
     add_flows(runs, out);
     add_completions(runs, out);
     add_buffers(&runs->items[0], runs->count > 1, out);
-    for (size_t i = 0; i < runs->count; i++)
-        add_counters(&runs->items[i], out);
+    add_all_counters(runs, out);
     page_add_documents(&runs->items[0], "Scenario as run", runs->count > 1, out);
 }

@@ -275,15 +275,16 @@ static void add_to_label(struct run *run, const char *more)
     run->label = longer;
 }
 
-/* The runs from `first` on that have its label: distinguish them by differing settings, else by their start times. */
-static void tell_apart_those_like(struct runs *runs, size_t first)
+/* The runs from `first` on that have its label: distinguish them by differing settings, else by their start times. Each run once. */
+static void tell_apart_those_like(struct runs *runs, size_t first, bool *told)
 {
     const json_t **results = calloc(runs->count, sizeof *results);
     struct run **same = calloc(runs->count, sizeof *same);
     size_t count = 0;
     for (size_t i = first; results && same && i < runs->count; i++) {
-        if (strcmp(runs->items[i].label, runs->items[first].label) != 0)
+        if (told[i] || strcmp(runs->items[i].label, runs->items[first].label) != 0)
             continue;
+        told[i] = true;
         same[count] = &runs->items[i];
         results[count++] = runs->items[i].result;
     }
@@ -319,9 +320,12 @@ static void name_scenarios(struct runs *runs)
 /* Give every run a unique label; as a last resort its folder. */
 static void tell_apart(struct runs *runs)
 {
+    bool *told = calloc(runs->count + 1, sizeof *told);
     name_scenarios(runs);
-    for (size_t i = 0; i < runs->count; i++)
-        tell_apart_those_like(runs, i);
+    for (size_t i = 0; told && i < runs->count; i++)
+        if (!told[i])
+            tell_apart_those_like(runs, i, told);
+    free(told);
     for (size_t i = 0; i < runs->count; i++) {
         bool taken = runs->count > 1 && !*runs->items[i].label;
         for (size_t j = 0; j < runs->count; j++)

@@ -92,6 +92,17 @@ jq '.flows[].goodput_bps = 50' "$result/01/result.json" >"$SCRATCH/slow/result.j
 check_exit 0 "a run that moves 100 b/s" ./harness report "$SCRATCH/slow" --out "$SCRATCH/slow-page"
 check "is not one that moves nothing" test "$(grep -c '<td class=number>1.00e-07</td>' "$SCRATCH/slow-page/index.html") $(grep -c '<td class=number>5.00e-08</td>' "$SCRATCH/slow-page/index.html")" = "1 2"
 
+# Many results on one page: copies have their folders beside the time, and not every run's counters are on it.
+for copy in $(seq 12); do
+    mkdir -p "$SCRATCH/copies/$copy"
+    jq '.hosts.a.counters += ([range(4000) | {key: "c\(.)", value: {kind: "counter", unit: "packets", source: "s", group: "g", delta: 1, rate_per_s: 1}}] | from_entries)' \
+        "$result/01/result.json" >"$SCRATCH/copies/$copy/result.json"
+done
+check_exit 0 "a dozen copies with thousands of counters" ./harness report "$SCRATCH"/copies/* --out "$SCRATCH/copied"
+check "a copy is named by its folder, not by one time after the other" grep -q "Z, $SCRATCH/copies/11<" "$SCRATCH/copied/index.html"
+check_says "counters that do not fit are said to be left out" '<p class=soft>Counters of [0-9]+ more runs are left out' "$SCRATCH/copied/index.html"
+check "the page is below 10 MB: $(stat -c %s "$SCRATCH/copied/index.html")" test "$(stat -c %s "$SCRATCH/copied/index.html")" -lt 10000000
+
 # A warning changes what the figures mean: it comes before them.
 "$BUILD/harness" run dcqcn-red-bridge --set 'flows.*.traffic_class=104' --duration 100ms --out "$SCRATCH/results" --quiet 2>/dev/null
 red=$(readlink -f "$SCRATCH/results/dcqcn-red-bridge/latest")
