@@ -1,4 +1,4 @@
-/* What a sweep was asked for, kept in its folder (request.json, docs/result.md): the documents as they were read, so that its runs can be made
+/* How a sweep was started, kept in its folder (request.json, docs/result.md): the documents as they were read, so that its runs can be made
  * elsewhere and later, and nobody works on the folder twice. */
 #ifndef HARNESS_REQUEST_H
 #define HARNESS_REQUEST_H
