@@ -128,6 +128,7 @@ quiet "a narrow page"
 browse open "$page" 1280 900 noscript
 page_is "without script each picture is there" '(i => i.length > 5 && i.every(p => p.naturalWidth > 100 && p.offsetParent && p.alt) && !document.querySelector(".interactive"))(Array.from(document.images))'
 browse open "$page" 1280 900 print
+page_is "printed, rules in tables are not larger than the words beside them" 'Array.from(document.querySelectorAll("td code, td .pill")).every(c => getComputedStyle(c).fontSize === getComputedStyle(c.closest("td")).fontSize)'
 page_is "printed, each picture is there, and nothing else in its place" \
     'Array.from(document.images).every(p => p.naturalWidth > 100 && p.offsetParent) && !Array.from(document.querySelectorAll(".interactive, .theme")).some(i => i.offsetParent)'
 
