@@ -48,8 +48,8 @@ static const struct field fields[] = {
     {"hosts", FIELD_LIST, AT(hosts), .item = FIELD_STRING, .min = 0, .max = 65536,
      .help = "IP addresses of the hosts at whose ports the packets were captured. A pcapng may say it itself "
              "(if_MACaddr)."},
-    {"link_rate", FIELD_QUANTITY, AT(rate_bps), .unit = UNIT_RATE_BPS, .min = 1000000,
-     .max = INT64_C(1) << 50, .help = "Rate of the links, over what the capture says (if_speed)."},
+    {"link_rate", FIELD_QUANTITY, AT(rate_bps), .unit = UNIT_RATE_BPS, .min = CAPTURE_LEAST_BPS,
+     .max = CAPTURE_MOST_BPS, .help = "Rate of the links, over what the capture says (if_speed)."},
     {"ack_timeout", FIELD_QUANTITY, AT(ack_timeout_ns), .unit = UNIT_TIME_NS, .min = 1,
      .max = INT64_C(1) << 50, .help = "Time after which a queue pair sends again what was not acknowledged."},
     {"cnp_pacing", FIELD_CHOICE, AT(cnp_pacing), .choices = physics_pacing_names,

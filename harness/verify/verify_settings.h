@@ -3,6 +3,7 @@
 #define HARNESS_VERIFY_SETTINGS_H
 
 #include "lib/formats/settings.h"
+#include "lib/packets/capture_read.h"
 #include "lib/physics/host.h"
 
 /* Settings of some ports, where they differ. */

@@ -9,7 +9,10 @@
 #define BLOCK_SIMPLE     3
 #define BLOCK_STATISTICS 5
 #define BLOCK_PACKET     6
+#define BLOCK_CUSTOM     0xbad
 #define ORDER_MAGIC      0x1a2b3c4d
+
+#define BLOCK_CUSTOM_NO_COPY 0x40000bad
 
 #define BLOCK_HEADER 8 /* type, length */
 #define BLOCK_LEAST  12
@@ -111,7 +114,7 @@ static void take_interface_option(const struct capture_reader *c, struct capture
         i->addressed = true;
     } else if (code == OPTION_SPEED && length == 8) {
         uint64_t bps = capture_64(c, value);
-        i->rate_bps = bps <= INT64_C(1) << 50 ? (int64_t)bps : 0;
+        i->rate_bps = bps >= CAPTURE_LEAST_BPS && bps <= CAPTURE_MOST_BPS ? (int64_t)bps : 0;
     } else if (code == OPTION_RESOLUTION && length >= 1) {
         set_resolution(i, value[0]);
     } else if (code == OPTION_OFFSET && length == 8) {
@@ -233,10 +236,12 @@ static int take_simple(struct capture_reader *c, const struct block *b, struct c
 
 /* ---- blocks */
 
-/* Blocks that are no packets of a network, but that Wireshark numbers with these: journals of systemd, and events of sysdig. */
+/* Blocks that are no packets of a network, but that Wireshark (4.0) numbers with these: journals of systemd, events of sysdig, custom
+ * blocks. */
 static bool is_numbered(uint32_t type)
 {
-    return type == 9 || type == 0x204 || type == 0x208 || type == 0x216 || type == 0x221 || type == 0x222;
+    return type == 9 || type == BLOCK_CUSTOM || type == BLOCK_CUSTOM_NO_COPY || type == 0x204 ||
+           type == 0x208 || type == 0x216 || type == 0x221 || type == 0x222;
 }
 
 static bool is_known(uint32_t type)

@@ -16,6 +16,8 @@
 #define CAPTURE_MOST_BYTES      262144 /* of a packet, as in Wireshark */
 #define CAPTURE_MOST_INTERFACES 4096   /* of all sections together */
 #define CAPTURE_MOST_TIME_NS    (INT64_MAX / 4)
+#define CAPTURE_LEAST_BPS       1000000 /* of an interface's rate: times of frames stay far below 2^63 ns */
+#define CAPTURE_MOST_BPS        (INT64_C(1) << 50)
 
 enum capture_direction { CAPTURE_UNKNOWN, CAPTURE_INBOUND, CAPTURE_OUTBOUND };
 
@@ -24,7 +26,7 @@ struct capture_interface {
     char name[CAPTURE_NAME_SIZE]; /* any bytes but NUL; "": not stated */
     bool addressed;               /* if_MACaddr is stated */
     uint8_t address[6];
-    int64_t rate_bps; /* if_speed; 0: not stated */
+    int64_t rate_bps; /* if_speed, from CAPTURE_LEAST_BPS to CAPTURE_MOST_BPS; 0: not stated, or another */
     uint64_t dropped; /* packets that the capture itself lost, as far as it was said until now */
     uint16_t link_type;
     uint32_t snap_bytes; /* 0: no limit */

@@ -274,13 +274,63 @@ static void many_interfaces(void **state)
     assert_int_equal(last.interface, 999);
 }
 
+/* Packets have the numbers that Wireshark shows, which counts some blocks that are no packets. */
+static void numbered_blocks(void **state)
+{
+    static const struct {
+        uint32_t type;
+        bool numbered;
+    } blocks[] = {{9, true},       {0xbad, true}, {0x40000bad, true}, {0x204, true},
+                  {0x1234, false}, {4, false},    {10, false},        {0x80000001, false}};
+    struct capture_packet last;
+    struct error e;
+    (void)state;
+    for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) {
+        bytes.length = bytes.at = 0;
+        bytes_section(&bytes);
+        bytes_interface(&bytes, "a", 9, 0);
+        bytes_packet(&bytes, 0, 0, "abcd", 4, 4, 0);
+        size_t begin = bytes_block(&bytes, blocks[i].type);
+        bytes_32(&bytes, 32473);
+        bytes_end_block(&bytes, begin);
+        bytes_packet(&bytes, 0, 0, "abcd", 4, 4, 0);
+        struct capture_reader *c = capture_read_new(capture_bytes_read, &bytes, "it", &e);
+        assert_int_equal(capture_read_next(c, &last, &e), 1);
+        assert_int_equal(capture_read_next(c, &last, &e), 1);
+        assert_int_equal(last.number, blocks[i].numbered ? 3 : 2);
+        capture_read_free(c);
+    }
+}
+
+/* A rate that no link has would make times of frames that no 64 bits hold. */
+static void rates_of_no_link(void **state)
+{
+    static const uint64_t rates[] = {1, 999999, UINT64_C(1) << 51, UINT64_MAX, 1000000};
+    struct capture_packet last;
+    struct error e;
+    (void)state;
+    bytes.length = bytes.at = 0;
+    bytes_section(&bytes);
+    for (size_t i = 0; i < 5; i++)
+        bytes_interface(&bytes, "a", 9, rates[i]);
+    bytes_packet(&bytes, 0, 0, "abcd", 4, UINT32_MAX, 0);
+    struct capture_reader *c = capture_read_new(capture_bytes_read, &bytes, "it", &e);
+    assert_non_null(c);
+    assert_int_equal(capture_read_next(c, &last, &e), 1);
+    for (uint32_t i = 0; i < 4; i++)
+        assert_int_equal(capture_read_interface(c, i)->rate_bps, 0);
+    assert_int_equal(capture_read_interface(c, 4)->rate_bps, 1000000);
+    capture_read_free(c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pcap_of_each_kind),  cmocka_unit_test(pcapng_of_both_orders),
         cmocka_unit_test(cut_at_every_byte),  cmocka_unit_test(malformed),
         cmocka_unit_test(long_unknown_block), cmocka_unit_test(times_stay_in_range),
-        cmocka_unit_test(many_interfaces),
+        cmocka_unit_test(many_interfaces),    cmocka_unit_test(rates_of_no_link),
+        cmocka_unit_test(numbered_blocks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -112,7 +112,7 @@ static void a_rate_may_be_unknown_and_losses_are_told(void **state)
     (void)state;
     assert_int_equal(pcapng_open(&w, folder, "capture.pcapng", "test 1", "", 1 << 20, &e), 0);
     assert_int_equal(pcapng_interface(&w, "a:0", address, 0, 128, &e), 0);
-    assert_int_equal(pcapng_interface(&w, "b:0", address, 5, 128, &e), 0);
+    assert_int_equal(pcapng_interface(&w, "b:0", address, 5000000, 128, &e), 0);
     assert_true(add(&w, 61));
     pcapng_drops(&w, 0, 0x123456789b, 0x100000007);
     assert_int_equal(pcapng_close(&w, &e), 0);
@@ -126,7 +126,7 @@ static void a_rate_may_be_unknown_and_losses_are_told(void **state)
     assert_int_equal(capture_read_interface(c, 0)->rate_bps, 0);
     assert_string_equal(capture_read_interface(c, 0)->name, "a:0");
     assert_int_equal(capture_read_interface(c, 0)->dropped, 0x100000007);
-    assert_int_equal(capture_read_interface(c, 1)->rate_bps, 5);
+    assert_int_equal(capture_read_interface(c, 1)->rate_bps, 5000000);
     assert_int_equal(capture_read_interface(c, 1)->dropped, 0);
     capture_read_free(c);
     close(fd);
