@@ -219,6 +219,8 @@ static void learn(struct flows *t, uint32_t i, const struct frame_roce *roce)
             f->first_psn = f->last_psn = roce->bth.psn;
         f->requests = true;
         f->last_psn = psn_later(roce->bth.psn, f->last_psn);
+        if (psn_after(f->last_psn, f->first_psn) > WINDOW_PSNS) /* before the numbers wrap */
+            f->first_psn = psn_add(f->last_psn, 0u - WINDOW_PSNS);
     } else if (f->partner == FLOW_NONE && f->tries < MOST_TRIES) {
         f->tries++;
         uint32_t partner = find_partner(t, f, roce);

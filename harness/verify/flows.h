@@ -22,7 +22,7 @@ struct flow {
     uint32_t partner;             /* FLOW_NONE: not known */
     uint16_t source_port;         /* of its first packet */
     bool requests;                /* it has some */
-    uint32_t first_psn, last_psn; /* of these */
+    uint32_t first_psn, last_psn; /* of these; `first_psn` is not long before the last */
     uint32_t tries;               /* to find its partner */
 };
 

@@ -27,22 +27,24 @@ bool messages_fit(struct messages *m, uint32_t psn, uint32_t msn, uint32_t *leas
     int behind = ended_behind(m, psn);
     if (behind < 0)
         return true;
+    uint32_t base = (msn - m->count) & FRAME_PSN_MASK;
     if (!m->based) {
         m->based = true;
-        m->first_msn = msn;
-        m->base_least = -(int32_t)m->count;
-        m->base_most = behind - (int32_t)m->count;
+        m->base = base;
+        m->base_most = behind;
         return true;
     }
-    int32_t of = psn_after(msn, m->first_msn), count = (int32_t)m->count;
-    int32_t least_base = of - count, most_base = of - count + behind;
-    if (least_base > m->base_most || most_base < m->base_least) {
-        *least = (m->first_msn + (uint32_t)(m->base_least + count - behind)) & FRAME_PSN_MASK;
-        *most = (m->first_msn + (uint32_t)(m->base_most + count)) & FRAME_PSN_MASK;
+    int32_t least_base = psn_after(base, m->base), most_base = least_base + behind;
+    if (least_base > m->base_most || most_base < 0) {
+        *least = psn_add(m->base, m->count - (uint32_t)behind);
+        *most = psn_add(m->base, m->count + (uint32_t)m->base_most);
         m->based = false;
         return false;
     }
-    m->base_least = least_base > m->base_least ? least_base : m->base_least;
     m->base_most = most_base < m->base_most ? most_base : m->base_most;
+    if (least_base > 0) {
+        m->base = base;
+        m->base_most -= least_base;
+    }
     return true;
 }

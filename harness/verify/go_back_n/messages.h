@@ -7,14 +7,14 @@
 
 #define MESSAGES_KEPT 32
 
-/* Zeros at first. The MSN before the capture's first message is not known: `base_least` to `base_most` are what it may be, counted
- * from the first answer's. */
+/* Zeros at first. The MSN before the capture's first message is not known: it is `base`, or up to `base_most` more. MSNs and
+ * counts of messages wrap at 2^24. */
 struct messages {
     uint32_t ends[MESSAGES_KEPT]; /* PSNs of the last packets of the latest messages, a ring */
     uint32_t count;               /* of messages that ended since the capture began */
     bool based;
-    uint32_t first_msn;
-    int32_t base_least, base_most;
+    uint32_t base;
+    int32_t base_most;
 };
 
 /* A message's last packet came, in order. */

@@ -65,7 +65,7 @@ static void go_back(struct go_back_n *g, struct requester *r, struct verify_cont
 {
     uint32_t psn = p->frame.roce.bth.psn;
     /* The NIC may not have looked at the last answers when a time-out ends; a NAK names the PSN. */
-    bool lagging = !r->nak && p->time_ns - r->answer_ns < BEFORE_NS;
+    bool timed = p->time_ns >= 0, lagging = !r->nak && p->time_ns - r->answer_ns < BEFORE_NS;
     uint32_t least = lagging ? r->unacked_before : r->unacked;
     bool asked = r->nak || (r->nak_spare && psn == r->unacked);
     g->back++;
@@ -87,7 +87,8 @@ static void go_back(struct go_back_n *g, struct requester *r, struct verify_cont
                      "goes back to PSN %u, but PSN %u is not acknowledged yet%s (packet %llu)", psn,
                      r->unacked, r->nak ? ": the NAK asked for it" : "",
                      (unsigned long long)r->answer_number);
-    else if (psn_after(psn, least) < 0 && !r->span.reads) /* a read may begin at its message's first packet */
+    else if (psn_after(psn, least) < 0 && (timed || r->nak) &&
+             !r->span.reads) /* a read may begin at its message's first packet */
         findings_add(c->findings, KIND_BACK, p->number, p->time_ns,
                      "goes back to PSN %u, but all before PSN %u is acknowledged (packet %llu)", psn,
                      r->unacked, (unsigned long long)r->answer_number);

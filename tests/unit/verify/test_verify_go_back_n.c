@@ -1,6 +1,7 @@
 /* PSN arithmetic, and the checker of go-back-N: sequences without fault, and each fault at a known packet. */
 #include "tests/unit/unit.h"
 
+#include "harness/verify/go_back_n/go_back_n.h"
 #include "harness/verify/psn.h"
 #include "tests/unit/verify/verify_talk.h"
 
@@ -270,6 +271,73 @@ static void lost_in_the_responder(void **state)
     talk_good(&talk, "go-back-n", NULL);
 }
 
+/* MSNs wrap at 2^24, counts of messages do not. */
+static void msns_of_a_long_connection(void **state)
+{
+    (void)state;
+    struct messages m = {0};
+    uint32_t least, most, first_msn = 0xfffff0;
+    for (uint32_t i = 0; i < 2 * FRAME_PSN_MASK + 70000; i++) {
+        messages_end(&m, i & FRAME_PSN_MASK);
+        if (i % 65521 < 5 && !messages_fit(&m, i & FRAME_PSN_MASK, psn_add(first_msn, i), &least, &most))
+            fail_msg("message %u: MSN %u, expected %u to %u", i, psn_add(first_msn, i), least, most);
+    }
+    assert_false(messages_fit(&m, m.count - 1 - 3, psn_add(first_msn, m.count), &least, &most));
+    assert_int_equal(least, psn_add(first_msn, m.count - 1 - 3));
+    assert_int_equal(most, psn_add(first_msn, m.count - 1));
+}
+
+static struct verify_packet untimed(const struct frame *f)
+{
+    return (struct verify_packet){.number = 1, .time_ns = -1, .frame = *f};
+}
+
+/* Without times the NIC's last answers are not known; after 2^23 packets those of the beginning seem to be ahead. */
+static void a_long_connection_without_times(void **state)
+{
+    (void)state;
+    static struct go_back_n g;
+    static struct requester r;
+    struct verify_settings s = {.ack_timeout_ns = FIELD_UNSET};
+    struct findings findings = {0};
+    struct verify_context c = {.settings = &s, .of_all = &s, .findings = &findings};
+    begin();
+    struct frame data = talk_write(&talk, 5, 1, 5), answer = talk_ack(&talk, 5, 1);
+    for (uint32_t i = 5; i < 0x900000; i++) {
+        data.roce.bth.psn = answer.roce.bth.psn = answer.roce.aeth.msn = i;
+        struct verify_packet sent = untimed(&data), got = untimed(&answer);
+        requester_sent(&g, &r, &c, &sent);
+        if (i % 64 == 0)
+            requester_answered(&g, &r, &c, &got);
+    }
+    data.roce.bth.psn = 0x900000 - 64;
+    struct verify_packet again = untimed(&data);
+    requester_sent(&g, &r, &c, &again);
+    assert_int_equal(g.back, 1);
+    assert_int_equal(findings_count(&findings), 0);
+    findings_free(&findings);
+}
+
+/* Answers that come into the capture late still find their requests. */
+static void answers_after_many_requests(void **state)
+{
+    (void)state;
+    struct flows t;
+    struct error e;
+    begin();
+    assert_int_equal(flows_init(&t, &e), 0);
+    struct frame data = talk_write(&talk, 5, 1, 5), answer = talk_ack(&talk, 0, 1);
+    uint32_t requests = 0;
+    for (uint32_t i = 5; i < 0x900000; i++) {
+        data.roce.bth.psn = i;
+        requests = flows_of(&t, 0, &data.roce);
+    }
+    answer.roce.bth.psn = 0x900000 - 10;
+    uint32_t answers = flows_of(&t, 0, &answer.roce);
+    assert_int_equal(t.flows[answers].partner, requests);
+    flows_free(&t);
+}
+
 static void nothing_to_judge(void **state)
 {
     (void)state;
@@ -294,6 +362,9 @@ int main(void)
         cmocka_unit_test(answers),
         cmocka_unit_test(responder_faults),
         cmocka_unit_test(lost_in_the_responder),
+        cmocka_unit_test(msns_of_a_long_connection),
+        cmocka_unit_test(a_long_connection_without_times),
+        cmocka_unit_test(answers_after_many_requests),
         cmocka_unit_test(nothing_to_judge),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
