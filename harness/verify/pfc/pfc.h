@@ -27,8 +27,8 @@ struct rings {
     struct ring_edge *edges;
     uint32_t edge_count, edge_room;
     uint32_t stamp; /* of searches */
-    uint64_t steps; /* of all searches */
-    bool weary;     /* of searching */
+    uint64_t steps; /* of all searches, and of finding ways through nodes */
+    bool weary;     /* there were too many */
     bool nameless;  /* a port that stood still belongs to no known node */
 };
 

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #define KIND_DEADLOCK "deadlock"
-#define MOST_STEPS    50000000 /* of all searches together: a hostile file has no end of them */
+#define MOST_STEPS    50000000 /* of looking for ways and rings, together: a hostile file has no end of them */
 #define MOST_NAMED    8        /* ports of a ring in the sentence */
 #define NONE          UINT32_MAX
 
@@ -88,7 +88,7 @@ static void add_edge(struct rings *r, const struct verify_context *c, uint32_t i
     struct ring_port *port = port_at(r, c, in);
     if (!port)
         return;
-    for (uint32_t i = port->edges; i != NONE; i = r->edges[i].next)
+    for (uint32_t i = port->edges; i != NONE; i = r->edges[i].next, r->steps++)
         if (r->edges[i].to == out) {
             r->edges[i].priorities |= priorities;
             return;
@@ -112,7 +112,8 @@ static void link_passes(struct rings *r, const struct verify_context *c, uint32_
     uint32_t here = c->flows->flows[flow].interface;
     const struct ring_port *port = port_at(r, c, here);
     uint32_t node = port ? port->node : NONE, i = same_flows_first(&r->same, c->flows, flow);
-    for (; i != FLOW_NONE && node != NONE; i = same_flows_next(&r->same, i)) {
+    for (; i != FLOW_NONE && node != NONE && r->steps < MOST_STEPS; i = same_flows_next(&r->same, i)) {
+        r->steps++;
         const struct passing *other = states_have(&r->passes, i, sizeof *other);
         uint32_t there = c->flows->flows[i].interface;
         const struct ring_port *at = port_at(r, c, there);
@@ -120,6 +121,7 @@ static void link_passes(struct rings *r, const struct verify_context *c, uint32_
             add_edge(r, c, direction == PASS_IN ? here : there, direction == PASS_IN ? there : here,
                      priority);
     }
+    r->weary = r->weary || r->steps >= MOST_STEPS;
 }
 
 void rings_packet(struct rings *r, const struct verify_context *c, const struct verify_packet *p)
@@ -233,7 +235,7 @@ void rings_waits(struct rings *r, struct verify_context *c, const struct verify_
     if (!port || port->pauses[0][priority].ringed || !is_stuck(ports, c, p, p->interface, priority))
         return;
     const struct ring_port *own = port_at(r, c, p->interface);
-    r->weary = r->steps >= MOST_STEPS;
+    r->weary = r->weary || r->steps >= MOST_STEPS;
     r->nameless = r->nameless || (own && own->node == NONE);
     uint32_t *todo = calloc((size_t)capture_read_interfaces(c->capture) + 1, sizeof *todo);
     if (todo && search(r, c, p, priority, ports, todo))

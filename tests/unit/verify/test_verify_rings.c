@@ -214,11 +214,43 @@ static void settings_of_ports(void **state)
     talk_good(&talk, "pfc", "{\"ports\": [{\"interfaces\": [\"s[01]:*\"], \"settings\": {\"pfc\": [3]}}]}");
 }
 
+#define MANY_PORTS 400
+
+/* One flow at all ports of a node, in both directions and with all priorities: each pair of ports is a way. Looking for them has an end. */
+static void more_ways_than_are_looked_for(void **state)
+{
+    (void)state;
+    talk = (struct talk){.tagged = true, .now_ns = 1000000000};
+    bytes_section(&talk.bytes);
+    for (int port = 0; port < MANY_PORTS; port++) {
+        char name[16];
+        snprintf(name, sizeof name, "s0:%d", port);
+        bytes_interface_at(&talk.bytes, name, 9, (uint64_t)TALK_BPS, NULL);
+    }
+    struct frame f = talk_write(&talk, 0, 1, 0);
+    f.roce.payload_bytes = 0; /* so that all are in one small file */
+    for (f.ethernet.priority = 0; f.ethernet.priority < 8; f.ethernet.priority++)
+        for (uint32_t port = 0; port < 2 * MANY_PORTS; port++)
+            seen(port / 2, port % 2, &f);
+    struct frame pause = {.kind = FRAME_PFC, .pfc = {.priorities = 8, .quanta = {0, 0, 0, 60000}}};
+    seen(0, false, &pause);
+    json_t *entry = talk_judge(&talk, "pfc", SETTINGS);
+    char *shown = json_shown(entry);
+    if (!strstr(shown, "there are too many ports that may wait for each other"))
+        fail_msg("%s", shown);
+    free(shown);
+    json_decref(entry);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ring),   cmocka_unit_test(no_ring),           cmocka_unit_test(nameless),
-        cmocka_unit_test(window), cmocka_unit_test(settings_of_ports),
+        cmocka_unit_test(ring),
+        cmocka_unit_test(no_ring),
+        cmocka_unit_test(nameless),
+        cmocka_unit_test(window),
+        cmocka_unit_test(settings_of_ports),
+        cmocka_unit_test(more_ways_than_are_looked_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
