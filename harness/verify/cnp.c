@@ -8,8 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define REACTION_NS 100000 /* a notification point answers within it, if nothing holds the answer back */
-#define NS_A_US     1000
+#define REACTION_NS   100000 /* a notification point answers within it, if nothing holds the answer back */
+#define NS_A_US       1000
+#define FIRST_PACKETS 1000 /* of a port without times: a mark before the capture may still be answered */
 
 #define KIND_NO_MARK  "CNP without a marked packet"
 #define KIND_INTERVAL "CNP too early"
@@ -20,7 +21,8 @@
 
 /* Marked packets of a flow, or of all between two addresses. */
 struct marks {
-    uint64_t since_cnp; /* marked packets since the last CNP */
+    uint64_t
+        since_cnp; /* marked packets since the last CNP; without times, those that have none of their own */
     uint64_t last_number;
     int64_t last_ns;
 };
@@ -42,8 +44,10 @@ struct last_cnp {
 /* A port. */
 struct cnp_port {
     bool seen, sends; /* packets; packets that its host sent */
+    uint64_t packets;
     int64_t first_ns;
     uint32_t longest_bytes;
+    uint64_t timed; /* marked packets that are to be answered within the interval */
     struct last_cnp last;
 };
 
@@ -53,9 +57,8 @@ struct cnps {
     struct states sent;       /* struct last_cnp by the flow of the CNPs */
     struct states sent_pairs; /* struct last_cnp of all flows between the same addresses */
     struct states ports;      /* struct cnp_port */
-    bool untimed;             /* CNPs or marked packets of ports whose interval is not known */
-    uint64_t timed;           /* marked packets of others */
-    uint64_t cnps, marked, echoes, elsewhere, untied, early;
+    bool unset;               /* CNPs or marked packets of ports whose interval is not known */
+    uint64_t cnps, echoes, elsewhere, untied, early;
 };
 
 static int64_t interval_ns(const struct verify_context *c)
@@ -110,15 +113,15 @@ static void check_waiting(struct flow_marks *m, const struct last_cnp *last, str
     }
 }
 
-static void marked(struct cnps *s, struct verify_context *c, const struct verify_packet *p)
+static void marked(struct cnps *s, struct verify_context *c, const struct verify_packet *p,
+                   struct cnp_port *port)
 {
     uint32_t pair = c->flows->flows[p->flow].pair;
     struct flow_marks *m = states_at(&s->flows, p->flow, sizeof *m);
     struct marks *of_pair = states_at(&s->pairs, pair, sizeof *of_pair);
     if (!m || !of_pair)
         return;
-    s->marked++;
-    s->timed += interval_ns(c) >= 0;
+    s->unset = s->unset || interval_ns(c) < 0;
     struct marks *both[] = {&m->marks, of_pair};
     for (int i = 0; i < 2; i++) {
         both[i]->since_cnp++;
@@ -127,6 +130,7 @@ static void marked(struct cnps *s, struct verify_context *c, const struct verify
     }
     if (interval_ns(c) < 0 || p->time_ns < 0 || !notifies(c, p))
         return;
+    port->timed++;
     const struct last_cnp *last = last_cnp_of(s, c, p->flow);
     check_waiting(m, last, c, p->time_ns);
     if (!m->waits && (!last->any || p->time_ns - last->ns >= interval_ns(c))) {
@@ -171,6 +175,20 @@ static void check_interval(struct cnps *s, struct verify_context *c, const struc
                  (double)since_ns / 1e3, (unsigned long long)last->number, (double)set_ns / 1e3);
 }
 
+/* Does a mark explain a CNP? Without times each CNP takes one, as marks and CNPs may be in another order than in the NIC. */
+static bool is_caused(const struct marks *m, const struct verify_packet *p, int64_t may_ns)
+{
+    if (m->since_cnp)
+        return true;
+    return p->time_ns >= 0 && m->last_number && p->time_ns - m->last_ns <= may_ns;
+}
+
+/* Did the capture begin so short a time ago that it may not have the mark? */
+static bool is_early(const struct cnp_port *port, const struct verify_packet *p, int64_t may_ns)
+{
+    return p->time_ns < 0 ? port->packets <= FIRST_PACKETS : p->time_ns - port->first_ns <= may_ns;
+}
+
 /* The marks that it may answer: of its flow's partner, or, where that is not known, of all flows from its destination. */
 static void check_marks(struct cnps *s, struct verify_context *c, const struct verify_packet *p,
                         const struct cnp_port *port)
@@ -187,10 +205,13 @@ static void check_marks(struct cnps *s, struct verify_context *c, const struct v
         s->untied++;
     }
     int64_t may_ns = interval_ns(c) > 0 ? interval_ns(c) + REACTION_NS : REACTION_NS;
-    if (m && (m->since_cnp || p->time_ns - m->last_ns <= may_ns)) {
-        m->since_cnp = 0;
-    } else if (p->time_ns < 0 || p->time_ns - port->first_ns > may_ns) {
-        bool other = of_pair && of_pair->last_number && p->time_ns - of_pair->last_ns <= may_ns;
+    if (m && is_caused(m, p, may_ns)) {
+        m->since_cnp = p->time_ns < 0 ? m->since_cnp - 1 : 0;
+        if (p->time_ns < 0 && of_pair && of_pair != m && of_pair->since_cnp)
+            of_pair->since_cnp--;
+    } else if (!is_early(port, p, may_ns)) {
+        bool other = of_pair && of_pair->last_number &&
+                     (p->time_ns < 0 ? of_pair->since_cnp > 0 : p->time_ns - of_pair->last_ns <= may_ns);
         findings_add(c->findings, other ? KIND_TO : KIND_NO_MARK, p->number, p->time_ns,
                      "to queue pair 0x%x; %s%s", f->qpn,
                      m && m->last_number ? "no packet of its connection was marked since the last CNP"
@@ -207,7 +228,7 @@ static void cnp(struct cnps *s, struct verify_context *c, const struct verify_pa
     if (!last || !of_pair)
         return;
     s->cnps++;
-    s->untimed = s->untimed || interval_ns(c) < 0;
+    s->unset = s->unset || interval_ns(c) < 0;
     check_header(c, p);
     check_interval(s, c, p, c->settings->cnp_pacing == PACING_PORT ? &port->last : last, port);
     check_marks(s, c, p, port);
@@ -243,6 +264,7 @@ static void frame(void *state, struct verify_context *c, const struct verify_pac
         return;
     if (!port->seen)
         *port = (struct cnp_port){.seen = true, .first_ns = p->time_ns};
+    port->packets++;
     if (p->sent_here) {
         port->sends = true;
         port->longest_bytes = p->bytes > port->longest_bytes ? p->bytes : port->longest_bytes;
@@ -252,21 +274,25 @@ static void frame(void *state, struct verify_context *c, const struct verify_pac
     else if (roce->bth.becn && p->sent_here)
         echo(s, c, p);
     else if (is_marked && p->received_here)
-        marked(s, c, p);
+        marked(s, c, p, port);
 }
 
 /* Marked packets that still wait. Where nothing that the host sent is in the capture, CNPs cannot be. */
 static void check_last(struct cnps *s, struct verify_context *c)
 {
-    bool deaf = false;
+    uint64_t judged = 0, deaf = 0;
     for (uint32_t i = 0; i < s->flows.count && i < c->flows->count; i++) {
         struct flow_marks *m = states_have(&s->flows, i, sizeof *m);
         const struct cnp_port *port = states_have(&s->ports, c->flows->flows[i].interface, sizeof *port);
         verify_turn_to(c, c->flows->flows[i].interface);
         if (m->waits && port && port->sends)
             check_waiting(m, last_cnp_of(s, c, i), c, c->end_ns);
-        deaf = deaf || (m->waits && !(port && port->sends));
     }
+    for (uint32_t i = 0; i < s->ports.count; i++) {
+        const struct cnp_port *port = states_have(&s->ports, i, sizeof *port);
+        *(port->sends ? &judged : &deaf) += port->timed;
+    }
+    findings_judged(c->findings, "marked packets", judged);
     if (deaf)
         findings_not_judged(
             c->findings,
@@ -276,11 +302,10 @@ static void check_last(struct cnps *s, struct verify_context *c)
 static void end(void *state, struct verify_context *c)
 {
     struct cnps *s = state;
-    check_last(s, c);
     findings_judged(c->findings, "CNPs", s->cnps);
-    findings_judged(c->findings, "marked packets", s->timed);
+    check_last(s, c);
     findings_seen(c->findings, "answers with BECN", s->echoes);
-    if (s->untimed || s->timed < s->marked)
+    if (s->unset)
         findings_not_judged(
             c->findings,
             "the interval of CNPs, and marked packets without one: min_time_between_cnps is not set");

@@ -172,6 +172,40 @@ static void cnp_with_wrong_fields(void **state)
     talk_bad(&talk, "cnp", NULL, "CNP with a wrong header", number);
 }
 
+#define UNTIMED "{\"times\": false, \"settings\": {\"dcqcn\": {\"np\": {\"min_time_between_cnps\": 50}}}}"
+
+/* Without times a CNP still needs a mark of its own, but for the first packets, whose marks may be from before the capture. */
+static void cnps_without_times(void **state)
+{
+    (void)state;
+    begin();
+    cnp();
+    uint32_t psn = marks(20);
+    for (int i = 0; i < 500; i++)
+        packet(psn++, false);
+    talk_good(&talk, "cnp", UNTIMED);
+    for (int i = 0; i < 16; i++) /* there were 20 marks and 4 CNPs that took one */
+        cnp();
+    talk_good(&talk, "cnp", UNTIMED);
+    uint64_t number = cnp();
+    talk_bad(&talk, "cnp", UNTIMED, "CNP without a marked packet", number);
+}
+
+/* Marks whose CNPs cannot be judged are no reason to say that all is well. */
+static void marks_that_are_not_judged(void **state)
+{
+    (void)state;
+    begin();
+    for (uint32_t psn = 1; psn < 9; psn++)
+        packet(psn, true);
+    talk_unknown(&talk, "cnp", UNTIMED, "nothing to judge");
+    begin();
+    struct frame f = talk_write(&talk, 1, 1, 1);
+    f.roce.ip.ecn = FRAME_CE;
+    talk_seen(&talk, HOST_B, false, talk.now_ns, &f); /* the capture has one direction only */
+    talk_unknown(&talk, "cnp", NP, "what their receiver sends is not in the capture");
+}
+
 static void nothing_to_judge(void **state)
 {
     (void)state;
@@ -251,6 +285,8 @@ int main(void)
         cmocka_unit_test(cnp_with_wrong_fields),
         cmocka_unit_test(ecn_faults),
         cmocka_unit_test(icrc_faults),
+        cmocka_unit_test(cnps_without_times),
+        cmocka_unit_test(marks_that_are_not_judged),
         cmocka_unit_test(nothing_to_judge),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
