@@ -4,11 +4,10 @@
 #include "lib/files.h"
 #include "lib/packets/capture_read.h"
 #include "lib/packets/pcapng_write.h"
+#include "tests/unit/group_folder.h"
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>
-
-static char folder[] = "/tmp/pcapng-XXXXXX";
 
 static uint32_t word(const char *data, size_t at)
 {
@@ -203,18 +202,6 @@ static void a_full_disk_is_an_error(void **state)
     assert_string_equal(e.text, "writing /dev/full: No space left on device");
     assert_int_equal(pcapng_open(&w, "/nowhere", "capture", "test 1", "simulated", 1 << 20, &e), -1);
     assert_string_equal(e.text, "creating /nowhere/capture: No such file or directory");
-}
-
-static int make_folder(void **state)
-{
-    (void)state;
-    return mkdtemp(folder) ? 0 : -1;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    return files_remove_tree(folder, NULL);
 }
 
 int main(void)

@@ -6,10 +6,10 @@
 #include "lib/files.h"
 #include "lib/packets/capture.h"
 #include "lib/packets/capture_read.h"
+#include "tests/unit/group_folder.h"
 #include <fcntl.h>
 #include <unistd.h>
 
-static char folder[] = "/tmp/host-capture-XXXXXX";
 static const uint8_t macs[2][6] = {{2, 0, 0, 0, 0, 1}, {2, 0, 0, 0, 0, 2}};
 
 #define HEADER_BYTES 38 /* before each frame of the second port */
@@ -256,18 +256,6 @@ static void a_frame_without_a_frame_within_is_left_out(void **state)
     merge(&m, &port, 1);
     expect_file("b:0 > 1@1000000005 60/4000\n");
     spool_close(&s);
-}
-
-static int make_folder(void **state)
-{
-    (void)state;
-    return mkdtemp(folder) ? 0 : -1;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    return files_remove_tree(folder, NULL);
 }
 
 int main(void)
