@@ -203,14 +203,6 @@ int64_t injection_end_ns(const struct injection_rule *r, const int64_t phase_ns[
 int injection_check_times(const struct injection_rule *r, const int64_t phase_ns[4], const char *path,
                           struct error *e)
 {
-    int64_t start_ns = injection_start_ns(r, phase_ns), end_ns = injection_end_ns(r, phase_ns);
-    char at[40], whole[40];
-    units_format(UNIT_TIME_NS, phase_ns[3], whole, sizeof whole);
-    if (start_ns >= phase_ns[3])
-        return error_set(e, "%s.start: %s is not before the end of the run, at %s", path,
-                         units_format(UNIT_TIME_NS, start_ns, at, sizeof at), whole);
-    if (end_ns > phase_ns[3])
-        return error_set(e, "%s.stop: the rule lasts until %s, the run ends at %s", path,
-                         units_format(UNIT_TIME_NS, end_ns, at, sizeof at), whole);
-    return 0;
+    struct fault_time time = {"rule", "stop", injection_start_ns(r, phase_ns), injection_end_ns(r, phase_ns)};
+    return fault_time_check(&time, phase_ns[3], path, e);
 }

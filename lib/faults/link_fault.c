@@ -175,16 +175,21 @@ int64_t link_fault_end_ns(const struct link_fault *f, const int64_t phase_ns[4])
 int link_fault_check_times(const struct link_fault *f, const int64_t phase_ns[4], const char *path,
                            struct error *e)
 {
-    int64_t start_ns = link_fault_start_ns(f, phase_ns), end_ns = link_fault_end_ns(f, phase_ns);
+    struct fault_time time = {"fault", f->kind == LINK_FLAP ? "count" : "stop",
+                              link_fault_start_ns(f, phase_ns), link_fault_end_ns(f, phase_ns)};
+    return fault_time_check(&time, phase_ns[3], path, e);
+}
+
+int fault_time_check(const struct fault_time *time, int64_t run_ns, const char *path, struct error *e)
+{
     char at[40], whole[40];
-    units_format(UNIT_TIME_NS, phase_ns[3], whole, sizeof whole);
-    if (start_ns >= phase_ns[3])
+    units_format(UNIT_TIME_NS, run_ns, whole, sizeof whole);
+    if (time->start_ns >= run_ns)
         return error_set(e, "%s.start: %s is not before the end of the run, at %s", path,
-                         units_format(UNIT_TIME_NS, start_ns, at, sizeof at), whole);
-    if (end_ns > phase_ns[3])
-        return error_set(e, "%s.%s: the fault lasts until %s, the run ends at %s", path,
-                         f->kind == LINK_FLAP ? "count" : "stop",
-                         units_format(UNIT_TIME_NS, end_ns, at, sizeof at), whole);
+                         units_format(UNIT_TIME_NS, time->start_ns, at, sizeof at), whole);
+    if (time->end_ns > run_ns)
+        return error_set(e, "%s.%s: the %s lasts until %s, the run ends at %s", path, time->key, time->what,
+                         units_format(UNIT_TIME_NS, time->end_ns, at, sizeof at), whole);
     return 0;
 }
 

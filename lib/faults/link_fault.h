@@ -50,6 +50,14 @@ int64_t link_fault_end_ns(const struct link_fault *f, const int64_t phase_ns[4])
 int link_fault_check_times(const struct link_fault *f, const int64_t phase_ns[4], const char *path,
                            struct error *e);
 
+/* When a fault or a rule begins and ends; `what` and `key` are for sentences: what it is, and which key its end comes from. */
+struct fault_time {
+    const char *what, *key;
+    int64_t start_ns, end_ns;
+};
+/* Is it within a run that ends at `run_ns`? `path` is its place in the document. */
+int fault_time_check(const struct fault_time *time, int64_t run_ns, const char *path, struct error *e);
+
 /* Does the `link` of a fault, whose place is `path`, name two ends? */
 int link_fault_check_ends(const struct list_of *link, const char *path, struct error *e);
 /* An end of a link is "NODE" or "NODE:PORT": copies the node's name to `name` and gives the port's number, -1 when there is none. */
