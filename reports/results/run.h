@@ -28,9 +28,9 @@ struct series {
     } next;
 };
 
-/* A line of pauses.jsonl. */
+/* A line of pauses.jsonl. There may be millions. */
 struct pause {
-    char host[64];
+    const char *host; /* of the run's `pause_hosts` */
     int priority;
     int64_t start_ns;
     int64_t duration_ns;
@@ -49,6 +49,7 @@ struct run {
     json_t *series_index; /* host, line break and name -> number of the series */
     struct pause *pauses;
     size_t pause_count;
+    json_t *pause_hosts; /* its keys are the hosts of the pauses */
 };
 
 struct runs {

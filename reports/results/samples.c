@@ -12,6 +12,7 @@
 #define VALUES_KEPT (8u << 20) /* of all series together, 16 bytes each */
 #define VALUES_EACH 1024       /* at least, of a series */
 #define PAUSE_LIMIT 5000000    /* the most lines of pauses.jsonl that are drawn */
+#define PAUSE_HOST  64         /* bytes of a host's name there, which are fewer */
 
 /* What identifies a series. */
 static void key_of(const char *host, const char *name, char *key, size_t size)
@@ -170,24 +171,33 @@ static bool add_pause(struct run *run, size_t *capacity, struct pause pause)
     return true;
 }
 
+/* The name is kept once, as long as the run is. NULL: out of memory. */
+static const char *keep_host(struct run *run, const char *host)
+{
+    void *at = json_object_iter_at(run->pause_hosts, host);
+    if (!at && json_object_set_new_nocheck(run->pause_hosts, host, json_true()) == 0)
+        at = json_object_iter_at(run->pause_hosts, host);
+    return at ? json_object_iter_key(at) : NULL;
+}
+
 static int take_pause(void *to, char *text, size_t length, struct error *e)
 {
     struct pause_reader *reader = to;
     struct pause_line line;
-    struct pause pause = {0};
     if (reader->run->pause_count == PAUSE_LIMIT || run_pause_line(text, length, &line, NULL) != 0 ||
-        strlen(line.where) >= sizeof pause.host)
+        strlen(line.where) >= PAUSE_HOST)
         return 0;
-    memcpy(pause.host, line.where, strlen(line.where) + 1);
-    pause.priority = line.priority;
-    pause.start_ns = line.start_ns - reader->run->start_ns;
-    pause.duration_ns = line.duration_ns;
-    pause.lasts = line.lasts;
-    return add_pause(reader->run, &reader->capacity, pause) ? 0 : error_set(e, "out of memory");
+    struct pause pause = {.host = keep_host(reader->run, line.where),
+                          .priority = line.priority,
+                          .start_ns = line.start_ns - reader->run->start_ns,
+                          .duration_ns = line.duration_ns,
+                          .lasts = line.lasts};
+    return pause.host && add_pause(reader->run, &reader->capacity, pause) ? 0 : error_set(e, "out of memory");
 }
 
 static int load_pauses(struct run *run, struct error *e)
 {
+    run->pause_hosts = json_object();
     return run_each_line(run, "pauses.jsonl", take_pause, &(struct pause_reader){.run = run}, e);
 }
 
@@ -210,7 +220,8 @@ void run_free_samples(struct run *run)
     free(run->series);
     free(run->pauses);
     json_decref(run->series_index);
-    run->series_index = NULL;
+    json_decref(run->pause_hosts);
+    run->series_index = run->pause_hosts = NULL;
     run->series = NULL;
     run->pauses = NULL;
     run->series_count = run->pause_count = 0;
