@@ -1,5 +1,6 @@
 /* Switches from their configuration, and their counters. */
 #include "sim/counters.h"
+#include "lib/roce/thresholds.h"
 #include "sim/fabric/switch.h"
 #include "sim/faults/link_faults.h"
 #include "sim/islands/island.h"
@@ -27,8 +28,7 @@ static int check(const struct sim_switch_config *c, struct error *e)
     return 0;
 }
 
-/* The bytes that arrive after the decision to send XOFF: the bytes on the wire in both directions, a frame
- * that the peer has begun, one of ours that the pause frame waits for, and the pause frame itself. */
+/* Stated, or for a peer that reacts at once. */
 static int64_t headroom_of(const struct sim *sim, const struct physics_switch *c, const struct port *port)
 {
     if (c->headroom_bytes >= 0)
@@ -37,8 +37,8 @@ static int64_t headroom_of(const struct sim *sim, const struct physics_switch *c
     if (c->headroom_delays > 0)
         return (int64_t)floor(bytes_per_delay * c->headroom_delays + 1e-6);
     const int64_t longest_frame = 9216 + 100;
-    return (int64_t)ceil(2 * bytes_per_delay) + 2 * longest_frame + 2 * sim->framing.gap_bytes +
-           sim->framing.pfc_bytes;
+    return thresholds_in_flight(port->rate_bps, port->delay_ps, longest_frame + sim->framing.gap_bytes,
+                                sim->framing.pfc_bytes);
 }
 
 static void build_ecn(struct port *port, struct switch_port *at, const struct physics_ecn *ecn)
