@@ -23,7 +23,7 @@ struct end {
 /* ---- one end */
 
 /* The priority of a DSCP. Without an entry it is that of mlx5's own map, which nic-config too uses where none is given. */
-static int64_t mapped(const json_t *settings, int64_t dscp)
+int64_t priority_of_dscp(const json_t *settings, int64_t dscp)
 {
     char key[24];
     snprintf(key, sizeof key, "%" PRId64, dscp);
@@ -33,7 +33,8 @@ static int64_t mapped(const json_t *settings, int64_t dscp)
 
 /* The traffic class of the packets: MLNX_OFED, which alone shows where ECN is on, forces that of the sender's settings on every queue
  * pair. */
-static int64_t class_of(const struct cell *cell, const struct scenario_flow *flow, const json_t *in_force)
+int64_t priority_traffic_class(const struct cell *cell, const struct scenario_flow *flow,
+                               const json_t *in_force)
 {
     const json_t *there = json_object_get(in_force, ecn_sender(flow));
     json_t *wanted = scenario_role_settings(cell->scenario_json, ecn_sender(flow));
@@ -61,10 +62,10 @@ static struct end end_of(const struct cell *cell, const struct scenario_flow *fl
                       .sends = sends,
                       .settings = settings,
                       .vlan = host ? host->nic.vlan : NULL,
-                      .traffic_class = class_of(cell, flow, in_force),
+                      .traffic_class = priority_traffic_class(cell, flow, in_force),
                       .by_dscp = trust && strcmp(trust, "dscp") == 0};
     end.dscp = end.traffic_class >> 2;
-    end.given = end.by_dscp ? mapped(settings, end.dscp) : end.vlan || sends ? flow->priority : 0;
+    end.given = end.by_dscp ? priority_of_dscp(settings, end.dscp) : end.vlan || sends ? flow->priority : 0;
     return end;
 }
 

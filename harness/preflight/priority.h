@@ -8,6 +8,12 @@
 #include "harness/plan/plan.h"
 #include "lib/text.h"
 
+/* The priority that a NIC which trusts DSCP gives a packet, by its settings. */
+int64_t priority_of_dscp(const json_t *settings, int64_t dscp);
+/* The traffic class of a flow's packets, with the hosts' current settings: `in_force`, by role; may be NULL. */
+int64_t priority_traffic_class(const struct cell *cell, const struct scenario_flow *flow,
+                               const json_t *in_force);
+
 /* By the documents alone, before any host is reached: an error names the first flow whose packets would get another priority at
  * one of its ends, why, and how to fix it. */
 int priority_check(const struct cell *cell, struct error *e);
