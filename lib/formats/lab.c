@@ -82,7 +82,12 @@ const struct physics_host *lab_sim_host_at(const struct lab *lab, size_t i)
 
 const struct physics_switch *lab_switch_at(const struct lab *lab, size_t i)
 {
-    return item_at(&lab->switches, sizeof(struct physics_switch), i);
+    return lab_kind(lab)->simulated ? item_at(&lab->switches, sizeof(struct physics_switch), i) : NULL;
+}
+
+const struct lab_switch *lab_real_switch_at(const struct lab *lab, size_t i)
+{
+    return lab_kind(lab)->simulated ? NULL : item_at(&lab->switches, sizeof(struct lab_switch), i);
 }
 
 const struct lab_link *lab_link_at(const struct lab *lab, size_t i)
@@ -101,8 +106,24 @@ const char *lab_node_name(const struct lab *lab, size_t i)
 {
     if (i < lab->hosts.count)
         return host_name(lab, i);
-    const struct physics_switch *s = lab_switch_at(lab, i - lab->hosts.count);
-    return s ? s->name : NULL;
+    const struct physics_switch *simulated = lab_switch_at(lab, i - lab->hosts.count);
+    const struct lab_switch *real = lab_real_switch_at(lab, i - lab->hosts.count);
+    return simulated ? simulated->name : real ? real->name : NULL;
+}
+
+const char *lab_link_port(const struct lab_link *link, const char *name)
+{
+    const struct named_string *ports = link->ports.items;
+    for (size_t i = 0; i < link->ports.count; i++)
+        if (strcmp(ports[i].name, name) == 0)
+            return ports[i].value;
+    return NULL;
+}
+
+const char *lab_link_peer(const struct lab_link *link, const char *name)
+{
+    char *const *ends = link->between.items;
+    return strcmp(ends[0], name) == 0 ? ends[1] : strcmp(ends[1], name) == 0 ? ends[0] : NULL;
 }
 
 bool lab_forwards(const struct lab_host *host)
@@ -143,7 +164,7 @@ int lab_host_of(const struct lab *lab, const char *role)
 
 int lab_switch_of(const struct lab *lab, const char *role)
 {
-    int i = lab_node_index(lab, lab_node_of(lab, role));
+    int i = lab_kind(lab)->simulated ? lab_node_index(lab, lab_node_of(lab, role)) : -1;
     return i >= 0 && (size_t)i >= lab->hosts.count ? i - (int)lab->hosts.count : -1;
 }
 
@@ -210,6 +231,72 @@ static int check_links(const struct lab *lab, struct error *e)
                 i, (long long)link->rate_bps, (long long)PHYSICS_LINK_LEAST_BPS);
     }
     return 0;
+}
+
+/* The number of a real switch, or -1. */
+static int real_switch_named(const struct lab *lab, const char *name)
+{
+    int i = lab_kind(lab)->simulated ? -1 : lab_node_index(lab, name);
+    return i >= 0 && (size_t)i >= lab->hosts.count ? i - (int)lab->hosts.count : -1;
+}
+
+/* Each name in `ports` is a real switch at one of the link's ends, and each port has one cable. `taken`: "switch port" -> number of a link. */
+static int check_link_ports(const struct lab *lab, size_t i, json_t *taken, struct error *e)
+{
+    const struct lab_link *link = lab_link_at(lab, i);
+    const struct named_string *ports = link->ports.items;
+    for (size_t k = 0; k < link->ports.count; k++) {
+        char key[160];
+        if (!lab_link_peer(link, ports[k].name))
+            return error_set(e, "links[%zu].ports: %s is not an end of this link", i, ports[k].name);
+        if (real_switch_named(lab, ports[k].name) < 0)
+            return error_set(
+                e, "links[%zu].ports: %s is not a switch that runs SONiC: only the ports of such are named",
+                i, ports[k].name);
+        snprintf(key, sizeof key, "%s %s", ports[k].name, ports[k].value);
+        const json_t *first = json_object_get(taken, key);
+        if (first)
+            return error_set(e, "links[%zu].ports.%s: %s has a cable already: that of links[%lld]", i,
+                             ports[k].name, ports[k].value, (long long)json_integer_value(first));
+        json_object_set_new(taken, key, json_integer((json_int_t)i));
+    }
+    return 0;
+}
+
+/* A cable to a real switch ends at a NIC: a guest's virtual NIC has none. */
+static int check_link_to_switch(const struct lab *lab, size_t i, struct error *e)
+{
+    char *const *ends = lab_link_at(lab, i)->between.items;
+    for (size_t k = 0; k < 2; k++) {
+        int at = real_switch_named(lab, ends[k]) < 0 ? -1 : lab_node_index(lab, ends[1 - k]);
+        const struct lab_host *host = at >= 0 ? lab_host_at(lab, (size_t)at) : NULL;
+        if (host && host->domain && !host->nic.pci)
+            return error_set(e,
+                             "links[%zu]: %s is a guest with a virtual NIC, which has no cable to switch %s: "
+                             "give it nic.pci, or leave the link out",
+                             i, host->name, ends[k]);
+    }
+    return 0;
+}
+
+static int check_switches(const struct lab *lab, struct error *e)
+{
+    const struct lab_switch *s;
+    json_t *taken = json_object();
+    int result = 0;
+    for (size_t i = 0; result == 0 && (s = lab_real_switch_at(lab, i)); i++)
+        if (!s->ssh == !s->config)
+            result = error_set(e, "switches.%s: has %s: a switch is reached by ssh, or recorded in config",
+                               s->name, s->ssh ? "both ssh and config" : "neither ssh nor config");
+        else if (s->ssh && strlen(s->ssh) > LAB_MAX_SSH)
+            result = error_set(e, "switches.%s.ssh: has %zu characters: expected at most %d", s->name,
+                               strlen(s->ssh), LAB_MAX_SSH);
+        else if ((size_t)lab_node_index(lab, s->name) < lab->hosts.count)
+            result = error_set(e, "switches.%s: a host has this name already", s->name);
+    for (size_t i = 0; result == 0 && i < lab->links.count; i++)
+        result = check_link_ports(lab, i, taken, e) != 0 ? -1 : check_link_to_switch(lab, i, e);
+    json_decref(taken);
+    return result;
 }
 
 /* A host of a libvirt lab is a guest (domain and profile), or a host that is only reached by ssh. */
@@ -381,6 +468,8 @@ static int check_lab(const struct lab *lab, struct error *e)
         }
     if (result == 0)
         result = check_links(lab, e);
+    if (result == 0)
+        result = check_switches(lab, e);
     if (result == 0)
         result = check_lengths(lab, e);
     if (result == 0)

@@ -73,9 +73,21 @@ struct lab_host {
     struct physics_switch *forwarding; /* the guest is a virtual switch; NULL: it is none */
 };
 
+/* A real switch that runs SONiC: reached over ssh, or recorded in files. */
+struct lab_switch {
+    char *name;
+    char *ssh; /* "admin@tor"; NULL: files */
+    int64_t port;
+    char *identity, *known_hosts;
+    int sudo;     /* run redis-cli through sudo -n */
+    char *socket; /* Unix socket of the switch's redis; NULL: redis-cli's own choice, 127.0.0.1:6379 */
+    char *config; /* file with its config_db.json, relative to the lab's folder; NULL: over ssh */
+};
+
 /* A cable between two hosts or switches. */
 struct lab_link {
     struct list_of between; /* char *: two names */
+    struct list_of ports;   /* struct named_string: real switch -> its port */
     int64_t rate_bps;
     int64_t length_mm;
     int64_t delay_ps; /* unset: from the length */
@@ -110,7 +122,7 @@ struct lab {
     struct list_of
         roles; /* struct named_string: role -> host; a role without an entry is the host with its name */
     struct list_of hosts;            /* read with lab_host_at or lab_sim_host_at */
-    struct list_of switches;         /* read with lab_switch_at: sim */
+    struct list_of switches;         /* read with lab_switch_at or lab_real_switch_at */
     struct physics_framing *framing; /* sim */
     int truncate_to_ns;              /* sim */
     int64_t udp_port;                /* sim */
@@ -156,12 +168,20 @@ json_t *lab_expand(const json_t *json, struct error *e);
 const struct lab_host *lab_host_at(const struct lab *lab, size_t i);
 /* A simulated host; a real lab has none. */
 const struct physics_host *lab_sim_host_at(const struct lab *lab, size_t i);
+/* A simulated switch; a real lab has none. */
 const struct physics_switch *lab_switch_at(const struct lab *lab, size_t i);
+/* A real switch; a simulated lab has none. */
+const struct lab_switch *lab_real_switch_at(const struct lab *lab, size_t i);
 const struct lab_link *lab_link_at(const struct lab *lab, size_t i);
 /* The name of node i: first the hosts (real or simulated), then the switches. */
 const char *lab_node_name(const struct lab *lab, size_t i);
 /* The number of the node with this name, or -1. */
 int lab_node_index(const struct lab *lab, const char *name);
+
+/* The port of a real switch at which a link ends; NULL: the link does not end there, or does not say at which. */
+const char *lab_link_port(const struct lab_link *link, const char *name);
+/* The name at a link's other end; NULL: it does not end at `name`. */
+const char *lab_link_peer(const struct lab_link *link, const char *name);
 
 /* Does the host forward, as a bridge or as a virtual switch? */
 bool lab_forwards(const struct lab_host *host);

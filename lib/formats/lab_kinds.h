@@ -174,10 +174,30 @@ static const struct field ssh_host_fields[] = {
     {0},
 };
 #undef REACHED
-#undef BY_SSH
 #undef AT
 static const struct table ssh_host_table = {"lab.ssh.host", "A host that exists already.",
                                             sizeof(struct lab_host), ssh_host_fields, NULL};
+
+/* ---- switches of real labs */
+
+#define AT(member) .offset = offsetof(struct lab_switch, member)
+static const struct field switch_fields[] = {
+    {"ssh", FIELD_STRING, AT(ssh), .form = &form_destination,
+     .help = "user@host, or a host name from your ssh configuration. Its databases are read there."},
+    BY_SSH,
+    {"sudo", FIELD_BOOL, AT(sudo), .fallback = "false", .help = "Run redis-cli with sudo -n."},
+    {"socket", FIELD_STRING, AT(socket), .form = &form_folder,
+     .help = "Unix socket of the switch's redis. Default: 127.0.0.1:6379 on the switch."},
+    {"config", FIELD_STRING, AT(config),
+     .help = "In place of ssh: a file with the switch's config_db.json, relative to the lab's folder. It is "
+             "checked, and "
+             "there are no counters."},
+    {0},
+};
+#undef BY_SSH
+#undef AT
+static const struct table switch_table = {"lab.switch", "A switch that runs SONiC.",
+                                          sizeof(struct lab_switch), switch_fields, NULL};
 
 /* ---- common to all labs */
 
@@ -187,6 +207,8 @@ static const struct field link_fields[] = {
      .required = true,
      .help = "The two ends: names of hosts or switches. Two ranges of names are linked pairwise, a range and "
              "a single name each with it."},
+    {"ports", FIELD_MAP, AT(ports), .item = FIELD_STRING, .form = &form_name, .names = &form_name, .min = 0,
+     .max = 2, .help = "Where the cable is plugged in at switches that run SONiC: {\"tor\": \"Ethernet0\"}."},
     {"rate", FIELD_QUANTITY, AT(rate_bps), .unit = UNIT_RATE_BPS, .min = 1000000, .max = 1LL << 43,
      .help = "Data rate of the link."},
     {"length", FIELD_QUANTITY, AT(length_mm), .unit = UNIT_LENGTH_MM, .min = 0, .max = 100000000,
@@ -287,6 +309,9 @@ static const struct field libvirt_fields[] = {
     {"hosts", FIELD_MAP, AT(hosts), .item = FIELD_OBJECT, .sub = &libvirt_host_table, .names = &form_name,
      .min = 1, .max = 1000, .required = true,
      .help = "Hosts by name; \"h[0-15]\" stands for h0 to h15, and in its values {} for the number."},
+    {"switches", FIELD_MAP, AT(switches), .item = FIELD_OBJECT, .sub = &switch_table, .names = &form_name,
+     .inherits = true, .min = 0, .max = 1000,
+     .help = "Switches that run SONiC, by name, or ranges of names."},
     {0},
 };
 static const struct field ssh_fields[] = {
@@ -294,6 +319,9 @@ static const struct field ssh_fields[] = {
     {"hosts", FIELD_MAP, AT(hosts), .item = FIELD_OBJECT, .sub = &ssh_host_table, .names = &form_name,
      .min = 1, .max = 1000, .required = true,
      .help = "Hosts by name; \"h[0-15]\" stands for h0 to h15, and in its values {} for the number."},
+    {"switches", FIELD_MAP, AT(switches), .item = FIELD_OBJECT, .sub = &switch_table, .names = &form_name,
+     .inherits = true, .min = 0, .max = 1000,
+     .help = "Switches that run SONiC, by name, or ranges of names."},
     {0},
 };
 #undef COMMON
