@@ -12,6 +12,7 @@
 #include "harness/labs/hosts/faults/faults.h"
 #include "harness/labs/hosts/ports.h"
 #include "harness/labs/hosts/programs.h"
+#include "harness/labs/hosts/sonic/examine.h"
 #include "harness/labs/hosts/remote_sampler.h"
 #include "harness/labs/hosts/tools.h"
 #include "lib/clock.h"
@@ -197,10 +198,11 @@ static void note_seen(struct examination *x, const struct remote_host *h, const 
     json_t *facts = json_object_get(json_object_get(h->nic, "facts"), h->netdev);
     if (settings)
         json_object_set_new(x->seen, role,
-                            json_make("{s:O,s:O*,s:O*,s:O*}", "settings", settings, "places",
+                            json_make("{s:O,s:O*,s:O*,s:O*,s:O*}", "settings", settings, "places",
                                       json_object_get(facts, "places"), "missing",
                                       json_object_get(facts, "missing"), "unread",
-                                      json_object_get(facts, "unread")));
+                                      json_object_get(facts, "unread"), "speed_Mbps",
+                                      json_object_get(facts, "speed_Mbps")));
 }
 
 static void examine_for_scenario(struct examination *x, struct remote_host *h, const char *role)
@@ -528,6 +530,7 @@ static int examine(struct examination *x)
         preflight_add_new(x->entries, found);
         cell_free(&cell);
     }
+    sonic_examine_switches(x->lab, x->lab_path, x->plan, x->seen, x->entries);
     int status = x->said->probe ? examine_traffic(x) : EXIT_DONE;
     return status ? status : print_entries(x->entries, x->said->json);
 }

@@ -1,0 +1,116 @@
+#include "harness/labs/hosts/sonic/reach.h"
+
+#include "harness/sonic/config_db.h"
+#include "lib/clock.h"
+#include "lib/document/json_file.h"
+#include "lib/files.h"
+#include "lib/words.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define CONNECT_NS (60 * NS_PER_S)
+#define ANSWER_NS  (60 * NS_PER_S)
+#define CONFIG_DB  4
+
+/* For each table named by ARGV: its keys with their fields. */
+static const char config_script[] = "local out = {}\n"
+                                    "for _, name in ipairs(ARGV) do\n"
+                                    "  local t = {}\n"
+                                    "  for _, key in ipairs(redis.call('KEYS', name .. '|*')) do\n"
+                                    "    if redis.call('TYPE', key).ok == 'hash' then\n"
+                                    "      local f, all = {}, redis.call('HGETALL', key)\n"
+                                    "      for i = 1, #all, 2 do f[all[i]] = all[i + 1] end\n"
+                                    "      t[string.sub(key, #name + 2)] = f\n"
+                                    "    end\n"
+                                    "  end\n"
+                                    "  out[name] = t\n"
+                                    "end\n"
+                                    "return cjson.encode(out)\n";
+
+static char *copy(const char *text)
+{
+    return text ? strdup(text) : NULL;
+}
+
+struct ssh_session *sonic_open(const struct lab_switch *s, const atomic_bool *cancelled, struct error *e)
+{
+    struct ssh_target target = {.host = copy(s->ssh),
+                                .port = s->port == FIELD_UNSET ? 0 : s->port,
+                                .identity = copy(s->identity),
+                                .known_hosts = copy(s->known_hosts),
+                                .sudo = s->sudo == 1,
+                                .cancelled = cancelled};
+    struct ssh_session *session = ssh_open(s->name, &target, CONNECT_NS, e);
+    ssh_target_free(&target);
+    return session;
+}
+
+/* redis-cli prints an error of redis where it prints answers, and ends with 0. */
+static json_t *parse_answer(const struct lab_switch *s, const struct text *answer, struct error *e)
+{
+    const char *text = text_string(answer);
+    char name[120];
+    snprintf(name, sizeof name, "switch %.80s: redis's answer", s->name);
+    if (*text != '{') {
+        error_set(e, "switch %s: redis answered \"%.*s\": expected an object", s->name,
+                  (int)strcspn(text, "\n"), text);
+        return NULL;
+    }
+    return json_file_parse(text, answer->length, name, DOCUMENT_ANSWER, e);
+}
+
+json_t *sonic_ask(const struct lab_switch *s, struct ssh_session *session, int database, const char *script,
+                  const char *const arguments[], size_t count, struct error *e)
+{
+    struct words command = {0};
+    struct text answer = {0};
+    json_t *json = NULL;
+    words_add(&command, "redis-cli");
+    if (s->socket) {
+        words_add(&command, "-s");
+        words_add(&command, "%s", s->socket);
+    }
+    words_add(&command, "-n");
+    words_add(&command, "%d", database);
+    words_add(&command, "EVAL");
+    words_add(&command, "%s", script);
+    words_add(&command, "0");
+    for (size_t i = 0; i < count; i++)
+        words_add(&command, "%s", arguments[i]);
+    if (words_whole(&command, e) == 0 &&
+        ssh_must(session, (const char *const *)command.items, NULL, &answer, ANSWER_NS, e) == 0)
+        json = parse_answer(s, &answer, e);
+    words_free(&command);
+    text_free(&answer);
+    return json;
+}
+
+/* A relative path begins at the lab's folder. */
+static json_t *load_file(const struct lab_switch *s, const char *lab_path, struct text *from, struct error *e)
+{
+    const char *slash = strrchr(lab_path, '/');
+    struct text path = {0};
+    if (*s->config != '/' && slash)
+        text_add(&path, "%.*s/", (int)(slash - lab_path), lab_path);
+    text_add(&path, "%s", s->config);
+    text_add(from, "%s", text_string(&path));
+    json_t *json = json_file_load(text_string(&path), DOCUMENT_ANSWER, e);
+    text_free(&path);
+    return json;
+}
+
+json_t *sonic_config_of(const struct lab_switch *s, const char *lab_path, struct text *from, struct error *e)
+{
+    size_t count = 0;
+    if (s->config)
+        return load_file(s, lab_path, from, e);
+    while (sonic_config_tables[count])
+        count++;
+    text_add(from, "CONFIG_DB of %s, by redis-cli over ssh", s->name);
+    struct ssh_session *session = sonic_open(s, NULL, e);
+    json_t *json =
+        session ? sonic_ask(s, session, CONFIG_DB, config_script, sonic_config_tables, count, e) : NULL;
+    if (session)
+        ssh_close(session);
+    return json;
+}

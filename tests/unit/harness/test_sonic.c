@@ -1,0 +1,409 @@
+/* What is read of a SONiC switch's CONFIG_DB, and what the checks of harness doctor say of it: each in both outcomes. */
+#include "tests/unit/harness/plan_of.h"
+
+#include "harness/sonic/check.h"
+#include "lib/document/json_text.h"
+
+/* Nothing of it is wrong, in a lab with 100 Gb/s, 5 m and an MTU of 4200. */
+static const char good[] =
+    "{\"DEVICE_METADATA\":{\"localhost\":{\"hwsku\":\"SKU\",\"platform\":\"x86_64-p\"}},"
+    "\"PORT\":{\"Ethernet0\":{\"speed\":\"100000\",\"mtu\":\"9100\",\"admin_status\":\"up\"},"
+    "\"Ethernet4\":{\"speed\":\"100000\",\"mtu\":\"9100\",\"admin_status\":\"up\"}},"
+    "\"CABLE_LENGTH\":{\"AZURE\":{\"Ethernet0\":\"5m\",\"Ethernet4\":\"5m\"}},"
+    "\"PORT_QOS_MAP\":{\"global\":{\"dscp_to_tc_map\":\"AZURE\"},\"Ethernet0,Ethernet4\":{\"pfc_enable\":\"3,"
+    "4\","
+    "\"tc_to_pg_map\":\"[TC_TO_PRIORITY_GROUP_MAP|AZURE]\",\"tc_to_queue_map\":\"AZURE\"}},"
+    "\"DSCP_TO_TC_MAP\":{\"AZURE\":{\"0\":\"0\",\"24\":\"3\",\"25\":\"3\",\"26\":\"3\",\"27\":\"3\",\"28\":"
+    "\"3\",\"29\":\"3\","
+    "\"30\":\"3\",\"31\":\"3\",\"32\":\"4\",\"33\":\"4\",\"34\":\"4\",\"35\":\"4\",\"36\":\"4\",\"37\":\"4\","
+    "\"38\":\"4\","
+    "\"39\":\"4\"}},"
+    "\"TC_TO_PRIORITY_GROUP_MAP\":{\"AZURE\":{\"0\":\"0\",\"3\":\"3\",\"4\":\"4\"}},"
+    "\"TC_TO_QUEUE_MAP\":{\"AZURE\":{\"0\":\"0\",\"3\":\"3\",\"4\":\"4\"}},"
+    "\"BUFFER_POOL\":{\"pool\":{\"size\":\"8000000\",\"xoff\":\"0\"}},"
+    "\"BUFFER_PROFILE\":{\"lossless\":{\"pool\":\"[BUFFER_POOL|pool]\",\"xon\":\"18432\",\"xoff\":\"65536\","
+    "\"size\":\"18432\",\"dynamic_th\":\"0\"},\"lossy\":{\"pool\":\"pool\",\"size\":\"0\",\"dynamic_th\":"
+    "\"3\"}},"
+    "\"BUFFER_PG\":{\"Ethernet0|0\":{\"profile\":\"lossy\"},\"Ethernet0|3-4\":{\"profile\":\"[BUFFER_PROFILE|"
+    "lossless]\"}},"
+    "\"QUEUE\":{\"Ethernet0|3\":{\"wred_profile\":\"[WRED_PROFILE|W]\"},\"Ethernet0|4\":{\"wred_profile\":"
+    "\"W\"}},"
+    "\"WRED_PROFILE\":{\"W\":{\"ecn\":\"ecn_all\",\"green_min_threshold\":\"250000\",\"green_max_threshold\":"
+    "\"2097152\","
+    "\"green_drop_probability\":\"5\"}},"
+    "\"PFC_WD\":{\"GLOBAL\":{\"POLL_INTERVAL\":\"200\"},\"Ethernet0\":{\"action\":\"drop\",\"detection_"
+    "time\":\"200\","
+    "\"restoration_time\":\"400\"}}}";
+
+static const char *const names[] = {"Ethernet0", "Ethernet4"};
+
+/* The good configuration with a merge patch (RFC 7396) over it. */
+static json_t *patched(const char *patch)
+{
+    json_t *json = json_loads(good, 0, NULL), *over = json_loads(patch, 0, NULL);
+    assert_non_null(json);
+    if (!over)
+        fail_msg("not JSON: %s", patch);
+    json_t *merged = json_merged(json, over);
+    json_decref(json);
+    json_decref(over);
+    return merged;
+}
+
+static void reads_both_forms_of_references(void **state)
+{
+    struct sonic_config c;
+    struct error e;
+    json_t *json = patched("{}");
+    (void)state;
+    assert_int_equal(sonic_config_read(json, names, 2, &c, &e), 0);
+    const struct sonic_port *p = sonic_port_named(&c, "Ethernet0"),
+                            *other = sonic_port_named(&c, "Ethernet4");
+    assert_null(sonic_port_named(&c, "Ethernet8"));
+    assert_string_equal(c.hwsku, "SKU");
+    assert_int_equal(c.poll_ms, 200);
+    assert_int_equal(p->speed_Mbps, 100000);
+    assert_int_equal(p->cable_mm, 5000);
+    assert_int_equal(p->pfc, 1 << 3 | 1 << 4);
+    assert_int_equal(other->pfc, p->pfc);
+    assert_int_equal(p->dscp_to_tc[26], 3);
+    assert_int_equal(p->dscp_to_tc[63], -1);
+    assert_int_equal(p->tc_to_pg[4], 4);
+    assert_int_equal(p->tc_to_pg[7], -1);
+    assert_string_equal(p->pg[3].profile, "lossless");
+    assert_string_equal(p->pg[3].pool, "pool");
+    assert_int_equal(p->pg[3].xoff_bytes, 65536);
+    assert_int_equal(p->pg[0].xoff_bytes, FIELD_UNSET);
+    assert_string_equal(p->pg[1].profile, "");
+    assert_int_equal(sonic_most_before_xoff(&p->pg[3]), 4000000 + 18432);
+    assert_string_equal(p->queue[3].profile, "W");
+    assert_string_equal(p->queue[4].profile, "W");
+    assert_true(p->queue[4].marks);
+    assert_int_equal(p->queue[4].kmax_bytes, 2097152);
+    assert_int_equal(p->watchdog.restoration_ms, 400);
+    assert_false(other->watchdog.on);
+    sonic_config_free(&c);
+    json_decref(json);
+}
+
+static void thresholds_of_ecn_alone_take_their_place(void **state)
+{
+    struct sonic_config c;
+    struct error e;
+    json_t *json = patched(
+        "{\"WRED_PROFILE\":{\"W\":{\"ecn_green_min_threshold\":\"1000\",\"ecn_green_max_threshold\":\"2000\","
+        "\"ecn_green_mark_probability\":\"7\"}}}");
+    (void)state;
+    assert_int_equal(sonic_config_read(json, names, 1, &c, &e), 0);
+    assert_int_equal(c.ports[0].queue[3].kmin_bytes, 1000);
+    assert_int_equal(c.ports[0].queue[3].kmax_bytes, 2000);
+    assert_int_equal(c.ports[0].queue[3].pmax_percent, 7);
+    sonic_config_free(&c);
+    json_decref(json);
+}
+
+static void refuses_what_is_not_such_a_file(void **state)
+{
+    static const char *const cases[][2] = {
+        {"{\"PORT\":null}", "no table PORT"},
+        {"{\"PORT\":[]}", "PORT is not an object"},
+        {"{\"PORT\":{\"Ethernet0\":7}}", "PORT|Ethernet0 is not an object"},
+        {"{\"PORT\":{\"Ethernet0\":{\"speed\":100000}}}", "speed is not a string"},
+        {"{\"PORT\":{\"Ethernet0\":{\"speed\":\"fast\"}}}", "speed is \"fast\": expected a whole number"},
+        {"{\"PORT\":{\"Ethernet0\":{\"mtu\":\"99999999999999999999\"}}}", "expected a whole number from 68"},
+        {"{\"CABLE_LENGTH\":{\"AZURE\":{\"Ethernet0\":\"far\"}}}", "CABLE_LENGTH|AZURE: Ethernet0"},
+        {"{\"PORT_QOS_MAP\":{\"Ethernet0,Ethernet4\":{\"pfc_enable\":\"3-4\"}}}",
+         "expected priorities such as 3,4"},
+        {"{\"PORT_QOS_MAP\":{\"Ethernet0,Ethernet4\":{\"pfc_enable\":\"8\"}}}",
+         "expected priorities such as 3,4"},
+        {"{\"PORT_QOS_MAP\":{\"Ethernet0,Ethernet4\":{\"tc_to_pg_map\":\"[X\"}}}",
+         "expected a name, or [TABLE|NAME]"},
+        {"{\"PORT_QOS_MAP\":{\"Ethernet0,Ethernet4\":{\"tc_to_pg_map\":\"[X]\"}}}",
+         "expected a name, or [TABLE|NAME]"},
+        {"{\"PORT_QOS_MAP\":{\"global\":{\"dscp_to_tc_map\":\"OTHER\"}}}", "DSCP_TO_TC_MAP has no \"OTHER\""},
+        {"{\"DSCP_TO_TC_MAP\":{\"AZURE\":{\"64\":\"1\"}}}", "\"64\" is not a number below 64"},
+        {"{\"DSCP_TO_TC_MAP\":{\"AZURE\":{\"1\":\"8\"}}}", "expected a whole number from 0 to 7"},
+        {"{\"BUFFER_PG\":{\"Ethernet0\":{}}}", "names no number"},
+        {"{\"BUFFER_PG\":{\"Ethernet0|x\":{}}}", "ends with no number or range"},
+        {"{\"BUFFER_PG\":{\"Ethernet0|4-3\":{}}}", "ends with no number or range"},
+        {"{\"WRED_PROFILE\":{\"W\":{\"ecn\":\"on\"}}}", "ecn is \"on\""},
+        {"{\"BUFFER_PROFILE\":{\"lossless\":{\"dynamic_th\":\"99\"}}}", "dynamic_th is \"99\""},
+        {"7", "not an object of tables"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct sonic_config c;
+        struct error e = {{0}};
+        json_t *over = json_loads(cases[i][0], JSON_DECODE_ANY, NULL), *json = json_loads(good, 0, NULL);
+        json_t *merged = json_is_object(over) ? json_merged(json, over) : json_incref(over);
+        if (sonic_config_read(merged, names, 2, &c, &e) == 0 || !strstr(e.text, cases[i][1]))
+            fail_msg("%s: \"%s\" does not say \"%s\"", cases[i][0], e.text, cases[i][1]);
+        json_decref(merged);
+        json_decref(json);
+        json_decref(over);
+    }
+}
+
+/* ---- checks */
+
+#define LAB                                                                                                \
+    "{\"schema\":1,\"name\":\"l\",\"driver\":\"ssh\",\"hosts\":{\"a\":{\"ssh\":\"a\",\"nic\":{\"netdev\":" \
+    "\"e\"}},"                                                                                             \
+    "\"b\":{\"ssh\":\"b\",\"nic\":{\"netdev\":\"e\"}}},\"switches\":{\"tor\":{\"ssh\":\"tor\"}},"          \
+    "\"links\":[{\"between\":[\"a\",\"tor\"],\"ports\":{\"tor\":\"Ethernet0\"},\"rate\":\"100Gb/"          \
+    "s\",\"length\":\"%s\"},"                                                                              \
+    "{\"between\":[\"b\",\"tor\"]}]}"
+#define HOST \
+    "\"settings\":{\"pfc\":[3,4],\"mtu\":4200,\"trust\":\"dscp\",\"dscp_to_prio\":{}},\"speed_Mbps\":100000"
+
+struct outcome {
+    const char *patch, *length, *host, *check, *verdict, *says;
+    bool recorded;
+};
+
+static json_t *examine(const struct outcome *c, const struct cell *cell, const struct lab *lab)
+{
+    struct sonic_config config;
+    struct error e = {{0}};
+    struct text host = {0};
+    json_t *json = patched(c->patch), *entries = json_array();
+    text_add(&host, "{\"a\":{%s}}", c->host);
+    json_t *seen = json_loads(text_string(&host), 0, NULL);
+    assert_non_null(seen);
+    if (sonic_config_read(json, names, 2, &config, &e) != 0)
+        fail_msg("%s: %s", c->patch, e.text);
+    const struct sonic_subject subject = {.lab = lab,
+                                          .of = lab_real_switch_at(lab, 0),
+                                          .config = &config,
+                                          .recorded = c->recorded,
+                                          .from = "file",
+                                          .seen = seen,
+                                          .cell = cell,
+                                          .entries = entries};
+    sonic_examine(&subject);
+    sonic_config_free(&config);
+    text_free(&host);
+    json_decref(seen);
+    json_decref(json);
+    return entries;
+}
+
+/* The first entry of the check that is not ok; else its first. */
+static const json_t *entry_of(const json_t *entries, const char *check)
+{
+    const json_t *entry, *first = NULL;
+    size_t i;
+    json_array_foreach(entries, i, entry)
+    {
+        if (strcmp(json_string_value(json_object_get(entry, "check")), check) != 0)
+            continue;
+        assert_non_null(json_object_get(entry, "evidence"));
+        first = first ? first : entry;
+        if (strcmp(json_string_value(json_object_get(entry, "verdict")), "ok") != 0)
+            return entry;
+    }
+    return first;
+}
+
+static void expect(const struct outcome *c, const struct cell *cell, const struct lab *lab)
+{
+    json_t *entries = examine(c, cell, lab);
+    const json_t *entry = entry_of(entries, c->check);
+    const char *verdict = entry ? json_string_value(json_object_get(entry, "verdict")) : "none",
+               *reason = entry ? json_string_value(json_object_get(entry, "reason")) : "";
+    if (strcmp(verdict, c->verdict) != 0 || !strstr(reason, c->says))
+        fail_msg("%s: %s: %s (%s): expected %s (%s)", c->patch, c->check, verdict, reason, c->verdict,
+                 c->says);
+    if (entry && strcmp(verdict, "failure") == 0)
+        assert_non_null(json_object_get(entry, "fix"));
+    json_decref(entries);
+}
+
+static void load_lab(struct lab *lab, const char *length)
+{
+    char text[1000];
+    struct error e;
+    snprintf(text, sizeof text, LAB, length);
+    json_t *json = json_loads(text, 0, NULL);
+    if (!json || lab_parse(json, lab, &e) != 0)
+        fail_msg("%s", json ? e.text : text);
+    json_decref(json);
+}
+
+#define PROFILE(x) "{\"BUFFER_PROFILE\":{\"lossless\":{" x "}}}"
+#define WRED(x)    "{\"WRED_PROFILE\":{\"W\":{" x "}}}"
+#define WATCH(x)   "{\"PFC_WD\":{\"Ethernet0\":{" x "}}}"
+
+static void checks_have_both_outcomes(void **state)
+{
+    static const struct outcome cases[] = {
+        {"{}", "5m", HOST, "port", "ok", "Ethernet0 (to a): up, 100Gb/s, MTU 9100", false},
+        {"{\"PORT\":{\"Ethernet0\":null}}", "5m", HOST, "port", "failure", "no such port", false},
+        {"{\"PORT\":{\"Ethernet0\":{\"admin_status\":\"down\"}}}", "5m", HOST, "port", "failure", "shut down",
+         false},
+        {"{\"PORT\":{\"Ethernet0\":{\"speed\":\"25000\"}}}", "5m", HOST, "port", "failure",
+         "its speed is 25Gb/s, that of the host's NIC 100Gb/s", false},
+        {"{\"PORT\":{\"Ethernet0\":{\"speed\":\"25000\"}}}", "5m", "", "port", "warning",
+         "the lab's link has a rate of 100Gb/s", false},
+        {"{\"PORT\":{\"Ethernet0\":{\"mtu\":\"1500\"}}}", "5m", HOST, "port", "failure",
+         "longer frames are discarded", false},
+
+        {"{}", "5m", HOST, "pfc", "ok", "PFC on priorities 3,4, as at a", false},
+        {"{\"PORT_QOS_MAP\":{\"Ethernet0,Ethernet4\":{\"pfc_enable\":\"3\"}}}", "5m", HOST, "pfc", "failure",
+         "PFC on priorities 3, at a on 3,4: one end ignores", false},
+        {"{\"PORT_QOS_MAP\":{\"Ethernet0,Ethernet4\":{\"pfc_enable\":null}}}", "5m", HOST, "pfc", "failure",
+         "PFC on priorities none, at a on 3,4", false},
+        {"{}", "5m", "", "pfc", "unknown", "were not read", false},
+
+        {"{}", "5m", HOST, "dscp", "ok", "the same class", false},
+        {"{\"DSCP_TO_TC_MAP\":{\"AZURE\":{\"26\":\"1\"}}}", "5m", HOST, "dscp", "warning",
+         "1 DSCPs of lossless classes are another class at a; the first is DSCP 26, priority 3 there and "
+         "traffic class 1",
+         false},
+        {"{\"DSCP_TO_TC_MAP\":{\"AZURE\":{\"8\":\"3\"}}}", "5m", HOST, "dscp", "warning",
+         "the first is DSCP 8, priority 1", false},
+        {"{\"PORT_QOS_MAP\":{\"global\":null}}", "5m", HOST, "dscp", "failure", "no dscp_to_tc_map", false},
+        {"{\"PORT_QOS_MAP\":{\"Ethernet0,Ethernet4\":{\"dot1p_to_tc_map\":\"AZURE\"}}}", "5m", HOST, "dscp",
+         "unknown", "from the VLAN tag", false},
+
+        {"{}", "5m", HOST, "headroom", "ok", "keeps 65536 bytes (xoff)", false},
+        {PROFILE("\"xoff\":\"8000\""), "5m", HOST, "headroom", "failure",
+         "packets are lost although PFC is on", false},
+        {PROFILE("\"xoff\":\"18432\""), "5m", HOST, "headroom", "warning",
+         "with the host's MTU of 4200 these are at least 9185 bytes, and the mlx5 driver keeps 42524", false},
+        {PROFILE("\"xoff\":\"18432\""), "5m", "", "headroom", "warning",
+         "with the port's MTU of 9100 these are at least 18985", false},
+        {"{}", "300m", HOST, "headroom", "warning", "over 300m", false},
+        {PROFILE("\"xoff\":null"), "5m", HOST, "headroom", "failure", "without headroom", false},
+        {"{\"BUFFER_PROFILE\":{\"lossless\":null}}", "5m", HOST, "headroom", "failure",
+         "BUFFER_PROFILE lacks", false},
+        {"{\"BUFFER_PG\":{\"Ethernet0|3-4\":null}}", "5m", HOST, "headroom", "failure",
+         "BUFFER_PG has no profile", false},
+        {"{\"BUFFER_PG\":{\"Ethernet0|3-4\":null}}", "5m", HOST, "headroom", "unknown", "in this file", true},
+        {"{\"BUFFER_PG\":{\"Ethernet0|3-4\":{\"profile\":\"NULL\"}}}", "5m", HOST, "headroom", "ok",
+         "computes the headroom of group 3 for a cable 5m long", false},
+        {"{\"BUFFER_PG\":{\"Ethernet0|3-4\":{\"profile\":\"NULL\"}}}", "40m", HOST, "headroom", "warning",
+         "by the lab it is 40m", false},
+
+        {"{}", "5m", HOST, "wred", "ok",
+         "marks from 250000 to 2097152 bytes, up to 5 % (kmin is 20.0 us at 100Gb/s); XOFF comes at 4018432",
+         false},
+        {"{\"QUEUE\":{\"Ethernet0|3\":null}}", "5m", HOST, "wred", "warning", "no WRED profile", false},
+        {"{\"WRED_PROFILE\":{\"W\":null}}", "5m", HOST, "wred", "failure", "WRED_PROFILE lacks", false},
+        {WRED("\"ecn\":\"ecn_none\""), "5m", HOST, "wred", "warning", "ECN off for green", false},
+        {WRED("\"ecn\":\"ecn_yellow\""), "5m", HOST, "wred", "warning", "ECN off for green", false},
+        {WRED("\"green_min_threshold\":null"), "5m", HOST, "wred", "failure", "no thresholds for green",
+         false},
+        {WRED("\"green_min_threshold\":\"3000000\""), "5m", HOST, "wred", "failure", "kmin is above kmax",
+         false},
+        {WRED("\"green_min_threshold\":\"5000000\",\"green_max_threshold\":\"6000000\""), "5m", HOST, "wred",
+         "failure", "before anything is marked", false},
+        {WRED("\"green_max_threshold\":\"6000000\""), "5m", HOST, "wred", "warning",
+         "before the queue reaches kmax", false},
+        {WRED("\"green_drop_probability\":\"0\""), "5m", HOST, "wred", "warning", "probability of 0", false},
+        {WRED("\"green_min_threshold\":\"5000\""), "5m", HOST, "wred", "warning", "less than two frames",
+         false},
+        {"{\"PORT\":{\"Ethernet0\":{\"speed\":\"1000\"}}}", "5m", "", "wred", "warning", "300 us", false},
+
+        {"{}", "5m", HOST, "pfc-watchdog", "ok", "detection 200 ms, restoration 400 ms, poll interval 200 ms",
+         false},
+        {"{\"PFC_WD\":{\"Ethernet0\":null}}", "5m", HOST, "pfc-watchdog", "ok", "no watchdog", false},
+        {WATCH("\"detection_time\":null"), "5m", HOST, "pfc-watchdog", "failure", "no detection_time", false},
+        {WATCH("\"detection_time\":\"50\""), "5m", HOST, "pfc-watchdog", "failure", "must be 100 to 5000",
+         false},
+        {WATCH("\"detection_time\":\"100\""), "5m", HOST, "pfc-watchdog", "failure",
+         "shorter than POLL_INTERVAL", false},
+        {WATCH("\"restoration_time\":\"150\""), "5m", HOST, "pfc-watchdog", "failure",
+         "shorter than POLL_INTERVAL", false},
+        {WATCH("\"action\":\"burn\""), "5m", HOST, "pfc-watchdog", "failure", "action is unknown", false},
+        {WATCH("\"detection_time\":\"500\""), "5m", HOST, "pfc-watchdog", "warning", "in a loop", false},
+        {WATCH("\"restoration_time\":null"), "5m", HOST, "pfc-watchdog", "warning", "stays stopped", false},
+        {"{\"PFC_WD\":{\"GLOBAL\":{\"BIG_RED_SWITCH\":\"enable\"}}}", "5m", HOST, "pfc-watchdog", "failure",
+         "BIG_RED_SWITCH is on", false},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct lab lab;
+        load_lab(&lab, cases[i].length);
+        expect(&cases[i], NULL, &lab);
+        lab_free(&lab);
+    }
+}
+
+/* With a scenario only the priorities and DSCPs of its flows are failures. */
+static void a_scenario_says_what_matters(void **state)
+{
+    static const char scenario[] =
+        "{\"schema\":1,\"name\":\"s\",\"roles\":[\"a\",\"b\"],\"phases\":{\"measure\":\"1s\"},"
+        "\"settings\":{\"trust\":\"dscp\",\"pfc\":[3]},"
+        "\"flows\":[{\"name\":\"f\",\"from\":\"a\",\"to\":\"b\",\"op\":\"write\",\"message\":\"64KiB\","
+        "\"priority\":3}]}";
+    static const struct outcome cases[] = {
+        {"{\"PORT_QOS_MAP\":{\"Ethernet0,Ethernet4\":{\"pfc_enable\":\"3\"}}}", "", HOST, "pfc", "ok",
+         "as at a", false},
+        {"{\"PORT_QOS_MAP\":{\"Ethernet0,Ethernet4\":{\"pfc_enable\":\"3\"}}}", "", "", "pfc", "ok",
+         "as at a", false},
+        {"{}", "", HOST, "pfc", "warning", "no flow of this host", false},
+        {"{\"PORT_QOS_MAP\":{\"Ethernet0,Ethernet4\":{\"pfc_enable\":\"4\"}}}", "", HOST, "pfc", "failure",
+         "one end ignores", false},
+        {"{}", "", HOST, "dscp", "ok", "DSCP 24 is priority 3 at a, and traffic class 3 here", false},
+        {"{\"DSCP_TO_TC_MAP\":{\"AZURE\":{\"24\":\"1\"}}}", "", HOST, "dscp", "failure",
+         "but traffic class 1 here", false},
+        {"{\"DSCP_TO_TC_MAP\":{\"AZURE\":{\"24\":null}}}", "", HOST, "dscp", "failure", "AZURE has no entry",
+         false},
+        {"{\"DSCP_TO_TC_MAP\":{\"AZURE\":{\"26\":\"1\"}}}", "", HOST, "dscp", "ok", "DSCP 24", false},
+    };
+    char lab[1000];
+    struct plan plan;
+    (void)state;
+    snprintf(lab, sizeof lab, LAB, "5m");
+    plan_of(scenario, lab, &plan);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        expect(&cases[i], &plan.first, &plan.first.lab);
+    plan_free(&plan);
+}
+
+static void labs_name_ports_of_switches(void **state)
+{
+    static const char *const head =
+        "{\"schema\":1,\"name\":\"l\",\"driver\":\"ssh\",\"hosts\":{\"a\":{\"ssh\":\"a\"},"
+        "\"b\":{\"ssh\":\"b\"}},";
+    static const char *const cases[][2] = {
+        {"\"switches\":{\"t\":{}}}", "switches.t: has neither ssh nor config"},
+        {"\"switches\":{\"t\":{\"ssh\":\"t\",\"config\":\"f\"}}}", "switches.t: has both ssh and config"},
+        {"\"switches\":{\"a\":{\"ssh\":\"t\"}}}", "switches.a: a host has this name already"},
+        {"\"switches\":{\"t\":{\"ssh\":\"-t\"}}}", "switches.t.ssh"},
+        {"\"switches\":{\"t\":{\"ssh\":\"t\",\"socket\":\"redis\"}}}", "switches.t.socket"},
+        {"\"switches\":{\"t\":{\"ssh\":\"t\"}},\"links\":[{\"between\":[\"a\",\"b\"],\"ports\":{\"t\":"
+         "\"Ethernet0\"}}]}",
+         "links[0].ports: t is not an end of this link"},
+        {"\"links\":[{\"between\":[\"a\",\"b\"],\"ports\":{\"a\":\"Ethernet0\"}}]}",
+         "a is not a switch that runs SONiC"},
+        {"\"switches\":{\"t\":{\"ssh\":\"t\"}},\"links\":[{\"between\":[\"a\",\"t\"],\"ports\":{\"t\":\"-n\"}"
+         "}]}",
+         "links[0].ports.t"},
+        {"\"switches\":{\"t\":{\"ssh\":\"t\"}},\"links\":[{\"between\":[\"a\",\"t\"],\"ports\":{\"t\":\"E0\"}"
+         "},"
+         "{\"between\":[\"b\",\"t\"],\"ports\":{\"t\":\"E0\"}}]}",
+         "links[1].ports.t: E0 has a cable already: that of links[0]"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[1000];
+        snprintf(text, sizeof text, "%s%s", head, cases[i][0]);
+        refuse_lab(text, cases[i][1]);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reads_both_forms_of_references),
+        cmocka_unit_test(thresholds_of_ecn_alone_take_their_place),
+        cmocka_unit_test(refuses_what_is_not_such_a_file),
+        cmocka_unit_test(checks_have_both_outcomes),
+        cmocka_unit_test(a_scenario_says_what_matters),
+        cmocka_unit_test(labs_name_ports_of_switches),
+    };
+    return cmocka_run_group_tests_name("sonic", tests, NULL, NULL);
+}
