@@ -4,6 +4,7 @@
 #include "harness/labs/hosts/capture/spool.h"
 #include "harness/labs/hosts/faults/faults.h"
 #include "harness/labs/hosts/settings/roles.h"
+#include "harness/labs/hosts/sonic/counted.h"
 #include "harness/labs/hosts/start.h"
 #include "harness/labs/hosts/tools.h"
 #include "harness/labs/hosts/virtual/switch.h"
@@ -61,6 +62,7 @@ static void remote_lab_close(void *state)
     for (size_t i = 0; i < lab->stream_count; i++)
         stream_close(&lab->streams[i]);
     host_capture_close(lab);
+    switch_counts_close(lab);
     host_faults_free(lab->faults);
     roles_release_settings(lab);
     for (size_t i = 0; lab->hosts && i < lab->all_count; i++)
@@ -196,7 +198,7 @@ static int remote_lab_bring_up(void *state, struct error *e)
         return -1;
     if (!(lab->crew = crew_start(lab->all_count, e)) ||
         hosts_at_once(lab, lab->all_count, bring_up_one, NULL, e) != 0 || host_capture_find(lab, e) != 0 ||
-        host_faults_find(lab, e) != 0)
+        host_faults_find(lab, e) != 0 || switch_counts_open(lab, e) != 0)
         return -1;
     return lab->virt ? virt_watch(lab->virt, e) : 0;
 }
@@ -303,6 +305,7 @@ static int remote_lab_start(void *state, int64_t *start_ns, struct error *e)
     if (settle_links(lab, e) != 0)
         return -1;
     lab->started = lab->failed = true;
+    switch_counts_before(lab);
     /* a sampler's first sample is waited for while the drivers connect */
     if (start_samplers(lab, e) != 0 || host_capture_start(lab, e) != 0 || start_servers(lab, e) != 0 ||
         wait_ready(lab, KIND(STREAM_SERVER) | KIND(STREAM_CAPTURER), e) != 0 ||
@@ -448,6 +451,8 @@ static int remote_lab_finish(void *state, struct error *e)
         whole = lab->streams[i].running || stream_may_end(&lab->streams[i]) ||
                 lab->streams[i].kind == STREAM_CAPTURER;
     int result = whole ? finish_whole(lab, e) : end_streams(lab, ALL_KINDS, 0, e);
+    if (whole)
+        switch_counts_after(lab);
     host_faults_end(lab);
     if (host_capture_finish(lab, &later) != 0)
         result = result == 0 ? error_set(e, "%s", later.text) : -1;
@@ -490,6 +495,7 @@ static void remote_lab_add_to_result(void *state, json_t *result)
             json_object_set_new(host, "clock", clocks[role]);
     }
     free(clocks);
+    switch_counts_add_to_result(lab, result);
     tools_add_to_result(lab, result);
     host_capture_add_to_result(lab, result);
     host_faults_add_to_result(lab, result);

@@ -24,10 +24,11 @@ struct remote_lab {
     size_t job_count;
     struct stream *streams;
     size_t stream_count;
-    struct host_capture *capture; /* NULL: none */
-    struct host_faults *faults;   /* NULL: none */
-    bool changed;                 /* settings were applied */
-    bool started, failed;         /* failed: programs do not end by themselves */
+    struct host_capture *capture;   /* NULL: none */
+    struct host_faults *faults;     /* NULL: none */
+    struct switch_counts *switches; /* NULL: not looked for yet */
+    bool changed;                   /* settings were applied */
+    bool started, failed;           /* failed: programs do not end by themselves */
     bool virt_lost;
     json_t *warnings;
     json_t *left; /* what the last run of the sweep kept, by role (settings/roles.c); NULL: nothing */
