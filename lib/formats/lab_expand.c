@@ -187,7 +187,7 @@ static int share(json_t *document, json_t *defaults, struct error *e)
         if (!json_is_object(shared))
             return error_set(e, "defaults.%s: expected an object", key);
         json_t *nodes = json_object_get(document, kinds[k].nodes);
-        if (!nodes && strcmp(key, "switch") == 0) /* as in every lab of real hosts */
+        if (!nodes && strcmp(key, "switch") == 0)
             return error_set(e, "defaults.switch: the lab has no switches");
         size_t memory = json_file_memory_of(shared) * (json_object_size(nodes) + json_array_size(nodes));
         if (memory > SHARED_LIMIT_BYTES)

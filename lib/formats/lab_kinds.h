@@ -269,7 +269,7 @@ static const struct table management_table = {"lab.management", "The network for
          .max = 100000,                                                                                      \
          .help = "Cables between hosts and switches."},                                                      \
         {"defaults", FIELD_JSON, AT(defaults),                                                               \
-         .help = "Common values: an object with host, switch (simulated labs) and link. The values of each " \
+         .help = "Common values: an object with host, switch and link. The values of each "                  \
                  "host, switch and link are merged over them."},                                             \
         {"scaled", FIELD_JSON, AT(scaled),                                                                   \
          .help = "Map of scenario path to value, for labs that are slower. The value replaces the one that " \
