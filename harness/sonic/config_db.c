@@ -216,13 +216,14 @@ static int each_numbered(const json_t *json, const char *table, const char *port
 /* ---- maps */
 
 /* "AZURE": {"0": "1", ...} into `map`; -1 where it has no entry. */
-static int read_map(const json_t *json, const char *table, const char *name, int8_t *map, size_t count,
+static int read_map(const json_t *json, const char *table, const char *name, int *map, size_t count,
                     struct error *e)
 {
     struct entry entry;
     const char *key;
     json_t *value;
-    memset(map, -1, count);
+    for (size_t i = 0; i < count; i++)
+        map[i] = -1;
     if (!*name)
         return 0;
     if (open_entry(json, table, name, &entry, e) != 0)
@@ -239,7 +240,7 @@ static int read_map(const json_t *json, const char *table, const char *name, int
             return error_set(e, "%s|%.80s: \"%.40s\" is not a number below %zu", table, name, key, count);
         if (field_number(&entry, key, 0, SONIC_TCS - 1, &to, e) != 0)
             return -1;
-        map[from] = (int8_t)to;
+        map[from] = (int)to;
     }
     return 0;
 }
@@ -265,9 +266,9 @@ static int find_qos(const json_t *json, const char *port, struct entry *found, s
 }
 
 /* TCs go to the priority group and queue of their number where no map says otherwise. */
-static void number_alike(const char *name, int8_t *map)
+static void number_alike(const char *name, int *map)
 {
-    for (int8_t i = 0; !*name && i < SONIC_TCS; i++)
+    for (int i = 0; !*name && i < SONIC_TCS; i++)
         map[i] = i;
 }
 
@@ -476,8 +477,9 @@ int sonic_config_read(const json_t *json, const char *const names[], size_t coun
                       struct sonic_config *config, struct error *e)
 {
     *config = (struct sonic_config){.ports = calloc(count + 1, sizeof *config->ports), .count = count};
-    int result = !config->ports                   ? error_set(e, "out of memory for %zu ports", count)
-                 : !json_is_object(json)          ? error_set(e, "it is not an object of tables")
+    if (!config->ports)
+        return error_set(e, "out of memory for %zu ports", count);
+    int result = !json_is_object(json)            ? error_set(e, "it is not an object of tables")
                  : !json_object_get(json, "PORT") ? error_set(e, "it has no table PORT")
                                                   : read_switch(json, config, e);
     for (size_t i = 0; result == 0 && i < count; i++)

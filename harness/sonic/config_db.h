@@ -53,8 +53,8 @@ struct sonic_port {
     bool has_pfc;                                     /* PORT_QOS_MAP has pfc_enable */
     uint8_t pfc;                                      /* a bit for each priority */
     char dscp_map[SONIC_NAME], dot1p_map[SONIC_NAME]; /* "": none */
-    int8_t dscp_to_tc[SONIC_DSCPS];                   /* -1: not in the map */
-    int8_t tc_to_pg[SONIC_TCS], tc_to_queue[SONIC_TCS];
+    int dscp_to_tc[SONIC_DSCPS];                      /* -1: not in the map */
+    int tc_to_pg[SONIC_TCS], tc_to_queue[SONIC_TCS];
     struct sonic_buffer pg[SONIC_TCS];
     struct sonic_wred queue[SONIC_TCS];
     struct sonic_watchdog watchdog;

@@ -49,36 +49,36 @@ enum part { OF_PORT, OF_QUEUE, OF_GROUP };
 
 /* A '#' stands for the number: in names of a port's fields that of a priority, else of the queue or priority group. */
 static const struct row {
-    enum part part;
     const char *field, *name, *unit;
+    enum part part;
     bool watermark;
 } rows[] = {
-    {OF_PORT, "SAI_PORT_STAT_PFC_#_RX_PKTS", "rx_prio#_pause", "frames", false},
-    {OF_PORT, "SAI_PORT_STAT_PFC_#_TX_PKTS", "tx_prio#_pause", "frames", false},
-    {OF_PORT, "SAI_PORT_STAT_PFC_#_ON2OFF_RX_PKTS", "rx_prio#_pause_transition", "events", false},
-    {OF_PORT, "SAI_PORT_STAT_PFC_#_RX_PAUSE_DURATION_US", "rx_prio#_pause_duration", "us", false},
-    {OF_PORT, "SAI_PORT_STAT_PFC_#_TX_PAUSE_DURATION_US", "tx_prio#_pause_duration", "us", false},
-    {OF_PORT, "SAI_PORT_STAT_IF_IN_OCTETS", "rx_bytes", "bytes", false},
-    {OF_PORT, "SAI_PORT_STAT_IF_OUT_OCTETS", "tx_bytes", "bytes", false},
-    {OF_PORT, "SAI_PORT_STAT_IF_IN_DISCARDS", "rx_discards", "packets", false},
-    {OF_PORT, "SAI_PORT_STAT_IF_OUT_DISCARDS", "tx_discards", "packets", false},
-    {OF_PORT, "SAI_PORT_STAT_IF_IN_ERRORS", "rx_errors", "packets", false},
-    {OF_PORT, "SAI_PORT_STAT_ECN_MARKED_PACKETS", "ecn_marked", "packets", false},
-    {OF_PORT, "SAI_PORT_STAT_WRED_DROPPED_PACKETS", "wred_dropped", "packets", false},
-    {OF_QUEUE, "SAI_QUEUE_STAT_PACKETS", "tx_queue#_packets", "packets", false},
-    {OF_QUEUE, "SAI_QUEUE_STAT_BYTES", "tx_queue#_bytes", "bytes", false},
-    {OF_QUEUE, "SAI_QUEUE_STAT_DROPPED_PACKETS", "tx_queue#_dropped", "packets", false},
-    {OF_QUEUE, "SAI_QUEUE_STAT_WRED_ECN_MARKED_PACKETS", "tx_queue#_ecn_marked", "packets", false},
-    {OF_QUEUE, "SAI_QUEUE_STAT_WRED_ECN_MARKED_BYTES", "tx_queue#_ecn_marked_bytes", "bytes", false},
-    {OF_QUEUE, "SAI_QUEUE_STAT_WRED_DROPPED_PACKETS", "tx_queue#_wred_dropped", "packets", false},
-    {OF_QUEUE, "PFC_WD_QUEUE_STATS_DEADLOCK_DETECTED", "tx_queue#_storms_detected", "events", false},
-    {OF_QUEUE, "PFC_WD_QUEUE_STATS_DEADLOCK_RESTORED", "tx_queue#_storms_restored", "events", false},
-    {OF_QUEUE, "SAI_QUEUE_STAT_SHARED_WATERMARK_BYTES", "tx_queue#_watermark", "bytes", true},
-    {OF_GROUP, "SAI_INGRESS_PRIORITY_GROUP_STAT_DROPPED_PACKETS", "rx_group#_dropped", "packets", false},
-    {OF_GROUP, "SAI_INGRESS_PRIORITY_GROUP_STAT_SHARED_WATERMARK_BYTES", "rx_group#_watermark", "bytes",
+    {"SAI_PORT_STAT_PFC_#_RX_PKTS", "rx_prio#_pause", "frames", OF_PORT, false},
+    {"SAI_PORT_STAT_PFC_#_TX_PKTS", "tx_prio#_pause", "frames", OF_PORT, false},
+    {"SAI_PORT_STAT_PFC_#_ON2OFF_RX_PKTS", "rx_prio#_pause_transition", "events", OF_PORT, false},
+    {"SAI_PORT_STAT_PFC_#_RX_PAUSE_DURATION_US", "rx_prio#_pause_duration", "us", OF_PORT, false},
+    {"SAI_PORT_STAT_PFC_#_TX_PAUSE_DURATION_US", "tx_prio#_pause_duration", "us", OF_PORT, false},
+    {"SAI_PORT_STAT_IF_IN_OCTETS", "rx_bytes", "bytes", OF_PORT, false},
+    {"SAI_PORT_STAT_IF_OUT_OCTETS", "tx_bytes", "bytes", OF_PORT, false},
+    {"SAI_PORT_STAT_IF_IN_DISCARDS", "rx_discards", "packets", OF_PORT, false},
+    {"SAI_PORT_STAT_IF_OUT_DISCARDS", "tx_discards", "packets", OF_PORT, false},
+    {"SAI_PORT_STAT_IF_IN_ERRORS", "rx_errors", "packets", OF_PORT, false},
+    {"SAI_PORT_STAT_ECN_MARKED_PACKETS", "ecn_marked", "packets", OF_PORT, false},
+    {"SAI_PORT_STAT_WRED_DROPPED_PACKETS", "wred_dropped", "packets", OF_PORT, false},
+    {"SAI_QUEUE_STAT_PACKETS", "tx_queue#_packets", "packets", OF_QUEUE, false},
+    {"SAI_QUEUE_STAT_BYTES", "tx_queue#_bytes", "bytes", OF_QUEUE, false},
+    {"SAI_QUEUE_STAT_DROPPED_PACKETS", "tx_queue#_dropped", "packets", OF_QUEUE, false},
+    {"SAI_QUEUE_STAT_WRED_ECN_MARKED_PACKETS", "tx_queue#_ecn_marked", "packets", OF_QUEUE, false},
+    {"SAI_QUEUE_STAT_WRED_ECN_MARKED_BYTES", "tx_queue#_ecn_marked_bytes", "bytes", OF_QUEUE, false},
+    {"SAI_QUEUE_STAT_WRED_DROPPED_PACKETS", "tx_queue#_wred_dropped", "packets", OF_QUEUE, false},
+    {"PFC_WD_QUEUE_STATS_DEADLOCK_DETECTED", "tx_queue#_storms_detected", "events", OF_QUEUE, false},
+    {"PFC_WD_QUEUE_STATS_DEADLOCK_RESTORED", "tx_queue#_storms_restored", "events", OF_QUEUE, false},
+    {"SAI_QUEUE_STAT_SHARED_WATERMARK_BYTES", "tx_queue#_watermark", "bytes", OF_QUEUE, true},
+    {"SAI_INGRESS_PRIORITY_GROUP_STAT_DROPPED_PACKETS", "rx_group#_dropped", "packets", OF_GROUP, false},
+    {"SAI_INGRESS_PRIORITY_GROUP_STAT_SHARED_WATERMARK_BYTES", "rx_group#_watermark", "bytes", OF_GROUP,
      true},
-    {OF_GROUP, "SAI_INGRESS_PRIORITY_GROUP_STAT_XOFF_ROOM_WATERMARK_BYTES", "rx_group#_headroom_watermark",
-     "bytes", true},
+    {"SAI_INGRESS_PRIORITY_GROUP_STAT_XOFF_ROOM_WATERMARK_BYTES", "rx_group#_headroom_watermark", "bytes",
+     OF_GROUP, true},
 };
 
 /* The pattern with its '#' replaced. */

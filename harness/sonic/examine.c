@@ -107,7 +107,7 @@ static void see_host(const struct sonic_subject *x, struct sonic_end *end)
     end->role = role_of(x, end->host);
     const json_t *seen = json_object_get(x->seen, x->cell ? end->role : end->host->name);
     const json_t *now = json_object_get(seen, "settings");
-    json_t *wanted = end->role ? scenario_role_settings(x->cell->scenario_json, end->role) : NULL;
+    json_t *wanted = x->cell && end->role ? scenario_role_settings(x->cell->scenario_json, end->role) : NULL;
     end->settings = now ? json_deep_copy(now) : json_object();
     if (wanted)
         json_merge_deep(end->settings, wanted);

@@ -109,11 +109,12 @@ static json_t *port_json(struct remote_lab *lab, const struct one_switch *s, con
     const json_t *before = json_object_get(json_object_get(s->before, "ports"), port),
                  *after = json_object_get(json_object_get(s->after, "ports"), port);
     const struct lab_link *link;
-    const char *peer = NULL, *at;
+    const char *peer = NULL;
     char where[140];
-    for (size_t i = 0; !peer && (link = lab_link_at(&lab->run->cell->lab, i)); i++)
-        if ((at = lab_link_port(link, s->of->name)) && strcmp(at, port) == 0)
-            peer = lab_link_peer(link, s->of->name);
+    for (size_t i = 0; !peer && (link = lab_link_at(&lab->run->cell->lab, i)); i++) {
+        const char *at = lab_link_port(link, s->of->name);
+        peer = at && strcmp(at, port) == 0 ? lab_link_peer(link, s->of->name) : NULL;
+    }
     snprintf(where, sizeof where, "switch %.60s, %.60s", s->of->name, port);
     if (!before || !after) {
         json_array_append_new(lab->warnings,
