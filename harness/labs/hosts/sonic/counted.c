@@ -49,6 +49,8 @@ int switch_counts_open(struct remote_lab *lab, struct error *e)
     const struct lab *where = &lab->run->cell->lab;
     const struct lab_switch *of;
     struct error why;
+    if (lab->run->as_is)
+        return 0;
     struct switch_counts *counts = calloc(1, sizeof *counts);
     lab->switches = counts;
     if (counts)

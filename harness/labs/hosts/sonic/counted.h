@@ -6,7 +6,7 @@
 
 struct switch_counts;
 
-/* Connect to the switches that are reached over ssh and whose ports the lab names. -1: out of memory. */
+/* Connect to the switches that are reached over ssh and whose ports the lab names; not in a run as it is, which probes. -1: out of memory. */
 int switch_counts_open(struct remote_lab *lab, struct error *e);
 /* Before the traffic. */
 void switch_counts_before(struct remote_lab *lab);

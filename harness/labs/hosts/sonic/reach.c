@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CONNECT_NS (60 * NS_PER_S)
+#define CONNECT_NS (15 * NS_PER_S)
 #define ANSWER_NS  (60 * NS_PER_S)
 #define CONFIG_DB  4
 
