@@ -194,15 +194,13 @@ static void examine_faults(struct examination *x, struct remote_host *h)
 /* The role's interface as nic-config sees it. */
 static void note_seen(struct examination *x, const struct remote_host *h, const char *role)
 {
+    static const char *const keys[] = {"places", "missing", "unread", "speed_Mbps"};
     json_t *settings = json_object_get(json_object_get(h->nic, "interfaces"), h->netdev);
     json_t *facts = json_object_get(json_object_get(h->nic, "facts"), h->netdev);
-    if (settings)
-        json_object_set_new(x->seen, role,
-                            json_make("{s:O,s:O*,s:O*,s:O*,s:O*}", "settings", settings, "places",
-                                      json_object_get(facts, "places"), "missing",
-                                      json_object_get(facts, "missing"), "unread",
-                                      json_object_get(facts, "unread"), "speed_Mbps",
-                                      json_object_get(facts, "speed_Mbps")));
+    json_t *seen = settings ? json_make("{s:O}", "settings", settings) : NULL;
+    for (size_t i = 0; seen && i < sizeof keys / sizeof *keys; i++)
+        json_object_set(seen, keys[i], json_object_get(facts, keys[i]));
+    json_object_set_new(x->seen, role, seen);
 }
 
 static void examine_for_scenario(struct examination *x, struct remote_host *h, const char *role)
