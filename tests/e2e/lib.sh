@@ -6,6 +6,7 @@
 #   check "what" COMMAND ARG...        passes when the command succeeds; its output is shown when it does not
 #   check_exit CODE "what" COMMAND...  passes on that exit code; output is kept in $SCRATCH/out and $SCRATCH/err
 #   check_says "what" PATTERN FILE     passes when the extended regular expression is found in FILE
+#   until_true SECONDS COMMAND...      waits until the command succeeds; fails when it has not in that time
 #   at_exit COMMAND ARG...             run when the test ends, however it ends (last first)
 #   finish                             the plan line; the test's last command
 # With STOP_AT_FAILURE set, the first failed check ends the test.
@@ -129,6 +130,17 @@ $(tail -n 10 "$SCRATCH/out" "$SCRATCH/err")"
 check_says() {
     local what=$1 pattern=$2 file=$3
     if grep -qE -- "$pattern" "$file"; then ok "$what"; else nok "$what" "no /$pattern/ in: $(tail -n 15 "$file")"; fi
+}
+
+until_true() { # SECONDS COMMAND...
+    local tries=$(($1 * 20))
+    shift
+    while [ $tries -gt 0 ]; do
+        "$@" >/dev/null 2>&1 && return 0
+        sleep 0.05
+        tries=$((tries - 1))
+    done
+    return 1
 }
 
 finish() {

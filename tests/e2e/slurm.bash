@@ -3,7 +3,6 @@
 #   slurm_enter "what" "$0" "$@"   first of all: the test goes on in namespaces, as root, or is skipped where that cannot be
 #   slurm_start                    the cluster; SLURM_CONF says where it is
 #   slurm_controller, slurm_node n1   (again) its parts, whose numbers are in $slurm_controller_pid, ${slurm_node_pid[n1]}
-#   until_true SECONDS COMMAND...  wait until a command succeeds
 # shellcheck disable=SC2034 # the numbers are for tests
 declare -A slurm_node_pid
 
@@ -21,17 +20,6 @@ slurm_enter() { # WHAT SCRIPT ARG...
     at_exit slurm_leave
     wait "$inside"
     exit $?
-}
-
-until_true() { # SECONDS COMMAND...
-    local tries=$(($1 * 10))
-    shift
-    while [ $tries -gt 0 ]; do
-        "$@" > /dev/null 2>&1 && return 0
-        sleep 0.1
-        tries=$((tries - 1))
-    done
-    return 1
 }
 
 # shellcheck disable=SC2034

@@ -29,11 +29,6 @@ whole_lines() { [ -s "$1" ] && [ -z "$(tail -c 1 "$1" | tr -d '\n')" ] && jq -e 
 value() { jq -s --arg c "$2" --argjson n "$3" '(first(.[] | select(.type? == "header")).columns | map(.name) | index($c)) as $i | [.[] | arrays][$n][$i + 2]' "$1"; }
 end_of() { tail -n 1 "$1"; }
 samples_of() { grep -c '^\[' "$1"; }
-until_true() { # COMMAND...: wait for it, for half a minute of this machine's time
-    local i
-    for ((i = 0; i < 600; i++)); do "$@" > /dev/null 2>&1 && return 0; sleep 0.05; done
-    return 1
-}
 has_samples() { [ "$(samples_of "$1")" -ge "$2" ]; } # file, how many
 last_is() { [ "$(grep '^\[' "$1" | tail -n 1 | jq ".[$2]")" = "$3" ]; } # file, place in the line, value
 place() { head -n 1 "$1" | jq --arg c "$2" '.columns | map(.name) | index($c) + 2'; } # of a column in the lines of a file
@@ -69,13 +64,13 @@ ip link add p0 type veth peer name p1 && ip address add 198.51.100.1/24 dev p0 &
 unshare --net sleep 120 &
 peer=$!
 apart() { [ "$(readlink "/proc/$peer/ns/net")" != "$(readlink /proc/self/ns/net)" ]; }
-until_true apart && ip link set p1 netns "/proc/$peer/ns/net"
+until_true 30 apart && ip link set p1 netns "/proc/$peer/ns/net"
 nsenter --net="/proc/$peer/ns/net" bash -c 'sysctl -qw net.ipv6.conf.p1.disable_ipv6=1; ip address add 198.51.100.2/24 dev p1; ip link set p1 up' 2> /dev/null
-until_true ip -4 route get 198.51.100.2
+until_true 30 ip -4 route get 198.51.100.2
 rm -f "$SCRATCH/lines"
 "$SAMPLER" --netdev p0 --groups ecn,throughput --every 5ms > "$SCRATCH/lines" 2> /dev/null &
 pid=$!
-until_true has_samples "$SCRATCH/lines" 60
+until_true 30 has_samples "$SCRATCH/lines" 60
 ecn=$(place "$SCRATCH/lines" IpExtInNoECTPkts)
 nsenter --net="/proc/$peer/ns/net" bash -c 'for i in $(seq 100); do echo x > /dev/udp/198.51.100.1/4791; sleep 0.01; done' 2> /dev/null
 grows() { [ "$(grep '^\[' "$SCRATCH/lines" | tail -n 1 | jq ".[$ecn]")" -gt "$1" ]; }
@@ -83,7 +78,7 @@ sleep 0.3 # the last of them is counted
 after=$(grep '^\[' "$SCRATCH/lines" | tail -n 1 | jq ".[$ecn]")
 echo x > /dev/udp/127.0.0.1/4791
 taken=$(samples_of "$SCRATCH/lines")
-until_true grows "$after"
+until_true 30 grows "$after"
 kill -TERM $pid && wait $pid
 kill $peer && wait $peer 2> /dev/null
 # the numbers of the samples in which a column rose
@@ -101,11 +96,11 @@ ecn=$SCRATCH/geforce-guest/sys/class/net/eth1/ecn
 rm -f "$SCRATCH/lines"
 "$SAMPLER" --root "$SCRATCH/geforce-guest" --netdev eth1 --groups dcqcn,pcie,link --every 20ms > "$SCRATCH/lines" 2> /dev/null &
 pid=$!
-until_true has_samples "$SCRATCH/lines" 1
+until_true 30 has_samples "$SCRATCH/lines" 1
 check "DCQCN parameters of MLNX_OFED, the PCIe link and the port's speed" [ "$(for c in dcqcn_rp_rpg_byte_reset dcqcn_np_cnp_dscp dcqcn_rp_enable_prio0 pcie_link_speed pcie_link_width link_speed dcqcn_rp_rpg_ai_rate; do value "$SCRATCH/lines" $c 0; done | tr '\n' ' ')" = "32767 48 1 8000 8 25000 5 " ]
 echo 9 > "$ecn/roce_rp/rpg_ai_rate"
 taken=$(samples_of "$SCRATCH/lines")
-until_true last_is "$SCRATCH/lines" "$(place "$SCRATCH/lines" dcqcn_rp_rpg_ai_rate)" 9
+until_true 30 last_is "$SCRATCH/lines" "$(place "$SCRATCH/lines" dcqcn_rp_rpg_ai_rate)" 9
 kill -TERM $pid && wait $pid
 check "a parameter that changes shows within a second: 50 samples" jq -e -s --argjson taken "$taken" '(.[0].columns | map(.name) | index("dcqcn_rp_rpg_ai_rate") + 2) as $i |
     [.[] | arrays | .[$i]] | index(9) != null and index(9) - $taken <= 50 and .[-1] == 9' "$SCRATCH/lines"
@@ -153,25 +148,25 @@ else
 fi
 "$SAMPLER" --netdev v0 --every 1ms > "$SCRATCH/stopped" 2> /dev/null &
 pid=$!
-until_true has_samples "$SCRATCH/stopped" 50
+until_true 30 has_samples "$SCRATCH/stopped" 50
 kill -STOP $pid && sleep 0.3 && kill -CONT $pid
 taken=$(samples_of "$SCRATCH/stopped")
-until_true has_samples "$SCRATCH/stopped" $((taken + 50))
+until_true 30 has_samples "$SCRATCH/stopped" $((taken + 50))
 kill -TERM $pid && wait $pid
 check "samples that could not be taken are overruns" jq -e -s '.[-1].overruns >= 250 and any(.[]; .what? == "overrun")' "$SCRATCH/stopped"
 
 # ---- what comes and goes
 "$SAMPLER" --netdev v0 --every 20ms > "$SCRATCH/gone" 2> "$SCRATCH/err" &
 pid=$!
-until_true has_samples "$SCRATCH/gone" 5
+until_true 30 has_samples "$SCRATCH/gone" 5
 carrier=$(place "$SCRATCH/gone" link_carrier)
-ip link set v0 down && until_true last_is "$SCRATCH/gone" "$carrier" 0
-ip link set v0 up && until_true last_is "$SCRATCH/gone" "$carrier" 1
+ip link set v0 down && until_true 30 last_is "$SCRATCH/gone" "$carrier" 0
+ip link set v0 up && until_true 30 last_is "$SCRATCH/gone" "$carrier" 1
 ip link delete v0
-until_true last_is "$SCRATCH/gone" "$carrier" null
+until_true 30 last_is "$SCRATCH/gone" "$carrier" null
 ip link add v0 type veth peer name v1 && ip link set v0 up && ip link set v1 up
-until_true grep -q '"source":"link","what":"back"' "$SCRATCH/gone"
-until_true last_is "$SCRATCH/gone" "$carrier" 1
+until_true 30 grep -q '"source":"link","what":"back"' "$SCRATCH/gone"
+until_true 30 last_is "$SCRATCH/gone" "$carrier" 1
 kill -TERM $pid
 wait $pid
 code=$?
@@ -189,14 +184,14 @@ queues() { ip link add q0 numrxqueues 600 numtxqueues 600 type veth peer name q1
 queues
 "$SAMPLER" --netdev q0 --every 50ms > "$SCRATCH/queues" 2> "$SCRATCH/err" &
 pid=$!
-until_true has_samples "$SCRATCH/queues" 2
+until_true 30 has_samples "$SCRATCH/queues" 2
 check_says "more counters than a line holds: those of the queues are left out" 'do not fit into a line, which has at most 4096: the group "other" is left out' "$SCRATCH/err"
 ip link delete q0
-until_true grep -q '"source":"ethtool","what":"gone"' "$SCRATCH/queues"
+until_true 30 grep -q '"source":"ethtool","what":"gone"' "$SCRATCH/queues"
 queues
-until_true grep -q '"source":"ethtool","what":"back"' "$SCRATCH/queues"
+until_true 30 grep -q '"source":"ethtool","what":"back"' "$SCRATCH/queues"
 taken=$(samples_of "$SCRATCH/queues")
-until_true has_samples "$SCRATCH/queues" $((taken + 2))
+until_true 30 has_samples "$SCRATCH/queues" $((taken + 2))
 kill -TERM $pid && wait $pid
 check "the queues' counters stay left out when the driver is back" jq -e -s '(.[0].columns | all(.group != "other") and length > 10) and ([.[] | arrays | length] | unique | length) == 1 and ([.[] | arrays][-1][2] != null)' "$SCRATCH/queues"
 ip link delete q0
@@ -234,9 +229,9 @@ if ${CC:-cc} -shared -fPIC -o "$SCRATCH/libnvidia-ml.so.1" "$ROOT/tests/data/nvm
     rm "$SCRATCH/gpu" # what it waits for must not be of the run before
     LD_LIBRARY_PATH=$SCRATCH NVML_STANDIN_LOST=$SCRATCH/lost "$SAMPLER" --gpu 0 --every 20ms > "$SCRATCH/gpu" 2> /dev/null &
     pid=$!
-    until_true has_samples "$SCRATCH/gpu" 2
+    until_true 30 has_samples "$SCRATCH/gpu" 2
     touch "$SCRATCH/lost"
-    until_true grep -q '"what":"gone"' "$SCRATCH/gpu"
+    until_true 30 grep -q '"what":"gone"' "$SCRATCH/gpu"
     kill -TERM $pid && wait $pid
     check_says "a GPU that falls off is gone" '"source":"nvml","what":"gone","text":".*GPU is lost' "$SCRATCH/gpu"
     rm -f "$SCRATCH/lost"
@@ -252,7 +247,7 @@ check_says "the missing library is named" 'libnvidia-ml.so.1' "$SCRATCH/err"
 # ---- Prometheus
 timeout 400 "$SAMPLER" --netdev v0 --prometheus 127.0.0.1:0 > "$SCRATCH/out" 2> "$SCRATCH/prometheus" &
 server=$!
-until_true grep -q 'port [1-9]' "$SCRATCH/prometheus"
+until_true 30 grep -q 'port [1-9]' "$SCRATCH/prometheus"
 port=$(sed -n 's/.* port \([0-9]*\)$/\1/p' "$SCRATCH/prometheus")
 # request line: the whole answer. The request is one write: the server may hang up after its first line, or before.
 http() {
@@ -299,7 +294,7 @@ check "with --prometheus nothing goes to standard output" [ ! -s "$SCRATCH/out" 
 rm "$SCRATCH/prometheus" # the port must not be that of the server before
 (ulimit -n 24 && exec timeout 400 "$SAMPLER" --netdev v0 --prometheus :0) > "$SCRATCH/out" 2> "$SCRATCH/prometheus" &
 server=$!
-until_true grep -q 'port [1-9]' "$SCRATCH/prometheus"
+until_true 30 grep -q 'port [1-9]' "$SCRATCH/prometheus"
 check_says "without an address it serves loopback, and says so" 'serving /metrics at 127.0.0.1 port [1-9]' "$SCRATCH/prometheus"
 port=$(sed -n 's/.* port \([0-9]*\)$/\1/p' "$SCRATCH/prometheus")
 idle=()

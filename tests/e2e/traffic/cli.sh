@@ -162,19 +162,21 @@ check_says "a driver with the secret is greeted" '^{"type":"hello"' "$SCRATCH/an
 check_exit 3 "drive without a secret" "$traffic" drive --port "$PORT" 127.0.0.1
 check_says "... says what both sides need" 'does not know this server.s secret: both sides need the same --secret-file' "$SCRATCH/err"
 # The server says so many sessions in its own time, not in the driver's.
-await_sessions() { for _ in $(seq 600); do [ "$(grep -c '"what":"session"' "$SCRATCH/serve")" -lt "$1" ] || return 0; sleep 0.05; done; }
+sessions() { grep -c '"what":"session"' "$SCRATCH/serve"; }
+# shellcheck disable=SC2317 # called through until_true
+has_sessions() { [ "$(sessions)" -ge "$1" ]; }
 # the secret comes before the job; sessions are counted only after a greeting
-greeted=$(grep -c '"what":"session"' "$SCRATCH/serve")
+greeted=$(sessions)
 { echo "$secret" && many 3 '{"name": "last"}' | jq -c 'del(.process.port)'; } |
     "$traffic" drive --secret-file - --job - --port "$PORT" >"$SCRATCH/out" 2>"$SCRATCH/err"
-await_sessions $((greeted + 3))
-check "drive reads secret and job from standard input" test "$(($(grep -c '"what":"session"' "$SCRATCH/serve") - greeted))" = 3
+until_true 30 has_sessions $((greeted + 3))
+check "drive reads secret and job from standard input" test "$(($(sessions) - greeted))" = 3
 stop
 chmod 600 "$SCRATCH/secret"
 serve --secret-file "$SCRATCH/secret"
 exec {fd}<"$SCRATCH/secret"
 "$traffic" drive --secret-file "/dev/fd/$fd" --port "$PORT" 127.0.0.1 >"$SCRATCH/out" 2>"$SCRATCH/err"
-await_sessions 1
+until_true 30 has_sessions 1
 check_says "a secret may come from a file and an inherited descriptor" '"what":"session"' "$SCRATCH/serve"
 stop
 
