@@ -392,6 +392,7 @@ static const struct {
      "board_id of RDMA devices, ethtool's firmware, /sys/module/virtual_connectx/parameters"},
     {"pcie-link", check_link, "/sys/bus/pci/devices/*/current_link_* and max_link_*"},
     {"numa", check_numa, "/sys/bus/pci/devices/*/numa_node, /sys/devices/system/node"},
+    {"relaxed-ordering", check_relaxed_ordering, "/sys/bus/pci/devices/*/config"},
     {"irq-affinity", check_irq_affinity,
      "/sys/bus/pci/devices/*/msi_irqs, /proc/irq/*/effective_affinity_list"},
     {"roce-gid", check_gid, "/sys/class/infiniband/*/ports/*/gids and gid_attrs"},

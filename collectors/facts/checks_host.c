@@ -1,7 +1,7 @@
 /* Checks of the host's NICs, links, NUMA nodes and CPUs. */
 #include "collectors/facts/judge.h"
 
-#include "collectors/facts/cpulist.h"
+#include "lib/kernel/cpulist.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -200,6 +200,47 @@ void check_numa(struct judge *j)
         judge_say(j, VERDICT_OK, "numa", NULL, "there are no GPU and NIC to compare");
     else
         json_array_foreach(pairs, i, pair) judge_numa(j, pair);
+}
+
+/* ---- the order of PCIe writes */
+
+/* Without the bit in Device Control, what programs ask of a memory region has no effect. Linux clears it below root ports whose
+ * relaxed ordering is broken (drivers/pci/probe.c, pci_configure_relaxed_ordering). */
+static void judge_ordering(struct judge *j, const json_t *pci)
+{
+    const char *address = fact_word(pci, "address", NULL);
+    const json_t *relaxed = json_object_get(pci, "relaxed_ordering");
+    char fix[120];
+    snprintf(fix, sizeof fix, "setpci -s %s CAP_EXP+8.w=10:10 (until reboot), if its root port supports it",
+             address);
+    if (json_is_true(relaxed))
+        judge_say(j, VERDICT_OK, address, NULL,
+                  "it may send writes with relaxed ordering, for memory that is registered with it");
+    else if (json_is_false(relaxed))
+        judge_say(j, VERDICT_WARNING, address, fix,
+                  "it may not send writes with relaxed ordering: memory that is registered with it is "
+                  "written in order");
+    else
+        judge_say(j, VERDICT_UNKNOWN, address, "run host-facts as root",
+                  "its configuration space was not read: it is not known whether it may send writes with "
+                  "relaxed ordering");
+    judge_show(j, "/sys/bus/pci/devices/%s/config", address);
+}
+
+void check_relaxed_ordering(struct judge *j)
+{
+    size_t i, judged = 0;
+    const json_t *nic, *nics = json_object_get(j->facts, "nics");
+    json_array_foreach(nics, i, nic)
+    {
+        const json_t *pci = json_object_get(nic, "pci");
+        if (!json_is_object(json_object_get(nic, "rdma")) || !json_is_object(pci))
+            continue;
+        judge_ordering(j, pci);
+        judged++;
+    }
+    if (!judged)
+        judge_say(j, VERDICT_UNKNOWN, "nic", NULL, "there is no RDMA device with a PCI address");
 }
 
 /* ---- interrupts */

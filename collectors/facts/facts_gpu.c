@@ -14,13 +14,6 @@
 #define CLASS_DISPLAY 0x03
 #define VIRTUAL_GPU   "/sys/class/misc/virtual-gpu"
 
-static void read_config(const char *root, const char *address, struct pci_config *config)
-{
-    uint8_t bytes[PCI_CONFIG_BYTES];
-    ssize_t length = sysfs_bytes(bytes, sizeof bytes, root, "/sys/bus/pci/devices/%s/config", address);
-    pci_config_parse(bytes, length > 0 ? (size_t)length : 0, config);
-}
-
 /* A value of /proc/driver/nvidia/gpus/ADDRESS/information: "Model: \t\t NVIDIA GeForce RTX 3090". */
 static json_t *information(const char *root, const char *address, const char *name)
 {
@@ -86,7 +79,7 @@ static json_t *gpu_json(const struct facts_source *s, const struct nvml *n, cons
 {
     struct pci_config config;
     size_t region = bar1_region(device);
-    read_config(s->root, device->address, &config);
+    pci_config_read(s->root, device->address, &config);
     json_t *o = json_object();
     json_object_set_new(o, "index", json_null());
     json_object_set_new(o, "model", information(s->root, device->address, "Model"));
@@ -140,7 +133,7 @@ json_t *facts_gpus(const struct facts_source *s)
 static json_t *acs_json(const char *root, const char *address)
 {
     struct pci_config config;
-    read_config(root, address, &config);
+    pci_config_read(root, address, &config);
     if (!config.extended)
         return json_null();
     uint16_t control = config.acs.control;

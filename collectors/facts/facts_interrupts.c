@@ -1,7 +1,7 @@
 /* The CPUs that serve a PCI function's interrupts (Documentation/core-api/irq/irq-affinity.rst). */
 #include "collectors/facts/facts.h"
 
-#include "collectors/facts/cpulist.h"
+#include "lib/kernel/cpulist.h"
 #include "lib/document/json_text.h"
 #include "lib/kernel/sysfs.h"
 #include <string.h>

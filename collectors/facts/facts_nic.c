@@ -1,5 +1,6 @@
 /* Network interfaces and their RDMA devices. */
 #include "collectors/facts/facts.h"
+#include "collectors/facts/pci_config.h"
 
 #include "collectors/facts/nic/congestion.h"
 #include "collectors/facts/nic/dcbx.h"
@@ -66,6 +67,15 @@ static json_t *iommu_group(const char *root, const char *address)
     return o;
 }
 
+/* May the device mark its writes for reordering? null: its configuration space was not read. */
+static json_t *relaxed_ordering(const char *root, const char *address)
+{
+    struct pci_config config;
+    pci_config_read(root, address, &config);
+    return config.express.present ? json_boolean(config.express.control & PCI_EXPRESS_RELAXED_ORDERING)
+                                  : json_null();
+}
+
 json_t *facts_pci(const char *root, const struct pci_device *device)
 {
     char id[16], class[16];
@@ -84,6 +94,7 @@ json_t *facts_pci(const char *root, const struct pci_device *device)
                         device->numa_node < 0 ? json_null() : json_integer(device->numa_node));
     json_object_set_new(o, "driver", device->driver[0] != '\0' ? json_text(device->driver) : json_null());
     json_object_set_new(o, "link", link_json(&device->link));
+    json_object_set_new(o, "relaxed_ordering", relaxed_ordering(root, device->address));
     json_object_set_new(o, "iommu_group", iommu_group(root, device->address));
     return o;
 }

@@ -60,6 +60,7 @@ void check_link(struct judge *j);
 void check_gid(struct judge *j);
 void check_governor(struct judge *j);
 void check_numa(struct judge *j);
+void check_relaxed_ordering(struct judge *j);
 void check_irq_affinity(struct judge *j);
 void check_iommu_groups(struct judge *j);
 void check_congestion(struct judge *j);

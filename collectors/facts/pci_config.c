@@ -1,15 +1,37 @@
 #include "collectors/facts/pci_config.h"
 
+#include "lib/kernel/sysfs.h"
 #include <string.h>
 
-#define EXTENDED_START   0x100
-#define CAPABILITY_ACS   0x000d
-#define CAPABILITY_REBAR 0x0015
+#define STATUS             0x06
+#define STATUS_LIST        0x10 /* there is a list of capabilities */
+#define FIRST_CAPABILITY   0x34
+#define HEADER_END         0x40
+#define CAPABILITY_EXPRESS 0x10
+#define EXTENDED_START     0x100
+#define CAPABILITY_ACS     0x000d
+#define CAPABILITY_REBAR   0x0015
 
 static uint32_t word_at(const uint8_t *bytes, size_t at)
 {
     return (uint32_t)bytes[at] | (uint32_t)bytes[at + 1] << 8 | (uint32_t)bytes[at + 2] << 16 |
            (uint32_t)bytes[at + 3] << 24;
+}
+
+/* The list within the first 256 bytes: at each place a capability's number and the next one's place. */
+static void parse_express(const uint8_t *bytes, size_t length, struct pci_express *express)
+{
+    size_t at = length >= HEADER_END && bytes[STATUS] & STATUS_LIST ? bytes[FIRST_CAPABILITY] & ~3U : 0;
+    /* limited, because the list may be cyclic */
+    for (int steps = 0; steps < (EXTENDED_START - HEADER_END) / 4 && at >= HEADER_END && at + 10 <= length;
+         steps++) {
+        if (bytes[at] == CAPABILITY_EXPRESS) {
+            *express = (struct pci_express){.present = true,
+                                            .control = (uint16_t)(bytes[at + 8] | bytes[at + 9] << 8)};
+            return;
+        }
+        at = bytes[at + 1] & ~3U;
+    }
 }
 
 static void parse_acs(const uint8_t *bytes, size_t length, size_t at, struct pci_acs *acs)
@@ -44,6 +66,7 @@ void pci_config_parse(const uint8_t *bytes, size_t length, struct pci_config *co
     memset(config, 0, sizeof *config);
     if (length > PCI_CONFIG_BYTES)
         length = PCI_CONFIG_BYTES;
+    parse_express(bytes, length, &config->express);
     config->extended = length > EXTENDED_START;
     size_t at = EXTENDED_START;
     /* The number of steps is limited to the possible number of capabilities, because the list may be cyclic. */
@@ -59,4 +82,11 @@ void pci_config_parse(const uint8_t *bytes, size_t length, struct pci_config *co
             parse_resizable(bytes, length, at, config->bars);
         at = header >> 20 & ~3U;
     }
+}
+
+void pci_config_read(const char *root, const char *address, struct pci_config *config)
+{
+    uint8_t bytes[PCI_CONFIG_BYTES];
+    ssize_t length = sysfs_bytes(bytes, sizeof bytes, root, "/sys/bus/pci/devices/%s/config", address);
+    pci_config_parse(bytes, length > 0 ? (size_t)length : 0, config);
 }

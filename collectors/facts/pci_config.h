@@ -1,4 +1,4 @@
-/* Extended capabilities in a PCI device's configuration space (PCI Express Base Specification, chapter 7). */
+/* Capabilities in a PCI device's configuration space (PCI Express Base Specification, chapter 7). */
 #ifndef COLLECTORS_PCI_CONFIG_H
 #define COLLECTORS_PCI_CONFIG_H
 
@@ -31,13 +31,24 @@ struct pci_resizable_bar {
     uint64_t largest_bytes;
 };
 
+/* The capability of PCI Express devices: bits of Device Control. */
+enum pci_express_bit { PCI_EXPRESS_RELAXED_ORDERING = 1 << 4 };
+
+struct pci_express {
+    bool present; /* and could be read, which takes root: without it only 64 bytes are shown */
+    uint16_t control;
+};
+
 struct pci_config {
+    struct pci_express express;
     bool
         extended; /* the extended configuration space could be read (requires root and a PCI Express device) */
     struct pci_acs acs;
     struct pci_resizable_bar bars[6];
 };
 
+/* Of the device with this address, below a root as lib/kernel/sysfs.h has it; what cannot be read is absent. */
+void pci_config_read(const char *root, const char *address, struct pci_config *config);
 /* The bytes are untrusted; any length is accepted. */
 void pci_config_parse(const uint8_t *bytes, size_t length, struct pci_config *config);
 

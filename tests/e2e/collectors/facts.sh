@@ -38,6 +38,18 @@ check "MLNX_OFED's file is empty until a class is set: -1" test "$("$FACTS" --ro
 printf 'Global tclass=106\ntclass=3 dst_ip=192.0.2.1\n' > "$forced"
 check "... then it names the number" test "$("$FACTS" --root "$SCRATCH/geforce-guest" | jq '.nics[0].rdma.traffic_class')" = 106
 rm "$forced"
+verdict relaxed-ordering 0000:06:00.0 unknown
+config=$SCRATCH/geforce-guest/sys/bus/pci/devices/0000:06:00.0/config
+ordering() { "$FACTS" --root "$SCRATCH/geforce-guest" | jq -c '[.nics[0].pci.relaxed_ordering, (.checks[] | select(.check == "relaxed-ordering") | .verdict)]'; }
+head -c 4096 /dev/zero > "$config"
+# a list of capabilities from 0x60 on, PCI Express there; Device Control is at 0x68
+for put in '6 \020' '52 \140' '96 \020' '104 \020'; do printf '%b' "${put#* }" | dd of="$config" bs=1 seek="${put% *}" conv=notrunc status=none; done
+check "the NIC may send writes with relaxed ordering, by Device Control" test "$(ordering)" = '[true,"ok"]'
+printf '\0' | dd of="$config" bs=1 seek=104 conv=notrunc status=none
+check "... or may not" test "$(ordering)" = '[false,"warning"]'
+truncate -s 64 "$config"
+check "... which is not known where only 64 bytes are shown" test "$(ordering)" = '[null,"unknown"]'
+rm "$config"
 verdict gpu-nic-path 0000:07:00.0 ok
 verdict acs 0000:00:02.5 ok
 verdict acs hypervisor unknown
@@ -294,7 +306,7 @@ verdict iommu machine unknown
 verdict pcie-link "gpu 0000:01:00.0" unknown
 verdict roce-gid mlx5_0 unknown
 verdict governor cpus warning
-fact "is still one document with every check" '[.checks[].check] | unique | length == 19'
+fact "is still one document with every check" '[.checks[].check] | unique | length == 20'
 fact "nothing is read out of the tree" '[.gpus[].pci.address] == ["0000:00:02.0", "0000:01:00.0"]'
 fact "numbers that do not fit are unknown" '.gpus[] | select(.pci.address == "0000:01:00.0") | .bar1_bytes == null and .pci.link.width_lanes == null and .pci.link.speed_MTps == null'
 fact "a circle of capabilities ends" '.pairs[] | select(.nic == "0000:01:00.0" and .gpu == "0000:00:02.0") | .bridges[0].acs.present'

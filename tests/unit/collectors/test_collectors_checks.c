@@ -150,6 +150,18 @@ static void resizable_bar(void **state)
            NULL, NULL, check, "ok", false);
 }
 
+static void relaxed_ordering(void **state)
+{
+    (void)state;
+    const char *check = "relaxed-ordering";
+#define NIC(bit) "{'nics':[{'rdma':{},'pci':{'address':'0000:41:00.0','relaxed_ordering':" bit "}}]}"
+    expect(NIC("true"), NULL, NULL, check, "ok", false);
+    expect(NIC("false"), NULL, NULL, check, "warning", true);
+    expect(NIC("null"), NULL, NULL, check, "unknown", true);
+    expect("{'nics':[{'rdma':{},'pci':null}]}", NULL, NULL, check, "unknown", false); /* Soft-RoCE */
+#undef NIC
+}
+
 static void numa_nodes(void **state)
 {
     (void)state;
@@ -220,7 +232,7 @@ static const char whole[] =
     "'modules':{'nvidia':{},'nvidia_peermem':{'parameters':{'peerdirect_support':'0'}},'gdrdrv':{}},"
     "'memory_peers':{'nv_mem':{'version':'570.133.20'}},'gdrcopy':{'device':true},"
     "'nics':[{'netdev':'eth1','firmware':'14.32.1900','bridge':false,"
-    "'pci':{'address':'0000:41:00.0','iommu_group':{'number':'31','others':[]},"
+    "'pci':{'address':'0000:41:00.0','relaxed_ordering':true,'iommu_group':{'number':'31','others':[]},"
     "'link':{'speed_MTps':8000,'width_lanes':8,'max_speed_MTps':8000,'max_width_lanes':8}},"
     "'interrupts':{'count':2,'cpus':'16-17','local_cpus':'16-23'},"
     "'rdma':{'device':'mlx5_0','gids':[{'index':3,'type':'RoCE v2','address':'10.0.0.1'}]}}],"
@@ -279,6 +291,10 @@ static const struct {
     {"numa", "system/numa_nodes", MEMORY_GPU},
     {"numa", "pairs", MEMORY_GPU},
     {"numa", "pairs/0/relation", MEMORY_GPU},
+    {"relaxed-ordering", "nics", MEMORY_GPU},
+    {"relaxed-ordering", "nics/0/rdma", MEMORY_GPU},
+    {"relaxed-ordering", "nics/0/pci", MEMORY_GPU},
+    {"relaxed-ordering", "nics/0/pci/relaxed_ordering", MEMORY_GPU},
     {"irq-affinity", "nics", MEMORY_GPU},
     {"irq-affinity", "nics/0/interrupts", MEMORY_GPU},
     {"irq-affinity", "nics/0/interrupts/cpus", MEMORY_GPU},
@@ -491,6 +507,7 @@ int main(void)
         cmocka_unit_test(bundle),
         cmocka_unit_test(gpu_counters),
         cmocka_unit_test(resizable_bar),
+        cmocka_unit_test(relaxed_ordering),
         cmocka_unit_test(numa_nodes),
         cmocka_unit_test(governors),
         cmocka_unit_test(acs),

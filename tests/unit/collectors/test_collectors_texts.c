@@ -234,6 +234,34 @@ static void capabilities_are_found(void **state)
     assert_false(c.acs.present);
 }
 
+/* What lspci shows as "RlxdOrd+" of DevCtl. */
+static void relaxed_ordering_is_found(void **state)
+{
+    (void)state;
+    uint8_t bytes[PCI_CONFIG_BYTES] = {[0x06] = 0x10, [0x34] = 0x48};
+    struct pci_config c;
+    put32(bytes, 0x48, 0x00006001); /* power management, next at 0x60 */
+    put32(bytes, 0x60, 0x00020010); /* PCI Express, last */
+    put32(bytes, 0x68, 0x00002810); /* Device Control: relaxed ordering, no snoop, reads of 512 bytes */
+    for (size_t length = 0; length <= 256; length++) {
+        pci_config_parse(bytes, length, &c);
+        assert_int_equal(c.express.present, length >= 0x6a);
+    }
+    assert_int_equal(c.express.control, 0x2810);
+    assert_true(c.express.control & PCI_EXPRESS_RELAXED_ORDERING);
+    bytes[0x06] = 0; /* no list */
+    pci_config_parse(bytes, sizeof bytes, &c);
+    assert_false(c.express.present);
+    bytes[0x06] = 0x10;
+    bytes[0x60] = 0x05; /* a list that bites its tail ends */
+    bytes[0x61] = 0x48;
+    pci_config_parse(bytes, sizeof bytes, &c);
+    assert_false(c.express.present);
+    memset(bytes, 0xff, sizeof bytes);
+    pci_config_parse(bytes, sizeof bytes, &c);
+    assert_false(c.express.present);
+}
+
 static void resources_have_sizes(void **state)
 {
     (void)state;
@@ -335,17 +363,12 @@ static void files_are_read_below_a_root(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(netstat_pairs_are_matched),
-        cmocka_unit_test(damaged_netstat_gives_nulls),
-        cmocka_unit_test(counters_of_the_switch_are_lines),
-        cmocka_unit_test(slow_files_are_read),
-        cmocka_unit_test(addresses_are_recognised),
-        cmocka_unit_test(chains_are_taken_from_paths),
-        cmocka_unit_test(relations_are_those_of_nvidia_smi),
-        cmocka_unit_test(capabilities_are_found),
-        cmocka_unit_test(resources_have_sizes),
-        cmocka_unit_test(requests_are_understood),
-        cmocka_unit_test(files_are_read_below_a_root),
+        cmocka_unit_test(netstat_pairs_are_matched),         cmocka_unit_test(damaged_netstat_gives_nulls),
+        cmocka_unit_test(counters_of_the_switch_are_lines),  cmocka_unit_test(slow_files_are_read),
+        cmocka_unit_test(addresses_are_recognised),          cmocka_unit_test(chains_are_taken_from_paths),
+        cmocka_unit_test(relations_are_those_of_nvidia_smi), cmocka_unit_test(capabilities_are_found),
+        cmocka_unit_test(relaxed_ordering_is_found),         cmocka_unit_test(resources_have_sizes),
+        cmocka_unit_test(requests_are_understood),           cmocka_unit_test(files_are_read_below_a_root),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /* Sets of CPUs as the kernel writes them: "0-3,8". */
-#ifndef COLLECTORS_CPULIST_H
-#define COLLECTORS_CPULIST_H
+#ifndef LIB_CPULIST_H
+#define LIB_CPULIST_H
 
 #include <stdbool.h>
 #include <stddef.h>

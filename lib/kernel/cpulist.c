@@ -1,4 +1,4 @@
-#include "collectors/facts/cpulist.h"
+#include "lib/kernel/cpulist.h"
 
 #include <ctype.h>
 #include <stdio.h>
