@@ -33,6 +33,7 @@ struct plan {
     char *flow;    /* name of the driver's direction */
     char *reverse; /* name of the server's direction, when bidirectional */
     int operation, mode, connection, memory, pacing;
+    int numa; /* enum flow_numa; -1: none. Servers before it are offered it only where it is wanted */
     int bidirectional, validate, latency, relaxed_ordering;
     int64_t max_message_bytes; /* the largest of a sweep; determines the size of the memory */
     int64_t queue_pairs, depth, receive_depth, moderation, inline_bytes, post_list, slots;

@@ -3,6 +3,7 @@
 #include "lib/clock.h"
 #include "lib/document/json_text.h"
 #include "traffic/connection/explain.h"
+#include "traffic/connection/numa.h"
 #include "traffic/engine/pattern.h"
 #include <errno.h>
 #include <inttypes.h>
@@ -34,6 +35,23 @@ bool flow_side_sends(const struct flow_side *s)
 
 /* ---- opening */
 
+/* Before memory is allocated and the engine's thread is started, which runs where this one does. */
+static int place(struct flow_side *s, const struct local_options *local, struct error *e)
+{
+    struct numa_place found;
+    s->numa_node = local->numa_node;
+    if (s->plan->numa < 0)
+        return 0;
+    if (local->numa_node >= 0)
+        return error_set(e, "flow %s: numa %s chooses the NUMA node: leave out --numa-node", s->plan->flow,
+                         flow_numa_names[s->plan->numa]);
+    if (numa_find("", s->device.name, (enum flow_numa)s->plan->numa, &found, e) != 0 ||
+        numa_pin(&found, e) != 0)
+        return error_prefix(e, "flow %s, numa %s", s->plan->flow, flow_numa_names[s->plan->numa]);
+    s->numa_node = found.node;
+    return 0;
+}
+
 static int open_memory(struct flow_side *s, const struct local_options *local, int kind, struct error *e)
 {
     int64_t half = plan_half_bytes(s->plan);
@@ -46,7 +64,7 @@ static int open_memory(struct flow_side *s, const struct local_options *local, i
                   (s->plan->relaxed_ordering ? IBV_ACCESS_RELAXED_ORDERING : 0),
         .pd = s->pd,
         .gpu = local->gpu,
-        .numa_node = local->numa_node,
+        .numa_node = s->numa_node,
         .huge_pages = local->huge_pages > 0,
     };
     return memory_open(&s->memory, &request, e);
@@ -73,7 +91,7 @@ int flow_side_open(struct flow_side *s, const struct local_options *local, int m
         return -1;
     if (!(s->pd = ibv_alloc_pd(s->device.context)))
         return error_set_errno(e, errno, "creating a protection domain on %s", s->device.name);
-    if (open_memory(s, local, memory_kind, e) != 0 || check_memory(s, e) != 0)
+    if (place(s, local, e) != 0 || open_memory(s, local, memory_kind, e) != 0 || check_memory(s, e) != 0)
         return -1;
     s->arrived = calloc((size_t)s->plan->queue_pairs, sizeof *s->arrived);
     s->arrived_before = calloc((size_t)s->plan->queue_pairs, sizeof *s->arrived);

@@ -25,6 +25,8 @@ struct flow_side {
     struct device device;
     struct ibv_pd *pd;
     struct memory memory;
+    int64_t
+        numa_node; /* of the flow's host memory, and of its threads where the plan has numa; negative: any */
     int64_t outgoing, incoming; /* offsets of the halves in the memory */
     struct connection connection;
     struct engine engine;

@@ -45,7 +45,7 @@ struct job_flow {
     struct local_options local;
     char *reverse, *message;
     int connection, peer_memory, pacing;
-    int bidirectional, latency, relaxed_ordering;
+    int bidirectional, latency;
     int64_t receive_depth, moderation, inline_bytes, post_list, slots;
     int ecn; /* index into ecn_names: the two bits; -1: not given */
     int64_t dscp, service_level, mtu_bytes;

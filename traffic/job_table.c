@@ -106,8 +106,6 @@ static const struct field flow_fields[] = {
      .help = "Send messages up to this size inline. Default: 220B with mode latency, otherwise 0B."},
     {"slots", FIELD_INTEGER, AT(slots), .min = 1, .max = PLAN_MAX_SLOTS, .fallback = "1",
      .help = "Number of message buffers that each queue pair uses in turn."},
-    {"relaxed_ordering", FIELD_BOOL, AT(relaxed_ordering), .fallback = "false",
-     .help = "Let the PCIe fabric reorder the NIC's writes."},
     {"connection", FIELD_CHOICE, AT(connection), .choices = connection_names, .fallback = "\"tcp\"",
      .letter = 'c',
      .help = "How queue pairs are connected. tcp: over the control connection; rdma: by rdma_cm."},

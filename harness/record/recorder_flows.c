@@ -113,6 +113,10 @@ static void describe_flow(const struct scenario_flow *of, json_t *json)
     json_object_set_new(json, "op", json_text(flow_op_names[of->op]));
     json_object_set_new(json, "mode", json_text(flow_mode_names[of->mode]));
     json_object_set_new(json, "memory", json_text(flow_memory_names[of->memory]));
+    if (of->numa >= 0)
+        json_object_set_new(json, "numa", json_text(flow_numa_names[of->numa]));
+    if (of->relaxed_ordering >= 0)
+        json_object_set_new(json, "relaxed_ordering", json_boolean(of->relaxed_ordering));
     json_object_set_new(json, "priority", json_integer(of->priority));
     json_object_set_new(json, "queue_pairs", json_integer(of->queue_pairs));
     json_object_set_new(json, "message_bytes", json_integer(of->message_bytes));

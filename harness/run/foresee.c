@@ -187,16 +187,45 @@ static bool role_can(const struct host_description *host, const char *capability
     return false;
 }
 
-/* Does this role lack the GPU that traffic `name` needs? */
-static bool lacks_gpu(const struct cell *cell, const struct host_description *hosts, const char *role,
-                      const char *name, struct text *why)
+/* What flows ask of the hosts at both ends, and what a host without it lacks. */
+enum asked { ASKED_GPU, ASKED_FAR, ASKED_RELAXED, ASKED_KINDS };
+static const struct {
+    const char *capability, *use, *lack;
+} asked_words[ASKED_KINDS] = {
+    [ASKED_GPU] = {"gpu", "uses GPU memory", "has no usable GPU memory"},
+    [ASKED_FAR] = {"numa", "has numa far", "has no other NUMA node than its NIC's, or that is not known"},
+    [ASKED_RELAXED] = {"relaxed-ordering", "has relaxed_ordering",
+                       "has no NIC whose PCIe configuration is seen to allow it"},
+};
+
+static bool asks(const struct scenario_flow *flow, enum asked asked)
+{
+    return asked == ASKED_GPU   ? flow_in_gpu_memory(flow->memory)
+           : asked == ASKED_FAR ? flow->numa == NUMA_FAR
+                                : flow->relaxed_ordering > 0;
+}
+
+/* Does this role lack what traffic `name` asks for? */
+static bool lacks(const struct cell *cell, const struct host_description *hosts, const char *role,
+                  const char *name, enum asked asked, struct text *why)
 {
     int i = scenario_role_index(&cell->scenario, role);
-    if (i < 0 || role_can(&hosts[i], "gpu"))
+    if (i < 0 || role_can(&hosts[i], asked_words[asked].capability))
         return false;
-    text_add(why, "lab %s lacks gpu: flow %s uses GPU memory, and host %s has no usable GPU memory",
-             cell->lab.name, name, hosts[i].name);
+    text_add(why, "lab %s lacks %s: flow %s %s, and host %s %s", cell->lab.name,
+             asked_words[asked].capability, name, asked_words[asked].use, hosts[i].name,
+             asked_words[asked].lack);
     return true;
+}
+
+static bool flow_lacks(const struct cell *cell, const struct host_description *hosts,
+                       const struct scenario_flow *flow, struct text *why)
+{
+    for (int asked = 0; asked < ASKED_KINDS; asked++)
+        if (asks(flow, asked) && (lacks(cell, hosts, flow->from, flow->name, asked, why) ||
+                                  lacks(cell, hosts, flow->to, flow->name, asked, why)))
+            return true;
+    return false;
 }
 
 bool foresee_lacking(const struct cell *cell, const struct host_description *hosts, struct text *why)
@@ -205,16 +234,14 @@ bool foresee_lacking(const struct cell *cell, const struct host_description *hos
     const struct scenario_flow *flows = scenario->flows.items;
     const struct scenario_traffic *traffic = scenario->traffic.items;
     for (size_t i = 0; i < scenario->flows.count; i++)
-        if (flow_in_gpu_memory(flows[i].memory) &&
-            (lacks_gpu(cell, hosts, flows[i].from, flows[i].name, why) ||
-             lacks_gpu(cell, hosts, flows[i].to, flows[i].name, why)))
+        if (flow_lacks(cell, hosts, &flows[i], why))
             return true;
     for (size_t i = 0; i < scenario->traffic.count; i++)
         for (size_t k = 0;
              flow_in_gpu_memory(traffic[i].memory) && k < traffic[i].from.count + traffic[i].to.count; k++) {
             char *const *from = traffic[i].from.items, *const *to = traffic[i].to.items;
-            if (lacks_gpu(cell, hosts, k < traffic[i].from.count ? from[k] : to[k - traffic[i].from.count],
-                          traffic[i].name, why))
+            if (lacks(cell, hosts, k < traffic[i].from.count ? from[k] : to[k - traffic[i].from.count],
+                      traffic[i].name, ASKED_GPU, why))
                 return true;
         }
     return false;

@@ -131,6 +131,8 @@ static int check(const struct scenario *scenario, const struct lab *lab, const s
         return cannot(e, path, ".validate", "check the data that arrives: expected false");
     if (flow->rate_bps != FIELD_UNSET)
         return cannot(e, path, ".rate", "keep to a rate as roce-traffic does: leave it out");
+    if (flow->numa >= 0)
+        return cannot(e, path, ".numa", "choose a NUMA node: leave it out");
     if (flow->depth > MOST_DEPTH)
         return cannot(e, path, ".depth", "have more than 15000 messages in flight on a queue pair");
     if (flow_check_on_hosts(flow, path, e) != 0 || check_memory(flow, path, e) != 0 ||
@@ -149,6 +151,9 @@ static void add_memory(const struct scenario_flow *flow, const struct lab_host *
     if (flow->memory == MEMORY_CUDA_DMABUF)
         words_add(w, "--use_cuda_dmabuf");
 }
+
+/* It asks for relaxed ordering unless it is told not to. */
+#define STRICT_ORDERING "--disable_pcie_relaxed"
 
 /* Both ends must have the same, except for the GPU. */
 static void add_options(const struct traffic_job *job, const struct lab_host *here, struct words *w)
@@ -175,6 +180,8 @@ static void add_options(const struct traffic_job *job, const struct lab_host *he
     words_add(w, "--tclass=%" PRId64, ecn_traffic_class(job->scenario, flow));
     if (here && here->nic.ack_timeout != FIELD_UNSET)
         words_add(w, "--qp-timeout=%" PRId64, here->nic.ack_timeout);
+    if (flow->relaxed_ordering == 0)
+        words_add(w, STRICT_ORDERING);
     add_memory(flow, here, w);
 }
 
@@ -299,6 +306,8 @@ static int judge_options(const struct traffic_job *job, const char *host, const 
     int result = 0;
     add_options(job, NULL, &options);
     words_add_all(&options, more);
+    if (job->flows[0]->relaxed_ordering > 0)
+        words_add(&options, STRICT_ORDERING); /* a version without it never asks for relaxed ordering */
     if (words_whole(&options, e) != 0)
         result = -1;
     for (size_t i = 0; result == 0 && i < options.count; i++)

@@ -13,6 +13,7 @@ const char *const flow_mode_names[] = {"bandwidth", "latency", NULL};
 const char *const flow_memory_names[] = {
     "host",       "gpu",         "rm-dmabuf",      "cuda-dmabuf", "cuda-peermem",
     "rm-peermem", "cuda-nv503c", "virtual-dmabuf", NULL};
+const char *const flow_numa_names[] = {"near", "far", NULL};
 
 #define TOOL_NAME(name) #name,
 const char *const flow_tool_names[] = {TRAFFIC_TOOLS(TOOL_NAME) NULL};

@@ -22,9 +22,13 @@ enum flow_memory {
     MEMORY_VIRTUAL_DMABUF
 };
 
+/* The NUMA node on which a flow's thread runs and its host memory is, at both ends: the NIC's, or the one farthest from it. */
+enum flow_numa { NUMA_NEAR, NUMA_FAR };
+
 extern const char *const flow_op_names[];
 extern const char *const flow_mode_names[];
 extern const char *const flow_memory_names[];
+extern const char *const flow_numa_names[];
 extern const char *const flow_tool_names[]; /* lib/formats/traffic_tools.h */
 
 /* Flow names are in file names, expressions and every line. */
@@ -66,10 +70,12 @@ struct flow_wait {
 struct scenario_flow {
     char *name;
     char *from, *to;
-    int tool;   /* index in flow_tool_names; -1 when unset */
-    int op;     /* enum flow_op */
-    int mode;   /* enum flow_mode: latency is ping-pong, half a round trip is reported */
-    int memory; /* enum flow_memory */
+    int tool;             /* index in flow_tool_names; -1 when unset */
+    int op;               /* enum flow_op */
+    int mode;             /* enum flow_mode: latency is ping-pong, half a round trip is reported */
+    int memory;           /* enum flow_memory */
+    int numa;             /* enum flow_numa; -1: where the kernel puts them */
+    int relaxed_ordering; /* of the NIC's writes in PCIe; -1: as the tool does by itself */
     int64_t message_bytes;
     int64_t queue_pairs;
     int64_t depth; /* messages in flight on each queue pair */
@@ -102,12 +108,25 @@ struct scenario_flow {
          .fallback = "\"bandwidth\"",                                                                       \
          .help = "Measure bandwidth or latency. bandwidth: keep the queue full. latency: send one message " \
                  "at a time and report half the round trip."},                                              \
+        {.name = "memory",                                                                                  \
+         .letter = 'm',                                                                                     \
+         .kind = FIELD_CHOICE,                                                                              \
+         .offset = (base) + offsetof(struct scenario_flow, memory),                                         \
+         .choices = flow_memory_names,                                                                      \
+         .fallback = "\"host\"",                                                                            \
+         .help = "Memory of the buffers at both ends. gpu: GPU memory by the first route that works; the "  \
+                 "others are single routes to GPU memory."},                                                \
+        {.name = "numa",                                                                                    \
+         .kind = FIELD_CHOICE,                                                                              \
+         .offset = (base) + offsetof(struct scenario_flow, numa),                                           \
+         .choices = flow_numa_names,                                                                        \
+         .help = "NUMA node on which the flow's thread runs and its host memory is, at both ends. near: "   \
+                 "that of the NIC; far: the one farthest from it. Default: chosen by the kernel."},         \
     {                                                                                                       \
-        .name = "memory", .letter = 'm', .kind = FIELD_CHOICE,                                              \
-        .offset = (base) + offsetof(struct scenario_flow, memory), .choices = flow_memory_names,            \
-        .fallback = "\"host\"",                                                                             \
-        .help = "Memory of the buffers at both ends. gpu: GPU memory by the first route that works; the "   \
-                "others are single routes to GPU memory."                                                   \
+        .name = "relaxed_ordering", .kind = FIELD_BOOL,                                                     \
+        .offset = (base) + offsetof(struct scenario_flow, relaxed_ordering),                                \
+        .help = "Let PCIe reorder the NIC's writes into the buffers, at both ends. Default: as the "        \
+                "program does by itself: roce-traffic no, perftest yes."                                    \
     }
 
 #define FLOW_LOAD_FIELDS(base)                                                                              \

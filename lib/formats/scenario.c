@@ -20,7 +20,9 @@ static const char *const sizes_names[] = {"fixed", "web-search", "data-mining", 
     ROW("hw-counters", "mlx5's RDMA hw_counters")                                                \
     ROW("lossless", "drops and retransmissions are counted")                                     \
     ROW("pcie", "PCIe stall counters or GPU PCIe rates")                                         \
-    ROW("switch", "a forwarding role")
+    ROW("switch", "a forwarding role")                                                           \
+    ROW("numa", "another NUMA node than the NIC's")                                              \
+    ROW("relaxed-ordering", "the NIC may send PCIe writes with relaxed ordering")
 #define PRESENT(name, meaning) name,
 #define ABSENT(name, meaning)  "!" name,
 

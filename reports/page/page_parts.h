@@ -41,10 +41,10 @@ struct page_comparison {
     const char *title;         /* of the table */
     const char *first, *other; /* its columns */
 };
-#define PAGE_COMPARISONS 2
+#define PAGE_COMPARISONS 4
 extern const struct page_comparison page_comparisons[PAGE_COMPARISONS];
 
-/* page_ratios.c: goodput and latency with GPU memory and with host memory, with other traffic tools and with roce-traffic, and their ratio. */
+/* page_ratios.c: goodput and latency of pairs of runs that differ in one of page_comparisons, and their ratio. */
 void page_add_ratios(const struct runs *runs, struct text *out);
 
 /* page_details.c */
@@ -54,7 +54,7 @@ void page_add_documents(const struct run *run, const char *scenario_title, bool 
 
 /* page_sweep_cells.c: a row for each cell, which a reader can sort. */
 void page_add_cells(const struct sweep_table *t, struct text *out);
-/* page_sweep_ratios.c: cells that differ in nothing but the memory of their flows, or their tool. */
+/* page_sweep_ratios.c: cells that differ in nothing but one of page_comparisons. */
 void page_add_cell_ratios(const struct sweep_table *t, struct text *out);
 
 #endif

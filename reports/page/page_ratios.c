@@ -1,4 +1,4 @@
-/* GPU memory beside host memory, other traffic tools beside roce-traffic: pairs of runs that differ only in that of their flows. */
+/* GPU memory beside host memory, other traffic tools beside roce-traffic and so on: pairs of runs that differ only in that of their flows. */
 #include "reports/page/page_parts.h"
 
 #include "reports/page/html.h"
@@ -11,6 +11,9 @@
 const struct page_comparison page_comparisons[PAGE_COMPARISONS] = {
     {"memory", "host", "host", "GPU memory beside host memory", "host", "GPU"},
     {"tool", "roce-traffic", "roce", "Other traffic tools beside roce-traffic", "roce-traffic", "other"},
+    {"numa", "near", "near", "The farthest NUMA node beside the NIC's", "near", "far"},
+    {"relaxed_ordering", "false", "false", "Relaxed ordering of PCIe writes beside strict ordering", "strict",
+     "relaxed"},
 };
 
 /* Does a path name this key of flows: "flows.*.memory", "scenario.flows.a-to-b.memory"? */
@@ -27,7 +30,9 @@ static const char *value_of(const struct page_comparison *c, const struct run *r
     json_t *flow;
     json_object_foreach((json_t *)(uintptr_t)run_get(run, "flows"), name, flow)
     {
-        const char *mine = run_member(flow, c->key);
+        const json_t *found = json_object_get(flow, c->key);
+        const char *mine =
+            json_is_boolean(found) ? json_is_true(found) ? "true" : "false" : run_member(flow, c->key);
         if (!*mine)
             continue;
         if (value && strcmp(value, mine) != 0)

@@ -1,4 +1,4 @@
-/* GPU memory beside host memory, other traffic tools beside roce-traffic in a sweep: pairs of cells that differ in nothing else. */
+/* GPU memory beside host memory, other traffic tools beside roce-traffic and so on in a sweep: pairs of cells that differ in nothing else. */
 #include "reports/page/page_parts.h"
 
 #include "reports/page/html.h"

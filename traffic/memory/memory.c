@@ -63,6 +63,8 @@ int memory_open(struct memory *memory, const struct memory_request *request, str
     struct text failures = {0};
     int result = -1;
     *memory = (struct memory){.tried = json_array(),
+                              .numa_node = request->kind == MEMORY_HOST ? request->numa_node : -1,
+                              .relaxed_ordering = request->access & IBV_ACCESS_RELAXED_ORDERING,
                               .system = request->system ? request->system : &memory_system_default};
     bool watch = request->kind !=
                  MEMORY_HOST; /* CUDA creates its client only once, in the first route that uses CUDA */
@@ -99,6 +101,10 @@ json_t *memory_json(const struct memory *memory)
 {
     json_t *json = json_make("{s:s,s:s}", "kind", memory->back_end->gpu ? "gpu" : "host", "route",
                              memory->back_end->name);
+    if (memory->numa_node >= 0)
+        json_object_set_new(json, "numa_node", json_integer(memory->numa_node));
+    if (memory->relaxed_ordering)
+        json_object_set_new(json, "relaxed_ordering", json_true());
     if (json_array_size(memory->tried))
         json_object_set(json, "tried", memory->tried);
     return json;

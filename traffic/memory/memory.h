@@ -36,8 +36,10 @@ struct memory {
     int64_t bytes;
     uint64_t address;  /* for scatter/gather elements and the peer */
     struct ibv_mr *mr; /* NULL when opened without a protection domain */
-    void *state;       /* the back end's */
-    json_t *tried;     /* [{"route","error"}]: what failed before this one worked */
+    int64_t numa_node; /* of host memory; negative: any */
+    bool relaxed_ordering;
+    void *state;   /* the back end's */
+    json_t *tried; /* [{"route","error"}]: what failed before this one worked */
 };
 
 struct memory_back_end {
@@ -61,7 +63,7 @@ extern const struct memory_back_end *const memory_back_ends[]; /* ended by NULL 
 /* Allocate and register. With MEMORY_GPU the routes are tried in order; if all fail, the sentence contains the reason of each. */
 int memory_open(struct memory *memory, const struct memory_request *request, struct error *e);
 void memory_close(struct memory *memory);
-/* {"kind":"gpu","route":"rm-dmabuf","tried":[...]}. A new reference. */
+/* {"kind":"gpu","route":"rm-dmabuf","tried":[...]}, with "numa_node" and "relaxed_ordering" where they were asked for. A new reference. */
 json_t *memory_json(const struct memory *memory);
 /* The CPU's view of host memory; NULL for a GPU's. */
 void *memory_pointer(const struct memory *memory);

@@ -170,19 +170,41 @@ static bool has_congestion_control(const struct remote_host *h)
     return has_setting(h, h->netdev, "ecn") || has_setting(h, h->netdev, "dcqcn");
 }
 
-/* A NIC that implements RoCE in hardware has firmware; Soft-RoCE and Soft-iWARP have none. */
-static bool has_roce_nic(const struct remote_host *h, const json_t *facts)
+/* The facts of the host's NIC; NULL: not seen. */
+static const json_t *nic_facts(const struct remote_host *h, const json_t *facts)
 {
     size_t i;
     json_t *nic;
     json_array_foreach(json_object_get(facts, "nics"), i, nic)
     {
         const char *netdev = json_string_value(json_object_get(nic, "netdev"));
-        const char *firmware = json_string_value(json_object_get(json_object_get(nic, "rdma"), "firmware"));
         if (netdev && h->netdev && strcmp(netdev, h->netdev) == 0)
-            return h->rdma && firmware && *firmware;
+            return nic;
     }
-    return false;
+    return NULL;
+}
+
+/* A NIC that implements RoCE in hardware has firmware; Soft-RoCE and Soft-iWARP have none. */
+static bool has_roce_nic(const struct remote_host *h, const json_t *facts)
+{
+    const json_t *rdma = json_object_get(nic_facts(h, facts), "rdma");
+    const char *firmware = json_string_value(json_object_get(rdma, "firmware"));
+    return h->rdma && firmware && *firmware;
+}
+
+/* The NIC's NUMA node is known, and there are others. */
+static bool has_numa_nodes(const struct remote_host *h, const json_t *facts)
+{
+    const json_t *system = json_object_get(facts, "system"),
+                 *pci = json_object_get(nic_facts(h, facts), "pci");
+    return json_integer_value(json_object_get(system, "numa_nodes")) > 1 &&
+           json_is_integer(json_object_get(pci, "numa_node"));
+}
+
+static bool has_relaxed_ordering(const struct remote_host *h, const json_t *facts)
+{
+    const json_t *pci = json_object_get(nic_facts(h, facts), "pci");
+    return h->rdma && json_is_true(json_object_get(pci, "relaxed_ordering"));
 }
 
 enum origin remote_origin(const struct remote_host *h, const json_t *facts)
@@ -213,6 +235,8 @@ json_t *remote_capabilities(const struct remote_host *h, const json_t *facts)
         {"gpu", has_gpu(h, facts)},
         {"switch", lab_forwards(h->lab)},
         {"ecn-mark", lab_forwards(h->lab)},
+        {"numa", has_numa_nodes(h, facts)},
+        {"relaxed-ordering", has_relaxed_ordering(h, facts)},
     };
     json_t *names = json_array();
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)

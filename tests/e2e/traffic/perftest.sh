@@ -63,6 +63,11 @@ check_says "... and the setting that differs" 'flows\.x\.tool' "$page"
 go 0 "a sweep over tools" --set 'sweep={"flows.*.tool": ["roce", "perftest"]}'
 check "... has a report" "$H" report "$OUT/tools/latest"
 check_says "... with a table of both" '<h2>Other traffic tools beside roce-traffic</h2>' "$OUT/tools/latest/report/index.html"
+go 0 "strict ordering" --set 'flows.*.relaxed_ordering=false'
+check "... is said to both ends" test "$(ran | grep -c -- ' --disable_pcie_relaxed ')" = 2
+check "... and is in the result" holds '.flows.x.relaxed_ordering == false'
+go 4 "relaxed ordering where no NIC is seen to have it" --set 'flows.*.relaxed_ordering=true'
+check_says "... is skipped by name" 'lacks relaxed-ordering: flow x has relaxed_ordering, and host a has no NIC whose PCIe configuration is seen to allow it' "$SCRATCH/out"
 go 0 "two directions are two flows" --set 'flows=[{"name": "x", "from": "a", "to": "b", "tool": "perftest"}, {"name": "y", "from": "b", "to": "a", "tool": "perftest"}]'
 same "... each has a port" "$(ran | grep -o -- '--port=[0-9]*' | sort | uniq -c | awk '{ print $1, $2 }' | xargs)" "2 --port=18530 2 --port=18531"
 go 0 "beside roce-traffic" --set 'flows=[{"name": "x", "from": "a", "to": "b", "tool": "perftest"}, {"name": "y", "from": "a", "to": "b"}]'
@@ -104,6 +109,7 @@ refused() { # PATTERN OPTION...
 }
 refused 'flow x.validate: tool perftest cannot check the data' --set 'flows.*.validate=true'
 refused 'flow x.rate: tool perftest cannot' --set 'flows.*.rate=1Gb/s'
+refused 'flow x.numa: tool perftest cannot choose a NUMA node' --set 'flows.*.numa=near'
 refused 'flow x.stop: tool perftest cannot start and stop' --set 'flows.*.stop=500ms'
 refused 'flow x.size: .* as many on each queue pair' --set 'flows.*.size=10241KiB'
 refused 'flow x.size: .* 4 messages on a queue pair: expected 5 to' --set 'flows.*.size=512KiB'
