@@ -40,12 +40,16 @@ static enum perftest_test test_of(const struct scenario_flow *flow)
                                              : PERFTEST_LATENCY;
 }
 
-static void program_of(const struct scenario_flow *flow, char program[PROGRAM_SIZE])
+static void program_in_mode(const struct scenario_flow *flow, int mode, char program[PROGRAM_SIZE])
 {
     static const char *const operations[] = {
         [OP_WRITE] = "write", [OP_WRITE_IMM] = "write", [OP_READ] = "read", [OP_SEND] = "send"};
-    snprintf(program, PROGRAM_SIZE, "ib_%s_%s", operations[flow->op],
-             flow->mode == MODE_LATENCY ? "lat" : "bw");
+    snprintf(program, PROGRAM_SIZE, "ib_%s_%s", operations[flow->op], mode == MODE_LATENCY ? "lat" : "bw");
+}
+
+static void program_of(const struct scenario_flow *flow, char program[PROGRAM_SIZE])
+{
+    program_in_mode(flow, flow->mode, program);
 }
 
 /* Of each queue pair. */
@@ -265,12 +269,16 @@ static int drive(const struct traffic_job *job, const struct traffic_end *from, 
 
 /* ---- is it on the hosts? */
 
+/* All its programs take --disable_pcie_relaxed, but only the help of those of bandwidth has it (perftest_parameters.c, usage). */
+#define ASK \
+    "{ $1 --version; $1 --help; [ \"$2\" = \"$1\" ] || $2 --help | grep -e " STRICT_ORDERING "; } 2>&1; :"
+
 static int ask(const struct traffic_job *job, struct words *command, struct error *e)
 {
-    char program[PROGRAM_SIZE];
+    char program[PROGRAM_SIZE], with_ordering[PROGRAM_SIZE];
     program_of(job->flows[0], program);
-    words_add_all(command, (const char *const[]){"sh", "-c", "{ $1 --version; $1 --help; } 2>&1; :", "sh",
-                                                 program, NULL});
+    program_in_mode(job->flows[0], MODE_BANDWIDTH, with_ordering);
+    words_add_all(command, (const char *const[]){"sh", "-c", ASK, "sh", program, with_ordering, NULL});
     return words_whole(command, e);
 }
 

@@ -66,6 +66,8 @@ check_says "... with a table of both" '<h2>Other traffic tools beside roce-traff
 go 0 "strict ordering" --set 'flows.*.relaxed_ordering=false'
 check "... is said to both ends" test "$(ran | grep -c -- ' --disable_pcie_relaxed ')" = 2
 check "... and is in the result" holds '.flows.x.relaxed_ordering == false'
+go 0 "... with a program of latency, whose help lacks the option" --set 'flows.*.relaxed_ordering=false' --set 'flows.*.mode=latency' --set 'flows.*.queue_pairs=1'
+check "... that is said too" test "$(ran | grep -c -- '^ib_write_lat .* --disable_pcie_relaxed ')" = 2
 go 4 "relaxed ordering where no NIC is seen to have it" --set 'flows.*.relaxed_ordering=true'
 check_says "... is skipped by name" 'lacks relaxed-ordering: flow x has relaxed_ordering, and host a has no NIC whose PCIe configuration is seen to allow it' "$SCRATCH/out"
 go 0 "two directions are two flows" --set 'flows=[{"name": "x", "from": "a", "to": "b", "tool": "perftest"}, {"name": "y", "from": "b", "to": "a", "tool": "perftest"}]'

@@ -79,6 +79,7 @@ static void every_message_survives_the_wire(void **state)
                                       .reverse = reverse,
                                       .operation = OP_SEND,
                                       .memory = MEMORY_CUDA_NV503C,
+                                      .numa = NUMA_FAR,
                                       .bidirectional = 1,
                                       .max_message_bytes = 65536,
                                       .queue_pairs = 2,
@@ -108,6 +109,7 @@ static void every_message_survives_the_wire(void **state)
         fail_msg("%s", e.text);
     assert_string_equal(got.offer.flow, flow);
     assert_int_equal(got.offer.memory, MEMORY_CUDA_NV503C);
+    assert_int_equal(got.offer.numa, NUMA_FAR);
     assert_int_equal(got.offer.slots, 3);
     assert_int_equal(got.offer.flip, -1);
     wire_free(&got);

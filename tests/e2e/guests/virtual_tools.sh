@@ -1,0 +1,65 @@
+#!/bin/bash
+# perftest and roce-traffic between two guests with a virtual ConnectX: what a result says is what perftest printed; NUMA nodes and relaxed
+# ordering as a flow asks for them. (On Soft-RoCE: perftest.sh.)
+# shellcheck disable=SC2016 # what is quoted is for jq
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/../lib.sh"
+# shellcheck source=tests/e2e/guests/softlab.bash
+. "$(dirname "$0")/softlab.bash"
+softlab_require "$0" "$@"
+softlab_module "guests with a virtual ConnectX"
+softlab_begin virtual-pair
+H=$BUILD/harness
+OUT=$SCRATCH/results
+LAB=$ROOT/labs/virtual-pair.json
+R=$OUT/relaxed-ordering/latest
+jq '.phases = {warmup: "1s", measure: "3s", cooldown: "0"} | .flows[0] += {memory: "host", message: "4KiB", depth: 8, queue_pairs: 1, tool: "perftest"} | del(.sweep)' \
+    "$ROOT/scenarios/relaxed-ordering.json" > "$SCRATCH/tools.json"
+# shellcheck disable=SC2317 # called through check
+holds() { [ -s "$2" ] && jq -e "${@:3}" "$1" "$2"; }
+go() { check_exit 0 "$1" "$H" run "$SCRATCH/tools.json" --lab "$LAB" --out "$OUT" --no-report "${@:2}"; }
+# the row of the last run's table: bytes, messages, ...
+row() { sed -n 's/^.*a: perftest:  *\([0-9][0-9]*  *[0-9].*\)$/\1/p' "$R/run.log"; }
+
+for op in write read send; do
+    go "ib_${op}_bw between two guests" --set "flows.*.op=$op"
+    read -r _ messages _ average _ <<< "$(row)"
+    echo "# ib_${op}_bw printed: $(row)"
+    check "... its messages and its average are the result's" holds '.complete and .origin == "virtual" and (.flows["a-to-b"] | .messages == $n and .bytes == $n * 4096 and (.goodput_MiBps - $average | fabs <= 0.0051))' \
+        "$R/result.json" --argjson n "${messages:-0}" --argjson average "${average:--1}"
+    # the sender of the data; its counters see a little more than the measured time, or a little less
+    sender=a
+    [ $op != read ] || sender=b
+    sent=$(jq -s --arg host $sender '(map(objects | select(.host == $host and .columns))[0].columns | map(.name) | index("tx_vport_rdma_unicast_bytes")) as $i | map(arrays | select(.[0] == $host) | .[3 + $i]) | .[-1] - .[0]' "$R/samples.jsonl")
+    check "... the driver counts these bytes as RDMA ($sent)" test "${sent:-0}" -ge $((4096 * ${messages:-1000000000}))
+done
+check "strict ordering was asked for, by the NIC's own GID" holds '.flows["a-to-b"] | .relaxed_ordering == false and (.tool_used | .client, .server | test("--disable_pcie_relaxed --ib-dev=[a-z0-9_]+ --ib-port=1 --gid-index=[0-9]+$"))' "$R/result.json"
+order() { grep -c "a: perftest:.*PCIe relax order: $1" "$R/run.log"; }
+check "... and perftest says so" test "$(order OFF) $(order ON)" = "1 0"
+go "ib_send_lat, a number of messages" --set 'flows.*.mode=latency' --set 'flows.*.op=send' --set 'flows.*.message=64B' --set 'flows.*.size=6400B'
+check "... has the quantiles that it printed" holds '.flows["a-to-b"].latency_ns | .min > 0 and .min <= .p50 and .p50 <= .p99 and .p99 <= .max' "$R/result.json"
+go "ib_write_lat, for a time" --set 'flows.*.mode=latency' --set 'flows.*.message=64B'
+check "... has the mean alone" holds '.flows["a-to-b"].latency_ns | keys == ["mean"] and .mean > 0' "$R/result.json"
+
+# ---- relaxed ordering: the driver takes it where the configuration space allows it
+go "perftest with relaxed ordering" --set 'flows.*.relaxed_ordering=true'
+check "... by its own default" holds '.flows["a-to-b"] | .relaxed_ordering and (.tool_used.client | test("disable_pcie_relaxed") | not)' "$R/result.json"
+check "... and perftest says so" test "$(order OFF) $(order ON)" = "0 1"
+go "roce-traffic with relaxed ordering" --set 'flows.*.tool=roce' --set 'flows.*.relaxed_ordering=true'
+check "... registered its memory so" holds '.flows["a-to-b"].memory_used == {kind: "host", route: "host", relaxed_ordering: true}' "$R/result.json"
+relaxed() { softlab_ssh a "setpci -s \$(basename \$(readlink /sys/class/net/roce0/device)) CAP_EXP+8.w=$1:10" < /dev/null; }
+if softlab_ssh a 'command -v setpci' < /dev/null > "$SCRATCH/setpci"; then
+    relaxed 0
+    check_exit 4 "a NIC whose configuration forbids it" "$H" run "$SCRATCH/tools.json" --lab "$LAB" --out "$OUT" --no-report --set 'flows.*.relaxed_ordering=true'
+    check_says "... is skipped by name" 'lacks relaxed-ordering: flow a-to-b has relaxed_ordering, and host virtual-pair-a has no NIC' "$SCRATCH/out"
+    relaxed 10
+fi
+
+# ---- NUMA nodes: a guest has one
+go "on the NIC's NUMA node" --set 'flows.*.tool=roce' --set 'flows.*.numa=near'
+check "... where its memory was allocated" holds '.flows["a-to-b"] | .numa == "near" and .memory_used.numa_node == 0' "$R/result.json"
+check_exit 4 "the farthest NUMA node" "$H" run "$SCRATCH/tools.json" --lab "$LAB" --out "$OUT" --no-report --set 'flows.*.tool=roce' --set 'flows.*.numa=far'
+check_says "... is not there, which skips the run by name" 'lab virtual-pair lacks numa: flow a-to-b has numa far, and host virtual-pair-a has no other NUMA node' "$SCRATCH/out"
+left() { for host in a b; do softlab_ssh $host 'ps -e -o comm= | grep -xE "ib_(write|read|send)_(bw|lat)|roce-traffic"' < /dev/null; done; }
+check "nothing of either is left on the guests" test -z "$(left)"
+finish
