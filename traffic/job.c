@@ -92,6 +92,8 @@ static int check_flow(const struct job_flow *f, const struct scenario_flow *load
         return -1;
     if ((load->start_ns || load->stop_ns != FIELD_UNSET) && f->bidirectional > 0)
         return error_set(e, "start and stop apply to one direction: use two flows instead of bidirectional");
+    if (load->numa >= 0 && f->local.numa_node != FIELD_UNSET)
+        return error_set(e, "numa and numa_node both choose a NUMA node: give only one of them");
     if (f->flip != FIELD_UNSET && load->validate != 1)
         return error_set(e, "flip corrupts a byte of validate's pattern: give both");
     if (load->size_bytes != FIELD_UNSET && f->count != FIELD_UNSET)

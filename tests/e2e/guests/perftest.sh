@@ -35,6 +35,8 @@ go "ib_send_lat, a number of messages" --set 'flows.*.mode=latency' --set 'flows
 check "... has the quantiles that it printed" holds '.flows["a-to-b"].latency_ns | .min > 0 and .min <= .p50 and .p50 <= .p99 and .p99 <= .max' "$OUT/gpudirect-sweep/latest/result.json"
 go "ib_read_lat, for a time" --set 'flows.*.mode=latency' --set 'flows.*.op=read' --set 'flows.*.message=64B'
 check "... has the mean alone" holds '.flows["a-to-b"].latency_ns | keys == ["mean"] and .mean > 0' "$OUT/gpudirect-sweep/latest/result.json"
+check_exit 4 "relaxed ordering of a NIC without PCIe" "$H" run "$SCRATCH/tools.json" --lab "$LAB" --out "$OUT" --no-report --set 'flows.*.relaxed_ordering=true'
+check_says "... is skipped by name" 'lab soft-pair lacks relaxed-ordering: flow a-to-b has relaxed_ordering, and host soft-pair-a has no NIC' "$SCRATCH/out"
 go "the same with roce-traffic" --set 'flows.*.tool=roce'
 check_exit 0 "a report of both" "$H" report "$R" "$OUT/gpudirect-sweep/latest"
 page=$(find "$OUT" -path '*report-with-*' -name index.html)

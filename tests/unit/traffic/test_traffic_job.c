@@ -55,6 +55,24 @@ static void sizes_are_lists_and_sweeps(void **state)
     assert_int_equal(sizes[3], 1024);
 }
 
+static void where_a_flow_is(void **state)
+{
+    struct drive_plan flow;
+    struct error e = {{0}};
+    size_t count;
+    (void)state;
+    assert_int_equal(flows_of(WORDS("-n", "1"), &flow, &count, &e), 0);
+    assert_int_equal(flow.plan.numa, -1);
+    assert_int_equal(flow.plan.relaxed_ordering, 0);
+    free_flows(&flow, count);
+    assert_int_equal(flows_of(WORDS("-n", "1", "--numa", "far", "--relaxed-ordering"), &flow, &count, &e), 0);
+    assert_int_equal(flow.plan.numa, NUMA_FAR);
+    assert_int_equal(flow.plan.relaxed_ordering, 1);
+    free_flows(&flow, count);
+    assert_int_equal(flows_of(WORDS("-n", "1", "--numa", "near", "--numa-node", "0"), &flow, &count, &e), -1);
+    assert_non_null(strstr(e.text, "numa and numa_node both choose a NUMA node"));
+}
+
 static void bad_sizes_are_refused(void **state)
 {
     static const struct {
@@ -375,6 +393,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sizes_are_lists_and_sweeps),
+        cmocka_unit_test(where_a_flow_is),
         cmocka_unit_test(bad_sizes_are_refused),
         cmocka_unit_test(traffic_class_comes_whole_or_in_parts),
         cmocka_unit_test(a_flow_text_overrides_the_options),
