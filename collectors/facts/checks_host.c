@@ -234,13 +234,15 @@ void check_relaxed_ordering(struct judge *j)
     json_array_foreach(nics, i, nic)
     {
         const json_t *pci = json_object_get(nic, "pci");
-        if (!json_is_object(json_object_get(nic, "rdma")) || !json_is_object(pci))
+        bool in_hardware = fact_word(nic, "rdma", "firmware")[0]; /* not the kernel's, upon any NIC */
+        if (!in_hardware || !json_is_object(pci))
             continue;
         judge_ordering(j, pci);
         judged++;
     }
     if (!judged)
-        judge_say(j, VERDICT_UNKNOWN, "nic", NULL, "there is no RDMA device with a PCI address");
+        judge_say(j, VERDICT_UNKNOWN, "nic", NULL,
+                  "there is no NIC that implements RDMA and has a PCI address");
 }
 
 /* ---- interrupts */

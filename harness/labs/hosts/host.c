@@ -201,10 +201,11 @@ static bool has_numa_nodes(const struct remote_host *h, const json_t *facts)
            json_is_integer(json_object_get(pci, "numa_node"));
 }
 
+/* The kernel that implements RoCE upon another NIC writes with the processor. */
 static bool has_relaxed_ordering(const struct remote_host *h, const json_t *facts)
 {
     const json_t *pci = json_object_get(nic_facts(h, facts), "pci");
-    return h->rdma && json_is_true(json_object_get(pci, "relaxed_ordering"));
+    return has_roce_nic(h, facts) && json_is_true(json_object_get(pci, "relaxed_ordering"));
 }
 
 enum origin remote_origin(const struct remote_host *h, const json_t *facts)

@@ -154,11 +154,15 @@ static void relaxed_ordering(void **state)
 {
     (void)state;
     const char *check = "relaxed-ordering";
-#define NIC(bit) "{'nics':[{'rdma':{},'pci':{'address':'0000:41:00.0','relaxed_ordering':" bit "}}]}"
+#define NIC(bit)                                                                                         \
+    "{'nics':[{'rdma':{'firmware':'14.32.1900'},'pci':{'address':'0000:41:00.0','relaxed_ordering':" bit \
+    "}}]}"
     expect(NIC("true"), NULL, NULL, check, "ok", false);
     expect(NIC("false"), NULL, NULL, check, "warning", true);
     expect(NIC("null"), NULL, NULL, check, "unknown", true);
-    expect("{'nics':[{'rdma':{},'pci':null}]}", NULL, NULL, check, "unknown", false); /* Soft-RoCE */
+    /* Soft-RoCE upon a NIC with PCI Express */
+    expect("{'nics':[{'rdma':{'firmware':null},'pci':{'address':'x','relaxed_ordering':true}}]}", NULL, NULL,
+           check, "unknown", false);
 #undef NIC
 }
 
@@ -235,7 +239,8 @@ static const char whole[] =
     "'pci':{'address':'0000:41:00.0','relaxed_ordering':true,'iommu_group':{'number':'31','others':[]},"
     "'link':{'speed_MTps':8000,'width_lanes':8,'max_speed_MTps':8000,'max_width_lanes':8}},"
     "'interrupts':{'count':2,'cpus':'16-17','local_cpus':'16-23'},"
-    "'rdma':{'device':'mlx5_0','gids':[{'index':3,'type':'RoCE v2','address':'10.0.0.1'}]}}],"
+    "'rdma':{'device':'mlx5_0','firmware':'14.32.1900','gids':[{'index':3,'type':'RoCE "
+    "v2','address':'10.0.0.1'}]}}],"
     "'gpus':[{'pci':{'address':'0000:06:00.0','driver':'nvidia',"
     "'link':{'speed_MTps':8000,'width_lanes':8,'max_speed_MTps':8000,'max_width_lanes':8}},"
     "'bar1_bytes':268435456,'bar1_used_bytes':0,"
@@ -293,6 +298,7 @@ static const struct {
     {"numa", "pairs/0/relation", MEMORY_GPU},
     {"relaxed-ordering", "nics", MEMORY_GPU},
     {"relaxed-ordering", "nics/0/rdma", MEMORY_GPU},
+    {"relaxed-ordering", "nics/0/rdma/firmware", MEMORY_GPU},
     {"relaxed-ordering", "nics/0/pci", MEMORY_GPU},
     {"relaxed-ordering", "nics/0/pci/relaxed_ordering", MEMORY_GPU},
     {"irq-affinity", "nics", MEMORY_GPU},
