@@ -4,6 +4,7 @@
  * only figures are those of the table at the end (perftest_table.h). docs/traffic-tools.md.
  */
 #include "harness/traffic/perftest_table.h"
+#include "harness/traffic/printed.h"
 #include "harness/traffic/traffic_tool.h"
 
 #include "harness/preflight/ecn.h"
@@ -11,7 +12,6 @@
 #include "lib/document/json_text.h"
 #include "lib/formats/lines.h"
 #include <arpa/inet.h>
-#include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -294,17 +294,6 @@ static bool read_version(const char *answer, char version[TRAFFIC_VERSION_SIZE])
     return true;
 }
 
-/* "--qp=8" is known if the help has "--qp" as a word. */
-static bool help_knows(const char *help, const char *option)
-{
-    size_t length = strcspn(option, "=");
-    for (const char *at = help; (at = strstr(at, "--")); at += 2)
-        if (strncmp(at, option, length) == 0 && !isalnum((unsigned char)at[length]) && at[length] != '_' &&
-            at[length] != '-')
-            return true;
-    return false;
-}
-
 static int judge_options(const struct traffic_job *job, const char *host, const char *program,
                          const char *answer, const char *version, struct error *e)
 {
@@ -319,7 +308,7 @@ static int judge_options(const struct traffic_job *job, const char *host, const 
     if (words_whole(&options, e) != 0)
         result = -1;
     for (size_t i = 0; result == 0 && i < options.count; i++)
-        if (!help_knows(answer, options.items[i]))
+        if (!printed_help_knows(answer, options.items[i]))
             result =
                 error_set(e, "host %s: %s %s has no option %.*s, which flow %s needs%s", host, program,
                           version, (int)strcspn(options.items[i], "="), options.items[i], job->flows[0]->name,

@@ -1,5 +1,7 @@
 #include "harness/traffic/perftest_table.h"
 
+#include "harness/traffic/printed.h"
+
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,66 +10,16 @@
 #define MOST_COLUMNS  9
 #define LATENCY_STDEV 6 /* its column; no result has it */
 #define MOST_WORDS    16
-#define WORD_SIZE     32
-#define SHOWN         160
-#define DASHES        10                /* perftest prints more */
-#define MOST_MESSAGES 1000000000000000. /* a number with more digits was not counted */
+#define DASHES        10 /* perftest prints more */
 
-/* ---- lines and words */
+/* ---- lines */
 
-struct line {
-    const char *at;
-    size_t length;
-};
-
-struct line_words {
-    char items[MOST_WORDS][WORD_SIZE];
-    size_t count; /* MOST_WORDS + 1: too many, or one is too long */
-};
-
-/* The next line, without its line feed. false: there is none. An incomplete one is none. */
-static bool next_line(const char **at, const char *end, struct line *line)
-{
-    const char *feed = *at < end ? memchr(*at, '\n', (size_t)(end - *at)) : NULL;
-    if (!feed)
-        return false;
-    *line = (struct line){*at, (size_t)(feed - *at)};
-    *at = feed + 1;
-    return true;
-}
-
-static bool blank(char c)
-{
-    return c == ' ' || c == '\t' || c == '\r';
-}
-
-static void split(const struct line *line, struct line_words *out)
-{
-    out->count = 0;
-    out->items[0][0] = '\0';
-    for (size_t i = 0; i < line->length;) {
-        size_t begin = i;
-        while (i < line->length && !blank(line->at[i]))
-            i++;
-        size_t length = i - begin;
-        if (length >= WORD_SIZE || (length && out->count == MOST_WORDS)) {
-            out->count = MOST_WORDS + 1;
-            return;
-        }
-        if (length) {
-            memcpy(out->items[out->count], line->at + begin, length);
-            out->items[out->count++][length] = '\0';
-        }
-        i += i < line->length;
-    }
-}
-
-static bool begins_table(const struct line_words *words)
+static bool begins_table(const struct printed_words *words)
 {
     return strcmp(words->items[0], "#bytes") == 0;
 }
 
-static bool is_rule(const struct line *line)
+static bool is_rule(const struct printed_line *line)
 {
     size_t dashes = 0;
     while (dashes < line->length && line->at[dashes] == '-')
@@ -89,47 +41,12 @@ static const char *const headers[][MOST_WORDS] = {
 static const size_t columns[] = {
     [PERFTEST_BANDWIDTH] = 5, [PERFTEST_LATENCY] = 9, [PERFTEST_LATENCY_TIMED] = 4};
 
-static bool same_word(const char *word, const char *expected)
+static bool is_header(const struct printed_words *words, enum perftest_test test)
 {
-    const char *other = strchr(expected, '|');
-    size_t length = other ? (size_t)(other - expected) : strlen(expected);
-    return (strlen(word) == length && memcmp(word, expected, length) == 0) ||
-           (other && strcmp(word, other + 1) == 0);
-}
-
-static bool is_header(const struct line_words *words, enum perftest_test test)
-{
-    size_t count = 0;
-    while (headers[test][count])
-        count++;
-    bool same = words->count == count;
-    for (size_t i = 0; same && i < count; i++)
-        same = same_word(words->items[i], headers[test][i]);
-    return same;
+    return printed_words_are(words, headers[test]);
 }
 
 /* ---- the row */
-
-/* A decimal number without a sign or an exponent, as %lu and %.2lf print them. */
-static bool read_number(const char *word, double *value)
-{
-    size_t whole = strspn(word, "0123456789"), end = whole;
-    if (whole && word[whole] == '.') {
-        size_t fraction = strspn(word + whole + 1, "0123456789");
-        end = fraction ? whole + 1 + fraction : whole;
-    }
-    *value = strtod(word, NULL);
-    return whole && !word[end];
-}
-
-static bool read_count(const char *word, int64_t *value)
-{
-    double number;
-    if (!read_number(word, &number) || strchr(word, '.') || number > MOST_MESSAGES)
-        return false;
-    *value = (int64_t)number;
-    return true;
-}
 
 /* perftest squares the deviations as 32-bit integers (print_report_lat of its perftest_parameters.c): above 46 ms the
  * sum overflows, and the standard deviation is the root of a negative number. */
@@ -138,13 +55,13 @@ static bool is_not_a_number(const char *word)
     return strcmp(word, "nan") == 0 || strcmp(word, "-nan") == 0;
 }
 
-static bool read_numbers(enum perftest_test test, const struct line_words *words, struct perftest_row *row,
+static bool read_numbers(enum perftest_test test, const struct printed_words *words, struct perftest_row *row,
                          double *numbers)
 {
-    bool good = words->count == columns[test] && read_count(words->items[0], &row->bytes) &&
-                read_count(words->items[1], &row->messages);
+    bool good = words->count == columns[test] && printed_count(words->items[0], &row->bytes) &&
+                printed_count(words->items[1], &row->messages);
     for (size_t i = 2; good && i < columns[test]; i++)
-        good = read_number(words->items[i], &numbers[i]) ||
+        good = printed_number(words->items[i], &numbers[i]) ||
                (test == PERFTEST_LATENCY && i == LATENCY_STDEV && is_not_a_number(words->items[i]));
     return good;
 }
@@ -164,7 +81,7 @@ static bool latencies_in_order(const struct perftest_row *row)
            row->p99_9_us <= row->max_us && row->min_us <= row->mean_us && row->mean_us <= row->max_us;
 }
 
-static bool read_row(enum perftest_test test, const struct line_words *words, struct perftest_row *row)
+static bool read_row(enum perftest_test test, const struct printed_words *words, struct perftest_row *row)
 {
     double n[MOST_COLUMNS] = {0};
     *row = (struct perftest_row){0};
@@ -193,31 +110,25 @@ static bool read_row(enum perftest_test test, const struct line_words *words, st
 
 /* ---- the table */
 
-static int refuse(const struct line *line, const char *expected, struct error *e)
-{
-    return error_set(e, "its output has the line \"%.*s\": expected %s",
-                     (int)(line->length < SHOWN ? line->length : SHOWN), line->at, expected);
-}
-
 /* Read on after the header. */
 static int read_body(enum perftest_test test, const char *at, const char *end, struct perftest_row *row,
                      struct error *e)
 {
-    struct line line;
-    struct line_words words;
-    if (!next_line(&at, end, &line))
+    struct printed_line line;
+    struct printed_words words;
+    if (!printed_next(&at, end, &line))
         return error_set(e, "its output ends before the row of its table");
-    split(&line, &words);
+    printed_split(&line, &words);
     if (!read_row(test, &words, row))
-        return refuse(&line, "a row of its table, with numbers that belong together", e);
-    if (!next_line(&at, end, &line))
+        return printed_refuse(&line, "a row of its table, with numbers that belong together", e);
+    if (!printed_next(&at, end, &line))
         return error_set(e, "its output ends before the end of its table");
     if (!is_rule(&line))
-        return refuse(&line, "the end of its table", e);
-    while (next_line(&at, end, &line)) {
-        split(&line, &words);
+        return printed_refuse(&line, "the end of its table", e);
+    while (printed_next(&at, end, &line)) {
+        printed_split(&line, &words);
         if (begins_table(&words))
-            return refuse(&line, "one table", e);
+            return printed_refuse(&line, "one table", e);
     }
     return 0;
 }
@@ -226,14 +137,14 @@ int perftest_table_read(enum perftest_test test, const char *printed, size_t len
                         struct error *e)
 {
     const char *at = printed, *end = printed + length;
-    struct line line;
-    struct line_words words;
-    while (next_line(&at, end, &line)) {
-        split(&line, &words);
+    struct printed_line line;
+    struct printed_words words;
+    while (printed_next(&at, end, &line)) {
+        printed_split(&line, &words);
         if (is_header(&words, test))
             return read_body(test, at, end, row, e);
         if (begins_table(&words))
-            return refuse(&line, "the columns that perftest 6.06 and later print for this test", e);
+            return printed_refuse(&line, "the columns that perftest 6.06 and later print for this test", e);
     }
     return error_set(e, "its output has no table of results");
 }
