@@ -14,6 +14,7 @@
 #include "harness/labs/hosts/programs.h"
 #include "harness/labs/hosts/sonic/examine.h"
 #include "harness/labs/hosts/remote_sampler.h"
+#include "harness/labs/hosts/collectives/collectives.h"
 #include "harness/labs/hosts/tools.h"
 #include "lib/clock.h"
 #include "lib/log.h"
@@ -341,11 +342,15 @@ static void examine_nic(struct examination *x, struct remote_host *h, const char
     }
 }
 
-/* What a traffic tool is asked for depends on this much of the flows. */
+/* What a traffic tool is asked for depends on this much of the flows and collectives. */
 static json_t *kinds_of_flows(const struct scenario *scenario)
 {
     const struct scenario_flow *flows = scenario->flows.items;
+    const struct scenario_collective *collectives = scenario->collectives.items;
     json_t *kinds = json_array();
+    for (size_t i = 0; i < scenario->collectives.count; i++)
+        json_array_append_new(
+            kinds, json_make("[s,i,i]", collectives[i].name, collectives[i].op, collectives[i].launcher));
     for (size_t i = 0; i < scenario->flows.count; i++)
         json_array_append_new(kinds,
                               json_make("[s,i,i,i,i,b]", flows[i].name, flows[i].tool, flows[i].op,
@@ -361,8 +366,10 @@ static void examine_tools(struct examination *x, struct remote_host *h)
         json_t *found = json_array();
         size_t before = json_array_size(asked);
         preflight_add_new(asked, json_make("[o]", kinds_of_flows(&cell.scenario)));
-        if (json_array_size(asked) > before)
+        if (json_array_size(asked) > before) {
             tools_examine(h, x->lab, &cell.scenario, found);
+            collectives_examine(h, x->lab, &cell.scenario, found);
+        }
         preflight_add_new(x->entries, found);
         cell_free(&cell);
     }

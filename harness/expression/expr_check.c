@@ -1,6 +1,7 @@
 /* Checks expressions against a scenario: are names known, and are units compatible? */
 #include "harness/expression/expr.h"
 #include "harness/expression/expr_tree.h"
+#include "lib/collective/result_collectives.h"
 #include "lib/document/nearest.h"
 #include "lib/roce/counters.h"
 #include <fnmatch.h>
@@ -114,6 +115,43 @@ static int validate_flow_value(const struct expr_node *node, enum dimension *dim
     return validate_function(node, OF_FLOW, "a value of flows", e);
 }
 
+static int validate_collective(const struct expr_node *node, const struct scenario *scenario, struct error *e)
+{
+    const struct scenario_collective *items = scenario->collectives.items;
+    const char **words = calloc(scenario->collectives.count + 1, sizeof *words);
+    bool found = false;
+    if (!words)
+        return error_set(e, "out of memory");
+    for (size_t i = 0; i < scenario->collectives.count; i++) {
+        words[i] = items[i].name;
+        found = found || fnmatch(node->flow, items[i].name, 0) == 0;
+    }
+    if (!found)
+        unknown(node, "collective", node->flow, nearest_word(node->flow, words), e);
+    free(words);
+    return found ? 0 : -1;
+}
+
+static int validate_collective_value(const struct expr_node *node, enum dimension *dimension, struct error *e)
+{
+    const char *words[32] = {0}, *known, *unit, *meaning;
+    bool found = false;
+    double scale;
+    for (size_t i = 0;
+         i + 1 < sizeof words / sizeof *words && (known = result_collective_name(i, &unit, &meaning)); i++) {
+        words[i] = known;
+        if (strcmp(known, node->name) != 0)
+            continue;
+        *dimension = expr_unit_dimension(unit, &scale);
+        found = true;
+    }
+    if (!found)
+        return unknown(node, "value of collectives", node->name, nearest_word(node->name, words), e);
+    if (expr_functions[node->function].plain)
+        *dimension = DIMENSION_PLAIN;
+    return validate_function(node, OF_FLOW, "a value of collectives", e);
+}
+
 /* The counters that a glob may match: false if there are none. If all have one dimension, the glob has it. Families of
  * unlisted names are ignored, as they overlap with almost any glob. */
 static bool glob_dimension(const char *glob, enum dimension *dimension)
@@ -168,6 +206,9 @@ static int dimension_of(const struct expr_node *node, const struct scenario *sce
         *dimension = node->dimension;
         return 0;
     }
+    if (node->kind == STATISTIC && expr_is_of_collectives(node))
+        return validate_collective(node, scenario, e) != 0 ? -1
+                                                           : validate_collective_value(node, dimension, e);
     if (node->kind == STATISTIC && node->flow)
         return validate_flow(node, scenario, e) != 0 ? -1 : validate_flow_value(node, dimension, e);
     if (node->kind == STATISTIC)

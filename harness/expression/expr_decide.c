@@ -138,6 +138,20 @@ static int decide_flow(const struct expr_node *node, const struct scenario *scen
     return 0;
 }
 
+/* ---- values of collectives */
+
+static int decide_collective(const struct expr_node *node, const struct scenario *scenario, struct error *e)
+{
+    const struct scenario_collective *items = scenario->collectives.items;
+    bool checks = false;
+    for (size_t i = 0; i < scenario->collectives.count; i++)
+        checks = checks || (fnmatch(node->flow, items[i].name, 0) == 0 && items[i].validate == 1);
+    if (checks || strcmp(node->name, "wrong") != 0)
+        return 0;
+    return error_set(e, "column %d: collectives.%.60s has no wrong elements, because validate is false",
+                     node->column, node->flow);
+}
+
 /* ---- the tree */
 
 static int decide(const struct expr_node *node, const struct scenario *scenario, size_t *statistics,
@@ -149,6 +163,8 @@ static int decide(const struct expr_node *node, const struct scenario *scenario,
         return error_set(e, "column %d: division by zero", node->column);
     if (node->kind == STATISTIC) {
         ++*statistics;
+        if (expr_is_of_collectives(node))
+            return decide_collective(node, scenario, e);
         return node->flow ? decide_flow(node, scenario, e) : decide_counter(node, scenario, e);
     }
     return decide(node->left, scenario, statistics, e) != 0 ||
@@ -164,6 +180,7 @@ int expr_decidable(const struct expr *expr, const struct scenario *scenario, str
         decide(expr->right, scenario, &statistics, e) != 0)
         return -1;
     if (!statistics)
-        return error_set(e, "it reads no counter and no value of a flow, so it says nothing about a run");
+        return error_set(
+            e, "it reads no counter and no value of a flow or collective, so it says nothing about a run");
     return 0;
 }

@@ -1,6 +1,7 @@
 /* Expressions over a result. */
 #include "harness/expression/expr.h"
 #include "harness/expression/expr_tree.h"
+#include "lib/collective/result_collectives.h"
 #include "lib/formats/result_flows.h"
 #include "lib/statistics/distribution.h"
 #include "lib/statistics/spread.h"
@@ -82,6 +83,21 @@ static void gather_flows(const struct expr_node *node, const json_t *result, str
         g->dimension = DIMENSION_PLAIN;
 }
 
+static void gather_collectives(const struct expr_node *node, const json_t *result, struct gathered *g)
+{
+    const char *name, *known, *unit, *words;
+    json_t *collective;
+    double value, scale;
+    json_object_foreach(json_object_get(result, "collectives"), name, collective)
+    {
+        if (fnmatch(node->flow, name, 0) == 0 && result_collective_value(collective, node->name, &value))
+            gather(g, value);
+    }
+    for (size_t i = 0; (known = result_collective_name(i, &unit, &words)); i++)
+        if (strcmp(known, node->name) == 0)
+            g->dimension = expr_unit_dimension(unit, &scale);
+}
+
 /* NAN if it is not defined: the index of nothing but zeros, the deviation of one value. */
 static double jain(const struct gathered *g)
 {
@@ -123,23 +139,26 @@ static double combine(const struct expr_node *node, const struct gathered *g)
 
 static void say_missing(const struct expr_node *node, const struct gathered *g, struct expr_result *out)
 {
+    const char *list = expr_is_of_collectives(node) ? "collectives." : node->flow ? "flows." : "";
     const char *of = node->flow ? node->flow : node->group;
     if (g->failed)
         snprintf(out->reason, sizeof out->reason, "out of memory");
     else if (g->count == 0)
-        snprintf(out->reason, sizeof out->reason, "there is no %s%.60s.%.100s in the result",
-                 node->flow ? "flows." : "", of, node->name);
+        snprintf(out->reason, sizeof out->reason, "there is no %s%.60s.%.100s in the result", list, of,
+                 node->name);
     else
         snprintf(out->reason, sizeof out->reason,
                  "column %d: %s is not defined for the %zu value%s of %s%.60s.%.60s", node->column,
-                 expr_functions[node->function].name, g->count, g->count == 1 ? "" : "s",
-                 node->flow ? "flows." : "", of, node->name);
+                 expr_functions[node->function].name, g->count, g->count == 1 ? "" : "s", list, of,
+                 node->name);
 }
 
 static double statistic(const struct expr_node *node, struct evaluation *v, enum dimension *dimension)
 {
     struct gathered g = {.dimension = DIMENSION_PLAIN};
-    if (node->flow)
+    if (expr_is_of_collectives(node))
+        gather_collectives(node, v->result, &g);
+    else if (node->flow)
         gather_flows(node, v->result, &g);
     else
         gather_counters(node, v->result, &g);

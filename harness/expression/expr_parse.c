@@ -141,14 +141,21 @@ static struct expr_node *parse_number(struct parser *p)
     return node;
 }
 
-/* ROLE.COUNTER or flows.FLOW.VALUE, up to the closing bracket. */
+#define COLLECTIVES "collectives"
+
+bool expr_is_of_collectives(const struct expr_node *node)
+{
+    return node->group && strcmp(node->group, COLLECTIVES) == 0;
+}
+
+/* ROLE.COUNTER, flows.FLOW.VALUE or collectives.NAME.VALUE, up to the closing bracket. */
 static int parse_selector(struct parser *p, struct expr_node *node)
 {
     static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-*?[]/:";
     skip_space(p);
     size_t first = strspn(p->at, allowed);
     if (!first)
-        return fail(p, "a role (or * or flows)"), -1;
+        return fail(p, "a role (or *, flows or collectives)"), -1;
     node->column = column(p);
     node->group = strndup(p->at, first);
     p->at += first;
@@ -158,15 +165,18 @@ static int parse_selector(struct parser *p, struct expr_node *node)
     size_t second = strspn(p->at, allowed);
     if (!second)
         return fail(p, "a name"), -1;
-    if (node->group && strcmp(node->group, "flows") == 0) {
+    if (node->group && (strcmp(node->group, "flows") == 0 || expr_is_of_collectives(node))) {
+        const char *value = expr_is_of_collectives(node)
+                                ? "a dot and a value of a collective, such as avg_busbw_GBps"
+                                : "a dot and a flow's value, such as goodput_bps";
         node->flow = strndup(p->at, second);
         p->at += second;
         if (*p->at != '.')
-            return fail(p, "a dot and a flow's value, such as goodput_bps"), -1;
+            return fail(p, value), -1;
         p->at++;
         second = strspn(p->at, allowed);
         if (!second)
-            return fail(p, "a flow's value, such as goodput_bps"), -1;
+            return fail(p, value + strlen("a dot and ")), -1;
     }
     node->name = strndup(p->at, second);
     p->at += second;

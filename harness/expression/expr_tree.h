@@ -63,11 +63,14 @@ struct expr_node {
     double number;
     enum dimension dimension; /* of a NUMBER */
     enum expr_function function;
-    char *group;                    /* of a STATISTIC: a glob over roles, or "flows" */
-    char *flow;                     /* a glob over flows, or NULL */
+    char *group;                    /* of a STATISTIC: a glob over roles, "flows" or "collectives" */
+    char *flow;                     /* a glob over flows or collectives, or NULL */
     char *name;                     /* counter or value */
     struct expr_node *left, *right; /* of OTHER: left */
 };
+
+/* Is it a statistic of collectives? */
+bool expr_is_of_collectives(const struct expr_node *node);
 
 struct expr {
     struct expr_node *left, *right; /* right only in a check */

@@ -468,6 +468,7 @@ static enum verdict write_result(struct run *run, const char *why_not)
         if (why_not) { /* nothing ran: leave figures out instead of writing zeros */
             json_object_set_new(result, "reason", json_text(why_not));
             json_object_set_new(result, "flows", json_object());
+            json_object_del(result, "collectives");
         }
     }
     say(run, "%s", verdict_names[verdict]);

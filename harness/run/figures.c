@@ -1,5 +1,6 @@
 #include "harness/run/figures.h"
 
+#include "lib/collective/result_collectives.h"
 #include "lib/formats/result_flows.h"
 #include "lib/output/print.h"
 #include "lib/roce/counters.h"
@@ -48,6 +49,26 @@ static void print_parts(const json_t *flows, const char *pattern)
     for (size_t i = 0; i < shown; i++) {
         print_flow(flows, names[i]);
         print_out("\n");
+    }
+}
+
+void figures_print_collectives(const json_t *result)
+{
+    const char *name;
+    json_t *collective;
+    double average, largest;
+    json_object_foreach(json_object_get(result, "collectives"), name, collective)
+    {
+        const char *path = json_string_value(json_object_get(collective, "path"));
+        if (!result_collective_value(collective, "avg_busbw_GBps", &average) ||
+            !result_collective_value(collective, "max_busbw_GBps", &largest))
+            continue;
+        print_out("  %-16s %s, %" JSON_INTEGER_FORMAT
+                  " ranks: bus bandwidth %.2f GB/s on average, at most %.2f GB/s; "
+                  "path between hosts: %s\n",
+                  name, json_string_value(json_object_get(collective, "op")),
+                  json_integer_value(json_object_get(collective, "ranks")), average, largest,
+                  path ? path : "unknown");
     }
 }
 
@@ -168,6 +189,8 @@ json_t *figures_json(const json_t *result)
         json_object_set_new(out, "verify", verify_json(verify));
     json_object_set_new(out, "total", total_json(flows));
     json_object_set_new(out, "flows", flows_json(flows));
+    if (json_object_get(result, "collectives"))
+        json_object_set(out, "collectives", json_object_get(result, "collectives"));
     json_object_set_new(out, "pauses", pauses_json(json_object_get(result, "hosts")));
     return out;
 }

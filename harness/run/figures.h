@@ -8,6 +8,9 @@
  * and fastest ones. */
 void figures_print_flows(const json_t *result);
 
+/* A line for each collective: its bus bandwidths, and the path between its hosts. */
+void figures_print_collectives(const json_t *result);
+
 /* "21.43 +- 0.02 Gb/s", below 0.1 Gb/s in Mb/s. */
 void figures_print_goodput(double mean_bps, double ci95_bps);
 

@@ -187,7 +187,7 @@ static bool role_can(const struct host_description *host, const char *capability
     return false;
 }
 
-/* What flows ask of the hosts at both ends, and what a host without it lacks. */
+/* What traffic asks of the hosts at its ends, and what a host without it lacks. */
 enum asked { ASKED_GPU, ASKED_FAR, ASKED_RELAXED, ASKED_KINDS };
 static const struct {
     const char *capability, *use, *lack;
@@ -205,16 +205,15 @@ static bool asks(const struct scenario_flow *flow, enum asked asked)
                                 : flow->relaxed_ordering > 0;
 }
 
-/* Does this role lack what traffic `name` asks for? */
+/* Does this role lack what a flow or a collective, `user` `name`, asks for? */
 static bool lacks(const struct cell *cell, const struct host_description *hosts, const char *role,
-                  const char *name, enum asked asked, struct text *why)
+                  const char *user, const char *name, enum asked asked, struct text *why)
 {
     int i = scenario_role_index(&cell->scenario, role);
     if (i < 0 || role_can(&hosts[i], asked_words[asked].capability))
         return false;
-    text_add(why, "lab %s lacks %s: flow %s %s, and host %s %s", cell->lab.name,
-             asked_words[asked].capability, name, asked_words[asked].use, hosts[i].name,
-             asked_words[asked].lack);
+    text_add(why, "lab %s lacks %s: %s %s %s, and host %s %s", cell->lab.name, asked_words[asked].capability,
+             user, name, asked_words[asked].use, hosts[i].name, asked_words[asked].lack);
     return true;
 }
 
@@ -222,8 +221,19 @@ static bool flow_lacks(const struct cell *cell, const struct host_description *h
                        const struct scenario_flow *flow, struct text *why)
 {
     for (int asked = 0; asked < ASKED_KINDS; asked++)
-        if (asks(flow, asked) && (lacks(cell, hosts, flow->from, flow->name, asked, why) ||
-                                  lacks(cell, hosts, flow->to, flow->name, asked, why)))
+        if (asks(flow, asked) && (lacks(cell, hosts, flow->from, "flow", flow->name, asked, why) ||
+                                  lacks(cell, hosts, flow->to, "flow", flow->name, asked, why)))
+            return true;
+    return false;
+}
+
+static bool collective_lacks(const struct cell *cell, const struct host_description *hosts,
+                             const struct scenario_collective *collective, struct text *why)
+{
+    const struct list_of *roles = collective->roles.count ? &collective->roles : &cell->scenario.roles;
+    for (size_t i = 0; i < roles->count; i++)
+        if (lacks(cell, hosts, ((char *const *)roles->items)[i], "collective", collective->name, ASKED_GPU,
+                  why))
             return true;
     return false;
 }
@@ -241,8 +251,12 @@ bool foresee_lacking(const struct cell *cell, const struct host_description *hos
              flow_in_gpu_memory(traffic[i].memory) && k < traffic[i].from.count + traffic[i].to.count; k++) {
             char *const *from = traffic[i].from.items, *const *to = traffic[i].to.items;
             if (lacks(cell, hosts, k < traffic[i].from.count ? from[k] : to[k - traffic[i].from.count],
-                      traffic[i].name, ASKED_GPU, why))
+                      "flow", traffic[i].name, ASKED_GPU, why))
                 return true;
         }
+    for (size_t i = 0; i < scenario->collectives.count; i++)
+        if (collective_lacks(cell, hosts, (const struct scenario_collective *)scenario->collectives.items + i,
+                             why))
+            return true;
     return false;
 }

@@ -101,6 +101,7 @@ void summary_print(const struct cell *cell, const char *folder, enum verdict ver
               verdict_names[verdict], origin ? " (" : "", origin ? origin : "", origin ? ")" : "");
     if (!brief) {
         figures_print_flows(result);
+        figures_print_collectives(result);
         print_errors(json_object_get(result, "flows"));
     }
     print_deadlocks(json_object_get(result, "deadlocks"));

@@ -1,6 +1,7 @@
 #include "harness/statistics/spreads.h"
 
 #include "harness/expression/expr_units.h"
+#include "lib/collective/result_collectives.h"
 #include "lib/document/json_file.h"
 #include "lib/document/json_text.h"
 #include "lib/formats/result_flows.h"
@@ -115,6 +116,25 @@ static int add_flows(struct spreads *s, const json_t *flows, bool parts)
     return result;
 }
 
+static int add_collectives(struct spreads *s, const json_t *collectives)
+{
+    const char *name, *value, *unit, *words;
+    json_t *collective;
+    int result = 0;
+    json_object_foreach((json_t *)(uintptr_t)collectives, name, collective)
+    {
+        double number;
+        for (size_t i = 0; result == 0 && (value = result_collective_name(i, &unit, &words)); i++) {
+            if (!result_collective_value(collective, value, &number))
+                continue;
+            json_t *json = json_real(number);
+            result = json ? add_named(s, "collectives", name, value, unit, json) : -1;
+            json_decref(json);
+        }
+    }
+    return result;
+}
+
 /* Expectations and published figures, by their names. */
 static int add_entries(struct spreads *s, const json_t *result, const char *list, const char *value)
 {
@@ -152,13 +172,16 @@ static int add_pauses(struct spreads *s, const json_t *hosts)
 
 int spreads_add_result(struct spreads *s, const json_t *result)
 {
-    const json_t *flows = json_object_get(result, "flows");
+    const json_t *flows = json_object_get(result, "flows"),
+                 *collectives = json_object_get(result, "collectives");
     if (!s->places && !(s->places = json_object()))
         return -1;
     s->runs++;
-    if (json_object_size(flows) == 0) /* it did not run: there are no figures */
+    if (json_object_size(flows) + json_object_size(collectives) ==
+        0) /* it did not run: there are no figures */
         return 0;
-    return add_totals(s, flows) != 0 || add_flows(s, flows, false) != 0 ||
+    return (json_object_size(flows) && add_totals(s, flows) != 0) || add_flows(s, flows, false) != 0 ||
+                   add_collectives(s, collectives) != 0 ||
                    add_entries(s, result, "expectations", "left") != 0 ||
                    add_entries(s, result, "published", "measured") != 0 ||
                    add_pauses(s, json_object_get(result, "hosts")) != 0 || add_flows(s, flows, true) != 0

@@ -68,7 +68,8 @@ void over_close(struct over *over)
 /* Why a run has no figures, or NULL: its lab lacks what its cell needs. */
 static const char *did_not_run(const json_t *result)
 {
-    return json_object_size(json_object_get(result, "flows"))
+    return json_object_size(json_object_get(result, "flows")) ||
+                   json_object_size(json_object_get(result, "collectives"))
                ? NULL
                : json_string_value(json_object_get(result, "reason"));
 }

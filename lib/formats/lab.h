@@ -84,6 +84,14 @@ struct lab_switch {
     char *config; /* file with its config_db.json, relative to the lab's folder; NULL: over ssh */
 };
 
+/* Where nccl-tests is on the hosts; all have it in the same folder, as mpirun wants it. */
+struct lab_nccl_tests {
+    char *folder;          /* of its programs; NULL: in the PATH */
+    char *suffix;          /* of their names, such as "_mpi"; NULL: none */
+    char *library_path;    /* LD_LIBRARY_PATH of its processes; NULL: as it is */
+    struct list_of mpirun; /* char *: more options of mpirun */
+};
+
 /* A cable between two hosts or switches. */
 struct lab_link {
     struct list_of between; /* char *: two names */
@@ -121,13 +129,14 @@ struct lab {
     struct lab_management management; /* libvirt */
     struct list_of
         roles; /* struct named_string: role -> host; a role without an entry is the host with its name */
-    struct list_of hosts;            /* read with lab_host_at or lab_sim_host_at */
-    struct list_of switches;         /* read with lab_switch_at or lab_real_switch_at */
-    struct physics_framing *framing; /* sim */
-    int truncate_to_ns;              /* sim */
-    int64_t udp_port;                /* sim */
-    struct list_of links;            /* read with lab_link_at */
-    struct lab_topology *topology;   /* expanded by lab_expand, like the defaults */
+    struct list_of hosts;              /* read with lab_host_at or lab_sim_host_at */
+    struct list_of switches;           /* read with lab_switch_at or lab_real_switch_at */
+    struct physics_framing *framing;   /* sim */
+    int truncate_to_ns;                /* sim */
+    int64_t udp_port;                  /* sim */
+    struct lab_nccl_tests *nccl_tests; /* real hosts; may be NULL */
+    struct list_of links;              /* read with lab_link_at */
+    struct lab_topology *topology;     /* expanded by lab_expand, like the defaults */
     json_t *defaults;
     json_t *scaled;  /* path into a scenario -> replacement, if the scenario has a value at that path */
     json_t *sources; /* path pattern -> where the values come from */

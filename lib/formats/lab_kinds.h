@@ -236,7 +236,30 @@ static const struct field management_fields[] = {
 static const struct table management_table = {"lab.management", "The network for ssh connections to guests.",
                                               sizeof(struct lab_management), management_fields, NULL};
 
+#define AT(member) .offset = offsetof(struct lab_nccl_tests, member)
+static const struct field nccl_tests_fields[] = {
+    {"folder", FIELD_STRING, AT(folder), .form = &form_folder,
+     .help = "Folder of its programs, the same on all hosts. Default: they are found by PATH."},
+    {"suffix", FIELD_STRING, AT(suffix), .form = &form_role,
+     .help = "What they were built with as NAME_SUFFIX: \"_mpi\" for all_reduce_perf_mpi."},
+    {"library_path", FIELD_STRING, AT(library_path),
+     .help = "LD_LIBRARY_PATH of its processes, for NCCL in a folder of its own."},
+    {"mpirun", FIELD_LIST, AT(mpirun), .item = FIELD_STRING, .min = 0, .max = 100,
+     .help = "More options of mpirun, a word each, such as \"--mca\", \"btl_tcp_if_include\", "
+             "\"10.0.0.0/24\"."},
+    {0},
+};
+#undef AT
+static const struct table nccl_tests_table = {"lab.nccl_tests", "nccl-tests on the hosts of the lab.",
+                                              sizeof(struct lab_nccl_tests), nccl_tests_fields, NULL};
+
 #define AT(member) .offset = offsetof(struct lab, member)
+#define NCCL_TESTS                                                                              \
+    {                                                                                           \
+        "nccl_tests", FIELD_OPTIONAL, AT(nccl_tests),                                           \
+            .sub = &nccl_tests_table,                                                           \
+            .help = "Where the hosts have nccl-tests, and what mpirun needs to start it there." \
+    }
 #define COMMON                                                                                               \
     {"schema",                                                                                               \
      FIELD_INTEGER,                                                                                          \
@@ -300,6 +323,7 @@ static const struct field sim_fields[] = {
 };
 static const struct field libvirt_fields[] = {
     COMMON,
+    NCCL_TESTS,
     {"uri", FIELD_STRING, AT(uri), .form = &form_uri, .fallback = "\"qemu:///system\"",
      .help = "URI of libvirt."},
     {"pool", FIELD_STRING, AT(pool), .form = &form_folder,
@@ -316,6 +340,7 @@ static const struct field libvirt_fields[] = {
 };
 static const struct field ssh_fields[] = {
     COMMON,
+    NCCL_TESTS,
     {"hosts", FIELD_MAP, AT(hosts), .item = FIELD_OBJECT, .sub = &ssh_host_table, .names = &form_name,
      .min = 1, .max = 1000, .required = true,
      .help = "Hosts by name; \"h[0-15]\" stands for h0 to h15, and in its values {} for the number."},
@@ -325,6 +350,7 @@ static const struct field ssh_fields[] = {
     {0},
 };
 #undef COMMON
+#undef NCCL_TESTS
 #undef AT
 
 #endif

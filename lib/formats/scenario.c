@@ -268,6 +268,9 @@ static const struct field scenario_fields[] = {
      .help = "Flows between roles."},
     {"traffic", FIELD_LIST, AT(traffic), .item = FIELD_OBJECT, .sub = &traffic_table, .min = 0, .max = 1000,
      .help = "Flows that patterns generate."},
+    {"collectives", FIELD_LIST, AT(collectives), .item = FIELD_OBJECT, .sub = &collective_table, .min = 0,
+     .max = 64,
+     .help = "Collective operations between GPUs of real hosts, which begin with the measurement."},
     {"storms", FIELD_LIST, AT(storms), .item = FIELD_OBJECT, .sub = &storm_table, .min = 0, .max = 1000,
      .help = "Faults of simulated labs: hosts that pause their peers without a reason."},
     {"faults", FIELD_LIST, AT(faults), .item = FIELD_OBJECT, .sub = &link_fault_table, .min = 0, .max = 1000,
@@ -351,10 +354,10 @@ static int collect_roles(struct scenario *scenario, struct error *e)
 {
     char *const *items = scenario->roles.items;
     for (size_t i = 0; i < scenario->roles.count; i++) {
-        if (strcmp(items[i], "flows") == 0)
+        if (strcmp(items[i], "flows") == 0 || strcmp(items[i], "collectives") == 0)
             return error_set(
-                e, "roles[%zu]: \"flows\" cannot be the name of a role, because expressions use this word",
-                i);
+                e, "roles[%zu]: \"%s\" cannot be the name of a role, because expressions use this word", i,
+                items[i]);
         if (names_add(scenario->role_index, items[i], i) != 0)
             return error_set(e, "roles[%zu]: \"%s\" occurs twice", i, items[i]);
     }
@@ -395,6 +398,34 @@ static int check_traffic_names(const struct scenario *scenario, json_t *flows, s
     return 0;
 }
 
+/* They have names of their own: expressions read them apart from flows. */
+static int check_collectives(const struct scenario *scenario, struct error *e)
+{
+    const struct scenario_collective *items = scenario->collectives.items;
+    for (size_t i = 0; i < scenario->collectives.count; i++) {
+        char at[64];
+        snprintf(at, sizeof at, "collectives[%zu].roles", i);
+        if (check_roles(&items[i].roles, scenario, at, e) != 0)
+            return -1;
+        size_t roles = items[i].roles.count ? items[i].roles.count : scenario->roles.count;
+        if (items[i].launcher == LAUNCH_PROCESS && roles > 1)
+            return error_set(
+                e,
+                "collectives[%zu].launcher: one process has the GPUs of one host: expected mpirun "
+                "for %zu roles, or a single one in roles",
+                i, roles);
+        for (size_t k = 0; k < i; k++)
+            if (strcmp(items[i].name, items[k].name) == 0)
+                return error_set(e, "collectives[%zu].name: \"%s\" occurs twice", i, items[i].name);
+        char *const *role = items[i].roles.items;
+        for (size_t k = 0; k < items[i].roles.count; k++)
+            for (size_t j = 0; j < k; j++)
+                if (strcmp(role[k], role[j]) == 0)
+                    return error_set(e, "%s[%zu]: \"%s\" occurs twice", at, k, role[k]);
+    }
+    return 0;
+}
+
 /* A kernel may have optional counters that are not listed here: only those are refused that look like a slip of one that is. */
 static int check_optional_counters(const struct settings *settings, const char *path, struct error *e)
 {
@@ -427,7 +458,8 @@ static int check_references(struct scenario *scenario, json_t *flows, struct err
         return error_set(e, "schema: %lld is unknown: this program reads schema 1",
                          (long long)scenario->schema);
     if (collect_roles(scenario, e) != 0 || check_flow_names(scenario, flows, e) != 0 ||
-        check_traffic_names(scenario, flows, e) != 0 || flow_order_check(&scenario->flows, e) != 0)
+        check_traffic_names(scenario, flows, e) != 0 || flow_order_check(&scenario->flows, e) != 0 ||
+        check_collectives(scenario, e) != 0)
         return -1;
     const struct scenario_storm *storms = scenario->storms.items;
     for (size_t i = 0; i < scenario->storms.count; i++)
@@ -436,8 +468,8 @@ static int check_references(struct scenario *scenario, json_t *flows, struct err
     if (check_settings_of(scenario, e) != 0 ||
         check_roles(&scenario->sample.roles, scenario, "sample.roles", e) != 0)
         return -1;
-    if (scenario->flows.count + scenario->traffic.count == 0)
-        return error_set(e, "flows: expected at least one flow, or traffic");
+    if (scenario->flows.count + scenario->traffic.count + scenario->collectives.count == 0)
+        return error_set(e, "flows: expected at least one flow, or traffic, or collectives");
     return 0;
 }
 

@@ -2,6 +2,7 @@
 #ifndef LIB_SCENARIO_H
 #define LIB_SCENARIO_H
 
+#include "lib/collective/collective.h"
 #include "lib/formats/flow.h"
 #include "lib/faults/injection.h"
 #include "lib/faults/link_fault.h"
@@ -83,6 +84,7 @@ struct scenario {
     struct list_of settings_of; /* struct settings: by role; they override the common ones */
     struct list_of flows;       /* struct scenario_flow */
     struct list_of traffic;     /* struct scenario_traffic */
+    struct list_of collectives; /* struct scenario_collective */
     struct list_of storms;      /* struct scenario_storm */
     struct list_of faults;      /* struct link_fault */
     struct list_of injections;  /* struct injection_rule */

@@ -17,6 +17,18 @@ static int expand_traffic(json_t *document, struct error *e)
     return 0;
 }
 
+static int expand_collectives(json_t *document, struct error *e)
+{
+    json_t *collective;
+    size_t i;
+    json_array_foreach(json_object_get(document, "collectives"), i, collective)
+    {
+        if (expand_list(collective, "roles", e) != 0)
+            return error_prefix(e, "collectives[%zu]", i);
+    }
+    return 0;
+}
+
 /* A role's null takes away what its range sets. */
 static int expand_settings(json_t *document, struct error *e)
 {
@@ -44,9 +56,9 @@ json_t *scenario_expand(const json_t *json, struct error *e)
         error_set(e, "out of memory");
     if (copy && expand_list(copy, "roles", e) == 0 && expand_settings(copy, e) == 0 &&
         expand_items(copy, "flows", &of_flow, e) == 0 && expand_traffic(copy, e) == 0 &&
-        expand_items(copy, "storms", &of_storm, e) == 0 && expand_items(copy, "inject", &of_link, e) == 0 &&
-        expand_items(copy, "inject", &of_rule, e) == 0 && expand_names(copy, "sample", "roles", e) == 0 &&
-        expand_names(copy, "capture", "ports", e) == 0)
+        expand_collectives(copy, e) == 0 && expand_items(copy, "storms", &of_storm, e) == 0 &&
+        expand_items(copy, "inject", &of_link, e) == 0 && expand_items(copy, "inject", &of_rule, e) == 0 &&
+        expand_names(copy, "sample", "roles", e) == 0 && expand_names(copy, "capture", "ports", e) == 0)
         return copy;
     json_decref(copy);
     return NULL;

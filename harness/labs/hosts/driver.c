@@ -2,6 +2,7 @@
 #include "harness/labs/hosts/at_once.h"
 #include "harness/labs/hosts/capture/capture.h"
 #include "harness/labs/hosts/capture/spool.h"
+#include "harness/labs/hosts/collectives/collectives.h"
 #include "harness/labs/hosts/faults/faults.h"
 #include "harness/labs/hosts/settings/roles.h"
 #include "harness/labs/hosts/sonic/counted.h"
@@ -73,6 +74,7 @@ static void remote_lab_close(void *state)
         virt_close(lab->virt);
     lab_unlock(lab->lock);
     traffic_jobs_free(lab->jobs, lab->job_count);
+    collective_jobs_free(lab->collectives, lab->collective_count);
     free(lab->streams);
     free(lab->hosts);
     json_decref(lab->warnings);
@@ -91,7 +93,10 @@ static int remote_lab_check(const struct cell *cell, uint64_t *bytes, struct err
         if (result != 0)
             return -1;
     }
-    return traffic_check(&cell->scenario, &cell->lab, e) != 0 ? -1 : priority_check(cell, e);
+    return traffic_check(&cell->scenario, &cell->lab, e) != 0 ||
+                   collectives_check(&cell->scenario, &cell->lab, e) != 0
+               ? -1
+               : priority_check(cell, e);
 }
 
 static void name_hosts(struct remote_lab *lab)
@@ -126,6 +131,8 @@ static int remote_lab_open(const struct lab_run *run, void **state, struct error
     name_hosts(lab);
     if (hosts_prepare(lab, e) != 0 || secret_make(&lab->secret, e) != 0 ||
         !(lab->jobs = traffic_jobs(&run->cell->scenario, &lab->job_count, e)) ||
+        !(lab->collectives =
+              collective_jobs(&run->cell->scenario, &run->cell->lab, &lab->collective_count, e)) ||
         !(lab->lock = lab_lock(&run->cell->lab, purpose, e)))
         goto failed;
     *state = lab;
@@ -242,13 +249,17 @@ static int remote_lab_describe(void *state, struct host_description out[], struc
 /* Now it is known that the lab has what the scenario needs, and nothing has been changed. */
 static int remote_lab_save_settings(void *state, struct role_settings roles[], struct error *e)
 {
-    return tools_find(state, e) != 0 ? -1 : roles_save_settings(state, roles, e);
+    return tools_find(state, e) != 0 || collectives_find(state, e) != 0
+               ? -1
+               : roles_save_settings(state, roles, e);
 }
 
 /* ---- the run */
 
 #define KIND(kind) (1u << (kind))
-#define ALL_KINDS  (KIND(STREAM_SAMPLER) | KIND(STREAM_SERVER) | KIND(STREAM_TRAFFIC) | KIND(STREAM_CAPTURER))
+#define ALL_KINDS                                                                                \
+    (KIND(STREAM_SAMPLER) | KIND(STREAM_SERVER) | KIND(STREAM_TRAFFIC) | KIND(STREAM_CAPTURER) | \
+     KIND(STREAM_COLLECTIVE))
 
 /* A sampler is ready when it has printed its header and a sample, a server and a capturer when they have printed that they listen, a driver that awaits its
  * start when it says that it is connected. */
@@ -302,7 +313,7 @@ static int settle_links(struct remote_lab *lab, struct error *e)
 static int remote_lab_start(void *state, int64_t *start_ns, struct error *e)
 {
     struct remote_lab *lab = state;
-    if (settle_links(lab, e) != 0)
+    if (settle_links(lab, e) != 0 || collectives_ask_env(lab, e) != 0)
         return -1;
     lab->started = lab->failed = true;
     switch_counts_before(lab);
@@ -314,7 +325,7 @@ static int remote_lab_start(void *state, int64_t *start_ns, struct error *e)
         return -1;
     *start_ns = clock_steady_ns(&lab->clock) + traffic_lead_ns(lab->jobs, lab->job_count);
     host_capture_phases(lab, *start_ns);
-    if (start_traffic(lab, *start_ns, e) != 0)
+    if (start_traffic(lab, *start_ns, e) != 0 || collectives_start(lab, *start_ns, e) != 0)
         return -1;
     lab->failed = false;
     return 0;
@@ -379,6 +390,11 @@ static int end_streams(struct remote_lab *lab, unsigned kinds, int64_t grace_ns,
 static int end_of(struct remote_lab *lab, struct stream *s, struct error *e)
 {
     struct error first;
+    if (s->kind == STREAM_COLLECTIVE && s->cut)
+        return error_set(e,
+                         "host %s: collective %s had not ended %lld s after the phases: it needs a longer "
+                         "phases.measure, fewer sizes or fewer iterations",
+                         s->host->lab->name, s->collective->collective->name, SUMMARY_NS / NS_PER_S);
     switch (stream_outcome(s, lab->run, SUMMARY_NS, &first)) {
     case STREAM_WELL:
         return 0;
@@ -418,11 +434,11 @@ static int await_last_samples(struct remote_lab *lab, struct error *e)
 static int finish_whole(struct remote_lab *lab, struct error *e)
 {
     struct error later;
-    int result = end_streams(lab, KIND(STREAM_TRAFFIC), SUMMARY_NS, e);
+    int result = end_streams(lab, KIND(STREAM_TRAFFIC) | KIND(STREAM_COLLECTIVE), SUMMARY_NS, e);
     if (result == 0)
         result = await_last_samples(lab, e);
     for (size_t i = 0; result == 0 && i < lab->stream_count; i++)
-        if (lab->streams[i].kind == STREAM_TRAFFIC)
+        if (lab->streams[i].kind == STREAM_TRAFFIC || lab->streams[i].kind == STREAM_COLLECTIVE)
             result = end_of(lab, &lab->streams[i], e);
     if (end_streams(lab, ALL_KINDS, 0, &later) != 0)
         result = result == 0 ? error_set(e, "%s", later.text) : -1;
@@ -497,6 +513,7 @@ static void remote_lab_add_to_result(void *state, json_t *result)
     free(clocks);
     switch_counts_add_to_result(lab, result);
     tools_add_to_result(lab, result);
+    collectives_add_to_result(lab, result);
     host_capture_add_to_result(lab, result);
     host_faults_add_to_result(lab, result);
     json_array_extend(json_object_get(result, "warnings"), lab->warnings);

@@ -22,6 +22,8 @@ struct remote_lab {
     size_t all_count;
     struct traffic_job *jobs;
     size_t job_count;
+    struct collective_job *collectives;
+    size_t collective_count;
     struct stream *streams;
     size_t stream_count;
     struct host_capture *capture;   /* NULL: none */

@@ -1,5 +1,6 @@
 #include "harness/labs/hosts/remote_stream.h"
 #include "harness/labs/hosts/capture/spool.h"
+#include "harness/traffic/printed.h"
 #include "lib/clock.h"
 #include "lib/formats/lines.h"
 #include "lib/output/print.h"
@@ -11,7 +12,8 @@
 
 #define CHUNK         65536
 #define SAID_LIMIT    4096
-#define PRINTED_LIMIT 65536 /* of a tool that prints a table */
+#define PRINTED_LIMIT 65536     /* of a tool that prints a table */
+#define RANKS_LIMIT   (1 << 20) /* of a collective, which prints a line for each rank too */
 
 const char *stream_complaint(const struct stream *s)
 {
@@ -93,6 +95,7 @@ int stream_start(struct stream *s, const struct stream_request *request, struct 
     *s = (struct stream){.kind = request->kind,
                          .program = request->program,
                          .job = request->job,
+                         .collective = request->collective,
                          .role = request->role,
                          .host = request->host,
                          .spool = request->spool,
@@ -123,12 +126,27 @@ void stream_poll(const struct stream *s, struct pollfd fds[2])
 
 /* ---- messages */
 
+/* Of a collective the last lines are kept: mpirun's messages have several, and lines of dashes around them. */
+static void hear_collective(struct stream *s)
+{
+    nccl_debug_take(&s->debug, s->saying.data, s->saying.length);
+    if (nccl_debug_is_info(s->saying.data, s->saying.length))
+        return;
+    if (s->said.length > SAID_LIMIT)
+        text_clear(&s->said);
+    text_add(&s->said, "%s\n", text_string(&s->saying));
+}
+
 static void take_message(struct stream *s, const struct lab_run *run)
 {
     if (!s->saying.length)
         return;
-    text_clear(&s->said);
-    text_add_bytes(&s->said, s->saying.data, s->saying.length);
+    if (s->kind == STREAM_COLLECTIVE) {
+        hear_collective(s);
+    } else {
+        text_clear(&s->said);
+        text_add_bytes(&s->said, s->saying.data, s->saying.length);
+    }
     if (s->spool)
         spool_hear(s->spool, text_string(&s->said));
     if (run->log)
@@ -168,7 +186,8 @@ static bool says_ready(const char *text, size_t length)
 /* Does its tool read all of the output at its end? */
 static bool is_read_whole(const struct stream *s)
 {
-    return (s->kind == STREAM_TRAFFIC || s->kind == STREAM_SERVER) && s->job && s->job->tool->read;
+    return s->kind == STREAM_COLLECTIVE ||
+           ((s->kind == STREAM_TRAFFIC || s->kind == STREAM_SERVER) && s->job && s->job->tool->read);
 }
 
 static int take_flow_line(struct stream *s, const struct lab_run *run, const char *line, size_t length,
@@ -182,9 +201,10 @@ static int take_flow_line(struct stream *s, const struct lab_run *run, const cha
 static int keep_line(struct stream *s, const struct lab_run *run, const char *line, size_t length,
                      struct error *e)
 {
-    if (s->printed.length + length + 1 > PRINTED_LIMIT) {
+    int limit = s->kind == STREAM_COLLECTIVE ? RANKS_LIMIT : PRINTED_LIMIT;
+    if (s->printed.length + length + 1 > (size_t)limit) {
         s->unreadable = true;
-        error_set(&s->why, "its output has more than %d bytes", PRINTED_LIMIT);
+        error_set(&s->why, "its output has more than %d bytes", limit);
         return error_set(e, "host %s: %s: %s", s->host->lab->name, s->program, s->why.text);
     }
     text_add_bytes(&s->printed, line, length);
@@ -197,10 +217,15 @@ static int keep_line(struct stream *s, const struct lab_run *run, const char *li
     return 0;
 }
 
-/* All that a driver has printed becomes flow lines. */
+/* All that a driver has printed becomes flow lines, all that a collective has printed its figures. */
 static int read_whole(struct stream *s, const struct lab_run *run)
 {
     struct text made = {0};
+    if (s->kind == STREAM_COLLECTIVE) {
+        s->figures = s->collective->tool->read(s->collective, text_string(&s->printed), s->printed.length,
+                                               &s->debug, &s->wrong, &s->why);
+        return s->figures ? 0 : -1;
+    }
     int64_t time_ns = clock_realtime_ns() + s->host->offset_ns;
     int result =
         s->job->tool->read(s->job, text_string(&s->printed), s->printed.length, time_ns, &made, &s->why);
@@ -286,7 +311,8 @@ int stream_take(struct stream *s, const struct lab_run *run, struct error *e)
 
 bool stream_may_end(const struct stream *s)
 {
-    return s->kind == STREAM_TRAFFIC || (s->kind == STREAM_SERVER && s->job->tool->server_for_each_job);
+    return s->kind == STREAM_TRAFFIC || s->kind == STREAM_COLLECTIVE ||
+           (s->kind == STREAM_SERVER && s->job->tool->server_for_each_job);
 }
 
 void stream_tell_end(struct stream *s)
@@ -294,20 +320,46 @@ void stream_tell_end(struct stream *s)
     if (s->process.in >= 0)
         close(s->process.in);
     s->process.in = -1;
+    s->cut = s->cut || s->running;
 }
 
-/* Its exit status is 0. What it printed is read once. */
-static enum stream_outcome end_well(struct stream *s, const struct lab_run *run, struct error *e)
+/* What it printed is read once. */
+static bool is_readable(struct stream *s, const struct lab_run *run)
 {
-    if (s->kind != STREAM_TRAFFIC || !is_read_whole(s))
-        return STREAM_WELL;
     if (!s->unreadable && !s->was_read)
         s->unreadable = read_whole(s, run) != 0;
     s->was_read = true;
-    if (!s->unreadable)
+    return !s->unreadable;
+}
+
+/* Its exit status is 0. */
+static enum stream_outcome end_well(struct stream *s, const struct lab_run *run, struct error *e)
+{
+    if (s->kind == STREAM_SERVER || !is_read_whole(s))
+        return STREAM_WELL;
+    if (is_readable(s, run))
         return STREAM_WELL;
     error_set(e, "host %s: %s: %s", s->host->lab->name, s->program, s->why.text);
     return STREAM_BADLY;
+}
+
+/* A rank that died makes a table that is whole no result. */
+static void drop_figures(struct stream *s)
+{
+    json_decref(s->figures);
+    s->figures = NULL;
+}
+
+/* The last lines of its messages and of its output: nccl-tests says on standard output what went wrong, mpirun on standard error. */
+static void complain_of_collective(const struct stream *s, struct text *how)
+{
+    struct text said = {0}, printed = {0};
+    printed_tail(text_string(&s->said), s->said.length, &said);
+    printed_tail(text_string(&s->printed), s->printed.length, &printed);
+    text_add(how, "%s%.350s%s%.350s", said.length ? ": " : "", text_string(&said),
+             printed.length ? "; its output ends with: " : "", text_string(&printed));
+    text_free(&said);
+    text_free(&printed);
 }
 
 enum stream_outcome stream_outcome(struct stream *s, const struct lab_run *run, int64_t wait_ns,
@@ -323,6 +375,9 @@ enum stream_outcome stream_outcome(struct stream *s, const struct lab_run *run, 
     int status = s->status;
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
         return end_well(s, run, e);
+    if (s->kind == STREAM_COLLECTIVE && WIFEXITED(status) && is_readable(s, run) && s->wrong)
+        return STREAM_WELL;
+    drop_figures(s);
     if (WIFEXITED(status) && WEXITSTATUS(status) == 255 && !ssh_alive(s->host->ssh, &gone)) {
         error_set(e, "%s", gone.text);
         return STREAM_BADLY;
@@ -332,8 +387,11 @@ enum stream_outcome stream_outcome(struct stream *s, const struct lab_run *run, 
         text_add(&how, "was killed on the host");
     else
         process_describe(status, &how);
+    if (s->kind == STREAM_COLLECTIVE)
+        complain_of_collective(s, &how);
+    const char *complaint = s->kind == STREAM_COLLECTIVE ? "" : stream_complaint(s);
     error_set(e, "host %s: %s %s%s%.500s", s->host->lab->name, s->program, text_string(&how),
-              *stream_complaint(s) ? ": " : "", stream_complaint(s));
+              *complaint ? ": " : "", complaint);
     text_free(&how);
     return STREAM_BADLY;
 }
@@ -345,4 +403,5 @@ void stream_close(struct stream *s)
     text_free(&s->said);
     text_free(&s->saying);
     text_free(&s->printed);
+    drop_figures(s);
 }

@@ -3,19 +3,21 @@
 #define HARNESS_REMOTE_STREAM_H
 
 #include "harness/labs/hosts/host.h"
+#include "harness/traffic/collective_tool.h"
 #include "harness/traffic/traffic_tool.h"
 #include "lib/network/secret.h"
 #include <poll.h>
 
 struct spool;
 
-enum stream_kind { STREAM_SAMPLER, STREAM_SERVER, STREAM_TRAFFIC, STREAM_CAPTURER };
+enum stream_kind { STREAM_SAMPLER, STREAM_SERVER, STREAM_TRAFFIC, STREAM_CAPTURER, STREAM_COLLECTIVE };
 
 struct stream {
     enum stream_kind kind;
-    const char *program;           /* in messages: "nic-sampler" */
-    const struct traffic_job *job; /* of traffic; of a server: the first that it serves */
-    size_t role;                   /* its times are by the clock of this role */
+    const char *program;                     /* in messages: "nic-sampler" */
+    const struct traffic_job *job;           /* of traffic; of a server: the first that it serves */
+    const struct collective_job *collective; /* of STREAM_COLLECTIVE */
+    size_t role;                             /* its times are by the clock of this role */
     struct remote_host *host;
     struct process process;
     struct text line; /* an incomplete line of output */
@@ -23,8 +25,12 @@ struct stream {
     struct text saying;
     struct text printed; /* of a traffic tool that prints no flow lines: the whole lines of its output */
     bool was_read, unreadable;
-    struct error why; /* it is unreadable */
-    int64_t heard_ns; /* time of the last output, monotonic */
+    struct nccl_debug debug; /* of a collective: what NCCL has said */
+    json_t *figures;         /* of a collective, once it was read */
+    bool wrong;              /* the collective's results were wrong, as it says itself */
+    bool cut;                /* it was told to end while it ran */
+    struct error why;        /* it is unreadable */
+    int64_t heard_ns;        /* time of the last output, monotonic */
     uint64_t lines;
     int64_t sample_ns;   /* of a sampler: when its last sample was taken, by the clock of its host */
     struct spool *spool; /* of STREAM_CAPTURER: what it sends goes there */
@@ -39,6 +45,7 @@ struct stream_request {
     enum stream_kind kind;
     const char *program;
     const struct traffic_job *job;
+    const struct collective_job *collective;
     size_t role;
     struct remote_host *host;
     const struct words *words;

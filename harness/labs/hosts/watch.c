@@ -92,6 +92,8 @@ static int look_at_streams(struct remote_lab *lab, struct error *e)
 {
     for (size_t i = 0; i < lab->stream_count; i++) {
         struct stream *s = &lab->streams[i];
+        if (s->running && s->unreadable) /* it may go on for ever */
+            return error_set(e, "host %s: %s: %s", s->host->lab->name, s->program, s->why.text);
         if (!s->running && look_at_closed(lab, s, e) != 0)
             return -1;
         if (silence_ns(lab, s) > SILENCE_NS) {

@@ -19,6 +19,12 @@ static int foresee(const struct cell *cell, struct sim_setup *setup, uint64_t *b
 int sim_foresee_cell(const struct cell *cell, uint64_t *bytes, struct error *e)
 {
     struct sim_setup setup;
+    const struct scenario_collective *collectives = cell->scenario.collectives.items;
+    if (cell->scenario.collectives.count)
+        return error_set(e,
+                         "collective %s: lab %s is simulated, and collectives run between GPUs of real hosts "
+                         "only; traffic of pattern ring-all-reduce is simulated",
+                         collectives[0].name, cell->lab.name);
     if (sim_setup_make(cell, 1, &setup, e) != 0)
         return -1;
     int result = foresee(cell, &setup, bytes, e);

@@ -1,0 +1,166 @@
+#include "harness/traffic/collective_tool.h"
+
+#include "lib/document/json_text.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_VARIABLES 64
+
+#define NAME_COLLECTIVE_TOOL(name, word) &collective_tool_##name,
+static const struct collective_tool *const tools[] = {COLLECTIVE_TOOLS(NAME_COLLECTIVE_TOOL)};
+
+/* ---- jobs */
+
+static void free_env(struct list_of *env)
+{
+    struct named_string *items = env->items;
+    for (size_t i = 0; i < env->count; i++) {
+        free(items[i].name);
+        free(items[i].value);
+    }
+    free(items);
+    *env = (struct list_of){0};
+}
+
+void collective_jobs_free(struct collective_job *jobs, size_t count)
+{
+    for (size_t i = 0; jobs && i < count; i++) {
+        for (size_t k = 0; jobs[i].hosts && k < jobs[i].host_count; k++)
+            free_env(&jobs[i].hosts[k].env);
+        free(jobs[i].hosts);
+    }
+    free(jobs);
+}
+
+static int make_job(const struct scenario *scenario, const struct lab *lab,
+                    const struct scenario_collective *collective, struct collective_job *job, struct error *e)
+{
+    char *const *names = collective->roles.items;
+    size_t count = collective->roles.count ? collective->roles.count : scenario->roles.count;
+    *job = (struct collective_job){.tool = tools[collective->tool],
+                                   .collective = collective,
+                                   .lab = lab,
+                                   .hosts = calloc(count, sizeof *job->hosts),
+                                   .host_count = count};
+    if (!job->hosts)
+        return error_set(e, "out of memory for the %zu hosts of collective %s", count, collective->name);
+    job->mpirun = collective->launcher < 0 ? count > 1 : collective->launcher == LAUNCH_MPIRUN;
+    for (size_t i = 0; i < count; i++) {
+        size_t role = collective->roles.count ? (size_t)scenario_role_index(scenario, names[i]) : i;
+        job->hosts[i] =
+            (struct collective_host){.role = role, .lab = lab_real_host(lab, scenario_role(scenario, role))};
+    }
+    return 0;
+}
+
+struct collective_job *collective_jobs(const struct scenario *scenario, const struct lab *lab, size_t *count,
+                                       struct error *e)
+{
+    const struct scenario_collective *items = scenario->collectives.items;
+    struct collective_job *jobs = calloc(scenario->collectives.count + 1, sizeof *jobs);
+    *count = scenario->collectives.count;
+    if (!jobs)
+        error_set(e, "out of memory for %zu collectives", *count);
+    for (size_t i = 0; jobs && i < *count; i++)
+        if (make_job(scenario, lab, &items[i], &jobs[i], e) != 0) {
+            collective_jobs_free(jobs, *count);
+            jobs = NULL;
+        }
+    return jobs;
+}
+
+/* ---- before the run */
+
+static int check_hosts(const struct scenario *scenario, const struct collective_job *job, struct error *e)
+{
+    if (job->host_count > COLLECTIVE_MOST_HOSTS)
+        return error_set(e, "collective %s has %zu hosts: expected at most %d, in roles",
+                         job->collective->name, job->host_count, COLLECTIVE_MOST_HOSTS);
+    for (size_t i = 0; i < job->host_count; i++) {
+        const struct lab_host *host = job->hosts[i].lab;
+        const char *role = scenario_role(scenario, job->hosts[i].role);
+        if (!host)
+            return error_set(e, "collective %s: role %s is not a host of lab %s", job->collective->name, role,
+                             job->lab->name);
+        if (lab_forwards(host))
+            return error_set(
+                e, "collective %s: role %s is host %s of lab %s, which forwards: name the others in roles",
+                job->collective->name, role, host->name, job->lab->name);
+        for (size_t k = 0; k < i; k++)
+            if (job->hosts[k].lab == host)
+                return error_set(
+                    e, "collective %s: roles %s and %s are one host of lab %s: expected a host once",
+                    job->collective->name, scenario_role(scenario, job->hosts[k].role), role, job->lab->name);
+    }
+    return job->tool->check(job, e);
+}
+
+int collectives_check(const struct scenario *scenario, const struct lab *lab, struct error *e)
+{
+    size_t count;
+    struct collective_job *jobs = collective_jobs(scenario, lab, &count, e);
+    int result = jobs ? 0 : -1;
+    for (size_t i = 0; result == 0 && i < count; i++)
+        result = check_hosts(scenario, &jobs[i], e);
+    collective_jobs_free(jobs, count);
+    return result;
+}
+
+/* ---- variables */
+
+static void set_all(json_t *env, const struct list_of *list)
+{
+    const struct named_string *items = list->items;
+    for (size_t i = 0; i < list->count; i++)
+        json_object_set_new(env, items[i].name, json_text(items[i].value));
+}
+
+json_t *collective_env(const struct collective_job *job, size_t host)
+{
+    json_t *env = json_object();
+    set_all(env, &job->hosts[host].env);
+    set_all(env, &job->collective->env);
+    return env;
+}
+
+static int add_variable(struct list_of *env, const char *line, size_t length)
+{
+    size_t name = strspn(line, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
+    struct named_string *grown = realloc(env->items, (env->count + 1) * sizeof *grown);
+    if (!grown)
+        return -1;
+    env->items = grown;
+    grown[env->count] = (struct named_string){.name = strndup(line, name),
+                                              .value = strndup(line + name + 1, length - name - 1)};
+    const struct named_string *added = &grown[env->count++];
+    return added->name && added->value ? 0 : -1;
+}
+
+/* NAME=VALUE of NCCL, with the characters that host-facts prints. */
+static bool is_variable(const char *line, size_t length)
+{
+    size_t name = strspn(line, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
+    if (strncmp(line, "NCCL_", 5) != 0 || name >= length || line[name] != '=')
+        return false;
+    const char *value = line + name + 1;
+    return strspn(value, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+.,:=^@") >=
+           length - name - 1;
+}
+
+int collective_take_env(struct collective_host *host, const char *printed, struct error *e)
+{
+    static const char before[] = "export ";
+    free_env(&host->env);
+    for (const char *line = printed; *line; line += strcspn(line, "\n"), line += *line == '\n') {
+        size_t length = strcspn(line, "\n"), skipped = strlen(before);
+        if (*line == '#' || !length)
+            continue;
+        if (length <= skipped || strncmp(line, before, skipped) != 0 ||
+            !is_variable(line + skipped, length - skipped) || host->env.count == MOST_VARIABLES)
+            return error_set(e, "host-facts --nccl-env says \"%.*s\": expected export NCCL_NAME=VALUE",
+                             (int)(length < 160 ? length : 160), line);
+        if (add_variable(&host->env, line + skipped, length - skipped) != 0)
+            return error_set(e, "out of memory for the variables of host %s", host->lab->name);
+    }
+    return 0;
+}
