@@ -172,6 +172,33 @@ static int add_flows(struct rows *rows, struct error *e)
     return 0;
 }
 
+static int add_sizes(struct rows *rows, const char *name, const json_t *collective, struct error *e)
+{
+    size_t i;
+    const json_t *size;
+    json_array_foreach(json_object_get(collective, "sizes"), i, size)
+    {
+        const struct export_value given[] = {export_integer(rows->number), export_text(name)};
+        if (rows_add(rows, EXPORT_COLLECTIVE_SIZES, given, 2, size, e) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int add_collectives(struct rows *rows, struct error *e)
+{
+    const char *name;
+    json_t *collective;
+    json_object_foreach((json_t *)(uintptr_t)members(rows, "collectives"), name, collective)
+    {
+        const struct export_value given[] = {export_integer(rows->number), export_text(name)};
+        if (rows_add(rows, EXPORT_COLLECTIVES, given, 2, collective, e) != 0 ||
+            add_sizes(rows, name, collective, e) != 0)
+            return -1;
+    }
+    return 0;
+}
+
 /* ---- settings.json, which results of some labs lack */
 
 static int load_settings(const struct run *run, json_t **settings, struct error *e)
@@ -220,7 +247,7 @@ int export_facts(struct rows *rows, struct error *e)
     const struct export_value run = export_integer(rows->number);
     if (add_run(rows, e) != 0 || add_choices(rows, e) != 0 ||
         add_list(rows, EXPORT_PHASES, "phases", e) != 0 || add_hosts(rows, e) != 0 ||
-        add_totals(rows, e) != 0 || add_flows(rows, e) != 0 ||
+        add_totals(rows, e) != 0 || add_flows(rows, e) != 0 || add_collectives(rows, e) != 0 ||
         rows_add_leaves(rows, EXPORT_SCENARIO, &run, 1, run_get(rows->run, "scenario"), e) != 0 ||
         add_list(rows, EXPORT_EXPECTATIONS, "expectations", e) != 0 ||
         add_list(rows, EXPORT_PUBLISHED, "published", e) != 0 || add_warnings(rows, e) != 0)

@@ -214,6 +214,48 @@ static const struct export_column facts[] = {RUN, HOST, TEXT("path", "in host-fa
 static const struct export_column scenario[] = {RUN, TEXT("path", "in the scenario as it was run", NULL),
                                                 ANY("value", ""), END};
 
+static const struct export_column collectives[] = {
+    RUN,
+    TEXT("collective", "", NULL),
+    TEXT("op", "", "op"),
+    TEXT("tool", "", "tool"),
+    TEXT("tool_version", "", "tool_used.version"),
+    TEXT("nccl_version", "", "tool_used.nccl_version"),
+    TEXT("launcher", "process or mpirun", "tool_used.launcher"),
+    TEXT("command", "", "tool_used.command"),
+    INTEGER("complete", "", "0: it has no figures", "complete"),
+    INTEGER("ranks", "", "", "ranks"),
+    REAL("avg_busbw_GBps", "GB/s", "of all sizes, out of place and in place, as the tool prints it",
+         "avg_busbw_GBps"),
+    REAL("max_busbw_GBps", "GB/s", "", "max_busbw_GBps"),
+    REAL("max_algbw_GBps", "GB/s", "", "max_algbw_GBps"),
+    REAL("min_time_ns", "ns", "", "min_time_ns"),
+    INTEGER("wrong", "", "elements; empty: not checked", "wrong"),
+    INTEGER("out_of_bounds", "", "checks that found wrong elements", "out_of_bounds"),
+    TEXT("path", "between hosts: gdrdma, ib, socket, net, collnet, mixed, none; empty: unknown", "path"),
+    INTEGER("channels_gdrdma", "", "NCCL's channels, each direction by itself", "channels.gdrdma"),
+    INTEGER("channels_ib", "", "", "channels.ib"),
+    INTEGER("channels_socket", "", "", "channels.socket"),
+    END};
+
+#define HALF(name, key)                                          \
+    REAL(name "_time_ns", "ns", "", key ".time_ns"),             \
+        REAL(name "_algbw_GBps", "GB/s", "", key ".algbw_GBps"), \
+        REAL(name "_busbw_GBps", "GB/s", "", key ".busbw_GBps"), \
+        INTEGER(name "_wrong", "", "elements; empty: not checked", key ".wrong")
+static const struct export_column collective_sizes[] = {
+    RUN,
+    TEXT("collective", "", NULL),
+    INTEGER("bytes", "", "", "bytes"),
+    INTEGER("elements", "", "", "count"),
+    TEXT("datatype", "", "datatype"),
+    TEXT("reduction", "", "reduction"),
+    INTEGER("root", "", "-1: the operation has none", "root"),
+    HALF("out_of_place", "out_of_place"),
+    HALF("in_place", "in_place"),
+    END};
+#undef HALF
+
 static const struct export_column expectations[] = {
     RUN,
     TEXT("name", "", "name"),
@@ -265,6 +307,8 @@ const struct export_table_of export_tables[EXPORT_TABLES] = {
     [EXPORT_COUNTERS] = {"counters", "counters and gauges of each host over the measure phase", counters},
     [EXPORT_TOTALS] = {"totals", "counters of all hosts together", totals},
     [EXPORT_FLOWS] = {"flows", "summaries of the flows", flows},
+    [EXPORT_COLLECTIVES] = {"collectives", "collectives between GPUs", collectives},
+    [EXPORT_COLLECTIVE_SIZES] = {"collective_sizes", "the sizes of each collective", collective_sizes},
     [EXPORT_INTERVALS] = {"intervals", "the flows over time", intervals},
     [EXPORT_PAUSES] = {"pauses", "single pauses", pauses},
     [EXPORT_SERIES] = {"series", "which counters have samples", series},

@@ -82,6 +82,16 @@ static void add_flows(const struct runs *runs, struct text *out)
     text_add(out, "</table></div>\n");
 }
 
+static bool any_flows(const struct runs *runs)
+{
+    bool any = false, collectives = false;
+    for (size_t i = 0; i < runs->count; i++) {
+        any = any || json_object_size(run_get(&runs->items[i], "flows"));
+        collectives = collectives || json_object_size(run_get(&runs->items[i], "collectives"));
+    }
+    return any || !collectives;
+}
+
 static bool any_completes(const struct runs *runs)
 {
     for (size_t i = 0; i < runs->count; i++) {
@@ -376,7 +386,9 @@ void page_add_documents(const struct run *run, const char *scenario_title, bool 
 void page_add_details(const struct runs *runs, struct text *out)
 {
     text_add(out, "<h2>Details</h2>\n");
-    add_flows(runs, out);
+    if (any_flows(runs))
+        add_flows(runs, out);
+    page_add_collectives(runs, out);
     add_completions(runs, out);
     add_buffers(&runs->items[0], runs->count > 1, out);
     add_all_counters(runs, out);

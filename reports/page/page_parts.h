@@ -47,6 +47,9 @@ extern const struct page_comparison page_comparisons[PAGE_COMPARISONS];
 /* page_ratios.c: goodput and latency of pairs of runs that differ in one of page_comparisons, and their ratio. */
 void page_add_ratios(const struct runs *runs, struct text *out);
 
+/* page_collectives.c: collectives between GPUs, their sizes, and what ran them; nothing if no run has some */
+void page_add_collectives(const struct runs *runs, struct text *out);
+
 /* page_details.c */
 void page_add_details(const struct runs *runs, struct text *out);
 /* Sources of the lab's values, the scenario and the lab. `named`: titles say that they are this run's, one of several. */

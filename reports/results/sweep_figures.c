@@ -1,6 +1,7 @@
 /* The figures of a run that a table of a sweep keeps. */
 #include "reports/results/sweep_inside.h"
 
+#include "lib/collective/result_collectives.h"
 #include "lib/document/json_text.h"
 #include "lib/formats/result_flows.h"
 #include "lib/output/utf8.h"
@@ -153,6 +154,30 @@ static int take_flows(const struct run *run, size_t row, struct sweep_table *t)
     {
         if (result == 0 && !result_flow_is_part(flows, name) && taken++ < FLOWS_KEPT)
             result = take_flow(t, row, name, flow, count == 1);
+    }
+    return result;
+}
+
+/* ---- collectives */
+
+/* Those of ranks and of channels that are none are no figures. */
+static int take_collectives(const struct run *run, size_t row, struct sweep_table *t)
+{
+    json_t *collectives = (json_t *)(uintptr_t)run_get(run, "collectives"), *collective;
+    const char *name, *value, *unit, *words;
+    bool alone = json_object_size(collectives) == 1;
+    int result = 0;
+    json_object_foreach(collectives, name, collective)
+    {
+        double number;
+        for (size_t i = 0; result == 0 && (value = result_collective_name(i, &unit, &words)); i++) {
+            struct text title = {0};
+            if (strcmp(value, "ranks") == 0 || !result_collective_value(collective, value, &number))
+                continue;
+            text_add(&title, "%s%s%.100s", words, alone ? "" : " of ", alone ? "" : name);
+            result = take(t, row, text_string(&title), unit, number, false);
+            text_free(&title);
+        }
     }
     return result;
 }
@@ -313,6 +338,8 @@ int sweep_figures_take(const struct run *run, size_t row, struct sweep_table *t,
     int result = take_lists(run, row, t);
     if (result == 0)
         result = take_flows(run, row, t);
+    if (result == 0)
+        result = take_collectives(run, row, t);
     if (result == 0)
         result = take_counters(run, row, t);
     return result == 0 ? 0 : error_set(e, NO_MEMORY);
