@@ -122,7 +122,7 @@ check "on real hosts it depends on the NIC, which is not known before the run" g
 check "RED at the receiver does not affect the flow" test -z "$(real --set "$(red_at b)" --set 'flows.*.traffic_class=0')"
 check "... but it does affect the data of a read" grep -q 'not ECN-capable.*RED at b drops' <<<"$(real --set "$(red_at b)" --set 'flows.*.traffic_class=0' --set flows.0.op=read)"
 check "without RED and DCQCN there is no warning for any class" test -z "$(said pfc-bidir --set 'flows.*.traffic_class=0')"
-check "the project's scenarios cause no warnings" test -z "$(for s in "$ROOT"/scenarios/*.json; do said "$s"; done)"
+check "the project's scenarios cause no warnings" test -z "$(for s in "$ROOT"/scenarios/*.json; do [ -z "$(jq -r ".lab // empty" "$s")" ] || said "$s"; done)"
 
 # ---- Ctrl-C
 sampling() { # wait until a run has sampled something
