@@ -342,22 +342,6 @@ static void examine_nic(struct examination *x, struct remote_host *h, const char
     }
 }
 
-/* What a traffic tool is asked for depends on this much of the flows and collectives. */
-static json_t *kinds_of_flows(const struct scenario *scenario)
-{
-    const struct scenario_flow *flows = scenario->flows.items;
-    const struct scenario_collective *collectives = scenario->collectives.items;
-    json_t *kinds = json_array();
-    for (size_t i = 0; i < scenario->collectives.count; i++)
-        json_array_append_new(
-            kinds, json_make("[s,i,i]", collectives[i].name, collectives[i].op, collectives[i].launcher));
-    for (size_t i = 0; i < scenario->flows.count; i++)
-        json_array_append_new(kinds,
-                              json_make("[s,i,i,i,i,b]", flows[i].name, flows[i].tool, flows[i].op,
-                                        flows[i].mode, flows[i].memory, flows[i].size_bytes != FIELD_UNSET));
-    return kinds;
-}
-
 static void examine_tools(struct examination *x, struct remote_host *h)
 {
     json_t *asked = json_array();
@@ -365,7 +349,7 @@ static void examine_tools(struct examination *x, struct remote_host *h)
     for (size_t i = 0; cell_at(x, i, &cell); i++) {
         json_t *found = json_array();
         size_t before = json_array_size(asked);
-        preflight_add_new(asked, json_make("[o]", kinds_of_flows(&cell.scenario)));
+        preflight_add_new(asked, json_make("[o]", tools_asked_for(&cell.scenario)));
         if (json_array_size(asked) > before) {
             tools_examine(h, x->lab, &cell.scenario, found);
             collectives_examine(h, x->lab, &cell.scenario, found);

@@ -95,6 +95,21 @@ void tools_examine(struct remote_host *h, const struct lab *lab, const struct sc
     traffic_jobs_free(jobs, count);
 }
 
+json_t *tools_asked_for(const struct scenario *scenario)
+{
+    const struct scenario_flow *flows = scenario->flows.items;
+    const struct scenario_collective *collectives = scenario->collectives.items;
+    json_t *kinds = json_array();
+    for (size_t i = 0; i < scenario->collectives.count; i++)
+        json_array_append_new(
+            kinds, json_make("[s,i,i]", collectives[i].name, collectives[i].op, collectives[i].launcher));
+    for (size_t i = 0; i < scenario->flows.count; i++)
+        json_array_append_new(kinds,
+                              json_make("[s,i,i,i,i,b]", flows[i].name, flows[i].tool, flows[i].op,
+                                        flows[i].mode, flows[i].memory, flows[i].size_bytes != FIELD_UNSET));
+    return kinds;
+}
+
 /* ---- in a result */
 
 static json_t *command_of(const struct remote_lab *lab, const struct traffic_job *job, enum stream_kind kind)
