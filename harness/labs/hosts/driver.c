@@ -356,11 +356,12 @@ static enum advance remote_lab_advance(void *state, int64_t until_ns, struct err
 
 /* ---- the end */
 
-/* A host that hangs or was stopped is not waited for. */
+/* A host that hangs or was stopped is not waited for, nor a program whose output is too long already. */
 static bool any_runs(const struct remote_lab *lab, unsigned kinds)
 {
     for (size_t i = 0; i < lab->stream_count; i++)
-        if (kinds & KIND(lab->streams[i].kind) && lab->streams[i].running && !lab->streams[i].host->silent)
+        if (kinds & KIND(lab->streams[i].kind) && lab->streams[i].running && !lab->streams[i].unreadable &&
+            !lab->streams[i].host->silent)
             return true;
     return false;
 }
@@ -390,6 +391,8 @@ static int end_streams(struct remote_lab *lab, unsigned kinds, int64_t grace_ns,
 static int end_of(struct remote_lab *lab, struct stream *s, struct error *e)
 {
     struct error first;
+    if (s->unreadable && s->cut)
+        return error_set(e, "host %s: %s: %s", s->host->lab->name, s->program, s->why.text);
     if (s->kind == STREAM_COLLECTIVE && s->cut)
         return error_set(e,
                          "host %s: collective %s had not ended %lld s after the phases: it needs a longer "

@@ -10,7 +10,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+/* However fast a program prints, the other hosts and the end of the run are looked at after so many chunks. Of messages that is more than
+ * a pipe holds: all of the last ones of a program that has ended. */
 #define CHUNK         65536
+#define CHUNKS_A_TURN 16
+#define SAYING_CHUNK  1024
+#define SAID_A_TURN   128
 #define SAID_LIMIT    4096
 #define PRINTED_LIMIT 65536     /* of a tool that prints a table */
 #define RANKS_LIMIT   (1 << 20) /* of a collective, which prints a line for each rank too */
@@ -156,9 +161,11 @@ static void take_message(struct stream *s, const struct lab_run *run)
 
 static void take_messages(struct stream *s, const struct lab_run *run)
 {
-    char chunk[1024];
+    char chunk[SAYING_CHUNK];
     ssize_t got;
-    while (s->process.err >= 0 && (got = read(s->process.err, chunk, sizeof chunk)) > 0)
+    for (int turn = 0;
+         turn < SAID_A_TURN && s->process.err >= 0 && (got = read(s->process.err, chunk, sizeof chunk)) > 0;
+         turn++)
         for (ssize_t i = 0; i < got; i++) {
             bool control = (unsigned char)chunk[i] < ' ' && chunk[i] != '\t';
             if (chunk[i] == '\n')
@@ -290,16 +297,17 @@ static int take_chunk(struct stream *s, const struct lab_run *run, const char *c
 int stream_take(struct stream *s, const struct lab_run *run, struct error *e)
 {
     char chunk[CHUNK];
-    ssize_t got;
+    ssize_t got = 1;
     if (!s->running)
         return 0;
     take_messages(s, run);
-    while ((got = read(s->process.out, chunk, sizeof chunk)) > 0) {
+    for (int turn = 0; turn < CHUNKS_A_TURN && (got = read(s->process.out, chunk, sizeof chunk)) > 0;
+         turn++) {
         s->heard_ns = clock_monotonic_ns();
         if (take_chunk(s, run, chunk, (size_t)got, e) != 0)
             return -1;
     }
-    if (got == 0 || (errno != EAGAIN && errno != EINTR)) {
+    if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) {
         take_messages(s, run);
         take_message(s, run);
         s->running = false; /* an incomplete last line is ignored */
