@@ -47,6 +47,7 @@ static const char *const parts[] = {"schema",
                                     "cell",
                                     "repeat",
                                     "expectations",
+                                    "verify",
                                     "hosts.*.origin",
                                     "hosts.*.counters.rx_prio#_pause.delta",
                                     "hosts.*.counters.rp_cnp_handled.delta",
@@ -83,21 +84,28 @@ static double increase(const struct run *run, const char *pattern)
     return sum;
 }
 
-static void take_figures(const struct run *from, struct browse_run *run)
+/* Expectations, or what checkers say of its captured packets. */
+static void count_verdicts(const json_t *judged, struct browse_run *run)
 {
     size_t i;
-    const json_t *expectation;
-    run->goodput_bps = json_object_size(run_get(from, "flows")) ? run_sum_flows(from, "goodput_bps") : NAN;
-    run->pauses = increase(from, "rx_prio#_pause");
-    run->cnps = increase(from, "rp_cnp_handled");
-    run->latency_p99_us = run_latency_us(from, "p99");
-    json_array_foreach(run_get(from, "expectations"), i, expectation)
+    const json_t *one;
+    json_array_foreach(judged, i, one)
     {
-        const char *verdict = run_member(expectation, "verdict");
+        const char *verdict = run_member(one, "verdict");
         run->passed += strcmp(verdict, "passed") == 0;
         run->failed += strcmp(verdict, "failed") == 0;
         run->skipped += strcmp(verdict, "skipped") == 0;
     }
+}
+
+static void take_figures(const struct run *from, struct browse_run *run)
+{
+    run->goodput_bps = json_object_size(run_get(from, "flows")) ? run_sum_flows(from, "goodput_bps") : NAN;
+    run->pauses = increase(from, "rx_prio#_pause");
+    run->cnps = increase(from, "rp_cnp_handled");
+    run->latency_p99_us = run_latency_us(from, "p99");
+    count_verdicts(run_get(from, "expectations"), run);
+    count_verdicts(run_get(from, "verify"), run);
 }
 
 /* ---- the filter */

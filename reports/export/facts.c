@@ -250,6 +250,7 @@ int export_facts(struct rows *rows, struct error *e)
         add_totals(rows, e) != 0 || add_flows(rows, e) != 0 || add_collectives(rows, e) != 0 ||
         rows_add_leaves(rows, EXPORT_SCENARIO, &run, 1, run_get(rows->run, "scenario"), e) != 0 ||
         add_list(rows, EXPORT_EXPECTATIONS, "expectations", e) != 0 ||
+        add_list(rows, EXPORT_EXPECTATIONS, "verify", e) != 0 ||
         add_list(rows, EXPORT_PUBLISHED, "published", e) != 0 || add_warnings(rows, e) != 0)
         return -1;
     return add_settings(rows, e);

@@ -13,7 +13,7 @@ check_exit 0 "an empty folder has no runs" "$H" browse
 check_says "  which is said" '^no runs in results$' out
 "$H" run "$ROOT/scenarios/pfc-bidir.json" --duration 50ms --no-report --quiet >run.log 2>&1
 "$H" run "$ROOT/scenarios/incast-pfc.json" --duration 1ms --set sample.every=200us --no-report --quiet >>run.log 2>&1
-"$H" run "$ROOT/scenarios/incast-pfc.json" --duration 1ms --set sample.every=200us --no-report --quiet --set settings.pfc=[] --set 'expect=[{"name": "n", "check": "1 > 2"}]' >>run.log 2>&1
+"$H" run "$ROOT/scenarios/incast-pfc.json" --duration 1ms --set sample.every=200us --no-report --quiet --set settings.pfc=[] --set 'expect=[{"name": "n", "check": "1 > 2"}]' --set 'capture={"limit": "1MB"}' --set 'verify=["icrc", "pfc"]' >>run.log 2>&1
 pair=$(cd results && echo pfc-bidir/2*Z)
 single=$(basename "$(find results/incast-pfc -maxdepth 1 -name '2*' | sort | head -n 1)")
 if ! [ -s "results/$pair/02/result.json" ] || ! [ -s "results/incast-pfc/$single/result.json" ]; then
@@ -32,8 +32,8 @@ while IFS= read -r folder; do
         $run.verdict == .verdict and $run.scenario == .scenario.name and $run.lab == .lab.name and $run.started == .started and
         $run.origin == "simulated" and $run.cell == .cell and
         $run.pauses == ([.hosts[].counters | to_entries[] | select(.key | test("^rx_prio[0-7]_pause$")) | .value.delta] | add) and
-        $run.expectations.failed == ([.expectations[] | select(.verdict == "failed")] | length) and
-        $run.expectations.passed == ([.expectations[] | select(.verdict == "passed")] | length) and
+        $run.expectations.failed == ([.expectations[], .verify[]? | select(.verdict == "failed")] | length) and
+        $run.expectations.passed == ([.expectations[], .verify[]? | select(.verdict == "passed")] | length) and
         $run.goodput_bps > 1e9 and ([.flows[].latency_ns.p99 // empty][0] as $p99 |
             if $p99 then ($run.latency_p99_us * 1000 - $p99 | fabs) < 1 else $run.latency_p99_us == null end)' \
         "results/$folder/result.json" >/dev/null || wrong+="$folder "
@@ -41,6 +41,8 @@ done < <(jq -r '.runs[].folder' list.json)
 if [ -z "$wrong" ]; then ok "their figures are those of the results"; else nok "their figures are those of the results" "$wrong: $(cat list.json)"; fi
 # shellcheck disable=SC2016 # jq's variables
 check "goodput is that of all flows" jq -e --slurpfile result "results/$pair/02/result.json" --arg folder "$pair/02" '(.runs[] | select(.folder == $folder).goodput_bps) as $sum | ([$result[0].flows[].goodput_bps] | add) - $sum | fabs < 1' list.json
+
+check "the verdicts of checkers are counted with the expectations'" jq -e '[.runs[].expectations | .passed + .failed + .skipped] | index(3) != null' list.json
 
 # ---- filters and orders
 mkdir two

@@ -42,7 +42,7 @@ def runs():
 
 # ---- every table of one is that of the other, with the same columns
 tables = [name for (name,) in db.execute("SELECT DISTINCT table_name FROM columns")]
-check("number of tables", len(tables) == 19, tables)
+check("number of tables", len(tables) == 21, tables)
 for table in tables:
     rows = db.execute(f"SELECT * FROM {table}")
     names = [column[0] for column in rows.description]
@@ -112,7 +112,7 @@ for result, cell, path in runs():
     check("intervals", wanted and wanted == db.execute("SELECT flow, time_ns, duration_ns, bytes, messages FROM intervals WHERE run = ? ORDER BY rowid", (run,)).fetchall(), len(wanted))
     pauses = [(*(p + [False])[:4], int(len(p) > 4)) for p in map(json.loads, open(f"{path}/pauses.jsonl"))] if os.path.exists(f"{path}/pauses.jsonl") else []
     check("pauses", pauses == db.execute("SELECT host, priority, start_ns, duration_ns, lasts FROM pauses WHERE run = ? ORDER BY rowid", (run,)).fetchall(), len(pauses))
-    wanted = [(x["name"], x["check"], x["verdict"], x.get("left"), x.get("right"), x.get("reason")) for x in document["expectations"]]
+    wanted = [(x["name"], x["check"], x["verdict"], x.get("left"), x.get("right"), x.get("reason")) for x in document["expectations"] + document.get("verify", [])]
     check("expectations", wanted == db.execute("SELECT name, rule, verdict, left_side, right_side, reason FROM expectations WHERE run = ? ORDER BY rowid", (run,)).fetchall(), wanted)
     wanted = [(x["name"], x["published"], x.get("measured")) for x in document["published"]]
     check("published", wanted == db.execute("SELECT name, published, measured FROM published WHERE run = ? ORDER BY rowid", (run,)).fetchall(), wanted)
