@@ -51,7 +51,9 @@ static void take_counts(const struct remote_host *h, struct host_faults *f, char
         if (!fault_is_of(rule, h, false))
             continue;
         const char *line = strsep(&lines, "\n"), *seen = line ? strstr(line, " seen ") : NULL;
-        rule->counted = seen && sscanf(seen, " seen %" SCNd64 " met %" SCNd64, &rule->seen, &rule->met) == 2;
+        rule->counted = seen &&
+                        sscanf(seen, " seen %" SCNd64 " met %" SCNd64, &rule->seen, &rule->met) == 2 &&
+                        rule->met >= 0 && rule->seen >= rule->met;
     }
 }
 
