@@ -214,7 +214,8 @@ guest 'dcb pfc set dev data0 prio-pfc all:off 2:on; host-facts --netdev data0' >
 check "host-facts names the guest's NIC and its Soft-RoCE" jq -e '.nics[0] | .netdev == "data0" and .driver == "virtio_net" and .rdma.device == "rxe0"' "$SCRATCH/facts"
 check "its GIDs with types" jq -e 'any(.nics[0].rdma.gids[]; .type == "RoCE v2" and .address == "10.0.0.1" and .netdev == "data0")' "$SCRATCH/facts"
 check "PFC as configured" jq -e '.nics[0].settings.pfc == [2]' "$SCRATCH/facts"
-check "a verdict on every check" jq -e '[.checks[].check] | unique | length == 17' "$SCRATCH/facts"
+every=$("$BUILD/host-facts" | jq -c "[.checks[].check] | unique") # on any machine, even without a NIC
+check "a verdict on every check" jq -e --argjson every "$every" '($every | length > 10) and $every - [.checks[].check] == []' "$SCRATCH/facts"
 check "no GPU is unknown, not failure" jq -e 'any(.checks[]; .check == "peer-memory" and .verdict == "unknown")' "$SCRATCH/facts"
 guest 'host-facts --netdev data0 --nccl-env' > "$SCRATCH/nccl" 2>&1
 check_says "NCCL settings follow" '^export NCCL_IB_HCA==rxe0:1$' "$SCRATCH/nccl"
