@@ -25,7 +25,7 @@ expected() { # FOLDER
 
 for scenario in scenarios/*.json; do
     name=$(basename "$scenario" .json)
-    [ "$name" != nccl-gpudirect ] || continue # it is for real hosts alone
+    jq -e .lab "$scenario" >/dev/null || continue # it is for real hosts alone
     capture "$name"
     found=0
     while IFS= read -r file; do
