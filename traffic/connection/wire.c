@@ -295,7 +295,12 @@ static json_t *encode_list(const struct list_of *list)
     return array;
 }
 
-/* The kinds of field that messages use. */
+static json_t *encode_choice(const struct field *field, int chosen)
+{
+    return chosen < 0 ? NULL : json_text(field->choices[chosen]);
+}
+
+/* The kinds of field that messages use. NULL: an optional one that was not given, which a message does not have. */
 static json_t *encode_field(const struct field *field, const void *slot)
 {
     switch (field->kind) {
@@ -306,7 +311,7 @@ static json_t *encode_field(const struct field *field, const void *slot)
     case FIELD_INTEGER:
         return json_integer(*(const int64_t *)slot);
     case FIELD_CHOICE:
-        return json_text(field->choices[*(const int *)slot]);
+        return encode_choice(field, *(const int *)slot);
     case FIELD_LIST:
         return encode_list(slot);
     case FIELD_JSON:
