@@ -271,7 +271,7 @@ static int drive(const struct traffic_job *job, const struct traffic_end *from, 
 
 /* All its programs take --disable_pcie_relaxed, but only the help of those of bandwidth has it (perftest_parameters.c, usage). */
 #define ASK \
-    "{ $1 --version; $1 --help; [ \"$2\" = \"$1\" ] || $2 --help | grep -e " STRICT_ORDERING "; } 2>&1; :"
+    ("{ $1 --version; $1 --help; [ \"$2\" = \"$1\" ] || $2 --help | grep -e " STRICT_ORDERING "; } 2>&1; :")
 
 static int ask(const struct traffic_job *job, struct words *command, struct error *e)
 {

@@ -176,8 +176,8 @@ static void channels(void **state)
 static void what_is_no_channel_is_not_counted(void **state)
 {
     static const char *const lines[] = {
-        "hostA:4711:4712 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[0] [send] via NET/IB/0hostB:1:2 [0] NCCL "
-        "INFO x",
+        ("hostA:4711:4712 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[0] [send] via NET/IB/0hostB:1:2 [0] NCCL "
+         "INFO x"),
         "hostA:4711:4712 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[0] [send] via NET/IB/0/GD",
         "hostA:4711:4712 [0] NCCL INFO Channel 00/08 :    0   1",
         "hostA:4711:4712 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[0] [send] via NET/",
