@@ -236,7 +236,7 @@ static bool some_flow_has(const struct cell *cell, const json_t *seen, const cha
     return has;
 }
 
-/* What is asked for and has a flow already is asked of no other flow. */
+/* Pauses or CNPs that one flow can have are not required of the other flows. */
 static void settle_interest(struct interest *interest, const struct cell *cell, const json_t *seen)
 {
     interest->any_pauses = interest->any_pauses && !some_flow_has(cell, seen, "pfc");

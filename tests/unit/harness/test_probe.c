@@ -18,7 +18,7 @@
     "\"flows\":{\"there\":{" MOVED "},\"back\":{" MOVED "},\"little\":{\"bytes\":100},\"x\":{" MOVED \
     "},\"y\":{" MOVED "},\"most\":{\"bytes\":4611686018427387903,\"messages\":4611686018427387903}}"
 
-/* Every entry as "VERDICT HOST CHECK|", for each check that is asked for, in order. */
+/* Every entry as "VERDICT HOST CHECK|", for each of the given checks, in order. */
 static char *verdicts(const json_t *entries, const char *check)
 {
     struct text out = {0};
