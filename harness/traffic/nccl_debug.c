@@ -6,6 +6,10 @@
  *     hostA:4711:4712 [0] NCCL INFO Channel 01/0 : 0[0] -> 8[0] [send] via NET/IB/1(3)/GDRDMA(PCI)/Shared
  *     hostA:4711:4712 [0] NCCL INFO Channel 00 : 0[0] -> 1[1] via P2P/CUMEM/read
  *     hostA:4711:4712 [0] NCCL INFO CollNet 00/0 : 0 [receive] via COLLNET/SHARP/0/GDRDMA
+ *
+ * A warning also has the place in NCCL's source, and in newer versions the time before it, as 2.28.9 printed:
+ *
+ *     [2026-11-25 16:07:44] hostB:3173:3173 [0] misc/socket.cc:596 NCCL WARN socketStartConnect: connect to 192.0.2.11<49285> failed : ...
  */
 #include "harness/traffic/nccl_debug.h"
 
@@ -15,6 +19,7 @@
 #define LINE_MOST 1024 /* NCCL's own buffer */
 #define DIGITS    "0123456789"
 #define INFO      " NCCL INFO "
+#define WARN      " NCCL WARN "
 
 /* ---- parts of a line */
 
@@ -122,6 +127,21 @@ static void take_version(struct nccl_debug *debug, const char *at)
         snprintf(debug->version, sizeof debug->version, "%.*s", (int)length, at);
 }
 
+/* The host is the first word behind the time, to its colon. */
+static void take_warning(struct nccl_debug *debug, const char *line, const char *warning)
+{
+    size_t used = strlen(debug->warned), room = sizeof debug->warned - used;
+    const char *host = line;
+    if (*host == '[')
+        host += strcspn(host, "]") + strspn(host + strcspn(host, "]"), "] ");
+    size_t length = strcspn(host, ":");
+    bool named = host + length < warning;
+    int written = snprintf(debug->warned + used, room, "%s%.*s%s%s", used ? " | " : "",
+                           named ? (int)length : 0, host, named ? ": " : "", warning + strlen(WARN));
+    if (used && written >= 0 && (size_t)written >= room)
+        debug->warned[used] = '\0'; /* not a part of one */
+}
+
 void nccl_debug_take(struct nccl_debug *debug, const char *line, size_t length)
 {
     char text[LINE_MOST + 1];
@@ -132,7 +152,9 @@ void nccl_debug_take(struct nccl_debug *debug, const char *line, size_t length)
         return;
     memcpy(text, line, length);
     text[length] = '\0';
-    const char *at = strstr(text, INFO);
+    const char *at = strstr(text, INFO), *warning = strstr(text, WARN);
+    if (warning && !at)
+        take_warning(debug, text, warning);
     at = at ? at + strlen(INFO) : text;
     if (skip(&at, "NCCL version "))
         take_version(debug, at);
@@ -140,9 +162,9 @@ void nccl_debug_take(struct nccl_debug *debug, const char *line, size_t length)
         debug->channels[path]++;
 }
 
-bool nccl_debug_is_info(const char *line, size_t length)
+bool nccl_debug_is_message(const char *line, size_t length)
 {
-    return memmem(line, length, INFO, strlen(INFO));
+    return memmem(line, length, INFO, strlen(INFO)) || memmem(line, length, WARN, strlen(WARN));
 }
 
 /* ---- what was found */

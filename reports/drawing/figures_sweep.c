@@ -148,7 +148,7 @@ static void name_rows(const struct runs *runs, struct plot_panel *panel)
 static void fill_goodput(const struct runs *runs, struct plot *plot)
 {
     struct axis axis;
-    if (runs->count < 2)
+    if (runs->count < 2 || !runs_have(runs, "flows"))
         return;
     if (find_axis(runs, &axis)) {
         add_axis_label(plot, &axis);
@@ -172,7 +172,7 @@ static void fill_goodput(const struct runs *runs, struct plot *plot)
 static void fill_messages(const struct runs *runs, struct plot *plot)
 {
     struct axis axis;
-    if (runs->count < 2 || !find_axis(runs, &axis) || !axis.is_bytes)
+    if (runs->count < 2 || !runs_have(runs, "flows") || !find_axis(runs, &axis) || !axis.is_bytes)
         return;
     add_axis_label(plot, &axis);
     struct plot_panel *panel = plot_add_panel(plot, "messages, M/s");

@@ -2,6 +2,7 @@
 #include "reports/page/page_parts.h"
 
 #include "reports/page/html.h"
+#include <math.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -29,6 +30,15 @@ static const char *path_words(const json_t *collective)
     return "unknown";
 }
 
+/* With the decimals that nccl-tests prints. */
+static void bandwidth_cell(struct text *out, const json_t *value)
+{
+    if (json_is_number(value))
+        text_add(out, "<td class=number>%.2f</td>", json_number_value(value));
+    else
+        html_number_cell(out, NAN);
+}
+
 static void add_collective(const struct run *run, const char *name, const json_t *collective,
                            struct text *out)
 {
@@ -39,7 +49,7 @@ static void add_collective(const struct run *run, const char *name, const json_t
     html_cell(out, run_member(collective, "op"));
     html_number_cell(out, html_value(json_object_get(collective, "ranks")));
     html_number_cell(out, html_value(json_object_get(collective, "avg_busbw_GBps")));
-    html_number_cell(out, html_value(json_object_get(collective, "max_busbw_GBps")));
+    bandwidth_cell(out, json_object_get(collective, "max_busbw_GBps"));
     html_number_cell(out, html_value(json_object_get(collective, "wrong")));
     html_cell(out, path_words(collective));
     html_cell(out, run_member(used, "version"));
@@ -50,8 +60,8 @@ static void add_collective(const struct run *run, const char *name, const json_t
 static void add_half(const json_t *half, struct text *out)
 {
     html_number_cell(out, html_value(json_object_get(half, "time_ns")) / 1e3);
-    html_number_cell(out, html_value(json_object_get(half, "algbw_GBps")));
-    html_number_cell(out, html_value(json_object_get(half, "busbw_GBps")));
+    bandwidth_cell(out, json_object_get(half, "algbw_GBps"));
+    bandwidth_cell(out, json_object_get(half, "busbw_GBps"));
     html_number_cell(out, html_value(json_object_get(half, "wrong")));
 }
 
@@ -94,10 +104,7 @@ static void add_all(const struct runs *runs, add_rows *add, struct text *out)
 
 void page_add_collectives(const struct runs *runs, struct text *out)
 {
-    bool any = false;
-    for (size_t i = 0; i < runs->count; i++)
-        any = any || json_object_size(collectives_of(&runs->items[i]));
-    if (!any)
+    if (!runs_have(runs, "collectives"))
         return;
     text_add(
         out,

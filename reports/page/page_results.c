@@ -71,11 +71,32 @@ static double sum_counters(const struct run *run, bool (*picks)(const char *name
 
 /* ---- tables */
 
+/* A run may have flows, collectives, or both: the columns are those that any of the runs needs. */
+static void add_traffic_headings(bool flows, bool collectives, struct text *out)
+{
+    if (flows)
+        text_add(out, "<th class=number>goodput of all flows, Gb/s<th class=number>MiB/s"
+                      "<th class=number>messages/s");
+    if (collectives)
+        text_add(out, "<th class=number>largest busbw, GB/s");
+}
+
+static void add_traffic(const struct run *run, bool flows, bool collectives, struct text *out)
+{
+    static const char *const sums[] = {"goodput_bps", "goodput_MiBps", "messages_per_s"};
+    bool any = json_object_size(run_get(run, "flows")) > 0;
+    for (size_t i = 0; flows && i < sizeof sums / sizeof *sums; i++)
+        html_number_cell(out, any ? run_sum_flows(run, sums[i]) / (i == 0 ? 1e9 : 1) : NAN);
+    if (collectives)
+        html_number_cell(out, run_max_busbw_GBps(run));
+}
+
 void page_add_summary(const struct runs *runs, struct text *out)
 {
-    text_add(out, "<h2>Measurements</h2>\n<div class=scroll><table><tr><th>run<th>verdict<th "
-                  "class=number>goodput of all flows, Gb/s<th class=number>MiB/s"
-                  "<th class=number>messages/s<th class=number>pauses received<th class=number>pauses/s"
+    bool collectives = runs_have(runs, "collectives"), flows = runs_have(runs, "flows") || !collectives;
+    text_add(out, "<h2>Measurements</h2>\n<div class=scroll><table><tr><th>run<th>verdict");
+    add_traffic_headings(flows, collectives, out);
+    text_add(out, "<th class=number>pauses received<th class=number>pauses/s"
                   "<th class=number>lost or retransmitted</tr>\n");
     for (size_t i = 0; i < runs->count; i++) {
         const struct run *run = &runs->items[i];
@@ -84,9 +105,7 @@ void page_add_summary(const struct runs *runs, struct text *out)
         text_add(out, "<td>");
         html_verdict(out, run_text(run, "verdict"));
         text_add(out, "</td>");
-        html_number_cell(out, run_sum_flows(run, "goodput_bps") / 1e9);
-        html_number_cell(out, run_sum_flows(run, "goodput_MiBps"));
-        html_number_cell(out, run_sum_flows(run, "messages_per_s"));
+        add_traffic(run, flows, collectives, out);
         html_number_cell(out, sum_counters(run, is_pause, "delta"));
         html_number_cell(out, sum_counters(run, is_pause, "rate_per_s"));
         html_number_cell(out, sum_counters(run, is_loss, "delta"));

@@ -39,6 +39,28 @@ double run_sum_flows(const struct run *run, const char *value)
     return result_flows_sum(run_get(run, "flows"), value);
 }
 
+double run_max_busbw_GBps(const struct run *run)
+{
+    const char *name;
+    json_t *collective;
+    double most = NAN;
+    json_object_foreach((json_t *)(uintptr_t)run_get(run, "collectives"), name, collective)
+    {
+        const json_t *value = json_object_get(collective, "max_busbw_GBps");
+        if (json_is_number(value))
+            most = fmax(most, json_number_value(value));
+    }
+    return most;
+}
+
+bool runs_have(const struct runs *runs, const char *key)
+{
+    for (size_t i = 0; i < runs->count; i++)
+        if (json_object_size(run_get(&runs->items[i], key)))
+            return true;
+    return false;
+}
+
 double run_latency_us(const struct run *run, const char *quantile)
 {
     const char *name;

@@ -85,6 +85,10 @@ const json_t *run_get(const struct run *run, const char *path);
 const char *run_text(const struct run *run, const char *path);
 /* The sum of a value over the flows of the run (lib/formats/result_flows.h). */
 double run_sum_flows(const struct run *run, const char *value);
+/* The largest bus bandwidth of the run's collectives; NAN if it has none. */
+double run_max_busbw_GBps(const struct run *run);
+/* Has the result of any run an entry in this object: "flows", "collectives"? */
+bool runs_have(const struct runs *runs, const char *key);
 /* A quantile of the latency ("p50") of the first flow that measured latency, in us; NAN if none did. */
 double run_latency_us(const struct run *run, const char *quantile);
 /* Is this host, of result.json's "hosts", listed? Of others it has only what expectations read. */

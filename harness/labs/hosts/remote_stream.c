@@ -135,7 +135,7 @@ void stream_poll(const struct stream *s, struct pollfd fds[2])
 static void hear_collective(struct stream *s)
 {
     nccl_debug_take(&s->debug, s->saying.data, s->saying.length);
-    if (nccl_debug_is_info(s->saying.data, s->saying.length))
+    if (nccl_debug_is_message(s->saying.data, s->saying.length))
         return;
     if (s->said.length > SAID_LIMIT)
         text_clear(&s->said);
@@ -358,13 +358,15 @@ static void drop_figures(struct stream *s)
     s->figures = NULL;
 }
 
-/* The last lines of its messages and of its output: nccl-tests says on standard output what went wrong, mpirun on standard error. */
+/* The last lines of its messages and of its output: nccl-tests says on standard output what went wrong, mpirun on standard error, NCCL the
+ * cause in a warning between other messages. */
 static void complain_of_collective(const struct stream *s, struct text *how)
 {
     struct text said = {0}, printed = {0};
     printed_tail(text_string(&s->said), s->said.length, &said);
     printed_tail(text_string(&s->printed), s->printed.length, &printed);
-    text_add(how, "%s%.350s%s%.350s", said.length ? ": " : "", text_string(&said),
+    text_add(how, "%s%.350s%s%s%s%.350s", said.length ? ": " : "", text_string(&said),
+             *s->debug.warned ? "; NCCL warned: " : "", s->debug.warned,
              printed.length ? "; its output ends with: " : "", text_string(&printed));
     text_free(&said);
     text_free(&printed);

@@ -79,6 +79,9 @@ check "... there are no flows" holds '.flows == {}'
 check "a trace has its phases" "$H" trace "$OUT/collectives/latest"
 check "a report shows it" "$H" report "$OUT/collectives/latest"
 check_says "... with each size" '1&#8239;048&#8239;576' "$OUT/collectives/latest/report/index.html"
+check_says "... as nccl-tests prints it" '<td class=number>12\.60</td>' "$OUT/collectives/latest/report/index.html"
+check_says "... with its largest bandwidth, without a goodput of flows" '<th>verdict<th class=number>largest busbw, GB/s<th class=number>pauses received' "$OUT/collectives/latest/report/index.html"
+check "... and a curve over the sizes" grep -qP '^1048576\t12\.6' "$OUT/collectives/latest/report/sweep-busbw.tsv"
 "$H" export "$OUT/collectives/latest" --format csv --out "$SCRATCH/csv" > "$SCRATCH/export" 2>&1
 check "an export has a row for each size" test "$(grep -c '^1,x,' "$SCRATCH/csv/collective_sizes.csv")" = 18
 check "... and one for the collective" grep -q '^1,x,all-reduce,nccl-tests,2.17.9,' "$SCRATCH/csv/collectives.csv"
@@ -174,7 +177,7 @@ fails "any bytes" hostile 'host a: nccl-tests: its output has the line "  8 \\x1
 fails "an average of other rows" other-average 'its output has the line "# Avg bus bandwidth .*": expected the average of the rows above it'
 fails "a rank that is not listed" missing-rank 'expected the next rank'
 fails "output without end" endless 'host a: nccl-tests: its output has more than 1048576 bytes'
-fails "an error" failing "host a: nccl-tests exited with 3; its output ends with: .*Test NCCL failure common.cu:1279 'unhandled system error.* \| .*Test failure"
+fails "an error" failing "host a: nccl-tests exited with 3; NCCL warned: host0: socketStartConnect: connect to 192.0.2.11<49285> failed : Network is unreachable; its output ends with: .*Test NCCL failure common.cu:1279 'unhandled system error.* \| .*Test failure"
 sed 's/GIVEN\["datatype"\], GIVEN/"float", GIVEN/' "$ROOT/tests/e2e/traffic/stand_in_nccl_tests" > "$TESTS/all_reduce_perf"
 mode good
 go 3 "a datatype that the program does not know" one --set 'collectives.*.datatype=float8'

@@ -206,6 +206,34 @@ static void the_path_between_hosts(void **state)
     assert_string_equal(nccl_debug_path(&debug), "mixed");
 }
 
+static void hear(struct nccl_debug *debug, const char *line)
+{
+    nccl_debug_take(debug, line, strlen(line));
+}
+
+static void the_first_warnings_are_kept(void **state)
+{
+    struct nccl_debug debug = {0};
+    char line[600];
+    (void)state;
+    hear(&debug, "hostA:4711:4712 [0] NCCL INFO misc/socket.cc:671 -> 2");
+    assert_string_equal(debug.warned, "");
+    hear(&debug, "[2026-11-25 16:07:44] hostB:3173:3173 [0] misc/socket.cc:596 NCCL WARN connect failed");
+    assert_string_equal(debug.warned, "hostB: connect failed");
+    hear(&debug, "hostA:1:2 [0] 0 NCCL WARN Out of memory");
+    assert_string_equal(debug.warned, "hostB: connect failed | hostA: Out of memory");
+    hear(&debug, "no place NCCL WARN x: y");
+    assert_string_equal(debug.warned, "hostB: connect failed | hostA: Out of memory | x: y");
+    hear(&debug, "[ NCCL WARN z");
+    assert_string_equal(debug.warned, "hostB: connect failed | hostA: Out of memory | x: y | z");
+    snprintf(line, sizeof line, "hostA:1:2 [0] x NCCL WARN %0500d", 1);
+    hear(&debug, line);
+    assert_string_equal(debug.warned, "hostB: connect failed | hostA: Out of memory | x: y | z");
+    debug = (struct nccl_debug){0};
+    hear(&debug, line);
+    assert_int_equal(strlen(debug.warned), sizeof debug.warned - 1);
+}
+
 static void versions(void **state)
 {
     struct nccl_debug debug = {0};
@@ -254,6 +282,7 @@ int main(void)
         cmocka_unit_test(channels),
         cmocka_unit_test(what_is_no_channel_is_not_counted),
         cmocka_unit_test(the_path_between_hosts),
+        cmocka_unit_test(the_first_warnings_are_kept),
         cmocka_unit_test(versions),
         cmocka_unit_test(variables_of_hosts),
     };
