@@ -88,6 +88,7 @@ static void add_heading(const struct runs *runs, struct text *out)
     html_escaped(out, runs->title);
     text_add(out, "</h1>\n<p>");
     html_verdict(out, one ? run_member(runs->index, "verdict") : worst_verdict(runs));
+    text_add(out, " ");
     page_add_pills(&origins, out);
     add_origins(runs, out);
     text_add(out, "</p>\n");

@@ -291,7 +291,7 @@ static void add_expectation_rows(const struct runs *runs, const char *list, stru
         {
             if (has_row(runs, first, list, item))
                 continue;
-            text_add(out, "<tr><td>");
+            text_add(out, "<tr><td class=rule>");
             html_escaped(out, run_member(item, "name"));
             text_add(out, "<br><code>");
             html_escaped(out, run_member(item, "check"));
