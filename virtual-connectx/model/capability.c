@@ -32,7 +32,8 @@ static const struct value general[] = {
     {VCX_cmd_hca_cap__basic_cyclic_rcv_wqe, 1},
     {VCX_cmd_hca_cap__log_max_rqt_size, 8},
     {VCX_cmd_hca_cap__log_max_tis_per_sq, 4},
-    {VCX_cmd_hca_cap__cqe_version, 1}, /* completions carry the driver's index of a queue */
+    {VCX_cmd_hca_cap__cqe_version, 1},    /* completions carry the driver's index of a queue */
+    {VCX_cmd_hca_cap__cqe_128_always, 1}, /* entries of 128 bytes may be padded */
     {VCX_cmd_hca_cap__cq_resize, 1},
     {VCX_cmd_hca_cap__cq_moderation, 1},
     {VCX_cmd_hca_cap__compact_address_vector, 1},
@@ -62,6 +63,7 @@ static const struct value general[] = {
     {VCX_cmd_hca_cap__log_max_ra_res_qp, 4},
     {VCX_cmd_hca_cap__log_max_mcg, 8},
     {VCX_cmd_hca_cap__max_qp_mcg, 16},
+    {VCX_cmd_hca_cap__block_lb_mc, 1},
     {VCX_cmd_hca_cap__local_ca_ack_delay, 15}, /* 134 ms: polled by a thread that may wait for a processor */
     {VCX_cmd_hca_cap__gid_table_size, 1},      /* 16 entries */
     {VCX_cmd_hca_cap__pkey_table_size, 0},     /* 128 entries */

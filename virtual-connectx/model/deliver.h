@@ -22,6 +22,8 @@ bool vcx_ethernet_poll(struct vcx_device *device);
 /* ---- what they send; the port owns the frame from then on. `priority`: 0 to 7, or -1 for what the frame's tag or DSCP say by the port's
  * trust. Frames for which there is no room are dropped and counted, so ask before for `room`. (port/) */
 void vcx_send(struct vcx_device *device, struct vcx_frame *frame, int priority);
+/* The same, to the function itself and not to the wire, whatever its address. */
+void vcx_send_to_itself(struct vcx_device *device, struct vcx_frame *frame);
 /* Bytes that queue pairs, or the Ethernet driver, may queue for the priority now: half of the queue is for each, so that both get on. */
 uint32_t vcx_send_room(struct vcx_device *device, uint8_t priority, bool rdma);
 /* The number of the priority's last frame, and whether that one still waits for the line. */

@@ -23,6 +23,20 @@ struct vcx_frame {
 /* A frame with room for so many bytes and length 0; NULL when memory ran out. Free it with vcx_release. */
 struct vcx_frame *vcx_frame_new(uint32_t room);
 
+/* Another frame with the same bytes, of the same priority and port; NULL when memory ran out. */
+static inline struct vcx_frame *vcx_frame_copy(const struct vcx_frame *frame)
+{
+    struct vcx_frame *copy = vcx_frame_new(frame->length);
+    if (!copy)
+        return NULL;
+    copy->length = frame->length;
+    copy->priority = frame->priority;
+    copy->port = frame->port;
+    copy->rdma = frame->rdma;
+    memcpy(copy->data, frame->data, frame->length);
+    return copy;
+}
+
 /* What a function is made as. */
 struct vcx_configuration {
     uint16_t device_id; /* 0x1015: ConnectX-4 Lx, 0x1017: ConnectX-5 */

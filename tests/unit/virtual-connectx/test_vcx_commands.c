@@ -331,6 +331,31 @@ static void a_full_queue_is_not_overwritten(void **state)
         assert_int_equal(page(d, CQ_PAGE)[64 * i], 1);
 }
 
+/* Of 128 bytes the second half is the completion; the first is written where the driver wants the entry padded. */
+static void entries_may_be_of_128_bytes(void **state)
+{
+    struct driver *d = *state;
+    static const uint8_t completion[VCX_CQE_BYTES] = {[VCX_CQE_BYTE_COUNT + 3] = 42};
+    const uint8_t *entry = page(d, CQ_PAGE) + 128;
+    uint32_t eq = create_eq(d), bytes = vcx_offset(create_cq_in, pas) + 8;
+    for (uint64_t stride = 1; stride <= 3; stride++) {
+        memset(page(d, CQ_PAGE), 0xa5, 512);
+        vcx_put32(page(d, RECORD), 0);
+        cq_context(d, eq, PAGE_AT(RECORD));
+        vcx_set(vcx_at(d->in, create_cq_in, cq_context), cqc, cqe_sz, stride);
+        run(d, 0x400, bytes, 16);
+        assert_int_equal(status(d), stride < 3 ? VCX_OK : VCX_BAD_PARAMETER);
+        uint32_t cq = (uint32_t)vcx_get(d->out, create_cq_out, cqn);
+        for (int i = 0; stride < 3 && i < 2; i++)
+            assert_true(vcx_cq_write(&d->device, cq, VCX_CQE_SEND, completion, false));
+        bool written = stride < 3, pads = stride == 2;
+        assert_int_equal(entry[0], pads ? 0 : 0xa5);
+        assert_int_equal(entry[63], pads ? 0 : 0xa5);
+        assert_int_equal(entry[64 + VCX_CQE_BYTE_COUNT + 3], written ? 42 : 0xa5);
+        assert_int_equal(entry[128], 0xa5); /* the next one */
+    }
+}
+
 static int resize_cq(struct driver *d, uint32_t cq, uint32_t log_size)
 {
     uint8_t *context = vcx_at(d->in, modify_cq_in, cq_context);
@@ -487,6 +512,7 @@ int main(void)
         TEST(a_slot_waits_for_its_doorbell),
         TEST(a_queue_outside_memory_is_left_alone),
         TEST(a_completion_tells_once_per_arm),
+        TEST(entries_may_be_of_128_bytes),
         TEST(owner_bits_turn_each_round),
         TEST(a_full_queue_is_not_overwritten),
         TEST(a_queue_is_resized),

@@ -186,6 +186,41 @@ static void members_of_a_group_get_its_datagrams(void **state)
     pair_close(l.pair);
 }
 
+/* What a function sends to a group also comes to its own members, the sending queue pair among them unless its driver blocked that. */
+static void members_beside_the_sender_get_its_datagrams(void **state)
+{
+    (void)state;
+    for (int blocked = 0; blocked < 2; blocked++) {
+        struct qp_options options = {.type = VCX_QP_UD, .not_its_own = blocked};
+        struct link l = link_open(&options);
+        struct qp other = qp_create_of(l.a.side, &options);
+        struct work w = {.opcode = SEND, .bytes = 20, .remote_qpn = VCX_MULTICAST_QPN, .remote_side = 1};
+        qp_connect_to(&other, 1, 0, 1, 1, &options);
+        qp_post_receive(&l.a, RECEIVE, 500);
+        qp_post_receive(&other, RECEIVE + 1000, 500);
+        qp_post_receive(&l.b, RECEIVE, 500);
+        side_fill(l.a.side, OWN, 20, 7);
+        qp_post(&l.a, &w); /* nobody joined: it comes back to none */
+        pair_run(l.pair);
+        expect_none(&other.receive_cq);
+        join(&l.a, 0x806);
+        join(&other, 0x806);
+        join(&l.b, 0x806);
+        qp_post(&l.a, &w);
+        pair_run(l.pair);
+        assert_int_equal(vcx_be32(expect_completion(&other.receive_cq, VCX_CQE_SEND) + VCX_CQE_FLAGS_RQPN) &
+                             0xffffff,
+                         l.a.id);
+        assert_memory_equal(side_data(l.a.side) + RECEIVE + 1000 + GRH, side_data(l.a.side) + OWN, 20);
+        expect_completion(&l.b.receive_cq, VCX_CQE_SEND);
+        if (!blocked)
+            expect_completion(&l.a.receive_cq, VCX_CQE_SEND);
+        expect_none(&l.a.receive_cq);
+        assert_int_equal(l.pair->frames, 2); /* each went to the wire, once */
+        pair_close(l.pair);
+    }
+}
+
 /* ---- shared receive queues */
 
 enum { SRQ_LOG_SIZE = 3, SRQ_STRIDE = 64 };
@@ -462,6 +497,7 @@ int main(void)
         TEST(a_datagram_is_one_packet),
         TEST(queue_pair_1_is_found),
         TEST(members_of_a_group_get_its_datagrams),
+        TEST(members_beside_the_sender_get_its_datagrams),
         TEST(requests_are_shared),
         TEST(padding_of_shared_requests_is_no_length),
         TEST(a_limit_is_told_once),

@@ -62,6 +62,7 @@ struct qp_options {
     uint8_t log_reads;
     uint8_t ack_timeout;
     uint8_t dscp;
+    bool not_its_own; /* of multicast, what it sent itself is not for it */
 };
 
 static inline struct qp qp_create_of(struct side *s, const struct qp_options *o)
@@ -73,6 +74,7 @@ static inline struct qp qp_create_of(struct side *s, const struct qp_options *o)
     bool own = !o->srq && !o->without_receive && o->type != VCX_QP_XRC;
     vcx_set(c, qpc, st, o->type);
     vcx_set(c, qpc, pd, s->pd);
+    vcx_set(c, qpc, block_lb_mc, o->not_its_own);
     vcx_set(c, qpc, rlky, o->kernel);
     vcx_set(c, qpc, fre, o->kernel);
     vcx_set(c, qpc, log_sq_size, 5);
@@ -194,6 +196,7 @@ static inline uint8_t *put_vector(uint8_t *at, const struct work *w)
     vcx_put32(at, w->q_key ? w->q_key : 0x11111111);
     vcx_put32(at + 8, w->remote_qpn | 1u << 31);
     side_mac(w->remote_side, at + 20);
+    at[20] |= w->remote_qpn == VCX_MULTICAST_QPN; /* a group's address */
     vcx_put32(at + 28, 1u << 30);
     side_gid(w->remote_side, at + 32);
     return at + 48;

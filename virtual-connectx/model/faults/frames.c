@@ -57,13 +57,9 @@ bool vcx_fault_corrupt(struct vcx_device *device, const struct vcx_frame_fault *
 bool vcx_fault_duplicate(struct vcx_device *device, const struct vcx_frame_fault *fault,
                          struct vcx_frame *frame)
 {
-    struct vcx_frame *copy = vcx_frame_new(frame->length);
-    if (!copy)
-        return false;
-    copy->length = frame->length;
-    copy->priority = frame->priority;
-    memcpy(copy->data, frame->data, frame->length);
-    hand_on(device, fault->direction, copy);
+    struct vcx_frame *copy = vcx_frame_copy(frame);
+    if (copy)
+        hand_on(device, fault->direction, copy);
     return false;
 }
 

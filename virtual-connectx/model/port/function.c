@@ -106,6 +106,11 @@ void vcx_send(struct vcx_device *device, struct vcx_frame *frame, int priority)
         vcx_port_send(port, frame, priority < 0 ? vcx_port_priority(port, frame) : (uint8_t)priority);
 }
 
+void vcx_send_to_itself(struct vcx_device *device, struct vcx_frame *frame)
+{
+    vcx_port_loop(device->port, frame);
+}
+
 /* The frames to itself are not the priority's, but the caller does not say where it sends to: the lesser of both. */
 uint32_t vcx_send_room(struct vcx_device *device, uint8_t priority, bool rdma)
 {

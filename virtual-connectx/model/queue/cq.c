@@ -10,7 +10,9 @@
 #define QUERY_CQ   0x402
 #define MODIFY_CQ  0x403
 
+/* mlx5's CQE_STRIDE_*; a completion is the second half of 128 bytes, of which the first is written only to pad it */
 #define STRIDE_64        0
+#define STRIDE_PADDED    2
 #define OWNER_AND_OPCODE 63
 #define CONTEXT_BYTES    64
 /* bits of modify_field_select */
@@ -32,7 +34,7 @@ struct cq {
     struct vcx_object object;
     struct vcx_buffer buffer;
     uint8_t log_size, log_stride;
-    bool ignores_overrun;
+    bool pads, ignores_overrun;
     uint32_t eq;
     uint64_t record;              /* bus address */
     uint32_t producer, solicited; /* completions; the producer after the last solicited one */
@@ -61,8 +63,12 @@ static void set_moderation(struct cq *cq)
 /* Entries as a context describes them, in the pages that the command lists. */
 static int take_buffer(struct cq *cq, const struct vcx_call *call, const uint8_t *context, uint32_t list)
 {
+    uint64_t stride = vcx_get(context, cqc, cqe_sz);
+    if (stride > STRIDE_PADDED)
+        return -1;
     cq->log_size = (uint8_t)vcx_get(context, cqc, log_cq_size);
-    cq->log_stride = vcx_get(context, cqc, cqe_sz) == STRIDE_64 ? 6 : 7;
+    cq->log_stride = stride == STRIDE_64 ? 6 : 7;
+    cq->pads = stride == STRIDE_PADDED;
     return vcx_buffer_init(&cq->buffer, call->in + list, (call->in_bytes - list) / 8,
                            (uint32_t)vcx_get(context, cqc, log_page_size),
                            (uint32_t)vcx_get(context, cqc, page_offset),
@@ -256,6 +262,8 @@ bool vcx_cq_write(struct vcx_device *device, uint32_t id, enum vcx_completion_op
         return false;
     }
     memcpy(entry, completion, OWNER_AND_OPCODE);
+    if (cq->pads)
+        memset(entry - VCX_CQE_BYTES, 0, VCX_CQE_BYTES);
     if (opcode < VCX_CQE_REQUESTER_ERROR) /* an error has its syndrome there */
         vcx_put64(entry + VCX_CQE_TIMESTAMP, vcx_now_ns(device));
     hand_over(cq, entry, opcode);

@@ -57,13 +57,9 @@ static void queue(struct vcx_switch *sw, uint8_t port, struct vcx_frame *frame)
 
 static void queue_copy(struct vcx_switch *sw, uint8_t port, const struct vcx_frame *frame)
 {
-    struct vcx_frame *copy = vcx_frame_new(frame->length);
+    struct vcx_frame *copy = vcx_frame_copy(frame);
     if (!copy)
         return;
-    copy->length = frame->length;
-    copy->priority = frame->priority;
-    copy->port = frame->port;
-    memcpy(copy->data, frame->data, frame->length);
     vcx_shared_hold(sw, copy);
     queue(sw, port, copy);
 }

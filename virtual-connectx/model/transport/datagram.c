@@ -2,6 +2,7 @@
 /* Datagrams: UD, and queue pair 1 of connection management. */
 #include "virtual-connectx/model/transport/transport.h"
 #include "virtual-connectx/model/transport/work_queue.h"
+#include "virtual-connectx/model/vport/vport.h"
 
 #define DETH_BYTES       8u
 #define GRH_BYTES        40u
@@ -158,6 +159,17 @@ static void group_of(const struct vcx_packet *packet, uint8_t *group)
     memcpy(group + 12, packet->l3 + 16, 4);
 }
 
+/* What the queue pair itself sent came back, and its driver does not want that (verbs' IBV_QP_CREATE_BLOCK_SELF_MCAST_LB). */
+static bool is_unwanted(const struct vcx_device *device, const struct vcx_qp *qp,
+                        const struct vcx_packet *packet)
+{
+    uint8_t own[6];
+    vcx_vport_mac(device, own);
+    return vcx_get(qp->context, qpc, block_lb_mc) && packet->bytes >= DETH_BYTES &&
+           memcmp(packet->ethernet + sizeof own, own, sizeof own) == 0 &&
+           vcx_be24(packet->header + 5) == own_number(qp);
+}
+
 void vcx_datagram_multicast(struct vcx_device *device, const struct vcx_packet *packet)
 {
     uint8_t group[16];
@@ -165,9 +177,20 @@ void vcx_datagram_multicast(struct vcx_device *device, const struct vcx_packet *
     for (uint32_t i = 0; i < VCX_MULTICAST_MEMBERS; i++) {
         const struct vcx_multicast_member *m = &device->transport->members[i];
         struct vcx_qp *qp = m->qpn ? vcx_object(device, VCX_QP, m->qpn) : NULL;
-        if (qp && vcx_qp_is_datagram(qp) && memcmp(m->group, group, sizeof group) == 0)
+        if (qp && vcx_qp_is_datagram(qp) && memcmp(m->group, group, sizeof group) == 0 &&
+            !is_unwanted(device, qp, packet))
             vcx_datagram_receive(device, qp, packet);
     }
+}
+
+bool vcx_multicast_has_members(const struct vcx_device *device, const uint8_t *group)
+{
+    for (uint32_t i = 0; i < VCX_MULTICAST_MEMBERS; i++) {
+        const struct vcx_multicast_member *m = &device->transport->members[i];
+        if (m->qpn && memcmp(m->group, group, sizeof m->group) == 0)
+            return true;
+    }
+    return false;
 }
 
 static struct vcx_multicast_member *find_member(struct vcx_device *device, uint32_t qpn, const uint8_t *group)

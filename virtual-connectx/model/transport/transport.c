@@ -7,6 +7,7 @@
 
 #define MOST_HEADER_BYTES 100u /* Ethernet with tag, IPv6, UDP, base transport header, ICRC, and pad */
 #define PARTITION_NUMBER  0x7fff
+#define GROUP_ADDRESS     1   /* in the first byte of a MAC address */
 #define PACKETS_OF_QP     8u  /* at a turn */
 #define PACKETS_AT_A_TIME 64u /* of all queue pairs */
 #define FLUSHED_AT_A_TIME 32u
@@ -33,10 +34,20 @@ bool vcx_transport_room(struct vcx_device *device, const struct vcx_route *route
     return vcx_send_room(device, route->priority, true) >= bytes + MOST_HEADER_BYTES;
 }
 
+static void loop_to_members(struct vcx_device *device, const struct vcx_frame *frame)
+{
+    struct vcx_frame *copy = vcx_frame_copy(frame);
+    if (copy)
+        vcx_send_to_itself(device, copy);
+}
+
 void vcx_transport_send(struct vcx_device *device, const struct vcx_route *route, struct vcx_frame *frame)
 {
     frame->rdma = true;
     vcx_packet_close(frame);
+    if (route->path.destination_mac[0] & GROUP_ADDRESS &&
+        vcx_multicast_has_members(device, route->path.destination))
+        loop_to_members(device, frame);
     vcx_vport_count(device, VCX_VPORT_RDMA, VCX_VPORT_SENT, frame->data, frame->length);
     vcx_send(device, frame, route->priority);
 }

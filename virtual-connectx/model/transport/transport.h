@@ -43,7 +43,7 @@ void vcx_route_vector(struct vcx_device *device, const struct vcx_qp *qp, const 
 
 /* There is room for a packet with so many bytes after the base transport header. */
 bool vcx_transport_room(struct vcx_device *device, const struct vcx_route *route, uint32_t bytes);
-/* Takes the frame, whose payload is written. */
+/* Takes the frame, whose payload is written. One to a group of which the function has members also comes back, as a copy. */
 void vcx_transport_send(struct vcx_device *device, const struct vcx_route *route, struct vcx_frame *frame);
 
 /* ---- notification.c: congestion control of a queue pair */
@@ -90,10 +90,11 @@ void vcx_answers_forget(struct vcx_qp *qp, uint32_t psn);
 
 /* ---- datagram.c */
 void vcx_datagram_receive(struct vcx_device *device, struct vcx_qp *qp, const struct vcx_packet *packet);
-/* To every queue pair that is attached to the packet's group. */
+/* To every queue pair that is attached to the packet's group; not to the one that sent it, if the driver asked for that. */
 void vcx_datagram_multicast(struct vcx_device *device, const struct vcx_packet *packet);
 /* Sends the request's packet. false: not now. */
 bool vcx_datagram_send(struct vcx_device *device, struct vcx_qp *qp, struct vcx_request *request);
+bool vcx_multicast_has_members(const struct vcx_device *device, const uint8_t *group);
 /* false: no room for a further member, or there is no such one. */
 bool vcx_multicast_attach(struct vcx_device *device, uint32_t qpn, const uint8_t *group);
 bool vcx_multicast_detach(struct vcx_device *device, uint32_t qpn, const uint8_t *group);
