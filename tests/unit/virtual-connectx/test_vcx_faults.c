@@ -233,6 +233,11 @@ static void bad_requests_have_a_sentence(void **state)
         "flap",
         "flap 0",
         "storm",
+        "storm 0",
+        "storm 5 after",
+        "storm 5 after 3600001",
+        "storm 5 priority 8",
+        "storm 5 until 9",
         "command-timeout",
         "command-timeout 1 2",
         "off now",
@@ -355,6 +360,24 @@ static void a_port_storms(void **state)
     request(f, "off");
     turn(f, MS);
     assert_false(f->device.port->xoff[3].on);
+}
+
+static void a_storm_of_one_priority_begins_later(void **state)
+{
+    struct function *f = *state;
+    const struct vcx_xoff *xoff = f->device.port->xoff;
+    f->device.port->settings.pfc_tx = 0x18;
+    request(f, "storm 30 after 10 priority 4");
+    turn(f, 9 * MS);
+    assert_false(xoff[3].on || xoff[4].on);
+    turn(f, 2 * MS);
+    assert_true(!xoff[3].on && xoff[4].on);
+    turn(f, 30 * MS);
+    assert_false(xoff[3].on || xoff[4].on);
+    request(f, "storm 30 priority 0 after 0"); /* in any order; this one is not lossless */
+    turn(f, MS);
+    assert_false(xoff[3].on || xoff[4].on);
+    assert_int_equal(f->device.port->counters.priority[0].tx_pause, 0);
 }
 
 /* An event queue of 16 entries for changes of the port, in page 1. */
@@ -485,6 +508,7 @@ int main(void)
         TEST(a_stopped_firmware_has_a_syndrome),
         TEST(a_link_flaps),
         TEST(a_port_storms),
+        TEST(a_storm_of_one_priority_begins_later),
         TEST(the_driver_hears_of_the_link),
         TEST(own_frames_do_not_reach_the_wire),
         TEST(queue_pairs_and_the_driver_share_the_line),

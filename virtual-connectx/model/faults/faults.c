@@ -61,13 +61,17 @@ static void stop(struct vcx_device *device)
     device->faults = NULL;
 }
 
+static bool storms(const struct vcx_faults *faults, uint64_t now_ns)
+{
+    return now_ns >= faults->storm_from_ns && now_ns < faults->storm_until_ns;
+}
+
 static bool poll(struct vcx_device *device)
 {
     struct vcx_faults *faults = device->faults;
     if (device->port->flapping && vcx_now_ns(device) >= faults->flap_until_ns)
         device->port->flapping = false;
-    if (device->port->storming && vcx_now_ns(device) >= faults->storm_until_ns)
-        device->port->storming = false;
+    device->port->storming = storms(faults, vcx_now_ns(device)) ? faults->storm_priorities : 0;
     return vcx_fault_frames_poll(device);
 }
 

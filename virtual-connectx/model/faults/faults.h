@@ -16,7 +16,8 @@
  *   command-timeout N                         the Nth command from now on is never answered
  *   internal-error [MS]                       the firmware stops with a syndrome; after MS it starts anew
  *   flap MS                                   the link is down for so long
- *   storm MS                                  pauses for so long, by each means that is on (PFC, 802.3x), though there is room
+ *   storm MS [after MS] [priority N]          pauses for so long, from now on or after a while, by each means that is on (PFC, 802.3x),
+ *                                             though there is room: as if the memory of all priorities, or of one, were full
  *   off                                       none of these any more
  * false: what is wrong is in `error`.
  */

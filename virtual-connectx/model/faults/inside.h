@@ -39,7 +39,9 @@ struct vcx_faults {
     struct vcx_frames delayed[2]; /* by direction; in the order in which they came */
     uint64_t command_after;       /* so many commands until one is lost; 0: none */
     bool stopped;
-    uint64_t stopped_until_ns, flap_until_ns, storm_until_ns;
+    uint64_t stopped_until_ns, flap_until_ns;
+    uint64_t storm_from_ns, storm_until_ns;
+    uint8_t storm_priorities; /* bit n: n */
 };
 
 /* ---- frames.c */

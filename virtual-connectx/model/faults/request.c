@@ -123,10 +123,22 @@ static void flap(struct vcx_device *device, uint64_t ms)
     device->port->flapping = true;
 }
 
-static void storm(struct vcx_device *device, uint64_t ms)
+/* "storm MS [after MS] [priority N]" */
+static bool storm(struct vcx_device *device, const struct vcx_words *w, struct vcx_sentence *error)
 {
-    device->faults->storm_until_ns = vcx_now_ns(device) + ms * NS_OF_MS;
-    device->port->storming = true;
+    uint64_t ms = 0, after = 0, priority = VCX_PRIORITIES;
+    bool good = w->count > 1 && vcx_word_number(w->word[1], 1, MOST_MS, &ms) && w->count % 2 == 0;
+    for (int i = 2; good && i < w->count; i += 2)
+        good = vcx_word_is(w->word[i], "after")
+                   ? vcx_word_number(w->word[i + 1], 0, MOST_MS, &after)
+                   : vcx_word_is(w->word[i], "priority") &&
+                         vcx_word_number(w->word[i + 1], 0, VCX_PRIORITIES - 1, &priority);
+    if (!good)
+        return vcx_say(error, "storm: expected MS [after MS] [priority N]");
+    device->faults->storm_from_ns = vcx_now_ns(device) + after * NS_OF_MS;
+    device->faults->storm_until_ns = device->faults->storm_from_ns + ms * NS_OF_MS;
+    device->faults->storm_priorities = (uint8_t)(priority == VCX_PRIORITIES ? 0xff : 1u << priority);
+    return true;
 }
 
 static void end_all(struct vcx_device *device, uint64_t unused)
@@ -149,7 +161,6 @@ static const struct single singles[] = {
     {"command-timeout", lose_command, 1, 1, MOST_NTH},
     {"internal-error", stop_firmware, 0, 1, MOST_MS},
     {"flap", flap, 1, 1, MOST_MS},
-    {"storm", storm, 1, 1, MOST_MS},
     {"off", end_all, 0, 0, 0},
 };
 
@@ -170,6 +181,8 @@ bool vcx_fault_request(struct vcx_device *device, const char *line, struct vcx_s
     struct vcx_words words;
     if (!vcx_words_split(&words, line) || !words.count)
         return vcx_say(error, "the line is empty or too long");
+    if (vcx_word_is(words.word[0], "storm"))
+        return storm(device, &words, error);
     for (size_t i = 0; i < VCX_COUNT(singles); i++)
         if (vcx_word_is(words.word[0], singles[i].name))
             return run_single(device, &singles[i], &words, error);

@@ -171,6 +171,8 @@ enum fullness { EMPTY, BETWEEN, FULL };
 static enum fullness fullness_of(const struct vcx_port *port, uint8_t priority)
 {
     struct vcx_fill fill;
+    if (port->storming >> priority & 1)
+        return FULL;
     vcx_ingress_fill(port, priority, &fill);
     if (fill.lossy || !fill.size || fill.held <= fill.xon)
         return EMPTY;
@@ -180,7 +182,7 @@ static enum fullness fullness_of(const struct vcx_port *port, uint8_t priority)
 /* For all priorities: the fullest memory decides. */
 static enum fullness fullness(const struct vcx_port *port, int pause)
 {
-    enum fullness most = port->storming ? FULL : EMPTY;
+    enum fullness most = EMPTY;
     for (uint8_t i = 0; i < VCX_PRIORITIES; i++)
         if (pause == i || pause == VCX_PAUSE_ALL) {
             enum fullness f = fullness_of(port, i);

@@ -133,7 +133,8 @@ struct vcx_port {
     uint32_t cable_ns;    /* how long a frame is on its way to here */
     bool carrier, was_up;
     bool flapping; /* a fault keeps the link down */
-    bool storming; /* a fault holds the other end, however much room there is */
+    uint8_t
+        storming; /* priorities of the other end that a fault holds, however much room there is; bit n: n */
     struct vcx_marking marking[VCX_PRIORITIES];
     uint64_t random;
     /* egress */
