@@ -38,14 +38,49 @@ make_traffic() {
     say "{$published}"
     for host in a b; do softlab_ssh "$host" 'cat > /tmp/document.json; nic-config set /tmp/document.json' < "$SCRATCH/document.json" || return 1; done
     both "echo all write_bytes_per_s 50000 > $DEBUG/pace"
-    softlab_ssh b 'pkill -x roce-traffic; (exec roce-traffic serve --listen :: --address 10.0.2.2 > /tmp/serve.out 2>&1 < /dev/null &)
-        until grep -qs ready /tmp/serve.out; do sleep 0.2; done'
+    serve
     drive -o write -b -s 64KiB -n 4 || return 1
     both "echo off > $DEBUG/pace
         for fault in 'mark every 7' 'drop data 20' 'duplicate data 30' 'fcs data 40'; do echo \$fault > $DEBUG/fault; done"
     drive --ecn ect0 -o write -b -s 32KiB -n 8 && drive -o read -b -s 4KiB -n 4 || return 1
     softlab_ssh b 'pkill -INT -x roce-traffic'
     both "echo off > $DEBUG/fault"
+}
+# hw_counters HOST NAME; by_ethtool HOST NAME...: the sum
+hw_counter() { softlab_ssh "$1" "cat /sys/class/infiniband/mlx5_0/ports/1/hw_counters/$2"; }
+by_ethtool() { softlab_ssh "$1" 'ethtool -S roce0' | awk -v names=" ${*:2} " 'index(names, " " substr($1, 1, length($1) - 1) " ") { n += $2 } END { print n }'; }
+# Sixteen messages on their way, receives for two, or one: each packet that finds none is answered by a NAK that its sender counts.
+# On a faster line, so that the sender waits for parts of a second.
+lack_receives() {
+    local sent received
+    sent=$(hw_counter a rnr_nak_retry_err) received=$(hw_counter b out_of_buffer)
+    both "echo 200 > $DEBUG/line_mbit"
+    serve
+    drive -o send -b -s 4KiB -n 32 --receive-depth 2 && drive -o send -s 4KiB -n 32 --receive-depth 1 || return 1
+    softlab_ssh b 'pkill -INT -x roce-traffic'
+    both "echo 5 > $DEBUG/line_mbit"
+    sent=$(($(hw_counter a rnr_nak_retry_err) - sent)) received=$(($(hw_counter b out_of_buffer) - received))
+    echo "# without a receive: b $received, its NAKs at a $sent"
+    test "$received" -gt 0 -a "$received" = "$sent"
+}
+# A ring of 64 that the driver looks at every 2 s, and more frames than that.
+# shellcheck disable=SC2016 # the guest expands it
+lack_ring_entries() {
+    local came=(rx_vport_unicast_packets rx_vport_multicast_packets rx_vport_broadcast_packets) ring lost went
+    ring=$(softlab_ssh a "ethtool -g roce0 | awk '/^RX:/ { n = \$2 } END { print n }'")
+    softlab_ssh a 'ethtool -G roce0 rx 64 && cd /sys/class/net/roce0 && echo 1000 > napi_defer_hard_irqs && echo 2000000000 > gro_flush_timeout' || return 1
+    lost=$(by_ethtool a rx_out_of_buffer) went=$(($(by_ethtool a "${came[@]}") - $(by_ethtool a rx_packets)))
+    both "echo 200 > $DEBUG/line_mbit"
+    softlab_ssh b 'ping -f -q -c 300 -W 1 10.0.2.1 > /dev/null'
+    both "echo 5 > $DEBUG/line_mbit"
+    softlab_ssh a 'cd /sys/class/net/roce0 && echo 0 > gro_flush_timeout && echo 0 > napi_defer_hard_irqs && sleep 3' # its timer ends
+    lost=$(($(by_ethtool a rx_out_of_buffer) - lost)) went=$(($(by_ethtool a "${came[@]}") - $(by_ethtool a rx_packets) - went))
+    echo "# without an entry of the ring: $lost, missing of those that came: $went"
+    softlab_ssh a "ethtool -G roce0 rx $ring" && test "$lost" -gt 0 -a "$lost" = "$went"
+}
+serve() {
+    softlab_ssh b 'pkill -x roce-traffic; rm -f /tmp/serve.out; (exec roce-traffic serve --listen :: --address 10.0.2.2 > /tmp/serve.out 2>&1 < /dev/null &)
+        until grep -qs ready /tmp/serve.out; do sleep 0.2; done'
 }
 drive() { softlab_ssh a "roce-traffic drive 10.0.2.2 --address 10.0.2.1 --depth 16 --ack-timeout 8 $*" < /dev/null; }
 # What the others read before and after the sampler; counters stand still when both agree.
@@ -95,6 +130,8 @@ values_of_sampler() {
     part samples | jq -rs '.[0].columns as $c | [.[] | select(type == "array")][0][2:] | to_entries[] | "\($c[.key].source) \($c[.key].name) \(.value)"'
 }
 check "traffic with marks, a slow receiver and faults" make_traffic
+check "packets without a receive are out_of_buffer, and each NAK of them is rnr_nak_retry_err at the sender" lack_receives
+check "frames without an entry of the receive ring are rx_out_of_buffer, no more and no less" lack_ring_entries
 compare_script | softlab_ssh a bash > "$SCRATCH/tools" 2> "$SCRATCH/moving"
 check "counters stand still while they are compared" test ! -s "$SCRATCH/moving"
 values_of_tools | LC_ALL=C sort > "$SCRATCH/theirs"
@@ -107,10 +144,11 @@ for source in ethtool:300:60 rdma:22:6 dcb:16:2 standard:26:12 qdisc:7:2 link:15
     IFS=: read -r name least not_zero <<< "$source"
     check "... of $name at least $least, $not_zero not zero" test "$(compared "$name")" -ge "$least" -a "$(compared "$name" '.* [1-9][0-9]*$')" -ge "$not_zero"
 done
-for counter in rx_write_requests rx_read_requests out_of_sequence packet_seq_err np_cnp_sent rp_cnp_handled np_ecn_marked_roce_packets; do
+for counter in rx_write_requests rx_read_requests out_of_sequence packet_seq_err np_cnp_sent rp_cnp_handled np_ecn_marked_roce_packets out_of_buffer rnr_nak_retry_err; do
     check "... $counter is not zero" grep -qE "^rdma $counter [1-9]" "$SCRATCH/ours"
 done
-check "... nor are pauses and frames with a wrong checksum" test "$(grep -cE '^ethtool (tx_prio0_pause|rx_prio0_pause|rx_crc_errors_phy) [1-9]' "$SCRATCH/ours")" = 3
+check "... nor are pauses, frames with a wrong checksum and those without an entry of the ring" test \
+    "$(grep -cE '^ethtool (tx_prio0_pause|rx_prio0_pause|rx_crc_errors_phy|rx_out_of_buffer) [1-9]' "$SCRATCH/ours")" = 4
 
 check_exit 0 "PFC was on meanwhile; restore" both 'nic-config restore'
 check "... everything is as before" is_as_before
