@@ -10,6 +10,7 @@
 #include "harness/labs/hosts/settings/vlan.h"
 #include "harness/labs/hosts/virtual/gpu.h"
 #include "harness/labs/hosts/faults/faults.h"
+#include "harness/plan/real/faults.h"
 #include "harness/labs/hosts/ports.h"
 #include "harness/labs/hosts/programs.h"
 #include "harness/labs/hosts/sonic/examine.h"
@@ -179,7 +180,7 @@ static void examine_faults(struct examination *x, struct remote_host *h)
     struct cell cell;
     for (size_t i = 0; cell_at(x, i, &cell); i++) {
         json_t *found = json_array();
-        int result = cell.scenario.injections.count ? host_faults_examine(h, &cell, &e) : 0;
+        int result = faults_count(&cell.scenario) ? host_faults_examine(h, &cell, &e) : 0;
         if (result < 0)
             preflight_say(found, h->lab->name, "inject", "failure",
                           "do what it says, or leave the faults out: --set inject=[]", "%s", e.text);

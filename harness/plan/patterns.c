@@ -34,17 +34,6 @@ static int check_traffic(const struct scenario_traffic *t, const struct lab *lab
     return 0;
 }
 
-static int check_storms(const struct scenario *scenario, const struct lab *lab, struct error *e)
-{
-    const struct scenario_storm *storms = scenario->storms.items;
-    if (scenario->storms.count == 0)
-        return 0;
-    return error_set(e,
-                     "storms: role \"%s\" pauses its peer without a reason, which only simulated hosts do: "
-                     "lab %s has real hosts",
-                     storms[0].role, lab->name);
-}
-
 static int check_faults(const struct scenario *scenario, const struct lab *lab, struct error *e)
 {
     const struct link_fault *faults = scenario->faults.items;
@@ -163,8 +152,7 @@ static int expand(struct scenario *scenario, const struct lab *lab, const struct
 int plan_expand_patterns(struct scenario *scenario, const struct lab *lab, uint64_t seed, struct error *e)
 {
     const struct scenario_traffic *traffic = scenario->traffic.items;
-    if (check_storms(scenario, lab, e) != 0 || check_faults(scenario, lab, e) != 0 ||
-        check_waits(scenario, lab, e) != 0)
+    if (check_faults(scenario, lab, e) != 0 || check_waits(scenario, lab, e) != 0)
         return -1;
     for (size_t i = 0; i < scenario->traffic.count; i++)
         if (check_traffic(&traffic[i], lab, e) != 0 || expand(scenario, lab, &traffic[i], seed, e) != 0)

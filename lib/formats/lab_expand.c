@@ -168,6 +168,24 @@ static void share_in_object(json_t *nodes, const json_t *shared)
     }
 }
 
+/* A host that is a switch has a switch's keys in "switch". With `shared` NULL they are counted only. */
+static size_t share_in_hosts(json_t *hosts, const json_t *shared)
+{
+    const char *name;
+    json_t *host;
+    size_t count = 0;
+    json_object_foreach(hosts, name, host)
+    {
+        json_t *own = json_object_get(host, "switch");
+        if (!json_is_object(own))
+            continue;
+        count++;
+        if (shared)
+            json_object_set_new(host, "switch", json_merged(shared, own));
+    }
+    return count;
+}
+
 static int share(json_t *document, json_t *defaults, struct error *e)
 {
     static const struct {
@@ -187,14 +205,18 @@ static int share(json_t *document, json_t *defaults, struct error *e)
         if (!json_is_object(shared))
             return error_set(e, "defaults.%s: expected an object", key);
         json_t *nodes = json_object_get(document, kinds[k].nodes);
-        if (!nodes && strcmp(key, "switch") == 0)
+        json_t *hosts = strcmp(key, "switch") == 0 ? json_object_get(document, "hosts") : NULL;
+        size_t in_hosts = share_in_hosts(hosts, NULL);
+        if (!nodes && !in_hosts && strcmp(key, "switch") == 0)
             return error_set(e, "defaults.switch: the lab has no switches");
-        size_t memory = json_file_memory_of(shared) * (json_object_size(nodes) + json_array_size(nodes));
+        size_t memory =
+            json_file_memory_of(shared) * (json_object_size(nodes) + json_array_size(nodes) + in_hosts);
         if (memory > SHARED_LIMIT_BYTES)
             return error_set(
                 e, "defaults.%s: copied to each of the %s it would take %zu MiB of memory: at most %zu MiB",
                 key, kinds[k].nodes, memory >> 20, SHARED_LIMIT_BYTES >> 20);
         share_in_object(nodes, shared);
+        share_in_hosts(hosts, shared);
         for (size_t i = 0; i < json_array_size(nodes); i++)
             json_array_set_new(nodes, i, json_merged(shared, json_array_get(nodes, i)));
     }

@@ -154,9 +154,10 @@ static const struct field storm_fields[] = {
     {0},
 };
 #undef AT
-static const struct table storm_table = {
-    "scenario.storm", "A fault: a host that pauses its peer without a reason. Simulated labs only.",
-    sizeof(struct scenario_storm), storm_fields, check_storm};
+static const struct table storm_table = {"scenario.storm",
+                                         "A fault: a host that pauses its peer without a reason. Simulated "
+                                         "labs, and hosts with a virtual ConnectX.",
+                                         sizeof(struct scenario_storm), storm_fields, check_storm};
 
 #define AT(member) .offset = offsetof(struct scenario_phases, member)
 static const struct field phases_fields[] = {
@@ -272,7 +273,7 @@ static const struct field scenario_fields[] = {
      .max = 64,
      .help = "Collective operations between GPUs of real hosts, which begin with the measurement."},
     {"storms", FIELD_LIST, AT(storms), .item = FIELD_OBJECT, .sub = &storm_table, .min = 0, .max = 1000,
-     .help = "Faults of simulated labs: hosts that pause their peers without a reason."},
+     .help = "Faults of simulated labs and virtual ConnectX: hosts that pause their peers without a reason."},
     {"faults", FIELD_LIST, AT(faults), .item = FIELD_OBJECT, .sub = &link_fault_table, .min = 0, .max = 1000,
      .help = "Faults of links of simulated labs: down, flapping, slower, lossy."},
     {"inject", FIELD_LIST, AT(injections), .item = FIELD_OBJECT, .sub = &injection_table, .min = 0,

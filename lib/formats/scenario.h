@@ -33,7 +33,7 @@ struct scenario_traffic {
 /* In a larger pattern single flows have no figures, only the pattern has. */
 #define SCENARIO_PATTERN_FLOWS 256
 
-/* A fault: a host that pauses its peer without a reason (simulated labs). */
+/* A fault: a host that pauses its peer without a reason (simulated labs, virtual ConnectX). */
 struct scenario_storm {
     char *role;
     int64_t priority;

@@ -1,4 +1,4 @@
-/* One fault of single frames where hosts are real: who has it, and in which words. */
+/* One fault of single frames, or a storm of pauses, where hosts are real: who has it, and in which words. */
 #ifndef HARNESS_PLAN_FAULT_H
 #define HARNESS_PLAN_FAULT_H
 
@@ -24,6 +24,7 @@ struct fault_request {
 /* Free `line` with text_free. */
 struct fault {
     const struct lab_host *host; /* who has it */
+    bool storm;                  /* of no single frame: nothing is counted */
     bool filter;                 /* by the kernel's packet filter; false: by the host's virtual ConnectX */
     struct text line; /* what the NIC takes (virtual-connectx/model/faults/faults.h), or a rule of nft */
     bool detour;      /* of a filter: the frame, or its copy, takes a way of its own into the bridge, */

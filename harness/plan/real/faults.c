@@ -2,6 +2,8 @@
 
 #include "harness/plan/real/faults_filter.h"
 #include "harness/plan/real/faults_nic.h"
+#include "lib/clock.h"
+#include <inttypes.h>
 #include <string.h>
 
 /* ---- whose frames they are */
@@ -135,17 +137,69 @@ static int check_reached(const struct fault_request *q, const struct lab_host *h
         q->path, host->name, q->lab->name);
 }
 
-int faults_of_rule(const struct scenario *scenario, const struct lab *lab, size_t i, struct fault *fault,
-                   struct error *e)
+static int fault_of_injection(const struct scenario *scenario, const struct lab *lab, size_t i,
+                              struct fault *fault, struct error *e)
 {
     struct fault_request q = {.scenario = scenario,
                               .lab = lab,
                               .rule = (const struct injection_rule *)scenario->injections.items + i,
                               .i = i};
     snprintf(q.path, sizeof q.path, "inject[%zu]", i);
+    return find_ends(&q, e) != 0 || place(&q, fault, e) != 0 || check_reached(&q, fault->host, e) != 0 ? -1
+                                                                                                       : 0;
+}
+
+/* ---- storms */
+
+static int fault_of_storm(const struct scenario *scenario, const struct lab *lab, size_t i,
+                          struct fault *fault, struct error *e)
+{
+    const struct scenario_storm *s = (const struct scenario_storm *)scenario->storms.items + i;
+    const struct lab_host *host = lab_real_host(lab, s->role);
+    if (!host || !has_virtual_nic(host))
+        return error_set(e,
+                         "storms: role \"%s\" pauses its peer without a reason, which only simulated hosts "
+                         "and virtual ConnectX do: lab %s has real hosts",
+                         s->role, lab->name);
+    if (s->start_ns % NS_PER_MS || s->stop_ns % NS_PER_MS)
+        return error_set(e,
+                         "storms[%zu]: a virtual ConnectX knows whole milliseconds: found a start of %" PRId64
+                         " ns and a stop of %" PRId64 " ns",
+                         i, s->start_ns, s->stop_ns);
+    fault->host = host;
+    fault->storm = true;
+    text_add(&fault->line, "storm %lld after %lld priority %" PRId64, (s->stop_ns - s->start_ns) / NS_PER_MS,
+             s->start_ns / NS_PER_MS, s->priority);
+    return 0;
+}
+
+/* A NIC has one at a time. */
+static int check_storms(const struct scenario *scenario, const struct lab *lab, struct error *e)
+{
+    const struct scenario_storm *storms = scenario->storms.items;
+    for (size_t i = 0; i < scenario->storms.count; i++)
+        for (size_t k = 0; k < i; k++)
+            if (lab_real_host(lab, storms[i].role) == lab_real_host(lab, storms[k].role))
+                return error_set(e,
+                                 "storms[%zu]: a virtual ConnectX has one storm in a run, and \"%s\" has two",
+                                 i, storms[i].role);
+    return 0;
+}
+
+/* ---- */
+
+size_t faults_count(const struct scenario *scenario)
+{
+    return scenario->injections.count + scenario->storms.count;
+}
+
+int faults_of_rule(const struct scenario *scenario, const struct lab *lab, size_t i, struct fault *fault,
+                   struct error *e)
+{
+    size_t injections = scenario->injections.count;
     *fault = (struct fault){0};
-    int result =
-        find_ends(&q, e) != 0 || place(&q, fault, e) != 0 || check_reached(&q, fault->host, e) != 0 ? -1 : 0;
+    int result = i < injections ? fault_of_injection(scenario, lab, i, fault, e)
+                                : fault_of_storm(scenario, lab, i - injections, fault, e);
     if (result == 0 && fault->line.failed)
         result = error_set(e, "out of memory");
     if (result != 0)
@@ -155,11 +209,11 @@ int faults_of_rule(const struct scenario *scenario, const struct lab *lab, size_
 
 int faults_check(const struct scenario *scenario, const struct lab *lab, struct error *e)
 {
-    int result = 0;
+    int result = check_storms(scenario, lab, e);
     if (scenario->injections.count > FAULT_MOST_RULES)
         return error_set(e, "inject: real hosts have at most %d faults at once: found %zu rules",
                          FAULT_MOST_RULES, scenario->injections.count);
-    for (size_t i = 0; result == 0 && i < scenario->injections.count; i++) {
+    for (size_t i = 0; result == 0 && i < faults_count(scenario); i++) {
         struct fault fault;
         result = faults_of_rule(scenario, lab, i, &fault, e);
         if (result == 0)

@@ -1,4 +1,4 @@
-/* A scenario's faults of single frames (`inject`) on real hosts: which host has each of them. docs/scenario.md. */
+/* A scenario's faults of single frames (`inject`) and its storms of pauses on real hosts: which host has each of them. docs/scenario.md. */
 #ifndef HARNESS_PLAN_FAULTS_H
 #define HARNESS_PLAN_FAULTS_H
 
@@ -6,7 +6,9 @@
 
 /* Can hosts of this lab have them, as far as is known before one is reached? The scenario's traffic is flows already. */
 int faults_check(const struct scenario *scenario, const struct lab *lab, struct error *e);
-/* Rule i. On error nothing is to be freed: none of the hosts can have it. */
+/* How many there are: each injection, then each storm. */
+size_t faults_count(const struct scenario *scenario);
+/* Number i of them. On error nothing is to be freed: none of the hosts can have it. */
 int faults_of_rule(const struct scenario *scenario, const struct lab *lab, size_t i, struct fault *fault,
                    struct error *e);
 

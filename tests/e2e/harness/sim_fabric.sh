@@ -4,7 +4,7 @@
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/../lib.sh"
 H=$BUILD/harness
-scenarios=(dcqcn-red-bridge red-bridge-latency incast-pfc incast-dcqcn victim-flow pfc-storm-watchdog dcqcn-fairness
+scenarios=(dcqcn-red-bridge red-bridge-latency incast-pfc incast-dcqcn victim-flow pfc-storm-victim pfc-storm-watchdog dcqcn-fairness
     leaf-spine-permutation headroom-sweep hpcc-incast hpcc-two-to-one hpcc-incast-dcqcn hpcc-leaf-spine web-search ring-all-reduce)
 
 one() {

@@ -62,7 +62,7 @@ for scenario in "$ROOT"/scenarios/*.json; do
     *) same "$name, simulated" 0 "$scenario" "$(jq -r '.lab | split("/")[1] | split(".")[0]' "$scenario")" ;;
     esac
     case $name in
-    adaptive-routing | congestion-controls | dcqcn-choices | ecmp-failover | headroom-sweep | link-flap | lossy-link | pfc-deadlock | pfc-deadlock-failover | pfc-storm-watchdog | ring-all-reduce | web-search) wanted=2 ;; # they change or need what only simulated labs have
+    adaptive-routing | congestion-controls | dcqcn-choices | ecmp-failover | headroom-sweep | link-flap | lossy-link | pfc-deadlock | pfc-deadlock-failover | pfc-storm-victim | pfc-storm-watchdog | ring-all-reduce | web-search) wanted=2 ;; # they change or need what only simulated labs have
     *) wanted=0 ;;
     esac
     for kind in ssh libvirt; do same "$name, $kind" $wanted "$scenario" $kind.json; done
@@ -83,7 +83,8 @@ on_hosts "Poisson arrivals" 2 'traffic web: Poisson arrivals are simulated only:
 on_hosts "sizes by a distribution" 2 'traffic incast: distributions of flow sizes are simulated only' incast-pfc --set 'traffic.*.sizes=web-search'
 on_hosts "a permutation to itself" 2 'traffic permutation: the permutation would send host 0 of "from" to itself' hpcc-leaf-spine --set 'traffic.*.shift=32'
 on_hosts "more flows to a host than it takes" 2 'more than 64 flows to role h16' incast-pfc --set "traffic=[$(for i in {0..4}; do echo "{\"name\":\"t$i\",\"pattern\":\"incast\",\"from\":[\"h[0-15]\"],\"to\":[\"h16\"]},"; done | xargs -0 | sed '$ s/,$//' | tr -d '\n' | sed 's/,$//')]" --set 'expect=[]' --set 'published=[]'
-on_hosts "storms" 2 'storms: role "h31" pauses its peer without a reason, which only simulated hosts do' pfc-storm-watchdog --set 'sweep={}'
+on_hosts "storms" 2 'storms: role "h31" pauses its peer without a reason, which only simulated hosts and virtual ConnectX do' pfc-storm-watchdog --set 'sweep={}' \
+    --set 'traffic=[{"name":"permutation","pattern":"permutation","shift":8,"from":["h[0-31]"],"message":"64KiB","priority":3}]'
 on_hosts "another congestion control than the NIC's" 2 'host a: settings.congestion_control: "none" is simulated only' pfc-bidir --set settings.congestion_control=none
 on_hosts "parameters of a congestion control that NICs do not have" 2 'host a: settings.hpcc is simulated only' pfc-bidir --set settings.hpcc.u_target=0.9
 on_hosts "an unnamed NIC" 2 'host a: the lab file does not identify the network device' write-latency --set lab.hosts.a.nic=null

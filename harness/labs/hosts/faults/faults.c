@@ -18,11 +18,17 @@ static bool has_faults(const struct host_faults *f, const struct remote_host *h,
     return false;
 }
 
+/* What of the scenario asks for them: injections come first. */
+static const char *asked_by(const struct host_faults *f)
+{
+    return f->rules[0].fault.storm ? "storms" : "inject";
+}
+
 /* ---- before the run */
 
 static struct host_faults *make_faults(const struct cell *cell, struct error *e)
 {
-    size_t count = cell->scenario.injections.count;
+    size_t count = faults_count(&cell->scenario);
     struct host_faults *f = calloc(1, sizeof *f);
     if (!f || !(f->rules = calloc(count + 1, sizeof *f->rules))) {
         free(f);
@@ -44,7 +50,7 @@ static int find_of_host(struct remote_host *h, const struct host_faults *f, stru
     for (size_t i = 0; i < MEANS; i++)
         if (has_faults(f, h, means[i])) {
             if ((!h->netdev && remote_find_nic(h, e) != 0) || means[i]->find(h, f, e) != 0)
-                return error_prefix(e, "inject");
+                return error_prefix(e, "%s", asked_by(f));
             found = 1;
         }
     return found;
@@ -64,7 +70,7 @@ static int find_one(struct remote_lab *lab, size_t i, void *context, json_t *war
 
 int host_faults_find(struct remote_lab *lab, struct error *e)
 {
-    if (!lab->run->cell->scenario.injections.count)
+    if (!faults_count(&lab->run->cell->scenario))
         return 0;
     lab->faults = make_faults(lab->run->cell, e);
     return lab->faults ? hosts_at_once(lab, lab->all_count, find_one, lab->faults, e) : -1;
@@ -85,7 +91,7 @@ static int begin_one(struct remote_lab *lab, size_t i, void *context, json_t *wa
     (void)warnings;
     for (size_t k = 0; is_first(lab, i) && k < MEANS; k++)
         if (has_faults(context, &lab->hosts[i], means[k]) && means[k]->begin(&lab->hosts[i], context, e) != 0)
-            return error_prefix(e, "inject");
+            return error_prefix(e, "%s", asked_by(context));
     return 0;
 }
 
@@ -146,10 +152,14 @@ void host_faults_add_to_result(const struct remote_lab *lab, json_t *result)
 {
     if (!lab->faults || !lab->faults->begun)
         return;
+    size_t injections = lab->run->cell->scenario.injections.count;
     json_t *injected = json_array();
-    for (size_t i = 0; i < lab->faults->count; i++)
+    for (size_t i = 0; i < injections; i++)
         add_rule(lab, i, injected, json_object_get(result, "warnings"));
-    json_object_set_new(result, "injected", injected);
+    if (injections)
+        json_object_set_new(result, "injected", injected);
+    else
+        json_decref(injected);
 }
 
 void host_faults_free(struct host_faults *f)

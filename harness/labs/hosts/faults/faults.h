@@ -1,4 +1,4 @@
-/* A scenario's faults of single frames (`inject`), which virtual ConnectX and packet filters of hosts have during a run. */
+/* A scenario's faults of single frames (`inject`) and storms of pauses, which virtual ConnectX and packet filters of hosts have during a run. */
 #ifndef HARNESS_LABS_HOSTS_FAULTS_H
 #define HARNESS_LABS_HOSTS_FAULTS_H
 

@@ -48,7 +48,7 @@ static void take_counts(const struct remote_host *h, struct host_faults *f, char
 {
     for (size_t i = 0; i < f->count; i++) {
         struct fault_rule *rule = &f->rules[i];
-        if (!fault_is_of(rule, h, false))
+        if (!fault_is_of(rule, h, false) || rule->fault.storm)
             continue;
         const char *line = strsep(&lines, "\n"), *seen = line ? strstr(line, " seen ") : NULL;
         rule->counted = seen &&
