@@ -164,6 +164,22 @@ static const struct table ecn_threshold_table = {
     "settings.ecn_threshold", "ECN marking of a switch's egress queues.",
     sizeof(struct settings_ecn_threshold), ecn_threshold_fields, check_ecn_threshold};
 
+#undef AT
+#define AT(member) .offset = offsetof(struct settings_watchdog, member)
+const char *const settings_watchdog_action_names[] = {"drop", "forward", "alert", NULL};
+static const struct field watchdog_fields[] = {
+    {"detect", FIELD_QUANTITY, AT(detect_ns), .unit = UNIT_TIME_NS, .min = 0, .max = 60 * BITS(30),
+     .required = true, .help = "A queue that is paused for this time is in a pause storm; 0: no watchdog."},
+    {"restore", FIELD_QUANTITY, AT(restore_ns), .unit = UNIT_TIME_NS, .min = 0, .max = 60 * BITS(30),
+     .help = "Time without a pause after which the storm is over. Default: twice detect."},
+    {"action", FIELD_CHOICE, AT(action), .choices = settings_watchdog_action_names, .fallback = "\"drop\"",
+     .help = "What happens to the queue's packets during the storm: they are dropped, or sent despite the "
+             "pause, or (alert) nothing."},
+    {0},
+};
+static const struct table watchdog_table = {"settings.watchdog", "PFC watchdog of a switch's ports.",
+                                            sizeof(struct settings_watchdog), watchdog_fields, NULL};
+
 #define SETTINGS_FIELD(type, member, key, kind, ...) \
     {key, kind, .offset = offsetof(struct settings, member), __VA_ARGS__},
 static const struct field settings_fields[] = {SETTINGS_ROWS(SETTINGS_FIELD){0}};

@@ -36,6 +36,14 @@ struct settings_ecn_threshold {
     double pmax;
 };
 
+/* PFC watchdog of a switch's ports. */
+enum settings_watchdog_action { SETTINGS_WATCHDOG_DROP, SETTINGS_WATCHDOG_FORWARD, SETTINGS_WATCHDOG_ALERT };
+struct settings_watchdog {
+    int64_t detect_ns;  /* 0: no watchdog */
+    int64_t restore_ns; /* FIELD_UNSET: twice detect_ns */
+    int action;         /* enum settings_watchdog_action */
+};
+
 /* The settings: ROW(C type, member of struct settings, key in a document, initializers of struct field...). To add one, add its row
  * here and read and write it in a knob (nic-config/knobs/); a simulated one is passed on in harness/labs/sim/sim_config.c. Maps
  * have
@@ -113,7 +121,9 @@ struct settings_ecn_threshold {
     ROW(struct settings_red *, red, "red", FIELD_OPTIONAL, .sub = &red_table,                                \
         .help = "RED qdisc on a forwarding host.")                                                           \
     ROW(struct settings_ecn_threshold *, ecn_threshold, "ecn_threshold", FIELD_OPTIONAL,                     \
-        .sub = &ecn_threshold_table, .help = "ECN marking thresholds of a switch.")
+        .sub = &ecn_threshold_table, .help = "ECN marking thresholds of a switch.")                          \
+    ROW(struct settings_watchdog *, watchdog, "watchdog", FIELD_OPTIONAL, .sub = &watchdog_table,            \
+        .help = "PFC watchdog of a switch's ports.")
 
 #define SETTINGS_MEMBER(type, member, ...) type member;
 struct settings {
@@ -135,6 +145,7 @@ struct settings {
 /* clang-format on */
 
 extern const struct table settings_table;
-extern const char *const congestion_control_names[]; /* ended by NULL */
+extern const char *const congestion_control_names[];       /* ended by NULL */
+extern const char *const settings_watchdog_action_names[]; /* ended by NULL */
 
 #endif

@@ -166,8 +166,8 @@ static void warn_of_unmodelled(struct sim_lab *lab, size_t role, const json_t *w
     static const char *const everywhere[] = {
         "mtu",   "pfc", "prio_to_buffer",     "buffer_bytes", "cable", "trust", "ecn",    "ecn_rp", "ecn_np",
         "dcqcn", "red", "congestion_control", "window",       "hpcc",  "dctcp", "timely", NULL};
-    static const char *const forwarding[] = {"ecn_threshold",      "ets", "rx_ring", "rx_coalesce_us",
-                                             "rx_coalesce_frames", NULL};
+    static const char *const forwarding[] = {"ecn_threshold",  "watchdog",           "ets", "rx_ring",
+                                             "rx_coalesce_us", "rx_coalesce_frames", NULL};
     const char *key;
     json_t *value;
     json_object_foreach((json_t *)(uintptr_t)wanted, key, value)

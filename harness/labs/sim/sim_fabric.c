@@ -46,6 +46,14 @@ static void take_ets(const struct settings_ets *from, struct sim_switch_config *
         to->tc_weight[i] = (int32_t)weights[i];
 }
 
+static void take_watchdog(const struct settings_watchdog *from, struct physics_watchdog *to)
+{
+    int64_t restore_ns = from->restore_ns == FIELD_UNSET ? 2 * from->detect_ns : from->restore_ns;
+    to->detect_ps = from->detect_ns * SIM_PS_PER_NS;
+    to->restore_ps = restore_ns * SIM_PS_PER_NS;
+    to->action = from->action == SETTINGS_WATCHDOG_FORWARD ? WATCHDOG_FORWARD : WATCHDOG_DROP;
+}
+
 void sim_setup_switch_settings(const struct settings *from, struct sim_switch_config *to)
 {
     const int64_t *lossless = from->pfc.items;
@@ -55,6 +63,8 @@ void sim_setup_switch_settings(const struct settings *from, struct sim_switch_co
         to->pfc_mask |= (uint8_t)(1u << (lossless[i] & 7));
     if (from->ets)
         take_ets(from->ets, to);
+    if (from->watchdog)
+        take_watchdog(from->watchdog, &to->physics.watchdog);
     if (!from->ecn_threshold)
         return;
     to->physics.ecn.kmin_bytes = from->ecn_threshold->kmin_bytes;

@@ -210,6 +210,7 @@ json_t *remote_interfaces(const struct remote_host *h, const json_t *wanted)
 {
     json_t *interfaces = json_object(), *common = json_deep_copy(wanted);
     json_object_del(common, "ecn_threshold");
+    json_object_del(common, "watchdog");
     json_object_del(common, "congestion_control");
     if (h->lab->extra_nics.count == 0) {
         json_object_set_new(interfaces, h->netdev, common);
