@@ -45,6 +45,13 @@ struct sonic_watchdog {
     int64_t detection_ms, restoration_ms; /* FIELD_UNSET: not given */
 };
 
+/* sonic-swss: orchagent/pfcwdorch.cpp, PFC_WD_DETECTION_TIME_MIN and so on; orchdaemon.cpp, PFC_WD_POLL_MSECS. */
+#define SONIC_DETECTION_LEAST_MS   INT64_C(100)
+#define SONIC_DETECTION_MOST_MS    INT64_C(5000)
+#define SONIC_RESTORATION_LEAST_MS INT64_C(100)
+#define SONIC_RESTORATION_MOST_MS  INT64_C(60000)
+#define SONIC_POLL_DEFAULT_MS      INT64_C(100)
+
 struct sonic_port {
     char name[SONIC_NAME];
     bool exists;                       /* PORT has it; nothing else is read otherwise */

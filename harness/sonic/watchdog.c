@@ -7,13 +7,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* pfcwdorch.cpp: PFC_WD_DETECTION_TIME_MIN and so on; orchdaemon.cpp: PFC_WD_POLL_MSECS. */
-#define DETECTION_LEAST_MS   INT64_C(100)
-#define DETECTION_MOST_MS    INT64_C(5000)
-#define RESTORATION_LEAST_MS INT64_C(100)
-#define RESTORATION_MOST_MS  INT64_C(60000)
-#define POLL_DEFAULT_MS      INT64_C(100)
-
 static bool outside(int64_t value, int64_t least, int64_t most)
 {
     return value != FIELD_UNSET && (value < least || value > most);
@@ -30,12 +23,12 @@ static const char *find_fault(const struct sonic_config *config, const struct so
                               const char **verdict)
 {
     const struct sonic_watchdog *w = &port->watchdog;
-    int64_t poll = config->poll_ms == FIELD_UNSET ? POLL_DEFAULT_MS : config->poll_ms;
+    int64_t poll = config->poll_ms == FIELD_UNSET ? SONIC_POLL_DEFAULT_MS : config->poll_ms;
     *verdict = "failure";
     if (w->detection_ms == FIELD_UNSET)
         return "it has no detection_time: the switch refuses it, and nothing watches the port";
-    if (outside(w->detection_ms, DETECTION_LEAST_MS, DETECTION_MOST_MS) ||
-        outside(w->restoration_ms, RESTORATION_LEAST_MS, RESTORATION_MOST_MS))
+    if (outside(w->detection_ms, SONIC_DETECTION_LEAST_MS, SONIC_DETECTION_MOST_MS) ||
+        outside(w->restoration_ms, SONIC_RESTORATION_LEAST_MS, SONIC_RESTORATION_MOST_MS))
         return "detection_time must be 100 to 5000 ms, restoration_time 100 to 60000 ms: the switch refuses "
                "it, and nothing watches "
                "the port";
