@@ -19,8 +19,14 @@ struct lab_lock {
     size_t count;
 };
 
+/* What is locked. */
+struct subject {
+    const char *kind, *name;  /* "host", "a" */
+    const char *domain, *ssh; /* of a guest; of anything else */
+};
+
 /* The lock file of a host: the name is readable, and the same for every lab that names the host. */
-static char *lock_path(const struct lab *lab, const struct lab_host *host, struct error *e)
+static char *lock_path(const struct lab *lab, const struct subject *host, struct error *e)
 {
     struct text name = {0};
     if (host->domain)
@@ -33,9 +39,9 @@ static char *lock_path(const struct lab *lab, const struct lab_host *host, struc
     char *path = NULL;
     if (name.length > NAME_MAX)
         error_set(e,
-                  "host %s: the name of its lock, of the uri and domain or of ssh, has %zu bytes: expected "
+                  "%s %s: the name of its lock, of the uri and domain or of ssh, has %zu bytes: expected "
                   "at most %d",
-                  host->name, name.length, NAME_MAX);
+                  host->kind, host->name, name.length, NAME_MAX);
     else if (!name.failed)
         path = places_state(name.data, e);
     else
@@ -44,14 +50,14 @@ static char *lock_path(const struct lab *lab, const struct lab_host *host, struc
     return path;
 }
 
-static int say_holder(int fd, const struct lab_host *host, const char *path, struct error *e)
+static int say_holder(int fd, const struct subject *host, const char *path, struct error *e)
 {
     char holder[400];
     ssize_t got = pread(fd, holder, sizeof holder - 1, 0);
     holder[got > 0 ? got : 0] = '\0';
     holder[strcspn(holder, "\n")] = '\0';
-    return error_set(e, "host %s is in use by %s: wait for it or stop it (the lock is %s)", host->name,
-                     *holder ? holder : "another program", path);
+    return error_set(e, "%s %s is in use by %s: wait for it or stop it (the lock is %s)", host->kind,
+                     host->name, *holder ? holder : "another program", path);
 }
 
 static void write_holder(int fd, const struct lab *lab, const char *purpose)
@@ -70,7 +76,7 @@ static void write_holder(int fd, const struct lab *lab, const char *purpose)
 }
 
 /* The lock lasts until the last process with the descriptor ends: close-on-exec keeps it from child processes. */
-static int take(const struct lab *lab, const struct lab_host *host, const char *purpose, struct error *e)
+static int take(const struct lab *lab, const struct subject *host, const char *purpose, struct error *e)
 {
     char *path = lock_path(lab, host, e);
     if (!path)
@@ -81,7 +87,7 @@ static int take(const struct lab *lab, const struct lab_host *host, const char *
     *slash = '/';
     int fd = result == 0 ? scratch_open(path, O_RDWR | O_CREAT, 0644, e) : -1;
     if (result == 0 && fd < 0)
-        error_prefix(e, "the lock of host %s", host->name);
+        error_prefix(e, "the lock of %s %s", host->kind, host->name);
     if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0) {
         if (errno == EWOULDBLOCK)
             say_holder(fd, host, path, e);
@@ -108,13 +114,28 @@ struct lab_lock *lab_lock(const struct lab *lab, const char *purpose, struct err
         return NULL;
     }
     for (; (host = lab_host_at(lab, lock->count)); lock->count++) {
-        lock->fds[lock->count] = take(lab, host, purpose, e);
+        const struct subject subject = {"host", host->name, host->domain, host->ssh};
+        lock->fds[lock->count] = take(lab, &subject, purpose, e);
         if (lock->fds[lock->count] < 0) {
             lab_unlock(lock);
             return NULL;
         }
     }
     return lock;
+}
+
+int lab_lock_switch(struct lab_lock *lock, const struct lab *lab, const struct lab_switch *s,
+                    const char *purpose, struct error *e)
+{
+    const struct subject subject = {"switch", s->name, NULL, s->ssh};
+    int *grown = realloc(lock->fds, (lock->count + 1) * sizeof *grown);
+    if (!grown)
+        return error_set(e, "out of memory");
+    lock->fds = grown;
+    int fd = take(lab, &subject, purpose, e);
+    if (fd >= 0)
+        lock->fds[lock->count++] = fd;
+    return fd >= 0 ? 0 : -1;
 }
 
 void lab_unlock(struct lab_lock *lock)

@@ -507,6 +507,8 @@ static int examine(struct examination *x)
         return EXIT_LAB;
     }
     struct cell cell;
+    json_t *of_switches = json_array();
+    sonic_examine_switches(x->lab, x->lab_path, x->plan, x->seen, x->columns, of_switches);
     for (size_t i = 0; cell_at(x, i, &cell); i++) {
         json_t *found = json_array();
         json_t *in_force = preflight_in_force(x->seen);
@@ -520,7 +522,8 @@ static int examine(struct examination *x)
         preflight_add_new(x->entries, found);
         cell_free(&cell);
     }
-    sonic_examine_switches(x->lab, x->lab_path, x->plan, x->seen, x->entries);
+    json_array_extend(x->entries, of_switches);
+    json_decref(of_switches);
     int status = x->said->probe ? examine_traffic(x) : EXIT_DONE;
     return status ? status : print_entries(x->entries, x->said->json);
 }

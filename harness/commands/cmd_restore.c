@@ -3,6 +3,8 @@
 #include "harness/labs/hosts/visit.h"
 #include "harness/labs/hosts/host.h"
 #include "harness/labs/hosts/faults/faults.h"
+#include "harness/labs/hosts/sonic/reach.h"
+#include "harness/labs/hosts/sonic/role.h"
 #include "harness/labs/hosts/virtual/gpu.h"
 #include "lib/log.h"
 #include "lib/clock.h"
@@ -131,6 +133,46 @@ static int restore_host(void *context, size_t i, struct virt *virt, const struct
     return faults < 0 ? -1 : 0;
 }
 
+/* A recorded file has nothing that a run changed. */
+static int restore_switch(const struct lab *lab, const struct lab_switch *s, struct lab_lock *lock,
+                          struct error *e)
+{
+    struct text said = {0};
+    if (s->config)
+        return 0;
+    if (lab_lock_switch(lock, lab, s, "restore", e) != 0)
+        return -1;
+    struct ssh_session *session = sonic_open(s, NULL, e);
+    json_t *answer = session ? switch_restore(s, session, e) : NULL;
+    if (answer)
+        say_answer(s->name, answer, false, &said);
+    print_out("%s", text_string(&said));
+    text_free(&said);
+    if (session)
+        ssh_close(session);
+    json_decref(answer);
+    return answer ? 0 : -1;
+}
+
+static size_t restore_switches(const struct lab *lab)
+{
+    struct error e;
+    const struct lab_switch *s;
+    size_t failures = 0;
+    struct lab_lock *lock = lab_real_switch_at(lab, 0) ? lab_lock(lab, "restore", &e) : NULL;
+    if (!lock && lab_real_switch_at(lab, 0)) {
+        log_error("%s", e.text);
+        return 1;
+    }
+    for (size_t i = 0; (s = lab_real_switch_at(lab, i)); i++)
+        if (restore_switch(lab, s, lock, &e) != 0) {
+            log_error("%s", e.text);
+            failures++;
+        }
+    lab_unlock(lock);
+    return failures;
+}
+
 static int restore_lab(struct lab *lab)
 {
     struct error e;
@@ -139,6 +181,7 @@ static int restore_lab(struct lab *lab)
         print_out("lab %s is simulated: nothing to restore\n", lab->name);
     else if (lab_hosts_visit(lab, "restore", restore_host, lab, &failures, &e) != 0)
         return program_fail(EXIT_LAB, &e);
+    failures += restore_switches(lab);
     return failures ? EXIT_LAB : EXIT_DONE;
 }
 

@@ -106,7 +106,8 @@ static int bind_roles(const struct cell *cell, struct error *e)
 {
     const char *role;
     for (size_t i = 0; (role = scenario_role(&cell->scenario, i)); i++)
-        if (lab_host_of(&cell->lab, role) < 0 && lab_switch_of(&cell->lab, role) < 0)
+        if (lab_host_of(&cell->lab, role) < 0 && lab_switch_of(&cell->lab, role) < 0 &&
+            !lab_real_switch(&cell->lab, role))
             return error_set(
                 e,
                 "role \"%s\" of the scenario has no host in lab %s: give a host that name, or assign one "

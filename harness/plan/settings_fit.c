@@ -1,5 +1,6 @@
 #include "harness/plan/settings_fit.h"
 #include "lib/physics/fabric.h"
+#include <stdio.h>
 #include <string.h>
 
 /* What plays a role. */
@@ -8,6 +9,7 @@ enum node {
     SIMULATED_HOST = 2,
     FORWARDING_HOST = 4, /* a simulated switch with "software" */
     SWITCH = 8,
+    SONIC = 16, /* a real switch */
 };
 
 /* Settings that not all nodes have; a switch has only those that are listed. */
@@ -16,18 +18,20 @@ static const struct {
     int nodes;
     const char *whose;
 } rows[] = {
-    {"ecn_threshold", SWITCH, "of simulated switches; a host marks by red"},
+    {"ecn_threshold", SWITCH | SONIC, "of switches; a host marks by red"},
+    {"watchdog", SWITCH | SONIC, "of switches"},
     {"red", REAL_HOST | FORWARDING_HOST, "of forwarding hosts; a switch marks by ecn_threshold"},
-    {"pfc", REAL_HOST | SIMULATED_HOST | FORWARDING_HOST | SWITCH, ""},
-    {"ets", REAL_HOST | SIMULATED_HOST | FORWARDING_HOST | SWITCH, ""},
-    {"mtu", REAL_HOST | SIMULATED_HOST | FORWARDING_HOST | SWITCH, ""},
+    {"pfc", REAL_HOST | SIMULATED_HOST | FORWARDING_HOST | SWITCH | SONIC, ""},
+    {"ets", REAL_HOST | SIMULATED_HOST | FORWARDING_HOST | SWITCH, "of hosts and simulated switches"},
+    {"mtu", REAL_HOST | SIMULATED_HOST | FORWARDING_HOST | SWITCH, "of hosts and simulated switches"},
 };
 #define ROWS (sizeof rows / sizeof *rows)
 
 static const char *const node_words[] = {[REAL_HOST] = "a host",
                                          [SIMULATED_HOST] = "a host",
                                          [FORWARDING_HOST] = "a forwarding host",
-                                         [SWITCH] = "a switch"};
+                                         [SWITCH] = "a switch",
+                                         [SONIC] = "a switch that runs SONiC"};
 
 static enum node node_of_switch(const struct physics_switch *s)
 {
@@ -39,7 +43,7 @@ static enum node node_of(const struct lab *lab, const char *role)
     int at = lab_switch_of(lab, role);
     if (at >= 0)
         return node_of_switch(lab_switch_at(lab, (size_t)at));
-    return lab_kind(lab)->simulated ? SIMULATED_HOST : REAL_HOST;
+    return lab_kind(lab)->simulated ? SIMULATED_HOST : lab_real_switch(lab, role) ? SONIC : REAL_HOST;
 }
 
 static int nodes_of_lab(const struct lab *lab)
@@ -53,14 +57,27 @@ static int nodes_of_lab(const struct lab *lab)
 
 static bool has_setting(int nodes, const char *key, const char **whose)
 {
-    *whose = "of hosts; a switch has pfc, ets and ecn_threshold";
+    *whose = "of hosts; a switch has pfc, ecn_threshold and watchdog, a simulated one ets too";
     for (size_t i = 0; i < ROWS; i++) {
         if (strcmp(rows[i].key, key) != 0)
             continue;
         *whose = rows[i].whose;
         return nodes & rows[i].nodes;
     }
-    return nodes & ~SWITCH;
+    return nodes & ~(SWITCH | SONIC);
+}
+
+/* A simulated watchdog acts on packets. */
+static int check_watchdog(const struct cell *cell, enum node node, const json_t *settings, const char *path,
+                          struct error *e)
+{
+    const char *action = json_string_value(json_object_get(json_object_get(settings, "watchdog"), "action"));
+    if (node != SWITCH || !action || strcmp(action, "alert") != 0)
+        return 0;
+    return error_set(e,
+                     "%s.watchdog.action: \"alert\" is of switches that run SONiC; lab %s is simulated: "
+                     "expected drop or forward",
+                     path, cell->lab.name);
 }
 
 static int check_role(const struct cell *cell, const char *role, const json_t *settings, struct error *e)
@@ -74,7 +91,9 @@ static int check_role(const struct cell *cell, const char *role, const json_t *s
             return error_set(e, "settings_of.%s.%s: role \"%s\" is %s in lab %s, and %s is a setting %s",
                              role, key, role, node_words[node], cell->lab.name, key, whose);
     }
-    return 0;
+    char path[160];
+    snprintf(path, sizeof path, "settings_of.%.120s", role);
+    return check_watchdog(cell, node, settings, path, e);
 }
 
 /* Common settings reach every node of a simulated lab; a real lab may lack what another lab has. */
@@ -89,7 +108,7 @@ static int check_common(const struct cell *cell, const json_t *settings, struct 
             return error_set(e, "settings.%s: lab %s has no node for it: it is a setting %s", key,
                              cell->lab.name, whose);
     }
-    return 0;
+    return check_watchdog(cell, nodes & SWITCH ? SWITCH : REAL_HOST, settings, "settings", e);
 }
 
 int settings_fit(const struct cell *cell, struct error *e)

@@ -49,6 +49,10 @@ static int make_job(const struct scenario *scenario, const struct lab *lab,
         size_t role = collective->roles.count ? (size_t)scenario_role_index(scenario, names[i]) : i;
         job->hosts[i] =
             (struct collective_host){.role = role, .lab = lab_real_host(lab, scenario_role(scenario, role))};
+        if (!job->hosts[i].lab)
+            return error_set(e,
+                             "collective %s: role \"%s\" is a switch in lab %s: name the hosts in its roles",
+                             collective->name, scenario_role(scenario, role), lab->name);
     }
     return 0;
 }

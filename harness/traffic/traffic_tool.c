@@ -35,8 +35,9 @@ static int check_flow(const struct scenario *scenario, const struct lab *lab,
     char path[FLOW_MAX_NAME + 10];
     const struct lab_host *to = lab_real_host(lab, flow->to);
     snprintf(path, sizeof path, "flow %s", flow->name);
-    if (!to)
-        return error_set(e, "%s goes to role %s, which is not a host of lab %s", path, flow->to, lab->name);
+    if (!to || !lab_real_host(lab, flow->from))
+        return error_set(e, "%s %s role %s, which is not a host of lab %s", path,
+                         to ? "comes from" : "goes to", to ? flow->from : flow->to, lab->name);
     if (!lab_flow_address(&to->nic))
         return error_set(e, "host %s of lab %s has no nic.address, but %s is sent to it", to->name, lab->name,
                          path);

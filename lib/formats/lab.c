@@ -174,6 +174,19 @@ const struct lab_host *lab_real_host(const struct lab *lab, const char *role)
     return i < 0 ? NULL : lab_host_at(lab, (size_t)i);
 }
 
+/* The number of a real switch, or -1. */
+static int real_switch_named(const struct lab *lab, const char *name)
+{
+    int i = lab_kind(lab)->simulated ? -1 : lab_node_index(lab, name);
+    return i >= 0 && (size_t)i >= lab->hosts.count ? i - (int)lab->hosts.count : -1;
+}
+
+const struct lab_switch *lab_real_switch(const struct lab *lab, const char *role)
+{
+    int i = real_switch_named(lab, lab_node_of(lab, role));
+    return i < 0 ? NULL : lab_real_switch_at(lab, (size_t)i);
+}
+
 /* ---- parsing */
 
 static int unknown_node(const struct lab *lab, const char *path, const char *name, struct error *e)
@@ -231,13 +244,6 @@ static int check_links(const struct lab *lab, struct error *e)
                 i, (long long)link->rate_bps, (long long)PHYSICS_LINK_LEAST_BPS);
     }
     return 0;
-}
-
-/* The number of a real switch, or -1. */
-static int real_switch_named(const struct lab *lab, const char *name)
-{
-    int i = lab_kind(lab)->simulated ? -1 : lab_node_index(lab, name);
-    return i >= 0 && (size_t)i >= lab->hosts.count ? i - (int)lab->hosts.count : -1;
 }
 
 /* Each name in `ports` is a real switch at one of the link's ends, and each port has one cable. `taken`: "switch port" -> number of a link. */

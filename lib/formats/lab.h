@@ -82,6 +82,7 @@ struct lab_switch {
     int sudo;     /* run redis-cli through sudo -n */
     char *socket; /* Unix socket of the switch's redis; NULL: redis-cli's own choice, 127.0.0.1:6379 */
     char *config; /* file with its config_db.json, relative to the lab's folder; NULL: over ssh */
+    int shared;   /* settings may reach ports that the lab does not name */
 };
 
 /* Where nccl-tests is on the hosts; all have it in the same folder, as mpirun wants it. */
@@ -209,5 +210,7 @@ int lab_host_of(const struct lab *lab, const char *role);
 int lab_switch_of(const struct lab *lab, const char *role);
 /* The real host that has a role, or NULL. */
 const struct lab_host *lab_real_host(const struct lab *lab, const char *role);
+/* The real switch that has a role, or NULL. */
+const struct lab_switch *lab_real_switch(const struct lab *lab, const char *role);
 
 #endif

@@ -192,6 +192,9 @@ static const struct field switch_fields[] = {
      .help = "In place of ssh: a file with the switch's config_db.json, relative to the lab's folder. It is "
              "checked, and "
              "there are no counters."},
+    {"shared", FIELD_BOOL, AT(shared), .fallback = "false",
+     .help = "A run may change what ports that the lab does not name use too, such as a WRED profile of all "
+             "ports. Otherwise such a run is refused."},
     {0},
 };
 #undef BY_SSH

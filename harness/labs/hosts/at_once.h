@@ -21,7 +21,7 @@ int hosts_prepare(struct remote_lab *lab, struct error *e);
 void hosts_release(struct remote_lab *lab);
 /* Do the work for each host below `count`, and wait for all. Warnings go to the lab's in the order of the hosts. Returns 0, or -1: the
  * first failure in this order is in `e`, the others are in the log. Roles of one host have their turns one after the other. Ctrl-C ends
- * connecting alone. */
+ * connecting alone. Roles that are switches are left out. */
 int hosts_at_once(struct remote_lab *lab, size_t count, host_work *work, void *context, struct error *e);
 
 #endif

@@ -6,6 +6,7 @@
 #include "harness/labs/hosts/faults/faults.h"
 #include "harness/labs/hosts/settings/roles.h"
 #include "harness/labs/hosts/sonic/counted.h"
+#include "harness/labs/hosts/sonic/role.h"
 #include "harness/labs/hosts/start.h"
 #include "harness/labs/hosts/tools.h"
 #include "harness/labs/hosts/virtual/switch.h"
@@ -66,8 +67,10 @@ static void remote_lab_close(void *state)
     switch_counts_close(lab);
     host_faults_free(lab->faults);
     roles_release_settings(lab);
-    for (size_t i = 0; lab->hosts && i < lab->all_count; i++)
+    for (size_t i = 0; lab->hosts && i < lab->all_count; i++) {
+        switch_role_free(lab->hosts[i].sonic);
         remote_host_close(&lab->hosts[i]);
+    }
     crew_dismiss(lab->crew);
     hosts_release(lab);
     if (lab->virt)
@@ -87,13 +90,15 @@ static int remote_lab_check(const struct cell *cell, uint64_t *bytes, struct err
     const char *role;
     *bytes = 0;
     for (size_t i = 0; (role = scenario_role(&cell->scenario, i)); i++) {
+        if (lab_real_switch(&cell->lab, role))
+            continue;
         json_t *wanted = scenario_role_settings(cell->scenario_json, role);
         int result = remote_settings_check(lab_real_host(&cell->lab, role), wanted, e);
         json_decref(wanted);
         if (result != 0)
             return -1;
     }
-    return traffic_check(&cell->scenario, &cell->lab, e) != 0 ||
+    return switch_roles_check(cell, e) != 0 || traffic_check(&cell->scenario, &cell->lab, e) != 0 ||
                    collectives_check(&cell->scenario, &cell->lab, e) != 0
                ? -1
                : priority_check(cell, e);
@@ -133,7 +138,7 @@ static int remote_lab_open(const struct lab_run *run, void **state, struct error
         !(lab->jobs = traffic_jobs(&run->cell->scenario, &lab->job_count, e)) ||
         !(lab->collectives =
               collective_jobs(&run->cell->scenario, &run->cell->lab, &lab->collective_count, e)) ||
-        !(lab->lock = lab_lock(&run->cell->lab, purpose, e)))
+        !(lab->lock = lab_lock(&run->cell->lab, purpose, e)) || switch_roles_make(lab, purpose, e) != 0)
         goto failed;
     *state = lab;
     return 0;
@@ -204,7 +209,8 @@ static int remote_lab_bring_up(void *state, struct error *e)
     if (lab_kind(where)->guests && !(lab->virt = virt_open(where->uri, e)))
         return -1;
     if (!(lab->crew = crew_start(lab->all_count, e)) ||
-        hosts_at_once(lab, lab->all_count, bring_up_one, NULL, e) != 0 || host_capture_find(lab, e) != 0 ||
+        hosts_at_once(lab, lab->all_count, bring_up_one, NULL, e) != 0 ||
+        switch_roles_bring_up(lab, e) != 0 || host_capture_find(lab, e) != 0 ||
         host_faults_find(lab, e) != 0 || switch_counts_open(lab, e) != 0)
         return -1;
     return lab->virt ? virt_watch(lab->virt, e) : 0;
@@ -243,7 +249,10 @@ static int describe_role(struct remote_lab *lab, size_t role, void *context, jso
 static int remote_lab_describe(void *state, struct host_description out[], struct error *e)
 {
     struct remote_lab *lab = state;
-    return hosts_at_once(lab, lab->host_count, describe_role, out, e);
+    return hosts_at_once(lab, lab->host_count, describe_role, out, e) != 0 ||
+                   switch_roles_describe(lab, out, e) != 0
+               ? -1
+               : 0;
 }
 
 /* Now it is known that the lab has what the scenario needs, and nothing has been changed. */
@@ -318,8 +327,8 @@ static int remote_lab_start(void *state, int64_t *start_ns, struct error *e)
     lab->started = lab->failed = true;
     switch_counts_before(lab);
     /* a sampler's first sample is waited for while the drivers connect */
-    if (start_samplers(lab, e) != 0 || host_capture_start(lab, e) != 0 || start_servers(lab, e) != 0 ||
-        wait_ready(lab, KIND(STREAM_SERVER) | KIND(STREAM_CAPTURER), e) != 0 ||
+    if (start_samplers(lab, e) != 0 || switch_roles_sample(lab, e) != 0 || host_capture_start(lab, e) != 0 ||
+        start_servers(lab, e) != 0 || wait_ready(lab, KIND(STREAM_SERVER) | KIND(STREAM_CAPTURER), e) != 0 ||
         start_waiting_drivers(lab, e) != 0 || wait_ready(lab, ALL_KINDS, e) != 0 ||
         host_faults_begin(lab, e) != 0)
         return -1;
@@ -415,7 +424,7 @@ static bool sampled_since(const struct remote_lab *lab, int64_t time_ns)
     for (size_t i = 0; i < lab->stream_count; i++) {
         const struct stream *s = &lab->streams[i];
         if (s->kind == STREAM_SAMPLER && s->running && !s->host->silent &&
-            s->sample_ns < time_ns + s->host->offset_ns)
+            s->sample_ns < time_ns + s->host->offset_ns + (s->series ? s->host->sonic->settle_ns : 0))
             return false;
     }
     return true;
@@ -426,6 +435,10 @@ static int await_last_samples(struct remote_lab *lab, struct error *e)
 {
     int64_t now_ns = clock_monotonic_ns(), ended_ns = clock_steady_ns(&lab->clock);
     int64_t deadline_ns = now_ns + lab->run->cell->scenario.sample.every_ns + LAST_SAMPLE_NS;
+    lab->traffic_ended_ns = now_ns;
+    for (size_t i = 0; i < lab->host_count; i++)
+        if (lab->hosts[i].sonic && now_ns + lab->hosts[i].sonic->settle_ns + LAST_SAMPLE_NS > deadline_ns)
+            deadline_ns = now_ns + lab->hosts[i].sonic->settle_ns + LAST_SAMPLE_NS;
     int patience = interrupt_count(lab->run->interrupt) + 1, result = 0;
     while (result == 0 && !sampled_since(lab, ended_ns) && clock_monotonic_ns() < deadline_ns &&
            interrupt_count(lab->run->interrupt) < patience)

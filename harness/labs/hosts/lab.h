@@ -30,6 +30,7 @@ struct remote_lab {
     struct host_faults *faults;     /* NULL: none */
     struct switch_counts *switches; /* NULL: not looked for yet */
     bool changed;                   /* settings were applied */
+    int64_t traffic_ended_ns;       /* monotonic; 0: not yet */
     bool started, failed;           /* failed: programs do not end by themselves */
     bool virt_lost;
     json_t *warnings;

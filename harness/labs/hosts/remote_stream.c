@@ -1,6 +1,8 @@
 #include "harness/labs/hosts/remote_stream.h"
 #include "harness/labs/hosts/capture/spool.h"
+#include "harness/sonic/series.h"
 #include "harness/traffic/printed.h"
+#include "lib/document/json_file.h"
 #include "lib/clock.h"
 #include "lib/formats/lines.h"
 #include "lib/output/print.h"
@@ -104,6 +106,7 @@ int stream_start(struct stream *s, const struct stream_request *request, struct 
                          .role = request->role,
                          .host = request->host,
                          .spool = request->spool,
+                         .series = request->series,
                          .heard_ns = clock_monotonic_ns()};
     words_add_all(&w,
                   (const char *const[]){request->more ? "bash" : "sh", "-c", script_of(request), "sh", NULL});
@@ -250,6 +253,25 @@ void stream_ran(const struct stream *s, struct text *command)
         text_add_bytes(command, printed + before, (length < SAID_LIMIT ? length : SAID_LIMIT) - before);
 }
 
+/* What redis prints in place of an answer is an error's text. */
+static int take_reading(struct stream *s, const struct lab_run *run, const char *line, size_t length,
+                        struct error *e)
+{
+    struct text sample = {0};
+    int64_t time_ns;
+    json_t *reading = json_file_parse(line, length, s->host->lab->name, DOCUMENT_LINE, e);
+    int result = reading ? sonic_series_sample(s->series, reading, &sample, &time_ns, e) : -1;
+    json_decref(reading);
+    if (result == 0) {
+        s->sample_ns = time_ns;
+        result = recorder_sample(run->recorder, s->role, text_string(&sample), sample.length, e);
+    } else {
+        error_prefix(e, "host %s: %s", s->host->lab->name, s->program);
+    }
+    text_free(&sample);
+    return result;
+}
+
 /* A damaged line is only mentioned in the log; a full disk ends the run. */
 static int take_line(struct stream *s, const struct lab_run *run, const char *line, size_t length,
                      struct error *e)
@@ -257,7 +279,9 @@ static int take_line(struct stream *s, const struct lab_run *run, const char *li
     struct error wrong;
     int result = 0;
     s->lines++;
-    if (s->kind == STREAM_SAMPLER) {
+    if (s->series) {
+        result = take_reading(s, run, line, length, &wrong);
+    } else if (s->kind == STREAM_SAMPLER) {
         s->sample_ns = *line == '[' ? strtoll(line + 1, NULL, 10) : s->sample_ns;
         result = recorder_sample(run->recorder, s->role, line, length, &wrong);
     } else if (is_read_whole(s))

@@ -9,6 +9,7 @@
 #include <poll.h>
 
 struct spool;
+struct sonic_series;
 
 enum stream_kind { STREAM_SAMPLER, STREAM_SERVER, STREAM_TRAFFIC, STREAM_CAPTURER, STREAM_COLLECTIVE };
 
@@ -34,8 +35,10 @@ struct stream {
     uint64_t lines;
     int64_t sample_ns;   /* of a sampler: when its last sample was taken, by the clock of its host */
     struct spool *spool; /* of STREAM_CAPTURER: what it sends goes there */
-    bool ready;          /* a driver that awaits its start has said so */
-    bool running;        /* its output is open */
+    const struct sonic_series
+        *series;  /* of a switch's sampler: its lines are readings, from which samples are made */
+    bool ready;   /* a driver that awaits its start has said so */
+    bool running; /* its output is open */
     bool reaped;
     int status; /* as waitpid's, once reaped */
 };
@@ -49,10 +52,11 @@ struct stream_request {
     size_t role;
     struct remote_host *host;
     const struct words *words;
-    const struct secret *secret; /* the first line of its standard input, not for the log; NULL: none */
-    const char *input;           /* the next line of its standard input; NULL: none */
-    struct spool *spool;         /* of STREAM_CAPTURER */
-    bool more;                   /* lines for its standard input will follow (stream_say) */
+    const struct secret *secret;       /* the first line of its standard input, not for the log; NULL: none */
+    const char *input;                 /* the next line of its standard input; NULL: none */
+    struct spool *spool;               /* of STREAM_CAPTURER */
+    const struct sonic_series *series; /* of a switch's sampler: its lines are readings */
+    bool more;                         /* lines for its standard input will follow (stream_say) */
 };
 
 /* Start it on the host. It ends when this side closes its input, hence also when the connection or this program ends. */

@@ -8,7 +8,10 @@
 static void log_start(const struct remote_lab *lab, const struct stream_request *request)
 {
     struct text line = {0};
-    shell_quote_all(&line, (const char *const *)request->words->items);
+    if (request->series)
+        text_add(&line, "redis-cli -r -1 EVAL, a script that reads its counters");
+    else
+        shell_quote_all(&line, (const char *const *)request->words->items);
     if (lab->run->log)
         print_to(lab->run->log, "%s: %s%s%s\n", request->host->lab->name, text_string(&line),
                  request->input ? " <<< " : "", request->input ? request->input : "");
@@ -33,6 +36,8 @@ int start_stream(struct remote_lab *lab, const struct stream_request *request, s
 int start_samplers(struct remote_lab *lab, struct error *e)
 {
     for (size_t role = 0; role < lab->host_count; role++) {
+        if (lab->hosts[role].sonic)
+            continue;
         struct words w = {0};
         struct stream_request request = {.kind = STREAM_SAMPLER,
                                          .program = "nic-sampler",

@@ -75,7 +75,7 @@ int host_capture_find(struct remote_lab *lab, struct error *e)
     c->left_out_ns = -1;
     for (size_t role = 0; role < lab->host_count; role++) {
         struct port *port = &ports[c->count];
-        if (!is_captured(lab, role))
+        if (lab->hosts[role].sonic || !is_captured(lab, role))
             continue;
         *port = (struct port){.role = role, .spool = {.fd = -1}};
         snprintf(port->name, sizeof port->name, "%.140s:0", lab->hosts[role].lab->name);

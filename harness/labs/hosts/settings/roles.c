@@ -2,6 +2,7 @@
 
 #include "harness/labs/hosts/at_once.h"
 #include "harness/labs/hosts/settings/vlan.h"
+#include "harness/labs/hosts/sonic/role.h"
 #include "harness/labs/hosts/virtual/gpu.h"
 #include "harness/labs/hosts/virtual/switch.h"
 #include "lib/document/json_text.h"
@@ -88,8 +89,10 @@ int roles_bring_up_settings(struct remote_lab *lab, size_t role, json_t *warning
 
 int roles_save_settings(void *state, struct role_settings roles[], struct error *e)
 {
-    const struct remote_lab *lab = state;
+    struct remote_lab *lab = state;
     for (size_t role = 0; role < lab->host_count; role++) {
+        if (lab->hosts[role].sonic)
+            continue;
         const json_t *left = left_of(lab, role);
         /* read when the NIC was found; nothing has been changed since then */
         roles[role].before =
@@ -98,7 +101,7 @@ int roles_save_settings(void *state, struct role_settings roles[], struct error 
             return error_set(e, "host %s: nic-config get has shown no interfaces",
                              lab->hosts[role].lab->name);
     }
-    return 0;
+    return switch_roles_save(lab, roles, e);
 }
 
 /* What the lab says of memory that stands for a GPU's, where this cell uses it. Takes over `read_back`, and adds what was set. */
@@ -160,10 +163,13 @@ int roles_apply_settings(void *state, struct role_settings roles[], struct error
     struct remote_lab *lab = state;
     for (size_t role = 0; role < lab->host_count; role++) {
         const struct lab_host *host = lab->hosts[role].lab;
-        lab->changed |= !left_of(lab, role) && !host->forwarding &&
+        lab->changed |= !lab->hosts[role].sonic && !left_of(lab, role) && !host->forwarding &&
                         (json_object_size(roles[role].wanted) > 0 || host->extra_nics.count > 0);
     }
-    return hosts_at_once(lab, lab->host_count, apply_to_role, roles, e);
+    lab->changed |= switch_roles_changed(lab);
+    return switch_roles_apply(lab, roles, e) != 0
+               ? -1
+               : hosts_at_once(lab, lab->host_count, apply_to_role, roles, e);
 }
 
 /* ---- restoring */
@@ -222,6 +228,7 @@ void roles_restore_settings(void *state, struct role_settings roles[])
 {
     struct remote_lab *lab = state;
     hosts_at_once(lab, lab->host_count, restore_role, roles, NULL);
+    switch_roles_restore(lab, roles);
 }
 
 /* ---- keeping */
@@ -246,6 +253,8 @@ int roles_keep_settings(void *state, struct role_settings roles[], struct error 
 {
     struct remote_lab *lab = state;
     json_t *kept = lab->run->kept;
+    if (switch_roles_changed(lab))
+        return error_set(e, "settings of a switch are changed");
     for (size_t role = 0; role < lab->host_count; role++)
         if (makes_interfaces(lab->hosts[role].lab))
             return error_set(e, "%s has interfaces that a run makes", role_name(lab, role));
@@ -253,6 +262,8 @@ int roles_keep_settings(void *state, struct role_settings roles[], struct error 
         return -1;
     for (size_t role = 0; role < lab->host_count; role++) {
         const struct remote_host *h = &lab->hosts[role];
+        if (h->sonic)
+            continue;
         json_t *read_back = json_deep_copy(roles[role].read_back);
         json_object_del(read_back, "virtual_gpu");
         if (json_object_set_new(kept, role_name(lab, role),

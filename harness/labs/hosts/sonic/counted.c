@@ -1,6 +1,7 @@
 #include "harness/labs/hosts/sonic/counted.h"
 
 #include "harness/labs/hosts/sonic/reach.h"
+#include "harness/labs/hosts/sonic/role.h"
 #include "harness/sonic/check.h"
 #include "harness/sonic/counters.h"
 #include "lib/document/json_text.h"
@@ -71,11 +72,25 @@ int switch_counts_open(struct remote_lab *lab, struct error *e)
     return 0;
 }
 
+static bool has_role(const struct remote_lab *lab, const struct lab_switch *of)
+{
+    for (size_t i = 0; i < lab->host_count; i++)
+        if (lab->hosts[i].sonic && lab->hosts[i].sonic->of == of)
+            return true;
+    return false;
+}
+
 void switch_counts_before(struct remote_lab *lab)
 {
     for (size_t i = 0; lab->switches && i < lab->switches->count; i++) {
         struct one_switch *s = &lab->switches->switches[i];
         s->before = read_counters(lab, s, &s->before_ns);
+        if (json_is_true(json_object_get(s->before, "journal")) && !has_role(lab, s->of))
+            json_array_append_new(
+                lab->warnings,
+                json_textf("switch %s has settings that another run has changed: if none goes on, "
+                           "`harness restore --lab %s` puts the earlier ones back",
+                           s->of->name, lab->run->lab_path));
     }
 }
 
@@ -87,8 +102,10 @@ static void settle(struct remote_lab *lab)
         long ms = sonic_settle_ms(lab->switches->switches[i].before);
         longest_ms = ms > longest_ms ? ms : longest_ms;
     }
+    if (lab->traffic_ended_ns)
+        longest_ms -= (clock_monotonic_ns() - lab->traffic_ended_ns) / NS_PER_MS;
     struct pollfd signals = {.fd = lab->run->interrupt->fd, .events = POLLIN};
-    if (longest_ms && interrupt_count(lab->run->interrupt) == 0)
+    if (longest_ms > 0 && interrupt_count(lab->run->interrupt) == 0)
         poll(&signals, 1, (int)longest_ms);
 }
 

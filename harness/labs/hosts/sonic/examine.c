@@ -1,34 +1,56 @@
 #include "harness/labs/hosts/sonic/examine.h"
 
 #include "harness/labs/hosts/sonic/reach.h"
+#include "harness/labs/hosts/sonic/role.h"
 #include "harness/preflight/preflight.h"
 #include "harness/sonic/check.h"
+#include "harness/sonic/counters.h"
+#include "lib/document/json_text.h"
 #include "lib/log.h"
 #include "lib/text.h"
 #include <stdlib.h>
 #include <string.h>
 
+#define COUNTERS_DB 2
+
 /* A switch of the lab, and what was read of it. */
 struct look {
     const struct lab_switch *of;
+    struct switch_role role; /* its ports */
     bool read;
+    json_t *tables;
     struct sonic_config config;
     struct text from;
+    json_t *counted; /* a reading of its counters; NULL: none */
 };
+
+/* CONFIG_DB and counters of a running switch. */
+static json_t *ask_switch(struct look *look, struct error *e)
+{
+    struct error ignored; /* its counters, of which a port has none, are not judged */
+    text_add(&look->from, "CONFIG_DB of %s, by redis-cli over ssh", look->of->name);
+    struct ssh_session *session = sonic_open(look->of, NULL, e);
+    json_t *tables = session ? sonic_tables(look->of, session, e) : NULL;
+    if (tables)
+        look->counted = sonic_ask(look->of, session, COUNTERS_DB, sonic_counters_script, look->role.ports,
+                                  look->role.port_count, &ignored);
+    if (session)
+        ssh_close(session);
+    return tables;
+}
 
 static int read_config(const struct lab *lab, const char *lab_path, struct look *look, struct error *e)
 {
-    const char **ports;
-    size_t count;
-    if (sonic_ports_named(lab, look->of, &ports, &count, e) != 0)
+    struct switch_role *r = &look->role;
+    if (sonic_ports_named(lab, look->of, &r->ports, &r->port_count, e) != 0)
         return -1;
-    json_t *json = sonic_config_of(look->of, lab_path, &look->from, e);
-    int result = json ? sonic_config_read(json, ports, count, &look->config, e) : -1;
-    if (json && result != 0)
-        error_prefix(e, "%s", text_string(&look->from));
-    json_decref(json);
-    free((void *)ports);
-    return result;
+    look->tables =
+        look->of->config ? sonic_recorded(look->of, lab_path, &look->from, e) : ask_switch(look, e);
+    if (!look->tables)
+        return -1;
+    return sonic_config_read(look->tables, r->ports, r->port_count, &look->config, e) == 0
+               ? 0
+               : error_prefix(e, "%s", text_string(&look->from));
 }
 
 static void read_switch(const struct lab *lab, const char *lab_path, struct look *look, json_t *entries)
@@ -49,8 +71,94 @@ static void read_switch(const struct lab *lab, const char *lab_path, struct look
     else
         preflight_say(entries, s->name, "config-db", "failure", text_string(&fix), "%s", e.text);
     preflight_read(entries, "%s", text_string(&look->from));
+    if (json_is_true(json_object_get(look->counted, "journal"))) {
+        text_clear(&fix);
+        text_add(&fix, "harness restore --lab %s", lab_path);
+        preflight_say(entries, s->name, "settings", "warning", text_string(&fix),
+                      "settings of an earlier run were not restored");
+        preflight_read(entries, "HARNESS_JOURNAL in STATE_DB of the switch");
+    }
     text_free(&fix);
 }
+
+/* ---- what a run would set */
+
+static const char *role_of(const struct cell *cell, const struct lab_switch *of)
+{
+    const char *role;
+    for (size_t i = 0; (role = scenario_role(&cell->scenario, i)); i++) {
+        const struct lab_switch *has = lab_real_switch(&cell->lab, role);
+        if (has && strcmp(has->name, of->name) == 0)
+            return role;
+    }
+    return NULL;
+}
+
+static void say_changes(const struct look *look, const struct sonic_changes *changes, json_t *entries)
+{
+    const char *key, *field;
+    json_t *fields, *value;
+    json_object_foreach(changes->wanted, key, fields)
+    {
+        json_object_foreach(fields, field, value)
+        {
+            const char *now =
+                json_string_value(json_object_get(json_object_get(changes->before, key), field));
+            preflight_say(entries, look->of->name, "settings", "ok", NULL,
+                          "%s: a run changes %s from %s to %s, and back", key, field, now ? now : "none",
+                          json_is_null(value) ? "none" : json_string_value(value));
+            preflight_read(entries, "%s", text_string(&look->from));
+        }
+    }
+}
+
+/* CONFIG_DB's tables as they are in the cell's run; NULL: the run would be refused. A new reference. */
+static json_t *tables_in(const struct look *look, const struct cell *cell, const char *role, json_t *entries)
+{
+    struct error e;
+    struct sonic_changes changes;
+    const struct switch_settings now = {look->tables, look->config};
+    json_t *wanted = scenario_role_settings(cell->scenario_json, role), *warnings = json_array(), *warning;
+    json_t *tables = NULL;
+    size_t i;
+    if (switch_settings_plan(&look->role, &now, wanted, &changes, warnings, &e) == 0) {
+        say_changes(look, &changes, entries);
+        tables = json_deep_copy(look->tables);
+        sonic_settings_put(tables, changes.wanted);
+        sonic_changes_free(&changes);
+    } else {
+        preflight_say(entries, look->of->name, "settings", "failure", NULL, "%s", e.text);
+        preflight_read(entries, "%s", text_string(&look->from));
+    }
+    json_array_foreach(warnings, i, warning)
+    {
+        preflight_say(entries, look->of->name, "settings", "warning", NULL, "%s", json_string_value(warning));
+        preflight_read(entries, "%s", text_string(&look->from));
+    }
+    json_decref(warnings);
+    json_decref(wanted);
+    return tables;
+}
+
+/* With the settings that the cell's run would have; without a role those that are there. */
+static void check_in(const struct look *look, const struct cell *cell, const struct sonic_subject *subject)
+{
+    struct error e;
+    struct sonic_config config;
+    const char *role = cell ? role_of(cell, look->of) : NULL;
+    json_t *tables = role ? tables_in(look, cell, role, subject->entries) : NULL;
+    if (tables && sonic_config_read(tables, look->role.ports, look->role.port_count, &config, &e) == 0) {
+        struct sonic_subject then = *subject;
+        then.config = &config;
+        sonic_examine(&then);
+        sonic_config_free(&config);
+    } else {
+        sonic_examine(subject);
+    }
+    json_decref(tables);
+}
+
+/* ---- all switches */
 
 /* Both ends of the cables between switches of which both were read. */
 static void check_between(const struct lab *lab, const struct look *looks, json_t *entries)
@@ -83,7 +191,7 @@ static void check_switches(const struct lab *lab, const struct look *looks, cons
                                               .cell = cell,
                                               .entries = entries};
         if (looks[i].read)
-            sonic_examine(&subject);
+            check_in(&looks[i], cell, &subject);
     }
 }
 
@@ -106,8 +214,23 @@ static void check_cells(const struct look *looks, const struct plan *plan, const
     }
 }
 
+/* The names of its counters, by role. */
+static void note_columns(const struct lab *lab, const struct look *look, const struct plan *plan,
+                         json_t *columns)
+{
+    struct error e;
+    const char *role = plan ? role_of(&plan->first, look->of) : NULL;
+    struct sonic_series *series =
+        role && look->counted
+            ? sonic_series_open(lab, look->of, look->counted, scenario_groups(&plan->first.scenario), &e)
+            : NULL;
+    if (series)
+        json_object_set_new(columns, role, sonic_series_names(series));
+    sonic_series_close(series);
+}
+
 void sonic_examine_switches(const struct lab *lab, const char *lab_path, const struct plan *plan,
-                            const json_t *seen, json_t *entries)
+                            const json_t *seen, json_t *columns, json_t *entries)
 {
     const struct lab_switch *s;
     size_t count = 0;
@@ -120,8 +243,9 @@ void sonic_examine_switches(const struct lab *lab, const char *lab_path, const s
         return;
     }
     for (size_t i = 0; (s = lab_real_switch_at(lab, i)); i++) {
-        looks[i].of = s;
+        looks[i].of = looks[i].role.of = s;
         read_switch(lab, lab_path, &looks[i], entries);
+        note_columns(lab, &looks[i], plan, columns);
     }
     if (plan)
         check_cells(looks, plan, seen, entries);
@@ -131,6 +255,9 @@ void sonic_examine_switches(const struct lab *lab, const char *lab_path, const s
     for (size_t i = 0; i < count; i++) {
         sonic_config_free(&looks[i].config);
         text_free(&looks[i].from);
+        free((void *)looks[i].role.ports);
+        json_decref(looks[i].tables);
+        json_decref(looks[i].counted);
     }
     free(looks);
 }

@@ -59,24 +59,36 @@ static json_t *parse_answer(const struct lab_switch *s, const struct text *answe
     return json_file_parse(text, answer->length, name, DOCUMENT_ANSWER, e);
 }
 
+void sonic_words(const struct lab_switch *s, int database, int64_t every_ns, const char *script,
+                 const char *const arguments[], size_t count, struct words *command)
+{
+    words_add(command, "redis-cli");
+    if (s->socket) {
+        words_add(command, "-s");
+        words_add(command, "%s", s->socket);
+    }
+    if (every_ns) {
+        words_add(command, "-r");
+        words_add(command, "-1");
+        words_add(command, "-i");
+        words_add(command, "%.3f", (double)every_ns / 1e9);
+    }
+    words_add(command, "-n");
+    words_add(command, "%d", database);
+    words_add(command, "EVAL");
+    words_add(command, "%s", script);
+    words_add(command, "0");
+    for (size_t i = 0; i < count; i++)
+        words_add(command, "%s", arguments[i]);
+}
+
 json_t *sonic_ask(const struct lab_switch *s, struct ssh_session *session, int database, const char *script,
                   const char *const arguments[], size_t count, struct error *e)
 {
     struct words command = {0};
     struct text answer = {0};
     json_t *json = NULL;
-    words_add(&command, "redis-cli");
-    if (s->socket) {
-        words_add(&command, "-s");
-        words_add(&command, "%s", s->socket);
-    }
-    words_add(&command, "-n");
-    words_add(&command, "%d", database);
-    words_add(&command, "EVAL");
-    words_add(&command, "%s", script);
-    words_add(&command, "0");
-    for (size_t i = 0; i < count; i++)
-        words_add(&command, "%s", arguments[i]);
+    sonic_words(s, database, 0, script, arguments, count, &command);
     if (words_whole(&command, e) == 0 &&
         ssh_must(session, (const char *const *)command.items, NULL, &answer, ANSWER_NS, e) == 0)
         json = parse_answer(s, &answer, e);
@@ -85,32 +97,21 @@ json_t *sonic_ask(const struct lab_switch *s, struct ssh_session *session, int d
     return json;
 }
 
-/* A relative path begins at the lab's folder. */
-static json_t *load_file(const struct lab_switch *s, const char *lab_path, struct text *from, struct error *e)
-{
-    const char *slash = strrchr(lab_path, '/');
-    struct text path = {0};
-    if (*s->config != '/' && slash)
-        text_add(&path, "%.*s/", (int)(slash - lab_path), lab_path);
-    text_add(&path, "%s", s->config);
-    text_add(from, "%s", text_string(&path));
-    json_t *json = json_file_load(text_string(&path), DOCUMENT_ANSWER, e);
-    text_free(&path);
-    return json;
-}
-
-json_t *sonic_config_of(const struct lab_switch *s, const char *lab_path, struct text *from, struct error *e)
+json_t *sonic_tables(const struct lab_switch *s, struct ssh_session *session, struct error *e)
 {
     size_t count = 0;
-    if (s->config)
-        return load_file(s, lab_path, from, e);
     while (sonic_config_tables[count])
         count++;
-    text_add(from, "CONFIG_DB of %s, by redis-cli over ssh", s->name);
-    struct ssh_session *session = sonic_open(s, NULL, e);
-    json_t *json =
-        session ? sonic_ask(s, session, CONFIG_DB, config_script, sonic_config_tables, count, e) : NULL;
-    if (session)
-        ssh_close(session);
-    return json;
+    return sonic_ask(s, session, CONFIG_DB, config_script, sonic_config_tables, count, e);
+}
+
+/* A relative path begins at the lab's folder. */
+json_t *sonic_recorded(const struct lab_switch *s, const char *lab_path, struct text *from, struct error *e)
+{
+    const char *slash = strrchr(lab_path, '/');
+    size_t before = from->length;
+    if (*s->config != '/' && slash)
+        text_add(from, "%.*s/", (int)(slash - lab_path), lab_path);
+    text_add(from, "%s", s->config);
+    return json_file_load(text_string(from) + before, DOCUMENT_ANSWER, e);
 }
