@@ -319,6 +319,19 @@ static void fill_queues(const struct run *run, struct plot *plot)
     curves_add(run, &queues, 1.0 / 1024, PLOT_LINES, plot_add_panel(plot, "queue, KiB"));
 }
 
+/* Of real switches; a simulated one's are drawn one by one, as bars. */
+static void fill_switch_pauses(const struct run *run, struct plot *plot)
+{
+    static const struct curves_selection pauses = {.pattern = "port*_[rt]x_prio[0-7]_pause",
+                                                   .group = CURVES_ANY_GROUP,
+                                                   .kind = COLUMN_COUNTER,
+                                                   .extremes = true};
+    if (json_is_true(run_get(run, "simulated")))
+        return;
+    curves_limit_x(run, plot);
+    curves_add(run, &pauses, 1, PLOT_STEPS, plot_add_panel(plot, "PFC frames/s"));
+}
+
 static void fill_dcqcn(const struct run *run, struct plot *plot)
 {
     static const struct curves_selection rates = {.pattern = "*rate*",
@@ -379,6 +392,9 @@ const struct figure figures_run[] = {
      "through the network.",
      .run = fill_spread},
     {"queues", "Queues", "time, s", "Egress queues of switches and forwarding hosts.", .run = fill_queues},
+    {"switch-pauses", "Pauses at switch ports", "time, s",
+     "PFC frames that ports of switches received and sent, as often as the switch copies its counters.",
+     .run = fill_switch_pauses},
     {"dcqcn", "Reaction point", "time, s",
      "Permitted rate of each flow, and alpha where its congestion control has one.", .run = fill_dcqcn},
     {"ecn", "ECN marks and CNPs", "time, s",
