@@ -13,7 +13,7 @@
 struct sonic_series;
 
 /* The counters that a first reading has (an answer to sonic_counters_script), of these groups (a bit each). NULL: out of memory. */
-struct sonic_series *sonic_series_open(const struct lab *lab, const struct lab_switch *s,
+struct sonic_series *sonic_series_open(const struct lab *lab, const struct lab_switch *of,
                                        const json_t *reading, uint32_t groups, struct error *e);
 void sonic_series_close(struct sonic_series *s);
 /* The names of its columns. A new reference. */
