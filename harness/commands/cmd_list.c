@@ -44,17 +44,19 @@ static void add(json_t *list, enum find_kind kind, const char *path)
     json_decref(document);
 }
 
-static json_t *list_kind(enum find_kind kind)
+/* Put the files of a kind into `all`; *status is that of a wrong file if there are none. */
+static void list_kind(enum find_kind kind, const char *title, json_t *all, int *status)
 {
     char **paths;
     size_t count;
+    struct error e;
     json_t *list = json_array();
-    if (find_all(kind, &paths, &count, NULL) != 0)
-        return list;
+    if (find_all(kind, &paths, &count, &e) != 0)
+        *status = program_fail(EXIT_USAGE, &e);
     for (size_t i = 0; i < count; i++)
         add(list, kind, paths[i]);
     find_free(paths, count);
-    return list;
+    json_object_set_new(all, title, list);
 }
 
 static void print_kind(const char *title, const json_t *list)
@@ -83,15 +85,19 @@ static int run_list(const struct call *call)
     } else {
         json_t *all = json_object();
         if (strcmp(what, "labs") != 0)
-            json_object_set_new(all, "scenarios", list_kind(FIND_SCENARIO));
+            list_kind(FIND_SCENARIO, "scenarios", all, &status);
         if (strcmp(what, "scenarios") != 0)
-            json_object_set_new(all, "labs", list_kind(FIND_LAB));
+            list_kind(FIND_LAB, "labs", all, &status);
         const char *title;
         json_t *list;
         if (said->json) {
             json_print(stdout, all, 17);
         } else {
-            json_object_foreach(all, title, list) print_kind(title, list);
+            json_object_foreach(all, title, list)
+            {
+                if (json_array_size(list))
+                    print_kind(title, list);
+            }
         }
         json_decref(all);
     }

@@ -162,6 +162,22 @@ static void add_folder(const char *root, enum find_kind kind, char ***paths, siz
     text_free(&folder);
 }
 
+/* No file of the kind is anywhere: the sentence names the folders that were looked into. */
+static int set_none(enum find_kind kind, struct error *e)
+{
+    struct text all[ROOTS] = {0}, places = {0};
+    roots(all);
+    for (size_t i = 0; i < ROOTS; i++) {
+        if (all[i].data)
+            text_add(&places, "%s%s/%s", places.length ? ", " : "", text_string(&all[i]), folders[kind]);
+        text_free(&all[i]);
+    }
+    error_set(e, "there are no %ss: none of %s has a file that ends in .json", words[kind],
+              text_string(&places));
+    text_free(&places);
+    return -1;
+}
+
 int find_all(enum find_kind kind, char ***paths, size_t *count, struct error *e)
 {
     struct text all[ROOTS] = {0};
@@ -174,9 +190,7 @@ int find_all(enum find_kind kind, char ***paths, size_t *count, struct error *e)
         text_free(&all[i]);
     }
     if (!*count)
-        return error_set(
-            e, "there is no folder %s/ in the current folder, next to the program, or in " HARNESS_PREFIX,
-            folders[kind]);
+        return set_none(kind, e);
     qsort(*paths, *count, sizeof **paths, by_name);
     return 0;
 }

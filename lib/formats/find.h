@@ -11,7 +11,8 @@ enum find_kind { FIND_SCENARIO, FIND_LAB };
  * program and in the installation, each also under scenarios/ or labs/. The caller frees. */
 char *find_file(enum find_kind kind, const char *word, struct error *e);
 
-/* All scenarios or labs: paths, sorted by name; of several with one name only the first. The caller frees with find_free. */
+/* All scenarios or labs: paths, sorted by name; of several with one name only the first. The caller frees with find_free.
+ * -1: there is none; the sentence says where it was looked for. */
 int find_all(enum find_kind kind, char ***paths, size_t *count, struct error *e);
 void find_free(char **paths, size_t count);
 

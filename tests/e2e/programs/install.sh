@@ -50,6 +50,12 @@ mkdir "$SCRATCH/copied"
 cp "$there/bin/virt-provision" "$SCRATCH/copied"
 "$SCRATCH/copied/virt-provision" rebuild --lab "$there/share/harness/labs/soft-pair.json" --dry-run >"$SCRATCH/out" 2>&1
 check_says "a program copied from there looks in the prefix of this make, not in that of the make before" 'nor in /opt/lab/share/harness$' "$SCRATCH/out"
+cp "$there/bin/harness" "$SCRATCH/copied"
+mv "$there/share/harness/labs" "$SCRATCH/labs-away"
+check_exit 2 "harness list where there are no labs" "$SCRATCH/copied/harness" list
+check_says "says where it looked" 'there are no labs: none of [.]/labs, .*/copied/labs, .* /opt/lab/share/harness/labs has a file' "$SCRATCH/err"
+check "and has no heading over nothing" bash -c "! grep -q '^labs' '$SCRATCH/out'"
+mv "$SCRATCH/labs-away" "$there/share/harness/labs"
 check "the programs of that make are as they were" grep -q /usr/local "$ROOT/build/harness"
 
 touch "$there/share/harness/guest-setup/mine"
