@@ -122,7 +122,7 @@ static struct outcome run_cell(struct sweep *s, size_t run, const char *folder, 
 {
     struct text label = {0};
     summary_choice(cell->choice, &label);
-    s->progress.cell = run + 1;
+    s->progress.cell = s->kept + s->ended + 1;
     s->progress.cells = sweep_run_count(s);
     s->progress.label = text_string(&label);
     struct experiment x = {.plan = &s->plan,
@@ -217,12 +217,24 @@ static void run_todo(struct sweep *s)
         sweep_run_here(s);
 }
 
+/* The run at a place in the order of running. On real hosts all cells come once, then again: what drifts there meets all cells alike. A
+ * simulated run is the same whenever it is made. */
+static size_t run_at(const struct sweep *s, size_t place)
+{
+    size_t cells = s->plan.cell_count;
+    if (lab_kind(&s->plan.first.lab)->simulated)
+        return place;
+    return place % cells * (size_t)s->request->repeats + place / cells;
+}
+
 void sweep_list_todo(struct sweep *s)
 {
     s->todo_count = s->ended = s->printed = 0;
-    for (size_t run = 0; run < sweep_run_count(s); run++)
+    for (size_t place = 0; place < sweep_run_count(s); place++) {
+        size_t run = run_at(s, place);
         if (!s->index.entries[run])
             s->todo[s->todo_count++] = run;
+    }
 }
 
 /* ---- the whole */

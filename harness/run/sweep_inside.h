@@ -15,7 +15,7 @@ struct sweep {
     char *folder;
     int lock; /* the folder's */
     struct index index;
-    size_t *todo; /* the runs, by number from 0, that are not in the index yet */
+    size_t *todo; /* the runs, by number from 0, that are not in the index yet, in the order of running */
     size_t todo_count, kept, jobs;
     size_t threads;    /* of a simulated run */
     struct text *said; /* by place in todo: what is printed once those before it have ended */
@@ -79,7 +79,7 @@ int sweep_fail(struct sweep *s, enum ending ending, const struct error *e);
 struct outcome sweep_run_in(struct sweep *s, size_t run, const char *folder, struct error *e);
 /* What is to do, by this program. */
 void sweep_run_here(struct sweep *s);
-/* What is not in the index is to do, and nothing of it has ended. */
+/* What is not in the index is to do, in the order of running, and nothing of it has ended. */
 void sweep_list_todo(struct sweep *s);
 /* What people read of a run that has ended. */
 void sweep_print_run(const struct sweep *s, size_t run, const char *folder, struct outcome outcome);

@@ -63,6 +63,11 @@ check_says "... and the setting that differs" 'flows\.x\.tool' "$page"
 go 0 "a sweep over tools" --set 'sweep={"flows.*.tool": ["roce", "perftest"]}'
 check "... has a report" "$H" report "$OUT/tools/latest"
 check_says "... with a table of both" '<h2>Other traffic tools beside roce-traffic</h2>' "$OUT/tools/latest/report/index.html"
+go 0 "... twice" --set 'sweep={"flows.*.tool": ["roce", "perftest"]}' --repeat 2
+same "... takes the tools in turns" "$(jq -r '"\(.started) \(.flows.x.tool) \(.repeat)"' "$OUT"/tools/latest/0*/result.json | sort | cut -d' ' -f2- | xargs)" \
+    "roce-traffic 1 perftest 1 roce-traffic 2 perftest 2"
+same "... each run in its cell's folder" "$(cd "$OUT/tools/latest" && jq -r '"\(.flows.x.tool) \(.repeat)"' 0*/result.json | xargs)" \
+    "roce-traffic 1 roce-traffic 2 perftest 1 perftest 2"
 go 0 "strict ordering" --set 'flows.*.relaxed_ordering=false'
 check "... is said to both ends" test "$(ran | grep -c -- ' --disable_pcie_relaxed ')" = 2
 check "... and is in the result" holds '.flows.x.relaxed_ordering == false'
