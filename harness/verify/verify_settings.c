@@ -69,7 +69,7 @@ static const struct field fields[] = {
      .help = "A priority of a port gets at most so many pause frames a second, repeated ones too."},
     {"paused_window", FIELD_QUANTITY, AT(paused_window_ns), .unit = UNIT_TIME_NS, .min = 1,
      .max = INT64_C(1) << 50, .fallback = "\"10ms\"",
-     .help = "The shortest time over which paused_share and pauses_per_s are judged."},
+     .help = "The time over which paused_share is judged, and the shortest one for pauses_per_s."},
     {"ports", FIELD_LIST, AT(ports), .item = FIELD_OBJECT, .sub = &port_table, .min = 0, .max = 65536,
      .help = "Ports whose settings differ from those of all. The first one that names an interface counts."},
     {"ecn_thresholds", FIELD_LIST, AT(ecn_thresholds), .item = FIELD_OBJECT, .sub = &threshold_table,

@@ -199,6 +199,27 @@ static void window(void **state)
     json_decref(entry);
 }
 
+/* A port that was paused nearly all of a window, and not at all for long after it. */
+static void window_before_silence(void **state)
+{
+    (void)state;
+    begin();
+    for (int i = 0; i < 12; i++) {
+        pauses(0, 1 << PRIORITY, 60000);
+        talk.now_ns += 300000;
+    }
+    talk.now_ns += 400000000;
+    pauses(0, 1 << PRIORITY, 60000);
+    pauses(0, 1 << PRIORITY, 0);
+    json_t *entry =
+        talk_judge(&talk, "pfc", "{\"paused_share\": 0.7, \"paused_window\": \"4ms\", \"pauses_per_s\": 50}");
+    const json_t *findings = json_object_get(entry, "findings");
+    assert_int_equal(json_array_size(findings), 1); /* it got few pauses a second */
+    assert_string_equal(json_string_value(json_object_get(json_array_get(findings, 0), "kind")),
+                        "paused too long");
+    json_decref(entry);
+}
+
 /* s0 and s1 have settings of their own: each is judged by what it asks for. */
 static void settings_of_ports(void **state)
 {
@@ -249,6 +270,7 @@ int main(void)
         cmocka_unit_test(no_ring),
         cmocka_unit_test(nameless),
         cmocka_unit_test(window),
+        cmocka_unit_test(window_before_silence),
         cmocka_unit_test(settings_of_ports),
         cmocka_unit_test(more_ways_than_are_looked_for),
     };
