@@ -78,6 +78,7 @@ struct frame_roce {
     struct frame_ip ip;
     uint16_t source_port;
     struct frame_bth bth;
+    uint32_t flush; /* of FLUSH: its selectivity and placement type */
     struct frame_reth reth;
     struct frame_aeth aeth;
     uint64_t swap, compare; /* of atomics; of an atomic's answer `compare` is the original value */

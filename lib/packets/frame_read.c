@@ -101,18 +101,22 @@ static bool read_ipv6(const uint8_t *at, size_t bytes, struct frame_ip *ip)
 /* The IP and UDP headers of a RoCEv2 packet. */
 static bool read_ip(const uint8_t *at, size_t bytes, struct frame_ip *ip, struct place *p)
 {
-    size_t header_bytes = IPV6_BYTES;
+    size_t header_bytes = IPV6_BYTES, behind_bytes; /* behind the header, as IP says */
     if (p->type == FRAME_TYPE_IPV4) {
         if (!read_ipv4(at + p->ip, bytes - p->ip, ip, &header_bytes))
             return false;
-    } else if (p->type != FRAME_TYPE_IPV6 || !read_ipv6(at + p->ip, bytes - p->ip, ip)) {
-        return false;
+        size_t all_bytes = get16(at + p->ip + 2);
+        behind_bytes = all_bytes > header_bytes ? all_bytes - header_bytes : 0;
+    } else {
+        if (p->type != FRAME_TYPE_IPV6 || !read_ipv6(at + p->ip, bytes - p->ip, ip))
+            return false;
+        behind_bytes = get16(at + p->ip + 4);
     }
     p->udp = p->ip + header_bytes;
     if (bytes < p->udp + UDP_BYTES + BTH_BYTES || get16(at + p->udp + 2) != FRAME_ROCE_PORT)
         return false;
     p->udp_bytes = get16(at + p->udp + 4);
-    return p->udp_bytes >= UDP_BYTES + BTH_BYTES + FRAME_ICRC_BYTES;
+    return p->udp_bytes >= UDP_BYTES + BTH_BYTES + FRAME_ICRC_BYTES && p->udp_bytes <= behind_bytes;
 }
 
 static void read_bth(const uint8_t *at, struct frame_bth *bth)
@@ -138,6 +142,10 @@ static void read_extensions(const uint8_t *at, const struct opcode_row *row, str
         roce->queue_key = get32(at);
         roce->source_qpn = get24(at + 5);
         at += 8;
+    }
+    if (row->feth) {
+        roce->flush = get32(at);
+        at += 4;
     }
     if (row->reth) {
         roce->reth = (struct frame_reth){get64(at), get32(at + 8), get32(at + 12)};

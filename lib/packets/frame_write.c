@@ -155,6 +155,8 @@ static uint8_t *put_extensions(uint8_t *at, const struct frame_roce *r)
         at = put_zeros(at, 4); /* the receive queue */
     if (OPCODE_SERVICE(r->bth.opcode) == OPCODE_UD)
         at = put32(put32(at, r->queue_key), r->source_qpn & 0xffffffu);
+    if (row->feth)
+        at = put32(at, r->flush);
     if (row->reth || row->atomic)
         at = put32(put64(at, r->reth.address), r->reth.key);
     if (row->reth)

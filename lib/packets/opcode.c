@@ -33,17 +33,20 @@ const struct opcode_row opcode_rows[32] = {
     [OPCODE_FETCH_ADD] = {"Fetch and Add", REQUEST, .atomic = true},
     [OPCODE_SEND_LAST_INVALIDATE] = {"SEND Last Invalidate", LAST, .immediate = true},
     [OPCODE_SEND_ONLY_INVALIDATE] = {"SEND Only Invalidate", ONLY, .immediate = true},
+    [OPCODE_FLUSH] = {"FLUSH", REQUEST, .feth = true, .reth = true},
+    [OPCODE_ATOMIC_WRITE] = {"ATOMIC WRITE", ONLY, .reth = true},
 };
 
 static const struct opcode_row cnp = {"CNP", REQUEST};
 
-/* Does the operation exist in this service? Unreliable connections have sends and writes; datagrams one packet's sends. */
+/* Does the operation exist in this service? FLUSH and ATOMIC WRITE are known of reliable connections alone. Unreliable connections have sends and writes; datagrams one packet's sends. */
 static bool is_of(enum opcode_service service, enum opcode_operation operation)
 {
     switch (service) {
     case OPCODE_RC:
-    case OPCODE_XRC:
         return opcode_rows[operation].name;
+    case OPCODE_XRC:
+        return opcode_rows[operation].name && operation < OPCODE_FLUSH;
     case OPCODE_UC:
         return operation <= OPCODE_WRITE_ONLY_IMMEDIATE;
     case OPCODE_UD:
@@ -61,6 +64,7 @@ const struct opcode_row *opcode_find(uint8_t opcode)
                                                                    : NULL;
 }
 
+#define FETH_BYTES          4
 #define RETH_BYTES          16
 #define AETH_BYTES          4
 #define ATOMIC_BYTES        28
@@ -77,8 +81,9 @@ uint32_t opcode_header_bytes(uint8_t opcode)
         return 0;
     if (opcode == OPCODE_CNP)
         return CNP_RESERVED_BYTES;
-    uint32_t bytes = row->reth * RETH_BYTES + row->aeth * AETH_BYTES + row->atomic * ATOMIC_BYTES +
-                     row->atomic_answer * ATOMIC_ANSWER_BYTES + row->immediate * IMMEDIATE_BYTES;
+    uint32_t bytes = row->feth * FETH_BYTES + row->reth * RETH_BYTES + row->aeth * AETH_BYTES +
+                     row->atomic * ATOMIC_BYTES + row->atomic_answer * ATOMIC_ANSWER_BYTES +
+                     row->immediate * IMMEDIATE_BYTES;
     if (OPCODE_SERVICE(opcode) == OPCODE_UD)
         bytes += DETH_BYTES;
     if (OPCODE_SERVICE(opcode) == OPCODE_XRC && !row->response)

@@ -40,6 +40,8 @@ enum opcode_operation {
     OPCODE_FETCH_ADD = 0x14,
     OPCODE_SEND_LAST_INVALIDATE = 0x16,
     OPCODE_SEND_ONLY_INVALIDATE = 0x17,
+    OPCODE_FLUSH = 0x1c, /* this and the next since release 1.7; a READ Response Only answers both */
+    OPCODE_ATOMIC_WRITE = 0x1d,
 };
 /* Congestion notification packet (annex A17.9.3): the whole opcode. */
 #define OPCODE_CNP 0x81
@@ -53,7 +55,7 @@ struct opcode_row {
     bool first, last; /* packet of a message; both: the only one */
     bool payload;
     bool response; /* goes from the responder to the requester */
-    bool reth, aeth, atomic, atomic_answer;
+    bool feth, reth, aeth, atomic, atomic_answer;
     bool immediate; /* or the key to invalidate */
 };
 /* By the lower five bits. */

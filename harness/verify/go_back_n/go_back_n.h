@@ -13,7 +13,7 @@ struct span {
     uint32_t mtu;       /* 0: not known */
     uint32_t psn;       /* of the last read whose answer's packets are not known, */
     uint32_t length;    /* and its bytes; 0: there is none */
-    bool reads, others; /* it has reads or atomics; it has other requests */
+    bool reads, others; /* it has requests that are answered one by one, such as reads; it has others */
 };
 
 /* A requester, seen at its own port: every request it sends, every answer that it gets. */
@@ -91,7 +91,7 @@ bool span_learn(struct span *s, const struct frame_roce *roce);
 uint32_t span_of(struct span *s, const struct frame_roce *roce, uint32_t *loose);
 /* PSNs that the read takes whose length was kept. */
 uint32_t span_kept(const struct span *s);
-/* Only reads and atomics, whose PSNs are known: each of its answers can be told. */
+/* Only reads, atomics, FLUSH and ATOMIC WRITE, whose PSNs are known: each of its answers can be told. */
 static inline bool span_answers(const struct span *s)
 {
     return s->reads && !s->others && (s->mtu || !s->length);

@@ -34,9 +34,10 @@ uint32_t span_of(struct span *s, const struct frame_roce *roce, uint32_t *loose)
     *loose = 0;
     s->length = 0;
     if (!read) {
-        bool atomic = operation == OPCODE_COMPARE_SWAP || operation == OPCODE_FETCH_ADD;
-        s->reads = s->reads || atomic;
-        s->others = s->others || !atomic;
+        bool answered = operation == OPCODE_COMPARE_SWAP || operation == OPCODE_FETCH_ADD ||
+                        operation == OPCODE_FLUSH || operation == OPCODE_ATOMIC_WRITE;
+        s->reads = s->reads || answered;
+        s->others = s->others || !answered;
         return 1;
     }
     s->reads = true;

@@ -13,7 +13,7 @@ zeros() { [ "$1" = 0 ] || printf '%0*d' $((2 * $1)) 0; }
 # A frame of RC between 10.0.0.0 and 10.0.0.1, with 16 bytes of payload if its opcode has some; the ICRC is not right.
 frame() { # FROM OPCODE PSN ECN [EXTENSION-HEADER]
     local to=$((1 - $1)) extension=${5:-} payload=0
-    case $2 in 06 | 07 | 08 | 0a) payload=16 ;; esac
+    case $2 in 06 | 07 | 08 | 0a | 1d) payload=16 ;; esac
     local udp=$((8 + 12 + ${#extension} / 2 + payload + 4))
     printf '02000000000%d02000000000%d0800' "$to" "$1"
     printf '45%02x%04x00014000401100000a00000%d0a00000%d' $((26 << 2 | $4)) $((20 + udp)) "$1" "$to"
@@ -61,6 +61,9 @@ check "... as JSON: the ICRCs are wrong, in all packets" test "$(jq '.packets ==
 { cat good.hex && record "$(write_only 5)"; } | raw >skip.pcap
 check_exit 1 "a PSN that is left out" "$H" verify skip.pcap go-back-n --host 10.0.0.0
 check_says "... is found at its packet" 'packet 17 at 1000\.[0-9]+ s: PSN 5 follows PSN 3: 1 skipped' out
+{ cat good.hex && record "$(frame 0 1c 4 2 "$(zeros 20)")" && record "$(frame 0 1d 5 2 "$(zeros 16)")" && record "$(write_only 6)"; } | raw >flush.pcap
+check_exit 0 "FLUSH and ATOMIC WRITE take a PSN each" "$H" verify flush.pcap go-back-n --host 10.0.0.0
+check_says "... as packets that were sent" '^ok +go-back-n +12 packets sent' out
 { cat good.hex && record "$(frame 0 0a 4 3 "$(zeros 12)00000010")"; } | raw >marked.pcap
 check_exit 1 "a packet that its sender marks" "$H" verify marked.pcap ecn --host 10.0.0.0
 check_says "... is found" 'packet 17 at .*ECN bits are 3' out

@@ -34,6 +34,8 @@ static struct frame frame_of(uint8_t opcode, bool v6, bool tagged)
         f.roce.ip.flow_label = 0x54321;
     else
         f.roce.ip.identification = 0xabcd;
+    if (row->feth)
+        f.roce.flush = 0x0000001a;
     if (row->reth || row->atomic)
         f.roce.reth = (struct frame_reth){0x1122334455667788, 0x99aabbcc, row->reth ? 0x10000 : 0};
     if (row->aeth)
@@ -145,6 +147,7 @@ static void contradictions(void **state)
         {14, 0x44}, /* a header of 16 bytes */
         {14, 0x4f}, /* of 60 */
         {14, 0x65}, /* version 6 */
+        {17, 40},   /* IP is shorter than UDP */
         {20, 0x20}, /* a fragment */
         {23, 6},    /* TCP */
         {36, 0x11}, /* another port */

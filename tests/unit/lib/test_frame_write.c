@@ -168,7 +168,7 @@ static void opcodes_are_those_of_the_model(void **state)
 {
     (void)state;
     assert_int_equal(OPCODE_CNP, VCX_OPCODE_CNP);
-    for (unsigned i = 0; i < 32; i++) {
+    for (unsigned i = 0; i < OPCODE_FLUSH; i++) { /* the model has none of the later ones */
         const struct opcode_row *ours = &opcode_rows[i];
         const struct vcx_operation_row *theirs = &vcx_operations[i];
         assert_int_equal(!!ours->name, theirs->exists);
