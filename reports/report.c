@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define PAGE "index.html"
 
@@ -304,8 +305,8 @@ static int report_runs(const char *const *results, size_t count, const struct sw
     return result;
 }
 
-int report_make(const char *const *results, size_t count, const struct report_options *options,
-                struct text *page, struct error *e)
+static int report_distinct(const char *const *results, size_t count, const struct report_options *options,
+                           struct text *page, struct error *e)
 {
     int sweep = count == 1 ? sweep_table_wanted(results[0], e) : 0;
     if (sweep <= 0)
@@ -317,5 +318,37 @@ int report_make(const char *const *results, size_t count, const struct report_op
                      ? make_at(&(struct subject){NULL, &table}, results, count, options, page, e)
                      : report_runs(results, count, &table, options, page, e);
     sweep_table_free(&table);
+    return result;
+}
+
+/* The folders without those that were named before, perhaps through the link "latest". Returns how many. */
+static size_t take_distinct(const char *const *results, size_t count, const char **distinct,
+                            struct stat *folders)
+{
+    size_t taken = 0;
+    for (size_t i = 0; i < count; i++) {
+        struct stat *mine = &folders[taken];
+        bool before = false;
+        if (stat(results[i], mine) != 0)
+            *mine = (struct stat){0}; /* said when it is read */
+        for (size_t k = 0; mine->st_ino && !before && k < taken; k++)
+            before = folders[k].st_ino == mine->st_ino && folders[k].st_dev == mine->st_dev;
+        if (!before)
+            distinct[taken++] = results[i];
+    }
+    return taken;
+}
+
+int report_make(const char *const *results, size_t count, const struct report_options *options,
+                struct text *page, struct error *e)
+{
+    const char **distinct = calloc(count + 1, sizeof *distinct);
+    struct stat *folders = calloc(count + 1, sizeof *folders);
+    int result =
+        distinct && folders
+            ? report_distinct(distinct, take_distinct(results, count, distinct, folders), options, page, e)
+            : error_set(e, "out of memory for %zu results", count);
+    free(distinct);
+    free(folders);
     return result;
 }

@@ -79,6 +79,8 @@ wanted=$(jq -r '.flows.web.by_size[] | .up_to_bytes, .slowdown.p99' "$web/result
 drawn=$(awk -F '\t' '/^# slowdown: web, p99/ {on = 1} NF == 2 && on && !/^#/ {printf "%.4g %.4g\n", $1, $2}' "$web/report/sweep-slowdown.tsv")
 check "the drawn slowdown by size equals the computed one" test "$(wc -l <<<"$wanted") $drawn" = "10 $wanted"
 check_exit 0 "another run to compare with" ./harness run scenarios/web-search.json --seed 2 --no-report --out "$SCRATCH/other"
+check_exit 0 "a run that is named twice, once as the latest" ./harness report "$web" "$(readlink -f "$web")" --out "$SCRATCH/once"
+check "... is drawn once" test -e "$SCRATCH/once/01-throughput.svg" -a ! -e "$SCRATCH/once/02-throughput.svg"
 check_exit 0 "two runs on one page" ./harness report "$web" "$SCRATCH/other/web-search/latest" --out "$SCRATCH/both"
 check_says "which shows the differing settings" '<code>seed</code></td><td>1</td><td>2</td></tr>' "$SCRATCH/both/index.html"
 check_says "and names the curves by them" '^# slowdown: seed 2 web, p99' "$SCRATCH/both/sweep-slowdown.tsv"
