@@ -109,9 +109,10 @@ build_apart() { # FOLDER
 }
 
 check() {
-    local what=$1 output
+    local what=$1
     shift
-    if output=$("$@" 2>&1); then ok "$what"; else nok "$what" "$* -> $? : $output"; fi
+    # into a file: a pipe would be waited for until processes that the command leaves have ended too
+    if ("$@") >"$SCRATCH/.checked" 2>&1; then ok "$what"; else nok "$what" "$* -> $? : $(cat "$SCRATCH/.checked")"; fi
 }
 
 check_exit() {
