@@ -450,8 +450,7 @@ static int run_bytes(struct ssh_session *s, const char *const argv[], const void
     ssh_arguments_free(arguments);
     if (status < 0)
         return error_set(e, "running %s on host %s: %s", argv[0], s->name, inner.text);
-    /* 255: ssh itself failed (the connection broke), or it is the command's exit status */
-    if (status == 255) {
+    if (status == SSH_OWN_STATUS) {
         clock_sleep_until_ns(clock_monotonic_ns() + 50 * NS_PER_MS);
         if (!ssh_alive(s, e))
             return error_prefix(e, "running %s on host %s", argv[0], s->name);
@@ -475,7 +474,7 @@ bool ssh_ended(struct ssh_session *s, int64_t timeout_ns, struct error *e)
     int status = run_bytes(s, nothing, NULL, 0, &out, &err, timeout_ns, NULL);
     text_free(&out);
     text_free(&err);
-    if (status >= 0 && status != 255)
+    if (status >= 0 && status != SSH_OWN_STATUS)
         return false;
     /* a killed process closes its sockets a little before waitpid reports its end */
     while (ssh_alive(s, e)) {

@@ -9,6 +9,9 @@
 #include "lib/process.h"
 #include <stdatomic.h>
 
+/* ssh itself failed, or a signal ended the command, which the master does not pass on; or it is the command's own exit status. */
+#define SSH_OWN_STATUS 255
+
 /* How a host is reached. All strings are owned; NULL means ssh's own choice. */
 struct ssh_target {
     char *host; /* address, "user@host", or a name of the user's ssh configuration */

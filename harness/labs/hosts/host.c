@@ -81,6 +81,16 @@ static const char *last_line(struct text *text)
     return newline ? newline + 1 : all;
 }
 
+/* All lines that ssh and a program printed on stderr, as one. */
+static const char *joined_lines(struct text *text)
+{
+    last_line(text);
+    for (size_t i = 0; i < text->length; i++)
+        if (text->data[i] == '\n')
+            text->data[i] = ';';
+    return text->length ? text_string(text) : "nothing was printed";
+}
+
 json_t *remote_json(struct remote_host *h, const char *const argv[], const char *input, int *status,
                     struct error *e)
 {
@@ -92,6 +102,12 @@ json_t *remote_json(struct remote_host *h, const char *const argv[], const char 
     if (code == 127)
         error_set(e, "host %s has no %s (%.200s): `harness install` copies the programs there", h->lab->name,
                   argv[0], last_line(&err));
+    else if (code == SSH_OWN_STATUS && !json_is_object(json))
+        error_set(
+            e,
+            "host %s: %s: ssh has no exit status of it (its own is 255), and the connection is still there: "
+            "a signal ended it, or ssh could not start it: %.400s",
+            h->lab->name, argv[0], joined_lines(&err));
     else if (code >= 0 && !json_is_object(json))
         error_set(e, "host %s: %s did not print a JSON object (exit status %d): %.300s", h->lab->name,
                   argv[0], code, err.length ? last_line(&err) : "it printed nothing");

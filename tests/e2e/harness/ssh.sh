@@ -50,6 +50,20 @@ check_exit 4 "doctor that finds nothing wrong, but could not see all" "$H" docto
 check_says "... names what, and why" 'unknown +a->b +mtu .*a: mtu could not be read: Permission denied' "$SCRATCH/out"
 check_says "... and counts no failure" ' 0 failures, [0-9]+ unknown$' "$SCRATCH/out"
 
+# ---- a program that a signal ends there: ssh has no exit status of it
+mkdir "$SCRATCH/killed"
+ln "$SCRATCH/bin"/{nic-sampler,host-facts,roce-traffic} "$SCRATCH/killed/"
+cat > "$SCRATCH/killed/nic-config" << END
+#!/bin/sh
+case \$1 in --version) exec $SCRATCH/bin/nic-config --version ;; esac
+printf 'its first line\nits second\n' >&2
+kill -9 \$\$
+END
+chmod 755 "$SCRATCH/killed/nic-config"
+jq --arg programs "$SCRATCH/killed" '.hosts[].programs = $programs' "$LAB" > "$SCRATCH/killed.json"
+"$H" doctor --lab "$SCRATCH/killed.json" > "$SCRATCH/out" 2>&1
+check_says "doctor says how a program ended, and all of its words" 'killed/nic-config: ssh has no exit status of it .*a signal ended it.*its first line;its second' "$SCRATCH/out"
+
 # ---- what must register GPU memory depends on the route of the flows: a stand-in shows the host of tests/data/hosts, without nvidia_peermem
 mkdir "$SCRATCH/tree" "$SCRATCH/with-gpu"
 "$ROOT/tests/data/hosts/lay-out" "$ROOT/tests/data/hosts/geforce-guest.tree" "$SCRATCH/tree"
