@@ -174,16 +174,32 @@ void host_faults_free(struct host_faults *f)
 
 /* ---- what a run has left */
 
+#define LEFT "[ -e " FAULTS_LEFT_NIC " ] || [ -e " FAULTS_LEFT_FILTER " ]"
+
 bool host_faults_left(struct remote_host *h)
 {
-    static const char *const argv[] = {"sh", "-c",
-                                       "[ -e " FAULTS_LEFT_NIC " ] || [ -e " FAULTS_LEFT_FILTER " ]", NULL};
+    static const char *const argv[] = {"sh", "-c", LEFT, NULL};
     return ssh_run(h->ssh, argv, NULL, NULL, NULL, REMOTE_COMMAND_NS, NULL) == 0;
+}
+
+/* 1: something is left; 0: nothing is, which is found out by one command for all means; -1 with `e` set. */
+static int look_left(struct remote_host *h, struct error *e)
+{
+    static const char *const argv[] = {"sh", "-c", "if " LEFT "; then echo left; fi", NULL};
+    struct text out = {0};
+    int result = ssh_must(h->ssh, argv, NULL, &out, REMOTE_COMMAND_NS, e);
+    if (result == 0)
+        result = out.length > 0;
+    text_free(&out);
+    return result;
 }
 
 int host_faults_restore(struct remote_host *h, struct text *said, struct error *e)
 {
-    for (size_t i = 0; i < MEANS; i++) {
+    int left = look_left(h, e);
+    if (left < 0)
+        return error_prefix(e, "looking for faults that a run left on host %s", h->lab->name);
+    for (size_t i = 0; left && i < MEANS; i++) {
         int result = means[i]->restore(h, e);
         if (result < 0)
             return error_prefix(e, "%s that a run left on host %s", means[i]->ended, h->lab->name);
