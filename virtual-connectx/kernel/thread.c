@@ -9,7 +9,7 @@
 #include <linux/kthread.h>
 #include <linux/sched.h>
 
-#define CALM_POLLS  4 /* without work before it sleeps */
+#define CALM_POLLS  4 /* without work before it sleeps, if a program on another CPU may ring meanwhile */
 #define IDLE_PART   20
 #define SLEEP_LEAST (50 * NSEC_PER_USEC)
 #define SLEEP_MOST  (40 * NSEC_PER_MSEC) /* after 0.8 s; without KVM a sleep costs its host about 0.9 ms */
@@ -77,6 +77,12 @@ static void rest(u64 idle_ns)
     __set_current_state(TASK_RUNNING);
 }
 
+/* On a single CPU nobody rings until this thread sleeps. */
+static unsigned int calm_polls(void)
+{
+    return num_online_cpus() > 1 ? CALM_POLLS : 0;
+}
+
 static int run_thread(void *unused)
 {
     unsigned int calm = 0;
@@ -89,7 +95,7 @@ static int run_thread(void *unused)
         } else {
             calm++;
         }
-        if (calm > CALM_POLLS)
+        if (calm > calm_polls())
             rest(vcx_turn_ns() - worked);
         else
             cond_resched();
