@@ -120,24 +120,32 @@ static int add_run(struct rows *rows, const char *result, const char *cell, stru
     return done;
 }
 
+static int add_judged(struct rows *rows, enum export_table table, const struct export_value given[2],
+                      const json_t *entries, struct error *e)
+{
+    const json_t *entry;
+    size_t i;
+    json_array_foreach(entries, i, entry)
+    {
+        if (json_is_object(entry) && rows_add(rows, table, given, 2, entry, e) != 0)
+            return -1;
+    }
+    return 0;
+}
+
 static int add_repeated(struct rows *rows, const char *result, const json_t *index, struct error *e)
 {
-    const json_t *cell, *expectation;
-    size_t i, k;
-    int done = 0;
+    const json_t *cell;
+    size_t i;
     json_array_foreach(json_object_get(index, "repeated"), i, cell)
     {
         char *choices = json_shown(json_object_get(cell, "cell"));
         const struct export_value given[] = {export_text(result), export_text(choices)};
-        json_array_foreach(json_object_get(cell, "expectations"), k, expectation)
-        {
-            done =
-                json_is_object(expectation) ? rows_add(rows, EXPORT_REPEATED, given, 2, expectation, e) : 0;
-            if (done != 0)
-                break;
-        }
+        int done =
+            add_judged(rows, EXPORT_REPEATED, given, json_object_get(cell, "expectations"), e) != 0 ||
+            add_judged(rows, EXPORT_REPEATED_PUBLISHED, given, json_object_get(cell, "published"), e) != 0;
         free(choices);
-        if (done != 0)
+        if (done)
             return -1;
     }
     return 0;

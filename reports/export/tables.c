@@ -294,6 +294,22 @@ static const struct export_column repeated[] = {
     TEXT("reason", "", "reason"),
     END};
 
+static const struct export_column repeated_published[] = {
+    TEXT("result", "the sweep's folder", NULL),
+    TEXT("cell", "its choices, as JSON", NULL),
+    TEXT("name", "of a figure that is compared over repetitions or cells", "name"),
+    TEXT("rule", "what was measured", "of"),
+    REAL("published", "", "", "published"),
+    TEXT("over_what", "repeats or cells", "over"),
+    INTEGER("count", "", "runs that were measured", "count"),
+    REAL("measured", "", "mean", "measured"),
+    REAL("measured_ci95", "", "half the width of the 95 % confidence interval of the mean", "ci95"),
+    REAL("difference_percent", "%", "", "difference_percent"),
+    TEXT("unit", "of both values", "unit"),
+    TEXT("source", "", "source"),
+    TEXT("reason", "why nothing is compared", "reason"),
+    END};
+
 static const struct export_column warnings[] = {RUN, TEXT("warning", "", NULL), END};
 
 static const struct export_column columns[] = {TEXT("table_name", "", NULL), TEXT("column_name", "", NULL),
@@ -319,6 +335,8 @@ const struct export_table_of export_tables[EXPORT_TABLES] = {
     [EXPORT_EXPECTATIONS] = {"expectations", "of each run, and the verdicts of its checkers", expectations},
     [EXPORT_PUBLISHED] = {"published", "published figures and what was measured", published},
     [EXPORT_REPEATED] = {"repeated", "expectations of a sweep over its runs", repeated},
+    [EXPORT_REPEATED_PUBLISHED] = {"repeated_published", "published figures of a sweep over its runs",
+                                   repeated_published},
     [EXPORT_WARNINGS] = {"warnings", "", warnings},
     [EXPORT_COLUMNS] = {"columns", "the columns of these tables", columns},
 };
