@@ -8,23 +8,45 @@
 
 /* ---- on a host */
 
+int tools_ask(struct remote_host *h, const struct words *command, tool_judge *judge, void *context,
+              bool *missing, struct error *e)
+{
+    struct text answer = {0};
+    *missing = false;
+    int result = ssh_must(h->ssh, (const char *const *)command->items, NULL, &answer, REMOTE_COMMAND_NS, e);
+    if (result == 0)
+        result = judge(context, text_string(&answer), missing, e);
+    text_free(&answer);
+    return result;
+}
+
+struct question {
+    const struct traffic_job *job;
+    const char *host;
+    char *version; /* of TRAFFIC_VERSION_SIZE */
+};
+
+static int judge(void *context, const char *answer, bool *missing, struct error *e)
+{
+    const struct question *question = context;
+    const struct traffic_job *job = question->job;
+    int result = job->tool->judge(job, question->host, answer, question->version, e);
+    *missing = !*question->version;
+    return result;
+}
+
 /* Ask the host for the job's tool. 0: it is there, of this version, and can run the job. Otherwise an error; *missing: the whole tool is. */
 static int find(struct remote_host *h, const struct traffic_job *job, char version[TRAFFIC_VERSION_SIZE],
                 bool *missing, struct error *e)
 {
+    struct question question = {job, h->lab->name, version};
     struct words command = {0};
-    struct text answer = {0};
-    int result = job->tool->ask(job, &command, e);
-    if (result == 0)
-        result = ssh_must(h->ssh, (const char *const *)command.items, NULL, &answer, REMOTE_COMMAND_NS, e);
     *missing = false;
     *version = '\0';
-    if (result == 0) {
-        result = job->tool->judge(job, h->lab->name, text_string(&answer), version, e);
-        *missing = !*version;
-    }
+    int result = job->tool->ask(job, &command, e);
+    if (result == 0)
+        result = tools_ask(h, &command, judge, &question, missing, e);
     words_free(&command);
-    text_free(&answer);
     return result;
 }
 

@@ -3,6 +3,13 @@
 #define HARNESS_LABS_TOOLS_H
 
 #include "harness/labs/hosts/lab.h"
+#include "lib/words.h"
+
+/* What a tool makes of a host's answer: 0, or -1 with why it cannot run there; *missing: the whole tool is. */
+typedef int tool_judge(void *context, const char *answer, bool *missing, struct error *e);
+/* Run a tool's command on the host, and let the tool judge the answer. Without one *missing is false. */
+int tools_ask(struct remote_host *h, const struct words *command, tool_judge *judge, void *context,
+              bool *missing, struct error *e);
 
 /* Ask both hosts of every job, before anything is changed; the versions are kept in the jobs. */
 int tools_find(struct remote_lab *lab, struct error *e);

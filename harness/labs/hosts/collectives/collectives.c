@@ -2,6 +2,7 @@
 
 #include "harness/labs/hosts/at_once.h"
 #include "harness/labs/hosts/start.h"
+#include "harness/labs/hosts/tools.h"
 #include "harness/preflight/preflight.h"
 #include "lib/document/json_text.h"
 #include "lib/output/shell.h"
@@ -9,20 +10,28 @@
 
 /* ---- on a host */
 
+struct question {
+    struct collective_job *job;
+    size_t host;
+};
+
+static int judge(void *context, const char *answer, bool *missing, struct error *e)
+{
+    const struct question *question = context;
+    return question->job->tool->judge(question->job, question->host, answer, missing, e);
+}
+
 /* Ask a host of the collective for its tool. *missing: it is not there at all. */
 static int find(struct remote_host *h, struct collective_job *job, size_t host, bool *missing,
                 struct error *e)
 {
+    struct question question = {job, host};
     struct words command = {0};
-    struct text answer = {0};
     *missing = false;
     int result = job->tool->ask(job, host, &command, e);
     if (result == 0)
-        result = ssh_must(h->ssh, (const char *const *)command.items, NULL, &answer, REMOTE_COMMAND_NS, e);
-    if (result == 0)
-        result = job->tool->judge(job, host, text_string(&answer), missing, e);
+        result = tools_ask(h, &command, judge, &question, missing, e);
     words_free(&command);
-    text_free(&answer);
     return result;
 }
 
