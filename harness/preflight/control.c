@@ -37,48 +37,46 @@ static bool sets_dcqcn(const struct cell *cell, const char *role)
     return any;
 }
 
+static const char *const legacy[] = {"mstconfig -d ", " set ROCE_CC_LEGACY_DCQCN=1, and reboot", NULL};
+static const char *const other[] = {"end the program of DOCA PCC, or mstconfig -d ",
+                                    " set USER_PROGRAMMABLE_CC=0, and reboot", NULL};
+static const char *const ask_again[] = {
+    "install mstflint on the host and ask again as root: host-facts reads mstconfig -d ",
+    " -e query; or mlxreg -d ", " --reg_name PPCC", NULL};
+
+#define DOES_NOTHING "; what the scenario sets of ecn and dcqcn does nothing"
+
+/* By host-facts' word for what is in control. The reason in between is host-facts' own. */
+static const struct control {
+    const char *word; /* NULL, the last: any other */
+    const char *verdict;
+    const char *const *fix; /* pieces with the NIC's PCI address between them */
+    const char *before, *after;
+} controls[] = {
+    {"dcqcn", "ok", NULL, "DCQCN is in control", ""},
+    {"rtt", "failure", legacy, "RTTCC of Zero Touch RoCE is in control, not DCQCN", DOES_NOTHING},
+    {"programmable", "failure", other, "a program of DOCA PCC may be in control, and not DCQCN",
+     DOES_NOTHING " then"},
+    {"negotiated", "warning", legacy,
+     "connections whose ends agree on RTTCC of Zero Touch RoCE do without DCQCN", DOES_NOTHING " for those"},
+    {NULL, "unknown", ask_again, "whether DCQCN is in control is not known", ""},
+};
+
 static void say_control(const char *role, const json_t *nic, json_t *entries)
 {
     const json_t *found = json_object_get(nic, "congestion_control");
-    const char *control = word(found, "control"), *why = word(found, "why");
-    const char *address = word(json_object_get(nic, "pci"), "address");
-    struct text legacy = {0}, other = {0}, look = {0};
-    text_add(&legacy, "mstconfig -d %s set ROCE_CC_LEGACY_DCQCN=1, and reboot", address);
-    text_add(&other, "end the program of DOCA PCC, or mstconfig -d %s set USER_PROGRAMMABLE_CC=0, and reboot",
-             address);
-    text_add(&look,
-             "install mstflint on the host and ask again as root: host-facts reads mstconfig -d %s -e query; "
-             "or mlxreg -d %s "
-             "--reg_name PPCC",
-             address, address);
-    if (strcmp(control, "dcqcn") == 0)
-        preflight_say(entries, role, "dcqcn", "ok", NULL, "DCQCN is in control: %s", why);
-    else if (strcmp(control, "rtt") == 0)
-        preflight_say(
-            entries, role, "dcqcn", "failure", text_string(&legacy),
-            "RTTCC of Zero Touch RoCE is in control, not DCQCN: %s; what the scenario sets of ecn and dcqcn "
-            "does nothing",
-            why);
-    else if (strcmp(control, "programmable") == 0)
-        preflight_say(entries, role, "dcqcn", "failure", text_string(&other),
-                      "a program of DOCA PCC may be in control, and not DCQCN: %s; what the scenario sets of "
-                      "ecn and dcqcn "
-                      "does nothing then",
-                      why);
-    else if (strcmp(control, "negotiated") == 0)
-        preflight_say(entries, role, "dcqcn", "warning", text_string(&legacy),
-                      "connections whose ends agree on RTTCC of Zero Touch RoCE do without DCQCN: %s; what "
-                      "the scenario "
-                      "sets of ecn and dcqcn does nothing for those",
-                      why);
-    else
-        preflight_say(entries, role, "dcqcn", "unknown", text_string(&look),
-                      "whether DCQCN is in control is not known: %s", why);
+    const char *said = word(found, "control"), *address = word(json_object_get(nic, "pci"), "address");
+    const struct control *control = controls;
+    struct text fix = {0};
+    while (control->word && strcmp(control->word, said) != 0)
+        control++;
+    for (size_t i = 0; control->fix && control->fix[i]; i++)
+        text_add(&fix, "%s%s", i ? address : "", control->fix[i]);
+    preflight_say(entries, role, "dcqcn", control->verdict, control->fix ? text_string(&fix) : NULL,
+                  "%s: %s%s", control->before, word(found, "why"), control->after);
     preflight_read(entries, "host-facts on the host of %s: congestion_control and firmware_config of %s",
                    role, word(nic, "netdev"));
-    text_free(&legacy);
-    text_free(&other);
-    text_free(&look);
+    text_free(&fix);
 }
 
 /* ---- PFC of the other end */
