@@ -7,15 +7,9 @@
 . "$ROOT/tests/e2e/harness/ssh_hosts.bash"
 "$H" install --lab "$LAB" > "$SCRATCH/out" 2> "$SCRATCH/err" || nok "programs are installed" "$(cat "$SCRATCH/err")"
 
-mkdir "$SCRATCH/tree" "$SCRATCH/virtual"
-"$ROOT/tests/data/hosts/lay-out" "$ROOT/tests/data/hosts/virtual-guest.tree" "$SCRATCH/tree"
+mkdir "$SCRATCH/virtual"
+stand_in_facts "$SCRATCH/virtual" virtual-guest.tree
 ln "$SCRATCH/bin"/{nic-sampler,nic-config,roce-traffic} "$SCRATCH/virtual/"
-cat > "$SCRATCH/virtual/host-facts" << END
-#!/bin/sh
-case \$1 in --version) exec $SCRATCH/bin/host-facts --version ;; esac
-exec $SCRATCH/bin/host-facts --root $SCRATCH/tree "\$@"
-END
-chmod 755 "$SCRATCH/virtual/host-facts"
 jq --arg programs "$SCRATCH/virtual" '.hosts.b.programs = $programs' "$LAB" > "$SCRATCH/half.json"
 jq --arg programs "$SCRATCH/virtual" '.name = "geforce-pair" | .hosts[].programs = $programs' "$LAB" > "$SCRATCH/both.json"
 R=$OUT/pfc-bidir/latest

@@ -65,16 +65,10 @@ jq --arg programs "$SCRATCH/killed" '.hosts[].programs = $programs' "$LAB" > "$S
 check_says "doctor says how a program ended, and all of its words" 'killed/nic-config: ssh has no exit status of it .*a signal ended it.*its first line;its second' "$SCRATCH/out"
 
 # ---- what must register GPU memory depends on the route of the flows: a stand-in shows the host of tests/data/hosts, without nvidia_peermem
-mkdir "$SCRATCH/tree" "$SCRATCH/with-gpu"
-"$ROOT/tests/data/hosts/lay-out" "$ROOT/tests/data/hosts/geforce-guest.tree" "$SCRATCH/tree"
+mkdir "$SCRATCH/with-gpu"
+stand_in_facts "$SCRATCH/with-gpu" geforce-guest.tree
 rm -r "$SCRATCH/tree/sys/module/nvidia_peermem" "$SCRATCH/tree/sys/kernel/mm/memory_peers"
 ln "$SCRATCH/bin"/{nic-sampler,nic-config,roce-traffic} "$SCRATCH/with-gpu/"
-cat > "$SCRATCH/with-gpu/host-facts" << END
-#!/bin/sh
-case \$1 in --version) exec $SCRATCH/bin/host-facts --version ;; esac
-exec $SCRATCH/bin/host-facts --root $SCRATCH/tree "\$@"
-END
-chmod 755 "$SCRATCH/with-gpu/host-facts"
 jq --arg programs "$SCRATCH/with-gpu" '.hosts[] |= . + {programs: $programs, gpu: {}}' "$LAB" > "$SCRATCH/gpu.json"
 doctor_by() { # ROUTES
     jq --argjson routes "$1" '.flows[].memory = "host" | .sweep = {"flows.*.memory": $routes} | del(.published, .expect)' "$ROOT/scenarios/pfc-bidir.json" > "$SCRATCH/by-route.json"

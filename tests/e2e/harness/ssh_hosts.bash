@@ -77,6 +77,21 @@ END
     jq --arg programs "$1" '.hosts[].programs = $programs' "$LAB" > "$SCRATCH/stand-in.json"
 }
 
+# A host-facts in FOLDER that shows a host of tests/data/hosts, laid out in $SCRATCH/tree; for --nccl-env it prints $SCRATCH/nccl-env.
+stand_in_facts() { # FOLDER TREE
+    mkdir -p "$SCRATCH/tree"
+    "$ROOT/tests/data/hosts/lay-out" "$ROOT/tests/data/hosts/$2" "$SCRATCH/tree"
+    cat > "$1/host-facts" << END
+#!/bin/sh
+case \$1 in
+--version) exec $SCRATCH/bin/host-facts --version ;;
+--nccl-env) exec cat $SCRATCH/nccl-env ;;
+esac
+exec $SCRATCH/bin/host-facts --root $SCRATCH/tree "\$@"
+END
+    chmod +x "$1/host-facts"
+}
+
 close_hosts() {
     local host
     left() { for host in a b; do ip netns pids $host; done | xargs -r ps -o comm= -p | grep -vE '^sshd$'; }

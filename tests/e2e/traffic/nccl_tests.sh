@@ -4,26 +4,13 @@
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/../lib.sh"
 skip_unless "nccl-tests on an ssh lab" python3
-# shellcheck source=tests/e2e/harness/ssh_hosts.bash
-. "$ROOT/tests/e2e/harness/ssh_hosts.bash"
-check_exit 0 "programs are installed" "$H" install --lab "$LAB"
-TESTS=$SCRATCH/nccl-tests
-mkdir -p "$SCRATCH/programs" "$TESTS" "$SCRATCH/tree"
-stand_in_traffic "$SCRATCH/programs"
-ln "$SCRATCH/bin"/{nic-sampler,nic-config} "$SCRATCH/programs/"
-# a stand-in for host-facts shows the host of tests/data/hosts, which has a GPU; its NIC is not this host's
-"$ROOT/tests/data/hosts/lay-out" "$ROOT/tests/data/hosts/dgx-like.tree" "$SCRATCH/tree"
-cat > "$SCRATCH/programs/host-facts" << HOST
-#!/bin/sh
-case \$1 in
---version) exec $SCRATCH/bin/host-facts --version ;;
---nccl-env) exec cat $SCRATCH/nccl-env ;;
-esac
-exec $SCRATCH/bin/host-facts --root $SCRATCH/tree "\$@"
-HOST
-chmod 755 "$SCRATCH/programs/host-facts"
+TOOL=$SCRATCH/nccl-tests
+# shellcheck source=tests/e2e/traffic/tool_hosts.bash
+. "$ROOT/tests/e2e/traffic/tool_hosts.bash"
+# the host that is shown has a GPU; its NIC is not this host's
+stand_in_facts "$SCRATCH/programs" dgx-like.tree
 printf '# exactly this device\nexport NCCL_IB_HCA==mlx5_0:1\nexport NCCL_NET_GDR_LEVEL=PIX\n' > "$SCRATCH/nccl-env"
-for name in all_reduce_perf alltoall_perf; do cp "$ROOT/tests/e2e/traffic/stand_in_nccl_tests" "$TESTS/$name"; done
+make_tool stand_in_nccl_tests all_reduce_perf alltoall_perf
 # mpirun's ssh from a to b is by the experiment's network
 for n in 1 2; do
     echo "10.9.0.$n $(cut -d' ' -f1,2 "$SCRATCH/host.pub")" >> "$SCRATCH/known_hosts"
@@ -31,7 +18,7 @@ done
 echo "ListenAddress 10.9.0.2" >> "$SCRATCH/b/sshd_config"
 ip netns pids b | head -n 1 | xargs kill -HUP
 AGENT="ssh -i $SCRATCH/key -o UserKnownHostsFile=$SCRATCH/known_hosts -o BatchMode=yes -o ControlPath=none"
-jq --arg folder "$TESTS" --arg agent "$AGENT" '.hosts[].gpu = {index: 0} | .hosts.b.gpu.index = 1 | .nccl_tests = {folder: $folder,
+jq --arg folder "$TOOL" --arg agent "$AGENT" '.hosts[].gpu = {index: 0} | .hosts.b.gpu.index = 1 | .nccl_tests = {folder: $folder,
     mpirun: ["--mca", "plm_rsh_agent", $agent, "--mca", "oob_tcp_if_include", "data0", "--mca", "btl_tcp_if_include", "data0"]}' \
     "$SCRATCH/stand-in.json" > "$SCRATCH/lab.json"
 LAB=$SCRATCH/lab.json
@@ -43,22 +30,6 @@ jq -n '{schema: 1, name: "collectives", roles: ["a", "b"], phases: {warmup: "100
 jq '.collectives[0] |= . + {roles: ["a"], gpus: 4}' "$SCRATCH/collectives.json" > "$SCRATCH/one.json"
 R=$OUT/collectives/latest/result.json
 
-mode() { echo "$*" > "$TESTS/mode"; }
-# go CODE WHAT FILE [OPTION...]: a run
-go() {
-    rm -f "$TESTS/commands"
-    check_exit "$1" "$2" "$H" run "$SCRATCH/$3.json" --out "$OUT" --no-report --lab "$LAB" "${@:4}"
-}
-# shellcheck disable=SC2317 # called through check
-holds() { jq -e "$1" "${2:-$R}"; }
-same() { if [ "$2" = "$3" ]; then ok "$1"; else nok "$1" "$2, expected $3"; fi; }
-fails() { # WHAT MODE REASON [FILE]: the run ends with exit code 3 and this reason
-    mode "$2"
-    go 3 "$1" "${4:-one}"
-    jq -r .reason "$R" > "$SCRATCH/reason"
-    check_says "... the reason" "$3" "$SCRATCH/reason"
-}
-
 # ---- one host: a process with all its GPUs
 mode good
 go 0 "a collective on one host" one
@@ -69,9 +40,9 @@ check "... and the average" holds '.collectives.x | .complete and .ranks == 4 an
 check "... the ranks and their GPUs" holds '.collectives.x.devices | length == 4 and .[3] == {rank: 3, host: .[0].host, device: 3, gpu: "NVIDIA H100 80GB HBM3"}'
 check "... versions" holds '.collectives.x.tool_used | .version == "2.17.9" and .nccl_version == "2.21.5+cuda12.4" and .nccl_built_with == "2.21.5" and .launcher == "process"'
 check "... the path" holds '.collectives.x | .path == "none" and .channels == {p2p: 8}'
-command="env NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,ENV NCCL_DEBUG_FILE=/dev/stderr $TESTS/all_reduce_perf --minbytes=8 --maxbytes=1048576 --stepfactor=2 --iters=10 --warmup_iters=2 --ngpus=4 --check=1 --datatype=float --op=sum --root=0"
+command="env NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,ENV NCCL_DEBUG_FILE=/dev/stderr $TOOL/all_reduce_perf --minbytes=8 --maxbytes=1048576 --stepfactor=2 --iters=10 --warmup_iters=2 --ngpus=4 --check=1 --datatype=float --op=sum --root=0"
 same "... the command" "$(jq -r .collectives.x.tool_used.command "$R")" "$command"
-same "... is what ran" "$(sed 's/.*: all_reduce/all_reduce/' "$TESTS/commands")" "${command#*nccl-tests/}"
+same "... is what ran" "$(sed 's/.*: all_reduce/all_reduce/' "$TOOL/commands")" "${command#*nccl-tests/}"
 check "... its variables are in the result" holds '.collectives.x.tool_used.env.a == {NCCL_DEBUG: "INFO", NCCL_DEBUG_SUBSYS: "INIT,ENV", NCCL_DEBUG_FILE: "/dev/stderr"}'
 check "... NCCL's messages are in run.log" grep -q 'NCCL INFO Channel 00/0 : 0.0. -> 1.1. via P2P/CUMEM' "$OUT/collectives/latest/run.log"
 check "... both expectations passed" holds '[.expectations[].verdict] == ["passed", "passed"]'
@@ -92,7 +63,7 @@ mode good
 go 0 "without a check of the values" one --set 'collectives.*.validate=false' --set 'expect=[{"name": "fast", "check": "max(collectives.*.max_busbw_GBps) > 1"}]'
 check "... none is wrong or right" holds '.collectives.x | (has("wrong") | not) and .sizes[0].in_place.wrong == null'
 go 0 "one GPU is the lab's" one --set 'collectives.*.gpus=1' --set 'collectives.*.roles=["b"]' --set 'collectives.*.op=all-to-all' --set 'expect=[]' --set 'expect=[{"name": "x", "check": "min(collectives.x.min_time_ns) > 1us"}]'
-check_says "... by its number" 'CUDA_DEVICE_ORDER=PCI_BUS_ID CUDA_VISIBLE_DEVICES=1 .*: alltoall_perf ' "$TESTS/commands"
+check_says "... by its number" 'CUDA_DEVICE_ORDER=PCI_BUS_ID CUDA_VISIBLE_DEVICES=1 .*: alltoall_perf ' "$TOOL/commands"
 mode reduced
 go 0 "GPU memory without room for the largest size" one
 check "... is a warning" holds '.warnings | any(test("collective x: its largest size is 1048576 bytes"))'
@@ -107,11 +78,11 @@ if command -v mpirun > /dev/null; then
     go 0 "a collective on two hosts" collectives --set 'collectives.*.env.NCCL_IB_QPS_PER_CONNECTION="4"'
     check "... is one of two ranks" holds '.collectives.x | .ranks == 2 and (.devices | length) == 2 and .tool_used.launcher == "mpirun" and (.tool_used.mpirun_version | test("^Open MPI [0-9]"))'
     check "... by GPUDirect RDMA" holds '.collectives.x | .path == "gdrdma" and .channels == {gdrdma: 8}'
-    check_says "... with each host's GPU" '^1: CUDA_DEVICE_ORDER=PCI_BUS_ID CUDA_VISIBLE_DEVICES=1 .*NCCL_IB_QPS_PER_CONNECTION=4' "$TESTS/commands"
+    check_says "... with each host's GPU" '^1: CUDA_DEVICE_ORDER=PCI_BUS_ID CUDA_VISIBLE_DEVICES=1 .*NCCL_IB_QPS_PER_CONNECTION=4' "$TOOL/commands"
     check "... in the result" holds '.collectives.x.tool_used.env | .a.CUDA_VISIBLE_DEVICES == "0" and .b.CUDA_VISIBLE_DEVICES == "1"'
     check_says "... the command has both hosts" '^mpirun --allow-run-as-root .* -H 10.9.0.1:1 -np 1 env .* : -H 10.9.0.2:1 -np 1 env .*' <(jq -r .collectives.x.tool_used.command "$R")
     go 0 "two GPUs a host" collectives --set 'collectives.*.gpus=2' --set 'collectives.*.env_from_hosts=true'
-    check "... are four processes" test "$(wc -l < "$TESTS/commands")" = 4
+    check "... are four processes" test "$(wc -l < "$TOOL/commands")" = 4
     check "... with the variables of host-facts" holds '.collectives.x | .ranks == 4 and .tool_used.env.b.NCCL_IB_HCA == "=mlx5_0:1" and .tool_used.env.a.NCCL_NET_GDR_LEVEL == "PIX"'
     go 0 "the three ways" collectives --set 'sweep={"collectives.*.env": [{"NCCL_NET_GDR_LEVEL": "PHB"}, {"NCCL_NET_GDR_LEVEL": "LOC"}, {"NCCL_IB_DISABLE": "1"}]}'
     same "... are taken" "$(jq -r .collectives.x.path "$OUT"/collectives/latest/0*/result.json | xargs)" "gdrdma ib socket"
@@ -124,28 +95,20 @@ if command -v mpirun > /dev/null; then
     fails "a program that MPI does not know" without-mpi 'host a: nccl-tests: it printed more than one table: each process ran by itself' collectives
     fails "a rank that dies" die 'host a: nccl-tests exited with 137: .*rank 1 .*exited on signal 9' collectives
     check "... there are no figures, but the command" holds '.collectives.x | .complete == false and (has("sizes") | not) and (.tool_used.command | test("^mpirun")) and .tool_used.env.a.NCCL_DEBUG == "INFO"'
-    # begin: a run that lasts, in the background; all ranks have begun
-    begin() {
-        mode long
-        rm -f "$TESTS/commands"
-        "$H" run "$SCRATCH/collectives.json" --lab "$LAB" --out "$OUT" --no-report --set phases.measure=60s > "$SCRATCH/out" 2> "$SCRATCH/err" &
-        run=$!
-        for _ in $(seq 200); do [ "$(grep -c . "$TESTS/commands" 2> /dev/null)" != 2 ] || break; sleep 0.1; done
-    }
-    begin
+    begin collectives
     kill -INT $run
     wait $run
     same "Ctrl-C ends it" $? 130
-    begin
+    begin collectives
     { kill -9 $run && wait $run; } 2> /dev/null
     mode good
     jq '.nccl_tests.mpirun = ["--mca", "plm_rsh_agent", "false"]' "$LAB" > "$SCRATCH/no-ssh.json"
     LAB="$SCRATCH/no-ssh.json" go 3 "mpirun that does not reach the other host" collectives
     check_says "... is said before the run" 'host a: mpirun could not start a process on each host of collective x' "$SCRATCH/err"
-    check "... nothing was started" test ! -e "$TESTS/commands"
+    check "... nothing was started" test ! -e "$TOOL/commands"
     "$H" doctor --lab "$LAB" --for "$SCRATCH/collectives.json" > "$SCRATCH/doctor" 2>&1
     check_says "doctor starts it" '^ok +a +tool +nccl-tests has what collective x needs, and starts on its hosts by Open MPI [0-9]' "$SCRATCH/doctor"
-    sed 's/MPI_Init/MPI/' "$ROOT/tests/e2e/traffic/stand_in_nccl_tests" > "$TESTS/all_reduce_perf"
+    sed 's/MPI_Init/MPI/' "$ROOT/tests/e2e/traffic/stand_in_nccl_tests" > "$TOOL/all_reduce_perf"
     go 3 "a program without MPI" collectives
     check_says "... is said before the run" 'host [ab]: .*/all_reduce_perf was built without MPI, which collective x needs: make MPI=1' "$SCRATCH/err"
 else
@@ -163,7 +126,7 @@ jq 'del(.nccl_tests.folder)' "$LAB" > "$SCRATCH/path.json"
 mode good
 LAB="$SCRATCH/path.json" go 3 "no nccl-tests" one
 check_says "... where it is looked for" 'host a has no all_reduce_perf of nccl-tests .collective x. in its PATH, and the lab names no nccl_tests.folder; to install it: build https' "$SCRATCH/err"
-cp "$ROOT/tests/e2e/traffic/stand_in_nccl_tests" "$TESTS/all_reduce_perf"
+cp "$ROOT/tests/e2e/traffic/stand_in_nccl_tests" "$TOOL/all_reduce_perf"
 jq --arg programs "$SCRATCH/bin" '.hosts[].programs = $programs' "$LAB" > "$SCRATCH/no-gpu.json"
 [ -e /dev/nvidia0 ] || {
     LAB="$SCRATCH/no-gpu.json" go 4 "hosts without a GPU are skipped" one
@@ -171,30 +134,26 @@ jq --arg programs "$SCRATCH/bin" '.hosts[].programs = $programs' "$LAB" > "$SCRA
 }
 
 # ---- output that is not nccl-tests'
-fails "output that ends early" truncated 'host a: nccl-tests: its output ends before the end of its table'
-fails "other columns" ancient 'host a: nccl-tests: its output has the line "#  .*error.*": expected the columns that nccl-tests 2.13 and later print'
-fails "any bytes" hostile 'host a: nccl-tests: its output has the line "  8 \\x1b\[31m'
-fails "an average of other rows" other-average 'its output has the line "# Avg bus bandwidth .*": expected the average of the rows above it'
-fails "a rank that is not listed" missing-rank 'expected the next rank'
-fails "output without end" endless 'host a: nccl-tests: its output has more than 1048576 bytes'
-fails "an error" failing "host a: nccl-tests exited with 3; NCCL warned: host0: socketStartConnect: connect to 192.0.2.11<49285> failed : Network is unreachable; its output ends with: .*Test NCCL failure common.cu:1279 'unhandled system error.* \| .*Test failure"
-sed 's/GIVEN\["datatype"\], GIVEN/"float", GIVEN/' "$ROOT/tests/e2e/traffic/stand_in_nccl_tests" > "$TESTS/all_reduce_perf"
+fails "output that ends early" truncated 'host a: nccl-tests: its output ends before the end of its table' one
+fails "other columns" ancient 'host a: nccl-tests: its output has the line "#  .*error.*": expected the columns that nccl-tests 2.13 and later print' one
+fails "any bytes" hostile 'host a: nccl-tests: its output has the line "  8 \\x1b\[31m' one
+fails "an average of other rows" other-average 'its output has the line "# Avg bus bandwidth .*": expected the average of the rows above it' one
+fails "a rank that is not listed" missing-rank 'expected the next rank' one
+fails "output without end" endless 'host a: nccl-tests: its output has more than 1048576 bytes' one
+fails "an error" failing "host a: nccl-tests exited with 3; NCCL warned: host0: socketStartConnect: connect to 192.0.2.11<49285> failed : Network is unreachable; its output ends with: .*Test NCCL failure common.cu:1279 'unhandled system error.* \| .*Test failure" one
+sed 's/GIVEN\["datatype"\], GIVEN/"float", GIVEN/' "$ROOT/tests/e2e/traffic/stand_in_nccl_tests" > "$TOOL/all_reduce_perf"
 mode good
 go 3 "a datatype that the program does not know" one --set 'collectives.*.datatype=float8'
 check_says "... is not taken for another" 'its table is of datatype float: expected float8' "$SCRATCH/err"
 
 # ---- refused before a host is reached
-refused() { # PATTERN OPTION...
-    check_exit 2 "refused: ${*:2}" "$H" check "$SCRATCH/collectives.json" --lab "$LAB" "${@:2}"
-    check_says "... says why" "$1" "$SCRATCH/err"
-}
-refused 'launcher: one process has the GPUs of one host' --set 'collectives.*.launcher=process'
-refused 'LD_PRELOAD' --set 'collectives.*.env.LD_PRELOAD=/tmp/x.so'
-refused 'NCCL_NET_PLUGIN' --set 'collectives.*.env.NCCL_NET_PLUGIN=/tmp/x.so'
-refused 'there is no role "c"' --set 'collectives.*.roles=["c"]'
-refused 'max: it is smaller than min' --set 'collectives.*.max=4B'
-refused 'there is no value of collectives "busbw"' --set 'expect=[{"name": "x", "check": "max(collectives.x.busbw) > 1"}]'
-refused 'there is no collective "y"' --set 'expect=[{"name": "x", "check": "max(collectives.y.wrong) > 1"}]'
+refused collectives 'launcher: one process has the GPUs of one host' --set 'collectives.*.launcher=process'
+refused collectives 'LD_PRELOAD' --set 'collectives.*.env.LD_PRELOAD=/tmp/x.so'
+refused collectives 'NCCL_NET_PLUGIN' --set 'collectives.*.env.NCCL_NET_PLUGIN=/tmp/x.so'
+refused collectives 'there is no role "c"' --set 'collectives.*.roles=["c"]'
+refused collectives 'max: it is smaller than min' --set 'collectives.*.max=4B'
+refused collectives 'there is no value of collectives "busbw"' --set 'expect=[{"name": "x", "check": "max(collectives.x.busbw) > 1"}]'
+refused collectives 'there is no collective "y"' --set 'expect=[{"name": "x", "check": "max(collectives.y.wrong) > 1"}]'
 jq '.collectives[0].validate = false' "$SCRATCH/collectives.json" > "$SCRATCH/unchecked.json"
 check_exit 2 "refused: wrong values that are not looked for" "$H" check "$SCRATCH/unchecked.json" --lab "$LAB"
 check_says "... says why" 'no wrong elements, because validate is false' "$SCRATCH/err"
