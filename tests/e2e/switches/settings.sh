@@ -4,17 +4,8 @@
 # shellcheck disable=SC2317 # functions are called by name
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/../lib.sh"
-skip_unless "a stand-in of a switch's databases" redis-server redis-cli jq
-# shellcheck source=tests/e2e/harness/ssh_hosts.bash
-. "$ROOT/tests/e2e/harness/ssh_hosts.bash"
 # shellcheck source=tests/e2e/switches/sonic_stand_in.bash
 . "$ROOT/tests/e2e/switches/sonic_stand_in.bash"
-make_host tor 192.0.2.13
-"$H" install --lab "$LAB" > "$SCRATCH/out"
-write_config "$SCRATCH/config_db.json"
-start_databases || nok "the stand-in's databases start" "$(cat "$SCRATCH/redis.log")"
-load_config "$SCRATCH/config_db.json"
-load_counters 1000
 db 4 HDEL 'PFC_WD|Ethernet0' restoration_time > /dev/null
 db 4 HSET 'PFC_WD|Ethernet0' pfc_stat_history enable > /dev/null
 dump() { for key in $(db 4 KEYS '*' | sort); do echo "$key $(db 4 HGETALL "$key" | paste - - | sort | paste -sd' ')"; done; db 6 KEYS '*'; }

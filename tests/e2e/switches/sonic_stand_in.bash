@@ -1,6 +1,10 @@
 # shellcheck shell=bash
 # A stand-in for a SONiC switch's databases: a real redis-server, on a Unix socket, with entries in SONiC's format (CONFIG_DB is database 4,
-# COUNTERS_DB 2). It is no switch: nothing forwards, and counters move when a test moves them. Source this after tests/e2e/lib.sh.
+# COUNTERS_DB 2). The host tor of an ssh lab (tests/e2e/harness/ssh_hosts.bash) has it. It is no switch: nothing forwards, and counters move
+# when a test moves them. Source this after tests/e2e/lib.sh.
+skip_unless "a stand-in of a switch's databases" redis-server redis-cli jq
+# shellcheck source=tests/e2e/harness/ssh_hosts.bash
+. "$ROOT/tests/e2e/harness/ssh_hosts.bash"
 REDIS=$SCRATCH/redis.sock
 db() { redis-cli -s "$REDIS" -n "$@"; }
 start_databases() {
@@ -47,3 +51,10 @@ write_config() { # FILE
         FLEX_COUNTER_TABLE: {PORT: {FLEX_COUNTER_STATUS: "enable", POLL_INTERVAL: "100"}, QUEUE: {FLEX_COUNTER_STATUS: "enable", POLL_INTERVAL: "200"}},
         PFC_WD: {GLOBAL: {POLL_INTERVAL: "200"}, Ethernet0: {action: "drop", detection_time: "200", restoration_time: "400"}}}' > "$1"
 }
+
+make_host tor 192.0.2.13
+"$H" install --lab "$LAB" > "$SCRATCH/out"
+write_config "$SCRATCH/config_db.json"
+start_databases || nok "the stand-in's databases start" "$(cat "$SCRATCH/redis.log")"
+load_config "$SCRATCH/config_db.json"
+load_counters 1000

@@ -4,17 +4,8 @@
 # shellcheck disable=SC2317 # functions are called by name
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/../lib.sh"
-skip_unless "a stand-in of a switch's databases" redis-server redis-cli jq
-# shellcheck source=tests/e2e/harness/ssh_hosts.bash
-. "$ROOT/tests/e2e/harness/ssh_hosts.bash"
 # shellcheck source=tests/e2e/switches/sonic_stand_in.bash
 . "$ROOT/tests/e2e/switches/sonic_stand_in.bash"
-make_host tor 192.0.2.13
-"$H" install --lab "$LAB" > "$SCRATCH/out"
-write_config "$SCRATCH/config_db.json"
-start_databases || nok "the stand-in's databases start" "$(cat "$SCRATCH/redis.log")"
-load_config "$SCRATCH/config_db.json"
-load_counters 1000
 
 links='.links = [{between: ["a", "tor"], ports: {tor: "Ethernet0"}, length: "3m"}, {between: ["b", "tor"], ports: {tor: "Ethernet4"}, length: "3m"}]'
 jq --arg key "$SCRATCH/key" --arg known "$SCRATCH/known_hosts" --arg socket "$REDIS" \
