@@ -13,7 +13,7 @@ void preflight_read(json_t *entries, const char *from, ...) __attribute__((forma
 /* Add only entries that are not in the list yet: most cells of a sweep yield the same ones. Takes over `found`. */
 void preflight_add_new(json_t *entries, json_t *found);
 
-/* Check both ends of every flow with the settings that will be in force: the current ones, overridden by the scenario's.
+/* Check both ends of every flow, and of a simulated lab's patterns (pairs.h), with the settings that will be in force: the current ones, overridden by the scenario's.
  * `seen`: role -> {"settings", "places", "missing", "unread", "speed_Mbps"}, what nic-config says about the role's interface (docs/nic-config.1); a
  * role that is not there was not seen. Simulated hosts have what the scenario and the lab say: `seen` is not used. */
 void preflight_settings(const struct cell *cell, const json_t *seen, json_t *entries);

@@ -2,6 +2,7 @@
 #include "harness/preflight/preflight.h"
 
 #include "harness/preflight/ecn.h"
+#include "harness/preflight/pairs.h"
 #include "lib/document/json_text.h"
 #include "lib/text.h"
 #include <stdlib.h>
@@ -220,11 +221,12 @@ bool preflight_asks_for_cnps(const struct cell *cell)
 }
 
 /* Pauses of any priority, and CNPs, are asked for of all flows together: have both ends of one of them what makes them? */
-static bool some_flow_has(const struct cell *cell, const json_t *seen, const char *key)
+static bool some_flow_has(const struct cell *cell, const struct list_of *all, const json_t *seen,
+                          const char *key)
 {
-    const struct scenario_flow *flows = cell->scenario.flows.items;
+    const struct scenario_flow *flows = all->items;
     bool has = false;
-    for (size_t i = 0; !has && i < cell->scenario.flows.count; i++) {
+    for (size_t i = 0; !has && i < all->count; i++) {
         struct end from, to;
         open_end(&from, cell, seen, flows[i].from);
         open_end(&to, cell, seen, flows[i].to);
@@ -237,10 +239,11 @@ static bool some_flow_has(const struct cell *cell, const json_t *seen, const cha
 }
 
 /* Pauses or CNPs that one flow can have are not required of the other flows. */
-static void settle_interest(struct interest *interest, const struct cell *cell, const json_t *seen)
+static void settle_interest(struct interest *interest, const struct cell *cell, const struct list_of *all,
+                            const json_t *seen)
 {
-    interest->any_pauses = interest->any_pauses && !some_flow_has(cell, seen, "pfc");
-    interest->cnps = interest->cnps && !some_flow_has(cell, seen, "ecn");
+    interest->any_pauses = interest->any_pauses && !some_flow_has(cell, all, seen, "pfc");
+    interest->cnps = interest->cnps && !some_flow_has(cell, all, seen, "ecn");
 }
 
 /* ---- checks */
@@ -438,10 +441,17 @@ static void check_ect(const struct cell *cell, const json_t *seen, json_t *entri
 
 void preflight_settings(const struct cell *cell, const json_t *seen, json_t *entries)
 {
-    const struct scenario_flow *flows = cell->scenario.flows.items;
+    struct list_of all;
+    struct error e;
     struct interest interest = interest_of(cell);
-    settle_interest(&interest, cell, seen);
-    for (size_t i = 0; i < cell->scenario.flows.count; i++)
+    if (pairs_flows(cell, &all, &e) != 0) {
+        preflight_say(entries, cell->lab.name, "settings", "unknown", NULL, "%s", e.text);
+        preflight_read(entries, "the scenario's traffic and settings_of");
+    }
+    const struct scenario_flow *flows = all.items;
+    settle_interest(&interest, cell, &all, seen);
+    for (size_t i = 0; i < all.count; i++)
         check_flow(cell, &flows[i], seen, interest, entries);
+    free(all.items);
     check_ect(cell, seen, entries);
 }

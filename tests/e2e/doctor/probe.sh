@@ -31,6 +31,22 @@ check_exit 0 "results can be kept" "$H" doctor --lab sim-incast --for incast-pfc
 check "... and are named" jq -e --arg at "$(echo kept/probe-incast/*)" 'any(.[]; .check == "incast" and (.evidence | endswith("result.json in " + $at)))' out
 check "... one of each run" test -s "$(echo kept/probe/*/result.json)" -a -s "$(echo kept/probe-incast/*/result.json)"
 
+# ---- the ends of a traffic pattern
+ends_of() { # PATTERN VERDICTS: those of PFC where h1 alone lacks it
+    jq -n --argjson traffic "$1" '{schema: 1, name: "ends", roles: ["h[0-3]"], phases: {warmup: "0", measure: "1ms"}, settings: {pfc: [3]},
+        settings_of: {h1: {pfc: []}}, traffic: [{name: "t", priority: 3} + $traffic]}' > ends.json
+    "$H" doctor --lab sim-incast --for ends.json --json > out 2> err
+    check "doctor compares both ends of $1" test "$(jq -r '[.[] | select(.check == "pfc") | "\(.verdict) \(.host)"] | join(", ")' out)" = "$2"
+}
+ends_of '{"pattern": "incast", "from": ["h0", "h2", "h1"], "to": ["h3"], "size": "1kB"}' 'ok h0->h3, failure h1->h3'
+ends_of '{"pattern": "poisson", "from": ["h1", "h2"], "to": ["h0", "h3"], "size": "1kB", "load": 0.5, "count": 9}' 'failure h1->h0, ok h2->h0'
+ends_of '{"pattern": "all-to-all", "from": ["h0", "h1"], "size": "1kB"}' 'failure h0->h1, failure h1->h0'
+ends_of '{"pattern": "ring-all-reduce", "from": ["h2", "h0", "h3", "h1"], "size": "1kB"}' 'ok h2->h0, failure h3->h1, failure h1->h2'
+ends_of '{"pattern": "permutation", "from": ["h0", "h2", "h3"], "shift": 1, "size": "1kB"}' 'ok h0->h2'
+jq 'del(.settings, .settings_of) | .expect = [{name: "pauses", check: "delta(h3.tx_prio3_pause) > 0"}]' ends.json > off.json
+check_exit 3 "a pattern whose pauses are expected, without PFC" "$H" doctor --lab sim-incast --for off.json
+check_says "... is named by a pair of its hosts" '^failure +h0->h2 +pfc +expectations count pauses, but PFC is off on priority 3' out
+
 # ---- wrong use
 check_exit 2 "--out without --probe" "$H" doctor --lab sim-incast --out kept
 check_exit 2 "--set without --for" "$H" doctor --lab sim-incast --set 'flows.*.priority=3'
