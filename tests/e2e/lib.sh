@@ -111,8 +111,9 @@ build_apart() { # FOLDER
 check() {
     local what=$1
     shift
-    # into a file: a pipe would be waited for until processes that the command leaves have ended too
-    if ("$@") >"$SCRATCH/.checked" 2>&1; then ok "$what"; else nok "$what" "$* -> $? : $(cat "$SCRATCH/.checked")"; fi
+    # into a file: the pipe of a substitution is waited for until processes that the command leaves have ended too. A subshell in its place
+    # would have no coprocess.
+    if _=$(exec >"$SCRATCH/.checked" 2>&1 && "$@"); then ok "$what"; else nok "$what" "$* -> $? : $(cat "$SCRATCH/.checked")"; fi
 }
 
 check_exit() {

@@ -82,12 +82,12 @@ refused "a published figure in another unit" 'published\[0\].unit: "Gb/s", but "
 # ---- settings of what the lab does not have
 THRESHOLD='{"kmin":"1KB","kmax":"2KB","pmax":0.1}'
 RED='{"limit":"2000000B","min":"50000B","max":"200000B"}'
-refused "marking thresholds of a host" 'settings_of.h0.ecn_threshold: role "h0" is a host in lab sim-incast, and ecn_threshold is a setting of simulated switches' "$INCAST" ".settings_of={h0:{ecn_threshold:$THRESHOLD}}"
+refused "marking thresholds of a host" 'settings_of.h0.ecn_threshold: role "h0" is a host in lab sim-incast, and ecn_threshold is a setting of switches' "$INCAST" ".settings_of={h0:{ecn_threshold:$THRESHOLD}}"
 good "marking thresholds of a switch" "$INCAST" ".settings_of={s0:{ecn_threshold:$THRESHOLD}}"
 refused "marking thresholds of a forwarding host" 'role "switch" is a forwarding host in lab sim-red-bridge' "$BRIDGE" ".sweep[\"settings_of.switch\"][1].ecn_threshold=$THRESHOLD"
 refused "marking thresholds of everything, where there is no switch" 'settings.ecn_threshold: lab sim-geforce-pair has no node for it' "$PFC" ".settings.ecn_threshold=$THRESHOLD"
 refused "RED at a host" 'settings_of.h0.red: role "h0" is a host .* a setting of forwarding hosts' "$INCAST" ".settings_of={h0:{red:$RED}}"
-refused "a switch's ring" 'settings_of.s0.rx_ring: role "s0" is a switch .* a setting of hosts; a switch has pfc, ets and ecn_threshold' "$INCAST" '.settings_of={s0:{rx_ring:1024}}'
+refused "a switch's ring" 'settings_of.s0.rx_ring: role "s0" is a switch .* a setting of hosts; a switch has pfc, ecn_threshold and watchdog, a simulated one ets too' "$INCAST" '.settings_of={s0:{rx_ring:1024}}'
 refused "thresholds of a real host" 'settings_of.a.ecn_threshold: role "a" is a host in lab ssh-pair' "$PFC" ".settings_of={a:{ecn_threshold:$THRESHOLD}}|del(.lab)" --lab "$ROOT/labs/ssh-pair.example.json"
 refused "an optional counter that does not exist" 'settings.optional_counters\[0\]: there is no counter "cc_rx_ce_pktss"; did you mean "cc_rx_ce_pkts"' "$PFC" '.settings.optional_counters=["cc_rx_ce_pktss"]'
 
