@@ -12,7 +12,7 @@
 #include "harness/labs/hosts/faults/faults.h"
 #include "harness/plan/real/faults.h"
 #include "harness/labs/hosts/ports.h"
-#include "harness/labs/hosts/programs.h"
+#include "harness/labs/hosts/programs/programs.h"
 #include "harness/labs/hosts/sonic/examine.h"
 #include "harness/labs/hosts/remote_sampler.h"
 #include "harness/labs/hosts/collectives/collectives.h"

@@ -1,6 +1,9 @@
 #include "lib/program/program.h"
 #include "harness/labs/hosts/visit.h"
-#include "harness/labs/hosts/programs.h"
+#include "harness/labs/hosts/programs/packages.h"
+#include "harness/labs/hosts/programs/programs.h"
+#include "lib/files.h"
+#include "lib/formats/find.h"
 #include "lib/clock.h"
 #include "lib/log.h"
 #include <stdio.h>
@@ -8,7 +11,7 @@
 #include <string.h>
 
 struct install_options {
-    const char *lab;
+    const char *lab, *packages;
 };
 
 static const struct field fields[] = {
@@ -19,6 +22,14 @@ static const struct field fields[] = {
      .argument = "LAB",
      .help = "The lab whose hosts get the programs (otherwise HARNESS_LAB, or the lab of the configuration "
              "file)."},
+    {.name = "packages",
+     .kind = FIELD_STRING,
+     .offset = offsetof(struct install_options, packages),
+     .argument = "FOLDER",
+     .help =
+         "Where the package files of harness-host are, for hosts whose \"programs\" is /usr/bin (otherwise "
+         "the folder packages beside this program, where make deb and make rpm put them, or "
+         "share/harness/packages of the installation)."},
     {0},
 };
 static const struct table options = {
@@ -28,6 +39,7 @@ struct installing {
     const struct lab *lab;
     const char *const *names; /* empty: all hosts */
     size_t count;
+    const char *packages; /* folder of package files; NULL: there is none */
 };
 
 static void say_installed(const struct lab_host *host, struct text *said)
@@ -37,8 +49,65 @@ static void say_installed(const struct lab_host *host, struct text *said)
     text_add(said, "%s: ", host->name);
     for (size_t i = 0; i < names.count; i++)
         text_add(said, "%s%s", i ? ", " : "", names.items[i]);
-    text_add(said, " %s in %s\n", HARNESS_VERSION, host->programs);
+    text_add(said, " %s in %s", HARNESS_VERSION, host->programs);
     words_free(&names);
+}
+
+static int install_package(struct remote_host *h, const struct host_package *p, struct text *said,
+                           struct error *e)
+{
+    bool same;
+    if (remote_package_put(h, p, &same, e) != 0)
+        return -1;
+    if (remote_programs_check(h, e) != 0)
+        return error_prefix(e, "after %s was installed", p->file);
+    say_installed(h->lab, said);
+    text_add(said, ", package harness-host %s", p->version);
+    if (same)
+        text_add(said, ", which was there");
+    else if (*p->before && strcmp(p->before, p->version) != 0)
+        text_add(said, " in place of %s", p->before);
+    text_add(said, "\n");
+    return 0;
+}
+
+/* Where a package was wanted, `why` says why the programs are copied. The files of a package that the host has are left alone. */
+static int install_copies(struct remote_host *h, const char *package, const char *why, struct text *said,
+                          struct error *e)
+{
+    struct error failed;
+    if (*package && remote_programs_check(h, &failed) != 0)
+        return error_set(
+            e,
+            "host %s has the package harness-host %s, whose files copies would overwrite; another one "
+            "was not installed: %s",
+            h->lab->name, package, why);
+    if (!*package && remote_programs_put(h, &failed) != 0)
+        return error_set(e, "%.700s%s%.300s", failed.text, why ? "; a package was not installed: " : "",
+                         why ? why : "");
+    say_installed(h->lab, said);
+    if (*package)
+        text_add(said, ", package harness-host %s, which was there; no other was installed: %s", package,
+                 why);
+    else if (why)
+        text_add(said, ", copied, because %s", why);
+    text_add(said, "\n");
+    return 0;
+}
+
+static int install_programs(const struct installing *x, struct remote_host *h, struct text *said,
+                            struct error *e)
+{
+    struct host_package p;
+    struct error why;
+    if (!x->packages && !remote_package_wanted(h->lab))
+        return install_copies(h, "", NULL, said, e);
+    int result = remote_package_find(h, x->packages, &p, &why, e);
+    if (result >= 0)
+        result =
+            result > 0 ? install_package(h, &p, said, e) : install_copies(h, p.before, why.text, said, e);
+    host_package_free(&p);
+    return result;
 }
 
 static bool is_named(const char *name, const char *const *names, size_t count)
@@ -59,9 +128,7 @@ static int install_on(void *context, size_t i, struct virt *virt, const struct l
         return 0;
     if (remote_host_open(&h, virt, x->lab, host, 60 * NS_PER_S, e) != 0)
         return -1;
-    int result = remote_programs_put(&h, e);
-    if (result == 0)
-        say_installed(host, said);
+    int result = install_programs(x, &h, said, e);
     remote_host_close(&h);
     return result;
 }
@@ -81,18 +148,17 @@ static int check_names(const struct lab *lab, const char *const *names, size_t c
     return 0;
 }
 
-static int install(const struct lab *lab, const char *const *names, size_t count)
+static int install(struct installing *x)
 {
-    struct installing x = {lab, names, count};
     struct error e;
     size_t failures = 0;
-    if (lab_kind(lab)->simulated) {
-        log_error("lab %s is simulated: it has no hosts", lab->name);
+    if (lab_kind(x->lab)->simulated) {
+        log_error("lab %s is simulated: it has no hosts", x->lab->name);
         return EXIT_USAGE;
     }
-    if (check_names(lab, names, count) != 0)
+    if (check_names(x->lab, x->names, x->count) != 0)
         return EXIT_USAGE;
-    if (lab_hosts_visit(lab, "install", install_on, &x, &failures, &e) != 0)
+    if (lab_hosts_visit(x->lab, "install", install_on, x, &failures, &e) != 0)
         return program_fail(EXIT_LAB, &e);
     return failures ? EXIT_LAB : EXIT_DONE;
 }
@@ -102,10 +168,20 @@ static int run_install(const struct call *call)
     const struct install_options *said = call->options;
     struct lab lab;
     struct error e;
+    if (said->packages && !files_exist(said->packages)) {
+        log_error("--packages %s: there is no such folder", said->packages);
+        return EXIT_USAGE;
+    }
     char *path = lab_hosts_load(said->lab, &lab, &e);
     if (!path)
         return program_fail(EXIT_USAGE, &e);
-    int status = install(&lab, call->arguments, call->count);
+    char *beside = said->packages ? NULL : find_shared("packages");
+    struct installing x = {.lab = &lab,
+                           .names = call->arguments,
+                           .count = call->count,
+                           .packages = said->packages ? said->packages : beside};
+    int status = install(&x);
+    free(beside);
     lab_free(&lab);
     free(path);
     return status;
@@ -114,7 +190,8 @@ static int run_install(const struct call *call)
 const struct command command_install = {
     .name = "install",
     .arguments = "[HOST...]",
-    .about = "Copy the programs that hosts need (nic-sampler, nic-config, ...) to a lab's hosts.",
+    .about = "Put the programs that hosts need (nic-sampler, nic-config, ...) on a lab's hosts: copies, or "
+             "the package harness-host.",
     .options = &options,
     .least = 0,
     .most = SIZE_MAX,

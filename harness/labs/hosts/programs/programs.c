@@ -1,5 +1,5 @@
 /* The programs that run on a host: checking their versions, and copying them to the host. */
-#include "harness/labs/hosts/programs.h"
+#include "harness/labs/hosts/programs/programs.h"
 #include "harness/traffic/traffic_tool.h"
 #include "remote/places.h"
 #include "lib/text.h"
