@@ -1,10 +1,13 @@
 #!/bin/bash
 # Packages of Debian, made of the programs in build/: the same bytes whenever and wherever they are made, lintian, what is in them, and installed,
-# upgraded and removed in a root of their own. tests/package-check compiles them, and installs them with apt.
+# upgraded and removed in a root of their own, and by `harness install` with apt on a host that has this machine's files. tests/package-check compiles
+# them, and installs them with apt in a clean Debian.
 # shellcheck source=tests/e2e/lib.sh
 source "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/e2e/packages/packages.bash
 source "$(dirname "$0")/packages.bash"
+# shellcheck source=tests/e2e/packages/hosts.bash
+source "$(dirname "$0")/hosts.bash"
 skip_unless "packages of Debian" make git dh dpkg-deb dpkg-shlibdeps lintian
 
 FIRST=$SCRATCH/first
@@ -12,7 +15,7 @@ check "what is packaged is laid out" lay_out_stage
 mkdir "$FIRST"
 touch "$FIRST/harness_0.0.1-1_all.deb" # of an older version: it goes
 check_exit 0 "packages are made" packages deb "$FIRST"
-HOST=$FIRST/harness-host_$UNRELEASED-1_$(dpkg --print-architecture).deb
+DEB=$FIRST/harness-host_$UNRELEASED-1_$(dpkg --print-architecture).deb
 check "one each, of the version in the Makefile" test "$(cd "$FIRST" && echo *)" = \
     "$(for p in harness-host harness-virt harness; do printf '%s_%s-1_%s.deb ' "$p" "$UNRELEASED" "$(dpkg --print-architecture)"; done | sed 's/ $//')"
 
@@ -28,13 +31,13 @@ contents() {
         dpkg-deb -f "$FIRST/${package}_"* Depends Recommends >"$SCRATCH/needs"
         check "$package does not need CUDA or NVML" bash -c "! grep -qiE 'cuda|nvidia|nvml' '$SCRATCH/needs'"
     done
-    dpkg-deb -f "$HOST" Depends >"$SCRATCH/needs"
+    dpkg-deb -f "$DEB" Depends >"$SCRATCH/needs"
     check_says "libraries are found by the tools" 'libibverbs1 .*libmnl0' "$SCRATCH/needs"
     dpkg-deb -f "$FIRST"/harness_* Depends >"$SCRATCH/needs"
     check_says "programs come from deps/install-packages" 'gnuplot-nox, openssh-client' "$SCRATCH/needs"
-    dpkg-deb --fsys-tarfile "$HOST" | tar -xO ./usr/share/doc/harness-host/copyright >"$SCRATCH/copyright"
+    dpkg-deb --fsys-tarfile "$DEB" | tar -xO ./usr/share/doc/harness-host/copyright >"$SCRATCH/copyright"
     check "the copyright has the whole licence" diff <(sed '1,/^License/d; /^Files: usr/,$d' "$SCRATCH/copyright" | sed '${/^$/d}' | tr -s ' .\n' '\n') <(sed '1,/^Copyright/d' "$ROOT/LICENSE" | tr -s ' .\n' '\n')
-    dpkg-deb --fsys-tarfile "$HOST" | tar -xO ./usr/share/doc/harness-host/changelog.Debian.gz | gunzip >"$SCRATCH/changelog"
+    dpkg-deb --fsys-tarfile "$DEB" | tar -xO ./usr/share/doc/harness-host/changelog.Debian.gz | gunzip >"$SCRATCH/changelog"
     check "the changelog is of that version and time" test "$(dpkg-parsechangelog -l "$SCRATCH/changelog" -S Version) $(dpkg-parsechangelog -l "$SCRATCH/changelog" -S Timestamp)" = "$UNRELEASED-1 $SOURCE_DATE_EPOCH"
     check "it has each entry of CHANGELOG.md's newest section" test "$(grep -c '^  \* ' "$SCRATCH/changelog")" = \
         "$(awk '/^## / { some++ } some == 1 && /^- /' "$ROOT/CHANGELOG.md" | wc -l)"
@@ -44,7 +47,7 @@ contents
 # programs of build/ lack the options of make deb: hardening is judged by tests/package-check
 check "lintian finds no error and nothing to warn of" lintian --allow-root --fail-on error,warning "$FIRST"/*.deb
 DH_OPTIONS=-pharness-host check_exit 0 "one is made again, at another time, elsewhere, with another umask and locale" otherwise packages deb "$SCRATCH/second"
-check "the same bytes" cmp "$HOST" "$SCRATCH/second/$(basename "$HOST")"
+check "the same bytes" cmp "$DEB" "$SCRATCH/second/$(basename "$DEB")"
 
 # A tree whose newest changes are a release's.
 released() {
@@ -125,5 +128,133 @@ elif ! unshare --mount true 2>/dev/null; then
     skip "installed, upgraded, removed" no-namespaces
 else
     installed
+fi
+
+# ---- harness install, with this machine's apt and dpkg
+
+# Folders with a package file of harness-host each: another revision, and files that are none.
+make_folders() {
+    local name=${DEB##*/}
+    mkdir "$SCRATCH"/{2,damaged,named,older,both}
+    cp "$SCRATCH/harness-host-newer.deb" "$SCRATCH/2/${name/-1_/-2_}"
+    head -c 20000 "$DEB" >"$SCRATCH/damaged/$name"
+    cp "$SCRATCH/harness-host-newer.deb" "$SCRATCH/named/$name"
+    touch "$SCRATCH/older/${name/$UNRELEASED/0.0.1}"
+    cp "$DEB" "$SCRATCH"/2/*.deb "$SCRATCH/both/"
+}
+# shellcheck disable=SC2016 # dpkg-query's
+state() { on_host dpkg-query -W -f='${Package} ${Version} ${db:Status-Status}\n' && on_host ls -A /tmp; }
+unchanged() { check "  nothing is changed, and nothing is left" diff "$SCRATCH/before" <(state); }
+
+# librdmacm1 and what needs it are purged, and only then is a repository there that has it: of this machine's files
+without_library() {
+    on_host sh -c 'rm -f /var/lib/man-db/auto-update; dpkg --purge harness-virt harness harness-host' >/dev/null 2>&1 # this machine may have them
+    check_exit 0 "a host without librdmacm1" on_host sh -c 'apt-get -q -y -o Dpkg::Options::=--force-unsafe-io -o DPkg::Options::=--no-triggers purge librdmacm1 &&
+        apt-get clean && rm -rf /etc/apt/sources.list*'
+    state >"$SCRATCH/before"
+    check_exit 3 "  a package is refused" install --packages "$FIRST"
+    check_says "  with the reason" 'installing .*/harness-host_.* on host a: .*librdmacm1' "$SCRATCH/err"
+    unchanged
+}
+# shellcheck disable=SC2317 # called through check
+repository() {
+    local tree=$SCRATCH/library
+    mkdir -p "$tree/DEBIAN"
+    (cd / && dpkg -L librdmacm1 | sed -n 's,^/\(.*\.so.*\),\1,p' | tar -c -T -) | tar -x -C "$tree"
+    dpkg-query -s librdmacm1 | grep -E '^(Package|Version|Architecture|Maintainer|Depends|Description|Multi-Arch):' >"$tree/DEBIAN/control"
+    dpkg-deb -Zgzip -z1 -b "$tree" "$SCRATCH/librdmacm1.deb" >/dev/null
+    put_on_host /repo "$SCRATCH/librdmacm1.deb"
+    on_host sh -c 'echo "deb [trusted=yes] file:/repo ./" >/etc/apt/sources.list && cd /repo && dpkg-scanpackages . >Packages 2>/dev/null && apt-get -q update'
+}
+with_library() {
+    check "a repository that has it" repository
+    check_exit 0 "  the package and the library are installed" install --packages "$FIRST"
+    installed_as "  which is said" "/usr/bin, package harness-host $UNRELEASED-1"
+    check "  nothing else came" test "$(state | diff "$SCRATCH/before" - | grep '^[<>]')" = \
+        "> harness-host $UNRELEASED-1 installed"$'\n'"> librdmacm1 $(dpkg-query -W -f='${Version}' librdmacm1) installed"
+    state >"$SCRATCH/before"
+}
+with_package() {
+    on_host cp /var/log/dpkg.log /root/
+    check_exit 0 "the same package again" install --packages "$FIRST"
+    installed_as "  was there" "/usr/bin, package harness-host $UNRELEASED-1, which was there"
+    check "  dpkg did nothing" on_host cmp /var/log/dpkg.log /root/dpkg.log
+    on_host sh -c 'echo x >/usr/bin/nic-config'
+    check_exit 0 "a program that was overwritten is put back" install --packages "$FIRST"
+    installed_as "  by the package" "/usr/bin, package harness-host $UNRELEASED-1"
+    check_exit 0 "another revision" install --packages "$SCRATCH/2"
+    installed_as "  in place of the first" "/usr/bin, package harness-host $UNRELEASED-2 in place of $UNRELEASED-1"
+    check_exit 0 "the older one" install --packages "$FIRST"
+    installed_as "  in place of the newer" "/usr/bin, package harness-host $UNRELEASED-1 in place of $UNRELEASED-2"
+    unchanged
+}
+odd_files() {
+    check_exit 3 "a file that was cut" install --packages "$SCRATCH/damaged"
+    check_says "  is named" 'installing .*/damaged/harness-host_.* on host a: .*the package file is damaged: ' "$SCRATCH/err"
+    check_exit 3 "a file of another version than its name" install --packages "$SCRATCH/named"
+    check_says "  both are named" "/named/harness-host_.*: the package file says: harness-host ${UNRELEASED/+/.}-2" "$SCRATCH/err"
+    check_exit 0 "a file of another harness; what is there has this version" install --packages "$SCRATCH/older"
+    installed_as "  which stays" "/usr/bin, package harness-host $UNRELEASED-1, which was there; no other was installed: $SCRATCH/older has harness-host 0.0.1-1, but this is harness $VERSION"
+    check_exit 0 "two files of this version" install --packages "$SCRATCH/both"
+    check_says "  none is chosen" 'no other was installed: .*/both has harness-host .* and .*: leave one of them there' "$SCRATCH/out"
+    check_exit 2 "a folder that is not there" install --packages "$SCRATCH/nowhere"
+    unchanged
+}
+lab_with() { jq "$1" "$HOST/root.json" >"$LAB"; }
+copied() { # WHAT REASON
+    check_exit 0 "$1: programs are copied" install --packages "$FIRST"
+    check_says "  with the reason" ", copied, because $2\$" "$SCRATCH/out"
+}
+does_not_fit() {
+    cp "$LAB" "$HOST/root.json"
+    lab_with '.hosts.a.programs = "/opt/lab"'
+    copied "a lab with another folder" 'the lab says "programs": "/opt/lab", and packages have theirs in /usr/bin'
+    unchanged
+    on_host sh -c 'useradd --create-home --password "*" user && echo x >/usr/bin/roce-traffic'
+    lab_with '.hosts.a.ssh |= sub("root"; "user")'
+    check_exit 3 "a login that is not root, and a package whose program was overwritten" install --packages "$FIRST"
+    check_says "  the package's files are left alone" "has the package harness-host ${UNRELEASED/+/.}-1, whose files copies would overwrite; .*: its login is not root: \"sudo\": true in the lab" "$SCRATCH/err"
+    on_host dpkg --purge harness-host >/dev/null 2>&1
+    check_exit 3 "a login that is not root, without the package" install --packages "$FIRST"
+    check_says "  it cannot write there" "copying /usr/bin/nic-sampler to host a: .*; a package was not installed: its login is not root" "$SCRATCH/err"
+    lab_with .
+    on_host sh -c 'rm -f /etc/os-release && printf "ID=ubuntu\nID_LIKE=debian\nVERSION_ID=\"22.04\"\n" >/etc/os-release'
+    copied "another distribution" 'it runs ubuntu-22, and packages are for Debian 12, Rocky 9 and its kin'
+    check "  there is no package" test -z "$(on_host dpkg-query -W harness-host 2>/dev/null)"
+    on_host cp /usr/lib/os-release /etc/os-release
+    check_exit 0 "where copies were" install --packages "$FIRST"
+    check "  the package has its files" on_host dpkg --verify harness-host
+    unchanged
+}
+# Another program holds the lock; the controller is killed meanwhile.
+killed() {
+    local pid release
+    coproc LOCK { on_host python3 -c 'import fcntl, sys; f = open("/var/lib/dpkg/lock-frontend", "w"); fcntl.lockf(f, fcntl.LOCK_EX); print("held", flush=True); sys.stdin.read()'; }
+    read -r _ <&"${LOCK[0]}"
+    release=${LOCK[1]}
+    nsenter --target "$HOST_PID" --net "$BUILD/harness" install --lab "$LAB" --packages "$SCRATCH/2" >/dev/null 2>&1 &
+    pid=$!
+    check "an installation waits for the lock" until_true 60 on_host pgrep -x apt-get
+    kill -KILL $pid
+    exec {release}>&-
+    # shellcheck disable=SC2016 # the inner shells'
+    check "  it ends well when the controller was killed" until_true 60 on_host sh -c '[ "$(dpkg-query -W -f="\${db:Status-Status} \${Version}" harness-host)" = "installed $0" ]' "$UNRELEASED-2"
+    # shellcheck disable=SC2016
+    check "  it leaves nothing" until_true 60 on_host sh -c '[ -z "$(ls -A /tmp)" ]'
+}
+by_harness() {
+    make_folders
+    if start_host /; then ok "a host"; else nok "a host" && return; fi
+    without_library
+    with_library
+    with_package
+    odd_files
+    does_not_fit
+    killed
+}
+if ! grep -qs '^VERSION_CODENAME=bookworm' /etc/os-release; then
+    skip "harness install with packages" no-file /etc/debian_version "this machine runs no Debian 12"
+elif hosts_possible "harness install with packages"; then
+    by_harness
 fi
 finish

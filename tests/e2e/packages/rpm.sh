@@ -1,10 +1,13 @@
 #!/bin/bash
 # Packages of Rocky, made of the programs in build/: the same bytes whenever and wherever they are made, rpmlint, what is in them, and installed,
-# upgraded and removed in a root of their own, without their dependencies, which are compared with those of deps/install-packages.
+# upgraded and removed in a root of their own, without their dependencies, which are compared with those of deps/install-packages;
+# and by `harness install` with rpm and dnf on a host that has this machine's files, the names of Rocky, and stand-ins for its libraries' packages.
 # shellcheck source=tests/e2e/lib.sh
 source "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/e2e/packages/packages.bash
 source "$(dirname "$0")/packages.bash"
+# shellcheck source=tests/e2e/packages/hosts.bash
+source "$(dirname "$0")/hosts.bash"
 skip_unless "packages of Rocky" make git rpmbuild rpm
 
 FIRST=$SCRATCH/first
@@ -78,4 +81,64 @@ installed() {
     check "nothing is left" diff "$SCRATCH/before" "$SCRATCH/after"
 }
 if [[ $(id -u) != 0 ]]; then skip "installed, upgraded, removed" no-root; else installed; fi
+
+# ---- harness install
+
+# A package without files, as $SCRATCH/provided/NAME-1-1.noarch.rpm.
+# shellcheck disable=SC2001,SC2317 # called through check
+stand_in() { # NAME PROVIDES
+    printf 'Name: %s\nVersion: 1\nRelease: 1\nSummary: stand-in\nLicense: none\nBuildArch: noarch\nAutoReqProv: no\n%s\n%%description\nstand-in\n%%files\n' \
+        "$1" "$(sed 's/^/Provides: /' <<<"$2")" >"$SCRATCH/$1.spec"
+    rpmbuild -bb --quiet --define "_topdir $SCRATCH/top" --define "_rpmdir $SCRATCH/provided" --define '_build_name_fmt %%{NAME}-%%{VERSION}-%%{RELEASE}.%%{ARCH}.rpm' \
+        "$SCRATCH/$1.spec" >/dev/null 2>&1
+}
+# Its database has all that harness-host needs but librdmacm, which is in a folder.
+# shellcheck disable=SC2317 # called through check
+become_rocky() {
+    rpm -qp --requires "$HOST_RPM" | grep -v '^rpmlib' | sort -u >"$SCRATCH/needs"
+    stand_in base "$(grep -v librdmacm "$SCRATCH/needs")" && stand_in librdmacm "$(grep librdmacm "$SCRATCH/needs")" || return
+    put_on_host /packages "$SCRATCH"/provided/*.rpm
+    on_host sh -c 'rm -rf /var/lib/rpm /etc/yum.repos.d /etc/os-release && mkdir -p /etc/yum.repos.d && rpm -i --nosignature /packages/base-*.rpm &&
+        rm /packages/base-*.rpm && createrepo_c -q /packages && cat >/etc/os-release' <<<$'ID="rocky"\nID_LIKE="rhel centos fedora"\nVERSION_ID="9.5"'
+}
+state() { on_host rpm -qa | LC_ALL=C sort && on_host ls -A /tmp; }
+by_harness() {
+    local name=${HOST_RPM##*/} newer
+    newer=$SCRATCH/newer/$(file_of harness-host 2)
+    mkdir "$SCRATCH"/{damaged,misnamed}
+    head -c 20000 "$HOST_RPM" >"$SCRATCH/damaged/$name"
+    cp "$newer" "$SCRATCH/misnamed/$name"
+    if start_host /; then ok "a host"; else nok "a host" && return; fi
+    check "  like Rocky" become_rocky
+    state >"$SCRATCH/before"
+    check_exit 3 "a package whose library no repository has is refused" install --packages "$FIRST"
+    check_says "  with the reason" 'installing .*/harness-host-.* on host a: .*nothing provides librdmacm' "$SCRATCH/err"
+    check "  nothing is changed, and nothing is left" diff "$SCRATCH/before" <(state)
+    on_host sh -c 'cat >/etc/yum.repos.d/one.repo' <<<$'[one]\nname=one\nbaseurl=file:///packages\ngpgcheck=0'
+    check_exit 0 "with the library in a repository, both are installed" install --packages "$FIRST"
+    installed_as "  which is said" "/usr/bin, package harness-host $UNRELEASED-1$DIST"
+    check "  nothing else came" test "$(state | diff "$SCRATCH/before" - | grep '^[<>]')" = "> ${name%.rpm}"$'\n'"> librdmacm-1-1.noarch"
+    state >"$SCRATCH/before"
+    on_host rm -r /etc/yum.repos.d
+    check_exit 0 "the same package again" install --packages "$FIRST"
+    installed_as "  was there" "/usr/bin, package harness-host $UNRELEASED-1$DIST, which was there"
+    on_host sh -c 'echo x >/usr/bin/nic-config'
+    check_exit 0 "a program that was overwritten is put back" install --packages "$FIRST"
+    installed_as "  by the package" "/usr/bin, package harness-host $UNRELEASED-1$DIST"
+    check_exit 0 "another revision, without a repository" install --packages "$SCRATCH/newer"
+    installed_as "  in place of the first" "/usr/bin, package harness-host $UNRELEASED-2$DIST in place of $UNRELEASED-1$DIST"
+    check_exit 0 "the older one" install --packages "$FIRST"
+    installed_as "  in place of the newer" "/usr/bin, package harness-host $UNRELEASED-1$DIST in place of $UNRELEASED-2$DIST"
+    check_exit 3 "a file that was cut" install --packages "$SCRATCH/damaged"
+    check_says "  is named" 'installing .*/damaged/harness-host-.* on host a: .*: the package file (is damaged|says): ' "$SCRATCH/err"
+    check_exit 3 "a file of another version than its name" install --packages "$SCRATCH/misnamed"
+    check_says "  both are named" "/misnamed/harness-host-.*: the package file says: harness-host ${UNRELEASED/+/.}-2" "$SCRATCH/err"
+    check "  nothing is changed, and nothing is left" diff "$SCRATCH/before" <(state)
+}
+HOST_RPM=$FIRST/$(file_of harness-host)
+if [[ -z $(command -v dnf) || -z $(command -v createrepo_c) ]]; then
+    skip "harness install with packages" no-command "$([[ -z $(command -v dnf) ]] && echo dnf || echo createrepo_c)"
+elif hosts_possible "harness install with packages"; then
+    by_harness
+fi
 finish
