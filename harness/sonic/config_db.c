@@ -1,4 +1,5 @@
 #include "harness/sonic/config_db.h"
+#include "harness/sonic/keys.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -146,19 +147,6 @@ static int cable_length(const struct entry *entry, const char *port, int64_t *le
 
 /* ---- keys that name several ports or numbers */
 
-/* Is the port in a list such as "Ethernet0,Ethernet4"? */
-static bool lists_port(const char *list, size_t length, const char *port)
-{
-    size_t wanted = strlen(port);
-    for (const char *at = list, *end = list + length; at < end;) {
-        size_t word = strcspn(at, ",|");
-        if (word == wanted && memcmp(at, port, word) == 0)
-            return true;
-        at += word + 1;
-    }
-    return false;
-}
-
 /* The numbers at the end of a key "PORTS|3-4" as bits; false: they are none. */
 static bool key_numbers(const char *text, uint8_t *bits)
 {
@@ -194,18 +182,17 @@ static int each_numbered(const json_t *json, const char *table, const char *port
         return -1;
     json_object_foreach((json_t *)(uintptr_t)all, key, fields)
     {
-        const char *bar = strrchr(key, '|'), *ports = key;
+        size_t length;
+        const char *ports = sonic_key_ports(key, &length);
         uint8_t bits;
-        if (!bar)
+        if (!ports)
             return error_set(e, "%s: the key \"%.80s\" names no number: expected PORT|NUMBERS", table, key);
-        for (const char *c = key; c < bar; c++)
-            ports = *c == '|' ? c + 1 : ports;
-        if (!lists_port(ports, (size_t)(bar - ports), port))
+        if (!sonic_key_lists(ports, length, port))
             continue;
         const struct entry entry = {table, key, fields};
         if (!json_is_object(fields))
             return error_set(e, "%s|%.80s is not an object of fields", table, key);
-        if (!key_numbers(bar + 1, &bits))
+        if (!key_numbers(ports + length + 1, &bits))
             return error_set(e, "%s: the key \"%.80s\" ends with no number or range", table, key);
         if (take(context, json, &entry, bits, e) != 0)
             return -1;
@@ -256,7 +243,7 @@ static int find_qos(const json_t *json, const char *port, struct entry *found, s
         return -1;
     json_object_foreach((json_t *)(uintptr_t)all, key, fields)
     {
-        if (!lists_port(key, strlen(key), port))
+        if (!sonic_key_lists(key, strlen(key), port))
             continue;
         if (!json_is_object(fields))
             return error_set(e, "PORT_QOS_MAP|%.80s is not an object of fields", key);

@@ -1,4 +1,5 @@
 #include "harness/sonic/settings.h"
+#include "harness/sonic/keys.h"
 
 #include "lib/clock.h"
 #include "lib/document/json_text.h"
@@ -58,13 +59,10 @@ static bool is_named(const struct planning *p, const char *port, size_t length)
     return false;
 }
 
-/* The ports of a key "Ethernet0,Ethernet4" or "Ethernet0,Ethernet4|3-4" that the lab does not name; `numbered`: the latter. */
-static void add_unnamed(const struct planning *p, const char *key, bool numbered, json_t *others)
+/* Those of a list "Ethernet0,Ethernet4" that the lab does not name. */
+static void add_unnamed(const struct planning *p, const char *ports, size_t count, json_t *others)
 {
-    const char *last = numbered ? strrchr(key, '|') : NULL, *end = last ? last : key + strlen(key);
-    const char *at = key;
-    for (const char *c = key; numbered && c < end; c++)
-        at = *c == '|' ? c + 1 : at;
+    const char *at = ports, *end = ports + count;
     while (at < end) {
         char name[SONIC_NAME];
         size_t length = strcspn(at, ",|");
@@ -119,15 +117,6 @@ static void add_priorities(const struct settings *s, struct text *out)
             text_add(out, "%s%d", out->length ? "," : "", i);
 }
 
-static bool lists(const char *key, const char *port)
-{
-    size_t length = strlen(port);
-    for (const char *at = key; *at; at += strcspn(at, ","), at += *at == ',')
-        if (strcspn(at, ",") == length && memcmp(at, port, length) == 0)
-            return true;
-    return false;
-}
-
 /* The key of the port in PORT_QOS_MAP, which may name several; its own, if there is none. */
 static const char *qos_key(const json_t *json, const char *port)
 {
@@ -136,7 +125,7 @@ static const char *qos_key(const json_t *json, const char *port)
     json_object_foreach(json_object_get(json, "PORT_QOS_MAP"), key, fields)
     {
         (void)fields;
-        if (lists(key, port))
+        if (sonic_key_lists(key, strlen(key), port))
             found = key;
     }
     return found;
@@ -149,7 +138,7 @@ static int plan_pfc(struct planning *p, const char *port, struct error *e)
     if (!p->wish->settings->pfc.items)
         return 0;
     json_t *others = json_object();
-    add_unnamed(p, key, false, others);
+    add_unnamed(p, key, strlen(key), others);
     text_add(&what, "PORT_QOS_MAP|%.80s", key);
     add_priorities(p->wish->settings, &value);
     int result = refuse_shared(p, text_string(&what), others, e) != 0 ||
@@ -180,8 +169,10 @@ static int check_profile(const struct planning *p, const char *profile, struct e
     const char *key;
     json_object_foreach(json_object_get(p->json, "QUEUE"), key, fields)
     {
-        if (refers_to(fields, profile))
-            add_unnamed(p, key, true, others);
+        size_t length;
+        const char *ports = refers_to(fields, profile) ? sonic_key_ports(key, &length) : NULL;
+        if (ports)
+            add_unnamed(p, ports, length, others);
     }
     text_add(&what, "WRED_PROFILE|%s", profile);
     int result = refuse_shared(p, text_string(&what), others, e);
@@ -220,18 +211,13 @@ static int plan_off(struct planning *p, const char *port, struct error *e)
     json_object_foreach(json_object_get(p->json, "QUEUE"), key, fields)
     {
         struct text what = {0};
-        const char *bar = strrchr(key, '|'), *from = key;
-        char ports[2 * SONIC_NAME] = "";
-        for (const char *c = key; bar && c < bar; c++)
-            from = *c == '|' ? c + 1 : from;
-        if (!bar || bar - from >= (long)sizeof ports || !json_object_get(fields, "wred_profile"))
-            continue;
-        snprintf(ports, sizeof ports, "%.*s", (int)(bar - from), from);
-        if (!lists(ports, port))
+        size_t length;
+        const char *ports = json_object_get(fields, "wred_profile") ? sonic_key_ports(key, &length) : NULL;
+        if (!ports || !sonic_key_lists(ports, length, port))
             continue;
         text_add(&what, "QUEUE|%.80s", key);
         json_t *others = json_object();
-        add_unnamed(p, key, true, others);
+        add_unnamed(p, ports, length, others);
         int result = refuse_shared(p, text_string(&what), others, e);
         text_free(&what);
         if (result != 0 || want(p, "QUEUE", key, "wred_profile", NULL, e) != 0)
@@ -372,10 +358,9 @@ void sonic_settings_put(json_t *tables, const json_t *wanted)
     json_t *fields, *value;
     json_object_foreach((json_t *)(uintptr_t)wanted, key, fields)
     {
-        const char *bar = strchr(key, '|');
-        char table[64];
-        snprintf(table, sizeof table, "%.*s", (int)(bar ? bar - key : 0), key);
-        json_t *all = object_at(tables, table), *there = bar ? object_at(all, bar + 1) : NULL;
+        char table[SONIC_NAME];
+        const char *entry = sonic_key_entry(key, table, sizeof table);
+        json_t *all = object_at(tables, table), *there = entry ? object_at(all, entry) : NULL;
         json_object_foreach(fields, field, value)
         {
             if (json_is_null(value))
@@ -383,8 +368,8 @@ void sonic_settings_put(json_t *tables, const json_t *wanted)
             else
                 json_object_set(there, field, value);
         }
-        if (bar && json_object_size(there) == 0)
-            json_object_del(all, bar + 1);
+        if (entry && json_object_size(there) == 0)
+            json_object_del(all, entry);
     }
 }
 

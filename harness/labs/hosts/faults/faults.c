@@ -153,13 +153,12 @@ void host_faults_add_to_result(const struct remote_lab *lab, json_t *result)
     if (!lab->faults || !lab->faults->begun)
         return;
     size_t injections = lab->run->cell->scenario.injections.count;
+    if (!injections)
+        return;
     json_t *injected = json_array();
     for (size_t i = 0; i < injections; i++)
         add_rule(lab, i, injected, json_object_get(result, "warnings"));
-    if (injections)
-        json_object_set_new(result, "injected", injected);
-    else
-        json_decref(injected);
+    json_object_set_new(result, "injected", injected);
 }
 
 void host_faults_free(struct host_faults *f)
@@ -174,24 +173,27 @@ void host_faults_free(struct host_faults *f)
 
 /* ---- what a run has left */
 
-#define LEFT "[ -e " FAULTS_LEFT_NIC " ] || [ -e " FAULTS_LEFT_FILTER " ]"
-
-bool host_faults_left(struct remote_host *h)
+int faults_ask(struct remote_host *h, const char *script, struct error *e)
 {
-    static const char *const argv[] = {"sh", "-c", LEFT, NULL};
-    return ssh_run(h->ssh, argv, NULL, NULL, NULL, REMOTE_COMMAND_NS, NULL) == 0;
-}
-
-/* 1: something is left; 0: nothing is, which is found out by one command for all means; -1 with `e` set. */
-static int look_left(struct remote_host *h, struct error *e)
-{
-    static const char *const argv[] = {"sh", "-c", "if " LEFT "; then echo left; fi", NULL};
+    const char *const argv[] = {"sh", "-c", script, NULL};
     struct text out = {0};
     int result = ssh_must(h->ssh, argv, NULL, &out, REMOTE_COMMAND_NS, e);
     if (result == 0)
         result = out.length > 0;
     text_free(&out);
     return result;
+}
+
+/* 1: something is left; 0: nothing is, which is found out by one command for all means; -1 with `e` set. */
+static int look_left(struct remote_host *h, struct error *e)
+{
+    return faults_ask(h, "if [ -e " FAULTS_LEFT_NIC " ] || [ -e " FAULTS_LEFT_FILTER " ]; then echo left; fi",
+                      e);
+}
+
+bool host_faults_left(struct remote_host *h)
+{
+    return look_left(h, NULL) > 0;
 }
 
 int host_faults_restore(struct remote_host *h, struct text *said, struct error *e)

@@ -210,14 +210,7 @@ static int end(struct remote_host *h, struct host_faults *f, struct error *e)
 
 static int restore(struct remote_host *h, struct error *e)
 {
-    static const char script[] = TOOLS FAIL LEFT OFF("") " && echo restored";
-    static const char *const argv[] = {"sh", "-c", script, NULL};
-    struct text out = {0};
-    int result = ssh_must(h->ssh, argv, NULL, &out, REMOTE_COMMAND_NS, e);
-    if (result == 0)
-        result = out.length > 0;
-    text_free(&out);
-    return result;
+    return faults_ask(h, TOOLS FAIL LEFT OFF("") " && echo restored", e);
 }
 
 const struct fault_means fault_means_filter = {.filter = true,

@@ -36,6 +36,9 @@ struct fault_means {
 };
 extern const struct fault_means fault_means_nic, fault_means_filter;
 
+/* Run a shell script on the host. 1: it printed something; 0: nothing; -1: it failed. */
+int faults_ask(struct remote_host *h, const char *script, struct error *e);
+
 /* Is it a rule of this host, by these means? */
 static inline bool fault_is_of(const struct fault_rule *rule, const struct remote_host *h, bool filter)
 {

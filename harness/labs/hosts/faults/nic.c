@@ -77,15 +77,7 @@ static int restore(struct remote_host *h, struct error *e)
 {
     static const char script[] =
         LEFT "[ -e $left ] || exit 0; fault=$(cat $left) || exit 1; " OFF "rm $left && echo restored";
-    static const char *const argv[] = {"sh", "-c", script, NULL};
-    struct text out = {0};
-    if (!h->lab->domain || h->lab->nic.pci)
-        return 0;
-    int result = ssh_must(h->ssh, argv, NULL, &out, REMOTE_COMMAND_NS, e);
-    if (result == 0)
-        result = out.length > 0;
-    text_free(&out);
-    return result;
+    return !h->lab->domain || h->lab->nic.pci ? 0 : faults_ask(h, script, e);
 }
 
 const struct fault_means fault_means_nic = {.filter = false,

@@ -2,6 +2,7 @@
 #include "harness/labs/hosts/sonic/reach.h"
 #include "harness/labs/hosts/sonic/role.h"
 #include "harness/sonic/counters.h"
+#include "harness/sonic/keys.h"
 #include "lib/document/json_text.h"
 #include "lib/formats/settings.h"
 #include <poll.h>
@@ -110,10 +111,9 @@ static bool holds(const json_t *tables, const json_t *values, struct text *why)
     json_t *fields, *value;
     json_object_foreach((json_t *)(uintptr_t)values, key, fields)
     {
-        const char *bar = strchr(key, '|');
-        char table[64];
-        snprintf(table, sizeof table, "%.*s", (int)(bar ? bar - key : 0), key);
-        const json_t *there = json_object_get(json_object_get(tables, table), bar ? bar + 1 : "");
+        char table[SONIC_NAME];
+        const char *entry = sonic_key_entry(key, table, sizeof table);
+        const json_t *there = json_object_get(json_object_get(tables, table), entry ? entry : "");
         json_object_foreach(fields, field, value)
         {
             const json_t *now = json_object_get(there, field);
