@@ -112,7 +112,7 @@ restored "... and everything is put back"
 no_orchagent
 
 # ---- a value that does not stick
-redis-cli -s "$REDIS" -r -1 -i 0.05 -n 4 HSET 'WRED_PROFILE|AZURE_LOSSLESS' green_max_threshold 2097152 > "$SCRATCH/insisted" &
+redis-cli -s "$REDIS" -r -1 -i 0.001 -n 4 HSET 'WRED_PROFILE|AZURE_LOSSLESS' green_max_threshold 2097152 > "$SCRATCH/insisted" &
 insists=$!
 "$H" "${RUN[@]}" > "$SCRATCH/out" 2> "$SCRATCH/err"
 check "a value that another program sets back ends the run" jq -e '(.complete | not) and (.reason | test("has not applied its settings: WRED_PROFILE.AZURE_LOSSLESS: green_max_threshold is 2097152 in CONFIG_DB, not 400000"))' "$result"
