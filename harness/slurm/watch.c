@@ -197,7 +197,7 @@ static void end_early(struct watch *w)
 static void show(struct watch *w)
 {
     struct sweep *s = w->s;
-    char tasks[LINE + 1], waiting[SLURM_WORD + 40] = "";
+    char waiting[SLURM_WORD + 40] = "", tasks[LINE + sizeof waiting];
     int64_t spent_ns = clock_monotonic_ns() - w->began_ns;
     int64_t left = (int64_t)(s->todo_count - s->ended);
     if (w->queue.waiting)

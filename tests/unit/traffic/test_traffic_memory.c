@@ -318,7 +318,7 @@ static void see(uint32_t client, uint32_t parent, uint32_t object, uint32_t clas
 
 static void handles_belong_to_the_memory_s_client_and_device(void **state)
 {
-    struct hook_object objects[HOOK_MAX_OBJECTS];
+    struct hook_object objects[HOOK_MAX_OBJECTS] = {{0}};
     struct nv503c n = {.bytes = 0};
     struct error e = {{0}};
     (void)state;
