@@ -5,6 +5,7 @@
 #include "lib/scratch.h"
 #include "lib/text.h"
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -23,9 +24,13 @@ struct lab_lock {
 struct subject {
     const char *kind, *name;  /* "host", "a" */
     const char *domain, *ssh; /* of a guest; of anything else */
+    int64_t port;             /* with ssh; 0 or less: ssh's own choice */
 };
 
-/* The lock file of a host: the name is readable, and the same for every lab that names the host. */
+#define SSH_PORT 22
+
+/* The lock file of a host: the name is readable, and the same for every lab that names the host. A port tells hosts behind one address
+ * apart; `+` is in no other part. */
 static char *lock_path(const struct lab *lab, const struct subject *host, struct error *e)
 {
     struct text name = {0};
@@ -36,6 +41,8 @@ static char *lock_path(const struct lab *lab, const struct subject *host, struct
     for (size_t i = strlen("locks/"); i < name.length; i++)
         if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.@_-", name.data[i]))
             name.data[i] = '_';
+    if (!host->domain && host->port > 0 && host->port != SSH_PORT)
+        text_add(&name, "+%" PRId64, host->port);
     char *path = NULL;
     if (name.length > NAME_MAX)
         error_set(e,
@@ -114,7 +121,7 @@ struct lab_lock *lab_lock(const struct lab *lab, const char *purpose, struct err
         return NULL;
     }
     for (; (host = lab_host_at(lab, lock->count)); lock->count++) {
-        const struct subject subject = {"host", host->name, host->domain, host->ssh};
+        const struct subject subject = {"host", host->name, host->domain, host->ssh, host->port};
         lock->fds[lock->count] = take(lab, &subject, purpose, e);
         if (lock->fds[lock->count] < 0) {
             lab_unlock(lock);
@@ -127,7 +134,7 @@ struct lab_lock *lab_lock(const struct lab *lab, const char *purpose, struct err
 int lab_lock_switch(struct lab_lock *lock, const struct lab *lab, const struct lab_switch *s,
                     const char *purpose, struct error *e)
 {
-    const struct subject subject = {"switch", s->name, NULL, s->ssh};
+    const struct subject subject = {"switch", s->name, NULL, s->ssh, s->port};
     int *grown = realloc(lock->fds, (lock->count + 1) * sizeof *grown);
     if (!grown)
         return error_set(e, "out of memory");

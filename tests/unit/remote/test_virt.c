@@ -225,6 +225,28 @@ static void one_at_a_time_also_across_labs(void **state)
     lab_unlock(held);
 }
 
+/* Ports of one address are forwarded to several hosts; 22 is what ssh takes by itself. */
+static void a_port_tells_hosts_behind_one_address_apart(void **state)
+{
+    struct lab_host hosts[3] = {guest_host(NULL), guest_host(NULL), guest_host(NULL)};
+    struct error e = {""};
+    (void)state;
+    for (size_t i = 0; i < 3; i++)
+        hosts[i].ssh = (char *)(uintptr_t) "root@gateway";
+    hosts[0].port = 2201;
+    hosts[1].port = 2202;
+    hosts[2].port = 22;
+    struct lab all = lab_with(hosts, 3, "all"), one = lab_with(&hosts[1], 1, "one"),
+               plain = lab_with(&hosts[2], 1, "plain");
+    struct lab_lock *held = lab_lock(&all, "run x", &e);
+    assert_non_null(held);
+    assert_null(lab_lock(&one, "run y", &e));
+    hosts[2].port = FIELD_UNSET;
+    assert_null(lab_lock(&plain, "run z", &e));
+    assert_non_null(strstr(e.text, "root@gateway)"));
+    lab_unlock(held);
+}
+
 static void a_plain_host_is_one_in_every_lab(void **state)
 {
     struct lab_host plain[2] = {guest_host(NULL), guest_host(NULL)};
@@ -298,6 +320,7 @@ int main(void)
         cmocka_unit_test(a_foreign_domain_is_not_trusted),
         cmocka_unit_test(a_marked_domain_is_reached),
         cmocka_unit_test(one_at_a_time_also_across_labs),
+        cmocka_unit_test(a_port_tells_hosts_behind_one_address_apart),
         cmocka_unit_test(a_plain_host_is_one_in_every_lab),
         cmocka_unit_test(a_killed_program_holds_nothing),
     };
