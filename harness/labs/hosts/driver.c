@@ -332,7 +332,8 @@ static int remote_lab_start(void *state, int64_t *start_ns, struct error *e)
         start_waiting_drivers(lab, e) != 0 || wait_ready(lab, ALL_KINDS, e) != 0 ||
         host_faults_begin(lab, e) != 0)
         return -1;
-    *start_ns = clock_steady_ns(&lab->clock) + traffic_lead_ns(lab->jobs, lab->job_count);
+    if (host_storms_schedule(lab, traffic_lead_ns(lab->jobs, lab->job_count), start_ns, e) != 0)
+        return -1;
     host_capture_phases(lab, *start_ns);
     if (start_traffic(lab, *start_ns, e) != 0 || collectives_start(lab, *start_ns, e) != 0)
         return -1;

@@ -25,6 +25,7 @@ struct fault_request {
 struct fault {
     const struct lab_host *host; /* who has it */
     bool storm;                  /* of no single frame: nothing is counted */
+    int64_t start_ns;            /* of a storm, from the beginning of the warm-up */
     bool filter;                 /* by the kernel's packet filter; false: by the host's virtual ConnectX */
     struct text line; /* what the NIC takes (virtual-connectx/model/faults/faults.h), or a rule of nft */
     bool detour;      /* of a filter: the frame, or its copy, takes a way of its own into the bridge, */

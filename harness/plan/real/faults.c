@@ -168,8 +168,9 @@ static int fault_of_storm(const struct scenario *scenario, const struct lab *lab
                          i, s->start_ns, s->stop_ns);
     fault->host = host;
     fault->storm = true;
-    text_add(&fault->line, "storm %lld after %lld priority %" PRId64, (s->stop_ns - s->start_ns) / NS_PER_MS,
-             s->start_ns / NS_PER_MS, s->priority);
+    fault->start_ns = s->start_ns;
+    text_add(&fault->line, "storm %lld priority %" PRId64, (s->stop_ns - s->start_ns) / NS_PER_MS,
+             s->priority);
     return 0;
 }
 

@@ -335,6 +335,32 @@ static void queue_pairs_take_turns(void **state)
     pair_close(l.pair);
 }
 
+/* On a slow line, which takes a packet at a time, each of two has half of it. */
+static void queue_pairs_share_a_slow_line(void **state)
+{
+    enum { MESSAGES = 8, BYTES = 8192, MESSAGE_MS = 16 };
+    (void)state;
+    struct link l = link_open(&usual);
+    struct qp c = qp_create_of(l.a.side, &usual), d = qp_create_of(l.b.side, &usual);
+    const struct work w = {.opcode = 0x08, .bytes = BYTES, .remote_key = l.b.side->key};
+    uint32_t first = 0, second = 0;
+    qps_connect(&c, &d, &usual);
+    vcx_port_set_line(l.a.side->device.port, 5000000);
+    for (int i = 0; i < MESSAGES; i++) {
+        qp_post(&l.a, &w);
+        qp_post(&c, &w);
+    }
+    for (int i = 0; i < 2 * MESSAGES; i++) {
+        pair_run_ms(l.pair, MESSAGE_MS);
+        first += cq_poll(&l.a.send_cq) != NULL;
+        second += cq_poll(&c.send_cq) != NULL;
+        assert_in_range(first + 2, second, second + 4);
+    }
+    assert_int_equal(first, MESSAGES);
+    assert_int_equal(second, MESSAGES);
+    pair_close(l.pair);
+}
+
 /* ---- loss */
 
 /* Posts a message of each kind one after the other. */
@@ -491,6 +517,7 @@ int main(void)
         TEST(reads_wait_for_their_turn),
         TEST(queues_turn_round),
         TEST(queue_pairs_take_turns),
+        TEST(queue_pairs_share_a_slow_line),
         TEST(each_lost_frame_is_made_up_for),
         TEST(any_loss_is_made_up_for),
         TEST(a_lost_packet_is_counted),

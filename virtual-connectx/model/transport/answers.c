@@ -127,6 +127,7 @@ static bool send_next_answer(struct vcx_device *device, struct vcx_qp *qp, uint6
     struct vcx_answer *a = answer_at(qp, r->answer_tail);
     if (!vcx_congestion_may_send(device, qp, now_ns) || !send_answer(device, qp, a, now_ns))
         return false;
+    device->transport->data_sent = true;
     if (r->answer_tail != r->answer_head && a->sent == a->packets)
         r->answer_tail++;
     return true;

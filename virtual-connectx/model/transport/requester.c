@@ -281,6 +281,7 @@ static struct vcx_request *next_request(struct vcx_device *device, struct vcx_qp
 static void note_sent(struct vcx_device *device, struct vcx_qp *qp, struct vcx_request *q, uint64_t now_ns)
 {
     struct vcx_requester *r = &qp->requester;
+    device->transport->data_sent = true;
     q->sent = q->row->fetches ? q->packets : q->sent + 1;
     uint32_t after = (q->first_psn + q->sent) & VCX_PSN_MASK;
     if (vcx_psn_distance(after, r->sent_psn) > 0)

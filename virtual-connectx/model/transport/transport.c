@@ -135,18 +135,26 @@ static uint32_t poll_qp(struct vcx_device *device, struct vcx_qp *qp, uint64_t n
     return work;
 }
 
-/* Each queue pair once, from the one whose turn it is, until the packets of a poll are sent. */
+/* Each queue pair once, from the one whose turn it is, until the packets of a poll are sent. The next poll begins behind the first one
+ * that sent data: on a line that takes less than that at a time the others would never have their turn. */
 bool vcx_transport_poll(struct vcx_device *device)
 {
     struct vcx_transport *t = device->transport;
     uint64_t now_ns = vcx_now_ns(device);
-    uint32_t work = 0;
+    uint32_t work = 0, after_first = 0;
+    bool any_sent = false;
     for (uint32_t i = 0; i < device->numbers[VCX_QP].used && work < PACKETS_AT_A_TIME; i++) {
         struct vcx_qp *qp = vcx_object_from(device, VCX_QP, t->next_qp);
         if (!qp)
             qp = vcx_object_from(device, VCX_QP, 0);
         t->next_qp = qp->object.id + 1;
+        t->data_sent = false;
         work += poll_qp(device, qp, now_ns);
+        if (t->data_sent && !any_sent)
+            after_first = t->next_qp;
+        any_sent |= t->data_sent;
     }
+    if (any_sent)
+        t->next_qp = after_first;
     return work > 0;
 }

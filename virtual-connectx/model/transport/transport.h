@@ -22,6 +22,7 @@ struct vcx_transport {
     uint8_t source[VCX_SOURCES][VCX_SOURCE_BYTES]; /* of frames: SET_ROCE_ADDRESS */
     struct vcx_multicast_member members[VCX_MULTICAST_MEMBERS];
     uint32_t next_qp;          /* whose turn it is */
+    bool data_sent;            /* in this turn: of requests, or of answers to reads and atomics */
     uint8_t wqe[VCX_MOST_WQE]; /* the work request that is being read */
 };
 

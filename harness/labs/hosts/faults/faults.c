@@ -112,9 +112,9 @@ static int end_one(struct remote_lab *lab, size_t i, void *context, json_t *warn
         int result = h->silent ? error_set(e, "it is silent") : means[k]->end(h, context, e);
         if (result != 0)
             json_array_append_new(
-                warnings, json_textf("inject: what the faults of host %s met is not known, and they were "
-                                     "not ended: %s; a run or `harness restore` ends them",
-                                     h->lab->name, e->text));
+                warnings, json_textf("%s: what the faults of host %s met is not known, and they were not "
+                                     "ended: %s; a run or `harness restore` ends them",
+                                     asked_by(context), h->lab->name, e->text));
     }
     return 0;
 }

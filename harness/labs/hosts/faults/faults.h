@@ -12,6 +12,8 @@ int host_faults_find(struct remote_lab *lab, struct error *e);
 int host_faults_examine(struct remote_host *h, const struct cell *cell, struct error *e);
 /* Before the first packet. */
 int host_faults_begin(struct remote_lab *lab, struct error *e);
+/* When does the run's traffic begin? `lead_ns` from now, or later: hosts with a storm know by then when it begins. */
+int host_storms_schedule(struct remote_lab *lab, int64_t lead_ns, int64_t *start_ns, struct error *e);
 /* After the last one: read what they met, and end them. A host that does not answer is a warning: `harness restore` ends its faults. */
 void host_faults_end(struct remote_lab *lab);
 /* "injected" of the result, and a warning for each rule that met no frame. */

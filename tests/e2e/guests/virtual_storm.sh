@@ -1,0 +1,56 @@
+#!/bin/bash
+# scenarios/pfc-storm-victim.json on the guests of virtual-switch, as it is: a host pauses its switch from 5 s to 14 s after the beginning of
+# the warm-up; what another host sends to a third stands too, unless a watchdog discards. Times are those of the samples, which a busy
+# machine does not move; rates are compared between the two runs.
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/../lib.sh"
+# shellcheck source=tests/e2e/guests/softlab.bash
+. "$(dirname "$0")/softlab.bash"
+softlab_require "$0" "$@"
+LAB=$ROOT/labs/virtual-switch.json
+
+softlab_module "a storm of pauses"
+softlab_begin virtual-switch
+"$BUILD/harness" run "$ROOT/scenarios/pfc-storm-victim.json" --lab "$LAB" --out "$SCRATCH/results" --no-report > "$SCRATCH/out" 2> "$SCRATCH/err"
+run=$(readlink -f "$SCRATCH/results/pfc-storm-victim/latest")
+check "both runs are there" test -s "$run/02/result.json"
+[ -s "$run/02/result.json" ] || { nok "results" "$(cat "$SCRATCH/err")" && finish; }
+
+# holds FILTER RUN
+# shellcheck disable=SC2317 # called through check
+holds() { jq -e "$1" "$run/$2/result.json"; }
+
+# shellcheck disable=SC2317 # called through check
+# Samples of h16 as "MILLISECONDS PAUSES", the time from the beginning of the warm-up.
+pauses() { # RUN
+    jq -r --slurpfile result "$run/$1/result.json" -n '
+        $result[0].phases[0].start_ns as $zero
+        | reduce inputs as $line ({};
+            if ($line | type) == "object" then
+                if $line.type == "header" and $line.host == "h16" then .at = ($line.columns | map(.name) | index("tx_prio3_pause")) else . end
+            elif $line[0] == "h16" then .rows += [[(($line[1] - $zero) / 1e6 | floor), $line[3 + .at]]] else . end)
+        | .rows[] | "\(.[0]) \(.[1])"' "$run/$1/samples.jsonl"
+}
+# 10 ms are for the error with which the guest's clock is known.
+# shellcheck disable=SC2317 # called through check
+begins_in_time() { # RUN
+    pauses "$1" | awk '{ print } NR == 1 { base = $2 } $1 > 0 && $1 < 4990 && $2 == base { quiet++ } $2 > base && $1 < 4990 { early++ } $2 > base && $1 > 5000 { late++ }
+        END { exit !(quiet > 0 && early == 0 && late > 0) }'
+}
+
+for cell in 01 02; do
+    name=$([ $cell = 01 ] && echo "without a watchdog" || echo "with a watchdog")
+    check "$name: the run is complete, and virtual" holds '.complete and .origin == "virtual"' $cell
+    # what is of the other cell is skipped
+    check "... its expectations are decided" holds "[.expectations[] | select(.verdict != \"skipped\")] | length == $((10#$cell + 1))" $cell
+    check "... h16 pauses from 5 s on, not before" begins_in_time $cell
+    check "... for nine seconds" holds '.hosts.h16.counters.tx_prio3_pause_duration.total | . > 8000000 and . < 9100000' $cell
+    check "... which the switch counts" holds '.hosts.s0.counters.port2_rx_prio3_pause.total == .hosts.h16.counters.tx_prio3_pause.total' $cell
+    check "... no flow has errors" holds '[.flows[].errors] | add == 0' $cell
+done
+check "without a watchdog the switch pauses the sender of both flows" holds '.hosts.s0.counters.port0_tx_prio3_pause.total > 0 and .hosts.h0.counters.rx_prio3_pause_duration.delta > 5000000' 01
+check "... and discards nothing" holds '.hosts.s0.counters.watchdog_storms.total == 0 and .hosts.s0.counters.watchdog_discards.total == 0' 01
+check "the watchdog finds the storm, and discards" holds '.hosts.s0.counters.watchdog_storms.total > 0 and .hosts.s0.counters.watchdog_discards.total > 0' 02
+victim() { jq '.flows.victim.bytes // 0' "$run/$1/result.json"; }
+check "with it the victim sends at least twice as much ($(victim 02) bytes, $(victim 01) without)" test "$(victim 02)" -gt $((2 * $(victim 01)))
+finish
