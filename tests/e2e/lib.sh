@@ -147,5 +147,5 @@ until_true() { # SECONDS COMMAND...
 
 finish() {
     echo "1..$TAP_COUNT"
-    exit $((TAP_FAILED > 0))
+    exit $((TAP_FAILED > 0 || TAP_COUNT == 0)) # a test that makes no check says nothing
 }
