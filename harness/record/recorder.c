@@ -33,6 +33,7 @@ struct recorder *recorder_open(const char *folder, const struct scenario *scenar
     for (size_t i = 0; i < r->host_count; i++) {
         r->hosts[i].role = scenario_role(scenario, i);
         r->hosts[i].index = json_object();
+        r->hosts[i].names = json_object();
         if (listed)
             recorder_unlist(r, i);
     }

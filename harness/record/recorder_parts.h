@@ -20,6 +20,7 @@
 struct recorded_column {
     struct column column;
     bool any, closed, moved_back;
+    bool second; /* another source has one of this name, which the result has */
     int64_t first, last, previous, delta;
     bool seen; /* over the whole run: from the first sample to the last */
     int64_t seen_last, total;
@@ -44,6 +45,7 @@ struct recorded_host {
     struct recorded_column *gathered;
     size_t count;
     json_t *index; /* of gathered: "SOURCE\nNAME" */
+    json_t *names; /* of gathered: an object with each as a key */
     uint64_t samples, overruns;
     double read_sum_ns;
     int64_t read_max_ns, cpu_ns, latest_ns;

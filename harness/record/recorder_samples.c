@@ -21,10 +21,12 @@ static bool has_room(struct recorded_host *host)
 
 static size_t add_column(struct recorded_host *host, struct column *column, const char *key)
 {
+    bool second = json_object_get(host->names, column->name);
     if (host->count >= MOST_COLUMNS || !has_room(host) ||
-        json_object_set_new(host->index, key, json_integer((json_int_t)host->count)) != 0)
+        json_object_set_new(host->index, key, json_integer((json_int_t)host->count)) != 0 ||
+        json_object_set_new(host->names, column->name, json_true()) != 0)
         return SIZE_MAX;
-    host->gathered[host->count] = (struct recorded_column){.column = *column};
+    host->gathered[host->count] = (struct recorded_column){.column = *column, .second = second};
     *column = (struct column){0}; /* this file frees its strings now */
     return host->count++;
 }
@@ -35,6 +37,15 @@ size_t recorder_find_column(struct recorded_host *host, struct column *column)
     snprintf(key, sizeof key, "%s\n%s", column->source, column->name);
     const json_t *index = json_object_get(host->index, key);
     return index ? (size_t)json_integer_value(index) : add_column(host, column, key);
+}
+
+/* Once for each that is new. */
+static void warn_of_second(struct recorder *r, const struct recorded_host *host, size_t known)
+{
+    for (size_t i = known; i < host->count; i++)
+        if (host->gathered[i].second)
+            recorder_warn(r, "%s: two sources have a column %s: what %s has of it is in the samples alone",
+                          host->role, host->gathered[i].column.name, host->gathered[i].column.source);
 }
 
 static int take_header(struct recorder *r, struct recorded_host *host, const json_t *header, struct error *e)
@@ -48,7 +59,7 @@ static int take_header(struct recorder *r, struct recorded_host *host, const jso
         lines_free_columns(columns, count);
         return result;
     }
-    size_t *slots = calloc(count + 1, sizeof *slots), lost = 0;
+    size_t *slots = calloc(count + 1, sizeof *slots), lost = 0, known = host->count;
     for (size_t i = 0; slots && i < count; i++) {
         slots[i] = recorder_find_column(host, &columns[i]);
         lost += slots[i] == SIZE_MAX;
@@ -59,6 +70,7 @@ static int take_header(struct recorder *r, struct recorded_host *host, const jso
     if (lost)
         recorder_warn(r, "%s: %zu columns are left out: more than %d different ones", host->role, lost,
                       MOST_COLUMNS);
+    warn_of_second(r, host, known);
     free(host->slots);
     host->slots = slots;
     host->slot_count = count;
@@ -247,6 +259,7 @@ void recorder_free_host(struct recorded_host *host)
     for (size_t p = 0; p < PRIORITIES; p++)
         free(host->pauses[p]);
     json_decref(host->index);
+    json_decref(host->names);
     free(host->slots);
     free(host->plain);
     free(host->end_reason);
@@ -307,7 +320,7 @@ static json_t *summaries_json(const struct recorder *r, const struct recorded_ho
     json_t *counters = json_object();
     for (size_t i = 0; i < h->count; i++) {
         const struct recorded_column *g = &h->gathered[i];
-        if (!g->any || (g->column.kind == COLUMN_GAUGE && !g->inside))
+        if (!g->any || g->second || (g->column.kind == COLUMN_GAUGE && !g->inside))
             continue;
         json_t *whole = counter_summary(g);
         json_object_set_new(counters, g->column.name,

@@ -369,6 +369,31 @@ static void any_name_of_a_column_is_taken(void **state)
     assert_true(fabs(live.pauses_per_s - 10) < 1e-9);
 }
 
+/* The result has a name once: that of the first source. */
+static void a_name_of_two_sources_is_told(void **state)
+{
+    struct fixture *f = *state;
+    sample(
+        f, 0,
+        "{\"type\":\"header\",\"schema\":1,\"program\":\"x\",\"version\":\"0\",\"every_ns\":10,\"columns\":["
+        "{\"name\":\"rx\",\"unit\":\"frames\",\"kind\":\"counter\",\"source\":\"one\",\"group\":\"pfc\"},"
+        "{\"name\":\"rx\",\"unit\":\"frames\",\"kind\":\"counter\",\"source\":\"two\",\"group\":\"pfc\"}]}");
+    recorder_window(f->recorder, 0, 1000000000);
+    sample(f, 0, "[0,1,5,100]");
+    sample(f, 0, "[1000000000,1,9,300]");
+    json_t *host = json_object();
+    recorder_host_summary(f->recorder, 0, host);
+    assert_int_equal(integer(counter(host, "rx"), "delta"), 4);
+    assert_string_equal(json_string_value(json_object_get(counter(host, "rx"), "source")), "one");
+    json_decref(host);
+    json_t *warnings = json_array();
+    recorder_warnings(f->recorder, warnings);
+    assert_int_equal(json_array_size(warnings), 1);
+    assert_non_null(
+        strstr(json_string_value(json_array_get(warnings, 0)), "two sources have a column rx: what two has"));
+    json_decref(warnings);
+}
+
 /* A host that names ever more things gets no memory for them. */
 static void a_host_speaks_of_the_flows_of_the_scenario_alone(void **state)
 {
@@ -479,6 +504,7 @@ int main(void)
         TEST(both_ends_are_judged_together),
         TEST(any_name_of_a_column_is_taken),
         TEST(a_host_speaks_of_the_flows_of_the_scenario_alone),
+        TEST(a_name_of_two_sources_is_told),
         TEST(a_host_has_a_bounded_number_of_columns),
         TEST(what_cannot_be_written_is_told),
     };
