@@ -37,7 +37,7 @@ struct recorder *recorder_open(const char *folder, const struct scenario *scenar
         if (listed)
             recorder_unlist(r, i);
     }
-    for (size_t i = 0; i < scenario->sample.roles.count; i++)
+    for (size_t i = 0; listed && i < scenario->sample.roles.count; i++)
         recorder_list(r, (size_t)scenario_role_index(scenario, listed[i]));
     for (size_t i = 0; i < scenario->flows.count; i++) {
         struct recorded_flow *flow = recorder_add_flow(r, flows[i].name);

@@ -53,15 +53,19 @@ static int find_ends(struct fault_request *q, struct error *e)
     q->to = q->rule->flow ? q->to : ends[1];
     q->source = lab_real_host(q->lab, q->from);
     q->destination = lab_real_host(q->lab, q->to);
-    if (!q->rule->flow && (!q->source || !q->destination || !are_linked(q->lab, q->source, q->destination)))
-        return error_set(e, "%s.link: lab %s has no link between hosts \"%.60s\" and \"%.60s\"", q->path,
-                         q->lab->name, ends[0], ends[1]);
-    if (q->source && q->source == q->destination)
-        return error_set(e, "%s: %s and %s are host %s of lab %s: such frames pass no link", q->path, q->from,
-                         q->to, q->source->name, q->lab->name);
-    return q->source && q->destination
-               ? 0
-               : error_set(e, "%s.flow: lab %s has no host for its ends", q->path, q->lab->name);
+    if (!q->source || !q->destination || (!q->rule->flow && !are_linked(q->lab, q->source, q->destination))) {
+        if (q->rule->flow)
+            error_set(e, "%s.flow: lab %s has no host for its ends", q->path, q->lab->name);
+        else
+            error_set(e, "%s.link: lab %s has no link between hosts \"%.60s\" and \"%.60s\"", q->path,
+                      q->lab->name, ends[0], ends[1]);
+        return -1;
+    }
+    if (q->source != q->destination)
+        return 0;
+    error_set(e, "%s: %s and %s are host %s of lab %s: such frames pass no link", q->path, q->from, q->to,
+              q->source->name, q->lab->name);
+    return -1;
 }
 
 /* ---- who can have the fault */
