@@ -39,7 +39,7 @@ soft_roce() {
 # shellcheck disable=SC2016 # the guest expands it
 reached() { softlab_ssh a 'ip neigh flush all; for try in $(seq 20); do ! ping -c 2 -W 5 10.0.2.2 >/dev/null || exit 0; done; exit 1' </dev/null; }
 
-# One line: messages per second and MB/s of the client's table
+# Messages per second, of the client's table
 measure() { # DEVICE SIZE COUNT
     local command="ib_write_bw -d $1 -x 1 -F -s $2 -n $3 -Q 1 -t 64 -m 4096"
     softlab_ssh b "$command >/dev/null 2>&1 & for try in \$(seq 200); do [ -z \"\$(ss -Hltn 'sport = :18515')\" ] || break; sleep 0.1; done" </dev/null

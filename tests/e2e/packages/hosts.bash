@@ -57,3 +57,15 @@ put_on_host() {
 install() { nsenter --target "$HOST_PID" --net "$BUILD/harness" install --lab "$LAB" "$@"; }
 
 installed_as() { check "$1" grep -qxF "a: nic-sampler, host-facts, nic-config, roce-traffic $VERSION in $2" "$SCRATCH/out"; }
+
+# On a host that has the package of $FIRST: a program is put back, and revisions replace each other.
+revisions() { # WHAT FOLDER_OF_THE_SECOND BEHIND_A_REVISION
+    local package="/usr/bin, package harness-host" first=$UNRELEASED-1$3 second=$UNRELEASED-2$3
+    on_host sh -c 'echo x >/usr/bin/nic-config'
+    check_exit 0 "a program that was overwritten is put back" install --packages "$FIRST"
+    installed_as "  by the package" "$package $first"
+    check_exit 0 "$1" install --packages "$2"
+    installed_as "  in place of the first" "$package $second in place of $first"
+    check_exit 0 "the older one" install --packages "$FIRST"
+    installed_as "  in place of the newer" "$package $first in place of $second"
+}

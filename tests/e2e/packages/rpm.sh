@@ -122,13 +122,7 @@ by_harness() {
     on_host rm -r /etc/yum.repos.d
     check_exit 0 "the same package again" install --packages "$FIRST"
     installed_as "  was there" "/usr/bin, package harness-host $UNRELEASED-1$DIST, which was there"
-    on_host sh -c 'echo x >/usr/bin/nic-config'
-    check_exit 0 "a program that was overwritten is put back" install --packages "$FIRST"
-    installed_as "  by the package" "/usr/bin, package harness-host $UNRELEASED-1$DIST"
-    check_exit 0 "another revision, without a repository" install --packages "$SCRATCH/newer"
-    installed_as "  in place of the first" "/usr/bin, package harness-host $UNRELEASED-2$DIST in place of $UNRELEASED-1$DIST"
-    check_exit 0 "the older one" install --packages "$FIRST"
-    installed_as "  in place of the newer" "/usr/bin, package harness-host $UNRELEASED-1$DIST in place of $UNRELEASED-2$DIST"
+    revisions "another revision, without a repository" "$SCRATCH/newer" "$DIST"
     check_exit 3 "a file that was cut" install --packages "$SCRATCH/damaged"
     check_says "  is named" 'installing .*/damaged/harness-host-.* on host a: .*: the package file (is damaged|says): ' "$SCRATCH/err"
     check_exit 3 "a file of another version than its name" install --packages "$SCRATCH/misnamed"
