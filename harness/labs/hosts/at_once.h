@@ -12,6 +12,12 @@ struct host_turn {
     struct error e;
 };
 
+/* Is it the first of the roles of its host? What a host has once is done for that one. */
+static inline bool host_is_first(const struct remote_lab *lab, size_t i)
+{
+    return lab->turns[i].first == i;
+}
+
 /* Work on host i of the lab: 0, or -1 with `e` set. It runs in the host's thread, beside the work on other hosts, and changes nothing
  * that they share; `warnings` are its own. */
 typedef int host_work(struct remote_lab *lab, size_t i, void *context, json_t *warnings, struct error *e);

@@ -49,8 +49,7 @@ static struct remote_host *host_of(const struct remote_lab *lab, const struct po
 static bool is_captured(const struct remote_lab *lab, size_t role)
 {
     const struct cell *cell = lab->run->cell;
-    return lab->turns[role].first == role &&
-           packets_captured(&cell->scenario, &cell->lab, lab->hosts[role].lab);
+    return host_is_first(lab, role) && packets_captured(&cell->scenario, &cell->lab, lab->hosts[role].lab);
 }
 
 static int find_tap(struct remote_lab *lab, size_t role, void *context, json_t *warnings, struct error *e)

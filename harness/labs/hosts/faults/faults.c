@@ -56,16 +56,10 @@ static int find_of_host(struct remote_host *h, const struct host_faults *f, stru
     return found;
 }
 
-/* A host has its faults once, whatever the number of its roles. */
-static bool is_first(const struct remote_lab *lab, size_t i)
-{
-    return lab->turns[i].first == i;
-}
-
 static int find_one(struct remote_lab *lab, size_t i, void *context, json_t *warnings, struct error *e)
 {
     (void)warnings;
-    return is_first(lab, i) && find_of_host(&lab->hosts[i], context, e) < 0 ? -1 : 0;
+    return host_is_first(lab, i) && find_of_host(&lab->hosts[i], context, e) < 0 ? -1 : 0;
 }
 
 int host_faults_find(struct remote_lab *lab, struct error *e)
@@ -89,7 +83,7 @@ int host_faults_examine(struct remote_host *h, const struct cell *cell, struct e
 static int begin_one(struct remote_lab *lab, size_t i, void *context, json_t *warnings, struct error *e)
 {
     (void)warnings;
-    for (size_t k = 0; is_first(lab, i) && k < MEANS; k++)
+    for (size_t k = 0; host_is_first(lab, i) && k < MEANS; k++)
         if (has_faults(context, &lab->hosts[i], means[k]) && means[k]->begin(&lab->hosts[i], context, e) != 0)
             return error_prefix(e, "%s", asked_by(context));
     return 0;
@@ -106,7 +100,7 @@ int host_faults_begin(struct remote_lab *lab, struct error *e)
 static int end_one(struct remote_lab *lab, size_t i, void *context, json_t *warnings, struct error *e)
 {
     struct remote_host *h = &lab->hosts[i];
-    for (size_t k = 0; is_first(lab, i) && k < MEANS; k++) {
+    for (size_t k = 0; host_is_first(lab, i) && k < MEANS; k++) {
         if (!has_faults(context, h, means[k]))
             continue;
         int result = h->silent ? error_set(e, "it is silent") : means[k]->end(h, context, e);

@@ -26,7 +26,7 @@ static int tell(struct remote_lab *lab, size_t i, void *context, json_t *warning
     struct remote_host *h = &lab->hosts[i];
     struct schedule *s = context;
     (void)warnings;
-    if (lab->turns[i].first != i || !storms(lab->faults, h))
+    if (!host_is_first(lab, i) || !storms(lab->faults, h))
         return 0;
     int result = fault_means_nic.schedule(h, lab->faults, s->start_ns + h->offset_ns, e);
     if (result > 0)
