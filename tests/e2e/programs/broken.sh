@@ -17,9 +17,9 @@ cp -r "$ROOT/tests/e2e" "$ROOT/tests/kmod" "$ROOT/tests/data" "$TREE/tests/"
 mkdir "$TREE/path" # with a make, so that no test builds the programs anew
 mapfile -t PROGRAMS < <(cd "$TREE" && echo path/make && find guest-setup patches -type f -perm -u+x && printf 'build/%s\n' harness virt-provision nic-config nic-sampler host-facts roce-traffic)
 
-# Those that first make packages for a minute are run once.
+# helpers.sh runs no program of the project: it tests lib.sh. Those that first make packages for a minute are run once.
 tests_without_guests() { # STATUS
-    (cd "$TREE" && ls tests/e2e/*/*.sh) | grep -v "tests/e2e/guests/\|/broken.sh\$" | if [ "$1" = 0 ]; then grep -v '/packages.sh$\|/rehearsal.sh$'; else cat; fi
+    (cd "$TREE" && ls tests/e2e/*/*.sh) | grep -v "tests/e2e/guests/\|/broken.sh\$\|/programs/helpers.sh\$" | if [ "$1" = 0 ]; then grep -v '/packages.sh$\|/rehearsal.sh$'; else cat; fi
 }
 
 # What a skip would be right for anyway is left out: the test is not run on this machine.
