@@ -109,6 +109,16 @@ int64_t ecn_traffic_class(const struct scenario *scenario, const struct scenario
     return dscp_of(&scenario->settings, own, flow->priority) << 2 | (ect ? ECT0 : 0);
 }
 
+struct scenario_flow ecn_flow_of_pattern(const struct scenario_traffic *traffic, char *from, char *to)
+{
+    return (struct scenario_flow){.name = traffic->name,
+                                  .from = from,
+                                  .to = to,
+                                  .op = OP_WRITE,
+                                  .priority = traffic->priority,
+                                  .traffic_class = FIELD_UNSET};
+}
+
 bool ecn_capable(int64_t traffic_class)
 {
     return (traffic_class & ECN_BITS) != 0;
@@ -121,7 +131,7 @@ static void add_flows(const struct ecn_finding *f, struct text *out)
 {
     text_add(out, f->count == 1 ? "flow " : "flows ");
     for (size_t i = 0; i < f->count && i < ECN_NAMED; i++)
-        text_add(out, "%s%s", i ? ", " : "", f->flows[i]->name);
+        text_add(out, "%s%s", i ? ", " : "", f->flows[i].name);
     if (f->count > ECN_NAMED)
         text_add(out, " and %zu other%s", f->count - ECN_NAMED, f->count - ECN_NAMED == 1 ? "" : "s");
 }
@@ -135,7 +145,7 @@ void ecn_say(const struct ecn_finding *f, struct text *out)
              f->traffic_class >> 2);
     if (f->by_nic)
         text_add(out, "%s NIC writes the ECN bits itself, and ECN is off at %s for %s priority: ", their,
-                 ecn_sender(f->flows[0]), their);
+                 ecn_sender(&f->flows[0]), their);
     else if (f->unsure)
         text_add(out, "unless %s NIC writes the ECN bits itself, as mlx5 does for priorities with ECN, ",
                  their);
@@ -160,7 +170,7 @@ void ecn_say(const struct ecn_finding *f, struct text *out)
 void ecn_say_remedy(const struct ecn_finding *f, struct text *out)
 {
     if (f->by_nic) {
-        text_add(out, "priority %" PRId64 " in settings.ecn switches it on", f->flows[0]->priority);
+        text_add(out, "priority %" PRId64 " in settings.ecn switches it on", f->flows[0].priority);
         return;
     }
     text_add(out, "traffic_class %" PRId64 " in %s is the same DSCP with ECT(0)", f->traffic_class | ECT0,
@@ -195,7 +205,7 @@ static void add_count(const char *label, json_int_t count, struct text *out)
 
 void ecn_say_counted(const struct ecn_finding *f, const json_t *hosts, struct text *out)
 {
-    const char *receiver = ecn_receiver(f->flows[0]);
+    const char *receiver = ecn_receiver(&f->flows[0]);
     struct text counts = {0};
     if (f->consequence == ECN_DROPPED) {
         add_count("packets marked", total(hosts, f->place, "qdisc_*_marked"), &counts);

@@ -11,6 +11,8 @@
 /* The traffic class of a flow's queue pairs: the flow's own value; else settings.traffic_class of its sender; else the DSCP of its
  * priority, with ECT(0) if its sender has ECN on for the priority or the scenario marks packets somewhere. */
 int64_t ecn_traffic_class(const struct scenario *scenario, const struct scenario_flow *flow);
+/* A flow of a traffic pattern from a role to another, by the pattern's name, as far as its traffic class depends on it. It owns nothing. */
+struct scenario_flow ecn_flow_of_pattern(const struct scenario_traffic *traffic, char *from, char *to);
 /* Does a role take a packet's priority from its DSCP? */
 bool ecn_trusts_dscp(const struct scenario *scenario, const char *role);
 bool ecn_capable(int64_t traffic_class);
@@ -38,7 +40,8 @@ struct ecn_finding {
     bool unsure; /* whether the sender's NIC does so is not known yet */
     const char
         *place; /* the place that would mark: a role or a simulated switch; with ECN_UNNOTICED: the sender */
-    const struct scenario_flow *flows[ECN_NAMED]; /* the first of them */
+    struct scenario_flow flows[ECN_NAMED]; /* the first of them, owning nothing; a pattern is one */
+    const char *last;                      /* the name of the last of them */
     size_t count;
 };
 

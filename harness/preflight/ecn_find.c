@@ -303,8 +303,12 @@ static int add_flow(struct survey *s, const struct ecn_finding *found, const str
         at = &grown[s->finding_count++];
         *at = *found;
     }
+    /* the senders of a pattern are one after the other */
+    if (at->count && at->last == flow->name)
+        return 0;
     if (at->count < ECN_NAMED)
-        at->flows[at->count] = flow;
+        at->flows[at->count] = *flow;
+    at->last = flow->name;
     at->count++;
     return 0;
 }
@@ -349,6 +353,22 @@ static int look_at_flow(struct survey *s, const struct scenario_flow *flow, stru
     return add_flow(s, &found, flow, e);
 }
 
+/* Simulated labs make the flows of patterns themselves: of each sender's, one is looked at. */
+static int look_at_pattern(struct survey *s, const struct scenario_traffic *t, struct error *e)
+{
+    char *const *from = t->from.items, *const *to = t->to.count ? t->to.items : t->from.items;
+    size_t to_count = t->to.count ? t->to.count : t->from.count;
+    for (size_t i = 0; i < t->from.count; i++) {
+        size_t k = 0;
+        while (k + 1 < to_count && strcmp(to[k], from[i]) == 0)
+            k++;
+        struct scenario_flow flow = ecn_flow_of_pattern(t, from[i], to[k]);
+        if (look_at_flow(s, &flow, e) != 0)
+            return -1;
+    }
+    return 0;
+}
+
 static int survey_cell(struct survey *s, const json_t *in_force, struct error *e)
 {
     const struct cell *cell = s->cell;
@@ -364,6 +384,10 @@ static int survey_cell(struct survey *s, const json_t *in_force, struct error *e
     add_bridges(s);
     for (size_t i = 0; i < cell->scenario.flows.count; i++)
         if (look_at_flow(s, &flows[i], e) != 0)
+            return -1;
+    const struct scenario_traffic *traffic = cell->scenario.traffic.items;
+    for (size_t i = 0; lab_kind(&cell->lab)->simulated && i < cell->scenario.traffic.count; i++)
+        if (look_at_pattern(s, &traffic[i], e) != 0)
             return -1;
     return 0;
 }

@@ -401,7 +401,7 @@ static void check_flow(const struct cell *cell, const struct scenario_flow *flow
 
 static void say_finding(const struct ecn_finding *finding, json_t *entries)
 {
-    const struct scenario_flow *flow = finding->flows[0];
+    const struct scenario_flow *flow = &finding->flows[0];
     struct text words = {0}, remedy = {0};
     char label[220];
     snprintf(label, sizeof label, "%.100s->%.100s", flow->from, flow->to);

@@ -1,5 +1,6 @@
 /* A scenario's traffic patterns as flows of the simulator. */
 #include "harness/labs/sim/sim_setup.h"
+#include "harness/preflight/ecn.h"
 #include "lib/document/json_text.h"
 #include "sim/workload.h"
 #include <stdlib.h>
@@ -73,6 +74,25 @@ static void take_workload(const struct cell *cell, const struct scenario_traffic
     take_common(cell, t, lab_sim_host_at(&cell->lab, from[0]), &w->flow);
 }
 
+/* Packets are ECN-capable as those of the scenario's other flows are: by the settings of the flow's sender. */
+static int take_ect(const struct cell *cell, const struct scenario_traffic *t, const struct sim_setup *setup,
+                    const uint32_t *from, struct sim_flow_config *flows, size_t count, struct error *e)
+{
+    char *const *roles = t->from.items;
+    enum sim_ect *of_host = calloc(setup->config.host_count + 1, sizeof *of_host);
+    if (!of_host)
+        return error_set(e, "out of memory");
+    for (size_t i = 0; i < t->from.count; i++) {
+        struct scenario_flow sent = ecn_flow_of_pattern(t, roles[i], NULL);
+        bool capable = ecn_capable(ecn_traffic_class(&cell->scenario, &sent));
+        of_host[from[i]] = capable ? SIM_ECT_ALWAYS : SIM_ECT_NEVER;
+    }
+    for (size_t i = 0; i < count; i++)
+        flows[i].ect = of_host[flows[i].from];
+    free(of_host);
+    return 0;
+}
+
 static int append(struct sim_setup *setup, const char *name, const struct sim_flow_config *flows,
                   size_t count, struct error *e)
 {
@@ -109,6 +129,8 @@ static int take_one(const struct cell *cell, const struct scenario_traffic *t, c
         if (result != 0)
             error_prefix(e, "%s", of);
     }
+    if (result == 0)
+        result = take_ect(cell, t, setup, from, flows, count, e);
     if (result == 0)
         result = append(setup, t->name, flows, count, e);
     free(from);

@@ -124,6 +124,18 @@ check "... but it does affect the data of a read" grep -q 'not ECN-capable.*RED 
 check "without RED and DCQCN there is no warning for any class" test -z "$(said pfc-bidir --set 'flows.*.traffic_class=0')"
 check "the project's scenarios cause no warnings" test -z "$(for s in "$ROOT"/scenarios/*.json; do [ -z "$(jq -r ".lab // empty" "$s")" ] || said "$s"; done)"
 
+check "a pattern is named as one" grep -q 'flow incast is not ECN-capable (traffic class 104, forced by settings: .*): s0 does not mark its packets' <<<"$(said incast-dcqcn --set settings.traffic_class=104)"
+
+# the packets of a pattern have the ECN bits that those of a flow would have
+marked_of() { # OPTION...
+    "$H" run incast-dcqcn --set 'phases.warmup=1ms' --duration 1ms --no-report --quiet --out "$OUT" "$@" >/dev/null 2>&1
+    jq .hosts.s0.counters.ecn_marked.total "$OUT/incast-dcqcn/latest/result.json"
+}
+check "a pattern's packets are not marked with a class of settings that is not ECT" test "$(marked_of --set settings.traffic_class=104)" = 0
+check "... are marked with one that is" test "$(marked_of --set settings.traffic_class=106)" -gt 0
+check "... of those of one sender only, if its class alone is ECT" test "$(marked_of --set settings.traffic_class=104 --set settings_of.h0.traffic_class=106)" -gt 0
+check "... and where a switch that the scenario names marks them, without ECN at hosts" test "$(marked_of --set settings.ecn=[] --set settings_of.s0.ecn_threshold='{"kmin":"100kB","kmax":"400kB","pmax":0.2}')" -gt 0
+
 # ---- Ctrl-C
 sampling() { # wait until a run has sampled something
     for _ in $(seq 100); do

@@ -24,10 +24,7 @@ static struct scenario_flow part_of(const struct cell *cell, const struct sim_se
     size_t i = 0;
     while (flow >= setup->first_of_traffic[i + 1])
         i++;
-    return (struct scenario_flow){.from = roles[setup->flows[flow].from],
-                                  .op = OP_WRITE,
-                                  .priority = traffic[i].priority,
-                                  .traffic_class = FIELD_UNSET};
+    return ecn_flow_of_pattern(&traffic[i], roles[setup->flows[flow].from], roles[setup->flows[flow].to]);
 }
 
 struct sim_flow_headers sim_flow_headers_of(const struct cell *cell, const struct sim_setup *setup,
