@@ -117,6 +117,8 @@ struct port {
     int32_t quanta;
     int64_t refresh_ps;
     int64_t xoff_start_ps[SIM_PRIORITIES], xoff_sent_ps[SIM_PRIORITIES];
+    uint16_t holds[SIM_PRIORITIES]; /* faults that pause the priority */
+    uint8_t full;                   /* bit: a buffer pauses it */
 };
 
 /* Other fields, and sums that counters_of fills: a port received what its peer sent, minus frames in flight
@@ -469,14 +471,19 @@ static inline uint32_t delay_line_take(const struct sim *sim, struct delay_line 
     return p;
 }
 
-/* pfc.c */
+/* pfc.c: a buffer of this end comes above its threshold, and below it again */
 void pfc_xoff(struct sim *sim, uint32_t port, uint8_t classes);
 void pfc_xon(struct sim *sim, uint32_t port, uint8_t classes);
+/* A fault pauses the other end; until as many have let go, whatever the buffers ask for. */
+void pfc_hold(struct sim *sim, uint32_t port, uint8_t classes);
+void pfc_let_go(struct sim *sim, uint32_t port, uint8_t classes);
 void pfc_receive(struct sim *sim, uint32_t port, uint32_t p);
 void pfc_unpause(struct sim *sim, uint32_t port); /* EVENT_UNPAUSE */
 void pfc_refresh(struct sim *sim, uint32_t port); /* EVENT_REFRESH */
 /* The link went down: pauses of both directions are over. */
 void pfc_reset(struct sim *sim, uint32_t port);
+/* It came up: faults that last pause again. */
+void pfc_resume_holds(struct sim *sim, uint32_t port);
 /* Is the port kept from sending by a pause? */
 static inline bool pfc_is_paused(const struct port *port, unsigned priority)
 {

@@ -31,10 +31,10 @@ void storm_turn(struct sim *sim, uint32_t storm_index)
 {
     const struct storm *storm = &sim->storms[storm_index];
     if (sim->now_ps >= storm->stop_ps) {
-        pfc_xon(sim, storm->port, storm->classes);
+        pfc_let_go(sim, storm->port, storm->classes);
         return;
     }
-    pfc_xoff(sim, storm->port, storm->classes);
+    pfc_hold(sim, storm->port, storm->classes);
     if (storm->stop_ps < SIM_FOREVER)
         event_schedule(sim->events, storm->event, storm->stop_ps);
 }

@@ -163,20 +163,14 @@ static bool pause(struct sim *sim, struct injection *in, uint32_t p)
     if (in->pausing || sim->ports[in->rule.port].xoff & classes)
         return false;
     in->pausing = classes;
-    pfc_xoff(sim, in->rule.port, classes);
+    pfc_hold(sim, in->rule.port, classes);
     event_schedule(sim->events, in->event, sim->now_ps + in->rule.lasts_ps);
     return true;
 }
 
-/* The host may have come to need the pause. */
 static void end_pause(struct sim *sim, struct injection *in)
 {
-    const struct host *h = &sim->hosts[sim->ports[in->rule.port].node];
-    bool needed = false;
-    for (int i = 0; i < SIM_BUFFERS; i++)
-        needed = needed || (h->buffers[i].full && h->buffers[i].classes & in->pausing);
-    if (!needed)
-        pfc_xon(sim, in->rule.port, in->pausing);
+    pfc_let_go(sim, in->rule.port, in->pausing);
     in->pausing = 0;
 }
 

@@ -188,6 +188,7 @@ static void come_up(struct sim *sim, uint32_t port)
     at->paused = 0;
     sim->faults->ends[port].up_ps = sim->now_ps;
     port_kick(sim, port, 0);
+    pfc_resume_holds(sim, port);
 }
 
 /* ---- states */

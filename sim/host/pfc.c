@@ -31,7 +31,7 @@ static uint32_t quanta_of(const struct port *port)
     return port->quanta ? (uint32_t)port->quanta : UINT32_MAX;
 }
 
-void pfc_xoff(struct sim *sim, uint32_t port, uint8_t classes)
+static void begin(struct sim *sim, uint32_t port, uint8_t classes)
 {
     struct port *at = &sim->ports[port];
     classes &= (uint8_t)~at->xoff;
@@ -46,17 +46,47 @@ void pfc_xoff(struct sim *sim, uint32_t port, uint8_t classes)
     send_pause(sim, port, classes, quanta_of(at));
 }
 
-void pfc_xon(struct sim *sim, uint32_t port, uint8_t classes)
+/* Of these priorities, those that neither a buffer nor a fault pauses any more. */
+static void end(struct sim *sim, uint32_t port, uint8_t classes)
 {
     struct port *at = &sim->ports[port];
-    classes &= at->xoff;
+    classes &= at->xoff & (uint8_t)~at->full;
+    for (unsigned i = 0; i < SIM_PRIORITIES; i++) {
+        if (at->holds[i])
+            classes &= (uint8_t) ~(1u << i);
+        else if (classes >> i & 1)
+            sim->counters[port][i].tx_pause_ps += sim->now_ps - at->xoff_start_ps[i];
+    }
     if (!classes)
         return;
     at->xoff &= (uint8_t)~classes;
-    for (unsigned i = 0; i < SIM_PRIORITIES; i++)
-        if (classes >> i & 1)
-            sim->counters[port][i].tx_pause_ps += sim->now_ps - at->xoff_start_ps[i];
     send_pause(sim, port, classes, 0);
+}
+
+void pfc_xoff(struct sim *sim, uint32_t port, uint8_t classes)
+{
+    sim->ports[port].full |= classes;
+    begin(sim, port, classes);
+}
+
+void pfc_xon(struct sim *sim, uint32_t port, uint8_t classes)
+{
+    sim->ports[port].full &= (uint8_t)~classes;
+    end(sim, port, classes);
+}
+
+void pfc_hold(struct sim *sim, uint32_t port, uint8_t classes)
+{
+    for (unsigned i = 0; i < SIM_PRIORITIES; i++)
+        sim->ports[port].holds[i] += classes >> i & 1;
+    begin(sim, port, classes);
+}
+
+void pfc_let_go(struct sim *sim, uint32_t port, uint8_t classes)
+{
+    for (unsigned i = 0; i < SIM_PRIORITIES; i++)
+        sim->ports[port].holds[i] -= classes >> i & 1;
+    end(sim, port, classes);
 }
 
 /* Repeat the pauses that are old enough. The timer runs again when the next repetition may be due. */
@@ -173,9 +203,18 @@ void pfc_reset(struct sim *sim, uint32_t port)
         if (at->xoff >> i & 1)
             sim->counters[port][i].tx_pause_ps += sim->now_ps - at->xoff_start_ps[i];
     }
-    at->xoff = 0;
+    at->xoff = at->full = 0;
     event_cancel(sim->events, port_event(sim, port, PORT_UNPAUSE));
     event_cancel(sim->events, port_event(sim, port, PORT_REFRESH));
+}
+
+void pfc_resume_holds(struct sim *sim, uint32_t port)
+{
+    uint8_t classes = 0;
+    for (unsigned i = 0; i < SIM_PRIORITIES; i++)
+        if (sim->ports[port].holds[i])
+            classes |= (uint8_t)(1u << i);
+    begin(sim, port, classes);
 }
 
 /* A pause may have run out; extensions did not move the timer. */

@@ -265,6 +265,31 @@ static void open_storm(struct fixture *f, struct sim_storm_config *storm, int64_
         f->hosts[h].nic.ack_timeout_ps = MS;
 }
 
+/* The first of two storms at a host ends within the second. */
+static void storms_overlap(void **state)
+{
+    (void)state;
+    struct fixture f;
+    open_star(&f, 2, GBPS(100));
+    fixture_flow(&f, 0, 1, 0);
+    struct sim_storm_config storms[] = {
+        {.host = 1, .priority = LOSSLESS, .start_ps = MS, .stop_ps = 2 * MS},
+        {.host = 1, .priority = LOSSLESS, .start_ps = 1500 * US, .stop_ps = 3 * MS}};
+    f.config.storms = storms;
+    f.config.storm_count = 2;
+    f.hosts[0].nic.ack_timeout_ps = 10 * MS;
+    struct sim *sim = fixture_start(&f);
+    fixture_run(sim, 2100 * US);
+    assert_int_equal(counter_of(sim, true, 0, "port1_prio3_paused"), 1);
+    fixture_run(sim, 2900 * US);
+    int64_t paused_us = counter_of(sim, true, 0, "port1_rx_prio3_pause_duration");
+    assert_true(paused_us > 1890 && paused_us < 1900);
+    fixture_run(sim, 3100 * US);
+    assert_int_equal(counter_of(sim, true, 0, "port1_prio3_paused"), 0);
+    sim_free(sim);
+    fixture_close(&f);
+}
+
 static void storm_stops_bystanders(void **state)
 {
     (void)state;
@@ -426,6 +451,7 @@ int main(void)
         cmocka_unit_test(higher_priority_goes_first),
         cmocka_unit_test(weights_share_the_port),
         cmocka_unit_test(latency_adds_up),
+        cmocka_unit_test(storms_overlap),
         cmocka_unit_test(storm_stops_bystanders),
         cmocka_unit_test(watchdog_frees_bystanders),
         cmocka_unit_test(paths_spread),

@@ -140,7 +140,8 @@ static void retries_end(void **state)
     }
 }
 
-/* A host that pauses its peer until it says otherwise: when the link has been down, the pause is over. */
+/* A pause without quanta is over when the link is down. A storm that lasts longer pauses again when the link is back, one that has ended
+ * meanwhile does not. */
 static void pauses_end_with_the_link(void **state)
 {
     (void)state;
@@ -148,14 +149,16 @@ static void pauses_end_with_the_link(void **state)
     open_star(&f, 2);
     fixture_flow(&f, 0, 1, 0);
     struct sim_storm_config storm = {
-        .host = 1, .priority = LOSSLESS, .start_ps = 10 * US, .stop_ps = SIM_FOREVER};
+        .host = 1, .priority = LOSSLESS, .start_ps = 10 * US, .stop_ps = 220 * US};
     f.config.storms = &storm;
     f.config.storm_count = 1;
     f.hosts[1].nic.pause_quanta = 0;
     f.hosts[0].nic.ack_timeout_ps = 50 * US;
     const struct sim_link_state states[] = {{.link = 1, .at_ps = 100 * US},
-                                            {.link = 1, .at_ps = 120 * US, .up = true}};
-    set_states(&f, states, 2);
+                                            {.link = 1, .at_ps = 120 * US, .up = true},
+                                            {.link = 1, .at_ps = 210 * US},
+                                            {.link = 1, .at_ps = 230 * US, .up = true}};
+    set_states(&f, states, 4);
     struct sim *sim = fixture_start(&f);
     fixture_run(sim, 99 * US);
     assert_int_equal(counter_of(sim, true, 0, "port1_prio3_paused"), 1);
@@ -164,6 +167,11 @@ static void pauses_end_with_the_link(void **state)
     /* the pause frame arrived at 10 us, its time on the wire and 1 us */
     int64_t paused_us = counter_of(sim, true, 0, "port1_rx_prio3_pause_duration");
     assert_int_equal(paused_us, 88);
+    fixture_run(sim, 209 * US);
+    assert_int_equal(counter_of(sim, true, 0, "port1_prio3_paused"), 1);
+    fixture_run(sim, 228 * US);
+    paused_us = counter_of(sim, true, 0, "port1_rx_prio3_pause_duration");
+    assert_int_equal(paused_us, 177); /* twice as long */
     int64_t before = stats_of(sim, 0).delivered_bytes;
     fixture_run(sim, MS);
     assert_true(stats_of(sim, 0).delivered_bytes > before + 1000000);

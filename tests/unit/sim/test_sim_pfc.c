@@ -108,6 +108,42 @@ static void priorities_end_on_their_own(void **state)
     two_hosts_close(&t);
 }
 
+static void expect_paused(struct two_hosts *t, int64_t *now_ps, bool paused)
+{
+    two_hosts_run(t, *now_ps += 20 * US);
+    assert_int_equal(is_paused(t, 0, 0), paused);
+}
+
+/* A buffer and faults pause the same priority: it goes on when the last of them lets go. */
+static void each_reason_pauses(void **state)
+{
+    (void)state;
+    struct two_hosts t;
+    two_hosts_init(&t);
+    two_hosts_start(&t);
+    uint32_t port = t.sim->hosts[1].port;
+    int64_t now_ps = 0;
+    pfc_xoff(t.sim, port, 1);
+    pfc_hold(t.sim, port, 1);
+    pfc_xon(t.sim, port, 1); /* the storm lasts */
+    expect_paused(&t, &now_ps, true);
+    pfc_xoff(t.sim, port, 1);
+    pfc_let_go(t.sim, port, 1); /* the buffer is full */
+    expect_paused(&t, &now_ps, true);
+    pfc_hold(t.sim, port, 1);
+    pfc_hold(t.sim, port, 3);
+    pfc_xon(t.sim, port, 1);
+    pfc_let_go(t.sim, port, 1);
+    expect_paused(&t, &now_ps, true);
+    assert_int_equal(two_hosts_value(&t, 1, "tx_prio0_pause"), 1);
+    pfc_let_go(t.sim, port, 3);
+    expect_paused(&t, &now_ps, false);
+    assert_false(is_paused(&t, 0, 1));
+    assert_int_equal(two_hosts_value(&t, 1, "tx_prio0_pause"), 2);
+    assert_int_equal(two_hosts_value(&t, 1, "tx_prio0_pause_duration"), 60);
+    two_hosts_close(&t);
+}
+
 /* A receiver whose memory is slower than the wire: the buffer swings between XON and XOFF, and nothing is lost. */
 static void a_slow_receiver_pauses(void **state)
 {
@@ -220,6 +256,7 @@ int main(void)
         cmocka_unit_test(quanta_run_out),
         cmocka_unit_test(a_lasting_pause_is_repeated),
         cmocka_unit_test(priorities_end_on_their_own),
+        cmocka_unit_test(each_reason_pauses),
         cmocka_unit_test(a_slow_receiver_pauses),
         cmocka_unit_test(without_pfc_it_loses),
         cmocka_unit_test(headroom_and_cable),
