@@ -118,8 +118,7 @@ static bool refuse(struct sim *sim, struct fabric_switch *s, uint32_t out, uint3
     uint32_t in = packet->ingress;
     release(s, &sim->switch_ports[in], priority, packet->bytes);
     packet_give(sim, p);
-    if (sim->ports[out].flags & PORT_DOWN)
-        check_xon(sim, s, in, priority);
+    check_xon(sim, s, in, priority);
     return true;
 }
 

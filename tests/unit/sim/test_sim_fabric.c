@@ -337,6 +337,25 @@ static void watchdog_frees_bystanders(void **state)
     }
 }
 
+/* A frame that the watchdog drops may have paused its sender: nothing of it leaves the switch any more, and it goes on all the same. */
+static void dropped_frames_end_their_pause(void **state)
+{
+    (void)state;
+    struct sim_storm_config storm;
+    struct fixture f;
+    open_storm(&f, &storm, 200 * US, WATCHDOG_DROP);
+    f.switches[0].physics.reserve_bytes = 0;
+    f.switches[0].physics.xoff_bytes = 1;
+    struct sim *sim = fixture_start(&f);
+    fixture_run(sim, 2900 * US);
+    assert_true(counter_of(sim, true, 0, "watchdog_discards") > 0);
+    int64_t before = flow_acked_bytes(sim, 1);
+    fixture_run(sim, 12 * MS);
+    assert_true(flow_acked_bytes(sim, 1) > before);
+    sim_free(sim);
+    fixture_close(&f);
+}
+
 /* ---- paths */
 
 /* In a fat tree flows between pods spread over the core; none is lost on the way and each takes one path. */
@@ -454,6 +473,7 @@ int main(void)
         cmocka_unit_test(storms_overlap),
         cmocka_unit_test(storm_stops_bystanders),
         cmocka_unit_test(watchdog_frees_bystanders),
+        cmocka_unit_test(dropped_frames_end_their_pause),
         cmocka_unit_test(paths_spread),
         cmocka_unit_test(bad_switches_are_refused),
         cmocka_unit_test(unreachable_host_is_named),
