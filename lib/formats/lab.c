@@ -305,6 +305,48 @@ static int check_switches(const struct lab *lab, struct error *e)
     return result;
 }
 
+/* The virtual switch at an end of a link; -1: it is none. */
+static int virtual_switch_at(const struct lab *lab, const char *name)
+{
+    const struct lab_host *host = lab_host_at(lab, (size_t)lab_node_index(lab, name));
+    return host && host->forwarding ? lab_node_index(lab, name) : -1;
+}
+
+/* The first host of those that links join to this one. */
+static size_t first_joined(const size_t *joined_to, size_t host)
+{
+    while (joined_to[host] != host)
+        host = joined_to[host];
+    return host;
+}
+
+/* Virtual switches flood to unknown addresses and know no spanning tree: the links between them close no ring. */
+static int check_tree(const struct lab *lab, struct error *e)
+{
+    const struct lab_link *link;
+    int result = 0;
+    size_t *joined_to = calloc(lab->hosts.count + 1, sizeof *joined_to);
+    if (!joined_to)
+        return error_set(e, "out of memory");
+    for (size_t i = 0; i < lab->hosts.count; i++)
+        joined_to[i] = i;
+    for (size_t i = 0; result == 0 && (link = lab_link_at(lab, i)); i++) {
+        char *const *ends = link->between.items;
+        int a = virtual_switch_at(lab, ends[0]), b = virtual_switch_at(lab, ends[1]);
+        if (a < 0 || b < 0)
+            continue;
+        size_t first = first_joined(joined_to, (size_t)a), other = first_joined(joined_to, (size_t)b);
+        if (first == other)
+            result = error_set(e,
+                               "links[%zu]: %s and %s are joined already, and frames would go round: virtual "
+                               "switches know no spanning tree; leave out one of these links",
+                               i, ends[0], ends[1]);
+        joined_to[other] = first;
+    }
+    free(joined_to);
+    return result;
+}
+
 /* A host of a libvirt lab is a guest (domain and profile), or a host that is only reached by ssh. */
 static int check_guest(const struct lab_host *h, struct error *e)
 {
@@ -476,6 +518,8 @@ static int check_lab(const struct lab *lab, struct error *e)
         result = check_links(lab, e);
     if (result == 0)
         result = check_switches(lab, e);
+    if (result == 0)
+        result = check_tree(lab, e);
     if (result == 0)
         result = check_lengths(lab, e);
     if (result == 0)

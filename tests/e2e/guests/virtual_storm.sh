@@ -21,20 +21,20 @@ check "both runs are there" test -s "$run/02/result.json"
 holds() { jq -e "$1" "$run/$2/result.json"; }
 
 # shellcheck disable=SC2317 # called through check
-# Samples of h16 as "MILLISECONDS PAUSES", the time from the beginning of the warm-up.
+# Samples of h16 as "BEGIN END PAUSES": when the counters were read, in milliseconds from the beginning of the warm-up.
 pauses() { # RUN
     jq -r --slurpfile result "$run/$1/result.json" -n '
         $result[0].phases[0].start_ns as $zero
         | reduce inputs as $line ({};
             if ($line | type) == "object" then
                 if $line.type == "header" and $line.host == "h16" then .at = ($line.columns | map(.name) | index("tx_prio3_pause")) else . end
-            elif $line[0] == "h16" then .rows += [[(($line[1] - $zero) / 1e6 | floor), $line[3 + .at]]] else . end)
-        | .rows[] | "\(.[0]) \(.[1])"' "$run/$1/samples.jsonl"
+            elif $line[0] == "h16" then .rows += [[(($line[1] - $zero) / 1e6 | floor), (($line[1] + $line[2] - $zero) / 1e6 | ceil), $line[3 + .at]]] else . end)
+        | .rows[] | "\(.[0]) \(.[1]) \(.[2])"' "$run/$1/samples.jsonl"
 }
 # 10 ms are for the error with which the guest's clock is known.
 # shellcheck disable=SC2317 # called through check
 begins_in_time() { # RUN
-    pauses "$1" | awk '{ print } NR == 1 { base = $2 } $1 > 0 && $1 < 4990 && $2 == base { quiet++ } $2 > base && $1 < 4990 { early++ } $2 > base && $1 > 5000 { late++ }
+    pauses "$1" | awk '{ print } NR == 1 { base = $3 } $1 > 0 && $2 < 4990 && $3 == base { quiet++ } $3 > base && $2 < 4990 { early++ } $3 > base && $1 > 5000 { late++ }
         END { exit !(quiet > 0 && early == 0 && late > 0) }'
 }
 

@@ -5,6 +5,8 @@
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/e2e/guests/softlab.bash
 . "$(dirname "$0")/softlab.bash"
+# shellcheck source=tests/e2e/guests/switched.bash
+. "$(dirname "$0")/switched.bash"
 softlab_require "$0" "$@"
 H=$BUILD/harness
 OUT=$SCRATCH/results
@@ -29,24 +31,10 @@ as_soon_as() { # HOST CONDITION COMMAND
 }
 no_more() { softlab_ssh "$1" 'xargs kill < /run/as-soon-as 2> /dev/null; rm /run/as-soon-as'; }
 device=/sys/kernel/debug/virtual-connectx/0
-# What has been counted since the hosts booted, as one object: samples of a run end before its last packets.
-count() { # FILE
-    local host
-    {
-        for host in h0 h1 h16; do
-            softlab_ssh $host 'ethtool -S roce0 | tr -d :; cd /sys/class/infiniband/mlx5_0/ports/1/hw_counters && grep . *_cnp_* np_ecn* | tr : " "
-                grep "^priority 3 " /sys/kernel/debug/virtual-connectx/0/counters | tr " " "\n" | paste -d " " - - | sed "s/^/port_prio3_/"' |
-                sed "s/^ */$host /"
-        done
-        softlab_ssh s0 cat /sys/kernel/debug/virtual-connectx/switch/counters | sed 's/^/s0 /'
-    } | jq -nR '[inputs | split(" ") | select(length == 3 and (.[2] | test("^[0-9]+$")))] | reduce .[] as [$host, $name, $value] ({}; .[$host][$name] = ($value | tonumber))' > "$1"
-}
-# shellcheck disable=SC2317 # called through check
-counted() { [ -s "$2" ] && jq -e "$1" "$2"; }
 
 # ---- PFC alone
 run pfc incast-pfc 6s
-count "$SCRATCH/pfc.counted"
+count "$SCRATCH/pfc.counted" "h0 h1 h16" s0
 pfc=$SCRATCH/pfc
 check "the switch pauses both senders" holds 't.s0.port0_tx_prio3_pause > 0 and t.s0.port1_tx_prio3_pause > 0' "$pfc"
 check "... they count as many pauses as it has sent" counted '.h0.port_prio3_rx_pause == .s0.port0_tx_prio3_pause and .h1.port_prio3_rx_pause == .s0.port1_tx_prio3_pause' "$SCRATCH/pfc.counted"
@@ -62,7 +50,7 @@ run dcqcn incast-dcqcn 6s --set 'settings.pfc=[]'
 no_more h0
 dcqcn=$SCRATCH/dcqcn
 marks_come_back() { # NAME
-    count "$SCRATCH/$1.counted"
+    count "$SCRATCH/$1.counted" "h0 h1 h16" s0
     check "$1: packets are marked, and CNPs come back" holds 't.s0.port2_ecn_marked > 0 and t.h0.rp_cnp_handled > 0 and t.h1.rp_cnp_handled > 0' "$SCRATCH/$1"
     check "... each mark of the switch reached the receiver" counted '.s0.port2_ecn_marked == .h16.np_ecn_marked_roce_packets' "$SCRATCH/$1.counted"
     check "... each CNP was handled by a sender" counted '.h16.np_cnp_sent == .h0.rp_cnp_handled + .h1.rp_cnp_handled' "$SCRATCH/$1.counted"
@@ -85,7 +73,7 @@ as_soon_as h16 "[ \"\$(sed -n 's/^priority 3 rx_frames \([0-9]*\) .*/\1/p' $devi
 run storm incast-pfc 9s --set 'lab.hosts.s0.switch.watchdog={"detect": "200us", "restore": "100us"}'
 no_more h16
 storm=$SCRATCH/storm
-count "$SCRATCH/storm.counted"
+count "$SCRATCH/storm.counted" "h0 h1 h16" s0
 check "the switch counts the storm's pauses as its sender does" counted '.h16.port_prio3_tx_pause > 0 and .s0.port2_rx_prio3_pause == .h16.port_prio3_tx_pause' "$SCRATCH/storm.counted"
 check "the watchdog finds it, and discards what waits for the port" holds 't.s0.watchdog_storms > 0 and t.s0.watchdog_discards > 0' "$storm"
 check "no flow has errors: what was discarded is sent again" holds '[.flows[].errors] | add == 0' "$storm"

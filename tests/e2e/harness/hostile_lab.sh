@@ -84,6 +84,10 @@ attack "a pool that is no absolute path" 'pool: "images" is not an absolute path
 attack "a subnet that is none" 'management.subnet: "198.51.100.1/26" is not an IPv4 network' '.management.subnet = "198.51.100.1/26"'
 attack "a subnet without room" 'management.subnet: 198.51.100.0/28 has no address left for host h5 \(number 5\)' \
     '.management.subnet = "198.51.100.0/28" | .hosts += ([range(3; 6) as $i | {key: "h\($i)", value: (.hosts.a | .domain = "d\($i)")}] | from_entries)'
+attack "switches with two links between them" 'links\[1\]: a and b are joined already, and frames would go round' \
+    '(.hosts.a, .hosts.b).switch = {headroom: "64KiB"} | .links = [.links[0], .links[0]]'
+attack "switches in a ring" 'links\[2\]: c and a are joined already, and frames would go round' \
+    '.hosts.c = (.hosts.a | .domain = "c") | .hosts[].switch = {headroom: "64KiB"} | .links = [(["a", "b"], ["b", "c"], ["c", "a"]) as $ends | .links[0] | .between = $ends]'
 attack "more links than a guest has ports" 'hosts.a: has 66 links: a guest has at most 65' '.links = [range(66) as $i | .links[0]]'
 
 check "nothing of a lab was run" test ! -e ran

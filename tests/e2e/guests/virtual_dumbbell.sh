@@ -1,0 +1,49 @@
+#!/bin/bash
+# scenarios/victim-flow.json on five guests with virtual ConnectX behind two guests that are switches: an incast at a host of one switch
+# pauses the link between them, and with it a flow to another host; DCQCN takes the pauses away. What one end counts the other has to
+# have counted too; rates are compared between the two runs.
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/../lib.sh"
+# shellcheck source=tests/e2e/guests/softlab.bash
+. "$(dirname "$0")/softlab.bash"
+# shellcheck source=tests/e2e/guests/switched.bash
+. "$(dirname "$0")/switched.bash"
+softlab_require "$0" "$@"
+
+softlab_module "two guests that are switches"
+softlab_begin virtual-dumbbell
+"$BUILD/harness" run "$ROOT/scenarios/victim-flow.json" --lab "$ROOT/labs/virtual-dumbbell.json" --out "$SCRATCH/results" --no-report > "$SCRATCH/out" 2> "$SCRATCH/err"
+run=$(readlink -f "$SCRATCH/results/victim-flow/latest")
+check "both runs are there" test -s "$run/02/result.json"
+[ -s "$run/02/result.json" ] || { nok "results" "$(cat "$SCRATCH/err")" && finish; }
+
+# holds FILTER RUN. t: counters by host, from before traffic to after it.
+# shellcheck disable=SC2317 # called through check
+holds() { jq -e "def t: .hosts | map_values(.counters | map_values(.total)); $1" "$run/$2/result.json"; }
+
+for cell in 01 02; do
+    name=$([ $cell = 01 ] && echo "PFC alone" || echo "with DCQCN")
+    check "$name: the run is complete, and virtual" holds '.complete and .origin == "virtual"' $cell
+    check "... nothing is discarded or sent twice" holds '([t.s0, t.s1 | .buffer_discards] + [t[] | .packet_seq_err // 0, .out_of_sequence // 0] | add) == 0' $cell
+    check "... no flow has errors" holds '[.flows[].errors] | add == 0' $cell
+done
+check "an incast behind the other switch pauses the link between them" holds 't.s0.port3_rx_prio3_pause > 0' 01
+check "... and the sender of a flow to another host" holds 't.h7.rx_prio3_pause > 0 and t.h7.rx_prio3_pause_duration > 0' 01
+check "... though that host pauses no one, and its port is free" holds 't | .h15.tx_prio3_pause == 0 and .s1.port2_rx_prio3_pause == 0' 01
+check "... nothing is marked" holds '[t.s0, t.s1 | .ecn_marked] | add == 0' 01
+check "with DCQCN the receiver's switch marks, and CNPs come back over both switches" holds 't | .s1.port1_ecn_marked > 0 and .h0.rp_cnp_handled > 0 and .h1.rp_cnp_handled > 0' 02
+paused() { jq '.hosts.h7.counters.rx_prio3_pause_duration.total' "$run/$1/result.json"; }
+check "... its sender is paused for less than half as long ($(paused 02) us, $(paused 01) with PFC alone)" test $((2 * $(paused 02))) -lt "$(paused 01)"
+victim() { jq '.flows.victim.bytes // 0' "$run/$1/result.json"; }
+check "... and the victim sends at least a third more ($(victim 02) bytes, $(victim 01) with PFC alone)" test $((3 * $(victim 02))) -gt $((4 * $(victim 01)))
+
+# of both runs
+count "$SCRATCH/counted" "h0 h1 h7 h8 h15" "s0 s1"
+check "each switch has counted the pauses that the other sent" counted \
+    '.s1.port0_tx_prio3_pause > 0 and .s1.port0_tx_prio3_pause == .s0.port3_rx_prio3_pause and .s0.port3_tx_prio3_pause == .s1.port0_rx_prio3_pause' "$SCRATCH/counted"
+check "... the senders those of their switch" counted \
+    '[.h0, .h1, .h7 | .port_prio3_rx_pause] == [.s0.port0_tx_prio3_pause, .s0.port1_tx_prio3_pause, .s0.port2_tx_prio3_pause]' "$SCRATCH/counted"
+check "... all that one switch sent the other has got" counted '.s0.port3_tx_prio3_bytes > 0 and .s0.port3_tx_prio3_bytes == .s1.port0_rx_prio3_bytes' "$SCRATCH/counted"
+check "... each CNP was handled by a sender" counted \
+    '.h8.np_cnp_sent > 0 and .h8.np_cnp_sent + .h15.np_cnp_sent == .h0.rp_cnp_handled + .h1.rp_cnp_handled + .h7.rp_cnp_handled' "$SCRATCH/counted"
+finish
