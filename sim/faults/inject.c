@@ -113,7 +113,7 @@ static bool is_chosen(struct injection *in, int64_t now_ps)
 /* ---- what happens to them */
 
 /* It is not received while it is held; a copy is received beside what was sent. */
-static void count_held(struct sim *sim, uint32_t port, const struct packet *packet, int sign)
+static void count_held(struct sim *sim, uint32_t port, const struct packet *packet, int64_t sign)
 {
     if (packet->kind == PACKET_PFC)
         return;
