@@ -1,5 +1,6 @@
 #include "harness/import/import.h"
 #include "lib/document/json_text.h"
+#include "lib/joined.h"
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -145,32 +146,21 @@ int import_check_network(const struct import *import, const struct reader *netwo
     return result == 0 ? check_pairs(import, network, e) : -1;
 }
 
-static uint32_t root_of(uint32_t *parent, uint32_t node)
-{
-    while (parent[node] != node) {
-        parent[node] = parent[parent[node]];
-        node = parent[node];
-    }
-    return node;
-}
-
 /* A host has one link, so that no path leads through it: nodes that links join are joined by a path. */
 int import_check_paths(const struct import *import, const struct reader *flows, struct error *e)
 {
-    uint32_t *parent = calloc(import->nodes + 1, sizeof *parent);
-    if (!parent)
+    uint32_t *joined = joined_make(import->nodes);
+    if (!joined)
         return error_set(e, "out of memory");
     int result = 0;
-    for (uint32_t i = 0; i < import->nodes; i++)
-        parent[i] = i;
     for (size_t i = 0; i < import->link_count; i++)
-        parent[root_of(parent, import->links[i].a)] = root_of(parent, import->links[i].b);
+        joined_link(joined, import->links[i].a, import->links[i].b);
     for (size_t i = 0; result == 0 && i < import->flow_count; i++) {
         const struct import_flow *flow = &import->flows[i];
-        if (root_of(parent, flow->from) != root_of(parent, flow->to))
+        if (!joined_are(joined, flow->from, flow->to))
             result = reader_error(flows, flow->line, e, "no path leads from host %u to host %u", flow->from,
                                   flow->to);
     }
-    free(parent);
+    free(joined);
     return result;
 }

@@ -6,6 +6,7 @@
 #include "lib/document/nearest.h"
 #include "lib/formats/scenario.h"
 #include "lib/formats/settings.h"
+#include "lib/joined.h"
 #include <string.h>
 #include <stdlib.h>
 
@@ -312,38 +313,24 @@ static int virtual_switch_at(const struct lab *lab, const char *name)
     return host && host->forwarding ? lab_node_index(lab, name) : -1;
 }
 
-/* The first host of those that links join to this one. */
-static size_t first_joined(const size_t *joined_to, size_t host)
-{
-    while (joined_to[host] != host)
-        host = joined_to[host];
-    return host;
-}
-
 /* Virtual switches flood to unknown addresses and know no spanning tree: the links between them close no ring. */
 static int check_tree(const struct lab *lab, struct error *e)
 {
     const struct lab_link *link;
     int result = 0;
-    size_t *joined_to = calloc(lab->hosts.count + 1, sizeof *joined_to);
-    if (!joined_to)
+    uint32_t *joined = joined_make(lab->hosts.count);
+    if (!joined)
         return error_set(e, "out of memory");
-    for (size_t i = 0; i < lab->hosts.count; i++)
-        joined_to[i] = i;
     for (size_t i = 0; result == 0 && (link = lab_link_at(lab, i)); i++) {
         char *const *ends = link->between.items;
         int a = virtual_switch_at(lab, ends[0]), b = virtual_switch_at(lab, ends[1]);
-        if (a < 0 || b < 0)
-            continue;
-        size_t first = first_joined(joined_to, (size_t)a), other = first_joined(joined_to, (size_t)b);
-        if (first == other)
+        if (a >= 0 && b >= 0 && !joined_link(joined, (uint32_t)a, (uint32_t)b))
             result = error_set(e,
                                "links[%zu]: %s and %s are joined already, and frames would go round: virtual "
                                "switches know no spanning tree; leave out one of these links",
                                i, ends[0], ends[1]);
-        joined_to[other] = first;
     }
-    free(joined_to);
+    free(joined);
     return result;
 }
 
