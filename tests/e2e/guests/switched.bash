@@ -1,4 +1,4 @@
-# Sourced by parts with guests that are switches: what all have counted.
+# Sourced by parts with guests that are switches: runs of two cells, and what all have counted.
 
 # What has been counted since the guests booted, as one object by host: samples of a run end before its last packets.
 count() { # FILE HOSTS SWITCHES
@@ -14,3 +14,14 @@ count() { # FILE HOSTS SWITCHES
 }
 # shellcheck disable=SC2317 # called through check
 counted() { [ -s "$2" ] && jq -e "$1" "$2"; } # FILTER FILE
+
+# A scenario's run of two cells on the lab of this name; expectations are not judged here. $run is its folder.
+run_both() { # SCENARIO LAB
+    "$BUILD/harness" run "$ROOT/scenarios/$1.json" --lab "$ROOT/labs/$2.json" --out "$SCRATCH/results" --no-report > "$SCRATCH/out" 2> "$SCRATCH/err"
+    run=$(readlink -f "$SCRATCH/results/$1/latest")
+    check "both runs are there" test -s "$run/02/result.json"
+    [ -s "$run/02/result.json" ] || { nok "results" "$(cat "$SCRATCH/err")" && finish; }
+}
+# t: counters by host, from before traffic to after it.
+# shellcheck disable=SC2317 # called through check
+cell_holds() { jq -e "def t: .hosts | map_values(.counters | map_values(.total)); $1" "$run/$2/result.json"; } # FILTER CELL

@@ -12,26 +12,19 @@ softlab_require "$0" "$@"
 
 softlab_module "two guests that are switches"
 softlab_begin virtual-dumbbell
-"$BUILD/harness" run "$ROOT/scenarios/victim-flow.json" --lab "$ROOT/labs/virtual-dumbbell.json" --out "$SCRATCH/results" --no-report > "$SCRATCH/out" 2> "$SCRATCH/err"
-run=$(readlink -f "$SCRATCH/results/victim-flow/latest")
-check "both runs are there" test -s "$run/02/result.json"
-[ -s "$run/02/result.json" ] || { nok "results" "$(cat "$SCRATCH/err")" && finish; }
-
-# holds FILTER RUN. t: counters by host, from before traffic to after it.
-# shellcheck disable=SC2317 # called through check
-holds() { jq -e "def t: .hosts | map_values(.counters | map_values(.total)); $1" "$run/$2/result.json"; }
+run_both victim-flow virtual-dumbbell
 
 for cell in 01 02; do
     name=$([ $cell = 01 ] && echo "PFC alone" || echo "with DCQCN")
-    check "$name: the run is complete, and virtual" holds '.complete and .origin == "virtual"' $cell
-    check "... nothing is discarded or sent twice" holds '([t.s0, t.s1 | .buffer_discards] + [t[] | .packet_seq_err // 0, .out_of_sequence // 0] | add) == 0' $cell
-    check "... no flow has errors" holds '[.flows[].errors] | add == 0' $cell
+    check "$name: the run is complete, and virtual" cell_holds '.complete and .origin == "virtual"' $cell
+    check "... nothing is discarded or sent twice" cell_holds '([t.s0, t.s1 | .buffer_discards] + [t[] | .packet_seq_err // 0, .out_of_sequence // 0] | add) == 0' $cell
+    check "... no flow has errors" cell_holds '[.flows[].errors] | add == 0' $cell
 done
-check "an incast behind the other switch pauses the link between them" holds 't.s0.port3_rx_prio3_pause > 0' 01
-check "... and the sender of a flow to another host" holds 't.h7.rx_prio3_pause > 0 and t.h7.rx_prio3_pause_duration > 0' 01
-check "... though that host pauses no one, and its port is free" holds 't | .h15.tx_prio3_pause == 0 and .s1.port2_rx_prio3_pause == 0' 01
-check "... nothing is marked" holds '[t.s0, t.s1 | .ecn_marked] | add == 0' 01
-check "with DCQCN the receiver's switch marks, and CNPs come back over both switches" holds 't | .s1.port1_ecn_marked > 0 and .h0.rp_cnp_handled > 0 and .h1.rp_cnp_handled > 0' 02
+check "an incast behind the other switch pauses the link between them" cell_holds 't.s0.port3_rx_prio3_pause > 0' 01
+check "... and the sender of a flow to another host" cell_holds 't.h7.rx_prio3_pause > 0 and t.h7.rx_prio3_pause_duration > 0' 01
+check "... though that host pauses no one, and its port is free" cell_holds 't | .h15.tx_prio3_pause == 0 and .s1.port2_rx_prio3_pause == 0' 01
+check "... nothing is marked" cell_holds '[t.s0, t.s1 | .ecn_marked] | add == 0' 01
+check "with DCQCN the receiver's switch marks, and CNPs come back over both switches" cell_holds 't | .s1.port1_ecn_marked > 0 and .h0.rp_cnp_handled > 0 and .h1.rp_cnp_handled > 0' 02
 paused() { jq '.hosts.h7.counters.rx_prio3_pause_duration.total' "$run/$1/result.json"; }
 check "... its sender is paused for less than half as long ($(paused 02) us, $(paused 01) with PFC alone)" test $((2 * $(paused 02))) -lt "$(paused 01)"
 victim() { jq '.flows.victim.bytes // 0' "$run/$1/result.json"; }

@@ -6,19 +6,13 @@
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/e2e/guests/softlab.bash
 . "$(dirname "$0")/softlab.bash"
+# shellcheck source=tests/e2e/guests/switched.bash
+. "$(dirname "$0")/switched.bash"
 softlab_require "$0" "$@"
-LAB=$ROOT/labs/virtual-switch.json
 
 softlab_module "a storm of pauses"
 softlab_begin virtual-switch
-"$BUILD/harness" run "$ROOT/scenarios/pfc-storm-victim.json" --lab "$LAB" --out "$SCRATCH/results" --no-report > "$SCRATCH/out" 2> "$SCRATCH/err"
-run=$(readlink -f "$SCRATCH/results/pfc-storm-victim/latest")
-check "both runs are there" test -s "$run/02/result.json"
-[ -s "$run/02/result.json" ] || { nok "results" "$(cat "$SCRATCH/err")" && finish; }
-
-# holds FILTER RUN
-# shellcheck disable=SC2317 # called through check
-holds() { jq -e "$1" "$run/$2/result.json"; }
+run_both pfc-storm-victim virtual-switch
 
 # shellcheck disable=SC2317 # called through check
 # Samples of h16 as "BEGIN END PAUSES": when the counters were read, in milliseconds from the beginning of the warm-up.
@@ -40,17 +34,17 @@ begins_in_time() { # RUN
 
 for cell in 01 02; do
     name=$([ $cell = 01 ] && echo "without a watchdog" || echo "with a watchdog")
-    check "$name: the run is complete, and virtual" holds '.complete and .origin == "virtual"' $cell
+    check "$name: the run is complete, and virtual" cell_holds '.complete and .origin == "virtual"' $cell
     # what is of the other cell is skipped
-    check "... its expectations are decided" holds "[.expectations[] | select(.verdict != \"skipped\")] | length == $((10#$cell + 1))" $cell
+    check "... its expectations are decided" cell_holds "[.expectations[] | select(.verdict != \"skipped\")] | length == $((10#$cell + 1))" $cell
     check "... h16 pauses from 5 s on, not before" begins_in_time $cell
-    check "... for nine seconds" holds '.hosts.h16.counters.tx_prio3_pause_duration.total | . > 8000000 and . < 9100000' $cell
-    check "... which the switch counts" holds '.hosts.s0.counters.port2_rx_prio3_pause.total == .hosts.h16.counters.tx_prio3_pause.total' $cell
-    check "... no flow has errors" holds '[.flows[].errors] | add == 0' $cell
+    check "... for nine seconds" cell_holds '.hosts.h16.counters.tx_prio3_pause_duration.total | . > 8000000 and . < 9100000' $cell
+    check "... which the switch counts" cell_holds '.hosts.s0.counters.port2_rx_prio3_pause.total == .hosts.h16.counters.tx_prio3_pause.total' $cell
+    check "... no flow has errors" cell_holds '[.flows[].errors] | add == 0' $cell
 done
-check "without a watchdog the switch pauses the sender of both flows" holds '.hosts.s0.counters.port0_tx_prio3_pause.total > 0 and .hosts.h0.counters.rx_prio3_pause_duration.delta > 5000000' 01
-check "... and discards nothing" holds '.hosts.s0.counters.watchdog_storms.total == 0 and .hosts.s0.counters.watchdog_discards.total == 0' 01
-check "the watchdog finds the storm, and discards" holds '.hosts.s0.counters.watchdog_storms.total > 0 and .hosts.s0.counters.watchdog_discards.total > 0' 02
+check "without a watchdog the switch pauses the sender of both flows" cell_holds '.hosts.s0.counters.port0_tx_prio3_pause.total > 0 and .hosts.h0.counters.rx_prio3_pause_duration.delta > 5000000' 01
+check "... and discards nothing" cell_holds '.hosts.s0.counters.watchdog_storms.total == 0 and .hosts.s0.counters.watchdog_discards.total == 0' 01
+check "the watchdog finds the storm, and discards" cell_holds '.hosts.s0.counters.watchdog_storms.total > 0 and .hosts.s0.counters.watchdog_discards.total > 0' 02
 victim() { jq '.flows.victim.bytes // 0' "$run/$1/result.json"; }
 check "with it the victim sends at least twice as much ($(victim 02) bytes, $(victim 01) without)" test "$(victim 02)" -gt $((2 * $(victim 01)))
 finish
