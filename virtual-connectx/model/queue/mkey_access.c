@@ -106,7 +106,8 @@ bool vcx_mkey_read(struct vcx_device *device, struct vcx_rights rights, uint32_t
         return false;
     for (uint32_t part; bytes; address += part, bytes -= part, to = (uint8_t *)to + part) {
         part = bytes;
-        memcpy(to, stretch(device, rights, key, access, address, &part), part);
+        const uint8_t *from = stretch(device, rights, key, access, address, &part);
+        memcpy(to, from, part);
     }
     return true;
 }
@@ -120,7 +121,8 @@ bool vcx_mkey_write(struct vcx_device *device, struct vcx_rights rights, uint32_
         return false;
     for (uint32_t part; bytes; address += part, bytes -= part, from = (const uint8_t *)from + part) {
         part = bytes;
-        memcpy(stretch(device, rights, key, access, address, &part), from, part);
+        uint8_t *to = stretch(device, rights, key, access, address, &part);
+        memcpy(to, from, part);
         vcx_pace_write(device, key, address, part);
     }
     return true;
