@@ -6,21 +6,8 @@
 #define HARNESS_ECN_H
 
 #include "harness/plan/plan.h"
+#include "harness/plan/traffic_class.h"
 #include "lib/text.h"
-
-/* The traffic class of a flow's queue pairs: the flow's own value; else settings.traffic_class of its sender; else the DSCP of its
- * priority, with ECT(0) if its sender has ECN on for the priority or the scenario marks packets somewhere. */
-int64_t ecn_traffic_class(const struct scenario *scenario, const struct scenario_flow *flow);
-/* A flow of a traffic pattern from a role to another, by the pattern's name, as far as its traffic class depends on it. It owns nothing. */
-struct scenario_flow ecn_flow_of_pattern(const struct scenario_traffic *traffic, char *from, char *to);
-/* Does a role take a packet's priority from its DSCP? */
-bool ecn_trusts_dscp(const struct scenario *scenario, const char *role);
-bool ecn_capable(int64_t traffic_class);
-
-/* The roles that send and receive the data: the target of an RDMA read sends it. */
-const char *ecn_sender(const struct scenario_flow *flow);
-const char *ecn_receiver(const struct scenario_flow *flow);
-bool ecn_lists(const struct list_of *priorities, int64_t priority);
 
 enum ecn_consequence {
     ECN_DROPPED,   /* RED on its path drops packets that it would otherwise mark */

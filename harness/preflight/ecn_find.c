@@ -275,7 +275,7 @@ static int distance(struct survey *s, int from, const struct place *place)
 static const struct place *first_in_the_way(struct survey *s, const struct scenario_flow *flow)
 {
     const struct place *first = NULL;
-    int from = index_of(s, ecn_sender(flow)), to = index_of(s, ecn_receiver(flow));
+    int from = index_of(s, flow_sender(flow)), to = index_of(s, flow_receiver(flow));
     for (size_t i = 0; i < s->place_count; i++) {
         const struct place *place = &s->places[i];
         if (in_the_way(s, from, to, place) && (!first || distance(s, from, place) < distance(s, from, first)))
@@ -327,15 +327,15 @@ static bool flow_capable(const struct settings *settings, const struct sender *s
     if (!found->forced && !named)
         return true;
     if (!found->by_nic)
-        return ecn_capable(found->traffic_class);
+        return traffic_class_is_ect(found->traffic_class);
     found->traffic_class &= ~INT64_C(3);
-    return !sender->knows_priorities || ecn_lists(&settings->ecn_rp, flow->priority);
+    return !sender->knows_priorities || priority_is_listed(&settings->ecn_rp, flow->priority);
 }
 
 static int look_at_flow(struct survey *s, const struct scenario_flow *flow, struct error *e)
 {
     /* a flow's roles are roles of the scenario */
-    int role = scenario_role_index(&s->cell->scenario, ecn_sender(flow));
+    int role = scenario_role_index(&s->cell->scenario, flow_sender(flow));
     const struct settings *sender = s->settings[role < 0 ? 0 : role];
     struct ecn_finding found;
     if (!sender || flow_capable(sender, &s->senders[role < 0 ? 0 : role], flow, &found))
@@ -344,9 +344,10 @@ static int look_at_flow(struct survey *s, const struct scenario_flow *flow, stru
     if (place) {
         found.consequence = place->consequence;
         found.place = place->name;
-    } else if (ecn_lists(&sender->ecn, flow->priority) || ecn_lists(&sender->ecn_rp, flow->priority)) {
+    } else if (priority_is_listed(&sender->ecn, flow->priority) ||
+               priority_is_listed(&sender->ecn_rp, flow->priority)) {
         found.consequence = ECN_UNNOTICED;
-        found.place = ecn_sender(flow);
+        found.place = flow_sender(flow);
     } else {
         return 0;
     }
@@ -362,7 +363,7 @@ static int look_at_pattern(struct survey *s, const struct scenario_traffic *t, s
         size_t k = 0;
         while (k + 1 < to_count && strcmp(to[k], from[i]) == 0)
             k++;
-        struct scenario_flow flow = ecn_flow_of_pattern(t, from[i], to[k]);
+        struct scenario_flow flow = flow_of_pattern(t, from[i], to[k]);
         if (look_at_flow(s, &flow, e) != 0)
             return -1;
     }

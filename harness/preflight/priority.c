@@ -36,13 +36,13 @@ int64_t priority_of_dscp(const json_t *settings, int64_t dscp)
 int64_t priority_traffic_class(const struct cell *cell, const struct scenario_flow *flow,
                                const json_t *in_force)
 {
-    const json_t *there = json_object_get(in_force, ecn_sender(flow));
-    json_t *wanted = scenario_role_settings(cell->scenario_json, ecn_sender(flow));
+    const json_t *there = json_object_get(in_force, flow_sender(flow));
+    json_t *wanted = scenario_role_settings(cell->scenario_json, flow_sender(flow));
     const json_t *asked = json_object_get(wanted, "traffic_class"),
                  *forced = asked ? asked : json_object_get(there, "traffic_class");
     int64_t value = json_is_integer(forced) ? json_integer_value(forced) : -1;
     json_decref(wanted);
-    return json_object_get(there, "ecn_rp") && value >= 0 ? value : ecn_traffic_class(&cell->scenario, flow);
+    return json_object_get(there, "ecn_rp") && value >= 0 ? value : flow_traffic_class(&cell->scenario, flow);
 }
 
 /*
@@ -128,7 +128,7 @@ struct walk {
 
 static int visit_end(const struct walk *walk, const struct scenario_flow *flow, bool sends, struct error *e)
 {
-    const char *role = sends ? ecn_sender(flow) : ecn_receiver(flow);
+    const char *role = sends ? flow_sender(flow) : flow_receiver(flow);
     if (flow->priority == 0)
         return 0;
     json_t *there = json_object_get(walk->in_force, role);
@@ -225,7 +225,7 @@ static void say_others(const struct end *end, struct text *fix)
 void priority_explain(const struct cell *cell, const struct scenario_flow *flow, bool sent,
                       const json_t *in_force, int64_t seen, struct text *way, struct text *fix)
 {
-    const char *role = sent ? ecn_sender(flow) : ecn_receiver(flow);
+    const char *role = sent ? flow_sender(flow) : flow_receiver(flow);
     const json_t *settings = json_object_get(in_force, role);
     const struct end end = end_of(cell, flow, role, sent, settings, in_force);
     bool read =

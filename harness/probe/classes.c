@@ -1,6 +1,6 @@
 #include "harness/probe/classes.h"
 
-#include "harness/preflight/ecn.h"
+#include "harness/plan/traffic_class.h"
 #include "harness/preflight/priority.h"
 #include <inttypes.h>
 #include <string.h>
@@ -27,7 +27,7 @@ static const struct scenario_flow *flows_of(const struct probed *p, size_t *coun
 
 static bool is_end(const struct scenario_flow *flow, const char *role, bool sent)
 {
-    return strcmp(sent ? ecn_sender(flow) : ecn_receiver(flow), role) == 0;
+    return strcmp(sent ? flow_sender(flow) : flow_receiver(flow), role) == 0;
 }
 
 static struct side side_of(const struct probed *p, const char *role, bool sent)
@@ -219,7 +219,7 @@ static void judge_side(const struct probed *p, json_t *entries, const struct sid
 /* Where the flow's packets were at its sender and at its receiver. */
 static void ends_of(const struct probed *p, const struct scenario_flow *flow, int64_t at[2])
 {
-    const struct side tx = side_of(p, ecn_sender(flow), true), rx = side_of(p, ecn_receiver(flow), false);
+    const struct side tx = side_of(p, flow_sender(flow), true), rx = side_of(p, flow_receiver(flow), false);
     at[0] = where(&tx, flow->priority);
     at[1] = where(&rx, flow->priority);
 }
@@ -227,21 +227,21 @@ static void ends_of(const struct probed *p, const struct scenario_flow *flow, in
 /* The same priority from the flow's receiver to its sender; of several the first one. */
 static bool is_back(const struct scenario_flow *flow, const struct scenario_flow *other)
 {
-    return flow->priority == other->priority && strcmp(ecn_sender(flow), ecn_receiver(other)) == 0 &&
-           strcmp(ecn_receiver(flow), ecn_sender(other)) == 0;
+    return flow->priority == other->priority && strcmp(flow_sender(flow), flow_receiver(other)) == 0 &&
+           strcmp(flow_receiver(flow), flow_sender(other)) == 0;
 }
 
 static bool same_ends(const struct scenario_flow *a, const struct scenario_flow *b)
 {
-    return a->priority == b->priority && strcmp(ecn_sender(a), ecn_sender(b)) == 0 &&
-           strcmp(ecn_receiver(a), ecn_receiver(b)) == 0;
+    return a->priority == b->priority && strcmp(flow_sender(a), flow_sender(b)) == 0 &&
+           strcmp(flow_receiver(a), flow_receiver(b)) == 0;
 }
 
 /* at: sender and receiver of the flow, then those of the way back, or NOWHERE. */
 static void say_same(const struct probed *p, json_t *entries, const struct scenario_flow *flow,
                      const int64_t at[4], bool back)
 {
-    const char *from = ecn_sender(flow), *to = ecn_receiver(flow);
+    const char *from = flow_sender(flow), *to = flow_receiver(flow);
     bool same = at[0] == at[1] && (!back || (at[2] == at[0] && at[3] == at[0]));
     struct text name = {0}, reason = {0};
     text_add(&name, "%s->%s", from, to);
@@ -357,7 +357,7 @@ static void judge_flow(const struct probed *p, json_t *entries, const struct sce
     struct text name = {0}, reason = {0};
     if (counted_of_flow(p, flow->name, "bytes") > 0)
         return;
-    text_add(&name, "%s->%s", ecn_sender(flow), ecn_receiver(flow));
+    text_add(&name, "%s->%s", flow_sender(flow), flow_receiver(flow));
     text_add(&reason, "no data arrived, with priority %" PRId64 "%s%s", flow->priority, why ? ": " : "",
              why ? why : "");
     counted_say(p, entries, text_string(&name), "probe", "failure",

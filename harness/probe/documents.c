@@ -1,6 +1,6 @@
 #include "harness/probe/documents.h"
 
-#include "harness/preflight/ecn.h"
+#include "harness/plan/traffic_class.h"
 #include "harness/probe/ends.h"
 #include "lib/document/json_text.h"
 #include "lib/units.h"
@@ -111,7 +111,7 @@ static void add_flows(const struct scenario *scenario, json_t *list)
         while (k < i && !same_kind(&flows[k], &flows[i]))
             k++;
         struct scenario_flow flow = flows[i];
-        flow.traffic_class = ecn_traffic_class(scenario, &flows[i]);
+        flow.traffic_class = flow_traffic_class(scenario, &flows[i]);
         if (k == i)
             json_array_append_new(list, small_flow(&flow, json_array_size(list)));
     }

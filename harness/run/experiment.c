@@ -371,7 +371,7 @@ static json_t *flows_json(const struct run *run)
     json_t *json = recorder_flow_summary(run->context.recorder);
     for (size_t i = 0; i < scenario->flows.count; i++)
         json_object_set_new(json_object_get(json, flows[i].name), "traffic_class",
-                            json_integer(ecn_traffic_class(scenario, &flows[i])));
+                            json_integer(flow_traffic_class(scenario, &flows[i])));
     return json;
 }
 

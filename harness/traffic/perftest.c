@@ -7,7 +7,7 @@
 #include "harness/traffic/printed.h"
 #include "harness/traffic/traffic_tool.h"
 
-#include "harness/preflight/ecn.h"
+#include "harness/plan/traffic_class.h"
 #include "lib/clock.h"
 #include "lib/document/json_text.h"
 #include "lib/formats/lines.h"
@@ -181,7 +181,7 @@ static void add_options(const struct traffic_job *job, const struct lab_host *he
     if (flow->op == OP_WRITE_IMM)
         words_add(w, "--write_with_imm");
     words_add(w, "--sl=%" PRId64, flow->priority);
-    words_add(w, "--tclass=%" PRId64, ecn_traffic_class(job->scenario, flow));
+    words_add(w, "--tclass=%" PRId64, flow_traffic_class(job->scenario, flow));
     if (here && here->nic.ack_timeout != FIELD_UNSET)
         words_add(w, "--qp-timeout=%" PRId64, here->nic.ack_timeout);
     if (flow->relaxed_ordering == 0)

@@ -1,7 +1,7 @@
 /* roce-traffic as a traffic tool. A driver takes its flows as a job on standard input: docs/roce-traffic.1, traffic/job.h. */
 #include "harness/traffic/traffic_tool.h"
 
-#include "harness/preflight/ecn.h"
+#include "harness/plan/traffic_class.h"
 #include "lib/clock.h"
 #include "lib/document/json_text.h"
 #include "lib/document/table_write.h"
@@ -90,7 +90,7 @@ static json_t *common_of(const struct traffic_job *job, const struct traffic_end
 static json_t *flow_of(const struct traffic_job *job, const struct scenario_flow *flow)
 {
     json_t *document = table_write(&flow_table, flow);
-    json_object_set_new(document, "traffic_class", json_integer(ecn_traffic_class(job->scenario, flow)));
+    json_object_set_new(document, "traffic_class", json_integer(flow_traffic_class(job->scenario, flow)));
     return document;
 }
 

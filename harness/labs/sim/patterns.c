@@ -1,6 +1,6 @@
 /* A scenario's traffic patterns as flows of the simulator. */
 #include "harness/labs/sim/sim_setup.h"
-#include "harness/preflight/ecn.h"
+#include "harness/plan/traffic_class.h"
 #include "lib/document/json_text.h"
 #include "sim/workload.h"
 #include <stdlib.h>
@@ -83,8 +83,8 @@ static int take_ect(const struct cell *cell, const struct scenario_traffic *t, c
     if (!of_host)
         return error_set(e, "out of memory");
     for (size_t i = 0; i < t->from.count; i++) {
-        struct scenario_flow sent = ecn_flow_of_pattern(t, roles[i], NULL);
-        bool capable = ecn_capable(ecn_traffic_class(&cell->scenario, &sent));
+        struct scenario_flow sent = flow_of_pattern(t, roles[i], NULL);
+        bool capable = traffic_class_is_ect(flow_traffic_class(&cell->scenario, &sent));
         of_host[from[i]] = capable ? SIM_ECT_ALWAYS : SIM_ECT_NEVER;
     }
     for (size_t i = 0; i < count; i++)

@@ -1,5 +1,5 @@
 #include "harness/labs/sim/sim_config.h"
-#include "harness/preflight/ecn.h"
+#include "harness/plan/traffic_class.h"
 #include "harness/labs/sim/sim_setup.h"
 #include "lib/clock.h"
 #include "lib/document/json_text.h"
@@ -160,7 +160,8 @@ static void take_flow(const struct cell *cell, const struct scenario_flow *from,
     to->inline_bytes = nic->inline_bytes;
     to->payload_bytes = nic->payload_bytes;
     to->priority = (int32_t)from->priority;
-    to->ect = ecn_capable(ecn_traffic_class(&cell->scenario, from)) ? SIM_ECT_ALWAYS : SIM_ECT_NEVER;
+    to->ect =
+        traffic_class_is_ect(flow_traffic_class(&cell->scenario, from)) ? SIM_ECT_ALWAYS : SIM_ECT_NEVER;
     to->start_ps = from->start_ns * SIM_PS_PER_NS;
     to->stop_ps =
         (from->stop_ns != FIELD_UNSET && from->stop_ns < end_ns ? from->stop_ns : end_ns) * SIM_PS_PER_NS;

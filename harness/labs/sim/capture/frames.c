@@ -1,7 +1,7 @@
 /* The simulator's frames as those of a link. What the simulator does not have is made up: MAC addresses, queue pair numbers, and of
  * memory addresses and keys. */
 #include "harness/labs/sim/capture/capture.h"
-#include "harness/preflight/ecn.h"
+#include "harness/plan/traffic_class.h"
 #include "lib/packets/opcode.h"
 #include <string.h>
 
@@ -24,7 +24,7 @@ static struct scenario_flow part_of(const struct cell *cell, const struct sim_se
     size_t i = 0;
     while (flow >= setup->first_of_traffic[i + 1])
         i++;
-    return ecn_flow_of_pattern(&traffic[i], roles[setup->flows[flow].from], roles[setup->flows[flow].to]);
+    return flow_of_pattern(&traffic[i], roles[setup->flows[flow].from], roles[setup->flows[flow].to]);
 }
 
 struct sim_flow_headers sim_flow_headers_of(const struct cell *cell, const struct sim_setup *setup,
@@ -35,9 +35,9 @@ struct sim_flow_headers sim_flow_headers_of(const struct cell *cell, const struc
     struct scenario_flow own =
         flow < cell->scenario.flows.count ? flows[flow] : part_of(cell, setup, roles, flow);
     uint32_t receiver = f->operation == SIM_READ ? f->from : f->to;
-    return (struct sim_flow_headers){.dscp = (uint8_t)(ecn_traffic_class(&cell->scenario, &own) >> 2),
+    return (struct sim_flow_headers){.dscp = (uint8_t)(flow_traffic_class(&cell->scenario, &own) >> 2),
                                      .cnp_dscp = (uint8_t)setup->hosts[receiver].settings.dcqcn.np.cnp_dscp,
-                                     .tagged = !ecn_trusts_dscp(&cell->scenario, ecn_sender(&own)),
+                                     .tagged = !role_trusts_dscp(&cell->scenario, flow_sender(&own)),
                                      .immediate = own.op == OP_WRITE_IMM};
 }
 
