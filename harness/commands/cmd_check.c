@@ -1,7 +1,7 @@
 #include "harness/run/foresee.h"
 #include "lib/output/print.h"
 #include "lib/program/program.h"
-#include "harness/preflight/ecn.h"
+#include "harness/doctor/ecn.h"
 #include "lib/formats/find.h"
 #include "harness/plan/plan.h"
 #include "lib/document/json_file.h"

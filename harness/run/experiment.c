@@ -1,5 +1,5 @@
 #include "harness/run/experiment.h"
-#include "harness/preflight/ecn.h"
+#include "harness/doctor/ecn.h"
 #include "harness/run/foresee.h"
 #include "harness/run/results.h"
 #include "harness/verify/verify_run.h"

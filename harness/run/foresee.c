@@ -1,5 +1,5 @@
 #include "harness/run/foresee.h"
-#include "harness/preflight/ecn.h"
+#include "harness/doctor/ecn.h"
 #include "harness/plan/decidable.h"
 #include "harness/verdict/verdict.h"
 #include "lib/document/json_text.h"

@@ -2,7 +2,7 @@
 #include "lib/document/json_text.h"
 #include "lib/output/print.h"
 #include "lib/program/program.h"
-#include "harness/preflight/ecn.h"
+#include "harness/doctor/ecn.h"
 #include "harness/run/figures.h"
 #include "harness/run/request.h"
 #include "harness/run/summary.h"

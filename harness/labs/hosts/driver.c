@@ -11,7 +11,7 @@
 #include "harness/labs/hosts/tools.h"
 #include "harness/labs/hosts/virtual/switch.h"
 #include "harness/labs/hosts/watch.h"
-#include "harness/preflight/priority.h"
+#include "harness/doctor/priority.h"
 #include "lib/clock.h"
 #include "lib/document/json_text.h"
 #include "lib/output/print.h"

@@ -1,6 +1,6 @@
 #include "harness/labs/hosts/ports.h"
 
-#include "harness/preflight/preflight.h"
+#include "harness/doctor/doctor.h"
 #include "harness/traffic/traffic_tool.h"
 #include "lib/words.h"
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 #include "harness/labs/hosts/tools.h"
 
 #include "harness/labs/hosts/at_once.h"
-#include "harness/preflight/preflight.h"
+#include "harness/doctor/doctor.h"
 #include "lib/document/json_text.h"
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* What a switch says: its config_db.json is read, checked against a host and changed for a scenario; counters become samples. */
-#include "harness/sonic/check.h"
-#include "harness/sonic/counters.h"
-#include "harness/sonic/series.h"
-#include "harness/sonic/settings.h"
+#include "harness/doctor/switches/check.h"
+#include "harness/labs/hosts/sonic/counters.h"
+#include "harness/labs/hosts/sonic/series.h"
+#include "harness/labs/hosts/sonic/changes.h"
 #include "lib/document/json_file.h"
 #include <stdint.h>
 #include <stdlib.h>

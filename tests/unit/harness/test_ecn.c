@@ -1,7 +1,7 @@
 /* Which flows are not ECN-capable, by what is known of the sender's NIC: the settings that nic-config reads there. */
 #include "tests/unit/unit.h"
 
-#include "harness/preflight/ecn.h"
+#include "harness/doctor/ecn.h"
 
 static json_t *parse_text(const char *text)
 {

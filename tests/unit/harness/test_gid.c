@@ -1,7 +1,7 @@
 /* Whether a lab's GID index is still that of its NIC's address, by host-facts' document. */
 #include "tests/unit/harness/plan_of.h"
 
-#include "harness/preflight/gid.h"
+#include "harness/doctor/gid.h"
 
 #define TABLE                                                                                           \
     "{\"nics\":[{\"netdev\":\"eth0\",\"rdma\":{\"gids\":[]}},{\"netdev\":\"eth1\",\"rdma\":{\"gids\":[" \

@@ -1,7 +1,7 @@
 /* Checks of both ends of flows: a fact that was not seen makes the checks that need it unknown, never ok. */
 #include "tests/unit/harness/plan_of.h"
 
-#include "harness/preflight/preflight.h"
+#include "harness/doctor/doctor.h"
 
 static const char scenario_text[] =
     "{\"schema\":1,\"name\":\"s\",\"roles\":[\"a\",\"b\"],\"phases\":{\"warmup\":\"1s\",\"measure\":\"2s\"},"

@@ -1,7 +1,7 @@
 /* Is DCQCN in control where a scenario wants it, and has the switch the scenario's PFC? By host-facts' documents. */
 #include "tests/unit/harness/plan_of.h"
 
-#include "harness/preflight/preflight.h"
+#include "harness/doctor/doctor.h"
 
 #define SCENARIO                                                                                            \
     "{\"schema\":1,\"name\":\"s\",\"roles\":[\"a\",\"b\",\"c\"],\"flows\":[{\"name\":\"f\",\"from\":\"a\"," \

@@ -1,7 +1,7 @@
 /* Whether a flow's packets get the flow's priority on real NICs: by the documents, and with the hosts' settings. */
 #include "tests/unit/harness/plan_of.h"
 
-#include "harness/preflight/priority.h"
+#include "harness/doctor/priority.h"
 
 /* ---- a plan */
 

@@ -1,9 +1,9 @@
 /* What a probe's counters say: of classes and of an incast. Results are documents as a run writes them. */
 #include "tests/unit/harness/plan_of.h"
 
-#include "harness/probe/classes.h"
-#include "harness/probe/documents.h"
-#include "harness/probe/incast.h"
+#include "harness/doctor/probe/classes.h"
+#include "harness/doctor/probe/documents.h"
+#include "harness/doctor/probe/incast.h"
 
 #define HOST(n) \
     "\"h" #n "\":{\"ssh\":\"h" #n "\",\"nic\":{\"netdev\":\"eth1\",\"address\":\"10.0.0." #n "/24\"}}"

@@ -1,5 +1,5 @@
 /* The recorder (lines in, summaries out), verdicts, and checks of settings. */
-#include "harness/preflight/preflight.h"
+#include "harness/doctor/doctor.h"
 #include "harness/record/recorder.h"
 #include "harness/verdict/verdict.h"
 #include "lib/files.h"

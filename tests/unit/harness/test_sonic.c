@@ -1,7 +1,7 @@
 /* What is read of a SONiC switch's CONFIG_DB, and what the checks of harness doctor say of it: each in both outcomes. */
 #include "tests/unit/harness/plan_of.h"
 
-#include "harness/sonic/check.h"
+#include "harness/doctor/switches/check.h"
 #include "lib/document/json_text.h"
 
 /* Nothing of it is wrong, in a lab with 100 Gb/s, 5 m and an MTU of 4200. */

@@ -3,7 +3,7 @@
 #include "harness/labs/hosts/at_once.h"
 #include "harness/labs/hosts/start.h"
 #include "harness/labs/hosts/tools.h"
-#include "harness/preflight/preflight.h"
+#include "harness/doctor/doctor.h"
 #include "lib/document/json_text.h"
 #include "lib/output/shell.h"
 #include <string.h>

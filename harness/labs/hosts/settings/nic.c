@@ -1,6 +1,6 @@
 /* A scenario's settings on a real host: applied by nic-config on the host, as a transaction with a journal. */
 #include "harness/labs/hosts/settings/vlan.h"
-#include "harness/preflight/preflight.h"
+#include "harness/doctor/doctor.h"
 #include "lib/document/json_text.h"
 #include "lib/roce/congestion_values.h"
 #include "lib/text.h"

@@ -1,6 +1,6 @@
 #include "harness/labs/hosts/settings/vlan.h"
 
-#include "harness/preflight/preflight.h"
+#include "harness/doctor/doctor.h"
 #include "lib/document/json_text.h"
 #include <inttypes.h>
 #include <string.h>

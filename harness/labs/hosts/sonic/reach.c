@@ -1,6 +1,6 @@
 #include "harness/labs/hosts/sonic/reach.h"
 
-#include "harness/sonic/config_db.h"
+#include "harness/labs/hosts/sonic/config_db.h"
 #include "lib/clock.h"
 #include "lib/document/json_file.h"
 #include "lib/files.h"

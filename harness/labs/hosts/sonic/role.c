@@ -2,8 +2,8 @@
 
 #include "harness/labs/hosts/sonic/reach.h"
 #include "harness/labs/hosts/start.h"
-#include "harness/sonic/check.h"
-#include "harness/sonic/counters.h"
+#include "harness/labs/hosts/sonic/config_db.h"
+#include "harness/labs/hosts/sonic/counters.h"
 #include "lib/document/json_text.h"
 #include <fnmatch.h>
 #include <inttypes.h>

@@ -6,8 +6,8 @@
 #define HARNESS_LABS_SONIC_ROLE_H
 
 #include "harness/labs/hosts/lab.h"
-#include "harness/sonic/series.h"
-#include "harness/sonic/settings.h"
+#include "harness/labs/hosts/sonic/series.h"
+#include "harness/labs/hosts/sonic/changes.h"
 
 struct switch_role {
     const struct lab_switch *of;

@@ -1,8 +1,8 @@
 /* Settings of switches that have a role: saved, applied, verified, restored. */
 #include "harness/labs/hosts/sonic/reach.h"
 #include "harness/labs/hosts/sonic/role.h"
-#include "harness/sonic/counters.h"
-#include "harness/sonic/keys.h"
+#include "harness/labs/hosts/sonic/counters.h"
+#include "harness/labs/hosts/sonic/keys.h"
 #include "lib/document/json_text.h"
 #include "lib/formats/settings.h"
 #include <poll.h>

@@ -1,0 +1,87 @@
+/* Counters that expectations read. A host whose counters were not seen may have them. */
+#include "harness/doctor/doctor.h"
+
+#include "lib/roce/counters.h"
+#include <fnmatch.h>
+
+struct search {
+    const struct cell *cell;
+    const json_t *columns;
+    const char *role, *counter; /* globs: the first counter that was not found */
+    const char *unseen;         /* a role that it may be on */
+};
+
+/* Does a counter of this row exist once the settings are applied: a qdisc's where RED is installed, pauses where PFC is enabled? */
+static bool row_comes_with(const struct counter *row, const json_t *settings)
+{
+    if (row->origin == COUNTER_FROM_QDISC)
+        return json_is_object(json_object_get(settings, "red"));
+    return row->group == COUNTER_GROUP_PFC && json_array_size(json_object_get(settings, "pfc")) > 0;
+}
+
+static bool comes_with_settings(const struct search *search, const char *role, const char *counter)
+{
+    json_t *wanted = scenario_role_settings(search->cell->scenario_json, role);
+    size_t count;
+    const struct counter *rows = counters_all(&count);
+    bool comes = false;
+    for (size_t i = 0; !comes && i < count; i++)
+        comes = row_comes_with(&rows[i], wanted) && counters_pattern_overlaps(rows[i].pattern, counter);
+    json_decref(wanted);
+    return comes;
+}
+
+static bool sampled(const json_t *names, const char *counter)
+{
+    size_t i;
+    json_t *name;
+    json_array_foreach(names, i, name)
+    {
+        if (fnmatch(counter, json_string_value(name), 0) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void look_for(void *context, const char *role_glob, const char *counter_glob, const char *key)
+{
+    (void)key;
+    struct search *search = context;
+    const char *role, *unseen = NULL;
+    for (size_t i = 0; (role = scenario_role(&search->cell->scenario, i)); i++) {
+        const json_t *names = json_object_get(search->columns, role);
+        if (fnmatch(role_glob, role, 0) != 0)
+            continue;
+        if (sampled(names, counter_glob) || (names && comes_with_settings(search, role, counter_glob)))
+            return;
+        if (!names)
+            unseen = role;
+    }
+    /* A counter that no host has decides; one that was not looked for everywhere does not. */
+    if (search->counter && !search->unseen)
+        return;
+    search->role = role_glob;
+    search->counter = counter_glob;
+    search->unseen = unseen;
+}
+
+void preflight_counters(const struct cell *cell, const json_t *columns, json_t *entries)
+{
+    const struct scenario_expect *expect = cell->scenario.expect.items;
+    for (size_t i = 0; i < cell->scenario.expect.count; i++) {
+        struct search search = {.cell = cell, .columns = columns};
+        if (plan_when(cell, expect[i].when))
+            expr_each_counter(cell->checks[i], look_for, &search);
+        if (!search.counter)
+            continue;
+        if (search.unseen)
+            preflight_say(entries, search.role, "counters", "unknown", NULL,
+                          "whether there is a counter %s is not known, as those of %s were not seen: \"%s\" "
+                          "may be skipped",
+                          search.counter, search.unseen, expect[i].name);
+        else
+            preflight_say(entries, search.role, "counters", "warning", NULL,
+                          "there is no counter %s: \"%s\" will be skipped", search.counter, expect[i].name);
+        preflight_read(entries, "columns of nic-sampler --count 1");
+    }
+}

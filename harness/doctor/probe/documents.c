@@ -1,0 +1,270 @@
+#include "harness/doctor/probe/documents.h"
+
+#include "harness/plan/traffic_class.h"
+#include "harness/doctor/probe/ends.h"
+#include "lib/document/json_text.h"
+#include "lib/units.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* Little beside what else uses the network, and some hundred messages: what a NIC counts of it is far more than the few kilobytes of other programs. */
+#define RATE_BPS      100000000
+#define MESSAGE_BYTES 65536
+#define DEPTH         4
+/* An incast has 4 MiB of each sender under way, more than a switch buffers before it pauses or drops; on slow lines, which take long for that,
+ * no more than the small traffic. */
+#define INCAST_DEPTH  64
+#define SLOW_LINE_BPS 1000000000
+
+static json_t *quantity(enum unit unit, int64_t value)
+{
+    char written[40];
+    return json_text(units_format(unit, value, written, sizeof written));
+}
+
+/* ---- what both have */
+
+/* Without a scenario a role is a host. */
+static json_t *roles_of(const struct cell *cell, const json_t *flows)
+{
+    json_t *roles = json_array(), *used = json_object(), *flow;
+    const char *role;
+    size_t i;
+    for (i = 0; cell && (role = scenario_role(&cell->scenario, i)); i++)
+        if (lab_kind(&cell->lab)->simulated) /* settings may be those of switches */
+            json_object_set_new(used, role, json_true());
+    json_array_foreach(flows, i, flow)
+    {
+        json_put(used, json_string_value(json_object_get(flow, "from")), json_true());
+        json_put(used, json_string_value(json_object_get(flow, "to")), json_true());
+    }
+    json_t *ignored;
+    json_object_foreach(used, role, ignored)
+    {
+        json_array_append_new(roles, json_text(role));
+    }
+    json_decref(used);
+    return roles;
+}
+
+/* Takes over the flows. */
+static json_t *document_of(const struct cell *cell, const struct lab *lab, const char *name, json_t *flows)
+{
+    bool simulated = lab_kind(lab)->simulated;
+    const json_t *from = simulated && cell ? cell->scenario_json : NULL;
+    return json_make("{s:i,s:s,s:o,s:{s:s,s:s,s:s},s:O*,s:O*,s:o,s:{s:s,s:[s,s,s,s]}}", "schema", 1, "name",
+                     name, "roles", roles_of(cell, flows), "phases", "warmup", "0s", "measure",
+                     simulated ? "50ms" : "2s", "cooldown", simulated ? "1ms" : "200ms", "settings",
+                     json_object_get(from, "settings"), "settings_of", json_object_get(from, "settings_of"),
+                     "flows", flows, "sample", "every", simulated ? "1ms" : "100ms", "groups", "pfc", "ecn",
+                     "throughput", "drops");
+}
+
+static int64_t smaller(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Any flow of a scenario, made small, and by the harness's own traffic tool, which keeps the rate; it does not depend on the tool which priority packets get. */
+static json_t *small_flow(const struct scenario_flow *f, size_t number)
+{
+    char name[40];
+    snprintf(name, sizeof name, "probe-%zu", number);
+    json_t *flow = json_make(
+        "{s:s,s:s,s:s,s:s,s:s,s:o,s:I,s:I,s:o}", "name", name, "from", f->from, "to", f->to, "op",
+        flow_op_names[f->op], "memory", flow_memory_names[f->memory], "message",
+        quantity(UNIT_BYTES, smaller(f->message_bytes, MESSAGE_BYTES)), "depth",
+        (json_int_t)smaller(f->depth, DEPTH), "priority", (json_int_t)f->priority, "rate",
+        quantity(UNIT_RATE_BPS, f->rate_bps == FIELD_UNSET ? RATE_BPS : smaller(f->rate_bps, RATE_BPS)));
+    if (f->traffic_class != FIELD_UNSET)
+        json_object_set_new(flow, "traffic_class", json_integer(f->traffic_class));
+    return flow;
+}
+
+static json_t *plain_flow(const char *from, const char *to, size_t number)
+{
+    const struct scenario_flow flow = {.from = (char *)(uintptr_t)from,
+                                       .to = (char *)(uintptr_t)to,
+                                       .op = OP_WRITE,
+                                       .memory = MEMORY_HOST,
+                                       .message_bytes = MESSAGE_BYTES,
+                                       .depth = DEPTH,
+                                       .traffic_class = FIELD_UNSET,
+                                       .rate_bps = FIELD_UNSET};
+    return small_flow(&flow, number);
+}
+
+/* ---- small traffic */
+
+static bool same_kind(const struct scenario_flow *a, const struct scenario_flow *b)
+{
+    return strcmp(a->from, b->from) == 0 && strcmp(a->to, b->to) == 0 && a->priority == b->priority &&
+           a->traffic_class == b->traffic_class && (a->op == OP_READ) == (b->op == OP_READ);
+}
+
+/* Their packets are those of a run with the scenario's settings, by which a traffic class is chosen. */
+static void add_flows(const struct scenario *scenario, json_t *list)
+{
+    const struct scenario_flow *flows = scenario->flows.items;
+    for (size_t i = 0; i < scenario->flows.count; i++) {
+        size_t k = 0;
+        while (k < i && !same_kind(&flows[k], &flows[i]))
+            k++;
+        struct scenario_flow flow = flows[i];
+        flow.traffic_class = flow_traffic_class(scenario, &flows[i]);
+        if (k == i)
+            json_array_append_new(list, small_flow(&flow, json_array_size(list)));
+    }
+}
+
+/* Of a pattern, a flow for each of its senders. */
+static void add_pattern(const struct scenario_traffic *t, json_t *list)
+{
+    char *const *from = t->from.items, *const *to = t->to.count ? t->to.items : t->from.items;
+    size_t receivers = t->to.count ? t->to.count : t->from.count;
+    for (size_t i = 0; i < t->from.count; i++) {
+        const struct scenario_flow flow = {.from = from[i],
+                                           .to = to[(t->to.count ? i : i + 1) % receivers],
+                                           .op = OP_WRITE,
+                                           .memory = t->memory,
+                                           .message_bytes = t->message_bytes,
+                                           .depth = t->depth,
+                                           .priority = t->priority,
+                                           .traffic_class = FIELD_UNSET,
+                                           .rate_bps = FIELD_UNSET};
+        if (strcmp(flow.from, flow.to) != 0)
+            json_array_append_new(list, small_flow(&flow, json_array_size(list)));
+    }
+}
+
+/* In a lab of real hosts the plan has made flows of all patterns. */
+static json_t *flows_of_scenario(const struct cell *cell)
+{
+    const struct scenario_traffic *traffic = cell->scenario.traffic.items;
+    bool simulated = lab_kind(&cell->lab)->simulated;
+    json_t *list = json_array();
+    add_flows(&cell->scenario, list);
+    for (size_t i = 0; simulated && i < cell->scenario.traffic.count; i++)
+        add_pattern(&traffic[i], list);
+    return list;
+}
+
+/* The next end of the group after i, in a ring; i itself: it is alone. */
+static size_t next_of(const struct probe_end *ends, size_t count, size_t i)
+{
+    size_t k = (i + 1) % count;
+    while (ends[k].group != ends[i].group)
+        k = (k + 1) % count;
+    return k;
+}
+
+/* With two hosts the way there is the other's way back. */
+static json_t *flows_of_ends(const struct probe_end *ends, size_t count)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < count; i++) {
+        size_t k = next_of(ends, count, i);
+        if (k != i)
+            json_array_append_new(list, plain_flow(ends[i].role, ends[k].role, json_array_size(list)));
+        if (k != i && next_of(ends, count, k) != i)
+            json_array_append_new(list, plain_flow(ends[k].role, ends[i].role, json_array_size(list)));
+    }
+    return list;
+}
+
+json_t *probe_flows_document(const struct cell *cell, const struct lab *lab, struct error *e)
+{
+    struct probe_end *ends = NULL;
+    size_t count;
+    if (!cell && probe_ends(NULL, lab, &ends, &count, e) != 0) {
+        free(ends);
+        return NULL;
+    }
+    json_t *flows = cell ? flows_of_scenario(cell) : flows_of_ends(ends, count);
+    free(ends);
+    if (json_array_size(flows) > 0)
+        return document_of(cell, lab, "probe", flows);
+    json_decref(flows);
+    if (cell)
+        error_set(e, "the scenario has no flows");
+    else
+        error_set(e, "lab %s has no two hosts that its links join", lab->name);
+    return NULL;
+}
+
+/* ---- incast */
+
+/* The receiver of the first flow, if it is of the group; else the group's last end. */
+static size_t receiver_of(const json_t *first, const struct probe_end *ends, size_t count, size_t group)
+{
+    size_t last = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (ends[i].group != group)
+            continue;
+        if (strcmp(ends[i].role, json_string_value(json_object_get(first, "to"))) == 0)
+            return i;
+        last = i;
+    }
+    return last;
+}
+
+static bool has_slow_line(const struct lab *lab)
+{
+    const struct lab_link *link;
+    for (size_t i = 0; (link = lab_link_at(lab, i)); i++)
+        if (link->rate_bps > 0 && link->rate_bps < SLOW_LINE_BPS)
+            return true;
+    return false;
+}
+
+static json_t *fast_flow(const json_t *first, const struct lab *lab, const char *from, const char *to,
+                         size_t number)
+{
+    json_t *flow = plain_flow(from, to, number), *class = json_object_get(first, "traffic_class");
+    json_object_del(flow, "rate");
+    json_object_set_new(flow, "depth", json_integer(has_slow_line(lab) ? DEPTH : INCAST_DEPTH));
+    json_object_set(flow, "priority", json_object_get(first, "priority"));
+    if (class)
+        json_object_set(flow, "traffic_class", class);
+    return flow;
+}
+
+static size_t group_size(const struct probe_end *ends, size_t count, size_t group)
+{
+    size_t size = 0;
+    for (size_t i = 0; i < count; i++)
+        size += ends[i].group == group;
+    return size;
+}
+
+static json_t *incast_flows(const json_t *first, const struct lab *lab, const struct probe_end *ends,
+                            size_t count)
+{
+    json_t *flows = json_array();
+    size_t at = 0;
+    while (at < count && group_size(ends, count, ends[at].group) < 3)
+        at++;
+    size_t to = at < count ? receiver_of(first, ends, count, ends[at].group) : 0;
+    for (size_t i = at; i < count && json_array_size(flows) < 2; i++)
+        if (ends[i].group == ends[at].group && i != to)
+            json_array_append_new(flows,
+                                  fast_flow(first, lab, ends[i].role, ends[to].role, json_array_size(flows)));
+    return flows;
+}
+
+json_t *probe_incast_document(const struct cell *cell, const struct lab *lab, const json_t *small,
+                              struct error *e)
+{
+    const json_t *first = json_array_get(json_object_get(small, "flows"), 0);
+    struct probe_end *ends = NULL;
+    size_t count;
+    json_t *flows =
+        probe_ends(cell, lab, &ends, &count, e) == 0 ? incast_flows(first, lab, ends, count) : NULL;
+    free(ends);
+    if (!flows)
+        return NULL;
+    if (json_array_size(flows) == 2)
+        return document_of(cell, lab, "probe-incast", flows);
+    json_decref(flows);
+    return json_null();
+}

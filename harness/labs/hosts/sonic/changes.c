@@ -1,0 +1,441 @@
+#include "harness/labs/hosts/sonic/changes.h"
+#include "harness/labs/hosts/sonic/keys.h"
+
+#include "lib/clock.h"
+#include "lib/document/json_text.h"
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct planning {
+    const struct sonic_wish *wish;
+    const json_t *json;
+    const struct sonic_config *config;
+    struct sonic_changes *out;
+    json_t *warnings;
+};
+
+/* ---- one field */
+
+static json_t *object_at(json_t *of, const char *key)
+{
+    if (!json_object_get(of, key))
+        json_put(of, key, json_object());
+    return json_object_get(of, key);
+}
+
+/* NULL: the field is not to be there. What the switch has already is no change. */
+static int want(struct planning *p, const char *table, const char *key, const char *field, const char *value,
+                struct error *e)
+{
+    char name[2 * SONIC_NAME];
+    const json_t *now = json_object_get(json_object_get(json_object_get(p->json, table), key), field);
+    const char *is = json_string_value(now);
+    if (is && value ? strcmp(is, value) == 0 : !is && !value)
+        return 0;
+    if ((size_t)snprintf(name, sizeof name, "%s|%s", table, key) >= sizeof name)
+        return error_set(e, "%s|%.80s...: a key has at most %zu characters", table, key, sizeof name - 1);
+    json_put(object_at(p->out->before, name), field, is ? json_text(is) : json_null());
+    json_put(object_at(p->out->wanted, name), field, value ? json_text(value) : json_null());
+    return 0;
+}
+
+static int want_number(struct planning *p, const char *table, const char *key, const char *field,
+                       int64_t value, struct error *e)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%" PRId64, value);
+    return want(p, table, key, field, text, e);
+}
+
+/* ---- what other ports use */
+
+static bool is_named(const struct planning *p, const char *port, size_t length)
+{
+    for (size_t i = 0; i < p->wish->count; i++)
+        if (strlen(p->wish->ports[i]) == length && memcmp(p->wish->ports[i], port, length) == 0)
+            return true;
+    return false;
+}
+
+/* Those of a list "Ethernet0,Ethernet4" that the lab does not name. */
+static void add_unnamed(const struct planning *p, const char *ports, size_t count, json_t *others)
+{
+    const char *at = ports, *end = ports + count;
+    while (at < end) {
+        char name[SONIC_NAME];
+        size_t length = strcspn(at, ",|");
+        snprintf(name, sizeof name, "%.*s", (int)(length < sizeof name ? length : sizeof name - 1), at);
+        if (!is_named(p, at, length))
+            json_put(others, name, json_true());
+        at += length + (at + length < end);
+    }
+}
+
+#define SAID_PORTS 4
+
+/* `others`: ports that the lab does not name; released. */
+static int refuse_shared(const struct planning *p, const char *what, json_t *others, struct error *e)
+{
+    struct text names = {0};
+    const char *name;
+    json_t *value;
+    size_t count = json_object_size(others), said = 0;
+    int result = 0;
+    json_object_foreach(others, name, value)
+    {
+        if (said++ < SAID_PORTS)
+            text_add(&names, "%s%s", names.length ? ", " : "", name);
+    }
+    if (count > SAID_PORTS)
+        text_add(&names, " and %zu more ports", count - SAID_PORTS);
+    if (count && p->wish->shared)
+        json_array_append_new(p->warnings, json_textf("%s is used by %s too: the run changes it for all",
+                                                      what, text_string(&names)));
+    else if (count)
+        result =
+            error_set(e,
+                      "%s is used by %s too, which the lab does not name: give the lab's ports one of their "
+                      "own, or allow it with \"shared\": true of the switch",
+                      what, text_string(&names));
+    text_free(&names);
+    json_decref(others);
+    return result;
+}
+
+/* ---- PFC */
+
+static void add_priorities(const struct settings *s, struct text *out)
+{
+    const int64_t *items = s->pfc.items;
+    unsigned bits = 0;
+    for (size_t i = 0; i < s->pfc.count; i++)
+        bits |= 1U << (items[i] & 7);
+    for (int i = 0; i < 8; i++)
+        if (bits >> i & 1)
+            text_add(out, "%s%d", out->length ? "," : "", i);
+}
+
+/* The key of the port in PORT_QOS_MAP, which may name several; its own, if there is none. */
+static const char *qos_key(const json_t *json, const char *port)
+{
+    const char *key, *found = port;
+    json_t *fields;
+    json_object_foreach(json_object_get(json, "PORT_QOS_MAP"), key, fields)
+    {
+        (void)fields;
+        if (sonic_key_lists(key, strlen(key), port))
+            found = key;
+    }
+    return found;
+}
+
+static int plan_pfc(struct planning *p, const char *port, struct error *e)
+{
+    const char *key = qos_key(p->json, port);
+    struct text value = {0}, what = {0};
+    if (!p->wish->settings->pfc.items)
+        return 0;
+    json_t *others = json_object();
+    add_unnamed(p, key, strlen(key), others);
+    text_add(&what, "PORT_QOS_MAP|%.80s", key);
+    add_priorities(p->wish->settings, &value);
+    int result = refuse_shared(p, text_string(&what), others, e) != 0 ||
+                         want(p, "PORT_QOS_MAP", key, "pfc_enable", text_string(&value), e) != 0
+                     ? -1
+                     : 0;
+    text_free(&value);
+    text_free(&what);
+    return result;
+}
+
+/* ---- WRED */
+
+/* A profile's name in a reference: "AZURE" or "[WRED_PROFILE|AZURE]". */
+static bool refers_to(const json_t *fields, const char *profile)
+{
+    const char *text = json_string_value(json_object_get(fields, "wred_profile"));
+    if (text && *text == '[')
+        return strncmp(text, "[WRED_PROFILE|", 14) == 0 && strlen(text) == strlen(profile) + 15 &&
+               strncmp(text + 14, profile, strlen(profile)) == 0;
+    return text && strcmp(text, profile) == 0;
+}
+
+static int check_profile(const struct planning *p, const char *profile, struct error *e)
+{
+    struct text what = {0};
+    json_t *others = json_object(), *fields;
+    const char *key;
+    json_object_foreach(json_object_get(p->json, "QUEUE"), key, fields)
+    {
+        size_t length;
+        const char *ports = refers_to(fields, profile) ? sonic_key_ports(key, &length) : NULL;
+        if (ports)
+            add_unnamed(p, ports, length, others);
+    }
+    text_add(&what, "WRED_PROFILE|%s", profile);
+    int result = refuse_shared(p, text_string(&what), others, e);
+    text_free(&what);
+    return result;
+}
+
+/* Thresholds of ECN alone, where the profile has them, are those that count. */
+static int plan_profile(struct planning *p, const struct sonic_wred *wred, int64_t percent, struct error *e)
+{
+    const struct settings_ecn_threshold *ecn = p->wish->settings->ecn_threshold;
+    const json_t *all = json_object_get(p->json, "WRED_PROFILE");
+    bool own = json_object_get(json_object_get(all, wred->profile), "ecn_green_min_threshold");
+    if (!wred->described)
+        return error_set(e, "WRED_PROFILE|%s, which a queue names, is not there", wred->profile);
+    if (check_profile(p, wred->profile, e) != 0)
+        return -1;
+    if (!wred->marks && want(p, "WRED_PROFILE", wred->profile, "ecn", "ecn_all", e) != 0)
+        return -1;
+    return want_number(p, "WRED_PROFILE", wred->profile,
+                       own ? "ecn_green_min_threshold" : "green_min_threshold", ecn->kmin_bytes, e) != 0 ||
+                   want_number(p, "WRED_PROFILE", wred->profile,
+                               own ? "ecn_green_max_threshold" : "green_max_threshold", ecn->kmax_bytes,
+                               e) != 0 ||
+                   want_number(p, "WRED_PROFILE", wred->profile,
+                               own ? "ecn_green_mark_probability" : "green_drop_probability", percent, e) != 0
+               ? -1
+               : 0;
+}
+
+/* Nothing is marked: the port's queues have no profile, as `ecnconfig -q` does it. A profile without ECN would drop packets. */
+static int plan_off(struct planning *p, const char *port, struct error *e)
+{
+    const char *key;
+    json_t *fields;
+    json_object_foreach(json_object_get(p->json, "QUEUE"), key, fields)
+    {
+        struct text what = {0};
+        size_t length;
+        const char *ports = json_object_get(fields, "wred_profile") ? sonic_key_ports(key, &length) : NULL;
+        if (!ports || !sonic_key_lists(ports, length, port))
+            continue;
+        text_add(&what, "QUEUE|%.80s", key);
+        json_t *others = json_object();
+        add_unnamed(p, ports, length, others);
+        int result = refuse_shared(p, text_string(&what), others, e);
+        text_free(&what);
+        if (result != 0 || want(p, "QUEUE", key, "wred_profile", NULL, e) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int whole_percent(double pmax, int64_t *percent, struct error *e)
+{
+    *percent = llround(pmax * 100);
+    return fabs(pmax * 100 - (double)*percent) < 1e-6
+               ? 0
+               : error_set(e, "ecn_threshold.pmax is %g: SONiC takes whole per cent, such as 0.05", pmax);
+}
+
+static int plan_ecn(struct planning *p, const struct sonic_port *port, struct error *e)
+{
+    const struct settings_ecn_threshold *ecn = p->wish->settings->ecn_threshold;
+    int64_t percent;
+    bool any = false;
+    if (!ecn)
+        return 0;
+    if (ecn->kmax_bytes == 0)
+        return plan_off(p, port->name, e);
+    if (whole_percent(ecn->pmax, &percent, e) != 0)
+        return -1;
+    if (ecn->kmax_bytes > UINT32_MAX)
+        return error_set(e, "ecn_threshold.kmax is %" PRId64 " bytes: SONiC takes at most %" PRIu32,
+                         ecn->kmax_bytes, UINT32_MAX);
+    for (int i = 0; i < SONIC_TCS; i++) {
+        if (!*port->queue[i].profile)
+            continue;
+        any = true;
+        if (plan_profile(p, &port->queue[i], percent, e) != 0)
+            return -1;
+    }
+    return any ? 0
+               : error_set(e,
+                           "%s: no queue has a WRED profile, whose thresholds could be set: give it one "
+                           "(wred_profile in QUEUE|%s|3)",
+                           port->name, port->name);
+}
+
+/* ---- the watchdog */
+
+static int whole_ms(int64_t value_ns, const char *name, int64_t least, int64_t most, int64_t *value_ms,
+                    struct error *e)
+{
+    *value_ms = value_ns / NS_PER_MS;
+    if (value_ns % NS_PER_MS == 0 && *value_ms >= least && *value_ms <= most)
+        return 0;
+    return error_set(e, "watchdog.%s is %g ms: SONiC takes whole milliseconds from %" PRId64 " to %" PRId64,
+                     name, (double)value_ns / 1e6, least, most);
+}
+
+static int watchdog_times(const struct planning *p, int64_t *detect, int64_t *restore, struct error *e)
+{
+    const struct settings_watchdog *w = p->wish->settings->watchdog;
+    int64_t poll = p->config->poll_ms == FIELD_UNSET ? SONIC_POLL_DEFAULT_MS : p->config->poll_ms;
+    if (whole_ms(w->detect_ns, "detect", SONIC_DETECTION_LEAST_MS, SONIC_DETECTION_MOST_MS, detect, e) != 0 ||
+        whole_ms(w->restore_ns == FIELD_UNSET ? 2 * w->detect_ns : w->restore_ns, "restore",
+                 SONIC_RESTORATION_LEAST_MS, SONIC_RESTORATION_MOST_MS, restore, e) != 0)
+        return -1;
+    return *detect >= poll && *restore >= poll
+               ? 0
+               : error_set(e,
+                           "watchdog: detect %" PRId64 " ms and restore %" PRId64
+                           " ms: neither may be below PFC_WD|GLOBAL POLL_INTERVAL, %" PRId64 " ms",
+                           *detect, *restore, poll);
+}
+
+static int remove_watchdog(struct planning *p, const char *port, struct error *e)
+{
+    const char *field;
+    json_t *value;
+    json_object_foreach(json_object_get(json_object_get(p->json, "PFC_WD"), port), field, value)
+    {
+        (void)value;
+        if (want(p, "PFC_WD", port, field, NULL, e) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int plan_watchdog(struct planning *p, const struct sonic_port *port, struct error *e)
+{
+    const struct settings_watchdog *w = p->wish->settings->watchdog;
+    int64_t detect, restore;
+    if (!w)
+        return 0;
+    if (w->detect_ns == 0)
+        return remove_watchdog(p, port->name, e);
+    if (!port->has_pfc && !p->wish->settings->pfc.items)
+        return error_set(e,
+                         "%s: PORT_QOS_MAP has no pfc_enable for it: the switch watches PFC priorities only",
+                         port->name);
+    return watchdog_times(p, &detect, &restore, e) != 0 ||
+                   want_number(p, "PFC_WD", port->name, "detection_time", detect, e) != 0 ||
+                   want_number(p, "PFC_WD", port->name, "restoration_time", restore, e) != 0 ||
+                   want(p, "PFC_WD", port->name, "action", settings_watchdog_action_names[w->action], e) != 0
+               ? -1
+               : 0;
+}
+
+/* ---- all */
+
+int sonic_settings_plan(const struct sonic_wish *wish, const json_t *json, const struct sonic_config *config,
+                        struct sonic_changes *out, json_t *warnings, struct error *e)
+{
+    *out = (struct sonic_changes){json_object(), json_object()};
+    struct planning p = {wish, json, config, out, json_array()};
+    int result = out->before && out->wanted && p.warnings ? 0 : error_set(e, "out of memory");
+    for (size_t i = 0; result == 0 && i < config->count; i++) {
+        const struct sonic_port *port = &config->ports[i];
+        result = !port->exists ? error_set(e, "the switch has no port %s", port->name)
+                 : plan_pfc(&p, port->name, e) != 0 || plan_ecn(&p, port, e) != 0 ||
+                         plan_watchdog(&p, port, e) != 0
+                     ? -1
+                     : 0;
+    }
+    size_t i;
+    json_t *warning;
+    json_array_foreach(p.warnings, i, warning) /* several queues use one profile */
+    {
+        if (i == 0 || !json_equal(warning, json_array_get(p.warnings, i - 1)))
+            json_array_append(warnings, warning);
+    }
+    json_decref(p.warnings);
+    if (result != 0)
+        sonic_changes_free(out);
+    return result;
+}
+
+void sonic_settings_put(json_t *tables, const json_t *wanted)
+{
+    const char *key, *field;
+    json_t *fields, *value;
+    json_object_foreach((json_t *)(uintptr_t)wanted, key, fields)
+    {
+        char table[SONIC_NAME];
+        const char *entry = sonic_key_entry(key, table, sizeof table);
+        json_t *all = object_at(tables, table), *there = entry ? object_at(all, entry) : NULL;
+        json_object_foreach(fields, field, value)
+        {
+            if (json_is_null(value))
+                json_object_del(there, field);
+            else
+                json_object_set(there, field, value);
+        }
+        if (entry && json_object_size(there) == 0)
+            json_object_del(all, entry);
+    }
+}
+
+void sonic_changes_free(struct sonic_changes *changes)
+{
+    json_decref(changes->before);
+    json_decref(changes->wanted);
+    *changes = (struct sonic_changes){0};
+}
+
+/* ---- in a scenario's words */
+
+static json_t *pfc_json(const struct sonic_port *port)
+{
+    json_t *list = port->has_pfc ? json_array() : NULL;
+    for (int i = 0; list && i < SONIC_TCS; i++)
+        if (port->pfc >> i & 1)
+            json_array_append_new(list, json_integer(i));
+    return list;
+}
+
+/* Of the queues that have a profile; NULL: they differ, or a value is not given. */
+static json_t *ecn_json(const struct sonic_port *port)
+{
+    const struct sonic_wred *first = NULL;
+    for (int i = 0; i < SONIC_TCS; i++) {
+        const struct sonic_wred *w = &port->queue[i];
+        if (!*w->profile)
+            continue;
+        if (first && (w->kmin_bytes != first->kmin_bytes || w->kmax_bytes != first->kmax_bytes ||
+                      w->pmax_percent != first->pmax_percent || w->marks != first->marks))
+            return NULL;
+        first = w;
+    }
+    if (!first)
+        return json_make("{s:I,s:I,s:f}", "kmin", (json_int_t)0, "kmax", (json_int_t)0, "pmax", 0.0);
+    if (!first->marks || first->kmin_bytes == FIELD_UNSET || first->kmax_bytes == FIELD_UNSET ||
+        first->pmax_percent == FIELD_UNSET)
+        return NULL;
+    return json_make("{s:I,s:I,s:f}", "kmin", (json_int_t)first->kmin_bytes, "kmax",
+                     (json_int_t)first->kmax_bytes, "pmax", (double)first->pmax_percent / 100);
+}
+
+static json_t *watchdog_json(const struct sonic_watchdog *w)
+{
+    json_t *json = json_object();
+    if (!w->on)
+        json_object_set_new(json, "detect", json_text("0"));
+    if (w->on && w->detection_ms != FIELD_UNSET)
+        json_object_set_new(json, "detect", json_textf("%" PRId64 "ms", w->detection_ms));
+    if (w->on && w->restoration_ms != FIELD_UNSET)
+        json_object_set_new(json, "restore", json_textf("%" PRId64 "ms", w->restoration_ms));
+    if (w->on && *w->action)
+        json_object_set_new(json, "action", json_text(w->action));
+    return json;
+}
+
+json_t *sonic_settings_json(const struct sonic_config *config)
+{
+    json_t *all = json_object();
+    for (size_t i = 0; i < config->count; i++) {
+        const struct sonic_port *port = &config->ports[i];
+        if (port->exists)
+            json_put(all, port->name,
+                     json_make("{s:o*,s:o*,s:o*}", "pfc", pfc_json(port), "ecn_threshold", ecn_json(port),
+                               "watchdog", watchdog_json(&port->watchdog)));
+    }
+    return all;
+}
