@@ -117,10 +117,12 @@ static void run_edited(struct machine *m, struct input *in)
     uint8_t lengths = input_byte(in);
     memcpy(s->in, n->in, n->in_bytes);
     edit_words(m, 0, in, s->in, n->in_bytes);
-    if (lengths < 224)
-        run_slot(m, in, n->in_bytes, n->out_bytes);
-    else
-        run_slot(m, in, n->in_bytes - 64 + input_byte(in), n->out_bytes - 8 + input_byte(in));
+    uint32_t in_bytes = n->in_bytes, out_bytes = n->out_bytes;
+    if (lengths >= 224) {
+        in_bytes += input_byte(in) - 64u;
+        out_bytes += input_byte(in) - 8u;
+    }
+    run_slot(m, in, in_bytes, out_bytes);
 }
 
 static void run_any(struct machine *m, struct input *in)

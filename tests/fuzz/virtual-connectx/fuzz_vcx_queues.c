@@ -15,7 +15,8 @@ static void write_memory(struct machine *m, int side, struct input *in)
 static void write_record(struct machine *m, int side, struct input *in)
 {
     uint8_t *records = side_page(&m->pair.side[side], RECORDS);
-    uint32_t at = input_byte(in) % 32 * 64 + input_byte(in) % 2 * 4;
+    uint32_t at = input_byte(in) % 32 * 64;
+    at += input_byte(in) % 2 * 4;
     uint8_t how = input_byte(in);
     vcx_put32(records + at, how < 128 ? vcx_be32(records + at) + how : input_32(in));
 }
