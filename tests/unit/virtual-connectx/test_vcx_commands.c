@@ -3,6 +3,7 @@
 
 #include "virtual-connectx/model/command/command.h"
 #include "virtual-connectx/model/queue/cq.h"
+#include "virtual-connectx/model/queue/eq.h"
 #include "virtual-connectx/model/queue/mkey.h"
 
 /* pages of the driver's memory */
@@ -263,6 +264,7 @@ static uint32_t create_eq(struct driver *d)
     uint8_t *context = vcx_at(d->in, create_eq_in, eq_context_entry);
     vcx_set(context, eqc, log_eq_size, 6);
     vcx_set(context, eqc, intr, 3);
+    vcx_set(d->in, create_eq_in, event_bitmask_0, 1 << VCX_EVENT_CQ_ERROR);
     vcx_put64(vcx_at(d->in, create_eq_in, pas), PAGE_AT(EQ_PAGE));
     expect_ok(d, 0x301, vcx_offset(create_eq_in, pas) + 8, 16);
     return (uint32_t)vcx_get(d->out, create_eq_out, eq_number);
@@ -318,17 +320,29 @@ static void owner_bits_turn_each_round(void **state)
     }
 }
 
-/* A driver that does not look overruns its queue: an event, and nothing is overwritten. */
+/* A driver that does not look overruns its queue: one event, nothing is overwritten, and nothing is written afterwards. */
 static void a_full_queue_is_not_overwritten(void **state)
 {
     struct driver *d = *state;
     static const uint8_t first[VCX_CQE_BYTES] = {1}, later[VCX_CQE_BYTES] = {2};
     uint32_t cq = create_cq(d, create_eq(d));
+    vcx_put32(page(d, RECORD) + 4, 1u << 28); /* not armed */
     for (int i = 0; i < 4; i++)
         assert_true(vcx_cq_write(&d->device, cq, VCX_CQE_REQUESTER, first, false));
     assert_false(vcx_cq_write(&d->device, cq, VCX_CQE_REQUESTER, later, false));
+    assert_int_equal(d->front.interrupts[3], 1);
+    assert_int_equal(page(d, EQ_PAGE)[1], VCX_EVENT_CQ_ERROR);
+    assert_int_equal(vcx_be32(page(d, EQ_PAGE) + 32), cq);
+    for (int i = 0; i < 28; i++)
+        assert_false(vcx_cq_write(&d->device, cq, VCX_CQE_REQUESTER, later, false));
+    vcx_put32(page(d, RECORD), 4); /* too late: the completion between is lost */
+    assert_false(vcx_cq_write(&d->device, cq, VCX_CQE_REQUESTER, later, false));
+    assert_int_equal(d->front.interrupts[3], 1);
     for (int i = 0; i < 4; i++)
         assert_int_equal(page(d, CQ_PAGE)[64 * i], 1);
+    vcx_set(d->in, query_cq_in, cqn, cq);
+    run(d, 0x402, 16, vcx_offset(query_cq_out, cq_context) + 64);
+    assert_int_equal(vcx_get(vcx_at(d->out, query_cq_out, cq_context), cqc, status), 9);
 }
 
 /* Of 128 bytes the second half is the completion; the first is written where the driver wants the entry padded. */

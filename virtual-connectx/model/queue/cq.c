@@ -21,10 +21,11 @@
 #define MODIFY_OVERRUN 4
 #define MODIFY_FIELDS  (MODIFY_PERIOD | MODIFY_COUNT | MODIFY_OVERRUN)
 /* op_mod of MODIFY_CQ, and the bits of its fields that a resize has to give: size, page offset, page size */
-#define MODERATE      0
-#define RESIZE        1
-#define RESIZE_FIELDS 7
-#define NS_PER_US     1000u
+#define MODERATE        0
+#define RESIZE          1
+#define RESIZE_FIELDS   7
+#define NS_PER_US       1000u
+#define STATUS_OVERFLOW 9 /* mlx5's MLX5_CQC_STATUS_CQ_OVERFLOW */
 /* the doorbell record: consumer index, then the arm word */
 #define RECORD_BYTES  8u
 #define RECORD_ARM    4
@@ -35,6 +36,7 @@ struct cq {
     struct vcx_buffer buffer;
     uint8_t log_size, log_stride;
     bool pads, ignores_overrun;
+    bool overran; /* for good: completions were lost */
     uint32_t eq;
     uint64_t record;              /* bus address */
     uint32_t producer, solicited; /* completions; the producer after the last solicited one */
@@ -117,6 +119,7 @@ static enum vcx_status query_cq(struct vcx_call *call)
     uint8_t *context = vcx_at(call->out, query_cq_out, cq_context);
     memcpy(context, cq->context, sizeof cq->context);
     vcx_set(context, cqc, producer_counter, cq->producer);
+    vcx_set(context, cqc, status, cq->overran ? STATUS_OVERFLOW : 0);
     return VCX_OK;
 }
 
@@ -205,15 +208,11 @@ const struct vcx_command vcx_commands_cq[] = {
 
 /* ---- completions */
 
-/* The queue is full: the driver is told once, and nothing more is written. */
-static bool overruns(struct vcx_device *device, const struct cq *cq)
-{
-    return !cq->ignores_overrun && waiting(device, cq) >= 1u << cq->log_size;
-}
-
-static void tell_overrun(struct vcx_device *device, const struct cq *cq)
+/* The queue is full: the driver is told once, and nothing is written any more, as completions between would be missing. */
+static void overrun(struct vcx_device *device, struct cq *cq)
 {
     uint8_t data[VCX_EVENT_DATA_BYTES] = {0};
+    cq->overran = true;
     vcx_put32(data, cq->object.id);
     data[11] = 1; /* syndrome: overrun */
     vcx_event_write(device, VCX_EVENT_CQ_ERROR, 0, data);
@@ -255,10 +254,10 @@ bool vcx_cq_write(struct vcx_device *device, uint32_t id, enum vcx_completion_op
 {
     struct cq *cq = vcx_object(device, VCX_CQ, id);
     uint8_t *entry = cq ? entry_at(device, cq) : NULL;
-    if (!entry)
+    if (!entry || cq->overran)
         return false;
-    if (overruns(device, cq)) {
-        tell_overrun(device, cq);
+    if (!cq->ignores_overrun && waiting(device, cq) >= 1u << cq->log_size) {
+        overrun(device, cq);
         return false;
     }
     memcpy(entry, completion, OWNER_AND_OPCODE);
