@@ -434,6 +434,29 @@ static void sizes_beyond_what_is_posted_are_refused(void **state)
     expect_error(d, VCX_LOCAL_LENGTH);
 }
 
+/* A record below what was taken would be nearly all of 65,536 strides, each of them with what stood in the queue before. */
+static void a_lowered_record_posts_nothing(void **state)
+{
+    struct driver *d = *state;
+    uint8_t *data = page(d, DATA);
+    uint32_t length = write_packet(data, &tcp4);
+    for (int i = 0; i < 3; i++)
+        send_data(d, SEND, 0, 0, length, 14);
+    uint16_t posted = d->posted;
+    while (sent_completion(d))
+        ;
+    while (d->sent_count)
+        vcx_release(d->sent[--d->sent_count]);
+    d->posted = (uint16_t)(posted - 2);
+    ring(d);
+    poll_device(d);
+    assert_int_equal(d->sent_count, 0);
+    assert_null(sent_completion(d));
+    d->posted = posted;
+    send_data(d, SEND, 0, 0, length, 14);
+    assert_int_equal(d->sent_count, 1);
+}
+
 /* Whatever stands in the queue, its entries are taken, and it is told. */
 static void any_entry_ends(void **state)
 {
@@ -568,6 +591,7 @@ int main(void)
         TEST(queues_take_turns),
         TEST(bad_entries_stop_the_queue),
         TEST(sizes_beyond_what_is_posted_are_refused),
+        TEST(a_lowered_record_posts_nothing),
         TEST(any_entry_ends),
         TEST(a_queue_outside_memory_is_told_by_an_event),
         TEST(states_follow_each_other),

@@ -23,7 +23,7 @@ static void make_tirs(struct driver *d, uint32_t tirs[4])
     }
 }
 
-/* The queues that got the frame: bit n of queue n. All completions are taken. */
+/* The queues that got the frame: bit n of queue n. The entry that took it is posted again. */
 static uint32_t where(struct driver *d, const uint8_t *frame, uint32_t length)
 {
     uint32_t queues = 0;
@@ -35,7 +35,7 @@ static uint32_t where(struct driver *d, const uint8_t *frame, uint32_t length)
         for (uint32_t i = 0; i < ENTRIES; i++)
             queues |= (uint32_t)(vcx_be32(receive_memory(d, number, i)) != 0) << number;
         uint8_t *record = page(d, RECORDS) + 128 + 8 * number;
-        vcx_put32(record, vcx_be32(record) + 1);
+        vcx_put32(record, vcx_be32(record) + (queues >> number & 1));
     }
     return queues;
 }

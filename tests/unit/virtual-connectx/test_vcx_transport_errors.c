@@ -374,6 +374,38 @@ static void bad_requests_fail(void **state)
     expect_bad_request(wqe, VCX_LOCAL_LENGTH);
 }
 
+/* A record that says more than the queue has is no posting: the driver is told once, and only what was posted ends. */
+static void expect_broken_record(uint16_t record)
+{
+    struct link l = link_open(&usual);
+    for (int i = 0; i < 8; i++)
+        post(&l.a, WRITE, 100, l.b.side->key);
+    pair_run(l.pair);
+    for (int i = 0; i < 8; i++)
+        expect_completion(&l.a.send_cq, VCX_CQE_REQUESTER);
+    vcx_put32(l.a.record + 4, record);
+    pair_run_ms(l.pair, 10);
+    expect_none(&l.a.send_cq);
+    assert_int_equal(side_events(l.a.side, VCX_EVENT_WQ_CATASTROPHIC), 1);
+    assert_int_equal(side_events(l.a.side, VCX_EVENT_CQ_ERROR), 0);
+    assert_int_equal(side_counters(l.a.side)->req_cqe_flush_error, 0);
+    assert_int_equal(qp_state(&l.a), VCX_QP_ERROR);
+    l.a.sends = 8;
+    post(&l.a, WRITE, 100, l.b.side->key); /* by a driver that knows its count */
+    pair_run(l.pair);
+    expect_error(&l.a.send_cq, VCX_CQE_REQUESTER_ERROR, VCX_FLUSHED);
+    expect_none(&l.a.send_cq);
+    pair_close(l.pair);
+}
+
+static void a_wrong_doorbell_record_ends_the_queue_pair(void **state)
+{
+    (void)state;
+    expect_broken_record(5);                 /* below what was taken */
+    expect_broken_record(8 + SQ_BLOCKS + 1); /* more than there is room for */
+    expect_broken_record(8 + 1000);
+}
+
 /* ---- commands */
 
 static void transitions_have_their_order(void **state)
@@ -564,6 +596,7 @@ int main(void)
         TEST(a_receive_request_with_a_wrong_key_fails),
         TEST(own_keys_are_checked),
         TEST(bad_requests_fail),
+        TEST(a_wrong_doorbell_record_ends_the_queue_pair),
         TEST(transitions_have_their_order),
         TEST(bad_paths_are_refused),
         TEST(bad_queue_pairs_are_refused),

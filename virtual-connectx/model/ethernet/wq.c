@@ -91,7 +91,7 @@ uint32_t vcx_wq_posted(struct vcx_device *device, const struct vcx_wq *wq)
 {
     const uint8_t *producer = producer_at(device, wq);
     uint16_t posted = producer ? (uint16_t)(vcx_shared32(producer) - wq->consumer) : 0;
-    return (uint32_t)vcx_least(posted, 1u << wq->log_size);
+    return posted <= 1u << wq->log_size ? posted : 0;
 }
 
 bool vcx_wq_read(struct vcx_device *device, const struct vcx_wq *wq, uint32_t offset, void *to,

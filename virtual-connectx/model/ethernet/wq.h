@@ -35,7 +35,7 @@ struct vcx_wq {
 enum vcx_status vcx_wq_init(struct vcx_wq *wq, enum vcx_wq_side side, const struct vcx_call *call);
 /* MODIFY: from the state that the driver believes it to be in. */
 enum vcx_status vcx_wq_modify(struct vcx_device *device, struct vcx_wq *wq, uint32_t from, uint32_t to);
-/* Strides that the driver has posted and the device not yet taken; more than the queue holds is what it holds. */
+/* Strides that the driver has posted and the device not yet taken. A record that says more than the queue holds posts nothing. */
 uint32_t vcx_wq_posted(struct vcx_device *device, const struct vcx_wq *wq);
 /* Copies bytes of the queue, in pieces of 16, from an offset into the entry at the consumer's place on; it wraps. false: it is no memory. */
 bool vcx_wq_read(struct vcx_device *device, const struct vcx_wq *wq, uint32_t offset, void *to,

@@ -47,6 +47,14 @@ void vcx_qp_error(struct vcx_device *device, struct vcx_qp *qp)
         vcx_qp_event(device, qp, VCX_EVENT_SRQ_LAST_WQE);
 }
 
+void vcx_qp_catastrophe(struct vcx_device *device, struct vcx_qp *qp)
+{
+    if (qp->state == VCX_QP_ERROR)
+        return;
+    vcx_qp_event(device, qp, VCX_EVENT_WQ_CATASTROPHIC);
+    vcx_qp_error(device, qp);
+}
+
 void vcx_qp_fail(struct vcx_device *device, struct vcx_qp *qp, enum vcx_syndrome syndrome)
 {
     vcx_request_complete(device, qp, (uint8_t)syndrome);

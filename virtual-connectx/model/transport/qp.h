@@ -202,6 +202,8 @@ void vcx_qp_count_at(struct vcx_device *device, const struct vcx_qp *qp, size_t 
 void vcx_qp_event(struct vcx_device *device, const struct vcx_qp *qp, enum vcx_event type);
 /* To the error state: what is or gets posted completes as flushed. */
 void vcx_qp_error(struct vcx_device *device, struct vcx_qp *qp);
+/* The same because the send queue itself is broken: no request could say so, and the driver is told by an event, once. */
+void vcx_qp_catastrophe(struct vcx_device *device, struct vcx_qp *qp);
 /* The oldest request ends with the syndrome, and the queue pair, or its send queue, goes into error. */
 void vcx_qp_fail(struct vcx_device *device, struct vcx_qp *qp, enum vcx_syndrome syndrome);
 /* The oldest request has ended; syndrome 0: well. Its place is free then. */

@@ -57,7 +57,8 @@ static const struct vcx_send_row *row_of(uint8_t opcode, enum vcx_qp_type type)
     return NULL;
 }
 
-/* How many requests, or blocks of them, are posted and not taken. */
+/* How many requests, or blocks of them, are posted and not taken. More than the queue has: the record is wrong, for example lowered
+ * below what was taken, which counts as nearly all of 65,536. */
 static uint16_t posted_requests(struct vcx_device *device, const struct vcx_qp *qp,
                                 const struct vcx_work_queue *queue, uint32_t where)
 {
@@ -192,12 +193,11 @@ static bool copy_blocks(struct vcx_device *device, const struct vcx_qp *qp, uint
     return true;
 }
 
-static bool count_blocks(const uint8_t *wqe, uint16_t ready, const struct vcx_work_queue *sq, uint32_t *units,
-                         uint32_t *blocks)
+static bool count_blocks(const uint8_t *wqe, uint16_t ready, uint32_t *units, uint32_t *blocks)
 {
     *units = wqe[7] & CONTROL_DS;
     *blocks = (uint32_t)vcx_divide_up(*units, BLOCK / UNIT);
-    return *units && ready <= sq->count && *blocks <= ready;
+    return *units && *blocks <= ready;
 }
 
 bool vcx_send_fetch(struct vcx_device *device, struct vcx_qp *qp, struct vcx_request *r)
@@ -205,11 +205,13 @@ bool vcx_send_fetch(struct vcx_device *device, struct vcx_qp *qp, struct vcx_req
     uint8_t *wqe = device->transport->wqe;
     uint16_t ready = posted_requests(device, qp, &qp->sq, RECORD_SEND);
     uint32_t units = 0, blocks = 1;
-    if (!ready)
+    if (ready > qp->sq.count)
+        vcx_qp_catastrophe(device, qp);
+    if (!ready || ready > qp->sq.count)
         return false;
     memset(r, 0, sizeof *r);
     r->index = qp->sq.next;
-    bool whole = copy_blocks(device, qp, 1, wqe) && count_blocks(wqe, ready, &qp->sq, &units, &blocks) &&
+    bool whole = copy_blocks(device, qp, 1, wqe) && count_blocks(wqe, ready, &units, &blocks) &&
                  copy_blocks(device, qp, blocks, wqe);
     wqe[7] = (uint8_t)((wqe[7] & ~CONTROL_DS) | units); /* the size that was checked */
     struct rest rest = {wqe, units * UNIT};
