@@ -4,6 +4,7 @@
 #include "lib/log.h"
 #include "lib/output/print.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -252,6 +253,27 @@ static int run_program(const struct program *program, int argc, char **argv)
     return run_command(program, command, argc, argv);
 }
 
+/*
+ * The first file that a program opens gets the lowest free number: if the caller has closed 0, 1 or 2, a journal or a document would
+ * be what messages are printed to. What is closed is opened the wrong way round, as glibc does for set-user-ID programs: each read
+ * or write still fails with EBADF, so that output which nobody gets is an error, as on a full disk. Programs that are started from
+ * here inherit that.
+ */
+static int open_closed_standard_files(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF &&
+            open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd)
+            return -1;
+    return 0;
+}
+
+static bool can_be_written(int fd)
+{
+    int flags = fcntl(fd, F_GETFL);
+    return flags >= 0 && (flags & O_ACCMODE) != O_RDONLY;
+}
+
 /* The reader of a pipe has closed it. */
 static bool reader_has_gone(void)
 {
@@ -268,7 +290,11 @@ static int finish_output(int status)
         return status;
     if (!number && fstatvfs(STDOUT_FILENO, &system) == 0 && system.f_blocks > 0 && system.f_bavail == 0)
         number = ENOSPC;
-    if (!reader_has_gone()) /* as "... | head": it knows */
+    if (!can_be_written(STDOUT_FILENO))
+        log_error(
+            "writing to standard output: it is closed, or open for reading alone; >/dev/null says that the "
+            "output is not wanted");
+    else if (!reader_has_gone()) /* as "... | head": it knows */
         log_error("writing to standard output: %s",
                   number ? strerror(number) : "a part of it could not be written");
     return status == EXIT_DONE ? EXIT_LAB : status;
@@ -276,6 +302,10 @@ static int finish_output(int status)
 
 int program_main(const struct program *program, int argc, char **argv)
 {
+    if (open_closed_standard_files() != 0) {
+        log_error("opening /dev/null in place of a standard file that is closed: %s", strerror(errno));
+        return EXIT_LAB;
+    }
     signal(SIGPIPE, SIG_IGN); /* a write that fails is an error with a sentence; work goes on where it can */
     signal(SIGXFSZ, SIG_IGN);
     return finish_output(run_program(program, argc, argv));
