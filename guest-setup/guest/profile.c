@@ -1,9 +1,10 @@
 #include "guest-setup/guest/profile.h"
 
-#include "guest-setup/guest/bundle.h"
 #include "remote/places.h"
 #include "lib/files.h"
+#include "lib/document/form.h"
 #include "lib/document/json_file.h"
+#include "lib/text.h"
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +12,66 @@
 #include <unistd.h>
 
 #define STEP_LIMIT (1u << 20) /* bytes in a step script */
+
+/* ---- bundles of versions */
+
+static json_t *load_bundle(const char *name, struct error *e)
+{
+    struct text below = {0};
+    if (!form_name.fits(name)) {
+        error_set(e,
+                  "\"%.60s\" is not the name of a bundle: expected one in guest-setup/bundles, without .json",
+                  name);
+        return NULL;
+    }
+    text_add(&below, "guest-setup/bundles/%s.json", name);
+    char *path = places_project(text_string(&below), e);
+    json_t *json = path ? json_file_load(path, DOCUMENT_SCENARIO, e) : NULL;
+    free(path);
+    text_free(&below);
+    return json;
+}
+
+/* A bundle may be based on another one ("like") and override some of its values. */
+static json_t *load_resolved_bundle(const char *name, struct error *e)
+{
+    json_t *json = load_bundle(name, e), *base = NULL;
+    const char *like = json_string_value(json_object_get(json, "like"));
+    if (!json || !like)
+        return json;
+    base = load_bundle(like, e);
+    if (base)
+        json_object_update_recursive(base, json);
+    json_decref(json);
+    return base;
+}
+
+int bundle_image(const char *name, char **image_url, char **image_sha256, struct error *e)
+{
+    json_t *json = load_resolved_bundle(name, e);
+    if (!json)
+        return error_prefix(e, "bundle \"%.60s\"", name);
+    const json_t *from = json_object_get(json, "image");
+    if (!from) { /* the profile's own */
+        json_decref(json);
+        return 0;
+    }
+    const char *url = json_string_value(json_object_get(from, "url")),
+               *sum = json_string_value(json_object_get(from, "sha256"));
+    int result = 0;
+    free(*image_url);
+    free(*image_sha256);
+    *image_url = url ? strdup(url) : NULL;
+    *image_sha256 = sum ? strdup(sum) : NULL;
+    if (!url || !sum)
+        result = error_set(e, "bundle %s: image.url or image.sha256 is missing", name);
+    else if (!*image_url || !*image_sha256)
+        result = error_set(e, "out of memory");
+    json_decref(json);
+    return result;
+}
+
+/* ---- the document */
 
 static const char *const boots[] = {"kernel", "disk", "efi", NULL};
 static const char *const seeds[] = {"tar", "cloud-init", NULL};

@@ -56,6 +56,9 @@ struct profile {
 
 extern const struct table profile_table;
 
+/* The image that a bundle names. If it names one, *image_url and *image_sha256 are freed and replaced. */
+int bundle_image(const char *name, char **image_url, char **image_sha256, struct error *e);
+
 /* Load guest-setup/profiles/NAME and list its steps; `bundle`: replaces the profile's bundle of versions
  * (NULL: keep it). Free with profile_free. */
 int profile_load(const char *name, const char *bundle, struct profile *profile, struct error *e);

@@ -2,7 +2,7 @@
 #include "guest-setup/rebuild/making.h"
 
 #include "guest-setup/guest/image.h"
-#include "guest-setup/guest/processor_clock.h"
+#include "guest-setup/guest/processor.h"
 #include "lib/text.h"
 #include <stdlib.h>
 #include <string.h>

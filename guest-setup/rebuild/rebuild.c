@@ -1,6 +1,6 @@
 #include "guest-setup/rebuild/rebuild.h"
 
-#include "guest-setup/guest/accelerator.h"
+#include "guest-setup/guest/processor.h"
 #include "guest-setup/guest/image.h"
 #include "guest-setup/guest/networks.h"
 #include "guest-setup/guest/seed.h"

@@ -1,5 +1,5 @@
 /* What a test of KVM found is kept until the machine boots again; anything else in its file is no finding. */
-#include "guest-setup/guest/accelerator.h"
+#include "guest-setup/guest/processor.h"
 #include "lib/files.h"
 #include <setjmp.h>
 #include <stdarg.h>
