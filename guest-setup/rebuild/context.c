@@ -20,7 +20,7 @@ static int load_lab(struct context *c, struct error *e)
         error_prefix(e, "%s", path);
     c->has_lab = result == 0;
     if (result == 0 && !c->options.lab)
-        say(c, NULL, "the lab is %s", path);
+        context_report(c, NULL, "the lab is %s", path);
     if (result == 0 && !lab_kind(&c->lab)->guests)
         result = error_set(e,
                            "lab %s has the driver \"%s\": virt-provision builds guests only for labs with "
@@ -89,7 +89,7 @@ void context_free(struct context *c)
         lab_free(&c->lab);
 }
 
-void say(const struct context *c, const struct lab_host *host, const char *format, ...)
+void context_report(const struct context *c, const struct lab_host *host, const char *format, ...)
 {
     char text[600];
     va_list values;

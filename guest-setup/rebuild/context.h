@@ -39,7 +39,7 @@ int context_connect(struct context *c, struct error *e);
 void context_free(struct context *c);
 
 /* "virt-provision: HOST: TEXT" on stderr unless --quiet. Threads may call it. */
-void say(const struct context *c, const struct lab_host *host, const char *format, ...)
+void context_report(const struct context *c, const struct lab_host *host, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 #endif

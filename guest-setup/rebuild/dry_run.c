@@ -1,8 +1,8 @@
 /* Prints what rebuild would do; does not call libvirt and neither fetches nor changes anything. */
-#include "guest-setup/rebuild/dry_run.h"
+#include "guest-setup/rebuild/rebuild.h"
 
 #include "guest-setup/rebuild/packages.h"
-#include "guest-setup/rebuild/making.h"
+#include "guest-setup/rebuild/guest_build.h"
 #include "lib/files.h"
 #include "lib/output/print.h"
 #include <stdio.h>
@@ -22,12 +22,12 @@ static void print_step(const struct profile_step *step)
     free(text);
 }
 
-static void print_puts(const struct making *m)
+static void print_puts(const struct guest_build *build)
 {
-    const struct profile *p = &m->profile;
+    const struct profile *p = &build->profile;
     const struct profile_put *put = p->put.items;
     for (size_t i = 0; i < p->programs.count; i++)
-        print_out(INDENT "%s -> %s\n", ((char *const *)p->programs.items)[i], m->host->programs);
+        print_out(INDENT "%s -> %s\n", ((char *const *)p->programs.items)[i], build->host->programs);
     for (size_t i = 0; i < p->put.count; i++)
         print_out(INDENT "%s -> %s\n", put[i].from, put[i].to);
     print_out(INDENT "steps of %s -> /usr/local/share/lab/steps\n", p->name);
@@ -35,9 +35,9 @@ static void print_puts(const struct making *m)
         print_out(INDENT "packages of %s -> /usr/local/share/lab/packages\n", p->bundle.name);
 }
 
-static int print_xml(struct making *m, struct error *e)
+static int print_xml(struct guest_build *build, struct error *e)
 {
-    char *disk = volume_of_host(m, ".qcow2"), *xml = disk ? making_xml(m, disk, e) : NULL;
+    char *disk = volume_of_host(build, ".qcow2"), *xml = disk ? guest_build_xml(build, disk, e) : NULL;
     for (const char *line = xml; line && *line;) {
         size_t length = strcspn(line, "\n");
         print_out(INDENT "%.*s\n", (int)length, line);
@@ -48,21 +48,21 @@ static int print_xml(struct making *m, struct error *e)
     return xml ? 0 : -1;
 }
 
-static void print_image(const struct making *m)
+static void print_image(const struct guest_build *build)
 {
-    const struct profile_image *image = &m->profile.image;
+    const struct profile_image *image = &build->profile.image;
     if (image->url)
         print_out("    image: fetch %s\n" INDENT "and check its SHA-256: %s\n", image->url, image->sha256);
     else
         print_out("    image: built by guest-setup/profiles/%s/image/build, or taken from the cache\n",
-                  image->of ? image->of : m->profile.name);
+                  image->of ? image->of : build->profile.name);
 }
 
-static int print_host(struct making *m, struct error *e)
+static int print_host(struct guest_build *build, struct error *e)
 {
-    const struct profile *p = &m->profile;
-    print_out("\nhost %s: domain %s, profile %s\n", m->host->name, m->host->domain, p->name);
-    print_image(m);
+    const struct profile *p = &build->profile;
+    print_out("\nhost %s: domain %s, profile %s\n", build->host->name, build->host->domain, p->name);
+    print_image(build);
     if (p->bundle.name) {
         print_out("    packages: fetch, check signatures and checksums, store in the cache\n");
         if (packages_print(p, INDENT, e) != 0)
@@ -72,11 +72,11 @@ static int print_host(struct making *m, struct error *e)
         "    domain %s: stop and undefine an existing one, if virt-provision created it; new disk over the "
         "image,\n"
         "    first-boot seed; then define and start\n",
-        m->host->domain);
-    if (print_xml(m, e) != 0)
+        build->host->domain);
+    if (print_xml(build, e) != 0)
         return -1;
     print_out("    copied to the guest, once ssh answers with the guest's host key\n");
-    print_puts(m);
+    print_puts(build);
     print_out(
         "    steps, each checked, applied when its check fails, and checked again; with reboots where one "
         "asks\n");
@@ -88,7 +88,7 @@ static int print_host(struct making *m, struct error *e)
     return 0;
 }
 
-int dry_run(struct context *c, struct error *e)
+int rebuild_dry_run(struct context *c, struct error *e)
 {
     struct storage storage = {0};
     if (storage_plan(&c->lab, &storage, e) != 0)
@@ -97,13 +97,13 @@ int dry_run(struct context *c, struct error *e)
     print_out("disks: %s\n", storage.folder);
     int result = 0;
     for (size_t i = 0; result == 0 && i < c->host_count; i++) {
-        struct making m;
-        result = making_open(c, c->hosts[i], &storage, &m, e);
+        struct guest_build build;
+        result = guest_build_open(c, c->hosts[i], &storage, &build, e);
         if (result != 0)
             break;
-        m.type = "kvm";
-        result = print_host(&m, e);
-        making_free(&m);
+        build.type = "kvm";
+        result = print_host(&build, e);
+        guest_build_free(&build);
     }
     storage_close(&storage);
     return result;

@@ -413,8 +413,8 @@ static int run_step(struct guest *g, const struct profile_step *step, const char
             return error_set(e, "step %s: connection lost for the %dth time: %s", step->name, lost + 1,
                              why.text);
         guest_log(g, "%s %s: %s", step->name, what, why.text);
-        say(g->context, g->host, "%s %s: connection lost (%s): connecting and running it again", step->name,
-            what, why.text);
+        context_report(g->context, g->host, "%s %s: connection lost (%s): connecting and running it again",
+                       step->name, what, why.text);
         ssh_close(g->ssh);
         g->ssh = NULL;
         if (guest_connect(g, e) != 0)
@@ -434,7 +434,7 @@ static int apply_step(struct guest *g, const struct profile_step *step, char fou
             return error_set(e, "step %s failed on host %s (exit status %d)%s%s", step->name, g->host->name,
                              applied, *last ? ": " : "", last);
         if (applied == REBOOT_ME) {
-            say(g->context, g->host, "%s requests a reboot", step->name);
+            context_report(g->context, g->host, "%s requests a reboot", step->name);
             if (reboot(g, e) != 0)
                 return -1;
         }
@@ -457,8 +457,8 @@ static int do_step(struct guest *g, const struct profile_step *step, bool forced
         return -1;
     double seconds = (double)(clock_monotonic_ns() - begin_ns) / NS_PER_S;
     record_step(g->record, step, seconds, found);
-    say(g->context, g->host, "%s: %s in %.1f s%s%s", step->name, was_there ? "was done already" : "done",
-        seconds, *found ? ": " : "", found);
+    context_report(g->context, g->host, "%s: %s in %.1f s%s%s", step->name,
+                   was_there ? "was done already" : "done", seconds, *found ? ": " : "", found);
     return record_save(g->record, e);
 }
 

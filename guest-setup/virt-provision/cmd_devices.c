@@ -1,24 +1,24 @@
 /* virt-provision devices */
 #include "guest-setup/virt-provision/commands.h"
 
-#include "guest-setup/rebuild/making.h"
+#include "guest-setup/rebuild/guest_build.h"
 #include <string.h>
 
 static int devices_of_host(struct context *c, const struct lab_host *host, const char *what, struct error *e)
 {
     struct storage storage = {0};
-    struct making m;
-    if (making_open(c, host, &storage, &m, e) != 0)
+    struct guest_build build;
+    if (guest_build_open(c, host, &storage, &build, e) != 0)
         return -1;
-    int result = strcmp(what, "release") == 0 ? 0 : making_check_devices(&m, e);
+    int result = strcmp(what, "release") == 0 ? 0 : guest_build_check_devices(&build, e);
     if (result == 0 && strcmp(what, "check") != 0)
-        result = making_bind_devices(&m, strcmp(what, "bind") == 0, e);
+        result = guest_build_bind_devices(&build, strcmp(what, "bind") == 0, e);
     if (result == 0)
-        say(c, host, "%zu functions %s", m.nic_count + m.gpu_count,
-            strcmp(what, "check") == 0  ? "can be passed through"
-            : strcmp(what, "bind") == 0 ? "belong to vfio-pci"
-                                        : "belong to the machine");
-    making_free(&m);
+        context_report(c, host, "%zu functions %s", build.nic_count + build.gpu_count,
+                       strcmp(what, "check") == 0  ? "can be passed through"
+                       : strcmp(what, "bind") == 0 ? "belong to vfio-pci"
+                                                   : "belong to the machine");
+    guest_build_free(&build);
     return result;
 }
 
@@ -30,7 +30,7 @@ static int devices(struct context *c, const char *const *words, size_t count, st
     if (context_load(c, words + 1, count - 1, e) != 0)
         return -1;
     c->reached = true;
-    if (!making_is_local(&c->lab))
+    if (!guest_build_is_local(&c->lab))
         return error_set(e, "the devices of lab %s are on another machine (%s): run this command there",
                          c->lab.name, c->lab.uri);
     for (size_t i = 0; i < c->host_count; i++)

@@ -2,8 +2,6 @@
 #include "guest-setup/virt-provision/commands.h"
 
 #include "guest-setup/guest/profile.h"
-#include "guest-setup/rebuild/dry_run.h"
-#include "guest-setup/rebuild/prove.h"
 #include "guest-setup/rebuild/rebuild.h"
 
 static int check_from(struct context *c, struct error *e)
@@ -24,9 +22,9 @@ static int rebuild(struct context *c, const char *const *words, size_t count, st
     if (context_load(c, words, count, e) != 0 || check_from(c, e) != 0)
         return -1;
     if (c->options.dry_run)
-        return dry_run(c, e);
+        return rebuild_dry_run(c, e);
     int result = with_lab_locked(c, "rebuild", rebuild_hosts, e);
-    return result == 0 ? prove_lab(c, e) : result;
+    return result == 0 ? rebuild_prove(c, e) : result;
 }
 
 static const struct field fields[] = {

@@ -16,8 +16,8 @@ static int start_hosts(struct context *c, struct error *e)
         if (!s)
             return -1;
         ssh_close(s);
-        say(c, c->hosts[i], "answers ssh after %.1f s",
-            (double)(clock_monotonic_ns() - c->begin_ns) / NS_PER_S);
+        context_report(c, c->hosts[i], "answers ssh after %.1f s",
+                       (double)(clock_monotonic_ns() - c->begin_ns) / NS_PER_S);
     }
     return 0;
 }

@@ -10,7 +10,7 @@ static int stop_hosts(struct context *c, struct error *e)
     for (size_t i = 0; i < c->host_count; i++) {
         if (virt_domain_stop(c->virt, c->hosts[i]->domain, STOP_NS, e) != 0)
             return -1;
-        say(c, c->hosts[i], "is off");
+        context_report(c, c->hosts[i], "is off");
     }
     return 0;
 }

@@ -1,7 +1,7 @@
 /* virt-provision xml */
 #include "guest-setup/virt-provision/commands.h"
 
-#include "guest-setup/rebuild/making.h"
+#include "guest-setup/rebuild/guest_build.h"
 #include "guest-setup/rebuild/record.h"
 #include "lib/output/print.h"
 #include <stdio.h>
@@ -12,19 +12,19 @@ static int print_xml(struct context *c, const char *const *words, size_t count, 
 {
     struct storage storage = {0};
     struct record record = {0};
-    struct making m;
+    struct guest_build build;
     if (one_host(c, words, count, "xml HOST", e) != 0 || storage_plan(&c->lab, &storage, e) != 0)
         return -1;
-    int result = making_open(c, c->hosts[0], &storage, &m, e);
+    int result = guest_build_open(c, c->hosts[0], &storage, &build, e);
     if (result == 0)
         result = record_open(&c->lab, c->hosts[0], &record, e);
     if (result == 0) {
         /* the accelerator found at the last rebuild, else KVM is assumed */
         const char *image = record_string(&record, "image");
-        m.type = strcmp(record_string(&record, "type"), "qemu") == 0 ? "qemu" : "kvm";
-        m.image_id = *image ? strdup(image) : NULL;
-        char *disk = volume_of_host(&m, record_complete(&record) ? ".work.qcow2" : ".qcow2");
-        char *xml = disk ? making_xml(&m, disk, e) : NULL;
+        build.type = strcmp(record_string(&record, "type"), "qemu") == 0 ? "qemu" : "kvm";
+        build.image_id = *image ? strdup(image) : NULL;
+        char *disk = volume_of_host(&build, record_complete(&record) ? ".work.qcow2" : ".qcow2");
+        char *xml = disk ? guest_build_xml(&build, disk, e) : NULL;
         result = xml ? 0 : -1;
         if (xml)
             print_out("%s", xml);
@@ -32,7 +32,7 @@ static int print_xml(struct context *c, const char *const *words, size_t count, 
         free(disk);
         record_free(&record);
     }
-    making_free(&m);
+    guest_build_free(&build);
     storage_close(&storage);
     return result;
 }

@@ -2,7 +2,7 @@
  * networks. The input is four files with \1 between them: the lab, the profile "p", the bundle "b", and the bundle "base". */
 #define places_project project_below_scratch
 #include "guest-setup/guest/profile.c"
-#include "guest-setup/rebuild/making.h"
+#include "guest-setup/rebuild/guest_build.h"
 #include "tests/fuzz/scratch.h"
 #include <stdint.h>
 
@@ -49,13 +49,13 @@ static void make_guests(struct context *c, struct storage *storage)
 {
     struct error e;
     for (size_t i = 0; i < c->host_count; i++) {
-        struct making m;
-        if (making_open(c, c->hosts[i], storage, &m, &e) != 0)
+        struct guest_build m;
+        if (guest_build_open(c, c->hosts[i], storage, &m, &e) != 0)
             continue;
         char *disk = volume_of_host(&m, ".qcow2");
-        free(disk ? making_xml(&m, disk, &e) : NULL);
+        free(disk ? guest_build_xml(&m, disk, &e) : NULL);
         free(disk);
-        making_free(&m);
+        guest_build_free(&m);
     }
 }
 

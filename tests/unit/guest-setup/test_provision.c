@@ -1,5 +1,5 @@
 /* Seeds and keys, profiles and records: what virt-provision writes before any guest is there. */
-#include "guest-setup/rebuild/nic_settings.h"
+#include "guest-setup/rebuild/rebuild.h"
 #include "guest-setup/rebuild/record.h"
 #include "guest-setup/guest/seed.h"
 #include "remote/places.h"
@@ -43,9 +43,9 @@ static int restore_with(const char *script, struct error *e)
         assert_int_equal(fclose(file), 0);
         assert_int_equal(chmod(path, 0755), 0);
     }
-    nic_settings_command(path, words);
+    reset_nic_settings_command(path, words);
     int status = process_run(words, NULL, &out, NULL, 5 * NS_PER_S, e);
-    int result = nic_settings_judge("a", status, text_string(&out), e);
+    int result = reset_nic_settings_result("a", status, text_string(&out), e);
     text_free(&out);
     return result;
 }
