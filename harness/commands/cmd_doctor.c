@@ -11,6 +11,7 @@
 #include "harness/labs/hosts/virtual/gpu.h"
 #include "harness/labs/hosts/faults/faults.h"
 #include "harness/plan/real/faults.h"
+#include "harness/plan/real/packets.h"
 #include "harness/labs/hosts/ports.h"
 #include "harness/labs/hosts/programs/programs.h"
 #include "harness/doctor/switches/switches.h"
@@ -547,6 +548,23 @@ static int examine_lab(const struct lab *lab, const char *path, const struct pla
     return status;
 }
 
+/* What hosts could never do to single frames is said before one is reached. */
+static int check_frames(const struct plan *plan, struct error *e)
+{
+    for (size_t i = 0; i < plan->cell_count; i++) {
+        struct cell cell;
+        if (plan_cell(plan, i, &cell, e) != 0)
+            return -1;
+        int result = packets_check(&cell.scenario, &cell.lab, e);
+        if (result == 0)
+            result = faults_check(&cell.scenario, &cell.lab, e);
+        cell_free(&cell);
+        if (result != 0)
+            return error_prefix(e, "%s", plan->scenario_path);
+    }
+    return 0;
+}
+
 static int doctor_for_scenario(const struct doctor_options *said, struct error *e)
 {
     struct plan plan;
@@ -557,7 +575,9 @@ static int doctor_for_scenario(const struct doctor_options *said, struct error *
                                    .duration_ns = FIELD_UNSET};
     if (plan_load(&request, &plan, e) != 0)
         return -1;
-    int status = examine_lab(&plan.first.lab, plan.lab_path, &plan, said);
+    int status = check_frames(&plan, e);
+    if (status == 0)
+        status = examine_lab(&plan.first.lab, plan.lab_path, &plan, said);
     plan_free(&plan);
     return status;
 }

@@ -4,8 +4,6 @@
 #include "harness/plan/borrow.h"
 #include "harness/plan/decidable.h"
 #include "harness/plan/paths.h"
-#include "harness/plan/real/faults.h"
-#include "harness/plan/real/packets.h"
 #include "harness/plan/patterns.h"
 #include "harness/plan/settings_fit.h"
 #include "lib/document/json_file.h"
@@ -203,9 +201,7 @@ static int make_cell(const struct cell_sources *d, json_t *choice, const struct 
     if (result == 0 && lab && settings_fit(cell, e) != 0)
         result = error_prefix(e, "%s", d->scenario_path);
     if (result == 0 && lab && !lab_kind(&cell->lab)->simulated &&
-        (packets_check(&cell->scenario, &cell->lab, e) != 0 ||
-         plan_expand_patterns(&cell->scenario, &cell->lab, d->seed, e) != 0 ||
-         faults_check(&cell->scenario, &cell->lab, e) != 0))
+        plan_expand_patterns(&cell->scenario, &cell->lab, d->seed, e) != 0)
         result = error_prefix(e, "%s", d->scenario_path);
     json_decref(scenario);
     json_decref(lab);

@@ -8,6 +8,8 @@
 #include "harness/labs/hosts/sonic/counted.h"
 #include "harness/labs/hosts/sonic/role.h"
 #include "harness/labs/hosts/start.h"
+#include "harness/plan/real/faults.h"
+#include "harness/plan/real/packets.h"
 #include "harness/labs/hosts/tools.h"
 #include "harness/labs/hosts/virtual/switch.h"
 #include "harness/labs/hosts/watch.h"
@@ -89,6 +91,9 @@ static int remote_lab_check(const struct cell *cell, uint64_t *bytes, struct err
 {
     const char *role;
     *bytes = 0;
+    if (packets_check(&cell->scenario, &cell->lab, e) != 0 ||
+        faults_check(&cell->scenario, &cell->lab, e) != 0)
+        return -1;
     for (size_t i = 0; (role = scenario_role(&cell->scenario, i)); i++) {
         if (lab_real_switch(&cell->lab, role))
             continue;
