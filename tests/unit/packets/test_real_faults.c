@@ -1,7 +1,7 @@
 /* A scenario's faults of single frames where hosts are real: which host has them, and in which words. */
 #include "tests/unit/harness/plan_of.h"
 
-#include "harness/plan/real/faults.h"
+#include "harness/labs/hosts/faults/rules.h"
 #include "virtual-connectx/model/device.h"
 #include "virtual-connectx/model/faults/faults.h"
 

@@ -5,7 +5,7 @@
 #include "harness/labs/hosts/capture/spool.h"
 #include "harness/labs/hosts/capture/tap.h"
 #include "harness/labs/hosts/start.h"
-#include "harness/plan/real/packets.h"
+#include "harness/labs/hosts/capture/ports.h"
 #include "lib/clock.h"
 #include "lib/document/json_text.h"
 #include "lib/packets/capture.h"

@@ -5,7 +5,7 @@
  */
 #include "harness/labs/hosts/faults/means.h"
 
-#include "harness/plan/real/faults_filter.h"
+#include "harness/labs/hosts/faults/rules_filter.h"
 #include "lib/clock.h"
 #include "lib/document/json_file.h"
 #include "lib/words.h"

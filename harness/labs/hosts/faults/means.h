@@ -3,7 +3,7 @@
 #define HARNESS_LABS_HOSTS_FAULTS_MEANS_H
 
 #include "harness/labs/hosts/host.h"
-#include "harness/plan/real/faults.h"
+#include "harness/labs/hosts/faults/rules.h"
 #include <string.h>
 
 /* Records on a host of what a run has there, from before it is set until it is taken back. In memory like that: none outlives a boot. */

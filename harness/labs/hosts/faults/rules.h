@@ -1,8 +1,8 @@
 /* A scenario's faults of single frames (`inject`) and its storms of pauses on real hosts: which host has each of them. docs/scenario.md. */
-#ifndef HARNESS_PLAN_FAULTS_H
-#define HARNESS_PLAN_FAULTS_H
+#ifndef HARNESS_LABS_HOSTS_FAULT_RULES_H
+#define HARNESS_LABS_HOSTS_FAULT_RULES_H
 
-#include "harness/plan/real/fault.h"
+#include "harness/labs/hosts/faults/fault.h"
 
 /* Can hosts of this lab have them, as far as is known before one is reached? The scenario's traffic is flows already. */
 int faults_check(const struct scenario *scenario, const struct lab *lab, struct error *e);

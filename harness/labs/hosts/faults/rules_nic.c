@@ -1,4 +1,4 @@
-#include "harness/plan/real/faults_nic.h"
+#include "harness/labs/hosts/faults/rules_nic.h"
 
 #include "lib/clock.h"
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 /* One fault of single frames, or a storm of pauses, where hosts are real: who has it, and in which words. */
-#ifndef HARNESS_PLAN_FAULT_H
-#define HARNESS_PLAN_FAULT_H
+#ifndef HARNESS_LABS_HOSTS_FAULT_H
+#define HARNESS_LABS_HOSTS_FAULT_H
 
 #include "lib/faults/injection.h"
 #include "lib/formats/lab.h"

@@ -2,10 +2,10 @@
  * Faults of single frames that the packet filter of a Linux host has as frames arrive at its ports: nftables, family netdev, hook ingress.
  * The host is a bridge between the ends of a flow, or receives the frames itself and has Soft-RoCE, whose packets come through the kernel.
  */
-#ifndef HARNESS_PLAN_FAULTS_FILTER_H
-#define HARNESS_PLAN_FAULTS_FILTER_H
+#ifndef HARNESS_LABS_HOSTS_FAULT_RULES_FILTER_H
+#define HARNESS_LABS_HOSTS_FAULT_RULES_FILTER_H
 
-#include "harness/plan/real/fault.h"
+#include "harness/labs/hosts/faults/fault.h"
 
 /* The table of a run on a host. The counters of rule i are seenI and metI (I from 0); its way into the bridge begins at the interface FAULT_DETOUR I. */
 #define FAULT_TABLE  "harness_inject"

@@ -1,4 +1,4 @@
-#include "harness/plan/real/packets.h"
+#include "harness/labs/hosts/capture/ports.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
-#include "harness/plan/real/faults.h"
+#include "harness/labs/hosts/faults/rules.h"
 
-#include "harness/plan/real/faults_filter.h"
-#include "harness/plan/real/faults_nic.h"
+#include "harness/labs/hosts/faults/rules_filter.h"
+#include "harness/labs/hosts/faults/rules_nic.h"
 #include "lib/clock.h"
 #include <inttypes.h>
 #include <string.h>

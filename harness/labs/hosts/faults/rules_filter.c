@@ -1,4 +1,4 @@
-#include "harness/plan/real/faults_filter.h"
+#include "harness/labs/hosts/faults/rules_filter.h"
 
 #include "lib/clock.h"
 #include "lib/packets/frame.h"

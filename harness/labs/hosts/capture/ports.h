@@ -1,6 +1,6 @@
 /* What a scenario asks of single packets (`capture`, `verify`), where hosts are real. docs/captures.md. */
-#ifndef HARNESS_PACKETS_H
-#define HARNESS_PACKETS_H
+#ifndef HARNESS_LABS_HOSTS_CAPTURE_PORTS_H
+#define HARNESS_LABS_HOSTS_CAPTURE_PORTS_H
 
 #include "lib/formats/lab.h"
 #include "lib/formats/scenario.h"
