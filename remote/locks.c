@@ -83,7 +83,7 @@ static void write_holder(int fd, const struct lab *lab, const char *purpose)
 }
 
 /* The lock lasts until the last process with the descriptor ends: close-on-exec keeps it from child processes. */
-static int take(const struct lab *lab, const struct subject *host, const char *purpose, struct error *e)
+static int lock_host(const struct lab *lab, const struct subject *host, const char *purpose, struct error *e)
 {
     char *path = lock_path(lab, host, e);
     if (!path)
@@ -122,7 +122,7 @@ struct lab_lock *lab_lock(const struct lab *lab, const char *purpose, struct err
     }
     for (; (host = lab_host_at(lab, lock->count)); lock->count++) {
         const struct subject subject = {"host", host->name, host->domain, host->ssh, host->port};
-        lock->fds[lock->count] = take(lab, &subject, purpose, e);
+        lock->fds[lock->count] = lock_host(lab, &subject, purpose, e);
         if (lock->fds[lock->count] < 0) {
             lab_unlock(lock);
             return NULL;
@@ -139,7 +139,7 @@ int lab_lock_switch(struct lab_lock *lock, const struct lab *lab, const struct l
     if (!grown)
         return error_set(e, "out of memory");
     lock->fds = grown;
-    int fd = take(lab, &subject, purpose, e);
+    int fd = lock_host(lab, &subject, purpose, e);
     if (fd >= 0)
         lock->fds[lock->count++] = fd;
     return fd >= 0 ? 0 : -1;

@@ -35,7 +35,7 @@ char *mark_xml(const struct mark *mark)
     return text;
 }
 
-static void copy(xmlNodePtr node, const char *name, char *to, size_t size)
+static void copy_property(xmlNodePtr node, const char *name, char *to, size_t size)
 {
     xmlChar *value = xmlGetProp(node, X(name));
     snprintf(to, size, "%s", value ? (const char *)value : "");
@@ -70,12 +70,12 @@ int mark_parse(const char *xml, struct mark *mark, struct error *e)
         return error_set(e, "libvirt returned a description that is not XML");
     xmlNodePtr node = find_mark(xmlDocGetRootElement(document));
     if (node) {
-        copy(node, "lab", mark->lab, sizeof mark->lab);
-        copy(node, "host", mark->host, sizeof mark->host);
-        copy(node, "user", mark->user, sizeof mark->user);
-        copy(node, "mac", mark->mac, sizeof mark->mac);
-        copy(node, "address", mark->address, sizeof mark->address);
-        copy(node, "port", port, sizeof port);
+        copy_property(node, "lab", mark->lab, sizeof mark->lab);
+        copy_property(node, "host", mark->host, sizeof mark->host);
+        copy_property(node, "user", mark->user, sizeof mark->user);
+        copy_property(node, "mac", mark->mac, sizeof mark->mac);
+        copy_property(node, "address", mark->address, sizeof mark->address);
+        copy_property(node, "port", port, sizeof port);
         long number = strtol(port, NULL, 10);
         mark->port = number > 0 && number < 65536 ? (int)number : 0;
     }

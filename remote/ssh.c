@@ -37,8 +37,8 @@ struct arguments {
     bool failed;
 };
 
-static void argument(struct arguments *a, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void argument(struct arguments *a, const char *format, ...)
+static void add_argument(struct arguments *a, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void add_argument(struct arguments *a, const char *format, ...)
 {
     char *item = NULL;
     va_list values;
@@ -71,8 +71,8 @@ static void path_option(struct arguments *a, const char *option, const char *pat
     struct text escaped = {0};
     for (const char *c = path; *c; c++)
         text_add(&escaped, *c == '%' ? "%%%%" : *c == '"' || *c == '\\' ? "\\%c" : "%c", *c);
-    argument(a, "-o");
-    argument(a, "%s=\"%s\"", option, text_string(&escaped));
+    add_argument(a, "-o");
+    add_argument(a, "%s=\"%s\"", option, text_string(&escaped));
     text_free(&escaped);
 }
 
@@ -95,45 +95,45 @@ static void trust_options(struct arguments *a, const struct ssh_target *t)
 {
     if (t->identity) {
         path_option(a, "IdentityFile", t->identity);
-        argument(a, "-oIdentitiesOnly=yes");
+        add_argument(a, "-oIdentitiesOnly=yes");
     }
     if (t->known_hosts) {
         path_option(a, "UserKnownHostsFile", t->known_hosts);
-        argument(a, "-oGlobalKnownHostsFile=/dev/null");
-        argument(a, "-oStrictHostKeyChecking=yes");
-        argument(a, "-oUpdateHostKeys=no");
+        add_argument(a, "-oGlobalKnownHostsFile=/dev/null");
+        add_argument(a, "-oStrictHostKeyChecking=yes");
+        add_argument(a, "-oUpdateHostKeys=no");
     }
     if (t->key_alias)
-        argument(a, "-oHostKeyAlias=%s", t->key_alias);
+        add_argument(a, "-oHostKeyAlias=%s", t->key_alias);
 }
 
 static struct arguments arguments_of(const struct ssh_target *t, bool terminal, const char *log_level)
 {
     struct arguments a = {0};
-    argument(&a, "ssh");
+    add_argument(&a, "ssh");
     if (t->own_config)
-        argument(&a, "-Fnone");
+        add_argument(&a, "-Fnone");
     trust_options(&a, t);
     if (t->user)
-        argument(&a, "-oUser=%s", t->user);
+        add_argument(&a, "-oUser=%s", t->user);
     if (t->port)
-        argument(&a, "-oPort=%lld", (long long)t->port);
+        add_argument(&a, "-oPort=%lld", (long long)t->port);
     char *proxy = t->jump ? ssh_proxy_command(t->jump) : NULL;
     if (t->jump)
-        argument(&a, "-oProxyCommand=%s", proxy ? proxy : "false");
+        add_argument(&a, "-oProxyCommand=%s", proxy ? proxy : "false");
     free(proxy);
-    argument(&a, terminal ? "-t" : "-T");
+    add_argument(&a, terminal ? "-t" : "-T");
     if (!terminal)
-        argument(&a, "-oBatchMode=yes");
-    argument(&a, "-oLogLevel=%s", log_level);
+        add_argument(&a, "-oBatchMode=yes");
+    add_argument(&a, "-oLogLevel=%s", log_level);
     return a;
 }
 
 char **ssh_arguments(const struct ssh_target *target, bool terminal)
 {
     struct arguments a = arguments_of(target, terminal, "ERROR");
-    argument(&a, "--");
-    argument(&a, "%s", target->host);
+    add_argument(&a, "--");
+    add_argument(&a, "%s", target->host);
     if (!a.failed)
         return a.items;
     ssh_arguments_free(a.items);
@@ -223,16 +223,16 @@ static int start_master(struct ssh_session *s, struct error *e)
 {
     struct arguments a =
         arguments_of(&s->target, false, "INFO"); /* ERROR hides "Timeout, server not responding" */
-    argument(&a, "-oControlMaster=yes");
-    argument(&a, "-oControlPersist=no");
+    add_argument(&a, "-oControlMaster=yes");
+    add_argument(&a, "-oControlPersist=no");
     path_option(&a, "ControlPath", s->socket);
-    argument(&a, "-oConnectTimeout=30");
+    add_argument(&a, "-oConnectTimeout=30");
     /* a guest that hangs is noticed after 15 s; one that ends usually at once */
-    argument(&a, "-oServerAliveInterval=5");
-    argument(&a, "-oServerAliveCountMax=3");
-    argument(&a, "-N");
-    argument(&a, "--");
-    argument(&a, "%s", s->target.host);
+    add_argument(&a, "-oServerAliveInterval=5");
+    add_argument(&a, "-oServerAliveCountMax=3");
+    add_argument(&a, "-N");
+    add_argument(&a, "--");
+    add_argument(&a, "%s", s->target.host);
     int result = a.failed ? error_set(e, "out of memory")
                           : process_start(&s->master, (const char *const *)a.items, PROCESS_ERR, e);
     ssh_arguments_free(a.items);
@@ -405,17 +405,17 @@ static char **command_arguments(const struct ssh_session *s, const char *const a
         text_add(&line, "sudo -n -- ");
     shell_quote_all(&line, argv);
     /* everything goes through the master: read no configuration, open no other connection */
-    argument(&a, "ssh");
-    argument(&a, "-Fnone");
-    argument(&a, "-T");
+    add_argument(&a, "ssh");
+    add_argument(&a, "-Fnone");
+    add_argument(&a, "-T");
     path_option(&a, "ControlPath", s->socket);
-    argument(&a, "-oControlMaster=no");
-    argument(&a, "-oProxyCommand=false");
-    argument(&a, "-oBatchMode=yes");
-    argument(&a, "-oLogLevel=ERROR");
-    argument(&a, "--");
-    argument(&a, "%s", s->target.host);
-    argument(&a, "%s", text_string(&line));
+    add_argument(&a, "-oControlMaster=no");
+    add_argument(&a, "-oProxyCommand=false");
+    add_argument(&a, "-oBatchMode=yes");
+    add_argument(&a, "-oLogLevel=ERROR");
+    add_argument(&a, "--");
+    add_argument(&a, "%s", s->target.host);
+    add_argument(&a, "%s", text_string(&line));
     bool failed = a.failed || line.failed;
     text_free(&line);
     if (!failed)

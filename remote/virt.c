@@ -52,7 +52,7 @@ static void *run_events(void *data)
     return NULL;
 }
 
-static void nothing(int timer, void *data)
+static void ignore_timer(int timer, void *data)
 {
     (void)timer;
     (void)data;
@@ -66,7 +66,7 @@ static void start_events(void)
     if (virInitialize() < 0 || virEventRegisterDefaultImpl() < 0)
         return;
     /* a timer keeps the loop running while there is nothing else to wait for */
-    virEventAddTimeout(1000, nothing, NULL, NULL);
+    virEventAddTimeout(1000, ignore_timer, NULL, NULL);
     sigfillset(&all); /* signals are handled by the main thread */
     pthread_sigmask(SIG_SETMASK, &all, &old);
     if (pthread_create(&thread, NULL, run_events, NULL) == 0)
@@ -74,7 +74,7 @@ static void start_events(void)
     pthread_sigmask(SIG_SETMASK, &old, NULL);
 }
 
-static void release(void *data)
+static void release_connection(void *data)
 {
     struct virt *v = data;
     if (atomic_fetch_sub(&v->references, 1) > 1)
@@ -108,7 +108,7 @@ static void add_event(struct virt *v, const char *domain, const char *what, bool
     pthread_mutex_unlock(&v->queue_lock);
 }
 
-static void closed(virConnectPtr connection, int reason, void *data)
+static void connection_closed(virConnectPtr connection, int reason, void *data)
 {
     (void)connection;
     if (reason == VIR_CONNECT_CLOSE_REASON_KEEPALIVE)
@@ -124,7 +124,7 @@ static int connect_locked(struct virt *v, struct error *e)
         return virt_explain_open(v->uri, e);
     virConnectSetKeepAlive(v->connection, 5, 3); /* not every driver supports it */
     /* not every driver supports this either; unregistering waits for a running callback */
-    virConnectRegisterCloseCallback(v->connection, closed, v, NULL);
+    virConnectRegisterCloseCallback(v->connection, connection_closed, v, NULL);
     return v->watching ? watch_locked(v, e) : 0;
 }
 
@@ -135,7 +135,7 @@ static void disconnect_locked(struct virt *v)
     if (v->callback >= 0)
         virConnectDomainEventDeregisterAny(v->connection, v->callback);
     v->callback = -1;
-    virConnectUnregisterCloseCallback(v->connection, closed);
+    virConnectUnregisterCloseCallback(v->connection, connection_closed);
     virConnectClose(v->connection);
     v->connection = NULL;
 }
@@ -174,7 +174,7 @@ void virt_close(struct virt *v)
     pthread_mutex_lock(&v->lock);
     disconnect_locked(v);
     pthread_mutex_unlock(&v->lock);
-    release(v);
+    release_connection(v);
 }
 
 /* Reopen a connection that libvirtd closed (by a restart); guests are not affected. */
@@ -355,8 +355,9 @@ static int on_lifecycle(virConnectPtr connection, virDomainPtr domain, int event
 static int watch_locked(struct virt *v, struct error *e)
 {
     atomic_fetch_add(&v->references, 1);
-    v->callback = virConnectDomainEventRegisterAny(v->connection, NULL, VIR_DOMAIN_EVENT_ID_LIFECYCLE,
-                                                   VIR_DOMAIN_EVENT_CALLBACK(on_lifecycle), v, release);
+    v->callback =
+        virConnectDomainEventRegisterAny(v->connection, NULL, VIR_DOMAIN_EVENT_ID_LIFECYCLE,
+                                         VIR_DOMAIN_EVENT_CALLBACK(on_lifecycle), v, release_connection);
     if (v->callback >= 0)
         return 0;
     atomic_fetch_sub(&v->references, 1);

@@ -25,18 +25,18 @@ static xmlNodePtr add_element(xmlNodePtr parent, const char *const words[])
 #define ELEMENT(parent, ...) add_element(parent, (const char *const[]){__VA_ARGS__, NULL})
 
 /* A child element with text. */
-static xmlNodePtr leaf(xmlNodePtr parent, const char *name, const char *content)
+static xmlNodePtr add_text_element(xmlNodePtr parent, const char *name, const char *content)
 {
     return xmlNewTextChild(parent, NULL, X(name), X(content));
 }
 
-static const char *number(char buffer[24], long long value)
+static const char *decimal_text(char buffer[24], long long value)
 {
     snprintf(buffer, 24, "%lld", value);
     return buffer;
 }
 
-static char *dump(xmlDocPtr document, struct error *e)
+static char *document_to_text(xmlDocPtr document, struct error *e)
 {
     xmlChar *bytes = NULL;
     int length = 0;
@@ -72,7 +72,8 @@ static int add_pins(xmlNodePtr tune, const struct lab_host *host, struct error *
         return error_prefix(e, "hosts.%s.pin.vcpus", host->name);
     for (size_t i = 0; i < count; i++) {
         char vcpu[24], cpu[24];
-        ELEMENT(tune, "vcpupin", "vcpu", number(vcpu, (long long)i), "cpuset", number(cpu, cpus[i]));
+        ELEMENT(tune, "vcpupin", "vcpu", decimal_text(vcpu, (long long)i), "cpuset",
+                decimal_text(cpu, cpus[i]));
     }
     free(cpus);
     return 0;
@@ -84,7 +85,7 @@ static int add_placement(xmlNodePtr root, const struct lab_host *host, struct er
     char size[24];
     if (pin->hugepage_bytes != FIELD_UNSET) {
         xmlNodePtr pages = ELEMENT(ELEMENT(root, "memoryBacking"), "hugepages");
-        ELEMENT(pages, "page", "size", number(size, pin->hugepage_bytes / 1024), "unit", "KiB");
+        ELEMENT(pages, "page", "size", decimal_text(size, pin->hugepage_bytes / 1024), "unit", "KiB");
     }
     if (pin->vcpus || pin->emulator) {
         xmlNodePtr tune = ELEMENT(root, "cputune");
@@ -105,13 +106,13 @@ static void add_boot(xmlNodePtr root, const struct domain_parts *parts)
     xmlNodePtr os = ELEMENT(root, "os");
     if (parts->boot == BOOT_EFI)
         xmlNewProp(os, X("firmware"), X("efi"));
-    xmlNodePtr type = leaf(os, "type", "hvm");
+    xmlNodePtr type = add_text_element(os, "type", "hvm");
     xmlNewProp(type, X("arch"), X("x86_64"));
     xmlNewProp(type, X("machine"), X("q35"));
     if (parts->boot == BOOT_KERNEL) {
-        leaf(os, "kernel", parts->kernel);
-        leaf(os, "initrd", parts->initrd);
-        leaf(os, "cmdline", parts->cmdline);
+        add_text_element(os, "kernel", parts->kernel);
+        add_text_element(os, "initrd", parts->initrd);
+        add_text_element(os, "cmdline", parts->cmdline);
     } else {
         ELEMENT(os, "boot", "dev", "hd");
     }
@@ -140,14 +141,14 @@ static void add_machine(xmlNodePtr root, const struct lab_host *host, const stru
         xmlNewProp(cpu, X("check"), X("none"));
         xmlNewProp(cpu, X("migratable"), X("off"));
     }
-    ELEMENT(cpu, "topology", "sockets", "1", "dies", "1", "cores", number(cores, host->vcpus), "threads",
-            "1");
+    ELEMENT(cpu, "topology", "sockets", "1", "dies", "1", "cores", decimal_text(cores, host->vcpus),
+            "threads", "1");
     if (!kvm)
         leave_out_slow_copies(cpu);
     ELEMENT(root, "clock", "offset", "utc");
-    leaf(root, "on_poweroff", "destroy");
-    leaf(root, "on_reboot", "restart");
-    leaf(root, "on_crash", "destroy");
+    add_text_element(root, "on_poweroff", "destroy");
+    add_text_element(root, "on_reboot", "restart");
+    add_text_element(root, "on_crash", "destroy");
 }
 
 /* ---- devices */
@@ -170,9 +171,9 @@ static void add_disks(xmlNodePtr devices, const struct domain_parts *parts)
 static void add_udp_source(xmlNodePtr interface, const struct wiring_port *port)
 {
     char number_text[24];
-    xmlNodePtr source =
-        ELEMENT(interface, "source", "address", "127.0.0.1", "port", number(number_text, port->peer_port));
-    ELEMENT(source, "local", "address", "127.0.0.1", "port", number(number_text, port->local_port));
+    xmlNodePtr source = ELEMENT(interface, "source", "address", "127.0.0.1", "port",
+                                decimal_text(number_text, port->peer_port));
+    ELEMENT(source, "local", "address", "127.0.0.1", "port", decimal_text(number_text, port->local_port));
 }
 
 static void add_port(xmlNodePtr devices, const struct wiring_port *port)
@@ -188,7 +189,7 @@ static void add_port(xmlNodePtr devices, const struct wiring_port *port)
         ELEMENT(interface, "source", "network", port->network);
     ELEMENT(interface, "model", "type", "virtio");
     if (port->mtu && port->plug == PLUG_NETWORK) /* sockets carry frames of any length */
-        ELEMENT(interface, "mtu", "size", number(mtu, port->mtu));
+        ELEMENT(interface, "mtu", "size", decimal_text(mtu, port->mtu));
 }
 
 static void add_small_devices(xmlNodePtr devices, const struct domain_parts *parts)
@@ -199,14 +200,14 @@ static void add_small_devices(xmlNodePtr devices, const struct domain_parts *par
     xmlNodePtr channel = ELEMENT(devices, "channel", "type", "unix");
     ELEMENT(channel, "target", "type", "virtio", "name", "org.qemu.guest_agent.0");
     xmlNodePtr rng = ELEMENT(devices, "rng", "model", "virtio");
-    xmlNodePtr backend = leaf(rng, "backend", "/dev/urandom");
+    xmlNodePtr backend = add_text_element(rng, "backend", "/dev/urandom");
     xmlNewProp(backend, X("model"), X("random"));
     /* a balloon would take back memory that devices write to */
     ELEMENT(devices, "memballoon", "model", "none");
     ELEMENT(devices, "controller", "type", "usb", "model", "none");
 }
 
-static void hex(char buffer[16], unsigned value, int digits)
+static void hex_text(char buffer[16], unsigned value, int digits)
 {
     snprintf(buffer, 16, "0x%0*x", digits, value & 0xffffff);
 }
@@ -217,12 +218,12 @@ static void add_function(xmlNodePtr devices, const struct pci_address *a, unsign
                          bool several)
 {
     char part[4][16], guest_bus[16], guest_function[16];
-    hex(part[0], a->domain, 4);
-    hex(part[1], a->bus, 2);
-    hex(part[2], a->slot, 2);
-    hex(part[3], a->function, 1);
-    hex(guest_bus, bus, 2);
-    hex(guest_function, function, 1);
+    hex_text(part[0], a->domain, 4);
+    hex_text(part[1], a->bus, 2);
+    hex_text(part[2], a->slot, 2);
+    hex_text(part[3], a->function, 1);
+    hex_text(guest_bus, bus, 2);
+    hex_text(guest_function, function, 1);
     xmlNodePtr device = ELEMENT(devices, "hostdev", "mode", "subsystem", "type", "pci", "managed", "yes");
     ELEMENT(device, "driver", "name", "vfio");
     ELEMENT(ELEMENT(device, "source"), "address", "domain", part[0], "bus", part[1], "slot", part[2],
@@ -236,7 +237,8 @@ static void add_function(xmlNodePtr devices, const struct pci_address *a, unsign
 static void add_card(xmlNodePtr devices, const struct pci_address *functions, size_t count, unsigned bus)
 {
     char index[24];
-    ELEMENT(devices, "controller", "type", "pci", "index", number(index, bus), "model", "pcie-root-port");
+    ELEMENT(devices, "controller", "type", "pci", "index", decimal_text(index, bus), "model",
+            "pcie-root-port");
     for (size_t i = 0; i < count; i++)
         add_function(devices, &functions[i], bus, (unsigned)i, count > 1);
 }
@@ -311,16 +313,16 @@ static int fill_domain(xmlNodePtr root, const struct lab *lab, const struct lab_
     struct mark mark;
     fill_mark(lab, host, parts, wiring, &mark);
     xmlNewProp(root, X("type"), X(parts->type));
-    leaf(root, "name", host->domain);
+    add_text_element(root, "name", host->domain);
     make_uuid(lab, host, uuid);
-    leaf(root, "uuid", uuid);
+    add_text_element(root, "uuid", uuid);
     if (lab->title)
-        leaf(root, "title", lab->title);
+        add_text_element(root, "title", lab->title);
     if (add_mark(root, &mark, e) != 0)
         return -1;
-    xmlNodePtr memory = leaf(root, "memory", number(value, host->memory_bytes / 1024));
+    xmlNodePtr memory = add_text_element(root, "memory", decimal_text(value, host->memory_bytes / 1024));
     xmlNewProp(memory, X("unit"), X("KiB"));
-    leaf(root, "vcpu", number(value, host->vcpus));
+    add_text_element(root, "vcpu", decimal_text(value, host->vcpus));
     if (add_placement(root, host, e) != 0)
         return -1;
     add_boot(root, parts);
@@ -347,7 +349,7 @@ char *domain_xml(const struct lab *lab, const struct lab_host *host, const struc
     xmlNodePtr root = xmlNewNode(NULL, X("domain"));
     xmlDocSetRootElement(document, root);
     if (fill_domain(root, lab, host, parts, &wiring, e) == 0)
-        text = dump(document, e);
+        text = document_to_text(document, e);
     xmlFreeDoc(document);
     return text;
 }
@@ -365,19 +367,19 @@ char *network_xml(const struct lab *lab, const struct wiring_network *network, s
     xmlNodePtr root = xmlNewNode(NULL, X("network"));
     xmlDocSetRootElement(document, root);
     snprintf(mark.lab, sizeof mark.lab, "%s", lab->name);
-    leaf(root, "name", network->name);
+    add_text_element(root, "name", network->name);
     int result = add_mark(root, &mark, e);
     if (network->address[0])
         ELEMENT(root, "forward", "mode", "open");
     ELEMENT(root, "bridge", "stp", "off", "delay", "0");
     if (network->mtu)
-        ELEMENT(root, "mtu", "size", number(value, network->mtu));
+        ELEMENT(root, "mtu", "size", decimal_text(value, network->mtu));
     if (network->address[0]) {
         ELEMENT(root, "dns", "enable", "no");
-        ELEMENT(root, "ip", "address", network->address, "prefix", number(value, network->prefix));
+        ELEMENT(root, "ip", "address", network->address, "prefix", decimal_text(value, network->prefix));
     }
     if (result == 0)
-        text = dump(document, e);
+        text = document_to_text(document, e);
     xmlFreeDoc(document);
     return text;
 }

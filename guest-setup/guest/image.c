@@ -44,7 +44,7 @@ char *image_cache(struct error *e)
 /* ---- built */
 
 /* build-image removes old images, but none that is locked. */
-static int hold(const char *folder)
+static int lock_folder(const char *folder)
 {
     char *marker = files_join(folder, "complete");
     int fd = marker ? open(marker, O_RDONLY | O_CLOEXEC) : -1;
@@ -61,7 +61,7 @@ static int use_built(const struct profile *p, bool fresh, struct image *image, s
     if (!folder)
         return -1;
     const char *slash = strrchr(folder, '/');
-    image->held = hold(folder);
+    image->held = lock_folder(folder);
     image->id = strdup(slash ? slash + 1 : folder);
     image->disk = files_join(folder, "base.qcow2");
     if (p->boot == BOOT_KERNEL) {
@@ -92,7 +92,7 @@ static int check_sum(const char *path, const char *wanted, struct error *e)
 }
 
 /* https://HOST/PATH from HARNESS_MIRROR/HOST/PATH, as guest-setup/host/packages does. */
-static void mirrored(const char *url, struct text *from)
+static void apply_mirror(const char *url, struct text *from)
 {
     static const char https[] = "https://";
     const char *mirror = getenv("HARNESS_MIRROR");
@@ -112,10 +112,10 @@ static int fetch_on(const char *from, const char *path, struct text *err, struct
     return process_run(argv, NULL, NULL, err, FETCH_NS, e);
 }
 
-static int fetch(const char *url, const char *path, struct error *e)
+static int fetch_image(const char *url, const char *path, struct error *e)
 {
     struct text from = {0}, err = {0};
-    mirrored(url, &from);
+    apply_mirror(url, &from);
     bool began = files_exist(path);
     int status = fetch_on(text_string(&from), path, &err, e);
     /* 22, 33: the server has no more data, or cannot continue in the middle; then the partial file is useless */
@@ -131,7 +131,7 @@ static int fetch(const char *url, const char *path, struct error *e)
     return status == 0 ? 0 : -1;
 }
 
-static int unpack(const char *path, struct error *e)
+static int unpack_image(const char *path, struct error *e)
 {
     const char *const argv[] = {"xz", "--decompress", "--force", "--", path, NULL};
     int status = process_run(argv, NULL, NULL, NULL, FETCH_NS, e);
@@ -147,14 +147,14 @@ static int fetch_checked(const struct profile_image *from, const char *part, boo
     text_add(&unpacked, "%.*s", (int)(strlen(part) - (packed ? strlen(".xz") : 0)), part);
     int result = 0;
     if (!files_exist(part) || check_sum(part, from->sha256, NULL) != 0) {
-        result = fetch(from->url, part, e);
+        result = fetch_image(from->url, part, e);
         if (result == 0 && check_sum(part, from->sha256, e) != 0) {
             unlink(part);
             result = -1;
         }
     }
     if (result == 0 && packed)
-        result = unpack(part, e);
+        result = unpack_image(part, e);
     if (result == 0 && rename(text_string(&unpacked), path) != 0)
         result = error_set(e, "cannot move the image to %s", path);
     text_free(&unpacked);

@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* Did virt-provision create this network? 1, 0, or -1. */
-static int is_ours(virNetworkPtr network, const struct lab *lab, struct error *e)
+static int network_is_ours(virNetworkPtr network, const struct lab *lab, struct error *e)
 {
     struct mark mark;
     char *xml = virNetworkGetXMLDesc(network, 0);
@@ -18,7 +18,7 @@ static int is_ours(virNetworkPtr network, const struct lab *lab, struct error *e
     return result == 1 ? strcmp(mark.lab, lab->name) == 0 : result;
 }
 
-static int start(virNetworkPtr network, struct error *e)
+static int start_network(virNetworkPtr network, struct error *e)
 {
     if (virNetworkIsActive(network) != 1 && virNetworkCreate(network) < 0)
         return virt_error(e, "starting the network %s", virNetworkGetName(network));
@@ -26,8 +26,8 @@ static int start(virNetworkPtr network, struct error *e)
     return 0;
 }
 
-static virNetworkPtr define(virConnectPtr connection, const struct lab *lab,
-                            const struct wiring_network *planned, struct error *e)
+static virNetworkPtr define_network(virConnectPtr connection, const struct lab *lab,
+                                    const struct wiring_network *planned, struct error *e)
 {
     char *xml = network_xml(lab, planned, e);
     virNetworkPtr network = xml ? virNetworkDefineXML(connection, xml) : NULL;
@@ -37,18 +37,18 @@ static virNetworkPtr define(virConnectPtr connection, const struct lab *lab,
     return network;
 }
 
-static int make_one(virConnectPtr connection, const struct lab *lab, const struct wiring_network *planned,
-                    struct error *e)
+static int make_network(virConnectPtr connection, const struct lab *lab, const struct wiring_network *planned,
+                        struct error *e)
 {
     virNetworkPtr network = virNetworkLookupByName(connection, planned->name);
-    int ours = network ? is_ours(network, lab, e) : 1, result = -1;
+    int ours = network ? network_is_ours(network, lab, e) : 1, result = -1;
     if (!network)
-        network = define(connection, lab, planned, e);
+        network = define_network(connection, lab, planned, e);
     if (ours == 0)
         error_set(e, "libvirt has a network %s that virt-provision did not create: rename it, or the lab",
                   planned->name);
     if (network && ours == 1)
-        result = start(network, e);
+        result = start_network(network, e);
     if (network)
         virNetworkFree(network);
     return result;
@@ -65,12 +65,12 @@ int networks_make(struct virt *v, const struct lab *lab, struct error *e)
         return -1;
     int result = 0;
     for (size_t i = 0; result == 0 && i < count; i++)
-        result = make_one(connection, lab, &planned[i], e);
+        result = make_network(connection, lab, &planned[i], e);
     free(planned);
     return result;
 }
 
-static int remove_one(virNetworkPtr network, struct error *e)
+static int remove_network(virNetworkPtr network, struct error *e)
 {
     if (virNetworkIsActive(network) == 1 && virNetworkDestroy(network) < 0)
         return virt_error(e, "stopping the network %s", virNetworkGetName(network));
@@ -87,7 +87,7 @@ int networks_remove(struct virt *v, const struct lab *lab, struct error *e)
     if (count < 0)
         return virt_error(e, "listing libvirt's networks");
     for (int i = 0; i < count; i++) {
-        if (is_ours(all[i], lab, NULL) == 1 && remove_one(all[i], e) != 0)
+        if (network_is_ours(all[i], lab, NULL) == 1 && remove_network(all[i], e) != 0)
             result = -1;
         virNetworkFree(all[i]);
     }

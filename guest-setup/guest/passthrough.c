@@ -20,7 +20,7 @@ static char *device_path(const char *sysfs, const struct pci_address *a, const c
     return text_take(&path);
 }
 
-static bool same(const struct pci_address *a, const struct pci_address *b)
+static bool same_address(const struct pci_address *a, const struct pci_address *b)
 {
     return a->domain == b->domain && a->bus == b->bus && a->slot == b->slot && a->function == b->function;
 }
@@ -166,7 +166,7 @@ static bool is_bridge(const char *sysfs, const struct pci_address *a)
 static bool is_ours(const struct pci_address *a, const struct pci_address *ours, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        if (same(a, &ours[i]))
+        if (same_address(a, &ours[i]))
             return true;
     return false;
 }
@@ -177,8 +177,8 @@ static int check_neighbour(const char *sysfs, const struct pci_address *a, const
 {
     char address[16];
     struct pci_address neighbour;
-    if (pci_parse(name, &neighbour, NULL) != 0 || same(&neighbour, a) || is_bridge(sysfs, &neighbour) ||
-        is_ours(&neighbour, ours, count))
+    if (pci_parse(name, &neighbour, NULL) != 0 || same_address(&neighbour, a) ||
+        is_bridge(sysfs, &neighbour) || is_ours(&neighbour, ours, count))
         return 0;
     char *driver = pci_driver(sysfs, &neighbour);
     bool free_of_host = !driver || strcmp(driver, "vfio-pci") == 0;
@@ -244,7 +244,7 @@ static int write_device(const char *sysfs, const struct pci_address *a, const ch
     return result;
 }
 
-static int unbind(const char *sysfs, const struct pci_address *a, struct error *e)
+static int unbind_driver(const char *sysfs, const struct pci_address *a, struct error *e)
 {
     char address[16];
     char *driver = pci_driver(sysfs, a);
@@ -253,7 +253,7 @@ static int unbind(const char *sysfs, const struct pci_address *a, struct error *
     return result;
 }
 
-static int probe(const char *sysfs, const struct pci_address *a, struct error *e)
+static int probe_driver(const char *sysfs, const struct pci_address *a, struct error *e)
 {
     char address[16];
     struct text path = {0};
@@ -271,8 +271,8 @@ int pci_bind_vfio(const char *sysfs, const struct pci_address *a, struct error *
     free(driver);
     if (bound)
         return 0;
-    if (write_device(sysfs, a, "driver_override", "vfio-pci", e) != 0 || unbind(sysfs, a, e) != 0 ||
-        probe(sysfs, a, e) != 0)
+    if (write_device(sysfs, a, "driver_override", "vfio-pci", e) != 0 || unbind_driver(sysfs, a, e) != 0 ||
+        probe_driver(sysfs, a, e) != 0)
         return error_prefix(e, "binding PCI device %s to vfio-pci", pci_format(a, address));
     driver = pci_driver(sysfs, a);
     bound = driver && strcmp(driver, "vfio-pci") == 0;
@@ -293,7 +293,7 @@ int pci_unbind_vfio(const char *sysfs, const struct pci_address *a, struct error
     /* a single newline clears the override: the device's own driver claims it again. A device that already
      * has its own driver is not unbound. */
     if (write_device(sysfs, a, "driver_override", "\n", e) != 0 ||
-        (with_vfio && (unbind(sysfs, a, e) != 0 || probe(sysfs, a, e) != 0)))
+        (with_vfio && (unbind_driver(sysfs, a, e) != 0 || probe_driver(sysfs, a, e) != 0)))
         return error_prefix(e, "returning PCI device %s to its driver", pci_format(a, address));
     return 0;
 }

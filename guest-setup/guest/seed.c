@@ -98,7 +98,7 @@ static char *read_key(char *path, struct error *e)
     return key;
 }
 
-static int gather(struct seed *s, struct error *e)
+static int seed_read_files(struct seed *s, struct error *e)
 {
     if (wiring_of_guest(s->lab, s->host, &s->wiring, e) != 0)
         return -1;
@@ -111,7 +111,7 @@ static int gather(struct seed *s, struct error *e)
     return files_remove_tree(s->folder, e) == 0 ? files_make_folders(s->folder, e) : -1;
 }
 
-static void forget(struct seed *s)
+static void seed_free(struct seed *s)
 {
     if (s->folder)
         files_remove_tree(s->folder, NULL);
@@ -140,7 +140,7 @@ static int put_file(const struct seed *s, const char *name, const char *text, mo
 }
 
 /* Run the tool that creates an image from the folder. */
-static int pack(const struct seed *s, const char *const argv[], struct error *e)
+static int seed_pack(const struct seed *s, const char *const argv[], struct error *e)
 {
     struct text err = {0}, out = {0};
     int status = process_run(argv, NULL, &out, &err, 60 * NS_PER_S, e);
@@ -195,7 +195,7 @@ static int make_tar(const struct seed *s, const char *path, struct error *e)
                                 "--owner=0", "--group=0",      "--numeric-owner", "--mode=go-w",
                                 "-C",        s->folder,        "etc/hostname",    "etc/lab",
                                 GUEST_KEY,   GUEST_KEY_PUBLIC, "root/.ssh",       NULL};
-    return lay_out_tar(s, e) == 0 ? pack(s, argv, e) : -1;
+    return lay_out_tar(s, e) == 0 ? seed_pack(s, argv, e) : -1;
 }
 
 /* ---- cloud-init: NoCloud, JSON being YAML */
@@ -268,7 +268,7 @@ static int make_cloud_init(const struct seed *s, const char *path, struct error 
         return -1;
     const char *const argv[] = {"xorriso", "-as", "mkisofs", "-quiet", "-V",      "cidata",
                                 "-r",      "-J",  "-o",      path,     s->folder, NULL};
-    return pack(s, argv, e);
+    return seed_pack(s, argv, e);
 }
 
 char *seed_make(const struct lab *lab, const struct lab_host *host, const struct profile *profile,
@@ -276,10 +276,10 @@ char *seed_make(const struct lab *lab, const struct lab_host *host, const struct
 {
     struct seed s = {.lab = lab, .host = host, .profile = profile};
     char *path = places_of_host(lab, host, "seed", e);
-    int result = path ? gather(&s, e) : -1;
+    int result = path ? seed_read_files(&s, e) : -1;
     if (result == 0)
         result = profile->seed == SEED_TAR ? make_tar(&s, path, e) : make_cloud_init(&s, path, e);
-    forget(&s);
+    seed_free(&s);
     if (result == 0)
         return path;
     free(path);

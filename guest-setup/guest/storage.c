@@ -21,14 +21,14 @@ struct document {
     xmlNodePtr root;
 };
 
-static struct document begin(const char *root)
+static struct document begin_document(const char *root)
 {
     struct document d = {xmlNewDoc(X("1.0")), xmlNewNode(NULL, X(root))};
     xmlDocSetRootElement(d.xml, d.root);
     return d;
 }
 
-static char *finish(struct document *d)
+static char *document_to_text(struct document *d)
 {
     xmlChar *bytes = NULL;
     int length = 0;
@@ -67,11 +67,11 @@ static char *folder_of(const struct lab *lab, struct error *e)
 
 static int make_pool(virConnectPtr connection, struct storage *s, struct error *e)
 {
-    struct document d = begin("pool");
+    struct document d = begin_document("pool");
     xmlNewProp(d.root, X("type"), X("dir"));
     xmlNewTextChild(d.root, NULL, X("name"), X(s->name));
     xmlNewTextChild(xmlNewChild(d.root, NULL, X("target"), NULL), NULL, X("path"), X(s->folder));
-    char *xml = finish(&d);
+    char *xml = document_to_text(&d);
     s->pool = xml ? virStoragePoolDefineXML(connection, xml, 0) : NULL;
     free(xml);
     if (!s->pool)
@@ -178,11 +178,11 @@ int storage_delete(const struct storage *s, const char *volume, struct error *e)
 }
 
 /* Create a volume of `bytes` (0: unspecified) with the volume `base` as its backing file (NULL: none). */
-static virStorageVolPtr create(const struct storage *s, const char *volume, int64_t bytes, const char *format,
-                               const char *base, struct error *e)
+static virStorageVolPtr create_volume(const struct storage *s, const char *volume, int64_t bytes,
+                                      const char *format, const char *base, struct error *e)
 {
     char size[24];
-    struct document d = begin("volume");
+    struct document d = begin_document("volume");
     char *base_path = base ? storage_path(s, base) : NULL;
     snprintf(size, sizeof size, "%lld", (long long)bytes);
     xmlNewTextChild(d.root, NULL, X("name"), X(volume));
@@ -195,7 +195,7 @@ static virStorageVolPtr create(const struct storage *s, const char *volume, int6
         xmlNewTextChild(store, NULL, X("path"), X(base_path));
         add_format(store, "qcow2");
     }
-    char *xml = finish(&d);
+    char *xml = document_to_text(&d);
     virStorageVolPtr made = xml ? virStorageVolCreateXML(s->pool, xml, 0) : NULL;
     if (!made)
         virt_error(e, "creating %s in the storage pool %s (%s)", volume, s->name, s->folder);
@@ -222,7 +222,8 @@ int storage_overlay(const struct storage *s, const char *volume, const char *bas
     int64_t base_bytes = capacity_of(s, base);
     if (storage_delete(s, volume, e) != 0)
         return -1;
-    virStorageVolPtr made = create(s, volume, bytes > base_bytes ? bytes : base_bytes, "qcow2", base, e);
+    virStorageVolPtr made =
+        create_volume(s, volume, bytes > base_bytes ? bytes : base_bytes, "qcow2", base, e);
     if (made)
         virStorageVolFree(made);
     return made ? 0 : -1;
@@ -236,7 +237,8 @@ static int send_file(virStreamPtr stream, char *data, size_t length, void *fd)
     return (int)read(*(int *)fd, data, length);
 }
 
-static int upload(virConnectPtr connection, virStorageVolPtr volume, int fd, int64_t bytes, struct error *e)
+static int upload_volume(virConnectPtr connection, virStorageVolPtr volume, int fd, int64_t bytes,
+                         struct error *e)
 {
     virStreamPtr stream = virStreamNew(connection, 0);
     int result = -1;
@@ -279,9 +281,9 @@ int storage_upload(struct virt *v, const struct storage *s, const char *volume, 
     if (fd < 0 || fstat(fd, &status) != 0)
         error_set_errno(e, errno, "opening %s", local);
     else if (connection && storage_delete(s, volume, e) == 0 && check_room(s, status.st_size, e) == 0)
-        made = create(s, volume, status.st_size, format, NULL, e);
+        made = create_volume(s, volume, status.st_size, format, NULL, e);
     if (made)
-        result = upload(connection, made, fd, status.st_size, e);
+        result = upload_volume(connection, made, fd, status.st_size, e);
     if (made && result != 0)
         virStorageVolDelete(made, 0);
     if (made)

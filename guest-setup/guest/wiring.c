@@ -117,7 +117,7 @@ static bool is_virtual(const struct lab *lab, const struct lab_link *link)
     return is_virtual_end(host_named(lab, ends[0])) && is_virtual_end(host_named(lab, ends[1]));
 }
 
-static bool touches(const struct lab_link *link, const char *host)
+static bool link_has_end(const struct lab_link *link, const char *host)
 {
     char *const *ends = link->between.items;
     return strcmp(ends[0], host) == 0 || strcmp(ends[1], host) == 0;
@@ -170,7 +170,7 @@ int wiring_of_guest(const struct lab *lab, const struct lab_host *host, struct w
     if (management_port(lab, host, &wiring->ports[0], e) != 0)
         return -1;
     for (size_t i = 0; (link = lab_link_at(lab, i)); i++) {
-        if (!touches(link, host->name) || !is_virtual(lab, link))
+        if (!link_has_end(link, host->name) || !is_virtual(lab, link))
             continue;
         if (wiring->count == WIRING_MAX_PORTS)
             return error_set(e, "hosts.%s: has more than %d links", host->name, WIRING_MAX_PORTS - 1);

@@ -112,7 +112,7 @@ void guest_build_free(struct guest_build *build)
 
 /* ---- names of volumes */
 
-static char *name(const char *first, const char *second)
+static char *volume_name(const char *first, const char *second)
 {
     struct text text = {0};
     text_add(&text, "%s%s", first, second);
@@ -121,12 +121,12 @@ static char *name(const char *first, const char *second)
 
 char *volume_of_host(const struct guest_build *build, const char *suffix)
 {
-    return name(build->host->name, suffix);
+    return volume_name(build->host->name, suffix);
 }
 
 char *volume_of_image(const struct guest_build *build, const char *suffix)
 {
-    return name(build->image_id ? build->image_id : build->profile.name, suffix);
+    return volume_name(build->image_id ? build->image_id : build->profile.name, suffix);
 }
 
 /* ---- XML */
@@ -239,7 +239,7 @@ int guest_build_remove_domain(struct guest_build *build, int64_t grace_ns, struc
 
 /* Of the first two domains that a libvirtd validates at once one may be refused: libxml2 2.9's xmlSchemaInitTypes has no lock, so that a
  * second thread replaces the table of data types that the first one reads. Then it is tried again. */
-static virDomainPtr define(virConnectPtr connection, const char *xml)
+static virDomainPtr define_domain(virConnectPtr connection, const char *xml)
 {
     for (int tries = 1;; tries++) {
         virDomainPtr domain = virDomainDefineXMLFlags(connection, xml, VIR_DOMAIN_DEFINE_VALIDATE);
@@ -255,7 +255,7 @@ int guest_build_define_domain(struct guest_build *build, const char *suffix, str
 {
     char *disk = volume_of_host(build, suffix), *xml = disk ? guest_build_xml(build, disk, e) : NULL;
     virConnectPtr connection = virt_connection(build->context->virt);
-    virDomainPtr domain = xml && connection ? define(connection, xml) : NULL;
+    virDomainPtr domain = xml && connection ? define_domain(connection, xml) : NULL;
     if (xml && !domain)
         virt_error(e, "defining domain %s", build->host->domain);
     if (domain)

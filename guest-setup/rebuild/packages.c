@@ -108,7 +108,7 @@ static int write_all(int fd, const char *bytes, size_t count)
 
 /* Copy from the packer's output to the unpacker's input until one of them ends; which of them failed is
  * determined later. The packages may not fit into memory. */
-static int pump(struct guest *g, struct process *from, struct process *to, struct error *e)
+static int pump_packages(struct guest *g, struct process *from, struct process *to, struct error *e)
 {
     char *buffer = malloc(PIECE);
     int result = buffer ? 0 : error_set(e, "out of memory");
@@ -128,14 +128,14 @@ static int pump(struct guest *g, struct process *from, struct process *to, struc
 }
 
 /* An unpacker that ended early must not end this program by SIGPIPE. */
-static int pump_quietly(struct guest *g, struct process *from, struct process *to, struct error *e)
+static int pump_without_sigpipe(struct guest *g, struct process *from, struct process *to, struct error *e)
 {
     sigset_t pipe_signal, old;
     struct timespec now = {0};
     sigemptyset(&pipe_signal);
     sigaddset(&pipe_signal, SIGPIPE);
     pthread_sigmask(SIG_BLOCK, &pipe_signal, &old);
-    int result = pump(g, from, to, e);
+    int result = pump_packages(g, from, to, e);
     sigtimedwait(&pipe_signal, NULL, &now); /* remove a SIGPIPE that a write has left pending */
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     return result;
@@ -170,7 +170,7 @@ int packages_serve(struct guest *g, const char *to, struct error *e)
         return -1;
     int result = ssh_start(g->ssh, unpack, PROCESS_IN, &unpacker, e);
     if (result == 0) {
-        result = pump_quietly(g, &packer, &unpacker, e);
+        result = pump_without_sigpipe(g, &packer, &unpacker, e);
         close(packer.out);
         close(unpacker.in);
         packer.out = unpacker.in = -1;

@@ -176,7 +176,7 @@ static int serve_packages(struct guest *g, struct error *e)
     return g->profile->served ? packages_serve(g, GUEST_FILES "/packages", e) : 0;
 }
 
-static int provision(struct guest_build *build, struct guest *g, struct error *e)
+static int provision_guest(struct guest_build *build, struct guest *g, struct error *e)
 {
     int from;
     int64_t begin_ns = clock_monotonic_ns();
@@ -216,7 +216,7 @@ static int rebuild_host(struct guest_build *build, struct error *e)
     if (record_open(&build->context->lab, build->host, &record, e) != 0)
         return -1;
     guest.log = open_log(build, e);
-    int result = guest.log ? provision(build, &guest, e) : -1;
+    int result = guest.log ? provision_guest(build, &guest, e) : -1;
     if (guest.log && result != 0)
         guest_log(&guest, "failed: %s", e->text);
     ssh_close(guest.ssh);

@@ -20,7 +20,7 @@
 #define SSH_FAILED  255 /* exit status of ssh itself: that of the command is unknown */
 #define SHORT_NS    (60 * NS_PER_S)
 
-static bool cancelled(const struct guest *g, struct error *e)
+static bool rebuild_cancelled(const struct guest *g, struct error *e)
 {
     if (!atomic_load(&g->context->cancelled))
         return false;
@@ -64,7 +64,7 @@ int guest_connect(struct guest *g, struct error *e)
     int64_t deadline_ns = clock_monotonic_ns() + g->profile->ready_ns, left;
     struct error why = {""};
     while ((left = deadline_ns - clock_monotonic_ns()) > 0) {
-        if (cancelled(g, e))
+        if (rebuild_cancelled(g, e))
             return -1;
         g->ssh = connect_once(g, left < SHORT_NS ? left : SHORT_NS, &why);
         if (g->ssh)
@@ -75,9 +75,10 @@ int guest_connect(struct guest *g, struct error *e)
             strstr(why.text, "while it was booting"))
             break;
     }
-    return cancelled(g, e) ? -1
-                           : error_set(e, "host %s did not answer ssh within %lld s of its start: %s",
-                                       g->host->name, (long long)(g->profile->ready_ns / NS_PER_S), why.text);
+    return rebuild_cancelled(g, e)
+               ? -1
+               : error_set(e, "host %s did not answer ssh within %lld s of its start: %s", g->host->name,
+                           (long long)(g->profile->ready_ns / NS_PER_S), why.text);
 }
 
 static int read_boot_id(struct guest *g, char id[64], struct error *e)
@@ -104,7 +105,7 @@ static int power_cycle(struct guest *g, struct error *e)
 }
 
 /* Reboot and connect again. */
-static int reboot(struct guest *g, struct error *e)
+static int reboot_guest(struct guest *g, struct error *e)
 {
     static const char *const argv[] = {"sh", "-c", "sync; (sleep 0.3; reboot) > /dev/null 2>&1 < /dev/null &",
                                        NULL};
@@ -119,7 +120,7 @@ static int reboot(struct guest *g, struct error *e)
         clock_sleep_until_ns(clock_monotonic_ns() + NS_PER_S);
         ssh_close(g->ssh);
         g->ssh = NULL;
-        if (guest_connect(g, e) != 0 || cancelled(g, e))
+        if (guest_connect(g, e) != 0 || rebuild_cancelled(g, e))
             return -1;
         if (read_boot_id(g, after, NULL) == 0 && strcmp(before, after) != 0)
             return 0;
@@ -171,7 +172,7 @@ static int pack_members(struct guest *g, struct parcels *all, const char *folder
 
 /* Unpack all on the guest, and sync: an empty step script, which a power cut may leave of an unsynced one, would
  * "succeed". */
-static int deliver(struct guest *g, const struct parcels *all, struct error *e)
+static int unpack_parcels(struct guest *g, const struct parcels *all, struct error *e)
 {
     const char *unpack[2 * (PROFILE_PUTS + 2) + 5] = {
         "sh", "-c",
@@ -255,7 +256,7 @@ int guest_put(struct guest *g, struct error *e)
     for (size_t i = 0; result == 0 && i < g->profile->put.count; i++)
         result = pack_one(g, &all, &put[i], e);
     if (result == 0)
-        result = deliver(g, &all, e);
+        result = unpack_parcels(g, &all, e);
     text_free(&all.bytes);
     if (result == 0)
         guest_log(g, "programs and files are copied");
@@ -315,7 +316,8 @@ static void take_output(struct output *o, const char *bytes, size_t count)
 }
 
 /* Read until the step closes its output. 0; -1 with an error: the time limit passed, or the user cancelled. */
-static int follow(struct guest *g, struct process *p, struct output *o, const char *name, struct error *e)
+static int follow_step(struct guest *g, struct process *p, struct output *o, const char *name,
+                       struct error *e)
 {
     int64_t deadline_ns = clock_monotonic_ns() + g->profile->step_ns;
     char buffer[4096];
@@ -327,7 +329,7 @@ static int follow(struct guest *g, struct process *p, struct output *o, const ch
             take_output(o, buffer, (size_t)got);
         else if (got == 0 || (errno != EAGAIN && errno != EINTR))
             return 0;
-        if (cancelled(g, e))
+        if (rebuild_cancelled(g, e))
             return -1;
         if (clock_monotonic_ns() > deadline_ns)
             return error_set(e, "step %s on host %s did not end within %lld s", name, g->host->name,
@@ -376,7 +378,7 @@ static int run_once(struct guest *g, const struct profile_step *step, const char
         argv[n++] = rest[i];
     guest_log(g, "%s %s", step->name, what);
     if (ssh_start(g->ssh, argv, PROCESS_OUT, &p, e) == 0) {
-        result = follow(g, &p, &output, step->name, e);
+        result = follow_step(g, &p, &output, step->name, e);
         if (result == 0 && process_wait(&p, 5 * NS_PER_S, &status, e) != 1)
             result = -1;
         process_stop(&p, NS_PER_S);
@@ -435,7 +437,7 @@ static int apply_step(struct guest *g, const struct profile_step *step, char fou
                              applied, *last ? ": " : "", last);
         if (applied == REBOOT_ME) {
             context_report(g->context, g->host, "%s requests a reboot", step->name);
-            if (reboot(g, e) != 0)
+            if (reboot_guest(g, e) != 0)
                 return -1;
         }
         int checked = run_step(g, step, "check", found, e);
@@ -447,7 +449,7 @@ static int apply_step(struct guest *g, const struct profile_step *step, char fou
     }
 }
 
-static int do_step(struct guest *g, const struct profile_step *step, bool forced, struct error *e)
+static int complete_step(struct guest *g, const struct profile_step *step, bool forced, struct error *e)
 {
     char found[400] = "";
     int64_t begin_ns = clock_monotonic_ns();
@@ -470,7 +472,7 @@ int guest_run_steps(struct guest *g, int from, struct error *e)
         g->checked = false;
         if (!forced && record_step_done(g->record, &p->steps[i]))
             continue;
-        if (cancelled(g, e) || do_step(g, &p->steps[i], forced, e) != 0)
+        if (rebuild_cancelled(g, e) || complete_step(g, &p->steps[i], forced, e) != 0)
             return -1;
         g->checked = true;
     }

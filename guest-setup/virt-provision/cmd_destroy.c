@@ -3,14 +3,14 @@
 
 #include "guest-setup/rebuild/rebuild.h"
 
-static int destroy(struct context *c, const char *const *words, size_t count, struct error *e)
+static int destroy_guests(struct context *c, const char *const *words, size_t count, struct error *e)
 {
     return context_load(c, words, count, e) == 0 ? with_lab_locked(c, "destroy", destroy_hosts, e) : -1;
 }
 
 static int run_destroy(const struct call *call)
 {
-    return in_context(call, destroy);
+    return in_context(call, destroy_guests);
 }
 
 const struct command command_destroy = {

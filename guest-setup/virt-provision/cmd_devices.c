@@ -22,7 +22,7 @@ static int devices_of_host(struct context *c, const struct lab_host *host, const
     return result;
 }
 
-static int devices(struct context *c, const char *const *words, size_t count, struct error *e)
+static int change_devices(struct context *c, const char *const *words, size_t count, struct error *e)
 {
     if (count < 1 ||
         (strcmp(words[0], "check") != 0 && strcmp(words[0], "bind") != 0 && strcmp(words[0], "release") != 0))
@@ -41,7 +41,7 @@ static int devices(struct context *c, const char *const *words, size_t count, st
 
 static int run_devices(const struct call *call)
 {
-    return in_context(call, devices);
+    return in_context(call, change_devices);
 }
 
 const struct command command_devices = {

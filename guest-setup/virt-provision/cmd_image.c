@@ -87,7 +87,7 @@ static int list_images(struct error *e)
     return 0;
 }
 
-static int image(struct context *c, const char *const *words, size_t count, struct error *e)
+static int image_action(struct context *c, const char *const *words, size_t count, struct error *e)
 {
     if (count == 1 && strcmp(words[0], "list") == 0)
         return list_images(e);
@@ -100,7 +100,7 @@ static int image(struct context *c, const char *const *words, size_t count, stru
 
 static int run_image(const struct call *call)
 {
-    return in_context(call, image);
+    return in_context(call, image_action);
 }
 
 static const struct field fields[] = {

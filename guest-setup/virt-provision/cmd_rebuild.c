@@ -17,7 +17,7 @@ static int check_from(struct context *c, struct error *e)
     return result;
 }
 
-static int rebuild(struct context *c, const char *const *words, size_t count, struct error *e)
+static int rebuild_guests(struct context *c, const char *const *words, size_t count, struct error *e)
 {
     if (context_load(c, words, count, e) != 0 || check_from(c, e) != 0)
         return -1;
@@ -51,7 +51,7 @@ static const struct table options = OPTIONS_TABLE(fields);
 
 static int run_rebuild(const struct call *call)
 {
-    return in_context(call, rebuild);
+    return in_context(call, rebuild_guests);
 }
 
 const struct command command_rebuild = {

@@ -3,14 +3,14 @@
 
 #include "guest-setup/rebuild/rebuild.h"
 
-static int reset(struct context *c, const char *const *words, size_t count, struct error *e)
+static int reset_guests(struct context *c, const char *const *words, size_t count, struct error *e)
 {
     return context_load(c, words, count, e) == 0 ? with_lab_locked(c, "reset", reset_hosts, e) : -1;
 }
 
 static int run_reset(const struct call *call)
 {
-    return in_context(call, reset);
+    return in_context(call, reset_guests);
 }
 
 static const struct field fields[] = {

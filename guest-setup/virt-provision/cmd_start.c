@@ -22,14 +22,14 @@ static int start_hosts(struct context *c, struct error *e)
     return 0;
 }
 
-static int start(struct context *c, const char *const *words, size_t count, struct error *e)
+static int start_guests(struct context *c, const char *const *words, size_t count, struct error *e)
 {
     return context_load(c, words, count, e) == 0 ? with_lab_locked(c, "start", start_hosts, e) : -1;
 }
 
 static int run_start(const struct call *call)
 {
-    return in_context(call, start);
+    return in_context(call, start_guests);
 }
 
 const struct command command_start = {

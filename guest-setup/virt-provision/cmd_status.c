@@ -82,7 +82,7 @@ static json_t *host_status(struct context *c, const struct lab_host *host, struc
     return status;
 }
 
-static const char *word(const json_t *status, const char *key)
+static const char *status_word(const json_t *status, const char *key)
 {
     const char *text = json_string_value(json_object_get(status, key));
     return text && *text ? text : "-";
@@ -111,14 +111,15 @@ static void print_status(const json_t *status)
     size_t i;
     const json_t *step;
     bool complete = json_is_true(json_object_get(status, "complete"));
-    print_out("%s  domain %s  %s  address %s\n", word(status, "host"), word(status, "domain"),
-              word(status, "state"), word(status, "address"));
-    print_out("    profile %s, image %s, %s%s%s\n", word(status, "profile"), word(status, "image"),
-              complete ? "complete at " : "not complete", complete ? word(status, "finished") : "",
-              strcmp(word(status, "type"), "qemu") == 0 ? ", emulated" : "");
+    print_out("%s  domain %s  %s  address %s\n", status_word(status, "host"), status_word(status, "domain"),
+              status_word(status, "state"), status_word(status, "address"));
+    print_out("    profile %s, image %s, %s%s%s\n", status_word(status, "profile"),
+              status_word(status, "image"), complete ? "complete at " : "not complete",
+              complete ? status_word(status, "finished") : "",
+              strcmp(status_word(status, "type"), "qemu") == 0 ? ", emulated" : "");
     json_array_foreach(json_object_get(status, "steps"), i, step)
-        print_out("    %-24s %s  %s\n", word(step, "name"), step_word(step),
-                  json_object_get(step, "found") ? word(step, "found") : "");
+        print_out("    %-24s %s  %s\n", status_word(step, "name"), step_word(step),
+                  json_object_get(step, "found") ? status_word(step, "found") : "");
 }
 
 static int print_all(struct context *c, const char *const *words, size_t count, struct error *e)

@@ -15,14 +15,14 @@ static int stop_hosts(struct context *c, struct error *e)
     return 0;
 }
 
-static int stop(struct context *c, const char *const *words, size_t count, struct error *e)
+static int stop_guests(struct context *c, const char *const *words, size_t count, struct error *e)
 {
     return context_load(c, words, count, e) == 0 ? with_lab_locked(c, "stop", stop_hosts, e) : -1;
 }
 
 static int run_stop(const struct call *call)
 {
-    return in_context(call, stop);
+    return in_context(call, stop_guests);
 }
 
 const struct command command_stop = {
