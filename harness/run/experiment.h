@@ -4,7 +4,7 @@
 
 #include "harness/labs/driver.h"
 #include "harness/run/progress.h"
-#include "harness/verdict/verdict.h"
+#include "harness/judge/verdict.h"
 
 struct experiment {
     const struct plan *plan;

@@ -1,7 +1,7 @@
 #include "harness/run/foresee.h"
 #include "harness/doctor/ecn.h"
 #include "harness/plan/decidable.h"
-#include "harness/verdict/verdict.h"
+#include "harness/judge/verdict.h"
 #include "lib/document/json_text.h"
 #include <fnmatch.h>
 #include <stdlib.h>

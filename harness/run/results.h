@@ -2,7 +2,7 @@
 #ifndef HARNESS_RESULTS_H
 #define HARNESS_RESULTS_H
 
-#include "harness/verdict/verdict.h"
+#include "harness/judge/verdict.h"
 #include <time.h>
 
 /* OUT/SCENARIO/TIME, new. The caller frees. */

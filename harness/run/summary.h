@@ -2,7 +2,7 @@
 #ifndef HARNESS_SUMMARY_H
 #define HARNESS_SUMMARY_H
 
-#include "harness/statistics/repeated.h"
+#include "harness/judge/repeated.h"
 #include "lib/text.h"
 
 /* "flows.*.memory gpu, phases.measure 2s" */

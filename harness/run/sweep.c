@@ -9,7 +9,7 @@
 #include "harness/run/workers.h"
 #include "harness/run/foresee.h"
 #include "harness/run/results.h"
-#include "harness/statistics/repeated.h"
+#include "harness/judge/repeated.h"
 #include "lib/files.h"
 #include "lib/folder/sweep_index.h"
 #include "lib/document/json_file.h"

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* The worst verdict of all runs: the order is that of harness/verdict. */
+/* The worst verdict of all runs: the order is that of enum verdict (harness/judge/verdict.h). */
 static const char *worst_verdict(const struct runs *runs)
 {
     static const char *const order[] = {"skipped", "passed", "failed", "incomplete"};

@@ -1,7 +1,7 @@
 /* The recorder (lines in, summaries out), verdicts, and checks of settings. */
 #include "harness/doctor/doctor.h"
 #include "harness/record/recorder.h"
-#include "harness/verdict/verdict.h"
+#include "harness/judge/verdict.h"
 #include "lib/files.h"
 #include "lib/formats/lines.h"
 #include "lib/text.h"

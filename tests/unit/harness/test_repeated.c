@@ -2,7 +2,7 @@
 #include "tests/unit/unit.h"
 
 #include "harness/plan/cell.h"
-#include "harness/statistics/spreads.h"
+#include "harness/judge/spreads.h"
 #include <math.h>
 #include <string.h>
 

@@ -3,7 +3,7 @@
 #ifndef HARNESS_REPEATED_H
 #define HARNESS_REPEATED_H
 
-#include "harness/verdict/verdict.h"
+#include "harness/judge/verdict.h"
 #include "lib/statistics/spread.h"
 
 struct repeated_cell {

@@ -1,4 +1,4 @@
-#include "harness/verdict/verdict_inside.h"
+#include "harness/judge/verdict_inside.h"
 #include "harness/plan/condition.h"
 
 #include "lib/document/json_text.h"

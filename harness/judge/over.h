@@ -5,7 +5,7 @@
 #ifndef HARNESS_OVER_H
 #define HARNESS_OVER_H
 
-#include "harness/verdict/verdict.h"
+#include "harness/judge/verdict.h"
 #include "lib/statistics/spread.h"
 
 struct over_item {

@@ -1,4 +1,4 @@
-#include "harness/statistics/spreads.h"
+#include "harness/judge/spreads.h"
 
 #include "harness/expression/expr_units.h"
 #include "lib/collective/result_collectives.h"

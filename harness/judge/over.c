@@ -1,6 +1,6 @@
-#include "harness/verdict/over.h"
+#include "harness/judge/over.h"
 
-#include "harness/verdict/verdict_inside.h"
+#include "harness/judge/verdict_inside.h"
 #include "lib/document/json_text.h"
 #include <math.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
-#include "harness/statistics/repeated.h"
+#include "harness/judge/repeated.h"
 
 #include "harness/plan/decidable.h"
-#include "harness/statistics/spreads.h"
-#include "harness/verdict/over.h"
+#include "harness/judge/spreads.h"
+#include "harness/judge/over.h"
 #include "lib/document/json_file.h"
 #include "lib/document/json_text.h"
 

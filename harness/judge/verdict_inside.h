@@ -2,7 +2,7 @@
 #ifndef HARNESS_VERDICT_INSIDE_H
 #define HARNESS_VERDICT_INSIDE_H
 
-#include "harness/verdict/verdict.h"
+#include "harness/judge/verdict.h"
 #include "lib/text.h"
 
 /* A number; null if it is not available. */
