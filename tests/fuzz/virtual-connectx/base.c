@@ -32,7 +32,7 @@ void *vcx_allocate(size_t bytes)
 {
     if (until_failure && --until_failure == 0)
         return NULL;
-    void *memory = kept_made() ? calloc(1, bytes) : kept_allocate(bytes, bytes);
+    void *memory = kept_made() ? calloc(1, bytes) : kept_allocate(NULL, bytes, bytes);
     count(malloc_usable_size(memory));
     return memory;
 }
@@ -64,7 +64,7 @@ void *fuzz_vcx_begin(void *(*make)(void))
     return made;
 }
 
-void *fuzz_vcx_own(size_t bytes, size_t compared)
+void *fuzz_vcx_own(void *at, size_t bytes, size_t compared)
 {
-    return kept_allocate(bytes, compared);
+    return kept_allocate(at, bytes, compared);
 }

@@ -17,8 +17,8 @@ void fuzz_vcx_fail(uint32_t nth);
 /* What `make` returned when it was called first, with all memory that it allocated as it was then. With FUZZ_FRESH in the environment
  * `make` is called each time, and what it makes must be equal to what is copied else. */
 void *fuzz_vcx_begin(void *(*make)(void));
-/* Zeroed memory of the fuzzer itself, for `make`; never released. Only its first `compared` bytes must be equal: those of a structure
- * that is copied have padding. */
-void *fuzz_vcx_own(size_t bytes, size_t compared);
+/* Zeroed memory of the fuzzer itself, for `make`; never released. It is at `at`, or new if that is NULL. Only its first `compared` bytes
+ * must be equal: those of a structure that is copied have padding. */
+void *fuzz_vcx_own(void *at, size_t bytes, size_t compared);
 
 #endif

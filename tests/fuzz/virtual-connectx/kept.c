@@ -49,13 +49,13 @@ bool kept_made(void)
     return saved && !making;
 }
 
-void *kept_allocate(size_t bytes, size_t compared)
+void *kept_allocate(void *at, size_t bytes, size_t compared)
 {
     struct block *block = &blocks[made_now];
     if (!making || made_now++ == MOST_BLOCKS - 1)
         fail(block, "one too many, or too late");
     if (!block->at) {
-        block->at = malloc(bytes);
+        block->at = at ? at : malloc(bytes);
         block->bytes = bytes;
         block->compared = compared;
         *place_of(block->at) = block;

@@ -11,7 +11,7 @@ void kept_end(void);
 /* Is all made? */
 bool kept_made(void);
 /* Zeroed memory, of whose contents the first `compared` bytes are compared; aborts where there is none. */
-void *kept_allocate(size_t bytes, size_t compared);
+void *kept_allocate(void *at, size_t bytes, size_t compared);
 /* Until it is restored an access is an error. false: it is other memory. Aborts where it was released before. */
 bool kept_release(const void *memory);
 /* All blocks as they were at kept_end(). */

@@ -224,9 +224,21 @@ static inline uint8_t *ethernet_post(struct side *s, struct ethernet *e, uint8_t
 
 enum { BAR_PAGES = VCX_UAR_FIRST + 4 }; /* what driver and device use */
 
-static inline uint8_t *own_pages(size_t pages)
+static inline uint8_t *own_pages(void *at, size_t pages)
 {
-    return fuzz_vcx_own(pages * VCX_PAGE_BYTES, pages * VCX_PAGE_BYTES);
+    return fuzz_vcx_own(at, pages * VCX_PAGE_BYTES, pages * VCX_PAGE_BYTES);
+}
+
+/* The driver's memory, mapped once: each page lies between two guards for the device. */
+static inline void machine_map(struct vcx_front *front, int number)
+{
+    static struct vcx_front mapped[2];
+    if (!mapped[number].memory)
+        front_map_memory(&mapped[number]);
+    *front = (struct vcx_front){.memory = own_pages(mapped[number].memory, PAGES),
+                                .devices_memory = mapped[number].devices_memory,
+                                .bar = own_pages(NULL, BAR_PAGES),
+                                .now_ns = 1000000000};
 }
 
 static inline void machine_side(struct machine *m, int number)
@@ -234,8 +246,7 @@ static inline void machine_side(struct machine *m, int number)
     struct side *s = &m->pair.side[number];
     struct vcx_configuration own = front_configuration;
     own.cable_ns = 100;
-    s->front =
-        (struct vcx_front){.memory = own_pages(PAGES), .bar = own_pages(BAR_PAGES), .now_ns = 1000000000};
+    machine_map(&s->front, number);
     side_start(&m->pair, number, own, &machine_ops);
     m->cq[number] = cq_create(s);
     ethernet_open(s, &m->ethernet[number], m->cq[number].id);
@@ -245,7 +256,7 @@ static inline void *machine_make(void)
 {
     static const struct qp_options kinds[LINKS] = {
         {.type = VCX_QP_RC, .log_reads = 2}, {.type = VCX_QP_UC}, {.type = VCX_QP_UD}};
-    struct machine *m = fuzz_vcx_own(sizeof *m, offsetof(struct machine, qp));
+    struct machine *m = fuzz_vcx_own(NULL, sizeof *m, offsetof(struct machine, qp));
     for (int i = 0; i < 2; i++)
         machine_side(m, i);
     for (int kind = 0; kind < LINKS; kind++) {

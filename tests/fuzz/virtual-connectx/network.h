@@ -31,7 +31,7 @@ static inline void network_transmit(struct vcx_switch_front *n, uint8_t port, st
 static inline void *network_make(void)
 {
     static const struct vcx_switch_ops ops = {.now_ns = network_now, .transmit = network_transmit};
-    network *n = fuzz_vcx_own(sizeof *n, sizeof *n);
+    network *n = fuzz_vcx_own(NULL, sizeof *n, sizeof *n);
     n->m = machine_make();
     if (vcx_switch_start(&n->sw, SWITCH_PORTS, front_configuration.line_bps, n, &ops) != 0)
         abort();

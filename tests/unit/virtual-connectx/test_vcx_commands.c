@@ -1,5 +1,5 @@
 /* The virtual ConnectX's command interface, driven as mlx5_core does: a slot in memory, mailboxes, the doorbell in the BAR. */
-#include "tests/unit/virtual-connectx/vcx_front.h"
+#include "tests/unit/virtual-connectx/vcx_watch.h"
 
 #include "virtual-connectx/model/command/command.h"
 #include "virtual-connectx/model/queue/cq.h"
@@ -121,6 +121,41 @@ static void a_command_is_answered(void **state)
     const uint8_t *capability = vcx_at(d->out, query_hca_cap_out, capability);
     assert_int_equal(vcx_get(capability, cmd_hca_cap, log_max_cq), vcx_kinds[VCX_CQ]->log_limit);
     assert_int_equal(vcx_get(capability, cmd_hca_cap, port_type), 1);
+}
+
+/* Of the driver's memory an answer changes the slot's output and status, and the data of its mailboxes. */
+static void an_answer_changes_its_mailboxes_alone(void **state)
+{
+    struct driver *d = *state;
+    static struct watch w;
+    enum { BYTES = 16 + 3 * 512 };
+    const uint8_t *first = page(d, MAILBOXES + 4);
+    vcx_put16(
+        d->in,
+        0x100); /* QUERY_HCA_CAP: longer than a block; the chain is made here, as d->out has not the room */
+    uint8_t *slot = post(d, 16, 16 + 512);
+    for (int i = 0; i < 3; i++) {
+        uint8_t *block = page(d, MAILBOXES + 4) + (i == 1 ? 3 * VCX_PAGE_BYTES + 3072 : 1024 * i);
+        memset(block, 0xa5, 560);
+        vcx_put64(block + 560, i == 0   ? PAGE_AT(MAILBOXES + 4) + 3 * VCX_PAGE_BYTES + 3072
+                               : i == 1 ? PAGE_AT(MAILBOXES + 4) + 2048
+                                        : 0);
+        vcx_put32(block + 568, (uint32_t)i);
+        block[573] = d->token;
+    }
+    vcx_put32(slot + 56, BYTES);
+    watch_begin(&w, &d->front);
+    assert_true(vcx_device_poll(&d->device));
+    assert_int_equal(slot[63], 0);
+    assert_int_equal(slot[32], VCX_OK);
+    watch_allow(&w, slot + 32, 16);
+    watch_allow(&w, slot + 63, 1);
+    watch_allow(&w, first, 512);
+    watch_allow(&w, first + 3 * VCX_PAGE_BYTES + 3072, 512);
+    watch_allow(&w, first + 2048, 512);
+    watch_end(&w);
+    assert_int_not_equal(first[0], 0xa5);
+    assert_int_equal(first[2048 + 511], 0); /* zeros behind the capability are written, too */
 }
 
 /* mlx5 gives the slot away, sets up its wait for the answer, and rings: an answer before the ring is one that it does not know. */
@@ -407,6 +442,46 @@ static void a_queue_is_resized(void **state)
     assert_int_equal(resize_cq(d, cq, 4), VCX_BAD_SIZE); /* no place is left for the last entry */
 }
 
+/* Entries of a new event queue get their owner's bit; the page behind them does not, and a completion queue's memory is left alone. */
+static void a_new_queue_changes_owner_bits_alone(void **state)
+{
+    struct driver *d = *state;
+    static struct watch w;
+    memset(page(d, EQ_PAGE), 0xa4, VCX_PAGE_BYTES);
+    memset(page(d, CQ_PAGE), 0xa4, VCX_PAGE_BYTES);
+    watch_begin(&w, &d->front);
+    uint8_t *context = vcx_at(d->in, create_eq_in, eq_context_entry);
+    vcx_set(context, eqc, log_eq_size, 4);
+    vcx_put64(vcx_at(d->in, create_eq_in, pas), PAGE_AT(EQ_PAGE));
+    expect_ok(d, 0x301, vcx_offset(create_eq_in, pas) + 8, 16);
+    cq_context(d, (uint32_t)vcx_get(d->out, create_eq_out, eq_number), PAGE_AT(RECORD));
+    expect_ok(d, 0x400, vcx_offset(create_cq_in, pas) + 8, 16);
+    watch_allow(&w, page(d, COMMANDS), 64);
+    watch_allow(&w, page(d, MAILBOXES), 4 * VCX_PAGE_BYTES); /* the test's input */
+    for (int i = 0; i < 16; i++) {
+        assert_int_equal(page(d, EQ_PAGE)[64 * i + 63], 1);
+        watch_allow(&w, page(d, EQ_PAGE) + 64 * i + 63, 1);
+    }
+    watch_end(&w);
+}
+
+/* The entry that ends the old memory is one; entries of 128 bytes are written as a whole only if they are padded. */
+static void a_resize_changes_one_entry(void **state)
+{
+    struct driver *d = *state;
+    static struct watch w;
+    static const uint8_t completion[VCX_CQE_BYTES] = {0};
+    uint32_t cq = create_cq(d, create_eq(d));
+    assert_true(vcx_cq_write(&d->device, cq, VCX_CQE_SEND, completion, false));
+    memset(page(d, NEW_CQ_PAGE), 0xa4, VCX_PAGE_BYTES);
+    watch_begin(&w, &d->front);
+    assert_int_equal(resize_cq(d, cq, 3), VCX_OK);
+    watch_allow(&w, page(d, COMMANDS), 64);
+    watch_allow(&w, page(d, MAILBOXES), 4 * VCX_PAGE_BYTES);
+    watch_allow(&w, page(d, CQ_PAGE) + 64, 64);
+    watch_end(&w);
+}
+
 static void bad_contexts_are_refused(void **state)
 {
     struct driver *d = *state;
@@ -517,6 +592,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(a_command_is_answered),
+        TEST(an_answer_changes_its_mailboxes_alone),
+        TEST(a_new_queue_changes_owner_bits_alone),
+        TEST(a_resize_changes_one_entry),
         TEST(a_slot_is_taken_when_it_is_rung),
         TEST(a_slot_whose_ring_was_lost_is_taken_later),
         TEST(a_slot_whose_ring_was_lost_is_not_forgotten),

@@ -1,6 +1,7 @@
 /* The virtual ConnectX's Ethernet receive path: frames into receive queues, completions, hashes. */
 #include "tests/unit/virtual-connectx/vcx_ethernet_driver.h"
 
+#include "tests/unit/virtual-connectx/vcx_watch.h"
 #include "virtual-connectx/model/vport/vport_state.h"
 
 enum { ENTRIES = 1 << LOG_RQ, ENTRY_BYTES = 1 << LOG_RQ_STRIDE };
@@ -52,6 +53,47 @@ static void a_frame_fills_several_pieces(void **state)
     assert_int_equal(vcx_be16(completion + VCX_CQE_WQE_COUNTER), 0);
     assert_int_equal(vcx_be32(completion + VCX_CQE_SRQN_UIDX), 0x123);
     (void)rq;
+}
+
+/* Pieces that end with their page or cross into another, one of them longer than what is left of the frame. */
+static void a_frame_changes_its_pieces_alone(void **state)
+{
+    struct driver *d = *state;
+    static struct watch w;
+    uint8_t frame[1600], *entry = page(d, RQ_PAGE);
+    struct packet p = tcp4;
+    p.payload = 1000;
+    uint32_t length = write_packet(frame, &p), left = length - 500;
+    one_queue(d, true);
+    put_piece(entry, 100, d->key, PAGE_AT(DATA + 1) - 100);
+    put_piece(entry + 16, 400, d->key, PAGE_AT(DATA + 3) - 399);
+    put_piece(entry + 32, 2000, d->key, PAGE_AT(DATA + 6) - 7);
+    vcx_put32(page(d, RECORDS) + 12, 0); /* armed */
+    watch_begin(&w, &d->front);
+    arrive(d, frame, length);
+    const uint8_t *completion = expect_frame(d, length);
+    watch_allow(&w, completion, VCX_CQE_BYTES);
+    watch_allow(&w, page(d, EQ_PAGE), 64);
+    watch_allow(&w, page(d, DATA + 1) - 100, 100);
+    watch_allow(&w, page(d, DATA + 3) - 399, 400);
+    watch_allow(&w, page(d, DATA + 6) - 7, left);
+    watch_end(&w);
+    assert_memory_equal(page(d, DATA + 6) - 7, frame + 500, left);
+}
+
+/* A queue that is reset: the driver's count becomes zero, four bytes of it. */
+static void a_reset_changes_the_record_alone(void **state)
+{
+    struct driver *d = *state;
+    static struct watch w;
+    uint32_t rq = one_queue(d, true);
+    memset(page(d, RECORDS) + 128, 0xa5, 8);
+    vcx_put32(page(d, RECORDS) + 128, ENTRIES);
+    watch_begin(&w, &d->front);
+    assert_int_equal(modify_rq(d, rq, 1, 0), VCX_OK);
+    assert_int_equal(vcx_be32(page(d, RECORDS) + 128), 0);
+    watch_allow(&w, page(d, RECORDS) + 128, 4);
+    watch_end(&w);
 }
 
 static void completions_say_what_a_frame_is(void **state)
@@ -537,7 +579,8 @@ static void headers_behind_extensions_are_found(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(a_frame_fills_several_pieces),        TEST(completions_say_what_a_frame_is),
+        TEST(a_frame_fills_several_pieces),        TEST(a_frame_changes_its_pieces_alone),
+        TEST(a_reset_changes_the_record_alone),    TEST(completions_say_what_a_frame_is),
         TEST(padding_is_not_in_the_sum),           TEST(wrong_checksums_are_told),
         TEST(tags_are_stripped_unless_kept),       TEST(the_fcs_is_written_when_asked_for),
         TEST(frames_without_an_entry_are_counted), TEST(a_frame_may_be_too_long),

@@ -1,15 +1,22 @@
-/* A front for tests: memory of the driver, a BAR, a clock that the test sets, and what the device sent. */
+/* A front for tests: memory of the driver, a BAR, a clock that the test sets, and what the device sent. The driver's pages follow one
+ * another for the test; the device gets each of them between two pages that nobody may touch, so that a read or write that goes on
+ * behind its page ends the test. */
 #ifndef VCX_TEST_FRONT_H
 #define VCX_TEST_FRONT_H
 
 #include "tests/unit/unit.h"
 #include "virtual-connectx/model/firmware.h"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 enum { PAGES = 64 };
 #define MEMORY_AT 0x100000000ull /* bus address of the first page */
 
 struct vcx_front {
     uint8_t *memory; /* PAGES pages */
+    uint8_t
+        *devices_memory; /* the same pages as the device sees them: each with a guard before and behind it */
     uint8_t *bar;
     uint64_t read_only; /* a page's address; 0: none is */
     uint64_t now_ns;
@@ -22,8 +29,10 @@ static inline void *front_memory(struct vcx_front *front, uint64_t address, uint
     uint64_t offset = address - MEMORY_AT;
     if (use == VCX_TO_WRITE && front->read_only == (address & ~(VCX_PAGE_BYTES - 1ull)))
         return NULL;
-    return address >= MEMORY_AT && offset < PAGES * VCX_PAGE_BYTES && bytes <= PAGES * VCX_PAGE_BYTES - offset
-               ? front->memory + offset
+    assert_true(bytes && offset % VCX_PAGE_BYTES + bytes <= VCX_PAGE_BYTES);
+    return address >= MEMORY_AT && offset < PAGES * VCX_PAGE_BYTES
+               ? front->devices_memory + (2 * (offset / VCX_PAGE_BYTES) + 1) * VCX_PAGE_BYTES +
+                     offset % VCX_PAGE_BYTES
                : NULL;
 }
 
@@ -74,15 +83,35 @@ static const struct vcx_configuration front_configuration = {
     .line_bps = 25000000000,
 };
 
+#define DEVICES_MEMORY_BYTES ((2 * PAGES + 1) * VCX_PAGE_BYTES)
+
+/* The driver's pages, zeroed, mapped twice. */
+static inline void front_map_memory(struct vcx_front *front)
+{
+    int pages = memfd_create("driver", MFD_CLOEXEC);
+    assert_true(pages >= 0 && ftruncate(pages, PAGES * VCX_PAGE_BYTES) == 0);
+    front->memory = mmap(NULL, PAGES * VCX_PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, pages, 0);
+    front->devices_memory = mmap(NULL, DEVICES_MEMORY_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(front->memory != MAP_FAILED && front->devices_memory != MAP_FAILED);
+    for (int i = 0; i < PAGES; i++) {
+        void *at = front->devices_memory + (2 * i + 1) * VCX_PAGE_BYTES;
+        assert_true(mmap(at, VCX_PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, pages,
+                         i * VCX_PAGE_BYTES) == at);
+    }
+    close(pages);
+}
+
 static inline void front_open(struct vcx_front *front)
 {
-    *front = (struct vcx_front){.memory = calloc(PAGES, VCX_PAGE_BYTES), .bar = calloc(1, VCX_BAR_BYTES)};
-    assert_true(front->memory && front->bar);
+    *front = (struct vcx_front){.bar = calloc(1, VCX_BAR_BYTES)};
+    assert_non_null(front->bar);
+    front_map_memory(front);
 }
 
 static inline void front_close(struct vcx_front *front)
 {
-    free(front->memory);
+    munmap(front->memory, PAGES * VCX_PAGE_BYTES);
+    munmap(front->devices_memory, DEVICES_MEMORY_BYTES);
     free(front->bar);
 }
 
