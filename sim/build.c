@@ -222,8 +222,9 @@ static int build_buffers(struct sim *sim, uint32_t index, const struct sim_confi
     const struct sim_settings *s = &config->settings;
     struct port *port = &sim->ports[h->port];
     port->quanta = (int32_t)config->nic.pause_quanta;
-    port->refresh_ps = (int64_t)((uint64_t)port->quanta * 64 * port->ps_per_byte_q20 >> 20) / 100 *
-                       config->nic.pause_refresh_percent;
+    pfc_set_refresh(sim, port,
+                    (int64_t)((uint64_t)port->quanta * 64 * port->ps_per_byte_q20 >> 20) / 100 *
+                        config->nic.pause_refresh_percent);
     for (int i = 0; i < SIM_BUFFERS; i++) {
         struct receive_buffer *buffer = &h->buffers[i];
         buffer->size_bytes = s->buffer_bytes[i];

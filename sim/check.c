@@ -1,6 +1,7 @@
 #include "sim/check.h"
 
 #include "lib/physics/fabric.h"
+#include "sim/islands/island.h"
 #include <stdio.h>
 
 static int within(const char *of, const char *what, int64_t value, int64_t least, int64_t most,
@@ -81,6 +82,23 @@ static int check_congestion(const struct sim_host_config *h, struct error *e)
     return table_check(&congestion_table, &h->settings.congestion, of, e);
 }
 
+/* The gaps between the packets of a limited queue pair must fit the arithmetic: bytes times picoseconds a byte, in 44.20 bits. */
+static int check_pace(const struct sim_config *c, const struct sim_flow_config *f, struct error *e)
+{
+    const int64_t longest_s = (INT64_MAX >> 20) / SIM_PS_PER_S;
+    int64_t payload =
+        f->payload_bytes ? f->payload_bytes : sim_infiniband_mtu(c->hosts[f->from].settings.mtu_bytes);
+    int64_t bytes = (f->message_bytes < payload ? f->message_bytes : payload) + c->framing.data_bytes +
+                    c->framing.reth_bytes + c->framing.aeth_bytes + UINT8_MAX;
+    int64_t least_bps = bytes * 8 / longest_s + 1;
+    if (!f->rate_bps || f->rate_bps >= least_bps)
+        return 0;
+    return error_set(e,
+                     "simulator: flow %s: %lld b/s on a queue pair: expected at least %lld b/s, at which the "
+                     "packets of the flow are up to %lld s apart",
+                     f->name, (long long)f->rate_bps, (long long)least_bps, (long long)longest_s);
+}
+
 static int check_flow(const struct sim_config *c, const struct sim_flow_config *f, struct error *e)
 {
     if (f->from >= c->host_count || f->to >= c->host_count || f->from == f->to)
@@ -95,11 +113,28 @@ static int check_flow(const struct sim_config *c, const struct sim_flow_config *
         within(f->name, "priority", f->priority, 0, 7, e) ||
         within(f->name, "message count", f->message_count, 0, INT64_MAX, e) ||
         within(f->name, "rate in b/s", f->rate_bps, 0, INT64_C(10000000000000), e) ||
-        within(f->name, "start in ps", f->start_ps, 0, SIM_FOREVER, e))
+        within(f->name, "start in ps", f->start_ps, 0, SIM_FOREVER, e) || check_pace(c, f, e))
         return -1;
     if (f->mode == SIM_PING_PONG && f->operation == SIM_READ)
         return error_set(e, "simulator: flow %s: a ping-pong is made of writes or sends, not reads", f->name);
     return 0;
+}
+
+/* A clock of whole nanoseconds rounds the shortest frames up; the finer one must not cut them to nothing. */
+static int check_link(const struct sim_config *c, const struct sim_link_config *link, struct error *e)
+{
+    if (within("link", "rate in b/s", link->rate_bps, PHYSICS_LINK_LEAST_BPS, PHYSICS_LINK_MOST_BPS, e) ||
+        within("link", "delay in ps", link->delay_ps, 0, PHYSICS_LINK_MOST_DELAY_PS, e) ||
+        within("link", "loss per billion", link->loss_per_billion, 0, 1000000000, e))
+        return -1;
+    int64_t bytes = island_shortest_frame_bytes(&c->framing) + c->framing.gap_bytes;
+    if (c->truncate_to_ns || bytes * 8 * SIM_PS_PER_S > link->rate_bps)
+        return 0;
+    return error_set(
+        e,
+        "simulator: a frame of %lld B, with its gap, takes less than a picosecond on a link of %lld "
+        "b/s: expected longer frames in framing, or a lower rate",
+        (long long)bytes, (long long)link->rate_bps);
 }
 
 int sim_check(const struct sim_config *c, struct error *e)
@@ -115,10 +150,7 @@ int sim_check(const struct sim_config *c, struct error *e)
         if (check_host(&c->hosts[i], e) || check_dcqcn(&c->hosts[i], e) || check_congestion(&c->hosts[i], e))
             return -1;
     for (size_t i = 0; i < c->link_count; i++)
-        if (within("link", "rate in b/s", c->links[i].rate_bps, PHYSICS_LINK_LEAST_BPS, PHYSICS_LINK_MOST_BPS,
-                   e) ||
-            within("link", "delay in ps", c->links[i].delay_ps, 0, PHYSICS_LINK_MOST_DELAY_PS, e) ||
-            within("link", "loss per billion", c->links[i].loss_per_billion, 0, 1000000000, e))
+        if (check_link(c, &c->links[i], e))
             return -1;
     for (size_t i = 0; i < c->flow_count; i++)
         if (check_flow(c, &c->flows[i], e))

@@ -25,7 +25,7 @@ static int64_t transmit_ps(const struct sim *sim, uint32_t port, int64_t bytes)
 {
     if (bytes < sim->framing.minimum_bytes)
         bytes = sim->framing.minimum_bytes;
-    return sim_duration(sim, (uint64_t)(bytes + sim->framing.gap_bytes), sim->ports[port].ps_per_byte_q20);
+    return frame_duration(sim, (uint64_t)(bytes + sim->framing.gap_bytes), sim->ports[port].ps_per_byte_q20);
 }
 
 /* Store and forward over the hops: n - 1 whole packets at the pace of the slowest link, then the last one

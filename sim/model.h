@@ -390,6 +390,17 @@ static inline int64_t sim_duration(const struct sim *sim, uint64_t bytes, uint64
     return whole_ns(sim, (int64_t)(bytes * ps_per_byte_q20 >> 20));
 }
 
+/* Time that a frame, with the gap behind it, takes on a link. It is never 0: a link on which frames take no time
+ * would have no rate, and could carry any number of them at one time. On a clock of whole nanoseconds it is at least
+ * one; on the finer one sim_check refuses links that are too fast for their shortest frame. */
+static inline int64_t frame_duration(const struct sim *sim, uint64_t bytes, uint64_t ps_per_byte_q20)
+{
+    int64_t ps = (int64_t)(bytes * ps_per_byte_q20 >> 20);
+    if (!sim->truncate_to_ns)
+        return ps;
+    return ps < SIM_PS_PER_NS ? SIM_PS_PER_NS : whole_ns(sim, ps);
+}
+
 /* packet.c */
 int packets_grow(struct sim *sim);
 int pauses_grow(struct sim *sim);
@@ -480,6 +491,8 @@ void pfc_let_go(struct sim *sim, uint32_t port, uint8_t classes);
 void pfc_receive(struct sim *sim, uint32_t port, uint32_t p);
 void pfc_unpause(struct sim *sim, uint32_t port); /* EVENT_UNPAUSE */
 void pfc_refresh(struct sim *sim, uint32_t port); /* EVENT_REFRESH */
+/* Repeat this port's pauses after refresh_ps, or after the time of a PFC frame where that is longer. */
+void pfc_set_refresh(const struct sim *sim, struct port *port, int64_t refresh_ps);
 /* The link went down: pauses of both directions are over. */
 void pfc_reset(struct sim *sim, uint32_t port);
 /* It came up: faults that last pause again. */

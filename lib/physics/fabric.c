@@ -53,14 +53,26 @@ static const struct table virtual_ecn_table = {
 
 /* ---- the watchdog */
 
+#define LEAST_DETECT_PS INT64_C(1000000)
+
 #define AT(member) .offset = offsetof(struct physics_watchdog, member)
-#define WATCHDOG_TIMES                                                                                  \
-    {"detect", LONG_TIME, AT(detect_ps), .fallback = "\"0\"",                                           \
-     .help = "A queue that is paused for this time is in a pause storm; 0: no watchdog."},              \
-    {                                                                                                   \
-        "restore", LONG_TIME, AT(restore_ps),                                                           \
-            .help = "Time without a pause after which the storm is over. Default: the value of detect." \
+#define WATCHDOG_TIMES                                                                                   \
+    {"detect", LONG_TIME, AT(detect_ps), .fallback = "\"0\"",                                            \
+     .help = "A queue that is paused for this time is in a pause storm, at least 1us; 0: no watchdog."}, \
+    {                                                                                                    \
+        "restore", LONG_TIME, AT(restore_ps),                                                            \
+            .help = "Time without a pause after which the storm is over. Default: the value of detect."  \
     }
+/* A switch looks at its queues four times in this time: a value that is not far above nothing would be all that it does. */
+static int check_watchdog(const void *object, const char *path, struct error *e)
+{
+    const struct physics_watchdog *watchdog = object;
+    if (!watchdog->detect_ps || watchdog->detect_ps >= LEAST_DETECT_PS)
+        return 0;
+    return error_set(e, "%s.detect: %lld ps is out of range: expected 0 for no watchdog, or at least 1us",
+                     path, (long long)watchdog->detect_ps);
+}
+
 static const struct field watchdog_fields[] = {
     WATCHDOG_TIMES,
     {"action", FIELD_CHOICE, AT(action), .choices = watchdog_action_names, .fallback = "\"drop\"",
@@ -72,11 +84,11 @@ static const struct field virtual_watchdog_fields[] = {WATCHDOG_TIMES, {0}};
 #undef WATCHDOG_TIMES
 #undef AT
 static const struct table watchdog_table = {"lab.sim.switch.watchdog", "PFC watchdog.",
-                                            sizeof(struct physics_watchdog), watchdog_fields, NULL};
+                                            sizeof(struct physics_watchdog), watchdog_fields, check_watchdog};
 static const struct table virtual_watchdog_table = {
     "lab.switch.watchdog",
     "PFC watchdog, which drops the queue's packets during the storm. Its times are of the nominal line.",
-    sizeof(struct physics_watchdog), virtual_watchdog_fields, NULL};
+    sizeof(struct physics_watchdog), virtual_watchdog_fields, check_watchdog};
 
 /* ---- forwarding in software */
 

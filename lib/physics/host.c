@@ -228,7 +228,7 @@ static const struct field framing_fields[] = {
     {"ack_minimum", FIELD_INTEGER, .min = 0, .max = 512, AT(ack_minimum_bytes), .fallback = "0",
      .help = "Size of the shortest ACK or NAK frame, where that is more than minimum. A congestion control's "
              "header is part of the frame."},
-    {"minimum", FIELD_INTEGER, .min = 0, .max = 512, AT(minimum_bytes), .fallback = "64",
+    {"minimum", FIELD_INTEGER, .min = 1, .max = 512, AT(minimum_bytes), .fallback = "64",
      .help = "Size of the shortest frame. The default is that of Ethernet."},
     {0},
 };

@@ -89,6 +89,14 @@ void pfc_let_go(struct sim *sim, uint32_t port, uint8_t classes)
     end(sim, port, classes);
 }
 
+/* A small part of a short pause may be rounded to no time at all, in which no clock would go on. */
+void pfc_set_refresh(const struct sim *sim, struct port *port, int64_t refresh_ps)
+{
+    uint64_t bytes = (uint64_t)(sim->framing.pfc_bytes + sim->framing.gap_bytes);
+    int64_t least_ps = frame_duration(sim, bytes, port->ps_per_byte_q20);
+    port->refresh_ps = refresh_ps > least_ps ? refresh_ps : least_ps;
+}
+
 /* Repeat the pauses that are old enough. The timer runs again when the next repetition may be due. */
 void pfc_refresh(struct sim *sim, uint32_t port)
 {

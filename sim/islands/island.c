@@ -69,7 +69,7 @@ static int64_t way_ps(const struct division *d, const struct sim_link_config *li
 {
     uint64_t ps_per_byte_q20 = ((uint64_t)SIM_PS_PER_S * 8 << 20) / (uint64_t)link->rate_bps;
     int64_t bytes = island_shortest_frame_bytes(&d->sim->framing) + d->sim->framing.gap_bytes;
-    return link->delay_ps + sim_duration(d->sim, (uint64_t)bytes, ps_per_byte_q20);
+    return link->delay_ps + frame_duration(d->sim, (uint64_t)bytes, ps_per_byte_q20);
 }
 
 /* The two ends of a read share what its requester's program knows of the responder. */

@@ -57,7 +57,7 @@ static inline void link_schedule(struct event_queue *q, const struct port *in, u
 
 static inline int64_t frame_ps(const struct sim *sim, const struct port *port, uint32_t bytes)
 {
-    return sim_duration(sim, bytes + (uint32_t)sim->framing.gap_bytes, port->ps_per_byte_q20);
+    return frame_duration(sim, bytes + (uint32_t)sim->framing.gap_bytes, port->ps_per_byte_q20);
 }
 
 static inline void line_append(struct sim *sim, uint32_t port, uint32_t p, int64_t arrive_ps)

@@ -165,8 +165,8 @@ static void take_flow(const struct cell *cell, const struct scenario_flow *from,
     to->start_ps = from->start_ns * SIM_PS_PER_NS;
     to->stop_ps =
         (from->stop_ns != FIELD_UNSET && from->stop_ns < end_ns ? from->stop_ns : end_ns) * SIM_PS_PER_NS;
-    if (from->rate_bps != FIELD_UNSET)
-        to->rate_bps = from->rate_bps / from->queue_pairs;
+    if (from->rate_bps != FIELD_UNSET) /* a share of 0 would be no limit; that of 1 b/s is refused */
+        to->rate_bps = from->rate_bps < from->queue_pairs ? 1 : from->rate_bps / from->queue_pairs;
     take_amount(from, to);
     to->record_latency = !sim_config_is_one_message(to);
 }

@@ -106,6 +106,24 @@ check "each has its bytes, and its latency once, in its intervals" jq -se 'lengt
 check "... from its start" jq -se 'all(.[]; .[4] > 0)' lines
 check "... to the first one without any, and no more" jq -se '([.[] | select(.[2] == 0)] | length) > 1900 and all(.[]; .[0] <= 4)' lines
 
+# ---- links on which a frame takes less than the clock's nanosecond: HPCC's from 400 Gb/s, Ethernet's from 672
+for rate in 400 800; do
+    cat >fast.json <<-LAB
+	{ "schema": 1, "name": "fast", "driver": "sim", "topology": { "kind": "star", "hosts": 33 }, "truncate_to_ns": true,
+	  "defaults": { "link": { "rate": "${rate}Gb/s", "delay": "1us" }, "switch": { "buffer": "64MiB" } },
+	  "framing": { "gap": 0, "data": 48, "reth": 0, "aeth": 0, "ack": 46, "ack_minimum": 60, "cnp": 60, "pfc": 43, "minimum": 1 } }
+	LAB
+    [ "$rate" = 400 ] || sed -i '/"framing"/d; s/"64MiB" } },/"64MiB" } } }/' fast.json
+    jq -n '{schema: 1, name: "fast", roles: ["h[0-32]"], phases: {warmup: "0", measure: "100us", cooldown: "0"}, sample: {every: "20us"},
+        settings: {mtu: 4200, pfc: [3], trust: "dscp"}, flows: [{name: "large", from: "h0", to: "h1", priority: 3},
+        {name: "small", from: "h2", to: "h3", priority: 3, message: "1B"}]}' >frames.json
+    check "a lab of 66 ports at $rate Gb/s is good" "$H" check frames.json --lab fast.json
+    "$H" run frames.json --lab fast.json --out "fast$rate" --no-report -q >out 2>err
+    # shellcheck disable=SC2016 # jq's
+    check "... it runs, and no flow is faster than its link" jq -e --argjson most "$rate" '.flows |
+        .large.goodput_bps > $most * 9e8 and .large.goodput_bps < $most * 1e9 and .small.messages > 1000 and .small.messages < 100000' "fast$rate/fast/latest/result.json"
+done
+
 # ---- refused before the run
 # refused WHAT PATTERN FILTER [FILTER of the lab]
 refused() {
@@ -120,6 +138,10 @@ refused "more flows than can be" '10000 senders and 10000 receivers: expected at
     '.roles=["h[0-9999]"] | .traffic=[{"name":"a","pattern":"all-to-all","from":["h[0-9999]"],"depth":1}] | .expect=[]' '.topology={"kind":"star","hosts":10000}'
 refused "a host that cannot be reached" 'there is no path from host h0 to host x' \
     '.roles=["h0","x"] | .traffic=[] | .flows=[{"name":"f","from":"h0","to":"x"}] | .expect=[]' '.hosts={"x":{}} | .switches={"y":{}} | .links=[{"between":["x","y"]}]'
+refused "a limit whose share for a queue pair is nothing" 'lab fat-tree-10: simulator: flow f: 1 b/s on a queue pair: expected at least [0-9]+ b/s' \
+    '.flows=[{"name":"f","from":"h1","to":"h0","queue_pairs":1024,"rate":"1kb/s"}] | del(.traffic)'
+refused "a watchdog that would do nothing else" 'switches.core0.watchdog.detect: 999 ps is out of range' '.' '.defaults.switch.watchdog={"detect":"999ps"}'
+refused "frames without a byte" 'framing.minimum: 0 is out of range' '.' '.framing={"minimum":0}'
 refused "links without a rate" 'links\[0\].rate: "0b/s" is out of range' '.' '.defaults.link.rate="0b/s"'
 refused "a role that is to be listed and is none" 'sample.roles\[1\]: there is no role "h250"' '.sample.roles=["h0","h250"]'
 refused "more roles to be listed than a result has room for" 'lab fat-tree-10: sample.roles: the 1500 roles have [0-9]+ columns: a result has room for 98304' \

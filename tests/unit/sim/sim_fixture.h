@@ -172,8 +172,12 @@ static inline void fixture_hpcc(struct fixture *f, bool ecn)
     double scale = (double)rate_bps / 100e9;
     f->config.truncate_to_ns = true;
     f->config.udp_destination_port = 100;
-    f->config.framing = (struct physics_framing){
-        .data_bytes = 48, .ack_bytes = 46, .ack_minimum_bytes = 60, .cnp_bytes = 60, .pfc_bytes = 43};
+    f->config.framing = (struct physics_framing){.data_bytes = 48,
+                                                 .ack_bytes = 46,
+                                                 .ack_minimum_bytes = 60,
+                                                 .cnp_bytes = 60,
+                                                 .pfc_bytes = 43,
+                                                 .minimum_bytes = 1};
     for (size_t i = 0; i < f->config.host_count; i++) {
         struct sim_host_config *h = &f->hosts[i];
         h->nic.ack_every_packets = 1;

@@ -1,9 +1,10 @@
 /* Every numeric value of the physics at both ends of its range, one at a time, in a short run: the sanitizers see that nothing
  * overflows; a configuration that is impossible as a whole is refused with a sentence. */
-#include "sim/fabric/fabric.h"
 #include "lib/roce/congestion_control.h"
-#include "tests/unit/unit.h"
+#include "lib/physics/fabric.h"
+#include "tests/unit/sim/sim_fixture.h"
 #include <math.h>
+#include <unistd.h>
 
 #define US SIM_PS_PER_US
 
@@ -35,6 +36,13 @@ static void pair_host(struct sim_host_config *h)
         m->stalls_per_s = 100000;
         m->stall_mean_ps = US;
     }
+}
+
+/* Receive buffers whose thresholds the fastest links have room for. */
+static void pair_buffers(struct pair *p)
+{
+    for (int i = 0; i < 2; i++)
+        p->hosts[i].nic.port_buffer_bytes = p->hosts[i].settings.buffer_bytes[0] = 3200000;
 }
 
 static void pair_flow(struct pair *p, enum sim_flow_mode mode, uint32_t from, int64_t message_bytes)
@@ -254,6 +262,121 @@ static void impossible_memories_are_refused(void **state)
     assert_true(pair_run(&p, "the rarest stalls"));
 }
 
+/* ---- what is so short that it may be rounded to nothing */
+
+#define PATIENCE_S 60 /* a clock that stands still ends the test */
+
+/* The first host sends to the second one of a star, on a clock of whole nanoseconds. Payload that arrived in 20 us. */
+static int64_t arrived_on_star(uint32_t hosts, int64_t rate_bps, int64_t delay_ps, int64_t message_bytes)
+{
+    struct sim_topology topology;
+    struct fixture f;
+    struct error e = {""};
+    struct sim_flow_stats stats;
+    if (sim_topology_star(&topology, hosts, rate_bps, delay_ps, &e) != 0)
+        fail_msg("%s", e.text);
+    fixture_open(&f, &topology);
+    fixture_hpcc(&f, false);
+    f.switches[0].physics.buffer_bytes = 1 << 30;
+    fixture_flow(&f, 0, 1, 0)->message_bytes = message_bytes;
+    struct sim *sim = fixture_start(&f);
+    alarm(PATIENCE_S);
+    fixture_run(sim, 20 * US);
+    alarm(0);
+    sim_flow_stats(sim, 0, &stats);
+    sim_free(sim);
+    fixture_close(&f);
+    return stats.delivered_bytes;
+}
+
+/* More than 64 ports are several islands, whose links are planned by their shortest frames; links without a delay have nothing but
+ * frames to let time pass. */
+static void frames_of_less_than_a_nanosecond_take_one(void **state)
+{
+    (void)state;
+    static const int64_t rates[] = {INT64_C(400000000000), INT64_C(800000000000), PHYSICS_LINK_MOST_BPS};
+    for (size_t i = 0; i < sizeof rates / sizeof *rates; i++)
+        for (int delayed = 0; delayed < 2; delayed++) {
+            int64_t bytes = arrived_on_star(33, rates[i], delayed ? US : 0, 1);
+            assert_in_range(bytes, 1000, 20000); /* one a nanosecond */
+            bytes = arrived_on_star(33, rates[i], delayed ? US : 0, 100000);
+            assert_in_range(bytes, 400000, 1000 * 20000);
+        }
+}
+
+/* On the finer clock, frames without a byte and links that are too fast for a frame's are refused. */
+static void frames_of_no_time_are_refused(void **state)
+{
+    (void)state;
+    struct pair p;
+    struct error e = {""};
+    pair_init(&p, false);
+    p.config.framing = (struct physics_framing){.ack_bytes = 1, .cnp_bytes = 1, .pfc_bytes = 1};
+    assert_null(sim_new(&p.config, &e));
+    assert_non_null(strstr(e.text, "framing.minimum: 0 is out of range"));
+    p.config.framing.minimum_bytes = 1;
+    p.links[1].rate_bps = PHYSICS_LINK_MOST_BPS;
+    assert_null(sim_new(&p.config, &e));
+    assert_non_null(strstr(e.text, "a frame of 1 B, with its gap, takes less than a picosecond"));
+    p.links[1].rate_bps = INT64_C(7000000000000);
+    pair_buffers(&p);
+    assert_true(pair_run(&p, "frames of a byte"));
+}
+
+/* A hundredth of a quantum is 0.5 ps at 10 Tb/s; a pause is not repeated faster than its frames leave. */
+static void a_pause_is_repeated_after_a_frame(void **state)
+{
+    (void)state;
+    struct pair p;
+    pair_init(&p, false);
+    pair_buffers(&p);
+    for (int i = 0; i < 2; i++) {
+        p.links[i].rate_bps = PHYSICS_LINK_MOST_BPS;
+        p.links[i].loss_per_billion = 0;
+        p.hosts[i].nic.pause_quanta = p.hosts[i].nic.pause_refresh_percent = 1;
+    }
+    p.fabric.physics.pause_quanta = p.fabric.physics.pause_refresh_percent = 1;
+    p.hosts[1].memories[SIM_MEMORY_GPU].write_bps = 8000000; /* pauses for the whole run */
+    p.flows[0].rate_bps = 0;
+    struct error e = {""};
+    struct sim *sim = sim_new(&p.config, &e);
+    if (!sim)
+        fail_msg("%s", e.text);
+    alarm(PATIENCE_S);
+    if (sim_run_until(sim, 200 * US, &e) != 0)
+        fail_msg("%s", e.text);
+    alarm(0);
+    assert_in_range(counter_of(sim, false, 1, "tx_prio0_pause"), 100, 200 * US / 67); /* 84 B at 10 Tb/s */
+    sim_free(sim);
+}
+
+static void a_watchdog_has_time_to_look(void **state)
+{
+    (void)state;
+    struct pair p;
+    struct error e = {""};
+    pair_init(&p, false);
+    p.fabric.physics.watchdog.detect_ps = 3; /* a quarter of it is nothing */
+    assert_null(sim_new(&p.config, &e));
+    assert_non_null(strstr(e.text, "watchdog.detect: 3 ps is out of range"));
+    p.fabric.physics.watchdog.detect_ps = US;
+    assert_true(pair_run(&p, "the shortest watchdog"));
+}
+
+/* 20000 bytes at 1 kb/s are 160 s, of which the arithmetic holds 8. */
+static void a_pace_that_is_too_slow_is_refused(void **state)
+{
+    (void)state;
+    struct pair p;
+    struct error e = {""};
+    pair_init(&p, false);
+    p.flows[0].rate_bps = 1000;
+    assert_null(sim_new(&p.config, &e));
+    assert_non_null(strstr(e.text, "flow flow: 1000 b/s on a queue pair: expected at least 44"));
+    p.flows[0].rate_bps = 4500;
+    assert_true(pair_run(&p, "a slow pace"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -262,6 +385,11 @@ int main(void)
         cmocka_unit_test(values_of_the_fabric_hold_at_their_ends),
         cmocka_unit_test(links_hold_at_their_ends),
         cmocka_unit_test(impossible_memories_are_refused),
+        cmocka_unit_test(frames_of_less_than_a_nanosecond_take_one),
+        cmocka_unit_test(frames_of_no_time_are_refused),
+        cmocka_unit_test(a_pause_is_repeated_after_a_frame),
+        cmocka_unit_test(a_watchdog_has_time_to_look),
+        cmocka_unit_test(a_pace_that_is_too_slow_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
