@@ -1,17 +1,14 @@
 #include "harness/doctor/switches/switches.h"
 
-#include "harness/labs/hosts/sonic/reach.h"
-#include "harness/labs/hosts/sonic/role.h"
+#include "harness/labs/hosts/sonic/redis.h"
+#include "harness/labs/hosts/sonic/switches.h"
 #include "harness/doctor/doctor.h"
 #include "harness/doctor/switches/check.h"
-#include "harness/labs/hosts/sonic/counters.h"
 #include "lib/document/json_text.h"
 #include "lib/log.h"
 #include "lib/text.h"
 #include <stdlib.h>
 #include <string.h>
-
-#define COUNTERS_DB 2
 
 /* A switch of the lab, and what was read of it. */
 struct look {
@@ -32,8 +29,8 @@ static json_t *ask_switch(struct look *look, struct error *e)
     struct ssh_session *session = sonic_open(look->of, NULL, e);
     json_t *tables = session ? sonic_tables(look->of, session, e) : NULL;
     if (tables)
-        look->counted = sonic_ask(look->of, session, COUNTERS_DB, sonic_counters_script, look->role.ports,
-                                  look->role.port_count, &ignored);
+        look->counted = sonic_ask(look->of, session, SONIC_COUNTERS_DB, sonic_counters_script,
+                                  look->role.ports, look->role.port_count, &ignored);
     if (session)
         ssh_close(session);
     return tables;
@@ -42,8 +39,7 @@ static json_t *ask_switch(struct look *look, struct error *e)
 static int read_config(const struct lab *lab, const char *lab_path, struct look *look, struct error *e)
 {
     struct switch_role *r = &look->role;
-    if (sonic_ports_named(lab, look->of, &r->ports, &r->port_count, e) != 0)
-        return -1;
+    r->ports = sonic_ports_named(lab, look->of, &r->port_count);
     look->tables =
         look->of->config ? sonic_recorded(look->of, lab_path, &look->from, e) : ask_switch(look, e);
     if (!look->tables)
@@ -218,11 +214,10 @@ static void check_cells(const struct look *looks, const struct plan *plan, const
 static void note_columns(const struct lab *lab, const struct look *look, const struct plan *plan,
                          json_t *columns)
 {
-    struct error e;
     const char *role = plan ? role_of(&plan->first, look->of) : NULL;
     struct sonic_series *series =
         role && look->counted
-            ? sonic_series_open(lab, look->of, look->counted, scenario_groups(&plan->first.scenario), &e)
+            ? sonic_series_open(lab, look->of, look->counted, scenario_groups(&plan->first.scenario))
             : NULL;
     if (series)
         json_object_set_new(columns, role, sonic_series_names(series));

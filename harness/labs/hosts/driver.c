@@ -5,8 +5,7 @@
 #include "harness/labs/hosts/collectives/collectives.h"
 #include "harness/labs/hosts/faults/faults.h"
 #include "harness/labs/hosts/settings/roles.h"
-#include "harness/labs/hosts/sonic/counted.h"
-#include "harness/labs/hosts/sonic/role.h"
+#include "harness/labs/hosts/sonic/switches.h"
 #include "harness/labs/hosts/start.h"
 #include "harness/labs/hosts/faults/rules.h"
 #include "harness/labs/hosts/capture/ports.h"
@@ -215,9 +214,9 @@ static int remote_lab_bring_up(void *state, struct error *e)
         return -1;
     if (!(lab->crew = crew_start(lab->all_count, e)) ||
         hosts_at_once(lab, lab->all_count, bring_up_one, NULL, e) != 0 ||
-        switch_roles_bring_up(lab, e) != 0 || host_capture_find(lab, e) != 0 ||
-        host_faults_find(lab, e) != 0 || switch_counts_open(lab, e) != 0)
+        switch_roles_bring_up(lab, e) != 0 || host_capture_find(lab, e) != 0 || host_faults_find(lab, e) != 0)
         return -1;
+    switch_counts_open(lab);
     return lab->virt ? virt_watch(lab->virt, e) : 0;
 }
 

@@ -28,7 +28,7 @@ struct remote_host {
     bool virtual_gpu;  /* the lab's GPU is memory of a virtual ConnectX's module: NVML does not know it */
     bool slowed;       /* virtual_gpu_set was tried */
     bool settled;      /* what the last run kept was taken over or restored, or there was nothing */
-    struct switch_role *sonic; /* the role is a switch's (sonic/role.h); NULL: a host's */
+    struct switch_role *sonic; /* the role is a switch's (sonic/switches.h); NULL: a host's */
     bool silent;               /* it was stopped, or had sent nothing for a while when the run failed */
 };
 

@@ -1,6 +1,6 @@
 #include "harness/labs/hosts/remote_stream.h"
 #include "harness/labs/hosts/capture/spool.h"
-#include "harness/labs/hosts/sonic/series.h"
+#include "harness/labs/hosts/sonic/counters.h"
 #include "harness/traffic/printed.h"
 #include "lib/document/json_file.h"
 #include "lib/clock.h"

@@ -1,7 +1,6 @@
 /* What a switch says: its config_db.json is read, checked against a host and changed for a scenario; counters become samples. */
 #include "harness/doctor/switches/check.h"
 #include "harness/labs/hosts/sonic/counters.h"
-#include "harness/labs/hosts/sonic/series.h"
 #include "harness/labs/hosts/sonic/changes.h"
 #include "lib/document/json_file.h"
 #include <stdint.h>
@@ -17,29 +16,30 @@ static const char lab_text[] =
 static const char seen_text[] =
     "{\"a\":{\"settings\":{\"pfc\":[3],\"trust\":\"dscp\",\"mtu\":4200},\"speed_Mbps\":100000}}";
 
-static const char *const wishes[] = {
+static const char *const requests[] = {
     "{\"pfc\":[3],\"ecn_threshold\":{\"kmin\":\"100KB\",\"kmax\":\"400KB\",\"pmax\":0.2},"
     "\"watchdog\":{\"detect\":\"300ms\"}}",
     "{\"pfc\":[],\"ecn_threshold\":{\"kmin\":\"0\",\"kmax\":\"0\",\"pmax\":0},\"watchdog\":{\"detect\":\"0\"}"
     "}"};
 
 /* What a run would change; once it is changed, nothing is left to change. */
-static void change(const json_t *json, const struct sonic_config *config, const char *wish_text, bool shared)
+static void change(const json_t *json, const struct sonic_config *config, const char *request_text,
+                   bool shared)
 {
     static const char *const names[] = {"Ethernet0"};
     struct settings settings;
     struct sonic_changes changes, again;
     struct sonic_config then;
     struct error e;
-    json_t *wanted = json_loads(wish_text, 0, NULL), *warnings = json_array(), *tables = NULL;
+    json_t *wanted = json_loads(request_text, 0, NULL), *warnings = json_array(), *tables = NULL;
     if (table_parse(&settings_table, wanted, &settings, &e) != 0)
         abort();
-    const struct sonic_wish wish = {&settings, names, 1, shared};
-    if (sonic_settings_plan(&wish, json, config, &changes, warnings, &e) == 0) {
+    const struct sonic_request request = {&settings, names, 1, shared};
+    if (sonic_settings_plan(&request, json, config, &changes, warnings, &e) == 0) {
         tables = json_deep_copy(json);
         sonic_settings_put(tables, changes.wanted);
         if (sonic_config_read(tables, names, 1, &then, &e) == 0) {
-            if (sonic_settings_plan(&wish, tables, &then, &again, warnings, &e) == 0) {
+            if (sonic_settings_plan(&request, tables, &then, &again, warnings, &e) == 0) {
                 if (json_object_size(again.wanted))
                     abort();
                 sonic_changes_free(&again);
@@ -79,7 +79,7 @@ static void examine(const json_t *json, const struct lab *lab)
     sonic_examine(&subject);
     if (config.ports[0].exists)
         for (size_t i = 0; i < 4; i++)
-            change(json, &config, wishes[i & 1], i & 2);
+            change(json, &config, requests[i & 1], i & 2);
     compare(json, &config);
     json_decref(seen);
     json_decref(entries);
@@ -101,9 +101,7 @@ static void sample(const json_t *json, const struct lab *lab)
     struct error e;
     struct text line = {0};
     int64_t time_ns;
-    struct sonic_series *series = sonic_series_open(lab, lab_real_switch_at(lab, 0), json, UINT32_MAX, &e);
-    if (!series)
-        return;
+    struct sonic_series *series = sonic_series_open(lab, lab_real_switch_at(lab, 0), json, UINT32_MAX);
     json_decref(sonic_series_header(series, "t", 1000));
     sonic_series_sample(series, json, &line, &time_ns, &e);
     text_free(&line);

@@ -2,7 +2,7 @@
 
 #include "harness/labs/hosts/at_once.h"
 #include "harness/labs/hosts/settings/vlan.h"
-#include "harness/labs/hosts/sonic/role.h"
+#include "harness/labs/hosts/sonic/switches.h"
 #include "harness/labs/hosts/virtual/gpu.h"
 #include "harness/labs/hosts/virtual/switch.h"
 #include "lib/document/json_text.h"

@@ -1,6 +1,6 @@
 #include "harness/labs/hosts/sonic/changes.h"
-#include "harness/labs/hosts/sonic/keys.h"
 
+#include "harness/labs/hosts/sonic/counters.h"
 #include "lib/clock.h"
 #include "lib/document/json_text.h"
 #include <inttypes.h>
@@ -9,7 +9,7 @@
 #include <string.h>
 
 struct planning {
-    const struct sonic_wish *wish;
+    const struct sonic_request *request;
     const json_t *json;
     const struct sonic_config *config;
     struct sonic_changes *out;
@@ -25,9 +25,9 @@ static json_t *object_at(json_t *of, const char *key)
     return json_object_get(of, key);
 }
 
-/* NULL: the field is not to be there. What the switch has already is no change. */
-static int want(struct planning *p, const char *table, const char *key, const char *field, const char *value,
-                struct error *e)
+/* Change a field, NULL: remove it. Nothing changes where the switch has the value already. */
+static int change_field(struct planning *p, const char *table, const char *key, const char *field,
+                        const char *value, struct error *e)
 {
     char name[2 * SONIC_NAME];
     const json_t *now = json_object_get(json_object_get(json_object_get(p->json, table), key), field);
@@ -41,39 +41,39 @@ static int want(struct planning *p, const char *table, const char *key, const ch
     return 0;
 }
 
-static int want_number(struct planning *p, const char *table, const char *key, const char *field,
-                       int64_t value, struct error *e)
+static int change_number(struct planning *p, const char *table, const char *key, const char *field,
+                         int64_t value, struct error *e)
 {
     char text[32];
     snprintf(text, sizeof text, "%" PRId64, value);
-    return want(p, table, key, field, text, e);
+    return change_field(p, table, key, field, text, e);
 }
 
 /* ---- what other ports use */
 
-static bool is_named(const struct planning *p, const char *port, size_t length)
+static bool is_port_of_lab(const struct planning *p, const char *port, size_t length)
 {
-    for (size_t i = 0; i < p->wish->count; i++)
-        if (strlen(p->wish->ports[i]) == length && memcmp(p->wish->ports[i], port, length) == 0)
+    for (size_t i = 0; i < p->request->count; i++)
+        if (strlen(p->request->ports[i]) == length && memcmp(p->request->ports[i], port, length) == 0)
             return true;
     return false;
 }
 
 /* Those of a list "Ethernet0,Ethernet4" that the lab does not name. */
-static void add_unnamed(const struct planning *p, const char *ports, size_t count, json_t *others)
+static void add_ports_of_others(const struct planning *p, const char *ports, size_t count, json_t *others)
 {
     const char *at = ports, *end = ports + count;
     while (at < end) {
         char name[SONIC_NAME];
         size_t length = strcspn(at, ",|");
         snprintf(name, sizeof name, "%.*s", (int)(length < sizeof name ? length : sizeof name - 1), at);
-        if (!is_named(p, at, length))
+        if (!is_port_of_lab(p, at, length))
             json_put(others, name, json_true());
         at += length + (at + length < end);
     }
 }
 
-#define SAID_PORTS 4
+#define NAMED_PORTS 4
 
 /* `others`: ports that the lab does not name; released. */
 static int refuse_shared(const struct planning *p, const char *what, json_t *others, struct error *e)
@@ -81,16 +81,16 @@ static int refuse_shared(const struct planning *p, const char *what, json_t *oth
     struct text names = {0};
     const char *name;
     json_t *value;
-    size_t count = json_object_size(others), said = 0;
+    size_t count = json_object_size(others), named = 0;
     int result = 0;
     json_object_foreach(others, name, value)
     {
-        if (said++ < SAID_PORTS)
+        if (named++ < NAMED_PORTS)
             text_add(&names, "%s%s", names.length ? ", " : "", name);
     }
-    if (count > SAID_PORTS)
-        text_add(&names, " and %zu more ports", count - SAID_PORTS);
-    if (count && p->wish->shared)
+    if (count > NAMED_PORTS)
+        text_add(&names, " and %zu more ports", count - NAMED_PORTS);
+    if (count && p->request->shared)
         json_array_append_new(p->warnings, json_textf("%s is used by %s too: the run changes it for all",
                                                       what, text_string(&names)));
     else if (count)
@@ -135,14 +135,14 @@ static int plan_pfc(struct planning *p, const char *port, struct error *e)
 {
     const char *key = qos_key(p->json, port);
     struct text value = {0}, what = {0};
-    if (!p->wish->settings->pfc.items)
+    if (!p->request->settings->pfc.items)
         return 0;
     json_t *others = json_object();
-    add_unnamed(p, key, strlen(key), others);
+    add_ports_of_others(p, key, strlen(key), others);
     text_add(&what, "PORT_QOS_MAP|%.80s", key);
-    add_priorities(p->wish->settings, &value);
+    add_priorities(p->request->settings, &value);
     int result = refuse_shared(p, text_string(&what), others, e) != 0 ||
-                         want(p, "PORT_QOS_MAP", key, "pfc_enable", text_string(&value), e) != 0
+                         change_field(p, "PORT_QOS_MAP", key, "pfc_enable", text_string(&value), e) != 0
                      ? -1
                      : 0;
     text_free(&value);
@@ -162,7 +162,7 @@ static bool refers_to(const json_t *fields, const char *profile)
     return text && strcmp(text, profile) == 0;
 }
 
-static int check_profile(const struct planning *p, const char *profile, struct error *e)
+static int check_profile_is_own(const struct planning *p, const char *profile, struct error *e)
 {
     struct text what = {0};
     json_t *others = json_object(), *fields;
@@ -172,7 +172,7 @@ static int check_profile(const struct planning *p, const char *profile, struct e
         size_t length;
         const char *ports = refers_to(fields, profile) ? sonic_key_ports(key, &length) : NULL;
         if (ports)
-            add_unnamed(p, ports, length, others);
+            add_ports_of_others(p, ports, length, others);
     }
     text_add(&what, "WRED_PROFILE|%s", profile);
     int result = refuse_shared(p, text_string(&what), others, e);
@@ -183,27 +183,29 @@ static int check_profile(const struct planning *p, const char *profile, struct e
 /* Thresholds of ECN alone, where the profile has them, are those that count. */
 static int plan_profile(struct planning *p, const struct sonic_wred *wred, int64_t percent, struct error *e)
 {
-    const struct settings_ecn_threshold *ecn = p->wish->settings->ecn_threshold;
+    const struct settings_ecn_threshold *ecn = p->request->settings->ecn_threshold;
     const json_t *all = json_object_get(p->json, "WRED_PROFILE");
     bool own = json_object_get(json_object_get(all, wred->profile), "ecn_green_min_threshold");
     if (!wred->described)
         return error_set(e, "WRED_PROFILE|%s, which a queue names, is not there", wred->profile);
-    if (check_profile(p, wred->profile, e) != 0)
+    if (check_profile_is_own(p, wred->profile, e) != 0)
         return -1;
-    if (!wred->marks && want(p, "WRED_PROFILE", wred->profile, "ecn", "ecn_all", e) != 0)
+    if (!wred->marks && change_field(p, "WRED_PROFILE", wred->profile, "ecn", "ecn_all", e) != 0)
         return -1;
-    return want_number(p, "WRED_PROFILE", wred->profile,
-                       own ? "ecn_green_min_threshold" : "green_min_threshold", ecn->kmin_bytes, e) != 0 ||
-                   want_number(p, "WRED_PROFILE", wred->profile,
-                               own ? "ecn_green_max_threshold" : "green_max_threshold", ecn->kmax_bytes,
-                               e) != 0 ||
-                   want_number(p, "WRED_PROFILE", wred->profile,
-                               own ? "ecn_green_mark_probability" : "green_drop_probability", percent, e) != 0
+    return change_number(p, "WRED_PROFILE", wred->profile,
+                         own ? "ecn_green_min_threshold" : "green_min_threshold", ecn->kmin_bytes, e) != 0 ||
+                   change_number(p, "WRED_PROFILE", wred->profile,
+                                 own ? "ecn_green_max_threshold" : "green_max_threshold", ecn->kmax_bytes,
+                                 e) != 0 ||
+                   change_number(p, "WRED_PROFILE", wred->profile,
+                                 own ? "ecn_green_mark_probability" : "green_drop_probability", percent,
+                                 e) != 0
                ? -1
                : 0;
 }
 
-/* Nothing is marked: the port's queues have no profile, as `ecnconfig -q` does it. A profile without ECN would drop packets. */
+/* Nothing is marked: the port's queues have no profile, as `ecnconfig -q` does it. A profile without ECN
+ * would drop packets. */
 static int plan_off(struct planning *p, const char *port, struct error *e)
 {
     const char *key;
@@ -217,10 +219,10 @@ static int plan_off(struct planning *p, const char *port, struct error *e)
             continue;
         text_add(&what, "QUEUE|%.80s", key);
         json_t *others = json_object();
-        add_unnamed(p, ports, length, others);
+        add_ports_of_others(p, ports, length, others);
         int result = refuse_shared(p, text_string(&what), others, e);
         text_free(&what);
-        if (result != 0 || want(p, "QUEUE", key, "wred_profile", NULL, e) != 0)
+        if (result != 0 || change_field(p, "QUEUE", key, "wred_profile", NULL, e) != 0)
             return -1;
     }
     return 0;
@@ -236,7 +238,7 @@ static int whole_percent(double pmax, int64_t *percent, struct error *e)
 
 static int plan_ecn(struct planning *p, const struct sonic_port *port, struct error *e)
 {
-    const struct settings_ecn_threshold *ecn = p->wish->settings->ecn_threshold;
+    const struct settings_ecn_threshold *ecn = p->request->settings->ecn_threshold;
     int64_t percent;
     bool any = false;
     if (!ecn)
@@ -276,7 +278,7 @@ static int whole_ms(int64_t value_ns, const char *name, int64_t least, int64_t m
 
 static int watchdog_times(const struct planning *p, int64_t *detect, int64_t *restore, struct error *e)
 {
-    const struct settings_watchdog *w = p->wish->settings->watchdog;
+    const struct settings_watchdog *w = p->request->settings->watchdog;
     int64_t poll = p->config->poll_ms == FIELD_UNSET ? SONIC_POLL_DEFAULT_MS : p->config->poll_ms;
     if (whole_ms(w->detect_ns, "detect", SONIC_DETECTION_LEAST_MS, SONIC_DETECTION_MOST_MS, detect, e) != 0 ||
         whole_ms(w->restore_ns == FIELD_UNSET ? 2 * w->detect_ns : w->restore_ns, "restore",
@@ -297,7 +299,7 @@ static int remove_watchdog(struct planning *p, const char *port, struct error *e
     json_object_foreach(json_object_get(json_object_get(p->json, "PFC_WD"), port), field, value)
     {
         (void)value;
-        if (want(p, "PFC_WD", port, field, NULL, e) != 0)
+        if (change_field(p, "PFC_WD", port, field, NULL, e) != 0)
             return -1;
     }
     return 0;
@@ -305,32 +307,34 @@ static int remove_watchdog(struct planning *p, const char *port, struct error *e
 
 static int plan_watchdog(struct planning *p, const struct sonic_port *port, struct error *e)
 {
-    const struct settings_watchdog *w = p->wish->settings->watchdog;
+    const struct settings_watchdog *w = p->request->settings->watchdog;
     int64_t detect, restore;
     if (!w)
         return 0;
     if (w->detect_ns == 0)
         return remove_watchdog(p, port->name, e);
-    if (!port->has_pfc && !p->wish->settings->pfc.items)
+    if (!port->has_pfc && !p->request->settings->pfc.items)
         return error_set(e,
                          "%s: PORT_QOS_MAP has no pfc_enable for it: the switch watches PFC priorities only",
                          port->name);
     return watchdog_times(p, &detect, &restore, e) != 0 ||
-                   want_number(p, "PFC_WD", port->name, "detection_time", detect, e) != 0 ||
-                   want_number(p, "PFC_WD", port->name, "restoration_time", restore, e) != 0 ||
-                   want(p, "PFC_WD", port->name, "action", settings_watchdog_action_names[w->action], e) != 0
+                   change_number(p, "PFC_WD", port->name, "detection_time", detect, e) != 0 ||
+                   change_number(p, "PFC_WD", port->name, "restoration_time", restore, e) != 0 ||
+                   change_field(p, "PFC_WD", port->name, "action", settings_watchdog_action_names[w->action],
+                                e) != 0
                ? -1
                : 0;
 }
 
 /* ---- all */
 
-int sonic_settings_plan(const struct sonic_wish *wish, const json_t *json, const struct sonic_config *config,
-                        struct sonic_changes *out, json_t *warnings, struct error *e)
+int sonic_settings_plan(const struct sonic_request *request, const json_t *json,
+                        const struct sonic_config *config, struct sonic_changes *out, json_t *warnings,
+                        struct error *e)
 {
     *out = (struct sonic_changes){json_object(), json_object()};
-    struct planning p = {wish, json, config, out, json_array()};
-    int result = out->before && out->wanted && p.warnings ? 0 : error_set(e, "out of memory");
+    struct planning p = {request, json, config, out, json_array()};
+    int result = 0;
     for (size_t i = 0; result == 0 && i < config->count; i++) {
         const struct sonic_port *port = &config->ports[i];
         result = !port->exists ? error_set(e, "the switch has no port %s", port->name)
@@ -391,7 +395,7 @@ static json_t *pfc_json(const struct sonic_port *port)
     return list;
 }
 
-/* Of the queues that have a profile; NULL: they differ, or a value is not given. */
+/* Thresholds of the queues that have a profile; NULL: they differ, or a value is not given. */
 static json_t *ecn_json(const struct sonic_port *port)
 {
     const struct sonic_wred *first = NULL;
@@ -439,3 +443,158 @@ json_t *sonic_settings_json(const struct sonic_config *config)
     }
     return all;
 }
+
+/* ---- is it in force? Attributes of ASIC_DB: opencomputeproject/SAI, inc/saiport.h, saiqueue.h, saiwred.h */
+
+const char sonic_asic_script[] =
+    "local function hash(key)\n"
+    "  local f, all = {}, redis.call('HGETALL', key)\n"
+    "  for i = 1, #all, 2 do f[all[i]] = all[i + 1] end\n"
+    "  return f\n"
+    "end\n"
+    "local out = {ports = {}}\n"
+    "for _, port in ipairs(ARGV) do\n"
+    "  redis.call('SELECT', 2)\n"
+    "  local oid, queues = redis.call('HGET', 'COUNTERS_PORT_NAME_MAP', port), {}\n"
+    "  for i = 0, 7 do queues[i] = redis.call('HGET', 'COUNTERS_QUEUE_NAME_MAP', port .. ':' .. i) end\n"
+    "  redis.call('SELECT', 1)\n"
+    "  local key = 'ASIC_STATE:SAI_OBJECT_TYPE_PORT:' .. (oid or '')\n"
+    "  if oid and redis.call('EXISTS', key) == 1 then\n"
+    "    local of = {port = hash(key), queues = {}}\n"
+    "    for i = 0, 7 do\n"
+    "      local queue = queues[i] and 'ASIC_STATE:SAI_OBJECT_TYPE_QUEUE:' .. queues[i]\n"
+    "      if queue and redis.call('EXISTS', queue) == 1 then\n"
+    "        local wred = redis.call('HGET', queue, 'SAI_QUEUE_ATTR_WRED_PROFILE_ID')\n"
+    "        of.queues[tostring(i)] = hash('ASIC_STATE:SAI_OBJECT_TYPE_WRED:' .. (wred or ''))\n"
+    "      end\n"
+    "    end\n"
+    "    out.ports[port] = of\n"
+    "  end\n"
+    "end\n"
+    "return cjson.encode(out)\n";
+
+/* With asymmetric PFC a port has a mask for each direction; that for sending follows CONFIG_DB (sonic-swss,
+ * portsorch.cpp, setPortPfc). */
+static bool asic_has_pfc(const struct sonic_port *port, const json_t *attributes, struct text *why)
+{
+    const char *mode =
+        json_string_value(json_object_get(attributes, "SAI_PORT_ATTR_PRIORITY_FLOW_CONTROL_MODE"));
+    bool separate = mode && strcmp(mode, "SAI_PORT_PRIORITY_FLOW_CONTROL_MODE_SEPARATE") == 0;
+    int64_t mask = 0;
+    sonic_read_value(
+        attributes,
+        separate ? "SAI_PORT_ATTR_PRIORITY_FLOW_CONTROL_TX" : "SAI_PORT_ATTR_PRIORITY_FLOW_CONTROL", &mask);
+    if (!port->has_pfc || mask == port->pfc)
+        return true;
+    text_add(why, "%s: CONFIG_DB has PFC with the mask 0x%x, the ASIC 0x%" PRIx64, port->name,
+             (unsigned)port->pfc, mask);
+    return false;
+}
+
+static bool attribute_agrees(int64_t wanted, const json_t *attributes, const char *name,
+                             const struct sonic_port *port, int queue, struct text *why)
+{
+    int64_t value = FIELD_UNSET;
+    if (wanted == FIELD_UNSET || (sonic_read_value(attributes, name, &value) && value == wanted))
+        return true;
+    text_add(why, "%s, queue %d: %s ", port->name, queue, name);
+    if (value == FIELD_UNSET)
+        text_add(why, "is not there");
+    else
+        text_add(why, "is %" PRId64, value);
+    text_add(why, ", by CONFIG_DB %" PRId64, wanted);
+    return false;
+}
+
+static bool asic_has_wred(const struct sonic_port *port, int queue, const json_t *attributes,
+                          struct text *why)
+{
+    const struct sonic_wred *w = &port->queue[queue];
+    if (!*w->profile && json_object_size(attributes) == 0)
+        return true;
+    if (!*w->profile) {
+        text_add(why, "%s, queue %d: it has no WRED profile in CONFIG_DB, and one in the ASIC", port->name,
+                 queue);
+        return false;
+    }
+    if (w->own_ecn) /* these attributes have other names, which not all releases have */
+        return true;
+    return attribute_agrees(w->kmin_bytes, attributes, "SAI_WRED_ATTR_GREEN_MIN_THRESHOLD", port, queue,
+                            why) &&
+           attribute_agrees(w->kmax_bytes, attributes, "SAI_WRED_ATTR_GREEN_MAX_THRESHOLD", port, queue,
+                            why) &&
+           attribute_agrees(w->pmax_percent, attributes, "SAI_WRED_ATTR_GREEN_DROP_PROBABILITY", port, queue,
+                            why);
+}
+
+enum sonic_applied sonic_asic_has(const struct sonic_port *port, const json_t *asic, struct text *why)
+{
+    const json_t *attributes = json_object_get(asic, "port"), *queues = json_object_get(asic, "queues");
+    char key[8];
+    if (!json_is_object(attributes))
+        return SONIC_UNSEEN;
+    if (!asic_has_pfc(port, attributes, why))
+        return SONIC_DIFFERS;
+    for (int i = 0; i < SONIC_TCS; i++) {
+        snprintf(key, sizeof key, "%d", i);
+        const json_t *queue = json_object_get(queues, key);
+        if (queue && !asic_has_wred(port, i, queue, why))
+            return SONIC_DIFFERS;
+    }
+    return SONIC_APPLIED;
+}
+
+/* ---- what redis runs to write, and to put back. Databases by their numbers (redis.h) */
+
+/* The journal is in STATE_DB: it comes and goes in one step with the values, and CONFIG_DB has only tables
+ * that SONiC knows (`config reload` refuses a saved one with others: sonic-utilities, config/main.py,
+ * config_file_yang_validation). */
+#define JOURNAL      "'" SONIC_JOURNAL "'"
+#define OPEN_JOURNAL "redis.call('SELECT', 6)\nlocal open = redis.call('HGET', " JOURNAL ", 'journal')\n"
+
+/* The commands that write PFC_WD remove an entry and make it again (sonic-utilities, pfcwd/main.py):
+ * orchagent starts a watchdog once. */
+#define WRITE                                                                                \
+    "local function write(key, fields, values)\n"                                            \
+    "  local whole = string.sub(key, 1, 7) == 'PFC_WD|'\n"                                   \
+    "  local left = whole and redis.call('HGETALL', key) or {}\n"                            \
+    "  if whole then redis.call('DEL', key) end\n"                                           \
+    "  for i = 1, #left, 2 do\n"                                                             \
+    "    if fields[left[i]] == nil then redis.call('HSET', key, left[i], left[i + 1]) end\n" \
+    "  end\n"                                                                                \
+    "  for field, value in pairs(values) do\n"                                               \
+    "    if value == cjson.null then redis.call('HDEL', key, field)\n"                       \
+    "    else redis.call('HSET', key, field, value) end\n"                                   \
+    "  end\n"                                                                                \
+    "end\n"
+
+const char sonic_set_script[] =
+    WRITE "local journal = cjson.decode(ARGV[1])\n" OPEN_JOURNAL
+          "if open then return cjson.encode({open = open}) end\n"
+          "redis.call('SELECT', 4)\n"
+          "for key, fields in pairs(journal.before) do\n"
+          "  for field, value in pairs(fields) do\n"
+          "    local now = redis.call('HGET', key, field) or cjson.null\n"
+          "    if now ~= value then return cjson.encode({changed = key .. ' ' .. field}) end\n"
+          "  end\n"
+          "end\n"
+          "redis.call('SELECT', 6)\n"
+          "redis.call('HSET', " JOURNAL ", 'journal', ARGV[1])\n"
+          "redis.call('SELECT', 4)\n"
+          "for key, values in pairs(journal.wanted) do write(key, journal.before[key], values) end\n"
+          "return cjson.encode({set = true})\n";
+
+const char sonic_restore_script[] = WRITE OPEN_JOURNAL
+    "if not open then return cjson.encode({open = false}) end\n"
+    "local journal, restored = cjson.decode(open), {}\n"
+    "redis.call('SELECT', 4)\n"
+    "for key, values in pairs(journal.before) do\n"
+    "  for field, value in pairs(values) do\n"
+    "    restored[#restored + 1] = {interface = key, setting = field, put_back = value,\n"
+    "                               found = redis.call('HGET', key, field) or cjson.null}\n"
+    "  end\n"
+    "  write(key, values, values)\n"
+    "end\n"
+    "redis.call('SELECT', 6)\n"
+    "redis.call('DEL', " JOURNAL ")\n"
+    "return cjson.encode({open = true, since_s = journal.since_s, restored = restored})\n";

@@ -1,6 +1,6 @@
 #include "harness/labs/hosts/sonic/config_db.h"
-#include "harness/labs/hosts/sonic/keys.h"
 
+#include "lib/xalloc.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -145,9 +145,39 @@ static int cable_length(const struct entry *entry, const char *port, int64_t *le
     return 0;
 }
 
-/* ---- keys that name several ports or numbers */
+/* ---- keys, which may name several ports or numbers */
 
-/* The numbers at the end of a key "PORTS|3-4" as bits; false: they are none. */
+const char *sonic_key_entry(const char *name, char *table, size_t size)
+{
+    const char *bar = strchr(name, '|');
+    snprintf(table, size, "%.*s", (int)(bar ? bar - name : 0), name);
+    return bar ? bar + 1 : NULL;
+}
+
+const char *sonic_key_ports(const char *key, size_t *length)
+{
+    const char *bar = strrchr(key, '|'), *ports = key;
+    if (!bar)
+        return NULL;
+    for (const char *c = key; c < bar; c++)
+        ports = *c == '|' ? c + 1 : ports;
+    *length = (size_t)(bar - ports);
+    return ports;
+}
+
+bool sonic_key_lists(const char *list, size_t length, const char *port)
+{
+    size_t wanted = strlen(port);
+    for (const char *at = list, *end = list + length; at < end;) {
+        size_t word = strcspn(at, ",|");
+        if (word == wanted && memcmp(at, port, word) == 0)
+            return true;
+        at += word + 1;
+    }
+    return false;
+}
+
+/* The numbers at the end of a key "PORTS|3-4" as bits; false: it does not end with numbers. */
 static bool key_numbers(const char *text, uint8_t *bits)
 {
     int64_t first, last;
@@ -168,12 +198,13 @@ static bool key_numbers(const char *text, uint8_t *bits)
     return first >= 0 && first <= last;
 }
 
-typedef int take_entry(void *context, const json_t *json, const struct entry *entry, uint8_t bits,
-                       struct error *e);
+typedef int entry_reader(struct sonic_port *port, const json_t *json, const struct entry *entry, uint8_t bits,
+                         struct error *e);
 
-/* The entries of a table whose key is "PORTS|NUMBERS" with this port; on a VoQ chassis "HOST|ASIC|PORT|NUMBERS". */
-static int each_numbered(const json_t *json, const char *table, const char *port, take_entry *take,
-                         void *context, struct error *e)
+/* The entries of a table whose key is "PORTS|NUMBERS" with this port; on a VoQ chassis
+ * "HOST|ASIC|PORT|NUMBERS". */
+static int read_numbered(struct sonic_port *port, const json_t *json, const char *table, entry_reader *read,
+                         struct error *e)
 {
     const json_t *all;
     const char *key;
@@ -186,15 +217,17 @@ static int each_numbered(const json_t *json, const char *table, const char *port
         const char *ports = sonic_key_ports(key, &length);
         uint8_t bits;
         if (!ports)
-            return error_set(e, "%s: the key \"%.80s\" names no number: expected PORT|NUMBERS", table, key);
-        if (!sonic_key_lists(ports, length, port))
+            return error_set(e, "%s: the key \"%.80s\" does not end with a number: expected PORT|NUMBERS", table, key);
+        if (!sonic_key_lists(ports, length, port->name))
             continue;
         const struct entry entry = {table, key, fields};
         if (!json_is_object(fields))
             return error_set(e, "%s|%.80s is not an object of fields", table, key);
         if (!key_numbers(ports + length + 1, &bits))
-            return error_set(e, "%s: the key \"%.80s\" ends with no number or range", table, key);
-        if (take(context, json, &entry, bits, e) != 0)
+            return error_set(
+                e, "%s: the key \"%.80s\" does not end with a number or a range: expected PORT|3 or PORT|3-4",
+                table, key);
+        if (read(port, json, &entry, bits, e) != 0)
             return -1;
     }
     return 0;
@@ -319,10 +352,9 @@ static int read_buffer(const json_t *json, struct sonic_buffer *b, struct error 
     return read_pool(json, b, e);
 }
 
-static int take_buffer(void *context, const json_t *json, const struct entry *entry, uint8_t bits,
-                       struct error *e)
+static int read_group_buffer(struct sonic_port *port, const json_t *json, const struct entry *entry,
+                             uint8_t bits, struct error *e)
 {
-    struct sonic_port *port = context;
     struct sonic_buffer buffer = {.size_bytes = FIELD_UNSET};
     if (field_reference(entry, "profile", buffer.profile, e) != 0 || read_buffer(json, &buffer, e) != 0)
         return -1;
@@ -350,7 +382,8 @@ static int marks_green(const struct entry *profile, bool *marks, struct error *e
                                 profile->table, profile->key, mode);
 }
 
-/* Thresholds of ECN alone, which releases of 2026 have, take the place of those of WRED for what is marked. */
+/* Thresholds of ECN alone, which releases of 2026 have, take the place of those of WRED for what is marked.
+ */
 static int read_wred(const json_t *json, struct sonic_wred *w, struct error *e)
 {
     struct entry profile;
@@ -373,10 +406,9 @@ static int read_wred(const json_t *json, struct sonic_wred *w, struct error *e)
     return 0;
 }
 
-static int take_queue(void *context, const json_t *json, const struct entry *entry, uint8_t bits,
-                      struct error *e)
+static int read_queue_wred(struct sonic_port *port, const json_t *json, const struct entry *entry,
+                           uint8_t bits, struct error *e)
 {
-    struct sonic_port *port = context;
     struct sonic_wred wred = {.kmin_bytes = FIELD_UNSET};
     if (field_reference(entry, "wred_profile", wred.profile, e) != 0)
         return -1;
@@ -438,8 +470,8 @@ static int read_port(const json_t *json, const char *name, struct sonic_port *po
     if (field_number(&entry, "speed", 1, 10000000, &port->speed_Mbps, e) != 0 ||
         field_number(&entry, "mtu", 68, 65535, &port->mtu, e) != 0 ||
         field_name(&entry, "admin_status", status, e) != 0 || read_cable(json, port, e) != 0 ||
-        read_qos(json, port, e) != 0 || each_numbered(json, "BUFFER_PG", name, take_buffer, port, e) != 0 ||
-        each_numbered(json, "QUEUE", name, take_queue, port, e) != 0)
+        read_qos(json, port, e) != 0 || read_numbered(port, json, "BUFFER_PG", read_group_buffer, e) != 0 ||
+        read_numbered(port, json, "QUEUE", read_queue_wred, e) != 0)
         return -1;
     port->admin_up = strcmp(status, "up") == 0;
     return read_watchdog(json, port, e);
@@ -460,28 +492,23 @@ static int read_switch(const json_t *json, struct sonic_config *config, struct e
     return 0;
 }
 
-int sonic_ports_named(const struct lab *lab, const struct lab_switch *s, const char ***names, size_t *count,
-                      struct error *e)
+const char **sonic_ports_named(const struct lab *lab, const struct lab_switch *s, size_t *count)
 {
     const struct lab_link *link;
+    const char **names = xcalloc(lab->links.count + 1, sizeof *names);
     *count = 0;
-    *names = calloc(lab->links.count + 1, sizeof **names);
-    if (!*names)
-        return error_set(e, "out of memory for the ports of %s", s->name);
     for (size_t i = 0; (link = lab_link_at(lab, i)); i++) {
         const char *port = lab_link_port(link, s->name);
         if (port)
-            (*names)[(*count)++] = port;
+            names[(*count)++] = port;
     }
-    return 0;
+    return names;
 }
 
 int sonic_config_read(const json_t *json, const char *const names[], size_t count,
                       struct sonic_config *config, struct error *e)
 {
-    *config = (struct sonic_config){.ports = calloc(count + 1, sizeof *config->ports), .count = count};
-    if (!config->ports)
-        return error_set(e, "out of memory for %zu ports", count);
+    *config = (struct sonic_config){.ports = xcalloc(count + 1, sizeof *config->ports), .count = count};
     int result = !json_is_object(json)            ? error_set(e, "it is not an object of tables")
                  : !json_object_get(json, "PORT") ? error_set(e, "it has no table PORT")
                                                   : read_switch(json, config, e);

@@ -1,11 +1,12 @@
 /*
- * What a SONiC switch's CONFIG_DB says about some of its ports: speeds, PFC, maps of classes, buffers, WRED, the PFC watchdog.
- * The tables and keys: sonic-net/sonic-buildimage, src/sonic-yang-models (doc/Configuration.md and yang-models/sonic-*.yang).
- * A config_db.json comes from elsewhere: values of a wrong type or range are errors that name table, key and field. A key may name
- * several ports ("Ethernet0,Ethernet4|3-4") and a reference may be written as "[WRED_PROFILE|AZURE]", as in older releases.
+ * What a SONiC switch's CONFIG_DB says about some of its ports: speeds, PFC, maps of classes, buffers, WRED,
+ * the PFC watchdog. The tables and keys: sonic-net/sonic-buildimage, src/sonic-yang-models
+ * (doc/Configuration.md and yang-models/sonic-*.yang). A config_db.json comes from elsewhere: values of a
+ * wrong type or range are errors that name table, key and field. A key may name several ports
+ * ("Ethernet0,Ethernet4|3-4") and a reference may be written as "[WRED_PROFILE|AZURE]", as in older releases.
  */
-#ifndef HARNESS_SONIC_CONFIG_DB_H
-#define HARNESS_SONIC_CONFIG_DB_H
+#ifndef HARNESS_LABS_SONIC_CONFIG_DB_H
+#define HARNESS_LABS_SONIC_CONFIG_DB_H
 
 #include "lib/document/table.h"
 #include "lib/formats/lab.h"
@@ -16,10 +17,11 @@
 
 enum sonic_threshold { SONIC_NO_THRESHOLD, SONIC_DYNAMIC, SONIC_STATIC };
 
-/* A profile of BUFFER_PROFILE, as it is used by a priority group. Sizes are FIELD_UNSET where the profile has none. */
+/* A profile of BUFFER_PROFILE, as it is used by a priority group. Sizes are FIELD_UNSET where the profile has
+ * none. */
 struct sonic_buffer {
-    char profile
-        [SONIC_NAME]; /* "": the priority group has no entry; "NULL": the switch computes it (dynamic buffer model) */
+    char profile[SONIC_NAME]; /* "": the priority group has no entry; "NULL": the switch computes it (dynamic
+                                 buffer model) */
     char pool[SONIC_NAME];
     bool described; /* BUFFER_PROFILE has it */
     int64_t size_bytes, xon_bytes, xoff_bytes;
@@ -30,8 +32,8 @@ struct sonic_buffer {
     int64_t pool_bytes, pool_xoff_bytes; /* of the pool: its size; headroom that its ports share */
 };
 
-/* A profile of WRED_PROFILE, as it is used by a queue; what it does to green packets, which packets are unless a policer says
- * otherwise. */
+/* A profile of WRED_PROFILE, as it is used by a queue; what it does to green packets, which packets are
+ * unless a policer says otherwise. */
 struct sonic_wred {
     char profile[SONIC_NAME]; /* "": the queue has none */
     bool described;
@@ -46,7 +48,8 @@ struct sonic_watchdog {
     int64_t detection_ms, restoration_ms; /* FIELD_UNSET: not given */
 };
 
-/* sonic-swss: orchagent/pfcwdorch.cpp, PFC_WD_DETECTION_TIME_MIN and so on; orchdaemon.cpp, PFC_WD_POLL_MSECS. */
+/* sonic-swss: orchagent/pfcwdorch.cpp, PFC_WD_DETECTION_TIME_MIN and so on; orchdaemon.cpp,
+ * PFC_WD_POLL_MSECS. */
 #define SONIC_DETECTION_LEAST_MS   INT64_C(100)
 #define SONIC_DETECTION_MOST_MS    INT64_C(5000)
 #define SONIC_RESTORATION_LEAST_MS INT64_C(100)
@@ -76,14 +79,23 @@ struct sonic_config {
     size_t count;
 };
 
-/* The ports of the switch that links of the lab name; *names is an array of *count pointers into the lab. The caller frees it. */
-int sonic_ports_named(const struct lab *lab, const struct lab_switch *s, const char ***names, size_t *count,
-                      struct error *e);
+/* The ports of the switch that links of the lab name: *count pointers into the lab. The caller frees the
+ * array. */
+const char **sonic_ports_named(const struct lab *lab, const struct lab_switch *s, size_t *count);
 /* Read what `json` says about these ports. On error nothing is left allocated. */
 int sonic_config_read(const json_t *json, const char *const names[], size_t count,
                       struct sonic_config *config, struct error *e);
 void sonic_config_free(struct sonic_config *config);
 const struct sonic_port *sonic_port_named(const struct sonic_config *config, const char *name);
+
+/* Keys. The entry's part of a name "TABLE|ENTRY", within `name`, and the table, which is cut to its size;
+ * NULL: there is no entry. */
+const char *sonic_key_entry(const char *name, char *table, size_t size);
+/* The ports of a key "PORTS|NUMBERS", on a VoQ chassis "HOST|ASIC|PORTS|NUMBERS", within `key`; NULL: it has
+ * no numbers. */
+const char *sonic_key_ports(const char *key, size_t *length);
+/* Is the port in a list such as "Ethernet0,Ethernet4"? */
+bool sonic_key_lists(const char *list, size_t length, const char *port);
 
 /* The tables that sonic_config_read looks at; ended by NULL. */
 extern const char *const sonic_config_tables[];

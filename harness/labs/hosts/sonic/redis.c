@@ -1,18 +1,18 @@
-#include "harness/labs/hosts/sonic/reach.h"
+#include "harness/labs/hosts/sonic/redis.h"
 
 #include "harness/labs/hosts/sonic/config_db.h"
 #include "lib/clock.h"
 #include "lib/document/json_file.h"
 #include "lib/files.h"
 #include "lib/words.h"
+#include "lib/xalloc.h"
 #include <stdlib.h>
 #include <string.h>
 
 #define CONNECT_NS (15 * NS_PER_S)
 #define ANSWER_NS  (60 * NS_PER_S)
-#define CONFIG_DB  4
 
-/* For each table named by ARGV: its keys with their fields. */
+/* The keys, with their fields, of each table named by ARGV. */
 static const char config_script[] = "local out = {}\n"
                                     "for _, name in ipairs(ARGV) do\n"
                                     "  local t = {}\n"
@@ -27,17 +27,17 @@ static const char config_script[] = "local out = {}\n"
                                     "end\n"
                                     "return cjson.encode(out)\n";
 
-static char *copy(const char *text)
+static char *copy_or_null(const char *text)
 {
-    return text ? strdup(text) : NULL;
+    return text ? xstrdup(text) : NULL;
 }
 
 struct ssh_session *sonic_open(const struct lab_switch *s, const atomic_bool *cancelled, struct error *e)
 {
-    struct ssh_target target = {.host = copy(s->ssh),
+    struct ssh_target target = {.host = copy_or_null(s->ssh),
                                 .port = s->port == FIELD_UNSET ? 0 : s->port,
-                                .identity = copy(s->identity),
-                                .known_hosts = copy(s->known_hosts),
+                                .identity = copy_or_null(s->identity),
+                                .known_hosts = copy_or_null(s->known_hosts),
                                 .sudo = s->sudo == 1,
                                 .cancelled = cancelled};
     struct ssh_session *session = ssh_open(s->name, &target, CONNECT_NS, e);
@@ -59,8 +59,8 @@ static json_t *parse_answer(const struct lab_switch *s, const struct text *answe
     return json_file_parse(text, answer->length, name, DOCUMENT_ANSWER, e);
 }
 
-void sonic_words(const struct lab_switch *s, int database, int64_t every_ns, const char *script,
-                 const char *const arguments[], size_t count, struct words *command)
+void sonic_words(const struct lab_switch *s, enum sonic_database database, int64_t every_ns,
+                 const char *script, const char *const arguments[], size_t count, struct words *command)
 {
     words_add(command, "redis-cli");
     if (s->socket) {
@@ -74,7 +74,7 @@ void sonic_words(const struct lab_switch *s, int database, int64_t every_ns, con
         words_add(command, "%.3f", (double)every_ns / 1e9);
     }
     words_add(command, "-n");
-    words_add(command, "%d", database);
+    words_add(command, "%d", (int)database);
     words_add(command, "EVAL");
     words_add(command, "%s", script);
     words_add(command, "0");
@@ -82,8 +82,8 @@ void sonic_words(const struct lab_switch *s, int database, int64_t every_ns, con
         words_add(command, "%s", arguments[i]);
 }
 
-json_t *sonic_ask(const struct lab_switch *s, struct ssh_session *session, int database, const char *script,
-                  const char *const arguments[], size_t count, struct error *e)
+json_t *sonic_ask(const struct lab_switch *s, struct ssh_session *session, enum sonic_database database,
+                  const char *script, const char *const arguments[], size_t count, struct error *e)
 {
     struct words command = {0};
     struct text answer = {0};
@@ -102,7 +102,7 @@ json_t *sonic_tables(const struct lab_switch *s, struct ssh_session *session, st
     size_t count = 0;
     while (sonic_config_tables[count])
         count++;
-    return sonic_ask(s, session, CONFIG_DB, config_script, sonic_config_tables, count, e);
+    return sonic_ask(s, session, SONIC_CONFIG_DB, config_script, sonic_config_tables, count, e);
 }
 
 /* A relative path begins at the lab's folder. */
