@@ -1,9 +1,16 @@
-#include "harness/judge/verdict_inside.h"
-#include "harness/plan/condition.h"
+/*
+ * Expectations and published figures of a cell, judged over the result of one run; and, where repetitions or another cell belong to it,
+ * over all runs of the sweep: both sides are evaluated in each run, other(...) in the run with the same repetition of the other cell, and
+ * the means are compared.
+ */
+#include "harness/judge/verdict.h"
 
+#include "harness/plan/condition.h"
 #include "lib/document/json_text.h"
 #include "lib/formats/origin.h"
+#include "lib/text.h"
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -62,20 +69,20 @@ static const char *lab_name(const json_t *result)
     return name ? name : "?";
 }
 
-json_t *verdict_lacking_words(const json_t *result, const char *lacking)
+static json_t *lacking_words(const json_t *result, const char *lacking)
 {
     bool absence = *lacking == '!';
     return json_textf("lab %s %s %s", lab_name(result), absence ? "has" : "lacks", lacking + absence);
 }
 
-json_t *verdict_number(double value)
+static json_t *number_json(double value)
 {
     if (isnan(value))
         return json_null();
     return value == floor(value) && fabs(value) < 9e15 ? json_integer((json_int_t)value) : json_real(value);
 }
 
-json_t *verdict_condition_words(const char *beginning, const json_t *when)
+static json_t *condition_words(const char *beginning, const json_t *when)
 {
     struct text words = {0};
     const char *path;
@@ -92,7 +99,7 @@ json_t *verdict_condition_words(const char *beginning, const json_t *when)
     return result;
 }
 
-void verdict_add_number(struct text *out, double value, const char *unit)
+static void add_number(struct text *out, double value, const char *unit)
 {
     bool rate = strcmp(unit, "b/s") == 0 && fabs(value) >= 1e6;
     bool many = strcmp(unit, "bytes") == 0 && fabs(value) >= 1e9;
@@ -107,29 +114,29 @@ void verdict_add_number(struct text *out, double value, const char *unit)
 static json_t *beside_expected(const struct expr_result *r)
 {
     struct text words = {0};
-    verdict_add_number(&words, r->left, r->unit);
+    add_number(&words, r->left, r->unit);
     text_add(&words, ", expected %s ", r->sign);
-    verdict_add_number(&words, r->right, r->unit);
+    add_number(&words, r->right, r->unit);
     json_t *result = json_text(text_string(&words));
     text_free(&words);
     return result;
 }
 
-void verdict_skip(json_t *entry, json_t *reason)
+static void entry_skip(json_t *entry, json_t *reason)
 {
     json_object_set_new(entry, "verdict", json_text("skipped"));
     json_object_set_new(entry, "reason", reason);
 }
 
-static void decide(const struct expr *check, const json_t *result, json_t *entry)
+static void entry_decide(const struct expr *check, const json_t *result, json_t *entry)
 {
     struct expr_result r = {.unit = ""};
     enum expr_outcome outcome = expr_evaluate(check, result, NULL, &r);
-    json_object_set_new(entry, "left", verdict_number(r.left));
-    json_object_set_new(entry, "right", verdict_number(r.right));
+    json_object_set_new(entry, "left", number_json(r.left));
+    json_object_set_new(entry, "right", number_json(r.right));
     json_object_set_new(entry, "unit", json_text(r.unit));
     if (outcome == EXPR_UNKNOWN) {
-        verdict_skip(entry, json_text(r.reason));
+        entry_skip(entry, json_text(r.reason));
         return;
     }
     json_object_set_new(entry, "verdict", json_text(outcome == EXPR_TRUE ? "passed" : "failed"));
@@ -149,32 +156,32 @@ static void put_off(const struct expr *check, const json_t *result, const char *
     bool repeats = strcmp(later, "repeats") == 0;
     json_object_set_new(entry, "over", json_text(later));
     if (repeats)
-        decide(check, result, entry);
-    verdict_skip(entry, json_textf("judged %s, at the end of the sweep",
-                                   repeats ? "over the repetitions" : "beside another cell"));
+        entry_decide(check, result, entry);
+    entry_skip(entry, json_textf("judged %s, at the end of the sweep",
+                                 repeats ? "over the repetitions" : "beside another cell"));
 }
 
-static json_t *judge_one(const struct cell *cell, size_t i, const struct verdict_scope *scope,
-                         const json_t *result, const char *why_not)
+static json_t *judge_expectation(const struct cell *cell, size_t i, const struct verdict_scope *scope,
+                                 const json_t *result, const char *why_not)
 {
     const struct scenario_expect *expect = (const struct scenario_expect *)cell->scenario.expect.items + i;
     json_t *entry = json_make("{s:s,s:s}", "name", expect->name, "check", expect->check);
     const char *lacking = verdict_lacking(&expect->needs, result),
                *later = verdict_later((enum expect_over)expect->over, expect->against, scope);
     if (!plan_when(cell, expect->when))
-        verdict_skip(entry, verdict_condition_words("only when ", expect->when));
+        entry_skip(entry, condition_words("only when ", expect->when));
     else if (lacking)
-        verdict_skip(entry, verdict_lacking_words(result, lacking));
+        entry_skip(entry, lacking_words(result, lacking));
     else if (why_not)
-        verdict_skip(entry, json_text(why_not));
+        entry_skip(entry, json_text(why_not));
     else if (later)
         put_off(cell->checks[i], result, later, entry);
     else
-        decide(cell->checks[i], result, entry);
+        entry_decide(cell->checks[i], result, entry);
     return entry;
 }
 
-json_t *verdict_incomparable(const json_t *result)
+static json_t *reason_not_comparable(const json_t *result)
 {
     enum origin origin = origin_of_result(result);
     return origin == ORIGIN_VIRTUAL || origin == ORIGIN_MIXED
@@ -182,13 +189,13 @@ json_t *verdict_incomparable(const json_t *result)
                : NULL;
 }
 
-json_t *verdict_published(const struct scenario_published *p)
+static json_t *published_entry(const struct scenario_published *p)
 {
     return json_make("{s:s,s:s,s:f,s:s,s:s}", "name", p->name, "of", p->of, "published", p->value, "unit",
                      p->unit ? p->unit : "", "source", p->source);
 }
 
-void verdict_measured(json_t *entry, double published, double measured)
+static void entry_set_measured(json_t *entry, double published, double measured)
 {
     json_object_set_new(entry, "measured", isnan(measured) ? json_null() : json_real(measured));
     if (!isnan(measured) && published != 0)
@@ -196,16 +203,16 @@ void verdict_measured(json_t *entry, double published, double measured)
                             json_real((measured - published) / fabs(published) * 100));
 }
 
-static json_t *publish_one(const struct cell *cell, size_t i, const struct verdict_scope *scope,
-                           const json_t *result, const char *why_not)
+static json_t *compare_published(const struct cell *cell, size_t i, const struct verdict_scope *scope,
+                                 const json_t *result, const char *why_not)
 {
     const struct scenario_published *p =
         (const struct scenario_published *)cell->scenario.published.items + i;
     struct expr_result r = {.left = NAN, .unit = ""};
     const char *lacking = verdict_lacking(&p->needs, result),
                *later = verdict_later(OVER_RUN, p->against, scope);
-    json_t *entry = verdict_published(p),
-           *reason = lacking ? verdict_lacking_words(result, lacking) : verdict_incomparable(result);
+    json_t *entry = published_entry(p),
+           *reason = lacking ? lacking_words(result, lacking) : reason_not_comparable(result);
     if (!reason && why_not)
         reason = json_text(why_not);
     if (!reason && later) {
@@ -216,12 +223,12 @@ static json_t *publish_one(const struct cell *cell, size_t i, const struct verdi
         reason = json_text(r.reason);
     if (reason)
         json_object_set_new(entry, "reason", reason);
-    verdict_measured(entry, p->value, r.left);
+    entry_set_measured(entry, p->value, r.left);
     return entry;
 }
 
 /* The verdict so far, and an entry that was decided. */
-static enum verdict with_entry(enum verdict verdict, const json_t *entry)
+static enum verdict verdict_with_entry(enum verdict verdict, const json_t *entry)
 {
     const char *said = json_string_value(json_object_get(entry, "verdict"));
     if (strcmp(said, "failed") == 0)
@@ -238,20 +245,231 @@ enum verdict verdict_judge(const struct cell *cell, const struct verdict_scope *
     size_t at;
     const json_t *judged;
     for (size_t i = 0; i < cell->scenario.expect.count; i++) {
-        json_t *entry = judge_one(cell, i, scope, result, why_not);
-        verdict = with_entry(verdict, entry);
+        json_t *entry = judge_expectation(cell, i, scope, result, why_not);
+        verdict = verdict_with_entry(verdict, entry);
         json_array_append_new(expectations, entry);
     }
-    json_array_foreach(json_object_get(result, "verify"), at, judged) verdict = with_entry(verdict, judged);
+    json_array_foreach(json_object_get(result, "verify"), at, judged) verdict =
+        verdict_with_entry(verdict, judged);
     if (cell->scenario.expect.count + cell->scenario.verify.count == 0 && !why_not)
         verdict = VERDICT_PASSED; /* it ran, and there are no expectations */
     for (size_t i = 0; i < cell->scenario.published.count; i++)
         if (plan_when(cell, published[i].when))
-            json_array_append_new(figures, publish_one(cell, i, scope, result, why_not));
+            json_array_append_new(figures, compare_published(cell, i, scope, result, why_not));
     if (json_is_false(json_object_get(result, "complete")))
         verdict = VERDICT_INCOMPLETE;
     json_object_set_new(result, "expectations", expectations);
     json_object_set_new(result, "published", figures);
     json_object_set_new(result, "verdict", json_text(verdict_names[verdict]));
     return verdict;
+}
+
+/* ---- over the runs of a sweep: what is judged */
+
+static void over_find_other(struct over_item *item, const struct cell *cell, const struct cell_places *places)
+{
+    const json_t *against = item->expect ? item->expect->against : item->published->against;
+    item->other = NO_CELL;
+    if (!against)
+        return;
+    item->other = cell_places_other(places, cell, against);
+    if (item->other == NO_CELL)
+        item->why = condition_words("the sweep has no cell with otherwise the same values where ", against);
+    else if (item->other == cell_places_other(places, cell, NULL))
+        item->why = json_text("it is the cell that the others are compared with");
+}
+
+static void over_add_item(struct over *over, struct over_item item, const struct cell *cell,
+                          const struct cell_places *places)
+{
+    over_find_other(&item, cell, places);
+    over->items[over->count++] = item;
+}
+
+int over_open(struct over *over, const struct cell *c, const struct verdict_scope *scope,
+              const struct cell_places *places, struct error *e)
+{
+    const struct scenario_expect *expect = c->scenario.expect.items;
+    const struct scenario_published *published = c->scenario.published.items;
+    *over = (struct over){.repeats = scope->repeats};
+    over->items = calloc(c->scenario.expect.count + c->scenario.published.count + 1, sizeof *over->items);
+    if (!over->items)
+        return error_set(e, "out of memory for %zu expectations", c->scenario.expect.count);
+    for (size_t i = 0; i < c->scenario.expect.count; i++) {
+        const char *later = verdict_later((enum expect_over)expect[i].over, expect[i].against, scope);
+        if (later && plan_when(c, expect[i].when))
+            over_add_item(over,
+                          (struct over_item){.expect = &expect[i], .expr = c->checks[i], .later = later}, c,
+                          places);
+    }
+    for (size_t i = 0; i < c->scenario.published.count; i++) {
+        const char *later = verdict_later(OVER_RUN, published[i].against, scope);
+        if (later && plan_when(c, published[i].when))
+            over_add_item(
+                over, (struct over_item){.published = &published[i], .expr = c->published[i], .later = later},
+                c, places);
+    }
+    return 0;
+}
+
+void over_close(struct over *over)
+{
+    for (size_t i = 0; i < over->count; i++)
+        json_decref(over->items[i].why);
+    free(over->items);
+    *over = (struct over){0};
+}
+
+/* ---- over the runs of a sweep: run by run */
+
+/* Why a run has no figures, or NULL: its lab lacks what its cell needs. */
+static const char *reason_of_no_run(const json_t *result)
+{
+    return json_object_size(json_object_get(result, "flows")) ||
+                   json_object_size(json_object_get(result, "collectives"))
+               ? NULL
+               : json_string_value(json_object_get(result, "reason"));
+}
+
+static json_t *over_why_not(const struct over_item *item, const char *name, const json_t *result,
+                            const json_t *other)
+{
+    const struct list_of *needs = item->expect ? &item->expect->needs : &item->published->needs;
+    const char *lacking = verdict_lacking(needs, result);
+    if (lacking)
+        return lacking_words(result, lacking);
+    json_t *incomparable = item->published ? reason_not_comparable(result) : NULL;
+    if (incomparable)
+        return incomparable;
+    if (reason_of_no_run(result))
+        return json_text(reason_of_no_run(result));
+    if (item->other != NO_CELL && !other)
+        return json_textf("run %s: the run of the other cell has no whole result", name);
+    if (other && reason_of_no_run(other))
+        return json_textf("the other cell did not run: %s", reason_of_no_run(other));
+    return NULL;
+}
+
+void over_take(struct over_item *item, const char *name, const json_t *result, const json_t *other)
+{
+    struct expr_result r = {.unit = ""};
+    if (!item->why)
+        item->why = over_why_not(item, name, result, other);
+    if (item->why)
+        return;
+    if (expr_evaluate(item->expr, result, other, &r) == EXPR_UNKNOWN) {
+        item->why = json_textf("run %s: %s", name, r.reason);
+        return;
+    }
+    if (item->left.count && strcmp(item->unit, r.unit) != 0)
+        item->why = json_textf("run %s: its unit is \"%s\", that of others \"%s\"", name, r.unit, item->unit);
+    snprintf(item->unit, sizeof item->unit, "%s", r.unit);
+    spread_add(&item->left, r.left);
+    spread_add(&item->right, r.right);
+}
+
+/* ---- over the runs of a sweep: the judgement */
+
+/* The interval with two digits: it is no more certain than that. */
+static double two_digits(double value)
+{
+    char digits[32];
+    snprintf(digits, sizeof digits, "%.2g", value);
+    return strtod(digits, NULL);
+}
+
+static void add_spread(struct text *out, const struct spread *spread, const char *unit)
+{
+    add_number(out, spread->mean, unit);
+    if (spread->ci95 > 0) {
+        text_add(out, " +- ");
+        add_number(out, two_digits(spread->ci95), unit);
+    }
+}
+
+/* "mean of 4 runs 0.91 +- 0.02, expected > 0.85" */
+static json_t *means_beside_expected(const struct over_item *item, const struct spread *left,
+                                     const struct spread *right)
+{
+    struct text words = {0};
+    if (left->count > 1)
+        text_add(&words, "mean of %zu runs ", left->count);
+    add_spread(&words, left, item->unit);
+    text_add(&words, ", expected %s ", expr_sign(item->expr));
+    add_spread(&words, right, item->unit);
+    json_t *result = json_text(text_string(&words));
+    text_free(&words);
+    return result;
+}
+
+/* Why it is not judged; NULL: it is. A new reference. */
+static json_t *over_reason_of(const struct over *over, const struct over_item *item)
+{
+    if (item->why)
+        return json_incref(item->why);
+    return item->left.count < over->repeats
+               ? json_textf("only %zu of %zu runs have a whole result", item->left.count, over->repeats)
+               : NULL;
+}
+
+static json_t *over_judge(const struct over *over, const struct over_item *item, enum verdict *verdict)
+{
+    const struct spread left = spread_of_sums(&item->left), right = spread_of_sums(&item->right);
+    json_t *entry = json_make("{s:s,s:s,s:s,s:O*}", "name", item->expect->name, "check", item->expect->check,
+                              "over", item->later, "against", item->expect->against);
+    json_t *reason = over_reason_of(over, item);
+    if (reason) {
+        entry_skip(entry, reason);
+        *verdict = VERDICT_SKIPPED;
+        return entry;
+    }
+    *verdict = expr_compare(item->expr, left.mean, right.mean) ? VERDICT_PASSED : VERDICT_FAILED;
+    json_object_set_new(entry, "verdict", json_text(verdict_names[*verdict]));
+    json_object_set_new(entry, "count", json_integer((json_int_t)left.count));
+    json_object_set_new(entry, "left", number_json(left.mean));
+    json_object_set_new(entry, "left_ci95", number_json(left.ci95));
+    json_object_set_new(entry, "right", number_json(right.mean));
+    json_object_set_new(entry, "right_ci95", number_json(right.ci95));
+    json_object_set_new(entry, "unit", json_text(item->unit));
+    json_object_set_new(entry, "reason", means_beside_expected(item, &left, &right));
+    return entry;
+}
+
+json_t *over_expectations(const struct over *over, enum verdict *verdict)
+{
+    json_t *list = json_array();
+    *verdict = VERDICT_SKIPPED;
+    for (size_t i = 0; i < over->count; i++) {
+        enum verdict one;
+        if (!over->items[i].expect)
+            continue;
+        json_array_append_new(list, over_judge(over, &over->items[i], &one));
+        *verdict = one > *verdict ? one : *verdict;
+    }
+    return list;
+}
+
+static json_t *over_publish(const struct over *over, const struct over_item *item)
+{
+    const struct spread measured = spread_of_sums(&item->left);
+    json_t *entry = published_entry(item->published), *reason = over_reason_of(over, item);
+    json_object_set_new(entry, "over", json_text(item->later));
+    json_object_set(entry, "against", item->published->against);
+    if (reason)
+        json_object_set_new(entry, "reason", reason);
+    entry_set_measured(entry, item->published->value, reason ? NAN : measured.mean);
+    if (!reason) {
+        json_object_set_new(entry, "count", json_integer((json_int_t)measured.count));
+        json_object_set_new(entry, "ci95", number_json(measured.ci95));
+    }
+    return entry;
+}
+
+json_t *over_published(const struct over *over)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < over->count; i++)
+        if (over->items[i].published)
+            json_array_append_new(list, over_publish(over, &over->items[i]));
+    return list;
 }

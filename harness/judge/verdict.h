@@ -1,8 +1,9 @@
-/* Evaluates expectations and published figures of a result. Reads only the result document. */
+/* Evaluates expectations and published figures of results. Reads only the result documents. */
 #ifndef HARNESS_VERDICT_H
 #define HARNESS_VERDICT_H
 
 #include "harness/plan/plan.h"
+#include "lib/statistics/spread.h"
 
 enum verdict { VERDICT_SKIPPED, VERDICT_PASSED, VERDICT_FAILED, VERDICT_INCOMPLETE }; /* from best to worst */
 extern const char *const verdict_names[];
@@ -14,7 +15,7 @@ enum verdict verdict_said_by(const json_t *document);
 struct verdict_scope {
     size_t repeats, cells;
 };
-/* Over what an expectation or published figure is judged at the end of the sweep (over.h): "repeats", "cells"; NULL: in each run. */
+/* Over what an expectation or published figure is judged at the end of the sweep (struct over): "repeats", "cells"; NULL: in each run. */
 const char *verdict_later(enum expect_over over, const json_t *against, const struct verdict_scope *scope);
 
 /* Add "expectations", "published" and "verdict", for which its "verify" counts too, to the result. `why_not`: the cell did not run, everything is skipped with
@@ -24,5 +25,34 @@ enum verdict verdict_judge(const struct cell *cell, const struct verdict_scope *
 
 /* The first of the needs (scenario_expect.needs) that the result's hosts do not meet, as in need_names; NULL: they meet all. */
 const char *verdict_lacking(const struct list_of *needs, const json_t *result);
+
+/* ---- what is judged once for each cell of a sweep, over its repetitions */
+
+struct over_item {
+    const struct scenario_expect *expect;       /* one of these, */
+    const struct scenario_published *published; /* the other is NULL */
+    const struct expr *expr;
+    const char *later; /* verdict_later() */
+    size_t other;      /* the other cell, or NO_CELL */
+    struct spread_sums left, right;
+    char unit[8];
+    json_t *why; /* it cannot be judged */
+};
+
+struct over {
+    size_t repeats;
+    struct over_item *items;
+    size_t count;
+};
+
+/* Those of the cell, which outlives it, whose "when" holds. */
+int over_open(struct over *over, const struct cell *cell, const struct verdict_scope *scope,
+              const struct cell_places *places, struct error *e);
+/* The result of one run, named for sentences, and that of the other cell's, NULL if there is none. */
+void over_take(struct over_item *item, const char *name, const json_t *result, const json_t *other);
+/* After all runs: entries as in index.json (docs/result.md), and the worst verdict. */
+json_t *over_expectations(const struct over *over, enum verdict *verdict);
+json_t *over_published(const struct over *over);
+void over_close(struct over *over);
 
 #endif

@@ -2,7 +2,7 @@
 #include "tests/unit/unit.h"
 
 #include "harness/plan/cell.h"
-#include "harness/judge/spreads.h"
+#include "harness/judge/repeated.h"
 #include <math.h>
 #include <string.h>
 
