@@ -174,7 +174,7 @@ static bool concerns_apply(const struct transaction *t, const struct subject *s,
 {
     if (subject_wants(s, knob))
         return true;
-    if (knob->of_roce && json_is_false(json_object_get(s->target, "roce")))
+    if (knob_is_of_roce(knob) && json_is_false(json_object_get(s->target, "roce")))
         return false;
     json_t *slice = document_slice(s->before, knob);
     bool there = json_object_size(slice) > 0;

@@ -4,6 +4,7 @@
 #include "harness/doctor/ecn.h"
 #include "harness/doctor/pairs.h"
 #include "lib/document/json_text.h"
+#include "lib/formats/settings.h"
 #include "lib/text.h"
 #include <stdlib.h>
 #include <string.h>
@@ -388,9 +389,9 @@ static void check_flow(const struct cell *cell, const struct scenario_flow *flow
     snprintf(x.label, sizeof x.label, "%.100s->%.100s", flow->from, flow->to);
     check_pfc(&x, interest.any_pauses || (interest.pauses >> (flow->priority & 7) & 1), entries);
     check_ecn(&x, interest.cnps, entries);
-    check_same(&x, "mtu", "MTUs", entries);
-    check_same(&x, "trust", "trust modes", entries);
-    check_same(&x, "dscp_to_prio", "maps from DSCP to priority", entries);
+    for (const struct setting *s = settings_known; s->key; s++)
+        if (s->agree)
+            check_same(&x, s->key, s->agree, entries);
     check_buffer(&x, &x.from, entries);
     check_buffer(&x, &x.to, entries);
     close_end(&x.from);

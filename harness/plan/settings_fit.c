@@ -1,78 +1,85 @@
 #include "harness/plan/settings_fit.h"
+#include "lib/formats/settings.h"
 #include "lib/physics/fabric.h"
+#include "lib/text.h"
 #include <stdio.h>
 #include <string.h>
 
-/* What plays a role. */
-enum node {
-    REAL_HOST = 1,
-    SIMULATED_HOST = 2,
-    FORWARDING_HOST = 4, /* a simulated switch with "software" */
-    SWITCH = 8,
-    SONIC = 16, /* a real switch */
-};
+static const char *const node_words[] = {[ON_HOST] = "a host",
+                                         [ON_SIM_HOST] = "a host",
+                                         [ON_FORWARDER] = "a forwarding host",
+                                         [ON_SIM_SWITCH] = "a switch",
+                                         [ON_SONIC] = "a switch that runs SONiC",
+                                         [ON_VIRTUAL_SWITCH] = "a virtual switch"};
 
-/* Settings that not all nodes have; a switch has only those that are listed. */
-static const struct {
-    const char *key;
-    int nodes;
-    const char *whose;
-} rows[] = {
-    {"ecn_threshold", SWITCH | SONIC, "of switches; a host marks by red"},
-    {"watchdog", SWITCH | SONIC, "of switches"},
-    {"red", REAL_HOST | FORWARDING_HOST, "of forwarding hosts; a switch marks by ecn_threshold"},
-    {"pfc", REAL_HOST | SIMULATED_HOST | FORWARDING_HOST | SWITCH | SONIC, ""},
-    {"ets", REAL_HOST | SIMULATED_HOST | FORWARDING_HOST | SWITCH, "of hosts and simulated switches"},
-    {"mtu", REAL_HOST | SIMULATED_HOST | FORWARDING_HOST | SWITCH, "of hosts and simulated switches"},
-};
-#define ROWS (sizeof rows / sizeof *rows)
-
-static const char *const node_words[] = {[REAL_HOST] = "a host",
-                                         [SIMULATED_HOST] = "a host",
-                                         [FORWARDING_HOST] = "a forwarding host",
-                                         [SWITCH] = "a switch",
-                                         [SONIC] = "a switch that runs SONiC"};
-
-static enum node node_of_switch(const struct physics_switch *s)
+static enum settings_node node_of_switch(const struct physics_switch *s)
 {
-    return s->software ? FORWARDING_HOST : SWITCH;
+    return s->software ? ON_FORWARDER : ON_SIM_SWITCH;
 }
 
-static enum node node_of(const struct lab *lab, const char *role)
+static enum settings_node node_of_role(const struct lab *lab, const char *role)
 {
-    int at = lab_switch_of(lab, role);
+    int at = lab_switch_of(lab, role), host = lab_host_of(lab, role);
     if (at >= 0)
         return node_of_switch(lab_switch_at(lab, (size_t)at));
-    return lab_kind(lab)->simulated ? SIMULATED_HOST : lab_real_switch(lab, role) ? SONIC : REAL_HOST;
+    if (lab_kind(lab)->simulated)
+        return ON_SIM_HOST;
+    if (lab_real_switch(lab, role))
+        return ON_SONIC;
+    return host >= 0 && lab_host_at(lab, (size_t)host)->forwarding ? ON_VIRTUAL_SWITCH : ON_HOST;
 }
 
-static int nodes_of_lab(const struct lab *lab)
+static unsigned nodes_of_lab(const struct lab *lab)
 {
     const struct physics_switch *s;
-    int nodes = lab_kind(lab)->simulated ? SIMULATED_HOST : REAL_HOST;
+    unsigned nodes = lab_kind(lab)->simulated ? ON_SIM_HOST : ON_HOST;
     for (size_t i = 0; (s = lab_switch_at(lab, i)); i++)
         nodes |= node_of_switch(s);
     return nodes;
 }
 
-static bool has_setting(int nodes, const char *key, const char **whose)
+/* Real hosts lack what is simulated only: their driver refuses it, in common settings too (harness/labs/hosts). */
+static bool some_node_has(unsigned nodes, const struct setting *setting)
 {
-    *whose = "of hosts; a switch has pfc, ecn_threshold and watchdog, a simulated one ets too";
-    for (size_t i = 0; i < ROWS; i++) {
-        if (strcmp(rows[i].key, key) != 0)
+    return setting->nodes & nodes || (nodes & ON_HOST && setting->nodes & ON_SIM_HOST);
+}
+
+/* "of hosts and simulated switches" */
+static void describe_owners(const struct setting *setting, struct text *out)
+{
+    const char *hosts = setting->nodes & ON_SIM_HOST    ? "hosts"
+                        : setting->nodes & ON_FORWARDER ? "forwarding hosts"
+                                                        : "";
+    const char *switches = !(setting->nodes & ON_SIM_SWITCH) ? ""
+                           : setting->nodes & ON_SONIC       ? "switches"
+                                                             : "simulated switches";
+    text_add(out, "of %s%s%s", hosts, *hosts && *switches ? " and " : "", switches);
+    if (setting->instead)
+        text_add(out, "; %s", setting->instead);
+}
+
+/* "a switch has pfc, ecn_threshold and watchdog" */
+static void describe_node(enum settings_node node, struct text *out)
+{
+    const char *last = NULL;
+    size_t count = 0;
+    text_add(out, "%s has ", node_words[node]);
+    for (const struct setting *s = settings_known; s->key; s++) {
+        if (!(s->nodes & node))
             continue;
-        *whose = rows[i].whose;
-        return nodes & rows[i].nodes;
+        if (last)
+            text_add(out, "%s%s", count++ ? ", " : "", last);
+        last = s->key;
     }
-    return nodes & ~(SWITCH | SONIC);
+    text_add(out, "%s%s", count ? " and " : "", last);
 }
 
 /* A simulated watchdog acts on packets. */
-static int check_watchdog(const struct cell *cell, enum node node, const json_t *settings, const char *path,
-                          struct error *e)
+static int check_watchdog(const struct cell *cell, enum settings_node node, const json_t *settings,
+                          const char *path, struct error *e)
 {
     const char *action = json_string_value(json_object_get(json_object_get(settings, "watchdog"), "action"));
-    if (node != SWITCH || !action || strcmp(action, "alert") != 0)
+    if (node != ON_SIM_SWITCH || !action || strcmp(action, "alert") != 0)
         return 0;
     return error_set(e,
                      "%s.watchdog.action: \"alert\" is of switches that run SONiC; lab %s is simulated: "
@@ -80,16 +87,32 @@ static int check_watchdog(const struct cell *cell, enum node node, const json_t 
                      path, cell->lab.name);
 }
 
+static int refuse_for_role(const struct cell *cell, const char *role, const struct setting *setting,
+                           struct error *e)
+{
+    enum settings_node node = node_of_role(&cell->lab, role);
+    struct text owners = {0};
+    describe_owners(setting, &owners);
+    if (node & ON_SWITCHES && !(setting->nodes & ON_SWITCHES) && !setting->instead) {
+        text_add(&owners, "; ");
+        describe_node(node, &owners);
+    }
+    error_set(e, "settings_of.%s.%s: role \"%s\" is %s in lab %s, and %s is a setting %s", role, setting->key,
+              role, node_words[node], cell->lab.name, setting->key, text_string(&owners));
+    text_free(&owners);
+    return -1;
+}
+
 static int check_role(const struct cell *cell, const char *role, const json_t *settings, struct error *e)
 {
-    enum node node = node_of(&cell->lab, role);
-    const char *key, *whose;
+    enum settings_node node = node_of_role(&cell->lab, role);
+    const char *key;
     json_t *value;
     json_object_foreach((json_t *)(uintptr_t)settings, key, value)
     {
-        if (!has_setting((int)node, key, &whose))
-            return error_set(e, "settings_of.%s.%s: role \"%s\" is %s in lab %s, and %s is a setting %s",
-                             role, key, role, node_words[node], cell->lab.name, key, whose);
+        const struct setting *setting = settings_find(key);
+        if (setting && !some_node_has(node, setting))
+            return refuse_for_role(cell, role, setting, e);
     }
     char path[160];
     snprintf(path, sizeof path, "settings_of.%.120s", role);
@@ -99,16 +122,22 @@ static int check_role(const struct cell *cell, const char *role, const json_t *s
 /* Common settings reach every node of a simulated lab; a real lab may lack what another lab has. */
 static int check_common(const struct cell *cell, const json_t *settings, struct error *e)
 {
-    int nodes = nodes_of_lab(&cell->lab);
-    const char *key, *whose;
+    unsigned nodes = nodes_of_lab(&cell->lab);
+    struct text owners = {0};
+    const char *key;
     json_t *value;
     json_object_foreach((json_t *)(uintptr_t)settings, key, value)
     {
-        if (!(nodes & REAL_HOST) && !has_setting(nodes, key, &whose))
-            return error_set(e, "settings.%s: lab %s has no node for it: it is a setting %s", key,
-                             cell->lab.name, whose);
+        const struct setting *setting = settings_find(key);
+        if (!setting || nodes & ON_HOST || some_node_has(nodes, setting))
+            continue;
+        describe_owners(setting, &owners);
+        error_set(e, "settings.%s: lab %s has no node for it: it is a setting %s", key, cell->lab.name,
+                  text_string(&owners));
+        text_free(&owners);
+        return -1;
     }
-    return check_watchdog(cell, nodes & SWITCH ? SWITCH : REAL_HOST, settings, "settings", e);
+    return check_watchdog(cell, nodes & ON_SIM_SWITCH ? ON_SIM_SWITCH : ON_HOST, settings, "settings", e);
 }
 
 int settings_fit(const struct cell *cell, struct error *e)

@@ -180,9 +180,21 @@ static const struct field watchdog_fields[] = {
 static const struct table watchdog_table = {"settings.watchdog", "PFC watchdog of a switch's ports.",
                                             sizeof(struct settings_watchdog), watchdog_fields, NULL};
 
-#define SETTINGS_FIELD(type, member, key, kind, ...) \
+#define SETTINGS_FIELD(type, member, key, known, kind, ...) \
     {key, kind, .offset = offsetof(struct settings, member), __VA_ARGS__},
 static const struct field settings_fields[] = {SETTINGS_ROWS(SETTINGS_FIELD){0}};
+
+#define UNPACK(...)                                            __VA_ARGS__
+#define SETTINGS_KNOWN(type, member, document_key, known, ...) {.key = document_key, .nodes = UNPACK known},
+const struct setting settings_known[] = {SETTINGS_ROWS(SETTINGS_KNOWN){0}};
+
+const struct setting *settings_find(const char *key)
+{
+    for (const struct setting *s = settings_known; s->key; s++)
+        if (strcmp(s->key, key) == 0)
+            return s;
+    return NULL;
+}
 
 const struct table settings_table = {"settings",
                                      "Settings of a host. Settings that are not named are not changed.",

@@ -44,86 +44,138 @@ struct settings_watchdog {
     int action;         /* enum settings_watchdog_action */
 };
 
-/* The settings: ROW(C type, member of struct settings, key in a document, initializers of struct field...). To add one, add its row
- * here and read and write it in a knob (nic-config/knobs/); a simulated one is passed on in harness/labs/sim/sim_config.c. Maps
- * have
- * items of struct named_integer. */
+/* What plays a role, as far as settings differ. */
+enum settings_node {
+    ON_HOST = 1, /* a real host */
+    ON_SIM_HOST = 2,
+    ON_FORWARDER = 4, /* a simulated host that forwards: a switch with "software" */
+    ON_SIM_SWITCH = 8,
+    ON_SONIC = 16,          /* a real switch that runs SONiC */
+    ON_VIRTUAL_SWITCH = 32, /* a guest that is a switch */
+};
+#define ON_HOSTS     (ON_HOST | ON_SIM_HOST | ON_FORWARDER)
+#define ON_SWITCHES  (ON_SIM_SWITCH | ON_SONIC | ON_VIRTUAL_SWITCH)
+#define ON_SIMULATED (ON_SIM_HOST | ON_FORWARDER | ON_SIM_SWITCH)
+
+/*
+ * The settings, one row per setting: ROW(C type, member of struct settings, key in a document, (nodes that
+ * have it, other members of struct setting), initializers of struct field...). Maps have items of struct
+ * named_integer.
+ *
+ * All code that asks what is known of a setting reads these rows: may a role have it, does the simulator model
+ * it, is it given to nic-config on a real host, must both ends of a flow agree on it, does it go with RoCE. To
+ * add a setting, add its row, and read and write it in a knob (nic-config/knobs/); a simulated one is passed on
+ * in harness/labs/sim/sim_config.c.
+ */
 #define SETTINGS_ROWS(ROW)                                                                                   \
-    ROW(int, kind, "kind", FIELD_CHOICE, .choices = kind_names,                                              \
+    ROW(int, kind, "kind", (ON_HOSTS), FIELD_CHOICE, .choices = kind_names,                                  \
         .help = "Kind of the interface. bridge, vlan: nic-config creates the interface. absent: "            \
                 "nic-config removes it.")                                                                    \
-    ROW(struct settings_vlan *, vlan, "vlan", FIELD_OPTIONAL, .sub = &vlan_table,                            \
+    ROW(struct settings_vlan *, vlan, "vlan", (ON_HOSTS), FIELD_OPTIONAL, .sub = &vlan_table,                \
         .help = "The VLAN of an interface of kind vlan.")                                                    \
-    ROW(int, up, "up", FIELD_BOOL, .help = "Whether the interface is up.")                                   \
-    ROW(char *, bridge, "bridge", FIELD_STRING,                                                              \
+    ROW(int, up, "up", (ON_HOSTS), FIELD_BOOL, .help = "Whether the interface is up.")                       \
+    ROW(char *, bridge, "bridge", (ON_HOSTS), FIELD_STRING,                                                  \
         .help = "Bridge that the interface is a port of; \"\": none.")                                       \
-    ROW(struct list_of, addresses, "addresses", FIELD_LIST, .item = FIELD_STRING, .min = 0, .max = 256,      \
+    ROW(struct list_of, addresses, "addresses", (ON_HOSTS), FIELD_LIST, .item = FIELD_STRING, .min = 0,      \
+        .max = 256,                                                                                          \
         .help =                                                                                              \
             "Addresses that the interface must have (\"10.0.0.1/24\"); other addresses are not changed.")    \
-    ROW(int64_t, mtu, "mtu", FIELD_INTEGER, .min = 68, .max = 65536, .help = "MTU of the link, in bytes.")   \
-    ROW(struct list_of, pfc, "pfc", FIELD_LIST, .item = FIELD_INTEGER, .min = 0, .max = 7,                   \
+    ROW(int64_t, mtu, "mtu", (ON_HOSTS | ON_SIM_SWITCH, .modelled = ON_SIMULATED, .agree = "MTUs"),          \
+        FIELD_INTEGER, .min = 68, .max = 65536, .help = "MTU of the link, in bytes.")                        \
+    ROW(struct list_of, pfc, "pfc", (ON_HOSTS | ON_SWITCHES, .modelled = ON_SIMULATED), FIELD_LIST,          \
+        .item = FIELD_INTEGER, .min = 0, .max = 7,                                                           \
         .help = "Priorities with priority flow control; it is turned off for the others.")                   \
-    ROW(struct list_of, prio_to_buffer, "prio_to_buffer", FIELD_MAP, .item = FIELD_INTEGER, .min = 0,        \
-        .max = 7, .help = "Receive buffer of each priority.")                                                \
-    ROW(struct list_of, buffer_bytes, "buffer_bytes", FIELD_LIST, .item = FIELD_INTEGER, .min = 0,           \
-        .max = UINT32_MAX,                                                                                   \
+    ROW(struct list_of, prio_to_buffer, "prio_to_buffer", (ON_HOSTS, .modelled = ON_SIMULATED), FIELD_MAP,   \
+        .item = FIELD_INTEGER, .min = 0, .max = 7, .help = "Receive buffer of each priority.")               \
+    ROW(struct list_of, buffer_bytes, "buffer_bytes", (ON_HOSTS, .modelled = ON_SIMULATED), FIELD_LIST,      \
+        .item = FIELD_INTEGER, .min = 0, .max = UINT32_MAX,                                                  \
         .help = "Size of each receive buffer, in bytes; buffers that are not listed have size 0.")           \
-    ROW(int64_t, cable_mm, "cable", FIELD_QUANTITY, .unit = UNIT_LENGTH_MM, .min = 0, .max = 100000000,      \
+    ROW(int64_t, cable_mm, "cable", (ON_HOSTS, .modelled = ON_SIMULATED), FIELD_QUANTITY,                    \
+        .unit = UNIT_LENGTH_MM, .min = 0, .max = 100000000,                                                  \
         .help = "Length of the cable, from which the driver computes xoff.")                                 \
-    ROW(int, trust, "trust", FIELD_CHOICE, .choices = trust_names,                                           \
+    ROW(int, trust, "trust",                                                                                 \
+        (ON_HOSTS | ON_VIRTUAL_SWITCH, .modelled = ON_SIMULATED, .agree = "trust modes"), FIELD_CHOICE,      \
+        .choices = trust_names,                                                                              \
         .help = "Source of a frame's priority: the VLAN tag's PCP or the IP header's DSCP.")                 \
-    ROW(struct list_of, dscp_to_prio, "dscp_to_prio", FIELD_MAP, .item = FIELD_INTEGER, .min = 0, .max = 7,  \
-        .help = "Priority of each DSCP.")                                                                    \
-    ROW(struct settings_ets *, ets, "ets", FIELD_OPTIONAL, .sub = &ets_table,                                \
-        .help = "How traffic classes share the port's bandwidth.")                                           \
-    ROW(struct list_of, ecn, "ecn", FIELD_LIST, .item = FIELD_INTEGER, .min = 0, .max = 7,                   \
+    ROW(struct list_of, dscp_to_prio, "dscp_to_prio",                                                        \
+        (ON_HOSTS | ON_VIRTUAL_SWITCH, .agree = "maps from DSCP to priority"), FIELD_MAP,                    \
+        .item = FIELD_INTEGER, .min = 0, .max = 7, .help = "Priority of each DSCP.")                         \
+    ROW(struct settings_ets *, ets, "ets", (ON_HOSTS | ON_SIM_SWITCH, .modelled = ON_SIM_SWITCH),            \
+        FIELD_OPTIONAL, .sub = &ets_table, .help = "How traffic classes share the port's bandwidth.")        \
+    ROW(struct list_of, ecn, "ecn", (ON_HOSTS | ON_VIRTUAL_SWITCH, .modelled = ON_SIMULATED, .roce = true),  \
+        FIELD_LIST, .item = FIELD_INTEGER, .min = 0, .max = 7,                                               \
         .help = "Priorities with DCQCN (reaction and notification point); it is turned off for the others.") \
-    ROW(struct list_of, ecn_rp, "ecn_rp", FIELD_LIST, .item = FIELD_INTEGER, .min = 0, .max = 7,             \
+    ROW(struct list_of, ecn_rp, "ecn_rp",                                                                    \
+        (ON_HOSTS | ON_VIRTUAL_SWITCH, .modelled = ON_SIMULATED, .roce = true), FIELD_LIST,                  \
+        .item = FIELD_INTEGER, .min = 0, .max = 7,                                                           \
         .help = "Priorities with the reaction point (sender), if they differ from ecn.")                     \
-    ROW(struct list_of, ecn_np, "ecn_np", FIELD_LIST, .item = FIELD_INTEGER, .min = 0, .max = 7,             \
+    ROW(struct list_of, ecn_np, "ecn_np",                                                                    \
+        (ON_HOSTS | ON_VIRTUAL_SWITCH, .modelled = ON_SIMULATED, .roce = true), FIELD_LIST,                  \
+        .item = FIELD_INTEGER, .min = 0, .max = 7,                                                           \
         .help = "Priorities with the notification point (receiver), if they differ from ecn.")               \
-    ROW(struct dcqcn_values, dcqcn, "dcqcn", FIELD_OBJECT, .sub = &dcqcn_table, .help = "DCQCN parameters.") \
-    ROW(int, congestion_control, "congestion_control", FIELD_CHOICE, .choices = congestion_control_names,    \
+    ROW(struct dcqcn_values, dcqcn, "dcqcn", (ON_HOSTS, .modelled = ON_SIMULATED, .roce = true),             \
+        FIELD_OBJECT, .sub = &dcqcn_table, .help = "DCQCN parameters.")                                      \
+    ROW(int, congestion_control, "congestion_control",                                                       \
+        (ON_SIM_HOST | ON_FORWARDER, .modelled = ON_SIMULATED), FIELD_CHOICE,                                \
+        .choices = congestion_control_names,                                                                 \
         .help = "Congestion control of the reaction point. Default: dcqcn; the others exist only in the "    \
                 "simulator.")                                                                                \
-    ROW(struct window_values, window, "window", FIELD_OBJECT, .sub = &window_table,                          \
-        .help = "Window of simulated congestion controls.")                                                  \
-    ROW(struct hpcc_values, hpcc, "hpcc", FIELD_OBJECT, .sub = &hpcc_table,                                  \
-        .help = "HPCC parameters; simulated labs only.")                                                     \
-    ROW(struct dctcp_values, dctcp, "dctcp", FIELD_OBJECT, .sub = &dctcp_table,                              \
-        .help = "DCTCP parameters; simulated labs only.")                                                    \
-    ROW(struct timely_values, timely, "timely", FIELD_OBJECT, .sub = &timely_table,                          \
-        .help = "TIMELY parameters; simulated labs only.")                                                   \
-    ROW(int64_t, rx_ring, "rx_ring", FIELD_INTEGER, .min = 0, .max = UINT32_MAX,                             \
-        .help = "Entries of the RX ring.")                                                                   \
-    ROW(int64_t, tx_ring, "tx_ring", FIELD_INTEGER, .min = 0, .max = UINT32_MAX,                             \
+    ROW(struct window_values, window, "window", (ON_SIM_HOST | ON_FORWARDER, .modelled = ON_SIMULATED),      \
+        FIELD_OBJECT, .sub = &window_table, .help = "Window of simulated congestion controls.")              \
+    ROW(struct hpcc_values, hpcc, "hpcc", (ON_SIM_HOST | ON_FORWARDER, .modelled = ON_SIMULATED),            \
+        FIELD_OBJECT, .sub = &hpcc_table, .help = "HPCC parameters; simulated labs only.")                   \
+    ROW(struct dctcp_values, dctcp, "dctcp", (ON_SIM_HOST | ON_FORWARDER, .modelled = ON_SIMULATED),         \
+        FIELD_OBJECT, .sub = &dctcp_table, .help = "DCTCP parameters; simulated labs only.")                 \
+    ROW(struct timely_values, timely, "timely", (ON_SIM_HOST | ON_FORWARDER, .modelled = ON_SIMULATED),      \
+        FIELD_OBJECT, .sub = &timely_table, .help = "TIMELY parameters; simulated labs only.")               \
+    ROW(int64_t, rx_ring, "rx_ring", (ON_HOSTS, .modelled = ON_FORWARDER), FIELD_INTEGER, .min = 0,          \
+        .max = UINT32_MAX, .help = "Entries of the RX ring.")                                                \
+    ROW(int64_t, tx_ring, "tx_ring", (ON_HOSTS), FIELD_INTEGER, .min = 0, .max = UINT32_MAX,                 \
         .help = "Entries of the TX ring.")                                                                   \
-    ROW(int64_t, rx_coalesce_us, "rx_coalesce_us", FIELD_INTEGER, .min = 0, .max = UINT32_MAX,               \
-        .help = "Interrupt coalescing of RX: time, in microseconds.")                                        \
-    ROW(int64_t, rx_coalesce_frames, "rx_coalesce_frames", FIELD_INTEGER, .min = 0, .max = UINT32_MAX,       \
-        .help = "Interrupt coalescing of RX: number of frames.")                                             \
-    ROW(int, pause_autoneg, "pause_autoneg", FIELD_BOOL,                                                     \
+    ROW(int64_t, rx_coalesce_us, "rx_coalesce_us", (ON_HOSTS, .modelled = ON_FORWARDER), FIELD_INTEGER,      \
+        .min = 0, .max = UINT32_MAX, .help = "Interrupt coalescing of RX: time, in microseconds.")           \
+    ROW(int64_t, rx_coalesce_frames, "rx_coalesce_frames", (ON_HOSTS, .modelled = ON_FORWARDER),             \
+        FIELD_INTEGER, .min = 0, .max = UINT32_MAX, .help = "Interrupt coalescing of RX: number of frames.") \
+    ROW(int, pause_autoneg, "pause_autoneg", (ON_HOSTS), FIELD_BOOL,                                         \
         .help = "Negotiate 802.3x global pause. Default: false if rx_pause or tx_pause is given.")           \
-    ROW(int, rx_pause, "rx_pause", FIELD_BOOL, .help = "Obey 802.3x global pause.")                          \
-    ROW(int, tx_pause, "tx_pause", FIELD_BOOL, .help = "Send 802.3x global pause.")                          \
-    ROW(int64_t, pfc_stall_ms, "pfc_stall_ms", FIELD_INTEGER, .min = 0, .max = 65535,                        \
+    ROW(int, rx_pause, "rx_pause", (ON_HOSTS), FIELD_BOOL, .help = "Obey 802.3x global pause.")              \
+    ROW(int, tx_pause, "tx_pause", (ON_HOSTS), FIELD_BOOL, .help = "Send 802.3x global pause.")              \
+    ROW(int64_t, pfc_stall_ms, "pfc_stall_ms", (ON_HOSTS), FIELD_INTEGER, .min = 0, .max = 65535,            \
         .help = "PFC stall prevention, in milliseconds; 0: off.")                                            \
-    ROW(int64_t, traffic_class, "traffic_class", FIELD_INTEGER, .min = -1, .max = 255,                       \
+    ROW(int64_t, traffic_class, "traffic_class", (ON_HOSTS, .modelled = ON_SIMULATED, .roce = true),         \
+        FIELD_INTEGER, .min = -1, .max = 255,                                                                \
         .help =                                                                                              \
             "Traffic class (DSCP and ECN bits) of RoCE packets whose program sets none; -1: not forced.")    \
-    ROW(int, roce, "roce", FIELD_BOOL,                                                                       \
+    ROW(int, roce, "roce", (ON_HOSTS), FIELD_BOOL,                                                           \
         .help = "Whether the NIC handles RoCE packets itself (devlink enable_roce).")                        \
-    ROW(struct list_of, optional_counters, "optional_counters", FIELD_LIST, .item = FIELD_STRING, .min = 0,  \
-        .max = 64, .help = "RDMA optional counters to turn on.")                                             \
-    ROW(int64_t, qdisc_quantum, "qdisc_quantum", FIELD_INTEGER, .min = 0, .max = UINT32_MAX,                 \
+    ROW(struct list_of, optional_counters, "optional_counters", (ON_HOSTS, .roce = true), FIELD_LIST,        \
+        .item = FIELD_STRING, .min = 0, .max = 64, .help = "RDMA optional counters to turn on.")             \
+    ROW(int64_t, qdisc_quantum, "qdisc_quantum", (ON_HOSTS), FIELD_INTEGER, .min = 0, .max = UINT32_MAX,     \
         .help = "Quantum of the kernel's default root qdisc, in bytes. It follows from the MTU at the time " \
                 "when the qdisc was created; 0: it does not exist yet.")                                     \
-    ROW(struct settings_red *, red, "red", FIELD_OPTIONAL, .sub = &red_table,                                \
-        .help = "RED qdisc on a forwarding host.")                                                           \
-    ROW(struct settings_ecn_threshold *, ecn_threshold, "ecn_threshold", FIELD_OPTIONAL,                     \
-        .sub = &ecn_threshold_table, .help = "ECN marking thresholds of a switch.")                          \
-    ROW(struct settings_watchdog *, watchdog, "watchdog", FIELD_OPTIONAL, .sub = &watchdog_table,            \
+    ROW(struct settings_red *, red, "red",                                                                   \
+        (ON_HOST | ON_FORWARDER, .modelled = ON_FORWARDER, .instead = "a switch marks by ecn_threshold"),    \
+        FIELD_OPTIONAL, .sub = &red_table, .help = "RED qdisc on a forwarding host.")                        \
+    ROW(struct settings_ecn_threshold *, ecn_threshold, "ecn_threshold",                                     \
+        (ON_SIM_SWITCH | ON_SONIC, .modelled = ON_SIM_SWITCH, .instead = "a host marks by red"),             \
+        FIELD_OPTIONAL, .sub = &ecn_threshold_table, .help = "ECN marking thresholds of a switch.")          \
+    ROW(struct settings_watchdog *, watchdog, "watchdog",                                                    \
+        (ON_SIM_SWITCH | ON_SONIC, .modelled = ON_SIM_SWITCH), FIELD_OPTIONAL, .sub = &watchdog_table,       \
         .help = "PFC watchdog of a switch's ports.")
+
+/* What is known of a setting, beside the form of its value (settings_table). */
+struct setting {
+    const char *key;
+    unsigned nodes; /* enum settings_node: what may be given it */
+    /* Simulated nodes at which it acts, or has nothing to act on; the simulator warns of it at others that have it. */
+    unsigned modelled;
+    bool roce;           /* a setting of RoCE: it is not there while RoCE is switched off */
+    const char *agree;   /* both ends of a flow must have the same value; in words what is compared: "MTUs" */
+    const char *instead; /* what nodes without it have in its place; NULL: nothing */
+};
+extern const struct setting settings_known[]; /* in the order of the rows, ended by one without key */
+/* The setting with this key, or NULL. */
+const struct setting *settings_find(const char *key);
 
 #define SETTINGS_MEMBER(type, member, ...) type member;
 struct settings {

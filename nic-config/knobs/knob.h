@@ -28,7 +28,6 @@ struct knob {
     const char *const *keys; /* keys of the settings document that the knob reads and writes; ended by NULL */
     bool
         follows; /* the driver changes it together with other settings: only restore writes it back without a request */
-    bool of_roce; /* it is a setting of RoCE: not looked at while RoCE is switched off */
     /* The value read takes effect at the next reload: a write that was begun and not recorded as done is repeated. */
     bool deferred;
     int64_t
@@ -46,6 +45,9 @@ struct knob {
     /* NULL: the values of `keys` are equal. */
     bool (*same)(const struct settings *now, const struct settings *target);
 };
+
+/* Are its keys settings of RoCE? They are not looked at while RoCE is switched off. */
+bool knob_is_of_roce(const struct knob *knob);
 
 /* Every knob; SETTINGS_KNOBS has the order of writing. */
 #define KNOB_DECLARE(name) extern const struct knob knob_##name;

@@ -296,14 +296,9 @@ static bool same_dcqcn(const struct settings *now, const struct settings *target
 static const char *const ecn_keys[] = {"ecn", "ecn_rp", "ecn_np", NULL}, *const dcqcn_keys[] = {"dcqcn",
                                                                                                 NULL};
 
-const struct knob knob_ecn = {.name = "ecn",
-                              .of_roce = true,
-                              .keys = ecn_keys,
-                              .read = read_ecn,
-                              .complete = complete_ecn,
-                              .write = write_ecn};
+const struct knob knob_ecn = {
+    .name = "ecn", .keys = ecn_keys, .read = read_ecn, .complete = complete_ecn, .write = write_ecn};
 const struct knob knob_dcqcn = {.name = "dcqcn",
-                                .of_roce = true,
                                 .keys = dcqcn_keys,
                                 .read = read_dcqcn,
                                 .complete = complete_dcqcn,

@@ -321,13 +321,9 @@ static int write_counters(struct device *d, const struct settings *now, const st
 static const char *const class_keys[] = {"traffic_class", NULL}, *const counter_keys[] = {"optional_counters",
                                                                                           NULL};
 
-const struct knob knob_traffic_class = {.name = "traffic_class",
-                                        .of_roce = true,
-                                        .keys = class_keys,
-                                        .read = read_traffic_class,
-                                        .write = write_traffic_class};
+const struct knob knob_traffic_class = {
+    .name = "traffic_class", .keys = class_keys, .read = read_traffic_class, .write = write_traffic_class};
 const struct knob knob_counters = {.name = "optional_counters",
-                                   .of_roce = true,
                                    .keys = counter_keys,
                                    .read = read_counters,
                                    .complete = complete_counters,

@@ -7,6 +7,12 @@
 #define KNOB_ADDRESS(name) &knob_##name,
 const struct knob *const knobs[] = {SETTINGS_KNOBS(KNOB_ADDRESS) NULL};
 
+bool knob_is_of_roce(const struct knob *knob)
+{
+    const struct setting *setting = settings_find(knob->keys[0]);
+    return setting && setting->roce;
+}
+
 enum knob_answer knob_answer_of(int number)
 {
     switch (number) {

@@ -8,6 +8,7 @@
 #include "harness/labs/sim/topology.h"
 #include "lib/clock.h"
 #include "lib/document/json_text.h"
+#include "lib/formats/settings.h"
 #include "lib/statistics/histogram.h"
 #include "lib/physics/host.h"
 #include <stdlib.h>
@@ -153,26 +154,18 @@ static int sim_lab_save_settings(void *state, struct role_settings roles[], stru
     return 0;
 }
 
-static bool is_one_of(const char *key, const char *const *keys)
-{
-    while (*keys && strcmp(*keys, key) != 0)
-        keys++;
-    return *keys;
-}
-
-/* Warn of settings that the simulator does not model. */
+/* Warn of settings that the role's node has and the simulator does not model there. */
 static void warn_of_unmodelled(struct sim_lab *lab, size_t role, const json_t *wanted)
 {
-    static const char *const everywhere[] = {
-        "mtu",   "pfc", "prio_to_buffer",     "buffer_bytes", "cable", "trust", "ecn",    "ecn_rp", "ecn_np",
-        "dcqcn", "red", "congestion_control", "window",       "hpcc",  "dctcp", "timely", NULL};
-    static const char *const forwarding[] = {"ecn_threshold",  "watchdog",           "ets", "rx_ring",
-                                             "rx_coalesce_us", "rx_coalesce_frames", NULL};
+    static const enum settings_node nodes[] = {
+        [SIM_HOST] = ON_SIM_HOST, [SIM_SWITCH] = ON_SIM_SWITCH, [SIM_BRIDGE] = ON_FORWARDER};
+    enum settings_node node = nodes[lab->setup.node_of_role[role].kind];
     const char *key;
     json_t *value;
     json_object_foreach((json_t *)(uintptr_t)wanted, key, value)
     {
-        if (!is_one_of(key, everywhere) && (is_host(lab, role) || !is_one_of(key, forwarding)))
+        const struct setting *s = settings_find(key);
+        if (s && s->nodes & node & ~s->modelled)
             json_array_append_new(lab->warnings, json_textf("%s: the simulator does not model the setting %s",
                                                             role_name(lab, role), key));
     }

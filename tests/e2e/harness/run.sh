@@ -136,6 +136,18 @@ check "... are marked with one that is" test "$(marked_of --set settings.traffic
 check "... of those of one sender only, if its class alone is ECT" test "$(marked_of --set settings.traffic_class=104 --set settings_of.h0.traffic_class=106)" -gt 0
 check "... and where a switch that the scenario names marks them, without ECN at hosts" test "$(marked_of --set settings.ecn=[] --set settings_of.s0.ecn_threshold='{"kmin":"100kB","kmax":"400kB","pmax":0.2}')" -gt 0
 
+# a warning of what is not modelled is about nodes that have the setting
+unmodelled() { # OPTION...
+    "$H" run incast-dcqcn --duration 1ms --no-report --quiet --out "$OUT" "$@" >/dev/null 2>&1
+    jq -r '.warnings[] | select(test("^[hs]0: the simulator does not model"))' "$OUT/incast-dcqcn/latest/result.json"
+}
+check "a setting that the simulator does not model is named for hosts, and not for switches, which do not have it" \
+    test "$(unmodelled --set settings.tx_ring=512)" = "h0: the simulator does not model the setting tx_ring"
+check "... for hosts alone, where it models those of switches" \
+    test "$(unmodelled --set 'settings.ets={"prio_to_tc":{"0":0}}')" = "h0: the simulator does not model the setting ets"
+check "... and for none, where it is modelled wherever it exists" \
+    test -z "$(unmodelled --set settings.traffic_class=106 --set settings.ecn_threshold='{"kmin":"100kB","kmax":"400kB","pmax":0.2}')"
+
 # ---- Ctrl-C
 sampling() { # wait until a run has sampled something
     for _ in $(seq 100); do

@@ -87,7 +87,9 @@ good "marking thresholds of a switch" "$INCAST" ".settings_of={s0:{ecn_threshold
 refused "marking thresholds of a forwarding host" 'role "switch" is a forwarding host in lab sim-red-bridge' "$BRIDGE" ".sweep[\"settings_of.switch\"][1].ecn_threshold=$THRESHOLD"
 refused "marking thresholds of everything, where there is no switch" 'settings.ecn_threshold: lab sim-geforce-pair has no node for it' "$PFC" ".settings.ecn_threshold=$THRESHOLD"
 refused "RED at a host" 'settings_of.h0.red: role "h0" is a host .* a setting of forwarding hosts' "$INCAST" ".settings_of={h0:{red:$RED}}"
-refused "a switch's ring" 'settings_of.s0.rx_ring: role "s0" is a switch .* a setting of hosts; a switch has pfc, ecn_threshold and watchdog, a simulated one ets too' "$INCAST" '.settings_of={s0:{rx_ring:1024}}'
+refused "a switch's ring" 'settings_of.s0.rx_ring: role "s0" is a switch .* a setting of hosts; a switch has mtu, pfc, ets, ecn_threshold and watchdog' "$INCAST" '.settings_of={s0:{rx_ring:1024}}'
+refused "a ring of a guest that is a switch" 'settings_of.s0.rx_ring: role "s0" is a virtual switch in lab virtual-switch, and rx_ring is a setting of hosts; a virtual switch has pfc, trust, dscp_to_prio, ecn, ecn_rp and ecn_np' \
+    "$INCAST" '.settings_of={s0:{rx_ring:1024}}|del(.lab)' --lab virtual-switch
 refused "thresholds of a real host" 'settings_of.a.ecn_threshold: role "a" is a host in lab ssh-pair' "$PFC" ".settings_of={a:{ecn_threshold:$THRESHOLD}}|del(.lab)" --lab "$ROOT/labs/ssh-pair.example.json"
 refused "an optional counter that does not exist" 'settings.optional_counters\[0\]: there is no counter "cc_rx_ce_pktss"; did you mean "cc_rx_ce_pkts"' "$PFC" '.settings.optional_counters=["cc_rx_ce_pktss"]'
 

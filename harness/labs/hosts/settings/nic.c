@@ -2,6 +2,7 @@
 #include "harness/labs/hosts/settings/vlan.h"
 #include "harness/doctor/doctor.h"
 #include "lib/document/json_text.h"
+#include "lib/formats/settings.h"
 #include "lib/roce/congestion_values.h"
 #include "lib/text.h"
 #include "lib/document/json_file.h"
@@ -193,25 +194,24 @@ static bool takes_roce(const struct remote_host *h, const char *netdev)
  * scenario says otherwise, and with it go its settings. */
 static json_t *port_of(const struct remote_host *h, const char *netdev, const json_t *common)
 {
-    static const char *const of_roce[] = {"ecn",   "ecn_rp",        "ecn_np",
-                                          "dcqcn", "traffic_class", "optional_counters"};
     json_t *port = json_deep_copy(common);
     json_object_set_new(port, "bridge", json_text(BRIDGE));
     json_object_set_new(port, "up", json_true());
     if (json_object_get(common, "roce") || !takes_roce(h, netdev))
         return port;
     json_object_set_new(port, "roce", json_false());
-    for (size_t i = 0; i < sizeof of_roce / sizeof *of_roce; i++)
-        json_object_del(port, of_roce[i]);
+    for (const struct setting *s = settings_known; s->key; s++)
+        if (s->roce)
+            json_object_del(port, s->key);
     return port;
 }
 
 json_t *remote_interfaces(const struct remote_host *h, const json_t *wanted)
 {
     json_t *interfaces = json_object(), *common = json_deep_copy(wanted);
-    json_object_del(common, "ecn_threshold");
-    json_object_del(common, "watchdog");
-    json_object_del(common, "congestion_control");
+    for (const struct setting *s = settings_known; s->key; s++)
+        if (!(s->nodes & ON_HOST))
+            json_object_del(common, s->key);
     if (h->lab->extra_nics.count == 0) {
         json_object_set_new(interfaces, h->netdev, common);
         vlan_add(h, wanted, interfaces);
@@ -266,17 +266,26 @@ static void warn_of_skipped(const struct remote_host *h, const json_t *answer, j
     }
 }
 
-/* mlx5 NICs run DCQCN; any other congestion control is an error. */
-static int check_congestion_control(const struct lab_host *host, const json_t *wanted, struct error *e)
+static bool is_of_congestion_control(const char *key)
+{
+    const struct field *f = congestion_table.fields;
+    while (f->name && strcmp(f->name, key) != 0)
+        f++;
+    return f->name;
+}
+
+/* A setting that only simulated hosts have is an error. NICs run DCQCN: a scenario may say so. */
+static int check_simulated_only(const struct lab_host *host, const json_t *wanted, struct error *e)
 {
     const char *control = json_string_value(json_object_get(wanted, "congestion_control"));
-    for (const struct field *f = congestion_table.fields; f->name; f++)
-        if (json_object_get(wanted, f->name))
+    for (const struct setting *s = settings_known; s->key; s++)
+        if ((s->nodes & (ON_HOST | ON_SIM_HOST)) == ON_SIM_HOST && json_object_get(wanted, s->key) &&
+            strcmp(s->key, "congestion_control") != 0)
             return error_set(
-                e,
-                "host %s: settings.%s is simulated only: the NICs of real hosts have DCQCN, whose "
-                "parameters are in settings.dcqcn",
-                host->name, f->name);
+                e, "host %s: settings.%s is simulated only%s", host->name, s->key,
+                is_of_congestion_control(s->key)
+                    ? ": the NICs of real hosts have DCQCN, whose parameters are in settings.dcqcn"
+                    : "");
     if (!control || strcmp(control, "dcqcn") == 0)
         return 0;
     return error_set(e,
@@ -288,7 +297,7 @@ static int check_congestion_control(const struct lab_host *host, const json_t *w
 int remote_settings_check(const struct lab_host *host, const json_t *wanted, struct error *e)
 {
     const struct lab_nic *extra = host->extra_nics.items;
-    if (check_congestion_control(host, wanted, e) != 0 || check_nic(host, &host->nic, e) != 0)
+    if (check_simulated_only(host, wanted, e) != 0 || check_nic(host, &host->nic, e) != 0)
         return -1;
     for (size_t i = 0; i < host->extra_nics.count; i++)
         if (check_nic(host, &extra[i], e) != 0)
@@ -299,7 +308,7 @@ int remote_settings_check(const struct lab_host *host, const json_t *wanted, str
 /* Pass a role's settings to nic-config set or plan. */
 static json_t *hand_over(struct remote_host *h, const char *command, const json_t *wanted, struct error *e)
 {
-    if (check_congestion_control(h->lab, wanted, e) != 0)
+    if (check_simulated_only(h->lab, wanted, e) != 0)
         return NULL;
     const char *const words[] = {command, "--skip-missing", "-", NULL};
     json_t *document = json_make("{s:i,s:o}", "schema", 1, "interfaces", remote_interfaces(h, wanted));
