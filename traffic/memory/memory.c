@@ -4,6 +4,9 @@
 #include "lib/log.h"
 #include "lib/text.h"
 #include "traffic/memory/nvidia_hook.h"
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 const struct memory_system memory_system_default = {.root = "", .libcuda = "libcuda.so.1"};
@@ -12,6 +15,54 @@ const struct memory_back_end *const memory_back_ends[] = {
     &memory_host,       &memory_rm_dmabuf,   &memory_cuda_dmabuf,    &memory_cuda_peermem,
     &memory_rm_peermem, &memory_cuda_nv503c, &memory_virtual_dmabuf, NULL,
 };
+
+/* ---- kernel messages during an operation: lines of NVIDIA's and the RDMA drivers in /dev/kmsg, if it is readable */
+
+#define RECORD_MAX 8192 /* one read of /dev/kmsg gives one record, at most this long */
+
+/* A record is "priority,sequence,time_us,flags;text\n...": Documentation/ABI/testing/dev-kmsg. */
+static const char *record_text(char *record)
+{
+    char *semicolon = strchr(record, ';');
+    record[strcspn(record, "\n")] = '\0';
+    return semicolon ? semicolon + 1 : record;
+}
+
+static bool names_driver(const char *text)
+{
+    static const char *const words[] = {"NVRM",       "nvidia",  "peermem", "mlx5",
+                                        "infiniband", "ib_core", "rdma",    NULL};
+    for (size_t i = 0; words[i]; i++)
+        if (strstr(text, words[i]))
+            return true;
+    return false;
+}
+
+/* -1: /dev/kmsg cannot be read. */
+static int kernel_log_open(void)
+{
+    int fd = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    if (fd >= 0)
+        lseek(fd, 0, SEEK_END);
+    return fd;
+}
+
+/* What was logged since kernel_log_open; "" for -1. */
+static void kernel_log_read(int fd, char *text, size_t size)
+{
+    char record[RECORD_MAX + 1];
+    size_t used = 0;
+    ssize_t n;
+    *text = '\0';
+    while (fd >= 0 && (n = read(fd, record, RECORD_MAX)) > 0) {
+        record[n] = '\0';
+        const char *line = record_text(record);
+        if (names_driver(line) && used < size)
+            used += (size_t)snprintf(text + used, size - used, "%s%s", used ? " | " : "", line);
+    }
+}
+
+/* ---- back ends */
 
 /* One back end from allocation to registration. */
 static int open_with(struct memory *memory, const struct memory_back_end *back_end,

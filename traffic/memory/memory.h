@@ -1,5 +1,5 @@
 /*
- * Memory for sent and received data: host memory, or GPU memory by one of several routes. Each back end is one file (memory_*.c).
+ * Memory for sent and received data: host memory, or GPU memory by one of several routes. A file for each source of memory (memory_*.c) has its back ends.
  * "gpu" tries them in the order of memory_back_ends[]: the preferred one first
  * (docs/gpudirect-routes.md).
  */
@@ -67,10 +67,5 @@ void memory_close(struct memory *memory);
 json_t *memory_json(const struct memory *memory);
 /* The CPU's view of host memory; NULL for a GPU's. */
 void *memory_pointer(const struct memory *memory);
-
-/* Kernel messages about NVIDIA or RDMA since kernel_log_open, which returns -1 if /dev/kmsg cannot be read; the text is then "".
- * The caller closes the descriptor. */
-int kernel_log_open(void);
-void kernel_log_read(int fd, char *text, size_t size);
 
 #endif

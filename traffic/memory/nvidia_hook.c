@@ -25,7 +25,7 @@ static bool wanted(uint32_t class)
 }
 
 /* When the table is full, the oldest entries are dropped, because they have most probably been freed. */
-static void note(int fd, uint32_t client, uint32_t parent, uint32_t object, uint32_t class)
+static void record_object(int fd, uint32_t client, uint32_t parent, uint32_t object, uint32_t class)
 {
     if (!wanted(class))
         return;
@@ -37,16 +37,16 @@ static void note(int fd, uint32_t client, uint32_t parent, uint32_t object, uint
 }
 
 /* RM_ALLOC has two sizes; the ioctl number contains the size. */
-static void look_at(int fd, unsigned long request, const void *argument)
+static void record_allocation(int fd, unsigned long request, const void *argument)
 {
     if (request == _IOWR(RM_IOCTL_TYPE, RM_ESCAPE_ALLOC, struct rm_alloc_rights)) {
         const struct rm_alloc_rights *a = argument;
         if (a->status == 0)
-            note(fd, a->root, a->parent, a->object, a->class);
+            record_object(fd, a->root, a->parent, a->object, a->class);
     } else if (request == _IOWR(RM_IOCTL_TYPE, RM_ESCAPE_ALLOC, struct rm_alloc)) {
         const struct rm_alloc *a = argument;
         if (a->status == 0)
-            note(fd, a->root, a->parent, a->object, a->class);
+            record_object(fd, a->root, a->parent, a->object, a->class);
     }
 }
 
@@ -58,7 +58,7 @@ int ioctl(int fd, unsigned long request, ...)
     va_end(arguments);
     int result = (int)syscall(SYS_ioctl, fd, request, argument);
     if (result == 0 && atomic_load_explicit(&hook.armed, memory_order_relaxed))
-        look_at(fd, request, argument);
+        record_allocation(fd, request, argument);
     return result;
 }
 

@@ -206,4 +206,25 @@ int rm_control(int fd, uint32_t client, uint32_t object, uint32_t command, void 
                const char *what, struct error *e);
 void rm_free_object(int fd, uint32_t client, uint32_t parent, uint32_t object);
 
+/* ---- the third-party P2P object */
+
+/*
+ * The third-party P2P object (class 0x503C, NV503C): with it nvidia-peermem finds, by process and address, the video memory that a
+ * NIC may access. There is one per subdevice. One address space and every memory must be registered with it. The kernel requires no
+ * mapping at the registered address (src/nvidia/src/kernel/gpu/bus/third_party_p2p.c).
+ */
+struct p2p {
+    int fd; /* a control descriptor of the client */
+    uint32_t client, subdevice, object;
+    bool own; /* created here; else CUDA's */
+};
+
+/* Create the object under a subdevice and register the address space. On failure nothing is left. */
+int p2p_make(struct p2p *p, uint32_t va_space, struct error *e);
+/* Register `bytes` of memory at `address`; both multiples of RM_P2P_ALIGN_BYTES. */
+int p2p_register(const struct p2p *p, uint32_t memory, uint64_t address, uint64_t bytes, struct error *e);
+void p2p_unregister(const struct p2p *p, uint32_t memory);
+/* Free the object with its registrations, but not CUDA's object. */
+void p2p_release(struct p2p *p);
+
 #endif

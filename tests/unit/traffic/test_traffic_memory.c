@@ -5,7 +5,7 @@
 #include "tests/unit/unit.h"
 
 /* their static functions too */
-#include "traffic/memory/memory_cuda_nv503c.c"
+#include "traffic/memory/memory_cuda.c"
 #include "traffic/memory/nvidia_hook.c"
 
 #include "lib/files.h"
@@ -313,7 +313,7 @@ static void see(uint32_t client, uint32_t parent, uint32_t object, uint32_t clas
 {
     struct rm_alloc_rights a = {
         .root = client, .parent = parent, .object = object, .class = class, .status = status};
-    look_at(9, _IOWR(RM_IOCTL_TYPE, RM_ESCAPE_ALLOC, struct rm_alloc_rights), &a);
+    record_allocation(9, _IOWR(RM_IOCTL_TYPE, RM_ESCAPE_ALLOC, struct rm_alloc_rights), &a);
 }
 
 static void handles_belong_to_the_memory_s_client_and_device(void **state)
