@@ -81,7 +81,7 @@ int64_t plan_moderation(const struct plan *plan, int64_t message_bytes)
 }
 
 /* Checks beyond the ranges of single fields. The server accepts only offers that pass them. */
-static int check(const void *object, const char *path, struct error *e)
+static int check_flow(const void *object, const char *path, struct error *e)
 {
     const struct plan *plan = object;
     (void)path;
@@ -251,5 +251,5 @@ const struct table plan_table = {
     .help = "Options of a flow.",
     .size = sizeof(struct plan),
     .fields = plan_fields,
-    .check = check,
+    .check = check_flow,
 };

@@ -36,7 +36,7 @@ bool flow_side_sends(const struct flow_side *s)
 /* ---- opening */
 
 /* Before memory is allocated and the engine's thread is started, which runs where this one does. */
-static int place(struct flow_side *s, const struct local_options *local, struct error *e)
+static int place_on_node(struct flow_side *s, const struct local_options *local, struct error *e)
 {
     struct numa_place found;
     s->numa_node = local->numa_node;
@@ -91,7 +91,8 @@ int flow_side_open(struct flow_side *s, const struct local_options *local, int m
         return -1;
     if (!(s->pd = ibv_alloc_pd(s->device.context)))
         return error_set_errno(e, errno, "creating a protection domain on %s", s->device.name);
-    if (place(s, local, e) != 0 || open_memory(s, local, memory_kind, e) != 0 || check_memory(s, e) != 0)
+    if (place_on_node(s, local, e) != 0 || open_memory(s, local, memory_kind, e) != 0 ||
+        check_memory(s, e) != 0)
         return -1;
     s->arrived = calloc((size_t)s->plan->queue_pairs, sizeof *s->arrived);
     s->arrived_before = calloc((size_t)s->plan->queue_pairs, sizeof *s->arrived);

@@ -25,7 +25,7 @@ struct client {
     atomic_bool ended;
 };
 
-static void say(struct server *server, const char *what, const char *format, const char *peer)
+static void report_peer(struct server *server, const char *what, const char *format, const char *peer)
 {
     char text[200];
     snprintf(text, sizeof text, "%s %s", format, peer);
@@ -145,7 +145,7 @@ static void *client_thread(void *argument)
     struct client *c = argument;
     struct flow_side *s = &c->side;
     struct error e = {{0}};
-    say(c->server, "session", "driver", s->control.peer);
+    report_peer(c->server, "session", "driver", s->control.peer);
     int result = set_up(c, &e);
     if (result == 0)
         result = run_phases(s, &e);
@@ -158,7 +158,7 @@ static void *client_thread(void *argument)
                                                          : "REFUSED",
                                             e.text));
     }
-    say(c->server, "session-end", "driver", s->control.peer);
+    report_peer(c->server, "session-end", "driver", s->control.peer);
     flow_side_close(s);
     release_memory(c);
     table_free(&plan_table, &c->plan);
@@ -187,7 +187,7 @@ static struct client *free_client(struct client *clients)
 }
 
 /* Begin a session with a driver that was greeted. */
-static bool begin(struct server *server, struct client *clients, struct control control)
+static bool serve_connection(struct server *server, struct client *clients, struct control control)
 {
     struct client *c = free_client(clients);
     char full[80];
@@ -229,7 +229,7 @@ static void serve_drivers(struct server *server, struct client *clients, struct 
         if (!enough)
             arrivals_accept(arrivals);
         while (!enough && arrivals_next(arrivals, &control))
-            enough = begin(server, clients, control) && server->once;
+            enough = serve_connection(server, clients, control) && server->once;
         reap(clients, false);
         if (enough && free_client(clients) == clients)
             return;

@@ -53,7 +53,7 @@ static long distance(const char *root, int64_t from, size_t index)
 }
 
 /* The farthest node that serves, or with device_node -1 the only one. Returns how many others there are than device_node. */
-static size_t look(const char *root, struct numa_place *place)
+static size_t read_nodes(const char *root, struct numa_place *place)
 {
     struct sysfs_names names = sysfs_list(root, NODES);
     size_t others = 0, index = 0;
@@ -84,7 +84,7 @@ static int find_far(const char *root, const char *device, struct numa_place *pla
         return error_set(
             e, "the NUMA node of device %s is not known (/sys/class/infiniband/%s/device/numa_node)", device,
             device);
-    if (look(root, place) == 0)
+    if (read_nodes(root, place) == 0)
         return error_set(e,
                          "no NUMA node but that of device %s, %" PRId64 ", has processors and memory: numa "
                          "far needs another one",
@@ -95,7 +95,7 @@ static int find_far(const char *root, const char *device, struct numa_place *pla
 static int find_near(const char *root, const char *device, struct numa_place *place, struct error *e)
 {
     if (place->device_node < 0) {
-        if (look(root, place) == 1)
+        if (read_nodes(root, place) == 1)
             return 0;
         return error_set(e,
                          "this host has several NUMA nodes, and that of device %s is not known "

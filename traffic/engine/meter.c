@@ -3,7 +3,7 @@
 #include "lib/clock.h"
 #include "lib/document/json_text.h"
 
-static struct meter_look look(const struct meter *m, int64_t now_ns)
+static struct meter_look read_meter(const struct meter *m, int64_t now_ns)
 {
     return (struct meter_look){.time_ns = now_ns,
                                .cpu_ns = engine_cpu_ns(m->engine),
@@ -40,7 +40,7 @@ int64_t meter_deadline(const struct meter *m)
 static void begin_window(struct meter *m, int64_t now_ns)
 {
     m->measuring = true;
-    m->begin = m->last = look(m, now_ns);
+    m->begin = m->last = read_meter(m, now_ns);
     m->next_ns = now_ns + m->interval_ns;
     if (m->end_ns) /* a late reading moves the window, it does not shorten it */
         m->end_ns += now_ns - m->warmup_end_ns;
@@ -88,7 +88,7 @@ json_t *meter_tick(struct meter *m, int64_t now_ns)
         return NULL;
     }
     bool over = (m->end_ns && now_ns >= m->end_ns) || atomic_load(&m->engine->finished);
-    return over ? meter_finish(m, now_ns) : close_interval(m, look(m, now_ns));
+    return over ? meter_finish(m, now_ns) : close_interval(m, read_meter(m, now_ns));
 }
 
 json_t *meter_finish(struct meter *m, int64_t now_ns)
@@ -97,7 +97,7 @@ json_t *meter_finish(struct meter *m, int64_t now_ns)
         return NULL;
     struct meter_look from = m->last;
     m->done = true;
-    m->end = look(m, now_ns);
+    m->end = read_meter(m, now_ns);
     if (!m->measuring) { /* ended during the warm-up: nothing was measured */
         m->begin = m->end;
         return NULL;

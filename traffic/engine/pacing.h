@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define PACING_PS_PER_S 1000000000000.0
+
 struct pacing {
     int64_t start_ns;
     int64_t message_ps; /* time of a message at the limited rate; 0: not paced */
@@ -17,8 +19,19 @@ struct pacing {
 };
 
 /* `burst` messages may leave back to back. rate_bps 0: no limit. */
-void pacing_start(struct pacing *pacing, int64_t now_ns, int64_t rate_bps, int64_t burst,
-                  int64_t message_bytes);
+static inline void pacing_start(struct pacing *pacing, int64_t now_ns, int64_t rate_bps, int64_t burst,
+                                int64_t message_bytes)
+{
+    *pacing = (struct pacing){.start_ns = now_ns};
+    if (rate_bps <= 0)
+        return;
+    double ps = (double)message_bytes * 8.0 * PACING_PS_PER_S / (double)rate_bps;
+    pacing->message_ps = ps < 1                            ? 1
+                         : ps > (double)(INT64_MAX / 1024) ? INT64_MAX / 1024
+                                                           : (int64_t)(ps + 0.5);
+    double credit = (double)pacing->message_ps * (double)(burst - 1);
+    pacing->credit_ps = credit > (double)(INT64_MAX / 4) ? INT64_MAX / 4 : (int64_t)credit;
+}
 
 /* May a message be sent now? If so, its time is added to the schedule. A delay of the caller by less than a message is made up for,
  * so that the mean rate is kept; longer pauses are not. */

@@ -183,7 +183,7 @@ static void finish_target(struct engine *g)
     engine_notify(g);
 }
 
-static bool run(struct engine *g)
+static bool stream_run(struct engine *g)
 {
     uint32_t first = 0;
     struct idleness idle = {0};
@@ -259,7 +259,7 @@ static bool receive_on(struct engine *g)
 void *engine_stream(void *argument)
 {
     struct engine *g = argument;
-    if (run(g) && drain(g))
+    if (stream_run(g) && drain(g))
         receive_on(g);
     return NULL;
 }
