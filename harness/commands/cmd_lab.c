@@ -1,7 +1,6 @@
 #include "lib/program/program.h"
 #include "lib/document/json_file.h"
 #include "lib/document/json_text.h"
-#include "lib/document/table_get.h"
 #include "lib/formats/find.h"
 #include "lib/formats/lab.h"
 #include "lib/log.h"

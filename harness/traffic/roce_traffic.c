@@ -4,7 +4,6 @@
 #include "harness/plan/traffic_class.h"
 #include "lib/clock.h"
 #include "lib/document/json_text.h"
-#include "lib/document/table_write.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

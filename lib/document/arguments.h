@@ -9,14 +9,11 @@
 #include "lib/document/table.h"
 #include <stdio.h>
 
-/* A new JSON object with only the options of argv[1..]; its values are not checked yet. Words that are not options go to *rest in
+/* A new JSON object with only the options of argv[1..]; its values are not checked yet: table_parse_options does that. Words that are not options go to *rest in
  * order, as pointers into argv; "--" ends options. The caller frees *rest. On error nothing is left allocated; an unknown option
  * names the nearest known one. */
 json_t *arguments_read(const struct table *table, int argc, char **argv, const char ***rest, size_t *count,
                        struct error *e);
-/* Fill *object (of table->size bytes) with the table's defaults and over them the document: as table_parse, but the sentences name
- * options ("--queue-pairs") instead of keys, and a flag that was not given is 0. The caller frees *object with table_free. */
-int arguments_fill(const struct table *table, const json_t *json, void *object, struct error *e);
 
 /* Print one line for each option, for --help. */
 void arguments_help(FILE *out, const struct table *table);

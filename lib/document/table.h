@@ -1,7 +1,7 @@
 /*
  * One table for each document type or command line. It determines parsing, defaults, ranges, error sentences, the JSON Schema,
  * --help, the man page and the completion. A table describes a C struct; table_parse fills the struct from a JSON object,
- * arguments_fill (lib/document/arguments.h) from a command line.
+ * table_parse_options from a command line (lib/document/arguments.h).
  */
 #ifndef LIB_TABLE_H
 #define LIB_TABLE_H
@@ -84,6 +84,9 @@ struct table {
 /* Fill *object (of table->size bytes) from json. On error nothing is left allocated and the sentence names
  * path, value and what is allowed; an unknown key names the nearest known one. */
 int table_parse(const struct table *table, const json_t *json, void *object, struct error *e);
+/* The same from the options of a command line: sentences name options ("--queue-pairs") instead of keys, and a flag that was not given is
+ * 0. */
+int table_parse_options(const struct table *table, const json_t *json, void *object, struct error *e);
 /* Fill *object with the defaults of the table; fields without default are unset. Nothing is checked. Returns 0, or -1 when out of
  * memory (nothing is left allocated). Free with table_free. */
 int table_defaults(const struct table *table, void *object);
@@ -95,11 +98,43 @@ int table_check_path(const struct table *table, const char *path, struct error *
 /* The checks of table_parse for a struct that was not filled from a document: numbers, choices and sub-objects are within their
  * ranges, and table->check passes. Optional fields may be unset. The sentence begins with `of`. */
 int table_check(const struct table *table, const void *object, const char *of, struct error *e);
+/*
+ * Add the values at a path such as "name", "hosts.*.pin.vcpus" or "links.0.rate" to `out`, one a line. A part is a key; in a map the
+ * name of an item, in a list its index, or "*" for all items in order. Quantities and other numbers are whole numbers of their unit
+ * ("memory": bytes), a map gives the names of its items, an object and a list of objects give nothing of their own. A value that is
+ * not set is an empty line; with "*" it is left out. Fails when the path names a key or an item that there is not.
+ */
+int table_get(const struct table *table, const void *object, const char *path, struct text *out,
+              struct error *e);
+/* A document with the object's strings, numbers, flags, choices and embedded objects; table_parse reads them back. Unset fields,
+ * lists, maps and optional objects are left out. A new reference, or NULL when out of memory. */
+json_t *table_write(const struct table *table, const void *object);
 /* A new JSON object equal to json with every default written out. The caller owns it. */
 json_t *table_resolve(const struct table *table, const json_t *json);
 /* The JSON Schema (draft 2020-12) of a document of this type. The caller owns it. */
 json_t *table_schema(const struct table *table);
 /* The fields as man page (mdoc) lists, sub-tables after their parents. */
 void table_manual(const struct table *table, struct text *out);
+
+/* ---- for what walks over fields */
+
+bool field_is_scalar(enum field_kind kind);
+/* The field that describes one item of a list or map. */
+struct field field_item(const struct field *field);
+/* Are min and max those of the items? Otherwise they are the number of items. */
+bool field_has_item_range(const struct field *field);
+/* How far apart items lie: scalar map items carry their name in front. */
+size_t field_item_size(const struct field *field);
+/* Where a map item's value lies: objects begin with their name and are parsed as a whole. */
+void *field_map_value(void *item, enum field_kind kind);
+/* The default as JSON, a new reference; NULL when there is none. */
+json_t *field_fallback(const struct field *field);
+/* The key of the table that was probably meant, or NULL. */
+const char *table_nearest_key(const struct table *table, const char *word);
+/* "whole number from 1 to 8", "one of a, b": what a field holds. Returns words or a text in buffer. */
+const char *field_words(const struct field *field, struct text *buffer);
+/* Words as lines of roff: no line begins with a control character, backslashes are written as \\e; one sentence per line. */
+void roff_line(struct text *out, const char *words);
+void roff_sentences(struct text *out, const char *words);
 
 #endif

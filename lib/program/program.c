@@ -149,7 +149,7 @@ static int run_command(const struct program *program, const struct command *comm
     if (!options)
         return program_fail(EXIT_LAB, (error_set(&e, "out of memory"), &e));
     json_t *document = arguments_read(table, argc, argv, &rest, &call.count, &e);
-    if (!document || arguments_fill(table, document, options, &e) != 0) {
+    if (!document || table_parse_options(table, document, options, &e) != 0) {
         json_decref(document);
         free(rest);
         free(options);

@@ -95,7 +95,7 @@ static int parse(const char *const *words, struct values *v, const char ***rest,
     for (; words[argc - 1]; argc++)
         argv[argc] = (char *)(uintptr_t)words[argc - 1];
     json_t *document = arguments_read(&table, argc, argv, rest, count, e);
-    int result = document ? arguments_fill(&table, document, v, e) : -1;
+    int result = document ? table_parse_options(&table, document, v, e) : -1;
     json_decref(document);
     if (document && result != 0) {
         free(*rest);
