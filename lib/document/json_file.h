@@ -7,6 +7,7 @@
 
 #include "lib/error.h"
 #include "lib/folder/folder.h"
+#include "lib/text.h"
 #include <jansson.h>
 #include <stddef.h>
 
@@ -27,7 +28,7 @@ json_t *json_file_load(const char *path, enum document_kind kind, struct error *
 /* The same of a file in a folder from elsewhere: a regular file, and no link. */
 json_t *json_file_load_in(const struct folder *folder, const char *name, enum document_kind kind,
                           struct error *e);
-/* The same of the parts that `paths` lead to (lib/document/parts/json_parts.h): what else is in the file is hardly looked at. */
+/* The same of the parts that `paths` lead to (as of json_parts): what else is in the file is hardly looked at. */
 json_t *json_file_load_parts_in(const struct folder *folder, const char *name, enum document_kind kind,
                                 const char *const *paths, struct error *e);
 /* The same from an open file, pipe or socket; `name` is for sentences. */
@@ -37,6 +38,15 @@ json_t *json_file_load_next_line(int fd, const char *name, enum document_kind ki
 /* The same of a text in memory; any value, not only an object or a list, if the kind is a line. */
 json_t *json_file_parse(const char *text, size_t length, const char *name, enum document_kind kind,
                         struct error *e);
+/*
+ * Add to `out` the text of the object without the members that no path leads to: making all values of a result takes twenty times as
+ * long as finding the few that are wanted. `paths`, at most JSON_PARTS_MOST and ended by NULL, are keys with dots between them:
+ * "hosts.*.counters.rx_prio#_pause.delta", where a key "*" is any, and "#" in one is one or more digits. What a path names is copied
+ * whole. Lists are not looked into, and a key with escapes matches nothing. Fails if the text is not an object, or ends too early; what is
+ * wrong inside of what is left out is not found.
+ */
+#define JSON_PARTS_MOST 32
+int json_parts(const char *text, size_t length, const char *const *paths, struct text *out, struct error *e);
 /* What the values of a text will take in memory, about, in bytes. */
 size_t json_file_memory(const char *text, size_t length, size_t *depth);
 /* The same of values, for what copies them. */

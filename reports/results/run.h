@@ -66,7 +66,7 @@ void runs_free(struct runs *runs);
 
 /* One run: in the folder `result`, or in its folder `cell` if that is not NULL. After a failure too, run_free may be called. */
 int run_load(struct run *run, const char *result, const char *cell, struct error *e);
-/* The same with those parts of result.json alone that `paths` lead to (lib/document/parts/json_parts.h); "schema" and "scenario" are among them. */
+/* The same with those parts of result.json alone that `paths` lead to (lib/document/json_file.h); "schema" and "scenario" are among them. */
 int run_load_parts(struct run *run, const char *result, const char *cell, const char *const *paths,
                    struct error *e);
 void run_free(struct run *run);

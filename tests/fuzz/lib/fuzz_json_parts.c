@@ -1,6 +1,6 @@
 /* Parts of a JSON text: of one that is whole they are the members of its values that the paths lead to; of others at most a failure. */
 #include "lib/document/json_file.h"
-#include "lib/document/parts/json_parts.h"
+#include "lib/document/json_file.h"
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

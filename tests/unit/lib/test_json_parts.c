@@ -1,7 +1,7 @@
 /* Parts of JSON texts. */
 #include "tests/unit/unit.h"
 
-#include "lib/document/parts/json_parts.h"
+#include "lib/document/json_file.h"
 
 static const char *const paths[] = {"verdict", "hosts.*.counters.rx_prio#_pause.delta", "lab.name", NULL};
 
