@@ -1,4 +1,8 @@
-#include "lib/packets/capture_inside.h"
+/*
+ * Reads files of captured frames: their bytes piece by piece, the records of a pcap, and the blocks of a pcapng
+ * (draft-ietf-opsawg-pcapng, section 4).
+ */
+#include "lib/packets/capture_read.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -11,35 +15,91 @@
 #define MAGIC_US        0xa1b2c3d4
 #define MAGIC_NS        0xa1b23c4d
 #define MAGIC_KUZNETZOV 0xa1b2cd34
-#define MAGIC_SECTION   0x0a0d0d0a
 #define MAGIC_GZIP      0x1f8b
 
 #define NS_A_S 1000000000
 
+#define LINK_ETHERNET 1
+#define MOST_PIECE    (1u << 20) /* bytes that are looked at together */
+
+#define BLOCK_SECTION    0x0a0d0d0a
+#define BLOCK_INTERFACE  1
+#define BLOCK_PACKET_OLD 2
+#define BLOCK_SIMPLE     3
+#define BLOCK_STATISTICS 5
+#define BLOCK_PACKET     6
+#define BLOCK_CUSTOM     0xbad
+#define ORDER_MAGIC      0x1a2b3c4d
+
+#define BLOCK_CUSTOM_NO_COPY 0x40000bad
+
+#define BLOCK_HEADER 8 /* type, length */
+#define BLOCK_LEAST  12
+#define SECTION_BODY 16 /* byte order, version, length */
+#define PACKET_BODY  20 /* interface, time, lengths */
+
+#define OPTION_NAME       2
+#define OPTION_MAC        6
+#define OPTION_SPEED      8
+#define OPTION_RESOLUTION 9
+#define OPTION_OFFSET     14
+#define OPTION_FLAGS      2 /* of a packet */
+#define OPTION_DROPS      4
+#define OPTION_STAT_DROPS 5 /* of statistics */
+
+struct capture_reader {
+    capture_source *read;
+    void *context;
+    int fd; /* of capture_read_of */
+    const char *name;
+    uint8_t *buffer; /* bytes from..to are not taken yet */
+    size_t room, from, to;
+    uint64_t taken; /* bytes of the file before `from` */
+    bool at_end;
+    bool swapped; /* not this machine's byte order */
+    bool pcapng;
+    uint64_t number; /* of the last packet */
+    struct capture_interface *interfaces;
+    uint32_t count, room_interfaces;
+    uint32_t section_first; /* the section's first interface */
+    struct error cut;       /* text "": not cut */
+};
+
 /* ---- bytes */
 
-uint16_t capture_16(const struct capture_reader *c, const uint8_t *at)
+static uint16_t field_16(const struct capture_reader *c, const uint8_t *at)
 {
     uint16_t value;
     memcpy(&value, at, sizeof value);
     return c->swapped ? __builtin_bswap16(value) : value;
 }
 
-uint32_t capture_32(const struct capture_reader *c, const uint8_t *at)
+static uint32_t field_32(const struct capture_reader *c, const uint8_t *at)
 {
     uint32_t value;
     memcpy(&value, at, sizeof value);
     return c->swapped ? __builtin_bswap32(value) : value;
 }
 
-uint64_t capture_64(const struct capture_reader *c, const uint8_t *at)
+static uint64_t field_64(const struct capture_reader *c, const uint8_t *at)
 {
     uint64_t value;
     memcpy(&value, at, sizeof value);
     return c->swapped ? __builtin_bswap64(value) : value;
 }
 
-/* Room for so many bytes behind `from`. */
+static const uint8_t *bytes_at(const struct capture_reader *c)
+{
+    return c->buffer + c->from;
+}
+
+static void drop_bytes(struct capture_reader *c, size_t bytes)
+{
+    c->from += bytes;
+    c->taken += bytes;
+}
+
+/* Make room for `wanted` bytes behind `from`. */
 static int make_room(struct capture_reader *c, size_t wanted, struct error *e)
 {
     memmove(c->buffer, c->buffer + c->from, c->to - c->from);
@@ -58,7 +118,9 @@ static int make_room(struct capture_reader *c, size_t wanted, struct error *e)
     return 0;
 }
 
-ssize_t capture_have(struct capture_reader *c, size_t wanted, struct error *e)
+/* How many of the next `wanted` bytes there are, in one piece at bytes_at(); fewer only at the end. -1: error. `wanted` is at most
+ * MOST_PIECE. */
+static ssize_t have_bytes(struct capture_reader *c, size_t wanted, struct error *e)
 {
     if (c->to - c->from >= wanted)
         return (ssize_t)wanted;
@@ -75,7 +137,8 @@ ssize_t capture_have(struct capture_reader *c, size_t wanted, struct error *e)
     return (ssize_t)(c->to < wanted ? c->to : wanted);
 }
 
-int capture_is_cut(struct capture_reader *c, const char *what, uint64_t wanted, uint64_t there)
+/* The file ends within `what`: returns 0 and keeps a sentence. */
+static int note_cut(struct capture_reader *c, const char *what, uint64_t wanted, uint64_t there)
 {
     error_set(&c->cut, "%s is cut short: %s at byte %llu has %llu of %llu bytes", c->name, what,
               (unsigned long long)c->taken, (unsigned long long)there, (unsigned long long)wanted);
@@ -84,8 +147,9 @@ int capture_is_cut(struct capture_reader *c, const char *what, uint64_t wanted, 
 
 /* ---- interfaces and times */
 
-struct capture_interface *capture_add_interface(struct capture_reader *c, uint16_t link_type,
-                                                uint32_t snap_bytes, struct error *e)
+/* A new interface of the section, with times in microseconds; NULL: there are too many. */
+static struct capture_interface *add_interface(struct capture_reader *c, uint16_t link_type,
+                                               uint32_t snap_bytes, struct error *e)
 {
     if (c->count == CAPTURE_MOST_INTERFACES) {
         error_set(e, "read %s: byte %llu: more than %d interfaces", c->name, (unsigned long long)c->taken,
@@ -133,24 +197,26 @@ static const char *link_type_name(uint16_t type)
     return "not known here";
 }
 
-bool capture_is_ethernet(const struct capture_reader *c, uint32_t interface, struct error *e)
+/* Does the interface have Ethernet frames? Otherwise an error. */
+static bool check_ethernet(const struct capture_reader *c, uint32_t interface, struct error *e)
 {
     uint16_t type = c->interfaces[interface].link_type;
-    if (type != CAPTURE_ETHERNET)
+    if (type != LINK_ETHERNET)
         error_set(e, "read %s: interface %u has link type %u (%s); only Ethernet (%d) can be read", c->name,
-                  interface, type, link_type_name(type), CAPTURE_ETHERNET);
-    return type == CAPTURE_ETHERNET;
+                  interface, type, link_type_name(type), LINK_ETHERNET);
+    return type == LINK_ETHERNET;
 }
 
 /* a * b, at most CAPTURE_MOST_TIME_NS. */
-static int64_t product(uint64_t a, uint64_t b)
+static int64_t product_or_most(uint64_t a, uint64_t b)
 {
     uint64_t result;
     return __builtin_mul_overflow(a, b, &result) || result > CAPTURE_MOST_TIME_NS ? CAPTURE_MOST_TIME_NS
                                                                                   : (int64_t)result;
 }
 
-int64_t capture_time_ns(const struct capture_interface *i, uint64_t units)
+/* A time of the interface in nanoseconds, within what struct capture_packet says. */
+static int64_t time_ns_of(const struct capture_interface *i, uint64_t units)
 {
     int64_t ns;
     if (i->binary) {
@@ -161,13 +227,13 @@ int64_t capture_time_ns(const struct capture_interface *i, uint64_t units)
             rest = shift - 32 < 64 ? rest >> (shift - 32) : 0;
             shift = 32;
         }
-        ns = product(whole, NS_A_S) + (int64_t)(rest * NS_A_S >> shift);
+        ns = product_or_most(whole, NS_A_S) + (int64_t)(rest * NS_A_S >> shift);
     } else {
-        ns = i->divide == 1 ? product(units, i->multiply) : product(units / i->divide, 1);
+        ns = i->divide == 1 ? product_or_most(units, i->multiply) : product_or_most(units / i->divide, 1);
     }
     if (i->offset_s) {
         uint64_t away = i->offset_s < 0 ? 0 - (uint64_t)i->offset_s : (uint64_t)i->offset_s;
-        int64_t offset = product(away, NS_A_S);
+        int64_t offset = product_or_most(away, NS_A_S);
         ns += i->offset_s < 0 ? -offset : offset;
     }
     return ns < 0 ? 0 : ns > CAPTURE_MOST_TIME_NS ? CAPTURE_MOST_TIME_NS : ns;
@@ -175,84 +241,411 @@ int64_t capture_time_ns(const struct capture_interface *i, uint64_t units)
 
 /* ---- pcap */
 
-static int next_record(struct capture_reader *c, struct capture_packet *packet, struct error *e)
+static int read_next_record(struct capture_reader *c, struct capture_packet *packet, struct error *e)
 {
-    ssize_t there = capture_have(c, RECORD_HEADER, e);
+    ssize_t there = have_bytes(c, RECORD_HEADER, e);
     if (there <= 0)
         return (int)there;
     if (there < RECORD_HEADER)
-        return capture_is_cut(c, "the header of a packet", RECORD_HEADER, (uint64_t)there);
-    const uint8_t *header = capture_at(c);
-    uint32_t s = capture_32(c, header), fraction = capture_32(c, header + 4);
-    uint32_t captured = capture_32(c, header + 8), original = capture_32(c, header + 12);
+        return note_cut(c, "the header of a packet", RECORD_HEADER, (uint64_t)there);
+    const uint8_t *header = bytes_at(c);
+    uint32_t s = field_32(c, header), fraction = field_32(c, header + 4);
+    uint32_t captured = field_32(c, header + 8), original = field_32(c, header + 12);
     if (captured > CAPTURE_MOST_BYTES)
         return error_set(e, "read %s: byte %llu: packet %llu has %u bytes, expected at most %d", c->name,
                          (unsigned long long)c->taken, (unsigned long long)c->number + 1, captured,
                          CAPTURE_MOST_BYTES);
-    there = capture_have(c, RECORD_HEADER + captured, e);
+    there = have_bytes(c, RECORD_HEADER + captured, e);
     if (there < 0)
         return -1;
     if ((size_t)there < RECORD_HEADER + captured)
-        return capture_is_cut(c, "a packet", RECORD_HEADER + captured, (uint64_t)there);
+        return note_cut(c, "a packet", RECORD_HEADER + captured, (uint64_t)there);
     *packet = (struct capture_packet){
         .number = ++c->number,
         .time_ns = (int64_t)s * NS_A_S + (int64_t)(fraction * c->interfaces[0].multiply),
         .timed = true,
         .captured = captured,
         .original = original > captured ? original : captured,
-        .bytes = capture_at(c) + RECORD_HEADER,
+        .bytes = bytes_at(c) + RECORD_HEADER,
     };
-    capture_take(c, RECORD_HEADER + captured);
+    drop_bytes(c, RECORD_HEADER + captured);
     return 1;
 }
 
-static int begin_pcap(struct capture_reader *c, bool nanoseconds, struct error *e)
+static int read_pcap_header(struct capture_reader *c, bool nanoseconds, struct error *e)
 {
-    ssize_t there = capture_have(c, FILE_HEADER, e);
+    ssize_t there = have_bytes(c, FILE_HEADER, e);
     if (there < 0)
         return -1;
     if (there < FILE_HEADER)
         return error_set(e, "read %s: it ends within the header of a pcap, after %zd of %d bytes", c->name,
                          there, FILE_HEADER);
-    const uint8_t *header = capture_at(c);
-    uint16_t version = capture_16(c, header + 4);
+    const uint8_t *header = bytes_at(c);
+    uint16_t version = field_16(c, header + 4);
     if (version != 2)
         return error_set(e, "read %s: a pcap of version %u, expected 2", c->name, version);
     /* the upper bits of the link type say how long an FCS is */
     struct capture_interface *i =
-        capture_add_interface(c, (uint16_t)capture_32(c, header + 20), capture_32(c, header + 16), e);
-    if (!i || !capture_is_ethernet(c, 0, e))
+        add_interface(c, (uint16_t)field_32(c, header + 20), field_32(c, header + 16), e);
+    if (!i || !check_ethernet(c, 0, e))
         return -1;
     i->multiply = nanoseconds ? 1 : 1000;
-    capture_take(c, FILE_HEADER);
+    drop_bytes(c, FILE_HEADER);
     return 0;
+}
+
+/* ---- pcapng: options */
+
+/* A block that is whole in the buffer. */
+struct block {
+    uint32_t type, length;
+    const uint8_t *body;
+    size_t body_bytes;
+};
+
+static int refuse_block(const struct capture_reader *c, const struct block *b, struct error *e,
+                        const char *what)
+{
+    return error_set(e, "read %s: block of type 0x%x at byte %llu: %s", c->name, b->type,
+                     (unsigned long long)c->taken, what);
+}
+
+/* The next option of a list: 1; 0: it has no more; -1: it goes beyond the block. */
+static int next_option(const struct capture_reader *c, const uint8_t **at, const uint8_t *end, uint16_t *code,
+                       const uint8_t **value, uint16_t *length)
+{
+    if (end - *at < 4)
+        return 0;
+    *code = field_16(c, *at);
+    *length = field_16(c, *at + 2);
+    *value = *at + 4;
+    size_t padded = ((size_t)*length + 3) & ~(size_t)3;
+    if (*code == 0)
+        return 0;
+    if (padded > (size_t)(end - *value))
+        return -1;
+    *at = *value + padded;
+    return 1;
+}
+
+#define OPTION_REFUSED "an option is longer than the block"
+
+/* ---- pcapng: sections and interfaces */
+
+/* The byte order must be known before the length: the section's own header says it. */
+static int read_byte_order(struct capture_reader *c, struct error *e)
+{
+    uint32_t order;
+    memcpy(&order, bytes_at(c) + BLOCK_HEADER, sizeof order);
+    if (order != ORDER_MAGIC && order != __builtin_bswap32(ORDER_MAGIC))
+        return error_set(e, "read %s: section at byte %llu: 0x%08x is no byte order, expected 0x%08x",
+                         c->name, (unsigned long long)c->taken, order, ORDER_MAGIC);
+    c->swapped = order != ORDER_MAGIC;
+    return 0;
+}
+
+static int read_section(struct capture_reader *c, const struct block *b, struct error *e)
+{
+    if (b->body_bytes < SECTION_BODY)
+        return refuse_block(c, b, e, "a section's header needs 28 bytes");
+    if (field_16(c, b->body + 4) != 1)
+        return refuse_block(c, b, e, "not version 1 of pcapng");
+    c->section_first = c->count;
+    return 0;
+}
+
+/* if_tsresol: a power of ten or of two. */
+static void set_resolution(struct capture_interface *i, uint8_t value)
+{
+    unsigned int power = value & 0x7f;
+    i->binary = 0;
+    i->multiply = i->divide = 1;
+    if (value & 0x80) {
+        i->binary = (uint8_t)power;
+        i->multiply = power ? 1 : 1000000000;
+        return;
+    }
+    for (; power < 9; power++)
+        i->multiply *= 10;
+    for (; power > 9 && i->divide < UINT64_MAX / 10; power--)
+        i->divide *= 10;
+}
+
+static void read_interface_option(const struct capture_reader *c, struct capture_interface *i, uint16_t code,
+                                  const uint8_t *value, uint16_t length)
+{
+    if (code == OPTION_NAME) {
+        size_t bytes = length < CAPTURE_NAME_SIZE - 1 ? length : CAPTURE_NAME_SIZE - 1;
+        memcpy(i->name, value, bytes);
+        i->name[bytes] = 0;
+    } else if (code == OPTION_MAC && length == 6) {
+        memcpy(i->address, value, 6);
+        i->addressed = true;
+    } else if (code == OPTION_SPEED && length == 8) {
+        uint64_t bps = field_64(c, value);
+        i->rate_bps = bps >= CAPTURE_LEAST_BPS && bps <= CAPTURE_MOST_BPS ? (int64_t)bps : 0;
+    } else if (code == OPTION_RESOLUTION && length >= 1) {
+        set_resolution(i, value[0]);
+    } else if (code == OPTION_OFFSET && length == 8) {
+        i->offset_s = (int64_t)field_64(c, value);
+    }
+}
+
+static int read_interface(struct capture_reader *c, const struct block *b, struct error *e)
+{
+    if (b->body_bytes < 8)
+        return refuse_block(c, b, e, "an interface's description needs 20 bytes");
+    struct capture_interface *i = add_interface(c, field_16(c, b->body), field_32(c, b->body + 4), e);
+    if (!i)
+        return -1;
+    const uint8_t *at = b->body + 8, *value;
+    uint16_t code, length;
+    int more;
+    while ((more = next_option(c, &at, b->body + b->body_bytes, &code, &value, &length)) > 0)
+        read_interface_option(c, i, code, value, length);
+    return more < 0 ? refuse_block(c, b, e, OPTION_REFUSED) : 0;
+}
+
+/* How many packets an interface lost until now. */
+static int read_statistics(struct capture_reader *c, const struct block *b, struct error *e)
+{
+    if (b->body_bytes < 12)
+        return refuse_block(c, b, e, "statistics need 24 bytes");
+    uint32_t of = field_32(c, b->body);
+    if (of >= c->count - c->section_first)
+        return refuse_block(c, b, e, "statistics of an interface that the section does not have");
+    const uint8_t *at = b->body + 12, *value;
+    uint16_t code, length;
+    int more;
+    while ((more = next_option(c, &at, b->body + b->body_bytes, &code, &value, &length)) > 0)
+        if (code == OPTION_STAT_DROPS && length == 8 &&
+            field_64(c, value) > c->interfaces[c->section_first + of].dropped)
+            c->interfaces[c->section_first + of].dropped = field_64(c, value);
+    return more < 0 ? refuse_block(c, b, e, OPTION_REFUSED) : 0;
+}
+
+/* ---- pcapng: packets */
+
+/* Direction, and packets that were lost before it. */
+static int read_packet_options(struct capture_reader *c, const struct block *b, const uint8_t *at,
+                               struct capture_packet *packet, struct error *e)
+{
+    const uint8_t *value;
+    uint16_t code, length;
+    int more;
+    while ((more = next_option(c, &at, b->body + b->body_bytes, &code, &value, &length)) > 0) {
+        if (code == OPTION_FLAGS && length == 4) {
+            uint32_t direction = field_32(c, value) & 3;
+            packet->direction = direction == 1   ? CAPTURE_INBOUND
+                                : direction == 2 ? CAPTURE_OUTBOUND
+                                                 : CAPTURE_UNKNOWN;
+        } else if (code == OPTION_DROPS && length == 8) {
+            c->interfaces[packet->interface].dropped += field_64(c, value);
+        }
+    }
+    return more < 0 ? refuse_block(c, b, e, OPTION_REFUSED) : 1;
+}
+
+/* Enhanced packet blocks and their obsolete forerunner. */
+static int read_packet(struct capture_reader *c, const struct block *b, struct capture_packet *packet,
+                       struct error *e)
+{
+    if (b->body_bytes < PACKET_BODY)
+        return refuse_block(c, b, e, "a packet's block needs 32 bytes");
+    uint32_t of = b->type == BLOCK_PACKET ? field_32(c, b->body) : field_16(c, b->body);
+    uint64_t units = (uint64_t)field_32(c, b->body + 4) << 32 | field_32(c, b->body + 8);
+    uint32_t captured = field_32(c, b->body + 12), original = field_32(c, b->body + 16);
+    if (of >= c->count - c->section_first)
+        return refuse_block(c, b, e, "a packet of an interface that the section does not have");
+    if (captured > CAPTURE_MOST_BYTES)
+        return refuse_block(c, b, e, "a packet has more than 262144 bytes");
+    size_t padded = ((size_t)captured + 3) & ~(size_t)3;
+    if (padded > b->body_bytes - PACKET_BODY)
+        return refuse_block(c, b, e, "a packet is longer than its block");
+    of += c->section_first;
+    if (!check_ethernet(c, of, e))
+        return -1;
+    *packet = (struct capture_packet){
+        .number = ++c->number,
+        .time_ns = time_ns_of(&c->interfaces[of], units),
+        .timed = true,
+        .interface = of,
+        .captured = captured,
+        .original = original > captured ? original : captured,
+        .bytes = b->body + PACKET_BODY,
+    };
+    return read_packet_options(c, b, b->body + PACKET_BODY + padded, packet, e);
+}
+
+static int read_simple_packet(struct capture_reader *c, const struct block *b, struct capture_packet *packet,
+                              struct error *e)
+{
+    if (b->body_bytes < 4)
+        return refuse_block(c, b, e, "a simple packet's block needs 16 bytes");
+    if (c->count == c->section_first)
+        return refuse_block(c, b, e, "a packet of an interface that the section does not have");
+    if (!check_ethernet(c, c->section_first, e))
+        return -1;
+    uint32_t original = field_32(c, b->body), snap = c->interfaces[c->section_first].snap_bytes;
+    uint32_t captured = original;
+    if (snap && captured > snap)
+        captured = snap;
+    if (captured > CAPTURE_MOST_BYTES || captured > b->body_bytes - 4)
+        return refuse_block(c, b, e, "a packet is longer than its block");
+    *packet = (struct capture_packet){
+        .number = ++c->number,
+        .interface = c->section_first,
+        .captured = captured,
+        .original = original,
+        .bytes = b->body + 4,
+    };
+    return 1;
+}
+
+/* ---- pcapng: blocks */
+
+/* Blocks that are no packets of a network, but that Wireshark (4.0) numbers with these: journals of systemd, events of sysdig, custom
+ * blocks. */
+static bool is_numbered(uint32_t type)
+{
+    return type == 9 || type == BLOCK_CUSTOM || type == BLOCK_CUSTOM_NO_COPY || type == 0x204 ||
+           type == 0x208 || type == 0x216 || type == 0x221 || type == 0x222;
+}
+
+static bool is_known(uint32_t type)
+{
+    return type == BLOCK_SECTION || (type >= BLOCK_INTERFACE && type <= BLOCK_SIMPLE) ||
+           type == BLOCK_STATISTICS || type == BLOCK_PACKET;
+}
+
+/* A block that is not looked into may be of any length. */
+static int skip_block(struct capture_reader *c, const struct block *b, struct error *e)
+{
+    uint64_t begin = c->taken, left = b->length;
+    while (left > 0) {
+        ssize_t there = have_bytes(c, left < 65536 ? (size_t)left : 65536, e);
+        if (there < 0)
+            return -1;
+        if (there == 0) {
+            uint64_t end = c->taken;
+            c->taken = begin;
+            note_cut(c, "a block", b->length, end - begin);
+            c->taken = end;
+            return 1;
+        }
+        drop_bytes(c, (size_t)there);
+        left -= (uint64_t)there;
+    }
+    c->number += is_numbered(b->type);
+    return 0;
+}
+
+/* The block's header, without taking it: 1; 0: the file ends here. */
+static int read_block_header(struct capture_reader *c, struct block *b, struct error *e)
+{
+    ssize_t there = have_bytes(c, BLOCK_LEAST, e);
+    if (there <= 0)
+        return (int)there;
+    if (there < BLOCK_LEAST)
+        return note_cut(c, "a block", BLOCK_LEAST, (uint64_t)there);
+    b->type = field_32(c, bytes_at(c));
+    if (b->type == BLOCK_SECTION && read_byte_order(c, e) != 0)
+        return -1;
+    b->length = field_32(c, bytes_at(c) + 4);
+    if (b->length < BLOCK_LEAST || b->length % 4)
+        return error_set(
+            e,
+            "read %s: block of type 0x%x at byte %llu says it has %u bytes, expected a multiple of 4 "
+            "that is at least 12",
+            c->name, b->type, (unsigned long long)c->taken, b->length);
+    return 1;
+}
+
+/* All of a block that is looked into: 1; 0: the file ends within it. */
+static int read_whole_block(struct capture_reader *c, struct block *b, struct error *e)
+{
+    if (b->length > MOST_PIECE)
+        return error_set(e,
+                         "read %s: block of type 0x%x at byte %llu says it has %u bytes, expected at most %u",
+                         c->name, b->type, (unsigned long long)c->taken, b->length, MOST_PIECE);
+    ssize_t there = have_bytes(c, b->length, e);
+    if (there < 0)
+        return -1;
+    if ((size_t)there < b->length)
+        return note_cut(c, "a block", b->length, (uint64_t)there);
+    b->body = bytes_at(c) + BLOCK_HEADER;
+    b->body_bytes = b->length - BLOCK_LEAST;
+    if (field_32(c, b->body + b->body_bytes) != b->length)
+        return refuse_block(c, b, e, "its length at its end is another one than at its beginning");
+    return 1;
+}
+
+static int take_block(struct capture_reader *c, const struct block *b, struct capture_packet *packet,
+                      struct error *e)
+{
+    switch (b->type) {
+    case BLOCK_SECTION:
+        return read_section(c, b, e);
+    case BLOCK_INTERFACE:
+        return read_interface(c, b, e);
+    case BLOCK_STATISTICS:
+        return read_statistics(c, b, e);
+    case BLOCK_SIMPLE:
+        return read_simple_packet(c, b, packet, e);
+    default:
+        return read_packet(c, b, packet, e);
+    }
+}
+
+/* The next packet of a pcapng, as capture_read_next. */
+static int read_next_block(struct capture_reader *c, struct capture_packet *packet, struct error *e)
+{
+    struct block b = {0};
+    int result;
+    while ((result = read_block_header(c, &b, e)) > 0) {
+        if (!is_known(b.type)) {
+            result = skip_block(c, &b, e);
+            if (result != 0)
+                return result < 0 ? -1 : 0;
+            continue;
+        }
+        if ((result = read_whole_block(c, &b, e)) <= 0)
+            return result;
+        result = take_block(c, &b, packet, e);
+        if (result < 0)
+            return -1;
+        drop_bytes(c, b.length); /* its bytes stay where they are until the next call */
+        if (result > 0)
+            return 1;
+    }
+    return result;
 }
 
 /* ---- any file */
 
-static int begin(struct capture_reader *c, struct error *e)
+static int read_file_header(struct capture_reader *c, struct error *e)
 {
     uint32_t magic = 0;
-    ssize_t there = capture_have(c, sizeof magic, e);
+    ssize_t there = have_bytes(c, sizeof magic, e);
     if (there < 0)
         return -1;
     if (there == 0)
         return error_set(e, "read %s: it is empty, expected a pcap or pcapng file", c->name);
     if (there == sizeof magic)
-        memcpy(&magic, capture_at(c), sizeof magic);
+        memcpy(&magic, bytes_at(c), sizeof magic);
     for (int turn = 0; turn < 2; turn++, magic = __builtin_bswap32(magic)) {
         c->swapped = turn == 1;
         if (magic == MAGIC_US || magic == MAGIC_NS)
-            return begin_pcap(c, magic == MAGIC_NS, e);
+            return read_pcap_header(c, magic == MAGIC_NS, e);
         if (magic == MAGIC_KUZNETZOV)
             return error_set(
                 e, "read %s: Kuznetzov's variant of pcap; editcap -F pcapng makes a pcapng of it", c->name);
-        if (magic == MAGIC_SECTION) { /* of either byte order */
+        if (magic == BLOCK_SECTION) { /* of either byte order */
             c->pcapng = true;
             return 0;
         }
     }
-    const uint8_t *bytes = capture_at(c);
+    const uint8_t *bytes = bytes_at(c);
     if (there >= 2 && (bytes[0] << 8 | bytes[1]) == MAGIC_GZIP)
         return error_set(e, "read %s: it is compressed; gunzip it first", c->name);
     return error_set(e, "read %s: neither pcap nor pcapng: it begins with %02x %02x", c->name, bytes[0],
@@ -271,7 +664,7 @@ struct capture_reader *capture_read_new(capture_source *read, void *context, con
         free(c);
         return NULL;
     }
-    if (begin(c, e) == 0)
+    if (read_file_header(c, e) == 0)
         return c;
     capture_read_free(c);
     return NULL;
@@ -300,7 +693,7 @@ struct capture_reader *capture_read_of(int fd, const char *name, struct error *e
 
 int capture_read_next(struct capture_reader *c, struct capture_packet *packet, struct error *e)
 {
-    return c->pcapng ? capture_read_block(c, packet, e) : next_record(c, packet, e);
+    return c->pcapng ? read_next_block(c, packet, e) : read_next_record(c, packet, e);
 }
 
 const char *capture_read_cut(const struct capture_reader *c)
