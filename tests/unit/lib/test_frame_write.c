@@ -2,8 +2,8 @@
  * lib/. */
 #include "tests/unit/unit.h"
 
+#include "lib/packets/frame_read.h"
 #include "lib/packets/frame_write.h"
-#include "lib/packets/icrc.h"
 #include "lib/packets/opcode.h"
 #include "virtual-connectx/model/transport/packet.h"
 
@@ -37,17 +37,15 @@ static const uint8_t send_bytes[] = {
     0x0e, 0x9a, 0x95, 0x50, 0x54, 0x01, 0xbe, 0x88, 0x5e, 0x50, 0x00, 0x00, 0x78, 0xf3, 0x53, 0xf3,
 };
 
-static uint32_t last_four(const uint8_t *bytes, size_t length)
-{
-    const uint8_t *at = bytes + length - 4;
-    return at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
-}
-
 static void icrc_of_published_packets(void **state)
 {
+    uint8_t send[FRAME_ETHERNET_BYTES + sizeof send_bytes] = {[12] = 0x08, [13] = 0x00};
     (void)state;
-    assert_int_equal(icrc(send_bytes, 20, sizeof send_bytes - 4), last_four(send_bytes, sizeof send_bytes));
-    assert_int_equal(icrc(cnp_bytes + 14, 20, sizeof cnp_bytes - 18), last_four(cnp_bytes, sizeof cnp_bytes));
+    memcpy(send + FRAME_ETHERNET_BYTES, send_bytes, sizeof send_bytes);
+    assert_int_equal(frame_read_icrc(send, sizeof send), FRAME_ICRC_RIGHT);
+    assert_int_equal(frame_read_icrc(cnp_bytes, sizeof cnp_bytes), FRAME_ICRC_RIGHT);
+    send[sizeof send - 5] ^= 1; /* the last byte that is covered */
+    assert_int_equal(frame_read_icrc(send, sizeof send), FRAME_ICRC_WRONG);
 }
 
 static void a_published_packet_is_written(void **state)
@@ -91,7 +89,7 @@ static void check_frame(const struct frame *f, uint8_t *bytes, uint8_t *part)
     size_t expected = ip_at + ip + 20 + opcode_header_bytes(f->roce.bth.opcode) + f->roce.payload_bytes +
                       (-f->roce.payload_bytes & 3) + 4;
     assert_int_equal(length, expected < FRAME_LEAST_BYTES ? FRAME_LEAST_BYTES : expected);
-    assert_int_equal(icrc(bytes + ip_at, ip, expected - ip_at - 4), last_four(bytes, expected));
+    assert_int_equal(frame_read_icrc(bytes, length), FRAME_ICRC_RIGHT);
     assert_int_equal(bytes[ip_at + ip + 8], f->roce.bth.opcode);
     assert_int_equal(bytes[ip_at + ip + 9] >> 4 & 3, -f->roce.payload_bytes & 3);
     for (size_t room = 0; room <= length; room += room < 150 || room + 6 >= length ? 1 : length - 6 - room) {
