@@ -31,10 +31,8 @@ CC := clang
 SANITIZERS := -fsanitize=fuzzer-no-link,address,undefined,float-cast-overflow,implicit-integer-truncation \
               -fno-sanitize-recover=undefined,float-cast-overflow,implicit-integer-truncation -fno-omit-frame-pointer
 OPTIMISE   := -O1
-# a loop over each byte of each frame: its coverage says nothing, and took most of the time of the virtual ConnectX's fuzzers
-lib-crc32_CFLAGS := -O2 -fno-sanitize=all
 # it copies and finds memory for each execution
-tests-fuzz-virtual-connectx-kept_CFLAGS := $(lib-crc32_CFLAGS)
+tests-fuzz-virtual-connectx-kept_CFLAGS := -O2 -fno-sanitize=all
 # a call for each comparison took half of the time; what inputs find in the same time is not less without them
 build/libfuzzer/o/virtual-connectx/% build/libfuzzer/o/tests/fuzz/virtual-connectx/%: SANITIZERS += -fno-sanitize-coverage=trace-cmp
 endif
@@ -80,9 +78,9 @@ nic-sampler_ROOMS    := collectors lib
 host-facts_ROOMS     := collectors nic-config lib
 roce-traffic_ROOMS   := traffic lib
 
-harness_LIBS        := -lvirt -lxml2 -lsqlite3 -ljansson -lm
+harness_LIBS        := -lvirt -lxml2 -lsqlite3 -ljansson -lz -lm
 virt-provision_LIBS := -lvirt -lxml2 -ljansson -lm
-nic-config_LIBS     := -lmnl -ljansson -lm
+nic-config_LIBS     := -lmnl -ljansson -lz -lm
 nic-sampler_LIBS    := -lmnl -ljansson -ldl -lm
 host-facts_LIBS     := -lmnl -ljansson -ldl -lm
 roce-traffic_LIBS   := -libverbs -lrdmacm -ljansson -ldl -lm
@@ -180,7 +178,7 @@ $(foreach p,$(PROGRAMS),$(eval $(call program_rule,$(p))))
 # All unit tests are one program, and all fuzzers another, linked with every archive. Each file is whole in itself, with a main() or
 # a LLVMFuzzerTestOneInput(): the build gives that function the file's name, and writes the table of them.
 ALL_ARCHIVES := $(call present,harness reports sim guest-setup remote collectors nic-config traffic virtual-connectx lib)
-ALL_LIBS     := -lvirt -lxml2 -lsqlite3 -lmnl -libverbs -lrdmacm -ljansson -ldl -lm
+ALL_LIBS     := -lvirt -lxml2 -lsqlite3 -lmnl -libverbs -lrdmacm -ljansson -lz -ldl -lm
 objects_of    = $(patsubst %.c,$(O)/%.o,$(1))
 link_all      = $(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) -Wl,--start-group $(ALL_ARCHIVES) -Wl,--end-group
 

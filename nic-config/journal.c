@@ -1,7 +1,6 @@
 #include "nic-config/journal.h"
 
 #include "lib/clock.h"
-#include "lib/crc32.h"
 #include "lib/document/json_text.h"
 #include "lib/files.h"
 #include <errno.h>
@@ -13,6 +12,7 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #define JOURNAL_LIMIT (256 << 20)
 #define ROOM_STEP     4096
@@ -114,7 +114,7 @@ static int take(struct journal *j, const json_t *record, struct error *e)
 
 uint32_t journal_crc(const char *text, size_t length)
 {
-    return ~crc32_continue(UINT32_MAX, text, length);
+    return (uint32_t)crc32(0, (const Bytef *)text, (uInt)length);
 }
 
 static void __attribute__((format(printf, 2, 3))) damaged(struct journal *j, const char *format, ...)

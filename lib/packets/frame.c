@@ -4,11 +4,11 @@
  */
 #include "lib/packets/frame.h"
 
-#include "lib/crc32.h"
 #include "lib/packets/frame_read.h"
 #include "lib/packets/frame_write.h"
 #include "lib/packets/opcode.h"
 #include <string.h>
+#include <zlib.h>
 
 #define TYPE_SERVICE_VLAN    0x88a8 /* IEEE 802.1Q, the outer one of two tags */
 #define IPV4_BYTES           20     /* without options */
@@ -120,9 +120,10 @@ static uint32_t icrc(const uint8_t *packet, size_t ip_bytes, size_t bytes, uint3
     uint8_t *udp = head + DUMMY_BYTES + ip_bytes;
     memset(udp + 6, 0xff, 2); /* checksum */
     udp[8 + 4] = 0xff;        /* FECN, BECN, reserved */
-    uint32_t crc = crc32_continue(UINT32_MAX, head, DUMMY_BYTES + head_bytes);
-    crc = crc32_continue(crc, packet + head_bytes, bytes - head_bytes);
-    return ~crc32_zeros(crc, zeros);
+    uLong crc = crc32(crc32(0, head, (uInt)(DUMMY_BYTES + head_bytes)), packet + head_bytes,
+                      (uInt)(bytes - head_bytes));
+    /* zlib inverts a CRC before the first byte and after the last; between, zeros are a factor, as crc32_combine() has it */
+    return ~(uint32_t)crc32_combine(~crc & UINT32_MAX, 0, (z_off_t)zeros);
 }
 
 /* ---- reading */

@@ -78,7 +78,7 @@ make_rocky_packages() {
     for item in make=4.3-8.el9 binutils=2.35.2-54.el9 xz=5.2.5-8.el9_0 hostname=3.23-6.el9; do
         make_build_package "${item%%=*}" "${item#*=}" "$base"
     done
-    for item in patch=2.7.6-16.el9 libnl3-devel=3.9.0-1.el9; do
+    for item in patch=2.7.6-16.el9 libnl3-devel=3.9.0-1.el9 zlib-devel=1.2.11-40.el9; do
         make_package "${item%%=*}" "${item#*=}" "$appstream" rocky
     done
     for item in pciutils=3.7.0-5.el9 lsof=4.94.0-3.el9 kmod=28-10.el9 tar=1.34-7.el9; do

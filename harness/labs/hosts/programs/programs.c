@@ -35,7 +35,7 @@ static int read_answer(const struct remote_host *h, const char *name, const char
     else if (code != 0)
         return error_set(
             e,
-            "host %s: %s/%s does not start on the host: %.300s; it needs jansson, libmnl, libibverbs, "
+            "host %s: %s/%s does not start on the host: %.300s; it needs jansson, libmnl, zlib, libibverbs, "
             "librdmacm, and a C library no older than that of the machine that built it",
             h->lab->name, h->lab->programs, name, answer + used);
     else if (strcmp(answer + used, wanted) != 0) {
