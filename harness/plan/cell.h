@@ -50,7 +50,7 @@ void cell_free(struct cell *cell);
 /* Does the "when" of an expectation or published figure hold for the cell, by the sweep's choice, or in the documents? NULL always does.
  * One that plan_judge_when refuses does not. */
 bool plan_when(const struct cell *cell, const json_t *when);
-/* The same; 1 or 0, or -1 with an error if it is no condition (condition.h). */
+/* The same; 1 or 0, or -1 with an error if it cannot be read (condition.h). */
 int plan_judge_when(const struct cell *cell, const json_t *when, struct error *e);
 /* The values at the path in the cell, as an array; NULL if it is a path into a lab and there is none. A new reference. */
 json_t *plan_values(const struct cell *cell, const char *path);

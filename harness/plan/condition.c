@@ -70,7 +70,7 @@ static int compare(const json_t *left, const struct sign *sign, const json_t *ri
 
 /* ---- what stands behind a sign */
 
-/* A path has a dot, and is no number; a word with a dot is written in quotes. */
+/* A path has a dot, and is not a number; a word with a dot is written in quotes. */
 static bool is_path(const char *word)
 {
     return strchr(word, '.') && !isdigit((unsigned char)*word) && *word != '-' && *word != '.';
@@ -127,7 +127,7 @@ static int compare_one(const json_t *left, const char *text, size_t length, cond
     if (!word || (sign && !behind))
         error_set(e, "out of memory");
     else if (!sign || !*behind)
-        error_set(e, "\"%.60s\" is no comparison: expected one such as \">= 64KiB\" or \"!= gpu\"", word);
+        error_set(e, "\"%.60s\" is not a comparison: expected one such as \">= 64KiB\" or \"!= gpu\"", word);
     else if ((right = operand(behind, values_at, context, e)))
         result = compare_all(left, sign, right, e);
     json_decref(right);

@@ -50,7 +50,7 @@ struct decidable {
     bool late;
     struct error why_late; /* in the first cell that is */
     struct condition {
-        int holds;             /* 1: in a cell; -1: it is no condition */
+        int holds;             /* 1: in a cell; -1: it cannot be read */
         struct error why;      /* then */
         bool compared;         /* a cell in which it holds has another one, as "against" says */
     } * conditions;            /* by judgement */

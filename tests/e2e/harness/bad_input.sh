@@ -133,7 +133,7 @@ scenario "a sweep by a step of 0" 'sweep.flows.\*.depth: step: it never arrives 
 scenario "a range that does not say how it goes on" 'sweep.flows.\*.depth: expected one of "factor", "step" and "points"' '.sweep={"flows.*.depth":{"from":1,"to":8}}'
 scenario "a range with the factor's old name" 'sweep.flows.\*.depth: times: it is called "factor"' '.sweep={"flows.*.depth":{"from":1,"to":8,"times":2}}'
 scenario "more points than there are values" 'sweep.flows.\*.depth: points: there are not 20 different values' '.sweep={"flows.*.depth":{"from":1,"to":8,"points":20}}'
-scenario "a sweep in no unit" 'sweep.phases.measure: from and to: "1" is no number, and no quantity' '.sweep={"phases.measure":{"from":"1","to":"8ms","factor":2}}'
+scenario "a sweep in no unit" 'sweep.phases.measure: from and to: "1" is neither a number nor a quantity' '.sweep={"phases.measure":{"from":"1","to":"8ms","factor":2}}'
 scenario "a sweep with a key that does not exist" 'sweep.flows.\*.depth: .*unknown key "facto"; did you mean "factor"' '.sweep={"flows.*.depth":{"from":1,"to":8,"facto":2}}'
 scenario "a zip of unequal lengths" 'sweep.zip\[0\]: flows.\*.depth has 2 values and flows.\*.memory has 1' '.sweep={"zip":[{"flows.*.depth":[1,2],"flows.*.memory":["host"]}]}'
 scenario "a path in a sweep and its zip" 'sweep.zip\[0\]: flows.\*.depth: the sweep has this path twice' '.sweep={"flows.*.depth":[1],"zip":[{"flows.*.depth":[1],"flows.*.memory":["host"]}]}'

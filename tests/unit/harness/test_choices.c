@@ -3,8 +3,6 @@
 
 #include "harness/plan/choices.h"
 #include "harness/plan/condition.h"
-#include "harness/plan/draw.h"
-#include "harness/plan/sweep_values.h"
 #include "lib/document/table.h"
 #include "lib/formats/scenario.h"
 #include <math.h>
@@ -111,8 +109,8 @@ static void bad_ranges_are_refused(void **state)
         {"{\"from\":1,\"to\":8,\"points\":3,\"scale\":\"cubic\"}", "scale: \"cubic\" is unknown"},
         {"{\"from\":\"1ms\",\"to\":\"8KiB\",\"factor\":2}", "\"1ms\" and \"8KiB\" have no unit in common"},
         {"{\"from\":\"1ms\",\"to\":8,\"factor\":2}", "\"1ms\" and 8 have no unit in common"},
-        {"{\"from\":\"1\",\"to\":8,\"factor\":2}", "\"1\" is no number, and no quantity with a unit"},
-        {"{\"from\":null,\"to\":8,\"factor\":2}", "null is no number"},
+        {"{\"from\":\"1\",\"to\":8,\"factor\":2}", "\"1\" is neither a number nor a quantity with a unit"},
+        {"{\"from\":null,\"to\":8,\"factor\":2}", "null is neither a number"},
         {"{\"from\":1,\"to\":9e18,\"factor\":2}", "too large"},
         {"{\"from\":0,\"to\":100000000,\"step\":1}", "step: more than 1000000 values"},
     };
@@ -136,7 +134,7 @@ static void a_latin_hypercube_hits_each_stratum_once(void **state)
         parse("{\"count\":50,\"seed\":7,\"over\":{\"linear\":{\"from\":\"1ms\",\"to\":\"2ms\"},"
               "\"log\":{\"from\":0.01,\"to\":100.0,\"scale\":\"log\"},\"whole\":{\"from\":1,\"to\":100},"
               "\"word\":[\"x\",\"y\"]}}");
-    json_t *lists = draw(written, &e);
+    json_t *lists = sweep_draw(written, &e);
     unsigned linear[COUNT] = {0}, logarithmic[COUNT] = {0}, whole[COUNT] = {0}, words = 0;
     (void)state;
     assert_non_null(lists);
@@ -170,7 +168,7 @@ static void draws_are_the_same_for_a_seed(void **state)
         parse("{\"count\":9,\"method\":\"random\",\"seed\":1,\"over\":{\"a\":{\"from\":1,\"to\":1000000}}}");
     json_t *second =
         parse("{\"count\":9,\"method\":\"random\",\"seed\":2,\"over\":{\"a\":{\"from\":1,\"to\":1000000}}}");
-    json_t *a = draw(first, &e), *again = draw(first, &e), *b = draw(second, &e);
+    json_t *a = sweep_draw(first, &e), *again = sweep_draw(first, &e), *b = sweep_draw(second, &e);
     (void)state;
     assert_true(a && again && b);
     assert_true(json_equal(a, again));
@@ -253,9 +251,9 @@ static void bad_conditions_are_refused(void **state)
         {"{\"memory\":\"> host\"}", "\"gpu\" and \"host\" have no order"},
         {"{\"size\":\"< 10ms\"}", "\"64KiB\" and \"10ms\" have no order"},
         {"{\"size\":\"< 10\"}", "\"64KiB\" and 10 have no order"},
-        {"{\"size\":\"<\"}", "\"<\" is no comparison"},
+        {"{\"size\":\"<\"}", "\"<\" is not a comparison"},
         {"{\"size\":\"> 1B and\"}", "no order"},
-        {"{\"size\":\"> 1B and 5\"}", "\"5\" is no comparison"},
+        {"{\"size\":\"> 1B and 5\"}", "\"5\" is not a comparison"},
         {"{\"size\":\"> red.max\"}", "size: \"> red.max\": nothing matches red.max"},
     };
     json_t *values = parse("{\"memory\":\"gpu\",\"size\":\"64KiB\"}");
