@@ -167,10 +167,12 @@ static void draw_verdicts(struct trace_parts *t)
     }
     text_add(&title, "%s, %zu expectation%s failed", run_text(t->run, "verdict"), failed,
              failed == 1 ? "" : "s");
+    uint64_t track = trace_track(&t->writer, t->run_track, RANK_VERDICTS, "verdict"),
+             name = trace_name(&t->writer, text_string(&title));
     trace_instant(&t->writer, &(struct trace_event){
-                                  .track = trace_track(&t->writer, t->run_track, RANK_VERDICTS, "verdict"),
+                                  .track = track,
                                   .time_ns = t->end_ns,
-                                  .name = trace_name(&t->writer, text_string(&title)),
+                                  .name = name,
                                   .notes = notes,
                                   .note_count = failed,
                               });
@@ -188,14 +190,15 @@ static void draw_warnings(struct trace_parts *t)
         const char *text = json_string_value(json_array_get(warnings, i));
         notes[i] = (struct trace_note){"warning", text ? text : "", 0};
     }
-    trace_instant(&t->writer,
-                  &(struct trace_event){
-                      .track = trace_track(&t->writer, t->run_track, RANK_VERDICTS + 1, "warnings"),
-                      .time_ns = t->end_ns,
-                      .name = trace_name(&t->writer, "warnings"),
-                      .notes = notes,
-                      .note_count = count,
-                  });
+    uint64_t track = trace_track(&t->writer, t->run_track, RANK_VERDICTS + 1, "warnings"),
+             name = trace_name(&t->writer, "warnings");
+    trace_instant(&t->writer, &(struct trace_event){
+                                  .track = track,
+                                  .time_ns = t->end_ns,
+                                  .name = name,
+                                  .notes = notes,
+                                  .note_count = count,
+                              });
 }
 
 int trace_story(struct trace_parts *t, struct error *e)
