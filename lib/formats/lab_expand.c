@@ -135,8 +135,10 @@ static int draw(json_t *document, const json_t *topology, struct error *e)
     struct lab_topology t;
     if (table_parse(&lab_topology_table, topology, &t, e) != 0)
         return error_prefix(e, "topology");
-    struct drawing d = {child(document, "hosts", json_object()), child(document, "switches", json_object()),
-                        child(document, "links", json_array()), t.uplink};
+    struct drawing d = {.uplink = t.uplink};
+    d.hosts = child(document, "hosts", json_object());
+    d.switches = child(document, "switches", json_object());
+    d.links = child(document, "links", json_array());
     int result = 0;
     if (!json_is_object(d.hosts) || !json_is_object(d.switches) || !json_is_array(d.links))
         result = error_set(e, "topology: hosts and switches must be objects, links a list");
