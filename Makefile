@@ -32,16 +32,16 @@ SANITIZERS := -fsanitize=fuzzer-no-link,address,undefined,float-cast-overflow,im
               -fno-sanitize-recover=undefined,float-cast-overflow,implicit-integer-truncation -fno-omit-frame-pointer
 OPTIMISE   := -O1
 # it copies and finds memory for each execution
-tests-fuzz-virtual-connectx-kept_CFLAGS := -O2 -fno-sanitize=all
+virtual-connectx-tests-fuzz-kept_CFLAGS := -O2 -fno-sanitize=all
 # a call for each comparison took half of the time; what inputs find in the same time is not less without them
-build/libfuzzer/o/virtual-connectx/% build/libfuzzer/o/tests/fuzz/virtual-connectx/%: SANITIZERS += -fno-sanitize-coverage=trace-cmp
+build/libfuzzer/o/virtual-connectx/%: SANITIZERS += -fno-sanitize-coverage=trace-cmp
 endif
 ifndef OPTIMISE
 OPTIMISE := -O2
 # the simulator's loop: 5 % fewer instructions
 build/o/sim/%: OPTIMISE := -O3
 # what waits for hosts, guests and files is most of the build, and takes a third less of a processor this way
-build/o/harness/% build/o/guest-setup/% build/o/remote/% build/o/nic-config/% build/o/tests/%: OPTIMISE := -O1
+build/o/harness/% build/o/guest-setup/% build/o/remote/% build/o/nic-config/% build/o/tests/% build/o/virtual-connectx/tests/%: OPTIMISE := -O1
 # it reads each packet of a capture
 build/o/harness/verify/%: OPTIMISE := -O2
 endif
@@ -89,16 +89,16 @@ roce-traffic_LDFLAGS := -rdynamic
 MAINS    := $(foreach p,$(PROGRAMS),$($(p)_MAIN))
 ROOMS    := lib sim reports harness remote guest-setup nic-config collectors traffic virtual-connectx
 # a guest has only the rooms that its programs need
-SOURCES  := $(filter-out virtual-connectx/kernel/%,$(sort $(shell find $(wildcard $(ROOMS)) -name '*.c')))
+SOURCES  := $(filter-out virtual-connectx/kernel/% virtual-connectx/tests/%,$(sort $(shell find $(wildcard $(ROOMS)) -name '*.c')))
 of_room   = $(filter-out $(MAINS),$(filter $(1)/%,$(SOURCES)))
 archive   = $(B)/lib$(1).a
 present   = $(foreach r,$(1),$(if $(call of_room,$(r)),$(call archive,$(r))))
 BUILT    := $(foreach p,$(PROGRAMS),$(if $(wildcard $($(p)_MAIN)),$(B)/$(p)))
 
-UNIT     := $(wildcard tests/unit/*/test_*.c)
+UNIT     := $(filter-out tests/unit/virtual-connectx/%,$(wildcard tests/unit/*/test_*.c)) $(wildcard virtual-connectx/tests/unit/test_*.c)
 BENCHES  := $(patsubst bench/%.c,$(B)/bench/%,$(wildcard bench/bench_*.c))
-FUZZERS  := $(wildcard tests/fuzz/*/fuzz_*.c)
-FUZZ_HELPERS := tests/fuzz/scratch.c $(addprefix tests/fuzz/virtual-connectx/,base.c kept.c)
+FUZZERS  := $(filter-out tests/fuzz/virtual-connectx/%,$(wildcard tests/fuzz/*/fuzz_*.c)) $(wildcard virtual-connectx/tests/fuzz/fuzz_*.c)
+FUZZ_HELPERS := tests/fuzz/scratch.c $(addprefix virtual-connectx/tests/fuzz/,base.c kept.c)
 # what calls them: libFuzzer, or edits of their seeds
 FUZZ_DRIVER := $(if $(filter fuzzer,$(SANITIZE)),libfuzzer,replay)
 
@@ -293,7 +293,7 @@ virtual-lab: deps
 
 # Coverage-guided fuzzing with clang's libFuzzer: make fuzz FUZZER=fuzz_units SECONDS=60
 fuzz:
-	@test -n "$(wildcard tests/fuzz/*/$(FUZZER).c)" || { echo "make fuzz: FUZZER=$(FUZZER) is not one of: $(notdir $(basename $(FUZZERS)))"; exit 2; }
+	@test -n "$(filter %/$(FUZZER).c,$(FUZZERS))" || { echo "make fuzz: FUZZER=$(FUZZER) is not one of: $(notdir $(basename $(FUZZERS)))"; exit 2; }
 	@$(MAKE) --no-print-directory SANITIZE=fuzzer fuzzers
 	@tests/fuzz/run seconds $(or $(SECONDS),60) $(FUZZER)
 
@@ -322,6 +322,7 @@ stage: all
 	@find $(SHARE)/harness -type d -empty -delete
 	@# what guests build their own programs from, and the packages that the scripts ask for
 	@cp -R Makefile lib nic-config collectors traffic virtual-connectx $(SHARE)/harness/
+	@rm -r $(SHARE)/harness/virtual-connectx/tests
 	@$(INSTALL) -D -m 755 deps/install-packages $(SHARE)/harness/deps/install-packages
 	@$(INSTALL) -m 644 README.md LICENSE CHANGELOG.md docs/*.md $(SHARE)/doc/harness
 	@$(INSTALL) -m 644 $(wildcard docs/*.1) $(SHARE)/man/man1

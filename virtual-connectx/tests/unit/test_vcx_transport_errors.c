@@ -1,0 +1,607 @@
+/* The virtual ConnectX's transport where something is wrong: receivers that are not ready, peers that are gone, keys that do not allow
+ * it, bad requests, and hostile frames. */
+#include "virtual-connectx/tests/unit/vcx_pair.h"
+
+enum { SEND = 0x0a, WRITE = 0x08, READ = 0x10, COMPARE_SWAP = 0x11 };
+
+static void post(struct qp *qp, uint8_t opcode, uint32_t bytes, uint32_t key)
+{
+    qp_post(qp, &(struct work){.opcode = opcode, .bytes = bytes, .remote_offset = PEERS, .remote_key = key});
+}
+
+/* ---- receivers that are not ready */
+
+static void a_receiver_may_be_late(void **state)
+{
+    (void)state;
+    struct link l = link_open(&usual);
+    side_fill(l.a.side, OWN, 5000, 1);
+    post(&l.a, SEND, 5000, 0);
+    pair_run_ms(l.pair, 5);
+    expect_none(&l.a.send_cq);
+    qp_post_receive(&l.b, RECEIVE, MOST);
+    pair_run_ms(l.pair, 5);
+    expect_completion(&l.a.send_cq, VCX_CQE_REQUESTER);
+    expect_completion(&l.b.receive_cq, VCX_CQE_SEND);
+    assert_memory_equal(side_data(l.b.side) + RECEIVE, side_data(l.a.side), 5000);
+    assert_true(side_counters(l.a.side)->rnr_nak_retry_err > 2);
+    assert_true(side_counters(l.b.side)->out_of_buffer > 2);
+    assert_int_equal(side_counters(l.a.side)->local_ack_timeout_err, 0);
+    pair_close(l.pair);
+}
+
+/* The receiver's timer is 0.64 ms; the sender waits no less. */
+static void the_receivers_timer_is_kept(void **state)
+{
+    (void)state;
+    struct link l = link_open(&usual);
+    post(&l.a, SEND, 100, 0);
+    pair_run(l.pair);
+    uint64_t naks = l.pair->naks, begin = l.pair->side[0].front.now_ns;
+    while (l.pair->naks < naks + 4)
+        pair_step(l.pair, STEP_NS);
+    uint64_t each = (l.pair->side[0].front.now_ns - begin) / 4;
+    assert_in_range(each, 480000, 800000);
+    pair_close(l.pair);
+}
+
+static void a_receiver_that_stays_away_ends_the_send(void **state)
+{
+    (void)state;
+    struct link l = link_open(&(struct qp_options){.type = VCX_QP_RC, .rnr_retry = 4}); /* three times more */
+    post(&l.a, SEND, 100, 0);
+    post(&l.a, WRITE, 100, l.b.side->key);
+    pair_run_ms(l.pair, 10);
+    expect_error(&l.a.send_cq, VCX_CQE_REQUESTER_ERROR, VCX_RNR_RETRIES_EXCEEDED);
+    expect_error(&l.a.send_cq, VCX_CQE_REQUESTER_ERROR, VCX_FLUSHED);
+    assert_int_equal(l.pair->naks, 4);
+    assert_int_equal(qp_state(&l.a), VCX_QP_ERROR);
+    pair_close(l.pair);
+}
+
+/* ---- peers that are gone */
+
+static void a_silent_peer_ends_the_connection(void **state)
+{
+    (void)state;
+    struct link l = link_open(&(struct qp_options){.type = VCX_QP_RC, .retry_count = 3});
+    l.pair->drop_from = 0;
+    qp_post_receive(&l.a, RECEIVE, 100);
+    post(&l.a, WRITE, 3000, l.b.side->key);
+    post(&l.a, WRITE, 3000, l.b.side->key);
+    pair_run_ms(l.pair, 5900);
+    expect_none(&l.a.send_cq); /* three times of two seconds */
+    pair_run_ms(l.pair, 200);
+    expect_error(&l.a.send_cq, VCX_CQE_REQUESTER_ERROR, VCX_RETRIES_EXCEEDED);
+    expect_error(&l.a.send_cq, VCX_CQE_REQUESTER_ERROR, VCX_FLUSHED);
+    expect_none(&l.a.send_cq);
+    expect_error(&l.a.receive_cq, VCX_CQE_RESPONDER_ERROR, VCX_FLUSHED);
+    assert_int_equal(side_counters(l.a.side)->local_ack_timeout_err, 3);
+    assert_int_equal(side_counters(l.a.side)->req_transport_retries_exceeded, 1);
+    pair_close(l.pair);
+}
+
+/* The requester has gone back, and is kept from sending (a pause, a full port), when the acknowledgement of everything comes after all. */
+static void a_late_acknowledgement_ends_what_would_be_sent_again(void **state)
+{
+    (void)state;
+    struct link l = link_open(&(struct qp_options){.type = VCX_QP_RC, .retry_count = 3});
+    l.pair->holds = true;
+    post(&l.a, WRITE, 3000, l.b.side->key);
+    post(&l.a, WRITE, 10, l.b.side->key);
+    pair_run(l.pair);
+    assert_non_null(l.pair->held);
+    vcx_requester_go_back(vcx_object(&l.a.side->device, VCX_QP, l.a.id));
+    uint64_t frames = l.pair->frames;
+    l.pair->first = l.pair->last = l.pair->held;
+    l.pair->held = NULL;
+    l.pair->holds = false;
+    pair_deliver(l.pair);
+    pair_run(l.pair);
+    expect_completion(&l.a.send_cq, VCX_CQE_REQUESTER);
+    expect_completion(&l.a.send_cq, VCX_CQE_REQUESTER);
+    assert_int_equal(l.pair->frames, frames);
+    post(&l.a, WRITE, 3000, l.b.side->key);
+    pair_run(l.pair);
+    expect_completion(&l.a.send_cq, VCX_CQE_REQUESTER);
+    expect_none(&l.a.send_cq);
+    pair_close(l.pair);
+}
+
+/* A time-out of 4.096 us * 2^code; on a slower line it takes longer. */
+static void expect_timeout(uint8_t code, uint64_t slower, uint32_t ms)
+{
+    struct vcx_configuration configuration = front_configuration;
+    configuration.line_bps = configuration.nominal_bps / slower;
+    struct link l =
+        link_open_with(&(struct qp_options){.type = VCX_QP_RC, .ack_timeout = code}, &configuration);
+    l.pair->drop_from = 0;
+    post(&l.a, WRITE, 10, l.b.side->key);
+    pair_run_ms(l.pair, ms - 10);
+    assert_int_equal(side_counters(l.a.side)->local_ack_timeout_err, 0);
+    pair_run_ms(l.pair, 20);
+    assert_int_equal(side_counters(l.a.side)->local_ack_timeout_err, 1);
+    pair_close(l.pair);
+}
+
+static void timeouts_are_the_connections(void **state)
+{
+    (void)state;
+    expect_timeout(1, 1, 2000); /* the least */
+    expect_timeout(20, 1, 4295);
+    expect_timeout(17, 10, 5369);
+}
+
+/* What is posted in the error state completes too; after a reset the queue pair works again. */
+static void an_error_ends_with_a_reset(void **state)
+{
+    (void)state;
+    struct link l = link_open(&usual);
+    assert_int_equal(qp_modify(&l.a, 0x507), VCX_OK); /* 2ERR */
+    for (int i = 0; i < 3; i++)
+        post(&l.a, WRITE, 10, l.b.side->key);
+    qp_post_receive(&l.a, RECEIVE, 100);
+    pair_run(l.pair);
+    for (int i = 0; i < 3; i++)
+        expect_error(&l.a.send_cq, VCX_CQE_REQUESTER_ERROR, VCX_FLUSHED);
+    expect_error(&l.a.receive_cq, VCX_CQE_RESPONDER_ERROR, VCX_FLUSHED);
+    assert_int_equal(qp_modify(&l.a, 0x50a), VCX_OK); /* 2RST */
+    assert_int_equal(qp_modify(&l.b, 0x50a), VCX_OK);
+    l.a.sends = l.a.receives = 0;
+    vcx_put64(l.a.record, 0);
+    qps_connect(&l.a, &l.b, &usual);
+    post(&l.a, WRITE, 5000, l.b.side->key);
+    pair_run(l.pair);
+    expect_completion(&l.a.send_cq, VCX_CQE_REQUESTER);
+    pair_close(l.pair);
+}
+
+/* ---- what is not allowed */
+
+/* The request fails at both ends, and what follows is flushed. */
+static void expect_refused(struct link *l, uint8_t syndrome)
+{
+    post(&l->a, SEND, 10, 0);
+    qp_post_receive(&l->b, RECEIVE, 100);
+    pair_run(l->pair);
+    expect_error(&l->a.send_cq, VCX_CQE_REQUESTER_ERROR, syndrome);
+    expect_error(&l->a.send_cq, VCX_CQE_REQUESTER_ERROR, VCX_FLUSHED);
+    expect_error(&l->b.receive_cq, VCX_CQE_RESPONDER_ERROR, VCX_FLUSHED);
+    assert_int_equal(qp_state(&l->a), VCX_QP_ERROR);
+    assert_int_equal(qp_state(&l->b), VCX_QP_ERROR);
+    assert_int_equal(l->pair->naks, 1);
+    pair_close(l->pair);
+}
+
+static void a_wrong_key_is_refused(void **state)
+{
+    (void)state;
+    static const uint8_t opcodes[] = {WRITE, READ, COMPARE_SWAP};
+    for (size_t i = 0; i < VCX_COUNT(opcodes); i++) {
+        struct link l = link_open(&usual);
+        post(&l.a, opcodes[i], 8, l.b.side->key ^ 0x10);
+        expect_refused(&l, VCX_REMOTE_ACCESS);
+    }
+}
+
+static void bounds_are_kept(void **state)
+{
+    (void)state;
+    static const uint8_t opcodes[] = {WRITE, READ, COMPARE_SWAP};
+    for (size_t i = 0; i < VCX_COUNT(opcodes); i++) {
+        struct link l = link_open(&usual);
+        qp_post(&l.a, &(struct work){.opcode = opcodes[i],
+                                     .bytes = 8,
+                                     .remote_offset = DATA_BYTES - (opcodes[i] == COMPARE_SWAP ? 0 : 7),
+                                     .remote_key = l.b.side->key});
+        expect_refused(&l, VCX_REMOTE_ACCESS);
+    }
+}
+
+/* A page that is not to be written to: a read has its data, a write is refused and counted, and the page stays as it is. */
+static void a_page_may_be_for_reading_only(void **state)
+{
+    (void)state;
+    struct link l = link_open(&usual);
+    l.b.side->front.read_only = SIDE_PAGE_AT(SIDE_DATA + PEERS / VCX_PAGE_BYTES);
+    memset(side_data(l.b.side) + PEERS, 0x77, 100);
+    post(&l.a, READ, 100, l.b.side->key);
+    pair_run(l.pair);
+    expect_completion(&l.a.send_cq, VCX_CQE_REQUESTER);
+    assert_memory_equal(side_data(l.a.side) + OWN, side_data(l.b.side) + PEERS, 100);
+    assert_int_equal(l.b.side->device.refused_writes, 0);
+    memset(side_data(l.a.side) + OWN, 0x11, 100);
+    post(&l.a, WRITE, 100, l.b.side->key);
+    pair_run(l.pair);
+    expect_error(&l.a.send_cq, VCX_CQE_REQUESTER_ERROR, VCX_REMOTE_ACCESS);
+    assert_int_equal(l.b.side->device.refused_writes, 1);
+    for (int i = 0; i < 100; i++)
+        assert_int_equal(side_data(l.b.side)[PEERS + i], 0x77);
+    pair_close(l.pair);
+}
+
+/* Nor does a completion go there. */
+static void a_completion_needs_a_page_to_write_to(void **state)
+{
+    (void)state;
+    struct link l = link_open(&usual);
+    size_t entries_at = (size_t)(l.a.send_cq.entries - l.a.side->front.memory);
+    l.a.side->front.read_only = MEMORY_AT + entries_at;
+    post(&l.a, WRITE, 100, l.b.side->key);
+    pair_run(l.pair);
+    expect_none(&l.a.send_cq);
+    assert_true(l.a.side->device.refused_writes > 0);
+    pair_close(l.pair);
+}
+
+static void a_misaligned_atomic_operation_is_refused(void **state)
+{
+    (void)state;
+    struct link l = link_open(&usual);
+    qp_post(&l.a, &(struct work){
+                      .opcode = COMPARE_SWAP, .bytes = 8, .remote_offset = 4, .remote_key = l.b.side->key});
+    expect_refused(&l, VCX_REMOTE_INVALID);
+}
+
+/* The refusal of a write is an event of the responder, which has no request that could fail. */
+static void the_responder_hears_of_a_refusal(void **state)
+{
+    (void)state;
+    struct link l = link_open(&usual);
+    post(&l.a, WRITE, 8, 0x12345600);
+    pair_run(l.pair);
+    assert_int_equal(side_events(l.b.side, VCX_EVENT_WQ_ACCESS), 1);
+    assert_int_equal(side_counters(l.b.side)->resp_remote_access_errors, 1);
+    assert_int_equal(side_counters(l.a.side)->req_remote_access_errors, 1);
+    pair_close(l.pair);
+}
+
+/* What precedes a refused request ends well. */
+static void requests_end_in_order(void **state)
+{
+    (void)state;
+    struct link l = link_open(&usual);
+    post(&l.a, WRITE, 5000, l.b.side->key);
+    post(&l.a, READ, 5000, l.b.side->key);
+    post(&l.a, WRITE, 5000, l.b.side->key ^ 1);
+    post(&l.a, WRITE, 5000, l.b.side->key);
+    pair_run(l.pair);
+    expect_completion(&l.a.send_cq, VCX_CQE_REQUESTER);
+    expect_completion(&l.a.send_cq, VCX_CQE_REQUESTER);
+    expect_error(&l.a.send_cq, VCX_CQE_REQUESTER_ERROR, VCX_REMOTE_ACCESS);
+    expect_error(&l.a.send_cq, VCX_CQE_REQUESTER_ERROR, VCX_FLUSHED);
+    pair_close(l.pair);
+}
+
+static void a_message_has_to_fit(void **state)
+{
+    (void)state;
+    struct link l = link_open(&usual);
+    qp_post_receive(&l.b, RECEIVE, 1500);
+    post(&l.a, SEND, 2000, 0);
+    pair_run(l.pair);
+    expect_error(&l.b.receive_cq, VCX_CQE_RESPONDER_ERROR, VCX_LOCAL_LENGTH);
+    expect_error(&l.a.send_cq, VCX_CQE_REQUESTER_ERROR, VCX_REMOTE_INVALID);
+    pair_close(l.pair);
+}
+
+/* The top bit of an entry's byte count asks for padding, and is no length. */
+static void padding_is_no_length(void **state)
+{
+    (void)state;
+    struct link l = link_open(&usual);
+    side_fill(l.a.side, OWN, 2000, 1);
+    qp_post_receive(&l.b, RECEIVE, 2000 | 1u << 31);
+    post(&l.a, SEND, 2000, 0);
+    pair_run(l.pair);
+    expect_completion(&l.a.send_cq, VCX_CQE_REQUESTER);
+    expect_completion(&l.b.receive_cq, VCX_CQE_SEND);
+    assert_memory_equal(side_data(l.b.side) + RECEIVE, side_data(l.a.side), 2000);
+    qp_post_receive(&l.b, RECEIVE, 1500 | 1u << 31);
+    post(&l.a, SEND, 1501, 0);
+    pair_run(l.pair);
+    expect_error(&l.b.receive_cq, VCX_CQE_RESPONDER_ERROR, VCX_LOCAL_LENGTH);
+    expect_error(&l.a.send_cq, VCX_CQE_REQUESTER_ERROR, VCX_REMOTE_INVALID);
+    pair_close(l.pair);
+}
+
+static void a_receive_request_with_a_wrong_key_fails(void **state)
+{
+    (void)state;
+    struct link l = link_open(&usual);
+    l.b.side->key ^= 1;
+    qp_post_receive(&l.b, RECEIVE, 1500);
+    post(&l.a, SEND, 1000, 0);
+    pair_run(l.pair);
+    expect_error(&l.b.receive_cq, VCX_CQE_RESPONDER_ERROR, VCX_LOCAL_PROTECTION);
+    expect_error(&l.a.send_cq, VCX_CQE_REQUESTER_ERROR, VCX_REMOTE_OPERATION);
+    pair_close(l.pair);
+}
+
+/* ---- bad requests */
+
+static void own_keys_are_checked(void **state)
+{
+    (void)state;
+    for (int reads = 0; reads < 2; reads++) {
+        struct link l = link_open(&usual);
+        post(&l.a, WRITE, 5000, l.b.side->key); /* ends well */
+        qp_post(&l.a, &(struct work){.opcode = reads ? READ : WRITE,
+                                     .bytes = 5000,
+                                     .remote_offset = PEERS,
+                                     .remote_key = l.b.side->key,
+                                     .key = l.a.side->key ^ 1});
+        pair_run(l.pair);
+        expect_completion(&l.a.send_cq, VCX_CQE_REQUESTER);
+        expect_error(&l.a.send_cq, VCX_CQE_REQUESTER_ERROR, VCX_LOCAL_PROTECTION);
+        assert_int_equal(qp_state(&l.a), VCX_QP_ERROR);
+        pair_close(l.pair);
+    }
+}
+
+static void expect_bad_request(const uint8_t *wqe, uint8_t syndrome)
+{
+    struct link l = link_open(&usual);
+    memcpy(l.a.sq, wqe, 64);
+    qp_ring(&l.a, 1);
+    post(&l.a, WRITE, 10, l.b.side->key);
+    pair_run(l.pair);
+    expect_error(&l.a.send_cq, VCX_CQE_REQUESTER_ERROR, syndrome);
+    expect_error(&l.a.send_cq, VCX_CQE_REQUESTER_ERROR, VCX_FLUSHED);
+    assert_int_equal(l.pair->frames, 0);
+    pair_close(l.pair);
+}
+
+static void bad_requests_fail(void **state)
+{
+    (void)state;
+    uint8_t wqe[64] = {[3] = 0x55, [7] = 2}; /* an opcode that there is not */
+    expect_bad_request(wqe, VCX_LOCAL_OPERATION);
+    wqe[3] = SEND;
+    wqe[7] = 0; /* no segment at all */
+    expect_bad_request(wqe, VCX_LOCAL_OPERATION);
+    wqe[7] = 63; /* more than is posted */
+    expect_bad_request(wqe, VCX_LOCAL_OPERATION);
+    wqe[3] = WRITE;
+    wqe[7] = 1; /* no address of the peer's */
+    expect_bad_request(wqe, VCX_LOCAL_OPERATION);
+    wqe[3] = SEND;
+    wqe[7] = 2;
+    vcx_put32(wqe + 16, 0x80000000u | 0x3ff); /* inlined data that the request has no room for */
+    expect_bad_request(wqe, VCX_LOCAL_OPERATION);
+    wqe[7] = 3;
+    vcx_put32(wqe + 16, 0x7fffffff); /* longer than a message may be */
+    expect_bad_request(wqe, VCX_LOCAL_LENGTH);
+}
+
+/* A record that says more than the queue has is no posting: the driver is told once, and only what was posted ends. */
+static void expect_broken_record(uint16_t record)
+{
+    struct link l = link_open(&usual);
+    for (int i = 0; i < 8; i++)
+        post(&l.a, WRITE, 100, l.b.side->key);
+    pair_run(l.pair);
+    for (int i = 0; i < 8; i++)
+        expect_completion(&l.a.send_cq, VCX_CQE_REQUESTER);
+    vcx_put32(l.a.record + 4, record);
+    pair_run_ms(l.pair, 10);
+    expect_none(&l.a.send_cq);
+    assert_int_equal(side_events(l.a.side, VCX_EVENT_WQ_CATASTROPHIC), 1);
+    assert_int_equal(side_events(l.a.side, VCX_EVENT_CQ_ERROR), 0);
+    assert_int_equal(side_counters(l.a.side)->req_cqe_flush_error, 0);
+    assert_int_equal(qp_state(&l.a), VCX_QP_ERROR);
+    l.a.sends = 8;
+    post(&l.a, WRITE, 100, l.b.side->key); /* by a driver that knows its count */
+    pair_run(l.pair);
+    expect_error(&l.a.send_cq, VCX_CQE_REQUESTER_ERROR, VCX_FLUSHED);
+    expect_none(&l.a.send_cq);
+    pair_close(l.pair);
+}
+
+static void a_wrong_doorbell_record_ends_the_queue_pair(void **state)
+{
+    (void)state;
+    expect_broken_record(5);                 /* below what was taken */
+    expect_broken_record(8 + SQ_BLOCKS + 1); /* more than there is room for */
+    expect_broken_record(8 + 1000);
+}
+
+/* ---- commands */
+
+static void transitions_have_their_order(void **state)
+{
+    (void)state;
+    static const uint16_t opcodes[] = {0x502, 0x503, 0x504, 0x505, 0x506, 0x50e};
+    static const uint8_t from[] = {VCX_QP_RESET, VCX_QP_INIT,     VCX_QP_RTR,
+                                   VCX_QP_RTS,   VCX_QP_SQ_ERROR, VCX_QP_INIT};
+    struct pair *pair = pair_open();
+    struct qp qp = qp_create_of(&pair->side[0], &usual);
+    for (unsigned int at = VCX_QP_RESET; at <= VCX_QP_RTS; at++) {
+        for (size_t i = 0; i < VCX_COUNT(opcodes); i++)
+            if (from[i] != at)
+                assert_int_equal(qp_modify(&qp, opcodes[i]), VCX_BAD_RESOURCE_STATE);
+        assert_int_equal(qp_state(&qp), at);
+        vcx_set(modify_context(&qp), qpc, mtu, 3);
+        if (at < VCX_QP_RTS)
+            assert_int_equal(qp_modify(&qp, opcodes[at]), VCX_OK);
+    }
+    qp.id++;
+    assert_int_equal(qp_modify(&qp, 0x502), VCX_BAD_RESOURCE);
+    pair_close(pair);
+}
+
+static void bad_paths_are_refused(void **state)
+{
+    (void)state;
+    struct pair *pair = pair_open();
+    struct qp qp = qp_create_of(&pair->side[0], &usual);
+    assert_int_equal(qp_modify(&qp, 0x502), VCX_OK);
+    vcx_set(modify_context(&qp), qpc, mtu, 0);
+    assert_int_equal(qp_modify(&qp, 0x503), VCX_BAD_PARAMETER);
+    vcx_set(modify_context(&qp), qpc, mtu, 6);
+    assert_int_equal(qp_modify(&qp, 0x503), VCX_BAD_PARAMETER);
+    vcx_set(modify_context(&qp), qpc, mtu, 3);
+    vcx_set(vcx_at(modify_context(&qp), qpc, primary_address_path), ads, src_addr_index, VCX_SOURCES);
+    assert_int_equal(qp_modify(&qp, 0x503), VCX_BAD_PARAMETER);
+    assert_int_equal(qp_state(&qp), VCX_QP_INIT);
+    pair_close(pair);
+}
+
+static enum vcx_status create(struct side *s, uint32_t place, uint64_t value)
+{
+    struct cq cq = {.id = 1};
+    uint8_t *c = vcx_at(s->in, create_qp_in, qpc);
+    vcx_set(c, qpc, log_sq_size, 2);
+    vcx_set(c, qpc, log_rq_size, 2);
+    vcx_set(c, qpc, log_rq_stride, 2);
+    vcx_set(c, qpc, cqn_snd, cq.id);
+    vcx_set(c, qpc, cqn_rcv, cq.id);
+    vcx_set(c, qpc, dbr_addr, SIDE_PAGE_AT(RECORDS));
+    vcx_put64(vcx_at(s->in, create_qp_in, pas), SIDE_PAGE_AT(30));
+    vcx_set_place(c, place, value);
+    return side_run(s, 0x500, vcx_offset(create_qp_in, pas) + 8, 16);
+}
+
+static void bad_queue_pairs_are_refused(void **state)
+{
+    (void)state;
+    struct pair *pair = pair_open();
+    struct side *s = &pair->side[0];
+    assert_int_equal(cq_create(s).id, 1);
+    assert_int_equal(create(s, VCX_qpc__pd, 1), VCX_OK);
+    assert_int_equal(create(s, VCX_qpc__st, 5), VCX_BAD_PARAMETER);
+    assert_int_equal(create(s, VCX_qpc__st, 0xff), VCX_BAD_PARAMETER);
+    assert_int_equal(create(s, VCX_qpc__cqn_snd, 9), VCX_BAD_PARAMETER);
+    assert_int_equal(create(s, VCX_qpc__cqn_rcv, 9), VCX_BAD_PARAMETER);
+    assert_int_equal(create(s, VCX_qpc__dbr_addr, 0x1000), VCX_BAD_PARAMETER);
+    assert_int_equal(create(s, VCX_qpc__log_sq_size, 13), VCX_BAD_PARAMETER); /* more than the listed page */
+    assert_int_equal(create(s, VCX_qpc__log_sq_size, 15), VCX_BAD_PARAMETER);
+    assert_int_equal(create(s, VCX_qpc__wq_signature, 1), VCX_BAD_PARAMETER);
+    assert_int_equal(create(s, VCX_qpc__cs_req, 0x11), VCX_BAD_PARAMETER);
+    assert_int_equal(s->device.numbers[VCX_QP].used, 1);
+    pair_close(pair);
+}
+
+/* ---- hostile frames and memory */
+
+static uint32_t seed = 1;
+
+static uint32_t any(uint32_t below)
+{
+    seed = seed * 1664525 + 1013904223;
+    return (uint32_t)((uint64_t)(seed >> 4) * below >> 28);
+}
+
+static void send_any_frame(struct link *l)
+{
+    uint8_t extension[48], *payload;
+    for (size_t i = 0; i < sizeof extension; i++)
+        extension[i] = (uint8_t)(any(4) ? any(256) : 0);
+    if (any(2)) { /* near a request that could be right */
+        vcx_put64(extension, DATA_AT + any(DATA_BYTES));
+        vcx_put32(extension + 8, l->b.side->key);
+        vcx_put32(extension + 12, any(5) ? any(6000) : 0xffffffff);
+    }
+    struct vcx_route route;
+    vcx_route_connection(&l->a.side->device, vcx_object(&l->a.side->device, VCX_QP, l->a.id), &route);
+    route.path.ecn = (uint8_t)any(4);
+    const struct vcx_qp *target = vcx_object(&l->b.side->device, VCX_QP, l->b.id);
+    struct vcx_packet_header h = {.opcode = (uint8_t)(any(8) ? any(32) | target->type << 5 : any(256)),
+                                  .acknowledge = any(2),
+                                  .solicited = any(2),
+                                  .partition = any(20) ? 0xffff : 0x1234,
+                                  .qpn = any(10) ? l->b.id : any(1 << 24),
+                                  .psn = any(3) ? target->responder.expected_psn : FIRST_B + any(40) - 5,
+                                  .extension = extension,
+                                  .extension_bytes = any(sizeof extension)};
+    struct vcx_frame *frame = vcx_packet_open(&route.path, &h, any(3) ? any(1200) : 1024, &payload);
+    assert_non_null(frame);
+    vcx_packet_close(frame);
+    assert_true(vcx_transport_receive(&l->b.side->device, frame));
+}
+
+/* Whatever comes, the model goes on, and no more completes than was posted. */
+static void hostile_frames_do_no_harm(void **state)
+{
+    (void)state;
+    static const uint8_t types[] = {VCX_QP_RC, VCX_QP_UC, VCX_QP_XRC};
+    for (int round = 0; round < 300; round++) {
+        struct link l = link_open(&(struct qp_options){.type = types[round % 3], .log_reads = 2});
+        uint32_t received = 0, sent = 0;
+        for (int i = 0; i < 8 && l.b.type != VCX_QP_XRC; i++)
+            qp_post_receive(&l.b, RECEIVE, any(4000));
+        for (int i = 0; i < 4; i++)
+            qp_post(&l.b, &(struct work){.opcode = WRITE, .bytes = 3000, .remote_key = l.a.side->key});
+        for (int i = 0; i < 60; i++) {
+            send_any_frame(&l);
+            if (any(3) == 0)
+                pair_step(l.pair, STEP_NS);
+        }
+        pair_run(l.pair);
+        while (cq_poll(&l.b.receive_cq))
+            received++;
+        while (cq_poll(&l.b.send_cq))
+            sent++;
+        assert_true(received <= 8 && sent <= 4);
+        pair_close(l.pair);
+    }
+}
+
+/* Neither does a queue with any bytes in it. */
+static void hostile_requests_do_no_harm(void **state)
+{
+    (void)state;
+    static const uint8_t types[] = {VCX_QP_RC, VCX_QP_UC, VCX_QP_UD, VCX_QP_XRC};
+    static const uint8_t opcodes[] = {0, 1, 8, 9, 10, 11, 16, 17, 18, 0x25, 0xff};
+    for (int round = 0; round < 600; round++) {
+        struct link l = link_open(&(struct qp_options){.type = types[round % 4], .log_reads = 1});
+        for (uint32_t i = 0; i < SQ_BLOCKS * 64; i++)
+            l.a.sq[i] = (uint8_t)(any(3) ? any(256) : 0);
+        for (int i = 0; i < SQ_BLOCKS; i++) {
+            l.a.sq[64 * i + 3] = opcodes[any(VCX_COUNT(opcodes))];
+            l.a.sq[64 * i + 7] = (uint8_t)any(any(2) ? 64 : 6);
+        }
+        vcx_put32(l.a.record + 4, any(4) ? SQ_BLOCKS : any(0x10000));
+        for (int i = 0; i < 300; i++)
+            pair_step(l.pair, STEP_NS);
+        uint32_t ended = 0;
+        while (cq_poll(&l.a.send_cq))
+            ended++;
+        assert_true(ended <= ENTRIES);
+        pair_close(l.pair);
+    }
+}
+
+#define TEST(name) cmocka_unit_test(name)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(a_receiver_may_be_late),
+        TEST(the_receivers_timer_is_kept),
+        TEST(a_receiver_that_stays_away_ends_the_send),
+        TEST(a_silent_peer_ends_the_connection),
+        TEST(a_late_acknowledgement_ends_what_would_be_sent_again),
+        TEST(timeouts_are_the_connections),
+        TEST(an_error_ends_with_a_reset),
+        TEST(a_wrong_key_is_refused),
+        TEST(bounds_are_kept),
+        TEST(a_page_may_be_for_reading_only),
+        TEST(a_completion_needs_a_page_to_write_to),
+        TEST(a_misaligned_atomic_operation_is_refused),
+        TEST(the_responder_hears_of_a_refusal),
+        TEST(requests_end_in_order),
+        TEST(a_message_has_to_fit),
+        TEST(padding_is_no_length),
+        TEST(a_receive_request_with_a_wrong_key_fails),
+        TEST(own_keys_are_checked),
+        TEST(bad_requests_fail),
+        TEST(a_wrong_doorbell_record_ends_the_queue_pair),
+        TEST(transitions_have_their_order),
+        TEST(bad_paths_are_refused),
+        TEST(bad_queue_pairs_are_refused),
+        TEST(hostile_frames_do_no_harm),
+        TEST(hostile_requests_do_no_harm),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
