@@ -148,6 +148,42 @@ int files_write_atomic(const char *path, const char *data, size_t length, struct
     return result;
 }
 
+int files_sync_name(const char *path, struct error *e)
+{
+    char *parent;
+    struct folder folder = {.fd = -1};
+    (void)split(path, &parent);
+    int result = parent ? folder_open(&folder, parent, e) : error_set(e, "writing %s: out of memory", path);
+    if (result == 0)
+        result = folder_sync(&folder, ".", e);
+    folder_close(&folder);
+    free(parent);
+    return result;
+}
+
+int files_publish(const char *from, const char *to, struct error *e)
+{
+    int fd = open(from, O_RDONLY | O_CLOEXEC | O_NOCTTY), number = fd < 0 || fsync(fd) != 0 ? errno : 0;
+    if (fd >= 0)
+        close(fd);
+    if (number != 0)
+        return error_set_errno(e, number, "writing %s", from);
+    if (rename(from, to) != 0)
+        return error_set_errno(e, errno, "moving %s to %s", from, to);
+    return files_sync_name(to, e);
+}
+
+/* 1: it was made, 0: it was there. */
+static int make_folder(const char *path, struct error *e)
+{
+    struct stat status;
+    if (mkdir(path, 0777) == 0)
+        return 1;
+    if (errno == EEXIST && stat(path, &status) == 0 && S_ISDIR(status.st_mode))
+        return 0;
+    return error_set_errno(e, errno == EEXIST ? ENOTDIR : errno, "creating folder %s", path);
+}
+
 int files_make_folders(const char *path, struct error *e)
 {
     char *copy = strdup(path);
@@ -159,10 +195,9 @@ int files_make_folders(const char *path, struct error *e)
             continue;
         char saved = *p;
         *p = '\0';
-        struct stat status;
-        if (mkdir(copy, 0777) != 0 &&
-            (errno != EEXIST || stat(copy, &status) != 0 || !S_ISDIR(status.st_mode)))
-            result = error_set_errno(e, errno == EEXIST ? ENOTDIR : errno, "creating folder %s", copy);
+        result = make_folder(copy, e);
+        if (result > 0)
+            result = files_sync_name(copy, e);
         *p = saved;
         if (saved == '\0')
             break;

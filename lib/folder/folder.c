@@ -1,5 +1,6 @@
 #include "lib/folder/folder.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -97,4 +98,56 @@ int folder_create(const struct folder *f, const char *name, const char *data, si
         result = error_set_errno(e, errno, "writing %s", path);
     free(path);
     return result;
+}
+
+/* Of a name that is not that of a regular file, there is nothing to write. */
+static int open_to_sync(const struct folder *f, const char *name)
+{
+    struct stat status;
+    int fd = openat(f->fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (fd >= 0 && (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode))) {
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+static int is_plain_name(const struct dirent *entry)
+{
+    return entry->d_name[0] != '.' && (entry->d_type == DT_REG || entry->d_type == DT_UNKNOWN);
+}
+
+/* First all are begun, then all are waited for: the file system has one transaction for them, where files that are written one by one
+ * would have one each. What cannot be begun, fsync says. */
+int folder_sync_files(const struct folder *f, struct error *e)
+{
+    struct dirent **names = NULL;
+    int count = scandirat(f->fd, ".", &names, is_plain_name, NULL), result = 0;
+    if (count < 0)
+        return error_set_errno(e, errno, "reading the folder %s", f->path);
+    for (int wait = 0; wait < 2; wait++)
+        for (int i = 0; i < count && result == 0; i++) {
+            int fd = open_to_sync(f, names[i]->d_name);
+            if (fd >= 0 && !wait)
+                (void)sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WRITE);
+            else if (fd >= 0 && fsync(fd) != 0)
+                result = error_set_errno(e, errno, "writing %s/%s", f->path, names[i]->d_name);
+            if (fd >= 0)
+                close(fd);
+        }
+    for (int i = 0; i < count; i++)
+        free(names[i]);
+    free(names);
+    return result;
+}
+
+int folder_sync(const struct folder *f, const char *which, struct error *e)
+{
+    int fd = openat(f->fd, which, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int number = fd < 0 || fsync(fd) != 0 ? errno : 0;
+    if (fd >= 0)
+        close(fd);
+    return number == 0 || number == EINVAL || number == EACCES
+               ? 0
+               : error_set_errno(e, number, "writing the folder %s/%s", f->path, which);
 }

@@ -29,4 +29,10 @@ int folder_create(const struct folder *f, const char *name, const char *data, si
 /* Write all bytes to an open file, and to the disk; `path` is for sentences. */
 int folder_fill(int fd, const char *path, const char *data, size_t length, struct error *e);
 
+/* Bring the contents of all regular files in it to the disk, but for those whose names begin with a dot. */
+int folder_sync_files(const struct folder *f, struct error *e);
+/* Bring the folder's own entries to the disk ("."), or those of the folder above it (".."): names of files and folders in it that a power cut may
+ * not take. File systems that cannot do that pass, and so does a folder that may not be read. */
+int folder_sync(const struct folder *f, const char *which, struct error *e);
+
 #endif

@@ -1,5 +1,6 @@
 #include "lib/folder/record_file.h"
 
+#include "lib/files.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -46,6 +47,13 @@ int record_file_flush(struct record_file *f, struct error *e)
     if (f->stream && fflush(f->stream) != 0 && !f->failed)
         f->failed = errno;
     return record_file_check(f, e);
+}
+
+int record_file_sync(struct record_file *f, struct error *e)
+{
+    if (record_file_flush(f, e) == 0 && fsync(f->fd) != 0)
+        f->failed = errno;
+    return record_file_check(f, e) != 0 ? -1 : files_sync_name(f->path, e);
 }
 
 static void keep_whole_lines(const struct record_file *f)

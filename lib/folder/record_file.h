@@ -19,6 +19,8 @@ int record_file_open(struct record_file *f, const char *folder, const char *name
 int record_file_check(const struct record_file *f, struct error *e);
 /* Write what is buffered, and check. */
 int record_file_flush(struct record_file *f, struct error *e);
+/* The same, and bring it and its name to the disk. */
+int record_file_sync(struct record_file *f, struct error *e);
 /* As record_file_flush; then close. If a write failed, an incomplete last line is removed. A file that is not open is none. */
 int record_file_close(struct record_file *f, struct error *e);
 
