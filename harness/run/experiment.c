@@ -7,6 +7,7 @@
 #include "lib/document/json_text.h"
 #include "lib/files.h"
 #include "lib/folder/record_file.h"
+#include "lib/folder/result_files.h"
 #include "lib/document/json_file.h"
 #include "lib/log.h"
 #include "lib/output/print.h"
@@ -452,6 +453,16 @@ static void verify_result(struct run *run, const char *why_not, json_t *result)
     json_decref(settings);
 }
 
+/* What the result speaks of is on the disk before the result is, and is not written to any more. */
+static int close_files(struct run *run, json_t *result, struct error *e)
+{
+    run->context.log = NULL;
+    if (record_file_close(&run->log, e) != 0)
+        return -1;
+    json_t *files = result_files_sync(run->x->folder, e);
+    return files && json_object_set_new(result, "files", files) == 0 ? 0 : -1;
+}
+
 static enum verdict write_result(struct run *run, const char *why_not)
 {
     struct error e;
@@ -472,15 +483,13 @@ static enum verdict write_result(struct run *run, const char *why_not)
         }
     }
     say(run, "%s", verdict_names[verdict]);
-    (void)record_file_flush(
-        &run->log, &e); /* whoever finds the result finds the whole log; close_run reports a failure */
     if (!result || !path) {
         error_set(&e, "out of memory while writing the result");
         failed(run, ENDING_LAB_FAILED, &e);
-    } else if (json_file_save_readable(path, result, DOCUMENT_RESULT, &e) != 0) {
+    } else if (close_files(run, result, &e) != 0 ||
+               json_file_save_readable(path, result, DOCUMENT_RESULT, &e) != 0) {
         failed(run, ENDING_LAB_FAILED, &e);
         verdict = VERDICT_INCOMPLETE;
-        say(run, "%s", verdict_names[verdict]);
     }
     json_decref(result);
     free(path);

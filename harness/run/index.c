@@ -42,7 +42,7 @@ int index_open(struct index *index, const char *folder, json_t *head, size_t cou
         return 0;
     if (record_file_open(&index->lines, folder, SWEEP_INDEX_LINES, e) != 0)
         return -1;
-    return write_line(index, head, e);
+    return write_line(index, head, e) != 0 ? -1 : record_file_sync(&index->lines, e);
 }
 
 int index_add(struct index *index, size_t i, json_t *entry, struct error *e)

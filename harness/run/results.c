@@ -50,7 +50,7 @@ char *results_make_folder(const char *out, const char *scenario, struct error *e
         if (i > 1)
             text_add(&path, "-%d", i);
         if (mkdir(text_string(&path), 0777) == 0) {
-            made = text_take(&path);
+            made = files_sync_name(text_string(&path), e) == 0 ? text_take(&path) : NULL;
             goto done;
         }
         if (errno != EEXIST)
@@ -90,6 +90,8 @@ static int point(const struct folder *parent, const char *target, struct error *
     int result = symlinkat(target, fresh.fd, LATEST) != 0
                      ? error_set_errno(e, errno, "making the link %s/" LATEST, parent->path)
                      : fresh_move(&fresh, parent, LATEST, e);
+    if (result == 0)
+        result = folder_sync(parent, ".", e);
     fresh_remove(&fresh, parent);
     return result;
 }

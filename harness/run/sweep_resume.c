@@ -3,6 +3,7 @@
 
 #include "lib/document/json_file.h"
 #include "lib/files.h"
+#include "lib/folder/result_files.h"
 #include "lib/log.h"
 #include "lib/program/program.h"
 #include <stdlib.h>
@@ -28,6 +29,8 @@ int sweep_look_at_run(const struct sweep *s, size_t run, const char *folder, str
     struct folder f;
     bool there = folder_open(&f, folder, NULL) == 0 && folder_has(&f, "result.json");
     json_t *result = there ? json_file_load_in(&f, "result.json", DOCUMENT_RESULT, e) : NULL;
+    struct error damage;
+    bool damaged = result && result_files_check(&f, result, &damage) != 0;
     folder_close(&f);
     *outcome = (struct outcome){.ending = ENDING_NOT_STARTED, .verdict = VERDICT_INCOMPLETE};
     if (!result)
@@ -45,16 +48,18 @@ int sweep_look_at_run(const struct sweep *s, size_t run, const char *folder, str
                 json_integer_value(json_object_get(result, "seed")) == (json_int_t)sweep_seed_of(s, run) &&
                 json_integer_value(json_object_get(result, "repeat")) == (json_int_t)sweep_repeat_of(s, run);
     const char *reason = json_string_value(json_object_get(result, "reason"));
-    *outcome = (struct outcome){whole ? ENDING_WHOLE : ENDING_LAB_FAILED, verdict_said_by(result),
+    *outcome = (struct outcome){whole && !damaged ? ENDING_WHOLE : ENDING_LAB_FAILED, verdict_said_by(result),
                                 origin_of_result(result)};
-    if (!whole)
+    if (whole && damaged)
+        error_set(e, "%s", damage.text);
+    else if (!whole)
         error_set(e, "%s", reason ? reason : "its result does not say why it is not whole");
     json_decref(result);
     cell_free(&cell);
     if (whole && !same)
         return error_set(
             e, "%s/result.json is not of this sweep: its version, scenario, lab or seed is another", folder);
-    return whole;
+    return whole && !damaged;
 }
 
 /* Keep what is whole, remove what is not. */

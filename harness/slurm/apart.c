@@ -56,7 +56,7 @@ static int publish(const struct sweep *s, size_t run, const char *made, const ch
     struct error why;
     for (int i = 0; i < TRIES; i++) {
         if (move_to(made, place) == 0)
-            return 0;
+            return files_sync_name(place, e);
         if (errno != EEXIST && errno != ENOTEMPTY)
             return error_set_errno(e, errno, "moving %s to %s", made, place);
         int whole = sweep_look_at_run(s, run, place, &there, &why);

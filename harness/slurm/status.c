@@ -13,7 +13,7 @@
 /* A run is one of these. */
 enum standing {
     STANDS_WHOLE,
-    STANDS_BROKEN,  /* its result says that it did not come to its end */
+    STANDS_BROKEN, /* its result says that it did not come to its end, or its files are not those of its result */
     STANDS_RUNNING, /* in a task that runs, by Slurm's word */
     STANDS_WAITING, /* in a task that waits, by Slurm's word */
     STANDS_HERE,    /* missing, and a process works on the folder */
@@ -32,6 +32,7 @@ struct status {
     char reason[SLURM_WORD];
     char *job;           /* the name of the last job that has tasks in the queue; NULL: none has */
     char *failed;        /* what a task of the last job has left; NULL: nothing */
+    struct error broken; /* why the first of the broken runs is; empty: none is */
     struct error silent; /* why Slurm's word is not known; empty */
 };
 
@@ -42,6 +43,8 @@ static int look_at_runs(struct status *st, struct error *e)
         struct outcome outcome = {.ending = ENDING_NOT_STARTED};
         char *folder = sweep_folder_of(s, run);
         int whole = folder ? sweep_look_at_run(s, run, folder, &outcome, e) : error_set(e, "out of memory");
+        if (whole == 0 && outcome.ending != ENDING_NOT_STARTED && !st->broken.text[0])
+            error_set(&st->broken, "%s: %s", folder, e->text);
         free(folder);
         if (whole < 0)
             return -1;
@@ -123,7 +126,10 @@ static void print_status(const struct status *st)
     text_add(&here, "without a result yet: process %d works on them", (int)st->holder);
     print_out("%s: %s, %zu runs\n", s->folder, s->plan.first.scenario.name, sweep_run_count(s));
     print_whole(st);
-    print_line(st->with[STANDS_BROKEN], "broken: their results say that they did not come to their end");
+    print_line(st->with[STANDS_BROKEN],
+               "broken: they did not come to their end, or their files are not as they were written");
+    if (st->broken.text[0])
+        print_out("        %s%s\n", st->with[STANDS_BROKEN] > 1 ? "the first: " : "", st->broken.text);
     print_line(st->with[STANDS_RUNNING], "in tasks that run, by Slurm's word");
     print_line(st->with[STANDS_WAITING], text_string(&waiting));
     print_line(st->with[STANDS_HERE], text_string(&here));
@@ -147,11 +153,12 @@ static void print_json(const struct status *st)
         if (st->verdicts[v])
             json_object_set_new(verdicts, verdict_names[v], json_integer((json_int_t)st->verdicts[v]));
     json_t *document = json_make(
-        "{s:i,s:s,s:s,s:s,s:s,s:I,s:o,s:o,s:s*,s:s*,s:s*,s:s*}", "schema", 1, "program", "harness", "version",
-        HARNESS_VERSION, "folder", st->sweep.folder, "scenario", st->sweep.plan.first.scenario.name, "count",
-        (json_int_t)sweep_run_count(&st->sweep), "runs", runs, "verdicts", verdicts, "job_name", st->job,
-        "waits_for", st->reason[0] ? st->reason : NULL, "failed", st->failed, "slurm_silent",
-        st->silent.text[0] ? st->silent.text : NULL);
+        "{s:i,s:s,s:s,s:s,s:s,s:I,s:o,s:o,s:s*,s:s*,s:s*,s:s*,s:s*}", "schema", 1, "program", "harness",
+        "version", HARNESS_VERSION, "folder", st->sweep.folder, "scenario",
+        st->sweep.plan.first.scenario.name, "count", (json_int_t)sweep_run_count(&st->sweep), "runs", runs,
+        "verdicts", verdicts, "job_name", st->job, "waits_for", st->reason[0] ? st->reason : NULL, "failed",
+        st->failed, "slurm_silent", st->silent.text[0] ? st->silent.text : NULL, "broken",
+        st->broken.text[0] ? st->broken.text : NULL);
     if (document && st->holder)
         json_object_set_new(document, "process", json_integer(st->holder));
     json_print(stdout, document, 17);

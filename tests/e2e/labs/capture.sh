@@ -49,7 +49,7 @@ check_exit 3 "a limit without room for the ports ends the run" "$H" run scenario
 check_says "and why: no room" 'capture.pcapng: a limit of 1024 bytes leaves no room for the names of the ports' "$SCRATCH/err"
 
 # ---- the same on all processors (tests/unit/sim/test_sim_threads.c has 2, 3 and 7 threads), and the result is as without
-plain() { jq -S 'del(.capture, .simulator, .started, .finished, .scenario, .scenario_file)' "$1"; }
+plain() { jq -S 'del(.files, .capture, .simulator, .started, .finished, .scenario, .scenario_file)' "$1"; }
 for threads in 1 "$(nproc)"; do
     simulate "threads$threads" incast-dcqcn "${incast[@]}" --threads "$threads" --set 'capture={}'
     sha256sum <"$capture" >"$SCRATCH/sum$threads"

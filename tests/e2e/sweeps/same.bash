@@ -25,7 +25,7 @@ for folder, folders, names in os.walk(sys.argv[1]):
         text = open(path).read()
         if name.endswith(".json"):
             document = json.loads(text)
-            for key in "started", "finished", "working_folder":
+            for key in "started", "finished", "working_folder", "files":  # the log's size
                 document.pop(key, None)
             document.get("simulator", {}).pop("wall_ns", None)
             text = json.dumps(document, sort_keys=True, indent=1)

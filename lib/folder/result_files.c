@@ -1,0 +1,95 @@
+#include "lib/folder/result_files.h"
+
+#include "lib/document/json_text.h"
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define RESULT "result.json"
+
+/* ---- by the run */
+
+static int is_listed(const struct dirent *entry)
+{
+    return entry->d_name[0] != '.' && strcmp(entry->d_name, RESULT) != 0;
+}
+
+static int by_name(const struct dirent **a, const struct dirent **b)
+{
+    return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+static json_t *list_files(const struct folder *folder, struct error *e)
+{
+    struct dirent **names = NULL;
+    json_t *list = json_array();
+    int count = scandirat(folder->fd, ".", &names, is_listed, by_name);
+    if (count < 0)
+        error_set_errno(e, errno, "reading the folder %s", folder->path);
+    for (int i = 0; i < count; i++) {
+        struct stat status;
+        if (fstatat(folder->fd, names[i]->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+            S_ISREG(status.st_mode))
+            json_array_append_new(
+                list, json_make("{s:s,s:I}", "name", names[i]->d_name, "bytes", (json_int_t)status.st_size));
+        free(names[i]);
+    }
+    free(names);
+    if (count >= 0)
+        return list;
+    json_decref(list);
+    return NULL;
+}
+
+json_t *result_files_sync(const char *path, struct error *e)
+{
+    struct folder folder;
+    json_t *list = NULL;
+    if (folder_open(&folder, path, e) == 0 && folder_sync_files(&folder, e) == 0 &&
+        folder_sync(&folder, "..", e) == 0)
+        list = list_files(&folder, e);
+    folder_close(&folder);
+    return list;
+}
+
+/* ---- by a reader */
+
+static int check_file(const struct folder *folder, const char *name, json_int_t bytes, struct error *e)
+{
+    struct stat status;
+    if (fstatat(folder->fd, name, &status, AT_SYMLINK_NOFOLLOW) != 0)
+        return errno == ENOENT ? error_set(e, "%s is missing: the run wrote %" PRId64 " bytes of it", name,
+                                           (int64_t)bytes)
+                               : error_set_errno(e, errno, "reading %s/%s", folder->path, name);
+    if (!S_ISREG(status.st_mode))
+        return error_set(e, "%s is not a regular file: the run wrote one of %" PRId64 " bytes", name,
+                         (int64_t)bytes);
+    return status.st_size == bytes
+               ? 0
+               : error_set(e, "%s has %" PRId64 " bytes, and had %" PRId64 " when the run ended", name,
+                           (int64_t)status.st_size, (int64_t)bytes);
+}
+
+int result_files_check(const struct folder *folder, const json_t *result, struct error *e)
+{
+    const json_t *list = json_object_get(result, "files"), *entry;
+    size_t i;
+    if (!list)
+        return 0;
+    if (!json_is_array(list))
+        return error_set(e, RESULT ": files: expected a list");
+    json_array_foreach(list, i, entry)
+    {
+        const char *name = json_string_value(json_object_get(entry, "name"));
+        const json_t *bytes = json_object_get(entry, "bytes");
+        if (!name || !*name || strchr(name, '/') || !json_is_integer(bytes))
+            return error_set(e, RESULT ": files[%zu]: expected the name of a file and its bytes", i);
+        if (check_file(folder, name, json_integer_value(bytes), e) != 0)
+            return -1;
+    }
+    return 0;
+}
