@@ -189,10 +189,14 @@ static int make_files(const struct subject *about, const struct folder *fresh, s
 static int publish(const struct subject *about, const struct drawings *made, const struct fresh *fresh,
                    const struct folder *folder, struct error *e)
 {
-    int result = drawings_publish(made, fresh, folder, e);
+    int result = folder_sync_files(&(struct folder){fresh->fd, folder->path}, e);
+    if (result == 0)
+        result = drawings_publish(made, fresh, folder, e);
     if (result == 0 && about->table)
         result = fresh_move(fresh, folder, SWEEP_CSV, e);
-    return result == 0 ? fresh_move(fresh, folder, PAGE, e) : result;
+    if (result == 0)
+        result = fresh_move(fresh, folder, PAGE, e);
+    return result == 0 ? folder_sync(folder, ".", e) : result;
 }
 
 /* What the folder holds may come from elsewhere, such as a link 01-buffer.svg to any file: nothing in it is opened. */
@@ -285,8 +289,8 @@ static int make_at(const struct subject *about, const char *const *results, size
                    const struct report_options *options, struct text *page, struct error *e)
 {
     struct folder folder = {.fd = -1};
-    int result = options && options->folder ? open_named(&folder, options->folder, e)
-                                            : open_chosen(&folder, results, count, e);
+    int result =
+        options->folder ? open_named(&folder, options->folder, e) : open_chosen(&folder, results, count, e);
     if (result == 0)
         result = make_page(about, &folder, page, e);
     folder_close(&folder);
@@ -300,6 +304,8 @@ static int report_runs(const char *const *results, size_t count, const struct sw
     struct runs runs;
     if (runs_load(results, count, &runs, e) != 0)
         return -1;
+    for (size_t i = 0; i < runs.count; i++)
+        damaged_add(options->damaged, &runs.items[i]);
     int result = make_at(&(struct subject){&runs, table}, results, count, options, page, e);
     runs_free(&runs);
     return result;
@@ -313,10 +319,15 @@ static int report_distinct(const char *const *results, size_t count, const struc
         return sweep < 0 ? -1 : report_runs(results, count, NULL, options, page, e);
     struct sweep_table table;
     int result = sweep_table_load(results[0], &table, e);
-    if (result == 0)
-        result = table.row_count > RUNS_DRAWN_OVER_TIME
-                     ? make_at(&(struct subject){NULL, &table}, results, count, options, page, e)
-                     : report_runs(results, count, &table, options, page, e);
+    if (result == 0 && table.row_count > RUNS_DRAWN_OVER_TIME) {
+        if (options->damaged) {
+            *options->damaged = table.damaged;
+            table.damaged = (struct damaged){0};
+        }
+        result = make_at(&(struct subject){NULL, &table}, results, count, options, page, e);
+    } else if (result == 0) {
+        result = report_runs(results, count, &table, options, page, e);
+    }
     sweep_table_free(&table);
     return result;
 }
@@ -342,12 +353,13 @@ static size_t take_distinct(const char *const *results, size_t count, const char
 int report_make(const char *const *results, size_t count, const struct report_options *options,
                 struct text *page, struct error *e)
 {
+    const struct report_options none = {0};
     const char **distinct = calloc(count + 1, sizeof *distinct);
     struct stat *folders = calloc(count + 1, sizeof *folders);
-    int result =
-        distinct && folders
-            ? report_distinct(distinct, take_distinct(results, count, distinct, folders), options, page, e)
-            : error_set(e, "out of memory for %zu results", count);
+    int result = distinct && folders
+                     ? report_distinct(distinct, take_distinct(results, count, distinct, folders),
+                                       options ? options : &none, page, e)
+                     : error_set(e, "out of memory for %zu results", count);
     free(distinct);
     free(folders);
     return result;

@@ -4,11 +4,13 @@
 
 #include "lib/error.h"
 #include "lib/text.h"
+#include "reports/results/damaged.h"
 #include <stddef.h>
 
 struct report_options {
     const char
         *folder; /* output folder; NULL: in the first result, report/ or, with several, report-with-OTHERS/ */
+    struct damaged *damaged; /* out: the runs that are; may be NULL */
 };
 
 /*

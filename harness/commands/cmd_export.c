@@ -65,8 +65,9 @@ static int run_export(const struct call *call)
                       : "a database is no CSV file: --format=csv writes a folder of them");
         return EXIT_USAGE;
     }
-    int result = export_results(call->arguments, call->count, &how, &made, &e);
+    int result = export_results(call->arguments, call->count, &how, &made, &e), status = EXIT_USAGE;
     if (result == 0) {
+        status = damaged_warn(&made.damaged) ? EXIT_FAILED : EXIT_DONE;
         print_out("%s\n", text_string(&made.path));
         log_info("%" PRId64 " runs, %" PRId64 " samples", made.runs, made.samples);
         if (made.again)
@@ -76,7 +77,7 @@ static int run_export(const struct call *call)
         log_error("%s", e.text);
     }
     export_made_free(&made);
-    return result == 0 ? EXIT_DONE : EXIT_USAGE;
+    return status;
 }
 
 const struct command command_export = {

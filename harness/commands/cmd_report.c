@@ -29,14 +29,16 @@ static int run_report(const struct call *call)
     struct error e;
     int status;
     struct text page = {0};
-    struct report_options how = {.folder = said->out};
+    struct damaged damaged = {0};
+    struct report_options how = {.folder = said->out, .damaged = &damaged};
     if (report_make(call->arguments, call->count, &how, &page, &e) == 0) {
         print_out("%s\n", text_string(&page));
-        status = EXIT_DONE;
+        status = damaged_warn(&damaged) ? EXIT_FAILED : EXIT_DONE;
     } else {
         log_error("%s", e.text);
         status = EXIT_USAGE;
     }
+    text_free(&damaged.first);
     text_free(&page);
     return status;
 }

@@ -23,12 +23,18 @@ static const struct field fields[] = {
 static const struct table options = {
     .name = "trace", .size = sizeof(struct trace_arguments), .fields = fields};
 
+struct told {
+    bool is_stdout; /* the trace is written there */
+    bool damaged;   /* a run is */
+};
+
 /* On standard output only the paths, unless the trace itself is there. */
 static void tell(void *to, const struct trace_made *made)
 {
-    const bool *is_stdout = to;
+    struct told *told = to;
     const char *left_out = text_string(&made->left_out);
-    if (!*is_stdout)
+    told->damaged |= damaged_warn(&made->damaged);
+    if (!told->is_stdout)
         print_out("%s\n", text_string(&made->path));
     log_info("%" PRIu64 " events on %" PRIu64 " tracks", made->events, made->tracks);
     for (size_t length; *left_out; left_out += length + 1) {
@@ -41,13 +47,13 @@ static int run_trace(const struct call *call)
 {
     const struct trace_arguments *said = call->options;
     struct error e;
-    bool is_stdout = said->out && strcmp(said->out, TRACE_STDOUT) == 0;
-    if (is_stdout && isatty(STDOUT_FILENO)) {
+    struct told told = {.is_stdout = said->out && strcmp(said->out, TRACE_STDOUT) == 0};
+    if (told.is_stdout && isatty(STDOUT_FILENO)) {
         log_error("--out=" TRACE_STDOUT ": a trace is not text for a terminal: redirect it to a file");
         return EXIT_USAGE;
     }
-    if (trace_result(call->arguments[0], said->out, tell, &is_stdout, &e) == 0)
-        return EXIT_DONE;
+    if (trace_result(call->arguments[0], said->out, tell, &told, &e) == 0)
+        return told.damaged ? EXIT_FAILED : EXIT_DONE;
     log_error("%s", e.text);
     return EXIT_USAGE;
 }

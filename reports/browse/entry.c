@@ -37,6 +37,7 @@ char *browse_shown_time(const struct browse_run *run, size_t characters)
 
 /* What is read of a result. */
 static const char *const parts[] = {"schema",
+                                    "files",
                                     "scenario",
                                     "lab.name",
                                     "verdict",

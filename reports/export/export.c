@@ -19,6 +19,7 @@
 void export_made_free(struct export_made *made)
 {
     text_free(&made->path);
+    text_free(&made->damaged.first);
 }
 
 int export_rename(const struct folder *folder, const char *from, const char *to, bool replace,
@@ -77,6 +78,7 @@ static int choose_tables(const char *names, uint32_t *wanted, struct error *e)
 struct seen {
     json_t *folders;
     size_t again;
+    struct damaged *damaged;
 };
 
 /* Was this folder exported before: named twice, perhaps through the link "latest", or as a run of a sweep? */
@@ -111,6 +113,7 @@ static int add_run(struct rows *rows, const char *result, const char *cell, stru
     if (done == 0)
         done = run_seen_before(seen, &run, &before, e);
     if (done == 0 && !before) {
+        damaged_add(seen->damaged, &run);
         rows->run = &run;
         rows->number++;
         done = export_facts(rows, e) != 0 ? -1 : export_lines(rows, e);
@@ -207,7 +210,7 @@ static int add_columns(struct rows *rows, struct error *e)
 static int add_all(struct rows *rows, const char *const *results, size_t count, struct export_made *made,
                    struct error *e)
 {
-    struct seen seen = {.folders = json_object()};
+    struct seen seen = {.folders = json_object(), .damaged = &made->damaged};
     int done = add_columns(rows, e);
     for (size_t i = 0; done == 0 && i < count; i++)
         done = add_result(rows, results[i], &seen, e);

@@ -4,6 +4,7 @@
 
 #include "lib/error.h"
 #include "lib/text.h"
+#include "reports/results/damaged.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -20,6 +21,7 @@ struct export_options {
 struct export_made {
     struct text path;
     int64_t runs, samples;
+    struct damaged damaged; /* runs that are */
     size_t again; /* results that were named before, also as runs of a sweep, and are exported once */
 };
 void export_made_free(struct export_made *made);

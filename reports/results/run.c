@@ -2,6 +2,8 @@
 
 #include "lib/folder/sweep_index.h"
 #include "lib/files.h"
+#include "lib/document/json_text.h"
+#include "lib/folder/result_files.h"
 #include "lib/folder/fresh.h"
 #include "lib/document/json_file.h"
 #include "lib/formats/lines.h"
@@ -193,6 +195,18 @@ static json_t *load_result(const struct folder *folder, const char *const *paths
                  : json_file_load_in(folder, name, DOCUMENT_RESULT, e);
 }
 
+/* Its figures are of measurements that are not there any more: that is not a whole result. */
+static void note_damage(struct run *run, const struct folder *folder)
+{
+    struct error e;
+    if (result_files_check(folder, run->result, &e) == 0)
+        return;
+    run->damage = strdup(e.text);
+    json_object_set_new(run->result, "complete", json_false());
+    json_object_set_new(run->result, "verdict", json_string("incomplete"));
+    json_object_set_new(run->result, "reason", json_text(e.text));
+}
+
 /* `paths` NULL: all of it. */
 static int read_result(struct run *run, const char *const *paths, struct error *e)
 {
@@ -203,6 +217,8 @@ static int read_result(struct run *run, const char *const *paths, struct error *
         fresh_clear(&folder);
         run->result = load_result(&folder, paths, e);
         result = run->result ? check_result(run, e) : -1;
+        if (result == 0)
+            note_damage(run, &folder);
     }
     if (!run->result)
         error_prefix(e, "%s is not a result", run->folder);
@@ -401,6 +417,7 @@ void run_free(struct run *run)
     free(run->cell);
     free(run->folder);
     free(run->label);
+    free(run->damage);
     *run = (struct run){0};
 }
 

@@ -38,11 +38,12 @@ struct pause {
 };
 
 struct run {
-    char *result_folder;      /* that was named */
-    char *cell;               /* the folder in it, or NULL: it is a run itself */
-    char *folder;             /* both, for sentences */
-    char *label;              /* what distinguishes this run from the others: "memory gpu" */
-    json_t *result;           /* result.json */
+    char *result_folder; /* that was named */
+    char *cell;          /* the folder in it, or NULL: it is a run itself */
+    char *folder;        /* both, for sentences */
+    char *label;         /* what distinguishes this run from the others: "memory gpu" */
+    json_t *result;      /* result.json; of a damaged run it is incomplete, for that reason */
+    char *damage; /* how its files differ from what it wrote (lib/folder/result_files.h); NULL: they do not */
     int64_t start_ns, end_ns; /* of the measure phase, on the result's clock */
     struct series *series;
     size_t series_count;
@@ -66,7 +67,8 @@ void runs_free(struct runs *runs);
 
 /* One run: in the folder `result`, or in its folder `cell` if that is not NULL. After a failure too, run_free may be called. */
 int run_load(struct run *run, const char *result, const char *cell, struct error *e);
-/* The same with those parts of result.json alone that `paths` lead to (lib/document/json_file.h); "schema" and "scenario" are among them. */
+/* The same with those parts of result.json alone that `paths` lead to (lib/document/json_file.h); "schema", "scenario" and "files" are
+ * among them. */
 int run_load_parts(struct run *run, const char *result, const char *cell, const char *const *paths,
                    struct error *e);
 void run_free(struct run *run);

@@ -118,6 +118,7 @@ static int read_row(const char *folder, size_t row, struct sweep_table *t, struc
         t->rows[row].verdict = sweep_verdict_of(run_text(&run, "verdict"));
         t->with[t->rows[row].verdict]++;
         run_count_origin(&run, &t->origins);
+        damaged_add(&t->damaged, &run);
         result = sweep_figures_take(&run, row, t, e);
     }
     if (result == 0 && row == 0)
@@ -169,6 +170,7 @@ void sweep_table_free(struct sweep_table *t)
     free(t->members);
     run_free(&t->first);
     json_decref(t->index);
+    text_free(&t->damaged.first);
     *t = (struct sweep_table){0};
 }
 

@@ -9,6 +9,7 @@
 #include "lib/formats/origin.h"
 #include "lib/statistics/spread.h"
 #include "lib/text.h"
+#include "reports/results/damaged.h"
 #include "reports/results/run.h"
 #include <jansson.h>
 #include <stdbool.h>
@@ -112,6 +113,7 @@ struct sweep_table {
     json_t *warnings; /* words: [how many runs have it, the first one's row] */
     size_t with[SWEEP_INCOMPLETE + 1];
     struct origins origins;
+    struct damaged damaged;
 };
 
 /* Is the folder that of a sweep? -1 with an error if it cannot be opened. */

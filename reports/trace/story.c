@@ -155,14 +155,16 @@ static void draw_verdicts(struct trace_parts *t)
 {
     struct trace_note notes[TRACE_NOTES_MOST];
     struct text title = {0};
-    size_t i, failed = 0;
+    size_t i, failed = 0, noted = 0;
     const json_t *entry;
+    if (json_is_false(run_get(t->run, "complete")))
+        notes[noted++] = (struct trace_note){"why it is incomplete", run_text(t->run, "reason"), 0};
     json_array_foreach(run_get(t->run, "expectations"), i, entry)
     {
         if (strcmp(run_member(entry, "verdict"), "failed") != 0)
             continue;
-        if (failed < TRACE_NOTES_MOST)
-            notes[failed] = (struct trace_note){run_member(entry, "name"), run_member(entry, "reason"), 0};
+        if (noted < TRACE_NOTES_MOST)
+            notes[noted++] = (struct trace_note){run_member(entry, "name"), run_member(entry, "reason"), 0};
         failed++;
     }
     text_add(&title, "%s, %zu expectation%s failed", run_text(t->run, "verdict"), failed,
@@ -174,7 +176,7 @@ static void draw_verdicts(struct trace_parts *t)
                                   .time_ns = t->end_ns,
                                   .name = name,
                                   .notes = notes,
-                                  .note_count = failed,
+                                  .note_count = noted,
                               });
     text_free(&title);
 }

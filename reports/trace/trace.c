@@ -14,6 +14,7 @@ void trace_made_free(struct trace_made *made)
 {
     text_free(&made->path);
     text_free(&made->left_out);
+    text_free(&made->damaged.first);
 }
 
 void trace_left_out(struct trace_parts *t, uint64_t count, const char *what)
@@ -137,6 +138,7 @@ static int make_trace(const char *result, const char *cell, const char *out, tra
         text_add(&made.path, "%s%s", out ? out : run.folder, out ? "" : "/" TRACE_FILE);
         done = out ? write_named(&run, out, &made, e) : write_in_run(&run, &made, e);
     }
+    damaged_add(&made.damaged, &run);
     if (done == 0)
         tell(to, &made);
     trace_made_free(&made);

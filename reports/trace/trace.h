@@ -4,6 +4,7 @@
 
 #include "lib/error.h"
 #include "lib/text.h"
+#include "reports/results/damaged.h"
 #include <stdint.h>
 
 #define TRACE_FILE   "trace.pftrace"
@@ -13,6 +14,7 @@ struct trace_made {
     struct text path;     /* of the file */
     struct text left_out; /* sentences, a line each */
     uint64_t events, tracks;
+    struct damaged damaged; /* the run, if it is */
 };
 void trace_made_free(struct trace_made *made);
 

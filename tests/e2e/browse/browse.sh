@@ -20,6 +20,7 @@ if ! [ -s "results/$pair/02/result.json" ] || ! [ -s "results/incast-pfc/$single
     nok "results" "$(cat run.log)"
     finish
 fi
+forget_files results/*/2*Z/0? "results/incast-pfc/$single"
 
 # ---- figures
 check_exit 0 "runs are listed" "$H" browse --json

@@ -8,6 +8,7 @@ cd "$SCRATCH" || exit 2
 "$H" run "$ROOT/scenarios/incast-pfc.json" --duration 1ms --set sample.every=200us --repeat 2 --no-report --quiet --out made >run.log 2>&1
 good=$(readlink -f made/incast-pfc/latest)
 [ -s "$good/02/result.json" ] || { nok "a result" "$(cat run.log)" && finish; }
+forget_files "$good"/0?
 
 fresh_case() {
     rm -rf case x.sqlite x

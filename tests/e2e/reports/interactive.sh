@@ -166,6 +166,7 @@ evil='</script><img src=x onerror=alert(1)>'
 sed -i "s|\"s0\"|\"$evil\"|; s|port16_prio3_queue_bytes|<!--<script>alert(2)</script>queue_bytes|" "$SCRATCH/hostile/samples.jsonl"
 sed -i 's|\["h0",|["\\u2028</script><script>alert(3)</script>",|; s|\["h1",|["<b onclick=alert(4)>",|' "$SCRATCH/hostile/pauses.jsonl"
 jq --arg evil "$evil" '.scenario.title = $evil | .cell = {"a": $evil}' "$result/result.json" >"$SCRATCH/hostile/result.json"
+forget_files "$SCRATCH/hostile"
 check_exit 0 "a report of a result with markup as names" "$H" report "$SCRATCH/hostile"
 browse open "$SCRATCH/hostile/report/index.html" 1280 900
 quiet "a page with markup as names"
@@ -192,6 +193,7 @@ awk 'BEGIN {
     for (i = 0; i < 20; i++) rest = rest ",20480"
     for (t = 0; t < 1000000; t++) print "[\"a\"," t "0000,0" (t == 345678 ? ",7168000" : t == 765432 ? ",1024" : "," 20480 + t % 7 * 1024) substr(rest, 7) "]"
 }' >"$SCRATCH/many/samples.jsonl"
+forget_files "$SCRATCH/many"
 memory=350000
 [[ $(ldd "$H") != *asan* ]] || memory=unlimited # it reserves terabytes
 check_exit 0 "a report of 10^6 samples, within $memory KiB" sh -c "ulimit -v $memory && exec '$H' report '$SCRATCH/many'"

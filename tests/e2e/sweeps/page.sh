@@ -239,6 +239,7 @@ python3 - two/latest many <<'END'
 import json, os, sys
 source, made = sys.argv[1:]
 result = json.load(open(source + "/01/result.json"))
+del result["files"]
 index = json.load(open(source + "/index.json"))
 index["cells"] = []
 for i in range(1500):

@@ -10,6 +10,7 @@ cd "$BUILD" || exit 2
 sweep=$(readlink -f "$SCRATCH/results/pfc-deadlock/latest")
 good=$sweep/01
 [ -s "$good/pauses.jsonl" ] || { nok "a result with pauses" "$(cat "$SCRATCH/run.log")" && finish; }
+forget_files "$good"
 
 fresh() { # a copy of the result in $run, with an older trace
     run=$SCRATCH/run

@@ -1,0 +1,110 @@
+#!/usr/bin/env bash
+# A result is published when all that it speaks of is on the disk, and says which files those are: one whose files were cut, emptied, removed
+# or grown since is not whole, for whoever reads it.
+# shellcheck source=tests/e2e/lib.sh
+source "$(dirname "$0")/../lib.sh"
+skip_unless "whole results" jq
+H=$BUILD/harness
+cd "$SCRATCH" || exit 2
+RUN=("$ROOT/scenarios/incast-pfc.json" --duration 1ms --set 'capture={"limit": "1MB"}' --no-report --quiet)
+
+# ---- the list
+"$H" run "${RUN[@]}" --repeat 2 --out made >run.out 2>&1
+good=$(readlink -f made/incast-pfc/latest)
+[ -s "$good/02/result.json" ] || { nok "a sweep of two runs" "$(cat run.out)" && finish; }
+sizes() { (cd "$1" && stat -c '%n %s' ./* | sed 's,^\./,,' | grep -v '^result.json ' | LC_ALL=C sort); }
+listed() { jq -r '.files[] | "\(.name) \(.bytes)"' "$1/result.json"; }
+check "a result lists each file of its run with its size" diff <(listed "$good/01") <(sizes "$good/01")
+check "  and they are those that the documents name" test "$(listed "$good/01" | cut -d' ' -f1 | xargs)" = \
+    "capture.pcapng flows.jsonl pauses.jsonl run.log samples.jsonl settings.json"
+check_exit 0 "its sweep is whole" "$H" status "$good"
+
+# ---- readers
+damaged() { # WHAT SENTENCE: of the file in case/01
+    check_exit 1 "$1: the sweep is not whole" "$H" status case
+    check_says "  status says which run" '^ *1 broken' out
+    check_says "  and why" "case/01: $2" out
+    check "  also in its document" test "$("$H" status case --json | jq -r '.runs.broken, .broken' | grep -cE "^1$|case/01: $2")" = 2
+    check_exit 1 "  a report is drawn, and says it" "$H" report case/01 --out page
+    check_says "  on the terminal" "case/01: $2: the run is not whole" err
+    check_says "  and on the page" "is incomplete:.*$2" page/index.html
+    check_exit 1 "  a trace says it" "$H" trace case/01 --out trace
+    check_says "  with the same sentence" "case/01: $2" err
+    check_exit 1 "  an export says it" "$H" export case --tables runs --format csv --out rows --force
+    check_says "  with the same sentence" "case/01: $2" err
+    check "  and so does its table of runs" test "$(grep -cE ",incomplete,.*$2" rows/runs.csv)" = 1
+    check "  browse lists it as incomplete" test "$("$H" browse case --json | jq -r '.runs[] | select(.verdict == "incomplete") | .reason' | grep -cE "$2")" = 1
+}
+fresh_case() {
+    rm -rf case
+    cp -r "$good" case
+}
+bytes=$(stat -c %s "$good/01/samples.jsonl")
+fresh_case
+truncate -s -1 case/01/samples.jsonl
+damaged "samples that were cut" "samples.jsonl has $((bytes - 1)) bytes, and had $bytes when the run ended"
+fresh_case
+: >case/01/samples.jsonl
+damaged "samples that are empty" "samples.jsonl has 0 bytes, and had $bytes when the run ended"
+fresh_case
+rm case/01/samples.jsonl
+damaged "samples that are missing" "samples.jsonl is missing: the run wrote $bytes bytes of it"
+fresh_case
+tail -n 1 "$good/01/samples.jsonl" >>case/01/samples.jsonl
+damaged "samples that grew" "samples.jsonl has [0-9]+ bytes, and had $bytes when the run ended"
+for file in flows.jsonl pauses.jsonl settings.json run.log capture.pcapng; do
+    fresh_case
+    rm "case/01/$file"
+    check_exit 1 "without $file a sweep is not whole either" "$H" status case
+    check_says "  and the sentence names it" "$file is missing" out
+done
+fresh_case
+jq '.files[0].name = "../../precious"' "$good/01/result.json" >case/01/result.json
+check_exit 1 "a list that names what is not in the folder" "$H" status case
+check_says "  is said" 'files\[0\]: expected the name of a file and its bytes' out
+
+# ---- resume
+fresh_case
+: >case/01/samples.jsonl
+stat -c %i case/02/result.json >kept
+check_exit 0 "resume makes the damaged run again" "$H" run --resume case --no-report
+check_says "  and keeps the other" '1 of 2 runs are kept' err
+check "  which is as it was" test "$(stat -c %i case/02/result.json)" = "$(cat kept)"
+check "  the samples are there again" test "$(stat -c %s case/01/samples.jsonl)" = "$bytes"
+check_exit 0 "  and the sweep is whole" "$H" status case
+
+# ---- results of versions that listed nothing
+fresh_case
+for run in 01 02; do jq 'del(.files)' "$good/$run/result.json" >case/$run/result.json; done
+check_exit 0 "a result without the list is whole" "$H" status case
+check_exit 0 "  and is drawn" "$H" report case/01 --out page
+
+# ---- the order in which it comes to the disk
+if [[ $(ldd "$H") == *asan* ]]; then
+    skip "the order of writing" sanitized "$H"
+elif ! ${CC:-cc} -std=c11 -D_GNU_SOURCE -shared -fPIC -o order.so "$ROOT/tests/e2e/sweeps/sync_order.c"; then
+    skip "the order of writing" no-compiler
+else
+    check_exit 0 "a sweep whose writing is watched" env SYNC_LOG="$SCRATCH/order" LD_PRELOAD="$SCRATCH/order.so" "$H" run "${RUN[@]}" --repeat 2 --jobs 1 --out watched
+    place=$SCRATCH/watched/incast-pfc
+    result=$(readlink -f watched/incast-pfc/latest)
+    in_order() { # WHAT LINE...: these lines are in the log one after the other
+        if awk -v lines="$(printf '%s\n' "${@:2}")" 'BEGIN { wanted = split(lines, line, "\n"); at = 1 } at <= wanted && $0 == line[at] { at++ } END { exit at <= wanted }' order; then
+            ok "$1"
+        else
+            nok "$1" "$(printf '%s\n' "${@:2}" "--- in:" && cat order)"
+        fi
+    }
+    begun="rename $result/request.json"
+    in_order "the results' folder has the scenario's, and that the sweep's, before it begins" "sync $SCRATCH" "sync $SCRATCH/watched" "sync $place" "$begun"
+    in_order "the request and the first line of the index are on the disk before a run" "$begun" "sync $result" "sync $result/index.jsonl" "sync $result" "rename $result/01/result.json"
+    for run in 01 02; do
+        while read -r file _; do
+            in_order "$run/$file is on the disk before its result is" "$begun" "sync $result/$run/$file" "rename $result/$run/result.json"
+        done < <(listed "$result/$run")
+        in_order "the folder $run has its name before, and its result after" "$begun" "sync $result" "rename $result/$run/result.json" "sync $result/$run"
+        begun="rename $result/$run/result.json"
+    done
+    in_order "the index is on the disk before latest points to it, and latest at last" "rename $result/index.json" "sync $result" "rename $place/latest" "sync $place"
+fi
+finish
