@@ -155,8 +155,8 @@ static int fetch_checked(const struct profile_image *from, const char *part, boo
     }
     if (result == 0 && packed)
         result = unpack_image(part, e);
-    if (result == 0 && rename(text_string(&unpacked), path) != 0)
-        result = error_set(e, "cannot move the image to %s", path);
+    if (result == 0 && files_publish(text_string(&unpacked), path, e) != 0)
+        result = -1;
     text_free(&unpacked);
     return result;
 }

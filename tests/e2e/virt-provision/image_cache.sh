@@ -25,6 +25,14 @@ if ! one=$(image 1); then
     finish
 fi
 check "the image is made by its recipe" test -s "$one/base.qcow2"
+if ! ${CC:-cc} -std=c11 -D_GNU_SOURCE -shared -fPIC -o "$SCRATCH/order.so" "$ROOT/tests/e2e/sweeps/sync_order.c"; then
+    skip "an image is on the disk before it has its name" no-compiler
+else
+    rm -rf "$one" "$MADE"
+    SYNC_LOG=$SCRATCH/order LD_PRELOAD=$SCRATCH/order.so image 1 > /dev/null
+    check "an image is on the disk before it has its name" test "$(sed -E "s,$HARNESS_IMAGES/\.build\.[^/]*,BUILD,; s,$HARNESS_IMAGES,IMAGES,g" "$SCRATCH/order" | tail -n 5 | paste -sd,)" = \
+        "sync BUILD/out/base.qcow2,sync BUILD/out/complete,sync BUILD/out,rename IMAGES/$(basename "$one"),sync IMAGES"
+fi
 check "the image is found in the cache the second time" test "$(image 1)" = "$one"
 check "the image is not built again" test "$(wc -l < "$MADE")" = 1
 two=$(image 2)
