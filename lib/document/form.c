@@ -5,7 +5,6 @@
 
 #define LETTERS   "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 #define NAME_MOST 64
-#define ROLE_MOST 100
 #define WORD_MOST 120
 
 /* The documents are UTF-8: U+0080 to U+009F, which terminals also take as controls, are the byte 0xc2 and one below 0xa0. */
@@ -36,7 +35,7 @@ static bool is_name(const char *text)
 
 static bool is_role(const char *text)
 {
-    return is_word_of(text, LETTERS "_-", ROLE_MOST);
+    return is_word_of(text, LETTERS "_-", FORM_ROLE_MOST);
 }
 
 static bool is_word(const char *text)

@@ -1,6 +1,7 @@
 /* The lines of a run: samples.jsonl, flows.jsonl, pauses.jsonl. They are read one at a time. */
 #include "reports/export/rows.h"
 
+#include "lib/document/form.h"
 #include "lib/document/json_text.h"
 #include "reports/results/run_lines.h"
 #include "reports/results/run_samples.h"
@@ -57,7 +58,7 @@ static int take_column(void *to, const char *host, const struct column *column, 
                        struct error *e)
 {
     struct sample_rows *r = to;
-    char key[64 + LINES_MAX_NAME + 2];
+    char key[FORM_ROLE_MOST + LINES_MAX_NAME + 2];
     snprintf(key, sizeof key, "%s\n%s", host, column->name);
     const json_t *known = json_object_get(r->index, key);
     *number = known ? (size_t)json_integer_value(known) : r->count;

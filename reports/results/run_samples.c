@@ -1,13 +1,13 @@
 #include "reports/results/run_samples.h"
 
+#include "lib/document/form.h"
 #include "lib/document/json_text.h"
 #include "reports/results/run_lines.h"
 #include <stdlib.h>
 #include <string.h>
 
-/* The columns of one host as its latest header has them, by their numbers. */
+/* The columns of a host as its latest header has them, by their numbers. */
 struct layout {
-    char host[64];
     size_t *columns;
     size_t count;
 };
@@ -26,7 +26,7 @@ static struct layout *layout_of(struct reader *r, const char *host, bool make)
     const json_t *index = json_object_get(r->index, host);
     if (index)
         return &r->layouts[json_integer_value(index)];
-    if (!make || strlen(host) >= sizeof r->layouts->host)
+    if (!make || strlen(host) > FORM_ROLE_MOST)
         return NULL;
     if (r->count == r->capacity) {
         size_t larger = r->capacity ? 2 * r->capacity : 16;
@@ -38,10 +38,8 @@ static struct layout *layout_of(struct reader *r, const char *host, bool make)
     }
     if (json_put(r->index, host, json_integer((json_int_t)r->count)) != 0)
         return NULL;
-    struct layout *layout = &r->layouts[r->count++];
-    *layout = (struct layout){0};
-    memcpy(layout->host, host, strlen(host) + 1);
-    return layout;
+    r->layouts[r->count] = (struct layout){0};
+    return &r->layouts[r->count++];
 }
 
 static int number_columns(const struct reader *r, const char *host, const struct column *columns,
@@ -64,8 +62,7 @@ static int take_header(struct reader *r, const json_t *header, struct error *e)
     size_t *numbers = layout ? calloc(count + 1, sizeof *numbers) : NULL;
     int result = -1;
     if (!layout || !numbers)
-        error_set(e, "a header does not name a host of at most %zu bytes, or out of memory",
-                  sizeof layout->host - 1);
+        error_set(e, "a header does not name a host of at most %d bytes, or out of memory", FORM_ROLE_MOST);
     else
         result = number_columns(r, host, columns, count, numbers, e);
     if (layout && result == 0) {

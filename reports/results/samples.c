@@ -1,6 +1,7 @@
 /* samples.jsonl and pauses.jsonl of a run. */
 #include "reports/results/run.h"
 
+#include "lib/document/form.h"
 #include "lib/document/json_text.h"
 #include "reports/results/run_lines.h"
 #include "reports/results/run_samples.h"
@@ -8,11 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define KEY_BYTES   (64 + LINES_MAX_NAME + 2)
+#define KEY_BYTES   (FORM_ROLE_MOST + LINES_MAX_NAME + 2)
 #define VALUES_KEPT (8u << 20) /* of all series together, 16 bytes each */
 #define VALUES_EACH 1024       /* at least, of a series */
 #define PAUSE_LIMIT 5000000    /* the most lines of pauses.jsonl that are drawn */
-#define PAUSE_HOST  64         /* bytes of a host's name there, which are fewer */
+#define PAUSE_PLACE \
+    (FORM_ROLE_MOST + 12) /* bytes of a role's name there, with a colon and the number of a port */
 
 /* What identifies a series. */
 static void key_of(const char *host, const char *name, char *key, size_t size)
@@ -185,7 +187,7 @@ static int take_pause(void *to, char *text, size_t length, struct error *e)
     struct pause_reader *reader = to;
     struct pause_line line;
     if (reader->run->pause_count == PAUSE_LIMIT || run_pause_line(text, length, &line, NULL) != 0 ||
-        strlen(line.where) >= PAUSE_HOST)
+        strlen(line.where) > PAUSE_PLACE)
         return 0;
     struct pause pause = {.host = keep_host(reader->run, line.where),
                           .priority = line.priority,

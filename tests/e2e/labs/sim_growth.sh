@@ -124,6 +124,19 @@ for rate in 400 800; do
         .large.goodput_bps > $most * 9e8 and .large.goodput_bps < $most * 1e9 and .small.messages > 1000 and .small.messages < 100000' "fast$rate/fast/latest/result.json"
 done
 
+# ---- readers have room for the longest names of roles and nodes
+role=$(printf 'r%.0s' {1..100}) node=$(printf 's%.0s' {1..64})
+jq -n --arg role "$role" --arg node "$node" '{schema: 1, name: "long", driver: "sim", hosts: {"h[0-2]": {}}, switches: {($node): {}}, roles: {"h[0-2]": "h[0-2]", ($role): $node},
+    links: [{between: ["h[0-2]", $node]}], defaults: {link: {rate: "25Gb/s", delay: "1us"}}}' >long-lab.json
+jq -n --arg role "$role" '{schema: 1, name: "long", roles: ["h[0-2]", $role], phases: {warmup: "0", measure: "100us", cooldown: "0"}, sample: {every: "20us"},
+    settings: {mtu: 4200, pfc: [0]}, flows: [{name: "f", from: "h0", to: "h1"}], storms: [{role: "h1", priority: 0, start: "20us", stop: "60us"}]}' >long.json
+check "roles with names of 100 bytes run, with a page" "$H" run long.json --lab long-lab.json --out long -q
+R=long/long/latest
+check "... which has them, and the pauses of ports of nodes with names of 64" sh -c 'grep -q "$2" "$1" && grep -q "$3:1" "$1"' sh "$R/report/index.html" "$role" "$node"
+"$H" export $R --format csv --out exported >out 2>&1
+check "... an export, too" sh -c 'grep -q "$1" exported/series.csv && grep -q ",$2:1," exported/pauses.csv' sh "$role" "$node"
+check "... and a trace" sh -c '"$1" trace "$2" --out traced && grep -q "$3" traced' sh "$H" $R "$role"
+
 # ---- refused before the run
 # refused WHAT PATTERN FILTER [FILTER of the lab]
 refused() {
