@@ -12,8 +12,8 @@
 
 #define PRIORITIES 8
 
-#define MOST_COLUMNS (4 * LINES_MAX_COLUMNS) /* of a host in a run: a sampler's later headers may add some */
-#define MOST_SAID    1000                    /* bytes of a host's text in a warning */
+#define MOST_COLUMNS LINES_MAX_COLUMNS /* of a host in a run: a sampler's later headers may add some */
+#define MOST_SAID    1000              /* bytes of a host's text in a warning */
 
 /* A column over the measure phase: counters from the last sample at or before its start to the first at or after its end,
  * gauges inside. */

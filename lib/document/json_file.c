@@ -23,7 +23,7 @@ static const struct {
     [DOCUMENT_INDEX] = {"an index", 16 * MIB, 128 * MIB, 64},
     [DOCUMENT_REQUEST] = {"a request", 64 * MIB, 384 * MIB, 66},
     [DOCUMENT_ANSWER] = {"an answer", 16 * MIB, 128 * MIB, 64},
-    [DOCUMENT_LINE] = {"a line", 1 * MIB, 16 * MIB, 32},
+    [DOCUMENT_LINE] = {"a line", 4 * MIB, 32 * MIB, 32},
     [DOCUMENT_MESSAGE] = {"a message", 256 * KIB, 16 * MIB, 16},
 };
 

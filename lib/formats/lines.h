@@ -12,8 +12,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#define LINES_MAX_COLUMNS 4096
-#define LINES_MAX_LENGTH  (1 << 20) /* bytes in one line */
+#define LINES_MAX_COLUMNS 16384     /* of a switch of 256 ports: 64 for each */
+#define LINES_MAX_LENGTH  (4 << 20) /* bytes in one line; a header's columns, with its names, must fit */
 #define LINES_MAX_NAME    255       /* bytes of a column's or flow's name, a unit, a source, a group */
 #define LINES_NULL        INT64_MIN /* a value that could not be read */
 /* The most of a time (the least is its negative), a duration or a count: sums and differences of two fit 64 bits. A clock reaches

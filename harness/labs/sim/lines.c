@@ -64,8 +64,8 @@ int lines_headers(struct sim_lab *lab, struct error *e)
     lab->values = calloc(most + 1, sizeof *lab->values);
     if (!lab->values)
         return error_set(e, "out of memory");
-    if (result == 0)
-        listed_choose(lab);
+    if (result == 0 && listed_choose(lab) != 0)
+        return error_set(e, "out of memory");
     for (size_t role = 0; result == 0 && role < roles; role++)
         result = write_header(lab, role, e);
     return result;

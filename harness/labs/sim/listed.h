@@ -9,10 +9,11 @@
 #define LISTED_COLUMNS      16384
 #define LISTED_COLUMNS_MOST 98304
 
-/* -1: sample.roles names more roles than a result has room for. */
+/* Before a run: -1 when a role that will be listed has more columns than a line of samples may have, or all of them together more than a
+ * result has room for. */
 int listed_check(const struct cell *cell, const struct sim *sim, const struct sim_setup *setup,
                  struct error *e);
-/* Tell the recorder which roles are not listed, before it has their columns; lab->series are open. */
-void listed_choose(struct sim_lab *lab);
+/* Tell the recorder which roles are not listed, before it has their columns; lab->series are open. -1 when memory ran out. */
+int listed_choose(struct sim_lab *lab);
 
 #endif

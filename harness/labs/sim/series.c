@@ -101,6 +101,16 @@ size_t sim_series_room(const struct sim_series *s)
     return s->own_count + s->gauge_count;
 }
 
+void sim_series_count_groups(const struct sim_series *s, const struct sim *sim, size_t *groups)
+{
+    const struct sim_counter *columns;
+    memset(groups, 0, COUNTER_GROUPS * sizeof *groups);
+    own_columns(sim, s->node, &columns);
+    for (size_t i = 0; i < s->own_count; i++)
+        groups[columns[i].is->group] += s->kept[i];
+    groups[COUNTER_GROUP_DCQCN] += s->gauge_count;
+}
+
 /* A slash in an expression is a division, so it is replaced here. */
 static void name_gauge(char *name, size_t size, const char *control, const char *flow, const char *gauge)
 {

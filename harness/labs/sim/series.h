@@ -28,6 +28,8 @@ int sim_series_open(struct sim_series *s, const struct sim *sim, const struct si
 /* How many values sim_series_values needs room for. */
 size_t sim_series_room(const struct sim_series *s);
 void sim_series_close(struct sim_series *s);
+/* How many columns it has of each group, COUNTER_GROUPS of them. */
+void sim_series_count_groups(const struct sim_series *s, const struct sim *sim, size_t *groups);
 /* The columns of a header; the caller frees them. */
 struct sim_columns {
     struct column *items;

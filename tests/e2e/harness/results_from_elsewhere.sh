@@ -90,11 +90,11 @@ else
     check_exit 0 "999 cells with a document of 1 MB in 200 MB of memory" bash -c 'ulimit -v 200000 && exec "$@"' - \
         "$H" check bomb.json --lab "$ROOT/labs/sim-incast.json"
 fi
-{ head -n 1 "$good/01/samples.jsonl" && head -c 2000000 /dev/zero | tr '\0' 1 && echo; } >long
+{ head -n 1 "$good/01/samples.jsonl" && head -c 5000000 /dev/zero | tr '\0' 1 && echo; } >long
 fresh_case
 mv long case/01/samples.jsonl
-report 2 "a line of 2 MB among the samples"
-check_says "the sentence names the line" 'samples\.jsonl:2: a line has more than 1048576 bytes' err
+report 2 "a line of 5 MB among the samples"
+check_says "the sentence names the line" 'samples\.jsonl:2: a line has more than 4194304 bytes' err
 
 # ---- what is left by a kill
 fresh_case

@@ -137,6 +137,14 @@ check "... which has them, and the pauses of ports of nodes with names of 64" sh
 check "... an export, too" sh -c 'grep -q "$1" exported/series.csv && grep -q ",$2:1," exported/pauses.csv' sh "$role" "$node"
 check "... and a trace" sh -c '"$1" trace "$2" --out traced && grep -q "$3" traced' sh "$H" $R "$role"
 
+# ---- a switch of many ports has a column of each counter for each of them
+jq -n '{schema: 1, name: "wide", roles: ["h[0-1]", "s0"], phases: {warmup: "0", measure: "60us", cooldown: "0"}, sample: {every: "20us"},
+    settings: {mtu: 4200, pfc: [3], trust: "dscp"}, flows: [{name: "f", from: "h0", to: "h1", priority: 3}], expect: [{name: "the last port is idle", check: "delta(s0.port204_tx_bytes) == 0"}]}' >wide.json
+jq '.name = "wide" | .topology.hosts = 205 | del(.framing, .truncate_to_ns) | .defaults.link.rate = "100Gb/s" | .defaults.switch.buffer = "512MiB"' fast.json >wide-lab.json
+check_exit 0 "a switch of 205 ports is sampled" "$H" run wide.json --lab wide-lab.json --out wide
+check "... in a result that can be read" "$H" report wide/wide/latest
+check "... with its more than 4096 columns" test "$(jq -r 'select(type == "object" and .type == "header" and .host == "s0") | .columns | length' wide/wide/latest/samples.jsonl)" = 4110
+
 # ---- refused before the run
 # refused WHAT PATTERN FILTER [FILTER of the lab]
 refused() {
@@ -159,6 +167,16 @@ refused "links without a rate" 'links\[0\].rate: "0b/s" is out of range' '.' '.d
 refused "a role that is to be listed and is none" 'sample.roles\[1\]: there is no role "h250"' '.sample.roles=["h0","h250"]'
 refused "more roles to be listed than a result has room for" 'lab fat-tree-10: sample.roles: the 1500 roles have [0-9]+ columns: a result has room for 98304' \
     '.roles=["h[0-1499]"] | .sample.roles=["h[0-1499]"] | .traffic[0].from=["h[0-1499]"] | .expect=[]' '.topology={"kind":"star","hosts":1500} | .defaults.switch.buffer="256MiB"'
+# 250 ports with 8 priorities: 72 columns each; without those of queues and pauses it runs
+wide='.name = "wide" | .topology = {"kind": "star", "hosts": 250} | .defaults.switch.buffer = "2000MiB"'
+eight='.roles = ["h[0-249]", "s0"] | .settings.pfc = [range(8)] | .expect = [] | .phases.measure = "1us" | .phases.warmup = "0"'
+refused "a switch with more columns than a line has room for" 'lab wide: role s0 has 17010 columns, a line of samples has room for 16384: leave groups out of sample.groups \(pfc 10004, ecn 251, throughput 500, drops 252, queue 6003\), or name' \
+    "$eight" "$wide"
+jq "$eight | .lab = \"case-lab.json\" | .sample.groups = [\"pfc\"]" 10.json >case.json
+check "... it runs with fewer groups" "$H" run case.json --out fewer -q
+check "... and can be read" test -s fewer/permutation-10/latest/report/index.html
+jq "$eight | .lab = \"case-lab.json\" | .sample.roles = [\"h0\"]" 10.json >case.json
+check "... or when it is not listed" "$H" run case.json --out unlisted --no-report -q
 # runs side by side need their memory together
 (ulimit -v 400000 && "$H" run 16.json -n --repeat 64 --jobs 64) >out 2>err
 check "more runs at a time than there is memory for are refused" test $? = 2

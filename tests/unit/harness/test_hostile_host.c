@@ -250,7 +250,7 @@ static void names_do_not_fill_the_memory(void **state)
     struct fixture *f = *state;
     struct error e = {""};
     int headers = 0, result = 0;
-    while (result == 0 && headers < 6) {
+    while (result == 0 && headers < 3) {
         json_t *columns = json_array(), *line = json_object();
         for (int i = 0; i < LINES_MAX_COLUMNS; i++) {
             char name[32];
@@ -268,7 +268,7 @@ static void names_do_not_fill_the_memory(void **state)
     }
     size_t bytes;
     assert_int_equal(result, 0);
-    assert_true(warned(f, "a: 4096 columns are left out: more than 16384 different ones", &bytes));
+    assert_true(warned(f, "a: 16384 columns are left out: more than 16384 different ones", &bytes));
 
     static const char *const names[] = {"g",    "",      "t/",     "t/256", "t/-1",
                                         "t/1x", "t/1/1", "t/0000", "tt",    "f/0"};

@@ -405,7 +405,7 @@ static void a_host_speaks_of_the_flows_of_the_scenario_alone(void **state)
     assert_int_equal(recorder_simulated_flow(f->recorder, line, strlen(line), &e), 0); /* a pattern's */
 }
 
-/* A header of 4096 columns with names that no other has. */
+/* A header of as many columns as there may be, with names that no other has. */
 static void many_columns(struct fixture *f, size_t number)
 {
     struct text header = {0};
@@ -426,11 +426,11 @@ static void a_host_has_a_bounded_number_of_columns(void **state)
     struct fixture *f = *state;
     struct error e = {""};
     json_t *warnings = json_array();
-    for (size_t i = 0; i < 5; i++)
+    for (size_t i = 0; i < 2; i++)
         many_columns(f, i);
     recorder_warnings(f->recorder, warnings);
     assert_int_equal(json_array_size(warnings), 1);
-    assert_non_null(strstr(json_string_value(json_array_get(warnings, 0)), "4096 columns are left out"));
+    assert_non_null(strstr(json_string_value(json_array_get(warnings, 0)), "16384 columns are left out"));
     json_decref(warnings);
     struct text header = {0};
     text_add(&header,
