@@ -1,8 +1,10 @@
+/* The frame of every program: its help, manual and completion, and its run from the command line to the exit status. */
 #include "lib/program/program.h"
 
 #include "lib/document/nearest.h"
 #include "lib/log.h"
 #include "lib/output/print.h"
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -23,7 +25,8 @@ int program_fail(int status, const struct error *e)
 
 /* ---- help */
 
-void program_usage(const struct command *command, struct text *out)
+/* "run [OPTION...] SCENARIO" */
+static void add_usage(const struct command *command, struct text *out)
 {
     text_add(out, "%s%s", command->name ? command->name : "", command->name && command->options ? " " : "");
     text_add(out, "%s", command->options ? "[OPTION...]" : "");
@@ -34,7 +37,7 @@ void program_usage(const struct command *command, struct text *out)
 static void help_command(FILE *out, const struct program *program, const struct command *command)
 {
     struct text usage = {0};
-    program_usage(command, &usage);
+    add_usage(command, &usage);
     print_to(out, "usage: %s %s\n\n", program->name, text_string(&usage));
     text_free(&usage);
     arguments_wrap(out, command->about, 0);
@@ -63,6 +66,242 @@ static void help_program(FILE *out, const struct program *program)
              "Show the version.");
     print_to(out, "\n\"%s help COMMAND\" shows the options of a command, \"man %s\" the manual.\n",
              program->name, program->name);
+}
+
+/* ---- the manual: synopsis */
+
+/* "[HOST...]" in mdoc's macros: .Op Ar HOST ... */
+static void manual_arguments(const char *arguments, struct text *out)
+{
+    for (const char *p = arguments; *(p += strspn(p, " "));) {
+        size_t length = strcspn(p, " ");
+        bool optional = p[0] == '[';
+        struct text word = {0};
+        for (size_t i = 0; i < length; i++)
+            if (!strchr("[].", p[i]))
+                text_add(&word, "%c", p[i]);
+        bool several = length > 4 && memcmp(p + length - (optional ? 4 : 3), "...", 3) == 0;
+        bool choice = strchr(text_string(&word), '|');
+        text_add(out, ".%s%s ", optional ? "Op " : "", choice ? "Cm" : "Ar");
+        for (const char *w = text_string(&word); *w; w++)
+            text_add(out, *w == '|' ? " | " : "%c", *w);
+        text_add(out, "%s\n", several ? " ..." : "");
+        text_free(&word);
+        p += length;
+    }
+}
+
+static void manual_synopsis(const struct program *program, struct text *out)
+{
+    for (const struct command *const *c = program->commands; *c; c++) {
+        text_add(out, ".Nm\n");
+        if ((*c)->name)
+            text_add(out, ".Cm %s\n", (*c)->name);
+        if ((*c)->options)
+            text_add(out, ".Op Ar option ...\n");
+        if ((*c)->arguments)
+            manual_arguments((*c)->arguments, out);
+    }
+}
+
+/* ---- the manual: options */
+
+static const struct field *same_option(const struct command *command, const struct field *field)
+{
+    char word[ARGUMENT_NAME_SIZE + 2] = "--";
+    arguments_name(field, word + 2);
+    const struct field *found = command->options ? arguments_find(command->options, word) : NULL;
+    return found && found->help && strcmp(found->help, field->help) == 0 ? found : NULL;
+}
+
+/* Do all commands have this option with the same meaning? */
+static bool is_common(const struct program *program, const struct field *field)
+{
+    for (const struct command *const *c = program->commands; *c; c++)
+        if (!same_option(*c, field))
+            return false;
+    return true;
+}
+
+static const struct field frame_fields[] = {
+    {.name = "help", .letter = 'h', .kind = FIELD_BOOL, .help = "Show the options."},
+    {.name = "version", .kind = FIELD_BOOL, .help = "Show the version."},
+    {0},
+};
+
+/* The options that all commands have (`common`), or the command's other options. */
+static void manual_options(const struct program *program, const struct command *command, bool common,
+                           struct text *out)
+{
+    static const struct table none = {.name = "options", .fields = frame_fields + 2};
+    const struct field **fields = arguments_list(command->options ? command->options : &none);
+    size_t count = 0, kept = 0;
+    while (fields && fields[count])
+        count++;
+    const struct field **chosen = calloc(count + 3, sizeof *chosen);
+    for (size_t i = 0; chosen && i < count; i++)
+        if (is_common(program, fields[i]) == common)
+            chosen[kept++] = fields[i];
+    for (size_t i = 0; chosen && common && frame_fields[i].name; i++)
+        chosen[kept++] = &frame_fields[i];
+    if (chosen)
+        arguments_manual(chosen, out);
+    free(chosen);
+    free(fields);
+}
+
+int program_manual(const struct program *program, const char *section, struct text *out)
+{
+    if (strcmp(section, "synopsis") == 0) {
+        manual_synopsis(program, out);
+        return 0;
+    }
+    if (strcmp(section, "common") == 0) {
+        manual_options(program, program->commands[0], true, out);
+        return 0;
+    }
+    bool whole = strncmp(section, "whole ", 6) == 0;
+    for (const struct command *const *c = program->commands; *c; c++) {
+        if (!(*c)->name || strcmp((*c)->name, section + (whole ? 6 : 0)) != 0)
+            continue;
+        if (whole)
+            text_add(out, ".Ss %s%s%s\n%s\n", (*c)->name, (*c)->arguments ? " " : "",
+                     (*c)->arguments ? (*c)->arguments : "", (*c)->about);
+        manual_options(program, *c, false, out);
+        return 0;
+    }
+    return -1;
+}
+
+/* ---- completion */
+
+/* Completion of a value by its word in the usage. The names of labs and scenarios come from harness list. */
+static const char values_case[] =
+    "    [[ ${COMP_WORDS[0]##*/} == harness ]] && list=${COMP_WORDS[0]} || list=harness\n"
+    "    case $values in\n"
+    "    LAB) words=$(\"$list\" list labs 2>/dev/null | sed -n 's/^  \\([^ ]*\\) .*/\\1/p'; compgen -f -- "
+    "\"$word\") ;;\n"
+    "    SCENARIO | FILE) words=$(\"$list\" list scenarios 2>/dev/null | sed -n 's/^  \\([^ ]*\\) .*/\\1/p'\n"
+    "        compgen -f -- \"$word\") ;;\n"
+    "    DOCUMENT) words=$(compgen -f -- \"$word\") ;;\n"
+    "    FOLDER | RESULT) words=$(compgen -d -- \"$word\") ;;\n"
+    "    INTERFACE) words=$(ls /sys/class/net 2>/dev/null) ;;\n"
+    "    *'|'* | -* | [a-z]*) words=${values//'|'/ } ;;\n"
+    "    esac\n";
+
+/* "host_facts": a valid name of a shell function. */
+static const char *shell_name(const char *name, char buffer[ARGUMENT_NAME_SIZE])
+{
+    snprintf(buffer, ARGUMENT_NAME_SIZE, "%s", name);
+    for (char *p = buffer; *p; p++)
+        if (!isalnum((unsigned char)*p))
+            *p = '_';
+    return buffer;
+}
+
+/* "a|b|c" of choices, else the word for the value. */
+static void value_word(const struct field *field, struct text *out)
+{
+    char buffer[ARGUMENT_NAME_SIZE];
+    const char *const *choices = field->kind == FIELD_CHOICE ? field->choices : NULL;
+    if (!choices)
+        text_add(out, "%s", arguments_word(field, buffer));
+    for (size_t i = 0; choices && choices[i]; i++)
+        text_add(out, "%s%s", i ? "|" : "", choices[i]);
+}
+
+static void option_words(const struct command *command, struct text *out)
+{
+    char name[ARGUMENT_NAME_SIZE];
+    const struct field **fields = command->options ? arguments_list(command->options) : NULL;
+    for (size_t i = 0; fields && fields[i]; i++)
+        text_add(out, "--%s ", arguments_name(fields[i], name));
+    text_add(out, "--help");
+    free(fields);
+}
+
+/* A line of a case for each option with a value. */
+static void value_cases(const struct command *command, struct text *out)
+{
+    char name[ARGUMENT_NAME_SIZE];
+    const struct field **fields = command->options ? arguments_list(command->options) : NULL;
+    for (size_t i = 0; fields && fields[i]; i++) {
+        const struct field *f = fields[i];
+        struct text word = {0};
+        if (f->kind == FIELD_BOOL)
+            continue;
+        value_word(f, &word);
+        text_add(out, "    '%s --%s'", command->name ? command->name : "", arguments_name(f, name));
+        if (f->letter)
+            text_add(out, " | '%s -%c'", command->name ? command->name : "", f->letter);
+        text_add(out, ") values='%s' ;;\n", text_string(&word));
+        text_free(&word);
+    }
+    free(fields);
+}
+
+/* The first argument's word without brackets and dots: "HOST" of "[HOST...]". */
+static void argument_word(const struct command *command, struct text *out)
+{
+    for (const char *p = command->arguments ? command->arguments : ""; *p && *p != ' '; p++)
+        if (!strchr("[].", *p))
+            text_add(out, "%c", *p);
+}
+
+static void command_case(const struct command *command, struct text *out)
+{
+    struct text options = {0}, argument = {0};
+    option_words(command, &options);
+    argument_word(command, &argument);
+    text_add(out, "    '%s') options='%s' argument='%s' ;;\n", command->name ? command->name : "",
+             text_string(&options), text_string(&argument));
+    text_free(&options);
+    text_free(&argument);
+}
+
+static void command_words(const struct program *program, struct text *out)
+{
+    bool subcommands = false;
+    for (const struct command *const *c = program->commands; *c && (*c)->name; c++, subcommands = true)
+        text_add(out, "%s ", (*c)->name);
+    if (subcommands)
+        text_add(out, "help version ");
+    text_add(out, "--help --version");
+}
+
+static void add_completion(const struct program *program, struct text *out)
+{
+    char name[ARGUMENT_NAME_SIZE];
+    struct text words = {0};
+    shell_name(program->name, name);
+    command_words(program, &words);
+    text_add(out, "# shellcheck shell=bash\n# bash completion for %s, written by \"%s --completion\"\n",
+             program->name, program->name);
+    text_add(out,
+             "_%s() {\n"
+             "    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}\n"
+             "    local commands='%s' command='' options='' argument='' values='' words='' list i\n"
+             "    for ((i = 1; i < COMP_CWORD; i++)); do\n"
+             "        [[ -n $command || ${COMP_WORDS[i]} == -* || \" $commands \" != *\" ${COMP_WORDS[i]} "
+             "\"* ]] ||\n"
+             "            command=${COMP_WORDS[i]}\n"
+             "    done\n"
+             "    case $command in\n",
+             name, text_string(&words));
+    for (const struct command *const *c = program->commands; *c; c++)
+        command_case(*c, out);
+    text_add(out, "    *) options=$commands argument=${commands// /|} ;;\n    esac\n"
+                  "    [[ $word != -* ]] || argument=${options// /|}\n"
+                  "    case \"$command $before\" in\n");
+    for (const struct command *const *c = program->commands; *c; c++)
+        value_cases(*c, out);
+    text_add(out, "    *) values=$argument ;;\n    esac\n%s", values_case);
+    text_add(out,
+             "    mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$word\")\n"
+             "}\n"
+             "complete -o filenames -F _%s %s\n",
+             name, program->name);
+    text_free(&words);
 }
 
 /* ---- finding the command */
@@ -128,7 +367,7 @@ static bool is_given(int argc, char **argv, const char *word, const char *other)
 static int wrong_count(const struct program *program, const struct command *command, const struct call *call)
 {
     struct text usage = {0};
-    program_usage(command, &usage);
+    add_usage(command, &usage);
     if (call->count > command->most)
         log_error("\"%.60s\" is one argument too many; usage: %s %s", call->arguments[command->most],
                   program->name, text_string(&usage));
@@ -203,7 +442,7 @@ static int print_parts(const struct program *program, int argc, char **argv)
 {
     struct text out = {0};
     if (argc == 2 && strcmp(argv[1], "--completion") == 0) {
-        program_completion(program, &out);
+        add_completion(program, &out);
         return print_text(&out);
     }
     if (argc == 2 && strcmp(argv[1], "--commands") == 0)
@@ -217,7 +456,7 @@ static int print_parts(const struct program *program, int argc, char **argv)
 }
 
 /* Remove the word at `at` from argv: the rest is the command line of the command that it names. */
-static void take_out(int *argc, char **argv, int at)
+static void remove_word(int *argc, char **argv, int at)
 {
     argv[0] = argv[at];
     memmove(argv + at, argv + at + 1, (size_t)(*argc - at) * sizeof *argv);
@@ -249,7 +488,7 @@ static int run_program(const struct program *program, int argc, char **argv)
     command = find_command(program, word);
     if (!command)
         return unknown_command(program, word);
-    take_out(&argc, argv, at);
+    remove_word(&argc, argv, at);
     return run_command(program, command, argc, argv);
 }
 

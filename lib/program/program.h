@@ -47,13 +47,8 @@ int program_main(const struct program *program, int argc, char **argv);
 /* Print the error and return the exit status. */
 int program_fail(int status, const struct error *e);
 
-/* ---- parts of the frame */
-
-/* "run [OPTION...] SCENARIO" */
-void program_usage(const struct command *command, struct text *out);
 /* The mdoc of a section: "synopsis", "common" (the options that every command has), a command's name (its other options), or
  * "whole" and the name (with a heading). -1: unknown section. */
 int program_manual(const struct program *program, const char *section, struct text *out);
-void program_completion(const struct program *program, struct text *out);
 
 #endif
