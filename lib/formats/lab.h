@@ -166,7 +166,7 @@ int lab_parse(const json_t *json, struct lab *lab, struct error *e);
 /* Load, expand and parse a file; sentences begin with its path. */
 int lab_load(const char *path, struct lab *lab, struct error *e);
 void lab_free(struct lab *lab);
-/* A copy of the document in which ranges of names, such as "h[0-15]", are written out (lib/names/expand.h). */
+/* A copy of the document in which ranges of names, such as "h[0-15]", are written out (lib/names/range.h). */
 json_t *lab_expand_ranges(const json_t *json, struct error *e);
 /* A copy in which, besides, "topology" is replaced by hosts, switches and links, and "defaults" are merged into each of them.
  */

@@ -2,7 +2,7 @@
 #include "lib/document/json_text.h"
 #include "lib/formats/lab.h"
 #include "lib/document/json_file.h"
-#include "lib/names/expand.h"
+#include "lib/names/range.h"
 #include <string.h>
 
 #define LINK_LIMIT         100000 /* as many as a lab may have */

@@ -35,7 +35,7 @@ bool lab_subnet_parse(const char *text, struct lab_subnet *subnet);
 /* Do two addresses with prefix lengths overlap? */
 bool lab_same_network(const char *one, const char *other);
 
-/* A URI of libvirt with which no program is run but the user's own ssh (lib/formats/lab_uri.c). */
+/* A URI of libvirt with which no program is run but the user's own ssh. */
 bool lab_uri_fits(const char *uri);
 
 extern const struct form form_pci, form_cpus, form_subnet, form_address, form_network_address, form_mac,

@@ -122,7 +122,7 @@ int scenario_role_index(const struct scenario *scenario, const char *name);
  * are not counted to the end. */
 bool scenario_traffic_ends(const struct scenario_traffic *traffic);
 int64_t scenario_traffic_flows(const struct scenario_traffic *traffic);
-/* A copy of the document in which ranges of roles, such as "h[0-3]", are written out (lib/names/expand.h). */
+/* A copy of the document in which ranges of roles, such as "h[0-3]", are written out (lib/names/range.h). */
 json_t *scenario_expand(const json_t *json, struct error *e);
 /* The groups of counters that are sampled: bits by enum counter_group (lib/roce/counters.h). */
 uint32_t scenario_groups(const struct scenario *scenario);

@@ -2,7 +2,6 @@
 #include "lib/document/json_text.h"
 #include "lib/formats/lab.h"
 #include "lib/formats/scenario.h"
-#include "lib/names/expand.h"
 #include "lib/names/range.h"
 #include <setjmp.h>
 #include <stdarg.h>
