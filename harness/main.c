@@ -1,28 +1,29 @@
 /* harness: runs experiments on a lab. docs/harness.1 */
 #include "lib/program/program.h"
 
-/* A file each, in harness/commands/. */
-extern const struct command command_run, command_check, command_list, command_report, command_trace,
-    command_schema, command_install, command_doctor, command_restore, command_lab, command_status,
-    command_task, command_import, command_verify, command_export, command_browse;
+/* The commands in the order of the help: a row is one file, harness/commands/cmd_NAME.c, with struct command command_NAME. */
+#define COMMANDS(X) \
+    X(run)          \
+    X(status)       \
+    X(check)        \
+    X(list)         \
+    X(browse)       \
+    X(report)       \
+    X(trace)        \
+    X(export)       \
+    X(schema)       \
+    X(install)      \
+    X(doctor)       \
+    X(restore)      \
+    X(lab)          \
+    X(import)       \
+    X(verify)       \
+    X(task)
 
-static const struct command *const commands[] = {&command_run,
-                                                 &command_status,
-                                                 &command_check,
-                                                 &command_list,
-                                                 &command_browse,
-                                                 &command_report,
-                                                 &command_trace,
-                                                 &command_export,
-                                                 &command_schema,
-                                                 &command_install,
-                                                 &command_doctor,
-                                                 &command_restore,
-                                                 &command_lab,
-                                                 &command_import,
-                                                 &command_verify,
-                                                 &command_task,
-                                                 NULL};
+#define DECLARED(name) extern const struct command command_##name;
+#define LISTED(name)   &command_##name,
+COMMANDS(DECLARED)
+static const struct command *const commands[] = {COMMANDS(LISTED) NULL};
 
 static const struct program program = {
     .name = "harness",

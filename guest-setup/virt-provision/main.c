@@ -1,24 +1,25 @@
 /* virt-provision: make, reset, inspect and remove the guests of a lab. docs/virt-provision.1 */
 #include "lib/program/program.h"
 
-/* Each in its file, cmd_NAME.c. */
-extern const struct command command_rebuild, command_reset, command_status, command_start, command_stop,
-    command_destroy, command_ssh, command_ssh_config, command_console, command_xml, command_devices,
-    command_image;
+/* The commands in the order of the help: a row is one file, cmd_NAME.c, with struct command command_NAME. */
+#define COMMANDS(X) \
+    X(rebuild)      \
+    X(reset)        \
+    X(status)       \
+    X(start)        \
+    X(stop)         \
+    X(destroy)      \
+    X(ssh)          \
+    X(ssh_config)   \
+    X(console)      \
+    X(xml)          \
+    X(devices)      \
+    X(image)
 
-static const struct command *const commands[] = {&command_rebuild,
-                                                 &command_reset,
-                                                 &command_status,
-                                                 &command_start,
-                                                 &command_stop,
-                                                 &command_destroy,
-                                                 &command_ssh,
-                                                 &command_ssh_config,
-                                                 &command_console,
-                                                 &command_xml,
-                                                 &command_devices,
-                                                 &command_image,
-                                                 NULL};
+#define DECLARED(name) extern const struct command command_##name;
+#define LISTED(name)   &command_##name,
+COMMANDS(DECLARED)
+static const struct command *const commands[] = {COMMANDS(LISTED) NULL};
 
 static const struct program program = {
     .name = "virt-provision",
