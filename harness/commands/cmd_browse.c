@@ -2,7 +2,7 @@
 #include "lib/document/json_text.h"
 #include "lib/files.h"
 #include "lib/log.h"
-#include "lib/output/columns.h"
+#include "harness/commands/columns.h"
 #include "lib/output/print.h"
 #include "lib/process.h"
 #include "lib/program/program.h"

@@ -6,7 +6,7 @@
 #include "lib/folder/record_file.h"
 #include "lib/formats/lines.h"
 #include "lib/statistics/histogram.h"
-#include "lib/statistics/tally.h"
+#include "harness/record/tally.h"
 #include <stdbool.h>
 #include <stdio.h>
 

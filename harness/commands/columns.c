@@ -1,4 +1,4 @@
-#include "lib/output/columns.h"
+#include "harness/commands/columns.h"
 
 #include "lib/output/print.h"
 #include "lib/output/utf8.h"

@@ -1,4 +1,4 @@
-#include "lib/statistics/tally.h"
+#include "harness/record/tally.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* Quantiles of a gauge: exact for few different values, within the stated error for many. */
 #include "tests/unit/unit.h"
 
-#include "lib/statistics/tally.h"
+#include "harness/record/tally.h"
 #include <math.h>
 #include <stdlib.h>
 
