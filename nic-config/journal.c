@@ -83,7 +83,7 @@ static void take_written(struct journal *j, const char *interface, const char *k
         json_object_set_new(write, "finished", json_true());
 }
 
-static int take(struct journal *j, const json_t *record, struct error *e)
+static int apply_record(struct journal *j, const json_t *record, struct error *e)
 {
     const char *type = json_string_value(json_object_get(record, "type"));
     const char *interface = json_string_value(json_object_get(record, "interface"));
@@ -162,7 +162,7 @@ static void parse_line(struct journal *j, const char *text, size_t length, int l
     if (record && number <= j->records)
         damaged(j, "line %d: it is record %lld, but comes after record %lld", line, (long long)number,
                 (long long)j->records);
-    else if (!record || take(j, record, &e) != 0)
+    else if (!record || apply_record(j, record, &e) != 0)
         damaged(j, "line %d: %s", line, e.text);
     /* a damaged line was one record, too */
     j->records = !record ? j->records + 1 : number > j->records ? number : j->records;
@@ -285,7 +285,7 @@ static int sync_file(struct journal *j, struct error *e)
 }
 
 /* A new journal appears at its path with room, so that an empty one is known to be cut. 1: there is one now. */
-static int make(struct journal *j, struct error *e)
+static int create_journal(struct journal *j, struct error *e)
 {
     char name[64], *folder = strdup(j->path), *slash = folder ? strrchr(folder, '/') : NULL;
     if (slash)
@@ -321,7 +321,7 @@ static int open_locked(struct journal *j, bool create, struct error *e)
         if (j->fd < 0 && (errno != ENOENT || !create))
             return errno == ENOENT ? 1 : error_set_errno(e, errno, "opening the journal %s", j->path);
         if (j->fd < 0) {
-            int made = make(j, e);
+            int made = create_journal(j, e);
             if (made != 1)
                 return made;
             continue;
@@ -504,7 +504,7 @@ static int append(struct journal *j, json_t *record, struct error *e)
         j->end += length;
         j->records += line ? 1 : 0;
         j->room = j->room > j->end ? j->room : j->end;
-        result = take(j, record, e);
+        result = apply_record(j, record, e);
     }
     free(line);
     json_decref(record);

@@ -70,7 +70,7 @@ struct job {
 
 /* ---- output */
 
-static void tell(struct job *job, const char *key, json_t *value)
+static void add_answer(struct job *job, const char *key, json_t *value)
 {
     json_object_set_new(job->output, key, value);
 }
@@ -88,8 +88,8 @@ static json_t *document_of(json_t *interfaces)
 static enum exit_status fail(struct job *job, enum exit_status status, const struct error *e)
 {
     log_error("%s", e->text);
-    tell(job, "ok", json_false());
-    tell(job, "error", json_text(e->text));
+    add_answer(job, "ok", json_false());
+    add_answer(job, "error", json_text(e->text));
     return status;
 }
 
@@ -143,13 +143,13 @@ static enum exit_status run_get(struct job *job)
     json_decref(names);
     if (result != 0)
         return fail(job, EXIT_LAB, &e);
-    tell(job, "schema", json_integer(1));
-    tell(job, "interfaces", transaction_document(&job->transaction, 'b'));
-    tell(job, "facts", facts_of(&job->transaction));
-    tell(job, "journal",
-         json_make("{s:s,s:b,s:b}", "path", job->journal.path, "open",
-                   job->journal.begun || json_array_size(job->journal.damage) > 0, "whole",
-                   json_array_size(job->journal.damage) == 0));
+    add_answer(job, "schema", json_integer(1));
+    add_answer(job, "interfaces", transaction_document(&job->transaction, 'b'));
+    add_answer(job, "facts", facts_of(&job->transaction));
+    add_answer(job, "journal",
+               json_make("{s:s,s:b,s:b}", "path", job->journal.path, "open",
+                         job->journal.begun || json_array_size(job->journal.damage) > 0, "whole",
+                         json_array_size(job->journal.damage) == 0));
     return EXIT_DONE;
 }
 
@@ -167,8 +167,8 @@ static enum exit_status prepare(struct job *job)
     if (result != 0)
         return fail(job, EXIT_LAB, &e);
     job->compared = true;
-    tell(job, "before", document_of(transaction_document(&job->transaction, 'b')));
-    tell(job, "wanted", document_of(transaction_document(&job->transaction, 'w')));
+    add_answer(job, "before", document_of(transaction_document(&job->transaction, 'b')));
+    add_answer(job, "wanted", document_of(transaction_document(&job->transaction, 'w')));
     return EXIT_DONE;
 }
 
@@ -191,7 +191,7 @@ static enum exit_status undo(struct job *job, enum exit_status status, bool firs
 {
     struct error e = {""};
     bool undone = !job->transaction.wrote || transaction_undo(&job->transaction, &e) == 0;
-    tell(job, "undone", json_boolean(undone));
+    add_answer(job, "undone", json_boolean(undone));
     if (!undone)
         log_error("%s; run nic-config restore to try again", e.text);
     if (undone && first && journal_remove(&job->journal, &e) != 0)
@@ -199,14 +199,14 @@ static enum exit_status undo(struct job *job, enum exit_status status, bool firs
     return status;
 }
 
-static enum exit_status apply(struct job *job)
+static enum exit_status apply_document(struct job *job)
 {
     struct error e = {""};
     bool first = !job->journal.begun;
     int result = transaction_apply(&job->transaction, &e);
     if (result == 0) {
         transaction_read_thresholds(&job->transaction);
-        tell(job, "read_back", document_of(transaction_document(&job->transaction, 'r')));
+        add_answer(job, "read_back", document_of(transaction_document(&job->transaction, 'r')));
         return EXIT_DONE;
     }
     if (result == 1)
@@ -239,7 +239,7 @@ static enum exit_status run_set(struct job *job)
             (void)journal_remove(&job->journal, NULL);
         return status;
     }
-    return apply(job);
+    return apply_document(job);
 }
 
 static enum exit_status run_restore(struct job *job)
@@ -247,8 +247,8 @@ static enum exit_status run_restore(struct job *job)
     struct error e = {""};
     struct transaction *t = &job->transaction;
     if (job->journal.begun) {
-        tell(job, "since_ns", json_integer(job->journal.since_ns));
-        tell(job, "rebooted", json_boolean(job->journal.rebooted));
+        add_answer(job, "since_ns", json_integer(job->journal.since_ns));
+        add_answer(job, "rebooted", json_boolean(job->journal.rebooted));
     }
     if (job->journal.old)
         log_warning("the journal %s is of an older nic-config: it has no checksums, and no routes",
@@ -298,7 +298,7 @@ static enum exit_status run_settle(struct job *job)
         result = device_settle_all(all, job->count, FLAP_LATER_NS, &e);
     for (size_t i = 0; result == 0 && i < job->count; i++)
         json_object_set_new(changes, job->names[i], json_integer(all[i].carrier_changes));
-    tell(job, "carrier_changes", changes);
+    add_answer(job, "carrier_changes", changes);
     free(all);
     return result == 0 ? EXIT_DONE : fail(job, EXIT_LAB, &e);
 }
@@ -307,13 +307,13 @@ static enum exit_status run_settle(struct job *job)
 
 static void block_signals(void)
 {
-    sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, SIGINT);
-    sigaddset(&set, SIGTERM);
-    sigaddset(&set, SIGHUP);
-    sigaddset(&set, SIGPIPE);
-    sigprocmask(SIG_BLOCK, &set, NULL);
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGHUP);
+    sigaddset(&signals, SIGPIPE);
+    sigprocmask(SIG_BLOCK, &signals, NULL);
 }
 
 static void tell_lists(struct job *job)
@@ -334,7 +334,7 @@ struct manner {
     bool lists;
 };
 
-static enum exit_status run(struct job *job, const struct manner *manner)
+static enum exit_status run_job(struct job *job, const struct manner *manner)
 {
     struct error e = {""};
     const char *path = job->arguments->journal;
@@ -364,7 +364,7 @@ static int run_call(const struct call *call, const struct manner *manner)
         job.host.root = arguments->root;
     job.output = json_make("{s:i,s:s,s:s,s:b}", "schema", 1, "program", "nic-config", "version",
                            HARNESS_VERSION, "ok", 1);
-    enum exit_status status = run(&job, manner);
+    enum exit_status status = run_job(&job, manner);
     if (json_print(stdout, job.output, 15) != 0 || fflush(stdout) != 0)
         log_warning("the output could not be written: %s", strerror(errno));
     json_decref(job.output);
@@ -374,37 +374,37 @@ static int run_call(const struct call *call, const struct manner *manner)
 
 /* ---- the commands */
 
-static int get(const struct call *call)
+static int get_command(const struct call *call)
 {
     return run_call(call, &(struct manner){.run = run_get});
 }
 
-static int plan(const struct call *call)
+static int plan_command(const struct call *call)
 {
     return run_call(call, &(struct manner){.run = run_plan, .lists = true});
 }
 
-static int diff(const struct call *call)
+static int diff_command(const struct call *call)
 {
     return run_call(call, &(struct manner){.run = run_diff, .lists = true});
 }
 
-static int set(const struct call *call)
+static int set_command(const struct call *call)
 {
     return run_call(call, &(struct manner){.run = run_set, .journal = true, .create = true, .lists = true});
 }
 
-static int restore(const struct call *call)
+static int restore_command(const struct call *call)
 {
     return run_call(call, &(struct manner){.run = run_restore, .journal = true});
 }
 
-static int keep(const struct call *call)
+static int keep_command(const struct call *call)
 {
     return run_call(call, &(struct manner){.run = run_keep, .journal = true});
 }
 
-static int settle(const struct call *call)
+static int settle_command(const struct call *call)
 {
     return run_call(call, &(struct manner){.run = run_settle});
 }
@@ -415,7 +415,7 @@ static const struct command command_get = {
     .about = "Print the current settings of interfaces.",
     .options = &common_options,
     .most = SIZE_MAX,
-    .run = get,
+    .run = get_command,
 };
 static const struct command command_plan = {
     .name = "plan",
@@ -424,7 +424,7 @@ static const struct command command_plan = {
     .options = &document_options,
     .least = 1,
     .most = 1,
-    .run = plan,
+    .run = plan_command,
 };
 static const struct command command_diff = {
     .name = "diff",
@@ -433,7 +433,7 @@ static const struct command command_diff = {
     .options = &document_options,
     .least = 1,
     .most = 1,
-    .run = diff,
+    .run = diff_command,
 };
 static const struct command command_set = {
     .name = "set",
@@ -442,19 +442,19 @@ static const struct command command_set = {
     .options = &set_options,
     .least = 1,
     .most = 1,
-    .run = set,
+    .run = set_command,
 };
 static const struct command command_restore = {
     .name = "restore",
     .about = "Restore the settings of the journal, and remove the journal.",
     .options = &common_options,
-    .run = restore,
+    .run = restore_command,
 };
 static const struct command command_keep = {
     .name = "keep",
     .about = "Leave the settings as they are, and remove the journal.",
     .options = &common_options,
-    .run = keep,
+    .run = keep_command,
 };
 static const struct command command_settle = {
     .name = "settle",
@@ -463,7 +463,7 @@ static const struct command command_settle = {
     .options = &common_options,
     .least = 1,
     .most = SIZE_MAX,
-    .run = settle,
+    .run = settle_command,
 };
 
 int main(int argc, char **argv)

@@ -131,7 +131,7 @@ static int complete(struct subject *s, struct error *e)
     return 0;
 }
 
-static int check(struct transaction *t, struct subject *s, struct error *e)
+static int check_target(struct transaction *t, struct subject *s, struct error *e)
 {
     struct settings now, target;
     int result = 0;
@@ -226,7 +226,7 @@ int transaction_prepare(struct transaction *t, const json_t *interfaces, struct 
             return -1;
         imply_pause_off(t, s);
         s->target = document_merge(s->before, s->wanted);
-        if ((!s->to_be_made && complete(s, e) != 0) || check(t, s, e) != 0 ||
+        if ((!s->to_be_made && complete(s, e) != 0) || check_target(t, s, e) != 0 ||
             (!s->to_be_made && read_bound(t, s, e) != 0))
             return -1;
     }

@@ -1,8 +1,10 @@
-#include "lib/document/json_text.h"
 #include "nic-config/device/bound.h"
 
 #include "lib/clock.h"
+#include "lib/document/json_text.h"
+#include "lib/files.h"
 #include <arpa/inet.h>
+#include <dirent.h>
 #include <errno.h>
 #include <linux/if_addr.h>
 #include <linux/neighbour.h>
@@ -11,6 +13,82 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
+
+/* ---- the kernel's settings of IP */
+
+/* The kernel's settings of IP on an interface, which begin anew when IPv6 or the interface was removed. */
+
+/* Values that are not kept: the first is a secret, the second a state. */
+static bool is_kept(const char *name)
+{
+    return name[0] != '.' && strcmp(name, "stable_secret") != 0 && strcmp(name, "mc_forwarding") != 0;
+}
+
+static void read_folder(const char *folder, json_t *values)
+{
+    DIR *entries = opendir(folder);
+    struct dirent *entry;
+    while (entries && (entry = readdir(entries))) {
+        char *path = is_kept(entry->d_name) ? files_join(folder, entry->d_name) : NULL;
+        char *value = path && access(path, W_OK) == 0 ? files_read_line(path, NULL) : NULL;
+        if (value)
+            json_object_set_new(values, path, json_text(value));
+        free(value);
+        free(path);
+    }
+    if (entries)
+        closedir(entries);
+}
+
+/* path -> value. A new reference. */
+static json_t *read_sysctls(const struct device *d)
+{
+    static const char *const groups[] = {"ipv4/conf", "ipv4/neigh", "ipv6/conf", "ipv6/neigh"};
+    json_t *values = json_object();
+    for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++) {
+        char folder[96];
+        snprintf(folder, sizeof folder, "/proc/sys/net/%s/%s", groups[i], d->name);
+        read_folder(folder, values);
+    }
+    return values;
+}
+
+/* IPv6's MTU follows a change of the interface's. */
+static bool follows_mtu(const char *path)
+{
+    const char *name = strrchr(path, '/');
+    return name && strcmp(name, "/mtu") == 0;
+}
+
+/* Write those that differ; as bound_put_back. */
+static int put_back_sysctls(struct device *d, const json_t *sysctls, bool all, json_t *restored,
+                            json_t *failed)
+{
+    const char *path;
+    json_t *value, *now = read_sysctls(d);
+    int wrote = 0;
+    json_object_foreach((json_t *)(uintptr_t)sysctls, path, value)
+    {
+        struct error e = {""};
+        /* one that cannot be read now is not this interface's, whatever the journal says */
+        json_t *found = json_object_get(now, path);
+        if (!found || !json_is_string(value) || json_equal(found, value) || (!all && follows_mtu(path)))
+            continue;
+        if (files_write(path, json_string_value(value), &e) == 0) {
+            wrote++;
+            json_array_append_new(restored, json_make("{s:s,s:s,s:O,s:O}", "interface", d->name, "setting",
+                                                      path, "found", found, "put_back", value));
+        } else {
+            json_array_append_new(
+                failed, json_make("{s:s,s:s,s:s}", "interface", d->name, "setting", path, "why", e.text));
+        }
+    }
+    json_decref(now);
+    return wrote;
+}
+
+/* ---- objects */
 
 #define LOOK_EVERY_NS (20 * NS_PER_MS)
 #define UNIQUE_NS     (5 * NS_PER_S) /* IPv6 looks for duplicates of an address for one to two seconds */
@@ -25,7 +103,7 @@ struct reading {
     bool too_many, unkept;
 };
 
-static int keep(const struct nlmsghdr *message, void *data)
+static int keep_object(const struct nlmsghdr *message, void *data)
 {
     struct reading *r = data;
     if (message->nlmsg_type != r->kind->new || mnl_nlmsg_get_payload_len(message) < r->kind->header ||
@@ -50,7 +128,7 @@ static int dump(struct netlink *n, struct reading *r, int family, uint8_t flags,
     if (r->kind->get == RTM_GETNEIGH)
         ((struct ndmsg *)(void *)header)->ndm_flags = flags;
     r->family = family;
-    if (netlink_call(n, m, keep, r, e) == 0)
+    if (netlink_call(n, m, keep_object, r, e) == 0)
         return 0;
     /* a kernel without nexthops, IPv6 or policy rules has none that could be lost */
     int number = netlink_errno(n);
@@ -108,7 +186,7 @@ json_t *bound_read(struct device *d, struct error *e)
     json_t *objects = read_objects(d, e);
     return !objects ? NULL
                     : json_make("{s:I,s:o,s:o}", "time_ns", (json_int_t)clock_realtime_ns(), "objects",
-                                objects, "sysctls", bound_read_sysctls(d));
+                                objects, "sysctls", read_sysctls(d));
 }
 
 /* ---- what is missing */
@@ -409,7 +487,7 @@ int bound_put_back(struct device *d, const json_t *bound, const json_t *except, 
     if (d->index == 0)
         return 0;
     if (!except || d->mtu >= BOUND_IPV6_MTU)
-        wrote = bound_put_back_sysctls(d, json_object_get(bound, "sysctls"), !except, restored, failed);
+        wrote = put_back_sysctls(d, json_object_get(bound, "sysctls"), !except, restored, failed);
     json_t *now = read_objects(d, e);
     if (!now)
         return -1;

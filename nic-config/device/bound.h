@@ -1,7 +1,9 @@
 /*
  * What the kernel ties to an interface and removes together with it, when it goes down, or when its MTU falls below IPv6's least:
  * addresses, nexthops, routes of all tables, policy rules, permanent neighbours. Each is kept as the kernel's own message, so that
- * all its attributes come back; the kernel's settings of IP on the interface (/proc/sys/net) are kept as values.
+ * all its attributes come back; the kernel's settings of IP on the interface (/proc/sys/net) are kept as values. `ip ... save` keeps
+ * messages too, but has no neighbours and nexthops, and its restore stops at what fails and cannot leave out an object, wait for the
+ * link, shorten lifetimes, or find an interface that has a new index.
  */
 #ifndef NIC_CONFIG_BOUND_H
 #define NIC_CONFIG_BOUND_H
@@ -33,14 +35,6 @@ size_t bound_lost(const json_t *bound, bool up, int64_t mtu);
 bool bound_has_address(const json_t *bound, const char *address);
 /* Remove an address. 1: removed, 0: it was not there, -1 with a sentence. */
 int bound_remove_address(struct device *d, const char *address, struct error *e);
-
-/* ---- /proc/sys/net, bound_sysctls.c */
-
-/* The settings of IP on the interface: path -> value. A new reference. */
-json_t *bound_read_sysctls(const struct device *d);
-/* Write those that differ; as bound_put_back. */
-int bound_put_back_sysctls(struct device *d, const json_t *sysctls, bool all, json_t *restored,
-                           json_t *failed);
 
 /* ---- messages, bound_message.c; also for tests */
 

@@ -2,9 +2,29 @@
 #ifndef NIC_CONFIG_QDISC_H
 #define NIC_CONFIG_QDISC_H
 
+#include "lib/error.h"
+#include "lib/formats/settings.h"
 #include "nic-config/device/device.h"
-#include "nic-config/device/red.h"
 #include <linux/pkt_sched.h>
+#include <stdint.h>
+
+/* ---- parameters of the kernel's RED, computed from the user's values like tc(8) */
+
+/* Parameters of the kernel's RED, computed from the user's values like tc(8). */
+
+struct red_parameters {
+    struct tc_red_qopt qopt;
+    struct red_derived derived;
+};
+
+/* Fails as red_derive does. */
+int red_compute(const struct settings_red *red, struct red_parameters *out, struct error *e);
+/* Whether two parameter sets are equal in all values that can be read back from the kernel. */
+bool red_same(const struct settings_red *a, const struct settings_red *b);
+
+/* Time that `bytes` take at a rate, in ticks of the kernel's packet schedulers (64 ns, /proc/net/psched).
+ */
+uint32_t red_ticks(int64_t bytes, int64_t rate_bps);
 
 /* The qdiscs of nic-config have these handles, from RoCE's UDP port. */
 #define QDISC_ROOT 0x47910000u /* 4791: */

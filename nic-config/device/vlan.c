@@ -132,7 +132,7 @@ void vlan_put(struct nlmsghdr *m, int64_t id, const struct list_of *now, const s
     mnl_attr_nest_end(m, info);
 }
 
-static int change(struct device *d, struct nlmsghdr *m, const char *what, struct error *e)
+static int change_link(struct device *d, struct nlmsghdr *m, const char *what, struct error *e)
 {
     struct netlink *n = host_route(d->host, e);
     return n ? host_change(n, m, NULL, NULL, what, NULL, e) : -1;
@@ -153,7 +153,7 @@ int vlan_make(struct device *d, const struct settings_vlan *vlan, struct error *
     mnl_attr_put_u32(m, IFLA_LINK, (uint32_t)below.index);
     mnl_attr_put_strz(m, IFLA_IFNAME, d->name);
     vlan_put(m, vlan->id, NULL, &vlan->egress);
-    return change(d, m, what, e);
+    return change_link(d, m, what, e);
 }
 
 int vlan_map(struct device *d, const struct settings_vlan *now, const struct settings_vlan *target,
@@ -164,5 +164,5 @@ int vlan_map(struct device *d, const struct settings_vlan *now, const struct set
     struct nlmsghdr *m = prepare(&r, RTM_NEWLINK, NLM_F_ACK, d->index);
     vlan_put(m, 0, &now->egress, &target->egress);
     snprintf(what, sizeof what, "changing the egress map of %s", d->name);
-    return change(d, m, what, e);
+    return change_link(d, m, what, e);
 }

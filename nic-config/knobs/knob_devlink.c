@@ -92,7 +92,7 @@ static int find_instance(const struct device *d, struct netlink *n, uint16_t fam
     return 0;
 }
 
-static enum knob_answer ask(const struct device *d, struct instance *instance, struct error *e)
+static enum knob_answer query_devlink(const struct device *d, struct instance *instance, struct error *e)
 {
     uint16_t family;
     union netlink_request r;
@@ -120,7 +120,7 @@ static enum knob_answer ask(const struct device *d, struct instance *instance, s
 static enum knob_answer read_roce(struct device *d, json_t *settings, struct text *place, struct error *e)
 {
     struct instance instance;
-    enum knob_answer answer = ask(d, &instance, e);
+    enum knob_answer answer = query_devlink(d, &instance, e);
     if (answer != KNOB_READ)
         return answer;
     json_object_set_new(settings, "roce", json_boolean(instance.value));
@@ -162,7 +162,7 @@ static int write_roce(struct device *d, const struct settings *now, const struct
     uint16_t family;
     char what[64];
     (void)now;
-    if (ask(d, &instance, e) != KNOB_READ)
+    if (query_devlink(d, &instance, e) != KNOB_READ)
         return -1;
     struct netlink *n = host_family(d->host, "devlink", &family, e);
     if (!n || set_parameter(d, n, family, &instance, target->roce == 1, e) != 0)

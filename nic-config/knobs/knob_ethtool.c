@@ -81,8 +81,8 @@ static struct nlmsghdr *prepare(union netlink_request *r, uint16_t family, uint8
     return m;
 }
 
-static enum knob_answer ask(const struct device *d, const struct group *p, struct answer *answer,
-                            struct error *e)
+static enum knob_answer query_group(const struct device *d, const struct group *p, struct answer *answer,
+                                    struct error *e)
 {
     uint16_t family;
     union netlink_request r;
@@ -102,7 +102,7 @@ static enum knob_answer read_group(struct device *d, const struct group *p, json
 {
     struct answer answer;
     int found = 0;
-    enum knob_answer result = ask(d, p, &answer, e);
+    enum knob_answer result = query_group(d, p, &answer, e);
     if (result != KNOB_READ)
         return result;
     for (int i = 0; i < p->count; i++) {
@@ -122,7 +122,7 @@ static enum knob_answer read_group(struct device *d, const struct group *p, json
 static int check_most(struct device *d, const struct group *p, const int64_t *values, struct error *e)
 {
     struct answer answer;
-    if (ask(d, p, &answer, e) != KNOB_READ)
+    if (query_group(d, p, &answer, e) != KNOB_READ)
         return -1;
     for (int i = 0; i < p->count; i++)
         if (p->most[i] != 0 && values[i] != FIELD_UNSET && answer.has[p->most[i]] &&

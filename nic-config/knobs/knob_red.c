@@ -45,7 +45,7 @@ struct view {
     bool ours;                 /* nic-config created a part of it */
 };
 
-static int look(const struct device *d, struct view *v, struct error *e)
+static int read_view(const struct device *d, struct view *v, struct error *e)
 {
     memset(v, 0, sizeof *v);
     if (qdisc_read(d->host, d->index, &v->own, e) != 0 || open_ifb(d, &v->ifb, e) != 0)
@@ -126,7 +126,7 @@ static enum knob_answer read_red(struct device *d, json_t *settings, struct text
         error_set(e, "there is no interface %s", d->name);
         return KNOB_MISSING;
     }
-    if (look(d, &v, e) != 0)
+    if (read_view(d, &v, e) != 0)
         return KNOB_FAILED;
     json_t *red = v.ours ? describe(&v) : json_null();
     if (v.ours && is_as_written(v.ifb.index ? &v.at_ifb : &v.own, d->red_written))
@@ -172,7 +172,7 @@ static int check_red(struct device *d, const struct settings *now, const struct 
     struct view v;
     if (d->index == 0 || !target->red)
         return 0;
-    if (look(d, &v, e) != 0)
+    if (read_view(d, &v, e) != 0)
         return -1;
     if (v.ours && !d->red_written && now->red)
         return error_set(e,
@@ -317,7 +317,7 @@ static int write_red(struct device *d, const struct settings *now, const struct 
 {
     struct view v;
     (void)now;
-    if (look(d, &v, e) != 0 || (v.ours && remove_ours(d, &v, e) != 0))
+    if (read_view(d, &v, e) != 0 || (v.ours && remove_ours(d, &v, e) != 0))
         return -1;
     if (!target->red)
         return 0;

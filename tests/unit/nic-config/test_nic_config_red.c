@@ -1,5 +1,5 @@
 /* RED's parameters against those that tc itself sends to the kernel. */
-#include "nic-config/device/red.h"
+#include "nic-config/device/qdisc.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
