@@ -142,7 +142,7 @@ static int print_environment(const json_t *facts, const char *netdev)
     return status;
 }
 
-static int run(const struct arguments *a, const json_t *bundle, const json_t *policy)
+static int gather_and_check(const struct arguments *a, const json_t *bundle, const json_t *policy)
 {
     struct facts_source source = {.root = a->root ? a->root : "", .live = !a->root, .tools = a->tools};
     json_t *traffic = a->measure ? traffic_probe(a->netdev, (int)a->gpu, NS_PER_S) : NULL;
@@ -192,7 +192,7 @@ static int gather(const struct call *call)
     bool good = validate(a, &e) == 0 &&
                 (!a->bundle || (bundle = json_file_load(a->bundle, DOCUMENT_SCENARIO, &e))) &&
                 (!a->policy || (policy = json_file_load(a->policy, DOCUMENT_SCENARIO, &e)));
-    int status = good ? run(a, bundle, policy) : program_fail(EXIT_USAGE, &e);
+    int status = good ? gather_and_check(a, bundle, policy) : program_fail(EXIT_USAGE, &e);
     json_decref(bundle);
     json_decref(policy);
     return status;

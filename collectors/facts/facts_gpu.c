@@ -2,7 +2,7 @@
 #include "collectors/facts/facts.h"
 
 #include "collectors/sources/nvml.h"
-#include "collectors/facts/pci_config.h"
+#include "collectors/facts/pci.h"
 #include "lib/document/json_text.h"
 #include "lib/kernel/sysfs.h"
 #include <ctype.h>

@@ -1,14 +1,15 @@
 /* Network interfaces and their RDMA devices. */
 #include "collectors/facts/facts.h"
-#include "collectors/facts/pci_config.h"
-
 #include "collectors/facts/nic/congestion.h"
-#include "collectors/facts/nic/dcbx.h"
 #include "collectors/facts/nic/firmware_config.h"
+#include "collectors/facts/nic/lldp.h"
+#include "collectors/facts/pci.h"
 #include "lib/document/json_text.h"
+#include "lib/kernel/cpulist.h"
 #include "lib/kernel/sysfs.h"
 #include "lib/roce/traffic_class.h"
 #include "lib/roce/virtual_board.h"
+#include "nic-config/knobs/knob.h"
 #include <arpa/inet.h>
 #include <ctype.h>
 #include <linux/ethtool.h>
@@ -20,6 +21,165 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+/* ---- settings in force */
+
+/* Settings in force, read by nic-config's own knobs: both programs read them with the same code. */
+
+/* Knobs that read only files: they also work on a copied tree. */
+static bool reads_files_only(const struct knob *knob)
+{
+    return knob == &knob_ecn || knob == &knob_dcqcn;
+}
+
+static void add_knob(const struct knob *knob, struct device *device, json_t *settings, json_t *from,
+                     json_t *missing)
+{
+    struct text place = {0};
+    struct error e = {0};
+    if (knob->read(device, settings, &place, &e) == KNOB_READ)
+        json_object_set_new(from, knob->name, json_text(text_string(&place)));
+    else
+        json_object_set_new(missing, knob->name, json_text(e.text));
+    text_free(&place);
+}
+
+/* A copied tree has no interface to open: the properties that the knobs need are taken from its files. */
+static int open_device(const struct facts_source *s, const char *netdev, struct host *host,
+                       struct device *device, struct error *e)
+{
+    host->root = s->root;
+    if (s->live)
+        return device_open(device, host, netdev, e);
+    *device = (struct device){.host = host};
+    snprintf(device->name, sizeof device->name, "%s", netdev);
+    (void)sysfs_link(device->driver, sizeof device->driver, s->root, "/sys/class/net/%s/device/driver",
+                     netdev);
+    (void)sysfs_link(device->pci, sizeof device->pci, s->root, "/sys/class/net/%s/device", netdev);
+    return 0;
+}
+
+void facts_settings(const struct facts_source *s, const char *netdev, json_t *nic)
+{
+    struct host host = {0};
+    struct device device;
+    struct error e = {0};
+    json_t *settings = json_object(), *from = json_object(), *missing = json_object();
+    if (open_device(s, netdev, &host, &device, &e) == 0) {
+        for (const struct knob *const *knob = knobs; *knob; knob++)
+            if (s->live || reads_files_only(*knob))
+                add_knob(*knob, &device, settings, from, missing);
+    } else {
+        json_object_set_new(missing, "all", json_text(e.text));
+    }
+    host_close(&host);
+    json_object_set_new(nic, "settings", settings);
+    json_object_set_new(nic, "settings_from", from);
+    json_object_set_new(nic, "settings_missing", missing);
+}
+
+/* ---- interrupts */
+
+/* The CPUs that serve a PCI function's interrupts (Documentation/core-api/irq/irq-affinity.rst). */
+
+/* Vectors that carry no packets: mlx5's asynchronous events and commands, virtio's changes of configuration. The handler's
+ * name is a folder of the interrupt. */
+static bool carries_packets(const char *root, const char *irq)
+{
+    static const char *const others[] = {"async", "mlx5_cmd", "mlx5_pages", "config"};
+    struct sysfs_names names = sysfs_list(root, "/proc/irq/%s", irq);
+    bool carries = true;
+    for (size_t i = 0; i < names.count; i++)
+        for (size_t k = 0; k < sizeof others / sizeof others[0]; k++)
+            carries = carries && !strstr(names.items[i], others[k]);
+    sysfs_names_free(&names);
+    return carries;
+}
+
+/* An interrupt that is not in use has no CPU in effect. */
+static bool add_cpus(const char *root, const char *irq, struct cpulist *set)
+{
+    char text[1024];
+    if (sysfs_text(text, sizeof text, root, "/proc/irq/%s/effective_affinity_list", irq) < 0 &&
+        sysfs_text(text, sizeof text, root, "/proc/irq/%s/smp_affinity_list", irq) < 0)
+        return false;
+    return text[0] != '\0' && carries_packets(root, irq) && cpulist_add(set, text);
+}
+
+json_t *facts_interrupts(const char *root, const char *address)
+{
+    struct cpulist set = {{0}};
+    char cpus[1024];
+    size_t count = 0;
+    struct sysfs_names irqs = sysfs_list(root, "/sys/bus/pci/devices/%s/msi_irqs", address);
+    for (size_t i = 0; i < irqs.count; i++)
+        count += add_cpus(root, irqs.items[i], &set);
+    sysfs_names_free(&irqs);
+    if (count == 0)
+        return json_null();
+    cpulist_format(&set, cpus, sizeof cpus);
+    return json_make("{s:I,s:s,s:o}", "count", (json_int_t)count, "cpus", cpus, "local_cpus",
+                     facts_line(root, "/sys/bus/pci/devices/%s/local_cpulist", address));
+}
+
+/* ---- VLAN interfaces */
+
+/* VLAN interfaces: the tag's priority of packets is in the egress map. Read from the files of linux net/8021q/vlanproc.c. */
+
+/* The text after a label, up to the end of its line; NULL without the label. The line is cut off. */
+static char *text_after_label(char *text, const char *label)
+{
+    char *at = strstr(text, label);
+    if (!at)
+        return NULL;
+    at += strlen(label);
+    at[strcspn(at, "\n")] = '\0';
+    return at;
+}
+
+/* "0:3 1:3" */
+static json_t *parse_egress(const char *text)
+{
+    json_t *egress = json_object();
+    unsigned int from, to;
+    int used;
+    for (; text && sscanf(text, " %u:%u%n", &from, &to, &used) == 2; text += used) {
+        char key[16];
+        snprintf(key, sizeof key, "%u", from);
+        json_object_set_new(egress, key, json_integer(to & 7));
+    }
+    return egress;
+}
+
+/* The VLAN of one file if it belongs to the interface, else NULL. The parts are cut off from the file's end. */
+static json_t *parse_vlan(const char *name, char *text, const char *netdev)
+{
+    const char *egress = text_after_label(text, "EGRESS priority mappings:"),
+               *device = text_after_label(text, "\nDevice: ");
+    const char *id = text_after_label(text, "VID: ");
+    long number = id ? strtol(id, NULL, 10) : 0;
+    if (!device || strcmp(device, netdev) != 0 || number < 1 || number > 4094)
+        return NULL;
+    return json_make("{s:s,s:i,s:o}", "netdev", name, "id", (int)number, "egress", parse_egress(egress));
+}
+
+json_t *facts_vlans(const struct facts_source *s, const char *netdev)
+{
+    json_t *list = json_array();
+    struct sysfs_names names = sysfs_list(s->root, "/proc/net/vlan");
+    for (size_t i = 0; i < names.count; i++) {
+        char text[4096];
+        ssize_t length = sysfs_bytes(text, sizeof text - 1, s->root, "/proc/net/vlan/%s", names.items[i]);
+        if (length <= 0 || strcmp(names.items[i], "config") == 0)
+            continue;
+        text[length] = '\0';
+        json_t *vlan = parse_vlan(names.items[i], text, netdev);
+        if (vlan)
+            json_array_append_new(list, vlan);
+    }
+    sysfs_names_free(&names);
+    return list;
+}
 
 #define MAX_GIDS     256
 #define CLASS_BRIDGE 0x06

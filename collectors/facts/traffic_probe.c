@@ -20,7 +20,7 @@ static void no_event(void *context, const char *source, const char *what, const 
     (void)text;
 }
 
-static int64_t find(const struct sampler *sampler, const struct sample *sample, const char *name)
+static int64_t column_value(const struct sampler *sampler, const struct sample *sample, const char *name)
 {
     size_t count;
     const struct column *columns = sampler_columns(sampler, &count);
@@ -39,8 +39,8 @@ static json_t *measure(struct sampler *sampler, const char *gpu_column, int64_t 
     for (int64_t at_ns = began_ns; at_ns <= began_ns + duration_ns; at_ns += 100 * NS_PER_MS) {
         (void)clock_sleep_until_ns(at_ns);
         (void)sampler_take(sampler, &sample);
-        int64_t value = find(sampler, &sample, gpu_column);
-        last = find(sampler, &sample, RDMA_COLUMN);
+        int64_t value = column_value(sampler, &sample, gpu_column);
+        last = column_value(sampler, &sample, RDMA_COLUMN);
         first = first == LINES_NULL ? last : first;
         gpu += value != LINES_NULL ? (double)value : 0;
         readings += value != LINES_NULL;

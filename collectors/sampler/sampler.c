@@ -1,14 +1,116 @@
 #include "collectors/sampler/sampler.h"
 
-#include "collectors/sampler/unwrap.h"
-#include "collectors/sampler/watch.h"
 #include "lib/clock.h"
+#include "lib/kernel/netlink.h"
 #include "lib/kernel/sysfs.h"
 #include "lib/log.h"
+#include <errno.h>
+#include <linux/dcbnl.h>
+#include <linux/if_link.h>
+#include <linux/rtnetlink.h>
 #include <net/if.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+
+/* ---- notifications of changes to the interface */
+
+struct watch {
+    struct mnl_socket *socket;
+    char netdev[IFNAMSIZ];
+    char buffer[32768] __attribute__((aligned(NLMSG_ALIGNTO)));
+};
+
+static void watch_close(struct watch *w)
+{
+    if (w && w->socket)
+        mnl_socket_close(w->socket);
+    free(w);
+}
+
+static void join_multicast_group(struct watch *w, int group)
+{
+    /* Without this multicast group the periodic check notices the change later. */
+    (void)mnl_socket_setsockopt(w->socket, NETLINK_ADD_MEMBERSHIP, &group, sizeof group);
+}
+
+/* NULL when the kernel does not permit it; the sampler then relies on its periodic check alone. */
+static struct watch *watch_open(const char *netdev)
+{
+    struct watch *w = calloc(1, sizeof *w);
+    if (!w)
+        return NULL;
+    snprintf(w->netdev, sizeof w->netdev, "%s", netdev);
+    w->socket = mnl_socket_open2(NETLINK_ROUTE, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (!w->socket || mnl_socket_bind(w->socket, 0, MNL_SOCKET_AUTOPID) == -1) {
+        watch_close(w);
+        return NULL;
+    }
+    join_multicast_group(w, RTNLGRP_LINK);
+    join_multicast_group(w, RTNLGRP_DCB);
+    return w;
+}
+
+static bool names_interface(const struct watch *w, const struct nlmsghdr *message)
+{
+    const struct nlattr *table[IFLA_IFNAME + 1];
+    const char *name = NULL;
+    if (message->nlmsg_type == RTM_NEWLINK || message->nlmsg_type == RTM_DELLINK) {
+        netlink_parse(message, sizeof(struct ifinfomsg), table, IFLA_IFNAME + 1);
+        name = netlink_string(table[IFLA_IFNAME]);
+    } else if (message->nlmsg_type == RTM_SETDCB || message->nlmsg_type == RTM_GETDCB) {
+        netlink_parse(message, sizeof(struct dcbmsg), table, DCB_ATTR_IFNAME + 1);
+        name = netlink_string(table[DCB_ATTR_IFNAME]);
+    }
+    return name && strcmp(name, w->netdev) == 0;
+}
+
+/* Was there a notification about the interface since the last call? Does not wait. */
+static bool watch_changed(struct watch *w)
+{
+    bool changed = false;
+    for (;;) {
+        ssize_t length = recv(mnl_socket_get_fd(w->socket), w->buffer, sizeof w->buffer, MSG_DONTWAIT);
+        if (length <= 0)
+            /* ENOBUFS: some messages were lost. */
+            return changed || (length == -1 && errno == ENOBUFS);
+        int left = (int)length;
+        for (const struct nlmsghdr *m = (const void *)w->buffer; netlink_whole(m, left);
+             m = mnl_nlmsg_next(m, &left))
+            changed |= names_interface(w, m);
+    }
+}
+
+/* ---- counters that wrap or are reset */
+
+#define SPAN32 (INT64_C(1) << 32)
+
+static bool has_wrapped(const struct unwrap *u, int64_t raw)
+{
+    return u->raw < SPAN32 && raw + SPAN32 - u->raw < SPAN32 / 2;
+}
+
+int64_t unwrap_next(struct unwrap *u, int64_t raw, bool wraps32, bool reopened, bool *reset)
+{
+    int64_t added = 0, value;
+    if (u->seen && raw < u->raw) {
+        if (wraps32 && !reopened && has_wrapped(u, raw)) {
+            added = SPAN32;
+        } else {
+            added = u->raw;
+            *reset = true;
+        }
+    }
+    if (__builtin_add_overflow(u->base, added, &u->base) || __builtin_add_overflow(raw, u->base, &value)) {
+        /* Only an inconsistent counter reaches this line: start again. */
+        u->base = 0;
+        value = raw;
+    }
+    u->raw = raw;
+    u->seen = true;
+    return value;
+}
 
 #define VERIFY_NS        NS_PER_S
 #define RETRY_GONE_NS    (250 * NS_PER_MS)
@@ -366,7 +468,7 @@ static int64_t next_value(struct source *source, size_t i, struct resets *resets
 
 /* The source's part of the row. Most counters do not change from one sample to the next: only those that
  * changed are processed. */
-static void fill(struct sampler *s, struct source *source)
+static void fill_source_values(struct sampler *s, struct source *source)
 {
     struct resets resets; /* `first` is filled with the first */
     const struct tracked *tracked = source->tracked;
@@ -420,7 +522,7 @@ bool sampler_take(struct sampler *s, struct sample *sample)
     if (changed && lay_out(s, &e) == -1)
         log_error("%s", e.text);
     for (size_t i = 0; i < s->source_count && s->count > 0; i++)
-        fill(s, &s->sources[i]);
+        fill_source_values(s, &s->sources[i]);
     sample->values = s->values;
     return changed;
 }

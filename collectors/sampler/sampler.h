@@ -6,6 +6,7 @@
 #define COLLECTORS_SAMPLER_H
 
 #include "collectors/sources/source.h"
+#include <stdbool.h>
 #include <stdint.h>
 
 struct sampler;
@@ -31,5 +32,22 @@ bool sampler_take(struct sampler *s, struct sample *sample);
 const struct column *sampler_columns(const struct sampler *s, size_t *count);
 /* The i-th source that cannot be read here, with the reason; NULL at the end. */
 const char *sampler_missing(const struct sampler *s, size_t i, const char **reason);
+
+/* ---- counters that wrap or are reset, for tests */
+
+/* Extends counters: a 32-bit wrap or a reset is compensated, and the result never decreases. */
+struct unwrap {
+    int64_t raw;  /* as last read */
+    int64_t base; /* what is added to it */
+    bool seen;
+};
+
+/*
+ * The extended value of a counter whose value is `raw` now. A 32-bit counter that decreased is taken to have
+ * wrapped when that is the shorter distance (less than 2^31 forward). Any other counter that decreased was
+ * reset and continues from its last value: then *reset is set, otherwise it is not changed. `reopened`: its
+ * source was closed in between, so a lower value means a reset.
+ */
+int64_t unwrap_next(struct unwrap *u, int64_t raw, bool wraps32, bool reopened, bool *reset);
 
 #endif

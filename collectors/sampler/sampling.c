@@ -270,7 +270,7 @@ static int finish(struct program *p, enum step step)
     return step == STEP_FAILED ? -1 : 0;
 }
 
-static int run(struct program *p, struct error *e)
+static int run_sampling(struct program *p, struct error *e)
 {
     enum step step = warm_up(p, e);
     if (step == STEP_GO_ON && start_timer(p, e) == -1)
@@ -346,7 +346,7 @@ int sampling_run(const struct sampling_plan *plan, struct error *e)
         if (p.server)
             log_info("serving /metrics at %s port %" PRId64, http_server_host(p.server),
                      http_server_port(p.server));
-        result = run(&p, e);
+        result = run_sampling(&p, e);
     }
     close_program(&p);
     return result;

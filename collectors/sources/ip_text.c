@@ -50,15 +50,15 @@ static bool is_name(const char *name, struct span prefix, struct span word)
            memcmp(name + before, word.at, length) == 0;
 }
 
-static void take(const char *const *names, struct span prefix, struct span word, struct span value,
-                 int64_t *values)
+static void store_counter(const char *const *names, struct span prefix, struct span word, struct span value,
+                          int64_t *values)
 {
     for (size_t i = 0; names[i]; i++)
         if (is_name(names[i], prefix, word))
             values[i] = number(value);
 }
 
-static bool same(struct span a, struct span b)
+static bool spans_equal(struct span a, struct span b)
 {
     return a.end - a.at == b.end - b.at && memcmp(a.at, b.at, (size_t)(a.end - a.at)) == 0;
 }
@@ -76,13 +76,13 @@ static bool wanted(const char *const *names, struct span prefix)
 static void take_pair(struct span heads, struct span numbers, const char *const *names, int64_t *values)
 {
     struct span prefix = next_word(&heads);
-    if (!same(prefix, next_word(&numbers)) || prefix.at == prefix.end || prefix.end[-1] != ':')
+    if (!spans_equal(prefix, next_word(&numbers)) || prefix.at == prefix.end || prefix.end[-1] != ':')
         return;
     prefix.end--;
     if (!wanted(names, prefix))
         return;
     for (struct span word = next_word(&heads); word.at < word.end; word = next_word(&heads))
-        take(names, prefix, word, next_word(&numbers), values);
+        store_counter(names, prefix, word, next_word(&numbers), values);
 }
 
 void ip_text_values(const char *text, size_t length, const char *const *names, int64_t *values)

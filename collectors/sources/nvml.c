@@ -50,7 +50,7 @@ static const struct {
     {"nvmlDeviceGetCurrPcieLinkWidth", offsetof(struct nvml, get_width)},
 };
 
-static int load(struct nvml *n, struct error *e)
+static int load_symbols(struct nvml *n, struct error *e)
 {
     n->library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
     if (!n->library)
@@ -66,7 +66,7 @@ static int load(struct nvml *n, struct error *e)
 }
 
 /* The status of a call as an error. */
-static int judge(const struct nvml *n, int code, const char *what, struct error *e)
+static int nvml_status_error(const struct nvml *n, int code, const char *what, struct error *e)
 {
     if (code == 0)
         return 0;
@@ -82,7 +82,7 @@ struct nvml *nvml_open(struct error *e)
         return NULL;
     }
     /* load has filled every call. NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage) */
-    if (load(n, e) == 0 && judge(n, n->init(), "starting", e) == 0)
+    if (load_symbols(n, e) == 0 && nvml_status_error(n, n->init(), "starting", e) == 0)
         return n;
     if (n->library)
         dlclose(n->library);
@@ -101,7 +101,7 @@ void nvml_close(struct nvml *n)
 
 int nvml_device_count(const struct nvml *n, unsigned int *count, struct error *e)
 {
-    return judge(n, n->get_count(count), "counting GPUs", e);
+    return nvml_status_error(n, n->get_count(count), "counting GPUs", e);
 }
 
 int nvml_device_by_index(const struct nvml *n, unsigned int index, nvml_device *device, struct error *e)
@@ -111,14 +111,14 @@ int nvml_device_by_index(const struct nvml *n, unsigned int index, nvml_device *
     if (n->get_count(&count) == 0 && index >= count)
         return error_set(e, "there is no GPU %u: NVML reports %u GPUs, counted from 0", index, count);
     snprintf(what, sizeof what, "opening GPU %u", index);
-    return judge(n, n->get_by_index(index, device), what, e);
+    return nvml_status_error(n, n->get_by_index(index, device), what, e);
 }
 
 int nvml_pci_address(const struct nvml *n, nvml_device device, char *address, unsigned int size,
                      struct error *e)
 {
     struct pci_info info = {0};
-    if (judge(n, n->get_pci_info(device, &info), "PCI address", e) == -1)
+    if (nvml_status_error(n, n->get_pci_info(device, &info), "PCI address", e) == -1)
         return -1;
     /* Function 0 is the GPU; the library writes the domain with eight digits. */
     snprintf(address, size, "%04x:%02x:%02x.0", info.domain, info.bus & 0xff, info.device & 0x1f);
@@ -127,14 +127,15 @@ int nvml_pci_address(const struct nvml *n, nvml_device device, char *address, un
 
 int nvml_name(const struct nvml *n, nvml_device device, char *name, unsigned int size, struct error *e)
 {
-    return judge(n, n->get_name(device, name, size), "name", e);
+    return nvml_status_error(n, n->get_name(device, name, size), "name", e);
 }
 
 int nvml_pcie_throughput(const struct nvml *n, nvml_device device, enum nvml_direction direction,
                          int64_t *bytes_per_second, struct error *e)
 {
     unsigned int kilobytes = 0; /* KB/s; the manual does not say of how many bytes, nvidia-smi shows 1000 */
-    if (judge(n, n->get_throughput(device, (int)direction, &kilobytes), "PCIe throughput", e) == -1)
+    if (nvml_status_error(n, n->get_throughput(device, (int)direction, &kilobytes), "PCIe throughput", e) ==
+        -1)
         return -1;
     *bytes_per_second = (int64_t)kilobytes * 1000;
     return 0;
@@ -142,14 +143,14 @@ int nvml_pcie_throughput(const struct nvml *n, nvml_device device, enum nvml_dir
 
 int nvml_bar1_memory(const struct nvml *n, nvml_device device, struct nvml_bar1 *bar1, struct error *e)
 {
-    return judge(n, n->get_bar1(device, bar1), "BAR1 memory", e);
+    return nvml_status_error(n, n->get_bar1(device, bar1), "BAR1 memory", e);
 }
 
 static int number(const struct nvml *n, int (*get)(nvml_device, unsigned int *), nvml_device device,
                   const char *what, int64_t *value, struct error *e)
 {
     unsigned int got = 0;
-    if (judge(n, get(device, &got), what, e) == -1)
+    if (nvml_status_error(n, get(device, &got), what, e) == -1)
         return -1;
     *value = got;
     return 0;

@@ -32,7 +32,7 @@ static int each_answer(const struct nlmsghdr *message, void *data)
     return MNL_CB_OK;
 }
 
-static int ask(struct dcb *s, struct reading *r, struct error *e)
+static int query_dcb(struct dcb *s, struct reading *r, struct error *e)
 {
     if (netlink_call(s->netlink, &s->get.header, each_answer, r, e) == -1)
         return error_prefix(e, "%s: reading PFC over DCB", s->netdev);
@@ -75,7 +75,7 @@ static void *dcb_open(const struct target *target, struct column_set *columns, s
     mnl_attr_put_strz(m, DCB_ATTR_IFNAME, s->netdev);
     struct reading r = {0};
     s->netlink = netlink_open(NETLINK_ROUTE, e);
-    if (s->netlink && ask(s, &r, e) == 0 && add_columns(columns, e) == 0)
+    if (s->netlink && query_dcb(s, &r, e) == 0 && add_columns(columns, e) == 0)
         return s;
     dcb_close(s);
     return NULL;
@@ -85,7 +85,7 @@ static enum source_outcome dcb_read(void *state, int64_t *values, struct error *
 {
     struct dcb *s = state;
     struct reading r = {0};
-    if (ask(s, &r, e) == -1)
+    if (query_dcb(s, &r, e) == -1)
         return SOURCE_GONE;
     for (int i = 0; i < IEEE_8021QAZ_MAX_TCS; i++) {
         values[i] = source_value(r.pfc.requests[i]);

@@ -55,7 +55,7 @@ static bool renew(struct gpu *s, struct error *e)
     return alive;
 }
 
-static void *run(void *state)
+static void *read_gpus(void *state)
 {
     struct gpu *s = state;
     while (!atomic_load(&s->stop)) {
@@ -75,7 +75,7 @@ static int start_thread(struct gpu *s, struct error *e)
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    int number = pthread_create(&s->thread, NULL, run, s);
+    int number = pthread_create(&s->thread, NULL, read_gpus, s);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     s->running = number == 0;
     return number == 0 ? 0 : error_set_errno(e, number, "cannot start the thread that reads the GPU");

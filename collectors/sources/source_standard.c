@@ -43,7 +43,7 @@ struct reading {
     uint32_t upper[MAX_STATISTICS]; /* of histogram buckets, while opening */
 };
 
-static void take(struct reading *r, struct key key, uint32_t upper, uint64_t value)
+static void store_statistic(struct reading *r, struct key key, uint32_t upper, uint64_t value)
 {
     struct standard *s = r->s;
     if (!r->values) {
@@ -71,7 +71,7 @@ static int each_pause(const struct nlmsghdr *message, void *data)
         uint16_t type = mnl_attr_get_type(stat);
         if ((type == ETHTOOL_A_PAUSE_STAT_TX_FRAMES || type == ETHTOOL_A_PAUSE_STAT_RX_FRAMES) &&
             netlink_u64(stat, &value))
-            take(data, (struct key){.group = GROUP_PAUSE, .number = type}, 0, value);
+            store_statistic(data, (struct key){.group = GROUP_PAUSE, .number = type}, 0, value);
     }
     return MNL_CB_OK;
 }
@@ -85,8 +85,8 @@ static void take_histogram(struct reading *r, uint32_t group, const struct nlatt
     if (netlink_u32(part[ETHTOOL_A_STATS_GRP_HIST_BKT_LOW], &low) &&
         netlink_u32(part[ETHTOOL_A_STATS_GRP_HIST_BKT_HI], &high) &&
         netlink_u64(part[ETHTOOL_A_STATS_GRP_HIST_VAL], &value))
-        take(r, (struct key){.group = group, .attribute = mnl_attr_get_type(nest), .number = low}, high,
-             value);
+        store_statistic(r, (struct key){.group = group, .attribute = mnl_attr_get_type(nest), .number = low},
+                        high, value);
 }
 
 static void take_group(struct reading *r, const struct nlattr *nest)
@@ -104,7 +104,7 @@ static void take_group(struct reading *r, const struct nlattr *nest)
             take_histogram(r, group, entry);
         if (type != ETHTOOL_A_STATS_GRP_STAT)
             continue;
-        mnl_attr_for_each_nested(stat, entry) if (netlink_u64(stat, &value)) take(
+        mnl_attr_for_each_nested(stat, entry) if (netlink_u64(stat, &value)) store_statistic(
             r, (struct key){.group = group, .attribute = type, .number = mnl_attr_get_type(stat)}, 0, value);
     }
 }
@@ -237,8 +237,8 @@ static void prepare(struct standard *s, uint16_t family, unsigned int ifindex)
 }
 
 /* A driver may support only one of the two requests, or neither. */
-static int ask(struct standard *s, bool *has, union netlink_request *request, mnl_cb_t each,
-               struct reading *r, struct error *e)
+static int query_statistics(struct standard *s, bool *has, union netlink_request *request, mnl_cb_t each,
+                            struct reading *r, struct error *e)
 {
     if (!*has)
         return 0;
@@ -252,9 +252,9 @@ static int ask(struct standard *s, bool *has, union netlink_request *request, mn
 
 static int ask_both(struct standard *s, struct reading *r, struct error *e)
 {
-    if (ask(s, &s->has_pause, &s->pause, each_pause, r, e) == -1)
+    if (query_statistics(s, &s->has_pause, &s->pause, each_pause, r, e) == -1)
         return -1;
-    return ask(s, &s->has_groups, &s->groups, each_stats, r, e);
+    return query_statistics(s, &s->has_groups, &s->groups, each_stats, r, e);
 }
 
 static void standard_close(void *state)

@@ -270,7 +270,7 @@ void check_lldp(struct judge *j)
 
 /* ---- containers */
 
-static const char *place(const struct judge *j)
+static const char *where_text(const struct judge *j)
 {
     const char *container = fact_word(j->facts, "namespaces", "container");
     return container[0] ? container : "a network namespace of its own";
@@ -286,7 +286,7 @@ static void judge_hidden(struct judge *j, const char *device, const char *netdev
         "device: rdma system set netns exclusive on the node, before pods start, and the RDMA CNI plugin",
         "its counters are not shown here (%.60s): the device is shared with the host's network "
         "namespace%s%.60s%s",
-        place(j), netdev[0] ? ", which has its interface " : "", netdev,
+        where_text(j), netdev[0] ? ", which has its interface " : "", netdev,
         netdev[0] ? ": pauses and bytes per priority cannot be read" : "");
     judge_show(
         j,

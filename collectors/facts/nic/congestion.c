@@ -85,7 +85,7 @@ static int get_with(const char *program, const char *address, int command, int s
 }
 
 /* Newer versions of the register have one more index. */
-static bool get(const char *program, const char *address, int command, int slot, struct text *out)
+static bool run_mlxreg(const char *program, const char *address, int command, int slot, struct text *out)
 {
     int status = get_with(program, address, command, slot, "", out);
     return (status > 0 ? get_with(program, address, command, slot, ",target_app=0", out) : status) == 0;
@@ -96,8 +96,8 @@ static json_t *read_slot(const char *program, const char *address, int slot)
     struct text out = {0};
     char name[64] = "";
     int64_t enabled =
-        get(program, address, PPCC_ENABLED, slot, &out) ? ppcc_field(text_string(&out), "value") : -1;
-    if (get(program, address, PPCC_ALGORITHM, slot, &out))
+        run_mlxreg(program, address, PPCC_ENABLED, slot, &out) ? ppcc_field(text_string(&out), "value") : -1;
+    if (run_mlxreg(program, address, PPCC_ALGORITHM, slot, &out))
         ppcc_name(text_string(&out), name, sizeof name);
     text_free(&out);
     return json_make("{s:i,s:s,s:o}", "slot", slot, "name", name, "enabled",
@@ -111,7 +111,7 @@ static json_t *read_slots(const char *address)
     const char *program = tool_installed(programs);
     struct text out = {0};
     json_t *slots = NULL;
-    if (program && get(program, address, PPCC_ALGORITHMS, 0, &out))
+    if (program && run_mlxreg(program, address, PPCC_ALGORITHMS, 0, &out))
         slots = json_array();
     for (int slot = 0; slots && slot < SLOTS; slot++) {
         char field[16];
@@ -146,7 +146,7 @@ static struct enabled enabled_of(const json_t *slots)
     return found;
 }
 
-static json_t *say(const char *control, const char *why, json_t *slots)
+static json_t *control_json(const char *control, const char *why, json_t *slots)
 {
     return json_make("{s:s?,s:s,s:o}", "control", control, "why", why, "slots", slots);
 }
@@ -157,24 +157,25 @@ static json_t *by_slots(const struct facts_source *s, const char *address)
     json_t *slots = s->live ? read_slots(address) : json_null();
     struct enabled is = enabled_of(slots);
     if (is.rtt && !is.dcqcn && !is.unknown)
-        return say("rtt", "the register PPCC has RTTCC enabled and DCQCN disabled", slots);
+        return control_json("rtt", "the register PPCC has RTTCC enabled and DCQCN disabled", slots);
     if (is.dcqcn && !is.rtt && !is.unknown)
-        return say("dcqcn", "the register PPCC has DCQCN alone enabled", slots);
-    return say("negotiated", "ROCE_CC_LEGACY_DCQCN is False", slots);
+        return control_json("dcqcn", "the register PPCC has DCQCN alone enabled", slots);
+    return control_json("negotiated", "ROCE_CC_LEGACY_DCQCN is False", slots);
 }
 
 static json_t *by_config(const struct facts_source *s, const json_t *nic)
 {
     if (firmware_config_value(nic, "USER_PROGRAMMABLE_CC") > 0)
-        return say("programmable", "USER_PROGRAMMABLE_CC is True", json_null());
+        return control_json("programmable", "USER_PROGRAMMABLE_CC is True", json_null());
     if (firmware_config_value(nic, "ROCE_CC_LEGACY_DCQCN") > 0)
-        return say("dcqcn", "ROCE_CC_LEGACY_DCQCN is True", json_null());
+        return control_json("dcqcn", "ROCE_CC_LEGACY_DCQCN is True", json_null());
     if (firmware_config_value(nic, "ROCE_CC_LEGACY_DCQCN_SW") > 0)
-        return say("dcqcn", "ROCE_CC_LEGACY_DCQCN_SW is True", json_null());
+        return control_json("dcqcn", "ROCE_CC_LEGACY_DCQCN_SW is True", json_null());
     if (!json_object_get(fact_at(nic, "firmware_config", "values"), "ROCE_CC_LEGACY_DCQCN"))
-        return say("dcqcn", "the firmware has no ROCE_CC_LEGACY_DCQCN: it has no other control", json_null());
+        return control_json("dcqcn", "the firmware has no ROCE_CC_LEGACY_DCQCN: it has no other control",
+                            json_null());
     if (firmware_config_value(nic, "ROCE_CC_LEGACY_DCQCN") < 0)
-        return say(NULL, "ROCE_CC_LEGACY_DCQCN has no value that is known here", json_null());
+        return control_json(NULL, "ROCE_CC_LEGACY_DCQCN has no value that is known here", json_null());
     return by_slots(s, fact_word(nic, "pci", "address"));
 }
 
@@ -191,14 +192,15 @@ json_t *facts_congestion(const struct facts_source *s, const json_t *nic)
     if (strcmp(fact_word(nic, "driver", NULL), "mlx5_core") != 0 || address[0] == '\0')
         return json_null();
     if (json_is_object(json_object_get(nic, "virtual")))
-        return say("dcqcn", "a virtual ConnectX has no other", json_null());
+        return control_json("dcqcn", "a virtual ConnectX has no other", json_null());
     if (firmware_config_known(nic))
         return by_config(s, nic);
     if (is_dcqcn_only(fact_word(nic, "pci", "id")))
-        return say("dcqcn", "devices before ConnectX-6 Dx have no other", json_null());
-    return say(NULL,
-               answers_rtt(s, address)
-                   ? "the firmware answers RTT requests (cc_params/rtt_resp_dscp), so it may use RTTCC"
-                   : "the driver does not show it",
-               json_null());
+        return control_json("dcqcn", "devices before ConnectX-6 Dx have no other", json_null());
+    return control_json(
+        NULL,
+        answers_rtt(s, address)
+            ? "the firmware answers RTT requests (cc_params/rtt_resp_dscp), so it may use RTTCC"
+            : "the driver does not show it",
+        json_null());
 }

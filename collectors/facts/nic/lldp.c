@@ -2,7 +2,7 @@
  * lldpd keeps the TLVs of DCBX as they were sent, among those that it does not know: lldpctl -f json0 prints them as bytes. IEEE
  * 802.1Q-2018, annex D.2: organisation 00-80-C2, subtypes 9 (ETS configuration), 11 (PFC configuration) and 12 (application priorities).
  */
-#include "collectors/facts/nic/dcbx.h"
+#include "collectors/facts/nic/lldp.h"
 
 #include "collectors/facts/judge.h"
 #include "collectors/facts/nic/tools.h"
@@ -15,6 +15,46 @@
 #include <string.h>
 #include <strings.h>
 
+/* ---- what the driver shows */
+
+#define PRIORITIES 8
+
+static json_t *mask_list(uint8_t mask)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < PRIORITIES; i++)
+        if (mask >> i & 1)
+            json_array_append_new(list, json_integer(i));
+    return list;
+}
+
+static json_t *mode_json(uint8_t mode)
+{
+    return json_make("{s:b,s:b,s:b,s:b}", "host", mode & DCB_CAP_DCBX_HOST, "lld_managed",
+                     mode & DCB_CAP_DCBX_LLD_MANAGED, "ieee", mode & DCB_CAP_DCBX_VER_IEEE, "cee",
+                     mode & DCB_CAP_DCBX_VER_CEE);
+}
+
+json_t *dcbx_json(const struct dcb *dcb)
+{
+    json_t *peer = dcb->has_peer_pfc ? json_make("{s:s,s:o}", "from", "DCB netlink, ieee_peer_pfc", "pfc",
+                                                 mask_list(dcb->peer_pfc.pfc_en))
+                                     : json_null();
+    return json_make("{s:o,s:o}", "mode", dcb->has_dcbx ? mode_json(dcb->dcbx) : json_null(), "peer", peer);
+}
+
+json_t *facts_dcbx(const struct facts_source *s, const char *netdev)
+{
+    struct host host = {.root = s->root};
+    struct device device;
+    struct dcb dcb = {0};
+    int number;
+    if (s->live && device_open(&device, &host, netdev, NULL) == 0)
+        (void)dcb_read(&device, &dcb, &number, NULL);
+    host_close(&host);
+    return dcbx_json(&dcb);
+}
+
 #define MAX_OUTPUT (1 << 20)
 #define MAX_TLV    507 /* of the information of an organisation's TLV */
 #define PRIORITIES 8
@@ -24,7 +64,7 @@ enum { SUBTYPE_ETS = 9, SUBTYPE_PFC = 11, SUBTYPE_APPS = 12 };
 
 /* ---- lldpd's document: every member is a list, a value is {"value": TEXT} */
 
-static const json_t *first(const json_t *object, const char *key)
+static const json_t *first_of_list(const json_t *object, const char *key)
 {
     const json_t *there = json_object_get(object, key);
     return json_is_array(there) ? json_array_get(there, 0) : there;
@@ -32,7 +72,7 @@ static const json_t *first(const json_t *object, const char *key)
 
 static const char *value_of(const json_t *object, const char *key)
 {
-    const json_t *there = first(object, key);
+    const json_t *there = first_of_list(object, key);
     return json_is_string(there) ? json_string_value(there) : fact_word(there, "value", NULL);
 }
 
@@ -135,10 +175,11 @@ json_t *lldp_parse(const json_t *document, const char *netdev)
     if (!port)
         return json_null();
     json_t *o = json_object();
-    const char *chassis = value_of(first(port, "chassis"), "name");
+    const char *chassis = value_of(first_of_list(port, "chassis"), "name");
     json_object_set_new(o, "from", json_text("lldpctl"));
-    json_object_set_new(o, "name", json_text(chassis[0] ? chassis : value_of(first(port, "chassis"), "id")));
-    json_object_set_new(o, "port", json_text(value_of(first(port, "port"), "id")));
+    json_object_set_new(o, "name",
+                        json_text(chassis[0] ? chassis : value_of(first_of_list(port, "chassis"), "id")));
+    json_object_set_new(o, "port", json_text(value_of(first_of_list(port, "port"), "id")));
     add_pfc(port, o);
     add_ets(port, o);
     add_apps(port, o);
@@ -148,7 +189,7 @@ json_t *lldp_parse(const json_t *document, const char *netdev)
 /* ---- where it is read */
 
 /* Any bytes: a neighbour has sent what is in it. */
-static json_t *load(const char *text, size_t length)
+static json_t *parse_lldpctl(const char *text, size_t length)
 {
     struct error e;
     return json_file_parse(text, length, "lldpctl", DOCUMENT_ANSWER, &e);
@@ -158,7 +199,7 @@ static json_t *run_lldpctl(const char *netdev)
 {
     const char *const argv[] = {"lldpctl", "-f", "json0", netdev, NULL};
     struct text out = {0}, why = {0};
-    json_t *document = tool_ask(argv, &out, &why) == 0 ? load(text_string(&out), out.length) : NULL;
+    json_t *document = tool_ask(argv, &out, &why) == 0 ? parse_lldpctl(text_string(&out), out.length) : NULL;
     text_free(&out);
     text_free(&why);
     return document;
@@ -168,7 +209,7 @@ static json_t *read_copy(const char *root)
 {
     char *text = malloc(MAX_OUTPUT);
     ssize_t length = text ? sysfs_bytes(text, MAX_OUTPUT, root, "/lldpctl") : -1;
-    json_t *document = length > 0 ? load(text, (size_t)length) : NULL;
+    json_t *document = length > 0 ? parse_lldpctl(text, (size_t)length) : NULL;
     free(text);
     return document;
 }

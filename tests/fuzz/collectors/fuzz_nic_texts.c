@@ -1,6 +1,6 @@
 /* What mstconfig, mstreg and lldpctl print: the first byte says which. */
 #include "collectors/facts/nic/congestion.h"
-#include "collectors/facts/nic/dcbx.h"
+#include "collectors/facts/nic/lldp.h"
 #include "collectors/facts/nic/firmware_config.h"
 #include <stdint.h>
 #include <stdlib.h>

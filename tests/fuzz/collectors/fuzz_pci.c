@@ -1,6 +1,5 @@
 /* What sysfs shows of PCI devices: configuration space, paths, resources, link speeds, error counts. */
 #include "collectors/facts/pci.h"
-#include "collectors/facts/pci_config.h"
 #include "collectors/sources/slow_files.h"
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 
 #include "collectors/sampler/prometheus_text.h"
 #include "collectors/sources/source.h"
-#include "collectors/sampler/unwrap.h"
+#include "collectors/sampler/sampler.h"
 
 #define C COLUMN_COUNTER
 #define G COLUMN_GAUGE

@@ -3,7 +3,7 @@
 
 #include "collectors/facts/checks.h"
 #include "collectors/facts/nic/congestion.h"
-#include "collectors/facts/nic/dcbx.h"
+#include "collectors/facts/nic/lldp.h"
 #include "collectors/facts/nic/firmware_config.h"
 
 static json_t *parse(const char *text)

@@ -4,7 +4,6 @@
 #include "collectors/sampler/http_server.h"
 #include "collectors/sources/ip_text.h"
 #include "collectors/facts/pci.h"
-#include "collectors/facts/pci_config.h"
 #include "collectors/sources/slow_files.h"
 #include "collectors/sources/source.h"
 #include "lib/kernel/sysfs.h"

@@ -1,7 +1,7 @@
 /* Who sets PFC, ETS and application priorities of a port: the host alone, an agent on it, or the NIC's firmware; and what the port at the
  * other end of the cable says of its own. */
-#ifndef COLLECTORS_DCBX_H
-#define COLLECTORS_DCBX_H
+#ifndef COLLECTORS_LLDP_H
+#define COLLECTORS_LLDP_H
 
 #include "collectors/facts/facts.h"
 #include "nic-config/device/dcb.h"
