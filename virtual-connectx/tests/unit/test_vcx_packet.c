@@ -1,5 +1,5 @@
 /* RoCEv2 packets of the virtual ConnectX against a frame that a ConnectX-4 Lx sent. */
-#include "tests/unit/unit.h"
+#include "virtual-connectx/tests/unit/vcx_unit.h"
 
 #include "virtual-connectx/model/transport/packet.h"
 

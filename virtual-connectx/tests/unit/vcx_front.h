@@ -4,7 +4,7 @@
 #ifndef VCX_TEST_FRONT_H
 #define VCX_TEST_FRONT_H
 
-#include "tests/unit/unit.h"
+#include "virtual-connectx/tests/unit/vcx_unit.h"
 #include "virtual-connectx/model/firmware.h"
 
 #include <sys/mman.h>

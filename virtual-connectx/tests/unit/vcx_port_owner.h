@@ -2,7 +2,7 @@
 #ifndef VCX_TEST_PORT_OWNER_H
 #define VCX_TEST_PORT_OWNER_H
 
-#include "tests/unit/unit.h"
+#include "virtual-connectx/tests/unit/vcx_unit.h"
 #include "virtual-connectx/model/port/port.h"
 
 struct sent {
