@@ -3,7 +3,7 @@
 #   make test    packages, build, unit tests and the end-to-end tests that need no guest: about a minute
 #   make check   packages, build, every test that this machine can run, sanitized programs and guests too
 #   make deb     packages of Debian, in build/packages; make rpm: of Rocky; make package-check: both in clean roots
-# Others: all docs deps lint bench thread-check fuzz fuzz-long soft-lab virtual-connectx virtual-check virtual-lab stage install uninstall clean
+# Others: all docs deps lint bench thread-check fuzz fuzz-long soft-lab virtual-connectx virtual-connectx-check virtual-check virtual-lab stage install uninstall clean
 
 VERSION := 0.1.0
 PREFIX  ?= /usr/local
@@ -226,9 +226,11 @@ fuzzers: $(B)/fuzz/fuzz
 
 -include $(wildcard $(O)/*/*.d $(O)/*/*/*.d $(O)/*/*/*/*.d $(O)/*/*/*/*/*.d)
 
-# The virtual NIC's kernel module, for the newest headers in /usr/src or for KDIR's
+# The virtual NIC's kernel module, for the newest headers in /usr/src or for KDIR's, and its unit tests by gcc and clang
 virtual-connectx:
-	@$(MAKE) --no-print-directory -C virtual-connectx/kernel $(if $(KDIR),KDIR=$(KDIR)) OUT=$(ROOT)/build/virtual-connectx
+	@$(MAKE) --no-print-directory -C virtual-connectx $(if $(KDIR),KDIR=$(KDIR)) OUT=$(ROOT)/build/virtual-connectx
+virtual-connectx-check:
+	@$(MAKE) --no-print-directory -C virtual-connectx OUT=$(ROOT)/build/virtual-connectx check
 
 # ---- what is done with it ------------------------------------------------------------------------------------------
 deps:
@@ -359,4 +361,4 @@ clean:
 	rm -rf build
 
 .DEFAULT_GOAL := all
-.PHONY: FORCE all page-library guest-module docs links unit fuzzers fuzz fuzz-long deps deps-check run test check lint bench thread-check soft-lab virtual-connectx virtual-check virtual-lab clean stage install uninstall package-stage deb rpm package-check
+.PHONY: FORCE all page-library guest-module docs links unit fuzzers fuzz fuzz-long deps deps-check run test check lint bench thread-check soft-lab virtual-connectx virtual-connectx-check virtual-check virtual-lab clean stage install uninstall package-stage deb rpm package-check
