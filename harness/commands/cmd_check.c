@@ -3,7 +3,7 @@
 #include "lib/program/program.h"
 #include "harness/doctor/ecn.h"
 #include "lib/formats/find.h"
-#include "harness/plan/plan.h"
+#include "harness/plan/decidable.h"
 #include "lib/document/json_file.h"
 #include "lib/log.h"
 #include <stdint.h>
@@ -50,9 +50,12 @@ static int check_scenario(const struct check_options *said, const char *path, st
                                    .set_count = said->sets.count,
                                    .duration_ns = FIELD_UNSET};
     json_t *warnings = said->lab || said->sets.count ? json_object() : NULL;
-    int result = foresee(&request, &plan, warnings, e);
-    if (result == 0) {
-        ecn_warn(warnings);
+    uint64_t bytes;
+    int result = -1;
+    if (decidable_as_written(&request, e) == 0 && plan_load(&request, &plan, e) == 0) {
+        result = foresee(&plan, warnings, &bytes, e);
+        if (result == 0)
+            ecn_warn(warnings);
         plan_free(&plan);
     }
     json_decref(warnings);

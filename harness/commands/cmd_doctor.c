@@ -11,6 +11,7 @@
 #include "harness/labs/hosts/virtual/gpu.h"
 #include "harness/labs/hosts/faults/faults.h"
 #include "harness/labs/hosts/faults/rules.h"
+#include "harness/plan/decidable.h"
 #include "harness/labs/hosts/capture/ports.h"
 #include "harness/labs/hosts/ports.h"
 #include "harness/labs/hosts/programs/programs.h"
@@ -143,33 +144,33 @@ static void examine_clock(struct examination *x, struct remote_host *h)
     preflight_read(x->entries, "the host's time, asked for several times over ssh");
 }
 
-/* Cell i of the scenario; false after the last. The caller frees it with cell_free. */
-static bool cell_at(const struct examination *x, size_t i, struct cell *cell)
+/* Cell i of the scenario; NULL after the last. Give it back with plan_release. */
+static const struct cell *cell_at(const struct examination *x, size_t i)
 {
     struct error e;
     if (!x->plan || i >= x->plan->cell_count)
-        return false;
-    if (plan_cell(x->plan, i, cell, &e) == 0)
-        return true;
-    log_error("%s", e.text);
-    return false;
+        return NULL;
+    const struct cell *cell = plan_cell(x->plan, i, &e);
+    if (!cell)
+        log_error("%s", e.text);
+    return cell;
 }
 
 /* What the settings of each cell would do on the host. */
 static void plan_settings(struct examination *x, struct remote_host *h, const char *role)
 {
     json_t *planned = json_array();
-    struct cell cell;
-    for (size_t i = 0; cell_at(x, i, &cell); i++) {
-        json_t *wanted = scenario_role_settings(cell.scenario_json, role), *found = json_array();
+    const struct cell *cell;
+    for (size_t i = 0; (cell = cell_at(x, i)); i++) {
+        json_t *wanted = scenario_role_settings(cell->scenario_json, role), *found = json_array();
         size_t before = json_array_size(planned);
-        h->priorities = vlan_priorities(&cell.scenario, role);
+        h->priorities = vlan_priorities(&cell->scenario, role);
         preflight_add_new(planned, json_make("[[O,i]]", wanted, h->priorities));
         if (json_array_size(planned) > before && !h->lab->forwarding)
             remote_settings_plan(h, wanted, found);
         preflight_add_new(x->entries, found);
         json_decref(wanted);
-        cell_free(&cell);
+        plan_release(x->plan, cell);
     }
     json_decref(planned);
 }
@@ -178,10 +179,10 @@ static void plan_settings(struct examination *x, struct remote_host *h, const ch
 static void examine_faults(struct examination *x, struct remote_host *h)
 {
     struct error e;
-    struct cell cell;
-    for (size_t i = 0; cell_at(x, i, &cell); i++) {
+    const struct cell *cell;
+    for (size_t i = 0; (cell = cell_at(x, i)); i++) {
         json_t *found = json_array();
-        int result = faults_count(&cell.scenario) ? host_faults_examine(h, &cell, &e) : 0;
+        int result = faults_count(&cell->scenario) ? host_faults_examine(h, cell, &e) : 0;
         if (result < 0)
             preflight_say(found, h->lab->name, "inject", "failure",
                           "do what it says, or leave the faults out: --set inject=[]", "%s", e.text);
@@ -190,7 +191,7 @@ static void examine_faults(struct examination *x, struct remote_host *h)
         if (result != 0)
             preflight_read(found, "a check of nft's rules, or of the virtual ConnectX, on the host");
         preflight_add_new(x->entries, found);
-        cell_free(&cell);
+        plan_release(x->plan, cell);
     }
 }
 
@@ -263,10 +264,10 @@ static unsigned int memories_of(const struct cell *cell, const char *role)
 static void examine_facts(struct examination *x, struct remote_host *h, const char *role)
 {
     unsigned int bits = role ? 0 : 1U << MEMORY_GPU;
-    struct cell cell;
-    for (size_t i = 0; role && cell_at(x, i, &cell); i++) {
-        bits |= memories_of(&cell, role);
-        cell_free(&cell);
+    const struct cell *cell;
+    for (size_t i = 0; role && (cell = cell_at(x, i)); i++) {
+        bits |= memories_of(cell, role);
+        plan_release(x->plan, cell);
     }
     if (bits >> MEMORY_GPU == 0)
         bits = 1U << MEMORY_HOST;
@@ -347,17 +348,17 @@ static void examine_nic(struct examination *x, struct remote_host *h, const char
 static void examine_tools(struct examination *x, struct remote_host *h)
 {
     json_t *asked = json_array();
-    struct cell cell;
-    for (size_t i = 0; cell_at(x, i, &cell); i++) {
+    const struct cell *cell;
+    for (size_t i = 0; (cell = cell_at(x, i)); i++) {
         json_t *found = json_array();
         size_t before = json_array_size(asked);
-        preflight_add_new(asked, json_make("[o]", tools_asked_for(&cell.scenario)));
+        preflight_add_new(asked, json_make("[o]", tools_asked_for(&cell->scenario)));
         if (json_array_size(asked) > before) {
-            tools_examine(h, x->lab, &cell.scenario, found);
-            collectives_examine(h, x->lab, &cell.scenario, found);
+            tools_examine(h, x->lab, &cell->scenario, found);
+            collectives_examine(h, x->lab, &cell->scenario, found);
         }
         preflight_add_new(x->entries, found);
-        cell_free(&cell);
+        plan_release(x->plan, cell);
     }
     json_decref(asked);
 }
@@ -507,21 +508,21 @@ static int examine(struct examination *x)
         log_error("%s", e.text);
         return EXIT_LAB;
     }
-    struct cell cell;
+    const struct cell *cell;
     json_t *of_switches = json_array();
     sonic_examine_switches(x->lab, x->lab_path, x->plan, x->seen, x->columns, of_switches);
-    for (size_t i = 0; cell_at(x, i, &cell); i++) {
+    for (size_t i = 0; (cell = cell_at(x, i)); i++) {
         json_t *found = json_array();
         json_t *in_force = preflight_in_force(x->seen);
-        preflight_settings(&cell, x->seen, found);
-        priority_examine(&cell, in_force, found);
+        preflight_settings(cell, x->seen, found);
+        priority_examine(cell, in_force, found);
         json_decref(in_force);
         if (!lab_kind(x->lab)->simulated) {
-            preflight_counters(&cell, x->columns, found);
-            preflight_control(&cell, x->nics, found);
+            preflight_counters(cell, x->columns, found);
+            preflight_control(cell, x->nics, found);
         }
         preflight_add_new(x->entries, found);
-        cell_free(&cell);
+        plan_release(x->plan, cell);
     }
     json_array_extend(x->entries, of_switches);
     json_decref(of_switches);
@@ -552,13 +553,13 @@ static int examine_lab(const struct lab *lab, const char *path, const struct pla
 static int check_frames(const struct plan *plan, struct error *e)
 {
     for (size_t i = 0; !lab_kind(&plan->first.lab)->simulated && i < plan->cell_count; i++) {
-        struct cell cell;
-        if (plan_cell(plan, i, &cell, e) != 0)
+        const struct cell *cell = plan_cell(plan, i, e);
+        if (!cell)
             return -1;
-        int result = packets_check(&cell.scenario, &cell.lab, e);
+        int result = packets_check(&cell->scenario, &cell->lab, e);
         if (result == 0)
-            result = faults_check(&cell.scenario, &cell.lab, e);
-        cell_free(&cell);
+            result = faults_check(&cell->scenario, &cell->lab, e);
+        plan_release(plan, cell);
         if (result != 0)
             return error_prefix(e, "%s", plan->scenario_path);
     }
@@ -573,7 +574,7 @@ static int doctor_for_scenario(const struct doctor_options *said, struct error *
                                    .sets = said->sets.items,
                                    .set_count = said->sets.count,
                                    .duration_ns = FIELD_UNSET};
-    if (plan_load(&request, &plan, e) != 0)
+    if (decidable_as_written(&request, e) != 0 || plan_load(&request, &plan, e) != 0)
         return -1;
     int status = check_frames(&plan, e);
     if (status == 0)

@@ -180,11 +180,12 @@ static int check(const struct import_request *request, const char *scenario_path
     struct plan plan;
     struct plan_request checked = {
         .scenario = scenario_path, .lab = request->lab_path, .duration_ns = FIELD_UNSET};
-    if ((request->physics && plan_check_lab(request->lab_path, e) != 0) ||
-        foresee(&checked, &plan, NULL, e) != 0)
+    uint64_t bytes;
+    if ((request->physics && plan_check_lab(request->lab_path, e) != 0) || plan_load(&checked, &plan, e) != 0)
         return -1;
+    int result = foresee(&plan, NULL, &bytes, e);
     plan_free(&plan);
-    return 0;
+    return result;
 }
 
 static int write_files(const struct import_request *request, const json_t *lab, const char *scenario_path,

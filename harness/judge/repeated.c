@@ -350,21 +350,20 @@ static int repeated_judge_cell(const struct repeated_source *source, size_t i,
 {
     const struct verdict_scope scope = {source->repeats, source->plan->cell_count};
     struct gathered g = {.folders = json_array()};
-    struct cell cell;
-    int result = plan_cell(source->plan, i, &cell, e);
-    if (result != 0) {
+    const struct cell *cell = plan_cell(source->plan, i, e);
+    if (!cell) {
         json_decref(g.folders);
-        return result;
+        return -1;
     }
-    result = over_open(&g.over, &cell, &scope, places, e);
+    int result = over_open(&g.over, cell, &scope, places, e);
     if (result == 0 && (source->repeats > 1 || g.over.count))
         result = gathered_read_runs(source, i, &g, e);
     if (result == 0 && json_array_size(g.folders))
-        repeated_add_cell(source, &cell, &g, room, out);
+        repeated_add_cell(source, cell, &g, room, out);
     json_decref(g.folders);
     over_close(&g.over);
     spreads_free(&g.spreads);
-    cell_free(&cell);
+    plan_release(source->plan, cell);
     return result;
 }
 
@@ -388,7 +387,8 @@ int repeated_make(const struct repeated_source *source, struct repeated *out, st
     struct cell_places places = {0};
     struct room share = room_of_each_cell(source);
     *out = (struct repeated){.cells = json_array()};
-    int result = out->cells ? cell_places_make(&places, source->plan, e) : error_set(e, "out of memory");
+    int result = 0;
+    cell_places_make(&places, source->plan);
     for (size_t i = 0; result == 0 && i < source->plan->cell_count; i++)
         result = repeated_judge_cell(source, i, &places, share, out, e);
     cell_places_free(&places);

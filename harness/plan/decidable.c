@@ -2,6 +2,7 @@
 #include "harness/plan/paths.h"
 #include "lib/document/json_text.h"
 #include "lib/text.h"
+#include "lib/xalloc.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,29 +31,27 @@ bool plan_judgement(const struct cell *cell, size_t i, struct judgement *out)
 
 /* ---- decisions */
 
-int decisions_open(struct decisions *d, const struct cell *first, plan_decide decide, void *context,
-                   struct error *e)
+void decisions_open(struct decisions *d, const struct cell *first)
 {
     struct judgement j;
-    *d = (struct decisions){.decide = decide, .context = context};
+    *d = (struct decisions){0};
     while (plan_judgement(first, d->count, &j))
         d->count++;
-    d->items = calloc(d->count + 1, sizeof *d->items);
-    return d->items ? 0 : error_set(e, "out of memory");
+    d->items = xcalloc(d->count + 1, sizeof *d->items);
 }
 
-void decisions_note(struct decisions *d, const struct cell *cell)
+bool decisions_lack(const struct decisions *d, const struct cell *cell, size_t i, struct judgement *out)
 {
-    struct judgement j;
-    for (size_t i = 0; i < d->count && plan_judgement(cell, i, &j); i++) {
-        struct decision *decision = &d->items[i];
-        struct error later;
-        if (decision->decided || !plan_when(cell, j.when))
-            continue;
-        decision->decided =
-            d->decide(d->context, cell, &j, decision->asked ? &later : &decision->why_not) == 0;
-        decision->asked = true;
-    }
+    return !d->items[i].decided && plan_judgement(cell, i, out) && plan_when(cell, out->when);
+}
+
+void decisions_note(struct decisions *d, size_t i, bool decided, const struct error *why_not)
+{
+    struct decision *decision = &d->items[i];
+    decision->decided = decided;
+    if (!decided && !decision->asked)
+        decision->why_not = *why_not;
+    decision->asked = true;
 }
 
 int decisions_end(const struct decisions *d, const struct cell *first, struct error *e)
@@ -80,11 +79,9 @@ static bool values_in_cells(const struct plan *plan, const char *path, struct te
 {
     json_t *distinct = json_object();
     for (size_t c = 0; c < plan->cell_count; c++) {
-        struct cell cell;
         struct error ignored; /* every cell was made before */
-        if (plan_cell(plan, c, &cell, &ignored) != 0)
-            continue;
-        json_t *values = plan_values(&cell, path), *value;
+        const struct cell *cell = plan_cell(plan, c, &ignored);
+        json_t *values = cell ? plan_values(cell, path) : NULL, *value;
         size_t i;
         json_array_foreach(values, i, value)
         {
@@ -96,7 +93,7 @@ static bool values_in_cells(const struct plan *plan, const char *path, struct te
             free(shown);
         }
         json_decref(values);
-        cell_free(&cell);
+        plan_release(plan, cell);
     }
     size_t count = json_object_size(distinct);
     if (count > SHOWN_VALUES)
@@ -110,12 +107,10 @@ static bool value_in_a_cell(const struct plan *plan, const char *path, json_t *v
     json_t *alone = json_make("{s:O}", path, value);
     bool found = false;
     for (size_t c = 0; !found && c < plan->cell_count; c++) {
-        struct cell cell;
         struct error ignored; /* every cell was made before */
-        if (plan_cell(plan, c, &cell, &ignored) != 0)
-            continue;
-        found = plan_when(&cell, alone);
-        cell_free(&cell);
+        const struct cell *cell = plan_cell(plan, c, &ignored);
+        found = cell && plan_when(cell, alone);
+        plan_release(plan, cell);
     }
     json_decref(alone);
     return found;
@@ -256,7 +251,8 @@ static void note_conditions(struct decidable *d, const struct cell *cell)
 
 /* ---- times */
 
-static int late(const char *path, size_t i, int64_t start_ns, int64_t end_ns, const char *of, struct error *e)
+static int refuse_late_start(const char *path, size_t i, int64_t start_ns, int64_t end_ns, const char *of,
+                             struct error *e)
 {
     char start[40], end[40];
     return error_set(e, "%s[%zu].start: %s is not before the end %s, at %s", path, i,
@@ -301,24 +297,17 @@ static int check_times(const struct scenario *scenario, struct error *e)
     int64_t whole_ns = end_ns + scenario->phases.cooldown_ns;
     for (size_t i = 0; i < scenario->flows.count; i++)
         if (flows[i].start_ns >= end_ns)
-            return late("flows", i, flows[i].start_ns, end_ns, "of the measure phase", e);
+            return refuse_late_start("flows", i, flows[i].start_ns, end_ns, "of the measure phase", e);
     for (size_t i = 0; i < scenario->traffic.count; i++)
         if (traffic[i].start_ns >= end_ns)
-            return late("traffic", i, traffic[i].start_ns, end_ns, "of the measure phase", e);
+            return refuse_late_start("traffic", i, traffic[i].start_ns, end_ns, "of the measure phase", e);
     for (size_t i = 0; i < scenario->storms.count; i++)
         if (storms[i].start_ns >= whole_ns)
-            return late("storms", i, storms[i].start_ns, whole_ns, "of the run", e);
+            return refuse_late_start("storms", i, storms[i].start_ns, whole_ns, "of the run", e);
     return check_fault_times(scenario, e) != 0 ? -1 : check_injection_times(scenario, e);
 }
 
 /* ---- all */
-
-static int decide_by_scenario(void *context, const struct cell *cell, const struct judgement *j,
-                              struct error *e)
-{
-    (void)context;
-    return expr_decidable(j->expr, &cell->scenario, e);
-}
 
 bool plan_compares(const struct plan *plan)
 {
@@ -329,25 +318,25 @@ bool plan_compares(const struct plan *plan)
     return any;
 }
 
-int decidable_open(struct decidable *d, const struct plan *plan, struct error *e)
+void decidable_open(struct decidable *d, const struct plan *plan)
 {
     *d = (struct decidable){.plan = plan};
-    if (decisions_open(&d->decisions, &plan->first, decide_by_scenario, NULL, e) != 0)
-        return -1;
-    d->conditions = calloc(d->decisions.count + 1, sizeof *d->conditions);
-    if (!d->conditions)
-        error_set(e, "out of memory");
-    else if (!plan_compares(plan) || cell_places_make(&d->places, plan, e) == 0)
-        return 0;
-    decidable_close(d);
-    return -1;
+    decisions_open(&d->decisions, &plan->first);
+    d->conditions = xcalloc(d->decisions.count + 1, sizeof *d->conditions);
+    if (plan_compares(plan))
+        cell_places_make(&d->places, plan);
 }
 
 void decidable_note(struct decidable *d, const struct cell *cell)
 {
+    struct judgement j;
+    struct error why_not;
     d->late = d->late || check_times(&cell->scenario, &d->why_late) != 0;
     note_conditions(d, cell);
-    decisions_note(&d->decisions, cell);
+    for (size_t i = 0; i < d->decisions.count; i++)
+        if (decisions_lack(&d->decisions, cell, i, &j))
+            decisions_note(&d->decisions, i, expr_decidable(j.expr, &cell->scenario, &why_not) == 0,
+                           &why_not);
 }
 
 int decidable_end(const struct decidable *d, struct error *e)
@@ -369,4 +358,51 @@ void decidable_close(struct decidable *d)
     cell_places_free(&d->places);
     free(d->conditions);
     *d = (struct decidable){0};
+}
+
+int decidable_keys(const struct plan *plan, struct error *e)
+{
+    struct judgement j;
+    const char *path;
+    json_t *value;
+    for (size_t i = 0; plan_judgement(&plan->first, i, &j); i++)
+        json_object_foreach((json_t *)(uintptr_t)j.when, path, value)
+        {
+            if (!paths_in_lab(path) && table_check_path(&scenario_table, path, e) != 0)
+                return error_prefix(e, "%s[%zu].when: %.100s", j.list, j.index, path);
+        }
+    return 0;
+}
+
+/* A document that cannot be planned as it is written is left to the request's own plan. */
+int decidable_as_written(const struct plan_request *request, struct error *e)
+{
+    struct error ignored;
+    struct plan plan;
+    struct decidable d;
+    struct plan_request written = {
+        .scenario = request->scenario, .own_lab = true, .duration_ns = FIELD_UNSET, .many = request->many};
+    int result = 0;
+    if (plan_load(&written, &plan, &ignored) != 0)
+        return 0;
+    if (!plan.lab_path && request->lab) { /* it names none */
+        plan_free(&plan);
+        written.lab = request->lab;
+        if (plan_load(&written, &plan, &ignored) != 0)
+            return 0;
+    }
+    decidable_open(&d, &plan);
+    bool whole = true;
+    for (size_t i = 0; whole && i < plan.cell_count; i++) {
+        const struct cell *cell = plan_cell(&plan, i, &ignored);
+        if (cell)
+            decidable_note(&d, cell);
+        whole = cell;
+        plan_release(&plan, cell);
+    }
+    if (whole && decidable_end(&d, e) != 0)
+        result = error_prefix(e, "%s", plan.scenario_path);
+    decidable_close(&d);
+    plan_free(&plan);
+    return result;
 }

@@ -2,7 +2,7 @@
 #ifndef HARNESS_DECIDABLE_H
 #define HARNESS_DECIDABLE_H
 
-#include "harness/plan/cell.h"
+#include "harness/plan/plan.h"
 
 /* An expectation, or a published figure, of a cell. */
 struct judgement {
@@ -21,24 +21,20 @@ bool plan_judgement(const struct cell *cell, size_t i, struct judgement *out);
 /* Does any judgement compare a cell with another one ("against")? */
 bool plan_compares(const struct plan *plan);
 
-/* Can it be decided in this cell? 0, or -1 with what is missing. */
-typedef int (*plan_decide)(void *context, const struct cell *cell, const struct judgement *judgement,
-                           struct error *e);
-
-/* Is there, for each judgement, a cell in which its "when" holds and which can decide it? Judgements whose "when" holds in no cell are not
- * asked about. Cells are shown one after the other. */
+/* Is there, for each judgement, a cell in which its "when" holds and which can decide it? Judgements whose "when" holds in no cell
+ * are not asked about. */
 struct decisions {
-    plan_decide decide;
-    void *context;
     struct decision {
         bool asked, decided;
         struct error why_not; /* in the first cell that was asked */
     } * items;                /* by judgement */
     size_t count;
 };
-int decisions_open(struct decisions *d, const struct cell *first, plan_decide decide, void *context,
-                   struct error *e);
-void decisions_note(struct decisions *d, const struct cell *cell);
+void decisions_open(struct decisions *d, const struct cell *first);
+/* Is judgement i to be asked about in this cell: its "when" holds here, and no cell before could decide it? */
+bool decisions_lack(const struct decisions *d, const struct cell *cell, size_t i, struct judgement *out);
+/* The answer; `why_not` unless it can be decided. */
+void decisions_note(struct decisions *d, size_t i, bool decided, const struct error *why_not);
 /* The error message begins with the judgement's place in the scenario. */
 int decisions_end(const struct decisions *d, const struct cell *first, struct error *e);
 void decisions_close(struct decisions *d);
@@ -57,10 +53,15 @@ struct decidable {
     struct cell_places places; /* if anything is compared */
     struct decisions decisions;
 };
-int decidable_open(struct decidable *d, const struct plan *plan, struct error *e);
+void decidable_open(struct decidable *d, const struct plan *plan);
 void decidable_note(struct decidable *d, const struct cell *cell);
 /* The error message begins with the place in the scenario. */
 int decidable_end(const struct decidable *d, struct error *e);
 void decidable_close(struct decidable *d);
+
+/* Of a plan that the request has changed, whose conditions may be left without a match: has a scenario the keys that each "when" names? */
+int decidable_keys(const struct plan *plan, struct error *e);
+/* The whole document as it is written, with the lab that it names, whatever the request changes. */
+int decidable_as_written(const struct plan_request *request, struct error *e);
 
 #endif

@@ -1,18 +1,29 @@
+/* How a plan is made: cells out of documents, documents out of a request. */
 #include "harness/plan/plan.h"
-#include "lib/document/json_text.h"
-#include "lib/formats/find.h"
-#include "harness/plan/borrow.h"
-#include "harness/plan/decidable.h"
+
+#include "harness/plan/condition.h"
 #include "harness/plan/paths.h"
 #include "harness/plan/patterns.h"
 #include "harness/plan/settings_fit.h"
 #include "lib/document/json_file.h"
+#include "lib/document/json_text.h"
+#include "lib/formats/find.h"
 #include "lib/text.h"
 #include "lib/units.h"
+#include "lib/xalloc.h"
 #include <libgen.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+
+/* What kept cells have together: flows, roles, expectations and nodes of a lab of their own, each of which takes about 2 KB. */
+#define KEPT_ROWS 50000
+
+struct made_cells {
+    struct cell **kept; /* by number, NULL: not made yet, or no room */
+    size_t rows;
+};
 
 /* ---- expressions */
 
@@ -27,8 +38,9 @@ static int check_other(const struct expr *expr, const json_t *against, struct er
     return 0;
 }
 
-static int compile(const char *text, bool check, const json_t *against, const struct scenario *scenario,
-                   struct expr **into, const char *path, size_t i, struct error *e)
+static int compile_expression(const char *text, bool check, const json_t *against,
+                              const struct scenario *scenario, struct expr **into, const char *path, size_t i,
+                              struct error *e)
 {
     *into = expr_compile(text, check, e);
     if (!*into)
@@ -50,31 +62,118 @@ static int check_unit(const struct scenario_published *p, const struct expr *of,
         p->unit ? p->unit : "", p->of, unit);
 }
 
-static int compile_all(struct cell *cell, struct error *e)
+static int compile_expressions(struct cell *cell, struct error *e)
 {
     const struct scenario *scenario = &cell->scenario;
     const struct scenario_expect *expect = scenario->expect.items;
     const struct scenario_published *published = scenario->published.items;
-    cell->checks = calloc(scenario->expect.count + 1, sizeof(struct expr *));
-    cell->published = calloc(scenario->published.count + 1, sizeof(struct expr *));
-    if (!cell->checks || !cell->published)
-        return error_set(e, "out of memory");
+    cell->checks = xcalloc(scenario->expect.count + 1, sizeof(struct expr *));
+    cell->published = xcalloc(scenario->published.count + 1, sizeof(struct expr *));
     for (size_t i = 0; i < scenario->expect.count; i++)
-        if (compile(expect[i].check, true, expect[i].against, scenario, &cell->checks[i], "expect", i, e) !=
-            0)
+        if (compile_expression(expect[i].check, true, expect[i].against, scenario, &cell->checks[i], "expect",
+                               i, e) != 0)
             return -1;
     for (size_t i = 0; i < scenario->published.count; i++)
-        if (compile(published[i].of, false, published[i].against, scenario, &cell->published[i], "published",
-                    i, e) != 0 ||
+        if (compile_expression(published[i].of, false, published[i].against, scenario, &cell->published[i],
+                               "published", i, e) != 0 ||
             check_unit(&published[i], cell->published[i], scenario, i, e) != 0)
             return -1;
     return 0;
 }
 
+/* ---- the end of a cell */
+
+static void free_expressions(struct cell *cell)
+{
+    for (size_t i = 0; cell->checks && i < cell->scenario.expect.count; i++)
+        expr_free(cell->checks[i]);
+    for (size_t i = 0; cell->published && i < cell->scenario.published.count; i++)
+        expr_free(cell->published[i]);
+    free(cell->checks);
+    free(cell->published);
+}
+
+static void cell_free(struct cell *cell)
+{
+    if (!cell->borrows_expressions)
+        free_expressions(cell);
+    if (!cell->borrows_lab)
+        lab_free(&cell->lab);
+    scenario_free(&cell->scenario);
+    json_decref(cell->choice);
+    json_decref(cell->scenario_json);
+    json_decref(cell->lab_json);
+    memset(cell, 0, sizeof *cell);
+}
+
+/* ---- what the cells of a plan have in common, so that each is made in little time */
+
+/* Take the first cell's lab if the cell's choice does not vary it. Returns whether it did. */
+static bool cell_borrow_lab(struct cell *cell, const struct cell *first)
+{
+    if (paths_any_in_lab(cell->choice))
+        return false;
+    cell->lab = first->lab;
+    cell->lab_json = json_incref(first->lab_json);
+    cell->borrows_lab = true;
+    return true;
+}
+
+static bool same_text(const char *a, const char *b)
+{
+    return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+static bool same_roles(const struct scenario *a, const struct scenario *b)
+{
+    bool equal = a->roles.count == b->roles.count;
+    for (size_t i = 0; equal && i < a->roles.count; i++)
+        equal = same_text(scenario_role(a, i), scenario_role(b, i));
+    return equal;
+}
+
+static bool same_flows(const struct scenario *a, const struct scenario *b)
+{
+    const struct scenario_flow *flows = a->flows.items, *others = b->flows.items;
+    const struct scenario_traffic *traffic = a->traffic.items, *other_traffic = b->traffic.items;
+    bool equal = a->flows.count == b->flows.count && a->traffic.count == b->traffic.count;
+    for (size_t i = 0; equal && i < a->flows.count; i++)
+        equal = same_text(flows[i].name, others[i].name);
+    for (size_t i = 0; equal && i < a->traffic.count; i++)
+        equal = same_text(traffic[i].name, other_traffic[i].name);
+    return equal;
+}
+
+static bool same_texts(const struct scenario *a, const struct scenario *b)
+{
+    const struct scenario_expect *expect = a->expect.items, *other = b->expect.items;
+    const struct scenario_published *published = a->published.items, *figures = b->published.items;
+    bool equal = a->expect.count == b->expect.count && a->published.count == b->published.count;
+    for (size_t i = 0; equal && i < a->expect.count; i++)
+        equal = same_text(expect[i].check, other[i].check) && !expect[i].against == !other[i].against;
+    for (size_t i = 0; equal && i < a->published.count; i++)
+        equal = same_text(published[i].of, figures[i].of) && same_text(published[i].unit, figures[i].unit) &&
+                !published[i].against == !figures[i].against;
+    return equal;
+}
+
+/* Take the first cell's expressions if the cell's are the same_text and about the same_text names. The cell's scenario is parsed. */
+static bool cell_borrow_expressions(struct cell *cell, const struct cell *first)
+{
+    const struct scenario *a = &cell->scenario, *b = &first->scenario;
+    if (!same_texts(a, b) || !same_roles(a, b) || !same_flows(a, b))
+        return false;
+    cell->checks = first->checks;
+    cell->published = first->published;
+    cell->borrows_expressions = true;
+    return true;
+}
+
 /* ---- a cell */
 
 /* Parse a scenario document into the cell, with its expanded and resolved form. */
-static int take_scenario(struct cell *cell, const json_t *document, const struct cell *first, struct error *e)
+static int cell_parse_scenario(struct cell *cell, const json_t *document, const struct cell *first,
+                               struct error *e)
 {
     json_t *expanded = scenario_expand(document, e);
     if (!expanded)
@@ -83,10 +182,11 @@ static int take_scenario(struct cell *cell, const json_t *document, const struct
     if (result == 0)
         cell->scenario_json = table_resolve(&scenario_table, expanded);
     json_decref(expanded);
-    return result == 0 && !(first && borrow_expressions(cell, first)) ? compile_all(cell, e) : result;
+    return result == 0 && !(first && cell_borrow_expressions(cell, first)) ? compile_expressions(cell, e)
+                                                                           : result;
 }
 
-static int take_lab(struct cell *cell, const json_t *document, struct error *e)
+static int cell_parse_lab(struct cell *cell, const json_t *document, struct error *e)
 {
     json_t *expanded = lab_expand(document, e);
     if (!expanded)
@@ -100,7 +200,7 @@ static int take_lab(struct cell *cell, const json_t *document, struct error *e)
     return result;
 }
 
-static int bind_roles(const struct cell *cell, struct error *e)
+static int cell_check_roles(const struct cell *cell, struct error *e)
 {
     const char *role;
     for (size_t i = 0; (role = scenario_role(&cell->scenario, i)); i++)
@@ -114,9 +214,9 @@ static int bind_roles(const struct cell *cell, struct error *e)
     return 0;
 }
 
-/* ---- the sweep */
+/* ---- a cell: documents with the values of a choice */
 
-static int assign(json_t *scenario, json_t *lab, const char *path, const json_t *value, struct error *e)
+static int assign_value(json_t *scenario, json_t *lab, const char *path, const json_t *value, struct error *e)
 {
     const char *in_lab = paths_in_lab(path);
     if (in_lab)
@@ -128,7 +228,7 @@ static int assign(json_t *scenario, json_t *lab, const char *path, const json_t 
 
 /* A lab may replace values that the scenario sets (such as RED's thresholds where links are a thousand times slower),
  * but never adds any, and leaves what the request itself has set. */
-static int scale(json_t *scenario, const json_t *lab, const json_t *requested, struct error *e)
+static int apply_scaled(json_t *scenario, const json_t *lab, const json_t *requested, struct error *e)
 {
     const json_t *scaled = json_object_get(lab, "scaled");
     const char *path;
@@ -166,7 +266,7 @@ static json_t *values_with_choice(const void *context, const json_t *choice, con
     json_object_foreach((json_t *)(uintptr_t)choice, at, value)
     {
         if (!paths_in_lab(at) == !in_lab)
-            assign(scenario, lab, at, value, &ignored);
+            assign_value(scenario, lab, at, value, &ignored);
     }
     json_t *values = in_lab ? paths_values(lab, in_lab) : paths_values(scenario, path);
     json_decref(scenario);
@@ -175,11 +275,11 @@ static json_t *values_with_choice(const void *context, const json_t *choice, con
 }
 
 /* Takes over `choice`. `first`: of the same plan; NULL if it is this one. */
-static int make_cell(const struct cell_sources *d, json_t *choice, const struct cell *first,
+static int cell_fill(const struct cell_sources *d, json_t *choice, const struct cell *first,
                      struct cell *cell, struct error *e)
 {
     cell->choice = choice;
-    bool has_lab = d->lab && first && borrow_lab(cell, first);
+    bool has_lab = d->lab && first && cell_borrow_lab(cell, first);
     json_t *scenario = copy_scenario(d->scenario),
            *lab = has_lab ? json_incref(d->lab) : json_deep_copy(d->lab);
     json_t *value;
@@ -187,16 +287,16 @@ static int make_cell(const struct cell_sources *d, json_t *choice, const struct 
     int result = 0;
     json_object_foreach(choice, path, value)
     {
-        if (result == 0 && assign(scenario, lab, path, value, e) != 0)
+        if (result == 0 && assign_value(scenario, lab, path, value, e) != 0)
             result = error_prefix(e, "%s: sweep", d->scenario_path);
     }
-    if (result == 0 && lab && scale(scenario, lab, d->requested, e) != 0)
+    if (result == 0 && lab && apply_scaled(scenario, lab, d->requested, e) != 0)
         result = error_prefix(e, "%s", d->lab_path);
-    if (result == 0 && take_scenario(cell, scenario, first, e) != 0)
+    if (result == 0 && cell_parse_scenario(cell, scenario, first, e) != 0)
         result = error_prefix(e, "%s", d->scenario_path);
-    if (result == 0 && lab && !has_lab && take_lab(cell, lab, e) != 0)
+    if (result == 0 && lab && !has_lab && cell_parse_lab(cell, lab, e) != 0)
         result = error_prefix(e, "%s", d->lab_path);
-    if (result == 0 && lab && bind_roles(cell, e) != 0)
+    if (result == 0 && lab && cell_check_roles(cell, e) != 0)
         result = error_prefix(e, "%s", d->lab_path);
     if (result == 0 && lab && settings_fit(cell, e) != 0)
         result = error_prefix(e, "%s", d->scenario_path);
@@ -209,61 +309,56 @@ static int make_cell(const struct cell_sources *d, json_t *choice, const struct 
 }
 
 /* Nothing is left allocated on error. */
-static int begin_cell(const struct cell_sources *d, json_t *choice, const struct cell *first,
-                      struct cell *cell, struct error *e)
+static int cell_make(const struct cell_sources *d, json_t *choice, const struct cell *first,
+                     struct cell *cell, struct error *e)
 {
     *cell = (struct cell){0};
-    if (make_cell(d, choice, first, cell, e) == 0)
+    if (cell_fill(d, choice, first, cell, e) == 0)
         return 0;
     cell_free(cell);
     return -1;
 }
 
-int plan_cell(const struct plan *plan, size_t i, struct cell *cell, struct error *e)
+/* ---- the cells of a plan */
+
+static size_t rows_of(const struct cell *cell)
 {
-    return begin_cell(&plan->from, choices_at(&plan->choices, i), &plan->first, cell, e);
+    const struct scenario *s = &cell->scenario;
+    size_t rows =
+        1 + s->flows.count + s->traffic.count + s->roles.count + s->expect.count + s->published.count;
+    if (!cell->borrows_lab)
+        rows += cell->lab.hosts.count + cell->lab.switches.count + cell->lab.links.count;
+    return rows;
 }
 
-static struct cell_sources keep_sources(const struct cell_sources *d)
+const struct cell *plan_cell(const struct plan *plan, size_t i, struct error *e)
 {
-    struct cell_sources kept = *d;
-    json_incref(kept.scenario);
-    json_incref(kept.lab);
-    json_incref(kept.requested);
-    return kept;
-}
-
-/* The choices, and the first cell. */
-static int begin_plan(const struct cell_sources *d, bool many, struct plan *plan, struct error *e)
-{
-    if (choices_parse(json_object_get(d->scenario, "sweep"), many, values_with_choice, d, &plan->choices,
-                      e) != 0)
-        return error_prefix(e, "%s", d->scenario_path);
-    plan->sweep = json_incref(plan->choices.lists);
-    plan->from = keep_sources(d);
-    if (begin_cell(d, choices_at(&plan->choices, 0), NULL, &plan->first, e) != 0)
-        return -1;
-    plan->cell_count = plan->choices.count;
-    return 0;
-}
-
-/* Every cell can be made, and what is said of all of them is judged: `decidable` or NULL, and the request's. */
-static int visit_cells(const struct plan_request *request, const struct plan *plan,
-                       struct decidable *decidable, struct error *e)
-{
-    for (size_t i = 0; i < plan->cell_count; i++) {
-        struct cell made;
-        if (i > 0 && plan_cell(plan, i, &made, e) != 0)
-            return -1;
-        const struct cell *cell = i > 0 ? &made : &plan->first;
-        if (decidable)
-            decidable_note(decidable, cell);
-        if (request && request->each)
-            request->each(request->context, cell);
-        if (i > 0)
-            cell_free(&made);
+    struct made_cells *cells = plan->cells;
+    if (i == 0)
+        return &plan->first;
+    if (cells->kept[i])
+        return cells->kept[i];
+    struct cell *cell = xcalloc(1, sizeof *cell);
+    if (cell_make(&plan->from, choices_at(&plan->choices, i), &plan->first, cell, e) != 0) {
+        free(cell);
+        return NULL;
     }
-    return 0;
+    size_t rows = rows_of(cell);
+    cell->kept = cells->rows + rows <= KEPT_ROWS;
+    if (cell->kept) {
+        cells->kept[i] = cell;
+        cells->rows += rows;
+    }
+    return cell;
+}
+
+void plan_release(const struct plan *plan, const struct cell *cell)
+{
+    if (!cell || cell == &plan->first || cell->kept)
+        return;
+    struct cell *own = (struct cell *)(uintptr_t)cell;
+    cell_free(own);
+    free(own);
 }
 
 /* ---- documents */
@@ -280,7 +375,7 @@ static json_t *load_object(const char *path, enum document_kind kind, struct err
 }
 
 /* The lab that a scenario names: scenarios/../labs/NAME. */
-static char *own_lab(const char *scenario_path, const json_t *scenario)
+static char *lab_of_scenario(const char *scenario_path, const json_t *scenario)
 {
     const char *said = json_string_value(json_object_get(scenario, "lab"));
     char *copy = strdup(scenario_path), *found = NULL;
@@ -295,21 +390,19 @@ static char *own_lab(const char *scenario_path, const json_t *scenario)
 }
 
 /* A copy of the document in its place: what was read stays as it is. */
-static int own_copy(json_t **document, struct error *e)
+static void copy_document(json_t **document)
 {
     json_t *copy = *document ? json_deep_copy(*document) : NULL;
-    if (*document && !copy)
-        return error_set(e, "out of memory");
     json_decref(*document);
     *document = copy;
-    return 0;
 }
 
 static int apply_sets(const struct plan_request *request, struct cell_sources *d, struct error *e)
 {
-    if (request->set_count || request->duration_ns != FIELD_UNSET)
-        if (own_copy(&d->scenario, e) != 0 || own_copy(&d->lab, e) != 0)
-            return -1;
+    if (request->set_count || request->duration_ns != FIELD_UNSET) {
+        copy_document(&d->scenario);
+        copy_document(&d->lab);
+    }
     for (size_t i = 0; i < request->set_count; i++) {
         char *path;
         json_t *value;
@@ -319,7 +412,7 @@ static int apply_sets(const struct plan_request *request, struct cell_sources *d
             paths_in_lab(path) && !d->lab ? error_set(e, "the scenario names no lab, and none is given")
             : strcmp(path, "sweep") == 0 && !json_is_null(value) /* two sweeps merged would be neither */
                 ? json_object_set(d->scenario, path, value)
-                : assign(d->scenario, d->lab, path, value, e);
+                : assign_value(d->scenario, d->lab, path, value, e);
         json_object_set_new(d->requested, path, json_true());
         free(path);
         json_decref(value);
@@ -338,9 +431,9 @@ static int apply_sets(const struct plan_request *request, struct cell_sources *d
     return 0;
 }
 
-/* The lab of the request, or the one that the user's choice or the scenario names; with own_lab there may be none. */
-static int load_lab(const struct plan_request *request, const char *own, struct plan *plan,
-                    struct cell_sources *d, struct error *e)
+/* The lab of the request, or the one that the user's choice or the scenario names; with lab_of_scenario there may be none. */
+static int plan_load_lab(const struct plan_request *request, const char *own, struct plan *plan,
+                         struct cell_sources *d, struct error *e)
 {
     if (request->own_lab && !request->lab) {
         if (!own)
@@ -375,104 +468,60 @@ static bool same_file(const char *a, const char *b)
            one.st_ino == other.st_ino;
 }
 
-enum judged { JUDGED_GOOD, JUDGED_UNDECIDABLE, JUDGED_NOT };
-
-/* JUDGED_NOT: a cell cannot be made. */
-static enum judged judge(const struct plan_request *request, const struct plan *plan, struct error *e)
-{
-    struct decidable decidable;
-    if (decidable_open(&decidable, plan, e) != 0)
-        return JUDGED_NOT;
-    enum judged judged = visit_cells(request, plan, &decidable, e) != 0 ? JUDGED_NOT
-                         : decidable_end(&decidable, e) != 0            ? JUDGED_UNDECIDABLE
-                                                                        : JUDGED_GOOD;
-    decidable_close(&decidable);
-    return judged;
-}
-
-/* What can never be decided is judged by the scenario as it is written, with the lab that it names. A document that cannot be
- * planned so is left to the request's own plan. */
-static int check_as_written(const struct plan_request *request, const struct cell_sources *d, const char *own,
-                            struct error *e)
-{
-    struct error ignored;
-    struct plan written = {0};
-    struct cell_sources documents = *d;
-    char *path = own ? find_file(FIND_LAB, own, NULL) : NULL;
-    int result = 0;
-    documents.lab = !own ? json_incref(d->lab) : path ? load_object(path, DOCUMENT_LAB, &ignored) : NULL;
-    documents.lab_path = path;
-    if (write_ranges_out(&documents, &ignored) == 0 &&
-        begin_plan(&documents, request->many, &written, &ignored) == 0)
-        result = judge(NULL, &written, e) == JUDGED_UNDECIDABLE ? -1 : 0;
-    plan_free(&written);
-    json_decref(documents.lab);
-    free(path);
-    return result == 0 ? 0 : error_prefix(e, "%s", d->scenario_path);
-}
-
-static int make_plan(const struct plan_request *request, const char *own, struct cell_sources *d,
-                     struct plan *plan, struct error *e)
-{
-    bool as_written = !plan->changed && (!own || !d->lab || same_file(own, d->lab_path));
-    if (!request->documents && !as_written && check_as_written(request, d, own, e) != 0)
-        return -1;
-    if (apply_sets(request, d, e) != 0 || begin_plan(d, request->many, plan, e) != 0)
-        return -1;
-    if (request->documents || !as_written)
-        return visit_cells(request, plan, NULL, e);
-    enum judged judged = judge(request, plan, e);
-    return judged == JUDGED_UNDECIDABLE ? error_prefix(e, "%s", d->scenario_path)
-           : judged == JUDGED_GOOD      ? 0
-                                        : -1;
-}
-
-/* The documents of the request. `own`: the lab that the scenario names. */
+/* The documents of the request, as they are written. `own`: the lab that the scenario names. */
 static int load_documents(const struct plan_request *request, struct plan *plan, struct cell_sources *d,
                           char **own, struct error *e)
 {
+    const struct plan_documents *from = request->documents;
+    if (from) {
+        plan->scenario_path = xstrdup(from->scenario_path);
+        plan->lab_path = xstrdup(from->lab_path);
+        plan->lab_why = from->lab_why;
+        d->scenario = json_incref(from->scenario);
+        d->lab = json_incref(from->lab);
+        d->lab_path = plan->lab_path;
+        return 0;
+    }
     plan->scenario_path = find_file(FIND_SCENARIO, request->scenario, e);
     if (!plan->scenario_path || !(d->scenario = load_object(plan->scenario_path, DOCUMENT_SCENARIO, e)))
         return -1;
-    *own = own_lab(plan->scenario_path, d->scenario);
-    return load_lab(request, *own, plan, d, e);
+    *own = lab_of_scenario(plan->scenario_path, d->scenario);
+    return plan_load_lab(request, *own, plan, d, e);
 }
 
-/* They were judged as they are written when they were read first. */
-static int take_documents(const struct plan_documents *from, struct plan *plan, struct cell_sources *d,
-                          char **own, struct error *e)
+/* The choices of the documents, which are whole now, and the first cell. Takes over the documents. */
+static int plan_begin(struct plan *plan, bool many, struct error *e)
 {
-    plan->scenario_path = strdup(from->scenario_path);
-    plan->lab_path = strdup(from->lab_path);
-    plan->lab_why = from->lab_why;
-    d->scenario = json_incref(from->scenario);
-    d->lab = json_incref(from->lab);
-    d->lab_path = plan->lab_path;
-    if (!plan->scenario_path || !plan->lab_path)
-        return error_set(e, "out of memory");
-    *own = NULL;
+    const struct cell_sources *d = &plan->from;
+    if (choices_parse(json_object_get(d->scenario, "sweep"), many, values_with_choice, d, &plan->choices,
+                      e) != 0)
+        return error_prefix(e, "%s", d->scenario_path);
+    plan->sweep = json_incref(plan->choices.lists);
+    if (cell_make(d, choices_at(&plan->choices, 0), NULL, &plan->first, e) != 0)
+        return -1;
+    plan->cell_count = plan->choices.count;
+    plan->cells = xcalloc(1, sizeof *plan->cells);
+    plan->cells->kept = xcalloc(plan->cell_count, sizeof *plan->cells->kept);
     return 0;
 }
 
 int plan_load(const struct plan_request *request, struct plan *plan, struct error *e)
 {
-    struct cell_sources d = {.requested = json_object(), .seed = request->seed};
     char *own = NULL;
-    memset(plan, 0, sizeof *plan);
-    plan->changed = request->set_count || request->duration_ns != FIELD_UNSET;
-    int result = request->documents ? take_documents(request->documents, plan, &d, &own, e)
-                                    : load_documents(request, plan, &d, &own, e);
-    d.scenario_path = plan->scenario_path;
-    plan->read.scenario = json_incref(d.scenario);
-    plan->read.lab = json_incref(d.lab);
+    *plan = (struct plan){.from = {.requested = json_object(), .seed = request->seed},
+                          .changed = request->set_count || request->duration_ns != FIELD_UNSET};
+    struct cell_sources *d = &plan->from;
+    int result = load_documents(request, plan, d, &own, e);
+    d->scenario_path = plan->scenario_path;
+    plan->read.scenario = json_incref(d->scenario);
+    plan->read.lab = json_incref(d->lab);
     if (result == 0)
-        result = write_ranges_out(&d, e);
-    if (result == 0)
-        result = make_plan(request, own, &d, plan, e);
+        plan->as_written =
+            !plan->changed && !request->documents && (!own || !d->lab || same_file(own, d->lab_path));
+    if (result == 0 && (write_ranges_out(d, e) != 0 || apply_sets(request, d, e) != 0 ||
+                        plan_begin(plan, request->many, e) != 0))
+        result = -1;
     free(own);
-    json_decref(d.scenario);
-    json_decref(d.lab);
-    json_decref(d.requested);
     if (result != 0)
         plan_free(plan);
     return result;
@@ -480,6 +529,14 @@ int plan_load(const struct plan_request *request, struct plan *plan, struct erro
 
 void plan_free(struct plan *plan)
 {
+    for (size_t i = 0; plan->cells && i < plan->cell_count; i++)
+        if (plan->cells->kept[i]) {
+            cell_free(plan->cells->kept[i]);
+            free(plan->cells->kept[i]);
+        }
+    if (plan->cells)
+        free(plan->cells->kept);
+    free(plan->cells);
     cell_free(&plan->first);
     json_decref(plan->from.scenario);
     json_decref(plan->from.lab);
@@ -497,10 +554,79 @@ int plan_check_lab(const char *path, struct error *e)
 {
     json_t *lab = load_object(path, DOCUMENT_LAB, e);
     struct cell cell = {0};
-    int result = lab ? take_lab(&cell, lab, e) : -1;
+    int result = lab ? cell_parse_lab(&cell, lab, e) : -1;
     if (lab && result != 0)
         error_prefix(e, "%s", path);
     json_decref(lab);
     cell_free(&cell);
     return result;
+}
+
+/* ---- what a cell has at a path */
+
+/* The document that a path leads into, and the path in it. */
+static const json_t *document_of(const struct cell *cell, const char **path)
+{
+    const char *in_lab = paths_in_lab(*path);
+    *path = in_lab ? in_lab : *path;
+    return in_lab ? cell->lab_json : cell->scenario_json;
+}
+
+json_t *plan_values(const struct cell *cell, const char *path)
+{
+    json_t *chosen = json_object_get(cell->choice, path);
+    const json_t *document = document_of(cell, &path);
+    return chosen ? json_make("[O]", chosen) : document ? paths_values(document, path) : NULL;
+}
+
+static json_t *values_of_cell(const void *context, const char *path)
+{
+    return plan_values(context, path);
+}
+
+int plan_judge_when(const struct cell *cell, const json_t *when, struct error *e)
+{
+    return condition_holds(when, values_of_cell, cell, e);
+}
+
+bool plan_when(const struct cell *cell, const json_t *when)
+{
+    struct error ignored;
+    return plan_judge_when(cell, when, &ignored) == 1;
+}
+
+/* ---- the cells by their choices */
+
+void cell_places_make(struct cell_places *places, const struct plan *plan)
+{
+    places->by_choice = json_object();
+    for (size_t i = 0; i < plan->cell_count; i++) {
+        json_t *choice = choices_at(&plan->choices, i);
+        char *key = json_dumps(choice, JSON_COMPACT | JSON_SORT_KEYS);
+        json_object_set_new(places->by_choice, key, json_integer((json_int_t)i));
+        free(key);
+        json_decref(choice);
+    }
+}
+
+void cell_places_free(struct cell_places *places)
+{
+    json_decref(places->by_choice);
+    *places = (struct cell_places){0};
+}
+
+size_t cell_places_other(const struct cell_places *places, const struct cell *cell, const json_t *against)
+{
+    json_t *choice = json_copy(cell->choice), *value;
+    const char *path;
+    bool swept = choice;
+    json_object_foreach((json_t *)(uintptr_t)against, path, value)
+    {
+        swept = swept && json_object_get(choice, path) && json_object_set(choice, path, value) == 0;
+    }
+    char *key = swept ? json_dumps(choice, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
+    const json_t *place = key ? json_object_get(places->by_choice, key) : NULL;
+    free(key);
+    json_decref(choice);
+    return place ? (size_t)json_integer_value(place) : NO_CELL;
 }

@@ -1,8 +1,36 @@
-/* What will be run: a scenario and a lab, checked together, with every cell of the sweep. No host is reached. */
+/*
+ * What will be run: a scenario and a lab, and every cell of the sweep, which is a combination of its values. No host is reached, and
+ * no driver of a lab is asked.
+ */
 #ifndef HARNESS_PLAN_H
 #define HARNESS_PLAN_H
 
 #include "harness/plan/cell.h"
+#include "harness/plan/choices.h"
+
+/* What cells are made of. */
+struct cell_sources {
+    json_t *scenario, *lab;               /* lab NULL: there is none */
+    json_t *requested;                    /* paths that the request sets */
+    const char *scenario_path, *lab_path; /* the plan's */
+    uint64_t seed;                        /* draws random permutations between real hosts */
+};
+
+struct plan {
+    char *scenario_path, *lab_path;
+    struct {
+        json_t *scenario, *lab;
+    } read;                 /* the documents as the files have them */
+    const char *lab_why;    /* "--lab", "HARNESS_LAB", ...: who chose the lab; without a lab NULL */
+    bool changed;           /* by --set or --duration */
+    bool as_written;        /* not changed, and with the lab that the scenario names */
+    json_t *sweep;          /* path -> list of values, {} without one */
+    struct choices choices; /* of the sweep: choices_at(&plan->choices, i) is that of cell i */
+    struct cell_sources from;
+    struct cell first;        /* cell 0 */
+    struct made_cells *cells; /* the others that are kept */
+    size_t cell_count;        /* 0: the plan could not be made */
+};
 
 /* Documents that were read before: no file is looked at. */
 struct plan_documents {
@@ -20,15 +48,36 @@ struct plan_request {
     int64_t duration_ns; /* of the measure phase; FIELD_UNSET: the scenario's */
     uint64_t seed;       /* draws random permutations between real hosts */
     bool many;           /* more than CHOICES_MANY cells are meant */
-    /* Called with each cell in turn, which is freed afterwards: for what is to be known of all of them. NULL: nothing is. */
-    void (*each)(void *context, const struct cell *cell);
-    void *context;
 };
 
-/* Error messages begin with the file's name. The scenario as it is written, with the lab that it names, is also checked for what
- * could never be decided (decidable.h). */
+/* Read the documents and make the first cell. Error messages begin with the file's name. */
 int plan_load(const struct plan_request *request, struct plan *plan, struct error *e);
 void plan_free(struct plan *plan);
+
+/* Cell i < cell_count, made when it is asked for first; as many are kept as there is room for. It borrows from the plan, which outlives
+ * it. Give it back with plan_release. NULL: it cannot be made; the error message begins with a file's name. */
+const struct cell *plan_cell(const struct plan *plan, size_t i, struct error *e);
+/* `cell` may be NULL. */
+void plan_release(const struct plan *plan, const struct cell *cell);
+
+/* Does the "when" of an expectation or published figure hold for the cell, by the sweep's choice, or in the documents? NULL always does.
+ * One that plan_judge_when refuses does not. */
+bool plan_when(const struct cell *cell, const json_t *when);
+/* The same; 1 or 0, or -1 with an error if it cannot be read (condition.h). */
+int plan_judge_when(const struct cell *cell, const json_t *when, struct error *e);
+/* The values at the path in the cell, as an array; NULL if it is a path into a lab and there is none. A new reference. */
+json_t *plan_values(const struct cell *cell, const char *path);
+
+/* The cells of a plan by their choices. */
+struct cell_places {
+    json_t *by_choice;
+};
+#define NO_CELL SIZE_MAX
+void cell_places_make(struct cell_places *places, const struct plan *plan);
+void cell_places_free(struct cell_places *places);
+/* The index of the cell with the values of `against` (path -> value) and otherwise the same choice (NULL: its own); NO_CELL if there is
+ * none, or a path is not of the sweep. */
+size_t cell_places_other(const struct cell_places *places, const struct cell *cell, const json_t *against);
 
 /* Load a lab alone: for `harness check`. */
 int plan_check_lab(const char *path, struct error *e);

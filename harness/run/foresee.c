@@ -1,46 +1,37 @@
+/* What is known of a run before it begins. */
 #include "harness/run/foresee.h"
 #include "harness/doctor/ecn.h"
 #include "harness/plan/decidable.h"
 #include "harness/judge/verdict.h"
 #include "lib/document/json_text.h"
+#include "lib/xalloc.h"
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* What the cells say, which are looked at one after the other. */
-struct foreseen {
-    const struct plan *plan;
-    json_t *warnings;
-    int result; /* -1: the lab cannot run a cell */
-    uint64_t bytes;
-    struct error why;
-    struct decisions decisions;
-    /* The cell whose lab is open: */
+/* The lab of a cell, opened to be asked what its samples will have. */
+struct opened {
     const struct cell *cell;
     struct lab_run run;
     void *lab;
     json_t *known; /* of its result: the lab's name, and hosts with their capabilities */
 };
 
-static void close_lab(struct foreseen *f)
+static void opened_close(struct opened *o)
 {
-    if (f->lab)
-        lab_driver_of(&f->cell->lab)->close(f->lab);
-    json_decref(f->known);
-    f->lab = NULL;
-    f->known = NULL;
-    f->cell = NULL;
+    if (o->lab)
+        lab_driver_of(&o->cell->lab)->close(o->lab);
+    json_decref(o->known);
+    *o = (struct opened){0};
 }
 
-static int add_hosts(struct foreseen *f, struct error *e)
+static int opened_add_hosts(struct opened *o, struct error *e)
 {
-    size_t count = f->cell->scenario.roles.count;
-    struct host_description *hosts = calloc(count + 1, sizeof *hosts);
-    if (!hosts)
-        return error_set(e, "out of memory for %zu hosts", count);
-    int result = lab_driver_of(&f->cell->lab)->describe(f->lab, hosts, e);
+    size_t count = o->cell->scenario.roles.count;
+    struct host_description *hosts = xcalloc(count + 1, sizeof *hosts);
+    int result = lab_driver_of(&o->cell->lab)->describe(o->lab, hosts, e);
     for (size_t i = 0; i < count; i++) {
-        json_object_set_new(json_object_get(f->known, "hosts"), scenario_role(&f->cell->scenario, i),
+        json_object_set_new(json_object_get(o->known, "hosts"), scenario_role(&o->cell->scenario, i),
                             json_make("{s:O}", "capabilities", hosts[i].capabilities));
         host_description_free(&hosts[i]);
     }
@@ -48,104 +39,112 @@ static int add_hosts(struct foreseen *f, struct error *e)
     return result;
 }
 
-static int open_lab(struct foreseen *f, const struct cell *cell, struct error *e)
+static int opened_open(struct opened *o, const struct cell *cell, struct error *e)
 {
-    if (f->cell)
+    if (o->cell)
         return 0;
-    f->cell = cell;
-    f->run = (struct lab_run){.cell = cell, .seed = 1};
-    f->known = json_make("{s:{s:s},s:{}}", "lab", "name", cell->lab.name, "hosts");
-    int result = lab_driver_of(&cell->lab)->open(&f->run, &f->lab, e);
+    o->cell = cell;
+    o->run = (struct lab_run){.cell = cell, .seed = 1};
+    o->known = json_make("{s:{s:s},s:{}}", "lab", "name", cell->lab.name, "hosts");
+    int result = lab_driver_of(&cell->lab)->open(&o->run, &o->lab, e);
     if (result == 0)
-        result = add_hosts(f, e);
+        result = opened_add_hosts(o, e);
     if (result != 0)
-        close_lab(f);
+        opened_close(o);
     return result;
 }
 
 /* A search for a counter among the roles that a glob matches. */
 struct search {
-    const struct foreseen *f;
+    const struct opened *lab;
     int result; /* -1: an expression reads a counter that no role can have */
     struct error *e;
 };
 
-static void look_for(void *context, const char *role_glob, const char *counter, const char *key)
+static void search_counter(void *context, const char *role_glob, const char *counter, const char *key)
 {
     (void)key;
     struct search *s = context;
-    const struct cell *cell = s->f->cell;
+    const struct cell *cell = s->lab->cell;
     const char *role;
     int found = -1;
     if (s->result != 0)
         return;
     for (size_t i = 0; found != 0 && (role = scenario_role(&cell->scenario, i)); i++)
         if (fnmatch(role_glob, role, 0) == 0)
-            found = lab_driver_of(&cell->lab)->check_counter(s->f->lab, i, counter, s->e);
+            found = lab_driver_of(&cell->lab)->check_counter(s->lab->lab, i, counter, s->e);
     s->result = found;
 }
 
-/* What the lab lacks by its capabilities is skipped by name; anything else that it can never have is a slip. */
-static int decide(void *context, const struct cell *cell, const struct judgement *j, struct error *e)
+/* Which judgements can the lab decide in this cell? What it lacks by its capabilities is skipped by name; anything else that it can never
+ * have is a slip. */
+static void note_decisions(struct decisions *decisions, const struct cell *cell)
 {
-    struct foreseen *f = context;
-    if (open_lab(f, cell, e) != 0)
-        return -1;
-    if (verdict_lacking(j->needs, f->known))
-        return 0;
-    struct search search = {f, 0, e};
-    expr_each_counter(j->expr, look_for, &search);
-    return search.result;
-}
-
-static void judge(struct foreseen *f, const struct cell *cell)
-{
-    struct error e;
-    if (f->plan->changed || !lab_driver_of(&cell->lab)->check_counter)
-        return;
-    if (f->decisions.items || decisions_open(&f->decisions, cell, decide, f, &e) == 0)
-        decisions_note(&f->decisions, cell);
-    close_lab(f);
-}
-
-static void look(void *context, const struct cell *cell)
-{
-    struct foreseen *f = context;
-    const struct lab_driver *driver = cell->lab_json ? lab_driver_of(&cell->lab) : NULL;
-    uint64_t bytes = 0;
-    if (!driver || f->result != 0)
-        return;
-    if (driver->check)
-        f->result = driver->check(cell, &bytes, &f->why);
-    f->bytes = bytes > f->bytes ? bytes : f->bytes;
-    if (f->result != 0)
-        return;
-    judge(f, cell);
-    if (f->warnings)
-        ecn_note(cell, f->warnings);
-}
-
-int foresee(const struct plan_request *request, struct plan *plan, json_t *warnings, struct error *e)
-{
-    struct foreseen f = {.plan = plan, .warnings = warnings};
-    struct plan_request looking = *request;
-    looking.each = look;
-    looking.context = &f;
-    if (plan_load(&looking, plan, e) != 0) {
-        decisions_close(&f.decisions);
-        return -1;
+    struct opened lab = {0};
+    struct judgement j;
+    for (size_t i = 0; i < decisions->count; i++) {
+        struct error e;
+        struct search search = {&lab, 0, &e};
+        if (!decisions_lack(decisions, cell, i, &j))
+            continue;
+        search.result = opened_open(&lab, cell, &e);
+        if (search.result == 0 && !verdict_lacking(j.needs, lab.known))
+            expr_each_counter(j.expr, search_counter, &search);
+        decisions_note(decisions, i, search.result == 0, &e);
     }
-    if (f.result != 0)
-        *e = f.why;
-    else
-        f.result = decisions_end(&f.decisions, &plan->first, e);
-    decisions_close(&f.decisions);
-    plan->run_bytes = f.bytes;
-    if (f.result == 0)
-        return 0;
-    error_prefix(e, "%s", plan->scenario_path);
-    plan_free(plan);
-    return -1;
+    opened_close(&lab);
+}
+
+/* Can the lab run the cell? `decisions`: what it can decide; NULL: that is not asked. */
+static int foresee_cell(const struct cell *cell, struct decisions *decisions, json_t *warnings,
+                        uint64_t *most_bytes, struct error *e)
+{
+    const struct lab_driver *driver = lab_driver_of(&cell->lab);
+    uint64_t bytes = 0;
+    if (driver->check && driver->check(cell, &bytes, e) != 0)
+        return -1;
+    *most_bytes = bytes > *most_bytes ? bytes : *most_bytes;
+    if (decisions && driver->check_counter)
+        note_decisions(decisions, cell);
+    if (warnings)
+        ecn_note(cell, warnings);
+    return 0;
+}
+
+int foresee(const struct plan *plan, json_t *warnings, uint64_t *bytes, struct error *e)
+{
+    struct decidable decidable;
+    struct decisions decisions;
+    struct error refused;
+    int result = 0;
+    bool runs = true; /* the lab can run all cells so far */
+    *bytes = 0;
+    decidable_open(&decidable, plan);
+    decisions_open(&decisions, &plan->first);
+    for (size_t i = 0; result == 0 && i < plan->cell_count; i++) {
+        const struct cell *cell = plan_cell(plan, i, e);
+        if (!cell) {
+            result = -1;
+            break;
+        }
+        if (plan->as_written)
+            decidable_note(&decidable, cell);
+        if (runs && cell->lab_json)
+            runs = foresee_cell(cell, plan->changed ? NULL : &decisions, warnings, bytes, &refused) == 0;
+        plan_release(plan, cell);
+    }
+    bool made = result == 0; /* a cell that cannot be made says itself where */
+    if (made)
+        result = plan->as_written ? decidable_end(&decidable, e) : decidable_keys(plan, e);
+    if (result == 0 && !runs) {
+        *e = refused;
+        result = -1;
+    }
+    if (result == 0)
+        result = decisions_end(&decisions, &plan->first, e);
+    decisions_close(&decisions);
+    decidable_close(&decidable);
+    return result == 0 || !made ? result : error_prefix(e, "%s", plan->scenario_path);
 }
 
 /* ---- what expectations read */

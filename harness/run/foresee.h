@@ -7,9 +7,11 @@
 #include "harness/record/recorder.h"
 #include "lib/text.h"
 
-/* Load a plan (plan_load) and look at each of its cells; without a lab, only load it. No host is reached. Warnings are added to `warnings`
- * as ecn_note does; NULL: none are wanted. The error message begins with a file; then no plan is left. */
-int foresee(const struct plan_request *request, struct plan *plan, json_t *warnings, struct error *e);
+/* Can the lab run each cell of the plan? Without a lab, and on real hosts, only what the documents say is judged; no host is reached. Of
+ * a plan as it is written, is there also nothing that could never be decided (decidable.h)? Of another, do conditions name keys? Warnings are added to `warnings` as ecn_note
+ * does; NULL: none are wanted. *bytes: memory that the largest run takes here, 0: nothing to speak of. The error message begins with a
+ * file. */
+int foresee(const struct plan *plan, json_t *warnings, uint64_t *bytes, struct error *e);
 
 /* What the cell's expectations and published figures read is kept of roles that are not listed. */
 int foresee_columns(const struct cell *cell, struct recorder *recorder, struct error *e);

@@ -110,11 +110,12 @@ static bool prints(const struct sweep *s, struct outcome outcome)
 
 void sweep_print_run(const struct sweep *s, size_t run, const char *folder, struct outcome outcome)
 {
-    struct cell cell;
-    if (!prints(s, outcome) || plan_cell(&s->plan, sweep_cell_of(s, run), &cell, NULL) != 0)
-        return;
-    summary_print(&cell, folder, outcome.verdict, sweep_run_count(s) > SHOWN_WHOLE);
-    cell_free(&cell);
+    struct error ignored; /* every cell was made before */
+    const struct cell *cell =
+        prints(s, outcome) ? plan_cell(&s->plan, sweep_cell_of(s, run), &ignored) : NULL;
+    if (cell)
+        summary_print(cell, folder, outcome.verdict, sweep_run_count(s) > SHOWN_WHOLE);
+    plan_release(&s->plan, cell);
 }
 
 static struct outcome run_cell(struct sweep *s, size_t run, const char *folder, const struct cell *cell,
@@ -145,11 +146,10 @@ static struct outcome run_cell(struct sweep *s, size_t run, const char *folder, 
 struct outcome sweep_run_in(struct sweep *s, size_t run, const char *folder, struct error *e)
 {
     struct outcome outcome = {.ending = ENDING_LAB_FAILED, .verdict = VERDICT_INCOMPLETE};
-    struct cell cell;
-    if (plan_cell(&s->plan, sweep_cell_of(s, run), &cell, e) == 0) {
-        outcome = run_cell(s, run, folder, &cell, e);
-        cell_free(&cell);
-    }
+    const struct cell *cell = plan_cell(&s->plan, sweep_cell_of(s, run), e);
+    if (cell)
+        outcome = run_cell(s, run, folder, cell, e);
+    plan_release(&s->plan, cell);
     return outcome;
 }
 
@@ -500,7 +500,8 @@ int sweep_open(struct sweep *s, const struct sweep_request *request, const struc
                                 .duration_ns = request->duration_ns,
                                 .seed = (uint64_t)request->seed,
                                 .many = request->yes != 0};
-    if (foresee(&plan, &s->plan, warnings, e) != 0 || sweep_share_processors(s, e) != 0)
+    if (plan_load(&plan, &s->plan, e) != 0 || foresee(&s->plan, warnings, &s->run_bytes, e) != 0 ||
+        sweep_share_processors(s, e) != 0)
         return -1;
     progress_open(&s->progress, request->quiet != 0);
     return 0;

@@ -10,6 +10,7 @@
 struct sweep {
     const struct sweep_request *request;
     struct plan plan;
+    uint64_t run_bytes; /* memory that the largest run takes; 0: not known */
     struct interrupt interrupt;
     struct progress progress;
     char *folder;

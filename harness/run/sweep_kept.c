@@ -24,11 +24,12 @@ static bool same_settings(const struct cell *a, const struct cell *b)
 
 bool sweep_next_wants_same(const struct sweep *s, const struct cell *cell)
 {
-    struct cell next;
-    if (!s->left || s->next == SIZE_MAX || plan_cell(&s->plan, sweep_cell_of(s, s->next), &next, NULL) != 0)
+    struct error ignored; /* every cell was made before */
+    if (!s->left || s->next == SIZE_MAX)
         return false;
-    bool same = same_settings(cell, &next);
-    cell_free(&next);
+    const struct cell *next = plan_cell(&s->plan, sweep_cell_of(s, s->next), &ignored);
+    bool same = next && same_settings(cell, next);
+    plan_release(&s->plan, next);
     return same;
 }
 

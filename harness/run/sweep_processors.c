@@ -28,7 +28,7 @@ static int check_threads(const struct sweep *s, const struct lab *lab, size_t th
 /* How many runs that memory is for, at least one: that one is looked at before (labs/sim/memory.c). */
 static size_t jobs_by_memory(const struct sweep *s, uint64_t free_bytes)
 {
-    uint64_t bytes = s->plan.run_bytes ? s->plan.run_bytes : 1, fit = free_bytes / bytes;
+    uint64_t bytes = s->run_bytes ? s->run_bytes : 1, fit = free_bytes / bytes;
     return fit > 1 ? fit : 1;
 }
 
@@ -59,7 +59,7 @@ static int jobs_of(struct sweep *s, const struct lab *lab, uint64_t free_bytes, 
     if (least(s->jobs, runs) > fit)
         return error_set(e,
                          "--jobs %zu: a run needs %.1f GB of memory, %.1f GB are free: expected at most %zu",
-                         s->jobs, (double)s->plan.run_bytes / 1e9, (double)free_bytes / 1e9, fit);
+                         s->jobs, (double)s->run_bytes / 1e9, (double)free_bytes / 1e9, fit);
     return 0;
 }
 

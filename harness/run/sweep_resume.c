@@ -37,14 +37,14 @@ int sweep_look_at_run(const struct sweep *s, size_t run, const char *folder, str
         return there ? -1 : 0;
     const char *version = json_string_value(json_object_get(result, "version"));
     bool whole = json_is_true(json_object_get(result, "complete"));
-    struct cell cell;
-    if (plan_cell(&s->plan, sweep_cell_of(s, run), &cell, e) != 0) {
+    const struct cell *cell = plan_cell(&s->plan, sweep_cell_of(s, run), e);
+    if (!cell) {
         json_decref(result);
         return -1;
     }
     bool same = version && strcmp(version, HARNESS_VERSION) == 0 &&
-                json_equal(json_object_get(result, "scenario"), cell.scenario_json) &&
-                json_equal(json_object_get(result, "lab"), cell.lab_json) &&
+                json_equal(json_object_get(result, "scenario"), cell->scenario_json) &&
+                json_equal(json_object_get(result, "lab"), cell->lab_json) &&
                 json_integer_value(json_object_get(result, "seed")) == (json_int_t)sweep_seed_of(s, run) &&
                 json_integer_value(json_object_get(result, "repeat")) == (json_int_t)sweep_repeat_of(s, run);
     const char *reason = json_string_value(json_object_get(result, "reason"));
@@ -55,7 +55,7 @@ int sweep_look_at_run(const struct sweep *s, size_t run, const char *folder, str
     else if (!whole)
         error_set(e, "%s", reason ? reason : "its result does not say why it is not whole");
     json_decref(result);
-    cell_free(&cell);
+    plan_release(&s->plan, cell);
     if (whole && !same)
         return error_set(
             e, "%s/result.json is not of this sweep: its version, scenario, lab or seed is another", folder);

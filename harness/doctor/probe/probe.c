@@ -191,14 +191,11 @@ static json_t *without_scaled(const json_t *lab)
 
 static int probe_scenario(struct probing *x, struct error *e)
 {
-    struct cell cell;
-    if (plan_cell(x->probe->plan, 0, &cell, e) != 0)
-        return -1;
-    x->lab = without_scaled(cell.lab_json);
-    x->lab_name = cell.lab.name;
-    int result = probe_both(x, &cell, &cell.lab, e);
+    const struct cell *cell = &x->probe->plan->first;
+    x->lab = without_scaled(cell->lab_json);
+    x->lab_name = cell->lab.name;
+    int result = probe_both(x, cell, &cell->lab, e);
     json_decref(x->lab);
-    cell_free(&cell);
     return result;
 }
 

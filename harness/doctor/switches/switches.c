@@ -196,17 +196,17 @@ static void check_cells(const struct look *looks, const struct plan *plan, const
                         json_t *entries)
 {
     for (size_t i = 0; i < plan->cell_count; i++) {
-        struct cell cell;
         struct error e;
         json_t *found = json_array();
-        if (plan_cell(plan, i, &cell, &e) != 0) {
+        const struct cell *cell = plan_cell(plan, i, &e);
+        if (!cell) {
             log_error("%s", e.text);
             json_decref(found);
             return;
         }
-        check_switches(&cell.lab, looks, seen, &cell, found);
+        check_switches(&cell->lab, looks, seen, cell, found);
         preflight_add_new(entries, found);
-        cell_free(&cell);
+        plan_release(plan, cell);
     }
 }
 

@@ -28,22 +28,17 @@ static void expect_settings_of(const char *scenario, const char *lab, const char
                                const char *expected_text)
 {
     struct plan plan;
-    struct cell cell;
-    struct error e;
     plan_of(scenario, lab, &plan);
-    if (plan_cell(&plan, 0, &cell, &e) != 0)
-        fail_msg("%s", e.text);
     json_t *settings = json_loads(settings_text, 0, NULL), *expected = json_loads(expected_text, 0, NULL);
     assert_non_null(settings);
     assert_non_null(expected);
-    json_t *differ = json_object(), *document = verify_run_settings(&cell, settings, differ);
+    json_t *differ = json_object(), *document = verify_run_settings(&plan.first, settings, differ);
     json_t *both = json_pack("[o,o]", document, differ);
     if (!json_equal(both, expected))
         fail_msg("%s", json_dumps(both, JSON_COMPACT | JSON_SORT_KEYS));
     json_decref(both);
     json_decref(settings);
     json_decref(expected);
-    cell_free(&cell);
     plan_free(&plan);
 }
 
