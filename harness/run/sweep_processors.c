@@ -25,7 +25,7 @@ static int check_threads(const struct sweep *s, const struct lab *lab, size_t th
     return 0;
 }
 
-/* How many runs that memory is for, at least one: that one is looked at before (labs/sim/memory.c). */
+/* How many runs that memory is for, at least one: that one is looked at before (labs/sim/driver.c). */
 static size_t jobs_by_memory(const struct sweep *s, uint64_t free_bytes)
 {
     uint64_t bytes = s->run_bytes ? s->run_bytes : 1, fit = free_bytes / bytes;

@@ -1,16 +1,17 @@
-/* The simulated lab: runs the simulator and passes on the lines that samplers and traffic generators would print. */
-#include "harness/labs/sim/capture/capture.h"
-#include "harness/labs/sim/deadlocks.h"
-#include "harness/labs/sim/foresee.h"
-#include "harness/labs/sim/inject/inject.h"
-#include "harness/labs/sim/lines.h"
-#include "harness/labs/sim/memory.h"
-#include "harness/labs/sim/topology.h"
+/* The simulated lab: opens, runs and closes the simulator; samples.c and flows.c hand what it counts to the recorder. */
+#include "harness/labs/sim/capture.h"
+#include "harness/labs/sim/flows.h"
+#include "harness/labs/sim/results.h"
+#include "harness/labs/sim/samples.h"
 #include "lib/clock.h"
 #include "lib/document/json_text.h"
 #include "lib/formats/settings.h"
-#include "lib/statistics/histogram.h"
+#include "lib/kernel/free_memory.h"
 #include "lib/physics/host.h"
+#include "lib/roce/counters.h"
+#include "lib/statistics/histogram.h"
+#include "lib/xalloc.h"
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,28 +35,132 @@ static bool is_host(const struct sim_lab *lab, size_t role)
     return lab->setup.node_of_role[role].kind == SIM_HOST;
 }
 
-/* ---- before the run */
+/* ---- can the simulator run the cell? */
+
+/* Of a host or switch in the lab, the settings and the result: measured at 8192 hosts. */
+#define NODE_BYTES 24576
+
+/* *bytes: what the run needs. -1: more than is free. Asked before anything is allocated for it. */
+static int check_memory(const struct cell *cell, const struct sim_setup *setup, uint64_t *bytes,
+                        struct error *e)
+{
+    uint64_t histograms = 0;
+    for (size_t i = 0; i < setup->config.flow_count; i++)
+        histograms += setup->flows[i].record_latency;
+    uint64_t needed = sim_bytes_needed(&setup->config) +
+                      setup->config.flow_count * sizeof(struct flow_state) +
+                      (cell->lab.hosts.count + cell->lab.switches.count) * NODE_BYTES +
+                      histograms * sizeof(struct histogram);
+    uint64_t left = free_memory_bytes();
+    *bytes = needed;
+    if (needed <= left)
+        return 0;
+    return error_set(e,
+                     "the simulation needs %.1f GB of memory, %.1f GB are free: expected fewer flows, "
+                     "queue_pairs or hosts, or a smaller depth",
+                     (double)needed / 1e9, (double)left / 1e9);
+}
+
+static int sim_lab_check(const struct cell *cell, uint64_t *bytes, struct error *e)
+{
+    const struct scenario_collective *collectives = cell->scenario.collectives.items;
+    struct sim_setup setup;
+    struct sim *sim = NULL;
+    if (cell->scenario.collectives.count)
+        return error_set(e,
+                         "collective %s: lab %s is simulated, and collectives run between GPUs of real hosts "
+                         "only; traffic of pattern ring-all-reduce is simulated",
+                         collectives[0].name, cell->lab.name);
+    if (sim_setup_make(cell, 1, &setup, e) != 0)
+        return -1;
+    int result = check_memory(cell, &setup, bytes, e);
+    for (size_t i = 0; i < setup.config.flow_count; i++)
+        setup.flows[i].record_latency = false; /* nothing runs: 30 KB per flow */
+    if (result == 0)
+        result = (sim = sim_new(&setup.config, e)) ? samples_check_roles(cell, sim, &setup, e) : -1;
+    sim_free(sim);
+    sim_setup_free(&setup);
+    return result == 0 ? 0 : error_prefix(e, "lab %s", cell->lab.name);
+}
+
+/* Is a counter, or everything that a glob may match, known to the simulator alone? Families that begin with any text match almost any
+ * glob and are ignored. */
+static bool is_simulated_only(const char *glob)
+{
+    size_t count;
+    const struct counter *rows = counters_all(&count), *row = counters_find(glob);
+    if (!strpbrk(glob, "*?["))
+        return row && row->origin == COUNTER_FROM_SIM;
+    for (size_t i = 0; i < count; i++)
+        if (rows[i].origin != COUNTER_FROM_SIM && rows[i].origin != COUNTER_FROM_DRIVER &&
+            rows[i].pattern[0] != '*' && counters_pattern_overlaps(rows[i].pattern, glob))
+            return false;
+    return true;
+}
+
+static void describe_node(const struct sim_lab *lab, struct sim_node node, struct text *out)
+{
+    const char *name = sim_setup_node_name(lab->run->cell, &lab->setup, node);
+    const struct lab_link *link;
+    size_t ports = 0;
+    text_add(out, "%s is %s of lab %s", name,
+             node.kind == SIM_HOST     ? "a host"
+             : node.kind == SIM_BRIDGE ? "a forwarding host"
+                                       : "a switch",
+             lab->run->cell->lab.name);
+    for (size_t i = 0; (link = lab_link_at(&lab->run->cell->lab, i)); i++) {
+        char *const *ends = link->between.items;
+        ports += strcmp(ends[0], name) == 0 || strcmp(ends[1], name) == 0;
+    }
+    if (node.kind == SIM_SWITCH && ports)
+        text_add(out, " with ports 0 to %zu", ports - 1);
+}
+
+static int refuse_counter(const struct sim_lab *lab, const struct sim_series *series, const char *glob,
+                          struct error *e)
+{
+    struct text node = {0};
+    const char *near = sim_series_nearest(series, lab->sim, glob);
+    describe_node(lab, series->node, &node);
+    if (near && series->node.kind == SIM_HOST && counters_find(near) != counters_find(glob))
+        near = NULL; /* a counter of something else */
+    error_set(e, "%s and has no counter %.100s%s%s%s", text_string(&node), glob,
+              near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
+    text_free(&node);
+    return -1;
+}
+
+static int sim_lab_check_counter(void *state, size_t role, const char *glob, struct error *e)
+{
+    struct sim_lab *lab = state;
+    struct sim_series series;
+    struct sim_senders senders;
+    if (!lab->sim && !(lab->sim = sim_new(&lab->setup.config, e)))
+        return error_prefix(e, "lab %s", lab->run->cell->lab.name);
+    sim_senders_make(&senders, &lab->setup);
+    sim_series_open(&series, lab->sim, &senders, lab->setup.node_of_role[role], UINT32_MAX);
+    bool possible = sim_series_match(&series, lab->sim, &lab->setup, glob) ||
+                    (series.node.kind != SIM_SWITCH && !is_simulated_only(glob));
+    int result = possible ? 0 : refuse_counter(lab, &series, glob, e);
+    sim_series_close(&series);
+    sim_senders_free(&senders);
+    return result;
+}
+
+/* ---- open and close */
 
 static void sim_lab_close(void *state)
 {
     struct sim_lab *lab = state;
     if (!lab)
         return;
-    for (size_t i = 0; lab->flows && i < lab->setup.config.flow_count; i++)
-        free(lab->flows[i].measured);
-    for (size_t i = 0; lab->series && i < lab->run->cell->scenario.roles.count; i++)
-        sim_series_close(&lab->series[i]);
-    free(lab->series);
+    flows_close(lab);
+    samples_close(lab);
     sim_capture_close(lab);
     sim_free(lab->sim);
     sim_setup_free(&lab->setup);
-    if (lab->writer)
-        fclose(lab->writer);
-    free(lab->line);
-    free(lab->flows);
-    free(lab->values);
-    free(lab->holds[0]);
-    free(lab->holds[1]);
+    free(lab->held_ps[0]);
+    free(lab->held_ps[1]);
     json_decref(lab->warnings);
     json_decref(lab->deadlocks);
     free(lab);
@@ -63,11 +168,9 @@ static void sim_lab_close(void *state)
 
 static int sim_lab_open(const struct lab_run *run, void **state, struct error *e)
 {
-    struct sim_lab *lab = calloc(1, sizeof *lab);
+    struct sim_lab *lab = xcalloc(1, sizeof *lab);
     const struct scenario_phases *phases = &run->cell->scenario.phases;
     uint64_t bytes;
-    if (!lab)
-        return error_set(e, "out of memory");
     lab->run = run;
     lab->warnings = json_array();
     lab->deadlocks = json_array();
@@ -77,13 +180,8 @@ static int sim_lab_open(const struct lab_run *run, void **state, struct error *e
     lab->interval_ns = phases->measure_ns / 100;
     if (lab->interval_ns < run->cell->scenario.sample.every_ns)
         lab->interval_ns = run->cell->scenario.sample.every_ns;
-    lab->writer = open_memstream(&lab->line, &lab->line_length);
-    if (!lab->writer || !lab->warnings || !lab->deadlocks) {
-        sim_lab_close(lab);
-        return error_set(e, "out of memory");
-    }
     if (sim_setup_make(run->cell, run->seed, &lab->setup, e) != 0 ||
-        sim_memory_check(run->cell, &lab->setup, &bytes, e) != 0) {
+        check_memory(run->cell, &lab->setup, &bytes, e) != 0) {
         sim_lab_close(lab);
         return -1;
     }
@@ -114,37 +212,32 @@ static json_t *capabilities_of(const struct sim_lab *lab, size_t role)
     return names;
 }
 
-static int describe_role(const struct sim_lab *lab, size_t role, struct host_description *out,
-                         struct error *e)
+static void describe_role(const struct sim_lab *lab, size_t role, struct host_description *out)
 {
     *out = (struct host_description){
         .capabilities = capabilities_of(lab, role), .facts = json_object(), .origin = ORIGIN_SIMULATED};
     json_object_set_new(out->facts, "simulated", json_true());
     if (is_host(lab, role)) {
         const struct physics_host *host = host_of(lab, role);
-        out->name = strdup(host->name);
-        out->address = host->nic.address ? strdup(host->nic.address) : NULL;
+        out->name = xstrdup(host->name);
+        out->address = host->nic.address ? xstrdup(host->nic.address) : NULL;
         if (host->nic.model)
             json_object_set_new(out->facts, "nic", json_make("{s:s}", "model", host->nic.model));
     } else {
-        out->name = strdup(sim_setup_node_name(lab->run->cell, &lab->setup, lab->setup.node_of_role[role]));
+        out->name = xstrdup(sim_setup_node_name(lab->run->cell, &lab->setup, lab->setup.node_of_role[role]));
     }
-    return out->name ? 0 : error_set(e, "out of memory");
 }
 
 static int sim_lab_describe(void *state, struct host_description out[], struct error *e)
 {
     const struct sim_lab *lab = state;
+    (void)e;
     for (size_t role = 0; role < role_count(lab); role++)
-        if (describe_role(lab, role, &out[role], e) != 0)
-            return -1;
+        describe_role(lab, role, &out[role]);
     return 0;
 }
 
-static int sim_lab_check_counter(void *state, size_t role, const char *glob, struct error *e)
-{
-    return sim_foresee_counter(state, role, glob, e);
-}
+/* ---- settings */
 
 static int sim_lab_save_settings(void *state, struct role_settings roles[], struct error *e)
 {
@@ -197,34 +290,11 @@ static void sim_lab_restore_settings(void *state, struct role_settings roles[])
 
 /* ---- the run */
 
-/* Each flow of the scenario has lines and latencies; each flow of a small traffic pattern has lines. */
-static int prepare_flows(struct sim_lab *lab, struct error *e)
-{
-    const size_t *first = lab->setup.first_of_traffic;
-    for (size_t t = 0; t < lab->run->cell->scenario.traffic.count; t++)
-        for (size_t i = first[t]; i < first[t + 1]; i++)
-            lab->flows[i].lines = first[t + 1] - first[t] <= SCENARIO_PATTERN_FLOWS;
-    for (size_t i = 0; i < lab->run->cell->scenario.flows.count; i++) {
-        lab->flows[i].lines = true;
-        if (!lab->setup.flows[i].record_latency)
-            continue;
-        lab->flows[i].measured = calloc(1, sizeof *lab->flows[i].measured);
-        if (!lab->flows[i].measured)
-            return error_set(e, "out of memory");
-        histogram_clear(lab->flows[i].measured);
-    }
-    return 0;
-}
-
 static int sim_lab_start(void *state, int64_t *start_ns, struct error *e)
 {
     struct sim_lab *lab = state;
     lab->setup.config.pause_log_capacity = PAUSE_CAPACITY;
-    lab->flows = calloc(lab->setup.config.flow_count + 1, sizeof *lab->flows);
-    if (!lab->flows)
-        return error_set(e, "out of memory");
-    if (prepare_flows(lab, e) != 0)
-        return -1;
+    flows_open(lab);
     lab->sim = sim_new(&lab->setup.config, e);
     if (!lab->sim)
         return error_prefix(e, "lab %s", lab->run->cell->lab.name);
@@ -233,22 +303,11 @@ static int sim_lab_start(void *state, int64_t *start_ns, struct error *e)
     *start_ns = 0;
     lab->next_sample_ns = lab->run->cell->scenario.sample.every_ns;
     lab->next_interval_ns = lab->interval_ns;
-    return lines_headers(lab, e) == 0 && lines_samples(lab, true, e) == 0 ? 0 : -1;
+    return samples_open(lab, e) == 0 && samples_write(lab, true, e) == 0 ? 0 : -1;
 }
 
-static void note_measured(struct sim_lab *lab)
-{
-    for (size_t i = 0; i < lab->setup.config.flow_count; i++) {
-        struct sim_flow_stats stats;
-        sim_flow_stats(lab->sim, i, &stats);
-        if (lab->now_ns <= lab->measure_start_ns)
-            lab->flows[i].measure_base = stats;
-        lab->flows[i].measure_end = stats;
-    }
-    lab->whole = lab->now_ns >= lab->measure_end_ns;
-}
-
-static int64_t earliest(const struct sim_lab *lab, int64_t until_ns)
+/* The next moment at which something is reported, at most until_ns. */
+static int64_t next_report_ns(const struct sim_lab *lab, int64_t until_ns)
 {
     const int64_t marks[] = {lab->next_sample_ns, lab->next_interval_ns, lab->measure_start_ns,
                              lab->measure_end_ns};
@@ -258,14 +317,15 @@ static int64_t earliest(const struct sim_lab *lab, int64_t until_ns)
     return until_ns;
 }
 
-static int note_holds(struct sim_lab *lab, struct error *e)
+/* The measure phase begins or ends. */
+static void note_phase(struct sim_lab *lab)
 {
-    int64_t **holds = &lab->holds[lab->now_ns == lab->measure_end_ns];
+    int64_t **held_ps = &lab->held_ps[lab->now_ns == lab->measure_end_ns];
+    flows_note_measured(lab);
     if (lab->now_ns == lab->measure_start_ns)
         sim_longest_holds_begin(lab->sim);
-    free(*holds);
-    *holds = sim_topology_holds(lab->sim, &lab->setup);
-    return *holds ? 0 : error_set(e, "out of memory");
+    free(*held_ps);
+    *held_ps = results_held_times(lab);
 }
 
 /* A capture takes the simulator's frames on the way. */
@@ -274,33 +334,31 @@ static int simulate(struct sim_lab *lab, int64_t until_ns, struct error *e)
     int64_t next_ns;
     do {
         next_ns = sim_capture_until(lab, until_ns);
-        if (sim_run_until(lab->sim, next_ns * SIM_PS_PER_NS, e) != 0 || sim_capture_take(lab, e) != 0)
+        if (sim_run_until(lab->sim, next_ns * SIM_PS_PER_NS, e) != 0 || sim_capture_write_frames(lab, e) != 0)
             return -1;
     } while (next_ns < until_ns);
     return 0;
 }
 
-static int step(struct sim_lab *lab, int64_t until_ns, struct error *e)
+static int run_to_next_report(struct sim_lab *lab, int64_t until_ns, struct error *e)
 {
     int64_t begun = clock_monotonic_ns();
-    int64_t next_ns = earliest(lab, until_ns);
+    int64_t next_ns = next_report_ns(lab, until_ns);
     bool mark = next_ns == lab->measure_start_ns || next_ns == lab->measure_end_ns;
     if (simulate(lab, next_ns, e) != 0)
         return -1;
     lab->now_ns = next_ns;
     lab->wall_ns += clock_monotonic_ns() - begun;
-    if (sim_deadlocks_look(lab) != 0)
-        return error_set(e, "out of memory");
+    results_note_deadlocks(lab);
     if (mark)
-        note_measured(lab);
-    if (mark && note_holds(lab, e) != 0)
-        return -1;
-    if ((mark || next_ns == lab->next_interval_ns) && lines_intervals(lab, e) != 0)
+        note_phase(lab);
+    if ((mark || next_ns == lab->next_interval_ns) &&
+        (flows_write_intervals(lab, e) != 0 || samples_write_pauses(lab, e) != 0))
         return -1;
     if (mark || next_ns == lab->next_sample_ns || next_ns == lab->end_ns) {
         if (next_ns == lab->next_sample_ns)
             lab->next_sample_ns += lab->run->cell->scenario.sample.every_ns;
-        return lines_samples(lab, mark || next_ns == lab->end_ns, e);
+        return samples_write(lab, mark || next_ns == lab->end_ns, e);
     }
     return 0;
 }
@@ -311,7 +369,7 @@ static enum advance sim_lab_advance(void *state, int64_t until_ns, struct error 
     while (lab->now_ns < until_ns) {
         if (interrupt_count(lab->run->interrupt) > 0)
             return ADVANCE_INTERRUPTED;
-        if (step(lab, until_ns, e) != 0)
+        if (run_to_next_report(lab, until_ns, e) != 0)
             return ADVANCE_FAILED;
     }
     return ADVANCE_DONE;
@@ -329,70 +387,26 @@ static int sim_lab_finish(void *state, struct error *e)
     if (!lab->sim || !lab->values)
         return 0;
     if (!lab->whole) /* it ended early */
-        note_measured(lab);
-    if ((lab->last_sample_ns != lab->now_ns && lines_samples(lab, true, e) != 0) ||
-        lines_intervals(lab, e) != 0 || lines_lasting_pauses(lab, e) != 0)
+        flows_note_measured(lab);
+    if (!lab->held_ps[1])
+        lab->held_ps[1] = results_held_times(lab);
+    if ((lab->last_sample_ns != lab->now_ns && samples_write(lab, true, e) != 0) ||
+        flows_write_intervals(lab, e) != 0 || samples_write_pauses(lab, e) != 0 ||
+        samples_write_lasting_pauses(lab, e) != 0 || flows_write_summaries(lab, e) != 0 ||
+        samples_finish(lab, e) != 0)
         return -1;
-    if (!lab->holds[1] && !(lab->holds[1] = sim_topology_holds(lab->sim, &lab->setup))) /* it ended early */
-        return error_set(e, "out of memory");
-    return lines_summaries(lab, e) == 0 && lines_ends(lab, e) == 0 ? sim_capture_finish(lab, e) : -1;
-}
-
-/* ---- what only the simulator knows */
-
-static json_t *priorities_of(const struct sim_settings *settings, int buffer)
-{
-    json_t *list = json_array();
-    for (int p = 0; p < SIM_PRIORITIES; p++)
-        if (settings->prio_to_buffer[p] == buffer)
-            json_array_append_new(list, json_integer(p));
-    return list;
-}
-
-static json_t *buffers_json(const struct sim_lab *lab, uint32_t host)
-{
-    const struct sim_settings *settings = &lab->setup.hosts[host].settings;
-    json_t *buffers = json_array();
-    for (int b = 0; b < SIM_BUFFERS; b++) {
-        struct sim_thresholds t = sim_host_thresholds(lab->sim, host, (unsigned)b);
-        if (settings->buffer_bytes[b])
-            json_array_append_new(buffers,
-                                  json_make("{s:i,s:I,s:I,s:I,s:o}", "buffer", b, "size_bytes",
-                                            (json_int_t)settings->buffer_bytes[b], "xoff_bytes",
-                                            (json_int_t)t.xoff_bytes, "xon_bytes", (json_int_t)t.xon_bytes,
-                                            "priorities", priorities_of(settings, b)));
-    }
-    return buffers;
+    return sim_capture_finish(lab, e);
 }
 
 static void sim_lab_add_to_result(void *state, json_t *result)
 {
-    const struct sim_lab *lab = state;
-    struct sim_work work;
-    json_array_extend(json_object_get(result, "warnings"), lab->warnings);
-    if (!lab->sim)
-        return;
-    sim_deadlocks_add_to_result(lab, result);
-    sim_capture_add_to_result(lab, result);
-    sim_inject_add_to_result(lab, result);
-    sim_work(lab->sim, &work);
-    json_object_set_new(result, "simulator",
-                        json_make("{s:I,s:I,s:I,s:I,s:I}", "events", (json_int_t)work.events, "hops",
-                                  (json_int_t)work.hops, "wall_ns", (json_int_t)lab->wall_ns, "memory_bytes",
-                                  (json_int_t)work.bytes, "allocations", (json_int_t)work.allocations));
-    json_object_set_new(
-        result, "topology",
-        sim_topology_json(lab->run->cell, lab->sim, &lab->setup, lab->holds[0], lab->holds[1]));
-    for (size_t role = 0; role < lab->run->cell->scenario.roles.count; role++)
-        if (is_host(lab, role) && recorder_lists(lab->run->recorder, role))
-            json_object_set_new(json_object_get(json_object_get(result, "hosts"), role_name(lab, role)),
-                                "buffers", buffers_json(lab, lab->setup.node_of_role[role].index));
+    results_add(state, result);
 }
 
 const struct lab_driver lab_driver_sim = {
     .name = "sim",
     .simulated = true,
-    .check = sim_foresee_cell,
+    .check = sim_lab_check,
     .open = sim_lab_open,
     .bring_up = sim_lab_bring_up,
     .describe = sim_lab_describe,

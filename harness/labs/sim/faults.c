@@ -1,31 +1,61 @@
-/* A scenario's faults of links as the states that the links have one after the other. */
-#include "harness/labs/sim/sim_setup.h"
+/* A scenario's faults as the simulator's configuration: the states that links have one after the other, and rules for single frames. */
+#include "harness/labs/sim/faults.h"
+#include "lib/document/nearest.h"
 #include "lib/text.h"
+#include "lib/xalloc.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define MOST_STATES 1000000
 #define MOST_NAMED  12
 
-/* ---- which link */
+/* ---- the link that a fault names */
+
+static int refuse_unknown_node(const struct lab *lab, const char *path, const char *name, struct error *e)
+{
+    size_t count = lab->hosts.count + lab->switches.count;
+    const char **words = xcalloc(count + 1, sizeof *words);
+    for (size_t i = 0; i < count; i++)
+        words[i] = lab_node_name(lab, i);
+    const char *near = nearest_word(name, words);
+    error_set(e, "%s: lab %s has no node \"%.60s\"%s%s%s", path, lab->name, name,
+              near ? "; did you mean \"" : "", near ? near : "",
+              near ? "\"?" : ": expected a host, a switch, or a role");
+    free(words);
+    return -1;
+}
+
+int sim_link_end_parse(const struct lab *lab, const char *path, const char *text, struct sim_link_end *end,
+                       struct error *e)
+{
+    char name[80];
+    if (link_fault_end(text, name, sizeof name, &end->port) != 0)
+        return error_set(e, "%s: \"%.80s\": expected a node, or NODE:PORT", path, text);
+    end->node = lab_node_index(lab, lab_node_of(lab, name));
+    return end->node >= 0 ? 0 : refuse_unknown_node(lab, path, name, e);
+}
 
 /* Ports of nodes count up in the order of the links: `next` has those of all nodes so far. */
-static bool is_end(const struct lab *lab, const struct sim_end *end, const char *name, const uint32_t *next)
+static bool link_ends_at(const struct lab *lab, const struct sim_link_end *end, const char *name,
+                         const uint32_t *next)
 {
     int node = lab_node_index(lab, name);
     return node == end->node && (end->port < 0 || end->port == next[node]);
 }
 
 /* `second`: the port of the first link found, 2 * link + end, that is its second end. */
-static size_t find_links(const struct lab *lab, const struct sim_end ends[2], uint32_t *next,
+static size_t find_links(const struct lab *lab, const struct sim_link_end ends[2], uint32_t *next,
                          uint32_t *second)
 {
     const struct lab_link *link;
     size_t found = 0;
     for (size_t i = 0; (link = lab_link_at(lab, i)); i++) {
         char *const *names = link->between.items;
-        bool along = is_end(lab, &ends[0], names[0], next) && is_end(lab, &ends[1], names[1], next);
-        bool is = along || (is_end(lab, &ends[0], names[1], next) && is_end(lab, &ends[1], names[0], next));
+        bool along =
+            link_ends_at(lab, &ends[0], names[0], next) && link_ends_at(lab, &ends[1], names[1], next);
+        bool is = along || (link_ends_at(lab, &ends[0], names[1], next) &&
+                            link_ends_at(lab, &ends[1], names[0], next));
         if (is && !found++)
             *second = (uint32_t)(2 * i + along);
         next[lab_node_index(lab, names[0])]++;
@@ -34,8 +64,8 @@ static size_t find_links(const struct lab *lab, const struct sim_end ends[2], ui
     return found;
 }
 
-static int no_such_link(const struct lab *lab, const char *path, char *const *texts,
-                        const struct sim_end *from, struct error *e)
+static int refuse_unknown_link(const struct lab *lab, const char *path, char *const *texts,
+                               const struct sim_link_end *from, struct error *e)
 {
     const char *name = lab_node_name(lab, (size_t)from->node);
     const struct lab_link *link;
@@ -54,23 +84,22 @@ static int no_such_link(const struct lab *lab, const char *path, char *const *te
     return -1;
 }
 
-int sim_setup_link(const struct lab *lab, const struct list_of *link, const char *path, uint32_t *second,
-                   struct error *e)
+/* The link between two ends, which a fault's `link` names: the port, 2 * link + end, that is the second of them. */
+static int find_link(const struct lab *lab, const struct list_of *link, const char *path, uint32_t *second,
+                     struct error *e)
 {
     char *const *texts = link->items;
-    struct sim_end ends[2];
+    struct sim_link_end ends[2];
     char at[48];
     snprintf(at, sizeof at, "%s.link", path);
-    if (sim_setup_end(lab, at, texts[0], &ends[0], e) != 0 ||
-        sim_setup_end(lab, at, texts[1], &ends[1], e) != 0)
+    if (sim_link_end_parse(lab, at, texts[0], &ends[0], e) != 0 ||
+        sim_link_end_parse(lab, at, texts[1], &ends[1], e) != 0)
         return -1;
-    uint32_t *next = calloc(lab->hosts.count + lab->switches.count, sizeof *next);
-    if (!next)
-        return error_set(e, "out of memory");
+    uint32_t *next = xcalloc(lab->hosts.count + lab->switches.count, sizeof *next);
     size_t found = find_links(lab, ends, next, second);
     free(next);
     if (found == 0)
-        return no_such_link(lab, path, texts, &ends[0], e);
+        return refuse_unknown_link(lab, path, texts, &ends[0], e);
     if (found > 1)
         return error_set(
             e,
@@ -80,88 +109,94 @@ int sim_setup_link(const struct lab *lab, const struct list_of *link, const char
     return 0;
 }
 
-/* ---- its states */
+/* ---- faults of links */
 
 /* A fault on its link. */
-struct placed {
+struct link_fault_placed {
     const struct link_fault *fault;
     size_t index, link;
     int64_t start_ns, end_ns; /* with the time to retrain */
 };
 
-static size_t states_of(const struct link_fault *f)
+static size_t count_states(const struct link_fault *f)
 {
     if (f->kind == LINK_FLAP)
         return 2 * (size_t)link_fault_flaps(f);
     return f->kind == LINK_RATE ? 4 : 2;
 }
 
-static void add(struct sim_setup *setup, const struct placed *p, int64_t at_ns, bool up, int64_t rate_bps)
+/* States in the order in which they are added. */
+struct state_list {
+    struct sim_link_state *items;
+    size_t count;
+};
+
+static struct sim_link_state *add_state(struct state_list *list, const struct link_fault_placed *p,
+                                        int64_t at_ns, bool up, int64_t rate_bps)
 {
-    setup->link_states[setup->config.link_state_count++] = (struct sim_link_state){
+    struct sim_link_state *state = &list->items[list->count++];
+    *state = (struct sim_link_state){
         .link = (uint32_t)p->link, .at_ps = at_ns * SIM_PS_PER_NS, .up = up, .rate_bps = rate_bps};
+    return state;
 }
 
-static void add_flaps(struct sim_setup *setup, const struct placed *p)
+static void add_flaps(struct state_list *list, const struct link_fault_placed *p)
 {
     const struct link_fault *f = p->fault;
     int64_t down_ns = link_fault_flap_down_ns(f);
     for (int64_t i = 0; i < link_fault_flaps(f); i++) {
-        add(setup, p, p->start_ns + i * f->period_ns, false, 0);
-        add(setup, p, p->start_ns + i * f->period_ns + down_ns, true, 0);
+        add_state(list, p, p->start_ns + i * f->period_ns, false, 0);
+        add_state(list, p, p->start_ns + i * f->period_ns + down_ns, true, 0);
     }
 }
 
 /* The link is down while it takes another rate. */
-static void add_rate(struct sim_setup *setup, const struct placed *p)
+static void add_rate(struct state_list *list, const struct link_fault_placed *p)
 {
     const struct link_fault *f = p->fault;
-    add(setup, p, p->start_ns, false, f->rate_bps);
-    add(setup, p, p->start_ns + link_fault_retrain_ns(f), true, f->rate_bps);
+    add_state(list, p, p->start_ns, false, f->rate_bps);
+    add_state(list, p, p->start_ns + link_fault_retrain_ns(f), true, f->rate_bps);
     if (f->stop_ns == FIELD_UNSET)
         return;
-    add(setup, p, p->end_ns - link_fault_retrain_ns(f), false, 0);
-    add(setup, p, p->end_ns, true, 0);
+    add_state(list, p, p->end_ns - link_fault_retrain_ns(f), false, 0);
+    add_state(list, p, p->end_ns, true, 0);
 }
 
-static void add_loss(struct sim_setup *setup, const struct placed *p)
+static void add_loss(struct state_list *list, const struct link_fault_placed *p)
 {
     const struct link_fault *f = p->fault;
-    add(setup, p, p->start_ns, true, 0);
-    struct sim_link_loss *loss = &setup->link_states[setup->config.link_state_count - 1].loss;
+    struct sim_link_loss *loss = &add_state(list, p, p->start_ns, true, 0)->loss;
     if (f->bursts)
         *loss = (struct sim_link_loss){f->bursts->loss_good, f->bursts->loss_bad, f->bursts->to_bad,
                                        f->bursts->to_good};
     else
         loss->good = f->loss;
     if (f->stop_ns != FIELD_UNSET)
-        add(setup, p, p->end_ns, true, 0);
+        add_state(list, p, p->end_ns, true, 0);
 }
 
-static void add_states(struct sim_setup *setup, const struct placed *p)
+static void add_states(struct state_list *list, const struct link_fault_placed *p)
 {
     switch ((enum link_fault_kind)p->fault->kind) {
     case LINK_FLAP:
-        add_flaps(setup, p);
+        add_flaps(list, p);
         break;
     case LINK_RATE:
-        add_rate(setup, p);
+        add_rate(list, p);
         break;
     case LINK_LOSS:
-        add_loss(setup, p);
+        add_loss(list, p);
         break;
     case LINK_DOWN:
-        add(setup, p, p->start_ns, false, 0);
+        add_state(list, p, p->start_ns, false, 0);
         if (p->fault->stop_ns != FIELD_UNSET)
-            add(setup, p, p->end_ns, true, 0);
+            add_state(list, p, p->end_ns, true, 0);
         break;
     }
 }
 
-/* ---- all */
-
 /* How long the link is down at a time; its key. */
-static int64_t down_of(const struct placed *p, const char **key)
+static int64_t down_time(const struct link_fault_placed *p, const char **key)
 {
     const struct link_fault *f = p->fault;
     int64_t flap_down_ns = link_fault_flap_down_ns(f), flap_up_ns = f->period_ns - flap_down_ns;
@@ -171,11 +206,12 @@ static int64_t down_of(const struct placed *p, const char **key)
     return f->kind == LINK_RATE ? link_fault_retrain_ns(f) : p->end_ns - p->start_ns;
 }
 
-static int check_down(const struct placed *p, int64_t nominal_bps, const char *path, struct error *e)
+static int check_down_time(const struct link_fault_placed *p, int64_t nominal_bps, const char *path,
+                           struct error *e)
 {
     const char *key;
     char down[40], least[40];
-    int64_t down_ns = down_of(p, &key);
+    int64_t down_ns = down_time(p, &key);
     int64_t least_ps = sim_link_least_down_ps(p->fault->kind == LINK_RATE ? p->fault->rate_bps : nominal_bps);
     if (p->fault->kind == LINK_LOSS || down_ns * SIM_PS_PER_NS >= least_ps)
         return 0;
@@ -185,19 +221,20 @@ static int check_down(const struct placed *p, int64_t nominal_bps, const char *p
         units_format(UNIT_TIME_NS, least_ps / SIM_PS_PER_NS + 1, least, sizeof least));
 }
 
-static int place(const struct cell *cell, const int64_t phase_ns[4], size_t i, struct placed *p,
-                 struct error *e)
+static int place_fault(const struct cell *cell, const int64_t phase_ns[4], size_t i,
+                       struct link_fault_placed *p, struct error *e)
 {
     const struct link_fault *f = (const struct link_fault *)cell->scenario.faults.items + i;
     char path[32], rate[40];
     snprintf(path, sizeof path, "faults[%zu]", i);
-    *p = (struct placed){f, i, 0, link_fault_start_ns(f, phase_ns), link_fault_end_ns(f, phase_ns)};
+    *p =
+        (struct link_fault_placed){f, i, 0, link_fault_start_ns(f, phase_ns), link_fault_end_ns(f, phase_ns)};
     uint32_t second = 0;
-    if (sim_setup_link(&cell->lab, &f->link, path, &second, e) != 0)
+    if (find_link(&cell->lab, &f->link, path, &second, e) != 0)
         return -1;
     p->link = second / 2;
     int64_t nominal_bps = lab_link_at(&cell->lab, p->link)->rate_bps;
-    if (check_down(p, nominal_bps, path, e) != 0)
+    if (check_down_time(p, nominal_bps, path, e) != 0)
         return -1;
     if (f->kind != LINK_RATE)
         return 0;
@@ -212,17 +249,17 @@ static int place(const struct cell *cell, const int64_t phase_ns[4], size_t i, s
 
 static int by_link(const void *a, const void *b)
 {
-    const struct placed *x = a, *y = b;
+    const struct link_fault_placed *x = a, *y = b;
     if (x->link != y->link)
         return x->link < y->link ? -1 : 1;
     return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
 }
 
-static int check_overlaps(const struct placed *placed, size_t count, struct error *e)
+static int check_overlaps(const struct link_fault_placed *placed, size_t count, struct error *e)
 {
     char end[40], start[40];
     for (size_t i = 1; i < count; i++) {
-        const struct placed *before = &placed[i - 1], *p = &placed[i];
+        const struct link_fault_placed *before = &placed[i - 1], *p = &placed[i];
         if (p->link != before->link || p->start_ns > before->end_ns)
             continue;
         return error_set(
@@ -235,37 +272,126 @@ static int check_overlaps(const struct placed *placed, size_t count, struct erro
     return 0;
 }
 
-static int take_placed(struct placed *placed, const struct cell *cell, struct sim_setup *setup,
-                       struct error *e)
+int sim_link_states_make(const struct cell *cell, struct sim_link_state **states, size_t *count,
+                         struct error *e)
 {
-    size_t count = cell->scenario.faults.count, states = 0;
+    size_t faults = cell->scenario.faults.count, most = 0;
+    struct state_list list = {0};
     int64_t phase_ns[4];
+    int result = 0;
+    *states = NULL;
+    *count = 0;
+    if (!faults)
+        return 0;
+    struct link_fault_placed *placed = xcalloc(faults, sizeof *placed);
     scenario_phase_starts(&cell->scenario, phase_ns);
-    for (size_t i = 0; i < count; i++) {
-        if (place(cell, phase_ns, i, &placed[i], e) != 0)
-            return -1;
-        states += states_of(placed[i].fault);
+    for (size_t i = 0; result == 0 && i < faults; i++) {
+        result = place_fault(cell, phase_ns, i, &placed[i], e);
+        most += result == 0 ? count_states(placed[i].fault) : 0;
     }
-    qsort(placed, count, sizeof *placed, by_link);
-    if (check_overlaps(placed, count, e) != 0)
-        return -1;
-    if (states > MOST_STATES)
-        return error_set(e, "faults: links would change %zu times: expected at most %d", states, MOST_STATES);
-    setup->link_states = calloc(states + 1, sizeof *setup->link_states);
-    if (!setup->link_states)
-        return error_set(e, "out of memory");
-    for (size_t i = 0; i < count; i++)
-        add_states(setup, &placed[i]);
-    setup->config.link_states = setup->link_states;
-    return 0;
+    if (result == 0) {
+        qsort(placed, faults, sizeof *placed, by_link);
+        result = check_overlaps(placed, faults, e);
+    }
+    if (result == 0 && most > MOST_STATES)
+        result = error_set(e, "faults: links would change %zu times: expected at most %d", most, MOST_STATES);
+    if (result == 0) {
+        list.items = xcalloc(most + 1, sizeof *list.items);
+        for (size_t i = 0; i < faults; i++)
+            add_states(&list, &placed[i]);
+    }
+    free(placed);
+    *states = list.items;
+    *count = list.count;
+    return result;
 }
 
-int sim_setup_take_faults(const struct cell *cell, struct sim_setup *setup, struct error *e)
+/* ---- faults of single frames */
+
+static int find_flow(const struct sim_flow_config *flows, size_t count, const char *name, const char *path,
+                     uint32_t *flow, struct error *e)
 {
-    if (!cell->scenario.faults.count)
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(flows[i].name, name) == 0) {
+            *flow = (uint32_t)i;
+            return 0;
+        }
+    return error_set(
+        e,
+        "%s.flow: there is no flow \"%.80s\": expected the name of a flow, or of one of a traffic's "
+        "flows, as in \"NAME/0\"",
+        path, name);
+}
+
+/* Some actions happen at a host: the link must end there. */
+static int check_ends_at_host(const struct cell *cell, const struct injection_rule *r, const char *path,
+                              struct error *e)
+{
+    struct sim_link_end end;
+    const char *name = ((char *const *)r->link.items)[1];
+    if (r->action < INJECT_CNP_SENT || sim_link_end_parse(&cell->lab, path, name, &end, e) != 0)
+        return r->action < INJECT_CNP_SENT ? 0 : -1;
+    if ((size_t)end.node < cell->lab.hosts.count)
         return 0;
-    struct placed *placed = calloc(cell->scenario.faults.count, sizeof *placed);
-    int result = placed ? take_placed(placed, cell, setup, e) : error_set(e, "out of memory");
-    free(placed);
-    return result;
+    return error_set(
+        e, "%s.do: \"%s\" is for frames that come to a host: found %s as the second end of the link", path,
+        injection_action_name(r), name);
+}
+
+static uint8_t priority_bit(int64_t priority)
+{
+    return priority == FIELD_UNSET ? 0 : (uint8_t)(1u << priority);
+}
+
+static int make_injection(const struct cell *cell, const struct sim_flow_config *flows, size_t flow_count,
+                          size_t i, struct sim_injection *to, struct error *e)
+{
+    static const enum packet_kind kinds[] = {
+        [INJECT_DATA] = PACKET_DATA, [INJECT_ACK] = PACKET_ACK,
+        [INJECT_NAK] = PACKET_NAK,   [INJECT_READ_REQUEST] = PACKET_READ_REQUEST,
+        [INJECT_CNP] = PACKET_CNP,   [INJECT_PFC] = PACKET_PFC};
+    static const enum sim_injected_action actions[] = {
+        [INJECT_DROP] = SIM_INJECT_DROP,           [INJECT_CORRUPT] = SIM_INJECT_CORRUPT,
+        [INJECT_MARK] = SIM_INJECT_MARK,           [INJECT_DELAY] = SIM_INJECT_DELAY,
+        [INJECT_DUPLICATE] = SIM_INJECT_DUPLICATE, [INJECT_REORDER] = SIM_INJECT_REORDER,
+        [INJECT_CNP_SENT] = SIM_INJECT_CNP,        [INJECT_PAUSE] = SIM_INJECT_PAUSE,
+        [INJECT_STALL] = SIM_INJECT_STALL};
+    const struct injection_rule *r = (const struct injection_rule *)cell->scenario.injections.items + i;
+    struct injection_choice choice = injection_choice(r);
+    int64_t phase_ns[4];
+    char path[32];
+    snprintf(path, sizeof path, "inject[%zu]", i);
+    scenario_phase_starts(&cell->scenario, phase_ns);
+    int64_t start_ns = injection_start_ns(r, phase_ns), end_ns = injection_end_ns(r, phase_ns);
+    /* a run that was made shorter ends before the rule begins: any end will do */
+    *to = (struct sim_injection){.flow = SIM_NO_FLOW,
+                                 .kind = kinds[r->packet],
+                                 .action = actions[r->action],
+                                 .from_ps = start_ns * SIM_PS_PER_NS,
+                                 .until_ps = (end_ns > start_ns ? end_ns : start_ns + 1) * SIM_PS_PER_NS,
+                                 .first = choice.first,
+                                 .every = choice.every,
+                                 .most = choice.most,
+                                 .probability = isnan(r->probability) ? 0 : r->probability,
+                                 .priorities = priority_bit(r->priority),
+                                 .pause_classes = priority_bit(r->pause_priority),
+                                 .behind = r->behind == FIELD_UNSET ? 0 : r->behind,
+                                 .lasts_ps = r->lasts_ns == FIELD_UNSET ? 0 : r->lasts_ns * SIM_PS_PER_NS,
+                                 .delay_ps = r->delay_ns == FIELD_UNSET ? 0 : r->delay_ns * SIM_PS_PER_NS};
+    if (r->flow)
+        return find_flow(flows, flow_count, r->flow, path, &to->flow, e);
+    if (find_link(&cell->lab, &r->link, path, &to->port, e) != 0)
+        return -1;
+    return check_ends_at_host(cell, r, path, e);
+}
+
+int sim_injections_make(const struct cell *cell, const struct sim_flow_config *flows, size_t flow_count,
+                        struct sim_injection **injections, size_t *count, struct error *e)
+{
+    *count = cell->scenario.injections.count;
+    *injections = *count ? xcalloc(*count, sizeof **injections) : NULL;
+    for (size_t i = 0; i < *count; i++)
+        if (make_injection(cell, flows, flow_count, i, &(*injections)[i], e) != 0)
+            return -1;
+    return 0;
 }

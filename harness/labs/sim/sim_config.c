@@ -1,25 +1,32 @@
+/*
+ * The simulator's configuration for a cell: hosts, switches and links of the lab, the settings of roles, flows and traffic patterns,
+ * storms, faults, and what is captured.
+ */
 #include "harness/labs/sim/sim_config.h"
+#include "harness/labs/sim/faults.h"
 #include "harness/plan/traffic_class.h"
-#include "harness/labs/sim/sim_setup.h"
 #include "lib/clock.h"
 #include "lib/document/json_text.h"
-#include "lib/physics/host.h"
 #include "lib/physics/fabric.h"
+#include "lib/physics/host.h"
+#include "lib/xalloc.h"
+#include "sim/workload.h"
+#include <fnmatch.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static void take(int64_t *to, int64_t from)
+static void set_if_given(int64_t *to, int64_t from)
 {
     if (from != FIELD_UNSET)
         *to = from;
 }
 
-/* ---- hosts */
+/* ---- hosts, switches and links of the lab */
 
-static void take_host(struct sim_host_config *to, const struct physics_host *from,
-                      const struct sim_host_config *defaults)
+static void configure_host(struct sim_host_config *to, const struct physics_host *from,
+                           const struct sim_host_config *defaults)
 {
     *to = *defaults;
     to->name = from->name;
@@ -32,9 +39,77 @@ static void take_host(struct sim_host_config *to, const struct physics_host *fro
     sim_settings_defaults(&to->settings, &from->nic);
 }
 
-/* ---- settings */
+/* A switch that forwards in software is a bridge. */
+static void configure_switches(const struct lab *lab, struct sim_setup *setup)
+{
+    const struct physics_switch *from;
+    for (size_t i = 0; (from = lab_switch_at(lab, i)); i++) {
+        if (from->software) {
+            uint32_t index = (uint32_t)setup->config.bridge_count++;
+            struct sim_bridge_config *to = &setup->bridges[index];
+            setup->node_of_switch[i] = (struct sim_node){SIM_BRIDGE, index};
+            sim_bridge_defaults(to);
+            to->name = from->name;
+            to->physics = *from->software;
+        } else {
+            uint32_t index = (uint32_t)setup->config.switch_count++;
+            struct sim_switch_config *to = &setup->switches[index];
+            setup->node_of_switch[i] = (struct sim_node){SIM_SWITCH, index};
+            sim_switch_defaults(to);
+            to->name = from->name;
+            to->physics = *from;
+        }
+    }
+}
 
-static void take_mask(uint8_t *mask, const struct list_of *priorities)
+static struct sim_node node_by_name(const struct lab *lab, const struct sim_setup *setup, const char *name)
+{
+    size_t i = (size_t)lab_node_index(lab, name); /* links end at nodes that the lab has */
+    return i < lab->hosts.count ? (struct sim_node){SIM_HOST, (uint32_t)i}
+                                : setup->node_of_switch[i - lab->hosts.count];
+}
+
+static void configure_links(const struct lab *lab, struct sim_setup *setup)
+{
+    struct sim_link_config *to = setup->links;
+    const struct lab_link *link;
+    for (size_t i = 0; (link = lab_link_at(lab, i)); i++) {
+        char *const *ends = link->between.items;
+        to[i] = (struct sim_link_config){.a = node_by_name(lab, setup, ends[0]),
+                                         .b = node_by_name(lab, setup, ends[1]),
+                                         .rate_bps = link->rate_bps,
+                                         .loss_per_billion = (int64_t)llround(link->loss * 1e9)};
+        if (link->delay_ps != FIELD_UNSET)
+            to[i].delay_ps = link->delay_ps;
+        else if (link->length_mm != FIELD_UNSET)
+            to[i].delay_ps = sim_cable_delay_ps(link->length_mm);
+    }
+}
+
+static void configure_lab(const struct lab *lab, struct sim_setup *setup)
+{
+    const struct physics_host *host;
+    struct sim_host_config defaults;
+    sim_host_defaults(&defaults);
+    setup->config.truncate_to_ns = lab->truncate_to_ns == 1;
+    setup->config.udp_destination_port = (uint16_t)lab->udp_port;
+    if (lab->framing)
+        setup->config.framing = *lab->framing;
+    for (size_t i = 0; (host = lab_sim_host_at(lab, i)); i++)
+        configure_host(&setup->hosts[i], host, &defaults);
+    configure_switches(lab, setup);
+    configure_links(lab, setup);
+    setup->config.hosts = setup->hosts;
+    setup->config.host_count = lab->hosts.count;
+    setup->config.links = setup->links;
+    setup->config.link_count = lab->links.count;
+    setup->config.switches = setup->switches;
+    setup->config.bridges = setup->bridges;
+}
+
+/* ---- settings of roles */
+
+static void set_mask(uint8_t *mask, const struct list_of *priorities)
 {
     const int64_t *items = priorities->items;
     if (!items)
@@ -45,21 +120,21 @@ static void take_mask(uint8_t *mask, const struct list_of *priorities)
 }
 
 /* Settings of a host from a parsed document: unset values stay as they are. */
-static void sim_setup_settings(const struct settings *from, struct sim_settings *to)
+static void apply_host_settings(const struct settings *from, struct sim_settings *to)
 {
     const struct named_integer *map = from->prio_to_buffer.items;
     const int64_t *buffers = from->buffer_bytes.items;
-    take(&to->mtu_bytes, from->mtu);
-    take_mask(&to->pfc_mask, &from->pfc);
+    set_if_given(&to->mtu_bytes, from->mtu);
+    set_mask(&to->pfc_mask, &from->pfc);
     for (size_t i = 0; i < from->prio_to_buffer.count; i++)
         to->prio_to_buffer[strtol(map[i].name, NULL, 10) & 7] = (uint8_t)map[i].value;
     for (size_t i = 0; buffers && i < SIM_BUFFERS; i++)
         to->buffer_bytes[i] = i < from->buffer_bytes.count ? buffers[i] : 0;
-    take(&to->cable_mm, from->cable_mm);
-    take_mask(&to->ecn_rp_mask, &from->ecn);
-    take_mask(&to->ecn_np_mask, &from->ecn);
-    take_mask(&to->ecn_rp_mask, &from->ecn_rp);
-    take_mask(&to->ecn_np_mask, &from->ecn_np);
+    set_if_given(&to->cable_mm, from->cable_mm);
+    set_mask(&to->ecn_rp_mask, &from->ecn);
+    set_mask(&to->ecn_np_mask, &from->ecn);
+    set_mask(&to->ecn_rp_mask, &from->ecn_rp);
+    set_mask(&to->ecn_np_mask, &from->ecn_np);
     dcqcn_merge(&to->dcqcn, &from->dcqcn);
     congestion_values_merge(&window_table, &to->congestion.window, &from->window);
     congestion_values_merge(&hpcc_table, &to->congestion.hpcc, &from->hpcc);
@@ -67,6 +142,97 @@ static void sim_setup_settings(const struct settings *from, struct sim_settings 
     congestion_values_merge(&timely_table, &to->congestion.timely, &from->timely);
     if (from->congestion_control >= 0)
         to->congestion_control = sim_congestion_control(congestion_control_names[from->congestion_control]);
+}
+
+static void apply_ets(const struct settings_ets *from, struct sim_switch_config *to)
+{
+    const struct named_integer *classes = from->prio_to_tc.items;
+    const int64_t *weights = from->weights.items;
+    for (size_t i = 0; i < from->prio_to_tc.count; i++)
+        to->prio_to_tc[strtol(classes[i].name, NULL, 10) & 7] = (uint8_t)classes[i].value;
+    for (size_t i = 0; i < from->weights.count && i < SIM_PRIORITIES; i++)
+        to->tc_weight[i] = (int32_t)weights[i];
+}
+
+static void apply_watchdog(const struct settings_watchdog *from, struct physics_watchdog *to)
+{
+    int64_t restore_ns = from->restore_ns == FIELD_UNSET ? 2 * from->detect_ns : from->restore_ns;
+    to->detect_ps = from->detect_ns * SIM_PS_PER_NS;
+    to->restore_ps = restore_ns * SIM_PS_PER_NS;
+    to->action = from->action == SETTINGS_WATCHDOG_FORWARD ? WATCHDOG_FORWARD : WATCHDOG_DROP;
+}
+
+static void apply_switch_settings(const struct settings *from, struct sim_switch_config *to)
+{
+    set_mask(&to->pfc_mask, &from->pfc);
+    if (from->ets)
+        apply_ets(from->ets, to);
+    if (from->watchdog)
+        apply_watchdog(from->watchdog, &to->physics.watchdog);
+    if (!from->ecn_threshold)
+        return;
+    to->physics.ecn.kmin_bytes = from->ecn_threshold->kmin_bytes;
+    to->physics.ecn.kmax_bytes = from->ecn_threshold->kmax_bytes;
+    to->physics.ecn.pmax = from->ecn_threshold->pmax;
+}
+
+static void apply_bridge_settings(const struct settings *from, struct sim_bridge_config *to)
+{
+    struct physics_forwarding *physics = &to->physics;
+    set_if_given(&physics->rx_ring, from->rx_ring);
+    if (from->rx_coalesce_us != FIELD_UNSET || from->rx_coalesce_frames != FIELD_UNSET)
+        physics->adaptive = false;
+    if (from->rx_coalesce_us != FIELD_UNSET)
+        physics->coalesce_ps = from->rx_coalesce_us * SIM_PS_PER_US;
+    set_if_given(&physics->coalesce_frames, from->rx_coalesce_frames);
+    if (from->red)
+        to->red = *from->red;
+}
+static void apply_settings(const struct settings *settings, struct sim_node node, struct sim_setup *setup)
+{
+    if (node.kind == SIM_HOST)
+        apply_host_settings(settings, &setup->hosts[node.index].settings);
+    else if (node.kind == SIM_SWITCH)
+        apply_switch_settings(settings, &setup->switches[node.index]);
+    else
+        apply_bridge_settings(settings, &setup->bridges[node.index]);
+}
+
+/* Those of a role that has none of its own are parsed already. */
+static int apply_role_settings(const struct cell *cell, const char *role, struct sim_node node,
+                               struct sim_setup *setup, struct error *e)
+{
+    struct settings settings;
+    if (!json_object_get(json_object_get(cell->scenario_json, "settings_of"), role)) {
+        apply_settings(&cell->scenario.settings, node, setup);
+        return 0;
+    }
+    json_t *document = scenario_role_settings(cell->scenario_json, role);
+    int result = table_parse(&settings_table, document, &settings, e);
+    json_decref(document);
+    if (result != 0)
+        return error_prefix(e, "settings of %s", role);
+    apply_settings(&settings, node, setup);
+    table_free(&settings_table, &settings);
+    return 0;
+}
+
+/* Common settings go to every node, the settings of a role to its node. */
+static int configure_roles(const struct cell *cell, struct sim_setup *setup, struct error *e)
+{
+    const char *role;
+    for (size_t i = 0; i < cell->lab.switches.count; i++)
+        apply_settings(&cell->scenario.settings, setup->node_of_switch[i], setup);
+    for (size_t i = 0; i < cell->lab.hosts.count; i++)
+        apply_host_settings(&cell->scenario.settings, &setup->hosts[i].settings);
+    for (size_t i = 0; (role = scenario_role(&cell->scenario, i)); i++) {
+        int host = lab_host_of(&cell->lab, role);
+        setup->node_of_role[i] = host >= 0 ? (struct sim_node){SIM_HOST, (uint32_t)host}
+                                           : setup->node_of_switch[lab_switch_of(&cell->lab, role)];
+        if (apply_role_settings(cell, role, setup->node_of_role[i], setup, e) != 0)
+            return -1;
+    }
+    return 0;
 }
 
 static json_t *mask_json(uint8_t mask)
@@ -103,33 +269,28 @@ json_t *sim_setup_settings_json(const struct sim_settings *s)
     return json;
 }
 
-/* ---- links and flows */
-
-static struct sim_node node_of(const struct lab *lab, const struct sim_setup *setup, const char *name)
+const char *sim_setup_node_name(const struct cell *cell, const struct sim_setup *setup, struct sim_node node)
 {
-    size_t i = (size_t)lab_node_index(lab, name); /* links end at nodes that the lab has */
-    return i < lab->hosts.count ? (struct sim_node){SIM_HOST, (uint32_t)i}
-                                : setup->node_of_switch[i - lab->hosts.count];
+    if (node.kind == SIM_HOST)
+        return lab_node_name(&cell->lab, node.index);
+    return node.kind == SIM_SWITCH ? setup->switches[node.index].name : setup->bridges[node.index].name;
 }
 
-static void take_links(const struct lab *lab, struct sim_setup *setup)
+/* ---- flows and storms */
+
+/* The host that plays a role; `roles` maps names to indices, error messages begin with `of`. */
+static int host_of_role(const struct cell *cell, const struct sim_setup *setup, const json_t *roles,
+                        const char *role, const char *of, uint32_t *host, struct error *e)
 {
-    struct sim_link_config *to = setup->links;
-    const struct lab_link *link;
-    for (size_t i = 0; (link = lab_link_at(lab, i)); i++) {
-        char *const *ends = link->between.items;
-        to[i] = (struct sim_link_config){.a = node_of(lab, setup, ends[0]),
-                                         .b = node_of(lab, setup, ends[1]),
-                                         .rate_bps = link->rate_bps,
-                                         .loss_per_billion = (int64_t)llround(link->loss * 1e9)};
-        if (link->delay_ps != FIELD_UNSET)
-            to[i].delay_ps = link->delay_ps;
-        else if (link->length_mm != FIELD_UNSET)
-            to[i].delay_ps = sim_cable_delay_ps(link->length_mm);
-    }
+    struct sim_node node = setup->node_of_role[json_integer_value(json_object_get(roles, role))];
+    *host = node.index;
+    if (node.kind == SIM_HOST)
+        return 0;
+    return error_set(e, "%s: role \"%s\" is a switch in lab %s: only hosts can send and receive traffic", of,
+                     role, cell->lab.name);
 }
 
-static void take_amount(const struct scenario_flow *from, struct sim_flow_config *to)
+static void set_amount(const struct scenario_flow *from, struct sim_flow_config *to)
 {
     if (from->size_bytes == FIELD_UNSET)
         return;
@@ -139,8 +300,8 @@ static void take_amount(const struct scenario_flow *from, struct sim_flow_config
     to->message_count = (from->size_bytes + each - 1) / each;
 }
 
-static void take_flow(const struct cell *cell, const struct scenario_flow *from, const uint32_t ends[2],
-                      struct sim_flow_config *to)
+static void configure_flow(const struct cell *cell, const struct scenario_flow *from, const uint32_t ends[2],
+                           struct sim_flow_config *to)
 {
     static const enum sim_operation operations[] = {
         [OP_WRITE] = SIM_WRITE, [OP_WRITE_IMM] = SIM_WRITE, [OP_READ] = SIM_READ, [OP_SEND] = SIM_SEND};
@@ -167,7 +328,7 @@ static void take_flow(const struct cell *cell, const struct scenario_flow *from,
         (from->stop_ns != FIELD_UNSET && from->stop_ns < end_ns ? from->stop_ns : end_ns) * SIM_PS_PER_NS;
     if (from->rate_bps != FIELD_UNSET) /* a share of 0 would be no limit; that of 1 b/s is refused */
         to->rate_bps = from->rate_bps < from->queue_pairs ? 1 : from->rate_bps / from->queue_pairs;
-    take_amount(from, to);
+    set_amount(from, to);
     to->record_latency = !sim_config_is_one_message(to);
 }
 
@@ -177,13 +338,15 @@ bool sim_config_is_one_message(const struct sim_flow_config *flow)
 }
 
 /* The flows' waits, in the order of the flows. */
-static int take_waits(const struct cell *cell, struct sim_setup *setup, struct error *e)
+static int configure_waits(const struct cell *cell, struct sim_setup *setup, struct error *e)
 {
     const struct scenario_flow *flows = cell->scenario.flows.items;
     size_t count = 0, *before = flow_order_indices(&cell->scenario.flows, &count);
-    setup->waits = calloc(count + 1, sizeof *setup->waits);
+    if (!before)
+        return error_set(e, "out of memory");
+    setup->waits = xcalloc(count + 1, sizeof *setup->waits);
     struct sim_wait *next = setup->waits;
-    for (size_t i = 0; before && next && i < cell->scenario.flows.count; i++) {
+    for (size_t i = 0; i < cell->scenario.flows.count; i++) {
         const struct flow_wait *waits = flows[i].after.items;
         setup->flows[i].waits = next;
         setup->flows[i].wait_count = flow_order_waits(&flows[i]);
@@ -193,7 +356,7 @@ static int take_waits(const struct cell *cell, struct sim_setup *setup, struct e
                                           waits[k].delay_ns * SIM_PS_PER_NS};
     }
     free(before);
-    return before && next ? 0 : error_set(e, "out of memory");
+    return 0;
 }
 
 static int check_mode(const struct scenario_flow *flow, struct error *e)
@@ -204,29 +367,31 @@ static int check_mode(const struct scenario_flow *flow, struct error *e)
     return 0;
 }
 
-static int take_flows(const struct cell *cell, const json_t *roles, struct sim_setup *setup, struct error *e)
+static int configure_flows(const struct cell *cell, const json_t *roles, struct sim_setup *setup,
+                           struct error *e)
 {
     const struct scenario_flow *flows = cell->scenario.flows.items;
     for (size_t i = 0; i < cell->scenario.flows.count; i++) {
         uint32_t ends[2];
         char of[160];
         snprintf(of, sizeof of, "flow %.100s", flows[i].name);
-        if (sim_setup_host(cell, setup, roles, flows[i].from, of, &ends[0], e) != 0 ||
-            sim_setup_host(cell, setup, roles, flows[i].to, of, &ends[1], e) != 0 ||
+        if (host_of_role(cell, setup, roles, flows[i].from, of, &ends[0], e) != 0 ||
+            host_of_role(cell, setup, roles, flows[i].to, of, &ends[1], e) != 0 ||
             check_mode(&flows[i], e) != 0)
             return -1;
-        take_flow(cell, &flows[i], ends, &setup->flows[i]);
+        configure_flow(cell, &flows[i], ends, &setup->flows[i]);
     }
     setup->config.flow_count = cell->scenario.flows.count;
-    return take_waits(cell, setup, e);
+    return configure_waits(cell, setup, e);
 }
 
-static int take_storms(const struct cell *cell, const json_t *roles, struct sim_setup *setup, struct error *e)
+static int configure_storms(const struct cell *cell, const json_t *roles, struct sim_setup *setup,
+                            struct error *e)
 {
     const struct scenario_storm *storms = cell->scenario.storms.items;
     for (size_t i = 0; i < cell->scenario.storms.count; i++) {
         struct sim_storm_config *to = &setup->storms[i];
-        if (sim_setup_host(cell, setup, roles, storms[i].role, "storms", &to->host, e) != 0)
+        if (host_of_role(cell, setup, roles, storms[i].role, "storms", &to->host, e) != 0)
             return -1;
         to->priority = (uint8_t)storms[i].priority;
         to->start_ps = storms[i].start_ns * SIM_PS_PER_NS;
@@ -235,130 +400,295 @@ static int take_storms(const struct cell *cell, const json_t *roles, struct sim_
     return 0;
 }
 
-/* ---- roles */
+/* ---- traffic patterns, as flows */
 
-static void put_settings(const struct settings *settings, struct sim_node node, struct sim_setup *setup)
+static const enum sim_sizes sizes[] = {[SIZES_FIXED] = SIM_SIZES_FIXED,
+                                       [SIZES_WEB_SEARCH] = SIM_SIZES_WEB_SEARCH,
+                                       [SIZES_DATA_MINING] = SIM_SIZES_DATA_MINING};
+
+static uint32_t *hosts_of_roles(const struct cell *cell, const struct sim_setup *setup, const json_t *roles,
+                                const struct list_of *list, const char *of, struct error *e)
 {
-    if (node.kind == SIM_HOST)
-        sim_setup_settings(settings, &setup->hosts[node.index].settings);
-    else if (node.kind == SIM_SWITCH)
-        sim_setup_switch_settings(settings, &setup->switches[node.index]);
-    else
-        sim_setup_bridge_settings(settings, &setup->bridges[node.index]);
+    char *const *names = list->items;
+    uint32_t *hosts = xcalloc(list->count + 1, sizeof *hosts);
+    for (size_t i = 0; i < list->count; i++) {
+        if (host_of_role(cell, setup, roles, names[i], of, &hosts[i], e) == 0)
+            continue;
+        free(hosts);
+        return NULL;
+    }
+    return hosts;
 }
 
-/* Those of a role that has none of its own are parsed already. */
-static int take_settings(const struct cell *cell, const char *role, struct sim_node node,
-                         struct sim_setup *setup, struct error *e)
+/* Rate of the link that connects a host. */
+static int64_t link_rate(const struct sim_setup *setup, uint32_t host)
 {
-    struct settings settings;
-    if (!json_object_get(json_object_get(cell->scenario_json, "settings_of"), role)) {
-        put_settings(&cell->scenario.settings, node, setup);
-        return 0;
+    for (size_t i = 0; i < setup->config.link_count; i++) {
+        const struct sim_link_config *link = &setup->links[i];
+        if ((link->a.kind == SIM_HOST && link->a.index == host) ||
+            (link->b.kind == SIM_HOST && link->b.index == host))
+            return link->rate_bps;
     }
-    json_t *document = scenario_role_settings(cell->scenario_json, role);
-    int result = table_parse(&settings_table, document, &settings, e);
-    json_decref(document);
-    if (result != 0)
-        return error_prefix(e, "settings of %s", role);
-    put_settings(&settings, node, setup);
-    table_free(&settings_table, &settings);
     return 0;
 }
 
-/* Common settings go to every node, the settings of a role to its node. */
-static int take_roles(const struct cell *cell, struct sim_setup *setup, struct error *e)
+static void set_pattern_flow(const struct cell *cell, const struct scenario_traffic *t,
+                             const struct physics_host *host, struct sim_flow_config *flow)
 {
-    const char *role;
-    for (size_t i = 0; i < cell->lab.switches.count; i++)
-        put_settings(&cell->scenario.settings, setup->node_of_switch[i], setup);
-    for (size_t i = 0; i < cell->lab.hosts.count; i++)
-        sim_setup_settings(&cell->scenario.settings, &setup->hosts[i].settings);
-    for (size_t i = 0; (role = scenario_role(&cell->scenario, i)); i++) {
-        int host = lab_host_of(&cell->lab, role);
-        setup->node_of_role[i] = host >= 0 ? (struct sim_node){SIM_HOST, (uint32_t)host}
-                                           : setup->node_of_switch[lab_switch_of(&cell->lab, role)];
-        if (take_settings(cell, role, setup->node_of_role[i], setup, e) != 0)
+    const struct scenario_phases *phases = &cell->scenario.phases;
+    int64_t end_ns = phases->warmup_ns + phases->measure_ns;
+    sim_flow_defaults(flow);
+    flow->from_memory = flow->to_memory = flow_in_gpu_memory(t->memory) ? SIM_MEMORY_GPU : SIM_MEMORY_HOST;
+    flow->message_bytes = t->message_bytes;
+    flow->depth = (int32_t)t->depth;
+    flow->priority = (int32_t)t->priority;
+    flow->payload_bytes = host->nic.payload_bytes;
+    flow->start_ps = t->start_ns * SIM_PS_PER_NS;
+    flow->stop_ps = (t->stop_ns != FIELD_UNSET && t->stop_ns < end_ns ? t->stop_ns : end_ns) * SIM_PS_PER_NS;
+}
+
+static void set_workload(const struct cell *cell, const struct scenario_traffic *t,
+                         const struct sim_setup *setup, const uint32_t *from, const uint32_t *to,
+                         struct sim_workload_config *w)
+{
+    bool poisson = t->pattern == PATTERN_POISSON;
+    *w = (struct sim_workload_config){.pattern = (enum traffic_pattern)t->pattern,
+                                      .from = from,
+                                      .from_count = t->from.count,
+                                      .to = to,
+                                      .to_count = t->to.count,
+                                      .sizes = sizes[t->sizes],
+                                      .size_bytes = t->size_bytes == FIELD_UNSET ? 0 : t->size_bytes,
+                                      .rounds = poisson ? 1 : t->count,
+                                      .load = t->load,
+                                      .link_bps = link_rate(setup, from[0]),
+                                      .most_flows = poisson && t->count > 1 ? t->count : 0,
+                                      .shift = t->shift == FIELD_UNSET ? 0 : t->shift,
+                                      .seed = setup->config.seed};
+    set_pattern_flow(cell, t, lab_sim_host_at(&cell->lab, from[0]), &w->flow);
+}
+
+/* Packets are ECN-capable as those of the scenario's other flows are: by the settings of the flow's sender. */
+static void set_ect(const struct cell *cell, const struct scenario_traffic *t, const struct sim_setup *setup,
+                    const uint32_t *from, struct sim_flow_config *flows, size_t count)
+{
+    char *const *roles = t->from.items;
+    enum sim_ect *of_host = xcalloc(setup->config.host_count + 1, sizeof *of_host);
+    for (size_t i = 0; i < t->from.count; i++) {
+        struct scenario_flow sent = flow_of_pattern(t, roles[i], NULL);
+        bool capable = traffic_class_is_ect(flow_traffic_class(&cell->scenario, &sent));
+        of_host[from[i]] = capable ? SIM_ECT_ALWAYS : SIM_ECT_NEVER;
+    }
+    for (size_t i = 0; i < count; i++)
+        flows[i].ect = of_host[flows[i].from];
+    free(of_host);
+}
+
+static void append_flows(struct sim_setup *setup, const char *name, const struct sim_flow_config *flows,
+                         size_t count)
+{
+    size_t before = setup->config.flow_count;
+    setup->flows = xreallocarray(setup->flows, before + count + 1, sizeof *setup->flows);
+    for (size_t i = 0; i < count; i++) {
+        json_t *own = json_textf("%s/%zu", name, i);
+        setup->flows[before + i] = flows[i];
+        setup->flows[before + i].name = json_string_value(own);
+        json_array_append_new(setup->names, own);
+    }
+    setup->config.flow_count += count;
+}
+
+static int configure_pattern(const struct cell *cell, const struct scenario_traffic *t, const json_t *roles,
+                             struct sim_setup *setup, struct error *e)
+{
+    char of[160];
+    snprintf(of, sizeof of, "traffic %.100s", t->name);
+    uint32_t *from = hosts_of_roles(cell, setup, roles, &t->from, of, e);
+    uint32_t *to = from ? hosts_of_roles(cell, setup, roles, &t->to, of, e) : NULL;
+    struct sim_workload_config w;
+    struct sim_flow_config *flows = NULL;
+    size_t count = 0;
+    int result = -1;
+    if (from && to) {
+        set_workload(cell, t, setup, from, to, &w);
+        result = sim_workload_make(&w, (uint32_t)setup->config.flow_count, &flows, &count, e);
+        if (result != 0)
+            error_prefix(e, "%s", of);
+    }
+    if (result == 0) {
+        set_ect(cell, t, setup, from, flows, count);
+        append_flows(setup, t->name, flows, count);
+    }
+    free(from);
+    free(to);
+    free(flows);
+    return result;
+}
+
+static int configure_traffic(const struct cell *cell, const json_t *roles, struct sim_setup *setup,
+                             struct error *e)
+{
+    const struct scenario_traffic *traffic = cell->scenario.traffic.items;
+    for (size_t i = 0; i < cell->scenario.traffic.count; i++) {
+        setup->first_of_traffic[i] = setup->config.flow_count;
+        if (configure_pattern(cell, &traffic[i], roles, setup, e) != 0)
             return -1;
     }
+    setup->first_of_traffic[cell->scenario.traffic.count] = setup->config.flow_count;
+    return 0;
+}
+/* ---- what is captured */
+
+/* Mark the node's port, or all of them; returns how many. Ports of a node count up in the order of the links. */
+static size_t mark_ports(const struct lab *lab, const struct sim_link_end *end, bool *ports)
+{
+    const char *name = lab_node_name(lab, (size_t)end->node);
+    const struct lab_link *link;
+    int64_t number = 0;
+    size_t marked = 0;
+    for (size_t i = 0; (link = lab_link_at(lab, i)); i++)
+        for (unsigned side = 0; side < 2; side++) {
+            if (strcmp(((char *const *)link->between.items)[side], name) != 0)
+                continue;
+            if (end->port < 0 || end->port == number) {
+                ports[2 * i + side] = true;
+                marked++;
+            }
+            number++;
+        }
+    return marked;
+}
+
+static int choose_captured_ports(const struct cell *cell, const struct capture *c, bool *ports,
+                                 struct error *e)
+{
+    const struct lab *lab = &cell->lab;
+    char *const *items = c->ports.items, path[40];
+    struct sim_link_end end;
+    for (size_t i = 0; i < c->ports.count; i++) {
+        snprintf(path, sizeof path, "capture.ports[%zu]", i);
+        if (sim_link_end_parse(lab, path, items[i], &end, e) != 0)
+            return -1;
+        if (!mark_ports(lab, &end, ports))
+            return error_set(e, "%s: \"%.80s\": in lab %s %s has no such port", path, items[i], lab->name,
+                             lab_node_name(lab, (size_t)end.node));
+    }
+    for (size_t i = 0; !c->ports.count && i < 2 * lab->links.count; i++)
+        ports[i] = true;
     return 0;
 }
 
-const char *sim_setup_node_name(const struct cell *cell, const struct sim_setup *setup, struct sim_node node)
+/* A flow of a pattern has the pattern's name, a slash, and a number: the pattern's name alone means all of them. */
+static bool flow_is_named(const char *glob, const char *flow)
 {
-    if (node.kind == SIM_HOST)
-        return lab_node_name(&cell->lab, node.index);
-    return node.kind == SIM_SWITCH ? setup->switches[node.index].name : setup->bridges[node.index].name;
+    char pattern[256];
+    const char *slash = strrchr(flow, '/');
+    if (fnmatch(glob, flow, 0) == 0)
+        return true;
+    if (!slash || (size_t)(slash - flow) >= sizeof pattern)
+        return false;
+    memcpy(pattern, flow, (size_t)(slash - flow));
+    pattern[slash - flow] = '\0';
+    return fnmatch(glob, pattern, 0) == 0;
 }
 
-/* ---- the whole */
+static int choose_captured_flows(const struct capture *c, const struct sim_setup *setup, bool *flows,
+                                 struct error *e)
+{
+    char *const *items = c->flows.items;
+    for (size_t i = 0; i < c->flows.count; i++) {
+        bool found = false;
+        for (size_t f = 0; f < setup->config.flow_count; f++)
+            if (flow_is_named(items[i], setup->flows[f].name))
+                flows[f] = found = true;
+        if (!found)
+            return error_set(
+                e, "capture.flows[%zu]: no flow matches \"%.80s\": expected the name of a flow or of traffic",
+                i, items[i]);
+    }
+    return 0;
+}
 
-static int allocate(const struct cell *cell, struct sim_setup *setup, struct error *e)
+static uint8_t priorities_of(const struct capture *c)
+{
+    const int64_t *items = c->priorities.items;
+    uint8_t mask = 0;
+    for (size_t i = 0; i < c->priorities.count; i++)
+        mask |= (uint8_t)(1u << items[i]);
+    return c->priorities.count ? mask : UINT8_MAX;
+}
+
+static int configure_capture(const struct cell *cell, struct sim_setup *setup, struct error *e)
+{
+    const struct capture *c = cell->scenario.capture;
+    int64_t phase_ns[4];
+    if (!c)
+        return 0;
+    setup->capture = xcalloc(1, sizeof *setup->capture);
+    setup->capture_ports = xcalloc(2 * setup->config.link_count + 1, sizeof(bool));
+    setup->capture_flows = xcalloc(setup->config.flow_count + 1, sizeof(bool));
+    scenario_phase_starts(&cell->scenario, phase_ns);
+    *setup->capture = (struct sim_capture_config){.ports = setup->capture_ports,
+                                                  .flows = c->flows.count ? setup->capture_flows : NULL,
+                                                  .priorities = priorities_of(c),
+                                                  .from_ps = capture_start_ns(c, phase_ns) * SIM_PS_PER_NS,
+                                                  .until_ps = capture_end_ns(c, phase_ns) * SIM_PS_PER_NS};
+    setup->config.capture = setup->capture;
+    return choose_captured_ports(cell, c, setup->capture_ports, e) != 0
+               ? -1
+               : choose_captured_flows(c, setup, setup->capture_flows, e);
+}
+/* ---- all */
+
+static void allocate(const struct cell *cell, struct sim_setup *setup)
 {
     const struct lab *lab = &cell->lab;
     memset(setup, 0, sizeof *setup);
-    setup->hosts = calloc(lab->hosts.count + 1, sizeof *setup->hosts);
-    setup->switches = calloc(lab->switches.count + 1, sizeof *setup->switches);
-    setup->bridges = calloc(lab->switches.count + 1, sizeof *setup->bridges);
-    setup->node_of_switch = calloc(lab->switches.count + 1, sizeof *setup->node_of_switch);
-    setup->links = calloc(lab->links.count + 1, sizeof *setup->links);
-    setup->storms = calloc(cell->scenario.storms.count + 1, sizeof *setup->storms);
-    setup->flows = calloc(cell->scenario.flows.count + 1, sizeof *setup->flows);
-    setup->node_of_role = calloc(cell->scenario.roles.count + 1, sizeof *setup->node_of_role);
-    setup->first_of_traffic = calloc(cell->scenario.traffic.count + 1, sizeof *setup->first_of_traffic);
+    setup->hosts = xcalloc(lab->hosts.count + 1, sizeof *setup->hosts);
+    setup->switches = xcalloc(lab->switches.count + 1, sizeof *setup->switches);
+    setup->bridges = xcalloc(lab->switches.count + 1, sizeof *setup->bridges);
+    setup->node_of_switch = xcalloc(lab->switches.count + 1, sizeof *setup->node_of_switch);
+    setup->links = xcalloc(lab->links.count + 1, sizeof *setup->links);
+    setup->storms = xcalloc(cell->scenario.storms.count + 1, sizeof *setup->storms);
+    setup->flows = xcalloc(cell->scenario.flows.count + 1, sizeof *setup->flows);
+    setup->node_of_role = xcalloc(cell->scenario.roles.count + 1, sizeof *setup->node_of_role);
+    setup->first_of_traffic = xcalloc(cell->scenario.traffic.count + 1, sizeof *setup->first_of_traffic);
     setup->names = json_array();
-    if (!setup->hosts || !setup->switches || !setup->bridges || !setup->node_of_switch || !setup->links ||
-        !setup->storms || !setup->flows || !setup->node_of_role || !setup->first_of_traffic || !setup->names)
-        return error_set(e, "out of memory");
-    return 0;
 }
 
-static void take_lab(const struct lab *lab, struct sim_setup *setup)
-{
-    const struct physics_host *host;
-    struct sim_host_config defaults;
-    sim_host_defaults(&defaults);
-    setup->config.truncate_to_ns = lab->truncate_to_ns == 1;
-    setup->config.udp_destination_port = (uint16_t)lab->udp_port;
-    if (lab->framing)
-        setup->config.framing = *lab->framing;
-    for (size_t i = 0; (host = lab_sim_host_at(lab, i)); i++)
-        take_host(&setup->hosts[i], host, &defaults);
-    sim_setup_take_switches(lab, setup);
-    take_links(lab, setup);
-    setup->config.hosts = setup->hosts;
-    setup->config.host_count = lab->hosts.count;
-    setup->config.links = setup->links;
-    setup->config.link_count = lab->links.count;
-    setup->config.switches = setup->switches;
-    setup->config.bridges = setup->bridges;
-}
-
-int sim_setup_make(const struct cell *cell, uint64_t seed, struct sim_setup *setup, struct error *e)
+/* In this order: flows need the nodes of roles, injections and captures the flows. */
+static int configure(const struct cell *cell, struct sim_setup *setup, struct error *e)
 {
     const char *role;
-    if (allocate(cell, setup, e) != 0) {
-        sim_setup_free(setup);
-        return -1;
-    }
-    sim_config_defaults(&setup->config);
-    setup->config.seed = seed;
-    take_lab(&cell->lab, setup);
     json_t *roles = json_object();
+    configure_lab(&cell->lab, setup);
     for (size_t i = 0; (role = scenario_role(&cell->scenario, i)); i++)
         json_object_set_new(roles, role, json_integer((json_int_t)i));
-    int result = take_roles(cell, setup, e) != 0 || take_flows(cell, roles, setup, e) != 0 ||
-                         take_storms(cell, roles, setup, e) != 0 ||
-                         sim_setup_take_faults(cell, setup, e) != 0 ||
-                         sim_setup_take_traffic(cell, roles, setup, e) != 0
-                     ? -1
-                     : 0;
+    int result =
+        configure_roles(cell, setup, e) != 0 || configure_flows(cell, roles, setup, e) != 0 ||
+                configure_storms(cell, roles, setup, e) != 0 ||
+                sim_link_states_make(cell, &setup->link_states, &setup->config.link_state_count, e) != 0 ||
+                configure_traffic(cell, roles, setup, e) != 0
+            ? -1
+            : 0;
     json_decref(roles);
     setup->config.flows = setup->flows;
     setup->config.storms = setup->storms;
     setup->config.storm_count = cell->scenario.storms.count;
+    setup->config.link_states = setup->link_states;
     if (result == 0)
-        result = sim_setup_take_injections(cell, setup, e) != 0 ? -1 : sim_capture_choose(cell, setup, e);
+        result = sim_injections_make(cell, setup->flows, setup->config.flow_count, &setup->injections,
+                                     &setup->config.injection_count, e);
+    setup->config.injections = setup->injections;
+    return result == 0 ? configure_capture(cell, setup, e) : -1;
+}
+
+int sim_setup_make(const struct cell *cell, uint64_t seed, struct sim_setup *setup, struct error *e)
+{
+    allocate(cell, setup);
+    sim_config_defaults(&setup->config);
+    setup->config.seed = seed;
+    int result = configure(cell, setup, e);
     if (result != 0)
         sim_setup_free(setup);
     return result;

@@ -1,4 +1,4 @@
-/* Converts a lab's physical parameters and a scenario's flows to the simulator's configuration. */
+/* The simulator's configuration for a cell: what the lab states and the scenario changes. */
 #ifndef HARNESS_SIM_CONFIG_H
 #define HARNESS_SIM_CONFIG_H
 
@@ -28,6 +28,7 @@ struct sim_setup {
     json_t *names;                   /* of the flows of traffic */
 };
 
+/* The caller frees it, after success. */
 int sim_setup_make(const struct cell *cell, uint64_t seed, struct sim_setup *setup, struct error *e);
 void sim_setup_free(struct sim_setup *setup);
 

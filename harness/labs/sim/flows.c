@@ -1,13 +1,57 @@
-#include "harness/labs/sim/lines.h"
+/*
+ * What the simulator counts of flows, as the lines that traffic generators would print: intervals while they run, a summary each, and for
+ * a traffic pattern one with the completion times of its flows.
+ */
+#include "harness/labs/sim/flows.h"
 
-#include "harness/labs/sim/completion.h"
-#include "harness/labs/sim/listed.h"
 #include "lib/document/json_text.h"
 #include "lib/formats/lines.h"
+#include "lib/statistics/distribution.h"
+#include "lib/xalloc.h"
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- lines */
+#define SIZE_GROUPS 10
+
+/* Each flow of the scenario has lines and latencies; each flow of a small traffic pattern has lines. */
+void flows_open(struct sim_lab *lab)
+{
+    const size_t *first = lab->setup.first_of_traffic;
+    lab->flows = xcalloc(lab->setup.config.flow_count + 1, sizeof *lab->flows);
+    lab->writer = open_memstream(&lab->line, &lab->line_length);
+    for (size_t t = 0; t < lab->run->cell->scenario.traffic.count; t++)
+        for (size_t i = first[t]; i < first[t + 1]; i++)
+            lab->flows[i].lines = first[t + 1] - first[t] <= SCENARIO_PATTERN_FLOWS;
+    for (size_t i = 0; i < lab->run->cell->scenario.flows.count; i++) {
+        lab->flows[i].lines = true;
+        if (!lab->setup.flows[i].record_latency)
+            continue;
+        lab->flows[i].measured = xcalloc(1, sizeof *lab->flows[i].measured);
+        histogram_clear(lab->flows[i].measured);
+    }
+}
+
+void flows_close(struct sim_lab *lab)
+{
+    for (size_t i = 0; lab->flows && i < lab->setup.config.flow_count; i++)
+        free(lab->flows[i].measured);
+    free(lab->flows);
+    if (lab->writer)
+        fclose(lab->writer);
+    free(lab->line);
+}
+
+void flows_note_measured(struct sim_lab *lab)
+{
+    for (size_t i = 0; i < lab->setup.config.flow_count; i++) {
+        struct sim_flow_stats stats;
+        sim_flow_stats(lab->sim, i, &stats);
+        if (lab->now_ns <= lab->measure_start_ns)
+            lab->flows[i].measure_base = stats;
+        lab->flows[i].measure_end = stats;
+    }
+    lab->whole = lab->now_ns >= lab->measure_end_ns;
+}
 
 /* The line that was written since the last call, without its newline. */
 static const char *take_line(struct sim_lab *lab, size_t *length)
@@ -20,7 +64,7 @@ static const char *take_line(struct sim_lab *lab, size_t *length)
     return lab->line;
 }
 
-static int hand_on_flow(struct sim_lab *lab, json_t *object, struct error *e)
+static int write_flow_line(struct sim_lab *lab, json_t *object, struct error *e)
 {
     size_t length;
     lines_write_object(lab->writer, object);
@@ -29,109 +73,7 @@ static int hand_on_flow(struct sim_lab *lab, json_t *object, struct error *e)
     return recorder_simulated_flow(lab->run->recorder, line, length, e);
 }
 
-static int write_header(struct sim_lab *lab, size_t role, struct error *e)
-{
-    struct sim_columns columns;
-    if (sim_series_columns(&lab->series[role], lab->sim, &lab->setup, &columns, e) != 0)
-        return -1;
-    int result = recorder_lists(lab->run->recorder, role)
-                     ? recorder_object(lab->run->recorder, role, LINE_HEADER,
-                                       json_make("{s:s,s:i,s:s,s:s,s:I,s:o}", "type", "header", "schema", 1,
-                                                 "program", "sim", "version", HARNESS_VERSION, "every_ns",
-                                                 (json_int_t)lab->run->cell->scenario.sample.every_ns,
-                                                 "columns", lines_columns_json(columns.items, columns.count)),
-                                       e)
-                     : recorder_columns(lab->run->recorder, role, columns.items, columns.count, e);
-    sim_columns_free(&columns);
-    return result;
-}
-
-int lines_headers(struct sim_lab *lab, struct error *e)
-{
-    size_t most = 0, roles = lab->run->cell->scenario.roles.count;
-    struct sim_senders senders;
-    lab->series = calloc(roles + 1, sizeof *lab->series);
-    if (!lab->series || sim_senders_make(&senders, &lab->setup) != 0)
-        return error_set(e, "out of memory");
-    int result = 0;
-    for (size_t role = 0; result == 0 && role < roles; role++) {
-        struct sim_series *series = &lab->series[role];
-        result = sim_series_open(series, lab->sim, &senders, lab->setup.node_of_role[role],
-                                 scenario_groups(&lab->run->cell->scenario), e);
-        most = sim_series_room(series) > most ? sim_series_room(series) : most;
-    }
-    sim_senders_free(&senders);
-    lab->values = calloc(most + 1, sizeof *lab->values);
-    if (!lab->values)
-        return error_set(e, "out of memory");
-    if (result == 0 && listed_choose(lab) != 0)
-        return error_set(e, "out of memory");
-    for (size_t role = 0; result == 0 && role < roles; role++)
-        result = write_header(lab, role, e);
-    return result;
-}
-
-int lines_samples(struct sim_lab *lab, bool mark, struct error *e)
-{
-    struct recorder *recorder = lab->run->recorder;
-    for (size_t role = 0; role < lab->run->cell->scenario.roles.count; role++) {
-        if (!mark && !recorder_keeps(recorder, role))
-            continue;
-        sim_series_values(&lab->series[role], lab->sim, lab->values);
-        if (recorder_values(recorder, role, lab->now_ns, lab->values, lab->series[role].count, e) != 0)
-            return -1;
-    }
-    lab->last_sample_ns = lab->now_ns;
-    lab->samples++;
-    return 0;
-}
-
-/* docs/result.md: a host, or SWITCH:PORT. */
-static void name_of_port(const struct sim_lab *lab, const struct sim_pause *p, char *name, size_t size)
-{
-    const char *node = sim_setup_node_name(lab->run->cell, &lab->setup, p->node);
-    if (p->node.kind == SIM_HOST)
-        snprintf(name, size, "%s", node);
-    else
-        snprintf(name, size, "%s:%u", node, p->port);
-}
-
-static int hand_on_pause(struct sim_lab *lab, const struct sim_pause *p, bool lasts, struct error *e)
-{
-    char name[160];
-    name_of_port(lab, p, name, sizeof name);
-    return recorder_pause(lab->run->recorder, name, p->priority, p->start_ps / SIM_PS_PER_NS,
-                          (p->end_ps - p->start_ps) / SIM_PS_PER_NS, lasts, e);
-}
-
-int lines_lasting_pauses(struct sim_lab *lab, struct error *e)
-{
-    struct sim_pause pauses[SIM_PRIORITIES];
-    for (size_t end = 0; end < 2 * lab->setup.config.link_count; end++) {
-        size_t count = sim_lasting_pauses(lab->sim, (uint32_t)(end / 2), end % 2, pauses);
-        for (size_t i = 0; i < count && lab->pauses_seen < PAUSE_CAPACITY; i++, lab->pauses_seen++)
-            if (hand_on_pause(lab, &pauses[i], true, e) != 0)
-                return -1;
-    }
-    return 0;
-}
-
-static int hand_on_pauses(struct sim_lab *lab, struct error *e)
-{
-    const struct sim_pause *pauses;
-    size_t count = sim_pauses(lab->sim, &pauses);
-    bool became_full = count == PAUSE_CAPACITY && lab->pauses_seen < count;
-    for (; lab->pauses_seen < count; lab->pauses_seen++) {
-        if (hand_on_pause(lab, &pauses[lab->pauses_seen], false, e) != 0)
-            return -1;
-    }
-    if (became_full)
-        json_array_append_new(lab->warnings,
-                              json_textf("only the first %u pauses were kept", PAUSE_CAPACITY));
-    return 0;
-}
-
-/* ---- flows */
+/* ---- lines of one flow */
 
 /* Times are picoseconds in the simulator and nanoseconds in lines. */
 static json_t *latency_json(const struct histogram *h)
@@ -169,7 +111,7 @@ static void add_counts(json_t *line, const struct sim_flow_stats *counted)
 }
 
 /* A flow's counts in the measure phase. */
-static struct sim_flow_stats measured(const struct flow_state *flow)
+static struct sim_flow_stats measured_stats(const struct flow_state *flow)
 {
     const struct sim_flow_stats *from = &flow->measure_base, *to = &flow->measure_end;
     bool changes = to->decreases >= 0;
@@ -186,9 +128,9 @@ static bool is_measuring(const struct sim_lab *lab)
     return lab->now_ns > lab->measure_start_ns && lab->now_ns <= lab->measure_end_ns;
 }
 
-/* The latency of a scenario's flow of one message, which has ended; `one` has room for it. NULL: it is none. */
-static const struct histogram *only_latency(const struct sim_lab *lab, size_t i,
-                                            const struct sim_flow_stats *stats, struct histogram *one)
+/* The latency of a scenario's flow of one message, which has ended; `one` has room for it. NULL: it has more messages. */
+static const struct histogram *latency_of_message(const struct sim_lab *lab, size_t i,
+                                                  const struct sim_flow_stats *stats, struct histogram *one)
 {
     if (i >= lab->run->cell->scenario.flows.count || !sim_config_is_one_message(&lab->setup.flows[i]))
         return NULL;
@@ -198,8 +140,8 @@ static const struct histogram *only_latency(const struct sim_lab *lab, size_t i,
 }
 
 /* A flow that sends an amount has lines from its start to the first interval after its end, or its failure, in which it sent nothing. */
-static bool rests(struct flow_state *flow, const struct sim_flow_config *config,
-                  const struct sim_flow_stats *stats)
+static bool has_come_to_rest(struct flow_state *flow, const struct sim_flow_config *config,
+                             const struct sim_flow_stats *stats)
 {
     const struct sim_flow_stats *before = &flow->interval_base;
     bool idle = config->message_count && stats->messages == before->messages &&
@@ -220,11 +162,12 @@ static json_t *error_text(const struct sim_flow_stats *stats)
 /* As roce-traffic says that a work request failed; of several queue pairs the first one. */
 static int write_error(struct sim_lab *lab, size_t i, const struct sim_flow_stats *stats, struct error *e)
 {
-    return hand_on_flow(lab,
-                        json_make("{s:s,s:s,s:I,s:s,s:o}", "type", "error", "flow", lab->setup.flows[i].name,
-                                  "time_ns", (json_int_t)(stats->failed_ps / SIM_PS_PER_NS), "status",
-                                  "IBV_WC_RETRY_EXC_ERR", "text", error_text(stats)),
-                        e);
+    return write_flow_line(lab,
+                           json_make("{s:s,s:s,s:I,s:s,s:o}", "type", "error", "flow",
+                                     lab->setup.flows[i].name, "time_ns",
+                                     (json_int_t)(stats->failed_ps / SIM_PS_PER_NS), "status",
+                                     "IBV_WC_RETRY_EXC_ERR", "text", error_text(stats)),
+                           e);
 }
 
 static int write_interval(struct sim_lab *lab, size_t i, struct error *e)
@@ -234,12 +177,12 @@ static int write_interval(struct sim_lab *lab, size_t i, struct error *e)
     struct histogram one;
     const struct histogram *latency = sim_flow_latency(lab->sim, i);
     sim_flow_stats(lab->sim, i, &stats);
-    if (rests(flow, &lab->setup.flows[i], &stats))
+    if (has_come_to_rest(flow, &lab->setup.flows[i], &stats))
         return 0;
     if (stats.failed && !flow->interval_base.failed && write_error(lab, i, &stats, e) != 0)
         return -1;
     if (stats.messages > flow->interval_base.messages && !latency)
-        latency = only_latency(lab, i, &stats, &one);
+        latency = latency_of_message(lab, i, &stats, &one);
     json_t *line = json_make("{s:s,s:s,s:I}", "type", "interval", "flow", lab->setup.flows[i].name, "time_ns",
                              (json_int_t)lab->now_ns);
     add_rates(line, stats.bytes - flow->interval_base.bytes, stats.messages - flow->interval_base.messages, 0,
@@ -253,7 +196,7 @@ static int write_interval(struct sim_lab *lab, size_t i, struct error *e)
     return recorder_interval(lab->run->recorder, line, e);
 }
 
-int lines_intervals(struct sim_lab *lab, struct error *e)
+int flows_write_intervals(struct sim_lab *lab, struct error *e)
 {
     if (lab->now_ns == lab->interval_start_ns)
         return 0;
@@ -262,7 +205,7 @@ int lines_intervals(struct sim_lab *lab, struct error *e)
             return -1;
     lab->interval_start_ns = lab->now_ns;
     lab->next_interval_ns = lab->now_ns + lab->interval_ns;
-    return hand_on_pauses(lab, e);
+    return 0;
 }
 
 static int write_summary(struct sim_lab *lab, size_t i, struct error *e)
@@ -276,14 +219,14 @@ static int write_summary(struct sim_lab *lab, size_t i, struct error *e)
     sim_flow_stats(lab->sim, i, &stats);
     json_t *line = json_make("{s:s,s:s,s:I,s:I}", "type", "summary", "flow", config->name, "message_bytes",
                              (json_int_t)config->message_bytes, "time_ns", (json_int_t)lab->now_ns);
-    struct sim_flow_stats counted = measured(flow);
+    struct sim_flow_stats counted = measured_stats(flow);
     add_rates(line, counted.bytes, counted.messages, stats.failed, duration);
     json_object_set_new(line, "retransmitted_packets", json_integer(stats.retransmitted_packets));
     add_counts(line, &counted);
     if (stats.failed)
         json_object_set_new(line, "error", error_text(&stats));
     const struct histogram *latency =
-        flow->measured || counted.messages == 0 ? flow->measured : only_latency(lab, i, &stats, &one);
+        flow->measured || counted.messages == 0 ? flow->measured : latency_of_message(lab, i, &stats, &one);
     if (latency && latency->count)
         json_object_set_new(line, "latency_ns", latency_json(latency));
     if (config->message_count && stats.finished_ps >= 0) {
@@ -295,7 +238,84 @@ static int write_summary(struct sim_lab *lab, size_t i, struct error *e)
                                       (double)stats.finished_ps / SIM_PS_PER_NS));
     }
     json_object_set_new(line, "complete", json_boolean(lab->whole));
-    return hand_on_flow(lab, line, e);
+    return write_flow_line(lab, line, e);
+}
+
+/* ---- completion times of a traffic pattern's flows, and their slowdown over an empty network */
+
+struct completion {
+    int64_t bytes;
+    double ns, slowdown;
+};
+
+static int by_bytes(const void *a, const void *b)
+{
+    const struct completion *x = a, *y = b;
+    return (x->bytes > y->bytes) - (x->bytes < y->bytes);
+}
+
+/* Groups of equally many flows, from the smallest to the largest flow. */
+static json_t *slowdown_by_size(const struct completion *all, size_t count, double *scratch)
+{
+    json_t *groups = json_array();
+    for (size_t g = 0; g < SIZE_GROUPS && count >= SIZE_GROUPS; g++) {
+        size_t first = count * g / SIZE_GROUPS, end = count * (g + 1) / SIZE_GROUPS;
+        for (size_t i = first; i < end; i++)
+            scratch[i - first] = all[i].slowdown;
+        json_t *group = json_make("{s:I,s:o}", "up_to_bytes", (json_int_t)all[end - 1].bytes, "slowdown",
+                                  distribution_json(scratch, end - first));
+        json_array_append_new(groups, group);
+    }
+    return groups;
+}
+
+static size_t gather_completions(const struct sim *sim, const struct sim_setup *setup, size_t first,
+                                 size_t end, int64_t from_ps, struct completion *all, size_t *finished)
+{
+    size_t started = 0;
+    *finished = 0;
+    for (size_t i = first; i < end; i++) {
+        const struct sim_flow_config *flow = &setup->flows[i];
+        struct sim_flow_stats stats;
+        if (flow->start_ps < from_ps || flow->start_ps >= sim_now_ps(sim))
+            continue;
+        started++;
+        sim_flow_stats(sim, i, &stats);
+        if (stats.finished_ps < 0)
+            continue;
+        double took = (double)(stats.finished_ps - flow->start_ps);
+        double ideal = (double)sim_flow_ideal_ps(sim, i) * (double)flow->message_count;
+        all[(*finished)++] = (struct completion){flow->message_bytes, took / SIM_PS_PER_NS, took / ideal};
+    }
+    return started;
+}
+
+/* Of the flows first..end-1 that started at from_ps or later (of all, when none did): {"flows": {"started", "finished"},
+ * "completion_ns": {...}, "slowdown": {...}, "by_size": [...]}; the last three only when some have finished. A new reference. */
+static json_t *completion_json(const struct sim *sim, const struct sim_setup *setup, size_t first, size_t end,
+                               int64_t from_ps)
+{
+    struct completion *all = xcalloc(end - first + 1, sizeof *all);
+    double *values = xcalloc(end - first + 1, sizeof *values);
+    size_t finished = 0;
+    size_t started = gather_completions(sim, setup, first, end, from_ps, all, &finished);
+    if (!started)
+        started = gather_completions(sim, setup, first, end, 0, all, &finished);
+    json_t *json =
+        json_make("{s:{s:I,s:I}}", "flows", "started", (json_int_t)started, "finished", (json_int_t)finished);
+    if (finished) {
+        qsort(all, finished, sizeof *all, by_bytes);
+        json_object_set_new(json, "by_size", slowdown_by_size(all, finished, values));
+        for (size_t i = 0; i < finished; i++)
+            values[i] = all[i].ns;
+        json_object_set_new(json, "completion_ns", distribution_json(values, finished));
+        for (size_t i = 0; i < finished; i++)
+            values[i] = all[i].slowdown;
+        json_object_set_new(json, "slowdown", distribution_json(values, finished));
+    }
+    free(all);
+    free(values);
+    return json;
 }
 
 /* A line for all flows of a traffic pattern together, under the pattern's name. */
@@ -308,7 +328,7 @@ static int write_traffic_summary(struct sim_lab *lab, size_t t, struct error *e)
     for (size_t i = first; i < end; i++) {
         struct sim_flow_stats stats;
         sim_flow_stats(lab->sim, i, &stats);
-        const struct sim_flow_stats one = measured(&lab->flows[i]);
+        const struct sim_flow_stats one = measured_stats(&lab->flows[i]);
         all.bytes += one.bytes;
         all.messages += one.messages;
         all.delivered_bytes += one.delivered_bytes;
@@ -327,34 +347,20 @@ static int write_traffic_summary(struct sim_lab *lab, size_t t, struct error *e)
     json_object_set_new(line, "retransmitted_packets", json_integer(all.retransmitted_packets));
     add_counts(line, &all);
     json_t *completion =
-        sim_completion_json(lab->sim, &lab->setup, first, end, lab->measure_start_ns * SIM_PS_PER_NS);
+        completion_json(lab->sim, &lab->setup, first, end, lab->measure_start_ns * SIM_PS_PER_NS);
     json_object_update(line, completion);
     json_decref(completion);
     json_object_set_new(line, "complete", json_boolean(lab->whole));
-    return hand_on_flow(lab, line, e);
+    return write_flow_line(lab, line, e);
 }
 
-int lines_summaries(struct sim_lab *lab, struct error *e)
+int flows_write_summaries(struct sim_lab *lab, struct error *e)
 {
     for (size_t i = 0; i < lab->setup.config.flow_count; i++)
         if (lab->flows[i].lines && write_summary(lab, i, e) != 0)
             return -1;
     for (size_t t = 0; t < lab->run->cell->scenario.traffic.count; t++)
         if (write_traffic_summary(lab, t, e) != 0)
-            return -1;
-    return 0;
-}
-
-int lines_ends(struct sim_lab *lab, struct error *e)
-{
-    for (size_t role = 0; role < lab->run->cell->scenario.roles.count; role++)
-        if (recorder_lists(lab->run->recorder, role) &&
-            recorder_object(lab->run->recorder, role, LINE_END,
-                            json_make("{s:s,s:I,s:I,s:i,s:i,s:s}", "type", "end", "time_ns",
-                                      (json_int_t)lab->now_ns, "samples", (json_int_t)lab->samples,
-                                      "overruns", 0, "cpu_ns", 0, "reason",
-                                      lab->now_ns >= lab->end_ns ? "count" : "signal"),
-                            e) != 0)
             return -1;
     return 0;
 }
