@@ -490,6 +490,8 @@ static enum verdict write_result(struct run *run, const char *why_not)
                json_file_save_readable(path, result, DOCUMENT_RESULT, &e) != 0) {
         failed(run, ENDING_LAB_FAILED, &e);
         verdict = VERDICT_INCOMPLETE;
+    } else if (run->x->result) {
+        *run->x->result = json_incref(result);
     }
     json_decref(result);
     free(path);

@@ -1,9 +1,7 @@
 #include "harness/run/summary.h"
 
 #include "harness/run/figures.h"
-#include "lib/document/json_file.h"
 #include "lib/document/json_text.h"
-#include "lib/files.h"
 #include "lib/formats/origin.h"
 #include "lib/formats/result_flows.h"
 #include "lib/output/print.h"
@@ -87,12 +85,10 @@ static void print_errors(const json_t *flows)
     }
 }
 
-void summary_print(const struct cell *cell, const char *folder, enum verdict verdict, bool brief)
+void summary_print(const struct cell *cell, const char *folder, const json_t *result, enum verdict verdict,
+                   bool brief)
 {
     struct text label = {0};
-    struct error e;
-    char *path = files_join(folder, "result.json");
-    json_t *result = path ? json_file_load(path, DOCUMENT_RESULT, &e) : NULL;
     summary_choice(cell->choice, &label);
     const char *origin = origin_word(origin_of_result(result));
     if (brief) /* it is one of many */
@@ -119,8 +115,6 @@ void summary_print(const struct cell *cell, const char *folder, enum verdict ver
     if (reason &&
         verdict != VERDICT_INCOMPLETE) /* an incomplete run ends the sweep, and its error is printed then */
         print_out("  %s\n", reason);
-    json_decref(result);
-    free(path);
     text_free(&label);
 }
 

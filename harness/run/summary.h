@@ -7,8 +7,10 @@
 
 /* "flows.*.memory gpu, phases.measure 2s" */
 void summary_choice(const json_t *choice, struct text *out);
-/* The run in this folder: its verdict, flows, expectations, published figures. `brief`: of these only the expectations that failed. */
-void summary_print(const struct cell *cell, const char *folder, enum verdict verdict, bool brief);
+/* The run in this folder: its verdict, and from its result (NULL: there is none) flows, expectations, published figures. `brief`: only the
+ * expectations that failed. */
+void summary_print(const struct cell *cell, const char *folder, const json_t *result, enum verdict verdict,
+                   bool brief);
 
 /* A cell over its repetitions: goodput, and what was judged over them. `brief`: only if an expectation failed, and only that. */
 void summary_print_repeated(const struct repeated_cell *judged, bool brief);

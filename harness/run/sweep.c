@@ -108,20 +108,30 @@ static bool prints(const struct sweep *s, struct outcome outcome)
            (sweep_run_count(s) <= SHOWN_WHOLE || outcome.verdict > VERDICT_PASSED);
 }
 
-void sweep_print_run(const struct sweep *s, size_t run, const char *folder, struct outcome outcome)
+void sweep_print_run(const struct sweep *s, size_t run, const char *folder, const json_t *result,
+                     struct outcome outcome)
 {
-    struct error ignored; /* every cell was made before */
-    const struct cell *cell =
-        prints(s, outcome) ? plan_cell(&s->plan, sweep_cell_of(s, run), &ignored) : NULL;
+    struct error e;
+    if (!prints(s, outcome))
+        return;
+    const struct cell *cell = plan_cell(&s->plan, sweep_cell_of(s, run), &e);
+    char *path = result ? NULL : files_join(folder, "result.json");
+    json_t *read = path && files_exist(path) ? json_file_load(path, DOCUMENT_RESULT, &e) : NULL;
     if (cell)
-        summary_print(cell, folder, outcome.verdict, sweep_run_count(s) > SHOWN_WHOLE);
+        summary_print(cell, folder, result ? result : read, outcome.verdict,
+                      sweep_run_count(s) > SHOWN_WHOLE);
+    json_decref(read);
+    free(path);
     plan_release(&s->plan, cell);
 }
 
-static struct outcome run_cell(struct sweep *s, size_t run, const char *folder, const struct cell *cell,
-                               struct error *e)
+struct outcome sweep_run_in(struct sweep *s, size_t run, const char *folder, json_t **result, struct error *e)
 {
+    struct outcome outcome = {.ending = ENDING_LAB_FAILED, .verdict = VERDICT_INCOMPLETE};
+    const struct cell *cell = plan_cell(&s->plan, sweep_cell_of(s, run), e);
     struct text label = {0};
+    if (!cell)
+        return outcome;
     summary_choice(cell->choice, &label);
     s->progress.cell = s->kept + s->ended + 1;
     s->progress.cells = sweep_run_count(s);
@@ -136,19 +146,11 @@ static struct outcome run_cell(struct sweep *s, size_t run, const char *folder, 
                            .interrupt = &s->interrupt,
                            .progress = &s->progress,
                            .kept = s->left,
-                           .keep = sweep_next_wants_same(s, cell)};
-    struct outcome outcome = experiment_run(&x, e);
+                           .keep = sweep_next_wants_same(s, cell),
+                           .result = result};
+    outcome = experiment_run(&x, e);
     progress_clear(&s->progress);
     text_free(&label);
-    return outcome;
-}
-
-struct outcome sweep_run_in(struct sweep *s, size_t run, const char *folder, struct error *e)
-{
-    struct outcome outcome = {.ending = ENDING_LAB_FAILED, .verdict = VERDICT_INCOMPLETE};
-    const struct cell *cell = plan_cell(&s->plan, sweep_cell_of(s, run), e);
-    if (cell)
-        outcome = run_cell(s, run, folder, cell, e);
     plan_release(&s->plan, cell);
     return outcome;
 }
@@ -157,10 +159,12 @@ static struct outcome run_in_place(struct sweep *s, size_t run, struct error *e)
 {
     struct outcome outcome = {.ending = ENDING_LAB_FAILED, .verdict = VERDICT_INCOMPLETE};
     char *folder = sweep_has_index(s) ? results_make_cell(s->folder, run + 1, e) : strdup(s->folder);
+    json_t *result = NULL;
     if (folder) {
-        outcome = sweep_run_in(s, run, folder, e);
-        sweep_print_run(s, run, folder, outcome);
+        outcome = sweep_run_in(s, run, folder, &result, e);
+        sweep_print_run(s, run, folder, result, outcome);
     }
+    json_decref(result);
     free(folder);
     return outcome;
 }

@@ -76,14 +76,16 @@ char *sweep_folder_of(const struct sweep *s, size_t run);
 json_t *sweep_entry(const struct sweep *s, size_t run, struct outcome outcome);
 /* The first reason for which runs are missing is kept. Returns -1. */
 int sweep_fail(struct sweep *s, enum ending ending, const struct error *e);
-/* One run, in this empty folder; it is not printed. */
-struct outcome sweep_run_in(struct sweep *s, size_t run, const char *folder, struct error *e);
+/* One run, in this empty folder; it is not printed. `result`: is given its result; NULL: it is not wanted. */
+struct outcome sweep_run_in(struct sweep *s, size_t run, const char *folder, json_t **result,
+                            struct error *e);
 /* What is to do, by this program. */
 void sweep_run_here(struct sweep *s);
 /* What is not in the index is to do, in the order of running, and nothing of it has ended. */
 void sweep_list_todo(struct sweep *s);
-/* What people read of a run that has ended. */
-void sweep_print_run(const struct sweep *s, size_t run, const char *folder, struct outcome outcome);
+/* What people read of a run that has ended. `result`: NULL: it is read from the folder. */
+void sweep_print_run(const struct sweep *s, size_t run, const char *folder, const json_t *result,
+                     struct outcome outcome);
 /* A run has ended: into the index with it. false: no other is begun. */
 bool sweep_count_run(struct sweep *s, size_t run, struct outcome outcome, const struct error *why);
 void sweep_look_at_output(struct sweep *s);

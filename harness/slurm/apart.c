@@ -80,7 +80,7 @@ static struct outcome make_and_publish(struct sweep *s, size_t run, const char *
     char *made = make_folder(s, run, e);
     if (!made)
         return outcome;
-    outcome = sweep_run_in(s, run, made, e);
+    outcome = sweep_run_in(s, run, made, NULL, e);
     bool keep = outcome.ending == ENDING_WHOLE || outcome.ending == ENDING_LAB_FAILED;
     if (!keep || !has_result(made))
         files_remove_tree(made, NULL);
@@ -100,7 +100,7 @@ struct outcome run_apart(struct sweep *s, size_t run, struct error *e)
     else if (whole < 0)
         outcome.ending = ENDING_LAB_FAILED;
     if (place)
-        sweep_print_run(s, run, place, outcome);
+        sweep_print_run(s, run, place, NULL, outcome);
     free(place);
     return outcome;
 }

@@ -56,7 +56,7 @@ void watch_print(struct sweep *s, bool all)
         struct outcome outcome = {whole ? ENDING_WHOLE : ENDING_LAB_FAILED, verdict_said_by(entry),
                                   ORIGIN_MEASURED};
         if (entry && folder)
-            sweep_print_run(s, run, folder, outcome);
+            sweep_print_run(s, run, folder, NULL, outcome);
         free(folder);
     }
     sweep_look_at_output(s);

@@ -47,22 +47,30 @@ static bool skip_string(const char **at, const char *end)
 
 size_t json_file_memory(const char *text, size_t length, size_t *depth)
 {
+    /* what a sign adds; other signs, of which there are most, are passed over */
+    static const unsigned short adds[256] = {['{'] = OBJECT_BYTES,
+                                             ['['] = ARRAY_BYTES,
+                                             [','] = VALUE_BYTES,
+                                             [':'] = MEMBER_BYTES,
+                                             ['}'] = 1,
+                                             [']'] = 1,
+                                             ['"'] = 1};
     const char *end = text + length;
     size_t memory = 2 * length, inside = 0;
     *depth = 0;
     for (const char *at = text; at < end;) {
-        char c = *at++;
-        bool opens = c == '{' || c == '[';
-        inside += opens ? 1 : 0;
-        inside -= (c == '}' || c == ']') && inside ? 1 : 0;
-        *depth = inside > *depth ? inside : *depth;
-        memory += c == '{'   ? OBJECT_BYTES
-                  : c == '[' ? ARRAY_BYTES
-                  : c == ',' ? VALUE_BYTES
-                  : c == ':' ? MEMBER_BYTES
-                             : 0;
-        if (c == '"')
+        unsigned char c = (unsigned char)*at++;
+        if (!adds[c])
+            continue;
+        if (c == '"') {
             skip_string(&at, end);
+        } else if (c == '}' || c == ']') {
+            inside -= inside ? 1 : 0;
+        } else {
+            memory += adds[c];
+            inside += c == '{' || c == '[';
+            *depth = inside > *depth ? inside : *depth;
+        }
     }
     return memory;
 }
