@@ -35,7 +35,7 @@ struct host_description {
     char *address;        /* of the experiment's NIC; may be NULL */
     json_t *facts;        /* host-facts' document */
     enum origin origin;   /* by these facts */
-    json_t *capabilities; /* names, see capability_names */
+    json_t *capabilities; /* names, see CAPABILITIES in lib/formats/scenario.c */
     json_t *settings;     /* of the experiment's NIC in force; NULL: simulated */
     int64_t clock_offset_ns, clock_error_ns;
 };

@@ -106,12 +106,3 @@ int64_t collective_sizes(const struct scenario_collective *collective)
         count++;
     return count;
 }
-
-const char *collective_variable(const struct scenario_collective *collective, const char *name)
-{
-    const struct named_string *env = collective->env.items;
-    for (size_t i = 0; i < collective->env.count; i++)
-        if (strcmp(env[i].name, name) == 0)
-            return env[i].value;
-    return NULL;
-}

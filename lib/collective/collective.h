@@ -42,7 +42,5 @@ extern const struct table collective_table;
 
 /* How many sizes a collective has, each `factor` times the one before. */
 int64_t collective_sizes(const struct scenario_collective *collective);
-/* The value of a variable that the scenario sets, or NULL. */
-const char *collective_variable(const struct scenario_collective *collective, const char *name);
 
 #endif

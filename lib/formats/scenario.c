@@ -28,7 +28,6 @@ static const char *const sizes_names[] = {"fixed", "web-search", "data-mining", 
 #define PRESENT(name, meaning) name,
 #define ABSENT(name, meaning)  "!" name,
 
-const char *const capability_names[] = {CAPABILITIES(PRESENT) NULL};
 const char *const need_names[] = {CAPABILITIES(PRESENT) CAPABILITIES(ABSENT) NULL};
 
 /* A capability that must be both present and absent: nothing with these needs could be decided. */
@@ -201,7 +200,7 @@ static int check_expect(const void *object, const char *path, struct error *e)
     "Map of paths of the sweep to values. The expression reads the cell with these and otherwise the same " \
     "values "                                                                                               \
     "by other(...). It is judged once for each cell, over its repetitions."
-const char *const expect_over_names[] = {"run", "repeats", NULL};
+static const char *const over_names[] = {"run", "repeats", NULL};
 
 static const struct field expect_fields[] = {
     {"name", FIELD_STRING, AT(name), .required = true, .help = "Description of what is expected."},
@@ -210,7 +209,7 @@ static const struct field expect_fields[] = {
              "sweep in "
              "which each path has this value."},
     {"check", FIELD_STRING, AT(check), .required = true, .help = "Expression that must hold."},
-    {"over", FIELD_CHOICE, AT(over), .choices = expect_over_names, .fallback = "\"run\"",
+    {"over", FIELD_CHOICE, AT(over), .choices = over_names, .fallback = "\"run\"",
      .help = "What is judged: each run, or once for each cell the means of both sides over its repetitions."},
     {"against", FIELD_JSON, AT(against), .help = AGAINST_HELP},
     {"needs", FIELD_LIST, AT(needs), .item = FIELD_CHOICE, .choices = need_names, .min = 0, .max = 16,

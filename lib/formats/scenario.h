@@ -99,12 +99,9 @@ struct scenario {
 
 extern const struct table scenario_table;
 
-/* Capabilities that labs may have and that expectations and published figures may need; ended by NULL. */
-extern const char *const capability_names[];
-/* What "needs" may list: each capability, and each with "!" in front: the lab must not have it. Ended by NULL. */
+/* What "needs" of an expectation or a published figure may list: each capability that labs may have, and each with "!" in front: the lab must not have it. Ended by NULL. */
 extern const char *const need_names[];
-extern const char *const expect_over_names[]; /* by enum expect_over */
-/* Of an index into need_names: must the capability be absent, and its name. */
+/* Must the capability of this index into need_names be absent? And its name. */
 bool need_is_absence(int need);
 const char *need_capability(int need);
 
