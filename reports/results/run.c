@@ -440,12 +440,3 @@ const struct series *run_find(const struct run *run, const struct series *from, 
             return &run->series[i];
     return NULL;
 }
-
-bool run_moves(const struct run *run, const char *pattern)
-{
-    for (const struct series *s = NULL; (s = run_find(run, s, pattern));)
-        for (size_t i = 1; i < s->count; i++)
-            if (s->value[i] != s->value[0])
-                return true;
-    return false;
-}

@@ -117,7 +117,5 @@ void run_count_origin(const struct run *run, struct origins *origins);
 const struct series *run_series(const struct run *run, const char *host, const char *name);
 /* The next series after `from` (NULL: first) whose name matches the shell pattern; NULL at the end. */
 const struct series *run_find(const struct run *run, const struct series *from, const char *pattern);
-/* Does any of the pattern's series change? */
-bool run_moves(const struct run *run, const char *pattern);
 
 #endif
