@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* The sentence, which may quote bytes from anywhere, as text: e is read by people, and is put into JSON and pages. */
-static void set(struct error *e, const char *format, va_list arguments)
+static void format_sentence(struct error *e, const char *format, va_list arguments)
 {
     char raw[sizeof e->text + 4]; /* so that a last character which does not fit is known */
     vsnprintf(raw, sizeof raw, format, arguments);
@@ -15,7 +15,7 @@ static void set(struct error *e, const char *format, va_list arguments)
 }
 
 /* Add ": words" as far as there is room. */
-static void append(struct error *e, const char *words)
+static void append_words(struct error *e, const char *words)
 {
     size_t length = strlen(e->text), room = sizeof e->text - length;
     if (room < 4)
@@ -29,7 +29,7 @@ int error_set(struct error *e, const char *format, ...)
     if (e) {
         va_list arguments;
         va_start(arguments, format);
-        set(e, format, arguments);
+        format_sentence(e, format, arguments);
         va_end(arguments);
     }
     return -1;
@@ -40,10 +40,10 @@ int error_set_errno(struct error *e, int number, const char *format, ...)
     if (e) {
         va_list arguments;
         va_start(arguments, format);
-        set(e, format, arguments);
+        format_sentence(e, format, arguments);
         va_end(arguments);
         char buffer[128];
-        append(e, strerror_r(number, buffer, sizeof buffer));
+        append_words(e, strerror_r(number, buffer, sizeof buffer));
     }
     return -1;
 }
@@ -55,9 +55,9 @@ int error_prefix(struct error *e, const char *format, ...)
         memcpy(old, e->text, sizeof old);
         va_list arguments;
         va_start(arguments, format);
-        set(e, format, arguments);
+        format_sentence(e, format, arguments);
         va_end(arguments);
-        append(e, old);
+        append_words(e, old);
     }
     return -1;
 }

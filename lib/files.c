@@ -117,7 +117,7 @@ int files_write(const char *path, const char *data, struct error *e)
 }
 
 /* A folder's path and a name in it. The caller frees *folder. */
-static const char *split(const char *path, char **folder)
+static const char *split_path(const char *path, char **folder)
 {
     const char *slash = strrchr(path, '/');
     *folder = slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : strdup(".");
@@ -127,7 +127,7 @@ static const char *split(const char *path, char **folder)
 int files_write_atomic(const char *path, const char *data, size_t length, struct error *e)
 {
     char *parent;
-    const char *name = split(path, &parent);
+    const char *name = split_path(path, &parent);
     struct folder folder = {.fd = -1};
     struct fresh fresh = {.fd = -1};
     int result = parent ? folder_open(&folder, parent, e) : error_set(e, "writing %s: out of memory", path);
@@ -152,7 +152,7 @@ int files_sync_name(const char *path, struct error *e)
 {
     char *parent;
     struct folder folder = {.fd = -1};
-    (void)split(path, &parent);
+    (void)split_path(path, &parent);
     int result = parent ? folder_open(&folder, parent, e) : error_set(e, "writing %s: out of memory", path);
     if (result == 0)
         result = folder_sync(&folder, ".", e);

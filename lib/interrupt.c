@@ -4,7 +4,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-static void wanted(sigset_t *set)
+static void add_signals(sigset_t *set)
 {
     sigemptyset(set);
     sigaddset(set, SIGINT);
@@ -15,7 +15,7 @@ static void wanted(sigset_t *set)
 int interrupt_open(struct interrupt *i, struct error *e)
 {
     sigset_t set;
-    wanted(&set);
+    add_signals(&set);
     *i = (struct interrupt){.fd = -1};
     if (sigprocmask(SIG_BLOCK, &set, NULL) != 0 ||
         (i->fd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC)) < 0)
@@ -34,7 +34,7 @@ int interrupt_count(struct interrupt *i)
 void interrupt_close(struct interrupt *i)
 {
     sigset_t set;
-    wanted(&set);
+    add_signals(&set);
     if (i->fd >= 0)
         close(i->fd);
     i->fd = -1;

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* So many nodes, none joined to another. NULL: out of memory. The caller frees. */
+/* `nodes` nodes, none joined to another. NULL: out of memory. The caller frees. */
 uint32_t *joined_make(size_t nodes);
 /* Is there a path between the two? */
 bool joined_are(uint32_t *joined, uint32_t a, uint32_t b);

@@ -76,7 +76,7 @@ bool process_on_path(const char *command)
 }
 
 /* In the child: only async-signal-safe calls. Reports errno through `report` when exec fails. */
-static void become(const char *const argv[], const struct pipes *p, pid_t parent, int report)
+static void exec_child(const char *const argv[], const struct pipes *p, pid_t parent, int report)
 {
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGTERM);
@@ -108,7 +108,7 @@ int process_start(struct process *process, const char *const argv[], int wanted,
     pid_t self = getpid();
     pid_t pid = fork();
     if (pid == 0)
-        become(argv, &p, self, report[1]);
+        exec_child(argv, &p, self, report[1]);
     int fork_number = errno;
     close(report[1]);
     close_all(p.child);
@@ -239,7 +239,7 @@ struct transfer {
     struct text *out, *err;
 };
 
-static void feed(struct transfer *t)
+static void write_input(struct transfer *t)
 {
     ssize_t written = write(t->process->in, t->input, t->input_left);
     if (written > 0) {
@@ -250,7 +250,7 @@ static void feed(struct transfer *t)
         close_pipe(&t->process->in);
 }
 
-static void drain(int *fd, struct text *into)
+static void read_output(int *fd, struct text *into)
 {
     char buffer[65536];
     ssize_t got = read(*fd, buffer, sizeof buffer);
@@ -280,11 +280,11 @@ static bool transfer_all(struct transfer *t, int64_t deadline_ns)
         if (poll(fds, 3, timeout_ms) < 0 && errno != EINTR)
             return false;
         if (fds[0].revents)
-            feed(t);
+            write_input(t);
         if (fds[1].revents && t->out)
-            drain(&p->out, t->out);
+            read_output(&p->out, t->out);
         if (fds[2].revents && t->err)
-            drain(&p->err, t->err);
+            read_output(&p->err, t->err);
     }
     return true;
 }

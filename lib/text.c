@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* Make room for `more` bytes and the terminator. */
-static bool reserve(struct text *t, size_t more)
+static bool reserve_bytes(struct text *t, size_t more)
 {
     size_t needed = t->length + more + 1;
     if (t->failed || needed < more)
@@ -32,7 +32,7 @@ void text_add_list(struct text *t, const char *format, va_list arguments)
     int length = vsnprintf(NULL, 0, format, arguments);
     if (length < 0) {
         t->failed = true;
-    } else if (reserve(t, (size_t)length)) {
+    } else if (reserve_bytes(t, (size_t)length)) {
         vsnprintf(t->data + t->length, (size_t)length + 1, format, again);
         t->length += (size_t)length;
     }
@@ -49,7 +49,7 @@ void text_add(struct text *t, const char *format, ...)
 
 void text_add_bytes(struct text *t, const char *bytes, size_t length)
 {
-    if (!reserve(t, length))
+    if (!reserve_bytes(t, length))
         return;
     if (length)
         memcpy(t->data + t->length, bytes, length);

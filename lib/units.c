@@ -78,7 +78,7 @@ const char *units_describe(enum unit unit)
 }
 
 /* Split "12.5us" into digits without the point (125), the number of decimals (1) and what follows. */
-static bool split(const char *string, int64_t *digits, int *decimals, const char **rest)
+static bool split_number(const char *string, int64_t *digits, int *decimals, const char **rest)
 {
     bool any = false, point = false;
     *digits = 0;
@@ -111,7 +111,7 @@ int units_parse(enum unit unit, const char *string, int64_t *value, struct error
     int64_t digits;
     int decimals;
     const char *rest;
-    if (!split(string, &digits, &decimals, &rest))
+    if (!split_number(string, &digits, &decimals, &rest))
         return error_set(e, "\"%.40s\" is not %s", string, units_describe(unit));
     if (*rest == ' ')
         rest++;

@@ -74,7 +74,7 @@ static const struct field collective_fields[] = {
     {"max", FIELD_QUANTITY, AT(max_bytes), .unit = UNIT_BYTES, .min = 1, .max = 1LL << 40,
      .fallback = "\"128MiB\"", .help = "Largest size."},
     {"factor", FIELD_INTEGER, AT(factor), .min = 2, .max = 1 << 20, .fallback = "2",
-     .help = "Each size is so many times the one before."},
+     .help = "How many times the one before each size is."},
     {"iterations", FIELD_INTEGER, AT(iterations), .min = 1, .max = 1000000, .fallback = "20",
      .help = "Measured iterations of each size."},
     {"warmup_iterations", FIELD_INTEGER, AT(warmup_iterations), .min = 0, .max = 1000000, .fallback = "5",

@@ -173,9 +173,9 @@ static bool leads_to(const char *path, size_t depth, const char *key, size_t len
     return i == length;
 }
 
-/* Of the paths in `mask` those that lead to the key or beyond. *whole: one ends there. */
-static uint32_t narrow(const struct scan *s, uint32_t mask, size_t depth, const char *key, size_t length,
-                       bool *whole)
+/* Those of the paths in `mask` that lead to the key or beyond. *whole: one ends there. */
+static uint32_t narrow_paths(const struct scan *s, uint32_t mask, size_t depth, const char *key,
+                             size_t length, bool *whole)
 {
     uint32_t left = 0;
     bool last = false;
@@ -215,7 +215,7 @@ static bool copy_member(struct scan *s, uint32_t mask, size_t depth, size_t *cou
     if (s->at == s->end || *s->at++ != ':')
         return false;
     skip_space(s);
-    uint32_t below = narrow(s, mask, depth, key + 1, length - 2, &whole);
+    uint32_t below = narrow_paths(s, mask, depth, key + 1, length - 2, &whole);
     if (!below)
         return skip_value(s);
     if ((*count)++)
@@ -266,7 +266,8 @@ int json_parts(const char *text, size_t length, const char *const *paths, struct
 
 /* ---- reading */
 
-static int check(const char *text, size_t length, const char *name, enum document_kind kind, struct error *e)
+static int check_limits(const char *text, size_t length, const char *name, enum document_kind kind,
+                        struct error *e)
 {
     size_t depth, memory = json_file_memory(text, length, &depth);
     if (length > limits[kind].text_bytes)
@@ -288,7 +289,7 @@ json_t *json_file_parse(const char *text, size_t length, const char *name, enum 
     /* ip and tc of iproute2 print some keys twice */
     size_t flags = (kind == DOCUMENT_ANSWER ? 0 : JSON_REJECT_DUPLICATES) |
                    (kind == DOCUMENT_LINE ? JSON_DECODE_ANY : 0);
-    if (check(text, length, name, kind, e) != 0)
+    if (check_limits(text, length, name, kind, e) != 0)
         return NULL;
     json_t *value = json_loadb(text, length, flags, &where);
     if (!value)
@@ -297,7 +298,8 @@ json_t *json_file_parse(const char *text, size_t length, const char *name, enum 
 }
 
 /* `data` is freed; NULL passes through. */
-static json_t *parse(char *data, size_t length, const char *name, enum document_kind kind, struct error *e)
+static json_t *parse_and_free(char *data, size_t length, const char *name, enum document_kind kind,
+                              struct error *e)
 {
     json_t *value = data ? json_file_parse(data, length, name, kind, e) : NULL;
     free(data);
@@ -308,14 +310,14 @@ json_t *json_file_load(const char *path, enum document_kind kind, struct error *
 {
     size_t length = 0;
     char *data = files_read(path, limits[kind].text_bytes, &length, e);
-    return parse(data, length, path, kind, e);
+    return parse_and_free(data, length, path, kind, e);
 }
 
 json_t *json_file_load_descriptor(int fd, const char *name, enum document_kind kind, struct error *e)
 {
     size_t length = 0;
     char *data = files_read_descriptor(fd, name, limits[kind].text_bytes, &length, e);
-    return parse(data, length, name, kind, e);
+    return parse_and_free(data, length, name, kind, e);
 }
 
 json_t *json_file_load_next_line(int fd, const char *name, enum document_kind kind, struct error *e)
@@ -373,13 +375,13 @@ json_t *json_file_load_parts_in(const struct folder *folder, const char *name, e
 }
 
 /* `kind` NULL: it need not be read again. */
-static int save(const char *path, const json_t *value, const enum document_kind *kind, struct error *e)
+static int save_value(const char *path, const json_t *value, const enum document_kind *kind, struct error *e)
 {
     char *data = json_dumps(value, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
     if (!data)
         return error_set(e, "writing %s: the document cannot be converted to JSON text", path);
     size_t length = strlen(data);
-    if (kind && check(data, length + 1, path, *kind, e) != 0) {
+    if (kind && check_limits(data, length + 1, path, *kind, e) != 0) {
         free(data);
         return error_prefix(e, "it is not written, because it could not be read again");
     }
@@ -391,10 +393,10 @@ static int save(const char *path, const json_t *value, const enum document_kind 
 
 int json_file_save(const char *path, const json_t *value, struct error *e)
 {
-    return save(path, value, NULL, e);
+    return save_value(path, value, NULL, e);
 }
 
 int json_file_save_readable(const char *path, const json_t *value, enum document_kind kind, struct error *e)
 {
-    return save(path, value, &kind, e);
+    return save_value(path, value, &kind, e);
 }

@@ -1,6 +1,6 @@
 /*
  * The one reader of JSON. Any text may come from elsewhere: its bytes, its depth and the memory that its values will take are checked
- * before a value is made. Objects of three bytes ("{},") take 480 in memory, so the bytes of a text alone are no limit.
+ * before a value is made. Objects of three bytes ("{},") take 480 in memory, so that a limit on the bytes of a text alone would not do.
  */
 #ifndef LIB_JSON_FILE_H
 #define LIB_JSON_FILE_H
@@ -25,7 +25,7 @@ enum document_kind {
 
 /* Load a document. Errors name path, line and column. The caller owns the value. */
 json_t *json_file_load(const char *path, enum document_kind kind, struct error *e);
-/* The same of a file in a folder from elsewhere: a regular file, and no link. */
+/* The same of a file in a folder from elsewhere: a regular file, not a link. */
 json_t *json_file_load_in(const struct folder *folder, const char *name, enum document_kind kind,
                           struct error *e);
 /* The same of the parts that `paths` lead to (as of json_parts): what else is in the file is hardly looked at. */

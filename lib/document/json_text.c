@@ -63,9 +63,9 @@ struct making {
     bool failed;        /* out of memory, or the format is wrong */
 };
 
-static json_t *make(struct making *m);
+static json_t *make_value(struct making *m);
 
-static char next(struct making *m)
+static char next_format(struct making *m)
 {
     m->at += strspn(m->at, " ,:");
     return *m->at;
@@ -74,15 +74,15 @@ static char next(struct making *m)
 static json_t *make_object(struct making *m)
 {
     json_t *object = json_object();
-    for (m->at++; next(m) != '}';) {
+    for (m->at++; next_format(m) != '}';) {
         if (*m->at != 's') {
             m->failed = true;
             break;
         }
         m->at++;
         const char *key = va_arg(*m->arguments, const char *);
-        next(m);
-        json_t *value = make(m);
+        next_format(m);
+        json_t *value = make_value(m);
         bool omitted = !value && m->at[-1] == '*';
         if (m->failed || (!omitted && json_put(object, key, value) != 0)) {
             m->failed = true;
@@ -96,8 +96,8 @@ static json_t *make_object(struct making *m)
 static json_t *make_array(struct making *m)
 {
     json_t *array = json_array();
-    for (m->at++; !m->failed && next(m) != ']';) {
-        json_t *value = make(m);
+    for (m->at++; !m->failed && next_format(m) != ']';) {
+        json_t *value = make_value(m);
         bool omitted = !value && m->at[-1] == '*';
         m->failed = m->failed || (!omitted && json_array_append_new(array, value) != 0);
     }
@@ -147,7 +147,7 @@ static json_t *make_scalar(struct making *m)
 }
 
 /* NULL if the value is to be omitted: it is NULL, and its format ends in '*'. */
-static json_t *make(struct making *m)
+static json_t *make_value(struct making *m)
 {
     json_t *value = *m->at == '{' ? make_object(m) : *m->at == '[' ? make_array(m) : make_scalar(m);
     bool omit = *m->at == '*';
@@ -161,7 +161,7 @@ json_t *json_make(const char *format, ...)
     va_list arguments;
     va_start(arguments, format);
     struct making m = {.at = format, .arguments = &arguments};
-    json_t *value = make(&m);
+    json_t *value = make_value(&m);
     va_end(arguments);
     if (!m.failed)
         return value;

@@ -34,7 +34,7 @@ int json_put(json_t *object, const char *key, json_t *value);
 /* Compact JSON for a script of an HTML page: ASCII alone, so no line separator ends a string, and without <, >, & and DEL, so nothing in it
  * ends the script or begins a comment of HTML. */
 void json_add_for_page(struct text *out, const json_t *value);
-/* The document on standard output or a file, with a line feed, its numbers with so many digits; 0, or -1 with errno when it could not
+/* The document on standard output or a file, with a line feed, its numbers with `digits` digits; 0, or -1 with errno when it could not
  * be written. A terminal gets ASCII alone: JSON's own escapes. */
 int json_print(FILE *file, const json_t *document, int digits);
 

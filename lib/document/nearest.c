@@ -5,7 +5,7 @@
 #define WORD_LIMIT 63
 
 /* Edits (insert, delete, replace, swap two neighbours) that turn a into b; for words longer than the limit a large number. */
-static size_t distance(const char *a, const char *b)
+static size_t edit_distance(const char *a, const char *b)
 {
     size_t la = strlen(a), lb = strlen(b), rows[3][WORD_LIMIT + 1];
     if (la > WORD_LIMIT || lb > WORD_LIMIT)
@@ -30,10 +30,10 @@ static size_t distance(const char *a, const char *b)
 }
 
 /* A word is near to those that begin with it. */
-static size_t farness(const char *word, const char *known)
+static size_t distance_or_prefix(const char *word, const char *known)
 {
     size_t length = strlen(word);
-    return length >= 3 && strncmp(word, known, length) == 0 ? 1 : distance(word, known);
+    return length >= 3 && strncmp(word, known, length) == 0 ? 1 : edit_distance(word, known);
 }
 
 const char *nearest_word(const char *word, const char *const *words)
@@ -41,7 +41,7 @@ const char *nearest_word(const char *word, const char *const *words)
     const char *best = NULL;
     size_t best_distance = strlen(word) / 2 + 1;
     for (; *words; words++) {
-        size_t d = farness(word, *words);
+        size_t d = distance_or_prefix(word, *words);
         if (d < best_distance) {
             best_distance = d;
             best = *words;

@@ -203,7 +203,7 @@ struct place {
 static int parse_object(const struct table *table, const json_t *json, void *object, struct place *at);
 static int parse_value(const struct field *field, const json_t *json, void *slot, struct place *at);
 
-static const char *here(const struct place *at)
+static const char *place_name(const struct place *at)
 {
     const char *whole = at->source == FROM_OPTIONS ? "command line" : "document";
     return at->path.length ? text_string(&at->path) : whole;
@@ -213,7 +213,7 @@ static size_t enter_key(struct place *at, const char *key)
 {
     size_t before = at->path.length;
     text_add_bytes(&at->path, ".", before ? 1 : 0);
-    text_add_bytes(&at->path, key, strlen(key)); /* of every value: no format is read */
+    text_add_bytes(&at->path, key, strlen(key)); /* called for every value: no format is parsed */
     return before;
 }
 
@@ -239,7 +239,7 @@ static size_t enter_index(struct place *at, size_t index)
     return before;
 }
 
-static void leave(struct place *at, size_t before)
+static void leave_place(struct place *at, size_t before)
 {
     at->path.length = before;
     if (at->path.data)
@@ -249,7 +249,7 @@ static void leave(struct place *at, size_t before)
 static int wrong_type(const struct place *at, const json_t *json, const char *expected)
 {
     char *shown = json_dumps(json, JSON_ENCODE_ANY | JSON_COMPACT);
-    error_set(at->e, "%s: %.60s is %s: expected %s", here(at), shown ? shown : "?", type_name(json),
+    error_set(at->e, "%s: %.60s is %s: expected %s", place_name(at), shown ? shown : "?", type_name(json),
               expected);
     free(shown);
     return -1;
@@ -261,8 +261,8 @@ static int check_form(const struct form *form, const json_t *text, const struct 
     if (form->fits(json_string_value(text)))
         return 0;
     char *shown = json_dumps(text, JSON_ENCODE_ANY);
-    error_set(at->e, "%s: %.100s is not %s: expected %s", here(at), shown ? shown : "the string", form->is,
-              form->expected);
+    error_set(at->e, "%s: %.100s is not %s: expected %s", place_name(at), shown ? shown : "the string",
+              form->is, form->expected);
     free(shown);
     return -1;
 }
@@ -273,11 +273,11 @@ static int parse_string(const struct field *field, const json_t *json, char **sl
     if (!json_is_string(json))
         return wrong_type(at, json, "a string");
     if (strlen(json_string_value(json)) != json_string_length(json))
-        return error_set(at->e, "%s: the string contains a zero byte", here(at));
+        return error_set(at->e, "%s: the string contains a zero byte", place_name(at));
     if (check_form(field->form ? field->form : usual, json, at) != 0)
         return -1;
     *slot = strdup(json_string_value(json));
-    return *slot ? 0 : error_set(at->e, "%s: out of memory", here(at));
+    return *slot ? 0 : error_set(at->e, "%s: out of memory", place_name(at));
 }
 
 static int wrong_integer(const struct field *field, const json_t *json, struct place *at)
@@ -287,7 +287,7 @@ static int wrong_integer(const struct field *field, const json_t *json, struct p
     snprintf(expected, sizeof expected, "a %s", field_words(field, &words));
     text_free(&words);
     return json_is_integer(json)
-               ? error_set(at->e, "%s: %" JSON_INTEGER_FORMAT " is out of range: expected %s", here(at),
+               ? error_set(at->e, "%s: %" JSON_INTEGER_FORMAT " is out of range: expected %s", place_name(at),
                            json_integer_value(json), expected)
                : wrong_type(at, json, expected);
 }
@@ -305,7 +305,7 @@ static int parse_number(const struct field *field, const json_t *json, double *s
         return wrong_type(at, json, "a number");
     *slot = json_number_value(json);
     if (field->max_number > field->min_number && (*slot < field->min_number || *slot > field->max_number))
-        return error_set(at->e, "%s: %g is out of range: expected %g to %g", here(at), *slot,
+        return error_set(at->e, "%s: %g is out of range: expected %g to %g", place_name(at), *slot,
                          field->min_number, field->max_number);
     return 0;
 }
@@ -316,10 +316,10 @@ static int parse_quantity(const struct field *field, const json_t *json, int64_t
         return wrong_type(at, json, units_describe(field->unit));
     struct error inner;
     if (units_parse(field->unit, json_string_value(json), slot, &inner) != 0)
-        return error_set(at->e, "%s: %s", here(at), inner.text);
+        return error_set(at->e, "%s: %s", place_name(at), inner.text);
     if (field->max > field->min && (*slot < field->min || *slot > field->max)) {
         char low[40], high[40];
-        return error_set(at->e, "%s: \"%.40s\" is out of range: expected %s to %s", here(at),
+        return error_set(at->e, "%s: \"%.40s\" is out of range: expected %s to %s", place_name(at),
                          json_string_value(json), units_format(field->unit, field->min, low, sizeof low),
                          units_format(field->unit, field->max, high, sizeof high));
     }
@@ -339,9 +339,9 @@ static int parse_choice(const struct field *field, const json_t *json, int *slot
     }
     const char *near = json_is_string(json) ? nearest_word(json_string_value(json), field->choices) : NULL;
     if (json_is_string(json))
-        error_set(at->e, "%s: \"%.60s\" is unknown: expected %s%s%s%s", here(at), json_string_value(json),
-                  text_string(&allowed), near ? "; did you mean \"" : "", near ? near : "",
-                  near ? "\"?" : "");
+        error_set(at->e, "%s: \"%.60s\" is unknown: expected %s%s%s%s", place_name(at),
+                  json_string_value(json), text_string(&allowed), near ? "; did you mean \"" : "",
+                  near ? near : "", near ? "\"?" : "");
     else
         wrong_type(at, json, text_string(&allowed));
     text_free(&allowed);
@@ -353,11 +353,11 @@ static int make_room(const struct field *field, size_t count, struct list_of *li
 {
     bool ranged = field->max > field->min && !field_has_item_range(field);
     if (count > LIST_LIMIT || (ranged && ((int64_t)count < field->min || (int64_t)count > field->max)))
-        return error_set(at->e, "%s: %zu items: expected %" PRId64 " to %" PRId64, here(at), count,
+        return error_set(at->e, "%s: %zu items: expected %" PRId64 " to %" PRId64, place_name(at), count,
                          ranged ? field->min : 0, ranged ? field->max : LIST_LIMIT);
     list->items = calloc(count + 1, field_item_size(field));
     list->count = 0;
-    return list->items ? 0 : error_set(at->e, "%s: out of memory", here(at));
+    return list->items ? 0 : error_set(at->e, "%s: out of memory", place_name(at));
 }
 
 static int parse_list(const struct field *field, const json_t *json, struct list_of *list, struct place *at)
@@ -373,7 +373,7 @@ static int parse_list(const struct field *field, const json_t *json, struct list
         list->count = i + 1;
         if (parse_value(&item, json_array_get(json, i), (char *)list->items + i * step, at) != 0)
             return -1;
-        leave(at, before);
+        leave_place(at, before);
     }
     return 0;
 }
@@ -382,7 +382,7 @@ static int check_key(const struct field *field, const char *key, const struct pl
 {
     json_t *text = json_string(key);
     int result = text ? check_form(field->names ? field->names : &form_line, text, at)
-                      : error_set(at->e, "%s: out of memory", here(at));
+                      : error_set(at->e, "%s: out of memory", place_name(at));
     json_decref(text);
     return result;
 }
@@ -408,8 +408,8 @@ static int parse_map(const struct field *field, const json_t *json, struct list_
             return -1;
         /* set the name after the object's fields were reset */
         if (!(*(char **)(void *)slot = strdup(key)))
-            return error_set(at->e, "%s: out of memory", here(at));
-        leave(at, before);
+            return error_set(at->e, "%s: out of memory", place_name(at));
+        leave_place(at, before);
     }
     return 0;
 }
@@ -435,7 +435,7 @@ static int parse_value(const struct field *field, const json_t *json, void *slot
     case FIELD_OPTIONAL:
         *(void **)slot = calloc(1, field->sub->size);
         if (!*(void **)slot)
-            return error_set(at->e, "%s: out of memory", here(at));
+            return error_set(at->e, "%s: out of memory", place_name(at));
         return parse_object(field->sub, json, *(void **)slot, at);
     case FIELD_LIST:
         return parse_list(field, json, slot, at);
@@ -443,7 +443,7 @@ static int parse_value(const struct field *field, const json_t *json, void *slot
         return parse_map(field, json, slot, at);
     case FIELD_JSON:
         *(json_t **)slot = json_deep_copy(json);
-        return *(json_t **)slot ? 0 : error_set(at->e, "%s: out of memory", here(at));
+        return *(json_t **)slot ? 0 : error_set(at->e, "%s: out of memory", place_name(at));
     }
     return -1;
 }
@@ -466,11 +466,12 @@ static int unknown_key(const struct table *table, const char *key, struct place 
 {
     const char *near = table_nearest_key(table, key);
     if (near)
-        return error_set(at->e, "%s: unknown key \"%.60s\"; did you mean \"%s\"?", here(at), key, near);
+        return error_set(at->e, "%s: unknown key \"%.60s\"; did you mean \"%s\"?", place_name(at), key, near);
     struct text known = {0};
     for (const struct field *f = table->fields; f->name; f++)
         text_add(&known, "%s%s", known.length ? ", " : "", f->name);
-    error_set(at->e, "%s: unknown key \"%.60s\": expected one of %s", here(at), key, text_string(&known));
+    error_set(at->e, "%s: unknown key \"%.60s\": expected one of %s", place_name(at), key,
+              text_string(&known));
     text_free(&known);
     return -1;
 }
@@ -483,7 +484,8 @@ static int fill_field(const struct field *field, const json_t *said, void *slot,
     if (field->required && at->source == FROM_NOTHING)
         return 0;
     if (field->required)
-        return error_set(at->e, "%s is missing: %s", here(at), field->help ? field->help : "it is required");
+        return error_set(at->e, "%s is missing: %s", place_name(at),
+                         field->help ? field->help : "it is required");
     json_t *fallback = field_fallback(field);
     int result = 0;
     if (fallback) {
@@ -491,7 +493,7 @@ static int fill_field(const struct field *field, const json_t *said, void *slot,
     } else if (field->kind == FIELD_OBJECT) {
         json_t *empty = json_object();
         result = empty ? parse_object(field->sub, empty, slot, at)
-                       : error_set(at->e, "%s: out of memory", here(at));
+                       : error_set(at->e, "%s: out of memory", place_name(at));
         json_decref(empty);
     }
     json_decref(fallback);
@@ -516,7 +518,7 @@ static int parse_object(const struct table *table, const json_t *json, void *obj
         size_t before = enter_field(at, f);
         if (fill_field(f, json_object_get(json, f->name), field_slot(object, f), at) != 0)
             return -1;
-        leave(at, before);
+        leave_place(at, before);
     }
     return table->check && at->source != FROM_NOTHING ? table->check(object, text_string(&at->path), at->e)
                                                       : 0;

@@ -99,7 +99,7 @@ int table_check_path(const struct table *table, const char *path, struct error *
  * ranges, and table->check passes. Optional fields may be unset. The sentence begins with `of`. */
 int table_check(const struct table *table, const void *object, const char *of, struct error *e);
 /*
- * Add the values at a path such as "name", "hosts.*.pin.vcpus" or "links.0.rate" to `out`, one a line. A part is a key; in a map the
+ * Add the values at a path such as "name", "hosts.*.pin.vcpus" or "links.0.rate" to `out`, one per line. A part is a key; in a map the
  * name of an item, in a list its index, or "*" for all items in order. Quantities and other numbers are whole numbers of their unit
  * ("memory": bytes), a map gives the names of its items, an object and a list of objects give nothing of their own. A value that is
  * not set is an empty line; with "*" it is left out. Fails when the path names a key or an item that there is not.

@@ -119,7 +119,7 @@ static int get_object(const struct table *table, const void *object, const char 
 }
 
 /* What follows the name of an item in the path; NULL when the path does not begin with it. Names may contain dots. */
-static const char *after(const char *rest, const char *name)
+static const char *behind_name(const char *rest, const char *name)
 {
     size_t length = strlen(name);
     bool begins = strncmp(rest, name, length) == 0 && (rest[length] == '.' || rest[length] == '\0');
@@ -136,7 +136,7 @@ static size_t find_item(const struct field *field, const struct list_of *list, c
         char number[24];
         snprintf(number, sizeof number, "%zu", i);
         const char *name = field->kind == FIELD_MAP ? *(char *const *)(const void *)item : number;
-        const char *end = after(rest, name);
+        const char *end = behind_name(rest, name);
         if (end && strlen(name) > best) {
             best = strlen(name);
             found = i;
@@ -172,7 +172,7 @@ static int get_items(const struct field *field, const struct list_of *list, cons
 {
     if (!rest)
         return get_whole(field, list, g);
-    const char *next = after(rest, "*");
+    const char *next = behind_name(rest, "*");
     bool every = next;
     g->all = g->all || every;
     size_t only = every ? 0 : find_item(field, list, rest, &next), end = every ? list->count : only + 1;

@@ -105,7 +105,7 @@ static int check_action(const struct injection_rule *r, const char *path, struct
     return check_keys(r, path, e);
 }
 
-static int check(const void *object, const char *path, struct error *e)
+static int check_rule(const void *object, const char *path, struct error *e)
 {
     const struct injection_rule *r = object;
     char start[40];
@@ -153,7 +153,7 @@ static const struct field fields[] = {
     {"every", FIELD_INTEGER, AT(every), .min = 1, .max = MOST_FRAMES,
      .help = "After the first one, each of this number. Default: 1, if there is a count."},
     {"count", FIELD_INTEGER, AT(count), .min = 1, .max = MOST_FRAMES,
-     .help = "At most so many frames. Default: without every and probability 1, otherwise no limit."},
+     .help = "The largest number of frames. Default: without every and probability 1, otherwise no limit."},
     {"probability", FIELD_NUMBER, .min_number = 1e-12, .max_number = 1, AT(probability),
      .help = "In place of nth and every: the probability of each frame."},
     {"delay", FIELD_QUANTITY, AT(delay_ns), .unit = UNIT_TIME_NS, .min = 1, .max = LINK_FAULT_MOST_NS,
@@ -176,7 +176,7 @@ static const struct field fields[] = {
 const struct table injection_table = {
     "scenario.inject",
     "A fault of single frames, in simulated labs, virtual ConnectX, Linux bridges and Soft-RoCE hosts.",
-    sizeof(struct injection_rule), fields, check};
+    sizeof(struct injection_rule), fields, check_rule};
 
 /* ---- values, with their defaults */
 

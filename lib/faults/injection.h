@@ -40,7 +40,7 @@ const char *injection_packet_name(const struct injection_rule *r);
 
 /* A rule's entry in the result: its name, place, packets and action; NULL: out of memory. `i`: its place in the scenario. */
 json_t *injection_json(const struct injection_rule *r, size_t i);
-/* A warning, of an entry that has "seen" too: no frame was met. */
+/* The warning about an entry that has "seen" too and met no frame. */
 json_t *injection_warning(const json_t *entry);
 
 /* The first frame, counted from 1, then each `every`th, and how many at most: INT64_MAX without a limit. */

@@ -19,7 +19,7 @@ const char *const link_fault_phases[] = {"warmup", "measure", "cooldown", NULL};
 
 /* ---- checks */
 
-static int needs(const char *path, const char *key, int kind, struct error *e)
+static int needs_key(const char *path, const char *key, int kind, struct error *e)
 {
     return error_set(e, "%s.%s is missing: a fault of kind \"%s\" needs it", path, key, kind_names[kind]);
 }
@@ -59,7 +59,7 @@ int link_fault_check_ends(const struct list_of *link, const char *path, struct e
     return 0;
 }
 
-static int check(const void *object, const char *path, struct error *e)
+static int check_fault(const void *object, const char *path, struct error *e)
 {
     const struct link_fault *f = object;
     char start[40];
@@ -69,13 +69,13 @@ static int check(const void *object, const char *path, struct error *e)
         return error_set(e, "%s.stop: the fault would end before it starts, at %s", path,
                          units_format(UNIT_TIME_NS, f->start_ns, start, sizeof start));
     if (f->kind == LINK_FLAP && f->period_ns == FIELD_UNSET)
-        return needs(path, "period", LINK_FLAP, e);
+        return needs_key(path, "period", LINK_FLAP, e);
     if (f->kind == LINK_FLAP && f->stop_ns != FIELD_UNSET)
         return error_set(e, "%s.stop: flaps end by their count: give \"count\" in its place", path);
     if (f->kind == LINK_RATE && f->rate_bps == FIELD_UNSET)
-        return needs(path, "rate", LINK_RATE, e);
+        return needs_key(path, "rate", LINK_RATE, e);
     if (f->kind == LINK_LOSS && isnan(f->loss) && !f->bursts)
-        return needs(path, "loss", LINK_LOSS, e);
+        return needs_key(path, "loss", LINK_LOSS, e);
     if (!isnan(f->loss) && f->bursts)
         return error_set(e, "%s.loss: bursts have their own loss: give one of \"loss\" and \"bursts\"", path);
     return 0;
@@ -135,7 +135,7 @@ static const struct field fields[] = {
 };
 #undef AT
 const struct table link_fault_table = {"scenario.fault", "A fault of a link. Simulated labs only.",
-                                       sizeof(struct link_fault), fields, check};
+                                       sizeof(struct link_fault), fields, check_fault};
 
 /* ---- values, with their defaults */
 

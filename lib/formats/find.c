@@ -15,7 +15,7 @@ static const char *const words[] = {[FIND_SCENARIO] = "scenario", [FIND_LAB] = "
 
 /* Roots of the search: the current folder, the program's folder, its source tree, and the installation. */
 #define ROOTS 5
-static void roots(struct text out[ROOTS])
+static void search_folders(struct text out[ROOTS])
 {
     char self[PATH_MAX];
     ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
@@ -92,7 +92,7 @@ char *find_file(enum find_kind kind, const char *word, struct error *e)
     char *found = NULL;
     if (is_file(word))
         found = strdup(word);
-    roots(all);
+    search_folders(all);
     for (size_t i = 0; !found && *word != '/' && i < ROOTS; i++)
         if (all[i].data)
             found = try_root(kind, text_string(&all[i]), word);
@@ -110,7 +110,7 @@ char *find_shared(const char *name)
     struct text all[ROOTS] = {0};
     char *found = NULL;
     struct stat s;
-    roots(all);
+    search_folders(all);
     for (size_t i = 1; i < ROOTS; i++) {
         char *path = !found && all[i].data ? files_join(text_string(&all[i]), name) : NULL;
         if (path && stat(path, &s) == 0 && S_ISDIR(s.st_mode))
@@ -166,7 +166,7 @@ static void add_folder(const char *root, enum find_kind kind, char ***paths, siz
 static int set_none(enum find_kind kind, struct error *e)
 {
     struct text all[ROOTS] = {0}, places = {0};
-    roots(all);
+    search_folders(all);
     for (size_t i = 0; i < ROOTS; i++) {
         if (all[i].data)
             text_add(&places, "%s%s/%s", places.length ? ", " : "", text_string(&all[i]), folders[kind]);
@@ -183,7 +183,7 @@ int find_all(enum find_kind kind, char ***paths, size_t *count, struct error *e)
     struct text all[ROOTS] = {0};
     *paths = NULL;
     *count = 0;
-    roots(all);
+    search_folders(all);
     for (size_t i = 0; i < ROOTS; i++) {
         if (all[i].data)
             add_folder(text_string(&all[i]), kind, paths, count);

@@ -94,7 +94,7 @@ static const struct table wait_table = {"scenario.flow.after", "Flows that come 
 
 #define AT(member) .offset = offsetof(struct scenario_flow, member)
 
-static int check(const void *object, const char *path, struct error *e)
+static int check_flow(const void *object, const char *path, struct error *e)
 {
     return flow_check(object, path, e);
 }
@@ -122,7 +122,7 @@ static const struct field fields[] = {
 };
 
 const struct table flow_table = {"scenario.flow", "A flow between two roles.", sizeof(struct scenario_flow),
-                                 fields, check};
+                                 fields, check_flow};
 
 /* ---- flows that wait for flows */
 

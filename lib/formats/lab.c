@@ -306,7 +306,7 @@ static int check_switches(const struct lab *lab, struct error *e)
     return result;
 }
 
-/* The virtual switch at an end of a link; -1: it is none. */
+/* The virtual switch at an end of a link; -1: another node. */
 static int virtual_switch_at(const struct lab *lab, const char *name)
 {
     const struct lab_host *host = lab_host_at(lab, (size_t)lab_node_index(lab, name));

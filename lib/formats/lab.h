@@ -70,7 +70,7 @@ struct lab_host {
     struct lab_nic nic;
     struct list_of extra_nics; /* struct lab_nic: a forwarding host's other ports */
     struct lab_gpu *gpu;
-    struct physics_switch *forwarding; /* the guest is a virtual switch; NULL: it is none */
+    struct physics_switch *forwarding; /* NULL: the guest is not a virtual switch */
 };
 
 /* A real switch that runs SONiC: reached over ssh, or recorded in files. */

@@ -119,7 +119,7 @@ static void draw_fat_tree(struct drawing *d, const struct lab_topology *t)
     }
 }
 
-static json_t *child(json_t *document, const char *key, json_t *empty)
+static json_t *child_of(json_t *document, const char *key, json_t *empty)
 {
     json_t *there = json_object_get(document, key);
     if (there) {
@@ -130,15 +130,15 @@ static json_t *child(json_t *document, const char *key, json_t *empty)
     return empty;
 }
 
-static int draw(json_t *document, const json_t *topology, struct error *e)
+static int draw_topology(json_t *document, const json_t *topology, struct error *e)
 {
     struct lab_topology t;
     if (table_parse(&lab_topology_table, topology, &t, e) != 0)
         return error_prefix(e, "topology");
     struct drawing d = {.uplink = t.uplink};
-    d.hosts = child(document, "hosts", json_object());
-    d.switches = child(document, "switches", json_object());
-    d.links = child(document, "links", json_array());
+    d.hosts = child_of(document, "hosts", json_object());
+    d.switches = child_of(document, "switches", json_object());
+    d.links = child_of(document, "links", json_array());
     int result = 0;
     if (!json_is_object(d.hosts) || !json_is_object(d.switches) || !json_is_array(d.links))
         result = error_set(e, "topology: hosts and switches must be objects, links a list");
@@ -188,7 +188,7 @@ static size_t share_in_hosts(json_t *hosts, const json_t *shared)
     return count;
 }
 
-static int share(json_t *document, json_t *defaults, struct error *e)
+static int share_defaults(json_t *document, json_t *defaults, struct error *e)
 {
     static const struct {
         const char *key, *nodes;
@@ -261,8 +261,8 @@ json_t *lab_expand(const json_t *json, struct error *e)
     json_t *defaults = json_incref(json_object_get(document, "defaults"));
     json_object_del(document, "topology");
     json_object_del(document, "defaults");
-    if (expand_ranges(document, e) != 0 || (topology && draw(document, topology, e) != 0) ||
-        (defaults && share(document, defaults, e) != 0)) {
+    if (expand_ranges(document, e) != 0 || (topology && draw_topology(document, topology, e) != 0) ||
+        (defaults && share_defaults(document, defaults, e) != 0)) {
         json_decref(document);
         document = NULL;
     }

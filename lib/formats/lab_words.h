@@ -25,7 +25,7 @@ struct lab_subnet {
     uint32_t base; /* host byte order */
     int prefix;
 };
-/* Parse "198.51.100.0/26"; false: it is none. */
+/* Parse "198.51.100.0/26"; false: it is not one. */
 bool lab_subnet_parse(const char *text, struct lab_subnet *subnet);
 /* The guests' addresses begin with this number of the management subnet; .1 is the machine's. */
 #define LAB_FIRST_GUEST 11

@@ -34,7 +34,7 @@ static bool is_named(const json_t *nic, const char *const netdevs[], size_t coun
     return false;
 }
 
-/* Of the NICs that `all` or `is_named` lets through; *found: how many. */
+/* The origin of the NICs that `all` or `is_named` lets through; *found: how many. */
 static enum origin of_nics(const json_t *nics, bool all, const char *const netdevs[], size_t count,
                            size_t *found)
 {
@@ -81,7 +81,7 @@ struct said {
     bool any;
 };
 
-static void say(struct said *s, enum origin origin)
+static void count_origin(struct said *s, enum origin origin)
 {
     s->origin = s->any ? origin_of_both(s->origin, origin) : origin;
     s->any = true;
@@ -91,7 +91,7 @@ static void say_word(struct said *s, const json_t *word)
 {
     for (int i = 0; json_is_string(word) && origin_names[i]; i++)
         if (strcmp(json_string_value(word), origin_names[i]) == 0)
-            say(s, (enum origin)i);
+            count_origin(s, (enum origin)i);
 }
 
 enum origin origin_of_result(const json_t *result)
@@ -102,7 +102,7 @@ enum origin origin_of_result(const json_t *result)
     size_t i;
     say_word(&said, json_object_get(result, "origin"));
     if (json_is_true(json_object_get(result, "simulated")))
-        say(&said, ORIGIN_SIMULATED);
+        count_origin(&said, ORIGIN_SIMULATED);
     json_object_foreach((json_t *)(uintptr_t)json_object_get(result, "hosts"), role, item)
         say_word(&said, json_object_get(item, "origin"));
     json_array_foreach(json_object_get(result, "cells"), i, item)

@@ -12,13 +12,13 @@ enum origin { ORIGIN_MEASURED, ORIGIN_VIRTUAL, ORIGIN_SIMULATED, ORIGIN_MIXED };
 /* "measured", "virtual", "simulated", "mixed"; ended by NULL. */
 extern const char *const origin_names[];
 
-/* Of two together: mixed, if they differ. */
+/* The origin of two together: mixed, if they differ. */
 enum origin origin_of_both(enum origin a, enum origin b);
 
-/* Of a host by host-facts' document: of the NICs with these names (`count` of them), or of all that it lists when it has none of them. */
+/* The origin of a host by host-facts' document: of the NICs with these names (`count` of them), or of all that it lists when it has none of them. */
 enum origin origin_of_facts(const json_t *facts, const char *const netdevs[], size_t count);
 
-/* Of a result or an index: its own word, "simulated" of older ones, and the words of its hosts and cells; where these differ, mixed. */
+/* The origin of a result or an index: its own word, "simulated" of older ones, and the words of its hosts and cells; where these differ, mixed. */
 enum origin origin_of_result(const json_t *result);
 
 /* The word that pages and summaries show: "simulated", "virtual", "partly virtual"; NULL for what was measured. */

@@ -29,7 +29,7 @@ const json_t *result_flow_value(const json_t *flow, const char *value)
 }
 
 /* The entry of the pattern's flow `i`, from 0 without gaps; NULL after the last. */
-static const json_t *part(const json_t *flows, const char *pattern, size_t i, char *name)
+static const json_t *part_of(const json_t *flows, const char *pattern, size_t i, char *name)
 {
     int length = snprintf(name, PART_NAME, "%s/%zu", pattern, i);
     return length > 0 && length < PART_NAME ? json_object_get(flows, name) : NULL;
@@ -39,7 +39,7 @@ size_t result_flow_parts(const json_t *flows, const char *name)
 {
     char single[PART_NAME];
     size_t count = 0;
-    while (part(flows, name, count, single))
+    while (part_of(flows, name, count, single))
         count++;
     return count;
 }
@@ -64,7 +64,7 @@ size_t result_flow_extremes(const json_t *flows, const char *pattern, const char
     struct ranked *ranked = calloc(parts + 1, sizeof *ranked);
     for (size_t i = 0; ranked && i < parts; i++) {
         char single[PART_NAME];
-        const json_t *number = result_flow_value(part(flows, pattern, i, single), value);
+        const json_t *number = result_flow_value(part_of(flows, pattern, i, single), value);
         void *at = json_object_iter_at((json_t *)(uintptr_t)flows, single);
         if (number)
             ranked[count++] = (struct ranked){json_object_iter_key(at), json_number_value(number), i};
@@ -91,7 +91,7 @@ bool result_flow_counts(const json_t *flows, const char *name, const char *glob,
     const json_t *flow;
     if (fnmatch(glob, name, 0) != 0 || !result_flow_value(json_object_get(flows, name), value))
         return false;
-    for (size_t i = 0; (flow = part(flows, name, i, single)); i++)
+    for (size_t i = 0; (flow = part_of(flows, name, i, single)); i++)
         if (fnmatch(glob, single, 0) == 0 && result_flow_value(flow, value))
             return false;
     return true;

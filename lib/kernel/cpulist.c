@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool has(const struct cpulist *set, size_t cpu)
+static bool has_cpu(const struct cpulist *set, size_t cpu)
 {
     return cpu < CPULIST_CPUS && set->words[cpu / 64] >> (cpu % 64) & 1;
 }
@@ -67,9 +67,9 @@ void cpulist_format(const struct cpulist *set, char *buffer, size_t size)
     for (size_t cpu = 0; cpu < CPULIST_CPUS; cpu++) {
         size_t last = cpu;
         char range[32];
-        if (!has(set, cpu))
+        if (!has_cpu(set, cpu))
             continue;
-        while (has(set, last + 1))
+        while (has_cpu(set, last + 1))
             last++;
         snprintf(range, sizeof range, last > cpu ? "%s%zu-%zu" : "%s%zu", used ? "," : "", cpu, last);
         if (used + strlen(range) >= size)

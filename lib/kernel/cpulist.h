@@ -12,7 +12,7 @@ struct cpulist {
     uint64_t words[CPULIST_CPUS / 64];
 };
 
-/* Add the CPUs of a list to the set. False: this is no list; "" is one without CPUs. */
+/* Add the CPUs of a list to the set. False: this is not a list; "" is one without CPUs. */
 bool cpulist_add(struct cpulist *set, const char *text);
 size_t cpulist_count(const struct cpulist *set);
 bool cpulist_within(const struct cpulist *set, const struct cpulist *other);

@@ -8,7 +8,7 @@
 
 #define FILE_BYTES 65536
 
-static uint64_t least(uint64_t a, uint64_t b)
+static uint64_t least_of(uint64_t a, uint64_t b)
 {
     return a < b ? a : b;
 }
@@ -54,7 +54,7 @@ static uint64_t left_in_group(void)
                  inactive = group_says(group, "memory.stat", "\ninactive_file ");
         used = group_says(group, "memory.current", "");
         uint64_t files = active == UINT64_MAX || inactive == UINT64_MAX ? 0 : active + inactive;
-        used -= least(used, files);
+        used -= least_of(used, files);
     }
     free(text);
     return used < most ? most - used : most;
@@ -66,6 +66,6 @@ uint64_t free_memory_bytes(void)
     uint64_t kib = number_in("/proc/meminfo", "MemAvailable:"),
              bytes = kib == UINT64_MAX ? UINT64_MAX : kib * 1024;
     if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
-        bytes = least(bytes, limit.rlim_cur);
-    return least(bytes, left_in_group());
+        bytes = least_of(bytes, limit.rlim_cur);
+    return least_of(bytes, left_in_group());
 }

@@ -195,7 +195,7 @@ enum netlink_outcome netlink_deliver(struct netlink_answer *answer, const void *
     return NETLINK_MORE;
 }
 
-static int fail(struct netlink *n, int number, const char *text, struct error *e)
+static int note_refusal(struct netlink *n, int number, const char *text, struct error *e)
 {
     n->error_number = number;
     if (text && text[0] != '\0')
@@ -204,7 +204,7 @@ static int fail(struct netlink *n, int number, const char *text, struct error *e
 }
 
 /* One datagram into the buffer; its length, or -1 with errno. */
-static ssize_t receive(struct netlink *n)
+static ssize_t receive_datagram(struct netlink *n)
 {
     struct iovec part = {.iov_base = n->buffer, .iov_len = sizeof n->buffer};
     struct sockaddr_nl from;
@@ -248,8 +248,8 @@ static int keep_datagram(struct netlink *n, size_t length)
 }
 
 /* Send the request and process its answers up to the last; with `keep` they are kept too. -1: nothing more can be received. */
-static int exchange(struct netlink *n, struct nlmsghdr *request, struct netlink_answer *answer, bool keep,
-                    enum netlink_outcome *outcome, struct error *e)
+static int exchange_messages(struct netlink *n, struct nlmsghdr *request, struct netlink_answer *answer,
+                             bool keep, enum netlink_outcome *outcome, struct error *e)
 {
     request->nlmsg_seq = answer->sequence = ++n->sequence;
     answer->flags = request->nlmsg_flags;
@@ -258,7 +258,7 @@ static int exchange(struct netlink *n, struct nlmsghdr *request, struct netlink_
         return error_set_errno(e, n->error_number, "cannot send to the kernel over netlink");
     }
     for (*outcome = NETLINK_MORE; *outcome == NETLINK_MORE;) {
-        ssize_t length = receive(n);
+        ssize_t length = receive_datagram(n);
         if (length == -1 || (keep && keep_datagram(n, (size_t)length) != 0)) {
             n->error_number = errno == EAGAIN ? ETIMEDOUT : errno;
             return error_set_errno(e, n->error_number, "cannot read the kernel's answer over netlink");
@@ -275,7 +275,7 @@ static int exchange_dump(struct netlink *n, struct nlmsghdr *request, struct net
     for (int tries = 0; tries < DUMP_TRIES; tries++) {
         struct netlink_answer look = {0};
         n->dump_length = 0;
-        if (exchange(n, request, &look, true, outcome, e) != 0)
+        if (exchange_messages(n, request, &look, true, outcome, e) != 0)
             return -1;
         if (look.interrupted)
             continue;
@@ -295,10 +295,10 @@ int netlink_call(struct netlink *n, struct nlmsghdr *request, mnl_cb_t each, voi
     bool dump = (request->nlmsg_flags & NLM_F_DUMP) == NLM_F_DUMP;
     n->error_number = 0;
     if ((dump ? exchange_dump(n, request, &answer, &outcome, e)
-              : exchange(n, request, &answer, false, &outcome, e)) != 0)
+              : exchange_messages(n, request, &answer, false, &outcome, e)) != 0)
         return -1;
     if (outcome == NETLINK_REFUSED)
-        return fail(n, answer.number, answer.text, e);
+        return note_refusal(n, answer.number, answer.text, e);
     if (answer.abandoned) {
         n->error_number = EBADMSG;
         return -1;
@@ -332,7 +332,7 @@ int netlink_family(struct netlink *n, const char *name, uint16_t *id, struct err
 
 /* ---- attributes */
 
-static void keep(const struct nlattr *attribute, const struct nlattr **table, size_t count)
+static void table_set_attribute(const struct nlattr *attribute, const struct nlattr **table, size_t count)
 {
     uint16_t type = mnl_attr_get_type(attribute);
     if (type < count)
@@ -347,7 +347,7 @@ void netlink_parse(const struct nlmsghdr *message, size_t header, const struct n
     const struct nlattr *attribute;
     netlink_for_each(attribute, message, header)
     {
-        keep(attribute, table, count);
+        table_set_attribute(attribute, table, count);
     }
 }
 
@@ -359,7 +359,7 @@ void netlink_parse_nested(const struct nlattr *nest, const struct nlattr **table
     const struct nlattr *attribute;
     mnl_attr_for_each_nested(attribute, nest)
     {
-        keep(attribute, table, count);
+        table_set_attribute(attribute, table, count);
     }
 }
 
@@ -371,29 +371,29 @@ bool netlink_struct(const struct nlattr *a, void *to, size_t size)
     return true;
 }
 
-static bool exact(const struct nlattr *a, void *to, size_t size)
+static bool copy_exact(const struct nlattr *a, void *to, size_t size)
 {
     return a && mnl_attr_get_payload_len(a) == size && netlink_struct(a, to, size);
 }
 
 bool netlink_u8(const struct nlattr *a, uint8_t *value)
 {
-    return exact(a, value, sizeof *value);
+    return copy_exact(a, value, sizeof *value);
 }
 
 bool netlink_u16(const struct nlattr *a, uint16_t *value)
 {
-    return exact(a, value, sizeof *value);
+    return copy_exact(a, value, sizeof *value);
 }
 
 bool netlink_u32(const struct nlattr *a, uint32_t *value)
 {
-    return exact(a, value, sizeof *value);
+    return copy_exact(a, value, sizeof *value);
 }
 
 bool netlink_u64(const struct nlattr *a, uint64_t *value)
 {
-    return exact(a, value, sizeof *value);
+    return copy_exact(a, value, sizeof *value);
 }
 
 bool netlink_number(const struct nlattr *a, uint64_t *value)

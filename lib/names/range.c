@@ -26,7 +26,7 @@ static int no_range(const char *word, struct error *e)
 }
 
 /* What follows a number of at most six digits; NULL: there is none. */
-static const char *take_number(const char *at, uint32_t *value)
+static const char *read_number(const char *at, uint32_t *value)
 {
     size_t digits = strspn(at, DIGITS);
     *value = 0;
@@ -35,16 +35,16 @@ static const char *take_number(const char *at, uint32_t *value)
     return digits > 0 && digits <= DIGITS_MOST ? at + digits : NULL;
 }
 
-/* What follows the piece; NULL: it is none. */
-static const char *take_piece(const char *at, struct piece *piece)
+/* What follows the piece; NULL: there is none. */
+static const char *read_piece(const char *at, struct piece *piece)
 {
     const char *first = at, *second = at;
-    at = take_number(first, &piece->first);
+    at = read_number(first, &piece->first);
     size_t length = at ? (size_t)(at - first) : 0, other = length;
     piece->last = piece->first;
     if (at && *at == '-') {
         second = at + 1;
-        at = take_number(second, &piece->last);
+        at = read_number(second, &piece->last);
         other = at ? (size_t)(at - second) : 0;
     }
     bool padded = (*first == '0' && length > 1) || (*second == '0' && other > 1);
@@ -58,7 +58,7 @@ static const char *take_bracket(const char *word, const char *at, size_t *count,
     struct piece piece;
     *count = 0;
     for (;; at++) {
-        at = take_piece(at, &piece);
+        at = read_piece(at, &piece);
         if (!at || (*at != ',' && *at != ']')) {
             no_range(word, e);
             return NULL;
@@ -102,7 +102,7 @@ int range_parse(const char *word, struct range *range, struct error *e)
 static uint32_t number_of(const struct range_bracket *bracket, size_t i, int *width)
 {
     struct piece piece = {0};
-    for (const char *at = bracket->open + 1; (at = take_piece(at, &piece)); at++) {
+    for (const char *at = bracket->open + 1; (at = read_piece(at, &piece)); at++) {
         size_t count = piece.last - piece.first + 1;
         if (i < count)
             break;
@@ -148,9 +148,9 @@ static const char *fill_number(const struct range *range, size_t i, const char *
     uint32_t bracket = 1, added = 0;
     const char *end = at + 1;
     bool chosen = *end >= '0' && *end <= '9';
-    end = chosen ? take_number(end, &bracket) : end;
+    end = chosen ? read_number(end, &bracket) : end;
     char sign = end && (*end == '+' || *end == '-') ? *end : 0;
-    end = sign ? take_number(end + 1, &added) : end;
+    end = sign ? read_number(end + 1, &added) : end;
     if (!end || *end != '}') {
         error_set(e, "\"%.60s\": expected {}, {+1} or {2+1} for a number of \"%.60s\"", at, range->word);
         return NULL;
@@ -268,7 +268,7 @@ static int check_count(size_t count, struct error *e)
 }
 
 /* Put the expansion into the place of the value, or drop it. */
-static int finish(json_t *object, const char *key, json_t *expanded, int result, struct error *e)
+static int put_expanded(json_t *object, const char *key, json_t *expanded, int result, struct error *e)
 {
     if (result != 0) {
         json_decref(expanded);
@@ -307,7 +307,7 @@ int expand_list(json_t *object, const char *key, struct error *e)
         if (result == 0)
             result = add_names(expanded, word, e);
     }
-    return finish(object, key, expanded, result, e);
+    return put_expanded(object, key, expanded, result, e);
 }
 
 /* ---- maps */
@@ -354,7 +354,7 @@ static int add_keys(json_t *names, const char *word, const json_t *value, size_t
     return 0;
 }
 
-static json_t *both(const json_t *ranged, const json_t *own)
+static json_t *common_names(const json_t *ranged, const json_t *own)
 {
     if (!json_is_object(ranged) || !json_is_object(own))
         return json_deep_copy(own);
@@ -374,7 +374,7 @@ static json_t *in_order(const json_t *map, json_t *named)
         struct error ignored; /* it was parsed before */
         if (!is_range(key)) {
             own = json_object_get(named, key);
-            json_object_set_new(expanded, key, both(own, value));
+            json_object_set_new(expanded, key, common_names(own, value));
         } else if (range_parse(key, &range, &ignored) == 0) {
             for (size_t i = 0; i < range.count; i++) {
                 json_t *name = name_at(&range, i);
@@ -406,7 +406,7 @@ int expand_keys(json_t *object, const char *key, struct error *e)
     }
     json_t *expanded = result == 0 ? in_order(map, named) : NULL;
     json_decref(named);
-    return finish(object, key, expanded, result, e);
+    return put_expanded(object, key, expanded, result, e);
 }
 
 /* ---- pairs */
@@ -465,7 +465,7 @@ int expand_map(json_t *object, const char *key, struct error *e)
             result = json_is_string(value) ? add_entries(expanded, name, json_string_value(value), e)
                                            : json_object_set(expanded, name, value);
     }
-    return finish(object, key, expanded, result, e);
+    return put_expanded(object, key, expanded, result, e);
 }
 
 /* ---- items with ends */
@@ -563,5 +563,5 @@ int expand_items(json_t *object, const char *key, const struct expand_ends *ends
             return error_prefix(e, "%s[%zu]", key, i);
         }
     }
-    return finish(object, key, expanded, result, e);
+    return put_expanded(object, key, expanded, result, e);
 }

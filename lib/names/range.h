@@ -21,7 +21,7 @@ struct range {
     size_t count;         /* of the names */
 };
 
-/* Parse a word; one without "[" is a single name. Names are not judged. -1: it is no range, runs backwards or is too long. */
+/* Parse a word; one without "[" is a single name. Names are not judged. -1: it is not a range, runs backwards or is too long. */
 int range_parse(const char *word, struct range *range, struct error *e);
 /* Append name i < count; the numbers of the last bracket change fastest. */
 void range_name(const struct range *range, size_t i, struct text *out);

@@ -9,7 +9,7 @@
 #define SECRET_LEAST 16 /* characters */
 #define SECRET_MOST  128
 
-/* Printable ASCII without spaces, filled with zeros; "" is no secret. */
+/* Printable ASCII without spaces, filled with zeros; "": there is no secret. */
 struct secret {
     char text[SECRET_MOST + 1];
 };

@@ -8,19 +8,19 @@
 #define PIECE 8 /* the longest: "\u202e" */
 
 /* Unicode's controls of direction (UAX 9) and its separators of lines. */
-static bool acts(uint32_t c)
+static bool acts_on_terminal(uint32_t c)
 {
     return (c >= 0x80 && c < 0xa0) || c == 0x61c || c == 0x200e || c == 0x200f ||
            (c >= 0x2028 && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
 }
 
-static bool stays(uint32_t c, enum visible kind)
+static bool stays_as_is(uint32_t c, enum visible kind)
 {
     if (kind == VISIBLE_UTF8)
         return c != 0;
     if (c == '\n' || c == '\t')
         return kind == VISIBLE_TEXT;
-    return c >= ' ' && c != 0x7f && !acts(c);
+    return c >= ' ' && c != 0x7f && !acts_on_terminal(c);
 }
 
 /* The next character as it is shown; returns the bytes that it takes of the input. */
@@ -28,7 +28,7 @@ static size_t show_next(const char *bytes, size_t length, enum visible kind, cha
 {
     uint32_t character;
     size_t count = utf8_character(bytes, length, &character);
-    if (count && stays(character, kind)) {
+    if (count && stays_as_is(character, kind)) {
         memcpy(piece, bytes, count);
         piece[count] = '\0';
     } else if (count > 1) {

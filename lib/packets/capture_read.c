@@ -338,7 +338,7 @@ static int read_byte_order(struct capture_reader *c, struct error *e)
     uint32_t order;
     memcpy(&order, bytes_at(c) + BLOCK_HEADER, sizeof order);
     if (order != ORDER_MAGIC && order != __builtin_bswap32(ORDER_MAGIC))
-        return error_set(e, "read %s: section at byte %llu: 0x%08x is no byte order, expected 0x%08x",
+        return error_set(e, "read %s: section at byte %llu: 0x%08x is not a byte order: expected 0x%08x",
                          c->name, (unsigned long long)c->taken, order, ORDER_MAGIC);
     c->swapped = order != ORDER_MAGIC;
     return 0;
@@ -504,7 +504,7 @@ static int read_simple_packet(struct capture_reader *c, const struct block *b, s
 
 /* ---- pcapng: blocks */
 
-/* Blocks that are no packets of a network, but that Wireshark (4.0) numbers with these: journals of systemd, events of sysdig, custom
+/* Blocks that are not packets of a network, but that Wireshark (4.0) numbers with these: journals of systemd, events of sysdig, custom
  * blocks. */
 static bool is_numbered(uint32_t type)
 {

@@ -51,7 +51,7 @@ typedef ssize_t capture_source(void *context, void *into, size_t room);
 
 struct capture_reader;
 
-/* `name` is for sentences. NULL: it is no capture, or one of another link type than Ethernet. */
+/* `name` is for sentences. NULL: it is not a capture, or one of another link type than Ethernet. */
 struct capture_reader *capture_read_new(capture_source *read, void *context, const char *name,
                                         struct error *e);
 /* The same of an open file, pipe or socket; fd stays the caller's. */

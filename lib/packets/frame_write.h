@@ -8,7 +8,7 @@
 /* The longest payload that a frame can have: the IP header counts 16 bits. */
 #define FRAME_MOST_PAYLOAD_BYTES 65000
 
-/* Of a RoCEv2, PFC or pause frame; 0 for others. The payload is at most FRAME_MOST_PAYLOAD_BYTES. */
+/* Bytes of a RoCEv2, PFC or pause frame; 0 for others. The payload is at most FRAME_MOST_PAYLOAD_BYTES. */
 size_t frame_length(const struct frame *f);
 /* Write the first `room` bytes of the frame, or all of them; returns how many. Lengths, pad and checksums follow from the other fields:
  * bth.pad_bytes is not looked at. The UDP checksum is 0, as RoCEv2's usually is; in IPv4 fragments are not allowed. */

@@ -32,7 +32,7 @@
 #define PACKET_FIXED_BYTES  20
 #define PACKET_OPTION_BYTES (2 * OPTION_BYTES + 4)
 
-static size_t padded(size_t bytes)
+static size_t padded_bytes(size_t bytes)
 {
     return (bytes + 3) & ~(size_t)3;
 }
@@ -40,7 +40,7 @@ static size_t padded(size_t bytes)
 /* ---- the file */
 
 /* Up to the end of the last block that is whole. */
-static void cut(struct pcapng_writer *w, size_t written)
+static void cut_to_whole_blocks(struct pcapng_writer *w, size_t written)
 {
     size_t at = 0;
     while (at < w->used) {
@@ -67,7 +67,7 @@ static void write_out(struct pcapng_writer *w)
             w->failed = written == 0 ? ENOSPC : errno;
     }
     if (w->failed)
-        cut(w, at);
+        cut_to_whole_blocks(w, at);
     w->used = 0;
 }
 
@@ -109,8 +109,8 @@ static uint8_t *put_option(uint8_t *at, unsigned code, const void *value, size_t
     at = put16(put16(at, code), (uint32_t)bytes);
     if (bytes)
         memcpy(at, value, bytes);
-    memset(at + bytes, 0, padded(bytes) - bytes);
-    return at + padded(bytes);
+    memset(at + bytes, 0, padded_bytes(bytes) - bytes);
+    return at + padded_bytes(bytes);
 }
 
 /* A text, cut where an option has no room for more. */
@@ -138,10 +138,10 @@ static int no_room(const struct pcapng_writer *w, struct error *e)
                      (long long)w->limit_bytes);
 }
 
-static int section(struct pcapng_writer *w, const char *program, const char *comment, struct error *e)
+static int write_section(struct pcapng_writer *w, const char *program, const char *comment, struct error *e)
 {
-    size_t length =
-        BLOCK_BYTES + 16 + 3 * OPTION_BYTES + padded(text_bytes(program)) + padded(text_bytes(comment));
+    size_t length = BLOCK_BYTES + 16 + 3 * OPTION_BYTES + padded_bytes(text_bytes(program)) +
+                    padded_bytes(text_bytes(comment));
     uint8_t *at = block_room(w, length);
     if (!at)
         return no_room(w, e);
@@ -158,7 +158,8 @@ int pcapng_interface(struct pcapng_writer *w, const char *name, const uint8_t ad
     static const uint8_t resolution = NANOSECONDS;
     uint8_t speed[8];
     size_t rated = rate_bps ? OPTION_BYTES + sizeof speed : 0;
-    size_t length = BLOCK_BYTES + 8 + 4 * OPTION_BYTES + padded(text_bytes(name)) + padded(6) + rated + 4;
+    size_t length =
+        BLOCK_BYTES + 8 + 4 * OPTION_BYTES + padded_bytes(text_bytes(name)) + padded_bytes(6) + rated + 4;
     uint8_t *at = block_room(w, length);
     if (!at)
         return no_room(w, e);
@@ -177,7 +178,7 @@ int pcapng_interface(struct pcapng_writer *w, const char *name, const uint8_t ad
 
 uint8_t *pcapng_packet(struct pcapng_writer *w, const struct pcapng_packet *p)
 {
-    size_t data_bytes = padded(p->captured_bytes);
+    size_t data_bytes = padded_bytes(p->captured_bytes);
     size_t length = BLOCK_BYTES + PACKET_FIXED_BYTES + data_bytes + PACKET_OPTION_BYTES;
     uint8_t *at = block_room(w, length);
     if (!at)
@@ -222,7 +223,7 @@ int pcapng_open(struct pcapng_writer *w, const char *folder, const char *name, c
     w->fd = open(w->path, O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
     if (w->fd < 0)
         error_set_errno(e, errno, "creating %s", w->path);
-    if (w->fd >= 0 && section(w, program, comment, e) == 0)
+    if (w->fd >= 0 && write_section(w, program, comment, e) == 0)
         return 0;
     pcapng_close(w, NULL);
     return -1;

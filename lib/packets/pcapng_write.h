@@ -45,7 +45,7 @@ void pcapng_drops(struct pcapng_writer *w, uint32_t interface, int64_t time_ns, 
 
 /* Did a write fail? The sentence names the file and the reason. */
 int pcapng_check(const struct pcapng_writer *w, struct error *e);
-/* Write the rest, check, close. After a write that failed the file ends with a whole block. One that is not open is no error. */
+/* Write the rest, check, close. After a write that failed the file ends with a whole block. A file that is not open is not an error. */
 int pcapng_close(struct pcapng_writer *w, struct error *e);
 
 #endif

@@ -197,7 +197,7 @@ static int check_virtual_switch(const void *object, const char *path, struct err
     const struct physics_switch *s = object;
     double eighths = s->xoff_alpha * 8;
     if (!s->xoff_bytes && (eighths < 1 || eighths != (double)(int64_t)eighths))
-        return error_set(e, "%s.xoff_alpha: %g is no multiple of 1/8 above 0", path, s->xoff_alpha);
+        return error_set(e, "%s.xoff_alpha: %g is not a multiple of 1/8 above 0", path, s->xoff_alpha);
     return 0;
 }
 

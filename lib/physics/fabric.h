@@ -74,7 +74,7 @@ struct physics_switch {
     struct physics_forwarding *software; /* NULL: a switch */
 };
 
-/* Of a guest that is a switch, the virtual ConnectX's: the part of the keys that it models. */
+/* The keys that a guest models which is a switch of virtual ConnectX ports. */
 extern const struct table physics_virtual_switch_table;
 extern const struct table physics_switch_table, physics_forwarding_table;
 

@@ -9,7 +9,7 @@ struct slurm_profile {
     char *name;
     char *partition, *account, *qos;
     int64_t time_ns, memory_bytes; /* of a task; FIELD_UNSET */
-    int64_t cpus;                  /* of a task, which has so many runs at a time */
+    int64_t cpus;                  /* of a task, which has as many runs at a time */
     struct list_of sbatch;         /* char *: more options of sbatch */
     char *program, *results;       /* NULL: this program, the command line's folder */
 };

@@ -42,7 +42,7 @@ struct program {
 /* The whole of main; returns the exit status. Every program also has --help and --version (with subcommands also "help [COMMAND]"
  * and "version"), and for build and installation "--manual SECTION" (as program_manual), "--completion" (a script for bash) and
  * "--commands". SIGPIPE and SIGXFSZ are ignored: what could not be written is an error (EFBIG: the limit on the size of files).
- * Of descriptors 0 to 2 none is closed any more. */
+ * Descriptors 0 to 2 are opened if they are closed. */
 int program_main(const struct program *program, int argc, char **argv);
 /* Print the error and return the exit status. */
 int program_fail(int status, const struct error *e);

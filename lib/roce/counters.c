@@ -119,7 +119,7 @@ static const char *skip_number(const char *at, bool priority)
     return priority && (end != at + 1 || *at > '7') ? at : end;
 }
 
-static bool matches(const char *whole, const char *pattern, const char *name);
+static bool pattern_matches(const char *whole, const char *pattern, const char *name);
 
 /* The pattern's '*' may match any beginning of the name. */
 static bool matches_after_any(const char *whole, const char *star, const char *name)
@@ -130,13 +130,13 @@ static bool matches_after_any(const char *whole, const char *star, const char *n
     for (; *name; name++) {
         if (next != '#' && next != '*' && !(name = strchr(name, next)))
             return false;
-        if (matches(whole, star + 1, name))
+        if (pattern_matches(whole, star + 1, name))
             return true;
     }
     return false;
 }
 
-static bool matches(const char *whole, const char *pattern, const char *name)
+static bool pattern_matches(const char *whole, const char *pattern, const char *name)
 {
     for (; *pattern && *pattern != '*'; pattern++) {
         if (*pattern == '#') {
@@ -153,7 +153,7 @@ static bool matches(const char *whole, const char *pattern, const char *name)
 
 bool counters_pattern_matches(const char *pattern, const char *name)
 {
-    return matches(pattern, pattern, name);
+    return pattern_matches(pattern, pattern, name);
 }
 
 char *counters_instance(char *buffer, size_t size, const char *pattern, unsigned first, unsigned second)
@@ -183,7 +183,7 @@ const struct counter *counters_find(const char *name)
         /* Most rows end here. */
         if (*pattern != *name && *pattern != '*' && *pattern != '#')
             continue;
-        if (matches(pattern, pattern, name))
+        if (pattern_matches(pattern, pattern, name))
             return &rows[i];
     }
     return NULL;

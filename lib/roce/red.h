@@ -32,7 +32,7 @@ struct red_derived {
     uint8_t plog;                /* slope of the probability, as a power of two */
     uint8_t scell_log;           /* step of the idle time, as a power of two */
     uint32_t max_p;              /* probability, of 2^32 */
-    uint8_t stab[RED_STAB_SIZE]; /* right shifts of the average after an idle time of so many steps */
+    uint8_t stab[RED_STAB_SIZE]; /* right shifts of the average after an idle time, by its steps */
 };
 
 /* The default of burst in packets: (2*min + max) / (3*avpkt), as in tc. */

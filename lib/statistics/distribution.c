@@ -10,7 +10,7 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static double quantile(const double *sorted, size_t count, double q)
+static double quantile_of_sorted(const double *sorted, size_t count, double q)
 {
     size_t rank = (size_t)ceil(q * (double)count);
     return sorted[rank ? rank - 1 : 0];
@@ -19,7 +19,7 @@ static double quantile(const double *sorted, size_t count, double q)
 double distribution_quantile(double *values, size_t count, double q)
 {
     qsort(values, count, sizeof *values, by_value);
-    return quantile(values, count, q);
+    return quantile_of_sorted(values, count, q);
 }
 
 json_t *distribution_json(double *values, size_t count)
@@ -29,8 +29,8 @@ json_t *distribution_json(double *values, size_t count)
     for (size_t i = 0; i < count; i++)
         sum += values[i];
     return json_make("{s:I,s:f,s:f,s:f,s:f,s:f,s:f,s:f,s:f}", "count", (json_int_t)count, "min", values[0],
-                     "mean", sum / (double)count, "p50", quantile(values, count, 0.5), "p90",
-                     quantile(values, count, 0.9), "p95", quantile(values, count, 0.95), "p99",
-                     quantile(values, count, 0.99), "p99_9", quantile(values, count, 0.999), "max",
-                     values[count - 1]);
+                     "mean", sum / (double)count, "p50", quantile_of_sorted(values, count, 0.5), "p90",
+                     quantile_of_sorted(values, count, 0.9), "p95", quantile_of_sorted(values, count, 0.95),
+                     "p99", quantile_of_sorted(values, count, 0.99), "p99_9",
+                     quantile_of_sorted(values, count, 0.999), "max", values[count - 1]);
 }

@@ -10,7 +10,7 @@
 
 /* The probability that |T| < t, for whole degrees of freedom: Abramowitz and Stegun, Handbook of Mathematical Functions, 26.7.3 and
  * 26.7.4. */
-static double within(double t, size_t degrees)
+static double probability_within(double t, size_t degrees)
 {
     double theta = atan(t / sqrt((double)degrees)), squared = cos(theta) * cos(theta);
     double term = degrees % 2 ? cos(theta) : 1, sum = degrees == 1 ? 0 : term;
@@ -28,7 +28,7 @@ double spread_t95(size_t degrees)
         return NORMAL_95;
     for (int i = 0; i < BISECTIONS; i++) {
         double middle = (low + high) / 2;
-        if (within(middle, degrees) < 0.95)
+        if (probability_within(middle, degrees) < 0.95)
             low = middle;
         else
             high = middle;
@@ -63,13 +63,13 @@ struct spread spread_of(const double *values, size_t count)
     return spread_of_sums(&sums);
 }
 
-static json_t *number(double value)
+static json_t *number_or_null(double value)
 {
     return isfinite(value) ? json_real(value) : json_null();
 }
 
 json_t *spread_json(const struct spread *s)
 {
-    return json_make("{s:I,s:o,s:o,s:o}", "count", (json_int_t)s->count, "mean", number(s->mean), "stddev",
-                     number(s->stddev), "ci95", number(s->ci95));
+    return json_make("{s:I,s:o,s:o,s:o}", "count", (json_int_t)s->count, "mean", number_or_null(s->mean),
+                     "stddev", number_or_null(s->stddev), "ci95", number_or_null(s->ci95));
 }

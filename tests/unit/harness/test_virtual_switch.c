@@ -154,7 +154,7 @@ static void what_is_not_modelled_is_refused(void **state)
     (void)state;
     refuse_lab(LAB("{\"headroom\":\"50KB\",\"lossy_alpha\":1}"), "lossy_alpha");
     refuse_lab(LAB("{\"headroom\":\"50KB\",\"ecn\":{\"at\":\"dequeue\"}}"), "at");
-    refuse_lab(LAB("{\"headroom\":\"50KB\",\"xoff_alpha\":0.3}"), "0.3 is no multiple of 1/8");
+    refuse_lab(LAB("{\"headroom\":\"50KB\",\"xoff_alpha\":0.3}"), "0.3 is not a multiple of 1/8");
     refuse_lab(LAB("{}"), "headroom is missing");
 }
 

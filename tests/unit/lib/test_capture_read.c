@@ -223,7 +223,7 @@ static void malformed(void **state)
     memcpy(bytes.data + 80 + 28, &value, 4);
     refused("an option is longer");
     a_block(0x0a0d0d0a, 28, 28);
-    refused("is no byte order");
+    refused("is not a byte order");
 }
 
 /* A block that is not known may be as long as it likes; if the file ends within it, that is said. */
