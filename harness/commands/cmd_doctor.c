@@ -10,7 +10,6 @@
 #include "harness/labs/hosts/settings/vlan.h"
 #include "harness/labs/hosts/virtual/gpu.h"
 #include "harness/labs/hosts/faults/faults.h"
-#include "harness/labs/hosts/faults/rules.h"
 #include "harness/plan/decidable.h"
 #include "harness/labs/hosts/capture/ports.h"
 #include "harness/labs/hosts/ports.h"
@@ -182,7 +181,7 @@ static void examine_faults(struct examination *x, struct remote_host *h)
     const struct cell *cell;
     for (size_t i = 0; (cell = cell_at(x, i)); i++) {
         json_t *found = json_array();
-        int result = faults_count(&cell->scenario) ? host_faults_examine(h, cell, &e) : 0;
+        int result = host_faults_examine(h, cell, &e);
         if (result < 0)
             preflight_say(found, h->lab->name, "inject", "failure",
                           "do what it says, or leave the faults out: --set inject=[]", "%s", e.text);
@@ -558,7 +557,7 @@ static int check_frames(const struct plan *plan, struct error *e)
             return -1;
         int result = packets_check(&cell->scenario, &cell->lab, e);
         if (result == 0)
-            result = faults_check(&cell->scenario, &cell->lab, e);
+            result = host_faults_check(&cell->scenario, &cell->lab, e);
         plan_release(plan, cell);
         if (result != 0)
             return error_prefix(e, "%s", plan->scenario_path);

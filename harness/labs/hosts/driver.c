@@ -7,7 +7,6 @@
 #include "harness/labs/hosts/settings/roles.h"
 #include "harness/labs/hosts/sonic/switches.h"
 #include "harness/labs/hosts/start.h"
-#include "harness/labs/hosts/faults/rules.h"
 #include "harness/labs/hosts/capture/ports.h"
 #include "harness/labs/hosts/tools.h"
 #include "harness/labs/hosts/virtual/switch.h"
@@ -91,7 +90,7 @@ static int remote_lab_check(const struct cell *cell, uint64_t *bytes, struct err
     const char *role;
     *bytes = 0;
     if (packets_check(&cell->scenario, &cell->lab, e) != 0 ||
-        faults_check(&cell->scenario, &cell->lab, e) != 0)
+        host_faults_check(&cell->scenario, &cell->lab, e) != 0)
         return -1;
     for (size_t i = 0; (role = scenario_role(&cell->scenario, i)); i++) {
         if (lab_real_switch(&cell->lab, role))

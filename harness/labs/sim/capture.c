@@ -240,7 +240,7 @@ static char *make_comment(const struct sim_lab *lab)
     text_add(&text,
              "; times are those of the run's clock; payloads, MAC addresses, queue pair numbers and memory "
              "addresses are made up");
-    return text_take(&text);
+    return text_take(&text); /* NULL: out of memory */
 }
 
 #define NAME_BYTES 160
@@ -268,8 +268,9 @@ static int begin_file(struct sim_lab *lab, struct error *e)
 {
     struct sim_capture *c = lab->capture;
     char *comment = make_comment(lab);
-    int result = pcapng_open(&c->file, lab->run->folder, CAPTURE_FILE, "harness " HARNESS_VERSION, comment,
-                             lab->run->cell->scenario.capture->limit_bytes, e);
+    int result = comment ? pcapng_open(&c->file, lab->run->folder, CAPTURE_FILE, "harness " HARNESS_VERSION,
+                                       comment, lab->run->cell->scenario.capture->limit_bytes, e)
+                         : error_set(e, "out of memory");
     free(comment);
     for (uint32_t port = 0; result == 0 && port < 2 * lab->setup.config.link_count; port++)
         if (lab->setup.capture_ports[port])

@@ -1,7 +1,7 @@
 /* A scenario's faults of single frames where hosts are real: which host has them, and in which words. */
 #include "tests/unit/harness/plan_of.h"
 
-#include "harness/labs/hosts/faults/rules.h"
+#include "harness/labs/hosts/faults/means.h"
 #include "virtual-connectx/model/device.h"
 #include "virtual-connectx/model/faults/faults.h"
 
@@ -26,7 +26,7 @@ static bool say_rule(const char *scenario, const char *lab, size_t i, struct tex
     struct fault fault;
     struct error e;
     plan_of(scenario, lab, &plan);
-    if (faults_of_rule(&plan.first.scenario, &plan.first.lab, i, &fault, &e) != 0)
+    if (fault_make(&plan.first.scenario, &plan.first.lab, i, &fault, &e) != 0)
         fail_msg("%s", e.text);
     bool filter = fault.filter;
     text_add(said, "%s: %s", fault.host->name, text_string(&fault.line));

@@ -1,14 +1,246 @@
+/*
+ * A scenario's faults of single frames (`inject`) and its storms of pauses on real hosts: which host has each of them, by which means, and
+ * what a run does with them from its beginning to its end. docs/scenario.md.
+ */
 #include "harness/labs/hosts/faults/faults.h"
 
 #include "harness/labs/hosts/at_once.h"
 #include "harness/labs/hosts/faults/means.h"
+#include "lib/clock.h"
 #include "lib/document/json_text.h"
+#include "lib/xalloc.h"
+#include <inttypes.h>
+#include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
-#define MOST_COUNTED 4294967295 /* a packet filter's numbers begin anew with the next frame */
+#define FIRST_MARGIN_NS (500 * NS_PER_MS)
+#define MOST_MARGIN_NS  (128 * NS_PER_S)
+#define MOST_COUNTED    4294967295 /* a packet filter's numbers begin anew with the next frame */
 
 static const struct fault_means *const means[] = {&fault_means_nic, &fault_means_filter};
 #define MEANS (sizeof means / sizeof *means)
+
+/* ---- whose frames they are */
+
+bool fault_sends(const struct scenario_flow *flow, const char *role, int packet)
+{
+    const char *requester = flow->from, *responder = flow->to;
+    bool read = flow->op == OP_READ;
+    const char *of_data = read ? responder : requester, *other = read ? requester : responder;
+    if (flow->mode == MODE_LATENCY && !read)
+        return strcmp(role, requester) == 0 || strcmp(role, responder) == 0;
+    return strcmp(role, packet == INJECT_DATA ? of_data : other) == 0;
+}
+
+static bool are_linked(const struct lab *lab, const struct lab_host *a, const struct lab_host *b)
+{
+    const struct lab_link *link;
+    for (size_t i = 0; (link = lab_link_at(lab, i)); i++) {
+        char *const *ends = link->between.items;
+        if ((strcmp(ends[0], a->name) == 0 && strcmp(ends[1], b->name) == 0) ||
+            (strcmp(ends[0], b->name) == 0 && strcmp(ends[1], a->name) == 0))
+            return true;
+    }
+    return false;
+}
+
+static int find_flow(struct fault_request *q, struct error *e)
+{
+    const struct scenario_flow *flows = q->scenario->flows.items, *flow = NULL;
+    for (size_t i = 0; i < q->scenario->flows.count && !flow; i++)
+        if (strcmp(flows[i].name, q->rule->flow) == 0)
+            flow = &flows[i];
+    if (!flow)
+        return error_set(e, "%s.flow: there is no flow \"%.80s\"", q->path, q->rule->flow);
+    bool data = q->rule->packet == INJECT_DATA, read = flow->op == OP_READ;
+    q->from = data == read ? flow->to : flow->from;
+    q->to = data == read ? flow->from : flow->to;
+    return 0;
+}
+
+static int find_ends(struct fault_request *q, struct error *e)
+{
+    char *const *ends = q->rule->link.items;
+    if (q->rule->flow && find_flow(q, e) != 0)
+        return -1;
+    q->from = q->rule->flow ? q->from : ends[0];
+    q->to = q->rule->flow ? q->to : ends[1];
+    q->source = lab_real_host(q->lab, q->from);
+    q->destination = lab_real_host(q->lab, q->to);
+    if (!q->source || !q->destination || (!q->rule->flow && !are_linked(q->lab, q->source, q->destination))) {
+        if (q->rule->flow)
+            error_set(e, "%s.flow: lab %s has no host for its ends", q->path, q->lab->name);
+        else
+            error_set(e, "%s.link: lab %s has no link between hosts \"%.60s\" and \"%.60s\"", q->path,
+                      q->lab->name, ends[0], ends[1]);
+        return -1;
+    }
+    if (q->source != q->destination)
+        return 0;
+    error_set(e, "%s: %s and %s are host %s of lab %s: such frames pass no link", q->path, q->from, q->to,
+              q->source->name, q->lab->name);
+    return -1;
+}
+
+/* ---- who can have the fault */
+
+/* By its RDMA device's name in the lab; the host is asked when it is reached. */
+static bool is_soft(const struct lab_host *host)
+{
+    return host->nic.rdma && strncmp(host->nic.rdma, "rxe", 3) == 0;
+}
+
+static bool is_bridge(const struct lab_host *host)
+{
+    return host->extra_nics.count > 0 && !host->forwarding;
+}
+
+/* Guests whose NICs are neither passed through nor Soft-RoCE have virtual ConnectX. */
+static bool has_virtual_nic(const struct lab_host *host)
+{
+    return host->domain && !host->nic.pci && !lab_forwards(host) && !is_soft(host);
+}
+
+static bool may_be_soft(const struct lab_host *host)
+{
+    return !lab_forwards(host) && (is_soft(host) || (!host->domain && !host->nic.rdma && !host->nic.pci));
+}
+
+/* The bridge that is an end of the link, or that the flow passes next to its receiver, else to its sender; NULL: none. */
+static const struct lab_host *bridge_of(const struct fault_request *q)
+{
+    const struct lab_host *ends[] = {q->destination, q->source}, *host;
+    for (int end = 0; end < 2; end++)
+        if (is_bridge(ends[end]))
+            return ends[end];
+    if (are_linked(q->lab, q->source, q->destination))
+        return NULL;
+    for (int end = 0; end < 2; end++)
+        for (size_t i = 0; (host = lab_host_at(q->lab, i)); i++)
+            if (is_bridge(host) && are_linked(q->lab, host, ends[end]))
+                return host;
+    return NULL;
+}
+
+static int choose_means(const struct fault_request *q, struct fault *fault, struct error *e)
+{
+    const struct lab_host *bridge = bridge_of(q);
+    if (has_virtual_nic(q->source))
+        return fault_means_nic.make(q, q->source, fault, e);
+    if (bridge)
+        return fault_means_filter.make(q, bridge, fault, e);
+    if (may_be_soft(q->destination))
+        return fault_means_filter.make(q, q->destination, fault, e);
+    return error_set(
+        e,
+        "%s: nothing between hosts %s and %s of lab %s can do it: frames are lost by their number in "
+        "simulated labs, by a sender's virtual ConnectX, by a Linux bridge and by a receiver "
+        "with Soft-RoCE; leave it out with --set inject=[]",
+        q->path, q->source->name, q->destination->name, q->lab->name);
+}
+
+/* A run reaches hosts that have a role, and guests that forward. */
+static int check_reached(const struct fault_request *q, const struct lab_host *host, struct error *e)
+{
+    const char *role;
+    for (size_t i = 0; (role = scenario_role(q->scenario, i)); i++)
+        if (lab_real_host(q->lab, role) == host)
+            return 0;
+    if (host->domain && lab_forwards(host))
+        return 0;
+    return error_set(
+        e,
+        "%s: host %s of lab %s would have this fault, but has no role, so that a run does not reach "
+        "it: add it to the scenario's \"roles\"",
+        q->path, host->name, q->lab->name);
+}
+
+static int fault_of_injection(const struct scenario *scenario, const struct lab *lab, size_t i,
+                              struct fault *fault, struct error *e)
+{
+    struct fault_request q = {.scenario = scenario,
+                              .lab = lab,
+                              .rule = (const struct injection_rule *)scenario->injections.items + i,
+                              .i = i};
+    snprintf(q.path, sizeof q.path, "inject[%zu]", i);
+    return find_ends(&q, e) != 0 || choose_means(&q, fault, e) != 0 || check_reached(&q, fault->host, e) != 0
+               ? -1
+               : 0;
+}
+
+static int fault_of_storm(const struct scenario *scenario, const struct lab *lab, size_t i,
+                          struct fault *fault, struct error *e)
+{
+    const struct scenario_storm *s = (const struct scenario_storm *)scenario->storms.items + i;
+    const struct lab_host *host = lab_real_host(lab, s->role);
+    if (!host || !has_virtual_nic(host))
+        return error_set(e,
+                         "storms: role \"%s\" pauses its peer without a reason, which only simulated hosts "
+                         "and virtual ConnectX do: lab %s has real hosts",
+                         s->role, lab->name);
+    if (s->start_ns % NS_PER_MS || s->stop_ns % NS_PER_MS)
+        return error_set(e,
+                         "storms[%zu]: a virtual ConnectX knows whole milliseconds: found a start of %" PRId64
+                         " ns and a stop of %" PRId64 " ns",
+                         i, s->start_ns, s->stop_ns);
+    fault->host = host;
+    fault->storm = true;
+    fault->start_ns = s->start_ns;
+    text_add(&fault->line, "storm %lld priority %" PRId64, (s->stop_ns - s->start_ns) / NS_PER_MS,
+             s->priority);
+    return 0;
+}
+
+/* A NIC has one at a time. */
+static int check_storms(const struct scenario *scenario, const struct lab *lab, struct error *e)
+{
+    const struct scenario_storm *storms = scenario->storms.items;
+    for (size_t i = 0; i < scenario->storms.count; i++)
+        for (size_t k = 0; k < i; k++)
+            if (lab_real_host(lab, storms[i].role) == lab_real_host(lab, storms[k].role))
+                return error_set(e,
+                                 "storms[%zu]: a virtual ConnectX has one storm in a run, and \"%s\" has two",
+                                 i, storms[i].role);
+    return 0;
+}
+
+/* Each injection, then each storm. */
+static size_t count_faults(const struct scenario *scenario)
+{
+    return scenario->injections.count + scenario->storms.count;
+}
+
+int fault_make(const struct scenario *scenario, const struct lab *lab, size_t i, struct fault *fault,
+               struct error *e)
+{
+    size_t injections = scenario->injections.count;
+    *fault = (struct fault){0};
+    int result = i < injections ? fault_of_injection(scenario, lab, i, fault, e)
+                                : fault_of_storm(scenario, lab, i - injections, fault, e);
+    if (result == 0 && fault->line.failed)
+        result = error_set(e, "out of memory");
+    if (result != 0)
+        text_free(&fault->line);
+    return result;
+}
+
+int host_faults_check(const struct scenario *scenario, const struct lab *lab, struct error *e)
+{
+    int result = check_storms(scenario, lab, e);
+    if (scenario->injections.count > FAULT_MOST_RULES)
+        return error_set(e, "inject: real hosts have at most %d faults at once: found %zu rules",
+                         FAULT_MOST_RULES, scenario->injections.count);
+    for (size_t i = 0; result == 0 && i < count_faults(scenario); i++) {
+        struct fault fault;
+        result = fault_make(scenario, lab, i, &fault, e);
+        if (result == 0)
+            text_free(&fault.line);
+    }
+    return result;
+}
+
+/* ---- before the run */
 
 static bool has_faults(const struct host_faults *f, const struct remote_host *h, const struct fault_means *m)
 {
@@ -24,19 +256,13 @@ static const char *asked_by(const struct host_faults *f)
     return f->rules[0].fault.storm ? "storms" : "inject";
 }
 
-/* ---- before the run */
-
 static struct host_faults *make_faults(const struct cell *cell, struct error *e)
 {
-    size_t count = faults_count(&cell->scenario);
-    struct host_faults *f = calloc(1, sizeof *f);
-    if (!f || !(f->rules = calloc(count + 1, sizeof *f->rules))) {
-        free(f);
-        error_set(e, "out of memory");
-        return NULL;
-    }
+    size_t count = count_faults(&cell->scenario);
+    struct host_faults *f = xcalloc(1, sizeof *f);
+    f->rules = xcalloc(count + 1, sizeof *f->rules);
     for (; f->count < count; f->count++)
-        if (faults_of_rule(&cell->scenario, &cell->lab, f->count, &f->rules[f->count].fault, e) != 0) {
+        if (fault_make(&cell->scenario, &cell->lab, f->count, &f->rules[f->count].fault, e) != 0) {
             host_faults_free(f);
             return NULL;
         }
@@ -64,7 +290,7 @@ static int find_one(struct remote_lab *lab, size_t i, void *context, json_t *war
 
 int host_faults_find(struct remote_lab *lab, struct error *e)
 {
-    if (!faults_count(&lab->run->cell->scenario))
+    if (!count_faults(&lab->run->cell->scenario))
         return 0;
     lab->faults = make_faults(lab->run->cell, e);
     return lab->faults ? hosts_at_once(lab, lab->all_count, find_one, lab->faults, e) : -1;
@@ -118,6 +344,54 @@ void host_faults_end(struct remote_lab *lab)
     struct error ignored;
     if (lab->faults && lab->faults->begun)
         hosts_at_once(lab, lab->all_count, end_one, lab->faults, &ignored);
+}
+
+/* ---- when storms begin */
+
+struct schedule {
+    int64_t start_ns;
+    atomic_bool late;
+};
+
+static bool has_storms(const struct host_faults *f, const struct remote_host *h)
+{
+    for (size_t i = 0; f && i < f->count; i++)
+        if (f->rules[i].fault.storm && (!h || fault_is_of(&f->rules[i], h, false)))
+            return true;
+    return false;
+}
+
+static int schedule_one(struct remote_lab *lab, size_t i, void *context, json_t *warnings, struct error *e)
+{
+    struct remote_host *h = &lab->hosts[i];
+    struct schedule *s = context;
+    (void)warnings;
+    if (!host_is_first(lab, i) || !has_storms(lab->faults, h))
+        return 0;
+    int result = fault_means_nic.schedule(h, lab->faults, s->start_ns + h->offset_ns, e);
+    if (result > 0)
+        atomic_store(&s->late, true);
+    return result < 0 ? error_prefix(e, "storms") : 0;
+}
+
+/* Storms count from the beginning of the warm-up, as simulated ones do. A busy host takes seconds to be told. What it was told too late is told again, with more time before the start. */
+int host_storms_schedule(struct remote_lab *lab, int64_t lead_ns, int64_t *start_ns, struct error *e)
+{
+    if (!has_storms(lab->faults, NULL)) {
+        *start_ns = clock_steady_ns(&lab->clock) + lead_ns;
+        return 0;
+    }
+    for (int64_t margin_ns = FIRST_MARGIN_NS; margin_ns <= MOST_MARGIN_NS; margin_ns *= 2) {
+        struct schedule s = {.start_ns = clock_steady_ns(&lab->clock) + lead_ns + margin_ns};
+        if (hosts_at_once(lab, lab->all_count, schedule_one, &s, e) != 0)
+            return -1;
+        if (!atomic_load(&s.late) && clock_steady_ns(&lab->clock) + lead_ns <= s.start_ns) {
+            *start_ns = s.start_ns;
+            return 0;
+        }
+    }
+    return error_set(e, "storms: telling the hosts when their storms begin took more than %lld s",
+                     MOST_MARGIN_NS / NS_PER_S);
 }
 
 /* ---- the result */

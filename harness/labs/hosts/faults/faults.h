@@ -6,6 +6,9 @@
 
 struct host_faults;
 
+/* Can hosts of this lab have them, as far as is known before one is reached? The scenario's traffic is flows already. */
+int host_faults_check(const struct scenario *scenario, const struct lab *lab, struct error *e);
+
 /* Has each host that is to have faults means for them? Nothing is changed. */
 int host_faults_find(struct remote_lab *lab, struct error *e);
 /* The same of one host, whose NIC was found. 1: it has them; 0: the cell's scenario wants none there. */

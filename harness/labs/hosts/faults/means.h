@@ -1,14 +1,43 @@
-/* By which means a host has faults: what it is asked, told and told again when they end. */
+/* By which means a host has faults (a virtual ConnectX, the kernel's packet filter): what a rule becomes there, and what the host is asked,
+ * told and told again when the faults end. */
 #ifndef HARNESS_LABS_HOSTS_FAULTS_MEANS_H
 #define HARNESS_LABS_HOSTS_FAULTS_MEANS_H
 
 #include "harness/labs/hosts/host.h"
-#include "harness/labs/hosts/faults/rules.h"
+#include "lib/faults/injection.h"
+#include "lib/formats/lab.h"
+#include "lib/formats/scenario.h"
+#include "lib/text.h"
 #include <string.h>
 
 /* Records on a host of what a run has there, from before it is set until it is taken back. In memory like that: none outlives a boot. */
 #define FAULTS_LEFT_NIC    "/run/harness-virtual-faults"
 #define FAULTS_LEFT_FILTER "/run/harness-filter-faults"
+
+#define FAULT_MOST_FRAMES 1000000000 /* neither a NIC nor a filter counts further */
+#define FAULT_MOST_RULES  16         /* of a run */
+
+/* A rule of the scenario, on its way to a fault. */
+struct fault_request {
+    const struct scenario *scenario;
+    const struct lab *lab;
+    const struct injection_rule *rule;
+    size_t i;              /* its place in the scenario */
+    char path[32];         /* "inject[0]" */
+    const char *from, *to; /* roles: who sends the frames, to whom */
+    const struct lab_host *source, *destination;
+};
+
+/* Free `line` with text_free. */
+struct fault {
+    const struct lab_host *host; /* who has it */
+    bool storm;                  /* of no single frame: nothing is counted */
+    int64_t start_ns;            /* of a storm, from the beginning of the warm-up */
+    bool filter;                 /* by the kernel's packet filter; false: by the host's virtual ConnectX */
+    struct text line; /* what the NIC takes (virtual-connectx/model/faults/faults.h), or a rule of nft */
+    bool detour;      /* of a filter: the frame, or its copy, takes a way of its own into the bridge, */
+    int64_t delay_ns; /* which lasts so long */
+};
 
 struct fault_rule {
     struct fault fault;
@@ -25,6 +54,9 @@ struct host_faults {
 /* Each function is for the rules of `h` that are of these means; there is one at least. */
 struct fault_means {
     bool filter;
+    /* Fill in `fault` of a rule for `host`; -1 with what these means cannot do. */
+    int (*make)(const struct fault_request *q, const struct lab_host *host, struct fault *fault,
+                struct error *e);
     /* Can it be done? Nothing is changed. */
     int (*find)(struct remote_host *h, const struct host_faults *f, struct error *e);
     int (*begin)(struct remote_host *h, const struct host_faults *f, struct error *e);
@@ -38,6 +70,13 @@ struct fault_means {
     const char *ended; /* what was restored */
 };
 extern const struct fault_means fault_means_nic, fault_means_filter;
+
+/* Does this host send such packets of the flow? Those of a ping-pong are sent by both. */
+bool fault_sends(const struct scenario_flow *flow, const char *role, int packet);
+
+/* Number i of the scenario's: each injection, then each storm. On error nothing is to be freed: no host of the lab can have it. */
+int fault_make(const struct scenario *scenario, const struct lab *lab, size_t i, struct fault *fault,
+               struct error *e);
 
 /* Run a shell script on the host. 1: it printed something; 0: nothing; -1: it failed. */
 int faults_ask(struct remote_host *h, const char *script, struct error *e);

@@ -1,9 +1,103 @@
-/* Faults that a virtual ConnectX has: lines for its model. */
+/* Faults that a virtual ConnectX has as it sends frames, and storms of pauses: lines for its model (virtual-connectx/model/faults/faults.h). */
 #include "harness/labs/hosts/faults/means.h"
 
+#include "lib/clock.h"
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- what a NIC cannot do */
+
+static int check_action(const struct injection_rule *r, const char *path, struct error *e)
+{
+    if (r->action > INJECT_DUPLICATE)
+        return error_set(
+            e,
+            "%s.do: \"%s\" is simulated only: a virtual ConnectX drops, corrupts, marks, delays and "
+            "duplicates frames",
+            path, injection_action_name(r));
+    if (r->priority != FIELD_UNSET)
+        return error_set(e, "%s.priority: frames of a priority are simulated only: leave it out", path);
+    return 0;
+}
+
+static int check_choice(const struct injection_rule *r, const char *path, struct error *e)
+{
+    struct injection_choice choice = injection_choice(r);
+    if (!isnan(r->probability))
+        return error_set(e,
+                         "%s.probability: a virtual ConnectX does not draw frames: give \"nth\" and "
+                         "\"every\"",
+                         path);
+    if (r->phase != 0 || r->start_ns != 0 || r->stop_ns != FIELD_UNSET)
+        return error_set(e,
+                         "%s: a virtual ConnectX knows no times of a run: leave out \"phase\", \"start\" and "
+                         "\"stop\"; frames are counted from the first one on",
+                         path);
+    if (choice.first > FAULT_MOST_FRAMES || choice.every > FAULT_MOST_FRAMES)
+        return error_set(e, "%s: a virtual ConnectX counts to %d: found %" PRId64, path, FAULT_MOST_FRAMES,
+                         choice.first > choice.every ? choice.first : choice.every);
+    return 0;
+}
+
+static int check_delay(const struct injection_rule *r, const char *path, struct error *e)
+{
+    if (r->delay_ns == FIELD_UNSET)
+        return 0;
+    if (r->action == INJECT_DUPLICATE)
+        return error_set(e, "%s.delay: a virtual ConnectX sends a copy right behind the frame: leave it out",
+                         path);
+    if (r->delay_ns % NS_PER_MS == 0)
+        return 0;
+    return error_set(e, "%s.delay: a virtual ConnectX delays by whole milliseconds: found %" PRId64 " ns",
+                     path, r->delay_ns);
+}
+
+/* A NIC's faults are for all that it sends. */
+static int check_alone(const struct fault_request *q, struct error *e)
+{
+    const struct scenario_flow *flows = q->scenario->flows.items;
+    for (size_t i = 0; q->rule->flow && i < q->scenario->flows.count; i++) {
+        const char *ends[] = {flows[i].from, flows[i].to};
+        for (int end = 0; end < 2; end++)
+            if (strcmp(flows[i].name, q->rule->flow) != 0 && lab_real_host(q->lab, ends[end]) == q->source &&
+                fault_sends(&flows[i], ends[end], q->rule->packet))
+                return error_set(
+                    e,
+                    "%s.flow: a NIC does not tell flows apart, and %s sends such packets of flow \"%.80s\" "
+                    "too: give \"link\"",
+                    q->path, q->from, flows[i].name);
+    }
+    return 0;
+}
+
+/* ---- the line */
+
+static void write_line(const struct injection_rule *r, struct text *line)
+{
+    struct injection_choice choice = injection_choice(r);
+    text_add(line, "%s sent %s %" PRId64, injection_action_name(r),
+             r->packet == INJECT_PFC ? "pause" : injection_packet_name(r), choice.first);
+    if (r->delay_ns != FIELD_UNSET)
+        text_add(line, " %lld", r->delay_ns / NS_PER_MS);
+    text_add(line, " step %" PRId64, choice.every);
+    if (choice.most <= FAULT_MOST_FRAMES)
+        text_add(line, " count %" PRId64, choice.most);
+}
+
+static int make_nic_fault(const struct fault_request *q, const struct lab_host *host, struct fault *fault,
+                          struct error *e)
+{
+    if (check_action(q->rule, q->path, e) != 0 || check_choice(q->rule, q->path, e) != 0 ||
+        check_delay(q->rule, q->path, e) != 0 || check_alone(q, e) != 0)
+        return -1;
+    fault->host = host;
+    write_line(q->rule, &fault->line);
+    return 0;
+}
+
+/* ---- on the host */
 
 /* It names the file that the model reads faults from. */
 #define LEFT "left=" FAULTS_LEFT_NIC "; "
@@ -16,7 +110,7 @@
     "exit 1; }; "
 #define OFF "[ ! -e \"$fault\" ] || echo off > \"$fault\" || exit 1; "
 
-static int find(struct remote_host *h, const struct host_faults *f, struct error *e)
+static int nic_find(struct remote_host *h, const struct host_faults *f, struct error *e)
 {
     static const char script[] = FIND;
     const char *const argv[] = {"sh", "-c", script, "sh", h->netdev, NULL};
@@ -30,7 +124,7 @@ static const char begin_script[] =
               "while read -r line; do echo \"$line\" > \"$fault\" || "
               "{ echo \"$line: $(dmesg | grep 'virtual ConnectX' | tail -n 1)\" >&2; exit 1; }; done";
 
-static int begin(struct remote_host *h, const struct host_faults *f, struct error *e)
+static int nic_begin(struct remote_host *h, const struct host_faults *f, struct error *e)
 {
     const char *const argv[] = {"sh", "-c", begin_script, "sh", h->netdev, NULL};
     struct text lines = {0};
@@ -50,7 +144,7 @@ static const char schedule_script[] =
          "echo \"$line after $(((left_ns + 999999) / 1000000))\" > \"$fault\" || "
          "{ echo \"$line: $(dmesg | grep 'virtual ConnectX' | tail -n 1)\" >&2; exit 1; }; done";
 
-static int schedule(struct remote_host *h, const struct host_faults *f, int64_t zero_ns, struct error *e)
+static int nic_schedule(struct remote_host *h, const struct host_faults *f, int64_t zero_ns, struct error *e)
 {
     const char *const argv[] = {"sh", "-c", schedule_script, NULL};
     struct text lines = {0}, said = {0};
@@ -68,7 +162,7 @@ static int schedule(struct remote_host *h, const struct host_faults *f, int64_t 
 }
 
 /* "drop sent data seen 20 met 1", a line a rule of this host, in their order. */
-static void take_counts(const struct remote_host *h, struct host_faults *f, char *lines)
+static void parse_counts(const struct remote_host *h, struct host_faults *f, char *lines)
 {
     for (size_t i = 0; i < f->count; i++) {
         struct fault_rule *rule = &f->rules[i];
@@ -81,7 +175,7 @@ static void take_counts(const struct remote_host *h, struct host_faults *f, char
     }
 }
 
-static int end(struct remote_host *h, struct host_faults *f, struct error *e)
+static int nic_end(struct remote_host *h, struct host_faults *f, struct error *e)
 {
     static const char script[] = LEFT "fault=$(cat $left) && cat \"$fault\" && " OFF "rm $left";
     static const char *const argv[] = {"sh", "-c", script, NULL};
@@ -89,7 +183,7 @@ static int end(struct remote_host *h, struct host_faults *f, struct error *e)
     int result = ssh_must(h->ssh, argv, NULL, &out, REMOTE_COMMAND_NS, e);
     char *lines = result == 0 ? text_take(&out) : NULL;
     if (lines)
-        take_counts(h, f, lines);
+        parse_counts(h, f, lines);
     else if (result == 0)
         result = error_set(e, "out of memory");
     free(lines);
@@ -97,7 +191,7 @@ static int end(struct remote_host *h, struct host_faults *f, struct error *e)
     return result;
 }
 
-static int restore(struct remote_host *h, struct error *e)
+static int nic_restore(struct remote_host *h, struct error *e)
 {
     static const char script[] =
         LEFT "[ -e $left ] || exit 0; fault=$(cat $left) || exit 1; " OFF "rm $left && echo restored";
@@ -105,9 +199,10 @@ static int restore(struct remote_host *h, struct error *e)
 }
 
 const struct fault_means fault_means_nic = {.filter = false,
-                                            .find = find,
-                                            .begin = begin,
-                                            .schedule = schedule,
-                                            .end = end,
-                                            .restore = restore,
+                                            .make = make_nic_fault,
+                                            .find = nic_find,
+                                            .begin = nic_begin,
+                                            .schedule = nic_schedule,
+                                            .end = nic_end,
+                                            .restore = nic_restore,
                                             .ended = "the faults of its virtual ConnectX"};
