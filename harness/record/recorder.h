@@ -30,8 +30,6 @@ void recorder_window(struct recorder *r, int64_t start_ns, int64_t end_ns);
 int recorder_sample(struct recorder *r, size_t role, const char *text, size_t length, struct error *e);
 /* One line of a traffic generator on a host, about a flow of the scenario; times are by the clock of `role`. */
 int recorder_flow(struct recorder *r, size_t role, const char *text, size_t length, struct error *e);
-/* The same from the simulator: also about the flows of traffic patterns. */
-int recorder_simulated_flow(struct recorder *r, const char *text, size_t length, struct error *e);
 /* The summary of all flows of a traffic pattern together, under the pattern's name, from the summaries of its flows NAME/0, NAME/1, ...,
  * written as a line with this time on the run's clock. */
 int recorder_pattern(struct recorder *r, const char *pattern, int64_t time_ns, struct error *e);
@@ -60,8 +58,8 @@ int recorder_columns(struct recorder *r, size_t role, const struct column *colum
                      struct error *e);
 int recorder_values(struct recorder *r, size_t role, int64_t time_ns, const int64_t *values, size_t count,
                     struct error *e);
-/* An interval of a flow; takes over the object. */
-int recorder_interval(struct recorder *r, json_t *object, struct error *e);
+/* A line of a flow, also of one of a traffic pattern, with times on the run's clock; takes over the object. */
+int recorder_flow_object(struct recorder *r, enum line_kind kind, json_t *object, struct error *e);
 
 /* Live figures, for progress. */
 struct recorder_live {

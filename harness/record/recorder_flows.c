@@ -57,49 +57,35 @@ static void take_line(struct recorder *r, struct recorded_flow *flow, const stru
     }
 }
 
-/* A host speaks only of the scenario's flows, so that its names take no memory; a pattern has flows of its own. */
-static int take_flow_line(struct recorder *r, size_t role, bool may_add, const struct line *line,
-                          struct error *e)
+/* A host speaks only of the scenario's flows, so that its names take no memory. */
+int recorder_flow(struct recorder *r, size_t role, const char *text, size_t length, struct error *e)
 {
-    const char *name = json_string_value(json_object_get(line->json, "flow"));
-    bool known = name && json_object_get(r->flow_index, name);
-    if (name && !known && !may_add)
-        return error_set(
-            e, "%s: a line of the traffic generator is about the flow \"%.60s\", which the scenario lacks",
-            r->hosts[role].role, name);
-    struct recorded_flow *flow = name ? recorder_add_flow(r, name) : NULL;
-    if (recorder_shift_time(&r->hosts[role], line->json, e) != 0)
-        return -1;
-    if (flow)
-        take_line(r, flow, line);
-    return write_line(r, line->json, e);
-}
-
-static int take(struct recorder *r, size_t role, bool may_add, const char *text, size_t length,
-                struct error *e)
-{
+    const struct recorded_host *host = &r->hosts[role];
     struct line line;
     if (lines_parse(text, length, &line, e) != 0)
-        return error_prefix(e, "%s: a line of the traffic generator", r->hosts[role].role);
-    int result = take_flow_line(r, role, may_add, &line, e);
+        return error_prefix(e, "%s: a line of the traffic generator", host->role);
+    const char *name = json_string_value(json_object_get(line.json, "flow"));
+    const json_t *known = name ? json_object_get(r->flow_index, name) : NULL;
+    int result = name && !known ? error_set(e,
+                                            "%s: a line of the traffic generator is about the flow "
+                                            "\"%.60s\", which the scenario lacks",
+                                            host->role, name)
+                                : recorder_shift_time(host, line.json, e);
+    if (result == 0 && known)
+        take_line(r, &r->flows[json_integer_value(known)], &line);
+    if (result == 0)
+        result = write_line(r, line.json, e);
     lines_free_parsed(&line);
     return result;
 }
 
-int recorder_flow(struct recorder *r, size_t role, const char *text, size_t length, struct error *e)
+int recorder_flow_object(struct recorder *r, enum line_kind kind, json_t *object, struct error *e)
 {
-    return take(r, role, false, text, length, e);
-}
-
-int recorder_simulated_flow(struct recorder *r, const char *text, size_t length, struct error *e)
-{
-    return take(r, 0, true, text, length, e);
-}
-
-int recorder_interval(struct recorder *r, json_t *object, struct error *e)
-{
-    const struct line line = {.kind = LINE_INTERVAL, .json = object};
-    int result = take_flow_line(r, 0, true, &line, e);
+    const struct line line = {.kind = kind, .json = object};
+    struct recorded_flow *flow = recorder_add_flow(r, json_string_value(json_object_get(object, "flow")));
+    if (flow)
+        take_line(r, flow, &line);
+    int result = flow ? write_line(r, object, e) : error_set(e, "out of memory");
     json_decref(object);
     return result;
 }

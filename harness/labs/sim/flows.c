@@ -18,7 +18,6 @@ void flows_open(struct sim_lab *lab)
 {
     const size_t *first = lab->setup.first_of_traffic;
     lab->flows = xcalloc(lab->setup.config.flow_count + 1, sizeof *lab->flows);
-    lab->writer = open_memstream(&lab->line, &lab->line_length);
     for (size_t t = 0; t < lab->run->cell->scenario.traffic.count; t++)
         for (size_t i = first[t]; i < first[t + 1]; i++)
             lab->flows[i].lines = first[t + 1] - first[t] <= SCENARIO_PATTERN_FLOWS;
@@ -36,9 +35,6 @@ void flows_close(struct sim_lab *lab)
     for (size_t i = 0; lab->flows && i < lab->setup.config.flow_count; i++)
         free(lab->flows[i].measured);
     free(lab->flows);
-    if (lab->writer)
-        fclose(lab->writer);
-    free(lab->line);
 }
 
 void flows_note_measured(struct sim_lab *lab)
@@ -51,26 +47,6 @@ void flows_note_measured(struct sim_lab *lab)
         lab->flows[i].measure_end = stats;
     }
     lab->whole = lab->now_ns >= lab->measure_end_ns;
-}
-
-/* The line that was written since the last call, without its newline. */
-static const char *take_line(struct sim_lab *lab, size_t *length)
-{
-    fflush(lab->writer);
-    *length = lab->line_length;
-    while (*length && lab->line[*length - 1] == '\n')
-        (*length)--;
-    rewind(lab->writer);
-    return lab->line;
-}
-
-static int write_flow_line(struct sim_lab *lab, json_t *object, struct error *e)
-{
-    size_t length;
-    lines_write_object(lab->writer, object);
-    json_decref(object);
-    const char *line = take_line(lab, &length);
-    return recorder_simulated_flow(lab->run->recorder, line, length, e);
 }
 
 /* ---- lines of one flow */
@@ -162,12 +138,12 @@ static json_t *error_text(const struct sim_flow_stats *stats)
 /* As roce-traffic says that a work request failed; of several queue pairs the first one. */
 static int write_error(struct sim_lab *lab, size_t i, const struct sim_flow_stats *stats, struct error *e)
 {
-    return write_flow_line(lab,
-                           json_make("{s:s,s:s,s:I,s:s,s:o}", "type", "error", "flow",
-                                     lab->setup.flows[i].name, "time_ns",
-                                     (json_int_t)(stats->failed_ps / SIM_PS_PER_NS), "status",
-                                     "IBV_WC_RETRY_EXC_ERR", "text", error_text(stats)),
-                           e);
+    return recorder_flow_object(lab->run->recorder, LINE_ERROR,
+                                json_make("{s:s,s:s,s:I,s:s,s:o}", "type", "error", "flow",
+                                          lab->setup.flows[i].name, "time_ns",
+                                          (json_int_t)(stats->failed_ps / SIM_PS_PER_NS), "status",
+                                          "IBV_WC_RETRY_EXC_ERR", "text", error_text(stats)),
+                                e);
 }
 
 static int write_interval(struct sim_lab *lab, size_t i, struct error *e)
@@ -193,7 +169,7 @@ static int write_interval(struct sim_lab *lab, size_t i, struct error *e)
         histogram_merge(flow->measured, latency);
     sim_flow_latency_clear(lab->sim, i);
     flow->interval_base = stats;
-    return recorder_interval(lab->run->recorder, line, e);
+    return recorder_flow_object(lab->run->recorder, LINE_INTERVAL, line, e);
 }
 
 int flows_write_intervals(struct sim_lab *lab, struct error *e)
@@ -238,7 +214,7 @@ static int write_summary(struct sim_lab *lab, size_t i, struct error *e)
                                       (double)stats.finished_ps / SIM_PS_PER_NS));
     }
     json_object_set_new(line, "complete", json_boolean(lab->whole));
-    return write_flow_line(lab, line, e);
+    return recorder_flow_object(lab->run->recorder, LINE_SUMMARY, line, e);
 }
 
 /* ---- completion times of a traffic pattern's flows, and their slowdown over an empty network */
@@ -351,7 +327,7 @@ static int write_traffic_summary(struct sim_lab *lab, size_t t, struct error *e)
     json_object_update(line, completion);
     json_decref(completion);
     json_object_set_new(line, "complete", json_boolean(lab->whole));
-    return write_flow_line(lab, line, e);
+    return recorder_flow_object(lab->run->recorder, LINE_SUMMARY, line, e);
 }
 
 int flows_write_summaries(struct sim_lab *lab, struct error *e)

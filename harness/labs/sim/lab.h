@@ -26,9 +26,6 @@ struct sim_lab {
     /* flows.c */
     struct flow_state *flows;
     int64_t next_interval_ns, interval_ns, interval_start_ns;
-    char *line; /* a line that is being written */
-    size_t line_length;
-    FILE *writer;
 
     struct sim_capture *capture; /* capture.c; NULL: none */
 

@@ -141,7 +141,9 @@ static void counts_do_not_overflow(void **state)
                          "{\"type\":\"%s\",\"flow\":\"t/%d\",\"time_ns\":%d,\"duration_ns\":%" PRId64
                          ",\"bytes\":%" PRId64 ",\"messages\":%" PRId64 ",\"errors\":%" PRId64 "}",
                          kind, part, i, LINES_MOST, LINES_MOST, LINES_MOST, LINES_MOST);
-                must(recorder_simulated_flow(f->recorder, line, strlen(line), &e), &e);
+                must(recorder_flow_object(f->recorder, *kind == 'i' ? LINE_INTERVAL : LINE_SUMMARY,
+                                          json_loads(line, 0, NULL), &e),
+                     &e);
             }
     }
     assert_int_equal(summary_of(f, "count", "delta"), INT64_MAX);

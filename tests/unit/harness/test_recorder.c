@@ -402,7 +402,8 @@ static void a_host_speaks_of_the_flows_of_the_scenario_alone(void **state)
     struct error e = {""};
     assert_int_equal(recorder_flow(f->recorder, 0, line, strlen(line), &e), -1);
     assert_non_null(strstr(e.text, "\"another\", which the scenario lacks"));
-    assert_int_equal(recorder_simulated_flow(f->recorder, line, strlen(line), &e), 0); /* a pattern's */
+    assert_int_equal(recorder_flow_object(f->recorder, LINE_INTERVAL, json_loads(line, 0, NULL), &e),
+                     0); /* a pattern's */
 }
 
 /* A header of as many columns as there may be, with names that no other has. */
