@@ -203,7 +203,7 @@ static void note_damage(struct run *run, const struct folder *folder)
         return;
     run->damage = strdup(e.text);
     json_object_set_new(run->result, "complete", json_false());
-    json_object_set_new(run->result, "verdict", json_string("incomplete"));
+    json_object_set_new(run->result, "verdict", json_text("incomplete"));
     json_object_set_new(run->result, "reason", json_text(e.text));
 }
 
